@@ -1,0 +1,92 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace ltr::check {
+
+/// An indivisible part of a dim, interned in an `AtomTable`.
+using AtomId = uint32_t;
+
+/// Product of atoms with their powers, sorted by atom; empty is 1.
+using Monomial = std::vector<std::pair<AtomId, int>>;
+
+/// An integer polynomial over atoms in normal form: no zero coefficients, monomials sorted. Equal polynomials
+/// compare equal, which is how dims are compared.
+class Polynomial {
+ public:
+  Polynomial() = default;
+  Polynomial(int64_t constant);  // NOLINT(google-explicit-constructor): numbers are polynomials
+  static Polynomial atom(AtomId id);
+  static Polynomial of(std::map<Monomial, int64_t> terms);
+
+  /// The value, if no atom occurs.
+  std::optional<int64_t> constant() const;
+  /// The atom, if this is one atom alone.
+  std::optional<AtomId> single_atom() const;
+  bool is_one() const { return constant() == 1; }
+  const std::map<Monomial, int64_t>& terms() const { return terms_; }
+  std::vector<AtomId> atoms() const;
+
+  friend Polynomial operator+(const Polynomial& a, const Polynomial& b);
+  friend Polynomial operator-(const Polynomial& a, const Polynomial& b);
+  /// Multiplies without looking into quotients; `AtomTable::multiply` also cancels them.
+  friend Polynomial operator*(const Polynomial& a, const Polynomial& b);
+  bool operator==(const Polynomial& other) const = default;
+  bool operator<(const Polynomial& other) const { return terms_ < other.terms_; }
+
+ private:
+  std::map<Monomial, int64_t> terms_;
+};
+
+/// What an atom is. `Variable` is a name of the program, `Unknown` a `?`; the others are functions of polynomials.
+struct Atom {
+  enum class Kind { Variable, Unknown, Exact, Floor, Ceil, Remainder, Min, Max };
+  Kind kind = Kind::Variable;
+  std::string name;        ///< Variable: as shown, `B`, `width`, `data.chars.vocab`
+  uint32_t key = 0;        ///< Variable: which one of that name; Unknown: its number
+  bool is_hparam = false;  ///< Variable: known at start
+  bool is_data = false;    ///< Variable: known when the data is open
+  Polynomial left;         ///< a of a / b and so on
+  Polynomial right;
+};
+
+/// Owns the atoms of one compilation, and the arithmetic that must look into them.
+class AtomTable {
+ public:
+  const Atom& at(AtomId id) const { return atoms_[id]; }
+
+  AtomId variable(const std::string& name, uint32_t key, bool is_hparam = false, bool is_data = false);
+  /// A new `?`, equal to itself alone.
+  Polynomial unknown();
+
+  Polynomial multiply(const Polynomial& a, const Polynomial& b);
+  /// a / b where it is exact; a quotient atom where that is not known.
+  Polynomial exact(const Polynomial& a, const Polynomial& b);
+  Polynomial floor(const Polynomial& a, const Polynomial& b);
+  Polynomial ceil(const Polynomial& a, const Polynomial& b);
+  Polynomial remainder(const Polynomial& a, const Polynomial& b);
+  Polynomial minimum(const Polynomial& a, const Polynomial& b);
+  Polynomial maximum(const Polynomial& a, const Polynomial& b);
+  Polynomial power(const Polynomial& base, int64_t exponent);
+  /// a / b if every term divides, else nothing.
+  static std::optional<Polynomial> divide(const Polynomial& a, const Polynomial& b);
+
+  using Substitution = std::map<AtomId, Polynomial>;
+  Polynomial substitute(const Polynomial& value, const Substitution& replacements);
+  bool mentions_unknown(const Polynomial& value) const;
+  /// All atoms, those inside quotients too.
+  std::vector<AtomId> deep_atoms(const Polynomial& value) const;
+  std::string to_text(const Polynomial& value) const;
+
+ private:
+  Polynomial intern(Atom atom);
+  Polynomial cancel(const Polynomial& value);
+  std::vector<Atom> atoms_ = {Atom{}};
+  uint32_t unknowns_ = 0;
+};
+
+}  // namespace ltr::check

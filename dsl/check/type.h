@@ -1,0 +1,85 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "dsl/check/dims/polynomial.h"
+
+namespace ltr::check {
+
+/// Element types. `Float` is the policy type; `Any` stands in library declarations for the argument's own type.
+enum class Element { Error, Float, F16, BF16, F32, F64, I8, I16, I32, I64, U8, Bool, Any };
+
+/// One axis of a tensor: a size, or a group of leading axes bound by `...`.
+struct Dim {
+  Polynomial size;
+  uint32_t group = 0;  ///< not 0: the group of this number, `size` unused
+  bool operator==(const Dim&) const = default;
+};
+
+struct TypeField;
+
+/// Index of a declared thing in `Program`: which of its vectors is told by the type's kind.
+using DeclIndex = uint32_t;
+
+enum class Kind {
+  Error, Void, None,
+  Int, Float, Bool, Str, Path, Duration, Period, Bytes, Secret,    // host values
+  Tensor, Record, Tuple, List, Option, OneOf, Series, Weights, Range,
+  Block, Model, Data, Metric, MetricValue, Optimizer, Stream, Schedule, Logger, CallbackValue,
+  Function,   ///< a fn or op as a value: what may stand behind `|>` or in a chain
+  Device, Precision, Initializer, Draw, Gradients, Batches,
+};
+
+/// A type as a value. Which fields mean something depends on `kind`; all others stay empty, so that `==` works.
+struct Type {
+  Kind kind = Kind::Error;
+  Element element = Element::Error;  ///< Tensor
+  std::vector<Dim> dims;             ///< Tensor
+  std::vector<TypeField> fields;     ///< Record, Stream: named; Tuple, List: elements; Option: one; Function: its params
+  std::vector<std::string> choices;  ///< OneOf
+  std::optional<Polynomial> value;   ///< Int: its value as a dim, if it is one; List with `uniform`: its length
+  bool uniform = false;              ///< List: `fields` has one element type for all, and `value` is the length
+  DeclIndex decl = 0;                ///< Block, Model, Data, Metric
+  std::string name;                  ///< Block, Model, Data, Metric, Function: for messages
+  std::vector<std::pair<AtomId, Polynomial>> arguments;  ///< Block …: its int parameters at this instance
+
+  bool is_error() const { return kind == Kind::Error; }
+  bool is_tensor() const { return kind == Kind::Tensor; }
+  bool is_host_number() const { return kind == Kind::Int || kind == Kind::Float || kind == Kind::Bool; }
+  bool operator==(const Type&) const;
+
+  static Type of(Kind kind) { return Type{.kind = kind}; }
+  static Type error() { return {}; }
+  static Type host_int(std::optional<Polynomial> value = std::nullopt) {
+    Type type = of(Kind::Int);
+    type.value = std::move(value);
+    return type;
+  }
+  static Type tensor(Element element, std::vector<Dim> dims) {
+    Type type = of(Kind::Tensor);
+    type.element = element;
+    type.dims = std::move(dims);
+    return type;
+  }
+};
+
+struct TypeField {
+  std::string name;
+  Type type;
+  bool operator==(const TypeField&) const = default;
+};
+
+inline bool Type::operator==(const Type& other) const {
+  return kind == other.kind && element == other.element && dims == other.dims && fields == other.fields &&
+         choices == other.choices && value == other.value && uniform == other.uniform && decl == other.decl &&
+         arguments == other.arguments;
+}
+
+const char* to_text(Element element);
+bool is_floating(Element element);
+/// `float[B, 10]`, `{image: u8[28, 28]}`, `Linear`.
+std::string to_text(const Type& type, const AtomTable& atoms);
+
+}  // namespace ltr::check

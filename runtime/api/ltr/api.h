@@ -1,0 +1,471 @@
+#pragma once
+
+// What generated code sees of the runtime: an opaque tensor, host values, blocks, streams, steps.
+// Includes nothing of LibTorch and no stream headers, so that a generated program compiles in a fraction of a second.
+// The tensor functions are in ops.h; the tables that a program hands to `ltr::main` are in program.h.
+
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#define LTR_EXPORT [[gnu::visibility("default")]]
+
+namespace ltr {
+
+using Str = std::string;
+using Ints = std::vector<int64_t>;
+using Floats = std::vector<double>;
+template <class T>
+using Option = std::optional<T>;
+
+/// Where something stands in an `.ltr` file; lines and columns count from 1, line 0 is nowhere.
+struct Location {
+  const char* file = "";
+  int32_t line = 0;
+  int32_t column = 0;
+};
+
+/// Names the statement that runs now, for the message of whatever goes wrong in it. One store per statement.
+LTR_EXPORT void at(const Location& location);
+
+/// `Float` is the policy type: what the topology's precision says, f32 by default.
+enum class DType : uint8_t { Float, F16, BF16, F32, F64, I8, I16, I32, I64, U8, Bool };
+
+/// A host number that meets a tensor.
+struct Scalar {
+  double real = 0;
+  int64_t whole = 0;
+  bool is_int = false;
+  Scalar(int value) : real(value), whole(value), is_int(true) {}          // NOLINT(google-explicit-constructor)
+  Scalar(int64_t value) : real(double(value)), whole(value), is_int(true) {}  // NOLINT(google-explicit-constructor)
+  Scalar(double value) : real(value) {}                                   // NOLINT(google-explicit-constructor)
+  Scalar(bool value) : real(value), whole(value), is_int(true) {}         // NOLINT(google-explicit-constructor)
+};
+
+/// A tensor of any type, shape and device: one counted pointer. A default one is undefined, which is how `none`
+/// is passed where a tensor is optional.
+class LTR_EXPORT Tensor {
+ public:
+  Tensor() = default;
+  Tensor(const Tensor& other);
+  Tensor(Tensor&& other) noexcept : impl_(std::exchange(other.impl_, nullptr)) {}
+  Tensor& operator=(const Tensor& other);
+  Tensor& operator=(Tensor&& other) noexcept {
+    std::swap(impl_, other.impl_);
+    return *this;
+  }
+  ~Tensor() {
+    if (impl_ != nullptr) release();
+  }
+
+  bool defined() const { return impl_ != nullptr; }
+  int64_t dim() const;
+  /// The size along `axis`; a negative one counts from the end.
+  int64_t size(int64_t axis) const;
+  Ints shape() const;
+  DType dtype() const;
+  /// The value of a tensor with one element; waits for the device.
+  double item() const;
+  int64_t item_int() const;
+
+  Tensor unsqueeze(int64_t axis) const;
+  Tensor narrow(int64_t axis, int64_t start, int64_t length) const;
+
+  /// For the runtime alone: the implementation, borrowed or taken over.
+  void* impl() const { return impl_; }
+  static Tensor adopt(void* impl) {
+    Tensor tensor;
+    tensor.impl_ = impl;
+    return tensor;
+  }
+
+ private:
+  void release();
+  void* impl_ = nullptr;
+};
+
+using Tensors = std::vector<Tensor>;
+
+// ---- host values that settings hold -------------------------------------------------------------------------
+
+struct Argument;
+
+/// A value of a setting: a number, a text, `200 steps`, a list, or a call such as `cosine(warmup = 20 steps)`.
+struct LTR_EXPORT Value {
+  enum class Kind : uint8_t {
+    None, Bool, Int, Float, Str, Symbol, Series, Steps, Epochs, Seconds, Bytes, List, Tuple, Call
+  };
+  Kind kind = Kind::None;
+  int64_t whole = 0;   ///< Bool, Int, Bytes
+  double real = 0;     ///< Float, Seconds, and the count of Steps and Epochs
+  Str text;            ///< Str, Symbol, Series (`val.loss`), and the name of a Call
+  std::vector<Argument> items;  ///< List, Tuple (names empty), Call (names always given)
+
+  Value() = default;
+  Value(bool value) : kind(Kind::Bool), whole(value) {}                      // NOLINT(google-explicit-constructor)
+  Value(int value) : kind(Kind::Int), whole(value), real(value) {}           // NOLINT(google-explicit-constructor)
+  Value(int64_t value) : kind(Kind::Int), whole(value), real(double(value)) {}  // NOLINT(google-explicit-constructor)
+  Value(double value) : kind(Kind::Float), real(value) {}                    // NOLINT(google-explicit-constructor)
+  Value(const char* value) : kind(Kind::Str), text(value) {}                 // NOLINT(google-explicit-constructor)
+  Value(Str value) : kind(Kind::Str), text(std::move(value)) {}              // NOLINT(google-explicit-constructor)
+
+  static Value symbol(Str name);
+  static Value series(Str name);
+  static Value steps(double count);
+  static Value epochs(double count);
+  static Value seconds(double count);
+  static Value bytes(int64_t count);
+  static Value list(std::vector<Value> values);
+  static Value tuple(std::vector<Value> values);
+  static Value call(Str name, std::vector<Argument> arguments, Location location = {});
+
+  bool is_none() const { return kind == Kind::None; }
+  int64_t as_int() const { return whole; }
+  double as_float() const { return kind == Kind::Int ? double(whole) : real; }
+  bool as_bool() const { return whole != 0; }
+  const Str& as_str() const { return text; }
+  /// The argument `name` of a Call, or nothing.
+  const Value* find(const char* name) const;
+  /// As it would be written in `.ltr`.
+  Str to_text() const;
+
+  Location location;  ///< of a Call
+};
+
+/// One argument of a call, or element of a list. `type` is the declared type, as text: `int`, `option[float]`,
+/// `one_of[auto, min, max]`, …; it tells how a value from the command line is read.
+struct Argument {
+  const char* name = "";
+  Value value;
+  const char* type = "";
+  Location location;
+};
+
+/// Text of a host value for interpolation; `format` is what stands behind the `:`, as in `std::format`.
+LTR_EXPORT Str text_of(int64_t value, const char* format = "");
+LTR_EXPORT Str text_of(double value, const char* format = "");
+LTR_EXPORT Str text_of(bool value, const char* format = "");
+LTR_EXPORT Str text_of(const Str& value, const char* format = "");
+LTR_EXPORT Str text_of(const Tensor& value, const char* format = "");
+
+// ---- blocks --------------------------------------------------------------------------------------------------
+
+/// One trained tensor and its path, `body.3.attn.qkv.weight`.
+struct Weight {
+  Str path;
+  Tensor tensor;
+};
+using Weights = std::vector<Weight>;
+LTR_EXPORT bool operator==(const Weights& left, const Weights& right);
+/// The weights of both, in order.
+LTR_EXPORT Weights operator+(Weights left, const Weights& right);
+
+class Optimizer;
+struct ScopeState;
+struct RootState;
+
+/// Base of every generated block. Blocks belong to their root and live as long as it.
+class LTR_EXPORT Block {
+ public:
+  Block() = default;
+  Block(const Block&) = delete;
+  Block& operator=(const Block&) = delete;
+  virtual ~Block();
+};
+
+/// A group of an optimizer: `group "*norm*" { weight_decay = 0 }`.
+struct Group {
+  const char* pattern;
+  std::vector<Argument> settings;
+  Location location;
+};
+
+/// A place in the tree of instances while it is being built: the model, or a member of something in it.
+/// Cheap to copy; the tree belongs to the `Root`.
+class LTR_EXPORT Scope {
+ public:
+  explicit Scope(ScopeState* state) : state_(state) {}
+
+  /// The place of a member, and of element `index` of a list.
+  Scope child(const char* name) const;
+  Scope element(int64_t index) const;
+
+  /// Builds a block at `place`. `kind` is its declaration's name, shown by `describe`.
+  template <class T, class... Args>
+  static T* make(Scope place, const char* kind, const Args&... args) {
+    place.enter(kind);
+    T* block = new T(place, args...);
+    place.own(block);
+    return block;
+  }
+
+  /// Keys random numbers to the weight `name` here; its initial value is computed next.
+  void seed(const char* name) const;
+  /// Registers `initial` under `name` and gives it back, as a leaf that is trained. An undefined tensor stays
+  /// undefined (no such weight); one that is a registered weight already is shared, not copied.
+  Tensor weight(const char* name, const Tensor& initial, Location location) const;
+  /// Likewise, saved but not trained.
+  Tensor buffer(const char* name, const Tensor& initial, Location location) const;
+
+  /// All weights at and below this place, paths from here on.
+  Weights weights() const;
+  /// The optimizer `name` over `weights`. `rule` is the call `AdamW(lr = …)`; `settings` are `schedule`,
+  /// `clip_norm`, `clip_value`. Settings of the run (`--set model.opt.lr=…`) replace what is given here.
+  Optimizer* optimizer(const char* name, Value rule, const Weights& weights, std::vector<Argument> settings,
+                       std::vector<Group> groups, Location location) const;
+  /// `init "body.*.weight" = normal(std = 0.02)`: `value` makes a tensor of the shape it is given.
+  void init(const char* pattern, Tensor (*value)(const void* self, const Ints& shape), const void* self,
+            Location location) const;
+
+  ScopeState* state() const { return state_; }
+
+ private:
+  void enter(const char* kind) const;
+  void own(Block* block) const;
+  ScopeState* state_;
+};
+
+/// The weights of the block or list that was built at `place`.
+LTR_EXPORT Weights weights_of(const Scope& place);
+LTR_EXPORT Weights clone(const Weights& weights);
+LTR_EXPORT int64_t count(const Weights& weights);
+LTR_EXPORT Tensor norm(const Tensors& tensors);
+LTR_EXPORT Tensors grads_of(const Optimizer& optimizer);
+LTR_EXPORT Weights weights_of(const Optimizer& optimizer);
+/// Everything below runs with the weights of `weights` needing no gradient, in evaluation mode, while it lives.
+class LTR_EXPORT Frozen {
+ public:
+  explicit Frozen(const Weights& weights);
+  ~Frozen();
+  Frozen(const Frozen&) = delete;
+  Frozen& operator=(const Frozen&) = delete;
+
+ private:
+  Weights weights_;
+  bool was_training_;
+};
+/// No gradients are recorded while it lives.
+class LTR_EXPORT NoGrad {
+ public:
+  NoGrad();
+  ~NoGrad();
+  NoGrad(const NoGrad&) = delete;
+  NoGrad& operator=(const NoGrad&) = delete;
+
+ private:
+  bool was_enabled_;
+};
+
+/// `x as i64[B, S + n]`: the tensor itself if its dims are `dims` (-1: any), else R1006 with the `.ltr` text.
+LTR_EXPORT const Tensor& check_shape(const Tensor& tensor, std::initializer_list<int64_t> dims, const char* type,
+                                     const Location& location);
+/// R1006 unless `holds`: a shape obligation that rests on run-time values. `rule` is its text.
+LTR_EXPORT void check_holds(bool holds, const char* rule, const Location& location);
+/// `assert` failed: R1005.
+[[noreturn]] LTR_EXPORT void fail_assert(const Str& message, const Location& location);
+
+/// Host arithmetic as the language defines it: exact (checked), rounding down and up, non-negative remainder.
+LTR_EXPORT int64_t exact_div(int64_t a, int64_t b, const Location& location);
+LTR_EXPORT int64_t floor_div(int64_t a, int64_t b);
+LTR_EXPORT int64_t ceil_div(int64_t a, int64_t b);
+LTR_EXPORT int64_t mod(int64_t a, int64_t b);
+LTR_EXPORT int64_t int_pow(int64_t base, int64_t exponent);
+LTR_EXPORT double real_pow(double base, double exponent);
+
+// ---- data ----------------------------------------------------------------------------------------------------
+
+/// One field of a record or batch. `dims`: sizes behind the batch dim in records, all of them in batches; -1 is any.
+/// `host` fields are not tensors yet: "int" "float" "bool" "str" "path"; for tensors it is empty.
+struct FieldInfo {
+  const char* name;
+  DType dtype = DType::Float;
+  Ints dims;
+  const char* host = "";
+};
+using Schema = std::vector<FieldInfo>;
+
+/// One value of a record: `tensor`, or the host value that the field's type says.
+struct Cell {
+  Tensor tensor;
+  int64_t whole = 0;
+  double real = 0;
+  Str text;
+};
+using Record = std::vector<Cell>;
+
+class StreamState;
+/// A stream of records or batches: a pure function of (epoch, position). A counted handle.
+class LTR_EXPORT Stream {
+ public:
+  Stream() = default;
+  explicit Stream(StreamState* state);
+  Stream(const Stream& other);
+  Stream(Stream&& other) noexcept : state_(std::exchange(other.state_, nullptr)) {}
+  Stream& operator=(Stream other) noexcept {
+    std::swap(state_, other.state_);
+    return *this;
+  }
+  ~Stream();
+  StreamState* state() const { return state_; }
+
+ private:
+  StreamState* state_ = nullptr;
+};
+
+class Data;
+/// A compiled map: reads `in` (in the order of the stream's schema), fills `out` (in the order of `MapInfo::out`).
+struct MapInfo {
+  void (*run)(const Data& self, const Record& in, Record& out);
+  Schema out;
+  bool random = false;  ///< draws random numbers, which are then keyed by (stage, epoch, record)
+  const char* name = "";
+  Location location;
+};
+
+/// What a batch of one stream holds, in the order of the data's `batch` schema; a field it lacks is undefined.
+struct Batch {
+  Tensors fields;
+  int64_t size = 0;
+};
+
+enum class Role : uint8_t { Train, Val, Test, Predict };
+
+/// Base of the generated object of a `data` declaration.
+class LTR_EXPORT Data {
+ public:
+  struct RoleStream {
+    Role role;
+    const char* name;  ///< "" if the role has one stream
+    Stream stream;
+    Location location;
+  };
+  Data() = default;
+  Data(const Data&) = delete;
+  Data& operator=(const Data&) = delete;
+  virtual ~Data();
+
+  Schema batch;                      ///< binders are -1
+  std::vector<RoleStream> streams;   ///< in order of declaration
+};
+
+// ---- metrics -------------------------------------------------------------------------------------------------
+
+enum class Reduce : uint8_t { Mean, Sum, Min, Max, Cat };
+
+/// Base of the generated object of a `metric`: its states of one stream of one role.
+class LTR_EXPORT Metric {
+ public:
+  struct State {
+    const char* name;
+    Tensor* tensor;
+    Reduce reduce;
+  };
+  Metric() = default;
+  Metric(const Metric&) = delete;
+  Metric& operator=(const Metric&) = delete;
+  virtual ~Metric();
+  virtual void reset() = 0;
+  virtual std::vector<State> states() = 0;
+  /// The value of what was seen, on the host in f64: a 0-d tensor, or a matrix or vector.
+  virtual Tensor compute() = 0;
+};
+
+// ---- steps and hooks -----------------------------------------------------------------------------------------
+
+/// What a step, test or hook may do besides computing; the trainer's side of it.
+class LTR_EXPORT Context {
+ public:
+  Context() = default;
+  Context(const Context&) = delete;
+  Context& operator=(const Context&) = delete;
+  virtual ~Context();
+
+  int64_t epoch = 0;
+  int64_t global_step = 0;
+  int64_t batch_index = 0;
+  int64_t batch_size = 0;
+  int64_t rank = 0;
+  int64_t world = 1;
+  int64_t stream = 0;   ///< index of the running stream in `Data::streams`; picks the metric's state
+  Str run_dir;
+  Str run_name;
+
+  /// One update of `optimizer`: runtime.md 2.4. `last` tells that no later `minimize` needs the graph.
+  virtual void minimize(const Tensor& loss, Optimizer& optimizer, bool last, const Location& location) = 0;
+  /// `backward loss` in a manual step.
+  virtual void backward(const Tensor& loss, const Location& location) = 0;
+  /// `log`: `slot` indexes the program's `LogInfo` table.
+  virtual void log(int slot, const Tensor& value) = 0;
+  virtual void log(int slot, double value) = 0;
+  virtual void log(int slot, Metric& metric) = 0;
+  virtual void log_image(int slot, const Tensor& image) = 0;
+  virtual void log_image(int slot, Metric& metric) = 0;
+  virtual void log_histogram(int slot, const Tensor& values) = 0;
+  virtual void log_text(int slot, const Str& text) = 0;
+  virtual void print(const Str& text) = 0;
+  virtual void stop(const Str& reason) = 0;
+  virtual void end_epoch(const Str& reason) = 0;
+  virtual void save(const Str& name) = 0;
+  /// The newest value of a series, nan before its first.
+  virtual double metric(const char* series) = 0;
+  /// The learning rate and other facts of an optimizer live behind these.
+  virtual void zero_grad(Optimizer& optimizer) = 0;
+  virtual void step(Optimizer& optimizer) = 0;
+  virtual void clip_norm(Optimizer& optimizer, double limit) = 0;
+  virtual void clip_value(Optimizer& optimizer, double limit) = 0;
+  virtual void set_lr(Optimizer& optimizer, double rate) = 0;
+  /// What `step predict` returns for this batch.
+  virtual void output(const Tensor& value) = 0;
+};
+
+/// The metric states of one member, one per stream, made when first used.
+template <class T>
+class MetricOf {
+ public:
+  template <class... Args>
+  explicit MetricOf(void (*make)(std::vector<T*>& states, const void* self), const void* self)
+      : make_(make), self_(self) {}
+  MetricOf() = default;
+  MetricOf(const MetricOf&) = delete;
+  MetricOf& operator=(const MetricOf&) = delete;
+  ~MetricOf() {
+    for (T* state : states_) delete state;
+  }
+  void set(void (*make)(std::vector<T*>& states, const void* self), const void* self) {
+    make_ = make;
+    self_ = self;
+  }
+  /// The state of stream `stream`.
+  T& of(int64_t stream) {
+    while (int64_t(states_.size()) <= stream) make_(states_, self_);
+    return *states_[size_t(stream)];
+  }
+
+ private:
+  void (*make_)(std::vector<T*>& states, const void* self) = nullptr;
+  const void* self_ = nullptr;
+  std::vector<T*> states_;
+};
+
+/// Base of the generated object of a user's `callback`.
+class LTR_EXPORT Callback {
+ public:
+  struct State {
+    const char* name;
+    void* address;       ///< of an int64_t, double, bool or Str member, as `type` says
+    const char* type;    ///< "int" "float" "bool" "str"
+  };
+  Callback() = default;
+  Callback(const Callback&) = delete;
+  Callback& operator=(const Callback&) = delete;
+  virtual ~Callback();
+  /// Runs the hook `hook` (index in `CallbackInfo::hooks`).
+  virtual void run(int hook, Context& cx) = 0;
+  virtual std::vector<State> states() = 0;
+};
+
+}  // namespace ltr
