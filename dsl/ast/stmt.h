@@ -55,6 +55,7 @@ struct Log {
   Span when_span;
   bool bar = false;
   std::optional<Name> reduce;
+  std::optional<Name> merge;  ///< the function of `reduce merge f`
 };
 struct If {
   Expr condition;

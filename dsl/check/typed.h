@@ -217,6 +217,7 @@ struct LogEntry {
   std::string reduce;     ///< mean sum min max
   bool bar = false;
   std::string owner;      ///< the model or callback
+  std::string better;     ///< "max" "min" or "": of a metric
   Span span;
 };
 

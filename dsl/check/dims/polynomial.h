@@ -50,6 +50,7 @@ struct Atom {
   uint32_t key = 0;        ///< Variable: which one of that name; Unknown: its number
   bool is_hparam = false;  ///< Variable: known at start
   bool is_data = false;    ///< Variable: known when the data is open
+  bool is_binder = false;  ///< Variable: stands for any size, a binder of a function
   Polynomial left;         ///< a of a / b and so on
   Polynomial right;
 };
@@ -59,7 +60,8 @@ class AtomTable {
  public:
   const Atom& at(AtomId id) const { return atoms_[id]; }
 
-  AtomId variable(const std::string& name, uint32_t key, bool is_hparam = false, bool is_data = false);
+  AtomId variable(const std::string& name, uint32_t key, bool is_hparam = false, bool is_data = false,
+                  bool is_binder = false);
   /// A new `?`, equal to itself alone.
   Polynomial unknown();
 

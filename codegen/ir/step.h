@@ -1,0 +1,109 @@
+#pragma once
+
+// Step IR: typed SSA over tensors and host values. Functions hold a region, regions hold ops, ops may hold regions.
+// Constants are values without an op; they are written where they are used.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "codegen/ir/op.h"
+#include "codegen/ir/type.h"
+
+namespace ltr::ir {
+
+/// Index into `Function::values`.
+using ValueId = uint32_t;
+
+/// A place in a source: `file` indexes `Module::files`. Line 0 is nowhere.
+struct Loc {
+  uint32_t file = 0;
+  int32_t line = 0;
+  int32_t column = 0;
+  bool operator==(const Loc&) const = default;
+};
+
+struct NoneConstant {
+  bool operator==(const NoneConstant&) const = default;
+};
+using Constant = std::variant<NoneConstant, bool, int64_t, double, std::string>;
+
+struct Value {
+  Type type;
+  std::optional<Constant> constant;
+  std::string name;  ///< of the variable in the program, for readable C++; "" if it has none
+};
+
+using Texts = std::vector<std::string>;
+using AttrValue = std::variant<int64_t, std::string, Texts>;
+struct Attr {
+  std::string key;
+  AttrValue value;
+  bool operator==(const Attr&) const = default;
+};
+
+struct Op;
+
+struct Region {
+  std::vector<ValueId> params;
+  std::vector<Op> ops;  ///< the last one is Yield or Return
+};
+
+struct Op {
+  OpKind kind = OpKind::CallOp;
+  std::string name;  ///< printed as `@name`: a path, a function, a library op
+  std::vector<ValueId> operands;
+  std::vector<ValueId> results;
+  std::vector<Attr> attrs;
+  std::vector<Region> regions;
+  Loc loc;
+
+  const OpInfo& info() const { return ir::info(kind); }
+  Effect effect() const { return info().effect; }
+  const Attr* find(const std::string& key) const;
+  /// The attribute, which must be there.
+  int64_t number(const std::string& key) const;
+  const std::string& text(const std::string& key) const;
+  const Texts& texts(const std::string& key) const;
+};
+
+/// What a function is for; tells which parameters C++ adds to it, and how it is reached.
+enum class Role {
+  Free, Method, Step, Map, Hook, Test, MetricUpdate, MetricCompute,
+  Constructor,  ///< (self, scope, params…); a model's takes `world` behind the scope
+  MetricMaker,  ///< (self) -> metric: one state of a metric member
+  InitRule,     ///< (self, shape) -> tensor
+  Resolve, Defaults, Fits, MakeData, MakeModel, ListCallbacks,
+};
+
+struct Function {
+  std::string name;    ///< unique: `Owner.fn`, `fn`, or what the role makes of it
+  std::string owner;   ///< the object whose method it is, as `%0`
+  Role role = Role::Free;
+  std::vector<Value> values;
+  Type result;
+  Region body;         ///< its params are the function's
+  Loc loc;
+  bool is_library = false;
+  bool draws_random = false;
+  bool is_manual = false;
+};
+
+struct Tables;
+
+struct Module {
+  std::string name;
+  std::vector<std::string> files;
+  std::vector<Function> functions;
+  std::shared_ptr<const Tables> tables;  ///< what is not code; absent in tests of passes
+
+  const Function* find(const std::string& function) const;
+};
+
+const char* to_text(Role role);
+std::optional<Role> role_of(const std::string& text);
+
+}  // namespace ltr::ir

@@ -1,0 +1,180 @@
+#pragma once
+
+// What a program is besides its functions: the layout of objects, and the tables of program.h in terms of functions.
+
+#include <optional>
+
+#include "codegen/ir/step.h"
+
+namespace ltr::ir {
+
+struct ObjectParam {
+  std::string name;
+  Type type;
+  std::string field;  ///< name of the member that keeps it
+};
+
+struct ObjectMember {
+  enum class Kind { Block, Weight, Buffer, Let, Metric, Optimizer, State };
+  std::string name;
+  Kind kind = Kind::Let;
+  Type type;
+  std::string reduce;   ///< State
+  std::string maker;    ///< Metric: the function that makes one state
+};
+
+struct Hook {
+  std::string name;
+  std::string fn;
+};
+
+/// A block, model, data, metric or callback.
+struct ObjectInfo {
+  std::string name;      ///< unique
+  std::string shown;     ///< as declared
+  TypeKind kind = TypeKind::Block;
+  std::vector<ObjectParam> params;
+  std::vector<ObjectMember> members;
+  std::string constructor;
+  std::string model;     ///< Callback: the type of `model`, "" if any
+  std::vector<Hook> hooks;
+  bool is_library = false;
+  Loc loc;
+};
+
+/// One use of a map function on a stream.
+struct MapInfo {
+  std::string fn;
+  std::string data;                ///< the object, "" for a free function
+  std::vector<Field> input;        ///< the stream's record, in order
+  std::vector<Field> output;
+  std::vector<std::vector<int64_t>> dims;  ///< of the outputs; -1 where it is not a constant
+  std::string name;
+  bool random = false;
+  Loc loc;
+};
+
+struct HparamInfo {
+  std::string name;
+  Type type;
+  std::string type_text;
+  std::string doc;
+  std::string where;
+  std::string fits;      ///< function (int) -> bool, "" if there is none
+  Loc loc;
+};
+
+struct LogInfo {
+  std::string name, role, kind, when, reduce;
+  bool bar = false;
+  Loc loc;
+};
+
+struct StepParam {
+  std::string name;
+  std::string type_text;
+  std::string initial;
+  Type type;
+  Loc loc;
+};
+
+struct StepInfo {
+  std::string name;
+  std::string role;
+  std::string fn;
+  std::vector<int> fields;         ///< for each param of the step: a batch field, or -1: the next of `params`
+  std::vector<StepParam> params;
+  std::vector<int> logs;
+  bool random = false;
+  bool minimizes = false;
+  bool is_manual = false;
+  Loc loc;
+};
+
+struct SlotInfo {
+  std::string name;
+  Type type;
+};
+
+struct ExperimentInfo {
+  std::string name;
+  std::string data, model;         ///< objects
+  std::string data_shown, model_shown;
+  std::string topology;
+  std::string resolve, make_data, make_model, list_callbacks;  ///< functions
+  std::vector<SlotInfo> slots;     ///< values handed from `resolve` to the makers
+  std::vector<StepInfo> steps;
+  Loc loc;
+};
+
+struct TopologyInfo {
+  std::string name;
+  std::string resolve;
+  Loc loc;
+};
+
+struct CallbackInfo {
+  std::string object;
+  std::vector<int> logs;
+};
+
+struct TestInfo {
+  std::string title;
+  std::string fn;
+  Loc loc;
+};
+
+struct TrainPair {
+  std::string name;
+  std::string model, data;
+  std::string fn;                  ///< the train step
+  std::vector<int> fields;
+};
+
+struct ObligationInfo {
+  std::string text, fate;
+  Loc loc;
+};
+
+struct BatchField {
+  std::string name;
+  Type type;
+};
+
+struct DataInfo {
+  std::string object;
+  std::vector<BatchField> batch;
+};
+
+struct SourceText {
+  std::string path, text;
+};
+
+struct Tables {
+  std::vector<ObjectInfo> objects;
+  std::vector<DataInfo> datas;
+  std::vector<MapInfo> maps;
+  std::vector<HparamInfo> hparams;
+  std::string defaults;            ///< the function that gives hparams their defaults, "" without hparams
+  std::vector<LogInfo> logs;
+  std::vector<CallbackInfo> callbacks;
+  std::vector<TopologyInfo> topologies;
+  std::vector<ExperimentInfo> experiments;
+  std::vector<TestInfo> tests;
+  std::vector<TrainPair> pairs;
+  std::vector<ObligationInfo> obligations;
+  std::vector<SourceText> sources;
+  std::vector<bool> is_library_file;  ///< by file of the module
+  std::string source_hash;
+  std::string compiler;
+  int edition = 1;
+
+  const ObjectInfo* find_object(const std::string& name) const {
+    for (const ObjectInfo& object : objects) {
+      if (object.name == name) return &object;
+    }
+    return nullptr;
+  }
+};
+
+}  // namespace ltr::ir

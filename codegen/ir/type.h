@@ -1,0 +1,60 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace ltr::ir {
+
+enum class TypeKind {
+  Error, Void, None,
+  Int, Float, Bool, Str,
+  Value,        ///< a host value of a setting: `200 steps`, `max`, `AdamW(lr = …)`
+  Tensor,       ///< `name` is the element type, `dims` the axes as text
+  Record, Tuple, List, Option,
+  Weights, Gradients,
+  Block, Model, Data, Metric, Callback,   ///< `name` is the object's
+  MetricValue,  ///< the state of a metric after an update; `name` is the metric's
+  Optimizer, Stream, Scope, Function,
+};
+
+struct Field;
+
+/// The type of a value. Lists hold one element type; a list of mixed blocks is a tuple.
+struct Type {
+  TypeKind kind = TypeKind::Error;
+  std::string name;
+  std::vector<std::string> dims;
+  std::vector<Field> fields;  ///< Record: named; Tuple: elements; List and Option: one; Stream: its record
+
+  static Type of(TypeKind kind) { return Type{kind, {}, {}, {}}; }
+  static Type object(TypeKind kind, std::string name) { return Type{kind, std::move(name), {}, {}}; }
+  static Type tensor(std::string element, std::vector<std::string> dims) {
+    return Type{TypeKind::Tensor, std::move(element), std::move(dims), {}};
+  }
+  static Type list(Type element);
+  static Type option(Type element);
+
+  bool is(TypeKind other) const { return kind == other; }
+  bool is_tensor() const { return kind == TypeKind::Tensor; }
+  bool is_host_number() const {
+    return kind == TypeKind::Int || kind == TypeKind::Float || kind == TypeKind::Bool;
+  }
+  bool is_object() const;
+  bool operator==(const Type& other) const;
+};
+
+struct Field {
+  std::string name;
+  Type type;
+  bool operator==(const Field& other) const = default;
+};
+
+/// `float[B, 10]`, `list[int]`, `block Linear`, `{x: f32[4], label: i64[]}`; reads back with `read_type`.
+std::string to_text(const Type& type);
+
+/// Reads a type at `position` and moves behind it; `TypeKind::Error` if there is none.
+Type read_type(std::string_view text, size_t& position);
+
+}  // namespace ltr::ir

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <set>
+#include <string>
+
+#include "codegen/ir/step.h"
+#include "dsl/check/typed.h"
+#include "dsl/source/source_manager.h"
+
+namespace ltr::lower {
+
+struct Options {
+  std::set<uint32_t> library_sources;  ///< ids of files of the standard library
+  std::string source_hash;             ///< SHA-256 over all sources, hex
+  std::string compiler;                ///< version of ltrc
+};
+
+/// Makes Step IR of a typed program without errors: one function per `check::Fn`, constructors, and the functions that
+/// resolve settings and build data and models; tables beside them in `Module::tables`.
+/// Leaves to passes: inlining, folding, removal of what is not used.
+ir::Module lower(const check::Program& program, const source::SourceManager& sources, const Options& options);
+
+}  // namespace ltr::lower

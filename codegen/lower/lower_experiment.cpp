@@ -1,0 +1,297 @@
+#include <algorithm>
+#include <set>
+
+#include "codegen/lower/body.h"
+
+namespace ltr::lower {
+
+using check::Expr;
+using check::ExprKind;
+using ir::OpKind;
+using ir::Type;
+using ir::TypeKind;
+using ir::ValueId;
+
+namespace {
+
+bool needs_data(const Expr& expr) {
+  return expr.kind == ExprKind::DataMember || std::any_of(expr.args.begin(), expr.args.end(), needs_data);
+}
+
+/// Types that a setting of the command line can have; others go straight from `resolve` to the makers.
+bool is_setting(const Type& type) {
+  const Type& inner = type.is(TypeKind::Option) && !type.fields.empty() ? type.fields[0].type : type;
+  return inner.is_host_number() || inner.is(TypeKind::Str) || inner.is(TypeKind::Value);
+}
+
+ir::Function new_function(const std::string& name, ir::Role role, Type result, ir::Loc loc) {
+  ir::Function function;
+  function.name = name;
+  function.role = role;
+  function.result = std::move(result);
+  function.loc = loc;
+  return function;
+}
+
+void set_hparam(Shared& shared, BodyLowerer& lowerer, const check::Hparam& hparam, const Expr* set) {
+  lowerer.b.loc = shared.loc(hparam.span);
+  const Type type = shared.type(hparam.type);
+  std::vector<ValueId> operands = {lowerer.setting(hparam.initial)};
+  operands.push_back(set != nullptr ? lowerer.setting(*set) : lowerer.b.none());
+  const ValueId value = lowerer.b.op(OpKind::DeclareHparam, Type::of(TypeKind::Value), std::move(operands), hparam.name);
+  lowerer.b.effect(OpKind::SetHparam, {lowerer.from_value(value, type)}, hparam.name);
+}
+
+/// Declares a setting and gives its final value.
+ValueId declare(BodyLowerer& lowerer, const std::string& path, const std::string& type_text, ValueId given) {
+  return lowerer.b.op(OpKind::Setting, Type::of(TypeKind::Value), {given}, path, {{"type", type_text}});
+}
+
+void declare_all(Shared& shared, BodyLowerer& lowerer, const std::string& section, const std::vector<check::SettingValue>& list) {
+  for (const check::SettingValue& setting : list) {
+    lowerer.b.loc = shared.loc(setting.span);
+    declare(lowerer, section + "." + setting.path, setting.type, lowerer.setting(setting.value));
+  }
+}
+
+/// Lowers one experiment: four functions, and the table that names them.
+class ExperimentLowerer {
+ public:
+  ExperimentLowerer(Shared& shared, const check::Experiment& experiment, const std::string& suffix)
+      : shared_(shared),
+        experiment_(experiment),
+        data_(shared.objects.at({check::Kind::Data, experiment.data})),
+        model_(shared.objects.at({check::Kind::Model, experiment.model})) {
+    info_.name = experiment.name;
+    info_.data = data_.name;
+    info_.model = model_.name;
+    info_.data_shown = data_.object->name;
+    info_.model_shown = model_.object->name;
+    info_.topology = experiment.topology;
+    info_.loc = shared.loc(experiment.span);
+    info_.resolve = "$resolve_" + suffix;
+    info_.make_data = "$make_data_" + suffix;
+    info_.make_model = "$make_model_" + suffix;
+    info_.list_callbacks = "$list_callbacks_" + suffix;
+  }
+
+  void run() {
+    resolve();
+    make_data();
+    make_model();
+    list_callbacks();
+    for (const check::StepBinding& step : experiment_.steps) add_step(step);
+    shared_.tables.experiments.push_back(std::move(info_));
+  }
+
+ private:
+  static std::string slot(const std::string& side, const std::string& param) { return side + "_" + param; }
+
+  void resolve() {
+    ir::Function function = new_function(info_.resolve, ir::Role::Resolve, Type::of(TypeKind::Void), info_.loc);
+    BodyLowerer lowerer(shared_, function);
+    for (const check::Hparam& hparam : shared_.program.hparams) {
+      const auto set = std::find_if(experiment_.sets.begin(), experiment_.sets.end(), [&](const auto& one) { return one.first == hparam.name; });
+      set_hparam(shared_, lowerer, hparam, set != experiment_.sets.end() ? &set->second : nullptr);
+    }
+    for (const check::Hparam& hparam : shared_.program.hparams) {
+      if (!hparam.where) continue;
+      lowerer.b.loc = shared_.loc(hparam.span);
+      lowerer.b.effect(OpKind::CheckHparam, {lowerer.expr(*hparam.where)}, hparam.name);
+    }
+    for (size_t i = 0; i < experiment_.data_arguments.size(); ++i) fill_slot(lowerer, "data", data_, i, experiment_.data_arguments[i]);
+    for (size_t i = 0; i < experiment_.model_arguments.size(); ++i) {
+      if (needs_data(experiment_.model_arguments[i])) {
+        info_.slots.push_back({slot("model", model_.object->params[i].name), shared_.type(model_.object->params[i].type)});
+      } else {
+        fill_slot(lowerer, "model", model_, i, experiment_.model_arguments[i]);
+      }
+    }
+    declare_all(shared_, lowerer, "trainer", experiment_.trainer);
+    declare_all(shared_, lowerer, "tags", experiment_.tags);
+    declare_all(shared_, lowerer, "sweep", experiment_.sweep);
+    add_obligations(lowerer, shared_.program.obligations, false);
+    add_obligations(lowerer, experiment_.obligations, false);
+    lowerer.finish();
+    shared_.module.functions.push_back(std::move(function));
+  }
+
+  void fill_slot(BodyLowerer& lowerer, const std::string& side, const ObjectRef& ref, size_t index, const Expr& given) {
+    const check::Local& param = ref.object->params[index];
+    const Type type = shared_.type(param.type);
+    info_.slots.push_back({slot(side, param.name), type});
+    put_slot(lowerer, side, param, type, given);
+  }
+
+  void put_slot(BodyLowerer& lowerer, const std::string& side, const check::Local& param, const Type& type, const Expr& given) {
+    if (!given.span.is_empty()) lowerer.b.loc = shared_.loc(given.span);
+    ValueId value = 0;
+    if (is_setting(type)) {
+      const ValueId final = declare(lowerer, side + "." + param.name, setting_text(param.type), lowerer.setting(given));
+      value = lowerer.from_value(final, type);
+    } else {
+      value = lowerer.expr(given);
+    }
+    lowerer.b.effect(OpKind::SetSlot, {value}, slot(side, param.name), {{"experiment", info_.resolve}});
+  }
+
+  ValueId read_slot(BodyLowerer& lowerer, const std::string& side, const check::Local& param) {
+    return lowerer.b.op(OpKind::ReadSlot, shared_.type(param.type), {}, slot(side, param.name), {{"experiment", info_.resolve}});
+  }
+
+  void add_obligations(BodyLowerer& lowerer, const std::vector<check::Obligation>& list, bool with_data) {
+    for (const check::Obligation& obligation : list) {
+      if (!obligation.condition || obligation.fate != check::Fate::AtStart) continue;
+      if ((obligation.needs_data || needs_data(*obligation.condition)) != with_data) continue;
+      lowerer.b.loc = shared_.loc(obligation.span);
+      lowerer.b.effect(OpKind::Oblige, {lowerer.expr(*obligation.condition)}, "", {{"text", obligation.text}});
+    }
+  }
+
+  void make_data() {
+    ir::Function function = new_function(info_.make_data, ir::Role::MakeData, data_.type(), info_.loc);
+    BodyLowerer lowerer(shared_, function);
+    lowerer.b.loc = info_.loc;
+    std::vector<ValueId> args;
+    for (const check::Local& param : data_.object->params) args.push_back(read_slot(lowerer, "data", param));
+    lowerer.b.effect(OpKind::Return, {lowerer.b.op(OpKind::Construct, data_.type(), std::move(args), data_.name)});
+    shared_.module.functions.push_back(std::move(function));
+  }
+
+  void make_model() {
+    ir::Function function = new_function(info_.make_model, ir::Role::MakeModel, model_.type(), info_.loc);
+    BodyLowerer lowerer(shared_, function);
+    lowerer.b.loc = info_.loc;
+    lowerer.data = lowerer.b.param(data_.type(), "data");
+    const ValueId root = lowerer.b.param(Type::of(TypeKind::Scope), "root");
+    add_obligations(lowerer, shared_.program.obligations, true);
+    add_obligations(lowerer, experiment_.obligations, true);
+    std::vector<ValueId> args = {root, lowerer.b.op(OpKind::ReadContext, Type::of(TypeKind::Int), {}, "world")};
+    for (size_t i = 0; i < model_.object->params.size(); ++i) {
+      const check::Local& param = model_.object->params[i];
+      const Expr& given = experiment_.model_arguments[i];
+      if (needs_data(given)) put_slot(lowerer, "model", param, shared_.type(param.type), given);
+      args.push_back(read_slot(lowerer, "model", param));
+    }
+    lowerer.b.effect(OpKind::Return, {lowerer.b.op(OpKind::Construct, model_.type(), std::move(args), model_.name)});
+    shared_.module.functions.push_back(std::move(function));
+  }
+
+  void list_callbacks() {
+    ir::Function function = new_function(info_.list_callbacks, ir::Role::ListCallbacks, Type::of(TypeKind::Void), info_.loc);
+    BodyLowerer lowerer(shared_, function);
+    for (const Expr& callback : experiment_.callbacks) {
+      lowerer.b.loc = shared_.loc(callback.span);
+      lowerer.b.effect(OpKind::ListCall, {lowerer.setting(callback)}, "callbacks");
+    }
+    for (const Expr& logger : experiment_.loggers) {
+      lowerer.b.loc = shared_.loc(logger.span);
+      lowerer.b.effect(OpKind::ListCall, {lowerer.setting(logger)}, "loggers");
+    }
+    lowerer.finish();
+    shared_.module.functions.push_back(std::move(function));
+  }
+
+  void scan(const ir::Region& region, ir::StepInfo& step, std::set<int>& logs, std::set<std::string>& seen) const {
+    for (const ir::Op& op : region.ops) {
+      if (op.kind == OpKind::LogValue) logs.insert(int(op.number("slot")));
+      if (op.effect() == ir::Effect::Minimize) step.minimizes = true;
+      if (op.effect() == ir::Effect::Rng) step.random = true;
+      if ((op.kind == OpKind::CallFn || op.kind == OpKind::CallMethod) && seen.insert(op.name).second) {
+        if (const ir::Function* callee = shared_.module.find(op.name)) scan(callee->body, step, logs, seen);
+      }
+      for (const ir::Region& inner : op.regions) scan(inner, step, logs, seen);
+    }
+  }
+
+  void add_step(const check::StepBinding& binding) {
+    const check::Fn& fn = shared_.program.fns[binding.fn];
+    ir::StepInfo step;
+    step.name = binding.name;
+    step.role = binding.role;
+    step.fn = shared_.fn_names[binding.fn];
+    step.fields = binding.fields;
+    step.random = fn.draws_random;
+    step.is_manual = fn.is_manual;
+    step.loc = shared_.loc(fn.span);
+    for (size_t i = 0; i < binding.fields.size(); ++i) {
+      if (binding.fields[i] >= 0) continue;
+      const check::Local& param = fn.locals[i];
+      const Type type = shared_.type(param.type);
+      const bool has_default = i < binding.defaults.size() && binding.defaults[i].has_value();
+      step.params.push_back({param.name, type.is_tensor() ? ir::to_text(type) : setting_text(param.type),
+                             has_default ? constant_text(*binding.defaults[i]) : "", type,
+                             has_default ? shared_.loc(binding.defaults[i]->span) : step.loc});
+    }
+    std::set<int> logs;
+    std::set<std::string> seen;
+    if (const ir::Function* lowered = shared_.module.find(step.fn)) scan(lowered->body, step, logs, seen);
+    step.logs.assign(logs.begin(), logs.end());
+    info_.steps.push_back(std::move(step));
+  }
+
+  std::string constant_text(const Expr& expr) const {
+    switch (expr.kind) {
+      case ExprKind::IntConst: return std::to_string(expr.whole);
+      case ExprKind::BoolConst: return expr.whole != 0 ? "true" : "false";
+      case ExprKind::StrConst:
+      case ExprKind::Symbol: return expr.name;
+      case ExprKind::NoneConst: return "none";
+      default: return std::string(shared_.sources.text(expr.span));
+    }
+  }
+
+  Shared& shared_;
+  const check::Experiment& experiment_;
+  const ObjectRef& data_;
+  const ObjectRef& model_;
+  ir::ExperimentInfo info_;
+};
+
+}  // namespace
+
+void lower_hparams(Shared& shared) {
+  if (shared.program.hparams.empty()) return;
+  for (const check::Hparam& hparam : shared.program.hparams) {
+    ir::HparamInfo info{hparam.name, shared.type(hparam.type), setting_text(hparam.type), hparam.doc, hparam.where_text, "", shared.loc(hparam.span)};
+    if (hparam.where && info.type.is(TypeKind::Int)) {
+      info.fits = "$fits_" + hparam.name;
+      ir::Function fits = new_function(info.fits, ir::Role::Fits, Type::of(TypeKind::Bool), info.loc);
+      BodyLowerer lowerer(shared, fits);
+      lowerer.b.loc = info.loc;
+      lowerer.b.effect(OpKind::SetHparam, {lowerer.b.param(info.type, "value")}, hparam.name);
+      lowerer.b.effect(OpKind::Return, {lowerer.expr(*hparam.where)});
+      shared.module.functions.push_back(std::move(fits));
+    }
+    shared.tables.hparams.push_back(std::move(info));
+  }
+  shared.tables.defaults = "$default_hparams";
+  ir::Function defaults = new_function(shared.tables.defaults, ir::Role::Defaults, Type::of(TypeKind::Void), {});
+  BodyLowerer lowerer(shared, defaults);
+  for (const check::Hparam& hparam : shared.program.hparams) {
+    lowerer.b.loc = shared.loc(hparam.span);
+    lowerer.b.effect(OpKind::SetHparam, {lowerer.expr(hparam.initial)}, hparam.name);
+  }
+  lowerer.finish();
+  shared.module.functions.push_back(std::move(defaults));
+}
+
+void lower_topologies(Shared& shared) {
+  for (const check::Topology& topology : shared.program.topologies) {
+    const ir::Loc loc = shared.loc(topology.span);
+    ir::Function function = new_function("$topology_" + topology.name, ir::Role::Resolve, Type::of(TypeKind::Void), loc);
+    BodyLowerer lowerer(shared, function);
+    declare_all(shared, lowerer, "topology", topology.settings);
+    lowerer.finish();
+    shared.tables.topologies.push_back({topology.name, function.name, loc});
+    shared.module.functions.push_back(std::move(function));
+  }
+}
+
+void lower_experiments(Shared& shared) {
+  for (const check::Experiment& experiment : shared.program.experiments) {
+    ExperimentLowerer(shared, experiment, experiment.name).run();
+  }
+}
+
+}  // namespace ltr::lower

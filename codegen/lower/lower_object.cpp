@@ -1,0 +1,241 @@
+#include <set>
+
+#include "codegen/lower/body.h"
+
+namespace ltr::lower {
+
+using check::Member;
+using check::MemberKind;
+using ir::OpKind;
+using ir::Type;
+using ir::TypeKind;
+using ir::ValueId;
+
+namespace {
+
+/// Lowers the constructor of one object, and the small functions that its members need.
+class ObjectLowerer {
+ public:
+  ObjectLowerer(Shared& shared, const ObjectRef& ref) : shared_(shared), ref_(ref), lowerer_(shared, function_) {}
+
+  void run() {
+    info_.name = ref_.name;
+    info_.shown = ref_.object->name;
+    info_.kind = ref_.kind;
+    info_.is_library = ref_.object->is_library;
+    info_.loc = shared_.loc(ref_.object->span);
+    info_.constructor = ref_.name + ".$new";
+    info_.model = model_name();
+    begin();
+    for (const Member& member : ref_.object->members) {
+      lowerer_.b.loc = shared_.loc(member.span);
+      add_member(member);
+    }
+    if (ref_.data != nullptr) add_data(*ref_.data);
+    for (size_t i = 0; i < ref_.object->inits.size(); ++i) add_init(ref_.object->inits[i], i);
+    lowerer_.finish();
+    for (const uint32_t fn : ref_.object->fns) {
+      if (shared_.program.fns[fn].role != check::FnRole::Hook) continue;
+      info_.hooks.push_back({shared_.program.fns[fn].name, shared_.fn_names[fn]});
+    }
+    shared_.module.functions.push_back(std::move(function_));
+    shared_.tables.objects.push_back(std::move(info_));
+  }
+
+ private:
+  bool has_scope() const { return ref_.kind == TypeKind::Block || ref_.kind == TypeKind::Model; }
+
+  std::string model_name() const {
+    for (const auto& [key, ref] : shared_.objects) {
+      if (ref.kind == TypeKind::Model && ref.object->name == ref_.object->model) return ref.name;
+    }
+    return "";
+  }
+
+  void begin() {
+    function_.name = info_.constructor;
+    function_.owner = ref_.name;
+    function_.role = ir::Role::Constructor;
+    function_.result = Type::of(TypeKind::Void);
+    function_.loc = info_.loc;
+    function_.is_library = ref_.object->is_library;
+    lowerer_.owner = &ref_;
+    lowerer_.b.loc = info_.loc;
+    lowerer_.self = lowerer_.b.param(ref_.type(), "self");
+    if (has_scope()) scope_ = lowerer_.b.param(Type::of(TypeKind::Scope), "scope");
+    if (ref_.kind == TypeKind::Model) lowerer_.world = lowerer_.b.param(Type::of(TypeKind::Int), "world");
+    for (size_t i = 0; i < ref_.object->params.size(); ++i) {
+      const check::Local& param = ref_.object->params[i];
+      const ValueId value = lowerer_.b.param(shared_.type(param.type), param.name);
+      lowerer_.env[check::LocalId(i)] = value;
+      lowerer_.own_params[param.name] = value;
+      info_.params.push_back({param.name, shared_.type(param.type), "$" + param.name});
+    }
+  }
+
+  void set(const Member& member, ir::ObjectMember::Kind kind, const Type& type, ValueId value) {
+    lowerer_.b.effect(OpKind::SetMember, {*lowerer_.self, value}, member.name);
+    lowerer_.own_members[member.name] = value;
+    info_.members.push_back({member.name, kind, type, "", ""});
+  }
+
+  void add_member(const Member& member) {
+    using Kind = ir::ObjectMember::Kind;
+    const Type type = shared_.type(member.type);
+    switch (member.kind) {
+      case MemberKind::Let: {
+        // `better` of a metric is a fact for the compiler.
+        if (ref_.kind == TypeKind::Metric && member.name == "better") return;
+        return set(member, Kind::Let, type, lowerer_.expr(member.value));
+      }
+      case MemberKind::Block: {
+        lowerer_.place = lowerer_.b.op(OpKind::Place, Type::of(TypeKind::Scope), {scope_}, member.name);
+        const ValueId value = lowerer_.expr(member.value);
+        lowerer_.place.reset();
+        return set(member, Kind::Block, lowerer_.b.type(value), value);
+      }
+      case MemberKind::Weight:
+      case MemberKind::Buffer: {
+        const bool is_weight = member.kind == MemberKind::Weight;
+        lowerer_.b.effect(OpKind::SeedWeight, {scope_}, member.name);
+        const ValueId initial = lowerer_.expr(member.value);
+        const ValueId made = lowerer_.b.op(is_weight ? OpKind::MakeWeight : OpKind::MakeBuffer, type, {scope_, initial}, member.name);
+        return set(member, is_weight ? Kind::Weight : Kind::Buffer, type, made);
+      }
+      case MemberKind::State: return add_state(member, type);
+      case MemberKind::Metric: return add_metric(member, type);
+      case MemberKind::Optimizer: return add_optimizer(member);
+    }
+  }
+
+  // The states of a metric are set by its `reset`, which the emitter makes of the constructor's state ops.
+  void add_state(const Member& member, const Type& type) {
+    ValueId value = lowerer_.expr(member.value);
+    if (type.is_tensor() && !lowerer_.b.type(value).is_tensor()) value = lowerer_.b.op(OpKind::Convert, type, {value});
+    set(member, ir::ObjectMember::Kind::State, type, value);
+    info_.members.back().reduce = member.reduce;
+    lowerer_.own_members.erase(member.name);  // It changes: read it where it is wanted.
+  }
+
+  void add_metric(const Member& member, const Type& type) {
+    ir::Function maker;
+    maker.name = ref_.name + ".$make_" + member.name;
+    maker.owner = ref_.name;
+    maker.role = ir::Role::MetricMaker;
+    maker.result = type;
+    maker.loc = shared_.loc(member.span);
+    BodyLowerer inner(shared_, maker);
+    inner.owner = &ref_;
+    inner.b.loc = maker.loc;
+    inner.self = inner.b.param(ref_.type(), "self");
+    inner.b.effect(OpKind::Return, {inner.expr(member.value)});
+    info_.members.push_back({member.name, ir::ObjectMember::Kind::Metric, type, "", maker.name});
+    lowerer_.b.effect(OpKind::MakeMetric, {*lowerer_.self}, member.name, {{"make", maker.name}});
+    shared_.module.functions.push_back(std::move(maker));
+  }
+
+  void add_optimizer(const Member& member) {
+    LTR_INVARIANT(!member.value.args.empty(), "an optimizer without weights", lowerer_.b.loc);
+    const ValueId rule = lowerer_.setting(member.value);
+    const check::Expr& owned = member.value.args[0];
+    const ValueId weights = lowerer_.expr(owned);
+    std::vector<ValueId> operands = {scope_, rule, weights};
+    ir::Texts names, types, patterns, group_names, group_types, group_sizes, group_lines;
+    const auto add = [&](const std::pair<std::string, check::Expr>& one, ir::Texts& to_names, ir::Texts& to_types) {
+      to_names.push_back(one.first);
+      const std::string declared = shared_.argument_type(member.value.name, one.first);
+      to_types.push_back(!declared.empty() ? declared : one.first == "schedule" ? "schedule" : setting_text(one.second.type));
+      operands.push_back(lowerer_.setting(one.second));
+    };
+    for (const auto& one : member.settings) add(one, names, types);
+    for (const check::GroupSettings& group : member.groups) {
+      patterns.push_back(group.pattern);
+      group_sizes.push_back(std::to_string(group.settings.size()));
+      const ir::Loc loc = shared_.loc(group.span);
+      group_lines.push_back(std::to_string(loc.line) + ":" + std::to_string(loc.column));
+      for (const auto& one : group.settings) add(one, group_names, group_types);
+    }
+    const ValueId optimizer =
+        lowerer_.b.op(OpKind::MakeOptimizer, Type::of(TypeKind::Optimizer), std::move(operands), member.name,
+                      {{"names", names},
+                       {"types", types},
+                       {"patterns", patterns},
+                       {"group_sizes", group_sizes},
+                       {"group_names", group_names},
+                       {"group_types", group_types},
+                       {"group_places", group_lines}});
+    set(member, ir::ObjectMember::Kind::Optimizer, Type::of(TypeKind::Optimizer), optimizer);
+  }
+
+  void add_init(const check::InitRule& rule, size_t index) {
+    ir::Function init;
+    init.name = ref_.name + ".$init_" + std::to_string(index);
+    init.owner = ref_.name;
+    init.role = ir::Role::InitRule;
+    init.result = Type::tensor("float", {"..."});
+    init.loc = shared_.loc(rule.span);
+    BodyLowerer inner(shared_, init);
+    inner.owner = &ref_;
+    inner.b.loc = init.loc;
+    inner.self = inner.b.param(ref_.type(), "self");
+    inner.shape = inner.b.param(Type::list(Type::of(TypeKind::Int)), "shape");
+    inner.b.effect(OpKind::Return, {inner.expr(rule.value)});
+    lowerer_.b.loc = init.loc;
+    lowerer_.b.effect(OpKind::MakeInit, {scope_, *lowerer_.self}, "", {{"pattern", rule.pattern}, {"fn", init.name}});
+    shared_.module.functions.push_back(std::move(init));
+  }
+
+  void add_data(const check::DataObject& data) {
+    ir::DataInfo info;
+    info.object = ref_.name;
+    std::vector<ValueId> operands = {*lowerer_.self};
+    const Type ints = Type::list(Type::of(TypeKind::Int));
+    for (size_t i = 0; i < data.batch.fields.size(); ++i) {
+      info.batch.push_back({data.batch.fields[i].name, shared_.type(data.batch.fields[i].type)});
+      std::vector<ValueId> dims;
+      for (const check::Expr& dim : data.batch_dims[i]) dims.push_back(lowerer_.expr(dim));
+      operands.push_back(lowerer_.b.op(OpKind::ListOf, ints, std::move(dims)));
+    }
+    lowerer_.b.effect(OpKind::SetBatch, std::move(operands));
+    for (const check::StreamDecl& stream : data.streams) {
+      lowerer_.b.loc = shared_.loc(stream.span);
+      const ValueId value = lowerer_.expr(stream.value);
+      lowerer_.b.effect(OpKind::AddStream, {*lowerer_.self, value}, stream.name, {{"role", stream.role}});
+    }
+    shared_.tables.datas.push_back(std::move(info));
+  }
+
+  Shared& shared_;
+  const ObjectRef& ref_;
+  ir::Function function_;
+  BodyLowerer lowerer_;
+  ir::ObjectInfo info_;
+  ValueId scope_ = 0;
+};
+
+void add_logs(const ir::Region& region, const Shared& shared, std::set<int>& logs, std::set<std::string>& seen) {
+  for (const ir::Op& op : region.ops) {
+    if (op.kind == OpKind::LogValue) logs.insert(int(op.number("slot")));
+    if ((op.kind == OpKind::CallFn || op.kind == OpKind::CallMethod) && seen.insert(op.name).second) {
+      if (const ir::Function* callee = shared.module.find(op.name)) add_logs(callee->body, shared, logs, seen);
+    }
+    for (const ir::Region& inner : op.regions) add_logs(inner, shared, logs, seen);
+  }
+}
+
+}  // namespace
+
+void lower_objects(Shared& shared) {
+  for (const auto& [key, ref] : shared.objects) ObjectLowerer(shared, ref).run();
+  for (const ObjectRef& ref : shared.callbacks) {
+    ObjectLowerer(shared, ref).run();
+    std::set<int> logs;
+    std::set<std::string> seen;
+    for (const ir::Hook& hook : shared.tables.objects.back().hooks) {
+      if (const ir::Function* fn = shared.module.find(hook.fn)) add_logs(fn->body, shared, logs, seen);
+    }
+    shared.tables.callbacks.push_back({ref.name, {logs.begin(), logs.end()}});
+  }
+}
+
+}  // namespace ltr::lower

@@ -1,0 +1,60 @@
+#pragma once
+
+// What the files of `lower` share: names of objects and functions, types, places.
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "codegen/ir/internal_error.h"
+#include "codegen/ir/tables.h"
+#include "codegen/lower/lower.h"
+
+namespace ltr::lower {
+
+/// A declaration with members, under its unique name.
+struct ObjectRef {
+  ir::TypeKind kind = ir::TypeKind::Block;
+  std::string name;
+  const check::Object* object = nullptr;
+  const check::DataObject* data = nullptr;
+
+  const check::Member* find_member(const std::string& member) const;
+  bool has_param(const std::string& param) const;
+  ir::Type type() const { return ir::Type::object(kind, name); }
+};
+
+struct Shared {
+  const check::Program& program;
+  const source::SourceManager& sources;
+  const Options& options;
+  ir::Module& module;
+  ir::Tables& tables;
+  std::map<std::pair<check::Kind, check::DeclIndex>, ObjectRef> objects;
+  std::vector<ObjectRef> callbacks;
+  std::vector<std::string> fn_names;            ///< by index in Program::fns
+  std::vector<const ObjectRef*> fn_owners;      ///< likewise; null for free functions
+  std::map<std::string, size_t> pairs;          ///< model and data: index of their TrainPair
+
+  ir::Loc loc(check::Span span) const;
+  bool is_library(check::Span span) const { return options.library_sources.count(span.source.index) != 0; }
+  ir::Type type(const check::Type& type) const;
+  const ObjectRef& object(const check::Type& type) const;
+  const ObjectRef& object_named(const std::string& name) const;
+  /// The type text of argument `argument` of library call `call`, "" if it is not declared.
+  std::string argument_type(const std::string& call, const std::string& argument) const;
+  /// Names every object and function, uniquely; fills `objects`, `callbacks`, `fn_names`, `fn_owners`.
+  void name_everything();
+};
+
+/// Type text of a setting or flag: `int`, `option[float]`, `one_of[a, b]`.
+std::string setting_text(const check::Type& type);
+
+void lower_functions(Shared& shared);
+void lower_objects(Shared& shared);
+void lower_hparams(Shared& shared);
+void lower_experiments(Shared& shared);
+void lower_topologies(Shared& shared);
+void lower_tests(Shared& shared);
+
+}  // namespace ltr::lower

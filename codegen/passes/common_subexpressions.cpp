@@ -1,0 +1,86 @@
+#include "codegen/passes/common_subexpressions.h"
+
+#include <map>
+#include <string>
+
+#include "codegen/passes/rewrite.h"
+
+namespace ltr::passes {
+namespace {
+
+std::string constant_key(const ir::Constant& constant) {
+  struct Visitor {
+    std::string operator()(ir::NoneConstant) const { return "none"; }
+    std::string operator()(bool value) const { return value ? "true" : "false"; }
+    std::string operator()(int64_t value) const { return std::to_string(value); }
+    // The bits: -0.0 and 0.0 differ.
+    std::string operator()(double value) const {
+      uint64_t bits = 0;
+      static_assert(sizeof bits == sizeof value);
+      __builtin_memcpy(&bits, &value, sizeof bits);
+      return "f" + std::to_string(bits);
+    }
+    std::string operator()(const std::string& value) const { return "\"" + value + "\""; }
+  };
+  return std::visit(Visitor{}, constant);
+}
+
+class Process {
+ public:
+  explicit Process(ir::Function& function) : function_(function) {}
+  void run() {
+    region(function_.body);
+    apply(replacements_, function_.body);
+  }
+
+ private:
+  std::string key(const ir::Op& op) const {
+    std::string text = std::string(op.info().name) + "@" + op.name + "(";
+    for (const ir::ValueId operand : op.operands) {
+      const ir::ValueId id = replacements_.get(operand);
+      const ir::Value& value = function_.values[id];
+      text += (value.constant ? constant_key(*value.constant) : "%" + std::to_string(id)) + ",";
+    }
+    for (const ir::Attr& attr : op.attrs) {
+      text += ";" + attr.key + "=";
+      if (const auto* number = std::get_if<int64_t>(&attr.value)) text += std::to_string(*number);
+      if (const auto* word = std::get_if<std::string>(&attr.value)) text += "\"" + *word + "\"";
+      if (const auto* words = std::get_if<ir::Texts>(&attr.value)) {
+        for (const std::string& one : *words) text += "\"" + one + "\",";
+      }
+    }
+    for (const ir::ValueId result : op.results) text += ":" + to_text(function_.values[result].type);
+    return text;
+  }
+
+  void region(ir::Region& region) {
+    const std::map<std::string, std::vector<ir::ValueId>> outer = known_;
+    std::vector<ir::Op> kept;
+    kept.reserve(region.ops.size());
+    for (ir::Op& op : region.ops) {
+      for (ir::Region& inner : op.regions) this->region(inner);
+      if (op.effect() == ir::Effect::None && !op.results.empty()) {
+        const auto [known, is_new] = known_.emplace(key(op), op.results);
+        if (!is_new) {
+          for (size_t i = 0; i < op.results.size(); ++i) replacements_.set(op.results[i], known->second[i]);
+          continue;
+        }
+      }
+      kept.push_back(std::move(op));
+    }
+    region.ops = std::move(kept);
+    known_ = outer;
+  }
+
+  ir::Function& function_;
+  Replacements replacements_;
+  std::map<std::string, std::vector<ir::ValueId>> known_;
+};
+
+}  // namespace
+
+void common_subexpressions(ir::Module& module) {
+  for (ir::Function& function : module.functions) Process(function).run();
+}
+
+}  // namespace ltr::passes

@@ -1,0 +1,110 @@
+#include "doors/csv.h"
+
+#include <charconv>
+#include <cmath>
+#include <limits>
+
+#include "doors/file.h"
+
+namespace ltr::doors {
+
+namespace {
+
+std::string_view trim(std::string_view text) {
+  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
+  return text;
+}
+
+}  // namespace
+
+CsvReader::CsvReader(std::string_view text, char separator) : text_(text), separator_(separator) {
+  if (text_.substr(0, 3) == "\xEF\xBB\xBF") position_ = 3;
+}
+
+bool CsvReader::next(std::vector<std::string>& cells) {
+  while (position_ < text_.size() && (text_[position_] == '\n' || text_[position_] == '\r')) {
+    if (text_[position_] == '\n') ++next_line_;
+    ++position_;
+  }
+  if (position_ >= text_.size()) return false;
+  line_ = next_line_;
+  cells.clear();
+  std::string cell;
+  while (true) {
+    if (position_ < text_.size() && text_[position_] == '"') {
+      const size_t opened = position_++;
+      while (true) {
+        if (position_ >= text_.size()) throw FormatError("", opened, "a quote is not closed");
+        const char c = text_[position_++];
+        if (c == '\n') ++next_line_;
+        if (c != '"') {
+          cell += c;
+        } else if (position_ < text_.size() && text_[position_] == '"') {
+          cell += '"';
+          ++position_;
+        } else {
+          break;
+        }
+      }
+      if (position_ < text_.size() && text_[position_] != separator_ && text_[position_] != '\n' &&
+          text_[position_] != '\r') {
+        throw FormatError("", position_, "text behind a closing quote");
+      }
+    } else {
+      const size_t begin = position_;
+      while (position_ < text_.size() && text_[position_] != separator_ && text_[position_] != '\n' &&
+             text_[position_] != '\r') {
+        ++position_;
+      }
+      cell.assign(text_.substr(begin, position_ - begin));
+    }
+    cells.push_back(std::move(cell));
+    cell.clear();
+    if (position_ >= text_.size() || text_[position_] != separator_) break;
+    ++position_;
+  }
+  if (position_ < text_.size() && text_[position_] == '\r') ++position_;
+  if (position_ < text_.size() && text_[position_] == '\n') {
+    ++position_;
+    ++next_line_;
+  }
+  return true;
+}
+
+bool parse_float(std::string_view text, double& value) {
+  text = trim(text);
+  if (text.empty() || text == "NA" || text == "N/A" || text == "nan" || text == "NaN" || text == "null") {
+    value = std::numeric_limits<double>::quiet_NaN();
+    return true;
+  }
+  if (text.front() == '+') text.remove_prefix(1);
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error == std::errc::result_out_of_range) {
+    // Too large or too small for a double: what strtod gives, infinity or zero.
+    value = std::strtod(std::string(text).c_str(), nullptr);
+    return true;
+  }
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+bool parse_int(std::string_view text, int64_t& value) {
+  text = trim(text);
+  if (text.size() > 1 && text.front() == '+') text.remove_prefix(1);
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+std::string csv_cell(std::string_view cell, char separator) {
+  if (cell.find_first_of("\"\r\n") == std::string_view::npos && cell.find(separator) == std::string_view::npos) {
+    return std::string(cell);
+  }
+  std::string out = "\"";
+  for (const char c : cell) {
+    if (c == '"') out += '"';
+    out += c;
+  }
+  return out + '"';
+}
+
+}  // namespace ltr::doors

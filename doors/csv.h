@@ -1,0 +1,40 @@
+#pragma once
+
+// Delimited text (RFC 4180): quotes with newlines and doubled quotes, CRLF or LF, a BOM at the start.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ltr::doors {
+
+/// Line by line over a text that is kept by the caller.
+class CsvReader {
+ public:
+  explicit CsvReader(std::string_view text, char separator = ',');
+
+  /// The next record into `cells`; false at the end. Blank lines are passed over.
+  /// Throws FormatError (without a path: offset and reason) for a quote that is not closed, or text behind one.
+  bool next(std::vector<std::string>& cells);
+  /// Line on which the record that `next` gave last begins, from 1.
+  int64_t line() const { return line_; }
+
+ private:
+  std::string_view text_;
+  size_t position_ = 0;
+  int64_t line_ = 0;
+  int64_t next_line_ = 1;
+  char separator_;
+};
+
+/// The whole of `text` as a number, in C's notation without locale; spaces around it are allowed.
+/// Empty text, `NA`, `nan`, `NaN` are nan. False if it is something else.
+bool parse_float(std::string_view text, double& value);
+/// A decimal integer; spaces around it are allowed. False if it is none or does not fit.
+bool parse_int(std::string_view text, int64_t& value);
+
+/// `cell` as it must be written: in quotes where it holds the separator, quotes or line ends.
+std::string csv_cell(std::string_view cell, char separator = ',');
+
+}  // namespace ltr::doors

@@ -1,0 +1,61 @@
+#include "doors/file.h"
+
+#include <cerrno>
+#include <memory>
+#include <fcntl.h>
+#include <system_error>
+#include <unistd.h>
+
+#include <zlib.h>
+
+namespace ltr::doors {
+
+FormatError::FormatError(const std::string& path, uint64_t at, const std::string& reason)
+    : std::runtime_error(path + ": at byte " + std::to_string(at) + ": " + reason), offset(at) {}
+
+std::string read_file(const std::string& path) {
+  errno = 0;
+  const std::unique_ptr<gzFile_s, int (*)(gzFile)> file(gzopen(path.c_str(), "rb"), &gzclose);
+  if (file == nullptr) {
+    throw std::system_error(errno != 0 ? errno : ENOMEM, std::generic_category(), path);
+  }
+  std::string out;
+  std::string buffer(1 << 18, '\0');
+  while (true) {
+    const int count = gzread(file.get(), buffer.data(), unsigned(buffer.size()));
+    if (count < 0) {
+      int code = 0;
+      const char* reason = gzerror(file.get(), &code);
+      if (code == Z_ERRNO) throw std::system_error(errno, std::generic_category(), path);
+      throw FormatError(path, out.size(), std::string("damaged gzip: ") + reason);
+    }
+    out.append(buffer.data(), size_t(count));
+    if (count < int(buffer.size())) break;
+  }
+  // A file cut off in mid-stream reads as short, and only the final check says so.
+  int code = 0;
+  const char* reason = gzerror(file.get(), &code);
+  if (code == Z_BUF_ERROR) throw FormatError(path, out.size(), std::string("gzip ends early: ") + reason);
+  return out;
+}
+
+void write_file_atomically(const std::string& path, std::string_view text) {
+  const std::string temporary = path + ".tmp-" + std::to_string(::getpid());
+  const auto fail = [&](int file) {
+    const int reason = errno;
+    if (file >= 0) ::close(file);
+    ::unlink(temporary.c_str());
+    throw std::system_error(reason, std::generic_category(), path);
+  };
+  const int file = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (file < 0) fail(file);
+  while (!text.empty()) {
+    const ssize_t count = ::write(file, text.data(), text.size());
+    if (count < 0 && errno != EINTR) fail(file);
+    if (count > 0) text.remove_prefix(size_t(count));
+  }
+  if (::fsync(file) != 0 || ::close(file) != 0) fail(-1);
+  if (::rename(temporary.c_str(), path.c_str()) != 0) fail(-1);
+}
+
+}  // namespace ltr::doors

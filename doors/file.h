@@ -1,0 +1,24 @@
+#pragma once
+
+// Whole files, unpacked when they are gzip; and the error of all readers.
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+namespace ltr::doors {
+
+/// A file that is not what it should be: byte offset and reason.
+struct FormatError : std::runtime_error {
+  FormatError(const std::string& path, uint64_t offset, const std::string& reason);
+  uint64_t offset;
+};
+
+/// All bytes of `path`; gzip is unpacked. Throws std::system_error, or FormatError for damaged gzip.
+std::string read_file(const std::string& path);
+
+/// Replaces `path` in one step: temporary file beside it, fsync, rename. Throws std::system_error.
+void write_file_atomically(const std::string& path, std::string_view text);
+
+}  // namespace ltr::doors

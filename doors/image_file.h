@@ -1,0 +1,16 @@
+#pragma once
+
+// Decodes image files: JPEG and PNG, 8 bits a channel, EXIF orientation applied.
+
+#include <string>
+
+#include "doors/png.h"
+
+namespace ltr::doors {
+
+/// `channels`: 1 grey or 3 RGB, converted if the file has others. Throws FormatError.
+Image read_image(const std::string& path, int64_t channels);
+/// The same for the bytes of a file; `name` is for messages.
+Image decode_image(const std::string& bytes, const std::string& name, int64_t channels);
+
+}  // namespace ltr::doors

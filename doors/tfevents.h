@@ -1,0 +1,60 @@
+#pragma once
+
+// TensorBoard event files (doors.md 3.1). One record per call, one `write()` per record; a file is never
+// truncated or reopened, and begins with its version and a SessionLog START, so that readers drop the
+// points that a resumed run overtakes.
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "doors/png.h"
+
+namespace ltr::doors {
+
+/// Bins of a histogram: `counts[i]` values lie in [left[i], right[i]), the last bin holds its right end.
+struct Histogram {
+  std::vector<double> left;
+  std::vector<double> right;
+  std::vector<double> counts;
+};
+
+/// `bins` equal bins from the least to the greatest finite value. No values give no bins; equal ones
+/// share one bin of width 1 around them.
+Histogram make_histogram(const std::vector<double>& values, size_t bins);
+
+using HparamValue = std::variant<double, bool, std::string>;
+
+enum class SessionStatus : uint8_t { Success = 1, Failure = 2, Running = 3 };
+
+/// The bytes of one framed record: length, its CRC, payload, its CRC.
+std::string frame_record(const std::string& payload);
+
+/// A file being written. Errors of the disk are std::system_error.
+class EventFile {
+ public:
+  /// Opens `path`, which must not exist, and writes the two first records. `step`: where the file begins.
+  EventFile(const std::string& path, int64_t step, double time);
+  ~EventFile();
+  EventFile(const EventFile&) = delete;
+  EventFile& operator=(const EventFile&) = delete;
+
+  void scalar(int64_t step, double time, const std::string& tag, double value);
+  void histogram(int64_t step, double time, const std::string& tag, const Histogram& histogram);
+  void image(int64_t step, double time, const std::string& tag, const Image& image);
+  void text(int64_t step, double time, const std::string& tag, const std::string& markdown);
+  void hparams_start(double time, const std::map<std::string, HparamValue>& values);
+  void hparams_end(double time, SessionStatus status);
+
+ private:
+  void write(const std::string& payload);
+  int file_;
+};
+
+/// `events.out.tfevents.SECONDS.HOST.PID.N`
+std::string event_file_name(double time, const std::string& host, int pid, int number);
+
+}  // namespace ltr::doors

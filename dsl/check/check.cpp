@@ -1,0 +1,52 @@
+#include "dsl/check/check.h"
+
+#include <filesystem>
+
+#include "dsl/check/context.h"
+
+namespace ltr::check {
+
+Program check(const resolve::ModuleGraph& graph, const source::SourceManager& sources, diagnostics::Sink& sink) {
+  Context cx{.sources = sources, .sink = &sink, .graph = graph};
+  cx.program.fns.emplace_back();  // Index 0 is no function.
+  const resolve::Module& main = graph.modules[0];
+  cx.program.name = std::filesystem::path(main.path).stem().string();
+  for (const ast::Decl& decl : main.ast.decls) {
+    if (const auto* hparam = decl.get<ast::Hparam>()) check_hparam(cx, *hparam, decl, 0);
+  }
+  for (const ast::Decl& decl : main.ast.decls) {
+    const auto symbol = [&](const ast::Name& name) -> const Symbol* {
+      const auto found = main.symbols.find(name.text);
+      return found == main.symbols.end() || found->second.decl != &decl ? nullptr : &found->second;
+    };
+    const auto object = [&](const ast::Name& name) {
+      if (const Symbol* found = symbol(name)) complete(cx, object_of(cx, *found));
+    };
+    if (const auto* d = decl.get<ast::Block>()) object(d->name);
+    if (const auto* d = decl.get<ast::Model>()) object(d->name);
+    if (const auto* d = decl.get<ast::Metric>()) object(d->name);
+    if (const auto* d = decl.get<ast::Data>()) object(d->name);
+    if (const auto* d = decl.get<ast::Callback>()) object(d->name);
+    if (const auto* d = decl.get<ast::Fn>()) {
+      if (const Symbol* found = symbol(d->name)) check_body_of(cx, fn_of(cx, *found));
+    }
+    if (const auto* d = decl.get<ast::Const>()) {
+      std::vector<Local> locals;
+      Scope scope{.cx = cx, .module = 0, .place = Place::Test, .locals = &locals};
+      ast::Expr use;
+      if (symbol(d->name) != nullptr) check_name(use, d->name, scope);
+    }
+  }
+  check_topologies(cx, 0);
+  check_experiments(cx, 0);
+  for (const ast::Decl& decl : main.ast.decls) {
+    if (const auto* test = decl.get<ast::Test>()) check_test(cx, *test, decl, 0);
+  }
+  for (Fn& fn : cx.program.fns) {
+    std::set<uint32_t> seen;
+    fn.draws_random = draws_random(cx.program, fn.body, seen);
+  }
+  return std::move(cx.program);
+}
+
+}  // namespace ltr::check

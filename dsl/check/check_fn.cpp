@@ -1,0 +1,222 @@
+#include "dsl/check/context.h"
+
+namespace ltr::check {
+
+std::vector<ParamInfo> check_params(Context& cx, const std::vector<ast::Param>& params, Scope& scope, bool int_atoms) {
+  std::vector<ParamInfo> result;
+  for (const ast::Param& param : params) {
+    for (const ParamInfo& other : result) {
+      if (other.name == param.name.text) cx.report(diag::duplicate_name(param.name.span, param.name.text));
+    }
+    ParamInfo info;
+    info.name = param.name.text;
+    info.span = param.span;
+    info.type = check_type(param.type, scope);
+    info.initial = param.initial ? &*param.initial : nullptr;
+    if (int_atoms && info.type.kind == Kind::Int) {
+      info.atom = cx.program.atoms.variable(info.name, cx.next_key++);
+      info.type.value = Polynomial::atom(info.atom);
+      scope.dim_names[info.name] = info.atom;
+    }
+    result.push_back(std::move(info));
+  }
+  return result;
+}
+
+void read_where(const ast::Expr& where, Scope& scope, std::vector<Requirement>& requirements) {
+  if (const auto* paren = where.get<ast::Paren>()) return read_where(*paren->inner, scope, requirements);
+  const auto* binary = where.get<ast::Binary>();
+  if (binary == nullptr) return;
+  if (binary->op == ast::BinaryOp::And) {
+    read_where(*binary->left, scope, requirements);
+    read_where(*binary->right, scope, requirements);
+    return;
+  }
+  Requirement requirement;
+  requirement.text = scope.cx.source_text(where.span);
+  requirement.origin = where.span;
+  requirement.is_where = true;
+  const auto* remainder = binary->left->get<ast::Binary>();
+  if (binary->op == ast::BinaryOp::Equal && remainder != nullptr && remainder->op == ast::BinaryOp::Remainder) {
+    const auto* zero = binary->right->get<ast::IntLiteral>();
+    if (zero != nullptr && zero->value == 0) {
+      const auto left = check_dim(*remainder->left, scope);
+      const auto right = check_dim(*remainder->right, scope);
+      if (!left || !right) return;
+      requirement.kind = Requirement::Kind::Divisible;
+      requirement.left = *left;
+      requirement.right = *right;
+      requirements.push_back(std::move(requirement));
+      return;
+    }
+  }
+  const auto left = check_dim(*binary->left, scope);
+  const auto right = check_dim(*binary->right, scope);
+  if (!left || !right) return;
+  requirement.left = *left;
+  requirement.right = *right;
+  switch (binary->op) {
+    case ast::BinaryOp::Equal: requirement.kind = Requirement::Kind::Equal; break;
+    case ast::BinaryOp::LessEqual: requirement.kind = Requirement::Kind::AtMost; break;
+    case ast::BinaryOp::Less: requirement.kind = Requirement::Kind::Less; break;
+    case ast::BinaryOp::GreaterEqual:
+    case ast::BinaryOp::Greater:
+      requirement.kind = binary->op == ast::BinaryOp::Greater ? Requirement::Kind::Less : Requirement::Kind::AtMost;
+      std::swap(requirement.left, requirement.right);
+      break;
+    default:
+      scope.cx.report(diag::wrong_type(where.span, "a `where` of a function compares sizes"));
+      return;
+  }
+  requirements.push_back(std::move(requirement));
+}
+
+namespace {
+
+/// The axis of a param that gives a binder its value: the first place where it stands alone.
+std::optional<Binder> binder_place(const FnInfo& fn, AtomId atom) {
+  const auto in_tensor = [&](const Type& type) -> std::optional<int> {
+    std::optional<size_t> group;
+    for (size_t i = 0; i < type.dims.size(); ++i) {
+      if (type.dims[i].group != 0) group = i;
+      if (type.dims[i].group != 0 || type.dims[i].size.single_atom() != atom) continue;
+      return group ? int(i) - int(type.dims.size()) : int(i);
+    }
+    return std::nullopt;
+  };
+  for (size_t i = 0; i < fn.params.size(); ++i) {
+    const Type& type = fn.params[i].type;
+    if (const auto axis = type.is_tensor() ? in_tensor(type) : std::nullopt) {
+      return Binder{0, LocalId(i), *axis, ""};
+    }
+    if (type.kind != Kind::Record) continue;
+    for (const TypeField& field : type.fields) {
+      if (const auto axis = field.type.is_tensor() ? in_tensor(field.type) : std::nullopt) {
+        return Binder{0, LocalId(i), *axis, field.name};
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+void read_signature(Context& cx, FnInfo& fn, Scope& scope) {
+  scope.info = &fn;
+  for (const ast::Name& binder : fn.ast->binders) {
+    if (fn.binders.contains(binder.text)) cx.report(diag::duplicate_name(binder.span, binder.text));
+    const AtomId atom = cx.program.atoms.variable(binder.text, cx.next_key++, false, false, true);
+    fn.binders[binder.text] = atom;
+    scope.dim_names[binder.text] = atom;
+  }
+  fn.params = check_params(cx, fn.ast->params, scope, true);
+  fn.result = fn.ast->result ? check_type(*fn.ast->result, scope) : Type::of(Kind::Void);
+  if (fn.ast->where) read_where(*fn.ast->where, scope, fn.requirements);
+  if (fn.is_op) return;
+  for (const ast::Name& binder : fn.ast->binders) {
+    if (!binder_place(fn, fn.binders[binder.text])) {
+      cx.report(diag::unknown_dim(binder.span, binder.text)
+                    .note("a binder stands alone as a dim of at least one parameter, which gives it its value"));
+    }
+  }
+}
+
+FnInfo& fn_of(Context& cx, const Symbol& symbol) {
+  std::unique_ptr<FnInfo>& place = cx.fns[symbol.fn];
+  if (place == nullptr) {
+    place = std::make_unique<FnInfo>();
+    place->name = symbol.name;
+    place->ast = symbol.fn;
+    place->module = symbol.module;
+    place->is_op = symbol.kind == SymbolKind::Op;
+    place->extern_file = symbol.extern_file;
+    Scope scope{.cx = cx, .module = symbol.module, .place = Place::Fn};
+    if (!place->is_op) {
+      place->index = uint32_t(cx.program.fns.size());
+      cx.program.fns.emplace_back();
+      cx.program.fns.back().name = symbol.name;
+    }
+    read_signature(cx, *place, scope);
+  }
+  return *place;
+}
+
+namespace {
+
+bool always_returns(const Body& body) {
+  if (body.empty()) return false;
+  const Stmt& last = body.back();
+  if (last.kind == StmtKind::Return || last.kind == StmtKind::Error) return true;
+  if (last.kind == StmtKind::NoGrad) return always_returns(last.bodies[0]);
+  return last.kind == StmtKind::If && last.bodies.size() == 2 && always_returns(last.bodies[0]) && always_returns(last.bodies[1]);
+}
+
+Place place_of(FnRole role) {
+  switch (role) {
+    case FnRole::Step: return Place::Step;
+    case FnRole::Hook: return Place::Hook;
+    case FnRole::Test: return Place::Test;
+    case FnRole::MetricUpdate: return Place::Update;
+    case FnRole::MetricCompute: return Place::Compute;
+    case FnRole::Free:
+    case FnRole::Method:
+    case FnRole::Map: return Place::Fn;
+  }
+  return Place::Fn;
+}
+
+}  // namespace
+
+void check_body_of(Context& cx, FnInfo& fn) {
+  if (fn.is_op || fn.index == 0 || fn.is_checking) return;
+  if (cx.callees.contains(fn.index)) return;  // Its body has been read.
+  fn.is_checking = true;
+  cx.callees[fn.index];
+  std::vector<Local> locals;
+  Scope scope{.cx = cx, .module = fn.module, .place = place_of(fn.role), .fn = fn.index, .info = &fn, .owner = fn.owner, .locals = &locals};
+  scope.in_train = fn.role == FnRole::Step && fn.name == "train";
+  scope.requirements = fn.owner != nullptr && fn.role != FnRole::Test ? &fn.owner->requirements : &fn.requirements;
+  Fn typed;
+  typed.name = fn.name;
+  typed.owner = fn.owner != nullptr ? fn.owner->name : "";
+  typed.role = cx.program.fns[fn.index].role == FnRole::Map ? FnRole::Map : fn.role;
+  typed.span = fn.ast->name.span;
+  typed.is_manual = fn.is_manual;
+  for (const ParamInfo& param : fn.params) scope.declare(param.name, param.type);
+  typed.param_count = uint32_t(fn.params.size());
+  for (const ast::Name& name : fn.ast->binders) {
+    const AtomId atom = fn.binders.at(name.text);
+    const auto place = binder_place(fn, atom);
+    if (!place) continue;
+    Binder binder = *place;
+    binder.local = scope.declare(name.text, Type::host_int(Polynomial::atom(atom)));
+    typed.binders.push_back(binder);
+  }
+  scope.frames.emplace_back();
+  typed.result = fn.result;
+  // In `compute` a float is a 0-d tensor in full precision.
+  const bool is_compute = fn.role == FnRole::MetricCompute;
+  if (is_compute && fn.result.kind == Kind::Float) typed.result = Type::tensor(Element::F64, {});
+  if (is_compute) fn.result = typed.result;
+  if (fn.ast->value) {
+    ast::Stmt statement;
+    statement.span = fn.ast->value->span;
+    const bool gives_value = fn.result.kind != Kind::Void;
+    if (gives_value) {
+      statement.node = ast::Return{*fn.ast->value};
+    } else {
+      statement.node = ast::ExprStmt{*fn.ast->value};
+    }
+    typed.body = check_body({statement}, scope);
+  } else {
+    typed.body = check_body(fn.ast->body, scope);
+    if (fn.result.kind != Kind::Void && !fn.result.is_error() && !always_returns(typed.body)) {
+      cx.report(diag::missing_return(fn.ast->name.span, fn.name, cx.text(fn.result)));
+    }
+  }
+  typed.locals = std::move(locals);
+  cx.program.fns[fn.index] = std::move(typed);
+  fn.is_checking = false;
+}
+
+}  // namespace ltr::check

@@ -1,0 +1,136 @@
+#include <functional>
+
+#include "dsl/check/context.h"
+
+namespace ltr::check {
+
+namespace {
+
+/// Options that every program has; an hparam of the same name could never be reached.
+const std::set<std::string>& reserved_options() {
+  static const std::set<std::string> kReserved = {
+      "set", "config", "topology", "devices", "nproc", "launcher", "resume", "weights", "raw", "run", "strict_resume",
+      "accept_data", "locked", "epochs", "steps", "max_time", "limit_train", "limit_val", "limit_test", "limit_predict",
+      "fast_dev_run", "overfit", "mock_data", "find_lr", "find_batch", "then_fit", "profile", "bare", "workers",
+      "threads", "out", "name", "read", "write", "strict", "quiet", "no_bar", "json", "color", "log_level", "trials",
+      "jobs", "over", "restarts", "help"};
+  return kReserved;
+}
+
+}  // namespace
+
+void check_hparam(Context& cx, const ast::Hparam& hparam, const ast::Decl& decl, uint32_t module) {
+  std::vector<Local> locals;
+  Scope scope{.cx = cx, .module = module, .place = Place::Hparam, .locals = &locals};
+  Hparam typed;
+  typed.name = hparam.name.text;
+  typed.doc = decl.doc;
+  typed.span = hparam.name.span;
+  typed.type = check_type(hparam.type, scope);
+  if (reserved_options().contains(typed.name)) cx.report(diag::reserved_option(hparam.name.span, typed.name));
+  if (!typed.type.is_error() && (typed.type.is_tensor() || typed.type.kind == Kind::Record || typed.type.kind == Kind::Block)) {
+    cx.report(diag::hparam_not_allowed(hparam.type.span, typed.name, cx.text(typed.type)));
+    typed.type = Type::error();
+  }
+  typed.initial = check_as(hparam.value, typed.type, scope, "the default");
+  if (typed.initial.type.is_error()) typed.type = Type::error();
+  if (typed.type.kind == Kind::Int) {
+    const AtomId atom = cx.program.atoms.variable(typed.name, 0, true);
+    typed.type.value = Polynomial::atom(atom);
+    cx.atom_exprs[atom] = make_expr(ExprKind::Hparam, typed.type, typed.span, {}, typed.name);
+  }
+  cx.program.hparams.push_back(typed);
+  if (!hparam.where) return;
+  Expr where = check_as(*hparam.where, Type::of(Kind::Bool), scope, "the rule");
+  if (where.type.is_error() || typed.type.is_error()) return;
+  Hparam& kept = cx.program.hparams.back();
+  kept.where_text = cx.source_text(hparam.where->span);
+  kept.where = where;
+  if (const auto holds = evaluate(where, cx.program); holds && holds->whole == 0) {
+    cx.report(diag::where_not_satisfied(hparam.value.span, kept.where_text, "the default is " + cx.source_text(hparam.value.span))
+                  .label(hparam.where->span, "the rule"));
+  }
+  // Rules of divisibility are facts when shapes are proven.
+  const std::function<void(const Expr&)> learn = [&](const Expr& rule) {
+    if (rule.kind == ExprKind::And) {
+      learn(rule.args[0]);
+      learn(rule.args[1]);
+    }
+    if (rule.kind != ExprKind::Host || rule.name != "==" || rule.args[0].name != "%" || rule.args[1].kind != ExprKind::IntConst ||
+        rule.args[1].whole != 0) {
+      return;
+    }
+    const auto& left = rule.args[0].args[0].type.value;
+    const auto& right = rule.args[0].args[1].type.value;
+    if (!left || !right) return;
+    Requirement fact;
+    fact.kind = Requirement::Kind::Divisible;
+    fact.left = *left;
+    fact.right = *right;
+    fact.text = kept.where_text;
+    fact.origin = hparam.where->span;
+    cx.facts.push_back(std::move(fact));
+  };
+  learn(where);
+}
+
+void check_test(Context& cx, const ast::Test& test, const ast::Decl& decl, uint32_t module) {
+  ast::Fn fn;
+  fn.name = {test.title, test.title_span};
+  fn.body = test.body;
+  fn.has_body = true;
+  cx.synthetic.push_back(std::move(fn));
+  FnInfo info;
+  info.name = test.title;
+  info.ast = &cx.synthetic.back();
+  info.module = module;
+  info.role = FnRole::Test;
+  info.result = Type::of(Kind::Void);
+  info.index = uint32_t(cx.program.fns.size());
+  cx.program.fns.emplace_back();
+  Test typed;
+  typed.title = test.title;
+  typed.fn = info.index;
+  typed.span = decl.span;
+  if (!test.fails) {
+    check_body_of(cx, info);
+    cx.program.tests.push_back(std::move(typed));
+    return;
+  }
+  // Only checked: the code must be found, and nothing else.
+  typed.is_fails = true;
+  const auto expected = diagnostics::find_code(test.fails->text);
+  if (!expected) cx.report(diag::unknown_code(test.fails->span, test.fails->text));
+  diagnostics::Sink own;
+  diagnostics::Sink* outer = cx.sink;
+  const size_t obligations = cx.program.obligations.size();
+  cx.sink = &own;
+  std::vector<Local> locals;
+  Scope scope{.cx = cx, .module = module, .place = Place::Test, .fn = info.index, .info = &info, .locals = &locals};
+  scope.may_drop_values = true;
+  scope.frames.emplace_back();
+  check_body(test.body, scope);
+  cx.sink = outer;
+  cx.program.obligations.resize(obligations);
+  if (expected) {
+    std::string others;
+    bool found = false;
+    for (const diagnostics::Diagnostic& diagnostic : own.reported()) {
+      if (diagnostic.severity != diagnostics::Severity::Error) continue;
+      if (diagnostic.code == *expected) {
+        found = true;
+      } else {
+        others += (others.empty() ? "" : ", ") + std::string(diagnostics::to_text(diagnostic.code)) + " (" + diagnostic.message + ")";
+      }
+    }
+    if (!found || !others.empty()) {
+      const std::string what = !others.empty() ? "finds " + others : "nothing is wrong with it";
+      cx.report(diag::fails_otherwise(test.fails->span, test.fails->text, what));
+    }
+  }
+  cx.program.fns[info.index] = Fn{};
+  cx.program.fns[info.index].role = FnRole::Test;
+  cx.program.tests.push_back(std::move(typed));
+}
+
+}  // namespace ltr::check

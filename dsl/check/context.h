@@ -1,0 +1,276 @@
+#pragma once
+
+// What the files of `check` share: facts about declarations, scopes, and the entry points of each construct.
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "dsl/ast/decl.h"
+#include "dsl/check/typed.h"
+#include "dsl/diagnostics/diagnostic.h"
+#include "dsl/diagnostics/sink.h"
+#include "dsl/resolve/resolve.h"
+
+namespace ltr::check {
+
+using resolve::Symbol;
+using resolve::SymbolKind;
+
+/// A shape fact that the user of a declaration must satisfy.
+struct Requirement {
+  enum class Kind { Equal, Divisible, AtMost, Less };
+  Kind kind = Kind::Equal;
+  Polynomial left;
+  Polynomial right;
+  std::string text;  ///< as written, `D % heads == 0`
+  Span origin;
+  bool is_where = false;
+};
+
+struct ParamInfo {
+  std::string name;
+  Type type;
+  const ast::Expr* initial = nullptr;
+  Span span;
+  AtomId atom = 0;  ///< of an int param
+  bool is_block = false;
+};
+
+struct ObjectInfo;
+
+/// The signature of a function, and its body's place in `Program::fns` when it has one.
+struct FnInfo {
+  std::string name;
+  const ast::Fn* ast = nullptr;
+  uint32_t module = 0;
+  ObjectInfo* owner = nullptr;
+  FnRole role = FnRole::Free;
+  std::vector<ParamInfo> params;
+  std::map<std::string, AtomId> binders;
+  uint32_t group = 0;  ///< of `...`
+  Type result;
+  std::vector<Requirement> requirements;
+  uint32_t index = 0;
+  bool is_op = false;
+  std::string extern_file;
+  bool is_checking = false;
+  bool is_manual = false;
+  std::set<std::string> logs;
+};
+
+struct MemberInfo {
+  Type type;
+  MemberKind kind = MemberKind::Let;
+  Span span;
+};
+
+/// A block, model, data, metric or callback.
+struct ObjectInfo {
+  Kind kind = Kind::Block;
+  std::string name;
+  uint32_t module = 0;
+  DeclIndex index = 0;
+  Span span;
+  std::vector<ParamInfo> params;
+  std::map<std::string, MemberInfo> members;
+  std::map<std::string, std::unique_ptr<FnInfo>> fns;
+  std::vector<std::string> fn_order;
+  std::vector<Requirement> requirements;
+  const ObjectInfo* model = nullptr;  ///< of a callback: its `for`
+  Type batch;                         ///< of data
+  std::map<std::string, AtomId> batch_binders;
+  bool is_checking = false;
+  bool is_done = false;
+};
+
+/// Where code stands: what it may do there.
+enum class Place { Hparam, Const, Fn, Map, Member, Step, Hook, Test, Data, Experiment, Compute, Update };
+
+struct Context {
+  const source::SourceManager& sources;
+  diagnostics::Sink* sink;   ///< not a reference: the body of a `fails` test has one of its own
+  const resolve::ModuleGraph& graph;
+  Program program;
+  std::map<const ast::Decl*, std::unique_ptr<ObjectInfo>> objects;
+  std::map<const ast::Fn*, std::unique_ptr<FnInfo>> fns;
+  std::map<const ast::Decl*, Expr> consts;
+  std::map<std::string, uint32_t> calls;  ///< index into Program::calls
+  std::vector<Requirement> facts;         ///< `where` clauses of hparams
+  std::deque<ast::Fn> synthetic;          ///< functions made of hooks and tests
+  uint32_t next_key = 1;
+  uint32_t next_group = 1;
+  std::map<uint32_t, std::set<uint32_t>> callees;  ///< fn -> fns it calls, for recursion and randomness
+  std::map<AtomId, Expr> atom_exprs;      ///< how hparams and data sizes are read at run time
+
+  void report(diagnostics::Diagnostic diagnostic) { sink->report(std::move(diagnostic)); }
+  std::string text(const Type& type) const { return to_text(type, program.atoms); }
+  std::string text(const Polynomial& value) const { return program.atoms.to_text(value); }
+  std::string source_text(Span span) const;
+};
+
+/// The names that can be seen from one place in one function.
+struct Scope {
+  Context& cx;
+  uint32_t module = 0;
+  Place place = Place::Fn;
+  uint32_t fn = 0;              ///< typed function under construction; 0: locals go to `own_locals`
+  FnInfo* info = nullptr;
+  ObjectInfo* owner = nullptr;  ///< the declaration that the code stands in
+  std::vector<Local>* locals = nullptr;
+  std::vector<std::map<std::string, LocalId>> frames = {{}};
+  std::map<std::string, AtomId> dim_names;  ///< binders, where they are no locals
+  const ObjectInfo* data = nullptr;  ///< in an experiment: the wired data
+  std::string own_param;             ///< in a member's initialiser: the param of the same name is meant
+  int loop_depth = 0;
+  bool in_train = false;
+  bool may_drop_values = false;      ///< in a `fails` test an expression's value may be dropped
+  std::vector<Requirement>* requirements = nullptr;  ///< of the declaration: what its user must satisfy
+  std::vector<std::pair<std::string, Type>>* yields = nullptr;
+
+  LocalId declare(const std::string& name, Type type);
+  std::optional<LocalId> find_local(const std::string& name) const;
+  Local& local(LocalId id) { return (*locals)[id]; }
+  std::vector<std::string> names() const;
+};
+
+// ---- declarations --------------------------------------------------------------------------------------------
+FnInfo& fn_of(Context& cx, const Symbol& symbol);
+ObjectInfo& object_of(Context& cx, const Symbol& symbol);
+void check_body_of(Context& cx, FnInfo& fn);
+std::vector<ParamInfo> check_params(Context& cx, const std::vector<ast::Param>& params, Scope& scope, bool int_atoms);
+void read_signature(Context& cx, FnInfo& fn, Scope& scope);
+void check_block_like(Context& cx, ObjectInfo& object, const ast::Decl& decl);
+void check_data_items(Context& cx, ObjectInfo& object, const ast::Data& data);
+void check_topologies(Context& cx, uint32_t module);
+void check_experiments(Context& cx, uint32_t module);
+void check_test(Context& cx, const ast::Test& test, const ast::Decl& decl, uint32_t module);
+/// `where` clauses as requirements, as far as they compare sizes.
+void read_where(const ast::Expr& where, Scope& scope, std::vector<Requirement>& requirements);
+/// Rules of E04 that look at a whole model.
+void check_ownership(Context& cx, const ObjectInfo& model);
+void check_step_logic(Context& cx, const ObjectInfo& model);
+void check_monitors(Context& cx, Experiment& experiment, const std::vector<std::string>& callbacks);
+/// The value of a host expression over constants and hparam defaults; nothing if it rests on more.
+struct HostValue {
+  enum class Kind { Bool, Int, Float, Str } kind = Kind::Int;
+  int64_t whole = 0;
+  double real = 0;
+  std::string text;
+};
+std::optional<HostValue> evaluate(const Expr& expr, const Program& program);
+void check_hparam(Context& cx, const ast::Hparam& hparam, const ast::Decl& decl, uint32_t module);
+
+// ---- types ---------------------------------------------------------------------------------------------------
+/// The type that is written; unknown names and dims are reported.
+Type check_type(const ast::TypeExpr& type, Scope& scope);
+std::optional<Element> element_of(const std::string& name);
+/// Type text of a setting, `option[float]`.
+std::string setting_type(const Type& type);
+
+// ---- expressions ---------------------------------------------------------------------------------------------
+Expr check_expr(const ast::Expr& expr, Scope& scope);
+/// As `check_expr`, where `wanted` is asked for: names of closed kinds are read, implicit conversions are made.
+Expr check_as(const ast::Expr& expr, const Type& wanted, Scope& scope, const char* what = "value");
+/// `expr` as `wanted`; reports E0303, E0306, E0307 or E0309 if it does not fit.
+/// The type that both branches have; where tensors differ in a dim, the dim is `?`.
+std::optional<Type> merge(const Type& left, const Type& right, Context& cx);
+Expr convert(Expr expr, const Type& wanted, Scope& scope, const char* what = "value");
+/// The dim that an expression stands for, in a type.
+std::optional<Polynomial> check_dim(const ast::Expr& expr, Scope& scope);
+Expr check_name(const ast::Expr& expr, const ast::Name& name, Scope& scope);
+Expr check_field(const ast::Expr& expr, const ast::Field& field, Scope& scope);
+/// Field `name` of a value that is there already.
+Expr field_of(Expr base, const ast::Name& name, Span span, Scope& scope);
+/// Reports E0301 with the nearest name.
+void report_unknown(const ast::Name& name, Scope& scope);
+Expr check_index(const ast::Expr& expr, const ast::Index& index, Scope& scope);
+Expr check_binary(const ast::Expr& expr, const ast::Binary& binary, Scope& scope);
+/// A node with its kind, type, place and operands.
+Expr make_expr(ExprKind kind, Type type, Span span, std::vector<Expr> args = {}, std::string name = {});
+Expr int_const(int64_t value, Span span);
+Expr op_expr(const std::string& name, Type type, Span span, std::vector<Expr> args);
+Expr host_op(const std::string& name, std::vector<Expr> args, Type type, Span span);
+/// Values that hold at run time for a dim: hparams, locals, sizes.
+std::optional<Expr> expr_of(const Polynomial& value, Scope& scope, Span span);
+
+/// What binders, groups and element types of a signature stand for at one call.
+struct Binding {
+  AtomTable::Substitution dims;
+  std::map<uint32_t, std::vector<Dim>> groups;
+  std::optional<Element> any;       ///< what `any` stands for
+  std::optional<Element> floating;  ///< of an op: what `float` stands for
+};
+// ---- calls ---------------------------------------------------------------------------------------------------
+/// An argument as written, or already checked (the receiver of a method, the value of a pipe).
+struct Given {
+  std::optional<ast::Name> name;
+  const ast::Expr* value = nullptr;
+  std::optional<Expr> checked;
+  Span span;
+};
+struct CallSite {
+  std::string name;
+  Span name_span;
+  Span span;
+  std::vector<Given> given;
+  Scope& scope;
+};
+Expr check_call(const ast::Expr& expr, const ast::Call& call, Scope& scope, std::optional<Expr> piped = std::nullopt);
+Expr check_pipe(const ast::Expr& expr, const ast::Pipe& pipe, Scope& scope);
+/// Calls a value: a block, a chain, a function.
+Expr apply(Expr callee, std::vector<Given> given, Span span, Scope& scope);
+/// Binds what was given to params by position and name; reports what is missing, extra or given twice.
+std::optional<std::vector<const Given*>> bind_arguments(const std::vector<ParamInfo>& params, const CallSite& site,
+                                                        const std::string& callee);
+Expr check_given(const Given& given, Scope& scope);
+Expr check_given_as(const Given& given, const Type& wanted, Scope& scope, const char* what = "argument");
+Expr call_op(const FnInfo& op, CallSite& site);
+/// The arguments of an op in declared order, defaults filled in; unset where one is wrong.
+std::optional<std::vector<Expr>> op_arguments(const FnInfo& op, CallSite& site, Binding& binding);
+/// Words that are functions in some places only: `metric(val.loss)`, `stop(…)`, `close(a, b, tol)`, `floor(a / b)`.
+std::optional<Expr> check_builtin(const std::string& name, CallSite& site);
+/// Makes sure that a declaration's members and bodies have been checked.
+void complete(Context& cx, ObjectInfo& object);
+const ObjectInfo* find_object(const Context& cx, Kind kind, DeclIndex index);
+ObjectInfo* find_object(Context& cx, Kind kind, DeclIndex index);
+Expr call_fn(FnInfo& fn, std::optional<Expr> receiver, CallSite& site);
+Expr construct(const Symbol& symbol, CallSite& site);
+/// A stream source or stage, typed by its rule; nothing if `name` is neither.
+std::optional<Expr> check_stream_call(const std::string& name, CallSite& site);
+/// A function whose result type has a rule in C++; nothing if `name` has none.
+std::optional<Expr> check_shape_rule(const std::string& name, const FnInfo& op, CallSite& site);
+
+// ---- matching ------------------------------------------------------------------------------------------------
+/// Matches an argument's type with a param's; reports a mismatch at `span`. Equalities that rest on params of the
+/// enclosing declaration become its requirements.
+bool match(const Type& param, const Type& argument, Binding& binding, const std::set<AtomId>& free, Span span,
+           Scope& scope, const std::string& what, bool is_op);
+Type substitute(const Type& type, const Binding& binding, Context& cx);
+Type instantiate(const Type& type, const std::vector<std::pair<AtomId, Polynomial>>& arguments, Context& cx);
+
+enum class Truth { Proven, False, Open };
+Truth decide(const Requirement& requirement, const Context& cx);
+/// Puts a requirement where it belongs: proven, reported as false, passed on to the declaration's user, or an
+/// obligation of the program.
+void require(Requirement requirement, Span use, Scope& scope);
+/// Reports unless the dims are equal, or can be made so by the declaration's user. False if they differ.
+bool require_equal(const Polynomial& left, const Polynomial& right, Span span, Scope& scope, bool allow_unknown);
+
+struct Broadcast {
+  std::optional<std::vector<Dim>> dims;
+  bool is_symbolic_clash = false;
+  std::vector<std::pair<Polynomial, Polynomial>> equal;  ///< to be required
+};
+Broadcast broadcast(const std::vector<Dim>& left, const std::vector<Dim>& right, Context& cx);
+
+// ---- bodies --------------------------------------------------------------------------------------------------
+Body check_body(const ast::Body& body, Scope& scope);
+bool draws_random(const Program& program, const Body& body, std::set<uint32_t>& seen);
+
+}  // namespace ltr::check

@@ -1,0 +1,74 @@
+#include "dsl/check/shape_rules/rules.h"
+
+namespace ltr::check {
+
+namespace {
+
+std::vector<Dim> dims_of(const Expr& list) {
+  std::vector<Dim> dims;
+  for (const TypeField& field : list.type.fields) {
+    dims.push_back({.size = field.type.value ? *field.type.value : Polynomial(), .group = 0});
+  }
+  return dims;
+}
+
+/// Sizes that no polynomial says are known at run time only.
+void forget_unknown(std::vector<Dim>& dims, const Expr& list, Context& cx) {
+  for (size_t i = 0; i < dims.size(); ++i) {
+    if (!list.type.fields[i].type.value) dims[i].size = cx.program.atoms.unknown();
+  }
+}
+
+}  // namespace
+
+// `full(B, 1, value)` has its value behind the dims, the others name what follows.
+Expr rule_creation(const FnInfo& op, CallSite& site) {
+  const bool has_value = op.name == "full";
+  bool value_is_named = false;
+  for (const Given& given : site.given) value_is_named = value_is_named || (given.name && given.name->text == "value");
+  std::optional<Expr> dims = take_dims(site, 0, has_value && !value_is_named ? 1 : 0);
+  if (!dims) return error_node(site.span);
+  std::vector<Dim> sizes = dims_of(*dims);
+  forget_unknown(sizes, *dims, site.scope.cx);
+  FnInfo rest;
+  rest.name = op.name;
+  rest.module = op.module;
+  rest.params.assign(op.params.begin() + 1, op.params.end());
+  Element element = Element::Float;
+  std::vector<Expr> args;
+  if (has_value) {
+    if (site.given.size() != 1) {
+      site.scope.cx.report(diag::wrong_argument(site.name_span, "`full` needs a value behind the dims: `full(B, 1, 0.5)`"));
+      return error_node(site.span);
+    }
+    Expr value = check_given(site.given[0], site.scope);
+    if (value.type.is_error()) return error_node(site.span);
+    if (!value.type.is_host_number()) {
+      site.scope.cx.report(diag::wrong_argument(value.span, "`full` takes a host number, not " + site.scope.cx.text(value.type)));
+      return error_node(site.span);
+    }
+    element = value.type.kind == Kind::Int ? Element::I64 : value.type.kind == Kind::Bool ? Element::Bool : Element::Float;
+    args.push_back(std::move(value));
+  } else {
+    auto others = plain_arguments(rest, site);
+    if (!others) return error_node(site.span);
+    args = std::move(*others);
+  }
+  args.insert(args.begin(), std::move(*dims));
+  return op_expr(op.name, Type::tensor(element, std::move(sizes)), site.span, std::move(args));
+}
+
+Expr rule_randint(const FnInfo& op, CallSite& site) {
+  auto args = plain_arguments(op, site);
+  if (!args) return error_node(site.span);
+  std::vector<Dim> sizes = dims_of((*args)[2]);
+  forget_unknown(sizes, (*args)[2], site.scope.cx);
+  return op_expr(op.name, Type::tensor(Element::I64, std::move(sizes)), site.span, std::move(*args));
+}
+
+Expr rule_unsupported(const FnInfo& op, CallSite& site) {
+  site.scope.cx.report(diag::not_in_this_version(site.name_span, "`" + op.name + "`"));
+  return error_node(site.span);
+}
+
+}  // namespace ltr::check

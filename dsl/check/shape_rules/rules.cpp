@@ -1,0 +1,102 @@
+#include "dsl/check/shape_rules/rules.h"
+
+namespace ltr::check {
+
+std::optional<std::vector<Expr>> plain_arguments(const FnInfo& op, CallSite& site) {
+  Binding ignored;
+  const auto bound = bind_arguments(op.params, site, op.name);
+  if (!bound) return std::nullopt;
+  std::vector<Expr> args;
+  bool has_error = false;
+  for (size_t i = 0; i < op.params.size(); ++i) {
+    const ParamInfo& param = op.params[i];
+    const std::string what = "`" + param.name + "`";
+    if ((*bound)[i] != nullptr) {
+      args.push_back(check_given_as(*(*bound)[i], param.type, site.scope, what.c_str()));
+      if ((*bound)[i]->checked) args.back().span = (*bound)[i]->span;
+    } else {
+      std::vector<Local> locals;
+      Scope inner{.cx = site.scope.cx, .module = op.module, .place = Place::Const, .locals = &locals};
+      args.push_back(check_as(*param.initial, param.type, inner, "the default"));
+      args.back().span = {};
+    }
+    has_error = has_error || args.back().type.is_error();
+  }
+  if (has_error) return std::nullopt;
+  return args;
+}
+
+std::optional<size_t> axis_of(const Expr& arg, const Type& tensor, CallSite& site, bool extra) {
+  const int64_t rank = int64_t(tensor.dims.size()) + (extra ? 1 : 0);
+  if (!arg.type.value || !arg.type.value->constant()) {
+    site.scope.cx.report(diag::not_a_constant(arg.span, "an axis"));
+    return std::nullopt;
+  }
+  int64_t axis = *arg.type.value->constant();
+  for (size_t i = 0; i < tensor.dims.size(); ++i) {
+    if (tensor.dims[i].group == 0) continue;
+    // Behind a `...` only the axes counted from the end are known.
+    if (axis >= 0 && size_t(axis) < i) return size_t(axis);
+    if (axis < 0 && -axis <= rank - int64_t(i) - 1) return size_t(rank + axis);
+    site.scope.cx.report(diag::wrong_rank(arg.span, "axis " + std::to_string(axis) + " lies in what `...` stands for"));
+    return std::nullopt;
+  }
+  if (axis < 0) axis += rank;
+  if (axis < 0 || axis >= rank) {
+    site.scope.cx.report(diag::unknown_axis(arg.span.is_empty() ? site.span : arg.span,
+                                            std::to_string(*arg.type.value->constant()), site.scope.cx.text(tensor)));
+    return std::nullopt;
+  }
+  return size_t(axis);
+}
+
+std::optional<Expr> take_dims(CallSite& site, size_t first, size_t keep) {
+  size_t positional = 0;
+  while (positional < site.given.size() && !site.given[positional].name) ++positional;
+  const size_t last = positional > keep ? positional - keep : first;
+  Expr dims = make_expr(ExprKind::List, Type::of(Kind::List), site.span);
+  if (last == first + 1) {
+    Expr one = check_given(site.given[first], site.scope);
+    if (one.type.is_error()) return std::nullopt;
+    if (one.type.kind == Kind::List) {
+      site.given.erase(site.given.begin() + long(first));
+      return one;
+    }
+    site.given[first].checked = std::move(one);
+  }
+  for (size_t i = first; i < last; ++i) {
+    Expr dim = check_given_as(site.given[i], Type::of(Kind::Int), site.scope, "a dim");
+    if (dim.type.is_error()) return std::nullopt;
+    if (dim.type.value && dim.type.value->constant() && *dim.type.value->constant() < -1) {
+      site.scope.cx.report(diag::negative_dim(dim.span, site.scope.cx.source_text(dim.span),
+                                              std::to_string(*dim.type.value->constant())));
+      return std::nullopt;
+    }
+    dims.type.fields.push_back({"", dim.type});
+    dims.args.push_back(std::move(dim));
+  }
+  dims.type.value = Polynomial(int64_t(dims.args.size()));
+  site.given.erase(site.given.begin() + long(first), site.given.begin() + long(last));
+  return dims;
+}
+
+bool want_tensor(const Expr& expr, CallSite& site) {
+  if (expr.type.is_tensor()) return true;
+  if (!expr.type.is_error()) {
+    site.scope.cx.report(diag::wrong_argument(expr.span, "`" + site.name + "` takes a tensor, not " +
+                                                             site.scope.cx.text(expr.type)));
+  }
+  return false;
+}
+
+std::optional<Expr> check_shape_rule(const std::string& name, const FnInfo& op, CallSite& site) {
+  static const std::map<std::string, ShapeRule> kRules = {
+#define LTR_SHAPE_RULE(name, rule) {#name, rule},
+#include "dsl/check/shape_rules/shape_rules.def"
+  };
+  const auto rule = kRules.find(name);
+  if (rule == kRules.end() || !site.scope.cx.graph.modules[op.module].is_library) return std::nullopt;
+  return rule->second(op, site);
+}
+
+}  // namespace ltr::check

@@ -1,0 +1,50 @@
+#pragma once
+
+#include "dsl/check/context.h"
+
+namespace ltr::check {
+
+/// The type of a call whose result shape no signature can say. Gives an error node after reporting.
+using ShapeRule = Expr (*)(const FnInfo& op, CallSite& site);
+
+// Creation: dims first, written one by one or as one list.
+Expr rule_creation(const FnInfo& op, CallSite& site);
+Expr rule_randint(const FnInfo& op, CallSite& site);
+// The same elements in another shape.
+Expr rule_reshape(const FnInfo& op, CallSite& site);
+Expr rule_expand(const FnInfo& op, CallSite& site);
+Expr rule_repeat(const FnInfo& op, CallSite& site);
+Expr rule_flatten(const FnInfo& op, CallSite& site);
+Expr rule_permute(const FnInfo& op, CallSite& site);
+Expr rule_transpose(const FnInfo& op, CallSite& site);
+Expr rule_squeeze(const FnInfo& op, CallSite& site);
+Expr rule_unsqueeze(const FnInfo& op, CallSite& site);
+// Several tensors into one, one into several.
+Expr rule_cat(const FnInfo& op, CallSite& site);
+Expr rule_stack(const FnInfo& op, CallSite& site);
+Expr rule_chunk(const FnInfo& op, CallSite& site);
+Expr rule_split(const FnInfo& op, CallSite& site);
+Expr rule_matmul(const FnInfo& op, CallSite& site);
+// Reductions and broadcasts.
+Expr rule_reduction(const FnInfo& op, CallSite& site);
+Expr rule_topk(const FnInfo& op, CallSite& site);
+Expr rule_broadcast(const FnInfo& op, CallSite& site);
+Expr rule_where(const FnInfo& op, CallSite& site);
+Expr rule_index_select(const FnInfo& op, CallSite& site);
+Expr rule_gather(const FnInfo& op, CallSite& site);
+Expr rule_pad(const FnInfo& op, CallSite& site);
+Expr rule_axis_checked(const FnInfo& op, CallSite& site);
+Expr rule_unsupported(const FnInfo& op, CallSite& site);
+
+// ---- helpers shared by the rules -------------------------------------------------------------------------------
+inline Expr error_node(Span span) { return make_expr(ExprKind::Error, Type::error(), span); }
+/// Arguments by position and name, each as its declared type, without matching shapes.
+std::optional<std::vector<Expr>> plain_arguments(const FnInfo& op, CallSite& site);
+/// The axis that `arg` names, from 0, in a tensor of `rank` dims (`extra`: one past the end is allowed).
+std::optional<size_t> axis_of(const Expr& arg, const Type& tensor, CallSite& site, bool extra = false);
+/// Leading ints of a call, or one list: the dims. `keep` positional arguments at the end are not dims.
+std::optional<Expr> take_dims(CallSite& site, size_t first, size_t keep);
+/// Whether `type` is a tensor; reports it otherwise.
+bool want_tensor(const Expr& expr, CallSite& site);
+
+}  // namespace ltr::check

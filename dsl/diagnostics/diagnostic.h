@@ -1,0 +1,134 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "dsl/diagnostics/argument.h"
+#include "dsl/source/span.h"
+
+namespace ltr::diagnostics {
+
+using source::Span;
+
+enum class Severity { Error, Warning };
+
+/// Every code of the compiler, in the order of the tables. `None` is no diagnostic.
+enum class Code : uint16_t {
+  None,
+#define LTR_DIAGNOSTIC(code, name, severity, format, ...) code,
+#include "dsl/diagnostics/diagnostics.def"
+};
+
+/// A row of the tables.
+struct CodeInfo {
+  Code code = Code::None;
+  std::string_view text;  ///< `E0304`
+  std::string_view name;  ///< `symbolic_broadcast`
+  Severity severity = Severity::Error;
+  std::string_view format;
+};
+
+/// All rows, in the order of `Code`, without `None`.
+std::span<const CodeInfo> all_codes();
+const CodeInfo& info(Code code);
+std::string_view to_text(Code code);
+/// `find_code("E0304")`.
+std::optional<Code> find_code(std::string_view text);
+
+struct Label {
+  Span span;
+  std::string message;
+};
+
+/// A change of the source that is right whenever it is offered.
+struct Fix {
+  Span span;  ///< empty: an insertion
+  std::string replacement;
+};
+
+/// One message. Made by the functions in `diag`, which the tables generate; what else it says is chained:
+/// `diag::symbolic_broadcast(span, a, b).label(left, "{}", a).help("write `.squeeze(1)`")`.
+struct Diagnostic {
+  Code code = Code::None;
+  Severity severity = Severity::Error;
+  std::string message;
+  Span span;  ///< a default span: the message is about no place in a file
+  std::vector<Label> labels;
+  std::vector<std::string> notes;
+  std::vector<std::string> helps;
+  std::vector<Fix> fixes;
+
+  template <class... Args>
+  Diagnostic& label(Span where, std::type_identity_t<Format<sizeof...(Args)>> format, const Args&... args) & {
+    labels.push_back({where, fill(format.text(), {Text(args)...})});
+    return *this;
+  }
+  template <class... Args>
+  Diagnostic& note(std::type_identity_t<Format<sizeof...(Args)>> format, const Args&... args) & {
+    notes.push_back(fill(format.text(), {Text(args)...}));
+    return *this;
+  }
+  template <class... Args>
+  Diagnostic& help(std::type_identity_t<Format<sizeof...(Args)>> format, const Args&... args) & {
+    helps.push_back(fill(format.text(), {Text(args)...}));
+    return *this;
+  }
+  Diagnostic& fix(Span where, std::string replacement) & {
+    fixes.push_back({where, std::move(replacement)});
+    return *this;
+  }
+  template <class... Args>
+  Diagnostic&& label(Span where, std::type_identity_t<Format<sizeof...(Args)>> format, const Args&... args) && {
+    return std::move(label(where, format, args...));
+  }
+  template <class... Args>
+  Diagnostic&& note(std::type_identity_t<Format<sizeof...(Args)>> format, const Args&... args) && {
+    return std::move(note(format, args...));
+  }
+  template <class... Args>
+  Diagnostic&& help(std::type_identity_t<Format<sizeof...(Args)>> format, const Args&... args) && {
+    return std::move(help(format, args...));
+  }
+  Diagnostic&& fix(Span where, std::string replacement) && {
+    return std::move(fix(where, std::move(replacement)));
+  }
+};
+
+/// A row of the tables as a function. The message is checked against the arguments when it is compiled.
+template <Code kCode, Severity kSeverity, class... Args>
+class Constructor {
+ public:
+  consteval explicit Constructor(Format<sizeof...(Args)> format) : format_(format) {}
+
+  Diagnostic operator()(Span span, Args... args) const {
+    Diagnostic diagnostic;
+    diagnostic.code = kCode;
+    diagnostic.severity = kSeverity;
+    diagnostic.message = fill(format_.text(), {Text(std::move(args))...});
+    diagnostic.span = span;
+    return diagnostic;
+  }
+
+ private:
+  Format<sizeof...(Args)> format_;
+};
+
+}  // namespace ltr::diagnostics
+
+namespace ltr::diag {
+
+using diagnostics::Text;
+
+#define LTR_DIAGNOSTIC(code, name, severity, format, ...)                               \
+  inline constexpr ::ltr::diagnostics::Constructor<::ltr::diagnostics::Code::code,      \
+                                                   ::ltr::diagnostics::Severity::severity \
+                                                   __VA_OPT__(, ) __VA_ARGS__>          \
+      name{format};
+#include "dsl/diagnostics/diagnostics.def"
+
+}  // namespace ltr::diag

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "dsl/diagnostics/diagnostic.h"
+
+namespace ltr::diagnostics {
+
+/// Collects what the phases report. Exact duplicates are dropped; after `max_errors` errors it takes no more
+/// and says so with E0010.
+class Sink {
+ public:
+  static constexpr size_t kMaxErrors = 1'000;
+
+  explicit Sink(size_t max_errors = kMaxErrors) : max_errors_(max_errors) {}
+
+  void report(Diagnostic diagnostic);
+
+  bool has_errors() const { return error_count_ > 0; }
+  size_t error_count() const { return error_count_; }
+  size_t warning_count() const { return warning_count_; }
+  /// A phase may stop early: nothing more will be shown.
+  bool is_full() const { return is_full_; }
+
+  /// In the order of reporting.
+  const std::vector<Diagnostic>& reported() const { return diagnostics_; }
+  /// By file (in the order of loading) and position; those without a place first, E0010 last.
+  std::vector<Diagnostic> sorted() const;
+
+ private:
+  size_t max_errors_;
+  size_t error_count_ = 0;
+  size_t warning_count_ = 0;
+  bool is_full_ = false;
+  std::vector<Diagnostic> diagnostics_;
+  std::set<std::tuple<Code, Span, std::string>> seen_;
+};
+
+}  // namespace ltr::diagnostics

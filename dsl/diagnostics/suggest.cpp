@@ -1,0 +1,67 @@
+#include "dsl/diagnostics/suggest.h"
+
+#include <algorithm>
+#include <array>
+
+namespace ltr::diagnostics {
+
+namespace {
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return out;
+}
+
+}  // namespace
+
+size_t edit_distance(std::string_view a, std::string_view b) {
+  // Three rows suffice: a swap looks two back.
+  std::array<std::vector<size_t>, 3> rows;
+  for (auto& row : rows) row.resize(b.size() + 1);
+  for (size_t j = 0; j <= b.size(); ++j) rows[0][j] = j;
+  for (size_t i = 1; i <= a.size(); ++i) {
+    const auto& before = rows[(i - 1) % 3];
+    auto& row = rows[i % 3];
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const size_t substitute = before[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
+      row[j] = std::min({before[j] + 1, row[j - 1] + 1, substitute});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
+        row[j] = std::min(row[j], rows[(i - 2) % 3][j - 2] + 1);
+      }
+    }
+  }
+  return rows[a.size() % 3][b.size()];
+}
+
+std::optional<std::string> suggest(std::string_view word, std::span<const std::string_view> candidates) {
+  const size_t limit = std::max<size_t>(1, word.size() / 3);
+  std::optional<std::string_view> best;
+  size_t best_distance = limit + 1;
+  for (const std::string_view candidate : candidates) {
+    if (candidate == word || candidate.empty()) continue;
+    const size_t longer = std::max(candidate.size(), word.size());
+    const size_t shorter = std::min(candidate.size(), word.size());
+    if (longer - shorter > limit) continue;
+    const bool same_letters = lower(candidate) == lower(word);
+    const size_t distance = same_letters ? 0 : edit_distance(word, candidate);
+    // A word of one or two letters is one edit from too many others.
+    if (!same_letters && distance >= shorter) continue;
+    if (distance < best_distance || (distance == best_distance && best && candidate < *best)) {
+      best = candidate;
+      best_distance = distance;
+    }
+  }
+  if (!best) return std::nullopt;
+  return std::string(*best);
+}
+
+std::optional<std::string> suggest(std::string_view word, const std::vector<std::string>& candidates) {
+  const std::vector<std::string_view> views(candidates.begin(), candidates.end());
+  return suggest(word, std::span<const std::string_view>(views));
+}
+
+}  // namespace ltr::diagnostics

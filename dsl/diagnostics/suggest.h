@@ -1,0 +1,20 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ltr::diagnostics {
+
+/// Insertions, deletions, substitutions and swaps of neighbours that turn `a` into `b`
+/// (Damerau-Levenshtein, optimal string alignment).
+size_t edit_distance(std::string_view a, std::string_view b);
+
+/// The candidate that `word` was probably meant to be: at most a third of its length away, and at least one
+/// edit is allowed. A difference of case only always counts. Of equally near ones the alphabetically first.
+std::optional<std::string> suggest(std::string_view word, std::span<const std::string_view> candidates);
+std::optional<std::string> suggest(std::string_view word, const std::vector<std::string>& candidates);
+
+}  // namespace ltr::diagnostics

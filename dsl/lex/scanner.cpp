@@ -1,0 +1,307 @@
+#include "dsl/lex/scanner.h"
+
+#include <algorithm>
+#include <array>
+
+namespace ltr::lex {
+
+namespace {
+
+struct Punctuation {
+  std::string_view text;
+  TokenKind kind = TokenKind::Error;
+};
+
+constexpr std::array kPunctuation = {
+#define LTR_PUNCTUATION(name, text) Punctuation{text, TokenKind::name},
+#include "dsl/lex/token_kind.def"
+};
+
+/// The first row of `kPunctuation` for each ASCII character, or the number of rows.
+constexpr auto kFirstRow = [] {
+  std::array<uint8_t, 128> rows{};
+  for (auto& row : rows) row = static_cast<uint8_t>(kPunctuation.size());
+  for (size_t i = kPunctuation.size(); i-- > 0;) {
+    rows[static_cast<size_t>(kPunctuation[i].text[0])] = static_cast<uint8_t>(i);
+  }
+  return rows;
+}();
+
+constexpr std::array kConfusables = {
+    Confusable{"\u2013", "-", "an en dash"},
+    Confusable{"\u2014", "-", "an em dash"},
+    Confusable{"\u2212", "-", "a typographic minus"},
+    Confusable{"\u2010", "-", "a typographic hyphen"},
+    Confusable{"\u2011", "-", "a typographic hyphen"},
+    Confusable{"\u00d7", "*", "a multiplication sign"},
+    Confusable{"\u00f7", "/", "a division sign"},
+    Confusable{"\u2026", "...", "an ellipsis character"},
+    Confusable{"\u2192", "->", "an arrow character"},
+    Confusable{"\u21d2", "=>", "an arrow character"},
+    Confusable{"\u2264", "<=", "a less-or-equal sign"},
+    Confusable{"\u2265", ">=", "a greater-or-equal sign"},
+    Confusable{"\u2260", "!=", "a not-equal sign"},
+    Confusable{"\uff08", "(", "a full-width parenthesis"},
+    Confusable{"\uff09", ")", "a full-width parenthesis"},
+    Confusable{"\uff0c", ",", "a full-width comma"},
+    Confusable{"\uff1a", ":", "a full-width colon"},
+    Confusable{"\uff1b", ";", "a full-width semicolon"},
+    Confusable{"\uff1d", "=", "a full-width equals sign"},
+    Confusable{"\u00a0", "", "a non-breaking space"},
+    Confusable{"\u202f", "", "a narrow non-breaking space"},
+    Confusable{"\u2009", "", "a thin space"},
+    Confusable{"\u3000", "", "a full-width space"},
+    Confusable{"\u200b", "", "a zero-width space"},
+    Confusable{"\ufeff", "", "a byte-order mark"},
+};
+
+struct ForeignOperator {
+  std::string_view text;
+  std::string_view replacement;
+  std::string_view help;
+  bool has_fix = true;
+};
+
+constexpr std::array kForeignOperators = {
+    ForeignOperator{"===", "==", ""},
+    ForeignOperator{"!==", "!=", ""},
+    ForeignOperator{"&&", "and", ""},
+    ForeignOperator{"||", "or", ""},
+    ForeignOperator{"<>", "!=", ""},
+    ForeignOperator{":=", "=", ""},
+    ForeignOperator{"**=", "=", "write `x = x ** y`", false},
+    ForeignOperator{"//", "/", "`floor(a / b)` rounds down, and a comment begins with `#`", false},
+    ForeignOperator{"!", "not", ""},
+    ForeignOperator{"~", "not", ""},
+    ForeignOperator{"&", "and", "`and` works element by element on bool tensors"},
+    ForeignOperator{"|", "or", "`or` works element by element on bool tensors"},
+    ForeignOperator{"^", "**", "`**` is power"},
+};
+
+bool is_bracket(char c) { return c == '(' || c == ')' || c == '[' || c == ']' || c == '{' || c == '}'; }
+
+}  // namespace
+
+const Confusable* find_confusable(std::string_view text) {
+  for (const Confusable& row : kConfusables) {
+    if (text.starts_with(row.character)) return &row;
+  }
+  return nullptr;
+}
+
+size_t smart_quote_length(std::string_view text) {
+  constexpr std::array<std::string_view, 10> kQuotes = {"\u201c", "\u201d", "\u201e", "\u201f", "\u2018",
+                                                        "\u2019", "\u201a", "\u00ab", "\u00bb", "\uff02"};
+  for (const std::string_view quote : kQuotes) {
+    if (text.starts_with(quote)) return quote.size();
+  }
+  return 0;
+}
+
+Scanner::Scanner(source::SourceId source, std::string_view text, diagnostics::Sink& sink)
+    : source_(source), text_(text), sink_(sink) {
+  out_.source = source;
+  out_.tokens.reserve(text.size() / 4 + 1);
+}
+
+TokenBuffer Scanner::run() {
+  if (starts_with("\xef\xbb\xbf")) at_ = 3;
+  for (skip_blank(); !at_end(); skip_blank()) scan_token();
+  push(TokenKind::End, text_.size(), text_.size());
+  return std::move(out_);
+}
+
+size_t Scanner::character_length(size_t at) const {
+  size_t length = 1;
+  while (at + length < text_.size() && length < 4 &&
+         (static_cast<unsigned char>(text_[at + length]) & 0xc0U) == 0x80U &&
+         !is_ascii(text_[at])) {
+    ++length;
+  }
+  return length;
+}
+
+Token& Scanner::push(TokenKind kind, size_t begin, size_t end) {
+  if (has_pending_doc_) attach_docs(static_cast<uint32_t>(begin));
+  Token token;
+  token.kind = kind;
+  token.starts_line = starts_line_;
+  token.after_space = after_space_;
+  token.span = span(begin, end);
+  starts_line_ = false;
+  after_space_ = false;
+  return out_.tokens.emplace_back(token);
+}
+
+void Scanner::attach_docs(uint32_t owner_begin) {
+  out_.docs.push_back({owner_begin, std::move(pending_doc_)});
+  pending_doc_.clear();
+  has_pending_doc_ = false;
+}
+
+void Scanner::skip_blank() {
+  for (; !at_end(); ++at_) {
+    const char c = peek();
+    if (c == '\n') {
+      starts_line_ = true;
+    } else if (c == '#') {
+      scan_comment();
+      --at_;  // The loop steps over the last character of the comment.
+    } else if (c != ' ' && c != '\t' && c != '\r') {
+      return;
+    }
+    after_space_ = true;
+  }
+}
+
+void Scanner::scan_comment() {
+  const size_t begin = at_;
+  while (!at_line_end()) ++at_;
+  const std::string_view text = text_.substr(begin, at_ - begin);
+  Comment comment;
+  comment.span = span(begin, at_);
+  comment.owns_line = starts_line_;
+  // `###…` is a line drawn across the page.
+  comment.is_doc = text.starts_with("##") && !text.starts_with("###");
+  if (comment.is_doc && comment.owns_line) {
+    std::string_view line = text.substr(2);
+    if (line.starts_with(' ')) line.remove_prefix(1);
+    while (line.ends_with(' ') || line.ends_with('\t')) line.remove_suffix(1);
+    if (has_pending_doc_) pending_doc_ += '\n';
+    pending_doc_ += line;
+    has_pending_doc_ = true;
+  }
+  out_.comments.push_back(comment);
+}
+
+void Scanner::scan_token() {
+  const char c = peek();
+  if (c == 'r' && peek(1) == '"') {
+    scan_raw_string();
+  } else if (is_name_start(c)) {
+    scan_word();
+  } else if (is_digit(c)) {
+    scan_number();
+  } else if (c == '"') {
+    scan_string();
+  } else if (c == '\'') {
+    scan_single_quoted();
+  } else if (scan_foreign_operator() || scan_punctuation()) {
+    return;
+  } else {
+    scan_foreign();
+  }
+}
+
+void Scanner::scan_word() {
+  const size_t begin = at_;
+  while (is_name_char(peek())) ++at_;
+  // A letter that is not ASCII belongs to the word: one message for the word, not one per letter.
+  bool is_foreign = false;
+  while (!at_end() && !is_ascii(peek()) && find_confusable(text_.substr(at_)) == nullptr &&
+         smart_quote_length(text_.substr(at_)) == 0) {
+    is_foreign = true;
+    at_ += character_length(at_);
+    while (is_name_char(peek())) ++at_;
+  }
+  const std::string_view word = text_.substr(begin, at_ - begin);
+  if (is_foreign) {
+    report(diag::unknown_character(span(begin, at_), "in `" + std::string(word) + "`")
+               .help("a name has the letters a to z and A to Z, digits and `_`"));
+    push(TokenKind::Name, begin, at_);
+    return;
+  }
+  if (peek() == '"' && (word == "f" || word == "F" || word == "b" || word == "u" || word == "fr" || word == "rf")) {
+    report(diag::string_prefix(span(begin, at_), word)
+               .help("every string takes `{value}`; `r\"…\"` is taken literally")
+               .fix(span(begin, at_), word == "fr" || word == "rf" ? "r" : ""));
+    return;  // The string follows as if the prefix were not there.
+  }
+  push(find_word(word), begin, at_);
+}
+
+bool Scanner::scan_punctuation() {
+  const char c = peek();
+  if (!is_ascii(c)) return false;
+  for (size_t row = kFirstRow[static_cast<size_t>(c)];
+       row < kPunctuation.size() && kPunctuation[row].text[0] == c; ++row) {
+    if (!starts_with(kPunctuation[row].text)) continue;
+    const size_t begin = at_;
+    at_ += kPunctuation[row].text.size();
+    push(kPunctuation[row].kind, begin, at_);
+    return true;
+  }
+  return false;
+}
+
+bool Scanner::scan_foreign_operator() {
+  // `!=` and `|>` are ours, and brackets are never foreign: both are the common case.
+  if (is_bracket(peek()) || starts_with("!=") != starts_with("!==") || starts_with("|>")) return false;
+  for (const ForeignOperator& row : kForeignOperators) {
+    if (!starts_with(row.text)) continue;
+    const size_t begin = at_;
+    if (row.text == "//" && starts_line_) {
+      // A comment of another language: its words would only give more messages.
+      while (!at_line_end()) ++at_;
+      report(diag::foreign_operator(span(begin, begin + 2), "//", "#").fix(span(begin, begin + 2), "#"));
+      return true;
+    }
+    at_ += row.text.size();
+    const std::string_view shown = row.text == "//" ? "floor(a / b)" : row.text == "**=" ? "x = x ** y" : row.replacement;
+    diagnostics::Diagnostic diagnostic = diag::foreign_operator(span(begin, at_), row.text, shown);
+    if (!row.help.empty()) diagnostic.help("{}", row.help);
+    if (row.has_fix) {
+      const bool is_glued = row.text.size() == 1 && is_name_start(row.replacement[0]) && peek() != ' ';
+      diagnostic.fix(span(begin, at_), std::string(row.replacement) + (is_glued ? " " : ""));
+    }
+    report(std::move(diagnostic));
+    TokenKind kind = find_word(row.replacement);
+    for (const Punctuation& ours : kPunctuation) {
+      if (ours.text == row.replacement) kind = ours.kind;
+    }
+    push(kind, begin, at_);
+    return true;
+  }
+  return false;
+}
+
+void Scanner::scan_foreign() {
+  const size_t begin = at_;
+  if (smart_quote_length(text_.substr(at_)) != 0) {
+    scan_smart_string();
+    return;
+  }
+  if (const Confusable* known = find_confusable(text_.substr(at_))) {
+    at_ += known->character.size();
+    const bool is_space = known->replacement.empty();
+    diagnostics::Diagnostic diagnostic = diag::unknown_character(span(begin, at_), known->name);
+    if (is_space) {
+      diagnostic.help("write a plain space");
+    } else {
+      diagnostic.help("write `{}`", known->replacement);
+    }
+    report(std::move(diagnostic).fix(span(begin, at_), is_space ? " " : std::string(known->replacement)));
+    for (const Punctuation& ours : kPunctuation) {
+      if (ours.text == known->replacement) push(ours.kind, begin, at_);
+    }
+    after_space_ |= is_space;
+    return;
+  }
+  if (!is_ascii(peek())) {
+    scan_word();
+    return;
+  }
+  ++at_;
+  std::string shown = "`" + std::string(text_.substr(begin, 1)) + "`";
+  if (static_cast<unsigned char>(text_[begin]) < 0x20 || text_[begin] == 0x7f) shown = "(a control character)";
+  diagnostics::Diagnostic diagnostic = diag::unknown_character(span(begin, at_), shown);
+  if (text_[begin] == '\\') {
+    diagnostic.help("a line goes on by itself inside brackets and after an operator or a comma");
+    report(std::move(diagnostic));
+    return;
+  }
+  report(std::move(diagnostic));
+  push(TokenKind::Error, begin, at_);
+}
+
+}  // namespace ltr::lex

@@ -1,0 +1,82 @@
+#include <array>
+#include <utility>
+
+#include "dsl/diagnostics/suggest.h"
+#include "dsl/parse/grammar/rules.h"
+
+// experiment = "experiment" NAME [ "amends" NAME ] "{" { setting | section | set } "}".
+namespace ltr::parse::grammar {
+
+namespace {
+
+using K = TokenKind;
+
+struct DrawId : Spanned {};
+const Rule<DrawId, ast::Setting> draw = "setting";
+struct SetsId {};
+const Rule<SetsId, std::vector<ast::Setting>> sets = "set";
+struct SettingsSectionId : Spanned {};
+const Rule<SettingsSectionId, ast::Section> settings_section = "section";
+struct ValuesSectionId : Spanned {};
+const Rule<ValuesSectionId, ast::Section> values_section = "section";
+
+constexpr KindSet kSettingsSections = {K::Trainer, K::Sweep, K::Tags};
+constexpr KindSet kValuesSections = {K::Callbacks, K::Loggers};
+
+const auto push_sets = [](auto& c) {
+  for (ast::Setting& one : x3::_attr(c)) x3::_val(c).sets.push_back(std::move(one));
+};
+
+/// `trainr { … }`
+struct UnknownSection : x3::parser<UnknownSection> {
+  using attribute_type = x3::unused_type;
+  static const bool has_attribute = false;
+  template <class C, class RContext, class Attribute>
+  bool parse(Iter& first, const Iter&, const C& context, RContext&&, Attribute&&) const {
+    if (!kNames.has(first->kind) || std::next(first)->kind != K::OpenBrace) return false;
+    constexpr std::array<std::string_view, 5> kSections = {"trainer", "callbacks", "loggers", "sweep", "tags"};
+    State& state = state_of(context);
+    diagnostics::Diagnostic diagnostic = diag::unknown_section(first->span, state.text(*first));
+    const auto near = diagnostics::suggest(state.text(*first), std::span<const std::string_view>(kSections));
+    if (near) {
+      diagnostic.help("did you mean `{}`?", *near).fix(first->span, *near);
+    } else {
+      diagnostic.help("its sections are trainer, callbacks, loggers, sweep and tags");
+    }
+    state.report_at(first, std::move(diagnostic));
+    fail_reported(first);
+  }
+};
+
+const auto draw_def =
+    x3::omit[name[set<&ast::Setting::name>] > ((skip(K::In)[raise<&ast::Setting::is_draw>]) | skip(K::Assign)) >
+             value[set<&ast::Setting::value>]];
+const auto settings_section_def =
+    x3::omit[(ahead(kSettingsSections, K::OpenBrace) >> NameParser(kSettingsSections)[set<&ast::Section::name>]) >
+             braced_entries(recovering(Level::Entry, labelled(Expected::Setting, draw) > end_of_entry)
+                                [push<&ast::Section::settings>])];
+const auto values_section_def =
+    x3::omit[(ahead(kValuesSections, KindSet{K::OpenBrace, K::PlusAssign}) >>
+              NameParser(kValuesSections)[set<&ast::Section::name>]) >
+             -skip_quietly(K::PlusAssign)[raise<&ast::Section::adds>] >
+             braced_entries(recovering(Level::Entry, x3::eps > expr > end_of_entry)[push<&ast::Section::values>])];
+const auto sets_def = x3::omit[keyword(K::Set) > setting[push_back] >
+                               *(ahead(K::Comma, kNames, K::Assign) >> skip_quietly(K::Comma) >> setting[push_back])];
+const auto entry = labelled(
+    Expected::Section,
+    sets[push_sets] | settings_section[push<&ast::Experiment::sections>] |
+        values_section[push<&ast::Experiment::sections>] | misplaced("an experiment") | UnknownSection() |
+        setting[push<&ast::Experiment::settings>]);
+const auto experiment_def =
+    x3::omit[keyword(K::Experiment) > name[set<&ast::Experiment::name>] >
+             -(skip_quietly(K::Amends) > name[set<&ast::Experiment::amends>]) >
+             braced_entries(recovering(Level::Entry, x3::eps > entry > end_of_entry))];
+
+BOOST_SPIRIT_DEFINE(draw, sets, settings_section, values_section)
+
+}  // namespace
+
+BOOST_SPIRIT_DEFINE(experiment)
+LTR_INSTANTIATE(experiment)
+
+}  // namespace ltr::parse::grammar

@@ -1,0 +1,118 @@
+#include "dsl/parse/grammar/leaf.h"
+
+#include <utility>
+
+namespace ltr::parse::grammar {
+
+namespace {
+
+ast::Expr number(const State& state, Iter& first) {
+  const lex::Token& token = *first;
+  const bool is_int = token.kind == TokenKind::Int;
+  const lex::TokenBuffer& buffer = state.buffer();
+  ++first;
+  if (first->kind != TokenKind::Unit) {
+    if (is_int) return {token.span, 0, ast::IntLiteral{buffer.ints[token.value]}};
+    return {token.span, 0, ast::FloatLiteral{buffer.floats[token.value]}};
+  }
+  const Span span = source::join(token.span, first->span);
+  const std::string& unit = buffer.strings[first->value];
+  ++first;
+  if (unit.empty()) return {span, 0, ast::ErrorExpr{}};
+  const double value = is_int ? static_cast<double>(buffer.ints[token.value]) : buffer.floats[token.value];
+  return {span, 0, ast::Quantity{value, is_int, unit}};
+}
+
+/// `True`, `False`, `None`, and the `self.` in front of a member.
+bool parse_python_word(State& state, Iter& first, ast::Expr& out) {
+  const std::string_view word = state.text(*first);
+  const Span span = first->span;
+  const auto literal = [&](std::string_view ours, auto node) {
+    state.report_at(first, diag::python_form(span, word, "`" + std::string(ours) + "`").fix(span, std::string(ours)));
+    out = ast::Expr{span, 0, std::move(node)};
+    ++first;
+    return true;
+  };
+  if (word == "True") return literal("true", ast::BoolLiteral{true});
+  if (word == "False") return literal("false", ast::BoolLiteral{false});
+  if (word == "None") return literal("none", ast::NoneLiteral{});
+  const Iter dot = std::next(first);
+  if (word == "self" && dot->kind == TokenKind::Dot && kWords.has(std::next(dot)->kind)) {
+    const Iter member = std::next(dot);
+    const ast::Name name = state.name(*member);
+    state.report_at(first,
+                    diag::python_form(source::join(span, dot->span), "self.", "nothing: `" + name.text + "` is in scope")
+                        .fix(source::join(span, dot->span), ""));
+    first = std::next(member);
+    out = ast::Expr{name.span, 0, ast::NameRef{name}};
+    return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool parse_leaf(State& state, Iter& first, ast::Expr& out) {
+  const lex::Token& token = *first;
+  switch (token.kind) {
+    case TokenKind::Int:
+    case TokenKind::Float:
+      out = number(state, first);
+      return true;
+    case TokenKind::Str: {
+      ast::StrLiteral literal;
+      const std::string& text = state.buffer().strings[token.value];
+      if (!text.empty()) literal.parts.push_back({text, {}, {}, token.span});
+      out = ast::Expr{token.span, 0, std::move(literal)};
+      break;
+    }
+    case TokenKind::True:
+      out = ast::Expr{token.span, 0, ast::BoolLiteral{true}};
+      break;
+    case TokenKind::False:
+      out = ast::Expr{token.span, 0, ast::BoolLiteral{false}};
+      break;
+    case TokenKind::None:
+      out = ast::Expr{token.span, 0, ast::NoneLiteral{}};
+      break;
+    case TokenKind::Error:
+      out = ast::Expr{token.span, 0, ast::ErrorExpr{}};
+      break;
+    default:
+      if (!kNames.has(token.kind)) return false;
+      if (token.kind == TokenKind::Name && parse_python_word(state, first, out)) return true;
+      out = ast::Expr{token.span, 0, ast::NameRef{state.name(token)}};
+  }
+  ++first;
+  return true;
+}
+
+bool parse_braces(State& state, Iter& first, ast::Expr& out) {
+  if (first->kind != TokenKind::OpenBrace) return false;
+  const Iter next = std::next(first);
+  const Iter after = next->kind == TokenKind::End ? next : std::next(next);
+  const bool is_key = kNames.has(next->kind) || next->kind == TokenKind::Str || next->kind == TokenKind::Int;
+  const bool is_record = next->kind == TokenKind::CloseBrace ||
+                         (is_key && (after->kind == TokenKind::Colon || after->kind == TokenKind::Assign ||
+                                     after->kind == TokenKind::Comma || after->kind == TokenKind::CloseBrace));
+  const lex::BracketPair* pair = state.buffer().find_bracket(state.index(first));
+  if (!is_record || pair == nullptr || !pair->is_closed) return false;
+
+  const Iter close = state.begin() + pair->closer;
+  diagnostics::Diagnostic diagnostic = diag::record_in_braces(first->span);
+  // With `=` already there, only the brackets differ.
+  if (after->kind == TokenKind::Assign) {
+    diagnostic.fix(first->span, "(").fix(close->span, ")");
+  } else if (next->kind == TokenKind::Str) {
+    diagnostic.help("there are no dictionaries; the fields of a record have names, not strings");
+  } else {
+    diagnostic.help("a field is written `name = value`");
+  }
+  state.report_at(first, std::move(diagnostic));
+  const Iter start = first;
+  first = std::next(close);
+  out = ast::Expr{state.span(start, first), 0, ast::ErrorExpr{}};
+  return true;
+}
+
+}  // namespace ltr::parse::grammar

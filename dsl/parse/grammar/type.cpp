@@ -1,0 +1,82 @@
+#include <utility>
+
+#include "dsl/parse/grammar/rules.h"
+
+// type = NAME [ "[" dim { "," dim } "]" ] | "{" fields "}" | "(" type { "," type } ")".
+namespace ltr::parse::grammar {
+
+namespace {
+
+using K = TokenKind;
+
+struct DimId : Spanned {};
+const Rule<DimId, ast::Dim> dim = "dim";
+struct NamedTypeId {};
+const Rule<NamedTypeId, ast::NamedType> named_type = "type";
+struct AppliedTypeId {};
+const Rule<AppliedTypeId, ast::AppliedType> applied_type = "type";
+struct FieldTypeId {};
+const Rule<FieldTypeId, ast::FieldType> field_type = "field";
+struct TupleTypeId {};
+const Rule<TupleTypeId, ast::TupleType> tuple_type = "tuple";
+struct BlockTypeId {};
+const Rule<BlockTypeId, ast::BlockType> block_type = "block signature";
+
+const auto kind_is = [](ast::Dim::Kind kind) { return [kind](auto& c) { x3::_val(c).kind = kind; }; };
+const auto to_dim = [](auto& c) {
+  x3::_val(c).kind = ast::Dim::Kind::Expr;
+  x3::_val(c).value = std::move(x3::_attr(c));
+};
+
+/// `list[` and `option[`: the names whose brackets hold a type.
+struct AppliedAhead : x3::parser<AppliedAhead> {
+  using attribute_type = x3::unused_type;
+  static const bool has_attribute = false;
+  template <class C, class RContext, class Attribute>
+  bool parse(Iter& first, const Iter&, const C& context, RContext&&, Attribute&&) const {
+    if (first->kind != K::Name || std::next(first)->kind != K::OpenBracket) return false;
+    const std::string_view word = state_of(context).text(*first);
+    return word == "list" || word == "option";
+  }
+};
+
+const auto dim_def = x3::omit[labelled(Expected::Dim,
+                                       (skip_quietly(K::Question)[kind_is(ast::Dim::Kind::Unknown)]) |
+                                           (skip_quietly(K::Ellipsis)[kind_is(ast::Dim::Kind::Ellipsis)]) |
+                                           expr[to_dim])];
+const auto named_type_def =
+    x3::omit[name[set<&ast::NamedType::name>] >>
+             -(skip_quietly(K::OpenBracket)[raise<&ast::NamedType::has_dims>] >
+               -separated(dim[push<&ast::NamedType::dims>]) > skip(K::CloseBracket))];
+const auto applied_type_def = x3::omit[AppliedAhead() >> name[set<&ast::AppliedType::name>] > skip(K::OpenBracket) >
+                                       type[set<&ast::AppliedType::argument>] > skip(K::CloseBracket)];
+
+const auto field_type_def =
+    x3::omit[x3::eps > name[set<&ast::FieldType::name>] > skip(K::Colon) > type[set<&ast::FieldType::type>]];
+const auto record_type_def = x3::omit[braced_entries(
+    recovering(Level::Entry, (field_type > end_of_entry))[push<&ast::RecordType::fields>])];
+
+const auto tuple_type_def =
+    x3::omit[skip_quietly(K::OpenParen) > separated(type[push<&ast::TupleType::elements>]) > skip(K::CloseParen)];
+
+const auto block_type_def =
+    x3::omit[ahead(K::Block, KindSet{K::OpenBracket, K::OpenParen}) >> skip_quietly(K::Block) >
+             -binders[set<&ast::BlockType::binders>] > skip(K::OpenParen) >
+             -separated(type[push<&ast::BlockType::params>]) > skip(K::CloseParen) > skip(K::Arrow) >
+             type[set<&ast::BlockType::result>]];
+
+const auto signature_def = x3::omit[block_type[take_node]];
+const auto type_def = x3::omit[labelled(
+    Expected::Type,
+    nested(applied_type[take_node] | named_type[take_node] | record_type[take_node] | tuple_type[take_node]))];
+
+BOOST_SPIRIT_DEFINE(dim, named_type, applied_type, field_type, tuple_type, block_type)
+
+}  // namespace
+
+BOOST_SPIRIT_DEFINE(type, signature, record_type)
+LTR_INSTANTIATE(type)
+LTR_INSTANTIATE(signature)
+LTR_INSTANTIATE(record_type)
+
+}  // namespace ltr::parse::grammar

@@ -1,0 +1,110 @@
+#include <array>
+#include <utility>
+
+#include "dsl/parse/state.h"
+
+// People come from Python. Where a program stops parsing because of a habit, the habit is named.
+namespace ltr::parse {
+
+namespace {
+
+using K = TokenKind;
+
+struct Habit {
+  std::string_view word;
+  std::string_view shown;
+  std::string_view ours;
+};
+
+/// First words of a statement or declaration.
+constexpr std::array kFirstWords = {
+    Habit{"def", "def", "`fn name(x: float[B, 3]) -> float[B] { … }`"},
+    Habit{"class", "class", "`block Name(size: int) { … }`, or a `model`, a `metric`, a `data`"},
+    Habit{"func", "func", "`fn`"},
+    Habit{"function", "function", "`fn`"},
+    Habit{"from", "from … import", "`import std.vision.{resize}`"},
+    Habit{"elif", "elif", "`else if`"},
+    Habit{"pass", "pass", "an empty body `{ }`"},
+    Habit{"try", "try", "not needed: there are no exceptions to catch"},
+    Habit{"except", "except", "not needed: there are no exceptions to catch"},
+    Habit{"raise", "raise", "`assert condition, \"message\"`"},
+    Habit{"with", "with", "`no_grad { … }`, or nothing"},
+    Habit{"del", "del", "not needed: tensors are values"},
+    Habit{"global", "global", "a `const` or an `hparam`"},
+    Habit{"async", "async", "not needed: data is read by workers"},
+    Habit{"break", "break", "a `while` with its condition"},
+    Habit{"continue", "continue", "an `if` around the rest of the loop's body"},
+    Habit{"var", "var", "`name = value`"},
+};
+
+const Habit* find_first_word(std::string_view word) {
+  for (const Habit& habit : kFirstWords) {
+    if (habit.word == word) return &habit;
+  }
+  return nullptr;
+}
+
+/// A word that begins something: what follows it is on the same line and no sign that it is a plain name.
+bool begins_something(Iter start) {
+  if (!lex::is_word(start->kind)) return false;
+  const Iter next = std::next(start);
+  if (next->kind == K::Newline || next->kind == K::CloseBrace || next->kind == K::Colon) return true;
+  return lex::is_word(next->kind) && !next->starts_line;
+}
+
+}  // namespace
+
+bool is_python_header(const State& state, Iter start, Iter at) {
+  if (start->kind == K::End) return false;
+  if (start->kind == K::Name && begins_something(start) && find_first_word(state.text(*start)) != nullptr) {
+    const std::string_view word = state.text(*start);
+    return word != "pass" && word != "del" && word != "var" && word != "func" && word != "function";
+  }
+  return at->kind == K::Colon && std::next(at)->kind == K::Newline;
+}
+
+std::optional<diagnostics::Diagnostic> find_python_form(const State& state, Iter start, Iter at) {
+  if (start->kind == K::At && start->starts_line) {
+    return diag::python_form(start->span, "@decorator", "not needed");
+  }
+  if (begins_something(start) && (start->kind == K::Name || start->kind == K::From || start->kind == K::With)) {
+    if (const Habit* habit = find_first_word(state.text(*start))) {
+      diagnostics::Diagnostic diagnostic = diag::python_form(start->span, habit->shown, habit->ours);
+      if (habit->word == "def" || habit->word == "func" || habit->word == "function") diagnostic.fix(start->span, "fn");
+      return diagnostic;
+    }
+  }
+  if (at->kind == K::Colon && std::next(at)->kind == K::Newline) {
+    return diag::python_form(at->span, ":", "`{ … }` around the body");
+  }
+  if (at != start && std::prev(at)->kind == K::Name && state.text(*std::prev(at)) == "self" &&
+      (at->kind == K::Comma || at->kind == K::CloseParen)) {
+    const Iter self = std::prev(at);
+    Span gone = self->span;
+    if (at->kind == K::Comma) gone.end = std::next(at)->span.begin;
+    return diag::python_form(self->span, "self", "not a parameter: members are in scope by their names").fix(gone, "");
+  }
+  if (at->kind == K::If && !at->starts_line && at != start) {
+    return diag::python_form(at->span, "a if c else b", "`if c then a else b`");
+  }
+  if (at->kind == K::Not && std::next(at)->kind == K::In) {
+    return diag::python_form(state.span(at, at + 2), "a not in b", "`not a in b`");
+  }
+  if (at->kind == K::Name && state.text(*at) == "is") {
+    const bool is_negated = std::next(at)->kind == K::Not;
+    return diag::python_form(at->span, is_negated ? "is not" : "is", is_negated ? "`!=`" : "`==`")
+        .fix(state.span(at, is_negated ? at + 2 : at + 1), is_negated ? "!=" : "==");
+  }
+  if (at->kind == K::Name && state.text(*at) == "lambda") {
+    return diag::python_form(at->span, "lambda", "`x => value`");
+  }
+  if (start->kind == K::Import && at->kind == K::From) {
+    return diag::python_form(at->span, "import x from", "`import std.module.{x}`, or `import \"file.ltr\" as x`");
+  }
+  if (at->kind == K::Import && start->kind == K::From) {
+    return diag::python_form(start->span, "from … import", "`import std.vision.{resize}`");
+  }
+  return std::nullopt;
+}
+
+}  // namespace ltr::parse

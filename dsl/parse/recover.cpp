@@ -1,0 +1,169 @@
+#include <algorithm>
+#include <utility>
+
+#include "dsl/parse/state.h"
+
+// What is said when the grammar does not go on, and where parsing resumes.
+namespace ltr::parse {
+
+namespace {
+
+using K = TokenKind;
+
+bool is_opener(TokenKind kind) {
+  return kind == K::OpenParen || kind == K::OpenBracket || kind == K::OpenBrace || kind == K::InterpBegin;
+}
+
+bool is_closer(TokenKind kind) { return kind == K::CloseParen || kind == K::CloseBracket || kind == K::CloseBrace; }
+
+/// The innermost bracket around `at`, if it is one that is never closed.
+const lex::BracketPair* find_unclosed(const State& state, Iter at) {
+  const uint32_t index = state.index(at);
+  const lex::BracketPair* found = nullptr;
+  for (const lex::BracketPair& pair : state.buffer().brackets) {
+    if (pair.opener >= index) break;
+    if (pair.closer >= index) found = &pair;
+  }
+  return found != nullptr && !found->is_closed ? found : nullptr;
+}
+
+TokenKind closer_of(TokenKind opener) {
+  return opener == K::OpenParen ? K::CloseParen : opener == K::OpenBracket ? K::CloseBracket : K::CloseBrace;
+}
+
+bool is_stray_closer(const State& state, Iter at) {
+  if (!is_closer(at->kind)) return false;
+  const uint32_t index = state.index(at);
+  return std::none_of(state.buffer().brackets.begin(), state.buffer().brackets.end(),
+                      [&](const lex::BracketPair& pair) { return pair.is_closed && pair.closer == index; });
+}
+
+std::string describe_found(const State& state, Iter at) {
+  switch (at->kind) {
+    case K::Int:
+    case K::Float:
+      return "the number `" + std::string(state.text(*at)) + "`";
+    case K::Unit:
+      return "the unit `" + std::string(state.text(*at)) + "`";
+    case K::Name:
+      return "`" + std::string(state.text(*at)) + "`";
+    default:
+      return lex::describe(at->kind);
+  }
+}
+
+bool expects(const State& state, Expected what) { return state.expected_.test(static_cast<size_t>(what)); }
+
+bool expects(const State& state, TokenKind kind) { return state.expected_.test(static_cast<size_t>(kind)); }
+
+/// What the message alone does not say.
+void add_help(const State& state, Level level, Iter start, Iter at, diagnostics::Diagnostic& diagnostic) {
+  if (level == Level::Parameter && expects(state, K::Colon)) {
+    diagnostic.help("a parameter has a type: `{}: float[B, 3]`", state.text(*start));
+  } else if (start->kind == K::Hparam && expects(state, K::Colon)) {
+    diagnostic.help("a setting has a type: `hparam lr: float = 1e-3`");
+  } else if (at->kind == K::Not && expects(state, Expected::Expression)) {
+    diagnostic.help("in brackets: `(not x)`");
+  } else if (at->kind == K::Plus && expects(state, Expected::Expression)) {
+    diagnostic.help("there is no unary `+`");
+  } else if (at->kind == K::Range && expects(state, Expected::Separator)) {
+    diagnostic.help("ranges do not chain, and one without an end stands in an index only");
+  } else if ((at->kind == K::Str || at->kind == K::StrBegin) && at->starts_line) {
+    diagnostic.help("documentation is written with `##` above the declaration");
+  } else if (start->kind == K::Import && expects(state, K::As)) {
+    diagnostic.help("`import \"file.ltr\" as name`, or `import std.vision.{resize}`");
+  } else if (expects(state, K::OpenBrace) && expects(state, K::Assign)) {
+    diagnostic.help("a body is `{ … }`, or `= value` if it is one value");
+  }
+}
+
+}  // namespace
+
+void report_failure(State& state, Level level, Iter start, Iter where) {
+  const Iter at = std::max(where, state.furthest_);
+  if (at < state.furthest_ || at > state.furthest_) state.expected_.reset();
+  // What could not be read was reported by the lexer.
+  if (at->kind == K::Error || (at != state.begin() && std::prev(at)->kind == K::Error)) return;
+  if (is_stray_closer(state, at)) {
+    state.report_at(at, diag::stray_bracket(at->span, state.text(*at)).fix(at->span, ""));
+    return;
+  }
+  if (auto python = find_python_form(state, start, at)) {
+    state.report_at(at, std::move(*python));
+    return;
+  }
+  const bool is_at_end = at->kind == K::Newline || at->kind == K::End || at->starts_line || is_closer(at->kind);
+  if (const lex::BracketPair* pair = find_unclosed(state, at)) {
+    const TokenKind opener = (state.begin() + pair->opener)->kind;
+    if (is_at_end || expects(state, closer_of(opener))) {
+      state.report_unclosed(*pair, at);
+      return;
+    }
+  }
+  if (lex::is_reserved(at->kind) && expects(state, Expected::Name) && state.expected_.count() == 1) {
+    state.report_at(at, diag::reserved_name(at->span, state.text(*at)));
+    return;
+  }
+  diagnostics::Diagnostic diagnostic =
+      diag::unexpected_token(at->span, describe(state.expected_), describe_found(state, at));
+  add_help(state, level, start, at, diagnostic);
+  state.report_at(at, std::move(diagnostic));
+}
+
+void report_nesting(State& state, Iter where, int limit) {
+  diagnostics::Diagnostic diagnostic = diag::nesting_too_deep(where->span, limit);
+  if (limit == kMaxNesting) {
+    diagnostic.help("give the inner part a name of its own");
+  } else {
+    diagnostic.help("give the first half of the chain a name of its own");
+  }
+  state.report_at(where, std::move(diagnostic));
+}
+
+Iter find_resumption(const State& state, Level level, Iter start, Iter at) {
+  const lex::TokenBuffer& buffer = state.buffer();
+  const Iter last = std::prev(buffer.tokens.end());
+  const bool is_line = level == Level::Statement || level == Level::Entry || level == Level::Declaration;
+  // A statement that was refused at its first token is passed over, or nothing would ever move.
+  if (is_line && at == start && at != last) ++at;
+  const bool is_python = is_line && is_python_header(state, start, at);
+  const uint32_t start_indent = is_python ? state.indent(start) : 0;
+
+  Iter i = start;
+  while (i < last && i < state.limit_) {
+    if (is_opener(i->kind)) {
+      const lex::BracketPair* pair = buffer.find_bracket(state.index(i));
+      const Iter close = state.begin() + pair->closer;
+      if (pair->is_closed && close < state.limit_) {
+        // The body behind a broken condition is still a body.
+        if (level == Level::Condition && i >= at && i->kind == K::OpenBrace) return i;
+        i = std::next(close);
+        continue;
+      }
+    }
+    if (i >= at) {
+      if (is_closer(i->kind) || i->kind == K::InterpEnd) {
+        // Brackets opened inside were passed over: this one closes what is around, or nothing at all.
+        if (!is_line || i->kind == K::CloseBrace) {
+          if (!is_stray_closer(state, i)) return i;
+        }
+      }
+      if (i->kind == K::Comma) {
+        const bool is_next_entry = state.takes_comma_ && kNames.has(std::next(i)->kind);
+        if (level == Level::Parameter || ((level == Level::Value || level == Level::Entry) && is_next_entry)) return i;
+      }
+      if (i->kind == K::Newline || i->kind == K::Semicolon) {
+        if (!is_python) return i;
+        // The indented lines below a Python header go with it, and the `elif` after them.
+        const Iter next = std::next(i);
+        if (next >= state.limit_ || next->kind == K::CloseBrace) return i;
+        const bool is_elif = next->kind == K::Name && state.text(*next) == "elif";
+        if (state.indent(next) <= start_indent && !is_elif) return i;
+      }
+    }
+    ++i;
+  }
+  return std::min(i, state.limit_);
+}
+
+}  // namespace ltr::parse

@@ -1,0 +1,117 @@
+#pragma once
+
+#include <bitset>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "dsl/ast/decl.h"
+#include "dsl/diagnostics/sink.h"
+#include "dsl/lex/token.h"
+#include "dsl/parse/kind_set.h"
+
+namespace ltr::parse {
+
+using Iter = std::vector<lex::Token>::const_iterator;
+using source::Span;
+
+/// What a message says was expected: a kind of token, or one of these.
+enum class Expected : uint8_t {
+  Name = lex::kTokenKinds,
+  Expression,
+  Type,
+  Dim,
+  Parameter,
+  Statement,
+  Declaration,
+  BlockMember,
+  ModelMember,
+  MetricMember,
+  DataMember,
+  CallbackMember,
+  Setting,
+  Section,
+  LoadRule,
+  Reduction,
+  LogWhen,
+  Separator,
+  Count,
+};
+using ExpectedSet = std::bitset<static_cast<size_t>(Expected::Count)>;
+
+/// `)`, `,` or an expression.
+std::string describe(const ExpectedSet& expected);
+
+/// How much is given up when something cannot be parsed.
+enum class Level : uint8_t { Value, Condition, Parameter, Statement, Entry, Declaration };
+
+/// Brackets, statements and operators within each other; also the depth of calls of the parser.
+inline constexpr int kMaxNesting = 256;
+/// Height of an expression: chains such as `a + b + …` and `x |> f |> …` are trees as high as they are long.
+inline constexpr int kMaxHeight = 1'000;
+
+/// What all grammar rules share during one parse. Reached through the context of the X3 parsers.
+class State {
+ public:
+  State(const lex::TokenBuffer& buffer, std::string_view text, diagnostics::Sink& sink);
+
+  Iter begin() const { return tokens_.begin(); }
+  uint32_t index(Iter at) const { return static_cast<uint32_t>(at - tokens_.begin()); }
+  std::string_view text(const lex::Token& token) const {
+    return text_.substr(token.span.begin, token.span.end - token.span.begin);
+  }
+  std::string_view text() const { return text_; }
+  const lex::TokenBuffer& buffer() const { return buffer_; }
+  ast::Name name(const lex::Token& token) const { return {std::string(text(token)), token.span}; }
+  /// From the first byte of `first` to the last of the token before `last`.
+  Span span(Iter first, Iter last) const;
+  /// Column of a token that begins its line: how far it is indented.
+  uint32_t indent(Iter at) const;
+
+  /// Remembers what was refused at `at`; only the rightmost place counts.
+  void refuse(Iter at, TokenKind wanted) { refuse(at, static_cast<Expected>(wanted)); }
+  void refuse(Iter at, Expected wanted) {
+    if (at < furthest_) return;
+    if (at > furthest_) expected_.reset();
+    furthest_ = at;
+    expected_.set(static_cast<size_t>(wanted));
+  }
+
+  void report(diagnostics::Diagnostic diagnostic);
+  void report_at(Iter at, diagnostics::Diagnostic diagnostic);
+  void report_unclosed(const lex::BracketPair& pair, Iter found);
+  /// Brackets that were never closed and that no message has mentioned.
+  void report_remaining_brackets();
+
+  // The place that furthest was reached, and what would have been taken there.
+  Iter furthest_;
+  ExpectedSet expected_;
+  int depth_ = 0;   ///< of rules in progress
+  int height_ = 0;  ///< of the highest operand parsed so far in the expression in progress
+  Iter limit_;      ///< end of the innermost braces in progress
+  bool takes_comma_ = false;  ///< entries of the innermost braces may be separated by commas
+  bool wants_parameter_type_ = false;
+
+ private:
+  const lex::TokenBuffer& buffer_;
+  const std::vector<lex::Token>& tokens_;
+  std::string_view text_;
+  diagnostics::Sink& sink_;
+  std::vector<uint32_t> reported_at_;  ///< indices of tokens
+  std::vector<uint32_t> reported_openers_;
+};
+
+/// The message for a place where the grammar does not go on. `start` is where the abandoned construct begins.
+void report_failure(State& state, Level level, Iter start, Iter where);
+/// The message for nesting beyond `limit`, once per construct.
+void report_nesting(State& state, Iter where, int limit);
+/// Where to go on after `start … at` was given up: at the end of that much of the program, never past the
+/// braces around it, and past `start` for statements and more.
+Iter find_resumption(const State& state, Level level, Iter start, Iter at);
+
+/// A form of Python (or a relative) that explains why parsing failed at `at`.
+std::optional<diagnostics::Diagnostic> find_python_form(const State& state, Iter start, Iter at);
+/// `if c:` and its like: a header whose body is indented.
+bool is_python_header(const State& state, Iter start, Iter at);
+
+}  // namespace ltr::parse

@@ -1,0 +1,212 @@
+#include "dsl/resolve/resolve.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "dsl/diagnostics/load_source.h"
+#include "dsl/diagnostics/suggest.h"
+#include "dsl/parse/parse.h"
+
+namespace ltr::resolve {
+
+namespace {
+
+struct Resolver {
+  source::SourceManager& sources;
+  ast::NodeId& next_node;
+  diagnostics::Sink& sink;
+  ModuleGraph graph;
+  std::map<std::string, uint32_t> by_path;
+  std::vector<uint32_t> loading;  // Modules whose imports are being followed, for cycles.
+
+  void declare(uint32_t index, std::map<std::string, Symbol>& into, SymbolKind kind, const ast::Name& name, const ast::Decl& decl,
+               const ast::Fn* fn = nullptr, const std::string& extern_file = "", const std::string& doc = "") {
+    if (name.text.empty()) return;
+    Symbol symbol{kind, name.text, index, &decl, fn, extern_file, doc.empty() ? decl.doc : doc, name.span};
+    const auto [place, is_new] = into.try_emplace(name.text, symbol);
+    if (is_new) return;
+    sink.report(diag::duplicate_name(name.span, name.text).label(place->second.span, "first here"));
+  }
+
+  void declare_all(uint32_t index) {
+    Module& module = graph.modules[index];
+    for (const ast::Decl& decl : module.ast.decls) {
+      auto& symbols = module.symbols;
+      if (const auto* d = decl.get<ast::Hparam>()) declare(index, symbols, SymbolKind::Hparam, d->name, decl);
+      if (const auto* d = decl.get<ast::Const>()) declare(index, symbols, SymbolKind::Const, d->name, decl);
+      if (const auto* d = decl.get<ast::Fn>()) declare(index, symbols, SymbolKind::Fn, d->name, decl, d);
+      if (const auto* d = decl.get<ast::Metric>()) declare(index, symbols, SymbolKind::Metric, d->name, decl);
+      if (const auto* d = decl.get<ast::Data>()) declare(index, symbols, SymbolKind::Data, d->name, decl);
+      if (const auto* d = decl.get<ast::Block>()) declare(index, symbols, SymbolKind::Block, d->name, decl);
+      if (const auto* d = decl.get<ast::Model>()) declare(index, symbols, SymbolKind::Model, d->name, decl);
+      if (const auto* d = decl.get<ast::Callback>()) declare(index, symbols, SymbolKind::Callback, d->name, decl);
+      if (const auto* d = decl.get<ast::Topology>()) declare(index, module.topologies, SymbolKind::Topology, d->name, decl);
+      if (const auto* d = decl.get<ast::Experiment>()) declare(index, module.experiments, SymbolKind::Experiment, d->name, decl);
+      if (const auto* d = decl.get<ast::Extern>()) {
+        for (const ast::ExternFn& fn : d->fns) declare(index, symbols, SymbolKind::Op, fn.signature.name, decl, &fn.signature, d->file, fn.doc);
+      }
+    }
+  }
+
+  uint32_t add(ast::Module module, std::string path, bool is_library) {
+    const uint32_t index = uint32_t(graph.modules.size());
+    graph.modules.emplace_back();
+    Module& added = graph.modules.back();
+    added.ast = std::move(module);
+    added.path = std::move(path);
+    added.is_library = is_library;
+    declare_all(index);
+    return index;
+  }
+
+  static bool is_named(const ast::TypeExpr& type, const char* name) {
+    if (const auto* applied = type.get<ast::AppliedType>()) return is_named(*applied->argument, name);
+    const auto* named = type.get<ast::NamedType>();
+    return named != nullptr && named->name.text == name;
+  }
+
+  /// Library functions are sorted by what they are for, so that `split` of a stream and of a tensor coexist.
+  void share(uint32_t index) {
+    for (const auto& [name, symbol] : graph.modules[index].symbols) {
+      if (name.starts_with("_")) continue;
+      const ast::Fn* fn = symbol.fn;
+      const bool is_stage = fn != nullptr && ((fn->result && is_named(*fn->result, "stream")) ||
+                                              (!fn->params.empty() && is_named(fn->params[0].type, "stream")));
+      if (is_stage) {
+        graph.stages[name] = symbol;
+      } else if (fn != nullptr && fn->result && is_named(*fn->result, "schedule")) {
+        graph.schedules[name] = symbol;
+      } else {
+        graph.prelude[name] = symbol;
+      }
+    }
+  }
+
+  void load_library() {
+    for (const source::EmbeddedFile& file : library_texts) {
+      const std::string path = "std/" + std::string(file.name);
+      const source::SourceId id = sources.add(path, std::string(file.text));
+      const uint32_t index = add(parse::parse(id, sources, next_node, sink), path, true);
+      by_path[path] = index;
+      if (!is_imported_only(file.name)) share(index);
+    }
+  }
+
+  /// Folders whose names are visible only after an import: `import std.vision.{…}`.
+  static bool is_imported_only(std::string_view path) {
+    for (const std::string_view folder : {"vision/", "models/", "tasks/", "text/", "audio/"}) {
+      if (path.starts_with(folder)) return true;
+    }
+    return false;
+  }
+
+  void take_names(Module& module, const ast::Import& import, const std::map<std::string, Symbol>& from, const std::string& what) {
+    for (const ast::Name& name : import.names) {
+      const auto found = from.find(name.text);
+      if (found == from.end() || name.text.starts_with("_")) {
+        std::vector<std::string> known;
+        for (const auto& [candidate, symbol] : from) known.push_back(candidate);
+        diagnostics::Diagnostic diagnostic = diag::unknown_field(name.span, what, name.text);
+        if (const auto near = diagnostics::suggest(name.text, known)) diagnostic.help("did you mean `{}`?", *near).fix(name.span, *near);
+        sink.report(std::move(diagnostic));
+        continue;
+      }
+      module.imported[name.text] = found->second;
+    }
+  }
+
+  void import_library(uint32_t index, const ast::Import& import) {
+    std::string folder;
+    for (size_t i = 1; i < import.path.size(); ++i) folder += import.path[i].text + (i + 1 < import.path.size() ? "/" : "");
+    std::map<std::string, Symbol> found;
+    for (const auto& [path, module] : by_path) {
+      const std::string prefix = "std/" + folder;
+      if (path.starts_with(prefix + "/") || path == prefix + ".ltr") {
+        for (const auto& [name, symbol] : graph.modules[module].symbols) found[name] = symbol;
+      }
+    }
+    const ast::Name& last = import.path.back();
+    if (found.empty()) {
+      sink.report(diag::file_not_found(last.span, "of a module `std." + folder + "`"));
+      return;
+    }
+    take_names(graph.modules[index], import, found, "module `std." + folder + "`");
+  }
+
+  void import_file(uint32_t index, const ast::Import& import, source::Span span) {
+    namespace fs = std::filesystem;
+    const fs::path from = fs::path(graph.modules[index].path).parent_path();
+    const std::string path = (from / *import.file).lexically_normal().string();
+    uint32_t target = 0;
+    if (const auto known = by_path.find(path); known != by_path.end()) {
+      target = known->second;
+      if (std::find(loading.begin(), loading.end(), target) != loading.end()) {
+        sink.report(diag::import_cycle(span, path, "a file cannot need itself"));
+        return;
+      }
+    } else {
+      std::error_code ignored;
+      if (!fs::exists(path, ignored)) {
+        sink.report(diag::file_not_found(span, *import.file).note("looked for {}", path));
+        return;
+      }
+      const auto id = diagnostics::load_source(path, sources, sink);
+      if (!id) return;
+      target = add(parse::parse(*id, sources, next_node, sink), path, false);
+      by_path[path] = target;
+      follow(target);
+    }
+    if (import.alias) graph.modules[index].aliases[import.alias->text] = target;
+  }
+
+  void follow(uint32_t index) {
+    loading.push_back(index);
+    for (size_t i = 0; i < graph.modules[index].ast.decls.size(); ++i) {
+      const ast::Decl& decl = graph.modules[index].ast.decls[i];
+      const auto* import = decl.get<ast::Import>();
+      if (import == nullptr) continue;
+      if (import->file) {
+        import_file(index, *import, decl.span);
+      } else if (!import->path.empty() && import->path[0].text == "std") {
+        import_library(index, *import);
+      } else if (!import->path.empty()) {
+        sink.report(diag::file_not_found(import->path[0].span, "of a module `" + import->path[0].text + "`")
+                        .help("the standard library is `import std.….{{…}}`, a file `import \"file.ltr\" as name`"));
+      }
+    }
+    loading.pop_back();
+  }
+};
+
+}  // namespace
+
+const Symbol* ModuleGraph::find(uint32_t module, const std::string& name) const {
+  const Module& from = modules[module];
+  if (const auto found = from.symbols.find(name); found != from.symbols.end()) return &found->second;
+  if (const auto found = from.imported.find(name); found != from.imported.end()) return &found->second;
+  if (const auto found = prelude.find(name); found != prelude.end()) return &found->second;
+  return nullptr;
+}
+
+std::vector<std::string> ModuleGraph::visible(uint32_t module) const {
+  std::set<std::string> names;
+  for (const auto& [name, symbol] : modules[module].symbols) names.insert(name);
+  for (const auto& [name, symbol] : modules[module].imported) names.insert(name);
+  for (const auto& [name, index] : modules[module].aliases) names.insert(name);
+  for (const auto* library : {&prelude, &stages, &schedules}) {
+    for (const auto& [name, symbol] : *library) names.insert(name);
+  }
+  return {names.begin(), names.end()};
+}
+
+ModuleGraph resolve(ast::Module main, source::SourceManager& sources, ast::NodeId& next_node, diagnostics::Sink& sink) {
+  Resolver resolver{.sources = sources, .next_node = next_node, .sink = sink};
+  const std::string path(sources.path(main.source));
+  resolver.by_path[std::filesystem::path(path).lexically_normal().string()] = resolver.add(std::move(main), path, false);
+  resolver.load_library();
+  resolver.follow(0);
+  return std::move(resolver.graph);
+}
+
+}  // namespace ltr::resolve

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <deque>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "dsl/ast/decl.h"
+#include "dsl/diagnostics/sink.h"
+#include "dsl/source/embedded.h"
+#include "dsl/source/source_manager.h"
+
+namespace ltr::resolve {
+
+using ast::Span;
+
+enum class SymbolKind { Error, Hparam, Const, Fn, Op, Metric, Data, Block, Model, Callback, Topology, Experiment };
+
+/// A top-level name and what declares it. `fn` is set for `Fn` and `Op` (a function of an `extern` block).
+struct Symbol {
+  SymbolKind kind = SymbolKind::Error;
+  std::string name;
+  uint32_t module = 0;
+  const ast::Decl* decl = nullptr;
+  const ast::Fn* fn = nullptr;
+  std::string extern_file;  ///< of an Op: "runtime", or the user's C++ file
+  std::string doc;
+  Span span;
+};
+/// One file. `imported` are names taken from others, `aliases` whole modules under a name.
+struct Module {
+  ast::Module ast;
+  std::string path;
+  bool is_library = false;
+  std::map<std::string, Symbol> symbols;
+  std::map<std::string, Symbol> topologies;    // Name spaces of their own: `experiment mnist` hides no source `mnist`.
+  std::map<std::string, Symbol> experiments;
+  std::map<std::string, Symbol> imported;
+  std::map<std::string, uint32_t> aliases;
+};
+
+/// All modules of a program. Module 0 is the program's file.
+struct ModuleGraph {
+  std::deque<Module> modules;
+  std::map<std::string, Symbol> prelude;    ///< visible everywhere without import
+  std::map<std::string, Symbol> stages;     ///< library functions over streams, chosen by their first argument
+  std::map<std::string, Symbol> schedules;  ///< read where a schedule is asked for
+
+  /// The meaning of `name` in `module`: its own names, its imports, the prelude; or nothing.
+  const Symbol* find(uint32_t module, const std::string& name) const;
+  /// All names visible in `module`, for did-you-mean.
+  std::vector<std::string> visible(uint32_t module) const;
+};
+
+/// The standard library, embedded: names are paths such as `tensor/pool.ltr`.
+extern const std::span<const source::EmbeddedFile> library_texts;
+
+/// Loads the modules that `main` imports and gives every top-level name its declaration. Reports files that are
+/// missing or import each other in a circle, and names declared twice. The syntax trees stay in the graph.
+ModuleGraph resolve(ast::Module main, source::SourceManager& sources, ast::NodeId& next_node,
+                    diagnostics::Sink& sink);
+
+}  // namespace ltr::resolve

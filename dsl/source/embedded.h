@@ -1,0 +1,13 @@
+#pragma once
+
+#include <string_view>
+
+namespace ltr::source {
+
+/// A file that `cmake/embed.cmake` put into the executable; `name` is its path below the base folder.
+struct EmbeddedFile {
+  std::string_view name;
+  std::string_view text;
+};
+
+}  // namespace ltr::source

@@ -1,0 +1,56 @@
+#include "dsl/source/line_index.h"
+
+#include <algorithm>
+
+namespace ltr::source {
+
+namespace {
+
+constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+
+}  // namespace
+
+LineIndex::LineIndex(std::string_view text) : starts_{0} {
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\n') starts_.push_back(static_cast<uint32_t>(i + 1));
+  }
+}
+
+uint32_t LineIndex::line_of(uint32_t offset) const {
+  const auto after = std::upper_bound(starts_.begin(), starts_.end(), offset);
+  return static_cast<uint32_t>(after - starts_.begin());
+}
+
+uint32_t LineIndex::begin_of(uint32_t line) const {
+  return line >= 1 && line <= starts_.size() ? starts_[line - 1] : 0;
+}
+
+std::string_view LineIndex::line_text(std::string_view text, uint32_t line) const {
+  if (line < 1 || line > starts_.size()) return {};
+  const size_t begin = starts_[line - 1];
+  const size_t end = line < starts_.size() ? starts_[line] : text.size();
+  std::string_view content = text.substr(begin, end - begin);
+  if (content.ends_with('\n')) content.remove_suffix(1);
+  if (content.ends_with('\r')) content.remove_suffix(1);
+  if (line == 1 && content.starts_with(kByteOrderMark)) content.remove_prefix(kByteOrderMark.size());
+  return content;
+}
+
+Position LineIndex::position(std::string_view text, uint32_t offset) const {
+  offset = std::min(offset, static_cast<uint32_t>(text.size()));
+  const uint32_t line = line_of(offset);
+  std::string_view before = text.substr(begin_of(line), offset - begin_of(line));
+  // The mark is no character that an editor shows, so it has no column.
+  if (line == 1 && before.starts_with(kByteOrderMark)) before.remove_prefix(kByteOrderMark.size());
+  return {line, count_characters(before) + 1};
+}
+
+uint32_t count_characters(std::string_view text) {
+  uint32_t count = 0;
+  for (const char c : text) {
+    if ((static_cast<unsigned char>(c) & 0xc0U) != 0x80U) ++count;
+  }
+  return count;
+}
+
+}  // namespace ltr::source

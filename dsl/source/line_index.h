@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace ltr::source {
+
+/// A place as people count it: line and column from 1, the column in characters (code points).
+struct Position {
+  uint32_t line = 1;
+  uint32_t column = 1;
+};
+
+/// Where the lines of one text begin. A line ends at `\n` or `\r\n`.
+class LineIndex {
+ public:
+  explicit LineIndex(std::string_view text);
+
+  uint32_t line_count() const { return static_cast<uint32_t>(starts_.size()); }
+
+  /// The line, from 1, that holds byte `offset`; an offset past the end is on the last line.
+  uint32_t line_of(uint32_t offset) const;
+  /// First byte of `line` (from 1).
+  uint32_t begin_of(uint32_t line) const;
+  /// The line without its end; empty for a line that does not exist. `text` is the text indexed.
+  std::string_view line_text(std::string_view text, uint32_t line) const;
+  Position position(std::string_view text, uint32_t offset) const;
+
+ private:
+  std::vector<uint32_t> starts_;
+};
+
+/// Number of code points in `text`; a stray byte counts as one.
+uint32_t count_characters(std::string_view text);
+
+}  // namespace ltr::source

@@ -1,0 +1,70 @@
+#include "runtime/api/error.h"
+
+#include <c10/util/Exception.h>
+
+#include <new>
+
+#include "runtime/tensor/handle.h"
+
+namespace ltr {
+
+namespace {
+
+[[gnu::tls_model("initial-exec")]] thread_local Location here;
+
+/// "Could not run 'aten::x' … back end" errors list every back end: the first sentence says it all.
+Str shortened(Str text) {
+  constexpr size_t kLimit = 300;
+  const size_t line = text.find('\n');
+  if (line != Str::npos && line > 0) text.resize(line);
+  if (text.size() <= kLimit) return text;
+  const size_t sentence = text.find(". ");
+  text.resize(sentence < kLimit ? sentence + 1 : kLimit);
+  return text;
+}
+
+}  // namespace
+
+void at(const Location& location) { here = location; }
+
+const Location& current_location() { return here; }
+
+Error::Error(Str code_, Str message_, Location location_, Str help_)
+    : code(std::move(code_)), message(std::move(message_)), location(location_), help(std::move(help_)) {
+  what_ = fmt::format("error[{}]: {}", code, message);
+  if (location.line > 0) what_ += fmt::format("\n  --> {}:{}:{}", location.file, location.line, location.column);
+  if (!help.empty()) what_ += "\n  = help: " + help;
+}
+
+Error::~Error() = default;
+
+const char* Error::what() const noexcept { return what_.c_str(); }
+
+int Error::exit_code() const {
+  // E… codes are obligations that could only be checked at start: settings, or data.
+  if (code.size() > 1 && code[0] == 'R') return code[1] - '0';
+  return code.rfind("E05", 0) == 0 ? 3 : 2;
+}
+
+void rethrow_translated() {
+  try {
+    throw;
+  } catch (const Error&) {
+    throw;
+  } catch (const c10::OutOfMemoryError& error) {
+    throw error_here(err::out_of_memory, shortened(error.what_without_backtrace()));
+  } catch (const c10::IndexError& error) {
+    throw error_here(err::value_out_of_range, shortened(error.what_without_backtrace()));
+  } catch (const c10::Error& error) {
+    const Str text = shortened(error.what_without_backtrace());
+    if (text.find("can't allocate memory") != Str::npos) throw error_here(err::out_of_memory, text);
+    if (text.find("index out of range") != Str::npos) throw error_here(err::value_out_of_range, text);
+    throw error_here(err::shape_check_failed, text);
+  } catch (const std::bad_alloc&) {
+    throw error_here(err::out_of_memory, "the host has no memory left");
+  } catch (const std::exception& error) {
+    throw error_here(err::shape_check_failed, shortened(error.what()));
+  }
+}
+
+}  // namespace ltr

@@ -1,0 +1,65 @@
+#pragma once
+
+// What the operators and brackets of the language call: element-wise arithmetic over tensors and host numbers, with
+// PyTorch's broadcasting; and the few functions that are not declared in the standard library.
+
+#include "ltr/api.h"
+
+namespace ltr {
+
+#define LTR_BINARY(name)                                            \
+  LTR_EXPORT Tensor name(const Tensor& left, const Tensor& right);  \
+  LTR_EXPORT Tensor name(const Tensor& left, Scalar right);         \
+  LTR_EXPORT Tensor name(Scalar left, const Tensor& right);
+
+LTR_BINARY(add)
+LTR_BINARY(sub)
+LTR_BINARY(mul)
+LTR_BINARY(div)        ///< true division; of two integer tensors it is of the policy type
+LTR_BINARY(pow)
+LTR_BINARY(remainder)  ///< has the sign of the divisor
+LTR_BINARY(eq)
+LTR_BINARY(ne)
+LTR_BINARY(lt)
+LTR_BINARY(le)
+LTR_BINARY(gt)
+LTR_BINARY(ge)
+LTR_BINARY(logical_and)
+LTR_BINARY(logical_or)
+LTR_BINARY(minimum)
+LTR_BINARY(maximum)
+#undef LTR_BINARY
+
+LTR_EXPORT Tensor neg(const Tensor& x);
+LTR_EXPORT Tensor logical_not(const Tensor& x);
+LTR_EXPORT Tensor where(const Tensor& condition, const Tensor& a, Scalar b);
+LTR_EXPORT Tensor where(const Tensor& condition, Scalar a, const Tensor& b);
+LTR_EXPORT Tensor where(const Tensor& condition, Scalar a, Scalar b);
+
+/// `x.to(i64)`. `DType::Float` is the policy type.
+LTR_EXPORT Tensor to(const Tensor& x, DType dtype);
+
+/// A host value where a tensor is asked for: `float[]`, `i64[]`, `bool[]`, or one dim of them, on the given type.
+LTR_EXPORT Tensor tensor_of(double value, DType dtype = DType::Float);
+LTR_EXPORT Tensor tensor_of(int64_t value, DType dtype = DType::I64);
+LTR_EXPORT Tensor tensor_of(bool value, DType dtype = DType::Bool);
+LTR_EXPORT Tensor tensor_of(const Floats& values, DType dtype = DType::Float);
+LTR_EXPORT Tensor tensor_of(const Ints& values, DType dtype = DType::I64);
+
+/// `buffer = value` in a block: writes the values into the registered tensor, without gradient. R1006 if the shapes
+/// differ.
+LTR_EXPORT void assign(const Tensor& buffer, const Tensor& value);
+LTR_EXPORT void assign(const Tensor& buffer, Scalar value);
+
+/// target = decay · target + (1 - decay) · source, weight by weight, in order; R1006 if they do not fit.
+LTR_EXPORT void ema_update(const Weights& target, const Weights& source, double decay);
+
+/// Whether blocks are in training mode now, in this thread.
+LTR_EXPORT bool is_training();
+
+/// Of tests: every element within `tolerance` (absolute and relative); equal in type, shape and every element.
+LTR_EXPORT bool close(const Tensor& a, const Tensor& b, double tolerance);
+LTR_EXPORT bool close(double a, double b, double tolerance);
+LTR_EXPORT bool equal(const Tensor& a, const Tensor& b);
+
+}  // namespace ltr

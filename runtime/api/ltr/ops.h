@@ -1,0 +1,385 @@
+#pragma once
+
+// Written by runtime/api/make_ops.py from stdlib/*/*.ltr: the tensor functions that generated code calls.
+// Every argument is always passed, in order; an undefined tensor is `none`.
+
+#include "ltr/api.h"
+#include "ltr/operators.h"
+
+namespace ltr {
+
+// ---- stdlib/tensor/activation.ltr
+
+/// max(x, 0).
+LTR_EXPORT Tensor relu(const Tensor& x);
+/// x Φ(x), Φ of the normal distribution; `tanh` is its approximation. Hendrycks and Gimpel 2016.
+LTR_EXPORT Tensor gelu(const Tensor& x, const Str& form);
+/// x sigmoid(x).
+LTR_EXPORT Tensor silu(const Tensor& x);
+/// x tanh(softplus(x)). Misra 2019.
+LTR_EXPORT Tensor mish(const Tensor& x);
+/// x above 0, else alpha (exp(x) - 1).
+LTR_EXPORT Tensor elu(const Tensor& x, double alpha);
+/// elu with the scale and alpha of Klambauer et al. 2017.
+LTR_EXPORT Tensor selu(const Tensor& x);
+/// x above 0, else slope x.
+LTR_EXPORT Tensor leaky_relu(const Tensor& x, double slope);
+/// x above 0, else weight x, one weight for all.
+LTR_EXPORT Tensor prelu(const Tensor& x, const Tensor& weight);
+/// log(1 + exp(beta x)) / beta.
+LTR_EXPORT Tensor softplus(const Tensor& x, double beta);
+/// x relu6(x + 3) / 6.
+LTR_EXPORT Tensor hardswish(const Tensor& x);
+/// The first half along the last axis, times the sigmoid of the second.
+LTR_EXPORT Tensor glu(const Tensor& x);
+/// The first half along the last axis through silu, times the second. Shazeer 2020.
+LTR_EXPORT Tensor swiglu(const Tensor& x);
+/// exp(x) / sum(exp(x)) along `dim`.
+LTR_EXPORT Tensor softmax(const Tensor& x, int64_t dim);
+/// log(softmax(x)) along `dim`, without overflow.
+LTR_EXPORT Tensor log_softmax(const Tensor& x, int64_t dim);
+/// In training each element is zero with probability `p`, else divided by 1 - p; in evaluation `x` itself.
+LTR_EXPORT Tensor dropout(const Tensor& x, double p);
+/// As `dropout`, whole channels at a time.
+LTR_EXPORT Tensor dropout2d(const Tensor& x, double p);
+
+// ---- stdlib/tensor/arithmetic.ltr
+
+/// |x|.
+LTR_EXPORT Tensor abs(const Tensor& x);
+/// e to the power of x.
+LTR_EXPORT Tensor exp(const Tensor& x);
+/// Natural logarithm; nan below 0.
+LTR_EXPORT Tensor log(const Tensor& x);
+/// log(1 + x), exact for small x.
+LTR_EXPORT Tensor log1p(const Tensor& x);
+/// Square root; nan below 0.
+LTR_EXPORT Tensor sqrt(const Tensor& x);
+/// 1 / sqrt(x).
+LTR_EXPORT Tensor rsqrt(const Tensor& x);
+/// Sine of radians.
+LTR_EXPORT Tensor sin(const Tensor& x);
+/// Cosine of radians.
+LTR_EXPORT Tensor cos(const Tensor& x);
+/// Hyperbolic tangent.
+LTR_EXPORT Tensor tanh(const Tensor& x);
+/// 1 / (1 + exp(-x)).
+LTR_EXPORT Tensor sigmoid(const Tensor& x);
+/// The error function.
+LTR_EXPORT Tensor erf(const Tensor& x);
+/// The next integer below.
+LTR_EXPORT Tensor floor(const Tensor& x);
+/// The next integer above.
+LTR_EXPORT Tensor ceil(const Tensor& x);
+/// The nearest integer; halves go to the even one.
+LTR_EXPORT Tensor round(const Tensor& x);
+/// -1, 0 or 1.
+LTR_EXPORT Tensor sign(const Tensor& x);
+/// x squared.
+LTR_EXPORT Tensor square(const Tensor& x);
+/// The smaller of both, element by element; nan wins.
+LTR_EXPORT Tensor minimum(const Tensor& a, const Tensor& b);
+/// The larger of both, element by element; nan wins.
+LTR_EXPORT Tensor maximum(const Tensor& a, const Tensor& b);
+/// `x` where it lies within the bounds, else the nearer bound.
+LTR_EXPORT Tensor clamp(const Tensor& x, Option<double> min, Option<double> max);
+/// `a` where `condition` holds, else `b`.
+LTR_EXPORT Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b);
+/// `value` where `mask` holds, else `x`.
+LTR_EXPORT Tensor masked_fill(const Tensor& x, const Tensor& mask, Scalar value);
+/// Whether an element is nan.
+LTR_EXPORT Tensor isnan(const Tensor& x);
+/// Whether an element is neither nan nor infinite.
+LTR_EXPORT Tensor isfinite(const Tensor& x);
+/// A copy that shares nothing.
+LTR_EXPORT Tensor clone(const Tensor& x);
+/// The same values, through which no gradient flows.
+LTR_EXPORT Tensor stop_grad(const Tensor& x);
+/// The gradient of the scalar `y` by `x`, itself differentiable.
+LTR_EXPORT Tensor grad(const Tensor& y, const Tensor& x);
+/// `value`, or `other` where it is `none`.
+LTR_EXPORT Tensor or_else(const Tensor& value, const Tensor& other);
+/// The number of elements.
+LTR_EXPORT int64_t numel(const Tensor& x);
+
+// ---- stdlib/tensor/attention.ltr
+
+/// softmax(q kᵀ · scale + mask) v per head; `scale` is 1 / sqrt(K) if it is `none`. `mask` is `bool` (true: looks) or
+/// added, and broadcasts to [B, H, S, L]. `causal`: place i sees the places up to i. Several heads of `q` share one of
+/// `k` and `v` if G < H. `dropout` acts on the probabilities, in training. Vaswani et al. 2017.
+LTR_EXPORT Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask, bool causal, double dropout, Option<double> scale);
+/// Rotary positions: halves of the last axis turned by position · base^(-2i/K), the first position being `offset`.
+/// Su et al. 2021, with halves as in Llama.
+LTR_EXPORT Tensor rope(const Tensor& x, double base, int64_t offset);
+/// Linear biases to add to attention scores: -slope · distance, slopes 2^(-8h/heads). Press et al. 2022.
+LTR_EXPORT Tensor alibi(int64_t heads, int64_t size);
+
+// ---- stdlib/tensor/convolution.ltr
+
+/// One-dimensional; `bias` is added to each output channel.
+LTR_EXPORT Tensor conv1d(const Tensor& x, const Tensor& weight, const Tensor& bias, int64_t stride, int64_t padding, int64_t dilation, int64_t groups);
+/// Two-dimensional.
+LTR_EXPORT Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias, int64_t stride, int64_t padding, int64_t dilation, int64_t groups);
+/// Three-dimensional.
+LTR_EXPORT Tensor conv3d(const Tensor& x, const Tensor& weight, const Tensor& bias, int64_t stride, int64_t padding, int64_t dilation, int64_t groups);
+/// The gradient of conv1d by its input, as a layer; `weight` holds input channels, output channels per group, kernel.
+LTR_EXPORT Tensor conv_transpose1d(const Tensor& x, const Tensor& weight, const Tensor& bias, int64_t stride, int64_t padding, int64_t output_padding);
+/// The gradient of conv2d by its input, as a layer.
+LTR_EXPORT Tensor conv_transpose2d(const Tensor& x, const Tensor& weight, const Tensor& bias, int64_t stride, int64_t padding, int64_t output_padding);
+/// Channels `C · factor²` become space: `[B, C, H · factor, W · factor]`. Shi et al. 2016.
+LTR_EXPORT Tensor pixel_shuffle(const Tensor& x, int64_t factor);
+
+// ---- stdlib/tensor/creation.ltr
+
+/// Zeros of the policy type.
+LTR_EXPORT Tensor zeros(const Ints& dims);
+/// Ones of the policy type.
+LTR_EXPORT Tensor ones(const Ints& dims);
+/// Every element is `value`; its element type is that of the value: `i64`, `float` or `bool`.
+LTR_EXPORT Tensor full(const Ints& dims, Scalar value);
+/// 0, 1, … n - 1.
+LTR_EXPORT Tensor arange(int64_t n);
+/// `n` equally spaced numbers from `start` to `end`, both included.
+LTR_EXPORT Tensor linspace(double start, double end, int64_t n);
+/// The identity matrix.
+LTR_EXPORT Tensor eye(int64_t n);
+/// Rows of zeros with a one at the class: `one_hot(label, 10)` of `i64[B]` is `i64[B, 10]`.
+LTR_EXPORT Tensor one_hot(const Tensor& label, int64_t classes);
+/// Uniform in [0, 1).
+LTR_EXPORT Tensor rand(const Ints& dims);
+/// Standard normal.
+LTR_EXPORT Tensor randn(const Ints& dims);
+/// Integers in [low, high), each equally likely.
+LTR_EXPORT Tensor randint(int64_t low, int64_t high, const Ints& dims);
+/// Normal with mean `mean` and standard deviation `std`.
+LTR_EXPORT Tensor normal(const Ints& dims, double mean, double std);
+/// Uniform in [low, high).
+LTR_EXPORT Tensor uniform(const Ints& dims, double low, double high);
+/// 0, 1, … n - 1 in random order.
+LTR_EXPORT Tensor randperm(int64_t n);
+/// One with probability `p`, else zero, element by element.
+LTR_EXPORT Tensor bernoulli(const Tensor& p);
+/// Draws one class per row: `probs` are non-negative and need not sum to 1.
+LTR_EXPORT Tensor sample(const Tensor& probs);
+/// The place of `text` in `classes`; R3007 if it is none of them.
+LTR_EXPORT int64_t class_of(const Str& text, const std::vector<Str>& classes);
+
+// ---- stdlib/tensor/matmul.ltr
+
+/// The matrix product of the last two axes, `a @ b`; leading axes broadcast. A vector is a row on the left, a column
+/// on the right.
+LTR_EXPORT Tensor matmul(const Tensor& a, const Tensor& b);
+/// The matrix product batch by batch.
+LTR_EXPORT Tensor bmm(const Tensor& a, const Tensor& b);
+/// Einstein's sum: `einsum("bij,bjk->bik", [a, b])`.
+LTR_EXPORT Tensor einsum(const Str& pattern, const Tensors& tensors);
+/// x Wᵀ + b.
+LTR_EXPORT Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias);
+/// x₁ᵀ W x₂ + b.
+LTR_EXPORT Tensor bilinear(const Tensor& left, const Tensor& right, const Tensor& weight, const Tensor& bias);
+/// The rows `index` of `weight`. An index outside [0, V) is R3007.
+LTR_EXPORT Tensor embedding(const Tensor& index, const Tensor& weight);
+
+// ---- stdlib/tensor/normalization.ltr
+
+/// (x - mean) / sqrt(var + eps) over the last axis, times `weight`, plus `bias`. Ba et al. 2016.
+LTR_EXPORT Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps);
+/// x / sqrt(mean(x²) + eps) over the last axis, times `weight`. Zhang and Sennrich 2019.
+LTR_EXPORT Tensor rms_norm(const Tensor& x, const Tensor& weight, double eps);
+/// Over each of `groups` groups of channels and all pixels. Wu and He 2018.
+LTR_EXPORT Tensor group_norm(const Tensor& x, int64_t groups, const Tensor& weight, const Tensor& bias, double eps);
+/// Over the pixels of each channel of each sample.
+LTR_EXPORT Tensor instance_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps);
+/// Per feature, over the batch. In training from the batch, which also moves `mean` and `var` by `momentum` and
+/// counts in `seen` (in place); in evaluation from `mean` and `var`. Ioffe and Szegedy 2015.
+LTR_EXPORT Tensor batch_norm1d(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tensor& mean, const Tensor& var, const Tensor& seen, double momentum, double eps);
+/// Per channel, over batch and pixels; else as `batch_norm1d`.
+LTR_EXPORT Tensor batch_norm2d(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tensor& mean, const Tensor& var, const Tensor& seen, double momentum, double eps);
+
+// ---- stdlib/tensor/pooling.ltr
+
+/// The largest of each window of `kernel` elements.
+LTR_EXPORT Tensor max_pool1d(const Tensor& x, int64_t kernel, int64_t stride, int64_t padding);
+/// The largest of each `kernel` × `kernel` window.
+LTR_EXPORT Tensor max_pool2d(const Tensor& x, int64_t kernel, int64_t stride, int64_t padding);
+/// The mean of each window; padding counts as zeros.
+LTR_EXPORT Tensor avg_pool1d(const Tensor& x, int64_t kernel, int64_t stride, int64_t padding);
+/// The mean of each `kernel` × `kernel` window; padding counts as zeros.
+LTR_EXPORT Tensor avg_pool2d(const Tensor& x, int64_t kernel, int64_t stride, int64_t padding);
+/// Means over windows chosen so that `size` remain.
+LTR_EXPORT Tensor adaptive_avg_pool1d(const Tensor& x, int64_t size);
+/// Means over windows chosen so that `size` × `size` remain.
+LTR_EXPORT Tensor adaptive_avg_pool2d(const Tensor& x, int64_t size);
+
+// ---- stdlib/tensor/recurrent.ltr
+
+/// Long short-term memory; gates input, forget, cell, output. Gives all outputs, the last output and the last cell.
+LTR_EXPORT std::tuple<Tensor, Tensor, Tensor> lstm(const Tensor& x, const Tensor& weight_ih, const Tensor& weight_hh, const Tensor& bias_ih, const Tensor& bias_hh);
+/// Gated recurrent unit; gates reset, update, new. Gives all outputs and the last one.
+LTR_EXPORT std::tuple<Tensor, Tensor> gru(const Tensor& x, const Tensor& weight_ih, const Tensor& weight_hh, const Tensor& bias_ih, const Tensor& bias_hh);
+/// h = tanh(W x + U h + b). Gives all outputs and the last one.
+LTR_EXPORT std::tuple<Tensor, Tensor> rnn(const Tensor& x, const Tensor& weight_ih, const Tensor& weight_hh, const Tensor& bias_ih, const Tensor& bias_hh);
+
+// ---- stdlib/tensor/reduction.ltr
+
+/// The sum; of `bool` and integers it is `i64`.
+LTR_EXPORT Tensor sum(const Tensor& x, Option<int64_t> dim, bool keepdim);
+/// The arithmetic mean; nan of nothing.
+LTR_EXPORT Tensor mean(const Tensor& x, Option<int64_t> dim, bool keepdim);
+/// The variance; with `unbiased` divided by n - 1, as in PyTorch.
+LTR_EXPORT Tensor var(const Tensor& x, Option<int64_t> dim, bool keepdim, bool unbiased);
+/// The standard deviation; with `unbiased` divided by n - 1, as in PyTorch.
+LTR_EXPORT Tensor std(const Tensor& x, Option<int64_t> dim, bool keepdim, bool unbiased);
+/// The smallest element; nan wins. Its gradient goes to one of equal elements if `dim` is given, else is shared.
+LTR_EXPORT Tensor min(const Tensor& x, Option<int64_t> dim, bool keepdim);
+/// The largest element; nan wins.
+LTR_EXPORT Tensor max(const Tensor& x, Option<int64_t> dim, bool keepdim);
+/// The place of the smallest element; of equal ones the first.
+LTR_EXPORT Tensor argmin(const Tensor& x, Option<int64_t> dim, bool keepdim);
+/// The place of the largest element; of equal ones the first.
+LTR_EXPORT Tensor argmax(const Tensor& x, Option<int64_t> dim, bool keepdim);
+/// Whether any element is not zero.
+LTR_EXPORT Tensor any(const Tensor& x, Option<int64_t> dim, bool keepdim);
+/// Whether no element is zero.
+LTR_EXPORT Tensor all(const Tensor& x, Option<int64_t> dim, bool keepdim);
+/// The product; of integers it is `i64`.
+LTR_EXPORT Tensor prod(const Tensor& x, Option<int64_t> dim, bool keepdim);
+/// log(sum(exp(x))), without overflow.
+LTR_EXPORT Tensor logsumexp(const Tensor& x, Option<int64_t> dim, bool keepdim);
+/// The p-norm: (sum |x|^p)^(1/p).
+LTR_EXPORT Tensor norm(const Tensor& x, double p, Option<int64_t> dim, bool keepdim);
+/// Running sums along `dim`.
+LTR_EXPORT Tensor cumsum(const Tensor& x, int64_t dim);
+/// The `k` largest elements along `dim`, falling, and their places.
+LTR_EXPORT std::tuple<Tensor, Tensor> topk(const Tensor& x, int64_t k, int64_t dim);
+/// The elements in order along `dim`, and their places. Equal elements keep their order.
+LTR_EXPORT std::tuple<Tensor, Tensor> sort(const Tensor& x, int64_t dim, bool descending);
+/// The different values, rising.
+LTR_EXPORT Tensor unique(const Tensor& x);
+/// How often each pair occurs: row `label`, column `predicted`, both in [0, classes); others are R3007.
+LTR_EXPORT Tensor confusion_counts(const Tensor& predicted, const Tensor& label, int64_t classes);
+
+// ---- stdlib/tensor/shape.ltr
+
+/// The same elements in order, in dims with the same product. One may be -1: what remains.
+LTR_EXPORT Tensor reshape(const Tensor& x, const Ints& dims);
+/// The axes from `start` to `end`, both included, as one.
+LTR_EXPORT Tensor flatten(const Tensor& x, int64_t start, int64_t end);
+/// The axes in the order given.
+LTR_EXPORT Tensor permute(const Tensor& x, const Ints& axes);
+/// Two axes exchanged.
+LTR_EXPORT Tensor transpose(const Tensor& x, int64_t a, int64_t b);
+/// Without the axis `dim`, which must be 1; without `dim`, without any axis of size 1.
+LTR_EXPORT Tensor squeeze(const Tensor& x, Option<int64_t> dim);
+/// With a new axis of size 1 at `dim`.
+LTR_EXPORT Tensor unsqueeze(const Tensor& x, int64_t dim);
+/// Axes of size 1 stretched; -1 keeps an axis.
+LTR_EXPORT Tensor expand(const Tensor& x, const Ints& dims);
+/// One behind the other along `dim`.
+LTR_EXPORT Tensor cat(const Tensors& tensors, int64_t dim);
+/// One behind the other along a new axis `dim`.
+LTR_EXPORT Tensor stack(const Tensors& tensors, int64_t dim);
+/// `n` equal parts along `dim`, whose size must divide.
+LTR_EXPORT Tensors chunk(const Tensor& x, int64_t n, int64_t dim);
+/// Parts of the sizes given along `dim`, whose sum is its size.
+LTR_EXPORT Tensors split(const Tensor& x, const Ints& sizes, int64_t dim);
+/// In reverse along the axes given.
+LTR_EXPORT Tensor flip(const Tensor& x, const Ints& axes);
+/// Shifted by `shift` along `dim`; what falls off comes in at the other end.
+LTR_EXPORT Tensor roll(const Tensor& x, int64_t shift, int64_t dim);
+/// The tensor repeated so often along each axis.
+LTR_EXPORT Tensor repeat(const Tensor& x, const Ints& counts);
+/// Zero above the diagonal `diagonal` of the last two axes.
+LTR_EXPORT Tensor tril(const Tensor& x, int64_t diagonal);
+/// Zero below the diagonal `diagonal` of the last two axes.
+LTR_EXPORT Tensor triu(const Tensor& x, int64_t diagonal);
+/// The diagonal of the axes `a` and `b`, as last axis.
+LTR_EXPORT Tensor diagonal(const Tensor& x, int64_t offset, int64_t a, int64_t b);
+/// Borders added; `sizes` are before and after, the last axis first, as in PyTorch.
+LTR_EXPORT Tensor pad(const Tensor& x, const Ints& sizes, const Str& mode, double value);
+/// Images of another size.
+LTR_EXPORT Tensor interpolate(const Tensor& x, int64_t height, int64_t width, const Str& mode, bool align_corners);
+/// The elements at `index` along `dim`; `index` has the shape of the result.
+LTR_EXPORT Tensor gather(const Tensor& x, int64_t dim, const Tensor& index);
+/// `x` with the elements of `source` put at `index` along `dim`.
+LTR_EXPORT Tensor scatter(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source);
+/// The rows `index` of `dim`.
+LTR_EXPORT Tensor index_select(const Tensor& x, int64_t dim, const Tensor& index);
+/// Element `index` of `dim`, which goes: `x[2]` is `select(x, 0, 2)`.
+LTR_EXPORT Tensor select(const Tensor& x, int64_t dim, int64_t index);
+/// `start .. end` of `dim`, clamped: `x[:, 1 .. 3]` is `slice(x, 1, 1, 3)`.
+LTR_EXPORT Tensor slice(const Tensor& x, int64_t dim, Option<int64_t> start, Option<int64_t> end);
+/// What stands at `index`, `i64` or `bool`, of axis `dim`.
+LTR_EXPORT Tensor index_tensor(const Tensor& x, int64_t dim, const Tensor& index);
+/// `x` with `value` as element `index` of `dim`: `x[i] = v`.
+LTR_EXPORT Tensor put_select(const Tensor& x, int64_t dim, int64_t index, const Tensor& value);
+/// `x` with `value` at `start .. end` of `dim`: `x[a .. b] = v`.
+LTR_EXPORT Tensor put_slice(const Tensor& x, int64_t dim, Option<int64_t> start, Option<int64_t> end, const Tensor& value);
+/// `x` with `value` where `index`, `i64` or `bool`, points along `dim`: `x[mask] = v`.
+LTR_EXPORT Tensor put_tensor(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& value);
+
+// ---- stdlib/losses/classification.ltr
+
+/// -log softmax(logits)[target], averaged over the samples that are not ignored.
+///   logits   float[N, C]  raw scores, not probabilities
+///   target   i64[N]       classes in [0, C), or `ignore_index`; any other value is R3007
+///   weight   float[C]     of each class; the mean is weighted too
+///   returns  nats per sample; nan if every sample is ignored
+/// As PyTorch's CrossEntropyLoss; label smoothing as in Szegedy et al. 2016, section 7.
+LTR_EXPORT Tensor cross_entropy(const Tensor& logits, const Tensor& target, const Tensor& weight, int64_t ignore_index, double label_smoothing, const Str& reduction);
+/// The same against probabilities, such as those of `mixup`: -sum(probs · log softmax(logits)), a mean over rows.
+LTR_EXPORT Tensor soft_cross_entropy(const Tensor& logits, const Tensor& probs, const Str& reduction);
+/// -log_probs[target]: cross entropy behind `log_softmax`.
+LTR_EXPORT Tensor nll_loss(const Tensor& log_probs, const Tensor& target, const Tensor& weight, int64_t ignore_index, const Str& reduction);
+/// -(y log p + (1 - y) log(1 - p)) for probabilities; logarithms are at least -100.
+LTR_EXPORT Tensor bce(const Tensor& probs, const Tensor& target, const Str& reduction);
+/// The same for raw scores, without overflow; `pos_weight` multiplies the loss of positive targets.
+LTR_EXPORT Tensor bce_with_logits(const Tensor& logits, const Tensor& target, const Tensor& pos_weight, const Str& reduction);
+/// -α (1 - p)^γ log p of the true class. Lin et al. 2017; α is 1 for all classes.
+LTR_EXPORT Tensor focal(const Tensor& logits, const Tensor& target, double gamma, const Str& reduction);
+/// 1 - 2 |p ∩ y| / (|p| + |y|), a mean over samples; `probs` and `target` lie in [0, 1]. Milletari et al. 2016.
+LTR_EXPORT Tensor dice(const Tensor& probs, const Tensor& target, double smooth);
+/// max(0, margin - y x) for y = 1, x for y = -1, as PyTorch's HingeEmbeddingLoss.
+LTR_EXPORT Tensor hinge(const Tensor& x, const Tensor& target, double margin, const Str& reduction);
+/// Connectionist temporal classification. `log_probs` is time first; class `blank` is the blank. A mean over targets.
+LTR_EXPORT Tensor ctc(const Tensor& log_probs, const Tensor& targets, const Tensor& input_lengths, const Tensor& target_lengths, int64_t blank, bool zero_infinity);
+/// InfoNCE: row i of `a` shall find row i of `b` among all rows, by cosine similarity over `temperature`.
+LTR_EXPORT Tensor contrastive(const Tensor& a, const Tensor& b, double temperature);
+
+// ---- stdlib/losses/regression.ltr
+
+/// (x - y)².
+LTR_EXPORT Tensor mse(const Tensor& x, const Tensor& target, const Str& reduction);
+/// |x - y|.
+LTR_EXPORT Tensor l1(const Tensor& x, const Tensor& target, const Str& reduction);
+/// (x - y)² / (2 beta) below beta, else |x - y| - beta / 2. Girshick 2015.
+LTR_EXPORT Tensor smooth_l1(const Tensor& x, const Tensor& target, double beta, const Str& reduction);
+/// (x - y)² / 2 below delta, else delta (|x - y| - delta / 2). Huber 1964.
+LTR_EXPORT Tensor huber(const Tensor& x, const Tensor& target, double delta, const Str& reduction);
+/// p (log p - x) for log probabilities `x`; `batchmean` divides by the rows only, which is the divergence.
+LTR_EXPORT Tensor kl_div(const Tensor& log_probs, const Tensor& probs, const Str& reduction);
+/// exp(x) - y x for the logarithm `x` of a rate.
+LTR_EXPORT Tensor poisson_nll(const Tensor& log_rate, const Tensor& target, const Str& reduction);
+/// (log v + (x - y)² / v) / 2, v at least `eps`.
+LTR_EXPORT Tensor gaussian_nll(const Tensor& x, const Tensor& target, const Tensor& variance, double eps, const Str& reduction);
+/// 1 - cos(a, b) where the target is 1, max(0, cos(a, b) - margin) where it is -1.
+LTR_EXPORT Tensor cosine_embedding(const Tensor& a, const Tensor& b, const Tensor& target, double margin, const Str& reduction);
+/// max(0, |a - p| - |a - n| + margin), Euclidean.
+LTR_EXPORT Tensor triplet_margin(const Tensor& anchor, const Tensor& positive, const Tensor& negative, double margin, const Str& reduction);
+
+// ---- stdlib/init/scaled.ltr
+
+/// Uniform in ±gain sqrt(6 / (inputs + outputs)). Glorot and Bengio 2010.
+LTR_EXPORT Tensor xavier_uniform(const Ints& dims, double gain);
+/// Normal with deviation gain sqrt(2 / (inputs + outputs)).
+LTR_EXPORT Tensor xavier_normal(const Ints& dims, double gain);
+/// Uniform in ±gain sqrt(3 / inputs); the gain of relu. He et al. 2015.
+LTR_EXPORT Tensor kaiming_uniform(const Ints& dims, double gain);
+/// Normal with deviation gain / sqrt(inputs).
+LTR_EXPORT Tensor kaiming_normal(const Ints& dims, double gain);
+/// Rows (or columns, if there are more rows) at right angles. Saxe et al. 2014.
+LTR_EXPORT Tensor orthogonal(const Ints& dims, double gain);
+/// Normal, drawn again outside of ±2 deviations.
+LTR_EXPORT Tensor trunc_normal(const Ints& dims, double mean, double std);
+
+}  // namespace ltr

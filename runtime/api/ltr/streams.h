@@ -1,0 +1,86 @@
+#pragma once
+
+// Sources and stages of `data` declarations, and `std.vision`, as generated code calls them. Arguments stand in the
+// order of the declarations in stdlib/data/*.ltr and stdlib/vision/*.ltr; every argument is given.
+// A source opens its files at once: what is wrong with them is an R3 error here, at the line that `ltr::at` named last.
+// Stages are cheap: records are read when a loader asks for them.
+
+#include "ltr/api.h"
+
+namespace ltr {
+
+// ---- sources -------------------------------------------------------------------------------------------------
+
+/// `{image: u8[28, 28], label: u8}`.
+LTR_EXPORT Stream mnist(const Str& root, bool train);
+LTR_EXPORT Stream fashion_mnist(const Str& root, bool train);
+/// `{image: u8[3, 32, 32], label: u8}`; the binary version of the files.
+LTR_EXPORT Stream cifar10(const Str& root, bool train);
+/// `{value: T[…]}` with the header's type; `schema` is what the program expects (one field), or empty.
+LTR_EXPORT Stream idx(const Str& path, const Schema& schema);
+/// The columns of `schema`, found by their names in the header.
+LTR_EXPORT Stream csv(const Str& file, const Str& sep, const Schema& schema);
+/// `{ids: i64}`, one record per character. Ids number the characters that occur, in order of code point.
+LTR_EXPORT Stream text_chars(const Str& file);
+/// Number of different characters, or 64 with `--mock-data`.
+LTR_EXPORT int64_t vocab(const Stream& stream);
+/// `{text: str}`, one record per line of the files that `glob` names, in the order of their names.
+LTR_EXPORT Stream text_lines(const Str& glob);
+/// `{image: u8[C, ?, ?], label: i64}` from ROOT/CLASS/*.{jpg,jpeg,png}; classes are the sorted folder names.
+LTR_EXPORT Stream image_folder(const Str& root, int64_t channels);
+/// `{i: int}` from 0 to n.
+LTR_EXPORT Stream range(int64_t n);
+/// What `info.run` makes of `{i: int}`, for i from 0 to n.
+LTR_EXPORT Stream synthetic(int64_t n, const Data* self, const MapInfo& info);
+
+// ---- stages --------------------------------------------------------------------------------------------------
+
+/// A compiled predicate.
+struct FilterInfo {
+  bool (*run)(const Data& self, const Record& in);
+  const char* name = "";
+  Location location;
+};
+
+/// `skip_bad`: how many records may be left out when `info.run` fails, -1 for `on_bad = fail`.
+LTR_EXPORT Stream map(const Stream& stream, const Data* self, const MapInfo& info, int64_t skip_bad = -1);
+/// Evaluated once, here, as an index.
+LTR_EXPORT Stream filter(const Stream& stream, const Data* self, const FilterInfo& info);
+LTR_EXPORT Stream select(const Stream& stream, const std::vector<Str>& names);
+/// The whole permutation; another order each epoch or pass.
+LTR_EXPORT Stream shuffle(const Stream& stream, int64_t seed);
+/// Parts of the given sizes, or shares (rounded by largest remainder). In file order without `seed`; `by` names
+/// an `int`, `str` or integer field whose values are spread evenly.
+LTR_EXPORT std::vector<Stream> split(const Stream& stream, const Ints& counts, const Option<int64_t>& seed,
+                                     const Option<Str>& by);
+LTR_EXPORT std::vector<Stream> split(const Stream& stream, const Floats& shares, const Option<int64_t>& seed,
+                                     const Option<Str>& by);
+/// `n` neighbours as one record: every field gets a first dim `n`.
+LTR_EXPORT Stream window(const Stream& stream, int64_t n, int64_t stride);
+LTR_EXPORT Stream take(const Stream& stream, int64_t n);
+LTR_EXPORT Stream skip(const Stream& stream, int64_t n);
+LTR_EXPORT Stream shard(const Stream& stream, int64_t index, int64_t count);
+/// Endless without `n`.
+LTR_EXPORT Stream repeat(const Stream& stream, const Option<int64_t>& n);
+/// The fields of both. `length`: "equal", "min" or "cycle".
+LTR_EXPORT Stream zip(const Stream& left, const Stream& right, const Str& length);
+LTR_EXPORT Stream concat(const Stream& first, const Stream& second);
+/// Keeps records in memory as far as `limit_bytes` reach. `where` is "memory".
+LTR_EXPORT Stream cache(const Stream& stream, const Str& where, int64_t limit_bytes);
+/// Batches that may be ready ahead of the trainer.
+LTR_EXPORT Stream prefetch(const Stream& stream, int64_t n);
+/// Batches of `size`: a first dim before every field; `int float bool` become `i64 float bool` tensors.
+LTR_EXPORT Stream collate(const Stream& stream, int64_t size, bool drop_last);
+
+// ---- std.vision ----------------------------------------------------------------------------------------------
+
+/// As torchvision's RandomAffine with bilinear interpolation and black fill: rotation in [-degrees, degrees], shifts
+/// of at most `translate` of width and height, a scale in `scale`. `image` is float[..., H, W]; one draw per call.
+LTR_EXPORT Tensor random_affine(const Tensor& image, double degrees, double translate,
+                                const std::tuple<double, double>& scale);
+/// Images `[N, C, H, W]` side by side as `[C, rows * (H + 2) + 2, columns * (W + 2) + 2]`, as torchvision's make_grid.
+LTR_EXPORT Tensor image_grid(const Tensor& images, int64_t columns);
+/// Writes `u8`, or `float` in 0 to 1, `[H, W]` or `[C, H, W]` with C of 1 to 4. Makes missing folders.
+LTR_EXPORT void save_png(const Tensor& image, const Str& path);
+
+}  // namespace ltr

@@ -1,0 +1,185 @@
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "ltr/api.h"
+#include "runtime/tensor/handle.h"
+
+namespace ltr {
+
+namespace {
+
+Value make(Value::Kind kind, double real) {
+  Value value;
+  value.kind = kind;
+  value.real = real;
+  return value;
+}
+
+Value named(Value::Kind kind, Str name) {
+  Value value;
+  value.kind = kind;
+  value.text = std::move(name);
+  return value;
+}
+
+Value group(Value::Kind kind, std::vector<Value> values) {
+  Value value;
+  value.kind = kind;
+  for (Value& item : values) value.items.push_back({"", std::move(item), "", {}});
+  return value;
+}
+
+/// The shortest decimals that read back as `value`, with a point or exponent.
+Str shortest(double value) {
+  Str text = fmt::format("{}", value);
+  if (text.find_first_of(".en") == Str::npos) text += ".0";
+  return text;
+}
+
+Str joined(const std::vector<Argument>& items, bool with_names) {
+  Str text;
+  for (const Argument& item : items) {
+    if (!text.empty()) text += ", ";
+    if (with_names) text += fmt::format("{} = ", item.name);
+    text += item.value.to_text();
+  }
+  return text;
+}
+
+Str quoted(const Str& text) {
+  Str out = "\"";
+  for (const char c : text) {
+    if (c == '\n') {
+      out += "\\n";
+    } else if (c == '\t') {
+      out += "\\t";
+    } else {
+      if (c == '"' || c == '\\' || c == '{') out += '\\';
+      out += c;
+    }
+  }
+  return out + "\"";
+}
+
+template <class T>
+Str formatted(const T& value, const char* format) {
+  if (*format == '\0') return fmt::format("{}", value);
+  try {
+    return fmt::format(fmt::runtime(fmt::format("{{:{}}}", format)), value);
+  } catch (const fmt::format_error& error) {
+    throw error_here(err::shape_check_failed, fmt::format("the format `{}`: {}", format, error.what()));
+  }
+}
+
+}  // namespace
+
+Value Value::symbol(Str name) { return named(Kind::Symbol, std::move(name)); }
+
+Value Value::series(Str name) { return named(Kind::Series, std::move(name)); }
+
+Value Value::steps(double count) { return make(Kind::Steps, count); }
+
+Value Value::epochs(double count) { return make(Kind::Epochs, count); }
+
+Value Value::seconds(double count) { return make(Kind::Seconds, count); }
+
+Value Value::bytes(int64_t count) {
+  Value value = make(Kind::Bytes, double(count));
+  value.whole = count;
+  return value;
+}
+
+Value Value::list(std::vector<Value> values) { return group(Kind::List, std::move(values)); }
+
+Value Value::tuple(std::vector<Value> values) { return group(Kind::Tuple, std::move(values)); }
+
+Value Value::call(Str name, std::vector<Argument> arguments, Location location) {
+  Value value = named(Kind::Call, std::move(name));
+  value.items = std::move(arguments);
+  value.location = location;
+  return value;
+}
+
+const Value* Value::find(const char* name) const {
+  for (const Argument& item : items) {
+    if (std::strcmp(item.name, name) == 0) return &item.value;
+  }
+  return nullptr;
+}
+
+Str Value::to_text() const {
+  switch (kind) {
+    case Kind::None: return "none";
+    case Kind::Bool: return whole != 0 ? "true" : "false";
+    case Kind::Int: return fmt::format("{}", whole);
+    case Kind::Float: return shortest(real);
+    case Kind::Str: return quoted(text);
+    case Kind::Symbol:
+    case Kind::Series: return text;
+    case Kind::Steps: return fmt::format("{} steps", real);
+    case Kind::Epochs: return fmt::format("{} {}", real, real == 1 ? "epoch" : "epochs");
+    case Kind::Seconds: return fmt::format("{} s", real);
+    case Kind::Bytes: return fmt::format("{}", whole);
+    case Kind::List: return fmt::format("[{}]", joined(items, false));
+    case Kind::Tuple: return fmt::format("({})", joined(items, false));
+    case Kind::Call: return fmt::format("{}({})", text, joined(items, true));
+  }
+  return "";
+}
+
+Str text_of(int64_t value, const char* format) { return formatted(value, format); }
+
+Str text_of(double value, const char* format) { return formatted(value, format); }
+
+Str text_of(bool value, const char* format) { return formatted(value, format); }
+
+Str text_of(const Str& value, const char* format) { return formatted(value, format); }
+
+Str text_of(const Tensor& value, const char* format) {
+  const In tensor(value);
+  if (!tensor->defined()) return "none";
+  if (tensor->numel() != 1) return fmt::format("{}[{}]", c10::toString(tensor->scalar_type()), fmt::join(tensor->sizes().vec(), ", "));
+  if (tensor->scalar_type() == at::kBool) return formatted(value.item_int() != 0, format);
+  return tensor->is_floating_point() ? formatted(value.item(), format) : formatted(value.item_int(), format);
+}
+
+// ---- host arithmetic -----------------------------------------------------------------------------------------
+
+int64_t exact_div(int64_t a, int64_t b, const Location& location) {
+  if (b == 0 || a % b != 0) throw error_at(location, err::does_not_divide, b, a);
+  return a / b;
+}
+
+int64_t floor_div(int64_t a, int64_t b) {
+  if (b == 0) throw error_here(err::does_not_divide, b, a);
+  return a / b - ((a % b != 0 && (a < 0) != (b < 0)) ? 1 : 0);
+}
+
+int64_t ceil_div(int64_t a, int64_t b) {
+  if (b == 0) throw error_here(err::does_not_divide, b, a);
+  return a / b + ((a % b != 0 && (a < 0) == (b < 0)) ? 1 : 0);
+}
+
+int64_t mod(int64_t a, int64_t b) {
+  if (b == 0) throw error_here(err::does_not_divide, b, a);
+  const int64_t rest = a % b;
+  return rest < 0 ? rest + std::abs(b) : rest;
+}
+
+int64_t int_pow(int64_t base, int64_t exponent) {
+  if (exponent < 0) throw error_here(err::shape_check_failed, "a whole number to a negative power");
+  int64_t result = 1;
+  for (int64_t i = 0; i < exponent; i++) {
+    if (__builtin_mul_overflow(result, base, &result)) {
+      throw error_here(err::shape_check_failed, fmt::format("{} ** {} is too large", base, exponent));
+    }
+  }
+  return result;
+}
+
+double real_pow(double base, double exponent) { return std::pow(base, exponent); }
+
+}  // namespace ltr

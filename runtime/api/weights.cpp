@@ -1,0 +1,83 @@
+#include <ATen/ATen.h>
+
+#include "ltr/program.h"
+#include "runtime/optim/optimizer.h"
+#include "runtime/tensor/handle.h"
+#include "runtime/tensor/mode.h"
+
+namespace ltr {
+
+Block::~Block() = default;
+Metric::~Metric() = default;
+Context::~Context() = default;
+Callback::~Callback() = default;
+
+bool operator==(const Weights& left, const Weights& right) {
+  if (left.size() != right.size()) return false;
+  for (size_t i = 0; i < left.size(); i++) {
+    const In a(left[i].tensor), b(right[i].tensor);
+    if (left[i].path != right[i].path || a->sizes() != b->sizes() || !guarded([&] { return at::equal(a, b); })) return false;
+  }
+  return true;
+}
+
+Weights operator+(Weights left, const Weights& right) {
+  for (const Weight& weight : right) {
+    bool is_known = false;
+    for (const Weight& known : left) is_known = is_known || known.tensor.impl() == weight.tensor.impl();
+    if (!is_known) left.push_back(weight);
+  }
+  return left;
+}
+
+Weights weights_of(const Scope& place) { return place.weights(); }
+
+Weights clone(const Weights& weights) {
+  return guarded([&] {
+    Weights copy;
+    for (const Weight& weight : weights) copy.push_back({weight.path, give(In(weight.tensor)->detach().clone())});
+    return copy;
+  });
+}
+
+int64_t count(const Weights& weights) {
+  int64_t total = 0;
+  for (const Weight& weight : weights) total += In(weight.tensor)->numel();
+  return total;
+}
+
+Tensor norm(const Tensors& tensors) {
+  return guarded([&] {
+    std::vector<at::Tensor> squares;
+    for (const Tensor& tensor : tensors) {
+      if (tensor.defined()) squares.push_back(at::linalg_vector_norm(In(tensor)));
+    }
+    return give(squares.empty() ? at::zeros({}) : at::linalg_vector_norm(at::stack(squares)));
+  });
+}
+
+Tensors grads_of(const Optimizer& optimizer) {
+  Tensors list;
+  for (const Weight& weight : optimizer.weights()) {
+    const at::Tensor& grad = In(weight.tensor)->grad();
+    list.push_back(give(grad.defined() ? grad : at::zeros_like(In(weight.tensor))));
+  }
+  return list;
+}
+
+Weights weights_of(const Optimizer& optimizer) { return optimizer.weights(); }
+
+Frozen::Frozen(const Weights& weights) : was_training_(set_training(false)) {
+  for (const Weight& weight : weights) {
+    if (!In(weight.tensor)->requires_grad()) continue;
+    weights_.push_back(weight);
+    In(weight.tensor)->set_requires_grad(false);
+  }
+}
+
+Frozen::~Frozen() {
+  for (const Weight& weight : weights_) In(weight.tensor)->set_requires_grad(true);
+  set_training(was_training_);
+}
+
+}  // namespace ltr

@@ -1,0 +1,138 @@
+#include "runtime/callbacks/keeper.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "runtime/callbacks/arguments.h"
+#include "runtime/train/log_table.h"
+
+namespace ltr {
+
+CheckpointKeeper::CheckpointKeeper(const Value& call, bool is_max)
+    : monitor_(text_argument(call, "monitor", "")),
+      is_max_(is_max),
+      keep_(int_argument(call, "keep", 1)),
+      save_last_(bool_argument(call, "save_last", true)),
+      weights_only_(bool_argument(call, "weights_only", false)),
+      on_failure_(bool_argument(call, "on_failure", true)),
+      filename_(text_argument(call, "filename", "auto")) {
+  const Value* keep = argument(call, "keep");
+  if (keep != nullptr && keep->kind == Value::Kind::Symbol) keep_ = std::numeric_limits<int64_t>::max();
+  const Value* every = argument(call, "every");
+  if (every != nullptr && every->kind != Value::Kind::Symbol) every_ = *every;
+  const Str dir = text_argument(call, "dir", "checkpoints");
+  if (dir != "checkpoints") {
+    throw error_at(call.location, err::settings_contradict, "Checkpoint.dir other than \"checkpoints\" is not in this version");
+  }
+}
+
+bool CheckpointKeeper::is_due(int64_t steps, int64_t epochs, double time_s, bool epoch_ended) {
+  bool is_time = false;
+  switch (every_.kind) {
+    case Value::Kind::Steps: is_time = steps - last_mark_ >= int64_t(every_.real) && int64_t(every_.real) > 0; break;
+    case Value::Kind::Epochs: is_time = epoch_ended && double(epochs - last_mark_) >= every_.real; break;
+    case Value::Kind::Seconds: is_time = time_s - last_time_s_ >= every_.real; break;
+    default: is_time = monitor_.empty() ? epoch_ended : true; break;
+  }
+  waits_ = waits_ || is_time;
+  const bool is_due = waits_ && (monitor_.empty() || has_fresh_);
+  if (!is_due) {
+    // A value that nobody acted on is stale by the next look.
+    has_fresh_ = false;
+    return false;
+  }
+  waits_ = false;
+  last_mark_ = every_.kind == Value::Kind::Steps ? steps : epochs;
+  last_time_s_ = time_s;
+  return true;
+}
+
+Str CheckpointKeeper::name(int64_t step, int64_t epoch, const std::function<double(const Str&)>& newest) const {
+  if (filename_ == "auto") {
+    Str name = fmt::format("step{:07}", step);
+    if (monitor_.empty()) return name;
+    Str series = monitor_;
+    std::replace(series.begin(), series.end(), '.', '_');
+    return name + fmt::format("-{}={:.4g}", series, fresh_);
+  }
+  // `{epoch:03}-{val.acc:.3}`
+  Str name;
+  for (size_t i = 0; i < filename_.size(); i++) {
+    const size_t end = filename_[i] == '{' ? filename_.find('}', i) : Str::npos;
+    if (end == Str::npos) {
+      name += filename_[i] == '/' ? '_' : filename_[i];
+      continue;
+    }
+    const Str inside = filename_.substr(i + 1, end - i - 1);
+    const size_t colon = inside.find(':');
+    const Str what = inside.substr(0, colon);
+    const Str format = colon == Str::npos ? "" : inside.substr(colon + 1);
+    if (what == "epoch") {
+      name += text_of(epoch, format.c_str());
+    } else if (what == "step" || what == "global_step") {
+      name += text_of(step, format.c_str());
+    } else {
+      name += text_of(newest(what), format.c_str());
+    }
+    i = end;
+  }
+  return name;
+}
+
+bool CheckpointKeeper::ranks_before(const Kept& a, const Kept& b) const {
+  if (std::isnan(a.value) || std::isnan(b.value)) return !std::isnan(a.value);
+  return is_max_ ? a.value > b.value : a.value < b.value;
+}
+
+std::vector<Str> CheckpointKeeper::saved(const Str& name, int64_t step) {
+  std::vector<Str> gone;
+  kept_.erase(std::remove_if(kept_.begin(), kept_.end(), [&](const Kept& one) { return one.name == name; }), kept_.end());
+  const Str before = std::exchange(newest_, name);
+  Kept kept{name, has_fresh_ ? fresh_ : std::nan(""), step};
+  has_fresh_ = false;
+  if (monitor_.empty()) {
+    kept_.insert(kept_.begin(), kept);
+  } else {
+    // Behind equal ones: ties keep the older.
+    const auto place = std::find_if(kept_.begin(), kept_.end(), [&](const Kept& one) { return ranks_before(kept, one); });
+    kept_.insert(place, kept);
+  }
+  const auto is_kept = [&](const Str& other) {
+    return std::any_of(kept_.begin(), kept_.end(), [&](const Kept& one) { return one.name == other; });
+  };
+  while (int64_t(kept_.size()) > keep_) {
+    const Str last = kept_.back().name;
+    kept_.pop_back();
+    if (last != newest_) gone.push_back(last);
+  }
+  // The one before was kept as the newest only.
+  if (!before.empty() && before != name && !is_kept(before) && std::find(gone.begin(), gone.end(), before) == gone.end()) {
+    gone.push_back(before);
+  }
+  return gone;
+}
+
+const CheckpointKeeper::Kept* CheckpointKeeper::best() const {
+  return monitor_.empty() || kept_.empty() ? nullptr : &kept_.front();
+}
+
+nlohmann::json CheckpointKeeper::save() const {
+  nlohmann::json saved = {{"last_mark", last_mark_}, {"last_time_s", exact(last_time_s_)}, {"waits", waits_},
+                          {"newest", newest_},       {"kept", nlohmann::json::array()}};
+  for (const Kept& one : kept_) saved["kept"].push_back({{"name", one.name}, {"value", exact(one.value)}, {"step", one.step}});
+  return saved;
+}
+
+void CheckpointKeeper::restore(const nlohmann::json& saved) {
+  last_mark_ = saved.value("last_mark", int64_t(0));
+  last_time_s_ = exact(saved.at("last_time_s"));
+  waits_ = saved.value("waits", false);
+  newest_ = saved.value("newest", "");
+  kept_.clear();
+  for (const nlohmann::json& one : saved.at("kept")) {
+    kept_.push_back({one.at("name"), exact(one.at("value")), one.at("step")});
+  }
+}
+
+}  // namespace ltr

@@ -1,0 +1,67 @@
+#pragma once
+
+// `Checkpoint` of runtime.md 3.3: when to save, under which name, and what to let go of. It decides; the trainer writes.
+
+#include <nlohmann/json.hpp>
+
+#include <functional>
+#include <vector>
+
+#include "ltr/api.h"
+
+namespace ltr {
+
+class CheckpointKeeper {
+ public:
+  struct Kept {
+    Str name;
+    double value = 0;
+    int64_t step = 0;
+  };
+
+  /// `is_max` is what `mode = auto` means for the monitored series.
+  CheckpointKeeper(const Value& call, bool is_max);
+
+  const Str& monitor() const { return monitor_; }
+  bool saves_on_failure() const { return on_failure_; }
+  bool saves_last() const { return save_last_; }
+  bool weights_only() const { return weights_only_; }
+
+  /// A fresh value of the monitored series came, or (without monitor) an epoch ended.
+  void note_fresh(double value) {
+    has_fresh_ = true;
+    fresh_ = value;
+  }
+  /// Whether to save now. `epochs` and `steps` are completed ones, `time_s` is training time.
+  bool is_due(int64_t steps, int64_t epochs, double time_s, bool epoch_ended);
+  /// The folder's name. `newest` gives values of series.
+  Str name(int64_t step, int64_t epoch, const std::function<double(const Str&)>& newest) const;
+  /// Saved under `name`: gives the names to remove.
+  std::vector<Str> saved(const Str& name, int64_t step);
+  /// The best one, null without monitor or before the first.
+  const Kept* best() const;
+
+  nlohmann::json save() const;
+  void restore(const nlohmann::json& saved);
+
+ private:
+  bool ranks_before(const Kept& a, const Kept& b) const;
+  Str monitor_;
+  Str mode_;
+  bool is_max_;
+  int64_t keep_;
+  Value every_;
+  bool save_last_;
+  bool weights_only_;
+  bool on_failure_;
+  Str filename_;
+  bool has_fresh_ = false;
+  bool waits_ = false;       ///< `every` has passed, the next fresh value counts
+  double fresh_ = 0;
+  int64_t last_mark_ = 0;    ///< step or epoch of the last save by `every`
+  double last_time_s_ = 0;
+  std::vector<Kept> kept_;   ///< best first with monitor, else newest first
+  Str newest_;
+};
+
+}  // namespace ltr

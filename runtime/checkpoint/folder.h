@@ -1,0 +1,52 @@
+#pragma once
+
+// A checkpoint is a folder (runtime.md 8.1). It is written beside its place and renamed, so that it is whole or absent;
+// its manifest, written last, holds the size and SHA-256 of the other files and of itself.
+
+#include <nlohmann/json.hpp>
+
+#include <ATen/core/Tensor.h>
+
+#include <map>
+#include <vector>
+
+#include "ltr/api.h"
+
+namespace ltr {
+
+struct NamedTensor {
+  Str name;
+  at::Tensor tensor;
+};
+
+/// What a checkpoint holds.
+struct CheckpointData {
+  std::vector<NamedTensor> weights;  ///< `weights.safetensors`: weights and buffers by path
+  std::vector<NamedTensor> train;    ///< `train.safetensors`; empty if only weights are kept
+  nlohmann::json manifest;           ///< everything else, without the files' digests
+};
+
+inline constexpr int kCheckpointVersion = 1;
+
+/// Writes `folder/name` and gives its path; R1004 if the disk fails. An older folder of that name is replaced.
+Str write_checkpoint(const Str& folder, const Str& name, const CheckpointData& data);
+
+/// Points the link `folder/link` at the checkpoint `name`; a one-line file where links are impossible.
+void point_link(const Str& folder, const Str& link, const Str& name);
+/// Where `folder/link` points, "" if nowhere.
+Str read_link(const Str& folder, const Str& link);
+
+/// What is wrong with a checkpoint folder, "" if all of it verifies.
+Str verify_checkpoint(const Str& path);
+/// Its manifest; R2010 if there is none, R2011 with the reason if it is damaged, R2012 if it is newer than this program.
+nlohmann::json read_manifest(const Str& path);
+/// Tensors of a safetensors file, by name; R2010 if it is missing, R2011 if it is damaged.
+std::map<Str, at::Tensor> read_tensors(const Str& file);
+
+/// Names of the checkpoints in `folder`, by step, oldest first.
+std::vector<Str> checkpoint_names(const Str& folder);
+void remove_checkpoint(const Str& folder, const Str& name);
+/// Removes what writers that died left behind.
+void remove_leftovers(const Str& folder);
+
+}  // namespace ltr

@@ -1,0 +1,102 @@
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "runtime/checkpoint/folder.h"
+#include "runtime/checkpoint/load.h"
+#include "runtime/tensor/handle.h"
+#include "runtime/train/root_state.h"
+
+namespace ltr {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+Str shape_text(const at::Tensor& tensor) {
+  return fmt::format("{}[{}]", c10::toString(tensor.scalar_type()), fmt::join(tensor.sizes().vec(), ", "));
+}
+
+/// At most `kShown` names, then how many more.
+Str listed(const std::vector<Str>& names) {
+  constexpr size_t kShown = 8;
+  const size_t shown = std::min(names.size(), kShown);
+  Str text = fmt::format("{}", fmt::join(names.begin(), names.begin() + ptrdiff_t(shown), ", "));
+  if (names.size() > shown) text += fmt::format(" and {} more", names.size() - shown);
+  return text;
+}
+
+}  // namespace
+
+void take_weights(ModelRoot& root, const std::map<Str, at::Tensor>& tensors, const Str& source) {
+  std::vector<Str> missing, unexpected, differing;
+  for (const Entry& entry : root.state().entries) {
+    const auto found = tensors.find(entry.path);
+    const In mine(entry.tensor);
+    if (found == tensors.end()) {
+      missing.push_back(entry.path);
+    } else if (found->second.sizes() != mine->sizes()) {
+      differing.push_back(fmt::format("{} is {} there, {} here", entry.path, shape_text(found->second), shape_text(mine)));
+    }
+  }
+  for (const auto& [name, tensor] : tensors) {
+    const bool is_known = std::any_of(root.state().entries.begin(), root.state().entries.end(),
+                                      [&](const Entry& entry) { return entry.path == name; });
+    if (!is_known) unexpected.push_back(name);
+  }
+  if (!missing.empty() || !unexpected.empty() || !differing.empty()) {
+    Str text = fmt::format("{} does not fit the model:", source);
+    if (!missing.empty()) text += fmt::format(" missing {};", listed(missing));
+    if (!unexpected.empty()) text += fmt::format(" unexpected {};", listed(unexpected));
+    if (!differing.empty()) text += fmt::format(" differing {};", listed(differing));
+    text.pop_back();
+    throw error_here(err::checkpoint_misfit, text);
+  }
+  const NoGrad no_grad;
+  for (const Entry& entry : root.state().entries) In(entry.tensor)->copy_(tensors.at(entry.path));
+}
+
+void load_weights(ModelRoot& root, const Str& path) {
+  guarded([&] {
+    if (!fs::is_directory(path)) return take_weights(root, read_tensors(path), path);
+    const Str damage = verify_checkpoint(path);
+    if (!damage.empty()) {
+      read_manifest(path);
+      throw error_here(err::checkpoint_damaged, path, damage);
+    }
+    take_weights(root, read_tensors(path + "/weights.safetensors"), path);
+  });
+}
+
+Str find_checkpoint(const Str& run_dir, const Str& name, std::vector<Str>* notices) {
+  const Str folder = run_dir + "/checkpoints";
+  const auto is_whole = [&](const Str& candidate) {
+    const Str damage = verify_checkpoint(folder + "/" + candidate);
+    if (!damage.empty() && notices != nullptr) {
+      notices->push_back(fmt::format("the checkpoint {} is damaged ({}) and is passed over", candidate, damage));
+    }
+    return damage.empty();
+  };
+  if (name != "last" && name != "best") {
+    return fs::exists(folder + "/" + name + "/checkpoint.json") ? folder + "/" + name : "";
+  }
+  const Str target = read_link(folder, name);
+  if (!target.empty() && is_whole(target)) return folder + "/" + target;
+  if (name == "best") return "";
+  std::vector<Str> names = checkpoint_names(folder);
+  std::reverse(names.begin(), names.end());
+  for (const Str& candidate : names) {
+    if (candidate != target && is_whole(candidate)) return folder + "/" + candidate;
+  }
+  return "";
+}
+
+std::vector<std::pair<Str, Str>> list_checkpoints(const Str& run_dir) {
+  std::vector<std::pair<Str, Str>> list;
+  const Str folder = run_dir + "/checkpoints";
+  for (const Str& name : checkpoint_names(folder)) list.emplace_back(name, verify_checkpoint(folder + "/" + name));
+  return list;
+}
+
+}  // namespace ltr

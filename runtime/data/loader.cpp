@@ -1,0 +1,276 @@
+#include "runtime/data/loader.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <thread>
+
+#include <ATen/Parallel.h>
+
+#include "runtime/api/error.h"
+#include "runtime/data/rows.h"
+#include "runtime/data/stream.h"
+#include "runtime/tensor/handle.h"
+#include "runtime/tensor/mode.h"
+#include "runtime/tensor/precision.h"
+
+namespace ltr::data {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+/// One batch on its way from a worker to `next`.
+struct Slot {
+  bool is_ready = false;
+  bool is_empty = false;  ///< every record of it was left out
+  Batch batch;
+  std::exception_ptr error;
+};
+
+}  // namespace
+
+struct Loader::Impl {
+  Impl(const Stream& stream, LoaderOptions options);
+  ~Impl();
+
+  int64_t count() const;
+  bool read(int64_t epoch, int64_t number, Batch& batch) const;
+  void check(const Batch& batch) const;
+  void start_workers();
+  void work();
+  void begin(int64_t epoch, int64_t first);
+  bool next(Batch& batch);
+
+  Stream stream;
+  LoaderOptions options;
+  std::vector<int> columns;  ///< for each field of the data's batch, its place in the stream's schema or -1
+  double waited_s = 0;
+  int64_t epoch = 0;
+  int64_t position = 0;      ///< what `next` gives next
+  int64_t end = 0;
+  bool is_checked = false;
+
+  std::vector<std::thread> threads;
+  std::mutex mutex;
+  std::condition_variable work_changed;
+  std::condition_variable slot_changed;
+  std::vector<Slot> slots;   ///< batch n lies in slot n modulo their count
+  int64_t claimed = 0;       ///< the next number that a worker takes
+  int ready_threads = 0;
+  int busy = 0;
+  bool is_stopping = false;
+};
+
+Loader::Impl::Impl(const Stream& from, LoaderOptions chosen) : stream(from), options(std::move(chosen)) {
+  if (options.mock && from.state()->batch_size() > 0) stream = mock_batches(from, options.batch);
+  const StreamState& state = *stream.state();
+  if (state.batch_size() == 0) {
+    throw error_at(options.location, err::schema_differs, options.name,
+                   "the stream delivers records; end it with collate(…)");
+  }
+  for (const FieldInfo& field : options.batch) {
+    int column = -1;
+    for (size_t i = 0; i < state.schema().size(); ++i) {
+      if (Str(field.name) == state.schema()[i].name) column = int(i);
+    }
+    columns.push_back(column);
+  }
+  if (state.prefetch() >= 0) options.prefetch = int(state.prefetch());
+  options.workers = std::max(options.workers, 0);
+  state.plan();
+}
+
+Loader::Impl::~Impl() {
+  {
+    const std::lock_guard lock(mutex);
+    is_stopping = true;
+  }
+  work_changed.notify_all();
+  for (std::thread& thread : threads) thread.join();
+}
+
+int64_t Loader::Impl::count() const {
+  int64_t batches = stream.state()->size();
+  if (batches == kEndless && options.steps_per_epoch < 0 && options.limit.batches < 0 && options.overfit <= 0) {
+    throw with_help(error_at(options.location, err::stream_too_short,
+                             fmt::format("{} has no end, so an epoch has none", options.name)),
+                    "say how long one is: trainer { steps_per_epoch = … }");
+  }
+  if (options.steps_per_epoch >= 0) batches = std::min(batches, options.steps_per_epoch);
+  if (options.overfit > 0) batches = std::min(batches, options.overfit);
+  if (options.limit.fraction < 1 && batches != kEndless) {
+    const auto part = int64_t(std::floor(double(batches) * options.limit.fraction + 1e-9));
+    batches = std::min(batches, std::max(part, int64_t(1)));
+  }
+  if (options.limit.batches >= 0) batches = std::min(batches, options.limit.batches);
+  if (batches == 0) {
+    throw error_at(options.location, err::stream_too_short,
+                   fmt::format("{} has no batch (batch size {})", options.name, stream.state()->batch_size()));
+  }
+  return batches;
+}
+
+bool Loader::Impl::read(int64_t of_epoch, int64_t number, Batch& batch) const {
+  const ModeScope mode(false, false);
+  const PolicyScope policy(data_float());
+  at(options.location);
+  ReadAt place{of_epoch, number, options.seed, options.overfit > 0};
+  if (stream.state()->size() == kEndless) {
+    // An endless stream goes on over epochs; its passes are its epochs.
+    place.epoch = 0;
+    if (options.overfit <= 0) place.index = of_epoch * count() + number;
+  }
+  Record record;
+  if (!guarded([&] { return stream.state()->read(place, record); })) return false;
+  batch.fields.resize(columns.size());
+  batch.size = 0;
+  for (size_t i = 0; i < columns.size(); ++i) {
+    batch.fields[i] = columns[i] < 0 ? Tensor() : std::move(record[size_t(columns[i])].tensor);
+    if (batch.fields[i].defined()) batch.size = batch.fields[i].size(0);
+  }
+  return true;
+}
+
+void Loader::Impl::check(const Batch& batch) const {
+  for (size_t i = 0; i < batch.fields.size(); ++i) {
+    const Tensor& tensor = batch.fields[i];
+    const FieldInfo& field = options.batch[i];
+    if (!tensor.defined()) continue;
+    const Ints shape = tensor.shape();
+    bool fits = shape.size() == field.dims.size() && In(tensor)->scalar_type() == field_type(field);
+    for (size_t axis = 0; fits && axis < shape.size(); ++axis) {
+      fits = field.dims[axis] < 0 || field.dims[axis] == shape[axis];
+    }
+    if (fits) continue;
+    FieldInfo actual = field;
+    actual.dims = shape;
+    actual.dtype = dtype_of(In(tensor)->scalar_type());
+    throw error_at(options.location, err::schema_differs, options.name,
+                   fmt::format("the field {} is {}, but the batch says {}", field.name, type_text(actual),
+                               type_text(field)));
+  }
+}
+
+void Loader::Impl::start_workers() {
+  if (options.workers == 0 || !threads.empty()) return;
+  slots.resize(size_t(options.workers + std::max(options.prefetch, 1)));
+  const int compute_threads = at::get_num_threads();
+  for (int i = 0; i < options.workers; ++i) threads.emplace_back([this] { work(); });
+  std::unique_lock lock(mutex);
+  slot_changed.wait(lock, [&] { return ready_threads == options.workers; });
+  // The workers' count of 1 is also what threads made later would begin with.
+  at::set_num_threads(compute_threads);
+}
+
+void Loader::Impl::work() {
+  at::set_num_threads(1);
+  std::unique_lock lock(mutex);
+  ++ready_threads;
+  slot_changed.notify_all();
+  while (true) {
+    work_changed.wait(lock, [&] {
+      return is_stopping || (claimed < end && claimed < position + int64_t(slots.size()));
+    });
+    if (is_stopping) return;
+    const int64_t number = claimed++;
+    const int64_t of_epoch = epoch;
+    ++busy;
+    lock.unlock();
+    Slot result;
+    try {
+      result.is_empty = !read(of_epoch, number, result.batch);
+    } catch (...) {
+      result.error = std::current_exception();
+    }
+    lock.lock();
+    --busy;
+    result.is_ready = true;
+    slots[size_t(number) % slots.size()] = std::move(result);
+    slot_changed.notify_all();
+  }
+}
+
+void Loader::Impl::begin(int64_t of_epoch, int64_t first) {
+  start_workers();
+  const int64_t last = count();
+  {
+    std::unique_lock lock(mutex);
+    end = 0;  // nobody claims any more
+    slot_changed.wait(lock, [&] { return busy == 0; });
+    for (Slot& slot : slots) slot = Slot();
+    epoch = of_epoch;
+    position = claimed = first;
+    end = last;
+  }
+  work_changed.notify_all();
+}
+
+bool Loader::Impl::next(Batch& batch) {
+  const Clock::time_point start = Clock::now();
+  bool is_there = false;
+  while (!is_there && position < end) {
+    if (threads.empty()) {
+      is_there = read(epoch, position, batch);
+      ++position;
+      continue;
+    }
+    std::exception_ptr error;
+    {
+      std::unique_lock lock(mutex);
+      Slot& slot = slots[size_t(position) % slots.size()];
+      slot_changed.wait(lock, [&] { return slot.is_ready; });
+      is_there = !slot.is_empty;
+      error = slot.error;
+      batch = std::move(slot.batch);
+      slot = Slot();
+      ++position;
+    }
+    work_changed.notify_one();
+    if (error != nullptr) {
+      waited_s += seconds_since(start);
+      std::rethrow_exception(error);
+    }
+  }
+  waited_s += seconds_since(start);
+  if (is_there && !is_checked) {
+    check(batch);
+    is_checked = true;
+  }
+  return is_there;
+}
+
+Loader::Loader(const Stream& stream, LoaderOptions options)
+    : impl_(std::make_unique<Impl>(stream, std::move(options))) {}
+
+Loader::~Loader() = default;
+
+int64_t Loader::batches(int64_t) const { return impl_->count(); }
+
+int64_t Loader::samples() const {
+  const int64_t batches = impl_->count();
+  return (batches - 1) * batch_size() + batch_samples(0, batches - 1);
+}
+
+int64_t Loader::batch_samples(int64_t, int64_t number) const {
+  return impl_->stream.state()->batch_samples(number);
+}
+
+int64_t Loader::batch_size() const { return impl_->stream.state()->batch_size(); }
+
+void Loader::start(int64_t epoch, int64_t first_batch) { impl_->begin(epoch, first_batch); }
+
+bool Loader::next(Batch& batch) { return impl_->next(batch); }
+
+double Loader::waited_s() const { return impl_->waited_s; }
+
+int64_t Loader::skipped() const { return impl_->stream.state()->skipped(); }
+
+}  // namespace ltr::data

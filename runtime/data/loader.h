@@ -1,0 +1,63 @@
+#pragma once
+
+// Reads a stream batch by batch, in worker threads, in order. What it delivers does not depend on
+// the number of workers: every batch is a pure function of (seed, epoch, batch number).
+
+#include <memory>
+
+#include "ltr/api.h"
+
+namespace ltr::data {
+
+/// How much of a pass is used. `{}` is all of it.
+struct Limit {
+  int64_t batches = -1;   ///< at most so many batches; negative: all
+  double fraction = 1.0;  ///< this part of them, rounded down, at least one
+};
+
+struct LoaderOptions {
+  Schema batch;               ///< `Data::batch`: order and types of `Batch::fields`
+  Location location;          ///< of the stream, for messages
+  Str name;                   ///< `train`, `val.clean`, for messages
+  int workers = 0;            ///< threads; 0 reads in `next`
+  int prefetch = 2;           ///< batches that may be ready ahead, beyond one per worker
+  uint64_t seed = 0;          ///< of the run: keys random maps
+  Limit limit;                ///< batches of an epoch
+  int64_t steps_per_epoch = -1;  ///< batches of an epoch of an endless stream, which goes on over epochs
+  int64_t overfit = 0;        ///< the first N batches, unshuffled, in every epoch; 0 is off
+  bool mock = false;          ///< batches made up from `batch`, as many and as large as the stream's
+};
+
+/// A stream being read. One thread uses a loader; it owns its workers, which live as long as it.
+/// Nothing starts before `start`; errors of workers come out of `next`, after the batches before them.
+class Loader {
+ public:
+  Loader(const Stream& stream, LoaderOptions options);
+  ~Loader();
+  Loader(const Loader&) = delete;
+  Loader& operator=(const Loader&) = delete;
+
+  /// Batches that `epoch` delivers, after limits; R3005 if there are none.
+  int64_t batches(int64_t epoch) const;
+  /// Records of one pass, after limits and `drop_last`; what `describe` and the report say.
+  int64_t samples() const;
+  /// Records in batch `number` (nominal: skipped bad records are not counted), without reading it.
+  int64_t batch_samples(int64_t epoch, int64_t number) const;
+  /// The nominal batch size, what `collate` was given.
+  int64_t batch_size() const;
+
+  /// The next `next` gives batch `first_batch` of `epoch`. Stops what was under way.
+  void start(int64_t epoch, int64_t first_batch = 0);
+  /// False at the end of the epoch.
+  bool next(Batch& batch);
+  /// Seconds that `next` waited in all.
+  double waited_s() const;
+  /// Records left out by `on_bad = skip`, in all.
+  int64_t skipped() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace ltr::data

@@ -1,0 +1,65 @@
+// `--mock-data`: streams that open nothing.
+
+#include <ATen/ops/empty.h>
+
+#include "runtime/data/rows.h"
+#include "runtime/data/sources/source.h"
+#include "runtime/tensor/handle.h"
+#include "runtime/tensor/random.h"
+#include "runtime/tensor/random_source.h"
+
+namespace ltr {
+
+namespace {
+
+constexpr int64_t kMockRecords = 4096;
+/// Stands for a dim that differs between batches, besides the batch dim.
+constexpr int64_t kMockDim = 8;
+
+class MockSource : public Source {
+ public:
+  using Source::Source;
+  int64_t size() const override { return kMockRecords; }
+  int64_t vocab() const override { return 64; }
+  Str name_of(const ReadAt& at) const override { return fmt::format("mock record {}", at.index); }
+  bool read(const ReadAt&, Record&) const override {
+    throw Error(err::bad_record.code, "mock data has batches, but no records");
+  }
+};
+
+class MockBatches : public Stage {
+ public:
+  MockBatches(const Stream& inner, Schema batch) : Stage(std::move(batch), inner) {}
+  Origin origin(const ReadAt& at) const override { return {this, at}; }
+  const StreamState* root() const override { return this; }
+  bool is_fixed() const override { return true; }
+  bool is_pure() const override { return true; }
+  void plan() const override {}
+  Str name_of(const ReadAt& at) const override { return fmt::format("mock batch {}", at.index); }
+
+  bool read(const ReadAt& at, Record& out) const override {
+    seed_random(random_key(at.seed, "mock", {uint64_t(at.epoch), uint64_t(at.index)}));
+    out.resize(schema_.size());
+    for (size_t i = 0; i < schema_.size(); ++i) {
+      std::vector<int64_t> sizes = schema_[i].dims;
+      for (size_t axis = 0; axis < sizes.size(); ++axis) {
+        if (sizes[axis] < 0) sizes[axis] = axis == 0 ? batch_samples(at.index) : kMockDim;
+      }
+      at::Tensor tensor = at::empty(sizes, at::TensorOptions().dtype(field_type(schema_[i])));
+      if (tensor.is_floating_point()) tensor.normal_(0, 1, generator());
+      else tensor.random_(0, 2, generator());
+      out[i].tensor = give(std::move(tensor));
+    }
+    return true;
+  }
+};
+
+}  // namespace
+
+Stream mock_source(Schema schema) { return Stream(new MockSource(std::move(schema))); }
+
+Stream mock_batches(const Stream& stream, const Schema& batch) {
+  return Stream(new MockBatches(stream, batch));
+}
+
+}  // namespace ltr

@@ -1,0 +1,175 @@
+// `csv`: the columns that the program names, parsed once when the file is opened.
+
+#include <algorithm>
+#include <cmath>
+
+#include "doors/csv.h"
+#include "ltr/streams.h"
+#include "runtime/data/paths.h"
+#include "runtime/data/rows.h"
+#include "runtime/data/sources/source.h"
+#include "runtime/tensor/handle.h"
+
+namespace ltr {
+
+namespace {
+
+/// Values of one column: numbers as parsed, text as it stands.
+struct Column {
+  size_t position = 0;  ///< in a line of the file
+  std::vector<int64_t> whole;
+  std::vector<double> real;
+  std::vector<Str> text;
+};
+
+enum class Kind : uint8_t { Int, Real, Bool, Text };
+
+Kind kind_of(const FieldInfo& field) {
+  switch (field.host[0]) {
+    case 'i': return Kind::Int;
+    case 'f': return Kind::Real;
+    case 'b': return Kind::Bool;
+    case 's':
+    case 'p': return Kind::Text;
+    default: break;
+  }
+  switch (field.dtype) {
+    case DType::Float:
+    case DType::F16:
+    case DType::BF16:
+    case DType::F32:
+    case DType::F64: return Kind::Real;
+    case DType::Bool: return Kind::Bool;
+    case DType::I8:
+    case DType::I16:
+    case DType::I32:
+    case DType::I64:
+    case DType::U8: return Kind::Int;
+  }
+  return Kind::Text;
+}
+
+/// False if `cell` is no value of `kind`.
+bool parse(const Str& cell, Kind kind, Column& column) {
+  int64_t whole = 0;
+  double real = 0;
+  switch (kind) {
+    case Kind::Int:
+      if (!doors::parse_int(cell, whole)) return false;
+      column.whole.push_back(whole);
+      return true;
+    case Kind::Real:
+      if (!doors::parse_float(cell, real)) return false;
+      column.real.push_back(real);
+      return true;
+    case Kind::Bool:
+      if (cell != "true" && cell != "false" && cell != "True" && cell != "False" && cell != "0" && cell != "1") {
+        return false;
+      }
+      column.whole.push_back(cell == "true" || cell == "True" || cell == "1");
+      return true;
+    case Kind::Text:
+      if (cell.empty()) return false;
+      column.text.push_back(cell);
+      return true;
+  }
+  return false;
+}
+
+class Csv : public Source {
+ public:
+  Csv(Schema fields, Str path) : Source(std::move(fields)), path_(std::move(path)) {}
+
+  int64_t size() const override { return int64_t(lines_.size()); }
+  Str name_of(const ReadAt& at) const override {
+    return fmt::format("{}:{}", path_, lines_[size_t(at.index)]);
+  }
+
+  bool read(const ReadAt& at, Record& out) const override {
+    const auto row = size_t(at.index);
+    out.resize(columns_.size());
+    for (size_t i = 0; i < columns_.size(); ++i) {
+      const Column& column = columns_[i];
+      Cell& cell = out[i];
+      switch (kind_of(schema_[i])) {
+        case Kind::Int:
+        case Kind::Bool: cell.whole = column.whole[row]; break;
+        case Kind::Real: cell.real = column.real[row]; break;
+        case Kind::Text: cell.text = column.text[row]; break;
+      }
+      if (schema_[i].host[0] == '\0') {
+        const at::Scalar value = kind_of(schema_[i]) == Kind::Real ? at::Scalar(cell.real) : at::Scalar(cell.whole);
+        cell.tensor = give(at::scalar_tensor(value, at::TensorOptions().dtype(scalar_type(schema_[i].dtype))));
+      }
+    }
+    return true;
+  }
+
+  void load(const Str& text, char separator) {
+    doors::CsvReader reader(text, separator);
+    std::vector<Str> cells;
+    if (!next(reader, cells, text)) throw error_here(err::schema_differs, path_, "there is no header line");
+    find_columns(cells);
+    const size_t width = cells.size();
+    while (next(reader, cells, text)) {
+      const Str place = fmt::format("{}:{}", path_, reader.line());
+      if (cells.size() != width) {
+        throw error_here(err::bad_record, place,
+                         fmt::format("{} fields, but the header has {}", cells.size(), width));
+      }
+      for (size_t i = 0; i < columns_.size(); ++i) {
+        const Str& cell = cells[columns_[i].position];
+        if (parse(cell, kind_of(schema_[i]), columns_[i])) continue;
+        throw error_here(err::bad_record, place,
+                         cell.empty() ? fmt::format("the field {} is empty, but is no float", schema_[i].name)
+                                      : fmt::format("the field {} is \"{}\", but {} is wanted", schema_[i].name,
+                                                    cell, type_text(schema_[i])));
+      }
+      lines_.push_back(int32_t(reader.line()));
+    }
+  }
+
+ private:
+  bool next(doors::CsvReader& reader, std::vector<Str>& cells, const Str& text) const {
+    try {
+      return reader.next(cells);
+    } catch (const doors::FormatError& error) {
+      const auto line = 1 + std::count(text.begin(), text.begin() + int64_t(error.offset), '\n');
+      const Str what = error.what();
+      throw error_here(err::bad_record, fmt::format("{}:{}", path_, line), what.substr(what.rfind(": ") + 2));
+    }
+  }
+
+  void find_columns(const std::vector<Str>& header) {
+    for (const FieldInfo& field : schema_) {
+      const auto found = std::find(header.begin(), header.end(), field.name);
+      if (found == header.end()) {
+        throw error_here(err::schema_differs, path_,
+                         fmt::format("the header has no column {} (it has: {})", field.name, fmt::join(header, ", ")));
+      }
+      if (std::find(found + 1, header.end(), field.name) != header.end()) {
+        throw error_here(err::schema_differs, path_, fmt::format("the header has two columns {}", field.name));
+      }
+      columns_.emplace_back().position = size_t(found - header.begin());
+    }
+  }
+
+  Str path_;
+  std::vector<Column> columns_;
+  std::vector<int32_t> lines_;
+};
+
+}  // namespace
+
+Stream csv(const Str& file, const Str& sep, const Schema& schema) {
+  if (sep.size() != 1) throw error_here(err::out_of_range, "csv: sep", '"' + sep + '"', "one character");
+  if (is_mock_data()) return mock_source(schema);
+  const Str path = find_path(file);
+  note_opened(path);
+  auto* source = new Csv(schema, path);
+  Stream stream(source);
+  source->load(reading(path, [&] { return doors::read_file(path); }), sep[0]);
+  return stream;
+}
+
+}  // namespace ltr

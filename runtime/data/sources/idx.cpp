@@ -1,0 +1,159 @@
+// `idx`, `mnist`, `fashion_mnist`, `cifar10`: rows of fixed size that lie in memory.
+
+#include <cstring>
+
+#include "doors/idx.h"
+#include "ltr/streams.h"
+#include "runtime/data/paths.h"
+#include "runtime/data/rows.h"
+#include "runtime/data/sources/source.h"
+
+namespace ltr {
+
+namespace {
+
+/// One field of all records: record i has `stride` bytes from `offset + i * stride` on.
+struct Column {
+  std::shared_ptr<const Str> bytes;
+  size_t offset = 0;
+  size_t stride = 0;
+  size_t width = 0;
+};
+
+class DenseSource : public Source {
+ public:
+  DenseSource(Schema fields, std::vector<Column> columns, int64_t size, Str name)
+      : Source(std::move(fields)), columns_(std::move(columns)), size_(size), name_(std::move(name)) {}
+
+  int64_t size() const override { return size_; }
+  Str name_of(const ReadAt& at) const override { return fmt::format("{} record {}", name_, at.index); }
+
+  bool read(const ReadAt& at, Record& out) const override {
+    out.resize(columns_.size());
+    for (size_t i = 0; i < columns_.size(); ++i) read_cell(schema_[i], row(i, at.index), out[i]);
+    return true;
+  }
+
+  bool fill(const ReadAt& at, std::byte* const* rows) const override {
+    for (size_t i = 0; i < columns_.size(); ++i) {
+      std::memcpy(rows[i], row(i, at.index), columns_[i].width);
+    }
+    return true;
+  }
+
+ private:
+  const std::byte* row(size_t column, int64_t index) const {
+    const Column& c = columns_[column];
+    const void* place = c.bytes->data() + c.offset + size_t(index) * c.stride;
+    return static_cast<const std::byte*>(place);
+  }
+
+  std::vector<Column> columns_;
+  int64_t size_;
+  Str name_;
+};
+
+DType element_type(const Str& dtype) {
+  if (dtype == "U8") return DType::U8;
+  if (dtype == "I8") return DType::I8;
+  if (dtype == "I16") return DType::I16;
+  if (dtype == "I32") return DType::I32;
+  if (dtype == "F64") return DType::F64;
+  return DType::F32;
+}
+
+doors::IdxFile open_idx(const Str& path) {
+  note_opened(path);
+  return reading(path, [&] { return doors::read_idx(path); });
+}
+
+/// The records of `file` as a column.
+Column column_of(doors::IdxFile& file, const FieldInfo& field) {
+  auto bytes = std::make_shared<const Str>(std::move(file.data));
+  const auto width = size_t(row_bytes(field));
+  return {std::move(bytes), 0, width, width};
+}
+
+/// Labels must be classes: a damaged or exchanged file shows here, long before a loss.
+void check_labels(const Str& path, const Column& labels, int64_t count, int64_t classes) {
+  for (int64_t i = 0; i < count; ++i) {
+    const auto label = int64_t(uint8_t((*labels.bytes)[labels.offset + size_t(i) * labels.stride]));
+    if (label < classes) continue;
+    throw error_here(err::value_out_of_range,
+                     fmt::format("{} record {}: the label is {}, but there are {} classes", path, i, label, classes));
+  }
+}
+
+Stream digits(const Str& root, bool train, const char* name) {
+  const Schema schema = {{"image", DType::U8, {28, 28}, ""}, {"label", DType::U8, {}, ""}};
+  if (is_mock_data()) return mock_source(schema);
+  const Str stem = train ? "train" : "t10k";
+  const auto find = [&](const Str& kind) {
+    return find_in_root(root, {stem + "-" + kind, stem + "-" + kind + ".gz"}, name);
+  };
+  const Str images_path = find("images-idx3-ubyte");
+  const Str labels_path = find("labels-idx1-ubyte");
+  doors::IdxFile images = open_idx(images_path);
+  doors::IdxFile labels = open_idx(labels_path);
+  if (images.dtype != "U8" || images.shape.size() != 3 || images.shape[1] != 28 || images.shape[2] != 28) {
+    throw error_here(err::schema_differs, images_path, "the header does not say u8[N, 28, 28]");
+  }
+  if (labels.dtype != "U8" || labels.shape != std::vector<int64_t>{images.shape[0]}) {
+    throw error_here(err::schema_differs, labels_path,
+                     fmt::format("the header does not say u8[{}], one label for each image", images.shape[0]));
+  }
+  const int64_t count = images.shape[0];
+  std::vector<Column> columns = {column_of(images, schema[0]), column_of(labels, schema[1])};
+  check_labels(labels_path, columns[1], count, 10);
+  return Stream(new DenseSource(schema, std::move(columns), count, images_path));
+}
+
+}  // namespace
+
+Stream mnist(const Str& root, bool train) { return digits(root, train, "mnist"); }
+
+Stream fashion_mnist(const Str& root, bool train) { return digits(root, train, "fashion-mnist"); }
+
+Stream cifar10(const Str& root, bool train) {
+  constexpr size_t kRecord = 1 + 3 * 32 * 32;
+  const Schema schema = {{"image", DType::U8, {3, 32, 32}, ""}, {"label", DType::U8, {}, ""}};
+  if (is_mock_data()) return mock_source(schema);
+  auto bytes = std::make_shared<Str>();
+  std::vector<Str> names = {"test_batch.bin"};
+  if (train) names = {"data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin", "data_batch_4.bin", "data_batch_5.bin"};
+  Str path;
+  for (const Str& name : names) {
+    path = find_in_root(root, {name, "cifar-10-batches-bin/" + name}, "cifar10");
+    note_opened(path);
+    const Str part = reading(path, [&] { return doors::read_file(path); });
+    if (part.size() % kRecord != 0) {
+      throw error_here(err::bad_record, path,
+                       fmt::format("the file ends in the middle of record {}", part.size() / kRecord));
+    }
+    *bytes += part;
+  }
+  const auto count = int64_t(bytes->size() / kRecord);
+  std::vector<Column> columns = {{bytes, 1, kRecord, kRecord - 1}, {bytes, 0, kRecord, 1}};
+  check_labels(path, columns[1], count, 10);
+  return Stream(new DenseSource(schema, std::move(columns), count, root));
+}
+
+Stream idx(const Str& path, const Schema& schema) {
+  if (is_mock_data() && !schema.empty()) return mock_source(schema);
+  const Str found = find_path(path);
+  doors::IdxFile file = open_idx(found);
+  FieldInfo field{"value", element_type(file.dtype), {file.shape.begin() + 1, file.shape.end()}, ""};
+  if (!schema.empty()) {
+    const FieldInfo& wanted = schema[0];
+    if (schema.size() != 1 || wanted.dtype != field.dtype || wanted.dims != field.dims) {
+      throw error_here(err::schema_differs, found,
+                       fmt::format("the header says {}, the program {}", type_text(field), type_text(wanted)));
+    }
+    field.name = wanted.name;
+  }
+  const int64_t count = file.shape[0];
+  std::vector<Column> columns = {column_of(file, field)};
+  return Stream(new DenseSource({field}, std::move(columns), count, found));
+}
+
+}  // namespace ltr

@@ -1,0 +1,73 @@
+// `image_folder`: one folder per class, decoded when read.
+
+#include <algorithm>
+#include <filesystem>
+
+#include "doors/image_file.h"
+#include "ltr/streams.h"
+#include "runtime/data/paths.h"
+#include "runtime/data/sources/source.h"
+#include "runtime/tensor/handle.h"
+
+namespace ltr {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_image(const fs::path& path) {
+  Str ending = path.extension().string();
+  std::transform(ending.begin(), ending.end(), ending.begin(), [](unsigned char c) { return char(std::tolower(c)); });
+  return ending == ".jpg" || ending == ".jpeg" || ending == ".png";
+}
+
+class ImageFolder : public Source {
+ public:
+  ImageFolder(const Str& root, int64_t channels)
+      : Source({{"image", DType::U8, {channels, -1, -1}, ""}, {"label", DType::I64, {}, ""}}), channels_(channels) {
+    std::vector<fs::path> classes;
+    for (const fs::directory_entry& entry : fs::directory_iterator(root)) {
+      if (entry.is_directory()) classes.push_back(entry.path());
+    }
+    std::sort(classes.begin(), classes.end());
+    for (size_t label = 0; label < classes.size(); ++label) {
+      std::vector<Str> files;
+      for (const fs::directory_entry& entry : fs::directory_iterator(classes[label])) {
+        if (entry.is_regular_file() && is_image(entry.path())) files.push_back(entry.path().string());
+      }
+      std::sort(files.begin(), files.end());
+      for (Str& file : files) files_.emplace_back(std::move(file), int64_t(label));
+    }
+    if (files_.empty()) {
+      throw error_here(err::stream_too_short, fmt::format("no images in {}/CLASS/*.jpg or *.png", root));
+    }
+  }
+
+  int64_t size() const override { return int64_t(files_.size()); }
+  Str name_of(const ReadAt& at) const override { return files_[size_t(at.index)].first; }
+
+  bool read(const ReadAt& at, Record& out) const override {
+    const auto& [path, label] = files_[size_t(at.index)];
+    const doors::Image image = reading(path, [&] { return doors::read_image(path, channels_); });
+    at::Tensor tensor = at::empty({image.height, image.width, channels_}, at::kByte);
+    std::memcpy(tensor.data_ptr(), image.pixels.data(), image.pixels.size());
+    out.resize(2);
+    out[0].tensor = give(tensor.permute({2, 0, 1}).contiguous());
+    out[1].tensor = give(at::scalar_tensor(label, at::TensorOptions().dtype(at::kLong)));
+    return true;
+  }
+
+ private:
+  int64_t channels_;
+  std::vector<std::pair<Str, int64_t>> files_;
+};
+
+}  // namespace
+
+Stream image_folder(const Str& root, int64_t channels) {
+  if (channels != 1 && channels != 3) throw error_here(err::out_of_range, "image_folder: channels", channels, "1 or 3");
+  if (is_mock_data()) return mock_source({{"image", DType::U8, {channels, -1, -1}, ""}, {"label", DType::I64, {}, ""}});
+  return Stream(new ImageFolder(find_path(root), channels));
+}
+
+}  // namespace ltr

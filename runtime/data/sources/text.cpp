@@ -1,0 +1,165 @@
+// `text_chars`: the characters of a file as ids. `text_lines`: its lines.
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+
+#include "ltr/streams.h"
+#include "runtime/data/paths.h"
+#include "runtime/data/sources/source.h"
+#include "runtime/tensor/handle.h"
+
+namespace ltr {
+
+namespace {
+
+constexpr int64_t kMockVocab = 64;
+
+/// The code point at `position`, which moves behind it; -1 if the bytes are no UTF-8.
+int32_t next_code_point(const Str& text, size_t& position) {
+  const auto lead = uint8_t(text[position]);
+  const size_t length = lead < 0x80 ? 1 : lead >> 5 == 6 ? 2 : lead >> 4 == 14 ? 3 : lead >> 3 == 30 ? 4 : 0;
+  if (length == 0 || position + length > text.size()) return -1;
+  if (length == 1) return text[position++];
+  int32_t value = lead & (0x7F >> length);
+  for (size_t i = 1; i < length; ++i) {
+    const auto byte = uint8_t(text[position + i]);
+    if (byte >> 6 != 2) return -1;
+    value = value << 6 | (byte & 0x3F);
+  }
+  position += length;
+  return value;
+}
+
+class Characters : public Source {
+ public:
+  Characters(Str path, const Str& text)
+      : Source({{"ids", DType::I64, {}, ""}}), path_(std::move(path)) {
+    std::vector<int32_t> points;
+    points.reserve(text.size());
+    size_t line = 1;
+    for (size_t position = text.compare(0, 3, "\xEF\xBB\xBF") == 0 ? 3 : 0; position < text.size();) {
+      const int32_t point = next_code_point(text, position);
+      if (point < 0) {
+        throw error_here(err::bad_record, fmt::format("{}:{}", path_, line),
+                         fmt::format("byte {} is not UTF-8", position));
+      }
+      if (point == '\n') ++line;
+      points.push_back(point);
+    }
+    characters_ = points;
+    std::sort(characters_.begin(), characters_.end());
+    characters_.erase(std::unique(characters_.begin(), characters_.end()), characters_.end());
+    std::map<int32_t, int32_t> ids;
+    for (size_t i = 0; i < characters_.size(); ++i) ids[characters_[i]] = int32_t(i);
+    // Most text is a handful of characters: a table spares the search.
+    std::vector<int32_t> table(256, -1);
+    for (const auto& [point, id] : ids) {
+      if (point < 256) table[size_t(point)] = id;
+    }
+    for (int32_t& point : points) point = point < 256 ? table[size_t(point)] : ids[point];
+    ids_ = std::move(points);
+  }
+
+  int64_t size() const override { return int64_t(ids_.size()); }
+  int64_t vocab() const override { return int64_t(characters_.size()); }
+  const std::vector<int32_t>& characters() const { return characters_; }
+  Str name_of(const ReadAt& at) const override { return fmt::format("{} character {}", path_, at.index); }
+
+  bool read(const ReadAt& at, Record& out) const override {
+    out.resize(1);
+    out[0].tensor = give(at::scalar_tensor(int64_t(ids_[size_t(at.index)]), at::TensorOptions().dtype(at::kLong)));
+    return true;
+  }
+
+  bool fill(const ReadAt& at, std::byte* const* rows) const override {
+    const int64_t id = ids_[size_t(at.index)];
+    std::memcpy(rows[0], &id, sizeof id);
+    return true;
+  }
+
+ private:
+  Str path_;
+  std::vector<int32_t> ids_;
+  std::vector<int32_t> characters_;
+};
+
+class Lines : public Source {
+ public:
+  explicit Lines(const std::vector<Str>& files) : Source({{"text", DType::U8, {}, "str"}}) {
+    for (const Str& path : files) {
+      note_opened(path);
+      const Str text = reading(path, [&] { return doors::read_file(path); });
+      for (size_t begin = 0; begin < text.size();) {
+        size_t end = text.find('\n', begin);
+        if (end == Str::npos) end = text.size();
+        const size_t stop = end > begin && text[end - 1] == '\r' ? end - 1 : end;
+        lines_.push_back(text.substr(begin, stop - begin));
+        begin = end + 1;
+      }
+      ends_.emplace_back(int64_t(lines_.size()), path);
+    }
+  }
+
+  int64_t size() const override { return int64_t(lines_.size()); }
+  Str name_of(const ReadAt& at) const override {
+    int64_t begin = 0;
+    for (const auto& [end, path] : ends_) {
+      if (at.index < end) return fmt::format("{}:{}", path, at.index - begin + 1);
+      begin = end;
+    }
+    return fmt::format("line {}", at.index);
+  }
+  bool read(const ReadAt& at, Record& out) const override {
+    out.resize(1);
+    out[0].text = lines_[size_t(at.index)];
+    return true;
+  }
+
+ private:
+  std::vector<Str> lines_;
+  std::vector<std::pair<int64_t, Str>> ends_;
+};
+
+class Numbers : public Source {
+ public:
+  explicit Numbers(int64_t n) : Source({{"i", DType::I64, {}, "int"}}), n_(n) {}
+  int64_t size() const override { return n_; }
+  Str name_of(const ReadAt& at) const override { return fmt::format("record {}", at.index); }
+  bool read(const ReadAt& at, Record& out) const override {
+    out.resize(1);
+    out[0].whole = at.index;
+    return true;
+  }
+
+ private:
+  int64_t n_;
+};
+
+}  // namespace
+
+Stream text_chars(const Str& file) {
+  if (is_mock_data()) return mock_source({{"ids", DType::I64, {}, ""}});
+  const Str path = find_path(file);
+  note_opened(path);
+  return Stream(new Characters(path, reading(path, [&] { return doors::read_file(path); })));
+}
+
+int64_t vocab(const Stream& stream) {
+  if (is_mock_data()) return kMockVocab;
+  const int64_t count = stream.state()->vocab();
+  if (count < 0) throw error_here(err::schema_differs, "vocab", "this stream has no vocabulary");
+  return count;
+}
+
+Stream text_lines(const Str& glob) {
+  if (is_mock_data()) return mock_source({{"text", DType::U8, {}, "str"}});
+  return Stream(new Lines(find_files(glob)));
+}
+
+Stream range(int64_t n) {
+  if (n < 0) throw error_here(err::out_of_range, "range: n", n, "n >= 0");
+  return Stream(new Numbers(n));
+}
+
+}  // namespace ltr

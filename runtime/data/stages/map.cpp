@@ -1,0 +1,183 @@
+// `map`: runs a compiled function over records or batches. A pure one keeps its results in memory.
+
+#include <cstring>
+#include <mutex>
+#include <set>
+
+#include "ltr/streams.h"
+#include "runtime/api/error.h"
+#include "runtime/data/rows.h"
+#include "runtime/data/stages/row_cache.h"
+#include "runtime/data/stream.h"
+#include "runtime/tensor/random.h"
+
+namespace ltr {
+
+namespace {
+
+class Map : public Stage {
+ public:
+  Map(const Stream& inner, const Data* self, const MapInfo& info, int64_t skip_bad)
+      : Stage(info.out, inner), self_(self), info_(info), skip_bad_(skip_bad) {}
+
+  bool is_fixed() const override { return !info_.random && inner().is_fixed(); }
+  bool is_pure() const override { return !info_.random && inner().is_pure(); }
+
+  void plan() const override {
+    if (!is_pure() || batch_size() != 0 || size() == kEndless) return inner().plan();
+    const std::lock_guard lock(mutex_);
+    if (cache_ != nullptr) return;
+    const int64_t bytes = row_bytes(schema_);
+    if (bytes >= 0) cache_ = RowCache::make(schema_, size(), root()->size());
+    if (cache_ == nullptr) inner().plan();
+  }
+
+  bool read(const ReadAt& at, Record& out) const override {
+    const RowCache* cache = cache_.get();
+    if (cache == nullptr) return run(at, out);
+    const int64_t key = inner().origin(at).at.index;
+    if (const std::byte* row = cache->find(key)) {
+      out.resize(schema_.size());
+      for (size_t i = 0; i < schema_.size(); ++i) {
+        read_cell(schema_[i], row + cache->offset(i), out[i]);
+      }
+      return true;
+    }
+    if (!run(at, out)) return false;
+    cache->store(key, [&](std::byte* row) {
+      for (size_t i = 0; i < schema_.size(); ++i) {
+        write_cell(schema_[i], out[i], row + cache->offset(i), [&] { return name_of(at); });
+      }
+    });
+    return true;
+  }
+
+  bool fill(const ReadAt& at, std::byte* const* rows) const override {
+    if (cache_ != nullptr) {
+      if (const std::byte* row = cache_->find(inner().origin(at).at.index)) {
+        for (size_t i = 0; i < schema_.size(); ++i) {
+          std::memcpy(rows[i], row + cache_->offset(i), cache_->bytes(i));
+        }
+        return true;
+      }
+    }
+    return StreamState::fill(at, rows);
+  }
+
+  int64_t skipped() const override {
+    const std::lock_guard lock(mutex_);
+    return int64_t(bad_.size()) + inner().skipped();
+  }
+
+ private:
+  bool run(const ReadAt& at, Record& out) const {
+    thread_local std::vector<Record> pool;
+    Record in;
+    if (!pool.empty()) {
+      in = std::move(pool.back());
+      pool.pop_back();
+    }
+    if (!inner().read(at, in)) return false;
+    if (info_.random) {
+      const Origin origin = inner().origin(at);
+      seed_random(random_key(at.seed, "sample",
+                             {uint64_t(depth()), uint64_t(origin.at.epoch), uint64_t(origin.at.index)}));
+    }
+    out.resize(schema_.size());
+    try {
+      info_.run(*self_, in, out);
+    } catch (const Error& error) {
+      return refuse(at, error.message, error.code, error.location);
+    } catch (const std::exception& error) {
+      return refuse(at, error.what(), "R3003", info_.location);
+    }
+    pool.push_back(std::move(in));
+    return true;
+  }
+
+  /// Counts a bad record once, however often it comes up; false tells that it is left out.
+  bool refuse(const ReadAt& at, const Str& reason, const Str& code, const Location& location) const {
+    const Str place = name_of(at);
+    if (skip_bad_ < 0) {
+      const Str& kept = code[1] == '3' ? code : Str("R3003");
+      throw Error(kept, fmt::format("{}: {}", place, reason),
+                  location.line > 0 ? location : info_.location);
+    }
+    const std::lock_guard lock(mutex_);
+    const bool is_new = bad_.insert(inner().origin(at).at.index).second;
+    if (int64_t(bad_.size()) > skip_bad_) {
+      throw with_help(error_at(info_.location, err::too_many_bad_records, bad_.size(), skip_bad_),
+                      fmt::format("the last one is {}: {}", place, reason));
+    }
+    if (is_new) report_bad_record(place, reason);
+    return false;
+  }
+
+  const Data* self_;
+  MapInfo info_;
+  int64_t skip_bad_;
+  mutable std::mutex mutex_;
+  mutable std::set<int64_t> bad_;
+  mutable std::unique_ptr<RowCache> cache_;
+};
+
+/// `cache`: like the memory of a pure map, but asked for and with its own limit.
+class Cache : public IndexStage {
+ public:
+  Cache(const Stream& inner, int64_t limit) : IndexStage(inner), limit_(limit) {}
+  ReadAt move(const ReadAt& at) const override { return at; }
+
+  void plan() const override {
+    if (size() != kEndless && row_bytes(schema_) >= 0) {
+      const std::lock_guard lock(mutex_);
+      if (cache_ == nullptr) cache_ = RowCache::make(schema_, size(), root()->size(), limit_);
+    }
+    if (cache_ == nullptr) inner().plan();
+  }
+
+  bool fill(const ReadAt& at, std::byte* const* rows) const override {
+    if (cache_ == nullptr) return inner().fill(at, rows);
+    const int64_t key = origin(at).at.index;
+    const std::byte* row = cache_->find(key);
+    if (row == nullptr) {
+      if (!inner().fill(at, rows)) return false;
+      cache_->store(key, [&](std::byte* to) {
+        for (size_t i = 0; i < schema_.size(); ++i) {
+          std::memcpy(to + cache_->offset(i), rows[i], cache_->bytes(i));
+        }
+      });
+      return true;
+    }
+    for (size_t i = 0; i < schema_.size(); ++i) {
+      std::memcpy(rows[i], row + cache_->offset(i), cache_->bytes(i));
+    }
+    return true;
+  }
+
+ private:
+  int64_t limit_;
+  mutable std::mutex mutex_;
+  mutable std::unique_ptr<RowCache> cache_;
+};
+
+}  // namespace
+
+Stream map(const Stream& stream, const Data* self, const MapInfo& info, int64_t skip_bad) {
+  return Stream(new Map(stream, self, info, skip_bad));
+}
+
+Stream cache(const Stream& stream, const Str& where, int64_t limit_bytes) {
+  if (where != "memory") {
+    throw error_here(err::settings_contradict, "cache: this version keeps records in memory only");
+  }
+  if (!stream.state()->is_pure()) {
+    throw error_here(err::settings_contradict, "cache stands behind a map that draws random numbers");
+  }
+  return Stream(new Cache(stream, limit_bytes));
+}
+
+Stream synthetic(int64_t n, const Data* self, const MapInfo& info) {
+  return map(range(n), self, info);
+}
+
+}  // namespace ltr

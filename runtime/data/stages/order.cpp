@@ -1,0 +1,141 @@
+// Stages that renumber by arithmetic: shuffle, take, skip, shard, repeat, and what filter keeps.
+
+#include "ltr/streams.h"
+#include "runtime/api/error.h"
+#include "runtime/data/permutation.h"
+#include "runtime/data/stages/subset.h"
+#include "runtime/data/stream.h"
+#include "runtime/tensor/random.h"
+
+namespace ltr {
+
+namespace {
+
+class Shuffle : public IndexStage {
+ public:
+  Shuffle(const Stream& inner, int64_t seed) : IndexStage(inner), seed_(uint64_t(seed)) {}
+
+  bool is_fixed() const override { return false; }
+
+  ReadAt move(const ReadAt& at) const override {
+    if (at.ordered) return at;
+    const Permutation permutation(
+        size(), random_key(seed_, "shuffle", {uint64_t(depth()), uint64_t(at.epoch)}));
+    ReadAt out = at;
+    out.index = permutation(at.index);
+    return out;
+  }
+
+ private:
+  uint64_t seed_;
+};
+
+/// Every `step`-th record from `first` on, `count` of them.
+class Slice : public IndexStage {
+ public:
+  Slice(const Stream& inner, int64_t first, int64_t step, int64_t count)
+      : IndexStage(inner), first_(first), step_(step), count_(count) {}
+
+  int64_t size() const override { return count_; }
+
+  ReadAt move(const ReadAt& at) const override {
+    ReadAt out = at;
+    out.index = first_ + at.index * step_;
+    return out;
+  }
+
+ private:
+  int64_t first_;
+  int64_t step_;
+  int64_t count_;
+};
+
+/// `passes` of 0 is endless; then the epoch does not count, and the index goes on over epochs.
+class Repeat : public IndexStage {
+ public:
+  Repeat(const Stream& inner, int64_t passes)
+      : IndexStage(inner), length_(this->inner().size()), passes_(passes) {}
+
+  int64_t size() const override { return passes_ == 0 ? kEndless : length_ * passes_; }
+
+  ReadAt move(const ReadAt& at) const override {
+    ReadAt out = at;
+    out.epoch = at.epoch * passes_ + at.index / length_;
+    out.index = at.index % length_;
+    return out;
+  }
+
+ private:
+  int64_t length_;
+  int64_t passes_;
+};
+
+class Prefetch : public IndexStage {
+ public:
+  Prefetch(const Stream& inner, int64_t n) : IndexStage(inner), n_(n) {}
+  ReadAt move(const ReadAt& at) const override { return at; }
+  int64_t prefetch() const override { return n_; }
+
+ private:
+  int64_t n_;
+};
+
+[[noreturn]] void refuse(const char* stage, const char* argument, int64_t value, const char* rule) {
+  throw error_here(err::out_of_range, fmt::format("{}: {}", stage, argument), value, rule);
+}
+
+}  // namespace
+
+Subset::Subset(const Stream& inner, std::vector<int64_t> indices)
+    : IndexStage(inner), indices_(std::move(indices)) {}
+
+Stream shuffle(const Stream& stream, int64_t seed) {
+  need_end(stream, "shuffle");
+  return Stream(new Shuffle(stream, seed));
+}
+
+Stream take(const Stream& stream, int64_t n) {
+  if (n < 0) refuse("take", "n", n, "n >= 0");
+  return Stream(new Slice(stream, 0, 1, std::min(n, stream.state()->size())));
+}
+
+Stream skip(const Stream& stream, int64_t n) {
+  if (n < 0) refuse("skip", "n", n, "n >= 0");
+  const int64_t size = stream.state()->size();
+  return Stream(new Slice(stream, n, 1, size == kEndless ? kEndless : std::max(size - n, int64_t(0))));
+}
+
+Stream shard(const Stream& stream, int64_t index, int64_t count) {
+  if (count < 1) refuse("shard", "count", count, "count >= 1");
+  if (index < 0 || index >= count) refuse("shard", "index", index, "index in 0 .. count");
+  need_end(stream, "shard");
+  const int64_t size = stream.state()->size();
+  return Stream(new Slice(stream, index, count, (size - index + count - 1) / count));
+}
+
+Stream repeat(const Stream& stream, const Option<int64_t>& n) {
+  if (n.has_value() && *n < 1) refuse("repeat", "n", *n, "n >= 1");
+  need_end(stream, "repeat");
+  if (stream.state()->size() == 0) throw error_here(err::stream_too_short, "repeat of an empty stream");
+  return Stream(new Repeat(stream, n.value_or(0)));
+}
+
+Stream prefetch(const Stream& stream, int64_t n) {
+  if (n < 0) refuse("prefetch", "n", n, "n >= 0");
+  return Stream(new Prefetch(stream, n));
+}
+
+Stream filter(const Stream& stream, const Data* self, const FilterInfo& info) {
+  need_end(stream, "filter");
+  std::vector<int64_t> kept;
+  const StreamState& state = *stream.state();
+  const int64_t size = state.size();
+  const bool is_mock = is_mock_data();
+  Record record;
+  for (int64_t i = 0; i < size; ++i) {
+    if (is_mock || (state.read({0, i}, record) && info.run(*self, record))) kept.push_back(i);
+  }
+  return Stream(new Subset(stream, std::move(kept)));
+}
+
+}  // namespace ltr

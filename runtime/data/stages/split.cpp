@@ -1,0 +1,181 @@
+// `split`: parts of a stream, by counts or shares, in file order, at random, or stratified by a field.
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+
+#include "ltr/streams.h"
+#include "runtime/api/error.h"
+#include "runtime/data/permutation.h"
+#include "runtime/data/stages/subset.h"
+#include "runtime/data/rows.h"
+#include "runtime/tensor/handle.h"
+#include "runtime/tensor/random.h"
+
+namespace ltr {
+
+namespace {
+
+/// Records `first ..` of the permuted order; without a seed the order is that of the file.
+class Part : public IndexStage {
+ public:
+  Part(const Stream& inner, int64_t first, int64_t count, bool is_random, uint64_t key)
+      : IndexStage(inner),
+        first_(first),
+        count_(count),
+        is_random_(is_random),
+        permutation_(this->inner().size(), key) {}
+
+  int64_t size() const override { return count_; }
+
+  ReadAt move(const ReadAt& at) const override {
+    ReadAt out = at;
+    out.index = is_random_ ? permutation_(first_ + at.index) : first_ + at.index;
+    return out;
+  }
+
+ private:
+  int64_t first_;
+  int64_t count_;
+  bool is_random_;
+  Permutation permutation_;
+};
+
+/// Whole numbers in proportion to `shares` of `n`: rounded down, what is left goes to the largest
+/// remainders, the first of equal ones. Shares that sum to less than 1 leave a rest.
+std::vector<int64_t> apportion(int64_t n, const Floats& shares) {
+  std::vector<int64_t> counts;
+  std::vector<std::pair<double, size_t>> remainders;
+  for (const double share : shares) {
+    // 0.1 * 30 must count as 3, not as 2.9999999999999996.
+    const double exact = std::round(double(n) * share * 1e9) / 1e9;
+    counts.push_back(int64_t(std::floor(exact)));
+    remainders.emplace_back(exact - std::floor(exact), remainders.size());
+  }
+  const double sum = std::accumulate(shares.begin(), shares.end(), 0.0);
+  int64_t rest = int64_t(std::llround(std::min(sum, 1.0) * double(n))) -
+                 std::accumulate(counts.begin(), counts.end(), int64_t(0));
+  std::stable_sort(remainders.begin(), remainders.end(),
+                   [](const auto& left, const auto& right) { return left.first > right.first; });
+  for (size_t i = 0; rest > 0 && i < remainders.size(); ++i, --rest) ++counts[remainders[i].second];
+  return counts;
+}
+
+std::vector<Stream> split_in_order(const Stream& stream,
+                                   const std::vector<int64_t>& counts,
+                                   const Option<int64_t>& seed) {
+  const auto depth = uint64_t(stream.state()->depth());
+  const uint64_t key = random_key(uint64_t(seed.value_or(0)), "split", {depth});
+  std::vector<Stream> parts;
+  int64_t first = 0;
+  for (const int64_t count : counts) {
+    parts.emplace_back(new Part(stream, first, count, seed.has_value(), key));
+    first += count;
+  }
+  return parts;
+}
+
+/// The records of each value of the field `by`, in file order.
+std::map<Str, std::vector<int64_t>> strata(const Stream& stream, const Str& by) {
+  const StreamState& state = *stream.state();
+  const Schema& schema = state.schema();
+  const auto field = std::find_if(schema.begin(), schema.end(),
+                                  [&](const FieldInfo& info) { return by == info.name; });
+  if (field == schema.end()) throw error_here(err::schema_differs, "split", "there is no field " + by);
+  const auto column = size_t(field - schema.begin());
+  std::map<Str, std::vector<int64_t>> out;
+  if (is_mock_data()) {
+    out[""].resize(size_t(state.size()));
+    std::iota(out[""].begin(), out[""].end(), int64_t(0));
+    return out;
+  }
+  Record record;
+  for (int64_t i = 0; i < state.size(); ++i) {
+    if (!state.read({0, i}, record)) continue;
+    const Cell& cell = record[column];
+    Str value = cell.text;
+    if (field->host[0] == 'i' || field->host[0] == 'b') value = std::to_string(cell.whole);
+    if (field->host[0] == 'f') value = text_of(cell.real);
+    if (field->host[0] == '\0') value = std::to_string(aten(cell.tensor).item().toLong());
+    out[value].push_back(i);
+  }
+  return out;
+}
+
+std::vector<Stream> split_by(const Stream& stream,
+                             const Floats& shares,
+                             const Option<int64_t>& seed,
+                             const Str& by) {
+  const auto depth = uint64_t(stream.state()->depth());
+  std::vector<std::vector<int64_t>> parts(shares.size());
+  uint64_t stratum = 0;
+  for (const auto& [value, indices] : strata(stream, by)) {
+    const auto n = int64_t(indices.size());
+    const Permutation permutation(
+        n, random_key(uint64_t(seed.value_or(0)), "split", {depth, stratum++}));
+    int64_t position = 0;
+    const std::vector<int64_t> counts = apportion(n, shares);
+    for (size_t part = 0; part < counts.size(); ++part) {
+      for (int64_t i = 0; i < counts[part]; ++i, ++position) {
+        const int64_t chosen = seed.has_value() ? permutation(position) : position;
+        parts[part].push_back(indices[size_t(chosen)]);
+      }
+    }
+  }
+  std::vector<Stream> streams;
+  for (std::vector<int64_t>& indices : parts) {
+    std::sort(indices.begin(), indices.end());
+    streams.emplace_back(new Subset(stream, std::move(indices)));
+  }
+  return streams;
+}
+
+}  // namespace
+
+std::vector<Stream> split(const Stream& stream,
+                          const Ints& counts,
+                          const Option<int64_t>& seed,
+                          const Option<Str>& by) {
+  need_end(stream, "split");
+  const int64_t size = stream.state()->size();
+  int64_t sum = 0;
+  for (const int64_t count : counts) {
+    if (count < 0) throw error_here(err::out_of_range, "split: a part", count, "count >= 0");
+    sum += count;
+  }
+  if (is_mock_data() || by.has_value()) {
+    if (!is_mock_data() && sum > size) {
+      throw error_here(err::stream_too_short,
+                       fmt::format("split wants {} records, the stream has {}", sum, size));
+    }
+    Floats shares;
+    for (const int64_t count : counts) {
+      shares.push_back(double(count) / double(std::max({sum, is_mock_data() ? sum : size, int64_t(1)})));
+    }
+    return by.has_value() ? split_by(stream, shares, seed, *by)
+                          : split_in_order(stream, apportion(size, shares), seed);
+  }
+  if (sum > size) {
+    throw error_here(err::stream_too_short,
+                     fmt::format("split wants {} records, the stream has {}", sum, size));
+  }
+  return split_in_order(stream, counts, seed);
+}
+
+std::vector<Stream> split(const Stream& stream,
+                          const Floats& shares,
+                          const Option<int64_t>& seed,
+                          const Option<Str>& by) {
+  need_end(stream, "split");
+  double sum = 0;
+  for (const double share : shares) {
+    if (!(share >= 0)) throw error_here(err::out_of_range, "split: a share", share, "share >= 0");
+    sum += share;
+  }
+  if (sum > 1 + 1e-9) throw error_here(err::out_of_range, "split: the sum of shares", sum, "sum <= 1");
+  if (by.has_value()) return split_by(stream, shares, seed, *by);
+  return split_in_order(stream, apportion(stream.state()->size(), shares), seed);
+}
+
+}  // namespace ltr

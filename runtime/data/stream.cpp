@@ -1,0 +1,69 @@
+#include "runtime/data/stream.h"
+
+#include <mutex>
+
+#include "runtime/api/error.h"
+#include "runtime/data/rows.h"
+
+namespace ltr {
+
+Stream::Stream(StreamState* state) : state_(state) {
+  if (state_ != nullptr) state_->retain();
+}
+
+Stream::Stream(const Stream& other) : Stream(other.state_) {}
+
+Stream::~Stream() {
+  if (state_ != nullptr) state_->release();
+}
+
+StreamState::StreamState(Schema fields) : schema_(std::move(fields)), location_(current_location()) {}
+
+bool StreamState::fill(const ReadAt& at, std::byte* const* rows) const {
+  thread_local Record record;
+  // A map below may read records itself, so the scratch record is taken away while it is in use.
+  Record scratch = std::move(record);
+  const bool is_there = read(at, scratch);
+  if (is_there) {
+    for (size_t i = 0; i < schema_.size(); ++i) {
+      write_cell(schema_[i], scratch[i], rows[i], [&] { return name_of(at); });
+    }
+  }
+  record = std::move(scratch);
+  return is_there;
+}
+
+Stage::Stage(Schema fields, Stream inner) : StreamState(std::move(fields)), inner_(std::move(inner)) {}
+
+IndexStage::IndexStage(Stream inner)
+    : Stage(inner.state()->schema(), std::move(inner)) {}
+
+void need_end(const Stream& stream, const char* stage) {
+  if (stream.state()->size() != kEndless) return;
+  throw error_here(err::stream_too_short,
+                   fmt::format("{} needs a stream that ends; put it in front of repeat()", stage));
+}
+
+namespace {
+
+std::mutex bad_record_mutex;
+std::function<void(const Str&, const Str&)> bad_record_sink;
+std::atomic<bool> mock_data = false;
+
+}  // namespace
+
+void set_bad_record_sink(std::function<void(const Str& place, const Str& reason)> sink) {
+  const std::lock_guard lock(bad_record_mutex);
+  bad_record_sink = std::move(sink);
+}
+
+void report_bad_record(const Str& place, const Str& reason) {
+  const std::lock_guard lock(bad_record_mutex);
+  if (bad_record_sink) bad_record_sink(place, reason);
+}
+
+void set_mock_data(bool on) { mock_data = on; }
+
+bool is_mock_data() { return mock_data; }
+
+}  // namespace ltr

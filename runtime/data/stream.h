@@ -1,0 +1,139 @@
+#pragma once
+
+// The inside of `ltr::Stream`: a tree of stages over a source. A stream is a pure function of
+// (seed, epoch, index), so that order, resume and worker threads cannot change what it delivers.
+
+#include <atomic>
+#include <cstddef>
+#include <functional>
+#include <span>
+
+#include "ltr/api.h"
+
+namespace ltr {
+
+/// `size()` of a stream that never ends.
+inline constexpr int64_t kEndless = INT64_MAX;
+
+/// Which record is asked for. `ordered` turns shuffling off (`--overfit`).
+struct ReadAt {
+  int64_t epoch = 0;
+  int64_t index = 0;
+  uint64_t seed = 0;
+  bool ordered = false;
+};
+
+class StreamState;
+/// The record of the source (or window, zip, concat) that a record was made of, wherever it stands in the
+/// order: stages that renumber or map do not change it. Random maps and caches are keyed by it.
+struct Origin {
+  const StreamState* root;
+  ReadAt at;
+};
+
+class StreamState {
+ public:
+  explicit StreamState(Schema fields);
+  StreamState(const StreamState&) = delete;
+  StreamState& operator=(const StreamState&) = delete;
+  virtual ~StreamState() = default;
+
+  /// What it delivers. Behind `collate`, dims hold the batch dim too.
+  const Schema& schema() const { return schema_; }
+  /// Line of the stage, for messages.
+  const Location& location() const { return location_; }
+  /// Records (batches behind `collate`) of one pass, or kEndless.
+  virtual int64_t size() const = 0;
+  /// The record at `at`; false if it is left out (`on_bad = skip`).
+  virtual bool read(const ReadAt& at, Record& out) const = 0;
+  /// The same, each field written to its row as `row_bytes` long bytes. Only if all fields have one.
+  virtual bool fill(const ReadAt& at, std::byte* const* rows) const;
+  virtual Origin origin(const ReadAt& at) const { return {this, at}; }
+  /// The stage that `origin` ends at.
+  virtual const StreamState* root() const { return this; }
+  /// Whether a record depends on its index alone, not on epoch and seed.
+  virtual bool is_fixed() const = 0;
+  /// Whether a record depends on its origin alone: `is_fixed` but for the order.
+  virtual bool is_pure() const { return is_fixed(); }
+  /// File and place of a record, for messages.
+  virtual Str name_of(const ReadAt& at) const = 0;
+  /// Stages below: keys the random numbers of this one.
+  virtual int depth() const { return 0; }
+  /// Lets the outermost pure map keep its results in memory. Called once a loader reads the stream.
+  virtual void plan() const {}
+  /// Nominal records per batch; 0 in front of `collate`.
+  virtual int64_t batch_size() const { return 0; }
+  /// Records in batch `index`.
+  virtual int64_t batch_samples(int64_t) const { return 0; }
+  virtual int64_t vocab() const { return -1; }
+  /// What `prefetch` said, -1 if there is no such stage.
+  virtual int64_t prefetch() const { return -1; }
+  /// Records left out so far.
+  virtual int64_t skipped() const { return 0; }
+
+  void retain() { references_.fetch_add(1, std::memory_order_relaxed); }
+  void release() {
+    if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+  }
+
+ protected:
+  Schema schema_;
+
+ private:
+  Location location_;
+  std::atomic<int64_t> references_{0};
+};
+
+/// A stage over one stream: by default it passes on what it is asked.
+class Stage : public StreamState {
+ public:
+  Stage(Schema fields, Stream inner);
+  int64_t size() const override { return inner().size(); }
+  Str name_of(const ReadAt& at) const override { return inner().name_of(at); }
+  Origin origin(const ReadAt& at) const override { return inner().origin(at); }
+  const StreamState* root() const override { return inner().root(); }
+  bool is_fixed() const override { return inner().is_fixed(); }
+  bool is_pure() const override { return inner().is_pure(); }
+  int depth() const override { return inner().depth() + 1; }
+  void plan() const override { inner().plan(); }
+  int64_t batch_size() const override { return inner().batch_size(); }
+  int64_t batch_samples(int64_t index) const override { return inner().batch_samples(index); }
+  int64_t vocab() const override { return inner().vocab(); }
+  int64_t prefetch() const override { return inner().prefetch(); }
+  int64_t skipped() const override { return inner().skipped(); }
+
+ protected:
+  const StreamState& inner() const { return *inner_.state(); }
+  Stream inner_;
+};
+
+/// A stage that only renumbers records.
+class IndexStage : public Stage {
+ public:
+  explicit IndexStage(Stream inner);
+  /// Where the record at `at` stands in the inner stream.
+  virtual ReadAt move(const ReadAt& at) const = 0;
+  bool read(const ReadAt& at, Record& out) const override { return inner().read(move(at), out); }
+  bool fill(const ReadAt& at, std::byte* const* rows) const override {
+    return inner().fill(move(at), rows);
+  }
+  Origin origin(const ReadAt& at) const override { return inner().origin(move(at)); }
+  Str name_of(const ReadAt& at) const override { return inner().name_of(move(at)); }
+};
+
+/// Refuses a stream that never ends, for stages that need the whole of it.
+void need_end(const Stream& stream, const char* stage);
+
+/// Told of every record that `on_bad = skip` leaves out: place and reason. Called from worker threads.
+void set_bad_record_sink(std::function<void(const Str& place, const Str& reason)> sink);
+void report_bad_record(const Str& place, const Str& reason);
+
+/// `--mock-data`: sources open nothing.
+void set_mock_data(bool on);
+bool is_mock_data();
+/// A stand-in for a source: records of `schema` that nobody may read.
+Stream mock_source(Schema schema);
+/// Batches from `batch`, of the size and count that `stream` says: floats standard normal, integers 0 or 1.
+Stream mock_batches(const Stream& stream, const Schema& batch);
+
+}  // namespace ltr

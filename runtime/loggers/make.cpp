@@ -1,0 +1,38 @@
+#include "runtime/loggers/make.h"
+
+#include <set>
+
+#include "runtime/api/error.h"
+
+namespace ltr::loggers {
+
+std::vector<std::unique_ptr<Logger>> make_loggers(const std::vector<Value>& calls, const LoggerSetup& setup) {
+  std::vector<std::unique_ptr<Logger>> loggers;
+  loggers.push_back(make_journal(setup.run_dir + "/log.jsonl"));
+  std::set<Str> files;
+  for (const Value& call : calls) {
+    if (call.text == "Csv") {
+      const Value* file = call.find("file");
+      const Str name = file != nullptr && !file->is_none() ? file->as_str() : "metrics.csv";
+      if (!files.insert(name).second) {
+        throw error_at(call.location, err::settings_contradict, "two Csv loggers write " + name);
+      }
+      loggers.push_back(make_csv(name[0] == '/' ? name : setup.run_dir + "/" + name, setup.resume_step));
+    } else if (call.text == "TensorBoard") {
+      if (!files.insert("events.out.tfevents").second) {
+        throw error_at(call.location, err::settings_contradict, "TensorBoard is listed twice");
+      }
+      const Value* hparams = call.find("hparams");
+      const bool has_hparams = hparams == nullptr || hparams->is_none() || hparams->as_bool();
+      loggers.push_back(make_tensorboard(setup.run_dir, setup.resume_step,
+                                         has_hparams ? setup.hparams : std::map<Str, doors::HparamValue>()));
+    } else if (call.text != "Jsonl") {
+      throw with_help(error_at(call.location, err::settings_contradict,
+                               fmt::format("this version has no logger {}", call.text)),
+                      fmt::format("use Csv() or TensorBoard(), or run with --set loggers.{}=off", call.text));
+    }
+  }
+  return loggers;
+}
+
+}  // namespace ltr::loggers

@@ -1,0 +1,29 @@
+#pragma once
+
+// The loggers of a run, from the `loggers { }` section of its experiment.
+
+#include <map>
+
+#include "doors/tfevents.h"
+#include "runtime/loggers/logger.h"
+
+namespace ltr::loggers {
+
+struct LoggerSetup {
+  Str run_dir;
+  int64_t resume_step = -1;  ///< the step that a resumed run goes on from; -1 for a new one
+  std::map<Str, doors::HparamValue> hparams;
+};
+
+/// The journal, and what `calls` list; R2006 for a logger that this version does not have, or two that
+/// write one file.
+std::vector<std::unique_ptr<Logger>> make_loggers(const std::vector<Value>& calls, const LoggerSetup& setup);
+
+/// `RUN/log.jsonl`: one object a line, one write a line. Appends.
+std::unique_ptr<Logger> make_journal(const Str& path);
+/// `metrics.csv`: one row per step. Rows behind `resume_step` are cut.
+std::unique_ptr<Logger> make_csv(const Str& path, int64_t resume_step);
+/// An event file in `folder`.
+std::unique_ptr<Logger> make_tensorboard(const Str& folder, int64_t resume_step, std::map<Str, doors::HparamValue> hparams);
+
+}  // namespace ltr::loggers

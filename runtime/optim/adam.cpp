@@ -1,0 +1,173 @@
+#include <ATen/ATen.h>
+
+#include <cmath>
+
+#include "runtime/optim/rule.h"
+
+namespace ltr::optim {
+
+namespace {
+
+/// Adam and AdamW, by LibTorch's fused kernels.
+class Adam : public Rule {
+ public:
+  Adam(Arguments& arguments, bool decoupled)
+      : decoupled_(decoupled),
+        betas_(arguments.pair("betas", 0.9, 0.999)),
+        eps_(arguments.number("eps", 1e-8)),
+        amsgrad_(arguments.flag("amsgrad", false)),
+        maximize_(arguments.flag("maximize", false)) {}
+
+  std::vector<const char*> state_names() const override {
+    if (amsgrad_) return {"exp_avg", "exp_avg_sq", "max_exp_avg_sq"};
+    return {"exp_avg", "exp_avg_sq"};
+  }
+
+  void update(const Update& up) override {
+    static const TensorVec none;
+    const TensorVec& most = amsgrad_ ? up.state[2] : none;
+    const auto fused = decoupled_ ? static_cast<Fused*>(&at::_fused_adamw_) : static_cast<Fused*>(&at::_fused_adam_);
+    fused(up.weights, up.grads, up.state[0], up.state[1], most, up.steps, up.lr, betas_.first, betas_.second,
+          weight_decay, eps_, amsgrad_, maximize_, {}, {});
+  }
+
+  bool set_momentum(double value) override {
+    betas_.first = value;
+    return true;
+  }
+
+ private:
+  using Fused = void(at::TensorList, at::TensorList, at::TensorList, at::TensorList, at::TensorList, at::TensorList,
+                     double, double, double, double, double, bool, bool, const std::optional<at::Tensor>&,
+                     const std::optional<at::Tensor>&);
+  bool decoupled_;
+  std::pair<double, double> betas_;
+  double eps_;
+  bool amsgrad_;
+  bool maximize_;
+};
+
+/// Rules of the family that no fused kernel knows: one weight at a time, in the order of PyTorch's own loops.
+class AdamLike : public Rule {
+ public:
+  explicit AdamLike(Arguments& arguments)
+      : betas_(arguments.pair("betas", 0.9, 0.999)),
+        eps_(arguments.number("eps", 1e-8)),
+        maximize_(arguments.flag("maximize", false)) {}
+
+  std::vector<const char*> state_names() const override { return {"exp_avg", "exp_avg_sq"}; }
+
+  void update(const Update& up) override {
+    for (size_t i = 0; i < up.weights.size(); i++) {
+      const double step = up.steps[i].item<double>();
+      at::Tensor grad = maximize_ ? at::neg(up.grads[i]) : up.grads[i];
+      if (weight_decay != 0) {
+        if (decoupled_) {
+          up.weights[i].mul_(1 - up.lr * weight_decay);
+        } else {
+          grad = at::add(grad, up.weights[i], weight_decay);
+        }
+      }
+      move(up, i, grad, step);
+    }
+  }
+
+  bool set_momentum(double value) override {
+    betas_.first = value;
+    return true;
+  }
+
+ protected:
+  virtual void move(const Update& up, size_t i, const at::Tensor& grad, double step) = 0;
+
+  /// First and second moment take in `grad`.
+  void average(const Update& up, size_t i, const at::Tensor& grad) const {
+    up.state[0][i].lerp_(grad, 1 - betas_.first);
+    up.state[1][i].mul_(betas_.second).addcmul_(grad, grad, 1 - betas_.second);
+  }
+
+  std::pair<double, double> betas_;
+  double eps_;
+  bool maximize_;
+  bool decoupled_ = false;
+};
+
+class NAdam : public AdamLike {
+ public:
+  explicit NAdam(Arguments& arguments) : AdamLike(arguments), momentum_decay_(arguments.number("momentum_decay", 4e-3)) {
+    decoupled_ = arguments.flag("decoupled", false);
+  }
+
+  std::vector<const char*> state_names() const override { return {"exp_avg", "exp_avg_sq", "mu_product"}; }
+
+  at::Tensor initial_state(const char* name, const at::Tensor& weight) const override {
+    if (Str(name) == "mu_product") return at::ones({}, at::kFloat);
+    return at::zeros_like(weight);
+  }
+
+  void move(const Update& up, size_t i, const at::Tensor& grad, double step) override {
+    const double correction = 1 - std::pow(betas_.second, step);
+    const double mu = betas_.first * (1 - 0.5 * std::pow(0.96, step * momentum_decay_));
+    const double next_mu = betas_.first * (1 - 0.5 * std::pow(0.96, (step + 1) * momentum_decay_));
+    up.state[2][i].mul_(mu);
+    const double product = up.state[2][i].item<double>();
+    average(up, i, grad);
+    const at::Tensor denominator = at::sqrt(up.state[1][i].div(correction)).add_(eps_);
+    up.weights[i].addcdiv_(grad, denominator, -up.lr * (1 - mu) / (1 - product));
+    up.weights[i].addcdiv_(up.state[0][i], denominator, -up.lr * next_mu / (1 - product * next_mu));
+  }
+
+ private:
+  double momentum_decay_;
+};
+
+class RAdam : public AdamLike {
+ public:
+  explicit RAdam(Arguments& arguments) : AdamLike(arguments) { decoupled_ = arguments.flag("decoupled", false); }
+
+  void move(const Update& up, size_t i, const at::Tensor& grad, double step) override {
+    average(up, i, grad);
+    const double correction1 = 1 - std::pow(betas_.first, step);
+    const double correction2 = 1 - std::pow(betas_.second, step);
+    const at::Tensor mean = up.state[0][i] / correction1;
+    const double rho_inf = 2 / (1 - betas_.second) - 1;
+    const double rho = rho_inf - 2 * step * std::pow(betas_.second, step) / correction2;
+    if (rho > 5) {
+      const double rectified =
+          std::sqrt((rho - 4) * (rho - 2) * rho_inf / ((rho_inf - 4) * (rho_inf - 2) * rho));
+      const at::Tensor adaptive = std::sqrt(correction2) / at::sqrt(up.state[1][i]).add_(eps_);
+      up.weights[i].add_(mean * up.lr * adaptive * rectified, -1.0);
+    } else {
+      up.weights[i].add_(mean * up.lr, -1.0);
+    }
+  }
+};
+
+class Adamax : public AdamLike {
+ public:
+  explicit Adamax(Arguments& arguments) : AdamLike(arguments) {}
+
+  std::vector<const char*> state_names() const override { return {"exp_avg", "exp_inf"}; }
+
+  void move(const Update& up, size_t i, const at::Tensor& grad, double step) override {
+    up.state[0][i].lerp_(grad, 1 - betas_.first);
+    at::Tensor& most = up.state[1][i];
+    most.mul_(betas_.second);
+    at::maximum_out(most, most, at::abs(grad).add_(eps_));
+    up.weights[i].addcdiv_(up.state[0][i], most, -up.lr / (1 - std::pow(betas_.first, step)));
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Rule> make_adam(Arguments& arguments, bool decoupled) {
+  return std::make_unique<Adam>(arguments, decoupled);
+}
+
+std::unique_ptr<Rule> make_nadam(Arguments& arguments) { return std::make_unique<NAdam>(arguments); }
+
+std::unique_ptr<Rule> make_radam(Arguments& arguments) { return std::make_unique<RAdam>(arguments); }
+
+std::unique_ptr<Rule> make_adamax(Arguments& arguments) { return std::make_unique<Adamax>(arguments); }
+
+}  // namespace ltr::optim

@@ -1,0 +1,169 @@
+#include <ATen/ATen.h>
+
+#include "runtime/optim/rule.h"
+
+namespace ltr::optim {
+
+namespace {
+
+class RmsProp : public Rule {
+ public:
+  explicit RmsProp(Arguments& arguments)
+      : alpha_(arguments.number("alpha", 0.99)),
+        eps_(arguments.number("eps", 1e-8)),
+        momentum_(arguments.number("momentum", 0)),
+        centered_(arguments.flag("centered", false)),
+        maximize_(arguments.flag("maximize", false)) {}
+
+  std::vector<const char*> state_names() const override {
+    std::vector<const char*> names{"square_avg"};
+    if (momentum_ > 0) names.push_back("momentum_buffer");
+    if (centered_) names.push_back("grad_avg");
+    return names;
+  }
+
+  void update(const Update& up) override {
+    for (size_t i = 0; i < up.weights.size(); i++) {
+      at::Tensor grad = maximize_ ? at::neg(up.grads[i]) : up.grads[i];
+      if (weight_decay != 0) grad = at::add(grad, up.weights[i], weight_decay);
+      at::Tensor& square = up.state[0][i];
+      square.mul_(alpha_).addcmul_(grad, grad, 1 - alpha_);
+      at::Tensor root;
+      if (centered_) {
+        at::Tensor& mean = up.state.back()[i];
+        mean.lerp_(grad, 1 - alpha_);
+        root = at::addcmul(square, mean, mean, -1).sqrt_();
+      } else {
+        root = at::sqrt(square);
+      }
+      root.add_(eps_);
+      if (momentum_ > 0) {
+        at::Tensor& buffer = up.state[1][i];
+        buffer.mul_(momentum_).addcdiv_(grad, root);
+        up.weights[i].add_(buffer, -up.lr);
+      } else {
+        up.weights[i].addcdiv_(grad, root, -up.lr);
+      }
+    }
+  }
+
+  bool set_momentum(double value) override {
+    if (momentum_ == 0) return false;
+    momentum_ = value;
+    return true;
+  }
+
+ private:
+  double alpha_;
+  double eps_;
+  double momentum_;
+  bool centered_;
+  bool maximize_;
+};
+
+class Adadelta : public Rule {
+ public:
+  explicit Adadelta(Arguments& arguments)
+      : rho_(arguments.number("rho", 0.9)),
+        eps_(arguments.number("eps", 1e-6)),
+        maximize_(arguments.flag("maximize", false)) {}
+
+  std::vector<const char*> state_names() const override { return {"square_avg", "acc_delta"}; }
+
+  void update(const Update& up) override {
+    for (size_t i = 0; i < up.weights.size(); i++) {
+      at::Tensor grad = maximize_ ? at::neg(up.grads[i]) : up.grads[i];
+      if (weight_decay != 0) grad = at::add(grad, up.weights[i], weight_decay);
+      at::Tensor& square = up.state[0][i];
+      at::Tensor& moved = up.state[1][i];
+      square.mul_(rho_).addcmul_(grad, grad, 1 - rho_);
+      const at::Tensor root = at::add(square, eps_).sqrt_();
+      const at::Tensor delta = at::add(moved, eps_).sqrt_().div_(root).mul_(grad);
+      moved.mul_(rho_).addcmul_(delta, delta, 1 - rho_);
+      up.weights[i].add_(delta, -up.lr);
+    }
+  }
+
+ private:
+  double rho_;
+  double eps_;
+  bool maximize_;
+};
+
+class Adagrad : public Rule {
+ public:
+  explicit Adagrad(Arguments& arguments)
+      : lr_decay_(arguments.number("lr_decay", 0)),
+        initial_(arguments.number("initial", 0)),
+        eps_(arguments.number("eps", 1e-10)),
+        maximize_(arguments.flag("maximize", false)) {}
+
+  std::vector<const char*> state_names() const override { return {"sum"}; }
+
+  at::Tensor initial_state(const char*, const at::Tensor& weight) const override {
+    return at::full_like(weight, initial_);
+  }
+
+  void update(const Update& up) override {
+    for (size_t i = 0; i < up.weights.size(); i++) {
+      at::Tensor grad = maximize_ ? at::neg(up.grads[i]) : up.grads[i];
+      if (weight_decay != 0) grad = at::add(grad, up.weights[i], weight_decay);
+      const double rate = up.lr / (1 + (up.steps[i].item<double>() - 1) * lr_decay_);
+      up.state[0][i].addcmul_(grad, grad, 1);
+      up.weights[i].addcdiv_(grad, at::sqrt(up.state[0][i]).add_(eps_), -rate);
+    }
+  }
+
+ private:
+  double lr_decay_;
+  double initial_;
+  double eps_;
+  bool maximize_;
+};
+
+class Rprop : public Rule {
+ public:
+  explicit Rprop(Arguments& arguments)
+      : etas_(arguments.pair("etas", 0.5, 1.2)),
+        sizes_(arguments.pair("step_sizes", 1e-6, 50)),
+        maximize_(arguments.flag("maximize", false)) {}
+
+  std::vector<const char*> state_names() const override { return {"prev", "step_size"}; }
+
+  at::Tensor initial_state(const char* name, const at::Tensor& weight) const override {
+    return Str(name) == "prev" ? at::zeros_like(weight) : at::full_like(weight, lr);
+  }
+
+  void update(const Update& up) override {
+    for (size_t i = 0; i < up.weights.size(); i++) {
+      const at::Tensor grad = (maximize_ ? at::neg(up.grads[i]) : up.grads[i]).clone();
+      at::Tensor& before = up.state[0][i];
+      at::Tensor& size = up.state[1][i];
+      const at::Tensor agreement = at::sign(grad * before);
+      const at::Tensor factor = at::where(agreement > 0, at::full_like(grad, etas_.second),
+                                          at::where(agreement < 0, at::full_like(grad, etas_.first), at::ones_like(grad)));
+      size.mul_(factor).clamp_(sizes_.first, sizes_.second);
+      // Where the sign turned, this gradient does not count.
+      grad.masked_fill_(agreement < 0, 0);
+      up.weights[i].addcmul_(at::sign(grad), size, -1);
+      before.copy_(grad);
+    }
+  }
+
+ private:
+  std::pair<double, double> etas_;
+  std::pair<double, double> sizes_;
+  bool maximize_;
+};
+
+}  // namespace
+
+std::unique_ptr<Rule> make_rmsprop(Arguments& arguments) { return std::make_unique<RmsProp>(arguments); }
+
+std::unique_ptr<Rule> make_adadelta(Arguments& arguments) { return std::make_unique<Adadelta>(arguments); }
+
+std::unique_ptr<Rule> make_adagrad(Arguments& arguments) { return std::make_unique<Adagrad>(arguments); }
+
+std::unique_ptr<Rule> make_rprop(Arguments& arguments) { return std::make_unique<Rprop>(arguments); }
+
+}  // namespace ltr::optim

@@ -1,0 +1,109 @@
+#include <ATen/ATen.h>
+
+#include <cmath>
+
+#include "runtime/optim/rule.h"
+
+// The formulas are those of runtime.md 6.1; PyTorch has none of these rules.
+
+namespace ltr::optim {
+
+namespace {
+
+class Lion : public Rule {
+ public:
+  explicit Lion(Arguments& arguments) : betas_(arguments.pair("betas", 0.9, 0.99)) {}
+
+  std::vector<const char*> state_names() const override { return {"exp_avg"}; }
+
+  void update(const Update& up) override {
+    for (size_t i = 0; i < up.weights.size(); i++) {
+      at::Tensor& mean = up.state[0][i];
+      const at::Tensor direction = at::sign(at::lerp(mean, up.grads[i], 1 - betas_.first));
+      if (weight_decay != 0) direction.add_(up.weights[i], weight_decay);
+      up.weights[i].add_(direction, -up.lr);
+      mean.lerp_(up.grads[i], 1 - betas_.second);
+    }
+  }
+
+  bool set_momentum(double value) override {
+    betas_.first = value;
+    return true;
+  }
+
+ private:
+  std::pair<double, double> betas_;
+};
+
+class Lamb : public Rule {
+ public:
+  explicit Lamb(Arguments& arguments)
+      : betas_(arguments.pair("betas", 0.9, 0.999)), eps_(arguments.number("eps", 1e-6)) {}
+
+  std::vector<const char*> state_names() const override { return {"exp_avg", "exp_avg_sq"}; }
+
+  void update(const Update& up) override {
+    for (size_t i = 0; i < up.weights.size(); i++) {
+      const double step = up.steps[i].item<double>();
+      const at::Tensor& grad = up.grads[i];
+      up.state[0][i].lerp_(grad, 1 - betas_.first);
+      up.state[1][i].mul_(betas_.second).addcmul_(grad, grad, 1 - betas_.second);
+      const at::Tensor mean = up.state[0][i] / (1 - std::pow(betas_.first, step));
+      const at::Tensor square = up.state[1][i] / (1 - std::pow(betas_.second, step));
+      const at::Tensor direction = mean / at::sqrt(square).add_(eps_);
+      if (weight_decay != 0) direction.add_(up.weights[i], weight_decay);
+      const double weight_norm = at::linalg_vector_norm(up.weights[i]).item<double>();
+      const double direction_norm = at::linalg_vector_norm(direction).item<double>();
+      const double ratio = weight_norm > 0 && direction_norm > 0 ? weight_norm / direction_norm : 1;
+      up.weights[i].add_(direction, -up.lr * ratio);
+    }
+  }
+
+ private:
+  std::pair<double, double> betas_;
+  double eps_;
+};
+
+class Lars : public Rule {
+ public:
+  explicit Lars(Arguments& arguments)
+      : momentum_(arguments.number("momentum", 0.9)),
+        trust_(arguments.number("trust", 1e-3)),
+        eps_(arguments.number("eps", 1e-8)) {}
+
+  std::vector<const char*> state_names() const override { return {"momentum_buffer"}; }
+
+  void update(const Update& up) override {
+    for (size_t i = 0; i < up.weights.size(); i++) {
+      const at::Tensor& grad = up.grads[i];
+      double ratio = 1;
+      if (up.weights[i].dim() >= 2) {
+        const double weight_norm = at::linalg_vector_norm(up.weights[i]).item<double>();
+        const double grad_norm = at::linalg_vector_norm(grad).item<double>();
+        ratio = trust_ * weight_norm / (grad_norm + weight_decay * weight_norm + eps_);
+      }
+      up.state[0][i].mul_(momentum_).add_(at::add(grad, up.weights[i], weight_decay), ratio);
+      up.weights[i].add_(up.state[0][i], -up.lr);
+    }
+  }
+
+  bool set_momentum(double value) override {
+    momentum_ = value;
+    return true;
+  }
+
+ private:
+  double momentum_;
+  double trust_;
+  double eps_;
+};
+
+}  // namespace
+
+std::unique_ptr<Rule> make_lion(Arguments& arguments) { return std::make_unique<Lion>(arguments); }
+
+std::unique_ptr<Rule> make_lamb(Arguments& arguments) { return std::make_unique<Lamb>(arguments); }
+
+std::unique_ptr<Rule> make_lars(Arguments& arguments) { return std::make_unique<Lars>(arguments); }
+
+}  // namespace ltr::optim

@@ -1,0 +1,330 @@
+#include "runtime/optim/optimizer.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "runtime/tensor/handle.h"
+#include "runtime/train/root_state.h"
+
+namespace ltr {
+
+namespace {
+
+/// The call's arguments with those of the group over them.
+Value merged(const Value& call, const std::vector<Argument>& over) {
+  Value result = call;
+  for (const Argument& argument : over) {
+    bool found = false;
+    for (Argument& item : result.items) {
+      if (std::strcmp(item.name, argument.name) != 0) continue;
+      item.value = argument.value;
+      found = true;
+    }
+    if (!found) result.items.push_back(argument);
+  }
+  return result;
+}
+
+bool is_norm_kind(const Str& kind) { return kind.find("Norm") != Str::npos; }
+
+/// The kind of the block that registered the weight with this whole path.
+Str kind_of(const RootState& root, const Str& path) {
+  const size_t dot = path.rfind('.');
+  const Str owner = dot == Str::npos ? "" : path.substr(0, dot);
+  for (const ScopeState& scope : root.scopes) {
+    if (scope.path == owner) return scope.kind;
+  }
+  return "";
+}
+
+}  // namespace
+
+Optimizer::Optimizer(Str name, Value rule, Weights weights, std::vector<Argument> settings, std::vector<Group> groups,
+                     Location location, RootState& root)
+    : name_(std::move(name)),
+      rule_(std::move(rule)),
+      weights_(std::move(weights)),
+      settings_(std::move(settings)),
+      given_groups_(std::move(groups)),
+      location_(location),
+      root_(root) {}
+
+Optimizer::~Optimizer() = default;
+
+void Optimizer::prepare() {
+  if (is_prepared_) return;
+  is_prepared_ = true;
+  const auto override_of = [&](const Argument& argument) {
+    if (!root_.overrides) return argument.value;
+    const Str path = fmt::format("model.{}.{}", name_, argument.name);
+    return root_.overrides(path.c_str(), argument.type, argument.value, argument.location);
+  };
+  for (Argument& argument : rule_.items) argument.value = override_of(argument);
+  for (Argument& argument : settings_) {
+    argument.value = override_of(argument);
+    if (argument.value.is_none()) continue;
+    if (std::strcmp(argument.name, "schedule") == 0) {
+      schedule_call_ = argument.value;
+    } else if (std::strcmp(argument.name, "clip_norm") == 0) {
+      clip_norm_ = argument.value.as_float();
+    } else if (std::strcmp(argument.name, "clip_value") == 0) {
+      clip_value_ = argument.value.as_float();
+    } else {
+      throw with_help(error_at(location_, err::unknown_setting, fmt::format("{}.{}", name_, argument.name)),
+                      "an optimizer has schedule, clip_norm, clip_value and groups");
+    }
+  }
+  make_groups();
+}
+
+bool Optimizer::takes(const Group& group, const Weight& weight, const Str& whole_path) const {
+  const Str pattern = group.pattern;
+  if (pattern == "@1d") return In(weight.tensor)->dim() < 2;
+  if (pattern == "@bias") return whole_path == "bias" || whole_path.ends_with(".bias") || whole_path.find(".bias_") != Str::npos;
+  if (pattern == "@norm") return is_norm_kind(kind_of(root_, whole_path));
+  if (pattern == "@embedding") return kind_of(root_, whole_path) == "Embedding";
+  if (pattern.starts_with("@")) {
+    throw with_help(error_at(group.location, err::settings_contradict, fmt::format("no group {}", pattern)),
+                    "there are @bias, @norm, @embedding, @1d");
+  }
+  return glob_matches(group.pattern, weight.path.c_str()) || glob_matches(group.pattern, whole_path.c_str());
+}
+
+void Optimizer::make_groups() {
+  groups_.resize(given_groups_.size() + 1);
+  for (const Weight& weight : weights_) {
+    const Str* known = root_.path_of(weight.tensor);
+    const Str whole = known != nullptr ? *known : weight.path;
+    size_t place = given_groups_.size();
+    for (size_t i = 0; i < given_groups_.size() && place == given_groups_.size(); i++) {
+      if (takes(given_groups_[i], weight, whole)) place = i;
+    }
+    groups_[place].paths.push_back(whole);
+    groups_[place].weights.push_back(aten(weight.tensor));
+  }
+  for (size_t i = 0; i < groups_.size(); i++) {
+    GroupState& group = groups_[i];
+    Value call = rule_;
+    if (i < given_groups_.size()) {
+      const Group& given = given_groups_[i];
+      if (group.weights.empty()) {
+        throw error_at(given.location, err::settings_contradict,
+                       fmt::format("group \"{}\" of {} takes no weight", given.pattern, name_));
+      }
+      group.pattern = given.pattern;
+      std::vector<Argument> over;
+      for (const Argument& argument : given.settings) {
+        group.settings.emplace_back(argument.name, argument.value);
+        if (std::strcmp(argument.name, "schedule") == 0) {
+          group.schedule_call = argument.value;
+        } else if (std::strcmp(argument.name, "rule") == 0) {
+          call = argument.value;
+        } else {
+          over.push_back(argument);
+        }
+      }
+      call = merged(call, over);
+    }
+    group.rule_text = call.text;
+    if (!group.weights.empty() || i == given_groups_.size()) group.rule = optim::make_rule(call, location_);
+    group.has_moved.assign(group.weights.size(), 0);
+  }
+}
+
+void Optimizer::schedule(const optim::Length& length) {
+  prepare();
+  if (schedule_call_.kind == Value::Kind::Call) schedule_ = optim::make_schedule(schedule_call_, length);
+  for (GroupState& group : groups_) {
+    if (group.schedule_call.kind == Value::Kind::Call) {
+      group.own_schedule = optim::make_schedule(group.schedule_call, length);
+    }
+  }
+}
+
+OptimizerEntry Optimizer::describe() const {
+  OptimizerEntry entry{name_, rule_.text, schedule_call_.is_none() ? "" : schedule_call_.to_text(), {}};
+  for (const GroupState& group : groups_) {
+    if (!group.paths.empty()) entry.groups.push_back({group.pattern, group.paths, group.settings});
+  }
+  return entry;
+}
+
+std::vector<optim::Plateau*> Optimizer::plateaus() const {
+  std::vector<optim::Plateau*> list;
+  const auto add = [&](optim::Schedule* schedule) {
+    if (auto* plateau = dynamic_cast<optim::Plateau*>(schedule)) list.push_back(plateau);
+  };
+  add(schedule_.get());
+  for (const GroupState& group : groups_) add(group.own_schedule.get());
+  return list;
+}
+
+double Optimizer::rate_of(const GroupState& group, int64_t t) const {
+  if (fixed_rate_) return *fixed_rate_;
+  const optim::Schedule* schedule = group.own_schedule ? group.own_schedule.get() : schedule_.get();
+  return schedule != nullptr ? schedule->rate(t, group.rule->lr) : group.rule->lr;
+}
+
+double Optimizer::rate(int64_t t) const {
+  for (const GroupState& group : groups_) {
+    if (group.pattern.empty() && group.rule) return rate_of(group, t);
+  }
+  return groups_.empty() ? 0 : rate_of(groups_.front(), t);
+}
+
+std::vector<std::pair<Str, double>> Optimizer::group_rates(int64_t t) const {
+  std::vector<std::pair<Str, double>> list;
+  for (const GroupState& group : groups_) {
+    if (!group.weights.empty()) list.emplace_back(group.pattern.empty() ? "rest" : group.pattern, rate_of(group, t));
+  }
+  return list;
+}
+
+void Optimizer::make_state(GroupState& group) {
+  for (const char* name : group.rule->state_names()) {
+    optim::TensorVec& list = group.state.emplace_back();
+    for (const at::Tensor& weight : group.weights) list.push_back(group.rule->initial_state(name, weight));
+  }
+  for (size_t i = 0; i < group.weights.size(); i++) group.steps.push_back(at::zeros({}, at::kFloat));
+}
+
+void Optimizer::step(int64_t t) {
+  prepare();
+  for (GroupState& group : groups_) {
+    if (group.weights.empty()) continue;
+    if (group.steps.empty()) make_state(group);
+    const optim::Schedule* schedule = group.own_schedule ? group.own_schedule.get() : schedule_.get();
+    if (schedule != nullptr) {
+      if (const Option<double> momentum = schedule->momentum(t)) group.rule->set_momentum(*momentum);
+    }
+    const double lr = rate_of(group, t);
+
+    optim::TensorVec grads;
+    grads.reserve(group.weights.size());
+    std::vector<char> reached(group.weights.size());
+    for (size_t i = 0; i < group.weights.size(); i++) {
+      at::Tensor& grad = group.weights[i].mutable_grad();
+      reached[i] = grad.defined();
+      if (reached[i]) grads.push_back(std::move(grad));
+      grad = at::Tensor();
+    }
+    if (grads.size() == group.weights.size()) {
+      for (const at::Tensor& step : group.steps) ++*step.mutable_data_ptr<float>();
+      std::fill(group.has_moved.begin(), group.has_moved.end(), 1);
+      group.rule->update({group.weights, grads, group.state, group.steps, lr});
+    } else if (!grads.empty()) {
+      step_part(group, grads, reached, lr);
+    }
+  }
+}
+
+void Optimizer::step_part(GroupState& group, optim::TensorVec& grads, const std::vector<char>& reached, double lr) {
+  const auto chosen = [&](const optim::TensorVec& all) {
+    optim::TensorVec list;
+    for (size_t i = 0; i < all.size(); i++) {
+      if (reached[i]) list.push_back(all[i]);
+    }
+    return list;
+  };
+  optim::TensorVec weights = chosen(group.weights);
+  optim::TensorVec steps = chosen(group.steps);
+  std::vector<optim::TensorVec> state;
+  for (const optim::TensorVec& list : group.state) state.push_back(chosen(list));
+  for (size_t i = 0; i < reached.size(); i++) group.has_moved[i] = group.has_moved[i] || reached[i];
+  for (const at::Tensor& step : steps) ++*step.mutable_data_ptr<float>();
+  group.rule->update({weights, grads, state, steps, lr});
+}
+
+optim::TensorVec Optimizer::grads() const {
+  optim::TensorVec list;
+  for (const GroupState& group : groups_) {
+    for (const at::Tensor& weight : group.weights) {
+      if (weight.grad().defined()) list.push_back(weight.grad());
+    }
+  }
+  return list;
+}
+
+double Optimizer::clip() {
+  prepare();
+  if (clip_value_ >= 0) clip_value(clip_value_);
+  if (clip_norm_ < 0) return -1;
+  const optim::TensorVec list = grads();
+  if (list.empty()) return 0;
+  const at::Tensor norm = at::linalg_vector_norm(at::stack(at::_foreach_norm(list, 2)));
+  const double value = norm.item<double>();
+  // On the CPU the norm is there; a device would multiply by a clamped factor instead of asking.
+  const double factor = clip_norm_ / (value + 1e-6);
+  if (factor < 1) at::_foreach_mul_(list, factor);
+  return value;
+}
+
+void Optimizer::clip_norm(double limit) {
+  const double before = std::exchange(clip_norm_, limit);
+  const double value = std::exchange(clip_value_, -1);
+  clip();
+  clip_norm_ = before;
+  clip_value_ = value;
+}
+
+void Optimizer::clip_value(double limit) {
+  const optim::TensorVec list = grads();
+  if (list.empty()) return;
+  at::_foreach_clamp_max_(list, limit);
+  at::_foreach_clamp_min_(list, -limit);
+}
+
+void Optimizer::zero_grad() {
+  for (const Weight& weight : weights_) In(weight.tensor)->mutable_grad() = at::Tensor();
+}
+
+bool Optimizer::grads_are_finite() const {
+  for (const at::Tensor& grad : grads()) {
+    if (!std::isfinite(grad.sum().item<double>()) && !at::isfinite(grad).all().item<bool>()) return false;
+  }
+  return true;
+}
+
+std::vector<StateTensor> Optimizer::state() const {
+  std::vector<StateTensor> list;
+  for (const GroupState& group : groups_) {
+    if (group.steps.empty()) continue;
+    const std::vector<const char*> names = group.rule->state_names();
+    for (size_t i = 0; i < group.weights.size(); i++) {
+      if (!group.has_moved[i]) continue;
+      const Str prefix = fmt::format("opt.{}.{}.", name_, group.paths[i]);
+      for (size_t k = 0; k < names.size(); k++) list.push_back({prefix + names[k], group.state[k][i]});
+      list.push_back({prefix + "step", group.steps[i]});
+    }
+  }
+  return list;
+}
+
+void Optimizer::restore(const std::function<at::Tensor(const Str& name)>& find) {
+  prepare();
+  for (GroupState& group : groups_) {
+    if (group.weights.empty()) continue;
+    if (group.steps.empty()) make_state(group);
+    const std::vector<const char*> names = group.rule->state_names();
+    for (size_t i = 0; i < group.weights.size(); i++) {
+      const Str prefix = fmt::format("opt.{}.{}.", name_, group.paths[i]);
+      const at::Tensor steps = find(prefix + "step");
+      if (!steps.defined()) continue;
+      group.has_moved[i] = 1;
+      group.steps[i].copy_(steps);
+      for (size_t k = 0; k < names.size(); k++) {
+        const at::Tensor saved = find(prefix + names[k]);
+        if (!saved.defined() || saved.sizes() != group.state[k][i].sizes()) {
+          throw error_here(err::checkpoint_misfit,
+                           fmt::format("the checkpoint has no fitting {}{}", prefix, names[k]));
+        }
+        group.state[k][i].copy_(saved);
+      }
+    }
+  }
+}
+
+}  // namespace ltr

@@ -1,0 +1,99 @@
+#pragma once
+
+// An `optimizer` of a model: its groups of weights, their rules, schedules, clipping and state.
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "runtime/optim/rule.h"
+#include "runtime/optim/schedule.h"
+#include "runtime/train/model_root.h"
+
+namespace ltr {
+
+/// A state tensor of one weight, as a checkpoint names it: `opt.PATH.exp_avg`.
+struct StateTensor {
+  Str name;
+  at::Tensor tensor;
+};
+
+class Optimizer {
+ public:
+  Optimizer(Str name, Value rule, Weights weights, std::vector<Argument> settings, std::vector<Group> groups,
+            Location location, RootState& root);
+  ~Optimizer();
+
+  /// Resolves settings and groups; R2002 and R2006 for what does not fit. Later calls do nothing.
+  void prepare();
+  /// Makes the schedules; R2009 if one needs a length that is not known. Without it, rates are constant.
+  void schedule(const optim::Length& length);
+
+  const Str& name() const { return name_; }
+  const Weights& weights() const { return weights_; }
+  OptimizerEntry describe() const;
+  /// Every `plateau` among the schedules.
+  std::vector<optim::Plateau*> plateaus() const;
+
+  /// The gradients were clipped if they were to be, and the weights move by them; `t` updates were done before.
+  /// Weights without a gradient stay. The gradients are let go of.
+  void step(int64_t t);
+  /// Clips as declared; gives the norm before if it was computed, else -1.
+  double clip();
+  void clip_norm(double limit);
+  void clip_value(double limit);
+  void zero_grad();
+  /// Whether every gradient is finite.
+  bool grads_are_finite() const;
+
+  /// Rate of the first group, and of each group with its pattern, at update `t`.
+  double rate(int64_t t) const;
+  std::vector<std::pair<Str, double>> group_rates(int64_t t) const;
+  /// From now on this rate, whatever the schedule says.
+  void set_rate(double rate) { fixed_rate_ = rate; }
+  Option<double> fixed_rate() const { return fixed_rate_; }
+
+  /// Tensors of a checkpoint, without the state of weights that never moved.
+  std::vector<StateTensor> state() const;
+  /// Takes them back; false if `find` lacks one that a weight with state needs.
+  void restore(const std::function<at::Tensor(const Str& name)>& find);
+
+ private:
+  struct GroupState {
+    Str pattern;
+    Str rule_text;
+    std::vector<std::pair<Str, Value>> settings;
+    std::unique_ptr<optim::Rule> rule;
+    Value schedule_call;
+    std::unique_ptr<optim::Schedule> own_schedule;
+    std::vector<Str> paths;
+    optim::TensorVec weights;
+    std::vector<optim::TensorVec> state;  ///< one list per state name; empty until the first update
+    optim::TensorVec steps;
+    std::vector<char> has_moved;          ///< weights whose state counts
+  };
+
+  void make_groups();
+  void make_state(GroupState& group);
+  void step_part(GroupState& group, optim::TensorVec& grads, const std::vector<char>& reached, double lr);
+  double rate_of(const GroupState& group, int64_t t) const;
+  optim::TensorVec grads() const;
+  bool takes(const Group& group, const Weight& weight, const Str& whole_path) const;
+
+  Str name_;
+  Value rule_;
+  Weights weights_;
+  std::vector<Argument> settings_;
+  std::vector<Group> given_groups_;
+  Location location_;
+  RootState& root_;
+  bool is_prepared_ = false;
+  double clip_norm_ = -1;
+  double clip_value_ = -1;
+  Value schedule_call_;
+  std::unique_ptr<optim::Schedule> schedule_;
+  Option<double> fixed_rate_;
+  std::vector<GroupState> groups_;
+};
+
+}  // namespace ltr

@@ -1,0 +1,97 @@
+#include "runtime/optim/rule.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "runtime/api/error.h"
+
+namespace ltr::optim {
+
+const Value* Arguments::take(const char* name) {
+  used_.emplace_back(name);
+  const Value* value = call_.find(name);
+  return value != nullptr && !value->is_none() ? value : nullptr;
+}
+
+double Arguments::number(const char* name, double initial) {
+  const Value* value = take(name);
+  return value != nullptr ? value->as_float() : initial;
+}
+
+bool Arguments::flag(const char* name, bool initial) {
+  const Value* value = take(name);
+  return value != nullptr ? value->as_bool() : initial;
+}
+
+std::pair<double, double> Arguments::pair(const char* name, double first, double second) {
+  const Value* value = take(name);
+  if (value == nullptr) return {first, second};
+  if (value->items.size() != 2) {
+    throw error_at(location_, err::wrong_type, name, value->to_text(), "a pair of numbers");
+  }
+  return {value->items[0].value.as_float(), value->items[1].value.as_float()};
+}
+
+void Arguments::check_all_used() {
+  for (const Argument& item : call_.items) {
+    if (std::strcmp(item.name, "weights") == 0) continue;
+    if (std::find(used_.begin(), used_.end(), item.name) == used_.end()) {
+      throw with_help(error_at(location_, err::unknown_setting, fmt::format("{}.{}", call_.text, item.name)),
+                      fmt::format("{} has: {}", call_.text, fmt::join(used_, ", ")));
+    }
+  }
+}
+
+at::Tensor Rule::initial_state(const char*, const at::Tensor& weight) const { return at::zeros_like(weight); }
+
+bool Rule::set_momentum(double) { return false; }
+
+namespace {
+
+struct Maker {
+  const char* name;
+  std::unique_ptr<Rule> (*make)(Arguments&);
+  double lr;
+  double weight_decay;
+};
+
+/// Defaults of runtime.md 6.1.
+constexpr Maker kMakers[] = {
+    {"SGD", make_sgd, 1e-3, 0},
+    {"Adam", [](Arguments& arguments) { return make_adam(arguments, false); }, 1e-3, 0},
+    {"AdamW", [](Arguments& arguments) { return make_adam(arguments, true); }, 1e-3, 0.01},
+    {"NAdam", make_nadam, 2e-3, 0},
+    {"RAdam", make_radam, 1e-3, 0},
+    {"Adamax", make_adamax, 2e-3, 0},
+    {"Adagrad", make_adagrad, 1e-2, 0},
+    {"Adadelta", make_adadelta, 1.0, 0},
+    {"RMSprop", make_rmsprop, 1e-2, 0},
+    {"Rprop", make_rprop, 1e-2, 0},
+    {"Lion", make_lion, 1e-4, 0},
+    {"Lamb", make_lamb, 1e-3, 0.01},
+    {"Lars", make_lars, 0.1, 1e-4},
+};
+
+}  // namespace
+
+std::unique_ptr<Rule> make_rule(const Value& call, Location location) {
+  for (const Maker& maker : kMakers) {
+    if (call.text != maker.name) continue;
+    Arguments arguments(call, location);
+    const double lr = arguments.number("lr", maker.lr);
+    const double weight_decay = arguments.number("weight_decay", maker.weight_decay);
+    std::unique_ptr<Rule> rule = maker.make(arguments);
+    rule->lr = lr;
+    rule->weight_decay = weight_decay;
+    arguments.check_all_used();
+    return rule;
+  }
+  Str known;
+  for (const Maker& maker : kMakers) known += fmt::format("{}{}", known.empty() ? "" : ", ", maker.name);
+  throw with_help(error_at(location, err::unknown_setting, fmt::format("optimizer {} in this version", call.text)),
+                  "there are " + known);
+}
+
+}  // namespace ltr::optim

@@ -1,0 +1,79 @@
+#pragma once
+
+// How the weights of one group move: one class per optimizer of runtime.md 6.1.
+
+#include <ATen/core/Tensor.h>
+
+#include <memory>
+#include <vector>
+
+#include "ltr/api.h"
+
+namespace ltr::optim {
+
+using TensorVec = std::vector<at::Tensor>;
+
+/// The arguments of a rule's call: what is given, else the default.
+class Arguments {
+ public:
+  Arguments(const Value& call, Location location) : call_(call), location_(location) {}
+  double number(const char* name, double initial);
+  bool flag(const char* name, bool initial);
+  std::pair<double, double> pair(const char* name, double first, double second);
+  /// Arguments that the rule did not ask for: R2002.
+  void check_all_used();
+
+ private:
+  const Value* take(const char* name);
+  const Value& call_;
+  Location location_;
+  std::vector<Str> used_;
+};
+
+/// What moves in one update: weights and their gradients, and for each kind of state a tensor per weight.
+/// Everything is on one device and of one element type; runs without gradients.
+struct Update {
+  TensorVec& weights;
+  TensorVec& grads;
+  std::vector<TensorVec>& state;  ///< in the order of `state_names`
+  TensorVec& steps;               ///< f32[] each: updates done, this one included
+  double lr;
+};
+
+class Rule {
+ public:
+  Rule() = default;
+  Rule(const Rule&) = delete;
+  Rule& operator=(const Rule&) = delete;
+  virtual ~Rule() = default;
+
+  /// PyTorch's names of the state tensors.
+  virtual std::vector<const char*> state_names() const = 0;
+  /// The state `name` of a weight that has not moved yet.
+  virtual at::Tensor initial_state(const char* name, const at::Tensor& weight) const;
+  virtual void update(const Update& update) = 0;
+  /// Sets momentum or β1, for `one_cycle`. False if the rule has none.
+  virtual bool set_momentum(double value);
+  /// The number that the schedules move.
+  double lr = 1e-3;
+  double weight_decay = 0;
+};
+
+/// The rule that `call` names; R2002 for an unknown one or an unknown argument.
+std::unique_ptr<Rule> make_rule(const Value& call, Location location);
+
+/// One maker per file.
+std::unique_ptr<Rule> make_adam(Arguments& arguments, bool decoupled);
+std::unique_ptr<Rule> make_nadam(Arguments& arguments);
+std::unique_ptr<Rule> make_radam(Arguments& arguments);
+std::unique_ptr<Rule> make_adamax(Arguments& arguments);
+std::unique_ptr<Rule> make_sgd(Arguments& arguments);
+std::unique_ptr<Rule> make_rmsprop(Arguments& arguments);
+std::unique_ptr<Rule> make_adadelta(Arguments& arguments);
+std::unique_ptr<Rule> make_adagrad(Arguments& arguments);
+std::unique_ptr<Rule> make_rprop(Arguments& arguments);
+std::unique_ptr<Rule> make_lion(Arguments& arguments);
+std::unique_ptr<Rule> make_lamb(Arguments& arguments);
+std::unique_ptr<Rule> make_lars(Arguments& arguments);
+
+}  // namespace ltr::optim

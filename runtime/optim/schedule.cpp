@@ -1,0 +1,410 @@
+#include "runtime/optim/schedule.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "runtime/api/error.h"
+
+namespace ltr::optim {
+
+namespace {
+
+constexpr double kPi = std::numbers::pi;
+
+/// Reads arguments of a schedule's call, with their defaults.
+class Call {
+ public:
+  Call(const Value& call, const Length& length) : call_(call), length_(length) {}
+
+  const Value* find(const char* name) const {
+    const Value* value = call_.find(name);
+    return value != nullptr && !value->is_none() ? value : nullptr;
+  }
+  double number(const char* name, double initial) const {
+    const Value* value = find(name);
+    return value != nullptr ? value->as_float() : initial;
+  }
+  Str symbol(const char* name, const char* initial) const {
+    const Value* value = find(name);
+    return value != nullptr ? value->as_str() : initial;
+  }
+  double period(const char* name, double initial) const {
+    const Value* value = find(name);
+    return value != nullptr ? updates_in(*value, length_, call_.text) : initial;
+  }
+  double needed(const char* name) const {
+    const Value* value = find(name);
+    if (value == nullptr) {
+      throw error_at(call_.location, err::wrong_type, fmt::format("{}.{}", call_.text, name), "missing", "a value");
+    }
+    return updates_in(*value, length_, call_.text);
+  }
+  double total() const {
+    const Value* value = find("total");
+    if (value != nullptr) return updates_in(*value, length_, call_.text);
+    if (length_.total < 0) {
+      throw with_help(error_at(call_.location, err::length_unknown, call_.text), "give it `total = …`");
+    }
+    return double(length_.total);
+  }
+  const Value& value() const { return call_; }
+  const Length& length() const { return length_; }
+
+ private:
+  const Value& call_;
+  const Length& length_;
+};
+
+/// A factor on the base rate, behind a linear warm-up.
+class Factor : public Schedule {
+ public:
+  Factor(double warmup, std::function<double(double t)> factor) : warmup_(warmup), factor_(std::move(factor)) {}
+  double rate(int64_t t, double base) const override {
+    const double now = double(t);
+    return base * (now < warmup_ ? (now + 1) / warmup_ : factor_(now - warmup_));
+  }
+
+ private:
+  double warmup_;
+  std::function<double(double)> factor_;
+};
+
+/// Part of the way, 0 to 1; a length of nothing is all of it.
+double part(double t, double total) { return total > 0 ? std::clamp(t / total, 0.0, 1.0) : 1; }
+
+double cosine_down(double share, double final) { return final + (1 - final) * (1 + std::cos(kPi * share)) / 2; }
+
+std::unique_ptr<Schedule> make_multistep(const Call& call) {
+  std::vector<double> at;
+  const Value* list = call.find("at");
+  if (list != nullptr) {
+    for (const Argument& item : list->items) at.push_back(updates_in(item.value, call.length(), "multistep"));
+  }
+  const double gamma = call.number("gamma", 0.1);
+  const double warmup = call.period("warmup", 0);
+  return std::make_unique<Factor>(warmup, [=](double t) {
+    const auto passed = std::count_if(at.begin(), at.end(), [&](double place) { return t + warmup >= place; });
+    return std::pow(gamma, double(passed));
+  });
+}
+
+std::unique_ptr<Schedule> make_restarts(const Call& call) {
+  const double first = call.needed("first");
+  const double mult = call.number("mult", 1);
+  const double final = call.number("final", 0);
+  return std::make_unique<Factor>(call.period("warmup", 0), [=](double t) {
+    double length = first;
+    if (mult == 1) {
+      t = std::fmod(t, first);
+    } else {
+      while (t >= length) {
+        t -= length;
+        length *= mult;
+      }
+    }
+    return cosine_down(t / length, final);
+  });
+}
+
+/// As PyTorch's OneCycleLR.
+class OneCycle : public Schedule {
+ public:
+  explicit OneCycle(const Call& call)
+      : total_(call.total()),
+        pct_(call.number("pct", 0.3)),
+        div_(call.number("div", 25)),
+        final_div_(call.number("final_div", 1e4)),
+        is_cosine_(call.symbol("anneal", "cos") == "cos"),
+        three_phase_(call.number("three_phase", 0) != 0) {
+    if (const Value* peak = call.find("peak")) peak_ = peak->as_float();
+    const Value* momentum = call.value().find("momentum");
+    if (momentum == nullptr) {
+      cycles_momentum_ = true;
+    } else if (!momentum->is_none() && momentum->items.size() == 2) {
+      cycles_momentum_ = true;
+      low_ = momentum->items[0].value.as_float();
+      high_ = momentum->items[1].value.as_float();
+    }
+    const Value* three = call.find("three_phase");
+    three_phase_ = three != nullptr && three->as_bool();
+  }
+
+  double rate(int64_t t, double base) const override {
+    const double peak = peak_.value_or(base);
+    const double start = peak / div_;
+    return along(double(t), {start, peak, three_phase_ ? start : start / final_div_, start / final_div_});
+  }
+
+  Option<double> momentum(int64_t t) const override {
+    if (!cycles_momentum_) return {};
+    return along(double(t), {high_, low_, high_, high_});
+  }
+
+ private:
+  double along(double t, const std::array<double, 4>& values) const {
+    const std::array<double, 3> ends = three_phase_
+                                           ? std::array<double, 3>{pct_ * total_ - 1, 2 * pct_ * total_ - 2, total_ - 1}
+                                           : std::array<double, 3>{pct_ * total_ - 1, total_ - 1, total_ - 1};
+    const size_t phases = three_phase_ ? 3 : 2;
+    double begin = 0;
+    for (size_t i = 0; i < phases; i++) {
+      if (t <= ends[i] || i + 1 == phases) {
+        const double share = ends[i] > begin ? std::min((t - begin) / (ends[i] - begin), 1.0) : 1;
+        const double from = values[i];
+        const double to = values[i + 1];
+        return is_cosine_ ? to + (from - to) / 2 * (1 + std::cos(kPi * share)) : from + (to - from) * share;
+      }
+      begin = ends[i];
+    }
+    return values.back();
+  }
+
+  double total_;
+  double pct_;
+  double div_;
+  double final_div_;
+  bool is_cosine_;
+  bool three_phase_;
+  bool cycles_momentum_ = false;
+  double low_ = 0.85;
+  double high_ = 0.95;
+  Option<double> peak_;
+};
+
+/// As PyTorch's CyclicLR: between two rates, whatever the base.
+class Cyclic : public Schedule {
+ public:
+  explicit Cyclic(const Call& call)
+      : low_(call.number("low", 0)),
+        high_(call.number("high", 0)),
+        up_(call.period("up", 2000)),
+        down_(call.period("down", up_)),
+        gamma_(call.number("gamma", 1)),
+        mode_(call.symbol("mode", "triangular")) {}
+
+  double rate(int64_t t, double) const override {
+    const double size = up_ + down_;
+    const double cycle = std::floor(1 + double(t) / size);
+    const double x = 1 + double(t) / size - cycle;
+    const double ratio = up_ / size;
+    const double height = x <= ratio ? x / ratio : (x - 1) / (ratio - 1);
+    double scale = 1;
+    if (mode_ == "triangular2") scale = 1 / std::pow(2, cycle - 1);
+    if (mode_ == "exp_range") scale = std::pow(gamma_, double(t));
+    return low_ + (high_ - low_) * height * scale;
+  }
+
+ private:
+  double low_;
+  double high_;
+  double up_;
+  double down_;
+  double gamma_;
+  Str mode_;
+};
+
+class Sequential : public Schedule {
+ public:
+  explicit Sequential(const Call& call) {
+    const Value* parts = call.find("parts");
+    if (parts == nullptr) return;
+    for (const Argument& item : parts->items) {
+      if (item.value.items.size() != 2) {
+        throw error_at(call.value().location, err::wrong_type, "sequential", item.value.to_text(), "(schedule, period)");
+      }
+      const double length = updates_in(item.value.items[1].value, call.length(), "sequential");
+      Length inner = call.length();
+      inner.total = int64_t(length);
+      parts_.push_back({make_schedule(item.value.items[0].value, inner), length});
+    }
+  }
+
+  double rate(int64_t t, double base) const override {
+    if (parts_.empty()) return base;
+    for (const Part& one : parts_) {
+      if (double(t) < one.length) return one.schedule->rate(t, base);
+      if (&one != &parts_.back()) t -= int64_t(one.length);
+    }
+    return parts_.back().schedule->rate(t, base);
+  }
+
+ private:
+  struct Part {
+    std::unique_ptr<Schedule> schedule;
+    double length;
+  };
+  std::vector<Part> parts_;
+};
+
+class Chain : public Schedule {
+ public:
+  explicit Chain(const Call& call) {
+    for (const Argument& item : call.value().items) parts_.push_back(make_schedule(item.value, call.length()));
+  }
+
+  double rate(int64_t t, double base) const override {
+    double factor = 1;
+    for (const auto& one : parts_) factor *= one->rate(t, 1);
+    return base * factor;
+  }
+
+ private:
+  std::vector<std::unique_ptr<Schedule>> parts_;
+};
+
+std::unique_ptr<Schedule> make_wsd(const Call& call) {
+  const double warmup = call.needed("warmup");
+  const double decay = call.needed("decay");
+  const double flat = call.total() - warmup - decay;
+  const double final = call.number("final", 0);
+  const Str shape = call.symbol("shape", "linear");
+  return std::make_unique<Factor>(warmup, [=](double t) {
+    if (t < flat) return 1.0;
+    const double share = part(t - flat, decay);
+    if (shape == "cosine") return cosine_down(share, final);
+    return final + (1 - final) * (shape == "sqrt" ? 1 - std::sqrt(share) : 1 - share);
+  });
+}
+
+std::unique_ptr<Schedule> make_linear(const Call& call, double from, double to, double power) {
+  const double warmup = call.period("warmup", 0);
+  const double total = call.total() - warmup;
+  return std::make_unique<Factor>(
+      warmup, [=](double t) { return to + (from - to) * std::pow(1 - part(t, total), power); });
+}
+
+using Maker = std::unique_ptr<Schedule> (*)(const Call&);
+struct Row {
+  const char* name;
+  Maker make;
+};
+
+constexpr Row kSchedules[] = {
+    {"constant", [](const Call& call) -> std::unique_ptr<Schedule> {
+       return std::make_unique<Factor>(call.period("warmup", 0), [](double) { return 1.0; });
+     }},
+    {"linear_warmup", [](const Call& call) -> std::unique_ptr<Schedule> {
+       const double n = call.needed("n");
+       const double from = call.number("from", 0);
+       return std::make_unique<Factor>(0, [=](double t) { return t < n ? from + (1 - from) * (t + 1) / n : 1.0; });
+     }},
+    {"linear", [](const Call& call) { return make_linear(call, call.number("from", 1), call.number("to", 0), 1); }},
+    {"polynomial",
+     [](const Call& call) { return make_linear(call, 1, call.number("final", 0), call.number("power", 1)); }},
+    {"step", [](const Call& call) -> std::unique_ptr<Schedule> {
+       const double every = call.needed("every");
+       const double gamma = call.number("gamma", 0.1);
+       return std::make_unique<Factor>(call.period("warmup", 0),
+                                       [=](double t) { return std::pow(gamma, std::floor(t / every)); });
+     }},
+    {"multistep", make_multistep},
+    {"exponential", [](const Call& call) -> std::unique_ptr<Schedule> {
+       const double every = call.find("every") != nullptr ? call.needed("every") : call.length().of_epochs(1);
+       const double gamma = call.number("gamma", 1);
+       return std::make_unique<Factor>(call.period("warmup", 0),
+                                       [=](double t) { return std::pow(gamma, std::floor(t / every)); });
+     }},
+    {"cosine", [](const Call& call) -> std::unique_ptr<Schedule> {
+       const double warmup = call.period("warmup", 0);
+       const double total = call.total() - warmup;
+       const double final = call.number("final", 0);
+       return std::make_unique<Factor>(warmup, [=](double t) { return cosine_down(part(t, total), final); });
+     }},
+    {"cosine_restarts", make_restarts},
+    {"one_cycle", [](const Call& call) -> std::unique_ptr<Schedule> { return std::make_unique<OneCycle>(call); }},
+    {"cyclic", [](const Call& call) -> std::unique_ptr<Schedule> { return std::make_unique<Cyclic>(call); }},
+    {"noam", [](const Call& call) -> std::unique_ptr<Schedule> {
+       const double size = call.number("d", 512);
+       const double warmup = call.needed("warmup");
+       return std::make_unique<Factor>(0, [=](double t) {
+         return std::pow(size, -0.5) * std::min(std::pow(t + 1, -0.5), (t + 1) * std::pow(warmup, -1.5));
+       });
+     }},
+    {"inverse_sqrt", [](const Call& call) -> std::unique_ptr<Schedule> {
+       const double warmup = call.needed("warmup");
+       return std::make_unique<Factor>(warmup, [=](double t) { return std::sqrt(warmup / (t + warmup + 1)); });
+     }},
+    {"wsd", make_wsd},
+    {"plateau", [](const Call& call) -> std::unique_ptr<Schedule> { return std::make_unique<Plateau>(call.value()); }},
+    {"sequential", [](const Call& call) -> std::unique_ptr<Schedule> { return std::make_unique<Sequential>(call); }},
+    {"chain", [](const Call& call) -> std::unique_ptr<Schedule> { return std::make_unique<Chain>(call); }},
+};
+
+}  // namespace
+
+double updates_in(const Value& period, const Length& length, const Str& name) {
+  switch (period.kind) {
+    case Value::Kind::Steps: return period.real;
+    case Value::Kind::Int: return double(period.whole);
+    case Value::Kind::Epochs:
+      if (!length.of_epochs) throw error_here(err::length_unknown, name);
+      return length.of_epochs(period.real);
+    default: throw error_here(err::wrong_type, name, period.to_text(), "a period in steps or epochs");
+  }
+}
+
+std::unique_ptr<Schedule> make_schedule(const Value& call, const Length& length) {
+  for (const Row& row : kSchedules) {
+    if (call.text == row.name) return row.make(Call(call, length));
+  }
+  Str known;
+  for (const Row& row : kSchedules) known += fmt::format("{}{}", known.empty() ? "" : ", ", row.name);
+  throw with_help(error_at(call.location, err::unknown_setting, fmt::format("schedule {} in this version", call.text)),
+                  "there are " + known);
+}
+
+// ---- plateau -------------------------------------------------------------------------------------------------
+
+Plateau::Plateau(const Value& call) {
+  const Length none;
+  const Call arguments(call, none);
+  monitor_ = arguments.symbol("monitor", "");
+  const Str mode = arguments.symbol("mode", "auto");
+  is_max_ = mode == "max";
+  wants_direction_ = mode == "auto";
+  is_relative_ = arguments.symbol("threshold_mode", "rel") == "rel";
+  factor_ = arguments.number("factor", 0.1);
+  patience_ = int64_t(arguments.number("patience", 10));
+  threshold_ = arguments.number("threshold", 1e-4);
+  cooldown_ = int64_t(arguments.number("cooldown", 0));
+  min_lr_ = arguments.number("min_lr", 0);
+  eps_ = arguments.number("eps", 1e-8);
+}
+
+double Plateau::rate(int64_t, double base) const {
+  const double scaled = std::max(base * state.scale, min_lr_);
+  return std::min(scaled, std::max(base, min_lr_));
+}
+
+bool Plateau::is_better(double value) const {
+  if (std::isnan(value)) return false;
+  if (!state.has_best) return true;
+  if (is_relative_) {
+    return is_max_ ? value > state.best * (1 + threshold_) : value < state.best * (1 - threshold_);
+  }
+  return is_max_ ? value > state.best + threshold_ : value < state.best - threshold_;
+}
+
+bool Plateau::take(double value) {
+  if (is_better(value)) {
+    state.best = value;
+    state.has_best = true;
+    state.bad = 0;
+  } else {
+    state.bad++;
+  }
+  if (state.cooling > 0) {
+    state.cooling--;
+    state.bad = 0;
+  }
+  if (state.bad <= patience_) return false;
+  state.cooling = cooldown_;
+  state.bad = 0;
+  // A fall of less than `eps` is none.
+  if (state.scale - state.scale * factor_ <= eps_ * state.scale) return false;
+  state.scale *= factor_;
+  return true;
+}
+
+}  // namespace ltr::optim

@@ -1,0 +1,24 @@
+#pragma once
+
+// Whether blocks train. A flag of the thread: loader threads and rounds are in evaluation mode.
+
+namespace ltr {
+
+bool is_training();
+/// Gives the mode before.
+bool set_training(bool training);
+
+/// Sets the mode and whether gradients are recorded; puts both back.
+class ModeScope {
+ public:
+  ModeScope(bool training, bool gradients);
+  ~ModeScope();
+  ModeScope(const ModeScope&) = delete;
+  ModeScope& operator=(const ModeScope&) = delete;
+
+ private:
+  bool was_training_;
+  bool had_gradients_;
+};
+
+}  // namespace ltr

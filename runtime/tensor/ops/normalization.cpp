@@ -1,0 +1,54 @@
+#include <ATen/ATen.h>
+
+#include "ltr/ops.h"
+#include "runtime/tensor/handle.h"
+#include "runtime/tensor/mode.h"
+#include "runtime/tensor/precision.h"
+
+namespace ltr {
+
+Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps) {
+  return guarded([&] {
+    const at::Tensor input = wide(In(x));
+    return give(at::layer_norm(input, {input.size(-1)}, optional_aten(weight), optional_aten(bias), eps));
+  });
+}
+
+Tensor rms_norm(const Tensor& x, const Tensor& weight, double eps) {
+  return guarded([&] {
+    const at::Tensor input = wide(In(x));
+    const at::Tensor normed = input * at::rsqrt(at::mean(at::square(input), -1, true) + eps);
+    return give(weight.defined() ? normed * *In(weight) : normed);
+  });
+}
+
+Tensor group_norm(const Tensor& x, int64_t groups, const Tensor& weight, const Tensor& bias, double eps) {
+  return guarded([&] {
+    return give(at::group_norm(wide(In(x)), groups, optional_aten(weight), optional_aten(bias), eps));
+  });
+}
+
+Tensor instance_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps) {
+  return guarded([&] {
+    return give(at::instance_norm(wide(In(x)), optional_aten(weight), optional_aten(bias), {}, {}, true, 0.0, eps, false));
+  });
+}
+
+Tensor batch_norm2d(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tensor& mean, const Tensor& var,
+                    const Tensor& seen, double momentum, double eps) {
+  return guarded([&] {
+    if (is_training()) {
+      const NoGrad no_grad;
+      In(seen)->add_(1);
+    }
+    return give(at::batch_norm(In(x), optional_aten(weight), optional_aten(bias), aten(mean), aten(var), is_training(),
+                               momentum, eps, false));
+  });
+}
+
+Tensor batch_norm1d(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tensor& mean, const Tensor& var,
+                    const Tensor& seen, double momentum, double eps) {
+  return batch_norm2d(x, weight, bias, mean, var, seen, momentum, eps);
+}
+
+}  // namespace ltr

@@ -1,0 +1,139 @@
+#include <ATen/ATen.h>
+
+#include "ltr/ops.h"
+#include "runtime/tensor/handle.h"
+#include "runtime/tensor/precision.h"
+
+namespace ltr {
+
+namespace {
+
+/// Over `dim` if it is given, else over everything.
+template <class All, class Along>
+Tensor reduced(Option<int64_t> dim, All&& all, Along&& along) {
+  return guarded([&] { return give(dim ? along(*dim) : all()); });
+}
+
+/// ATen's norm of everything keeps no axes; `keepdim` without `dim` makes each 1.
+at::Tensor kept(at::Tensor value, const at::Tensor& x, bool keepdim) {
+  return keepdim ? value.reshape(std::vector<int64_t>(size_t(x.dim()), 1)) : value;
+}
+
+}  // namespace
+
+Tensor sum(const Tensor& x_, Option<int64_t> dim, bool keepdim) {
+  return guarded([&] {
+    const at::Tensor x = wide(In(x_));
+    return give(dim ? at::sum(x, *dim, keepdim) : kept(at::sum(x), x, keepdim));
+  });
+}
+
+Tensor mean(const Tensor& x_, Option<int64_t> dim, bool keepdim) {
+  const In x(x_);
+  return reduced(dim, [&] { return kept(at::mean(x), x, keepdim); }, [&](int64_t d) { return at::mean(x, d, keepdim); });
+}
+
+Tensor var(const Tensor& x_, Option<int64_t> dim, bool keepdim, bool unbiased) {
+  const In x(x_);
+  return reduced(dim, [&] { return kept(at::var(x, unbiased), x, keepdim); },
+                 [&](int64_t d) { return at::var(x, at::IntArrayRef(d), unbiased, keepdim); });
+}
+
+Tensor std(const Tensor& x_, Option<int64_t> dim, bool keepdim, bool unbiased) {
+  const In x(x_);
+  return reduced(dim, [&] { return kept(at::std(x, unbiased), x, keepdim); },
+                 [&](int64_t d) { return at::std(x, at::IntArrayRef(d), unbiased, keepdim); });
+}
+
+Tensor min(const Tensor& x_, Option<int64_t> dim, bool keepdim) {
+  const In x(x_);
+  return reduced(dim, [&] { return kept(at::min(x), x, keepdim); },
+                 [&](int64_t d) { return std::get<0>(at::min(x, d, keepdim)); });
+}
+
+Tensor max(const Tensor& x_, Option<int64_t> dim, bool keepdim) {
+  const In x(x_);
+  return reduced(dim, [&] { return kept(at::max(x), x, keepdim); },
+                 [&](int64_t d) { return std::get<0>(at::max(x, d, keepdim)); });
+}
+
+Tensor argmin(const Tensor& x, Option<int64_t> dim, bool keepdim) {
+  return guarded([&] { return give(at::argmin(In(x), dim, keepdim)); });
+}
+
+Tensor argmax(const Tensor& x, Option<int64_t> dim, bool keepdim) {
+  return guarded([&] { return give(at::argmax(In(x), dim, keepdim)); });
+}
+
+Tensor any(const Tensor& x_, Option<int64_t> dim, bool keepdim) {
+  const In x(x_);
+  return reduced(dim, [&] { return kept(at::any(*x != 0), x, keepdim); },
+                 [&](int64_t d) { return at::any(*x != 0, d, keepdim); });
+}
+
+Tensor all(const Tensor& x_, Option<int64_t> dim, bool keepdim) {
+  const In x(x_);
+  return reduced(dim, [&] { return kept(at::all(*x != 0), x, keepdim); },
+                 [&](int64_t d) { return at::all(*x != 0, d, keepdim); });
+}
+
+Tensor prod(const Tensor& x_, Option<int64_t> dim, bool keepdim) {
+  return guarded([&] {
+    const at::Tensor x = wide(In(x_));
+    return give(dim ? at::prod(x, *dim, keepdim) : kept(at::prod(x), x, keepdim));
+  });
+}
+
+Tensor logsumexp(const Tensor& x_, Option<int64_t> dim, bool keepdim) {
+  return guarded([&] {
+    const at::Tensor x = wide(In(x_));
+    if (dim) return give(at::logsumexp(x, *dim, keepdim));
+    return give(kept(at::logsumexp(x.flatten(), 0), x, keepdim));
+  });
+}
+
+Tensor norm(const Tensor& x_, double p, Option<int64_t> dim, bool keepdim) {
+  return guarded([&] {
+    const at::Tensor x = wide(In(x_));
+    if (dim) return give(at::linalg_vector_norm(x, p, *dim, keepdim));
+    return give(kept(at::linalg_vector_norm(x, p), x, keepdim));
+  });
+}
+
+Tensor cumsum(const Tensor& x, int64_t dim) {
+  return guarded([&] { return give(at::cumsum(wide(In(x)), dim)); });
+}
+
+std::tuple<Tensor, Tensor> topk(const Tensor& x, int64_t k, int64_t dim) {
+  return guarded([&] {
+    auto [values, places] = at::topk(In(x), k, dim);
+    return std::tuple(give(values), give(places));
+  });
+}
+
+std::tuple<Tensor, Tensor> sort(const Tensor& x, int64_t dim, bool descending) {
+  return guarded([&] {
+    auto [values, places] = at::sort(In(x), true, dim, descending);
+    return std::tuple(give(values), give(places));
+  });
+}
+
+Tensor unique(const Tensor& x) {
+  return guarded([&] { return give(std::get<0>(at::_unique(In(x), true))); });
+}
+
+Tensor confusion_counts(const Tensor& predicted, const Tensor& label, int64_t classes) {
+  return guarded([&] {
+    const In column(predicted), row(label);
+    const auto outside = [&](const at::Tensor& ids) {
+      return ids.numel() > 0 && (ids.min().item<int64_t>() < 0 || ids.max().item<int64_t>() >= classes);
+    };
+    if (outside(row) || outside(column)) {
+      throw error_here(err::value_out_of_range, fmt::format("a class is not in [0, {})", classes));
+    }
+    const at::Tensor pairs = *row * classes + *column;
+    return give(at::bincount(pairs, {}, classes * classes).reshape({classes, classes}));
+  });
+}
+
+}  // namespace ltr

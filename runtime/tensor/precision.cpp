@@ -1,0 +1,62 @@
+#include "runtime/tensor/precision.h"
+
+#include <ATen/ATen.h>
+#include <c10/core/GradMode.h>
+
+#include <unordered_map>
+
+#include "runtime/api/error.h"
+
+namespace ltr {
+
+namespace {
+
+Precision run_precision;
+thread_local at::ScalarType thread_policy = at::ScalarType::Undefined;
+// Casts of leaves, keyed by the leaf. They keep their graph, which saves no tensors, so several backwards may use it.
+thread_local std::unordered_map<c10::TensorImpl*, at::Tensor> casts;
+
+}  // namespace
+
+void set_precision(const Str& name) {
+  if (name == "f32" || name == "auto" || name.empty()) {
+    run_precision = {};
+  } else if (name == "f64") {
+    run_precision = {at::kDouble, at::kDouble, false};
+  } else if (name == "bf16") {
+    run_precision = {at::kFloat, at::kBFloat16, true};
+  } else if (name == "bf16_pure") {
+    run_precision = {at::kBFloat16, at::kBFloat16, false};
+  } else if (name == "f16") {
+    throw with_help(error_here(err::topology_unavailable, "precision f16 needs a GPU"), "use bf16");
+  } else if (name == "tf32") {
+    throw with_help(error_here(err::topology_unavailable, "precision tf32 needs a GPU"), "use f32");
+  } else {
+    throw with_help(error_here(err::topology_unavailable, fmt::format("no precision {}", name)),
+                    "there are f64, f32, bf16, bf16_pure");
+  }
+}
+
+const Precision& precision() { return run_precision; }
+
+at::ScalarType policy_type() {
+  return thread_policy == at::ScalarType::Undefined ? run_precision.policy : thread_policy;
+}
+
+PolicyScope::PolicyScope(at::ScalarType type) : before_(std::exchange(thread_policy, type)) {}
+
+PolicyScope::~PolicyScope() { thread_policy = before_; }
+
+at::Tensor cast_narrow(const at::Tensor& x) {
+  if (!x.is_floating_point() || x.scalar_type() == run_precision.compute) return x;
+  if (!x.requires_grad() || !x.is_leaf() || !c10::GradMode::is_enabled()) return x.to(run_precision.compute);
+  at::Tensor& cast = casts[x.unsafeGetTensorImpl()];
+  if (!cast.defined()) cast = x.to(run_precision.compute);
+  return cast;
+}
+
+void forget_casts() {
+  if (!casts.empty()) casts.clear();
+}
+
+}  // namespace ltr

@@ -1,0 +1,164 @@
+#include <algorithm>
+
+#include "runtime/train/fit.h"
+#include "runtime/tensor/mode.h"
+
+namespace ltr {
+
+namespace {
+
+struct RoleHooks {
+  Hook epoch_start, epoch_end, batch_start, batch_end;
+};
+
+RoleHooks hooks_of(Role role) {
+  switch (role) {
+    case Role::Val:
+      return {Hook::val_epoch_start, Hook::val_epoch_end, Hook::val_batch_start, Hook::val_batch_end};
+    case Role::Test:
+      return {Hook::test_epoch_start, Hook::test_epoch_end, Hook::test_batch_start, Hook::test_batch_end};
+    case Role::Train:
+    case Role::Predict: break;
+  }
+  return {Hook::predict_epoch_start, Hook::predict_epoch_end, Hook::predict_batch_start, Hook::predict_batch_end};
+}
+
+/// What a batch counts in means.
+double weight_of(const RunRequest& request, const Batch& batch) {
+  return request.trainer.weigh.text == "batches" ? 1.0 : double(batch.size);
+}
+
+}  // namespace
+
+void pass(Session& cx, const StepInfo& step, const std::vector<size_t>& streams, int64_t batches,
+          std::vector<int64_t>* samples) {
+  const RoleHooks hooks = hooks_of(step.role);
+  const ModeScope evaluation(false, false);
+  Progress& progress = cx.request.progress;
+  const int64_t batch_index_before = cx.batch_index;
+  const int64_t stream_before = cx.stream;
+  int64_t done = 0;
+  for (const size_t stream : streams) {
+    const std::unique_ptr<Feed> feed = make_feed(cx.request, stream, batches);
+    int64_t seen = 0;
+    int64_t number = 0;
+    Batch batch;
+    feed->start(0, 0);
+    while ((batches < 0 || number < batches) && feed->next(batch)) {
+      cx.batch_index = number;
+      cx.stream = int64_t(stream);
+      cx.batch_size = batch.size;
+      cx.set_row(1, true, weight_of(cx.request, batch));
+      cx.run_hook(hooks.batch_start);
+      cx.run_step(step, batch, stream, uint64_t(number));
+      cx.run_hook(hooks.batch_end);
+      seen += batch.size;
+      number++;
+      progress.round_batch(++done, batch.size);
+      if (SignalWatch::received() != 0) break;
+    }
+    if (samples != nullptr) samples->push_back(seen);
+  }
+  cx.batch_index = batch_index_before;
+  cx.stream = stream_before;
+}
+
+EvalReport evaluate(RunRequest& request, Role role) {
+  const Clock::time_point begin = Clock::now();
+  const StepInfo* step = find_step(request.experiment, role);
+  const std::vector<size_t> streams = streams_of(request.data, role);
+  if (step == nullptr || streams.empty()) {
+    throw error_at(request.experiment.location, err::settings_contradict,
+                   fmt::format("the experiment {} has no {} step and stream", request.experiment.name, role_name(role)));
+  }
+  Session cx(request, {role});
+  EvalReport report;
+  cx.run_hook(Hook::run_start);
+  request.progress.begin(role_name(role), 1, -1);
+  request.progress.round_begin(role, -1);
+  cx.run_hook(hooks_of(role).epoch_start);
+  std::vector<int64_t> samples;
+  pass(cx, *step, streams, request.flags.fast_dev_run > 0 ? request.flags.fast_dev_run : -1, &samples);
+  Named values;
+  cx.logs.end_epoch(role, values);
+  cx.record_images();
+  cx.run_hook(hooks_of(role).epoch_end);
+  cx.logs.end_epoch(role, values);
+  request.progress.round_end(role, 0, 0, values);
+  for (size_t i = 0; i < streams.size(); i++) {
+    Str prefix = stream_name(request.data, streams[i]) + "/";
+    std::replace(prefix.begin(), prefix.end(), '.', '/');
+    EvalReport::Stream& row = report.streams.emplace_back();
+    row.name = streams.size() > 1 ? request.data.streams[streams[i]].name : "";
+    row.samples = samples[i];
+    for (const auto& [name, value] : values) {
+      if (name.starts_with(prefix)) row.values.emplace_back(name.substr(prefix.size()), value);
+    }
+  }
+  cx.run_hook(Hook::run_end);
+  request.progress.end();
+  report.total_s = seconds_since(begin);
+  return report;
+}
+
+PredictReport predict(RunRequest& request, const std::function<bool(Batch&)>& next,
+                      const std::function<void(const Tensor& output, const Batch& batch)>& sink) {
+  const Clock::time_point begin = Clock::now();
+  const StepInfo* step = find_step(request.experiment, Role::Predict);
+  if (step == nullptr) {
+    throw error_at(request.experiment.location, err::settings_contradict,
+                   fmt::format("the model {} has no step predict", request.experiment.model));
+  }
+  const std::vector<size_t> streams = streams_of(request.data, Role::Predict);
+  Session cx(request, {Role::Predict});
+  PredictReport report;
+  cx.run_hook(Hook::run_start);
+  request.progress.begin("predict", 1, -1);
+  request.progress.round_begin(Role::Predict, -1);
+  const ModeScope evaluation(false, false);
+  cx.run_hook(Hook::predict_epoch_start);
+  Batch batch;
+  while (next(batch)) {
+    cx.batch_index = report.batches;
+    cx.predicted = Tensor();
+    cx.run_hook(Hook::predict_batch_start);
+    cx.run_step(*step, batch, streams.empty() ? 0 : streams.front(), uint64_t(report.batches));
+    cx.run_hook(Hook::predict_batch_end);
+    if (!cx.predicted.defined()) {
+      throw error_at(step->location, err::settings_contradict, "step predict returned nothing");
+    }
+    sink(cx.predicted, batch);
+    report.batches++;
+    report.samples += batch.size;
+    request.progress.round_batch(report.batches, batch.size);
+  }
+  cx.run_hook(Hook::predict_epoch_end);
+  request.progress.round_end(Role::Predict, 0, 0, {});
+  cx.run_hook(Hook::run_end);
+  request.progress.end();
+  report.total_s = seconds_since(begin);
+  return report;
+}
+
+PredictReport predict(RunRequest& request,
+                      const std::function<void(const Tensor& output, const Batch& batch)>& sink) {
+  std::vector<std::unique_ptr<Feed>> feeds;
+  for (const size_t stream : streams_of(request.data, Role::Predict)) {
+    feeds.push_back(make_feed(request, stream, request.flags.fast_dev_run > 0 ? request.flags.fast_dev_run : -1));
+    feeds.back()->start(0, 0);
+  }
+  if (feeds.empty()) {
+    throw error_at(request.experiment.location, err::settings_contradict,
+                   fmt::format("the data {} has no predict stream", request.experiment.data));
+  }
+  size_t place = 0;
+  return predict(
+      request,
+      [&](Batch& batch) {
+        while (place < feeds.size() && !feeds[place]->next(batch)) place++;
+        return place < feeds.size();
+      },
+      sink);
+}
+
+}  // namespace ltr

@@ -1,0 +1,97 @@
+#include "runtime/train/feed.h"
+
+#include <algorithm>
+
+#include "runtime/data/loader.h"
+
+namespace ltr {
+
+namespace {
+
+class LoaderFeed : public Feed {
+ public:
+  LoaderFeed(const Stream& stream, data::LoaderOptions options) : loader_(stream, std::move(options)) {}
+  int64_t batches(int64_t epoch) override { return loader_.batches(epoch); }
+  int64_t batch_samples(int64_t epoch, int64_t batch) override { return loader_.batch_samples(epoch, batch); }
+  int64_t batch_size() override { return loader_.batch_size(); }
+  void start(int64_t epoch, int64_t first_batch) override { loader_.start(epoch, first_batch); }
+  bool next(Batch& batch) override { return loader_.next(batch); }
+  double waited_s() override { return loader_.waited_s(); }
+
+ private:
+  data::Loader loader_;
+};
+
+const Limit& limit_of(const TrainerSettings& settings, Role role) {
+  switch (role) {
+    case Role::Train: return settings.limit_train;
+    case Role::Val: return settings.limit_val;
+    case Role::Test: return settings.limit_test;
+    case Role::Predict: return settings.limit_predict;
+  }
+  return settings.limit_train;
+}
+
+}  // namespace
+
+std::unique_ptr<Feed> make_feed(const RunRequest& request, size_t stream, int64_t batches) {
+  if (request.make_feed) return request.make_feed(stream);
+  const TrainerSettings& settings = request.trainer;
+  const Data::RoleStream& role_stream = request.data.streams[stream];
+  const Limit& limit = limit_of(settings, role_stream.role);
+  data::LoaderOptions options;
+  options.batch = request.data.batch;
+  options.location = role_stream.location;
+  options.name = stream_name(request.data, stream);
+  options.workers = int(request.workers);
+  options.prefetch = int(request.prefetch);
+  options.seed = uint64_t(settings.seed);
+  options.limit.batches = limit.batches;
+  if (limit.fraction >= 0) options.limit.fraction = limit.fraction;
+  if (batches >= 0) {
+    options.limit.batches = limit.batches >= 0 ? std::min(limit.batches, batches) : batches;
+  }
+  options.mock = request.flags.mock_data;
+  if (role_stream.role == Role::Train) {
+    options.overfit = settings.overfit;
+    options.steps_per_epoch = settings.steps_per_epoch;
+    if (settings.steps_per_epoch > 0 && settings.accumulate.kind == Value::Kind::Int) {
+      options.steps_per_epoch = settings.steps_per_epoch * settings.accumulate.as_int();
+    }
+  }
+  return std::make_unique<LoaderFeed>(role_stream.stream, std::move(options));
+}
+
+std::vector<size_t> streams_of(const Data& data, Role role) {
+  std::vector<size_t> list;
+  for (size_t i = 0; i < data.streams.size(); i++) {
+    if (data.streams[i].role == role) list.push_back(i);
+  }
+  return list;
+}
+
+const char* role_name(Role role) {
+  switch (role) {
+    case Role::Train: return "train";
+    case Role::Val: return "val";
+    case Role::Test: return "test";
+    case Role::Predict: return "predict";
+  }
+  return "";
+}
+
+Str stream_name(const Data& data, size_t stream) {
+  const Data::RoleStream& role_stream = data.streams[stream];
+  Str name = role_name(role_stream.role);
+  if (streams_of(data, role_stream.role).size() > 1) name += Str(".") + role_stream.name;
+  return name;
+}
+
+const StepInfo* find_step(const ExperimentInfo& experiment, Role role) {
+  for (const StepInfo& step : experiment.steps) {
+    if (step.role == role) return &step;
+  }
+  return nullptr;
+}
+
+}  // namespace ltr

@@ -1,0 +1,36 @@
+#pragma once
+
+// Where the trainer's batches come from: data::Loader, or a fake.
+
+#include <memory>
+
+#include "runtime/train/trainer.h"
+
+namespace ltr {
+
+class Feed {
+ public:
+  Feed() = default;
+  Feed(const Feed&) = delete;
+  Feed& operator=(const Feed&) = delete;
+  virtual ~Feed() = default;
+
+  virtual int64_t batches(int64_t epoch) = 0;
+  /// Samples in a batch, without reading it.
+  virtual int64_t batch_samples(int64_t epoch, int64_t batch) = 0;
+  virtual int64_t batch_size() = 0;
+  virtual void start(int64_t epoch, int64_t first_batch) = 0;
+  virtual bool next(Batch& batch) = 0;
+  virtual double waited_s() = 0;
+};
+
+/// The feed of stream `stream` as the request says. `batches`: at most so many, -1: as the role's limit says.
+std::unique_ptr<Feed> make_feed(const RunRequest& request, size_t stream, int64_t batches = -1);
+
+/// Indices in `Data::streams` of a role's streams.
+std::vector<size_t> streams_of(const Data& data, Role role);
+const char* role_name(Role role);
+/// `val`, or `val.clean` if the role has several streams.
+Str stream_name(const Data& data, size_t stream);
+
+}  // namespace ltr

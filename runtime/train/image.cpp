@@ -1,0 +1,35 @@
+#include "runtime/train/image.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "runtime/api/error.h"
+
+namespace ltr {
+
+doors::Image image_of(const at::Tensor& given) {
+  at::Tensor image = given.detach();
+  if (image.dim() == 2) image = image.unsqueeze(0);
+  if (image.dim() == 4) image = at::cat(at::unbind(image), -1);
+  if (image.dim() != 3 || image.size(0) > 4 || image.size(0) < 1) {
+    throw error_here(err::shape_check_failed,
+                     fmt::format("an image is [C, H, W] or [N, C, H, W], not [{}]", fmt::join(given.sizes().vec(), ", ")));
+  }
+  if (image.scalar_type() != at::kByte) image = (image.to(at::kFloat).clamp(0, 1) * 255).round().to(at::kByte);
+  image = image.permute({1, 2, 0}).contiguous();
+  const uint8_t* data = image.const_data_ptr<uint8_t>();
+  return {image.size(1), image.size(0), image.size(2), std::vector<uint8_t>(data, data + image.numel())};
+}
+
+doors::Image heat_map(const at::Tensor& matrix) {
+  if (matrix.dim() != 2) return image_of(matrix);
+  constexpr int64_t kSide = 8;
+  at::Tensor share = matrix.to(at::kDouble);
+  share = share / at::clamp_min(share.abs().sum(1, true), 1e-12);
+  share = share.repeat_interleave(kSide, 0).repeat_interleave(kSide, 1).clamp(0, 1);
+  return image_of(at::stack({1 - share, 1 - 0.7 * share, 1 - 0.35 * share}));
+}
+
+}  // namespace ltr

@@ -1,0 +1,17 @@
+#pragma once
+
+// Tensors as pictures, for loggers.
+
+#include <ATen/core/Tensor.h>
+
+#include "doors/png.h"
+
+namespace ltr {
+
+/// `u8`, or float in 0–1: [C, H, W] or [N, C, H, W] (side by side), [H, W] grey. C is 1, 3 or 4; else R1006.
+doors::Image image_of(const at::Tensor& image);
+
+/// A matrix as squares of 8 pixels, each row by its sum: white is nothing, dark blue is all.
+doors::Image heat_map(const at::Tensor& matrix);
+
+}  // namespace ltr

@@ -1,0 +1,61 @@
+#pragma once
+
+// The insides of a ModelRoot.
+
+#include <deque>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "runtime/optim/optimizer.h"
+#include "runtime/train/model_root.h"
+
+namespace ltr {
+
+/// An `init` rule that has not been applied yet.
+struct InitRule {
+  const char* pattern;
+  Tensor (*value)(const void* self, const Ints& shape);
+  const void* self;
+  Location location;
+};
+
+/// A place in the tree.
+struct ScopeState {
+  struct Local {
+    const char* name;
+    size_t entry;  ///< in RootState::entries; a shared weight names the entry of its owner
+  };
+  RootState* root = nullptr;
+  ScopeState* parent = nullptr;
+  Str name;
+  Str path;
+  Str kind;
+  int64_t depth = 0;
+  std::vector<Local> locals;
+  std::vector<ScopeState*> children;  ///< in order of construction
+  std::vector<InitRule> inits;
+};
+
+struct RootState {
+  uint64_t seed = 0;
+  Override overrides;
+  std::deque<ScopeState> scopes;  ///< the first one is the root; addresses stay
+  std::vector<Entry> entries;     ///< weights and buffers, each once
+  std::unordered_map<const void*, size_t> by_tensor;
+  std::vector<std::unique_ptr<Block>> blocks;
+  std::vector<std::unique_ptr<Optimizer>> optimizers;
+  std::vector<Entry> weights;     ///< filled by finish
+  std::vector<Entry> buffers;
+
+  /// The whole path of a registered tensor, or null.
+  const Str* path_of(const Tensor& tensor) const;
+};
+
+/// Whether `text` fits the glob: `*` is any text, dots included; `?` one character.
+bool glob_matches(const char* pattern, const char* text);
+
+/// Applies the `init` rules of `scope` to the weights at and below it, in order.
+void apply_inits(ScopeState& scope);
+
+}  // namespace ltr

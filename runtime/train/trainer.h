@@ -1,0 +1,159 @@
+#pragma once
+
+// The trainer: `fit`, `evaluate`, `predict`, one test. `ltr::main` fills a RunRequest and calls one of them; all that
+// goes wrong is an `ltr::Error`. Nothing here reads flags or prints.
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ltr/program.h"
+#include "runtime/train/progress.h"
+
+namespace ltr {
+
+class Feed;
+class ModelRoot;
+namespace loggers {
+class Recorder;
+}
+
+/// How much of a stream is used: batches per rank, or a part of them. Both negative: all of it. 0 skips the role.
+struct Limit {
+  int64_t batches = -1;
+  double fraction = -1;
+};
+
+/// The settings of `trainer {}` (runtime.md 2.1). -1 is "not given" for limits, as in `epochs`.
+struct TrainerSettings {
+  int64_t epochs = -1;
+  int64_t steps = -1;
+  double max_time_s = -1;
+  int64_t min_epochs = 0;
+  int64_t min_steps = 0;
+  int64_t steps_per_epoch = -1;
+  Value val_every = Value::epochs(1);  ///< Epochs (also parts), Steps or Seconds
+  int64_t sanity_val = 2;
+  Limit limit_train, limit_val, limit_test, limit_predict;
+  int64_t overfit = 0;
+  Value accumulate = 1;                ///< Int, or a call `by_epoch`, `ramp`
+  int64_t global_batch = -1;
+  Value weigh = Value::symbol("samples");  ///< Symbol samples or batches, or the call `count`
+  int64_t log_every = 10;
+  Str nan = "stop";                    ///< stop, skip; raise is R2006 in this version
+  int64_t nan_limit = 100;
+  bool check_grads = false;
+  int64_t seed = 0;
+  Str deterministic = "true";          ///< true, warn, false
+  bool benchmark = false;
+  bool anomaly = false;
+  bool checkpoint = true;
+  int64_t host_ahead = 2;
+};
+
+/// What flags ask of the loop.
+struct RunFlags {
+  bool bare = false;             ///< only the loop: no logs, rounds before training, checkpoints, non-finite test
+  int64_t fast_dev_run = 0;      ///< N batches through every step that has a stream; 0 is off
+  bool strict_resume = false;
+  bool accept_data = false;
+  bool mock_data = false;        ///< batches from the schema, no file is opened
+};
+
+/// Everything that a verb needs.
+struct RunRequest {
+  const Program& program;
+  const ExperimentInfo& experiment;
+  Data& data;
+  Model& model;
+  ModelRoot& root;                   ///< finished
+  TrainerSettings trainer;
+  std::vector<Value> callbacks;      ///< calls, in order: `Checkpoint(…)`, `EarlyStop(…)`, the program's own
+  loggers::Recorder* recorder = nullptr;      ///< null: nothing is recorded
+  Progress& progress;
+  Str run_dir;                       ///< checkpoints go to `run_dir/checkpoints`
+  Str run_name;
+  Str resume;                        ///< checkpoint folder to go on from, "" for a new run
+  RunFlags flags;
+  int64_t workers = 1;               ///< loader threads
+  int64_t prefetch = 2;
+  Str precision = "f32";             ///< f64 f32 bf16 bf16_pure
+  std::vector<std::pair<Str, Value>> settings;  ///< resolved, for the checkpoint's manifest
+  std::vector<Value> predict_params;            ///< values of `StepInfo::params` of the step that runs
+  /// Reads stream `stream` of the data; empty: through data::Loader. Tests give their own.
+  std::function<std::unique_ptr<Feed>(size_t stream)> make_feed;
+};
+
+/// A monitored value and where it was best.
+struct Best {
+  Str series;        ///< `val.acc`
+  double value = 0;
+  int64_t step = 0;
+  Str path;          ///< its checkpoint, "" if none is left
+};
+
+struct FitReport {
+  /// 0 finished, early stop, `stop()`; 4 not finite; 75 after SIGTERM or SIGUSR1; 130 after SIGINT.
+  int exit_code = 0;
+  Str outcome;         ///< "finished" "early stop" "stopped" "interrupted" "not finite"
+  Str reason;          ///< in words, "" if finished as planned
+  int64_t steps = 0;
+  int64_t epochs = 0;  ///< completed ones
+  int64_t samples = 0;
+  int64_t skipped_updates = 0;
+  double total_s = 0;
+  double train_s = 0;
+  double val_s = 0;
+  double data_wait_s = 0;
+  double checkpoint_s = 0;
+  std::vector<Best> best;
+  std::vector<std::pair<Str, double>> last;  ///< newest value of every series, `val.loss`
+  Str last_checkpoint;
+};
+
+struct EvalReport {
+  struct Stream {
+    Str name;                                  ///< "" if the role has one stream
+    std::vector<std::pair<Str, double>> values;  ///< `acc`, without role and stream
+    int64_t samples = 0;
+  };
+  std::vector<Stream> streams;
+  double total_s = 0;
+};
+
+struct PredictReport {
+  int64_t batches = 0;
+  int64_t samples = 0;
+  double total_s = 0;
+};
+
+/// Trains. The model's weights are the trained ones afterwards.
+FitReport fit(RunRequest& request);
+/// One pass over the streams of `Val` or `Test` with the weights as they are.
+EvalReport evaluate(RunRequest& request, Role role);
+/// Runs `step predict` over the `predict` stream, or over the batches that `next` gives; `sink` gets each result.
+PredictReport predict(RunRequest& request, const std::function<void(const Tensor& output, const Batch& batch)>& sink);
+PredictReport predict(RunRequest& request, const std::function<bool(Batch&)>& next,
+                      const std::function<void(const Tensor& output, const Batch& batch)>& sink);
+
+/// Total updates that `fit` would make, -1 if not known: for `describe`.
+int64_t planned_steps(const RunRequest& request);
+
+/// The step of `role` that `experiment` has, or null.
+const StepInfo* find_step(const ExperimentInfo& experiment, Role role);
+
+/// Runs one `test` block; `print` gets its prints. Throws what fails it.
+void run_test(const Program& program, const TestInfo& test, const std::function<void(const Str&)>& print);
+
+/// Loads weights and buffers of a checkpoint folder, or of a safetensors file, into the model; R2010 lists what does
+/// not fit, R2011 what is damaged.
+void load_weights(ModelRoot& root, const Str& path);
+/// The checkpoint that `name` (`best`, `last`, or the name of a folder) means in a run folder; "" if there is none.
+/// Damaged ones are passed over, with a sentence for each in `notices`.
+Str find_checkpoint(const Str& run_dir, const Str& name, std::vector<Str>* notices = nullptr);
+/// The checkpoints of a run, oldest first, with what is wrong with each ("" if it verifies).
+std::vector<std::pair<Str, Str>> list_checkpoints(const Str& run_dir);
+
+}  // namespace ltr

@@ -1,0 +1,51 @@
+# Golden tests: a program, how it is run, and what must come of it. See tests/update.py for writing the expectations.
+#
+#   # RUN: %fails %s           must be refused with exactly the diagnostics of its CHECK lines
+#   # RUN: %check %s           must be accepted, with exactly the warnings of its CHECK lines
+#   # RUN: %dump ast %s        the text of a phase, line by line
+#
+# Paths come from `-D ltrc=…`, `-D filecheck=…`, or the variables LTRC and FILECHECK.
+import os
+import shutil
+
+import lit.formats
+
+config.name = "ltr"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".ltr", ".ir", ".test"]
+config.excludes = ["CMakeLists.txt", "corpus", "Inputs"]
+config.test_source_root = os.path.dirname(__file__)
+config.test_exec_root = lit_config.params.get("out", os.path.join(os.getcwd(), "golden"))
+
+
+def find(name, *programs):
+    given = lit_config.params.get(name.lower()) or os.environ.get(name)
+    found = given or next((p for p in map(shutil.which, programs) if p), None)
+    if not found:
+        lit_config.fatal(f"{programs[0]} was not found; set {name}")
+    return found
+
+
+ltrc = find("LTRC", "ltrc")
+filecheck = find("FILECHECK", "FileCheck-19", "FileCheck", "/usr/lib/llvm-19/bin/FileCheck")
+config.environment["PATH"] = "/usr/lib/llvm-19/bin" + os.pathsep + config.environment["PATH"]
+
+# Any diagnostic that no CHECK line expects fails the test.
+config.filecheck = f"{filecheck} --match-full-lines --allow-empty"
+config.strict = "'--implicit-check-not={{.*(error|warning)\\[[A-Z][0-9]+\\].*}}'"
+
+
+def program_test(run):
+    """`NAME %s` runs in the folder of the program, so that messages name it without a path."""
+    return f"cd %S && {run} %{{s:basename}} 2>&1 | {config.filecheck} {config.strict} %s"
+
+
+config.program_test = program_test
+short = "--message-format=short"
+config.substitutions += [
+    (r"%fails %s", program_test(f"not %ltrc check {short}")),
+    (r"%check %s", program_test(f"%ltrc check {short}")),
+    (r"%dump (\w+) %s", f"cd %S && %ltrc dump \\1 %{{s:basename}} | {config.filecheck} --strict-whitespace %s"),
+    (r"%filecheck", f"{config.filecheck} {config.strict}"),
+    (r"%ltrc", ltrc),
+]

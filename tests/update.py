@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+"""Rewrites the expectations of golden tests from what the compiler says now; the diff is reviewed like code.
+
+    tests/update.py [--ltrc PATH] PATH…
+
+`# RUN: %fails %s` and `%check %s`: a CHECK line behind each line that a diagnostic points at.
+`# RUN: %dump WHAT %s`: the whole dump at the end of the file.
+Other tests are left alone. Exit status 1 if a program is not refused, or not accepted, as its RUN line says.
+"""
+import argparse
+import os
+import re
+import subprocess
+import sys
+
+CHECK = re.compile(r"^\s*# CHECK(-NEXT|-EMPTY)?:")
+RUN = re.compile(r"^# RUN: (%fails|%check|%dump (\w+)) %s\s*$")
+PLACE = re.compile(r"^(?P<file>[^:]+):(?P<line>\d+):(?P<rest>\d+: (error|warning)\[.*)$")
+
+
+def escape(text):
+    """FileCheck reads `[[…]]` and `{{…}}`."""
+    return re.sub(r"(\[\[|\{\{)", lambda m: "{{" + re.escape(m.group(1)) + "}}", text)
+
+
+def run_compiler(arguments, path):
+    folder, name = os.path.split(os.path.abspath(path))
+    return subprocess.run([*arguments, name], cwd=folder, capture_output=True, text=True)
+
+
+def expectations_of_dump(lines, ltrc, path, what):
+    result = run_compiler([ltrc, "dump", what], path)
+    out = [f"# CHECK{'' if i == 0 else '-NEXT'}:{escape(line)}" for i, line in enumerate(result.stdout.splitlines())]
+    while lines and not lines[-1].strip():
+        lines.pop()
+    return lines + [""] + out, result.returncode == 0
+
+
+def expectations_of_diagnostics(lines, ltrc, path, command, phase):
+    result = run_compiler([ltrc, *phase, "--message-format=short"], path)
+    behind = {}
+    for text in (result.stdout + result.stderr).splitlines():
+        found = PLACE.match(text)
+        if found and found["file"] == os.path.basename(path):
+            behind.setdefault(int(found["line"]), []).append(found)
+    out = []
+    for number, line in enumerate(lines, 1):
+        out.append(line)
+        for back, found in enumerate(behind.get(number, []), 1):
+            indent = re.match(r"\s*", line).group()
+            out.append(f"{indent}# CHECK: {found['file']}:[[#@LINE-{back}]]:{escape(found['rest'])}")
+    return out, (result.returncode != 0) == (command == "%fails")
+
+
+def update(path, ltrc):
+    with open(path, encoding="utf-8", newline="") as file:
+        old = file.read()
+    run = next((m for m in map(RUN.match, old.split("\n")) if m), None)
+    if not run:
+        return True
+    lines = [line for line in old.rstrip("\n").split("\n") if not CHECK.match(line)]
+    with open(path, "w", encoding="utf-8", newline="") as file:  # Line numbers are those without CHECK lines.
+        file.write("\n".join(lines) + "\n")
+    if run[2]:
+        lines, is_right = expectations_of_dump(lines, ltrc, path, run[2])
+    else:
+        is_early = re.search(r"(^|/)tests/(lex|parse)/", os.path.abspath(path))
+        phase = ["dump", "ast"] if is_early else ["check"]
+        lines, is_right = expectations_of_diagnostics(lines, ltrc, path, run[1], phase)
+    new = "\n".join(lines) + "\n"
+    with open(path, "w", encoding="utf-8", newline="") as file:
+        file.write(new)
+    if new != old:
+        print(f"updated {path}")
+    if not is_right:
+        print(f"{path}: {run[1]} does not hold", file=sys.stderr)
+    return is_right
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--ltrc", default=os.environ.get("LTRC", "ltrc"))
+    parser.add_argument("paths", nargs="+")
+    arguments = parser.parse_args()
+    files = []
+    for path in arguments.paths:
+        for folder, folders, names in os.walk(path):
+            folders.sort()
+            files += [os.path.join(folder, name) for name in sorted(names) if name.endswith(".ltr")]
+        if os.path.isfile(path):
+            files.append(path)
+    results = [update(path, os.path.abspath(arguments.ltrc)) for path in files]
+    return 0 if all(results) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
