@@ -36,7 +36,8 @@ std::string frame_record(const std::string& payload);
 /// A file being written. Errors of the disk are std::system_error.
 class EventFile {
  public:
-  /// Opens `path`, which must not exist, and writes the two first records. `step`: where the file begins.
+  /// Opens `path`, which must not exist, and writes the two first records. `step`: the first one that the file may
+  /// hold; readers drop what earlier files have from there on.
   EventFile(const std::string& path, int64_t step, double time);
   ~EventFile();
   EventFile(const EventFile&) = delete;

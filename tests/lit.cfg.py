@@ -35,17 +35,13 @@ config.filecheck = f"{filecheck} --match-full-lines --allow-empty"
 config.strict = "'--implicit-check-not={{.*(error|warning)\\[[A-Z][0-9]+\\].*}}'"
 
 
-def program_test(run):
-    """`NAME %s` runs in the folder of the program, so that messages name it without a path."""
-    return f"cd %S && {run} %{{s:basename}} 2>&1 | {config.filecheck} {config.strict} %s"
-
-
-config.program_test = program_test
+# A program runs in its own folder, so that messages name it without a path.
+config.program_test = f"cd %S && COMMAND %basename_t 2>&1 | {config.filecheck} {config.strict} %s"
 short = "--message-format=short"
 config.substitutions += [
-    (r"%fails %s", program_test(f"not %ltrc check {short}")),
-    (r"%check %s", program_test(f"%ltrc check {short}")),
-    (r"%dump (\w+) %s", f"cd %S && %ltrc dump \\1 %{{s:basename}} | {config.filecheck} --strict-whitespace %s"),
+    (r"%fails %s", config.program_test.replace("COMMAND", f"not %ltrc check {short}")),
+    (r"%check %s", config.program_test.replace("COMMAND", f"%ltrc check {short}")),
+    (r"%dump (\w+) %s", f"cd %S && %ltrc dump \\1 %basename_t | {config.filecheck} --strict-whitespace %s"),
     (r"%filecheck", f"{config.filecheck} {config.strict}"),
     (r"%ltrc", ltrc),
 ]

@@ -73,7 +73,7 @@ enum class StmtKind {
   Block,     ///< { body }
 };
 
-/// Where a statement comes from in the `.ltr` source; line 0: nowhere.
+/// Where a statement comes from in the `.ltr` source; line 0: nowhere, -1: wherever the one before it does.
 struct Origin {
   std::string file;
   int line = 0;

@@ -162,14 +162,15 @@ class Printer {
     if (!text.empty()) out_.append(depth_ * 2, ' ');
     out_ += text;
     out_ += '\n';
-    lines_ += 1;
-    for (const char c : text) lines_ += c == '\n';
-    ++source_line_;
+    int written = 1;
+    for (const char c : text) written += c == '\n';
+    lines_ += written;
+    source_line_ += written;
   }
 
   /// Makes the compiler and debugger name the `.ltr` line of what follows, or our own file again.
   void origin(const Origin& origin) {
-    if (!tracks_lines_) return;
+    if (!tracks_lines_ || origin.line < 0) return;
     const bool is_own = origin.line == 0;
     const std::string& file = is_own ? path_ : origin.file;
     const int wanted = is_own ? lines_ + 2 : origin.line;

@@ -51,7 +51,6 @@ struct MapInfo {
   std::vector<std::vector<int64_t>> dims;  ///< of the outputs; -1 where it is not a constant
   std::string name;
   bool random = false;
-  Loc loc;
 };
 
 struct HparamInfo {

@@ -46,9 +46,9 @@ ValueId BodyLowerer::op(const Expr& expr) {
 
 ValueId BodyLowerer::call(const Expr& expr) {
   const check::Fn& callee = shared_.program.fns[expr.fn];
-  const bool is_method = expr.kind != ExprKind::CallFn;
+  const bool is_method = shared_.fn_owners[expr.fn] != nullptr;
   std::vector<ValueId> args;
-  if (is_method && expr.kind == ExprKind::CallMethod) args.push_back(this->expr(expr.args[0]));
+  if (is_method && expr.kind != ExprKind::CallMetric) args.push_back(this->expr(expr.args[0]));
   for (size_t i = is_method ? 1 : 0; i < expr.args.size(); ++i) {
     const size_t param = i - (is_method ? 1 : 0);
     const ValueId value = this->expr(expr.args[i]);
@@ -141,7 +141,6 @@ ValueId BodyLowerer::map_stage(const Expr& expr) {
   map.data = shared_.fn_owners[expr.fn] != nullptr ? shared_.fn_owners[expr.fn]->name : "";
   map.name = mapped.name;
   map.random = mapped.draws_random;
-  map.loc = b.loc;
   for (const check::TypeField& field : expr.args[0].type.fields) map.input.push_back({field.name, shared_.type(field.type)});
   for (const check::TypeField& field : expr.type.fields) {
     map.output.push_back({field.name, shared_.type(field.type)});
@@ -149,9 +148,12 @@ ValueId BodyLowerer::map_stage(const Expr& expr) {
     for (const check::Dim& dim : field.type.dims) dims.push_back(dim.group == 0 ? dim.size.constant().value_or(-1) : -1);
     map.dims.push_back(std::move(dims));
   }
-  const auto index = int64_t(shared_.tables.maps.size());
-  shared_.tables.maps.push_back(std::move(map));
-  return b.op(OpKind::MapStream, shared_.type(expr.type), {*self, stream, skip_bad}, shared_.fn_names[expr.fn], {{"map", index}});
+  size_t index = 0;
+  std::vector<ir::MapInfo>& maps = shared_.tables.maps;
+  while (index < maps.size() && !(maps[index].fn == map.fn && maps[index].input == map.input && maps[index].output == map.output)) ++index;
+  if (index == maps.size()) maps.push_back(std::move(map));
+  return b.op(OpKind::MapStream, shared_.type(expr.type), {*self, stream, skip_bad}, shared_.fn_names[expr.fn],
+              {{"map", int64_t(index)}});
 }
 
 ValueId BodyLowerer::typed_source(const Expr& expr) {

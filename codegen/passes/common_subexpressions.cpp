@@ -53,13 +53,17 @@ class Process {
     return text;
   }
 
+  bool makes_weights(const ir::Op& op) const {
+    return function_.role == ir::Role::Constructor && function_.values[op.results[0]].type.is_tensor();
+  }
+
   void region(ir::Region& region) {
     const std::map<std::string, std::vector<ir::ValueId>> outer = known_;
     std::vector<ir::Op> kept;
     kept.reserve(region.ops.size());
     for (ir::Op& op : region.ops) {
       for (ir::Region& inner : op.regions) this->region(inner);
-      if (op.effect() == ir::Effect::None && !op.results.empty()) {
+      if (op.effect() == ir::Effect::None && !op.results.empty() && !makes_weights(op)) {
         const auto [known, is_new] = known_.emplace(key(op), op.results);
         if (!is_new) {
           for (size_t i = 0; i < op.results.size(); ++i) replacements_.set(op.results[i], known->second[i]);

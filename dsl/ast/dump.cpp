@@ -3,22 +3,13 @@
 #include <array>
 #include <charconv>
 
+#include "dsl/source/text.h"
+
 namespace ltr::ast {
 
 namespace {
 
-std::string quote(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '\n') {
-      out += "\\n";
-    } else {
-      if (c == '"' || c == '\\') out += '\\';
-      out += c;
-    }
-  }
-  return out + '"';
-}
+using source::quote;
 
 std::string number(double value) {
   std::array<char, 32> digits{};
@@ -278,7 +269,8 @@ class Dump {
   void operator()(const Let& let) { named("Let", let); }
   void operator()(const Fn& fn) { function("Fn", fn); }
   void operator()(const State& state) {
-    named("State", state, (state.reduce ? " reduce " + state.reduce->text : "") + (state.merge ? " " + state.merge->text : ""));
+    named("State", state,
+          (state.reduce ? " reduce " + state.reduce->text : "") + (state.merge ? " " + state.merge->text : ""));
   }
   void operator()(const Member& member) {
     line("Member " + member.name.text, span_);
@@ -368,7 +360,8 @@ class Dump {
     settings(topology.settings);
     for (const Shard& shard : topology.shards) {
       under([&] {
-        line("Shard " + shard.what.text + " over" + names(shard.axes) + (shard.at ? " at " + shard.at->text : ""), shard.span);
+        line("Shard " + shard.what.text + " over" + names(shard.axes) + (shard.at ? " at " + shard.at->text : ""),
+             shard.span);
       });
     }
     for (const Recompute& recompute : topology.recomputes) {
@@ -399,11 +392,7 @@ class Dump {
     out_.append(2 * depth_, ' ');
     if (!prefix_.empty()) out_ += prefix_ + " ";
     prefix_.clear();
-    const source::Range range = sources_.position(span);
-    const auto place = [](source::Position position) {
-      return std::to_string(position.line) + ":" + std::to_string(position.column);
-    };
-    out_ += text + " " + place(range.begin) + "-" + place(range.end) + "\n";
+    out_ += text + " " + source::to_text(sources_.position(span)) + "\n";
   }
 
   template <class T>
@@ -414,7 +403,9 @@ class Dump {
     });
   }
   template <class T>
-  void child(const std::string& prefix, const Box<T>& box) { child(prefix, *box); }
+  void child(const std::string& prefix, const Box<T>& box) {
+    child(prefix, *box);
+  }
   template <class T>
   void child(const std::string& prefix, const std::optional<T>& part) {
     if (part) child(prefix, *part);
@@ -490,12 +481,6 @@ class Dump {
 };
 
 }  // namespace
-
-std::string_view spelling(BinaryOp op) {
-  constexpr std::array<std::string_view, 18> kOps = {"error", "or", "and", "==", "!=", "<", "<=", ">", ">=",
-                                                     "in",    "..", "+",   "-",  "*",  "/", "%",  "@", "**"};
-  return kOps[static_cast<size_t>(op)];
-}
 
 std::string dump_ast(const Module& module, const source::SourceManager& sources) {
   Dump dump(sources);

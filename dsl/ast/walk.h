@@ -47,9 +47,13 @@ class Children {
     }
   }
   template <class T>
-  void inside(Box<T>& box) { one(*box); }
+  void inside(Box<T>& box) {
+    one(*box);
+  }
   template <class T>
-  void inside(const Box<T>& box) { one(*box); }
+  void inside(const Box<T>& box) {
+    one(*box);
+  }
   template <class T>
   void inside(std::optional<T>& optional) {
     if (optional) one(*optional);
@@ -70,37 +74,59 @@ class Children {
   // What holds nodes without being one. Names are leaves.
   template <class T>
     requires is_one_of<T, StrPart, Argument, RecordField>
-  void inside(T& part) { one(part.value); }
+  void inside(T& part) {
+    one(part.value);
+  }
   template <class T>
     requires is_one_of<T, IndexItem>
-  void inside(T& item) { (*this)(item.first, item.second); }
+  void inside(T& item) {
+    (*this)(item.first, item.second);
+  }
   template <class T>
     requires is_one_of<T, ScanCarry>
-  void inside(T& carry) { one(carry.initial); }
+  void inside(T& carry) {
+    one(carry.initial);
+  }
   template <class T>
     requires is_one_of<T, Dim>
-  void inside(T& dim) { one(dim.value); }
+  void inside(T& dim) {
+    one(dim.value);
+  }
   template <class T>
     requires is_one_of<T, FieldType>
-  void inside(T& field) { one(field.type); }
+  void inside(T& field) {
+    one(field.type);
+  }
   template <class T>
     requires is_one_of<T, Param>
-  void inside(T& param) { (*this)(param.type, param.initial); }
+  void inside(T& param) {
+    (*this)(param.type, param.initial);
+  }
   template <class T>
     requires is_one_of<T, Fn>
-  void inside(T& fn) { (*this)(fn.params, fn.result, fn.where, fn.value, fn.body); }
+  void inside(T& fn) {
+    (*this)(fn.params, fn.result, fn.where, fn.value, fn.body);
+  }
   template <class T>
     requires is_one_of<T, ExternFn>
-  void inside(T& fn) { one(fn.signature); }
+  void inside(T& fn) {
+    one(fn.signature);
+  }
   template <class T>
     requires is_one_of<T, Setting>
-  void inside(T& setting) { one(setting.value); }
+  void inside(T& setting) {
+    one(setting.value);
+  }
   template <class T>
     requires is_one_of<T, Group>
-  void inside(T& group) { one(group.settings); }
+  void inside(T& group) {
+    one(group.settings);
+  }
   template <class T>
     requires is_one_of<T, Section>
-  void inside(T& section) { (*this)(section.settings, section.values); }
+  void inside(T& section) {
+    (*this)(section.settings, section.values);
+  }
 
   Visit& visit_;
 };
@@ -113,133 +139,215 @@ struct Alternatives {
   void operator()(auto&) const {}  // The leaves.
   template <class T>
     requires is_one_of<T, StrLiteral>
-  void operator()(T& node) const { parts(node.parts); }
+  void operator()(T& node) const {
+    parts(node.parts);
+  }
   template <class T>
     requires is_one_of<T, Unary>
-  void operator()(T& node) const { parts(node.operand); }
+  void operator()(T& node) const {
+    parts(node.operand);
+  }
   template <class T>
     requires is_one_of<T, Binary>
-  void operator()(T& node) const { parts(node.left, node.right); }
+  void operator()(T& node) const {
+    parts(node.left, node.right);
+  }
   template <class T>
     requires is_one_of<T, Pipe>
-  void operator()(T& node) const { parts(node.value, node.target); }
+  void operator()(T& node) const {
+    parts(node.value, node.target);
+  }
   template <class T>
     requires is_one_of<T, Call>
-  void operator()(T& node) const { parts(node.callee, node.arguments); }
+  void operator()(T& node) const {
+    parts(node.callee, node.arguments);
+  }
   template <class T>
     requires is_one_of<T, Index>
-  void operator()(T& node) const { parts(node.base, node.items); }
+  void operator()(T& node) const {
+    parts(node.base, node.items);
+  }
   template <class T>
     requires is_one_of<T, Field>
-  void operator()(T& node) const { parts(node.base); }
+  void operator()(T& node) const {
+    parts(node.base);
+  }
   template <class T>
     requires is_one_of<T, List, Tuple, TupleType>
-  void operator()(T& node) const { parts(node.elements); }
+  void operator()(T& node) const {
+    parts(node.elements);
+  }
   template <class T>
     requires is_one_of<T, Comprehension>
-  void operator()(T& node) const { parts(node.element, node.range); }
+  void operator()(T& node) const {
+    parts(node.element, node.range);
+  }
   template <class T>
     requires is_one_of<T, Record, RecordType>
-  void operator()(T& node) const { parts(node.fields); }
+  void operator()(T& node) const {
+    parts(node.fields);
+  }
   template <class T>
     requires is_one_of<T, Paren>
-  void operator()(T& node) const { parts(node.inner); }
+  void operator()(T& node) const {
+    parts(node.inner);
+  }
   template <class T>
     requires is_one_of<T, IfExpr>
-  void operator()(T& node) const { parts(node.condition, node.then_value, node.else_value); }
+  void operator()(T& node) const {
+    parts(node.condition, node.then_value, node.else_value);
+  }
   template <class T>
     requires is_one_of<T, Lambda, ExprStmt, Let, Yield, Init, Stream>
-  void operator()(T& node) const { parts(node.value); }
+  void operator()(T& node) const {
+    parts(node.value);
+  }
   template <class T>
     requires is_one_of<T, Scan>
-  void operator()(T& node) const { parts(node.sequence, node.dim, node.carried, node.body); }
+  void operator()(T& node) const {
+    parts(node.sequence, node.dim, node.carried, node.body);
+  }
   template <class T>
     requires is_one_of<T, As>
-  void operator()(T& node) const { parts(node.value, node.type); }
+  void operator()(T& node) const {
+    parts(node.value, node.type);
+  }
 
   // Types.
   template <class T>
     requires is_one_of<T, NamedType>
-  void operator()(T& node) const { parts(node.dims); }
+  void operator()(T& node) const {
+    parts(node.dims);
+  }
   template <class T>
     requires is_one_of<T, AppliedType>
-  void operator()(T& node) const { parts(node.argument); }
+  void operator()(T& node) const {
+    parts(node.argument);
+  }
   template <class T>
     requires is_one_of<T, BlockType>
-  void operator()(T& node) const { parts(node.params, node.result); }
+  void operator()(T& node) const {
+    parts(node.params, node.result);
+  }
 
   // Statements.
   template <class T>
     requires is_one_of<T, Unpack>
-  void operator()(T& node) const { parts(node.value); }
+  void operator()(T& node) const {
+    parts(node.value);
+  }
   template <class T>
     requires is_one_of<T, Assign>
-  void operator()(T& node) const { parts(node.target, node.value); }
+  void operator()(T& node) const {
+    parts(node.target, node.value);
+  }
   template <class T>
     requires is_one_of<T, Declare, State, Parameter, Const>
-  void operator()(T& node) const { parts(node.type, node.value); }
+  void operator()(T& node) const {
+    parts(node.type, node.value);
+  }
   template <class T>
     requires is_one_of<T, Return, Log>
-  void operator()(T& node) const { parts(node.value); }
+  void operator()(T& node) const {
+    parts(node.value);
+  }
   template <class T>
     requires is_one_of<T, Assert>
-  void operator()(T& node) const { parts(node.condition, node.message); }
+  void operator()(T& node) const {
+    parts(node.condition, node.message);
+  }
   template <class T>
     requires is_one_of<T, Print>
-  void operator()(T& node) const { parts(node.values); }
+  void operator()(T& node) const {
+    parts(node.values);
+  }
   template <class T>
     requires is_one_of<T, Minimize>
-  void operator()(T& node) const { parts(node.loss, node.optimizer); }
+  void operator()(T& node) const {
+    parts(node.loss, node.optimizer);
+  }
   template <class T>
     requires is_one_of<T, Backward>
-  void operator()(T& node) const { parts(node.loss); }
+  void operator()(T& node) const {
+    parts(node.loss);
+  }
   template <class T>
     requires is_one_of<T, If>
-  void operator()(T& node) const { parts(node.condition, node.then_body, node.else_body); }
+  void operator()(T& node) const {
+    parts(node.condition, node.then_body, node.else_body);
+  }
   template <class T>
     requires is_one_of<T, For>
-  void operator()(T& node) const { parts(node.range, node.body); }
+  void operator()(T& node) const {
+    parts(node.range, node.body);
+  }
   template <class T>
     requires is_one_of<T, While>
-  void operator()(T& node) const { parts(node.condition, node.body); }
+  void operator()(T& node) const {
+    parts(node.condition, node.body);
+  }
   template <class T>
     requires is_one_of<T, Every>
-  void operator()(T& node) const { parts(node.period, node.body); }
+  void operator()(T& node) const {
+    parts(node.period, node.body);
+  }
   template <class T>
     requires is_one_of<T, NoGrad, Hook, Test>
-  void operator()(T& node) const { parts(node.body); }
+  void operator()(T& node) const {
+    parts(node.body);
+  }
 
   // Items and declarations.
   template <class T>
     requires is_one_of<T, Fn>
-  void operator()(T& node) const { parts(node); }
+  void operator()(T& node) const {
+    parts(node);
+  }
   template <class T>
     requires is_one_of<T, Member>
-  void operator()(T& node) const { parts(node.value, node.source); }
+  void operator()(T& node) const {
+    parts(node.value, node.source);
+  }
   template <class T>
     requires is_one_of<T, Optimizer>
-  void operator()(T& node) const { parts(node.value, node.settings, node.groups); }
+  void operator()(T& node) const {
+    parts(node.value, node.settings, node.groups);
+  }
   template <class T>
     requires is_one_of<T, Step>
-  void operator()(T& node) const { parts(node.fn); }
+  void operator()(T& node) const {
+    parts(node.fn);
+  }
   template <class T>
     requires is_one_of<T, Hparam>
-  void operator()(T& node) const { parts(node.type, node.value, node.where); }
+  void operator()(T& node) const {
+    parts(node.type, node.value, node.where);
+  }
   template <class T>
     requires is_one_of<T, Extern>
-  void operator()(T& node) const { parts(node.fns); }
+  void operator()(T& node) const {
+    parts(node.fns);
+  }
   template <class T>
     requires is_one_of<T, Metric, Block, Model, Callback>
-  void operator()(T& node) const { parts(node.params, node.items); }
+  void operator()(T& node) const {
+    parts(node.params, node.items);
+  }
   template <class T>
     requires is_one_of<T, Data>
-  void operator()(T& node) const { parts(node.params, node.batch_fields, node.items); }
+  void operator()(T& node) const {
+    parts(node.params, node.batch_fields, node.items);
+  }
   template <class T>
     requires is_one_of<T, Topology>
-  void operator()(T& node) const { parts(node.settings, node.sections); }
+  void operator()(T& node) const {
+    parts(node.settings, node.sections);
+  }
   template <class T>
     requires is_one_of<T, Experiment>
-  void operator()(T& node) const { parts(node.settings, node.sections, node.sets); }
+  void operator()(T& node) const {
+    parts(node.settings, node.sections, node.sets);
+  }
 };
 
 }  // namespace detail

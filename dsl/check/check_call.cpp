@@ -214,8 +214,8 @@ Expr call_fn(FnInfo& fn, std::optional<Expr> receiver, CallSite& site) {
   forget_unbound(result, free, cx);
   if (site.scope.fn != 0) cx.callees[site.scope.fn].insert(fn.index);
   if (receiver) args.insert(args.begin(), std::move(*receiver));
-  Expr call = make_expr(args.size() > fn.params.size() ? ExprKind::CallMethod : ExprKind::CallFn, std::move(result),
-                        site.span, std::move(args), fn.name);
+  const ExprKind kind = args.size() > fn.params.size() ? ExprKind::CallMethod : ExprKind::CallFn;
+  Expr call = make_expr(kind, std::move(result), site.span, std::move(args), fn.name);
   call.fn = fn.index;
   return call;
 }
@@ -281,7 +281,7 @@ Expr call_symbol(const Symbol& symbol, CallSite& site) {
     case SymbolKind::Model:
     case SymbolKind::Metric:
     case SymbolKind::Data: return construct(symbol, site);
-    case SymbolKind::Error:
+    case SymbolKind::Error: return error_at(site.span);
     case SymbolKind::Hparam:
     case SymbolKind::Const:
     case SymbolKind::Callback:

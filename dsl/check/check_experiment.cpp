@@ -318,7 +318,9 @@ void check_experiment(Context& cx, uint32_t module_index, const ast::Experiment&
     if (name == "trainer") {
       for (const ast::Setting& setting : section.settings) {
         has_limit = has_limit || setting.name.text == "epochs" || setting.name.text == "steps" || setting.name.text == "max_time";
-        if (auto value = check_setting(setting, trainer_settings(), "a trainer", scope)) typed.trainer.push_back(std::move(*value));
+        auto value = check_setting(setting, trainer_settings(), "a trainer", scope);
+        has_limit = has_limit || !value;  // A misspelt limit is one mistake, not two.
+        if (value) typed.trainer.push_back(std::move(*value));
       }
     } else if (name == "tags") {
       for (const ast::Setting& setting : section.settings) {

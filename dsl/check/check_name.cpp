@@ -93,9 +93,10 @@ Expr check_symbol(const Symbol& symbol, Span span, Scope& scope) {
 
 void report_unknown(const ast::Name& name, Scope& scope) {
   diagnostics::Diagnostic diagnostic = diag::unknown_name(name.span, name.text);
-  if (const auto near = diagnostics::suggest(name.text, scope.names())) {
-    diagnostic.help("did you mean `{}`?", *near).fix(name.span, *near);
-  }
+  // What is declared near by is meant more often than what the library holds.
+  auto near = diagnostics::suggest(name.text, scope.near_names());
+  if (!near) near = diagnostics::suggest(name.text, scope.names());
+  if (near) diagnostic.help("did you mean `{}`?", *near).fix(name.span, *near);
   scope.cx.report(std::move(diagnostic));
 }
 
@@ -138,7 +139,10 @@ Expr check_name(const ast::Expr& expr, const ast::Name& name, Scope& scope) {
   if (const auto type = context_type(name.text, scope)) {
     return make_expr(ExprKind::Context, *type, name.span, {}, name.text);
   }
-  if (const Symbol* symbol = cx.graph.find(scope.module, name.text)) return check_symbol(*symbol, name.span, scope);
+  if (const Symbol* symbol = cx.graph.find(scope.module, name.text)) {
+    if (symbol->kind == SymbolKind::Error) return error_at(name.span);
+    return check_symbol(*symbol, name.span, scope);
+  }
   report_unknown(name, scope);
   return error_at(name.span);
 }

@@ -214,6 +214,7 @@ struct ObjectChecker {
     }
     Type type = value.type.is_error() ? Type::error() : Type::of(Kind::Optimizer);
     add(optimizer.name, type, MemberKind::Optimizer, value);
+    if (value.type.is_error()) return;
     std::vector<std::pair<std::string, Expr>> settings = check_settings(optimizer.settings, nullptr, inner);
     std::vector<GroupSettings> groups;
     for (const ast::Group& group : optimizer.groups) {

@@ -209,10 +209,16 @@ Stmt check_log(const ast::Stmt& statement, const ast::Log& log, Scope& scope) {
     return make_stmt(StmtKind::Error, statement.span);
   }
   Expr value = log.value ? check_expr(*log.value, scope) : check_name({}, log.name, scope);
-  if (value.type.is_error()) return make_stmt(StmtKind::Error, statement.span);
   LogEntry entry;
   entry.name = log.name.text;
   entry.role = role;
+  if (value.type.is_error()) {
+    // Still logged, so that a monitor of it is no second mistake.
+    entry.kind = "error";
+    entry.owner = scope.owner != nullptr ? scope.owner->name : "";
+    cx.program.logs.push_back(std::move(entry));
+    return make_stmt(StmtKind::Error, statement.span);
+  }
   entry.bar = log.bar;
   entry.owner = scope.owner != nullptr ? scope.owner->name : "";
   entry.span = log.name.span;
@@ -261,7 +267,7 @@ Stmt check_log(const ast::Stmt& statement, const ast::Log& log, Scope& scope) {
     }
   }
   for (const LogEntry& other : cx.program.logs) {
-    if (other.owner == entry.owner && other.role == entry.role && other.name == entry.name &&
+    if (other.kind != "error" && other.owner == entry.owner && other.role == entry.role && other.name == entry.name &&
         (other.kind != entry.kind || other.when != entry.when || other.reduce != entry.reduce)) {
       cx.report(diag::logged_twice(log.name.span, role + "." + entry.name).label(other.span, "first here"));
     }

@@ -136,6 +136,8 @@ struct Scope {
   LocalId declare(const std::string& name, Type type);
   std::optional<LocalId> find_local(const std::string& name) const;
   Local& local(LocalId id) { return (*locals)[id]; }
+  /// Names declared here; `names` are all that can be seen.
+  std::vector<std::string> near_names() const;
   std::vector<std::string> names() const;
 };
 

@@ -18,7 +18,7 @@ std::optional<LocalId> Scope::find_local(const std::string& name) const {
   return std::nullopt;
 }
 
-std::vector<std::string> Scope::names() const {
+std::vector<std::string> Scope::near_names() const {
   std::vector<std::string> names;
   for (const auto& frame : frames) {
     for (const auto& [name, id] : frame) names.push_back(name);
@@ -32,6 +32,11 @@ std::vector<std::string> Scope::names() const {
   if (place == Place::Step || place == Place::Hook) {
     for (const char* name : {"epoch", "global_step", "batch_index", "batch_size", "rank", "world"}) names.emplace_back(name);
   }
+  return names;
+}
+
+std::vector<std::string> Scope::names() const {
+  std::vector<std::string> names = near_names();
   for (const std::string& name : cx.graph.visible(module)) names.push_back(name);
   return names;
 }

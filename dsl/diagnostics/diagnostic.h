@@ -94,9 +94,7 @@ struct Diagnostic {
   Diagnostic&& help(std::type_identity_t<Format<sizeof...(Args)>> format, const Args&... args) && {
     return std::move(help(format, args...));
   }
-  Diagnostic&& fix(Span where, std::string replacement) && {
-    return std::move(fix(where, std::move(replacement)));
-  }
+  Diagnostic&& fix(Span where, std::string replacement) && { return std::move(fix(where, std::move(replacement))); }
 };
 
 /// A row of the tables as a function. The message is checked against the arguments when it is compiled.
@@ -124,10 +122,9 @@ namespace ltr::diag {
 
 using diagnostics::Text;
 
-#define LTR_DIAGNOSTIC(code, name, severity, format, ...)                               \
-  inline constexpr ::ltr::diagnostics::Constructor<::ltr::diagnostics::Code::code,      \
-                                                   ::ltr::diagnostics::Severity::severity \
-                                                   __VA_OPT__(, ) __VA_ARGS__>          \
+#define LTR_DIAGNOSTIC(code, name, severity, format, ...)                                                             \
+  inline constexpr ::ltr::diagnostics::Constructor<::ltr::diagnostics::Code::code,                                    \
+                                                   ::ltr::diagnostics::Severity::severity __VA_OPT__(, ) __VA_ARGS__> \
       name{format};
 #include "dsl/diagnostics/diagnostics.def"
 

@@ -24,11 +24,8 @@ std::optional<std::string> find_similar_file(const std::filesystem::path& file) 
 
 }  // namespace
 
-std::optional<source::SourceId> load_source(const std::filesystem::path& file,
-                                            source::SourceManager& sources,
-                                            Sink& sink,
-                                            Span cause,
-                                            std::optional<std::string> shown) {
+std::optional<source::SourceId> load_source(const std::filesystem::path& file, source::SourceManager& sources,
+                                            Sink& sink, Span cause, std::optional<std::string> shown) {
   const std::string path = shown ? *shown : file.string();
   const source::LoadResult result = sources.load(file, std::move(shown));
   switch (result.problem) {
@@ -51,8 +48,8 @@ std::optional<source::SourceId> load_source(const std::filesystem::path& file,
                       .help("data belongs in files that a `data` declaration reads"));
       break;
     case source::LoadProblem::NotUtf8:
-      sink.report(diag::not_utf8(cause, path, result.bad_byte)
-                      .help("save the file as UTF-8 (`iconv -f LATIN1 -t UTF-8`)"));
+      sink.report(
+          diag::not_utf8(cause, path, result.bad_byte).help("save the file as UTF-8 (`iconv -f LATIN1 -t UTF-8`)"));
       break;
   }
   return std::nullopt;

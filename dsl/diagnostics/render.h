@@ -12,9 +12,7 @@ struct HumanOptions {
 };
 
 /// For people: header, place, the lines concerned with their labels, notes, help. Ends in a newline.
-std::string render_human(const Diagnostic& diagnostic,
-                         const source::SourceManager& sources,
-                         HumanOptions options = {});
+std::string render_human(const Diagnostic& diagnostic, const source::SourceManager& sources, HumanOptions options = {});
 /// `train.ltr:31:24: error[E0304]: cannot add …` and a newline.
 std::string render_short(const Diagnostic& diagnostic, const source::SourceManager& sources);
 /// One JSON object and a newline: `code severity message file line column end_line end_column labels[] notes[]

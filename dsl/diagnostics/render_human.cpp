@@ -30,9 +30,7 @@ struct MarkedLine {
 class Human {
  public:
   Human(const Diagnostic& diagnostic, const SourceManager& sources, HumanOptions options)
-      : diagnostic_(diagnostic),
-        sources_(sources),
-        options_(options) {}
+      : diagnostic_(diagnostic), sources_(sources), options_(options) {}
 
   std::string render() {
     header();
@@ -91,8 +89,7 @@ class Human {
       if (at == lines.end() || at->number != number) at = lines.insert(at, {number, {}});
       at->marks.push_back(std::move(mark));
     };
-    const uint32_t primary_line =
-        diagnostic_.span.source == file ? sources_.position(diagnostic_.span).begin.line : 0;
+    const uint32_t primary_line = diagnostic_.span.source == file ? sources_.position(diagnostic_.span).begin.line : 0;
     bool is_labelled = false;
     bool has_left = false;
     bool has_right = false;
@@ -108,7 +105,8 @@ class Human {
     for (const Label& label : diagnostic_.labels) {
       if (label.span.source != file) continue;
       const uint32_t line = sources_.position(label.span).begin.line;
-      add(line, mark(label.span, label.span == diagnostic_.span || (is_between && line == primary_line), label.message));
+      add(line,
+          mark(label.span, label.span == diagnostic_.span || (is_between && line == primary_line), label.message));
     }
     if (primary_line != 0 && !is_labelled && !is_between) add(primary_line, mark(diagnostic_.span, true, ""));
     for (MarkedLine& line : lines) {
@@ -248,13 +246,27 @@ class Human {
       return;
     }
     switch (style) {
-      case Style::Error: out_ += "\x1b[1;31m"; break;
-      case Style::Warning: out_ += "\x1b[1;33m"; break;
-      case Style::Gutter: out_ += "\x1b[1;34m"; break;
-      case Style::Primary: out_ += diagnostic_.severity == Severity::Error ? "\x1b[1;31m" : "\x1b[1;33m"; break;
-      case Style::Secondary: out_ += "\x1b[34m"; break;
-      case Style::Note: out_ += "\x1b[1;36m"; break;
-      case Style::Bold: out_ += "\x1b[1m"; break;
+      case Style::Error:
+        out_ += "\x1b[1;31m";
+        break;
+      case Style::Warning:
+        out_ += "\x1b[1;33m";
+        break;
+      case Style::Gutter:
+        out_ += "\x1b[1;34m";
+        break;
+      case Style::Primary:
+        out_ += diagnostic_.severity == Severity::Error ? "\x1b[1;31m" : "\x1b[1;33m";
+        break;
+      case Style::Secondary:
+        out_ += "\x1b[34m";
+        break;
+      case Style::Note:
+        out_ += "\x1b[1;36m";
+        break;
+      case Style::Bold:
+        out_ += "\x1b[1m";
+        break;
     }
     out_ += text;
     out_ += "\x1b[0m";

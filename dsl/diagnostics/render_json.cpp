@@ -73,8 +73,7 @@ std::string render_json(const Diagnostic& diagnostic, const source::SourceManage
     append_string(out, label.message);
     out += '}';
   });
-  append_list(out, "notes", diagnostic.notes,
-              [&](const std::string& note) { append_string(out, note); });
+  append_list(out, "notes", diagnostic.notes, [&](const std::string& note) { append_string(out, note); });
   out += ",\"help\":";
   if (diagnostic.helps.empty()) {
     out += "null";

@@ -1,3 +1,5 @@
+#include "dsl/lex/layout.h"
+
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -7,103 +9,6 @@
 namespace ltr::lex {
 
 namespace {
-
-bool is_opener(TokenKind kind) {
-  return kind == TokenKind::OpenParen || kind == TokenKind::OpenBracket || kind == TokenKind::OpenBrace ||
-         kind == TokenKind::InterpBegin;
-}
-
-/// The opener that `kind` closes, or `Error`.
-TokenKind opener_of(TokenKind kind) {
-  if (kind == TokenKind::CloseParen) return TokenKind::OpenParen;
-  if (kind == TokenKind::CloseBracket) return TokenKind::OpenBracket;
-  if (kind == TokenKind::CloseBrace) return TokenKind::OpenBrace;
-  if (kind == TokenKind::InterpEnd) return TokenKind::InterpBegin;
-  return TokenKind::Error;
-}
-
-/// What a `)` cannot see past: a forgotten `)` must not take the brace of the body with it.
-bool is_wall(TokenKind opener, TokenKind wanted) {
-  if (opener == TokenKind::InterpBegin) return wanted != TokenKind::InterpBegin;
-  return opener == TokenKind::OpenBrace && wanted != TokenKind::OpenBrace && wanted != TokenKind::InterpBegin;
-}
-
-/// A line that only the top level of a file can have: every bracket still open there was forgotten.
-bool starts_declaration(const Token& token, const Token& next) {
-  if (!token.starts_line || next.starts_line) return false;
-  switch (token.kind) {
-    case TokenKind::Hparam:
-    case TokenKind::Const:
-    case TokenKind::Metric:
-    case TokenKind::Data:
-    case TokenKind::Block:
-    case TokenKind::Model:
-    case TokenKind::Callback:
-    case TokenKind::Topology:
-    case TokenKind::Experiment:
-      return is_name(next.kind);
-    case TokenKind::Extern:
-    case TokenKind::Test:
-      return next.kind == TokenKind::Str || next.kind == TokenKind::StrBegin;
-    case TokenKind::Import:
-      return is_name(next.kind) || next.kind == TokenKind::Str;
-    default:  // Every other kind may stand inside brackets.
-      return false;
-  }
-}
-
-/// `x =` with nothing behind it: the next line, which begins at `at`, is an assignment or a declaration of its own,
-/// and no value.
-bool lacks_value(TokenKind last, const std::vector<Token>& tokens, size_t at) {
-  constexpr std::array kOthers = {TokenKind::Fn,    TokenKind::Let,      TokenKind::Weight, TokenKind::Buffer,
-                                  TokenKind::Step,  TokenKind::State,    TokenKind::On,     TokenKind::Optimizer,
-                                  TokenKind::Log,   TokenKind::Minimize, TokenKind::Return, TokenKind::Print,
-                                  TokenKind::Assert};
-  if (last == TokenKind::Comma || is_opener(last)) return false;
-  const Token& next = tokens[at + 1];
-  if (starts_declaration(tokens[at], next)) return true;
-  if (std::find(kOthers.begin(), kOthers.end(), tokens[at].kind) != kOthers.end() && next.kind == TokenKind::Name &&
-      !next.starts_line) {
-    return true;
-  }
-  // NAME { "." NAME } "="
-  while (is_name(tokens[at].kind) && tokens[at + 1].kind == TokenKind::Dot && is_word(tokens[at + 2].kind)) at += 2;
-  return is_word(tokens[at].kind) && tokens[at + 1].kind == TokenKind::Assign;
-}
-
-std::vector<BracketPair> pair_brackets(const std::vector<Token>& tokens) {
-  std::vector<BracketPair> pairs;
-  std::vector<uint32_t> open;  // Indices into `pairs`.
-  const auto give_up = [&](size_t count, uint32_t at) {
-    for (; count > 0; --count) {
-      pairs[open.back()].closer = at;
-      open.pop_back();
-    }
-  };
-  for (uint32_t i = 0; i < tokens.size(); ++i) {
-    const TokenKind kind = tokens[i].kind;
-    if (is_opener(kind)) {
-      open.push_back(static_cast<uint32_t>(pairs.size()));
-      pairs.push_back({i, i, false});
-    } else if (const TokenKind wanted = opener_of(kind); wanted != TokenKind::Error) {
-      size_t unclosed = 0;
-      bool is_found = false;
-      for (; unclosed < open.size() && !is_found; ++unclosed) {
-        const TokenKind opener = tokens[pairs[open[open.size() - 1 - unclosed]].opener].kind;
-        is_found = opener == wanted;
-        if (is_found || is_wall(opener, wanted)) break;
-      }
-      if (!is_found) continue;
-      give_up(unclosed, i);
-      pairs[open.back()].closer = i;
-      pairs[open.back()].is_closed = true;
-      open.pop_back();
-    } else if (kind == TokenKind::End || (!open.empty() && starts_declaration(tokens[i], tokens[i + 1]))) {
-      give_up(open.size(), i);
-    }
-  }
-  return pairs;
-}
 
 /// The statement goes on after a line that ends so.
 bool joins_next_line(TokenKind kind) {
@@ -157,14 +62,74 @@ bool joins_line_before(const Token& token, const Token& next) {
     case TokenKind::Else:
       return true;
     case TokenKind::Where:
-      // A field or setting may have that name.
-      return next.kind != TokenKind::Assign && next.kind != TokenKind::Colon;
+      // A field, setting or variable may have that name.
+      switch (next.kind) {
+        case TokenKind::Assign:
+        case TokenKind::PlusAssign:
+        case TokenKind::MinusAssign:
+        case TokenKind::StarAssign:
+        case TokenKind::SlashAssign:
+        case TokenKind::Colon:
+        case TokenKind::Dot:
+        case TokenKind::Comma:
+          return false;
+        default:
+          return true;
+      }
     default:
       return false;
   }
 }
 
+/// `x =` with nothing behind it: the next line, which begins at `at`, is an assignment or a declaration of its own,
+/// and no value.
+bool lacks_value(TokenKind last, const std::vector<Token>& tokens, size_t at) {
+  constexpr std::array kOthers = {TokenKind::Fn,    TokenKind::Let,      TokenKind::Weight, TokenKind::Buffer,
+                                  TokenKind::Step,  TokenKind::State,    TokenKind::On,     TokenKind::Optimizer,
+                                  TokenKind::Log,   TokenKind::Minimize, TokenKind::Return, TokenKind::Print,
+                                  TokenKind::Assert};
+  if (last == TokenKind::Comma || is_opener(last)) return false;
+  const Token& next = tokens[at + 1];
+  if (starts_declaration(tokens[at], next)) return true;
+  if (std::find(kOthers.begin(), kOthers.end(), tokens[at].kind) != kOthers.end() && next.kind == TokenKind::Name &&
+      !next.starts_line) {
+    return true;
+  }
+  // NAME { "." NAME } "="
+  while (is_name(tokens[at].kind) && tokens[at + 1].kind == TokenKind::Dot && is_word(tokens[at + 2].kind)) at += 2;
+  return is_word(tokens[at].kind) && tokens[at + 1].kind == TokenKind::Assign;
+}
+
 }  // namespace
+
+bool starts_declaration(const Token& token, const Token& next) {
+  if (!token.starts_line || next.starts_line) return false;
+  switch (token.kind) {
+    case TokenKind::Hparam:
+    case TokenKind::Const:
+    case TokenKind::Metric:
+    case TokenKind::Data:
+    case TokenKind::Block:
+    case TokenKind::Model:
+    case TokenKind::Callback:
+    case TokenKind::Topology:
+    case TokenKind::Experiment:
+      return is_name(next.kind);
+    case TokenKind::Extern:
+    case TokenKind::Test:
+      return next.kind == TokenKind::Str || next.kind == TokenKind::StrBegin;
+    case TokenKind::Import:
+      return is_name(next.kind) || next.kind == TokenKind::Str;
+    default:  // Every other kind may stand inside brackets.
+      return false;
+  }
+}
+
+bool joins_lines(const std::vector<Token>& tokens, size_t at) {
+  if (at == 0 || tokens[at].kind == TokenKind::End) return false;
+  return joins_line_before(tokens[at], tokens[at + 1]) ||
+         (joins_next_line(tokens[at - 1].kind) && !lacks_value(tokens[at - 1].kind, tokens, at));
+}
 
 void lay_out(TokenBuffer& buffer) {
   const std::vector<BracketPair> raw_pairs = pair_brackets(buffer.tokens);
@@ -184,10 +149,7 @@ void lay_out(TokenBuffer& buffer) {
         is_inside = enclosing.back()->is_closed && opener != TokenKind::OpenBrace;
       }
       const TokenKind last = tokens.back().kind;
-      const bool is_end = token.kind == TokenKind::End;
-      const bool joins = !is_end && (joins_line_before(token, buffer.tokens[i + 1]) ||
-                                     (joins_next_line(last) && !lacks_value(last, buffer.tokens, i)));
-      if (!is_inside && last != TokenKind::Newline && !joins) {
+      if (!is_inside && last != TokenKind::Newline && !joins_lines(buffer.tokens, i)) {
         Token newline;
         newline.kind = TokenKind::Newline;
         newline.span = {buffer.source, tokens.back().span.end, tokens.back().span.end};

@@ -10,7 +10,9 @@ namespace ltr::lex {
 
 namespace {
 
-bool is_hex_digit(char c) { return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
+bool is_hex_digit(char c) {
+  return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+}
 
 /// `_` stands between two digits only.
 bool has_stray_underscore(std::string_view digits) {
@@ -42,7 +44,8 @@ void Scanner::scan_number() {
   }
   bool is_float = false;
   const auto digits = [&] {
-    while (is_digit(peek()) || (peek() == '_' && (is_digit(peek(1)) || peek(1) == '_' || !is_name_char(peek(1))))) ++at_;
+    while (is_digit(peek()) || (peek() == '_' && (is_digit(peek(1)) || peek(1) == '_' || !is_name_char(peek(1)))))
+      ++at_;
   };
   digits();
   // `0..4` is a range, and `1.item()` a field.
@@ -127,7 +130,8 @@ void Scanner::scan_unit(size_t number_begin) {
   const bool is_glued = begin == at_;
   const bool is_known = is_unit(word);
   // `"` glued to a word is a string with a prefix; a word that may follow an expression is no unit.
-  if (!is_known && !is_glued && (find_word(word) != TokenKind::Name || (end < text_.size() && text_[end] == '"'))) return;
+  if (!is_known && !is_glued && (find_word(word) != TokenKind::Name || (end < text_.size() && text_[end] == '"')))
+    return;
   // Words that other languages or our own messages know better than "unknown unit".
   if (!is_known && !is_glued && (word == "is" || word == "elif")) return;
 
@@ -139,7 +143,8 @@ void Scanner::scan_unit(size_t number_begin) {
   } else {
     auto near = diagnostics::suggest(word, all_units());
     // `5 epochs`, `1 epoch`.
-    if (near && (*near == "epoch" || *near == "step") && text_.substr(number_begin, at_ - number_begin) != "1") *near += 's';
+    if (near && (*near == "epoch" || *near == "step") && text_.substr(number_begin, at_ - number_begin) != "1")
+      *near += 's';
     at_ = end;
     if (is_glued && !near) {
       out_.tokens.pop_back();

@@ -106,6 +106,7 @@ size_t Scanner::end_of_string_at(const StringForm& form, size_t at) const {
 void Scanner::scan_string_body(const StringForm& form) {
   // Without interpolation the literal is one `Str`; `StrBegin` is put in front when the first `{` shows.
   bool is_interpolated = false;
+  bool is_broken = false;
   std::string text;
   size_t text_begin = at_;
   const auto flush = [&] {
@@ -115,11 +116,12 @@ void Scanner::scan_string_body(const StringForm& form) {
   for (;;) {
     if (at_end() || (peek() == '\n' && !form.is_multi_line)) {
       // Only the opening end is shown: the rest of the line, or of the file, says nothing.
-      const size_t opener_end = form.begin + (form.is_multi_line ? 3 : character_length(form.begin)) + (form.is_raw ? 1 : 0);
+      const size_t opener_end =
+          form.begin + (form.is_multi_line ? 3 : character_length(form.begin)) + (form.is_raw ? 1 : 0);
       while (at_ > form.begin + 1 && peek() == '\n' && text_[at_ - 1] == '\r') --at_;
       diagnostics::Diagnostic diagnostic = diag::unterminated_string(span(form.begin, opener_end));
       if (!form.is_multi_line) diagnostic.help("a string ends on its line; `\"\"\"…\"\"\"` goes over several");
-      report(std::move(diagnostic));
+      if (!is_broken) report(std::move(diagnostic));
       if (!is_interpolated) {
         push_text(TokenKind::Str, form.begin, at_, std::move(text));
       } else {
@@ -144,7 +146,8 @@ void Scanner::scan_string_body(const StringForm& form) {
       if (!is_interpolated) push(TokenKind::StrBegin, form.begin, text_begin);
       is_interpolated = true;
       flush();
-      scan_interpolation(form);
+      // A value that is never closed has taken the end of the string with it.
+      is_broken = !scan_interpolation(form) && (at_end() || peek() == '\n');
       text_begin = at_;
     } else if (starts_with("\r\n")) {
       ++at_;  // A file may be saved with either end of line; the program is the same.
@@ -159,12 +162,24 @@ void Scanner::scan_escape(const StringForm& form, std::string& out) {
   const size_t begin = at_;
   ++at_;
   switch (peek()) {
-    case 'n': out += '\n'; break;
-    case 't': out += '\t'; break;
-    case '"': out += '"'; break;
-    case '\\': out += '\\'; break;
-    case '{': out += '{'; break;
-    case 'u': scan_unicode_escape(out, begin); return;
+    case 'n':
+      out += '\n';
+      break;
+    case 't':
+      out += '\t';
+      break;
+    case '"':
+      out += '"';
+      break;
+    case '\\':
+      out += '\\';
+      break;
+    case '{':
+      out += '{';
+      break;
+    case 'u':
+      scan_unicode_escape(out, begin);
+      return;
     default: {
       if (at_line_end()) return;  // The string is not closed, which says enough.
       at_ += character_length(at_);
@@ -211,7 +226,7 @@ void Scanner::scan_unicode_escape(std::string& out, size_t begin) {
   }
 }
 
-void Scanner::scan_interpolation(const StringForm& form) {
+bool Scanner::scan_interpolation(const StringForm& form) {
   const size_t begin = at_;
   push(TokenKind::InterpBegin, at_, at_ + 1);
   ++at_;
@@ -234,7 +249,7 @@ void Scanner::scan_interpolation(const StringForm& form) {
       if (peek() != '}') break;
       push(TokenKind::InterpEnd, at_, at_ + 1);
       ++at_;
-      return;
+      return true;
     }
     if (c == '#') {
       report(diag::bad_interpolation(span(at_, at_ + 1), "a comment cannot stand in a string"));
@@ -245,12 +260,14 @@ void Scanner::scan_interpolation(const StringForm& form) {
     if ((c == ')' || c == ']' || c == '}') && depth > 0) --depth;
     scan_token();
   }
-  diagnostics::Diagnostic diagnostic = diag::bad_interpolation(span(begin, begin + 1), "`{` is never closed in this string");
+  diagnostics::Diagnostic diagnostic =
+      diag::bad_interpolation(span(begin, begin + 1), "`{` is never closed in this string");
   diagnostic.help("a brace is written `\\{`");
   if (peek() == '"') diagnostic.note("no string may stand between the braces");
   report(std::move(diagnostic));
   push(TokenKind::Error, at_, at_);
   push(TokenKind::InterpEnd, at_, at_);
+  return false;
 }
 
 void Scanner::scan_format() {

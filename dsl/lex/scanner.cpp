@@ -78,7 +78,9 @@ constexpr std::array kForeignOperators = {
     ForeignOperator{"^", "**", "`**` is power"},
 };
 
-bool is_bracket(char c) { return c == '(' || c == ')' || c == '[' || c == ']' || c == '{' || c == '}'; }
+bool is_bracket(char c) {
+  return c == '(' || c == ')' || c == '[' || c == ']' || c == '{' || c == '}';
+}
 
 }  // namespace
 
@@ -114,8 +116,7 @@ TokenBuffer Scanner::run() {
 size_t Scanner::character_length(size_t at) const {
   size_t length = 1;
   while (at + length < text_.size() && length < 4 &&
-         (static_cast<unsigned char>(text_[at + length]) & 0xc0U) == 0x80U &&
-         !is_ascii(text_[at])) {
+         (static_cast<unsigned char>(text_[at + length]) & 0xc0U) == 0x80U && !is_ascii(text_[at])) {
     ++length;
   }
   return length;
@@ -126,6 +127,11 @@ Token& Scanner::push(TokenKind kind, size_t begin, size_t end) {
   Token token;
   token.kind = kind;
   token.starts_line = starts_line_;
+  if (starts_line_ && begin > 0) {
+    const size_t line_end = text_.rfind('\n', begin - 1);
+    const size_t line = line_end == std::string_view::npos ? 0 : line_end + 1;
+    token.indent = static_cast<uint16_t>(std::min<size_t>(begin - line, UINT16_MAX));
+  }
   token.after_space = after_space_;
   token.span = span(begin, end);
   starts_line_ = false;
@@ -206,7 +212,11 @@ void Scanner::scan_word() {
   }
   const std::string_view word = text_.substr(begin, at_ - begin);
   if (is_foreign) {
-    report(diag::unknown_character(span(begin, at_), "in `" + std::string(word) + "`")
+    size_t letter = 0;
+    while (is_ascii(word[letter])) ++letter;
+    const size_t at = begin + letter;
+    const std::string shown(text_.substr(at, character_length(at)));
+    report(diag::unknown_character(span(at, at + shown.size()), "`" + shown + "` in `" + std::string(word) + "`")
                .help("a name has the letters a to z and A to Z, digits and `_`"));
     push(TokenKind::Name, begin, at_);
     return;
@@ -223,8 +233,8 @@ void Scanner::scan_word() {
 bool Scanner::scan_punctuation() {
   const char c = peek();
   if (!is_ascii(c)) return false;
-  for (size_t row = kFirstRow[static_cast<size_t>(c)];
-       row < kPunctuation.size() && kPunctuation[row].text[0] == c; ++row) {
+  for (size_t row = kFirstRow[static_cast<size_t>(c)]; row < kPunctuation.size() && kPunctuation[row].text[0] == c;
+       ++row) {
     if (!starts_with(kPunctuation[row].text)) continue;
     const size_t begin = at_;
     at_ += kPunctuation[row].text.size();
@@ -247,7 +257,9 @@ bool Scanner::scan_foreign_operator() {
       return true;
     }
     at_ += row.text.size();
-    const std::string_view shown = row.text == "//" ? "floor(a / b)" : row.text == "**=" ? "x = x ** y" : row.replacement;
+    const std::string_view shown = row.text == "//"    ? "floor(a / b)"
+                                   : row.text == "**=" ? "x = x ** y"
+                                                       : row.replacement;
     diagnostics::Diagnostic diagnostic = diag::foreign_operator(span(begin, at_), row.text, shown);
     if (!row.help.empty()) diagnostic.help("{}", row.help);
     if (row.has_fix) {
@@ -274,7 +286,9 @@ void Scanner::scan_foreign() {
   if (const Confusable* known = find_confusable(text_.substr(at_))) {
     at_ += known->character.size();
     const bool is_space = known->replacement.empty();
-    diagnostics::Diagnostic diagnostic = diag::unknown_character(span(begin, at_), known->name);
+    const std::string shown =
+        is_space ? std::string(known->name) : "`" + std::string(known->character) + "`, " + std::string(known->name);
+    diagnostics::Diagnostic diagnostic = diag::unknown_character(span(begin, at_), shown);
     if (is_space) {
       diagnostic.help("write a plain space");
     } else {
@@ -298,6 +312,9 @@ void Scanner::scan_foreign() {
   if (text_[begin] == '\\') {
     diagnostic.help("a line goes on by itself inside brackets and after an operator or a comma");
     report(std::move(diagnostic));
+    // Taken as it was meant: the next line belongs to this one.
+    while (!at_end() && (peek() == ' ' || peek() == '\r')) ++at_;
+    if (peek() == '\n') ++at_;
     return;
   }
   report(std::move(diagnostic));

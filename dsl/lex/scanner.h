@@ -8,10 +8,18 @@
 
 namespace ltr::lex {
 
-inline bool is_digit(char c) { return c >= '0' && c <= '9'; }
-inline bool is_name_start(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-inline bool is_name_char(char c) { return is_name_start(c) || is_digit(c); }
-inline bool is_ascii(char c) { return (static_cast<unsigned char>(c) & 0x80U) == 0; }
+inline bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+inline bool is_name_start(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+inline bool is_name_char(char c) {
+  return is_name_start(c) || is_digit(c);
+}
+inline bool is_ascii(char c) {
+  return (static_cast<unsigned char>(c) & 0x80U) == 0;
+}
 
 /// A character that looks like one of ours and is not.
 struct Confusable {
@@ -63,7 +71,8 @@ class Scanner {
   size_t end_of_string_at(const StringForm& form, size_t at) const;
   void scan_escape(const StringForm& form, std::string& out);
   void scan_unicode_escape(std::string& out, size_t begin);
-  void scan_interpolation(const StringForm& form);
+  /// False if the `{` is never closed.
+  bool scan_interpolation(const StringForm& form);
   void scan_format();
   void push_text(TokenKind kind, size_t begin, size_t end, std::string text);
 

@@ -24,11 +24,15 @@ constexpr std::array kKinds = {
 #include "dsl/lex/token_kind.def"
 };
 
-const KindInfo& info(TokenKind kind) { return kKinds[static_cast<size_t>(kind)]; }
+const KindInfo& info(TokenKind kind) {
+  return kKinds[static_cast<size_t>(kind)];
+}
 
 }  // namespace
 
-std::string_view name_of(TokenKind kind) { return info(kind).name; }
+std::string_view name_of(TokenKind kind) {
+  return info(kind).name;
+}
 
 std::string describe(TokenKind kind) {
   const KindInfo& row = info(kind);
@@ -40,8 +44,12 @@ std::string_view spelling(TokenKind kind) {
   return row.kind_class == Class::Other ? std::string_view() : row.text;
 }
 
-bool is_reserved(TokenKind kind) { return info(kind).kind_class == Class::Reserved; }
-bool is_keyword(TokenKind kind) { return info(kind).kind_class == Class::Keyword; }
+bool is_reserved(TokenKind kind) {
+  return info(kind).kind_class == Class::Reserved;
+}
+bool is_keyword(TokenKind kind) {
+  return info(kind).kind_class == Class::Keyword;
+}
 
 TokenKind find_word(std::string_view word) {
   static const auto kWords = [] {
@@ -77,16 +85,14 @@ bool is_unit(std::string_view word) {
 }
 
 const std::string* TokenBuffer::find_doc(uint32_t owner_begin) const {
-  const auto found = std::lower_bound(docs.begin(), docs.end(), owner_begin, [](const Doc& doc, uint32_t begin) {
-    return doc.owner_begin < begin;
-  });
+  const auto found = std::lower_bound(docs.begin(), docs.end(), owner_begin,
+                                      [](const Doc& doc, uint32_t begin) { return doc.owner_begin < begin; });
   return found != docs.end() && found->owner_begin == owner_begin ? &found->text : nullptr;
 }
 
 const BracketPair* TokenBuffer::find_bracket(uint32_t token) const {
-  const auto found = std::lower_bound(brackets.begin(), brackets.end(), token, [](const BracketPair& pair, uint32_t t) {
-    return pair.opener < t;
-  });
+  const auto found = std::lower_bound(brackets.begin(), brackets.end(), token,
+                                      [](const BracketPair& pair, uint32_t t) { return pair.opener < t; });
   return found != brackets.end() && found->opener == token ? &*found : nullptr;
 }
 

@@ -37,9 +37,13 @@ std::string_view spelling(TokenKind kind);
 bool is_reserved(TokenKind kind);
 bool is_keyword(TokenKind kind);
 /// A name, or a keyword, which names things wherever it has no meaning of its own.
-inline bool is_name(TokenKind kind) { return kind == TokenKind::Name || is_keyword(kind); }
+inline bool is_name(TokenKind kind) {
+  return kind == TokenKind::Name || is_keyword(kind);
+}
 /// Any word: also one that is reserved.
-inline bool is_word(TokenKind kind) { return is_name(kind) || is_reserved(kind); }
+inline bool is_word(TokenKind kind) {
+  return is_name(kind) || is_reserved(kind);
+}
 /// `Name` if `word` is no word of the language.
 TokenKind find_word(std::string_view word);
 bool is_unit(std::string_view word);
@@ -49,16 +53,17 @@ const std::vector<std::string_view>& all_units();
 
 struct Token {
   TokenKind kind = TokenKind::Error;
-  bool starts_line = false;    ///< the first token on its line
-  bool after_space = false;    ///< white space or a comment stands before it
-  uint32_t value = 0;          ///< index into the buffer's `ints`, `floats` or `strings`, by kind
+  bool starts_line = false;  ///< the first token on its line
+  bool after_space = false;  ///< white space or a comment stands before it
+  uint16_t indent = 0;       ///< of one that starts its line: bytes before it there, at most 65,535
+  uint32_t value = 0;        ///< index into the buffer's `ints`, `floats` or `strings`, by kind
   Span span;
 };
 
 struct Comment {
   Span span;
-  bool is_doc = false;      ///< `##`
-  bool owns_line = false;   ///< nothing stands before it on its line
+  bool is_doc = false;     ///< `##`
+  bool owns_line = false;  ///< nothing stands before it on its line
 };
 
 /// The `##` lines above a declaration, without marks.

@@ -29,8 +29,8 @@ bool parse_edition(State& state, Iter& at, ast::Module& module) {
   const int64_t edition = number->kind == K::Int ? state.buffer().ints[number->value] : 0;
   module.edition = edition;
   if (edition != kEdition) {
-    state.report_at(at, diag::unknown_edition(number->span, state.text(*number))
-                            .help("this compiler knows edition {}", kEdition));
+    state.report_at(
+        at, diag::unknown_edition(number->span, state.text(*number)).help("this compiler knows edition {}", kEdition));
     return false;
   }
   at = std::next(number);
@@ -39,8 +39,7 @@ bool parse_edition(State& state, Iter& at, ast::Module& module) {
 
 void parse_declarations(State& state, Iter first, Iter last, ast::Module& module) {
   const Context context = x3::make_context<StateTag>(state);
-  const auto declaration =
-      recovering(Level::Declaration, x3::eps > grammar::declaration > end_of_entry);
+  const auto declaration = recovering(Level::Declaration, x3::eps > grammar::declaration > end_of_entry);
   for (;;) {
     while (first->kind == K::Newline || first->kind == K::Semicolon) ++first;
     if (first->kind == K::End) return;
@@ -52,9 +51,7 @@ void parse_declarations(State& state, Iter first, Iter last, ast::Module& module
 
 }  // namespace
 
-ast::Module parse(source::SourceId source,
-                  const source::SourceManager& sources,
-                  ast::NodeId& next_node_id,
+ast::Module parse(source::SourceId source, const source::SourceManager& sources, ast::NodeId& next_node_id,
                   diagnostics::Sink& sink) {
   const std::string_view text = sources.text(source);
   const lex::TokenBuffer buffer = lex::lex(source, text, sink);
@@ -63,8 +60,9 @@ ast::Module parse(source::SourceId source,
   module.source = source;
   Iter at = state.begin();
   if (parse_edition(state, at, module)) {
-    // The edition ends its line like any other entry.
-    if (at->kind == K::Newline) ++at;
+    if (at->kind != K::Newline && at->kind != K::Semicolon && at->kind != K::End) {
+      state.report_at(at, diag::unexpected_token(at->span, lex::describe(K::Newline), describe_found(state, at)));
+    }
     parse_declarations(state, at, buffer.tokens.end(), module);
     state.report_remaining_brackets();
   }

@@ -54,6 +54,12 @@ bool begins_something(Iter start) {
 
 }  // namespace
 
+std::optional<diagnostics::Diagnostic> find_python_word(const ast::Name& statement) {
+  if (statement.text != "pass" && statement.text != "break" && statement.text != "continue") return std::nullopt;
+  const Habit* habit = find_first_word(statement.text);
+  return diag::python_form(statement.span, habit->shown, habit->ours);
+}
+
 bool is_python_header(const State& state, Iter start, Iter at) {
   if (start->kind == K::End) return false;
   if (start->kind == K::Name && begins_something(start) && find_first_word(state.text(*start)) != nullptr) {
@@ -84,7 +90,9 @@ std::optional<diagnostics::Diagnostic> find_python_form(const State& state, Iter
     if (at->kind == K::Comma) gone.end = std::next(at)->span.begin;
     return diag::python_form(self->span, "self", "not a parameter: members are in scope by their names").fix(gone, "");
   }
-  if (at->kind == K::If && !at->starts_line && at != start) {
+  const auto expects = [&](Expected what) { return state.expected_.test(static_cast<size_t>(what)); };
+  const bool follows_value = !expects(Expected::Name) && !expects(Expected::Expression);
+  if (at->kind == K::If && !at->starts_line && at != start && follows_value) {
     return diag::python_form(at->span, "a if c else b", "`if c then a else b`");
   }
   if (at->kind == K::Not && std::next(at)->kind == K::In) {

@@ -14,7 +14,9 @@ bool is_opener(TokenKind kind) {
   return kind == K::OpenParen || kind == K::OpenBracket || kind == K::OpenBrace || kind == K::InterpBegin;
 }
 
-bool is_closer(TokenKind kind) { return kind == K::CloseParen || kind == K::CloseBracket || kind == K::CloseBrace; }
+bool is_closer(TokenKind kind) {
+  return kind == K::CloseParen || kind == K::CloseBracket || kind == K::CloseBrace;
+}
 
 /// The innermost bracket around `at`, if it is one that is never closed.
 const lex::BracketPair* find_unclosed(const State& state, Iter at) {
@@ -38,23 +40,13 @@ bool is_stray_closer(const State& state, Iter at) {
                       [&](const lex::BracketPair& pair) { return pair.is_closed && pair.closer == index; });
 }
 
-std::string describe_found(const State& state, Iter at) {
-  switch (at->kind) {
-    case K::Int:
-    case K::Float:
-      return "the number `" + std::string(state.text(*at)) + "`";
-    case K::Unit:
-      return "the unit `" + std::string(state.text(*at)) + "`";
-    case K::Name:
-      return "`" + std::string(state.text(*at)) + "`";
-    default:
-      return lex::describe(at->kind);
-  }
+bool expects(const State& state, Expected what) {
+  return state.expected_.test(static_cast<size_t>(what));
 }
 
-bool expects(const State& state, Expected what) { return state.expected_.test(static_cast<size_t>(what)); }
-
-bool expects(const State& state, TokenKind kind) { return state.expected_.test(static_cast<size_t>(kind)); }
+bool expects(const State& state, TokenKind kind) {
+  return state.expected_.test(static_cast<size_t>(kind));
+}
 
 /// What the message alone does not say.
 void add_help(const State& state, Level level, Iter start, Iter at, diagnostics::Diagnostic& diagnostic) {
@@ -79,11 +71,28 @@ void add_help(const State& state, Level level, Iter start, Iter at, diagnostics:
 
 }  // namespace
 
+std::string describe_found(const State& state, Iter at) {
+  switch (at->kind) {
+    case K::Int:
+    case K::Float:
+      return "the number `" + std::string(state.text(*at)) + "`";
+    case K::Unit:
+      return "the unit `" + std::string(state.text(*at)) + "`";
+    case K::Name:
+      return "`" + std::string(state.text(*at)) + "`";
+    default:
+      return lex::describe(at->kind);
+  }
+}
+
 void report_failure(State& state, Level level, Iter start, Iter where) {
   const Iter at = std::max(where, state.furthest_);
   if (at < state.furthest_ || at > state.furthest_) state.expected_.reset();
   // What could not be read was reported by the lexer.
-  if (at->kind == K::Error || (at != state.begin() && std::prev(at)->kind == K::Error)) return;
+  if (at->kind == K::Error || (at != state.begin() && std::prev(at)->kind == K::Error)) {
+    state.mark_reported(at);
+    return;
+  }
   if (is_stray_closer(state, at)) {
     state.report_at(at, diag::stray_bracket(at->span, state.text(*at)).fix(at->span, ""));
     return;
@@ -100,7 +109,7 @@ void report_failure(State& state, Level level, Iter start, Iter where) {
       return;
     }
   }
-  if (lex::is_reserved(at->kind) && expects(state, Expected::Name) && state.expected_.count() == 1) {
+  if (lex::is_reserved(at->kind) && expects(state, Expected::Name) && state.expected_.count() <= 2) {
     state.report_at(at, diag::reserved_name(at->span, state.text(*at)));
     return;
   }
@@ -120,14 +129,26 @@ void report_nesting(State& state, Iter where, int limit) {
   state.report_at(where, std::move(diagnostic));
 }
 
+namespace {
+
+/// The indentation of the line that `at` is on.
+uint16_t indent_of_line(const State& state, Iter at) {
+  while (!at->starts_line && at != state.begin()) --at;
+  return at->indent;
+}
+
+}  // namespace
+
 Iter find_resumption(const State& state, Level level, Iter start, Iter at) {
   const lex::TokenBuffer& buffer = state.buffer();
   const Iter last = std::prev(buffer.tokens.end());
   const bool is_line = level == Level::Statement || level == Level::Entry || level == Level::Declaration;
   // A statement that was refused at its first token is passed over, or nothing would ever move.
   if (is_line && at == start && at != last) ++at;
-  const bool is_python = is_line && is_python_header(state, start, at);
-  const uint32_t start_indent = is_python ? state.indent(start) : 0;
+  // The body of a header without `{` is given up with it: the lines that are indented deeper.
+  const bool lacks_brace = at->kind == K::Newline && at == state.furthest_ && expects(state, K::OpenBrace);
+  const bool skips_body = is_line && (lacks_brace || is_python_header(state, start, at));
+  const uint16_t header_indent = indent_of_line(state, start);
 
   Iter i = start;
   while (i < last && i < state.limit_) {
@@ -153,12 +174,11 @@ Iter find_resumption(const State& state, Level level, Iter start, Iter at) {
         if (level == Level::Parameter || ((level == Level::Value || level == Level::Entry) && is_next_entry)) return i;
       }
       if (i->kind == K::Newline || i->kind == K::Semicolon) {
-        if (!is_python) return i;
-        // The indented lines below a Python header go with it, and the `elif` after them.
         const Iter next = std::next(i);
-        if (next >= state.limit_ || next->kind == K::CloseBrace) return i;
+        if (!skips_body || next >= state.limit_) return i;
         const bool is_elif = next->kind == K::Name && state.text(*next) == "elif";
-        if (state.indent(next) <= start_indent && !is_elif) return i;
+        const bool is_end = next->indent == header_indent && is_stray_closer(state, next);
+        if (next->indent <= header_indent && !is_elif && !is_end) return i;
       }
     }
     ++i;

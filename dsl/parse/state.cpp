@@ -12,27 +12,45 @@ namespace {
 
 std::string describe_label(Expected label) {
   switch (label) {
-    case Expected::Name: return "a name";
-    case Expected::Expression: return "a value";
-    case Expected::Type: return "a type";
-    case Expected::Dim: return "a dim";
-    case Expected::Parameter: return "a parameter";
-    case Expected::Statement: return "a statement";
+    case Expected::Name:
+      return "a name";
+    case Expected::Expression:
+      return "a value";
+    case Expected::Type:
+      return "a type";
+    case Expected::Dim:
+      return "a dim";
+    case Expected::Parameter:
+      return "a parameter";
+    case Expected::Statement:
+      return "a statement";
     case Expected::Declaration:
       return "a declaration (import, hparam, const, fn, extern, metric, data, block, model, callback, topology, "
              "experiment or test)";
-    case Expected::BlockMember: return "a member (`name = value`, let, weight, buffer or fn)";
-    case Expected::ModelMember: return "a member (`name = value`, let, weight, buffer, fn, optimizer, init or step)";
-    case Expected::MetricMember: return "state, let or fn";
-    case Expected::DataMember: return "batch, let, fn or a stream";
-    case Expected::CallbackMember: return "on, state or fn";
-    case Expected::Setting: return "a setting (`name = value`)";
-    case Expected::Section: return "a setting, a section or set";
-    case Expected::LoadRule: return "rename, skip or freeze";
-    case Expected::Reduction: return "sum, mean, min, max, cat or merge";
-    case Expected::LogWhen: return "step, epoch or both";
-    case Expected::Separator: return "end of line";
-    case Expected::Count: break;
+    case Expected::BlockMember:
+      return "a member (`name = value`, let, weight, buffer or fn)";
+    case Expected::ModelMember:
+      return "a member (`name = value`, let, weight, buffer, fn, optimizer, init or step)";
+    case Expected::MetricMember:
+      return "state, let or fn";
+    case Expected::DataMember:
+      return "batch, let, fn or a stream";
+    case Expected::CallbackMember:
+      return "on, state or fn";
+    case Expected::Setting:
+      return "a setting (`name = value`)";
+    case Expected::Section:
+      return "a setting, a section or set";
+    case Expected::LoadRule:
+      return "rename, skip or freeze";
+    case Expected::Reduction:
+      return "sum, mean, min, max, cat or merge";
+    case Expected::LogWhen:
+      return "step, epoch or both";
+    case Expected::Separator:
+      return "end of line";
+    case Expected::Count:
+      break;
   }
   return "something else";
 }
@@ -77,13 +95,9 @@ Span State::span(Iter first, Iter last) const {
   return span;
 }
 
-uint32_t State::indent(Iter at) const {
-  const size_t line = text_.rfind('\n', at->span.begin);
-  const size_t begin = line == std::string_view::npos || at->span.begin == 0 ? 0 : line + 1;
-  return static_cast<uint32_t>(at->span.begin - begin);
+void State::report(diagnostics::Diagnostic diagnostic) {
+  sink_.report(std::move(diagnostic));
 }
-
-void State::report(diagnostics::Diagnostic diagnostic) { sink_.report(std::move(diagnostic)); }
 
 void State::report_at(Iter at, diagnostics::Diagnostic diagnostic) {
   reported_at_.push_back(index(at));
@@ -98,9 +112,8 @@ void State::report_unclosed(const lex::BracketPair& pair, Iter found) {
                              : opener.kind == TokenKind::OpenBracket ? "]"
                                                                      : "}";
   diagnostics::Diagnostic diagnostic = diag::unclosed_bracket(opener.span, text(opener));
-  const Span end = found->kind == TokenKind::Newline || found->kind == TokenKind::End
-                       ? std::prev(found)->span
-                       : found->span;
+  const Span end =
+      found->kind == TokenKind::Newline || found->kind == TokenKind::End ? std::prev(found)->span : found->span;
   if (found->kind == TokenKind::End || found->kind == TokenKind::Newline) {
     diagnostic.label({end.source, end.end, end.end}, "`{}` is missing here at the latest", closer);
   } else {

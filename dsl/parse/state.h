@@ -65,8 +65,6 @@ class State {
   ast::Name name(const lex::Token& token) const { return {std::string(text(token)), token.span}; }
   /// From the first byte of `first` to the last of the token before `last`.
   Span span(Iter first, Iter last) const;
-  /// Column of a token that begins its line: how far it is indented.
-  uint32_t indent(Iter at) const;
 
   /// Remembers what was refused at `at`; only the rightmost place counts.
   void refuse(Iter at, TokenKind wanted) { refuse(at, static_cast<Expected>(wanted)); }
@@ -79,6 +77,8 @@ class State {
 
   void report(diagnostics::Diagnostic diagnostic);
   void report_at(Iter at, diagnostics::Diagnostic diagnostic);
+  /// Something was said about this place already.
+  void mark_reported(Iter at) { reported_at_.push_back(index(at)); }
   void report_unclosed(const lex::BracketPair& pair, Iter found);
   /// Brackets that were never closed and that no message has mentioned.
   void report_remaining_brackets();
@@ -86,9 +86,9 @@ class State {
   // The place that furthest was reached, and what would have been taken there.
   Iter furthest_;
   ExpectedSet expected_;
-  int depth_ = 0;   ///< of rules in progress
-  int height_ = 0;  ///< of the highest operand parsed so far in the expression in progress
-  Iter limit_;      ///< end of the innermost braces in progress
+  int depth_ = 0;             ///< of rules in progress
+  int height_ = 0;            ///< of the highest operand parsed so far in the expression in progress
+  Iter limit_;                ///< end of the innermost braces in progress
   bool takes_comma_ = false;  ///< entries of the innermost braces may be separated by commas
   bool wants_parameter_type_ = false;
 
@@ -101,6 +101,8 @@ class State {
   std::vector<uint32_t> reported_openers_;
 };
 
+/// How a message calls the token at `at`: "`x`", "the number `5`", "end of line".
+std::string describe_found(const State& state, Iter at);
 /// The message for a place where the grammar does not go on. `start` is where the abandoned construct begins.
 void report_failure(State& state, Level level, Iter start, Iter where);
 /// The message for nesting beyond `limit`, once per construct.
@@ -111,6 +113,8 @@ Iter find_resumption(const State& state, Level level, Iter start, Iter at);
 
 /// A form of Python (or a relative) that explains why parsing failed at `at`.
 std::optional<diagnostics::Diagnostic> find_python_form(const State& state, Iter start, Iter at);
+/// `pass`, `break`, `continue` as a statement.
+std::optional<diagnostics::Diagnostic> find_python_word(const ast::Name& statement);
 /// `if c:` and its like: a header whose body is indented.
 bool is_python_header(const State& state, Iter start, Iter at);
 

@@ -15,7 +15,9 @@ struct StateTag {};
 using Context = x3::context<StateTag, State>;
 using Failure = x3::expectation_failure<Iter>;
 
-State& state_of(const auto& context) { return x3::get<StateTag>(context); }
+State& state_of(const auto& context) {
+  return x3::get<StateTag>(context);
+}
 
 /// `which` of a failure whose message was given where it was found.
 inline constexpr const char* kReported = "reported";
@@ -52,11 +54,21 @@ struct OneOf : x3::parser<OneOf> {
     return false;
   }
 };
-inline OneOf token(TokenKind kind) { return {kind, static_cast<Expected>(kind), false}; }
-inline OneOf token(KindSet kinds, Expected wanted) { return {kinds, wanted, false}; }
-inline OneOf quiet(KindSet kinds) { return {kinds, Expected::Count, true}; }
-inline auto skip(TokenKind kind) { return x3::omit[token(kind)]; }
-inline auto skip_quietly(TokenKind kind) { return x3::omit[quiet(kind)]; }
+inline OneOf token(TokenKind kind) {
+  return {kind, static_cast<Expected>(kind), false};
+}
+inline OneOf token(KindSet kinds, Expected wanted) {
+  return {kinds, wanted, false};
+}
+inline OneOf quiet(KindSet kinds) {
+  return {kinds, Expected::Count, true};
+}
+inline auto skip(TokenKind kind) {
+  return x3::omit[token(kind)];
+}
+inline auto skip_quietly(TokenKind kind) {
+  return x3::omit[quiet(kind)];
+}
 
 /// A name; its attribute is an `ast::Name`.
 struct NameParser : x3::parser<NameParser> {
@@ -112,7 +124,9 @@ struct StringParser : x3::parser<StringParser> {
     return true;
   }
 };
-inline StringParser string(const char* what) { return StringParser{what}; }
+inline StringParser string(const char* what) {
+  return StringParser{what};
+}
 
 /// Succeeds, without moving, if the next tokens are of these kinds.
 template <size_t N>
@@ -137,7 +151,8 @@ auto ahead(const Sets&... sets) {
   return Ahead<sizeof...(Sets)>{std::array<KindSet, sizeof...(Sets)>{KindSet(sets)...}};
 }
 
-/// The end of a statement or entry: a separator, or the end of the braces around it. Takes nothing.
+/// The end of a statement or entry: a separator, or the end of the braces around it. Takes nothing. An entry whose
+/// own braces were never closed has taken the end of its line already.
 struct EndOfEntry : x3::parser<EndOfEntry> {
   using attribute_type = x3::unused_type;
   static const bool has_attribute = false;
@@ -147,7 +162,8 @@ struct EndOfEntry : x3::parser<EndOfEntry> {
     State& state = state_of(context);
     const TokenKind kind = first->kind;
     if (kind == TokenKind::Newline || kind == TokenKind::Semicolon || kind == TokenKind::End ||
-        (kind == TokenKind::Comma && state.takes_comma_) || first >= state.limit_) {
+        (kind == TokenKind::Comma && state.takes_comma_) || first >= state.limit_ ||
+        (first != state.begin() && std::prev(first)->kind == TokenKind::Newline)) {
       return true;
     }
     state.refuse(first, Expected::Separator);
@@ -157,7 +173,9 @@ struct EndOfEntry : x3::parser<EndOfEntry> {
 inline const EndOfEntry end_of_entry{};
 
 /// Fails as a mistake whose message was already given.
-[[noreturn]] inline void fail_reported(Iter where) { throw Failure(where, kReported); }
+[[noreturn]] inline void fail_reported(Iter where) {
+  throw Failure(where, kReported);
+}
 
 /// Counts the level of nesting; one stands in every recursive cycle of the grammar.
 template <class Subject>
@@ -194,9 +212,7 @@ template <class Subject>
 struct Labelled : x3::unary_parser<Subject, Labelled<Subject>> {
   static const bool is_pass_through_unary = true;
   Expected label;
-  Labelled(const Subject& inner, Expected what)
-      : x3::unary_parser<Subject, Labelled<Subject>>(inner),
-        label(what) {}
+  Labelled(const Subject& inner, Expected what) : x3::unary_parser<Subject, Labelled<Subject>>(inner), label(what) {}
   template <class Context, class RContext, class Attribute>
   bool parse(Iter& first, const Iter& last, const Context& context, RContext& rcontext, Attribute& attribute) const {
     State& state = state_of(context);
@@ -214,7 +230,9 @@ auto labelled(Expected label, const Subject& subject) {
   return Labelled<Parser>{x3::as_parser(subject), label};
 }
 
-inline void mark_error(ast::Expr& node, Span span) { node = ast::Expr{span, 0, ast::ErrorExpr{}}; }
+inline void mark_error(ast::Expr& node, Span span) {
+  node = ast::Expr{span, 0, ast::ErrorExpr{}};
+}
 inline void mark_error(ast::Stmt& node, Span span) {
   if (node.span.is_empty()) node = ast::Stmt{span, 0, ast::ErrorStmt{}};
 }
@@ -237,8 +255,7 @@ struct Recovering : x3::unary_parser<Subject, Recovering<Subject>> {
   static const bool is_pass_through_unary = true;
   Level level;
   Recovering(const Subject& inner, Level how_much)
-      : x3::unary_parser<Subject, Recovering<Subject>>(inner),
-        level(how_much) {}
+      : x3::unary_parser<Subject, Recovering<Subject>>(inner), level(how_much) {}
   template <class Context, class RContext, class Attribute>
   bool parse(Iter& first, const Iter& last, const Context& context, RContext& rcontext, Attribute& attribute) const {
     State& state = state_of(context);
@@ -256,6 +273,8 @@ struct Recovering : x3::unary_parser<Subject, Recovering<Subject>> {
       where = failure.where();
       limit_passed = failure.which() == kNesting ? kMaxNesting : failure.which() == kHeight ? kMaxHeight : 0;
       is_reported = failure.which() == kReported;
+      // Where a value is too deep, what is around it is about to be: one message for the whole statement.
+      if (limit_passed > 0 && (level == Level::Value || level == Level::Condition || level == Level::Parameter)) throw;
     }
     state.limit_ = limit;
     state.takes_comma_ = takes_comma;
@@ -264,7 +283,8 @@ struct Recovering : x3::unary_parser<Subject, Recovering<Subject>> {
     } else if (!is_reported) {
       report_failure(state, level, start, where);
     }
-    first = find_resumption(state, level, start, limit_passed > 0 || is_reported ? where : std::max(where, state.furthest_));
+    first = find_resumption(state, level, start,
+                            limit_passed > 0 || is_reported ? where : std::max(where, state.furthest_));
     state.furthest_ = first;
     state.expected_.reset();
     mark_error(attribute, state.span(start, first));
@@ -284,8 +304,7 @@ struct Braced : x3::unary_parser<Subject, Braced<Subject>> {
   static const bool is_pass_through_unary = true;
   bool takes_comma;
   Braced(const Subject& inner, bool with_comma)
-      : x3::unary_parser<Subject, Braced<Subject>>(inner),
-        takes_comma(with_comma) {}
+      : x3::unary_parser<Subject, Braced<Subject>>(inner), takes_comma(with_comma) {}
   template <class Context, class RContext, class Attribute>
   bool parse(Iter& first, const Iter& last, const Context& context, RContext& rcontext, Attribute& attribute) const {
     State& state = state_of(context);

@@ -101,6 +101,14 @@ struct Resolver {
     return false;
   }
 
+  /// Stands for a name whose import failed: its uses are no mistakes of their own.
+  static Symbol poison(const ast::Name& name) {
+    Symbol symbol;
+    symbol.name = name.text;
+    symbol.span = name.span;
+    return symbol;
+  }
+
   void take_names(Module& module, const ast::Import& import, const std::map<std::string, Symbol>& from, const std::string& what) {
     for (const ast::Name& name : import.names) {
       const auto found = from.find(name.text);
@@ -110,6 +118,7 @@ struct Resolver {
         diagnostics::Diagnostic diagnostic = diag::unknown_field(name.span, what, name.text);
         if (const auto near = diagnostics::suggest(name.text, known)) diagnostic.help("did you mean `{}`?", *near).fix(name.span, *near);
         sink.report(std::move(diagnostic));
+        module.imported[name.text] = poison(name);
         continue;
       }
       module.imported[name.text] = found->second;
@@ -129,6 +138,7 @@ struct Resolver {
     const ast::Name& last = import.path.back();
     if (found.empty()) {
       sink.report(diag::file_not_found(last.span, "of a module `std." + folder + "`"));
+      for (const ast::Name& name : import.names) graph.modules[index].imported[name.text] = poison(name);
       return;
     }
     take_names(graph.modules[index], import, found, "module `std." + folder + "`");

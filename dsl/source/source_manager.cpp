@@ -16,8 +16,7 @@ SourceId SourceManager::add(std::string path, std::string text) {
   return {static_cast<uint32_t>(files_.size())};
 }
 
-LoadResult SourceManager::load(const std::filesystem::path& file,
-                               std::optional<std::string> shown) {
+LoadResult SourceManager::load(const std::filesystem::path& file, std::optional<std::string> shown) {
   LoadResult result;
   std::error_code error;
   const std::filesystem::file_status status = std::filesystem::status(file, error);
@@ -118,8 +117,8 @@ std::optional<size_t> find_invalid_utf8(std::string_view text) {
     // The second byte rules out overlong forms, surrogates and what lies beyond U+10FFFF.
     if (length > 2) {
       const unsigned second = byte(i + 1);
-      if ((lead == 0xe0 && second < 0xa0) || (lead == 0xed && second > 0x9f) ||
-          (lead == 0xf0 && second < 0x90) || (lead == 0xf4 && second > 0x8f)) {
+      if ((lead == 0xe0 && second < 0xa0) || (lead == 0xed && second > 0x9f) || (lead == 0xf0 && second < 0x90) ||
+          (lead == 0xf4 && second > 0x8f)) {
         return i;
       }
     }

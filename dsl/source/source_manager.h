@@ -20,9 +20,9 @@ enum class LoadProblem { None, NotFound, NotReadable, Directory, TooLarge, NotUt
 struct LoadResult {
   SourceId source;
   LoadProblem problem = LoadProblem::None;
-  size_t bad_byte = 0;       ///< of `NotUtf8`: the offset of the first byte that is wrong
-  size_t size_bytes = 0;     ///< of `TooLarge`
-  std::string reason;        ///< of `NotReadable`: the words of the operating system
+  size_t bad_byte = 0;    ///< of `NotUtf8`: the offset of the first byte that is wrong
+  size_t size_bytes = 0;  ///< of `TooLarge`
+  std::string reason;     ///< of `NotReadable`: the words of the operating system
 };
 
 /// Line and column of both ends of a span.

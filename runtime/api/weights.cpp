@@ -1,16 +1,11 @@
 #include <ATen/ATen.h>
 
-#include "ltr/program.h"
+#include "ltr/api.h"
 #include "runtime/optim/optimizer.h"
 #include "runtime/tensor/handle.h"
 #include "runtime/tensor/mode.h"
 
 namespace ltr {
-
-Block::~Block() = default;
-Metric::~Metric() = default;
-Context::~Context() = default;
-Callback::~Callback() = default;
 
 bool operator==(const Weights& left, const Weights& right) {
   if (left.size() != right.size()) return false;

@@ -36,6 +36,7 @@ class Hooks {
   /// Without gradients, in evaluation mode, with random numbers of their own.
   void run(Hook hook, Context& cx, uint64_t seed);
   std::vector<UserCallback>& callbacks() { return callbacks_; }
+  const std::vector<UserCallback>& callbacks() const { return callbacks_; }
 
  private:
   struct Listener {

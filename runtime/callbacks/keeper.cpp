@@ -98,16 +98,13 @@ std::vector<Str> CheckpointKeeper::saved(const Str& name, int64_t step) {
     const auto place = std::find_if(kept_.begin(), kept_.end(), [&](const Kept& one) { return ranks_before(kept, one); });
     kept_.insert(place, kept);
   }
-  const auto is_kept = [&](const Str& other) {
-    return std::any_of(kept_.begin(), kept_.end(), [&](const Kept& one) { return one.name == other; });
-  };
   while (int64_t(kept_.size()) > keep_) {
     const Str last = kept_.back().name;
     kept_.pop_back();
     if (last != newest_) gone.push_back(last);
   }
   // The one before was kept as the newest only.
-  if (!before.empty() && before != name && !is_kept(before) && std::find(gone.begin(), gone.end(), before) == gone.end()) {
+  if (!before.empty() && before != name && !keeps(before) && std::find(gone.begin(), gone.end(), before) == gone.end()) {
     gone.push_back(before);
   }
   return gone;
@@ -115,6 +112,10 @@ std::vector<Str> CheckpointKeeper::saved(const Str& name, int64_t step) {
 
 const CheckpointKeeper::Kept* CheckpointKeeper::best() const {
   return monitor_.empty() || kept_.empty() ? nullptr : &kept_.front();
+}
+
+bool CheckpointKeeper::keeps(const Str& name) const {
+  return std::any_of(kept_.begin(), kept_.end(), [&](const Kept& one) { return one.name == name; });
 }
 
 nlohmann::json CheckpointKeeper::save() const {

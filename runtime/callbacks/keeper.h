@@ -41,6 +41,9 @@ class CheckpointKeeper {
   /// The best one, null without monitor or before the first.
   const Kept* best() const;
 
+  /// Whether `name` is among the kept.
+  bool keeps(const Str& name) const;
+
   nlohmann::json save() const;
   void restore(const nlohmann::json& saved);
 

@@ -33,10 +33,14 @@ bool StreamState::fill(const ReadAt& at, std::byte* const* rows) const {
   return is_there;
 }
 
-Stage::Stage(Schema fields, Stream inner) : StreamState(std::move(fields)), inner_(std::move(inner)) {}
+Stream StreamState::rebuilt(const Stream&) const {
+  throw error_at(location_, err::settings_contradict, "this stream has no single source whose rows could be replaced");
+}
 
-IndexStage::IndexStage(Stream inner)
-    : Stage(inner.state()->schema(), std::move(inner)) {}
+Stage::Stage(Schema fields, const Stream& inner) : StreamState(std::move(fields)), inner_(inner) {}
+
+IndexStage::IndexStage(const Stream& inner)
+    : Stage(inner.state()->schema(), inner) {}
 
 void need_end(const Stream& stream, const char* stage) {
   if (stream.state()->size() != kEndless) return;

@@ -66,6 +66,12 @@ class StreamState {
   /// Records in batch `index`.
   virtual int64_t batch_samples(int64_t) const { return 0; }
   virtual int64_t vocab() const { return -1; }
+  /// The code points that ids stand for, null if it holds no text.
+  virtual const std::vector<int32_t>* characters() const { return nullptr; }
+  /// The schema of the source below; null if there are several.
+  virtual const Schema* source_schema() const { return nullptr; }
+  /// The same maps over `source`, without what picks or orders records. R2006 where there are several sources.
+  virtual Stream rebuilt(const Stream& source) const;
   /// What `prefetch` said, -1 if there is no such stage.
   virtual int64_t prefetch() const { return -1; }
   /// Records left out so far.
@@ -87,7 +93,7 @@ class StreamState {
 /// A stage over one stream: by default it passes on what it is asked.
 class Stage : public StreamState {
  public:
-  Stage(Schema fields, Stream inner);
+  Stage(Schema fields, const Stream& inner);
   int64_t size() const override { return inner().size(); }
   Str name_of(const ReadAt& at) const override { return inner().name_of(at); }
   Origin origin(const ReadAt& at) const override { return inner().origin(at); }
@@ -99,6 +105,8 @@ class Stage : public StreamState {
   int64_t batch_size() const override { return inner().batch_size(); }
   int64_t batch_samples(int64_t index) const override { return inner().batch_samples(index); }
   int64_t vocab() const override { return inner().vocab(); }
+  const std::vector<int32_t>* characters() const override { return inner().characters(); }
+  const Schema* source_schema() const override { return inner().source_schema(); }
   int64_t prefetch() const override { return inner().prefetch(); }
   int64_t skipped() const override { return inner().skipped(); }
 
@@ -110,7 +118,7 @@ class Stage : public StreamState {
 /// A stage that only renumbers records.
 class IndexStage : public Stage {
  public:
-  explicit IndexStage(Stream inner);
+  explicit IndexStage(const Stream& inner);
   /// Where the record at `at` stands in the inner stream.
   virtual ReadAt move(const ReadAt& at) const = 0;
   bool read(const ReadAt& at, Record& out) const override { return inner().read(move(at), out); }
@@ -119,6 +127,7 @@ class IndexStage : public Stage {
   }
   Origin origin(const ReadAt& at) const override { return inner().origin(move(at)); }
   Str name_of(const ReadAt& at) const override { return inner().name_of(move(at)); }
+  Stream rebuilt(const Stream& source) const override { return inner().rebuilt(source); }
 };
 
 /// Refuses a stream that never ends, for stages that need the whole of it.

@@ -80,7 +80,7 @@ class TensorBoard : public Logger {
 }  // namespace
 
 std::unique_ptr<Logger> make_tensorboard(const Str& folder, int64_t resume_step, std::map<Str, doors::HparamValue> hparams) {
-  return std::make_unique<TensorBoard>(folder, resume_step >= 0 ? resume_step : 0, std::move(hparams));
+  return std::make_unique<TensorBoard>(folder, resume_step >= 0 ? resume_step + 1 : 0, std::move(hparams));
 }
 
 }  // namespace ltr::loggers

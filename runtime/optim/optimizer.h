@@ -29,6 +29,7 @@ class Optimizer {
   /// Makes the schedules; R2009 if one needs a length that is not known. Without it, rates are constant.
   void schedule(const optim::Length& length);
 
+  bool clips_norm() const { return clip_norm_ >= 0; }
   const Str& name() const { return name_; }
   const Weights& weights() const { return weights_; }
   OptimizerEntry describe() const;

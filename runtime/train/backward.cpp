@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "runtime/tensor/handle.h"
+#include "runtime/train/graph_walk.h"
 
 namespace ltr {
 
@@ -15,6 +16,7 @@ struct Backward::Impl {
   // Held for the run: a variable holds its accumulator weakly, and each step would make new ones.
   std::unordered_map<const void*, std::shared_ptr<torch::autograd::Node>> accumulators;
   at::Tensor one;  // the gradient of a loss whose share is 1
+  GraphWalk walk;
 
   torch::autograd::edge_list edges(const Weights& weights) {
     torch::autograd::edge_list list;
@@ -26,7 +28,7 @@ struct Backward::Impl {
   }
 };
 
-Backward::Backward(const ModelRoot& root) : impl_(new Impl{root, {}, {}}) {
+Backward::Backward(const ModelRoot& root) : impl_(new Impl{root, {}, {}, {}}) {
   for (const Entry& entry : root.weights()) {
     const In tensor(entry.tensor);
     if (tensor->requires_grad()) {
@@ -53,6 +55,7 @@ void Backward::run(const at::Tensor& loss, double share, const Optimizer* optimi
   }
   // If the optimizer owns all weights nothing needs to be left out, and the engine need not mark the graph.
   const bool is_restricted = optimizer != nullptr && optimizer->weights().size() < impl_->root.weights().size();
+  if (!is_restricted && impl_->walk.run(loss, gradient, keep_graph)) return;
   torch::autograd::edge_list targets;
   if (is_restricted) targets = impl_->edges(optimizer->weights());
   torch::autograd::Engine::get_default_engine().execute({torch::autograd::impl::gradient_edge(loss)}, {gradient},

@@ -37,6 +37,10 @@ const Limit& limit_of(const TrainerSettings& settings, Role role) {
 std::unique_ptr<Feed> make_feed(const RunRequest& request, size_t stream, int64_t batches) {
   if (request.make_feed) return request.make_feed(stream);
   const TrainerSettings& settings = request.trainer;
+  if (settings.overfit > 0 && request.data.streams[stream].role == Role::Val) {
+    // It validates on what it trains on.
+    for (const size_t train : streams_of(request.data, Role::Train)) return make_feed(request, train, batches);
+  }
   const Data::RoleStream& role_stream = request.data.streams[stream];
   const Limit& limit = limit_of(settings, role_stream.role);
   data::LoaderOptions options;

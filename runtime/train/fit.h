@@ -39,43 +39,54 @@ enum class Leave : uint8_t { No, EpochOver, Planned, Now };
 class Fit {
  public:
   explicit Fit(RunRequest& request);
+  ~Fit();
   FitReport run();
 
  private:
-  // start
+  // Start.
   void check_settings() const;
+  void find_counted_field();
   void make_listeners();
-  void start_feeds();
   bool is_max(const Str& series, const Str& mode, const Location& location) const;
   void check_series(const Str& series, const Str& who, const Location& location) const;
+  std::vector<Str> columns() const;
 
-  // the loop
+  // The loop.
   void sanity_round();
   void train();
   Leave train_epoch(int64_t epoch);
   bool run_window(int64_t batches_of_epoch);
-  double row_weight(int64_t batch, const Batch* loaded) const;
-  void after_window();
-  void end_train_epoch(int64_t epoch, Leave leave);
+  double nominal_weight(int64_t batch) const;
+  double weight_of(const Batch& batch) const;
+  Leave why_leave() const;
+  void end_train_epoch(Leave leave);
   void round();
   bool round_is_due_in_epoch(int64_t batches_of_epoch) const;
   bool round_is_due_by_epoch() const;
-  Leave why_leave() const;
+  void try_other_steps();
+
+  // Recording: one row of values for each step.
   bool is_recorded(int64_t step) const;
   void record_step();
+  void flush_row();
+  void rates(const Optimizer& optimizer, Named& values) const;
+  void measure_throughput();
 
-  // listeners
-  void tell_fresh(Role role, bool epoch_ended);
-  void save_if_due(bool epoch_ended, bool window_ended);
+  // Listeners.
+  void tell_fresh(Role role);
+  void save_if_due(bool epoch_ended);
   Str write(const Str& name, bool weights_only);
+  void let_go(const std::vector<Str>& names);
   void final_checkpoint();
-  void throughput(Named& values);
+  void fail(const Error& error);
+  void fill(FitReport& report);
 
-  // resume
+  // Checkpoints.
   nlohmann::json manifest() const;
   CheckpointData snapshot(bool weights_only) const;
   void resume();
-  void report(FitReport& report);
+  void report_changes(const nlohmann::json& saved) const;
+  Str checkpoints_dir() const { return request_.run_dir + "/checkpoints"; }
 
   RunRequest& request_;
   const TrainerSettings& settings_;
@@ -86,29 +97,31 @@ class Fit {
   std::vector<size_t> val_streams_;
   std::unique_ptr<Feed> feed_;
   std::unique_ptr<Windows> windows_;
+  int counts_field_ = -1;          ///< of `weigh = count(…)`, -1 for other weights
+  int64_t counts_ignore_ = -100;
+
   std::vector<EarlyStop> early_stops_;
   std::vector<CheckpointKeeper> keepers_;
   bool wants_group_rates_ = false;
-  int64_t throughput_window_ = 0;  ///< steps; 0: not wanted
   bool counts_tokens_ = false;
+  int64_t throughput_window_ = 0;  ///< in steps; 0: not wanted
   int64_t throughput_step_ = 0;
   int64_t throughput_items_ = 0;
-  int64_t items_ = 0;
   Clock::time_point throughput_time_;
 
   Position at_;
+  Batch batch_;
+  Named row_;                      ///< values of this step that wait to be recorded
   Clock::time_point began_;
   double train_before_s_ = 0;      ///< at_.train_s when this process began
   bool is_stopping_ = false;
-  bool is_interrupted_ = false;
   Str outcome_ = "finished";
   Str reason_;
   Str last_saved_;                 ///< name of the newest checkpoint
+  Str resumed_from_;
   int64_t saved_step_ = -1;
   double val_s_ = 0;
   double checkpoint_s_ = 0;
-  Batch batch_;
-  Named row_;                      ///< values of this step that wait to be recorded
 };
 
 /// One pass over `streams` of `role`, without gradients, in evaluation mode; the logs of the role are filled.

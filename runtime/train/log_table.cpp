@@ -93,6 +93,10 @@ void LogTable::add(int slot, size_t stream, double value, double weight) {
 void LogTable::add(int slot, size_t stream, Metric& metric) {
   Cell* cell_ptr = cell(slot, stream);
   if (cell_ptr == nullptr) return;
+  // In training an update sees values with a graph; kept, it would hold the graphs of all steps.
+  for (const Metric::State& state : metric.states()) {
+    if (In(*state.tensor)->requires_grad()) *state.tensor = give(In(*state.tensor)->detach());
+  }
   cell_ptr->metric = &metric;
   cell_ptr->metric_has_data = true;
   cell_ptr->step_weight += 1;
@@ -189,6 +193,11 @@ void LogTable::drop(Role role) {
     cell.step_sum = cell.step_weight = cell.sum = cell.weight = 0;
     cell.count = 0;
   }
+}
+
+bool LogTable::has_data(const Metric& metric) const {
+  return std::any_of(cells_.begin(), cells_.end(),
+                     [&](const Cell& cell) { return cell.metric == &metric && cell.metric_has_data; });
 }
 
 double LogTable::newest(const Str& series) const {

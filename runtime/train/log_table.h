@@ -35,6 +35,8 @@ class LogTable {
   /// Forgets what a round gathered (sanity, or one that was cut off).
   void drop(Role role);
 
+  /// Whether `metric` took in something since its reset.
+  bool has_data(const Metric& metric) const;
   /// Whether `series` (`val.acc`) can come, and its newest value, nan before its first.
   bool has(const Str& series) const { return newest_.contains(series); }
   double newest(const Str& series) const;

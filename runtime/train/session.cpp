@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ltr/operators.h"
 #include "runtime/loggers/logger.h"
 #include "runtime/tensor/handle.h"
 #include "runtime/tensor/mode.h"
@@ -71,7 +72,6 @@ void Session::run_step(const StepInfo& info, const Batch& batch, size_t stream_i
   seed_random(random_key(uint64_t(request.trainer.seed), "step",
                          {uint64_t(info.role), stream_index, batch_number, uint64_t(rank)}));
   forget_casts();
-  rows_++;
   info.run(request.model, *this, batch, request.predict_params);
 }
 
@@ -145,6 +145,7 @@ void Session::update(Optimizer& optimizer) {
     not_finite(err::gradient_not_finite, optimizer.name());
   } else {
     optimizer.step(global_step);
+    has_updated_ = true;
     skipped_in_row_ = 0;
   }
   run_hook(Hook::after_step);
@@ -152,7 +153,6 @@ void Session::update(Optimizer& optimizer) {
 
 void Session::finish_window() {
   while (!reached_.empty()) update(*reached_.front().optimizer);
-  rows_ = 0;
 }
 
 void Session::backward(const Tensor& loss, const Location& location) {
@@ -239,6 +239,15 @@ void Session::record_images() {
 }
 
 double Session::metric(const char* series) { return logs.newest(series); }
+
+bool due(const Context& cx, const Value& period, bool is_end) {
+  const auto count = int64_t(period.kind == Value::Kind::Int ? double(period.whole) : period.real);
+  if (count < 1 || (period.kind != Value::Kind::Int && period.kind != Value::Kind::Steps && period.kind != Value::Kind::Epochs)) {
+    throw error_here(err::wrong_type, "every", period.to_text(), "a period in steps or epochs");
+  }
+  if (period.kind == Value::Kind::Epochs) return (cx.epoch + (is_end ? 1 : 0)) % count == 0;
+  return cx.global_step % count == 0;
+}
 
 // ---- the rest ------------------------------------------------------------------------------------------------
 

@@ -47,13 +47,18 @@ class Session : public Context {
   void run_step(const StepInfo& step, const Batch& batch, size_t stream_index, uint64_t batch_number);
 
   // The window under way.
-  void begin_window() { reached_.clear(); }
+  void begin_window() {
+    reached_.clear();
+    has_updated_ = false;
+  }
   /// Of the batch that runs now: its part of the window's gradient, and whether it is the window's last.
   void set_row(double share, bool is_last, double weight) {
     share_ = share;
     is_last_row_ = is_last;
     weight_ = weight;
   }
+  /// Whether weights moved since the window began.
+  bool has_updated() const { return has_updated_; }
   /// Updates that the last row did not reach.
   void finish_window();
 
@@ -88,8 +93,7 @@ class Session : public Context {
   double share_ = 1;
   double weight_ = 1;
   bool is_last_row_ = true;
-  bool missed_row_ = false;
-  int64_t rows_ = 0;
+  bool has_updated_ = false;
   int64_t skipped_in_row_ = 0;
   std::vector<Reached> reached_;
 };

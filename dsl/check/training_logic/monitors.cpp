@@ -7,7 +7,7 @@ namespace {
 
 struct Logged {
   std::string better;
-  bool is_known_direction = false;
+  bool is_error = false;  ///< what is logged has a mistake of its own
 };
 
 /// All series of an experiment: what its model and callbacks log, and what is recorded unasked.
@@ -16,8 +16,9 @@ std::map<std::string, Logged> logged_series(const Context& cx, const Experiment&
   const Object& model = cx.program.models[experiment.model];
   for (const LogEntry& log : cx.program.logs) {
     const bool is_listed = log.owner == model.name || std::find(callbacks.begin(), callbacks.end(), log.owner) != callbacks.end();
-    if (!is_listed || (log.kind != "scalar" && log.kind != "metric")) continue;
+    if (!is_listed || (log.kind != "scalar" && log.kind != "metric" && log.kind != "error")) continue;
     Logged logged;
+    logged.is_error = log.kind == "error";
     logged.better = log.better;
     for (const char* ending : {"loss", "error", "perplexity"}) {
       if (log.kind == "scalar" && log.name.ends_with(ending)) logged.better = "min";
@@ -53,6 +54,7 @@ void check_call(Context& cx, Expr& call, const std::map<std::string, Logged>& se
     cx.report(std::move(diagnostic));
     return;
   }
+  if (found->second.is_error) return;
   for (size_t i = 0; i < call.args.size(); ++i) {
     Expr& mode = call.args[i];
     if (call.formats[i] != "mode" || mode.kind != ExprKind::Symbol) continue;

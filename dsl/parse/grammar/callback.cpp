@@ -16,18 +16,16 @@ const Rule<CallbackItemId, ast::Item> callback_item = "member";
 
 const auto params_of = [](auto& c) { x3::_val(c).params = std::move(x3::_attr(c).list); };
 
-const auto hook_def = x3::omit[keyword(K::On) > name[set<&ast::Hook::name>] >
-                               body[set<&ast::Hook::body>]];
-const auto state_member_def =
-    x3::omit[keyword(K::State) > name[set<&ast::State::name>] >
-             skip(K::Colon) > type[set<&ast::State::type>] > skip(K::Assign) > value[set<&ast::State::value>]];
-const auto callback_item_def =
-    x3::omit[labelled(Expected::CallbackMember, hook[take_node] | state_member[take_node] | fn[take_node] |
-                                                    misplaced("a callback"))];
+const auto hook_def = x3::omit[keyword(K::On) > name[set<&ast::Hook::name>] > body[set<&ast::Hook::body>]];
+const auto state_member_def = x3::omit[keyword(K::State) > name[set<&ast::State::name>] > skip(K::Colon) >
+                                       type[set<&ast::State::type>] > skip(K::Assign) > value[set<&ast::State::value>]];
+const auto callback_item_def = x3::omit[labelled(
+    Expected::CallbackMember, hook[take_node] | state_member[take_node] | fn[take_node] | misplaced("a callback"))];
 const auto callback_def =
-    x3::omit[keyword(K::Callback) > name[set<&ast::Callback::name>] >
-             -params[params_of] > -(skip(K::For) > name[set<&ast::Callback::model>]) >
-             braced_entries(recovering(Level::Statement, x3::eps > callback_item > end_of_entry)[push<&ast::Callback::items>])];
+    x3::omit[keyword(K::Callback) > name[set<&ast::Callback::name>] > -params[params_of] >
+             -(skip(K::For) > name[set<&ast::Callback::model>]) >
+             braced_entries(
+                 recovering(Level::Statement, x3::eps > callback_item > end_of_entry)[push<&ast::Callback::items>])];
 
 BOOST_SPIRIT_DEFINE(hook, callback_item)
 

@@ -18,6 +18,10 @@ struct Schema {
   ast::RecordType fields;
   Span span;
 };
+void mark_error(Schema& schema, Span span) {
+  schema.span = span;
+}
+
 struct SchemaId : Spanned {};
 const Rule<SchemaId, Schema> schema = "batch";
 struct StreamId {};
@@ -59,7 +63,7 @@ struct LooseValue : x3::parser<LooseValue> {
     if (!kNames.has(first->kind) || kRoles.has(first->kind) || std::next(first)->kind != K::Assign) return false;
     State& state = state_of(context);
     const Span before = {first->span.source, first->span.begin, first->span.begin};
-    state.report_at(first, diag::misplaced_member(first->span, state.text(*first), "data")
+    state.report_at(first, diag::misplaced_member(first->span, state.text(*first), "in data")
                                .help("streams are `train`, `val`, `test` and `predict`; any other value is a `let`")
                                .fix(before, "let "));
     fail_reported(first);
@@ -72,9 +76,8 @@ const auto stream_def =
     x3::omit[(ahead(kRoles, KindSet{K::Assign, K::Dot}) >> NameParser(kRoles)[set<&ast::Stream::role>]) >
              -(skip_quietly(K::Dot) > name[set<&ast::Stream::name>]) > skip(K::Assign) >
              value[set<&ast::Stream::value>]];
-const auto data_item_def =
-    x3::omit[labelled(Expected::DataMember, fn[take_node] | let[take_node] | stream[take_node] |
-                                                misplaced("data") | LooseValue())];
+const auto data_item_def = x3::omit[labelled(
+    Expected::DataMember, fn[take_node] | let[take_node] | stream[take_node] | misplaced("data") | LooseValue())];
 // The schema is an entry of its own: what it holds belongs to the declaration, not to an item.
 const auto data_entry = recovering(Level::Statement, x3::eps > data_item > end_of_entry)[push<&ast::Data::items>];
 const auto data_def =
@@ -84,17 +87,16 @@ const auto data_def =
                             data_entry) > x3::eps[check_schema]];
 
 const auto metric_state_def =
-    x3::omit[keyword(K::State) > name[set<&ast::State::name>] >
-             skip(K::Colon) > type[set<&ast::State::type>] > skip(K::Assign) > value[set<&ast::State::value>] >
-             skip(K::Reduce) >
+    x3::omit[keyword(K::State) > name[set<&ast::State::name>] > skip(K::Colon) > type[set<&ast::State::type>] >
+             skip(K::Assign) > value[set<&ast::State::value>] > skip(K::Reduce) >
              ((NameParser(K::Merge, Expected::Reduction)[set<&ast::State::reduce>] > name[set<&ast::State::merge>]) |
               NameParser(kReductions, Expected::Reduction)[set<&ast::State::reduce>])];
-const auto metric_item_def =
-    x3::omit[labelled(Expected::MetricMember, metric_state[take_node] | fn[take_node] | let[take_node] |
-                                                  misplaced("a metric"))];
+const auto metric_item_def = x3::omit[labelled(
+    Expected::MetricMember, metric_state[take_node] | fn[take_node] | let[take_node] | misplaced("a metric"))];
 const auto metric_def =
     x3::omit[keyword(K::Metric) > name[set<&ast::Metric::name>] > params[params_of] >
-             braced_entries(recovering(Level::Statement, x3::eps > metric_item > end_of_entry)[push<&ast::Metric::items>])];
+             braced_entries(
+                 recovering(Level::Statement, x3::eps > metric_item > end_of_entry)[push<&ast::Metric::items>])];
 
 BOOST_SPIRIT_DEFINE(schema, stream, data_item, metric_state, metric_item)
 

@@ -48,13 +48,12 @@ struct UnknownSection : x3::parser<UnknownSection> {
   }
 };
 
-const auto draw_def =
-    x3::omit[name[set<&ast::Setting::name>] > ((skip(K::In)[raise<&ast::Setting::is_draw>]) | skip(K::Assign)) >
-             value[set<&ast::Setting::value>]];
+const auto draw_def = x3::omit[name[set<&ast::Setting::name>] > ((skip(K::In)[raise<&ast::Setting::is_draw>]) |
+                                                                 skip(K::Assign)) > value[set<&ast::Setting::value>]];
 const auto settings_section_def =
     x3::omit[(ahead(kSettingsSections, K::OpenBrace) >> NameParser(kSettingsSections)[set<&ast::Section::name>]) >
-             braced_entries(recovering(Level::Entry, labelled(Expected::Setting, draw) > end_of_entry)
-                                [push<&ast::Section::settings>])];
+             braced_entries(recovering(
+                 Level::Entry, labelled(Expected::Setting, draw) > end_of_entry)[push<&ast::Section::settings>])];
 const auto values_section_def =
     x3::omit[(ahead(kValuesSections, KindSet{K::OpenBrace, K::PlusAssign}) >>
               NameParser(kValuesSections)[set<&ast::Section::name>]) >
@@ -62,15 +61,13 @@ const auto values_section_def =
              braced_entries(recovering(Level::Entry, x3::eps > expr > end_of_entry)[push<&ast::Section::values>])];
 const auto sets_def = x3::omit[keyword(K::Set) > setting[push_back] >
                                *(ahead(K::Comma, kNames, K::Assign) >> skip_quietly(K::Comma) >> setting[push_back])];
-const auto entry = labelled(
-    Expected::Section,
-    sets[push_sets] | settings_section[push<&ast::Experiment::sections>] |
-        values_section[push<&ast::Experiment::sections>] | misplaced("an experiment") | UnknownSection() |
-        setting[push<&ast::Experiment::settings>]);
-const auto experiment_def =
-    x3::omit[keyword(K::Experiment) > name[set<&ast::Experiment::name>] >
-             -(skip_quietly(K::Amends) > name[set<&ast::Experiment::amends>]) >
-             braced_entries(recovering(Level::Entry, x3::eps > entry > end_of_entry))];
+const auto entry =
+    labelled(Expected::Section, sets[push_sets] | settings_section[push<&ast::Experiment::sections>] |
+                                    values_section[push<&ast::Experiment::sections>] | misplaced("an experiment") |
+                                    UnknownSection() | setting[push<&ast::Experiment::settings>]);
+const auto experiment_def = x3::omit[keyword(K::Experiment) > name[set<&ast::Experiment::name>] >
+                                     -(skip_quietly(K::Amends) > name[set<&ast::Experiment::amends>]) >
+                                     braced_entries(recovering(Level::Entry, x3::eps > entry > end_of_entry))];
 
 BOOST_SPIRIT_DEFINE(draw, sets, settings_section, values_section)
 

@@ -71,16 +71,13 @@ const Rule<ScanId, ast::Scan> scan = "scan";
 
 // ---- actions ----------------------------------------------------------------------------------------------------
 
-const auto to_negative = [](auto& c) {
-  x3::_val(c).node = ast::Unary{ast::UnaryOp::Negate, std::move(x3::_attr(c))};
-};
+const auto to_negative = [](auto& c) { x3::_val(c).node = ast::Unary{ast::UnaryOp::Negate, std::move(x3::_attr(c))}; };
 const auto to_power = [](auto& c) {
   ast::Expr left = std::move(x3::_val(c));
   ast::Expr right = std::move(boost::fusion::at_c<1>(x3::_attr(c)));
   const Span span = source::join(left.span, right.span);
   const Span op_span = boost::fusion::at_c<0>(x3::_attr(c)).span;
-  x3::_val(c) =
-      ast::Expr{span, 0, ast::Binary{ast::BinaryOp::Power, op_span, std::move(left), std::move(right)}};
+  x3::_val(c) = ast::Expr{span, 0, ast::Binary{ast::BinaryOp::Power, op_span, std::move(left), std::move(right)}};
 };
 const auto to_cast = [](auto& c) {
   grow(state_of(c), x3::_where(c).begin());
@@ -143,8 +140,9 @@ const auto to_range_end = [](auto& c) { x3::_val(c).second = std::move(x3::_attr
 /// `x[1:3]`
 const auto report_slice = [](auto& c) {
   const Span span = x3::_attr(c).span;
-  state_of(c).report_at(x3::_where(c).begin(),
-                        diag::python_form(span, ":", "` .. `").help("`x[a .. b]` holds `a` and not `b`").fix(span, " .. "));
+  state_of(c).report_at(
+      x3::_where(c).begin(),
+      diag::python_form(span, ":", "` .. `").help("`x[a .. b]` holds `a` and not `b`").fix(span, " .. "));
 };
 const auto str_text = [](auto& c) {
   const lex::Token& token = x3::_attr(c);
@@ -191,27 +189,26 @@ const auto list_elements_def =
                ((skip(K::For) > name[set<&Elements::variable>] > skip(K::In) > expr[set<&Elements::range>]) |
                 (*(skip(K::Comma) >> expr[push<&Elements::list>]) >> -skip(K::Comma)))) > skip(K::CloseBracket)];
 
-const auto primary_def = x3::omit[leaf[take] | record[take_node] | paren_elements[to_paren] |
-                                  list_elements[to_list] | interpolated[take_node]];
+const auto primary_def = x3::omit[leaf[take] | record[take_node] | paren_elements[to_paren] | list_elements[to_list] |
+                                  interpolated[take_node]];
 
 const auto argument_def = x3::omit[-(ahead(kNames, K::Assign) >> name[set<&ast::Argument::name>] > skip(K::Assign)) >>
                                    expr[set<&ast::Argument::value>]];
 const auto arguments_def =
     x3::omit[skip_quietly(K::OpenParen) > -separated(argument[push<&Arguments::list>]) > skip(K::CloseParen)];
 
-const auto index_item_def =
-    x3::omit[labelled(Expected::Expression,
-                      (skip_quietly(K::Ellipsis)[kind_is(ast::IndexItem::Kind::Ellipsis)]) |
-                          (ahead(K::New, KindSet{K::Comma, K::CloseBracket}) >>
-                           skip_quietly(K::New)[kind_is(ast::IndexItem::Kind::New)]) |
-                          (ahead(K::Colon, KindSet{K::Comma, K::CloseBracket}) >>
-                           skip_quietly(K::Colon)[kind_is(ast::IndexItem::Kind::Range)]) |
-                          (quiet(K::Colon)[report_slice][kind_is(ast::IndexItem::Kind::Range)] >> expr[to_range_end]) |
-                          (skip_quietly(K::Range)[kind_is(ast::IndexItem::Kind::Range)] >> -expr[to_range_end]) |
-                          (expr[to_index_expr] >>
-                           -((skip_quietly(K::Range)[kind_is(ast::IndexItem::Kind::Range)]) |
-                             (quiet(K::Colon)[report_slice][kind_is(ast::IndexItem::Kind::Range)] >>
-                              -expr[to_range_end]))))];
+const auto index_item_def = x3::omit[labelled(
+    Expected::Expression,
+    (skip_quietly(K::Ellipsis)[kind_is(ast::IndexItem::Kind::Ellipsis)]) |
+        (ahead(K::New, KindSet{K::Comma, K::CloseBracket}) >>
+         skip_quietly(K::New)[kind_is(ast::IndexItem::Kind::New)]) |
+        (ahead(K::Colon, KindSet{K::Comma, K::CloseBracket}) >>
+         skip_quietly(K::Colon)[kind_is(ast::IndexItem::Kind::Range)]) |
+        (quiet(K::Colon)[report_slice][kind_is(ast::IndexItem::Kind::Range)] >> expr[to_range_end]) |
+        (skip_quietly(K::Range)[kind_is(ast::IndexItem::Kind::Range)] >> -expr[to_range_end]) |
+        (expr[to_index_expr] >>
+         -((skip_quietly(K::Range)[kind_is(ast::IndexItem::Kind::Range)]) |
+           (quiet(K::Colon)[report_slice][kind_is(ast::IndexItem::Kind::Range)] >> -expr[to_range_end]))))];
 const auto index_items_def =
     x3::omit[skip_quietly(K::OpenBracket) > separated(index_item[push<&IndexItems::list>]) > skip(K::CloseBracket)];
 
@@ -222,28 +219,26 @@ const auto postfix_def = x3::omit[primary[take] >> *(arguments[to_call] | index_
 
 const auto cast_def = x3::omit[postfix[take] >> *((skip_quietly(K::As) > type)[to_cast])];
 const auto unary_def =
-    x3::omit[labelled(Expected::Expression,
-                      nested((skip_quietly(K::Minus) > unary[to_negative]) |
-                             (cast[take] >> -((quiet(K::Power) > unary)[to_power]))))];
+    x3::omit[labelled(Expected::Expression, nested((skip_quietly(K::Minus) > unary[to_negative]) |
+                                                   (cast[take] >> -((quiet(K::Power) > unary)[to_power]))))];
 const auto pipe_def =
     x3::omit[operators(unary)[take] >> *((skip_quietly(K::Pipe) > labelled(Expected::Expression, postfix))[to_pipe])];
 
 // ---- expressions ------------------------------------------------------------------------------------------------
 
-const auto lambda_def =
-    x3::omit[(ahead(kNames, K::FatArrow) >> name[set<&ast::Lambda::param>] > skip(K::FatArrow) >
-              expr[set<&ast::Lambda::value>]) |
-             (PythonLambda()[set<&ast::Lambda::param>] > expr[set<&ast::Lambda::value>])];
-const auto if_expr_def = x3::omit[skip_quietly(K::If) > expr[set<&ast::IfExpr::condition>] > skip(K::Then) >
-                                  expr[set<&ast::IfExpr::then_value>] > skip(K::Else) >
-                                  expr[set<&ast::IfExpr::else_value>]];
+const auto lambda_def = x3::omit[(ahead(kNames, K::FatArrow) >> name[set<&ast::Lambda::param>] > skip(K::FatArrow) >
+                                  expr[set<&ast::Lambda::value>]) |
+                                 (PythonLambda()[set<&ast::Lambda::param>] > expr[set<&ast::Lambda::value>])];
+const auto if_expr_def =
+    x3::omit[skip_quietly(K::If) > expr[set<&ast::IfExpr::condition>] > skip(K::Then) >
+             expr[set<&ast::IfExpr::then_value>] > skip(K::Else) > expr[set<&ast::IfExpr::else_value>]];
 const auto scan_carry_def =
     x3::omit[name[set<&ast::ScanCarry::name>] > skip(K::Assign) > expr[set<&ast::ScanCarry::initial>]];
-const auto scan_def = x3::omit[ahead(K::Scan, kNames) >> skip_quietly(K::Scan) > name[set<&ast::Scan::element>] >
-                               skip(K::Over) > expr[set<&ast::Scan::sequence>] > skip(K::Dim) >
-                               expr[set<&ast::Scan::dim>] > skip(K::With) > scan_carry[push<&ast::Scan::carried>] >
-                               *(skip_quietly(K::Comma) > scan_carry[push<&ast::Scan::carried>]) >
-                               body[set<&ast::Scan::body>]];
+const auto scan_def =
+    x3::omit[ahead(K::Scan, kNames) >> skip_quietly(K::Scan) > name[set<&ast::Scan::element>] > skip(K::Over) >
+             expr[set<&ast::Scan::sequence>] > skip(K::Dim) > expr[set<&ast::Scan::dim>] > skip(K::With) >
+             scan_carry[push<&ast::Scan::carried>] > *(skip_quietly(K::Comma) > scan_carry[push<&ast::Scan::carried>]) >
+             body[set<&ast::Scan::body>]];
 
 const auto expr_def = x3::omit[nested(lambda[take_node] | if_expr[take_node] | scan[take_node] | pipe[take])];
 

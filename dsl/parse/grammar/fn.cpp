@@ -73,23 +73,21 @@ const auto param_list_def =
              skip(K::CloseParen)];
 const auto params_def = x3::omit[param_list[take]];
 
-const auto fn_tail_def =
-    x3::omit[x3::eps > -binders[set<&ast::Fn::binders>] > params[set_params] >
-             -(skip_quietly(K::Arrow) > type[set<&ast::Fn::result>]) >
-             -(skip_quietly(K::Where) > expr[set<&ast::Fn::where>]) >
-             (body[set_body] | (skip(K::Assign) > value[set<&ast::Fn::value>]))];
+const auto fn_tail_def = x3::omit[x3::eps > -binders[set<&ast::Fn::binders>] > params[set_params] >
+                                  -(skip_quietly(K::Arrow) > type[set<&ast::Fn::result>]) >
+                                  -(skip_quietly(K::Where) > expr[set<&ast::Fn::where>]) >
+                                  (body[set_body] | (skip(K::Assign) > value[set<&ast::Fn::value>]))];
 const auto fn_def = x3::omit[keyword(K::Fn) > name[set<&ast::Fn::name>] > fn_tail[set_tail]];
 
-const auto hparam_def =
-    x3::omit[keyword(K::Hparam) > name[set<&ast::Hparam::name>] > skip(K::Colon) >
-             type[set<&ast::Hparam::type>] > skip(K::Assign) > value[set<&ast::Hparam::value>] >
-             -(skip_quietly(K::Where) > value[set<&ast::Hparam::where>])];
+const auto hparam_def = x3::omit[keyword(K::Hparam) > name[set<&ast::Hparam::name>] > skip(K::Colon) >
+                                 type[set<&ast::Hparam::type>] > skip(K::Assign) > value[set<&ast::Hparam::value>] >
+                                 -(skip_quietly(K::Where) > value[set<&ast::Hparam::where>])];
 const auto constant_def =
-    x3::omit[keyword(K::Const) > name[set<&ast::Const::name>] >
-             -(skip(K::Colon) > type[set<&ast::Const::type>]) > skip(K::Assign) > value[set<&ast::Const::value>]];
-const auto let_def = x3::omit[keyword(K::Let) > name[set<&ast::Let::name>] >
-                              -(skip(K::Colon) > type[set<&ast::Let::type>]) > skip(K::Assign) >
-                              value[set<&ast::Let::value>]];
+    x3::omit[keyword(K::Const) > name[set<&ast::Const::name>] > -(skip(K::Colon) > type[set<&ast::Const::type>]) >
+             skip(K::Assign) > value[set<&ast::Const::value>]];
+const auto let_def =
+    x3::omit[keyword(K::Let) > name[set<&ast::Let::name>] > -(skip(K::Colon) > type[set<&ast::Let::type>]) >
+             skip(K::Assign) > value[set<&ast::Let::value>]];
 
 const auto extern_fn_def =
     x3::omit[skip(K::Fn) > name[signature_name] > -binders[signature_binders] > params[signature_params] >
@@ -103,7 +101,8 @@ const auto import_def =
     x3::omit[keyword(K::Import) >
              ((ahead(KindSet{K::Str, K::StrBegin}) >> string("the file of `import`")[import_file] > skip(K::As) >
                name[set<&ast::Import::alias>]) |
-              (name[check_path] > *((ahead(K::Dot, kWords) >> skip_quietly(K::Dot)) > any_word[push<&ast::Import::path>]) >
+              (name[check_path] >
+               *((ahead(K::Dot, kWords) >> skip_quietly(K::Dot)) > any_word[push<&ast::Import::path>]) >
                ((skip(K::Dot) > skip(K::OpenBrace)[raise<&ast::Import::has_names>] > -skip_quietly(K::Newline) >
                  separated(name[push<&ast::Import::names>]) > -skip_quietly(K::Newline) > skip(K::CloseBrace)) |
                 -(skip(K::As) > name[set<&ast::Import::alias>]))))];

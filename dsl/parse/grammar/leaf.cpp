@@ -40,9 +40,9 @@ bool parse_python_word(State& state, Iter& first, ast::Expr& out) {
   if (word == "self" && dot->kind == TokenKind::Dot && kWords.has(std::next(dot)->kind)) {
     const Iter member = std::next(dot);
     const ast::Name name = state.name(*member);
-    state.report_at(first,
-                    diag::python_form(source::join(span, dot->span), "self.", "nothing: `" + name.text + "` is in scope")
-                        .fix(source::join(span, dot->span), ""));
+    state.report_at(
+        first, diag::python_form(source::join(span, dot->span), "self.", "nothing: `" + name.text + "` is in scope")
+                   .fix(source::join(span, dot->span), ""));
     first = std::next(member);
     out = ast::Expr{name.span, 0, ast::NameRef{name}};
     return true;

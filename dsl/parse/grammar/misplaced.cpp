@@ -64,7 +64,8 @@ bool Misplaced::report_misplaced(State& state, Iter at, const char* place) {
   for (const Home& home : kHomes) {
     if (home.kind != at->kind || !home.next.has(std::next(at)->kind) || std::next(at)->starts_line) continue;
     if (home.places.find(place) != std::string_view::npos) return false;
-    diagnostics::Diagnostic diagnostic = diag::misplaced_member(at->span, state.text(*at), place);
+    diagnostics::Diagnostic diagnostic =
+        diag::misplaced_member(at->span, state.text(*at), (place == kTop ? "at " : "in ") + std::string(place));
     if (home.kind == K::Let && place == kTop) {
       diagnostic.help("a value for the whole file is a `const`").fix(at->span, "const");
     } else if (home.kind == K::Const || home.kind == K::Hparam) {

@@ -109,40 +109,21 @@ inline const Rule<TestId, ast::Test> test = "test";
 struct DeclId : Documented {};
 inline const Rule<DeclId, ast::Decl> declaration = "declaration";
 
-BOOST_SPIRIT_DECLARE(decltype(expr),
-                     decltype(type),
-                     decltype(signature),
-                     decltype(record_type),
-                     decltype(body),
-                     decltype(binders),
-                     decltype(params),
-                     decltype(fn),
-                     decltype(fn_tail),
-                     decltype(hparam),
-                     decltype(constant),
-                     decltype(let),
-                     decltype(extern_fns),
-                     decltype(import),
-                     decltype(data),
-                     decltype(metric),
-                     decltype(block),
-                     decltype(member),
-                     decltype(parameter),
-                     decltype(model),
-                     decltype(callback),
-                     decltype(state_member),
-                     decltype(topology),
-                     decltype(setting),
-                     decltype(experiment),
-                     decltype(test),
-                     decltype(declaration))
+BOOST_SPIRIT_DECLARE(decltype(expr), decltype(type), decltype(signature), decltype(record_type), decltype(body),
+                     decltype(binders), decltype(params), decltype(fn), decltype(fn_tail), decltype(hparam),
+                     decltype(constant), decltype(let), decltype(extern_fns), decltype(import), decltype(data),
+                     decltype(metric), decltype(block), decltype(member), decltype(parameter), decltype(model),
+                     decltype(callback), decltype(state_member), decltype(topology), decltype(setting),
+                     decltype(experiment), decltype(test), decltype(declaration))
 
 /// A word is a name, and does not begin what it begins elsewhere, where one of these follows.
-inline constexpr KindSet kAfterName = {TokenKind::Assign,      TokenKind::PlusAssign,  TokenKind::MinusAssign,
-                                       TokenKind::StarAssign,  TokenKind::SlashAssign, TokenKind::Colon,
-                                       TokenKind::Dot,         TokenKind::Comma,       TokenKind::Pipe};
+inline constexpr KindSet kAfterName = {TokenKind::Assign,     TokenKind::PlusAssign,  TokenKind::MinusAssign,
+                                       TokenKind::StarAssign, TokenKind::SlashAssign, TokenKind::Colon,
+                                       TokenKind::Dot,        TokenKind::Comma,       TokenKind::Pipe};
 /// The word that begins a statement, a member or a declaration. What follows it is then no choice any more.
-inline auto keyword(TokenKind kind) { return ahead(kind) >> !ahead(kind, kAfterName) >> skip_quietly(kind); }
+inline auto keyword(TokenKind kind) {
+  return ahead(kind) >> !ahead(kind, kAfterName) >> skip_quietly(kind);
+}
 
 /// The right side of `=`: a mistake in it costs the value and no more.
 inline const auto value = recovering(Level::Value, expr);
@@ -161,7 +142,9 @@ struct Misplaced : x3::parser<Misplaced> {
   }
   static bool report_misplaced(State& state, Iter at, const char* place);
 };
-inline Misplaced misplaced(const char* place) { return Misplaced{place}; }
+inline Misplaced misplaced(const char* place) {
+  return Misplaced{place};
+}
 
 }  // namespace ltr::parse::grammar
 

@@ -33,8 +33,10 @@ struct LogId {};
 const Rule<LogId, ast::Log> log_stmt = "log";
 struct IfTailId {};
 const Rule<IfTailId, ast::If> if_tail = "if";
+struct ElseIfId : Spanned {};
+const Rule<ElseIfId, ast::Stmt> else_if = "else if";
 struct ElifId : Spanned {};
-const Rule<ElifId, ast::Stmt> else_if = "else if";
+const Rule<ElifId, ast::Stmt> elif = "else if";
 struct ForId {};
 const Rule<ForId, ast::For> for_stmt = "for";
 struct WhileId {};
@@ -81,6 +83,13 @@ std::string_view describe_target(const ast::Expr& target) {
 }
 
 const auto to_expr_stmt = [](auto& c) { x3::_val(c).node = ast::ExprStmt{std::move(x3::_attr(c))}; };
+/// `pass` and its like are names to the grammar.
+const auto check_word = [](auto& c) {
+  const auto* value_stmt = x3::_val(c).template get<ast::ExprStmt>();
+  const auto* ref = value_stmt != nullptr ? value_stmt->value.template get<ast::NameRef>() : nullptr;
+  if (ref == nullptr) return;
+  if (auto habit = find_python_word(ref->name)) state_of(c).report_at(x3::_where(c).begin(), std::move(*habit));
+};
 const auto to_assign = [](auto& c) {
   const lex::Token op = x3::_attr(c);
   ast::Expr target = std::move(std::get<ast::ExprStmt>(x3::_val(c).node).value);
@@ -139,25 +148,24 @@ struct Elif : x3::parser<Elif> {
 
 // ---- statements -------------------------------------------------------------------------------------------------
 
-const auto condition_def =
-    x3::omit[expr[take] >> -(quiet(K::Assign)[report_assignment] > expr[compare_with])];
+const auto condition_def = x3::omit[expr[take] >> -(quiet(K::Assign)[report_assignment] > expr[compare_with])];
 const auto header = recovering(Level::Condition, condition);
 
-const auto unpack_def = x3::omit[ahead(kNames, K::Comma, kNames) >> name[push<&ast::Unpack::names>] >
-                                 +(skip(K::Comma) > name[push<&ast::Unpack::names>]) > skip(K::Assign) >
-                                 value[set<&ast::Unpack::value>]];
-const auto declare_def = x3::omit[ahead(kNames, K::Colon) >> !ahead(kNames, K::Colon, K::Newline) >>
-                                  name[set<&ast::Declare::name>] > skip(K::Colon) > type[set<&ast::Declare::type>] >
-                                  skip(K::Assign) > value[set<&ast::Declare::value>]];
-const auto simple_def = x3::omit[expr[to_expr_stmt] >> -(quiet(kAssignOps)[to_assign] > value[to_assigned])];
+const auto unpack_def =
+    x3::omit[ahead(kNames, K::Comma, kNames) >> name[push<&ast::Unpack::names>] >
+             +(skip(K::Comma) > name[push<&ast::Unpack::names>]) > skip(K::Assign) > value[set<&ast::Unpack::value>]];
+const auto declare_def =
+    x3::omit[ahead(kNames, K::Colon) >> !ahead(kNames, K::Colon, K::Newline) >> name[set<&ast::Declare::name>] >
+             skip(K::Colon) > type[set<&ast::Declare::type>] > skip(K::Assign) > value[set<&ast::Declare::value>]];
+const auto simple_def =
+    x3::omit[expr[to_expr_stmt] >> -(quiet(kAssignOps)[to_assign] > value[to_assigned]) >> x3::eps[check_word]];
 
 const auto return_stmt_def = x3::omit[keyword(K::Return) >> -value[set<&ast::Return::value>]];
 const auto yield_stmt_def = x3::omit[keyword(K::Yield) > value[set<&ast::Yield::value>]];
 const auto assert_stmt_def = x3::omit[keyword(K::Assert) > condition[set<&ast::Assert::condition>] >
                                       -(skip_quietly(K::Comma) > expr[set<&ast::Assert::message>])];
-const auto print_stmt_def =
-    x3::omit[keyword(K::Print) > expr[push<&ast::Print::values>] >
-             *(skip_quietly(K::Comma) > expr[push<&ast::Print::values>])];
+const auto print_stmt_def = x3::omit[keyword(K::Print) > expr[push<&ast::Print::values>] >
+                                     *(skip_quietly(K::Comma) > expr[push<&ast::Print::values>])];
 const auto minimize_stmt_def = x3::omit[keyword(K::Minimize) > expr[set<&ast::Minimize::loss>] >
                                         -(skip_quietly(K::With) > expr[set<&ast::Minimize::optimizer>])];
 const auto backward_stmt_def = x3::omit[keyword(K::Backward) > value[set<&ast::Backward::loss>]];
@@ -175,12 +183,12 @@ const auto log_stmt_def =
                 ((NameParser(K::Merge, Expected::Reduction)[set<&ast::Log::reduce>] > name[set<&ast::Log::merge>]) |
                  NameParser(kReductions, Expected::Reduction)[set<&ast::Log::reduce>])))];
 
-const auto else_if_def = x3::omit[nested(if_tail[take_node])];
-const auto if_tail_def =
-    x3::omit[x3::eps > header[set<&ast::If::condition>] > body[set<&ast::If::then_body>] >
-             -((Elif()[raise<&ast::If::has_else>] > else_if[push_else]) |
-               (skip_quietly(K::Else)[raise<&ast::If::has_else>] >
-                ((skip(K::If) > else_if[push_else]) | body[set<&ast::If::else_body>])))];
+const auto else_if_def = x3::omit[nested(skip(K::If) > if_tail[take_node])];
+const auto elif_def = x3::omit[nested(Elif() > if_tail[take_node])];
+const auto if_tail_def = x3::omit[x3::eps > header[set<&ast::If::condition>] > body[set<&ast::If::then_body>] >
+                                  -((elif[push_else] >> x3::eps[raise<&ast::If::has_else>]) |
+                                    (skip_quietly(K::Else)[raise<&ast::If::has_else>] >
+                                     (else_if[push_else] | body[set<&ast::If::else_body>])))];
 const auto for_stmt_def = x3::omit[keyword(K::For) > name[set<&ast::For::variable>] > skip(K::In) >
                                    header[set<&ast::For::range>] > body[set<&ast::For::body>]];
 const auto while_stmt_def =
@@ -190,17 +198,17 @@ const auto every_stmt_def =
 const auto no_grad_stmt_def = x3::omit[ahead(K::NoGrad, K::OpenBrace) >> skip_quietly(K::NoGrad) > body[no_grad_body]];
 
 const auto stmt_def = x3::omit[nested(labelled(
-    Expected::Statement,
-    unpack[take_node] | declare[take_node] | return_stmt[take_node] | log_stmt[take_node] |
-        ((ahead(K::If) >> skip_quietly(K::If)) > if_tail[take_node]) | for_stmt[take_node] | minimize_stmt[take_node] |
-        assert_stmt[take_node] | print_stmt[take_node] | while_stmt[take_node] | every_stmt[take_node] |
-        no_grad_stmt[take_node] | yield_stmt[take_node] | backward_stmt[take_node] | simple[take]))];
+    Expected::Statement, unpack[take_node] | declare[take_node] | return_stmt[take_node] | log_stmt[take_node] |
+                             ((ahead(K::If) >> skip_quietly(K::If)) > if_tail[take_node]) | for_stmt[take_node] |
+                             minimize_stmt[take_node] | assert_stmt[take_node] | print_stmt[take_node] |
+                             while_stmt[take_node] | every_stmt[take_node] | no_grad_stmt[take_node] |
+                             yield_stmt[take_node] | backward_stmt[take_node] | simple[take]))];
 
 const auto body_def =
     x3::omit[braced_statements(recovering(Level::Statement, x3::eps > stmt > end_of_entry)[push_back])];
 
 BOOST_SPIRIT_DEFINE(condition, unpack, declare, simple, return_stmt, yield_stmt, assert_stmt, print_stmt)
-BOOST_SPIRIT_DEFINE(minimize_stmt, backward_stmt, log_stmt, else_if, if_tail, for_stmt, while_stmt, every_stmt)
+BOOST_SPIRIT_DEFINE(minimize_stmt, backward_stmt, log_stmt, else_if, elif, if_tail, for_stmt, while_stmt, every_stmt)
 BOOST_SPIRIT_DEFINE(no_grad_stmt, stmt)
 
 }  // namespace

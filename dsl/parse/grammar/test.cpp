@@ -23,8 +23,9 @@ struct LooseStatement : x3::parser<LooseStatement> {
     State& state = state_of(context);
     diagnostics::Diagnostic diagnostic = diag::loose_statement(first->span);
     if (next == K::Assign || next == K::Colon) {
-      diagnostic.help("a value for the whole file is `const {} = …`, one that can be set at start `hparam {}: float = …`",
-                      state.text(*first), state.text(*first));
+      diagnostic.help(
+          "a value for the whole file is `const {} = …`, one that can be set at start `hparam {}: float = …`",
+          state.text(*first), state.text(*first));
     } else {
       diagnostic.help("statements stand in a `fn`, a `step`, a hook or a `test`");
     }
@@ -34,16 +35,14 @@ struct LooseStatement : x3::parser<LooseStatement> {
 };
 
 const auto test_def =
-    x3::omit[keyword(K::Test) >
-             string("the title of a test")[set_string<&ast::Test::title, &ast::Test::title_span>] >
+    x3::omit[keyword(K::Test) > string("the title of a test")[set_string<&ast::Test::title, &ast::Test::title_span>] >
              -(skip_quietly(K::Fails) > name[set<&ast::Test::fails>]) > body[set<&ast::Test::body>]];
 
 const auto declaration_def = x3::omit[labelled(
-    Expected::Declaration,
-    import[take_node] | hparam[take_node] | constant[take_node] | fn[take_node] | extern_fns[take_node] |
-        metric[take_node] | data[take_node] | block[take_node] | model[take_node] | callback[take_node] |
-        topology[take_node] | experiment[take_node] | test[take_node] | LooseStatement() |
-        misplaced("the top of a file"))];
+    Expected::Declaration, import[take_node] | hparam[take_node] | constant[take_node] | fn[take_node] |
+                               extern_fns[take_node] | metric[take_node] | data[take_node] | block[take_node] |
+                               model[take_node] | callback[take_node] | topology[take_node] | experiment[take_node] |
+                               test[take_node] | LooseStatement() | misplaced("the top of a file"))];
 
 }  // namespace
 

@@ -40,35 +40,31 @@ struct AppliedAhead : x3::parser<AppliedAhead> {
   }
 };
 
-const auto dim_def = x3::omit[labelled(Expected::Dim,
-                                       (skip_quietly(K::Question)[kind_is(ast::Dim::Kind::Unknown)]) |
-                                           (skip_quietly(K::Ellipsis)[kind_is(ast::Dim::Kind::Ellipsis)]) |
-                                           expr[to_dim])];
-const auto named_type_def =
-    x3::omit[name[set<&ast::NamedType::name>] >>
-             -(skip_quietly(K::OpenBracket)[raise<&ast::NamedType::has_dims>] >
-               -separated(dim[push<&ast::NamedType::dims>]) > skip(K::CloseBracket))];
+const auto dim_def = x3::omit[labelled(
+    Expected::Dim, (skip_quietly(K::Question)[kind_is(ast::Dim::Kind::Unknown)]) |
+                       (skip_quietly(K::Ellipsis)[kind_is(ast::Dim::Kind::Ellipsis)]) | expr[to_dim])];
+const auto named_type_def = x3::omit[name[set<&ast::NamedType::name>] >>
+                                     -(skip_quietly(K::OpenBracket)[raise<&ast::NamedType::has_dims>] >
+                                       -separated(dim[push<&ast::NamedType::dims>]) > skip(K::CloseBracket))];
 const auto applied_type_def = x3::omit[AppliedAhead() >> name[set<&ast::AppliedType::name>] > skip(K::OpenBracket) >
                                        type[set<&ast::AppliedType::argument>] > skip(K::CloseBracket)];
 
 const auto field_type_def =
     x3::omit[x3::eps > name[set<&ast::FieldType::name>] > skip(K::Colon) > type[set<&ast::FieldType::type>]];
-const auto record_type_def = x3::omit[braced_entries(
-    recovering(Level::Entry, (field_type > end_of_entry))[push<&ast::RecordType::fields>])];
+const auto record_type_def =
+    x3::omit[braced_entries(recovering(Level::Entry, (field_type > end_of_entry))[push<&ast::RecordType::fields>])];
 
 const auto tuple_type_def =
     x3::omit[skip_quietly(K::OpenParen) > separated(type[push<&ast::TupleType::elements>]) > skip(K::CloseParen)];
 
-const auto block_type_def =
-    x3::omit[ahead(K::Block, KindSet{K::OpenBracket, K::OpenParen}) >> skip_quietly(K::Block) >
-             -binders[set<&ast::BlockType::binders>] > skip(K::OpenParen) >
-             -separated(type[push<&ast::BlockType::params>]) > skip(K::CloseParen) > skip(K::Arrow) >
-             type[set<&ast::BlockType::result>]];
+const auto block_type_def = x3::omit[ahead(K::Block, KindSet{K::OpenBracket, K::OpenParen}) >> skip_quietly(K::Block) >
+                                     -binders[set<&ast::BlockType::binders>] > skip(K::OpenParen) >
+                                     -separated(type[push<&ast::BlockType::params>]) > skip(K::CloseParen) >
+                                     skip(K::Arrow) > type[set<&ast::BlockType::result>]];
 
 const auto signature_def = x3::omit[block_type[take_node]];
-const auto type_def = x3::omit[labelled(
-    Expected::Type,
-    nested(applied_type[take_node] | named_type[take_node] | record_type[take_node] | tuple_type[take_node]))];
+const auto type_def = x3::omit[labelled(Expected::Type, nested(applied_type[take_node] | named_type[take_node] |
+                                                               record_type[take_node] | tuple_type[take_node]))];
 
 BOOST_SPIRIT_DEFINE(dim, named_type, applied_type, field_type, tuple_type, block_type)
 

@@ -42,6 +42,7 @@ LTR_EXPORT Tensor to(const Tensor& x, DType dtype);
 /// A host value where a tensor is asked for: `float[]`, `i64[]`, `bool[]`, or one dim of them, on the given type.
 LTR_EXPORT Tensor tensor_of(double value, DType dtype = DType::Float);
 LTR_EXPORT Tensor tensor_of(int64_t value, DType dtype = DType::I64);
+inline Tensor tensor_of(int value, DType dtype = DType::I64) { return tensor_of(int64_t(value), dtype); }
 LTR_EXPORT Tensor tensor_of(bool value, DType dtype = DType::Bool);
 LTR_EXPORT Tensor tensor_of(const Floats& values, DType dtype = DType::Float);
 LTR_EXPORT Tensor tensor_of(const Ints& values, DType dtype = DType::I64);
@@ -53,6 +54,10 @@ LTR_EXPORT void assign(const Tensor& buffer, Scalar value);
 
 /// target = decay · target + (1 - decay) · source, weight by weight, in order; R1006 if they do not fit.
 LTR_EXPORT void ema_update(const Weights& target, const Weights& source, double decay);
+
+/// Whether `every period { … }` runs now: steps by `global_step`, epochs by `epoch`; in an `…_end` hook both count what
+/// is completed. Durations are R2003.
+LTR_EXPORT bool due(const Context& cx, const Value& period, bool is_end);
 
 /// Whether blocks are in training mode now, in this thread.
 LTR_EXPORT bool is_training();

@@ -12,6 +12,8 @@ class Source : public StreamState {
  public:
   using StreamState::StreamState;
   bool is_fixed() const override { return true; }
+  const Schema* source_schema() const override { return &schema_; }
+  Stream rebuilt(const Stream& source) const override { return source; }
 };
 
 /// Runs `body`, which reads `path`: a damaged file is R3003, one that cannot be read R3001.

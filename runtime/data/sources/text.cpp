@@ -63,7 +63,7 @@ class Characters : public Source {
 
   int64_t size() const override { return int64_t(ids_.size()); }
   int64_t vocab() const override { return int64_t(characters_.size()); }
-  const std::vector<int32_t>& characters() const { return characters_; }
+  const std::vector<int32_t>* characters() const override { return &characters_; }
   Str name_of(const ReadAt& at) const override { return fmt::format("{} character {}", path_, at.index); }
 
   bool read(const ReadAt& at, Record& out) const override {

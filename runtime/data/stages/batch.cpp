@@ -60,6 +60,9 @@ class Window : public Stage {
   Origin origin(const ReadAt& at) const override { return {this, at}; }
   const StreamState* root() const override { return this; }
   bool is_pure() const override { return is_fixed(); }
+  Stream rebuilt(const Stream& source) const override {
+    return Stream(new Window(inner().rebuilt(source), n_, stride_));
+  }
   Str name_of(const ReadAt& at) const override {
     return fmt::format("{} records from {}", n_, inner().name_of(first(at)));
   }
@@ -118,6 +121,9 @@ class Collate : public Stage {
   Origin origin(const ReadAt& at) const override { return {this, at}; }
   const StreamState* root() const override { return this; }
   bool is_pure() const override { return is_fixed(); }
+  Stream rebuilt(const Stream& source) const override {
+    return Stream(new Collate(inner().rebuilt(source), batch_, false));
+  }
   int64_t batch_size() const override { return batch_; }
   int64_t batch_samples(int64_t index) const override {
     const int64_t records = inner().size();

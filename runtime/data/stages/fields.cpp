@@ -24,6 +24,10 @@ class Select : public Stage {
     for (const FieldInfo& field : this->inner().schema()) bytes_.push_back(row_bytes(field));
   }
 
+  Stream rebuilt(const Stream& source) const override {
+    return Stream(new Select(inner().rebuilt(source), schema_, columns_));
+  }
+
   bool read(const ReadAt& at, Record& out) const override {
     Record in;
     if (!inner().read(at, in)) return false;

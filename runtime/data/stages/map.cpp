@@ -20,6 +20,9 @@ class Map : public Stage {
   Map(const Stream& inner, const Data* self, const MapInfo& info, int64_t skip_bad)
       : Stage(info.out, inner), self_(self), info_(info), skip_bad_(skip_bad) {}
 
+  Stream rebuilt(const Stream& source) const override {
+    return Stream(new Map(inner().rebuilt(source), self_, info_, skip_bad_));
+  }
   bool is_fixed() const override { return !info_.random && inner().is_fixed(); }
   bool is_pure() const override { return !info_.random && inner().is_pure(); }
 

@@ -1,6 +1,7 @@
 #include <ATen/ATen.h>
 
 #include "ltr/ops.h"
+#include "runtime/tensor/fused.h"
 #include "runtime/tensor/handle.h"
 #include "runtime/tensor/precision.h"
 
@@ -27,6 +28,13 @@ void check_same(const at::Tensor& a, const at::Tensor& b) {
 Tensor cross_entropy(const Tensor& logits, const Tensor& target, const Tensor& weight, int64_t ignore_index,
                      double label_smoothing, const Str& reduction) {
   return guarded([&] {
+    const In scores(logits);
+    // Saving the logits too costs memory that only small losses do not notice.
+    constexpr int64_t kSmall = 1 << 16;
+    const bool is_plain = !weight.defined() && label_smoothing == 0 && scores->dim() == 2 && In(target)->dim() == 1;
+    if (is_plain && !precision().narrows && scores->numel() <= kSmall) {
+      return give(cross_entropy_node(scores, In(target), reduction_of(reduction), ignore_index));
+    }
     return give(at::cross_entropy_loss(wide_aten(logits), In(target), optional_aten(weight), reduction_of(reduction),
                                        ignore_index, label_smoothing));
   });

@@ -1,6 +1,7 @@
 #include <ATen/ATen.h>
 
 #include "ltr/ops.h"
+#include "runtime/tensor/fused.h"
 #include "runtime/tensor/handle.h"
 #include "runtime/tensor/precision.h"
 
@@ -46,7 +47,7 @@ Tensor einsum(const Str& pattern, const Tensors& tensors) {
 }
 
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
-  return guarded([&] { return give(at::linear(Narrow(x), Narrow(weight), Narrow(bias).optional())); });
+  return guarded([&] { return give(linear_node(Narrow(x), Narrow(weight), Narrow(bias))); });
 }
 
 Tensor bilinear(const Tensor& left, const Tensor& right, const Tensor& weight, const Tensor& bias) {

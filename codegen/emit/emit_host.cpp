@@ -1,0 +1,174 @@
+#include <array>
+#include <string_view>
+
+#include "codegen/emit/function_emitter.h"
+
+namespace ltr::emit {
+
+using ir::TypeKind;
+using ir::ValueId;
+
+namespace {
+
+struct Row {
+  std::string_view name;
+  std::string_view spelling;
+};
+
+// Operators that C++ has with the same meaning.
+constexpr std::array kOperators = {Row{"+", "+"},   Row{"-", "-"},   Row{"*", "*"},    Row{"<", "<"},  Row{"<=", "<="}, Row{">", ">"},
+                                   Row{">=", ">="}, Row{"==", "=="}, Row{"!=", "!="}, Row{"and", "&&"}, Row{"or", "||"}};
+
+// Functions of doubles, by the compiler's own names: no header is needed.
+constexpr std::array kReal = {Row{"sqrt", "__builtin_sqrt"}, Row{"exp", "__builtin_exp"},   Row{"log", "__builtin_log"},
+                              Row{"log1p", "__builtin_log1p"}, Row{"sin", "__builtin_sin"}, Row{"cos", "__builtin_cos"},
+                              Row{"tanh", "__builtin_tanh"}, Row{"erf", "__builtin_erf"},   Row{"pow", "__builtin_pow"}};
+
+template <size_t N>
+std::string find(const std::array<Row, N>& rows, const std::string& name) {
+  for (const Row& row : rows) {
+    if (row.name == name) return std::string(row.spelling);
+  }
+  return "";
+}
+
+}  // namespace
+
+cpp::Expr FunctionEmitter::host(const ir::Op& op) {
+  const auto arg = [&](size_t i) { return use(op.operands[i]); };
+  const bool is_int = type(op.operands[0]).is(TypeKind::Int);
+  const std::string& name = op.name;
+  if (const std::string spelling = find(kOperators, name); !spelling.empty() && op.operands.size() == 2) {
+    cpp::Expr left = arg(0);
+    // Two literals would be compared by their addresses.
+    if (left.kind == cpp::ExprKind::Str) left = cpp::construct(cpp::plain("ltr::Str"), {std::move(left)});
+    return cpp::binary(spelling, std::move(left), arg(1));
+  }
+  if (const std::string spelling = find(kReal, name); !spelling.empty()) return cpp::call(spelling, uses(op));
+  if (name == "/" && !is_int) return cpp::binary("/", arg(0), arg(1));
+  if (name == "/") return cpp::call("ltr::exact_div", {arg(0), arg(1), cx_.location(op.loc)});
+  if (name == "//") return cpp::call("ltr::floor_div", uses(op));
+  if (name == "ceil" && op.operands.size() == 2) return cpp::call("ltr::ceil_div", uses(op));
+  if (name == "%") return cpp::call(is_int ? "ltr::mod" : "__builtin_fmod", uses(op));
+  if (name == "**") return cpp::call(type(op.results[0]).is(TypeKind::Int) ? "ltr::int_pow" : "ltr::real_pow", uses(op));
+  if (name == "min" || name == "max") return cpp::call("std::" + name + "<" + (is_int ? "int64_t" : "double") + ">", uses(op));
+  if (name == "neg") return cpp::unary("-", arg(0));
+  if (name == "not") return cpp::unary("!", arg(0));
+  if (name == "abs") return cpp::call(is_int ? "__builtin_llabs" : "__builtin_fabs", uses(op));
+  if (name == "floor" || name == "ceil" || name == "round") {
+    // Halves go to the even number, as in PyTorch.
+    const std::string real = name == "round" ? "__builtin_nearbyint" : "__builtin_" + name;
+    return cpp::cast(cpp::plain("int64_t"), cpp::call(real, uses(op)));
+  }
+  if (name == "defined") {
+    const ir::Type& operand = type(op.operands[0]);
+    const bool is_tensor = operand.is_tensor() || (operand.is(TypeKind::Option) && operand.fields[0].type.is_tensor());
+    if (is_none(op.operands[0])) return cpp::boolean(false);
+    if (!is_tensor && !operand.is(TypeKind::Option)) return cpp::boolean(true);
+    return cpp::call(cpp::dot(arg(0), is_tensor ? "defined" : "has_value"), {});
+  }
+  throw ir::InternalError("no C++ for host op " + name, op.loc);
+}
+
+namespace {
+
+const char* accessor(const ir::Type& type) {
+  switch (type.kind) {
+    case TypeKind::Int: return "as_int";
+    case TypeKind::Float: return "as_float";
+    case TypeKind::Bool: return "as_bool";
+    case TypeKind::Str: return "as_str";
+    default: return "";
+  }
+}
+
+}  // namespace
+
+cpp::Expr FunctionEmitter::convert(const ir::Op& op) {
+  const ValueId id = op.operands[0];
+  const ir::Type& from = type(id);
+  const ir::Type& to = type(op.results[0]);
+  cpp::Expr value = use_as(id, to);
+  if (from.is(TypeKind::Value)) {
+    const bool is_option = to.is(TypeKind::Option);
+    const ir::Type& inner = is_option ? to.fields[0].type : to;
+    if (inner.is(TypeKind::Value)) return value;
+    cpp::Expr read = cpp::call(cpp::dot(value, accessor(inner)), {});
+    if (!is_option) return read;
+    const cpp::Type option = cx_.type(to);
+    return cpp::ternary(cpp::call(cpp::dot(value, "is_none"), {}), cpp::braces(option, {}), cpp::construct(option, {std::move(read)}));
+  }
+  if (to.is(TypeKind::Float) && from.is(TypeKind::Int)) return cpp::cast(cpp::plain("double"), std::move(value));
+  if (to.is_tensor() && (from.is_host_number() || from.is(TypeKind::List))) {
+    if (function_.values[id].constant) value = cpp::construct(cx_.type(from), {std::move(value)});
+    return cpp::call("ltr::tensor_of", {std::move(value), Context::dtype(to.name)});
+  }
+  if (to.is(TypeKind::List) && from.is(TypeKind::List) && cpp::print(cx_.type(to)) != cpp::print(cx_.type(from))) {
+    return cpp::construct(cx_.type(to), {cpp::call(cpp::dot(value, "begin"), {}), cpp::call(cpp::dot(value, "end"), {})});
+  }
+  const bool unwraps = from.is(TypeKind::Option) && !to.is(TypeKind::Option) && cpp::print(cx_.type(to)) != cpp::print(cx_.type(from));
+  return unwraps ? cpp::unary("*", std::move(value)) : value;
+}
+
+// Tuples and records are compared part by part, because tensors in them are no bool under `==`.
+cpp::Expr FunctionEmitter::equal(const ir::Type& type, const cpp::Expr& left, const cpp::Expr& right) {
+  if (type.is_tensor()) return cpp::call("ltr::equal", {left, right});
+  if (type.is(TypeKind::Tuple) || type.is(TypeKind::Record)) {
+    cpp::Expr all = cpp::boolean(true);
+    for (size_t i = 0; i < type.fields.size(); ++i) {
+      const auto part = [&](const cpp::Expr& whole) {
+        return type.is(TypeKind::Record) ? cpp::dot(whole, Context::identifier(type.fields[i].name))
+                                         : cpp::call("std::get<" + std::to_string(i) + ">", {whole});
+      };
+      cpp::Expr same = equal(type.fields[i].type, part(left), part(right));
+      all = i == 0 ? std::move(same) : cpp::binary("&&", std::move(all), std::move(same));
+    }
+    return all;
+  }
+  const bool is_literal = left.kind == cpp::ExprKind::Str;
+  return cpp::binary("==", is_literal ? cpp::construct(cpp::plain("ltr::Str"), {left}) : left, right);
+}
+
+cpp::Expr FunctionEmitter::in_list(const ir::Op& op) {
+  const cpp::Expr items = cpp::name("items");
+  cpp::Stmt loop;
+  loop.kind = cpp::StmtKind::For;
+  loop.name = "i";
+  loop.value = cpp::integer(0);
+  loop.limit = cpp::cast(cpp::plain("int64_t"), cpp::call(cpp::dot(items, "size"), {}));
+  cpp::Expr item = cpp::index(items, cpp::cast(cpp::plain("size_t"), cpp::name("i")));
+  loop.body.push_back(cpp::branch(cpp::binary("==", std::move(item), cpp::name("item")), {cpp::give_back(cpp::boolean(true))}));
+  const cpp::Type list = cx_.type(type(op.operands[1]));
+  cpp::Expr search = cpp::lambda({{cpp::const_reference(cx_.type(type(op.operands[0]))), "item"}, {cpp::const_reference(list), "items"}},
+                                 cpp::plain("bool"), {std::move(loop), cpp::give_back(cpp::boolean(false))});
+  return cpp::call(std::move(search), uses(op));
+}
+
+/// A literal stays one; everything else is formatted by the runtime.
+cpp::Expr FunctionEmitter::text_of(ValueId id, const std::string& format) {
+  const auto& constant = function_.values[id].constant;
+  cpp::Expr value = use(id);
+  if (constant && std::holds_alternative<std::string>(*constant) && format.empty()) return value;
+  // `text_of(3)` and `text_of("x")` would fit several overloads.
+  if (constant) value = cpp::construct(cx_.type(type(id)), {std::move(value)});
+  if (format.empty()) return cpp::call("ltr::text_of", {std::move(value)});
+  return cpp::call("ltr::text_of", {std::move(value), cpp::string(format)});
+}
+
+cpp::Expr FunctionEmitter::interpolate(const ir::Op& op) {
+  const ir::Texts& formats = op.texts("formats");
+  cpp::Expr text = cpp::construct(cpp::plain("ltr::Str"), {cpp::string("")});
+  for (size_t i = 0; i < op.operands.size(); ++i) {
+    cpp::Expr one = text_of(op.operands[i], i < formats.size() ? formats[i] : "");
+    if (i > 0) {
+      text = cpp::binary("+", std::move(text), std::move(one));
+    } else if (one.kind == cpp::ExprKind::Str) {
+      text = cpp::construct(cpp::plain("ltr::Str"), {std::move(one)});
+    } else {
+      text = std::move(one);
+    }
+  }
+  return text;
+}
+
+}  // namespace ltr::emit

@@ -1,0 +1,156 @@
+#include <algorithm>
+
+#include "codegen/emit/context.h"
+
+namespace ltr::emit {
+namespace {
+
+cpp::Expr enumerator(const std::string& type, std::string name) {
+  if (!name.empty()) name[0] = char(name[0] - 'a' + 'A');
+  return cpp::name("ltr::" + type + "::" + name);
+}
+
+cpp::Expr address(const std::string& fn) { return cpp::unary("&", cpp::name("program::" + Context::identifier(fn))); }
+
+cpp::Expr numbers(const std::vector<int>& list) {
+  std::vector<cpp::Expr> items;
+  for (const int one : list) items.push_back(cpp::integer(one));
+  return cpp::braces(std::move(items));
+}
+
+cpp::Expr step_row(const ir::ExperimentInfo& experiment, const ir::StepInfo& step, Context& cx) {
+  std::vector<cpp::Expr> params;
+  for (const ir::StepParam& param : step.params) {
+    params.push_back(cpp::braces(cpp::plain("ltr::StepParam"), {cpp::string(param.name), cpp::string(param.type_text),
+                                                                cpp::string(param.initial), cx.location(param.loc)}));
+  }
+  std::vector<int> fields;
+  std::copy_if(step.fields.begin(), step.fields.end(), std::back_inserter(fields), [](int field) { return field >= 0; });
+  const std::string run = cx.wrapper_name(experiment, step);
+  return cpp::braces(cpp::plain("ltr::StepInfo"),
+                     {cpp::string(step.name), enumerator("Role", step.role), cpp::unary("&", cpp::name("program::" + run)), numbers(fields),
+                      cpp::braces(std::move(params)), numbers(step.logs), cpp::boolean(step.random), cpp::boolean(step.minimizes),
+                      cpp::boolean(step.is_manual), cx.location(step.loc)});
+}
+
+/// `program.field.push_back(row);` for each row: cheaper to compile than one nested list.
+void add_rows(cpp::Body& body, const char* field, std::vector<cpp::Expr> rows) {
+  if (rows.empty()) return;
+  const cpp::Expr list = cpp::dot(cpp::name("program"), field);
+  for (cpp::Expr& row : rows) body.push_back(cpp::expression(cpp::call(cpp::dot(list, "push_back"), {std::move(row)})));
+}
+
+void emit_experiments(cpp::Body& body, Context& cx) {
+  std::vector<cpp::Expr> rows;
+  for (const ir::ExperimentInfo& experiment : cx.tables.experiments) {
+    std::vector<cpp::Expr> steps;
+    for (const ir::StepInfo& step : experiment.steps) steps.push_back(step_row(experiment, step, cx));
+    rows.push_back(cpp::braces(cpp::plain("ltr::ExperimentInfo"),
+                               {cpp::string(experiment.name), cpp::string(experiment.data_shown), cpp::string(experiment.model_shown),
+                                cpp::string(experiment.topology), address(experiment.resolve), address(experiment.make_data),
+                                address(experiment.make_model), address(experiment.list_callbacks), cpp::braces(std::move(steps)),
+                                cx.location(experiment.loc)}));
+  }
+  add_rows(body, "experiments", std::move(rows));
+}
+
+void emit_callbacks(cpp::Body& body, Context& cx) {
+  std::vector<cpp::Expr> rows;
+  for (const ir::CallbackInfo& callback : cx.tables.callbacks) {
+    const ir::ObjectInfo& object = cx.object(callback.object);
+    if (cx.module.find(object.constructor) == nullptr) continue;
+    std::vector<cpp::Expr> hooks;
+    for (const ir::Hook& hook : object.hooks) hooks.push_back(cpp::string(hook.name));
+    rows.push_back(cpp::braces(cpp::plain("ltr::CallbackInfo"),
+                               {cpp::string(object.shown), cpp::braces(std::move(hooks)), numbers(callback.logs),
+                                cpp::unary("&", cpp::name("program::ltr_make_" + Context::identifier(callback.object))), cx.location(object.loc)}));
+  }
+  add_rows(body, "callbacks", std::move(rows));
+}
+
+void emit_lists(cpp::Body& body, Context& cx) {
+  std::vector<cpp::Expr> sources, logs, topologies, tests, obligations;
+  for (const ir::SourceText& source : cx.tables.sources) {
+    sources.push_back(cpp::braces(cpp::plain("ltr::SourceFile"), {cpp::string(source.path), cpp::string(source.text)}));
+  }
+  for (const ir::LogInfo& log : cx.tables.logs) {
+    logs.push_back(cpp::braces(cpp::plain("ltr::LogInfo"),
+                               {cpp::string(log.name), enumerator("Role", log.role), enumerator("LogKind", log.kind), enumerator("LogWhen", log.when),
+                                enumerator("Reduce", log.reduce.empty() ? "mean" : log.reduce), cpp::boolean(log.bar), cx.location(log.loc)}));
+  }
+  for (const ir::TopologyInfo& topology : cx.tables.topologies) {
+    topologies.push_back(cpp::braces(cpp::plain("ltr::TopologyInfo"), {cpp::string(topology.name), address(topology.resolve), cx.location(topology.loc)}));
+  }
+  for (const ir::TestInfo& test : cx.tables.tests) {
+    tests.push_back(cpp::braces(cpp::plain("ltr::TestInfo"), {cpp::string(test.title), address(test.fn), cx.location(test.loc)}));
+  }
+  for (const ir::ObligationInfo& obligation : cx.tables.obligations) {
+    obligations.push_back(cpp::braces(cpp::plain("ltr::ObligationInfo"), {cpp::string(obligation.text), cpp::string(obligation.fate), cx.location(obligation.loc)}));
+  }
+  add_rows(body, "sources", std::move(sources));
+  add_rows(body, "logs", std::move(logs));
+  emit_callbacks(body, cx);
+  add_rows(body, "topologies", std::move(topologies));
+  emit_experiments(body, cx);
+  add_rows(body, "tests", std::move(tests));
+  add_rows(body, "obligations", std::move(obligations));
+}
+
+void emit_hparams(Context& cx) {
+  if (cx.tables.hparams.empty()) return;
+  cpp::Struct values;
+  values.name = "Hparams_";
+  cpp::Global infos;
+  infos.type = cpp::constant(cpp::plain("ltr::HparamInfo"));
+  infos.name = "ltr_hparams";
+  infos.is_array = true;
+  for (const ir::HparamInfo& hparam : cx.tables.hparams) {
+    values.fields.push_back({cx.type(hparam.type), Context::identifier(hparam.name), true});
+    infos.value.args.push_back(cpp::braces({cpp::string(hparam.name), cpp::string(hparam.type_text), cpp::string(hparam.doc),
+                                            cpp::string(hparam.where), cx.location(hparam.loc)}));
+  }
+  cx.file.structs.push_back(std::move(values));
+  cx.file.variables.push_back(std::move(infos));
+  cpp::Global variable;
+  variable.type = cpp::plain("Hparams_");
+  variable.name = "hparams";
+  variable.has_value = false;
+  cx.file.variables.push_back(std::move(variable));
+}
+
+void emit_slots(Context& cx) {
+  for (const ir::ExperimentInfo& experiment : cx.tables.experiments) {
+    const std::string name = Context::identifier(experiment.resolve.substr(1));
+    cpp::Struct slots;
+    slots.name = "Slots_" + name;
+    for (const ir::SlotInfo& slot : experiment.slots) slots.fields.push_back({cx.type(slot.type), Context::identifier(slot.name), true});
+    cpp::Global variable;
+    variable.type = cpp::plain(slots.name);
+    variable.name = "slots_" + name;
+    variable.has_value = false;
+    cx.file.structs.push_back(std::move(slots));
+    cx.file.variables.push_back(std::move(variable));
+  }
+}
+
+}  // namespace
+
+void emit_tables(Context& cx) {
+  emit_hparams(cx);
+  emit_slots(cx);
+  cpp::Function table;
+  table.result = cpp::plain("void");
+  table.name = "table";
+  table.params = {{cpp::reference(cpp::plain("ltr::Program")), "program"}};
+  const auto set = [&](const char* field, cpp::Expr value) {
+    table.body.push_back(cpp::assign(cpp::dot(cpp::name("program"), field), std::move(value)));
+  };
+  set("name", cpp::string(cx.module.name));
+  set("edition", cpp::integer(cx.tables.edition));
+  set("source_hash", cpp::string(cx.tables.source_hash));
+  set("compiler", cpp::string(cx.tables.compiler));
+  emit_lists(table.body, cx);
+  cx.file.functions.push_back(std::move(table));
+}
+
+}  // namespace ltr::emit

@@ -1,0 +1,148 @@
+// The static functions through which the runtime calls maps, steps and callbacks.
+
+#include "codegen/emit/context.h"
+
+namespace ltr::emit {
+
+using ir::TypeKind;
+
+namespace {
+
+const char* cell_field(const ir::Type& type) {
+  switch (type.kind) {
+    case TypeKind::Int:
+    case TypeKind::Bool: return "whole";
+    case TypeKind::Float: return "real";
+    case TypeKind::Str: return "text";
+    default: return "tensor";
+  }
+}
+
+cpp::Expr element(const char* list, size_t index) { return cpp::index(cpp::name(list), cpp::integer(int64_t(index))); }
+
+void emit_map(const ir::MapInfo& map, size_t number, Context& cx) {
+  const ir::Function* fn = cx.module.find(map.fn);
+  if (fn == nullptr) return;
+  cpp::Function out;
+  out.result = cpp::plain("void");
+  out.name = "ltr_map_" + std::to_string(number);
+  out.params = {{cpp::const_reference(cpp::plain("ltr::Data")), "self"},
+                {cpp::const_reference(cpp::plain("ltr::Record")), "in"},
+                {cpp::reference(cpp::plain("ltr::Record")), "out"}};
+  const ir::Type record = fn->values[fn->body.params.back()].type;
+  std::vector<cpp::Expr> fields;
+  for (const ir::Field& field : record.fields) {
+    for (size_t i = 0; i < map.input.size(); ++i) {
+      if (map.input[i].name != field.name) continue;
+      cpp::Expr cell = cpp::dot(element("in", i), cell_field(field.type));
+      fields.push_back(field.type.is(TypeKind::Bool) ? cpp::binary("!=", std::move(cell), cpp::integer(0)) : std::move(cell));
+    }
+  }
+  cpp::Expr argument = cpp::braces(cx.type(record), std::move(fields));
+  cpp::Expr call;
+  if (map.data.empty()) {
+    call = cpp::call(cx.fn_name(*fn), {std::move(argument)});
+  } else {
+    // A map reads its object and writes nothing, but its C++ methods are not `const`.
+    const cpp::Type object = cpp::reference(cpp::plain(cx.struct_name(map.data)));
+    cpp::Expr self = cpp::call(cpp::templated("const_cast", object),
+                               {cpp::cast(cpp::const_reference(cpp::plain(cx.struct_name(map.data))), cpp::name("self"))});
+    call = cpp::call(cpp::dot(std::move(self), cx.fn_name(*fn)), {std::move(argument)});
+  }
+  out.body.push_back(cpp::variable(cpp::constant(cx.type(fn->result)), "result", std::move(call)));
+  out.body.push_back(cpp::expression(cpp::call(cpp::dot(cpp::name("out"), "resize"), {cpp::integer(int64_t(map.output.size()))})));
+  for (size_t i = 0; i < map.output.size(); ++i) {
+    const ir::Field& field = map.output[i];
+    out.body.push_back(cpp::assign(cpp::dot(element("out", i), cell_field(field.type)),
+                                   cpp::dot(cpp::name("result"), Context::identifier(field.name))));
+  }
+  cx.file.functions.push_back(std::move(out));
+}
+
+cpp::Expr read_value(cpp::Expr value, const ir::Type& type) {
+  const char* accessor = type.is(TypeKind::Int) ? "as_int" : type.is(TypeKind::Float) ? "as_float" : type.is(TypeKind::Bool) ? "as_bool" : "as_str";
+  if (type.is(TypeKind::Value)) return value;
+  return cpp::call(cpp::dot(std::move(value), accessor), {});
+}
+
+/// `void name(Model&, Context&, const Batch&, const std::vector<Value>&)`, which picks the step's fields.
+void emit_step(const std::string& name, const std::string& model, const std::string& data, const std::string& fn_name,
+               const std::vector<int>& fields, const std::vector<ir::StepParam>& params, Context& cx) {
+  const ir::Function* fn = cx.module.find(fn_name);
+  LTR_INVARIANT(fn != nullptr, "no function " + fn_name, ir::Loc{});
+  cpp::Function out;
+  out.result = cpp::plain("void");
+  out.name = name;
+  out.params = {{cpp::reference(cpp::plain("ltr::Model")), "model"},
+                {cpp::reference(cpp::plain("ltr::Context")), "cx"},
+                {cpp::const_reference(cpp::plain("ltr::Batch")), "batch"},
+                {cpp::const_reference(cpp::generic("std::vector", {cpp::plain("ltr::Value")})), "params"}};
+  std::vector<cpp::Expr> args = {cpp::name("cx")};
+  size_t param = 0;
+  int64_t extra = 0;
+  for (const ir::DataInfo& one : cx.tables.datas) {
+    if (one.object == data) extra = int64_t(one.batch.size());
+  }
+  for (const int field : fields) {
+    if (field >= 0) {
+      args.push_back(cpp::index(cpp::dot(cpp::name("batch"), "fields"), cpp::integer(field)));
+    } else {
+      const ir::Type& type = params[param].type;
+      // A tensor that no stream delivers is put behind the batch's own fields.
+      args.push_back(type.is_tensor() ? cpp::index(cpp::dot(cpp::name("batch"), "fields"), cpp::integer(extra++))
+                                      : read_value(element("params", param), type));
+      ++param;
+    }
+  }
+  cpp::Expr self = cpp::cast(cpp::reference(cpp::plain(cx.struct_name(model))), cpp::name("model"));
+  cpp::Expr call = cpp::call(cpp::dot(std::move(self), cx.fn_name(*fn)), std::move(args));
+  if (fn->result.is_tensor()) call = cpp::call(cpp::dot(cpp::name("cx"), "output"), {std::move(call)});
+  out.body.push_back(cpp::expression(std::move(call)));
+  cx.file.functions.push_back(std::move(out));
+}
+
+void emit_callback(const ir::CallbackInfo& callback, Context& cx) {
+  const ir::ObjectInfo& object = cx.object(callback.object);
+  cpp::Function out;
+  out.result = cpp::pointer(cpp::plain("ltr::Callback"));
+  out.name = "ltr_make_" + Context::identifier(callback.object);
+  out.params = {{cpp::const_reference(cpp::plain("ltr::Value")), "arguments"}, {cpp::reference(cpp::plain("ltr::Model")), "model"}};
+  std::vector<cpp::Expr> args = {cpp::name("model")};
+  for (const ir::ObjectParam& param : object.params) {
+    const cpp::Expr found = cpp::call(cpp::dot(cpp::name("arguments"), "find"), {cpp::string(param.name)});
+    if (param.type.is(TypeKind::Option) && !param.type.fields[0].type.is(TypeKind::Value)) {
+      const cpp::Type option = cx.type(param.type);
+      args.push_back(cpp::ternary(cpp::call(cpp::arrow(found, "is_none"), {}), cpp::braces(option, {}),
+                                  cpp::construct(option, {read_value(cpp::unary("*", found), param.type.fields[0].type)})));
+    } else {
+      args.push_back(read_value(cpp::unary("*", found), param.type));
+    }
+  }
+  out.body.push_back(cpp::give_back(cpp::make_new(cpp::plain(cx.struct_name(callback.object)), std::move(args))));
+  cx.file.functions.push_back(std::move(out));
+}
+
+}  // namespace
+
+void emit_wrappers(Context& cx) {
+  for (const ir::Function& fn : cx.module.functions) {
+    if (fn.owner.empty()) cx.file.functions.push_back(emit_function(fn, cx));
+  }
+  for (size_t i = 0; i < cx.tables.maps.size(); ++i) emit_map(cx.tables.maps[i], i, cx);
+  std::set<std::string> made;
+  for (const ir::ExperimentInfo& experiment : cx.tables.experiments) {
+    for (const ir::StepInfo& step : experiment.steps) {
+      const std::string name = cx.wrapper_name(experiment, step);
+      if (made.insert(name).second) emit_step(name, experiment.model, experiment.data, step.fn, step.fields, step.params, cx);
+    }
+  }
+  for (size_t i = 0; i < cx.tables.pairs.size(); ++i) {
+    const ir::TrainPair& pair = cx.tables.pairs[i];
+    emit_step("ltr_pair_" + std::to_string(i), pair.model, pair.data, pair.fn, pair.fields, {}, cx);
+  }
+  for (const ir::CallbackInfo& callback : cx.tables.callbacks) {
+    if (cx.module.find(cx.object(callback.object).constructor) != nullptr) emit_callback(callback, cx);
+  }
+}
+
+}  // namespace ltr::emit

@@ -1,0 +1,90 @@
+#pragma once
+
+#include <unordered_map>
+#include <unordered_set>
+
+#include "codegen/emit/context.h"
+
+namespace ltr::emit {
+
+/// Turns the ops of one function into statements. A pure op that is read once becomes a part of its reader.
+class FunctionEmitter {
+ public:
+  FunctionEmitter(const ir::Function& function, Context& cx) : function_(function), cx_(cx) {}
+  cpp::Function run();
+
+ private:
+  using Operands = std::vector<ir::ValueId>;
+
+  // Structure (emit_function.cpp).
+  cpp::Function signature();
+  void name_params(cpp::Function& out);
+  void count_uses(const ir::Region& region, int depth);
+  void region(const ir::Region& region);
+  void op(const ir::Op& op, const ir::Op* next);
+  void give(const ir::Op& op, cpp::Expr value, const ir::Op* next);
+  bool may_inline(const ir::Op& op, const ir::Op* next) const;
+  bool reuse(const ir::Op& op, cpp::Expr& value);
+  void at(const ir::Op& op);
+  void push(cpp::Stmt stmt, const ir::Loc& loc);
+  std::string name_of(ir::ValueId id) const;
+  cpp::Expr use(ir::ValueId id);
+  /// As an argument of type `wanted`; a none and a constant take its form.
+  cpp::Expr use_as(ir::ValueId id, const ir::Type& wanted);
+  const ir::Type& type(ir::ValueId id) const { return function_.values[id].type; }
+  bool is_none(ir::ValueId id) const;
+  cpp::Expr constant(const ir::Constant& constant, const ir::Type& type);
+
+  // Regions (emit_region.cpp).
+  void if_op(const ir::Op& op);
+  void for_op(const ir::Op& op);
+  void while_op(const ir::Op& op);
+  void guarded(const ir::Op& op, const char* guard);
+  void comprehension(const ir::Op& op);
+  void leave(const ir::Op& op);
+  void yield(const ir::Op& op);
+  void declare_results(const ir::Op& op, size_t first_initial, bool has_initial);
+  cpp::Body collect(const ir::Region& region);
+
+  // Values of ops (emit_op.cpp, emit_host.cpp, emit_build.cpp).
+  cpp::Expr value(const ir::Op& op);
+  cpp::Expr read_buffer(const ir::Op& op);
+  cpp::Expr library_call(const ir::Op& op);
+  cpp::Expr call(const ir::Op& op);
+  cpp::Expr host(const ir::Op& op);
+  cpp::Expr convert(const ir::Op& op);
+  cpp::Expr equal(const ir::Type& type, const cpp::Expr& left, const cpp::Expr& right);
+  cpp::Expr in_list(const ir::Op& op);
+  cpp::Expr interpolate(const ir::Op& op);
+  cpp::Expr text_of(ir::ValueId id, const std::string& format);
+  cpp::Expr make_value(const ir::Op& op);
+  cpp::Expr arguments(const ir::Op& op, const ir::Texts& names, const ir::Texts& types, size_t& operand, size_t from, size_t count);
+  cpp::Expr make_call(const ir::Op& op);
+  cpp::Expr make_optimizer(const ir::Op& op);
+  cpp::Expr context(const ir::Op& op);
+  cpp::Expr map_stream(const ir::Op& op);
+  cpp::Expr typed_source(const ir::Op& op);
+  cpp::Expr slot(const ir::Op& op);
+  void construct(const ir::Op& op, const ir::Op* next);
+  void statement(const ir::Op& op);
+  void log_value(const ir::Op& op);
+  void call_metric(const ir::Op& op);
+  void make_metric(const ir::Op& op);
+  void set_batch(const ir::Op& op);
+  std::vector<cpp::Expr> uses(const ir::Op& op, size_t from = 0);
+
+  const ir::Function& function_;
+  Context& cx_;
+  cpp::Body* body_ = nullptr;
+  std::unordered_map<ir::ValueId, cpp::Expr> values_;   ///< how a value is written
+  std::unordered_map<ir::ValueId, int> uses_;
+  std::unordered_set<std::string> written_;             ///< buffers that the function writes
+  std::unordered_map<ir::ValueId, int> use_depth_;      ///< of the region that reads it last
+  std::unordered_map<ir::ValueId, std::string> owned_;  ///< tensor variables of the open region that may be reused
+  int depth_ = 0;
+  ir::Loc last_at_;
+  std::vector<const ir::Op*> parents_;                  ///< ops whose regions are open
+  std::string collected_;                               ///< the vector that a comprehension fills
+};
+
+}  // namespace ltr::emit

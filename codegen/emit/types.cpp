@@ -1,0 +1,142 @@
+#include "codegen/emit/context.h"
+
+namespace ltr::emit {
+
+using ir::TypeKind;
+
+Context::Context(const ir::Module& from) : module(from), tables(*from.tables) {}
+
+cpp::Type Context::type(const ir::Type& type) {
+  switch (type.kind) {
+    case TypeKind::Void: return cpp::plain("void");
+    case TypeKind::None:
+    case TypeKind::Function: return cpp::plain("std::nullptr_t");
+    case TypeKind::Int: return cpp::plain("int64_t");
+    case TypeKind::Float: return cpp::plain("double");
+    case TypeKind::Bool: return cpp::plain("bool");
+    case TypeKind::Str: return cpp::plain("ltr::Str");
+    case TypeKind::Value: return cpp::plain("ltr::Value");
+    case TypeKind::Tensor: return cpp::plain("ltr::Tensor");
+    case TypeKind::Weights: return cpp::plain("ltr::Weights");
+    case TypeKind::Gradients: return cpp::plain("ltr::Tensors");
+    case TypeKind::Optimizer: return cpp::pointer(cpp::plain("ltr::Optimizer"));
+    case TypeKind::Stream: return cpp::plain("ltr::Stream");
+    case TypeKind::Scope: return cpp::plain("ltr::Scope");
+    case TypeKind::Block:
+    case TypeKind::Model:
+    case TypeKind::Data:
+    case TypeKind::Metric:
+    case TypeKind::Callback:
+    case TypeKind::MetricValue: return cpp::pointer(cpp::plain(struct_name(type.name)));
+    case TypeKind::List: return cpp::generic("std::vector", {this->type(type.fields[0].type)});
+    // An undefined tensor and a none Value are themselves nothing.
+    case TypeKind::Option: {
+      const ir::Type& inner = type.fields[0].type;
+      if (inner.is_tensor() || inner.is(TypeKind::Value) || inner.is(TypeKind::Option)) return this->type(inner);
+      return cpp::generic("ltr::Option", {this->type(inner)});
+    }
+    case TypeKind::Tuple: {
+      std::vector<cpp::Type> args;
+      for (const ir::Field& field : type.fields) args.push_back(this->type(field.type));
+      return cpp::generic("std::tuple", std::move(args));
+    }
+    case TypeKind::Record: {
+      cpp::Struct record;
+      std::string key, name = "Record";
+      for (const ir::Field& field : type.fields) {
+        const cpp::Type field_type = this->type(field.type);
+        key += field.name + ":" + cpp::print(field_type) + ";";
+        name += "_" + field.name;
+        record.fields.push_back({field_type, identifier(field.name)});
+      }
+      const auto known = records_.find(key);
+      if (known != records_.end()) return cpp::plain("program::" + known->second);
+      // Types of other elements, or objects of the program, may have this name.
+      const std::string wanted = name;
+      const auto is_taken = [&](const std::string& candidate) {
+        for (const auto& [other, taken] : records_) {
+          if (taken == candidate) return true;
+        }
+        return tables.find_object(candidate) != nullptr || module.find(candidate) != nullptr;
+      };
+      for (int i = 2; is_taken(name); ++i) name = wanted + "_" + std::to_string(i);
+      record.name = name;
+      records_[key] = name;
+      file.structs.push_back(std::move(record));
+      return cpp::plain("program::" + name);
+    }
+    case TypeKind::Error: break;
+  }
+  throw ir::InternalError("a type that C++ has no form for", {});
+}
+
+cpp::Type Context::param_type(const ir::Type& type) {
+  switch (type.kind) {
+    case TypeKind::Int:
+    case TypeKind::Float:
+    case TypeKind::Bool:
+    case TypeKind::None:
+    case TypeKind::Function:
+    case TypeKind::Optimizer:
+    case TypeKind::Scope:
+    case TypeKind::Block:
+    case TypeKind::Model:
+    case TypeKind::Data:
+    case TypeKind::Metric:
+    case TypeKind::Callback:
+    case TypeKind::MetricValue: return this->type(type);
+    default: return cpp::const_reference(this->type(type));
+  }
+}
+
+cpp::Expr Context::none_of(const ir::Type& type) {
+  if (type.is(TypeKind::None)) return cpp::braces({});
+  if (type.is(TypeKind::Function)) return cpp::name("nullptr");
+  return cpp::braces(this->type(type), {});
+}
+
+cpp::Expr Context::dtype(const std::string& element) {
+  struct Row {
+    const char* element;
+    const char* name;
+  };
+  static constexpr Row kRows[] = {{"float", "Float"}, {"f16", "F16"}, {"bf16", "BF16"}, {"f32", "F32"}, {"f64", "F64"},
+                                  {"i8", "I8"},       {"i16", "I16"}, {"i32", "I32"},   {"i64", "I64"}, {"u8", "U8"},
+                                  {"bool", "Bool"}};
+  for (const Row& row : kRows) {
+    if (element == row.element) return cpp::name(std::string("ltr::DType::") + row.name);
+  }
+  throw ir::InternalError("no element type " + element, {});
+}
+
+cpp::Expr Context::field_info(const std::string& name, const ir::Type& type, cpp::Expr dims) {
+  const char* host = type.is(TypeKind::Int)     ? "int"
+                     : type.is(TypeKind::Float) ? "float"
+                     : type.is(TypeKind::Bool)  ? "bool"
+                     : type.is(TypeKind::Str)   ? "str"
+                                                : "";
+  cpp::Expr element = type.is_tensor() ? dtype(type.name) : cpp::name("ltr::DType::Float");
+  return cpp::braces(cpp::plain("ltr::FieldInfo"), {cpp::string(name), std::move(element), std::move(dims), cpp::string(host)});
+}
+
+bool Context::is_users(const ir::Loc& loc) const {
+  return loc.line != 0 && loc.file < module.files.size() &&
+         !(loc.file < tables.is_library_file.size() && tables.is_library_file[loc.file]);
+}
+
+cpp::Expr Context::location(const ir::Loc& loc) {
+  if (loc.line == 0 || loc.file >= module.files.size()) return cpp::braces(cpp::plain("ltr::Location"), {});
+  size_t at = 0;
+  while (at < places.size() && !(places[at] == loc)) ++at;
+  if (at == places.size()) places.push_back(loc);
+  return cpp::index(cpp::name("program::ltr_at"), cpp::integer(int64_t(at)));
+}
+
+cpp::Origin Context::origin(const ir::Loc& loc) const {
+  if (!is_users(loc)) return {};
+  return {module.files[loc.file], loc.line};
+}
+
+bool takes_context(ir::Role role) { return role == ir::Role::Step || role == ir::Role::Hook || role == ir::Role::Test; }
+
+}  // namespace ltr::emit

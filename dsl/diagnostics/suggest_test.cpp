@@ -1,0 +1,37 @@
+#include "dsl/diagnostics/suggest.h"
+
+#include <doctest/doctest.h>
+
+namespace ltr::diagnostics {
+
+TEST_CASE("edits are insertions, deletions, substitutions and swaps") {
+  CHECK(edit_distance("", "") == 0);
+  CHECK(edit_distance("", "abc") == 3);
+  CHECK(edit_distance("kitten", "sitting") == 3);
+  CHECK(edit_distance("widht", "width") == 1);
+  CHECK(edit_distance("ca", "abc") == 3);
+}
+
+TEST_CASE("the nearest candidate is suggested") {
+  const std::vector<std::string> names = {"width", "height", "depth"};
+  CHECK(suggest("widht", names) == "width");
+  CHECK(suggest("heigth", names) == "height");
+  CHECK_FALSE(suggest("colour", names).has_value());
+  CHECK_FALSE(suggest("width", std::vector<std::string>{"width"}).has_value());
+  CHECK_FALSE(suggest("width", std::vector<std::string>{}).has_value());
+}
+
+TEST_CASE("ties go to the alphabetically first") {
+  CHECK(suggest("cat", std::vector<std::string>{"rat", "bat", "hat"}) == "bat");
+}
+
+TEST_CASE("a difference of case is always found") {
+  CHECK(suggest("linear", std::vector<std::string>{"Linear", "lines"}) == "Linear");
+  CHECK(suggest("d", std::vector<std::string>{"D"}) == "D");
+}
+
+TEST_CASE("a letter is not one edit from every other letter") {
+  CHECK_FALSE(suggest("x", std::vector<std::string>{"y"}).has_value());
+}
+
+}  // namespace ltr::diagnostics

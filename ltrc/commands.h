@@ -1,0 +1,37 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ltrc/compile.h"
+
+namespace ltr::driver {
+
+struct CheckOptions {
+  std::vector<std::string> files;
+  bool verbose = false;  ///< lists every obligation with its fate
+};
+int run_check(const CheckOptions& options, const Common& common);
+
+struct BuildOptions {
+  std::string file;
+  std::string output;  ///< empty: the program's name, here
+  toolchain::CompileOptions compile;
+};
+int run_build(const BuildOptions& options, const Common& common);
+
+/// Builds into the cache and becomes the program, with `arguments`.
+int run_run(const std::string& file, const std::vector<std::string>& arguments, const Common& common);
+
+struct TestOptions {
+  std::vector<std::string> files;
+  std::string filter;
+};
+int run_test(const TestOptions& options, const Common& common);
+
+int run_dump(const std::string& what, const std::string& file, const std::string& after, const Common& common);
+int run_explain(const std::string& code);
+int run_info();
+int run_new(const std::string& name, const std::string& from, bool list);
+
+}  // namespace ltr::driver

@@ -1,0 +1,162 @@
+#include <CLI/CLI.hpp>
+#include <fmt/core.h>
+
+#include <set>
+
+#include "codegen/ir/internal_error.h"
+#include "dsl/diagnostics/suggest.h"
+#include "ltrc/commands.h"
+#include "ltrc/exit_code.h"
+
+namespace ltr::driver {
+
+namespace {
+
+const std::vector<std::string> kCommands = {"new", "check", "build", "run", "test", "dump", "explain", "info"};
+const std::set<std::string> kLater = {"fmt", "doc", "lsp", "migrate", "plan", "export", "sync", "diff", "compare", "lock", "data", "submit"};
+
+void add_common(CLI::App& app, Common& common) {
+  app.add_option("--message-format", common.message_format, "human, short or json")->check(CLI::IsMember({"human", "short", "json"}));
+  app.add_option("--color", common.color, "auto, always or never")->check(CLI::IsMember({"auto", "always", "never"}));
+  app.add_option("--max-errors", common.max_errors, "stop after so many errors")->check(CLI::PositiveNumber);
+  app.add_option("--deny", common.deny, "warnings, runtime-shapes: treat them as errors")->check(CLI::IsMember({"warnings", "runtime-shapes"}));
+  app.add_flag("--time", common.time, "print how long each phase took");
+}
+
+/// What CLI11 refused, in our words.
+int report_usage(const CLI::App& app, const CLI::ParseError& error) {
+  const CLI::App* at = &app;
+  while (!at->get_subcommands().empty()) at = at->get_subcommands().front();
+  const std::vector<std::string> extra = at->remaining(true);
+  const auto* extras = dynamic_cast<const CLI::ExtrasError*>(&error);
+  if (extras != nullptr && !extra.empty()) {
+    std::vector<std::string> known;
+    for (const CLI::Option* option : at->get_options()) {
+      if (!option->get_lnames().empty()) known.push_back("--" + option->get_lnames()[0]);
+    }
+    const std::string word = extra[0].substr(0, extra[0].find('='));
+    fmt::print(stderr, "error: ltrc {} has no {} `{}`\n", at->get_name(), word.starts_with("-") ? "option" : "further argument", word);
+    if (const auto near = diagnostics::suggest(word, known)) fmt::print(stderr, "  = help: did you mean `{}`?\n", *near);
+    return kUsage;
+  }
+  fmt::print(stderr, "error: {}\n  = help: ltrc {} --help\n", error.what(), at->get_name());
+  return kUsage;
+}
+
+int unknown_command(const std::string& word) {
+  if (kLater.contains(word)) {
+    fmt::print(stderr, "error: `ltrc {}` is not in this version\n", word);
+    return kUsage;
+  }
+  fmt::print(stderr, "error: ltrc has no command `{}`\n", word);
+  std::vector<std::string> known = kCommands;
+  known.insert(known.end(), kLater.begin(), kLater.end());
+  if (const auto near = diagnostics::suggest(word, known)) {
+    fmt::print(stderr, "  = help: did you mean `{}`?\n", *near);
+  } else {
+    fmt::print(stderr, "  = help: `ltrc --help` lists them\n");
+  }
+  return kUsage;
+}
+
+/// `ltrc run [common options] FILE WORD…`: what stands behind the file belongs to the program.
+int main_run(const std::vector<std::string>& words) {
+  Common common;
+  size_t file = 0;
+  while (file < words.size() && words[file].starts_with("-") && words[file] != "-h" && words[file] != "--help") {
+    file += words[file].find('=') == std::string::npos && words[file] != "--time" ? 2 : 1;
+  }
+  CLI::App app("Builds a program into the cache and runs it", "run");
+  add_common(app, common);
+  std::string given;
+  app.add_option("FILE", given, "the program; everything behind it is passed to it")->required();
+  std::vector<std::string> own(words.begin(), words.begin() + long(std::min(file + 1, words.size())));
+  std::reverse(own.begin(), own.end());
+  try {
+    app.parse(own);
+  } catch (const CLI::CallForHelp&) {
+    fmt::print("{}", app.help());
+    return kOk;
+  } catch (const CLI::ParseError& error) {
+    return report_usage(app, error);
+  }
+  return run_run(given, {words.begin() + long(file) + 1, words.end()}, common);
+}
+
+int main_of(const std::vector<std::string>& words) {
+  CLI::App app("Compiler of the training language Ltr", "ltrc");
+  app.require_subcommand(1);
+  app.set_version_flag("--version", "ltrc " LTR_VERSION);
+  Common common;
+  CheckOptions check;
+  BuildOptions build;
+  TestOptions test;
+  std::string file, code, name, what, after, starter = "classifier";
+  bool list = false;
+
+  CLI::App* new_command = app.add_subcommand("new", "write a program to start from");
+  new_command->add_option("NAME", name, "its name");
+  new_command->add_option("--from", starter, "which starter");
+  new_command->add_flag("--list", list, "name the starters");
+  CLI::App* check_command = app.add_subcommand("check", "find mistakes, build nothing");
+  check_command->add_option("FILE", check.files, "programs")->required();
+  check_command->add_flag("-v,--verbose", check.verbose, "list every shape obligation and when it is checked");
+  CLI::App* build_command = app.add_subcommand("build", "make a native program");
+  build_command->add_option("FILE", build.file, "the program")->required();
+  build_command->add_option("-o,--output", build.output, "where to write it (default: its name, here)");
+  build_command->add_flag("-g", build.compile.debug, "for a debugger");
+  build_command->add_option("-O", build.compile.optimization, "optimization of the C++ compiler, 0 to 3")->check(CLI::Range(0, 3));
+  app.add_subcommand("run", "build into the cache and run: ltrc run x.ltr fit --lr 3e-4");
+  CLI::App* test_command = app.add_subcommand("test", "run the tests of programs");
+  test_command->add_option("FILE", test.files, "programs")->required();
+  test_command->add_option("--filter", test.filter, "only tests whose title holds this text");
+  CLI::App* dump_command = app.add_subcommand("dump", "print what a phase made: tokens, ast, typed, ir, cpp");
+  dump_command->add_option("WHAT", what, "tokens, ast, typed, ir or cpp")->required()->check(CLI::IsMember({"tokens", "ast", "typed", "ir", "cpp"}));
+  dump_command->add_option("FILE", file, "the program")->required();
+  dump_command->add_option("--dump-after", after, "with ir: the text after this pass");
+  CLI::App* explain_command = app.add_subcommand("explain", "what a code such as E0304 or R3001 means");
+  explain_command->add_option("CODE", code, "the code")->required();
+  app.add_subcommand("info", "versions and places");
+  for (CLI::App* command : {check_command, build_command, test_command, dump_command}) add_common(*command, common);
+
+  std::vector<std::string> reversed(words.rbegin(), words.rend());
+  try {
+    app.parse(reversed);
+  } catch (const CLI::CallForHelp&) {
+    const CLI::App* at = app.get_subcommands().empty() ? &app : app.get_subcommands().front();
+    fmt::print("{}", at->help());
+    return kOk;
+  } catch (const CLI::CallForVersion&) {
+    fmt::print("ltrc {}\n", LTR_VERSION);
+    return kOk;
+  } catch (const CLI::ParseError& error) {
+    return report_usage(app, error);
+  }
+  const std::string chosen = app.get_subcommands().front()->get_name();
+  if (chosen == "new") return run_new(name, starter, list);
+  if (chosen == "check") return run_check(check, common);
+  if (chosen == "build") return run_build(build, common);
+  if (chosen == "test") return run_test(test, common);
+  if (chosen == "dump") return run_dump(what, file, after, common);
+  if (chosen == "explain") return run_explain(code);
+  return run_info();
+}
+
+}  // namespace
+
+}  // namespace ltr::driver
+
+int main(int argc, char** argv) {
+  using namespace ltr::driver;
+  std::vector<std::string> words(argv + 1, argv + argc);
+  try {
+    if (words.empty()) words = {"--help"};
+    if (words[0] == "run") return main_run({words.begin() + 1, words.end()});
+    const bool is_command = std::find(kCommands.begin(), kCommands.end(), words[0]) != kCommands.end();
+    if (!is_command && !words[0].starts_with("-")) return unknown_command(words[0]);
+    return main_of(words);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "error: ltrc itself made a mistake: {}\n  = help: please report it with the .ltr file\n", error.what());
+    return kInternal;
+  }
+}

@@ -1,0 +1,78 @@
+// `--help`.
+
+#include "runtime/cli/faults.h"
+#include "runtime/cli/value_text.h"
+#include "runtime/cli/verbs.h"
+
+namespace ltr::cli {
+
+namespace {
+
+/// Keeps the defaults that `resolve` declares.
+class Defaults : public RunSettings {
+ public:
+  Value hparam(const HparamInfo& info, const Value& given, const Value* set) override {
+    defaults[info.name] = given;
+    return RunSettings::hparam(info, given, set);
+  }
+  std::map<Str, Value> defaults;
+};
+
+Str hparam_text(const Program& program, const std::vector<HparamInfo>& hparams) {
+  if (hparams.empty()) return "";
+  Defaults settings;
+  try {
+    program.experiments[0].resolve(settings);
+  } catch (const Error&) {
+    settings.faults.clear();  // Only the defaults are wanted.
+  }
+  Str out = "\nhparams\n";
+  for (const HparamInfo& info : hparams) {
+    Str flag = info.name;
+    out += fmt::format("  --{:<16} {} = {}", flag, info.type, show(settings.defaults[info.name]));
+    if (info.where[0] != '\0') out += fmt::format(" where {}", info.where);
+    out += fmt::format("   {}\n", place(info.location));
+    if (info.doc[0] != '\0') out += fmt::format("  {:<18} {}\n", "", info.doc);
+  }
+  return out;
+}
+
+Str params_text(const Program& program) {
+  Str out;
+  for (const ExperimentInfo& experiment : program.experiments) {
+    const StepInfo* step = find_step(experiment, Role::Predict);
+    if (step == nullptr || !out.empty()) continue;
+    for (const StepParam& param : step->params) {
+      out += fmt::format("  --{:<16} {}{}   {}\n", param.name, param.type, param.initial[0] == '\0' ? "" : Str(" = ") + param.initial, place(param.location));
+    }
+  }
+  return out.empty() ? "" : "\nparameters of step predict\n" + out;
+}
+
+}  // namespace
+
+Str help_text(const Program& program, const CommandLine& line, const std::vector<HparamInfo>& hparams) {
+  Str out;
+  if (line.verb.empty()) {
+    out = fmt::format("usage: ./{} VERB [EXPERIMENT] [options]\n\nverbs\n", program.name);
+    for (const VerbInfo& verb : verb_table()) {
+      if (verb.is_served && verb.doc[0] != '\0') out += fmt::format("  {:<12} {}\n", verb.name, verb.doc);
+    }
+    out += "\nexperiments\n";
+    for (const ExperimentInfo& experiment : program.experiments) {
+      out += fmt::format("  {:<20} {} on {}   {}\n", experiment.name, experiment.model, experiment.data, place(experiment.location));
+    }
+    return out + fmt::format("\n./{} VERB --help lists the options and hparams\n", program.name);
+  }
+  out = fmt::format("usage: ./{} {} [EXPERIMENT] [options]\n\noptions\n", program.name, line.verb);
+  for (const OptionInfo& info : option_table()) {
+    if (!info.belongs_to(line.verb)) continue;
+    const Str left = fmt::format("--{} {}", info.name, info.argument);
+    out += fmt::format("  {:<22} {}{}\n", left, info.doc, info.is_served() ? "" : " (not in this version)");
+  }
+  out += hparam_text(program, hparams);
+  if (line.verb == "predict") out += params_text(program);
+  return out;
+}
+
+}  // namespace ltr::cli

@@ -1,0 +1,373 @@
+#include "runtime/cli/prepare.h"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <random>
+#include <set>
+#include <thread>
+
+#include <ATen/Parallel.h>
+
+#include "runtime/cli/config_file.h"
+#include "runtime/cli/run_folder.h"
+#include "runtime/cli/suggest.h"
+#include "runtime/cli/value_text.h"
+#include "runtime/data/loader.h"
+#include "runtime/data/paths.h"
+#include "runtime/data/stream.h"
+#include "runtime/tensor/precision.h"
+
+namespace ltr::cli {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+int64_t int_or(const Value& value, int64_t otherwise) { return value.is_none() ? otherwise : value.as_int(); }
+
+Limit limit_of(const Value& value) {
+  Limit limit;
+  if (value.kind == Value::Kind::Int) limit.batches = value.whole;
+  if (value.kind == Value::Kind::Call && !value.items.empty()) limit.fraction = value.items[0].value.as_float();
+  return limit;
+}
+
+Str text_of_value(const Value& value) { return value.kind == Value::Kind::Bool ? show(value) : value.text; }
+
+/// A count of threads: `auto` or a number of at least `least`.
+int64_t thread_count(const RunSettings& settings, const Str& path, int64_t least, int64_t automatic, std::vector<Error>& faults) {
+  const Value& value = settings.value(path);
+  const Str text = show(value);
+  if (text == "auto" || value.is_none()) return automatic;
+  Str wanted;
+  const Option<Value> count = parse_value(text, "int", wanted);
+  constexpr int64_t kMost = 1024;
+  if (!count || count->whole < least || count->whole > kMost) {
+    faults.push_back(error_at({}, err::wrong_type, path, '"' + text + '"', fmt::format("auto or a number from {} to {}", least, kMost)));
+    return automatic;
+  }
+  return count->whole;
+}
+
+}  // namespace
+
+Start::Start(const Program& of, CommandLine given, Terminal on) : program(of), line(std::move(given)), terminal(on) {}
+
+Start::~Start() = default;
+
+Str Start::out_dir() const {
+  const char* variable = std::getenv("LTR_OUT");
+  return line.get("out", variable != nullptr && variable[0] != '\0' ? variable : "runs");
+}
+
+void Start::check() const {
+  if (!settings.faults.empty()) throw Faults{settings.faults};
+}
+
+void Start::choose_experiment() {
+  std::vector<Str> names;
+  for (const ExperimentInfo& one : program.experiments) names.emplace_back(one.name);
+  if (names.empty()) throw Faults{{error_at({}, err::which_experiment, "none")}};
+  if (line.words.size() > 1) {
+    throw Faults{{error_at({}, err::unknown_option, fmt::format("for the word {}; the experiment is {}", line.words[1], line.words[0]))}};
+  }
+  Str wanted = line.words.empty() ? "" : line.words[0];
+  if (wanted.empty() && names.size() == 1) wanted = names[0];
+  if (wanted.empty() && std::find(names.begin(), names.end(), program.name) != names.end()) wanted = program.name;
+  for (const ExperimentInfo& one : program.experiments) {
+    if (wanted == one.name) experiment = &one;
+  }
+  if (experiment != nullptr) return;
+  Error fault = error_at({}, err::which_experiment, fmt::format("{}", fmt::join(names, ", ")));
+  const Str near = nearest(wanted, names);
+  if (!wanted.empty()) fault.message = fmt::format("no experiment {}{}. This program has: {}", wanted,
+                                                   near.empty() ? "" : fmt::format("; did you mean {}?", near), fmt::join(names, ", "));
+  throw Faults{{fault}};
+}
+
+void Start::choose_topology() {
+  const Str wanted = line.get("topology", experiment->topology);
+  std::vector<Str> names;
+  for (const TopologyInfo& one : program.topologies) {
+    names.emplace_back(one.name);
+    if (wanted == one.name) topology = &one;
+  }
+  if (topology != nullptr || wanted.empty()) return;
+  const Str near = nearest(wanted, names);
+  settings.faults.push_back(error_at({}, err::topology_unavailable,
+                                     fmt::format("no topology {}{} (there are: {})", wanted,
+                                                 near.empty() ? "" : fmt::format("; did you mean {}?", near), fmt::join(names, ", "))));
+}
+
+void Start::give_option(const GivenOption& given) {
+  const Str at = Str(given.from) == "env" ? "LTR_ARGS" : given.shown + " " + given.value;
+  if (given.name == "set") {
+    const size_t equals = given.value.find('=');
+    if (equals == Str::npos || equals == 0) {
+      settings.faults.push_back(error_at({}, err::wrong_type, "--set", '"' + given.value + '"', "PATH=VALUE"));
+      return;
+    }
+    const Str path = given.value.substr(0, equals);
+    settings.give(path, {given.value.substr(equals + 1), given.from, at, path});
+    return;
+  }
+  Str path = given.name;
+  Str value = given.value;
+  bool is_setting = false;
+  for (const OptionInfo& info : option_table()) {
+    if (given.name != info.name) continue;
+    is_setting = info.setting[0] != '\0';
+    if (is_setting) path = info.setting;
+  }
+  const bool is_seed = given.name == "seed";
+  if (is_seed && value == "random") value = std::to_string(std::random_device()() & 0x7FFFFFFFu);
+  std::vector<HparamInfo> hparams;
+  const std::vector<Str> names = option_names(program, hparams);
+  const bool is_hparam = std::any_of(hparams.begin(), hparams.end(), [&](const HparamInfo& info) { return given.name == info.name; });
+  if (is_seed && !is_hparam) path = "trainer.seed";
+  if (is_setting || is_hparam || is_seed) settings.give(path, {value, given.from, at, given.shown});
+}
+
+void Start::give_settings() {
+  for (const GivenOption& given : line.options) {
+    if (given.name != "config") continue;
+    try {
+      read_config(given.value, settings);
+    } catch (const Error& error) {
+      settings.faults.push_back(error);
+    }
+  }
+  for (const GivenOption& given : line.options) give_option(given);
+  if (line.has("no-bar") || line.has("quiet")) terminal.has_bar = false;
+  if (line.has("fast-dev-run")) {
+    Str wanted;
+    const Option<Value> count = parse_value(line.get("fast-dev-run").empty() ? "1" : line.get("fast-dev-run"), "int", wanted);
+    if (count && count->whole >= 1) flags.fast_dev_run = count->whole;
+    else settings.faults.push_back(error_at({}, err::wrong_type, "--fast-dev-run", line.get("fast-dev-run"), "a count of batches"));
+  }
+  flags.bare = line.has("bare");
+  flags.strict_resume = line.has("strict-resume");
+  flags.accept_data = line.has("accept-data");
+  flags.mock_data = line.has("mock-data");
+}
+
+void Start::read_trainer() {
+  const auto value = [&](const char* name) -> const Value& { return settings.value(Str("trainer.") + name); };
+  trainer.epochs = int_or(value("epochs"), -1);
+  trainer.steps = int_or(value("steps"), -1);
+  trainer.max_time_s = value("max_time").is_none() ? -1 : value("max_time").real;
+  trainer.min_epochs = value("min_epochs").as_int();
+  trainer.min_steps = value("min_steps").as_int();
+  trainer.steps_per_epoch = int_or(value("steps_per_epoch"), -1);
+  trainer.val_every = value("val_every");
+  trainer.sanity_val = value("sanity_val").as_int();
+  trainer.limit_train = limit_of(value("limit_train"));
+  trainer.limit_val = limit_of(value("limit_val"));
+  trainer.limit_test = limit_of(value("limit_test"));
+  trainer.limit_predict = limit_of(value("limit_predict"));
+  trainer.overfit = value("overfit").as_int();
+  trainer.accumulate = value("accumulate");
+  trainer.global_batch = int_or(value("global_batch"), -1);
+  trainer.weigh = value("weigh");
+  trainer.log_every = int_or(value("log_every"), 10);
+  if (value("log_every").kind == Value::Kind::Steps) trainer.log_every = int64_t(value("log_every").real);
+  trainer.nan = text_of_value(value("nan"));
+  trainer.nan_limit = value("nan_limit").as_int();
+  trainer.check_grads = value("check_grads").as_bool();
+  trainer.seed = value("seed").as_int();
+  trainer.deterministic = text_of_value(value("deterministic"));
+  trainer.benchmark = value("benchmark").as_bool();
+  trainer.anomaly = value("anomaly").as_bool();
+  trainer.checkpoint = value("checkpoint").as_bool();
+  trainer.host_ahead = value("host_ahead").as_int();
+  struct Rule {
+    const char* name;
+    int64_t value;
+    int64_t least;
+  };
+  const Rule rules[] = {{"epochs", trainer.epochs, 0}, {"steps", trainer.steps, 0}, {"log_every", trainer.log_every, 1},
+                        {"sanity_val", trainer.sanity_val, 0}, {"overfit", trainer.overfit, 0},
+                        {"steps_per_epoch", trainer.steps_per_epoch, 1}};
+  for (const Rule& rule : rules) {
+    if (value(rule.name).is_none() || rule.value >= rule.least) continue;
+    settings.faults.push_back(error_at({}, err::out_of_range, Str("trainer.") + rule.name, rule.value, fmt::format("{} >= {}", rule.name, rule.least)));
+  }
+}
+
+void Start::check_topology() {
+  const Location where = topology != nullptr ? topology->location : experiment->location;
+  const auto refuse = [&](const Str& text, const Str& help) {
+    settings.faults.push_back(with_help(error_at(where, err::topology_unavailable, text), help));
+  };
+  const Str name = topology != nullptr ? topology->name : "default";
+  const Str devices = show(settings.value("topology.devices"));
+  if (devices != "auto" && devices != "cpu" && devices != "cpu[1]") {
+    if (devices.starts_with("cpu")) refuse(fmt::format("the topology {} asks for {}, but this version runs one process", name, devices), "use --devices cpu");
+    else refuse(fmt::format("the topology {} asks for {}, but this is the CPU runtime", name, devices), "use --devices cpu, or a topology with devices = auto");
+  }
+  const Str strategy = show(settings.value("topology.strategy"));
+  // ddp over one process is that process alone.
+  if (strategy != "single" && strategy != "ddp" && strategy != "none") {
+    refuse(fmt::format("strategy = {} needs several processes; this version runs one", strategy), "use --set topology.strategy=single");
+  }
+  if (settings.value("topology.nodes").as_int() > 1) refuse("this version runs on one machine", "use --set topology.nodes=1");
+  for (const Resolved& setting : settings.resolved()) {
+    const bool is_mesh = setting.path == "topology.mesh" && !setting.value.is_none();
+    const bool is_shard = setting.path.starts_with("topology.shard") || setting.path.starts_with("topology.recompute");
+    if (is_mesh || is_shard) refuse(fmt::format("the topology {} has {}, which needs several processes", name, setting.path.substr(9)), "choose another one with --topology");
+  }
+  precision = show(settings.value("topology.precision"));
+  if (precision != "f32" && precision != "bf16" && precision != "f64" && precision != "bf16_pure") {
+    refuse(fmt::format("precision {} is not available on the CPU", precision), "use f32, bf16, bf16_pure or f64");
+  }
+}
+
+void Start::resolve() {
+  choose_experiment();
+  choose_topology();
+  give_settings();
+  try {
+    experiment->resolve(settings);
+  } catch (const Error& error) {
+    // Arithmetic on settings that are faulty already fails too: those come first.
+    settings.faults.push_back(error);
+    check();
+  }
+  if (topology != nullptr) topology->resolve(settings);
+  settings.add_defaults();
+  experiment->list_callbacks(settings);
+  settings.check_unused(false);
+  check();
+  read_trainer();
+  check_topology();
+  const auto cores = int64_t(std::max(1u, std::thread::hardware_concurrency()));
+  threads = thread_count(settings, "topology.threads", 1, at::get_num_threads(), settings.faults);
+  workers = thread_count(settings, "topology.workers", 0, std::clamp(cores - threads, int64_t(1), int64_t(8)), settings.faults);
+  prefetch = settings.value("topology.prefetch").as_int();
+  check();
+}
+
+void Start::set_up_device() {
+  at::set_num_threads(int(threads));
+  set_precision(precision);
+  std::vector<Str> folders;
+  for (const SourceFile& source : program.sources) {
+    const Str folder = fs::path(source.path).parent_path().string();
+    if (!folder.empty() && std::find(folders.begin(), folders.end(), folder) == folders.end()) folders.push_back(folder);
+  }
+  set_program_folders(std::move(folders));
+  set_mock_data(flags.mock_data);
+}
+
+void Start::build() {
+  data.reset(experiment->make_data(settings));
+  root = std::make_unique<ModelRoot>(trainer.seed, [this](const char* path, const char* type, const Value& given, const Location& where) {
+    return settings.get(path, type, given, where);
+  });
+  model = experiment->make_model(settings, *data, root->scope());
+  check();
+  root->finish();
+  settings.check_unused(true);
+  check();
+}
+
+RunRequest Start::request(Progress& progress) {
+  RunRequest out{.program = program, .experiment = *experiment, .data = *data, .model = *model, .root = *root, .trainer = trainer,
+                 .callbacks = settings.callbacks(), .progress = progress, .run_name = run_name(), .flags = flags};
+  out.workers = workers;
+  out.prefetch = prefetch;
+  out.precision = precision;
+  for (const Resolved& setting : settings.resolved()) out.settings.emplace_back(setting.path, setting.value);
+  return out;
+}
+
+std::vector<Str> option_names(const Program& program, std::vector<HparamInfo>& hparams) {
+  std::vector<Str> names;
+  if (!program.experiments.empty()) {
+    // All experiments declare the same hparams; only their names are wanted here, so faults do not count.
+    RunSettings probe;
+    try {
+      program.experiments[0].resolve(probe);
+    } catch (const Error&) {
+      probe.faults.clear();
+    }
+    hparams = probe.hparams();
+    for (const HparamInfo& info : hparams) names.emplace_back(info.name);
+  }
+  for (const ExperimentInfo& experiment : program.experiments) {
+    for (const StepInfo& step : experiment.steps) {
+      if (step.role != Role::Predict) continue;
+      for (const StepParam& param : step.params) {
+        if (std::find(names.begin(), names.end(), param.name) == names.end()) names.emplace_back(param.name);
+      }
+    }
+  }
+  return names;
+}
+
+std::vector<StreamSize> stream_sizes(const Start& start) {
+  std::vector<StreamSize> sizes;
+  for (const Data::RoleStream& one : start.data->streams) {
+    StreamSize size;
+    const char* roles[] = {"train", "val", "test", "predict"};
+    size.name = roles[size_t(one.role)];
+    if (one.name[0] != '\0') size.name += Str(".") + one.name;
+    data::LoaderOptions options;
+    options.batch = start.data->batch;
+    options.location = one.location;
+    options.name = size.name;
+    const Limit limits[] = {start.trainer.limit_train, start.trainer.limit_val, start.trainer.limit_test, start.trainer.limit_predict};
+    const Limit& limit = limits[size_t(one.role)];
+    if (limit.batches == 0 || limit.fraction == 0) continue;
+    options.limit.batches = limit.batches;
+    if (limit.fraction >= 0) options.limit.fraction = limit.fraction;
+    options.mock = start.flags.mock_data;
+    if (one.role == Role::Train) {
+      options.steps_per_epoch = start.trainer.steps_per_epoch;
+      options.overfit = start.trainer.overfit;
+    }
+    const data::Loader loader(one.stream, options);
+    size.samples = loader.samples();
+    size.batches = loader.batches(0);
+    size.batch_size = loader.batch_size();
+    sizes.push_back(std::move(size));
+  }
+  return sizes;
+}
+
+Str find_weights(const Start& start, const Str& which, Str& run) {
+  if (which == "new") return "";
+  std::error_code failed;
+  const bool is_name = which == "best" || which == "last" || which.empty();
+  if (!is_name) {
+    if (!fs::exists(which, failed)) throw error_at({}, err::checkpoint_misfit, fmt::format("--weights {}: there is no such file", which));
+    if (!fs::is_directory(which, failed)) return which;
+    if (fs::exists(which + "/checkpoint.json", failed)) {
+      const fs::path folder = fs::absolute(which).parent_path().parent_path();
+      if (fs::exists(folder / "run.json", failed)) run = folder.string();
+      return which;
+    }
+    if (!fs::exists(which + "/run.json", failed)) {
+      throw error_at({}, err::checkpoint_misfit, fmt::format("--weights {}: neither a checkpoint nor a run", which));
+    }
+    run = which;
+  } else {
+    const Str wanted = start.line.get("run");
+    run = find_run(start.out_dir(), start.experiment->name, start.run_name(), wanted);
+    if (run.empty()) {
+      throw with_help(error_at({}, err::checkpoint_misfit,
+                               wanted.empty() ? fmt::format("no run of {} in {}", start.experiment->name, start.out_dir())
+                                              : fmt::format("no run {} of {} in {}", wanted, start.experiment->name, start.out_dir())),
+                      "train one with fit, or name weights with --weights");
+    }
+  }
+  std::vector<Str> notices;
+  Str path = find_checkpoint(run, which == "last" ? "last" : "best", &notices);
+  if (path.empty() && which != "last" && which != "best") path = find_checkpoint(run, "last", &notices);
+  for (const Str& notice : notices) print_err("note: " + notice + "\n");
+  if (path.empty()) throw error_at({}, err::checkpoint_misfit, fmt::format("{} has no checkpoint", run));
+  return path;
+}
+
+}  // namespace ltr::cli

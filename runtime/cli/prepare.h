@@ -1,0 +1,80 @@
+#pragma once
+
+// From the command line to something that can run: experiment, settings, device, data, model (runtime.md 2.2, 1 to 6).
+
+#include <memory>
+
+#include "runtime/cli/options.h"
+#include "runtime/cli/settings.h"
+#include "runtime/cli/terminal.h"
+#include "runtime/train/model_root.h"
+#include "runtime/train/trainer.h"
+
+namespace ltr::cli {
+
+struct Faults {
+  std::vector<Error> list;
+};
+
+/// One start of the program.
+class Start {
+ public:
+  Start(const Program& program, CommandLine line, Terminal terminal);
+  ~Start();
+
+  /// Chooses the experiment and resolves its settings; throws Faults with everything that is wrong.
+  void resolve();
+  /// Threads and precision, as resolved.
+  void set_up_device();
+  /// Opens the data and builds the model.
+  void build();
+  /// The start block's facts about the streams.
+  RunRequest request(Progress& progress);
+
+  const Program& program;
+  CommandLine line;
+  Terminal terminal;
+  const ExperimentInfo* experiment = nullptr;
+  const TopologyInfo* topology = nullptr;
+  RunSettings settings;
+  TrainerSettings trainer;
+  RunFlags flags;
+  Str precision = "f32";
+  int64_t threads = 1;
+  int64_t workers = 1;
+  int64_t prefetch = 2;
+  std::unique_ptr<Data> data;
+  std::unique_ptr<ModelRoot> root;
+  Model* model = nullptr;
+
+  Str out_dir() const;
+  Str run_name() const { return line.get("name"); }
+  /// Throws if `settings` collected faults.
+  void check() const;
+
+ private:
+  void choose_experiment();
+  void choose_topology();
+  void give_settings();
+  void give_option(const GivenOption& given);
+  void read_trainer();
+  void check_topology();
+};
+
+/// Names of all hparams, and of the parameters of `step predict`: they are options.
+std::vector<Str> option_names(const Program& program, std::vector<HparamInfo>& hparams);
+
+/// What a loader says about a stream before it is read.
+struct StreamSize {
+  Str name;
+  int64_t samples = 0;
+  int64_t batches = 0;
+  int64_t batch_size = 0;
+};
+std::vector<StreamSize> stream_sizes(const Start& start);
+
+/// The weights that `--weights` means, as a path for load_weights; "" for new ones. `run` is the folder they came from.
+/// R2010 if there are none.
+Str find_weights(const Start& start, const Str& which, Str& run);
+
+}  // namespace ltr::cli

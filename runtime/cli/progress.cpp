@@ -1,0 +1,388 @@
+// The four faces of Progress: a bar with its own thread, plain lines, JSON events, silence.
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdio>
+#include <deque>
+#include <mutex>
+#include <sys/ioctl.h>
+#include <thread>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "doors/number.h"
+#include "runtime/cli/terminal.h"
+
+namespace ltr::cli {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+const char* role_text(Role role) {
+  switch (role) {
+    case Role::Train: return "train";
+    case Role::Val: return "val";
+    case Role::Test: return "test";
+    case Role::Predict: return "predict";
+  }
+  return "";
+}
+
+Str values_text(Scalars values) {
+  Str out;
+  for (const auto& [name, value] : values) out += fmt::format("  {} {}", name, short_number(value));
+  return out;
+}
+
+/// What all of them do alike: `print` to stdout, warnings and notices to stderr.
+class Common : public Progress {
+ public:
+  void begin(const char*, int64_t, int64_t) override {}
+  void epoch(int64_t, int64_t) override {}
+  void batch(int64_t, int64_t, int64_t) override {}
+  bool wants_values() override { return false; }
+  void bar(Scalars) override {}
+  void round_begin(Role, int64_t) override {}
+  void round_batch(int64_t, int64_t) override {}
+  void round_end(Role, int64_t, int64_t, Scalars) override {}
+  void epoch_end(int64_t, int64_t, Scalars) override {}
+  void checkpoint(const Str&) override {}
+  void print(const Str& text) override { print_out(text + "\n"); }
+  void notice(const Str& text) override { print_err("note: " + text + "\n"); }
+  void warning(const Str& text) override {
+    note_warning(text);
+    print_err("warning: " + text + "\n");
+  }
+  void end() override {}
+};
+
+class Quiet : public Common {
+ public:
+  void notice(const Str&) override {}
+  void warning(const Str& text) override { note_warning(text); }
+};
+
+/// One line per round and per 10 % of an epoch, at least 10 s apart, without control characters.
+class Lines : public Common {
+ public:
+  void begin(const char*, int64_t epochs, int64_t) override {
+    epochs_ = epochs;
+    last_ = Clock::now();
+  }
+  void epoch(int64_t epoch, int64_t batches) override {
+    epoch_ = epoch;
+    batches_ = batches;
+    tenth_ = 0;
+    had_round_ = false;
+  }
+  void batch(int64_t batch, int64_t samples, int64_t step) override {
+    samples_ += samples;
+    if (batches_ <= 0) return;
+    const int64_t tenth = batch * 10 / batches_;
+    if (tenth == tenth_) return;
+    tenth_ = tenth;
+    constexpr double kApart = 10;
+    const double seconds = seconds_since(last_);
+    if (seconds < kApart || tenth >= 10) return;
+    print_err(fmt::format("epoch {}  {}/{} batches  step {}  {} samples/s\n", epoch_text(), batch, batches_, step,
+                          with_commas(int64_t(double(samples_) / seconds))));
+    last_ = Clock::now();
+    samples_ = 0;
+  }
+  void round_end(Role role, int64_t, int64_t step, Scalars values) override {
+    had_round_ = true;
+    if (role == Role::Val) print_err(fmt::format("epoch {}  step {}{}\n", epoch_text(), step, values_text(values)));
+  }
+  void epoch_end(int64_t, int64_t step, Scalars values) override {
+    if (!had_round_ || !values.empty()) print_err(fmt::format("epoch {}  step {}{}\n", epoch_text(), step, values_text(values)));
+  }
+
+ private:
+  Str epoch_text() const {
+    return epochs_ > 0 ? fmt::format("{}/{}", epoch_ + 1, epochs_) : std::to_string(epoch_ + 1);
+  }
+  int64_t epochs_ = -1;
+  int64_t epoch_ = 0;
+  int64_t batches_ = -1;
+  int64_t tenth_ = 0;
+  int64_t samples_ = 0;
+  bool had_round_ = false;
+  Clock::time_point last_ = Clock::now();
+};
+
+/// `--json`: one object per event on stdout.
+class JsonEvents : public Common {
+ public:
+  void epoch(int64_t epoch, int64_t) override { epoch_ = epoch; }
+  bool wants_values() override { return true; }
+  void batch(int64_t, int64_t, int64_t step) override { step_ = step; }
+  void bar(Scalars values) override { event("step", object(values)); }
+  void round_end(Role role, int64_t, int64_t step, Scalars values) override {
+    step_ = step;
+    event("round", fmt::format("\"role\":\"{}\",{}", role_text(role), object(values)));
+  }
+  void epoch_end(int64_t, int64_t step, Scalars values) override {
+    step_ = step;
+    event("round", "\"role\":\"train\"," + object(values));
+  }
+  void checkpoint(const Str& path) override { event("checkpoint", "\"path\":" + doors::json_string(path)); }
+  void print(const Str& text) override { event("print", "\"text\":" + doors::json_string(text)); }
+  void notice(const Str& text) override { event("note", "\"text\":" + doors::json_string(text)); }
+  void warning(const Str& text) override {
+    note_warning(text);
+    event("warning", "\"text\":" + doors::json_string(text));
+  }
+
+ private:
+  static Str object(Scalars values) {
+    Str out = "\"values\":{";
+    for (const auto& [name, value] : values) {
+      if (out.back() != '{') out += ',';
+      out += doors::json_string(name) + ":" + doors::json_number(value);
+    }
+    return out + "}";
+  }
+  void event(const char* name, const Str& members) const {
+    const double time = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+    print_out(fmt::format("{{\"event\":\"{}\",\"time\":{:.3f},\"step\":{},\"epoch\":{},{}}}\n", name, time, step_, epoch_, members));
+  }
+  int64_t epoch_ = 0;
+  int64_t step_ = 0;
+};
+
+/// `epoch 3/5 ━━━━━━━━╸    41/56  73%  1,812 samples/s  0:08 left  mem 0.4 GiB  train/loss 0.0412`
+/// The trainer only stores numbers; a thread of its own draws, ten times a second.
+class Bar : public Common {
+ public:
+  explicit Bar(bool has_color) : has_color_(has_color), thread_([this] { run(); }) {}
+  ~Bar() override { stop(); }
+
+  void begin(const char* verb, int64_t epochs, int64_t steps) override {
+    const std::lock_guard lock(mutex_);
+    verb_ = verb;
+    epochs_ = epochs;
+    steps_ = steps;
+    is_running_ = true;
+  }
+  void epoch(int64_t epoch, int64_t batches) override {
+    const std::lock_guard lock(mutex_);
+    epoch_ = epoch;
+    batches_ = batches;
+    batch_ = 0;
+    round_.clear();
+  }
+  void batch(int64_t batch, int64_t samples, int64_t step) override {
+    batch_.store(batch, std::memory_order_relaxed);
+    step_.store(step, std::memory_order_relaxed);
+    samples_.fetch_add(samples, std::memory_order_relaxed);
+  }
+  bool wants_values() override { return wants_values_.exchange(false, std::memory_order_relaxed); }
+  void bar(Scalars values) override {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [name, value] : values) put(name, value);
+  }
+  void round_begin(Role role, int64_t batches) override {
+    const std::lock_guard lock(mutex_);
+    round_ = role_text(role);
+    round_batches_ = batches;
+    round_batch_ = 0;
+  }
+  void round_batch(int64_t batch, int64_t samples) override {
+    round_batch_.store(batch, std::memory_order_relaxed);
+    if (verb_ != "fit") samples_.fetch_add(samples, std::memory_order_relaxed);
+  }
+  void round_end(Role role, int64_t, int64_t step, Scalars values) override {
+    Str line;
+    {
+      const std::lock_guard lock(mutex_);
+      round_.clear();
+      for (const auto& [name, value] : values) put(name, value);
+      if (role == Role::Val && verb_ == "fit") line = fmt::format("epoch {}  step {}{}", epoch_text(), step, values_text(values));
+      had_round_ = true;
+    }
+    if (!line.empty()) above(line);
+  }
+  void epoch_end(int64_t, int64_t step, Scalars values) override {
+    Str line;
+    {
+      const std::lock_guard lock(mutex_);
+      if (!had_round_ || !values.empty()) line = fmt::format("epoch {}  step {}{}", epoch_text(), step, values_text(values));
+      had_round_ = false;
+    }
+    if (!line.empty()) above(line);
+  }
+  void print(const Str& text) override {
+    const std::lock_guard lock(draw_mutex_);
+    clear();
+    print_out(text + "\n");
+  }
+  void notice(const Str& text) override { above("note: " + text); }
+  void warning(const Str& text) override {
+    note_warning(text);
+    above("warning: " + text);
+  }
+  void end() override { stop(); }
+
+ private:
+  void put(const Str& name, double value) {
+    const auto found = std::find_if(values_.begin(), values_.end(), [&](const auto& one) { return one.first == name; });
+    if (found == values_.end()) values_.emplace_back(name, value);
+    else found->second = value;
+  }
+  Str epoch_text() const {
+    return epochs_ > 0 ? fmt::format("{}/{}", epoch_ + 1, epochs_) : std::to_string(epoch_ + 1);
+  }
+  void above(const Str& line) {
+    const std::lock_guard lock(draw_mutex_);
+    clear();
+    print_err(line + "\n");
+  }
+  /// Needs `draw_mutex_`.
+  void clear() {
+    if (is_drawn_) print_err("\r\x1b[K");
+    is_drawn_ = false;
+  }
+
+  void run() {
+    std::unique_lock lock(mutex_);
+    while (!is_stopping_) {
+      changed_.wait_for(lock, std::chrono::milliseconds(100));
+      if (is_stopping_ || !is_running_) continue;
+      wants_values_.store(true, std::memory_order_relaxed);
+      const Str line = text();
+      lock.unlock();
+      {
+        const std::lock_guard drawing(draw_mutex_);
+        print_err("\r" + line + "\x1b[K");
+        is_drawn_ = true;
+      }
+      lock.lock();
+    }
+  }
+
+  void stop() {
+    {
+      const std::lock_guard lock(mutex_);
+      is_stopping_ = true;
+    }
+    changed_.notify_all();
+    if (thread_.joinable()) thread_.join();
+    const std::lock_guard lock(draw_mutex_);
+    clear();
+  }
+
+  /// Needs `mutex_`.
+  Str text() {
+    constexpr double kWindow = 10;
+    const auto now = Clock::now();
+    const int64_t step = step_.load(std::memory_order_relaxed);
+    history_.push_back({now, samples_.load(std::memory_order_relaxed), step});
+    while (history_.size() > 2 && std::chrono::duration<double>(now - history_.front().time).count() > kWindow) history_.pop_front();
+    const Sample& old = history_.front();
+    const double seconds = std::chrono::duration<double>(now - old.time).count();
+    const double rate = seconds > 0 ? double(history_.back().samples - old.samples) / seconds : 0;
+    const double step_rate = seconds > 0 ? double(step - old.step) / seconds : 0;
+
+    const bool is_round = !round_.empty();
+    const int64_t done = is_round ? round_batch_.load(std::memory_order_relaxed) : batch_.load(std::memory_order_relaxed);
+    const int64_t all = is_round ? round_batches_ : batches_;
+    Str out = is_round ? round_ : "epoch " + epoch_text();
+    if (all > 0) {
+      constexpr int64_t kCells = 16;
+      const int64_t halves = std::min(done, all) * kCells * 2 / all;
+      Str cells;
+      for (int64_t i = 0; i < halves / 2; ++i) cells += "━";
+      if (halves % 2 == 1) cells += "╸";
+      const Str blanks(size_t(kCells - halves / 2 - halves % 2), ' ');
+      out += has_color_ ? fmt::format(" \x1b[32m{}\x1b[0m{} ", cells, blanks) : fmt::format(" {}{} ", cells, blanks);
+      out += fmt::format("{}/{}  {}%", done, all, done * 100 / all);
+    } else {
+      out += fmt::format("  {} batches", done);
+    }
+    if (rate > 0) out += fmt::format("  {} samples/s", with_commas(int64_t(rate)));
+    if (steps_ > 0 && step_rate > 0) out += fmt::format("  {} left", clock_text(double(steps_ - step) / step_rate));
+    out += fmt::format("  mem {}", bytes_text(resident_bytes()));
+    for (const auto& [name, value] : values_) out += fmt::format("  {} {}", name, short_number(value));
+    return cut(out);
+  }
+
+  /// To the window's width. Escapes take no room; every other code point is one column.
+  static Str cut(const Str& text) {
+    winsize size{};
+    const size_t width = ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+    Str out;
+    size_t columns = 0;
+    for (size_t i = 0; i < text.size(); ++i) {
+      if (text[i] == '\x1b') {
+        const size_t end = text.find('m', i);
+        out += text.substr(i, end - i + 1);
+        i = end;
+        continue;
+      }
+      const bool is_first = (static_cast<unsigned char>(text[i]) & 0xC0) != 0x80;
+      if (is_first && columns + 1 >= width) break;
+      if (is_first) ++columns;
+      out += text[i];
+    }
+    return out;
+  }
+
+  static double resident_bytes() {
+    FILE* file = std::fopen("/proc/self/statm", "r");
+    if (file == nullptr) return 0;
+    long total = 0;
+    long resident = 0;
+    const int read = std::fscanf(file, "%ld %ld", &total, &resident);
+    std::fclose(file);
+    return read == 2 ? double(resident) * double(::sysconf(_SC_PAGESIZE)) : 0;
+  }
+
+  struct Sample {
+    Clock::time_point time;
+    int64_t samples;
+    int64_t step;
+  };
+
+  const bool has_color_;
+  std::mutex mutex_;
+  std::mutex draw_mutex_;
+  std::condition_variable changed_;
+  bool is_running_ = false;
+  bool is_stopping_ = false;
+  bool is_drawn_ = false;
+  bool had_round_ = false;
+  Str verb_;
+  Str round_;
+  int64_t epochs_ = -1;
+  int64_t steps_ = -1;
+  int64_t epoch_ = 0;
+  int64_t batches_ = -1;
+  int64_t round_batches_ = -1;
+  std::atomic<int64_t> batch_{0};
+  std::atomic<int64_t> step_{0};
+  std::atomic<int64_t> samples_{0};
+  std::atomic<int64_t> round_batch_{0};
+  std::atomic<bool> wants_values_{false};
+  std::vector<std::pair<Str, double>> values_;
+  std::deque<Sample> history_;
+  std::thread thread_;
+};
+
+}  // namespace
+
+std::unique_ptr<Progress> make_progress(const Terminal& terminal) {
+  if (terminal.is_json) return std::make_unique<JsonEvents>();
+  if (terminal.is_quiet) return std::make_unique<Quiet>();
+  if (terminal.has_bar) return std::make_unique<Bar>(terminal.has_color);
+  return std::make_unique<Lines>();
+}
+
+}  // namespace ltr::cli

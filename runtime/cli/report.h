@@ -1,0 +1,20 @@
+#pragma once
+
+// The start block, the end report and the page of `describe` (runtime.md 11).
+
+#include "runtime/cli/prepare.h"
+
+namespace ltr::cli {
+
+/// The table of layers with the line of weights.
+Str model_table(const Start& start);
+/// `mnist · runs/mnist/0007-baseline · seed 42 · cpu, f32 · LibTorch 2.11`
+Str headline(const Start& start, const Str& run);
+/// `train 3,600 samples, 56 batches · val 400, 7 · 5 epochs = 280 steps · obligations: …`
+Str plan_line(const Start& start, int64_t planned_steps);
+/// The end of a `fit`.
+Str end_report(const Start& start, const FitReport& report, const Str& run);
+/// Optimizers with their groups and schedules.
+Str optimizer_table(const Start& start);
+
+}  // namespace ltr::cli

@@ -1,0 +1,264 @@
+#include "runtime/cli/run_folder.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+#include <fcntl.h>
+#include <filesystem>
+#include <fstream>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+
+#include "doors/file.h"
+#include "doors/hash.h"
+#include "runtime/api/error.h"
+#include "runtime/cli/git.h"
+#include "runtime/cli/version.h"
+#include "runtime/data/paths.h"
+
+namespace ltr::cli {
+
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+/// Number of a run folder, -1 if the name begins with none.
+int64_t number_of(const Str& folder) {
+  size_t digits = 0;
+  while (digits < folder.size() && std::isdigit(static_cast<unsigned char>(folder[digits])) != 0) ++digits;
+  if (digits < 4 || digits > 9 || (digits < folder.size() && folder[digits] != '-')) return -1;
+  return std::stoll(folder.substr(0, digits));
+}
+
+Str name_of(const Str& folder) {
+  const size_t dash = folder.find('-');
+  return dash == Str::npos ? "" : folder.substr(dash + 1);
+}
+
+/// Folders of runs below `parent`, oldest first.
+std::vector<Str> runs_in(const Str& parent) {
+  std::vector<std::pair<int64_t, Str>> found;
+  std::error_code failed;
+  for (const fs::directory_entry& entry : fs::directory_iterator(parent, failed)) {
+    const Str name = entry.path().filename().string();
+    const int64_t number = number_of(name);
+    if (number >= 0 && !entry.is_symlink(failed) && entry.is_directory(failed)) found.emplace_back(number, entry.path().string());
+  }
+  std::sort(found.begin(), found.end());
+  std::vector<Str> paths;
+  for (auto& [number, path] : found) paths.push_back(std::move(path));
+  return paths;
+}
+
+void point_latest(const Str& parent, const Str& folder) {
+  const Str link = parent + "/latest";
+  const Str temporary = link + ".tmp-" + std::to_string(::getpid());
+  ::unlink(temporary.c_str());
+  // Where links are impossible, nobody misses this one.
+  if (::symlink(folder.c_str(), temporary.c_str()) == 0) ::rename(temporary.c_str(), link.c_str());
+}
+
+bool is_held(const Str& run) {
+  const int file = ::open((run + "/lock").c_str(), O_RDWR | O_CLOEXEC);
+  if (file < 0) return false;
+  const bool is_locked = ::flock(file, LOCK_EX | LOCK_NB) != 0;
+  ::close(file);
+  return is_locked;
+}
+
+Json or_null(const Str& text) { return text.empty() ? Json(nullptr) : Json(text); }
+
+}  // namespace
+
+RunFolder::RunFolder(Str path) : path_(std::move(path)) {}
+
+RunFolder::RunFolder(RunFolder&& other) noexcept : path_(std::move(other.path_)), lock_(std::exchange(other.lock_, -1)) {}
+
+RunFolder::~RunFolder() {
+  if (lock_ >= 0) ::close(lock_);
+}
+
+Str RunFolder::folder_name() const { return fs::path(path_).filename().string(); }
+
+RunFolder RunFolder::create(const Str& out, const Str& experiment, const Str& name) {
+  const Str parent = out + "/" + experiment;
+  std::error_code failed;
+  fs::create_directories(parent, failed);
+  if (failed) throw error_at({}, err::cannot_write, parent, failed.message());
+  const std::vector<Str> runs = runs_in(parent);
+  int64_t number = runs.empty() ? 1 : number_of(fs::path(runs.back()).filename().string()) + 1;
+  while (true) {
+    const Str folder = fmt::format("{:04}{}{}", number, name.empty() ? "" : "-", name);
+    // Folders of one number and different names must not both be taken: the number alone decides.
+    const Str claim = parent + fmt::format("/.{:04}", number);
+    if (::mkdir(claim.c_str(), 0777) == 0) {
+      const std::vector<Str> others = runs_in(parent);
+      const bool is_taken = std::any_of(others.begin(), others.end(), [&](const Str& other) {
+        return number_of(fs::path(other).filename().string()) == number;
+      });
+      const bool is_new = !is_taken && ::mkdir((parent + "/" + folder).c_str(), 0777) == 0;
+      const int reason = is_taken ? EEXIST : errno;
+      if (is_new) {
+        RunFolder run(parent + "/" + folder);
+        run.lock();
+        ::rmdir(claim.c_str());
+        point_latest(parent, folder);
+        return run;
+      }
+      ::rmdir(claim.c_str());
+      if (reason != EEXIST) throw error_at({}, err::cannot_write, parent + "/" + folder, std::strerror(reason));
+    } else if (errno != EEXIST) {
+      throw error_at({}, err::cannot_write, claim, std::strerror(errno));
+    }
+    ++number;
+    // Whoever was faster may have removed the claim already.
+    for (const Str& other : runs_in(parent)) {
+      number = std::max(number, number_of(fs::path(other).filename().string()) + 1);
+    }
+  }
+}
+
+RunFolder RunFolder::reopen(const Str& path) {
+  RunFolder run(path);
+  run.lock();
+  std::error_code ignored;
+  fs::remove(path + "/DONE", ignored);
+  return run;
+}
+
+void RunFolder::lock() {
+  const Str path = path_ + "/lock";
+  lock_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  if (lock_ < 0) throw error_at({}, err::cannot_write, path, std::strerror(errno));
+  if (::flock(lock_, LOCK_EX | LOCK_NB) != 0) {
+    char holder[32] = "";
+    if (::pread(lock_, holder, sizeof holder - 1, 0) < 0) holder[0] = '\0';
+    throw error_at({}, err::run_in_use, path_, Str(holder).substr(0, Str(holder).find('\n')));
+  }
+  const Str text = std::to_string(::getpid()) + "\n";
+  if (::ftruncate(lock_, 0) != 0 || ::pwrite(lock_, text.data(), text.size(), 0) < 0) {
+    throw error_at({}, err::cannot_write, path, std::strerror(errno));
+  }
+}
+
+Str find_run(const Str& out, const Str& experiment, const Str& name, const Str& which) {
+  std::error_code failed;
+  const std::vector<Str> runs = runs_in(out + "/" + experiment);
+  if (which.empty()) {
+    for (auto run = runs.rbegin(); run != runs.rend(); ++run) {
+      if (name.empty() || name_of(fs::path(*run).filename().string()) == name) return *run;
+    }
+    return "";
+  }
+  if (fs::is_directory(which, failed) && fs::exists(which + "/run.json", failed)) return which;
+  const bool is_number = which.find_first_not_of("0123456789") == Str::npos;
+  for (auto run = runs.rbegin(); run != runs.rend(); ++run) {
+    const Str folder = fs::path(*run).filename().string();
+    if (is_number && number_of(folder) == std::stoll(which)) return *run;
+    if (folder == which || name_of(folder) == which) return *run;
+  }
+  return "";
+}
+
+Str find_unfinished_run(const Str& out, const Str& experiment, const Str& name) {
+  const std::vector<Str> runs = runs_in(out + "/" + experiment);
+  for (auto run = runs.rbegin(); run != runs.rend(); ++run) {
+    std::error_code failed;
+    if (name_of(fs::path(*run).filename().string()) != name) continue;
+    if (!fs::exists(*run + "/DONE", failed) && !is_held(*run)) return *run;
+  }
+  return "";
+}
+
+Str time_text() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  ::gmtime_r(&now, &parts);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text;
+}
+
+void write_run_record(const Str& path, const RunRecord& record, const Program& program) {
+  static const Option<GitFacts> kGit = [&] {
+    const fs::path source = program.sources.empty() ? fs::path(".") : fs::path(program.sources[0].path).parent_path();
+    return read_git(source.empty() ? "." : source.string());
+  }();
+  Json json;
+  json["ltr"] = 1;
+  json["experiment"] = record.experiment;
+  json["run"] = record.run;
+  json["status"] = record.status;
+  json["started"] = record.started;
+  json["heartbeat"] = time_text();
+  json["ended"] = or_null(record.ended);
+  json["exit_code"] = record.exit_code < 0 ? Json(nullptr) : Json(record.exit_code);
+  json["reason"] = or_null(record.reason);
+  Json files = Json::array();
+  for (const SourceFile& source : program.sources) {
+    files.push_back({{"path", source.path}, {"sha256", doors::sha256_hex(source.text)}});
+  }
+  json["source"] = {{"sha256", program.source_hash}, {"files", files}};
+  json["git"] = nullptr;
+  if (kGit) {
+    json["git"] = {{"commit", or_null(kGit->commit)}, {"branch", or_null(kGit->branch)}, {"dirty", kGit->is_dirty}, {"remote", or_null(kGit->remote)}};
+  }
+  json["toolchain"] = {{"ltrc", program.compiler}, {"libtorch", libtorch_version()}, {"compiler", compiler_version()},
+                       {"cuda", nullptr}, {"cudnn", nullptr}, {"nccl", nullptr}};
+  json["topology"] = {{"name", or_null(record.topology)}, {"devices", {"cpu"}}, {"nodes", 1}, {"precision", record.precision}, {"threads", record.threads}};
+  json["world"] = 1;
+  utsname host{};
+  ::uname(&host);
+  json["hosts"] = {Str(host.nodename)};
+  json["job"] = nullptr;
+  json["seed"] = record.seed;
+  json["data"] = Json::array();
+  for (const RunRecord::DataStream& stream : record.data) {
+    json["data"].push_back({{"role", stream.role}, {"records", stream.records}, {"batches", stream.batches}});
+  }
+  json["data_files"] = Json::array();
+  for (const OpenedFile& file : opened_files()) {
+    json["data_files"].push_back({{"path", file.path}, {"bytes", file.bytes}, {"sha256_sampled", file.fingerprint}});
+  }
+  json["command"] = record.command;
+  json["parent"] = nullptr;
+  json["best"] = nullptr;
+  if (!record.best_metric.empty()) {
+    json["best"] = {{"metric", record.best_metric}, {"value", record.best_value}, {"checkpoint", record.best_checkpoint}};
+  }
+  doors::write_file_atomically(path + "/run.json", json.dump(2) + "\n");
+  if (record.status == "running" && kGit && !kGit->diff.empty()) {
+    std::error_code ignored;
+    fs::create_directories(path + "/source", ignored);
+    doors::write_file_atomically(path + "/source/uncommitted.diff", kGit->diff);
+  }
+}
+
+void write_sources(const Str& path, const Program& program) {
+  std::error_code failed;
+  fs::create_directories(path + "/source", failed);
+  for (const SourceFile& source : program.sources) {
+    Str name = fs::path(source.path).lexically_normal().relative_path().string();
+    if (fs::path(source.path).is_absolute() || name.starts_with("..")) name = fs::path(source.path).filename().string();
+    const fs::path target = fs::path(path) / "source" / name;
+    fs::create_directories(target.parent_path(), failed);
+    std::ofstream(target, std::ios::binary) << source.text;
+  }
+}
+
+Str next_numbered(const Str& folder, const Str& stem, const Str& ending) {
+  std::error_code failed;
+  fs::create_directories(folder, failed);
+  for (int number = 1;; ++number) {
+    const Str path = fmt::format("{}/{}{:04}{}", folder, stem, number, ending);
+    if (!fs::exists(path, failed)) return path;
+  }
+}
+
+}  // namespace ltr::cli

@@ -1,0 +1,70 @@
+#pragma once
+
+// `runs/EXPERIMENT/NUMBER[-NAME]/` (runtime.md 9).
+
+#include "ltr/program.h"
+
+namespace ltr::cli {
+
+/// An open run folder. Holds its lock as long as it lives.
+class RunFolder {
+ public:
+  /// A new folder under `out/experiment`; its number is taken by mkdir, so that one of several starters gets it.
+  static RunFolder create(const Str& out, const Str& experiment, const Str& name);
+  /// An existing one, to write on in it. R1007 if a process that lives holds it.
+  static RunFolder reopen(const Str& path);
+  RunFolder(RunFolder&& other) noexcept;
+  RunFolder& operator=(RunFolder&&) = delete;
+  ~RunFolder();
+
+  const Str& path() const { return path_; }
+  /// `0007-baseline`.
+  Str folder_name() const;
+
+ private:
+  explicit RunFolder(Str path);
+  void lock();
+  Str path_;
+  int lock_ = -1;
+};
+
+/// The run that `which` means: a folder, a number, a name, or (empty) the newest of `experiment` and `name`. "" if there is
+/// none.
+Str find_run(const Str& out, const Str& experiment, const Str& name, const Str& which);
+/// The newest run that is not done and that no living process holds.
+Str find_unfinished_run(const Str& out, const Str& experiment, const Str& name);
+
+/// What `run.json` says (doors.md 4).
+struct RunRecord {
+  Str experiment;
+  Str run;
+  Str status = "running";   ///< running finished failed interrupted
+  Str started;
+  Str ended;
+  int exit_code = -1;
+  Str reason;
+  Str topology;
+  Str precision;
+  int64_t threads = 1;
+  int64_t seed = 0;
+  std::vector<Str> command;
+  struct DataStream {
+    Str role;
+    int64_t records;
+    int64_t batches;
+  };
+  std::vector<DataStream> data;
+  Str best_metric;
+  double best_value = 0;
+  Str best_checkpoint;
+};
+/// Replaces `run.json` in one step.
+void write_run_record(const Str& path, const RunRecord& record, const Program& program);
+/// Sources as compiled and the uncommitted diff, in `source/`.
+void write_sources(const Str& path, const Program& program);
+/// UTC, to the second.
+Str time_text();
+/// The number of the next file `eval/VERB-NNNN.json` and the like.
+Str next_numbered(const Str& folder, const Str& stem, const Str& ending);
+
+}  // namespace ltr::cli

@@ -1,0 +1,230 @@
+#include "runtime/cli/settings.h"
+
+#include <algorithm>
+
+#include "doors/number.h"
+#include "runtime/cli/faults.h"
+#include "runtime/cli/suggest.h"
+#include "runtime/cli/value_text.h"
+
+namespace ltr::cli {
+
+namespace {
+
+struct Row {
+  const char* path;
+  const char* type;
+  const char* initial;
+};
+constexpr Row kRows[] = {
+#define LTR_SETTING(path, type, initial, doc) {path, type, initial},
+#include "runtime/cli/settings.def"
+#undef LTR_SETTING
+};
+
+const Row* find_row(const Str& path) {
+  const auto* row = std::find_if(std::begin(kRows), std::end(kRows), [&](const Row& one) { return path == one.path; });
+  return row == std::end(kRows) ? nullptr : row;
+}
+
+Str section_of(const Str& path) { return path.substr(0, path.find('.')); }
+
+/// `30`, or `none` as people would say it.
+Str in_quotes(const Str& text) { return "\"" + text + "\""; }
+
+}  // namespace
+
+void RunSettings::give(const Str& path, Given given) { given_[path] = std::move(given); }
+
+bool RunSettings::has_hparam(const Str& name) const {
+  return std::any_of(hparams_.begin(), hparams_.end(), [&](const HparamInfo& info) { return name == info.name; });
+}
+
+RunSettings::Found RunSettings::find(const Str& path, const Str& type, const Value& value, const Location& location) {
+  asked_.insert(path);
+  const auto found = given_.find(path);
+  if (found == given_.end()) return {value, nullptr};
+  const Given& given = found->second;
+  // The table knows more types than the compiler: `limit`, `accumulate = ramp(…)`.
+  const Row* row = find_row(path);
+  Str wanted;
+  if (const Option<Value> parsed = parse_value(given.text, row != nullptr ? row->type : type, wanted)) return {*parsed, &given};
+  Error fault = error_at(location, err::wrong_type, given.shown, in_quotes(given.text), wanted);
+  if (wanted.ends_with("%")) fault.help = "did you mean " + wanted + "?";
+  faults.push_back(std::move(fault));
+  return {value, &given};
+}
+
+void RunSettings::record(Resolved setting) {
+  const auto same = std::find_if(resolved_.begin(), resolved_.end(), [&](const Resolved& one) { return one.path == setting.path; });
+  if (same == resolved_.end()) resolved_.push_back(std::move(setting));
+  else *same = std::move(setting);
+}
+
+Value RunSettings::hparam(const HparamInfo& info, const Value& given, const Value* set) {
+  hparams_.push_back(info);
+  const Found found = find(info.name, info.type, set != nullptr ? *set : given, info.location);
+  Resolved setting{info.name, found.value, info.type, set != nullptr ? "experiment" : "default", place(info.location)};
+  if (found.given != nullptr) {
+    setting.from = found.given->from;
+    setting.at = found.given->at;
+  }
+  record(setting);
+  return setting.value;
+}
+
+void RunSettings::check_hparam(const char* name, bool holds, bool (*fits)(int64_t)) {
+  if (holds) return;
+  constexpr int64_t kReach = 100'000;
+  const auto info = std::find_if(hparams_.begin(), hparams_.end(), [&](const HparamInfo& one) { return Str(name) == one.name; });
+  const auto setting = std::find_if(resolved_.begin(), resolved_.end(), [&](const Resolved& one) { return one.path == name; });
+  if (info == hparams_.end() || setting == resolved_.end()) return;
+  const auto given = given_.find(name);
+  // A value that could not be read is one fault, not two.
+  Str ignored;
+  if (given != given_.end() && !parse_value(given->second.text, info->type, ignored)) return;
+  Error fault = error_at(info->location, err::out_of_range, given == given_.end() ? Str(name) + " =" : given->second.shown,
+                         show(setting->value), info->where);
+  if (fits != nullptr && setting->value.kind == Value::Kind::Int) {
+    const int64_t value = setting->value.whole;
+    Option<int64_t> below;
+    Option<int64_t> above;
+    for (int64_t d = 1; d < kReach && !(below && above); ++d) {
+      if (!below && fits(value - d)) below = value - d;
+      if (!above && fits(value + d)) above = value + d;
+    }
+    if (below && above) fault.help = fmt::format("the nearest allowed values are {} and {}", *below, *above);
+    else if (below || above) fault.help = fmt::format("the nearest allowed value is {}", below ? *below : *above);
+  }
+  faults.push_back(std::move(fault));
+}
+
+Value RunSettings::get(const char* path, const char* type, const Value& given, const Location& location) {
+  const Found found = find(path, type, given, location);
+  Resolved setting{path, found.value, type, "experiment", place(location)};
+  if (found.given != nullptr) {
+    setting.from = found.given->from;
+    setting.at = found.given->at;
+  }
+  record(setting);
+  return setting.value;
+}
+
+void RunSettings::oblige(bool holds, const char* rule, const Location& location) {
+  if (!holds) faults.push_back(error_at(location, err::obligation_not_met, rule));
+}
+
+void RunSettings::add_defaults() {
+  for (const Row& row : kRows) {
+    if (asked_.count(row.path) != 0) continue;
+    Str ignored;
+    const Value initial = parse_value(row.initial, row.type, ignored).value_or(Value());
+    const Found found = find(row.path, row.type, initial, {});
+    Resolved setting{row.path, found.value, row.type, "default", ""};
+    if (found.given != nullptr) {
+      setting.from = found.given->from;
+      setting.at = found.given->at;
+    }
+    record(std::move(setting));
+  }
+}
+
+void RunSettings::set_run(Str dir, Str name) {
+  run_dir_ = std::move(dir);
+  run_name_ = std::move(name);
+  callbacks_.clear();
+  loggers_.clear();
+  call_counts_.clear();
+}
+
+void RunSettings::call(const char* section, const Value& given) {
+  const Str name = given.text;
+  const int64_t index = call_counts_[Str(section) + "." + name]++;
+  const Str prefixes[] = {fmt::format("{}.{}", section, name), fmt::format("{}.{}.{}", section, name, index)};
+  Value call = given;
+  for (const Str& prefix : prefixes) {
+    if (&prefix == &prefixes[0] && index > 0) {
+      // Without a number the first one is meant; `off` means all of them.
+      const auto off = given_.find(prefix);
+      if (off != given_.end() && off->second.text == "off") return;
+      continue;
+    }
+    const auto off = given_.find(prefix);
+    if (off != given_.end()) {
+      asked_.insert(prefix);
+      if (off->second.text == "off") return;
+      faults.push_back(error_at(given.location, err::wrong_type, off->second.shown, in_quotes(off->second.text), "off"));
+    }
+    std::vector<Str> names;
+    for (Argument& argument : call.items) {
+      const Str path = prefix + "." + argument.name;
+      names.push_back(argument.name);
+      const Found found = find(path, argument.type, argument.value, argument.location);
+      argument.value = found.value;
+      if (found.given != nullptr) record({path, found.value, argument.type, found.given->from, found.given->at});
+    }
+    for (const auto& [path, value] : given_) {
+      const Str start = prefix + ".";
+      if (!path.starts_with(start) || asked_.count(path) != 0) continue;
+      const Str argument = path.substr(start.size());
+      if (argument.empty() || std::isdigit(static_cast<unsigned char>(argument[0])) != 0) continue;
+      asked_.insert(path);
+      const Str near = nearest(argument, names);
+      faults.push_back(error_at(given.location, err::unknown_setting,
+                                path + (near.empty() ? "" : fmt::format("; did you mean {}{}?", start, near)) +
+                                    (names.empty() ? "" : fmt::format(" ({} has: {})", name, fmt::join(names, ", ")))));
+    }
+  }
+  (Str(section) == "callbacks" ? callbacks_ : loggers_).push_back(std::move(call));
+}
+
+void RunSettings::check_unused(bool with_model) {
+  for (const auto& [path, given] : given_) {
+    if (asked_.count(path) != 0) continue;
+    const Str section = section_of(path);
+    if (!with_model && (section == "model" || section == "data")) continue;
+    asked_.insert(path);  // reported once
+    if (section == "tags" && path != section) {
+      record({path, Value(given.text), "str", given.from, given.at});
+      continue;
+    }
+    std::vector<Str> paths;
+    std::vector<Str> names;
+    for (const Resolved& setting : resolved_) {
+      paths.push_back(setting.path);
+      if (section_of(setting.path) == section && setting.path != section) names.push_back(setting.path.substr(section.size() + 1));
+    }
+    std::sort(names.begin(), names.end());
+    const Str near = nearest(path, paths);
+    Str message = path;
+    if (!near.empty()) message += fmt::format("; did you mean {}?", near);
+    if (!names.empty()) message += fmt::format(" ({} has: {})", section, fmt::join(names, ", "));
+    if (names.empty() && (section == "callbacks" || section == "loggers")) {
+      std::vector<Str> listed;
+      for (const Value& one : section == "callbacks" ? callbacks_ : loggers_) listed.push_back(one.text);
+      message += listed.empty() ? fmt::format(" (no {} are listed)", section)
+                                : fmt::format(" ({} lists: {})", section, fmt::join(listed, ", "));
+    }
+    faults.push_back(error_at({}, err::unknown_setting, message));
+  }
+}
+
+const Value& RunSettings::value(const Str& path) const {
+  static const Value kNone;
+  const auto found = std::find_if(resolved_.begin(), resolved_.end(), [&](const Resolved& one) { return one.path == path; });
+  return found == resolved_.end() ? kNone : found->value;
+}
+
+Str RunSettings::to_json() const {
+  Str out = "{";
+  for (const Resolved& setting : resolved_) {
+    out += out.size() > 1 ? ",\n" : "\n";
+    out += fmt::format("  {}: {{\"value\": {}, \"from\": {}", doors::json_string(setting.path), cli::to_json(setting.value),
+                       doors::json_string(setting.from));
+    if (!setting.at.empty()) out += ", \"at\": " + doors::json_string(setting.at);
+    out += "}";
+  }
+  return out + "\n}\n";
+}
+
+}  // namespace ltr::cli

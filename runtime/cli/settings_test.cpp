@@ -1,0 +1,183 @@
+#include <cmath>
+
+#include <doctest/doctest.h>
+
+#include "runtime/cli/faults.h"
+#include "runtime/cli/options.h"
+#include "runtime/cli/settings.h"
+#include "runtime/cli/suggest.h"
+#include "runtime/cli/terminal.h"
+#include "runtime/cli/value_text.h"
+
+namespace ltr::cli {
+
+namespace {
+
+Str parsed(const Str& text, const Str& type) {
+  Str wanted;
+  const Option<Value> value = parse_value(text, type, wanted);
+  return value ? value->to_text() : "not " + wanted;
+}
+
+const HparamInfo kWidth = {"width", "int", "Channels.", "width % 8 == 0", {"mnist.ltr", 6, 1}};
+bool fits_width(int64_t width) { return width % 8 == 0; }
+
+}  // namespace
+
+TEST_CASE("values of the command line by type") {
+  CHECK(parsed("5", "int") == "5");
+  CHECK(parsed("1e3", "int") == "1000");
+  CHECK(parsed("1.5", "int") == "not a whole number");
+  CHECK(parsed("3e-4", "float") == "0.0003");
+  CHECK(parsed("7", "float") == "7.0");
+  CHECK(parsed("abc", "float") == "not a number");
+  CHECK(parsed("true", "bool") == "true");
+  CHECK(parsed("1", "bool") == "not true or false");
+  CHECK(parsed("a path.csv", "path") == "\"a path.csv\"");
+  CHECK(parsed("200 steps", "period") == "200 steps");
+  CHECK(parsed("0.25 epochs", "period") == "0.25 epochs");
+  CHECK(parsed("5epochs", "period") == "5 epochs");
+  CHECK(parsed("90 s", "duration") == "90 s");
+  CHECK(parsed("2 min", "duration") == "120 s");
+  CHECK(parsed("4 GiB", "bytes") == "4294967296");
+  CHECK(parsed("none", "option[int]") == "none");
+  CHECK(parsed("max", "one_of[auto, min, max]") == "max");
+  CHECK(parsed("maximum", "one_of[auto, min, max]") == "not auto, min or max");
+  CHECK(parsed("val.loss", "series") == "val.loss");
+  CHECK(parsed("[1, 2.5, \"x\"]", "list[float]") == "[1, 2.5, \"x\"]");
+  CHECK(parsed("cosine(warmup = 20 steps, final = 0.1)", "schedule") == "cosine(warmup = 20 steps, final = 0.1)");
+  CHECK(parsed("cuda[8]", "") == "cuda[8]");
+  CHECK(parsed("10%", "limit") == "fraction(x = 0.1)");
+  CHECK(parsed("50", "limit") == "50");
+  CHECK(parsed("1.0", "limit") == "not 1 or 100%");
+  CHECK(parsed("0.1", "limit") == "not 10%");
+  CHECK(parsed("(1", "") == "not a value as in .ltr");
+}
+
+TEST_CASE("the origin of a value: default, experiment, file, environment, flag") {
+  RunSettings settings;
+  settings.give("lr", {"0.5", "file", "c.json", "lr"});
+  settings.give("lr", {"0.25", "env", "LTR_ARGS", "--lr"});
+  settings.give("hidden", {"12", "flag", "--hidden 12", "--hidden"});
+  const Value lr = settings.hparam({"lr", "float", "", "", {"a.ltr", 1, 1}}, 0.1, nullptr);
+  settings.hparam({"hidden", "int", "", "", {"a.ltr", 2, 1}}, 16, nullptr);
+  const Value set = 3;
+  settings.hparam({"depth", "int", "", "", {"a.ltr", 3, 1}}, 2, &set);
+  settings.hparam({"seed", "int", "", "", {"a.ltr", 4, 1}}, 0, nullptr);
+  settings.get("trainer.epochs", "int", 5, {"a.ltr", 9, 3});
+  settings.add_defaults();
+  CHECK(lr.as_float() == 0.25);
+  CHECK(settings.value("trainer.epochs").as_int() == 5);
+  CHECK(settings.value("trainer.log_every").as_int() == 10);
+  const Str origins[] = {"env", "flag", "experiment", "default", "experiment"};
+  for (size_t i = 0; i < std::size(origins); ++i) CHECK(settings.resolved()[i].from == origins[i]);
+  CHECK(settings.to_json().find("\"lr\": {\"value\": 0.25, \"from\": \"env\", \"at\": \"LTR_ARGS\"}") != Str::npos);
+  CHECK(settings.faults.empty());
+}
+
+TEST_CASE("a broken rule names the nearest allowed values and shows the line") {
+  RunSettings settings;
+  settings.give("width", {"30", "flag", "--width 30", "--width"});
+  const Value width = settings.hparam(kWidth, 32, nullptr);
+  settings.check_hparam("width", fits_width(width.whole), fits_width);
+  REQUIRE(settings.faults.size() == 1);
+  Program program{};
+  program.sources = {{"mnist.ltr", "ltr 1\n\n\n\n\nhparam width: int = 32 where width % 8 == 0\n"}};
+  CHECK(render(settings.faults[0], program) ==
+        "error[R2004]: --width 30 does not satisfy `width % 8 == 0`\n"
+        "  --> mnist.ltr:6:1\n"
+        "6 | hparam width: int = 32 where width % 8 == 0\n"
+        "  = help: the nearest allowed values are 24 and 32\n");
+}
+
+TEST_CASE("all faults are collected: wrong type, unknown setting, unmet obligation") {
+  RunSettings settings;
+  settings.give("width", {"wide", "flag", "--width wide", "--width"});
+  settings.give("trainer.epoch", {"3", "flag", "--set", "trainer.epoch"});
+  settings.hparam(kWidth, 32, nullptr);
+  settings.check_hparam("width", false, fits_width);
+  settings.get("trainer.epochs", "int", 5, {});
+  settings.oblige(false, "D % heads == 0", {"a.ltr", 2, 2});
+  settings.add_defaults();
+  settings.check_unused(true);
+  REQUIRE(settings.faults.size() == 3);
+  CHECK(settings.faults[0].code == "R2003");
+  CHECK(settings.faults[1].code == "R2007");
+  CHECK(settings.faults[2].message.starts_with("no setting trainer.epoch; did you mean trainer.epochs? (trainer has: accumulate, "));
+}
+
+TEST_CASE("calls: arguments replaced, the second of a name, switched off") {
+  const auto listed = [](RunSettings& settings) {
+    const Value stop = Value::call("EarlyStop", {{"patience", 3, "int", {}}, {"min_delta", 0.0, "float", {}}});
+    const Value keep = Value::call("Checkpoint", {{"keep", 1, "int", {}}});
+    settings.call("callbacks", stop);
+    settings.call("callbacks", keep);
+    settings.call("callbacks", keep);
+    settings.check_unused(true);
+    Str text;
+    for (const Value& call : settings.callbacks()) text += call.to_text() + ";";
+    return text;
+  };
+  RunSettings changed;
+  changed.give("callbacks.EarlyStop.patience", {"9", "flag", "", ""});
+  changed.give("callbacks.Checkpoint.1.keep", {"4", "flag", "", ""});
+  CHECK(listed(changed) == "EarlyStop(patience = 9, min_delta = 0.0);Checkpoint(keep = 1);Checkpoint(keep = 4);");
+  RunSettings off;
+  off.give("callbacks.Checkpoint", {"off", "flag", "", ""});
+  CHECK(listed(off) == "EarlyStop(patience = 3, min_delta = 0.0);");
+  RunSettings wrong;
+  wrong.give("callbacks.EarlyStop.patince", {"9", "flag", "", ""});
+  listed(wrong);
+  REQUIRE(wrong.faults.size() == 1);
+  CHECK(wrong.faults[0].message.find("did you mean callbacks.EarlyStop.patience?") != Str::npos);
+  RunSettings absent;
+  absent.give("callbacks.Ema", {"off", "flag", "", ""});
+  listed(absent);
+  CHECK(absent.faults.size() == 1);
+}
+
+TEST_CASE("options: hparams, suggestions, twice, values of flags, words") {
+  std::vector<Error> faults;
+  CommandLine line = parse_command_line({"fit", "mnist", "--lr", "0.1", "--max-time=5 min", "--fast-dev-run", "--set", "a.b=1", "--set", "c=2"},
+                                        "--epochs 3 --name 'two words'", {"lr", "hidden_size"}, faults);
+  CHECK(faults.empty());
+  CHECK(line.verb == "fit");
+  CHECK(line.words == std::vector<Str>{"mnist"});
+  CHECK(line.get("lr") == "0.1");
+  CHECK(line.get("name") == "two words");
+  CHECK(line.has("fast-dev-run"));
+  CHECK(line.options[0].from == Str("env"));
+  line = parse_command_line({"fit", "--widht", "3", "--epochs", "1", "--epochs", "2", "--hidden-size", "4", "--find-lr", "--bare=1"}, "", {"width", "hidden_size"}, faults);
+  REQUIRE(faults.size() == 4);
+  CHECK(faults[0].message == "no option --widht; did you mean --width?");
+  CHECK(faults[1].message == "--epochs is given twice");
+  CHECK(faults[2].message == "--bare is given a value, but none is wanted");
+  CHECK(faults[3].message == "--find-lr is not served by this version");
+  CHECK(line.get("hidden_size") == "4");
+  faults.clear();
+  parse_command_line({"test", "--epochs", "3"}, "", {}, faults);
+  CHECK(faults.size() == 1);
+}
+
+TEST_CASE("words of LTR_ARGS are split as a shell does") {
+  CHECK(split_words("a 'b c' \"d \\\" e\" f\\ g ''") == std::vector<Str>{"a", "b c", "d \" e", "f g", ""});
+}
+
+TEST_CASE("suggestions reach to distance 2") {
+  CHECK(nearest("epohcs", {"epochs", "steps"}) == "epochs");
+  CHECK(nearest("max_time", {"max-time"}) == "max-time");
+  CHECK(nearest("xyz", {"epochs"}) == "");
+}
+
+TEST_CASE("numbers for people") {
+  CHECK(with_commas(421642) == "421,642");
+  CHECK(with_commas(-1000) == "-1,000");
+  CHECK(with_commas(7) == "7");
+  CHECK(clock_text(8) == "0:08");
+  CHECK(clock_text(3723) == "1:02:03");
+  CHECK(short_number(0.0412345) == "0.04123");
+  CHECK(short_number(NAN) == "nan");
+  CHECK(bytes_text(1677721.6) == "1.6 MiB");
+}
+
+}  // namespace ltr::cli

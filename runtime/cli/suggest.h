@@ -1,0 +1,14 @@
+#pragma once
+
+// Did-you-mean.
+
+#include <vector>
+
+#include "ltr/api.h"
+
+namespace ltr::cli {
+
+/// The nearest of `names` within edit distance 2 (`-` and `_` are alike), "" if there is none.
+Str nearest(const Str& word, const std::vector<Str>& names);
+
+}  // namespace ltr::cli

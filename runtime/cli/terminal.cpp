@@ -1,0 +1,110 @@
+#include "runtime/cli/terminal.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "doors/number.h"
+
+namespace ltr::cli {
+
+namespace {
+
+std::mutex warning_mutex;
+std::vector<std::pair<Str, int64_t>> warnings;
+std::mutex copy_mutex;
+FILE* copy = nullptr;
+
+void put_copy(const Str& text) {
+  const std::lock_guard lock(copy_mutex);
+  if (copy == nullptr || text.starts_with("\r")) return;
+  std::fwrite(text.data(), 1, text.size(), copy);
+  std::fflush(copy);
+}
+
+}  // namespace
+
+Terminal make_terminal(bool quiet, bool json, bool no_bar, const Str& color) {
+  Terminal terminal;
+  terminal.is_quiet = quiet;
+  terminal.is_json = json;
+  const bool is_terminal = ::isatty(STDERR_FILENO) == 1;
+  const char* kind = std::getenv("TERM");
+  const bool is_dumb = kind == nullptr || Str(kind) == "dumb";
+  terminal.has_bar = is_terminal && !is_dumb && !no_bar && !quiet && !json;
+  const char* no_color = std::getenv("NO_COLOR");
+  const bool is_plain = (no_color != nullptr && no_color[0] != '\0') || !is_terminal || is_dumb;
+  terminal.has_color = color == "always" || (color != "never" && !is_plain);
+  return terminal;
+}
+
+void print_out(const Str& text) {
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  std::fflush(stdout);
+  put_copy(text);
+}
+
+void print_err(const Str& text) {
+  std::fwrite(text.data(), 1, text.size(), stderr);
+  put_copy(text);
+}
+
+void copy_output_to(const Str& path) {
+  const std::lock_guard lock(copy_mutex);
+  if (copy != nullptr) std::fclose(copy);
+  copy = path.empty() ? nullptr : std::fopen(path.c_str(), "ae");
+}
+
+std::vector<std::pair<Str, int64_t>> warnings_so_far() {
+  const std::lock_guard lock(warning_mutex);
+  return warnings;
+}
+
+void note_warning(const Str& text) {
+  const std::lock_guard lock(warning_mutex);
+  for (auto& [known, count] : warnings) {
+    if (known == text) {
+      ++count;
+      return;
+    }
+  }
+  warnings.emplace_back(text, 1);
+}
+
+Str with_commas(int64_t value) {
+  Str digits = std::to_string(value);
+  for (int64_t i = int64_t(digits.size()) - 3; i > (value < 0 ? 1 : 0); i -= 3) digits.insert(size_t(i), ",");
+  return digits;
+}
+
+Str short_number(double value) {
+  if (!std::isfinite(value)) return doors::shortest(value);
+  if (value == std::floor(value) && std::abs(value) < 1e6) return fmt::format("{:.0f}", value);
+  return fmt::format("{:.4g}", value);
+}
+
+Str clock_text(double seconds) {
+  const auto whole = int64_t(std::max(seconds, 0.0) + 0.5);
+  if (whole >= 3600) return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
+  return fmt::format("{}:{:02}", whole / 60, whole % 60);
+}
+
+Str seconds_text(double seconds) {
+  if (seconds >= 3600) return clock_text(seconds) + " h";
+  if (seconds >= 100) return fmt::format("{:.0f} s", seconds);
+  return seconds >= 1 ? fmt::format("{:.1f} s", seconds) : fmt::format("{:.2f} s", seconds);
+}
+
+Str bytes_text(double bytes) {
+  if (bytes >= 1073741824.0) return fmt::format("{:.1f} GiB", bytes / 1073741824.0);
+  if (bytes >= 1048576.0) return fmt::format("{:.1f} MiB", bytes / 1048576.0);
+  if (bytes >= 1024.0) return fmt::format("{:.1f} KiB", bytes / 1024.0);
+  return fmt::format("{:.0f} B", bytes);
+}
+
+}  // namespace ltr::cli

@@ -1,0 +1,40 @@
+#pragma once
+
+// Where output goes and how it looks (runtime.md 11). Results go to stdout; the bar, notices and errors to stderr.
+
+#include <memory>
+
+#include "runtime/train/progress.h"
+
+namespace ltr::cli {
+
+struct Terminal {
+  bool is_quiet = false;
+  bool is_json = false;
+  bool has_bar = false;     ///< stderr is a terminal, and nobody said --no-bar
+  bool has_color = false;
+};
+
+/// `color`: auto, always or never; `NO_COLOR` and what is no terminal turn it off.
+Terminal make_terminal(bool quiet, bool json, bool no_bar, const Str& color);
+
+void print_out(const Str& text);   ///< to stdout, flushed
+void print_err(const Str& text);   ///< to stderr
+/// From now on both also go to this file, but for what redraws a line. "" ends it.
+void copy_output_to(const Str& path);
+
+/// The bar, plain lines, JSON events or silence.
+std::unique_ptr<Progress> make_progress(const Terminal& terminal);
+
+/// Warnings that came up, each with its count, for the end report.
+std::vector<std::pair<Str, int64_t>> warnings_so_far();
+void note_warning(const Str& text);
+
+// ---- numbers for people ----
+Str with_commas(int64_t value);            ///< 421,642
+Str short_number(double value);            ///< three or four significant digits: 0.0412, 12.3, 1.5e-05
+Str clock_text(double seconds);            ///< 0:08, 1:02:03
+Str seconds_text(double seconds);          ///< 14.2 s
+Str bytes_text(double bytes);              ///< 1.6 MiB
+
+}  // namespace ltr::cli

@@ -1,0 +1,81 @@
+// `validate` and `test`: one pass, a table on stdout, a JSON file in the run.
+
+#include <algorithm>
+#include <fstream>
+
+#include "doors/file.h"
+#include "doors/number.h"
+#include "runtime/cli/run_folder.h"
+#include "runtime/cli/verbs.h"
+
+namespace ltr::cli {
+
+namespace {
+
+/// One row per value, one column per stream.
+Str table(const EvalReport& report) {
+  std::vector<Str> names;
+  size_t width = 7;
+  for (const EvalReport::Stream& stream : report.streams) {
+    for (const auto& [name, value] : stream.values) {
+      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+      width = std::max(width, name.size());
+    }
+  }
+  Str out;
+  if (report.streams.size() > 1) {
+    out += fmt::format("  {:<{}}", "", width);
+    for (const EvalReport::Stream& stream : report.streams) out += fmt::format("  {:>12}", stream.name);
+    out += "\n";
+  }
+  for (const Str& name : names) {
+    out += fmt::format("  {:<{}}", name, width);
+    for (const EvalReport::Stream& stream : report.streams) {
+      const auto found = std::find_if(stream.values.begin(), stream.values.end(), [&](const auto& one) { return one.first == name; });
+      out += fmt::format("  {:>12}", found == stream.values.end() ? "" : short_number(found->second));
+    }
+    out += "\n";
+  }
+  out += fmt::format("  {:<{}}", "samples", width);
+  for (const EvalReport::Stream& stream : report.streams) out += fmt::format("  {:>12}", with_commas(stream.samples));
+  return out + fmt::format("\n{}\n", seconds_text(report.total_s));
+}
+
+Str to_json(const EvalReport& report, const char* verb, const Str& weights) {
+  Str out = fmt::format("{{\"verb\": \"{}\", \"weights\": {}, \"time\": \"{}\", \"streams\": [", verb, doors::json_string(weights), time_text());
+  for (const EvalReport::Stream& stream : report.streams) {
+    if (&stream != &report.streams.front()) out += ", ";
+    out += fmt::format("{{\"name\": {}, \"samples\": {}, \"values\": {{", doors::json_string(stream.name), stream.samples);
+    for (const auto& [name, value] : stream.values) {
+      if (out.back() != '{') out += ", ";
+      out += doors::json_string(name) + ": " + doors::json_number(value);
+    }
+    out += "}}";
+  }
+  return out + "]}\n";
+}
+
+}  // namespace
+
+int run_evaluate(Start& start, Role role) {
+  const char* verb = role == Role::Val ? "validate" : "test";
+  start.resolve();
+  start.set_up_device();
+  Str run;
+  const Str weights = find_weights(start, start.line.get("weights"), run);
+  start.settings.set_run(run.empty() ? start.out_dir() : run, start.run_name());
+  start.experiment->list_callbacks(start.settings);
+  start.build();
+  if (!weights.empty()) load_weights(*start.root, weights);
+  const std::unique_ptr<Progress> progress = make_progress(start.terminal);
+  RunRequest request = start.request(*progress);
+  request.run_dir = run;
+  const EvalReport report = evaluate(request, role);
+  const Str json = to_json(report, verb, weights);
+  if (start.terminal.is_json) print_out(json);
+  else print_out(fmt::format("{} · {}\n{}", verb, weights.empty() ? "new weights" : weights, table(report)));
+  if (!run.empty()) doors::write_file_atomically(next_numbered(run + "/eval", Str(verb) + "-", ".json"), json);
+  return 0;
+}
+
+}  // namespace ltr::cli

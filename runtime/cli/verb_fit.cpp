@@ -1,0 +1,266 @@
+// `fit`: run folder, loggers, the trainer, the report.
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+
+#include <nlohmann/json.hpp>
+
+#include "doors/file.h"
+#include "doors/number.h"
+#include "runtime/checkpoint/folder.h"
+#include "runtime/cli/faults.h"
+#include "runtime/cli/report.h"
+#include "runtime/cli/run_folder.h"
+#include "runtime/cli/value_text.h"
+#include "runtime/cli/verbs.h"
+#include "runtime/data/stream.h"
+#include "runtime/loggers/make.h"
+
+namespace ltr::cli {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Where a `fit` goes on, if it does.
+struct Resume {
+  Str run;
+  Str checkpoint;
+  int64_t step = -1;
+};
+
+Resume find_resume(const Start& start) {
+  const Str what = start.line.get("resume", "none");
+  Resume out;
+  if (what == "none") return out;
+  std::error_code failed;
+  if (what == "auto") {
+    out.run = find_unfinished_run(start.out_dir(), start.experiment->name, start.run_name());
+    if (out.run.empty()) return out;
+    out.checkpoint = find_checkpoint(out.run, "last");
+    if (out.checkpoint.empty()) return {};
+  } else if (what == "last" || what == "best") {
+    out.run = find_run(start.out_dir(), start.experiment->name, start.run_name(), start.line.get("run"));
+    if (out.run.empty()) {
+      throw error_at({}, err::checkpoint_misfit, fmt::format("--resume {}: no run of {} in {}", what, start.experiment->name, start.out_dir()));
+    }
+    out.checkpoint = find_checkpoint(out.run, what);
+  } else if (fs::exists(what + "/checkpoint.json", failed)) {
+    out.checkpoint = fs::path(what).lexically_normal().string();
+    if (out.checkpoint.back() == '/') out.checkpoint.pop_back();
+    out.run = fs::path(out.checkpoint).parent_path().parent_path().string();
+    if (out.run.empty()) out.run = ".";
+  } else {
+    out.run = find_run(start.out_dir(), start.experiment->name, start.run_name(), what);
+    if (out.run.empty()) throw error_at({}, err::checkpoint_misfit, fmt::format("--resume {}: neither a checkpoint nor a run", what));
+    out.checkpoint = find_checkpoint(out.run, "last");
+  }
+  if (out.checkpoint.empty()) throw error_at({}, err::checkpoint_misfit, fmt::format("{} has no checkpoint to go on from", out.run));
+  out.step = read_manifest(out.checkpoint).at("step").get<int64_t>();
+  return out;
+}
+
+/// Other thread counts change sums: a resumed run keeps those of its first start.
+void keep_threads(Start& start, const Str& run) {
+  if (show(start.settings.value("topology.threads")) != "auto") return;
+  std::ifstream file(run + "/run.json");
+  const nlohmann::json json = nlohmann::json::parse(file, nullptr, false);
+  if (!json.is_object() || !json.contains("topology")) return;
+  start.threads = json["topology"].value("threads", start.threads);
+}
+
+std::map<Str, doors::HparamValue> logged_hparams(const RunSettings& settings) {
+  std::map<Str, doors::HparamValue> out;
+  for (const Resolved& setting : settings.resolved()) {
+    if (setting.path.find('.') != Str::npos) continue;
+    switch (setting.value.kind) {
+      case Value::Kind::Bool: out[setting.path] = setting.value.as_bool(); break;
+      case Value::Kind::Int: out[setting.path] = double(setting.value.whole); break;
+      case Value::Kind::Float: out[setting.path] = setting.value.real; break;
+      default: out[setting.path] = show(setting.value);
+    }
+  }
+  return out;
+}
+
+/// A folder that goes away: what `run.dir` is for `--fast-dev-run` and `--bare`.
+struct Temporary {
+  Temporary() {
+    Str name = (fs::temp_directory_path() / "ltr-XXXXXX").string();
+    if (::mkdtemp(name.data()) == nullptr) throw error_at({}, err::cannot_write, name, std::generic_category().message(errno));
+    path = name;
+  }
+  ~Temporary() {
+    std::error_code ignored;
+    fs::remove_all(path, ignored);
+  }
+  Temporary(const Temporary&) = delete;
+  Temporary& operator=(const Temporary&) = delete;
+  Str path;
+};
+
+Str json_event(const char* name, const Str& members) {
+  const double time = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+  return fmt::format("{{\"event\":\"{}\",\"time\":{:.3f},{}}}\n", name, time, members);
+}
+
+/// One `fit` from its folder to its report.
+class FitVerb {
+ public:
+  FitVerb(Start& start, const std::vector<Str>& command) : start_(start), command_(command) {}
+
+  int run() {
+    start_.resolve();
+    resume_ = find_resume(start_);
+    if (!resume_.run.empty()) keep_threads(start_, resume_.run);
+    start_.set_up_device();
+    start_.build();
+    is_kept_ = start_.flags.fast_dev_run == 0 && !start_.flags.bare;
+    if (is_kept_) open_folder();
+    else temporary_.emplace();
+    const Str dir = is_kept_ ? folder_->path() : temporary_->path;
+    const Str name = is_kept_ ? folder_->folder_name() : start_.run_name();
+    start_.settings.set_run(dir, name);
+    start_.experiment->list_callbacks(start_.settings);
+    start_.check();
+    load_given_weights();
+
+    const std::unique_ptr<Progress> progress = make_progress(start_.terminal);
+    RunRequest request = start_.request(*progress);
+    request.run_dir = dir;
+    request.run_name = name;
+    request.resume = resume_.checkpoint;
+    const Str table = headline(start_, is_kept_ ? dir : "") + model_table(start_);
+    const int64_t planned = planned_steps(request);
+    const Str block = table + plan_line(start_, planned);
+    if (is_kept_) begin_record(block, *progress);
+    if (is_kept_) copy_output_to(dir + "/log-0.txt");
+    if (start_.terminal.is_json) {
+      print_out(json_event("start", fmt::format("\"experiment\":{},\"run\":{},\"seed\":{},\"steps\":{}", doors::json_string(start_.experiment->name),
+                                                doors::json_string(is_kept_ ? dir : ""), start_.trainer.seed, planned)));
+    } else if (!start_.terminal.is_quiet) {
+      print_out(block);
+    }
+    request.recorder = recorder_.get();
+    FitReport report;
+    try {
+      report = fit(request);
+    } catch (const Error& error) {
+      progress->end();
+      fail(error);
+      throw;
+    }
+    finish(report);
+    if (start_.terminal.is_json) print_out(json_event("end", end_members(report)));
+    else print_out(end_report(start_, report, is_kept_ ? dir : ""));
+    copy_output_to("");
+    return report.exit_code;
+  }
+
+ private:
+  void open_folder() {
+    if (resume_.run.empty()) folder_.emplace(RunFolder::create(start_.out_dir(), start_.experiment->name, start_.run_name()));
+    else folder_.emplace(RunFolder::reopen(resume_.run));
+  }
+
+  void load_given_weights() {
+    const Str which = start_.line.get("weights");
+    if (which.empty() || which == "new") return;
+    if (!resume_.checkpoint.empty()) throw error_at({}, err::settings_contradict, "--weights and --resume exclude each other");
+    Str run;
+    load_weights(*start_.root, find_weights(start_, which, run));
+  }
+
+  void begin_record(const Str& block, Progress& progress) {
+    const Str& dir = folder_->path();
+    doors::write_file_atomically(dir + "/config.json", start_.settings.to_json());
+    doors::write_file_atomically(dir + "/summary.txt", block);
+    write_sources(dir, start_.program);
+    record_.experiment = start_.experiment->name;
+    record_.run = folder_->folder_name();
+    record_.started = time_text();
+    record_.topology = start_.topology != nullptr ? start_.topology->name : "";
+    record_.precision = start_.precision;
+    record_.threads = start_.threads;
+    record_.seed = start_.trainer.seed;
+    record_.command = command_;
+    for (const StreamSize& size : stream_sizes(start_)) record_.data.push_back({size.name, size.samples, size.batches});
+    write_run_record(dir, record_, start_.program);
+    loggers::LoggerSetup setup{dir, resume_.step, logged_hparams(start_.settings)};
+    recorder_ = std::make_unique<loggers::Recorder>(loggers::make_loggers(start_.settings.loggers(), setup),
+                                                    [&progress](const Str& text) { progress.warning(text); });
+    recorder_->event(std::max(resume_.step, int64_t(0)), resume_.step >= 0 ? "resume" : "start",
+                     resume_.step >= 0 ? "\"checkpoint\":" + doors::json_string(fs::path(resume_.checkpoint).filename().string()) : "");
+    set_bad_record_sink([dir](const Str& place, const Str& reason) {
+      std::error_code ignored;
+      fs::create_directories(dir + "/faults", ignored);
+      std::ofstream(dir + "/faults/bad_records.jsonl", std::ios::app)
+          << "{\"record\":" << doors::json_string(place) << ",\"reason\":" << doors::json_string(reason) << "}\n";
+    });
+  }
+
+  void close_record(const char* event, int64_t step, const Str& json) {
+    if (recorder_ == nullptr) return;
+    set_bad_record_sink({});
+    recorder_->event(step, event, json);
+    recorder_->close();
+    record_.ended = time_text();
+    write_run_record(folder_->path(), record_, start_.program);
+  }
+
+  void fail(const Error& error) {
+    record_.status = "failed";
+    record_.exit_code = error.exit_code();
+    record_.reason = error.code + ": " + error.message;
+    close_record("fail", 0, fmt::format("\"code\":{},\"reason\":{}", doors::json_string(error.code), doors::json_string(error.message)));
+    const Str checkpoint = is_kept_ ? find_checkpoint(folder_->path(), "last") : "";
+    if (checkpoint.empty() || start_.terminal.is_json) return;
+    print_err(fmt::format("failed · go on with:  ./{} fit {} --resume {}\n", start_.program.name, start_.experiment->name, folder_->path()));
+  }
+
+  void finish(const FitReport& report) {
+    if (!is_kept_) return;
+    const bool is_interrupted = report.exit_code == 75 || report.exit_code == 130;
+    record_.status = report.exit_code == 0 ? "finished" : is_interrupted ? "interrupted" : "failed";
+    record_.exit_code = report.exit_code;
+    record_.reason = report.reason.empty() ? report.outcome : report.outcome + ": " + report.reason;
+    if (!report.best.empty()) {
+      record_.best_metric = report.best[0].series;
+      record_.best_value = report.best[0].value;
+      record_.best_checkpoint = report.best[0].path;
+    }
+    close_record(report.exit_code == 0 ? "finish" : is_interrupted ? "stop" : "fail", report.steps,
+                 "\"reason\":" + doors::json_string(record_.reason));
+    if (report.exit_code != 0) return;
+    Str done = fmt::format("steps {}\nseconds {}\n", report.steps, doors::shortest(report.total_s));
+    for (const Best& best : report.best) done += fmt::format("best {} {} at step {}\n", best.series, doors::shortest(best.value), best.step);
+    doors::write_file_atomically(folder_->path() + "/DONE", done);
+  }
+
+  static Str end_members(const FitReport& report) {
+    Str out = fmt::format("\"step\":{},\"epoch\":{},\"outcome\":{},\"reason\":{},\"exit_code\":{},\"seconds\":{},\"values\":{{", report.steps,
+                          report.epochs, doors::json_string(report.outcome), doors::json_string(report.reason), report.exit_code,
+                          doors::json_number(report.total_s));
+    for (const auto& [name, value] : report.last) {
+      if (out.back() != '{') out += ',';
+      out += doors::json_string(name) + ":" + doors::json_number(value);
+    }
+    return out + "}";
+  }
+
+  Start& start_;
+  const std::vector<Str>& command_;
+  Resume resume_;
+  bool is_kept_ = true;
+  Option<RunFolder> folder_;
+  Option<Temporary> temporary_;
+  RunRecord record_;
+  std::unique_ptr<loggers::Recorder> recorder_;
+};
+
+}  // namespace
+
+int run_fit(Start& start, const std::vector<Str>& command) { return FitVerb(start, command).run(); }
+
+}  // namespace ltr::cli

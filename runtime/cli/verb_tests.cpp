@@ -1,0 +1,40 @@
+// `__tests`: runs the program's `test` blocks for `ltrc test`.
+
+#include "doors/number.h"
+#include "runtime/cli/faults.h"
+#include "runtime/cli/verbs.h"
+
+namespace ltr::cli {
+
+int run_tests(const Program& program, const CommandLine& line) {
+  const Str filter = line.get("filter");
+  const bool is_json = line.has("json");
+  int64_t passed = 0;
+  int64_t failed = 0;
+  for (const TestInfo& test : program.tests) {
+    const Str title = test.title;
+    if (title.find(filter) == Str::npos) continue;
+    Str fault;
+    try {
+      run_test(program, test, [&](const Str& text) {
+        if (!is_json) print_out("     " + text + "\n");
+      });
+    } catch (const Error& error) {
+      fault = render(error, program);
+    } catch (const std::exception& error) {
+      fault = Str(error.what()) + "\n";
+    }
+    ++(fault.empty() ? passed : failed);
+    if (is_json) {
+      print_out(fmt::format("{{\"test\":{},\"passed\":{},\"error\":{}}}\n", doors::json_string(title), fault.empty(),
+                            fault.empty() ? "null" : doors::json_string(fault)));
+    } else {
+      print_out(fmt::format("{} {}\n{}", fault.empty() ? "PASS" : "FAIL", title, fault));
+    }
+  }
+  if (is_json) print_out(fmt::format("{{\"passed\":{},\"failed\":{}}}\n", passed, failed));
+  else print_out(fmt::format("{} passed, {} failed\n", passed, failed));
+  return failed == 0 ? 0 : 1;
+}
+
+}  // namespace ltr::cli

@@ -1,0 +1,26 @@
+#include "runtime/cli/version.h"
+
+#include <ATen/Parallel.h>
+#include <ATen/Version.h>
+#include <fmt/format.h>
+#include <torch/headeronly/version.h>
+
+namespace ltr::cli {
+
+Str libtorch_version() { return TORCH_VERSION; }
+
+Str compiler_version() { return fmt::format("g++ {}.{}.{}", __GNUC__, __GNUC_MINOR__, __GNUC_PATCHLEVEL__); }
+
+Str version_text(const Program& program) {
+  return fmt::format(
+      "{}: Ltr {}, edition {}\n"
+      "source    {}\n"
+      "LibTorch  {}\n"
+      "CUDA      none: this is the CPU runtime\n"
+      "compiler  {}, C++{}\n"
+      "CPU       {}, {} threads\n",
+      program.name, program.compiler, program.edition, program.source_hash, libtorch_version(), compiler_version(),
+      __cplusplus / 100 % 100, at::get_cpu_capability(), at::get_num_threads());
+}
+
+}  // namespace ltr::cli

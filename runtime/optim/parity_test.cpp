@@ -1,0 +1,214 @@
+#include <doctest/doctest.h>
+
+#include <ATen/ATen.h>
+
+#include <cmath>
+#include <fstream>
+
+#include <nlohmann/json.hpp>
+
+#include "runtime/optim/optimizer.h"
+#include "runtime/tensor/handle.h"
+#include "runtime/train/root_state.h"
+
+// Against tests/parity/optim.json, which record_optim.py made with PyTorch.
+
+namespace ltr {
+
+namespace {
+
+nlohmann::json reference() {
+  std::ifstream file(LTR_SOURCE_DIR "/tests/parity/optim.json");
+  REQUIRE(file);
+  return nlohmann::json::parse(file);
+}
+
+Value value_of(const nlohmann::json& json) {
+  if (json.is_boolean()) return json.get<bool>();
+  if (json.is_array()) return Value::tuple({json[0].get<double>(), json[1].get<double>()});
+  return json.get<double>();
+}
+
+struct Problem {
+  explicit Problem(const Value& rule, std::vector<Argument> settings = {}) : root(0) {
+    const Tensor a = give(at::sin(at::arange(12, at::kDouble)).reshape({3, 4}));
+    const Tensor b = give(at::cos(at::arange(5, at::kDouble)));
+    weights = {{"a", root.scope().weight("a", a, {})}, {"b", root.scope().weight("b", b, {})}};
+    optimizer = root.scope().optimizer("opt", rule, weights, std::move(settings), {}, {});
+    root.finish();
+  }
+  void set_grads(int64_t t) {
+    for (const Weight& weight : weights) {
+      const at::Tensor w = In(weight.tensor)->detach();
+      const at::Tensor wave = at::cos(0.1 * double(t) + 0.3 * at::arange(w.numel(), at::kDouble)).reshape(w.sizes());
+      In(weight.tensor)->mutable_grad() = w / 2 + wave;
+    }
+  }
+  ModelRoot root;
+  Weights weights;
+  Optimizer* optimizer;
+};
+
+Argument steps(const char* name, double count) { return {name, Value::steps(count), "period", {}}; }
+
+/// The calls that the names in the reference stand for.
+Value schedule_call(const Str& name) {
+  const auto number = [](const char* key, double value) { return Argument{key, value, "float", {}}; };
+  const auto symbol = [](const char* key, const char* value) { return Argument{key, Value::symbol(value), "", {}}; };
+  const Argument total = steps("total", 120);
+  if (name == "cosine(total = 120 steps)") return Value::call("cosine", {total});
+  if (name.starts_with("cosine(final")) return Value::call("cosine", {number("final", 0.1), total});
+  if (name.starts_with("step(")) return Value::call("step", {steps("every", 30), number("gamma", 0.5)});
+  if (name.starts_with("multistep(")) {
+    return Value::call("multistep", {{"at", Value::list({Value::steps(20), Value::steps(50), Value::steps(90)}), "", {}},
+                                     number("gamma", 0.3)});
+  }
+  if (name.starts_with("exponential(")) return Value::call("exponential", {number("gamma", 0.9), steps("every", 1)});
+  if (name.starts_with("linear(")) return Value::call("linear", {number("to", 0.1), steps("total", 100)});
+  if (name.starts_with("polynomial(")) return Value::call("polynomial", {number("power", 2), steps("total", 100)});
+  if (name.starts_with("cosine_restarts(")) return Value::call("cosine_restarts", {steps("first", 20), number("mult", 2)});
+  if (name == "one_cycle(total = 120 steps)") return Value::call("one_cycle", {total});
+  if (name.starts_with("one_cycle(")) {
+    return Value::call("one_cycle", {total, {"three_phase", true, "bool", {}}, symbol("anneal", "linear")});
+  }
+  std::vector<Argument> cyclic{number("low", 0.01), number("high", 0.1), steps("up", 20)};
+  if (name.find("triangular2") != Str::npos) {
+    cyclic.push_back(steps("down", 30));
+    cyclic.push_back(symbol("mode", "triangular2"));
+  }
+  if (name.find("exp_range") != Str::npos) {
+    cyclic.push_back(symbol("mode", "exp_range"));
+    cyclic.push_back(number("gamma", 0.99));
+  }
+  return Value::call("cyclic", cyclic);
+}
+
+}  // namespace
+
+TEST_CASE("every optimizer moves as PyTorch's over 200 steps in f64") {
+  const nlohmann::json expected = reference();
+  for (const nlohmann::json& row : expected["rules"]) {
+    CAPTURE(row["name"].get<Str>());
+    CAPTURE(row["arguments"].dump());
+    std::vector<Str> names;
+    for (const auto& [key, value] : row["arguments"].items()) names.push_back(key);
+    std::vector<Argument> arguments;
+    for (const Str& name : names) arguments.push_back({name.c_str(), value_of(row["arguments"][name]), "", {}});
+    Problem problem(Value::call(row["name"], arguments));
+    const NoGrad no_grad;
+    for (int64_t t = 0; t < expected["steps"].get<int64_t>(); t++) {
+      problem.set_grads(t);
+      problem.optimizer->step(t);
+    }
+    for (size_t i = 0; i < problem.weights.size(); i++) {
+      const at::Tensor flat = In(problem.weights[i].tensor)->detach().flatten().contiguous();
+      double worst = 0;
+      for (int64_t k = 0; k < flat.numel(); k++) {
+        const double wanted = row["weights"][i][size_t(k)];
+        worst = std::max(worst, std::abs(flat.const_data_ptr<double>()[k] - wanted) / std::max(1.0, std::abs(wanted)));
+      }
+      CHECK(worst < 1e-12);
+    }
+  }
+}
+
+TEST_CASE("every schedule gives PyTorch's rates") {
+  const nlohmann::json expected = reference();
+  for (const nlohmann::json& row : expected["schedules"]) {
+    const Str name = row["name"];
+    CAPTURE(name);
+    if (name == "plateau") {
+      const Value call = Value::call("plateau", {{"monitor", Value::series("val.loss"), "", {}},
+                                                 {"mode", Value::symbol("min"), "", {}},
+                                                 {"factor", 0.5, "", {}},
+                                                 {"patience", 2, "", {}},
+                                                 {"cooldown", 1, "", {}},
+                                                 {"min_lr", 0.005, "", {}}});
+      optim::Plateau plateau(call);
+      for (size_t i = 0; i < row["series"].size(); i++) {
+        plateau.take(row["series"][i]);
+        CHECK(plateau.rate(0, 0.1) == doctest::Approx(row["rates"][i].get<double>()).epsilon(1e-9));
+      }
+      continue;
+    }
+    const auto schedule = optim::make_schedule(schedule_call(name), {});
+    double worst = 0;
+    for (size_t t = 0; t < row["rates"].size(); t++) {
+      // linear and polynomial end at 100 steps, as PyTorch's do.
+      worst = std::max(worst, std::abs(schedule->rate(int64_t(t), 0.1) - row["rates"][t].get<double>()));
+      if (const auto momentum = schedule->momentum(int64_t(t))) {
+        worst = std::max(worst, std::abs(*momentum - row["momenta"][t].get<double>()));
+      }
+    }
+    CHECK(worst < 1e-9);
+  }
+}
+
+TEST_CASE("warm-ups rise, then the rest takes what remains") {
+  const auto cosine = optim::make_schedule(Value::call("cosine", {steps("warmup", 10), steps("total", 110)}), {});
+  CHECK(cosine->rate(0, 1) == doctest::Approx(0.1));
+  CHECK(cosine->rate(9, 1) == doctest::Approx(1.0));
+  CHECK(cosine->rate(10, 1) == doctest::Approx(1.0));
+  CHECK(cosine->rate(60, 1) == doctest::Approx(0.5));
+  CHECK(cosine->rate(110, 1) == doctest::Approx(0.0));
+  const auto rise = optim::make_schedule(Value::call("linear_warmup", {steps("n", 4), {"from", 0.5, "", {}}}), {});
+  CHECK(rise->rate(0, 1) == doctest::Approx(0.625));
+  CHECK(rise->rate(3, 1) == doctest::Approx(1.0));
+  CHECK_THROWS_AS(optim::make_schedule(Value::call("cosine", {}), {}), Error);
+}
+
+TEST_CASE("Lion, Lamb and Lars follow their formulas") {
+  for (const char* name : {"Lion", "Lamb", "Lars"}) {
+    CAPTURE(name);
+    const Value rule = Value::call(name, {{"lr", 0.01, "", {}}, {"weight_decay", 0.1, "", {}}});
+    Problem problem(rule);
+    at::Tensor w = at::sin(at::arange(12, at::kDouble)).reshape({3, 4});
+    at::Tensor m = at::zeros_like(w), v = at::zeros_like(w);
+    const NoGrad no_grad;
+    for (int64_t t = 0; t < 50; t++) {
+      const at::Tensor g = w / 2 + at::cos(0.1 * double(t) + 0.3 * at::arange(12, at::kDouble)).reshape({3, 4});
+      const Str rule_name = name;
+      if (rule_name == "Lion") {
+        const at::Tensor u = at::sign(0.9 * m + 0.1 * g);
+        w = w - 0.01 * (u + 0.1 * w);
+        m = 0.99 * m + 0.01 * g;
+      } else if (rule_name == "Lamb") {
+        m = 0.9 * m + 0.1 * g;
+        v = 0.999 * v + 0.001 * g * g;
+        const at::Tensor r = m / (1 - std::pow(0.9, t + 1)) / (at::sqrt(v / (1 - std::pow(0.999, t + 1))) + 1e-6) + 0.1 * w;
+        w = w - 0.01 * (w.norm() / r.norm()) * r;
+      } else {
+        const at::Tensor ratio = 1e-3 * w.norm() / (g.norm() + 0.1 * w.norm() + 1e-8);
+        m = 0.9 * m + ratio * (g + 0.1 * w);
+        w = w - 0.01 * m;
+      }
+      problem.set_grads(t);
+      problem.optimizer->step(t);
+    }
+    CHECK(at::allclose(In(problem.weights[0].tensor), w, 1e-10, 1e-12));
+  }
+}
+
+TEST_CASE("groups: the first match wins, and one without match is an error") {
+  ModelRoot root(0);
+  const Tensor w = root.scope().child("norm1").weight("weight", give(at::ones({3}, at::kDouble)), {});
+  const Tensor v = root.scope().child("fc").weight("weight", give(at::ones({3, 3}, at::kDouble)), {});
+  const Value rule = Value::call("SGD", {{"lr", 0.1, "", {}}});
+  Optimizer* optimizer = root.scope().optimizer("opt", rule, root.scope().weights(), {},
+                                                {{"*norm*", {{"lr", 0.5, "", {}}}, {}}, {"@1d", {{"lr", 9.0, "", {}}}, {}}}, {});
+  CHECK_THROWS_AS(root.finish(), Error);
+
+  ModelRoot good(0);
+  const Tensor a = good.scope().child("norm1").weight("weight", give(at::ones({3}, at::kDouble)), {});
+  const Tensor b = good.scope().child("fc").weight("weight", give(at::ones({3, 3}, at::kDouble)), {});
+  optimizer = good.scope().optimizer("opt", rule, good.scope().weights(), {}, {{"*norm*", {{"lr", 0.5, "", {}}}, {}}}, {});
+  good.finish();
+  const NoGrad no_grad;
+  In(a)->mutable_grad() = at::ones({3}, at::kDouble);
+  In(b)->mutable_grad() = at::ones({3, 3}, at::kDouble);
+  optimizer->step(0);
+  CHECK(In(a)->select(0, 0).item<double>() == doctest::Approx(0.5));
+  CHECK(In(b)->select(0, 0).select(0, 0).item<double>() == doctest::Approx(0.9));
+}
+
+}  // namespace ltr

@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+"""Records losses, activations and layers of PyTorch for runtime/tensor/parity_test.cpp: writes losses.json beside itself.
+
+    python record_losses.py       needs torch 2.11
+
+Inputs are sin(0.7 i + shift) over flat places i, in f64; each row has the value and the gradient by the first input.
+"""
+import json
+import pathlib
+
+import torch
+import torch.nn.functional as F
+
+
+def wave(shape, shift=0.0):
+    n = 1
+    for s in shape:
+        n *= s
+    return torch.sin(0.7 * torch.arange(n, dtype=torch.float64) + shift).reshape(shape)
+
+
+LABEL = torch.tensor([1, 0, 4, 2, 3, 1])
+X = [6, 5]
+ROWS = {
+    "cross_entropy": lambda x: F.cross_entropy(x, LABEL),
+    "cross_entropy smoothed": lambda x: F.cross_entropy(x, LABEL, label_smoothing=0.1),
+    "cross_entropy weighted": lambda x: F.cross_entropy(x, LABEL, weight=wave([5], 1.0).abs() + 0.1),
+    "cross_entropy ignoring": lambda x: F.cross_entropy(x, LABEL, ignore_index=1),
+    "cross_entropy sum": lambda x: F.cross_entropy(x, LABEL, reduction="sum"),
+    "bce_with_logits": lambda x: F.binary_cross_entropy_with_logits(x, wave(X, 2.0).abs()),
+    "mse": lambda x: F.mse_loss(x, wave(X, 2.0)),
+    "l1": lambda x: F.l1_loss(x, wave(X, 2.0)),
+    "huber": lambda x: F.huber_loss(x, wave(X, 2.0), delta=0.5),
+    "smooth_l1": lambda x: F.smooth_l1_loss(x, wave(X, 2.0), beta=0.5),
+    "kl_div": lambda x: F.kl_div(F.log_softmax(x, 1), F.softmax(wave(X, 2.0), 1), reduction="batchmean"),
+    "poisson_nll": lambda x: F.poisson_nll_loss(x, wave(X, 2.0).abs()),
+    "gaussian_nll": lambda x: F.gaussian_nll_loss(x, wave(X, 2.0), wave(X, 3.0).abs() + 0.1),
+    "triplet_margin": lambda x: F.triplet_margin_loss(x, wave(X, 2.0), wave(X, 3.0)),
+    "gelu": lambda x: F.gelu(x).square().sum(),
+    "gelu tanh": lambda x: F.gelu(x, approximate="tanh").square().sum(),
+    "leaky_relu": lambda x: F.leaky_relu(x, 0.2).square().sum(),
+    "silu": lambda x: F.silu(x).square().sum(),
+    "mish": lambda x: F.mish(x).square().sum(),
+    "softplus": lambda x: F.softplus(x).square().sum(),
+    "layer_norm": lambda x: F.layer_norm(x, [5], wave([5], 1.0), wave([5], 2.0)).square().sum(),
+    "rms_norm": lambda x: F.rms_norm(x, [5], wave([5], 1.0), eps=1e-6).square().sum(),
+    "linear": lambda x: F.linear(x, wave([3, 5], 1.0), wave([3], 2.0)).square().sum(),
+    "linear 3d": lambda x: F.linear(x.reshape(2, 3, 5), wave([3, 5], 1.0), wave([3], 2.0)).square().sum(),
+    "linear no bias": lambda x: F.linear(x, wave([3, 5], 1.0)).square().sum(),
+    "attention causal": lambda x: F.scaled_dot_product_attention(
+        x.reshape(1, 1, 6, 5), wave([1, 1, 6, 5], 1.0), wave([1, 1, 6, 5], 2.0), is_causal=True).square().sum(),
+    "lstm": lambda x: lstm(x),
+}
+
+
+def lstm(x):
+    net = torch.nn.LSTM(5, 2, batch_first=True, dtype=torch.float64)
+    with torch.no_grad():
+        for shift, p in enumerate(net.parameters()):
+            p.copy_(wave(list(p.shape), float(shift)))
+    y, (h, c) = net(x.reshape(2, 3, 5))
+    return y.square().sum() + h.sum() + c.sum()
+
+
+if __name__ == "__main__":
+    rows = []
+    for name, f in ROWS.items():
+        x = wave(X).requires_grad_(True)
+        value = f(x)
+        value.backward()
+        rows.append({"name": name, "value": value.item(), "grad": x.grad.flatten().tolist()})
+    path = pathlib.Path(__file__).with_name("losses.json")
+    path.write_text(json.dumps({"torch": torch.__version__, "rows": rows}, indent=1) + "\n")
