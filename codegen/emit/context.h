@@ -43,8 +43,6 @@ struct Context {
   cpp::Type param_type(const ir::Type& type);
   cpp::Expr none_of(const ir::Type& type);
   static cpp::Expr dtype(const std::string& element);
-  /// `{name, dtype, dims, host}` of a schema.
-  cpp::Expr field_info(const std::string& name, const ir::Type& type, cpp::Expr dims);
 
   // ---- places
   /// `ltr_at[i]`, or `ltr::Location{}` for nowhere and for library code.

@@ -19,12 +19,14 @@ cpp::Global places(const Context& cx) {
   return table;
 }
 
-cpp::Function main_function() {
+cpp::Function main_function(const Context& cx) {
   cpp::Function main;
   main.result = cpp::plain("int");
   main.name = "main";
   main.params = {{cpp::plain("int"), "argc"}, {cpp::plain("char**"), "argv"}};
-  main.body.push_back(cpp::declaration(cpp::plain("ltr::Program"), "table"));
+  cpp::Expr made = cpp::call("ltr::build::program", {cpp::string(cx.module.name), cpp::integer(cx.tables.edition),
+                                                     cpp::string(cx.tables.source_hash), cpp::string(cx.tables.compiler)});
+  main.body.push_back(cpp::variable(cpp::reference(cpp::plain("ltr::Program")), "table", std::move(made)));
   main.body.push_back(cpp::expression(cpp::call("program::table", {cpp::name("table")})));
   main.body.push_back(cpp::give_back(cpp::call("ltr::main", {cpp::name("argc"), cpp::name("argv"), cpp::name("table")})));
   return main;
@@ -36,12 +38,12 @@ std::string emit(const ir::Module& module, const std::string& path) {
   LTR_INVARIANT(module.tables != nullptr, "a module without tables is no program", ir::Loc{});
   Context cx(module);
   cx.file.comment = "Made by ltrc from " + (module.files.empty() ? module.name : module.files[0]) + ". Read the source instead.";
-  cx.file.includes = {"ltr/program.h", "ltr/ops.h", "ltr/streams.h"};
+  cx.file.includes = {"ltr/build.h", "ltr/ops.h", "ltr/streams.h"};
   cx.file.name_space = "program";
   emit_objects(cx);
   emit_wrappers(cx);
   emit_tables(cx);
-  cx.file.main = main_function();
+  cx.file.main = main_function(cx);
   cx.file.constants.push_back(places(cx));
   return cpp::print(cx.file, path);
 }

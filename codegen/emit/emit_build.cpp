@@ -36,43 +36,93 @@ cpp::Expr FunctionEmitter::make_value(const ir::Op& op) {
   return cpp::construct(value_type, {use(id)});
 }
 
-/// `{ltr::Argument{name, value, type, location}, …}` of `count` operands.
-cpp::Expr FunctionEmitter::arguments(const ir::Op& op, const ir::Texts& names, const ir::Texts& types, size_t& operand,
-                                     size_t from, size_t count) {
-  std::vector<cpp::Expr> rows;
-  for (size_t i = from; i < from + count; ++i) {
-    rows.push_back(cpp::braces(cpp::plain("ltr::Argument"),
-                               {cpp::string(names[i]), use(op.operands[operand++]), cpp::string(types[i]), cx_.location(op.loc)}));
+/// One more row behind `rows`. A value of a known form is given as what it is.
+cpp::Expr FunctionEmitter::row(cpp::Expr rows, const std::string& name, const std::string& type_text, const ir::Loc& loc, ValueId id) {
+  std::vector<cpp::Expr> args = {cpp::string(name), cpp::string(type_text), cx_.location(loc)};
+  std::string method = "add";
+  const ir::Op* made = definition(id);
+  if (is_none(id)) {
+    method = "none";
+  } else if (made != nullptr && made->kind == OpKind::MakeCall) {
+    method = "call";
+    args.push_back(cpp::string(made->name));
+    args.push_back(cpp::call(cpp::dot(call_rows(*made), "rows"), {}));
+  } else if (made != nullptr && made->kind == OpKind::MakeValue) {
+    const std::string& kind = made->text("kind");
+    const ir::Type plain = made->operands.empty() ? ir::Type{} : type(made->operands[0]);
+    if (kind == "none") {
+      method = "none";
+    } else if (kind == "list" || kind == "tuple" || (kind == "plain" && !plain.is_host_number() && !plain.is(TypeKind::Str))) {
+      args.push_back(make_value(*made));
+    } else {
+      if (kind != "plain") method = kind;
+      args.push_back(use(made->operands[0]));
+    }
+  } else {
+    args.push_back(use(id));
   }
-  return cpp::braces(std::move(rows));
+  return cpp::call(cpp::dot(std::move(rows), method), std::move(args));
 }
 
-cpp::Expr FunctionEmitter::make_call(const ir::Op& op) {
+cpp::Expr FunctionEmitter::arguments(cpp::Expr rows, const ir::Op& op, const ir::Texts& names, const ir::Texts& types, size_t& operand,
+                                     size_t from, size_t count) {
+  for (size_t i = from; i < from + count; ++i) rows = row(std::move(rows), names[i], types[i], op.loc, op.operands[operand++]);
+  return rows;
+}
+
+cpp::Expr FunctionEmitter::call_rows(const ir::Op& call) {
   size_t operand = 0;
-  const ir::Texts& names = op.texts("names");
-  cpp::Expr list = arguments(op, names, op.texts("types"), operand, 0, names.size());
-  return cpp::call("ltr::Value::call", {cpp::string(op.name), std::move(list), cx_.location(op.loc)});
+  const ir::Texts& names = call.texts("names");
+  return arguments(cpp::construct(cpp::plain("ltr::build::Arguments"), {}), call, names, call.texts("types"), operand, 0, names.size());
+}
+
+/// The declaration of a setting or hparam, read as `wanted`; void: not read.
+cpp::Expr FunctionEmitter::setting(const ir::Op& op, const ir::Type& wanted) {
+  const bool is_hparam = op.kind == OpKind::DeclareHparam;
+  cpp::Expr rows = row(cpp::construct(cpp::plain("ltr::build::Arguments"), {}), is_hparam ? "" : op.name, is_hparam ? "" : op.text("type"),
+                       op.loc, op.operands[0]);
+  std::vector<cpp::Expr> args = {cpp::name("settings")};
+  if (is_hparam) {
+    if (!is_none(op.operands[1])) rows = row(std::move(rows), "", "", op.loc, op.operands[1]);
+    size_t index = 0;
+    while (index < cx_.tables.hparams.size() && cx_.tables.hparams[index].name != op.name) ++index;
+    args.push_back(cpp::index(cpp::name("program::ltr_hparams"), cpp::integer(int64_t(index))));
+  }
+  std::string method = is_hparam ? "hparam" : wanted.is(TypeKind::Void) ? "declare" : "get";
+  if (wanted.is_host_number() || wanted.is(TypeKind::Str)) method += "_" + ir::to_text(wanted);
+  return cpp::call(cpp::dot(std::move(rows), method), std::move(args));
 }
 
 cpp::Expr FunctionEmitter::make_optimizer(const ir::Op& op) {
-  size_t operand = 3;
+  const ir::Op* rule = definition(op.operands[1]);
+  LTR_INVARIANT(rule != nullptr && rule->kind == OpKind::MakeCall, "an optimizer's rule is no call", op.loc);
+  const std::string name = "build_" + Context::identifier(op.name);
+  const cpp::Expr builder = cpp::name(name);
+  push(cpp::object(cpp::plain("ltr::build::OptimizerBuilder"), name, {}), op.loc);
+  const auto add = [&](const char* field, const ir::Op& from, const ir::Texts& names, const ir::Texts& types, size_t operand) {
+    if (names.empty()) return;
+    push(cpp::expression(arguments(cpp::dot(builder, field), from, names, types, operand, 0, names.size())), op.loc);
+  };
   const ir::Texts& names = op.texts("names");
-  cpp::Expr settings = arguments(op, names, op.texts("types"), operand, 0, names.size());
-  std::vector<cpp::Expr> groups;
+  add("rule", *rule, rule->texts("names"), rule->texts("types"), 0);
+  add("settings", op, names, op.texts("types"), 3);
+  size_t operand = 3 + names.size();
   size_t first = 0;
   for (size_t i = 0; i < op.texts("patterns").size(); ++i) {
     const size_t count = size_t(std::stoul(op.texts("group_sizes")[i]));
-    cpp::Expr list = arguments(op, op.texts("group_names"), op.texts("group_types"), operand, first, count);
+    cpp::Expr rows = arguments(cpp::construct(cpp::plain("ltr::build::Arguments"), {}), op, op.texts("group_names"), op.texts("group_types"),
+                               operand, first, count);
     first += count;
     ir::Loc loc = op.loc;
     const std::string& place = op.texts("group_places")[i];
     loc.line = std::stoi(place);
     loc.column = std::stoi(place.substr(place.find(':') + 1));
-    groups.push_back(cpp::braces(cpp::plain("ltr::Group"), {cpp::string(op.texts("patterns")[i]), std::move(list), cx_.location(loc)}));
+    push(cpp::expression(cpp::call(cpp::dot(builder, "group"), {cpp::string(op.texts("patterns")[i]), cpp::call(cpp::dot(std::move(rows), "rows"), {}),
+                                                                cx_.location(loc)})),
+         op.loc);
   }
-  return cpp::call(cpp::dot(use(op.operands[0]), "optimizer"),
-                   {cpp::string(op.name), use(op.operands[1]), use(op.operands[2]), std::move(settings), cpp::braces(std::move(groups)),
-                    cx_.location(op.loc)});
+  return cpp::call(cpp::dot(builder, "make"), {use(op.operands[0]), cpp::string(op.name), cpp::string(rule->name), cx_.location(rule->loc),
+                                               use(op.operands[2]), cx_.location(op.loc)});
 }
 
 // Blocks belong to their root, data to the runtime; what a test builds lives on its stack.
@@ -105,52 +155,65 @@ void FunctionEmitter::construct(const ir::Op& op, const ir::Op* next) {
 
 namespace {
 
-cpp::Expr dims_of(const std::string& text) {
+std::vector<cpp::Expr> dims_of(const std::string& text) {
   std::vector<cpp::Expr> dims;
   for (size_t begin = 0; begin < text.size();) {
     const size_t end = std::min(text.find(' ', begin), text.size());
     dims.push_back(cpp::integer(std::stoll(text.substr(begin, end - begin))));
     begin = end + 1;
   }
-  return cpp::braces(std::move(dims));
+  return dims;
 }
 
 }  // namespace
 
+cpp::Expr FunctionEmitter::fields(const std::vector<ir::Field>& fields, const std::vector<std::vector<cpp::Expr>>& dims) {
+  cpp::Expr out = cpp::construct(cpp::plain("ltr::build::Fields"), {});
+  for (size_t i = 0; i < fields.size(); ++i) {
+    const ir::Type& field = fields[i].type;
+    const char* host = field.is(TypeKind::Int)     ? "int"
+                       : field.is(TypeKind::Float) ? "float"
+                       : field.is(TypeKind::Bool)  ? "bool"
+                       : field.is(TypeKind::Str)   ? "str"
+                                                   : "";
+    cpp::Expr element = field.is_tensor() ? Context::dtype(field.name) : cpp::name("ltr::DType::Float");
+    out = cpp::call(cpp::dot(std::move(out), "add"), {cpp::string(fields[i].name), std::move(element), cpp::string(host), cpp::braces(dims[i])});
+  }
+  return out;
+}
+
 cpp::Expr FunctionEmitter::typed_source(const ir::Op& op) {
   std::vector<cpp::Expr> args = uses(op);
-  std::vector<cpp::Expr> fields;
-  const ir::Type& stream = type(op.results[0]);
-  for (size_t i = 0; i < stream.fields.size(); ++i) {
-    fields.push_back(cx_.field_info(op.texts("names")[i], stream.fields[i].type, dims_of(op.texts("dims")[i])));
-  }
-  args.push_back(cpp::braces(cpp::plain("ltr::Schema"), std::move(fields)));
-  return cpp::call(Context::facade_name(op.name), std::move(args));
+  std::vector<std::vector<cpp::Expr>> dims;
+  for (const std::string& text : op.texts("dims")) dims.push_back(dims_of(text));
+  args.push_back(fields(type(op.results[0]).fields, dims));
+  return cpp::call("ltr::build::" + op.name, std::move(args));
 }
 
 cpp::Expr FunctionEmitter::map_stream(const ir::Op& op) {
   const auto number = size_t(op.number("map"));
   const ir::MapInfo& map = cx_.tables.maps[number];
-  std::vector<cpp::Expr> fields;
-  for (size_t i = 0; i < map.output.size(); ++i) {
-    std::vector<cpp::Expr> dims;
-    for (const int64_t dim : map.dims[i]) dims.push_back(cpp::integer(dim));
-    fields.push_back(cx_.field_info(map.output[i].name, map.output[i].type, cpp::braces(std::move(dims))));
+  std::vector<std::vector<cpp::Expr>> dims(map.dims.size());
+  for (size_t i = 0; i < dims.size(); ++i) {
+    for (const int64_t dim : map.dims[i]) dims[i].push_back(cpp::integer(dim));
   }
-  cpp::Expr info = cpp::braces(cpp::plain("ltr::MapInfo"), {cpp::unary("&", cpp::name("program::ltr_map_" + std::to_string(number))),
-                                                            cpp::braces(cpp::plain("ltr::Schema"), std::move(fields)),
-                                                            cpp::boolean(map.random), cpp::string(map.name), cx_.location(op.loc)});
-  return cpp::call("ltr::map", {use(op.operands[1]), use(op.operands[0]), std::move(info), use(op.operands[2])});
+  return cpp::call("ltr::build::map", {use(op.operands[1]), use(op.operands[0]), cpp::unary("&", cpp::name("program::ltr_map_" + std::to_string(number))),
+                                       fields(map.output, dims), cpp::boolean(map.random), cpp::string(map.name), use(op.operands[2]),
+                                       cx_.location(op.loc)});
 }
 
 void FunctionEmitter::set_batch(const ir::Op& op) {
   for (const ir::DataInfo& data : cx_.tables.datas) {
     if (data.object != function_.owner) continue;
-    std::vector<cpp::Expr> fields;
+    std::vector<ir::Field> schema;
+    std::vector<std::vector<cpp::Expr>> dims;
     for (size_t i = 0; i < data.batch.size(); ++i) {
-      fields.push_back(cx_.field_info(data.batch[i].name, data.batch[i].type, use(op.operands[i + 1])));
+      schema.push_back({data.batch[i].name, data.batch[i].type});
+      const ir::Op* list = definition(op.operands[i + 1]);
+      LTR_INVARIANT(list != nullptr && list->kind == OpKind::ListOf, "the dims of a batch field are no list", op.loc);
+      dims.push_back(uses(*list));
     }
-    push(cpp::assign(cpp::self("batch"), cpp::braces(cpp::plain("ltr::Schema"), std::move(fields))), op.loc);
+    push(cpp::expression(cpp::call("ltr::build::set_batch", {cpp::unary("*", cpp::name("this")), fields(schema, dims)})), op.loc);
   }
 }
 

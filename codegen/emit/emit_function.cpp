@@ -88,6 +88,7 @@ void FunctionEmitter::name_params(cpp::Function& out) {
 void FunctionEmitter::count_uses(const ir::Region& region, int depth) {
   for (const ir::Op& op : region.ops) {
     if (op.kind == OpKind::WriteBuffer) written_.insert(op.name);
+    for (const ValueId id : op.results) definitions_[id] = &op;
     for (const ValueId id : op.operands) {
       ++uses_[id];
       use_depth_[id] = depth;
@@ -117,6 +118,11 @@ cpp::Expr FunctionEmitter::constant(const ir::Constant& constant, const ir::Type
     cpp::Expr operator()(const std::string& value) const { return cpp::string(value); }
   };
   return std::visit(Visitor{cx_, type}, constant);
+}
+
+const ir::Op* FunctionEmitter::definition(ValueId id) const {
+  const auto known = definitions_.find(id);
+  return known == definitions_.end() ? nullptr : known->second;
 }
 
 cpp::Expr FunctionEmitter::use(ValueId id) {
@@ -229,6 +235,11 @@ void FunctionEmitter::op(const ir::Op& op, const ir::Op* next) {
     case OpKind::Yield: return yield(op);
     case OpKind::Return: return leave(op);
     case OpKind::Construct: return construct(op, next);
+    case OpKind::Setting:
+    case OpKind::DeclareHparam:
+      // `Convert` asks for the value in its own type.
+      if (next != nullptr && next->kind == OpKind::Convert && next->operands[0] == op.results[0] && uses_.at(op.results[0]) == 1) return;
+      break;
     default: break;
   }
   const bool is_statement = op.results.empty() && !op.info().has(ir::Library) && op.kind != OpKind::CallFn && op.kind != OpKind::CallMethod;

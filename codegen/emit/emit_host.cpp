@@ -88,6 +88,15 @@ cpp::Expr FunctionEmitter::convert(const ir::Op& op) {
   const ValueId id = op.operands[0];
   const ir::Type& from = type(id);
   const ir::Type& to = type(op.results[0]);
+  const ir::Op* declared = definition(id);
+  const bool is_declared = declared != nullptr && (declared->kind == ir::OpKind::Setting || declared->kind == ir::OpKind::DeclareHparam);
+  if (is_declared && values_.count(id) == 0) {
+    const bool is_plain = to.is_host_number() || to.is(TypeKind::Str);
+    if (is_plain) return setting(*declared, to);
+    const std::string name = name_of(id);
+    push(cpp::variable(cpp::constant(cpp::plain("ltr::Value")), name, setting(*declared, from)), declared->loc);
+    values_[id] = cpp::name(name);
+  }
   cpp::Expr value = use_as(id, to);
   if (from.is(TypeKind::Value)) {
     const bool is_option = to.is(TypeKind::Option);

@@ -117,7 +117,7 @@ cpp::Expr FunctionEmitter::value(const ir::Op& op) {
     case OpKind::ReadContext: return context(op);
     case OpKind::ReadSeries: return cpp::call(cpp::dot(cpp::name("cx"), "metric"), {cpp::string(op.name)});
     case OpKind::MakeValue: return make_value(op);
-    case OpKind::MakeCall: return make_call(op);
+    case OpKind::MakeCall: return cpp::call(cpp::dot(call_rows(op), "as_call"), {cpp::string(op.name), place()});
     case OpKind::FnValue: return cpp::name("nullptr");
     case OpKind::CheckShape: {
       std::vector<cpp::Expr> dims;
@@ -131,19 +131,8 @@ cpp::Expr FunctionEmitter::value(const ir::Op& op) {
                                         cpp::braces(cpp::plain("ltr::TrainPair"),
                                                     {cpp::unary("&", cpp::name("program::ltr_pair_" + std::to_string(op.number("pair"))))}),
                                         arg(2)});
-    case OpKind::Setting: return cpp::call(cpp::dot(cpp::name("settings"), "get"), {cpp::string(op.name), cpp::string(op.text("type")), arg(0), place()});
-    case OpKind::DeclareHparam: {
-      size_t index = 0;
-      while (index < cx_.tables.hparams.size() && cx_.tables.hparams[index].name != op.name) ++index;
-      cpp::Expr set = cpp::name("nullptr");
-      if (!is_none(op.operands[1])) {
-        const std::string name = "set_" + Context::identifier(op.name);
-        push(cpp::variable(cpp::constant(cpp::plain("ltr::Value")), name, arg(1)), op.loc);
-        set = cpp::unary("&", cpp::name(name));
-      }
-      return cpp::call(cpp::dot(cpp::name("settings"), "hparam"),
-                       {cpp::index(cpp::name("program::ltr_hparams"), cpp::integer(int64_t(index))), arg(0), std::move(set)});
-    }
+    case OpKind::Setting:
+    case OpKind::DeclareHparam: return setting(op, ir::Type::of(uses_.count(op.results[0]) != 0 ? TypeKind::Value : TypeKind::Void));
     case OpKind::ReadSlot: return slot(op);
     case OpKind::MapStream: return map_stream(op);
     case OpKind::TypedSource: return typed_source(op);
@@ -210,12 +199,18 @@ void FunctionEmitter::statement(const ir::Op& op) {
       return push(cpp::assign(cpp::dot(cpp::name("program::hparams"), Context::identifier(op.name)), arg(0)), op.loc);
     case OpKind::SetSlot: return push(cpp::assign(slot(op), arg(0)), op.loc);
     case OpKind::Oblige: return settings_call("oblige", {arg(0), cpp::string(op.text("text")), place()});
-    case OpKind::ListCall: return settings_call("call", {cpp::string(op.name), arg(0)});
+    case OpKind::ListCall: {
+      const ir::Op* listed = definition(op.operands[0]);
+      if (listed == nullptr || listed->kind != OpKind::MakeCall) return settings_call("call", {cpp::string(op.name), arg(0)});
+      cpp::Expr list = cpp::call(cpp::dot(call_rows(*listed), "list"), {cpp::name("settings"), cpp::string(op.name), cpp::string(listed->name), place()});
+      return push(cpp::expression(std::move(list)), op.loc);
+    }
     case OpKind::AddStream: {
       std::string role = op.text("role");
       role[0] = char(role[0] - 'a' + 'A');
-      cpp::Expr row = cpp::braces({cpp::name("ltr::Role::" + role), cpp::string(op.name), arg(1), place()});
-      return push(cpp::expression(cpp::call(cpp::dot(cpp::self("streams"), "push_back"), {std::move(row)})), op.loc);
+      return push(cpp::expression(cpp::call("ltr::build::add_stream", {cpp::unary("*", cpp::name("this")), cpp::name("ltr::Role::" + role),
+                                                                       cpp::string(op.name), arg(1), place()})),
+                  op.loc);
     }
     case OpKind::SetBatch: return set_batch(op);
     default: break;
@@ -262,8 +257,7 @@ void FunctionEmitter::make_metric(const ir::Op& op) {
   cpp::Expr of = cpp::call(cpp::dot(cpp::dot(std::move(self), field_name), "of"), {cpp::name("stream")});
   cpp::Expr reach = cpp::lambda({{cpp::reference(cpp::plain("ltr::Model")), "model"}, {cpp::plain("int64_t"), "stream"}},
                                 cpp::reference(cpp::plain("ltr::Metric")), {cpp::give_back(std::move(of))});
-  cpp::Expr row = cpp::braces({cpp::string(op.name), std::move(reach)});
-  push(cpp::expression(cpp::call(cpp::dot(cpp::self("metrics"), "push_back"), {std::move(row)})), op.loc);
+  push(cpp::expression(cpp::call("ltr::build::add_metric", {cpp::unary("*", cpp::name("this")), cpp::string(op.name), std::move(reach)})), op.loc);
 }
 
 }  // namespace ltr::emit

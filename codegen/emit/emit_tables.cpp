@@ -18,82 +18,50 @@ cpp::Expr numbers(const std::vector<int>& list) {
   return cpp::braces(std::move(items));
 }
 
-cpp::Expr step_row(const ir::ExperimentInfo& experiment, const ir::StepInfo& step, Context& cx) {
-  std::vector<cpp::Expr> params;
-  for (const ir::StepParam& param : step.params) {
-    params.push_back(cpp::braces(cpp::plain("ltr::StepParam"), {cpp::string(param.name), cpp::string(param.type_text),
-                                                                cpp::string(param.initial), cx.location(param.loc)}));
-  }
+/// `ltr::build::FUNCTION(program, row…);`
+void add(cpp::Body& body, const std::string& function, std::vector<cpp::Expr> row) {
+  row.insert(row.begin(), cpp::name("program"));
+  body.push_back(cpp::expression(cpp::call("ltr::build::" + function, std::move(row))));
+}
+
+void add_step(cpp::Body& body, const ir::ExperimentInfo& experiment, const ir::StepInfo& step, Context& cx) {
   std::vector<int> fields;
   std::copy_if(step.fields.begin(), step.fields.end(), std::back_inserter(fields), [](int field) { return field >= 0; });
-  const std::string run = cx.wrapper_name(experiment, step);
-  return cpp::braces(cpp::plain("ltr::StepInfo"),
-                     {cpp::string(step.name), enumerator("Role", step.role), cpp::unary("&", cpp::name("program::" + run)), numbers(fields),
-                      cpp::braces(std::move(params)), numbers(step.logs), cpp::boolean(step.random), cpp::boolean(step.minimizes),
-                      cpp::boolean(step.is_manual), cx.location(step.loc)});
-}
-
-/// `program.field.push_back(row);` for each row: cheaper to compile than one nested list.
-void add_rows(cpp::Body& body, const char* field, std::vector<cpp::Expr> rows) {
-  if (rows.empty()) return;
-  const cpp::Expr list = cpp::dot(cpp::name("program"), field);
-  for (cpp::Expr& row : rows) body.push_back(cpp::expression(cpp::call(cpp::dot(list, "push_back"), {std::move(row)})));
-}
-
-void emit_experiments(cpp::Body& body, Context& cx) {
-  std::vector<cpp::Expr> rows;
-  for (const ir::ExperimentInfo& experiment : cx.tables.experiments) {
-    std::vector<cpp::Expr> steps;
-    for (const ir::StepInfo& step : experiment.steps) steps.push_back(step_row(experiment, step, cx));
-    rows.push_back(cpp::braces(cpp::plain("ltr::ExperimentInfo"),
-                               {cpp::string(experiment.name), cpp::string(experiment.data_shown), cpp::string(experiment.model_shown),
-                                cpp::string(experiment.topology), address(experiment.resolve), address(experiment.make_data),
-                                address(experiment.make_model), address(experiment.list_callbacks), cpp::braces(std::move(steps)),
-                                cx.location(experiment.loc)}));
+  add(body, "add_step", {cpp::string(step.name), enumerator("Role", step.role), cpp::unary("&", cpp::name("program::" + cx.wrapper_name(experiment, step))),
+                         numbers(fields), numbers(step.logs), cpp::boolean(step.random), cpp::boolean(step.minimizes),
+                         cpp::boolean(step.is_manual), cx.location(step.loc)});
+  for (const ir::StepParam& param : step.params) {
+    add(body, "add_param", {cpp::string(param.name), cpp::string(param.type_text), cpp::string(param.initial), cx.location(param.loc)});
   }
-  add_rows(body, "experiments", std::move(rows));
 }
 
-void emit_callbacks(cpp::Body& body, Context& cx) {
-  std::vector<cpp::Expr> rows;
+void emit_rows(cpp::Body& body, Context& cx) {
+  for (const ir::SourceText& source : cx.tables.sources) add(body, "add_source", {cpp::string(source.path), cpp::string(source.text)});
+  for (const ir::LogInfo& log : cx.tables.logs) {
+    add(body, "add_log", {cpp::string(log.name), enumerator("Role", log.role), enumerator("LogKind", log.kind), enumerator("LogWhen", log.when),
+                          enumerator("Reduce", log.reduce.empty() ? "mean" : log.reduce), cpp::boolean(log.bar), cx.location(log.loc)});
+  }
   for (const ir::CallbackInfo& callback : cx.tables.callbacks) {
     const ir::ObjectInfo& object = cx.object(callback.object);
     if (cx.module.find(object.constructor) == nullptr) continue;
     std::vector<cpp::Expr> hooks;
     for (const ir::Hook& hook : object.hooks) hooks.push_back(cpp::string(hook.name));
-    rows.push_back(cpp::braces(cpp::plain("ltr::CallbackInfo"),
-                               {cpp::string(object.shown), cpp::braces(std::move(hooks)), numbers(callback.logs),
-                                cpp::unary("&", cpp::name("program::ltr_make_" + Context::identifier(callback.object))), cx.location(object.loc)}));
-  }
-  add_rows(body, "callbacks", std::move(rows));
-}
-
-void emit_lists(cpp::Body& body, Context& cx) {
-  std::vector<cpp::Expr> sources, logs, topologies, tests, obligations;
-  for (const ir::SourceText& source : cx.tables.sources) {
-    sources.push_back(cpp::braces(cpp::plain("ltr::SourceFile"), {cpp::string(source.path), cpp::string(source.text)}));
-  }
-  for (const ir::LogInfo& log : cx.tables.logs) {
-    logs.push_back(cpp::braces(cpp::plain("ltr::LogInfo"),
-                               {cpp::string(log.name), enumerator("Role", log.role), enumerator("LogKind", log.kind), enumerator("LogWhen", log.when),
-                                enumerator("Reduce", log.reduce.empty() ? "mean" : log.reduce), cpp::boolean(log.bar), cx.location(log.loc)}));
+    add(body, "add_callback", {cpp::string(object.shown), cpp::braces(std::move(hooks)), numbers(callback.logs),
+                               cpp::unary("&", cpp::name("program::ltr_make_" + Context::identifier(callback.object))), cx.location(object.loc)});
   }
   for (const ir::TopologyInfo& topology : cx.tables.topologies) {
-    topologies.push_back(cpp::braces(cpp::plain("ltr::TopologyInfo"), {cpp::string(topology.name), address(topology.resolve), cx.location(topology.loc)}));
+    add(body, "add_topology", {cpp::string(topology.name), address(topology.resolve), cx.location(topology.loc)});
   }
-  for (const ir::TestInfo& test : cx.tables.tests) {
-    tests.push_back(cpp::braces(cpp::plain("ltr::TestInfo"), {cpp::string(test.title), address(test.fn), cx.location(test.loc)}));
+  for (const ir::ExperimentInfo& experiment : cx.tables.experiments) {
+    add(body, "add_experiment", {cpp::string(experiment.name), cpp::string(experiment.data_shown), cpp::string(experiment.model_shown),
+                                 cpp::string(experiment.topology), address(experiment.resolve), address(experiment.make_data),
+                                 address(experiment.make_model), address(experiment.list_callbacks), cx.location(experiment.loc)});
+    for (const ir::StepInfo& step : experiment.steps) add_step(body, experiment, step, cx);
   }
+  for (const ir::TestInfo& test : cx.tables.tests) add(body, "add_test", {cpp::string(test.title), address(test.fn), cx.location(test.loc)});
   for (const ir::ObligationInfo& obligation : cx.tables.obligations) {
-    obligations.push_back(cpp::braces(cpp::plain("ltr::ObligationInfo"), {cpp::string(obligation.text), cpp::string(obligation.fate), cx.location(obligation.loc)}));
+    add(body, "add_obligation", {cpp::string(obligation.text), cpp::string(obligation.fate), cx.location(obligation.loc)});
   }
-  add_rows(body, "sources", std::move(sources));
-  add_rows(body, "logs", std::move(logs));
-  emit_callbacks(body, cx);
-  add_rows(body, "topologies", std::move(topologies));
-  emit_experiments(body, cx);
-  add_rows(body, "tests", std::move(tests));
-  add_rows(body, "obligations", std::move(obligations));
 }
 
 void emit_hparams(Context& cx) {
@@ -142,14 +110,7 @@ void emit_tables(Context& cx) {
   table.result = cpp::plain("void");
   table.name = "table";
   table.params = {{cpp::reference(cpp::plain("ltr::Program")), "program"}};
-  const auto set = [&](const char* field, cpp::Expr value) {
-    table.body.push_back(cpp::assign(cpp::dot(cpp::name("program"), field), std::move(value)));
-  };
-  set("name", cpp::string(cx.module.name));
-  set("edition", cpp::integer(cx.tables.edition));
-  set("source_hash", cpp::string(cx.tables.source_hash));
-  set("compiler", cpp::string(cx.tables.compiler));
-  emit_lists(table.body, cx);
+  emit_rows(table.body, cx);
   cx.file.functions.push_back(std::move(table));
 }
 

@@ -58,12 +58,18 @@ class FunctionEmitter {
   cpp::Expr interpolate(const ir::Op& op);
   cpp::Expr text_of(ir::ValueId id, const std::string& format);
   cpp::Expr make_value(const ir::Op& op);
-  cpp::Expr arguments(const ir::Op& op, const ir::Texts& names, const ir::Texts& types, size_t& operand, size_t from, size_t count);
-  cpp::Expr make_call(const ir::Op& op);
+  /// `ltr::build::Arguments().add(…)…` of operands from `operand` on, which moves behind them.
+  cpp::Expr arguments(cpp::Expr rows, const ir::Op& op, const ir::Texts& names, const ir::Texts& types, size_t& operand, size_t from,
+                      size_t count);
+  cpp::Expr row(cpp::Expr rows, const std::string& name, const std::string& type_text, const ir::Loc& loc, ir::ValueId id);
+  cpp::Expr call_rows(const ir::Op& call);
+  cpp::Expr setting(const ir::Op& op, const ir::Type& wanted);
+  const ir::Op* definition(ir::ValueId id) const;
   cpp::Expr make_optimizer(const ir::Op& op);
   cpp::Expr context(const ir::Op& op);
   cpp::Expr map_stream(const ir::Op& op);
   cpp::Expr typed_source(const ir::Op& op);
+  cpp::Expr fields(const std::vector<ir::Field>& fields, const std::vector<std::vector<cpp::Expr>>& dims);
   cpp::Expr slot(const ir::Op& op);
   void construct(const ir::Op& op, const ir::Op* next);
   void statement(const ir::Op& op);
@@ -78,6 +84,7 @@ class FunctionEmitter {
   cpp::Body* body_ = nullptr;
   std::unordered_map<ir::ValueId, cpp::Expr> values_;   ///< how a value is written
   std::unordered_map<ir::ValueId, int> uses_;
+  std::unordered_map<ir::ValueId, const ir::Op*> definitions_;
   std::unordered_set<std::string> written_;             ///< buffers that the function writes
   std::unordered_map<ir::ValueId, int> use_depth_;      ///< of the region that reads it last
   std::unordered_map<ir::ValueId, std::string> owned_;  ///< tensor variables of the open region that may be reused

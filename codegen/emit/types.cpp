@@ -109,16 +109,6 @@ cpp::Expr Context::dtype(const std::string& element) {
   throw ir::InternalError("no element type " + element, {});
 }
 
-cpp::Expr Context::field_info(const std::string& name, const ir::Type& type, cpp::Expr dims) {
-  const char* host = type.is(TypeKind::Int)     ? "int"
-                     : type.is(TypeKind::Float) ? "float"
-                     : type.is(TypeKind::Bool)  ? "bool"
-                     : type.is(TypeKind::Str)   ? "str"
-                                                : "";
-  cpp::Expr element = type.is_tensor() ? dtype(type.name) : cpp::name("ltr::DType::Float");
-  return cpp::braces(cpp::plain("ltr::FieldInfo"), {cpp::string(name), std::move(element), std::move(dims), cpp::string(host)});
-}
-
 bool Context::is_users(const ir::Loc& loc) const {
   return loc.line != 0 && loc.file < module.files.size() &&
          !(loc.file < tables.is_library_file.size() && tables.is_library_file[loc.file]);

@@ -55,7 +55,8 @@ class Pairing {
 
   bool starts_statement(uint32_t at) const {
     if (!open_.empty() && kind_of(open_.back()) != TokenKind::OpenBrace) return false;
-    return tokens_[at].kind == TokenKind::CloseBrace || !joins_lines(tokens_, at);
+    const bool is_first = at > 0 && tokens_[at - 1].kind == TokenKind::OpenBrace;
+    return is_first || tokens_[at].kind == TokenKind::CloseBrace || !joins_lines(tokens_, at);
   }
 
   void end_by_indent(uint32_t at) {
@@ -91,9 +92,11 @@ class Pairing {
   void close(uint32_t at, TokenKind wanted) {
     size_t inner = 0;
     while (inner < open_.size()) {
-      const TokenKind opener = kind_of(open_[open_.size() - 1 - inner]);
-      if (opener == wanted) break;
-      if (is_wall(opener, wanted)) inner = open_.size();
+      const Open& open = open_[open_.size() - 1 - inner];
+      if (kind_of(open) == wanted) break;
+      // Within one statement it is rather the brace that lacks its end.
+      const bool is_passable = kind_of(open) == TokenKind::OpenBrace && open.line == line_;
+      if (is_wall(kind_of(open), wanted) && !is_passable) inner = open_.size();
       ++inner;
     }
     if (inner >= open_.size() || !fits(at, open_[open_.size() - 1 - inner])) {

@@ -60,7 +60,8 @@ ast::Module parse(source::SourceId source, const source::SourceManager& sources,
   module.source = source;
   Iter at = state.begin();
   if (parse_edition(state, at, module)) {
-    if (at->kind != K::Newline && at->kind != K::Semicolon && at->kind != K::End) {
+    const bool is_ended = at->kind == K::Newline || at->kind == K::Semicolon || at->kind == K::End;
+    if (!module.edition_span.is_empty() && !is_ended) {
       state.report_at(at, diag::unexpected_token(at->span, lex::describe(K::Newline), describe_found(state, at)));
     }
     parse_declarations(state, at, buffer.tokens.end(), module);

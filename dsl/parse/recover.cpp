@@ -170,8 +170,9 @@ Iter find_resumption(const State& state, Level level, Iter start, Iter at) {
         }
       }
       if (i->kind == K::Comma) {
+        // An entry that is no setting goes to the end of its line: its commas are as likely those of its arguments.
         const bool is_next_entry = state.takes_comma_ && kNames.has(std::next(i)->kind);
-        if (level == Level::Parameter || ((level == Level::Value || level == Level::Entry) && is_next_entry)) return i;
+        if (level == Level::Parameter || (level == Level::Value && is_next_entry)) return i;
       }
       if (i->kind == K::Newline || i->kind == K::Semicolon) {
         const Iter next = std::next(i);

@@ -61,9 +61,15 @@ int run(const std::vector<Str>& command, const Program& program) {
   std::vector<Error> faults;
   CommandLine line = parse_command_line(arguments, variable != nullptr ? variable : "", names, faults);
   const Str color = line.get("color", "auto");
-  const Terminal terminal = make_terminal(line.has("quiet"), line.has("json"), line.has("no-bar"), color);
+  Terminal terminal = make_terminal(line.has("quiet"), line.has("json"), line.has("no-bar"), color);
   if (color != "auto" && color != "always" && color != "never") {
     faults.push_back(error_at({}, err::wrong_type, "--color", '"' + color + '"', "auto, always or never"));
+  }
+  const Str level = line.get("log-level", "info");
+  terminal.has_notices = level == "info" || level == "debug";
+  terminal.has_warnings = terminal.has_notices || level == "warn";
+  if (!terminal.has_warnings && level != "error") {
+    faults.push_back(error_at({}, err::wrong_type, "--log-level", '"' + level + '"', "error, warn, info or debug"));
   }
   bool is_verb = line.verb.empty();
   for (const VerbInfo& info : verb_table()) is_verb = is_verb || (line.verb == info.name && info.is_served);

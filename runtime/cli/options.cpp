@@ -55,7 +55,11 @@ class Parser {
     const OptionInfo* info = find_option(typed);
     const auto name = std::find_if(names_.begin(), names_.end(), [&](const Str& one) { return with_dashes(one) == with_dashes(typed); });
     const bool is_hparam = name != names_.end();
-    if (info == nullptr && !is_hparam) return unknown(typed);
+    if (info == nullptr && !is_hparam) {
+      // What follows is most likely its value, not an experiment.
+      if (equals == Str::npos && i + 1 < words.size() && !words[i + 1].starts_with("--")) ++i;
+      return unknown(typed);
+    }
     if (info != nullptr && Str(info->name) == "help") {
       out_.wants_help = true;
       return;

@@ -81,8 +81,8 @@ void Start::choose_experiment() {
   if (experiment != nullptr) return;
   Error fault = error_at({}, err::which_experiment, fmt::format("{}", fmt::join(names, ", ")));
   const Str near = nearest(wanted, names);
-  if (!wanted.empty()) fault.message = fmt::format("no experiment {}{}. This program has: {}", wanted,
-                                                   near.empty() ? "" : fmt::format("; did you mean {}?", near), fmt::join(names, ", "));
+  if (!wanted.empty()) fault.message = fmt::format("no experiment {}{} This program has: {}", wanted,
+                                                   near.empty() ? Str(".") : fmt::format("; did you mean {}?", near), fmt::join(names, ", "));
   throw Faults{{fault}};
 }
 
@@ -117,7 +117,7 @@ void Start::give_option(const GivenOption& given) {
   bool is_setting = false;
   for (const OptionInfo& info : option_table()) {
     if (given.name != info.name) continue;
-    is_setting = info.setting[0] != '\0';
+    is_setting = info.setting[0] != '\0' && info.is_served();
     if (is_setting) path = info.setting;
   }
   const bool is_seed = given.name == "seed";

@@ -45,6 +45,7 @@ Str values_text(Scalars values) {
 /// What all of them do alike: `print` to stdout, warnings and notices to stderr.
 class Common : public Progress {
  public:
+  explicit Common(const Terminal& terminal) : terminal_(terminal) {}
   void begin(const char*, int64_t, int64_t) override {}
   void epoch(int64_t, int64_t) override {}
   void batch(int64_t, int64_t, int64_t) override {}
@@ -56,16 +57,23 @@ class Common : public Progress {
   void epoch_end(int64_t, int64_t, Scalars) override {}
   void checkpoint(const Str&) override {}
   void print(const Str& text) override { print_out(text + "\n"); }
-  void notice(const Str& text) override { print_err("note: " + text + "\n"); }
+  void notice(const Str& text) override {
+    if (terminal_.has_notices) say("note: " + text);
+  }
   void warning(const Str& text) override {
     note_warning(text);
-    print_err("warning: " + text + "\n");
+    if (terminal_.has_warnings) say("warning: " + text);
   }
   void end() override {}
+
+ protected:
+  virtual void say(const Str& line) { print_err(line + "\n"); }
+  const Terminal terminal_;
 };
 
 class Quiet : public Common {
  public:
+  using Common::Common;
   void notice(const Str&) override {}
   void warning(const Str& text) override { note_warning(text); }
 };
@@ -73,6 +81,7 @@ class Quiet : public Common {
 /// One line per round and per 10 % of an epoch, at least 10 s apart, without control characters.
 class Lines : public Common {
  public:
+  using Common::Common;
   void begin(const char*, int64_t epochs, int64_t) override {
     epochs_ = epochs;
     last_ = Clock::now();
@@ -101,14 +110,25 @@ class Lines : public Common {
     had_round_ = true;
     if (role == Role::Val) print_err(fmt::format("epoch {}  step {}{}\n", epoch_text(), step, values_text(values)));
   }
+  bool wants_values() override {
+    if (seconds_since(last_values_) < 1) return false;
+    last_values_ = Clock::now();
+    return true;
+  }
+  void bar(Scalars values) override { newest_.assign(values.begin(), values.end()); }
   void epoch_end(int64_t, int64_t step, Scalars values) override {
-    if (!had_round_ || !values.empty()) print_err(fmt::format("epoch {}  step {}{}\n", epoch_text(), step, values_text(values)));
+    if (had_round_ && values.empty()) return;
+    // An epoch that logged nothing of its own shows what its steps said last.
+    const Scalars shown = values.empty() ? Scalars(newest_) : values;
+    print_err(fmt::format("epoch {}  step {}{}\n", epoch_text(), step, values_text(shown)));
   }
 
  private:
   Str epoch_text() const {
     return epochs_ > 0 ? fmt::format("{}/{}", epoch_ + 1, epochs_) : std::to_string(epoch_ + 1);
   }
+  std::vector<std::pair<Str, double>> newest_;
+  Clock::time_point last_values_{};
   int64_t epochs_ = -1;
   int64_t epoch_ = 0;
   int64_t batches_ = -1;
@@ -121,6 +141,7 @@ class Lines : public Common {
 /// `--json`: one object per event on stdout.
 class JsonEvents : public Common {
  public:
+  using Common::Common;
   void epoch(int64_t epoch, int64_t) override { epoch_ = epoch; }
   bool wants_values() override { return true; }
   void batch(int64_t, int64_t, int64_t step) override { step_ = step; }
@@ -162,7 +183,7 @@ class JsonEvents : public Common {
 /// The trainer only stores numbers; a thread of its own draws, ten times a second.
 class Bar : public Common {
  public:
-  explicit Bar(bool has_color) : has_color_(has_color), thread_([this] { run(); }) {}
+  explicit Bar(const Terminal& terminal) : Common(terminal), thread_([this] { run(); }) {}
   ~Bar() override { stop(); }
 
   void begin(const char* verb, int64_t epochs, int64_t steps) override {
@@ -214,7 +235,8 @@ class Bar : public Common {
     Str line;
     {
       const std::lock_guard lock(mutex_);
-      if (!had_round_ || !values.empty()) line = fmt::format("epoch {}  step {}{}", epoch_text(), step, values_text(values));
+      const Scalars shown = values.empty() ? Scalars(values_) : values;
+      if (!had_round_ || !values.empty()) line = fmt::format("epoch {}  step {}{}", epoch_text(), step, values_text(shown));
       had_round_ = false;
     }
     if (!line.empty()) above(line);
@@ -224,12 +246,10 @@ class Bar : public Common {
     clear();
     print_out(text + "\n");
   }
-  void notice(const Str& text) override { above("note: " + text); }
-  void warning(const Str& text) override {
-    note_warning(text);
-    above("warning: " + text);
-  }
   void end() override { stop(); }
+
+ protected:
+  void say(const Str& line) override { above(line); }
 
  private:
   void put(const Str& name, double value) {
@@ -302,7 +322,7 @@ class Bar : public Common {
       for (int64_t i = 0; i < halves / 2; ++i) cells += "━";
       if (halves % 2 == 1) cells += "╸";
       const Str blanks(size_t(kCells - halves / 2 - halves % 2), ' ');
-      out += has_color_ ? fmt::format(" \x1b[32m{}\x1b[0m{} ", cells, blanks) : fmt::format(" {}{} ", cells, blanks);
+      out += terminal_.has_color ? fmt::format(" \x1b[32m{}\x1b[0m{} ", cells, blanks) : fmt::format(" {}{} ", cells, blanks);
       out += fmt::format("{}/{}  {}%", done, all, done * 100 / all);
     } else {
       out += fmt::format("  {} batches", done);
@@ -351,7 +371,6 @@ class Bar : public Common {
     int64_t step;
   };
 
-  const bool has_color_;
   std::mutex mutex_;
   std::mutex draw_mutex_;
   std::condition_variable changed_;
@@ -379,10 +398,10 @@ class Bar : public Common {
 }  // namespace
 
 std::unique_ptr<Progress> make_progress(const Terminal& terminal) {
-  if (terminal.is_json) return std::make_unique<JsonEvents>();
-  if (terminal.is_quiet) return std::make_unique<Quiet>();
-  if (terminal.has_bar) return std::make_unique<Bar>(terminal.has_color);
-  return std::make_unique<Lines>();
+  if (terminal.is_json) return std::make_unique<JsonEvents>(terminal);
+  if (terminal.is_quiet) return std::make_unique<Quiet>(terminal);
+  if (terminal.has_bar) return std::make_unique<Bar>(terminal);
+  return std::make_unique<Lines>(terminal);
 }
 
 }  // namespace ltr::cli

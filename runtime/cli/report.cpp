@@ -141,17 +141,13 @@ Str end_report(const Start& start, const FitReport& report, const Str& run) {
   if (!report.reason.empty()) out += fmt::format("reason: {}\n", report.reason);
   if (report.skipped_updates > 0) out += fmt::format("{} skipped: numbers that are not finite\n", plural(report.skipped_updates, "update"));
   for (const Best& best : report.best) {
-    Str series = best.series;
-    std::replace(series.begin(), series.end(), '.', '/');
-    const Str path = !run.empty() && best.path.starts_with(run + "/") ? best.path.substr(run.size() + 1) : best.path;
-    out += fmt::format("best  {} {} at step {}{}\n", series, short_number(best.value), best.step, path.empty() ? "" : "   " + path);
+    const Str path = inside(run, best.path);
+    out += fmt::format("best  {} {} at step {}{}\n", shown_series(best.series), short_number(best.value), best.step, path.empty() ? "" : "   " + path);
   }
   Str last;
   for (const auto& [series, value] : report.last) {
     if (std::isnan(value)) continue;
-    Str name = series;
-    std::replace(name.begin(), name.end(), '.', '/');
-    last += fmt::format("  {} {}", name, short_number(value));
+    last += fmt::format("  {} {}", shown_series(series), short_number(value));
   }
   if (!last.empty()) out += "last" + last + "\n";
   for (const auto& [text, count] : warnings_so_far()) {
@@ -167,6 +163,15 @@ Str end_report(const Start& start, const FitReport& report, const Str& run) {
   if (!is_whole) out += fmt::format(" · go on with:  ./{} fit{} --resume {}", start.program.name, experiment, run);
   else if (can_test) out += fmt::format(" · test it:  ./{} test{} --run {}", start.program.name, experiment, shown);
   return out + "\n";
+}
+
+Str shown_series(Str series) {
+  std::replace(series.begin(), series.end(), '.', '/');
+  return series;
+}
+
+Str inside(const Str& run, const Str& path) {
+  return !run.empty() && path.starts_with(run + "/") ? path.substr(run.size() + 1) : path;
 }
 
 Str optimizer_table(const Start& start) {

@@ -49,8 +49,10 @@ RunSettings::Found RunSettings::find(const Str& path, const Str& type, const Val
   const Row* row = find_row(path);
   Str wanted;
   if (const Option<Value> parsed = parse_value(given.text, row != nullptr ? row->type : type, wanted)) return {*parsed, &given};
-  Error fault = error_at(location, err::wrong_type, given.shown, in_quotes(given.text), wanted);
-  if (wanted.ends_with("%")) fault.help = "did you mean " + wanted + "?";
+  const bool is_ambiguous = wanted.ends_with("%") && !wanted.starts_with("a count");
+  Error fault = error_at(location, err::wrong_type, given.shown, in_quotes(given.text),
+                         is_ambiguous ? Str("a count of batches or a part in percent") : wanted);
+  if (is_ambiguous) fault.help = "did you mean " + wanted + "?";
   faults.push_back(std::move(fault));
   return {value, &given};
 }

@@ -13,6 +13,8 @@ struct Terminal {
   bool is_json = false;
   bool has_bar = false;     ///< stderr is a terminal, and nobody said --no-bar
   bool has_color = false;
+  bool has_notices = true;   ///< `--log-level` of info or debug
+  bool has_warnings = true;  ///< of warn or more
 };
 
 /// `color`: auto, always or never; `NO_COLOR` and what is no terminal turn it off.

@@ -226,15 +226,15 @@ class FitVerb {
     record_.exit_code = report.exit_code;
     record_.reason = report.reason.empty() ? report.outcome : report.outcome + ": " + report.reason;
     if (!report.best.empty()) {
-      record_.best_metric = report.best[0].series;
+      record_.best_metric = shown_series(report.best[0].series);
       record_.best_value = report.best[0].value;
-      record_.best_checkpoint = report.best[0].path;
+      record_.best_checkpoint = inside(folder_->path(), report.best[0].path);
     }
     close_record(report.exit_code == 0 ? "finish" : is_interrupted ? "stop" : "fail", report.steps,
                  "\"reason\":" + doors::json_string(record_.reason));
     if (report.exit_code != 0) return;
     Str done = fmt::format("steps {}\nseconds {}\n", report.steps, doors::shortest(report.total_s));
-    for (const Best& best : report.best) done += fmt::format("best {} {} at step {}\n", best.series, doors::shortest(best.value), best.step);
+    for (const Best& best : report.best) done += fmt::format("best {} {} at step {}\n", shown_series(best.series), doors::shortest(best.value), best.step);
     doors::write_file_atomically(folder_->path() + "/DONE", done);
   }
 

@@ -1,5 +1,7 @@
 // `--mock-data`: streams that open nothing.
 
+#include <algorithm>
+
 #include <ATen/ops/empty.h>
 
 #include "runtime/data/rows.h"
@@ -30,6 +32,11 @@ class MockSource : public Source {
 class MockBatches : public Stage {
  public:
   MockBatches(const Stream& inner, Schema batch) : Stage(std::move(batch), inner) {}
+  /// Mock sources may be too short for a batch of this size; there is one all the same.
+  int64_t size() const override { return std::max(inner().size(), int64_t(1)); }
+  int64_t batch_samples(int64_t index) const override {
+    return inner().size() == 0 ? batch_size() : inner().batch_samples(index);
+  }
   Origin origin(const ReadAt& at) const override { return {this, at}; }
   const StreamState* root() const override { return this; }
   bool is_fixed() const override { return true; }

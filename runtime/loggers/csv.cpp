@@ -59,10 +59,8 @@ class Csv : public Logger {
       cells_[size_t(found - names_.begin())] = doors::shortest(value);
       is_changed_ = true;
     }
+    write_row();
   }
-
-  void flush() override { write_row(); }
-  void close() override { write_row(); }
 
  private:
   void write_row() {

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "runtime/optim/adam_kernel.h"
 #include "runtime/optim/rule.h"
 
 namespace ltr::optim {
@@ -24,6 +25,7 @@ class Adam : public Rule {
   }
 
   void update(const Update& up) override {
+    if (is_small(up)) return update_small(up);
     static const TensorVec none;
     const TensorVec& most = amsgrad_ ? up.state[2] : none;
     const auto fused = decoupled_ ? static_cast<Fused*>(&at::_fused_adamw_) : static_cast<Fused*>(&at::_fused_adam_);
@@ -37,6 +39,46 @@ class Adam : public Rule {
   }
 
  private:
+  /// Whether one core is faster than starting several.
+  bool is_small(const Update& up) const {
+    constexpr int64_t kSmall = 1 << 16;
+    if (amsgrad_) return false;
+    int64_t count = 0;
+    for (size_t i = 0; i < up.weights.size(); i++) {
+      const at::Tensor& weight = up.weights[i];
+      count += weight.numel();
+      if (count > kSmall || weight.scalar_type() != at::kFloat || !weight.is_cpu() || !weight.is_contiguous() ||
+          !up.grads[i].is_contiguous() || up.grads[i].scalar_type() != at::kFloat) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  void update_small(const Update& up) const {
+    double last_step = -1;
+    AdamNumbers by{};
+    for (size_t i = 0; i < up.weights.size(); i++) {
+      const double step = double(*up.steps[i].const_data_ptr<float>());
+      if (step != last_step) {
+        last_step = step;
+        by = {float(betas_.first),
+              float(betas_.second),
+              float(up.lr / (1 - std::pow(betas_.first, step))),
+              float(1 / std::sqrt(1 - std::pow(betas_.second, step))),
+              float(eps_),
+              float(decoupled_ ? 1 - up.lr * weight_decay : 1),
+              float(decoupled_ ? 0 : weight_decay),
+              maximize_ ? -1.0F : 1.0F};
+      }
+      const at::Tensor& weight = up.weights[i];
+      adam_update(weight.mutable_data_ptr<float>(), up.grads[i].const_data_ptr<float>(),
+                  up.state[0][i].mutable_data_ptr<float>(), up.state[1][i].mutable_data_ptr<float>(), weight.numel(), by);
+      // As any op in place would: a graph that saved the weight must notice.
+      weight.unsafeGetTensorImpl()->bump_version();
+    }
+  }
+
   using Fused = void(at::TensorList, at::TensorList, at::TensorList, at::TensorList, at::TensorList, at::TensorList,
                      double, double, double, double, double, bool, bool, const std::optional<at::Tensor>&,
                      const std::optional<at::Tensor>&);

@@ -112,6 +112,27 @@ TEST_CASE("every optimizer moves as PyTorch's over 200 steps in f64") {
   }
 }
 
+TEST_CASE("the kernel for small groups moves as the fused one, in f32") {
+  for (const char* name : {"Adam", "AdamW"}) {
+    CAPTURE(name);
+    const Value rule = Value::call(name, {{"lr", 0.01, "", {}}, {"weight_decay", 0.1, "", {}}});
+    Problem f64(rule);
+    ModelRoot root(0);
+    const Tensor w = root.scope().weight("a", give(at::sin(at::arange(12, at::kFloat)).reshape({3, 4})), {});
+    Optimizer* small = root.scope().optimizer("opt", rule, root.scope().weights(), {}, {}, {});
+    root.finish();
+    const NoGrad no_grad;
+    for (int64_t t = 0; t < 200; t++) {
+      f64.set_grads(t);
+      In(w)->mutable_grad() = (In(w)->detach().to(at::kDouble) / 2 +
+                               at::cos(0.1 * double(t) + 0.3 * at::arange(12, at::kDouble)).reshape({3, 4})).to(at::kFloat);
+      f64.optimizer->step(t);
+      small->step(t);
+    }
+    CHECK(at::allclose(In(w)->to(at::kDouble), In(f64.weights[0].tensor), 1e-5, 1e-5));
+  }
+}
+
 TEST_CASE("every schedule gives PyTorch's rates") {
   const nlohmann::json expected = reference();
   for (const nlohmann::json& row : expected["schedules"]) {

@@ -1,7 +1,8 @@
 #include <algorithm>
 
-#include "runtime/train/fit.h"
 #include "runtime/tensor/mode.h"
+#include "runtime/tensor/threads.h"
+#include "runtime/train/fit.h"
 
 namespace ltr {
 
@@ -64,6 +65,7 @@ void pass(Session& cx, const StepInfo& step, const std::vector<size_t>& streams,
 }
 
 EvalReport evaluate(RunRequest& request, Role role) {
+  share_cores();
   const Clock::time_point begin = Clock::now();
   const StepInfo* step = find_step(request.experiment, role);
   const std::vector<size_t> streams = streams_of(request.data, role);
@@ -103,6 +105,7 @@ EvalReport evaluate(RunRequest& request, Role role) {
 
 PredictReport predict(RunRequest& request, const std::function<bool(Batch&)>& next,
                       const std::function<void(const Tensor& output, const Batch& batch)>& sink) {
+  share_cores();
   const Clock::time_point begin = Clock::now();
   const StepInfo* step = find_step(request.experiment, Role::Predict);
   if (step == nullptr) {

@@ -6,13 +6,17 @@
 #include "runtime/loggers/logger.h"
 #include "runtime/tensor/handle.h"
 #include "runtime/tensor/mode.h"
+#include "runtime/tensor/threads.h"
 
 // The loop of runtime.md 2.3: next batch, step, maybe update, tell the listeners. What listeners do is in
 // fit_listeners.cpp, what a checkpoint holds in fit_resume.cpp.
 
 namespace ltr {
 
-FitReport fit(RunRequest& request) { return Fit(request).run(); }
+FitReport fit(RunRequest& request) {
+  share_cores();
+  return Fit(request).run();
+}
 
 FitReport Fit::run() {
   const Clock::time_point begin = Clock::now();

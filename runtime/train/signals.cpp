@@ -2,14 +2,28 @@
 
 #include <unistd.h>
 
+#include <cstdint>
+#include <ctime>
+
 namespace ltr {
 
 namespace {
 
 volatile std::sig_atomic_t received_signal = 0;
+volatile int64_t received_ms = 0;
+
+int64_t now_ms() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return int64_t(now.tv_sec) * 1000 + now.tv_nsec / 1000000;
+}
 constexpr int kSignals[] = {SIGINT, SIGTERM, SIGUSR1, SIGHUP};
 
 void on_signal(int signal) {
+  // Launchers deliver one Ctrl-C twice, to the process and to its group: only a later one is a second one.
+  constexpr int64_t kSameMs = 300;
+  const int64_t now = now_ms();
+  if (signal == SIGINT && received_signal == SIGINT && now - received_ms < kSameMs) return;
   if (signal == SIGINT && received_signal == SIGINT) {
     constexpr char kText[] = "\nstopped without saving (R1010); the last checkpoint is checkpoints/last\n";
     static_cast<void>(!write(STDERR_FILENO, kText, sizeof kText - 1));
@@ -19,6 +33,7 @@ void on_signal(int signal) {
     constexpr char kText[] = "\nfinishing this step, then saving; again to stop without saving\n";
     static_cast<void>(!write(STDERR_FILENO, kText, sizeof kText - 1));
   }
+  received_ms = now;
   received_signal = signal;
 }
 
