@@ -1,10 +1,10 @@
 #include "doors/file.h"
 
+#include <fcntl.h>
+#include <unistd.h>
 #include <cerrno>
 #include <memory>
-#include <fcntl.h>
 #include <system_error>
-#include <unistd.h>
 
 #include <zlib.h>
 

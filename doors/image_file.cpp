@@ -62,8 +62,7 @@ Image upright(Image image, int orientation) {
         from_y = image.height - 1 - from_y;
       }
       std::memcpy(&out.pixels[size_t((y * out.width + x) * image.channels)],
-                  &image.pixels[size_t((from_y * image.width + from_x) * image.channels)],
-                  size_t(image.channels));
+                  &image.pixels[size_t((from_y * image.width + from_x) * image.channels)], size_t(image.channels));
     }
   }
   return out;

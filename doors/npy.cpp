@@ -50,8 +50,8 @@ NpyArray read_npy(const std::string& path) {
   const std::string header = bytes.substr(start, length);
   std::string descr = value_of(header, "descr");
   if (descr.size() > 2) descr = descr.substr(1, descr.size() - 2);
-  const auto* type = std::find_if(std::begin(kTypes), std::end(kTypes),
-                                  [&](const Type& row) { return descr == row.numpy; });
+  const auto* type =
+      std::find_if(std::begin(kTypes), std::end(kTypes), [&](const Type& row) { return descr == row.numpy; });
   if (type == std::end(kTypes)) throw FormatError(path, start, "element type " + descr + " is not supported");
   NpyArray array;
   array.dtype = type->dtype;
@@ -79,8 +79,8 @@ NpyArray read_npy(const std::string& path) {
 }
 
 std::string encode_npy(const NpyArray& array) {
-  const auto* type = std::find_if(std::begin(kTypes), std::end(kTypes),
-                                  [&](const Type& row) { return array.dtype == row.dtype; });
+  const auto* type =
+      std::find_if(std::begin(kTypes), std::end(kTypes), [&](const Type& row) { return array.dtype == row.dtype; });
   if (type == std::end(kTypes)) throw std::runtime_error("npy has no element type " + array.dtype);
   std::string shape = "(";
   for (const int64_t dim : array.shape) shape += std::to_string(dim) + ", ";

@@ -13,8 +13,8 @@ namespace ltr::doors {
 class Message {
  public:
   Message& varint(int field, uint64_t value);
-  Message& real(int field, double value);    ///< wire type 1
-  Message& single(int field, float value);   ///< wire type 5
+  Message& real(int field, double value);   ///< wire type 1
+  Message& single(int field, float value);  ///< wire type 5
   Message& bytes(int field, std::string_view value);
   Message& message(int field, const Message& value) { return bytes(field, value.data_); }
   const std::string& data() const { return data_; }

@@ -1,7 +1,7 @@
+#include <unistd.h>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
-#include <unistd.h>
 
 #include <doctest/doctest.h>
 
@@ -42,10 +42,13 @@ std::string idx_bytes(const std::string& data) {
 }  // namespace
 
 TEST_CASE("CSV: quotes, doubled quotes, newlines in quotes, CRLF, BOM, blank lines") {
-  const auto rows = rows_of("\xEF\xBB\xBF" "a,b\r\n\"x,1\",\"say \"\"hi\"\"\"\r\n\r\n\"two\nlines\",\n,last");
-  CHECK(rows == std::vector<std::vector<std::string>>{{"a", "b"}, {"x,1", "say \"hi\""}, {"two\nlines", ""}, {"", "last"}});
+  const auto rows = rows_of(
+      "\xEF\xBB\xBF"
+      "a,b\r\n\"x,1\",\"say \"\"hi\"\"\"\r\n\r\n\"two\nlines\",\n,last");
+  CHECK(rows ==
+        std::vector<std::vector<std::string>>{{"a", "b"}, {"x,1", "say \"hi\""}, {"two\nlines", ""}, {"", "last"}});
   CHECK(rows_of("a;b\n1;2,3\n", ';') == std::vector<std::vector<std::string>>{{"a", "b"}, {"1", "2,3"}});
-  CHECK(rows_of("") .empty());
+  CHECK(rows_of("").empty());
 }
 
 TEST_CASE("CSV knows the line on which a record begins") {
@@ -81,16 +84,19 @@ TEST_CASE("IDX: header, data, and every way to be wrong") {
   const IdxFile file = read_idx(Scratch(idx_bytes("abcdef")).path);
   CHECK(file.shape == std::vector<int64_t>{2, 3});
   CHECK(file.data == "abcdef");
-  CHECK_THROWS_WITH(read_idx(Scratch(idx_bytes("abcde")).path), doctest::Contains("ends early: 6 bytes of data are declared, 5 are there"));
+  CHECK_THROWS_WITH(read_idx(Scratch(idx_bytes("abcde")).path),
+                    doctest::Contains("ends early: 6 bytes of data are declared, 5 are there"));
   CHECK_THROWS_WITH(read_idx(Scratch(idx_bytes("abcdefg")).path), doctest::Contains("behind the last element"));
   CHECK_THROWS_WITH(read_idx(Scratch("PK\3\4").path), doctest::Contains("not an IDX file"));
   CHECK_THROWS_WITH(read_idx(Scratch(std::string("\0\0\x08\x02\0\0", 6)).path), doctest::Contains("header ends early"));
-  CHECK_THROWS_WITH(read_idx(Scratch(std::string("\0\0\x77\x01\0\0\0\1x", 9)).path), doctest::Contains("unknown element type"));
+  CHECK_THROWS_WITH(read_idx(Scratch(std::string("\0\0\x77\x01\0\0\0\1x", 9)).path),
+                    doctest::Contains("unknown element type"));
 }
 
 TEST_CASE("a gzip file that is cut off is refused") {
   // gzip of "hello\n", then without its last ten bytes.
-  const std::string whole("\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03\xcb\x48\xcd\xc9\xc9\xe7\x02\x00\x20\x30\x3a\x36\x06\x00\x00\x00", 26);
+  const std::string whole(
+      "\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03\xcb\x48\xcd\xc9\xc9\xe7\x02\x00\x20\x30\x3a\x36\x06\x00\x00\x00", 26);
   CHECK(read_file(Scratch(whole).path) == "hello\n");
   CHECK_THROWS_AS(read_file(Scratch(whole.substr(0, 14)).path), FormatError);
 }

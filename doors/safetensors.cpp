@@ -1,15 +1,15 @@
 #include "doors/safetensors.h"
 
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
-#include <fcntl.h>
 #include <memory>
 #include <set>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <system_error>
-#include <unistd.h>
 
 #include <nlohmann/json.hpp>
 
@@ -59,14 +59,13 @@ Json parse_header(const std::string& path, const char* text, size_t size) {
 
 size_t dtype_bytes(const std::string& dtype) {
   static const std::map<std::string, size_t> kSizes = {
-      {"F64", 8}, {"I64", 8}, {"U64", 8}, {"C64", 8},     {"F32", 4},     {"I32", 4}, {"U32", 4}, {"F16", 2},
+      {"F64", 8},  {"I64", 8}, {"U64", 8}, {"C64", 8},     {"F32", 4},     {"I32", 4}, {"U32", 4}, {"F16", 2},
       {"BF16", 2}, {"I16", 2}, {"U16", 2}, {"F8_E4M3", 1}, {"F8_E5M2", 1}, {"I8", 1},  {"U8", 1},  {"BOOL", 1}};
   const auto found = kSizes.find(dtype);
   return found == kSizes.end() ? 0 : found->second;
 }
 
-void write_safetensors(const std::string& path,
-                       std::vector<TensorEntry> entries,
+void write_safetensors(const std::string& path, std::vector<TensorEntry> entries,
                        const std::map<std::string, std::string>& metadata) {
   std::sort(entries.begin(), entries.end(), [](const TensorEntry& left, const TensorEntry& right) {
     const size_t a = dtype_bytes(left.dtype);
@@ -84,9 +83,8 @@ void write_safetensors(const std::string& path,
       throw FormatError(path, offset, entry.name + " has bytes that do not fit its shape");
     }
     if (header.contains(entry.name)) throw FormatError(path, offset, "two tensors are called " + entry.name);
-    header[entry.name] = {{"dtype", entry.dtype},
-                          {"shape", entry.shape},
-                          {"data_offsets", {offset, offset + entry.bytes}}};
+    header[entry.name] = {
+        {"dtype", entry.dtype}, {"shape", entry.shape}, {"data_offsets", {offset, offset + entry.bytes}}};
     offset += entry.bytes;
   }
   std::string text = header.dump();
@@ -126,14 +124,14 @@ SafetensorsFile::~SafetensorsFile() {
 }
 
 const TensorEntry* SafetensorsFile::find(const std::string& name) const {
-  const auto found = std::find_if(tensors_.begin(), tensors_.end(),
-                                  [&](const TensorEntry& entry) { return entry.name == name; });
+  const auto found =
+      std::find_if(tensors_.begin(), tensors_.end(), [&](const TensorEntry& entry) { return entry.name == name; });
   return found == tensors_.end() ? nullptr : &*found;
 }
 
 SafetensorsFile SafetensorsFile::open(const std::string& path) {
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  struct stat facts {};
+  struct stat facts{};
   if (descriptor < 0 || ::fstat(descriptor, &facts) != 0) {
     const int reason = errno;
     if (descriptor >= 0) ::close(descriptor);
@@ -177,8 +175,7 @@ SafetensorsFile SafetensorsFile::open(const std::string& path) {
       continue;
     }
     const auto refuse = [&](const std::string& why) { return FormatError(path, 8, name + ": " + why); };
-    if (!value.is_object() || !value.contains("dtype") || !value.contains("shape") ||
-        !value.contains("data_offsets")) {
+    if (!value.is_object() || !value.contains("dtype") || !value.contains("shape") || !value.contains("data_offsets")) {
       throw refuse("dtype, shape or data_offsets is missing");
     }
     TensorEntry entry;
@@ -216,7 +213,8 @@ SafetensorsFile SafetensorsFile::open(const std::string& path) {
   });
   uint64_t position = 0;
   for (auto& [range, entry] : found) {
-    if (range.begin < position) throw FormatError(path, data_start + range.begin, entry.name + " overlaps the tensor before");
+    if (range.begin < position)
+      throw FormatError(path, data_start + range.begin, entry.name + " overlaps the tensor before");
     if (range.begin > position) throw FormatError(path, data_start + position, "a hole before " + entry.name);
     position = range.end;
     file.tensors_.push_back(std::move(entry));

@@ -1,9 +1,9 @@
 #include "doors/safetensors.h"
 
+#include <unistd.h>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
-#include <unistd.h>
 
 #include <doctest/doctest.h>
 
@@ -79,13 +79,23 @@ TEST_CASE("what is no safetensors file is refused with its place") {
   CHECK(refusal(one, "abc").find("data behind the last tensor") != std::string::npos);
   CHECK(refusal("[]", "").find("does not begin with {") != std::string::npos);
   CHECK(refusal("{", "").find("not JSON") != std::string::npos);
-  CHECK(refusal(R"({"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},"a":{}})", "ab").find("occurs twice") != std::string::npos);
-  CHECK(refusal(R"({"a":{"dtype":"U8","shape":[3],"data_offsets":[0,2]}})", "ab").find("do not fit its shape") != std::string::npos);
-  CHECK(refusal(R"({"a":{"dtype":"X9","shape":[2],"data_offsets":[0,2]}})", "ab").find("unknown dtype") != std::string::npos);
-  CHECK(refusal(R"({"a":{"dtype":"U8","shape":[-1],"data_offsets":[0,2]}})", "ab").find("a size is no count") != std::string::npos);
-  CHECK(refusal(R"({"a":{"dtype":"F64","shape":[9223372036854775807,9],"data_offsets":[0,2]}})", "ab").find("overflows") != std::string::npos);
-  CHECK(refusal(R"({"a":{"dtype":"U8","shape":[1],"data_offsets":[1,2]}})", "ab").find("a hole before a") != std::string::npos);
-  CHECK(refusal(R"({"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},"b":{"dtype":"U8","shape":[1],"data_offsets":[1,2]}})", "ab").find("overlaps") != std::string::npos);
+  CHECK(refusal(R"({"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},"a":{}})", "ab").find("occurs twice") !=
+        std::string::npos);
+  CHECK(refusal(R"({"a":{"dtype":"U8","shape":[3],"data_offsets":[0,2]}})", "ab").find("do not fit its shape") !=
+        std::string::npos);
+  CHECK(refusal(R"({"a":{"dtype":"X9","shape":[2],"data_offsets":[0,2]}})", "ab").find("unknown dtype") !=
+        std::string::npos);
+  CHECK(refusal(R"({"a":{"dtype":"U8","shape":[-1],"data_offsets":[0,2]}})", "ab").find("a size is no count") !=
+        std::string::npos);
+  CHECK(refusal(R"({"a":{"dtype":"F64","shape":[9223372036854775807,9],"data_offsets":[0,2]}})", "ab")
+            .find("overflows") != std::string::npos);
+  CHECK(refusal(R"({"a":{"dtype":"U8","shape":[1],"data_offsets":[1,2]}})", "ab").find("a hole before a") !=
+        std::string::npos);
+  CHECK(
+      refusal(
+          R"({"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},"b":{"dtype":"U8","shape":[1],"data_offsets":[1,2]}})",
+          "ab")
+          .find("overlaps") != std::string::npos);
   const Scratch scratch;
   std::string bytes;
   put_le(bytes, uint64_t(1) << 40);

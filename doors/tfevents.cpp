@@ -1,11 +1,11 @@
 #include "doors/tfevents.h"
 
+#include <fcntl.h>
+#include <unistd.h>
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
-#include <fcntl.h>
 #include <system_error>
-#include <unistd.h>
 
 #include "doors/bytes.h"
 #include "doors/crc.h"
@@ -119,8 +119,8 @@ std::string frame_record(const std::string& payload) {
 }
 
 std::string event_file_name(double time, const std::string& host, int pid, int number) {
-  return "events.out.tfevents." + std::to_string(int64_t(time)) + "." + host + "." +
-         std::to_string(pid) + "." + std::to_string(number);
+  return "events.out.tfevents." + std::to_string(int64_t(time)) + "." + host + "." + std::to_string(pid) + "." +
+         std::to_string(number);
 }
 
 EventFile::EventFile(const std::string& path, int64_t step, double time)
@@ -136,7 +136,9 @@ EventFile::EventFile(const std::string& path, int64_t step, double time)
   write(start.data());
 }
 
-EventFile::~EventFile() { ::close(file_); }
+EventFile::~EventFile() {
+  ::close(file_);
+}
 
 void EventFile::write(const std::string& payload) {
   const std::string record = frame_record(payload);
@@ -155,10 +157,7 @@ void EventFile::scalar(int64_t step, double time, const std::string& tag, double
   write(with_value(step, time, out));
 }
 
-void EventFile::histogram(int64_t step,
-                          double time,
-                          const std::string& tag,
-                          const Histogram& histogram) {
+void EventFile::histogram(int64_t step, double time, const std::string& tag, const Histogram& histogram) {
   std::string rows;
   for (size_t i = 0; i < histogram.counts.size(); ++i) {
     put_le(rows, histogram.left[i]);
@@ -166,26 +165,20 @@ void EventFile::histogram(int64_t step,
     put_le(rows, histogram.counts[i]);
   }
   Message tensor;
-  tensor.varint(1, kDouble)
-      .message(2, shape({int64_t(histogram.counts.size()), 3}))
-      .bytes(4, rows);
+  tensor.varint(1, kDouble).message(2, shape({int64_t(histogram.counts.size()), 3})).bytes(4, rows);
   Message out;
   out.bytes(1, tag).message(8, tensor).message(9, metadata("histograms", "", kTensorData));
   write(with_value(step, time, out));
 }
 
 void EventFile::image(int64_t step, double time, const std::string& tag, const Image& image) {
-  const Message tensor =
-      strings({std::to_string(image.width), std::to_string(image.height), encode_png(image)});
+  const Message tensor = strings({std::to_string(image.width), std::to_string(image.height), encode_png(image)});
   Message out;
   out.bytes(1, tag).message(8, tensor).message(9, metadata("images", "", kBlobData));
   write(with_value(step, time, out));
 }
 
-void EventFile::text(int64_t step,
-                     double time,
-                     const std::string& tag,
-                     const std::string& markdown) {
+void EventFile::text(int64_t step, double time, const std::string& tag, const std::string& markdown) {
   Message out;
   out.bytes(1, tag).message(8, strings({markdown})).message(9, metadata("text", "", kTensorData));
   write(with_value(step, time, out));

@@ -51,6 +51,7 @@ struct Context {
   cpp::Origin origin(const ir::Loc& loc) const;
 
   std::vector<ir::Loc> places;
+  std::set<std::string> written_buffers;  ///< names of members that some function writes
 
  private:
   std::map<std::string, std::string> records_;  ///< type text -> struct

@@ -87,7 +87,6 @@ void FunctionEmitter::name_params(cpp::Function& out) {
 
 void FunctionEmitter::count_uses(const ir::Region& region, int depth) {
   for (const ir::Op& op : region.ops) {
-    if (op.kind == OpKind::WriteBuffer) written_.insert(op.name);
     for (const ValueId id : op.results) definitions_[id] = &op;
     for (const ValueId id : op.operands) {
       ++uses_[id];

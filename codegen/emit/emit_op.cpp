@@ -14,12 +14,13 @@ cpp::Expr FunctionEmitter::library_call(const ir::Op& op) {
   return cpp::call(Context::facade_name(name), std::move(args));
 }
 
-// A buffer of a block is written in place, so what was read before must be a copy.
+// A buffer of a block is written in place, here or in a function that is called, so what is read must be a copy. Buffers
+// that only the library writes (running means) are handed to it as they are.
 cpp::Expr FunctionEmitter::read_buffer(const ir::Op& op) {
   const ir::Type& object = type(op.operands[0]);
   cpp::Expr buffer = cx_.path(use(op.operands[0]), object, op.name);
   const bool in_place = object.is(TypeKind::Block) || object.is(TypeKind::Model);
-  return in_place && written_.count(op.name) != 0 ? cpp::call("ltr::clone", {std::move(buffer)}) : buffer;
+  return in_place && cx_.written_buffers.count(op.name.substr(op.name.rfind('.') + 1)) != 0 ? cpp::call("ltr::clone", {std::move(buffer)}) : buffer;
 }
 
 cpp::Expr FunctionEmitter::call(const ir::Op& op) {

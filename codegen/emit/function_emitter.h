@@ -1,7 +1,6 @@
 #pragma once
 
 #include <unordered_map>
-#include <unordered_set>
 
 #include "codegen/emit/context.h"
 
@@ -85,7 +84,6 @@ class FunctionEmitter {
   std::unordered_map<ir::ValueId, cpp::Expr> values_;   ///< how a value is written
   std::unordered_map<ir::ValueId, int> uses_;
   std::unordered_map<ir::ValueId, const ir::Op*> definitions_;
-  std::unordered_set<std::string> written_;             ///< buffers that the function writes
   std::unordered_map<ir::ValueId, int> use_depth_;      ///< of the region that reads it last
   std::unordered_map<ir::ValueId, std::string> owned_;  ///< tensor variables of the open region that may be reused
   int depth_ = 0;

@@ -4,7 +4,20 @@ namespace ltr::emit {
 
 using ir::TypeKind;
 
-Context::Context(const ir::Module& from) : module(from), tables(*from.tables) {}
+namespace {
+
+void add_written(const ir::Region& region, std::set<std::string>& names) {
+  for (const ir::Op& op : region.ops) {
+    if (op.kind == ir::OpKind::WriteBuffer) names.insert(op.name.substr(op.name.rfind('.') + 1));
+    for (const ir::Region& inner : op.regions) add_written(inner, names);
+  }
+}
+
+}  // namespace
+
+Context::Context(const ir::Module& from) : module(from), tables(*from.tables) {
+  for (const ir::Function& function : from.functions) add_written(function.body, written_buffers);
+}
 
 cpp::Type Context::type(const ir::Type& type) {
   switch (type.kind) {

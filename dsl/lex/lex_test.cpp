@@ -87,6 +87,22 @@ TEST_CASE("an unclosed bracket does not join lines") {
   CHECK_FALSE(lexed.buffer.brackets[1].is_closed);
 }
 
+TEST_CASE("a missing brace is found by indentation") {
+  const Lexed lexed("block A() {\n  fn f() {\n    x = 1\n  y = 2\n}\n");
+  REQUIRE(lexed.buffer.brackets.size() == 4);
+  CHECK(lexed.buffer.brackets[1].is_closed);
+  CHECK_FALSE(lexed.buffer.brackets[3].is_closed);
+  CHECK(lexed.buffer.tokens[lexed.buffer.brackets[3].closer].span.begin == lexed.text.find("y = 2"));
+}
+
+TEST_CASE("a program without any layout keeps its plain brackets") {
+  const Lexed lexed("a {\nb {\nc = 1\n} }\n(");
+  REQUIRE(lexed.buffer.brackets.size() == 3);
+  CHECK(lexed.buffer.brackets[0].is_closed);
+  CHECK(lexed.buffer.brackets[1].is_closed);
+  CHECK_FALSE(lexed.buffer.brackets[2].is_closed);
+}
+
 TEST_CASE("a string is one token, or its pieces") {
   CHECK(Lexed(R"("plain")").kinds() == "Str");
   CHECK(Lexed(R"("{x}")").kinds() == "StrBegin InterpBegin Name InterpEnd StrEnd");

@@ -1,12 +1,12 @@
 #include "runtime/cli/git.h"
 
-#include <chrono>
-#include <csignal>
 #include <fcntl.h>
 #include <poll.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <chrono>
+#include <csignal>
 
 extern char** environ;
 
@@ -68,21 +68,27 @@ Str without_secrets(Str url) {
   return url.substr(0, url.find_first_of("?#"));
 }
 
-Str first_line(const Str& text) { return text.substr(0, text.find('\n')); }
+Str first_line(const Str& text) {
+  return text.substr(0, text.find('\n'));
+}
 
 }  // namespace
 
 Option<GitFacts> read_git(const Str& folder) {
   const Clock::time_point deadline = Clock::now() + std::chrono::seconds(2);
-  const Option<Str> status = git({"-C", folder, "status", "--porcelain=v2", "--branch", "--untracked-files=no"}, deadline);
+  const Option<Str> status =
+      git({"-C", folder, "status", "--porcelain=v2", "--branch", "--untracked-files=no"}, deadline);
   if (!status) return std::nullopt;
   GitFacts facts;
   for (size_t begin = 0; begin < status->size();) {
     const size_t end = std::min(status->find('\n', begin), status->size());
     const Str line = status->substr(begin, end - begin);
-    if (line.starts_with("# branch.oid ")) facts.commit = line.substr(13);
-    else if (line.starts_with("# branch.head ")) facts.branch = line.substr(14);
-    else if (!line.starts_with("#")) facts.is_dirty = true;
+    if (line.starts_with("# branch.oid "))
+      facts.commit = line.substr(13);
+    else if (line.starts_with("# branch.head "))
+      facts.branch = line.substr(14);
+    else if (!line.starts_with("#"))
+      facts.is_dirty = true;
     begin = end + 1;
   }
   if (facts.commit == "(initial)") facts.commit.clear();

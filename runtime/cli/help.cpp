@@ -43,7 +43,8 @@ Str params_text(const Program& program) {
     const StepInfo* step = find_step(experiment, Role::Predict);
     if (step == nullptr || !out.empty()) continue;
     for (const StepParam& param : step->params) {
-      out += fmt::format("  --{:<16} {}{}   {}\n", param.name, param.type, param.initial[0] == '\0' ? "" : Str(" = ") + param.initial, place(param.location));
+      out += fmt::format("  --{:<16} {}{}   {}\n", param.name, param.type,
+                         param.initial[0] == '\0' ? "" : Str(" = ") + param.initial, place(param.location));
     }
   }
   return out.empty() ? "" : "\nparameters of step predict\n" + out;
@@ -60,7 +61,8 @@ Str help_text(const Program& program, const CommandLine& line, const std::vector
     }
     out += "\nexperiments\n";
     for (const ExperimentInfo& experiment : program.experiments) {
-      out += fmt::format("  {:<20} {} on {}   {}\n", experiment.name, experiment.model, experiment.data, place(experiment.location));
+      out += fmt::format("  {:<20} {} on {}   {}\n", experiment.name, experiment.model, experiment.data,
+                         place(experiment.location));
     }
     return out + fmt::format("\n./{} VERB --help lists the options and hparams\n", program.name);
   }

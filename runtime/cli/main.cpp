@@ -21,9 +21,10 @@ using namespace cli;
 int report(const std::vector<Error>& errors, const Program& program, const Terminal& terminal) {
   if (terminal.is_json) {
     for (const Error& error : errors) {
-      print_out(fmt::format("{{\"event\":\"error\",\"code\":{},\"message\":{},\"file\":{},\"line\":{},\"column\":{},\"help\":{}}}\n",
-                            doors::json_string(error.code), doors::json_string(error.message), doors::json_string(error.location.file),
-                            error.location.line, error.location.column, doors::json_string(error.help)));
+      print_out(fmt::format(
+          "{{\"event\":\"error\",\"code\":{},\"message\":{},\"file\":{},\"line\":{},\"column\":{},\"help\":{}}}\n",
+          doors::json_string(error.code), doors::json_string(error.message), doors::json_string(error.location.file),
+          error.location.line, error.location.column, doors::json_string(error.help)));
     }
   } else {
     const Str text = render(errors, program);
@@ -36,11 +37,15 @@ int report(const std::vector<Error>& errors, const Program& program, const Termi
 Error verb_fault(const Str& verb) {
   std::vector<Str> names;
   for (const VerbInfo& info : verb_table()) {
-    if (verb == info.name) return error_at({}, err::settings_contradict, fmt::format("the verb {} is not in this version", verb));
+    if (verb == info.name)
+      return error_at({}, err::settings_contradict, fmt::format("the verb {} is not in this version", verb));
     if (info.doc[0] != '\0') names.emplace_back(info.name);
   }
   const Str near = nearest(verb, names);
-  return Error(err::unknown_option.code, fmt::format("no verb {}{} (verbs are: {})", verb, near.empty() ? "" : fmt::format("; did you mean {}?", near), fmt::join(names, ", ")), {});
+  return Error(err::unknown_option.code,
+               fmt::format("no verb {}{} (verbs are: {})", verb,
+                           near.empty() ? "" : fmt::format("; did you mean {}?", near), fmt::join(names, ", ")),
+               {});
 }
 
 int dispatch(Start& start, const std::vector<Str>& command) {
@@ -76,7 +81,8 @@ int run(const std::vector<Str>& command, const Program& program) {
   if (!is_verb) faults.insert(faults.begin(), verb_fault(line.verb));
   if (!faults.empty() && !(line.wants_help && is_verb)) {
     // What is wrong with the settings is said in the same run, where they can be read at all.
-    if (is_verb && !program.experiments.empty() && line.verb != "__tests" && line.verb != "version" && !line.verb.empty()) {
+    if (is_verb && !program.experiments.empty() && line.verb != "__tests" && line.verb != "version" &&
+        !line.verb.empty()) {
       Start start(program, line, terminal);
       try {
         start.resolve();

@@ -17,12 +17,15 @@ Str with_dashes(Str name) {
 
 const OptionInfo* find_option(const Str& name) {
   const std::vector<OptionInfo>& table = option_table();
-  const auto found = std::find_if(table.begin(), table.end(), [&](const OptionInfo& one) { return with_dashes(name) == one.name; });
+  const auto found =
+      std::find_if(table.begin(), table.end(), [&](const OptionInfo& one) { return with_dashes(name) == one.name; });
   return found == table.end() ? nullptr : &*found;
 }
 
 /// Options that may be given more than once.
-bool is_repeatable(const Str& name) { return name == "set" || name == "config"; }
+bool is_repeatable(const Str& name) {
+  return name == "set" || name == "config";
+}
 
 /// Reads one source of options: the environment or the command line.
 class Parser {
@@ -53,7 +56,8 @@ class Parser {
     const size_t equals = words[i].find('=');
     const Str typed = words[i].substr(2, equals == Str::npos ? Str::npos : equals - 2);
     const OptionInfo* info = find_option(typed);
-    const auto name = std::find_if(names_.begin(), names_.end(), [&](const Str& one) { return with_dashes(one) == with_dashes(typed); });
+    const auto name = std::find_if(names_.begin(), names_.end(),
+                                   [&](const Str& one) { return with_dashes(one) == with_dashes(typed); });
     const bool is_hparam = name != names_.end();
     if (info == nullptr && !is_hparam) {
       // What follows is most likely its value, not an experiment.
@@ -94,7 +98,8 @@ class Parser {
     std::vector<Str> all = names_;
     for (const OptionInfo& info : option_table()) all.emplace_back(info.name);
     const Str near = nearest(typed, all);
-    faults_.push_back(error_at({}, err::unknown_option, "--" + typed + (near.empty() ? "" : "; did you mean --" + near + "?")));
+    faults_.push_back(
+        error_at({}, err::unknown_option, "--" + typed + (near.empty() ? "" : "; did you mean --" + near + "?")));
   }
 
   CommandLine& out_;
@@ -153,9 +158,7 @@ Str CommandLine::get(const Str& name, const Str& otherwise) const {
   return value;
 }
 
-CommandLine parse_command_line(const std::vector<Str>& arguments,
-                               const Str& environment,
-                               const std::vector<Str>& names,
+CommandLine parse_command_line(const std::vector<Str>& arguments, const Str& environment, const std::vector<Str>& names,
                                std::vector<Error>& faults) {
   CommandLine out;
   Parser(out, names, faults, "env").run(split_words(environment));
@@ -181,9 +184,12 @@ std::vector<Str> split_words(const Str& text) {
   for (size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
     if (quote != '\0') {
-      if (c == quote) quote = '\0';
-      else if (c == '\\' && quote == '"' && i + 1 < text.size()) word += text[++i];
-      else word += c;
+      if (c == quote)
+        quote = '\0';
+      else if (c == '\\' && quote == '"' && i + 1 < text.size())
+        word += text[++i];
+      else
+        word += c;
     } else if (c == '\'' || c == '"') {
       quote = c;
       is_open = true;

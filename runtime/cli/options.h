@@ -34,10 +34,10 @@ const std::vector<VerbInfo>& verb_table();
 
 /// One option as given. `from` is "flag" or "env".
 struct GivenOption {
-  Str name;    ///< with `-`: `max-time`, or an hparam's name
+  Str name;  ///< with `-`: `max-time`, or an hparam's name
   Str value;
   const char* from;
-  Str shown;   ///< `--max-time`
+  Str shown;  ///< `--max-time`
 };
 
 struct CommandLine {

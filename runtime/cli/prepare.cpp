@@ -24,7 +24,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-int64_t int_or(const Value& value, int64_t otherwise) { return value.is_none() ? otherwise : value.as_int(); }
+int64_t int_or(const Value& value, int64_t otherwise) {
+  return value.is_none() ? otherwise : value.as_int();
+}
 
 Limit limit_of(const Value& value) {
   Limit limit;
@@ -33,10 +35,13 @@ Limit limit_of(const Value& value) {
   return limit;
 }
 
-Str text_of_value(const Value& value) { return value.kind == Value::Kind::Bool ? show(value) : value.text; }
+Str text_of_value(const Value& value) {
+  return value.kind == Value::Kind::Bool ? show(value) : value.text;
+}
 
 /// A count of threads: `auto` or a number of at least `least`.
-int64_t thread_count(const RunSettings& settings, const Str& path, int64_t least, int64_t automatic, std::vector<Error>& faults) {
+int64_t thread_count(const RunSettings& settings, const Str& path, int64_t least, int64_t automatic,
+                     std::vector<Error>& faults) {
   const Value& value = settings.value(path);
   const Str text = show(value);
   if (text == "auto" || value.is_none()) return automatic;
@@ -44,7 +49,8 @@ int64_t thread_count(const RunSettings& settings, const Str& path, int64_t least
   const Option<Value> count = parse_value(text, "int", wanted);
   constexpr int64_t kMost = 1024;
   if (!count || count->whole < least || count->whole > kMost) {
-    faults.push_back(error_at({}, err::wrong_type, path, '"' + text + '"', fmt::format("auto or a number from {} to {}", least, kMost)));
+    faults.push_back(error_at({}, err::wrong_type, path, '"' + text + '"',
+                              fmt::format("auto or a number from {} to {}", least, kMost)));
     return automatic;
   }
   return count->whole;
@@ -70,7 +76,8 @@ void Start::choose_experiment() {
   for (const ExperimentInfo& one : program.experiments) names.emplace_back(one.name);
   if (names.empty()) throw Faults{{error_at({}, err::which_experiment, "none")}};
   if (line.words.size() > 1) {
-    throw Faults{{error_at({}, err::unknown_option, fmt::format("for the word {}; the experiment is {}", line.words[1], line.words[0]))}};
+    throw Faults{{error_at({}, err::unknown_option,
+                           fmt::format("for the word {}; the experiment is {}", line.words[1], line.words[0]))}};
   }
   Str wanted = line.words.empty() ? "" : line.words[0];
   if (wanted.empty() && names.size() == 1) wanted = names[0];
@@ -81,8 +88,10 @@ void Start::choose_experiment() {
   if (experiment != nullptr) return;
   Error fault = error_at({}, err::which_experiment, fmt::format("{}", fmt::join(names, ", ")));
   const Str near = nearest(wanted, names);
-  if (!wanted.empty()) fault.message = fmt::format("no experiment {}{} This program has: {}", wanted,
-                                                   near.empty() ? Str(".") : fmt::format("; did you mean {}?", near), fmt::join(names, ", "));
+  if (!wanted.empty())
+    fault.message =
+        fmt::format("no experiment {}{} This program has: {}", wanted,
+                    near.empty() ? Str(".") : fmt::format("; did you mean {}?", near), fmt::join(names, ", "));
   throw Faults{{fault}};
 }
 
@@ -95,9 +104,10 @@ void Start::choose_topology() {
   }
   if (topology != nullptr || wanted.empty()) return;
   const Str near = nearest(wanted, names);
-  settings.faults.push_back(error_at({}, err::topology_unavailable,
-                                     fmt::format("no topology {}{} (there are: {})", wanted,
-                                                 near.empty() ? "" : fmt::format("; did you mean {}?", near), fmt::join(names, ", "))));
+  settings.faults.push_back(
+      error_at({}, err::topology_unavailable,
+               fmt::format("no topology {}{} (there are: {})", wanted,
+                           near.empty() ? "" : fmt::format("; did you mean {}?", near), fmt::join(names, ", "))));
 }
 
 void Start::give_option(const GivenOption& given) {
@@ -124,7 +134,8 @@ void Start::give_option(const GivenOption& given) {
   if (is_seed && value == "random") value = std::to_string(std::random_device()() & 0x7FFFFFFFu);
   std::vector<HparamInfo> hparams;
   const std::vector<Str> names = option_names(program, hparams);
-  const bool is_hparam = std::any_of(hparams.begin(), hparams.end(), [&](const HparamInfo& info) { return given.name == info.name; });
+  const bool is_hparam =
+      std::any_of(hparams.begin(), hparams.end(), [&](const HparamInfo& info) { return given.name == info.name; });
   if (is_seed && !is_hparam) path = "trainer.seed";
   if (is_setting || is_hparam || is_seed) settings.give(path, {value, given.from, at, given.shown});
 }
@@ -142,9 +153,13 @@ void Start::give_settings() {
   if (line.has("no-bar") || line.has("quiet")) terminal.has_bar = false;
   if (line.has("fast-dev-run")) {
     Str wanted;
-    const Option<Value> count = parse_value(line.get("fast-dev-run").empty() ? "1" : line.get("fast-dev-run"), "int", wanted);
-    if (count && count->whole >= 1) flags.fast_dev_run = count->whole;
-    else settings.faults.push_back(error_at({}, err::wrong_type, "--fast-dev-run", line.get("fast-dev-run"), "a count of batches"));
+    const Option<Value> count =
+        parse_value(line.get("fast-dev-run").empty() ? "1" : line.get("fast-dev-run"), "int", wanted);
+    if (count && count->whole >= 1)
+      flags.fast_dev_run = count->whole;
+    else
+      settings.faults.push_back(
+          error_at({}, err::wrong_type, "--fast-dev-run", line.get("fast-dev-run"), "a count of batches"));
   }
   flags.bare = line.has("bare");
   flags.strict_resume = line.has("strict-resume");
@@ -186,12 +201,13 @@ void Start::read_trainer() {
     int64_t value;
     int64_t least;
   };
-  const Rule rules[] = {{"epochs", trainer.epochs, 0}, {"steps", trainer.steps, 0}, {"log_every", trainer.log_every, 1},
-                        {"sanity_val", trainer.sanity_val, 0}, {"overfit", trainer.overfit, 0},
-                        {"steps_per_epoch", trainer.steps_per_epoch, 1}};
+  const Rule rules[] = {{"epochs", trainer.epochs, 0},       {"steps", trainer.steps, 0},
+                        {"log_every", trainer.log_every, 1}, {"sanity_val", trainer.sanity_val, 0},
+                        {"overfit", trainer.overfit, 0},     {"steps_per_epoch", trainer.steps_per_epoch, 1}};
   for (const Rule& rule : rules) {
     if (value(rule.name).is_none() || rule.value >= rule.least) continue;
-    settings.faults.push_back(error_at({}, err::out_of_range, Str("trainer.") + rule.name, rule.value, fmt::format("{} >= {}", rule.name, rule.least)));
+    settings.faults.push_back(error_at({}, err::out_of_range, Str("trainer.") + rule.name, rule.value,
+                                       fmt::format("{} >= {}", rule.name, rule.least)));
   }
 }
 
@@ -203,19 +219,27 @@ void Start::check_topology() {
   const Str name = topology != nullptr ? topology->name : "default";
   const Str devices = show(settings.value("topology.devices"));
   if (devices != "auto" && devices != "cpu" && devices != "cpu[1]") {
-    if (devices.starts_with("cpu")) refuse(fmt::format("the topology {} asks for {}, but this version runs one process", name, devices), "use --devices cpu");
-    else refuse(fmt::format("the topology {} asks for {}, but this is the CPU runtime", name, devices), "use --devices cpu, or a topology with devices = auto");
+    if (devices.starts_with("cpu"))
+      refuse(fmt::format("the topology {} asks for {}, but this version runs one process", name, devices),
+             "use --devices cpu");
+    else
+      refuse(fmt::format("the topology {} asks for {}, but this is the CPU runtime", name, devices),
+             "use --devices cpu, or a topology with devices = auto");
   }
   const Str strategy = show(settings.value("topology.strategy"));
   // ddp over one process is that process alone.
   if (strategy != "single" && strategy != "ddp" && strategy != "none") {
-    refuse(fmt::format("strategy = {} needs several processes; this version runs one", strategy), "use --set topology.strategy=single");
+    refuse(fmt::format("strategy = {} needs several processes; this version runs one", strategy),
+           "use --set topology.strategy=single");
   }
-  if (settings.value("topology.nodes").as_int() > 1) refuse("this version runs on one machine", "use --set topology.nodes=1");
+  if (settings.value("topology.nodes").as_int() > 1)
+    refuse("this version runs on one machine", "use --set topology.nodes=1");
   for (const Resolved& setting : settings.resolved()) {
     const bool is_mesh = setting.path == "topology.mesh" && !setting.value.is_none();
     const bool is_shard = setting.path.starts_with("topology.shard") || setting.path.starts_with("topology.recompute");
-    if (is_mesh || is_shard) refuse(fmt::format("the topology {} has {}, which needs several processes", name, setting.path.substr(9)), "choose another one with --topology");
+    if (is_mesh || is_shard)
+      refuse(fmt::format("the topology {} has {}, which needs several processes", name, setting.path.substr(9)),
+             "choose another one with --topology");
   }
   precision = show(settings.value("topology.precision"));
   if (precision != "f32" && precision != "bf16" && precision != "f64" && precision != "bf16_pure") {
@@ -243,7 +267,8 @@ void Start::resolve() {
   check_topology();
   const auto cores = int64_t(std::max(1u, std::thread::hardware_concurrency()));
   threads = thread_count(settings, "topology.threads", 1, at::get_num_threads(), settings.faults);
-  workers = thread_count(settings, "topology.workers", 0, std::clamp(cores - threads, int64_t(1), int64_t(8)), settings.faults);
+  workers = thread_count(settings, "topology.workers", 0, std::clamp(cores - threads, int64_t(1), int64_t(8)),
+                         settings.faults);
   prefetch = settings.value("topology.prefetch").as_int();
   check();
 }
@@ -254,7 +279,8 @@ void Start::set_up_device() {
   std::vector<Str> folders;
   for (const SourceFile& source : program.sources) {
     const Str folder = fs::path(source.path).parent_path().string();
-    if (!folder.empty() && std::find(folders.begin(), folders.end(), folder) == folders.end()) folders.push_back(folder);
+    if (!folder.empty() && std::find(folders.begin(), folders.end(), folder) == folders.end())
+      folders.push_back(folder);
   }
   set_program_folders(std::move(folders));
   set_mock_data(flags.mock_data);
@@ -262,9 +288,11 @@ void Start::set_up_device() {
 
 void Start::build() {
   data.reset(experiment->make_data(settings));
-  root = std::make_unique<ModelRoot>(trainer.seed, [this](const char* path, const char* type, const Value& given, const Location& where) {
-    return settings.get(path, type, given, where);
-  });
+  if (trainer.overfit > 0) overfit();
+  root = std::make_unique<ModelRoot>(
+      trainer.seed, [this](const char* path, const char* type, const Value& given, const Location& where) {
+        return settings.get(path, type, given, where);
+      });
   model = experiment->make_model(settings, *data, root->scope());
   check();
   root->finish();
@@ -272,13 +300,36 @@ void Start::build() {
   check();
 }
 
+void Start::overfit() {
+  const auto train = std::find_if(data->streams.begin(), data->streams.end(),
+                                  [](const Data::RoleStream& one) { return one.role == Role::Train; });
+  if (train == data->streams.end()) return;
+  const Stream first = first_batches(train->stream, trainer.overfit);
+  for (Data::RoleStream& one : data->streams) {
+    if (one.role == Role::Train || one.role == Role::Val) one.stream = first;
+  }
+}
+
 RunRequest Start::request(Progress& progress) {
-  RunRequest out{.program = program, .experiment = *experiment, .data = *data, .model = *model, .root = *root, .trainer = trainer,
-                 .callbacks = settings.callbacks(), .progress = progress, .run_name = run_name(), .flags = flags};
+  RunRequest out{.program = program,
+                 .experiment = *experiment,
+                 .data = *data,
+                 .model = *model,
+                 .root = *root,
+                 .trainer = trainer,
+                 .callbacks = settings.callbacks(),
+                 .progress = progress,
+                 .run_name = run_name(),
+                 .flags = flags};
   out.workers = workers;
   out.prefetch = prefetch;
   out.precision = precision;
-  for (const Resolved& setting : settings.resolved()) out.settings.emplace_back(setting.path, setting.value);
+  for (const Resolved& setting : settings.resolved()) {
+    // How many threads read data changes no bit; how many compute is kept by the run.
+    const bool is_free =
+        setting.path == "topology.workers" || setting.path == "topology.prefetch" || setting.path == "topology.threads";
+    if (!is_free) out.settings.emplace_back(setting.path, setting.value);
+  }
   return out;
 }
 
@@ -317,7 +368,8 @@ std::vector<StreamSize> stream_sizes(const Start& start) {
     options.batch = start.data->batch;
     options.location = one.location;
     options.name = size.name;
-    const Limit limits[] = {start.trainer.limit_train, start.trainer.limit_val, start.trainer.limit_test, start.trainer.limit_predict};
+    const Limit limits[] = {start.trainer.limit_train, start.trainer.limit_val, start.trainer.limit_test,
+                            start.trainer.limit_predict};
     const Limit& limit = limits[size_t(one.role)];
     if (limit.batches == 0 || limit.fraction == 0) continue;
     options.limit.batches = limit.batches;
@@ -341,7 +393,8 @@ Str find_weights(const Start& start, const Str& which, Str& run) {
   std::error_code failed;
   const bool is_name = which == "best" || which == "last" || which.empty();
   if (!is_name) {
-    if (!fs::exists(which, failed)) throw error_at({}, err::checkpoint_misfit, fmt::format("--weights {}: there is no such file", which));
+    if (!fs::exists(which, failed))
+      throw error_at({}, err::checkpoint_misfit, fmt::format("--weights {}: there is no such file", which));
     if (!fs::is_directory(which, failed)) return which;
     if (fs::exists(which + "/checkpoint.json", failed)) {
       const fs::path folder = fs::absolute(which).parent_path().parent_path();
@@ -356,10 +409,12 @@ Str find_weights(const Start& start, const Str& which, Str& run) {
     const Str wanted = start.line.get("run");
     run = find_run(start.out_dir(), start.experiment->name, start.run_name(), wanted);
     if (run.empty()) {
-      throw with_help(error_at({}, err::checkpoint_misfit,
-                               wanted.empty() ? fmt::format("no run of {} in {}", start.experiment->name, start.out_dir())
-                                              : fmt::format("no run {} of {} in {}", wanted, start.experiment->name, start.out_dir())),
-                      "train one with fit, or name weights with --weights");
+      throw with_help(
+          error_at({}, err::checkpoint_misfit,
+                   wanted.empty()
+                       ? fmt::format("no run of {} in {}", start.experiment->name, start.out_dir())
+                       : fmt::format("no run {} of {} in {}", wanted, start.experiment->name, start.out_dir())),
+          "train one with fit, or name weights with --weights");
     }
   }
   std::vector<Str> notices;

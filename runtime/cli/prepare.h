@@ -59,6 +59,8 @@ class Start {
   void give_option(const GivenOption& given);
   void read_trainer();
   void check_topology();
+  /// `--overfit`: train and val streams deliver the first train batches.
+  void overfit();
 };
 
 /// Names of all hparams, and of the parameters of `step predict`: they are options.

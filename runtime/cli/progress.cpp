@@ -1,5 +1,7 @@
 // The four faces of Progress: a bar with its own thread, plain lines, JSON events, silence.
 
+#include <sys/ioctl.h>
+#include <unistd.h>
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -7,9 +9,7 @@
 #include <cstdio>
 #include <deque>
 #include <mutex>
-#include <sys/ioctl.h>
 #include <thread>
-#include <unistd.h>
 
 #include <fmt/format.h>
 
@@ -28,10 +28,14 @@ double seconds_since(Clock::time_point start) {
 
 const char* role_text(Role role) {
   switch (role) {
-    case Role::Train: return "train";
-    case Role::Val: return "val";
-    case Role::Test: return "test";
-    case Role::Predict: return "predict";
+    case Role::Train:
+      return "train";
+    case Role::Val:
+      return "val";
+    case Role::Test:
+      return "test";
+    case Role::Predict:
+      return "predict";
   }
   return "";
 }
@@ -173,7 +177,8 @@ class JsonEvents : public Common {
   }
   void event(const char* name, const Str& members) const {
     const double time = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-    print_out(fmt::format("{{\"event\":\"{}\",\"time\":{:.3f},\"step\":{},\"epoch\":{},{}}}\n", name, time, step_, epoch_, members));
+    print_out(fmt::format("{{\"event\":\"{}\",\"time\":{:.3f},\"step\":{},\"epoch\":{},{}}}\n", name, time, step_,
+                          epoch_, members));
   }
   int64_t epoch_ = 0;
   int64_t step_ = 0;
@@ -226,7 +231,8 @@ class Bar : public Common {
       const std::lock_guard lock(mutex_);
       round_.clear();
       for (const auto& [name, value] : values) put(name, value);
-      if (role == Role::Val && verb_ == "fit") line = fmt::format("epoch {}  step {}{}", epoch_text(), step, values_text(values));
+      if (role == Role::Val && verb_ == "fit")
+        line = fmt::format("epoch {}  step {}{}", epoch_text(), step, values_text(values));
       had_round_ = true;
     }
     if (!line.empty()) above(line);
@@ -236,7 +242,8 @@ class Bar : public Common {
     {
       const std::lock_guard lock(mutex_);
       const Scalars shown = values.empty() ? Scalars(values_) : values;
-      if (!had_round_ || !values.empty()) line = fmt::format("epoch {}  step {}{}", epoch_text(), step, values_text(shown));
+      if (!had_round_ || !values.empty())
+        line = fmt::format("epoch {}  step {}{}", epoch_text(), step, values_text(shown));
       had_round_ = false;
     }
     if (!line.empty()) above(line);
@@ -254,8 +261,10 @@ class Bar : public Common {
  private:
   void put(const Str& name, double value) {
     const auto found = std::find_if(values_.begin(), values_.end(), [&](const auto& one) { return one.first == name; });
-    if (found == values_.end()) values_.emplace_back(name, value);
-    else found->second = value;
+    if (found == values_.end())
+      values_.emplace_back(name, value);
+    else
+      found->second = value;
   }
   Str epoch_text() const {
     return epochs_ > 0 ? fmt::format("{}/{}", epoch_ + 1, epochs_) : std::to_string(epoch_ + 1);
@@ -305,14 +314,16 @@ class Bar : public Common {
     const auto now = Clock::now();
     const int64_t step = step_.load(std::memory_order_relaxed);
     history_.push_back({now, samples_.load(std::memory_order_relaxed), step});
-    while (history_.size() > 2 && std::chrono::duration<double>(now - history_.front().time).count() > kWindow) history_.pop_front();
+    while (history_.size() > 2 && std::chrono::duration<double>(now - history_.front().time).count() > kWindow)
+      history_.pop_front();
     const Sample& old = history_.front();
     const double seconds = std::chrono::duration<double>(now - old.time).count();
     const double rate = seconds > 0 ? double(history_.back().samples - old.samples) / seconds : 0;
     const double step_rate = seconds > 0 ? double(step - old.step) / seconds : 0;
 
     const bool is_round = !round_.empty();
-    const int64_t done = is_round ? round_batch_.load(std::memory_order_relaxed) : batch_.load(std::memory_order_relaxed);
+    const int64_t done =
+        is_round ? round_batch_.load(std::memory_order_relaxed) : batch_.load(std::memory_order_relaxed);
     const int64_t all = is_round ? round_batches_ : batches_;
     Str out = is_round ? round_ : "epoch " + epoch_text();
     if (all > 0) {
@@ -322,7 +333,8 @@ class Bar : public Common {
       for (int64_t i = 0; i < halves / 2; ++i) cells += "━";
       if (halves % 2 == 1) cells += "╸";
       const Str blanks(size_t(kCells - halves / 2 - halves % 2), ' ');
-      out += terminal_.has_color ? fmt::format(" \x1b[32m{}\x1b[0m{} ", cells, blanks) : fmt::format(" {}{} ", cells, blanks);
+      out += terminal_.has_color ? fmt::format(" \x1b[32m{}\x1b[0m{} ", cells, blanks)
+                                 : fmt::format(" {}{} ", cells, blanks);
       out += fmt::format("{}/{}  {}%", done, all, done * 100 / all);
     } else {
       out += fmt::format("  {} batches", done);

@@ -101,11 +101,13 @@ Str model_table(const Start& start) {
   }
   Str out = fmt::format("  {:<{}}  {:<{}}  {:>14}\n", "name", name_width, "type", kind_width, "weights");
   for (const BlockEntry& row : rows) {
-    out += fmt::format("  {:<{}}  {:<{}}  {:>14}\n", row.path, name_width, row.kind, kind_width, with_commas(row.all_weights));
+    out += fmt::format("  {:<{}}  {:<{}}  {:>14}\n", row.path, name_width, row.kind, kind_width,
+                       with_commas(row.all_weights));
   }
   const Sums sums = sums_of(*start.root);
-  out += fmt::format("  {} trainable, {} frozen · {} weights, {} with optimizer\n", with_commas(sums.trained), with_commas(sums.buffers),
-                     bytes_text(sums.bytes), bytes_text(sums.bytes + optimizer_bytes(*start.root)));
+  out += fmt::format("  {} trainable, {} frozen · {} weights, {} with optimizer\n", with_commas(sums.trained),
+                     with_commas(sums.buffers), bytes_text(sums.bytes),
+                     bytes_text(sums.bytes + optimizer_bytes(*start.root)));
   return out;
 }
 
@@ -113,8 +115,9 @@ Str plan_line(const Start& start, int64_t planned) {
   Str out;
   for (const StreamSize& size : stream_sizes(start)) {
     if (!out.empty()) out += " · ";
-    out += out.empty() ? fmt::format("{} {}, {}", size.name, plural(size.samples, "sample"), plural(size.batches, "batch"))
-                       : fmt::format("{} {}, {}", size.name, with_commas(size.samples), with_commas(size.batches));
+    out += out.empty()
+               ? fmt::format("{} {}, {}", size.name, plural(size.samples, "sample"), plural(size.batches, "batch"))
+               : fmt::format("{} {}, {}", size.name, with_commas(size.samples), with_commas(size.batches));
   }
   const TrainerSettings& trainer = start.trainer;
   if (trainer.epochs >= 0) out += " · " + plural(trainer.epochs, "epoch");
@@ -126,7 +129,8 @@ Str plan_line(const Start& start, int64_t planned) {
     ++counts[fate == "proven" ? 0 : fate == "at start" ? 1 : 2];
   }
   if (!start.program.obligations.empty()) {
-    out += fmt::format(" · obligations: {} proven, {} checked now, {} on the first batch", counts[0], counts[1], counts[2]);
+    out += fmt::format(" · obligations: {} proven, {} checked now, {} on the first batch", counts[0], counts[1],
+                       counts[2]);
   }
   return out + "\n";
 }
@@ -135,14 +139,18 @@ Str end_report(const Start& start, const FitReport& report, const Str& run) {
   const auto share = [&](double seconds) {
     return report.total_s > 0 ? int64_t(std::lround(100 * seconds / report.total_s)) : 0;
   };
-  Str out = fmt::format("{}: {}, {}, {} (train {} %, val {} %, data wait {} %, checkpoints {} %)\n", report.outcome,
-                        plural(report.steps, "step"), plural(report.epochs, "epoch"), seconds_text(report.total_s),
-                        share(report.train_s), share(report.val_s), share(report.data_wait_s), share(report.checkpoint_s));
+  Str out =
+      fmt::format("{}: {}, {}, {} (train {} %, val {} %, data wait {} %, checkpoints {} %)\n", report.outcome,
+                  plural(report.steps, "step"), plural(report.epochs, "epoch"), seconds_text(report.total_s),
+                  share(report.train_s), share(report.val_s), share(report.data_wait_s), share(report.checkpoint_s));
   if (!report.reason.empty()) out += fmt::format("reason: {}\n", report.reason);
-  if (report.skipped_updates > 0) out += fmt::format("{} skipped: numbers that are not finite\n", plural(report.skipped_updates, "update"));
+  if (report.skipped_updates > 0)
+    out += fmt::format("{} skipped: numbers that are not finite\n", plural(report.skipped_updates, "update"));
   for (const Best& best : report.best) {
+    if (std::isnan(best.value)) continue;
     const Str path = inside(run, best.path);
-    out += fmt::format("best  {} {} at step {}{}\n", shown_series(best.series), short_number(best.value), best.step, path.empty() ? "" : "   " + path);
+    out += fmt::format("best  {} {} at step {}{}\n", shown_series(best.series), short_number(best.value), best.step,
+                       path.empty() ? "" : "   " + path);
   }
   Str last;
   for (const auto& [series, value] : report.last) {
@@ -160,8 +168,10 @@ Str end_report(const Start& start, const FitReport& report, const Str& run) {
   const bool is_whole = report.exit_code == 0;
   const bool can_test = find_step(*start.experiment, Role::Test) != nullptr;
   const int64_t shown = std::atoll(number.c_str());
-  if (!is_whole) out += fmt::format(" · go on with:  ./{} fit{} --resume {}", start.program.name, experiment, run);
-  else if (can_test) out += fmt::format(" · test it:  ./{} test{} --run {}", start.program.name, experiment, shown);
+  if (!is_whole)
+    out += fmt::format(" · go on with:  ./{} fit{} --resume {}", start.program.name, experiment, run);
+  else if (can_test)
+    out += fmt::format(" · test it:  ./{} test{} --run {}", start.program.name, experiment, shown);
   return out + "\n";
 }
 
@@ -181,8 +191,10 @@ Str optimizer_table(const Start& start) {
                        optimizer.schedule.empty() ? "" : ", schedule " + optimizer.schedule);
     for (const GroupEntry& group : optimizer.groups) {
       Str settings;
-      for (const auto& [name, value] : group.settings) settings += fmt::format("{}{} = {}", settings.empty() ? "" : ", ", name, show(value));
-      out += fmt::format("  {:<12} {:>4} weights  {}\n", group.pattern.empty() ? "all others" : group.pattern, group.paths.size(), settings);
+      for (const auto& [name, value] : group.settings)
+        settings += fmt::format("{}{} = {}", settings.empty() ? "" : ", ", name, show(value));
+      out += fmt::format("  {:<12} {:>4} weights  {}\n", group.pattern.empty() ? "all others" : group.pattern,
+                         group.paths.size(), settings);
     }
   }
   return out;

@@ -1,16 +1,16 @@
 #include "runtime/cli/run_folder.h"
 
-#include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <ctime>
 #include <fcntl.h>
-#include <filesystem>
-#include <fstream>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
 
 #include <nlohmann/json.hpp>
 
@@ -48,7 +48,8 @@ std::vector<Str> runs_in(const Str& parent) {
   for (const fs::directory_entry& entry : fs::directory_iterator(parent, failed)) {
     const Str name = entry.path().filename().string();
     const int64_t number = number_of(name);
-    if (number >= 0 && !entry.is_symlink(failed) && entry.is_directory(failed)) found.emplace_back(number, entry.path().string());
+    if (number >= 0 && !entry.is_symlink(failed) && entry.is_directory(failed))
+      found.emplace_back(number, entry.path().string());
   }
   std::sort(found.begin(), found.end());
   std::vector<Str> paths;
@@ -72,19 +73,24 @@ bool is_held(const Str& run) {
   return is_locked;
 }
 
-Json or_null(const Str& text) { return text.empty() ? Json(nullptr) : Json(text); }
+Json or_null(const Str& text) {
+  return text.empty() ? Json(nullptr) : Json(text);
+}
 
 }  // namespace
 
 RunFolder::RunFolder(Str path) : path_(std::move(path)) {}
 
-RunFolder::RunFolder(RunFolder&& other) noexcept : path_(std::move(other.path_)), lock_(std::exchange(other.lock_, -1)) {}
+RunFolder::RunFolder(RunFolder&& other) noexcept
+    : path_(std::move(other.path_)), lock_(std::exchange(other.lock_, -1)) {}
 
 RunFolder::~RunFolder() {
   if (lock_ >= 0) ::close(lock_);
 }
 
-Str RunFolder::folder_name() const { return fs::path(path_).filename().string(); }
+Str RunFolder::folder_name() const {
+  return fs::path(path_).filename().string();
+}
 
 RunFolder RunFolder::create(const Str& out, const Str& experiment, const Str& name) {
   const Str parent = out + "/" + experiment;
@@ -207,11 +213,22 @@ void write_run_record(const Str& path, const RunRecord& record, const Program& p
   json["source"] = {{"sha256", program.source_hash}, {"files", files}};
   json["git"] = nullptr;
   if (kGit) {
-    json["git"] = {{"commit", or_null(kGit->commit)}, {"branch", or_null(kGit->branch)}, {"dirty", kGit->is_dirty}, {"remote", or_null(kGit->remote)}};
+    json["git"] = {{"commit", or_null(kGit->commit)},
+                   {"branch", or_null(kGit->branch)},
+                   {"dirty", kGit->is_dirty},
+                   {"remote", or_null(kGit->remote)}};
   }
-  json["toolchain"] = {{"ltrc", program.compiler}, {"libtorch", libtorch_version()}, {"compiler", compiler_version()},
-                       {"cuda", nullptr}, {"cudnn", nullptr}, {"nccl", nullptr}};
-  json["topology"] = {{"name", or_null(record.topology)}, {"devices", {"cpu"}}, {"nodes", 1}, {"precision", record.precision}, {"threads", record.threads}};
+  json["toolchain"] = {{"ltrc", program.compiler},
+                       {"libtorch", libtorch_version()},
+                       {"compiler", compiler_version()},
+                       {"cuda", nullptr},
+                       {"cudnn", nullptr},
+                       {"nccl", nullptr}};
+  json["topology"] = {{"name", or_null(record.topology)},
+                      {"devices", {"cpu"}},
+                      {"nodes", 1},
+                      {"precision", record.precision},
+                      {"threads", record.threads}};
   json["world"] = 1;
   utsname host{};
   ::uname(&host);
@@ -230,7 +247,8 @@ void write_run_record(const Str& path, const RunRecord& record, const Program& p
   json["parent"] = nullptr;
   json["best"] = nullptr;
   if (!record.best_metric.empty()) {
-    json["best"] = {{"metric", record.best_metric}, {"value", record.best_value}, {"checkpoint", record.best_checkpoint}};
+    json["best"] = {
+        {"metric", record.best_metric}, {"value", record.best_value}, {"checkpoint", record.best_checkpoint}};
   }
   doors::write_file_atomically(path + "/run.json", json.dump(2) + "\n");
   if (record.status == "running" && kGit && !kGit->diff.empty()) {

@@ -28,8 +28,8 @@ class RunFolder {
   int lock_ = -1;
 };
 
-/// The run that `which` means: a folder, a number, a name, or (empty) the newest of `experiment` and `name`. "" if there is
-/// none.
+/// The run that `which` means: a folder, a number, a name, or (empty) the newest of `experiment` and `name`. "" if
+/// there is none.
 Str find_run(const Str& out, const Str& experiment, const Str& name, const Str& which);
 /// The newest run that is not done and that no living process holds.
 Str find_unfinished_run(const Str& out, const Str& experiment, const Str& name);
@@ -38,7 +38,7 @@ Str find_unfinished_run(const Str& out, const Str& experiment, const Str& name);
 struct RunRecord {
   Str experiment;
   Str run;
-  Str status = "running";   ///< running finished failed interrupted
+  Str status = "running";  ///< running finished failed interrupted
   Str started;
   Str ended;
   int exit_code = -1;

@@ -27,14 +27,20 @@ const Row* find_row(const Str& path) {
   return row == std::end(kRows) ? nullptr : row;
 }
 
-Str section_of(const Str& path) { return path.substr(0, path.find('.')); }
+Str section_of(const Str& path) {
+  return path.substr(0, path.find('.'));
+}
 
 /// `30`, or `none` as people would say it.
-Str in_quotes(const Str& text) { return "\"" + text + "\""; }
+Str in_quotes(const Str& text) {
+  return "\"" + text + "\"";
+}
 
 }  // namespace
 
-void RunSettings::give(const Str& path, Given given) { given_[path] = std::move(given); }
+void RunSettings::give(const Str& path, Given given) {
+  given_[path] = std::move(given);
+}
 
 bool RunSettings::has_hparam(const Str& name) const {
   return std::any_of(hparams_.begin(), hparams_.end(), [&](const HparamInfo& info) { return name == info.name; });
@@ -48,7 +54,8 @@ RunSettings::Found RunSettings::find(const Str& path, const Str& type, const Val
   // The table knows more types than the compiler: `limit`, `accumulate = ramp(…)`.
   const Row* row = find_row(path);
   Str wanted;
-  if (const Option<Value> parsed = parse_value(given.text, row != nullptr ? row->type : type, wanted)) return {*parsed, &given};
+  if (const Option<Value> parsed = parse_value(given.text, row != nullptr ? row->type : type, wanted))
+    return {*parsed, &given};
   const bool is_ambiguous = wanted.ends_with("%") && !wanted.starts_with("a count");
   Error fault = error_at(location, err::wrong_type, given.shown, in_quotes(given.text),
                          is_ambiguous ? Str("a count of batches or a part in percent") : wanted);
@@ -58,9 +65,12 @@ RunSettings::Found RunSettings::find(const Str& path, const Str& type, const Val
 }
 
 void RunSettings::record(Resolved setting) {
-  const auto same = std::find_if(resolved_.begin(), resolved_.end(), [&](const Resolved& one) { return one.path == setting.path; });
-  if (same == resolved_.end()) resolved_.push_back(std::move(setting));
-  else *same = std::move(setting);
+  const auto same =
+      std::find_if(resolved_.begin(), resolved_.end(), [&](const Resolved& one) { return one.path == setting.path; });
+  if (same == resolved_.end())
+    resolved_.push_back(std::move(setting));
+  else
+    *same = std::move(setting);
 }
 
 Value RunSettings::hparam(const HparamInfo& info, const Value& given, const Value* set) {
@@ -78,15 +88,18 @@ Value RunSettings::hparam(const HparamInfo& info, const Value& given, const Valu
 void RunSettings::check_hparam(const char* name, bool holds, bool (*fits)(int64_t)) {
   if (holds) return;
   constexpr int64_t kReach = 100'000;
-  const auto info = std::find_if(hparams_.begin(), hparams_.end(), [&](const HparamInfo& one) { return Str(name) == one.name; });
-  const auto setting = std::find_if(resolved_.begin(), resolved_.end(), [&](const Resolved& one) { return one.path == name; });
+  const auto info =
+      std::find_if(hparams_.begin(), hparams_.end(), [&](const HparamInfo& one) { return Str(name) == one.name; });
+  const auto setting =
+      std::find_if(resolved_.begin(), resolved_.end(), [&](const Resolved& one) { return one.path == name; });
   if (info == hparams_.end() || setting == resolved_.end()) return;
   const auto given = given_.find(name);
   // A value that could not be read is one fault, not two.
   Str ignored;
   if (given != given_.end() && !parse_value(given->second.text, info->type, ignored)) return;
-  Error fault = error_at(info->location, err::out_of_range, given == given_.end() ? Str(name) + " =" : given->second.shown,
-                         show(setting->value), info->where);
+  Error fault =
+      error_at(info->location, err::out_of_range, given == given_.end() ? Str(name) + " =" : given->second.shown,
+               show(setting->value), info->where);
   if (fits != nullptr && setting->value.kind == Value::Kind::Int) {
     const int64_t value = setting->value.whole;
     Option<int64_t> below;
@@ -95,8 +108,10 @@ void RunSettings::check_hparam(const char* name, bool holds, bool (*fits)(int64_
       if (!below && fits(value - d)) below = value - d;
       if (!above && fits(value + d)) above = value + d;
     }
-    if (below && above) fault.help = fmt::format("the nearest allowed values are {} and {}", *below, *above);
-    else if (below || above) fault.help = fmt::format("the nearest allowed value is {}", below ? *below : *above);
+    if (below && above)
+      fault.help = fmt::format("the nearest allowed values are {} and {}", *below, *above);
+    else if (below || above)
+      fault.help = fmt::format("the nearest allowed value is {}", below ? *below : *above);
   }
   faults.push_back(std::move(fault));
 }
@@ -155,7 +170,8 @@ void RunSettings::call(const char* section, const Value& given) {
     if (off != given_.end()) {
       asked_.insert(prefix);
       if (off->second.text == "off") return;
-      faults.push_back(error_at(given.location, err::wrong_type, off->second.shown, in_quotes(off->second.text), "off"));
+      faults.push_back(
+          error_at(given.location, err::wrong_type, off->second.shown, in_quotes(off->second.text), "off"));
     }
     std::vector<Str> names;
     for (Argument& argument : call.items) {
@@ -194,7 +210,8 @@ void RunSettings::check_unused(bool with_model) {
     std::vector<Str> names;
     for (const Resolved& setting : resolved_) {
       paths.push_back(setting.path);
-      if (section_of(setting.path) == section && setting.path != section) names.push_back(setting.path.substr(section.size() + 1));
+      if (section_of(setting.path) == section && setting.path != section)
+        names.push_back(setting.path.substr(section.size() + 1));
     }
     std::sort(names.begin(), names.end());
     const Str near = nearest(path, paths);
@@ -213,7 +230,8 @@ void RunSettings::check_unused(bool with_model) {
 
 const Value& RunSettings::value(const Str& path) const {
   static const Value kNone;
-  const auto found = std::find_if(resolved_.begin(), resolved_.end(), [&](const Resolved& one) { return one.path == path; });
+  const auto found =
+      std::find_if(resolved_.begin(), resolved_.end(), [&](const Resolved& one) { return one.path == path; });
   return found == resolved_.end() ? kNone : found->value;
 }
 
@@ -221,8 +239,8 @@ Str RunSettings::to_json() const {
   Str out = "{";
   for (const Resolved& setting : resolved_) {
     out += out.size() > 1 ? ",\n" : "\n";
-    out += fmt::format("  {}: {{\"value\": {}, \"from\": {}", doors::json_string(setting.path), cli::to_json(setting.value),
-                       doors::json_string(setting.from));
+    out += fmt::format("  {}: {{\"value\": {}, \"from\": {}", doors::json_string(setting.path),
+                       cli::to_json(setting.value), doors::json_string(setting.from));
     if (!setting.at.empty()) out += ", \"at\": " + doors::json_string(setting.at);
     out += "}";
   }

@@ -24,8 +24,8 @@ struct Resolved {
   Str path;
   Value value;
   Str type;
-  Str from;      ///< "default" "experiment" "file" "env" "flag"
-  Str at;        ///< file, line, or option
+  Str from;  ///< "default" "experiment" "file" "env" "flag"
+  Str at;    ///< file, line, or option
 };
 
 class RunSettings : public Settings {

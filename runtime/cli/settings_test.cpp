@@ -20,7 +20,9 @@ Str parsed(const Str& text, const Str& type) {
 }
 
 const HparamInfo kWidth = {"width", "int", "Channels.", "width % 8 == 0", {"mnist.ltr", 6, 1}};
-bool fits_width(int64_t width) { return width % 8 == 0; }
+bool fits_width(int64_t width) {
+  return width % 8 == 0;
+}
 
 }  // namespace
 
@@ -103,7 +105,8 @@ TEST_CASE("all faults are collected: wrong type, unknown setting, unmet obligati
   REQUIRE(settings.faults.size() == 3);
   CHECK(settings.faults[0].code == "R2003");
   CHECK(settings.faults[1].code == "R2007");
-  CHECK(settings.faults[2].message.starts_with("no setting trainer.epoch; did you mean trainer.epochs? (trainer has: accumulate, "));
+  CHECK(settings.faults[2].message.starts_with(
+      "no setting trainer.epoch; did you mean trainer.epochs? (trainer has: accumulate, "));
 }
 
 TEST_CASE("calls: arguments replaced, the second of a name, switched off") {
@@ -138,8 +141,9 @@ TEST_CASE("calls: arguments replaced, the second of a name, switched off") {
 
 TEST_CASE("options: hparams, suggestions, twice, values of flags, words") {
   std::vector<Error> faults;
-  CommandLine line = parse_command_line({"fit", "mnist", "--lr", "0.1", "--max-time=5 min", "--fast-dev-run", "--set", "a.b=1", "--set", "c=2"},
-                                        "--epochs 3 --name 'two words'", {"lr", "hidden_size"}, faults);
+  CommandLine line = parse_command_line(
+      {"fit", "mnist", "--lr", "0.1", "--max-time=5 min", "--fast-dev-run", "--set", "a.b=1", "--set", "c=2"},
+      "--epochs 3 --name 'two words'", {"lr", "hidden_size"}, faults);
   CHECK(faults.empty());
   CHECK(line.verb == "fit");
   CHECK(line.words == std::vector<Str>{"mnist"});
@@ -147,7 +151,9 @@ TEST_CASE("options: hparams, suggestions, twice, values of flags, words") {
   CHECK(line.get("name") == "two words");
   CHECK(line.has("fast-dev-run"));
   CHECK(line.options[0].from == Str("env"));
-  line = parse_command_line({"fit", "--widht", "3", "--epochs", "1", "--epochs", "2", "--hidden-size", "4", "--find-lr", "--bare=1"}, "", {"width", "hidden_size"}, faults);
+  line = parse_command_line(
+      {"fit", "--widht", "3", "--epochs", "1", "--epochs", "2", "--hidden-size", "4", "--find-lr", "--bare=1"}, "",
+      {"width", "hidden_size"}, faults);
   REQUIRE(faults.size() == 4);
   CHECK(faults[0].message == "no option --widht; did you mean --width?");
   CHECK(faults[1].message == "--epochs is given twice");

@@ -1,11 +1,11 @@
 #include "runtime/cli/terminal.h"
 
+#include <unistd.h>
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
-#include <unistd.h>
 
 #include <fmt/format.h>
 

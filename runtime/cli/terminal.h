@@ -11,7 +11,7 @@ namespace ltr::cli {
 struct Terminal {
   bool is_quiet = false;
   bool is_json = false;
-  bool has_bar = false;     ///< stderr is a terminal, and nobody said --no-bar
+  bool has_bar = false;  ///< stderr is a terminal, and nobody said --no-bar
   bool has_color = false;
   bool has_notices = true;   ///< `--log-level` of info or debug
   bool has_warnings = true;  ///< of warn or more
@@ -20,8 +20,8 @@ struct Terminal {
 /// `color`: auto, always or never; `NO_COLOR` and what is no terminal turn it off.
 Terminal make_terminal(bool quiet, bool json, bool no_bar, const Str& color);
 
-void print_out(const Str& text);   ///< to stdout, flushed
-void print_err(const Str& text);   ///< to stderr
+void print_out(const Str& text);  ///< to stdout, flushed
+void print_err(const Str& text);  ///< to stderr
 /// From now on both also go to this file, but for what redraws a line. "" ends it.
 void copy_output_to(const Str& path);
 
@@ -33,10 +33,10 @@ std::vector<std::pair<Str, int64_t>> warnings_so_far();
 void note_warning(const Str& text);
 
 // ---- numbers for people ----
-Str with_commas(int64_t value);            ///< 421,642
-Str short_number(double value);            ///< three or four significant digits: 0.0412, 12.3, 1.5e-05
-Str clock_text(double seconds);            ///< 0:08, 1:02:03
-Str seconds_text(double seconds);          ///< 14.2 s
-Str bytes_text(double bytes);              ///< 1.6 MiB
+Str with_commas(int64_t value);    ///< 421,642
+Str short_number(double value);    ///< three or four significant digits: 0.0412, 12.3, 1.5e-05
+Str clock_text(double seconds);    ///< 0:08, 1:02:03
+Str seconds_text(double seconds);  ///< 14.2 s
+Str bytes_text(double bytes);      ///< 1.6 MiB
 
 }  // namespace ltr::cli

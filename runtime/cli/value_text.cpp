@@ -64,11 +64,16 @@ class Reader {
     if (!ok_ || ++depth_ > 64) return fail();
     const char c = peek();
     Value value;
-    if (c == '"') value = quoted();
-    else if (c == '[') value = group('[', ']', Value::Kind::List);
-    else if (c == '(') value = group('(', ')', Value::Kind::Tuple);
-    else if (std::isdigit(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '+' || c == '.') value = number();
-    else value = word();
+    if (c == '"')
+      value = quoted();
+    else if (c == '[')
+      value = group('[', ']', Value::Kind::List);
+    else if (c == '(')
+      value = group('(', ')', Value::Kind::Tuple);
+    else if (std::isdigit(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '+' || c == '.')
+      value = number();
+    else
+      value = word();
     --depth_;
     return value;
   }
@@ -115,7 +120,9 @@ class Reader {
       if (c == '_') continue;
       if (std::isdigit(static_cast<unsigned char>(c)) == 0 && c != '.' && c != 'e' && c != 'E' && !is_sign) break;
       // The `e` of `5 epochs` and `5epochs` begins a unit, not an exponent.
-      if ((c == 'e' || c == 'E') && position_ + 1 < text_.size() && std::isalpha(static_cast<unsigned char>(text_[position_ + 1])) != 0) break;
+      if ((c == 'e' || c == 'E') && position_ + 1 < text_.size() &&
+          std::isalpha(static_cast<unsigned char>(text_[position_ + 1])) != 0)
+        break;
       is_real = is_real || c == '.' || c == 'e' || c == 'E';
       digits += c;
     }
@@ -163,8 +170,10 @@ class Reader {
       const size_t before = position_;
       const Str argument = name();
       const bool is_named = !argument.empty() && peek() == '=';
-      if (is_named) take('=');
-      else position_ = before;
+      if (is_named)
+        take('=');
+      else
+        position_ = before;
       arguments.push_back({is_named ? kept(argument) : "", read(), "", {}});
       if (!take(',')) break;
     }
@@ -283,12 +292,18 @@ Str show(const Value& value) {
 
 Str to_json(const Value& value) {
   switch (value.kind) {
-    case Value::Kind::None: return "null";
-    case Value::Kind::Bool: return value.as_bool() ? "true" : "false";
-    case Value::Kind::Int: return std::to_string(value.whole);
-    case Value::Kind::Float: return doors::json_number(value.real);
-    case Value::Kind::Str: return doors::json_string(value.text);
-    default: return doors::json_string(value.to_text());
+    case Value::Kind::None:
+      return "null";
+    case Value::Kind::Bool:
+      return value.as_bool() ? "true" : "false";
+    case Value::Kind::Int:
+      return std::to_string(value.whole);
+    case Value::Kind::Float:
+      return doors::json_number(value.real);
+    case Value::Kind::Str:
+      return doors::json_string(value.text);
+    default:
+      return doors::json_string(value.to_text());
   }
 }
 

@@ -18,14 +18,16 @@ namespace {
 
 Str batch_text(const Start& start) {
   Str out = "batch ";
-  for (const FieldInfo& field : start.data->batch) out += fmt::format("{}{}: {}", &field == &start.data->batch.front() ? "" : ", ", field.name, type_text(field));
+  for (const FieldInfo& field : start.data->batch)
+    out += fmt::format("{}{}: {}", &field == &start.data->batch.front() ? "" : ", ", field.name, type_text(field));
   return out + "\n";
 }
 
 Str streams_text(const Start& start) {
   Str out;
   for (const StreamSize& size : stream_sizes(start)) {
-    out += fmt::format("  {:<12}  {:>12} samples  {:>8} batches of {}\n", size.name, with_commas(size.samples), with_commas(size.batches), size.batch_size);
+    out += fmt::format("  {:<12}  {:>12} samples  {:>8} batches of {}\n", size.name, with_commas(size.samples),
+                       with_commas(size.batches), size.batch_size);
   }
   return out;
 }
@@ -38,8 +40,8 @@ int run_describe(Start& start) {
   start.build();
   const std::unique_ptr<Progress> progress = make_progress(start.terminal);
   RunRequest request = start.request(*progress);
-  Str out = headline(start, "") + model_table(start) + optimizer_table(start) + batch_text(start) + streams_text(start) +
-            plan_line(start, planned_steps(request));
+  Str out = headline(start, "") + model_table(start) + optimizer_table(start) + batch_text(start) +
+            streams_text(start) + plan_line(start, planned_steps(request));
   for (const ObligationInfo& one : start.program.obligations) {
     if (Str(one.fate) != "proven") out += fmt::format("  {:<12} {}  {}\n", one.fate, one.text, place(one.location));
   }
@@ -52,7 +54,10 @@ int run_config(Start& start) {
   start.resolve();
   if (start.line.has("diff")) {
     const Str run = find_run(start.out_dir(), start.experiment->name, start.run_name(), start.line.get("diff"));
-    if (run.empty()) throw error_at({}, err::checkpoint_misfit, fmt::format("no run {} of {} in {}", start.line.get("diff"), start.experiment->name, start.out_dir()));
+    if (run.empty())
+      throw error_at(
+          {}, err::checkpoint_misfit,
+          fmt::format("no run {} of {} in {}", start.line.get("diff"), start.experiment->name, start.out_dir()));
     std::ifstream file(run + "/config.json");
     const nlohmann::json old = nlohmann::json::parse(file, nullptr, false);
     if (!old.is_object()) throw error_at({}, err::bad_config_file, run + "/config.json", "is no JSON object");
@@ -70,7 +75,8 @@ int run_config(Start& start) {
   size_t width = 8;
   for (const Resolved& setting : start.settings.resolved()) width = std::max(width, setting.path.size());
   for (const Resolved& setting : start.settings.resolved()) {
-    print_out(fmt::format("{:<{}}  {:<20}  {}{}\n", setting.path, width, show(setting.value), setting.from, setting.at.empty() ? "" : "  " + setting.at));
+    print_out(fmt::format("{:<{}}  {:<20}  {}{}\n", setting.path, width, show(setting.value), setting.from,
+                          setting.at.empty() ? "" : "  " + setting.at));
   }
   return 0;
 }

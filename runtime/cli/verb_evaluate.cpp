@@ -31,7 +31,8 @@ Str table(const EvalReport& report) {
   for (const Str& name : names) {
     out += fmt::format("  {:<{}}", name, width);
     for (const EvalReport::Stream& stream : report.streams) {
-      const auto found = std::find_if(stream.values.begin(), stream.values.end(), [&](const auto& one) { return one.first == name; });
+      const auto found =
+          std::find_if(stream.values.begin(), stream.values.end(), [&](const auto& one) { return one.first == name; });
       out += fmt::format("  {:>12}", found == stream.values.end() ? "" : short_number(found->second));
     }
     out += "\n";
@@ -42,10 +43,12 @@ Str table(const EvalReport& report) {
 }
 
 Str to_json(const EvalReport& report, const char* verb, const Str& weights) {
-  Str out = fmt::format("{{\"verb\": \"{}\", \"weights\": {}, \"time\": \"{}\", \"streams\": [", verb, doors::json_string(weights), time_text());
+  Str out = fmt::format("{{\"verb\": \"{}\", \"weights\": {}, \"time\": \"{}\", \"streams\": [", verb,
+                        doors::json_string(weights), time_text());
   for (const EvalReport::Stream& stream : report.streams) {
     if (&stream != &report.streams.front()) out += ", ";
-    out += fmt::format("{{\"name\": {}, \"samples\": {}, \"values\": {{", doors::json_string(stream.name), stream.samples);
+    out +=
+        fmt::format("{{\"name\": {}, \"samples\": {}, \"values\": {{", doors::json_string(stream.name), stream.samples);
     for (const auto& [name, value] : stream.values) {
       if (out.back() != '{') out += ", ";
       out += doors::json_string(name) + ": " + doors::json_number(value);
@@ -72,8 +75,10 @@ int run_evaluate(Start& start, Role role) {
   request.run_dir = run;
   const EvalReport report = evaluate(request, role);
   const Str json = to_json(report, verb, weights);
-  if (start.terminal.is_json) print_out(json);
-  else print_out(fmt::format("{} · {}\n{}", verb, weights.empty() ? "new weights" : weights, table(report)));
+  if (start.terminal.is_json)
+    print_out(json);
+  else
+    print_out(fmt::format("{} · {}\n{}", verb, weights.empty() ? "new weights" : weights, table(report)));
   if (!run.empty()) doors::write_file_atomically(next_numbered(run + "/eval", Str(verb) + "-", ".json"), json);
   return 0;
 }

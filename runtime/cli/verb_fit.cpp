@@ -1,6 +1,7 @@
 // `fit`: run folder, loggers, the trainer, the report.
 
 #include <chrono>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 
@@ -43,7 +44,8 @@ Resume find_resume(const Start& start) {
   } else if (what == "last" || what == "best") {
     out.run = find_run(start.out_dir(), start.experiment->name, start.run_name(), start.line.get("run"));
     if (out.run.empty()) {
-      throw error_at({}, err::checkpoint_misfit, fmt::format("--resume {}: no run of {} in {}", what, start.experiment->name, start.out_dir()));
+      throw error_at({}, err::checkpoint_misfit,
+                     fmt::format("--resume {}: no run of {} in {}", what, start.experiment->name, start.out_dir()));
     }
     out.checkpoint = find_checkpoint(out.run, what);
   } else if (fs::exists(what + "/checkpoint.json", failed)) {
@@ -53,10 +55,12 @@ Resume find_resume(const Start& start) {
     if (out.run.empty()) out.run = ".";
   } else {
     out.run = find_run(start.out_dir(), start.experiment->name, start.run_name(), what);
-    if (out.run.empty()) throw error_at({}, err::checkpoint_misfit, fmt::format("--resume {}: neither a checkpoint nor a run", what));
+    if (out.run.empty())
+      throw error_at({}, err::checkpoint_misfit, fmt::format("--resume {}: neither a checkpoint nor a run", what));
     out.checkpoint = find_checkpoint(out.run, "last");
   }
-  if (out.checkpoint.empty()) throw error_at({}, err::checkpoint_misfit, fmt::format("{} has no checkpoint to go on from", out.run));
+  if (out.checkpoint.empty())
+    throw error_at({}, err::checkpoint_misfit, fmt::format("{} has no checkpoint to go on from", out.run));
   out.step = read_manifest(out.checkpoint).at("step").get<int64_t>();
   return out;
 }
@@ -75,10 +79,17 @@ std::map<Str, doors::HparamValue> logged_hparams(const RunSettings& settings) {
   for (const Resolved& setting : settings.resolved()) {
     if (setting.path.find('.') != Str::npos) continue;
     switch (setting.value.kind) {
-      case Value::Kind::Bool: out[setting.path] = setting.value.as_bool(); break;
-      case Value::Kind::Int: out[setting.path] = double(setting.value.whole); break;
-      case Value::Kind::Float: out[setting.path] = setting.value.real; break;
-      default: out[setting.path] = show(setting.value);
+      case Value::Kind::Bool:
+        out[setting.path] = setting.value.as_bool();
+        break;
+      case Value::Kind::Int:
+        out[setting.path] = double(setting.value.whole);
+        break;
+      case Value::Kind::Float:
+        out[setting.path] = setting.value.real;
+        break;
+      default:
+        out[setting.path] = show(setting.value);
     }
   }
   return out;
@@ -88,7 +99,8 @@ std::map<Str, doors::HparamValue> logged_hparams(const RunSettings& settings) {
 struct Temporary {
   Temporary() {
     Str name = (fs::temp_directory_path() / "ltr-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) throw error_at({}, err::cannot_write, name, std::generic_category().message(errno));
+    if (::mkdtemp(name.data()) == nullptr)
+      throw error_at({}, err::cannot_write, name, std::generic_category().message(errno));
     path = name;
   }
   ~Temporary() {
@@ -117,14 +129,17 @@ class FitVerb {
     start_.set_up_device();
     start_.build();
     is_kept_ = start_.flags.fast_dev_run == 0 && !start_.flags.bare;
-    if (is_kept_) open_folder();
-    else temporary_.emplace();
+    if (is_kept_)
+      open_folder();
+    else
+      temporary_.emplace();
     const Str dir = is_kept_ ? folder_->path() : temporary_->path;
     const Str name = is_kept_ ? folder_->folder_name() : start_.run_name();
     start_.settings.set_run(dir, name);
     start_.experiment->list_callbacks(start_.settings);
     start_.check();
     load_given_weights();
+    at({});  // what goes wrong from here on is not the fault of the line that ran last
 
     const std::unique_ptr<Progress> progress = make_progress(start_.terminal);
     RunRequest request = start_.request(*progress);
@@ -137,8 +152,10 @@ class FitVerb {
     if (is_kept_) begin_record(block, *progress);
     if (is_kept_) copy_output_to(dir + "/log-0.txt");
     if (start_.terminal.is_json) {
-      print_out(json_event("start", fmt::format("\"experiment\":{},\"run\":{},\"seed\":{},\"steps\":{}", doors::json_string(start_.experiment->name),
-                                                doors::json_string(is_kept_ ? dir : ""), start_.trainer.seed, planned)));
+      print_out(
+          json_event("start", fmt::format("\"experiment\":{},\"run\":{},\"seed\":{},\"steps\":{}",
+                                          doors::json_string(start_.experiment->name),
+                                          doors::json_string(is_kept_ ? dir : ""), start_.trainer.seed, planned)));
     } else if (!start_.terminal.is_quiet) {
       print_out(block);
     }
@@ -152,22 +169,37 @@ class FitVerb {
       throw;
     }
     finish(report);
-    if (start_.terminal.is_json) print_out(json_event("end", end_members(report)));
-    else print_out(end_report(start_, report, is_kept_ ? dir : ""));
+    if (start_.terminal.is_json)
+      print_out(json_event("end", end_members(report)));
+    else
+      print_out(end_report(start_, report, is_kept_ ? dir : ""));
     copy_output_to("");
     return report.exit_code;
   }
 
  private:
   void open_folder() {
-    if (resume_.run.empty()) folder_.emplace(RunFolder::create(start_.out_dir(), start_.experiment->name, start_.run_name()));
-    else folder_.emplace(RunFolder::reopen(resume_.run));
+    if (resume_.run.empty())
+      folder_.emplace(RunFolder::create(start_.out_dir(), start_.experiment->name, start_.run_name()));
+    else
+      reopen_folder();
+  }
+
+  /// Keeps what says that the run was finished: a resume that is refused changes nothing.
+  void reopen_folder() {
+    std::error_code ignored;
+    for (const char* name : {"DONE", "run.json", "config.json", "summary.txt"}) {
+      const Str path = resume_.run + "/" + name;
+      if (fs::exists(path, ignored)) before_.emplace_back(path, doors::read_file(path));
+    }
+    folder_.emplace(RunFolder::reopen(resume_.run));
   }
 
   void load_given_weights() {
     const Str which = start_.line.get("weights");
     if (which.empty() || which == "new") return;
-    if (!resume_.checkpoint.empty()) throw error_at({}, err::settings_contradict, "--weights and --resume exclude each other");
+    if (!resume_.checkpoint.empty())
+      throw error_at({}, err::settings_contradict, "--weights and --resume exclude each other");
     Str run;
     load_weights(*start_.root, find_weights(start_, which, run));
   }
@@ -191,7 +223,9 @@ class FitVerb {
     recorder_ = std::make_unique<loggers::Recorder>(loggers::make_loggers(start_.settings.loggers(), setup),
                                                     [&progress](const Str& text) { progress.warning(text); });
     recorder_->event(std::max(resume_.step, int64_t(0)), resume_.step >= 0 ? "resume" : "start",
-                     resume_.step >= 0 ? "\"checkpoint\":" + doors::json_string(fs::path(resume_.checkpoint).filename().string()) : "");
+                     resume_.step >= 0
+                         ? "\"checkpoint\":" + doors::json_string(fs::path(resume_.checkpoint).filename().string())
+                         : "");
     set_bad_record_sink([dir](const Str& place, const Str& reason) {
       std::error_code ignored;
       fs::create_directories(dir + "/faults", ignored);
@@ -213,10 +247,18 @@ class FitVerb {
     record_.status = "failed";
     record_.exit_code = error.exit_code();
     record_.reason = error.code + ": " + error.message;
-    close_record("fail", 0, fmt::format("\"code\":{},\"reason\":{}", doors::json_string(error.code), doors::json_string(error.message)));
+    const bool is_refused = !resume_.run.empty() && error.code.starts_with("R2");
+    close_record(
+        "fail", std::max(resume_.step, int64_t(0)),
+        fmt::format("\"code\":{},\"reason\":{}", doors::json_string(error.code), doors::json_string(error.message)));
+    if (is_refused) {
+      for (const auto& [path, text] : before_) doors::write_file_atomically(path, text);
+      return;
+    }
     const Str checkpoint = is_kept_ ? find_checkpoint(folder_->path(), "last") : "";
     if (checkpoint.empty() || start_.terminal.is_json) return;
-    print_err(fmt::format("failed · go on with:  ./{} fit {} --resume {}\n", start_.program.name, start_.experiment->name, folder_->path()));
+    print_err(fmt::format("failed · go on with:  ./{} fit {} --resume {}\n", start_.program.name,
+                          start_.experiment->name, folder_->path()));
   }
 
   void finish(const FitReport& report) {
@@ -225,23 +267,30 @@ class FitVerb {
     record_.status = report.exit_code == 0 ? "finished" : is_interrupted ? "interrupted" : "failed";
     record_.exit_code = report.exit_code;
     record_.reason = report.reason.empty() ? report.outcome : report.outcome + ": " + report.reason;
-    if (!report.best.empty()) {
+    if (!report.best.empty() && !std::isnan(report.best[0].value)) {
       record_.best_metric = shown_series(report.best[0].series);
       record_.best_value = report.best[0].value;
       record_.best_checkpoint = inside(folder_->path(), report.best[0].path);
     }
-    close_record(report.exit_code == 0 ? "finish" : is_interrupted ? "stop" : "fail", report.steps,
-                 "\"reason\":" + doors::json_string(record_.reason));
+    close_record(report.exit_code == 0 ? "finish"
+                 : is_interrupted      ? "stop"
+                                       : "fail",
+                 report.steps, "\"reason\":" + doors::json_string(record_.reason));
     if (report.exit_code != 0) return;
     Str done = fmt::format("steps {}\nseconds {}\n", report.steps, doors::shortest(report.total_s));
-    for (const Best& best : report.best) done += fmt::format("best {} {} at step {}\n", shown_series(best.series), doors::shortest(best.value), best.step);
+    for (const Best& best : report.best) {
+      if (!std::isnan(best.value))
+        done +=
+            fmt::format("best {} {} at step {}\n", shown_series(best.series), doors::shortest(best.value), best.step);
+    }
     doors::write_file_atomically(folder_->path() + "/DONE", done);
   }
 
   static Str end_members(const FitReport& report) {
-    Str out = fmt::format("\"step\":{},\"epoch\":{},\"outcome\":{},\"reason\":{},\"exit_code\":{},\"seconds\":{},\"values\":{{", report.steps,
-                          report.epochs, doors::json_string(report.outcome), doors::json_string(report.reason), report.exit_code,
-                          doors::json_number(report.total_s));
+    Str out = fmt::format(
+        "\"step\":{},\"epoch\":{},\"outcome\":{},\"reason\":{},\"exit_code\":{},\"seconds\":{},\"values\":{{",
+        report.steps, report.epochs, doors::json_string(report.outcome), doors::json_string(report.reason),
+        report.exit_code, doors::json_number(report.total_s));
     for (const auto& [name, value] : report.last) {
       if (out.back() != '{') out += ',';
       out += doors::json_string(name) + ":" + doors::json_number(value);
@@ -255,12 +304,15 @@ class FitVerb {
   bool is_kept_ = true;
   Option<RunFolder> folder_;
   Option<Temporary> temporary_;
+  std::vector<std::pair<Str, Str>> before_;  ///< files of a resumed run, as they were
   RunRecord record_;
   std::unique_ptr<loggers::Recorder> recorder_;
 };
 
 }  // namespace
 
-int run_fit(Start& start, const std::vector<Str>& command) { return FitVerb(start, command).run(); }
+int run_fit(Start& start, const std::vector<Str>& command) {
+  return FitVerb(start, command).run();
+}
 
 }  // namespace ltr::cli

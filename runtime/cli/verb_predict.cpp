@@ -66,7 +66,8 @@ at::Tensor encode(const Str& text, const std::vector<int32_t>& characters) {
       if (text.compare(i, one.size(), one) == 0) break;
     }
     if (found == characters.end()) {
-      throw error_at({}, err::value_out_of_range, fmt::format("the data's text has no character like the one at byte {} of \"{}\"", i, text));
+      throw error_at({}, err::value_out_of_range,
+                     fmt::format("the data's text has no character like the one at byte {} of \"{}\"", i, text));
     }
     ids.push_back(found - characters.begin());
     i += one.size();
@@ -76,9 +77,10 @@ at::Tensor encode(const Str& text, const std::vector<int32_t>& characters) {
 
 at::ScalarType type_of(const Str& type) {
   const Str element = type.substr(0, type.find('['));
-  const std::pair<const char*, at::ScalarType> types[] = {{"float", data_float()}, {"f64", at::kDouble}, {"f32", at::kFloat}, {"f16", at::kHalf},
-                                                          {"bf16", at::kBFloat16}, {"i64", at::kLong}, {"i32", at::kInt}, {"i16", at::kShort},
-                                                          {"i8", at::kChar}, {"u8", at::kByte}, {"bool", at::kBool}};
+  const std::pair<const char*, at::ScalarType> types[] = {
+      {"float", data_float()}, {"f64", at::kDouble}, {"f32", at::kFloat}, {"f16", at::kHalf},
+      {"bf16", at::kBFloat16}, {"i64", at::kLong},   {"i32", at::kInt},   {"i16", at::kShort},
+      {"i8", at::kChar},       {"u8", at::kByte},    {"bool", at::kBool}};
   for (const auto& [name, scalar] : types) {
     if (element == name) return scalar;
   }
@@ -96,11 +98,15 @@ at::Tensor tensor_of_json(const Json& json, at::ScalarType type, const Str& show
   int64_t wanted = 1;
   for (const int64_t size : sizes) wanted *= size;
   for (const auto& [path, value] : flat.items()) {
-    if (value.is_number()) values.push_back(value.get<double>());
-    else if (value.is_boolean()) values.push_back(value.get<bool>() ? 1 : 0);
+    if (value.is_number())
+      values.push_back(value.get<double>());
+    else if (value.is_boolean())
+      values.push_back(value.get<bool>() ? 1 : 0);
   }
-  if (!json.is_array() && values.empty()) throw error_at({}, err::wrong_type, shown, json.dump(), "a nested list of numbers");
-  if (int64_t(values.size()) != wanted) throw error_at({}, err::wrong_type, shown, "ragged", "a list of lists of equal lengths");
+  if (!json.is_array() && values.empty())
+    throw error_at({}, err::wrong_type, shown, json.dump(), "a nested list of numbers");
+  if (int64_t(values.size()) != wanted)
+    throw error_at({}, err::wrong_type, shown, "ragged", "a list of lists of equal lengths");
   return at::tensor(values, at::kDouble).view(sizes).to(type);
 }
 
@@ -113,10 +119,12 @@ at::Tensor tensor_param(const StepParam& param, const Str& given, const Data& da
     if (path.ends_with(".npy")) {
       const doors::NpyArray array = doors::read_npy(path);
       const void* bytes = array.data.data();
-      const std::pair<const char*, at::ScalarType> types[] = {{"F64", at::kDouble}, {"F32", at::kFloat}, {"F16", at::kHalf}, {"I64", at::kLong},
-                                                              {"I32", at::kInt}, {"I16", at::kShort}, {"I8", at::kChar}, {"U8", at::kByte}, {"BOOL", at::kBool}};
+      const std::pair<const char*, at::ScalarType> types[] = {
+          {"F64", at::kDouble}, {"F32", at::kFloat}, {"F16", at::kHalf}, {"I64", at::kLong}, {"I32", at::kInt},
+          {"I16", at::kShort},  {"I8", at::kChar},   {"U8", at::kByte},  {"BOOL", at::kBool}};
       for (const auto& [name, scalar] : types) {
-        if (array.dtype == name) return borrow(static_cast<const std::byte*>(bytes), array.shape, scalar).to(type, false, true);
+        if (array.dtype == name)
+          return borrow(static_cast<const std::byte*>(bytes), array.shape, scalar).to(type, false, true);
       }
     }
     std::ifstream file(path);
@@ -127,7 +135,8 @@ at::Tensor tensor_param(const StepParam& param, const Str& given, const Data& da
   const Json json = Json::parse(given, nullptr, false);
   if (!json.is_discarded() && json.is_array()) return tensor_of_json(json, type, shown);
   const std::vector<int32_t>* characters = characters_of(data);
-  if (characters == nullptr || type != at::kLong) throw error_at({}, err::wrong_type, shown, '"' + given + '"', Str(param.type) + " as JSON, such as [[1, 2]]");
+  if (characters == nullptr || type != at::kLong)
+    throw error_at({}, err::wrong_type, shown, '"' + given + '"', Str(param.type) + " as JSON, such as [[1, 2]]");
   is_text = true;
   return encode(given, *characters);
 }
@@ -139,7 +148,9 @@ class Sink {
     is_csv_ = path_.ends_with(".csv");
     is_npy_ = path_.ends_with(".npy");
     if (path_ == "-" || is_npy_) return;
-    if (!is_csv_ && !path_.ends_with(".jsonl")) throw error_at({}, err::settings_contradict, fmt::format("--write {}: .jsonl, .csv, .npy or - are written", path_));
+    if (!is_csv_ && !path_.ends_with(".jsonl"))
+      throw error_at({}, err::settings_contradict,
+                     fmt::format("--write {}: .jsonl, .csv, .npy or - are written", path_));
     file_.open(path_, std::ios::binary | std::ios::trunc);
     if (!file_) throw error_at({}, err::cannot_write, path_, std::generic_category().message(errno));
   }
@@ -168,13 +179,18 @@ class Sink {
       has_header_ = true;
       const at::Tensor flat = row.flatten();
       if (characters_ != nullptr) line += doors::csv_cell(decode(row, *characters_));
-      for (int64_t i = 0; characters_ == nullptr && i < flat.numel(); ++i) line += (i == 0 ? "" : ",") + number(flat[i], false);
+      for (int64_t i = 0; characters_ == nullptr && i < flat.numel(); ++i)
+        line += (i == 0 ? "" : ",") + number(flat[i], false);
       line += "\n";
     } else {
-      line = "{\"prediction\":" + (characters_ != nullptr ? doors::json_string(decode(row, *characters_)) : nested(row)) + "}\n";
+      line =
+          "{\"prediction\":" + (characters_ != nullptr ? doors::json_string(decode(row, *characters_)) : nested(row)) +
+          "}\n";
     }
-    if (path_ == "-") print_out(line);
-    else file_ << line;
+    if (path_ == "-")
+      print_out(line);
+    else
+      file_ << line;
   }
 
   static Str header(const at::Tensor& row) {
@@ -203,8 +219,9 @@ class Sink {
   void write_npy() {
     at::Tensor whole = parts_.empty() ? at::zeros({0}) : at::cat(parts_);
     if (whole.scalar_type() == at::kBFloat16) whole = whole.to(at::kFloat);
-    const std::pair<at::ScalarType, const char*> types[] = {{at::kDouble, "F64"}, {at::kFloat, "F32"}, {at::kHalf, "F16"}, {at::kLong, "I64"},
-                                                            {at::kInt, "I32"}, {at::kShort, "I16"}, {at::kChar, "I8"}, {at::kByte, "U8"}, {at::kBool, "BOOL"}};
+    const std::pair<at::ScalarType, const char*> types[] = {
+        {at::kDouble, "F64"}, {at::kFloat, "F32"}, {at::kHalf, "F16"}, {at::kLong, "I64"}, {at::kInt, "I32"},
+        {at::kShort, "I16"},  {at::kChar, "I8"},   {at::kByte, "U8"},  {at::kBool, "BOOL"}};
     doors::NpyArray array;
     for (const auto& [scalar, name] : types) {
       if (whole.scalar_type() == scalar) array.dtype = name;
@@ -240,7 +257,8 @@ int run_predict(Start& start) {
   start.set_up_device();
   const StepInfo* step = find_step(*start.experiment, Role::Predict);
   if (step == nullptr) {
-    throw error_at(start.experiment->location, err::settings_contradict, fmt::format("the model {} has no step predict", start.experiment->model));
+    throw error_at(start.experiment->location, err::settings_contradict,
+                   fmt::format("the model {} has no step predict", start.experiment->model));
   }
   Str run;
   const Str weights = find_weights(start, start.line.get("weights"), run);
@@ -261,7 +279,8 @@ int run_predict(Start& start) {
     const bool is_given = start.line.has(param.name);
     Str text = start.line.get(param.name, param.initial);
     if (!is_given && text.empty() && type != "str") {
-      faults.push_back(with_help(error_at(param.location, err::wrong_type, Str("--") + param.name, "not given", type), "step predict needs it"));
+      faults.push_back(with_help(error_at(param.location, err::wrong_type, Str("--") + param.name, "not given", type),
+                                 "step predict needs it"));
       continue;
     }
     Value value;
@@ -270,7 +289,8 @@ int run_predict(Start& start) {
     } else {
       Str wanted;
       const Option<Value> parsed = parse_value(text, type, wanted);
-      if (!parsed) faults.push_back(error_at(param.location, err::wrong_type, Str("--") + param.name, '"' + text + '"', wanted));
+      if (!parsed)
+        faults.push_back(error_at(param.location, err::wrong_type, Str("--") + param.name, '"' + text + '"', wanted));
       value = parsed.value_or(Value());
     }
     request.predict_params.push_back(std::move(value));
@@ -278,7 +298,8 @@ int run_predict(Start& start) {
   if (!faults.empty()) throw Faults{faults};
 
   const bool prints_text = is_text && !start.line.has("write");
-  const Str target = start.line.get("write", run.empty() || prints_text ? "-" : next_numbered(run + "/predict", "", ".jsonl"));
+  const Str target =
+      start.line.get("write", run.empty() || prints_text ? "-" : next_numbered(run + "/predict", "", ".jsonl"));
   Sink sink(target, is_text ? characters_of(*start.data) : nullptr);
   const size_t field_count = start.data->batch.size();
   const auto write = [&](const Tensor& output, const Batch&) {
@@ -293,11 +314,14 @@ int run_predict(Start& start) {
   const Data::RoleStream* source = predict_stream(*start.data);
   std::unique_ptr<data::Loader> loader;
   if (start.line.has("read") || source != nullptr) {
-    if (source == nullptr) throw error_at(start.experiment->location, err::settings_contradict, fmt::format("the data {} has no predict stream for --read", start.experiment->data));
+    if (source == nullptr)
+      throw error_at(start.experiment->location, err::settings_contradict,
+                     fmt::format("the data {} has no predict stream for --read", start.experiment->data));
     Stream stream = source->stream;
     if (start.line.has("read")) {
       const Schema* schema = stream.state()->source_schema();
-      if (schema == nullptr) throw error_at(source->location, err::settings_contradict, "--read needs a predict stream with one source");
+      if (schema == nullptr)
+        throw error_at(source->location, err::settings_contradict, "--read needs a predict stream with one source");
       stream = stream.state()->rebuilt(rows_source(start.line.get("read"), *schema));
     }
     data::LoaderOptions options;
@@ -329,7 +353,8 @@ int run_predict(Start& start) {
   const PredictReport report = predict(request, next, write);
   if (!prints_text) sink.close();
   if (target != "-" && !prints_text) {
-    print_err(fmt::format("{} predictions in {} · {}\n", with_commas(report.samples), seconds_text(report.total_s), target));
+    print_err(
+        fmt::format("{} predictions in {} · {}\n", with_commas(report.samples), seconds_text(report.total_s), target));
   }
   return 0;
 }

@@ -32,8 +32,10 @@ int run_tests(const Program& program, const CommandLine& line) {
       print_out(fmt::format("{} {}\n{}", fault.empty() ? "PASS" : "FAIL", title, fault));
     }
   }
-  if (is_json) print_out(fmt::format("{{\"passed\":{},\"failed\":{}}}\n", passed, failed));
-  else print_out(fmt::format("{} passed, {} failed\n", passed, failed));
+  if (is_json)
+    print_out(fmt::format("{{\"passed\":{},\"failed\":{}}}\n", passed, failed));
+  else
+    print_out(fmt::format("{} passed, {} failed\n", passed, failed));
   return failed == 0 ? 0 : 1;
 }
 

@@ -7,9 +7,13 @@
 
 namespace ltr::cli {
 
-Str libtorch_version() { return TORCH_VERSION; }
+Str libtorch_version() {
+  return TORCH_VERSION;
+}
 
-Str compiler_version() { return fmt::format("g++ {}.{}.{}", __GNUC__, __GNUC_MINOR__, __GNUC_PATCHLEVEL__); }
+Str compiler_version() {
+  return fmt::format("g++ {}.{}.{}", __GNUC__, __GNUC_MINOR__, __GNUC_PATCHLEVEL__);
+}
 
 Str version_text(const Program& program) {
   return fmt::format(

@@ -16,16 +16,16 @@ struct Limit {
 };
 
 struct LoaderOptions {
-  Schema batch;               ///< `Data::batch`: order and types of `Batch::fields`
-  Location location;          ///< of the stream, for messages
-  Str name;                   ///< `train`, `val.clean`, for messages
-  int workers = 0;            ///< threads; 0 reads in `next`
-  int prefetch = 2;           ///< batches that may be ready ahead, beyond one per worker
-  uint64_t seed = 0;          ///< of the run: keys random maps
-  Limit limit;                ///< batches of an epoch
+  Schema batch;                  ///< `Data::batch`: order and types of `Batch::fields`
+  Location location;             ///< of the stream, for messages
+  Str name;                      ///< `train`, `val.clean`, for messages
+  int workers = 0;               ///< threads; 0 reads in `next`
+  int prefetch = 2;              ///< batches that may be ready ahead, beyond one per worker
+  uint64_t seed = 0;             ///< of the run: keys random maps
+  Limit limit;                   ///< batches of an epoch
   int64_t steps_per_epoch = -1;  ///< batches of an epoch of an endless stream, which goes on over epochs
-  int64_t overfit = 0;        ///< the first N batches, unshuffled, in every epoch; 0 is off
-  bool mock = false;          ///< batches made up from `batch`, as many and as large as the stream's
+  int64_t overfit = 0;           ///< the first N batches, unshuffled, in every epoch; 0 is off
+  bool mock = false;             ///< batches made up from `batch`, as many and as large as the stream's
 };
 
 /// A stream being read. One thread uses a loader; it owns its workers, which live as long as it.

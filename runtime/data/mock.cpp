@@ -53,8 +53,10 @@ class MockBatches : public Stage {
         if (sizes[axis] < 0) sizes[axis] = axis == 0 ? batch_samples(at.index) : kMockDim;
       }
       at::Tensor tensor = at::empty(sizes, at::TensorOptions().dtype(field_type(schema_[i])));
-      if (tensor.is_floating_point()) tensor.normal_(0, 1, generator());
-      else tensor.random_(0, 2, generator());
+      if (tensor.is_floating_point())
+        tensor.normal_(0, 1, generator());
+      else
+        tensor.random_(0, 2, generator());
       out[i].tensor = give(std::move(tensor));
     }
     return true;
@@ -63,7 +65,9 @@ class MockBatches : public Stage {
 
 }  // namespace
 
-Stream mock_source(Schema schema) { return Stream(new MockSource(std::move(schema))); }
+Stream mock_source(Schema schema) {
+  return Stream(new MockSource(std::move(schema)));
+}
 
 Stream mock_batches(const Stream& stream, const Schema& batch) {
   return Stream(new MockBatches(stream, batch));

@@ -1,10 +1,10 @@
 #include "runtime/data/paths.h"
 
+#include <glob.h>
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <glob.h>
 #include <mutex>
 
 #include "doors/hash.h"
@@ -51,8 +51,8 @@ Str fingerprint(const Str& path, int64_t bytes) {
   hash.update(&bytes, sizeof bytes);
   std::ifstream file(path, std::ios::binary);
   std::vector<char> buffer(static_cast<size_t>(kSample));
-  for (const int64_t start : {int64_t(0), std::max(int64_t(0), bytes / 2 - kSample / 2),
-                              std::max(int64_t(0), bytes - kSample)}) {
+  for (const int64_t start :
+       {int64_t(0), std::max(int64_t(0), bytes / 2 - kSample / 2), std::max(int64_t(0), bytes - kSample)}) {
     file.clear();
     file.seekg(start);
     file.read(buffer.data(), kSample);
@@ -63,7 +63,9 @@ Str fingerprint(const Str& path, int64_t bytes) {
 
 }  // namespace
 
-void set_program_folders(std::vector<Str> folders) { program_folders = std::move(folders); }
+void set_program_folders(std::vector<Str> folders) {
+  program_folders = std::move(folders);
+}
 
 Str find_path(const Str& path, const char* name) {
   const std::vector<Str> places = places_of(path, name);

@@ -14,17 +14,28 @@ namespace {
 
 const char* dtype_text(DType dtype) {
   switch (dtype) {
-    case DType::Float: return "float";
-    case DType::F16: return "f16";
-    case DType::BF16: return "bf16";
-    case DType::F32: return "f32";
-    case DType::F64: return "f64";
-    case DType::I8: return "i8";
-    case DType::I16: return "i16";
-    case DType::I32: return "i32";
-    case DType::I64: return "i64";
-    case DType::U8: return "u8";
-    case DType::Bool: return "bool";
+    case DType::Float:
+      return "float";
+    case DType::F16:
+      return "f16";
+    case DType::BF16:
+      return "bf16";
+    case DType::F32:
+      return "f32";
+    case DType::F64:
+      return "f64";
+    case DType::I8:
+      return "i8";
+    case DType::I16:
+      return "i16";
+    case DType::I32:
+      return "i32";
+    case DType::I64:
+      return "i64";
+    case DType::U8:
+      return "u8";
+    case DType::Bool:
+      return "bool";
   }
   return "";
 }
@@ -46,27 +57,42 @@ at::ScalarType data_float() {
 
 at::ScalarType scalar_type(DType dtype) {
   switch (dtype) {
-    case DType::Float: return data_float();
-    case DType::F16: return at::kHalf;
-    case DType::BF16: return at::kBFloat16;
-    case DType::F32: return at::kFloat;
-    case DType::F64: return at::kDouble;
-    case DType::I8: return at::kChar;
-    case DType::I16: return at::kShort;
-    case DType::I32: return at::kInt;
-    case DType::I64: return at::kLong;
-    case DType::U8: return at::kByte;
-    case DType::Bool: return at::kBool;
+    case DType::Float:
+      return data_float();
+    case DType::F16:
+      return at::kHalf;
+    case DType::BF16:
+      return at::kBFloat16;
+    case DType::F32:
+      return at::kFloat;
+    case DType::F64:
+      return at::kDouble;
+    case DType::I8:
+      return at::kChar;
+    case DType::I16:
+      return at::kShort;
+    case DType::I32:
+      return at::kInt;
+    case DType::I64:
+      return at::kLong;
+    case DType::U8:
+      return at::kByte;
+    case DType::Bool:
+      return at::kBool;
   }
   return at::kFloat;
 }
 
 at::ScalarType field_type(const FieldInfo& field) {
   switch (field.host[0]) {
-    case 'i': return at::kLong;
-    case 'f': return data_float();
-    case 'b': return at::kBool;
-    default: return scalar_type(field.dtype);
+    case 'i':
+      return at::kLong;
+    case 'f':
+      return data_float();
+    case 'b':
+      return at::kBool;
+    default:
+      return scalar_type(field.dtype);
   }
 }
 
@@ -95,10 +121,7 @@ int64_t row_bytes(const Schema& schema) {
   return sum;
 }
 
-void write_cell(const FieldInfo& field,
-                const Cell& cell,
-                std::byte* row,
-                const std::function<Str()>& place) {
+void write_cell(const FieldInfo& field, const Cell& cell, std::byte* row, const std::function<Str()>& place) {
   if (field.host[0] == 'i') {
     std::memcpy(row, &cell.whole, sizeof cell.whole);
     return;
@@ -109,8 +132,10 @@ void write_cell(const FieldInfo& field,
   }
   if (field.host[0] == 'f') {
     const auto narrow = float(cell.real);
-    if (data_float() == at::kDouble) std::memcpy(row, &cell.real, sizeof cell.real);
-    else std::memcpy(row, &narrow, sizeof narrow);
+    if (data_float() == at::kDouble)
+      std::memcpy(row, &cell.real, sizeof cell.real);
+    else
+      std::memcpy(row, &narrow, sizeof narrow);
     return;
   }
   const In in(cell.tensor);
@@ -118,8 +143,7 @@ void write_cell(const FieldInfo& field,
   if (!borrowed.defined() || borrowed.sizes() != at::IntArrayRef(field.dims)) {
     throw error_here(err::bad_record, place(),
                      fmt::format("the field {} is {}, but {} is wanted", field.name,
-                                 borrowed.defined() ? dims_text(borrowed.sizes()) : "missing",
-                                 type_text(field)));
+                                 borrowed.defined() ? dims_text(borrowed.sizes()) : "missing", type_text(field)));
   }
   const at::ScalarType type = field_type(field);
   if (borrowed.scalar_type() == type && borrowed.is_contiguous()) {
@@ -131,8 +155,12 @@ void write_cell(const FieldInfo& field,
 
 void read_cell(const FieldInfo& field, const std::byte* row, Cell& cell) {
   switch (field.host[0]) {
-    case 'i': std::memcpy(&cell.whole, row, sizeof cell.whole); return;
-    case 'b': cell.whole = row[0] != std::byte(0); return;
+    case 'i':
+      std::memcpy(&cell.whole, row, sizeof cell.whole);
+      return;
+    case 'b':
+      cell.whole = row[0] != std::byte(0);
+      return;
     case 'f': {
       float narrow = 0;
       if (data_float() == at::kDouble) {
@@ -143,7 +171,8 @@ void read_cell(const FieldInfo& field, const std::byte* row, Cell& cell) {
       }
       return;
     }
-    default: cell.tensor = give(borrow(row, field.dims, field_type(field)));
+    default:
+      cell.tensor = give(borrow(row, field.dims, field_type(field)));
   }
 }
 

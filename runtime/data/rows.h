@@ -28,10 +28,7 @@ int64_t row_bytes(const Schema& schema);
 
 /// Writes `cell` as the row of `field`, converting its element type. R3003 if its shape is another one;
 /// `place` names the record.
-void write_cell(const FieldInfo& field,
-                const Cell& cell,
-                std::byte* row,
-                const std::function<Str()>& place);
+void write_cell(const FieldInfo& field, const Cell& cell, std::byte* row, const std::function<Str()>& place);
 /// The row as a cell. The tensor borrows the bytes, which must outlive it.
 void read_cell(const FieldInfo& field, const std::byte* row, Cell& cell);
 

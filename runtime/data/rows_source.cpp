@@ -48,9 +48,12 @@ bool flatten(const Json& json, size_t depth, std::vector<int64_t>& sizes, std::v
     return true;
   }
   if (depth != sizes.size()) return false;
-  if (json.is_boolean()) values.push_back(json.get<bool>() ? 1 : 0);
-  else if (json.is_number()) values.push_back(json.get<double>());
-  else return false;
+  if (json.is_boolean())
+    values.push_back(json.get<bool>() ? 1 : 0);
+  else if (json.is_number())
+    values.push_back(json.get<double>());
+  else
+    return false;
   return true;
 }
 
@@ -91,7 +94,8 @@ bool read_json(const Json& json, const FieldInfo& field, Cell& cell) {
       if (!json.is_string()) return false;
       cell.text = json.get<Str>();
       return true;
-    default: break;
+    default:
+      break;
   }
   std::vector<int64_t> sizes;
   std::vector<double> values;
@@ -117,7 +121,9 @@ std::vector<Record> read_json_lines(std::istream& in, const Str& file, const Sch
       if (read_json(row[field.name], field, record.back())) continue;
       throw error_here(err::bad_record, place, fmt::format("the field {} is not {}", field.name, type_text(field)));
     }
-    if (!has_any) throw error_here(err::bad_record, place, fmt::format("none of its fields is known; {} is wanted", schema[0].name));
+    if (!has_any)
+      throw error_here(err::bad_record, place,
+                       fmt::format("none of its fields is known; {} is wanted", schema[0].name));
   }
   return records;
 }
@@ -132,7 +138,8 @@ std::vector<Record> read_csv(const Str& file, const Schema& schema) {
   while (reader.next(cells)) {
     const Str place = fmt::format("{}:{}", file, reader.line());
     if (cells.size() != header.size()) {
-      throw error_here(err::bad_record, place, fmt::format("{} fields, but the header has {}", cells.size(), header.size()));
+      throw error_here(err::bad_record, place,
+                       fmt::format("{} fields, but the header has {}", cells.size(), header.size()));
     }
     Record& record = records.emplace_back();
     for (const FieldInfo& field : schema) {
@@ -143,7 +150,9 @@ std::vector<Record> read_csv(const Str& file, const Schema& schema) {
         const bool is_text = field.host[0] == 's' || field.host[0] == 'p';
         const Json json = is_text ? Json(value) : Json::parse(value, nullptr, false);
         if (!read_json(json, field, cell)) {
-          throw error_here(err::bad_record, place, fmt::format("the field {} is \"{}\", but {} is wanted", field.name, value, type_text(field)));
+          throw error_here(
+              err::bad_record, place,
+              fmt::format("the field {} is \"{}\", but {} is wanted", field.name, value, type_text(field)));
         }
       }
       record.push_back(std::move(cell));
@@ -160,15 +169,16 @@ std::vector<Record> read_array(const Str& file, const Schema& schema) {
     if (field.host[0] != '\0' || array.shape.empty()) continue;
     const std::vector<int64_t> sizes(array.shape.begin() + 1, array.shape.end());
     if (!sizes_fit(field, sizes)) continue;
-    const std::pair<const char*, at::ScalarType> types[] = {{"F64", at::kDouble}, {"F32", at::kFloat}, {"F16", at::kHalf},
-                                                            {"I64", at::kLong},   {"I32", at::kInt},   {"I16", at::kShort},
-                                                            {"I8", at::kChar},    {"U8", at::kByte},   {"BOOL", at::kBool}};
+    const std::pair<const char*, at::ScalarType> types[] = {
+        {"F64", at::kDouble}, {"F32", at::kFloat}, {"F16", at::kHalf}, {"I64", at::kLong}, {"I32", at::kInt},
+        {"I16", at::kShort},  {"I8", at::kChar},   {"U8", at::kByte},  {"BOOL", at::kBool}};
     at::ScalarType type = at::kFloat;
     for (const auto& [name, scalar] : types) {
       if (array.dtype == name) type = scalar;
     }
     const void* bytes = array.data.data();
-    const at::Tensor whole = borrow(static_cast<const std::byte*>(bytes), array.shape, type).to(scalar_type(field.dtype), false, true);
+    const at::Tensor whole =
+        borrow(static_cast<const std::byte*>(bytes), array.shape, type).to(scalar_type(field.dtype), false, true);
     std::vector<Record> records;
     for (int64_t i = 0; i < array.shape[0]; ++i) {
       Record& record = records.emplace_back();
@@ -177,7 +187,8 @@ std::vector<Record> read_array(const Str& file, const Schema& schema) {
     }
     return records;
   }
-  throw error_here(err::schema_differs, file, fmt::format("no field of the records is [{}]", fmt::join(array.shape, ", ")));
+  throw error_here(err::schema_differs, file,
+                   fmt::format("no field of the records is [{}]", fmt::join(array.shape, ", ")));
 }
 
 }  // namespace

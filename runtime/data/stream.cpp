@@ -39,8 +39,7 @@ Stream StreamState::rebuilt(const Stream&) const {
 
 Stage::Stage(Schema fields, const Stream& inner) : StreamState(std::move(fields)), inner_(inner) {}
 
-IndexStage::IndexStage(const Stream& inner)
-    : Stage(inner.state()->schema(), inner) {}
+IndexStage::IndexStage(const Stream& inner) : Stage(inner.state()->schema(), inner) {}
 
 void need_end(const Stream& stream, const char* stage) {
   if (stream.state()->size() != kEndless) return;
@@ -66,8 +65,12 @@ void report_bad_record(const Str& place, const Str& reason) {
   if (bad_record_sink) bad_record_sink(place, reason);
 }
 
-void set_mock_data(bool on) { mock_data = on; }
+void set_mock_data(bool on) {
+  mock_data = on;
+}
 
-bool is_mock_data() { return mock_data; }
+bool is_mock_data() {
+  return mock_data;
+}
 
 }  // namespace ltr

@@ -122,13 +122,14 @@ class IndexStage : public Stage {
   /// Where the record at `at` stands in the inner stream.
   virtual ReadAt move(const ReadAt& at) const = 0;
   bool read(const ReadAt& at, Record& out) const override { return inner().read(move(at), out); }
-  bool fill(const ReadAt& at, std::byte* const* rows) const override {
-    return inner().fill(move(at), rows);
-  }
+  bool fill(const ReadAt& at, std::byte* const* rows) const override { return inner().fill(move(at), rows); }
   Origin origin(const ReadAt& at) const override { return inner().origin(move(at)); }
   Str name_of(const ReadAt& at) const override { return inner().name_of(move(at)); }
   Stream rebuilt(const Stream& source) const override { return inner().rebuilt(source); }
 };
+
+/// The first `n` batches of `stream`, unshuffled, the same in every epoch.
+Stream first_batches(const Stream& stream, int64_t n);
 
 /// Refuses a stream that never ends, for stages that need the whole of it.
 void need_end(const Stream& stream, const char* stage);

@@ -1,10 +1,10 @@
+#include <unistd.h>
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <set>
-#include <unistd.h>
 
 #include <doctest/doctest.h>
 
@@ -234,7 +234,8 @@ TEST_CASE("a record's augmentation hangs on the record and the epoch, not on its
 }
 
 TEST_CASE("endless streams go on over epochs") {
-  const Stream stream = collate(map(repeat(range(6), std::nullopt), &kData, {square, kSquare, false, "", {}}), 4, false);
+  const Stream stream =
+      collate(map(repeat(range(6), std::nullopt), &kData, {square, kSquare, false, "", {}}), 4, false);
   data::LoaderOptions options;
   options.batch = {{"x", DType::I64, {-1, 2}, ""}};
   CHECK(code_of([&] { data::Loader(stream, options).batches(0); }) == "R3005");
@@ -310,8 +311,11 @@ TEST_CASE("csv: columns by name, cells with their place") {
   stream.state()->read({0, 1}, record);
   CHECK(std::isnan(record[0].real));
   CHECK(record[1].whole == 3);
-  CHECK(message_of([&] { csv(Scratch("a,b\n1,2\nx,3\n").path, ",", schema); }).ends_with(".csv:3: the field a is \"x\", but int is wanted"));
-  CHECK(message_of([&] { csv(Scratch("a,b\n1\n").path, ",", schema); }).ends_with(":2: 1 fields, but the header has 2"));
+  CHECK(message_of([&] {
+          csv(Scratch("a,b\n1,2\nx,3\n").path, ",", schema);
+        }).ends_with(".csv:3: the field a is \"x\", but int is wanted"));
+  CHECK(
+      message_of([&] { csv(Scratch("a,b\n1\n").path, ",", schema); }).ends_with(":2: 1 fields, but the header has 2"));
   CHECK(code_of([&] { csv(Scratch("a,c\n1,2\n").path, ",", schema); }) == "R3002");
   CHECK(code_of([&] { csv(Scratch("a,b\n,2\n").path, ",", schema); }) == "R3003");
   CHECK(code_of([&] { csv("/nowhere/x.csv", ",", schema); }) == "R3001");

@@ -2,13 +2,13 @@
 // undisturbed one. Values of one step may come in several calls (step, round, epoch), so the last row stays open and is
 // written again in its place.
 
+#include <fcntl.h>
+#include <unistd.h>
 #include <algorithm>
 #include <cerrno>
-#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <system_error>
-#include <unistd.h>
 
 #include "doors/csv.h"
 #include "doors/file.h"
@@ -36,8 +36,10 @@ class Csv : public Logger {
     std::error_code failed;
     const std::filesystem::path parent = std::filesystem::path(path_).parent_path();
     if (!parent.empty()) std::filesystem::create_directories(parent, failed);
-    if (resume_step_ >= 0 && std::filesystem::exists(path_, failed)) keep_until(resume_step_, header);
-    else doors::write_file_atomically(path_, header);
+    if (resume_step_ >= 0 && std::filesystem::exists(path_, failed))
+      keep_until(resume_step_, header);
+    else
+      doors::write_file_atomically(path_, header);
     file_ = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC, 0666);
     if (file_ < 0) throw std::system_error(errno, std::generic_category(), path_);
     offset_ = ::lseek(file_, 0, SEEK_END) - int64_t(written_);
@@ -102,8 +104,8 @@ class Csv : public Logger {
   int64_t resume_step_;
   std::vector<Str> names_;
   int file_ = -1;
-  int64_t offset_ = 0;     ///< where the open row begins
-  size_t written_ = 0;     ///< its bytes on disk
+  int64_t offset_ = 0;  ///< where the open row begins
+  size_t written_ = 0;  ///< its bytes on disk
   int64_t step_ = -1;
   int64_t epoch_ = 0;
   std::vector<Str> cells_;

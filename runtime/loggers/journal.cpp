@@ -1,9 +1,9 @@
 // The journal `log.jsonl` (doors.md 0.3): everything that happened, for other tools to follow.
 
-#include <cerrno>
 #include <fcntl.h>
-#include <system_error>
 #include <unistd.h>
+#include <cerrno>
+#include <system_error>
 
 #include "doors/number.h"
 #include "runtime/loggers/make.h"
@@ -72,6 +72,8 @@ class Journal : public Logger {
 
 }  // namespace
 
-std::unique_ptr<Logger> make_journal(const Str& path) { return std::make_unique<Journal>(path); }
+std::unique_ptr<Logger> make_journal(const Str& path) {
+  return std::make_unique<Journal>(path);
+}
 
 }  // namespace ltr::loggers

@@ -36,8 +36,7 @@ class Logger {
   virtual void system(int64_t step, double time, const NamedValues& values);
   virtual void event(int64_t step, double time, const Str& name, const Str& json);
   virtual void image(int64_t step, double time, const Str& tag, const doors::Image& image);
-  virtual void histogram(int64_t step, double time, const Str& tag,
-                         const std::vector<double>& values);
+  virtual void histogram(int64_t step, double time, const Str& tag, const std::vector<double>& values);
   virtual void text(int64_t step, double time, const Str& tag, const Str& text);
   virtual void flush();
   virtual void close();

@@ -27,9 +27,9 @@ std::vector<std::unique_ptr<Logger>> make_loggers(const std::vector<Value>& call
       loggers.push_back(make_tensorboard(setup.run_dir, setup.resume_step,
                                          has_hparams ? setup.hparams : std::map<Str, doors::HparamValue>()));
     } else if (call.text != "Jsonl") {
-      throw with_help(error_at(call.location, err::settings_contradict,
-                               fmt::format("this version has no logger {}", call.text)),
-                      fmt::format("use Csv() or TensorBoard(), or run with --set loggers.{}=off", call.text));
+      throw with_help(
+          error_at(call.location, err::settings_contradict, fmt::format("this version has no logger {}", call.text)),
+          fmt::format("use Csv() or TensorBoard(), or run with --set loggers.{}=off", call.text));
     }
   }
   return loggers;

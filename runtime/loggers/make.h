@@ -24,6 +24,7 @@ std::unique_ptr<Logger> make_journal(const Str& path);
 /// `metrics.csv`: one row per step. Rows behind `resume_step` are cut.
 std::unique_ptr<Logger> make_csv(const Str& path, int64_t resume_step);
 /// An event file in `folder`.
-std::unique_ptr<Logger> make_tensorboard(const Str& folder, int64_t resume_step, std::map<Str, doors::HparamValue> hparams);
+std::unique_ptr<Logger> make_tensorboard(const Str& folder, int64_t resume_step,
+                                         std::map<Str, doors::HparamValue> hparams);
 
 }  // namespace ltr::loggers

@@ -75,7 +75,8 @@ struct Recorder::Impl {
       return;
     }
     if (sink.has_failed && warn) {
-      warn(Str("the logger ") + sink.logger->name() + " works again; " + std::to_string(sink.lost) + " records are lost");
+      warn(Str("the logger ") + sink.logger->name() + " works again; " + std::to_string(sink.lost) +
+           " records are lost");
     }
     sink.has_failed = false;
     sink.lost = 0;
@@ -98,7 +99,9 @@ Recorder::Recorder(std::vector<std::unique_ptr<Logger>> loggers, Warn warn) : im
   impl_->thread = std::thread([impl = impl_.get()] { impl->run(); });
 }
 
-Recorder::~Recorder() { close(); }
+Recorder::~Recorder() {
+  close();
+}
 
 void Recorder::columns(std::vector<Str> names) {
   impl_->push([names = std::move(names)](Logger& logger) { logger.columns(names); });

@@ -1,9 +1,9 @@
+#include <unistd.h>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <stdexcept>
-#include <unistd.h>
 
 #include <doctest/doctest.h>
 
@@ -29,7 +29,8 @@ Str text_of_file(const Str& path) {
 }
 
 std::unique_ptr<Recorder> record(const Str& folder, int64_t resume_step = -1) {
-  return std::make_unique<Recorder>(make_loggers({Value::call("Csv", {}), Value::call("TensorBoard", {})}, {folder, resume_step, {}}));
+  return std::make_unique<Recorder>(
+      make_loggers({Value::call("Csv", {}), Value::call("TensorBoard", {})}, {folder, resume_step, {}}));
 }
 
 class Broken : public Logger {
@@ -78,7 +79,8 @@ TEST_CASE("a logger that fails warns once and again when it works") {
   Recorder recorder(std::move(loggers), [&](const Str& text) { warnings.push_back(text); });
   for (int64_t step = 0; step < 5; ++step) recorder.scalars(step, 0, {});
   recorder.close();
-  CHECK(warnings == std::vector<Str>{"the logger Broken failed: disk full", "the logger Broken works again; 3 records are lost"});
+  CHECK(warnings ==
+        std::vector<Str>{"the logger Broken failed: disk full", "the logger Broken works again; 3 records are lost"});
 }
 
 TEST_CASE("a logger of another version is refused by name") {

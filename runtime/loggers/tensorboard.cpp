@@ -1,8 +1,8 @@
 // `TensorBoard()`: an event file in the run folder. A resumed run opens a new one; after a failure of the disk, too.
 
+#include <unistd.h>
 #include <chrono>
 #include <optional>
-#include <unistd.h>
 
 #include "runtime/loggers/make.h"
 
@@ -23,17 +23,14 @@ class TensorBoard : public Logger {
       for (const auto& [name, value] : values) file.scalar(step, time, name, value);
     });
   }
-  void system(int64_t step, double time, const NamedValues& values) override {
-    scalars(step, 0, time, values);
-  }
+  void system(int64_t step, double time, const NamedValues& values) override { scalars(step, 0, time, values); }
   void image(int64_t step, double time, const Str& tag, const doors::Image& image) override {
     write(step, time, [&](doors::EventFile& file) { file.image(step, time, tag, image); });
   }
   void histogram(int64_t step, double time, const Str& tag, const std::vector<double>& values) override {
     constexpr size_t kBins = 30;
-    write(step, time, [&](doors::EventFile& file) {
-      file.histogram(step, time, tag, doors::make_histogram(values, kBins));
-    });
+    write(step, time,
+          [&](doors::EventFile& file) { file.histogram(step, time, tag, doors::make_histogram(values, kBins)); });
   }
   void text(int64_t step, double time, const Str& tag, const Str& text) override {
     write(step, time, [&](doors::EventFile& file) { file.text(step, time, tag, text); });
@@ -79,7 +76,8 @@ class TensorBoard : public Logger {
 
 }  // namespace
 
-std::unique_ptr<Logger> make_tensorboard(const Str& folder, int64_t resume_step, std::map<Str, doors::HparamValue> hparams) {
+std::unique_ptr<Logger> make_tensorboard(const Str& folder, int64_t resume_step,
+                                         std::map<Str, doors::HparamValue> hparams) {
   return std::make_unique<TensorBoard>(folder, resume_step >= 0 ? resume_step + 1 : 0, std::move(hparams));
 }
 

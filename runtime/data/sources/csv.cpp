@@ -26,25 +26,33 @@ enum class Kind : uint8_t { Int, Real, Bool, Text };
 
 Kind kind_of(const FieldInfo& field) {
   switch (field.host[0]) {
-    case 'i': return Kind::Int;
-    case 'f': return Kind::Real;
-    case 'b': return Kind::Bool;
+    case 'i':
+      return Kind::Int;
+    case 'f':
+      return Kind::Real;
+    case 'b':
+      return Kind::Bool;
     case 's':
-    case 'p': return Kind::Text;
-    default: break;
+    case 'p':
+      return Kind::Text;
+    default:
+      break;
   }
   switch (field.dtype) {
     case DType::Float:
     case DType::F16:
     case DType::BF16:
     case DType::F32:
-    case DType::F64: return Kind::Real;
-    case DType::Bool: return Kind::Bool;
+    case DType::F64:
+      return Kind::Real;
+    case DType::Bool:
+      return Kind::Bool;
     case DType::I8:
     case DType::I16:
     case DType::I32:
     case DType::I64:
-    case DType::U8: return Kind::Int;
+    case DType::U8:
+      return Kind::Int;
   }
   return Kind::Text;
 }
@@ -81,9 +89,7 @@ class Csv : public Source {
   Csv(Schema fields, Str path) : Source(std::move(fields)), path_(std::move(path)) {}
 
   int64_t size() const override { return int64_t(lines_.size()); }
-  Str name_of(const ReadAt& at) const override {
-    return fmt::format("{}:{}", path_, lines_[size_t(at.index)]);
-  }
+  Str name_of(const ReadAt& at) const override { return fmt::format("{}:{}", path_, lines_[size_t(at.index)]); }
 
   bool read(const ReadAt& at, Record& out) const override {
     const auto row = size_t(at.index);
@@ -93,9 +99,15 @@ class Csv : public Source {
       Cell& cell = out[i];
       switch (kind_of(schema_[i])) {
         case Kind::Int:
-        case Kind::Bool: cell.whole = column.whole[row]; break;
-        case Kind::Real: cell.real = column.real[row]; break;
-        case Kind::Text: cell.text = column.text[row]; break;
+        case Kind::Bool:
+          cell.whole = column.whole[row];
+          break;
+        case Kind::Real:
+          cell.real = column.real[row];
+          break;
+        case Kind::Text:
+          cell.text = column.text[row];
+          break;
       }
       if (schema_[i].host[0] == '\0') {
         const at::Scalar value = kind_of(schema_[i]) == Kind::Real ? at::Scalar(cell.real) : at::Scalar(cell.whole);
@@ -114,16 +126,15 @@ class Csv : public Source {
     while (next(reader, cells, text)) {
       const Str place = fmt::format("{}:{}", path_, reader.line());
       if (cells.size() != width) {
-        throw error_here(err::bad_record, place,
-                         fmt::format("{} fields, but the header has {}", cells.size(), width));
+        throw error_here(err::bad_record, place, fmt::format("{} fields, but the header has {}", cells.size(), width));
       }
       for (size_t i = 0; i < columns_.size(); ++i) {
         const Str& cell = cells[columns_[i].position];
         if (parse(cell, kind_of(schema_[i]), columns_[i])) continue;
         throw error_here(err::bad_record, place,
                          cell.empty() ? fmt::format("the field {} is empty, but is no float", schema_[i].name)
-                                      : fmt::format("the field {} is \"{}\", but {} is wanted", schema_[i].name,
-                                                    cell, type_text(schema_[i])));
+                                      : fmt::format("the field {} is \"{}\", but {} is wanted", schema_[i].name, cell,
+                                                    type_text(schema_[i])));
       }
       lines_.push_back(int32_t(reader.line()));
     }

@@ -110,9 +110,13 @@ Stream digits(const Str& root, bool train, const char* name) {
 
 }  // namespace
 
-Stream mnist(const Str& root, bool train) { return digits(root, train, "mnist"); }
+Stream mnist(const Str& root, bool train) {
+  return digits(root, train, "mnist");
+}
 
-Stream fashion_mnist(const Str& root, bool train) { return digits(root, train, "fashion-mnist"); }
+Stream fashion_mnist(const Str& root, bool train) {
+  return digits(root, train, "fashion-mnist");
+}
 
 Stream cifar10(const Str& root, bool train) {
   constexpr size_t kRecord = 1 + 3 * 32 * 32;
@@ -120,7 +124,8 @@ Stream cifar10(const Str& root, bool train) {
   if (is_mock_data()) return mock_source(schema);
   auto bytes = std::make_shared<Str>();
   std::vector<Str> names = {"test_batch.bin"};
-  if (train) names = {"data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin", "data_batch_4.bin", "data_batch_5.bin"};
+  if (train)
+    names = {"data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin", "data_batch_4.bin", "data_batch_5.bin"};
   Str path;
   for (const Str& name : names) {
     path = find_in_root(root, {name, "cifar-10-batches-bin/" + name}, "cifar10");

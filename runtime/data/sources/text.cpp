@@ -33,8 +33,7 @@ int32_t next_code_point(const Str& text, size_t& position) {
 
 class Characters : public Source {
  public:
-  Characters(Str path, const Str& text)
-      : Source({{"ids", DType::I64, {}, ""}}), path_(std::move(path)) {
+  Characters(Str path, const Str& text) : Source({{"ids", DType::I64, {}, ""}}), path_(std::move(path)) {
     std::vector<int32_t> points;
     points.reserve(text.size());
     size_t line = 1;

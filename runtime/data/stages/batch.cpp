@@ -18,10 +18,17 @@ Schema stacked(const Schema& schema, int64_t first, const char* stage) {
   Schema out = schema;
   for (FieldInfo& field : out) {
     switch (field.host[0]) {
-      case '\0': break;
-      case 'i': field.dtype = DType::I64; break;
-      case 'f': field.dtype = DType::Float; break;
-      case 'b': field.dtype = DType::Bool; break;
+      case '\0':
+        break;
+      case 'i':
+        field.dtype = DType::I64;
+        break;
+      case 'f':
+        field.dtype = DType::Float;
+        break;
+      case 'b':
+        field.dtype = DType::Bool;
+        break;
       default:
         throw with_help(error_here(err::schema_differs, stage,
                                    fmt::format("the field {} is text, which no tensor holds", field.name)),
@@ -44,8 +51,10 @@ class Window : public Stage {
   Window(const Stream& inner, int64_t n, int64_t stride)
       : Stage(stacked(inner.state()->schema(), n, "window"), inner), n_(n), stride_(stride) {
     const int64_t records = this->inner().size();
-    if (records == kEndless) size_ = kEndless;
-    else size_ = records < n ? 0 : (records - n) / stride + 1;
+    if (records == kEndless)
+      size_ = kEndless;
+    else
+      size_ = records < n ? 0 : (records - n) / stride + 1;
     for (const FieldInfo& field : this->inner().schema()) {
       const int64_t bytes = row_bytes(field);
       if (bytes < 0) {
@@ -104,9 +113,7 @@ class Window : public Stage {
 class Collate : public Stage {
  public:
   Collate(const Stream& inner, int64_t size, bool drop_last)
-      : Stage(stacked(inner.state()->schema(), -1, "collate"), inner),
-        batch_(size),
-        drop_last_(drop_last) {
+      : Stage(stacked(inner.state()->schema(), -1, "collate"), inner), batch_(size), drop_last_(drop_last) {
     for (const FieldInfo& field : this->inner().schema()) {
       bytes_.push_back(row_bytes(field));
       has_rows_ = has_rows_ && bytes_.back() >= 0;
@@ -172,11 +179,10 @@ class Collate : public Stage {
       for (size_t field = 0; field < columns.size(); ++field) {
         at::Tensor tensor = tensor_of(inner().schema()[field], record[field], one);
         if (!columns[field].empty() && columns[field][0].sizes() != tensor.sizes()) {
-          throw with_help(
-              error_at(location(), err::bad_record, inner().name_of(one),
-                       fmt::format("the field {} is {}, others of its batch are {}", schema_[field].name,
-                                   sizes_text(tensor), sizes_text(columns[field][0]))),
-              "bring them to one size in a map");
+          throw with_help(error_at(location(), err::bad_record, inner().name_of(one),
+                                   fmt::format("the field {} is {}, others of its batch are {}", schema_[field].name,
+                                               sizes_text(tensor), sizes_text(columns[field][0]))),
+                          "bring them to one size in a map");
         }
         columns[field].push_back(std::move(tensor));
       }

@@ -67,12 +67,9 @@ class Zip : public StreamState {
   int64_t size() const override { return size_; }
   bool is_fixed() const override { return left_.state()->is_fixed() && right_.state()->is_fixed(); }
   Str name_of(const ReadAt& at) const override {
-    return left_.state()->name_of(wrapped(at, left_)) + " with " +
-           right_.state()->name_of(wrapped(at, right_));
+    return left_.state()->name_of(wrapped(at, left_)) + " with " + right_.state()->name_of(wrapped(at, right_));
   }
-  int depth() const override {
-    return std::max(left_.state()->depth(), right_.state()->depth()) + 1;
-  }
+  int depth() const override { return std::max(left_.state()->depth(), right_.state()->depth()) + 1; }
   void plan() const override {
     left_.state()->plan();
     right_.state()->plan();
@@ -115,10 +112,7 @@ class Zip : public StreamState {
 class Concat : public StreamState {
  public:
   Concat(const Stream& first, const Stream& second)
-      : StreamState(first.state()->schema()),
-        first_(first),
-        second_(second),
-        border_(first.state()->size()) {}
+      : StreamState(first.state()->schema()), first_(first), second_(second), border_(first.state()->size()) {}
 
   int64_t size() const override {
     const int64_t second = second_.state()->size();
@@ -126,22 +120,16 @@ class Concat : public StreamState {
   }
   bool is_fixed() const override { return first_.state()->is_fixed() && second_.state()->is_fixed(); }
   Str name_of(const ReadAt& at) const override { return side(at).name_of(inside(at)); }
-  int depth() const override {
-    return std::max(first_.state()->depth(), second_.state()->depth()) + 1;
-  }
+  int depth() const override { return std::max(first_.state()->depth(), second_.state()->depth()) + 1; }
   void plan() const override {
     first_.state()->plan();
     second_.state()->plan();
   }
   bool read(const ReadAt& at, Record& out) const override { return side(at).read(inside(at), out); }
-  bool fill(const ReadAt& at, std::byte* const* rows) const override {
-    return side(at).fill(inside(at), rows);
-  }
+  bool fill(const ReadAt& at, std::byte* const* rows) const override { return side(at).fill(inside(at), rows); }
 
  private:
-  const StreamState& side(const ReadAt& at) const {
-    return at.index < border_ ? *first_.state() : *second_.state();
-  }
+  const StreamState& side(const ReadAt& at) const { return at.index < border_ ? *first_.state() : *second_.state(); }
   ReadAt inside(const ReadAt& at) const {
     ReadAt out = at;
     if (at.index >= border_) out.index -= border_;
@@ -160,8 +148,8 @@ Stream select(const Stream& stream, const std::vector<Str>& names) {
   Schema fields;
   std::vector<size_t> columns;
   for (const Str& name : names) {
-    const auto found = std::find_if(schema.begin(), schema.end(),
-                                    [&](const FieldInfo& field) { return name == field.name; });
+    const auto found =
+        std::find_if(schema.begin(), schema.end(), [&](const FieldInfo& field) { return name == field.name; });
     if (found == schema.end()) {
       throw error_here(err::schema_differs, "select",
                        fmt::format("there is no field {} (there are: {})", name, fields_text(schema)));
@@ -177,9 +165,9 @@ Stream zip(const Stream& left, const Stream& right, const Str& length) {
   const int64_t b = right.state()->size();
   if (length == "equal" && a != b && !is_mock_data()) {
     const auto text = [](int64_t size) { return size == kEndless ? Str("no end") : std::to_string(size); };
-    throw with_help(error_here(err::stream_too_short,
-                               fmt::format("zip: the streams have {} and {} records", text(a), text(b))),
-                    "length = min or cycle takes streams of different lengths");
+    throw with_help(
+        error_here(err::stream_too_short, fmt::format("zip: the streams have {} and {} records", text(a), text(b))),
+        "length = min or cycle takes streams of different lengths");
   }
   if (length == "cycle" && (a == 0 || b == 0)) throw error_here(err::stream_too_short, "zip: a stream is empty");
   Schema fields = left.state()->schema();
@@ -191,8 +179,8 @@ Stream concat(const Stream& first, const Stream& second) {
   need_end(first, "concat");
   const Schema& a = first.state()->schema();
   const Schema& b = second.state()->schema();
-  const bool are_equal = std::equal(
-      a.begin(), a.end(), b.begin(), b.end(), [](const FieldInfo& left, const FieldInfo& right) {
+  const bool are_equal =
+      std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const FieldInfo& left, const FieldInfo& right) {
         return Str(left.name) == right.name && left.dtype == right.dtype && left.dims == right.dims &&
                Str(left.host) == right.host;
       });

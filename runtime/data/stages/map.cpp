@@ -83,8 +83,8 @@ class Map : public Stage {
     if (!inner().read(at, in)) return false;
     if (info_.random) {
       const Origin origin = inner().origin(at);
-      seed_random(random_key(at.seed, "sample",
-                             {uint64_t(depth()), uint64_t(origin.at.epoch), uint64_t(origin.at.index)}));
+      seed_random(
+          random_key(at.seed, "sample", {uint64_t(depth()), uint64_t(origin.at.epoch), uint64_t(origin.at.index)}));
     }
     out.resize(schema_.size());
     try {
@@ -103,8 +103,7 @@ class Map : public Stage {
     const Str place = name_of(at);
     if (skip_bad_ < 0) {
       const Str& kept = code[1] == '3' ? code : Str("R3003");
-      throw Error(kept, fmt::format("{}: {}", place, reason),
-                  location.line > 0 ? location : info_.location);
+      throw Error(kept, fmt::format("{}: {}", place, reason), location.line > 0 ? location : info_.location);
     }
     const std::lock_guard lock(mutex_);
     const bool is_new = bad_.insert(inner().origin(at).at.index).second;

@@ -1,5 +1,7 @@
 // Stages that renumber by arithmetic: shuffle, take, skip, shard, repeat, and what filter keeps.
 
+#include <algorithm>
+
 #include "ltr/streams.h"
 #include "runtime/api/error.h"
 #include "runtime/data/permutation.h"
@@ -19,8 +21,7 @@ class Shuffle : public IndexStage {
 
   ReadAt move(const ReadAt& at) const override {
     if (at.ordered) return at;
-    const Permutation permutation(
-        size(), random_key(seed_, "shuffle", {uint64_t(depth()), uint64_t(at.epoch)}));
+    const Permutation permutation(size(), random_key(seed_, "shuffle", {uint64_t(depth()), uint64_t(at.epoch)}));
     ReadAt out = at;
     out.index = permutation(at.index);
     return out;
@@ -53,8 +54,7 @@ class Slice : public IndexStage {
 /// `passes` of 0 is endless; then the epoch does not count, and the index goes on over epochs.
 class Repeat : public IndexStage {
  public:
-  Repeat(const Stream& inner, int64_t passes)
-      : IndexStage(inner), length_(this->inner().size()), passes_(passes) {}
+  Repeat(const Stream& inner, int64_t passes) : IndexStage(inner), length_(this->inner().size()), passes_(passes) {}
 
   int64_t size() const override { return passes_ == 0 ? kEndless : length_ * passes_; }
 
@@ -80,14 +80,28 @@ class Prefetch : public IndexStage {
   int64_t n_;
 };
 
+class FirstBatches : public IndexStage {
+ public:
+  FirstBatches(const Stream& inner, int64_t n) : IndexStage(inner), n_(std::min(n, this->inner().size())) {}
+  int64_t size() const override { return n_; }
+  ReadAt move(const ReadAt& at) const override {
+    ReadAt out = at;
+    out.epoch = 0;
+    out.ordered = true;
+    return out;
+  }
+
+ private:
+  int64_t n_;
+};
+
 [[noreturn]] void refuse(const char* stage, const char* argument, int64_t value, const char* rule) {
   throw error_here(err::out_of_range, fmt::format("{}: {}", stage, argument), value, rule);
 }
 
 }  // namespace
 
-Subset::Subset(const Stream& inner, std::vector<int64_t> indices)
-    : IndexStage(inner), indices_(std::move(indices)) {}
+Subset::Subset(const Stream& inner, std::vector<int64_t> indices) : IndexStage(inner), indices_(std::move(indices)) {}
 
 Stream shuffle(const Stream& stream, int64_t seed) {
   need_end(stream, "shuffle");
@@ -118,6 +132,10 @@ Stream repeat(const Stream& stream, const Option<int64_t>& n) {
   need_end(stream, "repeat");
   if (stream.state()->size() == 0) throw error_here(err::stream_too_short, "repeat of an empty stream");
   return Stream(new Repeat(stream, n.value_or(0)));
+}
+
+Stream first_batches(const Stream& stream, int64_t n) {
+  return Stream(new FirstBatches(stream, n));
 }
 
 Stream prefetch(const Stream& stream, int64_t n) {

@@ -34,8 +34,8 @@ std::unique_ptr<RowCache> RowCache::make(const Schema& schema, int64_t used, int
   }
   // Reserved for all keys, so that a row is found by arithmetic; pages never touched cost nothing.
   cache->mapped_ = size_t(stride * keys);
-  void* memory = ::mmap(nullptr, cache->mapped_, PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* memory =
+      ::mmap(nullptr, cache->mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) return nullptr;
   cache->rows_ = static_cast<std::byte*>(memory);
   cache->states_ = std::make_unique<std::atomic<uint8_t>[]>(size_t(keys));

@@ -8,8 +8,8 @@
 #include "ltr/streams.h"
 #include "runtime/api/error.h"
 #include "runtime/data/permutation.h"
-#include "runtime/data/stages/subset.h"
 #include "runtime/data/rows.h"
+#include "runtime/data/stages/subset.h"
 #include "runtime/tensor/handle.h"
 #include "runtime/tensor/random.h"
 
@@ -54,16 +54,15 @@ std::vector<int64_t> apportion(int64_t n, const Floats& shares) {
     remainders.emplace_back(exact - std::floor(exact), remainders.size());
   }
   const double sum = std::accumulate(shares.begin(), shares.end(), 0.0);
-  int64_t rest = int64_t(std::llround(std::min(sum, 1.0) * double(n))) -
-                 std::accumulate(counts.begin(), counts.end(), int64_t(0));
+  int64_t rest =
+      int64_t(std::llround(std::min(sum, 1.0) * double(n))) - std::accumulate(counts.begin(), counts.end(), int64_t(0));
   std::stable_sort(remainders.begin(), remainders.end(),
                    [](const auto& left, const auto& right) { return left.first > right.first; });
   for (size_t i = 0; rest > 0 && i < remainders.size(); ++i, --rest) ++counts[remainders[i].second];
   return counts;
 }
 
-std::vector<Stream> split_in_order(const Stream& stream,
-                                   const std::vector<int64_t>& counts,
+std::vector<Stream> split_in_order(const Stream& stream, const std::vector<int64_t>& counts,
                                    const Option<int64_t>& seed) {
   const auto depth = uint64_t(stream.state()->depth());
   const uint64_t key = random_key(uint64_t(seed.value_or(0)), "split", {depth});
@@ -80,8 +79,7 @@ std::vector<Stream> split_in_order(const Stream& stream,
 std::map<Str, std::vector<int64_t>> strata(const Stream& stream, const Str& by) {
   const StreamState& state = *stream.state();
   const Schema& schema = state.schema();
-  const auto field = std::find_if(schema.begin(), schema.end(),
-                                  [&](const FieldInfo& info) { return by == info.name; });
+  const auto field = std::find_if(schema.begin(), schema.end(), [&](const FieldInfo& info) { return by == info.name; });
   if (field == schema.end()) throw error_here(err::schema_differs, "split", "there is no field " + by);
   const auto column = size_t(field - schema.begin());
   std::map<Str, std::vector<int64_t>> out;
@@ -103,17 +101,13 @@ std::map<Str, std::vector<int64_t>> strata(const Stream& stream, const Str& by) 
   return out;
 }
 
-std::vector<Stream> split_by(const Stream& stream,
-                             const Floats& shares,
-                             const Option<int64_t>& seed,
-                             const Str& by) {
+std::vector<Stream> split_by(const Stream& stream, const Floats& shares, const Option<int64_t>& seed, const Str& by) {
   const auto depth = uint64_t(stream.state()->depth());
   std::vector<std::vector<int64_t>> parts(shares.size());
   uint64_t stratum = 0;
   for (const auto& [value, indices] : strata(stream, by)) {
     const auto n = int64_t(indices.size());
-    const Permutation permutation(
-        n, random_key(uint64_t(seed.value_or(0)), "split", {depth, stratum++}));
+    const Permutation permutation(n, random_key(uint64_t(seed.value_or(0)), "split", {depth, stratum++}));
     int64_t position = 0;
     const std::vector<int64_t> counts = apportion(n, shares);
     for (size_t part = 0; part < counts.size(); ++part) {
@@ -133,9 +127,7 @@ std::vector<Stream> split_by(const Stream& stream,
 
 }  // namespace
 
-std::vector<Stream> split(const Stream& stream,
-                          const Ints& counts,
-                          const Option<int64_t>& seed,
+std::vector<Stream> split(const Stream& stream, const Ints& counts, const Option<int64_t>& seed,
                           const Option<Str>& by) {
   need_end(stream, "split");
   const int64_t size = stream.state()->size();
@@ -146,26 +138,21 @@ std::vector<Stream> split(const Stream& stream,
   }
   if (is_mock_data() || by.has_value()) {
     if (!is_mock_data() && sum > size) {
-      throw error_here(err::stream_too_short,
-                       fmt::format("split wants {} records, the stream has {}", sum, size));
+      throw error_here(err::stream_too_short, fmt::format("split wants {} records, the stream has {}", sum, size));
     }
     Floats shares;
     for (const int64_t count : counts) {
       shares.push_back(double(count) / double(std::max({sum, is_mock_data() ? sum : size, int64_t(1)})));
     }
-    return by.has_value() ? split_by(stream, shares, seed, *by)
-                          : split_in_order(stream, apportion(size, shares), seed);
+    return by.has_value() ? split_by(stream, shares, seed, *by) : split_in_order(stream, apportion(size, shares), seed);
   }
   if (sum > size) {
-    throw error_here(err::stream_too_short,
-                     fmt::format("split wants {} records, the stream has {}", sum, size));
+    throw error_here(err::stream_too_short, fmt::format("split wants {} records, the stream has {}", sum, size));
   }
   return split_in_order(stream, counts, seed);
 }
 
-std::vector<Stream> split(const Stream& stream,
-                          const Floats& shares,
-                          const Option<int64_t>& seed,
+std::vector<Stream> split(const Stream& stream, const Floats& shares, const Option<int64_t>& seed,
                           const Option<Str>& by) {
   need_end(stream, "split");
   double sum = 0;

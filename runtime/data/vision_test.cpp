@@ -1,0 +1,48 @@
+#include <unistd.h>
+#include <filesystem>
+
+#include <doctest/doctest.h>
+
+#include "doors/image_file.h"
+#include "ltr/streams.h"
+#include "runtime/tensor/handle.h"
+#include "runtime/tensor/random.h"
+
+namespace ltr {
+
+TEST_CASE("an affine map without motion is the identity, and draws are keyed") {
+  const Tensor image = give(at::arange(48, at::kFloat).view({3, 4, 4}));
+  seed_random(1);
+  CHECK(at::equal(aten(random_affine(image, 0, 0, {1.0, 1.0})), aten(image)));
+  seed_random(2);
+  const at::Tensor first = aten(random_affine(image, 30, 0.2, {0.8, 1.2}));
+  seed_random(2);
+  CHECK(at::equal(first, aten(random_affine(image, 30, 0.2, {0.8, 1.2}))));
+  seed_random(3);
+  CHECK_FALSE(at::equal(first, aten(random_affine(image, 30, 0.2, {0.8, 1.2}))));
+}
+
+TEST_CASE("doubling the size keeps the centre and blackens nothing inside") {
+  const Tensor image = give(at::ones({1, 9, 9}));
+  const at::Tensor out = aten(random_affine(image, 0, 0, {2.0, 2.0}));
+  CHECK(at::equal(out, at::ones({1, 9, 9})));
+  const at::Tensor half = aten(random_affine(image, 0, 0, {0.5, 0.5}));
+  CHECK(half[0][4][4].item().toDouble() == 1);
+  CHECK(half[0][0][0].item().toDouble() == 0);
+}
+
+TEST_CASE("a grid of images has two black pixels between them, and is written as PNG with its folders") {
+  const Tensor images = give(at::ones({3, 1, 4, 5}));
+  const Tensor grid = image_grid(images, 2);
+  CHECK(grid.shape() == Ints{1, 2 * 6 + 2, 2 * 7 + 2});
+  CHECK(aten(grid)[0][2][2].item().toDouble() == 1);
+  CHECK(aten(grid)[0][6][2].item().toDouble() == 0);
+  const Str folder = (std::filesystem::temp_directory_path() / ("ltr-png-" + std::to_string(::getpid()))).string();
+  save_png(grid, folder + "/a/b.png");
+  const doors::Image back = doors::read_image(folder + "/a/b.png", 1);
+  CHECK(back.width == 16);
+  CHECK(back.pixels[2 * 16 + 2] == 255);
+  std::filesystem::remove_all(folder);
+}
+
+}  // namespace ltr
