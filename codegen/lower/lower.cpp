@@ -108,7 +108,7 @@ ir::Module lower(const check::Program& program, const source::SourceManager& sou
   }
   tables.source_hash = options.source_hash;
   tables.compiler = options.compiler;
-  Shared shared{program, sources, options, module, tables, {}, {}, {}, {}, {}};
+  Shared shared{program, sources, options, module, tables, {}, {}, {}, {}, {}, {}};
   shared.name_everything();
   for (const check::LogEntry& entry : program.logs) {
     tables.logs.push_back({entry.name, entry.role, entry.kind, entry.when, entry.reduce, entry.bar, shared.loc(entry.span)});

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <set>
 
+#include "codegen/ir/text.h"
 #include "codegen/lower/body.h"
 
 namespace ltr::lower {
@@ -189,7 +190,13 @@ class ExperimentLowerer {
       lowerer.b.effect(OpKind::ListCall, {lowerer.setting(logger)}, "loggers");
     }
     lowerer.finish();
-    shared_.module.functions.push_back(std::move(function));
+    // An amended experiment mostly lists what the other one does.
+    function.name.clear();
+    const std::string text = ir::print(function);
+    const auto [known, is_new] = shared_.lists.emplace(text, info_.list_callbacks);
+    info_.list_callbacks = known->second;
+    function.name = known->second;
+    if (is_new) shared_.module.functions.push_back(std::move(function));
   }
 
   void scan(const ir::Region& region, ir::StepInfo& step, std::set<int>& logs, std::set<std::string>& seen) const {

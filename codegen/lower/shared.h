@@ -36,6 +36,8 @@ struct Shared {
   std::vector<const ObjectRef*> fn_owners;      ///< likewise; null for free functions
   std::map<std::string, size_t> pairs;          ///< model and data: index of their TrainPair
 
+  std::map<std::string, std::string> lists;     ///< text of a function that lists callbacks: its name
+
   ir::Loc loc(check::Span span) const;
   bool is_library(check::Span span) const { return options.library_sources.count(span.source.index) != 0; }
   ir::Type type(const check::Type& type) const;

@@ -137,7 +137,7 @@ std::optional<std::vector<Expr>> op_arguments(const FnInfo& op, CallSite& site, 
   bool has_error = false;
   for (size_t i = 0; i < op.params.size(); ++i) {
     const ParamInfo& param = op.params[i];
-    const std::string what = "`" + param.name + "`";
+    const std::string what = "`" + param.name + "` of `" + op.name + "`";
     if ((*bound)[i] == nullptr) {
       args.push_back(default_of(op.params, i, args, op.module, site.scope));
     } else {
@@ -194,7 +194,7 @@ Expr call_fn(FnInfo& fn, std::optional<Expr> receiver, CallSite& site) {
   bool has_error = false;
   for (size_t i = 0; i < fn.params.size(); ++i) {
     const ParamInfo& param = fn.params[i];
-    const std::string what = "`" + param.name + "`";
+    const std::string what = "`" + param.name + "` of `" + (fn.name == "forward" && fn.owner != nullptr ? fn.owner->name : fn.name) + "`";
     if ((*bound)[i] == nullptr) {
       args.push_back(default_of(fn.params, i, args, fn.module, site.scope));
     } else {
@@ -360,7 +360,10 @@ Expr apply(Expr callee, std::vector<Given> given, Span span, Scope& scope) {
     case Kind::Metric: {
       ObjectInfo* object = find_object(cx, Kind::Metric, callee.type.decl);
       const auto update = object->fns.find("update");
-      if (update == object->fns.end()) return error_at(span);
+      if (update == object->fns.end()) {
+        cx.report(diag::not_callable(callee.span, "the metric `" + object->name + "` has no `fn update`, so it"));
+        return error_at(span);
+      }
       if (scope.place != Place::Step && scope.place != Place::Hook) {
         cx.report(diag::wrong_place(span, "a metric is updated in steps and hooks only"));
         return error_at(span);

@@ -105,10 +105,6 @@ void check_data_items(Context& cx, ObjectInfo& object, const ast::Data& data) {
     }
     if (const auto* stream = item.get<ast::Stream>()) {
       const std::string& role = stream->role.text;
-      if (role != "train" && role != "val" && role != "test" && role != "predict") {
-        cx.report(diag::unknown_role(stream->role.span, role));
-        continue;
-      }
       StreamDecl declared;
       declared.role = role;
       declared.name = stream->name ? stream->name->text : "";

@@ -24,6 +24,15 @@ Type type_of_text(const std::string& text) {
   return type;
 }
 
+/// `auto`, `cpu`, `cuda[8]`.
+bool is_device(const std::string& text) {
+  if (text == "auto" || text == "cpu" || text == "cuda") return true;
+  for (const char* kind : {"cpu[", "cuda["}) {
+    if (text.starts_with(kind) && text.ends_with("]")) return true;
+  }
+  return false;
+}
+
 /// A setting of a closed list, typed; nothing after a report.
 std::optional<SettingValue> check_setting(const ast::Setting& setting, const std::vector<SettingInfo>& known,
                                           const std::string& section, Scope& scope) {
@@ -49,6 +58,11 @@ std::optional<SettingValue> check_setting(const ast::Setting& setting, const std
   if (result.type == "text") {
     result.type = "str";
     result.value = make_expr(ExprKind::StrConst, Type::of(Kind::Str), setting.value.span, {}, cx.source_text(setting.value.span));
+    if (result.path == "devices" && !is_device(result.value.name) && !result.value.name.starts_with("tpu")) {
+      cx.report(diag::wrong_argument(setting.value.span, "`" + result.value.name + "` names no devices")
+                    .help("`auto`, `cpu`, `cpu[4]`, `cuda` or `cuda[8]`"));
+      return std::nullopt;
+    }
     if (result.path == "devices" && result.value.name.starts_with("tpu")) {
       cx.report(diag::device_not_built(setting.value.span, result.value.name)
                     .note("`ltrc export --stablehlo` will run the step on any XLA device"));
@@ -57,7 +71,23 @@ std::optional<SettingValue> check_setting(const ast::Setting& setting, const std
   }
   result.value = check_as(setting.value, type_of_text(info->type), scope, ("`" + setting.name.text + "`").c_str());
   if (result.value.type.is_error()) return std::nullopt;
+  static const std::set<std::string> kPositive = {"epochs", "steps", "log_every", "accumulate", "steps_per_epoch", "global_batch", "nodes"};
+  if (result.value.kind == ExprKind::IntConst && result.value.whole < (kPositive.contains(result.path) ? 1 : 0)) {
+    cx.report(diag::out_of_range(result.value.span, "`" + result.path + "` cannot be " + std::to_string(result.value.whole)));
+    return std::nullopt;
+  }
   return result;
+}
+
+/// A setting that stands twice in one pair of braces.
+void check_twice(Context& cx, const std::vector<ast::Setting>& settings) {
+  for (size_t i = 0; i < settings.size(); ++i) {
+    for (size_t j = 0; j < i; ++j) {
+      if (settings[i].name.text != settings[j].name.text) continue;
+      cx.report(diag::setting_twice(settings[i].name.span, settings[i].name.text).label(settings[j].name.span, "first here"));
+      break;
+    }
+  }
 }
 
 /// The experiment with what it amends written into it.
@@ -81,7 +111,8 @@ void put(std::vector<ast::Setting>& into, const std::vector<ast::Setting>& from)
 std::optional<Merged> merge_amended(Context& cx, const resolve::Module& module, const ast::Experiment& experiment, std::set<std::string> seen) {
   Merged result;
   if (!seen.insert(experiment.name.text).second) {
-    cx.report(diag::amends_cycle(experiment.name.span, experiment.name.text));
+    // Reported once, at the alphabetically first of the circle.
+    if (experiment.name.text == *seen.begin()) cx.report(diag::amends_cycle(experiment.name.span, experiment.name.text));
     return std::nullopt;
   }
   if (experiment.amends) {
@@ -182,6 +213,10 @@ void bind_step(const Expr& model, const Expr& data, FnInfo& fn, Experiment& expe
   for (const StreamDecl& stream : streams) {
     if (stream.role == fn.name) own.push_back(&stream);
   }
+  if (fn.name == "train" && own.empty() && !streams.empty()) {
+    cx.report(diag::no_stream(data.span, wired.name, "train").label(fn.ast->name.span, "step train needs one"));
+    return;
+  }
   Binding types;
   for (const auto& [atom, value] : model.type.arguments) types.dims[atom] = value;
   std::set<AtomId> free;
@@ -275,6 +310,10 @@ void check_experiment(Context& cx, uint32_t module_index, const ast::Experiment&
   typed.span = ast.name.span;
   const size_t first_obligation = cx.program.obligations.size();
   static const std::vector<std::string> kFields = {"data", "model", "topology"};
+  check_twice(cx, ast.settings);
+  for (const ast::Section& section : ast.sections) {
+    if (section.name.text == "trainer" || section.name.text == "tags") check_twice(cx, section.settings);
+  }
   for (const ast::Setting& setting : ast.settings) {
     if (std::find(kFields.begin(), kFields.end(), setting.name.text) != kFields.end()) continue;
     diagnostics::Diagnostic diagnostic = diag::unknown_setting(setting.name.span, "an experiment", setting.name.text);
@@ -377,6 +416,7 @@ void check_topologies(Context& cx, uint32_t module_index) {
     Topology typed;
     typed.name = topology->name.text;
     typed.span = topology->name.span;
+    check_twice(cx, topology->settings);
     std::vector<Local> locals;
     Scope scope{.cx = cx, .module = module_index, .place = Place::Experiment, .locals = &locals};
     // What is amended comes first and is replaced field by field.

@@ -323,8 +323,25 @@ Expr check_as(const ast::Expr& expr, const Type& wanted, Scope& scope, const cha
     if (const auto* name = expr.get<ast::NameRef>()) {
       for (const std::string& choice : inner.choices) {
         if (choice == name->name.text) {
-          Expr symbol = make_expr(ExprKind::Symbol, inner, expr.span, {}, choice);
-          return symbol;
+          return make_expr(ExprKind::Symbol, inner, expr.span, {}, choice);
+        }
+      }
+      if (!scope.find_local(name->name.text)) {
+        std::string choices;
+        for (const std::string& choice : inner.choices) choices += (choices.empty() ? "`" : ", `") + choice + "`";
+        const Symbol* symbol = scope.cx.graph.find(scope.module, name->name.text);
+        const bool is_value = symbol != nullptr && (symbol->kind == SymbolKind::Hparam || symbol->kind == SymbolKind::Const);
+        bool is_param = scope.owner != nullptr && scope.owner->members.contains(name->name.text);
+        for (size_t i = 0; scope.owner != nullptr && i < scope.owner->params.size(); ++i) {
+          is_param = is_param || scope.owner->params[i].name == name->name.text;
+        }
+        if (!is_value && !is_param) {
+          diagnostics::Diagnostic diagnostic = diag::wrong_argument(expr.span, std::string(what) + " must be one of " + choices);
+          if (const auto near = diagnostics::suggest(name->name.text, inner.choices)) {
+            diagnostic.help("did you mean `{}`?", *near).fix(expr.span, *near);
+          }
+          scope.cx.report(std::move(diagnostic));
+          return make_expr(ExprKind::Error, Type::error(), expr.span);
         }
       }
     }

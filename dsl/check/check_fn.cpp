@@ -113,9 +113,13 @@ void read_signature(Context& cx, FnInfo& fn, Scope& scope) {
   fn.result = fn.ast->result ? check_type(*fn.ast->result, scope) : Type::of(Kind::Void);
   if (fn.ast->where) read_where(*fn.ast->where, scope, fn.requirements);
   if (fn.is_op) return;
+  // A param whose type could not be read may be the one that names the binder.
+  for (const ParamInfo& param : fn.params) {
+    if (param.type.is_error()) return;
+  }
   for (const ast::Name& binder : fn.ast->binders) {
     if (!binder_place(fn, fn.binders[binder.text])) {
-      cx.report(diag::unknown_dim(binder.span, binder.text)
+      cx.report(diag::unbound_binder(binder.span, binder.text)
                     .note("a binder stands alone as a dim of at least one parameter, which gives it its value"));
     }
   }

@@ -45,6 +45,11 @@ Expr check_symbol(const Symbol& symbol, Span span, Scope& scope) {
       for (const Hparam& hparam : cx.program.hparams) {
         if (hparam.name == symbol.name) return make_expr(ExprKind::Hparam, hparam.type, span, {}, symbol.name);
       }
+      if (scope.place == Place::Hparam) {
+        cx.report(diag::unknown_name(span, symbol.name)
+                      .label(symbol.span, "declared here")
+                      .note("a default may use the hparams above it"));
+      }
       return error_at(span);
     }
     case SymbolKind::Const: {
@@ -55,7 +60,10 @@ Expr check_symbol(const Symbol& symbol, Span span, Scope& scope) {
         return value;
       }
       const auto* decl = symbol.decl->get<ast::Const>();
-      cx.consts[symbol.decl] = error_at(span);  // Stops a constant that mentions itself.
+      if (!cx.consts_in_work.insert(symbol.decl).second) {
+        cx.report(diag::recursion(span, symbol.name));
+        return error_at(span);
+      }
       std::vector<Local> locals;
       Scope inner{.cx = cx, .module = symbol.module, .place = Place::Const, .locals = &locals};
       Expr value = decl->type ? check_as(decl->value, check_type(*decl->type, inner), inner, "the value")

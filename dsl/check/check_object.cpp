@@ -208,8 +208,10 @@ struct ObjectChecker {
     if (const auto symbol = cx.graph.prelude.find(value.name); symbol != cx.graph.prelude.end() && !value.type.is_error()) {
       rule = fn_of(cx, symbol->second).params;
       for (size_t i = 0; i < value.args.size(); ++i) {
-        const bool is_zero = value.args[i].kind == ExprKind::FloatConst && value.args[i].number == 0;
-        if (value.formats[i] == "lr" && is_zero) cx.report(diag::bad_learning_rate(value.args[i].span, "0"));
+        const bool is_bad = value.args[i].kind == ExprKind::FloatConst && value.args[i].number <= 0;
+        if (value.formats[i] == "lr" && is_bad) {
+          cx.report(diag::bad_learning_rate(value.args[i].span, cx.source_text(value.args[i].span)));
+        }
       }
     }
     Type type = value.type.is_error() ? Type::error() : Type::of(Kind::Optimizer);
@@ -372,6 +374,10 @@ void check_block_like(Context& cx, ObjectInfo& object, const ast::Decl& decl) {
     const Symbol* model = cx.graph.find(object.module, callback->model->text);
     if (model == nullptr || model->kind != SymbolKind::Model) {
       cx.report(diag::unknown_name(callback->model->span, callback->model->text).note("`for` names a model"));
+      object.is_checking = false;  // Its hooks speak of a model that nobody knows.
+      object.is_done = true;
+      (*objects_of(cx.program, object.kind))[object.index] = typed;
+      return;
     } else {
       ObjectInfo& info = object_of(cx, *model);
       complete(cx, info);

@@ -342,6 +342,53 @@ Body check_nested(const ast::Body& body, Scope& scope) {
   return typed;
 }
 
+bool leaves(const Body& body) {
+  return !body.empty() && (body.back().kind == StmtKind::Return || body.back().kind == StmtKind::Error);
+}
+
+/// Names that every path through a branch has assigned go on behind it, under one local of their own.
+void join_branches(Stmt& stmt, const std::map<std::string, LocalId> (&names)[2], Scope& scope) {
+  Context& cx = scope.cx;
+  const bool left[2] = {leaves(stmt.bodies[0]), leaves(stmt.bodies[1])};
+  if (left[0] && left[1]) return;
+  for (const auto& [name, local] : names[left[0] ? 1 : 0]) {
+    const bool in_both = left[0] || left[1] || names[1].contains(name);
+    if (!in_both || scope.find_local(name)) continue;
+    LocalId ends[2] = {local, local};
+    if (!left[0] && !left[1]) ends[1] = names[1].at(name);
+    const auto type = merge(scope.local(ends[0]).type, scope.local(ends[1]).type, cx);
+    if (!type) {
+      cx.report(diag::branches_differ(stmt.span, cx.text(scope.local(ends[0]).type), cx.text(scope.local(ends[1]).type))
+                    .note("`{}` is assigned in both", name));
+      scope.declare(name, Type::error());
+      continue;
+    }
+    const LocalId joined = scope.declare(name, *type);
+    for (int side = 0; side < 2; ++side) {
+      if (left[side]) continue;
+      Expr value = make_expr(ExprKind::Local, scope.local(ends[side]).type, stmt.span, {}, name);
+      value.local = ends[side];
+      Stmt assign = make_stmt(StmtKind::Let, stmt.span, {convert(std::move(value), *type, scope)});
+      assign.local = joined;
+      stmt.bodies[size_t(side)].push_back(std::move(assign));
+    }
+  }
+}
+
+Stmt check_if(const ast::If& branch, Span span, Expr condition, Scope& scope) {
+  Stmt stmt = make_stmt(StmtKind::If, span, {std::move(condition)});
+  std::map<std::string, LocalId> names[2];
+  const ast::Body* bodies[2] = {&branch.then_body, &branch.else_body};
+  for (int side = 0; side < 2; ++side) {
+    scope.frames.emplace_back();
+    stmt.bodies.push_back(check_body(*bodies[side], scope));
+    names[side] = scope.frames.back();
+    scope.frames.pop_back();
+  }
+  join_branches(stmt, names, scope);
+  return stmt;
+}
+
 Stmt check_for(const ast::Stmt& statement, const ast::For& loop, Scope& scope) {
   Expr range = check_expr(loop.range, scope);
   Stmt stmt = make_stmt(StmtKind::For, statement.span);
@@ -366,7 +413,7 @@ Stmt check_expression(const ast::Stmt& statement, const ast::ExprStmt& expressio
   if (value.type.is_error()) return make_stmt(StmtKind::Error, statement.span);
   const bool has_effect = value.type.kind == Kind::Void || value.kind == ExprKind::CallMetric;
   if (!has_effect && !scope.may_drop_values) {
-    const bool is_call = value.kind == ExprKind::CallFn || value.kind == ExprKind::CallMethod || value.kind == ExprKind::Op;
+    const bool is_call = expression.value.get<ast::Call>() != nullptr || expression.value.get<ast::Pipe>() != nullptr;
     scope.cx.report(diag::unused_value(value.span, is_call ? "call" : "expression")
                         .help("give it a name, `{} = …`, or take it away", "x"));
     return make_stmt(StmtKind::Error, statement.span);
@@ -402,10 +449,7 @@ Stmt check_stmt(const ast::Stmt& statement, Scope& scope) {
     } else {
       condition = convert(std::move(condition), Type::of(Kind::Bool), scope, "the condition");
     }
-    Stmt stmt = make_stmt(StmtKind::If, span, {std::move(condition)});
-    stmt.bodies.push_back(check_nested(s->then_body, scope));
-    stmt.bodies.push_back(check_nested(s->else_body, scope));
-    return stmt;
+    return check_if(*s, span, std::move(condition), scope);
   }
   if (const auto* s = statement.get<ast::While>()) {
     Stmt stmt = make_stmt(StmtKind::While, span, {check_as(s->condition, Type::of(Kind::Bool), scope, "the condition")});

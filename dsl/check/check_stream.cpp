@@ -56,6 +56,18 @@ std::optional<Type> widened(const TypeField& field, const Polynomial& size, Span
   return type;
 }
 
+/// Whether two streams deliver the same fields; the value of a host int is no part of its type here.
+bool equal_records(const Type& left, const Type& right) {
+  if (left.fields.size() != right.fields.size() || left.uniform != right.uniform) return false;
+  for (size_t i = 0; i < left.fields.size(); ++i) {
+    Type a = left.fields[i].type, b = right.fields[i].type;
+    a.value.reset();
+    b.value.reset();
+    if (left.fields[i].name != right.fields[i].name || !(a == b)) return false;
+  }
+  return true;
+}
+
 /// The function of a `map` or `filter`, its param matched with the stream's record.
 FnInfo* map_function(const Given& given, const Type& stream, CallSite& site) {
   Scope& scope = site.scope;
@@ -268,6 +280,10 @@ std::optional<Expr> check_stream_call(const std::string& name, CallSite& site) {
   auto args = op_arguments(op, site, binding);
   if (!args) return error_at(site.span);
   Type type = stream.type;
+  if ((name == "collate" || name == "window") && (*args)[1].kind == ExprKind::IntConst && (*args)[1].whole < 1) {
+    cx.report(diag::out_of_range((*args)[1].span, "`" + name + "` needs a size of at least 1"));
+    return error_at(site.span);
+  }
   if (name == "collate" || name == "window") {
     if (type.uniform) {
       cx.report(diag::wrong_place(site.name_span, "`" + name + "` stands behind `collate`, where there are batches already"));
@@ -290,7 +306,7 @@ std::optional<Expr> check_stream_call(const std::string& name, CallSite& site) {
     }
     type.uniform = name == "collate";
   }
-  if (name == "concat" && !((*args)[1].type.fields == type.fields)) {
+  if (name == "concat" && !equal_records((*args)[1].type, type)) {
     cx.report(diag::wrong_argument(site.span, "`concat` joins streams of equal records, not " + cx.text(type) + " and " +
                                                   cx.text((*args)[1].type)));
     return error_at(site.span);

@@ -100,6 +100,7 @@ struct Context {
   std::map<const ast::Decl*, std::unique_ptr<ObjectInfo>> objects;
   std::map<const ast::Fn*, std::unique_ptr<FnInfo>> fns;
   std::map<const ast::Decl*, Expr> consts;
+  std::set<const ast::Decl*> consts_in_work;  ///< to stop a constant that mentions itself
   std::map<std::string, uint32_t> calls;  ///< index into Program::calls
   std::vector<Requirement> facts;         ///< `where` clauses of hparams
   std::deque<ast::Fn> synthetic;          ///< functions made of hooks and tests

@@ -174,6 +174,18 @@ Expr convert(Expr expr, const Type& wanted, Scope& scope, const char* what) {
     }
     case Kind::Weights: {
       if (have.kind == Kind::Weights) return expr;
+      // A `weight` of the model itself: the optimizer takes it by name.
+      if (expr.kind == ExprKind::Member && have.is_tensor() && expr.args.size() == 1 && expr.args[0].kind == ExprKind::Self) {
+        const Span span = expr.span;
+        return make_expr(ExprKind::Weights, wanted, span, {std::move(expr)});
+      }
+      if (expr.kind == ExprKind::List) {
+        for (size_t i = 0; i < expr.args.size(); ++i) {
+          if (expr.args[i].kind == ExprKind::Member && expr.args[i].type.is_tensor()) {
+            expr.args[i] = convert(std::move(expr.args[i]), wanted, scope, what);
+          }
+        }
+      }
       const bool all_weights =
           expr.kind == ExprKind::List && !expr.args.empty() &&
           std::all_of(expr.args.begin(), expr.args.end(), [](const Expr& arg) { return arg.type.kind == Kind::Weights; });

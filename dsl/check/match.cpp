@@ -72,11 +72,12 @@ void report_false(const Requirement& requirement, Span use, Context& cx) {
     cx.report(std::move(diagnostic));
   };
   if (requirement.kind == Requirement::Kind::Divisible) {
-    with_origin(diag::not_divisible(use, requirement.text, cx.text(requirement.left), cx.text(requirement.right)));
+    with_origin(diag::not_divisible(use, cx.text(requirement.left) + " / " + cx.text(requirement.right), cx.text(requirement.left),
+                                    cx.text(requirement.right)));
   } else if (requirement.kind == Requirement::Kind::Equal && !requirement.is_where) {
     with_origin(diag::dims_differ(use, "the dims " + values_text(requirement, cx) + " differ"));
   } else {
-    with_origin(diag::where_not_satisfied(use, requirement.text, "it compares " + values_text(requirement, cx)));
+    with_origin(diag::where_not_satisfied(use, requirement.text, "the values are " + values_text(requirement, cx)));
   }
 }
 

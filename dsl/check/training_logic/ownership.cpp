@@ -65,7 +65,8 @@ void check_ownership(Context& cx, const ObjectInfo& model) {
     });
     if (is_owned) continue;
     cx.report(diag::weight_without_optimizer(member.span, member.name)
-                  .help("add `{}.weights` to an optimizer, or take the member away", member.name));
+                  .help("add `{}` to an optimizer, or take the member away",
+                        member.kind == MemberKind::Weight ? member.name : member.name + ".weights"));
   }
 }
 

@@ -55,6 +55,60 @@ std::string final_activation(const Program& program, const Expr& expr, int depth
   return final_activation(program, Origin{fn}.of(fn.body.back().values[0]), depth + 1);
 }
 
+/// Whether a value may hang on trained tensors by a path that gradients take. Errs on the side of yes.
+struct Reach {
+  const Context& cx;
+  const Fn& fn;
+  std::set<LocalId> seen;
+  Span cut;  ///< the last place where a path was cut
+
+  bool of(const Expr& expr) {
+    static const std::set<std::string> kCuts = {"stop_grad", "argmax", "argmin", "eq", "ne", "lt", "le", "gt", "ge", "sign", "round",
+                                                "floor", "ceil", "one_hot", "sample", "item", "item_int", "numel"};
+    switch (expr.kind) {
+      case ExprKind::Local: {
+        if (!seen.insert(expr.local).second) return false;
+        if (expr.local < fn.param_count) return false;
+        bool reached = false;
+        each_stmt(fn.body, [&](const Stmt& stmt) {
+          const bool assigns = (stmt.kind == StmtKind::Let && stmt.local == expr.local) ||
+                               (stmt.kind == StmtKind::Unpack &&
+                                std::find(stmt.locals.begin(), stmt.locals.end(), expr.local) != stmt.locals.end());
+          if (assigns && !reached) reached = of(stmt.values[0]);
+        });
+        return reached;
+      }
+      case ExprKind::Op:
+        if (kCuts.contains(expr.name) || (expr.name == "to" && !is_floating(expr.type.element))) {
+          cut = expr.span;
+          return false;
+        }
+        break;
+      case ExprKind::Member: {
+        const ObjectInfo* self = expr.args.empty() ? nullptr : find_object(cx, expr.args[0].type.kind, expr.args[0].type.decl);
+        const auto member = self == nullptr || expr.whole == 1 ? decltype(self->members.begin()){} : self->members.find(expr.name);
+        return self != nullptr && expr.whole == 0 && member != self->members.end() && member->second.kind != MemberKind::Buffer &&
+               member->second.kind != MemberKind::Let;
+      }
+      case ExprKind::CallMethod:
+      case ExprKind::ApplyList: return true;
+      default: break;
+    }
+    return std::any_of(expr.args.begin(), expr.args.end(), [&](const Expr& arg) { return of(arg); });
+  }
+};
+
+void check_reach(Context& cx, const Fn& fn) {
+  each_stmt(fn.body, [&](const Stmt& stmt) {
+    if (stmt.kind != StmtKind::Minimize || stmt.values.size() < 2) return;
+    Reach reach{cx, fn, {}, {}};
+    if (reach.of(stmt.values[0])) return;
+    diagnostics::Diagnostic diagnostic = diag::loss_reaches_nothing(stmt.values[0].span, stmt.values[1].name);
+    if (!reach.cut.is_empty()) diagnostic.label(reach.cut, "no gradient passes here");
+    cx.report(std::move(diagnostic));
+  });
+}
+
 void check_activations(Context& cx, const Fn& fn) {
   const Origin origin{fn};
   each_stmt(fn.body, [&](const Stmt& stmt) {
@@ -77,6 +131,7 @@ void check_activations(Context& cx, const Fn& fn) {
 
 void check_step_logic(Context& cx, const ObjectInfo& model) {
   std::set<std::string> used;
+  std::set<uint32_t> reported;
   std::map<std::string, std::pair<std::string, Span>> metrics;  // metric member -> step that uses it
   for (const std::string& name : model.fn_order) {
     const FnInfo& info = *model.fns.at(name);
@@ -95,8 +150,10 @@ void check_step_logic(Context& cx, const ObjectInfo& model) {
           if (expr.kind != ExprKind::CallMetric || expr.args.empty()) return;
           const std::string& member = expr.args[0].name;
           const auto [place, is_new] = metrics.try_emplace(member, name, expr.span);
-          const bool is_copy = cx.program.fns[info.index].body.size() > 0 && model.fns.at(place->second.first)->ast == info.ast;
-          if (is_new || place->second.first == name || is_copy) return;
+          // `step test = val` has metric objects of its own.
+          const bool copies_first = model.fns.at(place->second.first)->ast == info.ast;
+          if (is_new || place->second.first == name || copies_first || reported.contains(expr.span.begin)) return;
+          reported.insert(expr.span.begin);
           cx.report(diag::metric_shared(expr.span, member, place->second.first, name)
                         .label(place->second.second, "first here")
                         .help("declare a second one, `{}_{} = …`", name, member));
@@ -105,6 +162,7 @@ void check_step_logic(Context& cx, const ObjectInfo& model) {
     });
     if (info.role != FnRole::Step) continue;
     check_activations(cx, fn);
+    if (!has_error) check_reach(cx, fn);
     if (name == "train" && !minimizes && !has_error) {
       cx.report(diag::minimizes_nothing(fn.span).help("`minimize loss` makes one update"));
     }

@@ -1,0 +1,262 @@
+#!/usr/bin/env python3
+"""Twenty steps of each example against the same steps in PyTorch: train losses and final weights.
+
+Each example is copied and its text changed, so that the batches come in the order of the file, nothing is drawn at
+random in a step; both sides start from the weights that Ltr made.
+Needs torch and safetensors (exit 77 without); LTRC and LTR_SOURCE say which compiler and sources.
+
+    python programs.py [NAME…]
+"""
+import csv
+import gzip
+import math
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+try:
+    import torch
+    import torch.nn.functional as F
+    from safetensors.torch import load_file
+except ImportError as missing:
+    print(f"skipped: {missing}")
+    sys.exit(77)
+
+SOURCE = pathlib.Path(os.environ.get("LTR_SOURCE", pathlib.Path(__file__).resolve().parents[2]))
+LTRC = os.environ.get("LTRC", str(SOURCE / "build/release/bin/ltrc"))
+os.environ.setdefault("LTR_CACHE_DIR", str(SOURCE / "build/release/cache"))
+EXAMPLES = SOURCE / "examples"
+STEPS = 20
+WARMUP = 5
+# Both sides sum in f32, in orders that differ with the kernels chosen; 20 steps amplify that a little.
+TOLERANCE = 1e-4
+
+# What is replaced in the text of each program.
+TEXTS = {
+    "iris": [("parts[0] |> shuffle(seed)", "rows")],
+    "mnist": [("parts[0] |> shuffle(seed)", "mnist(root, train = true)"), ("Dropout(0.25)", "Dropout(0.0)"),
+              ("warmup = 20 steps", f"warmup = {WARMUP} steps")],
+    "keras_cnn": [(" |> shuffle(seed) |> map(prepare) |> map(jitter)", " |> map(prepare)"),
+                  ("Dropout(0.25)", "Dropout(0.0)"), ("Dropout(0.5)", "Dropout(0.0)")],
+    "forecast": [(" |> shuffle(seed)", "")],
+    "gan": [(" |> shuffle(seed)", ""), ("fake = G(randn(B, latent))", "fake = G(noise)"),
+            ("  buffer probe", "  buffer noise: float[128, latent] = randn(128, latent)\n  buffer probe")],
+    "char_gpt": [(" |> shuffle(seed)", ""), ("warmup = 100 steps", f"warmup = {WARMUP} steps")],
+}
+
+
+def train_ltr(name, folder):
+    """Runs the changed copy; returns its losses by column, its initial and its final weights."""
+    text = (EXAMPLES / f"{name}.ltr").read_text()
+    for old, new in TEXTS[name]:
+        if old not in text:
+            sys.exit(f"{name}.ltr no longer has: {old}")
+        text = text.replace(old, new)
+    program = folder / f"{name}.ltr"
+    program.write_text(text)
+
+    def fit(out, *options):
+        done = subprocess.run([LTRC, "run", program, "fit", "--threads", "1", "--no-bar", "--out", folder / out,
+                               "--limit-val", "1", "--set", "trainer.log_every=1", *options],
+                              cwd=EXAMPLES, capture_output=True, text=True)
+        if done.returncode != 0:
+            sys.exit(f"{name}: exit {done.returncode}\n{done.stdout}{done.stderr}")
+        run = folder / out / name / "0001"
+        return run, load_file(run / "checkpoints/last/weights.safetensors")
+
+    # Weights are saved after an update at the earliest; one with this rate changes no digit of them.
+    _, initial = fit("initial", "--steps", "1", "--lr", "1e-30")
+    run, final = fit("runs", "--steps", str(STEPS))
+    with open(run / "metrics.csv") as file:
+        rows = list(csv.DictReader(file))
+    losses = {column: [float(row[column]) for row in rows if row[column]] for column in rows[0]
+              if column.startswith("train/")}
+    return losses, initial, final
+
+
+def images():
+    raw = gzip.decompress((EXAMPLES / "data/mnist-5k/train-images-idx3-ubyte.gz").read_bytes())[16:]
+    return torch.frombuffer(bytearray(raw), dtype=torch.uint8).reshape(-1, 28, 28).float()
+
+
+def labels():
+    raw = gzip.decompress((EXAMPLES / "data/mnist-5k/train-labels-idx1-ubyte.gz").read_bytes())[8:]
+    return torch.frombuffer(bytearray(raw), dtype=torch.uint8).long()
+
+
+def batches(size, *fields):
+    """STEPS batches of `size` in order, from the start again where an epoch ends; the last of an epoch may be short."""
+    whole = [[field[i:i + size] for field in fields] for i in range(0, len(fields[0]), size)]
+    return [whole[step % len(whole)] for step in range(STEPS)]
+
+
+def linear(w, path, x):
+    return F.linear(x, w[f"{path}.weight"], w.get(f"{path}.bias"))
+
+
+def conv(w, path, x, **options):
+    return F.conv2d(x, w[f"{path}.weight"], w[f"{path}.bias"], **options)
+
+
+def cosine(step, final):
+    """The factor of the rate before update `step`: up to 1 in WARMUP steps, then half a cosine down to `final`."""
+    if step < WARMUP:
+        return (step + 1) / WARMUP
+    return final + (1 - final) * (1 + math.cos(math.pi * (step - WARMUP) / (STEPS - WARMUP))) / 2
+
+
+def loop(w, optimizer, data, loss_of, factor=lambda step: 1.0, clip_norm=None):
+    """The plain PyTorch loop; returns the losses."""
+    rates = [group["lr"] for group in optimizer.param_groups]
+    losses = []
+    for step, batch in enumerate(data):
+        for group, rate in zip(optimizer.param_groups, rates):
+            group["lr"] = rate * factor(step)
+        loss = loss_of(*batch)
+        optimizer.zero_grad()
+        loss.backward()
+        if clip_norm:
+            torch.nn.utils.clip_grad_norm_(w.values(), clip_norm)
+        optimizer.step()
+        losses.append(loss.item())
+    return {"train/loss": losses}
+
+
+def iris(w):
+    with open(EXAMPLES / "data/iris.csv") as file:
+        rows = list(csv.DictReader(file))
+    names = ["sepal_length", "sepal_width", "petal_length", "petal_width"]
+    x = torch.tensor([[float(row[name]) for name in names] for row in rows])
+    x = (x - torch.tensor([5.84, 3.06, 3.76, 1.20])) / torch.tensor([0.83, 0.44, 1.77, 0.76])
+    y = torch.tensor([["setosa", "versicolor", "virginica"].index(row["species"]) for row in rows])
+    return loop(w, torch.optim.Adam(w.values(), lr=0.05), batches(16, x, y),
+                lambda x, y: F.cross_entropy(linear(w, "net.2", linear(w, "net.0", x).relu()), y))
+
+
+def mnist(w):
+    def loss(x, y):
+        x = F.max_pool2d(conv(w, "net.conv1", x, padding=1).relu(), 2)
+        x = F.max_pool2d(conv(w, "net.conv2", x, padding=1).relu(), 2)
+        return F.cross_entropy(linear(w, "net.fc2", linear(w, "net.fc1", x.flatten(1)).relu()), y)
+
+    x = ((images() / 255 - 0.1307) / 0.3081).unsqueeze(1)
+    return loop(w, torch.optim.AdamW(w.values(), lr=1e-3, weight_decay=0.01), batches(64, x, labels()), loss,
+                lambda step: cosine(step, 0.0), clip_norm=1.0)
+
+
+def keras_cnn(w):
+    def loss(x, y):
+        x = F.max_pool2d(conv(w, "net.conv2", conv(w, "net.conv1", x).relu()).relu(), 2)
+        return F.cross_entropy(linear(w, "net.fc2", linear(w, "net.fc1", x.flatten(1)).relu()), y)
+
+    return loop(w, torch.optim.Adadelta(w.values(), lr=1.0, rho=0.95, eps=1e-7),
+                batches(128, (images() / 255).unsqueeze(1), labels()), loss)
+
+
+def forecast(w):
+    with open(EXAMPLES / "data/sea_temperature.csv") as file:
+        celsius = torch.tensor([float(row["celsius"]) for row in csv.DictReader(file)][:600])
+    f = ((celsius * 9 / 5 + 32 - 73.4) / 4.0).unfold(0, 25, 1)
+    rnn = torch.nn.LSTM(1, 32, batch_first=True)
+
+    def loss(past, target):
+        own = {name.removeprefix("rnn."): weight for name, weight in w.items() if name.startswith("rnn.")}
+        y, _ = torch.func.functional_call(rnn, own, (past,))
+        return F.huber_loss(linear(w, "head", y[:, -1]), target)
+
+    return loop(w, torch.optim.RMSprop(w.values(), lr=1e-2),
+                batches(32, f[:, :24].unsqueeze(2), f[:, 24:]), loss)
+
+
+def gan(w):
+    def generate(z):
+        for layer in ("G.fc1", "G.fc2"):
+            z = F.leaky_relu(linear(w, layer, z), 0.2)
+        return linear(w, "G.out", z).tanh()
+
+    def judge(x):
+        for layer in ("D.fc1", "D.fc2"):
+            x = F.leaky_relu(linear(w, layer, x), 0.2)
+        return linear(w, "D.out", x)
+
+    def verdict(logit, target):
+        return F.binary_cross_entropy_with_logits(logit, torch.full_like(logit, target))
+
+    noise = w.pop("noise").detach()
+    w.pop("probe")
+    optimizers = {part: torch.optim.Adam([weight for name, weight in w.items() if name.startswith(part)], lr=2e-4,
+                                         betas=(0.5, 0.999)) for part in "GD"}
+    losses = {"train/d_loss": [], "train/g_loss": []}
+    for (image,) in batches(128, (images() / 127.5 - 1).flatten(1)):
+        fake = generate(noise)
+        d_loss = verdict(judge(image), 1.0) + verdict(judge(fake.detach()), 0.0)
+        optimizers["D"].zero_grad()
+        d_loss.backward()
+        optimizers["D"].step()
+        g_loss = verdict(judge(fake), 1.0)
+        optimizers["G"].zero_grad()
+        g_loss.backward()
+        optimizers["G"].step()
+        losses["train/d_loss"].append(d_loss.item())
+        losses["train/g_loss"].append(g_loss.item())
+    return losses
+
+
+def char_gpt(w):
+    text = (EXAMPLES / "data/shakespeare.txt").read_text()
+    ids = {char: i for i, char in enumerate(sorted(set(text)))}
+    T, D, heads, layers = 64, 128, 4, 4
+    windows = torch.tensor([ids[char] for char in text[:STEPS * 12 * T + 1]]).unfold(0, T + 1, T)
+
+    def norm(path, x):
+        return F.layer_norm(x, [D], w[f"{path}.weight"], w[f"{path}.bias"])
+
+    def attend(path, x):
+        q, k, v = (part.reshape(-1, T, heads, D // heads).transpose(1, 2)
+                   for part in linear(w, f"{path}.qkv", x).chunk(3, -1))
+        y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        return linear(w, f"{path}.proj", y.transpose(1, 2).reshape(-1, T, D))
+
+    def loss(x, y):
+        h = F.embedding(x, w["net.tok.weight"]) + w["net.pos.weight"][:T]
+        for i in range(layers):
+            layer = f"net.body.{i}"
+            h = h + attend(f"{layer}.attn", norm(f"{layer}.norm1", h))
+            h = h + linear(w, f"{layer}.down", F.gelu(linear(w, f"{layer}.up", norm(f"{layer}.norm2", h))))
+        logits = F.linear(norm("net.norm", h), w["net.tok.weight"])
+        return F.cross_entropy(logits.flatten(0, 1), y.flatten())
+
+    plain = [weight for name, weight in w.items() if "norm" in name or name.endswith(".bias")]
+    decayed = [weight for name, weight in w.items() if not ("norm" in name or name.endswith(".bias"))]
+    optimizer = torch.optim.AdamW([{"params": decayed}, {"params": plain, "weight_decay": 0.0}], lr=1e-3,
+                                  betas=(0.9, 0.99), weight_decay=0.1)
+    return loop(w, optimizer, batches(12, windows[:, :T], windows[:, 1:]), loss, lambda step: cosine(step, 0.1),
+                clip_norm=1.0)
+
+
+def compare(name, folder):
+    """Prints one line; true if losses and weights agree."""
+    losses, initial, final = train_ltr(name, folder)
+    w = {path: weight.clone().requires_grad_(weight.is_floating_point()) for path, weight in initial.items()}
+    expected = globals()[name](w)
+    loss_gap = max(abs(ours - theirs) / abs(theirs) for column in expected
+                   for ours, theirs in zip(losses[column], expected[column], strict=True))
+    gaps = {path: ((final[path] - weight.detach()).norm() / weight.detach().norm().clamp(min=1e-12)).item()
+            for path, weight in w.items()}
+    moved = min(((final[path] - initial[path]).norm() / initial[path].norm().clamp(min=1e-12)).item() for path in w)
+    worst = max(gaps, key=gaps.get)
+    fine = loss_gap <= TOLERANCE and gaps[worst] <= TOLERANCE and moved > TOLERANCE
+    print(f"{'ok  ' if fine else 'FAIL'} {name}: {STEPS} losses within {loss_gap:.1e}, weights within {gaps[worst]:.1e} "
+          f"({worst}); every weight moved by {moved:.1e} or more", flush=True)
+    if not fine:
+        for column in expected:
+            print(f"     {column}  ltr {losses[column][:6]}\n     {'':{len(column)}}  torch {expected[column][:6]}")
+    return fine
+
+
+torch.set_num_threads(1)
+with tempfile.TemporaryDirectory(prefix="ltr-") as place:
+    results = [compare(name, pathlib.Path(place)) for name in sys.argv[1:] or TEXTS]
+sys.exit(0 if all(results) else 1)

@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+"""The examples build, run one mock batch without their data, pass their tests, and do what their verbs say.
+
+Python's standard library alone; LTRC and LTR_SOURCE say which compiler and sources, if not these.
+"""
+import gzip
+import json
+import pathlib
+import re
+import shutil
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
+from harness import EXAMPLES, LTRC, build, check, finish, fit, newest, run, scratch
+
+NAMES = ("iris", "mnist", "keras_cnn", "forecast", "gan", "char_gpt")
+WITH_TESTS = {"iris": 0, "mnist": 3, "gan": 1, "char_gpt": 2}
+
+
+def without_data(folder):
+    """Copies of the programs, far from their data; returns the built ones."""
+    programs = {}
+    for name in NAMES:
+        copy = folder / "alone" / f"{name}.ltr"
+        copy.parent.mkdir(exist_ok=True)
+        shutil.copy(EXAMPLES / copy.name, copy)
+        programs[name] = build(copy, copy.parent)
+        result = run(programs[name], "fit", "--fast-dev-run", "--mock-data", "--no-bar", "--threads", 1,
+                     cwd=copy.parent)
+        check(f"{name}: one mock batch without data", result.returncode == 0, result.text)
+        check(f"{name}: and no run folder", not (copy.parent / "runs").exists())
+    return programs
+
+
+def verbs(name, program):
+    """What a program says about itself, with its data found from the working directory."""
+    for verb in ("describe", "config", "version"):
+        result = run(program, verb, cwd=EXAMPLES)
+        check(f"{name} {verb}", result.returncode == 0 and result.stdout.strip(), result.text)
+    result = run(program, "fit", "--help")
+    check(f"{name} fit --help lists the hparams", result.returncode == 0 and "--lr" in result.stdout, result.text)
+
+
+def own_tests(name, count):
+    result = run(LTRC, "test", EXAMPLES / f"{name}.ltr", cwd=EXAMPLES)
+    check(f"ltrc test {name}.ltr", result.returncode == 0 and f"{count} passed, 0 failed" in result.text, result.text)
+
+
+def iris_learns(program, folder):
+    result = fit(program, folder / "runs-iris")
+    found = re.search(r"best\s+val/acc ([0-9.]+)", result.text)
+    check("iris reaches val acc 0.93", result.returncode == 0 and found and float(found.group(1)) >= 0.93, result.text)
+    run_folder = newest(folder / "runs-iris")
+    check("iris: DONE, link to the newest, events",
+          (run_folder / "DONE").exists() and (run_folder.parent / "latest").resolve() == run_folder.resolve() and
+          any(run_folder.glob("events.out.tfevents.*")))
+    result = run(program, "validate", "--out", folder / "runs-iris")
+    check("iris validate repeats the best accuracy", found and found.group(1) in result.stdout, result.text)
+    repeated = folder / "iris-config"
+    fit(program, repeated, "--config", run_folder / "config.json")
+    check("iris --config of a run repeats its metrics",
+          (newest(repeated) / "metrics.csv").read_bytes() == (run_folder / "metrics.csv").read_bytes())
+
+
+def mnist_predicts(program, folder):
+    runs = folder / "runs-mnist"
+    result = fit(program, runs, "--epochs", 1, "--limit-val", 2)
+    check("mnist: one epoch", result.returncode == 0, result.text)
+    labels = gzip.decompress((EXAMPLES / "data/mnist-5k/t10k-labels-idx1-ubyte.gz").read_bytes())[8:]
+    results = []
+    for workers in (0, 3):
+        file = folder / f"predictions-{workers}.jsonl"
+        run(program, "predict", "--out", runs, "--write", file, "--workers", workers, "--threads", 1)
+        results.append(file.read_bytes() if file.exists() else b"")
+    check("mnist predict: equal for any number of workers", results[0] == results[1])
+    predicted = [json.loads(line)["prediction"] for line in results[0].splitlines()]
+    check("mnist predict: 1,000 results", len(predicted) == 1000, len(predicted))
+    right = sum(one == label for one, label in zip(predicted, labels))
+    check(f"mnist predict: in record order ({right} of 1,000 right)", right >= 800)
+    result = run(program, "test", "--out", runs, "--threads", 1)
+    found = re.search(r"\bacc +([0-9.]+)", result.stdout)
+    check("mnist test: the accuracy that the predictions have", found and abs(float(found.group(1)) - right / 1000) < 1e-3,
+          f"{right} {result.text}")
+
+
+with scratch() as place:
+    folder = pathlib.Path(place)
+    copies = without_data(folder)
+    for name, program in copies.items():
+        verbs(name, program)
+    for name, count in WITH_TESTS.items():
+        own_tests(name, count)
+    iris_learns(build(EXAMPLES / "iris.ltr", folder), folder)
+    mnist_predicts(build(EXAMPLES / "mnist.ltr", folder), folder)
+finish()
