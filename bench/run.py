@@ -1,0 +1,339 @@
+#!/usr/bin/env python3
+"""Measures Ltr against raw PyTorch (eager) and Lightning, side by side, and prints Markdown tables.
+
+    python bench/run.py [--ltrc build/release/bin/ltrc] [--rounds 5]
+
+Needs torch; Lightning's columns are empty without lightning. README.md says what is measured and how.
+"""
+import argparse
+import contextlib
+import io
+import json
+import logging
+import math
+import os
+import pathlib
+import platform
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+
+warnings.filterwarnings("ignore")
+logging.disable(logging.WARNING)
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+try:
+    import lightning
+except ImportError:
+    lightning = None
+
+SOURCE = pathlib.Path(__file__).resolve().parents[1]
+
+
+class Attention(nn.Module):
+    def __init__(self, D, heads):
+        super().__init__()
+        self.heads = heads
+        self.qkv = nn.Linear(D, 3 * D, bias=False)
+        self.proj = nn.Linear(D, D, bias=False)
+
+    def forward(self, x):
+        B, S, D = x.shape
+        q, k, v = (part.view(B, S, self.heads, D // self.heads).transpose(1, 2)
+                   for part in self.qkv(x).chunk(3, -1))
+        y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        return self.proj(y.transpose(1, 2).reshape(B, S, D))
+
+
+class Layer(nn.Module):
+    def __init__(self, D, heads):
+        super().__init__()
+        self.norm1, self.attn, self.norm2 = nn.LayerNorm(D), Attention(D, heads), nn.LayerNorm(D)
+        self.up, self.down = nn.Linear(D, 4 * D), nn.Linear(4 * D, D)
+
+    def forward(self, x):
+        h = x + self.attn(self.norm1(x))
+        return h + self.down(F.gelu(self.up(self.norm2(h))))
+
+
+class Gpt(nn.Module):
+    def __init__(self, vocab=64, T=64, D=128, layers=4, heads=4):
+        super().__init__()
+        self.tok, self.pos = nn.Embedding(vocab, D), nn.Embedding(T, D)
+        self.body = nn.Sequential(*[Layer(D, heads) for _ in range(layers)])
+        self.norm, self.head = nn.LayerNorm(D), nn.Linear(D, vocab, bias=False)
+        self.head.weight = self.tok.weight
+
+    def forward(self, x):
+        h = self.tok(x) + self.pos(torch.arange(x.shape[1]))
+        return self.head(self.norm(self.body(h))).transpose(1, 2)
+
+
+def mlp(*widths):
+    layers = []
+    for one, next_one in zip(widths, widths[1:]):
+        layers += [nn.Linear(one, next_one), nn.ReLU()]
+    return nn.Sequential(*layers[:-1])
+
+
+def keras_cnn():
+    return nn.Sequential(nn.Conv2d(1, 32, 3), nn.ReLU(), nn.Conv2d(32, 64, 3), nn.ReLU(), nn.MaxPool2d(2),
+                         nn.Dropout(0.25), nn.Flatten(), nn.Linear(9216, 128), nn.ReLU(), nn.Dropout(0.5),
+                         nn.Linear(128, 10))
+
+
+def adam(net, **options):
+    return torch.optim.Adam(net.parameters(), lr=1e-3, **options)
+
+
+def adadelta(net):
+    return torch.optim.Adadelta(net.parameters(), lr=1.0, rho=0.95, eps=1e-7)
+
+
+def adamw(net, **options):
+    plain = [w for name, w in net.named_parameters() if "norm" in name or name.endswith(".bias")]
+    decayed = [w for name, w in net.named_parameters() if not ("norm" in name or name.endswith(".bias"))]
+    return torch.optim.AdamW([{"params": decayed}, {"params": plain, "weight_decay": 0.0}], lr=1e-3,
+                             betas=(0.9, 0.99), weight_decay=0.1, **options)
+
+
+def cosine(total):
+    """The rate's factor of char_gpt.ltr."""
+    return lambda t: (t + 1) / 100 if t < 100 else 0.1 + 0.45 * (1 + math.cos(math.pi * (t - 100) / (total - 100)))
+
+
+class Program:
+    """One row of the table: our program and its twin in PyTorch."""
+
+    def __init__(self, name, source, make, optimizer, batch, steps, clip=None, schedule=None, has_fused=True):
+        self.name, self.source, self.make, self.optimizer = name, SOURCE / source, make, optimizer
+        self.batch, self.few, self.many = batch, steps[0], steps[1]
+        self.clip, self.schedule, self.has_fused = clip, schedule, has_fused
+
+
+def images(*shape, classes=10):
+    return lambda: (torch.randn(*shape), torch.randint(0, classes, (shape[0],)))
+
+
+PROGRAMS = [
+    Program("tiny MLP", "bench/tiny_mlp.ltr", lambda: mlp(32, 64, 64, 2), adam, images(64, 32, classes=2), (200, 2200)),
+    Program("MLP", "bench/mlp.ltr", lambda: mlp(784, 512, 512, 10), adam, images(128, 784), (10, 110)),
+    Program("Keras CNN", "examples/keras_cnn.ltr", keras_cnn, adadelta, images(128, 1, 28, 28), (1, 7),
+            has_fused=False),
+    Program("char GPT", "examples/char_gpt.ltr", Gpt, adamw,
+            lambda: (torch.randint(0, 64, (12, 64)), torch.randint(0, 64, (12, 64))), (2, 14), clip=1.0, schedule=cosine),
+]
+
+
+class OneBatch:
+    """`count` times the same batch: PyTorch and Lightning spend nothing on data."""
+
+    def __init__(self, batch, count):
+        self.batch, self.count = batch, count
+
+    def __len__(self):
+        return self.count
+
+    def __iter__(self):
+        return (self.batch for _ in range(self.count))
+
+
+def torch_seconds(program, steps, **options):
+    torch.manual_seed(0)
+    net = program.make()
+    optimizer = program.optimizer(net, **options)
+    scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, program.schedule(2000)) if program.schedule else None
+    x, y = program.batch()
+    start = time.perf_counter()
+    for _ in range(steps):
+        loss = F.cross_entropy(net(x), y)
+        optimizer.zero_grad()
+        loss.backward()
+        if program.clip:
+            nn.utils.clip_grad_norm_(net.parameters(), program.clip)
+        optimizer.step()
+        if scheduler:
+            scheduler.step()
+    return time.perf_counter() - start
+
+
+def lightning_seconds(program, steps):
+    class Module(lightning.LightningModule):
+        def __init__(self):
+            super().__init__()
+            self.net = program.make()
+
+        def training_step(self, batch, index):
+            return F.cross_entropy(self.net(batch[0]), batch[1])
+
+        def configure_optimizers(self):
+            optimizer = program.optimizer(self.net)
+            if not program.schedule:
+                return optimizer
+            scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, program.schedule(2000))
+            return {"optimizer": optimizer, "lr_scheduler": {"scheduler": scheduler, "interval": "step"}}
+
+    module, data = Module(), OneBatch(program.batch(), steps)
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        trainer = lightning.Trainer(accelerator="cpu", devices=1, barebones=True, max_steps=steps,
+                                    gradient_clip_val=program.clip)
+        start = time.perf_counter()
+        trainer.fit(module, data)
+        return time.perf_counter() - start
+
+
+class Ltr:
+    def __init__(self, ltrc, folder):
+        self.ltrc, self.folder, self.programs = ltrc, pathlib.Path(folder), {}
+
+    def build(self, source):
+        if source not in self.programs:
+            program = self.folder / source.stem
+            subprocess.run([self.ltrc, "build", source, "-o", program], check=True, capture_output=True)
+            self.programs[source] = program
+        return self.programs[source]
+
+    def command(self, program, steps, threads):
+        return [str(self.build(program.source)), "fit", "--bare", "--mock-data", "--limit-val", "0", "--json",
+                "--steps", str(steps), "--threads", str(threads), "--out", str(self.folder / "runs")]
+
+    def seconds(self, program, steps, threads):
+        done = subprocess.run(self.command(program, steps, threads), check=True, capture_output=True, text=True)
+        return json.loads(done.stdout.splitlines()[-1])["seconds"]
+
+
+def step_ms(program, seconds_of):
+    """Of one step, by the difference of two lengths, so that start-up cancels."""
+    return 1000 * (seconds_of(program.many) - seconds_of(program.few)) / (program.many - program.few)
+
+
+def measure_steps(ltr, rounds):
+    sides = ["Ltr", "PyTorch", "PyTorch fused"] + (["Lightning"] if lightning else [])
+    print("Milliseconds per training step, median (minimum); ratios of medians to Ltr's.\n")
+    print("| program | threads | Ltr | PyTorch | PyTorch, fused optimizer | Lightning | PyTorch / Ltr | fused / Ltr "
+          "| Lightning / Ltr |\n|---|---|---|---|---|---|---|---|---|")
+    for program in PROGRAMS:
+        for threads in (1, 2):
+            torch.set_num_threads(threads)
+            ways = {"Ltr": lambda steps: ltr.seconds(program, steps, threads),
+                    "PyTorch": lambda steps: torch_seconds(program, steps),
+                    "PyTorch fused": lambda steps: torch_seconds(program, steps, fused=True),
+                    "Lightning": lambda steps: lightning_seconds(program, steps)}
+            times = {side: [] for side in sides if side != "PyTorch fused" or program.has_fused}
+            for side in times:
+                ways[side](program.few)                      # warms caches, builds what is not built
+            for _ in range(rounds):
+                for side in times:
+                    times[side].append(step_ms(program, ways[side]))
+            middle = {side: statistics.median(values) for side, values in times.items()}
+            cells = [f"{middle[side]:.3g} ({min(times[side]):.3g})" if side in times else "–"
+                     for side in ("Ltr", "PyTorch", "PyTorch fused", "Lightning")]
+            ratios = [f"{middle[side] / middle['Ltr']:.2f}" if side in times else "–"
+                      for side in ("PyTorch", "PyTorch fused", "Lightning")]
+            print(f"| {program.name} | {threads} | {' | '.join(cells)} | {' | '.join(ratios)} |", flush=True)
+
+
+def generated_program(blocks):
+    """A correct program of about 10 lines a block."""
+    lines = ["ltr 1", "", "hparam lr: float = 1e-3 where lr > 0", ""]
+    for i in range(blocks):
+        lines += [f"block Part{i}(D: int) {{", "  norm = LayerNorm(D)", "  up   = Linear(D, 4 * D)",
+                  "  down = Linear(4 * D, D)", "", "  fn forward[B, S](x: float[B, S, D]) -> float[B, S, D] {",
+                  "    h = norm(x) |> up |> gelu |> down", "    return x + h", "  }", "}", ""]
+    lines += ["data Points(file: path = \"points.csv\") {", "  batch[B] { x: float[B, 8, 16], label: i64[B] }",
+              "  fn widen(row: {a: float, label: int}) -> {x: float[8, 16], label: int} = (x = full(8, 16, row.a), label = row.label)",
+              "  train = csv(file) as {a: float, label: int} |> map(widen) |> collate(8)", "}", "", "block Net() {"]
+    lines += [f"  part{i} = Part{i}(16)" for i in range(blocks)]
+    chain = " |> ".join(f"part{i}" for i in range(blocks))
+    lines += ["  head = Linear(16, 10)", f"  fn forward[B](x: float[B, 8, 16]) -> float[B, 10] = (x |> {chain}).mean(1) |> head",
+              "}", "", "model Classifier(lr: float) {", "  net = Net()", "  optimizer opt = Adam(net.weights, lr = lr)",
+              "  step train[B](x: float[B, 8, 16], label: i64[B]) {", "    loss = cross_entropy(net(x), label)",
+              "    minimize loss", "    log loss", "  }", "}", "", "experiment generated {", "  data = Points()",
+              "  model = Classifier(lr)", "  trainer { steps = 10 }", "}", ""]
+    return "\n".join(lines)
+
+
+def wall_ms(command, repeats, before=lambda: None, **options):
+    times = []
+    for _ in range(repeats):
+        before()
+        start = time.perf_counter()
+        subprocess.run([str(word) for word in command], check=True, capture_output=True, **options)
+        times.append(1000 * (time.perf_counter() - start))
+    return times
+
+
+def measure_tool(ltr, rounds):
+    file = ltr.folder / "generated.ltr"
+    file.write_text(generated_program(38))
+    lines = len(file.read_text().splitlines())
+    examples = SOURCE / "examples"
+
+    def cold():
+        return {**os.environ, "LTR_CACHE_DIR": tempfile.mkdtemp(dir=ltr.folder)}
+
+    print("\n| what | median ms | minimum ms | promised |\n|---|---|---|---|")
+
+    def row(what, times, promise="–"):
+        print(f"| {what} | {statistics.median(times):.0f} | {min(times):.0f} | {promise} |", flush=True)
+
+    row(f"`ltrc check` of {lines} lines", wall_ms([ltr.ltrc, "check", file], 2 * rounds), "50")
+    row("`ltrc build mnist.ltr`, empty cache",
+        [wall_ms([ltr.ltrc, "build", examples / "mnist.ltr", "-o", ltr.folder / "cold"], 1, env=cold())[0]
+         for _ in range(3)], "1000")
+    for name in ("iris", "mnist"):
+        program = ltr.build(examples / f"{name}.ltr")
+        row(f"`./{name} fit --fast-dev-run`, start to end: data, model, one batch of each step",
+            wall_ms([program, "fit", "--fast-dev-run", "--no-bar", "--threads", 1], rounds))
+    row("for comparison: `python -c 'import torch'`", wall_ms([sys.executable, "-c", "import torch"], 3))
+    if lightning:
+        row("`python -c 'import lightning'`", wall_ms([sys.executable, "-c", "import lightning"], 2))
+
+
+def peak_mib(command):
+    process = subprocess.Popen([str(word) for word in command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    if status != 0:
+        raise RuntimeError(f"{command} failed")
+    return usage.ru_maxrss / 1024
+
+
+def measure_memory(ltr):
+    print("\n| peak memory, MiB, 1 thread | Ltr | PyTorch |\n|---|---|---|")
+    for index, program in enumerate(PROGRAMS):
+        ours = peak_mib(ltr.command(program, program.many, 1))
+        theirs = peak_mib([sys.executable, __file__, "--only-torch", index])
+        print(f"| {program.name} | {ours:.0f} | {theirs:.0f} |", flush=True)
+
+
+def main():
+    options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    options.add_argument("--ltrc", default=os.environ.get("LTRC", str(SOURCE / "build/release/bin/ltrc")))
+    options.add_argument("--rounds", type=int, default=5)
+    options.add_argument("--only-torch", type=int, help=argparse.SUPPRESS)
+    given = options.parse_args()
+    if given.only_torch is not None:
+        torch.set_num_threads(1)
+        torch_seconds(PROGRAMS[given.only_torch], PROGRAMS[given.only_torch].many)
+        return
+    os.environ.setdefault("LTR_CACHE_DIR", str(SOURCE / "build/release/cache"))
+    started = time.perf_counter()
+    print(f"{time.strftime('%Y-%m-%d')} · {platform.machine()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} "
+          f"· torch {torch.__version__} · lightning {lightning.__version__ if lightning else 'absent'} "
+          f"· {given.rounds} rounds\n")
+    with tempfile.TemporaryDirectory(prefix="ltr-bench-") as folder:
+        ltr = Ltr(given.ltrc, folder)
+        measure_steps(ltr, given.rounds)
+        measure_tool(ltr, given.rounds)
+        measure_memory(ltr)
+    print(f"\n{time.perf_counter() - started:.0f} s in all, load at the end {os.getloadavg()[0]:.1f}")
+
+
+if __name__ == "__main__":
+    main()
