@@ -76,7 +76,7 @@ int run_test(const TestOptions& options, const Common& common) {
       if (!test.is_fails) {
         any_to_run = true;
       } else if (options.filter.empty() || test.title.find(options.filter) != std::string::npos) {
-        fmt::print("PASS  {}\n", test.title);
+        fmt::print("PASS {}\n", test.title);
         ++tally.passed;
       }
     }

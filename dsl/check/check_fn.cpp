@@ -202,6 +202,19 @@ void check_body_of(Context& cx, FnInfo& fn) {
   const bool is_compute = fn.role == FnRole::MetricCompute;
   if (is_compute && fn.result.kind == Kind::Float) typed.result = Type::tensor(Element::F64, {});
   if (is_compute) fn.result = typed.result;
+  Body entry;
+  if (fn.ast->where && !cx.graph.modules[fn.module].is_library) {
+    // Callers prove it where they can; what only run time knows is seen here.
+    Expr holds = check_as(*fn.ast->where, Type::of(Kind::Bool), scope, "the rule");
+    if (!holds.type.is_error()) {
+      Stmt check;
+      check.kind = StmtKind::Assert;
+      check.span = fn.ast->where->span;
+      check.text = cx.source_text(fn.ast->where->span);
+      check.values.push_back(std::move(holds));
+      entry.push_back(std::move(check));
+    }
+  }
   if (fn.ast->value) {
     ast::Stmt statement;
     statement.span = fn.ast->value->span;
@@ -218,6 +231,7 @@ void check_body_of(Context& cx, FnInfo& fn) {
       cx.report(diag::missing_return(fn.ast->name.span, fn.name, cx.text(fn.result)));
     }
   }
+  typed.body.insert(typed.body.begin(), entry.begin(), entry.end());
   typed.locals = std::move(locals);
   cx.program.fns[fn.index] = std::move(typed);
   fn.is_checking = false;

@@ -37,12 +37,12 @@ class Csv : public Logger {
     const std::filesystem::path parent = std::filesystem::path(path_).parent_path();
     if (!parent.empty()) std::filesystem::create_directories(parent, failed);
     if (resume_step_ >= 0 && std::filesystem::exists(path_, failed))
-      keep_until(resume_step_, header);
+      keep_before(resume_step_, header);
     else
       doors::write_file_atomically(path_, header);
     file_ = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC, 0666);
     if (file_ < 0) throw std::system_error(errno, std::generic_category(), path_);
-    offset_ = ::lseek(file_, 0, SEEK_END) - int64_t(written_);
+    offset_ = ::lseek(file_, 0, SEEK_END);
   }
 
   void scalars(int64_t step, int64_t epoch, double, const NamedValues& values) override {
@@ -78,8 +78,9 @@ class Csv : public Logger {
     is_changed_ = false;
   }
 
-  /// Cuts the rows behind `last` by rewrite and rename; the row of `last` itself is open again.
-  void keep_until(int64_t last, const Str& header) {
+  /// Cuts the rows from `first` on by rewrite and rename. The checkpoint holds what belongs into the row of `first`
+  /// itself, and it is written again: what stands there may have been the end of a shorter run.
+  void keep_before(int64_t first, const Str& header) {
     const Str text = doors::read_file(path_);
     doors::CsvReader reader(text);
     std::vector<Str> cells;
@@ -87,15 +88,11 @@ class Csv : public Logger {
     reader.next(cells);
     while (reader.next(cells)) {
       int64_t step = 0;
-      if (cells.size() != names_.size() + 2 || !doors::parse_int(cells[0], step) || step > last) continue;
+      if (cells.size() != names_.size() + 2 || !doors::parse_int(cells[0], step) || step >= first) continue;
       Str row;
       for (size_t i = 0; i < cells.size(); ++i) row += (i == 0 ? "" : ",") + cells[i];
       row += "\n";
       kept += row;
-      written_ = row.size();
-      step_ = step;
-      doors::parse_int(cells[1], epoch_);
-      cells_.assign(cells.begin() + 2, cells.end());
     }
     doors::write_file_atomically(path_, kept);
   }

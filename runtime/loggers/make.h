@@ -21,7 +21,7 @@ std::vector<std::unique_ptr<Logger>> make_loggers(const std::vector<Value>& call
 
 /// `RUN/log.jsonl`: one object a line, one write a line. Appends.
 std::unique_ptr<Logger> make_journal(const Str& path);
-/// `metrics.csv`: one row per step. Rows behind `resume_step` are cut.
+/// `metrics.csv`: one row per step. Rows from `resume_step` on are cut; that step's row is recorded again.
 std::unique_ptr<Logger> make_csv(const Str& path, int64_t resume_step);
 /// An event file in `folder`.
 std::unique_ptr<Logger> make_tensorboard(const Str& folder, int64_t resume_step,

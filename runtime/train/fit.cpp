@@ -99,6 +99,13 @@ Leave Fit::train_epoch(int64_t epoch) {
     flush_row();
     return leave;
   }
+  if (leave == Leave::Planned && at_.batch < batches) {
+    // The end of the run is not the end of the epoch: a later run with a larger limit goes on from here, not from
+    // behind the rounds and sums that close this one.
+    flush_row();
+    final_checkpoint();
+    keeps_position_ = true;
+  }
   end_train_epoch(leave);
   if (leave != Leave::Planned) leave = why_leave();
   return leave == Leave::EpochOver ? Leave::No : leave;
@@ -230,9 +237,9 @@ bool Fit::round_is_due_by_epoch() const {
 
 // ---- recording -----------------------------------------------------------------------------------------------
 
-bool Fit::is_recorded(int64_t step) const {
-  return step == 1 || step % std::max<int64_t>(settings_.log_every, 1) == 0 || step == windows_->planned();
-}
+bool Fit::is_recorded(int64_t step) const { return is_regular(step) || step == windows_->planned(); }
+
+bool Fit::is_regular(int64_t step) const { return step == 1 || step % std::max<int64_t>(settings_.log_every, 1) == 0; }
 
 void Fit::record_step() {
   if (request_.flags.bare) {
@@ -240,10 +247,12 @@ void Fit::record_step() {
     return;
   }
   const bool is_due = is_recorded(at_.global_step);
-  cx_.logs.end_window(is_due, is_recorded(at_.global_step + 1), row_);
+  // What is recorded only because the run ends here is no part of the row that a longer run would have.
+  Named& row = is_regular(at_.global_step) ? row_ : last_row_;
+  cx_.logs.end_window(is_due, is_recorded(at_.global_step + 1), row);
   if (is_due) {
-    for (const auto& optimizer : request_.root.state().optimizers) rates(*optimizer, row_);
-    row_.insert(row_.end(), cx_.grad_norms.begin(), cx_.grad_norms.end());
+    for (const auto& optimizer : request_.root.state().optimizers) rates(*optimizer, row);
+    row.insert(row.end(), cx_.grad_norms.begin(), cx_.grad_norms.end());
     measure_throughput();
   }
   cx_.grad_norms.clear();
@@ -255,7 +264,16 @@ void Fit::record_step() {
 }
 
 void Fit::flush_row() {
-  if (!row_.empty()) cx_.record(std::exchange(row_, {}));
+  if (kept_step_ != at_.global_step) {
+    kept_row_.clear();
+    kept_step_ = at_.global_step;
+    kept_epoch_ = cx_.epoch;
+  }
+  kept_row_.insert(kept_row_.end(), row_.begin(), row_.end());
+  Named values = std::exchange(row_, {});
+  values.insert(values.end(), last_row_.begin(), last_row_.end());
+  last_row_.clear();
+  if (!values.empty()) cx_.record(std::move(values));
 }
 
 }  // namespace ltr

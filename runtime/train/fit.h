@@ -67,6 +67,7 @@ class Fit {
 
   // Recording: one row of values for each step.
   bool is_recorded(int64_t step) const;
+  bool is_regular(int64_t step) const;
   void record_step();
   void flush_row();
   void rates(const Optimizer& optimizer, Named& values) const;
@@ -112,6 +113,11 @@ class Fit {
   Position at_;
   Batch batch_;
   Named row_;                      ///< values of this step that wait to be recorded
+  Named last_row_;                 ///< likewise, recorded only because the run ends at this step
+  Named kept_row_;                 ///< what was recorded for `kept_step_`; a resumed run writes the row again
+  int64_t kept_step_ = -1;
+  int64_t kept_epoch_ = 0;
+  bool keeps_position_ = false;    ///< the newest checkpoint stands in the middle of the last epoch, and stays the newest
   Clock::time_point began_;
   double train_before_s_ = 0;      ///< at_.train_s when this process began
   bool is_stopping_ = false;

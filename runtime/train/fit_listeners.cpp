@@ -253,10 +253,12 @@ void Fit::let_go(const std::vector<Str>& names) {
 Str Fit::write(const Str& name, bool weights_only) {
   const Clock::time_point begin = Clock::now();
   cx_.run_hook(Hook::checkpoint_save);
+  // Rows first: a run killed right behind its checkpoint must not lack them.
+  if (request_.recorder != nullptr) request_.recorder->flush();
   const Str path = write_checkpoint(checkpoints_dir(), name, snapshot(weights_only));
-  if (!weights_only) {
+  if (!weights_only) saved_step_ = at_.global_step;
+  if (!weights_only && !keeps_position_) {
     last_saved_ = name;
-    saved_step_ = at_.global_step;
     point_link(checkpoints_dir(), "last", name);
   }
   for (const CheckpointKeeper& keeper : keepers_) {

@@ -59,6 +59,11 @@ nlohmann::json Fit::manifest() const {
       {"outcome", outcome_},
       {"reason", reason_},
   };
+  if (kept_step_ == at_.global_step) {
+    manifest["row_epoch"] = kept_epoch_;
+    manifest["row"] = nlohmann::json::array();
+    for (const auto& [name, value] : kept_row_) manifest["row"].push_back({name, exact(value)});
+  }
   for (const auto& [name, value] : request_.settings) manifest["settings"][name] = value.to_text();
   for (const auto& optimizer : request_.root.state().optimizers) {
     nlohmann::json& row = manifest["optimizers"][optimizer->name()];
@@ -183,6 +188,13 @@ void Fit::resume() {
         request_.progress.notice(fmt::format("{}.{} was not in the checkpoint and keeps its initial value", user.key, state.name));
       }
     }
+  }
+  if (saved.contains("row") && !saved["row"].empty()) {
+    // The loggers cut from this step on, so its row is written again.
+    for (const nlohmann::json& value : saved["row"]) row_.emplace_back(value[0].get<Str>(), exact(value[1]));
+    cx_.epoch = saved["row_epoch"];
+    flush_row();
+    cx_.epoch = at_.epoch;
   }
   saved_step_ = at_.global_step;
   last_saved_ = path.substr(path.find_last_of('/') + 1);

@@ -141,6 +141,16 @@ Expr rule_index_select(const FnInfo& op, CallSite& site) {
   return op_expr(op.name, std::move(type), site.span, std::move(*args));
 }
 
+Expr rule_select(const FnInfo& op, CallSite& site) {
+  auto args = plain_arguments(op, site);
+  if (!args || !want_tensor((*args)[0], site)) return error_node(site.span);
+  Type type = (*args)[0].type;
+  const auto axis = axis_of((*args)[1], type, site);
+  if (!axis) return error_node(site.span);
+  type.dims.erase(type.dims.begin() + long(*axis));
+  return op_expr(op.name, std::move(type), site.span, std::move(*args));
+}
+
 Expr rule_gather(const FnInfo& op, CallSite& site) {
   auto args = plain_arguments(op, site);
   if (!args || !want_tensor((*args)[0], site) || !want_tensor((*args)[2], site)) return error_node(site.span);

@@ -31,6 +31,7 @@ Expr rule_topk(const FnInfo& op, CallSite& site);
 Expr rule_broadcast(const FnInfo& op, CallSite& site);
 Expr rule_where(const FnInfo& op, CallSite& site);
 Expr rule_index_select(const FnInfo& op, CallSite& site);
+Expr rule_select(const FnInfo& op, CallSite& site);
 Expr rule_gather(const FnInfo& op, CallSite& site);
 Expr rule_pad(const FnInfo& op, CallSite& site);
 Expr rule_axis_checked(const FnInfo& op, CallSite& site);
