@@ -7,6 +7,7 @@ Needs torch; Lightning's columns are empty without lightning. README.md says wha
 """
 import argparse
 import contextlib
+import importlib
 import io
 import json
 import logging
@@ -28,10 +29,10 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-try:
-    import lightning
-except ImportError:
-    lightning = None
+lightning = None
+for package in ("lightning", "pytorch_lightning"):
+    with contextlib.suppress(ImportError):
+        lightning = lightning or importlib.import_module(package)
 
 SOURCE = pathlib.Path(__file__).resolve().parents[1]
 
@@ -293,15 +294,19 @@ def measure_tool(ltr, rounds):
             wall_ms([program, "fit", "--fast-dev-run", "--no-bar", "--threads", 1], rounds))
     row("for comparison: `python -c 'import torch'`", wall_ms([sys.executable, "-c", "import torch"], 3))
     if lightning:
-        row("`python -c 'import lightning'`", wall_ms([sys.executable, "-c", "import lightning"], 2))
+        row(f"for comparison: `python -c 'import {lightning.__name__}'`",
+            wall_ms([sys.executable, "-c", f"import {lightning.__name__}"], 2))
+
+
+# A process counts the memory of the one that started it until it becomes its own program; so a small one starts it.
+PEAK = """import resource, subprocess, sys
+subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"""
 
 
 def peak_mib(command):
-    process = subprocess.Popen([str(word) for word in command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    _, status, usage = os.wait4(process.pid, 0)
-    if status != 0:
-        raise RuntimeError(f"{command} failed")
-    return usage.ru_maxrss / 1024
+    done = subprocess.run([sys.executable, "-S", "-c", PEAK, *map(str, command)], check=True, capture_output=True)
+    return int(done.stdout) / 1024
 
 
 def measure_memory(ltr):

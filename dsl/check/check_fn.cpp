@@ -191,7 +191,10 @@ void check_body_of(Context& cx, FnInfo& fn) {
   for (const ast::Name& name : fn.ast->binders) {
     const AtomId atom = fn.binders.at(name.text);
     const auto place = binder_place(fn, atom);
-    if (!place) continue;
+    if (!place) {
+      scope.dim_names[name.text] = atom;  // Reported with the signature; its uses are no mistakes of their own.
+      continue;
+    }
     Binder binder = *place;
     binder.local = scope.declare(name.text, Type::host_int(Polynomial::atom(atom)));
     typed.binders.push_back(binder);

@@ -163,7 +163,6 @@ void Start::give_settings() {
   }
   flags.bare = line.has("bare");
   flags.strict_resume = line.has("strict-resume");
-  flags.accept_data = line.has("accept-data");
   flags.mock_data = line.has("mock-data");
 }
 
@@ -192,10 +191,8 @@ void Start::read_trainer() {
   trainer.check_grads = value("check_grads").as_bool();
   trainer.seed = value("seed").as_int();
   trainer.deterministic = text_of_value(value("deterministic"));
-  trainer.benchmark = value("benchmark").as_bool();
   trainer.anomaly = value("anomaly").as_bool();
   trainer.checkpoint = value("checkpoint").as_bool();
-  trainer.host_ahead = value("host_ahead").as_int();
   struct Rule {
     const char* name;
     int64_t value;

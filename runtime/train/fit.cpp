@@ -61,6 +61,7 @@ void Fit::sanity_round() {
 void Fit::train() {
   cx_.run_hook(Hook::train_start);
   began_ = Clock::now();
+  write_wanted();
   throughput_time_ = began_;
   train_before_s_ = at_.train_s;
   Leave leave = why_leave();

@@ -76,6 +76,7 @@ class Fit {
   // Listeners.
   void tell_fresh(Role role);
   void save_if_due(bool epoch_ended);
+  void write_wanted();  ///< checkpoints that hooks asked for by `save`
   Str write(const Str& name, bool weights_only);
   void let_go(const std::vector<Str>& names);
   void final_checkpoint();

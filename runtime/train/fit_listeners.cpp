@@ -235,9 +235,12 @@ void Fit::save_if_due(bool epoch_ended) {
       let_go(gone);
     }
   }
+  write_wanted();
+}
+
+void Fit::write_wanted() {
   for (const Str& name : std::exchange(cx_.saves, {})) {
-    if (request_.run_dir.empty()) continue;
-    write(name, false);
+    if (!request_.run_dir.empty()) write(name, false);
   }
 }
 

@@ -47,10 +47,8 @@ struct TrainerSettings {
   bool check_grads = false;
   int64_t seed = 0;
   Str deterministic = "true";          ///< true, warn, false
-  bool benchmark = false;
   bool anomaly = false;
   bool checkpoint = true;
-  int64_t host_ahead = 2;
 };
 
 /// What flags ask of the loop.
@@ -58,7 +56,6 @@ struct RunFlags {
   bool bare = false;             ///< only the loop: no logs, rounds before training, checkpoints, non-finite test
   int64_t fast_dev_run = 0;      ///< N batches through every step that has a stream; 0 is off
   bool strict_resume = false;
-  bool accept_data = false;
   bool mock_data = false;        ///< batches from the schema, no file is opened
 };
 
