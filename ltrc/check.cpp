@@ -9,9 +9,12 @@ namespace {
 
 const char* to_text(check::Fate fate) {
   switch (fate) {
-    case check::Fate::Proven: return "proven";
-    case check::Fate::AtStart: return "at start";
-    case check::Fate::FirstBatch: return "first batch";
+    case check::Fate::Proven:
+      return "proven";
+    case check::Fate::AtStart:
+      return "at start";
+    case check::Fate::FirstBatch:
+      return "first batch";
   }
   return "";
 }
@@ -20,8 +23,8 @@ void list_obligations(const Compilation& compilation) {
   size_t counts[3] = {0, 0, 0};
   for (const check::Obligation& obligation : compilation.program->obligations) {
     const auto place = compilation.sources.position(obligation.span).begin;
-    fmt::print("{}:{}:{}: {:<11}  {}  ({})\n", compilation.sources.path(obligation.span.source), place.line, place.column,
-               to_text(obligation.fate), obligation.text, obligation.why);
+    fmt::print("{}:{}:{}: {:<11}  {}  ({})\n", compilation.sources.path(obligation.span.source),
+               place.line, place.column, to_text(obligation.fate), obligation.text, obligation.why);
     ++counts[size_t(obligation.fate)];
   }
   fmt::print("{} proven, {} at start, {} on the first batch\n", counts[0], counts[1], counts[2]);
@@ -38,7 +41,8 @@ int run_check(const CheckOptions& options, const Common& common) {
     if (one != kOk) status = one;
     if (options.verbose && compilation.program && one == kOk) list_obligations(compilation);
     if (common.time) {
-      for (const auto& [phase, wall_ms] : compilation.times_ms) fmt::print(stderr, "{:<8} {:8.2f} ms\n", phase, wall_ms);
+      for (const auto& [phase, wall_ms] : compilation.times_ms)
+        fmt::print(stderr, "{:<8} {:8.2f} ms\n", phase, wall_ms);
     }
   }
   return status;

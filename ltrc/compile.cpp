@@ -25,7 +25,9 @@ template <class F>
 auto timed(Compilation& compilation, const char* phase, F&& run) {
   const auto begin = std::chrono::steady_clock::now();
   auto result = run();
-  compilation.times_ms.emplace_back(phase, std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count());
+  compilation.times_ms.emplace_back(
+      phase,
+      std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count());
   return result;
 }
 
@@ -50,11 +52,17 @@ void analyze(const std::string& file, const Common& common, Compilation& compila
   const auto id = diagnostics::load_source(file, compilation.sources, sink);
   if (!id) return;
   ast::NodeId next_node = 1;
-  ast::Module main = timed(compilation, "parse", [&] { return parse::parse(*id, compilation.sources, next_node, sink); });
-  // What could not be read would make its users look wrong, so names and types wait until the syntax is right.
+  ast::Module main = timed(compilation, "parse",
+                           [&] { return parse::parse(*id, compilation.sources, next_node, sink); });
+  // What could not be read would make its users look wrong, so names and types wait until the
+  // syntax is right.
   if (sink.has_errors()) return;
-  compilation.graph = timed(compilation, "resolve", [&] { return resolve::resolve(std::move(main), compilation.sources, next_node, sink); });
-  compilation.program = timed(compilation, "check", [&] { return check::check(*compilation.graph, compilation.sources, sink); });
+  compilation.graph = timed(compilation, "resolve", [&] {
+    return resolve::resolve(std::move(main), compilation.sources, next_node, sink);
+  });
+  compilation.program = timed(compilation, "check", [&] {
+    return check::check(*compilation.graph, compilation.sources, sink);
+  });
 }
 
 ir::Module to_ir(Compilation& compilation, const std::string& dump_after, std::string* dump) {
@@ -64,19 +72,23 @@ ir::Module to_ir(Compilation& compilation, const std::string& dump_after, std::s
   }
   options.source_hash = hash_of(compilation);
   options.compiler = LTR_VERSION;
-  ir::Module module = timed(compilation, "lower", [&] { return lower::lower(*compilation.program, compilation.sources, options); });
+  ir::Module module = timed(compilation, "lower", [&] {
+    return lower::lower(*compilation.program, compilation.sources, options);
+  });
   passes::PipelineOptions pipeline;
   pipeline.dump_after = dump_after;
 #ifndef NDEBUG
   pipeline.verify = true;
 #endif
-  passes::PipelineResult result = timed(compilation, "passes", [&] { return passes::run_passes(module, pipeline); });
+  passes::PipelineResult result =
+      timed(compilation, "passes", [&] { return passes::run_passes(module, pipeline); });
   if (dump != nullptr) *dump = std::move(result.dump);
   return module;
 }
 
 std::string to_cpp(Compilation& compilation, ir::Module& module) {
-  return timed(compilation, "emit", [&] { return emit::emit(module, compilation.program->name + ".cpp"); });
+  return timed(compilation, "emit",
+               [&] { return emit::emit(module, compilation.program->name + ".cpp"); });
 }
 
 int report(const Compilation& compilation, const Common& common) {
@@ -86,26 +98,39 @@ int report(const Compilation& compilation, const Common& common) {
     } else if (common.message_format == "short") {
       fmt::print(stderr, "{}", diagnostics::render_short(diagnostic, compilation.sources));
     } else {
-      fmt::print(stderr, "{}\n", diagnostics::render_human(diagnostic, compilation.sources, {.color = use_color(common)}));
+      fmt::print(
+          stderr, "{}\n",
+          diagnostics::render_human(diagnostic, compilation.sources, {.color = use_color(common)}));
     }
   }
-  const size_t errors = compilation.sink->error_count(), warnings = compilation.sink->warning_count();
-  const auto denies = [&](const char* what) { return std::find(common.deny.begin(), common.deny.end(), what) != common.deny.end(); };
-  if (common.message_format == "human" && errors > 0) fmt::print(stderr, "{} error{}\n", errors, errors == 1 ? "" : "s");
+  const size_t errors = compilation.sink->error_count(),
+               warnings = compilation.sink->warning_count();
+  const auto denies = [&](const char* what) {
+    return std::find(common.deny.begin(), common.deny.end(), what) != common.deny.end();
+  };
+  if (common.message_format == "human" && errors > 0)
+    fmt::print(stderr, "{} error{}\n", errors, errors == 1 ? "" : "s");
   if (errors > 0) return kErrors;
   if (warnings > 0 && denies("warnings")) return kErrors;
   if (compilation.program && denies("runtime-shapes")) {
     size_t open = 0;
-    for (const check::Obligation& obligation : compilation.program->obligations) open += obligation.fate != check::Fate::Proven ? 1 : 0;
+    for (const check::Obligation& obligation : compilation.program->obligations)
+      open += obligation.fate != check::Fate::Proven ? 1 : 0;
     if (open > 0) {
-      fmt::print(stderr, "{} shape{} not proven, denied by --deny runtime-shapes; `ltrc check -v` lists them\n", open, open == 1 ? " is" : "s are");
+      fmt::print(
+          stderr,
+          "{} shape{} not proven, denied by --deny runtime-shapes; `ltrc check -v` lists them\n",
+          open, open == 1 ? " is" : "s are");
       return kErrors;
     }
   }
   return kOk;
 }
 
-Compiled compile(const std::string& file, const Common& common, const toolchain::CompileOptions& options, Compilation& compilation) {
+Compiled compile(const std::string& file,
+                 const Common& common,
+                 const toolchain::CompileOptions& options,
+                 Compilation& compilation) {
   analyze(file, common, compilation);
   Compiled compiled;
   compiled.exit_code = report(compilation, common);
@@ -118,8 +143,9 @@ Compiled compile(const std::string& file, const Common& common, const toolchain:
   }
   ir::Module module = to_ir(compilation, "", nullptr);
   const std::string cpp = to_cpp(compilation, module);
-  const toolchain::Built built =
-      timed(compilation, "c++", [&] { return toolchain::build(cpp, key, compilation.program->name, installation, options); });
+  const toolchain::Built built = timed(compilation, "c++", [&] {
+    return toolchain::build(cpp, key, compilation.program->name, installation, options);
+  });
   if (built.failure) {
     fmt::print(stderr, "error: {}\n  = help: {}\n", built.failure->message, built.failure->cure);
     compiled.exit_code = built.failure->is_internal ? kInternal : kErrors;

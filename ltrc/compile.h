@@ -19,8 +19,8 @@ struct Common {
   std::string message_format = "human";  ///< human, short or json
   std::string color = "auto";            ///< auto, always or never
   size_t max_errors = diagnostics::Sink::kMaxErrors;
-  std::vector<std::string> deny;         ///< "warnings", "runtime-shapes"
-  bool time = false;                     ///< print how long each phase took
+  std::vector<std::string> deny;  ///< "warnings", "runtime-shapes"
+  bool time = false;              ///< print how long each phase took
 };
 
 /// A program as far as its phases went without errors.
@@ -37,12 +37,13 @@ struct Compilation {
 /// Source to typed program. What is wrong lies in the sink.
 void analyze(const std::string& file, const Common& common, Compilation& compilation);
 
-/// Typed program to Step IR, through the passes. `dump_after` names a pass whose text is wanted in `dump`.
+/// Typed program to Step IR, through the passes. `dump_after` names a pass whose text is wanted in
+/// `dump`.
 ir::Module to_ir(Compilation& compilation, const std::string& dump_after, std::string* dump);
 std::string to_cpp(Compilation& compilation, ir::Module& module);
 
-/// Prints what the sink holds, to stderr; for JSON to stdout. Returns the exit code that errors and denied
-/// warnings ask for.
+/// Prints what the sink holds, to stderr; for JSON to stdout. Returns the exit code that errors and
+/// denied warnings ask for.
 int report(const Compilation& compilation, const Common& common);
 
 /// The whole way to a program in the cache; reports what prevents it and gives the exit code then.
@@ -50,6 +51,9 @@ struct Compiled {
   std::filesystem::path program;
   int exit_code = 0;
 };
-Compiled compile(const std::string& file, const Common& common, const toolchain::CompileOptions& options, Compilation& compilation);
+Compiled compile(const std::string& file,
+                 const Common& common,
+                 const toolchain::CompileOptions& options,
+                 Compilation& compilation);
 
 }  // namespace ltr::driver

@@ -12,16 +12,23 @@
 
 namespace ltr::driver {
 
-int run_dump(const std::string& what, const std::string& file, const std::string& after, const Common& common) {
+int run_dump(const std::string& what,
+             const std::string& file,
+             const std::string& after,
+             const Common& common) {
   Compilation compilation;
   if (what == "tokens" || what == "ast") {
     compilation.sink = std::make_unique<diagnostics::Sink>(common.max_errors);
     const auto id = diagnostics::load_source(file, compilation.sources, *compilation.sink);
     if (id && what == "tokens") {
-      fmt::print("{}", lex::dump_tokens(lex::lex(*id, compilation.sources.text(*id), *compilation.sink), compilation.sources));
+      fmt::print("{}",
+                 lex::dump_tokens(lex::lex(*id, compilation.sources.text(*id), *compilation.sink),
+                                  compilation.sources));
     } else if (id) {
       ast::NodeId next_node = 1;
-      fmt::print("{}", ast::dump_ast(parse::parse(*id, compilation.sources, next_node, *compilation.sink), compilation.sources));
+      fmt::print("{}",
+                 ast::dump_ast(parse::parse(*id, compilation.sources, next_node, *compilation.sink),
+                               compilation.sources));
     }
     std::fflush(stdout);
     return report(compilation, common);

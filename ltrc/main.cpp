@@ -1,5 +1,5 @@
-#include <CLI/CLI.hpp>
 #include <fmt/core.h>
+#include <CLI/CLI.hpp>
 
 #include <set>
 
@@ -12,14 +12,20 @@ namespace ltr::driver {
 
 namespace {
 
-const std::vector<std::string> kCommands = {"new", "check", "build", "run", "test", "dump", "explain", "info"};
-const std::set<std::string> kLater = {"fmt", "doc", "lsp", "migrate", "plan", "export", "sync", "diff", "compare", "lock", "data", "submit"};
+const std::vector<std::string> kCommands = {"new",  "check", "build",   "run",
+                                            "test", "dump",  "explain", "info"};
+const std::set<std::string> kLater = {"fmt",  "doc",  "lsp",     "migrate", "plan", "export",
+                                      "sync", "diff", "compare", "lock",    "data", "submit"};
 
 void add_common(CLI::App& app, Common& common) {
-  app.add_option("--message-format", common.message_format, "human, short or json")->check(CLI::IsMember({"human", "short", "json"}));
-  app.add_option("--color", common.color, "auto, always or never")->check(CLI::IsMember({"auto", "always", "never"}));
-  app.add_option("--max-errors", common.max_errors, "stop after so many errors")->check(CLI::PositiveNumber);
-  app.add_option("--deny", common.deny, "warnings, runtime-shapes: treat them as errors")->check(CLI::IsMember({"warnings", "runtime-shapes"}));
+  app.add_option("--message-format", common.message_format, "human, short or json")
+      ->check(CLI::IsMember({"human", "short", "json"}));
+  app.add_option("--color", common.color, "auto, always or never")
+      ->check(CLI::IsMember({"auto", "always", "never"}));
+  app.add_option("--max-errors", common.max_errors, "stop after so many errors")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--deny", common.deny, "warnings, runtime-shapes: treat them as errors")
+      ->check(CLI::IsMember({"warnings", "runtime-shapes"}));
   app.add_flag("--time", common.time, "print how long each phase took");
 }
 
@@ -35,8 +41,10 @@ int report_usage(const CLI::App& app, const CLI::ParseError& error) {
       if (!option->get_lnames().empty()) known.push_back("--" + option->get_lnames()[0]);
     }
     const std::string word = extra[0].substr(0, extra[0].find('='));
-    fmt::print(stderr, "error: ltrc {} has no {} `{}`\n", at->get_name(), word.starts_with("-") ? "option" : "further argument", word);
-    if (const auto near = diagnostics::suggest(word, known)) fmt::print(stderr, "  = help: did you mean `{}`?\n", *near);
+    fmt::print(stderr, "error: ltrc {} has no {} `{}`\n", at->get_name(),
+               word.starts_with("-") ? "option" : "further argument", word);
+    if (const auto near = diagnostics::suggest(word, known))
+      fmt::print(stderr, "  = help: did you mean `{}`?\n", *near);
     return kUsage;
   }
   fmt::print(stderr, "error: {}\n  = help: ltrc {} --help\n", error.what(), at->get_name());
@@ -63,14 +71,16 @@ int unknown_command(const std::string& word) {
 int main_run(const std::vector<std::string>& words) {
   Common common;
   size_t file = 0;
-  while (file < words.size() && words[file].starts_with("-") && words[file] != "-h" && words[file] != "--help") {
+  while (file < words.size() && words[file].starts_with("-") && words[file] != "-h" &&
+         words[file] != "--help") {
     file += words[file].find('=') == std::string::npos && words[file] != "--time" ? 2 : 1;
   }
   CLI::App app("Builds a program into the cache and runs it", "run");
   add_common(app, common);
   std::string given;
   app.add_option("FILE", given, "the program; everything behind it is passed to it")->required();
-  std::vector<std::string> own(words.begin(), words.begin() + long(std::min(file + 1, words.size())));
+  std::vector<std::string> own(words.begin(),
+                               words.begin() + long(std::min(file + 1, words.size())));
   std::reverse(own.begin(), own.end());
   try {
     app.parse(own);
@@ -100,24 +110,33 @@ int main_of(const std::vector<std::string>& words) {
   new_command->add_flag("--list", list, "name the starters");
   CLI::App* check_command = app.add_subcommand("check", "find mistakes, build nothing");
   check_command->add_option("FILE", check.files, "programs")->required();
-  check_command->add_flag("-v,--verbose", check.verbose, "list every shape obligation and when it is checked");
+  check_command->add_flag("-v,--verbose", check.verbose,
+                          "list every shape obligation and when it is checked");
   CLI::App* build_command = app.add_subcommand("build", "make a native program");
   build_command->add_option("FILE", build.file, "the program")->required();
-  build_command->add_option("-o,--output", build.output, "where to write it (default: its name, here)");
+  build_command->add_option("-o,--output", build.output,
+                            "where to write it (default: its name, here)");
   build_command->add_flag("-g", build.compile.debug, "for a debugger");
-  build_command->add_option("-O", build.compile.optimization, "optimization of the C++ compiler, 0 to 3")->check(CLI::Range(0, 3));
+  build_command
+      ->add_option("-O", build.compile.optimization, "optimization of the C++ compiler, 0 to 3")
+      ->check(CLI::Range(0, 3));
   app.add_subcommand("run", "build into the cache and run: ltrc run x.ltr fit --lr 3e-4");
   CLI::App* test_command = app.add_subcommand("test", "run the tests of programs");
   test_command->add_option("FILE", test.files, "programs")->required();
   test_command->add_option("--filter", test.filter, "only tests whose title holds this text");
-  CLI::App* dump_command = app.add_subcommand("dump", "print what a phase made: tokens, ast, typed, ir, cpp");
-  dump_command->add_option("WHAT", what, "tokens, ast, typed, ir or cpp")->required()->check(CLI::IsMember({"tokens", "ast", "typed", "ir", "cpp"}));
+  CLI::App* dump_command =
+      app.add_subcommand("dump", "print what a phase made: tokens, ast, typed, ir, cpp");
+  dump_command->add_option("WHAT", what, "tokens, ast, typed, ir or cpp")
+      ->required()
+      ->check(CLI::IsMember({"tokens", "ast", "typed", "ir", "cpp"}));
   dump_command->add_option("FILE", file, "the program")->required();
   dump_command->add_option("--dump-after", after, "with ir: the text after this pass");
-  CLI::App* explain_command = app.add_subcommand("explain", "what a code such as E0304 or R3001 means");
+  CLI::App* explain_command =
+      app.add_subcommand("explain", "what a code such as E0304 or R3001 means");
   explain_command->add_option("CODE", code, "the code")->required();
   app.add_subcommand("info", "versions and places");
-  for (CLI::App* command : {check_command, build_command, test_command, dump_command}) add_common(*command, common);
+  for (CLI::App* command : {check_command, build_command, test_command, dump_command})
+    add_common(*command, common);
 
   std::vector<std::string> reversed(words.rbegin(), words.rend());
   try {
@@ -152,11 +171,15 @@ int main(int argc, char** argv) {
   try {
     if (words.empty()) words = {"--help"};
     if (words[0] == "run") return main_run({words.begin() + 1, words.end()});
-    const bool is_command = std::find(kCommands.begin(), kCommands.end(), words[0]) != kCommands.end();
+    const bool is_command =
+        std::find(kCommands.begin(), kCommands.end(), words[0]) != kCommands.end();
     if (!is_command && !words[0].starts_with("-")) return unknown_command(words[0]);
     return main_of(words);
   } catch (const std::exception& error) {
-    fmt::print(stderr, "error: ltrc itself made a mistake: {}\n  = help: please report it with the .ltr file\n", error.what());
+    fmt::print(
+        stderr,
+        "error: ltrc itself made a mistake: {}\n  = help: please report it with the .ltr file\n",
+        error.what());
     return kInternal;
   }
 }

@@ -72,7 +72,8 @@ int run_test(const TestOptions& options, const Common& common) {
     if (compiled.exit_code != kOk) return compiled.exit_code;
     bool any_to_run = false;
     for (const check::Test& test : compilation.program->tests) {
-      // A test that `fails` was judged by the checker: had it not failed as it says, there would be an error above.
+      // A test that `fails` was judged by the checker: had it not failed as it says, there would be
+      // an error above.
       if (!test.is_fails) {
         any_to_run = true;
       } else if (options.filter.empty() || test.title.find(options.filter) != std::string::npos) {

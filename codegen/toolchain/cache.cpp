@@ -21,13 +21,17 @@ std::string digest(const std::string& text) {
 }
 
 fs::path cache_folder() {
-  if (const char* given = std::getenv("LTR_CACHE_DIR"); given != nullptr && *given != '\0') return given;
-  if (const char* given = std::getenv("XDG_CACHE_HOME"); given != nullptr && *given != '\0') return fs::path(given) / "ltr";
+  if (const char* given = std::getenv("LTR_CACHE_DIR"); given != nullptr && *given != '\0')
+    return given;
+  if (const char* given = std::getenv("XDG_CACHE_HOME"); given != nullptr && *given != '\0')
+    return fs::path(given) / "ltr";
   const char* home = std::getenv("HOME");
   return fs::path(home != nullptr && *home != '\0' ? home : "/tmp") / ".cache" / "ltr";
 }
 
-std::string build_key(const std::string& sources_hash, const Installation& installation, const CompileOptions& options) {
+std::string build_key(const std::string& sources_hash,
+                      const Installation& installation,
+                      const CompileOptions& options) {
   std::string text = sources_hash;
   const auto add_identity = [&](const fs::path& file) {
     // Size and time stand for the content: hashing the runtime would cost more than the build.

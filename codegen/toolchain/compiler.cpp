@@ -63,14 +63,21 @@ Installation find_installation() {
   return installation;
 }
 
-Built build(const std::string& cpp, const std::string& key, const std::string& name, const Installation& installation,
+Built build(const std::string& cpp,
+            const std::string& key,
+            const std::string& name,
+            const Installation& installation,
             const CompileOptions& options) {
   std::error_code error;
   const fs::path folder = cache_folder() / "programs" / key;
   fs::create_directories(folder, error);
-  if (error) return fail("cannot make the cache folder " + folder.string() + ": " + error.message(), "set LTR_CACHE_DIR to a folder that can be written");
+  if (error)
+    return fail("cannot make the cache folder " + folder.string() + ": " + error.message(),
+                "set LTR_CACHE_DIR to a folder that can be written");
   if (!fs::exists(installation.library / "libltr_runtime.so", error)) {
-    return fail("the runtime is not there: " + (installation.library / "libltr_runtime.so").string(), "build it, or install Ltr anew");
+    return fail(
+        "the runtime is not there: " + (installation.library / "libltr_runtime.so").string(),
+        "build it, or install Ltr anew");
   }
   const fs::path work = folder / ("." + std::to_string(getpid()));
   fs::create_directories(work, error);
@@ -91,20 +98,28 @@ Built build(const std::string& cpp, const std::string& key, const std::string& n
     words.push_back("-O" + std::to_string(options.optimization));
   }
   const std::string library = installation.library.string();
-  words.insert(words.end(), {"-I" + installation.include.string(), source.string(), "-o", program.string(), "-L" + library,
-                             "-lltr_runtime", "-Wl,-rpath," + library, "-Wl,-rpath,$ORIGIN/lib", "-Wl,--allow-shlib-undefined"});
+  words.insert(words.end(),
+               {"-I" + installation.include.string(), source.string(), "-o", program.string(),
+                "-L" + library, "-lltr_runtime", "-Wl,-rpath," + library, "-Wl,-rpath,$ORIGIN/lib",
+                "-Wl,--allow-shlib-undefined"});
   const Finished finished = run(words, log);
   if (finished.status == -1) {
     fs::remove_all(work, error);
-    return fail("there is no C++ compiler `" + compiler + "`", "install g++, or set CXX to a compiler with C++20");
+    return fail("there is no C++ compiler `" + compiler + "`",
+                "install g++, or set CXX to a compiler with C++20");
   }
   if (finished.status != 0) {
-    return fail("the C++ compiler refused the generated program, kept as " + source.string() + ":\n" + finished.output,
-                "this is a mistake of ltrc, not of your program; please report it with the .ltr file", true);
+    return fail(
+        "the C++ compiler refused the generated program, kept as " + source.string() + ":\n" +
+            finished.output,
+        "this is a mistake of ltrc, not of your program; please report it with the .ltr file",
+        true);
   }
   fs::rename(source, folder / (name + ".cpp"), error);
   fs::rename(program, folder / name, error);
-  if (error) return fail("cannot put the program into " + folder.string() + ": " + error.message(), "is the disk full?");
+  if (error)
+    return fail("cannot put the program into " + folder.string() + ": " + error.message(),
+                "is the disk full?");
   fs::remove_all(work, error);
   Built built;
   built.program = folder / name;

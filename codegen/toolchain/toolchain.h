@@ -9,21 +9,23 @@ namespace ltr::toolchain {
 
 namespace fs = std::filesystem;
 
-/// Where the parts of Ltr are, relative to the `ltrc` that runs: the same in the build tree and when installed.
+/// Where the parts of Ltr are, relative to the `ltrc` that runs: the same in the build tree and
+/// when installed.
 struct Installation {
-  fs::path ltrc;       ///< the executable itself
-  fs::path include;    ///< holds ltr/program.h
-  fs::path library;    ///< holds libltr_runtime.so
+  fs::path ltrc;     ///< the executable itself
+  fs::path include;  ///< holds ltr/program.h
+  fs::path library;  ///< holds libltr_runtime.so
 };
 /// From the path of this executable.
 Installation find_installation();
 
 struct CompileOptions {
-  bool debug = false;        ///< -g -O0
+  bool debug = false;  ///< -g -O0
   int optimization = 1;
 };
 
-/// Why something could not be built, for people. `is_internal`: the C++ compiler refused what we generated.
+/// Why something could not be built, for people. `is_internal`: the C++ compiler refused what we
+/// generated.
 struct Failure {
   std::string message;
   std::string cure;
@@ -44,14 +46,20 @@ std::string digest(const std::string& text);
 fs::path cache_folder();
 
 /// The key of a build: everything that its bytes depend on.
-std::string build_key(const std::string& sources_hash, const Installation& installation, const CompileOptions& options);
+std::string build_key(const std::string& sources_hash,
+                      const Installation& installation,
+                      const CompileOptions& options);
 
 /// The cached program of that key, if there is one.
 std::optional<fs::path> find_cached(const std::string& key, const std::string& name);
 
-/// Compiles and links `cpp` with the user's C++ compiler (`CXX`, else `c++`) into the cache. Two builds of one key
-/// at the same time give the same file: each links its own and renames it into place.
-Built build(const std::string& cpp, const std::string& key, const std::string& name, const Installation& installation,
+/// Compiles and links `cpp` with the user's C++ compiler (`CXX`, else `c++`) into the cache. Two
+/// builds of one key at the same time give the same file: each links its own and renames it into
+/// place.
+Built build(const std::string& cpp,
+            const std::string& key,
+            const std::string& name,
+            const Installation& installation,
             const CompileOptions& options);
 
 }  // namespace ltr::toolchain

@@ -5,13 +5,15 @@
 
 namespace ltr::ast {
 
-/// A value on the heap, copied with its owner. It lets a node hold a node of its own type, and is never empty
-/// except after a move.
+/// A value on the heap, copied with its owner. It lets a node hold a node of its own type, and is
+/// never empty except after a move.
 template <class T>
 class Box {
  public:
   Box() : value_(std::make_unique<T>()) {}
-  Box(T value) : value_(std::make_unique<T>(std::move(value))) {}  // NOLINT(google-explicit-constructor): a value
+  Box(T value)
+      : value_(std::make_unique<T>(std::move(value))) {
+  }  // NOLINT(google-explicit-constructor): a value
   Box(const Box& other) : value_(std::make_unique<T>(*other.value_)) {}
   Box(Box&& other) noexcept = default;
   Box& operator=(const Box& other) {

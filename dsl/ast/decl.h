@@ -131,10 +131,13 @@ struct Item {
   Span span;
   NodeId id = 0;
   std::string doc;
-  std::variant<ErrorItem, Let, Fn, State, Member, Parameter, Optimizer, Init, Step, Stream, Hook> node;
+  std::variant<ErrorItem, Let, Fn, State, Member, Parameter, Optimizer, Init, Step, Stream, Hook>
+      node;
 
   template <class T>
-  const T* get() const { return std::get_if<T>(&node); }
+  const T* get() const {
+    return std::get_if<T>(&node);
+  }
 };
 
 struct Metric {
@@ -210,12 +213,26 @@ struct Decl {
   Span span;
   NodeId id = 0;
   std::string doc;  ///< the `##` lines above it, without marks
-  std::variant<ErrorDecl, Import, Hparam, Const, Fn, Extern, Metric, Data, Block, Model, Callback, Topology,
-               Experiment, Test>
+  std::variant<ErrorDecl,
+               Import,
+               Hparam,
+               Const,
+               Fn,
+               Extern,
+               Metric,
+               Data,
+               Block,
+               Model,
+               Callback,
+               Topology,
+               Experiment,
+               Test>
       node;
 
   template <class T>
-  const T* get() const { return std::get_if<T>(&node); }
+  const T* get() const {
+    return std::get_if<T>(&node);
+  }
 };
 
 /// One parsed file.

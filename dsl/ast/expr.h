@@ -13,8 +13,8 @@ namespace ltr::ast {
 
 using source::Span;
 
-/// Identifies a node of all parsed modules; later phases keep what they learn in tables keyed by it.
-/// 0 is a node that was not numbered.
+/// Identifies a node of all parsed modules; later phases keep what they learn in tables keyed by
+/// it. 0 is a node that was not numbered.
 using NodeId = uint32_t;
 
 /// An identifier where it was written. Empty text: missing, reported by the parser.
@@ -50,7 +50,8 @@ struct StrPart {
 struct StrLiteral {
   std::vector<StrPart> parts;
 };
-/// `5 epochs`: a number literal with its unit (`epoch` and `epochs` both read `epochs`; also `steps ms s min h KiB MiB GiB`).
+/// `5 epochs`: a number literal with its unit (`epoch` and `epochs` both read `epochs`; also `steps
+/// ms s min h KiB MiB GiB`).
 struct Quantity {
   double value = 0;
   bool is_int = true;
@@ -65,8 +66,24 @@ struct Unary {
   Box<Expr> operand;
 };
 enum class BinaryOp {
-  Error, Or, And, Equal, NotEqual, Less, LessEqual, Greater, GreaterEqual, In, Range,
-  Add, Subtract, Multiply, Divide, Remainder, MatMul, Power,
+  Error,
+  Or,
+  And,
+  Equal,
+  NotEqual,
+  Less,
+  LessEqual,
+  Greater,
+  GreaterEqual,
+  In,
+  Range,
+  Add,
+  Subtract,
+  Multiply,
+  Divide,
+  Remainder,
+  MatMul,
+  Power,
 };
 struct Binary {
   BinaryOp op = BinaryOp::Error;
@@ -74,7 +91,8 @@ struct Binary {
   Box<Expr> left;
   Box<Expr> right;
 };
-/// `value |> target`; `target` is a call (the value becomes its first argument) or something callable.
+/// `value |> target`; `target` is a call (the value becomes its first argument) or something
+/// callable.
 struct Pipe {
   Box<Expr> value;
   Box<Expr> target;
@@ -89,7 +107,8 @@ struct Call {
   std::vector<Argument> arguments;
   Span arguments_span;  ///< from `(` to `)`
 };
-/// One item between `[` and `]`: an expression, `a .. b` with either end absent (`:` has neither), `...` or `new`.
+/// One item between `[` and `]`: an expression, `a .. b` with either end absent (`:` has neither),
+/// `...` or `new`.
 struct IndexItem {
   enum class Kind { Error, Expr, Range, Ellipsis, New } kind = Kind::Error;
   std::optional<Box<Expr>> first;   ///< the expression, or the beginning of the range
@@ -156,13 +175,36 @@ struct As {
 struct Expr {
   Span span;
   NodeId id = 0;
-  std::variant<ErrorExpr, IntLiteral, FloatLiteral, BoolLiteral, NoneLiteral, StrLiteral, Quantity, NameRef, Unary,
-               Binary, Pipe, Call, Index, Field, List, Comprehension, Tuple, Record, Paren, IfExpr, Lambda, Scan, As>
+  std::variant<ErrorExpr,
+               IntLiteral,
+               FloatLiteral,
+               BoolLiteral,
+               NoneLiteral,
+               StrLiteral,
+               Quantity,
+               NameRef,
+               Unary,
+               Binary,
+               Pipe,
+               Call,
+               Index,
+               Field,
+               List,
+               Comprehension,
+               Tuple,
+               Record,
+               Paren,
+               IfExpr,
+               Lambda,
+               Scan,
+               As>
       node;
 
   bool is_error() const { return std::holds_alternative<ErrorExpr>(node); }
   template <class T>
-  const T* get() const { return std::get_if<T>(&node); }
+  const T* get() const {
+    return std::get_if<T>(&node);
+  }
 };
 
 }  // namespace ltr::ast

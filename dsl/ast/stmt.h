@@ -86,12 +86,29 @@ struct ExprStmt {
 struct Stmt {
   Span span;
   NodeId id = 0;
-  std::variant<ErrorStmt, Unpack, Assign, Declare, Return, Yield, Assert, Print, Minimize, Backward, Log, If, For,
-               While, Every, NoGrad, ExprStmt>
+  std::variant<ErrorStmt,
+               Unpack,
+               Assign,
+               Declare,
+               Return,
+               Yield,
+               Assert,
+               Print,
+               Minimize,
+               Backward,
+               Log,
+               If,
+               For,
+               While,
+               Every,
+               NoGrad,
+               ExprStmt>
       node;
 
   template <class T>
-  const T* get() const { return std::get_if<T>(&node); }
+  const T* get() const {
+    return std::get_if<T>(&node);
+  }
 };
 
 }  // namespace ltr::ast

@@ -45,7 +45,9 @@ struct TypeExpr {
   std::variant<ErrorType, NamedType, AppliedType, RecordType, TupleType, BlockType> node;
 
   template <class T>
-  const T* get() const { return std::get_if<T>(&node); }
+  const T* get() const {
+    return std::get_if<T>(&node);
+  }
 };
 
 }  // namespace ltr::ast

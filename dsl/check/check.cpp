@@ -6,7 +6,9 @@
 
 namespace ltr::check {
 
-Program check(const resolve::ModuleGraph& graph, const source::SourceManager& sources, diagnostics::Sink& sink) {
+Program check(const resolve::ModuleGraph& graph,
+              const source::SourceManager& sources,
+              diagnostics::Sink& sink) {
   Context cx{.sources = sources, .sink = &sink, .graph = graph};
   cx.program.fns.emplace_back();  // Index 0 is no function.
   const resolve::Module& main = graph.modules[0];

@@ -4,12 +4,14 @@ namespace ltr::check {
 
 namespace {
 
-Expr error_at(Span span) { return make_expr(ExprKind::Error, Type::error(), span); }
+Expr error_at(Span span) {
+  return make_expr(ExprKind::Error, Type::error(), span);
+}
 
 struct Operator {
-  const char* sign;   ///< as written
-  const char* op;     ///< the tensor op
-  const char* verb;   ///< for messages: cannot add …
+  const char* sign;  ///< as written
+  const char* op;    ///< the tensor op
+  const char* verb;  ///< for messages: cannot add …
   bool is_comparison;
 };
 
@@ -54,10 +56,12 @@ Expr check_host_ints(const ast::Binary& binary, Expr left, Expr right, Span span
       break;
     case ast::BinaryOp::Power:
       if (b && b->constant() && *b->constant() < 0) {
-        scope.cx.report(diag::wrong_type(span, "an int has no negative power").help("write `1.0 * …`"));
+        scope.cx.report(
+            diag::wrong_type(span, "an int has no negative power").help("write `1.0 * …`"));
         return error_at(span);
       }
-      if (known && b->constant() && *b->constant() <= 16) type.value = atoms.power(*a, *b->constant());
+      if (known && b->constant() && *b->constant() <= 16)
+        type.value = atoms.power(*a, *b->constant());
       break;
     case ast::BinaryOp::Divide:
       if (known) {
@@ -74,17 +78,21 @@ Expr check_host_ints(const ast::Binary& binary, Expr left, Expr right, Span span
           requirement.text = scope.cx.text(*a) + " % " + scope.cx.text(*b) + " == 0";
           requirement.origin = span;
           if (decide(requirement, scope.cx) == Truth::False) {
-            scope.cx.report(diag::not_divisible(span, scope.cx.source_text(span), scope.cx.text(*a), scope.cx.text(*b))
-                                .help("`floor(a / b)` rounds, and a fraction is written `1.0 * a / b`"));
+            scope.cx.report(
+                diag::not_divisible(span, scope.cx.source_text(span), scope.cx.text(*a),
+                                    scope.cx.text(*b))
+                    .help("`floor(a / b)` rounds, and a fraction is written `1.0 * a / b`"));
             return error_at(span);
           }
           require(std::move(requirement), span, scope);
         }
       }
       break;
-    default: break;
+    default:
+      break;
   }
-  if (left.kind == ExprKind::IntConst && right.kind == ExprKind::IntConst && type.value && type.value->constant()) {
+  if (left.kind == ExprKind::IntConst && right.kind == ExprKind::IntConst && type.value &&
+      type.value->constant()) {
     return int_const(*type.value->constant(), span);
   }
   return host_op(op.sign, {std::move(left), std::move(right)}, type, span);
@@ -105,7 +113,8 @@ Expr check_host(const ast::Binary& binary, Expr left, Expr right, Span span, Sco
     return check_host_ints(binary, std::move(left), std::move(right), span, scope);
   }
   if (left.type.kind == Kind::Bool || right.type.kind == Kind::Bool) {
-    scope.cx.report(diag::wrong_type(span, "cannot " + std::string(op.verb) + " " + scope.cx.text(left.type) + " and " +
+    scope.cx.report(diag::wrong_type(span, "cannot " + std::string(op.verb) + " " +
+                                               scope.cx.text(left.type) + " and " +
                                                scope.cx.text(right.type)));
     return error_at(span);
   }
@@ -119,7 +128,8 @@ void report_clash(const ast::Binary& binary, const Expr& left, const Expr& right
   const Operator& op = info(binary.op);
   const Type& a = left.type;
   const Type& b = right.type;
-  diagnostics::Diagnostic diagnostic = diag::symbolic_broadcast(binary.op_span, op.verb, cx.text(a), cx.text(b));
+  diagnostics::Diagnostic diagnostic =
+      diag::symbolic_broadcast(binary.op_span, op.verb, cx.text(a), cx.text(b));
   diagnostic.label(left.span, "{}", cx.text(a)).label(right.span, "{}", cx.text(b));
   Type widened = a.dims.size() >= b.dims.size() ? a : b;
   const Type& other = a.dims.size() >= b.dims.size() ? b : a;
@@ -127,7 +137,8 @@ void report_clash(const ast::Binary& binary, const Expr& left, const Expr& right
     Dim& dim = widened.dims[widened.dims.size() - 1 - i];
     if (dim.size.is_one()) dim = other.dims[other.dims.size() - 1 - i];
   }
-  diagnostic.note("broadcasting would silently make {} and train on the wrong loss", cx.text(widened));
+  diagnostic.note("broadcasting would silently make {} and train on the wrong loss",
+                  cx.text(widened));
   const Expr& longer = a.dims.size() >= b.dims.size() ? left : right;
   if (longer.type.dims.size() == other.dims.size() + 1 && longer.type.dims.back().size.is_one()) {
     diagnostic.help("{}.squeeze({})", cx.source_text(longer.span), other.dims.size());
@@ -141,15 +152,18 @@ Expr check_tensors(const ast::Binary& binary, Expr left, Expr right, Span span, 
   Context& cx = scope.cx;
   const Operator& op = info(binary.op);
   // A list beside a tensor takes the tensor's element type.
-  if (left.type.kind == Kind::List) left = convert(std::move(left), Type::tensor(right.type.element, {}), scope, "the list");
-  if (right.type.kind == Kind::List) right = convert(std::move(right), Type::tensor(left.type.element, {}), scope, "the list");
+  if (left.type.kind == Kind::List)
+    left = convert(std::move(left), Type::tensor(right.type.element, {}), scope, "the list");
+  if (right.type.kind == Kind::List)
+    right = convert(std::move(right), Type::tensor(left.type.element, {}), scope, "the list");
   if (left.type.is_error() || right.type.is_error()) return error_at(span);
   const Type& tensor = left.type.is_tensor() ? left.type : right.type;
   Element element = tensor.element;
   std::vector<Dim> dims = tensor.dims;
   if (left.type.is_tensor() && right.type.is_tensor()) {
     if (left.type.element != right.type.element) {
-      cx.report(diag::wrong_element(binary.op_span, "cannot " + std::string(op.verb) + " " + cx.text(left.type) + " and " +
+      cx.report(diag::wrong_element(binary.op_span, "cannot " + std::string(op.verb) + " " +
+                                                        cx.text(left.type) + " and " +
                                                         cx.text(right.type))
                     .label(left.span, "{}", cx.text(left.type))
                     .label(right.span, "{}", cx.text(right.type))
@@ -163,10 +177,12 @@ Expr check_tensors(const ast::Binary& binary, Expr left, Expr right, Span span, 
     }
     bool is_equal = shape.dims.has_value();
     if (is_equal) {
-      for (const auto& [a, b] : shape.equal) is_equal = is_equal && require_equal(a, b, binary.op_span, scope, true);
+      for (const auto& [a, b] : shape.equal)
+        is_equal = is_equal && require_equal(a, b, binary.op_span, scope, true);
     }
     if (!is_equal) {
-      cx.report(diag::dims_differ(binary.op_span, "cannot " + std::string(op.verb) + " " + cx.text(left.type) + " and " +
+      cx.report(diag::dims_differ(binary.op_span, "cannot " + std::string(op.verb) + " " +
+                                                      cx.text(left.type) + " and " +
                                                       cx.text(right.type) + ": their dims differ")
                     .label(left.span, "{}", cx.text(left.type))
                     .label(right.span, "{}", cx.text(right.type)));
@@ -176,19 +192,25 @@ Expr check_tensors(const ast::Binary& binary, Expr left, Expr right, Span span, 
   } else {
     const Type& host = left.type.is_tensor() ? right.type : left.type;
     if (!host.is_host_number()) {
-      cx.report(diag::wrong_type(binary.op_span, "cannot " + std::string(op.verb) + " " + cx.text(left.type) + " and " +
+      cx.report(diag::wrong_type(binary.op_span, "cannot " + std::string(op.verb) + " " +
+                                                     cx.text(left.type) + " and " +
                                                      cx.text(right.type)));
       return error_at(span);
     }
-    if (host.kind == Kind::Float && !is_floating(element) && element != Element::Any) element = Element::Float;
+    if (host.kind == Kind::Float && !is_floating(element) && element != Element::Any)
+      element = Element::Float;
   }
-  if ((binary.op == ast::BinaryOp::And || binary.op == ast::BinaryOp::Or) && element != Element::Bool) {
-    cx.report(diag::wrong_element(binary.op_span, "`" + std::string(op.sign) + "` takes bool tensors, not " + cx.text(tensor)));
+  if ((binary.op == ast::BinaryOp::And || binary.op == ast::BinaryOp::Or) &&
+      element != Element::Bool) {
+    cx.report(diag::wrong_element(
+        binary.op_span,
+        "`" + std::string(op.sign) + "` takes bool tensors, not " + cx.text(tensor)));
     return error_at(span);
   }
   if (!op.is_comparison && element == Element::Bool) {
-    cx.report(diag::wrong_element(binary.op_span, "cannot " + std::string(op.verb) + " bool tensors")
-                  .help("`.to(i64)` makes 0 and 1 of them"));
+    cx.report(
+        diag::wrong_element(binary.op_span, "cannot " + std::string(op.verb) + " bool tensors")
+            .help("`.to(i64)` makes 0 and 1 of them"));
     return error_at(span);
   }
   if (binary.op == ast::BinaryOp::Divide && !is_floating(element) && element != Element::Any) {
@@ -201,15 +223,17 @@ Expr check_tensors(const ast::Binary& binary, Expr left, Expr right, Span span, 
     }
   }
   if (op.is_comparison) element = Element::Bool;
-  return op_expr(op.op, Type::tensor(element, std::move(dims)), span, {std::move(left), std::move(right)});
+  return op_expr(op.op, Type::tensor(element, std::move(dims)), span,
+                 {std::move(left), std::move(right)});
 }
 
 Expr check_in(Expr left, Expr right, Span span, Scope& scope) {
   if (right.type.kind == Kind::Range || right.type.kind == Kind::List) {
     return make_expr(ExprKind::In, Type::of(Kind::Bool), span, {std::move(left), std::move(right)});
   }
-  scope.cx.report(diag::wrong_type(right.span, "`in` looks into a list or a range `a .. b`, not into " +
-                                                   scope.cx.text(right.type)));
+  scope.cx.report(diag::wrong_type(
+      right.span,
+      "`in` looks into a list or a range `a .. b`, not into " + scope.cx.text(right.type)));
   return error_at(span);
 }
 
@@ -221,12 +245,14 @@ Expr check_binary(const ast::Expr& expr, const ast::Binary& binary, Scope& scope
   Expr right = check_expr(*binary.right, scope);
   if (left.type.is_error() || right.type.is_error()) return error_at(span);
   Context& cx = scope.cx;
-  if (binary.op == ast::BinaryOp::In) return check_in(std::move(left), std::move(right), span, scope);
+  if (binary.op == ast::BinaryOp::In)
+    return check_in(std::move(left), std::move(right), span, scope);
   if (binary.op == ast::BinaryOp::Range) {
     left = convert(std::move(left), Type::of(Kind::Int), scope, "the beginning of a range");
     right = convert(std::move(right), Type::of(Kind::Int), scope, "the end of a range");
     if (left.type.is_error() || right.type.is_error()) return error_at(span);
-    return make_expr(ExprKind::Range, Type::of(Kind::Range), span, {std::move(left), std::move(right)});
+    return make_expr(ExprKind::Range, Type::of(Kind::Range), span,
+                     {std::move(left), std::move(right)});
   }
   if (binary.op == ast::BinaryOp::MatMul) {
     static const std::string kName = "matmul";
@@ -236,8 +262,10 @@ Expr check_binary(const ast::Expr& expr, const ast::Binary& binary, Scope& scope
     return call_op(fn_of(cx, cx.graph.prelude.at(kName)), site);
   }
   const Operator& op = info(binary.op);
-  const bool is_equality = binary.op == ast::BinaryOp::Equal || binary.op == ast::BinaryOp::NotEqual;
-  if ((left.type.is_tensor() && (right.type.is_tensor() || right.type.is_host_number() || right.type.kind == Kind::List)) ||
+  const bool is_equality =
+      binary.op == ast::BinaryOp::Equal || binary.op == ast::BinaryOp::NotEqual;
+  if ((left.type.is_tensor() &&
+       (right.type.is_tensor() || right.type.is_host_number() || right.type.kind == Kind::List)) ||
       (right.type.is_tensor() && (left.type.is_host_number() || left.type.kind == Kind::List))) {
     return check_tensors(binary, std::move(left), std::move(right), span, scope);
   }
@@ -245,28 +273,31 @@ Expr check_binary(const ast::Expr& expr, const ast::Binary& binary, Scope& scope
     left = convert(std::move(left), Type::of(Kind::Bool), scope, "the left side");
     right = convert(std::move(right), Type::of(Kind::Bool), scope, "the right side");
     if (left.type.is_error() || right.type.is_error()) return error_at(span);
-    return make_expr(binary.op == ast::BinaryOp::And ? ExprKind::And : ExprKind::Or, Type::of(Kind::Bool), span,
-                     {std::move(left), std::move(right)});
+    return make_expr(binary.op == ast::BinaryOp::And ? ExprKind::And : ExprKind::Or,
+                     Type::of(Kind::Bool), span, {std::move(left), std::move(right)});
   }
   if (left.type.is_host_number() && right.type.is_host_number()) {
     return check_host(binary, std::move(left), std::move(right), span, scope);
   }
   const bool is_text = (left.type.kind == Kind::Str || left.type.kind == Kind::Path) &&
                        (right.type.kind == Kind::Str || right.type.kind == Kind::Path);
-  if (is_equality && (is_text || (left.type.kind == right.type.kind &&
-                                  (left.type.kind == Kind::List || left.type.kind == Kind::Tuple ||
-                                   left.type.kind == Kind::Record || left.type.kind == Kind::Weights)))) {
-    Expr result = make_expr(ExprKind::Equal, Type::of(Kind::Bool), span, {std::move(left), std::move(right)});
+  if (is_equality &&
+      (is_text || (left.type.kind == right.type.kind &&
+                   (left.type.kind == Kind::List || left.type.kind == Kind::Tuple ||
+                    left.type.kind == Kind::Record || left.type.kind == Kind::Weights)))) {
+    Expr result =
+        make_expr(ExprKind::Equal, Type::of(Kind::Bool), span, {std::move(left), std::move(right)});
     if (binary.op == ast::BinaryOp::Equal) return result;
     return make_expr(ExprKind::Not, Type::of(Kind::Bool), span, {std::move(result)});
   }
   if (binary.op == ast::BinaryOp::Add && is_text) {
-    Expr result = make_expr(ExprKind::Interpolate, Type::of(Kind::Str), span, {std::move(left), std::move(right)});
+    Expr result = make_expr(ExprKind::Interpolate, Type::of(Kind::Str), span,
+                            {std::move(left), std::move(right)});
     result.formats = {"", ""};
     return result;
   }
-  cx.report(diag::wrong_type(binary.op_span, "cannot " + std::string(op.verb) + " " + cx.text(left.type) + " and " +
-                                                 cx.text(right.type))
+  cx.report(diag::wrong_type(binary.op_span, "cannot " + std::string(op.verb) + " " +
+                                                 cx.text(left.type) + " and " + cx.text(right.type))
                 .label(left.span, "{}", cx.text(left.type))
                 .label(right.span, "{}", cx.text(right.type)));
   return error_at(span);

@@ -6,20 +6,25 @@ namespace ltr::check {
 
 namespace {
 
-Expr error_at(Span span) { return make_expr(ExprKind::Error, Type::error(), span); }
+Expr error_at(Span span) {
+  return make_expr(ExprKind::Error, Type::error(), span);
+}
 
 bool takes(CallSite& site, size_t count, const char* form) {
   if (site.given.size() == count) return true;
-  site.scope.cx.report(diag::wrong_argument(site.name_span, "`" + site.name + "` is written `" + form + "`"));
+  site.scope.cx.report(
+      diag::wrong_argument(site.name_span, "`" + site.name + "` is written `" + form + "`"));
   return false;
 }
 
 /// Functions of host numbers that share their names with functions of tensors.
 std::optional<Expr> host_function(const std::string& name, CallSite& site) {
-  static const std::set<std::string> kReal = {"sqrt", "exp", "log", "log1p", "sin", "cos", "tanh", "pow", "erf"};
+  static const std::set<std::string> kReal = {"sqrt", "exp",  "log", "log1p", "sin",
+                                              "cos",  "tanh", "pow", "erf"};
   static const std::set<std::string> kRounding = {"floor", "ceil", "round"};
   static const std::set<std::string> kSame = {"abs", "min", "max"};
-  if (!kReal.contains(name) && !kRounding.contains(name) && !kSame.contains(name)) return std::nullopt;
+  if (!kReal.contains(name) && !kRounding.contains(name) && !kSame.contains(name))
+    return std::nullopt;
   Scope& scope = site.scope;
   if (site.given.empty() || site.given[0].name) return std::nullopt;
   // `floor(a / b)` of two ints rounds their quotient: it is not an exact division.
@@ -38,8 +43,11 @@ std::optional<Expr> host_function(const std::string& name, CallSite& site) {
           type.value = name == "floor" ? atoms.floor(*left.type.value, *right.type.value)
                                        : atoms.ceil(*left.type.value, *right.type.value);
         }
-        if (name != "round") return host_op(name == "floor" ? "//" : "ceil", {left, right}, type, site.span);
-        Expr real = host_op("/", {convert(left, Type::of(Kind::Float), scope), convert(right, Type::of(Kind::Float), scope)},
+        if (name != "round")
+          return host_op(name == "floor" ? "//" : "ceil", {left, right}, type, site.span);
+        Expr real = host_op("/",
+                            {convert(left, Type::of(Kind::Float), scope),
+                             convert(right, Type::of(Kind::Float), scope)},
                             Type::of(Kind::Float), site.span);
         return host_op("round", {real}, Type::host_int(), site.span);
       }
@@ -54,12 +62,14 @@ std::optional<Expr> host_function(const std::string& name, CallSite& site) {
     args.push_back(check_given(given, scope));
     if (args.back().type.is_error()) return error_at(site.span);
     if (!args.back().type.is_host_number()) {
-      scope.cx.report(diag::wrong_argument(args.back().span, "`" + name + "` of host numbers takes host numbers only"));
+      scope.cx.report(diag::wrong_argument(
+          args.back().span, "`" + name + "` of host numbers takes host numbers only"));
       return error_at(site.span);
     }
   }
   if (kReal.contains(name)) {
-    if (!takes(site, name == "pow" ? 2 : 1, name == "pow" ? "pow(x, y)" : "f(x)")) return error_at(site.span);
+    if (!takes(site, name == "pow" ? 2 : 1, name == "pow" ? "pow(x, y)" : "f(x)"))
+      return error_at(site.span);
     for (Expr& arg : args) arg = convert(std::move(arg), Type::of(Kind::Float), scope);
     return host_op(name, std::move(args), Type::of(Kind::Float), site.span);
   }
@@ -99,7 +109,8 @@ Expr check_to(CallSite& site) {
   const auto element = element_named(site.given[1]);
   if (value.type.is_error()) return value;
   if (!element) {
-    site.scope.cx.report(diag::wrong_argument(site.given[1].span, "`to` takes an element type: float, f32, i64, u8, bool …"));
+    site.scope.cx.report(diag::wrong_argument(
+        site.given[1].span, "`to` takes an element type: float, f32, i64, u8, bool …"));
     return error_at(site.span);
   }
   if (value.type.is_host_number()) {
@@ -107,7 +118,8 @@ Expr check_to(CallSite& site) {
     return make_expr(ExprKind::Convert, type, site.span, {std::move(value)});
   }
   if (!value.type.is_tensor()) {
-    site.scope.cx.report(diag::wrong_argument(value.span, "`to` converts a tensor, not " + site.scope.cx.text(value.type)));
+    site.scope.cx.report(diag::wrong_argument(
+        value.span, "`to` converts a tensor, not " + site.scope.cx.text(value.type)));
     return error_at(site.span);
   }
   Type type = value.type;
@@ -120,17 +132,21 @@ Expr check_item(CallSite& site) {
   Expr value = check_given(site.given[0], site.scope);
   if (value.type.is_error()) return value;
   if (!value.type.is_tensor()) {
-    site.scope.cx.report(diag::wrong_argument(value.span, "`.item()` reads a tensor, not " + site.scope.cx.text(value.type)));
+    site.scope.cx.report(diag::wrong_argument(
+        value.span, "`.item()` reads a tensor, not " + site.scope.cx.text(value.type)));
     return error_at(site.span);
   }
   if (site.scope.in_train) {
-    site.scope.cx.report(diag::item_in_train_step(site.span)
-                             .help("log the tensor itself, and branch with `where(…)` on the device"));
+    site.scope.cx.report(diag::item_in_train_step(site.span).help(
+        "log the tensor itself, and branch with `where(…)` on the device"));
     return error_at(site.span);
   }
   const Element element = value.type.element;
-  const Kind kind = is_floating(element) ? Kind::Float : element == Element::Bool ? Kind::Bool : Kind::Int;
-  return op_expr(kind == Kind::Int ? "item_int" : "item", Type::of(kind), site.span, {std::move(value)});
+  const Kind kind = is_floating(element)       ? Kind::Float
+                    : element == Element::Bool ? Kind::Bool
+                                               : Kind::Int;
+  return op_expr(kind == Kind::Int ? "item_int" : "item", Type::of(kind), site.span,
+                 {std::move(value)});
 }
 
 std::optional<Expr> hook_word(const std::string& name, CallSite& site) {
@@ -159,9 +175,11 @@ std::optional<Expr> test_word(const std::string& name, CallSite& site) {
     Expr model = check_given(site.given[0], scope);
     Expr data = check_given(site.given[1], scope);
     Expr steps = check_given_as(site.given[2], Type::of(Kind::Int), scope, "`steps`");
-    if (model.type.is_error() || data.type.is_error() || steps.type.is_error()) return error_at(site.span);
+    if (model.type.is_error() || data.type.is_error() || steps.type.is_error())
+      return error_at(site.span);
     if (model.type.kind != Kind::Model || data.type.kind != Kind::Data) {
-      cx.report(diag::wrong_argument(site.span, "`overfit` takes a model and data, not " + cx.text(model.type) + " and " +
+      cx.report(diag::wrong_argument(site.span, "`overfit` takes a model and data, not " +
+                                                    cx.text(model.type) + " and " +
                                                     cx.text(data.type)));
       return error_at(site.span);
     }
@@ -170,7 +188,9 @@ std::optional<Expr> test_word(const std::string& name, CallSite& site) {
     return op_expr(name, std::move(result), site.span, {model, data, steps});
   }
   if (name == "close" || name == "equal") {
-    if (!takes(site, name == "close" ? 3 : 2, name == "close" ? "close(a, b, tolerance)" : "equal(a, b)")) return error_at(site.span);
+    if (!takes(site, name == "close" ? 3 : 2,
+               name == "close" ? "close(a, b, tolerance)" : "equal(a, b)"))
+      return error_at(site.span);
     Expr a = check_given(site.given[0], scope);
     Expr b = check_given(site.given[1], scope);
     if (a.type.is_error() || b.type.is_error()) return error_at(site.span);
@@ -178,7 +198,8 @@ std::optional<Expr> test_word(const std::string& name, CallSite& site) {
     if (b.type.is_tensor()) a = convert(std::move(a), b.type, scope);
     if (a.type.is_error() || b.type.is_error()) return error_at(site.span);
     std::vector<Expr> args = {std::move(a), std::move(b)};
-    if (name == "close") args.push_back(check_given_as(site.given[2], Type::of(Kind::Float), scope, "the tolerance"));
+    if (name == "close")
+      args.push_back(check_given_as(site.given[2], Type::of(Kind::Float), scope, "the tolerance"));
     if (args.back().type.is_error()) return error_at(site.span);
     return op_expr(name, Type::of(Kind::Bool), site.span, std::move(args));
   }
@@ -192,7 +213,9 @@ std::optional<Expr> weights_word(const std::string& name, CallSite& site) {
   const Kind kind = site.given[0].checked->type.kind;
   if (kind != Kind::Weights && kind != Kind::Gradients) return std::nullopt;
   if (!takes(site, 1, "f(net.weights)")) return error_at(site.span);
-  const Type type = name == "count" ? Type::host_int() : name == "clone" ? Type::of(Kind::Weights) : Type::tensor(Element::Float, {});
+  const Type type = name == "count"   ? Type::host_int()
+                    : name == "clone" ? Type::of(Kind::Weights)
+                                      : Type::tensor(Element::Float, {});
   return op_expr(name, type, site.span, {*site.given[0].checked});
 }
 

@@ -7,7 +7,9 @@ namespace ltr::check {
 
 namespace {
 
-Expr error_at(Span span) { return make_expr(ExprKind::Error, Type::error(), span); }
+Expr error_at(Span span) {
+  return make_expr(ExprKind::Error, Type::error(), span);
+}
 
 std::string count_text(size_t count, const char* noun) {
   return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
@@ -28,7 +30,10 @@ std::set<AtomId> free_atoms(const FnInfo& fn) {
   return free;
 }
 
-void put_requirements(const std::vector<Requirement>& requirements, const Binding& binding, Span use, Scope& scope) {
+void put_requirements(const std::vector<Requirement>& requirements,
+                      const Binding& binding,
+                      Span use,
+                      Scope& scope) {
   for (Requirement requirement : requirements) {
     requirement.left = scope.cx.program.atoms.substitute(requirement.left, binding.dims);
     requirement.right = scope.cx.program.atoms.substitute(requirement.right, binding.dims);
@@ -50,10 +55,12 @@ Expr check_given(const Given& given, Scope& scope) {
 }
 
 Expr check_given_as(const Given& given, const Type& wanted, Scope& scope, const char* what) {
-  return given.checked ? convert(*given.checked, wanted, scope, what) : check_as(*given.value, wanted, scope, what);
+  return given.checked ? convert(*given.checked, wanted, scope, what)
+                       : check_as(*given.value, wanted, scope, what);
 }
 
-std::optional<std::vector<const Given*>> bind_arguments(const std::vector<ParamInfo>& params, const CallSite& site,
+std::optional<std::vector<const Given*>> bind_arguments(const std::vector<ParamInfo>& params,
+                                                        const CallSite& site,
                                                         const std::string& callee) {
   Context& cx = site.scope.cx;
   std::vector<const Given*> bound(params.size(), nullptr);
@@ -62,20 +69,23 @@ std::optional<std::vector<const Given*>> bind_arguments(const std::vector<ParamI
   for (const Given& given : site.given) {
     if (!given.name) {
       if (next >= params.size()) {
-        cx.report(diag::wrong_argument(given.span, "`" + callee + "` takes " + count_text(params.size(), "argument") + ", this is one more"));
+        cx.report(diag::wrong_argument(given.span, "`" + callee + "` takes " +
+                                                       count_text(params.size(), "argument") +
+                                                       ", this is one more"));
         has_error = true;
         continue;
       }
       bound[next++] = &given;
       continue;
     }
-    const auto param = std::find_if(params.begin(), params.end(),
-                                    [&](const ParamInfo& candidate) { return candidate.name == given.name->text; });
+    const auto param = std::find_if(params.begin(), params.end(), [&](const ParamInfo& candidate) {
+      return candidate.name == given.name->text;
+    });
     if (param == params.end()) {
       std::vector<std::string> names;
       for (const ParamInfo& candidate : params) names.push_back(candidate.name);
-      diagnostics::Diagnostic diagnostic =
-          diag::wrong_argument(given.name->span, "`" + callee + "` has no parameter `" + given.name->text + "`");
+      diagnostics::Diagnostic diagnostic = diag::wrong_argument(
+          given.name->span, "`" + callee + "` has no parameter `" + given.name->text + "`");
       if (const auto near = diagnostics::suggest(given.name->text, names)) {
         diagnostic.help("did you mean `{}`?", *near).fix(given.name->span, *near);
       } else {
@@ -112,7 +122,10 @@ std::optional<std::vector<const Given*>> bind_arguments(const std::vector<ParamI
 namespace {
 
 /// The default of a param; one that is just another param's name repeats that param's argument.
-Expr default_of(const std::vector<ParamInfo>& params, size_t index, const std::vector<Expr>& before, uint32_t module,
+Expr default_of(const std::vector<ParamInfo>& params,
+                size_t index,
+                const std::vector<Expr>& before,
+                uint32_t module,
                 Scope& scope) {
   const ParamInfo& param = params[index];
   if (const auto* name = param.initial->get<ast::NameRef>()) {
@@ -143,12 +156,14 @@ std::optional<std::vector<Expr>> op_arguments(const FnInfo& op, CallSite& site, 
     } else {
       args.push_back(check_given_as(*(*bound)[i], param.type, site.scope, what.c_str()));
       const Span span = (*bound)[i]->checked ? (*bound)[i]->span : args.back().span;
-      if (!args.back().type.is_error() && !match(param.type, args.back().type, binding, free, span, site.scope, what, true)) {
+      if (!args.back().type.is_error() &&
+          !match(param.type, args.back().type, binding, free, span, site.scope, what, true)) {
         has_error = true;
       }
     }
     if (args.back().type.is_error()) has_error = true;
-    if (param.atom != 0 && args.back().type.value) binding.dims[param.atom] = *args.back().type.value;
+    if (param.atom != 0 && args.back().type.value)
+      binding.dims[param.atom] = *args.back().type.value;
   }
   if (has_error) return std::nullopt;
   return args;
@@ -156,7 +171,8 @@ std::optional<std::vector<Expr>> op_arguments(const FnInfo& op, CallSite& site, 
 
 Expr call_op(const FnInfo& op, CallSite& site) {
   if (op.extern_file != "runtime") {
-    site.scope.cx.report(diag::not_in_this_version(site.name_span, "calling the extern function `" + op.name + "`"));
+    site.scope.cx.report(
+        diag::not_in_this_version(site.name_span, "calling the extern function `" + op.name + "`"));
     return error_at(site.span);
   }
   if (auto rule = check_shape_rule(op.name, op, site)) return std::move(*rule);
@@ -167,8 +183,10 @@ Expr call_op(const FnInfo& op, CallSite& site) {
     case Kind::Optimizer:
     case Kind::Schedule:
     case Kind::CallbackValue:
-    case Kind::Logger: return value_call(op, std::move(*args), site.span);
-    default: break;
+    case Kind::Logger:
+      return value_call(op, std::move(*args), site.span);
+    default:
+      break;
   }
   put_requirements(op.requirements, binding, site.span, site.scope);
   Type result = substitute(op.result, binding, site.scope.cx);
@@ -194,19 +212,23 @@ Expr call_fn(FnInfo& fn, std::optional<Expr> receiver, CallSite& site) {
   bool has_error = false;
   for (size_t i = 0; i < fn.params.size(); ++i) {
     const ParamInfo& param = fn.params[i];
-    const std::string what = "`" + param.name + "` of `" + (fn.name == "forward" && fn.owner != nullptr ? fn.owner->name : fn.name) + "`";
+    const std::string what =
+        "`" + param.name + "` of `" +
+        (fn.name == "forward" && fn.owner != nullptr ? fn.owner->name : fn.name) + "`";
     if ((*bound)[i] == nullptr) {
       args.push_back(default_of(fn.params, i, args, fn.module, site.scope));
     } else {
       const Type wanted = substitute(param.type, binding, cx);
       args.push_back(check_given_as(*(*bound)[i], wanted, site.scope, what.c_str()));
-      if (!args.back().type.is_error() &&
-          !match(param.type, args.back().type, binding, free, args.back().span, site.scope, what, false)) {
+      if (!args.back().type.is_error() && !match(param.type, args.back().type, binding, free,
+                                                 args.back().span, site.scope, what, false)) {
         has_error = true;
       }
     }
     has_error = has_error || args.back().type.is_error();
-    if (param.atom != 0) binding.dims[param.atom] = args.back().type.value ? *args.back().type.value : cx.program.atoms.unknown();
+    if (param.atom != 0)
+      binding.dims[param.atom] =
+          args.back().type.value ? *args.back().type.value : cx.program.atoms.unknown();
   }
   if (has_error) return error_at(site.span);
   put_requirements(fn.requirements, binding, site.span, site.scope);
@@ -229,10 +251,12 @@ Expr construct(const Symbol& symbol, CallSite& site) {
   }
   complete(cx, object);
   const Place place = site.scope.place;
-  const bool may_build = place == Place::Member || place == Place::Test || place == Place::Experiment;
+  const bool may_build =
+      place == Place::Member || place == Place::Test || place == Place::Experiment;
   if (!may_build && symbol.kind != SymbolKind::Data) {
     cx.report(diag::block_built_in_code(site.span, symbol.name)
-                  .help("make it a member: `NAME = {}` outside of the function", cx.source_text(site.span)));
+                  .help("make it a member: `NAME = {}` outside of the function",
+                        cx.source_text(site.span)));
     return error_at(site.span);
   }
   const auto bound = bind_arguments(object.params, site, object.name);
@@ -250,7 +274,9 @@ Expr construct(const Symbol& symbol, CallSite& site) {
       args.push_back(check_given_as(*(*bound)[i], wanted, site.scope, what.c_str()));
     }
     has_error = has_error || args.back().type.is_error();
-    if (param.atom != 0) binding.dims[param.atom] = args.back().type.value ? *args.back().type.value : cx.program.atoms.unknown();
+    if (param.atom != 0)
+      binding.dims[param.atom] =
+          args.back().type.value ? *args.back().type.value : cx.program.atoms.unknown();
   }
   if (has_error) return error_at(site.span);
   // Types that mention other params, such as a shared weight, are compared once all are known.
@@ -275,18 +301,23 @@ namespace {
 
 Expr call_symbol(const Symbol& symbol, CallSite& site) {
   switch (symbol.kind) {
-    case SymbolKind::Fn: return call_fn(fn_of(site.scope.cx, symbol), std::nullopt, site);
-    case SymbolKind::Op: return call_op(fn_of(site.scope.cx, symbol), site);
+    case SymbolKind::Fn:
+      return call_fn(fn_of(site.scope.cx, symbol), std::nullopt, site);
+    case SymbolKind::Op:
+      return call_op(fn_of(site.scope.cx, symbol), site);
     case SymbolKind::Block:
     case SymbolKind::Model:
     case SymbolKind::Metric:
-    case SymbolKind::Data: return construct(symbol, site);
-    case SymbolKind::Error: return error_at(site.span);
+    case SymbolKind::Data:
+      return construct(symbol, site);
+    case SymbolKind::Error:
+      return error_at(site.span);
     case SymbolKind::Hparam:
     case SymbolKind::Const:
     case SymbolKind::Callback:
     case SymbolKind::Topology:
-    case SymbolKind::Experiment: break;
+    case SymbolKind::Experiment:
+      break;
   }
   site.scope.cx.report(diag::not_callable(site.name_span, "`" + symbol.name + "`"));
   return error_at(site.span);
@@ -294,8 +325,10 @@ Expr call_symbol(const Symbol& symbol, CallSite& site) {
 
 Expr apply_chain(const Expr& chain, Expr value, Span span, Scope& scope) {
   for (size_t i = 0; i < chain.type.fields.size(); ++i) {
-    Expr element = make_expr(ExprKind::ListElement, chain.type.fields[i].type, chain.span, {chain, int_const(int64_t(i), span)});
-    if (chain.type.fields[i].type.kind == Kind::Function) element.name = chain.type.fields[i].type.name;
+    Expr element = make_expr(ExprKind::ListElement, chain.type.fields[i].type, chain.span,
+                             {chain, int_const(int64_t(i), span)});
+    if (chain.type.fields[i].type.kind == Kind::Function)
+      element.name = chain.type.fields[i].type.name;
     std::vector<Given> given;
     given.push_back({std::nullopt, nullptr, std::move(value), span});
     value = apply(std::move(element), std::move(given), span, scope);
@@ -319,7 +352,8 @@ Expr apply_list(Expr list, std::vector<Given> given, Span span, Scope& scope) {
     return error_at(span);
   }
   const Type before = value.type;
-  Expr element = make_expr(ExprKind::ListElement, element_type, list.span, {list, int_const(0, span)});
+  Expr element =
+      make_expr(ExprKind::ListElement, element_type, list.span, {list, int_const(0, span)});
   std::vector<Given> once;
   once.push_back({std::nullopt, nullptr, value, given[0].span});
   const Expr call = apply(std::move(element), std::move(once), span, scope);
@@ -344,13 +378,15 @@ Expr apply(Expr callee, std::vector<Given> given, Span span, Scope& scope) {
       ObjectInfo* object = find_object(cx, Kind::Block, callee.type.decl);
       const auto forward = object->fns.find("forward");
       if (forward == object->fns.end()) {
-        cx.report(diag::not_callable(callee.span, "`" + object->name + "` has no `fn forward`, so it"));
+        cx.report(
+            diag::not_callable(callee.span, "`" + object->name + "` has no `fn forward`, so it"));
         return error_at(span);
       }
       return call_fn(*forward->second, std::move(callee), site);
     }
     case Kind::List: {
-      if (callee.type.uniform) return apply_list(std::move(callee), std::move(site.given), span, scope);
+      if (callee.type.uniform)
+        return apply_list(std::move(callee), std::move(site.given), span, scope);
       if (site.given.size() != 1) {
         cx.report(diag::wrong_argument(span, "a chain is applied to one value"));
         return error_at(span);
@@ -361,7 +397,8 @@ Expr apply(Expr callee, std::vector<Given> given, Span span, Scope& scope) {
       ObjectInfo* object = find_object(cx, Kind::Metric, callee.type.decl);
       const auto update = object->fns.find("update");
       if (update == object->fns.end()) {
-        cx.report(diag::not_callable(callee.span, "the metric `" + object->name + "` has no `fn update`, so it"));
+        cx.report(diag::not_callable(
+            callee.span, "the metric `" + object->name + "` has no `fn update`, so it"));
         return error_at(span);
       }
       if (scope.place != Place::Step && scope.place != Place::Hook) {
@@ -383,10 +420,12 @@ Expr apply(Expr callee, std::vector<Given> given, Span span, Scope& scope) {
           return call_fn(*method->second, make_expr(ExprKind::Self, self, callee.span), site);
         }
       }
-      if (const Symbol* symbol = cx.graph.find(scope.module, callee.type.name)) return call_symbol(*symbol, site);
+      if (const Symbol* symbol = cx.graph.find(scope.module, callee.type.name))
+        return call_symbol(*symbol, site);
       break;
     }
-    default: break;
+    default:
+      break;
   }
   cx.report(diag::not_callable(callee.span, "a value of type " + cx.text(callee.type)));
   return error_at(span);
@@ -397,7 +436,8 @@ namespace {
 Expr call_method(const ast::Field& field, std::vector<Given> given, Span span, Scope& scope) {
   Context& cx = scope.cx;
   const std::string& name = field.name.text;
-  if (const auto* base = field.base->get<ast::NameRef>(); base != nullptr && !scope.find_local(base->name.text)) {
+  if (const auto* base = field.base->get<ast::NameRef>();
+      base != nullptr && !scope.find_local(base->name.text)) {
     const auto& aliases = cx.graph.modules[scope.module].aliases;
     if (const auto alias = aliases.find(base->name.text); alias != aliases.end()) {
       const auto& symbols = cx.graph.modules[alias->second].symbols;
@@ -419,8 +459,8 @@ Expr call_method(const ast::Field& field, std::vector<Given> given, Span span, S
     return apply(field_of(std::move(base), field.name, span, scope), std::move(given), span, scope);
   }
   if (kind == Kind::Record || kind == Kind::Optimizer) {
-    if (kind == Kind::Optimizer && (name == "step" || name == "zero_grad" || name == "clip_norm" || name == "clip_value" ||
-                                    name == "set_lr")) {
+    if (kind == Kind::Optimizer && (name == "step" || name == "zero_grad" || name == "clip_norm" ||
+                                    name == "clip_value" || name == "set_lr")) {
       cx.report(diag::not_in_this_version(span, "a manual step"));
       return error_at(span);
     }
@@ -436,7 +476,8 @@ Expr call_method(const ast::Field& field, std::vector<Given> given, Span span, S
   if (symbol != nullptr && (symbol->kind == SymbolKind::Op || symbol->kind == SymbolKind::Fn)) {
     return call_symbol(*symbol, site);
   }
-  diagnostics::Diagnostic diagnostic = diag::unknown_field(field.name.span, cx.text(base.type), name);
+  diagnostics::Diagnostic diagnostic =
+      diag::unknown_field(field.name.span, cx.text(base.type), name);
   if (const auto near = diagnostics::suggest(name, cx.graph.visible(scope.module))) {
     diagnostic.help("did you mean `{}`?", *near).fix(field.name.span, *near);
   }
@@ -446,7 +487,10 @@ Expr call_method(const ast::Field& field, std::vector<Given> given, Span span, S
 
 }  // namespace
 
-Expr check_call(const ast::Expr& expr, const ast::Call& call, Scope& scope, std::optional<Expr> piped) {
+Expr check_call(const ast::Expr& expr,
+                const ast::Call& call,
+                Scope& scope,
+                std::optional<Expr> piped) {
   std::vector<Given> given;
   if (piped) {
     const Span span = piped->span;
@@ -456,14 +500,18 @@ Expr check_call(const ast::Expr& expr, const ast::Call& call, Scope& scope, std:
   for (const ast::Argument& argument : call.arguments) {
     given.push_back({argument.name, &*argument.value, std::nullopt, argument.value->span});
   }
-  if (const auto* field = call.callee->get<ast::Field>()) return call_method(*field, std::move(given), expr.span, scope);
+  if (const auto* field = call.callee->get<ast::Field>())
+    return call_method(*field, std::move(given), expr.span, scope);
   const auto* ref = call.callee->get<ast::NameRef>();
-  if (ref == nullptr) return apply(check_expr(*call.callee, scope), std::move(given), expr.span, scope);
+  if (ref == nullptr)
+    return apply(check_expr(*call.callee, scope), std::move(given), expr.span, scope);
   const std::string& name = ref->name.text;
   Context& cx = scope.cx;
   const bool is_own = scope.find_local(name) ||
-                      (scope.owner != nullptr && (scope.owner->members.contains(name) || scope.owner->fns.contains(name)));
-  if (is_own) return apply(check_name(*call.callee, ref->name, scope), std::move(given), expr.span, scope);
+                      (scope.owner != nullptr &&
+                       (scope.owner->members.contains(name) || scope.owner->fns.contains(name)));
+  if (is_own)
+    return apply(check_name(*call.callee, ref->name, scope), std::move(given), expr.span, scope);
   CallSite site{name, ref->name.span, expr.span, std::move(given), scope};
   const Symbol* symbol = cx.graph.find(scope.module, name);
   const bool is_users = symbol != nullptr && !cx.graph.modules[symbol->module].is_library;
@@ -471,8 +519,8 @@ Expr check_call(const ast::Expr& expr, const ast::Call& call, Scope& scope, std:
     if (auto builtin = check_builtin(name, site)) return std::move(*builtin);
     if (scope.place == Place::Data && (cx.graph.stages.contains(name) || symbol == nullptr)) {
       // `split repeat sample` are stages when their first argument is a stream.
-      if (!site.given.empty() && !site.given[0].checked && !site.given[0].name && site.given[0].value != nullptr &&
-          cx.graph.stages.contains(name)) {
+      if (!site.given.empty() && !site.given[0].checked && !site.given[0].name &&
+          site.given[0].value != nullptr && cx.graph.stages.contains(name)) {
         const std::vector<ParamInfo>& params = fn_of(cx, cx.graph.stages.at(name)).params;
         const bool takes_stream = !params.empty() && params[0].type.kind == Kind::Stream;
         if (takes_stream) site.given[0].checked = check_expr(*site.given[0].value, scope);
@@ -494,7 +542,8 @@ Expr check_call(const ast::Expr& expr, const ast::Call& call, Scope& scope, std:
 
 Expr check_pipe(const ast::Expr& expr, const ast::Pipe& pipe, Scope& scope) {
   Expr value = check_expr(*pipe.value, scope);
-  if (const auto* call = pipe.target->get<ast::Call>()) return check_call(expr, *call, scope, std::move(value));
+  if (const auto* call = pipe.target->get<ast::Call>())
+    return check_call(expr, *call, scope, std::move(value));
   ast::Call call;
   call.callee = pipe.target;
   call.arguments_span = pipe.target->span;

@@ -10,21 +10,26 @@ bool check_stream(Context& cx, const ObjectInfo& object, const StreamDecl& strea
   record.fields = stream.value.type.fields;
   const std::string name = stream.role + (stream.name.empty() ? "" : "." + stream.name);
   const auto fail = [&](const std::string& why) {
-    cx.report(diag::stream_differs(stream.value.span, name, cx.text(record), cx.text(object.batch)).note("{}", why));
+    cx.report(diag::stream_differs(stream.value.span, name, cx.text(record), cx.text(object.batch))
+                  .note("{}", why));
     return false;
   };
   std::set<AtomId> binders;
   for (const auto& [binder, atom] : object.batch_binders) binders.insert(atom);
   AtomTable::Substitution bound;
   for (const TypeField& field : record.fields) {
-    const auto wanted = std::find_if(object.batch.fields.begin(), object.batch.fields.end(),
-                                     [&](const TypeField& other) { return other.name == field.name; });
-    if (wanted == object.batch.fields.end()) return fail("the batch has no field `" + field.name + "`");
+    const auto wanted =
+        std::find_if(object.batch.fields.begin(), object.batch.fields.end(),
+                     [&](const TypeField& other) { return other.name == field.name; });
+    if (wanted == object.batch.fields.end())
+      return fail("the batch has no field `" + field.name + "`");
     const Type& have = field.type;
     const Type& want = wanted->type;
     if (want.is_error() || have.is_error()) return true;
-    if (have.kind != want.kind || have.element != want.element || have.dims.size() != want.dims.size()) {
-      return fail("`" + field.name + "` is " + cx.text(have) + ", the batch wants " + cx.text(want));
+    if (have.kind != want.kind || have.element != want.element ||
+        have.dims.size() != want.dims.size()) {
+      return fail("`" + field.name + "` is " + cx.text(have) + ", the batch wants " +
+                  cx.text(want));
     }
     for (size_t i = 0; i < have.dims.size(); ++i) {
       const auto atom = want.dims[i].size.single_atom();
@@ -34,7 +39,8 @@ bool check_stream(Context& cx, const ObjectInfo& object, const StreamDecl& strea
       }
       const Polynomial size = cx.program.atoms.substitute(want.dims[i].size, bound);
       if (!require_equal(size, have.dims[i].size, stream.span, scope, true)) {
-        return fail("`" + field.name + "` is " + cx.text(have) + ", the batch wants " + cx.text(want));
+        return fail("`" + field.name + "` is " + cx.text(have) + ", the batch wants " +
+                    cx.text(want));
       }
     }
   }
@@ -46,7 +52,11 @@ bool check_stream(Context& cx, const ObjectInfo& object, const StreamDecl& strea
 void check_data_items(Context& cx, ObjectInfo& object, const ast::Data& data) {
   DataObject typed;
   typed.object = cx.program.datas[object.index].object;
-  Scope scope{.cx = cx, .module = object.module, .place = Place::Data, .owner = &object, .locals = &typed.object.locals};
+  Scope scope{.cx = cx,
+              .module = object.module,
+              .place = Place::Data,
+              .owner = &object,
+              .locals = &typed.object.locals};
   scope.requirements = &object.requirements;
   // The batch: binders, then fields.
   Scope batch_scope = scope;
@@ -65,7 +75,8 @@ void check_data_items(Context& cx, ObjectInfo& object, const ast::Data& data) {
     object.batch.fields.push_back({field.name.text, type});
   }
   typed.batch = object.batch;
-  // Maps: signatures, then streams and lets in order; bodies are read when a stage uses them, or at the end.
+  // Maps: signatures, then streams and lets in order; bodies are read when a stage uses them, or at
+  // the end.
   for (const ast::Item& item : data.items) {
     const auto* fn = item.get<ast::Fn>();
     if (fn == nullptr) continue;
@@ -90,7 +101,8 @@ void check_data_items(Context& cx, ObjectInfo& object, const ast::Data& data) {
   }
   for (const ast::Item& item : data.items) {
     if (const auto* let = item.get<ast::Let>()) {
-      Expr value = let->type ? check_as(let->value, check_type(*let->type, scope), scope) : check_expr(let->value, scope);
+      Expr value = let->type ? check_as(let->value, check_type(*let->type, scope), scope)
+                             : check_expr(let->value, scope);
       if (object.members.contains(let->name.text)) {
         cx.report(diag::duplicate_name(let->name.span, let->name.text));
         continue;
@@ -111,7 +123,8 @@ void check_data_items(Context& cx, ObjectInfo& object, const ast::Data& data) {
       declared.span = stream->role.span;
       for (const StreamDecl& other : typed.streams) {
         if (other.role != role) continue;
-        if (role == "train") cx.report(diag::second_train_stream(stream->role.span, role + "." + declared.name));
+        if (role == "train")
+          cx.report(diag::second_train_stream(stream->role.span, role + "." + declared.name));
         if (other.name == declared.name) cx.report(diag::duplicate_name(stream->role.span, role));
       }
       declared.value = check_expr(stream->value, scope);
@@ -120,11 +133,13 @@ void check_data_items(Context& cx, ObjectInfo& object, const ast::Data& data) {
         continue;
       }
       if (declared.value.type.kind != Kind::Stream) {
-        cx.report(diag::wrong_type(declared.value.span, "a stream is wanted here, not " + cx.text(declared.value.type)));
+        cx.report(diag::wrong_type(declared.value.span,
+                                   "a stream is wanted here, not " + cx.text(declared.value.type)));
         continue;
       }
       if (!declared.value.type.uniform) {
-        cx.report(diag::not_collated(declared.value.span, role).help("end it with `|> collate(SIZE)`"));
+        cx.report(
+            diag::not_collated(declared.value.span, role).help("end it with `|> collate(SIZE)`"));
         continue;
       }
       check_stream(cx, object, declared, scope);

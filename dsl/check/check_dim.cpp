@@ -7,13 +7,15 @@ namespace {
 
 std::optional<Polynomial> dim_name(const ast::Expr& expr, const ast::NameRef& ref, Scope& scope) {
   const std::string& name = ref.name.text;
-  if (const auto dim = scope.dim_names.find(name); dim != scope.dim_names.end()) return Polynomial::atom(dim->second);
-  const bool is_known = scope.find_local(name) ||
-                        (scope.owner != nullptr &&
-                         (scope.owner->members.contains(name) ||
-                          std::any_of(scope.owner->params.begin(), scope.owner->params.end(),
-                                      [&](const ParamInfo& param) { return param.name == name; }))) ||
-                        scope.cx.graph.find(scope.module, name) != nullptr;
+  if (const auto dim = scope.dim_names.find(name); dim != scope.dim_names.end())
+    return Polynomial::atom(dim->second);
+  const bool is_known =
+      scope.find_local(name) ||
+      (scope.owner != nullptr &&
+       (scope.owner->members.contains(name) ||
+        std::any_of(scope.owner->params.begin(), scope.owner->params.end(),
+                    [&](const ParamInfo& param) { return param.name == name; }))) ||
+      scope.cx.graph.find(scope.module, name) != nullptr;
   if (!is_known) {
     diagnostics::Diagnostic diagnostic = diag::unknown_dim(ref.name.span, name);
     if (const auto near = diagnostics::suggest(name, scope.names())) {
@@ -27,7 +29,8 @@ std::optional<Polynomial> dim_name(const ast::Expr& expr, const ast::NameRef& re
   const Expr value = check_name(expr, ref.name, scope);
   if (value.type.is_error()) return std::nullopt;
   if (value.type.kind != Kind::Int) {
-    scope.cx.report(diag::wrong_type(expr.span, "a dim is an int, not " + scope.cx.text(value.type)));
+    scope.cx.report(
+        diag::wrong_type(expr.span, "a dim is an int, not " + scope.cx.text(value.type)));
     return std::nullopt;
   }
   return value.type.value ? *value.type.value : scope.cx.program.atoms.unknown();
@@ -44,7 +47,8 @@ std::optional<Polynomial> check_dim(const ast::Expr& expr, Scope& scope) {
   const Expr value = check_expr(expr, scope);
   if (value.type.is_error()) return std::nullopt;
   if (value.type.kind != Kind::Int) {
-    scope.cx.report(diag::wrong_type(expr.span, "a dim is an int, not " + scope.cx.text(value.type)));
+    scope.cx.report(
+        diag::wrong_type(expr.span, "a dim is an int, not " + scope.cx.text(value.type)));
     return std::nullopt;
   }
   return value.type.value ? *value.type.value : scope.cx.program.atoms.unknown();
@@ -53,7 +57,8 @@ std::optional<Polynomial> check_dim(const ast::Expr& expr, Scope& scope) {
 std::optional<Expr> expr_of(const Polynomial& value, Scope& scope, Span span) {
   const auto atom_expr = [&](AtomId id) -> std::optional<Expr> {
     const Atom atom = scope.cx.program.atoms.at(id);
-    if (const auto known = scope.cx.atom_exprs.find(id); known != scope.cx.atom_exprs.end()) return known->second;
+    if (const auto known = scope.cx.atom_exprs.find(id); known != scope.cx.atom_exprs.end())
+      return known->second;
     const auto pair = [&](const char* op) -> std::optional<Expr> {
       auto left = expr_of(atom.left, scope, span);
       auto right = expr_of(atom.right, scope, span);
@@ -61,14 +66,22 @@ std::optional<Expr> expr_of(const Polynomial& value, Scope& scope, Span span) {
       return host_op(op, {*left, *right}, Type::host_int(Polynomial::atom(id)), span);
     };
     switch (atom.kind) {
-      case Atom::Kind::Unknown: return std::nullopt;
-      case Atom::Kind::Exact: return pair("/");
-      case Atom::Kind::Floor: return pair("//");
-      case Atom::Kind::Ceil: return pair("ceil");
-      case Atom::Kind::Remainder: return pair("%");
-      case Atom::Kind::Min: return pair("min");
-      case Atom::Kind::Max: return pair("max");
-      case Atom::Kind::Variable: break;
+      case Atom::Kind::Unknown:
+        return std::nullopt;
+      case Atom::Kind::Exact:
+        return pair("/");
+      case Atom::Kind::Floor:
+        return pair("//");
+      case Atom::Kind::Ceil:
+        return pair("ceil");
+      case Atom::Kind::Remainder:
+        return pair("%");
+      case Atom::Kind::Min:
+        return pair("min");
+      case Atom::Kind::Max:
+        return pair("max");
+      case Atom::Kind::Variable:
+        break;
     }
     if (scope.locals != nullptr) {
       for (LocalId local = 0; local < scope.locals->size(); ++local) {
@@ -85,7 +98,8 @@ std::optional<Expr> expr_of(const Polynomial& value, Scope& scope, Span span) {
         const ast::Expr unused;
         Type self = Type::of(scope.owner->kind);
         self.decl = scope.owner->index;
-        Expr result = make_expr(ExprKind::Member, param.type, span, {make_expr(ExprKind::Self, self, span)}, param.name);
+        Expr result = make_expr(ExprKind::Member, param.type, span,
+                                {make_expr(ExprKind::Self, self, span)}, param.name);
         result.whole = 1;
         return result;
       }

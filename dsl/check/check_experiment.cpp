@@ -34,12 +34,18 @@ bool is_device(const std::string& text) {
 }
 
 /// A setting of a closed list, typed; nothing after a report.
-std::optional<SettingValue> check_setting(const ast::Setting& setting, const std::vector<SettingInfo>& known,
-                                          const std::string& section, Scope& scope) {
+std::optional<SettingValue> check_setting(const ast::Setting& setting,
+                                          const std::vector<SettingInfo>& known,
+                                          const std::string& section,
+                                          Scope& scope) {
   Context& cx = scope.cx;
-  const auto info = std::find_if(known.begin(), known.end(), [&](const SettingInfo& candidate) { return candidate.name == setting.name.text; });
-  if (info == known.end() && (setting.name.text == "benchmark" || setting.name.text == "host_ahead")) {
-    cx.report(diag::not_in_this_version(setting.name.span, "the trainer's `" + setting.name.text + "`"));
+  const auto info = std::find_if(known.begin(), known.end(), [&](const SettingInfo& candidate) {
+    return candidate.name == setting.name.text;
+  });
+  if (info == known.end() &&
+      (setting.name.text == "benchmark" || setting.name.text == "host_ahead")) {
+    cx.report(
+        diag::not_in_this_version(setting.name.span, "the trainer's `" + setting.name.text + "`"));
     return std::nullopt;
   }
   if (info == known.end()) {
@@ -49,9 +55,11 @@ std::optional<SettingValue> check_setting(const ast::Setting& setting, const std
       names.emplace_back(candidate.name);
       list += (list.empty() ? "" : ", ") + std::string(candidate.name);
     }
-    diagnostics::Diagnostic diagnostic = diag::unknown_setting(setting.name.span, section, setting.name.text);
+    diagnostics::Diagnostic diagnostic =
+        diag::unknown_setting(setting.name.span, section, setting.name.text);
     diagnostic.note("it has {}", list);
-    if (const auto near = diagnostics::suggest(setting.name.text, names)) diagnostic.help("did you mean `{}`?", *near).fix(setting.name.span, *near);
+    if (const auto near = diagnostics::suggest(setting.name.text, names))
+      diagnostic.help("did you mean `{}`?", *near).fix(setting.name.span, *near);
     cx.report(std::move(diagnostic));
     return std::nullopt;
   }
@@ -61,10 +69,13 @@ std::optional<SettingValue> check_setting(const ast::Setting& setting, const std
   result.span = setting.name.span;
   if (result.type == "text") {
     result.type = "str";
-    result.value = make_expr(ExprKind::StrConst, Type::of(Kind::Str), setting.value.span, {}, cx.source_text(setting.value.span));
-    if (result.path == "devices" && !is_device(result.value.name) && !result.value.name.starts_with("tpu")) {
-      cx.report(diag::wrong_argument(setting.value.span, "`" + result.value.name + "` names no devices")
-                    .help("`auto`, `cpu`, `cpu[4]`, `cuda` or `cuda[8]`"));
+    result.value = make_expr(ExprKind::StrConst, Type::of(Kind::Str), setting.value.span, {},
+                             cx.source_text(setting.value.span));
+    if (result.path == "devices" && !is_device(result.value.name) &&
+        !result.value.name.starts_with("tpu")) {
+      cx.report(
+          diag::wrong_argument(setting.value.span, "`" + result.value.name + "` names no devices")
+              .help("`auto`, `cpu`, `cpu[4]`, `cuda` or `cuda[8]`"));
       return std::nullopt;
     }
     if (result.path == "devices" && result.value.name.starts_with("tpu")) {
@@ -73,11 +84,15 @@ std::optional<SettingValue> check_setting(const ast::Setting& setting, const std
     }
     return result;
   }
-  result.value = check_as(setting.value, type_of_text(info->type), scope, ("`" + setting.name.text + "`").c_str());
+  result.value = check_as(setting.value, type_of_text(info->type), scope,
+                          ("`" + setting.name.text + "`").c_str());
   if (result.value.type.is_error()) return std::nullopt;
-  static const std::set<std::string> kPositive = {"epochs", "steps", "log_every", "accumulate", "steps_per_epoch", "global_batch", "nodes"};
-  if (result.value.kind == ExprKind::IntConst && result.value.whole < (kPositive.contains(result.path) ? 1 : 0)) {
-    cx.report(diag::out_of_range(result.value.span, "`" + result.path + "` cannot be " + std::to_string(result.value.whole)));
+  static const std::set<std::string> kPositive = {
+      "epochs", "steps", "log_every", "accumulate", "steps_per_epoch", "global_batch", "nodes"};
+  if (result.value.kind == ExprKind::IntConst &&
+      result.value.whole < (kPositive.contains(result.path) ? 1 : 0)) {
+    cx.report(diag::out_of_range(result.value.span, "`" + result.path + "` cannot be " +
+                                                        std::to_string(result.value.whole)));
     return std::nullopt;
   }
   return result;
@@ -88,7 +103,8 @@ void check_twice(Context& cx, const std::vector<ast::Setting>& settings) {
   for (size_t i = 0; i < settings.size(); ++i) {
     for (size_t j = 0; j < i; ++j) {
       if (settings[i].name.text != settings[j].name.text) continue;
-      cx.report(diag::setting_twice(settings[i].name.span, settings[i].name.text).label(settings[j].name.span, "first here"));
+      cx.report(diag::setting_twice(settings[i].name.span, settings[i].name.text)
+                    .label(settings[j].name.span, "first here"));
       break;
     }
   }
@@ -103,7 +119,9 @@ struct Merged {
 
 void put(std::vector<ast::Setting>& into, const std::vector<ast::Setting>& from) {
   for (const ast::Setting& setting : from) {
-    const auto same = std::find_if(into.begin(), into.end(), [&](const ast::Setting& other) { return other.name.text == setting.name.text; });
+    const auto same = std::find_if(into.begin(), into.end(), [&](const ast::Setting& other) {
+      return other.name.text == setting.name.text;
+    });
     if (same != into.end()) {
       *same = setting;
     } else {
@@ -112,11 +130,15 @@ void put(std::vector<ast::Setting>& into, const std::vector<ast::Setting>& from)
   }
 }
 
-std::optional<Merged> merge_amended(Context& cx, const resolve::Module& module, const ast::Experiment& experiment, std::set<std::string> seen) {
+std::optional<Merged> merge_amended(Context& cx,
+                                    const resolve::Module& module,
+                                    const ast::Experiment& experiment,
+                                    std::set<std::string> seen) {
   Merged result;
   if (!seen.insert(experiment.name.text).second) {
     // Reported once, at the alphabetically first of the circle.
-    if (experiment.name.text == *seen.begin()) cx.report(diag::amends_cycle(experiment.name.span, experiment.name.text));
+    if (experiment.name.text == *seen.begin())
+      cx.report(diag::amends_cycle(experiment.name.span, experiment.name.text));
     return std::nullopt;
   }
   if (experiment.amends) {
@@ -124,8 +146,10 @@ std::optional<Merged> merge_amended(Context& cx, const resolve::Module& module, 
     if (base == module.experiments.end()) {
       std::vector<std::string> names;
       for (const auto& [name, symbol] : module.experiments) names.push_back(name);
-      diagnostics::Diagnostic diagnostic = diag::unknown_topology(experiment.amends->span, "experiment", experiment.amends->text);
-      if (const auto near = diagnostics::suggest(experiment.amends->text, names)) diagnostic.help("did you mean `{}`?", *near).fix(experiment.amends->span, *near);
+      diagnostics::Diagnostic diagnostic =
+          diag::unknown_topology(experiment.amends->span, "experiment", experiment.amends->text);
+      if (const auto near = diagnostics::suggest(experiment.amends->text, names))
+        diagnostic.help("did you mean `{}`?", *near).fix(experiment.amends->span, *near);
       cx.report(std::move(diagnostic));
       return std::nullopt;
     }
@@ -136,7 +160,9 @@ std::optional<Merged> merge_amended(Context& cx, const resolve::Module& module, 
   put(result.settings, experiment.settings);
   put(result.sets, experiment.sets);
   for (const ast::Section& section : experiment.sections) {
-    const auto same = std::find_if(result.sections.begin(), result.sections.end(), [&](const ast::Section& other) { return other.name.text == section.name.text; });
+    const auto same = std::find_if(
+        result.sections.begin(), result.sections.end(),
+        [&](const ast::Section& other) { return other.name.text == section.name.text; });
     if (same == result.sections.end()) {
       result.sections.push_back(section);
     } else if (section.name.text == "trainer" || section.name.text == "tags") {
@@ -151,20 +177,32 @@ std::optional<Merged> merge_amended(Context& cx, const resolve::Module& module, 
 }
 
 /// `callbacks { … }` and `loggers { … }`: calls of the library or of the program's own callbacks.
-std::optional<Expr> check_listed(const ast::Expr& value, const std::string& what, Kind kind, Scope& scope, std::vector<std::string>& own) {
+std::optional<Expr> check_listed(const ast::Expr& value,
+                                 const std::string& what,
+                                 Kind kind,
+                                 Scope& scope,
+                                 std::vector<std::string>& own) {
   Context& cx = scope.cx;
-  static const std::set<std::string> kLater = {"Mlflow", "Wandb", "Comet", "Jsonl", "DeviceStats", "Swa", "FreezeUntil", "Unfreeze",
-                                               "SamplePredictions", "ImageGrid", "Notify", "SpikeGuard", "StopOnSignal"};
+  static const std::set<std::string> kLater = {"Mlflow",      "Wandb",       "Comet",
+                                               "Jsonl",       "DeviceStats", "Swa",
+                                               "FreezeUntil", "Unfreeze",    "SamplePredictions",
+                                               "ImageGrid",   "Notify",      "SpikeGuard",
+                                               "StopOnSignal"};
   const auto* call = value.get<ast::Call>();
   const auto* name = call != nullptr ? call->callee->get<ast::NameRef>() : nullptr;
   if (name == nullptr) {
-    if (!value.is_error()) cx.report(diag::wrong_type(value.span, "a " + what + " is wanted here, such as `" + (kind == Kind::Logger ? "Csv()" : "LrMonitor()") + "`"));
+    if (!value.is_error())
+      cx.report(diag::wrong_type(value.span, "a " + what + " is wanted here, such as `" +
+                                                 (kind == Kind::Logger ? "Csv()" : "LrMonitor()") +
+                                                 "`"));
     return std::nullopt;
   }
   CallSite site{name->name.text, name->name.span, value.span, {}, scope};
-  for (const ast::Argument& argument : call->arguments) site.given.push_back({argument.name, &*argument.value, std::nullopt, argument.value->span});
+  for (const ast::Argument& argument : call->arguments)
+    site.given.push_back({argument.name, &*argument.value, std::nullopt, argument.value->span});
   const Symbol* symbol = cx.graph.find(scope.module, name->name.text);
-  if (symbol != nullptr && symbol->kind == SymbolKind::Op && fn_of(cx, *symbol).result.kind == kind) {
+  if (symbol != nullptr && symbol->kind == SymbolKind::Op &&
+      fn_of(cx, *symbol).result.kind == kind) {
     Expr result = call_op(fn_of(cx, *symbol), site);
     if (result.type.is_error()) return std::nullopt;
     return result;
@@ -174,12 +212,14 @@ std::optional<Expr> check_listed(const ast::Expr& value, const std::string& what
     complete(cx, object);
     const auto bound = bind_arguments(object.params, site, object.name);
     if (!bound) return std::nullopt;
-    Expr result = make_expr(ExprKind::Call, Type::of(Kind::CallbackValue), value.span, {}, object.name);
+    Expr result =
+        make_expr(ExprKind::Call, Type::of(Kind::CallbackValue), value.span, {}, object.name);
     for (size_t i = 0; i < object.params.size(); ++i) {
       const ParamInfo& param = object.params[i];
       const std::string label = "`" + param.name + "`";
-      Expr arg = (*bound)[i] != nullptr ? check_given_as(*(*bound)[i], param.type, scope, label.c_str())
-                                        : check_as(*param.initial, param.type, scope, "the default");
+      Expr arg = (*bound)[i] != nullptr
+                     ? check_given_as(*(*bound)[i], param.type, scope, label.c_str())
+                     : check_as(*param.initial, param.type, scope, "the default");
       if (arg.type.is_error()) return std::nullopt;
       result.args.push_back(std::move(arg));
       result.formats.push_back(param.name);
@@ -188,24 +228,30 @@ std::optional<Expr> check_listed(const ast::Expr& value, const std::string& what
     return result;
   }
   if (kLater.contains(name->name.text)) {
-    cx.report(diag::not_in_this_version(name->name.span, "the " + what + " `" + name->name.text + "`"));
+    cx.report(
+        diag::not_in_this_version(name->name.span, "the " + what + " `" + name->name.text + "`"));
     return std::nullopt;
   }
   std::vector<std::string> known;
   for (const auto& [candidate, other] : cx.graph.prelude) {
-    if (other.kind == SymbolKind::Op && fn_of(cx, other).result.kind == kind) known.push_back(candidate);
+    if (other.kind == SymbolKind::Op && fn_of(cx, other).result.kind == kind)
+      known.push_back(candidate);
   }
   for (const auto& [candidate, other] : cx.graph.modules[scope.module].symbols) {
-    if (other.kind == SymbolKind::Callback && kind == Kind::CallbackValue) known.push_back(candidate);
+    if (other.kind == SymbolKind::Callback && kind == Kind::CallbackValue)
+      known.push_back(candidate);
   }
-  diagnostics::Diagnostic diagnostic = diag::unknown_callback(name->name.span, what, name->name.text);
-  if (const auto near = diagnostics::suggest(name->name.text, known)) diagnostic.help("did you mean `{}`?", *near).fix(name->name.span, *near);
+  diagnostics::Diagnostic diagnostic =
+      diag::unknown_callback(name->name.span, what, name->name.text);
+  if (const auto near = diagnostics::suggest(name->name.text, known))
+    diagnostic.help("did you mean `{}`?", *near).fix(name->name.span, *near);
   cx.report(std::move(diagnostic));
   return std::nullopt;
 }
 
 /// Binds a step's params to the fields of the wired data.
-void bind_step(const Expr& model, const Expr& data, FnInfo& fn, Experiment& experiment, Scope& scope) {
+void bind_step(
+    const Expr& model, const Expr& data, FnInfo& fn, Experiment& experiment, Scope& scope) {
   Context& cx = scope.cx;
   const ObjectInfo& wired = *find_object(cx, Kind::Data, data.type.decl);
   const std::vector<StreamDecl>& streams = cx.program.datas[wired.index].streams;
@@ -218,7 +264,8 @@ void bind_step(const Expr& model, const Expr& data, FnInfo& fn, Experiment& expe
     if (stream.role == fn.name) own.push_back(&stream);
   }
   if (fn.name == "train" && own.empty() && !streams.empty()) {
-    cx.report(diag::no_stream(data.span, wired.name, "train").label(fn.ast->name.span, "step train needs one"));
+    cx.report(diag::no_stream(data.span, wired.name, "train")
+                  .label(fn.ast->name.span, "step train needs one"));
     return;
   }
   Binding types;
@@ -226,24 +273,33 @@ void bind_step(const Expr& model, const Expr& data, FnInfo& fn, Experiment& expe
   std::set<AtomId> free;
   for (const auto& [name, atom] : fn.binders) free.insert(atom);
   for (const ParamInfo& param : fn.params) {
-    const auto field = std::find_if(wired.batch.fields.begin(), wired.batch.fields.end(), [&](const TypeField& candidate) { return candidate.name == param.name; });
-    const bool is_delivered = field != wired.batch.fields.end() && !own.empty() && std::all_of(own.begin(), own.end(), [&](const StreamDecl* stream) {
-      return stream->record.is_error() || std::any_of(stream->record.fields.begin(), stream->record.fields.end(), [&](const TypeField& one) { return one.name == param.name; });
-    });
+    const auto field =
+        std::find_if(wired.batch.fields.begin(), wired.batch.fields.end(),
+                     [&](const TypeField& candidate) { return candidate.name == param.name; });
+    const bool is_delivered =
+        field != wired.batch.fields.end() && !own.empty() &&
+        std::all_of(own.begin(), own.end(), [&](const StreamDecl* stream) {
+          return stream->record.is_error() ||
+                 std::any_of(stream->record.fields.begin(), stream->record.fields.end(),
+                             [&](const TypeField& one) { return one.name == param.name; });
+        });
     if (!is_delivered) {
       const bool from_flag = param.initial != nullptr || (fn.name == "predict" && own.empty());
       if (!from_flag && !own.empty()) {
-        diagnostics::Diagnostic diagnostic = diag::step_wants_field(param.span, fn.name, param.name);
+        diagnostics::Diagnostic diagnostic =
+            diag::step_wants_field(param.span, fn.name, param.name);
         std::vector<std::string> names;
         for (const TypeField& candidate : wired.batch.fields) names.push_back(candidate.name);
         diagnostic.label(wired.span, "data `{}` is wired to it", wired.name);
-        if (const auto near = diagnostics::suggest(param.name, names)) diagnostic.help("did you mean `{}`?", *near);
+        if (const auto near = diagnostics::suggest(param.name, names))
+          diagnostic.help("did you mean `{}`?", *near);
         cx.report(std::move(diagnostic));
       }
       binding.fields.push_back(-1);
       std::optional<Expr> initial;
       if (param.initial != nullptr) {
-        Scope constant{.cx = cx, .module = fn.module, .place = Place::Const, .locals = scope.locals};
+        Scope constant{
+            .cx = cx, .module = fn.module, .place = Place::Const, .locals = scope.locals};
         initial = check_as(*param.initial, param.type, constant, "the default");
       }
       binding.defaults.push_back(std::move(initial));
@@ -252,14 +308,21 @@ void bind_step(const Expr& model, const Expr& data, FnInfo& fn, Experiment& expe
     binding.fields.push_back(int(field - wired.batch.fields.begin()));
     binding.defaults.emplace_back();
     Type delivered = instantiate(field->type, data.type.arguments, cx);
-    match(param.type, delivered, types, free, param.span, scope, "`" + param.name + "`, which data `" + wired.name + "` delivers,", false);
+    match(param.type, delivered, types, free, param.span, scope,
+          "`" + param.name + "`, which data `" + wired.name + "` delivers,", false);
   }
   experiment.steps.push_back(std::move(binding));
 }
 
-std::optional<Expr> check_wired(const std::string& what, Kind kind, const Merged& merged, const ast::Experiment& ast, Scope& scope) {
+std::optional<Expr> check_wired(const std::string& what,
+                                Kind kind,
+                                const Merged& merged,
+                                const ast::Experiment& ast,
+                                Scope& scope) {
   Context& cx = scope.cx;
-  const auto setting = std::find_if(merged.settings.begin(), merged.settings.end(), [&](const ast::Setting& candidate) { return candidate.name.text == what; });
+  const auto setting =
+      std::find_if(merged.settings.begin(), merged.settings.end(),
+                   [&](const ast::Setting& candidate) { return candidate.name.text == what; });
   if (setting == merged.settings.end()) {
     cx.report(diag::missing_part(ast.name.span, ast.name.text, what));
     return std::nullopt;
@@ -267,7 +330,8 @@ std::optional<Expr> check_wired(const std::string& what, Kind kind, const Merged
   Expr value = check_expr(setting->value, scope);
   if (value.type.is_error()) return std::nullopt;
   if (value.type.kind != kind) {
-    cx.report(diag::wrong_type(value.span, "`" + what + "` is built here, `" + what + " = NAME(…)`, and this is " + cx.text(value.type)));
+    cx.report(diag::wrong_type(value.span, "`" + what + "` is built here, `" + what +
+                                               " = NAME(…)`, and this is " + cx.text(value.type)));
     return std::nullopt;
   }
   return value;
@@ -286,8 +350,10 @@ void check_sweep(const ast::Section& section, Scope& scope) {
       is_hparam = is_hparam || hparam.name == setting.name.text;
     }
     if (!is_hparam) {
-      diagnostics::Diagnostic diagnostic = diag::unknown_setting(setting.name.span, "a sweep", setting.name.text);
-      if (const auto near = diagnostics::suggest(setting.name.text, names)) diagnostic.help("did you mean the hparam `{}`?", *near).fix(setting.name.span, *near);
+      diagnostics::Diagnostic diagnostic =
+          diag::unknown_setting(setting.name.span, "a sweep", setting.name.text);
+      if (const auto near = diagnostics::suggest(setting.name.text, names))
+        diagnostic.help("did you mean the hparam `{}`?", *near).fix(setting.name.span, *near);
       cx.report(std::move(diagnostic));
       continue;
     }
@@ -298,7 +364,9 @@ void check_sweep(const ast::Section& section, Scope& scope) {
     const auto* call = setting.value.get<ast::Call>();
     const auto* draw = call != nullptr ? call->callee->get<ast::NameRef>() : nullptr;
     if (draw == nullptr || !kDraws.contains(draw->name.text)) {
-      cx.report(diag::wrong_type(setting.value.span, "a draw is wanted here: uniform, log_uniform, normal or int_uniform, or `in [a, b]`"));
+      cx.report(diag::wrong_type(
+          setting.value.span,
+          "a draw is wanted here: uniform, log_uniform, normal or int_uniform, or `in [a, b]`"));
     }
   }
 }
@@ -316,21 +384,27 @@ void check_experiment(Context& cx, uint32_t module_index, const ast::Experiment&
   static const std::vector<std::string> kFields = {"data", "model", "topology"};
   check_twice(cx, ast.settings);
   for (const ast::Section& section : ast.sections) {
-    if (section.name.text == "trainer" || section.name.text == "tags") check_twice(cx, section.settings);
+    if (section.name.text == "trainer" || section.name.text == "tags")
+      check_twice(cx, section.settings);
   }
   for (const ast::Setting& setting : ast.settings) {
     if (std::find(kFields.begin(), kFields.end(), setting.name.text) != kFields.end()) continue;
-    diagnostics::Diagnostic diagnostic = diag::unknown_setting(setting.name.span, "an experiment", setting.name.text);
-    if (const auto near = diagnostics::suggest(setting.name.text, kFields)) diagnostic.help("did you mean `{}`?", *near).fix(setting.name.span, *near);
+    diagnostics::Diagnostic diagnostic =
+        diag::unknown_setting(setting.name.span, "an experiment", setting.name.text);
+    if (const auto near = diagnostics::suggest(setting.name.text, kFields))
+      diagnostic.help("did you mean `{}`?", *near).fix(setting.name.span, *near);
     cx.report(std::move(diagnostic));
   }
   for (const ast::Setting& set : merged->sets) {
-    const auto hparam = std::find_if(cx.program.hparams.begin(), cx.program.hparams.end(), [&](const Hparam& candidate) { return candidate.name == set.name.text; });
+    const auto hparam =
+        std::find_if(cx.program.hparams.begin(), cx.program.hparams.end(),
+                     [&](const Hparam& candidate) { return candidate.name == set.name.text; });
     if (hparam == cx.program.hparams.end()) {
       std::vector<std::string> names;
       for (const Hparam& candidate : cx.program.hparams) names.push_back(candidate.name);
       diagnostics::Diagnostic diagnostic = diag::set_unknown(set.name.span, set.name.text);
-      if (const auto near = diagnostics::suggest(set.name.text, names)) diagnostic.help("did you mean `{}`?", *near).fix(set.name.span, *near);
+      if (const auto near = diagnostics::suggest(set.name.text, names))
+        diagnostic.help("did you mean `{}`?", *near).fix(set.name.span, *near);
       cx.report(std::move(diagnostic));
       continue;
     }
@@ -347,8 +421,10 @@ void check_experiment(Context& cx, uint32_t module_index, const ast::Experiment&
     if (name == nullptr || !module.topologies.contains(name->name.text)) {
       std::vector<std::string> names;
       for (const auto& [topology, symbol] : module.topologies) names.push_back(topology);
-      diagnostics::Diagnostic diagnostic = diag::unknown_topology(setting.value.span, "topology", cx.source_text(setting.value.span));
-      if (const auto near = diagnostics::suggest(cx.source_text(setting.value.span), names)) diagnostic.help("did you mean `{}`?", *near).fix(setting.value.span, *near);
+      diagnostics::Diagnostic diagnostic = diag::unknown_topology(
+          setting.value.span, "topology", cx.source_text(setting.value.span));
+      if (const auto near = diagnostics::suggest(cx.source_text(setting.value.span), names))
+        diagnostic.help("did you mean `{}`?", *near).fix(setting.value.span, *near);
       cx.report(std::move(diagnostic));
       continue;
     }
@@ -360,7 +436,8 @@ void check_experiment(Context& cx, uint32_t module_index, const ast::Experiment&
     const std::string& name = section.name.text;
     if (name == "trainer") {
       for (const ast::Setting& setting : section.settings) {
-        has_limit = has_limit || setting.name.text == "epochs" || setting.name.text == "steps" || setting.name.text == "max_time";
+        has_limit = has_limit || setting.name.text == "epochs" || setting.name.text == "steps" ||
+                    setting.name.text == "max_time";
         auto value = check_setting(setting, trainer_settings(), "a trainer", scope);
         has_limit = has_limit || !value;  // A misspelt limit is one mistake, not two.
         if (value) typed.trainer.push_back(std::move(*value));
@@ -368,22 +445,27 @@ void check_experiment(Context& cx, uint32_t module_index, const ast::Experiment&
     } else if (name == "tags") {
       for (const ast::Setting& setting : section.settings) {
         Expr value = check_as(setting.value, Type::of(Kind::Str), scope, "a tag");
-        if (!value.type.is_error()) typed.tags.push_back({setting.name.text, "str", std::move(value), setting.span});
+        if (!value.type.is_error())
+          typed.tags.push_back({setting.name.text, "str", std::move(value), setting.span});
       }
     } else if (name == "callbacks") {
       for (const ast::Expr& value : section.values) {
-        if (auto callback = check_listed(value, "callback", Kind::CallbackValue, scope, own_callbacks)) typed.callbacks.push_back(std::move(*callback));
+        if (auto callback =
+                check_listed(value, "callback", Kind::CallbackValue, scope, own_callbacks))
+          typed.callbacks.push_back(std::move(*callback));
       }
     } else if (name == "loggers") {
       for (const ast::Expr& value : section.values) {
-        if (auto logger = check_listed(value, "logger", Kind::Logger, scope, own_callbacks)) typed.loggers.push_back(std::move(*logger));
+        if (auto logger = check_listed(value, "logger", Kind::Logger, scope, own_callbacks))
+          typed.loggers.push_back(std::move(*logger));
       }
     } else if (name == "sweep") {
       check_sweep(section, scope);
     }
   }
   if (!has_limit && !ast.amends) {
-    cx.report(diag::no_limit(ast.name.span).help("say `trainer { epochs = 10 }`, or `steps` or `max_time`"));
+    cx.report(diag::no_limit(ast.name.span)
+                  .help("say `trainer { epochs = 10 }`, or `steps` or `max_time`"));
   }
   if (data && model) {
     typed.data = data->type.decl;
@@ -399,7 +481,8 @@ void check_experiment(Context& cx, uint32_t module_index, const ast::Experiment&
     check_monitors(cx, typed, own_callbacks);
   }
   for (size_t i = first_obligation; i < cx.program.obligations.size(); ++i) {
-    if (cx.program.obligations[i].fate == Fate::AtStart) typed.obligations.push_back(cx.program.obligations[i]);
+    if (cx.program.obligations[i].fate == Fate::AtStart)
+      typed.obligations.push_back(cx.program.obligations[i]);
   }
   cx.program.experiments.push_back(std::move(typed));
 }
@@ -408,7 +491,8 @@ void check_experiment(Context& cx, uint32_t module_index, const ast::Experiment&
 
 void check_experiments(Context& cx, uint32_t module) {
   for (const ast::Decl& decl : cx.graph.modules[module].ast.decls) {
-    if (const auto* experiment = decl.get<ast::Experiment>()) check_experiment(cx, module, *experiment);
+    if (const auto* experiment = decl.get<ast::Experiment>())
+      check_experiment(cx, module, *experiment);
   }
 }
 
@@ -442,25 +526,31 @@ void check_topologies(Context& cx, uint32_t module_index) {
     std::vector<ast::Setting> settings;
     for (auto at = chain.rbegin(); at != chain.rend(); ++at) put(settings, (*at)->settings);
     for (const ast::Setting& setting : settings) {
-      if (auto value = check_setting(setting, topology_settings(), "a topology", scope)) typed.settings.push_back(std::move(*value));
+      if (auto value = check_setting(setting, topology_settings(), "a topology", scope))
+        typed.settings.push_back(std::move(*value));
     }
     const auto note = [&](const std::string& path, Span span) {
       for (const SettingValue& other : typed.settings) {
         if (other.path == path) return;
       }
-      typed.settings.push_back({path, "str", make_expr(ExprKind::StrConst, Type::of(Kind::Str), span, {}, cx.source_text(span)), span});
+      typed.settings.push_back(
+          {path, "str",
+           make_expr(ExprKind::StrConst, Type::of(Kind::Str), span, {}, cx.source_text(span)),
+           span});
     };
     for (const ast::Topology* at : chain) {
       for (const ast::Shard& shard : at->shards) {
         note("shard", shard.span);
         if (!shard.at) continue;
         const Symbol* block = cx.graph.find(module_index, shard.at->text);
-        if (block == nullptr || block->kind != SymbolKind::Block) cx.report(diag::unknown_block(shard.at->span, shard.at->text));
+        if (block == nullptr || block->kind != SymbolKind::Block)
+          cx.report(diag::unknown_block(shard.at->span, shard.at->text));
       }
       for (const ast::Recompute& recompute : at->recomputes) {
         note("recompute", recompute.span);
         const Symbol* block = cx.graph.find(module_index, recompute.at.text);
-        if (block == nullptr || block->kind != SymbolKind::Block) cx.report(diag::unknown_block(recompute.at.span, recompute.at.text));
+        if (block == nullptr || block->kind != SymbolKind::Block)
+          cx.report(diag::unknown_block(recompute.at.span, recompute.at.text));
       }
       for (const ast::Section& section : at->sections) {
         if (section.name.text != "precision") {

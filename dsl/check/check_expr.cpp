@@ -31,17 +31,28 @@ Expr host_op(const std::string& name, std::vector<Expr> args, Type type, Span sp
 
 namespace {
 
-Expr error_at(Span span) { return make_expr(ExprKind::Error, Type::error(), span); }
+Expr error_at(Span span) {
+  return make_expr(ExprKind::Error, Type::error(), span);
+}
 
 Expr check_quantity(const ast::Expr& expr, const ast::Quantity& quantity) {
   static const std::map<std::string, std::pair<const char*, double>> kUnits = {
-      {"steps", {"steps", 1}},          {"step", {"steps", 1}},         {"epochs", {"epochs", 1}},
-      {"epoch", {"epochs", 1}},         {"ms", {"seconds", 1e-3}},      {"s", {"seconds", 1}},
-      {"min", {"seconds", 60}},         {"h", {"seconds", 3600}},       {"KiB", {"bytes", 1024}},
-      {"MiB", {"bytes", 1024.0 * 1024}}, {"GiB", {"bytes", 1024.0 * 1024 * 1024}}};
+      {"steps", {"steps", 1}},
+      {"step", {"steps", 1}},
+      {"epochs", {"epochs", 1}},
+      {"epoch", {"epochs", 1}},
+      {"ms", {"seconds", 1e-3}},
+      {"s", {"seconds", 1}},
+      {"min", {"seconds", 60}},
+      {"h", {"seconds", 3600}},
+      {"KiB", {"bytes", 1024}},
+      {"MiB", {"bytes", 1024.0 * 1024}},
+      {"GiB", {"bytes", 1024.0 * 1024 * 1024}}};
   const auto& [unit, factor] = kUnits.at(quantity.unit);
   const std::string name = unit;
-  const Kind kind = name == "seconds" ? Kind::Duration : name == "bytes" ? Kind::Bytes : Kind::Period;
+  const Kind kind = name == "seconds" ? Kind::Duration
+                    : name == "bytes" ? Kind::Bytes
+                                      : Kind::Period;
   Expr result = make_expr(ExprKind::Quantity, Type::of(kind), expr.span, {}, name);
   result.number = quantity.value * factor;
   return result;
@@ -59,13 +70,15 @@ Expr check_string(const ast::Expr& expr, const ast::StrLiteral& literal, Scope& 
   for (const ast::StrPart& part : literal.parts) {
     if (!part.value) {
       if (part.text.empty()) continue;
-      result.args.push_back(make_expr(ExprKind::StrConst, Type::of(Kind::Str), part.span, {}, part.text));
+      result.args.push_back(
+          make_expr(ExprKind::StrConst, Type::of(Kind::Str), part.span, {}, part.text));
       result.formats.emplace_back();
       continue;
     }
     Expr value = check_expr(**part.value, scope);
-    const bool fits = value.type.is_error() || value.type.is_host_number() || value.type.kind == Kind::Str ||
-                      value.type.kind == Kind::Path || (value.type.is_tensor() && value.type.dims.empty());
+    const bool fits = value.type.is_error() || value.type.is_host_number() ||
+                      value.type.kind == Kind::Str || value.type.kind == Kind::Path ||
+                      (value.type.is_tensor() && value.type.dims.empty());
     if (!fits) {
       scope.cx.report(diag::wrong_type(value.span, "a value of type " + scope.cx.text(value.type) +
                                                        " cannot be written into a string"));
@@ -91,13 +104,16 @@ Expr check_comprehension(const ast::Expr& expr, const ast::Comprehension& list, 
   Expr range = check_expr(*list.range, scope);
   if (range.type.is_error()) return error_at(expr.span);
   if (range.type.kind != Kind::Range) {
-    scope.cx.report(diag::wrong_type(range.span, "a comprehension runs over a range `a .. b`, not over " +
-                                                     scope.cx.text(range.type)));
+    scope.cx.report(diag::wrong_type(
+        range.span,
+        "a comprehension runs over a range `a .. b`, not over " + scope.cx.text(range.type)));
     return error_at(expr.span);
   }
   scope.frames.emplace_back();
-  const AtomId atom = scope.cx.program.atoms.variable(list.variable.text, scope.cx.next_key++, false, false, true);
-  const LocalId variable = scope.declare(list.variable.text, Type::host_int(Polynomial::atom(atom)));
+  const AtomId atom =
+      scope.cx.program.atoms.variable(list.variable.text, scope.cx.next_key++, false, false, true);
+  const LocalId variable =
+      scope.declare(list.variable.text, Type::host_int(Polynomial::atom(atom)));
   Expr element = check_expr(*list.element, scope);
   scope.frames.pop_back();
   if (element.type.is_error()) return error_at(expr.span);
@@ -117,10 +133,12 @@ Expr check_if(const ast::Expr& expr, const ast::IfExpr& branch, Scope& scope) {
   Expr condition = check_as(*branch.condition, Type::of(Kind::Bool), scope, "the condition");
   Expr then_value = check_expr(*branch.then_value, scope);
   Expr else_value = check_expr(*branch.else_value, scope);
-  if (condition.type.is_error() || then_value.type.is_error() || else_value.type.is_error()) return error_at(expr.span);
+  if (condition.type.is_error() || then_value.type.is_error() || else_value.type.is_error())
+    return error_at(expr.span);
   const std::optional<Type> type = merge(then_value.type, else_value.type, scope.cx);
   if (!type) {
-    scope.cx.report(diag::branches_differ(expr.span, scope.cx.text(then_value.type), scope.cx.text(else_value.type))
+    scope.cx.report(diag::branches_differ(expr.span, scope.cx.text(then_value.type),
+                                          scope.cx.text(else_value.type))
                         .label(then_value.span, "{}", scope.cx.text(then_value.type))
                         .label(else_value.span, "{}", scope.cx.text(else_value.type)));
     return error_at(expr.span);
@@ -150,15 +168,18 @@ Expr check_as_type(const ast::Expr& expr, const ast::As& as, Scope& scope) {
   const Type type = check_type(*as.type, scope);
   if (value.type.is_error() || type.is_error()) return error_at(expr.span);
   if (!value.type.is_tensor() || !type.is_tensor() || value.type.element != type.element) {
-    scope.cx.report(diag::wrong_element(expr.span, "`as` names the dims of a tensor, it does not make " +
-                                                       scope.cx.text(type) + " of " + scope.cx.text(value.type)));
+    scope.cx.report(diag::wrong_element(
+        expr.span, "`as` names the dims of a tensor, it does not make " + scope.cx.text(type) +
+                       " of " + scope.cx.text(value.type)));
     return error_at(expr.span);
   }
   if (value.type.dims.size() != type.dims.size()) {
-    scope.cx.report(diag::wrong_rank(expr.span, scope.cx.text(value.type) + " cannot be " + scope.cx.text(type)));
+    scope.cx.report(diag::wrong_rank(
+        expr.span, scope.cx.text(value.type) + " cannot be " + scope.cx.text(type)));
     return error_at(expr.span);
   }
-  Expr result = make_expr(ExprKind::CheckShape, type, expr.span, {value}, scope.cx.source_text(as.type->span));
+  Expr result = make_expr(ExprKind::CheckShape, type, expr.span, {value},
+                          scope.cx.source_text(as.type->span));
   for (size_t i = 0; i < type.dims.size(); ++i) {
     if (scope.cx.program.atoms.mentions_unknown(type.dims[i].size)) {
       result.args.push_back(int_const(-1, expr.span));
@@ -183,7 +204,8 @@ Expr check_unary(const ast::Expr& expr, const ast::Unary& unary, Scope& scope) {
   if (operand.type.is_error()) return error_at(expr.span);
   Context& cx = scope.cx;
   if (unary.op == ast::UnaryOp::Not) {
-    if (operand.type.kind == Kind::Bool) return make_expr(ExprKind::Not, Type::of(Kind::Bool), expr.span, {operand});
+    if (operand.type.kind == Kind::Bool)
+      return make_expr(ExprKind::Not, Type::of(Kind::Bool), expr.span, {operand});
     if (operand.type.is_tensor() && operand.type.element == Element::Bool) {
       const Type type = operand.type;
       return op_expr("logical_not", type, expr.span, {operand});
@@ -202,7 +224,8 @@ Expr check_unary(const ast::Expr& expr, const ast::Unary& unary, Scope& scope) {
     if (operand.type.value) type.value = Polynomial(0) - *operand.type.value;
     return host_op("neg", {operand}, type, expr.span);
   }
-  if (operand.type.kind == Kind::Float) return host_op("neg", {operand}, Type::of(Kind::Float), expr.span);
+  if (operand.type.kind == Kind::Float)
+    return host_op("neg", {operand}, Type::of(Kind::Float), expr.span);
   if (operand.type.is_tensor() && operand.type.element != Element::Bool) {
     const Type type = operand.type;
     return op_expr("neg", type, expr.span, {operand});
@@ -229,8 +252,10 @@ std::optional<Type> merge(const Type& left, const Type& right, Context& cx) {
     if (const auto inner = merge(inner_left, inner_right, cx)) return optional_of(*inner);
     return std::nullopt;
   }
-  if (left.kind == Kind::Int && right.kind == Kind::Int) return Type::host_int(cx.program.atoms.unknown());
-  if (left.is_host_number() && right.is_host_number() && left.kind != Kind::Bool && right.kind != Kind::Bool) {
+  if (left.kind == Kind::Int && right.kind == Kind::Int)
+    return Type::host_int(cx.program.atoms.unknown());
+  if (left.is_host_number() && right.is_host_number() && left.kind != Kind::Bool &&
+      right.kind != Kind::Bool) {
     return Type::of(Kind::Float);
   }
   if (left.kind != right.kind) return std::nullopt;
@@ -268,7 +293,8 @@ Expr check_expr(const ast::Expr& expr, Scope& scope) {
     result.whole = e->value ? 1 : 0;
     return result;
   }
-  if (expr.get<ast::NoneLiteral>() != nullptr) return make_expr(ExprKind::NoneConst, Type::of(Kind::None), span);
+  if (expr.get<ast::NoneLiteral>() != nullptr)
+    return make_expr(ExprKind::NoneConst, Type::of(Kind::None), span);
   if (const auto* e = expr.get<ast::StrLiteral>()) return check_string(expr, *e, scope);
   if (const auto* e = expr.get<ast::Quantity>()) return check_quantity(expr, *e);
   if (const auto* e = expr.get<ast::NameRef>()) return check_name(expr, e->name, scope);
@@ -297,7 +323,8 @@ Expr check_expr(const ast::Expr& expr, Scope& scope) {
     bool has_error = false;
     for (const ast::RecordField& field : e->fields) {
       for (const TypeField& other : result.type.fields) {
-        if (other.name == field.name.text) scope.cx.report(diag::duplicate_name(field.name.span, field.name.text));
+        if (other.name == field.name.text)
+          scope.cx.report(diag::duplicate_name(field.name.span, field.name.text));
       }
       result.args.push_back(check_expr(*field.value, scope));
       has_error = has_error || result.args.back().type.is_error();
@@ -317,7 +344,8 @@ Expr check_expr(const ast::Expr& expr, Scope& scope) {
 }
 
 Expr check_as(const ast::Expr& expr, const Type& wanted, Scope& scope, const char* what) {
-  const Type& inner = wanted.kind == Kind::Option && !wanted.fields.empty() ? wanted.fields[0].type : wanted;
+  const Type& inner =
+      wanted.kind == Kind::Option && !wanted.fields.empty() ? wanted.fields[0].type : wanted;
   // Settings of a closed kind read their own words first.
   if (inner.kind == Kind::OneOf) {
     if (const auto* name = expr.get<ast::NameRef>()) {
@@ -328,15 +356,18 @@ Expr check_as(const ast::Expr& expr, const Type& wanted, Scope& scope, const cha
       }
       if (!scope.find_local(name->name.text)) {
         std::string choices;
-        for (const std::string& choice : inner.choices) choices += (choices.empty() ? "`" : ", `") + choice + "`";
+        for (const std::string& choice : inner.choices)
+          choices += (choices.empty() ? "`" : ", `") + choice + "`";
         const Symbol* symbol = scope.cx.graph.find(scope.module, name->name.text);
-        const bool is_value = symbol != nullptr && (symbol->kind == SymbolKind::Hparam || symbol->kind == SymbolKind::Const);
+        const bool is_value = symbol != nullptr && (symbol->kind == SymbolKind::Hparam ||
+                                                    symbol->kind == SymbolKind::Const);
         bool is_param = scope.owner != nullptr && scope.owner->members.contains(name->name.text);
         for (size_t i = 0; scope.owner != nullptr && i < scope.owner->params.size(); ++i) {
           is_param = is_param || scope.owner->params[i].name == name->name.text;
         }
         if (!is_value && !is_param) {
-          diagnostics::Diagnostic diagnostic = diag::wrong_argument(expr.span, std::string(what) + " must be one of " + choices);
+          diagnostics::Diagnostic diagnostic =
+              diag::wrong_argument(expr.span, std::string(what) + " must be one of " + choices);
           if (const auto near = diagnostics::suggest(name->name.text, inner.choices)) {
             diagnostic.help("did you mean `{}`?", *near).fix(expr.span, *near);
           }
@@ -369,7 +400,8 @@ Expr check_as(const ast::Expr& expr, const Type& wanted, Scope& scope, const cha
       if (symbol == scope.cx.graph.schedules.end()) {
         std::vector<std::string> known;
         for (const auto& [schedule, unused] : scope.cx.graph.schedules) known.push_back(schedule);
-        diagnostics::Diagnostic diagnostic = diag::unknown_callback(name->name.span, "schedule", name->name.text);
+        diagnostics::Diagnostic diagnostic =
+            diag::unknown_callback(name->name.span, "schedule", name->name.text);
         if (const auto near = diagnostics::suggest(name->name.text, known)) {
           diagnostic.help("did you mean `{}`?", *near).fix(name->name.span, *near);
         }

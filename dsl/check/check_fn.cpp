@@ -2,11 +2,15 @@
 
 namespace ltr::check {
 
-std::vector<ParamInfo> check_params(Context& cx, const std::vector<ast::Param>& params, Scope& scope, bool int_atoms) {
+std::vector<ParamInfo> check_params(Context& cx,
+                                    const std::vector<ast::Param>& params,
+                                    Scope& scope,
+                                    bool int_atoms) {
   std::vector<ParamInfo> result;
   for (const ast::Param& param : params) {
     for (const ParamInfo& other : result) {
-      if (other.name == param.name.text) cx.report(diag::duplicate_name(param.name.span, param.name.text));
+      if (other.name == param.name.text)
+        cx.report(diag::duplicate_name(param.name.span, param.name.text));
     }
     ParamInfo info;
     info.name = param.name.text;
@@ -24,7 +28,8 @@ std::vector<ParamInfo> check_params(Context& cx, const std::vector<ast::Param>& 
 }
 
 void read_where(const ast::Expr& where, Scope& scope, std::vector<Requirement>& requirements) {
-  if (const auto* paren = where.get<ast::Paren>()) return read_where(*paren->inner, scope, requirements);
+  if (const auto* paren = where.get<ast::Paren>())
+    return read_where(*paren->inner, scope, requirements);
   const auto* binary = where.get<ast::Binary>();
   if (binary == nullptr) return;
   if (binary->op == ast::BinaryOp::And) {
@@ -37,7 +42,8 @@ void read_where(const ast::Expr& where, Scope& scope, std::vector<Requirement>& 
   requirement.origin = where.span;
   requirement.is_where = true;
   const auto* remainder = binary->left->get<ast::Binary>();
-  if (binary->op == ast::BinaryOp::Equal && remainder != nullptr && remainder->op == ast::BinaryOp::Remainder) {
+  if (binary->op == ast::BinaryOp::Equal && remainder != nullptr &&
+      remainder->op == ast::BinaryOp::Remainder) {
     const auto* zero = binary->right->get<ast::IntLiteral>();
     if (zero != nullptr && zero->value == 0) {
       const auto left = check_dim(*remainder->left, scope);
@@ -56,12 +62,19 @@ void read_where(const ast::Expr& where, Scope& scope, std::vector<Requirement>& 
   requirement.left = *left;
   requirement.right = *right;
   switch (binary->op) {
-    case ast::BinaryOp::Equal: requirement.kind = Requirement::Kind::Equal; break;
-    case ast::BinaryOp::LessEqual: requirement.kind = Requirement::Kind::AtMost; break;
-    case ast::BinaryOp::Less: requirement.kind = Requirement::Kind::Less; break;
+    case ast::BinaryOp::Equal:
+      requirement.kind = Requirement::Kind::Equal;
+      break;
+    case ast::BinaryOp::LessEqual:
+      requirement.kind = Requirement::Kind::AtMost;
+      break;
+    case ast::BinaryOp::Less:
+      requirement.kind = Requirement::Kind::Less;
+      break;
     case ast::BinaryOp::GreaterEqual:
     case ast::BinaryOp::Greater:
-      requirement.kind = binary->op == ast::BinaryOp::Greater ? Requirement::Kind::Less : Requirement::Kind::AtMost;
+      requirement.kind = binary->op == ast::BinaryOp::Greater ? Requirement::Kind::Less
+                                                              : Requirement::Kind::AtMost;
       std::swap(requirement.left, requirement.right);
       break;
     default:
@@ -120,7 +133,8 @@ void read_signature(Context& cx, FnInfo& fn, Scope& scope) {
   for (const ast::Name& binder : fn.ast->binders) {
     if (!binder_place(fn, fn.binders[binder.text])) {
       cx.report(diag::unbound_binder(binder.span, binder.text)
-                    .note("a binder stands alone as a dim of at least one parameter, which gives it its value"));
+                    .note("a binder stands alone as a dim of at least one parameter, which gives "
+                          "it its value"));
     }
   }
 }
@@ -152,19 +166,26 @@ bool always_returns(const Body& body) {
   const Stmt& last = body.back();
   if (last.kind == StmtKind::Return || last.kind == StmtKind::Error) return true;
   if (last.kind == StmtKind::NoGrad) return always_returns(last.bodies[0]);
-  return last.kind == StmtKind::If && last.bodies.size() == 2 && always_returns(last.bodies[0]) && always_returns(last.bodies[1]);
+  return last.kind == StmtKind::If && last.bodies.size() == 2 && always_returns(last.bodies[0]) &&
+         always_returns(last.bodies[1]);
 }
 
 Place place_of(FnRole role) {
   switch (role) {
-    case FnRole::Step: return Place::Step;
-    case FnRole::Hook: return Place::Hook;
-    case FnRole::Test: return Place::Test;
-    case FnRole::MetricUpdate: return Place::Update;
-    case FnRole::MetricCompute: return Place::Compute;
+    case FnRole::Step:
+      return Place::Step;
+    case FnRole::Hook:
+      return Place::Hook;
+    case FnRole::Test:
+      return Place::Test;
+    case FnRole::MetricUpdate:
+      return Place::Update;
+    case FnRole::MetricCompute:
+      return Place::Compute;
     case FnRole::Free:
     case FnRole::Method:
-    case FnRole::Map: return Place::Fn;
+    case FnRole::Map:
+      return Place::Fn;
   }
   return Place::Fn;
 }
@@ -177,9 +198,16 @@ void check_body_of(Context& cx, FnInfo& fn) {
   fn.is_checking = true;
   cx.callees[fn.index];
   std::vector<Local> locals;
-  Scope scope{.cx = cx, .module = fn.module, .place = place_of(fn.role), .fn = fn.index, .info = &fn, .owner = fn.owner, .locals = &locals};
+  Scope scope{.cx = cx,
+              .module = fn.module,
+              .place = place_of(fn.role),
+              .fn = fn.index,
+              .info = &fn,
+              .owner = fn.owner,
+              .locals = &locals};
   scope.in_train = fn.role == FnRole::Step && fn.name == "train";
-  scope.requirements = fn.owner != nullptr && fn.role != FnRole::Test ? &fn.owner->requirements : &fn.requirements;
+  scope.requirements =
+      fn.owner != nullptr && fn.role != FnRole::Test ? &fn.owner->requirements : &fn.requirements;
   Fn typed;
   typed.name = fn.name;
   typed.owner = fn.owner != nullptr ? fn.owner->name : "";
@@ -192,7 +220,8 @@ void check_body_of(Context& cx, FnInfo& fn) {
     const AtomId atom = fn.binders.at(name.text);
     const auto place = binder_place(fn, atom);
     if (!place) {
-      scope.dim_names[name.text] = atom;  // Reported with the signature; its uses are no mistakes of their own.
+      scope.dim_names[name.text] =
+          atom;  // Reported with the signature; its uses are no mistakes of their own.
       continue;
     }
     Binder binder = *place;

@@ -9,11 +9,14 @@ namespace {
 /// Options that every program has; an hparam of the same name could never be reached.
 const std::set<std::string>& reserved_options() {
   static const std::set<std::string> kReserved = {
-      "set", "config", "topology", "devices", "nproc", "launcher", "resume", "weights", "raw", "run", "strict_resume",
-      "accept_data", "locked", "epochs", "steps", "max_time", "limit_train", "limit_val", "limit_test", "limit_predict",
-      "fast_dev_run", "overfit", "mock_data", "find_lr", "find_batch", "then_fit", "profile", "bare", "workers",
-      "threads", "out", "name", "read", "write", "strict", "quiet", "no_bar", "json", "color", "log_level", "trials",
-      "jobs", "over", "restarts", "help"};
+      "set",        "config",        "topology",     "devices",   "nproc",         "launcher",
+      "resume",     "weights",       "raw",          "run",       "strict_resume", "accept_data",
+      "locked",     "epochs",        "steps",        "max_time",  "limit_train",   "limit_val",
+      "limit_test", "limit_predict", "fast_dev_run", "overfit",   "mock_data",     "find_lr",
+      "find_batch", "then_fit",      "profile",      "bare",      "workers",       "threads",
+      "out",        "name",          "read",         "write",     "strict",        "quiet",
+      "no_bar",     "json",          "color",        "log_level", "trials",        "jobs",
+      "over",       "restarts",      "help"};
   return kReserved;
 }
 
@@ -27,8 +30,10 @@ void check_hparam(Context& cx, const ast::Hparam& hparam, const ast::Decl& decl,
   typed.doc = decl.doc;
   typed.span = hparam.name.span;
   typed.type = check_type(hparam.type, scope);
-  if (reserved_options().contains(typed.name)) cx.report(diag::reserved_option(hparam.name.span, typed.name));
-  if (!typed.type.is_error() && (typed.type.is_tensor() || typed.type.kind == Kind::Record || typed.type.kind == Kind::Block)) {
+  if (reserved_options().contains(typed.name))
+    cx.report(diag::reserved_option(hparam.name.span, typed.name));
+  if (!typed.type.is_error() && (typed.type.is_tensor() || typed.type.kind == Kind::Record ||
+                                 typed.type.kind == Kind::Block)) {
     cx.report(diag::hparam_not_allowed(hparam.type.span, typed.name, cx.text(typed.type)));
     typed.type = Type::error();
   }
@@ -47,7 +52,8 @@ void check_hparam(Context& cx, const ast::Hparam& hparam, const ast::Decl& decl,
   kept.where_text = cx.source_text(hparam.where->span);
   kept.where = where;
   if (const auto holds = evaluate(where, cx.program); holds && holds->whole == 0) {
-    cx.report(diag::where_not_satisfied(hparam.value.span, kept.where_text, "the default is " + cx.source_text(hparam.value.span))
+    cx.report(diag::where_not_satisfied(hparam.value.span, kept.where_text,
+                                        "the default is " + cx.source_text(hparam.value.span))
                   .label(hparam.where->span, "the rule"));
   }
   // Rules of divisibility are facts when shapes are proven.
@@ -56,8 +62,8 @@ void check_hparam(Context& cx, const ast::Hparam& hparam, const ast::Decl& decl,
       learn(rule.args[0]);
       learn(rule.args[1]);
     }
-    if (rule.kind != ExprKind::Host || rule.name != "==" || rule.args[0].name != "%" || rule.args[1].kind != ExprKind::IntConst ||
-        rule.args[1].whole != 0) {
+    if (rule.kind != ExprKind::Host || rule.name != "==" || rule.args[0].name != "%" ||
+        rule.args[1].kind != ExprKind::IntConst || rule.args[1].whole != 0) {
       return;
     }
     const auto& left = rule.args[0].args[0].type.value;
@@ -106,7 +112,12 @@ void check_test(Context& cx, const ast::Test& test, const ast::Decl& decl, uint3
   const size_t obligations = cx.program.obligations.size();
   cx.sink = &own;
   std::vector<Local> locals;
-  Scope scope{.cx = cx, .module = module, .place = Place::Test, .fn = info.index, .info = &info, .locals = &locals};
+  Scope scope{.cx = cx,
+              .module = module,
+              .place = Place::Test,
+              .fn = info.index,
+              .info = &info,
+              .locals = &locals};
   scope.may_drop_values = true;
   scope.frames.emplace_back();
   check_body(test.body, scope);
@@ -120,7 +131,9 @@ void check_test(Context& cx, const ast::Test& test, const ast::Decl& decl, uint3
       if (diagnostic.code == *expected) {
         found = true;
       } else {
-        others += (others.empty() ? "" : ", ") + std::string(diagnostics::to_text(diagnostic.code)) + " (" + diagnostic.message + ")";
+        others += (others.empty() ? "" : ", ") +
+                  std::string(diagnostics::to_text(diagnostic.code)) + " (" + diagnostic.message +
+                  ")";
       }
     }
     if (!found || !others.empty()) {

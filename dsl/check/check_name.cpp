@@ -5,16 +5,20 @@ namespace ltr::check {
 
 namespace {
 
-Expr error_at(Span span) { return make_expr(ExprKind::Error, Type::error(), span); }
+Expr error_at(Span span) {
+  return make_expr(ExprKind::Error, Type::error(), span);
+}
 
-/// Names that steps and hooks bring: `epoch`, `rank` and so on; nothing if there is no such one here.
+/// Names that steps and hooks bring: `epoch`, `rank` and so on; nothing if there is no such one
+/// here.
 std::optional<Type> context_type(const std::string& name, const Scope& scope) {
   const bool in_step = scope.place == Place::Step || scope.place == Place::Hook;
-  if (in_step && (name == "epoch" || name == "global_step" || name == "batch_index" || name == "rank" ||
-                  name == "batch_size")) {
+  if (in_step && (name == "epoch" || name == "global_step" || name == "batch_index" ||
+                  name == "rank" || name == "batch_size")) {
     return Type::host_int();
   }
-  if (name == "world" && (in_step || scope.place == Place::Member || scope.place == Place::Experiment)) {
+  if (name == "world" &&
+      (in_step || scope.place == Place::Member || scope.place == Place::Experiment)) {
     return Type::host_int();
   }
   return std::nullopt;
@@ -24,7 +28,8 @@ Expr member_of_self(const std::string& name, Type type, Span span, Scope& scope,
   Type self = Type::of(scope.owner->kind);
   self.decl = scope.owner->index;
   self.name = scope.owner->name;
-  Expr result = make_expr(ExprKind::Member, std::move(type), span, {make_expr(ExprKind::Self, self, span)}, name);
+  Expr result = make_expr(ExprKind::Member, std::move(type), span,
+                          {make_expr(ExprKind::Self, self, span)}, name);
   result.whole = is_param ? 1 : 0;
   return result;
 }
@@ -37,13 +42,16 @@ Expr check_symbol(const Symbol& symbol, Span span, Scope& scope) {
                               scope.place == Place::Hparam || scope.place == Place::Test;
       if (!is_allowed) {
         cx.report(diag::unknown_name(span, symbol.name)
-                      .label(symbol.span, "an hparam, which only data, topologies, experiments and tests see")
-                      .help("add a parameter `{}` to this declaration, and give it the value where it is used",
+                      .label(symbol.span,
+                             "an hparam, which only data, topologies, experiments and tests see")
+                      .help("add a parameter `{}` to this declaration, and give it the value where "
+                            "it is used",
                             symbol.name));
         return error_at(span);
       }
       for (const Hparam& hparam : cx.program.hparams) {
-        if (hparam.name == symbol.name) return make_expr(ExprKind::Hparam, hparam.type, span, {}, symbol.name);
+        if (hparam.name == symbol.name)
+          return make_expr(ExprKind::Hparam, hparam.type, span, {}, symbol.name);
       }
       if (scope.place == Place::Hparam) {
         cx.report(diag::unknown_name(span, symbol.name)
@@ -66,8 +74,9 @@ Expr check_symbol(const Symbol& symbol, Span span, Scope& scope) {
       }
       std::vector<Local> locals;
       Scope inner{.cx = cx, .module = symbol.module, .place = Place::Const, .locals = &locals};
-      Expr value = decl->type ? check_as(decl->value, check_type(*decl->type, inner), inner, "the value")
-                              : check_expr(decl->value, inner);
+      Expr value = decl->type
+                       ? check_as(decl->value, check_type(*decl->type, inner), inner, "the value")
+                       : check_expr(decl->value, inner);
       cx.consts[symbol.decl] = value;
       value.span = span;
       return value;
@@ -91,7 +100,8 @@ Expr check_symbol(const Symbol& symbol, Span span, Scope& scope) {
     case SymbolKind::Error:
     case SymbolKind::Callback:
     case SymbolKind::Topology:
-    case SymbolKind::Experiment: break;
+    case SymbolKind::Experiment:
+      break;
   }
   cx.report(diag::wrong_type(span, "`" + symbol.name + "` is not a value"));
   return error_at(span);
@@ -118,7 +128,8 @@ Expr check_name(const ast::Expr& expr, const ast::Name& name, Scope& scope) {
     return result;
   }
   if (const auto dim = scope.dim_names.find(name.text); dim != scope.dim_names.end()) {
-    return make_expr(ExprKind::Local, Type::host_int(Polynomial::atom(dim->second)), name.span, {}, name.text);
+    return make_expr(ExprKind::Local, Type::host_int(Polynomial::atom(dim->second)), name.span, {},
+                     name.text);
   }
   if (scope.owner != nullptr) {
     const bool wants_param = scope.own_param == name.text;
@@ -127,7 +138,8 @@ Expr check_name(const ast::Expr& expr, const ast::Name& name, Scope& scope) {
       return member_of_self(name.text, member->second.type, name.span, scope, false);
     }
     for (const ParamInfo& param : scope.owner->params) {
-      if (param.name == name.text) return member_of_self(name.text, param.type, name.span, scope, true);
+      if (param.name == name.text)
+        return member_of_self(name.text, param.type, name.span, scope, true);
     }
     if (const auto fn = scope.owner->fns.find(name.text); fn != scope.owner->fns.end()) {
       Type type = Type::of(Kind::Function);
@@ -138,7 +150,8 @@ Expr check_name(const ast::Expr& expr, const ast::Name& name, Scope& scope) {
       return result;
     }
   }
-  if (scope.place == Place::Hook && name.text == "model" && scope.owner != nullptr && scope.owner->model != nullptr) {
+  if (scope.place == Place::Hook && name.text == "model" && scope.owner != nullptr &&
+      scope.owner->model != nullptr) {
     Type type = Type::of(Kind::Model);
     type.decl = scope.owner->model->index;
     type.name = scope.owner->model->name;
@@ -175,7 +188,8 @@ Expr field_of(Expr base, const ast::Name& name, Span span, Scope& scope) {
         Type list = Type::of(Kind::List);
         list.value = Polynomial(int64_t(type.dims.size()));
         for (const Dim& dim : type.dims) {
-          list.fields.push_back({"", Type::host_int(dim.group != 0 ? cx.program.atoms.unknown() : dim.size)});
+          list.fields.push_back(
+              {"", Type::host_int(dim.group != 0 ? cx.program.atoms.unknown() : dim.size)});
           if (dim.group != 0) list.value = cx.program.atoms.unknown();
         }
         return make_expr(ExprKind::Shape, std::move(list), span, {std::move(base)});
@@ -194,8 +208,8 @@ Expr field_of(Expr base, const ast::Name& name, Span span, Scope& scope) {
       }
       if (object == nullptr) return error_at(span);
       if (const auto member = object->members.find(field); member != object->members.end()) {
-        return make_expr(ExprKind::Member, instantiate(member->second.type, type.arguments, cx), span,
-                         {std::move(base)}, field);
+        return make_expr(ExprKind::Member, instantiate(member->second.type, type.arguments, cx),
+                         span, {std::move(base)}, field);
       }
       for (const ParamInfo& param : object->params) {
         known.push_back(param.name);
@@ -211,19 +225,23 @@ Expr field_of(Expr base, const ast::Name& name, Span span, Scope& scope) {
       break;
     }
     case Kind::List:
-      if (field == "weights") return make_expr(ExprKind::Weights, Type::of(Kind::Weights), span, {std::move(base)});
+      if (field == "weights")
+        return make_expr(ExprKind::Weights, Type::of(Kind::Weights), span, {std::move(base)});
       known = {"weights"};
       break;
     case Kind::Optimizer:
-      if (field == "weights") return make_expr(ExprKind::Weights, Type::of(Kind::Weights), span, {std::move(base)});
-      if (field == "grads") return op_expr("grads_of", Type::of(Kind::Gradients), span, {std::move(base)});
+      if (field == "weights")
+        return make_expr(ExprKind::Weights, Type::of(Kind::Weights), span, {std::move(base)});
+      if (field == "grads")
+        return op_expr("grads_of", Type::of(Kind::Gradients), span, {std::move(base)});
       known = {"weights", "grads"};
       break;
     case Kind::Stream:
       if (field == "vocab") {
         Type size = Type::host_int();
         if (base.kind == ExprKind::DataMember) {
-          const AtomId atom = cx.program.atoms.variable("data." + base.name + ".vocab", 0, false, true);
+          const AtomId atom =
+              cx.program.atoms.variable("data." + base.name + ".vocab", 0, false, true);
           size.value = Polynomial::atom(atom);
           Expr result = op_expr("vocab", size, span, {std::move(base)});
           cx.atom_exprs[atom] = result;
@@ -233,7 +251,8 @@ Expr field_of(Expr base, const ast::Name& name, Span span, Scope& scope) {
       }
       known = {"vocab"};
       break;
-    default: break;
+    default:
+      break;
   }
   diagnostics::Diagnostic diagnostic = diag::unknown_field(name.span, cx.text(type), field);
   if (const auto near = diagnostics::suggest(field, known)) {
@@ -249,11 +268,13 @@ Expr field_of(Expr base, const ast::Name& name, Span span, Scope& scope) {
 
 Expr check_field(const ast::Expr& expr, const ast::Field& field, Scope& scope) {
   Context& cx = scope.cx;
-  if (const auto* base = field.base->get<ast::NameRef>(); base != nullptr && !scope.find_local(base->name.text)) {
+  if (const auto* base = field.base->get<ast::NameRef>();
+      base != nullptr && !scope.find_local(base->name.text)) {
     const std::string& name = base->name.text;
     if (name == "data" && scope.data != nullptr) {
       for (const auto& [member, info] : scope.data->members) {
-        if (member == field.name.text) return make_expr(ExprKind::DataMember, info.type, expr.span, {}, member);
+        if (member == field.name.text)
+          return make_expr(ExprKind::DataMember, info.type, expr.span, {}, member);
       }
       for (const ParamInfo& param : scope.data->params) {
         if (param.name != field.name.text) continue;
@@ -261,15 +282,18 @@ Expr check_field(const ast::Expr& expr, const ast::Field& field, Scope& scope) {
         result.whole = 1;
         return result;
       }
-      cx.report(diag::unknown_field(field.name.span, "data `" + scope.data->name + "`", field.name.text));
+      cx.report(
+          diag::unknown_field(field.name.span, "data `" + scope.data->name + "`", field.name.text));
       return error_at(expr.span);
     }
     if (name == "run" && (scope.place == Place::Hook || scope.place == Place::Experiment)) {
       if (field.name.text == "dir" || field.name.text == "name") {
-        return make_expr(ExprKind::Context, Type::of(field.name.text == "dir" ? Kind::Path : Kind::Str), expr.span, {},
+        return make_expr(ExprKind::Context,
+                         Type::of(field.name.text == "dir" ? Kind::Path : Kind::Str), expr.span, {},
                          "run." + field.name.text);
       }
-      cx.report(diag::unknown_field(field.name.span, "`run`", field.name.text).note("it has `dir` and `name`"));
+      cx.report(diag::unknown_field(field.name.span, "`run`", field.name.text)
+                    .note("it has `dir` and `name`"));
       return error_at(expr.span);
     }
     const auto& aliases = cx.graph.modules[scope.module].aliases;

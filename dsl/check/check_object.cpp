@@ -16,11 +16,16 @@ const std::vector<std::string>& hook_names() {
 
 std::vector<Object>* objects_of(Program& program, Kind kind) {
   switch (kind) {
-    case Kind::Block: return &program.blocks;
-    case Kind::Model: return &program.models;
-    case Kind::Metric: return &program.metrics;
-    case Kind::CallbackValue: return &program.callbacks;
-    default: return nullptr;
+    case Kind::Block:
+      return &program.blocks;
+    case Kind::Model:
+      return &program.models;
+    case Kind::Metric:
+      return &program.metrics;
+    case Kind::CallbackValue:
+      return &program.callbacks;
+    default:
+      return nullptr;
   }
 }
 
@@ -42,11 +47,16 @@ const std::vector<ast::Item>& items_of(const ast::Decl& decl) {
 
 Kind kind_of(SymbolKind kind) {
   switch (kind) {
-    case SymbolKind::Model: return Kind::Model;
-    case SymbolKind::Metric: return Kind::Metric;
-    case SymbolKind::Data: return Kind::Data;
-    case SymbolKind::Callback: return Kind::CallbackValue;
-    default: return Kind::Block;
+    case SymbolKind::Model:
+      return Kind::Model;
+    case SymbolKind::Metric:
+      return Kind::Metric;
+    case SymbolKind::Data:
+      return Kind::Data;
+    case SymbolKind::Callback:
+      return Kind::CallbackValue;
+    default:
+      return Kind::Block;
   }
 }
 
@@ -58,7 +68,11 @@ struct ObjectChecker {
   std::vector<std::pair<const ast::Fn*, FnRole>> pending;
 
   Scope scope() {
-    Scope result{.cx = cx, .module = object.module, .place = Place::Member, .owner = &object, .locals = &typed.locals};
+    Scope result{.cx = cx,
+                 .module = object.module,
+                 .place = Place::Member,
+                 .owner = &object,
+                 .locals = &typed.locals};
     if (object.kind == Kind::Data) result.place = Place::Data;
     result.requirements = &object.requirements;
     return result;
@@ -66,7 +80,8 @@ struct ObjectChecker {
 
   void add(const ast::Name& name, Type type, MemberKind kind, Expr value) {
     if (object.members.contains(name.text)) {
-      cx.report(diag::duplicate_name(name.span, name.text).label(object.members.at(name.text).span, "first here"));
+      cx.report(diag::duplicate_name(name.span, name.text)
+                    .label(object.members.at(name.text).span, "first here"));
       return;
     }
     object.members[name.text] = MemberInfo{type, kind, name.span};
@@ -82,7 +97,8 @@ struct ObjectChecker {
   void check_member(const ast::Member& member) {
     Scope inner = scope();
     inner.own_param = member.name.text;
-    if (member.source) cx.report(diag::not_in_this_version(member.source->span, "loading weights with `from`"));
+    if (member.source)
+      cx.report(diag::not_in_this_version(member.source->span, "loading weights with `from`"));
     Expr value = check_expr(member.value, inner);
     MemberKind kind = MemberKind::Let;
     const Type& type = value.type;
@@ -90,11 +106,15 @@ struct ObjectChecker {
     if (type.kind == Kind::Metric) kind = MemberKind::Metric;
     if (type.kind == Kind::List) {
       for (const TypeField& field : type.fields) {
-        if (field.type.kind == Kind::Block || field.type.kind == Kind::Function || field.type.kind == Kind::List) kind = MemberKind::Block;
+        if (field.type.kind == Kind::Block || field.type.kind == Kind::Function ||
+            field.type.kind == Kind::List)
+          kind = MemberKind::Block;
       }
     }
     if (type.kind == Kind::Model || type.kind == Kind::Data) {
-      cx.report(diag::wrong_type(value.span, "a " + std::string(type.kind == Kind::Model ? "model" : "data") + " cannot be a member"));
+      cx.report(diag::wrong_type(
+          value.span,
+          "a " + std::string(type.kind == Kind::Model ? "model" : "data") + " cannot be a member"));
       value.type = Type::error();
     }
     add(member.name, value.type, kind, value);
@@ -111,13 +131,16 @@ struct ObjectChecker {
     }
     const Type& tensor = type.kind == Kind::Option ? type.fields[0].type : type;
     if (!tensor.is_tensor() && !tensor.is_error()) {
-      cx.report(diag::wrong_type(parameter.type.span, "a weight or buffer is a tensor, not " + cx.text(type)));
+      cx.report(diag::wrong_type(parameter.type.span,
+                                 "a weight or buffer is a tensor, not " + cx.text(type)));
     }
     if (!parameter.is_buffer && tensor.is_tensor() && !is_floating(tensor.element)) {
-      cx.report(diag::wrong_element(parameter.type.span, "a weight has floating elements, not " + std::string(to_text(tensor.element)))
+      cx.report(diag::wrong_element(parameter.type.span, "a weight has floating elements, not " +
+                                                             std::string(to_text(tensor.element)))
                     .help("what is not trained is a `buffer`"));
     }
-    add(parameter.name, type, parameter.is_buffer ? MemberKind::Buffer : MemberKind::Weight, std::move(value));
+    add(parameter.name, type, parameter.is_buffer ? MemberKind::Buffer : MemberKind::Weight,
+        std::move(value));
   }
 
   void check_let(const ast::Let& let) {
@@ -145,8 +168,10 @@ struct ObjectChecker {
     Scope inner = scope();
     const Type type = check_type(state.type, inner);
     Expr value = check_as(state.value, type, inner, "the initial value");
-    if (object.kind == Kind::CallbackValue && !type.is_error() && !type.is_host_number() && type.kind != Kind::Str) {
-      cx.report(diag::wrong_type(state.type.span, "the state of a callback is an int, float, bool or str"));
+    if (object.kind == Kind::CallbackValue && !type.is_error() && !type.is_host_number() &&
+        type.kind != Kind::Str) {
+      cx.report(diag::wrong_type(state.type.span,
+                                 "the state of a callback is an int, float, bool or str"));
     }
     if (object.kind == Kind::Metric) {
       static const std::set<std::string> kReduces = {"sum", "mean", "min", "max"};
@@ -155,7 +180,8 @@ struct ObjectChecker {
         if (state.reduce && (state.reduce->text == "cat" || state.reduce->text == "merge")) {
           cx.report(diag::not_in_this_version(span, "`reduce " + state.reduce->text + "`"));
         } else {
-          cx.report(diag::wrong_argument(span, "a state says how ranks are joined: `reduce sum`, `mean`, `min` or `max`"));
+          cx.report(diag::wrong_argument(
+              span, "a state says how ranks are joined: `reduce sum`, `mean`, `min` or `max`"));
         }
       }
     }
@@ -163,8 +189,8 @@ struct ObjectChecker {
     if (state.reduce && !typed.members.empty()) typed.members.back().reduce = state.reduce->text;
   }
 
-  std::vector<std::pair<std::string, Expr>> check_settings(const std::vector<ast::Setting>& settings,
-                                                           const std::vector<ParamInfo>* rule, Scope& inner) {
+  std::vector<std::pair<std::string, Expr>> check_settings(
+      const std::vector<ast::Setting>& settings, const std::vector<ParamInfo>* rule, Scope& inner) {
     std::vector<std::pair<std::string, Expr>> result;
     for (const ast::Setting& setting : settings) {
       const std::string& name = setting.name.text;
@@ -186,8 +212,10 @@ struct ObjectChecker {
       }
       if (name == "schedule") wanted = Type::of(Kind::Schedule);
       if (wanted.is_error()) {
-        diagnostics::Diagnostic diagnostic = diag::unknown_setting(setting.name.span, rule == nullptr ? "an optimizer" : "a group", name);
-        if (const auto near = diagnostics::suggest(name, known)) diagnostic.help("did you mean `{}`?", *near).fix(setting.name.span, *near);
+        diagnostics::Diagnostic diagnostic = diag::unknown_setting(
+            setting.name.span, rule == nullptr ? "an optimizer" : "a group", name);
+        if (const auto near = diagnostics::suggest(name, known))
+          diagnostic.help("did you mean `{}`?", *near).fix(setting.name.span, *near);
         cx.report(std::move(diagnostic));
         continue;
       }
@@ -201,26 +229,31 @@ struct ObjectChecker {
     Scope inner = scope();
     Expr value = check_expr(optimizer.value, inner);
     if (!value.type.is_error() && value.type.kind != Kind::Optimizer) {
-      cx.report(diag::wrong_type(value.span, "an optimizer is wanted here, such as `AdamW(net.weights, lr = lr)`"));
+      cx.report(diag::wrong_type(
+          value.span, "an optimizer is wanted here, such as `AdamW(net.weights, lr = lr)`"));
       value.type = Type::error();
     }
     std::vector<ParamInfo> rule;
-    if (const auto symbol = cx.graph.prelude.find(value.name); symbol != cx.graph.prelude.end() && !value.type.is_error()) {
+    if (const auto symbol = cx.graph.prelude.find(value.name);
+        symbol != cx.graph.prelude.end() && !value.type.is_error()) {
       rule = fn_of(cx, symbol->second).params;
       for (size_t i = 0; i < value.args.size(); ++i) {
         const bool is_bad = value.args[i].kind == ExprKind::FloatConst && value.args[i].number <= 0;
         if (value.formats[i] == "lr" && is_bad) {
-          cx.report(diag::bad_learning_rate(value.args[i].span, cx.source_text(value.args[i].span)));
+          cx.report(
+              diag::bad_learning_rate(value.args[i].span, cx.source_text(value.args[i].span)));
         }
       }
     }
     Type type = value.type.is_error() ? Type::error() : Type::of(Kind::Optimizer);
     add(optimizer.name, type, MemberKind::Optimizer, value);
     if (value.type.is_error()) return;
-    std::vector<std::pair<std::string, Expr>> settings = check_settings(optimizer.settings, nullptr, inner);
+    std::vector<std::pair<std::string, Expr>> settings =
+        check_settings(optimizer.settings, nullptr, inner);
     std::vector<GroupSettings> groups;
     for (const ast::Group& group : optimizer.groups) {
-      groups.push_back({group.pattern, group.pattern_span, check_settings(group.settings, &rule, inner)});
+      groups.push_back(
+          {group.pattern, group.pattern_span, check_settings(group.settings, &rule, inner)});
     }
     if (typed.members.empty()) return;
     typed.members.back().settings = std::move(settings);
@@ -231,15 +264,19 @@ struct ObjectChecker {
     Scope inner = scope();
     Expr value = check_expr(init.value, inner);
     if (value.type.is_error()) return;
-    const bool is_creation = value.kind == ExprKind::Op && !value.args.empty() && value.args[0].kind == ExprKind::List;
+    const bool is_creation =
+        value.kind == ExprKind::Op && !value.args.empty() && value.args[0].kind == ExprKind::List;
     if (!is_creation) {
-      cx.report(diag::wrong_type(value.span, "an initialiser is a creation function without its dims, such as `normal(std = 0.02)`"));
+      cx.report(diag::wrong_type(
+          value.span,
+          "an initialiser is a creation function without its dims, such as `normal(std = 0.02)`"));
       return;
     }
     typed.inits.push_back({init.pattern, std::move(value), init.pattern_span});
   }
 
-  void declare_fn(const std::string& name, const ast::Fn& fn, FnRole role, bool is_manual, Span span) {
+  void declare_fn(
+      const std::string& name, const ast::Fn& fn, FnRole role, bool is_manual, Span span) {
     if (object.fns.contains(name) || object.members.contains(name)) {
       cx.report(diag::duplicate_name(span, name));
       return;
@@ -263,7 +300,8 @@ struct ObjectChecker {
     const std::vector<std::string>& hooks = hook_names();
     if (std::find(hooks.begin(), hooks.end(), hook.name.text) == hooks.end()) {
       diagnostics::Diagnostic diagnostic = diag::unknown_hook(hook.name.span, hook.name.text);
-      if (const auto near = diagnostics::suggest(hook.name.text, hooks)) diagnostic.help("did you mean `{}`?", *near).fix(hook.name.span, *near);
+      if (const auto near = diagnostics::suggest(hook.name.text, hooks))
+        diagnostic.help("did you mean `{}`?", *near).fix(hook.name.span, *near);
       cx.report(std::move(diagnostic));
       return;
     }
@@ -285,12 +323,14 @@ struct ObjectChecker {
       } else if (const auto* hook = item.get<ast::Hook>()) {
         declare_hook(*hook);
       } else if (const auto* step = item.get<ast::Step>()) {
-        if (step->is_manual) cx.report(diag::not_in_this_version(step->fn.name.span, "a manual step"));
+        if (step->is_manual)
+          cx.report(diag::not_in_this_version(step->fn.name.span, "a manual step"));
         const ast::Fn* body = &step->fn;
         if (step->copy_of) {
           const auto original = object.fns.find(step->copy_of->text);
           if (original == object.fns.end() || original->second->role != FnRole::Step) {
-            cx.report(diag::unknown_name(step->copy_of->span, step->copy_of->text).note("a step is copied from one above it"));
+            cx.report(diag::unknown_name(step->copy_of->span, step->copy_of->text)
+                          .note("a step is copied from one above it"));
             continue;
           }
           body = original->second->ast;
@@ -373,7 +413,8 @@ void check_block_like(Context& cx, ObjectInfo& object, const ast::Decl& decl) {
   if (const auto* callback = decl.get<ast::Callback>(); callback != nullptr && callback->model) {
     const Symbol* model = cx.graph.find(object.module, callback->model->text);
     if (model == nullptr || model->kind != SymbolKind::Model) {
-      cx.report(diag::unknown_name(callback->model->span, callback->model->text).note("`for` names a model"));
+      cx.report(diag::unknown_name(callback->model->span, callback->model->text)
+                    .note("`for` names a model"));
       object.is_checking = false;  // Its hooks speak of a model that nobody knows.
       object.is_done = true;
       (*objects_of(cx.program, object.kind))[object.index] = typed;
@@ -385,7 +426,8 @@ void check_block_like(Context& cx, ObjectInfo& object, const ast::Decl& decl) {
       typed.model = info.name;
     }
   }
-  // Lets of data see its streams and maps, so its functions come first; elsewhere dims of functions see members.
+  // Lets of data see its streams and maps, so its functions come first; elsewhere dims of functions
+  // see members.
   if (object.kind == Kind::Data) {
     cx.program.datas[object.index].object = typed;
     check_data_items(cx, object, *decl.get<ast::Data>());
@@ -400,7 +442,8 @@ void check_block_like(Context& cx, ObjectInfo& object, const ast::Decl& decl) {
     scope.requirements = &object.requirements;
     read_signature(cx, *object.fns[name], scope);
   }
-  // Bodies may use other objects of this kind, so what is known is put in place before they are read.
+  // Bodies may use other objects of this kind, so what is known is put in place before they are
+  // read.
   (*objects_of(cx.program, object.kind))[object.index] = typed;
   for (const std::string& name : object.fn_order) check_body_of(cx, *object.fns[name]);
   (*objects_of(cx.program, object.kind))[object.index] = std::move(typed);

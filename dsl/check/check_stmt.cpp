@@ -12,7 +12,9 @@ Stmt make_stmt(StmtKind kind, Span span, std::vector<Expr> values = {}) {
   return stmt;
 }
 
-bool is_nested(const Scope& scope) { return scope.frames.size() > 2; }
+bool is_nested(const Scope& scope) {
+  return scope.frames.size() > 2;
+}
 
 /// Where an existing local lives, if it is not of the innermost body.
 std::optional<LocalId> outer_local(const std::string& name, const Scope& scope) {
@@ -20,7 +22,8 @@ std::optional<LocalId> outer_local(const std::string& name, const Scope& scope) 
   return scope.find_local(name);
 }
 
-/// Assigns to a variable of an enclosing body. A loop keeps its type; after a branch dims that differ are `?`.
+/// Assigns to a variable of an enclosing body. A loop keeps its type; after a branch dims that
+/// differ are `?`.
 bool rejoin(LocalId local, Expr& value, Scope& scope) {
   Context& cx = scope.cx;
   const Type declared = scope.local(local).type;
@@ -29,18 +32,21 @@ bool rejoin(LocalId local, Expr& value, Scope& scope) {
   if (value.type.is_error()) return false;
   const auto merged = merge(declared, value.type, cx);
   if (!merged) {
-    cx.report(diag::branches_differ(value.span, cx.text(declared), cx.text(value.type))
-                  .note("`{}` keeps its type where branches and loops meet", scope.local(local).name));
+    cx.report(
+        diag::branches_differ(value.span, cx.text(declared), cx.text(value.type))
+            .note("`{}` keeps its type where branches and loops meet", scope.local(local).name));
     return false;
   }
   if (scope.loop_depth > 0 && declared.is_tensor()) {
     for (size_t i = 0; i < declared.dims.size(); ++i) {
       const Polynomial& kept = declared.dims[i].size;
-      if (declared.dims[i] == value.type.dims[i] || cx.program.atoms.mentions_unknown(kept)) continue;
-      cx.report(diag::wrong_type(value.span, "a loop carries `" + scope.local(local).name + "`: it stays " +
-                                                 cx.text(declared) + ", and cannot become " + cx.text(value.type))
-                    .help("declare the dim that grows before the loop: `{}: {}[…, ?] = …`", scope.local(local).name,
-                          to_text(declared.element)));
+      if (declared.dims[i] == value.type.dims[i] || cx.program.atoms.mentions_unknown(kept))
+        continue;
+      cx.report(diag::wrong_type(value.span, "a loop carries `" + scope.local(local).name +
+                                                 "`: it stays " + cx.text(declared) +
+                                                 ", and cannot become " + cx.text(value.type))
+                    .help("declare the dim that grows before the loop: `{}: {}[…, ?] = …`",
+                          scope.local(local).name, to_text(declared.element)));
       return false;
     }
     return true;
@@ -52,26 +58,30 @@ bool rejoin(LocalId local, Expr& value, Scope& scope) {
 Stmt assign_name(const ast::Name& name, Expr value, Span span, Scope& scope) {
   Context& cx = scope.cx;
   if (scope.owner != nullptr) {
-    if (const auto member = scope.owner->members.find(name.text); member != scope.owner->members.end()) {
+    if (const auto member = scope.owner->members.find(name.text);
+        member != scope.owner->members.end()) {
       const MemberKind kind = member->second.kind;
       if (kind == MemberKind::Buffer || kind == MemberKind::State) {
         value = convert(std::move(value), member->second.type, scope, "the value");
         Binding binding;
-        if (value.type.is_error() ||
-            !match(member->second.type, value.type, binding, {}, value.span, scope, "the value", false)) {
+        if (value.type.is_error() || !match(member->second.type, value.type, binding, {},
+                                            value.span, scope, "the value", false)) {
           return make_stmt(StmtKind::Error, span);
         }
         Stmt stmt = make_stmt(StmtKind::SetMember, span, {std::move(value)});
         stmt.name = name.text;
         return stmt;
       }
-      const char* what = kind == MemberKind::Weight ? "a weight: optimizers change it" : "a member, built once";
-      cx.report(diag::not_assignable_member(name.span, name.text, what).help("choose another name for the local"));
+      const char* what =
+          kind == MemberKind::Weight ? "a weight: optimizers change it" : "a member, built once";
+      cx.report(diag::not_assignable_member(name.span, name.text, what)
+                    .help("choose another name for the local"));
       return make_stmt(StmtKind::Error, span);
     }
     for (const ParamInfo& param : scope.owner->params) {
       if (param.name != name.text || scope.info == nullptr || scope.find_local(name.text)) continue;
-      cx.report(diag::not_assignable_member(name.span, name.text, "a parameter of `" + scope.owner->name + "`")
+      cx.report(diag::not_assignable_member(name.span, name.text,
+                                            "a parameter of `" + scope.owner->name + "`")
                     .help("choose another name for the local"));
       return make_stmt(StmtKind::Error, span);
     }
@@ -106,7 +116,8 @@ Stmt check_assign(const ast::Stmt& statement, const ast::Assign& assign, Scope& 
   const auto* name = assign.target.get<ast::NameRef>();
   if (name == nullptr) {
     if (!assign.target.is_error()) {
-      scope.cx.report(diag::not_in_this_version(assign.target.span, "assigning to a part of a value"));
+      scope.cx.report(
+          diag::not_in_this_version(assign.target.span, "assigning to a part of a value"));
     }
     return make_stmt(StmtKind::Error, statement.span);
   }
@@ -117,7 +128,8 @@ Stmt check_assign(const ast::Stmt& statement, const ast::Assign& assign, Scope& 
     value.type = Type::error();
   }
   if (value.type.kind == Kind::None) {
-    scope.cx.report(diag::wrong_type(value.span, "`none` alone has no type: declare it, `" + name->name.text + ": option[…] = none`"));
+    scope.cx.report(diag::wrong_type(value.span, "`none` alone has no type: declare it, `" +
+                                                     name->name.text + ": option[…] = none`"));
     value.type = Type::error();
   }
   return assign_name(name->name, std::move(value), statement.span, scope);
@@ -126,9 +138,11 @@ Stmt check_assign(const ast::Stmt& statement, const ast::Assign& assign, Scope& 
 Stmt check_unpack(const ast::Stmt& statement, const ast::Unpack& unpack, Scope& scope) {
   Expr value = check_expr(unpack.value, scope);
   Stmt stmt = make_stmt(StmtKind::Unpack, statement.span);
-  const bool is_sequence = value.type.kind == Kind::Tuple || (value.type.kind == Kind::List && !value.type.uniform);
+  const bool is_sequence =
+      value.type.kind == Kind::Tuple || (value.type.kind == Kind::List && !value.type.uniform);
   if (!value.type.is_error() && (!is_sequence || value.type.fields.size() != unpack.names.size())) {
-    scope.cx.report(diag::wrong_type(value.span, std::to_string(unpack.names.size()) + " names cannot take " +
+    scope.cx.report(diag::wrong_type(value.span, std::to_string(unpack.names.size()) +
+                                                     " names cannot take " +
                                                      scope.cx.text(value.type) + " apart"));
     value.type = Type::error();
   }
@@ -136,8 +150,9 @@ Stmt check_unpack(const ast::Stmt& statement, const ast::Unpack& unpack, Scope& 
     const Type type = value.type.is_error() ? Type::error() : value.type.fields[i].type;
     const std::string& name = unpack.names[i].text;
     if (scope.owner != nullptr && scope.owner->members.contains(name)) {
-      scope.cx.report(diag::not_assignable_member(unpack.names[i].span, name, "a member, built once")
-                          .help("choose another name for the local"));
+      scope.cx.report(
+          diag::not_assignable_member(unpack.names[i].span, name, "a member, built once")
+              .help("choose another name for the local"));
     }
     const auto outer = outer_local(name, scope);
     stmt.locals.push_back(outer ? *outer : scope.declare(name, type));
@@ -164,11 +179,13 @@ Stmt check_return(const ast::Stmt& statement, const ast::Return& result, Scope& 
   const Type wanted = scope.info != nullptr ? scope.info->result : Type::of(Kind::Void);
   if (!result.value) {
     if (wanted.kind != Kind::Void && !wanted.is_error()) {
-      scope.cx.report(diag::missing_return(statement.span, scope.info->name, scope.cx.text(wanted)));
+      scope.cx.report(
+          diag::missing_return(statement.span, scope.info->name, scope.cx.text(wanted)));
     }
     return stmt;
   }
-  Expr value = check_as(*result.value, wanted.kind == Kind::Void ? Type::error() : wanted, scope, "the result");
+  Expr value = check_as(*result.value, wanted.kind == Kind::Void ? Type::error() : wanted, scope,
+                        "the result");
   if (wanted.kind == Kind::Void && scope.info != nullptr) {
     if (!value.type.is_error()) {
       scope.cx.report(diag::wrong_type(value.span, "`" + scope.info->name + "` returns nothing")
@@ -177,7 +194,8 @@ Stmt check_return(const ast::Stmt& statement, const ast::Return& result, Scope& 
     return make_stmt(StmtKind::Error, statement.span);
   }
   // In `compute` an integer or exact result is a number all the same.
-  const bool is_compute = scope.place == Place::Compute && value.type.is_tensor() && wanted.is_tensor() && wanted.dims.empty();
+  const bool is_compute = scope.place == Place::Compute && value.type.is_tensor() &&
+                          wanted.is_tensor() && wanted.dims.empty();
   Binding binding;
   if (!is_compute && !value.type.is_error() && !wanted.is_error() &&
       !match(wanted, value.type, binding, {}, value.span, scope, "the result", false)) {
@@ -193,7 +211,8 @@ std::string role_of(const Scope& scope) {
   for (const char* role : {"train", "val", "test"}) {
     if (name == role || name.starts_with(std::string(role) + "_")) return role;
   }
-  if (scope.place == Place::Hook && (name == "before_backward" || name == "after_backward" || name == "before_step" || name == "after_step")) {
+  if (scope.place == Place::Hook && (name == "before_backward" || name == "after_backward" ||
+                                     name == "before_step" || name == "after_step")) {
     return "train";
   }
   return "";
@@ -203,9 +222,10 @@ Stmt check_log(const ast::Stmt& statement, const ast::Log& log, Scope& scope) {
   Context& cx = scope.cx;
   const std::string role = role_of(scope);
   if ((scope.place != Place::Step && scope.place != Place::Hook) || role.empty()) {
-    cx.report(diag::log_misplaced(statement.span, scope.place == Place::Step
-                                                      ? "`log` has no meaning in step " + scope.info->name
-                                                      : "`log` stands in steps and in hooks of train, val and test"));
+    cx.report(diag::log_misplaced(
+        statement.span, scope.place == Place::Step
+                            ? "`log` has no meaning in step " + scope.info->name
+                            : "`log` stands in steps and in hooks of train, val and test"));
     return make_stmt(StmtKind::Error, statement.span);
   }
   Expr value = log.value ? check_expr(*log.value, scope) : check_name({}, log.name, scope);
@@ -223,20 +243,31 @@ Stmt check_log(const ast::Stmt& statement, const ast::Log& log, Scope& scope) {
   entry.owner = scope.owner != nullptr ? scope.owner->name : "";
   entry.span = log.name.span;
   const bool is_metric = value.type.kind == Kind::MetricValue;
-  if (is_metric && !value.args.empty()) entry.better = cx.program.metrics[value.args[0].type.decl].better;
+  if (is_metric && !value.args.empty())
+    entry.better = cx.program.metrics[value.args[0].type.decl].better;
   switch (log.kind) {
     case ast::LogKind::Scalar:
       entry.kind = is_metric ? "metric" : "scalar";
-      if (!is_metric && !value.type.is_host_number() && !(value.type.is_tensor() && value.type.dims.empty())) {
-        cx.report(diag::wrong_type(value.span, "`log` takes a number, a 0-d tensor or a metric, not " + cx.text(value.type)));
+      if (!is_metric && !value.type.is_host_number() &&
+          !(value.type.is_tensor() && value.type.dims.empty())) {
+        cx.report(diag::wrong_type(
+            value.span,
+            "`log` takes a number, a 0-d tensor or a metric, not " + cx.text(value.type)));
         return make_stmt(StmtKind::Error, statement.span);
       }
       break;
-    case ast::LogKind::Image: entry.kind = "image"; break;
-    case ast::LogKind::Histogram: entry.kind = "histogram"; break;
-    case ast::LogKind::Text: entry.kind = "text"; break;
+    case ast::LogKind::Image:
+      entry.kind = "image";
+      break;
+    case ast::LogKind::Histogram:
+      entry.kind = "histogram";
+      break;
+    case ast::LogKind::Text:
+      entry.kind = "text";
+      break;
   }
-  if ((log.kind == ast::LogKind::Image || log.kind == ast::LogKind::Histogram) && !is_metric && !value.type.is_tensor()) {
+  if ((log.kind == ast::LogKind::Image || log.kind == ast::LogKind::Histogram) && !is_metric &&
+      !value.type.is_tensor()) {
     cx.report(diag::wrong_type(value.span, "a tensor is wanted here, not " + cx.text(value.type)));
     return make_stmt(StmtKind::Error, statement.span);
   }
@@ -244,15 +275,25 @@ Stmt check_log(const ast::Stmt& statement, const ast::Log& log, Scope& scope) {
     cx.report(diag::wrong_type(value.span, "`log text` takes a str, not " + cx.text(value.type)));
     return make_stmt(StmtKind::Error, statement.span);
   }
-  const bool on_step = role == "train" && scope.info->name != "train_epoch_end" && scope.info->name != "train_end";
+  const bool on_step =
+      role == "train" && scope.info->name != "train_epoch_end" && scope.info->name != "train_end";
   switch (log.when) {
-    case ast::LogWhen::Default: entry.when = on_step && !is_metric ? "step" : "epoch"; break;
-    case ast::LogWhen::Step: entry.when = "step"; break;
-    case ast::LogWhen::Epoch: entry.when = "epoch"; break;
-    case ast::LogWhen::Both: entry.when = "both"; break;
+    case ast::LogWhen::Default:
+      entry.when = on_step && !is_metric ? "step" : "epoch";
+      break;
+    case ast::LogWhen::Step:
+      entry.when = "step";
+      break;
+    case ast::LogWhen::Epoch:
+      entry.when = "epoch";
+      break;
+    case ast::LogWhen::Both:
+      entry.when = "both";
+      break;
   }
   if (!on_step && entry.when != "epoch") {
-    cx.report(diag::log_misplaced(log.when_span, "outside of training values are recorded on epoch only"));
+    cx.report(diag::log_misplaced(log.when_span,
+                                  "outside of training values are recorded on epoch only"));
     entry.when = "epoch";
   }
   entry.reduce = "mean";
@@ -267,9 +308,11 @@ Stmt check_log(const ast::Stmt& statement, const ast::Log& log, Scope& scope) {
     }
   }
   for (const LogEntry& other : cx.program.logs) {
-    if (other.kind != "error" && other.owner == entry.owner && other.role == entry.role && other.name == entry.name &&
+    if (other.kind != "error" && other.owner == entry.owner && other.role == entry.role &&
+        other.name == entry.name &&
         (other.kind != entry.kind || other.when != entry.when || other.reduce != entry.reduce)) {
-      cx.report(diag::logged_twice(log.name.span, role + "." + entry.name).label(other.span, "first here"));
+      cx.report(diag::logged_twice(log.name.span, role + "." + entry.name)
+                    .label(other.span, "first here"));
     }
   }
   Stmt stmt = make_stmt(StmtKind::Log, statement.span, {std::move(value)});
@@ -284,14 +327,17 @@ Stmt check_minimize(const ast::Stmt& statement, const ast::Minimize& minimize, S
     cx.report(diag::wrong_place(statement.span, "`minimize` stands in steps"));
     return make_stmt(StmtKind::Error, statement.span);
   }
-  if (scope.place == Place::Step && (scope.info->name == "val" || scope.info->name == "test" || scope.info->name == "predict")) {
+  if (scope.place == Place::Step &&
+      (scope.info->name == "val" || scope.info->name == "test" || scope.info->name == "predict")) {
     cx.report(diag::minimize_in_evaluation(statement.span, scope.info->name));
     return make_stmt(StmtKind::Error, statement.span);
   }
   Expr loss = check_expr(minimize.loss, scope);
-  if (!loss.type.is_error() && !(loss.type.is_tensor() && loss.type.dims.empty() && is_floating(loss.type.element))) {
+  if (!loss.type.is_error() &&
+      !(loss.type.is_tensor() && loss.type.dims.empty() && is_floating(loss.type.element))) {
     diagnostics::Diagnostic diagnostic = diag::loss_not_scalar(loss.span, cx.text(loss.type));
-    if (loss.type.is_tensor()) diagnostic.help("take the mean: `minimize mean({})`", cx.source_text(loss.span));
+    if (loss.type.is_tensor())
+      diagnostic.help("take the mean: `minimize mean({})`", cx.source_text(loss.span));
     cx.report(std::move(diagnostic));
     loss.type = Type::error();
   }
@@ -299,7 +345,8 @@ Stmt check_minimize(const ast::Stmt& statement, const ast::Minimize& minimize, S
   if (minimize.optimizer) {
     optimizer = check_expr(*minimize.optimizer, scope);
     if (!optimizer.type.is_error() && optimizer.type.kind != Kind::Optimizer) {
-      cx.report(diag::wrong_type(optimizer.span, "`with` names an optimizer, not " + cx.text(optimizer.type)));
+      cx.report(diag::wrong_type(optimizer.span,
+                                 "`with` names an optimizer, not " + cx.text(optimizer.type)));
       optimizer.type = Type::error();
     }
   } else {
@@ -316,22 +363,26 @@ Stmt check_minimize(const ast::Stmt& statement, const ast::Minimize& minimize, S
     }
     optimizer = check_name({}, optimizers[0], scope);
   }
-  if (loss.type.is_error() || optimizer.type.is_error()) return make_stmt(StmtKind::Error, statement.span);
+  if (loss.type.is_error() || optimizer.type.is_error())
+    return make_stmt(StmtKind::Error, statement.span);
   return make_stmt(StmtKind::Minimize, statement.span, {std::move(loss), std::move(optimizer)});
 }
 
 Stmt check_assert(const ast::Stmt& statement, const ast::Assert& assertion, Scope& scope) {
   Expr condition = check_expr(assertion.condition, scope);
   const bool is_bool = condition.type.kind == Kind::Bool ||
-                       (condition.type.is_tensor() && condition.type.element == Element::Bool && condition.type.dims.empty());
+                       (condition.type.is_tensor() && condition.type.element == Element::Bool &&
+                        condition.type.dims.empty());
   if (!is_bool && !condition.type.is_error()) {
-    scope.cx.report(diag::wrong_type(condition.span, "`assert` takes a bool or bool[], not " + scope.cx.text(condition.type))
+    scope.cx.report(diag::wrong_type(condition.span, "`assert` takes a bool or bool[], not " +
+                                                         scope.cx.text(condition.type))
                         .help("for an element-wise comparison write `all(…)`"));
     return make_stmt(StmtKind::Error, statement.span);
   }
   Stmt stmt = make_stmt(StmtKind::Assert, statement.span, {std::move(condition)});
   stmt.text = scope.cx.source_text(assertion.condition.span);
-  if (assertion.message) stmt.values.push_back(check_as(*assertion.message, Type::of(Kind::Str), scope, "the message"));
+  if (assertion.message)
+    stmt.values.push_back(check_as(*assertion.message, Type::of(Kind::Str), scope, "the message"));
   return stmt;
 }
 
@@ -343,10 +394,12 @@ Body check_nested(const ast::Body& body, Scope& scope) {
 }
 
 bool leaves(const Body& body) {
-  return !body.empty() && (body.back().kind == StmtKind::Return || body.back().kind == StmtKind::Error);
+  return !body.empty() &&
+         (body.back().kind == StmtKind::Return || body.back().kind == StmtKind::Error);
 }
 
-/// Names that every path through a branch has assigned go on behind it, under one local of their own.
+/// Names that every path through a branch has assigned go on behind it, under one local of their
+/// own.
 void join_branches(Stmt& stmt, const std::map<std::string, LocalId> (&names)[2], Scope& scope) {
   Context& cx = scope.cx;
   const bool left[2] = {leaves(stmt.bodies[0]), leaves(stmt.bodies[1])};
@@ -358,7 +411,8 @@ void join_branches(Stmt& stmt, const std::map<std::string, LocalId> (&names)[2],
     if (!left[0] && !left[1]) ends[1] = names[1].at(name);
     const auto type = merge(scope.local(ends[0]).type, scope.local(ends[1]).type, cx);
     if (!type) {
-      cx.report(diag::branches_differ(stmt.span, cx.text(scope.local(ends[0]).type), cx.text(scope.local(ends[1]).type))
+      cx.report(diag::branches_differ(stmt.span, cx.text(scope.local(ends[0]).type),
+                                      cx.text(scope.local(ends[1]).type))
                     .note("`{}` is assigned in both", name));
       scope.declare(name, Type::error());
       continue;
@@ -393,12 +447,14 @@ Stmt check_for(const ast::Stmt& statement, const ast::For& loop, Scope& scope) {
   Expr range = check_expr(loop.range, scope);
   Stmt stmt = make_stmt(StmtKind::For, statement.span);
   if (!range.type.is_error() && range.type.kind != Kind::Range) {
-    scope.cx.report(diag::wrong_type(range.span, "`for` runs over a range `a .. b`, not over " + scope.cx.text(range.type)));
+    scope.cx.report(diag::wrong_type(
+        range.span, "`for` runs over a range `a .. b`, not over " + scope.cx.text(range.type)));
     range.type = Type::error();
   }
   scope.frames.emplace_back();
   ++scope.loop_depth;
-  const AtomId atom = scope.cx.program.atoms.variable(loop.variable.text, scope.cx.next_key++, false, false, true);
+  const AtomId atom =
+      scope.cx.program.atoms.variable(loop.variable.text, scope.cx.next_key++, false, false, true);
   stmt.local = scope.declare(loop.variable.text, Type::host_int(Polynomial::atom(atom)));
   stmt.bodies.push_back(check_body(loop.body, scope));
   --scope.loop_depth;
@@ -413,13 +469,16 @@ Stmt check_expression(const ast::Stmt& statement, const ast::ExprStmt& expressio
   if (value.type.is_error()) return make_stmt(StmtKind::Error, statement.span);
   const bool has_effect = value.type.kind == Kind::Void || value.kind == ExprKind::CallMetric;
   if (!has_effect && !scope.may_drop_values) {
-    const bool is_call = expression.value.get<ast::Call>() != nullptr || expression.value.get<ast::Pipe>() != nullptr;
+    const bool is_call = expression.value.get<ast::Call>() != nullptr ||
+                         expression.value.get<ast::Pipe>() != nullptr;
     scope.cx.report(diag::unused_value(value.span, is_call ? "call" : "expression")
                         .help("give it a name, `{} = …`, or take it away", "x"));
     return make_stmt(StmtKind::Error, statement.span);
   }
-  const bool is_hook = value.kind == ExprKind::Op && (value.name == "stop" || value.name == "save" || value.name == "end_epoch");
-  return make_stmt(is_hook ? StmtKind::HookCall : StmtKind::Expr, statement.span, {std::move(value)});
+  const bool is_hook = value.kind == ExprKind::Op &&
+                       (value.name == "stop" || value.name == "save" || value.name == "end_epoch");
+  return make_stmt(is_hook ? StmtKind::HookCall : StmtKind::Expr, statement.span,
+                   {std::move(value)});
 }
 
 Stmt check_stmt(const ast::Stmt& statement, Scope& scope) {
@@ -444,7 +503,8 @@ Stmt check_stmt(const ast::Stmt& statement, Scope& scope) {
   if (const auto* s = statement.get<ast::If>()) {
     Expr condition = check_expr(s->condition, scope);
     if (condition.type.is_tensor()) {
-      scope.cx.report(diag::wrong_type(condition.span, "`if` takes a host bool, not " + scope.cx.text(condition.type))
+      scope.cx.report(diag::wrong_type(condition.span, "`if` takes a host bool, not " +
+                                                           scope.cx.text(condition.type))
                           .help("`where(condition, a, b)` chooses on the device"));
     } else {
       condition = convert(std::move(condition), Type::of(Kind::Bool), scope, "the condition");
@@ -452,7 +512,8 @@ Stmt check_stmt(const ast::Stmt& statement, Scope& scope) {
     return check_if(*s, span, std::move(condition), scope);
   }
   if (const auto* s = statement.get<ast::While>()) {
-    Stmt stmt = make_stmt(StmtKind::While, span, {check_as(s->condition, Type::of(Kind::Bool), scope, "the condition")});
+    Stmt stmt = make_stmt(StmtKind::While, span,
+                          {check_as(s->condition, Type::of(Kind::Bool), scope, "the condition")});
     ++scope.loop_depth;
     stmt.bodies.push_back(check_nested(s->body, scope));
     --scope.loop_depth;
@@ -462,7 +523,8 @@ Stmt check_stmt(const ast::Stmt& statement, Scope& scope) {
     if (scope.place != Place::Step && scope.place != Place::Hook) {
       scope.cx.report(diag::wrong_place(span, "`every` stands in steps and hooks"));
     }
-    Stmt stmt = make_stmt(StmtKind::Every, span, {check_as(s->period, Type::of(Kind::Period), scope, "the period")});
+    Stmt stmt = make_stmt(StmtKind::Every, span,
+                          {check_as(s->period, Type::of(Kind::Period), scope, "the period")});
     stmt.bodies.push_back(check_nested(s->body, scope));
     return stmt;
   }
@@ -471,8 +533,10 @@ Stmt check_stmt(const ast::Stmt& statement, Scope& scope) {
     stmt.bodies.push_back(check_nested(s->body, scope));
     return stmt;
   }
-  if (statement.get<ast::Yield>() != nullptr) scope.cx.report(diag::wrong_place(span, "`yield` stands in `scan`"));
-  if (statement.get<ast::Backward>() != nullptr) scope.cx.report(diag::not_in_this_version(span, "`backward`"));
+  if (statement.get<ast::Yield>() != nullptr)
+    scope.cx.report(diag::wrong_place(span, "`yield` stands in `scan`"));
+  if (statement.get<ast::Backward>() != nullptr)
+    scope.cx.report(diag::not_in_this_version(span, "`backward`"));
   return make_stmt(StmtKind::Error, span);
 }
 

@@ -5,7 +5,9 @@ namespace ltr::check {
 
 namespace {
 
-Expr error_at(Span span) { return make_expr(ExprKind::Error, Type::error(), span); }
+Expr error_at(Span span) {
+  return make_expr(ExprKind::Error, Type::error(), span);
+}
 
 Type stream_of(std::vector<TypeField> fields, bool is_batched = false) {
   Type type = Type::of(Kind::Stream);
@@ -21,42 +23,61 @@ Type tensor(Element element, const std::vector<Polynomial>& sizes) {
 }
 
 /// What a source delivers; nothing if `name` is none, or its schema must be written.
-std::optional<Type> source_type(const std::string& name, const std::vector<Expr>& args, Context& cx) {
+std::optional<Type> source_type(const std::string& name,
+                                const std::vector<Expr>& args,
+                                Context& cx) {
   if (name == "mnist" || name == "fashion_mnist") {
-    return stream_of({{"image", tensor(Element::U8, {28, 28})}, {"label", tensor(Element::U8, {})}});
+    return stream_of(
+        {{"image", tensor(Element::U8, {28, 28})}, {"label", tensor(Element::U8, {})}});
   }
   if (name == "cifar10") {
-    return stream_of({{"image", tensor(Element::U8, {3, 32, 32})}, {"label", tensor(Element::U8, {})}});
+    return stream_of(
+        {{"image", tensor(Element::U8, {3, 32, 32})}, {"label", tensor(Element::U8, {})}});
   }
   if (name == "text_chars") return stream_of({{"ids", tensor(Element::I64, {})}});
   if (name == "text_lines") return stream_of({{"text", Type::of(Kind::Str)}});
   if (name == "range") return stream_of({{"i", Type::host_int(cx.program.atoms.unknown())}});
   if (name == "image_folder") {
-    const Polynomial channels = args[1].type.value ? *args[1].type.value : cx.program.atoms.unknown();
-    return stream_of({{"image", tensor(Element::U8, {channels, cx.program.atoms.unknown(), cx.program.atoms.unknown()})},
+    const Polynomial channels =
+        args[1].type.value ? *args[1].type.value : cx.program.atoms.unknown();
+    return stream_of({{"image", tensor(Element::U8, {channels, cx.program.atoms.unknown(),
+                                                     cx.program.atoms.unknown()})},
                       {"label", tensor(Element::I64, {})}});
   }
   return std::nullopt;
 }
 
 /// A field in a window or batch: one more axis in front. Host fields become tensors; a str cannot.
-std::optional<Type> widened(const TypeField& field, const Polynomial& size, Span span, Scope& scope) {
+std::optional<Type> widened(const TypeField& field,
+                            const Polynomial& size,
+                            Span span,
+                            Scope& scope) {
   Type type = field.type;
   switch (type.kind) {
-    case Kind::Int: type = Type::tensor(Element::I64, {}); break;
-    case Kind::Float: type = Type::tensor(Element::Float, {}); break;
-    case Kind::Bool: type = Type::tensor(Element::Bool, {}); break;
-    case Kind::Tensor: break;
+    case Kind::Int:
+      type = Type::tensor(Element::I64, {});
+      break;
+    case Kind::Float:
+      type = Type::tensor(Element::Float, {});
+      break;
+    case Kind::Bool:
+      type = Type::tensor(Element::Bool, {});
+      break;
+    case Kind::Tensor:
+      break;
     default:
-      scope.cx.report(diag::cannot_collate(span, field.name, scope.cx.text(type))
-                          .help("encode it in a map: `class_of(row.{}, [\"…\", \"…\"])` is its number", field.name));
+      scope.cx.report(
+          diag::cannot_collate(span, field.name, scope.cx.text(type))
+              .help("encode it in a map: `class_of(row.{}, [\"…\", \"…\"])` is its number",
+                    field.name));
       return std::nullopt;
   }
   type.dims.insert(type.dims.begin(), Dim{.size = size, .group = 0});
   return type;
 }
 
-/// Whether two streams deliver the same fields; the value of a host int is no part of its type here.
+/// Whether two streams deliver the same fields; the value of a host int is no part of its type
+/// here.
 bool equal_records(const Type& left, const Type& right) {
   if (left.fields.size() != right.fields.size() || left.uniform != right.uniform) return false;
   for (size_t i = 0; i < left.fields.size(); ++i) {
@@ -78,41 +99,51 @@ FnInfo* map_function(const Given& given, const Type& stream, CallSite& site) {
   if (value.type.kind == Kind::Function) {
     if (value.whole == 1 && scope.owner != nullptr && scope.owner->fns.contains(value.type.name)) {
       fn = scope.owner->fns.at(value.type.name).get();
-    } else if (const Symbol* symbol = cx.graph.find(scope.module, value.type.name); symbol != nullptr && symbol->fn != nullptr) {
+    } else if (const Symbol* symbol = cx.graph.find(scope.module, value.type.name);
+               symbol != nullptr && symbol->fn != nullptr) {
       fn = &fn_of(cx, *symbol);
     }
   }
   if (fn == nullptr) {
-    cx.report(diag::wrong_argument(given.span, "`" + site.name + "` takes a function of this program"));
+    cx.report(
+        diag::wrong_argument(given.span, "`" + site.name + "` takes a function of this program"));
     return nullptr;
   }
   if (fn->is_op) {
-    cx.report(diag::wrong_argument(given.span, "`" + site.name + "` takes a function of this program that maps records")
-                  .help("write a `fn` that takes the record and calls `{}`", fn->name));
+    cx.report(
+        diag::wrong_argument(
+            given.span, "`" + site.name + "` takes a function of this program that maps records")
+            .help("write a `fn` that takes the record and calls `{}`", fn->name));
     return nullptr;
   }
   check_body_of(cx, *fn);
   Type record = Type::of(Kind::Record);
   record.fields = stream.fields;
-  if (fn->params.size() != 1 || (fn->params[0].type.kind != Kind::Record && !fn->params[0].type.is_error())) {
-    cx.report(diag::map_type(given.span, fn->name, "other parameters than one record", cx.text(record)));
+  if (fn->params.size() != 1 ||
+      (fn->params[0].type.kind != Kind::Record && !fn->params[0].type.is_error())) {
+    cx.report(
+        diag::map_type(given.span, fn->name, "other parameters than one record", cx.text(record)));
     return nullptr;
   }
   for (const TypeField& wanted : fn->params[0].type.fields) {
-    const auto have = std::find_if(record.fields.begin(), record.fields.end(),
-                                   [&](const TypeField& field) { return field.name == wanted.name; });
+    const auto have =
+        std::find_if(record.fields.begin(), record.fields.end(),
+                     [&](const TypeField& field) { return field.name == wanted.name; });
     const bool fits = have != record.fields.end() && have->type.kind == wanted.type.kind &&
-                      have->type.element == wanted.type.element && have->type.dims.size() == wanted.type.dims.size();
+                      have->type.element == wanted.type.element &&
+                      have->type.dims.size() == wanted.type.dims.size();
     if (!fits) {
       cx.report(diag::map_type(given.span, fn->name, cx.text(fn->params[0].type), cx.text(record))
-                    .label(fn->params[0].span, "`{}` is declared {} here", wanted.name, cx.text(wanted.type)));
+                    .label(fn->params[0].span, "`{}` is declared {} here", wanted.name,
+                           cx.text(wanted.type)));
       return nullptr;
     }
   }
   Binding binding;
   std::set<AtomId> free;
   for (const auto& [name, atom] : fn->binders) free.insert(atom);
-  if (!match(fn->params[0].type, record, binding, free, given.span, scope, "the record", false)) return nullptr;
+  if (!match(fn->params[0].type, record, binding, free, given.span, scope, "the record", false))
+    return nullptr;
   return fn;
 }
 
@@ -129,19 +160,25 @@ Expr check_map(Expr stream, CallSite& site) {
     const auto* call = given.value != nullptr ? given.value->get<ast::Call>() : nullptr;
     const auto* word = call != nullptr ? call->callee->get<ast::NameRef>() : nullptr;
     const auto* plain = given.value != nullptr ? given.value->get<ast::NameRef>() : nullptr;
-    if (given.name && given.name->text == "on_bad" && plain != nullptr && plain->name.text == "fail") continue;
-    if (given.name && given.name->text == "on_bad" && word != nullptr && word->name.text == "skip" && call->arguments.size() == 1) {
-      on_bad = check_as(*call->arguments[0].value, Type::of(Kind::Int), scope, "the number of bad records");
+    if (given.name && given.name->text == "on_bad" && plain != nullptr &&
+        plain->name.text == "fail")
+      continue;
+    if (given.name && given.name->text == "on_bad" && word != nullptr &&
+        word->name.text == "skip" && call->arguments.size() == 1) {
+      on_bad = check_as(*call->arguments[0].value, Type::of(Kind::Int), scope,
+                        "the number of bad records");
       continue;
     }
-    cx.report(diag::wrong_argument(given.span, "`map` takes a function and `on_bad = fail` or `on_bad = skip(10)`"));
+    cx.report(diag::wrong_argument(
+        given.span, "`map` takes a function and `on_bad = fail` or `on_bad = skip(10)`"));
     return error_at(site.span);
   }
   FnInfo* fn = map_function(site.given[1], stream.type, site);
   if (fn == nullptr || on_bad.type.is_error()) return error_at(site.span);
   if (fn->result.is_error()) return error_at(site.span);
   if (fn->result.kind != Kind::Record) {
-    cx.report(diag::map_type(site.given[1].span, fn->name, "to give " + cx.text(fn->result), "records, and maps must give records"));
+    cx.report(diag::map_type(site.given[1].span, fn->name, "to give " + cx.text(fn->result),
+                             "records, and maps must give records"));
     return error_at(site.span);
   }
   Binding binding;
@@ -165,13 +202,15 @@ Expr check_select(Expr stream, CallSite& site) {
   for (size_t i = 1; i < site.given.size(); ++i) {
     Expr name = check_given_as(site.given[i], Type::of(Kind::Str), site.scope, "a field's name");
     if (name.type.is_error()) return error_at(site.span);
-    const auto field = std::find_if(stream.type.fields.begin(), stream.type.fields.end(),
-                                    [&](const TypeField& candidate) { return candidate.name == name.name; });
+    const auto field =
+        std::find_if(stream.type.fields.begin(), stream.type.fields.end(),
+                     [&](const TypeField& candidate) { return candidate.name == name.name; });
     if (name.kind != ExprKind::StrConst || field == stream.type.fields.end()) {
       std::vector<std::string> known;
       for (const TypeField& candidate : stream.type.fields) known.push_back(candidate.name);
       diagnostics::Diagnostic diagnostic = diag::unknown_field(name.span, "the stream", name.name);
-      if (const auto near = diagnostics::suggest(name.name, known)) diagnostic.help("did you mean \"{}\"?", *near);
+      if (const auto near = diagnostics::suggest(name.name, known))
+        diagnostic.help("did you mean \"{}\"?", *near);
       cx.report(std::move(diagnostic));
       return error_at(site.span);
     }
@@ -180,7 +219,8 @@ Expr check_select(Expr stream, CallSite& site) {
     names.args.push_back(std::move(name));
   }
   const bool is_batched = stream.type.uniform;
-  return op_expr("select", stream_of(std::move(fields), is_batched), site.span, {std::move(stream), std::move(names)});
+  return op_expr("select", stream_of(std::move(fields), is_batched), site.span,
+                 {std::move(stream), std::move(names)});
 }
 
 Expr check_split(const FnInfo& op, Expr stream, CallSite& site) {
@@ -190,10 +230,12 @@ Expr check_split(const FnInfo& op, Expr stream, CallSite& site) {
   Expr parts = check_given(*(*bound)[1], site.scope);
   if (parts.type.is_error()) return error_at(site.span);
   if (parts.kind != ExprKind::List || parts.args.empty()) {
-    cx.report(diag::wrong_argument(parts.span, "`split` takes a list of counts or shares: `split([0.9, 0.1])`"));
+    cx.report(diag::wrong_argument(
+        parts.span, "`split` takes a list of counts or shares: `split([0.9, 0.1])`"));
     return error_at(site.span);
   }
-  const bool is_counts = std::all_of(parts.args.begin(), parts.args.end(), [](const Expr& arg) { return arg.type.kind == Kind::Int; });
+  const bool is_counts = std::all_of(parts.args.begin(), parts.args.end(),
+                                     [](const Expr& arg) { return arg.type.kind == Kind::Int; });
   Type wanted = Type::of(Kind::List);
   wanted.uniform = true;
   wanted.fields.push_back({"", Type::of(is_counts ? Kind::Int : Kind::Float)});
@@ -214,7 +256,8 @@ Expr check_split(const FnInfo& op, Expr stream, CallSite& site) {
   std::vector<Expr> args = {stream, parts};
   for (size_t i = 2; i < op.params.size(); ++i) {
     if ((*bound)[i] != nullptr) {
-      args.push_back(check_given_as(*(*bound)[i], op.params[i].type, site.scope, op.params[i].name.c_str()));
+      args.push_back(
+          check_given_as(*(*bound)[i], op.params[i].type, site.scope, op.params[i].name.c_str()));
     } else {
       args.push_back(make_expr(ExprKind::NoneConst, op.params[i].type, site.span));
     }
@@ -246,17 +289,20 @@ std::optional<Expr> check_stream_call(const std::string& name, CallSite& site) {
     if (!args || (schema && schema->is_error())) return error_at(site.span);
     if (name == "csv" || name == "idx") {
       if (!schema) {
-        cx.report(diag::schema_needed(site.span, name)
-                      .help("say what is wanted: `{} as {NAME: float, …}`", cx.source_text(site.span)));
+        cx.report(
+            diag::schema_needed(site.span, name)
+                .help("say what is wanted: `{} as {NAME: float, …}`", cx.source_text(site.span)));
         return error_at(site.span);
       }
       if (schema->kind != Kind::Record) {
-        cx.report(diag::wrong_type(site.span, "the columns of a file are written `as {name: float, …}`"));
+        cx.report(
+            diag::wrong_type(site.span, "the columns of a file are written `as {name: float, …}`"));
         return error_at(site.span);
       }
       return op_expr(name, stream_of(schema->fields), site.span, std::move(*args));
     }
-    if (const auto type = source_type(name, *args, cx)) return op_expr(name, *type, site.span, std::move(*args));
+    if (const auto type = source_type(name, *args, cx))
+      return op_expr(name, *type, site.span, std::move(*args));
     cx.report(diag::not_in_this_version(site.name_span, "the source `" + name + "`"));
     return error_at(site.span);
   }
@@ -265,7 +311,8 @@ std::optional<Expr> check_stream_call(const std::string& name, CallSite& site) {
   if (stream.type.is_error()) return error_at(site.span);
   if (stream.type.kind != Kind::Stream) {
     if (cx.graph.prelude.contains(name)) return std::nullopt;
-    cx.report(diag::wrong_argument(stream.span, "`" + name + "` takes a stream, not " + cx.text(stream.type)));
+    cx.report(diag::wrong_argument(stream.span,
+                                   "`" + name + "` takes a stream, not " + cx.text(stream.type)));
     return error_at(site.span);
   }
   site.given[0].checked = stream;
@@ -280,16 +327,20 @@ std::optional<Expr> check_stream_call(const std::string& name, CallSite& site) {
   auto args = op_arguments(op, site, binding);
   if (!args) return error_at(site.span);
   Type type = stream.type;
-  if ((name == "collate" || name == "window") && (*args)[1].kind == ExprKind::IntConst && (*args)[1].whole < 1) {
+  if ((name == "collate" || name == "window") && (*args)[1].kind == ExprKind::IntConst &&
+      (*args)[1].whole < 1) {
     cx.report(diag::out_of_range((*args)[1].span, "`" + name + "` needs a size of at least 1"));
     return error_at(site.span);
   }
   if (name == "collate" || name == "window") {
     if (type.uniform) {
-      cx.report(diag::wrong_place(site.name_span, "`" + name + "` stands behind `collate`, where there are batches already"));
+      cx.report(diag::wrong_place(
+          site.name_span,
+          "`" + name + "` stands behind `collate`, where there are batches already"));
       return error_at(site.span);
     }
-    const Polynomial size = name == "window" && (*args)[1].type.value ? *(*args)[1].type.value : cx.program.atoms.unknown();
+    const Polynomial size = name == "window" && (*args)[1].type.value ? *(*args)[1].type.value
+                                                                      : cx.program.atoms.unknown();
     for (TypeField& field : type.fields) {
       const auto wide = widened(field, size, site.name_span, scope);
       if (!wide) return error_at(site.span);
@@ -307,7 +358,8 @@ std::optional<Expr> check_stream_call(const std::string& name, CallSite& site) {
     type.uniform = name == "collate";
   }
   if (name == "concat" && !equal_records((*args)[1].type, type)) {
-    cx.report(diag::wrong_argument(site.span, "`concat` joins streams of equal records, not " + cx.text(type) + " and " +
+    cx.report(diag::wrong_argument(site.span, "`concat` joins streams of equal records, not " +
+                                                  cx.text(type) + " and " +
                                                   cx.text((*args)[1].type)));
     return error_at(site.span);
   }

@@ -1,6 +1,7 @@
 #pragma once
 
-// What the files of `check` share: facts about declarations, scopes, and the entry points of each construct.
+// What the files of `check` share: facts about declarations, scopes, and the entry points of each
+// construct.
 
 #include <algorithm>
 #include <deque>
@@ -90,24 +91,38 @@ struct ObjectInfo {
 };
 
 /// Where code stands: what it may do there.
-enum class Place { Hparam, Const, Fn, Map, Member, Step, Hook, Test, Data, Experiment, Compute, Update };
+enum class Place {
+  Hparam,
+  Const,
+  Fn,
+  Map,
+  Member,
+  Step,
+  Hook,
+  Test,
+  Data,
+  Experiment,
+  Compute,
+  Update
+};
 
 struct Context {
   const source::SourceManager& sources;
-  diagnostics::Sink* sink;   ///< not a reference: the body of a `fails` test has one of its own
+  diagnostics::Sink* sink;  ///< not a reference: the body of a `fails` test has one of its own
   const resolve::ModuleGraph& graph;
   Program program;
   std::map<const ast::Decl*, std::unique_ptr<ObjectInfo>> objects;
   std::map<const ast::Fn*, std::unique_ptr<FnInfo>> fns;
   std::map<const ast::Decl*, Expr> consts;
   std::set<const ast::Decl*> consts_in_work;  ///< to stop a constant that mentions itself
-  std::map<std::string, uint32_t> calls;  ///< index into Program::calls
-  std::vector<Requirement> facts;         ///< `where` clauses of hparams
-  std::deque<ast::Fn> synthetic;          ///< functions made of hooks and tests
+  std::map<std::string, uint32_t> calls;      ///< index into Program::calls
+  std::vector<Requirement> facts;             ///< `where` clauses of hparams
+  std::deque<ast::Fn> synthetic;              ///< functions made of hooks and tests
   uint32_t next_key = 1;
   uint32_t next_group = 1;
-  std::map<uint32_t, std::set<uint32_t>> callees;  ///< fn -> fns it calls, for recursion and randomness
-  std::map<AtomId, Expr> atom_exprs;      ///< how hparams and data sizes are read at run time
+  std::map<uint32_t, std::set<uint32_t>>
+      callees;                        ///< fn -> fns it calls, for recursion and randomness
+  std::map<AtomId, Expr> atom_exprs;  ///< how hparams and data sizes are read at run time
 
   void report(diagnostics::Diagnostic diagnostic) { sink->report(std::move(diagnostic)); }
   std::string text(const Type& type) const { return to_text(type, program.atoms); }
@@ -120,18 +135,19 @@ struct Scope {
   Context& cx;
   uint32_t module = 0;
   Place place = Place::Fn;
-  uint32_t fn = 0;              ///< typed function under construction; 0: locals go to `own_locals`
+  uint32_t fn = 0;  ///< typed function under construction; 0: locals go to `own_locals`
   FnInfo* info = nullptr;
   ObjectInfo* owner = nullptr;  ///< the declaration that the code stands in
   std::vector<Local>* locals = nullptr;
   std::vector<std::map<std::string, LocalId>> frames = {{}};
   std::map<std::string, AtomId> dim_names;  ///< binders, where they are no locals
-  const ObjectInfo* data = nullptr;  ///< in an experiment: the wired data
-  std::string own_param;             ///< in a member's initialiser: the param of the same name is meant
+  const ObjectInfo* data = nullptr;         ///< in an experiment: the wired data
+  std::string own_param;  ///< in a member's initialiser: the param of the same name is meant
   int loop_depth = 0;
   bool in_train = false;
-  bool may_drop_values = false;      ///< in a `fails` test an expression's value may be dropped
-  std::vector<Requirement>* requirements = nullptr;  ///< of the declaration: what its user must satisfy
+  bool may_drop_values = false;  ///< in a `fails` test an expression's value may be dropped
+  std::vector<Requirement>* requirements =
+      nullptr;  ///< of the declaration: what its user must satisfy
   std::vector<std::pair<std::string, Type>>* yields = nullptr;
 
   LocalId declare(const std::string& name, Type type);
@@ -142,11 +158,15 @@ struct Scope {
   std::vector<std::string> names() const;
 };
 
-// ---- declarations --------------------------------------------------------------------------------------------
+// ---- declarations
+// --------------------------------------------------------------------------------------------
 FnInfo& fn_of(Context& cx, const Symbol& symbol);
 ObjectInfo& object_of(Context& cx, const Symbol& symbol);
 void check_body_of(Context& cx, FnInfo& fn);
-std::vector<ParamInfo> check_params(Context& cx, const std::vector<ast::Param>& params, Scope& scope, bool int_atoms);
+std::vector<ParamInfo> check_params(Context& cx,
+                                    const std::vector<ast::Param>& params,
+                                    Scope& scope,
+                                    bool int_atoms);
 void read_signature(Context& cx, FnInfo& fn, Scope& scope);
 void check_block_like(Context& cx, ObjectInfo& object, const ast::Decl& decl);
 void check_data_items(Context& cx, ObjectInfo& object, const ast::Data& data);
@@ -169,16 +189,19 @@ struct HostValue {
 std::optional<HostValue> evaluate(const Expr& expr, const Program& program);
 void check_hparam(Context& cx, const ast::Hparam& hparam, const ast::Decl& decl, uint32_t module);
 
-// ---- types ---------------------------------------------------------------------------------------------------
+// ---- types
+// ---------------------------------------------------------------------------------------------------
 /// The type that is written; unknown names and dims are reported.
 Type check_type(const ast::TypeExpr& type, Scope& scope);
 std::optional<Element> element_of(const std::string& name);
 /// Type text of a setting, `option[float]`.
 std::string setting_type(const Type& type);
 
-// ---- expressions ---------------------------------------------------------------------------------------------
+// ---- expressions
+// ---------------------------------------------------------------------------------------------
 Expr check_expr(const ast::Expr& expr, Scope& scope);
-/// As `check_expr`, where `wanted` is asked for: names of closed kinds are read, implicit conversions are made.
+/// As `check_expr`, where `wanted` is asked for: names of closed kinds are read, implicit
+/// conversions are made.
 Expr check_as(const ast::Expr& expr, const Type& wanted, Scope& scope, const char* what = "value");
 /// `expr` as `wanted`; reports E0303, E0306, E0307 or E0309 if it does not fit.
 /// The type that both branches have; where tensors differ in a dim, the dim is `?`.
@@ -195,7 +218,8 @@ void report_unknown(const ast::Name& name, Scope& scope);
 Expr check_index(const ast::Expr& expr, const ast::Index& index, Scope& scope);
 Expr check_binary(const ast::Expr& expr, const ast::Binary& binary, Scope& scope);
 /// A node with its kind, type, place and operands.
-Expr make_expr(ExprKind kind, Type type, Span span, std::vector<Expr> args = {}, std::string name = {});
+Expr make_expr(
+    ExprKind kind, Type type, Span span, std::vector<Expr> args = {}, std::string name = {});
 Expr int_const(int64_t value, Span span);
 Expr op_expr(const std::string& name, Type type, Span span, std::vector<Expr> args);
 Expr host_op(const std::string& name, std::vector<Expr> args, Type type, Span span);
@@ -209,7 +233,8 @@ struct Binding {
   std::optional<Element> any;       ///< what `any` stands for
   std::optional<Element> floating;  ///< of an op: what `float` stands for
 };
-// ---- calls ---------------------------------------------------------------------------------------------------
+// ---- calls
+// ---------------------------------------------------------------------------------------------------
 /// An argument as written, or already checked (the receiver of a method, the value of a pipe).
 struct Given {
   std::optional<ast::Name> name;
@@ -224,19 +249,28 @@ struct CallSite {
   std::vector<Given> given;
   Scope& scope;
 };
-Expr check_call(const ast::Expr& expr, const ast::Call& call, Scope& scope, std::optional<Expr> piped = std::nullopt);
+Expr check_call(const ast::Expr& expr,
+                const ast::Call& call,
+                Scope& scope,
+                std::optional<Expr> piped = std::nullopt);
 Expr check_pipe(const ast::Expr& expr, const ast::Pipe& pipe, Scope& scope);
 /// Calls a value: a block, a chain, a function.
 Expr apply(Expr callee, std::vector<Given> given, Span span, Scope& scope);
-/// Binds what was given to params by position and name; reports what is missing, extra or given twice.
-std::optional<std::vector<const Given*>> bind_arguments(const std::vector<ParamInfo>& params, const CallSite& site,
+/// Binds what was given to params by position and name; reports what is missing, extra or given
+/// twice.
+std::optional<std::vector<const Given*>> bind_arguments(const std::vector<ParamInfo>& params,
+                                                        const CallSite& site,
                                                         const std::string& callee);
 Expr check_given(const Given& given, Scope& scope);
-Expr check_given_as(const Given& given, const Type& wanted, Scope& scope, const char* what = "argument");
+Expr check_given_as(const Given& given,
+                    const Type& wanted,
+                    Scope& scope,
+                    const char* what = "argument");
 Expr call_op(const FnInfo& op, CallSite& site);
 /// The arguments of an op in declared order, defaults filled in; unset where one is wrong.
 std::optional<std::vector<Expr>> op_arguments(const FnInfo& op, CallSite& site, Binding& binding);
-/// Words that are functions in some places only: `metric(val.loss)`, `stop(…)`, `close(a, b, tol)`, `floor(a / b)`.
+/// Words that are functions in some places only: `metric(val.loss)`, `stop(…)`, `close(a, b, tol)`,
+/// `floor(a / b)`.
 std::optional<Expr> check_builtin(const std::string& name, CallSite& site);
 /// Makes sure that a declaration's members and bodies have been checked.
 void complete(Context& cx, ObjectInfo& object);
@@ -249,21 +283,32 @@ std::optional<Expr> check_stream_call(const std::string& name, CallSite& site);
 /// A function whose result type has a rule in C++; nothing if `name` has none.
 std::optional<Expr> check_shape_rule(const std::string& name, const FnInfo& op, CallSite& site);
 
-// ---- matching ------------------------------------------------------------------------------------------------
-/// Matches an argument's type with a param's; reports a mismatch at `span`. Equalities that rest on params of the
-/// enclosing declaration become its requirements.
-bool match(const Type& param, const Type& argument, Binding& binding, const std::set<AtomId>& free, Span span,
-           Scope& scope, const std::string& what, bool is_op);
+// ---- matching
+// ------------------------------------------------------------------------------------------------
+/// Matches an argument's type with a param's; reports a mismatch at `span`. Equalities that rest on
+/// params of the enclosing declaration become its requirements.
+bool match(const Type& param,
+           const Type& argument,
+           Binding& binding,
+           const std::set<AtomId>& free,
+           Span span,
+           Scope& scope,
+           const std::string& what,
+           bool is_op);
 Type substitute(const Type& type, const Binding& binding, Context& cx);
-Type instantiate(const Type& type, const std::vector<std::pair<AtomId, Polynomial>>& arguments, Context& cx);
+Type instantiate(const Type& type,
+                 const std::vector<std::pair<AtomId, Polynomial>>& arguments,
+                 Context& cx);
 
 enum class Truth { Proven, False, Open };
 Truth decide(const Requirement& requirement, const Context& cx);
-/// Puts a requirement where it belongs: proven, reported as false, passed on to the declaration's user, or an
-/// obligation of the program.
+/// Puts a requirement where it belongs: proven, reported as false, passed on to the declaration's
+/// user, or an obligation of the program.
 void require(Requirement requirement, Span use, Scope& scope);
-/// Reports unless the dims are equal, or can be made so by the declaration's user. False if they differ.
-bool require_equal(const Polynomial& left, const Polynomial& right, Span span, Scope& scope, bool allow_unknown);
+/// Reports unless the dims are equal, or can be made so by the declaration's user. False if they
+/// differ.
+bool require_equal(
+    const Polynomial& left, const Polynomial& right, Span span, Scope& scope, bool allow_unknown);
 
 struct Broadcast {
   std::optional<std::vector<Dim>> dims;
@@ -272,7 +317,8 @@ struct Broadcast {
 };
 Broadcast broadcast(const std::vector<Dim>& left, const std::vector<Dim>& right, Context& cx);
 
-// ---- bodies --------------------------------------------------------------------------------------------------
+// ---- bodies
+// --------------------------------------------------------------------------------------------------
 Body check_body(const ast::Body& body, Scope& scope);
 bool draws_random(const Program& program, const Body& body, std::set<uint32_t>& seen);
 

@@ -6,7 +6,9 @@ namespace ltr::check {
 
 namespace {
 
-Expr error_at(Span span) { return make_expr(ExprKind::Error, Type::error(), span); }
+Expr error_at(Span span) {
+  return make_expr(ExprKind::Error, Type::error(), span);
+}
 
 bool is_host_list(const Type& type) {
   if (type.kind != Kind::List) return false;
@@ -15,10 +17,13 @@ bool is_host_list(const Type& type) {
 }
 
 Element element_of_host(const Type& type) {
-  return type.kind == Kind::Int ? Element::I64 : type.kind == Kind::Bool ? Element::Bool : Element::Float;
+  return type.kind == Kind::Int    ? Element::I64
+         : type.kind == Kind::Bool ? Element::Bool
+                                   : Element::Float;
 }
 
-/// Whether a host number of this type may become an element of that one without a conversion in the program.
+/// Whether a host number of this type may become an element of that one without a conversion in the
+/// program.
 bool host_fits(const Type& host, Element element) {
   if (element == Element::Any || element == element_of_host(host)) return true;
   if (host.kind == Kind::Bool) return element == Element::Bool;
@@ -29,8 +34,10 @@ bool host_fits(const Type& host, Element element) {
 Expr fail(const Expr& expr, const Type& wanted, Scope& scope, const std::string& what) {
   diagnostics::Diagnostic diagnostic =
       wanted.is_tensor() && expr.type.is_tensor()
-          ? diag::wrong_element(expr.span, what + " must be " + scope.cx.text(wanted) + ", not " + scope.cx.text(expr.type))
-          : diag::wrong_argument(expr.span, what + " must be " + scope.cx.text(wanted) + ", not " + scope.cx.text(expr.type));
+          ? diag::wrong_element(expr.span, what + " must be " + scope.cx.text(wanted) + ", not " +
+                                               scope.cx.text(expr.type))
+          : diag::wrong_argument(expr.span, what + " must be " + scope.cx.text(wanted) + ", not " +
+                                                scope.cx.text(expr.type));
   if (expr.type.is_tensor() && wanted.is_host_number()) {
     diagnostic.help("a tensor becomes a host number only by `.item()`, which waits for the device");
   }
@@ -38,7 +45,8 @@ Expr fail(const Expr& expr, const Type& wanted, Scope& scope, const std::string&
     diagnostic.help("`floor(…)`, `ceil(…)` and `round(…)` make an int of a float");
   }
   if (wanted.kind == Kind::Period && expr.type.kind == Kind::Int) {
-    diagnostic.help("say `{} steps` or `{} epochs`", scope.cx.source_text(expr.span), scope.cx.source_text(expr.span));
+    diagnostic.help("say `{} steps` or `{} epochs`", scope.cx.source_text(expr.span),
+                    scope.cx.source_text(expr.span));
   }
   scope.cx.report(std::move(diagnostic));
   return error_at(expr.span);
@@ -49,7 +57,8 @@ Expr convert_to_tensor(Expr expr, const Type& wanted, Scope& scope, const std::s
   if (expr.type.is_host_number() && host_fits(expr.type, wanted.element)) {
     Type type = wanted;
     if (type.element == Element::Any) type.element = element_of_host(expr.type);
-    if (!std::all_of(type.dims.begin(), type.dims.end(), [](const Dim& dim) { return dim.group != 0; })) {
+    if (!std::all_of(type.dims.begin(), type.dims.end(),
+                     [](const Dim& dim) { return dim.group != 0; })) {
       return fail(expr, wanted, scope, what);
     }
     type.dims.clear();
@@ -65,10 +74,13 @@ Expr convert_to_tensor(Expr expr, const Type& wanted, Scope& scope, const std::s
         if (field.type.kind == Kind::Bool) element = Element::Bool;
       }
     }
-    for (const TypeField& field : expr.type.fields) all_fit = all_fit && host_fits(field.type, element);
+    for (const TypeField& field : expr.type.fields)
+      all_fit = all_fit && host_fits(field.type, element);
     if (all_fit) {
-      const Polynomial length = expr.type.value ? *expr.type.value : scope.cx.program.atoms.unknown();
-      return make_expr(ExprKind::Convert, Type::tensor(element, {{.size = length, .group = 0}}), span, {std::move(expr)});
+      const Polynomial length =
+          expr.type.value ? *expr.type.value : scope.cx.program.atoms.unknown();
+      return make_expr(ExprKind::Convert, Type::tensor(element, {{.size = length, .group = 0}}),
+                       span, {std::move(expr)});
     }
   }
   return fail(expr, wanted, scope, what);
@@ -150,8 +162,9 @@ Expr convert(Expr expr, const Type& wanted, Scope& scope, const char* what) {
     case Kind::Record: {
       if (have.kind != Kind::Record) break;
       for (const TypeField& field : wanted.fields) {
-        const auto found = std::find_if(have.fields.begin(), have.fields.end(),
-                                        [&](const TypeField& other) { return other.name == field.name; });
+        const auto found =
+            std::find_if(have.fields.begin(), have.fields.end(),
+                         [&](const TypeField& other) { return other.name == field.name; });
         if (found == have.fields.end()) {
           scope.cx.report(diag::unknown_field(expr.span, scope.cx.text(have), field.name)
                               .note("{} is wanted", scope.cx.text(wanted)));
@@ -160,9 +173,9 @@ Expr convert(Expr expr, const Type& wanted, Scope& scope, const char* what) {
       }
       if (expr.kind == ExprKind::Record) {
         for (size_t i = 0; i < expr.args.size(); ++i) {
-          const auto field = std::find_if(wanted.fields.begin(), wanted.fields.end(), [&](const TypeField& other) {
-            return other.name == expr.type.fields[i].name;
-          });
+          const auto field = std::find_if(
+              wanted.fields.begin(), wanted.fields.end(),
+              [&](const TypeField& other) { return other.name == expr.type.fields[i].name; });
           if (field == wanted.fields.end()) continue;
           const std::string label = "the field `" + field->name + "`";
           expr.args[i] = convert(std::move(expr.args[i]), field->type, scope, label.c_str());
@@ -175,7 +188,8 @@ Expr convert(Expr expr, const Type& wanted, Scope& scope, const char* what) {
     case Kind::Weights: {
       if (have.kind == Kind::Weights) return expr;
       // A `weight` of the model itself: the optimizer takes it by name.
-      if (expr.kind == ExprKind::Member && have.is_tensor() && expr.args.size() == 1 && expr.args[0].kind == ExprKind::Self) {
+      if (expr.kind == ExprKind::Member && have.is_tensor() && expr.args.size() == 1 &&
+          expr.args[0].kind == ExprKind::Self) {
         const Span span = expr.span;
         return make_expr(ExprKind::Weights, wanted, span, {std::move(expr)});
       }
@@ -186,9 +200,10 @@ Expr convert(Expr expr, const Type& wanted, Scope& scope, const char* what) {
           }
         }
       }
-      const bool all_weights =
-          expr.kind == ExprKind::List && !expr.args.empty() &&
-          std::all_of(expr.args.begin(), expr.args.end(), [](const Expr& arg) { return arg.type.kind == Kind::Weights; });
+      const bool all_weights = expr.kind == ExprKind::List && !expr.args.empty() &&
+                               std::all_of(expr.args.begin(), expr.args.end(), [](const Expr& arg) {
+                                 return arg.type.kind == Kind::Weights;
+                               });
       if (all_weights) {
         expr.type = wanted;
         return expr;
@@ -199,8 +214,10 @@ Expr convert(Expr expr, const Type& wanted, Scope& scope, const char* what) {
       if (have.kind == Kind::OneOf) return expr;
       {
         std::string choices;
-        for (const std::string& choice : wanted.choices) choices += (choices.empty() ? "`" : ", `") + choice + "`";
-        scope.cx.report(diag::wrong_argument(expr.span, std::string(what) + " must be one of " + choices));
+        for (const std::string& choice : wanted.choices)
+          choices += (choices.empty() ? "`" : ", `") + choice + "`";
+        scope.cx.report(
+            diag::wrong_argument(expr.span, std::string(what) + " must be one of " + choices));
         return error_at(expr.span);
       }
     default:

@@ -10,21 +10,36 @@ struct Dumper {
 
   std::string type(const Type& value) const { return to_text(value, program.atoms); }
 
-  void line(int depth, const std::string& content) { text += std::string(size_t(depth) * 2, ' ') + content + "\n"; }
+  void line(int depth, const std::string& content) {
+    text += std::string(size_t(depth) * 2, ' ') + content + "\n";
+  }
 
   void body(const Fn& fn, const Body& statements, int depth) {
     for (const Stmt& stmt : statements) {
       const std::string value = stmt.values.empty() ? "" : type(stmt.values[0].type);
       switch (stmt.kind) {
-        case StmtKind::Let: line(depth, fn.locals[stmt.local].name + ": " + value); break;
-        case StmtKind::Unpack:
-          for (const LocalId local : stmt.locals) line(depth, fn.locals[local].name + ": " + type(fn.locals[local].type));
+        case StmtKind::Let:
+          line(depth, fn.locals[stmt.local].name + ": " + value);
           break;
-        case StmtKind::SetMember: line(depth, "self." + stmt.name + ": " + value); break;
-        case StmtKind::Return: line(depth, "return " + value); break;
-        case StmtKind::Minimize: line(depth, "minimize " + value); break;
-        case StmtKind::Log: line(depth, "log " + program.logs[stmt.index].role + "." + program.logs[stmt.index].name + " = " + value); break;
-        default: break;
+        case StmtKind::Unpack:
+          for (const LocalId local : stmt.locals)
+            line(depth, fn.locals[local].name + ": " + type(fn.locals[local].type));
+          break;
+        case StmtKind::SetMember:
+          line(depth, "self." + stmt.name + ": " + value);
+          break;
+        case StmtKind::Return:
+          line(depth, "return " + value);
+          break;
+        case StmtKind::Minimize:
+          line(depth, "minimize " + value);
+          break;
+        case StmtKind::Log:
+          line(depth, "log " + program.logs[stmt.index].role + "." + program.logs[stmt.index].name +
+                          " = " + value);
+          break;
+        default:
+          break;
       }
       for (const Body& inner : stmt.bodies) body(fn, inner, depth + 1);
     }
@@ -33,15 +48,18 @@ struct Dumper {
   void function(uint32_t index, int depth) {
     const Fn& fn = program.fns[index];
     std::string params;
-    for (uint32_t i = 0; i < fn.param_count; ++i) params += (i > 0 ? ", " : "") + fn.locals[i].name + ": " + type(fn.locals[i].type);
-    line(depth, "fn " + fn.name + "(" + params + ") -> " + type(fn.result) + (fn.draws_random ? "  random" : ""));
+    for (uint32_t i = 0; i < fn.param_count; ++i)
+      params += (i > 0 ? ", " : "") + fn.locals[i].name + ": " + type(fn.locals[i].type);
+    line(depth, "fn " + fn.name + "(" + params + ") -> " + type(fn.result) +
+                    (fn.draws_random ? "  random" : ""));
     body(fn, fn.body, depth + 1);
   }
 
   void object(const char* kind, const Object& value) {
     if (value.is_library) return;
     line(0, std::string(kind) + " " + value.name);
-    for (const Local& param : value.params) line(1, "param " + param.name + ": " + type(param.type));
+    for (const Local& param : value.params)
+      line(1, "param " + param.name + ": " + type(param.type));
     for (const Member& member : value.members) line(1, member.name + ": " + type(member.type));
     for (const uint32_t fn : value.fns) function(fn, 1);
   }
@@ -51,14 +69,18 @@ struct Dumper {
 
 std::string dump_typed(const Program& program, const source::SourceManager& sources) {
   Dumper dumper{program, {}};
-  for (const Hparam& hparam : program.hparams) dumper.line(0, "hparam " + hparam.name + ": " + dumper.type(hparam.type));
+  for (const Hparam& hparam : program.hparams)
+    dumper.line(0, "hparam " + hparam.name + ": " + dumper.type(hparam.type));
   for (const Fn& fn : program.fns) {
-    if (fn.role == FnRole::Free && fn.owner.empty() && !fn.name.empty()) dumper.function(uint32_t(&fn - program.fns.data()), 0);
+    if (fn.role == FnRole::Free && fn.owner.empty() && !fn.name.empty())
+      dumper.function(uint32_t(&fn - program.fns.data()), 0);
   }
   for (const DataObject& data : program.datas) {
     dumper.object("data", data.object);
     dumper.line(1, "batch " + dumper.type(data.batch));
-    for (const StreamDecl& stream : data.streams) dumper.line(1, stream.role + (stream.name.empty() ? "" : "." + stream.name) + ": " + dumper.type(stream.value.type));
+    for (const StreamDecl& stream : data.streams)
+      dumper.line(1, stream.role + (stream.name.empty() ? "" : "." + stream.name) + ": " +
+                         dumper.type(stream.value.type));
   }
   for (const Object& block : program.blocks) dumper.object("block", block);
   for (const Object& metric : program.metrics) dumper.object("metric", metric);
@@ -69,9 +91,13 @@ std::string dump_typed(const Program& program, const source::SourceManager& sour
     for (const StepBinding& step : experiment.steps) dumper.line(1, "step " + step.name);
   }
   for (const Obligation& obligation : program.obligations) {
-    const char* fate = obligation.fate == Fate::Proven ? "proven" : obligation.fate == Fate::AtStart ? "at start" : "first batch";
+    const char* fate = obligation.fate == Fate::Proven    ? "proven"
+                       : obligation.fate == Fate::AtStart ? "at start"
+                                                          : "first batch";
     const auto place = sources.position(obligation.span).begin;
-    dumper.line(0, "obligation " + obligation.text + "  " + fate + "  " + std::string(sources.path(obligation.span.source)) + ":" + std::to_string(place.line));
+    dumper.line(0, "obligation " + obligation.text + "  " + fate + "  " +
+                       std::string(sources.path(obligation.span.source)) + ":" +
+                       std::to_string(place.line));
   }
   return dumper.text;
 }

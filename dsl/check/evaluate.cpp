@@ -8,29 +8,44 @@ namespace {
 
 using Value = HostValue;
 
-Value make_int(int64_t whole) { return {Value::Kind::Int, whole, double(whole), ""}; }
-Value make_float(double real) { return {Value::Kind::Float, 0, real, ""}; }
-Value make_bool(bool value) { return {Value::Kind::Bool, value ? 1 : 0, value ? 1.0 : 0.0, ""}; }
+Value make_int(int64_t whole) {
+  return {Value::Kind::Int, whole, double(whole), ""};
+}
+Value make_float(double real) {
+  return {Value::Kind::Float, 0, real, ""};
+}
+Value make_bool(bool value) {
+  return {Value::Kind::Bool, value ? 1 : 0, value ? 1.0 : 0.0, ""};
+}
 
 std::optional<Value> binary(const std::string& op, const Value& a, const Value& b) {
   const bool whole = a.kind == Value::Kind::Int && b.kind == Value::Kind::Int;
-  if (op == "==") return make_bool(a.kind == Value::Kind::Str ? a.text == b.text : a.real == b.real);
-  if (op == "!=") return make_bool(a.kind == Value::Kind::Str ? a.text != b.text : a.real != b.real);
+  if (op == "==")
+    return make_bool(a.kind == Value::Kind::Str ? a.text == b.text : a.real == b.real);
+  if (op == "!=")
+    return make_bool(a.kind == Value::Kind::Str ? a.text != b.text : a.real != b.real);
   if (op == "<") return make_bool(a.real < b.real);
   if (op == "<=") return make_bool(a.real <= b.real);
   if (op == ">") return make_bool(a.real > b.real);
   if (op == ">=") return make_bool(a.real >= b.real);
-  if (whole && (op == "//" || op == "%" || op == "/" || op == "ceil") && b.whole == 0) return std::nullopt;
-  const auto floor_of = [](int64_t x, int64_t y) { return x / y - (x % y != 0 && (x < 0) != (y < 0) ? 1 : 0); };
+  if (whole && (op == "//" || op == "%" || op == "/" || op == "ceil") && b.whole == 0)
+    return std::nullopt;
+  const auto floor_of = [](int64_t x, int64_t y) {
+    return x / y - (x % y != 0 && (x < 0) != (y < 0) ? 1 : 0);
+  };
   if (op == "+") return whole ? make_int(a.whole + b.whole) : make_float(a.real + b.real);
   if (op == "-") return whole ? make_int(a.whole - b.whole) : make_float(a.real - b.real);
   if (op == "*") return whole ? make_int(a.whole * b.whole) : make_float(a.real * b.real);
   if (op == "/") return whole ? make_int(a.whole / b.whole) : make_float(a.real / b.real);
   if (op == "//" && whole) return make_int(floor_of(a.whole, b.whole));
   if (op == "ceil" && whole) return make_int(-floor_of(-a.whole, b.whole));
-  if (op == "%") return whole ? make_int(a.whole - floor_of(a.whole, b.whole) * b.whole) : make_float(std::fmod(a.real, b.real));
-  if (op == "min") return whole ? make_int(std::min(a.whole, b.whole)) : make_float(std::min(a.real, b.real));
-  if (op == "max") return whole ? make_int(std::max(a.whole, b.whole)) : make_float(std::max(a.real, b.real));
+  if (op == "%")
+    return whole ? make_int(a.whole - floor_of(a.whole, b.whole) * b.whole)
+                 : make_float(std::fmod(a.real, b.real));
+  if (op == "min")
+    return whole ? make_int(std::min(a.whole, b.whole)) : make_float(std::min(a.real, b.real));
+  if (op == "max")
+    return whole ? make_int(std::max(a.whole, b.whole)) : make_float(std::max(a.real, b.real));
   if (op == "**" || op == "pow") {
     const double power = std::pow(a.real, b.real);
     return whole ? make_int(int64_t(power)) : make_float(power);
@@ -40,7 +55,8 @@ std::optional<Value> binary(const std::string& op, const Value& a, const Value& 
 
 std::optional<Value> unary(const std::string& op, const Value& a) {
   if (op == "neg") return a.kind == Value::Kind::Int ? make_int(-a.whole) : make_float(-a.real);
-  if (op == "abs") return a.kind == Value::Kind::Int ? make_int(std::abs(a.whole)) : make_float(std::fabs(a.real));
+  if (op == "abs")
+    return a.kind == Value::Kind::Int ? make_int(std::abs(a.whole)) : make_float(std::fabs(a.real));
   if (op == "floor") return make_int(int64_t(std::floor(a.real)));
   if (op == "ceil") return make_int(int64_t(std::ceil(a.real)));
   if (op == "round") return make_int(int64_t(std::nearbyint(a.real)));
@@ -55,10 +71,14 @@ std::optional<Value> unary(const std::string& op, const Value& a) {
 std::optional<HostValue> evaluate(const Expr& expr, const Program& program) {
   const auto arg = [&](size_t i) { return evaluate(expr.args[i], program); };
   switch (expr.kind) {
-    case ExprKind::IntConst: return make_int(expr.whole);
-    case ExprKind::FloatConst: return make_float(expr.number);
-    case ExprKind::BoolConst: return make_bool(expr.whole != 0);
-    case ExprKind::StrConst: return Value{Value::Kind::Str, 0, 0, expr.name};
+    case ExprKind::IntConst:
+      return make_int(expr.whole);
+    case ExprKind::FloatConst:
+      return make_float(expr.number);
+    case ExprKind::BoolConst:
+      return make_bool(expr.whole != 0);
+    case ExprKind::StrConst:
+      return Value{Value::Kind::Str, 0, 0, expr.name};
     case ExprKind::Hparam:
       for (const Hparam& hparam : program.hparams) {
         if (hparam.name == expr.name) return evaluate(hparam.initial, program);
@@ -77,7 +97,8 @@ std::optional<HostValue> evaluate(const Expr& expr, const Program& program) {
     case ExprKind::Or: {
       const auto a = arg(0), b = arg(1);
       if (!a || !b) return std::nullopt;
-      return make_bool(expr.kind == ExprKind::And ? a->whole != 0 && b->whole != 0 : a->whole != 0 || b->whole != 0);
+      return make_bool(expr.kind == ExprKind::And ? a->whole != 0 && b->whole != 0
+                                                  : a->whole != 0 || b->whole != 0);
     }
     case ExprKind::Equal: {
       const auto a = arg(0), b = arg(1);
@@ -106,7 +127,8 @@ std::optional<HostValue> evaluate(const Expr& expr, const Program& program) {
       const auto b = arg(1);
       return b ? binary(expr.name, *a, *b) : std::nullopt;
     }
-    default: return std::nullopt;
+    default:
+      return std::nullopt;
   }
 }
 

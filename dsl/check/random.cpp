@@ -5,22 +5,30 @@ namespace ltr::check {
 namespace {
 
 bool is_random_op(const Expr& expr) {
-  static const std::set<std::string> kRandom = {"rand", "randn", "randint", "normal", "uniform", "bernoulli", "sample", "randperm",
-                                                "dropout", "dropout2d", "random_affine", "trunc_normal", "orthogonal",
-                                                "xavier_uniform", "xavier_normal", "kaiming_uniform", "kaiming_normal"};
+  static const std::set<std::string> kRandom = {
+      "rand",          "randn",          "randint",       "normal",
+      "uniform",       "bernoulli",      "sample",        "randperm",
+      "dropout",       "dropout2d",      "random_affine", "trunc_normal",
+      "orthogonal",    "xavier_uniform", "xavier_normal", "kaiming_uniform",
+      "kaiming_normal"};
   if (expr.kind != ExprKind::Op) return false;
   if (expr.name == "attention") {
     // Its dropout is the sixth argument; a constant 0 draws nothing.
-    return expr.args.size() > 5 && !(expr.args[5].kind == ExprKind::FloatConst && expr.args[5].number == 0);
+    return expr.args.size() > 5 &&
+           !(expr.args[5].kind == ExprKind::FloatConst && expr.args[5].number == 0);
   }
   return kRandom.contains(expr.name);
 }
 
 bool expr_draws(const Program& program, const Expr& expr, std::set<uint32_t>& seen) {
   if (is_random_op(expr)) return true;
-  const bool calls = expr.kind == ExprKind::CallFn || expr.kind == ExprKind::CallMethod || expr.kind == ExprKind::ApplyList;
-  if (calls && expr.fn != 0 && seen.insert(expr.fn).second && draws_random(program, program.fns[expr.fn].body, seen)) return true;
-  return std::any_of(expr.args.begin(), expr.args.end(), [&](const Expr& arg) { return expr_draws(program, arg, seen); });
+  const bool calls = expr.kind == ExprKind::CallFn || expr.kind == ExprKind::CallMethod ||
+                     expr.kind == ExprKind::ApplyList;
+  if (calls && expr.fn != 0 && seen.insert(expr.fn).second &&
+      draws_random(program, program.fns[expr.fn].body, seen))
+    return true;
+  return std::any_of(expr.args.begin(), expr.args.end(),
+                     [&](const Expr& arg) { return expr_draws(program, arg, seen); });
 }
 
 }  // namespace

@@ -2,7 +2,9 @@
 
 namespace ltr::check {
 
-std::string Context::source_text(Span span) const { return std::string(sources.text(span)); }
+std::string Context::source_text(Span span) const {
+  return std::string(sources.text(span));
+}
 
 LocalId Scope::declare(const std::string& name, Type type) {
   locals->push_back({name, std::move(type)});
@@ -30,7 +32,8 @@ std::vector<std::string> Scope::near_names() const {
     for (const auto& [name, fn] : owner->fns) names.push_back(name);
   }
   if (place == Place::Step || place == Place::Hook) {
-    for (const char* name : {"epoch", "global_step", "batch_index", "batch_size", "rank", "world"}) names.emplace_back(name);
+    for (const char* name : {"epoch", "global_step", "batch_index", "batch_size", "rank", "world"})
+      names.emplace_back(name);
   }
   return names;
 }

@@ -5,7 +5,8 @@
 
 namespace ltr::check {
 
-/// A setting of a section: its name and the type that a value must have, as it is written in `.ltr`.
+/// A setting of a section: its name and the type that a value must have, as it is written in
+/// `.ltr`.
 struct SettingInfo {
   const char* name;
   const char* type;

@@ -8,7 +8,8 @@
 
 namespace ltr::check {
 
-/// Element types. `Float` is the policy type; `Any` stands in library declarations for the argument's own type.
+/// Element types. `Float` is the policy type; `Any` stands in library declarations for the
+/// argument's own type.
 enum class Element { Error, Float, F16, BF16, F32, F64, I8, I16, I32, I64, U8, Bool, Any };
 
 /// One axis of a tensor: a size, or a group of leading axes bound by `...`.
@@ -24,30 +25,68 @@ struct TypeField;
 using DeclIndex = uint32_t;
 
 enum class Kind {
-  Error, Void, None,
-  Int, Float, Bool, Str, Path, Duration, Period, Bytes, Secret,    // host values
-  Tensor, Record, Tuple, List, Option, OneOf, Series, Weights, Range,
-  Block, Model, Data, Metric, MetricValue, Optimizer, Stream, Schedule, Logger, CallbackValue,
-  Function,   ///< a fn or op as a value: what may stand behind `|>` or in a chain
-  Device, Precision, Initializer, Draw, Gradients, Batches,
+  Error,
+  Void,
+  None,
+  Int,
+  Float,
+  Bool,
+  Str,
+  Path,
+  Duration,
+  Period,
+  Bytes,
+  Secret,  // host values
+  Tensor,
+  Record,
+  Tuple,
+  List,
+  Option,
+  OneOf,
+  Series,
+  Weights,
+  Range,
+  Block,
+  Model,
+  Data,
+  Metric,
+  MetricValue,
+  Optimizer,
+  Stream,
+  Schedule,
+  Logger,
+  CallbackValue,
+  Function,  ///< a fn or op as a value: what may stand behind `|>` or in a chain
+  Device,
+  Precision,
+  Initializer,
+  Draw,
+  Gradients,
+  Batches,
 };
 
-/// A type as a value. Which fields mean something depends on `kind`; all others stay empty, so that `==` works.
+/// A type as a value. Which fields mean something depends on `kind`; all others stay empty, so that
+/// `==` works.
 struct Type {
   Kind kind = Kind::Error;
   Element element = Element::Error;  ///< Tensor
   std::vector<Dim> dims;             ///< Tensor
-  std::vector<TypeField> fields;     ///< Record, Stream: named; Tuple, List: elements; Option: one; Function: its params
+  std::vector<TypeField>
+      fields;  ///< Record, Stream: named; Tuple, List: elements; Option: one; Function: its params
   std::vector<std::string> choices;  ///< OneOf
-  std::optional<Polynomial> value;   ///< Int: its value as a dim, if it is one; List with `uniform`: its length
-  bool uniform = false;              ///< List: `fields` has one element type for all, and `value` is the length
-  DeclIndex decl = 0;                ///< Block, Model, Data, Metric
-  std::string name;                  ///< Block, Model, Data, Metric, Function: for messages
-  std::vector<std::pair<AtomId, Polynomial>> arguments;  ///< Block …: its int parameters at this instance
+  std::optional<Polynomial>
+      value;             ///< Int: its value as a dim, if it is one; List with `uniform`: its length
+  bool uniform = false;  ///< List: `fields` has one element type for all, and `value` is the length
+  DeclIndex decl = 0;    ///< Block, Model, Data, Metric
+  std::string name;      ///< Block, Model, Data, Metric, Function: for messages
+  std::vector<std::pair<AtomId, Polynomial>>
+      arguments;  ///< Block …: its int parameters at this instance
 
   bool is_error() const { return kind == Kind::Error; }
   bool is_tensor() const { return kind == Kind::Tensor; }
-  bool is_host_number() const { return kind == Kind::Int || kind == Kind::Float || kind == Kind::Bool; }
+  bool is_host_number() const {
+    return kind == Kind::Int || kind == Kind::Float || kind == Kind::Bool;
+  }
   bool operator==(const Type&) const;
 
   static Type of(Kind kind) { return Type{.kind = kind}; }
@@ -72,9 +111,9 @@ struct TypeField {
 };
 
 inline bool Type::operator==(const Type& other) const {
-  return kind == other.kind && element == other.element && dims == other.dims && fields == other.fields &&
-         choices == other.choices && value == other.value && uniform == other.uniform && decl == other.decl &&
-         arguments == other.arguments;
+  return kind == other.kind && element == other.element && dims == other.dims &&
+         fields == other.fields && choices == other.choices && value == other.value &&
+         uniform == other.uniform && decl == other.decl && arguments == other.arguments;
 }
 
 const char* to_text(Element element);

@@ -1,8 +1,9 @@
 #pragma once
 
-// The typed program: what `check` returns and `lower` reads. A desugared tree in which every expression has a
-// type and everything implicit is written out: pipes and methods are calls, defaults are filled in, conversions
-// are nodes, chains are calls in order, indexing is `select`/`slice`/`unsqueeze`.
+// The typed program: what `check` returns and `lower` reads. A desugared tree in which every
+// expression has a type and everything implicit is written out: pipes and methods are calls,
+// defaults are filled in, conversions are nodes, chains are calls in order, indexing is
+// `select`/`slice`/`unsqueeze`.
 
 #include <cstdint>
 #include <optional>
@@ -21,47 +22,62 @@ using LocalId = uint32_t;
 
 enum class ExprKind {
   Error,
-  IntConst, FloatConst, BoolConst, StrConst, NoneConst,
-  Quantity,        ///< `number` of `name` ("steps" "epochs" "seconds" "bytes"), a host value
-  Symbol,          ///< a choice of a one_of: `name`
-  Series,          ///< `name` is "val.loss"
-  Local,           ///< `local`
-  Self,            ///< the block, model, data, metric or callback whose code this is
-  Member,          ///< member `name` of args[0]: a block, weight, buffer, `let`, param, state, metric or optimizer
-  Hparam,          ///< `name`
-  DataMember,      ///< `let` or param `name` of the experiment's data; followed by Builtin "vocab" and so on
-  Context,         ///< `name` in scope in steps and hooks: epoch global_step batch_index rank world batch_size run.dir …
-  ModelOf,         ///< `model` in a hook
-  MetricSeries,    ///< metric(val.loss): `name` is the series
-  Op,              ///< library op `name` (an extern "runtime" fn) on args, in declared order, all given
-  CallFn,          ///< function `fn` on args
-  CallMethod,      ///< function `fn` of args[0] on args[1..]
-  CallMetric,      ///< metric member args[0], updated with args[1..]; type MetricValue
-  Construct,       ///< block, model, data or metric `decl` (kind by type) from args
-  List, Tuple,     ///< of args
-  Record,          ///< of args, names in type.fields
-  RecordField,     ///< field `name` of args[0]
-  TupleElement,    ///< element `number` of args[0]
-  ListElement,     ///< args[0][args[1]]
-  ListLength,      ///< of args[0]
-  Comprehension,   ///< list of args[2] for `local` from args[0] to args[1]
-  ApplyList,       ///< args[0] a uniform list of blocks, applied in order to args[1]: method `fn` of each
-  Shape,           ///< list[int] of tensor args[0]
-  SizeOf,          ///< size of tensor args[0] along axis `number` (may be negative)
-  If,              ///< args[0] ? args[1] : args[2]
-  And, Or, Not,    ///< host bools, lazy
-  Host,            ///< host arithmetic or comparison `name`: + - * / // ceil % ** == != < <= > >= min max neg floor round abs sqrt exp log …; type tells int or float
-  In,              ///< args[0] in args[1] (a List of host values, or Range)
-  Range,           ///< args[0] .. args[1]
-  Equal,           ///< args[0] == args[1] of lists, tuples, records, weights, str; one host bool
-  Convert,         ///< args[0] implicitly to `type`: int to float, host number or list to tensor, str to path
-  CheckShape,      ///< args[0] checked at run time to be `type`; args[1..] give its dims (-1: any); `name` is its text
-  Interpolate,     ///< text of args joined; `formats[i]` applies to args[i]
-  Weights,         ///< trained tensors of the block, list or optimizer args[0]
-  Frozen,          ///< args[0] evaluated with the weights of args[1] frozen
-  Call,            ///< a host call kept as a value: optimizer, schedule, callback, logger `name`; args in order, names in `formats`
-  MapStage,        ///< stream args[0] mapped by function `fn` of Self (or a free one); args[1] is on_bad
-  FnValue,         ///< function `fn` as a value
+  IntConst,
+  FloatConst,
+  BoolConst,
+  StrConst,
+  NoneConst,
+  Quantity,  ///< `number` of `name` ("steps" "epochs" "seconds" "bytes"), a host value
+  Symbol,    ///< a choice of a one_of: `name`
+  Series,    ///< `name` is "val.loss"
+  Local,     ///< `local`
+  Self,      ///< the block, model, data, metric or callback whose code this is
+  Member,    ///< member `name` of args[0]: a block, weight, buffer, `let`, param, state, metric or
+             ///< optimizer
+  Hparam,    ///< `name`
+  DataMember,  ///< `let` or param `name` of the experiment's data; followed by Builtin "vocab" and
+               ///< so on
+  Context,     ///< `name` in scope in steps and hooks: epoch global_step batch_index rank world
+               ///< batch_size run.dir …
+  ModelOf,     ///< `model` in a hook
+  MetricSeries,  ///< metric(val.loss): `name` is the series
+  Op,          ///< library op `name` (an extern "runtime" fn) on args, in declared order, all given
+  CallFn,      ///< function `fn` on args
+  CallMethod,  ///< function `fn` of args[0] on args[1..]
+  CallMetric,  ///< metric member args[0], updated with args[1..]; type MetricValue
+  Construct,   ///< block, model, data or metric `decl` (kind by type) from args
+  List,
+  Tuple,          ///< of args
+  Record,         ///< of args, names in type.fields
+  RecordField,    ///< field `name` of args[0]
+  TupleElement,   ///< element `number` of args[0]
+  ListElement,    ///< args[0][args[1]]
+  ListLength,     ///< of args[0]
+  Comprehension,  ///< list of args[2] for `local` from args[0] to args[1]
+  ApplyList,      ///< args[0] a uniform list of blocks, applied in order to args[1]: method `fn` of
+                  ///< each
+  Shape,          ///< list[int] of tensor args[0]
+  SizeOf,         ///< size of tensor args[0] along axis `number` (may be negative)
+  If,             ///< args[0] ? args[1] : args[2]
+  And,
+  Or,
+  Not,   ///< host bools, lazy
+  Host,  ///< host arithmetic or comparison `name`: + - * / // ceil % ** == != < <= > >= min max neg
+         ///< floor round abs sqrt exp log …; type tells int or float
+  In,    ///< args[0] in args[1] (a List of host values, or Range)
+  Range,    ///< args[0] .. args[1]
+  Equal,    ///< args[0] == args[1] of lists, tuples, records, weights, str; one host bool
+  Convert,  ///< args[0] implicitly to `type`: int to float, host number or list to tensor, str to
+            ///< path
+  CheckShape,   ///< args[0] checked at run time to be `type`; args[1..] give its dims (-1: any);
+                ///< `name` is its text
+  Interpolate,  ///< text of args joined; `formats[i]` applies to args[i]
+  Weights,      ///< trained tensors of the block, list or optimizer args[0]
+  Frozen,       ///< args[0] evaluated with the weights of args[1] frozen
+  Call,      ///< a host call kept as a value: optimizer, schedule, callback, logger `name`; args in
+             ///< order, names in `formats`
+  MapStage,  ///< stream args[0] mapped by function `fn` of Self (or a free one); args[1] is on_bad
+  FnValue,   ///< function `fn` as a value
 };
 
 struct Expr {
@@ -73,30 +89,30 @@ struct Expr {
   double number = 0;
   int64_t whole = 0;
   LocalId local = 0;
-  uint32_t fn = 0;                    ///< index into Program::fns
+  uint32_t fn = 0;  ///< index into Program::fns
   std::vector<std::string> formats;
 };
 
 enum class StmtKind {
   Error,
-  Let,           ///< `local` = value (first or later version)
-  Unpack,        ///< `locals` = elements of the tuple or list value
-  SetMember,     ///< member `name` of Self = value: a buffer or a state
-  SetSlice,      ///< not used while indexing assigns whole values: `local` = Op index_put(…) is a Let
-  Return,        ///< value, or none
+  Let,        ///< `local` = value (first or later version)
+  Unpack,     ///< `locals` = elements of the tuple or list value
+  SetMember,  ///< member `name` of Self = value: a buffer or a state
+  SetSlice,   ///< not used while indexing assigns whole values: `local` = Op index_put(…) is a Let
+  Return,     ///< value, or none
   Yield,
-  Assert,        ///< value; `text` is the source text shown when it fails; values[1] may be a message
-  Print,         ///< values
-  Minimize,      ///< values[0] with optimizer member values[1]; `is_last` of its step
+  Assert,    ///< value; `text` is the source text shown when it fails; values[1] may be a message
+  Print,     ///< values
+  Minimize,  ///< values[0] with optimizer member values[1]; `is_last` of its step
   Backward,
-  Log,           ///< slot `index` of Program::logs; value
-  If,            ///< value; bodies[0], bodies[1]
-  For,           ///< `local` in values[0] .. values[1]; bodies[0]
+  Log,  ///< slot `index` of Program::logs; value
+  If,   ///< value; bodies[0], bodies[1]
+  For,  ///< `local` in values[0] .. values[1]; bodies[0]
   While,
-  Every,         ///< value is a period
+  Every,  ///< value is a period
   NoGrad,
   Expr,
-  HookCall,      ///< stop, save, end_epoch, save_png …: values[0] is an Op
+  HookCall,  ///< stop, save, end_epoch, save_png …: values[0] is an Op
 };
 
 struct Stmt {
@@ -122,7 +138,7 @@ struct Local {
 struct Binder {
   LocalId local = 0;
   LocalId param = 0;
-  int axis = 0;  ///< negative: from the right, behind a `...`
+  int axis = 0;       ///< negative: from the right, behind a `...`
   std::string field;  ///< of a record param
 };
 
@@ -130,7 +146,7 @@ enum class FnRole { Free, Method, Step, Map, Hook, Test, MetricUpdate, MetricCom
 
 struct Fn {
   std::string name;
-  std::string owner;          ///< name of the declaration it stands in, "" for a free one
+  std::string owner;  ///< name of the declaration it stands in, "" for a free one
   FnRole role = FnRole::Free;
   std::vector<Local> locals;  ///< params first, then binders, then locals
   uint32_t param_count = 0;
@@ -154,31 +170,34 @@ struct Member {
   std::string name;
   MemberKind kind = MemberKind::Let;
   Type type;
-  Expr value;                    ///< Block: Construct, List or Comprehension; Optimizer: Call (rule), args[0] is Weights
-  std::vector<std::pair<std::string, Expr>> settings;  ///< Optimizer: schedule, clip_norm, clip_value
+  Expr value;  ///< Block: Construct, List or Comprehension; Optimizer: Call (rule), args[0] is
+               ///< Weights
+  std::vector<std::pair<std::string, Expr>>
+      settings;  ///< Optimizer: schedule, clip_norm, clip_value
   std::vector<GroupSettings> groups;
-  std::string reduce;            ///< State of a metric
+  std::string reduce;  ///< State of a metric
   Span span;
 };
 
 struct InitRule {
   std::string pattern;
-  Expr value;      ///< an Op without dims, `normal(std = 0.02)`: its dims argument is an empty List to be replaced
+  Expr value;  ///< an Op without dims, `normal(std = 0.02)`: its dims argument is an empty List to
+               ///< be replaced
   Span span;
 };
 
 /// A block, model, metric or callback.
 struct Object {
   std::string name;
-  std::string module;              ///< path of its file
-  std::vector<Local> params;       ///< the constructor's
-  std::vector<Local> locals;       ///< of member initialisers (comprehension variables)
+  std::string module;         ///< path of its file
+  std::vector<Local> params;  ///< the constructor's
+  std::vector<Local> locals;  ///< of member initialisers (comprehension variables)
   std::vector<std::optional<Expr>> defaults;
-  std::vector<Member> members;     ///< in order of declaration
+  std::vector<Member> members;  ///< in order of declaration
   std::vector<InitRule> inits;
-  std::vector<uint32_t> fns;       ///< methods, steps, hooks
-  std::string model;               ///< of a callback
-  std::string better;              ///< of a metric: "max" "min" ""
+  std::vector<uint32_t> fns;  ///< methods, steps, hooks
+  std::string model;          ///< of a callback
+  std::string better;         ///< of a metric: "max" "min" ""
   bool is_library = false;
   std::string doc;
   Span span;
@@ -188,13 +207,13 @@ struct StreamDecl {
   std::string role;
   std::string name;
   Expr value;
-  Type record;   ///< what it delivers after collate, Record of tensors
+  Type record;  ///< what it delivers after collate, Record of tensors
   Span span;
 };
 
 struct DataObject {
-  Object object;                   ///< params, lets (as members), fns (maps)
-  Type batch;                      ///< Record of tensors, in the order of the schema
+  Object object;                              ///< params, lets (as members), fns (maps)
+  Type batch;                                 ///< Record of tensors, in the order of the schema
   std::vector<std::vector<Expr>> batch_dims;  ///< per field; IntConst -1 for binders
   std::vector<StreamDecl> streams;
 };
@@ -211,19 +230,19 @@ struct Hparam {
 
 struct LogEntry {
   std::string name;
-  std::string role;       ///< train val test
-  std::string kind;       ///< scalar metric image histogram text
-  std::string when;       ///< step epoch both
-  std::string reduce;     ///< mean sum min max
+  std::string role;    ///< train val test
+  std::string kind;    ///< scalar metric image histogram text
+  std::string when;    ///< step epoch both
+  std::string reduce;  ///< mean sum min max
   bool bar = false;
-  std::string owner;      ///< the model or callback
-  std::string better;     ///< "max" "min" or "": of a metric
+  std::string owner;   ///< the model or callback
+  std::string better;  ///< "max" "min" or "": of a metric
   Span span;
 };
 
 struct SettingValue {
-  std::string path;       ///< `epochs`
-  std::string type;       ///< declared type as text
+  std::string path;  ///< `epochs`
+  std::string type;  ///< declared type as text
   Expr value;
   Span span;
 };
@@ -239,10 +258,11 @@ struct Obligation {
 };
 
 struct StepBinding {
-  std::string name;               ///< train
+  std::string name;  ///< train
   uint32_t fn = 0;
-  std::string role;               ///< train val test predict
-  std::vector<int> fields;        ///< for each param: index into the batch fields, or -1 (a param with a default)
+  std::string role;  ///< train val test predict
+  std::vector<int>
+      fields;  ///< for each param: index into the batch fields, or -1 (a param with a default)
   std::vector<std::optional<Expr>> defaults;
 };
 
@@ -254,16 +274,16 @@ struct Topology {
 
 struct Experiment {
   std::string name;
-  uint32_t data = 0;              ///< index into Program::datas
-  uint32_t model = 0;             ///< index into Program::models
-  std::vector<Expr> data_arguments;    ///< for each param, given or default
+  uint32_t data = 0;                 ///< index into Program::datas
+  uint32_t model = 0;                ///< index into Program::models
+  std::vector<Expr> data_arguments;  ///< for each param, given or default
   std::vector<Expr> model_arguments;
   std::string topology;
-  std::vector<std::pair<std::string, Expr>> sets;      ///< hparam, value
+  std::vector<std::pair<std::string, Expr>> sets;  ///< hparam, value
   std::vector<SettingValue> trainer;
   std::vector<SettingValue> tags;
-  std::vector<Expr> callbacks;    ///< Call
-  std::vector<Expr> loggers;      ///< Call
+  std::vector<Expr> callbacks;  ///< Call
+  std::vector<Expr> loggers;    ///< Call
   std::vector<SettingValue> sweep;
   std::vector<StepBinding> steps;
   std::vector<Obligation> obligations;
@@ -273,11 +293,12 @@ struct Experiment {
 struct Test {
   std::string title;
   uint32_t fn = 0;
-  bool is_fails = false;          ///< only checked, nothing to run
+  bool is_fails = false;  ///< only checked, nothing to run
   Span span;
 };
 
-/// Type of a parameter as a setting's type text, for each library call kept as a value (`AdamW` -> lr: float …).
+/// Type of a parameter as a setting's type text, for each library call kept as a value (`AdamW` ->
+/// lr: float …).
 struct CallSignature {
   std::string name;
   std::vector<std::pair<std::string, std::string>> params;
@@ -285,7 +306,7 @@ struct CallSignature {
 
 struct Program {
   std::string name;
-  std::vector<Fn> fns;            ///< index 0 is unused
+  std::vector<Fn> fns;  ///< index 0 is unused
   std::vector<Object> blocks, models, metrics, callbacks;
   std::vector<DataObject> datas;
   std::vector<Hparam> hparams;

@@ -20,10 +20,17 @@ struct Resolver {
   std::map<std::string, uint32_t> by_path;
   std::vector<uint32_t> loading;  // Modules whose imports are being followed, for cycles.
 
-  void declare(uint32_t index, std::map<std::string, Symbol>& into, SymbolKind kind, const ast::Name& name, const ast::Decl& decl,
-               const ast::Fn* fn = nullptr, const std::string& extern_file = "", const std::string& doc = "") {
+  void declare(uint32_t index,
+               std::map<std::string, Symbol>& into,
+               SymbolKind kind,
+               const ast::Name& name,
+               const ast::Decl& decl,
+               const ast::Fn* fn = nullptr,
+               const std::string& extern_file = "",
+               const std::string& doc = "") {
     if (name.text.empty()) return;
-    Symbol symbol{kind, name.text, index, &decl, fn, extern_file, doc.empty() ? decl.doc : doc, name.span};
+    Symbol symbol{kind,     name.text, index, &decl, fn, extern_file, doc.empty() ? decl.doc : doc,
+                  name.span};
     const auto [place, is_new] = into.try_emplace(name.text, symbol);
     if (is_new) return;
     sink.report(diag::duplicate_name(name.span, name.text).label(place->second.span, "first here"));
@@ -33,18 +40,30 @@ struct Resolver {
     Module& module = graph.modules[index];
     for (const ast::Decl& decl : module.ast.decls) {
       auto& symbols = module.symbols;
-      if (const auto* d = decl.get<ast::Hparam>()) declare(index, symbols, SymbolKind::Hparam, d->name, decl);
-      if (const auto* d = decl.get<ast::Const>()) declare(index, symbols, SymbolKind::Const, d->name, decl);
-      if (const auto* d = decl.get<ast::Fn>()) declare(index, symbols, SymbolKind::Fn, d->name, decl, d);
-      if (const auto* d = decl.get<ast::Metric>()) declare(index, symbols, SymbolKind::Metric, d->name, decl);
-      if (const auto* d = decl.get<ast::Data>()) declare(index, symbols, SymbolKind::Data, d->name, decl);
-      if (const auto* d = decl.get<ast::Block>()) declare(index, symbols, SymbolKind::Block, d->name, decl);
-      if (const auto* d = decl.get<ast::Model>()) declare(index, symbols, SymbolKind::Model, d->name, decl);
-      if (const auto* d = decl.get<ast::Callback>()) declare(index, symbols, SymbolKind::Callback, d->name, decl);
-      if (const auto* d = decl.get<ast::Topology>()) declare(index, module.topologies, SymbolKind::Topology, d->name, decl);
-      if (const auto* d = decl.get<ast::Experiment>()) declare(index, module.experiments, SymbolKind::Experiment, d->name, decl);
+      if (const auto* d = decl.get<ast::Hparam>())
+        declare(index, symbols, SymbolKind::Hparam, d->name, decl);
+      if (const auto* d = decl.get<ast::Const>())
+        declare(index, symbols, SymbolKind::Const, d->name, decl);
+      if (const auto* d = decl.get<ast::Fn>())
+        declare(index, symbols, SymbolKind::Fn, d->name, decl, d);
+      if (const auto* d = decl.get<ast::Metric>())
+        declare(index, symbols, SymbolKind::Metric, d->name, decl);
+      if (const auto* d = decl.get<ast::Data>())
+        declare(index, symbols, SymbolKind::Data, d->name, decl);
+      if (const auto* d = decl.get<ast::Block>())
+        declare(index, symbols, SymbolKind::Block, d->name, decl);
+      if (const auto* d = decl.get<ast::Model>())
+        declare(index, symbols, SymbolKind::Model, d->name, decl);
+      if (const auto* d = decl.get<ast::Callback>())
+        declare(index, symbols, SymbolKind::Callback, d->name, decl);
+      if (const auto* d = decl.get<ast::Topology>())
+        declare(index, module.topologies, SymbolKind::Topology, d->name, decl);
+      if (const auto* d = decl.get<ast::Experiment>())
+        declare(index, module.experiments, SymbolKind::Experiment, d->name, decl);
       if (const auto* d = decl.get<ast::Extern>()) {
-        for (const ast::ExternFn& fn : d->fns) declare(index, symbols, SymbolKind::Op, fn.signature.name, decl, &fn.signature, d->file, fn.doc);
+        for (const ast::ExternFn& fn : d->fns)
+          declare(index, symbols, SymbolKind::Op, fn.signature.name, decl, &fn.signature, d->file,
+                  fn.doc);
       }
     }
   }
@@ -61,18 +80,21 @@ struct Resolver {
   }
 
   static bool is_named(const ast::TypeExpr& type, const char* name) {
-    if (const auto* applied = type.get<ast::AppliedType>()) return is_named(*applied->argument, name);
+    if (const auto* applied = type.get<ast::AppliedType>())
+      return is_named(*applied->argument, name);
     const auto* named = type.get<ast::NamedType>();
     return named != nullptr && named->name.text == name;
   }
 
-  /// Library functions are sorted by what they are for, so that `split` of a stream and of a tensor coexist.
+  /// Library functions are sorted by what they are for, so that `split` of a stream and of a tensor
+  /// coexist.
   void share(uint32_t index) {
     for (const auto& [name, symbol] : graph.modules[index].symbols) {
       if (name.starts_with("_")) continue;
       const ast::Fn* fn = symbol.fn;
-      const bool is_stage = fn != nullptr && ((fn->result && is_named(*fn->result, "stream")) ||
-                                              (!fn->params.empty() && is_named(fn->params[0].type, "stream")));
+      const bool is_stage =
+          fn != nullptr && ((fn->result && is_named(*fn->result, "stream")) ||
+                            (!fn->params.empty() && is_named(fn->params[0].type, "stream")));
       if (is_stage) {
         graph.stages[name] = symbol;
       } else if (fn != nullptr && fn->result && is_named(*fn->result, "schedule")) {
@@ -109,14 +131,18 @@ struct Resolver {
     return symbol;
   }
 
-  void take_names(Module& module, const ast::Import& import, const std::map<std::string, Symbol>& from, const std::string& what) {
+  void take_names(Module& module,
+                  const ast::Import& import,
+                  const std::map<std::string, Symbol>& from,
+                  const std::string& what) {
     for (const ast::Name& name : import.names) {
       const auto found = from.find(name.text);
       if (found == from.end() || name.text.starts_with("_")) {
         std::vector<std::string> known;
         for (const auto& [candidate, symbol] : from) known.push_back(candidate);
         diagnostics::Diagnostic diagnostic = diag::unknown_field(name.span, what, name.text);
-        if (const auto near = diagnostics::suggest(name.text, known)) diagnostic.help("did you mean `{}`?", *near).fix(name.span, *near);
+        if (const auto near = diagnostics::suggest(name.text, known))
+          diagnostic.help("did you mean `{}`?", *near).fix(name.span, *near);
         sink.report(std::move(diagnostic));
         module.imported[name.text] = poison(name);
         continue;
@@ -127,7 +153,8 @@ struct Resolver {
 
   void import_library(uint32_t index, const ast::Import& import) {
     std::string folder;
-    for (size_t i = 1; i < import.path.size(); ++i) folder += import.path[i].text + (i + 1 < import.path.size() ? "/" : "");
+    for (size_t i = 1; i < import.path.size(); ++i)
+      folder += import.path[i].text + (i + 1 < import.path.size() ? "/" : "");
     std::map<std::string, Symbol> found;
     for (const auto& [path, module] : by_path) {
       const std::string prefix = "std/" + folder;
@@ -138,7 +165,8 @@ struct Resolver {
     const ast::Name& last = import.path.back();
     if (found.empty()) {
       sink.report(diag::file_not_found(last.span, "of a module `std." + folder + "`"));
-      for (const ast::Name& name : import.names) graph.modules[index].imported[name.text] = poison(name);
+      for (const ast::Name& name : import.names)
+        graph.modules[index].imported[name.text] = poison(name);
       return;
     }
     take_names(graph.modules[index], import, found, "module `std." + folder + "`");
@@ -181,8 +209,10 @@ struct Resolver {
       } else if (!import->path.empty() && import->path[0].text == "std") {
         import_library(index, *import);
       } else if (!import->path.empty()) {
-        sink.report(diag::file_not_found(import->path[0].span, "of a module `" + import->path[0].text + "`")
-                        .help("the standard library is `import std.….{{…}}`, a file `import \"file.ltr\" as name`"));
+        sink.report(
+            diag::file_not_found(import->path[0].span, "of a module `" + import->path[0].text + "`")
+                .help("the standard library is `import std.….{{…}}`, a file `import \"file.ltr\" "
+                      "as name`"));
       }
     }
     loading.pop_back();
@@ -193,8 +223,10 @@ struct Resolver {
 
 const Symbol* ModuleGraph::find(uint32_t module, const std::string& name) const {
   const Module& from = modules[module];
-  if (const auto found = from.symbols.find(name); found != from.symbols.end()) return &found->second;
-  if (const auto found = from.imported.find(name); found != from.imported.end()) return &found->second;
+  if (const auto found = from.symbols.find(name); found != from.symbols.end())
+    return &found->second;
+  if (const auto found = from.imported.find(name); found != from.imported.end())
+    return &found->second;
   if (const auto found = prelude.find(name); found != prelude.end()) return &found->second;
   return nullptr;
 }
@@ -210,10 +242,14 @@ std::vector<std::string> ModuleGraph::visible(uint32_t module) const {
   return {names.begin(), names.end()};
 }
 
-ModuleGraph resolve(ast::Module main, source::SourceManager& sources, ast::NodeId& next_node, diagnostics::Sink& sink) {
+ModuleGraph resolve(ast::Module main,
+                    source::SourceManager& sources,
+                    ast::NodeId& next_node,
+                    diagnostics::Sink& sink) {
   Resolver resolver{.sources = sources, .next_node = next_node, .sink = sink};
   const std::string path(sources.path(main.source));
-  resolver.by_path[std::filesystem::path(path).lexically_normal().string()] = resolver.add(std::move(main), path, false);
+  resolver.by_path[std::filesystem::path(path).lexically_normal().string()] =
+      resolver.add(std::move(main), path, false);
   resolver.load_library();
   resolver.follow(0);
   return std::move(resolver.graph);

@@ -15,9 +15,23 @@ namespace ltr::resolve {
 
 using ast::Span;
 
-enum class SymbolKind { Error, Hparam, Const, Fn, Op, Metric, Data, Block, Model, Callback, Topology, Experiment };
+enum class SymbolKind {
+  Error,
+  Hparam,
+  Const,
+  Fn,
+  Op,
+  Metric,
+  Data,
+  Block,
+  Model,
+  Callback,
+  Topology,
+  Experiment
+};
 
-/// A top-level name and what declares it. `fn` is set for `Fn` and `Op` (a function of an `extern` block).
+/// A top-level name and what declares it. `fn` is set for `Fn` and `Op` (a function of an `extern`
+/// block).
 struct Symbol {
   SymbolKind kind = SymbolKind::Error;
   std::string name;
@@ -34,7 +48,8 @@ struct Module {
   std::string path;
   bool is_library = false;
   std::map<std::string, Symbol> symbols;
-  std::map<std::string, Symbol> topologies;    // Name spaces of their own: `experiment mnist` hides no source `mnist`.
+  std::map<std::string, Symbol>
+      topologies;  // Name spaces of their own: `experiment mnist` hides no source `mnist`.
   std::map<std::string, Symbol> experiments;
   std::map<std::string, Symbol> imported;
   std::map<std::string, uint32_t> aliases;
@@ -43,8 +58,9 @@ struct Module {
 /// All modules of a program. Module 0 is the program's file.
 struct ModuleGraph {
   std::deque<Module> modules;
-  std::map<std::string, Symbol> prelude;    ///< visible everywhere without import
-  std::map<std::string, Symbol> stages;     ///< library functions over streams, chosen by their first argument
+  std::map<std::string, Symbol> prelude;  ///< visible everywhere without import
+  std::map<std::string, Symbol>
+      stages;  ///< library functions over streams, chosen by their first argument
   std::map<std::string, Symbol> schedules;  ///< read where a schedule is asked for
 
   /// The meaning of `name` in `module`: its own names, its imports, the prelude; or nothing.
@@ -56,9 +72,12 @@ struct ModuleGraph {
 /// The standard library, embedded: names are paths such as `tensor/pool.ltr`.
 extern const std::span<const source::EmbeddedFile> library_texts;
 
-/// Loads the modules that `main` imports and gives every top-level name its declaration. Reports files that are
-/// missing or import each other in a circle, and names declared twice. The syntax trees stay in the graph.
-ModuleGraph resolve(ast::Module main, source::SourceManager& sources, ast::NodeId& next_node,
+/// Loads the modules that `main` imports and gives every top-level name its declaration. Reports
+/// files that are missing or import each other in a circle, and names declared twice. The syntax
+/// trees stay in the graph.
+ModuleGraph resolve(ast::Module main,
+                    source::SourceManager& sources,
+                    ast::NodeId& next_node,
                     diagnostics::Sink& sink);
 
 }  // namespace ltr::resolve

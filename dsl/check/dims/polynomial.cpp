@@ -40,7 +40,9 @@ int64_t floor_of(int64_t a, int64_t b) {
 
 }  // namespace
 
-Polynomial::Polynomial(int64_t constant) { add_term(terms_, {}, constant); }
+Polynomial::Polynomial(int64_t constant) {
+  add_term(terms_, {}, constant);
+}
 
 Polynomial Polynomial::atom(AtomId id) {
   Polynomial result;
@@ -77,13 +79,15 @@ std::vector<AtomId> Polynomial::atoms() const {
 
 Polynomial operator+(const Polynomial& a, const Polynomial& b) {
   Polynomial result = a;
-  for (const auto& [monomial, coefficient] : b.terms_) add_term(result.terms_, monomial, coefficient);
+  for (const auto& [monomial, coefficient] : b.terms_)
+    add_term(result.terms_, monomial, coefficient);
   return result;
 }
 
 Polynomial operator-(const Polynomial& a, const Polynomial& b) {
   Polynomial result = a;
-  for (const auto& [monomial, coefficient] : b.terms_) add_term(result.terms_, monomial, -coefficient);
+  for (const auto& [monomial, coefficient] : b.terms_)
+    add_term(result.terms_, monomial, -coefficient);
   return result;
 }
 
@@ -97,8 +101,8 @@ Polynomial operator*(const Polynomial& a, const Polynomial& b) {
   return result;
 }
 
-AtomId AtomTable::variable(const std::string& name, uint32_t key, bool is_hparam, bool is_data,
-                            bool is_binder) {
+AtomId AtomTable::variable(
+    const std::string& name, uint32_t key, bool is_hparam, bool is_data, bool is_binder) {
   Atom atom;
   atom.name = name;
   atom.key = key;
@@ -118,8 +122,8 @@ Polynomial AtomTable::unknown() {
 Polynomial AtomTable::intern(Atom atom) {
   for (AtomId id = 1; id < atoms_.size(); ++id) {
     const Atom& known = atoms_[id];
-    if (known.kind == atom.kind && known.name == atom.name && known.key == atom.key && known.left == atom.left &&
-        known.right == atom.right) {
+    if (known.kind == atom.kind && known.name == atom.name && known.key == atom.key &&
+        known.left == atom.left && known.right == atom.right) {
       return Polynomial::atom(id);
     }
   }
@@ -158,7 +162,9 @@ Polynomial AtomTable::cancel(const Polynomial& value) {
   return value;
 }
 
-Polynomial AtomTable::multiply(const Polynomial& a, const Polynomial& b) { return cancel(a * b); }
+Polynomial AtomTable::multiply(const Polynomial& a, const Polynomial& b) {
+  return cancel(a * b);
+}
 
 Polynomial AtomTable::exact(const Polynomial& a, const Polynomial& b) {
   if (const auto divided = divide(a, b)) return *divided;
@@ -166,13 +172,15 @@ Polynomial AtomTable::exact(const Polynomial& a, const Polynomial& b) {
 }
 
 Polynomial AtomTable::floor(const Polynomial& a, const Polynomial& b) {
-  if (a.constant() && b.constant() && *b.constant() != 0) return floor_of(*a.constant(), *b.constant());
+  if (a.constant() && b.constant() && *b.constant() != 0)
+    return floor_of(*a.constant(), *b.constant());
   if (const auto divided = divide(a, b)) return *divided;
   return intern({.kind = Atom::Kind::Floor, .left = a, .right = b});
 }
 
 Polynomial AtomTable::ceil(const Polynomial& a, const Polynomial& b) {
-  if (a.constant() && b.constant() && *b.constant() != 0) return -floor_of(-*a.constant(), *b.constant());
+  if (a.constant() && b.constant() && *b.constant() != 0)
+    return -floor_of(-*a.constant(), *b.constant());
   if (const auto divided = divide(a, b)) return *divided;
   return intern({.kind = Atom::Kind::Ceil, .left = a, .right = b});
 }
@@ -215,13 +223,26 @@ Polynomial AtomTable::substitute(const Polynomial& value, const Substitution& re
         const Polynomial right = substitute(atom.right, replacements);
         switch (atom.kind) {
           case Atom::Kind::Variable:
-          case Atom::Kind::Unknown: break;
-          case Atom::Kind::Exact: factor = exact(left, right); break;
-          case Atom::Kind::Floor: factor = floor(left, right); break;
-          case Atom::Kind::Ceil: factor = ceil(left, right); break;
-          case Atom::Kind::Remainder: factor = remainder(left, right); break;
-          case Atom::Kind::Min: factor = minimum(left, right); break;
-          case Atom::Kind::Max: factor = maximum(left, right); break;
+          case Atom::Kind::Unknown:
+            break;
+          case Atom::Kind::Exact:
+            factor = exact(left, right);
+            break;
+          case Atom::Kind::Floor:
+            factor = floor(left, right);
+            break;
+          case Atom::Kind::Ceil:
+            factor = ceil(left, right);
+            break;
+          case Atom::Kind::Remainder:
+            factor = remainder(left, right);
+            break;
+          case Atom::Kind::Min:
+            factor = minimum(left, right);
+            break;
+          case Atom::Kind::Max:
+            factor = maximum(left, right);
+            break;
         }
       }
       term = multiply(term, this->power(factor, power));
@@ -260,22 +281,29 @@ std::string AtomTable::to_text(const Polynomial& value) const {
     const std::string wrapped_left = atom.left.terms().size() > 1 ? "(" + left + ")" : left;
     const std::string wrapped_right = atom.right.terms().size() > 1 ? "(" + right + ")" : right;
     switch (atom.kind) {
-      case Atom::Kind::Variable: return atom.name;
-      case Atom::Kind::Unknown: return "?";
-      case Atom::Kind::Exact: return "(" + wrapped_left + " / " + wrapped_right + ")";
-      case Atom::Kind::Floor: return "floor(" + wrapped_left + " / " + wrapped_right + ")";
-      case Atom::Kind::Ceil: return "ceil(" + wrapped_left + " / " + wrapped_right + ")";
-      case Atom::Kind::Remainder: return "(" + wrapped_left + " % " + wrapped_right + ")";
-      case Atom::Kind::Min: return "min(" + left + ", " + right + ")";
-      case Atom::Kind::Max: return "max(" + left + ", " + right + ")";
+      case Atom::Kind::Variable:
+        return atom.name;
+      case Atom::Kind::Unknown:
+        return "?";
+      case Atom::Kind::Exact:
+        return "(" + wrapped_left + " / " + wrapped_right + ")";
+      case Atom::Kind::Floor:
+        return "floor(" + wrapped_left + " / " + wrapped_right + ")";
+      case Atom::Kind::Ceil:
+        return "ceil(" + wrapped_left + " / " + wrapped_right + ")";
+      case Atom::Kind::Remainder:
+        return "(" + wrapped_left + " % " + wrapped_right + ")";
+      case Atom::Kind::Min:
+        return "min(" + left + ", " + right + ")";
+      case Atom::Kind::Max:
+        return "max(" + left + ", " + right + ")";
     }
     return "";
   };
   // Terms of the highest degree first, the constant last, as people write them.
   std::vector<std::pair<Monomial, int64_t>> terms(value.terms().begin(), value.terms().end());
-  std::stable_sort(terms.begin(), terms.end(), [](const auto& a, const auto& b) {
-    return a.first.size() > b.first.size();
-  });
+  std::stable_sort(terms.begin(), terms.end(),
+                   [](const auto& a, const auto& b) { return a.first.size() > b.first.size(); });
   std::string text;
   for (const auto& [monomial, coefficient] : terms) {
     std::string term;

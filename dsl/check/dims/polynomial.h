@@ -14,8 +14,8 @@ using AtomId = uint32_t;
 /// Product of atoms with their powers, sorted by atom; empty is 1.
 using Monomial = std::vector<std::pair<AtomId, int>>;
 
-/// An integer polynomial over atoms in normal form: no zero coefficients, monomials sorted. Equal polynomials
-/// compare equal, which is how dims are compared.
+/// An integer polynomial over atoms in normal form: no zero coefficients, monomials sorted. Equal
+/// polynomials compare equal, which is how dims are compared.
 class Polynomial {
  public:
   Polynomial() = default;
@@ -42,7 +42,8 @@ class Polynomial {
   std::map<Monomial, int64_t> terms_;
 };
 
-/// What an atom is. `Variable` is a name of the program, `Unknown` a `?`; the others are functions of polynomials.
+/// What an atom is. `Variable` is a name of the program, `Unknown` a `?`; the others are functions
+/// of polynomials.
 struct Atom {
   enum class Kind { Variable, Unknown, Exact, Floor, Ceil, Remainder, Min, Max };
   Kind kind = Kind::Variable;
@@ -60,7 +61,10 @@ class AtomTable {
  public:
   const Atom& at(AtomId id) const { return atoms_[id]; }
 
-  AtomId variable(const std::string& name, uint32_t key, bool is_hparam = false, bool is_data = false,
+  AtomId variable(const std::string& name,
+                  uint32_t key,
+                  bool is_hparam = false,
+                  bool is_data = false,
                   bool is_binder = false);
   /// A new `?`, equal to itself alone.
   Polynomial unknown();

@@ -25,7 +25,8 @@ void forget_unknown(std::vector<Dim>& dims, const Expr& list, Context& cx) {
 Expr rule_creation(const FnInfo& op, CallSite& site) {
   const bool has_value = op.name == "full";
   bool value_is_named = false;
-  for (const Given& given : site.given) value_is_named = value_is_named || (given.name && given.name->text == "value");
+  for (const Given& given : site.given)
+    value_is_named = value_is_named || (given.name && given.name->text == "value");
   std::optional<Expr> dims = take_dims(site, 0, has_value && !value_is_named ? 1 : 0);
   if (!dims) return error_node(site.span);
   std::vector<Dim> sizes = dims_of(*dims);
@@ -38,16 +39,20 @@ Expr rule_creation(const FnInfo& op, CallSite& site) {
   std::vector<Expr> args;
   if (has_value) {
     if (site.given.size() != 1) {
-      site.scope.cx.report(diag::wrong_argument(site.name_span, "`full` needs a value behind the dims: `full(B, 1, 0.5)`"));
+      site.scope.cx.report(diag::wrong_argument(
+          site.name_span, "`full` needs a value behind the dims: `full(B, 1, 0.5)`"));
       return error_node(site.span);
     }
     Expr value = check_given(site.given[0], site.scope);
     if (value.type.is_error()) return error_node(site.span);
     if (!value.type.is_host_number()) {
-      site.scope.cx.report(diag::wrong_argument(value.span, "`full` takes a host number, not " + site.scope.cx.text(value.type)));
+      site.scope.cx.report(diag::wrong_argument(
+          value.span, "`full` takes a host number, not " + site.scope.cx.text(value.type)));
       return error_node(site.span);
     }
-    element = value.type.kind == Kind::Int ? Element::I64 : value.type.kind == Kind::Bool ? Element::Bool : Element::Float;
+    element = value.type.kind == Kind::Int    ? Element::I64
+              : value.type.kind == Kind::Bool ? Element::Bool
+                                              : Element::Float;
     args.push_back(std::move(value));
   } else {
     auto others = plain_arguments(rest, site);
@@ -63,7 +68,8 @@ Expr rule_randint(const FnInfo& op, CallSite& site) {
   if (!args) return error_node(site.span);
   std::vector<Dim> sizes = dims_of((*args)[2]);
   forget_unknown(sizes, (*args)[2], site.scope.cx);
-  return op_expr(op.name, Type::tensor(Element::I64, std::move(sizes)), site.span, std::move(*args));
+  return op_expr(op.name, Type::tensor(Element::I64, std::move(sizes)), site.span,
+                 std::move(*args));
 }
 
 Expr rule_unsupported(const FnInfo& op, CallSite& site) {

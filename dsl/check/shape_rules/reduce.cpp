@@ -21,7 +21,8 @@ Expr rule_reduction(const FnInfo& op, CallSite& site) {
   const Type before = (*args)[0].type;
   const bool needs_float = op.params[0].type.element == Element::Float;
   if (needs_float && !is_floating(before.element)) {
-    cx.report(diag::wrong_element(site.span, "`" + op.name + "` needs floating elements, not " + cx.text(before))
+    cx.report(diag::wrong_element(
+                  site.span, "`" + op.name + "` needs floating elements, not " + cx.text(before))
                   .label((*args)[0].span, "{}", cx.text(before))
                   .help("`.to(float)` converts"));
     return error_node(site.span);
@@ -54,7 +55,8 @@ Expr rule_topk(const FnInfo& op, CallSite& site) {
   Type values = (*args)[0].type;
   const auto axis = axis_of((*args)[2], values, site);
   if (!axis) return error_node(site.span);
-  values.dims[*axis].size = (*args)[1].type.value ? *(*args)[1].type.value : site.scope.cx.program.atoms.unknown();
+  values.dims[*axis].size =
+      (*args)[1].type.value ? *(*args)[1].type.value : site.scope.cx.program.atoms.unknown();
   Type indices = values;
   indices.element = Element::I64;
   Type result = Type::of(Kind::Tuple);
@@ -74,9 +76,11 @@ std::optional<Type> broadcast_all(const std::vector<Type>& types, CallSite& site
       return std::nullopt;
     }
     bool is_equal = shape.dims.has_value();
-    for (const auto& [a, b] : shape.equal) is_equal = is_equal && require_equal(a, b, site.span, site.scope, true);
+    for (const auto& [a, b] : shape.equal)
+      is_equal = is_equal && require_equal(a, b, site.span, site.scope, true);
     if (!is_equal) {
-      cx.report(diag::dims_differ(site.span, "`" + site.name + "` cannot combine " + cx.text(result) + " and " + cx.text(types[i])));
+      cx.report(diag::dims_differ(site.span, "`" + site.name + "` cannot combine " +
+                                                 cx.text(result) + " and " + cx.text(types[i])));
       return std::nullopt;
     }
     result.dims = *shape.dims;
@@ -93,7 +97,8 @@ Expr rule_broadcast(const FnInfo& op, CallSite& site) {
   for (const Expr& arg : *args) {
     if (!want_tensor(arg, site)) return error_node(site.span);
     if (!types.empty() && types[0].element != arg.type.element) {
-      site.scope.cx.report(diag::wrong_element(site.span, "`" + op.name + "` takes two tensors of one element type"));
+      site.scope.cx.report(diag::wrong_element(
+          site.span, "`" + op.name + "` takes two tensors of one element type"));
       return error_node(site.span);
     }
     types.push_back(arg.type);
@@ -108,18 +113,21 @@ Expr rule_where(const FnInfo& op, CallSite& site) {
   if (!args) return error_node(site.span);
   if (!want_tensor((*args)[0], site)) return error_node(site.span);
   if ((*args)[0].type.element != Element::Bool) {
-    site.scope.cx.report(diag::wrong_element((*args)[0].span, "the condition of `where` is a bool tensor"));
+    site.scope.cx.report(
+        diag::wrong_element((*args)[0].span, "the condition of `where` is a bool tensor"));
     return error_node(site.span);
   }
   // Beside a tensor a host number takes its element type.
   for (const auto& [self, other] : {std::pair<size_t, size_t>{1, 2}, {2, 1}}) {
     Expr& arg = (*args)[self];
     const Expr& beside = (*args)[other];
-    if (arg.kind == ExprKind::Convert && beside.kind != ExprKind::Convert) arg.type.element = beside.type.element;
+    if (arg.kind == ExprKind::Convert && beside.kind != ExprKind::Convert)
+      arg.type.element = beside.type.element;
   }
   if ((*args)[1].type.element != (*args)[2].type.element) {
-    site.scope.cx.report(diag::wrong_element(site.span, "the branches of `where` are " + site.scope.cx.text((*args)[1].type) +
-                                                            " and " + site.scope.cx.text((*args)[2].type)));
+    site.scope.cx.report(diag::wrong_element(
+        site.span, "the branches of `where` are " + site.scope.cx.text((*args)[1].type) + " and " +
+                       site.scope.cx.text((*args)[2].type)));
     return error_node(site.span);
   }
   const auto type = broadcast_all({(*args)[1].type, (*args)[2].type, (*args)[0].type}, site);
@@ -129,12 +137,14 @@ Expr rule_where(const FnInfo& op, CallSite& site) {
 
 Expr rule_index_select(const FnInfo& op, CallSite& site) {
   auto args = plain_arguments(op, site);
-  if (!args || !want_tensor((*args)[0], site) || !want_tensor((*args)[2], site)) return error_node(site.span);
+  if (!args || !want_tensor((*args)[0], site) || !want_tensor((*args)[2], site))
+    return error_node(site.span);
   Type type = (*args)[0].type;
   const auto axis = axis_of((*args)[1], type, site);
   if (!axis) return error_node(site.span);
   if ((*args)[2].type.dims.size() != 1) {
-    site.scope.cx.report(diag::wrong_rank((*args)[2].span, "the index of `index_select` has one dim"));
+    site.scope.cx.report(
+        diag::wrong_rank((*args)[2].span, "the index of `index_select` has one dim"));
     return error_node(site.span);
   }
   type.dims[*axis] = (*args)[2].type.dims[0];
@@ -153,13 +163,14 @@ Expr rule_select(const FnInfo& op, CallSite& site) {
 
 Expr rule_gather(const FnInfo& op, CallSite& site) {
   auto args = plain_arguments(op, site);
-  if (!args || !want_tensor((*args)[0], site) || !want_tensor((*args)[2], site)) return error_node(site.span);
+  if (!args || !want_tensor((*args)[0], site) || !want_tensor((*args)[2], site))
+    return error_node(site.span);
   Type type = (*args)[0].type;
   if (!axis_of((*args)[1], type, site)) return error_node(site.span);
   if ((*args)[2].type.dims.size() != type.dims.size()) {
-    site.scope.cx.report(diag::wrong_rank(site.span, "`gather` needs an index with as many dims as its tensor: " +
-                                                         site.scope.cx.text(type) + " and " +
-                                                         site.scope.cx.text((*args)[2].type)));
+    site.scope.cx.report(diag::wrong_rank(
+        site.span, "`gather` needs an index with as many dims as its tensor: " +
+                       site.scope.cx.text(type) + " and " + site.scope.cx.text((*args)[2].type)));
     return error_node(site.span);
   }
   type.dims = (*args)[2].type.dims;
@@ -172,14 +183,16 @@ Expr rule_pad(const FnInfo& op, CallSite& site) {
   Type type = (*args)[0].type;
   const std::vector<TypeField>& sizes = (*args)[1].type.fields;
   if (sizes.size() % 2 != 0 || sizes.size() / 2 > type.dims.size()) {
-    site.scope.cx.report(diag::wrong_argument((*args)[1].span, "`pad` takes two sizes for each axis, from the last one on"));
+    site.scope.cx.report(diag::wrong_argument(
+        (*args)[1].span, "`pad` takes two sizes for each axis, from the last one on"));
     return error_node(site.span);
   }
   AtomTable& atoms = site.scope.cx.program.atoms;
   for (size_t i = 0; i < sizes.size(); i += 2) {
     Dim& dim = type.dims[type.dims.size() - 1 - i / 2];
     const bool is_known = sizes[i].type.value && sizes[i + 1].type.value;
-    dim.size = is_known ? dim.size + *sizes[i].type.value + *sizes[i + 1].type.value : atoms.unknown();
+    dim.size =
+        is_known ? dim.size + *sizes[i].type.value + *sizes[i + 1].type.value : atoms.unknown();
   }
   return op_expr(op.name, std::move(type), site.span, std::move(*args));
 }

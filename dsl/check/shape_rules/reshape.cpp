@@ -11,13 +11,15 @@ Polynomial product(const std::vector<Dim>& dims, size_t first, size_t last, Cont
 }
 
 bool has_group(const Type& type) {
-  return std::any_of(type.dims.begin(), type.dims.end(), [](const Dim& dim) { return dim.group != 0; });
+  return std::any_of(type.dims.begin(), type.dims.end(),
+                     [](const Dim& dim) { return dim.group != 0; });
 }
 
 std::vector<Dim> list_dims(const Expr& list, Context& cx) {
   std::vector<Dim> dims;
   for (const TypeField& field : list.type.fields) {
-    dims.push_back({.size = field.type.value ? *field.type.value : cx.program.atoms.unknown(), .group = 0});
+    dims.push_back(
+        {.size = field.type.value ? *field.type.value : cx.program.atoms.unknown(), .group = 0});
   }
   return dims;
 }
@@ -29,7 +31,8 @@ struct TensorAndDims {
 };
 std::optional<TensorAndDims> take(CallSite& site) {
   if (site.given.empty() || site.given[0].name) {
-    site.scope.cx.report(diag::wrong_argument(site.name_span, "`" + site.name + "` needs a tensor"));
+    site.scope.cx.report(
+        diag::wrong_argument(site.name_span, "`" + site.name + "` needs a tensor"));
     return std::nullopt;
   }
   Expr tensor = check_given(site.given[0], site.scope);
@@ -38,7 +41,8 @@ std::optional<TensorAndDims> take(CallSite& site) {
   auto dims = take_dims(site, 0, 0);
   if (!dims) return std::nullopt;
   if (!site.given.empty()) {
-    site.scope.cx.report(diag::wrong_argument(site.given[0].span, "`" + site.name + "` takes dims only"));
+    site.scope.cx.report(
+        diag::wrong_argument(site.given[0].span, "`" + site.name + "` takes dims only"));
     return std::nullopt;
   }
   return TensorAndDims{std::move(tensor), std::move(*dims)};
@@ -54,7 +58,9 @@ Expr rule_reshape(const FnInfo& op, CallSite& site) {
   std::vector<Dim> dims = list_dims(list, cx);
   AtomTable& atoms = cx.program.atoms;
   const Type type_before = tensor.type;
-  const bool is_open = has_group(tensor.type) || atoms.mentions_unknown(product(tensor.type.dims, 0, tensor.type.dims.size(), cx));
+  const bool is_open =
+      has_group(tensor.type) ||
+      atoms.mentions_unknown(product(tensor.type.dims, 0, tensor.type.dims.size(), cx));
   const Polynomial before = product(tensor.type.dims, 0, tensor.type.dims.size(), cx);
   std::optional<size_t> inferred;
   Polynomial after = 1;
@@ -67,12 +73,15 @@ Expr rule_reshape(const FnInfo& op, CallSite& site) {
   }
   if (inferred) {
     dims[*inferred].size = is_open ? atoms.unknown() : atoms.exact(before, after);
-  } else if (!is_open && !atoms.mentions_unknown(after) && !require_equal(before, after, site.span, site.scope, true)) {
+  } else if (!is_open && !atoms.mentions_unknown(after) &&
+             !require_equal(before, after, site.span, site.scope, true)) {
     Type wanted = Type::tensor(tensor.type.element, dims);
-    cx.report(diag::reshape_count(site.span, cx.text(before), cx.text(type_before), cx.text(after), cx.text(wanted)));
+    cx.report(diag::reshape_count(site.span, cx.text(before), cx.text(type_before), cx.text(after),
+                                  cx.text(wanted)));
     return error_node(site.span);
   }
-  return op_expr(op.name, Type::tensor(type_before.element, std::move(dims)), site.span, {std::move(tensor), std::move(list)});
+  return op_expr(op.name, Type::tensor(type_before.element, std::move(dims)), site.span,
+                 {std::move(tensor), std::move(list)});
 }
 
 Expr rule_expand(const FnInfo& op, CallSite& site) {
@@ -82,7 +91,8 @@ Expr rule_expand(const FnInfo& op, CallSite& site) {
   auto& [tensor, list] = *taken;
   std::vector<Dim> dims = list_dims(list, cx);
   if (dims.size() < tensor.type.dims.size()) {
-    cx.report(diag::wrong_rank(site.span, "`expand` cannot take dims away from " + cx.text(tensor.type)));
+    cx.report(
+        diag::wrong_rank(site.span, "`expand` cannot take dims away from " + cx.text(tensor.type)));
     return error_node(site.span);
   }
   for (size_t i = 0; i < tensor.type.dims.size(); ++i) {
@@ -90,13 +100,15 @@ Expr rule_expand(const FnInfo& op, CallSite& site) {
     Dim& wanted = dims[dims.size() - 1 - i];
     if (wanted.size.constant() == -1) wanted = old;
     if (!old.size.is_one() && !require_equal(old.size, wanted.size, site.span, site.scope, true)) {
-      cx.report(diag::dims_differ(site.span, "`expand` stretches dims of size 1 only, not " + cx.text(old.size) + " to " +
+      cx.report(diag::dims_differ(site.span, "`expand` stretches dims of size 1 only, not " +
+                                                 cx.text(old.size) + " to " +
                                                  cx.text(wanted.size)));
       return error_node(site.span);
     }
   }
   const Element element = tensor.type.element;
-  return op_expr(op.name, Type::tensor(element, std::move(dims)), site.span, {std::move(tensor), std::move(list)});
+  return op_expr(op.name, Type::tensor(element, std::move(dims)), site.span,
+                 {std::move(tensor), std::move(list)});
 }
 
 Expr rule_repeat(const FnInfo& op, CallSite& site) {
@@ -106,15 +118,18 @@ Expr rule_repeat(const FnInfo& op, CallSite& site) {
   auto& [tensor, list] = *taken;
   std::vector<Dim> counts = list_dims(list, cx);
   if (counts.size() < tensor.type.dims.size()) {
-    cx.report(diag::wrong_rank(site.span, "`repeat` needs a count for every dim of " + cx.text(tensor.type)));
+    cx.report(diag::wrong_rank(site.span,
+                               "`repeat` needs a count for every dim of " + cx.text(tensor.type)));
     return error_node(site.span);
   }
   for (size_t i = 0; i < tensor.type.dims.size(); ++i) {
     Dim& count = counts[counts.size() - 1 - i];
-    count.size = cx.program.atoms.multiply(count.size, tensor.type.dims[tensor.type.dims.size() - 1 - i].size);
+    count.size = cx.program.atoms.multiply(count.size,
+                                           tensor.type.dims[tensor.type.dims.size() - 1 - i].size);
   }
   const Element element = tensor.type.element;
-  return op_expr(op.name, Type::tensor(element, std::move(counts)), site.span, {std::move(tensor), std::move(list)});
+  return op_expr(op.name, Type::tensor(element, std::move(counts)), site.span,
+                 {std::move(tensor), std::move(list)});
 }
 
 Expr rule_flatten(const FnInfo& op, CallSite& site) {
@@ -122,7 +137,8 @@ Expr rule_flatten(const FnInfo& op, CallSite& site) {
   if (!args || !want_tensor((*args)[0], site)) return error_node(site.span);
   const Type before = (*args)[0].type;
   if (before.dims.empty()) {
-    return op_expr(op.name, Type::tensor(before.element, {{.size = 1, .group = 0}}), site.span, std::move(*args));
+    return op_expr(op.name, Type::tensor(before.element, {{.size = 1, .group = 0}}), site.span,
+                   std::move(*args));
   }
   const auto start = axis_of((*args)[1], before, site);
   const auto end = axis_of((*args)[2], before, site);
@@ -134,7 +150,8 @@ Expr rule_flatten(const FnInfo& op, CallSite& site) {
   std::vector<Dim> dims(before.dims.begin(), before.dims.begin() + long(*start));
   dims.push_back({.size = product(before.dims, *start, *end + 1, site.scope.cx), .group = 0});
   dims.insert(dims.end(), before.dims.begin() + long(*end) + 1, before.dims.end());
-  return op_expr(op.name, Type::tensor(before.element, std::move(dims)), site.span, std::move(*args));
+  return op_expr(op.name, Type::tensor(before.element, std::move(dims)), site.span,
+                 std::move(*args));
 }
 
 Expr rule_permute(const FnInfo& op, CallSite& site) {
@@ -152,10 +169,12 @@ Expr rule_permute(const FnInfo& op, CallSite& site) {
     dims.push_back(before.dims[*axis]);
   }
   if (used.size() != before.dims.size() || dims.size() != before.dims.size()) {
-    cx.report(diag::wrong_argument(site.span, "`permute` names every axis of " + cx.text(before) + " once"));
+    cx.report(diag::wrong_argument(site.span,
+                                   "`permute` names every axis of " + cx.text(before) + " once"));
     return error_node(site.span);
   }
-  return op_expr(op.name, Type::tensor(before.element, std::move(dims)), site.span, {std::move(tensor), std::move(list)});
+  return op_expr(op.name, Type::tensor(before.element, std::move(dims)), site.span,
+                 {std::move(tensor), std::move(list)});
 }
 
 Expr rule_transpose(const FnInfo& op, CallSite& site) {
@@ -180,9 +199,10 @@ Expr rule_squeeze(const FnInfo& op, CallSite& site) {
   const auto axis = axis_of((*args)[1], type, site);
   if (!axis) return error_node(site.span);
   if (!type.dims[*axis].size.is_one()) {
-    site.scope.cx.report(diag::dims_differ(site.span, "`squeeze` takes away a dim of size 1, and axis " +
-                                                          std::to_string(*axis) + " of " + site.scope.cx.text(type) +
-                                                          " is " + site.scope.cx.text(type.dims[*axis].size)));
+    site.scope.cx.report(
+        diag::dims_differ(site.span, "`squeeze` takes away a dim of size 1, and axis " +
+                                         std::to_string(*axis) + " of " + site.scope.cx.text(type) +
+                                         " is " + site.scope.cx.text(type.dims[*axis].size)));
     return error_node(site.span);
   }
   type.dims.erase(type.dims.begin() + long(*axis));

@@ -16,7 +16,8 @@ std::optional<std::vector<Expr>> plain_arguments(const FnInfo& op, CallSite& sit
       if ((*bound)[i]->checked) args.back().span = (*bound)[i]->span;
     } else {
       std::vector<Local> locals;
-      Scope inner{.cx = site.scope.cx, .module = op.module, .place = Place::Const, .locals = &locals};
+      Scope inner{
+          .cx = site.scope.cx, .module = op.module, .place = Place::Const, .locals = &locals};
       args.push_back(check_as(*param.initial, param.type, inner, "the default"));
       args.back().span = {};
     }
@@ -38,13 +39,15 @@ std::optional<size_t> axis_of(const Expr& arg, const Type& tensor, CallSite& sit
     // Behind a `...` only the axes counted from the end are known.
     if (axis >= 0 && size_t(axis) < i) return size_t(axis);
     if (axis < 0 && -axis <= rank - int64_t(i) - 1) return size_t(rank + axis);
-    site.scope.cx.report(diag::wrong_rank(arg.span, "axis " + std::to_string(axis) + " lies in what `...` stands for"));
+    site.scope.cx.report(diag::wrong_rank(
+        arg.span, "axis " + std::to_string(axis) + " lies in what `...` stands for"));
     return std::nullopt;
   }
   if (axis < 0) axis += rank;
   if (axis < 0 || axis >= rank) {
     site.scope.cx.report(diag::unknown_axis(arg.span.is_empty() ? site.span : arg.span,
-                                            std::to_string(*arg.type.value->constant()), site.scope.cx.text(tensor)));
+                                            std::to_string(*arg.type.value->constant()),
+                                            site.scope.cx.text(tensor)));
     return std::nullopt;
   }
   return size_t(axis);
@@ -83,8 +86,8 @@ std::optional<Expr> take_dims(CallSite& site, size_t first, size_t keep) {
 bool want_tensor(const Expr& expr, CallSite& site) {
   if (expr.type.is_tensor()) return true;
   if (!expr.type.is_error()) {
-    site.scope.cx.report(diag::wrong_argument(expr.span, "`" + site.name + "` takes a tensor, not " +
-                                                             site.scope.cx.text(expr.type)));
+    site.scope.cx.report(diag::wrong_argument(
+        expr.span, "`" + site.name + "` takes a tensor, not " + site.scope.cx.text(expr.type)));
   }
   return false;
 }
@@ -95,7 +98,8 @@ std::optional<Expr> check_shape_rule(const std::string& name, const FnInfo& op, 
 #include "dsl/check/shape_rules/shape_rules.def"
   };
   const auto rule = kRules.find(name);
-  if (rule == kRules.end() || !site.scope.cx.graph.modules[op.module].is_library) return std::nullopt;
+  if (rule == kRules.end() || !site.scope.cx.graph.modules[op.module].is_library)
+    return std::nullopt;
   return rule->second(op, site);
 }
 

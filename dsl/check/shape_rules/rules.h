@@ -37,13 +37,21 @@ Expr rule_pad(const FnInfo& op, CallSite& site);
 Expr rule_axis_checked(const FnInfo& op, CallSite& site);
 Expr rule_unsupported(const FnInfo& op, CallSite& site);
 
-// ---- helpers shared by the rules -------------------------------------------------------------------------------
-inline Expr error_node(Span span) { return make_expr(ExprKind::Error, Type::error(), span); }
+// ---- helpers shared by the rules
+// -------------------------------------------------------------------------------
+inline Expr error_node(Span span) {
+  return make_expr(ExprKind::Error, Type::error(), span);
+}
 /// Arguments by position and name, each as its declared type, without matching shapes.
 std::optional<std::vector<Expr>> plain_arguments(const FnInfo& op, CallSite& site);
-/// The axis that `arg` names, from 0, in a tensor of `rank` dims (`extra`: one past the end is allowed).
-std::optional<size_t> axis_of(const Expr& arg, const Type& tensor, CallSite& site, bool extra = false);
-/// Leading ints of a call, or one list: the dims. `keep` positional arguments at the end are not dims.
+/// The axis that `arg` names, from 0, in a tensor of `rank` dims (`extra`: one past the end is
+/// allowed).
+std::optional<size_t> axis_of(const Expr& arg,
+                              const Type& tensor,
+                              CallSite& site,
+                              bool extra = false);
+/// Leading ints of a call, or one list: the dims. `keep` positional arguments at the end are not
+/// dims.
 std::optional<Expr> take_dims(CallSite& site, size_t first, size_t keep);
 /// Whether `type` is a tensor; reports it otherwise.
 bool want_tensor(const Expr& expr, CallSite& site);

@@ -11,12 +11,16 @@ struct Logged {
 };
 
 /// All series of an experiment: what its model and callbacks log, and what is recorded unasked.
-std::map<std::string, Logged> logged_series(const Context& cx, const Experiment& experiment, const std::vector<std::string>& callbacks) {
+std::map<std::string, Logged> logged_series(const Context& cx,
+                                            const Experiment& experiment,
+                                            const std::vector<std::string>& callbacks) {
   std::map<std::string, Logged> series;
   const Object& model = cx.program.models[experiment.model];
   for (const LogEntry& log : cx.program.logs) {
-    const bool is_listed = log.owner == model.name || std::find(callbacks.begin(), callbacks.end(), log.owner) != callbacks.end();
-    if (!is_listed || (log.kind != "scalar" && log.kind != "metric" && log.kind != "error")) continue;
+    const bool is_listed = log.owner == model.name || std::find(callbacks.begin(), callbacks.end(),
+                                                                log.owner) != callbacks.end();
+    if (!is_listed || (log.kind != "scalar" && log.kind != "metric" && log.kind != "error"))
+      continue;
     Logged logged;
     logged.is_error = log.kind == "error";
     logged.better = log.better;
@@ -50,7 +54,8 @@ void check_call(Context& cx, Expr& call, const std::map<std::string, Logged>& se
     }
     diagnostics::Diagnostic diagnostic = diag::monitor_unknown(span, *monitor);
     diagnostic.note("logged are: {}", list.empty() ? "nothing" : list);
-    if (const auto near = diagnostics::suggest(*monitor, names)) diagnostic.help("did you mean `{}`?", *near).fix(span, *near);
+    if (const auto near = diagnostics::suggest(*monitor, names))
+      diagnostic.help("did you mean `{}`?", *near).fix(span, *near);
     cx.report(std::move(diagnostic));
     return;
   }
@@ -74,7 +79,9 @@ void check_call(Context& cx, Expr& call, const std::map<std::string, Logged>& se
 }  // namespace
 
 // What callbacks and schedules watch must be logged, and watched in the right direction.
-void check_monitors(Context& cx, Experiment& experiment, const std::vector<std::string>& callbacks) {
+void check_monitors(Context& cx,
+                    Experiment& experiment,
+                    const std::vector<std::string>& callbacks) {
   const std::map<std::string, Logged> series = logged_series(cx, experiment, callbacks);
   for (Expr& callback : experiment.callbacks) check_call(cx, callback, series);
   for (Member& member : cx.program.models[experiment.model].members) {

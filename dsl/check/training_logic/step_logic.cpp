@@ -37,7 +37,8 @@ struct Origin {
 
 /// Losses that apply their own activation, and what must not stand before them.
 bool doubles(const std::string& loss, const std::string& activation) {
-  if (loss == "cross_entropy" || loss == "focal") return activation == "softmax" || activation == "log_softmax";
+  if (loss == "cross_entropy" || loss == "focal")
+    return activation == "softmax" || activation == "log_softmax";
   if (loss == "bce_with_logits") return activation == "sigmoid" || activation == "softmax";
   return false;
 }
@@ -46,16 +47,19 @@ bool doubles(const std::string& loss, const std::string& activation) {
 std::string final_activation(const Program& program, const Expr& expr, int depth) {
   if (depth > 8) return "";
   if (expr.kind == ExprKind::Op) {
-    if (expr.name == "flatten" || expr.name == "reshape" || expr.name == "squeeze") return final_activation(program, expr.args[0], depth + 1);
+    if (expr.name == "flatten" || expr.name == "reshape" || expr.name == "squeeze")
+      return final_activation(program, expr.args[0], depth + 1);
     return expr.name;
   }
   if (expr.kind != ExprKind::CallMethod && expr.kind != ExprKind::CallFn) return "";
   const Fn& fn = program.fns[expr.fn];
-  if (fn.body.empty() || fn.body.back().kind != StmtKind::Return || fn.body.back().values.empty()) return "";
+  if (fn.body.empty() || fn.body.back().kind != StmtKind::Return || fn.body.back().values.empty())
+    return "";
   return final_activation(program, Origin{fn}.of(fn.body.back().values[0]), depth + 1);
 }
 
-/// Whether a value may hang on trained tensors by a path that gradients take. Errs on the side of yes.
+/// Whether a value may hang on trained tensors by a path that gradients take. Errs on the side of
+/// yes.
 struct Reach {
   const Context& cx;
   const Fn& fn;
@@ -63,17 +67,19 @@ struct Reach {
   Span cut;  ///< the last place where a path was cut
 
   bool of(const Expr& expr) {
-    static const std::set<std::string> kCuts = {"stop_grad", "argmax", "argmin", "eq", "ne", "lt", "le", "gt", "ge", "sign", "round",
-                                                "floor", "ceil", "one_hot", "sample", "item", "item_int", "numel"};
+    static const std::set<std::string> kCuts = {
+        "stop_grad", "argmax", "argmin", "eq",   "ne",      "lt",     "le",   "gt",       "ge",
+        "sign",      "round",  "floor",  "ceil", "one_hot", "sample", "item", "item_int", "numel"};
     switch (expr.kind) {
       case ExprKind::Local: {
         if (!seen.insert(expr.local).second) return false;
         if (expr.local < fn.param_count) return false;
         bool reached = false;
         each_stmt(fn.body, [&](const Stmt& stmt) {
-          const bool assigns = (stmt.kind == StmtKind::Let && stmt.local == expr.local) ||
-                               (stmt.kind == StmtKind::Unpack &&
-                                std::find(stmt.locals.begin(), stmt.locals.end(), expr.local) != stmt.locals.end());
+          const bool assigns =
+              (stmt.kind == StmtKind::Let && stmt.local == expr.local) ||
+              (stmt.kind == StmtKind::Unpack &&
+               std::find(stmt.locals.begin(), stmt.locals.end(), expr.local) != stmt.locals.end());
           if (assigns && !reached) reached = of(stmt.values[0]);
         });
         return reached;
@@ -85,16 +91,22 @@ struct Reach {
         }
         break;
       case ExprKind::Member: {
-        const ObjectInfo* self = expr.args.empty() ? nullptr : find_object(cx, expr.args[0].type.kind, expr.args[0].type.decl);
-        const auto member = self == nullptr || expr.whole == 1 ? decltype(self->members.begin()){} : self->members.find(expr.name);
-        return self != nullptr && expr.whole == 0 && member != self->members.end() && member->second.kind != MemberKind::Buffer &&
-               member->second.kind != MemberKind::Let;
+        const ObjectInfo* self =
+            expr.args.empty() ? nullptr
+                              : find_object(cx, expr.args[0].type.kind, expr.args[0].type.decl);
+        const auto member = self == nullptr || expr.whole == 1 ? decltype(self->members.begin()){}
+                                                               : self->members.find(expr.name);
+        return self != nullptr && expr.whole == 0 && member != self->members.end() &&
+               member->second.kind != MemberKind::Buffer && member->second.kind != MemberKind::Let;
       }
       case ExprKind::CallMethod:
-      case ExprKind::ApplyList: return true;
-      default: break;
+      case ExprKind::ApplyList:
+        return true;
+      default:
+        break;
     }
-    return std::any_of(expr.args.begin(), expr.args.end(), [&](const Expr& arg) { return of(arg); });
+    return std::any_of(expr.args.begin(), expr.args.end(),
+                       [&](const Expr& arg) { return of(arg); });
   }
 };
 
@@ -103,7 +115,8 @@ void check_reach(Context& cx, const Fn& fn) {
     if (stmt.kind != StmtKind::Minimize || stmt.values.size() < 2) return;
     Reach reach{cx, fn, {}, {}};
     if (reach.of(stmt.values[0])) return;
-    diagnostics::Diagnostic diagnostic = diag::loss_reaches_nothing(stmt.values[0].span, stmt.values[1].name);
+    diagnostics::Diagnostic diagnostic =
+        diag::loss_reaches_nothing(stmt.values[0].span, stmt.values[1].name);
     if (!reach.cut.is_empty()) diagnostic.label(reach.cut, "no gradient passes here");
     cx.report(std::move(diagnostic));
   });
@@ -132,7 +145,8 @@ void check_activations(Context& cx, const Fn& fn) {
 void check_step_logic(Context& cx, const ObjectInfo& model) {
   std::set<std::string> used;
   std::set<uint32_t> reported;
-  std::map<std::string, std::pair<std::string, Span>> metrics;  // metric member -> step that uses it
+  std::map<std::string, std::pair<std::string, Span>>
+      metrics;  // metric member -> step that uses it
   for (const std::string& name : model.fn_order) {
     const FnInfo& info = *model.fns.at(name);
     const Fn& fn = cx.program.fns[info.index];
@@ -152,7 +166,9 @@ void check_step_logic(Context& cx, const ObjectInfo& model) {
           const auto [place, is_new] = metrics.try_emplace(member, name, expr.span);
           // `step test = val` has metric objects of its own.
           const bool copies_first = model.fns.at(place->second.first)->ast == info.ast;
-          if (is_new || place->second.first == name || copies_first || reported.contains(expr.span.begin)) return;
+          if (is_new || place->second.first == name || copies_first ||
+              reported.contains(expr.span.begin))
+            return;
           reported.insert(expr.span.begin);
           cx.report(diag::metric_shared(expr.span, member, place->second.first, name)
                         .label(place->second.second, "first here")
@@ -170,7 +186,9 @@ void check_step_logic(Context& cx, const ObjectInfo& model) {
   if (!model.fns.contains("train")) return;
   const Fn& train = cx.program.fns[model.fns.at("train")->index];
   bool train_has_error = train.body.empty();
-  each_stmt(train.body, [&](const Stmt& stmt) { train_has_error = train_has_error || stmt.kind == StmtKind::Error; });
+  each_stmt(train.body, [&](const Stmt& stmt) {
+    train_has_error = train_has_error || stmt.kind == StmtKind::Error;
+  });
   if (train_has_error || used.empty()) return;
   for (const Member& member : cx.program.models[model.index].members) {
     if (member.kind == MemberKind::Optimizer && !used.contains(member.name)) {

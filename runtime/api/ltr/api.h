@@ -1,8 +1,9 @@
 #pragma once
 
 // What generated code sees of the runtime: an opaque tensor, host values, blocks, streams, steps.
-// Includes nothing of LibTorch and no stream headers, so that a generated program compiles in a fraction of a second.
-// The tensor functions are in ops.h; the tables that a program hands to `ltr::main` are in program.h.
+// Includes nothing of LibTorch and no stream headers, so that a generated program compiles in a
+// fraction of a second. The tensor functions are in ops.h; the tables that a program hands to
+// `ltr::main` are in program.h.
 
 #include <cstdint>
 #include <initializer_list>
@@ -29,7 +30,8 @@ struct Location {
   int32_t column = 0;
 };
 
-/// Names the statement that runs now, for the message of whatever goes wrong in it. One store per statement.
+/// Names the statement that runs now, for the message of whatever goes wrong in it. One store per
+/// statement.
 LTR_EXPORT void at(const Location& location);
 
 /// `Float` is the policy type: what the topology's precision says, f32 by default.
@@ -40,14 +42,17 @@ struct Scalar {
   double real = 0;
   int64_t whole = 0;
   bool is_int = false;
-  Scalar(int value) : real(value), whole(value), is_int(true) {}          // NOLINT(google-explicit-constructor)
-  Scalar(int64_t value) : real(double(value)), whole(value), is_int(true) {}  // NOLINT(google-explicit-constructor)
-  Scalar(double value) : real(value) {}                                   // NOLINT(google-explicit-constructor)
-  Scalar(bool value) : real(value), whole(value), is_int(true) {}         // NOLINT(google-explicit-constructor)
+  Scalar(int value)
+      : real(value), whole(value), is_int(true) {}  // NOLINT(google-explicit-constructor)
+  Scalar(int64_t value)
+      : real(double(value)), whole(value), is_int(true) {}  // NOLINT(google-explicit-constructor)
+  Scalar(double value) : real(value) {}                     // NOLINT(google-explicit-constructor)
+  Scalar(bool value)
+      : real(value), whole(value), is_int(true) {}  // NOLINT(google-explicit-constructor)
 };
 
-/// A tensor of any type, shape and device: one counted pointer. A default one is undefined, which is how `none`
-/// is passed where a tensor is optional.
+/// A tensor of any type, shape and device: one counted pointer. A default one is undefined, which
+/// is how `none` is passed where a tensor is optional.
 class LTR_EXPORT Tensor {
  public:
   Tensor() = default;
@@ -90,28 +95,48 @@ class LTR_EXPORT Tensor {
 
 using Tensors = std::vector<Tensor>;
 
-// ---- host values that settings hold -------------------------------------------------------------------------
+// ---- host values that settings hold
+// -------------------------------------------------------------------------
 
 struct Argument;
 
-/// A value of a setting: a number, a text, `200 steps`, a list, or a call such as `cosine(warmup = 20 steps)`.
+/// A value of a setting: a number, a text, `200 steps`, a list, or a call such as `cosine(warmup =
+/// 20 steps)`.
 struct LTR_EXPORT Value {
   enum class Kind : uint8_t {
-    None, Bool, Int, Float, Str, Symbol, Series, Steps, Epochs, Seconds, Bytes, List, Tuple, Call
+    None,
+    Bool,
+    Int,
+    Float,
+    Str,
+    Symbol,
+    Series,
+    Steps,
+    Epochs,
+    Seconds,
+    Bytes,
+    List,
+    Tuple,
+    Call
   };
   Kind kind = Kind::None;
-  int64_t whole = 0;   ///< Bool, Int, Bytes
-  double real = 0;     ///< Float, Seconds, and the count of Steps and Epochs
-  Str text;            ///< Str, Symbol, Series (`val.loss`), and the name of a Call
+  int64_t whole = 0;            ///< Bool, Int, Bytes
+  double real = 0;              ///< Float, Seconds, and the count of Steps and Epochs
+  Str text;                     ///< Str, Symbol, Series (`val.loss`), and the name of a Call
   std::vector<Argument> items;  ///< List, Tuple (names empty), Call (names always given)
 
   Value() = default;
-  Value(bool value) : kind(Kind::Bool), whole(value) {}                      // NOLINT(google-explicit-constructor)
-  Value(int value) : kind(Kind::Int), whole(value), real(value) {}           // NOLINT(google-explicit-constructor)
-  Value(int64_t value) : kind(Kind::Int), whole(value), real(double(value)) {}  // NOLINT(google-explicit-constructor)
-  Value(double value) : kind(Kind::Float), real(value) {}                    // NOLINT(google-explicit-constructor)
-  Value(const char* value) : kind(Kind::Str), text(value) {}                 // NOLINT(google-explicit-constructor)
-  Value(Str value) : kind(Kind::Str), text(std::move(value)) {}              // NOLINT(google-explicit-constructor)
+  Value(bool value) : kind(Kind::Bool), whole(value) {}  // NOLINT(google-explicit-constructor)
+  Value(int value)
+      : kind(Kind::Int), whole(value), real(value) {}  // NOLINT(google-explicit-constructor)
+  Value(int64_t value)
+      : kind(Kind::Int),
+        whole(value),
+        real(double(value)) {}                                // NOLINT(google-explicit-constructor)
+  Value(double value) : kind(Kind::Float), real(value) {}     // NOLINT(google-explicit-constructor)
+  Value(const char* value) : kind(Kind::Str), text(value) {}  // NOLINT(google-explicit-constructor)
+  Value(Str value)
+      : kind(Kind::Str), text(std::move(value)) {}  // NOLINT(google-explicit-constructor)
 
   static Value symbol(Str name);
   static Value series(Str name);
@@ -136,8 +161,9 @@ struct LTR_EXPORT Value {
   Location location;  ///< of a Call
 };
 
-/// One argument of a call, or element of a list. `type` is the declared type, as text: `int`, `option[float]`,
-/// `one_of[auto, min, max]`, …; it tells how a value from the command line is read.
+/// One argument of a call, or element of a list. `type` is the declared type, as text: `int`,
+/// `option[float]`, `one_of[auto, min, max]`, …; it tells how a value from the command line is
+/// read.
 struct Argument {
   const char* name = "";
   Value value;
@@ -145,14 +171,16 @@ struct Argument {
   Location location;
 };
 
-/// Text of a host value for interpolation; `format` is what stands behind the `:`, as in `std::format`.
+/// Text of a host value for interpolation; `format` is what stands behind the `:`, as in
+/// `std::format`.
 LTR_EXPORT Str text_of(int64_t value, const char* format = "");
 LTR_EXPORT Str text_of(double value, const char* format = "");
 LTR_EXPORT Str text_of(bool value, const char* format = "");
 LTR_EXPORT Str text_of(const Str& value, const char* format = "");
 LTR_EXPORT Str text_of(const Tensor& value, const char* format = "");
 
-// ---- blocks --------------------------------------------------------------------------------------------------
+// ---- blocks
+// --------------------------------------------------------------------------------------------------
 
 /// One trained tensor and its path, `body.3.attn.qkv.weight`.
 struct Weight {
@@ -184,8 +212,8 @@ struct Group {
   Location location;
 };
 
-/// A place in the tree of instances while it is being built: the model, or a member of something in it.
-/// Cheap to copy; the tree belongs to the `Root`.
+/// A place in the tree of instances while it is being built: the model, or a member of something in
+/// it. Cheap to copy; the tree belongs to the `Root`.
 class LTR_EXPORT Scope {
  public:
   explicit Scope(ScopeState* state) : state_(state) {}
@@ -205,20 +233,28 @@ class LTR_EXPORT Scope {
 
   /// Keys random numbers to the weight `name` here; its initial value is computed next.
   void seed(const char* name) const;
-  /// Registers `initial` under `name` and gives it back, as a leaf that is trained. An undefined tensor stays
-  /// undefined (no such weight); one that is a registered weight already is shared, not copied.
+  /// Registers `initial` under `name` and gives it back, as a leaf that is trained. An undefined
+  /// tensor stays undefined (no such weight); one that is a registered weight already is shared,
+  /// not copied.
   Tensor weight(const char* name, const Tensor& initial, Location location) const;
   /// Likewise, saved but not trained.
   Tensor buffer(const char* name, const Tensor& initial, Location location) const;
 
   /// All weights at and below this place, paths from here on.
   Weights weights() const;
-  /// The optimizer `name` over `weights`. `rule` is the call `AdamW(lr = …)`; `settings` are `schedule`,
-  /// `clip_norm`, `clip_value`. Settings of the run (`--set model.opt.lr=…`) replace what is given here.
-  Optimizer* optimizer(const char* name, Value rule, const Weights& weights, std::vector<Argument> settings,
-                       std::vector<Group> groups, Location location) const;
+  /// The optimizer `name` over `weights`. `rule` is the call `AdamW(lr = …)`; `settings` are
+  /// `schedule`, `clip_norm`, `clip_value`. Settings of the run (`--set model.opt.lr=…`) replace
+  /// what is given here.
+  Optimizer* optimizer(const char* name,
+                       Value rule,
+                       const Weights& weights,
+                       std::vector<Argument> settings,
+                       std::vector<Group> groups,
+                       Location location) const;
   /// `init "body.*.weight" = normal(std = 0.02)`: `value` makes a tensor of the shape it is given.
-  void init(const char* pattern, Tensor (*value)(const void* self, const Ints& shape), const void* self,
+  void init(const char* pattern,
+            Tensor (*value)(const void* self, const Ints& shape),
+            const void* self,
             Location location) const;
 
   ScopeState* state() const { return state_; }
@@ -236,7 +272,8 @@ LTR_EXPORT int64_t count(const Weights& weights);
 LTR_EXPORT Tensor norm(const Tensors& tensors);
 LTR_EXPORT Tensors grads_of(const Optimizer& optimizer);
 LTR_EXPORT Weights weights_of(const Optimizer& optimizer);
-/// Everything below runs with the weights of `weights` needing no gradient, in evaluation mode, while it lives.
+/// Everything below runs with the weights of `weights` needing no gradient, in evaluation mode,
+/// while it lives.
 class LTR_EXPORT Frozen {
  public:
   explicit Frozen(const Weights& weights);
@@ -260,15 +297,19 @@ class LTR_EXPORT NoGrad {
   bool was_enabled_;
 };
 
-/// `x as i64[B, S + n]`: the tensor itself if its dims are `dims` (-1: any), else R1006 with the `.ltr` text.
-LTR_EXPORT const Tensor& check_shape(const Tensor& tensor, std::initializer_list<int64_t> dims, const char* type,
+/// `x as i64[B, S + n]`: the tensor itself if its dims are `dims` (-1: any), else R1006 with the
+/// `.ltr` text.
+LTR_EXPORT const Tensor& check_shape(const Tensor& tensor,
+                                     std::initializer_list<int64_t> dims,
+                                     const char* type,
                                      const Location& location);
 /// R1006 unless `holds`: a shape obligation that rests on run-time values. `rule` is its text.
 LTR_EXPORT void check_holds(bool holds, const char* rule, const Location& location);
 /// `assert` failed: R1005.
 [[noreturn]] LTR_EXPORT void fail_assert(const Str& message, const Location& location);
 
-/// Host arithmetic as the language defines it: exact (checked), rounding down and up, non-negative remainder.
+/// Host arithmetic as the language defines it: exact (checked), rounding down and up, non-negative
+/// remainder.
 LTR_EXPORT int64_t exact_div(int64_t a, int64_t b, const Location& location);
 LTR_EXPORT int64_t floor_div(int64_t a, int64_t b);
 LTR_EXPORT int64_t ceil_div(int64_t a, int64_t b);
@@ -276,10 +317,12 @@ LTR_EXPORT int64_t mod(int64_t a, int64_t b);
 LTR_EXPORT int64_t int_pow(int64_t base, int64_t exponent);
 LTR_EXPORT double real_pow(double base, double exponent);
 
-// ---- data ----------------------------------------------------------------------------------------------------
+// ---- data
+// ----------------------------------------------------------------------------------------------------
 
-/// One field of a record or batch. `dims`: sizes behind the batch dim in records, all of them in batches; -1 is any.
-/// `host` fields are not tensors yet: "int" "float" "bool" "str" "path"; for tensors it is empty.
+/// One field of a record or batch. `dims`: sizes behind the batch dim in records, all of them in
+/// batches; -1 is any. `host` fields are not tensors yet: "int" "float" "bool" "str" "path"; for
+/// tensors it is empty.
 struct FieldInfo {
   const char* name;
   DType dtype = DType::Float;
@@ -317,7 +360,8 @@ class LTR_EXPORT Stream {
 };
 
 class Data;
-/// A compiled map: reads `in` (in the order of the stream's schema), fills `out` (in the order of `MapInfo::out`).
+/// A compiled map: reads `in` (in the order of the stream's schema), fills `out` (in the order of
+/// `MapInfo::out`).
 struct MapInfo {
   void (*run)(const Data& self, const Record& in, Record& out);
   Schema out;
@@ -326,7 +370,8 @@ struct MapInfo {
   Location location;
 };
 
-/// What a batch of one stream holds, in the order of the data's `batch` schema; a field it lacks is undefined.
+/// What a batch of one stream holds, in the order of the data's `batch` schema; a field it lacks is
+/// undefined.
 struct Batch {
   Tensors fields;
   int64_t size = 0;
@@ -348,11 +393,12 @@ class LTR_EXPORT Data {
   Data& operator=(const Data&) = delete;
   virtual ~Data();
 
-  Schema batch;                      ///< binders are -1
-  std::vector<RoleStream> streams;   ///< in order of declaration
+  Schema batch;                     ///< binders are -1
+  std::vector<RoleStream> streams;  ///< in order of declaration
 };
 
-// ---- metrics -------------------------------------------------------------------------------------------------
+// ---- metrics
+// -------------------------------------------------------------------------------------------------
 
 enum class Reduce : uint8_t { Mean, Sum, Min, Max, Cat };
 
@@ -374,7 +420,8 @@ class LTR_EXPORT Metric {
   virtual Tensor compute() = 0;
 };
 
-// ---- steps and hooks -----------------------------------------------------------------------------------------
+// ---- steps and hooks
+// -----------------------------------------------------------------------------------------
 
 /// What a step, test or hook may do besides computing; the trainer's side of it.
 class LTR_EXPORT Context {
@@ -390,12 +437,16 @@ class LTR_EXPORT Context {
   int64_t batch_size = 0;
   int64_t rank = 0;
   int64_t world = 1;
-  int64_t stream = 0;   ///< index of the running stream in `Data::streams`; picks the metric's state
+  int64_t stream = 0;  ///< index of the running stream in `Data::streams`; picks the metric's state
   Str run_dir;
   Str run_name;
 
-  /// One update of `optimizer`: runtime.md 2.4. `last` tells that no later `minimize` needs the graph.
-  virtual void minimize(const Tensor& loss, Optimizer& optimizer, bool last, const Location& location) = 0;
+  /// One update of `optimizer`: runtime.md 2.4. `last` tells that no later `minimize` needs the
+  /// graph.
+  virtual void minimize(const Tensor& loss,
+                        Optimizer& optimizer,
+                        bool last,
+                        const Location& location) = 0;
   /// `backward loss` in a manual step.
   virtual void backward(const Tensor& loss, const Location& location) = 0;
   /// `log`: `slot` indexes the program's `LogInfo` table.
@@ -456,8 +507,8 @@ class LTR_EXPORT Callback {
  public:
   struct State {
     const char* name;
-    void* address;       ///< of an int64_t, double, bool or Str member, as `type` says
-    const char* type;    ///< "int" "float" "bool" "str"
+    void* address;     ///< of an int64_t, double, bool or Str member, as `type` says
+    const char* type;  ///< "int" "float" "bool" "str"
   };
   Callback() = default;
   Callback(const Callback&) = delete;

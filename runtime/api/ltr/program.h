@@ -9,14 +9,15 @@ namespace ltr {
 /// An `hparam`: a flag of the binary and a key of its `config.json`.
 struct HparamInfo {
   const char* name;
-  const char* type;   ///< "int" "float" "bool" "str" "path" "duration" "period" "bytes"
+  const char* type;  ///< "int" "float" "bool" "str" "path" "duration" "period" "bytes"
   const char* doc;
   const char* where;  ///< the rule's text, "" if it has none
   Location location;
 };
 
-/// Resolves settings: the generated code declares each with the value that the program gives, and reads back what
-/// holds after `--config`, the environment and the command line. Faults are collected and reported together.
+/// Resolves settings: the generated code declares each with the value that the program gives, and
+/// reads back what holds after `--config`, the environment and the command line. Faults are
+/// collected and reported together.
 class LTR_EXPORT Settings {
  public:
   Settings() = default;
@@ -24,16 +25,22 @@ class LTR_EXPORT Settings {
   Settings& operator=(const Settings&) = delete;
   virtual ~Settings();
 
-  /// The final value of an hparam. `given`: its default; `set`: the value of the experiment's `set`, if any.
+  /// The final value of an hparam. `given`: its default; `set`: the value of the experiment's
+  /// `set`, if any.
   virtual Value hparam(const HparamInfo& info, const Value& given, const Value* set) = 0;
-  /// A `where` clause of the hparam `name`. `kind` and operands help to name the nearest allowed values:
-  /// `fits` tells whether the rule would hold for another value of this int hparam (null for others).
+  /// A `where` clause of the hparam `name`. `kind` and operands help to name the nearest allowed
+  /// values: `fits` tells whether the rule would hold for another value of this int hparam (null
+  /// for others).
   virtual void check_hparam(const char* name, bool holds, bool (*fits)(int64_t)) = 0;
   /// The final value of the setting `path` (`trainer.epochs`, `data.root`, `model.width`).
-  virtual Value get(const char* path, const char* type, const Value& given, const Location& location) = 0;
+  virtual Value get(const char* path,
+                    const char* type,
+                    const Value& given,
+                    const Location& location) = 0;
   /// A shape obligation that could not be decided at compile time: R2007 unless it holds.
   virtual void oblige(bool holds, const char* rule, const Location& location) = 0;
-  /// Settings of a section that are calls: `callbacks`, `loggers`. Arguments may be replaced, `off` removes one.
+  /// Settings of a section that are calls: `callbacks`, `loggers`. Arguments may be replaced, `off`
+  /// removes one.
   virtual void call(const char* section, const Value& given) = 0;
   /// Number of ranks of this run.
   virtual int64_t world() const = 0;
@@ -58,8 +65,8 @@ struct LogInfo {
 /// A parameter of `step predict` that has a default, or no stream to come from.
 struct StepParam {
   const char* name;
-  const char* type;      ///< "int" "float" "bool" "str", or the tensor type as text
-  const char* initial;   ///< its default as text, "" if it must be given
+  const char* type;     ///< "int" "float" "bool" "str", or the tensor type as text
+  const char* initial;  ///< its default as text, "" if it must be given
   Location location;
 };
 
@@ -71,10 +78,10 @@ struct StepInfo {
   Role role;
   /// `params` are the values of `StepInfo::params`, in order.
   void (*run)(Model& model, Context& cx, const Batch& batch, const std::vector<Value>& params);
-  std::vector<int> fields;        ///< which batch fields it reads
+  std::vector<int> fields;  ///< which batch fields it reads
   std::vector<StepParam> params;
-  std::vector<int> logs;          ///< slots that it may write, in order of declaration
-  bool random;                    ///< draws random numbers (dropout, rand)
+  std::vector<int> logs;  ///< slots that it may write, in order of declaration
+  bool random;            ///< draws random numbers (dropout, rand)
   bool minimizes;
   bool is_manual;
   Location location;
@@ -111,7 +118,7 @@ struct ExperimentInfo {
   const char* name;
   const char* data;
   const char* model;
-  const char* topology;          ///< "" for the default, `{ devices = auto }`
+  const char* topology;  ///< "" for the default, `{ devices = auto }`
   /// hparams, then `data.*`, `model.*` that hang on no data, `trainer.*`, `tags.*`, obligations.
   void (*resolve)(Settings& settings);
   Data* (*make_data)(Settings& settings);
@@ -127,10 +134,14 @@ struct ExperimentInfo {
 struct TrainPair {
   void (*run)(Model& model, Context& cx, const Batch& batch, const std::vector<Value>& params);
 };
-/// Trains `model` on the first batch of the data's train stream, `steps` times; gives the last loss.
-LTR_EXPORT double overfit(Context& cx, Model& model, Data& data, const TrainPair& pair, int64_t steps);
+/// Trains `model` on the first batch of the data's train stream, `steps` times; gives the last
+/// loss.
+LTR_EXPORT double overfit(
+    Context& cx, Model& model, Data& data, const TrainPair& pair, int64_t steps);
 /// Largest difference between the gradient of `f` at `x` and central differences, relative; in f64.
-LTR_EXPORT bool gradcheck(Tensor (*f)(const void* self, const Tensor& x), const void* self, const Tensor& x);
+LTR_EXPORT bool gradcheck(Tensor (*f)(const void* self, const Tensor& x),
+                          const void* self,
+                          const Tensor& x);
 
 /// Builds a model for a test, outside of any experiment; it lives until the test ends.
 LTR_EXPORT Scope test_root(Context& cx);
@@ -154,10 +165,10 @@ struct ObligationInfo {
 
 /// Everything a program is.
 struct Program {
-  const char* name;              ///< of the file, without `.ltr`
+  const char* name;  ///< of the file, without `.ltr`
   int edition;
-  const char* source_hash;       ///< SHA-256 over all sources, hex
-  const char* compiler;          ///< version of ltrc
+  const char* source_hash;  ///< SHA-256 over all sources, hex
+  const char* compiler;     ///< version of ltrc
   std::vector<SourceFile> sources;
   std::vector<LogInfo> logs;
   std::vector<CallbackInfo> callbacks;
