@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Measures Ltr against raw PyTorch (eager) and Lightning, side by side, and prints Markdown tables.
 
-    python bench/run.py [--ltrc build/release/bin/ltrc] [--rounds 5]
+    python bench/run.py [--ltrc build/release/bin/ltrc] [--rounds 5] [--threads 1 2] [--seconds 120]
 
 Needs torch; Lightning's columns are empty without lightning. README.md says what is measured and how.
 """
 import argparse
 import contextlib
-import importlib
+import importlib.metadata
+import importlib.util
 import io
 import json
 import logging
@@ -29,10 +30,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-lightning = None
-for package in ("lightning", "pytorch_lightning"):
-    with contextlib.suppress(ImportError):
-        lightning = lightning or importlib.import_module(package)
+LIGHTNING = next((name for name in ("lightning", "pytorch_lightning") if importlib.util.find_spec(name)), None)
 
 SOURCE = pathlib.Path(__file__).resolve().parents[1]
 
@@ -165,6 +163,8 @@ def torch_seconds(program, steps, **options):
 
 
 def lightning_seconds(program, steps):
+    lightning = importlib.import_module(LIGHTNING)
+
     class Module(lightning.LightningModule):
         def __init__(self):
             super().__init__()
@@ -209,35 +209,69 @@ class Ltr:
         return json.loads(done.stdout.splitlines()[-1])["seconds"]
 
 
+WAYS = {"PyTorch": torch_seconds, "PyTorch fused": lambda program, steps: torch_seconds(program, steps, fused=True),
+        "Lightning": lightning_seconds}
+
+
+class Worker:
+    """A process that measures one of WAYS. Each has its own: with Lightning imported, plain PyTorch is slower."""
+
+    def __init__(self, way):
+        self.process = subprocess.Popen([sys.executable, __file__, "--worker", way], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, text=True)
+
+    def seconds(self, program, steps, threads):
+        print(PROGRAMS.index(program), steps, threads, file=self.process.stdin, flush=True)
+        return float(self.process.stdout.readline())
+
+    def stop(self):
+        self.process.stdin.close()
+        self.process.wait()
+
+
+def serve(way):
+    """The other end of Worker."""
+    for line in sys.stdin:
+        index, steps, threads = map(int, line.split())
+        torch.set_num_threads(threads)
+        print(WAYS[way](PROGRAMS[index], steps), flush=True)
+
+
 def step_ms(program, seconds_of):
     """Of one step, by the difference of two lengths, so that start-up cancels."""
     return 1000 * (seconds_of(program.many) - seconds_of(program.few)) / (program.many - program.few)
 
 
-def measure_steps(ltr, rounds):
-    sides = ["Ltr", "PyTorch", "PyTorch fused"] + (["Lightning"] if lightning else [])
+def measure_steps(ltr, rounds, thread_counts, deadline):
+    workers = {"Ltr": ltr} | {way: Worker(way) for way in WAYS if way != "Lightning" or LIGHTNING}
     print("Milliseconds per training step, median (minimum); ratios of medians to Ltr's.\n")
-    print("| program | threads | Ltr | PyTorch | PyTorch, fused optimizer | Lightning | PyTorch / Ltr | fused / Ltr "
-          "| Lightning / Ltr |\n|---|---|---|---|---|---|---|---|---|")
+    print("| program | threads | rounds | Ltr | PyTorch | PyTorch, fused optimizer | Lightning | PyTorch / Ltr | fused / Ltr "
+          "| Lightning / Ltr |\n|---|---|---|---|---|---|---|---|---|---|")
+    left = len(PROGRAMS) * len(thread_counts)
     for program in PROGRAMS:
-        for threads in (1, 2):
-            torch.set_num_threads(threads)
-            ways = {"Ltr": lambda steps: ltr.seconds(program, steps, threads),
-                    "PyTorch": lambda steps: torch_seconds(program, steps),
-                    "PyTorch fused": lambda steps: torch_seconds(program, steps, fused=True),
-                    "Lightning": lambda steps: lightning_seconds(program, steps)}
-            times = {side: [] for side in sides if side != "PyTorch fused" or program.has_fused}
+        for threads in thread_counts:
+            times = {side: [] for side in workers if side != "PyTorch fused" or program.has_fused}
+            ways = {side: (lambda steps, worker=workers[side]: worker.seconds(program, steps, threads))
+                    for side in times}
             for side in times:
                 ways[side](program.few)                      # warms caches, builds what is not built
-            for _ in range(rounds):
+            share = (deadline - time.perf_counter()) / left
+            left -= 1
+            row_end = time.perf_counter() + share
+            done = 0
+            while done == 0 or done < rounds and time.perf_counter() < row_end:
                 for side in times:
                     times[side].append(step_ms(program, ways[side]))
+                done += 1
             middle = {side: statistics.median(values) for side, values in times.items()}
             cells = [f"{middle[side]:.3g} ({min(times[side]):.3g})" if side in times else "–"
                      for side in ("Ltr", "PyTorch", "PyTorch fused", "Lightning")]
             ratios = [f"{middle[side] / middle['Ltr']:.2f}" if side in times else "–"
                       for side in ("PyTorch", "PyTorch fused", "Lightning")]
-            print(f"| {program.name} | {threads} | {' | '.join(cells)} | {' | '.join(ratios)} |", flush=True)
+            print(f"| {program.name} | {threads} | {done} | {' | '.join(cells)} | {' | '.join(ratios)} |", flush=True)
+    for worker in workers.values():
+        if isinstance(worker, Worker):
+            worker.stop()
 
 
 def generated_program(blocks):
@@ -293,9 +327,9 @@ def measure_tool(ltr, rounds):
         row(f"`./{name} fit --fast-dev-run`, start to end: data, model, one batch of each step",
             wall_ms([program, "fit", "--fast-dev-run", "--no-bar", "--threads", 1], rounds))
     row("for comparison: `python -c 'import torch'`", wall_ms([sys.executable, "-c", "import torch"], 3))
-    if lightning:
-        row(f"for comparison: `python -c 'import {lightning.__name__}'`",
-            wall_ms([sys.executable, "-c", f"import {lightning.__name__}"], 2))
+    if LIGHTNING:
+        row(f"for comparison: `python -c 'import {LIGHTNING}'`",
+            wall_ms([sys.executable, "-c", f"import {LIGHTNING}"], 2))
 
 
 # A process counts the memory of the one that started it until it becomes its own program; so a small one starts it.
@@ -321,8 +355,14 @@ def main():
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("--ltrc", default=os.environ.get("LTRC", str(SOURCE / "build/release/bin/ltrc")))
     options.add_argument("--rounds", type=int, default=5)
+    options.add_argument("--threads", type=int, nargs="+", default=[1, 2], help="compute threads of every side")
+    options.add_argument("--seconds", type=int, default=120, help="for the step times; fewer rounds fit, at least one")
     options.add_argument("--only-torch", type=int, help=argparse.SUPPRESS)
+    options.add_argument("--worker", choices=WAYS, help=argparse.SUPPRESS)
     given = options.parse_args()
+    if given.worker:
+        serve(given.worker)
+        return
     if given.only_torch is not None:
         torch.set_num_threads(1)
         torch_seconds(PROGRAMS[given.only_torch], PROGRAMS[given.only_torch].many)
@@ -330,11 +370,13 @@ def main():
     os.environ.setdefault("LTR_CACHE_DIR", str(SOURCE / "build/release/cache"))
     started = time.perf_counter()
     print(f"{time.strftime('%Y-%m-%d')} · {platform.machine()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} "
-          f"· torch {torch.__version__} · lightning {lightning.__version__ if lightning else 'absent'} "
-          f"· {given.rounds} rounds\n")
+          f"· torch {torch.__version__} · lightning {importlib.metadata.version(LIGHTNING) if LIGHTNING else 'absent'} "
+          f"· at most {given.rounds} rounds\n")
+    if os.getloadavg()[0] > 0.5:
+        print("**The machine is busy: these numbers, above all those of two threads, are not to be quoted.**\n")
     with tempfile.TemporaryDirectory(prefix="ltr-bench-") as folder:
         ltr = Ltr(given.ltrc, folder)
-        measure_steps(ltr, given.rounds)
+        measure_steps(ltr, given.rounds, given.threads, started + given.seconds)
         measure_tool(ltr, given.rounds)
         measure_memory(ltr)
     print(f"\n{time.perf_counter() - started:.0f} s in all, load at the end {os.getloadavg()[0]:.1f}")

@@ -29,6 +29,7 @@ struct Resume {
   Str run;
   Str checkpoint;
   int64_t step = -1;
+  std::vector<Str> notices;  ///< checkpoints that were passed over, and why
 };
 
 Resume find_resume(const Start& start) {
@@ -39,15 +40,18 @@ Resume find_resume(const Start& start) {
   if (what == "auto") {
     out.run = find_unfinished_run(start.out_dir(), start.experiment->name, start.run_name());
     if (out.run.empty()) return out;
-    out.checkpoint = find_checkpoint(out.run, "last");
+    out.checkpoint = find_checkpoint(out.run, "last", &out.notices);
     if (out.checkpoint.empty()) return {};
   } else if (what == "last" || what == "best") {
     out.run = find_run(start.out_dir(), start.experiment->name, start.run_name(), start.line.get("run"));
     if (out.run.empty()) {
       throw error_at({}, err::checkpoint_misfit,
-                     fmt::format("--resume {}: no run of {} in {}", what, start.experiment->name, start.out_dir()));
+                     start.line.get("run").empty()
+                         ? fmt::format("--resume {}: no run of {} in {}", what, start.experiment->name, start.out_dir())
+                         : fmt::format("--run {}: no such run of {} in {}", start.line.get("run"), start.experiment->name,
+                                       start.out_dir()));
     }
-    out.checkpoint = find_checkpoint(out.run, what);
+    out.checkpoint = find_checkpoint(out.run, what, &out.notices);
   } else if (fs::exists(what + "/checkpoint.json", failed)) {
     out.checkpoint = fs::path(what).lexically_normal().string();
     if (out.checkpoint.back() == '/') out.checkpoint.pop_back();
@@ -57,7 +61,7 @@ Resume find_resume(const Start& start) {
     out.run = find_run(start.out_dir(), start.experiment->name, start.run_name(), what);
     if (out.run.empty())
       throw error_at({}, err::checkpoint_misfit, fmt::format("--resume {}: neither a checkpoint nor a run", what));
-    out.checkpoint = find_checkpoint(out.run, "last");
+    out.checkpoint = find_checkpoint(out.run, "last", &out.notices);
   }
   if (out.checkpoint.empty())
     throw error_at({}, err::checkpoint_misfit, fmt::format("{} has no checkpoint to go on from", out.run));
@@ -149,6 +153,7 @@ class FitVerb {
     const Str table = headline(start_, is_kept_ ? dir : "") + model_table(start_);
     const int64_t planned = planned_steps(request);
     const Str block = table + plan_line(start_, planned);
+    for (const Str& notice : resume_.notices) progress->notice(notice);
     if (is_kept_) begin_record(block, *progress);
     if (is_kept_) copy_output_to(dir + "/log-0.txt");
     if (start_.terminal.is_json) {
