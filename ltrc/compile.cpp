@@ -54,9 +54,8 @@ void analyze(const std::string& file, const Common& common, Compilation& compila
   ast::NodeId next_node = 1;
   ast::Module main = timed(compilation, "parse",
                            [&] { return parse::parse(*id, compilation.sources, next_node, sink); });
-  // What could not be read would make its users look wrong, so names and types wait until the
-  // syntax is right.
-  if (sink.has_errors()) return;
+  // The rest of a file of another edition cannot be understood.
+  if (sink.has_errors() && main.decls.empty()) return;
   compilation.graph = timed(compilation, "resolve", [&] {
     return resolve::resolve(std::move(main), compilation.sources, next_node, sink);
   });

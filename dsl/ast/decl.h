@@ -126,7 +126,9 @@ struct Hook {
 };
 
 /// What stands between the braces of a metric, data, block, model or callback.
-struct ErrorItem {};
+struct ErrorItem {
+  Name name;  ///< what it would have declared, as far as that can be told
+};
 struct Item {
   Span span;
   NodeId id = 0;
@@ -208,10 +210,13 @@ struct Test {
   Body body;
 };
 
-struct ErrorDecl {};
+struct ErrorDecl {
+  Name name;  ///< what it would have declared, as far as that can be told
+};
 struct Decl {
   Span span;
   NodeId id = 0;
+  bool is_damaged = false;  ///< something in it could not be read, and was reported
   std::string doc;  ///< the `##` lines above it, without marks
   std::variant<ErrorDecl,
                Import,

@@ -4,7 +4,10 @@
 
 namespace ltr::ast {
 
-struct ErrorStmt {};
+/// A statement that could not be read; the names it would have assigned.
+struct ErrorStmt {
+  std::vector<Name> names;
+};
 /// `a, b = value`.
 struct Unpack {
   std::vector<Name> names;

@@ -100,6 +100,8 @@ void check_data_items(Context& cx, ObjectInfo& object, const ast::Data& data) {
     object.fns[info->name] = std::move(info);
   }
   for (const ast::Item& item : data.items) {
+    if (const auto* broken = item.get<ast::ErrorItem>(); broken && !broken->name.text.empty())
+      object.members[broken->name.text] = {Type::error(), MemberKind::Let, broken->name.span};
     if (const auto* let = item.get<ast::Let>()) {
       Expr value = let->type ? check_as(let->value, check_type(*let->type, scope), scope)
                              : check_expr(let->value, scope);

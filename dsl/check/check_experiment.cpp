@@ -112,6 +112,7 @@ void check_twice(Context& cx, const std::vector<ast::Setting>& settings) {
 
 /// The experiment with what it amends written into it.
 struct Merged {
+  bool is_damaged = false;  ///< what is missing may stand where it could not be read
   std::vector<ast::Setting> settings;
   std::vector<ast::Setting> sets;
   std::vector<ast::Section> sections;
@@ -143,6 +144,8 @@ std::optional<Merged> merge_amended(Context& cx,
   }
   if (experiment.amends) {
     const auto base = module.experiments.find(experiment.amends->text);
+    if (base != module.experiments.end() && base->second.kind == SymbolKind::Error)
+      return std::nullopt;
     if (base == module.experiments.end()) {
       std::vector<std::string> names;
       for (const auto& [name, symbol] : module.experiments) names.push_back(name);
@@ -157,6 +160,9 @@ std::optional<Merged> merge_amended(Context& cx,
     if (!merged) return std::nullopt;
     result = std::move(*merged);
   }
+  const auto own = module.experiments.find(experiment.name.text);
+  result.is_damaged = result.is_damaged || own == module.experiments.end() ||
+                      own->second.decl == nullptr || own->second.decl->is_damaged;
   put(result.settings, experiment.settings);
   put(result.sets, experiment.sets);
   for (const ast::Section& section : experiment.sections) {
@@ -324,7 +330,7 @@ std::optional<Expr> check_wired(const std::string& what,
       std::find_if(merged.settings.begin(), merged.settings.end(),
                    [&](const ast::Setting& candidate) { return candidate.name.text == what; });
   if (setting == merged.settings.end()) {
-    cx.report(diag::missing_part(ast.name.span, ast.name.text, what));
+    if (!merged.is_damaged) cx.report(diag::missing_part(ast.name.span, ast.name.text, what));
     return std::nullopt;
   }
   Expr value = check_expr(setting->value, scope);
@@ -400,6 +406,8 @@ void check_experiment(Context& cx, uint32_t module_index, const ast::Experiment&
         std::find_if(cx.program.hparams.begin(), cx.program.hparams.end(),
                      [&](const Hparam& candidate) { return candidate.name == set.name.text; });
     if (hparam == cx.program.hparams.end()) {
+      const auto broken = module.symbols.find(set.name.text);
+      if (broken != module.symbols.end() && broken->second.kind == SymbolKind::Error) continue;
       std::vector<std::string> names;
       for (const Hparam& candidate : cx.program.hparams) names.push_back(candidate.name);
       diagnostics::Diagnostic diagnostic = diag::set_unknown(set.name.span, set.name.text);
@@ -417,6 +425,7 @@ void check_experiment(Context& cx, uint32_t module_index, const ast::Experiment&
   const auto model = check_wired("model", Kind::Model, *merged, ast, scope);
   for (const ast::Setting& setting : merged->settings) {
     if (setting.name.text != "topology") continue;
+    if (setting.value.is_error()) continue;
     const auto* name = setting.value.get<ast::NameRef>();
     if (name == nullptr || !module.topologies.contains(name->name.text)) {
       std::vector<std::string> names;
@@ -463,7 +472,7 @@ void check_experiment(Context& cx, uint32_t module_index, const ast::Experiment&
       check_sweep(section, scope);
     }
   }
-  if (!has_limit && !ast.amends) {
+  if (!has_limit && !ast.amends && !merged->is_damaged) {
     cx.report(diag::no_limit(ast.name.span)
                   .help("say `trainer { epochs = 10 }`, or `steps` or `max_time`"));
   }
@@ -475,6 +484,7 @@ void check_experiment(Context& cx, uint32_t module_index, const ast::Experiment&
     ObjectInfo& object = *find_object(cx, Kind::Model, model->type.decl);
     for (const std::string& name : object.fn_order) {
       FnInfo& fn = *object.fns[name];
+      if (object.is_damaged || (scope.data != nullptr && scope.data->is_damaged)) break;
       const bool is_role = name == "train" || name == "val" || name == "test" || name == "predict";
       if (fn.role == FnRole::Step && is_role) bind_step(*model, *data, fn, typed, scope);
     }
@@ -521,6 +531,7 @@ void check_topologies(Context& cx, uint32_t module_index) {
         cx.report(diag::unknown_topology(at->amends->span, "topology", at->amends->text));
         break;
       }
+      if (base->second.kind == SymbolKind::Error) break;
       at = base->second.decl->get<ast::Topology>();
     }
     std::vector<ast::Setting> settings;

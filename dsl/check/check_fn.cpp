@@ -161,6 +161,14 @@ FnInfo& fn_of(Context& cx, const Symbol& symbol) {
 
 namespace {
 
+/// Whether a mistake in a body was reported: what it would have done is not known then.
+bool has_error(const Body& body) {
+  return std::any_of(body.begin(), body.end(), [](const Stmt& stmt) {
+    return stmt.kind == StmtKind::Error ||
+           std::any_of(stmt.bodies.begin(), stmt.bodies.end(), has_error);
+  });
+}
+
 bool always_returns(const Body& body) {
   if (body.empty()) return false;
   const Stmt& last = body.back();
@@ -259,7 +267,8 @@ void check_body_of(Context& cx, FnInfo& fn) {
     typed.body = check_body({statement}, scope);
   } else {
     typed.body = check_body(fn.ast->body, scope);
-    if (fn.result.kind != Kind::Void && !fn.result.is_error() && !always_returns(typed.body)) {
+    if (fn.result.kind != Kind::Void && !fn.result.is_error() && !always_returns(typed.body) &&
+        !has_error(typed.body)) {
       cx.report(diag::missing_return(fn.ast->name.span, fn.name, cx.text(fn.result)));
     }
   }

@@ -342,6 +342,8 @@ struct ObjectChecker {
 
   void check_members() {
     for (const ast::Item& item : items_of(decl)) {
+      if (const auto* broken = item.get<ast::ErrorItem>(); broken && !broken->name.text.empty())
+        object.members[broken->name.text] = {Type::error(), MemberKind::Let, broken->name.span};
       if (const auto* m = item.get<ast::Member>()) check_member(*m);
       if (const auto* m = item.get<ast::Parameter>()) check_parameter(*m);
       if (const auto* m = item.get<ast::Let>()) check_let(*m);
@@ -374,6 +376,7 @@ ObjectInfo& object_of(Context& cx, const Symbol& symbol) {
   object.name = symbol.name;
   object.module = symbol.module;
   object.span = symbol.span;
+  object.is_damaged = symbol.decl->is_damaged;
   if (object.kind == Kind::Data) {
     object.index = DeclIndex(cx.program.datas.size());
     cx.program.datas.emplace_back();
@@ -413,7 +416,9 @@ void check_block_like(Context& cx, ObjectInfo& object, const ast::Decl& decl) {
   if (const auto* callback = decl.get<ast::Callback>(); callback != nullptr && callback->model) {
     const Symbol* model = cx.graph.find(object.module, callback->model->text);
     if (model == nullptr || model->kind != SymbolKind::Model) {
-      cx.report(diag::unknown_name(callback->model->span, callback->model->text)
+      const bool is_poison = model != nullptr && model->kind == SymbolKind::Error;
+      if (!is_poison)
+        cx.report(diag::unknown_name(callback->model->span, callback->model->text)
                     .note("`for` names a model"));
       object.is_checking = false;  // Its hooks speak of a model that nobody knows.
       object.is_done = true;
@@ -449,7 +454,7 @@ void check_block_like(Context& cx, ObjectInfo& object, const ast::Decl& decl) {
   (*objects_of(cx.program, object.kind))[object.index] = std::move(typed);
   object.is_checking = false;
   object.is_done = true;
-  if (object.kind == Kind::Model) {
+  if (object.kind == Kind::Model && !object.is_damaged) {
     check_ownership(cx, object);
     check_step_logic(cx, object);
   }

@@ -533,6 +533,11 @@ Stmt check_stmt(const ast::Stmt& statement, Scope& scope) {
     stmt.bodies.push_back(check_nested(s->body, scope));
     return stmt;
   }
+  if (const auto* s = statement.get<ast::ErrorStmt>()) {
+    for (const ast::Name& name : s->names) {
+      if (!outer_local(name.text, scope)) scope.declare(name.text, Type::error());
+    }
+  }
   if (statement.get<ast::Yield>() != nullptr)
     scope.cx.report(diag::wrong_place(span, "`yield` stands in `scan`"));
   if (statement.get<ast::Backward>() != nullptr)

@@ -123,6 +123,7 @@ Type check_named(const ast::TypeExpr& type, const ast::NamedType& named, Scope& 
     result.name = object.name;
     return result;
   }
+  if (symbol != nullptr && symbol->kind == SymbolKind::Error) return Type::error();
   diagnostics::Diagnostic diagnostic = diag::unknown_type(named.name.span, name);
   if (const auto near = diagnostics::suggest(name, type_names(scope))) {
     diagnostic.help("did you mean `{}`?", *near).fix(named.name.span, *near);

@@ -88,6 +88,7 @@ struct ObjectInfo {
   std::map<std::string, AtomId> batch_binders;
   bool is_checking = false;
   bool is_done = false;
+  bool is_damaged = false;  ///< something in it could not be read: what is missing may be there
 };
 
 /// Where code stands: what it may do there.

@@ -44,7 +44,9 @@ void parse_declarations(State& state, Iter first, Iter last, ast::Module& module
     while (first->kind == K::Newline || first->kind == K::Semicolon) ++first;
     if (first->kind == K::End) return;
     ast::Decl decl;
+    const int before = state.mistakes();
     declaration.parse(first, last, context, x3::unused, decl);
+    decl.is_damaged = state.mistakes() > before;
     module.decls.push_back(std::move(decl));
   }
 }

@@ -71,6 +71,25 @@ void add_help(const State& state, Level level, Iter start, Iter at, diagnostics:
 
 }  // namespace
 
+std::vector<ast::Name> find_assigned(const State& state, Iter first, Iter last) {
+  std::vector<ast::Name> names;
+  for (Iter at = first; at < last && kNames.has(at->kind); ++at) {
+    names.push_back(state.name(*at));
+    if (++at >= last || at->kind != K::Comma) {
+      const bool assigns = at < last && (at->kind == K::Assign || at->kind == K::Colon);
+      return assigns ? names : std::vector<ast::Name>();
+    }
+  }
+  return {};
+}
+
+ast::Name find_declared(const State& state, Iter first, Iter last) {
+  const Iter second = std::next(first);
+  if (first >= last) return {};
+  if (second < last && kNames.has(second->kind) && lex::is_word(first->kind)) return state.name(*second);
+  return kNames.has(first->kind) ? state.name(*first) : ast::Name{};
+}
+
 std::string describe_found(const State& state, Iter at) {
   switch (at->kind) {
     case K::Int:

@@ -96,11 +96,12 @@ Span State::span(Iter first, Iter last) const {
 }
 
 void State::report(diagnostics::Diagnostic diagnostic) {
+  ++mistakes_;
   sink_.report(std::move(diagnostic));
 }
 
 void State::report_at(Iter at, diagnostics::Diagnostic diagnostic) {
-  reported_at_.push_back(index(at));
+  mark_reported(at);
   sink_.report(std::move(diagnostic));
 }
 

@@ -78,7 +78,12 @@ class State {
   void report(diagnostics::Diagnostic diagnostic);
   void report_at(Iter at, diagnostics::Diagnostic diagnostic);
   /// Something was said about this place already.
-  void mark_reported(Iter at) { reported_at_.push_back(index(at)); }
+  void mark_reported(Iter at) {
+    ++mistakes_;
+    reported_at_.push_back(index(at));
+  }
+  /// How many mistakes were found so far, those of the lexer that the parser ran into included.
+  int mistakes() const { return mistakes_; }
   void report_unclosed(const lex::BracketPair& pair, Iter found);
   /// Brackets that were never closed and that no message has mentioned.
   void report_remaining_brackets();
@@ -97,9 +102,15 @@ class State {
   const std::vector<lex::Token>& tokens_;
   std::string_view text_;
   diagnostics::Sink& sink_;
+  int mistakes_ = 0;
   std::vector<uint32_t> reported_at_;  ///< indices of tokens
   std::vector<uint32_t> reported_openers_;
 };
+
+/// The names that a broken statement would have assigned, `a` and `b` of `a, b = …`.
+std::vector<ast::Name> find_assigned(const State& state, Iter first, Iter last);
+/// The name that a broken declaration or member would have declared; without text if it has none.
+ast::Name find_declared(const State& state, Iter first, Iter last);
 
 /// How a message calls the token at `at`: "`x`", "the number `5`", "end of line".
 std::string describe_found(const State& state, Iter at);

@@ -230,23 +230,26 @@ auto labelled(Expected label, const Subject& subject) {
   return Labelled<Parser>{x3::as_parser(subject), label};
 }
 
-inline void mark_error(ast::Expr& node, Span span) {
-  node = ast::Expr{span, 0, ast::ErrorExpr{}};
+inline void mark_error(const State& state, ast::Expr& node, Iter first, Iter last) {
+  node = ast::Expr{state.span(first, last), 0, ast::ErrorExpr{}};
 }
-inline void mark_error(ast::Stmt& node, Span span) {
-  if (node.span.is_empty()) node = ast::Stmt{span, 0, ast::ErrorStmt{}};
+inline void mark_error(const State& state, ast::Stmt& node, Iter first, Iter last) {
+  if (!node.span.is_empty()) return;
+  node = ast::Stmt{state.span(first, last), 0, ast::ErrorStmt{find_assigned(state, first, last)}};
 }
-inline void mark_error(ast::Item& node, Span span) {
-  if (node.span.is_empty()) node = ast::Item{span, 0, {}, ast::ErrorItem{}};
+inline void mark_error(const State& state, ast::Item& node, Iter first, Iter last) {
+  if (!node.span.is_empty()) return;
+  node = ast::Item{state.span(first, last), 0, {}, ast::ErrorItem{find_declared(state, first, last)}};
 }
-inline void mark_error(ast::Decl& node, Span span) {
-  if (node.span.is_empty()) node = ast::Decl{span, 0, {}, ast::ErrorDecl{}};
+inline void mark_error(const State& state, ast::Decl& node, Iter first, Iter last) {
+  if (!node.span.is_empty()) return;
+  node = ast::Decl{.span = state.span(first, last), .doc = {}, .node = ast::ErrorDecl{find_declared(state, first, last)}};
 }
-inline void mark_error(ast::Param& node, Span span) {
-  node.span = span;
-  node.type = ast::TypeExpr{span, 0, ast::ErrorType{}};
+inline void mark_error(const State& state, ast::Param& node, Iter first, Iter last) {
+  node.span = state.span(first, last);
+  node.type = ast::TypeExpr{node.span, 0, ast::ErrorType{}};
 }
-inline void mark_error(x3::unused_type, Span) {}
+inline void mark_error(const State&, x3::unused_type, Iter, Iter) {}
 
 /// Reports what goes wrong inside, leaves an error node, and goes on after it. A node that was complete when
 /// something behind it was wrong is kept.
@@ -287,7 +290,7 @@ struct Recovering : x3::unary_parser<Subject, Recovering<Subject>> {
                             limit_passed > 0 || is_reported ? where : std::max(where, state.furthest_));
     state.furthest_ = first;
     state.expected_.reset();
-    mark_error(attribute, state.span(start, first));
+    mark_error(state, attribute, start, first);
     return true;
   }
 };

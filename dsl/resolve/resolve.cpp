@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <set>
 
 #include "dsl/diagnostics/load_source.h"
@@ -40,6 +41,10 @@ struct Resolver {
     Module& module = graph.modules[index];
     for (const ast::Decl& decl : module.ast.decls) {
       auto& symbols = module.symbols;
+      if (const auto* d = decl.get<ast::ErrorDecl>(); d != nullptr && !d->name.text.empty()) {
+        for (auto* names : {&symbols, &module.topologies, &module.experiments})
+          names->try_emplace(d->name.text, poison(d->name));
+      }
       if (const auto* d = decl.get<ast::Hparam>())
         declare(index, symbols, SymbolKind::Hparam, d->name, decl);
       if (const auto* d = decl.get<ast::Const>())
@@ -77,6 +82,14 @@ struct Resolver {
     added.is_library = is_library;
     declare_all(index);
     return index;
+  }
+
+  /// Stands for a name whose declaration or import failed: its uses are no mistakes of their own.
+  static Symbol poison(const ast::Name& name) {
+    Symbol symbol;
+    symbol.name = name.text;
+    symbol.span = name.span;
+    return symbol;
   }
 
   static bool is_named(const ast::TypeExpr& type, const char* name) {
@@ -123,14 +136,6 @@ struct Resolver {
     return false;
   }
 
-  /// Stands for a name whose import failed: its uses are no mistakes of their own.
-  static Symbol poison(const ast::Name& name) {
-    Symbol symbol;
-    symbol.name = name.text;
-    symbol.span = name.span;
-    return symbol;
-  }
-
   void take_names(Module& module,
                   const ast::Import& import,
                   const std::map<std::string, Symbol>& from,
@@ -173,6 +178,16 @@ struct Resolver {
   }
 
   void import_file(uint32_t index, const ast::Import& import, source::Span span) {
+    const std::optional<uint32_t> target = load_file(index, import, span);
+    if (!import.alias) return;
+    if (target) {
+      graph.modules[index].aliases[import.alias->text] = *target;
+    } else {
+      graph.modules[index].imported[import.alias->text] = poison(*import.alias);
+    }
+  }
+
+  std::optional<uint32_t> load_file(uint32_t index, const ast::Import& import, source::Span span) {
     namespace fs = std::filesystem;
     const fs::path from = fs::path(graph.modules[index].path).parent_path();
     const std::string path = (from / *import.file).lexically_normal().string();
@@ -181,21 +196,21 @@ struct Resolver {
       target = known->second;
       if (std::find(loading.begin(), loading.end(), target) != loading.end()) {
         sink.report(diag::import_cycle(span, path, "a file cannot need itself"));
-        return;
+        return std::nullopt;
       }
     } else {
       std::error_code ignored;
       if (!fs::exists(path, ignored)) {
         sink.report(diag::file_not_found(span, *import.file).note("looked for {}", path));
-        return;
+        return std::nullopt;
       }
       const auto id = diagnostics::load_source(path, sources, sink);
-      if (!id) return;
+      if (!id) return std::nullopt;
       target = add(parse::parse(*id, sources, next_node, sink), path, false);
       by_path[path] = target;
       follow(target);
     }
-    if (import.alias) graph.modules[index].aliases[import.alias->text] = target;
+    return target;
   }
 
   void follow(uint32_t index) {
