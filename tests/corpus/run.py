@@ -1,11 +1,12 @@
-"""Checks the corpus of programs: every mistake is reported where and as it says, and nothing else is.
+"""Checks the corpus: every mistake is reported where and as its program says, and nothing else is.
 
     python3 tests/corpus/run.py --ltrc build/release/bin/ltrc [--only 'mistakes/e03*']
 
-A guilty line ends in `# ! E0304`, the code, or `# ! E04 schedule`, a range and a word of the message, its notes or its help.
-`E02|E0301` leaves the choice, `@24` fixes the column, `fix` asks for a fix whose result no longer has the mistake.
-Lines with `# !~ …` are places of one mistake: a single diagnostic on any of them is right. Anything unannounced fails,
-warnings too. `known.txt` lists what is expected to fail, with the reason; an entry that passes is an error.
+A guilty line ends in `# ! E0304`, the code, or in `# ! E04 schedule`, a range and a word of the
+message, its labels, notes or help. `E02|E0301` leaves the choice, `@24` fixes the column, `fix` asks
+for a fix; any fix that is offered must cure. Lines with `# !~ …` are places of one mistake: a single
+diagnostic on any of them is right. Whatever is not announced fails, warnings too. `known.txt` lists
+what is expected to fail, with the reason; an entry that passes is an error.
 """
 import argparse
 import concurrent.futures
@@ -47,8 +48,8 @@ def check(ltrc, path):
     """Runs `ltrc check` and gives (diagnostics, complaint)."""
     start = time.monotonic()
     try:
-        done = subprocess.run([ltrc, "check", "--message-format=json", path], cwd=os.path.dirname(path),
-                              capture_output=True, timeout=60)
+        done = subprocess.run([ltrc, "check", "--message-format=json", path],
+                              cwd=os.path.dirname(path), capture_output=True, timeout=60)
     except subprocess.TimeoutExpired:
         return [], "no end after 60 s"
     took = time.monotonic() - start
@@ -61,7 +62,8 @@ def check(ltrc, path):
                 return found, f"not JSON: {line[:80]!r}"
     found = [d for d in found if d.get("severity") in ("error", "warning")]
     if done.returncode not in (0, 1):
-        return found, f"exit {done.returncode}: {done.stderr[-200:].decode('utf-8', 'replace').strip()}"
+        last = done.stderr[-200:].decode("utf-8", "replace").strip()
+        return found, f"exit {done.returncode}: {last}"
     if done.returncode != any(d["severity"] == "error" for d in found):
         return found, f"exit {done.returncode} with {len(found)} diagnostics"
     if took > LIMIT_S:
@@ -85,17 +87,19 @@ def code_fits(code, wanted):
 
 
 def fix_works(ltrc, path, text, diagnostic):
-    """Applies the fix next to the program, so that its imports hold, and looks whether the mistake is gone."""
+    """Applies the fix next to the program, where its imports hold: is the mistake gone?"""
     edits = sorted(diagnostic.get("fix") or [], key=lambda e: -e["start"])
     for e in edits:
         text = text[:e["start"]] + e["text"].encode() + text[e["end"]:]
-    with tempfile.NamedTemporaryFile(suffix=".ltr", dir=os.path.dirname(path), prefix=".fixed-") as out:
+    folder = os.path.dirname(path)
+    with tempfile.NamedTemporaryFile(suffix=".ltr", dir=folder, prefix=".fixed-") as out:
         out.write(text)
         out.flush()
         left, complaint = check(ltrc, out.name)
     if complaint:
         return False
-    return not any(d["code"] == diagnostic["code"] and d["line"] == diagnostic["line"] for d in left)
+    same = ("code", "line", "message")
+    return not any(all(d[k] == diagnostic[k] for k in same) for d in left)
 
 
 def judge(ltrc, path):
@@ -112,7 +116,9 @@ def judge(ltrc, path):
         right = [d for d in at_line if code_fits(d["code"], codes) and word.lower() in said(d)]
         name = f"{'|'.join(codes)} {word}".strip() + f" at line {'/'.join(map(str, lines))}"
         if not right:
-            wrong_line = [d for d in left if code_fits(d["code"], codes) and word.lower() in said(d)]
+            wrong_line = [
+                d for d in left if code_fits(d["code"], codes) and word.lower() in said(d)
+            ]
             if at_line:
                 failures.append(f"wrong code or words: {name}, got {shown(at_line[0])}")
                 left.remove(at_line[0])
@@ -128,7 +134,7 @@ def judge(ltrc, path):
             failures.append(f"wrong column: {name} wants {column}, got {shown(d)}")
         if fix and not d.get("fix"):
             failures.append(f"no fix: {shown(d)}")
-        elif fix and not fix_works(ltrc, path, text, d):
+        elif d.get("fix") and not fix_works(ltrc, path, text, d):
             failures.append(f"fix does not cure: {shown(d)}")
     kind = "cascade" if wanted else "false alarm"
     return failures + [f"{kind}: {shown(d)}" for d in left]
@@ -149,8 +155,11 @@ def main():
                     name, _, reason = line.strip().partition(" ")
                     known[name] = reason
 
-    names = [f"{folder}/{f[:-4]}" for folder in ("mistakes", "several", "accepted")
-             for f in sorted(os.listdir(os.path.join(HERE, folder))) if f.endswith(".ltr") and not f.startswith(".")]
+    names = []
+    for folder in ("mistakes", "several", "accepted"):
+        for file in sorted(os.listdir(os.path.join(HERE, folder))):
+            if file.endswith(".ltr") and not file.startswith("."):
+                names.append(f"{folder}/{file[:-4]}")
     bad = any(name not in names for name in known)
     for name in sorted(known):
         if name not in names:
