@@ -40,7 +40,7 @@ enum class ExprKind {
   Cast,      ///< static_cast<type>(args[0])
   New,       ///< new type(args…)
   Template,  ///< text<type>, to be called
-  Lambda,    ///< [](params) -> type { body }
+  Lambda,    ///< [text](params) -> type { body }
 };
 
 struct Stmt;

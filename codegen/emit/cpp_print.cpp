@@ -155,7 +155,7 @@ class Printer {
     inner.tracks_lines_ = false;
     inner.depth_ = depth_ + 1;
     inner.body(e.body);
-    return "[](" + params(e.params) + ") -> " + type_text(e.type) + " {\n" + inner.out_ + std::string(depth_ * 2, ' ') + "}";
+    return "[" + e.text + "](" + params(e.params) + ") -> " + type_text(e.type) + " {\n" + inner.out_ + std::string(depth_ * 2, ' ') + "}";
   }
 
   void line(const std::string& text) {

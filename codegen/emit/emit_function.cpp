@@ -231,6 +231,13 @@ void FunctionEmitter::op(const ir::Op& op, const ir::Op* next) {
     case OpKind::NoGrad: return guarded(op, "ltr::NoGrad");
     case OpKind::FrozenRegion: return guarded(op, "ltr::Frozen");
     case OpKind::Comprehension: return comprehension(op);
+    case OpKind::Scan: return scan(op);
+    case OpKind::Function: {
+      const std::string name = name_of(op.results[0]);
+      push(cpp::variable(cpp::constant(cx_.type(type(op.results[0]))), name, function(op)), op.loc);
+      values_[op.results[0]] = cpp::name(name);
+      return;
+    }
     case OpKind::Yield: return yield(op);
     case OpKind::Return: return leave(op);
     case OpKind::Construct: return construct(op, next);

@@ -74,6 +74,7 @@ cpp::Expr FunctionEmitter::value(const ir::Op& op) {
     }
     case OpKind::CallFn:
     case OpKind::CallMethod: return call(op);
+    case OpKind::CallValue: return cpp::call(arg(0), uses(op, 1));
     case OpKind::HostOp: return host(op);
     case OpKind::Choose: return cpp::ternary(arg(0), arg(1), arg(2));
     case OpKind::Equal: return equal(type(op.operands[0]), arg(0), arg(1));

@@ -112,8 +112,60 @@ void FunctionEmitter::comprehension(const ir::Op& op) {
   push(std::move(loop), op.loc);
 }
 
+void FunctionEmitter::scan(const ir::Op& op) {
+  const auto outputs = size_t(op.number("outputs"));
+  for (size_t i = 0; i < op.results.size(); ++i) {
+    const ValueId result = op.results[i];
+    const std::string name = name_of(result);
+    if (i < outputs) {
+      push(cpp::declaration(cx_.type(type(result)), name), op.loc);
+    } else {
+      push(cpp::variable(cx_.type(type(result)), name, use_as(op.operands[2 + i - outputs], type(result))), op.loc);
+    }
+    values_[result] = cpp::name(name);
+  }
+  cpp::Stmt loop;
+  loop.kind = cpp::StmtKind::For;
+  const ir::Region& region = op.regions[0];
+  loop.name = name_of(region.params[0]);
+  loop.value = use(op.operands[0]);
+  loop.limit = use(op.operands[1]);
+  values_[region.params[0]] = cpp::name(loop.name);
+  for (size_t i = 1; i < region.params.size(); ++i) values_[region.params[i]] = values_.at(op.results[outputs + i - 1]);
+  parents_.push_back(&op);
+  loop.body = collect(region);
+  parents_.pop_back();
+  push(std::move(loop), op.loc);
+}
+
+cpp::Expr FunctionEmitter::function(const ir::Op& op) {
+  const ir::Type& signature = type(op.results[0]);
+  std::vector<cpp::Param> params;
+  for (const ValueId param : op.regions[0].params) {
+    params.push_back({cpp::const_reference(cx_.type(type(param))), name_of(param)});
+    values_[param] = cpp::name(params.back().name);
+  }
+  parents_.push_back(&op);
+  cpp::Body body = collect(op.regions[0]);
+  parents_.pop_back();
+  cpp::Expr made = cpp::lambda(std::move(params), cx_.type(signature.fields.back().type), std::move(body));
+  made.text = function_.owner.empty() ? "=" : "=, this";
+  return cpp::construct(cx_.type(signature), {std::move(made)});
+}
+
 void FunctionEmitter::yield(const ir::Op& op) {
   const ir::Op& parent = *parents_.back();
+  if (parent.kind == OpKind::Function) {
+    const ir::Type& result = type(parent.results[0]).fields.back().type;
+    return push(cpp::give_back(use_as(op.operands[0], result)), op.loc);
+  }
+  size_t outputs = 0;
+  if (parent.kind == OpKind::Scan) {
+    for (outputs = 0; outputs < size_t(parent.number("outputs")); ++outputs) {
+      const cpp::Expr& list = values_.at(parent.results[outputs]);
+      push(cpp::expression(cpp::call(cpp::dot(list, "push_back"), {use(op.operands[outputs])})), op.loc);
+    }
+  }
   if (parent.kind == OpKind::Comprehension) {
     return push(cpp::expression(cpp::call(cpp::dot(cpp::name(collected_), "push_back"), {use(op.operands[0])})), op.loc);
   }
@@ -125,15 +177,15 @@ void FunctionEmitter::yield(const ir::Op& op) {
   }
   // All are read before any is written: `a, b = b, a`.
   std::vector<cpp::Expr> values;
-  for (size_t i = 0; i < op.operands.size(); ++i) {
+  for (size_t i = outputs; i < op.operands.size(); ++i) {
     values.push_back(use_as(op.operands[i], type(parent.results[i])));
-    if (op.operands.size() == 1) break;
+    if (op.operands.size() - outputs == 1) break;
     const std::string next = "next_" + std::to_string(parent.results[i]);
     push(cpp::variable(cx_.type(type(parent.results[i])), next, std::move(values.back())), op.loc);
     values.back() = cpp::name(next);
   }
   for (size_t i = 0; i < values.size(); ++i) {
-    const cpp::Expr& target = values_.at(parent.results[i]);
+    const cpp::Expr& target = values_.at(parent.results[outputs + i]);
     if (values[i].kind == cpp::ExprKind::Name && values[i].text == target.text) continue;
     push(cpp::assign(target, std::move(values[i])), op.loc);
   }

@@ -40,6 +40,8 @@ class FunctionEmitter {
   void while_op(const ir::Op& op);
   void guarded(const ir::Op& op, const char* guard);
   void comprehension(const ir::Op& op);
+  void scan(const ir::Op& op);
+  cpp::Expr function(const ir::Op& op);
   void leave(const ir::Op& op);
   void yield(const ir::Op& op);
   void declare_results(const ir::Op& op, size_t first_initial, bool has_initial);

@@ -22,8 +22,13 @@ Context::Context(const ir::Module& from) : module(from), tables(*from.tables) {
 cpp::Type Context::type(const ir::Type& type) {
   switch (type.kind) {
     case TypeKind::Void: return cpp::plain("void");
-    case TypeKind::None:
-    case TypeKind::Function: return cpp::plain("std::nullptr_t");
+    case TypeKind::None: return cpp::plain("std::nullptr_t");
+    case TypeKind::Function: {
+      if (type.fields.empty()) return cpp::plain("std::nullptr_t");
+      std::vector<cpp::Type> args = {this->type(type.fields.back().type)};
+      for (size_t i = 0; i + 1 < type.fields.size(); ++i) args.push_back(this->type(type.fields[i].type));
+      return cpp::generic("ltr::Callable", std::move(args));
+    }
     case TypeKind::Int: return cpp::plain("int64_t");
     case TypeKind::Float: return cpp::plain("double");
     case TypeKind::Bool: return cpp::plain("bool");

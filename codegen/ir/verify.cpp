@@ -117,7 +117,8 @@ class Verifier {
 
   void check_yield(const Op& op, const Op* parent) {
     if (parent == nullptr) return report(op.loc, "yield stands in no region");
-    if (parent->kind == OpKind::While || parent->kind == OpKind::Comprehension) return;
+    const bool is_free = parent->kind == OpKind::While || parent->kind == OpKind::Comprehension;
+    if (is_free) return;
     if (op.operands.size() != parent->results.size()) report(op.loc, "yield gives another number of values");
   }
 

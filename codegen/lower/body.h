@@ -52,6 +52,8 @@ class BodyLowerer {
   ir::ValueId apply_list(const check::Expr& expr);
   ir::ValueId weights(const check::Expr& expr);
   ir::ValueId frozen(const check::Expr& expr);
+  ir::ValueId function(const check::Expr& expr);
+  ir::ValueId scan(const check::Expr& expr);
   ir::ValueId map_stage(const check::Expr& expr);
   ir::ValueId typed_source(const check::Expr& expr);
   ir::ValueId overfit(const check::Expr& expr);

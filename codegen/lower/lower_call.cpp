@@ -34,8 +34,8 @@ ValueId BodyLowerer::op(const Expr& expr) {
     }
   }
   if (name == "item" || name == "item_int") return b.op(OpKind::Item, type, std::move(args));
-  if (name == "stop" || name == "save" || name == "end_epoch" || name == "zero_grad" || name == "step" ||
-      name == "clip_norm" || name == "clip_value" || name == "set_lr") {
+  const bool is_optimizers = !expr.args.empty() && expr.args[0].type.kind == Kind::Optimizer && type.is(TypeKind::Void);
+  if (name == "stop" || name == "save" || name == "end_epoch" || is_optimizers) {
     return b.op(OpKind::Trainer, type, std::move(args), name);
   }
   const bool is_stage = !expr.args.empty() && expr.args[0].type.kind == Kind::Stream;
@@ -80,7 +80,9 @@ ValueId BodyLowerer::construct(const Expr& expr) {
   const std::optional<ValueId> here = place;
   for (size_t i = 0; i < expr.args.size(); ++i) {
     place = here;
-    if (has_place && expr.args[i].type.kind == Kind::Block) {
+    const bool is_function = expr.args[i].kind == ExprKind::Function;
+    const Kind kind = is_function ? expr.args[i].args[0].type.kind : expr.args[i].type.kind;
+    if (has_place && (kind == Kind::Block || (is_function && kind == Kind::List))) {
       place = b.op(OpKind::Place, Type::of(TypeKind::Scope), {*here}, ref.object->params[i].name);
     }
     args.push_back(this->expr(expr.args[i]));

@@ -108,6 +108,12 @@ ValueId BodyLowerer::expr(const Expr& expr) {
                   {{"formats", ir::Texts(expr.formats.begin(), expr.formats.end())}});
     case ExprKind::Weights: return weights(expr);
     case ExprKind::Frozen: return frozen(expr);
+    case ExprKind::LetIn:
+      let(expr.local, this->expr(expr.args[0]));
+      return this->expr(expr.args[1]);
+    case ExprKind::Function: return function(expr);
+    case ExprKind::CallValue: return b.op(OpKind::CallValue, type(), exprs(expr.args));
+    case ExprKind::Scan: return scan(expr);
     case ExprKind::MapStage: return map_stage(expr);
     case ExprKind::FnValue: return b.constant(Type::of(TypeKind::Function), ir::NoneConstant{});
     case ExprKind::Error: break;
@@ -216,6 +222,71 @@ ValueId BodyLowerer::comprehension(const Expr& expr) {
   op.results.push_back(result);
   b.append(std::move(op));
   return result;
+}
+
+// What is applied is evaluated once, where the function is made.
+ValueId BodyLowerer::function(const Expr& expr) {
+  if (expr.args[0].kind != ExprKind::FnValue) env[expr.local] = this->expr(expr.args[0]);
+  ir::Op op;
+  op.kind = OpKind::Function;
+  op.loc = b.loc;
+  ir::Region region;
+  b.open(region);
+  for (size_t i = 0; i < expr.locals.size(); ++i)
+    env[expr.locals[i]] = b.region_param(shared_.type(expr.type.fields[i].type));
+  b.effect(OpKind::Yield, {this->expr(expr.args[1])});
+  b.close();
+  op.regions.push_back(std::move(region));
+  const ValueId result = b.new_value(shared_.type(expr.type));
+  op.results.push_back(result);
+  b.append(std::move(op));
+  return result;
+}
+
+// A loop over the elements of one axis that collects what it yields.
+ValueId BodyLowerer::scan(const Expr& expr) {
+  const ValueId sequence = this->expr(expr.args[0]);
+  const Type int_type = Type::of(TypeKind::Int);
+  for (size_t i = 1; i < expr.args.size(); ++i) let(expr.locals[i], this->expr(expr.args[i]));
+  ir::Op op;
+  op.kind = OpKind::Scan;
+  op.loc = b.loc;
+  op.operands = {b.int_const(0), b.op(OpKind::SizeOf, int_type, {sequence}, "", {{"axis", expr.whole}})};
+  const std::vector<check::LocalId> locals = carried({&expr.body});
+  for (const check::LocalId local : locals) op.operands.push_back(env.at(local));
+  const auto before = env;
+  const Expr& yielded = expr.body.back().values[0];
+  const bool is_tuple = yielded.kind == ExprKind::Tuple;
+  std::vector<Type> types;
+  for (const Expr& part : is_tuple ? yielded.args : std::vector<Expr>{yielded}) types.push_back(shared_.type(part.type));
+  ir::Region region;
+  b.open(region);
+  const ValueId index = b.region_param(int_type);
+  for (const check::LocalId local : locals) let(local, b.region_param(local_type(local, before.at(local))));
+  const Type element = local_type(expr.locals[0], index);
+  let(expr.locals[0], b.op(OpKind::Select, element, {sequence, b.int_const(expr.whole), index}));
+  body(check::Body(expr.body.begin(), expr.body.end() - 1));
+  std::vector<ValueId> yields;
+  for (const Expr& part : is_tuple ? yielded.args : std::vector<Expr>{yielded}) yields.push_back(this->expr(part));
+  for (const check::LocalId local : locals) yields.push_back(env.at(local));
+  b.effect(OpKind::Yield, std::move(yields));
+  b.close();
+  op.regions.push_back(std::move(region));
+  op.attrs.push_back({"outputs", int64_t(types.size())});
+  env = before;
+  for (const Type& output : types) op.results.push_back(b.new_value(Type::list(output)));
+  for (const check::LocalId local : locals) {
+    op.results.push_back(b.new_value(local_type(local, before.at(local))));
+    let(local, op.results.back());
+  }
+  const std::vector<ValueId> lists(op.results.begin(), op.results.begin() + long(types.size()));
+  b.append(std::move(op));
+  std::vector<ValueId> stacks;
+  for (size_t i = 0; i < lists.size(); ++i) {
+    const check::Type& stack = is_tuple ? expr.type.fields[i].type : expr.type;
+    stacks.push_back(b.op(OpKind::Stack, shared_.type(stack), {lists[i], b.int_const(expr.whole)}));
+  }
+  return is_tuple ? b.op(OpKind::TupleOf, shared_.type(expr.type), std::move(stacks)) : stacks[0];
 }
 
 // `body(x)` of a uniform list is a loop that carries x.

@@ -16,11 +16,20 @@ using ir::ValueId;
 
 namespace {
 
+void add_assigned(const Body& body, std::set<LocalId>& locals);
+
+/// The body of a `scan` stands in an expression.
+void add_assigned(const check::Expr& expr, std::set<LocalId>& locals) {
+  add_assigned(expr.body, locals);
+  for (const check::Expr& arg : expr.args) add_assigned(arg, locals);
+}
+
 void add_assigned(const Body& body, std::set<LocalId>& locals) {
   for (const Stmt& stmt : body) {
     if (stmt.kind == StmtKind::Let) locals.insert(stmt.local);
     if (stmt.kind == StmtKind::Unpack) locals.insert(stmt.locals.begin(), stmt.locals.end());
     for (const Body& inner : stmt.bodies) add_assigned(inner, locals);
+    for (const check::Expr& value : stmt.values) add_assigned(value, locals);
   }
 }
 
@@ -98,7 +107,6 @@ void BodyLowerer::stmt(const Stmt& stmt) {
       expr(stmt.values[0]);
       return;
     case StmtKind::Error:
-    case StmtKind::SetSlice:
     case StmtKind::Yield: break;
   }
   throw ir::InternalError("a statement that check does not give reached lower", b.loc);

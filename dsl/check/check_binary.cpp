@@ -4,10 +4,6 @@ namespace ltr::check {
 
 namespace {
 
-Expr error_at(Span span) {
-  return make_expr(ExprKind::Error, Type::error(), span);
-}
-
 struct Operator {
   const char* sign;  ///< as written
   const char* op;    ///< the tensor op

@@ -6,10 +6,6 @@ namespace ltr::check {
 
 namespace {
 
-Expr error_at(Span span) {
-  return make_expr(ExprKind::Error, Type::error(), span);
-}
-
 bool takes(CallSite& site, size_t count, const char* form) {
   if (site.given.size() == count) return true;
   site.scope.cx.report(
@@ -219,6 +215,34 @@ std::optional<Expr> weights_word(const std::string& name, CallSite& site) {
   return op_expr(name, type, site.span, {*site.given[0].checked});
 }
 
+/// `ema_update(target, source, decay)`: target = decay * target + (1 - decay) * source.
+Expr check_ema_update(CallSite& site) {
+  Scope& scope = site.scope;
+  if (!takes(site, 3, "ema_update(target, source, decay)")) return error_at(site.span);
+  std::vector<Expr> args;
+  for (size_t i = 0; i < 2; ++i) {
+    Expr value = check_given(site.given[i], scope);
+    const Span span = value.span;
+    if (value.type.kind == Kind::Block || value.type.kind == Kind::List)
+      value = make_expr(ExprKind::Weights, Type::of(Kind::Weights), span, {std::move(value)});
+    if (!value.type.is_error() && value.type.kind != Kind::Weights) {
+      scope.cx.report(diag::wrong_argument(
+          span, "`ema_update` takes blocks or their weights, not " + scope.cx.text(value.type)));
+      return error_at(site.span);
+    }
+    args.push_back(std::move(value));
+  }
+  args.push_back(check_given_as(site.given[2], Type::of(Kind::Float), scope, "the decay"));
+  for (const Expr& arg : args) {
+    if (arg.type.is_error()) return error_at(site.span);
+  }
+  if (scope.place != Place::Step && scope.place != Place::Hook && scope.place != Place::Test) {
+    scope.cx.report(diag::wrong_place(site.span, "`ema_update` stands in steps and hooks"));
+    return error_at(site.span);
+  }
+  return op_expr("ema_update", Type::of(Kind::Void), site.span, std::move(args));
+}
+
 }  // namespace
 
 std::optional<Expr> check_builtin(const std::string& name, CallSite& site) {
@@ -228,7 +252,9 @@ std::optional<Expr> check_builtin(const std::string& name, CallSite& site) {
   if (auto word = test_word(name, site)) return word;
   if (auto word = weights_word(name, site)) return word;
   if (auto host = host_function(name, site)) return host;
-  if (name == "frozen" || name == "ema_update" || name == "gradcheck" || name == "env") {
+  if (name == "frozen") return frozen_value(site);
+  if (name == "ema_update") return check_ema_update(site);
+  if (name == "gradcheck" || name == "env") {
     site.scope.cx.report(diag::not_in_this_version(site.name_span, "`" + name + "`"));
     return error_at(site.span);
   }

@@ -7,10 +7,6 @@ namespace ltr::check {
 
 namespace {
 
-Expr error_at(Span span) {
-  return make_expr(ExprKind::Error, Type::error(), span);
-}
-
 std::string count_text(size_t count, const char* noun) {
   return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
 }
@@ -264,10 +260,15 @@ Expr construct(const Symbol& symbol, CallSite& site) {
   Binding binding;
   std::vector<Expr> args;
   bool has_error = false;
+  const auto is_function = [&](size_t i) {
+    return object.params[i].type.kind == Kind::Function && (*bound)[i] != nullptr;
+  };
   for (size_t i = 0; i < object.params.size(); ++i) {
     const ParamInfo& param = object.params[i];
     const std::string what = "`" + param.name + "`";
-    if ((*bound)[i] == nullptr) {
+    if (is_function(i)) {
+      args.push_back(check_given(*(*bound)[i], site.scope));
+    } else if ((*bound)[i] == nullptr) {
       args.push_back(default_of(object.params, i, args, object.module, site.scope));
     } else {
       const Type wanted = substitute(param.type, binding, cx);
@@ -278,10 +279,18 @@ Expr construct(const Symbol& symbol, CallSite& site) {
       binding.dims[param.atom] =
           args.back().type.value ? *args.back().type.value : cx.program.atoms.unknown();
   }
+  // What a block parameter must accept may hang on all other arguments.
+  for (size_t i = 0; i < object.params.size() && !has_error; ++i) {
+    if (!is_function(i)) continue;
+    const Type wanted = substitute(object.params[i].type, binding, cx);
+    const std::string what = "`" + object.params[i].name + "`";
+    args[i] = convert(std::move(args[i]), wanted, site.scope, what.c_str());
+    has_error = args[i].type.is_error();
+  }
   if (has_error) return error_at(site.span);
   // Types that mention other params, such as a shared weight, are compared once all are known.
   for (size_t i = 0; i < object.params.size(); ++i) {
-    if ((*bound)[i] == nullptr) continue;
+    if ((*bound)[i] == nullptr || is_function(i)) continue;
     if (!match(object.params[i].type, args[i].type, binding, {}, args[i].span, site.scope,
                "`" + object.params[i].name + "`", false)) {
       return error_at(site.span);
@@ -412,6 +421,8 @@ Expr apply(Expr callee, std::vector<Given> given, Span span, Scope& scope) {
       return call;
     }
     case Kind::Function: {
+      if (callee.type.decl != 0) return apply_closure(callee, std::move(site.given), span, scope);
+      if (!callee.type.fields.empty()) return call_value(std::move(callee), site);
       if (callee.whole == 1 && scope.owner != nullptr) {
         const auto method = scope.owner->fns.find(callee.type.name);
         Type self = Type::of(scope.owner->kind);
@@ -433,6 +444,54 @@ Expr apply(Expr callee, std::vector<Given> given, Span span, Scope& scope) {
 
 namespace {
 
+/// `opt.zero_grad()` and so on, in a manual step.
+std::optional<Expr> call_optimizer(const Expr& optimizer,
+                                   const ast::Name& name,
+                                   const std::vector<Given>& given,
+                                   Span span,
+                                   Scope& scope) {
+  static const std::map<std::string, size_t> kMethods = {
+      {"zero_grad", 0}, {"step", 0}, {"clip_norm", 1}, {"clip_value", 1}, {"set_lr", 1}};
+  const auto method = kMethods.find(name.text);
+  if (method == kMethods.end()) return std::nullopt;
+  Context& cx = scope.cx;
+  if (scope.place != Place::Step || !scope.info->is_manual) {
+    cx.report(
+        diag::wrong_place(span, "`" + name.text + "` of an optimizer is called in manual steps")
+            .help("`minimize loss` does all of it, or declare `step train(…) manual {{ … }}`"));
+    return error_at(span);
+  }
+  if (given.size() != method->second) {
+    cx.report(diag::wrong_argument(
+        span, "`" + name.text + "` takes " + count_text(method->second, "argument")));
+    return error_at(span);
+  }
+  std::vector<Expr> args = {optimizer};
+  for (const Given& one : given) {
+    args.push_back(check_given_as(one, Type::of(Kind::Float), scope, "the number"));
+    if (args.back().type.is_error()) return error_at(span);
+  }
+  return op_expr(name.text, Type::of(Kind::Void), span, std::move(args));
+}
+
+/// `frozen(net).encode(x)`.
+std::optional<Expr> call_frozen_method(const Expr& base,
+                                       const ast::Field& field,
+                                       const std::vector<Given>& given,
+                                       Span span,
+                                       Scope& scope) {
+  const std::optional<Expr> block = scope.cx.closures[base.type.decl - 1].frozen;
+  if (!block || block->type.kind != Kind::Block) return std::nullopt;
+  const ObjectInfo* object = find_object(scope.cx, Kind::Block, block->type.decl);
+  const auto method = object->fns.find(field.name.text);
+  if (method == object->fns.end()) return std::nullopt;
+  CallSite site{field.name.text, field.name.span, span, given, scope};
+  Expr call = call_fn(*method->second, *block, site);
+  if (call.type.is_error()) return call;
+  const Type type = call.type;
+  return make_expr(ExprKind::Frozen, type, span, {std::move(call), *block});
+}
+
 Expr call_method(const ast::Field& field, std::vector<Given> given, Span span, Scope& scope) {
   Context& cx = scope.cx;
   const std::string& name = field.name.text;
@@ -450,6 +509,9 @@ Expr call_method(const ast::Field& field, std::vector<Given> given, Span span, S
   Expr base = check_expr(*field.base, scope);
   if (base.type.is_error()) return error_at(span);
   const Kind kind = base.type.kind;
+  if (kind == Kind::Function && base.type.decl != 0) {
+    if (auto call = call_frozen_method(base, field, given, span, scope)) return std::move(*call);
+  }
   if (kind == Kind::Block || kind == Kind::Model) {
     ObjectInfo* object = find_object(cx, kind, base.type.decl);
     if (const auto method = object->fns.find(name); method != object->fns.end()) {
@@ -459,10 +521,8 @@ Expr call_method(const ast::Field& field, std::vector<Given> given, Span span, S
     return apply(field_of(std::move(base), field.name, span, scope), std::move(given), span, scope);
   }
   if (kind == Kind::Record || kind == Kind::Optimizer) {
-    if (kind == Kind::Optimizer && (name == "step" || name == "zero_grad" || name == "clip_norm" ||
-                                    name == "clip_value" || name == "set_lr")) {
-      cx.report(diag::not_in_this_version(span, "a manual step"));
-      return error_at(span);
+    if (kind == Kind::Optimizer) {
+      if (auto call = call_optimizer(base, field.name, given, span, scope)) return std::move(*call);
     }
     return apply(field_of(std::move(base), field.name, span, scope), std::move(given), span, scope);
   }

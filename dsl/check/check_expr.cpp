@@ -15,6 +15,17 @@ Expr make_expr(ExprKind kind, Type type, Span span, std::vector<Expr> args, std:
   return expr;
 }
 
+Expr error_at(Span span) {
+  return make_expr(ExprKind::Error, Type::error(), span);
+}
+
+Expr local_expr(LocalId local, const Scope& scope, Span span) {
+  const Local& variable = (*scope.locals)[local];
+  Expr expr = make_expr(ExprKind::Local, variable.type, span, {}, variable.name);
+  expr.local = local;
+  return expr;
+}
+
 Expr int_const(int64_t value, Span span) {
   Expr expr = make_expr(ExprKind::IntConst, Type::host_int(Polynomial(value)), span);
   expr.whole = value;
@@ -30,10 +41,6 @@ Expr host_op(const std::string& name, std::vector<Expr> args, Type type, Span sp
 }
 
 namespace {
-
-Expr error_at(Span span) {
-  return make_expr(ExprKind::Error, Type::error(), span);
-}
 
 Expr check_quantity(const ast::Expr& expr, const ast::Quantity& quantity) {
   static const std::map<std::string, std::pair<const char*, double>> kUnits = {
@@ -89,12 +96,42 @@ Expr check_string(const ast::Expr& expr, const ast::StrLiteral& literal, Scope& 
   return result;
 }
 
+/// A call of a function, which in a chain lacks its first argument: `leaky_relu(0.2)`.
+bool may_be_partial(const ast::Expr& element, const Scope& scope) {
+  const auto* call = element.get<ast::Call>();
+  const auto* name = call != nullptr ? call->callee->get<ast::NameRef>() : nullptr;
+  if (name == nullptr || scope.find_local(name->name.text)) return false;
+  if (scope.owner != nullptr && scope.owner->members.contains(name->name.text)) return false;
+  const Symbol* symbol = scope.cx.graph.find(scope.module, name->name.text);
+  return symbol != nullptr &&
+         (symbol->kind == SymbolKind::Fn || symbol->kind == SymbolKind::Op);
+}
+
+bool is_chain_element(const Type& type) {
+  const bool is_list = type.kind == Kind::List && !type.fields.empty();
+  return type.kind == Kind::Block || type.kind == Kind::Function ||
+         (is_list && is_chain_element(type.fields[0].type));
+}
+
+// What else stands in a list tells whether it is a chain, so calls of functions are read last.
 Expr check_list(const ast::Expr& expr, const ast::List& list, Scope& scope) {
+  std::vector<Expr> elements(list.elements.size());
+  bool is_chain = false;
+  bool has_error = false;
+  for (const bool partial : {false, true}) {
+    for (size_t i = 0; i < elements.size(); ++i) {
+      if (may_be_partial(list.elements[i], scope) != partial) continue;
+      elements[i] = partial && is_chain ? partial_value(list.elements[i], scope)
+                                        : check_expr(list.elements[i], scope);
+      has_error = has_error || elements[i].type.is_error();
+      is_chain = is_chain || is_chain_element(elements[i].type);
+    }
+  }
+  if (has_error) return error_at(expr.span);
   Expr result = make_expr(ExprKind::List, Type::of(Kind::List), expr.span);
-  for (const ast::Expr& element : list.elements) {
-    result.args.push_back(check_expr(element, scope));
-    if (result.args.back().type.is_error()) return error_at(expr.span);
-    result.type.fields.push_back({"", result.args.back().type});
+  for (Expr& element : elements) {
+    result.type.fields.push_back({"", element.type});
+    result.args.push_back(std::move(element));
   }
   result.type.value = Polynomial(int64_t(list.elements.size()));
   return result;
@@ -309,6 +346,8 @@ Expr check_expr(const ast::Expr& expr, Scope& scope) {
   if (const auto* e = expr.get<ast::Paren>()) return check_expr(*e->inner, scope);
   if (const auto* e = expr.get<ast::IfExpr>()) return check_if(expr, *e, scope);
   if (const auto* e = expr.get<ast::As>()) return check_as_type(expr, *e, scope);
+  if (const auto* e = expr.get<ast::Scan>()) return check_scan(expr, *e, scope);
+  if (expr.get<ast::Lambda>() != nullptr) return lambda_value(expr, scope);
   if (const auto* e = expr.get<ast::Tuple>()) {
     Expr result = make_expr(ExprKind::Tuple, Type::of(Kind::Tuple), span);
     for (const ast::Expr& element : e->elements) {

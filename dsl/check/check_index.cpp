@@ -4,10 +4,6 @@ namespace ltr::check {
 
 namespace {
 
-Expr error_at(Span span) {
-  return make_expr(ExprKind::Error, Type::error(), span);
-}
-
 Expr none_at(Span span) {
   return make_expr(ExprKind::NoneConst, Type::of(Kind::None), span);
 }

@@ -5,10 +5,6 @@ namespace ltr::check {
 
 namespace {
 
-Expr error_at(Span span) {
-  return make_expr(ExprKind::Error, Type::error(), span);
-}
-
 /// Names that steps and hooks bring: `epoch`, `rank` and so on; nothing if there is no such one
 /// here.
 std::optional<Type> context_type(const std::string& name, const Scope& scope) {

@@ -323,8 +323,6 @@ struct ObjectChecker {
       } else if (const auto* hook = item.get<ast::Hook>()) {
         declare_hook(*hook);
       } else if (const auto* step = item.get<ast::Step>()) {
-        if (step->is_manual)
-          cx.report(diag::not_in_this_version(step->fn.name.span, "a manual step"));
         const ast::Fn* body = &step->fn;
         if (step->copy_of) {
           const auto original = object.fns.find(step->copy_of->text);

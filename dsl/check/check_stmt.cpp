@@ -2,9 +2,7 @@
 
 namespace ltr::check {
 
-namespace {
-
-Stmt make_stmt(StmtKind kind, Span span, std::vector<Expr> values = {}) {
+Stmt make_stmt(StmtKind kind, Span span, std::vector<Expr> values) {
   Stmt stmt;
   stmt.kind = kind;
   stmt.span = span;
@@ -12,167 +10,14 @@ Stmt make_stmt(StmtKind kind, Span span, std::vector<Expr> values = {}) {
   return stmt;
 }
 
-bool is_nested(const Scope& scope) {
-  return scope.frames.size() > 2;
+Body check_nested(const ast::Body& body, Scope& scope) {
+  scope.frames.emplace_back();
+  Body typed = check_body(body, scope);
+  scope.frames.pop_back();
+  return typed;
 }
 
-/// Where an existing local lives, if it is not of the innermost body.
-std::optional<LocalId> outer_local(const std::string& name, const Scope& scope) {
-  if (!is_nested(scope) || scope.frames.back().contains(name)) return std::nullopt;
-  return scope.find_local(name);
-}
-
-/// Assigns to a variable of an enclosing body. A loop keeps its type; after a branch dims that
-/// differ are `?`.
-bool rejoin(LocalId local, Expr& value, Scope& scope) {
-  Context& cx = scope.cx;
-  const Type declared = scope.local(local).type;
-  if (declared.is_error() || value.type.is_error() || declared == value.type) return true;
-  value = convert(std::move(value), declared, scope, "the value");
-  if (value.type.is_error()) return false;
-  const auto merged = merge(declared, value.type, cx);
-  if (!merged) {
-    cx.report(
-        diag::branches_differ(value.span, cx.text(declared), cx.text(value.type))
-            .note("`{}` keeps its type where branches and loops meet", scope.local(local).name));
-    return false;
-  }
-  if (scope.loop_depth > 0 && declared.is_tensor()) {
-    for (size_t i = 0; i < declared.dims.size(); ++i) {
-      const Polynomial& kept = declared.dims[i].size;
-      if (declared.dims[i] == value.type.dims[i] || cx.program.atoms.mentions_unknown(kept))
-        continue;
-      cx.report(diag::wrong_type(value.span, "a loop carries `" + scope.local(local).name +
-                                                 "`: it stays " + cx.text(declared) +
-                                                 ", and cannot become " + cx.text(value.type))
-                    .help("declare the dim that grows before the loop: `{}: {}[…, ?] = …`",
-                          scope.local(local).name, to_text(declared.element)));
-      return false;
-    }
-    return true;
-  }
-  scope.local(local).type = *merged;
-  return true;
-}
-
-Stmt assign_name(const ast::Name& name, Expr value, Span span, Scope& scope) {
-  Context& cx = scope.cx;
-  if (scope.owner != nullptr) {
-    if (const auto member = scope.owner->members.find(name.text);
-        member != scope.owner->members.end()) {
-      const MemberKind kind = member->second.kind;
-      if (kind == MemberKind::Buffer || kind == MemberKind::State) {
-        value = convert(std::move(value), member->second.type, scope, "the value");
-        Binding binding;
-        if (value.type.is_error() || !match(member->second.type, value.type, binding, {},
-                                            value.span, scope, "the value", false)) {
-          return make_stmt(StmtKind::Error, span);
-        }
-        Stmt stmt = make_stmt(StmtKind::SetMember, span, {std::move(value)});
-        stmt.name = name.text;
-        return stmt;
-      }
-      const char* what =
-          kind == MemberKind::Weight ? "a weight: optimizers change it" : "a member, built once";
-      cx.report(diag::not_assignable_member(name.span, name.text, what)
-                    .help("choose another name for the local"));
-      return make_stmt(StmtKind::Error, span);
-    }
-    for (const ParamInfo& param : scope.owner->params) {
-      if (param.name != name.text || scope.info == nullptr || scope.find_local(name.text)) continue;
-      cx.report(diag::not_assignable_member(name.span, name.text,
-                                            "a parameter of `" + scope.owner->name + "`")
-                    .help("choose another name for the local"));
-      return make_stmt(StmtKind::Error, span);
-    }
-  }
-  Stmt stmt = make_stmt(StmtKind::Let, span);
-  if (const auto outer = outer_local(name.text, scope)) {
-    if (!rejoin(*outer, value, scope)) return make_stmt(StmtKind::Error, span);
-    stmt.local = *outer;
-  } else {
-    stmt.local = scope.declare(name.text, value.type);
-  }
-  stmt.values.push_back(std::move(value));
-  return stmt;
-}
-
-Stmt check_assign(const ast::Stmt& statement, const ast::Assign& assign, Scope& scope) {
-  ast::Expr source = assign.value;
-  if (assign.op != ast::AssignOp::Set) {
-    // `x += e` is `x = x + e`.
-    ast::Binary binary;
-    binary.op = assign.op == ast::AssignOp::Add        ? ast::BinaryOp::Add
-                : assign.op == ast::AssignOp::Subtract ? ast::BinaryOp::Subtract
-                : assign.op == ast::AssignOp::Multiply ? ast::BinaryOp::Multiply
-                                                       : ast::BinaryOp::Divide;
-    binary.op_span = assign.op_span;
-    binary.left = assign.target;
-    binary.right = assign.value;
-    source.node = std::move(binary);
-    source.span = statement.span;
-  }
-  Expr value = check_expr(source, scope);
-  const auto* name = assign.target.get<ast::NameRef>();
-  if (name == nullptr) {
-    if (!assign.target.is_error()) {
-      scope.cx.report(
-          diag::not_in_this_version(assign.target.span, "assigning to a part of a value"));
-    }
-    return make_stmt(StmtKind::Error, statement.span);
-  }
-  if (value.type.kind == Kind::Void || value.type.kind == Kind::MetricValue) {
-    scope.cx.report(diag::wrong_type(value.span, value.type.kind == Kind::Void
-                                                     ? "this gives no value"
-                                                     : "the value of a metric can only be logged"));
-    value.type = Type::error();
-  }
-  if (value.type.kind == Kind::None) {
-    scope.cx.report(diag::wrong_type(value.span, "`none` alone has no type: declare it, `" +
-                                                     name->name.text + ": option[…] = none`"));
-    value.type = Type::error();
-  }
-  return assign_name(name->name, std::move(value), statement.span, scope);
-}
-
-Stmt check_unpack(const ast::Stmt& statement, const ast::Unpack& unpack, Scope& scope) {
-  Expr value = check_expr(unpack.value, scope);
-  Stmt stmt = make_stmt(StmtKind::Unpack, statement.span);
-  const bool is_sequence =
-      value.type.kind == Kind::Tuple || (value.type.kind == Kind::List && !value.type.uniform);
-  if (!value.type.is_error() && (!is_sequence || value.type.fields.size() != unpack.names.size())) {
-    scope.cx.report(diag::wrong_type(value.span, std::to_string(unpack.names.size()) +
-                                                     " names cannot take " +
-                                                     scope.cx.text(value.type) + " apart"));
-    value.type = Type::error();
-  }
-  for (size_t i = 0; i < unpack.names.size(); ++i) {
-    const Type type = value.type.is_error() ? Type::error() : value.type.fields[i].type;
-    const std::string& name = unpack.names[i].text;
-    if (scope.owner != nullptr && scope.owner->members.contains(name)) {
-      scope.cx.report(
-          diag::not_assignable_member(unpack.names[i].span, name, "a member, built once")
-              .help("choose another name for the local"));
-    }
-    const auto outer = outer_local(name, scope);
-    stmt.locals.push_back(outer ? *outer : scope.declare(name, type));
-  }
-  stmt.values.push_back(std::move(value));
-  return stmt;
-}
-
-Stmt check_declare(const ast::Stmt& statement, const ast::Declare& declare, Scope& scope) {
-  const Type type = check_type(declare.type, scope);
-  Expr value = check_as(declare.value, type, scope, "the value");
-  Binding binding;
-  if (!value.type.is_error() && !type.is_error()) {
-    match(type, value.type, binding, {}, value.span, scope, "the value", false);
-  }
-  Stmt stmt = make_stmt(StmtKind::Let, statement.span);
-  stmt.local = scope.declare(declare.name.text, type);
-  stmt.values.push_back(std::move(value));
-  return stmt;
-}
+namespace {
 
 Stmt check_return(const ast::Stmt& statement, const ast::Return& result, Scope& scope) {
   Stmt stmt = make_stmt(StmtKind::Return, statement.span);
@@ -205,120 +50,33 @@ Stmt check_return(const ast::Stmt& statement, const ast::Return& result, Scope& 
   return stmt;
 }
 
-/// The role that logs of a step or hook belong to, `train` of `train_epoch_end`.
-std::string role_of(const Scope& scope) {
-  const std::string& name = scope.info != nullptr ? scope.info->name : "";
-  for (const char* role : {"train", "val", "test"}) {
-    if (name == role || name.starts_with(std::string(role) + "_")) return role;
-  }
-  if (scope.place == Place::Hook && (name == "before_backward" || name == "after_backward" ||
-                                     name == "before_step" || name == "after_step")) {
-    return "train";
-  }
-  return "";
+/// A loss: one floating number on the device.
+Expr check_loss(const ast::Expr& expr, const char* verb, Scope& scope) {
+  Context& cx = scope.cx;
+  Expr loss = check_expr(expr, scope);
+  const bool is_scalar =
+      loss.type.is_tensor() && loss.type.dims.empty() && is_floating(loss.type.element);
+  if (loss.type.is_error() || is_scalar) return loss;
+  diagnostics::Diagnostic diagnostic = diag::loss_not_scalar(loss.span, cx.text(loss.type));
+  if (loss.type.is_tensor() && is_floating(loss.type.element))
+    diagnostic.help("take the mean: `{} mean({})`", verb, cx.source_text(loss.span));
+  cx.report(std::move(diagnostic));
+  loss.type = Type::error();
+  return loss;
 }
 
-Stmt check_log(const ast::Stmt& statement, const ast::Log& log, Scope& scope) {
-  Context& cx = scope.cx;
-  const std::string role = role_of(scope);
-  if ((scope.place != Place::Step && scope.place != Place::Hook) || role.empty()) {
-    cx.report(diag::log_misplaced(
-        statement.span, scope.place == Place::Step
-                            ? "`log` has no meaning in step " + scope.info->name
-                            : "`log` stands in steps and in hooks of train, val and test"));
-    return make_stmt(StmtKind::Error, statement.span);
+Stmt check_backward(const ast::Backward& backward, Span span, Scope& scope) {
+  const bool is_manual = scope.place == Place::Step && scope.info->is_manual;
+  Expr loss = check_loss(backward.loss, "backward", scope);
+  if (!is_manual) {
+    scope.cx.report(diag::wrong_place(span, "`backward` stands in manual steps")
+                        .help("`minimize {}` differentiates and updates, or declare `step "
+                              "train(…) manual {{ … }}`",
+                              scope.cx.source_text(backward.loss.span)));
+    return make_stmt(StmtKind::Error, span);
   }
-  Expr value = log.value ? check_expr(*log.value, scope) : check_name({}, log.name, scope);
-  LogEntry entry;
-  entry.name = log.name.text;
-  entry.role = role;
-  if (value.type.is_error()) {
-    // Still logged, so that a monitor of it is no second mistake.
-    entry.kind = "error";
-    entry.owner = scope.owner != nullptr ? scope.owner->name : "";
-    cx.program.logs.push_back(std::move(entry));
-    return make_stmt(StmtKind::Error, statement.span);
-  }
-  entry.bar = log.bar;
-  entry.owner = scope.owner != nullptr ? scope.owner->name : "";
-  entry.span = log.name.span;
-  const bool is_metric = value.type.kind == Kind::MetricValue;
-  if (is_metric && !value.args.empty())
-    entry.better = cx.program.metrics[value.args[0].type.decl].better;
-  switch (log.kind) {
-    case ast::LogKind::Scalar:
-      entry.kind = is_metric ? "metric" : "scalar";
-      if (!is_metric && !value.type.is_host_number() &&
-          !(value.type.is_tensor() && value.type.dims.empty())) {
-        cx.report(diag::wrong_type(
-            value.span,
-            "`log` takes a number, a 0-d tensor or a metric, not " + cx.text(value.type)));
-        return make_stmt(StmtKind::Error, statement.span);
-      }
-      break;
-    case ast::LogKind::Image:
-      entry.kind = "image";
-      break;
-    case ast::LogKind::Histogram:
-      entry.kind = "histogram";
-      break;
-    case ast::LogKind::Text:
-      entry.kind = "text";
-      break;
-  }
-  if ((log.kind == ast::LogKind::Image || log.kind == ast::LogKind::Histogram) && !is_metric &&
-      !value.type.is_tensor()) {
-    cx.report(diag::wrong_type(value.span, "a tensor is wanted here, not " + cx.text(value.type)));
-    return make_stmt(StmtKind::Error, statement.span);
-  }
-  if (log.kind == ast::LogKind::Text && value.type.kind != Kind::Str) {
-    cx.report(diag::wrong_type(value.span, "`log text` takes a str, not " + cx.text(value.type)));
-    return make_stmt(StmtKind::Error, statement.span);
-  }
-  const bool on_step =
-      role == "train" && scope.info->name != "train_epoch_end" && scope.info->name != "train_end";
-  switch (log.when) {
-    case ast::LogWhen::Default:
-      entry.when = on_step && !is_metric ? "step" : "epoch";
-      break;
-    case ast::LogWhen::Step:
-      entry.when = "step";
-      break;
-    case ast::LogWhen::Epoch:
-      entry.when = "epoch";
-      break;
-    case ast::LogWhen::Both:
-      entry.when = "both";
-      break;
-  }
-  if (!on_step && entry.when != "epoch") {
-    cx.report(diag::log_misplaced(log.when_span,
-                                  "outside of training values are recorded on epoch only"));
-    entry.when = "epoch";
-  }
-  entry.reduce = "mean";
-  if (log.reduce) {
-    static const std::set<std::string> kReduces = {"sum", "mean", "min", "max"};
-    if (!kReduces.contains(log.reduce->text)) {
-      cx.report(diag::log_misplaced(log.reduce->span, "`log` reduces by sum, mean, min or max"));
-    } else if (is_metric) {
-      cx.report(diag::log_misplaced(log.reduce->span, "a metric brings its own reduction"));
-    } else {
-      entry.reduce = log.reduce->text;
-    }
-  }
-  for (const LogEntry& other : cx.program.logs) {
-    if (other.kind != "error" && other.owner == entry.owner && other.role == entry.role &&
-        other.name == entry.name &&
-        (other.kind != entry.kind || other.when != entry.when || other.reduce != entry.reduce)) {
-      cx.report(diag::logged_twice(log.name.span, role + "." + entry.name)
-                    .label(other.span, "first here"));
-    }
-  }
-  Stmt stmt = make_stmt(StmtKind::Log, statement.span, {std::move(value)});
-  stmt.index = uint32_t(cx.program.logs.size());
-  cx.program.logs.push_back(std::move(entry));
-  return stmt;
+  if (loss.type.is_error()) return make_stmt(StmtKind::Error, span);
+  return make_stmt(StmtKind::Backward, span, {std::move(loss)});
 }
 
 Stmt check_minimize(const ast::Stmt& statement, const ast::Minimize& minimize, Scope& scope) {
@@ -327,20 +85,17 @@ Stmt check_minimize(const ast::Stmt& statement, const ast::Minimize& minimize, S
     cx.report(diag::wrong_place(statement.span, "`minimize` stands in steps"));
     return make_stmt(StmtKind::Error, statement.span);
   }
+  if (scope.place == Place::Step && scope.info->is_manual) {
+    cx.report(diag::wrong_place(statement.span, "a manual step does not `minimize`")
+                  .help("`opt.zero_grad()`, `backward loss`, `opt.step()`"));
+    return make_stmt(StmtKind::Error, statement.span);
+  }
   if (scope.place == Place::Step &&
       (scope.info->name == "val" || scope.info->name == "test" || scope.info->name == "predict")) {
     cx.report(diag::minimize_in_evaluation(statement.span, scope.info->name));
     return make_stmt(StmtKind::Error, statement.span);
   }
-  Expr loss = check_expr(minimize.loss, scope);
-  if (!loss.type.is_error() &&
-      !(loss.type.is_tensor() && loss.type.dims.empty() && is_floating(loss.type.element))) {
-    diagnostics::Diagnostic diagnostic = diag::loss_not_scalar(loss.span, cx.text(loss.type));
-    if (loss.type.is_tensor())
-      diagnostic.help("take the mean: `minimize mean({})`", cx.source_text(loss.span));
-    cx.report(std::move(diagnostic));
-    loss.type = Type::error();
-  }
+  Expr loss = check_loss(minimize.loss, "minimize", scope);
   Expr optimizer;
   if (minimize.optimizer) {
     optimizer = check_expr(*minimize.optimizer, scope);
@@ -384,13 +139,6 @@ Stmt check_assert(const ast::Stmt& statement, const ast::Assert& assertion, Scop
   if (assertion.message)
     stmt.values.push_back(check_as(*assertion.message, Type::of(Kind::Str), scope, "the message"));
   return stmt;
-}
-
-Body check_nested(const ast::Body& body, Scope& scope) {
-  scope.frames.emplace_back();
-  Body typed = check_body(body, scope);
-  scope.frames.pop_back();
-  return typed;
 }
 
 bool leaves(const Body& body) {
@@ -539,9 +287,8 @@ Stmt check_stmt(const ast::Stmt& statement, Scope& scope) {
     }
   }
   if (statement.get<ast::Yield>() != nullptr)
-    scope.cx.report(diag::wrong_place(span, "`yield` stands in `scan`"));
-  if (statement.get<ast::Backward>() != nullptr)
-    scope.cx.report(diag::not_in_this_version(span, "`backward`"));
+    scope.cx.report(diag::wrong_place(span, "`yield` stands at the end of the body of a `scan`"));
+  if (const auto* s = statement.get<ast::Backward>()) return check_backward(*s, span, scope);
   return make_stmt(StmtKind::Error, span);
 }
 
@@ -549,7 +296,17 @@ Stmt check_stmt(const ast::Stmt& statement, Scope& scope) {
 
 Body check_body(const ast::Body& body, Scope& scope) {
   Body typed;
-  for (const ast::Stmt& statement : body) typed.push_back(check_stmt(statement, scope));
+  const bool in_scan = std::exchange(scope.in_scan, false);
+  for (const ast::Stmt& statement : body) {
+    const auto* yield = statement.get<ast::Yield>();
+    if (yield != nullptr && in_scan && &statement == &body.back()) {
+      Expr value = check_expr(yield->value, scope);
+      const StmtKind kind = value.type.is_error() ? StmtKind::Error : StmtKind::Yield;
+      typed.push_back(make_stmt(kind, statement.span, {std::move(value)}));
+    } else {
+      typed.push_back(check_stmt(statement, scope));
+    }
+  }
   // The graph of a step may go after its last update.
   std::vector<Stmt*> updates;
   for (Stmt& stmt : typed) {

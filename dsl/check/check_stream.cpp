@@ -5,10 +5,6 @@ namespace ltr::check {
 
 namespace {
 
-Expr error_at(Span span) {
-  return make_expr(ExprKind::Error, Type::error(), span);
-}
-
 Type stream_of(std::vector<TypeField> fields, bool is_batched = false) {
   Type type = Type::of(Kind::Stream);
   type.fields = std::move(fields);

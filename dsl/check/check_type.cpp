@@ -160,9 +160,23 @@ Type check_type(const ast::TypeExpr& type, Scope& scope) {
       result.fields.push_back({"", check_type(element, scope)});
     return result;
   }
-  if (type.get<ast::BlockType>() != nullptr) {
-    scope.cx.report(diag::not_in_this_version(type.span, "a block as a parameter"));
-    return Type::error();
+  if (const auto* block = type.get<ast::BlockType>()) {
+    Type result = Type::of(Kind::Function);
+    result.name = "block";
+    Scope inner = scope;
+    for (const ast::Name& binder : block->binders) {
+      const AtomId atom = scope.cx.program.atoms.variable(binder.text, scope.cx.next_key++, false,
+                                                          false, true);
+      inner.dim_names[binder.text] = atom;
+      result.arguments.emplace_back(atom, Polynomial::atom(atom));
+    }
+    for (const ast::TypeExpr& param : block->params)
+      result.fields.push_back({"", check_type(param, inner)});
+    result.fields.push_back({"->", check_type(*block->result, inner)});
+    for (const TypeField& field : result.fields) {
+      if (field.type.is_error()) return Type::error();
+    }
+    return result;
   }
   return Type::error();
 }

@@ -10,6 +10,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "dsl/ast/decl.h"
@@ -91,6 +92,22 @@ struct ObjectInfo {
   bool is_damaged = false;  ///< something in it could not be read: what is missing may be there
 };
 
+/// A function without a declaration of its own. What it gives hangs on what it is applied to, so its
+/// code is read anew at each application. `Type::decl` of its value is its index plus one.
+struct Closure {
+  enum class Kind {
+    Lambda,   ///< `x => expr`
+    Partial,  ///< `leaky_relu(0.2)` in a chain: a call that lacks its first argument
+    Frozen    ///< `frozen(net)`
+  } kind = Kind::Lambda;
+  const ast::Expr* code = nullptr;  ///< Lambda, Partial
+  std::optional<Expr> frozen;       ///< Frozen: the block
+  uint32_t module = 0;
+  uint32_t fn = 0;  ///< whose locals it may read
+  ObjectInfo* owner = nullptr;
+  std::vector<std::map<std::string, LocalId>> frames;
+};
+
 /// Where code stands: what it may do there.
 enum class Place {
   Hparam,
@@ -118,7 +135,8 @@ struct Context {
   std::set<const ast::Decl*> consts_in_work;  ///< to stop a constant that mentions itself
   std::map<std::string, uint32_t> calls;      ///< index into Program::calls
   std::vector<Requirement> facts;             ///< `where` clauses of hparams
-  std::deque<ast::Fn> synthetic;              ///< functions made of hooks and tests
+  std::deque<ast::Fn> synthetic;              ///< functions made of hooks, tests and lambdas
+  std::deque<Closure> closures;
   uint32_t next_key = 1;
   uint32_t next_group = 1;
   std::map<uint32_t, std::set<uint32_t>>
@@ -149,10 +167,12 @@ struct Scope {
   bool may_drop_values = false;  ///< in a `fails` test an expression's value may be dropped
   std::vector<Requirement>* requirements =
       nullptr;  ///< of the declaration: what its user must satisfy
-  std::vector<std::pair<std::string, Type>>* yields = nullptr;
+  bool in_scan = false;  ///< directly in the body of a `scan`, where `yield` may stand
 
   LocalId declare(const std::string& name, Type type);
   std::optional<LocalId> find_local(const std::string& name) const;
+  /// A variable that no name of the program means.
+  LocalId hidden_local(Type type);
   Local& local(LocalId id) { return (*locals)[id]; }
   /// Names declared here; `names` are all that can be seen.
   std::vector<std::string> near_names() const;
@@ -221,6 +241,9 @@ Expr check_binary(const ast::Expr& expr, const ast::Binary& binary, Scope& scope
 /// A node with its kind, type, place and operands.
 Expr make_expr(
     ExprKind kind, Type type, Span span, std::vector<Expr> args = {}, std::string name = {});
+/// Stands for a value with a mistake that was reported; silent in all that follows.
+Expr error_at(Span span);
+Expr local_expr(LocalId local, const Scope& scope, Span span);
 Expr int_const(int64_t value, Span span);
 Expr op_expr(const std::string& name, Type type, Span span, std::vector<Expr> args);
 Expr host_op(const std::string& name, std::vector<Expr> args, Type type, Span span);
@@ -257,6 +280,16 @@ Expr check_call(const ast::Expr& expr,
 Expr check_pipe(const ast::Expr& expr, const ast::Pipe& pipe, Scope& scope);
 /// Calls a value: a block, a chain, a function.
 Expr apply(Expr callee, std::vector<Given> given, Span span, Scope& scope);
+/// Applies a lambda, a partial call or a frozen block.
+Expr apply_closure(const Expr& callee, std::vector<Given> given, Span span, Scope& scope);
+/// Calls the function that a block parameter holds.
+Expr call_value(Expr callee, CallSite& site);
+/// `value`, which can be applied, as a function of the type `wanted`.
+Expr as_function(Expr value, const Type& wanted, Scope& scope, const char* what);
+Expr lambda_value(const ast::Expr& expr, Scope& scope);
+Expr partial_value(const ast::Expr& expr, Scope& scope);
+Expr frozen_value(CallSite& site);
+Expr check_scan(const ast::Expr& expr, const ast::Scan& scan, Scope& scope);
 /// Binds what was given to params by position and name; reports what is missing, extra or given
 /// twice.
 std::optional<std::vector<const Given*>> bind_arguments(const std::vector<ParamInfo>& params,
@@ -321,6 +354,15 @@ Broadcast broadcast(const std::vector<Dim>& left, const std::vector<Dim>& right,
 // ---- bodies
 // --------------------------------------------------------------------------------------------------
 Body check_body(const ast::Body& body, Scope& scope);
+/// As `check_body`, in a scope of its own.
+Body check_nested(const ast::Body& body, Scope& scope);
+Stmt make_stmt(StmtKind kind, Span span, std::vector<Expr> values = {});
+Stmt check_assign(const ast::Stmt& statement, const ast::Assign& assign, Scope& scope);
+Stmt check_unpack(const ast::Stmt& statement, const ast::Unpack& unpack, Scope& scope);
+Stmt check_declare(const ast::Stmt& statement, const ast::Declare& declare, Scope& scope);
+Stmt check_log(const ast::Stmt& statement, const ast::Log& log, Scope& scope);
+/// Where an existing local lives, if it is not of the innermost body.
+std::optional<LocalId> outer_local(const std::string& name, const Scope& scope);
 bool draws_random(const Program& program, const Body& body, std::set<uint32_t>& seen);
 
 }  // namespace ltr::check

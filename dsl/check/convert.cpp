@@ -6,10 +6,6 @@ namespace ltr::check {
 
 namespace {
 
-Expr error_at(Span span) {
-  return make_expr(ExprKind::Error, Type::error(), span);
-}
-
 bool is_host_list(const Type& type) {
   if (type.kind != Kind::List) return false;
   return std::all_of(type.fields.begin(), type.fields.end(),
@@ -158,6 +154,16 @@ Expr convert(Expr expr, const Type& wanted, Scope& scope, const char* what) {
         if (expr.args[i].type.is_error()) return error_at(expr.span);
       }
       return expr;
+    }
+    case Kind::Function: {
+      if (wanted.fields.empty()) {
+        if (have.kind == Kind::Function) return expr;
+        break;
+      }
+      const bool can_be_applied =
+          have.kind == Kind::Block || have.kind == Kind::List || have.kind == Kind::Function;
+      if (can_be_applied) return as_function(std::move(expr), wanted, scope, what);
+      break;
     }
     case Kind::Record: {
       if (have.kind != Kind::Record) break;

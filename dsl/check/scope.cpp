@@ -13,6 +13,11 @@ LocalId Scope::declare(const std::string& name, Type type) {
   return id;
 }
 
+LocalId Scope::hidden_local(Type type) {
+  locals->push_back({"", std::move(type)});
+  return LocalId(locals->size() - 1);
+}
+
 std::optional<LocalId> Scope::find_local(const std::string& name) const {
   for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) {
     if (const auto found = frame->find(name); found != frame->end()) return found->second;

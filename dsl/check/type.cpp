@@ -131,8 +131,13 @@ std::string to_text(const Type& type, const AtomTable& atoms) {
     case Kind::Data:
     case Kind::Metric:
     case Kind::CallbackValue:
-    case Kind::Function:
       return type.name;
+    case Kind::Function: {
+      if (type.fields.empty()) return type.name;
+      const std::vector<TypeField> params(type.fields.begin(), type.fields.end() - 1);
+      return "block (" + join_fields(params, atoms, false) + ") -> " +
+             to_text(type.fields.back().type, atoms);
+    }
     case Kind::MetricValue:
       return "the value of a metric";
     case Kind::Optimizer:

@@ -74,11 +74,18 @@ enum class ExprKind {
   Interpolate,  ///< text of args joined; `formats[i]` applies to args[i]
   Weights,      ///< trained tensors of the block, list or optimizer args[0]
   Frozen,       ///< args[0] evaluated with the weights of args[1] frozen
+  LetIn,        ///< args[1], in which `local` is args[0]
+  Function,     ///< the function of `locals` that gives args[1], in which `local` is args[0], evaluated once
+  CallValue,    ///< function value args[0] on args[1..]
+  Scan,         ///< `body` run for each element of args[0] along axis `whole`; `locals` are the element and
+                ///< what is carried, which begins as args[1..]; the yields are stacked along the same axis
   Call,      ///< a host call kept as a value: optimizer, schedule, callback, logger `name`; args in
              ///< order, names in `formats`
   MapStage,  ///< stream args[0] mapped by function `fn` of Self (or a free one); args[1] is on_bad
   FnValue,   ///< function `fn` as a value
 };
+
+struct Stmt;
 
 struct Expr {
   ExprKind kind = ExprKind::Error;
@@ -91,6 +98,8 @@ struct Expr {
   LocalId local = 0;
   uint32_t fn = 0;  ///< index into Program::fns
   std::vector<std::string> formats;
+  std::vector<LocalId> locals;
+  std::vector<Stmt> body;
 };
 
 enum class StmtKind {
@@ -98,9 +107,8 @@ enum class StmtKind {
   Let,        ///< `local` = value (first or later version)
   Unpack,     ///< `locals` = elements of the tuple or list value
   SetMember,  ///< member `name` of Self = value: a buffer or a state
-  SetSlice,   ///< not used while indexing assigns whole values: `local` = Op index_put(…) is a Let
   Return,     ///< value, or none
-  Yield,
+  Yield,      ///< value; the last statement of a `Scan`
   Assert,    ///< value; `text` is the source text shown when it fails; values[1] may be a message
   Print,     ///< values
   Minimize,  ///< values[0] with optimizer member values[1]; `is_last` of its step

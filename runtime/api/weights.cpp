@@ -35,6 +35,23 @@ Weights clone(const Weights& weights) {
   });
 }
 
+void ema_update(const Weights& target, const Weights& source, double decay) {
+  const auto fail = [](const std::string& text) { throw error_here(err::shape_check_failed, text); };
+  if (target.size() != source.size())
+    fail(std::to_string(target.size()) + " weights cannot follow " + std::to_string(source.size()));
+  guarded([&] {
+    const at::NoGradGuard no_grad;
+    for (size_t i = 0; i < target.size(); ++i) {
+      at::Tensor to = In(target[i].tensor);
+      const at::Tensor from = In(source[i].tensor);
+      if (to.sizes() != from.sizes())
+        fail("`" + target[i].path + "` and `" + source[i].path + "` have different shapes");
+      to.lerp_(from.to(to.scalar_type()), 1 - decay);
+    }
+    return 0;
+  });
+}
+
 int64_t count(const Weights& weights) {
   int64_t total = 0;
   for (const Weight& weight : weights) total += In(weight.tensor)->numel();

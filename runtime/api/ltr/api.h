@@ -269,9 +269,31 @@ class LTR_EXPORT Scope {
 LTR_EXPORT Weights weights_of(const Scope& place);
 LTR_EXPORT Weights clone(const Weights& weights);
 LTR_EXPORT int64_t count(const Weights& weights);
+/// target = decay * target + (1 - decay) * source, weight by weight in order, without gradient. Other
+/// counts or shapes are R1006.
+LTR_EXPORT void ema_update(const Weights& target, const Weights& source, double decay);
 LTR_EXPORT Tensor norm(const Tensors& tensors);
 LTR_EXPORT Tensors grads_of(const Optimizer& optimizer);
 LTR_EXPORT Weights weights_of(const Optimizer& optimizer);
+/// What a block parameter holds: a function that keeps what it reads. Blocks are built once, so what
+/// is kept lives as long as the program.
+template <class Result, class... Params>
+class Callable {
+ public:
+  Callable() = default;
+  template <class Function>
+  explicit Callable(Function function)
+      : state_(new Function(std::move(function))),
+        call_([](const void* state, const Params&... params) -> Result {
+          return (*static_cast<const Function*>(state))(params...);
+        }) {}
+  Result operator()(const Params&... params) const { return call_(state_, params...); }
+
+ private:
+  const void* state_ = nullptr;
+  Result (*call_)(const void*, const Params&...) = nullptr;
+};
+
 /// Everything below runs with the weights of `weights` needing no gradient, in evaluation mode,
 /// while it lives.
 class LTR_EXPORT Frozen {
