@@ -95,7 +95,9 @@ Stmt assign_name(const ast::Name& name, Expr value, Span span, Scope& scope) {
 /// Makes `value` what may stand in place of a part of type `part`; it may be stretched to it.
 Expr fit_part(Expr value, const Type& part, Scope& scope) {
   Context& cx = scope.cx;
-  value = convert(std::move(value), part, scope, "the value");
+  const bool is_number = value.type.is_host_number() && part.is_tensor();
+  value = convert(std::move(value), is_number ? Type::tensor(part.element, {}) : part, scope,
+                  "the value");
   if (value.type.is_error()) return value;
   const Span span = value.span;
   if (!part.is_tensor()) return value;

@@ -87,6 +87,10 @@ Expr check_host_ints(const ast::Binary& binary, Expr left, Expr right, Span span
     default:
       break;
   }
+  if (type.value && type.value->has_overflowed()) {
+    scope.cx.report(diag::dim_overflow(span, scope.cx.source_text(span)));
+    return error_at(span);
+  }
   if (left.kind == ExprKind::IntConst && right.kind == ExprKind::IntConst && type.value &&
       type.value->constant()) {
     return int_const(*type.value->constant(), span);

@@ -1,7 +1,6 @@
 #include <algorithm>
 
 #include "dsl/check/context.h"
-#include "dsl/diagnostics/suggest.h"
 
 namespace ltr::check {
 
@@ -63,6 +62,10 @@ std::optional<std::vector<const Given*>> bind_arguments(const std::vector<ParamI
   bool has_error = false;
   size_t next = 0;
   for (const Given& given : site.given) {
+    // What could not be read may have been more than one argument.
+    if (given.value != nullptr && given.value->is_error()) return std::nullopt;
+  }
+  for (const Given& given : site.given) {
     if (!given.name) {
       if (next >= params.size()) {
         cx.report(diag::wrong_argument(given.span, "`" + callee + "` takes " +
@@ -82,9 +85,7 @@ std::optional<std::vector<const Given*>> bind_arguments(const std::vector<ParamI
       for (const ParamInfo& candidate : params) names.push_back(candidate.name);
       diagnostics::Diagnostic diagnostic = diag::wrong_argument(
           given.name->span, "`" + callee + "` has no parameter `" + given.name->text + "`");
-      if (const auto near = diagnostics::suggest(given.name->text, names)) {
-        diagnostic.help("did you mean `{}`?", *near).fix(given.name->span, *near);
-      } else {
+      if (!did_you_mean(diagnostic, given.name->text, given.name->span, names)) {
         std::string list;
         for (const std::string& name : names) list += (list.empty() ? "`" : ", `") + name + "`";
         if (!list.empty()) diagnostic.note("it has {}", list);
@@ -190,6 +191,24 @@ Expr call_op(const FnInfo& op, CallSite& site) {
   return op_expr(op.name, std::move(result), site.span, std::move(*args));
 }
 
+namespace {
+
+/// A param that could not be read: what fits it is not known.
+bool has_broken_param(const std::vector<ParamInfo>& params) {
+  return std::any_of(params.begin(), params.end(),
+                     [](const ParamInfo& param) { return param.type.is_error(); });
+}
+
+/// Looks at the arguments for mistakes of their own.
+Expr ignore_arguments(CallSite& site) {
+  for (const Given& given : site.given) {
+    if (!given.checked && given.value != nullptr) check_expr(*given.value, site.scope);
+  }
+  return error_at(site.span);
+}
+
+}  // namespace
+
 Expr call_fn(FnInfo& fn, std::optional<Expr> receiver, CallSite& site) {
   Context& cx = site.scope.cx;
   if (fn.is_checking) {
@@ -197,6 +216,7 @@ Expr call_fn(FnInfo& fn, std::optional<Expr> receiver, CallSite& site) {
     return error_at(site.span);
   }
   check_body_of(cx, fn);
+  if (has_broken_param(fn.params)) return ignore_arguments(site);
   const auto bound = bind_arguments(fn.params, site, fn.name);
   if (!bound) return error_at(site.span);
   Binding binding;
@@ -255,6 +275,7 @@ Expr construct(const Symbol& symbol, CallSite& site) {
                         cx.source_text(site.span)));
     return error_at(site.span);
   }
+  if (has_broken_param(object.params)) return ignore_arguments(site);
   const auto bound = bind_arguments(object.params, site, object.name);
   if (!bound) return error_at(site.span);
   Binding binding;
@@ -387,6 +408,7 @@ Expr apply(Expr callee, std::vector<Given> given, Span span, Scope& scope) {
       ObjectInfo* object = find_object(cx, Kind::Block, callee.type.decl);
       const auto forward = object->fns.find("forward");
       if (forward == object->fns.end()) {
+        if (object->is_damaged) return ignore_arguments(site);
         cx.report(
             diag::not_callable(callee.span, "`" + object->name + "` has no `fn forward`, so it"));
         return error_at(span);
@@ -458,7 +480,7 @@ std::optional<Expr> call_optimizer(const Expr& optimizer,
   if (scope.place != Place::Step || !scope.info->is_manual) {
     cx.report(
         diag::wrong_place(span, "`" + name.text + "` of an optimizer is called in manual steps")
-            .help("`minimize loss` does all of it, or declare `step train(…) manual {{ … }}`"));
+            .help("`minimize loss` does all of it, or declare `step train(…) manual { … }`"));
     return error_at(span);
   }
   if (given.size() != method->second) {
@@ -538,9 +560,7 @@ Expr call_method(const ast::Field& field, std::vector<Given> given, Span span, S
   }
   diagnostics::Diagnostic diagnostic =
       diag::unknown_field(field.name.span, cx.text(base.type), name);
-  if (const auto near = diagnostics::suggest(name, cx.graph.visible(scope.module))) {
-    diagnostic.help("did you mean `{}`?", *near).fix(field.name.span, *near);
-  }
+  did_you_mean(diagnostic, name, field.name.span, cx.graph.visible(scope.module));
   cx.report(std::move(diagnostic));
   return error_at(span);
 }
@@ -567,9 +587,15 @@ Expr check_call(const ast::Expr& expr,
     return apply(check_expr(*call.callee, scope), std::move(given), expr.span, scope);
   const std::string& name = ref->name.text;
   Context& cx = scope.cx;
-  const bool is_own = scope.find_local(name) ||
-                      (scope.owner != nullptr &&
-                       (scope.owner->members.contains(name) || scope.owner->fns.contains(name)));
+  // A param hides a function of its name only if it can be called itself: `dropout(x, dropout)`.
+  const auto is_block_param = [&](const ParamInfo& param) {
+    return param.name == name && param.type.kind == Kind::Function;
+  };
+  const bool is_own =
+      scope.find_local(name) ||
+      (scope.owner != nullptr &&
+       (scope.owner->members.contains(name) || scope.owner->fns.contains(name) ||
+        std::any_of(scope.owner->params.begin(), scope.owner->params.end(), is_block_param)));
   if (is_own)
     return apply(check_name(*call.callee, ref->name, scope), std::move(given), expr.span, scope);
   CallSite site{name, ref->name.span, expr.span, std::move(given), scope};

@@ -65,6 +65,7 @@ void check_data_items(Context& cx, ObjectInfo& object, const ast::Data& data) {
     object.batch_binders[binder.text] = atom;
     batch_scope.dim_names[binder.text] = atom;
   }
+  batch_scope.missing_binders = &object.batch_binders;
   object.batch = Type::of(Kind::Record);
   for (const ast::FieldType& field : data.batch_fields) {
     Type type = check_type(*field.type, batch_scope);

@@ -1,5 +1,4 @@
 #include "dsl/check/context.h"
-#include "dsl/diagnostics/suggest.h"
 
 namespace ltr::check {
 
@@ -18,13 +17,19 @@ std::optional<Polynomial> dim_name(const ast::Expr& expr, const ast::NameRef& re
       scope.cx.graph.find(scope.module, name) != nullptr;
   if (!is_known) {
     diagnostics::Diagnostic diagnostic = diag::unknown_dim(ref.name.span, name);
-    if (const auto near = diagnostics::suggest(name, scope.names())) {
-      diagnostic.help("did you mean `{}`?", *near).fix(ref.name.span, *near);
-    } else {
+    std::vector<std::string> dims = scope.near_names();
+    for (const auto& [dim, atom] : scope.dim_names) dims.push_back(dim);
+    const bool is_near = did_you_mean(diagnostic, name, ref.name.span, dims) ||
+                         did_you_mean(diagnostic, name, ref.name.span, scope.names());
+    if (!is_near)
       diagnostic.help("a size that differs between calls is a binder: `fn f[{}](…)`", name);
-    }
     scope.cx.report(std::move(diagnostic));
-    return std::nullopt;
+    if (scope.missing_binders == nullptr || is_near) return std::nullopt;
+    // What it would have been is not known, so nothing is said about its sizes.
+    const Polynomial unknown = scope.cx.program.atoms.unknown();
+    (*scope.missing_binders)[name] = *unknown.single_atom();
+    scope.dim_names[name] = *unknown.single_atom();
+    return unknown;
   }
   const Expr value = check_name(expr, ref.name, scope);
   if (value.type.is_error()) return std::nullopt;

@@ -1,7 +1,6 @@
 #include <cmath>
 
 #include "dsl/check/context.h"
-#include "dsl/diagnostics/suggest.h"
 
 namespace ltr::check {
 
@@ -160,6 +159,9 @@ Expr check_comprehension(const ast::Expr& expr, const ast::Comprehension& list, 
   const Type& from = range.args[0].type;
   const Type& to = range.args[1].type;
   type.value = from.value && to.value ? *to.value - *from.value : scope.cx.program.atoms.unknown();
+  // What the variable is in the first element.
+  type.arguments.emplace_back(atom,
+                              from.value ? *from.value : scope.cx.program.atoms.unknown());
   Expr result = make_expr(ExprKind::Comprehension, std::move(type), expr.span,
                           {range.args[0], range.args[1], std::move(element)});
   result.local = variable;
@@ -407,9 +409,7 @@ Expr check_as(const ast::Expr& expr, const Type& wanted, Scope& scope, const cha
         if (!is_value && !is_param) {
           diagnostics::Diagnostic diagnostic =
               diag::wrong_argument(expr.span, std::string(what) + " must be one of " + choices);
-          if (const auto near = diagnostics::suggest(name->name.text, inner.choices)) {
-            diagnostic.help("did you mean `{}`?", *near).fix(expr.span, *near);
-          }
+          did_you_mean(diagnostic, name->name.text, expr.span, inner.choices);
           scope.cx.report(std::move(diagnostic));
           return make_expr(ExprKind::Error, Type::error(), expr.span);
         }
@@ -441,9 +441,7 @@ Expr check_as(const ast::Expr& expr, const Type& wanted, Scope& scope, const cha
         for (const auto& [schedule, unused] : scope.cx.graph.schedules) known.push_back(schedule);
         diagnostics::Diagnostic diagnostic =
             diag::unknown_callback(name->name.span, "schedule", name->name.text);
-        if (const auto near = diagnostics::suggest(name->name.text, known)) {
-          diagnostic.help("did you mean `{}`?", *near).fix(name->name.span, *near);
-        }
+        did_you_mean(diagnostic, name->name.text, name->name.span, known);
         scope.cx.report(std::move(diagnostic));
         return make_expr(ExprKind::Error, Type::error(), expr.span);
       }

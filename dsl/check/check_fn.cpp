@@ -8,6 +8,8 @@ std::vector<ParamInfo> check_params(Context& cx,
                                     bool int_atoms) {
   std::vector<ParamInfo> result;
   for (const ast::Param& param : params) {
+    // A `self` was reported as the habit it is.
+    if (param.type.get<ast::ErrorType>() != nullptr && param.name.text == "self") continue;
     for (const ParamInfo& other : result) {
       if (other.name == param.name.text)
         cx.report(diag::duplicate_name(param.name.span, param.name.text));
@@ -122,8 +124,10 @@ void read_signature(Context& cx, FnInfo& fn, Scope& scope) {
     fn.binders[binder.text] = atom;
     scope.dim_names[binder.text] = atom;
   }
+  scope.missing_binders = &fn.binders;
   fn.params = check_params(cx, fn.ast->params, scope, true);
   fn.result = fn.ast->result ? check_type(*fn.ast->result, scope) : Type::of(Kind::Void);
+  scope.missing_binders = nullptr;
   if (fn.ast->where) read_where(*fn.ast->where, scope, fn.requirements);
   if (fn.is_op) return;
   // A param whose type could not be read may be the one that names the binder.
@@ -198,6 +202,29 @@ Place place_of(FnRole role) {
   return Place::Fn;
 }
 
+/// The body of `fn f(…) = value` without a declared result: an effect. A value is a mistake, after
+/// which it is taken as the result.
+Body check_value_of(const ast::Expr& expr, FnInfo& fn, Scope& scope) {
+  Expr value = check_expr(expr, scope);
+  Stmt stmt;
+  stmt.span = expr.span;
+  if (value.type.is_error()) {
+    fn.result = Type::error();
+    return {stmt};
+  }
+  const bool has_effect = value.type.kind == Kind::Void || value.kind == ExprKind::CallMetric;
+  if (has_effect) {
+    stmt.kind = StmtKind::Expr;
+    stmt.values.push_back(std::move(value));
+    return {stmt};
+  }
+  const std::string text = scope.cx.text(value.type);
+  scope.cx.report(diag::result_not_declared(value.span, fn.name, text)
+                      .help("declare what it gives: `-> {}`", text));
+  fn.result = value.type;
+  return {stmt};
+}
+
 }  // namespace
 
 void check_body_of(Context& cx, FnInfo& fn) {
@@ -236,6 +263,10 @@ void check_body_of(Context& cx, FnInfo& fn) {
     binder.local = scope.declare(name.text, Type::host_int(Polynomial::atom(atom)));
     typed.binders.push_back(binder);
   }
+  for (const auto& [name, atom] : fn.binders) {
+    // One that is missing was reported with the signature.
+    if (!scope.find_local(name) && !scope.dim_names.contains(name)) scope.dim_names[name] = atom;
+  }
   scope.frames.emplace_back();
   typed.result = fn.result;
   // In `compute` a float is a 0-d tensor in full precision.
@@ -258,13 +289,13 @@ void check_body_of(Context& cx, FnInfo& fn) {
   if (fn.ast->value) {
     ast::Stmt statement;
     statement.span = fn.ast->value->span;
-    const bool gives_value = fn.result.kind != Kind::Void;
-    if (gives_value) {
+    if (fn.result.kind != Kind::Void) {
       statement.node = ast::Return{*fn.ast->value};
+      typed.body = check_body({statement}, scope);
     } else {
-      statement.node = ast::ExprStmt{*fn.ast->value};
+      typed.body = check_value_of(*fn.ast->value, fn, scope);
+      typed.result = fn.result;
     }
-    typed.body = check_body({statement}, scope);
   } else {
     typed.body = check_body(fn.ast->body, scope);
     if (fn.result.kind != Kind::Void && !fn.result.is_error() && !always_returns(typed.body) &&

@@ -38,6 +38,7 @@ void check_hparam(Context& cx, const ast::Hparam& hparam, const ast::Decl& decl,
     typed.type = Type::error();
   }
   typed.initial = check_as(hparam.value, typed.type, scope, "the default");
+  check_draws_nothing(typed.initial, "a default", cx);
   if (typed.initial.type.is_error()) typed.type = Type::error();
   if (typed.type.kind == Kind::Int) {
     const AtomId atom = cx.program.atoms.variable(typed.name, 0, true);

@@ -131,6 +131,16 @@ struct Slicer {
   }
 };
 
+}  // namespace
+
+std::vector<std::pair<AtomId, Polynomial>> list_element_arguments(const Type& list,
+                                                                  const Polynomial& index) {
+  if (list.kind != Kind::List || list.arguments.empty()) return {};
+  return {{list.arguments[0].first, list.arguments[0].second + index}};
+}
+
+namespace {
+
 Expr index_list(Expr base, const ast::Index& index, Span span, Scope& scope) {
   if (index.items.size() != 1 || index.items[0].kind != ast::IndexItem::Kind::Expr) {
     scope.cx.report(diag::wrong_type(span, "a list takes one index"));
@@ -140,7 +150,10 @@ Expr index_list(Expr base, const ast::Index& index, Span span, Scope& scope) {
   if (at.type.is_error()) return error_at(span);
   Type element = Type::error();
   if (base.type.uniform && !base.type.fields.empty()) {
-    element = base.type.fields[0].type;
+    const Polynomial index =
+        at.type.value ? *at.type.value : scope.cx.program.atoms.unknown();
+    element = instantiate(base.type.fields[0].type, list_element_arguments(base.type, index),
+                          scope.cx);
   } else {
     const auto constant = at.type.value ? at.type.value->constant() : std::nullopt;
     const int64_t size = int64_t(base.type.fields.size());

@@ -73,6 +73,7 @@ Expr check_symbol(const Symbol& symbol, Span span, Scope& scope) {
       Expr value = decl->type
                        ? check_as(decl->value, check_type(*decl->type, inner), inner, "the value")
                        : check_expr(decl->value, inner);
+      check_draws_nothing(value, "a constant", cx);
       cx.consts[symbol.decl] = value;
       value.span = span;
       return value;
@@ -105,12 +106,32 @@ Expr check_symbol(const Symbol& symbol, Span span, Scope& scope) {
 
 }  // namespace
 
+bool did_you_mean(diagnostics::Diagnostic& diagnostic,
+                  const std::string& word,
+                  Span span,
+                  const std::vector<std::string>& known) {
+  if (const auto near = diagnostics::suggest(word, known)) {
+    diagnostic.help("did you mean `{}`?", *near).fix(span, *near);
+    return true;
+  }
+  if (const auto advice = diagnostics::foreign_advice(word)) {
+    diagnostic.help("{}", std::string(*advice));
+    return true;
+  }
+  return false;
+}
+
 void report_unknown(const ast::Name& name, Scope& scope) {
+  static const std::set<std::string> kHookWords = {"stop", "save", "end_epoch", "metric"};
+  if (kHookWords.contains(name.text) && scope.place != Place::Hook) {
+    scope.cx.report(
+        diag::wrong_place(name.span, "`" + name.text + "` stands in the hooks of a callback"));
+    return;
+  }
   diagnostics::Diagnostic diagnostic = diag::unknown_name(name.span, name.text);
   // What is declared near by is meant more often than what the library holds.
-  auto near = diagnostics::suggest(name.text, scope.near_names());
-  if (!near) near = diagnostics::suggest(name.text, scope.names());
-  if (near) diagnostic.help("did you mean `{}`?", *near).fix(name.span, *near);
+  did_you_mean(diagnostic, name.text, name.span, scope.near_names()) ||
+      did_you_mean(diagnostic, name.text, name.span, scope.names());
   scope.cx.report(std::move(diagnostic));
 }
 
@@ -251,9 +272,7 @@ Expr field_of(Expr base, const ast::Name& name, Span span, Scope& scope) {
       break;
   }
   diagnostics::Diagnostic diagnostic = diag::unknown_field(name.span, cx.text(type), field);
-  if (const auto near = diagnostics::suggest(field, known)) {
-    diagnostic.help("did you mean `{}`?", *near).fix(name.span, *near);
-  } else if (!known.empty()) {
+  if (!did_you_mean(diagnostic, field, name.span, known) && !known.empty()) {
     std::string list;
     for (const std::string& one : known) list += (list.empty() ? "`" : ", `") + one + "`";
     diagnostic.note("it has {}", list);
@@ -278,8 +297,14 @@ Expr check_field(const ast::Expr& expr, const ast::Field& field, Scope& scope) {
         result.whole = 1;
         return result;
       }
-      cx.report(
-          diag::unknown_field(field.name.span, "data `" + scope.data->name + "`", field.name.text));
+      if (scope.data->is_damaged) return error_at(expr.span);
+      std::vector<std::string> known;
+      for (const auto& [member, info] : scope.data->members) known.push_back(member);
+      for (const ParamInfo& param : scope.data->params) known.push_back(param.name);
+      diagnostics::Diagnostic diagnostic =
+          diag::unknown_field(field.name.span, "data `" + scope.data->name + "`", field.name.text);
+      did_you_mean(diagnostic, field.name.text, field.name.span, known);
+      cx.report(std::move(diagnostic));
       return error_at(expr.span);
     }
     if (name == "run" && (scope.place == Place::Hook || scope.place == Place::Experiment)) {

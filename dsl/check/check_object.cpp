@@ -1,5 +1,4 @@
 #include "dsl/check/context.h"
-#include "dsl/diagnostics/suggest.h"
 
 namespace ltr::check {
 
@@ -214,8 +213,7 @@ struct ObjectChecker {
       if (wanted.is_error()) {
         diagnostics::Diagnostic diagnostic = diag::unknown_setting(
             setting.name.span, rule == nullptr ? "an optimizer" : "a group", name);
-        if (const auto near = diagnostics::suggest(name, known))
-          diagnostic.help("did you mean `{}`?", *near).fix(setting.name.span, *near);
+        did_you_mean(diagnostic, name, setting.name.span, known);
         cx.report(std::move(diagnostic));
         continue;
       }
@@ -233,25 +231,26 @@ struct ObjectChecker {
           value.span, "an optimizer is wanted here, such as `AdamW(net.weights, lr = lr)`"));
       value.type = Type::error();
     }
-    std::vector<ParamInfo> rule;
-    if (const auto symbol = cx.graph.prelude.find(value.name);
-        symbol != cx.graph.prelude.end() && !value.type.is_error()) {
-      rule = fn_of(cx, symbol->second).params;
-      for (size_t i = 0; i < value.args.size(); ++i) {
-        const bool is_bad = value.args[i].kind == ExprKind::FloatConst && value.args[i].number <= 0;
-        if (value.formats[i] == "lr" && is_bad) {
-          cx.report(
-              diag::bad_learning_rate(value.args[i].span, cx.source_text(value.args[i].span)));
-        }
+    const auto* call = optimizer.value.get<ast::Call>();
+    const auto* name = call != nullptr ? call->callee->get<ast::NameRef>() : nullptr;
+    const auto symbol =
+        name != nullptr ? cx.graph.prelude.find(name->name.text) : cx.graph.prelude.end();
+    const bool has_rule = symbol != cx.graph.prelude.end() && symbol->second.kind == SymbolKind::Op;
+    const std::vector<ParamInfo> rule =
+        has_rule ? fn_of(cx, symbol->second).params : std::vector<ParamInfo>();
+    for (size_t i = 0; i < value.args.size(); ++i) {
+      const bool is_bad = value.args[i].kind == ExprKind::FloatConst && value.args[i].number <= 0;
+      if (value.formats[i] == "lr" && is_bad) {
+        cx.report(diag::bad_learning_rate(value.args[i].span, cx.source_text(value.args[i].span)));
       }
     }
-    Type type = value.type.is_error() ? Type::error() : Type::of(Kind::Optimizer);
+    const Type type = value.type.is_error() ? Type::error() : Type::of(Kind::Optimizer);
     add(optimizer.name, type, MemberKind::Optimizer, value);
-    if (value.type.is_error()) return;
     std::vector<std::pair<std::string, Expr>> settings =
         check_settings(optimizer.settings, nullptr, inner);
     std::vector<GroupSettings> groups;
     for (const ast::Group& group : optimizer.groups) {
+      if (rule.empty()) break;
       groups.push_back(
           {group.pattern, group.pattern_span, check_settings(group.settings, &rule, inner)});
     }
@@ -300,8 +299,7 @@ struct ObjectChecker {
     const std::vector<std::string>& hooks = hook_names();
     if (std::find(hooks.begin(), hooks.end(), hook.name.text) == hooks.end()) {
       diagnostics::Diagnostic diagnostic = diag::unknown_hook(hook.name.span, hook.name.text);
-      if (const auto near = diagnostics::suggest(hook.name.text, hooks))
-        diagnostic.help("did you mean `{}`?", *near).fix(hook.name.span, *near);
+      did_you_mean(diagnostic, hook.name.text, hook.name.span, hooks);
       cx.report(std::move(diagnostic));
       return;
     }
@@ -327,8 +325,14 @@ struct ObjectChecker {
         if (step->copy_of) {
           const auto original = object.fns.find(step->copy_of->text);
           if (original == object.fns.end() || original->second->role != FnRole::Step) {
-            cx.report(diag::unknown_name(step->copy_of->span, step->copy_of->text)
-                          .note("a step is copied from one above it"));
+            diagnostics::Diagnostic diagnostic =
+                diag::unknown_name(step->copy_of->span, step->copy_of->text);
+            std::vector<std::string> steps;
+            for (const auto& [name, fn] : object.fns) {
+              if (fn->role == FnRole::Step) steps.push_back(name);
+            }
+            did_you_mean(diagnostic, step->copy_of->text, step->copy_of->span, steps);
+            cx.report(std::move(diagnostic.note("a step is copied from one above it")));
             continue;
           }
           body = original->second->ast;
@@ -414,10 +418,15 @@ void check_block_like(Context& cx, ObjectInfo& object, const ast::Decl& decl) {
   if (const auto* callback = decl.get<ast::Callback>(); callback != nullptr && callback->model) {
     const Symbol* model = cx.graph.find(object.module, callback->model->text);
     if (model == nullptr || model->kind != SymbolKind::Model) {
-      const bool is_poison = model != nullptr && model->kind == SymbolKind::Error;
-      if (!is_poison)
-        cx.report(diag::unknown_name(callback->model->span, callback->model->text)
-                    .note("`for` names a model"));
+      std::vector<std::string> models;
+      for (const auto& [name, symbol] : cx.graph.modules[object.module].symbols) {
+        if (symbol.kind == SymbolKind::Model) models.push_back(name);
+      }
+      diagnostics::Diagnostic diagnostic =
+          diag::unknown_name(callback->model->span, callback->model->text);
+      did_you_mean(diagnostic, callback->model->text, callback->model->span, models);
+      if (model == nullptr || model->kind != SymbolKind::Error)
+        cx.report(std::move(diagnostic.note("`for` names a model")));
       object.is_checking = false;  // Its hooks speak of a model that nobody knows.
       object.is_done = true;
       (*objects_of(cx.program, object.kind))[object.index] = typed;

@@ -32,9 +32,11 @@ Stmt check_return(const ast::Stmt& statement, const ast::Return& result, Scope& 
   Expr value = check_as(*result.value, wanted.kind == Kind::Void ? Type::error() : wanted, scope,
                         "the result");
   if (wanted.kind == Kind::Void && scope.info != nullptr) {
+    if (scope.place != Place::Hook && scope.place != Place::Test) scope.info->result = value.type;
     if (!value.type.is_error()) {
-      scope.cx.report(diag::wrong_type(value.span, "`" + scope.info->name + "` returns nothing")
-                          .help("say what it gives: `-> {}`", scope.cx.text(value.type)));
+      const std::string text = scope.cx.text(value.type);
+      scope.cx.report(diag::result_not_declared(value.span, scope.info->name, text)
+                          .help("declare what it gives: `-> {}`", text));
     }
     return make_stmt(StmtKind::Error, statement.span);
   }
@@ -71,7 +73,7 @@ Stmt check_backward(const ast::Backward& backward, Span span, Scope& scope) {
   if (!is_manual) {
     scope.cx.report(diag::wrong_place(span, "`backward` stands in manual steps")
                         .help("`minimize {}` differentiates and updates, or declare `step "
-                              "train(…) manual {{ … }}`",
+                              "train(…) manual { … }`",
                               scope.cx.source_text(backward.loss.span)));
     return make_stmt(StmtKind::Error, span);
   }
@@ -124,6 +126,10 @@ Stmt check_minimize(const ast::Stmt& statement, const ast::Minimize& minimize, S
 }
 
 Stmt check_assert(const ast::Stmt& statement, const ast::Assert& assertion, Scope& scope) {
+  if (scope.place != Place::Step && scope.place != Place::Hook && scope.place != Place::Test) {
+    scope.cx.report(diag::wrong_place(statement.span, "`assert` stands in steps, hooks and tests")
+                        .help("what callers must satisfy is a `where` of the function"));
+  }
   Expr condition = check_expr(assertion.condition, scope);
   const bool is_bool = condition.type.kind == Kind::Bool ||
                        (condition.type.is_tensor() && condition.type.element == Element::Bool &&
@@ -191,12 +197,62 @@ Stmt check_if(const ast::If& branch, Span span, Expr condition, Scope& scope) {
   return stmt;
 }
 
+/// `for x in xs` is a loop over the places of the list.
+Stmt check_for_list(const ast::Stmt& statement, const ast::For& loop, Expr list, Scope& scope) {
+  Context& cx = scope.cx;
+  std::optional<Type> element = list.type.fields.empty()
+                                    ? std::optional<Type>(Type::host_int())
+                                    : std::optional<Type>(list.type.fields[0].type);
+  for (const TypeField& field : list.type.fields) {
+    if (element) element = merge(*element, field.type, cx);
+  }
+  if (!element) {
+    cx.report(diag::wrong_type(list.span, "`for` runs over a list of one type, not over " +
+                                              cx.text(list.type)));
+    element = Type::error();
+  }
+  const Type list_type = list.type;
+  const LocalId kept = scope.hidden_local(list_type);
+  Stmt keep = make_stmt(StmtKind::Let, statement.span, {std::move(list)});
+  keep.local = kept;
+  scope.hoisted->push_back(std::move(keep));
+  const Expr all = local_expr(kept, scope, loop.range.span);
+  Stmt stmt = make_stmt(StmtKind::For, statement.span);
+  const AtomId atom = cx.program.atoms.variable(loop.variable.text, cx.next_key++, false, false, true);
+  stmt.local = scope.hidden_local(Type::host_int(Polynomial::atom(atom)));
+  stmt.values = {int_const(0, statement.span),
+                 make_expr(ExprKind::ListLength, Type::host_int(list_type.value), statement.span,
+                           {all})};
+  scope.frames.emplace_back();
+  ++scope.loop_depth;
+  Type type = instantiate(*element, list_element_arguments(list_type, Polynomial::atom(atom)), cx);
+  Stmt take = make_stmt(StmtKind::Let, statement.span,
+                        {make_expr(ExprKind::ListElement, type, loop.range.span,
+                                   {all, local_expr(stmt.local, scope, statement.span)})});
+  take.local = scope.declare(loop.variable.text, type);
+  Body body = check_body(loop.body, scope);
+  body.insert(body.begin(), std::move(take));
+  stmt.bodies.push_back(std::move(body));
+  --scope.loop_depth;
+  scope.frames.pop_back();
+  return element->is_error() ? make_stmt(StmtKind::Error, statement.span) : stmt;
+}
+
 Stmt check_for(const ast::Stmt& statement, const ast::For& loop, Scope& scope) {
   Expr range = check_expr(loop.range, scope);
+  if (range.type.kind == Kind::List) return check_for_list(statement, loop, std::move(range), scope);
   Stmt stmt = make_stmt(StmtKind::For, statement.span);
   if (!range.type.is_error() && range.type.kind != Kind::Range) {
-    scope.cx.report(diag::wrong_type(
-        range.span, "`for` runs over a range `a .. b`, not over " + scope.cx.text(range.type)));
+    diagnostics::Diagnostic diagnostic = diag::wrong_type(
+        range.span,
+        "`for` runs over a range `a .. b` or a list, not over " + scope.cx.text(range.type));
+    if (range.type.kind == Kind::Int)
+      diagnostic.help("`for {} in 0 .. {} { … }`", loop.variable.text,
+                      scope.cx.source_text(range.span));
+    if (range.type.is_tensor())
+      diagnostic.help("`scan x over {} dim 0 with … { … }` runs over a tensor",
+                      scope.cx.source_text(range.span));
+    scope.cx.report(std::move(diagnostic));
     range.type = Type::error();
   }
   scope.frames.emplace_back();
@@ -229,6 +285,25 @@ Stmt check_expression(const ast::Stmt& statement, const ast::ExprStmt& expressio
                    {std::move(value)});
 }
 
+/// What `if` and `while` ask: a bool on the host.
+Expr check_condition(const ast::Expr& expr, const char* word, Scope& scope) {
+  Expr condition = check_expr(expr, scope);
+  if (!condition.type.is_tensor())
+    return convert(std::move(condition), Type::of(Kind::Bool), scope, "the condition");
+  diagnostics::Diagnostic diagnostic = diag::wrong_type(
+      condition.span, "`" + std::string(word) + "` takes a host bool, not " +
+                          scope.cx.text(condition.type));
+  if (scope.in_train) {
+    diagnostic.help("`where(condition, a, b)` chooses on the device");
+  } else {
+    diagnostic.help("`{}.item()` reads it; `where(condition, a, b)` chooses on the device",
+                    scope.cx.source_text(condition.span));
+  }
+  scope.cx.report(std::move(diagnostic));
+  condition.type = Type::error();
+  return condition;
+}
+
 Stmt check_stmt(const ast::Stmt& statement, Scope& scope) {
   const Span span = statement.span;
   if (const auto* s = statement.get<ast::Unpack>()) return check_unpack(statement, *s, scope);
@@ -249,19 +324,11 @@ Stmt check_stmt(const ast::Stmt& statement, Scope& scope) {
     return stmt;
   }
   if (const auto* s = statement.get<ast::If>()) {
-    Expr condition = check_expr(s->condition, scope);
-    if (condition.type.is_tensor()) {
-      scope.cx.report(diag::wrong_type(condition.span, "`if` takes a host bool, not " +
-                                                           scope.cx.text(condition.type))
-                          .help("`where(condition, a, b)` chooses on the device"));
-    } else {
-      condition = convert(std::move(condition), Type::of(Kind::Bool), scope, "the condition");
-    }
+    Expr condition = check_condition(s->condition, "if", scope);
     return check_if(*s, span, std::move(condition), scope);
   }
   if (const auto* s = statement.get<ast::While>()) {
-    Stmt stmt = make_stmt(StmtKind::While, span,
-                          {check_as(s->condition, Type::of(Kind::Bool), scope, "the condition")});
+    Stmt stmt = make_stmt(StmtKind::While, span, {check_condition(s->condition, "while", scope)});
     ++scope.loop_depth;
     stmt.bodies.push_back(check_nested(s->body, scope));
     --scope.loop_depth;
@@ -297,6 +364,7 @@ Stmt check_stmt(const ast::Stmt& statement, Scope& scope) {
 Body check_body(const ast::Body& body, Scope& scope) {
   Body typed;
   const bool in_scan = std::exchange(scope.in_scan, false);
+  Body* const outer = std::exchange(scope.hoisted, &typed);
   for (const ast::Stmt& statement : body) {
     const auto* yield = statement.get<ast::Yield>();
     if (yield != nullptr && in_scan && &statement == &body.back()) {
@@ -307,6 +375,7 @@ Body check_body(const ast::Body& body, Scope& scope) {
       typed.push_back(check_stmt(statement, scope));
     }
   }
+  scope.hoisted = outer;
   // The graph of a step may go after its last update.
   std::vector<Stmt*> updates;
   for (Stmt& stmt : typed) {

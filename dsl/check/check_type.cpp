@@ -1,7 +1,6 @@
 #include <array>
 
 #include "dsl/check/context.h"
-#include "dsl/diagnostics/suggest.h"
 
 namespace ltr::check {
 
@@ -125,9 +124,7 @@ Type check_named(const ast::TypeExpr& type, const ast::NamedType& named, Scope& 
   }
   if (symbol != nullptr && symbol->kind == SymbolKind::Error) return Type::error();
   diagnostics::Diagnostic diagnostic = diag::unknown_type(named.name.span, name);
-  if (const auto near = diagnostics::suggest(name, type_names(scope))) {
-    diagnostic.help("did you mean `{}`?", *near).fix(named.name.span, *near);
-  }
+  did_you_mean(diagnostic, name, named.name.span, type_names(scope));
   scope.cx.report(std::move(diagnostic));
   (void)type;
   return Type::error();

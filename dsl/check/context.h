@@ -160,6 +160,8 @@ struct Scope {
   std::vector<Local>* locals = nullptr;
   std::vector<std::map<std::string, LocalId>> frames = {{}};
   std::map<std::string, AtomId> dim_names;  ///< binders, where they are no locals
+  /// While a signature is read: where a binder that is missing is noted, so that it is reported once.
+  std::map<std::string, AtomId>* missing_binders = nullptr;
   const ObjectInfo* data = nullptr;         ///< in an experiment: the wired data
   std::string own_param;  ///< in a member's initialiser: the param of the same name is meant
   int loop_depth = 0;
@@ -167,6 +169,7 @@ struct Scope {
   bool may_drop_values = false;  ///< in a `fails` test an expression's value may be dropped
   std::vector<Requirement>* requirements =
       nullptr;  ///< of the declaration: what its user must satisfy
+  Body* hoisted = nullptr;  ///< the body being checked: takes what must happen before a statement
   bool in_scan = false;  ///< directly in the body of a `scan`, where `yield` may stand
 
   LocalId declare(const std::string& name, Type type);
@@ -234,8 +237,17 @@ Expr check_name(const ast::Expr& expr, const ast::Name& name, Scope& scope);
 Expr check_field(const ast::Expr& expr, const ast::Field& field, Scope& scope);
 /// Field `name` of a value that is there already.
 Expr field_of(Expr base, const ast::Name& name, Span span, Scope& scope);
+/// Adds what `word` at `span` was probably meant to be: one of `known`, or the form that stands here
+/// for a word of another library. False if nothing is near.
+bool did_you_mean(diagnostics::Diagnostic& diagnostic,
+                  const std::string& word,
+                  Span span,
+                  const std::vector<std::string>& known);
 /// Reports E0301 with the nearest name.
 void report_unknown(const ast::Name& name, Scope& scope);
+/// What the variable of the comprehension that made a list stands for at `index`.
+std::vector<std::pair<AtomId, Polynomial>> list_element_arguments(const Type& list,
+                                                                  const Polynomial& index);
 Expr check_index(const ast::Expr& expr, const ast::Index& index, Scope& scope);
 Expr check_binary(const ast::Expr& expr, const ast::Binary& binary, Scope& scope);
 /// A node with its kind, type, place and operands.
@@ -363,6 +375,8 @@ Stmt check_declare(const ast::Stmt& statement, const ast::Declare& declare, Scop
 Stmt check_log(const ast::Stmt& statement, const ast::Log& log, Scope& scope);
 /// Where an existing local lives, if it is not of the innermost body.
 std::optional<LocalId> outer_local(const std::string& name, const Scope& scope);
+/// Reports E0322 if a value that is fixed before the run draws random numbers.
+void check_draws_nothing(const Expr& expr, const char* what, Context& cx);
 bool draws_random(const Program& program, const Body& body, std::set<uint32_t>& seen);
 
 }  // namespace ltr::check

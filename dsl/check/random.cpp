@@ -35,6 +35,12 @@ bool expr_draws(const Program& program, const Expr& expr, std::set<uint32_t>& se
 
 }  // namespace
 
+void check_draws_nothing(const Expr& expr, const char* what, Context& cx) {
+  std::set<uint32_t> seen;
+  if (expr_draws(cx.program, expr, seen))
+    cx.report(diag::wrong_place(expr.span, std::string(what) + " draws no random numbers"));
+}
+
 bool draws_random(const Program& program, const Body& body, std::set<uint32_t>& seen) {
   for (const Stmt& stmt : body) {
     for (const Expr& value : stmt.values) {

@@ -47,10 +47,12 @@ std::optional<source::SourceId> load_source(const std::filesystem::path& file, s
       sink.report(diag::file_too_large(cause, path, result.size_bytes)
                       .help("data belongs in files that a `data` declaration reads"));
       break;
-    case source::LoadProblem::NotUtf8:
+    case source::LoadProblem::NotUtf8: {
+      const auto at = static_cast<uint32_t>(result.bad_byte);
       sink.report(
-          diag::not_utf8(cause, path, result.bad_byte).help("save the file as UTF-8 (`iconv -f LATIN1 -t UTF-8`)"));
+          diag::not_utf8(Span{result.source, at, at + 1}, path, result.bad_byte).help("save the file as UTF-8 (`iconv -f LATIN1 -t UTF-8`)"));
       break;
+    }
   }
   return std::nullopt;
 }

@@ -15,6 +15,20 @@ std::string lower(std::string_view text) {
   return out;
 }
 
+struct Row {
+  std::string_view theirs;
+  std::string_view text;
+};
+
+constexpr Row kRenamed[] = {
+#define LTR_RENAMED(theirs, ours) {theirs, ours},
+#include "dsl/diagnostics/foreign.def"
+};
+constexpr Row kForeign[] = {
+#define LTR_FOREIGN(theirs, advice) {theirs, advice},
+#include "dsl/diagnostics/foreign.def"
+};
+
 }  // namespace
 
 size_t edit_distance(std::string_view a, std::string_view b) {
@@ -37,7 +51,20 @@ size_t edit_distance(std::string_view a, std::string_view b) {
   return rows[a.size() % 3][b.size()];
 }
 
+std::optional<std::string_view> foreign_advice(std::string_view word) {
+  for (const Row& row : kForeign) {
+    if (row.theirs == word) return row.text;
+  }
+  return std::nullopt;
+}
+
 std::optional<std::string> suggest(std::string_view word, std::span<const std::string_view> candidates) {
+  for (const Row& row : kRenamed) {
+    if (row.theirs != word) continue;
+    if (std::find(candidates.begin(), candidates.end(), row.text) != candidates.end())
+      return std::string(row.text);
+  }
+  if (foreign_advice(word)) return std::nullopt;
   const size_t limit = std::max<size_t>(1, word.size() / 3);
   std::optional<std::string_view> best;
   size_t best_distance = limit + 1;

@@ -12,7 +12,10 @@ namespace ltr::diagnostics {
 /// (Damerau-Levenshtein, optimal string alignment).
 size_t edit_distance(std::string_view a, std::string_view b);
 
-/// The candidate that `word` was probably meant to be: at most a third of its length away, and at least one
+/// What is written here in place of a word of PyTorch, Lightning, Keras or NumPy that has no twin.
+std::optional<std::string_view> foreign_advice(std::string_view word);
+
+/// The candidate that `word` was probably meant to be: what another library calls so, or else at most a third of its length away, and at least one
 /// edit is allowed. A difference of case only always counts. Of equally near ones the alphabetically first.
 std::optional<std::string> suggest(std::string_view word, std::span<const std::string_view> candidates);
 std::optional<std::string> suggest(std::string_view word, const std::vector<std::string>& candidates);

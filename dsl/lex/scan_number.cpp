@@ -132,6 +132,11 @@ void Scanner::scan_unit(size_t number_begin) {
   // `"` glued to a word is a string with a prefix; a word that may follow an expression is no unit.
   if (!is_known && !is_glued && (find_word(word) != TokenKind::Name || (end < text_.size() && text_[end] == '"')))
     return;
+  // `kernel = 3 padding = 1` lacks a comma: the word begins what follows.
+  size_t next = end;
+  while (next < text_.size() && (text_[next] == ' ' || text_[next] == '\t')) ++next;
+  const bool is_assigned = next < text_.size() && text_[next] == '=' && !(next + 1 < text_.size() && text_[next + 1] == '=');
+  if (!is_known && !is_glued && is_assigned) return;
   // Words that other languages or our own messages know better than "unknown unit".
   if (!is_known && !is_glued && (word == "is" || word == "elif")) return;
 

@@ -39,7 +39,26 @@ void Scanner::scan_string() {
   form.is_multi_line = starts_with("\"\"\"");
   form.terminator = form.is_multi_line ? "\"\"\"" : "\"";
   at_ += form.terminator.size();
-  scan_string_body(form);
+  if (!form.is_multi_line && text_.substr(at_, text_.find('\n', at_) - at_).find('"') == std::string_view::npos) {
+    scan_unclosed_string(form);
+  } else {
+    scan_string_body(form);
+  }
+}
+
+// Nothing on the line closes it. It ends where an argument would, so that what stands behind is read as it was meant.
+void Scanner::scan_unclosed_string(const StringForm& form) {
+  int depth = 0;
+  while (!at_line_end() && peek() != '#') {
+    const char c = peek();
+    if (depth == 0 && (c == ',' || c == ')' || c == ']')) break;
+    depth += c == '(' || c == '[' ? 1 : c == ')' || c == ']' ? -1 : 0;
+    ++at_;
+  }
+  while (at_ > form.begin + 1 && (text_[at_ - 1] == ' ' || text_[at_ - 1] == '\r')) --at_;
+  report(diag::unterminated_string(span(form.begin, form.begin + 1))
+             .help("a string ends on its line; `\"\"\"…\"\"\"` goes over several"));
+  push_text(TokenKind::Str, form.begin, at_, std::string(text_.substr(form.begin + 1, at_ - form.begin - 1)));
 }
 
 void Scanner::scan_raw_string() {

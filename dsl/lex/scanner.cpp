@@ -244,13 +244,32 @@ bool Scanner::scan_punctuation() {
   return false;
 }
 
+namespace {
+
+/// Words alone up to the end of the line, two at least: no operand of a division.
+bool is_prose(std::string_view rest) {
+  rest = rest.substr(0, rest.find('\n'));
+  rest = rest.substr(0, rest.find('#'));
+  size_t words = 0;
+  bool in_word = false;
+  for (const char c : rest) {
+    const bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    if (!is_letter && c != ' ' && c != '\t' && c != '\r') return false;
+    if (is_letter && !in_word) ++words;
+    in_word = is_letter;
+  }
+  return words >= 2;
+}
+
+}  // namespace
+
 bool Scanner::scan_foreign_operator() {
   // `!=` and `|>` are ours, and brackets are never foreign: both are the common case.
   if (is_bracket(peek()) || starts_with("!=") != starts_with("!==") || starts_with("|>")) return false;
   for (const ForeignOperator& row : kForeignOperators) {
     if (!starts_with(row.text)) continue;
     const size_t begin = at_;
-    if (row.text == "//" && starts_line_) {
+    if (row.text == "//" && (starts_line_ || is_prose(text_.substr(at_ + 2)))) {
       // A comment of another language: its words would only give more messages.
       while (!at_line_end()) ++at_;
       report(diag::foreign_operator(span(begin, begin + 2), "//", "#").fix(span(begin, begin + 2), "#"));

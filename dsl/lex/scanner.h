@@ -66,6 +66,7 @@ class Scanner {
   void scan_raw_string();
   void scan_smart_string();
   void scan_single_quoted();
+  void scan_unclosed_string(const StringForm& form);
   void scan_string_body(const StringForm& form);
   /// The offset after the terminator if one stands at `at`, else 0.
   size_t end_of_string_at(const StringForm& form, size_t at) const;

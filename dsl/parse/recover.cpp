@@ -83,11 +83,23 @@ std::vector<ast::Name> find_assigned(const State& state, Iter first, Iter last) 
   return {};
 }
 
+// `x` of `x float`, and of `i64[B] x`: a type may come first.
+ast::Name find_param(const State& state, Iter first, Iter last) {
+  if (first < last && std::next(first) < last && std::next(first)->kind == K::OpenBracket) {
+    const lex::BracketPair* pair = state.buffer().find_bracket(state.index(std::next(first)));
+    const Iter name = state.begin() + pair->closer + 1;
+    if (pair->is_closed && name < last && kNames.has(name->kind)) return state.name(*name);
+  }
+  return first < last && kNames.has(first->kind) ? state.name(*first) : ast::Name{};
+}
+
+// The last of the words that it begins with: `prepare` of `fn fn prepare(`.
 ast::Name find_declared(const State& state, Iter first, Iter last) {
-  const Iter second = std::next(first);
-  if (first >= last) return {};
-  if (second < last && kNames.has(second->kind) && lex::is_word(first->kind)) return state.name(*second);
-  return kNames.has(first->kind) ? state.name(*first) : ast::Name{};
+  ast::Name found;
+  for (Iter at = first; at < last && lex::is_word(at->kind); ++at) {
+    if (kNames.has(at->kind)) found = state.name(*at);
+  }
+  return found;
 }
 
 std::string describe_found(const State& state, Iter at) {
@@ -114,6 +126,11 @@ void report_failure(State& state, Level level, Iter start, Iter where) {
   }
   if (is_stray_closer(state, at)) {
     state.report_at(at, diag::stray_bracket(at->span, state.text(*at)).fix(at->span, ""));
+    return;
+  }
+  if (level == Level::Statement && start->kind == K::Let && kNames.has(std::next(start)->kind)) {
+    const Span gone = {start->span.source, start->span.begin, std::next(start)->span.begin};
+    state.report_at(at, diag::python_form(start->span, "let", "`name = value`: locals need no `let`").fix(gone, ""));
     return;
   }
   if (auto python = find_python_form(state, start, at)) {

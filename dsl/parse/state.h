@@ -112,6 +112,9 @@ std::vector<ast::Name> find_assigned(const State& state, Iter first, Iter last);
 /// The name that a broken declaration or member would have declared; without text if it has none.
 ast::Name find_declared(const State& state, Iter first, Iter last);
 
+/// The name of a broken parameter.
+ast::Name find_param(const State& state, Iter first, Iter last);
+
 /// How a message calls the token at `at`: "`x`", "the number `5`", "end of line".
 std::string describe_found(const State& state, Iter at);
 /// The message for a place where the grammar does not go on. `start` is where the abandoned construct begins.

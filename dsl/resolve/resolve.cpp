@@ -219,6 +219,13 @@ struct Resolver {
       const ast::Decl& decl = graph.modules[index].ast.decls[i];
       const auto* import = decl.get<ast::Import>();
       if (import == nullptr) continue;
+      if (decl.is_damaged) {
+        for (const ast::Name& name : import->names)
+          graph.modules[index].imported[name.text] = poison(name);
+        if (import->alias)
+          graph.modules[index].imported[import->alias->text] = poison(*import->alias);
+        continue;
+      }
       if (import->file) {
         import_file(index, *import, decl.span);
       } else if (!import->path.empty() && import->path[0].text == "std") {
@@ -226,7 +233,7 @@ struct Resolver {
       } else if (!import->path.empty()) {
         sink.report(
             diag::file_not_found(import->path[0].span, "of a module `" + import->path[0].text + "`")
-                .help("the standard library is `import std.….{{…}}`, a file `import \"file.ltr\" "
+                .help("the standard library is `import std.….{…}`, a file `import \"file.ltr\" "
                       "as name`"));
       }
     }

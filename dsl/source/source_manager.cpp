@@ -62,6 +62,11 @@ LoadResult SourceManager::load(const std::filesystem::path& file, std::optional<
   if (const auto bad = find_invalid_utf8(text)) {
     result.problem = LoadProblem::NotUtf8;
     result.bad_byte = *bad;
+    // Its lines can be shown all the same.
+    for (char& c : text) {
+      if (static_cast<unsigned char>(c) >= 0x80) c = '?';
+    }
+    result.source = add(shown ? std::move(*shown) : file.string(), std::move(text));
     return result;
   }
   result.source = add(shown ? std::move(*shown) : file.string(), std::move(text));

@@ -18,7 +18,7 @@ enum class LoadProblem { None, NotFound, NotReadable, Directory, TooLarge, NotUt
 
 /// What came of reading a file: its id, or why there is none.
 struct LoadResult {
-  SourceId source;
+  SourceId source;  ///< also of `NotUtf8`, with `?` for what is not ASCII
   LoadProblem problem = LoadProblem::None;
   size_t bad_byte = 0;    ///< of `NotUtf8`: the offset of the first byte that is wrong
   size_t size_bytes = 0;  ///< of `TooLarge`

@@ -7,12 +7,14 @@ namespace ltr::check {
 
 namespace {
 
-void add_term(std::map<Monomial, int64_t>& terms, const Monomial& monomial, int64_t coefficient) {
-  if (coefficient == 0) return;
+/// False if the sum of the coefficients does not fit.
+bool add_term(std::map<Monomial, int64_t>& terms, const Monomial& monomial, int64_t coefficient) {
+  if (coefficient == 0) return true;
   const auto [place, is_new] = terms.try_emplace(monomial, coefficient);
-  if (is_new) return;
-  place->second += coefficient;
+  if (is_new) return true;
+  const bool fits = !__builtin_add_overflow(place->second, coefficient, &place->second);
   if (place->second == 0) terms.erase(place);
+  return fits;
 }
 
 Monomial product(const Monomial& a, const Monomial& b) {
@@ -79,23 +81,26 @@ std::vector<AtomId> Polynomial::atoms() const {
 
 Polynomial operator+(const Polynomial& a, const Polynomial& b) {
   Polynomial result = a;
-  for (const auto& [monomial, coefficient] : b.terms_)
-    add_term(result.terms_, monomial, coefficient);
+  result.has_overflowed_ = a.has_overflowed_ || b.has_overflowed_;
+  for (const auto& [monomial, coefficient] : b.terms_) {
+    if (!add_term(result.terms_, monomial, coefficient)) result.has_overflowed_ = true;
+  }
   return result;
 }
 
 Polynomial operator-(const Polynomial& a, const Polynomial& b) {
-  Polynomial result = a;
-  for (const auto& [monomial, coefficient] : b.terms_)
-    add_term(result.terms_, monomial, -coefficient);
-  return result;
+  return a + Polynomial(-1) * b;
 }
 
 Polynomial operator*(const Polynomial& a, const Polynomial& b) {
   Polynomial result;
+  result.has_overflowed_ = a.has_overflowed_ || b.has_overflowed_;
   for (const auto& [left, left_coefficient] : a.terms_) {
     for (const auto& [right, right_coefficient] : b.terms_) {
-      add_term(result.terms_, product(left, right), left_coefficient * right_coefficient);
+      int64_t coefficient = 0;
+      const bool fits = !__builtin_mul_overflow(left_coefficient, right_coefficient, &coefficient) &&
+                        add_term(result.terms_, product(left, right), coefficient);
+      if (!fits) result.has_overflowed_ = true;
     }
   }
   return result;

@@ -30,6 +30,8 @@ class Polynomial {
   bool is_one() const { return constant() == 1; }
   const std::map<Monomial, int64_t>& terms() const { return terms_; }
   std::vector<AtomId> atoms() const;
+  /// Whether a coefficient left 64 bits on the way here: the terms mean nothing then.
+  bool has_overflowed() const { return has_overflowed_; }
 
   friend Polynomial operator+(const Polynomial& a, const Polynomial& b);
   friend Polynomial operator-(const Polynomial& a, const Polynomial& b);
@@ -40,6 +42,7 @@ class Polynomial {
 
  private:
   std::map<Monomial, int64_t> terms_;
+  bool has_overflowed_ = false;
 };
 
 /// What an atom is. `Variable` is a name of the program, `Unknown` a `?`; the others are functions
