@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "dsl/check/context.h"
+#include "dsl/check/foreign.h"
 #include "dsl/diagnostics/suggest.h"
 
 namespace ltr::check {
@@ -172,6 +173,10 @@ Expr call_op(const FnInfo& op, CallSite& site) {
     return error_at(site.span);
   }
   if (auto rule = check_shape_rule(op.name, op, site)) return std::move(*rule);
+  return call_by_signature(op, site);
+}
+
+Expr call_by_signature(const FnInfo& op, CallSite& site) {
   Binding binding;
   auto args = op_arguments(op, site, binding);
   if (!args) return error_at(site.span);
@@ -538,7 +543,9 @@ Expr call_method(const ast::Field& field, std::vector<Given> given, Span span, S
   }
   diagnostics::Diagnostic diagnostic =
       diag::unknown_field(field.name.span, cx.text(base.type), name);
-  if (const auto near = diagnostics::suggest(name, cx.graph.visible(scope.module))) {
+  if (const char* advice = foreign_advice(name)) {
+    diagnostic.help("{}", advice);
+  } else if (const auto near = diagnostics::suggest(name, cx.graph.visible(scope.module))) {
     diagnostic.help("did you mean `{}`?", *near).fix(field.name.span, *near);
   }
   cx.report(std::move(diagnostic));

@@ -1,4 +1,5 @@
 #include "dsl/check/context.h"
+#include "dsl/check/foreign.h"
 #include "dsl/diagnostics/suggest.h"
 
 namespace ltr::check {
@@ -110,7 +111,11 @@ void report_unknown(const ast::Name& name, Scope& scope) {
   // What is declared near by is meant more often than what the library holds.
   auto near = diagnostics::suggest(name.text, scope.near_names());
   if (!near) near = diagnostics::suggest(name.text, scope.names());
-  if (near) diagnostic.help("did you mean `{}`?", *near).fix(name.span, *near);
+  if (const char* advice = foreign_advice(name.text)) {
+    diagnostic.help("{}", advice);
+  } else if (near) {
+    diagnostic.help("did you mean `{}`?", *near).fix(name.span, *near);
+  }
   scope.cx.report(std::move(diagnostic));
 }
 
@@ -251,7 +256,9 @@ Expr field_of(Expr base, const ast::Name& name, Span span, Scope& scope) {
       break;
   }
   diagnostics::Diagnostic diagnostic = diag::unknown_field(name.span, cx.text(type), field);
-  if (const auto near = diagnostics::suggest(field, known)) {
+  if (const char* advice = type.is_tensor() ? foreign_advice(field) : nullptr) {
+    diagnostic.help("{}", advice);
+  } else if (const auto near = diagnostics::suggest(field, known)) {
     diagnostic.help("did you mean `{}`?", *near).fix(name.span, *near);
   } else if (!known.empty()) {
     std::string list;

@@ -118,9 +118,16 @@ struct Resolver {
     }
   }
 
-  void load_library() {
+  /// `main_name` is the library's file that is the program itself, if it is one: it stands for its
+  /// embedded text, which has no tests.
+  void load_library(const std::string& main_name) {
     for (const source::EmbeddedFile& file : library_texts) {
       const std::string path = "std/" + std::string(file.name);
+      if (file.name == main_name) {
+        by_path[path] = 0;
+        if (!is_imported_only(file.name)) share(0);
+        continue;
+      }
       const source::SourceId id = sources.add(path, std::string(file.text));
       const uint32_t index = add(parse::parse(id, sources, next_node, sink), path, true);
       by_path[path] = index;
@@ -257,15 +264,30 @@ std::vector<std::string> ModuleGraph::visible(uint32_t module) const {
   return {names.begin(), names.end()};
 }
 
+namespace {
+
+/// The name of the library's file that lies at `path`, `tensor/pool.ltr`, or nothing.
+std::string library_name(const std::string& path) {
+  std::error_code ignored;
+  const std::string whole = std::filesystem::absolute(path, ignored).lexically_normal().string();
+  for (const source::EmbeddedFile& file : library_texts) {
+    if (whole.ends_with("/stdlib/" + std::string(file.name))) return std::string(file.name);
+  }
+  return "";
+}
+
+}  // namespace
+
 ModuleGraph resolve(ast::Module main,
                     source::SourceManager& sources,
                     ast::NodeId& next_node,
                     diagnostics::Sink& sink) {
   Resolver resolver{.sources = sources, .next_node = next_node, .sink = sink};
   const std::string path(sources.path(main.source));
+  const std::string name = library_name(path);
   resolver.by_path[std::filesystem::path(path).lexically_normal().string()] =
-      resolver.add(std::move(main), path, false);
-  resolver.load_library();
+      resolver.add(std::move(main), path, !name.empty());
+  resolver.load_library(name);
   resolver.follow(0);
   return std::move(resolver.graph);
 }

@@ -36,6 +36,19 @@ LTR_EXPORT Tensor where(const Tensor& condition, const Tensor& a, Scalar b);
 LTR_EXPORT Tensor where(const Tensor& condition, Scalar a, const Tensor& b);
 LTR_EXPORT Tensor where(const Tensor& condition, Scalar a, Scalar b);
 
+// What brackets are made of. `x[2]` is `select`, a function of the library.
+
+/// `start .. end` of `dim`, clamped: `x[:, 1 .. 3]`.
+LTR_EXPORT Tensor slice(const Tensor& x, int64_t dim, Option<int64_t> start, Option<int64_t> end);
+/// What stands at `index`, i64 or bool, of axis `dim`: `x[mask]`.
+LTR_EXPORT Tensor index_tensor(const Tensor& x, int64_t dim, const Tensor& index);
+/// `x` with `value` as element `index` of `dim`: `x[i] = v`.
+LTR_EXPORT Tensor put_select(const Tensor& x, int64_t dim, int64_t index, const Tensor& value);
+/// `x` with `value` at `start .. end` of `dim`: `x[a .. b] = v`.
+LTR_EXPORT Tensor put_slice(const Tensor& x, int64_t dim, Option<int64_t> start, Option<int64_t> end, const Tensor& value);
+/// `x` with `value` where `index`, i64 or bool, points along `dim`: `x[mask] = v`.
+LTR_EXPORT Tensor put_tensor(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& value);
+
 /// `x.to(i64)`. `DType::Float` is the policy type.
 LTR_EXPORT Tensor to(const Tensor& x, DType dtype);
 
