@@ -153,7 +153,7 @@ std::optional<std::vector<Expr>> op_arguments(const FnInfo& op, CallSite& site, 
     } else {
       args.push_back(check_given_as(*(*bound)[i], param.type, site.scope, what.c_str()));
       const Span span = (*bound)[i]->checked ? (*bound)[i]->span : args.back().span;
-      if (!args.back().type.is_error() &&
+      if (!args.back().type.is_error() && args.back().kind != ExprKind::NoneConst &&
           !match(param.type, args.back().type, binding, free, span, site.scope, what, true)) {
         has_error = true;
       }
@@ -517,7 +517,9 @@ Expr call_method(const ast::Field& field, std::vector<Given> given, Span span, S
   if (kind == Kind::Function && base.type.decl != 0) {
     if (auto call = call_frozen_method(base, field, given, span, scope)) return std::move(*call);
   }
-  if (kind == Kind::Block || kind == Kind::Model) {
+  // A test looks into a metric: what it updates, and what comes of it.
+  const bool is_tested = kind == Kind::Metric && scope.place == Place::Test;
+  if (kind == Kind::Block || kind == Kind::Model || is_tested) {
     ObjectInfo* object = find_object(cx, kind, base.type.decl);
     if (const auto method = object->fns.find(name); method != object->fns.end()) {
       CallSite site{name, field.name.span, span, std::move(given), scope};

@@ -78,7 +78,7 @@ Expr rule_power(const FnInfo& op, CallSite& site) {
   if (!bound) return error_node(site.span);
   std::vector<Expr> args;
   for (const Given* given : *bound) {
-    args.push_back(check_given(*given, site.scope));
+    args.push_back(tensor_given(*given, site));
     if (args.back().type.is_error()) return error_node(site.span);
     if (!args.back().type.is_host_number() && !want_tensor(args.back(), site))
       return error_node(site.span);

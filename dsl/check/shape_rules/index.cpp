@@ -160,7 +160,7 @@ Expr rule_flip(const FnInfo& op, CallSite& site) {
     cx.report(diag::wrong_argument(site.name_span, "`flip` needs a tensor"));
     return error_node(site.span);
   }
-  Expr tensor = check_given(site.given[0], site.scope);
+  Expr tensor = tensor_given(site.given[0], site);
   if (!want_tensor(tensor, site)) return error_node(site.span);
   if (site.given.size() == 2 && site.given[1].name && site.given[1].name->text == "axes")
     site.given[1].name.reset();

@@ -83,6 +83,13 @@ std::optional<Expr> take_dims(CallSite& site, size_t first, size_t keep) {
   return dims;
 }
 
+Expr tensor_given(const Given& given, CallSite& site) {
+  Expr value = check_given(given, site.scope);
+  if (value.type.kind != Kind::List) return value;
+  Type any = Type::tensor(Element::Any, {});
+  return convert(std::move(value), any, site.scope, "the list");
+}
+
 bool want_tensor(const Expr& expr, CallSite& site) {
   if (expr.type.is_tensor()) return true;
   if (!expr.type.is_error()) {
@@ -95,7 +102,7 @@ bool want_tensor(const Expr& expr, CallSite& site) {
 void adopt_element(std::vector<Expr>& args, size_t of, size_t at) {
   Expr& number = args[at];
   const bool is_number = number.kind == ExprKind::Convert && number.type.dims.empty();
-  if (!is_number || args[of].kind == ExprKind::Convert) return;
+  if (!is_number || (args[of].kind == ExprKind::Convert && args[of].type.dims.empty())) return;
   const Element element = args[of].type.element;
   const Kind host = number.args[0].type.kind;
   const bool fits = host == Kind::Bool ? element == Element::Bool

@@ -64,6 +64,8 @@ std::optional<size_t> axis_of(const Expr& arg,
 /// Leading ints of a call, or one list: the dims. `keep` positional arguments at the end are not
 /// dims.
 std::optional<Expr> take_dims(CallSite& site, size_t first, size_t keep);
+/// The value of an argument that shall be a tensor: a list of host numbers becomes one.
+Expr tensor_given(const Given& given, CallSite& site);
 /// Whether `type` is a tensor; reports it otherwise.
 bool want_tensor(const Expr& expr, CallSite& site);
 /// Beside the tensor args[of] a host number args[at] takes its element type, if it fits.
