@@ -17,6 +17,8 @@ HOST = {"int": "int64_t", "float": "double", "bool": "bool", "str": "const Str&"
         "number": "Scalar", "weights": "const Weights&", "list[int]": "const Ints&", "list[float]": "const Floats&",
         "list[str]": "const std::vector<Str>&", "option[int]": "Option<int64_t>", "option[float]": "Option<double>"}
 RESULT = {"int": "int64_t", "float": "double", "bool": "bool"}
+# Names that mean something else to C++; `Context::facade_name` of the emitter changes them alike.
+RESERVED = {"std", "isnan"}
 TENSOR = re.compile(r"(any|float|bool|[fiu]\d+|bf16)\[")
 
 
@@ -92,7 +94,7 @@ def header():
             for doc, name, params, result in declarations(text):
                 out += [f"///{line}" for line in doc]
                 args = ", ".join(f"{param_type(k)} {n}" for n, k in params)
-                out += [f"LTR_EXPORT {result_type(result)} {name}({args});"]
+                out += [f"LTR_EXPORT {result_type(result)} {name}{'_' if name in RESERVED else ''}({args});"]
     return "\n".join(out + ["", "}  // namespace ltr", ""])
 
 

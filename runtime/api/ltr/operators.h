@@ -59,6 +59,7 @@ inline Tensor tensor_of(int value, DType dtype = DType::I64) { return tensor_of(
 LTR_EXPORT Tensor tensor_of(bool value, DType dtype = DType::Bool);
 LTR_EXPORT Tensor tensor_of(const Floats& values, DType dtype = DType::Float);
 LTR_EXPORT Tensor tensor_of(const Ints& values, DType dtype = DType::I64);
+LTR_EXPORT Tensor tensor_of(const std::vector<bool>& values, DType dtype = DType::Bool);
 
 /// `buffer = value` in a block: writes the values into the registered tensor, without gradient. R1006 if the shapes
 /// differ.

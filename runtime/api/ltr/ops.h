@@ -94,7 +94,7 @@ LTR_EXPORT Tensor where(const Tensor& condition, const Tensor& a, const Tensor& 
 /// `value` where `mask` holds, else `x`. The mask broadcasts to `x`.
 LTR_EXPORT Tensor masked_fill(const Tensor& x, const Tensor& mask, Scalar value);
 /// Whether an element is nan.
-LTR_EXPORT Tensor isnan(const Tensor& x);
+LTR_EXPORT Tensor isnan_(const Tensor& x);
 /// Whether an element is neither nan nor infinite.
 LTR_EXPORT Tensor isfinite(const Tensor& x);
 /// A copy that shares nothing.
@@ -237,7 +237,7 @@ LTR_EXPORT Tensor mean(const Tensor& x, Option<int64_t> dim, bool keepdim);
 /// The variance; with `unbiased` divided by n - 1, as in PyTorch.
 LTR_EXPORT Tensor var(const Tensor& x, Option<int64_t> dim, bool keepdim, bool unbiased);
 /// The standard deviation; with `unbiased` divided by n - 1, as in PyTorch.
-LTR_EXPORT Tensor std(const Tensor& x, Option<int64_t> dim, bool keepdim, bool unbiased);
+LTR_EXPORT Tensor std_(const Tensor& x, Option<int64_t> dim, bool keepdim, bool unbiased);
 /// The smallest element; nan wins. Its gradient goes to one of equal elements if `dim` is given, else is shared.
 LTR_EXPORT Tensor min(const Tensor& x, Option<int64_t> dim, bool keepdim);
 /// The largest element; nan wins.

@@ -49,7 +49,6 @@ LTR_UNARY(ceil)
 LTR_UNARY(round)
 LTR_UNARY(sign)
 LTR_UNARY(square)
-LTR_UNARY(isnan)
 LTR_UNARY(isfinite)
 LTR_UNARY(clone)
 LTR_UNARY(neg)
@@ -58,6 +57,10 @@ LTR_UNARY_WIDE(exp)
 LTR_UNARY_WIDE(log)
 LTR_UNARY_WIDE(log1p)
 LTR_UNARY_WIDE(rsqrt)
+
+Tensor isnan_(const Tensor& x) {
+  return guarded([&] { return give(at::isnan(In(x))); });
+}
 
 #undef LTR_UNARY
 #undef LTR_UNARY_WIDE

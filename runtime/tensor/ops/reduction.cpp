@@ -39,7 +39,7 @@ Tensor var(const Tensor& x_, Option<int64_t> dim, bool keepdim, bool unbiased) {
                  [&](int64_t d) { return at::var(x, at::IntArrayRef(d), unbiased, keepdim); });
 }
 
-Tensor std(const Tensor& x_, Option<int64_t> dim, bool keepdim, bool unbiased) {
+Tensor std_(const Tensor& x_, Option<int64_t> dim, bool keepdim, bool unbiased) {
   const In x(x_);
   return reduced(dim, [&] { return kept(at::std(x, unbiased), x, keepdim); },
                  [&](int64_t d) { return at::std(x, at::IntArrayRef(d), unbiased, keepdim); });
