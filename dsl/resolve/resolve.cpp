@@ -118,20 +118,21 @@ struct Resolver {
     }
   }
 
+  uint32_t load(const source::EmbeddedFile& file) {
+    const std::string path = "std/" + std::string(file.name);
+    const source::SourceId id = sources.add(path, std::string(file.text));
+    const uint32_t index = add(parse::parse(id, sources, next_node, sink), path, true);
+    by_path[path] = index;
+    return index;
+  }
+
   /// `main_name` is the library's file that is the program itself, if it is one: it stands for its
-  /// embedded text, which has no tests.
+  /// embedded text, which has no tests. What must be imported is read when it is.
   void load_library(const std::string& main_name) {
     for (const source::EmbeddedFile& file : library_texts) {
-      const std::string path = "std/" + std::string(file.name);
-      if (file.name == main_name) {
-        by_path[path] = 0;
-        if (!is_imported_only(file.name)) share(0);
-        continue;
-      }
-      const source::SourceId id = sources.add(path, std::string(file.text));
-      const uint32_t index = add(parse::parse(id, sources, next_node, sink), path, true);
-      by_path[path] = index;
-      if (!is_imported_only(file.name)) share(index);
+      const bool is_main = file.name == main_name;
+      if (is_main) by_path["std/" + main_name] = 0;
+      if (!is_imported_only(file.name)) share(is_main ? 0 : load(file));
     }
   }
 
@@ -168,6 +169,10 @@ struct Resolver {
     for (size_t i = 1; i < import.path.size(); ++i)
       folder += import.path[i].text + (i + 1 < import.path.size() ? "/" : "");
     std::map<std::string, Symbol> found;
+    for (const source::EmbeddedFile& file : library_texts) {
+      if (file.name.starts_with(folder + "/") && !by_path.contains("std/" + std::string(file.name)))
+        follow(load(file));
+    }
     for (const auto& [path, module] : by_path) {
       const std::string prefix = "std/" + folder;
       if (path.starts_with(prefix + "/") || path == prefix + ".ltr") {

@@ -66,9 +66,6 @@ LTR_EXPORT Tensor tensor_of(const std::vector<bool>& values, DType dtype = DType
 LTR_EXPORT void assign(const Tensor& buffer, const Tensor& value);
 LTR_EXPORT void assign(const Tensor& buffer, Scalar value);
 
-/// target = decay · target + (1 - decay) · source, weight by weight, in order; R1006 if they do not fit.
-LTR_EXPORT void ema_update(const Weights& target, const Weights& source, double decay);
-
 /// Whether `every period { … }` runs now: steps by `global_step`, epochs by `epoch`; in an `…_end` hook both count what
 /// is completed. Durations are R2003.
 LTR_EXPORT bool due(const Context& cx, const Value& period, bool is_end);

@@ -266,6 +266,13 @@ LTR_EXPORT std::tuple<Tensor, Tensor> topk(const Tensor& x, int64_t k, int64_t d
 LTR_EXPORT std::tuple<Tensor, Tensor> sort(const Tensor& x, int64_t dim, bool descending);
 /// The different values, rising.
 LTR_EXPORT Tensor unique(const Tensor& x);
+/// Places in rising order, from 1; equal elements share the mean of theirs.
+LTR_EXPORT Tensor ranks(const Tensor& x);
+/// What a falling threshold finds: the different scores, falling, and how many labels 1 and 0 have at least that score.
+LTR_EXPORT std::tuple<Tensor, Tensor, Tensor> score_curve(const Tensor& scores, const Tensor& label);
+/// The least number of insertions, deletions and replacements that make row i of `a` row i of `b`, each cut at its first
+/// `end`. Levenshtein 1966.
+LTR_EXPORT Tensor edit_distances(const Tensor& a, const Tensor& b, int64_t end);
 /// How often each class in [0, classes) stands in `label` where `counted` holds; any other value there is R3007.
 LTR_EXPORT Tensor class_counts(const Tensor& label, const Tensor& counted, int64_t classes);
 /// How often each pair occurs where `counted` holds: row `label`, column `predicted`, both in [0, classes); any other
@@ -389,5 +396,53 @@ LTR_EXPORT Tensor kaiming_normal(const Ints& dims, double gain);
 LTR_EXPORT Tensor orthogonal(const Ints& dims, double gain);
 /// Normal, drawn again outside of ±2 deviations.
 LTR_EXPORT Tensor trunc_normal(const Ints& dims, double mean, double std);
+
+// ---- stdlib/vision/images.ltr
+
+/// Rotation by at most `degrees`, shifts of at most `translate` of width and height, a factor in `scale`; bilinear,
+/// black outside. As torchvision's RandomAffine.
+LTR_EXPORT Tensor random_affine(const Tensor& image, double degrees, double translate, const std::tuple<double, double>& scale);
+/// Images side by side, `columns` to a row, two black pixels apart. As torchvision's make_grid.
+LTR_EXPORT Tensor image_grid(const Tensor& images, int64_t columns);
+/// Writes a PNG file of an image with values in 0 to 1; makes missing folders.
+LTR_EXPORT void save_png(const Tensor& x, const Str& path);
+
+// ---- stdlib/vision/maps.ltr
+
+/// The image as `height` × `width`, bilinear with antialiasing.
+LTR_EXPORT Tensor resize(const Tensor& image, int64_t height, int64_t width);
+/// The middle, black where the image is smaller.
+LTR_EXPORT Tensor center_crop(const Tensor& image, int64_t height, int64_t width);
+/// A part anywhere, after `padding` black pixels on each side. R1006 if the image is smaller.
+LTR_EXPORT Tensor random_crop(const Tensor& image, int64_t height, int64_t width, int64_t padding);
+/// A part of `scale` of the area and of `ratio` (width by height), resized. Szegedy et al. 2015.
+LTR_EXPORT Tensor random_resized_crop(const Tensor& image, int64_t height, int64_t width, const std::tuple<double, double>& scale, const std::tuple<double, double>& ratio);
+/// Left and right exchanged with probability `p`.
+LTR_EXPORT Tensor random_flip(const Tensor& image, double p);
+/// Top and bottom exchanged with probability `p`.
+LTR_EXPORT Tensor random_vflip(const Tensor& image, double p);
+/// Turned by at most `degrees`, bilinear, black outside.
+LTR_EXPORT Tensor random_rotation(const Tensor& image, double degrees);
+/// `size` more pixels of `value` on each side.
+LTR_EXPORT Tensor pad_image(const Tensor& image, int64_t size, double value);
+/// Bytes as numbers from 0 to 1; other types as they are.
+LTR_EXPORT Tensor to_float(const Tensor& image);
+/// (x - mean) / std per channel, after `to_float`. The lists have one number for each channel.
+LTR_EXPORT Tensor normalize(const Tensor& image, const Floats& mean, const Floats& std);
+/// 0.2989 red + 0.587 green + 0.114 blue, in `channels` equal channels.
+LTR_EXPORT Tensor grayscale(const Tensor& image, int64_t channels);
+/// Brightness, contrast and saturation times a factor in [1 - x, 1 + x], in random order.
+LTR_EXPORT Tensor color_jitter(const Tensor& image, double brightness, double contrast, double saturation);
+/// Weighted means over `kernel` × `kernel` pixels, mirrored at the borders. `kernel` is odd.
+LTR_EXPORT Tensor gaussian_blur(const Tensor& image, int64_t kernel, double sigma);
+/// Every channel stretched to the whole range.
+LTR_EXPORT Tensor auto_contrast(const Tensor& image);
+/// The first `bits` bits of each byte.
+LTR_EXPORT Tensor posterize(const Tensor& image, int64_t bits);
+/// What is at least `threshold`, inverted: `threshold` is in the image's own range.
+LTR_EXPORT Tensor solarize(const Tensor& image, double threshold);
+/// With probability `p` a rectangle of `scale` of the area and of `ratio` (height by width) becomes `value`. Zhong et
+/// al. 2017.
+LTR_EXPORT Tensor random_erasing(const Tensor& image, double p, const std::tuple<double, double>& scale, const std::tuple<double, double>& ratio, double value);
 
 }  // namespace ltr

@@ -227,19 +227,6 @@ void assign(const Tensor& buffer, Scalar value) {
   });
 }
 
-void ema_update(const Weights& target, const Weights& source, double decay) {
-  guarded([&] {
-    const NoGrad no_grad;
-    if (target.size() != source.size()) {
-      throw error_here(err::shape_check_failed,
-                       fmt::format("ema_update: {} weights against {}", target.size(), source.size()));
-    }
-    for (size_t i = 0; i < target.size(); i++) {
-      In(target[i].tensor)->mul_(decay).add_(In(source[i].tensor), 1 - decay);
-    }
-  });
-}
-
 bool close(const Tensor& a, const Tensor& b, double tolerance) {
   return guarded([&] { return at::allclose(In(a), In(b), tolerance, tolerance, true); });
 }
