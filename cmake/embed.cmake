@@ -1,10 +1,11 @@
 # Puts text files into an executable.
 #
-#   ltr_embed(TARGET t NAMESPACE ltr::stdlib NAME embedded_files BASE dir FILES a.ltr b/c.ltr …)
+#   ltr_embed(TARGET t NAMESPACE ltr::stdlib NAME embedded_files BASE dir [UP_TO line] FILES a.ltr b/c.ltr …)
 #
 # adds to `t` a generated source that defines
 #   const std::span<const ltr::source::EmbeddedFile> ltr::stdlib::embedded_files;
 # sorted by name, where the name of a file is its path below BASE. A header of the caller's declares it `extern`.
+# UP_TO leaves out of each text what stands from that line on.
 # The same file is the script that the build runs, so that a changed text is embedded anew without a configure.
 
 if(CMAKE_SCRIPT_MODE_FILE STREQUAL CMAKE_CURRENT_LIST_FILE)
@@ -15,6 +16,10 @@ if(CMAKE_SCRIPT_MODE_FILE STREQUAL CMAKE_CURRENT_LIST_FILE)
   string(APPEND text "constexpr source::EmbeddedFile kFiles[] = {\n    {\"\", \"\"},\n")
   foreach(file IN LISTS files)
     file(READ "${BASE}/${file}" content)
+    if(UP_TO)
+      string(FIND "${content}" "\n${UP_TO}\n" end)
+      string(SUBSTRING "${content}" 0 ${end} content)
+    endif()
     string(APPEND text "    {\"${file}\", R\"ltr_embed(${content})ltr_embed\"},\n")
   endforeach()
   # The first row keeps the array from being empty, which C++ does not allow, and is not part of the span.
@@ -28,7 +33,7 @@ endif()
 set(LTR_EMBED_SCRIPT "${CMAKE_CURRENT_LIST_FILE}" CACHE INTERNAL "")
 
 function(ltr_embed)
-  cmake_parse_arguments(PARSE_ARGV 0 arg "" "TARGET;NAMESPACE;NAME;BASE" "FILES")
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "TARGET;NAMESPACE;NAME;BASE;UP_TO" "FILES")
   set(folder "${CMAKE_CURRENT_BINARY_DIR}/embedded")
   set(list "${folder}/${arg_TARGET}.${arg_NAME}.txt")
   set(output "${folder}/${arg_TARGET}.${arg_NAME}.cpp")
@@ -44,7 +49,7 @@ function(ltr_embed)
   add_custom_command(
     OUTPUT "${output}"
     COMMAND ${CMAKE_COMMAND} -DLIST=${list} -DBASE=${arg_BASE} -DOUTPUT=${output}
-            -DNAMESPACE=${arg_NAMESPACE} -DNAME=${arg_NAME} -P "${LTR_EMBED_SCRIPT}"
+            -DNAMESPACE=${arg_NAMESPACE} -DNAME=${arg_NAME} "-DUP_TO=${arg_UP_TO}" -P "${LTR_EMBED_SCRIPT}"
     DEPENDS ${arg_FILES} "${list}" "${LTR_EMBED_SCRIPT}"
     COMMENT "Embedding ${arg_NAME}"
     VERBATIM)

@@ -242,7 +242,12 @@ Expr check_in(Expr left, Expr right, Span span, Scope& scope) {
 Expr check_binary(const ast::Expr& expr, const ast::Binary& binary, Scope& scope) {
   const Span span = expr.span;
   Expr left = check_expr(*binary.left, scope);
-  Expr right = check_expr(*binary.right, scope);
+  const bool is_equality =
+      binary.op == ast::BinaryOp::Equal || binary.op == ast::BinaryOp::NotEqual;
+  // A choice is compared with its names: `average == macro`.
+  const bool is_choice = is_equality && left.type.kind == Kind::OneOf;
+  Expr right = is_choice ? check_as(*binary.right, left.type, scope, "the right side")
+                         : check_expr(*binary.right, scope);
   if (left.type.is_error() || right.type.is_error()) return error_at(span);
   Context& cx = scope.cx;
   if (binary.op == ast::BinaryOp::In)
@@ -262,8 +267,6 @@ Expr check_binary(const ast::Expr& expr, const ast::Binary& binary, Scope& scope
     return call_op(fn_of(cx, cx.graph.prelude.at(kName)), site);
   }
   const Operator& op = info(binary.op);
-  const bool is_equality =
-      binary.op == ast::BinaryOp::Equal || binary.op == ast::BinaryOp::NotEqual;
   if ((left.type.is_tensor() &&
        (right.type.is_tensor() || right.type.is_host_number() || right.type.kind == Kind::List)) ||
       (right.type.is_tensor() && (left.type.is_host_number() || left.type.kind == Kind::List))) {
@@ -282,7 +285,7 @@ Expr check_binary(const ast::Expr& expr, const ast::Binary& binary, Scope& scope
   const bool is_text = (left.type.kind == Kind::Str || left.type.kind == Kind::Path) &&
                        (right.type.kind == Kind::Str || right.type.kind == Kind::Path);
   if (is_equality &&
-      (is_text || (left.type.kind == right.type.kind &&
+      (is_text || is_choice || (left.type.kind == right.type.kind &&
                    (left.type.kind == Kind::List || left.type.kind == Kind::Tuple ||
                     left.type.kind == Kind::Record || left.type.kind == Kind::Weights)))) {
     Expr result =

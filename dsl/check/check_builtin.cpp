@@ -53,6 +53,12 @@ std::optional<Expr> host_function(const std::string& name, CallSite& site) {
   const Type first = site.given[0].checked->type;
   if (first.is_error()) return error_at(site.span);
   if (!first.is_host_number()) return std::nullopt;
+  // `pow(2.0, x)` of a tensor is the tensor's function.
+  if (name == "pow" && site.given.size() == 2 && !site.given[1].name) {
+    if (!site.given[1].checked) site.given[1].checked = check_given(site.given[1], scope);
+    const Type& second = site.given[1].checked->type;
+    if (second.is_tensor() || second.kind == Kind::List) return std::nullopt;
+  }
   std::vector<Expr> args;
   for (const Given& given : site.given) {
     args.push_back(check_given(given, scope));

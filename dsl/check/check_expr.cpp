@@ -389,6 +389,10 @@ Expr check_as(const ast::Expr& expr, const Type& wanted, Scope& scope, const cha
       wanted.kind == Kind::Option && !wanted.fields.empty() ? wanted.fields[0].type : wanted;
   // Settings of a closed kind read their own words first.
   if (inner.kind == Kind::OneOf) {
+    const bool has_none =
+        std::find(inner.choices.begin(), inner.choices.end(), "none") != inner.choices.end();
+    if (has_none && expr.get<ast::NoneLiteral>() != nullptr)
+      return make_expr(ExprKind::Symbol, inner, expr.span, {}, "none");
     if (const auto* name = expr.get<ast::NameRef>()) {
       for (const std::string& choice : inner.choices) {
         if (choice == name->name.text) {

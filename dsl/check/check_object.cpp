@@ -173,14 +173,21 @@ struct ObjectChecker {
                                  "the state of a callback is an int, float, bool or str"));
     }
     if (object.kind == Kind::Metric) {
-      static const std::set<std::string> kReduces = {"sum", "mean", "min", "max"};
-      if (!state.reduce || !kReduces.contains(state.reduce->text)) {
+      static const std::set<std::string> kReduces = {"sum", "mean", "min", "max", "cat"};
+      const bool grows = type.is_tensor() && !type.dims.empty() && type.dims[0].group == 0 &&
+                         cx.program.atoms.mentions_unknown(type.dims[0].size);
+      if (state.reduce && state.reduce->text == "cat" && !grows && !type.is_error()) {
+        cx.report(diag::wrong_type(state.type.span,
+                                   "a state that is joined by `cat` grows in its first dim: "
+                                   "`state scores: float[?] = zeros(0) reduce cat`"));
+      } else if (!state.reduce || !kReduces.contains(state.reduce->text)) {
         const Span span = state.reduce ? state.reduce->span : state.name.span;
-        if (state.reduce && (state.reduce->text == "cat" || state.reduce->text == "merge")) {
-          cx.report(diag::not_in_this_version(span, "`reduce " + state.reduce->text + "`"));
+        if (state.reduce && state.reduce->text == "merge") {
+          cx.report(diag::not_in_this_version(span, "`reduce merge`"));
         } else {
           cx.report(diag::wrong_argument(
-              span, "a state says how ranks are joined: `reduce sum`, `mean`, `min` or `max`"));
+              span,
+              "a state says how ranks are joined: `reduce sum`, `mean`, `min`, `max` or `cat`"));
         }
       }
     }

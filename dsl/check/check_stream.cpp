@@ -265,6 +265,49 @@ Expr check_split(const FnInfo& op, Expr stream, CallSite& site) {
   return op_expr("split", std::move(list), site.span, std::move(args));
 }
 
+/// `synthetic(n, fn)` is `range(n) |> map(fn)`.
+Expr check_synthetic(CallSite& site) {
+  Scope& scope = site.scope;
+  if (site.given.size() != 2) {
+    scope.cx.report(
+        diag::wrong_argument(site.name_span, "`synthetic` is written `synthetic(1000, make)`"));
+    return error_at(site.span);
+  }
+  Expr count = check_given_as(site.given[0], Type::of(Kind::Int), scope, "the number of records");
+  if (count.type.is_error()) return error_at(site.span);
+  const std::string kRange = "range";
+  CallSite numbers{kRange, site.name_span, site.span, {}, scope};
+  numbers.given.push_back({std::nullopt, nullptr, std::move(count), site.span});
+  std::optional<Expr> stream = check_stream_call(kRange, numbers);
+  return check_map(std::move(*stream), site);
+}
+
+/// The fields of both streams; a name on both sides would hide one of them.
+Expr check_zip(const FnInfo& op, CallSite& site) {
+  Context& cx = site.scope.cx;
+  Binding binding;
+  auto args = op_arguments(op, site, binding);
+  if (!args) return error_at(site.span);
+  const Type& left = (*args)[0].type;
+  const Type& right = (*args)[1].type;
+  if (left.uniform != right.uniform) {
+    cx.report(diag::wrong_place(site.span, "`zip` joins two streams of records, or of batches"));
+    return error_at(site.span);
+  }
+  std::vector<TypeField> fields = left.fields;
+  for (const TypeField& field : right.fields) {
+    for (const TypeField& other : left.fields) {
+      if (field.name != other.name) continue;
+      cx.report(diag::wrong_argument(site.span, "both streams of `zip` have a field `" +
+                                                    field.name + "`")
+                    .help("leave one out with `select`, or name it anew in a map"));
+      return error_at(site.span);
+    }
+    fields.push_back(field);
+  }
+  return op_expr("zip", stream_of(std::move(fields), left.uniform), site.span, std::move(*args));
+}
+
 }  // namespace
 
 std::optional<Expr> check_stream_call(const std::string& name, CallSite& site) {
@@ -274,6 +317,7 @@ std::optional<Expr> check_stream_call(const std::string& name, CallSite& site) {
   if (symbol == cx.graph.stages.end()) return std::nullopt;
   const FnInfo& op = fn_of(cx, symbol->second);
   const bool takes_stream = !op.params.empty() && op.params[0].type.kind == Kind::Stream;
+  if (name == "synthetic") return check_synthetic(site);
   if (!takes_stream) {
     std::optional<Type> schema;
     if (!site.given.empty() && site.given.back().name && site.given.back().name->text == "as") {
@@ -315,7 +359,8 @@ std::optional<Expr> check_stream_call(const std::string& name, CallSite& site) {
   if (name == "map") return check_map(std::move(stream), site);
   if (name == "select") return check_select(std::move(stream), site);
   if (name == "split") return check_split(op, std::move(stream), site);
-  if (name == "filter" || name == "zip" || name == "synthetic") {
+  if (name == "zip") return check_zip(op, site);
+  if (name == "filter") {
     cx.report(diag::not_in_this_version(site.name_span, "the stage `" + name + "`"));
     return error_at(site.span);
   }

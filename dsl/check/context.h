@@ -313,6 +313,8 @@ Expr check_given_as(const Given& given,
                     Scope& scope,
                     const char* what = "argument");
 Expr call_op(const FnInfo& op, CallSite& site);
+/// A call of an op whose signature alone gives the type of the result.
+Expr call_by_signature(const FnInfo& op, CallSite& site);
 /// The arguments of an op in declared order, defaults filled in; unset where one is wrong.
 std::optional<std::vector<Expr>> op_arguments(const FnInfo& op, CallSite& site, Binding& binding);
 /// Words that are functions in some places only: `metric(val.loss)`, `stop(…)`, `close(a, b, tol)`,

@@ -217,7 +217,13 @@ Expr convert(Expr expr, const Type& wanted, Scope& scope, const char* what) {
       break;
     }
     case Kind::OneOf:
-      if (have.kind == Kind::OneOf) return expr;
+      if (have.kind == Kind::OneOf &&
+          std::all_of(have.choices.begin(), have.choices.end(), [&](const std::string& choice) {
+            return std::find(wanted.choices.begin(), wanted.choices.end(), choice) !=
+                   wanted.choices.end();
+          })) {
+        return expr;
+      }
       {
         std::string choices;
         for (const std::string& choice : wanted.choices)

@@ -10,7 +10,8 @@ bool is_random_op(const Expr& expr) {
       "uniform",       "bernoulli",      "sample",        "randperm",
       "dropout",       "dropout2d",      "random_affine", "trunc_normal",
       "orthogonal",    "xavier_uniform", "xavier_normal", "kaiming_uniform",
-      "kaiming_normal"};
+      "kaiming_normal", "random_crop",   "random_resized_crop", "random_flip",
+      "random_vflip",   "random_rotation", "color_jitter",  "random_erasing"};
   if (expr.kind != ExprKind::Op) return false;
   if (expr.name == "attention") {
     // Its dropout is the sixth argument; a constant 0 draws nothing.

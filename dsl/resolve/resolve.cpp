@@ -118,13 +118,21 @@ struct Resolver {
     }
   }
 
-  void load_library() {
+  uint32_t load(const source::EmbeddedFile& file) {
+    const std::string path = "std/" + std::string(file.name);
+    const source::SourceId id = sources.add(path, std::string(file.text));
+    const uint32_t index = add(parse::parse(id, sources, next_node, sink), path, true);
+    by_path[path] = index;
+    return index;
+  }
+
+  /// `main_name` is the library's file that is the program itself, if it is one: it stands for its
+  /// embedded text, which has no tests. What must be imported is read when it is.
+  void load_library(const std::string& main_name) {
     for (const source::EmbeddedFile& file : library_texts) {
-      const std::string path = "std/" + std::string(file.name);
-      const source::SourceId id = sources.add(path, std::string(file.text));
-      const uint32_t index = add(parse::parse(id, sources, next_node, sink), path, true);
-      by_path[path] = index;
-      if (!is_imported_only(file.name)) share(index);
+      const bool is_main = file.name == main_name;
+      if (is_main) by_path["std/" + main_name] = 0;
+      if (!is_imported_only(file.name)) share(is_main ? 0 : load(file));
     }
   }
 
@@ -161,6 +169,10 @@ struct Resolver {
     for (size_t i = 1; i < import.path.size(); ++i)
       folder += import.path[i].text + (i + 1 < import.path.size() ? "/" : "");
     std::map<std::string, Symbol> found;
+    for (const source::EmbeddedFile& file : library_texts) {
+      if (file.name.starts_with(folder + "/") && !by_path.contains("std/" + std::string(file.name)))
+        follow(load(file));
+    }
     for (const auto& [path, module] : by_path) {
       const std::string prefix = "std/" + folder;
       if (path.starts_with(prefix + "/") || path == prefix + ".ltr") {
@@ -264,15 +276,30 @@ std::vector<std::string> ModuleGraph::visible(uint32_t module) const {
   return {names.begin(), names.end()};
 }
 
+namespace {
+
+/// The name of the library's file that lies at `path`, `tensor/pool.ltr`, or nothing.
+std::string library_name(const std::string& path) {
+  std::error_code ignored;
+  const std::string whole = std::filesystem::absolute(path, ignored).lexically_normal().string();
+  for (const source::EmbeddedFile& file : library_texts) {
+    if (whole.ends_with("/stdlib/" + std::string(file.name))) return std::string(file.name);
+  }
+  return "";
+}
+
+}  // namespace
+
 ModuleGraph resolve(ast::Module main,
                     source::SourceManager& sources,
                     ast::NodeId& next_node,
                     diagnostics::Sink& sink) {
   Resolver resolver{.sources = sources, .next_node = next_node, .sink = sink};
   const std::string path(sources.path(main.source));
+  const std::string name = library_name(path);
   resolver.by_path[std::filesystem::path(path).lexically_normal().string()] =
-      resolver.add(std::move(main), path, false);
-  resolver.load_library();
+      resolver.add(std::move(main), path, !name.empty());
+  resolver.load_library(name);
   resolver.follow(0);
   return std::move(resolver.graph);
 }

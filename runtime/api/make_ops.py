@@ -12,11 +12,14 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 HEADER = ROOT / "runtime/api/ltr/ops.h"
-FOLDERS = ["tensor", "losses", "init"]
+FOLDERS = ["tensor", "losses", "init", "vision"]
 HOST = {"int": "int64_t", "float": "double", "bool": "bool", "str": "const Str&", "path": "const Str&",
         "number": "Scalar", "weights": "const Weights&", "list[int]": "const Ints&", "list[float]": "const Floats&",
-        "list[str]": "const std::vector<Str>&", "option[int]": "Option<int64_t>", "option[float]": "Option<double>"}
+        "list[str]": "const std::vector<Str>&", "(float, float)": "const std::tuple<double, double>&",
+        "option[int]": "Option<int64_t>", "option[float]": "Option<double>"}
 RESULT = {"int": "int64_t", "float": "double", "bool": "bool"}
+# Names that mean something else to C++; `Context::facade_name` of the emitter changes them alike.
+RESERVED = {"std", "isnan"}
 TENSOR = re.compile(r"(any|float|bool|[fiu]\d+|bf16)\[")
 
 
@@ -45,6 +48,8 @@ def param_type(kind):
 
 
 def result_type(kind):
+    if not kind:
+        return "void"
     if kind in RESULT:
         return RESULT[kind]
     if kind.startswith("("):
@@ -72,8 +77,8 @@ def declarations(text):
         end = closing(body, at)
         params = [p.split(" = ")[0].split(":", 1) for p in split(" ".join(body[at + 1:end].split()))]
         rest = body[end + 1:]
-        result = rest[:re.search(r"\n\n|\n}", rest).start()]
-        result = " ".join(result.split()).removeprefix("-> ").split(" where ")[0]
+        result = " ".join(rest[:re.search(r"\n\n|\n}", rest).start()].split())
+        result = result.removeprefix("-> ").split(" where ")[0] if result.startswith("->") else ""
         doc = [line.strip()[2:].rstrip() for line in match.group(1).splitlines()]
         yield doc, match.group(2), [(n.strip(), k.strip()) for n, k in params], result
 
@@ -92,7 +97,7 @@ def header():
             for doc, name, params, result in declarations(text):
                 out += [f"///{line}" for line in doc]
                 args = ", ".join(f"{param_type(k)} {n}" for n, k in params)
-                out += [f"LTR_EXPORT {result_type(result)} {name}({args});"]
+                out += [f"LTR_EXPORT {result_type(result)} {name}{'_' if name in RESERVED else ''}({args});"]
     return "\n".join(out + ["", "}  // namespace ltr", ""])
 
 

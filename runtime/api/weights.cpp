@@ -40,7 +40,7 @@ void ema_update(const Weights& target, const Weights& source, double decay) {
   if (target.size() != source.size())
     fail(std::to_string(target.size()) + " weights cannot follow " + std::to_string(source.size()));
   guarded([&] {
-    const at::NoGradGuard no_grad;
+    const NoGrad no_grad;
     for (size_t i = 0; i < target.size(); ++i) {
       at::Tensor to = In(target[i].tensor);
       const at::Tensor from = In(source[i].tensor);

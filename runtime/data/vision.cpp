@@ -7,7 +7,7 @@
 #include <numbers>
 
 #include "doors/png.h"
-#include "ltr/streams.h"
+#include "ltr/ops.h"
 #include "runtime/api/error.h"
 #include "runtime/tensor/handle.h"
 #include "runtime/tensor/random.h"

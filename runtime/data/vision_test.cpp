@@ -4,7 +4,7 @@
 #include <doctest/doctest.h>
 
 #include "doors/image_file.h"
-#include "ltr/streams.h"
+#include "ltr/ops.h"
 #include "runtime/tensor/handle.h"
 #include "runtime/tensor/random.h"
 

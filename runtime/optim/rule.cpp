@@ -25,6 +25,22 @@ bool Arguments::flag(const char* name, bool initial) {
   return value != nullptr ? value->as_bool() : initial;
 }
 
+Str Arguments::word(const char* name, const char* initial) {
+  const Value* value = take(name);
+  return value != nullptr ? value->text : initial;
+}
+
+std::pair<std::optional<double>, double> Arguments::option_pair(const char* name, std::optional<double> first,
+                                                                double second) {
+  const Value* value = take(name);
+  if (value == nullptr) return {first, second};
+  if (value->items.size() != 2) {
+    throw error_at(location_, err::wrong_type, name, value->to_text(), "a pair of numbers, the first may be none");
+  }
+  const Value& given = value->items[0].value;
+  return {given.is_none() ? std::nullopt : std::optional<double>(given.as_float()), value->items[1].value.as_float()};
+}
+
 std::pair<double, double> Arguments::pair(const char* name, double first, double second) {
   const Value* value = take(name);
   if (value == nullptr) return {first, second};
@@ -69,6 +85,8 @@ constexpr Maker kMakers[] = {
     {"Adadelta", make_adadelta, 1.0, 0},
     {"RMSprop", make_rmsprop, 1e-2, 0},
     {"Rprop", make_rprop, 1e-2, 0},
+    {"Adafactor", make_adafactor, 1e-2, 0},
+    {"Muon", make_muon, 1e-3, 0.1},
     {"Lion", make_lion, 1e-4, 0},
     {"Lamb", make_lamb, 1e-3, 0.01},
     {"Lars", make_lars, 0.1, 1e-4},

@@ -5,6 +5,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "ltr/api.h"
@@ -19,7 +20,10 @@ class Arguments {
   Arguments(const Value& call, Location location) : call_(call), location_(location) {}
   double number(const char* name, double initial);
   bool flag(const char* name, bool initial);
+  Str word(const char* name, const char* initial);
   std::pair<double, double> pair(const char* name, double first, double second);
+  /// A pair whose first number may be `none`.
+  std::pair<std::optional<double>, double> option_pair(const char* name, std::optional<double> first, double second);
   /// Arguments that the rule did not ask for: R2002.
   void check_all_used();
 
@@ -72,6 +76,8 @@ std::unique_ptr<Rule> make_rmsprop(Arguments& arguments);
 std::unique_ptr<Rule> make_adadelta(Arguments& arguments);
 std::unique_ptr<Rule> make_adagrad(Arguments& arguments);
 std::unique_ptr<Rule> make_rprop(Arguments& arguments);
+std::unique_ptr<Rule> make_adafactor(Arguments& arguments);
+std::unique_ptr<Rule> make_muon(Arguments& arguments);
 std::unique_ptr<Rule> make_lion(Arguments& arguments);
 std::unique_ptr<Rule> make_lamb(Arguments& arguments);
 std::unique_ptr<Rule> make_lars(Arguments& arguments);

@@ -121,8 +121,11 @@ double LogTable::window_value(Cell& cell) const {
   std::vector<Tensor> now;
   for (size_t i = 0; i < states.size(); i++) {
     now.push_back(*states[i].tensor);
-    if (i < cell.before.size() && states[i].reduce == Reduce::Sum) {
-      *states[i].tensor = guarded([&] { return give(at::sub(In(now[i]), In(cell.before[i]))); });
+    if (i >= cell.before.size()) continue;
+    const In before(cell.before[i]), after(now[i]);
+    if (states[i].reduce == Reduce::Sum) *states[i].tensor = guarded([&] { return give(at::sub(after, before)); });
+    if (states[i].reduce == Reduce::Cat) {
+      *states[i].tensor = guarded([&] { return give(after->narrow(0, before->size(0), after->size(0) - before->size(0))); });
     }
   }
   const double value = metric_value(*cell.metric, cell.series);

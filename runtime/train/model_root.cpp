@@ -11,10 +11,42 @@ namespace ltr {
 
 namespace {
 
+/// What a weight at `path` is called. A private member leaves no segment: it stands behind the name of the weight, the
+/// number of a list behind its first word. So `rnn._l.0.weight_ih` is `rnn.weight_ih_l0`, and `_l_reverse` gives
+/// `weight_ih_l0_reverse`, as PyTorch calls them.
+Str weight_name(const Str& path) {
+  if (path[0] != '_' && path.find("._") == Str::npos) return path;
+  Str shown, ending;
+  for (size_t begin = 0; begin < path.size();) {
+    const size_t end = std::min(path.find('.', begin), path.size());
+    Str segment = path.substr(begin, end - begin);
+    begin = end + 1;
+    if (segment[0] != '_' || end == path.size()) {
+      shown += (shown.empty() ? "" : ".") + segment;
+      continue;
+    }
+    const size_t number_end = std::min(path.find('.', begin), path.size());
+    const bool is_list = begin < path.size() && path[begin] >= '0' && path[begin] <= '9';
+    if (is_list) {
+      segment.insert(std::min(segment.find('_', 1), segment.size()), path.substr(begin, number_end - begin));
+      begin = number_end + 1;
+    }
+    ending += segment;
+  }
+  return shown + ending;
+}
+
+/// Whether a place is a private member, or an element of a private list.
+bool is_private(const ScopeState& scope) {
+  return scope.name.starts_with("_") || (scope.parent != nullptr && scope.parent->name.starts_with("_"));
+}
+
 /// Visits `scope` and everything below, each tensor once, with its path from `scope` on.
 template <class Visit>
 void walk(const ScopeState& scope, const Str& prefix, const Visit& visit) {
-  for (const ScopeState::Local& local : scope.locals) visit(prefix + local.name, scope.root->entries[local.entry]);
+  for (const ScopeState::Local& local : scope.locals) {
+    visit(weight_name(prefix + local.name), scope.root->entries[local.entry]);
+  }
   for (const ScopeState* child : scope.children) walk(*child, prefix + child->name + ".", visit);
 }
 
@@ -33,7 +65,7 @@ ScopeState* place(ScopeState& parent, Str name) {
 }
 
 Str entry_path(const ScopeState& scope, const char* name) {
-  return scope.path.empty() ? Str(name) : scope.path + "." + name;
+  return weight_name(scope.path.empty() ? Str(name) : scope.path + "." + name);
 }
 
 Tensor register_tensor(ScopeState& scope, const char* name, const Tensor& initial, bool trained, Location location) {
@@ -190,7 +222,7 @@ std::vector<BlockEntry> ModelRoot::blocks() const {
   std::vector<BlockEntry> list;
   const auto visit = [&](const auto& self, const ScopeState& scope) -> int64_t {
     const size_t at = list.size();
-    const bool is_block = !scope.kind.empty();
+    const bool is_block = !scope.kind.empty() && !is_private(scope);
     if (is_block) list.push_back({scope.path, scope.kind, scope.depth, 0, 0});
     int64_t own = 0;
     for (const ScopeState::Local& local : scope.locals) {
@@ -198,8 +230,10 @@ std::vector<BlockEntry> ModelRoot::blocks() const {
       // A shared weight counts where it was made.
       if (entry.trained && entry.path == entry_path(scope, local.name)) own += In(entry.tensor)->numel();
     }
-    int64_t all = own;
-    for (const ScopeState* child : scope.children) all += self(self, *child);
+    int64_t all = 0;
+    // What is private is no block of its own: its weights are its owner's.
+    for (const ScopeState* child : scope.children) (is_private(*child) ? own : all) += self(self, *child);
+    all += own;
     if (is_block) {
       list[at].own_weights = own;
       list[at].all_weights = all;

@@ -25,6 +25,8 @@ RULES = [
     ("Adagrad", {"lr": 0.05}), ("Adagrad", {"lr": 0.05, "lr_decay": 0.01, "weight_decay": 0.1, "initial": 0.3}),
     ("Adadelta", {"lr": 1.0}), ("Adadelta", {"lr": 0.5, "rho": 0.95, "eps": 1e-7, "weight_decay": 0.1}),
     ("RMSprop", {"lr": 0.01}), ("RMSprop", {"lr": 0.01, "momentum": 0.9, "centered": True, "weight_decay": 0.1}),
+    ("Adafactor", {"lr": 0.01}), ("Adafactor", {"lr": 0.05, "beta2_decay": -0.5, "d": 1.5, "weight_decay": 0.1}),
+    ("Muon", {"lr": 0.01}), ("Muon", {"lr": 0.01, "momentum": 0.8, "nesterov": False, "weight_decay": 0.0}),
     ("Rprop", {"lr": 0.01}), ("Rprop", {"lr": 0.01, "etas": [0.4, 1.3], "step_sizes": [1e-5, 1.0]}),
 ]
 PYTORCH_NAMES = {"decoupled": "decoupled_weight_decay", "initial": "initial_accumulator_value"}
@@ -39,7 +41,8 @@ def gradient(w, t):
 
 
 def run_rule(name, arguments):
-    weights = [torch.nn.Parameter(w) for w in start()]
+    # Muon moves matrices alone.
+    weights = [torch.nn.Parameter(w) for w in start() if name != "Muon" or w.dim() == 2]
     named = {PYTORCH_NAMES.get(k, k): tuple(v) if isinstance(v, list) else v for k, v in arguments.items()}
     optimizer = getattr(torch.optim, name)(weights, **named)
     for t in range(STEPS):

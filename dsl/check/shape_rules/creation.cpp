@@ -72,9 +72,4 @@ Expr rule_randint(const FnInfo& op, CallSite& site) {
                  std::move(*args));
 }
 
-Expr rule_unsupported(const FnInfo& op, CallSite& site) {
-  site.scope.cx.report(diag::not_in_this_version(site.name_span, "`" + op.name + "`"));
-  return error_node(site.span);
-}
-
 }  // namespace ltr::check

@@ -12,9 +12,58 @@ Element reduced_element(const std::string& op, Element element) {
   return element;
 }
 
+/// The axes of `x.mean([2, 3])`, as written.
+const ast::List* listed_axes(const CallSite& site) {
+  for (size_t i = 1; i < site.given.size(); ++i) {
+    const Given& given = site.given[i];
+    const bool is_dim = given.name ? given.name->text == "dim" : i == 1;
+    if (is_dim && given.value != nullptr) return given.value->get<ast::List>();
+  }
+  return nullptr;
+}
+
+/// Several axes are reduced one after the other, the last one first, so that the others keep their
+/// numbers.
+Expr reduce_listed(const FnInfo& op, const ast::List& axes, CallSite& site) {
+  Context& cx = site.scope.cx;
+  // A variance of variances is not the variance, and a place is a place along one axis.
+  if (op.name == "var" || op.name == "std" || op.name.starts_with("arg") || axes.elements.empty()) {
+    cx.report(diag::wrong_argument(site.span, "`" + op.name + "` reduces one axis or all")
+                  .help("`.flatten(a, b)` makes one axis of several"));
+    return error_node(site.span);
+  }
+  Expr value = check_given(site.given[0], site.scope);
+  if (!want_tensor(value, site)) return error_node(site.span);
+  std::set<size_t> sorted;
+  for (const ast::Expr& element : axes.elements) {
+    const Expr axis = check_as(element, Type::of(Kind::Int), site.scope, "an axis");
+    if (axis.type.is_error()) return error_node(site.span);
+    const auto place = axis_of(axis, value.type, site);
+    if (!place) return error_node(site.span);
+    if (!sorted.insert(*place).second) {
+      cx.report(diag::wrong_argument(axis.span, "this axis is named twice"));
+      return error_node(site.span);
+    }
+  }
+  for (auto axis = sorted.rbegin(); axis != sorted.rend(); ++axis) {
+    CallSite once{site.name, site.name_span, site.span, site.given, site.scope};
+    for (size_t i = 1; i < once.given.size(); ++i) {
+      const bool is_dim = once.given[i].name ? once.given[i].name->text == "dim" : i == 1;
+      if (!is_dim) continue;
+      once.given[i].value = nullptr;
+      once.given[i].checked = int_const(int64_t(*axis), site.span);
+    }
+    once.given[0].checked = std::move(value);
+    value = rule_reduction(op, once);
+    if (value.type.is_error()) return value;
+  }
+  return value;
+}
+
 }  // namespace
 
 Expr rule_reduction(const FnInfo& op, CallSite& site) {
+  if (const ast::List* axes = listed_axes(site)) return reduce_listed(op, *axes, site);
   Context& cx = site.scope.cx;
   auto args = plain_arguments(op, site);
   if (!args || !want_tensor((*args)[0], site)) return error_node(site.span);
@@ -49,161 +98,13 @@ Expr rule_reduction(const FnInfo& op, CallSite& site) {
   return op_expr(op.name, std::move(result), site.span, std::move(*args));
 }
 
-Expr rule_topk(const FnInfo& op, CallSite& site) {
+Expr rule_cumulative(const FnInfo& op, CallSite& site) {
   auto args = plain_arguments(op, site);
   if (!args || !want_tensor((*args)[0], site)) return error_node(site.span);
-  Type values = (*args)[0].type;
-  const auto axis = axis_of((*args)[2], values, site);
-  if (!axis) return error_node(site.span);
-  values.dims[*axis].size =
-      (*args)[1].type.value ? *(*args)[1].type.value : site.scope.cx.program.atoms.unknown();
-  Type indices = values;
-  indices.element = Element::I64;
-  Type result = Type::of(Kind::Tuple);
-  result.fields = {{"", values}, {"", indices}};
-  return op_expr(op.name, std::move(result), site.span, std::move(*args));
-}
-
-namespace {
-
-std::optional<Type> broadcast_all(const std::vector<Type>& types, CallSite& site) {
-  Context& cx = site.scope.cx;
-  Type result = types[0];
-  for (size_t i = 1; i < types.size(); ++i) {
-    const Broadcast shape = broadcast(result.dims, types[i].dims, cx);
-    if (shape.is_symbolic_clash) {
-      cx.report(diag::symbolic_broadcast(site.span, "combine", cx.text(result), cx.text(types[i])));
-      return std::nullopt;
-    }
-    bool is_equal = shape.dims.has_value();
-    for (const auto& [a, b] : shape.equal)
-      is_equal = is_equal && require_equal(a, b, site.span, site.scope, true);
-    if (!is_equal) {
-      cx.report(diag::dims_differ(site.span, "`" + site.name + "` cannot combine " +
-                                                 cx.text(result) + " and " + cx.text(types[i])));
-      return std::nullopt;
-    }
-    result.dims = *shape.dims;
-  }
-  return result;
-}
-
-}  // namespace
-
-Expr rule_broadcast(const FnInfo& op, CallSite& site) {
-  auto args = plain_arguments(op, site);
-  if (!args) return error_node(site.span);
-  std::vector<Type> types;
-  for (const Expr& arg : *args) {
-    if (!want_tensor(arg, site)) return error_node(site.span);
-    if (!types.empty() && types[0].element != arg.type.element) {
-      site.scope.cx.report(diag::wrong_element(
-          site.span, "`" + op.name + "` takes two tensors of one element type"));
-      return error_node(site.span);
-    }
-    types.push_back(arg.type);
-  }
-  const auto type = broadcast_all(types, site);
-  if (!type) return error_node(site.span);
-  return op_expr(op.name, *type, site.span, std::move(*args));
-}
-
-Expr rule_where(const FnInfo& op, CallSite& site) {
-  auto args = plain_arguments(op, site);
-  if (!args) return error_node(site.span);
-  if (!want_tensor((*args)[0], site)) return error_node(site.span);
-  if ((*args)[0].type.element != Element::Bool) {
-    site.scope.cx.report(
-        diag::wrong_element((*args)[0].span, "the condition of `where` is a bool tensor"));
-    return error_node(site.span);
-  }
-  // Beside a tensor a host number takes its element type.
-  for (const auto& [self, other] : {std::pair<size_t, size_t>{1, 2}, {2, 1}}) {
-    Expr& arg = (*args)[self];
-    const Expr& beside = (*args)[other];
-    if (arg.kind == ExprKind::Convert && beside.kind != ExprKind::Convert)
-      arg.type.element = beside.type.element;
-  }
-  if ((*args)[1].type.element != (*args)[2].type.element) {
-    site.scope.cx.report(diag::wrong_element(
-        site.span, "the branches of `where` are " + site.scope.cx.text((*args)[1].type) + " and " +
-                       site.scope.cx.text((*args)[2].type)));
-    return error_node(site.span);
-  }
-  const auto type = broadcast_all({(*args)[1].type, (*args)[2].type, (*args)[0].type}, site);
-  if (!type) return error_node(site.span);
-  return op_expr(op.name, *type, site.span, std::move(*args));
-}
-
-Expr rule_index_select(const FnInfo& op, CallSite& site) {
-  auto args = plain_arguments(op, site);
-  if (!args || !want_tensor((*args)[0], site) || !want_tensor((*args)[2], site))
-    return error_node(site.span);
-  Type type = (*args)[0].type;
-  const auto axis = axis_of((*args)[1], type, site);
-  if (!axis) return error_node(site.span);
-  if ((*args)[2].type.dims.size() != 1) {
-    site.scope.cx.report(
-        diag::wrong_rank((*args)[2].span, "the index of `index_select` has one dim"));
-    return error_node(site.span);
-  }
-  type.dims[*axis] = (*args)[2].type.dims[0];
-  return op_expr(op.name, std::move(type), site.span, std::move(*args));
-}
-
-Expr rule_select(const FnInfo& op, CallSite& site) {
-  auto args = plain_arguments(op, site);
-  if (!args || !want_tensor((*args)[0], site)) return error_node(site.span);
-  Type type = (*args)[0].type;
-  const auto axis = axis_of((*args)[1], type, site);
-  if (!axis) return error_node(site.span);
-  type.dims.erase(type.dims.begin() + long(*axis));
-  return op_expr(op.name, std::move(type), site.span, std::move(*args));
-}
-
-Expr rule_gather(const FnInfo& op, CallSite& site) {
-  auto args = plain_arguments(op, site);
-  if (!args || !want_tensor((*args)[0], site) || !want_tensor((*args)[2], site))
-    return error_node(site.span);
   Type type = (*args)[0].type;
   if (!axis_of((*args)[1], type, site)) return error_node(site.span);
-  if ((*args)[2].type.dims.size() != type.dims.size()) {
-    site.scope.cx.report(diag::wrong_rank(
-        site.span, "`gather` needs an index with as many dims as its tensor: " +
-                       site.scope.cx.text(type) + " and " + site.scope.cx.text((*args)[2].type)));
-    return error_node(site.span);
-  }
-  type.dims = (*args)[2].type.dims;
+  type.element = reduced_element("sum", type.element);
   return op_expr(op.name, std::move(type), site.span, std::move(*args));
-}
-
-Expr rule_pad(const FnInfo& op, CallSite& site) {
-  auto args = plain_arguments(op, site);
-  if (!args || !want_tensor((*args)[0], site)) return error_node(site.span);
-  Type type = (*args)[0].type;
-  const std::vector<TypeField>& sizes = (*args)[1].type.fields;
-  if (sizes.size() % 2 != 0 || sizes.size() / 2 > type.dims.size()) {
-    site.scope.cx.report(diag::wrong_argument(
-        (*args)[1].span, "`pad` takes two sizes for each axis, from the last one on"));
-    return error_node(site.span);
-  }
-  AtomTable& atoms = site.scope.cx.program.atoms;
-  for (size_t i = 0; i < sizes.size(); i += 2) {
-    Dim& dim = type.dims[type.dims.size() - 1 - i / 2];
-    const bool is_known = sizes[i].type.value && sizes[i + 1].type.value;
-    dim.size =
-        is_known ? dim.size + *sizes[i].type.value + *sizes[i + 1].type.value : atoms.unknown();
-  }
-  return op_expr(op.name, std::move(type), site.span, std::move(*args));
-}
-
-Expr rule_axis_checked(const FnInfo& op, CallSite& site) {
-  Binding binding;
-  auto args = op_arguments(op, site, binding);
-  if (!args) return error_node(site.span);
-  if (!axis_of((*args)[1], (*args)[0].type, site)) return error_node(site.span);
-  const Type type = (*args)[0].type;
-  return op_expr(op.name, type, site.span, std::move(*args));
 }
 
 }  // namespace ltr::check

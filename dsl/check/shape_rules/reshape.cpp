@@ -35,7 +35,7 @@ std::optional<TensorAndDims> take(CallSite& site) {
         diag::wrong_argument(site.name_span, "`" + site.name + "` needs a tensor"));
     return std::nullopt;
   }
-  Expr tensor = check_given(site.given[0], site.scope);
+  Expr tensor = tensor_given(site.given[0], site);
   if (!want_tensor(tensor, site)) return std::nullopt;
   site.given.erase(site.given.begin());
   auto dims = take_dims(site, 0, 0);
@@ -138,6 +138,14 @@ Expr rule_flatten(const FnInfo& op, CallSite& site) {
   const Type before = (*args)[0].type;
   if (before.dims.empty()) {
     return op_expr(op.name, Type::tensor(before.element, {{.size = 1, .group = 0}}), site.span,
+                   std::move(*args));
+  }
+  const auto is_axis = [&](size_t arg, int64_t axis) {
+    return (*args)[arg].type.value && (*args)[arg].type.value->constant() == axis;
+  };
+  if (has_group(before) && is_axis(1, 0) && is_axis(2, -1)) {
+    const Polynomial count = site.scope.cx.program.atoms.unknown();
+    return op_expr(op.name, Type::tensor(before.element, {{.size = count, .group = 0}}), site.span,
                    std::move(*args));
   }
   const auto start = axis_of((*args)[1], before, site);

@@ -36,8 +36,8 @@ std::optional<size_t> axis_of(const Expr& arg, const Type& tensor, CallSite& sit
   int64_t axis = *arg.type.value->constant();
   for (size_t i = 0; i < tensor.dims.size(); ++i) {
     if (tensor.dims[i].group == 0) continue;
-    // Behind a `...` only the axes counted from the end are known.
-    if (axis >= 0 && size_t(axis) < i) return size_t(axis);
+    // Behind a `...` only the axes counted from the end are known; a new one may stand before it.
+    if (axis >= 0 && size_t(axis) < i + (extra ? 1 : 0)) return size_t(axis);
     if (axis < 0 && -axis <= rank - int64_t(i) - 1) return size_t(rank + axis);
     site.scope.cx.report(diag::wrong_rank(
         arg.span, "axis " + std::to_string(axis) + " lies in what `...` stands for"));
@@ -83,6 +83,13 @@ std::optional<Expr> take_dims(CallSite& site, size_t first, size_t keep) {
   return dims;
 }
 
+Expr tensor_given(const Given& given, CallSite& site) {
+  Expr value = check_given(given, site.scope);
+  if (value.type.kind != Kind::List) return value;
+  Type any = Type::tensor(Element::Any, {});
+  return convert(std::move(value), any, site.scope, "the list");
+}
+
 bool want_tensor(const Expr& expr, CallSite& site) {
   if (expr.type.is_tensor()) return true;
   if (!expr.type.is_error()) {
@@ -90,6 +97,18 @@ bool want_tensor(const Expr& expr, CallSite& site) {
         expr.span, "`" + site.name + "` takes a tensor, not " + site.scope.cx.text(expr.type)));
   }
   return false;
+}
+
+void adopt_element(std::vector<Expr>& args, size_t of, size_t at) {
+  Expr& number = args[at];
+  const bool is_number = number.kind == ExprKind::Convert && number.type.dims.empty();
+  if (!is_number || (args[of].kind == ExprKind::Convert && args[of].type.dims.empty())) return;
+  const Element element = args[of].type.element;
+  const Kind host = number.args[0].type.kind;
+  const bool fits = host == Kind::Bool ? element == Element::Bool
+                                       : is_floating(element) || (host == Kind::Int &&
+                                                                  element != Element::Bool);
+  if (fits) number.type.element = element;
 }
 
 std::optional<Expr> check_shape_rule(const std::string& name, const FnInfo& op, CallSite& site) {

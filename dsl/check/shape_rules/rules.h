@@ -25,17 +25,28 @@ Expr rule_stack(const FnInfo& op, CallSite& site);
 Expr rule_chunk(const FnInfo& op, CallSite& site);
 Expr rule_split(const FnInfo& op, CallSite& site);
 Expr rule_matmul(const FnInfo& op, CallSite& site);
+Expr rule_einsum(const FnInfo& op, CallSite& site);
 // Reductions and broadcasts.
 Expr rule_reduction(const FnInfo& op, CallSite& site);
-Expr rule_topk(const FnInfo& op, CallSite& site);
+Expr rule_cumulative(const FnInfo& op, CallSite& site);
 Expr rule_broadcast(const FnInfo& op, CallSite& site);
+Expr rule_power(const FnInfo& op, CallSite& site);
 Expr rule_where(const FnInfo& op, CallSite& site);
+Expr rule_masked_fill(const FnInfo& op, CallSite& site);
+// Elements chosen by their places.
+Expr rule_topk(const FnInfo& op, CallSite& site);
+Expr rule_sort(const FnInfo& op, CallSite& site);
 Expr rule_index_select(const FnInfo& op, CallSite& site);
 Expr rule_select(const FnInfo& op, CallSite& site);
 Expr rule_gather(const FnInfo& op, CallSite& site);
+Expr rule_scatter(const FnInfo& op, CallSite& site);
+Expr rule_diagonal(const FnInfo& op, CallSite& site);
+Expr rule_triangle(const FnInfo& op, CallSite& site);
+Expr rule_flip(const FnInfo& op, CallSite& site);
 Expr rule_pad(const FnInfo& op, CallSite& site);
 Expr rule_axis_checked(const FnInfo& op, CallSite& site);
-Expr rule_unsupported(const FnInfo& op, CallSite& site);
+// Losses.
+Expr rule_cross_entropy(const FnInfo& op, CallSite& site);
 
 // ---- helpers shared by the rules
 // -------------------------------------------------------------------------------
@@ -53,7 +64,11 @@ std::optional<size_t> axis_of(const Expr& arg,
 /// Leading ints of a call, or one list: the dims. `keep` positional arguments at the end are not
 /// dims.
 std::optional<Expr> take_dims(CallSite& site, size_t first, size_t keep);
+/// The value of an argument that shall be a tensor: a list of host numbers becomes one.
+Expr tensor_given(const Given& given, CallSite& site);
 /// Whether `type` is a tensor; reports it otherwise.
 bool want_tensor(const Expr& expr, CallSite& site);
+/// Beside the tensor args[of] a host number args[at] takes its element type, if it fits.
+void adopt_element(std::vector<Expr>& args, size_t of, size_t at);
 
 }  // namespace ltr::check

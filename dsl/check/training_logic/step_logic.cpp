@@ -37,7 +37,7 @@ struct Origin {
 
 /// Losses that apply their own activation, and what must not stand before them.
 bool doubles(const std::string& loss, const std::string& activation) {
-  if (loss == "cross_entropy" || loss == "focal")
+  if (loss == "cross_entropy" || loss == "soft_cross_entropy" || loss == "focal")
     return activation == "softmax" || activation == "log_softmax";
   if (loss == "bce_with_logits") return activation == "sigmoid" || activation == "softmax";
   return false;

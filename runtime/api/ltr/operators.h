@@ -36,6 +36,19 @@ LTR_EXPORT Tensor where(const Tensor& condition, const Tensor& a, Scalar b);
 LTR_EXPORT Tensor where(const Tensor& condition, Scalar a, const Tensor& b);
 LTR_EXPORT Tensor where(const Tensor& condition, Scalar a, Scalar b);
 
+// What brackets are made of. `x[2]` is `select`, a function of the library.
+
+/// `start .. end` of `dim`, clamped: `x[:, 1 .. 3]`.
+LTR_EXPORT Tensor slice(const Tensor& x, int64_t dim, Option<int64_t> start, Option<int64_t> end);
+/// What stands at `index`, i64 or bool, of axis `dim`: `x[mask]`.
+LTR_EXPORT Tensor index_tensor(const Tensor& x, int64_t dim, const Tensor& index);
+/// `x` with `value` as element `index` of `dim`: `x[i] = v`.
+LTR_EXPORT Tensor put_select(const Tensor& x, int64_t dim, int64_t index, const Tensor& value);
+/// `x` with `value` at `start .. end` of `dim`: `x[a .. b] = v`.
+LTR_EXPORT Tensor put_slice(const Tensor& x, int64_t dim, Option<int64_t> start, Option<int64_t> end, const Tensor& value);
+/// `x` with `value` where `index`, i64 or bool, points along `dim`: `x[mask] = v`.
+LTR_EXPORT Tensor put_tensor(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& value);
+
 /// `x.to(i64)`. `DType::Float` is the policy type.
 LTR_EXPORT Tensor to(const Tensor& x, DType dtype);
 
@@ -46,14 +59,12 @@ inline Tensor tensor_of(int value, DType dtype = DType::I64) { return tensor_of(
 LTR_EXPORT Tensor tensor_of(bool value, DType dtype = DType::Bool);
 LTR_EXPORT Tensor tensor_of(const Floats& values, DType dtype = DType::Float);
 LTR_EXPORT Tensor tensor_of(const Ints& values, DType dtype = DType::I64);
+LTR_EXPORT Tensor tensor_of(const std::vector<bool>& values, DType dtype = DType::Bool);
 
 /// `buffer = value` in a block: writes the values into the registered tensor, without gradient. R1006 if the shapes
 /// differ.
 LTR_EXPORT void assign(const Tensor& buffer, const Tensor& value);
 LTR_EXPORT void assign(const Tensor& buffer, Scalar value);
-
-/// target = decay · target + (1 - decay) · source, weight by weight, in order; R1006 if they do not fit.
-LTR_EXPORT void ema_update(const Weights& target, const Weights& source, double decay);
 
 /// Whether `every period { … }` runs now: steps by `global_step`, epochs by `epoch`; in an `…_end` hook both count what
 /// is completed. Durations are R2003.

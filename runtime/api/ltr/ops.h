@@ -12,6 +12,8 @@ namespace ltr {
 
 /// max(x, 0).
 LTR_EXPORT Tensor relu(const Tensor& x);
+/// min(max(x, 0), 6). Howard et al. 2017.
+LTR_EXPORT Tensor relu6(const Tensor& x);
 /// x Φ(x), Φ of the normal distribution; `tanh` is its approximation. Hendrycks and Gimpel 2016.
 LTR_EXPORT Tensor gelu(const Tensor& x, const Str& form);
 /// x sigmoid(x).
@@ -24,7 +26,7 @@ LTR_EXPORT Tensor elu(const Tensor& x, double alpha);
 LTR_EXPORT Tensor selu(const Tensor& x);
 /// x above 0, else slope x.
 LTR_EXPORT Tensor leaky_relu(const Tensor& x, double slope);
-/// x above 0, else weight x, one weight for all.
+/// x above 0, else weight x, with one weight for all or one for each channel (axis 1). He et al. 2015.
 LTR_EXPORT Tensor prelu(const Tensor& x, const Tensor& weight);
 /// log(1 + exp(beta x)) / beta.
 LTR_EXPORT Tensor softplus(const Tensor& x, double beta);
@@ -40,7 +42,9 @@ LTR_EXPORT Tensor softmax(const Tensor& x, int64_t dim);
 LTR_EXPORT Tensor log_softmax(const Tensor& x, int64_t dim);
 /// In training each element is zero with probability `p`, else divided by 1 - p; in evaluation `x` itself.
 LTR_EXPORT Tensor dropout(const Tensor& x, double p);
-/// As `dropout`, whole channels at a time.
+/// log(sigmoid(x)), without overflow.
+LTR_EXPORT Tensor logsigmoid(const Tensor& x);
+/// As `dropout`, whole channels at a time. Tompson et al. 2015.
 LTR_EXPORT Tensor dropout2d(const Tensor& x, double p);
 
 // ---- stdlib/tensor/arithmetic.ltr
@@ -75,6 +79,8 @@ LTR_EXPORT Tensor ceil(const Tensor& x);
 LTR_EXPORT Tensor round(const Tensor& x);
 /// -1, 0 or 1.
 LTR_EXPORT Tensor sign(const Tensor& x);
+/// `x` to the power of `y`, one of them may be a host number: `x ** y`. nan where a negative base meets a fraction.
+LTR_EXPORT Tensor pow(const Tensor& x, const Tensor& y);
 /// x squared.
 LTR_EXPORT Tensor square(const Tensor& x);
 /// The smaller of both, element by element; nan wins.
@@ -85,10 +91,10 @@ LTR_EXPORT Tensor maximum(const Tensor& a, const Tensor& b);
 LTR_EXPORT Tensor clamp(const Tensor& x, Option<double> min, Option<double> max);
 /// `a` where `condition` holds, else `b`.
 LTR_EXPORT Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b);
-/// `value` where `mask` holds, else `x`.
+/// `value` where `mask` holds, else `x`. The mask broadcasts to `x`.
 LTR_EXPORT Tensor masked_fill(const Tensor& x, const Tensor& mask, Scalar value);
 /// Whether an element is nan.
-LTR_EXPORT Tensor isnan(const Tensor& x);
+LTR_EXPORT Tensor isnan_(const Tensor& x);
 /// Whether an element is neither nan nor infinite.
 LTR_EXPORT Tensor isfinite(const Tensor& x);
 /// A copy that shares nothing.
@@ -123,9 +129,12 @@ LTR_EXPORT Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bi
 /// Three-dimensional.
 LTR_EXPORT Tensor conv3d(const Tensor& x, const Tensor& weight, const Tensor& bias, int64_t stride, int64_t padding, int64_t dilation, int64_t groups);
 /// The gradient of conv1d by its input, as a layer; `weight` holds input channels, output channels per group, kernel.
-LTR_EXPORT Tensor conv_transpose1d(const Tensor& x, const Tensor& weight, const Tensor& bias, int64_t stride, int64_t padding, int64_t output_padding);
+/// `output_padding` chooses among the sizes that the convolution maps to one.
+LTR_EXPORT Tensor conv_transpose1d(const Tensor& x, const Tensor& weight, const Tensor& bias, int64_t stride, int64_t padding, int64_t output_padding, int64_t groups, int64_t dilation);
 /// The gradient of conv2d by its input, as a layer.
-LTR_EXPORT Tensor conv_transpose2d(const Tensor& x, const Tensor& weight, const Tensor& bias, int64_t stride, int64_t padding, int64_t output_padding);
+LTR_EXPORT Tensor conv_transpose2d(const Tensor& x, const Tensor& weight, const Tensor& bias, int64_t stride, int64_t padding, int64_t output_padding, int64_t groups, int64_t dilation);
+/// The gradient of conv3d by its input, as a layer.
+LTR_EXPORT Tensor conv_transpose3d(const Tensor& x, const Tensor& weight, const Tensor& bias, int64_t stride, int64_t padding, int64_t output_padding, int64_t groups, int64_t dilation);
 /// Channels `C · factor²` become space: `[B, C, H · factor, W · factor]`. Shi et al. 2016.
 LTR_EXPORT Tensor pixel_shuffle(const Tensor& x, int64_t factor);
 
@@ -186,15 +195,13 @@ LTR_EXPORT Tensor embedding(const Tensor& index, const Tensor& weight);
 LTR_EXPORT Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps);
 /// x / sqrt(mean(x²) + eps) over the last axis, times `weight`. Zhang and Sennrich 2019.
 LTR_EXPORT Tensor rms_norm(const Tensor& x, const Tensor& weight, double eps);
-/// Over each of `groups` groups of channels and all pixels. Wu and He 2018.
+/// Over each of `groups` groups of channels and all places. Wu and He 2018.
 LTR_EXPORT Tensor group_norm(const Tensor& x, int64_t groups, const Tensor& weight, const Tensor& bias, double eps);
-/// Over the pixels of each channel of each sample.
+/// Over the places of each channel of each sample. Ulyanov et al. 2016.
 LTR_EXPORT Tensor instance_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps);
-/// Per feature, over the batch. In training from the batch, which also moves `mean` and `var` by `momentum` and
-/// counts in `seen` (in place); in evaluation from `mean` and `var`. Ioffe and Szegedy 2015.
-LTR_EXPORT Tensor batch_norm1d(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tensor& mean, const Tensor& var, const Tensor& seen, double momentum, double eps);
-/// Per channel, over batch and pixels; else as `batch_norm1d`.
-LTR_EXPORT Tensor batch_norm2d(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tensor& mean, const Tensor& var, const Tensor& seen, double momentum, double eps);
+/// Per channel, over the batch and all places. In training from the batch, which also moves `mean` and `var` by
+/// `momentum` and counts in `seen` (in place); in evaluation from `mean` and `var`. Ioffe and Szegedy 2015.
+LTR_EXPORT Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tensor& mean, const Tensor& var, const Tensor& seen, double momentum, double eps);
 
 // ---- stdlib/tensor/pooling.ltr
 
@@ -214,11 +221,12 @@ LTR_EXPORT Tensor adaptive_avg_pool2d(const Tensor& x, int64_t size);
 // ---- stdlib/tensor/recurrent.ltr
 
 /// Long short-term memory; gates input, forget, cell, output. Gives all outputs, the last output and the last cell.
-LTR_EXPORT std::tuple<Tensor, Tensor, Tensor> lstm(const Tensor& x, const Tensor& weight_ih, const Tensor& weight_hh, const Tensor& bias_ih, const Tensor& bias_hh);
-/// Gated recurrent unit; gates reset, update, new. Gives all outputs and the last one.
-LTR_EXPORT std::tuple<Tensor, Tensor> gru(const Tensor& x, const Tensor& weight_ih, const Tensor& weight_hh, const Tensor& bias_ih, const Tensor& bias_hh);
-/// h = tanh(W x + U h + b). Gives all outputs and the last one.
-LTR_EXPORT std::tuple<Tensor, Tensor> rnn(const Tensor& x, const Tensor& weight_ih, const Tensor& weight_hh, const Tensor& bias_ih, const Tensor& bias_hh);
+/// Hochreiter and Schmidhuber 1997, with forget gates.
+LTR_EXPORT std::tuple<Tensor, Tensor, Tensor> lstm(const Tensor& x, const Tensor& h, const Tensor& c, const Tensor& weight_ih, const Tensor& weight_hh, const Tensor& bias_ih, const Tensor& bias_hh, bool reverse);
+/// Gated recurrent unit; gates reset, update, new. Gives all outputs and the last one. Cho et al. 2014.
+LTR_EXPORT std::tuple<Tensor, Tensor> gru(const Tensor& x, const Tensor& h, const Tensor& weight_ih, const Tensor& weight_hh, const Tensor& bias_ih, const Tensor& bias_hh, bool reverse);
+/// h = tanh(W x + U h + b), or relu. Gives all outputs and the last one. Elman 1990.
+LTR_EXPORT std::tuple<Tensor, Tensor> rnn(const Tensor& x, const Tensor& h, const Tensor& weight_ih, const Tensor& weight_hh, const Tensor& bias_ih, const Tensor& bias_hh, const Str& nonlinearity, bool reverse);
 
 // ---- stdlib/tensor/reduction.ltr
 
@@ -229,7 +237,7 @@ LTR_EXPORT Tensor mean(const Tensor& x, Option<int64_t> dim, bool keepdim);
 /// The variance; with `unbiased` divided by n - 1, as in PyTorch.
 LTR_EXPORT Tensor var(const Tensor& x, Option<int64_t> dim, bool keepdim, bool unbiased);
 /// The standard deviation; with `unbiased` divided by n - 1, as in PyTorch.
-LTR_EXPORT Tensor std(const Tensor& x, Option<int64_t> dim, bool keepdim, bool unbiased);
+LTR_EXPORT Tensor std_(const Tensor& x, Option<int64_t> dim, bool keepdim, bool unbiased);
 /// The smallest element; nan wins. Its gradient goes to one of equal elements if `dim` is given, else is shared.
 LTR_EXPORT Tensor min(const Tensor& x, Option<int64_t> dim, bool keepdim);
 /// The largest element; nan wins.
@@ -248,16 +256,28 @@ LTR_EXPORT Tensor prod(const Tensor& x, Option<int64_t> dim, bool keepdim);
 LTR_EXPORT Tensor logsumexp(const Tensor& x, Option<int64_t> dim, bool keepdim);
 /// The p-norm: (sum |x|^p)^(1/p).
 LTR_EXPORT Tensor norm(const Tensor& x, double p, Option<int64_t> dim, bool keepdim);
-/// Running sums along `dim`.
+/// Running sums along `dim`; of `bool` and integers `i64`.
 LTR_EXPORT Tensor cumsum(const Tensor& x, int64_t dim);
-/// The `k` largest elements along `dim`, falling, and their places.
+/// Running products along `dim`; of integers `i64`.
+LTR_EXPORT Tensor cumprod(const Tensor& x, int64_t dim);
+/// The `k` largest elements along `dim`, falling, and their places. `k` is at most the size of `dim`.
 LTR_EXPORT std::tuple<Tensor, Tensor> topk(const Tensor& x, int64_t k, int64_t dim);
 /// The elements in order along `dim`, and their places. Equal elements keep their order.
 LTR_EXPORT std::tuple<Tensor, Tensor> sort(const Tensor& x, int64_t dim, bool descending);
 /// The different values, rising.
 LTR_EXPORT Tensor unique(const Tensor& x);
-/// How often each pair occurs: row `label`, column `predicted`, both in [0, classes); others are R3007.
-LTR_EXPORT Tensor confusion_counts(const Tensor& predicted, const Tensor& label, int64_t classes);
+/// Places in rising order, from 1; equal elements share the mean of theirs.
+LTR_EXPORT Tensor ranks(const Tensor& x);
+/// What a falling threshold finds: the different scores, falling, and how many labels 1 and 0 have at least that score.
+LTR_EXPORT std::tuple<Tensor, Tensor, Tensor> score_curve(const Tensor& scores, const Tensor& label);
+/// The least number of insertions, deletions and replacements that make row i of `a` row i of `b`, each cut at its first
+/// `end`. Levenshtein 1966.
+LTR_EXPORT Tensor edit_distances(const Tensor& a, const Tensor& b, int64_t end);
+/// How often each class in [0, classes) stands in `label` where `counted` holds; any other value there is R3007.
+LTR_EXPORT Tensor class_counts(const Tensor& label, const Tensor& counted, int64_t classes);
+/// How often each pair occurs where `counted` holds: row `label`, column `predicted`, both in [0, classes); any other
+/// value there is R3007.
+LTR_EXPORT Tensor confusion_counts(const Tensor& predicted, const Tensor& label, const Tensor& counted, int64_t classes);
 
 // ---- stdlib/tensor/shape.ltr
 
@@ -283,7 +303,7 @@ LTR_EXPORT Tensor stack(const Tensors& tensors, int64_t dim);
 LTR_EXPORT Tensors chunk(const Tensor& x, int64_t n, int64_t dim);
 /// Parts of the sizes given along `dim`, whose sum is its size.
 LTR_EXPORT Tensors split(const Tensor& x, const Ints& sizes, int64_t dim);
-/// In reverse along the axes given.
+/// In reverse along the axes given: `x.flip(0)`, `x.flip(-1, -2)`.
 LTR_EXPORT Tensor flip(const Tensor& x, const Ints& axes);
 /// Shifted by `shift` along `dim`; what falls off comes in at the other end.
 LTR_EXPORT Tensor roll(const Tensor& x, int64_t shift, int64_t dim);
@@ -297,40 +317,35 @@ LTR_EXPORT Tensor triu(const Tensor& x, int64_t diagonal);
 LTR_EXPORT Tensor diagonal(const Tensor& x, int64_t offset, int64_t a, int64_t b);
 /// Borders added; `sizes` are before and after, the last axis first, as in PyTorch.
 LTR_EXPORT Tensor pad(const Tensor& x, const Ints& sizes, const Str& mode, double value);
-/// Images of another size.
+/// Images of another size. `nearest` repeats pixels, the others weigh neighbours; with `align_corners` the centres of
+/// the corner pixels stay where they are. As PyTorch's interpolate, without antialiasing.
 LTR_EXPORT Tensor interpolate(const Tensor& x, int64_t height, int64_t width, const Str& mode, bool align_corners);
 /// The elements at `index` along `dim`; `index` has the shape of the result.
 LTR_EXPORT Tensor gather(const Tensor& x, int64_t dim, const Tensor& index);
-/// `x` with the elements of `source` put at `index` along `dim`.
+/// `x` with the elements of `source` put at `index` along `dim`. `source` has the shape of `index`, or is one number.
+/// Of several elements for one place any may win: `scatter_add` adds them.
 LTR_EXPORT Tensor scatter(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source);
+/// `x` plus the elements of `source` at `index` along `dim`.
+LTR_EXPORT Tensor scatter_add(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source);
 /// The rows `index` of `dim`.
 LTR_EXPORT Tensor index_select(const Tensor& x, int64_t dim, const Tensor& index);
 /// Element `index` of `dim`, which goes: `x[2]` is `select(x, 0, 2)`.
 LTR_EXPORT Tensor select(const Tensor& x, int64_t dim, int64_t index);
-/// `start .. end` of `dim`, clamped: `x[:, 1 .. 3]` is `slice(x, 1, 1, 3)`.
-LTR_EXPORT Tensor slice(const Tensor& x, int64_t dim, Option<int64_t> start, Option<int64_t> end);
-/// What stands at `index`, `i64` or `bool`, of axis `dim`.
-LTR_EXPORT Tensor index_tensor(const Tensor& x, int64_t dim, const Tensor& index);
-/// `x` with `value` as element `index` of `dim`: `x[i] = v`.
-LTR_EXPORT Tensor put_select(const Tensor& x, int64_t dim, int64_t index, const Tensor& value);
-/// `x` with `value` at `start .. end` of `dim`: `x[a .. b] = v`.
-LTR_EXPORT Tensor put_slice(const Tensor& x, int64_t dim, Option<int64_t> start, Option<int64_t> end, const Tensor& value);
-/// `x` with `value` where `index`, `i64` or `bool`, points along `dim`: `x[mask] = v`.
-LTR_EXPORT Tensor put_tensor(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& value);
 
 // ---- stdlib/losses/classification.ltr
 
 /// -log softmax(logits)[target], averaged over the samples that are not ignored.
-///   logits   float[N, C]  raw scores, not probabilities
-///   target   i64[N]       classes in [0, C), or `ignore_index`; any other value is R3007
-///   weight   float[C]     of each class; the mean is weighted too
+///   logits   float[N, C, ...]  raw scores, not probabilities
+///   target   i64[N, ...]       classes in [0, C), or `ignore_index`; any other value is R3007
+///            float[N, C, ...]  probabilities instead: `soft_cross_entropy`
+///   weight   float[C]          of each class; the mean is weighted too
 ///   returns  nats per sample; nan if every sample is ignored
 /// As PyTorch's CrossEntropyLoss; label smoothing as in Szegedy et al. 2016, section 7.
 LTR_EXPORT Tensor cross_entropy(const Tensor& logits, const Tensor& target, const Tensor& weight, int64_t ignore_index, double label_smoothing, const Str& reduction);
-/// The same against probabilities, such as those of `mixup`: -sum(probs · log softmax(logits)), a mean over rows.
-LTR_EXPORT Tensor soft_cross_entropy(const Tensor& logits, const Tensor& probs, const Str& reduction);
+/// The same against probabilities, such as those of `mixup`: -sum(probs · log softmax(logits)), a mean over samples.
+LTR_EXPORT Tensor soft_cross_entropy(const Tensor& logits, const Tensor& probs, const Tensor& weight, double label_smoothing, const Str& reduction);
 /// -log_probs[target]: cross entropy behind `log_softmax`.
-LTR_EXPORT Tensor nll_loss(const Tensor& log_probs, const Tensor& target, const Tensor& weight, int64_t ignore_index, const Str& reduction);
+LTR_EXPORT Tensor nll(const Tensor& log_probs, const Tensor& target, const Tensor& weight, int64_t ignore_index, const Str& reduction);
 /// -(y log p + (1 - y) log(1 - p)) for probabilities; logarithms are at least -100.
 LTR_EXPORT Tensor bce(const Tensor& probs, const Tensor& target, const Str& reduction);
 /// The same for raw scores, without overflow; `pos_weight` multiplies the loss of positive targets.
@@ -381,5 +396,53 @@ LTR_EXPORT Tensor kaiming_normal(const Ints& dims, double gain);
 LTR_EXPORT Tensor orthogonal(const Ints& dims, double gain);
 /// Normal, drawn again outside of ±2 deviations.
 LTR_EXPORT Tensor trunc_normal(const Ints& dims, double mean, double std);
+
+// ---- stdlib/vision/images.ltr
+
+/// Rotation by at most `degrees`, shifts of at most `translate` of width and height, a factor in `scale`; bilinear,
+/// black outside. As torchvision's RandomAffine.
+LTR_EXPORT Tensor random_affine(const Tensor& image, double degrees, double translate, const std::tuple<double, double>& scale);
+/// Images side by side, `columns` to a row, two black pixels apart. As torchvision's make_grid.
+LTR_EXPORT Tensor image_grid(const Tensor& images, int64_t columns);
+/// Writes a PNG file of an image with values in 0 to 1; makes missing folders.
+LTR_EXPORT void save_png(const Tensor& x, const Str& path);
+
+// ---- stdlib/vision/maps.ltr
+
+/// The image as `height` × `width`, bilinear with antialiasing.
+LTR_EXPORT Tensor resize(const Tensor& image, int64_t height, int64_t width);
+/// The middle, black where the image is smaller.
+LTR_EXPORT Tensor center_crop(const Tensor& image, int64_t height, int64_t width);
+/// A part anywhere, after `padding` black pixels on each side. R1006 if the image is smaller.
+LTR_EXPORT Tensor random_crop(const Tensor& image, int64_t height, int64_t width, int64_t padding);
+/// A part of `scale` of the area and of `ratio` (width by height), resized. Szegedy et al. 2015.
+LTR_EXPORT Tensor random_resized_crop(const Tensor& image, int64_t height, int64_t width, const std::tuple<double, double>& scale, const std::tuple<double, double>& ratio);
+/// Left and right exchanged with probability `p`.
+LTR_EXPORT Tensor random_flip(const Tensor& image, double p);
+/// Top and bottom exchanged with probability `p`.
+LTR_EXPORT Tensor random_vflip(const Tensor& image, double p);
+/// Turned by at most `degrees`, bilinear, black outside.
+LTR_EXPORT Tensor random_rotation(const Tensor& image, double degrees);
+/// `size` more pixels of `value` on each side.
+LTR_EXPORT Tensor pad_image(const Tensor& image, int64_t size, double value);
+/// Bytes as numbers from 0 to 1; other types as they are.
+LTR_EXPORT Tensor to_float(const Tensor& image);
+/// (x - mean) / std per channel, after `to_float`. The lists have one number for each channel.
+LTR_EXPORT Tensor normalize(const Tensor& image, const Floats& mean, const Floats& std);
+/// 0.2989 red + 0.587 green + 0.114 blue, in `channels` equal channels.
+LTR_EXPORT Tensor grayscale(const Tensor& image, int64_t channels);
+/// Brightness, contrast and saturation times a factor in [1 - x, 1 + x], in random order.
+LTR_EXPORT Tensor color_jitter(const Tensor& image, double brightness, double contrast, double saturation);
+/// Weighted means over `kernel` × `kernel` pixels, mirrored at the borders. `kernel` is odd.
+LTR_EXPORT Tensor gaussian_blur(const Tensor& image, int64_t kernel, double sigma);
+/// Every channel stretched to the whole range.
+LTR_EXPORT Tensor auto_contrast(const Tensor& image);
+/// The first `bits` bits of each byte.
+LTR_EXPORT Tensor posterize(const Tensor& image, int64_t bits);
+/// What is at least `threshold`, inverted: `threshold` is in the image's own range.
+LTR_EXPORT Tensor solarize(const Tensor& image, double threshold);
+/// With probability `p` a rectangle of `scale` of the area and of `ratio` (height by width) becomes `value`. Zhong et
+/// al. 2017.
+LTR_EXPORT Tensor random_erasing(const Tensor& image, double p, const std::tuple<double, double>& scale, const std::tuple<double, double>& ratio, double value);
 
 }  // namespace ltr

@@ -1,7 +1,7 @@
 #pragma once
 
-// Sources and stages of `data` declarations, and `std.vision`, as generated code calls them. Arguments stand in the
-// order of the declarations in stdlib/data/*.ltr and stdlib/vision/*.ltr; every argument is given.
+// Sources and stages of `data` declarations, as generated code calls them. Arguments stand in the order of the
+// declarations in stdlib/data/*.ltr; every argument is given.
 // A source opens its files at once: what is wrong with them is an R3 error here, at the line that `ltr::at` named last.
 // Stages are cheap: records are read when a loader asks for them.
 
@@ -71,16 +71,5 @@ LTR_EXPORT Stream cache(const Stream& stream, const Str& where, int64_t limit_by
 LTR_EXPORT Stream prefetch(const Stream& stream, int64_t n);
 /// Batches of `size`: a first dim before every field; `int float bool` become `i64 float bool` tensors.
 LTR_EXPORT Stream collate(const Stream& stream, int64_t size, bool drop_last);
-
-// ---- std.vision ----------------------------------------------------------------------------------------------
-
-/// As torchvision's RandomAffine with bilinear interpolation and black fill: rotation in [-degrees, degrees], shifts
-/// of at most `translate` of width and height, a scale in `scale`. `image` is float[..., H, W]; one draw per call.
-LTR_EXPORT Tensor random_affine(const Tensor& image, double degrees, double translate,
-                                const std::tuple<double, double>& scale);
-/// Images `[N, C, H, W]` side by side as `[C, rows * (H + 2) + 2, columns * (W + 2) + 2]`, as torchvision's make_grid.
-LTR_EXPORT Tensor image_grid(const Tensor& images, int64_t columns);
-/// Writes `u8`, or `float` in 0 to 1, `[H, W]` or `[C, H, W]` with C of 1 to 4. Makes missing folders.
-LTR_EXPORT void save_png(const Tensor& image, const Str& path);
 
 }  // namespace ltr

@@ -26,6 +26,14 @@ Tensor relu(const Tensor& x) {
   return guarded([&] { return give(at::relu(In(x))); });
 }
 
+Tensor relu6(const Tensor& x) {
+  return guarded([&] { return give(at::clamp(In(x), 0, 6)); });
+}
+
+Tensor logsigmoid(const Tensor& x) {
+  return guarded([&] { return give(at::log_sigmoid(wide(In(x)))); });
+}
+
 Tensor gelu(const Tensor& x, const Str& form) {
   return guarded([&] { return give(at::gelu(In(x), form == "tanh" ? "tanh" : "none")); });
 }

@@ -68,8 +68,12 @@ Tensor tensor_of(const Floats& values, DType dtype) {
   return guarded([&] { return give(at::tensor(at::ArrayRef<double>(values), aten(dtype))); });
 }
 
+Tensor tensor_of(const std::vector<bool>& values, DType dtype) {
+  return tensor_of(Ints(values.begin(), values.end()), dtype);
+}
+
 Tensor tensor_of(const Ints& values, DType dtype) {
-  return guarded([&] { return give(at::tensor(at::ArrayRef<int64_t>(values), aten(dtype))); });
+  return guarded([&] { return give(at::tensor(at::ArrayRef<int64_t>(values), at::kLong).to(aten(dtype))); });
 }
 
 int64_t class_of(const Str& text, const std::vector<Str>& classes) {

@@ -49,7 +49,6 @@ LTR_UNARY(ceil)
 LTR_UNARY(round)
 LTR_UNARY(sign)
 LTR_UNARY(square)
-LTR_UNARY(isnan)
 LTR_UNARY(isfinite)
 LTR_UNARY(clone)
 LTR_UNARY(neg)
@@ -58,6 +57,10 @@ LTR_UNARY_WIDE(exp)
 LTR_UNARY_WIDE(log)
 LTR_UNARY_WIDE(log1p)
 LTR_UNARY_WIDE(rsqrt)
+
+Tensor isnan_(const Tensor& x) {
+  return guarded([&] { return give(at::isnan(In(x))); });
+}
 
 #undef LTR_UNARY
 #undef LTR_UNARY_WIDE
@@ -221,19 +224,6 @@ void assign(const Tensor& buffer, Scalar value) {
   guarded([&] {
     const NoGrad no_grad;
     In(buffer)->fill_(aten(value));
-  });
-}
-
-void ema_update(const Weights& target, const Weights& source, double decay) {
-  guarded([&] {
-    const NoGrad no_grad;
-    if (target.size() != source.size()) {
-      throw error_here(err::shape_check_failed,
-                       fmt::format("ema_update: {} weights against {}", target.size(), source.size()));
-    }
-    for (size_t i = 0; i < target.size(); i++) {
-      In(target[i].tensor)->mul_(decay).add_(In(source[i].tensor), 1 - decay);
-    }
   });
 }
 

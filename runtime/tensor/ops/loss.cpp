@@ -40,16 +40,19 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& target, const Tensor& w
   });
 }
 
-Tensor soft_cross_entropy(const Tensor& logits, const Tensor& probs, const Str& reduction) {
+Tensor soft_cross_entropy(const Tensor& logits, const Tensor& probs, const Tensor& weight, double label_smoothing,
+                          const Str& reduction) {
   return guarded([&] {
-    return give(at::cross_entropy_loss(wide_aten(logits), wide_aten(probs), {}, reduction_of(reduction)));
+    check_same(In(logits), In(probs));
+    return give(at::cross_entropy_loss(wide_aten(logits), wide_aten(probs), optional_aten(weight),
+                                       reduction_of(reduction), -100, label_smoothing));
   });
 }
 
-Tensor nll_loss(const Tensor& log_probs, const Tensor& target, const Tensor& weight, int64_t ignore_index,
-                const Str& reduction) {
+Tensor nll(const Tensor& log_probs, const Tensor& target, const Tensor& weight, int64_t ignore_index,
+           const Str& reduction) {
   return guarded([&] {
-    return give(at::nll_loss(wide_aten(log_probs), In(target), optional_aten(weight), reduction_of(reduction), ignore_index));
+    return give(at::nll_loss_nd(wide_aten(log_probs), In(target), optional_aten(weight), reduction_of(reduction), ignore_index));
   });
 }
 

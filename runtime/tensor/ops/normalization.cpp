@@ -34,8 +34,8 @@ Tensor instance_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, 
   });
 }
 
-Tensor batch_norm2d(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tensor& mean, const Tensor& var,
-                    const Tensor& seen, double momentum, double eps) {
+Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tensor& mean, const Tensor& var,
+                  const Tensor& seen, double momentum, double eps) {
   return guarded([&] {
     if (is_training()) {
       const NoGrad no_grad;
@@ -44,11 +44,6 @@ Tensor batch_norm2d(const Tensor& x, const Tensor& weight, const Tensor& bias, c
     return give(at::batch_norm(In(x), optional_aten(weight), optional_aten(bias), aten(mean), aten(var), is_training(),
                                momentum, eps, false));
   });
-}
-
-Tensor batch_norm1d(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tensor& mean, const Tensor& var,
-                    const Tensor& seen, double momentum, double eps) {
-  return batch_norm2d(x, weight, bias, mean, var, seen, momentum, eps);
 }
 
 }  // namespace ltr

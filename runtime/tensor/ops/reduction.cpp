@@ -39,7 +39,7 @@ Tensor var(const Tensor& x_, Option<int64_t> dim, bool keepdim, bool unbiased) {
                  [&](int64_t d) { return at::var(x, at::IntArrayRef(d), unbiased, keepdim); });
 }
 
-Tensor std(const Tensor& x_, Option<int64_t> dim, bool keepdim, bool unbiased) {
+Tensor std_(const Tensor& x_, Option<int64_t> dim, bool keepdim, bool unbiased) {
   const In x(x_);
   return reduced(dim, [&] { return kept(at::std(x, unbiased), x, keepdim); },
                  [&](int64_t d) { return at::std(x, at::IntArrayRef(d), unbiased, keepdim); });
@@ -104,6 +104,10 @@ Tensor cumsum(const Tensor& x, int64_t dim) {
   return guarded([&] { return give(at::cumsum(wide(In(x)), dim)); });
 }
 
+Tensor cumprod(const Tensor& x, int64_t dim) {
+  return guarded([&] { return give(at::cumprod(wide(In(x)), dim)); });
+}
+
 std::tuple<Tensor, Tensor> topk(const Tensor& x, int64_t k, int64_t dim) {
   return guarded([&] {
     auto [values, places] = at::topk(In(x), k, dim);
@@ -122,17 +126,39 @@ Tensor unique(const Tensor& x) {
   return guarded([&] { return give(std::get<0>(at::_unique(In(x), true))); });
 }
 
-Tensor confusion_counts(const Tensor& predicted, const Tensor& label, int64_t classes) {
+// What is not counted is added as 0 to class 0, so that no shape depends on the values and nothing waits for a device.
+
+namespace {
+
+void check_classes(const at::Tensor& ids, const at::Tensor& counted, int64_t classes) {
+  if (!ids.is_cpu() || ids.numel() == 0) return;  // A device checks in its kernel.
+  const at::Tensor wrong = at::logical_and(counted, at::logical_or(ids < 0, ids >= classes));
+  if (wrong.any().item<bool>()) {
+    const auto value = ids.masked_select(wrong)[0].item<int64_t>();
+    throw error_here(err::value_out_of_range, fmt::format("the class {} is not in [0, {})", value, classes));
+  }
+}
+
+at::Tensor counts_of(const at::Tensor& ids, const at::Tensor& counted, int64_t size) {
+  const at::Tensor places = at::where(counted, ids, 0).flatten();
+  return at::zeros({size}, ids.options()).scatter_add_(0, places, counted.flatten().to(at::kLong));
+}
+
+}  // namespace
+
+Tensor class_counts(const Tensor& label, const Tensor& counted, int64_t classes) {
   return guarded([&] {
-    const In column(predicted), row(label);
-    const auto outside = [&](const at::Tensor& ids) {
-      return ids.numel() > 0 && (ids.min().item<int64_t>() < 0 || ids.max().item<int64_t>() >= classes);
-    };
-    if (outside(row) || outside(column)) {
-      throw error_here(err::value_out_of_range, fmt::format("a class is not in [0, {})", classes));
-    }
-    const at::Tensor pairs = *row * classes + *column;
-    return give(at::bincount(pairs, {}, classes * classes).reshape({classes, classes}));
+    check_classes(In(label), In(counted), classes);
+    return give(counts_of(In(label), In(counted), classes));
+  });
+}
+
+Tensor confusion_counts(const Tensor& predicted, const Tensor& label, const Tensor& counted, int64_t classes) {
+  return guarded([&] {
+    check_classes(In(predicted), In(counted), classes);
+    check_classes(In(label), In(counted), classes);
+    const at::Tensor pairs = *In(label) * classes + *In(predicted);
+    return give(counts_of(pairs, In(counted), classes * classes).reshape({classes, classes}));
   });
 }
 

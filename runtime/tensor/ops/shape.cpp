@@ -123,8 +123,20 @@ Tensor gather(const Tensor& x, int64_t dim, const Tensor& index) {
   return guarded([&] { return give(at::gather(In(x), dim, In(index))); });
 }
 
+// A number as source is written to every place.
+
 Tensor scatter(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source) {
-  return guarded([&] { return give(at::scatter(In(x), dim, In(index), In(source))); });
+  return guarded([&] {
+    const In places(index);
+    return give(at::scatter(In(x), dim, places, In(source)->expand(places->sizes())));
+  });
+}
+
+Tensor scatter_add(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source) {
+  return guarded([&] {
+    const In places(index);
+    return give(at::scatter_add(In(x), dim, places, In(source)->expand(places->sizes())));
+  });
 }
 
 Tensor index_select(const Tensor& x, int64_t dim, const Tensor& index) {

@@ -1,0 +1,238 @@
+// Maps of images `[C, H, W]`, as torchvision's transforms v2 compute them. Bytes are computed in f32 and rounded back.
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "ltr/ops.h"
+#include "runtime/tensor/handle.h"
+#include "runtime/tensor/precision.h"
+#include "runtime/tensor/random.h"
+
+namespace ltr {
+
+namespace {
+
+using Pair = std::tuple<double, double>;
+
+double draw(double low, double high) { return low + (high - low) * (double(random_bits() >> 11) * 0x1.0p-53); }
+
+/// An integer in [0, n).
+int64_t draw_below(int64_t n) { return std::min(int64_t(draw(0, double(n))), n - 1); }
+
+bool is_bytes(const at::Tensor& image) { return !image.is_floating_point(); }
+
+/// The largest value that a pixel may have.
+double top_of(const at::Tensor& image) { return is_bytes(image) ? 255 : 1; }
+
+at::Tensor widened(const at::Tensor& image) { return is_bytes(image) ? image.to(at::kFloat) : image; }
+
+/// `value` as the type of `image`, within its range.
+at::Tensor narrowed(const at::Tensor& value, const at::Tensor& image) {
+  if (!is_bytes(image)) return value;
+  return value.round().clamp(0, 255).to(image.scalar_type());
+}
+
+at::Tensor resized(const at::Tensor& image, int64_t height, int64_t width) {
+  if (image.size(1) == height && image.size(2) == width) return image;
+  return narrowed(at::_upsample_bilinear2d_aa(widened(image).unsqueeze(0), {height, width}, false).squeeze(0), image);
+}
+
+at::Tensor part(const at::Tensor& image, int64_t top, int64_t left, int64_t height, int64_t width) {
+  return image.narrow(1, top, height).narrow(2, left, width);
+}
+
+at::Tensor bordered(const at::Tensor& image, int64_t left, int64_t right, int64_t top, int64_t bottom, double value) {
+  return at::constant_pad_nd(image, {left, right, top, bottom}, value);
+}
+
+at::Tensor gray(const at::Tensor& wide) { return wide[0] * 0.2989 + wide[1] * 0.587 + wide[2] * 0.114; }
+
+/// factor · image + (1 - factor) · other, within the range of `like`.
+at::Tensor blended(const at::Tensor& wide, const at::Tensor& other, double factor, double top) {
+  return (wide * factor + other * (1 - factor)).clamp(0, top);
+}
+
+}  // namespace
+
+Tensor resize(const Tensor& image, int64_t height, int64_t width) {
+  return guarded([&] { return give(resized(In(image), height, width)); });
+}
+
+Tensor center_crop(const Tensor& image, int64_t height, int64_t width) {
+  return guarded([&] {
+    at::Tensor in = aten(image);
+    const int64_t more_y = std::max<int64_t>(height - in.size(1), 0), more_x = std::max<int64_t>(width - in.size(2), 0);
+    in = bordered(in, more_x / 2, (more_x + 1) / 2, more_y / 2, (more_y + 1) / 2, 0);
+    const auto top = int64_t(std::nearbyint(double(in.size(1) - height) / 2));
+    const auto left = int64_t(std::nearbyint(double(in.size(2) - width) / 2));
+    return give(part(in, top, left, height, width).contiguous());
+  });
+}
+
+Tensor random_crop(const Tensor& image, int64_t height, int64_t width, int64_t padding) {
+  return guarded([&] {
+    at::Tensor in = aten(image);
+    if (padding > 0) in = bordered(in, padding, padding, padding, padding, 0);
+    if (in.size(1) < height || in.size(2) < width) {
+      throw error_here(err::shape_check_failed, fmt::format("random_crop: no part of {} x {} in an image of {} x {}",
+                                                            height, width, in.size(1), in.size(2)));
+    }
+    const int64_t top = draw_below(in.size(1) - height + 1);
+    const int64_t left = draw_below(in.size(2) - width + 1);
+    return give(part(in, top, left, height, width).contiguous());
+  });
+}
+
+Tensor random_resized_crop(const Tensor& image, int64_t height, int64_t width, const Pair& scale, const Pair& ratio) {
+  return guarded([&] {
+    const In in(image);
+    const int64_t rows = in->size(1), columns = in->size(2);
+    const double area = double(rows * columns);
+    for (int attempt = 0; attempt < 10; ++attempt) {
+      const double wanted = area * draw(std::get<0>(scale), std::get<1>(scale));
+      const double aspect = std::exp(draw(std::log(std::get<0>(ratio)), std::log(std::get<1>(ratio))));
+      const auto w = int64_t(std::lround(std::sqrt(wanted * aspect)));
+      const auto h = int64_t(std::lround(std::sqrt(wanted / aspect)));
+      if (w < 1 || h < 1 || w > columns || h > rows) continue;
+      const int64_t top = draw_below(rows - h + 1), left = draw_below(columns - w + 1);
+      return give(resized(part(in, top, left, h, w), height, width).contiguous());
+    }
+    // No part fits: the largest in the middle whose ratio is allowed.
+    const double aspect = double(columns) / double(rows);
+    const double allowed = std::clamp(aspect, std::get<0>(ratio), std::get<1>(ratio));
+    const int64_t w = aspect > allowed ? int64_t(std::lround(double(rows) * allowed)) : columns;
+    const int64_t h = aspect < allowed ? int64_t(std::lround(double(columns) / allowed)) : rows;
+    return give(resized(part(in, (rows - h) / 2, (columns - w) / 2, h, w), height, width).contiguous());
+  });
+}
+
+Tensor random_flip(const Tensor& image, double p) {
+  return guarded([&] { return draw(0, 1) < p ? give(at::flip(In(image), -1)) : image; });
+}
+
+Tensor random_vflip(const Tensor& image, double p) {
+  return guarded([&] { return draw(0, 1) < p ? give(at::flip(In(image), -2)) : image; });
+}
+
+Tensor random_rotation(const Tensor& image, double degrees) { return random_affine(image, degrees, 0, {1.0, 1.0}); }
+
+Tensor pad_image(const Tensor& image, int64_t size, double value) {
+  return guarded([&] { return give(bordered(In(image), size, size, size, size, value)); });
+}
+
+Tensor to_float(const Tensor& image) {
+  return guarded([&] {
+    const In in(image);
+    const at::Tensor wide = in->to(policy_type());
+    return give(in->scalar_type() == at::kByte ? wide / 255 : wide);
+  });
+}
+
+Tensor normalize(const Tensor& image, const Floats& mean, const Floats& std) {
+  return guarded([&] {
+    const at::Tensor in = aten(to_float(image));
+    const auto per_channel = [&](const Floats& values) {
+      if (int64_t(values.size()) != in.size(0)) {
+        throw error_here(err::shape_check_failed,
+                         fmt::format("normalize: {} numbers for {} channels", values.size(), in.size(0)));
+      }
+      return at::tensor(at::ArrayRef<double>(values), in.scalar_type()).reshape({-1, 1, 1});
+    };
+    return give((in - per_channel(mean)) / per_channel(std));
+  });
+}
+
+Tensor grayscale(const Tensor& image, int64_t channels) {
+  return guarded([&] {
+    const In in(image);
+    const at::Tensor value = gray(widened(in)).unsqueeze(0);
+    // torchvision cuts a byte here, where everything else rounds.
+    const at::Tensor one = is_bytes(in) ? value.to(in->scalar_type()) : value;
+    return give(one.expand({channels, in->size(1), in->size(2)}).contiguous());
+  });
+}
+
+Tensor color_jitter(const Tensor& image, double brightness, double contrast, double saturation) {
+  return guarded([&] {
+    const In in(image);
+    const double top = top_of(in);
+    at::Tensor value = widened(in);
+    std::array<int, 3> order = {0, 1, 2};
+    for (int64_t i = 2; i > 0; --i) std::swap(order[size_t(i)], order[size_t(draw_below(i + 1))]);
+    for (const int kind : order) {
+      const double most = kind == 0 ? brightness : kind == 1 ? contrast : saturation;
+      if (most == 0) continue;
+      const double factor = draw(std::max(0.0, 1 - most), 1 + most);
+      if (kind == 0) value = (value * factor).clamp(0, top);
+      if (kind == 1) value = blended(value, gray(value).mean(), factor, top);
+      if (kind == 2) value = blended(value, gray(value).unsqueeze(0), factor, top);
+    }
+    return give(narrowed(value, in));
+  });
+}
+
+Tensor gaussian_blur(const Tensor& image, int64_t kernel, double sigma) {
+  return guarded([&] {
+    if (kernel < 1 || kernel % 2 == 0) throw error_here(err::out_of_range, "gaussian_blur: kernel", kernel, "odd numbers");
+    const In in(image);
+    const at::Tensor wide = widened(in);
+    const double half = double(kernel - 1) / 2;
+    const at::Tensor place = at::linspace(-half, half, kernel, wide.options());
+    at::Tensor line = at::exp(place.square() * (-0.5 / (sigma * sigma)));
+    line = line / line.sum();
+    const int64_t border = kernel / 2, channels = wide.size(0);
+    const at::Tensor padded = at::pad(wide.unsqueeze(0), {border, border, border, border}, "reflect");
+    const at::Tensor window = at::outer(line, line).expand({channels, 1, kernel, kernel}).contiguous();
+    return give(narrowed(at::conv2d(padded, window, {}, 1, 0, 1, channels).squeeze(0), in));
+  });
+}
+
+Tensor auto_contrast(const Tensor& image) {
+  return guarded([&] {
+    const In in(image);
+    const at::Tensor wide = widened(in);
+    const at::Tensor low = wide.amin({1, 2}, true), high = wide.amax({1, 2}, true);
+    const at::Tensor stretched = (wide - low) * (top_of(in) / (high - low));
+    // A channel of one value stays as it is.
+    return give(narrowed(at::where(high == low, wide, stretched).clamp(0, top_of(in)), in));
+  });
+}
+
+Tensor posterize(const Tensor& image, int64_t bits) {
+  return guarded([&] {
+    if (bits < 1 || bits > 8) throw error_here(err::out_of_range, "posterize: bits", bits, "1 to 8");
+    return give(at::bitwise_and(In(image), int64_t(256 - (1 << (8 - bits)))));
+  });
+}
+
+Tensor solarize(const Tensor& image, double threshold) {
+  return guarded([&] {
+    const In in(image);
+    const at::Tensor inverted = is_bytes(in) ? at::bitwise_not(in) : 1 - *in;
+    return give(at::where(*in >= threshold, inverted, *in));
+  });
+}
+
+Tensor random_erasing(const Tensor& image, double p, const Pair& scale, const Pair& ratio, double value) {
+  return guarded([&] {
+    if (draw(0, 1) >= p) return image;
+    const In in(image);
+    const int64_t rows = in->size(1), columns = in->size(2);
+    for (int attempt = 0; attempt < 10; ++attempt) {
+      const double area = double(rows * columns) * draw(std::get<0>(scale), std::get<1>(scale));
+      const double aspect = std::exp(draw(std::log(std::get<0>(ratio)), std::log(std::get<1>(ratio))));
+      const auto h = int64_t(std::lround(std::sqrt(area * aspect)));
+      const auto w = int64_t(std::lround(std::sqrt(area / aspect)));
+      if (h >= rows || w >= columns || h < 1 || w < 1) continue;
+      at::Tensor out = in->clone();
+      part(out, draw_below(rows - h + 1), draw_below(columns - w + 1), h, w).fill_(value);
+      return give(out);
+    }
+    return image;
+  });
+}
+
+}  // namespace ltr

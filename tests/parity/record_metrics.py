@@ -1,0 +1,170 @@
+"""Writes tests/parity/metrics.ltr: every metric of the library on fixed data, against the values that torchmetrics gives.
+
+    python3 record_metrics.py > metrics.ltr        needs torch and torchmetrics
+
+The data are formulas, so that the program makes the same numbers; it runs as the ctest entry parity.metrics.
+"""
+import warnings
+
+import torch
+import torchmetrics
+import torchmetrics.classification as C
+import torchmetrics.image as I
+import torchmetrics.regression as R
+import torchmetrics.segmentation as S
+import torchmetrics.audio as A
+
+warnings.filterwarnings("ignore")
+
+
+def wave(n, shift):
+    return torch.sin(0.7 * torch.arange(n, dtype=torch.float64) + shift).float()
+
+
+def ids(n, modulus, step):
+    return (torch.arange(n) * torch.arange(n) * step + torch.arange(n)) % modulus
+
+
+# Two batches of each kind of input, as torch has them and as the program writes them.
+INPUTS = {
+    "logits": ([wave(40, s).reshape(8, 5) for s in (0, 1)], ["wave(40, 0.0).reshape(8, 5)", "wave(40, 1.0).reshape(8, 5)"]),
+    "label": ([ids(8, 5, s) for s in (3, 1)], ["ids(8, 5, 3)", "ids(8, 5, 1)"]),
+    "few": ([ids(8, 7, s) % 2 for s in (3, 1)], ["ids(8, 7, 3) % 2", "ids(8, 7, 1) % 2"]),
+    "pixels": ([wave(120, s).reshape(4, 5, 6) for s in (0, 1)],
+               ["wave(120, 0.0).reshape(4, 5, 6)", "wave(120, 1.0).reshape(4, 5, 6)"]),
+    "pixel_label": ([ids(24, 5, s).reshape(4, 6) for s in (3, 1)],
+                    ["ids(24, 5, 3).reshape(4, 6)", "ids(24, 5, 1).reshape(4, 6)"]),
+    "score": ([wave(16, s) * 2 for s in (0, 1)], ["wave(16, 0.0) * 2", "wave(16, 1.0) * 2"]),
+    "binary": ([ids(16, 7, 3) % 2, ids(16, 7, 1) % 2], ["ids(16, 7, 3) % 2", "ids(16, 7, 1) % 2"]),
+    "scores": ([wave(32, s).reshape(8, 4) for s in (0, 1)], ["wave(32, 0.0).reshape(8, 4)", "wave(32, 1.0).reshape(8, 4)"]),
+    "labels": ([ids(32, 7, s).reshape(8, 4) % 2 for s in (3, 1)],
+               ["ids(32, 7, 3).reshape(8, 4) % 2", "ids(32, 7, 1).reshape(8, 4) % 2"]),
+    "y": ([wave(12, s) for s in (0, 1)], ["wave(12, 0.0)", "wave(12, 1.0)"]),
+    "t": ([wave(12, s) for s in (0.3, 1.5)], ["wave(12, 0.3)", "wave(12, 1.5)"]),
+    "rows": ([wave(12, s).reshape(4, 3) for s in (0, 1)], ["wave(12, 0.0).reshape(4, 3)", "wave(12, 1.0).reshape(4, 3)"]),
+    "row_t": ([wave(12, s).reshape(4, 3) for s in (0.3, 1.5)],
+              ["wave(12, 0.3).reshape(4, 3)", "wave(12, 1.5).reshape(4, 3)"]),
+    "p": ([wave(12, s).abs().reshape(4, 3) + 0.1 for s in (0, 1)],
+          ["abs(wave(12, 0.0)).reshape(4, 3) + 0.1", "abs(wave(12, 1.0)).reshape(4, 3) + 0.1"]),
+    "q": ([wave(12, s).abs().reshape(4, 3) + 0.1 for s in (0.3, 1.5)],
+          ["abs(wave(12, 0.3)).reshape(4, 3) + 0.1", "abs(wave(12, 1.5)).reshape(4, 3) + 0.1"]),
+    "image": ([wave(2 * 3 * 16 * 16, s).reshape(2, 3, 16, 16) for s in (0, 1)],
+              ["wave(1536, 0.0).reshape(2, 3, 16, 16)", "wave(1536, 1.0).reshape(2, 3, 16, 16)"]),
+    "image_t": ([wave(2 * 3 * 16 * 16, s).reshape(2, 3, 16, 16) for s in (0.3, 1.1)],
+                ["wave(1536, 0.3).reshape(2, 3, 16, 16)", "wave(1536, 1.1).reshape(2, 3, 16, 16)"]),
+}
+
+ROWS = []
+
+
+def row(program, twin, *inputs, tolerance=1e-6, prepare=None):
+    """`program` constructs the metric, `twin` is torchmetrics'; `prepare` makes its inputs of the program's."""
+    ROWS.append((program, twin, inputs, tolerance, prepare))
+
+
+def averages(name, twin, **options):
+    for average in ("macro", "micro", "weighted"):
+        given = "".join(f", {key} = {value}" for key, value in options.items())
+        row(f"{name}(5, average = {average}{given})", twin(num_classes=5, average=average, **options), "logits", "label")
+        row(f"{name}(5, average = {average}{given})", twin(num_classes=5, average=average, **options), "logits", "few")
+
+
+for name, twin in {"Accuracy": C.MulticlassAccuracy, "HammingDistance": C.MulticlassHammingDistance,
+                   "Precision": C.MulticlassPrecision, "Recall": C.MulticlassRecall,
+                   "Specificity": C.MulticlassSpecificity, "F1Score": C.MulticlassF1Score}.items():
+    averages(name, twin)
+    row(f"{name}(5, average = macro, top_k = 2)", twin(num_classes=5, average="macro", top_k=2), "logits", "label")
+    row(f"{name}(5, average = macro, ignore = 1)", twin(num_classes=5, average="macro", ignore_index=1), "logits", "label")
+    row(f"{name}(5, average = micro)", twin(num_classes=5, average="micro"), "pixels", "pixel_label")
+averages("FBetaScore", C.MulticlassFBetaScore, beta=0.5)
+row("StatScores(5)", C.MulticlassStatScores(num_classes=5, average=None), "logits", "label")
+for name, twin in {"Accuracy": C.BinaryAccuracy, "HammingDistance": C.BinaryHammingDistance, "Precision": C.BinaryPrecision,
+                   "Recall": C.BinaryRecall, "Specificity": C.BinarySpecificity, "F1Score": C.BinaryF1Score}.items():
+    row(f"Binary{name}()", twin(), "score", "binary", prepare=lambda s, t: (torch.sigmoid(s), t))
+    row(f"Binary{name}(threshold = 0.7)", twin(threshold=0.7), "score", "binary", prepare=lambda s, t: (torch.sigmoid(s), t))
+row("BinaryFBetaScore(beta = 2.0)", C.BinaryFBetaScore(beta=2.0), "score", "binary",
+    prepare=lambda s, t: (torch.sigmoid(s), t))
+for name, twin in {"Accuracy": C.MultilabelAccuracy, "HammingDistance": C.MultilabelHammingDistance,
+                   "Precision": C.MultilabelPrecision, "Recall": C.MultilabelRecall,
+                   "Specificity": C.MultilabelSpecificity, "F1Score": C.MultilabelF1Score}.items():
+    for average in ("macro", "micro", "weighted"):
+        row(f"Multilabel{name}(4, average = {average})", twin(num_labels=4, average=average), "scores", "labels",
+            prepare=lambda s, t: (torch.sigmoid(s), t))
+row("MultilabelFBetaScore(4, beta = 2.0)", C.MultilabelFBetaScore(beta=2.0, num_labels=4), "scores", "labels",
+    prepare=lambda s, t: (torch.sigmoid(s), t))
+row("ExactMatch(5)", C.MulticlassExactMatch(num_classes=5), "pixels", "pixel_label")
+row("MultilabelExactMatch(4)", C.MultilabelExactMatch(num_labels=4), "scores", "labels",
+    prepare=lambda s, t: (torch.sigmoid(s), t))
+
+row("ConfusionMatrix(5)", C.MulticlassConfusionMatrix(num_classes=5), "logits", "label")
+for ours, theirs in {"rows": "true", "columns": "pred", "all": "all"}.items():
+    row(f"ConfusionMatrix(5, normalize = {ours})", C.MulticlassConfusionMatrix(num_classes=5, normalize=theirs), "logits", "few")
+for weights in ("none", "linear", "quadratic"):
+    row(f"CohenKappa(5, weights = {weights})", C.MulticlassCohenKappa(num_classes=5, weights=weights), "logits", "label")
+row("MatthewsCorrCoef(5)", C.MulticlassMatthewsCorrCoef(num_classes=5), "logits", "label")
+for average in ("macro", "micro", "weighted"):
+    row(f"JaccardIndex(5, average = {average})", C.MulticlassJaccardIndex(num_classes=5, average=average), "logits", "few")
+for name, twin in {"ConfusionMatrix": C.BinaryConfusionMatrix, "MatthewsCorrCoef": C.BinaryMatthewsCorrCoef,
+                   "JaccardIndex": C.BinaryJaccardIndex, "CohenKappa": C.BinaryCohenKappa}.items():
+    row(f"Binary{name}()", twin(), "score", "binary", prepare=lambda s, t: (torch.sigmoid(s), t))
+for norm in ("l1", "l2", "max"):
+    row(f"CalibrationError(5, norm = {norm})", C.MulticlassCalibrationError(num_classes=5, norm=norm), "logits", "label",
+        prepare=lambda s, t: (torch.softmax(s, 1), t))
+    row(f"BinaryCalibrationError(norm = {norm})", C.BinaryCalibrationError(norm=norm), "score", "binary",
+        prepare=lambda s, t: (torch.sigmoid(s), t))
+
+row("MeanSquaredError()", R.MeanSquaredError(), "y", "t")
+row("MeanSquaredError(squared = false)", R.MeanSquaredError(squared=False), "y", "t")
+row("RootMeanSquaredError()", R.MeanSquaredError(squared=False), "y", "t")
+row("MeanAbsoluteError()", R.MeanAbsoluteError(), "y", "t")
+row("MeanSquaredLogError()", R.MeanSquaredLogError(), "p", "q")
+row("MeanAbsolutePercentageError()", R.MeanAbsolutePercentageError(), "y", "t", tolerance=1e-5)
+row("SymmetricMeanAbsolutePercentageError()", R.SymmetricMeanAbsolutePercentageError(), "y", "t")
+row("R2Score()", R.R2Score(), "y", "t", tolerance=1e-5)
+row("R2Score(adjusted = 3)", R.R2Score(adjusted=3), "y", "t", tolerance=1e-5)
+for how in ("uniform_average", "variance_weighted"):
+    row(f"R2Score(outputs = 3, multioutput = {how})", R.R2Score(multioutput=how), "rows", "row_t", tolerance=1e-5)
+    row(f"ExplainedVariance(outputs = 3, multioutput = {how})", R.ExplainedVariance(multioutput=how), "rows", "row_t",
+        tolerance=1e-5)
+row("PearsonCorrCoef()", R.PearsonCorrCoef(), "y", "t")
+for how in ("mean", "sum"):
+    row(f"CosineSimilarity(reduction = {how})", R.CosineSimilarity(reduction=how), "rows", "row_t")
+row("KLDivergence()", R.KLDivergence(), "p", "q")
+row("KLDivergence(log_prob = true)", R.KLDivergence(log_prob=True), "rows", "row_t")
+
+row("PeakSignalNoiseRatio(range = 2.0)", I.PeakSignalNoiseRatio(data_range=2.0), "image", "image_t", tolerance=1e-5)
+row("StructuralSimilarityIndexMeasure(range = 2.0)", I.StructuralSimilarityIndexMeasure(data_range=2.0), "image", "image_t",
+    tolerance=1e-5)
+
+
+def number(value):
+    return repr(float(value))
+
+
+def main():
+    print("""ltr 1
+
+# Written by record_metrics.py: every metric of the library on fixed data, against the values of torchmetrics %s.
+
+fn wave(n: int, shift: float) -> float[n] = sin(arange(n).to(f64) * 0.7 + shift).to(float)
+
+fn ids(n: int, modulus: int, step: int) -> i64[n] = (arange(n) * arange(n) * step + arange(n)) %% modulus
+""" % torchmetrics.__version__)
+    for index, (program, twin, inputs, tolerance, prepare) in enumerate(ROWS):
+        for batch in (0, 1):
+            given = [INPUTS[name][0][batch] for name in inputs]
+            twin.update(*(prepare(*given) if prepare else given))
+        value = twin.compute()
+        print(f'test "{index}: {program} of {" and ".join(inputs)}" {{\n  m = {program}')
+        for batch in (0, 1):
+            print(f'  m.update({", ".join(INPUTS[name][1][batch] for name in inputs)})')
+        if value.dim() == 0:
+            print(f"  assert close(m.compute(), {number(value)}, {tolerance})\n}}\n")
+        else:
+            dims = ", ".join(map(str, value.shape))
+            flat = ", ".join(number(v) for v in value.flatten())
+            print(f"  wanted = stack([{flat}]).to(f64).reshape({dims})\n  assert close(m.compute().to(f64), wanted, {tolerance})\n}}\n")
+
+
+if __name__ == "__main__":
+    main()
