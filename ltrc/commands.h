@@ -10,8 +10,23 @@ namespace ltr::driver {
 struct CheckOptions {
   std::vector<std::string> files;
   bool verbose = false;  ///< lists every obligation with its fate
+  bool fix = false;      ///< applies the fixes that diagnostics offer
 };
 int run_check(const CheckOptions& options, const Common& common);
+
+struct FmtOptions {
+  std::vector<std::string> places;  ///< files, folders, `-` for stdin; none: the current folder
+  bool check = false;               ///< writes nothing, names what would change
+  bool to_stdout = false;
+};
+int run_fmt(const FmtOptions& options, const Common& common);
+
+struct DocOptions {
+  std::vector<std::string> words;  ///< a file, folder or `std`; a name
+  std::string html;                ///< folder for the pages
+  std::string markdown;
+};
+int run_doc(const DocOptions& options, const Common& common);
 
 struct BuildOptions {
   std::string file;
