@@ -28,6 +28,29 @@ struct DocOptions {
 };
 int run_doc(const DocOptions& options, const Common& common);
 
+struct MigrateOptions {
+  std::vector<std::string> files;
+  int64_t to = 0;      ///< the edition
+  bool check = false;  ///< writes nothing
+};
+int run_migrate(const MigrateOptions& options, const Common& common);
+
+struct PlanOptions {
+  std::string file;
+  std::string experiment;  ///< empty: the first
+  std::string topology;    ///< empty: the experiment's
+  std::vector<std::string> sets;  ///< NAME=VALUE
+  bool json = false;
+};
+int run_plan(const PlanOptions& options, const Common& common);
+
+struct DiffOptions {
+  std::vector<std::string> sides;  ///< two of them, or `BASE..HEAD` and files
+  bool markdown = false;
+  bool json = false;
+};
+int run_diff(const DiffOptions& options, const Common& common);
+
 struct BuildOptions {
   std::string file;
   std::string output;  ///< empty: the program's name, here

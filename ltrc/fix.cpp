@@ -54,7 +54,25 @@ std::vector<const Diagnostic*> choose(const std::vector<Diagnostic>& diagnostics
   return chosen;
 }
 
-void print_fix(const Diagnostic& diagnostic, const source::SourceManager& sources) {
+/// Writes every file that a fix changes.
+bool write_fixes(const std::vector<const Diagnostic*>& chosen, const source::SourceManager& sources) {
+  std::map<source::SourceId, std::vector<Fix>> by_file;
+  for (const Diagnostic* diagnostic : chosen) {
+    for (const Fix& fix : diagnostic->fixes) by_file[fix.span.source].push_back(fix);
+  }
+  for (const auto& [file, fixes] : by_file) {
+    const std::string path(sources.path(file));
+    if (const auto reason = write_file(path, apply_fixes(sources.text(file), fixes))) {
+      fmt::print(stderr, "error: cannot write {}: {}\n", path, *reason);
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+void print_fixes(const Diagnostic& diagnostic, const source::SourceManager& sources) {
   for (const Fix& fix : diagnostic.fixes) {
     const source::Position at = sources.position(fix.span).begin;
     const std::string_view old = sources.text(fix.span);
@@ -68,29 +86,15 @@ void print_fix(const Diagnostic& diagnostic, const source::SourceManager& source
   }
 }
 
-/// Writes every file that a fix changes.
-bool write_fixes(const std::vector<const Diagnostic*>& chosen, const source::SourceManager& sources) {
-  std::map<source::SourceId, std::vector<Fix>> by_file;
-  for (const Diagnostic* diagnostic : chosen) {
-    for (const Fix& fix : diagnostic->fixes) by_file[fix.span.source].push_back(fix);
-  }
-  for (auto& [file, fixes] : by_file) {
-    // From the back, so that the places before stay right.
-    std::sort(fixes.begin(), fixes.end(),
-              [](const Fix& a, const Fix& b) { return a.span.begin > b.span.begin; });
-    std::string text(sources.text(file));
-    for (const Fix& fix : fixes)
-      text.replace(fix.span.begin, fix.span.end - fix.span.begin, fix.replacement);
-    const std::string path(sources.path(file));
-    if (const auto reason = write_file(path, text)) {
-      fmt::print(stderr, "error: cannot write {}: {}\n", path, *reason);
-      return false;
-    }
-  }
-  return true;
+std::string apply_fixes(std::string_view text, std::vector<Fix> fixes) {
+  // From the back, so that the places before stay right.
+  std::sort(fixes.begin(), fixes.end(),
+            [](const Fix& a, const Fix& b) { return a.span.begin > b.span.begin; });
+  std::string result(text);
+  for (const Fix& fix : fixes)
+    result.replace(fix.span.begin, fix.span.end - fix.span.begin, fix.replacement);
+  return result;
 }
-
-}  // namespace
 
 bool fix_file(const std::string& file, const Common& common, Compilation& compilation) {
   for (int round = 0;; ++round) {
@@ -101,7 +105,7 @@ bool fix_file(const std::string& file, const Common& common, Compilation& compil
     const auto chosen = choose(sorted, own_files(compilation));
     if (chosen.empty()) return true;
     if (!write_fixes(chosen, compilation.sources)) return false;
-    for (const Diagnostic* diagnostic : chosen) print_fix(*diagnostic, compilation.sources);
+    for (const Diagnostic* diagnostic : chosen) print_fixes(*diagnostic, compilation.sources);
   }
 }
 

@@ -37,6 +37,27 @@ void Tools::add_to(CLI::App& app, Common& common) {
   CLI::Option* html = doc->add_option("--html", doc_.html, "write a static site to this folder");
   doc->add_option("--markdown", doc_.markdown, "write Markdown pages to this folder")
       ->excludes(html);
+
+  CLI::App* migrate = add(app, common, "migrate", "rewrite programs for a later edition",
+                          [this, &common] { return run_migrate(migrate_, common); });
+  migrate->add_option("FILE", migrate_.files, "programs, or folders of them")->required();
+  migrate->add_option("--to", migrate_.to, "the edition")->required();
+  migrate->add_flag("--check", migrate_.check, "write nothing, say what would change, exit 1");
+
+  CLI::App* plan = add(app, common, "plan", "weights, memory and work of an experiment",
+                       [this, &common] { return run_plan(plan_, common); });
+  plan->add_option("FILE", plan_.file, "the program")->required();
+  plan->add_option("EXPERIMENT", plan_.experiment, "which one (default: the first)");
+  plan->add_option("--topology", plan_.topology, "in place of the experiment's");
+  plan->add_option("--set", plan_.sets, "NAME=VALUE: another value of an hparam")->expected(1, -1);
+  plan->add_flag("--json", plan_.json, "for programs");
+
+  CLI::App* diff = add(app, common, "diff", "do two programs compute the same, and what differs",
+                       [this, &common] { return run_diff(diff_, common); });
+  diff->add_option("SIDES", diff_.sides, "two of: FILE, FILE@REVISION, run folder; or BASE..HEAD [FILES]")
+      ->required();
+  CLI::Option* markdown = diff->add_flag("--markdown", diff_.markdown, "for a review comment");
+  diff->add_flag("--json", diff_.json, "for programs")->excludes(markdown);
 }
 
 }  // namespace ltr::driver

@@ -33,6 +33,9 @@ class Tools {
 
   FmtOptions fmt_;
   DocOptions doc_;
+  MigrateOptions migrate_;
+  PlanOptions plan_;
+  DiffOptions diff_;
   std::map<std::string, std::function<int()>> run_;
 };
 

@@ -40,6 +40,7 @@ struct Plan {
   };
   std::vector<Optimizer> optimizers;
   std::vector<Unknown> unknown;
+  std::vector<std::string> broken;      ///< rules of hparams and shapes that these numbers break
 };
 
 /// The instances of `experiment` and the cost of its train step. The program has no errors. What

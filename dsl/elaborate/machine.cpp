@@ -168,7 +168,11 @@ Value Machine::call(uint32_t fn, std::optional<ObjectId> self, std::vector<Value
   if (self && is_tracing && code.name == "forward" && !plan_.tree.objects[*self].is_called) {
     Object& object = plan_.tree.objects[*self];
     object.is_called = true;
-    if (result && result->kind == Value::Kind::Tensor) object.output = result->dims;
+    // Of several results the first is the output, as of a recurrent layer.
+    const Value* output = result ? &*result : nullptr;
+    if (output != nullptr && output->kind == Value::Kind::List && !output->items.empty())
+      output = output->items.data();
+    if (output != nullptr && output->kind == Value::Kind::Tensor) object.output = output->dims;
   }
   if (result) return std::move(*result);
   return {};
