@@ -27,10 +27,12 @@ class Expressions {
   }
 
   /// What the parameters stand for; the first may be the object itself.
-  void bind(size_t param, std::string text) { texts_[function_.body.params[param]] = std::move(text); }
-  Slots slots;                     ///< what `read_slot` gives
-  Slots members;                   ///< what `data.NAME` stands for
-  std::set<std::string> hparams;   ///< read on the way
+  void bind(size_t param, std::string text) {
+    texts_[function_.body.params[param]] = std::move(text);
+  }
+  Slots slots;                    ///< what `read_slot` gives
+  Slots members;                  ///< what `data.NAME` stands for
+  std::set<std::string> hparams;  ///< read on the way
 
   std::string text(ValueId id) {
     const ir::Value& value = function_.values[id];
@@ -55,7 +57,8 @@ class Expressions {
         return text(op.operands[0]);
       case OpKind::DeclareHparam: {
         const ir::Value& given = function_.values[op.operands[1]];
-        const bool is_set = !given.constant || !std::holds_alternative<ir::NoneConstant>(*given.constant);
+        const bool is_set =
+            !given.constant || !std::holds_alternative<ir::NoneConstant>(*given.constant);
         return text(op.operands[is_set ? 1 : 0]);
       }
       case OpKind::ReadHparam:
@@ -227,7 +230,8 @@ class Build {
     for (size_t i = 0; i < arguments.size(); ++i) expr.bind(i + 1, arguments[i]);
     expr.bind(0, "data");
     for (const Op& op : fn.body.ops) {
-      if (op.kind == OpKind::SetMember) data_members_["data." + op.name] = expr.text(op.operands[1]);
+      if (op.kind == OpKind::SetMember)
+        data_members_["data." + op.name] = expr.text(op.operands[1]);
     }
     for (size_t i = 0; i < object.params.size() && i < arguments.size(); ++i)
       data_members_["data.$" + object.params[i].name] = arguments[i];
@@ -235,10 +239,20 @@ class Build {
       if (info.object != info_.data) continue;
       std::string fields;
       std::vector<std::string> sorted;
-      for (const ir::BatchField& field : info.batch)
-        sorted.push_back(field.name + ": " + type_text(field.type, code_));
+      const auto sizes = std::find_if(fn.body.ops.begin(), fn.body.ops.end(), [](const Op& op) {
+        return op.kind == OpKind::SetBatch;
+      });
+      for (size_t i = 0; i < info.batch.size(); ++i) {
+        const ir::BatchField& field = info.batch[i];
+        std::string text = field.name + ": " + type_text(field.type, code_);
+        // The sizes that the schema fixes, by field; -1 is a binder.
+        if (sizes != fn.body.ops.end() && i + 1 < sizes->operands.size())
+          text += " of " + expr.text(sizes->operands[i + 1]);
+        sorted.push_back(std::move(text));
+      }
       std::sort(sorted.begin(), sorted.end());
       for (const std::string& field : sorted) fields += (fields.empty() ? "" : ", ") + field;
+      note_words(fields);
       result_.data.emplace_back("batch", fields);
     }
     Canonical::Entries streams;
@@ -320,10 +334,12 @@ class Build {
         // Its parameters by place, its code by number.
         std::string arguments;
         for (const Op& call : fn.body.ops) {
-          if (call.kind == OpKind::MakeCall && call.name == name) arguments = expr.list(call.operands, 0);
+          if (call.kind == OpKind::MakeCall && call.name == name)
+            arguments = expr.list(call.operands, 0);
         }
         text = code_.label_of_object(name) + "(" + arguments + ")";
-        for (const ir::Hook& hook : own->hooks) text += " " + hook.name + " " + code_.label_of(hook.fn);
+        for (const ir::Hook& hook : own->hooks)
+          text += " " + hook.name + " " + code_.label_of(hook.fn);
       }
       note_words(text);
       into.emplace_back(name, text);
@@ -387,7 +403,10 @@ class Build {
   std::set<std::string> used_;
 };
 
-void append(std::string& out, const char* section, const Canonical::Entries& entries, bool by_number) {
+void append(std::string& out,
+            const char* section,
+            const Canonical::Entries& entries,
+            bool by_number) {
   out += section;
   out += "\n";
   for (size_t i = 0; i < entries.size(); ++i) {

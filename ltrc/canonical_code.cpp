@@ -83,7 +83,8 @@ std::string CanonicalCode::path_of(const std::string& path, const Type& at) cons
     std::string shown = name;
     const ir::ObjectInfo* next = nullptr;
     const auto step = [&](const Type& type) {
-      const Type& element = type.is(TypeKind::List) && !type.fields.empty() ? type.fields[0].type : type;
+      const Type& element =
+          type.is(TypeKind::List) && !type.fields.empty() ? type.fields[0].type : type;
       next = module_.tables->find_object(element.name);
     };
     if (info != nullptr && name == "model" && info->kind == TypeKind::Callback) {
@@ -164,7 +165,8 @@ class CanonicalCode::Body {
         return code_.path_of(op.name, function_.values[op.operands[0]].type);
       case OpKind::LogValue: {
         const ir::LogInfo& log = code_.module_.tables->logs[size_t(op.number("slot"))];
-        return fmt::format("{}.{} {} on {} reduce {}", log.role, log.name, log.kind, log.when, log.reduce);
+        return fmt::format("{}.{} {} on {} reduce {}", log.role, log.name, log.kind, log.when,
+                           log.reduce);
       }
       default:
         return op.name;
@@ -173,15 +175,17 @@ class CanonicalCode::Body {
 
   void attrs(const Op& op) {
     // Places, texts for messages, and numbers of tables that `name` has written out.
-    static const std::set<std::string> kSilent = {"text",  "slot", "map", "experiment", "group_places",
-                                                  "types", "kind", "group_types"};
+    static const std::set<std::string> kSilent = {"text",         "slot",  "map",  "experiment",
+                                                  "group_places", "types", "kind", "group_types"};
     for (const ir::Attr& attr : op.attrs) {
-      if (kSilent.contains(attr.key) && !(attr.key == "kind" && op.kind == OpKind::MakeValue)) continue;
+      if (kSilent.contains(attr.key) && !(attr.key == "kind" && op.kind == OpKind::MakeValue))
+        continue;
       out_ += fmt::format(" {}=", attr.key);
       if (const auto* number = std::get_if<int64_t>(&attr.value)) {
         out_ += std::to_string(*number);
       } else if (const auto* text = std::get_if<std::string>(&attr.value)) {
-        out_ += attr.key == "fn" || attr.key == "make" ? code_.label_of(*text) : source::quote(*text);
+        out_ +=
+            attr.key == "fn" || attr.key == "make" ? code_.label_of(*text) : source::quote(*text);
       } else {
         for (const std::string& word : std::get<ir::Texts>(attr.value)) out_ += source::quote(word);
       }
@@ -192,12 +196,14 @@ class CanonicalCode::Body {
     for (const Op& op : region.ops) {
       out_.append(2 * depth, ' ');
       std::string results;
-      for (const ValueId result : op.results) results += (results.empty() ? "" : ", ") + declare(result);
+      for (const ValueId result : op.results)
+        results += (results.empty() ? "" : ", ") + declare(result);
       if (!results.empty()) out_ += results + " = ";
       out_ += op.info().name;
       if (const std::string called = name(op); !called.empty()) out_ += fmt::format(" @{}", called);
       out_ += " (";
-      for (const ValueId operand : op.operands) out_ += (out_.back() == '(' ? "" : ", ") + use(operand);
+      for (const ValueId operand : op.operands)
+        out_ += (out_.back() == '(' ? "" : ", ") + use(operand);
       out_ += ")";
       attrs(op);
       out_ += "\n";

@@ -29,8 +29,8 @@ class CanonicalCode {
   friend class Body;
 
   const ir::Module& module_;
-  std::vector<std::string> order_;            ///< functions in the order met
-  std::map<std::string, size_t> functions_;   ///< place in `order_`
+  std::vector<std::string> order_;           ///< functions in the order met
+  std::map<std::string, size_t> functions_;  ///< place in `order_`
   std::map<std::string, size_t> objects_;
 };
 

@@ -37,8 +37,8 @@ int run_migrate(const MigrateOptions& options, const Common& common);
 
 struct PlanOptions {
   std::string file;
-  std::string experiment;  ///< empty: the first
-  std::string topology;    ///< empty: the experiment's
+  std::string experiment;         ///< empty: the first
+  std::string topology;           ///< empty: the experiment's
   std::vector<std::string> sets;  ///< NAME=VALUE
   bool json = false;
 };

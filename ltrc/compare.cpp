@@ -56,8 +56,8 @@ std::map<std::string, BlockRow> blocks_of(const Plan& plan) {
     std::string shape;
     for (const elaborate::Size& dim : weight.dims)
       shape += (shape.empty() ? "" : ", ") + (dim ? std::to_string(*dim) : "?");
-    row.text += (row.text.empty() ? types[block] + (block.empty() ? "" : " ") : ", ") + name + " [" +
-                shape + "]";
+    row.text += (row.text.empty() ? types[block] + (block.empty() ? "" : " ") : ", ") + name +
+                " [" + shape + "]";
     if (!weight.is_buffer) row.weights += elaborate::count_elements(weight.dims).value_or(0);
   }
   return rows;
@@ -91,7 +91,8 @@ void compare_blocks(const Plan& before, const Plan& after, std::vector<Change>& 
 }
 
 /// Keys that stand several times are told apart by their number.
-std::map<std::string, std::string> by_key(const Canonical& form, const Canonical::Entries& entries) {
+std::map<std::string, std::string> by_key(const Canonical& form,
+                                          const Canonical::Entries& entries) {
   std::map<std::string, std::string> result;
   std::map<std::string, int> seen;
   for (const auto& [key, value] : entries) {
@@ -137,9 +138,9 @@ void compare_code(const Canonical& before, const Canonical& after, std::vector<C
   for (const auto& [name, text] : right) {
     if (!left.contains(name)) made.push_back({"code", name, "", "new", ""});
   }
-  const bool has_others = !changes.empty() || std::any_of(made.begin(), made.end(), [](const Change& c) {
-    return !is_constructor(c.name);
-  });
+  const bool has_others =
+      !changes.empty() || std::any_of(made.begin(), made.end(),
+                                      [](const Change& c) { return !is_constructor(c.name); });
   for (Change& change : made) {
     if (!is_constructor(change.name) || !has_others) changes.push_back(std::move(change));
   }
@@ -165,7 +166,8 @@ Comparison compare_pair(const Side& before_side,
   result.name = before.experiment;
   if (before.experiment != after.experiment) {
     result.name += ", now " + after.experiment;
-    result.without_effect.push_back("experiment " + before.experiment + " is now " + after.experiment);
+    result.without_effect.push_back("experiment " + before.experiment + " is now " +
+                                    after.experiment);
   }
   result.hash_before = before.hash();
   result.hash_after = after.hash();

@@ -13,7 +13,7 @@ struct Change {
   std::string name;
   std::string before;
   std::string after;
-  std::string effect;   ///< `+401,408 weights`
+  std::string effect;  ///< `+401,408 weights`
 };
 
 /// Two experiments side by side.

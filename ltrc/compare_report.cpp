@@ -55,8 +55,10 @@ std::string human_report(const std::vector<Comparison>& comparisons) {
 std::string markdown_report(const std::vector<Comparison>& comparisons) {
   std::string out;
   for (const Comparison& comparison : comparisons) {
-    out += fmt::format("{}**{}: {}**\n", out.empty() ? "" : "\n", comparison.name, verdict(comparison));
-    if (!comparison.changes.empty()) out += "\n| what | before | after | effect |\n|---|---|---|---|\n";
+    out += fmt::format("{}**{}: {}**\n", out.empty() ? "" : "\n", comparison.name,
+                       verdict(comparison));
+    if (!comparison.changes.empty())
+      out += "\n| what | before | after | effect |\n|---|---|---|---|\n";
     for (const Change& change : comparison.changes) {
       const std::string name =
           change.section == "model" ? change.name : change.section + " " + change.name;

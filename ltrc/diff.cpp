@@ -57,7 +57,8 @@ int compare_revisions(const DiffOptions& options, size_t dots, const Common& com
       Comparison whole;
       whole.name = file;
       const std::string there = "is there";
-      whole.changes.push_back({"program", file, state == 'D' ? there : "", state == 'A' ? there : "", ""});
+      whole.changes.push_back(
+          {"program", file, state == 'D' ? there : "", state == 'A' ? there : "", ""});
       all.push_back(std::move(whole));
       continue;
     }
@@ -84,8 +85,9 @@ int run_diff(const DiffOptions& options, const Common& common) {
                         !std::filesystem::exists(options.sides[0], error);
   if (is_range) return compare_revisions(options, dots, common);
   if (options.sides.size() != 2) {
-    fmt::print(stderr, "error: ltrc diff compares two sides\n  = help: ltrc diff A.ltr B.ltr, ltrc "
-                       "diff A.ltr@main A.ltr, ltrc diff main..HEAD\n");
+    fmt::print(stderr,
+               "error: ltrc diff compares two sides\n  = help: ltrc diff A.ltr B.ltr, ltrc "
+               "diff A.ltr@main A.ltr, ltrc diff main..HEAD\n");
     return kTrouble;
   }
   const auto comparisons = compare_sides(options.sides[0], options.sides[1], common);

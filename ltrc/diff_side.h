@@ -26,8 +26,8 @@ class ScratchFolder {
 
 /// One of the two things that are compared: a program, compiled as far as its meaning.
 struct Side {
-  std::string name;  ///< as given
-  std::string file;  ///< where its program lies now
+  std::string name;        ///< as given
+  std::string file;        ///< where its program lies now
   std::string experiment;  ///< of a run: the only one that counts
   /// Of a run: what flags, environment and files set, by key of config.json.
   std::map<std::string, std::string> settings;
@@ -36,8 +36,8 @@ struct Side {
   std::vector<Canonical> forms;
 };
 
-/// Finds the program that `given` names: a file, `file@REVISION`, a run folder. Fails with a message
-/// on stderr.
+/// Finds the program that `given` names: a file, `file@REVISION`, a run folder. Fails with a
+/// message on stderr.
 bool locate(const std::string& given, Side& side);
 /// Compiles it up to its canonical forms. Fails with its diagnostics.
 bool read_forms(Side& side, const Common& common);

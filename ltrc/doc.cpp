@@ -123,9 +123,8 @@ int run_doc(const DocOptions& options, const Common& common) {
     const std::string command = fmt::format("ltrc doc {} --markdown", place);
     return write_pages(options.markdown, markdown_pages(modules, title, command));
   }
-  const bool color =
-      common.color == "always" ||
-      (common.color == "auto" && isatty(1) != 0 && std::getenv("NO_COLOR") == nullptr);
+  const bool color = common.color == "always" || (common.color == "auto" && isatty(1) != 0 &&
+                                                  std::getenv("NO_COLOR") == nullptr);
   if (!name.empty()) return show_name(modules, name, color);
   if (place == "std") {
     list_names(modules);

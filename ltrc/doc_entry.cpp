@@ -56,9 +56,7 @@ class Documenter {
     parts(data.items, entry);
     put(std::move(entry));
   }
-  void operator()(const ast::Topology& topology) {
-    add("topology", topology.name, end_of(*decl_));
-  }
+  void operator()(const ast::Topology& topology) { add("topology", topology.name, end_of(*decl_)); }
   void operator()(const ast::Experiment& experiment) {
     add("experiment", experiment.name, end_of(*decl_));
   }
@@ -127,8 +125,7 @@ class Documenter {
   }
   template <class T>
   void add_object(const std::string& kind, const T& object) {
-    DocEntry entry =
-        make(kind, object.name, decl_->span.begin, end_of(object.name, object.params));
+    DocEntry entry = make(kind, object.name, decl_->span.begin, end_of(object.name, object.params));
     parts(object.items, entry);
     put(std::move(entry));
   }
@@ -148,8 +145,7 @@ class Documenter {
         entry.parts.push_back(line(state->type.span.end));
       if (const auto* step = item.get<ast::Step>())
         entry.parts.push_back(step->copy_of ? text(item.span) : line(end_of(step->fn)));
-      if (const auto* hook = item.get<ast::Hook>())
-        entry.parts.push_back("on " + hook->name.text);
+      if (const auto* hook = item.get<ast::Hook>()) entry.parts.push_back("on " + hook->name.text);
       if (item.get<ast::Optimizer>() || item.get<ast::Stream>() || item.get<ast::Member>())
         entry.parts.push_back(text(item.span));
     }

@@ -21,8 +21,8 @@ struct DocEntry {
 
 /// One file.
 struct DocModule {
-  std::string path;   ///< `std/losses/classification.ltr`
-  std::string title;  ///< `losses/classification`: unique in its set, without `.ltr`
+  std::string path;               ///< `std/losses/classification.ltr`
+  std::string title;              ///< `losses/classification`: unique in its set, without `.ltr`
   std::vector<DocEntry> entries;  ///< public ones, in the order of the file
 
   /// The part of the title before the last `/`; the title itself if there is none.

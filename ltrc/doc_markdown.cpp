@@ -54,9 +54,10 @@ std::string anchor(std::string name) {
 std::vector<std::pair<std::string, std::string>> markdown_pages(
     const std::vector<DocModule>& modules, const std::string& title, const std::string& command) {
   std::map<std::string, std::string> pages;
-  std::string index = fmt::format("# {}\n\nWritten by `{}` from the declarations and their `##` "
-                                  "comments. The same page in the terminal: `ltrc doc NAME`.\n",
-                                  title, command);
+  std::string index = fmt::format(
+      "# {}\n\nWritten by `{}` from the declarations and their `##` "
+      "comments. The same page in the terminal: `ltrc doc NAME`.\n",
+      title, command);
   std::string folder;
   for (const DocModule& module : modules) {
     if (module.entries.empty()) continue;
@@ -71,8 +72,8 @@ std::vector<std::pair<std::string, std::string>> markdown_pages(
     for (const DocEntry& entry : module.entries) {
       index += fmt::format("{}[{}]({}#{})", &entry == module.entries.data() ? " " : ", ",
                            escape(entry.name), file_of(module), anchor(entry.name));
-      page += fmt::format("\n### {}\n\n```text\n{}\n```\n\n{}", escape(entry.name),
-                          entry.signature, prose(entry.doc));
+      page += fmt::format("\n### {}\n\n```text\n{}\n```\n\n{}", escape(entry.name), entry.signature,
+                          prose(entry.doc));
       if (entry.parts.empty()) continue;
       page += "\n```text\n";
       for (const std::string& part : entry.parts) page += part + "\n";

@@ -43,9 +43,8 @@ std::vector<const Diagnostic*> choose(const std::vector<Diagnostic>& diagnostics
     const std::vector<Fix>& fixes = diagnostic.fixes;
     const bool is_free = std::all_of(fixes.begin(), fixes.end(), [&](const Fix& fix) {
       return files.contains(fix.span.source) &&
-             std::none_of(taken.begin(), taken.end(), [&](const source::Span& other) {
-               return overlap(fix.span, other);
-             });
+             std::none_of(taken.begin(), taken.end(),
+                          [&](const source::Span& other) { return overlap(fix.span, other); });
     });
     if (fixes.empty() || !is_free) continue;
     for (const Fix& fix : fixes) taken.push_back(fix.span);
@@ -55,7 +54,8 @@ std::vector<const Diagnostic*> choose(const std::vector<Diagnostic>& diagnostics
 }
 
 /// Writes every file that a fix changes.
-bool write_fixes(const std::vector<const Diagnostic*>& chosen, const source::SourceManager& sources) {
+bool write_fixes(const std::vector<const Diagnostic*>& chosen,
+                 const source::SourceManager& sources) {
   std::map<source::SourceId, std::vector<Fix>> by_file;
   for (const Diagnostic* diagnostic : chosen) {
     for (const Fix& fix : diagnostic->fixes) by_file[fix.span.source].push_back(fix);

@@ -15,14 +15,13 @@ namespace {
 
 /// Every command of this version.
 std::vector<std::string> commands() {
-  std::vector<std::string> all = {"new", "check", "build", "run", "test", "dump", "explain", "info"};
+  std::vector<std::string> all = {"new",  "check", "build",   "run",
+                                  "test", "dump",  "explain", "info"};
   const std::vector<std::string> tools = Tools::names();
   all.insert(all.end(), tools.begin(), tools.end());
   return all;
 }
-const std::set<std::string> kLater = {"lsp",     "export", "sync", "compare",
-                                      "lock",    "data",   "submit"};
-
+const std::set<std::string> kLater = {"lsp", "export", "sync", "compare", "lock", "data", "submit"};
 
 /// What CLI11 refused, in our words.
 int report_usage(const CLI::App& app, const CLI::ParseError& error) {

@@ -36,8 +36,8 @@ int migrate_file(const std::string& file, const MigrateOptions& options, const C
   }
   // The edition line is the last fix, so a file that still needs a hand keeps its edition.
   const std::vector<diagnostics::Diagnostic> found = compilation.sink->sorted();
-  const bool is_whole = std::none_of(found.begin(), found.end(),
-                                     [](const auto& one) { return one.fixes.empty(); });
+  const bool is_whole =
+      std::none_of(found.begin(), found.end(), [](const auto& one) { return one.fixes.empty(); });
   std::vector<diagnostics::Fix> fixes;
   for (const diagnostics::Diagnostic& one : found)
     fixes.insert(fixes.end(), one.fixes.begin(), one.fixes.end());

@@ -94,12 +94,15 @@ std::optional<Value> read_value(const check::Type& type, const std::string& text
 }
 
 /// `--set NAME=VALUE`; false after a message.
-bool read_set(const std::string& given, const check::Program& program, elaborate::Options& options) {
+bool read_set(const std::string& given,
+              const check::Program& program,
+              elaborate::Options& options) {
   const size_t equals = given.find('=');
   const std::string name = given.substr(0, equals);
   const std::string text = equals == std::string::npos ? "" : given.substr(equals + 1);
   if (equals == std::string::npos) {
-    fmt::print(stderr, "error: `--set {}` has no value\n  = help: write --set {}=VALUE\n", given, name);
+    fmt::print(stderr, "error: `--set {}` has no value\n  = help: write --set {}=VALUE\n", given,
+               name);
     return false;
   }
   if (name.starts_with("data.")) {
@@ -115,7 +118,7 @@ bool read_set(const std::string& given, const check::Program& program, elaborate
     const auto value = read_value(hparam.type, text);
     if (value) options.hparams[name] = *value;
     if (!value)
-      fmt::print(stderr, "error: hparam `{}` is a {}, not `{}`\n", name,
+      fmt::print(stderr, "error: hparam `{}` has type {}, and `{}` is none\n", name,
                  check::to_text(hparam.type, program.atoms), text);
     return value.has_value();
   }
@@ -262,8 +265,8 @@ void print_json(const std::string& experiment,
   json["weights"] = {{"trained", trained}, {"not_trained", fixed}};
   json["flops_per_batch"] = {
       {"forward", flops.forward}, {"backward", flops.backward}, {"products", flops.products}};
-  json["bytes_per_device"] = {{"weights", memory.weights},       {"buffers", memory.buffers},
-                              {"gradients", memory.gradients},   {"optimizer", memory.state},
+  json["bytes_per_device"] = {{"weights", memory.weights},         {"buffers", memory.buffers},
+                              {"gradients", memory.gradients},     {"optimizer", memory.state},
                               {"activations", memory.activations}, {"together", memory.sum()}};
   json["parameters"] = nlohmann::ordered_json::array();
   for (const elaborate::Weight& weight : plan.tree.weights) {

@@ -10,11 +10,11 @@ namespace ltr::driver {
 /// A topology as far as a plan needs it.
 struct Machinery {
   std::string topology;
-  std::string kind = "auto";        ///< of device: auto, cpu, cuda
-  int64_t devices = 1;              ///< over all nodes
+  std::string kind = "auto";  ///< of device: auto, cpu, cuda
+  int64_t devices = 1;        ///< over all nodes
   std::string precision = "f32";
   std::string strategy;
-  int64_t weight_shards = 1;        ///< over so many devices are weights spread
+  int64_t weight_shards = 1;  ///< over so many devices are weights spread
   int64_t gradient_shards = 1;
   int64_t state_shards = 1;
 };

@@ -46,16 +46,17 @@ double bytes_of(check::Element element, const std::string& policy) {
 
 bool is_set(const Value& rule, const char* argument) {
   const Value* value = rule.find(argument);
-  return value != nullptr && (value->kind == Value::Kind::Bool ? value->whole != 0
-                                                               : value->is_number() && value->number() != 0);
+  return value != nullptr &&
+         (value->kind == Value::Kind::Bool ? value->whole != 0
+                                           : value->is_number() && value->number() != 0);
 }
 
 /// Tensors of a weight's size that a rule keeps; nothing if the rule is not known.
 std::optional<int> states_of(const Value& rule) {
   static const std::map<std::string, int> kStates = {
-      {"Adam", 2}, {"AdamW", 2},    {"NAdam", 2},   {"RAdam", 2}, {"Adamax", 2}, {"RMSprop", 1},
-      {"SGD", 0},  {"Adadelta", 2}, {"Adagrad", 1}, {"Rprop", 2}, {"Lion", 1},   {"Lamb", 2},
-      {"Lars", 1}};
+      {"Adam", 2},    {"AdamW", 2}, {"NAdam", 2},    {"RAdam", 2},   {"Adamax", 2},
+      {"RMSprop", 1}, {"SGD", 0},   {"Adadelta", 2}, {"Adagrad", 1}, {"Rprop", 2},
+      {"Lion", 1},    {"Lamb", 2},  {"Lars", 1}};
   const auto known = kStates.find(rule.text);
   if (known == kStates.end()) return std::nullopt;
   int states = known->second;
@@ -87,14 +88,15 @@ Machinery read_topology(const check::Program& program, const std::string& name) 
     }
   }
   result.devices = per_node * nodes;
-  const int64_t sharded = axis_of(mesh, "fsdp").value_or(
-      result.strategy == "hsdp" ? per_node : result.devices);
+  const int64_t sharded =
+      axis_of(mesh, "fsdp").value_or(result.strategy == "hsdp" ? per_node : result.devices);
   if (result.strategy.empty()) {
     result.strategy = !mesh.empty() && axis_of(mesh, "fsdp") ? "fsdp"
-                      : result.devices > 1                    ? "ddp"
-                                                              : "single";
+                      : result.devices > 1                   ? "ddp"
+                                                             : "single";
   }
-  if (result.strategy == "zero1" || result.strategy == "zero2") result.state_shards = result.devices;
+  if (result.strategy == "zero1" || result.strategy == "zero2")
+    result.state_shards = result.devices;
   if (result.strategy == "zero2") result.gradient_shards = result.devices;
   if (result.strategy == "fsdp" || result.strategy == "hsdp")
     result.weight_shards = result.gradient_shards = result.state_shards = sharded;

@@ -16,8 +16,8 @@ std::vector<std::string> find_sources(const std::string& place) {
   std::error_code error;
   if (!fs::is_directory(place, error)) return {place};
   std::vector<std::string> files;
-  auto at = fs::recursive_directory_iterator(
-      place, fs::directory_options::skip_permission_denied, error);
+  auto at =
+      fs::recursive_directory_iterator(place, fs::directory_options::skip_permission_denied, error);
   for (; !error && at != fs::end(at); at.increment(error)) {
     const std::string name = at->path().filename().string();
     if (at->is_directory(error) && name.starts_with(".")) {
@@ -51,8 +51,7 @@ std::optional<std::string> write_file(const std::string& file, const std::string
   if (close(descriptor) != 0 && problem == 0) problem = errno;
   if (problem == 0) {
     const fs::file_status old = fs::status(target, error);
-    const fs::perms perms =
-        fs::exists(old) ? old.permissions() : fs::perms(0644);
+    const fs::perms perms = fs::exists(old) ? old.permissions() : fs::perms(0644);
     fs::permissions(temporary, perms, error);
     if (rename(temporary.c_str(), target.c_str()) == 0) return std::nullopt;
     problem = errno;

@@ -32,7 +32,8 @@ void Tools::add_to(CLI::App& app, Common& common) {
 
   CLI::App* doc = add(app, common, "doc", "what a name of the library or of a program means",
                       [this, &common] { return run_doc(doc_, common); });
-  doc->add_option("WORDS", doc_.words, "a name of the library; or a file, folder or std, and a name")
+  doc->add_option("WORDS", doc_.words,
+                  "a name of the library; or a file, folder or std, and a name")
       ->expected(0, 2);
   CLI::Option* html = doc->add_option("--html", doc_.html, "write a static site to this folder");
   doc->add_option("--markdown", doc_.markdown, "write Markdown pages to this folder")
@@ -54,7 +55,8 @@ void Tools::add_to(CLI::App& app, Common& common) {
 
   CLI::App* diff = add(app, common, "diff", "do two programs compute the same, and what differs",
                        [this, &common] { return run_diff(diff_, common); });
-  diff->add_option("SIDES", diff_.sides, "two of: FILE, FILE@REVISION, run folder; or BASE..HEAD [FILES]")
+  diff->add_option("SIDES", diff_.sides,
+                   "two of: FILE, FILE@REVISION, run folder; or BASE..HEAD [FILES]")
       ->required();
   CLI::Option* markdown = diff->add_flag("--markdown", diff_.markdown, "for a review comment");
   diff->add_flag("--json", diff_.json, "for programs")->excludes(markdown);

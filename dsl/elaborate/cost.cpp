@@ -132,7 +132,8 @@ Backward count_backward(const std::vector<Operation>& tape,
   std::vector<bool> depends(tape.size(), false), matters(tape.size(), false);
   for (size_t i = 0; i < tape.size(); ++i) {
     if (tape[i].name == "stop_grad") continue;
-    for (const WeightId weight : tape[i].weights) depends[i] = depends[i] || trained.contains(weight);
+    for (const WeightId weight : tape[i].weights)
+      depends[i] = depends[i] || trained.contains(weight);
     for (const int32_t input : tape[i].inputs) depends[i] = depends[i] || depends[size_t(input)];
   }
   Backward result;
@@ -146,14 +147,17 @@ Backward count_backward(const std::vector<Operation>& tape,
       matters[size_t(input)] = true;
       ++gradients;
     }
-    // The gradient of a bias is a sum, so of the weights of a product only the first is one more product.
+    // The gradient of a bias is a sum, so of the weights of a product only the first is one more
+    // product.
     bool has_weight = false;
-    for (const WeightId weight : operation.weights) has_weight = has_weight || trained.contains(weight);
+    for (const WeightId weight : operation.weights)
+      has_weight = has_weight || trained.contains(weight);
     gradients += has_weight ? 1 : 0;
     // Attention holds two products, so all its gradients are four; the state of a recurrent layer
     // has a gradient whatever its input has.
     if (operation.name == "attention") gradients = std::min<size_t>(gradients, 2);
-    if (operation.name == "lstm" || operation.name == "gru" || operation.name == "rnn") gradients = 2;
+    if (operation.name == "lstm" || operation.name == "gru" || operation.name == "rnn")
+      gradients = 2;
     if (!operation.flops) {
       result.unknown.push_back(i);
     } else {

@@ -12,13 +12,13 @@ namespace ltr::elaborate {
 struct Operation {
   std::string name;
   check::Span span;
-  std::vector<int32_t> inputs;      ///< entries of the tape that it reads
-  std::vector<WeightId> weights;    ///< weights that it reads
-  std::optional<double> flops;      ///< of the forward pass; nothing: a size is not known
+  std::vector<int32_t> inputs;    ///< entries of the tape that it reads
+  std::vector<WeightId> weights;  ///< weights that it reads
+  std::optional<double> flops;    ///< of the forward pass; nothing: a size is not known
   bool is_product = false;
   bool is_view = false;
-  Size output_elements;             ///< of all its results
-  ObjectId object = 0;              ///< whose code it stands in
+  Size output_elements;  ///< of all its results
+  ObjectId object = 0;   ///< whose code it stands in
 };
 
 /// Fills `flops`, `is_product`, `is_view` from the table in `cost.def`.

@@ -124,8 +124,7 @@ Plan elaborate(const check::Program& program,
   machine.name_weights(plan.tree.model, "");
 
   const check::DataObject& data = program.datas[experiment.data];
-  Frame frame =
-      data_frame(plan.tree.objects[plan.tree.data], data.object, plan.tree.data);
+  Frame frame = data_frame(plan.tree.objects[plan.tree.data], data.object, plan.tree.data);
   for (const check::StreamDecl& stream : data.streams) {
     if (stream.role == "train" && !plan.batch) plan.batch = batch_of(stream.value, machine, frame);
   }
@@ -148,8 +147,7 @@ Plan elaborate(const check::Program& program,
   for (const check::StepBinding& step : experiment.steps) {
     if (step.role != "train") continue;
     machine.is_tracing = true;
-    machine.call(step.fn, plan.tree.model,
-                 step_arguments(data, step, plan.batch, machine, frame));
+    machine.call(step.fn, plan.tree.model, step_arguments(data, step, plan.batch, machine, frame));
     machine.is_tracing = false;
   }
   if (!plan.batch) plan.unknown.push_back({"the size of a batch", data.object.span});

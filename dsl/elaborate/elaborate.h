@@ -29,18 +29,18 @@ struct Unknown {
 struct Plan {
   Tree tree;
   std::vector<std::pair<std::string, Value>> hparams;
-  std::vector<Operation> tape;          ///< of the train step, in order
-  std::vector<Backward> backwards;      ///< one for each `minimize`
-  Size batch;                           ///< records in a batch of the train stream
-  int64_t accumulate = 1;               ///< batches of one update
+  std::vector<Operation> tape;      ///< of the train step, in order
+  std::vector<Backward> backwards;  ///< one for each `minimize`
+  Size batch;                       ///< records in a batch of the train stream
+  int64_t accumulate = 1;           ///< batches of one update
   struct Optimizer {
-    std::string name;                   ///< `opt`
-    Value rule;                         ///< the call, arguments by name
+    std::string name;  ///< `opt`
+    Value rule;        ///< the call, arguments by name
     std::vector<WeightId> weights;
   };
   std::vector<Optimizer> optimizers;
   std::vector<Unknown> unknown;
-  std::vector<std::string> broken;      ///< rules of hparams and shapes that these numbers break
+  std::vector<std::string> broken;  ///< rules of hparams and shapes that these numbers break
 };
 
 /// The instances of `experiment` and the cost of its train step. The program has no errors. What

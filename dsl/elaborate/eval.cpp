@@ -151,7 +151,8 @@ Value Machine::data_member(const Expr& expr) {
       if (value != object.params.end()) frame.values[check::LocalId(i)] = value->second;
     }
     Value value = eval(member.value, frame);
-    if (value.kind == Value::Kind::Unknown || value.kind == Value::Kind::Call) value.text = expr.name;
+    if (value.kind == Value::Kind::Unknown || value.kind == Value::Kind::Call)
+      value.text = expr.name;
     return value;
   }
   return {};
@@ -187,11 +188,13 @@ Value Machine::op(const Expr& expr, Frame& frame) {
     const auto given = options_.data.find("data." + let + ".vocab");
     if (given != options_.data.end()) return Value::of_int(given->second);
     const Value* file = args[0].find("file");
-    const Size count = file != nullptr && file->kind == Value::Kind::Str && options_.count_characters
-                           ? options_.count_characters(file->text)
-                           : std::nullopt;
+    const Size count =
+        file != nullptr && file->kind == Value::Kind::Str && options_.count_characters
+            ? options_.count_characters(file->text)
+            : std::nullopt;
     if (count) return Value::of_int(*count);
-    unknown("data." + let + ".vocab, as its file is not here; `--set data." + let + ".vocab=N` gives it",
+    unknown("data." + let + ".vocab, as its file is not here; `--set data." + let +
+                ".vocab=N` gives it",
             expr.span);
     return {};
   }
@@ -216,7 +219,8 @@ Value Machine::op(const Expr& expr, Frame& frame) {
   const bool has_tensor = result.kind == Value::Kind::Tensor || result.kind == Value::Kind::List;
   if (!has_tensor) return result;
   count_cost(operation, args, result);
-  if (!operation.flops) unknown("the sizes of `" + expr.name + "`, which is not counted", expr.span);
+  if (!operation.flops)
+    unknown("the sizes of `" + expr.name + "`, which is not counted", expr.span);
   set_node(result, int32_t(plan_.tape.size()));
   plan_.tape.push_back(std::move(operation));
   return result;
@@ -328,7 +332,8 @@ Value Machine::eval(const Expr& expr, Frame& frame) {
       if (tensor.kind != Value::Kind::Tensor) return value_of(expr.type, frame);
       Value sizes;
       sizes.kind = Value::Kind::List;
-      for (const Size& size : tensor.dims) sizes.items.push_back(size ? Value::of_int(*size) : Value{});
+      for (const Size& size : tensor.dims)
+        sizes.items.push_back(size ? Value::of_int(*size) : Value{});
       if (expr.kind == ExprKind::Shape) return sizes;
       return element(sizes, Value::of_int(int64_t(expr.number)), expr.type, frame);
     }
@@ -354,7 +359,8 @@ Value Machine::eval(const Expr& expr, Frame& frame) {
     case ExprKind::In: {
       const Value value = arg(0);
       if (expr.args[1].kind == ExprKind::Range) {
-        const Value low = eval(expr.args[1].args[0], frame), high = eval(expr.args[1].args[1], frame);
+        const Value low = eval(expr.args[1].args[0], frame),
+                    high = eval(expr.args[1].args[1], frame);
         if (!value.is_number() || !low.is_number() || !high.is_number()) return {};
         return Value::of_bool(value.number() >= low.number() && value.number() < high.number());
       }

@@ -30,12 +30,12 @@ struct Value {
     Float,
     Str,
     Tensor,
-    List,      ///< a tuple too
+    List,  ///< a tuple too
     Record,
     Object,
     Weights,
     Function,
-    Call,      ///< an optimizer, schedule, callback: `text` with named `items`
+    Call,  ///< an optimizer, schedule, callback: `text` with named `items`
   };
   Kind kind = Kind::Unknown;
   int64_t whole = 0;  ///< Bool, Int; Object: its id; Function: index of the function
@@ -43,11 +43,11 @@ struct Value {
   std::string text;   ///< Str, Call
   check::Element element = check::Element::Error;
   std::vector<Size> dims;
-  int32_t node = -1;                 ///< Tensor: the entry of the tape that made it
-  std::optional<WeightId> weight;    ///< Tensor: the weight that it is
-  std::vector<Value> items;          ///< List, Record, Call
-  std::vector<std::string> names;    ///< Record, Call: of the items
-  std::vector<WeightId> weights;     ///< Weights
+  int32_t node = -1;               ///< Tensor: the entry of the tape that made it
+  std::optional<WeightId> weight;  ///< Tensor: the weight that it is
+  std::vector<Value> items;        ///< List, Record, Call
+  std::vector<std::string> names;  ///< Record, Call: of the items
+  std::vector<WeightId> weights;   ///< Weights
 
   static Value of_int(int64_t whole);
   static Value of_float(double real);

@@ -115,7 +115,8 @@ void Machine::name_weights(ObjectId object, const std::string& path) {
   for (const auto& [name, value] : plan_.tree.objects[object].members)
     visit(visit, value, path.empty() ? name : path + "." + name);
   for (const auto& [name, value] : plan_.tree.objects[object].params) {
-    if (value.kind == Value::Kind::Object) visit(visit, value, path.empty() ? name : path + "." + name);
+    if (value.kind == Value::Kind::Object)
+      visit(visit, value, path.empty() ? name : path + "." + name);
   }
 }
 

@@ -31,8 +31,8 @@ class Machine {
 
   const check::Object& decl_of(const Object& object) const;
 
-  bool is_tracing = false;              ///< ops go to the tape
-  std::optional<ObjectId> data;         ///< of the experiment
+  bool is_tracing = false;       ///< ops go to the tape
+  std::optional<ObjectId> data;  ///< of the experiment
 
  private:
   Size size_of(const check::Polynomial& value, const Frame& frame) const;

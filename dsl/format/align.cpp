@@ -26,8 +26,7 @@ Head read_head(const std::vector<Piece>& pieces, size_t first, std::string_view 
     const Piece& piece = pieces[i];
     if (piece.is_comment || (i > first && piece.breaks)) return head;
     if (i > first && needs_space(pieces[i - 1], piece)) ++column;
-    const bool is_anchor =
-        piece.kind == K::Assign || (piece.kind == K::OpenBrace && piece.is_body);
+    const bool is_anchor = piece.kind == K::Assign || (piece.kind == K::OpenBrace && piece.is_body);
     if (is_anchor && depth == 0) {
       const uint32_t begin = pieces[first].begin;
       const std::string_view before = text.substr(begin, piece.begin - begin);

@@ -25,9 +25,9 @@ struct Frame {
 
 struct Line {
   std::string code;
-  std::string_view comment;     ///< at its end
-  uint32_t source_column = 0;   ///< of the comment
-  uint32_t wanted_column = 0;   ///< of the comment, if the code leaves room
+  std::string_view comment;    ///< at its end
+  uint32_t source_column = 0;  ///< of the comment
+  uint32_t wanted_column = 0;  ///< of the comment, if the code leaves room
   bool is_blank_before = false;
 };
 
@@ -113,9 +113,7 @@ class Print {
       line.wanted_column = line.source_column + indent_ - source_indent_;
   }
 
-  uint32_t source_column(const Piece& piece) const {
-    return width(text_.substr(0, piece.begin));
-  }
+  uint32_t source_column(const Piece& piece) const { return width(text_.substr(0, piece.begin)); }
 
   std::string join() {
     for (size_t first = 0; first < lines_.size();) {
@@ -161,7 +159,8 @@ std::string without_places(const std::string& dump) {
   for (size_t begin = 0; begin < dump.size();) {
     const size_t end = std::min(dump.find('\n', begin), dump.size());
     const std::string_view line = std::string_view(dump).substr(begin, end - begin);
-    const bool is_doc = line.substr(std::min(line.find_first_not_of(' '), line.size())).starts_with("Doc ");
+    const bool is_doc =
+        line.substr(std::min(line.find_first_not_of(' '), line.size())).starts_with("Doc ");
     out += is_doc ? line : line.substr(0, line.rfind(' '));
     out += '\n';
     begin = end + 1;

@@ -173,8 +173,8 @@ std::vector<Piece> lay_out(const lex::TokenBuffer& tokens,
     if (piece.is_closer() && open.size() > 1 && !piece.is_body) open.pop_back();
     if (piece.kind == K::Semicolon) {
       const bool is_last = i + 1 == pieces.size() || pieces[i + 1].kind == K::CloseBrace;
-      const bool is_lone = is_first || laid_out.back().kind == K::OpenBrace ||
-                           laid_out.back().kind == K::Semicolon;
+      const bool is_lone =
+          is_first || laid_out.back().kind == K::OpenBrace || laid_out.back().kind == K::Semicolon;
       if (open.back() || is_last || is_lone) {
         newlines += piece.newlines;
         has_entry_end = true;

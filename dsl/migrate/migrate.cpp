@@ -131,8 +131,9 @@ class FindForms {
     diagnostics::Diagnostic diagnostic = diag::deprecated_form(
         place.span, place.text, std::string(form.replacement), std::to_string(form.edition));
     if (own_.contains(std::string(form.function))) {
-      diagnostic.note("the program calls something of its own `{}`, so look whether the library's is meant",
-                      std::string(form.function));
+      diagnostic.note(
+          "the program calls something of its own `{}`, so look whether the library's is meant",
+          std::string(form.function));
     } else {
       diagnostic.help("write `{}`", std::string(form.replacement))
           .fix(place.span, std::string(form.replacement));
