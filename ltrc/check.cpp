@@ -2,6 +2,7 @@
 
 #include "ltrc/commands.h"
 #include "ltrc/exit_code.h"
+#include "ltrc/fix.h"
 
 namespace ltr::driver {
 
@@ -36,7 +37,11 @@ int run_check(const CheckOptions& options, const Common& common) {
   int status = kOk;
   for (const std::string& file : options.files) {
     Compilation compilation;
-    analyze(file, common, compilation);
+    if (!options.fix) {
+      analyze(file, common, compilation);
+    } else if (!fix_file(file, common, compilation)) {
+      status = kErrors;
+    }
     const int one = report(compilation, common);
     if (one != kOk) status = one;
     if (options.verbose && compilation.program && one == kOk) list_obligations(compilation);

@@ -10,8 +10,46 @@ namespace ltr::driver {
 struct CheckOptions {
   std::vector<std::string> files;
   bool verbose = false;  ///< lists every obligation with its fate
+  bool fix = false;      ///< applies the fixes that diagnostics offer
 };
 int run_check(const CheckOptions& options, const Common& common);
+
+struct FmtOptions {
+  std::vector<std::string> places;  ///< files, folders, `-` for stdin; none: the current folder
+  bool check = false;               ///< writes nothing, names what would change
+  bool to_stdout = false;
+};
+int run_fmt(const FmtOptions& options, const Common& common);
+
+struct DocOptions {
+  std::vector<std::string> words;  ///< a file, folder or `std`; a name
+  std::string html;                ///< folder for the pages
+  std::string markdown;
+};
+int run_doc(const DocOptions& options, const Common& common);
+
+struct MigrateOptions {
+  std::vector<std::string> files;
+  int64_t to = 0;      ///< the edition
+  bool check = false;  ///< writes nothing
+};
+int run_migrate(const MigrateOptions& options, const Common& common);
+
+struct PlanOptions {
+  std::string file;
+  std::string experiment;         ///< empty: the first
+  std::string topology;           ///< empty: the experiment's
+  std::vector<std::string> sets;  ///< NAME=VALUE
+  bool json = false;
+};
+int run_plan(const PlanOptions& options, const Common& common);
+
+struct DiffOptions {
+  std::vector<std::string> sides;  ///< two of them, or `BASE..HEAD` and files
+  bool markdown = false;
+  bool json = false;
+};
+int run_diff(const DiffOptions& options, const Common& common);
 
 struct BuildOptions {
   std::string file;

@@ -7,6 +7,7 @@
 #include "dsl/lex/dump.h"
 #include "dsl/lex/lex.h"
 #include "dsl/parse/parse.h"
+#include "ltrc/canonical.h"
 #include "ltrc/commands.h"
 #include "ltrc/exit_code.h"
 
@@ -42,7 +43,10 @@ int run_dump(const std::string& what,
   }
   std::string dumped;
   ir::Module module = to_ir(compilation, after, &dumped);
-  if (what == "ir") {
+  if (what == "canonical") {
+    for (const Canonical& form : canonical_forms(module))
+      fmt::print("experiment {}\n{}", form.experiment, form.text());
+  } else if (what == "ir") {
     fmt::print("{}", after.empty() ? ir::print(module) : dumped);
   } else {
     fmt::print("{}", to_cpp(compilation, module));

@@ -7,27 +7,21 @@
 #include "dsl/diagnostics/suggest.h"
 #include "ltrc/commands.h"
 #include "ltrc/exit_code.h"
+#include "ltrc/tools.h"
 
 namespace ltr::driver {
 
 namespace {
 
-const std::vector<std::string> kCommands = {"new",  "check", "build",   "run",
-                                            "test", "dump",  "explain", "info"};
-const std::set<std::string> kLater = {"fmt",  "doc",  "lsp",     "migrate", "plan", "export",
-                                      "sync", "diff", "compare", "lock",    "data", "submit"};
-
-void add_common(CLI::App& app, Common& common) {
-  app.add_option("--message-format", common.message_format, "human, short or json")
-      ->check(CLI::IsMember({"human", "short", "json"}));
-  app.add_option("--color", common.color, "auto, always or never")
-      ->check(CLI::IsMember({"auto", "always", "never"}));
-  app.add_option("--max-errors", common.max_errors, "stop after so many errors")
-      ->check(CLI::PositiveNumber);
-  app.add_option("--deny", common.deny, "warnings, runtime-shapes: treat them as errors")
-      ->check(CLI::IsMember({"warnings", "runtime-shapes"}));
-  app.add_flag("--time", common.time, "print how long each phase took");
+/// Every command of this version.
+std::vector<std::string> commands() {
+  std::vector<std::string> all = {"new",  "check", "build",   "run",
+                                  "test", "dump",  "explain", "info"};
+  const std::vector<std::string> tools = Tools::names();
+  all.insert(all.end(), tools.begin(), tools.end());
+  return all;
 }
+const std::set<std::string> kLater = {"lsp", "export", "sync", "compare", "lock", "data", "submit"};
 
 /// What CLI11 refused, in our words.
 int report_usage(const CLI::App& app, const CLI::ParseError& error) {
@@ -57,7 +51,7 @@ int unknown_command(const std::string& word) {
     return kUsage;
   }
   fmt::print(stderr, "error: ltrc has no command `{}`\n", word);
-  std::vector<std::string> known = kCommands;
+  std::vector<std::string> known = commands();
   known.insert(known.end(), kLater.begin(), kLater.end());
   if (const auto near = diagnostics::suggest(word, known)) {
     fmt::print(stderr, "  = help: did you mean `{}`?\n", *near);
@@ -112,6 +106,7 @@ int main_of(const std::vector<std::string>& words) {
   check_command->add_option("FILE", check.files, "programs")->required();
   check_command->add_flag("-v,--verbose", check.verbose,
                           "list every shape obligation and when it is checked");
+  check_command->add_flag("--fix", check.fix, "apply the fixes that are right whenever offered");
   CLI::App* build_command = app.add_subcommand("build", "make a native program");
   build_command->add_option("FILE", build.file, "the program")->required();
   build_command->add_option("-o,--output", build.output,
@@ -125,10 +120,10 @@ int main_of(const std::vector<std::string>& words) {
   test_command->add_option("FILE", test.files, "programs")->required();
   test_command->add_option("--filter", test.filter, "only tests whose title holds this text");
   CLI::App* dump_command =
-      app.add_subcommand("dump", "print what a phase made: tokens, ast, typed, ir, cpp");
-  dump_command->add_option("WHAT", what, "tokens, ast, typed, ir or cpp")
+      app.add_subcommand("dump", "print what a phase made: tokens, ast, typed, canonical, ir, cpp");
+  dump_command->add_option("WHAT", what, "tokens, ast, typed, canonical, ir or cpp")
       ->required()
-      ->check(CLI::IsMember({"tokens", "ast", "typed", "ir", "cpp"}));
+      ->check(CLI::IsMember({"tokens", "ast", "typed", "canonical", "ir", "cpp"}));
   dump_command->add_option("FILE", file, "the program")->required();
   dump_command->add_option("--dump-after", after, "with ir: the text after this pass");
   CLI::App* explain_command =
@@ -137,6 +132,8 @@ int main_of(const std::vector<std::string>& words) {
   app.add_subcommand("info", "versions and places");
   for (CLI::App* command : {check_command, build_command, test_command, dump_command})
     add_common(*command, common);
+  Tools tools;
+  tools.add_to(app, common);
 
   std::vector<std::string> reversed(words.rbegin(), words.rend());
   try {
@@ -152,6 +149,7 @@ int main_of(const std::vector<std::string>& words) {
     return report_usage(app, error);
   }
   const std::string chosen = app.get_subcommands().front()->get_name();
+  if (tools.has(chosen)) return tools.run(chosen);
   if (chosen == "new") return run_new(name, starter, list);
   if (chosen == "check") return run_check(check, common);
   if (chosen == "build") return run_build(build, common);
@@ -163,6 +161,18 @@ int main_of(const std::vector<std::string>& words) {
 
 }  // namespace
 
+void add_common(CLI::App& app, Common& common) {
+  app.add_option("--message-format", common.message_format, "human, short or json")
+      ->check(CLI::IsMember({"human", "short", "json"}));
+  app.add_option("--color", common.color, "auto, always or never")
+      ->check(CLI::IsMember({"auto", "always", "never"}));
+  app.add_option("--max-errors", common.max_errors, "stop after so many errors")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--deny", common.deny, "warnings, runtime-shapes: treat them as errors")
+      ->check(CLI::IsMember({"warnings", "runtime-shapes"}));
+  app.add_flag("--time", common.time, "print how long each phase took");
+}
+
 }  // namespace ltr::driver
 
 int main(int argc, char** argv) {
@@ -171,8 +181,8 @@ int main(int argc, char** argv) {
   try {
     if (words.empty()) words = {"--help"};
     if (words[0] == "run") return main_run({words.begin() + 1, words.end()});
-    const bool is_command =
-        std::find(kCommands.begin(), kCommands.end(), words[0]) != kCommands.end();
+    const std::vector<std::string> known = commands();
+    const bool is_command = std::find(known.begin(), known.end(), words[0]) != known.end();
     if (!is_command && !words[0].starts_with("-")) return unknown_command(words[0]);
     return main_of(words);
   } catch (const std::exception& error) {

@@ -3,6 +3,7 @@
 #   # RUN: %fails %s           must be refused with exactly the diagnostics of its CHECK lines
 #   # RUN: %check %s           must be accepted, with exactly the warnings of its CHECK lines
 #   # RUN: %dump ast %s        the text of a phase, line by line
+#   # RUN: %fmt %s             formats to the text in Expected/
 #
 # Paths come from `-D ltrc=…`, `-D filecheck=…`, or the variables LTRC and FILECHECK.
 import os
@@ -13,7 +14,7 @@ import lit.formats
 config.name = "ltr"
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".ltr", ".ir", ".test"]
-config.excludes = ["CMakeLists.txt", "corpus", "Inputs"]
+config.excludes = ["CMakeLists.txt", "corpus", "Inputs", "Expected"]
 config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = lit_config.params.get("out", os.path.join(os.getcwd(), "golden"))
 
@@ -42,6 +43,7 @@ config.substitutions += [
     (r"%fails %s", config.program_test.replace("COMMAND", f"not %ltrc check {short}")),
     (r"%check %s", config.program_test.replace("COMMAND", f"%ltrc check {short}")),
     (r"%dump (\w+) %s", f"cd %S && %ltrc dump \\1 %basename_t | {config.filecheck} --strict-whitespace %s"),
+    (r"%fmt %s", "cd %S && %ltrc fmt --stdout %basename_t | diff %S/Expected/%basename_t -"),
     (r"%filecheck", f"{config.filecheck} {config.strict}"),
     (r"%ltrc", ltrc),
 ]

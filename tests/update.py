@@ -5,6 +5,7 @@
 
 `# RUN: %fails %s` and `%check %s`: a CHECK line behind each line that a diagnostic points at.
 `# RUN: %dump WHAT %s`: the whole dump at the end of the file.
+`# RUN: %fmt %s`: the formatted text in Expected/.
 Other tests are left alone. Exit status 1 if a program is not refused, or not accepted, as its RUN line says.
 """
 import argparse
@@ -52,9 +53,23 @@ def expectations_of_diagnostics(lines, ltrc, path, command, phase):
     return out, (result.returncode != 0) == (command == "%fails")
 
 
+def update_format(path, ltrc):
+    result = run_compiler([ltrc, "fmt", "--stdout"], path)
+    expected = os.path.join(os.path.dirname(path), "Expected", os.path.basename(path))
+    os.makedirs(os.path.dirname(expected), exist_ok=True)
+    old = open(expected, encoding="utf-8").read() if os.path.exists(expected) else None
+    if result.returncode == 0 and result.stdout != old:
+        with open(expected, "w", encoding="utf-8") as file:
+            file.write(result.stdout)
+        print(f"updated {expected}")
+    return result.returncode == 0
+
+
 def update(path, ltrc):
     with open(path, encoding="utf-8", newline="") as file:
         old = file.read()
+    if re.search(r"^\ufeff?# RUN: %fmt %s", old, re.MULTILINE):
+        return update_format(path, ltrc)
     run = next((m for m in map(RUN.match, old.split("\n")) if m), None)
     if not run:
         return True
@@ -85,7 +100,7 @@ def main():
     files = []
     for path in arguments.paths:
         for folder, folders, names in os.walk(path):
-            folders.sort()
+            folders[:] = sorted(name for name in folders if name not in ("Inputs", "Expected"))
             files += [os.path.join(folder, name) for name in sorted(names) if name.endswith(".ltr")]
         if os.path.isfile(path):
             files.append(path)

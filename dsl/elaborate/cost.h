@@ -1,0 +1,41 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "dsl/elaborate/instance.h"
+
+namespace ltr::elaborate {
+
+/// One call of a library function in the train step.
+struct Operation {
+  std::string name;
+  check::Span span;
+  std::vector<int32_t> inputs;    ///< entries of the tape that it reads
+  std::vector<WeightId> weights;  ///< weights that it reads
+  std::optional<double> flops;    ///< of the forward pass; nothing: a size is not known
+  bool is_product = false;
+  bool is_view = false;
+  Size output_elements;  ///< of all its results
+  ObjectId object = 0;   ///< whose code it stands in
+};
+
+/// Fills `flops`, `is_product`, `is_view` from the table in `cost.def`.
+void count_cost(Operation& operation, const std::vector<Value>& args, const Value& result);
+
+/// What the backward pass of one `minimize` adds.
+struct Backward {
+  double flops = 0;
+  double product_flops = 0;     ///< the part of products
+  int64_t kept_elements = 0;    ///< results that are kept for it
+  std::vector<size_t> unknown;  ///< operations whose sizes are not known
+};
+
+/// Follows `loss` back to `weights`. An operation takes part if the loss hangs on it and it hangs
+/// on one of the weights; a product then costs one more product for each operand with a gradient.
+Backward count_backward(const std::vector<Operation>& tape,
+                        int32_t loss,
+                        const std::vector<WeightId>& weights);
+
+}  // namespace ltr::elaborate

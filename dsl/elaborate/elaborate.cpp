@@ -1,0 +1,157 @@
+#include "dsl/elaborate/elaborate.h"
+
+#include "dsl/elaborate/machine.h"
+
+namespace ltr::elaborate {
+
+using check::ExprKind;
+using check::Kind;
+
+namespace {
+
+/// `size` of the last `collate` of a stream; nothing if it is not known.
+Size batch_of(const check::Expr& stream, Machine& machine, Frame& frame) {
+  if (stream.kind == ExprKind::Op && stream.name == "collate" && stream.args.size() > 1) {
+    const Value size = machine.eval(stream.args[1], frame);
+    return size.kind == Value::Kind::Int ? Size(size.whole) : std::nullopt;
+  }
+  if (stream.args.empty()) return std::nullopt;
+  return batch_of(stream.args[0], machine, frame);
+}
+
+/// The code of the data, its parameters being known.
+Frame data_frame(const Object& data, const check::Object& decl, ObjectId id) {
+  Frame frame;
+  frame.locals = &decl.locals;
+  frame.self = id;
+  for (size_t i = 0; i < decl.params.size(); ++i) {
+    const auto value = data.params.find(decl.params[i].name);
+    if (value != data.params.end()) frame.values[check::LocalId(i)] = value->second;
+  }
+  return frame;
+}
+
+/// A batch of the data as the parameters of a step.
+std::vector<Value> step_arguments(const check::DataObject& data,
+                                  const check::StepBinding& step,
+                                  Size batch,
+                                  Machine& machine,
+                                  Frame& frame) {
+  std::vector<Value> args;
+  for (size_t i = 0; i < step.fields.size(); ++i) {
+    if (step.fields[i] < 0) {
+      args.push_back(i < step.defaults.size() && step.defaults[i]
+                         ? machine.eval(*step.defaults[i], frame)
+                         : Value{});
+      continue;
+    }
+    const size_t field = size_t(step.fields[i]);
+    Value value;
+    value.kind = Value::Kind::Tensor;
+    value.element = data.batch.fields[field].type.element;
+    const std::vector<check::Expr>& dims = data.batch_dims[field];
+    for (size_t axis = 0; axis < dims.size(); ++axis) {
+      const Value size = machine.eval(dims[axis], frame);
+      const bool is_fixed = size.kind == Value::Kind::Int && size.whole >= 0;
+      // The batch comes first; the other binders differ from batch to batch.
+      value.dims.push_back(is_fixed ? Size(size.whole) : axis == 0 ? batch : std::nullopt);
+    }
+    args.push_back(std::move(value));
+  }
+  return args;
+}
+
+void read_hparams(const check::Program& program,
+                  const check::Experiment& experiment,
+                  const Options& options,
+                  Machine& machine,
+                  Plan& plan) {
+  for (const check::Hparam& hparam : program.hparams) {
+    const check::Expr* source = &hparam.initial;
+    for (const auto& [name, value] : experiment.sets) {
+      if (name == hparam.name) source = &value;
+    }
+    const auto given = options.hparams.find(hparam.name);
+    Frame frame;
+    Value value = given != options.hparams.end() ? given->second : machine.eval(*source, frame);
+    if (hparam.type.kind == Kind::Float && value.kind == Value::Kind::Int)
+      value = Value::of_float(double(value.whole));
+    plan.hparams.emplace_back(hparam.name, std::move(value));
+  }
+}
+
+/// What would be refused at start is refused here.
+void check_rules(const check::Program& program,
+                 const check::Experiment& experiment,
+                 Machine& machine,
+                 Plan& plan) {
+  Frame frame;
+  const auto is_broken = [&](const std::optional<check::Expr>& condition) {
+    if (!condition) return false;
+    const Value holds = machine.eval(*condition, frame);
+    return holds.kind == Value::Kind::Bool && holds.whole == 0;
+  };
+  for (const check::Hparam& hparam : program.hparams) {
+    if (is_broken(hparam.where)) plan.broken.push_back(hparam.where_text);
+  }
+  for (const check::Obligation& obligation : experiment.obligations) {
+    if (is_broken(obligation.condition)) plan.broken.push_back(obligation.text);
+  }
+}
+
+}  // namespace
+
+Plan elaborate(const check::Program& program,
+               const check::Experiment& experiment,
+               const Options& options) {
+  Plan plan;
+  Machine machine(program, options, plan);
+  read_hparams(program, experiment, options, machine, plan);
+  check_rules(program, experiment, machine, plan);
+  if (!plan.broken.empty()) return plan;
+  Frame top;
+  const auto construct = [&](Kind kind, check::DeclIndex decl,
+                             const std::vector<check::Expr>& arguments) {
+    std::vector<Value> args;
+    for (const check::Expr& argument : arguments) args.push_back(machine.eval(argument, top));
+    check::Type type = check::Type::of(kind);
+    type.decl = decl;
+    return ObjectId(machine.construct(type, std::move(args)).whole);
+  };
+  plan.tree.data = construct(Kind::Data, experiment.data, experiment.data_arguments);
+  machine.data = plan.tree.data;
+  plan.tree.model = construct(Kind::Model, experiment.model, experiment.model_arguments);
+  machine.name_weights(plan.tree.model, "");
+
+  const check::DataObject& data = program.datas[experiment.data];
+  Frame frame = data_frame(plan.tree.objects[plan.tree.data], data.object, plan.tree.data);
+  for (const check::StreamDecl& stream : data.streams) {
+    if (stream.role == "train" && !plan.batch) plan.batch = batch_of(stream.value, machine, frame);
+  }
+  for (const check::SettingValue& setting : experiment.trainer) {
+    if (setting.path != "accumulate") continue;
+    const Value value = machine.eval(setting.value, top);
+    if (value.kind == Value::Kind::Int) {
+      plan.accumulate = value.whole;
+    } else {
+      plan.unknown.push_back({"how many batches an update takes; one is counted", setting.span});
+    }
+  }
+  const Object& model = plan.tree.objects[plan.tree.model];
+  const check::Object& decl = machine.decl_of(model);
+  for (size_t i = 0; i < decl.members.size(); ++i) {
+    const Value& value = model.members[i].second;
+    if (decl.members[i].kind != check::MemberKind::Optimizer || value.items.empty()) continue;
+    plan.optimizers.push_back({decl.members[i].name, value, value.items[0].weights});
+  }
+  for (const check::StepBinding& step : experiment.steps) {
+    if (step.role != "train") continue;
+    machine.is_tracing = true;
+    machine.call(step.fn, plan.tree.model, step_arguments(data, step, plan.batch, machine, frame));
+    machine.is_tracing = false;
+  }
+  if (!plan.batch) plan.unknown.push_back({"the size of a batch", data.object.span});
+  return plan;
+}
+
+}  // namespace ltr::elaborate

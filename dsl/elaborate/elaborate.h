@@ -1,0 +1,52 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "dsl/elaborate/cost.h"
+#include "dsl/elaborate/instance.h"
+
+namespace ltr::elaborate {
+
+struct Options {
+  std::map<std::string, Value> hparams;  ///< in place of the defaults and of the experiment's `set`
+  /// Sizes that data tell: `data.chars.vocab`, given by the user.
+  std::map<std::string, int64_t> data;
+  int64_t world = 1;
+  /// Number of different characters of a text file, if it can be read.
+  std::function<Size(const std::string& path)> count_characters;
+};
+
+/// Something that only the run can tell, and where.
+struct Unknown {
+  std::string what;
+  check::Span span;
+};
+
+/// One experiment with its numbers: the instances, and what one train step does for one batch.
+struct Plan {
+  Tree tree;
+  std::vector<std::pair<std::string, Value>> hparams;
+  std::vector<Operation> tape;      ///< of the train step, in order
+  std::vector<Backward> backwards;  ///< one for each `minimize`
+  Size batch;                       ///< records in a batch of the train stream
+  int64_t accumulate = 1;           ///< batches of one update
+  struct Optimizer {
+    std::string name;  ///< `opt`
+    Value rule;        ///< the call, arguments by name
+    std::vector<WeightId> weights;
+  };
+  std::vector<Optimizer> optimizers;
+  std::vector<Unknown> unknown;
+  std::vector<std::string> broken;  ///< rules of hparams and shapes that these numbers break
+};
+
+/// The instances of `experiment` and the cost of its train step. The program has no errors. What
+/// cannot be told is listed in `unknown` and left out of the sums.
+Plan elaborate(const check::Program& program,
+               const check::Experiment& experiment,
+               const Options& options);
+
+}  // namespace ltr::elaborate

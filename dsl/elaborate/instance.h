@@ -1,0 +1,100 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "dsl/check/typed.h"
+
+/// What an experiment builds, with the numbers filled in: model, blocks, weights.
+namespace ltr::elaborate {
+
+/// A size; nothing if only data or the run can tell it.
+using Size = std::optional<int64_t>;
+
+/// Index into `Tree::weights` and `Tree::objects`.
+using WeightId = uint32_t;
+using ObjectId = uint32_t;
+
+/// What an expression stands for before the program runs: host values as far as they are known,
+/// tensors as their sizes, objects as their instances.
+struct Value {
+  enum class Kind {
+    Unknown,
+    None,
+    Bool,
+    Int,
+    Float,
+    Str,
+    Tensor,
+    List,  ///< a tuple too
+    Record,
+    Object,
+    Weights,
+    Function,
+    Call,  ///< an optimizer, schedule, callback: `text` with named `items`
+  };
+  Kind kind = Kind::Unknown;
+  int64_t whole = 0;  ///< Bool, Int; Object: its id; Function: index of the function
+  double real = 0;    ///< Float
+  std::string text;   ///< Str, Call
+  check::Element element = check::Element::Error;
+  std::vector<Size> dims;
+  int32_t node = -1;               ///< Tensor: the entry of the tape that made it
+  std::optional<WeightId> weight;  ///< Tensor: the weight that it is
+  std::vector<Value> items;        ///< List, Record, Call
+  std::vector<std::string> names;  ///< Record, Call: of the items
+  std::vector<WeightId> weights;   ///< Weights
+
+  static Value of_int(int64_t whole);
+  static Value of_float(double real);
+  static Value of_bool(bool flag);
+  static Value of_str(std::string text);
+  static Value none();
+  bool is_number() const { return kind == Kind::Int || kind == Kind::Float; }
+  double number() const { return kind == Kind::Float ? real : double(whole); }
+  const Value* find(const std::string& name) const;
+};
+
+/// The product of the sizes, if all are known.
+Size count_elements(const std::vector<Size>& dims);
+
+struct Weight {
+  std::string path;  ///< `net.fc1.weight`
+  check::Element element = check::Element::Error;
+  std::vector<Size> dims;
+  bool is_buffer = false;
+};
+
+/// What sizes mean inside one declaration or call.
+struct Sizes {
+  std::map<check::AtomId, int64_t> atoms;
+  std::map<uint32_t, std::vector<Size>> groups;  ///< what `...` stands for
+};
+
+struct Object {
+  check::Kind kind = check::Kind::Block;
+  check::DeclIndex decl = 0;
+  std::string type;  ///< name of the declaration
+  std::string path;  ///< `net.fc1`; empty for the model
+  std::map<std::string, Value> params;
+  std::vector<std::pair<std::string, Value>> members;
+  Sizes sizes;
+  // Of the first call in the train step, if there was one.
+  std::vector<Size> output;
+  bool is_called = false;
+
+  const Value* find(const std::string& name) const;
+};
+
+struct Tree {
+  std::vector<Object> objects;
+  std::vector<Weight> weights;
+  ObjectId model = 0;
+  ObjectId data = 0;
+};
+
+}  // namespace ltr::elaborate

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <set>
+
+#include "dsl/elaborate/elaborate.h"
+
+namespace ltr::elaborate {
+
+/// Where code runs: its locals, the meaning of its sizes, the object whose code it is.
+struct Frame {
+  const std::vector<check::Local>* locals = nullptr;
+  std::map<check::LocalId, Value> values;
+  Sizes sizes;
+  std::optional<ObjectId> self;
+};
+
+/// Runs typed code on sizes instead of tensors. What it cannot know is `Unknown` and goes on so.
+class Machine {
+ public:
+  Machine(const check::Program& program, const Options& options, Plan& plan)
+      : program_(program), options_(options), plan_(plan) {}
+
+  Value eval(const check::Expr& expr, Frame& frame);
+  Value call(uint32_t fn, std::optional<ObjectId> self, std::vector<Value> args);
+  Value construct(const check::Type& type, std::vector<Value> args);
+  /// Gives every weight its path, from the members of the model down.
+  void name_weights(ObjectId object, const std::string& path);
+  void bind(const check::Type& type, const Value& value, Sizes& sizes) const;
+  Value value_of(const check::Type& type, const Frame& frame) const;
+  std::vector<Size> dims_of(const check::Type& type, const Frame& frame) const;
+
+  const check::Object& decl_of(const Object& object) const;
+
+  bool is_tracing = false;       ///< ops go to the tape
+  std::optional<ObjectId> data;  ///< of the experiment
+
+ private:
+  Size size_of(const check::Polynomial& value, const Frame& frame) const;
+  Size atom(check::AtomId id, const Frame& frame) const;
+  void assign(check::LocalId local, Value value, Frame& frame) const;
+  std::optional<Value> run(const check::Body& body, Frame& frame);
+  std::optional<Value> run(const check::Stmt& stmt, Frame& frame);
+  std::optional<Value> run_loop(const check::Stmt& stmt, Frame& frame);
+  void minimize(const check::Stmt& stmt, Frame& frame);
+  Value op(const check::Expr& expr, Frame& frame);
+  Value host(const check::Expr& expr, Frame& frame);
+  Value element(const Value& list, const Value& index, const check::Type& type, const Frame& frame);
+  Value member(const check::Expr& expr, Frame& frame);
+  Value data_member(const check::Expr& expr);
+  Value comprehension(const check::Expr& expr, Frame& frame);
+  Value add_weight(const check::Member& member, Value value, const Frame& frame);
+  void unknown(const std::string& what, check::Span span);
+  std::vector<WeightId> weights_of(const Value& value) const;
+
+  const check::Program& program_;
+  const Options& options_;
+  Plan& plan_;
+  std::set<std::pair<std::string, check::Span>> reported_;
+  int depth_ = 0;
+};
+
+}  // namespace ltr::elaborate

@@ -1,0 +1,171 @@
+#include <cmath>
+
+#include "dsl/elaborate/machine.h"
+
+/// Types and dims in numbers.
+namespace ltr::elaborate {
+
+using check::Atom;
+using check::Kind;
+using check::Polynomial;
+using check::Type;
+
+Size Machine::atom(check::AtomId id, const Frame& frame) const {
+  const auto find = [&](const Sizes& sizes) -> Size {
+    const auto found = sizes.atoms.find(id);
+    return found == sizes.atoms.end() ? std::nullopt : Size(found->second);
+  };
+  if (const Size known = find(frame.sizes)) return known;
+  if (frame.self) {
+    if (const Size known = find(plan_.tree.objects[*frame.self].sizes)) return known;
+  }
+  const Atom& atom = program_.atoms.at(id);
+  if (atom.kind == Atom::Kind::Variable) {
+    if (atom.is_hparam) {
+      for (const auto& [name, value] : plan_.hparams) {
+        if (name == atom.name && value.kind == Value::Kind::Int) return value.whole;
+      }
+    }
+    const auto given = options_.data.find(atom.name);
+    return given == options_.data.end() ? std::nullopt : Size(given->second);
+  }
+  if (atom.kind == Atom::Kind::Unknown) return std::nullopt;
+  const Size left = size_of(atom.left, frame), right = size_of(atom.right, frame);
+  if (!left || !right) return std::nullopt;
+  const bool divides = atom.kind != Atom::Kind::Min && atom.kind != Atom::Kind::Max;
+  if (divides && *right == 0) return std::nullopt;
+  const int64_t remainder = divides ? (*left % *right + std::abs(*right)) % std::abs(*right) : 0;
+  switch (atom.kind) {
+    case Atom::Kind::Exact:
+      return *left / *right;
+    case Atom::Kind::Floor:
+      return int64_t(std::floor(double(*left) / double(*right)));
+    case Atom::Kind::Ceil:
+      return int64_t(std::ceil(double(*left) / double(*right)));
+    case Atom::Kind::Remainder:
+      return remainder;
+    case Atom::Kind::Min:
+      return std::min(*left, *right);
+    case Atom::Kind::Max:
+      return std::max(*left, *right);
+    case Atom::Kind::Variable:
+    case Atom::Kind::Unknown:
+      break;
+  }
+  return std::nullopt;
+}
+
+Size Machine::size_of(const Polynomial& value, const Frame& frame) const {
+  int64_t sum = 0;
+  for (const auto& [monomial, factor] : value.terms()) {
+    int64_t term = factor;
+    for (const auto& [id, power] : monomial) {
+      const Size known = atom(id, frame);
+      if (!known) return std::nullopt;
+      for (int i = 0; i < power; ++i) term *= *known;
+    }
+    sum += term;
+  }
+  return sum;
+}
+
+std::vector<Size> Machine::dims_of(const Type& type, const Frame& frame) const {
+  std::vector<Size> dims;
+  for (const check::Dim& dim : type.dims) {
+    if (dim.group == 0) {
+      dims.push_back(size_of(dim.size, frame));
+      continue;
+    }
+    const auto group = frame.sizes.groups.find(dim.group);
+    // How many axes a group has is not known then; one that is not known keeps the sums honest.
+    if (group == frame.sizes.groups.end()) {
+      dims.emplace_back();
+    } else {
+      dims.insert(dims.end(), group->second.begin(), group->second.end());
+    }
+  }
+  return dims;
+}
+
+Value Machine::value_of(const Type& type, const Frame& frame) const {
+  Value value;
+  switch (type.kind) {
+    case Kind::Tensor:
+      value.kind = Value::Kind::Tensor;
+      value.element = type.element;
+      value.dims = dims_of(type, frame);
+      break;
+    case Kind::Option:
+      return value_of(type.fields[0].type, frame);
+    case Kind::Int:
+      if (type.value) {
+        if (const Size known = size_of(*type.value, frame)) return Value::of_int(*known);
+      }
+      break;
+    case Kind::Tuple:
+    case Kind::Record:
+      value.kind = type.kind == Kind::Tuple ? Value::Kind::List : Value::Kind::Record;
+      for (const check::TypeField& field : type.fields) {
+        value.names.push_back(field.name);
+        value.items.push_back(value_of(field.type, frame));
+      }
+      break;
+    case Kind::List: {
+      value.kind = Value::Kind::List;
+      if (!type.uniform) {
+        for (const check::TypeField& field : type.fields)
+          value.items.push_back(value_of(field.type, frame));
+        break;
+      }
+      const Size length = type.value ? size_of(*type.value, frame) : std::nullopt;
+      if (!length || *length < 0 || *length > 65'536 || type.fields.empty()) return Value{};
+      value.items.assign(size_t(*length), value_of(type.fields[0].type, frame));
+      break;
+    }
+    default:
+      break;
+  }
+  return value;
+}
+
+void Machine::bind(const Type& type, const Value& value, Sizes& sizes) const {
+  switch (type.kind) {
+    case Kind::Int:
+      if (type.value && type.value->single_atom() && value.kind == Value::Kind::Int)
+        sizes.atoms[*type.value->single_atom()] = value.whole;
+      return;
+    case Kind::Option:
+      return bind(type.fields[0].type, value, sizes);
+    case Kind::Record:
+      for (const check::TypeField& field : type.fields) {
+        if (const Value* item = value.find(field.name)) bind(field.type, *item, sizes);
+      }
+      return;
+    case Kind::Tuple:
+      for (size_t i = 0; i < type.fields.size() && i < value.items.size(); ++i)
+        bind(type.fields[i].type, value.items[i], sizes);
+      return;
+    case Kind::Tensor:
+      break;
+    default:
+      return;
+  }
+  if (value.kind != Value::Kind::Tensor) return;
+  size_t at = 0;
+  for (const check::Dim& dim : type.dims) {
+    if (dim.group != 0) {
+      if (value.dims.size() + 1 < type.dims.size()) return;
+      const size_t count = value.dims.size() + 1 - type.dims.size();
+      sizes.groups.try_emplace(dim.group, value.dims.begin() + long(at),
+                               value.dims.begin() + long(at + count));
+      at += count;
+      continue;
+    }
+    if (at >= value.dims.size()) return;
+    const auto single = dim.size.single_atom();
+    if (single && value.dims[at]) sizes.atoms.try_emplace(*single, *value.dims[at]);
+    ++at;
+  }
+}
+
+}  // namespace ltr::elaborate

@@ -1,0 +1,143 @@
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <set>
+
+#include "dsl/diagnostics/load_source.h"
+#include "dsl/diagnostics/suggest.h"
+#include "dsl/parse/parse.h"
+#include "ltrc/commands.h"
+#include "ltrc/doc_entry.h"
+#include "ltrc/exit_code.h"
+#include "ltrc/source_files.h"
+
+namespace ltr::driver {
+
+namespace {
+
+/// The modules of a file, a folder or the library; what is wrong with them lies in the sink.
+std::vector<DocModule> read_modules(const std::string& place, Compilation& compilation) {
+  source::SourceManager& sources = compilation.sources;
+  std::vector<DocModule> modules;
+  ast::NodeId next_node = 1;
+  const auto add = [&](source::SourceId id) {
+    modules.push_back(document(parse::parse(id, sources, next_node, *compilation.sink), sources));
+  };
+  if (place == "std") {
+    for (const source::EmbeddedFile& file : resolve::library_texts)
+      add(sources.add("std/" + std::string(file.name), std::string(file.text)));
+    return modules;
+  }
+  for (const std::string& file : find_sources(place)) {
+    if (const auto id = diagnostics::load_source(file, sources, *compilation.sink)) add(*id);
+  }
+  std::error_code error;
+  for (DocModule& module : modules) {
+    const std::string below =
+        std::filesystem::is_directory(place, error)
+            ? std::filesystem::path(module.title).lexically_relative(place).string()
+            : std::filesystem::path(module.title).filename().string();
+    module.title = below;
+  }
+  return modules;
+}
+
+int write_pages(const std::string& folder,
+                const std::vector<std::pair<std::string, std::string>>& pages) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  for (const auto& [name, text] : pages) {
+    const std::string path = (std::filesystem::path(folder) / name).string();
+    if (const auto reason = write_file(path, text)) {
+      fmt::print(stderr, "error: cannot write {}: {}\n", path, *reason);
+      return kErrors;
+    }
+  }
+  if (isatty(1) != 0) fmt::print("wrote {} pages to {}\n", pages.size(), folder);
+  return kOk;
+}
+
+int show_name(const std::vector<DocModule>& modules, const std::string& name, bool color) {
+  bool is_found = false;
+  std::vector<std::string> known;
+  for (const DocModule& module : modules) {
+    for (const DocEntry& entry : module.entries) {
+      known.push_back(entry.name);
+      if (entry.name != name) continue;
+      fmt::print("{}{}", is_found ? "\n" : "", text_page(module, entry, color));
+      is_found = true;
+    }
+  }
+  if (is_found) return kOk;
+  fmt::print(stderr, "error: nothing public is called `{}`\n", name);
+  if (const auto near = diagnostics::suggest(name, known))
+    fmt::print(stderr, "  = help: did you mean `{}`?\n", *near);
+  return kErrors;
+}
+
+void list_names(const std::vector<DocModule>& modules) {
+  for (const DocModule& module : modules) {
+    if (module.entries.empty()) continue;
+    std::string line;
+    for (const DocEntry& entry : module.entries) {
+      if (line.size() + entry.name.size() > 100) {
+        fmt::print("{}\n", line);
+        line.clear();
+      }
+      if (line.empty()) line = &entry == module.entries.data() ? module.title + ":" : "   ";
+      line += " " + entry.name;
+    }
+    fmt::print("{}\n", line);
+  }
+}
+
+bool is_place(const std::string& word) {
+  std::error_code error;
+  return word == "std" || word.ends_with(".ltr") || word.find('/') != std::string::npos ||
+         std::filesystem::is_directory(word, error);
+}
+
+}  // namespace
+
+int run_doc(const DocOptions& options, const Common& common) {
+  std::string place = "std", name;
+  if (!options.words.empty()) {
+    const bool names_place = is_place(options.words[0]);
+    if (names_place) place = options.words[0];
+    if (!names_place) name = options.words[0];
+    if (options.words.size() > 1 && !names_place) {
+      fmt::print(stderr, "error: `{}` is no file, folder or `std`\n", options.words[0]);
+      return kUsage;
+    }
+    if (options.words.size() > 1) name = options.words[1];
+  }
+  Compilation compilation;
+  compilation.sink = std::make_unique<diagnostics::Sink>(common.max_errors);
+  const std::vector<DocModule> modules = read_modules(place, compilation);
+  if (const int status = report(compilation, common); status != kOk) return status;
+  const std::string title = place == "std" ? "The standard library" : place;
+  if (!options.html.empty()) return write_pages(options.html, html_pages(modules, title));
+  if (!options.markdown.empty()) {
+    const std::string command = fmt::format("ltrc doc {} --markdown", place);
+    return write_pages(options.markdown, markdown_pages(modules, title, command));
+  }
+  const bool color = common.color == "always" || (common.color == "auto" && isatty(1) != 0 &&
+                                                  std::getenv("NO_COLOR") == nullptr);
+  if (!name.empty()) return show_name(modules, name, color);
+  if (place == "std") {
+    list_names(modules);
+    return kOk;
+  }
+  bool is_first = true;
+  for (const DocModule& module : modules) {
+    for (const DocEntry& entry : module.entries) {
+      fmt::print("{}{}", is_first ? "" : "\n", text_page(module, entry, color));
+      is_first = false;
+    }
+  }
+  return kOk;
+}
+
+}  // namespace ltr::driver

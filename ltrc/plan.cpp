@@ -1,0 +1,348 @@
+#include "ltrc/plan.h"
+
+#include <fmt/core.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "dsl/diagnostics/suggest.h"
+#include "ltrc/commands.h"
+#include "ltrc/exit_code.h"
+
+namespace ltr::driver {
+
+namespace {
+
+using elaborate::Object;
+using elaborate::Plan;
+using elaborate::Size;
+using elaborate::Value;
+
+/// Different characters of a text file, looked for as the program will.
+Size count_characters(const std::string& path, const std::string& program) {
+  namespace fs = std::filesystem;
+  for (const fs::path& place : {fs::path(path), fs::path(program).parent_path() / path}) {
+    std::ifstream file(place, std::ios::binary);
+    if (!file) continue;
+    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    std::set<std::string> seen;
+    for (size_t i = 0; i < text.size();) {
+      size_t end = i + 1;
+      while (end < text.size() && (text[end] & '\xc0') == '\x80') ++end;
+      seen.insert(text.substr(i, end - i));
+      i = end;
+    }
+    return int64_t(seen.size());
+  }
+  return std::nullopt;
+}
+
+/// `1,234,567`
+std::string grouped(int64_t number) {
+  std::string text = std::to_string(number);
+  for (int at = int(text.size()) - 3; at > 0; at -= 3) text.insert(size_t(at), ",");
+  return text;
+}
+
+std::string scaled(double value, double base, const std::vector<std::string>& units) {
+  size_t unit = 0;
+  while (unit + 1 < units.size() && value >= base) {
+    value /= base;
+    ++unit;
+  }
+  return unit == 0 ? fmt::format("{:.0f} {}", value, units[unit])
+                   : fmt::format("{:.4g} {}", value, units[unit]);
+}
+std::string bytes_text(double bytes) {
+  return scaled(bytes, 1024, {"B", "KiB", "MiB", "GiB", "TiB"});
+}
+std::string flops_text(double flops) {
+  return scaled(flops, 1000, {"FLOP", "kFLOP", "MFLOP", "GFLOP", "TFLOP", "PFLOP", "EFLOP"});
+}
+
+std::string shape_text(const std::vector<Size>& dims) {
+  std::string text = "[";
+  for (size_t i = 0; i < dims.size(); ++i)
+    text += (i > 0 ? ", " : "") + (dims[i] ? std::to_string(*dims[i]) : "?");
+  return text + "]";
+}
+
+/// `text` as a value of an hparam's type; nothing if it is none.
+std::optional<Value> read_value(const check::Type& type, const std::string& text) {
+  const char* end = text.data() + text.size();
+  char* stop = nullptr;
+  switch (type.kind) {
+    case check::Kind::Int: {
+      const int64_t whole = std::strtoll(text.c_str(), &stop, 10);
+      if (stop == end && !text.empty()) return Value::of_int(whole);
+      return std::nullopt;
+    }
+    case check::Kind::Float: {
+      const double real = std::strtod(text.c_str(), &stop);
+      if (stop == end && !text.empty()) return Value::of_float(real);
+      return std::nullopt;
+    }
+    case check::Kind::Bool:
+      if (text == "true" || text == "false") return Value::of_bool(text == "true");
+      return std::nullopt;
+    default:
+      return Value::of_str(text);
+  }
+}
+
+/// `--set NAME=VALUE`; false after a message.
+bool read_set(const std::string& given,
+              const check::Program& program,
+              elaborate::Options& options) {
+  const size_t equals = given.find('=');
+  const std::string name = given.substr(0, equals);
+  const std::string text = equals == std::string::npos ? "" : given.substr(equals + 1);
+  if (equals == std::string::npos) {
+    fmt::print(stderr, "error: `--set {}` has no value\n  = help: write --set {}=VALUE\n", given,
+               name);
+    return false;
+  }
+  if (name.starts_with("data.")) {
+    const auto value = read_value(check::Type::of(check::Kind::Int), text);
+    if (value) options.data[name] = value->whole;
+    if (!value) fmt::print(stderr, "error: `{}` is a size, not `{}`\n", name, text);
+    return value.has_value();
+  }
+  std::vector<std::string> known;
+  for (const check::Hparam& hparam : program.hparams) {
+    known.push_back(hparam.name);
+    if (hparam.name != name) continue;
+    const auto value = read_value(hparam.type, text);
+    if (value) options.hparams[name] = *value;
+    if (!value)
+      fmt::print(stderr, "error: hparam `{}` has type {}, and `{}` is none\n", name,
+                 check::to_text(hparam.type, program.atoms), text);
+    return value.has_value();
+  }
+  fmt::print(stderr, "error: there is no hparam `{}`\n", name);
+  if (const auto near = diagnostics::suggest(name, known))
+    fmt::print(stderr, "  = help: did you mean `{}`?\n", *near);
+  return false;
+}
+
+/// What stands below one block: its weights, and what its code computes.
+struct Row {
+  std::string path, type, shape;
+  int64_t weights = 0;
+  double flops = 0;
+};
+
+std::vector<Row> rows_of(const Plan& plan) {
+  std::vector<Row> rows;
+  const auto is_below = [](const std::string& path, const std::string& block) {
+    return path.starts_with(block) && (path.size() == block.size() || path[block.size()] == '.');
+  };
+  for (const Object& object : plan.tree.objects) {
+    if (object.kind != check::Kind::Block || object.path.empty()) continue;
+    Row row{object.path, object.type, object.is_called ? shape_text(object.output) : "", 0, 0};
+    for (const elaborate::Weight& weight : plan.tree.weights) {
+      if (!weight.is_buffer && is_below(weight.path, object.path))
+        row.weights += elaborate::count_elements(weight.dims).value_or(0);
+    }
+    for (const elaborate::Operation& operation : plan.tape) {
+      if (is_below(plan.tree.objects[operation.object].path, object.path))
+        row.flops += operation.flops.value_or(0);
+    }
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+void print_table(const std::vector<Row>& rows) {
+  size_t path = 4, type = 4, shape = 6;
+  for (const Row& row : rows) {
+    path = std::max(path, row.path.size());
+    type = std::max(type, row.type.size());
+    shape = std::max(shape, row.shape.size());
+  }
+  fmt::print("  {:<{}}  {:<{}}  {:<{}}  {:>13}  {:>13}\n", "name", path, "type", type, "output",
+             shape, "weights", "forward");
+  for (const Row& row : rows) {
+    fmt::print("  {:<{}}  {:<{}}  {:<{}}  {:>13}  {:>13}\n", row.path, path, row.type, type,
+               row.shape, shape, grouped(row.weights), flops_text(row.flops));
+  }
+}
+
+/// Weights that an optimizer trains, and those that none does.
+std::pair<int64_t, int64_t> count_weights(const Plan& plan) {
+  std::set<elaborate::WeightId> trained;
+  for (const Plan::Optimizer& optimizer : plan.optimizers)
+    trained.insert(optimizer.weights.begin(), optimizer.weights.end());
+  std::pair<int64_t, int64_t> counts;
+  for (size_t i = 0; i < plan.tree.weights.size(); ++i) {
+    if (plan.tree.weights[i].is_buffer) continue;
+    const int64_t count = elaborate::count_elements(plan.tree.weights[i].dims).value_or(0);
+    (trained.contains(elaborate::WeightId(i)) ? counts.first : counts.second) += count;
+  }
+  return counts;
+}
+
+std::vector<std::string> unknown_of(const Plan& plan,
+                                    const Memory& memory,
+                                    const source::SourceManager& sources) {
+  std::vector<std::string> lines;
+  for (const elaborate::Unknown& one : plan.unknown) {
+    if (one.span.is_empty()) {
+      lines.push_back(one.what);
+      continue;
+    }
+    lines.push_back(fmt::format("{}:{}: {}", sources.path(one.span.source),
+                                sources.position(one.span).begin.line, one.what));
+  }
+  lines.insert(lines.end(), memory.unknown.begin(), memory.unknown.end());
+  return lines;
+}
+
+void print_plan(const std::string& experiment,
+                const Plan& plan,
+                const Machinery& machinery,
+                const Compilation& compilation) {
+  const Memory memory = count_memory(plan, machinery);
+  const Flops flops = count_flops(plan);
+  const auto [trained, fixed] = count_weights(plan);
+  fmt::print("{}  {} of {} x {}, {}, {}\n", experiment,
+             machinery.topology.empty() ? "no topology" : "topology " + machinery.topology,
+             machinery.devices, machinery.kind, machinery.strategy, machinery.precision);
+  std::string hparams;
+  for (const auto& [name, value] : plan.hparams) {
+    hparams += (hparams.empty() ? "" : ", ") + name + " = ";
+    hparams += value.kind == Value::Kind::Int     ? std::to_string(value.whole)
+               : value.kind == Value::Kind::Float ? fmt::format("{}", value.real)
+               : value.kind == Value::Kind::Bool  ? (value.whole != 0 ? "true" : "false")
+                                                  : value.text;
+  }
+  if (!hparams.empty()) fmt::print("  {}\n", hparams);
+  fmt::print("\n");
+  print_table(rows_of(plan));
+  fmt::print("\nweights       {} trained, {} not trained\n", grouped(trained), grouped(fixed));
+  fmt::print("one batch     {}: {} forward, {} backward\n",
+             plan.batch ? grouped(*plan.batch) + " records" : "of unknown size",
+             flops_text(flops.forward), flops_text(flops.backward));
+  fmt::print("one update    {} on each device, {} of it in products\n",
+             flops_text((flops.forward + flops.backward) * double(plan.accumulate)),
+             flops_text(flops.products * double(plan.accumulate)));
+  fmt::print("\nmemory of each device\n");
+  const auto line = [](const char* what, double bytes, const std::string& more = "") {
+    fmt::print("  {:<12}{:>12}{}\n", what, bytes_text(bytes), more.empty() ? "" : "  " + more);
+  };
+  line("weights", memory.weights);
+  if (memory.buffers > 0) line("buffers", memory.buffers);
+  line("gradients", memory.gradients);
+  std::string rules;
+  for (const Plan::Optimizer& optimizer : plan.optimizers)
+    rules += (rules.empty() ? "" : ", ") + optimizer.rule.text;
+  line("optimizer", memory.state, rules);
+  line("activations", memory.activations, "at most: every result kept for the backward pass");
+  line("together", memory.sum());
+  const std::vector<std::string> unknown = unknown_of(plan, memory, compilation.sources);
+  if (!unknown.empty()) fmt::print("\nnot known, and not in these sums:\n");
+  for (const std::string& one : unknown) fmt::print("  {}\n", one);
+}
+
+void print_json(const std::string& experiment,
+                const Plan& plan,
+                const Machinery& machinery,
+                const Compilation& compilation) {
+  const Memory memory = count_memory(plan, machinery);
+  const Flops flops = count_flops(plan);
+  const auto [trained, fixed] = count_weights(plan);
+  nlohmann::ordered_json json;
+  json["experiment"] = experiment;
+  json["topology"] = machinery.topology;
+  json["devices"] = machinery.devices;
+  json["strategy"] = machinery.strategy;
+  json["precision"] = machinery.precision;
+  json["batch"] = plan.batch ? nlohmann::ordered_json(*plan.batch) : nlohmann::ordered_json();
+  json["accumulate"] = plan.accumulate;
+  json["weights"] = {{"trained", trained}, {"not_trained", fixed}};
+  json["flops_per_batch"] = {
+      {"forward", flops.forward}, {"backward", flops.backward}, {"products", flops.products}};
+  json["bytes_per_device"] = {{"weights", memory.weights},         {"buffers", memory.buffers},
+                              {"gradients", memory.gradients},     {"optimizer", memory.state},
+                              {"activations", memory.activations}, {"together", memory.sum()}};
+  json["parameters"] = nlohmann::ordered_json::array();
+  for (const elaborate::Weight& weight : plan.tree.weights) {
+    nlohmann::ordered_json shape = nlohmann::ordered_json::array();
+    for (const Size& dim : weight.dims) {
+      shape.push_back(dim ? nlohmann::ordered_json(*dim) : nlohmann::ordered_json());
+    }
+    json["parameters"].push_back(
+        {{"name", weight.path}, {"shape", shape}, {"is_buffer", weight.is_buffer}});
+  }
+  json["unknown"] = unknown_of(plan, memory, compilation.sources);
+  fmt::print("{}\n", json.dump(2));
+}
+
+const check::Experiment* choose(const check::Program& program, const std::string& name) {
+  std::vector<std::string> known;
+  for (const check::Experiment& experiment : program.experiments) {
+    known.push_back(experiment.name);
+    if (experiment.name == name || name.empty()) return &experiment;
+  }
+  if (known.empty()) {
+    fmt::print(stderr, "error: {} has no experiment\n", program.name);
+    return nullptr;
+  }
+  fmt::print(stderr, "error: there is no experiment `{}`\n", name);
+  if (const auto near = diagnostics::suggest(name, known))
+    fmt::print(stderr, "  = help: did you mean `{}`?\n", *near);
+  return nullptr;
+}
+
+/// The topology named on the command line, else the experiment's; nothing after a message.
+std::optional<std::string> choose_topology(const check::Program& program,
+                                           const check::Experiment& experiment,
+                                           const std::string& given) {
+  if (given.empty()) return experiment.topology;
+  std::vector<std::string> known;
+  for (const check::Topology& topology : program.topologies) {
+    known.push_back(topology.name);
+    if (topology.name == given) return given;
+  }
+  fmt::print(stderr, "error: there is no topology `{}`\n", given);
+  if (const auto near = diagnostics::suggest(given, known))
+    fmt::print(stderr, "  = help: did you mean `{}`?\n", *near);
+  return std::nullopt;
+}
+
+}  // namespace
+
+int run_plan(const PlanOptions& options, const Common& common) {
+  Compilation compilation;
+  analyze(options.file, common, compilation);
+  if (const int status = report(compilation, common); status != kOk) return status;
+  const check::Program& program = *compilation.program;
+  const check::Experiment* experiment = choose(program, options.experiment);
+  if (experiment == nullptr) return kUsage;
+  const auto topology = choose_topology(program, *experiment, options.topology);
+  if (!topology) return kUsage;
+  const Machinery machinery = read_topology(program, *topology);
+  elaborate::Options numbers;
+  numbers.world = machinery.devices;
+  numbers.count_characters = [&](const std::string& path) {
+    return count_characters(path, options.file);
+  };
+  for (const std::string& set : options.sets) {
+    if (!read_set(set, program, numbers)) return kUsage;
+  }
+  const Plan plan = elaborate::elaborate(program, *experiment, numbers);
+  for (const std::string& rule : plan.broken)
+    fmt::print(stderr, "error: these numbers break `{}`\n", rule);
+  if (!plan.broken.empty()) return kErrors;
+  if (options.json) {
+    print_json(experiment->name, plan, machinery, compilation);
+  } else {
+    print_plan(experiment->name, plan, machinery, compilation);
+  }
+  return kOk;
+}
+
+}  // namespace ltr::driver

@@ -1,0 +1,65 @@
+#include "ltrc/tools.h"
+
+namespace ltr::driver {
+
+std::vector<std::string> Tools::names() {
+  CLI::App app;
+  Common common;
+  Tools tools;
+  tools.add_to(app, common);
+  std::vector<std::string> names;
+  for (const auto& [name, run] : tools.run_) names.push_back(name);
+  return names;
+}
+
+CLI::App* Tools::add(CLI::App& app,
+                     Common& common,
+                     const std::string& name,
+                     const std::string& help,
+                     std::function<int()> run) {
+  CLI::App* command = app.add_subcommand(name, help);
+  add_common(*command, common);
+  run_[name] = std::move(run);
+  return command;
+}
+
+void Tools::add_to(CLI::App& app, Common& common) {
+  CLI::App* fmt = add(app, common, "fmt", "write programs in the canonical layout",
+                      [this, &common] { return run_fmt(fmt_, common); });
+  fmt->add_option("PLACE", fmt_.places, "files, folders, - for stdin (default: this folder)");
+  fmt->add_flag("--check", fmt_.check, "write nothing, name the files that would change, exit 1");
+  fmt->add_flag("--stdout", fmt_.to_stdout, "print instead of writing");
+
+  CLI::App* doc = add(app, common, "doc", "what a name of the library or of a program means",
+                      [this, &common] { return run_doc(doc_, common); });
+  doc->add_option("WORDS", doc_.words,
+                  "a name of the library; or a file, folder or std, and a name")
+      ->expected(0, 2);
+  CLI::Option* html = doc->add_option("--html", doc_.html, "write a static site to this folder");
+  doc->add_option("--markdown", doc_.markdown, "write Markdown pages to this folder")
+      ->excludes(html);
+
+  CLI::App* migrate = add(app, common, "migrate", "rewrite programs for a later edition",
+                          [this, &common] { return run_migrate(migrate_, common); });
+  migrate->add_option("FILE", migrate_.files, "programs, or folders of them")->required();
+  migrate->add_option("--to", migrate_.to, "the edition")->required();
+  migrate->add_flag("--check", migrate_.check, "write nothing, say what would change, exit 1");
+
+  CLI::App* plan = add(app, common, "plan", "weights, memory and work of an experiment",
+                       [this, &common] { return run_plan(plan_, common); });
+  plan->add_option("FILE", plan_.file, "the program")->required();
+  plan->add_option("EXPERIMENT", plan_.experiment, "which one (default: the first)");
+  plan->add_option("--topology", plan_.topology, "in place of the experiment's");
+  plan->add_option("--set", plan_.sets, "NAME=VALUE: another value of an hparam")->expected(1, -1);
+  plan->add_flag("--json", plan_.json, "for programs");
+
+  CLI::App* diff = add(app, common, "diff", "do two programs compute the same, and what differs",
+                       [this, &common] { return run_diff(diff_, common); });
+  diff->add_option("SIDES", diff_.sides,
+                   "two of: FILE, FILE@REVISION, run folder; or BASE..HEAD [FILES]")
+      ->required();
+  CLI::Option* markdown = diff->add_flag("--markdown", diff_.markdown, "for a review comment");
+  diff->add_flag("--json", diff_.json, "for programs")->excludes(markdown);
+}
+
+}  // namespace ltr::driver
