@@ -237,13 +237,6 @@ struct ObjectChecker {
     if (const auto symbol = cx.graph.prelude.find(value.name);
         symbol != cx.graph.prelude.end() && !value.type.is_error()) {
       rule = fn_of(cx, symbol->second).params;
-      for (size_t i = 0; i < value.args.size(); ++i) {
-        const bool is_bad = value.args[i].kind == ExprKind::FloatConst && value.args[i].number <= 0;
-        if (value.formats[i] == "lr" && is_bad) {
-          cx.report(
-              diag::bad_learning_rate(value.args[i].span, cx.source_text(value.args[i].span)));
-        }
-      }
     }
     Type type = value.type.is_error() ? Type::error() : Type::of(Kind::Optimizer);
     add(optimizer.name, type, MemberKind::Optimizer, value);
@@ -452,10 +445,6 @@ void check_block_like(Context& cx, ObjectInfo& object, const ast::Decl& decl) {
   (*objects_of(cx.program, object.kind))[object.index] = std::move(typed);
   object.is_checking = false;
   object.is_done = true;
-  if (object.kind == Kind::Model && !object.is_damaged) {
-    check_ownership(cx, object);
-    check_step_logic(cx, object);
-  }
 }
 
 }  // namespace ltr::check
