@@ -62,6 +62,10 @@ void BodyLowerer::stmt(const Stmt& stmt) {
     case StmtKind::Let: return let(stmt.local, expr(stmt.values[0]));
     case StmtKind::Unpack: {
       const ValueId value = expr(stmt.values[0]);
+      if (stmt.values[0].type.is_error()) {
+        for (const LocalId local : stmt.locals) let(local, value);
+        return;
+      }
       for (size_t i = 0; i < stmt.locals.size(); ++i) {
         const Type type = shared_.type(stmt.values[0].type.fields[i].type);
         let(stmt.locals[i], get_element(value, b.int_const(int64_t(i)), type));

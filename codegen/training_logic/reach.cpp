@@ -67,7 +67,7 @@ void explain(diagnostics::Diagnostic& diagnostic, const Update& update, const He
 void check_one(const Update& update, const Heap& heap, Sink& sink) {
   if (update.loss.is_unknown) return;
   const bool is_backward = update.owner == 0;
-  if (!is_backward && heap.owners[update.owner].is_unknown) return;
+  if (!is_backward && (heap.owners[update.owner].is_unknown || heap.owners[update.owner].is_contested)) return;
   const bool reaches = std::any_of(
       update.loss.paths.begin(), update.loss.paths.end(),
       [&](const auto& one) { return is_backward || one.first.to.owner == update.owner; });

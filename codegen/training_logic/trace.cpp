@@ -47,8 +47,8 @@ Value Trace::use(ir::ValueId id, const Frame& frame) const {
   const ir::Value& value = frame.function->values[id];
   if (!value.constant) return frame.values[id];
   Value known = Value::of(*value.constant);
-  known.is_none =
-      std::holds_alternative<ir::NoneConstant>(*value.constant) && value.type.is(TypeKind::None);
+  known.is_none = std::holds_alternative<ir::NoneConstant>(*value.constant) &&
+                  !value.type.is(TypeKind::Function);
   return known;
 }
 

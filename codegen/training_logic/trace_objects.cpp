@@ -103,6 +103,7 @@ Value Trace::made_optimizer(const ir::Op& op, Frame& frame) {
       if (first.weight != one.weight) continue;
       // In one list a tied weight may well stand under both of its names.
       const bool is_said_twice = first.scope.holds(one.scope) || one.scope.holds(first.scope);
+      if (weight.owner != id) heap_.owners[id].is_contested = true;
       if (weight.owner != id || (first.span != one.span && is_said_twice))
         findings.second_owners.push_back({one, first, id});
       break;
