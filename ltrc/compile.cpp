@@ -6,10 +6,13 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
+#include <fstream>
 
 #include "codegen/emit/emit.h"
 #include "codegen/lower/lower.h"
 #include "codegen/passes/pipeline.h"
+#include "codegen/training_logic/training_logic.h"
 #include "dsl/check/check.h"
 #include "dsl/diagnostics/load_source.h"
 #include "dsl/diagnostics/render.h"
@@ -44,6 +47,33 @@ std::string hash_of(const Compilation& compilation) {
   return toolchain::digest(all);
 }
 
+/// Files are meant from the working directory, else from the folder of the source that names them.
+class DataFilesHere : public check::DataFiles {
+ public:
+  std::optional<std::string> first_line(const std::string& path,
+                                        const std::string& from) const override {
+    const std::filesystem::path beside = std::filesystem::path(from).parent_path() / path;
+    for (const std::filesystem::path& place : {std::filesystem::path(path), beside}) {
+      std::error_code failed;
+      if (!std::filesystem::is_regular_file(place, failed) || place.extension() == ".gz") continue;
+      std::ifstream file(place);
+      std::string line;
+      if (!std::getline(file, line)) return std::nullopt;
+      if (line.ends_with('\r')) line.pop_back();
+      return line;
+    }
+    return std::nullopt;
+  }
+};
+
+lower::Options lower_options(const Compilation& compilation) {
+  lower::Options options;
+  for (const resolve::Module& module : compilation.graph->modules) {
+    if (module.is_library) options.library_sources.insert(module.ast.source.index);
+  }
+  return options;
+}
+
 }  // namespace
 
 void analyze(const std::string& file, const Common& common, Compilation& compilation) {
@@ -60,15 +90,19 @@ void analyze(const std::string& file, const Common& common, Compilation& compila
     return resolve::resolve(std::move(main), compilation.sources, next_node, sink);
   });
   compilation.program = timed(compilation, "check", [&] {
-    return check::check(*compilation.graph, compilation.sources, sink);
+    const DataFilesHere files;
+    return check::check(*compilation.graph, compilation.sources, sink, &files);
+  });
+  timed(compilation, "logic", [&] {
+    const ir::Module module =
+        lower::lower_for_analysis(*compilation.program, compilation.sources, lower_options(compilation));
+    training_logic::check_training(module, *compilation.program, sink);
+    return true;
   });
 }
 
 ir::Module to_ir(Compilation& compilation, const std::string& dump_after, std::string* dump) {
-  lower::Options options;
-  for (const resolve::Module& module : compilation.graph->modules) {
-    if (module.is_library) options.library_sources.insert(module.ast.source.index);
-  }
+  lower::Options options = lower_options(compilation);
   options.source_hash = hash_of(compilation);
   options.compiler = LTR_VERSION;
   ir::Module module = timed(compilation, "lower", [&] {

@@ -1,5 +1,7 @@
 #include "codegen/ir/builder.h"
 
+#include <algorithm>
+
 namespace ltr::ir {
 
 ValueId Builder::new_value(Type type, std::string name) {
@@ -36,6 +38,12 @@ ValueId Builder::op(OpKind kind, Type type, std::vector<ValueId> operands, std::
   if (gives) op.results.push_back(result);
   append(std::move(op));
   return result;
+}
+
+void Builder::written(std::vector<source::Span> spans) {
+  Op& op = open_.back()->ops.back();
+  spans.insert(spans.begin(), op.operands.size() - std::min(op.operands.size(), spans.size()), source::Span{});
+  op.written = std::move(spans);
 }
 
 }  // namespace ltr::ir

@@ -26,6 +26,8 @@ class Builder {
   void effect(OpKind kind, std::vector<ValueId> operands, std::string name = {}, std::vector<Attr> attrs = {}) {
     op(kind, Type::of(TypeKind::Void), std::move(operands), std::move(name), std::move(attrs));
   }
+  /// Says where the operands of the newest op stand, the last of them if it has more operands than that.
+  void written(std::vector<source::Span> spans);
   /// An op with regions, appended as it is.
   void append(Op op) { open_.back()->ops.push_back(std::move(op)); }
   ValueId new_value(Type type, std::string name = {});

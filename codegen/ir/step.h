@@ -12,6 +12,7 @@
 
 #include "codegen/ir/op.h"
 #include "codegen/ir/type.h"
+#include "dsl/source/span.h"
 
 namespace ltr::ir {
 
@@ -23,7 +24,10 @@ struct Loc {
   uint32_t file = 0;
   int32_t line = 0;
   int32_t column = 0;
-  bool operator==(const Loc&) const = default;
+  source::Span span;  ///< all of it, for diagnostics; not part of the text form, nor of `==`
+  bool operator==(const Loc& other) const {
+    return file == other.file && line == other.line && column == other.column;
+  }
 };
 
 struct NoneConstant {
@@ -59,6 +63,7 @@ struct Op {
   std::vector<ValueId> results;
   std::vector<Attr> attrs;
   std::vector<Region> regions;
+  std::vector<source::Span> written;  ///< where each operand stands in the source, where that is known
   Loc loc;
 
   const OpInfo& info() const { return ir::info(kind); }
@@ -90,6 +95,7 @@ struct Function {
   bool is_library = false;
   bool draws_random = false;
   bool is_manual = false;
+  bool has_error = false;  ///< some of its code could not be checked; such a module is for analysis only
 };
 
 struct Tables;

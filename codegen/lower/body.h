@@ -40,6 +40,9 @@ class BodyLowerer {
  private:
   using Make = std::function<ir::ValueId()>;
 
+  // What has an error of its own, in a module for analysis.
+  ir::ValueId unknown(const ir::Type& type);
+
   // Expressions.
   ir::ValueId constant(const check::Expr& expr);
   ir::ValueId member(const check::Expr& expr);

@@ -74,6 +74,30 @@ void lower_function(Shared& shared, uint32_t index) {
   shared.module.functions.push_back(std::move(function));
 }
 
+// What stands between errors may be of any form, so what cannot be lowered is given up as a whole.
+void lower_intact(Shared& shared, uint32_t index) {
+  try {
+    lower_function(shared, index);
+  } catch (const ir::InternalError&) {
+    ir::Function function;
+    function.name = shared.fn_names[index];
+    function.owner = shared.fn_owners[index] != nullptr ? shared.fn_owners[index]->name : "";
+    function.role = role_of(shared.program.fns[index].role, !function.owner.empty());
+    function.loc = shared.loc(shared.program.fns[index].span);
+    function.has_error = true;
+    shared.module.functions.push_back(std::move(function));
+  }
+}
+
+/// A function that nobody calls was only declared: its result has no type and it has no code.
+bool has_code(const check::Fn& fn) {
+  return fn.result.kind != check::Kind::Error && !(fn.body.empty() && fn.locals.empty() && fn.span.is_empty());
+}
+
+void add_files(ir::Module& module, const source::SourceManager& sources) {
+  for (uint32_t i = 1; i <= sources.count(); ++i) module.files.emplace_back(sources.path({i}));
+}
+
 }  // namespace
 
 void lower_functions(Shared& shared) {
@@ -82,11 +106,7 @@ void lower_functions(Shared& shared) {
     if (test.is_fails) skipped.insert(test.fn);
   }
   for (uint32_t i = 1; i < shared.program.fns.size(); ++i) {
-    // A function that nobody calls was only declared: its result has no type and it has no code.
-    const check::Fn& fn = shared.program.fns[i];
-    if (skipped.count(i) == 0 && fn.result.kind != check::Kind::Error && !(fn.body.empty() && fn.locals.empty() && fn.span.is_empty())) {
-      lower_function(shared, i);
-    }
+    if (skipped.count(i) == 0 && has_code(shared.program.fns[i])) lower_function(shared, i);
   }
 }
 
@@ -96,19 +116,34 @@ void lower_tests(Shared& shared) {
   }
 }
 
+ir::Module lower_for_analysis(const check::Program& program, const source::SourceManager& sources, const Options& options) {
+  ir::Module module;
+  ir::Tables tables;
+  module.name = program.name;
+  add_files(module, sources);
+  Shared shared{program, sources, options, module, tables, {}, {}, {}, {}, {}, {}, true};
+  shared.name_everything();
+  for (uint32_t i = 1; i < program.fns.size(); ++i) {
+    if (has_code(program.fns[i])) lower_intact(shared, i);
+  }
+  lower_objects(shared);
+  module.tables = std::make_shared<const ir::Tables>(std::move(tables));
+  return module;
+}
+
 ir::Module lower(const check::Program& program, const source::SourceManager& sources, const Options& options) {
   ir::Module module;
   ir::Tables tables;
   module.name = program.name;
+  add_files(module, sources);
   for (uint32_t i = 1; i <= sources.count(); ++i) {
-    module.files.emplace_back(sources.path({i}));
     const bool is_library = options.library_sources.count(i) != 0;
     tables.is_library_file.push_back(is_library);
     if (!is_library) tables.sources.push_back({std::string(sources.path({i})), std::string(sources.text(source::SourceId{i}))});
   }
   tables.source_hash = options.source_hash;
   tables.compiler = options.compiler;
-  Shared shared{program, sources, options, module, tables, {}, {}, {}, {}, {}, {}};
+  Shared shared{program, sources, options, module, tables, {}, {}, {}, {}, {}, {}, false};
   shared.name_everything();
   for (const check::LogEntry& entry : program.logs) {
     tables.logs.push_back({entry.name, entry.role, entry.kind, entry.when, entry.reduce, entry.bar, shared.loc(entry.span)});

@@ -10,6 +10,16 @@ using ir::Type;
 using ir::TypeKind;
 using ir::ValueId;
 
+namespace {
+
+std::vector<source::Span> spans_of(const std::vector<Expr>& list) {
+  std::vector<source::Span> spans;
+  for (const Expr& expr : list) spans.push_back(expr.span);
+  return spans;
+}
+
+}  // namespace
+
 // Functions of the library that are more than a call of the runtime's function of that name.
 ValueId BodyLowerer::op(const Expr& expr) {
   const Type type = shared_.type(expr.type);
@@ -41,7 +51,9 @@ ValueId BodyLowerer::op(const Expr& expr) {
   const bool is_stage = !expr.args.empty() && expr.args[0].type.kind == Kind::Stream;
   const bool is_weights = !expr.args.empty() && (expr.args[0].type.kind == Kind::Weights || expr.args[0].type.kind == Kind::Gradients);
   const OpKind kind = is_stage || is_weights ? OpKind::CallOp : ir::library_op(name);
-  return b.op(kind, type, std::move(args), kind == OpKind::CallOp ? name : "");
+  const ValueId result = b.op(kind, type, std::move(args), kind == OpKind::CallOp ? name : "");
+  b.written(spans_of(expr.args));
+  return result;
 }
 
 ValueId BodyLowerer::call(const Expr& expr) {
@@ -61,7 +73,9 @@ ValueId BodyLowerer::call(const Expr& expr) {
     const std::string owner_name = shared_.object(metric.type).name;
     return b.op(OpKind::CallMetric, Type::object(TypeKind::MetricValue, owner_name), std::move(args), metric.name, {{"fn", name}});
   }
-  return b.op(is_method ? OpKind::CallMethod : OpKind::CallFn, shared_.type(expr.type), std::move(args), name);
+  const ValueId result = b.op(is_method ? OpKind::CallMethod : OpKind::CallFn, shared_.type(expr.type), std::move(args), name);
+  b.written(spans_of(expr.args));
+  return result;
 }
 
 // A block that is built as an argument of another one is its member under the param's name.

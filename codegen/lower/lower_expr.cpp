@@ -16,6 +16,12 @@ std::vector<ValueId> BodyLowerer::exprs(const std::vector<Expr>& list, size_t fr
   return values;
 }
 
+ValueId BodyLowerer::unknown(const Type& type) {
+  LTR_INVARIANT(shared_.is_analysis, "an error reached lower", b.loc);
+  b.function().has_error = true;
+  return b.op(OpKind::Unknown, type, {});
+}
+
 ValueId BodyLowerer::constant(const Expr& expr) {
   const Type type = shared_.type(expr.type);
   switch (expr.kind) {
@@ -37,6 +43,7 @@ ValueId BodyLowerer::expr(const Expr& expr) {
     ~Restore() { loc = value; }
   } restore{b.loc, outer};
   const auto type = [&] { return shared_.type(expr.type); };
+  if (expr.type.is_error()) return unknown(Type::of(TypeKind::Error));
   switch (expr.kind) {
     case ExprKind::IntConst:
     case ExprKind::FloatConst:
@@ -51,6 +58,7 @@ ValueId BodyLowerer::expr(const Expr& expr) {
     case ExprKind::Call: return setting(expr);
     case ExprKind::Local: {
       const auto known = env.find(expr.local);
+      if (known == env.end() && shared_.is_analysis) return unknown(type());
       LTR_INVARIANT(known != env.end(), "local `" + expr.name + "` has no value", b.loc);
       return known->second;
     }

@@ -164,6 +164,9 @@ class ObjectLowerer {
                        {"group_names", group_names},
                        {"group_types", group_types},
                        {"group_places", group_lines}});
+    std::vector<source::Span> written;
+    for (const check::GroupSettings& group : member.groups) written.push_back(group.span);
+    lowerer_.b.written(std::move(written));
     set(member, ir::ObjectMember::Kind::Optimizer, Type::of(TypeKind::Optimizer), optimizer);
   }
 
@@ -225,7 +228,38 @@ void add_logs(const ir::Region& region, const Shared& shared, std::set<int>& log
 
 }  // namespace
 
+namespace {
+
+/// The constructors that analysis follows; one that cannot be lowered has no ops.
+void lower_intact_objects(Shared& shared) {
+  for (const auto& [key, ref] : shared.objects) {
+    if (ref.kind != TypeKind::Block && ref.kind != TypeKind::Model) continue;
+    try {
+      ObjectLowerer(shared, ref).run();
+    } catch (const ir::InternalError&) {
+      ir::Function constructor;
+      constructor.name = ref.name + ".$new";
+      constructor.owner = ref.name;
+      constructor.role = ir::Role::Constructor;
+      constructor.loc = shared.loc(ref.object->span);
+      constructor.has_error = true;
+      shared.module.functions.push_back(std::move(constructor));
+      ir::ObjectInfo info;
+      info.name = ref.name;
+      info.shown = ref.object->name;
+      info.kind = ref.kind;
+      info.constructor = ref.name + ".$new";
+      info.is_library = ref.object->is_library;
+      info.loc = shared.loc(ref.object->span);
+      shared.tables.objects.push_back(std::move(info));
+    }
+  }
+}
+
+}  // namespace
+
 void lower_objects(Shared& shared) {
+  if (shared.is_analysis) return lower_intact_objects(shared);
   for (const auto& [key, ref] : shared.objects) ObjectLowerer(shared, ref).run();
   for (const ObjectRef& ref : shared.callbacks) {
     ObjectLowerer(shared, ref).run();

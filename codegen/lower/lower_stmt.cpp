@@ -62,6 +62,10 @@ void BodyLowerer::stmt(const Stmt& stmt) {
     case StmtKind::Let: return let(stmt.local, expr(stmt.values[0]));
     case StmtKind::Unpack: {
       const ValueId value = expr(stmt.values[0]);
+      if (stmt.values[0].type.is_error()) {
+        for (const LocalId local : stmt.locals) let(local, value);
+        return;
+      }
       for (size_t i = 0; i < stmt.locals.size(); ++i) {
         const Type type = shared_.type(stmt.values[0].type.fields[i].type);
         let(stmt.locals[i], get_element(value, b.int_const(int64_t(i)), type));
@@ -84,9 +88,12 @@ void BodyLowerer::stmt(const Stmt& stmt) {
     case StmtKind::Print: return b.effect(OpKind::Print, exprs(stmt.values));
     case StmtKind::Minimize: {
       const ValueId loss = expr(stmt.values[0]);
-      return b.effect(OpKind::Minimize, {loss, expr(stmt.values[1])}, "", {{"last", int64_t(stmt.is_last)}});
+      b.effect(OpKind::Minimize, {loss, expr(stmt.values[1])}, "", {{"last", int64_t(stmt.is_last)}});
+      return b.written({stmt.values[0].span, stmt.values[1].span});
     }
-    case StmtKind::Backward: return b.effect(OpKind::Backward, exprs(stmt.values));
+    case StmtKind::Backward:
+      b.effect(OpKind::Backward, exprs(stmt.values));
+      return b.written({stmt.values[0].span});
     case StmtKind::Log: {
       const check::LogEntry& entry = shared_.program.logs[stmt.index];
       return b.effect(OpKind::LogValue, exprs(stmt.values), entry.name, {{"slot", int64_t(stmt.index)}, {"kind", entry.kind}});
@@ -107,6 +114,8 @@ void BodyLowerer::stmt(const Stmt& stmt) {
       expr(stmt.values[0]);
       return;
     case StmtKind::Error:
+      unknown(Type::of(TypeKind::Void));
+      return;
     case StmtKind::Yield: break;
   }
   throw ir::InternalError("a statement that check does not give reached lower", b.loc);

@@ -22,8 +22,9 @@ bool ObjectRef::has_param(const std::string& param) const {
 
 ir::Loc Shared::loc(check::Span span) const {
   if (!sources.contains(span.source)) return {};
+  if (is_analysis) return {span.source.index - 1, 0, 0, span};
   const source::Position begin = sources.position(span).begin;
-  return {span.source.index - 1, int32_t(begin.line), int32_t(begin.column)};
+  return {span.source.index - 1, int32_t(begin.line), int32_t(begin.column), span};
 }
 
 namespace {

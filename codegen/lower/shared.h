@@ -37,6 +37,7 @@ struct Shared {
   std::map<std::string, size_t> pairs;          ///< model and data: index of their TrainPair
 
   std::map<std::string, std::string> lists;     ///< text of a function that lists callbacks: its name
+  bool is_analysis = false;                     ///< the program may have errors
 
   ir::Loc loc(check::Span span) const;
   bool is_library(check::Span span) const { return options.library_sources.count(span.source.index) != 0; }

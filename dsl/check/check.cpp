@@ -3,13 +3,16 @@
 #include <filesystem>
 
 #include "dsl/check/context.h"
+#include "dsl/check/data_logic/data_logic.h"
+#include "dsl/check/training_logic/wired.h"
 
 namespace ltr::check {
 
 Program check(const resolve::ModuleGraph& graph,
               const source::SourceManager& sources,
-              diagnostics::Sink& sink) {
-  Context cx{.sources = sources, .sink = &sink, .graph = graph};
+              diagnostics::Sink& sink,
+              const DataFiles* files) {
+  Context cx{.sources = sources, .sink = &sink, .graph = graph, .files = files};
   cx.program.fns.emplace_back();  // Index 0 is no function.
   const resolve::Module& main = graph.modules[0];
   cx.program.name = std::filesystem::path(main.path).stem().string();
@@ -41,6 +44,8 @@ Program check(const resolve::ModuleGraph& graph,
   }
   check_topologies(cx, 0);
   check_experiments(cx, 0);
+  check_learning_rates(cx);
+  check_fields(cx);
   for (const ast::Decl& decl : main.ast.decls) {
     if (const auto* test = decl.get<ast::Test>()) check_test(cx, *test, decl, 0);
   }

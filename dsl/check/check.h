@@ -5,12 +5,22 @@
 
 namespace ltr::check {
 
+/// How `check` looks into data files; it opens none itself.
+struct DataFiles {
+  virtual ~DataFiles() = default;
+  /// The first line of a text file named in the source at `from`, without its line end; nothing if
+  /// it is not there or cannot be read.
+  virtual std::optional<std::string> first_line(const std::string& path,
+                                                const std::string& from) const = 0;
+};
+
 /// Types, shapes, data streams and training logic of a program whose names are resolved. Everything
 /// that module 0 declares is checked, of other modules what it uses. Afterwards every expression
 /// has a type (`error` where a mistake was reported) and every shape obligation is proven, put off
-/// to run time, or reported.
+/// to run time, or reported. With `files`, headers of data files that are there are read.
 Program check(const resolve::ModuleGraph& graph,
               const source::SourceManager& sources,
-              diagnostics::Sink& sink);
+              diagnostics::Sink& sink,
+              const DataFiles* files = nullptr);
 
 }  // namespace ltr::check

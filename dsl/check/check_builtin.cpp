@@ -251,6 +251,8 @@ Expr check_ema_update(CallSite& site) {
 
 }  // namespace
 
+Expr check_env(CallSite& site);
+
 std::optional<Expr> check_builtin(const std::string& name, CallSite& site) {
   if (name == "to") return check_to(site);
   if (name == "item") return check_item(site);
@@ -260,7 +262,8 @@ std::optional<Expr> check_builtin(const std::string& name, CallSite& site) {
   if (auto host = host_function(name, site)) return host;
   if (name == "frozen") return frozen_value(site);
   if (name == "ema_update") return check_ema_update(site);
-  if (name == "gradcheck" || name == "env") {
+  if (name == "env") return check_env(site);
+  if (name == "gradcheck") {
     site.scope.cx.report(diag::not_in_this_version(site.name_span, "`" + name + "`"));
     return error_at(site.span);
   }

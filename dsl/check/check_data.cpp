@@ -1,4 +1,4 @@
-#include "dsl/check/context.h"
+#include "dsl/check/data_logic/data_logic.h"
 
 namespace ltr::check {
 
@@ -164,6 +164,12 @@ void check_data_items(Context& cx, ObjectInfo& object, const ast::Data& data) {
       dims.push_back(size ? std::move(*size) : int_const(-1, object.span));
     }
     typed.batch_dims.push_back(std::move(dims));
+  }
+  if (!cx.graph.modules[object.module].is_library) {
+    check_shuffling(cx, typed);
+    check_same_records(cx, typed);
+    check_splits(cx, typed);
+    check_columns(cx, typed, {}, {});
   }
   cx.program.datas[object.index] = std::move(typed);
 }

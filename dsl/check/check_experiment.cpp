@@ -1,114 +1,12 @@
 #include "dsl/check/context.h"
+#include "dsl/check/data_logic/data_logic.h"
 #include "dsl/check/settings.h"
+#include "dsl/check/training_logic/wired.h"
 #include "dsl/diagnostics/suggest.h"
 
 namespace ltr::check {
 
 namespace {
-
-Type type_of_text(const std::string& text) {
-  if (text == "int") return Type::of(Kind::Int);
-  if (text == "bool") return Type::of(Kind::Bool);
-  if (text == "duration") return Type::of(Kind::Duration);
-  if (text == "period") return Type::of(Kind::Period);
-  Type type = Type::of(Kind::OneOf);
-  std::string word;
-  for (const char c : text.substr(text.find('[') + 1)) {
-    if (c == ',' || c == ']') {
-      type.choices.push_back(word);
-      word.clear();
-    } else if (c != ' ') {
-      word += c;
-    }
-  }
-  return type;
-}
-
-/// `auto`, `cpu`, `cuda[8]`.
-bool is_device(const std::string& text) {
-  if (text == "auto" || text == "cpu" || text == "cuda") return true;
-  for (const char* kind : {"cpu[", "cuda["}) {
-    if (text.starts_with(kind) && text.ends_with("]")) return true;
-  }
-  return false;
-}
-
-/// A setting of a closed list, typed; nothing after a report.
-std::optional<SettingValue> check_setting(const ast::Setting& setting,
-                                          const std::vector<SettingInfo>& known,
-                                          const std::string& section,
-                                          Scope& scope) {
-  Context& cx = scope.cx;
-  const auto info = std::find_if(known.begin(), known.end(), [&](const SettingInfo& candidate) {
-    return candidate.name == setting.name.text;
-  });
-  if (info == known.end() &&
-      (setting.name.text == "benchmark" || setting.name.text == "host_ahead")) {
-    cx.report(
-        diag::not_in_this_version(setting.name.span, "the trainer's `" + setting.name.text + "`"));
-    return std::nullopt;
-  }
-  if (info == known.end()) {
-    std::vector<std::string> names;
-    std::string list;
-    for (const SettingInfo& candidate : known) {
-      names.emplace_back(candidate.name);
-      list += (list.empty() ? "" : ", ") + std::string(candidate.name);
-    }
-    diagnostics::Diagnostic diagnostic =
-        diag::unknown_setting(setting.name.span, section, setting.name.text);
-    diagnostic.note("it has {}", list);
-    if (const auto near = diagnostics::suggest(setting.name.text, names))
-      diagnostic.help("did you mean `{}`?", *near).fix(setting.name.span, *near);
-    cx.report(std::move(diagnostic));
-    return std::nullopt;
-  }
-  SettingValue result;
-  result.path = setting.name.text;
-  result.type = info->type;
-  result.span = setting.name.span;
-  if (result.type == "text") {
-    result.type = "str";
-    result.value = make_expr(ExprKind::StrConst, Type::of(Kind::Str), setting.value.span, {},
-                             cx.source_text(setting.value.span));
-    if (result.path == "devices" && !is_device(result.value.name) &&
-        !result.value.name.starts_with("tpu")) {
-      cx.report(
-          diag::wrong_argument(setting.value.span, "`" + result.value.name + "` names no devices")
-              .help("`auto`, `cpu`, `cpu[4]`, `cuda` or `cuda[8]`"));
-      return std::nullopt;
-    }
-    if (result.path == "devices" && result.value.name.starts_with("tpu")) {
-      cx.report(diag::device_not_built(setting.value.span, result.value.name)
-                    .note("`ltrc export --stablehlo` will run the step on any XLA device"));
-    }
-    return result;
-  }
-  result.value = check_as(setting.value, type_of_text(info->type), scope,
-                          ("`" + setting.name.text + "`").c_str());
-  if (result.value.type.is_error()) return std::nullopt;
-  static const std::set<std::string> kPositive = {
-      "epochs", "steps", "log_every", "accumulate", "steps_per_epoch", "global_batch", "nodes"};
-  if (result.value.kind == ExprKind::IntConst &&
-      result.value.whole < (kPositive.contains(result.path) ? 1 : 0)) {
-    cx.report(diag::out_of_range(result.value.span, "`" + result.path + "` cannot be " +
-                                                        std::to_string(result.value.whole)));
-    return std::nullopt;
-  }
-  return result;
-}
-
-/// A setting that stands twice in one pair of braces.
-void check_twice(Context& cx, const std::vector<ast::Setting>& settings) {
-  for (size_t i = 0; i < settings.size(); ++i) {
-    for (size_t j = 0; j < i; ++j) {
-      if (settings[i].name.text != settings[j].name.text) continue;
-      cx.report(diag::setting_twice(settings[i].name.span, settings[i].name.text)
-                    .label(settings[j].name.span, "first here"));
-      break;
-    }
-  }
-}
 
 /// The experiment with what it amends written into it.
 struct Merged {
@@ -117,19 +15,6 @@ struct Merged {
   std::vector<ast::Setting> sets;
   std::vector<ast::Section> sections;
 };
-
-void put(std::vector<ast::Setting>& into, const std::vector<ast::Setting>& from) {
-  for (const ast::Setting& setting : from) {
-    const auto same = std::find_if(into.begin(), into.end(), [&](const ast::Setting& other) {
-      return other.name.text == setting.name.text;
-    });
-    if (same != into.end()) {
-      *same = setting;
-    } else {
-      into.push_back(setting);
-    }
-  }
-}
 
 std::optional<Merged> merge_amended(Context& cx,
                                     const resolve::Module& module,
@@ -377,6 +262,26 @@ void check_sweep(const ast::Section& section, Scope& scope) {
   }
 }
 
+/// What is `set` keeps the rules of all hparams.
+void check_sets(Context& cx, const Experiment& experiment) {
+  const Object none;
+  for (const Hparam& hparam : cx.program.hparams) {
+    if (!hparam.where || experiment.sets.empty()) continue;
+    const Wired rule = wire(*hparam.where, none, {}, experiment, cx.program);
+    const auto holds = evaluate(rule.expr, cx.program);
+    const auto by_default = evaluate(*hparam.where, cx.program);
+    // A default that breaks its rule has been reported.
+    if (!holds || holds->whole != 0 || (by_default && by_default->whole == 0)) continue;
+    auto set = std::find_if(experiment.sets.begin(), experiment.sets.end(),
+                            [&](const auto& one) { return one.first == hparam.name; });
+    if (set == experiment.sets.end()) set = std::prev(experiment.sets.end());
+    cx.report(diag::where_not_satisfied(
+                  set->second.span, hparam.where_text,
+                  "`" + set->first + "` is set to " + cx.source_text(set->second.span))
+                  .label(hparam.where->span, "the rule"));
+  }
+}
+
 void check_experiment(Context& cx, uint32_t module_index, const ast::Experiment& ast) {
   const resolve::Module& module = cx.graph.modules[module_index];
   const auto merged = merge_amended(cx, module, ast, {});
@@ -420,6 +325,7 @@ void check_experiment(Context& cx, uint32_t module_index, const ast::Experiment&
     Expr value = check_as(set.value, type, scope, ("`" + set.name.text + "`").c_str());
     if (!value.type.is_error()) typed.sets.emplace_back(set.name.text, std::move(value));
   }
+  check_sets(cx, typed);
   const auto data = check_wired("data", Kind::Data, *merged, ast, scope);
   if (data) scope.data = find_object(cx, Kind::Data, data->type.decl);
   const auto model = check_wired("model", Kind::Model, *merged, ast, scope);
@@ -441,6 +347,7 @@ void check_experiment(Context& cx, uint32_t module_index, const ast::Experiment&
   }
   std::vector<std::string> own_callbacks;
   bool has_limit = false;
+  const ast::Section* sweep = nullptr;
   for (const ast::Section& section : merged->sections) {
     const std::string& name = section.name.text;
     if (name == "trainer") {
@@ -470,6 +377,7 @@ void check_experiment(Context& cx, uint32_t module_index, const ast::Experiment&
       }
     } else if (name == "sweep") {
       check_sweep(section, scope);
+      sweep = &section;
     }
   }
   if (!has_limit && !ast.amends && !merged->is_damaged) {
@@ -488,13 +396,17 @@ void check_experiment(Context& cx, uint32_t module_index, const ast::Experiment&
       const bool is_role = name == "train" || name == "val" || name == "test" || name == "predict";
       if (fn.role == FnRole::Step && is_role) bind_step(*model, *data, fn, typed, scope);
     }
-    check_monitors(cx, typed, own_callbacks);
+    check_monitors(cx, typed, own_callbacks, sweep);
+    check_schedules(cx, typed);
+    check_windows(cx, typed);
+    check_columns(cx, cx.program.datas[typed.data], typed.data_arguments, typed);
   }
   for (size_t i = first_obligation; i < cx.program.obligations.size(); ++i) {
     if (cx.program.obligations[i].fate == Fate::AtStart)
       typed.obligations.push_back(cx.program.obligations[i]);
   }
-  cx.program.experiments.push_back(std::move(typed));
+  // Without data or model there is nothing that later checks could speak of.
+  if (data && model) cx.program.experiments.push_back(std::move(typed));
 }
 
 }  // namespace
@@ -503,75 +415,6 @@ void check_experiments(Context& cx, uint32_t module) {
   for (const ast::Decl& decl : cx.graph.modules[module].ast.decls) {
     if (const auto* experiment = decl.get<ast::Experiment>())
       check_experiment(cx, module, *experiment);
-  }
-}
-
-void check_topologies(Context& cx, uint32_t module_index) {
-  const resolve::Module& module = cx.graph.modules[module_index];
-  for (const ast::Decl& decl : module.ast.decls) {
-    const auto* topology = decl.get<ast::Topology>();
-    if (topology == nullptr) continue;
-    Topology typed;
-    typed.name = topology->name.text;
-    typed.span = topology->name.span;
-    check_twice(cx, topology->settings);
-    std::vector<Local> locals;
-    Scope scope{.cx = cx, .module = module_index, .place = Place::Experiment, .locals = &locals};
-    // What is amended comes first and is replaced field by field.
-    std::vector<const ast::Topology*> chain;
-    for (const ast::Topology* at = topology; at != nullptr;) {
-      if (std::find(chain.begin(), chain.end(), at) != chain.end()) {
-        cx.report(diag::amends_cycle(topology->name.span, topology->name.text));
-        break;
-      }
-      chain.push_back(at);
-      if (!at->amends) break;
-      const auto base = module.topologies.find(at->amends->text);
-      if (base == module.topologies.end()) {
-        cx.report(diag::unknown_topology(at->amends->span, "topology", at->amends->text));
-        break;
-      }
-      if (base->second.kind == SymbolKind::Error) break;
-      at = base->second.decl->get<ast::Topology>();
-    }
-    std::vector<ast::Setting> settings;
-    for (auto at = chain.rbegin(); at != chain.rend(); ++at) put(settings, (*at)->settings);
-    for (const ast::Setting& setting : settings) {
-      if (auto value = check_setting(setting, topology_settings(), "a topology", scope))
-        typed.settings.push_back(std::move(*value));
-    }
-    const auto note = [&](const std::string& path, Span span) {
-      for (const SettingValue& other : typed.settings) {
-        if (other.path == path) return;
-      }
-      typed.settings.push_back(
-          {path, "str",
-           make_expr(ExprKind::StrConst, Type::of(Kind::Str), span, {}, cx.source_text(span)),
-           span});
-    };
-    for (const ast::Topology* at : chain) {
-      for (const ast::Shard& shard : at->shards) {
-        note("shard", shard.span);
-        if (!shard.at) continue;
-        const Symbol* block = cx.graph.find(module_index, shard.at->text);
-        if (block == nullptr || block->kind != SymbolKind::Block)
-          cx.report(diag::unknown_block(shard.at->span, shard.at->text));
-      }
-      for (const ast::Recompute& recompute : at->recomputes) {
-        note("recompute", recompute.span);
-        const Symbol* block = cx.graph.find(module_index, recompute.at.text);
-        if (block == nullptr || block->kind != SymbolKind::Block)
-          cx.report(diag::unknown_block(recompute.at.span, recompute.at.text));
-      }
-      for (const ast::Section& section : at->sections) {
-        if (section.name.text != "precision") {
-          cx.report(diag::unknown_setting(section.name.span, "a topology", section.name.text));
-          continue;
-        }
-        note("precision_parts", section.span);
-      }
-    }
-    cx.program.topologies.push_back(std::move(typed));
   }
 }
 

@@ -245,12 +245,6 @@ struct ObjectChecker {
     const bool has_rule = symbol != cx.graph.prelude.end() && symbol->second.kind == SymbolKind::Op;
     const std::vector<ParamInfo> rule =
         has_rule ? fn_of(cx, symbol->second).params : std::vector<ParamInfo>();
-    for (size_t i = 0; i < value.args.size(); ++i) {
-      const bool is_bad = value.args[i].kind == ExprKind::FloatConst && value.args[i].number <= 0;
-      if (value.formats[i] == "lr" && is_bad) {
-        cx.report(diag::bad_learning_rate(value.args[i].span, cx.source_text(value.args[i].span)));
-      }
-    }
     const Type type = value.type.is_error() ? Type::error() : Type::of(Kind::Optimizer);
     add(optimizer.name, type, MemberKind::Optimizer, value);
     std::vector<std::pair<std::string, Expr>> settings =
@@ -468,10 +462,6 @@ void check_block_like(Context& cx, ObjectInfo& object, const ast::Decl& decl) {
   (*objects_of(cx.program, object.kind))[object.index] = std::move(typed);
   object.is_checking = false;
   object.is_done = true;
-  if (object.kind == Kind::Model && !object.is_damaged) {
-    check_ownership(cx, object);
-    check_step_logic(cx, object);
-  }
 }
 
 }  // namespace ltr::check

@@ -250,6 +250,20 @@ Expr check_split(const FnInfo& op, Expr stream, CallSite& site) {
     }
   }
   std::vector<Expr> args = {stream, parts};
+  const size_t by = op.params.size() - 1;
+  if (const Given* given = (*bound)[by]; given != nullptr && op.params[by].name == "by") {
+    const Expr field = check_given(*given, site.scope);
+    std::vector<std::string> known;
+    for (const TypeField& candidate : stream.type.fields) known.push_back(candidate.name);
+    if (field.kind == ExprKind::StrConst &&
+        std::find(known.begin(), known.end(), field.name) == known.end()) {
+      diagnostics::Diagnostic diagnostic = diag::unknown_field(field.span, "the stream", field.name);
+      if (const auto near = diagnostics::suggest(field.name, known))
+        diagnostic.help("did you mean \"{}\"?", *near).fix(field.span, "\"" + *near + "\"");
+      cx.report(std::move(diagnostic));
+      return error_at(site.span);
+    }
+  }
   for (size_t i = 2; i < op.params.size(); ++i) {
     if ((*bound)[i] != nullptr) {
       args.push_back(

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "dsl/ast/decl.h"
+#include "dsl/check/check.h"
 #include "dsl/check/typed.h"
 #include "dsl/diagnostics/diagnostic.h"
 #include "dsl/diagnostics/sink.h"
@@ -128,6 +129,7 @@ struct Context {
   const source::SourceManager& sources;
   diagnostics::Sink* sink;  ///< not a reference: the body of a `fails` test has one of its own
   const resolve::ModuleGraph& graph;
+  const DataFiles* files = nullptr;
   Program program;
   std::map<const ast::Decl*, std::unique_ptr<ObjectInfo>> objects;
   std::map<const ast::Fn*, std::unique_ptr<FnInfo>> fns;
@@ -199,10 +201,6 @@ void check_experiments(Context& cx, uint32_t module);
 void check_test(Context& cx, const ast::Test& test, const ast::Decl& decl, uint32_t module);
 /// `where` clauses as requirements, as far as they compare sizes.
 void read_where(const ast::Expr& where, Scope& scope, std::vector<Requirement>& requirements);
-/// Rules of E04 that look at a whole model.
-void check_ownership(Context& cx, const ObjectInfo& model);
-void check_step_logic(Context& cx, const ObjectInfo& model);
-void check_monitors(Context& cx, Experiment& experiment, const std::vector<std::string>& callbacks);
 /// The value of a host expression over constants and hparam defaults; nothing if it rests on more.
 struct HostValue {
   enum class Kind { Bool, Int, Float, Str } kind = Kind::Int;

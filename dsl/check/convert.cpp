@@ -28,6 +28,11 @@ bool host_fits(const Type& host, Element element) {
 }
 
 Expr fail(const Expr& expr, const Type& wanted, Scope& scope, const std::string& what) {
+  if (expr.type.kind == Kind::Secret) {
+    scope.cx.report(diag::secret_misplaced(expr.span, "given as " + what)
+                        .note("it would be printed or saved; only settings that ask for a secret take one"));
+    return error_at(expr.span);
+  }
   diagnostics::Diagnostic diagnostic =
       wanted.is_tensor() && expr.type.is_tensor()
           ? diag::wrong_element(expr.span, what + " must be " + scope.cx.text(wanted) + ", not " +

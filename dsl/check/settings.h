@@ -1,9 +1,16 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "dsl/ast/decl.h"
+#include "dsl/check/typed.h"
+
 namespace ltr::check {
+
+struct Context;
+struct Scope;
 
 /// A setting of a section: its name and the type that a value must have, as it is written in
 /// `.ltr`.
@@ -13,5 +20,15 @@ struct SettingInfo {
 };
 const std::vector<SettingInfo>& trainer_settings();
 const std::vector<SettingInfo>& topology_settings();
+
+/// A setting of a closed list, typed; nothing after a report.
+std::optional<SettingValue> check_setting(const ast::Setting& setting,
+                                          const std::vector<SettingInfo>& known,
+                                          const std::string& section,
+                                          Scope& scope);
+/// E0612: a setting that stands twice in one pair of braces.
+void check_twice(Context& cx, const std::vector<ast::Setting>& settings);
+/// Replaces the settings of the same names, and adds the others.
+void put(std::vector<ast::Setting>& into, const std::vector<ast::Setting>& from);
 
 }  // namespace ltr::check

@@ -295,6 +295,8 @@ struct Experiment {
   std::vector<SettingValue> sweep;
   std::vector<StepBinding> steps;
   std::vector<Obligation> obligations;
+  std::optional<int64_t> train_batch;  ///< records in a train batch, if it is known
+  Span train_batch_span;               ///< what says so
   Span span;
 };
 
@@ -302,6 +304,8 @@ struct Test {
   std::string title;
   uint32_t fn = 0;
   bool is_fails = false;  ///< only checked, nothing to run
+  std::string fails;      ///< the code still to be found, where `check` found nothing wrong
+  Span fails_span;
   Span span;
 };
 

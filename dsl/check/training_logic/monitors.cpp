@@ -1,4 +1,4 @@
-#include "dsl/check/context.h"
+#include "dsl/check/training_logic/wired.h"
 #include "dsl/diagnostics/suggest.h"
 
 namespace ltr::check {
@@ -6,28 +6,59 @@ namespace ltr::check {
 namespace {
 
 struct Logged {
-  std::string better;
-  bool is_error = false;  ///< what is logged has a mistake of its own
+  std::string better;       ///< what `mode = auto` reads
+  std::string named;        ///< what the name alone tells, for contradictions
+  bool is_error = false;    ///< what is logged has a mistake of its own
+  bool is_on_step = false;  ///< recorded on step alone
+  std::string absent;       ///< why it has no value while training
+  Span span;
 };
+using SeriesOf = std::map<std::string, Logged>;
+
+bool ends_with_any(const std::string& name, std::initializer_list<const char*> endings) {
+  return std::any_of(endings.begin(), endings.end(),
+                     [&](const char* ending) { return name.ends_with(ending); });
+}
+
+Logged logged(const LogEntry& log) {
+  Logged result;
+  result.is_error = log.kind == "error";
+  result.better = log.better;
+  result.is_on_step = log.when == "step";
+  result.span = log.span;
+  if (log.kind != "scalar") return result;
+  if (ends_with_any(log.name, {"loss", "error", "perplexity"})) result.better = "min";
+  if (ends_with_any(log.name, {"acc", "accuracy"})) result.named = "max";
+  return result;
+}
 
 /// All series of an experiment: what its model and callbacks log, and what is recorded unasked.
-std::map<std::string, Logged> logged_series(const Context& cx,
-                                            const Experiment& experiment,
-                                            const std::vector<std::string>& callbacks) {
-  std::map<std::string, Logged> series;
+SeriesOf logged_series(const Context& cx,
+                       const Experiment& experiment,
+                       const std::vector<std::string>& callbacks) {
+  SeriesOf series;
   const Object& model = cx.program.models[experiment.model];
+  const DataObject& data = cx.program.datas[experiment.data];
   for (const LogEntry& log : cx.program.logs) {
     const bool is_listed = log.owner == model.name || std::find(callbacks.begin(), callbacks.end(),
                                                                 log.owner) != callbacks.end();
     if (!is_listed || (log.kind != "scalar" && log.kind != "metric" && log.kind != "error"))
       continue;
-    Logged logged;
-    logged.is_error = log.kind == "error";
-    logged.better = log.better;
-    for (const char* ending : {"loss", "error", "perplexity"}) {
-      if (log.kind == "scalar" && log.name.ends_with(ending)) logged.better = "min";
+    Logged one = logged(log);
+    if (log.role == "test") one.absent = "step test runs after it";
+    bool has_stream = false;
+    for (const StreamDecl& stream : data.streams) {
+      if (stream.role != log.role) continue;
+      has_stream = true;
+      const std::string name =
+          log.role + "." + (stream.name.empty() ? "" : stream.name + ".") + log.name;
+      const auto [place, is_new] = series.try_emplace(name, one);
+      // Logged at several places, it is recorded wherever one of them says so.
+      if (!is_new) place->second.is_on_step = place->second.is_on_step && one.is_on_step;
     }
-    series[log.role + "." + log.name] = logged;
+    if (has_stream) continue;
+    one.absent = "data `" + data.object.name + "` has no `" + log.role + "` stream";
+    series.try_emplace(log.role + "." + log.name, one);
   }
   for (const Member& member : model.members) {
     if (member.kind == MemberKind::Optimizer) series["lr." + member.name] = {};
@@ -35,60 +66,164 @@ std::map<std::string, Logged> logged_series(const Context& cx,
   return series;
 }
 
-void check_call(Context& cx, Expr& call, const std::map<std::string, Logged>& series) {
-  std::optional<std::string> monitor;
-  Span span;
-  for (const Expr& arg : call.args) {
-    if (arg.kind != ExprKind::Series) continue;
-    monitor = arg.name;
-    span = arg.span;
+void report_unknown(Context& cx, const std::string& name, Span span, const SeriesOf& series) {
+  std::vector<std::string> names;
+  std::string list;
+  for (const auto& [known, one] : series) {
+    names.push_back(known);
+    list += (list.empty() ? "" : ", ") + known;
   }
-  if (!monitor) return;
-  const auto found = series.find(*monitor);
+  diagnostics::Diagnostic diagnostic = diag::monitor_unknown(span, name);
+  diagnostic.note("logged are: {}", list.empty() ? "nothing" : list);
+  if (const auto near = diagnostics::suggest(name, names))
+    diagnostic.help("did you mean `{}`?", *near).fix(span, *near);
+  cx.report(std::move(diagnostic));
+}
+
+/// The series that is watched, if it is logged and has fresh values.
+const Logged* find_series(
+    Context& cx, const std::string& name, Span span, bool per_epoch, const SeriesOf& series) {
+  const auto found = series.find(name);
   if (found == series.end()) {
-    std::vector<std::string> names;
-    std::string list;
-    for (const auto& [name, logged] : series) {
-      names.push_back(name);
-      list += (list.empty() ? "" : ", ") + name;
-    }
-    diagnostics::Diagnostic diagnostic = diag::monitor_unknown(span, *monitor);
-    diagnostic.note("logged are: {}", list.empty() ? "nothing" : list);
-    if (const auto near = diagnostics::suggest(*monitor, names))
-      diagnostic.help("did you mean `{}`?", *near).fix(span, *near);
+    report_unknown(cx, name, span, series);
+    return nullptr;
+  }
+  const Logged& one = found->second;
+  if (one.is_error) return nullptr;
+  if (!one.absent.empty()) {
+    diagnostics::Diagnostic diagnostic = diag::monitor_without_value(span, name, one.absent);
+    if (!one.span.is_empty()) diagnostic.label(one.span, "it would be logged here");
     cx.report(std::move(diagnostic));
+    return nullptr;
+  }
+  if (per_epoch && one.is_on_step) {
+    cx.report(diag::monitor_on_step(span, name)
+                  .label(one.span, "logged here")
+                  .help("add `on both`, or `on epoch`, to its `log`"));
+    return nullptr;
+  }
+  return &one;
+}
+
+void check_mode(Context& cx, Expr& mode, const std::string& name, Span span, const Logged& one) {
+  if (mode.name == "auto") {
+    if (one.better.empty()) {
+      cx.report(diag::mode_needed(span, name).help("add `mode = max` or `mode = min`"));
+    } else {
+      mode.name = one.better;
+    }
     return;
   }
-  if (found->second.is_error) return;
+  const std::string& better = one.better.empty() ? one.named : one.better;
+  if (better.empty() || better == mode.name) return;
+  diagnostics::Diagnostic diagnostic =
+      diag::mode_contradicts(mode.span.is_empty() ? span : mode.span, mode.name, name,
+                             better == "max" ? "larger" : "smaller");
+  diagnostic.help("`mode = {}`", better);
+  if (!mode.span.is_empty()) diagnostic.fix(mode.span, better);
+  cx.report(std::move(diagnostic));
+}
+
+/// What watches values as they come on steps, rather than one for each epoch or round.
+bool watches_steps(const std::string& call) {
+  return call == "SpikeGuard";
+}
+
+void check_call(Context& cx, Expr& call, const SeriesOf& series) {
+  for (Expr& arg : call.args) {
+    if (arg.kind == ExprKind::Call) check_call(cx, arg, series);
+  }
+  const auto watched = std::find_if(call.args.begin(), call.args.end(),
+                                    [](const Expr& arg) { return arg.kind == ExprKind::Series; });
+  if (watched == call.args.end()) return;
+  const std::string name = watched->name;
+  const Span span = watched->span;
+  const Logged* one = find_series(cx, name, span, !watches_steps(call.name), series);
+  if (one == nullptr) return;
   for (size_t i = 0; i < call.args.size(); ++i) {
     Expr& mode = call.args[i];
-    if (call.formats[i] != "mode" || mode.kind != ExprKind::Symbol) continue;
-    if (mode.name == "auto") {
-      if (found->second.better.empty()) {
-        cx.report(diag::mode_needed(span, *monitor).help("add `mode = max` or `mode = min`"));
-      } else {
-        mode.name = found->second.better;
-      }
-    } else if (!found->second.better.empty() && found->second.better != mode.name) {
-      cx.report(diag::mode_contradicts(mode.span.is_empty() ? span : mode.span, mode.name, *monitor,
-                                       found->second.better == "max" ? "larger" : "smaller"));
+    if (call.formats[i] == "mode" && mode.kind == ExprKind::Symbol)
+      check_mode(cx, mode, name, span, *one);
+  }
+}
+
+/// `metric(val.loss)` in the hooks of a callback.
+void check_expr_of_hook(Context& cx, const Expr& expr, const SeriesOf& series) {
+  if (expr.kind == ExprKind::MetricSeries && !series.contains(expr.name)) {
+    // The place of the series within `metric(…)`.
+    const std::string text = cx.source_text(expr.span);
+    const size_t at = text.find(expr.name);
+    Span span = expr.span;
+    if (at != std::string::npos) {
+      span.begin += uint32_t(at);
+      span.end = span.begin + uint32_t(expr.name.size());
     }
+    report_unknown(cx, expr.name, span, series);
+  }
+  for (const Expr& arg : expr.args) check_expr_of_hook(cx, arg, series);
+}
+
+void check_body_of_hook(Context& cx, const Body& body, const SeriesOf& series) {
+  for (const Stmt& stmt : body) {
+    for (const Expr& value : stmt.values) check_expr_of_hook(cx, value, series);
+    for (const Body& inner : stmt.bodies) check_body_of_hook(cx, inner, series);
+  }
+}
+
+/// The series that a name like "{epoch:03}-{val.acc:.3}" mentions.
+void check_filename(Context& cx, const Expr& call, const SeriesOf& series) {
+  for (size_t i = 0; i < call.args.size() && i < call.formats.size(); ++i) {
+    const Expr& value = call.args[i];
+    if (call.formats[i] != "filename" || value.kind != ExprKind::StrConst) continue;
+    for (size_t open = value.name.find('{'); open != std::string::npos;
+         open = value.name.find('{', open + 1)) {
+      const size_t end = value.name.find_first_of(":}", open);
+      const std::string name = value.name.substr(open + 1, end - open - 1);
+      if (name.find('.') == std::string::npos || series.contains(name)) continue;
+      report_unknown(cx, name, value.span, series);
+    }
+  }
+}
+
+/// `minimize = val.loss` of a sweep.
+void check_sweep_target(Context& cx, const ast::Section& sweep, const SeriesOf& series) {
+  for (const ast::Setting& setting : sweep.settings) {
+    if (setting.name.text != "minimize" && setting.name.text != "maximize") continue;
+    const std::string name = cx.source_text(setting.value.span);
+    const Logged* one = find_series(cx, name, setting.value.span, true, series);
+    if (one == nullptr) continue;
+    const std::string mode = setting.name.text == "minimize" ? "min" : "max";
+    const std::string& better = one->better.empty() ? one->named : one->better;
+    if (better.empty() || better == mode) continue;
+    const std::string right = mode == "min" ? "maximize" : "minimize";
+    cx.report(diag::mode_contradicts(setting.name.span, mode, name,
+                                     better == "max" ? "larger" : "smaller")
+                  .help("`{} = {}`", right, name)
+                  .fix(setting.name.span, right));
   }
 }
 
 }  // namespace
 
-// What callbacks and schedules watch must be logged, and watched in the right direction.
 void check_monitors(Context& cx,
                     Experiment& experiment,
-                    const std::vector<std::string>& callbacks) {
-  const std::map<std::string, Logged> series = logged_series(cx, experiment, callbacks);
-  for (Expr& callback : experiment.callbacks) check_call(cx, callback, series);
+                    const std::vector<std::string>& callbacks,
+                    const ast::Section* sweep) {
+  const SeriesOf series = logged_series(cx, experiment, callbacks);
+  for (Expr& callback : experiment.callbacks) {
+    check_call(cx, callback, series);
+    check_filename(cx, callback, series);
+  }
   for (Member& member : cx.program.models[experiment.model].members) {
     for (auto& [name, value] : member.settings) {
       if (name == "schedule") check_call(cx, value, series);
     }
   }
+  for (const Object& callback : cx.program.callbacks) {
+    if (std::find(callbacks.begin(), callbacks.end(), callback.name) == callbacks.end()) continue;
+    for (const uint32_t fn : callback.fns) check_body_of_hook(cx, cx.program.fns[fn].body, series);
+  }
+  if (sweep != nullptr) check_sweep_target(cx, *sweep, series);
 }
 
 }  // namespace ltr::check

@@ -1,0 +1,55 @@
+#include "codegen/training_logic/rules.h"
+
+namespace ltr::training_logic {
+
+namespace {
+
+std::string name_of(const ir::Function& step) {
+  return step.name.substr(step.name.rfind('.') + 1);
+}
+
+/// `step test = val` is a copy with metric objects of its own.
+bool is_copy(const ir::Function& left, const ir::Function& right) {
+  if (left.body.ops.size() != right.body.ops.size() || left.body.ops.empty()) return false;
+  return left.body.ops[0].loc.span == right.body.ops[0].loc.span;
+}
+
+}  // namespace
+
+void check_activations(const Findings& findings, Sink& sink) {
+  for (const Doubled& doubled : findings.doubled) {
+    sink.report(diag::double_activation(doubled.span, doubled.taker, doubled.activation.name)
+                    .label(doubled.activation.span, "`{}` here", doubled.activation.name)
+                    .note("`{}` applies it itself; twice makes gradients vanish", doubled.taker)
+                    .help("give it the values before `{}`", doubled.activation.name));
+  }
+}
+
+void check_evaluation(const Findings& findings, Sink& sink) {
+  for (const Draw& draw : findings.draws) {
+    diagnostics::Diagnostic diagnostic = diag::random_evaluation(draw.span, draw.step);
+    if (draw.is_mask) {
+      diagnostic.note("a mask made by hand is not switched off in evaluation")
+          .help("`dropout(x, p)` and `Dropout(p)` are the identity in evaluation");
+    } else {
+      diagnostic.note("what it measures then hangs on the draw")
+          .help("keep the numbers in a `buffer`, drawn once");
+    }
+    sink.report(std::move(diagnostic));
+  }
+}
+
+void check_metrics(const Findings& findings, Sink& sink) {
+  std::map<std::pair<ObjectId, std::string>, const MetricUse*> first;
+  for (const MetricUse& use : findings.metrics) {
+    const auto [place, is_new] = first.try_emplace({use.object, use.member}, &use);
+    const MetricUse& before = *place->second;
+    if (is_new || before.step == use.step || is_copy(*before.step, *use.step)) continue;
+    const std::string step = name_of(*use.step);
+    sink.report(diag::metric_shared(use.span, use.member, name_of(*before.step), step)
+                    .label(before.span, "first here")
+                    .help("declare a second one, `{}_{} = …`", step, use.member));
+  }
+}
+
+}  // namespace ltr::training_logic

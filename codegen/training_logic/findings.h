@@ -1,0 +1,69 @@
+#pragma once
+
+#include "codegen/training_logic/heap.h"
+
+namespace ltr::training_logic {
+
+/// `minimize loss with opt`, or `backward loss` without an owner.
+struct Update {
+  Span span;
+  Span loss_span;
+  Value loss;
+  OwnerId owner = 0;
+  struct Stale {
+    OwnerId owner = 0;
+    Span read;
+    Span update;
+  };
+  std::optional<Stale> stale;  ///< weights that the way back needs as they were before
+};
+
+/// An activation whose result a loss takes, which applies one itself.
+struct Doubled {
+  Span span;
+  std::string taker;
+  Activation activation;
+};
+
+/// Random numbers drawn in evaluation.
+struct Draw {
+  Span span;
+  std::string step;
+  bool is_mask = false;
+};
+
+struct MetricUse {
+  Span span;
+  const ir::Function* step = nullptr;
+  ObjectId object = 0;
+  std::string member;
+};
+
+struct SecondOwner {
+  WeightUse weight;  ///< as the second optimizer names it
+  WeightUse first;   ///< as the first one does
+  OwnerId owner = 0;
+};
+
+/// A pattern of an `init` or a group, and the weights that it may choose from.
+struct Pattern {
+  Span span;
+  std::string text;
+  std::string of;  ///< what the weights belong to, for messages
+  Scope scope;
+  std::vector<WeightId> weights;
+};
+
+/// What a trace met; the rules make diagnostics of it.
+struct Findings {
+  std::vector<Update> updates;
+  std::vector<Doubled> doubled;
+  std::vector<Draw> draws;
+  std::vector<MetricUse> metrics;
+  std::vector<SecondOwner> second_owners;
+  std::vector<Span> statistics;  ///< BatchNorm in a train step
+  std::vector<Pattern> patterns;
+  bool has_error = false;  ///< some code met could not be checked
+};
+
+}  // namespace ltr::training_logic

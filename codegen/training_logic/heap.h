@@ -1,0 +1,52 @@
+#pragma once
+
+#include "codegen/training_logic/value.h"
+
+namespace ltr::training_logic {
+
+struct Weight {
+  std::vector<Scope> places;  ///< several where it is tied
+  OwnerId owner = 0;
+  bool is_read = false;         ///< in a train step, where gradients could reach it
+  bool is_read_frozen = false;  ///< in a train step, within `frozen`
+  bool is_averaged = false;     ///< written by `ema_update`
+};
+
+struct Object {
+  std::string name;  ///< of its declaration in the module
+  Scope scope;
+  std::map<std::string, Value> members;  ///< params are `$name`
+  std::map<std::string, Span> spans;     ///< of members
+};
+
+struct Owner {
+  std::string name;
+  Span span;
+  std::vector<WeightUse> weights;
+  bool is_unknown = false;  ///< what it owns could not be found out
+  bool is_used = false;     ///< a step minimizes with it
+  bool is_contested = false;  ///< another one owns some of its weights too, which is said
+};
+
+/// The objects that constructors made. A list of blocks counts as one block that stands for all.
+struct Heap {
+  std::vector<Object> objects;
+  std::vector<Weight> weights;
+  std::vector<Owner> owners = {Owner{}};
+  uint32_t roots = 0;
+
+  /// The weights at and below a place, as of `span`.
+  std::vector<WeightUse> weights_at(const Scope& scope, Span span) const {
+    std::vector<WeightUse> found;
+    for (WeightId id = 0; id < weights.size(); ++id) {
+      for (const Scope& place : weights[id].places) {
+        if (!scope.holds(place)) continue;
+        found.push_back({id, scope, span});
+        break;
+      }
+    }
+    return found;
+  }
+};
+
+}  // namespace ltr::training_logic

@@ -1,0 +1,116 @@
+#include <algorithm>
+
+#include "codegen/training_logic/rules.h"
+
+namespace ltr::training_logic {
+
+namespace {
+
+/// Weights below one place of a model, as a tree of names.
+struct Part {
+  std::map<std::string, Part> parts;
+  bool has_owned = false;
+  bool has_unowned = false;
+};
+
+void add(Part& part, const std::string& path, bool is_owned) {
+  (is_owned ? part.has_owned : part.has_unowned) = true;
+  if (path.empty()) return;
+  const size_t dot = path.find('.');
+  add(part.parts[path.substr(0, dot)], dot == std::string::npos ? "" : path.substr(dot + 1),
+      is_owned);
+}
+
+/// The topmost places all of whose weights lack an optimizer.
+void find_unowned(const Part& part, const std::string& path, std::vector<std::string>& found) {
+  if (!part.has_unowned) return;
+  if (!part.has_owned && !path.empty()) {
+    found.push_back(path);
+    return;
+  }
+  for (const auto& [name, inner] : part.parts)
+    find_unowned(inner, path.empty() ? name : path + "." + name, found);
+}
+
+/// `net.body` of `net.body.*.weight`: an element that stands for all is not named.
+std::string shown(std::string path) {
+  const size_t star = path.find(".*");
+  return star == std::string::npos ? path : path.substr(0, star);
+}
+
+bool needs_none(const Weight& weight, bool train_has_error) {
+  if (weight.is_averaged) return true;
+  if (!weight.is_read) return weight.is_read_frozen || train_has_error;
+  return false;
+}
+
+}  // namespace
+
+void check_second_owners(const Findings& findings, const Heap& heap, Sink& sink) {
+  for (const SecondOwner& second : findings.second_owners) {
+    // The narrower of the two places is the one that is said twice.
+    const bool is_within = second.weight.scope.holds(second.first.scope);
+    const std::string path = shown(is_within ? second.first.scope.path : second.weight.scope.path);
+    const Owner& first = heap.owners[heap.weights[second.weight.weight].owner];
+    const std::string owners = heap.weights[second.weight.weight].owner == second.owner
+                                   ? "`" + first.name + "` twice"
+                                   : "two optimizers";
+    sink.report(diag::weight_with_two_optimizers(second.weight.span, path, owners)
+                    .label(second.first.span, "`{}` owns `{}` here", first.name,
+                           shown(second.first.scope.path)));
+  }
+}
+
+void check_ownership(const ModelTrace& model, const Heap& heap, Sink& sink) {
+  const Object& object = heap.objects[model.object];
+  const bool trains =
+      std::any_of(model.steps.begin(), model.steps.end(),
+                  [](const ir::Function* step) { return step->name.ends_with(".train"); });
+  if (!trains || model.has_error) return;
+  bool any_used = false;
+  std::vector<OwnerId> owners;
+  for (const auto& [name, value] : object.members) {
+    if (!value.optimizer) continue;
+    if (heap.owners[*value.optimizer].is_unknown) return;
+    owners.push_back(*value.optimizer);
+    any_used = any_used || heap.owners[*value.optimizer].is_used;
+  }
+  // Where no update is found at all, that is the mistake.
+  for (const OwnerId owner : owners) {
+    if (!any_used || model.train_has_error || heap.owners[owner].is_used) continue;
+    sink.report(diag::optimizer_unused(heap.owners[owner].span, heap.owners[owner].name));
+  }
+  Part all;
+  for (const Weight& weight : heap.weights) {
+    for (const Scope& place : weight.places) {
+      if (place.root != object.scope.root ||
+          (weight.owner == 0 && needs_none(weight, model.train_has_error)))
+        continue;
+      add(all, place.path, weight.owner != 0);
+    }
+  }
+  std::vector<std::string> unowned;
+  find_unowned(all, "", unowned);
+  for (const std::string& path : unowned) {
+    const std::string member = path.substr(0, path.find('.'));
+    const auto span = object.spans.find(member);
+    const bool is_weight = all.parts.at(member).parts.empty();
+    const std::string named = shown(path);
+    diagnostics::Diagnostic diagnostic = diag::weight_without_optimizer(
+        span == object.spans.end() ? model.info.loc.span : span->second, named);
+    for (const OwnerId owner : owners) {
+      const std::vector<WeightUse>& uses = heap.owners[owner].weights;
+      const auto near = std::find_if(uses.begin(), uses.end(), [&](const WeightUse& use) {
+        return use.scope.path.starts_with(member + ".");
+      });
+      if (near != uses.end())
+        diagnostic.label(near->span, "`{}` owns `{}` alone", heap.owners[owner].name,
+                         shown(near->scope.path));
+    }
+    diagnostic.help("add `{}` to an optimizer; what only serves others is used as `frozen({})(x)`",
+                    is_weight ? named : named + ".weights", named);
+    sink.report(std::move(diagnostic));
+  }
+}
+
+}  // namespace ltr::training_logic

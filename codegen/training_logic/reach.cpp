@@ -1,0 +1,120 @@
+#include <algorithm>
+
+#include "codegen/training_logic/rules.h"
+
+namespace ltr::training_logic {
+
+namespace {
+
+bool updates(const ir::Region& region, const ir::Module& module, std::set<std::string>& seen) {
+  for (const ir::Op& op : region.ops) {
+    if (op.kind == ir::OpKind::Minimize || op.kind == ir::OpKind::Backward) return true;
+    if (op.kind == ir::OpKind::Trainer && op.name == "step") return true;
+    if ((op.kind == ir::OpKind::CallFn || op.kind == ir::OpKind::CallMethod) &&
+        seen.insert(op.name).second) {
+      const ir::Function* callee = module.find(op.name);
+      if (callee != nullptr && (callee->has_error || updates(callee->body, module, seen)))
+        return true;
+    }
+    for (const ir::Region& inner : op.regions) {
+      if (updates(inner, module, seen)) return true;
+    }
+  }
+  return false;
+}
+
+/// The owners that the gradient of a loss reaches, by name.
+std::vector<std::string> reached(const Value& loss, const Heap& heap) {
+  std::set<OwnerId> owners;
+  for (const auto& [path, span] : loss.paths) owners.insert(path.to.owner);
+  owners.erase(0);
+  std::vector<std::string> names;
+  for (const OwnerId owner : owners) names.push_back(heap.owners[owner].name);
+  return names;
+}
+
+void explain(diagnostics::Diagnostic& diagnostic, const Update& update, const Heap& heap) {
+  const auto own = update.loss.cuts.find(update.owner);
+  if (own != update.loss.cuts.end()) {
+    const Cut& cut = own->second;
+    diagnostic.label(cut.span, "no gradient passes {}", cut.by);
+    if (cut.by == "`frozen`") {
+      diagnostic.help(
+          "`{}` has nothing to train here: take `frozen` away, or the weights out of the optimizer",
+          heap.owners[update.owner].name);
+    } else if (cut.is_meant) {
+      diagnostic.help("compute the loss from values that are not behind {}", cut.by);
+    } else {
+      diagnostic.note("{} is flat almost everywhere, so it has no gradient", cut.by)
+          .help("compute the loss from the values before {}", cut.by);
+    }
+    return;
+  }
+  if (heap.owners[update.owner].weights.empty()) {
+    diagnostic.label(heap.owners[update.owner].span, "`{}` owns no weights",
+                     heap.owners[update.owner].name);
+    return;
+  }
+  const std::vector<std::string> others = reached(update.loss, heap);
+  if (others.empty()) {
+    diagnostic.note("it is computed without them");
+  } else {
+    diagnostic.note("it reaches those of `{}`", others[0])
+        .help("did you mean `with {}`?", others[0]);
+  }
+}
+
+void check_one(const Update& update, const Heap& heap, Sink& sink) {
+  if (update.loss.is_unknown) return;
+  const bool is_backward = update.owner == 0;
+  if (!is_backward && (heap.owners[update.owner].is_unknown || heap.owners[update.owner].is_contested)) return;
+  const bool reaches = std::any_of(
+      update.loss.paths.begin(), update.loss.paths.end(),
+      [&](const auto& one) { return is_backward || one.first.to.owner == update.owner; });
+  if (reaches) {
+    if (update.loss.lost_term) {
+      sink.report(diag::lost_term(update.loss.lost_term->span, update.loss.lost_term->by)
+                      .label(update.loss_span, "the loss is a sum with it")
+                      .help("compute it from the values before {}, or take it out of the loss",
+                            update.loss.lost_term->by));
+    }
+    return;
+  }
+  if (!update.loss.varies && update.loss.cuts.empty()) {
+    sink.report(
+        diag::constant_loss(update.loss_span).note("nothing that it is computed from changes"));
+    return;
+  }
+  diagnostics::Diagnostic diagnostic = diag::loss_reaches_nothing(
+      update.loss_span, is_backward ? "any optimizer" : "`" + heap.owners[update.owner].name + "`");
+  explain(diagnostic, update, heap);
+  sink.report(std::move(diagnostic));
+}
+
+}  // namespace
+
+void check_train_step(const ir::Module& module, const ModelTrace& model, Sink& sink) {
+  for (const ir::Function* step : model.steps) {
+    std::set<std::string> seen;
+    if (!step->name.ends_with(".train") || step->has_error || updates(step->body, module, seen))
+      continue;
+    sink.report(diag::minimizes_nothing(step->loc.span).help("`minimize loss` makes one update"));
+  }
+}
+
+void check_reach(const Findings& findings, const Heap& heap, Sink& sink) {
+  for (const Update& update : findings.updates) check_one(update, heap, sink);
+}
+
+void check_stale_values(const Findings& findings, const Heap& heap, Sink& sink) {
+  for (const Update& update : findings.updates) {
+    if (!update.stale) continue;
+    const std::string& owner = heap.owners[update.stale->owner].name;
+    sink.report(diag::stale_value(update.loss_span, owner)
+                    .label(update.stale->read, "computed here with the weights of `{}`", owner)
+                    .label(update.stale->update, "which are updated here")
+                    .help("compute it again after the update, or minimize the sum of both losses"));
+  }
+}
+
+}  // namespace ltr::training_logic

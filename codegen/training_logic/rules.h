@@ -1,0 +1,41 @@
+#pragma once
+
+// One function for each family of rules; `training_logic.cpp` says what is followed before.
+
+#include "codegen/ir/tables.h"
+#include "codegen/training_logic/findings.h"
+#include "dsl/diagnostics/sink.h"
+
+namespace ltr::training_logic {
+
+using diagnostics::Sink;
+
+/// A model of the program, built, with its steps followed.
+struct ModelTrace {
+  const ir::ObjectInfo& info;
+  ObjectId object = 0;
+  std::vector<const ir::Function*> steps;  ///< in order of declaration
+  bool has_error = false;                  ///< some code of it could not be checked
+  bool train_has_error = false;
+};
+
+/// E0401 in a train step that updates nothing.
+void check_train_step(const ir::Module& module, const ModelTrace& model, Sink& sink);
+/// E0403, E0424, W0401: the loss of each update reaches the weights that it should change.
+void check_reach(const Findings& findings, const Heap& heap, Sink& sink);
+/// E0406: no update rests on weights that were updated in between.
+void check_stale_values(const Findings& findings, const Heap& heap, Sink& sink);
+/// E0405: no weight has two optimizers.
+void check_second_owners(const Findings& findings, const Heap& heap, Sink& sink);
+/// E0404, E0407: every weight of a model that trains has an optimizer, and every optimizer is used.
+void check_ownership(const ModelTrace& model, const Heap& heap, Sink& sink);
+/// E0433: patterns of `init` and of groups match some weight.
+void check_patterns(const Findings& findings, const Heap& heap, Sink& sink);
+/// E0410: no activation before what applies one itself.
+void check_activations(const Findings& findings, Sink& sink);
+/// E0425: evaluation draws no random numbers.
+void check_evaluation(const Findings& findings, Sink& sink);
+/// E0421: each role has metric objects of its own.
+void check_metrics(const Findings& findings, Sink& sink);
+
+}  // namespace ltr::training_logic

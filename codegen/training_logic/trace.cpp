@@ -1,0 +1,336 @@
+#include "codegen/training_logic/trace.h"
+
+#include <algorithm>
+
+namespace ltr::training_logic {
+
+using ir::OpKind;
+using ir::TypeKind;
+
+namespace {
+
+/// Enough for models of thousands of layers; beyond it a step is not followed to its end, and no
+/// rule speaks about it.
+constexpr size_t kMaxOps = 1'000'000;
+/// A loop over what is known about values is stable after as many rounds as it carries values; in
+/// practice after two.
+constexpr int kMaxRounds = 16;
+
+bool same(const std::vector<Value>& left, const std::vector<Value>& right) {
+  return left.size() == right.size() &&
+         std::equal(left.begin(), left.end(), right.begin(),
+                    [](const Value& a, const Value& b) { return a.same_as(b); });
+}
+
+size_t count(const Findings& findings) {
+  return findings.updates.size() + findings.doubled.size() + findings.draws.size() +
+         findings.metrics.size() + findings.second_owners.size() + findings.statistics.size() +
+         findings.patterns.size();
+}
+
+}  // namespace
+
+Trace::Trace(const ir::Module& module, Heap& heap) : module_(module), heap_(heap) {
+  for (const ir::Function& function : module.functions)
+    functions_.emplace(function.name, &function);
+}
+
+const ir::Function* Trace::find(const std::string& function) const {
+  const auto known = functions_.find(function);
+  return known == functions_.end() ? nullptr : known->second;
+}
+
+// ---- places and values
+// ----------------------------------------------------------------------------------------
+
+Value Trace::use(ir::ValueId id, const Frame& frame) const {
+  const ir::Value& value = frame.function->values[id];
+  if (!value.constant) return frame.values[id];
+  Value known = Value::of(*value.constant);
+  known.is_none = std::holds_alternative<ir::NoneConstant>(*value.constant) &&
+                  !value.type.is(TypeKind::Function);
+  return known;
+}
+
+Value Trace::joined_operands(const ir::Op& op, const Frame& frame) const {
+  Value value;
+  for (const ir::ValueId id : op.operands) depend(value, use(id, frame));
+  return value;
+}
+
+Span Trace::user_span(const ir::Op& op, const Frame& frame) const {
+  const Frame* at = &frame;
+  const ir::Op* place = &op;
+  while (at->function->is_library && at->site != nullptr) {
+    place = at->site;
+    at = at->caller;
+  }
+  return place->loc.span;
+}
+
+Span Trace::written_span(const ir::Op& op, size_t operand, const Frame& frame) const {
+  const bool is_here =
+      !frame.function->is_library && operand < op.written.size() && !op.written[operand].is_empty();
+  return is_here ? op.written[operand] : user_span(op, frame);
+}
+
+Span Trace::outer_span(const ir::Op& op, const Frame& frame) const {
+  const ir::Op* place = &op;
+  for (const Frame* at = &frame; at->site != nullptr; at = at->caller) place = at->site;
+  return place->loc.span;
+}
+
+VersionId Trace::version_of(OwnerId owner) const {
+  const auto known = versions_.find(owner);
+  return known == versions_.end() ? 0 : known->second;
+}
+
+VersionId Trace::version_at(const ir::Op& op, OwnerId owner, Span span) {
+  const auto [place, is_new] =
+      version_ids_.try_emplace({&op, owner}, VersionId(update_spans_.size()));
+  if (is_new) update_spans_.push_back(span);
+  return place->second;
+}
+
+Value Trace::parameter(const ir::Type& type) const {
+  Value value = Value::varying();
+  if (type.is_object() || type.is(TypeKind::Optimizer) || type.is(TypeKind::Weights) ||
+      type.is(TypeKind::Function))
+    return Value::unknown();
+  value.is_uniform = type.is(TypeKind::List);
+  if (type.is(TypeKind::Record) || type.is(TypeKind::Tuple) || type.is(TypeKind::List)) {
+    for (const ir::Field& field : type.fields) value.parts.push_back(parameter(field.type));
+  }
+  return value;
+}
+
+// ---- functions
+// ------------------------------------------------------------------------------------------------
+
+void Trace::run(const ir::Function& function, std::optional<ObjectId> self) {
+  root_ = &function;
+  versions_.clear();
+  frozen_.clear();
+  no_grad_.clear();
+  active_.clear();
+  budget_ = kMaxOps;
+  std::vector<Value> arguments;
+  for (const ir::ValueId param : function.body.params)
+    arguments.push_back(parameter(function.values[param].type));
+  if (self && !arguments.empty()) {
+    arguments[0] = Value{};
+    arguments[0].objects = {*self};
+  }
+  call(function, std::move(arguments), nullptr, nullptr);
+}
+
+Value Trace::call(const ir::Function& function,
+                  std::vector<Value> arguments,
+                  const Frame* caller,
+                  const ir::Op* site) {
+  followed_.insert(function.name);
+  findings.has_error = findings.has_error || function.has_error;
+  const bool is_opaque = function.has_error && function.body.ops.empty();
+  // A function that calls itself is an error of its own.
+  if (is_opaque || arguments.size() != function.body.params.size() ||
+      !active_.insert(&function).second)
+    return Value::unknown();
+  Frame frame;
+  frame.function = &function;
+  frame.caller = caller;
+  frame.site = site;
+  frame.values.resize(function.values.size());
+  for (size_t i = 0; i < arguments.size(); ++i)
+    frame.values[function.body.params[i]] = std::move(arguments[i]);
+  std::vector<Value> yielded;
+  region(function.body, frame, yielded);
+  active_.erase(&function);
+  return frame.result ? std::move(*frame.result) : Value{};
+}
+
+bool Trace::region(const ir::Region& region, Frame& frame, std::vector<Value>& yielded) {
+  for (const ir::Op& one : region.ops) {
+    if (budget_ == 0) {
+      findings.has_error = true;
+      return false;
+    }
+    --budget_;
+    if (one.kind == OpKind::Yield) {
+      yielded.clear();
+      for (const ir::ValueId id : one.operands) yielded.push_back(use(id, frame));
+      return true;
+    }
+    if (one.kind == OpKind::Return) {
+      Value value = one.operands.empty() ? Value{} : use(one.operands[0], frame);
+      frame.result = frame.result ? join(*frame.result, value) : std::move(value);
+      return false;
+    }
+    if (!op(one, frame)) return false;
+  }
+  return true;
+}
+
+// ---- regions
+// --------------------------------------------------------------------------------------------------
+
+// Where only one side updates weights, the versions after both sides are a new one, so that what
+// was computed before is stale and what was computed last on either side is not.
+bool Trace::branch(const ir::Op& op, Frame& frame) {
+  const Value condition = use(op.operands[0], frame);
+  const bool* known = condition.constant ? std::get_if<bool>(&*condition.constant) : nullptr;
+  const Versions before = versions_;
+  Versions ends[2];
+  std::vector<Value> yields[2];
+  bool goes_on[2] = {false, false};
+  for (size_t side = 0; side < 2 && side < op.regions.size(); ++side) {
+    if (known != nullptr && *known != (side == 0)) continue;
+    versions_ = before;
+    goes_on[side] = region(op.regions[side], frame, yields[side]);
+    ends[side] = versions_;
+  }
+  if (!goes_on[0] && !goes_on[1]) return false;
+  const size_t first = goes_on[0] ? 0 : 1;
+  versions_ = ends[first];
+  if (goes_on[0] && goes_on[1]) {
+    std::set<OwnerId> updated;
+    for (const Versions& end : ends) {
+      for (const auto& [owner, version] : end) updated.insert(owner);
+    }
+    for (const OwnerId owner : updated) {
+      const VersionId sides[2] = {ends[0].count(owner) != 0 ? ends[0].at(owner) : 0,
+                                  ends[1].count(owner) != 0 ? ends[1].at(owner) : 0};
+      if (sides[0] == sides[1]) continue;
+      const VersionId joined = version_at(op, owner, update_spans_[std::max(sides[0], sides[1])]);
+      for (size_t side = 0; side < 2; ++side) {
+        for (Value& value : yields[side]) rename(value, {owner, sides[side]}, joined);
+      }
+      versions_[owner] = joined;
+    }
+  }
+  for (size_t i = 0; i < op.results.size(); ++i) {
+    Value value = i < yields[first].size() ? yields[first][i] : Value::unknown();
+    if (goes_on[0] && goes_on[1] && i < yields[1].size()) value = join(value, yields[1][i]);
+    frame.values[op.results[i]] = std::move(value);
+  }
+  return true;
+}
+
+// What the loop carries is followed until it does not change. Findings count from the last round
+// alone: before, less was known. An update inside makes a version that stands for "after any number
+// of rounds".
+void Trace::loop(const ir::Op& op, Frame& frame, size_t first_carried) {
+  std::vector<Value> carried;
+  for (size_t i = first_carried; i < op.operands.size(); ++i)
+    carried.push_back(use(op.operands[i], frame));
+  Versions entry = versions_;
+  const Findings before = findings;
+  const size_t found = count(findings);
+  for (int round = 0; round < kMaxRounds; ++round) {
+    versions_ = entry;
+    std::vector<Value> yielded = carried;
+    for (const ir::Region& inner : op.regions) {
+      // Params that are not carried, such as the index, come first.
+      const size_t own = inner.params.size() - std::min(inner.params.size(), carried.size());
+      for (size_t i = 0; i < inner.params.size(); ++i)
+        frame.values[inner.params[i]] = i < own ? Value::varying() : carried[i - own];
+      std::vector<Value> ends;
+      if (!region(inner, frame, ends)) continue;
+      if (ends.size() == carried.size()) yielded = std::move(ends);
+    }
+    bool is_stable = true;
+    for (const auto& [owner, version] : Versions(versions_)) {
+      const VersionId at_entry = entry.count(owner) != 0 ? entry.at(owner) : 0;
+      if (version == at_entry) continue;
+      const VersionId any = version_at(op, owner, update_spans_[version]);
+      for (Value& value : yielded) rename(value, {owner, version}, any);
+      if (at_entry == any) continue;
+      for (Value& value : carried) rename(value, {owner, at_entry}, any);
+      entry[owner] = any;
+      is_stable = false;
+    }
+    std::vector<Value> next;
+    for (size_t i = 0; i < carried.size(); ++i) next.push_back(join(carried[i], yielded[i]));
+    is_stable = is_stable && same(next, carried);
+    carried = std::move(next);
+    if (is_stable) break;
+    if (count(findings) != found) {
+      const bool has_error = findings.has_error;
+      findings = before;
+      findings.has_error = has_error;
+    }
+  }
+  for (const auto& [owner, version] : entry) versions_[owner] = version;
+  for (size_t i = 0; i < op.results.size(); ++i)
+    frame.values[op.results[i]] = i < carried.size() ? carried[i] : Value::unknown();
+}
+
+void Trace::severed_region(const ir::Op& op, Frame& frame) {
+  no_grad_.push_back({op.loc.span, "`no_grad`", true});
+  std::vector<Value> yielded;
+  for (const ir::Region& inner : op.regions) region(inner, frame, yielded);
+  for (size_t i = 0; i < op.results.size(); ++i) {
+    Value value = i < yielded.size() ? std::move(yielded[i]) : Value::unknown();
+    frame.values[op.results[i]] = severed(std::move(value), no_grad_.back());
+  }
+  no_grad_.pop_back();
+}
+
+void Trace::frozen_region(const ir::Op& op, Frame& frame) {
+  std::set<WeightId> weights;
+  const Value frozen = use(op.operands[0], frame);
+  for (const WeightUse& one : weights_in(frozen, op.loc.span)) weights.insert(one.weight);
+  frozen_.push_back({std::move(weights), user_span(op, frame)});
+  std::vector<Value> yielded;
+  for (const ir::Region& inner : op.regions) region(inner, frame, yielded);
+  frozen_.pop_back();
+  for (size_t i = 0; i < op.results.size(); ++i)
+    frame.values[op.results[i]] = i < yielded.size() ? std::move(yielded[i]) : Value::unknown();
+}
+
+void Trace::comprehension(const ir::Op& op, Frame& frame) {
+  const ir::Region& inner = op.regions[0];
+  for (const ir::ValueId param : inner.params) frame.values[param] = Value::varying();
+  std::vector<Value> yielded;
+  region(inner, frame, yielded);
+  Value list;
+  list.is_uniform = true;
+  if (!yielded.empty()) list.parts.push_back(std::move(yielded[0]));
+  frame.values[op.results[0]] = std::move(list);
+}
+
+bool Trace::op(const ir::Op& op, Frame& frame) {
+  switch (op.kind) {
+    case OpKind::If:
+      return branch(op, frame);
+    case OpKind::For:
+      loop(op, frame, 2);
+      return true;
+    case OpKind::While:
+      loop(op, frame, 0);
+      return true;
+    case OpKind::NoGrad:
+      severed_region(op, frame);
+      return true;
+    case OpKind::FrozenRegion:
+      frozen_region(op, frame);
+      return true;
+    case OpKind::Comprehension:
+      comprehension(op, frame);
+      return true;
+    case OpKind::Minimize:
+    case OpKind::Backward:
+      update(op, frame);
+      return true;
+    case OpKind::Trainer:
+      trainer(op, frame);
+      return true;
+    default:
+      break;
+  }
+  Value value = value_of(op, frame);
+  if (!no_grad_.empty()) value = severed(std::move(value), no_grad_.back());
+  for (const ir::ValueId result : op.results) frame.values[result] = value;
+  return true;
+}
+
+}  // namespace ltr::training_logic

@@ -1,0 +1,101 @@
+#pragma once
+
+#include <unordered_map>
+
+#include "codegen/ir/tables.h"
+#include "codegen/training_logic/findings.h"
+
+namespace ltr::training_logic {
+
+/// Follows functions of a module over what is known about values. Both sides of a branch are
+/// followed, a loop until nothing changes; a call is followed with its own arguments each time.
+class Trace {
+ public:
+  Trace(const ir::Module& module, Heap& heap);
+
+  Findings findings;
+
+  /// Builds an object below a new root, from arguments of which nothing is known.
+  ObjectId build(const ir::ObjectInfo& object);
+  /// Runs a step of `self`, a test, or any function, from the start: all weights are as built.
+  void run(const ir::Function& function, std::optional<ObjectId> self);
+  bool has_followed(const std::string& function) const { return followed_.count(function) != 0; }
+  const ir::Function* find(const std::string& function) const;
+
+ private:
+  struct Frame {
+    const ir::Function* function = nullptr;
+    const Frame* caller = nullptr;
+    const ir::Op* site = nullptr;
+    std::vector<Value> values;
+    std::optional<Value> result;
+  };
+  using Versions = std::map<OwnerId, VersionId>;
+
+  Value call(const ir::Function& function,
+             std::vector<Value> arguments,
+             const Frame* caller,
+             const ir::Op* site);
+  /// False if every path through the region has left the function. `yielded` takes the operands of
+  /// its `yield`.
+  bool region(const ir::Region& region, Frame& frame, std::vector<Value>& yielded);
+  /// Region by region as if it were a loop over all of them; for For, While and what else carries
+  /// values.
+  void loop(const ir::Op& op, Frame& frame, size_t first_carried);
+  bool branch(const ir::Op& op, Frame& frame);
+  void severed_region(const ir::Op& op, Frame& frame);
+  void frozen_region(const ir::Op& op, Frame& frame);
+  void comprehension(const ir::Op& op, Frame& frame);
+  /// False if the function is left.
+  bool op(const ir::Op& op, Frame& frame);
+  Value value_of(const ir::Op& op, Frame& frame);
+  Value call_op(const ir::Op& op, Frame& frame);
+  Value construct(const ir::Op& op, Frame& frame);
+  Value made_weight(const ir::Op& op, Frame& frame);
+  Value made_optimizer(const ir::Op& op, Frame& frame);
+  Value chosen_by_pattern(const ir::Op& op, Frame& frame);
+  void note_groups(const ir::Op& op, const Value& weights);
+  Value member(const ir::Op& op, Frame& frame);
+  Value read_weight(const Value& weight, const ir::Op& op, const Frame& frame);
+  Value element(const ir::Op& op, Frame& frame);
+  Value host(const ir::Op& op, Frame& frame);
+  Value library(const ir::Op& op, Frame& frame);
+  void look_at_activation(const ir::Op& op, const std::string& name, Frame& frame);
+  void look_at_randomness(const ir::Op& op,
+                          const std::string& name,
+                          const Value& value,
+                          Frame& frame);
+  void update(const ir::Op& op, Frame& frame);
+  void trainer(const ir::Op& op, Frame& frame);
+
+  Value use(ir::ValueId id, const Frame& frame) const;
+  Value joined_operands(const ir::Op& op, const Frame& frame) const;
+  /// Of the program rather than of the library: the place of the call, if need be.
+  Span user_span(const ir::Op& op, const Frame& frame) const;
+  Span written_span(const ir::Op& op, size_t operand, const Frame& frame) const;
+  /// The place in the function that the trace began with.
+  Span outer_span(const ir::Op& op, const Frame& frame) const;
+  VersionId version_of(OwnerId owner) const;
+  /// The number that stands for "what is after this op", the same each time.
+  VersionId version_at(const ir::Op& op, OwnerId owner, Span span);
+  Value parameter(const ir::Type& type) const;
+  bool is_train_step() const {
+    return root_->role == ir::Role::Step && root_->name.ends_with(".train");
+  }
+  std::vector<WeightUse> weights_in(const Value& value, Span span) const;
+
+  const ir::Module& module_;
+  Heap& heap_;
+  std::unordered_map<std::string, const ir::Function*> functions_;
+  std::set<std::string> followed_;
+  std::set<const ir::Function*> active_;
+  const ir::Function* root_ = nullptr;
+  Versions versions_;
+  std::vector<Span> update_spans_ = {Span{}};  ///< by version
+  std::map<std::pair<const ir::Op*, OwnerId>, VersionId> version_ids_;
+  std::vector<std::pair<std::set<WeightId>, Span>> frozen_;
+  std::vector<Cut> no_grad_;
+  size_t budget_ = 0;  ///< ops that this run may still follow
+};
+
+}  // namespace ltr::training_logic

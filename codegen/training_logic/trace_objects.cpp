@@ -1,0 +1,196 @@
+// Constructors: what objects, weights and optimizers there are.
+#include "codegen/training_logic/trace.h"
+
+namespace ltr::training_logic {
+
+using ir::OpKind;
+using ir::TypeKind;
+
+ObjectId Trace::build(const ir::ObjectInfo& info) {
+  const auto id = ObjectId(heap_.objects.size());
+  heap_.objects.push_back({info.name, {++heap_.roots, ""}, {}, {}});
+  const Scope scope = heap_.objects[id].scope;
+  const ir::Function* constructor = find(info.constructor);
+  if (constructor == nullptr) {
+    findings.has_error = true;
+    return id;
+  }
+  root_ = constructor;
+  budget_ = 100'000;
+  active_.clear();
+  std::vector<Value> arguments;
+  for (const ir::ValueId param : constructor->body.params) {
+    const ir::Value& value = constructor->values[param];
+    arguments.push_back(parameter(value.type));
+    if (value.type.is(TypeKind::Scope)) arguments.back().scope = scope;
+    if (arguments.size() > 1) heap_.objects[id].members["$" + value.name] = arguments.back();
+  }
+  if (!arguments.empty()) {
+    arguments[0] = Value{};
+    arguments[0].objects = {id};
+  }
+  call(*constructor, std::move(arguments), nullptr, nullptr);
+  return id;
+}
+
+Value Trace::construct(const ir::Op& op, Frame& frame) {
+  const ir::ObjectInfo* info = module_.tables->find_object(op.name);
+  const ir::Function* constructor = info != nullptr ? find(info->constructor) : nullptr;
+  // Metrics and data have no weights and are not followed.
+  if (constructor == nullptr) return joined_operands(op, frame);
+  Value made;
+  const auto id = ObjectId(heap_.objects.size());
+  heap_.objects.push_back({op.name, {}, {}, {}});
+  made.objects = {id};
+  std::vector<Value> arguments = {made};
+  for (const ir::ValueId operand : op.operands) arguments.push_back(use(operand, frame));
+  const bool has_scope = arguments.size() > 1 && arguments[1].scope;
+  heap_.objects[id].scope = has_scope ? *arguments[1].scope : Scope{++heap_.roots, ""};
+  for (size_t i = 1; i < arguments.size() && i < constructor->body.params.size(); ++i) {
+    const ir::Value& param = constructor->values[constructor->body.params[i]];
+    heap_.objects[id].members["$" + param.name] = arguments[i];
+  }
+  // Blocks nest: the one of the same declaration within it is built by another call.
+  const bool was_active = active_.erase(constructor) != 0;
+  call(*constructor, std::move(arguments), &frame, &op);
+  if (was_active) active_.insert(constructor);
+  return made;
+}
+
+Value Trace::made_weight(const ir::Op& op, Frame& frame) {
+  const Value scope = use(op.operands[0], frame);
+  const Value initial = use(op.operands[1], frame);
+  if (initial.is_none) return initial;
+  if (op.kind == OpKind::MakeBuffer) return Value::varying();
+  if (!scope.scope) return Value::unknown();
+  const Scope place = scope.scope->below(op.name);
+  // A weight whose initial value is another weight is that weight.
+  if (!initial.weights.empty()) {
+    for (const WeightUse& tied : initial.weights)
+      heap_.weights[tied.weight].places.push_back(place);
+    return initial;
+  }
+  Value made;
+  for (WeightId id = 0; id < heap_.weights.size(); ++id) {
+    const Scope& known = heap_.weights[id].places[0];
+    if (known.root == place.root && known.path == place.path)
+      made.weights = {{id, place, op.loc.span}};
+  }
+  if (made.weights.empty()) {
+    made.weights = {{WeightId(heap_.weights.size()), place, op.loc.span}};
+    heap_.weights.push_back({{place}});
+  }
+  made.varies = true;
+  return made;
+}
+
+Value Trace::made_optimizer(const ir::Op& op, Frame& frame) {
+  const auto id = OwnerId(heap_.owners.size());
+  const Value weights = use(op.operands[2], frame);
+  Owner owner;
+  owner.name = op.name;
+  owner.span = op.loc.span;
+  owner.weights = weights.weights;
+  owner.is_unknown = weights.is_unknown;
+  heap_.owners.push_back(owner);
+  for (const WeightUse& one : owner.weights) {
+    Weight& weight = heap_.weights[one.weight];
+    if (weight.owner == 0) {
+      weight.owner = id;
+      continue;
+    }
+    for (const WeightUse& first : heap_.owners[weight.owner].weights) {
+      if (first.weight != one.weight) continue;
+      // In one list a tied weight may well stand under both of its names.
+      const bool is_said_twice = first.scope.holds(one.scope) || one.scope.holds(first.scope);
+      if (weight.owner != id) heap_.owners[id].is_contested = true;
+      if (weight.owner != id || (first.span != one.span && is_said_twice))
+        findings.second_owners.push_back({one, first, id});
+      break;
+    }
+  }
+  note_groups(op, weights);
+  Value value;
+  value.optimizer = id;
+  value.weights = owner.weights;
+  value.is_unknown = owner.is_unknown;
+  return value;
+}
+
+Value Trace::chosen_by_pattern(const ir::Op& op, Frame& frame) {
+  const Value scope = use(op.operands[0], frame);
+  if (!scope.scope) return {};
+  Pattern pattern{op.loc.span, op.text("pattern"), root_->owner, *scope.scope, {}};
+  for (const WeightUse& one : heap_.weights_at(*scope.scope, {}))
+    pattern.weights.push_back(one.weight);
+  findings.patterns.push_back(std::move(pattern));
+  return {};
+}
+
+void Trace::note_groups(const ir::Op& op, const Value& weights) {
+  if (weights.is_unknown || weights.weights.empty() || op.find("patterns") == nullptr) return;
+  const ir::Texts& patterns = op.texts("patterns");
+  for (size_t i = 0; i < patterns.size(); ++i) {
+    // `@bias` and the like are kinds of weights, not paths.
+    const size_t at = op.written.size() - patterns.size() + i;
+    if (patterns[i].starts_with('@') || at >= op.written.size()) continue;
+    Pattern pattern{op.written[at], patterns[i], op.name, weights.weights[0].scope, {}};
+    for (const WeightUse& one : weights.weights) pattern.weights.push_back(one.weight);
+    findings.patterns.push_back(std::move(pattern));
+  }
+}
+
+// Members of a constructor's own object that are made later are not asked for by its code.
+Value Trace::member(const ir::Op& op, Frame& frame) {
+  const Value base = use(op.operands[0], frame);
+  if (base.objects.empty()) return base.is_unknown ? Value::unknown() : Value::varying();
+  std::optional<Value> value;
+  for (const ObjectId id : base.objects) {
+    const Object& object = heap_.objects[id];
+    const auto known = object.members.find(op.name);
+    const Value one = known == object.members.end() ? Value::unknown() : known->second;
+    value = value ? join(*value, one) : one;
+  }
+  if (op.kind == OpKind::ReadParam) return read_weight(*value, op, frame);
+  if (op.kind == OpKind::ReadBuffer) return Value::varying();
+  return *value;
+}
+
+Value Trace::read_weight(const Value& weight, const ir::Op& op, const Frame& frame) {
+  if (weight.is_none || weight.is_unknown) return weight;
+  Value value = Value::varying();
+  value.weights = weight.weights;
+  for (const WeightUse& use : weight.weights) {
+    Weight& read = heap_.weights[use.weight];
+    const Cut* cut = no_grad_.empty() ? nullptr : &no_grad_.back();
+    std::optional<Cut> frozen;
+    for (const auto& [weights, span] : frozen_) {
+      if (weights.count(use.weight) != 0) frozen = Cut{span, "`frozen`", true};
+    }
+    if (frozen) cut = &*frozen;
+    if (is_train_step()) (frozen ? read.is_read_frozen : read.is_read) = true;
+    if (cut != nullptr) {
+      value.cuts.try_emplace(read.owner, *cut);
+      continue;
+    }
+    const Snapshot now{read.owner, version_of(read.owner)};
+    value.leaves.insert(now);
+    value.paths.emplace(Path{now, now}, outer_span(op, frame));
+  }
+  return value;
+}
+
+std::vector<WeightUse> Trace::weights_in(const Value& value, Span span) const {
+  if (!value.weights.empty()) return value.weights;
+  std::vector<WeightUse> found;
+  for (const ObjectId id : value.objects) {
+    for (const WeightUse& one : heap_.weights_at(heap_.objects[id].scope, span))
+      found.push_back(one);
+  }
+  for (const Value& part : value.parts) {
+    for (const WeightUse& one : weights_in(part, span)) found.push_back(one);
+  }
+  return found;
+}
+
+}  // namespace ltr::training_logic

@@ -1,0 +1,370 @@
+// Ops without regions: what their results are.
+#include <algorithm>
+
+#include "codegen/training_logic/gradients.h"
+#include "codegen/training_logic/trace.h"
+
+namespace ltr::training_logic {
+
+using ir::OpKind;
+using ir::TypeKind;
+
+namespace {
+
+/// The name of a library function, whether `ops.def` has it or not.
+std::string function_of(const ir::Op& op) {
+  return op.kind == OpKind::CallOp ? op.name : std::string(op.info().name);
+}
+
+bool is_floating(const ir::Type& type) {
+  return type.is_tensor() && type.name != "bool" && !type.name.starts_with("i") &&
+         !type.name.starts_with("u");
+}
+
+std::string shown(const std::string& function) {
+  static const std::map<std::string, std::string> kOperators = {
+      {"eq", "=="}, {"ne", "!="}, {"lt", "<"}, {"le", "<="}, {"gt", ">"}, {"ge", ">="}};
+  const auto known = kOperators.find(function);
+  return "`" + (known == kOperators.end() ? function : known->second) + "`";
+}
+
+bool is_comparison(OpKind kind) {
+  return kind == OpKind::Lt || kind == OpKind::Le || kind == OpKind::Gt || kind == OpKind::Ge;
+}
+
+/// `value` as what a type says it is: its parts hang on all that it hangs on.
+Value shaped(const Value& whole, const ir::Type& type, const Cut& cut) {
+  Value value = whole;
+  if (type.is_tensor() && !is_floating(type)) value = severed(std::move(value), cut);
+  if (type.is(TypeKind::Tuple) || type.is(TypeKind::List) || type.is(TypeKind::Record)) {
+    value.is_uniform = type.is(TypeKind::List);
+    for (const ir::Field& field : type.fields)
+      value.parts.push_back(shaped(whole, field.type, cut));
+    value.paths.clear();
+  }
+  return value;
+}
+
+}  // namespace
+
+Value Trace::value_of(const ir::Op& op, Frame& frame) {
+  const auto operand = [&](size_t i) { return use(op.operands[i], frame); };
+  switch (op.kind) {
+    case OpKind::Member:
+    case OpKind::ReadParam:
+    case OpKind::ReadBuffer:
+      return member(op, frame);
+    case OpKind::SetMember: {
+      for (const ObjectId id : operand(0).objects) {
+        heap_.objects[id].members[op.name] = operand(1);
+        heap_.objects[id].spans[op.name] = op.loc.span;
+      }
+      return {};
+    }
+    case OpKind::Place:
+    case OpKind::PlaceElement: {
+      Value place = operand(0);
+      if (!place.scope) return Value::unknown();
+      std::string name = op.name;
+      if (op.kind == OpKind::PlaceElement) {
+        const Value index = operand(1);
+        const int64_t* known = index.constant ? std::get_if<int64_t>(&*index.constant) : nullptr;
+        name = known != nullptr ? std::to_string(*known) : "*";
+      }
+      place.scope = place.scope->below(name);
+      return place;
+    }
+    case OpKind::ScopeOf: {
+      const Value object = operand(0);
+      Value place;
+      place.is_unknown = object.objects.size() != 1;
+      if (!place.is_unknown) place.scope = heap_.objects[object.objects[0]].scope;
+      return place;
+    }
+    case OpKind::TestRoot: {
+      Value place;
+      place.scope = Scope{++heap_.roots, ""};
+      return place;
+    }
+    case OpKind::Construct:
+      return construct(op, frame);
+    case OpKind::MakeWeight:
+    case OpKind::MakeBuffer:
+      return made_weight(op, frame);
+    case OpKind::MakeOptimizer:
+      return made_optimizer(op, frame);
+    case OpKind::MakeInit:
+      return chosen_by_pattern(op, frame);
+    case OpKind::WeightsAt: {
+      const Value place = operand(0);
+      if (!place.scope) return Value::unknown();
+      Value value;
+      value.weights = heap_.weights_at(*place.scope, user_span(op, frame));
+      return value;
+    }
+    case OpKind::WeightsOfOptimizer: {
+      Value value = operand(0);
+      value.optimizer.reset();
+      return value;
+    }
+    case OpKind::JoinWeights: {
+      Value value;
+      for (const ir::ValueId id : op.operands) {
+        const Value part = use(id, frame);
+        value.is_unknown = value.is_unknown || part.is_unknown;
+        value.weights.insert(value.weights.end(), part.weights.begin(), part.weights.end());
+      }
+      return value;
+    }
+    case OpKind::CallFn:
+    case OpKind::CallMethod:
+      return call_op(op, frame);
+    case OpKind::CallMetric: {
+      for (const ObjectId id : operand(0).objects)
+        findings.metrics.push_back({user_span(op, frame), root_, id, op.name});
+      return Value::varying();
+    }
+    case OpKind::HostOp:
+      return host(op, frame);
+    case OpKind::Choose:
+      return join(operand(1), operand(2));
+    case OpKind::Convert: {
+      Value value = operand(0);
+      if (value.parts.empty() || !frame.function->values[op.results[0]].type.is_tensor())
+        return value;
+      return joined_operands(op, frame);
+    }
+    case OpKind::CheckShape:
+      return operand(0);
+    case OpKind::ListOf:
+    case OpKind::TupleOf:
+    case OpKind::RecordOf: {
+      Value value;
+      for (const ir::ValueId id : op.operands) value.parts.push_back(use(id, frame));
+      return value;
+    }
+    case OpKind::ListGet:
+    case OpKind::TupleGet:
+    case OpKind::RecordGet:
+      return element(op, frame);
+    case OpKind::Item:
+    case OpKind::Equal:
+    case OpKind::InList:
+    case OpKind::ListLength:
+    case OpKind::ShapeOf:
+    case OpKind::SizeOf:
+      return severed(joined_operands(op, frame), {user_span(op, frame), "`item`", false});
+    case OpKind::ReadHparam:
+    case OpKind::ReadContext:
+    case OpKind::ReadSeries:
+    case OpKind::Due:
+    case OpKind::Interpolate:
+    case OpKind::Overfit:
+      return Value::varying();
+    case OpKind::Unknown:
+      findings.has_error = true;
+      return Value::unknown();
+    default:
+      return library(op, frame);
+  }
+}
+
+Value Trace::call_op(const ir::Op& op, Frame& frame) {
+  const ir::Function* function = find(op.name);
+  std::vector<Value> arguments;
+  for (const ir::ValueId id : op.operands) arguments.push_back(use(id, frame));
+  const bool has_object = op.kind != OpKind::CallMethod || !arguments[0].objects.empty();
+  if (function == nullptr || !has_object) {
+    findings.has_error = findings.has_error || function == nullptr;
+    return Value::unknown();
+  }
+  if (op.kind == OpKind::CallFn || arguments[0].objects.size() == 1)
+    return call(*function, std::move(arguments), &frame, &op);
+  std::optional<Value> result;
+  const std::vector<ObjectId> objects = arguments[0].objects;
+  for (const ObjectId id : objects) {
+    arguments[0].objects = {id};
+    const Value one = call(*function, arguments, &frame, &op);
+    result = result ? join(*result, one) : one;
+  }
+  return *result;
+}
+
+Value Trace::element(const ir::Op& op, Frame& frame) {
+  const Value base = use(op.operands[0], frame);
+  if (base.parts.empty()) {
+    Value whole;
+    depend(whole, base);
+    return whole;
+  }
+  std::optional<size_t> at;
+  if (op.kind == OpKind::RecordGet) {
+    const std::vector<ir::Field>& fields = frame.function->values[op.operands[0]].type.fields;
+    for (size_t i = 0; i < fields.size(); ++i) {
+      if (fields[i].name == op.name) at = i;
+    }
+  } else if (op.kind == OpKind::TupleGet) {
+    at = size_t(op.number("index"));
+  } else if (base.is_uniform) {
+    at = 0;
+  } else if (const Value index = use(op.operands[1], frame); index.constant) {
+    if (const int64_t* known = std::get_if<int64_t>(&*index.constant))
+      at = size_t(*known < 0 ? *known + int64_t(base.parts.size()) : *known);
+  }
+  if (at && *at < base.parts.size()) return base.parts[*at];
+  Value any = base.parts[0];
+  for (const Value& part : base.parts) any = join(any, part);
+  return any;
+}
+
+Value Trace::host(const ir::Op& op, Frame& frame) {
+  const Value first = use(op.operands[0], frame);
+  if (op.name == "defined") {
+    if (first.is_none) return Value::of(false);
+    if (!first.weights.empty() || first.varies) return Value::of(true);
+    return Value::varying();
+  }
+  if (op.name == "not" && first.constant) {
+    if (const bool* known = std::get_if<bool>(&*first.constant)) return Value::of(!*known);
+  }
+  Value value = severed(joined_operands(op, frame), {user_span(op, frame), "`item`", false});
+  value.lost_term.reset();
+  return value;
+}
+
+// Gradients go from the result to what the operands hang on. The way to what one operand hangs on
+// needs the value of the others, which matters where those are weights.
+Value Trace::library(const ir::Op& op, Frame& frame) {
+  const std::string name = function_of(op);
+  std::vector<Value> operands;
+  for (const ir::ValueId id : op.operands) operands.push_back(use(id, frame));
+  if (name == "ema_update" && !operands.empty()) {
+    for (const WeightUse& one : weights_in(operands[0], op.loc.span))
+      heap_.weights[one.weight].is_averaged = true;
+    return {};
+  }
+  look_at_activation(op, name, frame);
+  Value value;
+  for (const Value& operand : operands) depend(value, operand);
+  value.lost_term.reset();
+  for (size_t i = 0; i < operands.size(); ++i) {
+    for (const Snapshot& leaf : operands[i].leaves) {
+      for (size_t k = 0; k < operands.size(); ++k) {
+        if (k == i) continue;
+        for (const auto& [path, span] : operands[k].paths)
+          value.paths.emplace(Path{path.to, leaf}, span);
+      }
+    }
+  }
+  const Span span = user_span(op, frame);
+  const bool is_known = op.kind != OpKind::CallOp && op.info().has(ir::Library);
+  const bool cuts = stops_gradient(name) || (is_known && !op.info().has(ir::Differentiable));
+  const Cut cut{span, shown(name), op.kind == OpKind::StopGrad};
+  if (cuts) value = severed(std::move(value), cut);
+  if (is_view(name) && !operands.empty()) {
+    value.leaves = operands[0].leaves;
+    value.is_uniform_draw = operands[0].is_uniform_draw;
+    value.activation = operands[0].activation;
+    for (const Value& part : operands[0].parts) {
+      value.activation = part.activation.name == operands[0].parts[0].activation.name
+                             ? part.activation
+                             : Activation{};
+    }
+  }
+  // Probabilities that are only scaled are no logits yet.
+  const bool is_scaled = (op.kind == OpKind::Mul || op.kind == OpKind::Div) &&
+                         operands.size() == 2 &&
+                         !frame.function->values[op.operands[1]].type.is_tensor();
+  if (is_scaled && operands[0].activation.name == "softmax")
+    value.activation = operands[0].activation;
+  if (name == "softmax" || name == "log_softmax" || name == "sigmoid")
+    value.activation = {name, span};
+  if (op.kind == OpKind::Log && operands[0].activation.name == "softmax")
+    value.activation = {"log_softmax", span};
+  const bool is_sum = op.kind == OpKind::Add || op.kind == OpKind::Sub;
+  if (is_sum && operands.size() == 2) {
+    for (size_t i = 0; i < 2; ++i) {
+      const Value& term = operands[i];
+      const Value& other = operands[1 - i];
+      if (term.lost_term) value.lost_term = term.lost_term;
+      if (term.is_unknown || !term.paths.empty() || term.cuts.empty() || other.paths.empty())
+        continue;
+      const bool is_meant = std::any_of(term.cuts.begin(), term.cuts.end(),
+                                        [](const auto& one) { return one.second.is_meant; });
+      if (!is_meant)
+        value.lost_term = Cut{written_span(op, i, frame), term.cuts.begin()->second.by, false};
+    }
+  }
+  if (op.results.empty()) return value;
+  if (draws(name)) {
+    value.varies = true;
+    value.is_uniform_draw = name == "rand" || name == "uniform";
+  }
+  look_at_randomness(op, name, operands.empty() ? Value{} : operands[0], frame);
+  if (name.starts_with("batch_norm") && is_train_step()) findings.statistics.push_back(span);
+  return shaped(value, frame.function->values[op.results[0]].type, cut);
+}
+
+void Trace::look_at_activation(const ir::Op& op, const std::string& name, Frame& frame) {
+  if (op.operands.empty()) return;
+  const Activation before = use(op.operands[0], frame).activation;
+  if (doubles(name, before.name))
+    findings.doubled.push_back({written_span(op, 0, frame), name, before});
+}
+
+// In evaluation every draw of the step itself counts. Below it only masks do: blocks may well
+// sample (a variational model does), but what is masked by hand stays masked in evaluation.
+void Trace::look_at_randomness(const ir::Op& op,
+                               const std::string& name,
+                               const Value& first,
+                               Frame& frame) {
+  if (root_->role != ir::Role::Step || frame.function->is_library) return;
+  const std::string step = root_->name.substr(root_->name.rfind('.') + 1);
+  if (step != "val" && step != "test") return;
+  const bool is_mask = name == "bernoulli" || (is_comparison(op.kind) && first.is_uniform_draw);
+  if (is_mask || (draws(name) && frame.site == nullptr))
+    findings.draws.push_back({op.loc.span, step, is_mask});
+}
+
+// ---- updates
+// --------------------------------------------------------------------------------------------------
+
+void Trace::update(const ir::Op& op, Frame& frame) {
+  Update found;
+  found.span = op.loc.span;
+  found.loss_span = written_span(op, 0, frame);
+  found.loss = use(op.operands[0], frame);
+  if (op.kind == OpKind::Backward) {
+    findings.updates.push_back(std::move(found));
+    return;
+  }
+  const Value optimizer = use(op.operands[1], frame);
+  if (!optimizer.optimizer) {
+    findings.has_error = true;
+    return;
+  }
+  found.owner = *optimizer.optimizer;
+  heap_.owners[found.owner].is_used = true;
+  for (const auto& [path, read] : found.loss.paths) {
+    if (path.to.owner != found.owner || found.stale) continue;
+    for (const Snapshot& needed : {path.to, path.through}) {
+      if (needed.version == version_of(needed.owner) || needed.owner == 0 || found.stale) continue;
+      found.stale = Update::Stale{needed.owner, read, update_spans_[version_of(needed.owner)]};
+    }
+  }
+  versions_[found.owner] = version_at(op, found.owner, found.span);
+  findings.updates.push_back(std::move(found));
+}
+
+void Trace::trainer(const ir::Op& op, Frame& frame) {
+  for (const ir::ValueId id : op.operands) {
+    const Value operand = use(id, frame);
+    if (!operand.optimizer) continue;
+    heap_.owners[*operand.optimizer].is_used = true;
+    if (op.name == "step")
+      versions_[*operand.optimizer] = version_at(op, *operand.optimizer, op.loc.span);
+  }
+  for (const ir::ValueId result : op.results) frame.values[result] = Value::varying();
+}
+
+}  // namespace ltr::training_logic

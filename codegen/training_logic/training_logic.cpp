@@ -1,0 +1,140 @@
+#include "codegen/training_logic/training_logic.h"
+
+#include <algorithm>
+
+#include "codegen/training_logic/rules.h"
+#include "codegen/training_logic/trace.h"
+
+namespace ltr::training_logic {
+
+namespace {
+
+void check_findings(const Findings& findings, const Heap& heap, Sink& sink) {
+  check_second_owners(findings, heap, sink);
+  check_reach(findings, heap, sink);
+  check_stale_values(findings, heap, sink);
+  check_activations(findings, sink);
+  check_evaluation(findings, sink);
+  check_metrics(findings, sink);
+  check_patterns(findings, heap, sink);
+}
+
+class Checker {
+ public:
+  Checker(const ir::Module& module, const check::Program& program, Sink& sink)
+      : module_(module), program_(program), sink_(sink), trace_(module, heap_) {}
+
+  void run() {
+    for (const ir::ObjectInfo& object : module_.tables->objects) {
+      if (object.kind == ir::TypeKind::Model && !object.is_library) check_model(object);
+    }
+    check_tests();
+    check_rest();
+  }
+
+ private:
+  void check_model(const ir::ObjectInfo& info) {
+    trace_.findings = {};
+    ModelTrace model{info, trace_.build(info), {}};
+    model.has_error = trace_.findings.has_error;
+    for (const ir::Function& function : module_.functions) {
+      if (function.role != ir::Role::Step || function.owner != info.name) continue;
+      model.steps.push_back(&function);
+      trace_.findings.has_error = false;
+      trace_.run(function, model.object);
+      if (function.name.ends_with(".train")) model.train_has_error = trace_.findings.has_error;
+    }
+    check_train_step(module_, model, sink_);
+    check_findings(trace_.findings, heap_, sink_);
+    check_ownership(model, heap_, sink_);
+    check_batches(info);
+  }
+
+  // What is averaged over a batch needs more than one record, in every experiment with the model.
+  void check_batches(const ir::ObjectInfo& info) {
+    if (trace_.findings.statistics.empty()) return;
+    for (const check::Experiment& experiment : program_.experiments) {
+      if (experiment.train_batch != 1 || program_.models[experiment.model].name != info.shown)
+        continue;
+      diagnostics::Diagnostic diagnostic = diag::batch_of_one(experiment.train_batch_span);
+      diagnostic.label(trace_.findings.statistics[0], "BatchNorm in step train")
+          .help(
+              "take larger batches, or GroupNorm or LayerNorm, which look at one record at a time");
+      sink_.report(std::move(diagnostic));
+    }
+  }
+
+  // The tests stand in the module in the order of the program; those that `check` has decided have
+  // no code.
+  void check_tests() {
+    std::vector<const ir::Function*> tests;
+    for (const ir::Function& function : module_.functions) {
+      if (function.role == ir::Role::Test) tests.push_back(&function);
+    }
+    for (const ir::Function* test : tests) {
+      trace_.findings = {};
+      trace_.run(*test, std::nullopt);
+      const auto declared = std::find_if(
+          program_.tests.begin(), program_.tests.end(),
+          [&](const check::Test& one) { return program_.fns[one.fn].span == test->loc.span; });
+      if (declared == program_.tests.end() || declared->fails.empty()) {
+        check_findings(trace_.findings, heap_, sink_);
+      } else {
+        Sink own;
+        check_findings(trace_.findings, heap_, own);
+        decide(*declared, own);
+      }
+    }
+  }
+
+  void decide(const check::Test& test, const Sink& found) {
+    std::string others;
+    bool is_found = false;
+    for (const diagnostics::Diagnostic& diagnostic : found.reported()) {
+      const std::string_view code = diagnostics::to_text(diagnostic.code);
+      is_found = is_found || code == test.fails;
+      if (code == test.fails || diagnostic.severity != diagnostics::Severity::Error) continue;
+      others += (others.empty() ? "" : ", ") + std::string(code) + " (" + diagnostic.message + ")";
+    }
+    if (is_found && others.empty()) return;
+    sink_.report(
+        diag::fails_otherwise(test.fails_span, test.fails,
+                              others.empty() ? "nothing is wrong with it" : "finds " + others));
+  }
+
+  // What no step and no test calls is looked at by itself; its arguments may be anything.
+  void check_rest() {
+    std::map<std::string, ObjectId> built;
+    trace_.findings = {};
+    for (const ir::Function& function : module_.functions) {
+      const bool is_code = function.role == ir::Role::Free || function.role == ir::Role::Method;
+      if (!is_code || function.is_library || trace_.has_followed(function.name)) continue;
+      const ir::ObjectInfo* owner =
+          function.owner.empty() ? nullptr : module_.tables->find_object(function.owner);
+      std::optional<ObjectId> self;
+      if (owner != nullptr) {
+        const auto known = built.find(owner->name);
+        self = known != built.end() ? known->second : trace_.build(*owner);
+        built.emplace(owner->name, *self);
+      }
+      trace_.run(function, self);
+    }
+    check_activations(trace_.findings, sink_);
+  }
+
+  const ir::Module& module_;
+  const check::Program& program_;
+  Sink& sink_;
+  Heap heap_;
+  Trace trace_;
+};
+
+}  // namespace
+
+void check_training(const ir::Module& module,
+                    const check::Program& program,
+                    diagnostics::Sink& sink) {
+  Checker(module, program, sink).run();
+}
+
+}  // namespace ltr::training_logic

@@ -1,0 +1,112 @@
+#include "codegen/training_logic/value.h"
+
+#include <algorithm>
+
+namespace ltr::training_logic {
+
+namespace {
+
+template <class Map>
+bool same_keys(const Map& left, const Map& right) {
+  return left.size() == right.size() &&
+         std::equal(left.begin(), left.end(), right.begin(),
+                    [](const auto& a, const auto& b) { return a.first == b.first; });
+}
+
+template <class T>
+void add_new(std::vector<T>& into, const std::vector<T>& from) {
+  for (const T& one : from) {
+    if (std::find(into.begin(), into.end(), one) == into.end()) into.push_back(one);
+  }
+}
+
+}  // namespace
+
+bool Scope::holds(const Scope& other) const {
+  if (root != other.root) return false;
+  return path.empty() || other.path == path ||
+         (other.path.size() > path.size() && other.path.starts_with(path) &&
+          other.path[path.size()] == '.');
+}
+
+bool Value::same_as(const Value& other) const {
+  return is_unknown == other.is_unknown && varies == other.varies && is_none == other.is_none &&
+         constant == other.constant && leaves == other.leaves &&
+         activation.name == other.activation.name && objects == other.objects &&
+         optimizer == other.optimizer && weights.size() == other.weights.size() &&
+         same_keys(paths, other.paths) && same_keys(cuts, other.cuts) &&
+         parts.size() == other.parts.size() &&
+         std::equal(parts.begin(), parts.end(), other.parts.begin(),
+                    [](const Value& a, const Value& b) { return a.same_as(b); });
+}
+
+void depend(Value& into, const Value& from) {
+  into.is_unknown = into.is_unknown || from.is_unknown;
+  into.varies = into.varies || from.varies;
+  into.paths.insert(from.paths.begin(), from.paths.end());
+  into.cuts.insert(from.cuts.begin(), from.cuts.end());
+  if (!into.lost_term) into.lost_term = from.lost_term;
+  for (const Value& part : from.parts) depend(into, part);
+}
+
+Value join(const Value& left, const Value& right) {
+  Value value;
+  value.is_unknown = left.is_unknown || right.is_unknown;
+  value.varies = left.varies || right.varies;
+  value.is_none = left.is_none && right.is_none;
+  value.is_uniform_draw = left.is_uniform_draw || right.is_uniform_draw;
+  if (left.constant == right.constant) value.constant = left.constant;
+  value.paths = left.paths;
+  value.paths.insert(right.paths.begin(), right.paths.end());
+  value.cuts = left.cuts;
+  value.cuts.insert(right.cuts.begin(), right.cuts.end());
+  value.leaves = left.leaves;
+  value.leaves.insert(right.leaves.begin(), right.leaves.end());
+  if (left.lost_term && right.lost_term) value.lost_term = left.lost_term;
+  if (left.activation.name == right.activation.name) value.activation = left.activation;
+  value.weights = left.weights;
+  value.weights.insert(value.weights.end(), right.weights.begin(), right.weights.end());
+  value.objects = left.objects;
+  add_new(value.objects, right.objects);
+  if (left.optimizer == right.optimizer) value.optimizer = left.optimizer;
+  value.is_unknown = value.is_unknown || left.optimizer != right.optimizer;
+  if (left.scope && right.scope && left.scope->root == right.scope->root &&
+      left.scope->path == right.scope->path)
+    value.scope = left.scope;
+  if (left.parts.size() == right.parts.size() && left.is_uniform == right.is_uniform) {
+    value.is_uniform = left.is_uniform;
+    for (size_t i = 0; i < left.parts.size(); ++i)
+      value.parts.push_back(join(left.parts[i], right.parts[i]));
+  } else {
+    // Lists of different lengths: any element may be any of them.
+    std::optional<Value> any;
+    for (const Value* side : {&left, &right}) {
+      for (const Value& part : side->parts) any = any ? join(*any, part) : part;
+    }
+    value.parts.push_back(*any);
+    value.is_uniform = true;
+  }
+  return value;
+}
+
+Value severed(Value value, const Cut& cut) {
+  for (const auto& [path, span] : value.paths) value.cuts.try_emplace(path.to.owner, cut);
+  value.paths.clear();
+  value.leaves.clear();
+  for (Value& part : value.parts) part = severed(std::move(part), cut);
+  return value;
+}
+
+void rename(Value& value, Snapshot from, VersionId to) {
+  const auto renamed = [&](Snapshot one) { return one == from ? Snapshot{one.owner, to} : one; };
+  std::map<Path, Span> paths;
+  for (const auto& [path, span] : value.paths)
+    paths.emplace(Path{renamed(path.to), renamed(path.through)}, span);
+  value.paths = std::move(paths);
+  std::set<Snapshot> leaves;
+  for (const Snapshot& leaf : value.leaves) leaves.insert(renamed(leaf));
+  value.leaves = std::move(leaves);
+  for (Value& part : value.parts) rename(part, from, to);
+}
+
+}  // namespace ltr::training_logic

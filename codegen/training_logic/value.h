@@ -1,0 +1,119 @@
+#pragma once
+
+// What is known about a value without running the program.
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "codegen/ir/step.h"
+#include "dsl/source/span.h"
+
+namespace ltr::training_logic {
+
+using source::Span;
+
+/// Gradients and updates go by optimizer, so weights are told apart by who owns them: an index into
+/// `Heap::owners`. Owner 0 stands for weights without an optimizer.
+using OwnerId = uint32_t;
+/// Which update the weights of an owner have seen: an index into `Trace::updates`; 0 is the start
+/// of the step.
+using VersionId = uint32_t;
+using WeightId = uint32_t;
+using ObjectId = uint32_t;
+
+/// The weights of one owner as they were after one update.
+struct Snapshot {
+  OwnerId owner = 0;
+  VersionId version = 0;
+  auto operator<=>(const Snapshot&) const = default;
+};
+
+/// Gradients reach the weights `to`, and on the way need the values of the weights `through`.
+struct Path {
+  Snapshot to;
+  Snapshot through;
+  auto operator<=>(const Path&) const = default;
+};
+
+/// Where the way of gradients to some weights ends.
+struct Cut {
+  Span span;
+  std::string by;         ///< "`argmax`", "`stop_grad`", "`no_grad`"
+  bool is_meant = false;  ///< what cuts was written to cut
+};
+
+struct Activation {
+  std::string name;  ///< "" is none
+  Span span;
+};
+
+/// A place where blocks and weights are made: `net.body.3` below one model.
+struct Scope {
+  uint32_t root = 0;
+  std::string path;
+
+  Scope below(const std::string& name) const {
+    return {root, path.empty() ? name : path + "." + name};
+  }
+  /// Whether `other` is this place or lies below it.
+  bool holds(const Scope& other) const;
+};
+
+/// One of the tensors that a `weights` stands for, and where it was asked for.
+struct WeightUse {
+  WeightId weight = 0;
+  Scope scope;
+  Span span;
+};
+
+struct Value {
+  bool is_unknown = false;  ///< hangs on code that could not be checked: anything may be true of it
+  bool varies = false;      ///< hangs on data, buffers, weights or random numbers
+  bool is_none = false;
+  bool is_uniform_draw = false;  ///< uniform random numbers, what a mask is made of
+  std::optional<ir::Constant> constant;
+  std::map<Path, Span> paths;    ///< with the place where the weights were read
+  std::map<OwnerId, Cut> cuts;   ///< owners on whose weights it hangs, but no gradient reaches them
+  std::set<Snapshot> leaves;     ///< it is a weight, or a view of one
+  std::optional<Cut> lost_term;  ///< a term of this sum has no gradient
+  Activation activation;         ///< what was applied last
+  std::vector<WeightUse> weights;  ///< of type weights; or the one weight it is
+  std::vector<ObjectId> objects;   ///< the block, model … it may be
+  std::optional<OwnerId> optimizer;
+  std::optional<Scope> scope;
+  std::vector<Value> parts;  ///< of a tuple, record or list
+  bool is_uniform = false;   ///< a list whose elements are all like parts[0]
+
+  static Value unknown() {
+    Value value;
+    value.is_unknown = true;
+    return value;
+  }
+  static Value varying() {
+    Value value;
+    value.varies = true;
+    return value;
+  }
+  static Value of(ir::Constant constant) {
+    Value value;
+    value.constant = std::move(constant);
+    return value;
+  }
+
+  /// Equal as far as analysis is concerned; places do not count.
+  bool same_as(const Value& other) const;
+};
+
+/// What holds of a value that is one or the other.
+Value join(const Value& left, const Value& right);
+/// Adds what `from` hangs on to `into`, its parts too; not what it is.
+void depend(Value& into, const Value& from);
+/// The value without gradients.
+Value severed(Value value, const Cut& cut);
+/// Weights of version `from` have version `to` now.
+void rename(Value& value, Snapshot from, VersionId to);
+
+}  // namespace ltr::training_logic

@@ -1,0 +1,127 @@
+#include "dsl/check/settings.h"
+
+#include "dsl/check/context.h"
+#include "dsl/diagnostics/suggest.h"
+
+namespace ltr::check {
+
+namespace {
+
+Type type_of_text(const std::string& text) {
+  if (text == "int") return Type::of(Kind::Int);
+  if (text == "bool") return Type::of(Kind::Bool);
+  if (text == "duration") return Type::of(Kind::Duration);
+  if (text == "period") return Type::of(Kind::Period);
+  Type type = Type::of(Kind::OneOf);
+  std::string word;
+  for (const char c : text.substr(text.find('[') + 1)) {
+    if (c == ',' || c == ']') {
+      type.choices.push_back(word);
+      word.clear();
+    } else if (c != ' ') {
+      word += c;
+    }
+  }
+  return type;
+}
+
+/// `auto`, `cpu`, `cuda[8]`.
+bool is_device(const std::string& text) {
+  if (text == "auto" || text == "cpu" || text == "cuda") return true;
+  for (const char* kind : {"cpu[", "cuda["}) {
+    if (text.starts_with(kind) && text.ends_with("]")) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::optional<SettingValue> check_setting(const ast::Setting& setting,
+                                          const std::vector<SettingInfo>& known,
+                                          const std::string& section,
+                                          Scope& scope) {
+  Context& cx = scope.cx;
+  const auto info = std::find_if(known.begin(), known.end(), [&](const SettingInfo& candidate) {
+    return candidate.name == setting.name.text;
+  });
+  if (info == known.end() &&
+      (setting.name.text == "benchmark" || setting.name.text == "host_ahead")) {
+    cx.report(
+        diag::not_in_this_version(setting.name.span, "the trainer's `" + setting.name.text + "`"));
+    return std::nullopt;
+  }
+  if (info == known.end()) {
+    std::vector<std::string> names;
+    std::string list;
+    for (const SettingInfo& candidate : known) {
+      names.emplace_back(candidate.name);
+      list += (list.empty() ? "" : ", ") + std::string(candidate.name);
+    }
+    diagnostics::Diagnostic diagnostic =
+        diag::unknown_setting(setting.name.span, section, setting.name.text);
+    diagnostic.note("it has {}", list);
+    if (const auto near = diagnostics::suggest(setting.name.text, names))
+      diagnostic.help("did you mean `{}`?", *near).fix(setting.name.span, *near);
+    cx.report(std::move(diagnostic));
+    return std::nullopt;
+  }
+  SettingValue result;
+  result.path = setting.name.text;
+  result.type = info->type;
+  result.span = setting.name.span;
+  if (result.type == "text") {
+    result.type = "str";
+    result.value = make_expr(ExprKind::StrConst, Type::of(Kind::Str), setting.value.span, {},
+                             cx.source_text(setting.value.span));
+    if (result.path == "devices" && !is_device(result.value.name) &&
+        !result.value.name.starts_with("tpu")) {
+      cx.report(
+          diag::wrong_argument(setting.value.span, "`" + result.value.name + "` names no devices")
+              .help("`auto`, `cpu`, `cpu[4]`, `cuda` or `cuda[8]`"));
+      return std::nullopt;
+    }
+    if (result.path == "devices" && result.value.name.starts_with("tpu")) {
+      cx.report(diag::device_not_built(setting.value.span, result.value.name)
+                    .note("`ltrc export --stablehlo` will run the step on any XLA device"));
+    }
+    return result;
+  }
+  result.value = check_as(setting.value, type_of_text(info->type), scope,
+                          ("`" + setting.name.text + "`").c_str());
+  if (result.value.type.is_error()) return std::nullopt;
+  static const std::set<std::string> kPositive = {
+      "epochs", "steps", "log_every", "accumulate", "steps_per_epoch", "global_batch", "nodes"};
+  if (result.value.kind == ExprKind::IntConst &&
+      result.value.whole < (kPositive.contains(result.path) ? 1 : 0)) {
+    cx.report(diag::out_of_range(result.value.span, "`" + result.path + "` cannot be " +
+                                                        std::to_string(result.value.whole)));
+    return std::nullopt;
+  }
+  return result;
+}
+
+void check_twice(Context& cx, const std::vector<ast::Setting>& settings) {
+  for (size_t i = 0; i < settings.size(); ++i) {
+    for (size_t j = 0; j < i; ++j) {
+      if (settings[i].name.text != settings[j].name.text) continue;
+      cx.report(diag::setting_twice(settings[i].name.span, settings[i].name.text)
+                    .label(settings[j].name.span, "first here"));
+      break;
+    }
+  }
+}
+
+void put(std::vector<ast::Setting>& into, const std::vector<ast::Setting>& from) {
+  for (const ast::Setting& setting : from) {
+    const auto same = std::find_if(into.begin(), into.end(), [&](const ast::Setting& other) {
+      return other.name.text == setting.name.text;
+    });
+    if (same != into.end()) {
+      *same = setting;
+    } else {
+      into.push_back(setting);
+    }
+  }
+}
+
+}  // namespace ltr::check

@@ -1,0 +1,68 @@
+#include "dsl/check/data_logic/data_logic.h"
+#include "dsl/check/training_logic/wired.h"
+
+namespace ltr::check {
+
+namespace {
+
+bool mentions_batch(const Context& cx, const Object& callback) {
+  for (const uint32_t fn : callback.fns) {
+    const std::string& name = cx.program.fns[fn].name;
+    if (name.find("_batch_") != std::string::npos) return true;
+  }
+  return false;
+}
+
+/// Whether something beside steps reads batches in this experiment: hooks around batches, callbacks
+/// that take tokens or a field, a trainer that counts one.
+bool has_other_readers(const Context& cx, const Experiment& experiment) {
+  for (const Expr& callback : experiment.callbacks) {
+    if (callback.name == "Throughput" || callback.name == "ImageGrid" ||
+        callback.name == "SamplePredictions")
+      return true;
+    for (const Object& own : cx.program.callbacks) {
+      if (own.name == callback.name && mentions_batch(cx, own)) return true;
+    }
+  }
+  const SettingValue* weigh = find_setting(experiment.trainer, "weigh");
+  return weigh != nullptr && weigh->value.kind != ExprKind::Symbol;
+}
+
+bool is_read(const Context& cx, DeclIndex data, const std::string& field, bool& is_wired) {
+  for (const Experiment& experiment : cx.program.experiments) {
+    if (experiment.data != data) continue;
+    is_wired = true;
+    if (has_other_readers(cx, experiment)) return true;
+    for (const uint32_t index : cx.program.models[experiment.model].fns) {
+      const Fn& fn = cx.program.fns[index];
+      if (fn.role != FnRole::Step) continue;
+      for (uint32_t i = 0; i < fn.param_count; ++i) {
+        if (fn.locals[i].name == field) return true;
+      }
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+void check_fields(Context& cx) {
+  // In the order of the program, not of the map's addresses.
+  std::vector<std::pair<DeclIndex, const ast::Data*>> datas;
+  for (const auto& [decl, object] : cx.objects) {
+    const auto* data = decl->get<ast::Data>();
+    if (data != nullptr && !cx.graph.modules[object->module].is_library)
+      datas.emplace_back(object->index, data);
+  }
+  std::sort(datas.begin(), datas.end());
+  for (const auto& [index, data] : datas) {
+    for (const ast::FieldType& field : data->batch_fields) {
+      bool is_wired = false;
+      if (is_read(cx, index, field.name.text, is_wired) || !is_wired) continue;
+      cx.report(diag::field_never_read(field.name.span, field.name.text)
+                    .help("take it out of the batch, and out of what the maps give"));
+    }
+  }
+}
+
+}  // namespace ltr::check
