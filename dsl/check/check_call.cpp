@@ -153,7 +153,7 @@ std::optional<std::vector<Expr>> op_arguments(const FnInfo& op, CallSite& site, 
     } else {
       args.push_back(check_given_as(*(*bound)[i], param.type, site.scope, what.c_str()));
       const Span span = (*bound)[i]->checked ? (*bound)[i]->span : args.back().span;
-      if (!args.back().type.is_error() &&
+      if (!args.back().type.is_error() && args.back().kind != ExprKind::NoneConst &&
           !match(param.type, args.back().type, binding, free, span, site.scope, what, true)) {
         has_error = true;
       }
@@ -173,6 +173,10 @@ Expr call_op(const FnInfo& op, CallSite& site) {
     return error_at(site.span);
   }
   if (auto rule = check_shape_rule(op.name, op, site)) return std::move(*rule);
+  return call_by_signature(op, site);
+}
+
+Expr call_by_signature(const FnInfo& op, CallSite& site) {
   Binding binding;
   auto args = op_arguments(op, site, binding);
   if (!args) return error_at(site.span);

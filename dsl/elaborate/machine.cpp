@@ -231,7 +231,6 @@ std::optional<Value> Machine::run(const check::Stmt& stmt, Frame& frame) {
     case StmtKind::Yield:
       for (const check::Expr& value : stmt.values) eval(value, frame);
       break;
-    case StmtKind::SetSlice:
     case StmtKind::Error:
       break;
   }
