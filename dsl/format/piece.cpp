@@ -181,7 +181,9 @@ std::vector<Piece> lay_out(const lex::TokenBuffer& tokens,
         continue;
       }
     }
-    piece.newlines += newlines;
+    // A comment behind a semicolon that goes stays at the end of a line; alone it could become
+    // the documentation of what follows.
+    if (!piece.is_comment || piece.newlines > 0) piece.newlines += newlines;
     newlines = 0;
     if (has_entry_end && !piece.is_comment) {
       piece.follows_newline = true;
