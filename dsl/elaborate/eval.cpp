@@ -178,6 +178,41 @@ Value Machine::comprehension(const Expr& expr, Frame& frame) {
   return result;
 }
 
+// The rounds differ in nothing that is counted, but each has its own place on the tape: what is
+// carried from one to the next is how the gradient goes back.
+Value Machine::scan(const Expr& expr, Frame& frame) {
+  Value element = eval(expr.args[0], frame);
+  const int64_t rank = int64_t(element.dims.size());
+  const int64_t axis = expr.whole < 0 ? expr.whole + rank : expr.whole;
+  Size rounds;
+  if (element.kind == Value::Kind::Tensor && axis >= 0 && axis < rank) {
+    rounds = element.dims[size_t(axis)];
+    element.dims.erase(element.dims.begin() + long(axis));
+    element.weight.reset();
+  }
+  if (!rounds || *rounds > kMaxRounds) {
+    unknown("how often the scan runs; one round is counted", expr.span);
+    rounds = 1;
+  }
+  for (size_t i = 1; i < expr.locals.size() && i < expr.args.size(); ++i)
+    assign(expr.locals[i], eval(expr.args[i], frame), frame);
+  Operation stacked;
+  stacked.name = "stack";
+  stacked.span = expr.span;
+  stacked.object = frame.self.value_or(plan_.tree.model);
+  for (int64_t i = 0; i < *rounds; ++i) {
+    assign(expr.locals[0], element, frame);
+    run(expr.body, frame);
+    collect(yielded_, stacked);
+  }
+  Value result = value_of(expr.type, frame);
+  if (!is_tracing) return result;
+  count_cost(stacked, {}, result);
+  set_node(result, int32_t(plan_.tape.size()));
+  plan_.tape.push_back(std::move(stacked));
+  return result;
+}
+
 Value Machine::op(const Expr& expr, Frame& frame) {
   std::vector<Value> args;
   for (const Expr& arg : expr.args) args.push_back(eval(arg, frame));
@@ -400,6 +435,22 @@ Value Machine::eval(const Expr& expr, Frame& frame) {
     }
     case ExprKind::Frozen:
       return arg(0);
+    case ExprKind::LetIn:
+      assign(expr.local, arg(0), frame);
+      return arg(1);
+    case ExprKind::Scan:
+      return scan(expr, frame);
+    case ExprKind::CallValue:
+      args(1);
+      unknown("what the function value computes, which is not counted", expr.span);
+      return value_of(expr.type, frame);
+    case ExprKind::Function:
+    case ExprKind::FnValue: {
+      Value value;
+      value.kind = Value::Kind::Function;
+      value.whole = int64_t(expr.fn);
+      return value;
+    }
     case ExprKind::Call: {
       Value result;
       result.kind = Value::Kind::Call;
@@ -414,12 +465,6 @@ Value Machine::eval(const Expr& expr, Frame& frame) {
     case ExprKind::Quantity: {
       Value value = Value::of_float(expr.number);
       value.text = expr.name;
-      return value;
-    }
-    case ExprKind::FnValue: {
-      Value value;
-      value.kind = Value::Kind::Function;
-      value.whole = int64_t(expr.fn);
       return value;
     }
     case ExprKind::Series:

@@ -11,8 +11,6 @@ using check::StmtKind;
 
 namespace {
 
-/// Loops run as written up to here; nobody reads a plan of more.
-constexpr int64_t kMaxRounds = 65'536;
 constexpr int kMaxDepth = 200;
 
 }  // namespace
@@ -219,6 +217,9 @@ std::optional<Value> Machine::run(const check::Stmt& stmt, Frame& frame) {
       return run(stmt.bodies[0], frame);
     case StmtKind::NoGrad:
       return run(stmt.bodies[0], frame);
+    case StmtKind::Yield:
+      yielded_ = eval(stmt.values[0], frame);
+      break;
     case StmtKind::Every:
       break;  // Not a part of each step.
     case StmtKind::SetMember:
@@ -228,7 +229,6 @@ std::optional<Value> Machine::run(const check::Stmt& stmt, Frame& frame) {
     case StmtKind::Assert:
     case StmtKind::Print:
     case StmtKind::HookCall:
-    case StmtKind::Yield:
       for (const check::Expr& value : stmt.values) eval(value, frame);
       break;
     case StmtKind::Error:

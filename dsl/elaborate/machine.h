@@ -6,6 +6,9 @@
 
 namespace ltr::elaborate {
 
+/// Loops run as written up to here; nobody reads a plan of more.
+inline constexpr int64_t kMaxRounds = 65'536;
+
 /// Where code runs: its locals, the meaning of its sizes, the object whose code it is.
 struct Frame {
   const std::vector<check::Local>* locals = nullptr;
@@ -48,6 +51,7 @@ class Machine {
   Value member(const check::Expr& expr, Frame& frame);
   Value data_member(const check::Expr& expr);
   Value comprehension(const check::Expr& expr, Frame& frame);
+  Value scan(const check::Expr& expr, Frame& frame);
   Value add_weight(const check::Member& member, Value value, const Frame& frame);
   void unknown(const std::string& what, check::Span span);
   std::vector<WeightId> weights_of(const Value& value) const;
@@ -56,6 +60,7 @@ class Machine {
   const Options& options_;
   Plan& plan_;
   std::set<std::pair<std::string, check::Span>> reported_;
+  Value yielded_;  ///< by the last round of a scan
   int depth_ = 0;
 };
 

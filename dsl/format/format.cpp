@@ -21,6 +21,9 @@ struct Frame {
   uint32_t content = 0;  ///< column of its lines
   uint32_t close = 0;    ///< column of its closer, where that begins a line
   uint32_t entry = 0;    ///< column of the entry in hand
+  // Of the entry in hand:
+  bool has_value_line = false;  ///< its value begins on a line of its own, under which others stand
+  uint32_t if_column = 0;       ///< of its first `if … then`, under which `else` stands; 0: none
 };
 
 struct Line {
@@ -49,6 +52,8 @@ class Print {
         end_comment(piece);
         continue;
       }
+      if (piece.kind == K::If && frames_.back().if_column == 0 && !begins_entry(pieces_, i))
+        frames_.back().if_column = width(code());
       code() += piece.text;
       if (piece.is_opener()) push_frame(i);
       if (piece.is_closer() && frames_.size() > 1) frames_.pop_back();
@@ -80,10 +85,17 @@ class Print {
     const Piece& piece = pieces_[at];
     if (piece.is_closer()) return is_comment ? frame.content : frame.close;
     if (!frame.is_body) return frame.content;
-    if (begins_entry(pieces_, at)) return frame.entry = frame.content;
+    if (begins_entry(pieces_, at)) {
+      frame.has_value_line = false;
+      frame.if_column = 0;
+      return frame.entry = frame.content;
+    }
     // Deeper than the body that may follow, so that the signature stands out.
-    const bool is_signature = piece.kind == K::Arrow || piece.kind == K::Where;
-    return frame.entry + (is_signature ? 2 * kIndent : kIndent);
+    if (piece.kind == K::Arrow || piece.kind == K::Where) return frame.entry + 2 * kIndent;
+    if (piece.kind == K::Else && frame.if_column != 0) return frame.if_column;
+    if (frame.has_value_line) return frame.entry + 2 * kIndent;
+    frame.has_value_line = at > 0 && pieces_[at - 1].kind == K::Assign;
+    return frame.entry + kIndent;
   }
 
   void push_frame(size_t at) {

@@ -175,13 +175,19 @@ std::vector<Piece> lay_out(const lex::TokenBuffer& tokens,
       const bool is_last = i + 1 == pieces.size() || pieces[i + 1].kind == K::CloseBrace;
       const bool is_lone =
           is_first || laid_out.back().kind == K::OpenBrace || laid_out.back().kind == K::Semicolon;
-      if (open.back() || is_last || is_lone) {
+      // Behind a comment there is no line whose end the comment behind this could go to.
+      const bool holds_comment = i + 1 < pieces.size() && pieces[i + 1].is_comment &&
+                                 pieces[i + 1].newlines == 0 &&
+                                 (is_first || laid_out.back().is_comment);
+      if ((open.back() || is_last || is_lone) && !holds_comment) {
         newlines += piece.newlines;
         has_entry_end = true;
         continue;
       }
     }
-    piece.newlines += newlines;
+    // A comment behind a semicolon that goes stays at the end of a line; alone it could become
+    // the documentation of what follows.
+    if (!piece.is_comment || piece.newlines > 0) piece.newlines += newlines;
     newlines = 0;
     if (has_entry_end && !piece.is_comment) {
       piece.follows_newline = true;
