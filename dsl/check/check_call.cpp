@@ -538,7 +538,9 @@ Expr call_method(const ast::Field& field, std::vector<Given> given, Span span, S
   if (kind == Kind::Function && base.type.decl != 0) {
     if (auto call = call_frozen_method(base, field, given, span, scope)) return std::move(*call);
   }
-  if (kind == Kind::Block || kind == Kind::Model) {
+  // A test looks into a metric: what it updates, and what comes of it.
+  const bool is_tested = kind == Kind::Metric && scope.place == Place::Test;
+  if (kind == Kind::Block || kind == Kind::Model || is_tested) {
     ObjectInfo* object = find_object(cx, kind, base.type.decl);
     if (const auto method = object->fns.find(name); method != object->fns.end()) {
       CallSite site{name, field.name.span, span, std::move(given), scope};

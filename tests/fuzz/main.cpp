@@ -1,0 +1,125 @@
+// Runs a fuzzer without libFuzzer: all seeds as they are, then damaged ones until the time is over.
+//   NAME_fuzzer [--seconds N] [--seed N] FILE|FOLDER…
+// The same seed makes the same inputs. An input that crashes, or takes more than 5 s, is left in `crash-NAME`.
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "tests/fuzz/fuzz.h"
+
+namespace {
+
+constexpr unsigned kMaxSeconds = 5;
+std::string current;
+std::string crash_path;
+
+void keep_input(int signal) {
+  std::FILE* file = std::fopen(crash_path.c_str(), "wb");
+  if (file != nullptr) {
+    std::fwrite(current.data(), 1, current.size(), file);
+    std::fclose(file);
+  }
+  const char* why = signal == SIGALRM ? "took too long" : "crashed";
+  std::fprintf(stderr, "an input %s: %s\n", why, crash_path.c_str());
+  _exit(1);
+}
+
+void run(std::string input) {
+  current = std::move(input);
+  alarm(kMaxSeconds);
+  LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t*>(current.data()), current.size());
+  alarm(0);
+}
+
+/// One to four damages: bytes changed, removed, repeated, moved, or taken from another seed.
+std::string damage(const std::vector<std::string>& seeds, std::mt19937_64& random) {
+  const auto pick = [&](size_t limit) { return limit == 0 ? 0 : size_t(random() % limit); };
+  std::string text = seeds[pick(seeds.size())];
+  for (size_t round = 1 + pick(4); round > 0; --round) {
+    const size_t at = pick(text.size() + 1);
+    const size_t length = std::min(text.size() - at, 1 + pick(24));
+    const std::string piece = text.substr(at, length);
+    switch (pick(6)) {
+      case 0:
+        if (at < text.size()) text[at] = char(random());
+        break;
+      case 1:
+        text.erase(at, length);
+        break;
+      case 2:
+        text.insert(at, piece);
+        break;
+      case 3:
+        text.insert(pick(text.size() + 1), piece);
+        break;
+      case 4: {
+        const std::string& other = seeds[pick(seeds.size())];
+        text.insert(at, other.substr(pick(other.size() + 1), 1 + pick(60)));
+        break;
+      }
+      default: {
+        static const char* const kWords[] = {"(", ")",  "[",   "]",     "{",     "}",    "\"", "#", ",",
+                                             "=", "=>", "|>",  "..",    "...",   "?",    "if", "scan",
+                                             ":", "\n", "\r\n", "-> ", "1e999", "0x",   "\xff", "9999999999999"};
+        text.insert(at, kWords[pick(std::size(kWords))]);
+      }
+    }
+  }
+  return text;
+}
+
+std::string read(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  double seconds = 5;
+  uint64_t seed = 1;
+  std::vector<std::filesystem::path> paths;
+  for (int i = 1; i < argc; ++i) {
+    const bool has_value = i + 1 < argc;
+    if (std::strcmp(argv[i], "--seconds") == 0 && has_value) {
+      seconds = std::atof(argv[++i]);
+    } else if (std::strcmp(argv[i], "--seed") == 0 && has_value) {
+      seed = std::strtoull(argv[++i], nullptr, 10);
+    } else if (std::filesystem::is_directory(argv[i])) {
+      for (const auto& entry : std::filesystem::recursive_directory_iterator(argv[i])) {
+        if (entry.is_regular_file()) paths.push_back(entry.path());
+      }
+    } else {
+      paths.emplace_back(argv[i]);
+    }
+  }
+  std::sort(paths.begin(), paths.end());
+  std::vector<std::string> seeds;
+  for (const auto& path : paths) seeds.push_back(read(path));
+  if (seeds.empty()) seeds.emplace_back("ltr 1\n");
+  crash_path = "crash-" + std::filesystem::path(argv[0]).filename().string();
+  for (const int signal : {SIGALRM, SIGABRT, SIGSEGV, SIGFPE, SIGBUS}) ::signal(signal, keep_input);
+
+  using Clock = std::chrono::steady_clock;
+  const auto begin = Clock::now();
+  const auto spent = [&] { return std::chrono::duration<double>(Clock::now() - begin).count(); };
+  size_t runs = 0;
+  for (const std::string& one : seeds) {
+    if (spent() > seconds && runs > 0) break;
+    run(one);
+    ++runs;
+  }
+  std::mt19937_64 random(seed);
+  for (; spent() < seconds; ++runs) run(damage(seeds, random));
+  std::printf("%zu inputs of %zu seeds in %.0f s\n", runs, seeds.size(), spent());
+  return 0;
+}
