@@ -26,7 +26,9 @@ void check_activations(const Findings& findings, Sink& sink) {
 }
 
 void check_evaluation(const Findings& findings, Sink& sink) {
+  std::set<Span> seen;  // `step test = val` draws where `val` does.
   for (const Draw& draw : findings.draws) {
+    if (!seen.insert(draw.span).second) continue;
     diagnostics::Diagnostic diagnostic = diag::random_evaluation(draw.span, draw.step);
     if (draw.is_mask) {
       diagnostic.note("a mask made by hand is not switched off in evaluation")

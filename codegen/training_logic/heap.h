@@ -23,8 +23,8 @@ struct Owner {
   std::string name;
   Span span;
   std::vector<WeightUse> weights;
-  bool is_unknown = false;  ///< what it owns could not be found out
-  bool is_used = false;     ///< a step minimizes with it
+  bool is_unknown = false;    ///< what it owns could not be found out
+  bool is_used = false;       ///< a step minimizes with it
   bool is_contested = false;  ///< another one owns some of its weights too, which is said
 };
 

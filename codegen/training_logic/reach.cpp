@@ -13,7 +13,8 @@ bool updates(const ir::Region& region, const ir::Module& module, std::set<std::s
     if ((op.kind == ir::OpKind::CallFn || op.kind == ir::OpKind::CallMethod) &&
         seen.insert(op.name).second) {
       const ir::Function* callee = module.find(op.name);
-      if (callee != nullptr && (callee->has_error || updates(callee->body, module, seen)))
+      if (callee != nullptr && ((callee->has_error && callee->role == ir::Role::Step) ||
+                                updates(callee->body, module, seen)))
         return true;
     }
     for (const ir::Region& inner : op.regions) {
@@ -67,7 +68,9 @@ void explain(diagnostics::Diagnostic& diagnostic, const Update& update, const He
 void check_one(const Update& update, const Heap& heap, Sink& sink) {
   if (update.loss.is_unknown) return;
   const bool is_backward = update.owner == 0;
-  if (!is_backward && (heap.owners[update.owner].is_unknown || heap.owners[update.owner].is_contested)) return;
+  if (!is_backward &&
+      (heap.owners[update.owner].is_unknown || heap.owners[update.owner].is_contested))
+    return;
   const bool reaches = std::any_of(
       update.loss.paths.begin(), update.loss.paths.end(),
       [&](const auto& one) { return is_backward || one.first.to.owner == update.owner; });

@@ -225,17 +225,22 @@ void Trace::loop(const ir::Op& op, Frame& frame, size_t first_carried) {
   Versions entry = versions_;
   const Findings before = findings;
   const size_t found = count(findings);
+  std::vector<Value> outputs;
   for (int round = 0; round < kMaxRounds; ++round) {
     versions_ = entry;
     std::vector<Value> yielded = carried;
     for (const ir::Region& inner : op.regions) {
-      // Params that are not carried, such as the index, come first.
+      // Params that are not carried, such as the index, come first; so do results that are
+      // gathered.
       const size_t own = inner.params.size() - std::min(inner.params.size(), carried.size());
       for (size_t i = 0; i < inner.params.size(); ++i)
         frame.values[inner.params[i]] = i < own ? Value::varying() : carried[i - own];
       std::vector<Value> ends;
-      if (!region(inner, frame, ends)) continue;
-      if (ends.size() == carried.size()) yielded = std::move(ends);
+      const bool is_condition = op.kind == OpKind::While && &inner == &op.regions[0];
+      if (!region(inner, frame, ends) || is_condition || ends.size() < carried.size()) continue;
+      const auto first = ends.end() - long(carried.size());
+      yielded.assign(first, ends.end());
+      outputs.assign(ends.begin(), first);
     }
     bool is_stable = true;
     for (const auto& [owner, version] : Versions(versions_)) {
@@ -260,8 +265,18 @@ void Trace::loop(const ir::Op& op, Frame& frame, size_t first_carried) {
     }
   }
   for (const auto& [owner, version] : entry) versions_[owner] = version;
-  for (size_t i = 0; i < op.results.size(); ++i)
-    frame.values[op.results[i]] = i < carried.size() ? carried[i] : Value::unknown();
+  const size_t gathered = op.results.size() - std::min(op.results.size(), carried.size());
+  for (size_t i = 0; i < op.results.size(); ++i) {
+    Value& result = frame.values[op.results[i]];
+    result = Value::unknown();
+    if (i >= gathered) {
+      result = carried[i - gathered];
+    } else if (i < outputs.size()) {
+      result = Value{};
+      result.is_uniform = true;
+      result.parts = {outputs[i]};
+    }
+  }
 }
 
 void Trace::severed_region(const ir::Op& op, Frame& frame) {
@@ -298,6 +313,33 @@ void Trace::comprehension(const ir::Op& op, Frame& frame) {
   frame.values[op.results[0]] = std::move(list);
 }
 
+void Trace::closure(const ir::Op& op, Frame& frame) {
+  Value value;
+  value.closures = {uint32_t(closures_.size())};
+  closures_.emplace_back(&op, frame);
+  frame.values[op.results[0]] = std::move(value);
+}
+
+// The code of a function value sees what was known where it was made.
+Value Trace::call_value(const ir::Op& op, Frame& frame) {
+  const Value function = use(op.operands[0], frame);
+  if (function.closures.empty()) return Value::unknown();
+  std::optional<Value> result;
+  for (const uint32_t id : function.closures) {
+    Frame inner = closures_[id].second;
+    inner.caller = &frame;
+    inner.site = &op;
+    const ir::Region& code = closures_[id].first->regions[0];
+    for (size_t i = 0; i < code.params.size() && i + 1 < op.operands.size(); ++i)
+      inner.values[code.params[i]] = use(op.operands[i + 1], frame);
+    std::vector<Value> yielded;
+    region(code, inner, yielded);
+    const Value one = yielded.empty() ? Value::unknown() : std::move(yielded[0]);
+    result = result ? join(*result, one) : one;
+  }
+  return std::move(*result);
+}
+
 bool Trace::op(const ir::Op& op, Frame& frame) {
   switch (op.kind) {
     case OpKind::If:
@@ -307,6 +349,12 @@ bool Trace::op(const ir::Op& op, Frame& frame) {
       return true;
     case OpKind::While:
       loop(op, frame, 0);
+      return true;
+    case OpKind::Scan:
+      loop(op, frame, 2);
+      return true;
+    case OpKind::Function:
+      closure(op, frame);
       return true;
     case OpKind::NoGrad:
       severed_region(op, frame);

@@ -17,6 +17,8 @@ class Trace {
 
   /// Builds an object below a new root, from arguments of which nothing is known.
   ObjectId build(const ir::ObjectInfo& object);
+  /// A callback `for` a model.
+  ObjectId build_callback(const std::string& name, ObjectId model);
   /// Runs a step of `self`, a test, or any function, from the start: all weights are as built.
   void run(const ir::Function& function, std::optional<ObjectId> self);
   bool has_followed(const std::string& function) const { return followed_.count(function) != 0; }
@@ -46,6 +48,8 @@ class Trace {
   void severed_region(const ir::Op& op, Frame& frame);
   void frozen_region(const ir::Op& op, Frame& frame);
   void comprehension(const ir::Op& op, Frame& frame);
+  void closure(const ir::Op& op, Frame& frame);
+  Value call_value(const ir::Op& op, Frame& frame);
   /// False if the function is left.
   bool op(const ir::Op& op, Frame& frame);
   Value value_of(const ir::Op& op, Frame& frame);
@@ -95,6 +99,8 @@ class Trace {
   std::map<std::pair<const ir::Op*, OwnerId>, VersionId> version_ids_;
   std::vector<std::pair<std::set<WeightId>, Span>> frozen_;
   std::vector<Cut> no_grad_;
+  /// Functions as values, with what was known where they were made.
+  std::vector<std::pair<const ir::Op*, Frame>> closures_;
   size_t budget_ = 0;  ///< ops that this run may still follow
 };
 

@@ -33,6 +33,13 @@ ObjectId Trace::build(const ir::ObjectInfo& info) {
   return id;
 }
 
+ObjectId Trace::build_callback(const std::string& name, ObjectId model) {
+  const auto id = ObjectId(heap_.objects.size());
+  heap_.objects.push_back({name, {++heap_.roots, ""}, {}, {}});
+  heap_.objects[id].members["model"].objects = {model};
+  return id;
+}
+
 Value Trace::construct(const ir::Op& op, Frame& frame) {
   const ir::ObjectInfo* info = module_.tables->find_object(op.name);
   const ir::Function* constructor = info != nullptr ? find(info->constructor) : nullptr;

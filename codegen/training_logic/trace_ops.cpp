@@ -77,6 +77,10 @@ Value Trace::value_of(const ir::Op& op, Frame& frame) {
     case OpKind::ScopeOf: {
       const Value object = operand(0);
       Value place;
+      if (object.weights.size() == 1) {
+        place.scope = heap_.weights[object.weights[0].weight].places[0];
+        return place;
+      }
       place.is_unknown = object.objects.size() != 1;
       if (!place.is_unknown) place.scope = heap_.objects[object.objects[0]].scope;
       return place;
@@ -119,6 +123,8 @@ Value Trace::value_of(const ir::Op& op, Frame& frame) {
     case OpKind::CallFn:
     case OpKind::CallMethod:
       return call_op(op, frame);
+    case OpKind::CallValue:
+      return call_value(op, frame);
     case OpKind::CallMetric: {
       for (const ObjectId id : operand(0).objects)
         findings.metrics.push_back({user_span(op, frame), root_, id, op.name});

@@ -34,9 +34,13 @@ class Checker {
 
  private:
   void check_model(const ir::ObjectInfo& info) {
+    const auto declared =
+        std::find_if(program_.models.begin(), program_.models.end(),
+                     [&](const check::Object& one) { return one.name == info.shown; });
+    const bool is_damaged = declared != program_.models.end() && declared->is_damaged;
     trace_.findings = {};
     ModelTrace model{info, trace_.build(info), {}};
-    model.has_error = trace_.findings.has_error;
+    model.has_error = trace_.findings.has_error || is_damaged;
     for (const ir::Function& function : module_.functions) {
       if (function.role != ir::Role::Step || function.owner != info.name) continue;
       model.steps.push_back(&function);
@@ -44,10 +48,25 @@ class Checker {
       trace_.run(function, model.object);
       if (function.name.ends_with(".train")) model.train_has_error = trace_.findings.has_error;
     }
-    check_train_step(module_, model, sink_);
+    follow_hooks(info, model.object);
+    if (!is_damaged) check_train_step(module_, model, sink_);
     check_findings(trace_.findings, heap_, sink_);
     check_ownership(model, heap_, sink_);
     check_batches(info);
+  }
+
+  // Hooks may write weights with `ema_update`; nothing else in them is for these rules.
+  void follow_hooks(const ir::ObjectInfo& info, ObjectId model) {
+    const Findings kept = trace_.findings;
+    for (const check::Object& callback : program_.callbacks) {
+      if (callback.model != info.shown) continue;
+      const ObjectId self = trace_.build_callback(callback.name, model);
+      for (const ir::Function& function : module_.functions) {
+        if (function.role == ir::Role::Hook && function.owner == callback.name)
+          trace_.run(function, self);
+      }
+    }
+    trace_.findings = kept;
   }
 
   // What is averaged over a batch needs more than one record, in every experiment with the model.

@@ -68,6 +68,8 @@ Value join(const Value& left, const Value& right) {
   value.weights.insert(value.weights.end(), right.weights.begin(), right.weights.end());
   value.objects = left.objects;
   add_new(value.objects, right.objects);
+  value.closures = left.closures;
+  add_new(value.closures, right.closures);
   if (left.optimizer == right.optimizer) value.optimizer = left.optimizer;
   value.is_unknown = value.is_unknown || left.optimizer != right.optimizer;
   if (left.scope && right.scope && left.scope->root == right.scope->root &&

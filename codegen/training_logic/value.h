@@ -81,6 +81,7 @@ struct Value {
   std::optional<Cut> lost_term;  ///< a term of this sum has no gradient
   Activation activation;         ///< what was applied last
   std::vector<WeightUse> weights;  ///< of type weights; or the one weight it is
+  std::vector<uint32_t> closures;  ///< the function it may be: indices into `Trace::closures`
   std::vector<ObjectId> objects;   ///< the block, model … it may be
   std::optional<OwnerId> optimizer;
   std::optional<Scope> scope;

@@ -44,6 +44,7 @@ Program check(const resolve::ModuleGraph& graph,
   }
   check_topologies(cx, 0);
   check_experiments(cx, 0);
+  check_logged_names(cx);
   check_learning_rates(cx);
   check_fields(cx);
   for (const ast::Decl& decl : main.ast.decls) {

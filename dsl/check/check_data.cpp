@@ -138,16 +138,22 @@ void check_data_items(Context& cx, ObjectInfo& object, const ast::Data& data) {
       if (declared.value.type.kind != Kind::Stream) {
         cx.report(diag::wrong_type(declared.value.span,
                                    "a stream is wanted here, not " + cx.text(declared.value.type)));
+        declared.value.type = Type::error();
+        typed.streams.push_back(std::move(declared));
         continue;
       }
       if (!declared.value.type.uniform) {
         cx.report(
             diag::not_collated(declared.value.span, role).help("end it with `|> collate(SIZE)`"));
+        declared.value.type = Type::error();
+        typed.streams.push_back(std::move(declared));
         continue;
       }
-      check_stream(cx, object, declared, scope);
-      declared.record = Type::of(Kind::Record);
-      declared.record.fields = declared.value.type.fields;
+      // Of a stream with a mistake nothing is known, so that no step misses a field of it.
+      if (check_stream(cx, object, declared, scope)) {
+        declared.record = Type::of(Kind::Record);
+        declared.record.fields = declared.value.type.fields;
+      }
       typed.streams.push_back(std::move(declared));
     }
   }
@@ -165,7 +171,7 @@ void check_data_items(Context& cx, ObjectInfo& object, const ast::Data& data) {
     }
     typed.batch_dims.push_back(std::move(dims));
   }
-  if (!cx.graph.modules[object.module].is_library) {
+  if (!cx.graph.modules[object.module].is_library && !object.is_damaged) {
     check_shuffling(cx, typed);
     check_same_records(cx, typed);
     check_splits(cx, typed);

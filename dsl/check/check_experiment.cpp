@@ -67,6 +67,22 @@ std::optional<Merged> merge_amended(Context& cx,
   return result;
 }
 
+/// "{epoch:03}-{val.acc:.3}" is filled in by the callback, with values of its time.
+std::optional<Expr> filename_pattern(const ast::Expr& value, const Context& cx) {
+  const auto* text = value.get<ast::StrLiteral>();
+  if (text == nullptr) return std::nullopt;
+  std::string pattern;
+  for (const ast::StrPart& part : text->parts) {
+    if (!part.value) {
+      pattern += part.text;
+    } else {
+      pattern += "{" + cx.source_text((*part.value)->span) +
+                 (part.format.empty() ? "" : ":" + part.format) + "}";
+    }
+  }
+  return make_expr(ExprKind::StrConst, Type::of(Kind::Str), value.span, {}, pattern);
+}
+
 /// `callbacks { … }` and `loggers { … }`: calls of the library or of the program's own callbacks.
 std::optional<Expr> check_listed(const ast::Expr& value,
                                  const std::string& what,
@@ -89,8 +105,11 @@ std::optional<Expr> check_listed(const ast::Expr& value,
     return std::nullopt;
   }
   CallSite site{name->name.text, name->name.span, value.span, {}, scope};
-  for (const ast::Argument& argument : call->arguments)
+  for (const ast::Argument& argument : call->arguments) {
     site.given.push_back({argument.name, &*argument.value, std::nullopt, argument.value->span});
+    if (argument.name && argument.name->text == "filename")
+      site.given.back().checked = filename_pattern(*argument.value, cx);
+  }
   const Symbol* symbol = cx.graph.find(scope.module, name->name.text);
   if (symbol != nullptr && symbol->kind == SymbolKind::Op &&
       fn_of(cx, *symbol).result.kind == kind) {

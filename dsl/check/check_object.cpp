@@ -409,6 +409,7 @@ void check_block_like(Context& cx, ObjectInfo& object, const ast::Decl& decl) {
   typed.name = object.name;
   typed.module = cx.graph.modules[object.module].path;
   typed.is_library = cx.graph.modules[object.module].is_library;
+  typed.is_damaged = object.is_damaged;
   typed.doc = decl.doc;
   typed.span = object.span;
   for (const ParamInfo& param : object.params) {

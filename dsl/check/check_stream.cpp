@@ -257,7 +257,8 @@ Expr check_split(const FnInfo& op, Expr stream, CallSite& site) {
     for (const TypeField& candidate : stream.type.fields) known.push_back(candidate.name);
     if (field.kind == ExprKind::StrConst &&
         std::find(known.begin(), known.end(), field.name) == known.end()) {
-      diagnostics::Diagnostic diagnostic = diag::unknown_field(field.span, "the stream", field.name);
+      diagnostics::Diagnostic diagnostic =
+          diag::unknown_field(field.span, "the stream", field.name);
       if (const auto near = diagnostics::suggest(field.name, known))
         diagnostic.help("did you mean \"{}\"?", *near).fix(field.span, "\"" + *near + "\"");
       cx.report(std::move(diagnostic));

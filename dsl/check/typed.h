@@ -207,6 +207,7 @@ struct Object {
   std::string model;          ///< of a callback
   std::string better;         ///< of a metric: "max" "min" ""
   bool is_library = false;
+  bool is_damaged = false;  ///< something in it could not be read: what is missing may be there
   std::string doc;
   Span span;
 };

@@ -28,16 +28,26 @@ bool has_other_readers(const Context& cx, const Experiment& experiment) {
   return weigh != nullptr && weigh->value.kind != ExprKind::Symbol;
 }
 
+bool has_field(const DataObject& data, const std::string& name) {
+  return std::any_of(data.batch.fields.begin(), data.batch.fields.end(),
+                     [&](const TypeField& field) { return field.name == name; });
+}
+
 bool is_read(const Context& cx, DeclIndex data, const std::string& field, bool& is_wired) {
   for (const Experiment& experiment : cx.program.experiments) {
     if (experiment.data != data) continue;
     is_wired = true;
+    if (cx.program.models[experiment.model].is_damaged) return true;
     if (has_other_readers(cx, experiment)) return true;
     for (const uint32_t index : cx.program.models[experiment.model].fns) {
       const Fn& fn = cx.program.fns[index];
       if (fn.role != FnRole::Step) continue;
+      const bool takes_batches = fn.name == "train" || fn.name == "val" || fn.name == "test";
       for (uint32_t i = 0; i < fn.param_count; ++i) {
-        if (fn.locals[i].name == field) return true;
+        // A param that no field delivers may well be this one, misspelt.
+        const std::string& param = fn.locals[i].name;
+        if (param == field || (takes_batches && !has_field(cx.program.datas[data], param)))
+          return true;
       }
     }
   }
@@ -51,7 +61,7 @@ void check_fields(Context& cx) {
   std::vector<std::pair<DeclIndex, const ast::Data*>> datas;
   for (const auto& [decl, object] : cx.objects) {
     const auto* data = decl->get<ast::Data>();
-    if (data != nullptr && !cx.graph.modules[object->module].is_library)
+    if (data != nullptr && !object->is_damaged && !cx.graph.modules[object->module].is_library)
       datas.emplace_back(object->index, data);
   }
   std::sort(datas.begin(), datas.end());

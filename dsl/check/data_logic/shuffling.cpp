@@ -26,10 +26,6 @@ bool may_be_mixed(const Expr& expr, const DataObject& data) {
   if (stream.kind == ExprKind::Op &&
       (kMixed.contains(stream.name) || kUnordered.contains(stream.name)))
     return true;
-  if (stream.kind == ExprKind::Op && stream.name == "split" && stream.args.size() > 2 &&
-      stream.args[2].kind != ExprKind::NoneConst) {
-    return true;  // Split at random; the parts keep the order of the file, but hold no runs of it.
-  }
   const bool is_known = stream.kind == ExprKind::Op || stream.kind == ExprKind::MapStage ||
                         stream.kind == ExprKind::ListElement ||
                         stream.kind == ExprKind::TupleElement;
@@ -53,6 +49,8 @@ std::optional<Span> pipe_of(const Context& cx, const Expr& stage) {
 }  // namespace
 
 void check_shuffling(Context& cx, const DataObject& data) {
+  const auto first_train = std::find_if(data.streams.begin(), data.streams.end(),
+                                        [](const StreamDecl& one) { return one.role == "train"; });
   for (const StreamDecl& stream : data.streams) {
     if (stream.value.type.is_error()) continue;
     if (stream.role != "train") {
@@ -65,9 +63,10 @@ void check_shuffling(Context& cx, const DataObject& data) {
       diagnostic.help("take `shuffle` away: what is measured does not hang on the order");
       if (pipe) diagnostic.fix(*pipe, "");
       cx.report(std::move(diagnostic));
-    } else if (!may_be_mixed(stream.value, data)) {
+    } else if (&stream == &*first_train && !may_be_mixed(stream.value, data)) {
       cx.report(diag::train_not_shuffled(stream.span)
-                    .note("batches of neighbouring records are alike, and training goes astray")
+                    .note("the same neighbours make a batch in every epoch, and in sorted files "
+                          "they are all alike")
                     .help("put `|> shuffle(1)` before `collate`"));
     }
   }

@@ -13,6 +13,16 @@ const Expr* rate_of(const Member& member) {
   return nullptr;
 }
 
+/// Whether the value is a default that breaks its own `where`, which has been reported.
+bool breaks_its_rule(const Wired& wired, const Program& program) {
+  return std::any_of(program.hparams.begin(), program.hparams.end(), [&](const Hparam& hparam) {
+    const bool is_used =
+        std::find(wired.hparams.begin(), wired.hparams.end(), hparam.name) != wired.hparams.end();
+    const auto holds = is_used && hparam.where ? evaluate(*hparam.where, program) : std::nullopt;
+    return holds && holds->whole == 0;
+  });
+}
+
 }  // namespace
 
 void check_learning_rates(Context& cx) {
@@ -32,7 +42,7 @@ void check_learning_rates(Context& cx) {
       if (rate == nullptr || evaluate(*rate, cx.program)) continue;
       const Wired wired = wire(*rate, model, experiment.model_arguments, experiment, cx.program);
       const auto value = evaluate(wired.expr, cx.program);
-      if (!value || value->real > 0) continue;
+      if (!value || value->real > 0 || breaks_its_rule(wired, cx.program)) continue;
       diagnostics::Diagnostic diagnostic =
           diag::bad_learning_rate(wired.given, cx.source_text(wired.given));
       diagnostic.label(rate->span, "it is the rate of `{}`", member.name);

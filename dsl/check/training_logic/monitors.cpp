@@ -209,6 +209,10 @@ void check_monitors(Context& cx,
                     Experiment& experiment,
                     const std::vector<std::string>& callbacks,
                     const ast::Section* sweep) {
+  // What is missing may stand where the program could not be read.
+  if (cx.program.models[experiment.model].is_damaged ||
+      cx.program.datas[experiment.data].object.is_damaged)
+    return;
   const SeriesOf series = logged_series(cx, experiment, callbacks);
   for (Expr& callback : experiment.callbacks) {
     check_call(cx, callback, series);

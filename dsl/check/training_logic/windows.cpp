@@ -31,6 +31,12 @@ const Expr* find_stage(const Expr& stream, const std::string& name) {
   return goes_on && !stream.args.empty() ? find_stage(stream.args[0], name) : nullptr;
 }
 
+bool is_reported(const Context& cx, diagnostics::Code code, Span span) {
+  const auto& reported = cx.sink->reported();
+  return std::any_of(reported.begin(), reported.end(),
+                     [&](const auto& one) { return one.code == code && one.span == span; });
+}
+
 void count_updates(const Body& body, std::map<std::string, std::vector<Span>>& updates) {
   for (const Stmt& stmt : body) {
     if (stmt.kind == StmtKind::Minimize && stmt.values.size() > 1)
@@ -112,6 +118,8 @@ void check_windows(Context& cx, Experiment& experiment) {
     const auto total = evaluate(wanted.expr, cx.program);
     const int64_t row = records->whole * *ranks;
     if (!total || row == 0 || total->whole % row == 0) continue;
+    // An experiment that amends this one has the setting from it.
+    if (is_reported(cx, diagnostics::Code::E0511, global->value.span)) continue;
     diagnostics::Diagnostic diagnostic = diag::global_batch_uneven(
         global->value.span, std::to_string(total->whole), std::to_string(row));
     diagnostic.label(size.given, "batches of {} records", std::to_string(records->whole));

@@ -32,6 +32,8 @@ void check_monitors(Context& cx,
                     Experiment& experiment,
                     const std::vector<std::string>& callbacks,
                     const ast::Section* sweep);
+/// E0411: two logs of one name in a step record one value.
+void check_logged_names(Context& cx);
 /// E0418: learning rates are above 0, as written and as experiments give them.
 void check_learning_rates(Context& cx);
 /// E0427, E0428: schedules fit the length of training.
