@@ -1,7 +1,7 @@
 #pragma once
 
 #include "runtime/optim/optimizer.h"
-#include "runtime/train/trainer.h"
+#include "runtime/train/log_table.h"
 
 namespace ltr {
 
