@@ -112,7 +112,7 @@ def compare(name, fields, make, folder):
     count = torch.Size(dims).numel()
     source = folder / "waves.ltr"
     source.write_text(PROGRAM.format(**{**fields, "dims": ", ".join(map(str, dims)), "count": count}))
-    result = fit(build(source, folder), folder, "--seed", 1)
+    result = fit(build(source, folder, "program"), folder, "--seed", 1)
     if not check(f"{name}: fit exits 0", result.returncode == 0, result.text):
         return
     run = newest(folder)
