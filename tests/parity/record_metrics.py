@@ -56,7 +56,8 @@ INPUTS = {
 
 # Without a class that never occurs: torchmetrics counts such a one as 0 in a ranking, and here it is left out.
 INPUTS["every_label"] = ([(torch.arange(8) * 3 + s) % 5 for s in (0, 1)], ["(arange(8) * 3) % 5", "(arange(8) * 3 + 1) % 5"])
-INPUTS["found"] = ([wave(20, s) for s in (0, 1)], ["wave(20, 0.0)", "wave(20, 1.0)"])
+# Scores above 0: torchmetrics takes the others for documents that were not found.
+INPUTS["found"] = ([wave(20, s) + 2 for s in (0, 1)], ["wave(20, 0.0) + 2", "wave(20, 1.0) + 2"])
 INPUTS["relevant"] = ([ids(20, 7, s) % 2 for s in (3, 1)], ["ids(20, 7, 3) % 2", "ids(20, 7, 1) % 2"])
 INPUTS["query"] = ([torch.arange(20) % 4 + 4 * s for s in (0, 1)], ["arange(20) % 4", "arange(20) % 4 + 4"])
 
