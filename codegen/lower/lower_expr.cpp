@@ -194,7 +194,9 @@ ValueId BodyLowerer::list(const Expr& expr) {
   const std::optional<ValueId> outer = place;
   std::vector<ValueId> values;
   for (size_t i = 0; i < expr.args.size(); ++i) {
-    if (outer && expr.args[i].kind == ExprKind::Construct) {
+    const ExprKind kind = expr.args[i].kind;
+    const bool has_place = kind == ExprKind::Construct || kind == ExprKind::List || kind == ExprKind::Comprehension;
+    if (outer && has_place) {
       place = b.op(OpKind::PlaceElement, Type::of(TypeKind::Scope), {*outer, b.int_const(int64_t(i))});
     }
     values.push_back(this->expr(expr.args[i]));

@@ -94,7 +94,7 @@ std::optional<Expr> check_listed(const ast::Expr& value,
                                                "Jsonl",       "DeviceStats", "Swa",
                                                "FreezeUntil", "Unfreeze",    "SamplePredictions",
                                                "ImageGrid",   "Notify",      "SpikeGuard",
-                                               "StopOnSignal"};
+                                               "StopOnSignal", "Histograms"};
   const auto* call = value.get<ast::Call>();
   const auto* name = call != nullptr ? call->callee->get<ast::NameRef>() : nullptr;
   if (name == nullptr) {

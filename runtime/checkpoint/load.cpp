@@ -57,7 +57,22 @@ void take_weights(ModelRoot& root, const std::map<Str, at::Tensor>& tensors, con
   for (const Entry& entry : root.state().entries) In(entry.tensor)->copy_(tensors.at(entry.path));
 }
 
-void load_weights(ModelRoot& root, const Str& path) {
+namespace {
+
+/// The averages of `Ema` over the weights, if the checkpoint holds some.
+void take_averages(ModelRoot& root, const Str& path) {
+  if (!fs::exists(path + "/train.safetensors")) return;
+  const std::map<Str, at::Tensor> tensors = read_tensors(path + "/train.safetensors");
+  const NoGrad no_grad;
+  for (const Entry& entry : root.state().entries) {
+    const auto found = tensors.find("ema." + entry.path);
+    if (found != tensors.end()) In(entry.tensor)->copy_(found->second);
+  }
+}
+
+}  // namespace
+
+void load_weights(ModelRoot& root, const Str& path, bool averaged) {
   guarded([&] {
     if (!fs::is_directory(path)) return take_weights(root, read_tensors(path), path);
     const Str damage = verify_checkpoint(path);
@@ -66,6 +81,7 @@ void load_weights(ModelRoot& root, const Str& path) {
       throw error_here(err::checkpoint_damaged, path, damage);
     }
     take_weights(root, read_tensors(path + "/weights.safetensors"), path);
+    if (averaged) take_averages(root, path);
   });
 }
 

@@ -69,7 +69,7 @@ int run_evaluate(Start& start, Role role) {
   start.settings.set_run(run.empty() ? start.out_dir() : run, start.run_name());
   start.experiment->list_callbacks(start.settings);
   start.build();
-  if (!weights.empty()) load_weights(*start.root, weights);
+  if (!weights.empty()) load_weights(*start.root, weights, !start.line.has("raw"));
   const std::unique_ptr<Progress> progress = make_progress(start.terminal);
   RunRequest request = start.request(*progress);
   request.run_dir = run;

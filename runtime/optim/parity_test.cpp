@@ -181,6 +181,29 @@ TEST_CASE("warm-ups rise, then the rest takes what remains") {
   CHECK_THROWS_AS(optim::make_schedule(Value::call("cosine", {}), {}), Error);
 }
 
+TEST_CASE("schedules by hand") {
+  const auto number = [](const char* key, double value) { return Argument{key, value, "float", {}}; };
+  const Value falls = Value::call("exponential", {number("gamma", 0.5), steps("every", 1)});
+  const Value rises = Value::call("linear_warmup", {steps("n", 2)});
+  const Value flat = Value::call("constant", {});
+  const std::vector<std::pair<Value, std::vector<double>>> rows = {
+      {Value::call("constant", {steps("warmup", 2)}), {0.5, 1, 1, 1}},
+      // d^-1/2 min((t + 1)^-1/2, (t + 1) W^-3/2) with d = 4, W = 2.
+      {Value::call("noam", {{"d", 4, "", {}}, steps("warmup", 2)}),
+       {0.5 / std::sqrt(8), 1 / std::sqrt(8), 0.5 / std::sqrt(3), 0.25}},
+      {Value::call("inverse_sqrt", {steps("warmup", 2)}), {0.5, 1, std::sqrt(2.0 / 3), std::sqrt(0.5)}},
+      {Value::call("wsd", {steps("warmup", 1), steps("decay", 2), steps("total", 4)}), {1, 1, 1, 0.5}},
+      {Value::call("sequential", {{"parts", Value::list({Value::tuple({flat, Value::steps(2)}), Value::tuple({falls, Value::steps(2)})}), "", {}}}),
+       {1, 1, 1, 0.5}},
+      {Value::call("chain", {{"a", rises, "", {}}, {"b", falls, "", {}}}), {0.5, 0.5, 0.25, 0.125}},
+  };
+  for (const auto& [call, rates] : rows) {
+    CAPTURE(call.text);
+    const auto schedule = optim::make_schedule(call, {});
+    for (size_t t = 0; t < rates.size(); t++) CHECK(schedule->rate(int64_t(t), 1) == doctest::Approx(rates[t]));
+  }
+}
+
 TEST_CASE("Lion, Lamb and Lars follow their formulas") {
   for (const char* name : {"Lion", "Lamb", "Lars"}) {
     CAPTURE(name);

@@ -30,8 +30,22 @@ Tensor wave(const Ints& dims, double shift = 0) {
 Tensor squared(const Tensor& x) { return sum(square(x), {}, false); }
 
 Tensor lstm_sum(const Tensor& x) {
-  auto [y, h, c] = lstm(reshape(x, {2, 3, 5}), wave({8, 5}, 0), wave({8, 2}, 1), wave({8}, 2), wave({8}, 3));
+  const Tensor zero = give(at::zeros({2, 2}, at::kDouble));
+  auto [y, h, c] = lstm(reshape(x, {2, 3, 5}), zero, zero, wave({8, 5}, 0), wave({8, 2}, 1), wave({8}, 2), wave({8}, 3), false);
   return add(add(squared(y), sum(h, {}, false)), sum(c, {}, false));
+}
+
+Tensor gru_sum(const Tensor& x) {
+  const Tensor zero = give(at::zeros({2, 2}, at::kDouble));
+  auto [y, h] = gru(reshape(x, {2, 3, 5}), zero, wave({6, 5}, 0), wave({6, 2}, 1), wave({6}, 2), wave({6}, 3), false);
+  auto [z, last] = gru(reshape(x, {2, 3, 5}), zero, wave({6, 5}, 4), wave({6, 2}, 5), wave({6}, 6), wave({6}, 7), true);
+  return add(add(squared(y), squared(z)), add(sum(h, {}, false), sum(last, {}, false)));
+}
+
+Tensor rnn_sum(const Tensor& x) {
+  const Tensor zero = give(at::zeros({2, 2}, at::kDouble));
+  auto [y, h] = rnn(reshape(x, {2, 3, 5}), zero, wave({2, 5}, 0), wave({2, 2}, 1), wave({2}, 2), wave({2}, 3), "relu", false);
+  return add(squared(y), sum(h, {}, false));
 }
 
 const Str kMean = "mean";
@@ -72,6 +86,40 @@ std::map<Str, std::function<Tensor(const Tensor&)>> functions() {
          return squared(attention(reshape(x, {1, 1, 6, 5}), wave({1, 1, 6, 5}, 1), wave({1, 1, 6, 5}, 2), {}, true, 0, {}));
        }},
       {"lstm", lstm_sum},
+      {"gru both ways", gru_sum},
+      {"rnn relu", rnn_sum},
+      {"cross_entropy soft",
+       [=](const Tensor& x) { return soft_cross_entropy(x, softmax(wave(X, 2), 1), {}, 0.1, kMean); }},
+      {"cross_entropy places",
+       [=](const Tensor& x) { return cross_entropy(reshape(x, {2, 5, 3}), reshape(label, {2, 3}), {}, -100, 0, kMean); }},
+      {"nll", [=](const Tensor& x) { return nll(log_softmax(x, 1), label, {}, -100, kMean); }},
+      {"bce", [=](const Tensor& x) { return bce(sigmoid(x), abs(wave(X, 2)), kMean); }},
+      {"bce_with_logits weighted",
+       [=](const Tensor& x) { return bce_with_logits(x, abs(wave(X, 2)), add(abs(wave({5}, 1)), Scalar(0.1)), kMean); }},
+      {"hinge", [=](const Tensor& x) { return hinge(x, sign(wave(X, 2)), 1, kMean); }},
+      {"cosine_embedding",
+       [=](const Tensor& x) { return cosine_embedding(x, wave(X, 2), sign(wave({6}, 1)), 0.2, kMean); }},
+      {"ctc",
+       [=](const Tensor& x) {
+         return ctc(log_softmax(reshape(x, {3, 2, 5}), 2), reshape(tensor_of(Ints{1, 2, 3, 3}), {2, 2}),
+                    tensor_of(Ints{3, 3}), tensor_of(Ints{2, 1}), 0, false);
+       }},
+      {"elu", [](const Tensor& x) { return squared(elu(x, 0.5)); }},
+      {"selu", [](const Tensor& x) { return squared(selu(x)); }},
+      {"hardswish", [](const Tensor& x) { return squared(hardswish(x)); }},
+      {"logsigmoid", [](const Tensor& x) { return squared(logsigmoid(x)); }},
+      {"relu6", [](const Tensor& x) { return squared(relu6(mul(x, Scalar(9.0)))); }},
+      {"prelu", [](const Tensor& x) { return squared(prelu(x, wave({5}, 1))); }},
+      {"glu", [](const Tensor& x) { return squared(glu(reshape(x, {5, 6}))); }},
+      {"group_norm",
+       [](const Tensor& x) { return squared(group_norm(reshape(x, {1, 6, 5}), 3, wave({6}, 1), wave({6}, 2), 1e-5)); }},
+      {"instance_norm", [](const Tensor& x) { return squared(mul(instance_norm(reshape(x, {2, 3, 5}), {}, {}, 1e-5), wave({2, 3, 5}, 1))); }},
+      {"conv_transpose2d",
+       [](const Tensor& x) {
+         return squared(conv_transpose2d(reshape(x, {1, 2, 3, 5}), wave({2, 2, 3, 3}, 1), wave({4}, 2), 2, 1, 1, 2, 1));
+       }},
+      {"interpolate",
+       [](const Tensor& x) { return squared(interpolate(reshape(x, {1, 1, 6, 5}), 9, 8, "bicubic", false)); }},
   };
 }
 

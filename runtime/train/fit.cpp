@@ -117,8 +117,14 @@ bool Fit::run_window(int64_t batches_of_epoch) {
   double total = 0;
   for (int64_t row = 0; rows > 1 && row < rows; row++) total += nominal_weight(at_.batch + row);
   cx_.begin_window();
+  cx_.measure_grads = nullptr;
+  if (grad_norm_ && is_recorded(at_.global_step + 1) && !request_.flags.bare) {
+    cx_.measure_grads = [this](const Optimizer& optimizer, Named& values) {
+      if (measures_grads_of(optimizer)) grad_norm_->measure(optimizer, values);
+    };
+  }
   for (int64_t row = 0; row < rows; row++) {
-    if (!feed_->next(batch_)) {
+    if (!next_batch()) {
       if (row == 0) return false;
       break;
     }
@@ -137,7 +143,16 @@ bool Fit::run_window(int64_t batches_of_epoch) {
   cx_.finish_window();
   at_.global_step++;
   cx_.global_step = at_.global_step;
+  if (ema_ != nullptr) ema_->take_in(at_.global_step);
   return true;
+}
+
+bool Fit::next_batch() {
+  if (timer_epochs_ == 0) return feed_->next(batch_);
+  const Clock::time_point asked = Clock::now();
+  const bool is_there = feed_->next(batch_);
+  data_s_ += seconds_since(asked);
+  return is_there;
 }
 
 double Fit::nominal_weight(int64_t batch) const {
@@ -178,6 +193,7 @@ void Fit::end_train_epoch(Leave leave) {
   flush_row();
   tell_fresh(Role::Train);
   save_if_due(true);
+  tell_time();
 }
 
 // ---- rounds --------------------------------------------------------------------------------------------------
@@ -187,6 +203,7 @@ void Fit::round() {
   const Clock::time_point begin = Clock::now();
   const int64_t batches = request_.flags.fast_dev_run > 0 ? request_.flags.fast_dev_run : -1;
   request_.progress.round_begin(Role::Val, -1);
+  const Ema::InPlace averaged(ema_.get());
   cx_.run_hook(Hook::val_epoch_start);
   pass(cx_, *val_step_, val_streams_, batches);
   if (SignalWatch::received() != 0) {

@@ -4,9 +4,12 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "runtime/callbacks/early_stop.h"
+#include "runtime/callbacks/ema.h"
+#include "runtime/callbacks/grad_norm.h"
 #include "runtime/callbacks/keeper.h"
 #include "runtime/checkpoint/folder.h"
 #include "runtime/train/session.h"
@@ -56,6 +59,7 @@ class Fit {
   void train();
   Leave train_epoch(int64_t epoch);
   bool run_window(int64_t batches_of_epoch);
+  bool next_batch();
   double nominal_weight(int64_t batch) const;
   double weight_of(const Batch& batch) const;
   Leave why_leave() const;
@@ -71,7 +75,9 @@ class Fit {
   void record_step();
   void flush_row();
   void rates(const Optimizer& optimizer, Named& values) const;
+  bool measures_grads_of(const Optimizer& optimizer) const;
   void measure_throughput();
+  void tell_time();
 
   // Listeners.
   void tell_fresh(Role role);
@@ -103,6 +109,8 @@ class Fit {
   int64_t counts_ignore_ = -100;
 
   std::vector<EarlyStop> early_stops_;
+  std::optional<GradNorm> grad_norm_;
+  std::unique_ptr<Ema> ema_;       ///< null without the callback
   std::vector<CheckpointKeeper> keepers_;
   bool wants_group_rates_ = false;
   bool counts_tokens_ = false;
@@ -127,6 +135,8 @@ class Fit {
   Str last_saved_;                 ///< name of the newest checkpoint
   Str resumed_from_;
   int64_t saved_step_ = -1;
+  int64_t timer_epochs_ = 0;       ///< of Timer; 0: not wanted, and nothing is timed
+  double data_s_ = 0;              ///< waiting for the feed, where it is timed
   double val_s_ = 0;
   double checkpoint_s_ = 0;
 };

@@ -6,7 +6,8 @@
 #include "runtime/tensor/precision.h"
 #include "runtime/train/fit.h"
 
-// What is made at the start of `fit`, and who is told what: schedules, EarlyStop, Checkpoint, LrMonitor, Throughput.
+// What is made at the start of `fit`, and who is told what: schedules, EarlyStop, Checkpoint, Ema,
+// GradNorm, LrMonitor, Throughput, Timer.
 
 namespace ltr {
 
@@ -128,6 +129,17 @@ void Fit::make_listeners() {
       has_keeper = true;
       if (!monitor.empty()) check_series(monitor, "Checkpoint", call.location);
       keepers_.emplace_back(call, !monitor.empty() && is_max(monitor, mode, call.location));
+    } else if (call.text == "Ema") {
+      if (ema_ != nullptr) throw error_at(call.location, err::settings_contradict, "there are two callbacks Ema");
+      ema_ = std::make_unique<Ema>(call, request_.root.state(), [&](double epochs) { return windows_->updates(epochs); });
+    } else if (call.text == "Timer") {
+      const Value* every = argument(call, "every");
+      if (every != nullptr && every->kind != Value::Kind::Epochs) {
+        throw error_at(call.location, err::wrong_type, "callbacks.Timer.every", every->to_text(), "epochs");
+      }
+      timer_epochs_ = every == nullptr ? 1 : std::max<int64_t>(int64_t(every->real), 1);
+    } else if (call.text == "GradNorm") {
+      grad_norm_.emplace(call);
     } else if (call.text == "LrMonitor") {
       if (bool_argument(call, "momentum", false) || bool_argument(call, "weight_decay", false)) {
         throw error_at(call.location, err::settings_contradict,
@@ -143,7 +155,7 @@ void Fit::make_listeners() {
                                       [&](const CallbackInfo& info) { return call.text == info.name; });
       if (!is_own) {
         throw with_help(error_at(call.location, err::unknown_setting, fmt::format("callback {} in this version", call.text)),
-                        "there are Checkpoint, EarlyStop, LrMonitor, Throughput and those of the program");
+                        "there are Checkpoint, EarlyStop, Ema, GradNorm, LrMonitor, Throughput, Timer and those of the program");
       }
     }
   }
@@ -166,8 +178,15 @@ std::vector<Str> Fit::columns() const {
     rates(*optimizer, values);
     for (const auto& [name, value] : values) names.push_back(name);
     if (optimizer->clips_norm()) names.push_back("grad_norm/" + optimizer->name());
+    if (!measures_grads_of(*optimizer)) continue;
+    for (Str& name : grad_norm_->names(*optimizer)) names.push_back(std::move(name));
   }
   return names;
+}
+
+// Clipping computes the norm of everything anyway, and records it.
+bool Fit::measures_grads_of(const Optimizer& optimizer) const {
+  return grad_norm_ && !(grad_norm_->is_total() && optimizer.clips_norm());
 }
 
 void Fit::rates(const Optimizer& optimizer, Named& values) const {
@@ -178,6 +197,15 @@ void Fit::rates(const Optimizer& optimizer, Named& values) const {
   const auto groups = optimizer.group_rates(t);
   if (groups.size() < 2) return;
   for (const auto& [pattern, rate] : groups) values.emplace_back(fmt::format("lr/{}/{}", optimizer.name(), pattern), rate);
+}
+
+void Fit::tell_time() {
+  if (timer_epochs_ == 0 || at_.epoch % timer_epochs_ != 0 || request_.recorder == nullptr) return;
+  const double train_s = train_before_s_ + seconds_since(began_) - val_s_ - checkpoint_s_ - data_s_;
+  request_.recorder->system(at_.global_step, {{"time/train_s", train_s},
+                                              {"time/data_s", data_s_},
+                                              {"time/val_s", val_s_},
+                                              {"time/checkpoint_s", checkpoint_s_}});
 }
 
 void Fit::measure_throughput() {

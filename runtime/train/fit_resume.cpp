@@ -84,6 +84,7 @@ nlohmann::json Fit::manifest() const {
     manifest["early_stops"].push_back(
         {{"best", exact(early.state.best)}, {"has_best", early.state.has_best}, {"bad", early.state.bad}});
   }
+  if (ema_ != nullptr) manifest["ema_updates"] = ema_->updates();
   manifest["keepers"] = nlohmann::json::array();
   for (const CheckpointKeeper& keeper : keepers_) manifest["keepers"].push_back(keeper.save());
   for (const UserCallback& user : cx_.hooks.callbacks()) {
@@ -102,6 +103,9 @@ CheckpointData Fit::snapshot(bool weights_only) const {
   if (weights_only) return data;
   for (const auto& optimizer : request_.root.state().optimizers) {
     for (StateTensor& state : optimizer->state()) data.train.push_back({std::move(state.name), std::move(state.tensor)});
+  }
+  if (ema_ != nullptr) {
+    for (auto& [name, average] : ema_->state()) data.train.push_back({std::move(name), average});
   }
   for (const Model::MetricMember& member : request_.model.metrics) {
     Metric& metric = member.of(request_.model, int64_t(train_stream_));
@@ -147,6 +151,7 @@ void Fit::resume() {
       plateaus[i]->state = {exact(state["scale"]), exact(state["best"]), state["has_best"], state["bad"], state["cooling"]};
     }
   }
+  if (ema_ != nullptr) ema_->restore(find, saved.value("ema_updates", int64_t(0)));
   for (const Model::MetricMember& member : request_.model.metrics) {
     const Str prefix = fmt::format("metric.{}.", member.name);
     const auto first = tensors.lower_bound(prefix);

@@ -136,8 +136,7 @@ void Session::update(Optimizer& optimizer) {
     }
   }
   run_hook(Hook::before_step);
-  const double norm = optimizer.clip();
-  if (norm >= 0) grad_norms.emplace_back("grad_norm/" + optimizer.name(), norm);
+  const double norm = measured_clip(optimizer);
   const bool is_bad = !request.flags.bare && ((norm >= 0 && !std::isfinite(norm)) ||
                                               (request.trainer.check_grads && !optimizer.grads_are_finite()));
   if (is_bad) {
@@ -149,6 +148,13 @@ void Session::update(Optimizer& optimizer) {
     skipped_in_row_ = 0;
   }
   run_hook(Hook::after_step);
+}
+
+double Session::measured_clip(Optimizer& optimizer) {
+  if (measure_grads) measure_grads(optimizer, grad_norms);
+  const double norm = optimizer.clip();
+  if (norm >= 0) grad_norms.emplace_back("grad_norm/" + optimizer.name(), norm);
+  return norm;
 }
 
 void Session::finish_window() {
@@ -170,8 +176,7 @@ void Session::step(Optimizer& optimizer) {
   guarded([&] {
     const NoGrad no_grad;
     run_hook(Hook::before_step);
-    const double norm = optimizer.clip();
-    if (norm >= 0) grad_norms.emplace_back("grad_norm/" + optimizer.name(), norm);
+    measured_clip(optimizer);
     optimizer.step(global_step);
     run_hook(Hook::after_step);
   });

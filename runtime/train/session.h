@@ -2,6 +2,7 @@
 
 // The trainer's side of a step or hook: what `minimize`, `log`, `stop` and the like do while a verb runs.
 
+#include <functional>
 #include <memory>
 #include <unordered_map>
 
@@ -77,9 +78,12 @@ class Session : public Context {
   std::vector<Str> saves;          ///< names that `save` was called with
   int64_t skipped = 0;             ///< updates dropped for numbers that are not finite
   Named grad_norms;                ///< of this window's updates, where computed
+  std::function<void(const Optimizer&, Named&)> measure_grads;  ///< of GradNorm, in windows that are recorded; or null
   Tensor predicted;                ///< what `output` gave
 
  private:
+  /// Clips, and keeps the norms from before; gives the norm, or -1 without clipping by norm.
+  double measured_clip(Optimizer& optimizer);
   struct Reached {
     Optimizer* optimizer;
     double share;      ///< sum of the shares that came

@@ -146,7 +146,7 @@ void run_test(const Program& program, const TestInfo& test, const std::function<
 
 /// Loads weights and buffers of a checkpoint folder, or of a safetensors file, into the model; R2010 lists what does
 /// not fit, R2011 what is damaged.
-void load_weights(ModelRoot& root, const Str& path);
+void load_weights(ModelRoot& root, const Str& path, bool averaged = false);
 /// The checkpoint that `name` (`best`, `last`, or the name of a folder) means in a run folder; "" if there is none.
 /// Damaged ones are passed over, with a sentence for each in `notices`.
 Str find_checkpoint(const Str& run_dir, const Str& name, std::vector<Str>* notices = nullptr);

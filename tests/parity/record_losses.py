@@ -50,6 +50,30 @@ ROWS = {
     "attention causal": lambda x: F.scaled_dot_product_attention(
         x.reshape(1, 1, 6, 5), wave([1, 1, 6, 5], 1.0), wave([1, 1, 6, 5], 2.0), is_causal=True).square().sum(),
     "lstm": lambda x: lstm(x),
+    "gru both ways": lambda x: gru(x),
+    "rnn relu": lambda x: rnn(x),
+    "cross_entropy soft": lambda x: F.cross_entropy(x, F.softmax(wave(X, 2.0), 1), label_smoothing=0.1),
+    "cross_entropy places": lambda x: F.cross_entropy(x.reshape(2, 5, 3), LABEL.reshape(2, 3)),
+    "nll": lambda x: F.nll_loss(F.log_softmax(x, 1), LABEL),
+    "bce": lambda x: F.binary_cross_entropy(x.sigmoid(), wave(X, 2.0).abs()),
+    "bce_with_logits weighted": lambda x: F.binary_cross_entropy_with_logits(
+        x, wave(X, 2.0).abs(), pos_weight=wave([5], 1.0).abs() + 0.1),
+    "hinge": lambda x: F.hinge_embedding_loss(x, wave(X, 2.0).sign()),
+    "cosine_embedding": lambda x: F.cosine_embedding_loss(x, wave(X, 2.0), wave([6], 1.0).sign(), margin=0.2),
+    "ctc": lambda x: F.ctc_loss(F.log_softmax(x.reshape(3, 2, 5), 2), torch.tensor([[1, 2], [3, 3]]),
+                                torch.tensor([3, 3]), torch.tensor([2, 1])),
+    "elu": lambda x: F.elu(x, 0.5).square().sum(),
+    "selu": lambda x: F.selu(x).square().sum(),
+    "hardswish": lambda x: F.hardswish(x).square().sum(),
+    "logsigmoid": lambda x: F.logsigmoid(x).square().sum(),
+    "relu6": lambda x: F.relu6(x * 9).square().sum(),
+    "prelu": lambda x: F.prelu(x, wave([5], 1.0)).square().sum(),
+    "glu": lambda x: F.glu(x.reshape(5, 6)).square().sum(),
+    "group_norm": lambda x: F.group_norm(x.reshape(1, 6, 5), 3, wave([6], 1.0), wave([6], 2.0)).square().sum(),
+    "instance_norm": lambda x: (F.instance_norm(x.reshape(2, 3, 5)) * wave([2, 3, 5], 1.0)).square().sum(),
+    "conv_transpose2d": lambda x: F.conv_transpose2d(x.reshape(1, 2, 3, 5), wave([2, 2, 3, 3], 1.0), wave([4], 2.0), stride=2,
+                                                     padding=1, output_padding=1, groups=2).square().sum(),
+    "interpolate": lambda x: F.interpolate(x.reshape(1, 1, 6, 5), (9, 8), mode="bicubic").square().sum(),
 }
 
 
@@ -60,6 +84,24 @@ def lstm(x):
             p.copy_(wave(list(p.shape), float(shift)))
     y, (h, c) = net(x.reshape(2, 3, 5))
     return y.square().sum() + h.sum() + c.sum()
+
+
+def gru(x):
+    net = torch.nn.GRU(5, 2, batch_first=True, bidirectional=True, dtype=torch.float64)
+    with torch.no_grad():
+        for shift, p in enumerate(net.parameters()):
+            p.copy_(wave(list(p.shape), float(shift)))
+    y, h = net(x.reshape(2, 3, 5))
+    return y.square().sum() + h.sum()
+
+
+def rnn(x):
+    net = torch.nn.RNN(5, 2, nonlinearity="relu", batch_first=True, dtype=torch.float64)
+    with torch.no_grad():
+        for shift, p in enumerate(net.parameters()):
+            p.copy_(wave(list(p.shape), float(shift)))
+    y, h = net(x.reshape(2, 3, 5))
+    return y.square().sum() + h.sum()
 
 
 if __name__ == "__main__":

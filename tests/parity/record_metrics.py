@@ -11,8 +11,8 @@ import torchmetrics
 import torchmetrics.classification as C
 import torchmetrics.image as I
 import torchmetrics.regression as R
-import torchmetrics.segmentation as S
 import torchmetrics.audio as A
+import torchmetrics.retrieval as T
 
 warnings.filterwarnings("ignore")
 
@@ -53,6 +53,13 @@ INPUTS = {
     "image_t": ([wave(2 * 3 * 16 * 16, s).reshape(2, 3, 16, 16) for s in (0.3, 1.1)],
                 ["wave(1536, 0.3).reshape(2, 3, 16, 16)", "wave(1536, 1.1).reshape(2, 3, 16, 16)"]),
 }
+
+# Without a class that never occurs: torchmetrics counts such a one as 0 in a ranking, and here it is left out.
+INPUTS["every_label"] = ([(torch.arange(8) * 3 + s) % 5 for s in (0, 1)], ["(arange(8) * 3) % 5", "(arange(8) * 3 + 1) % 5"])
+# Scores above 0: torchmetrics takes the others for documents that were not found.
+INPUTS["found"] = ([wave(20, s) + 2 for s in (0, 1)], ["wave(20, 0.0) + 2", "wave(20, 1.0) + 2"])
+INPUTS["relevant"] = ([ids(20, 7, s) % 2 for s in (3, 1)], ["ids(20, 7, 3) % 2", "ids(20, 7, 1) % 2"])
+INPUTS["query"] = ([torch.arange(20) % 4 + 4 * s for s in (0, 1)], ["arange(20) % 4", "arange(20) % 4 + 4"])
 
 ROWS = []
 
@@ -132,6 +139,22 @@ for how in ("mean", "sum"):
 row("KLDivergence()", R.KLDivergence(), "p", "q")
 row("KLDivergence(log_prob = true)", R.KLDivergence(log_prob=True), "rows", "row_t")
 
+to_probs = lambda s, t: (torch.softmax(s, 1), t)
+for average in ("macro", "weighted"):
+    row(f"AUROC(5, average = {average})", C.MulticlassAUROC(num_classes=5, average=average), "logits", "every_label",
+        prepare=to_probs)
+    row(f"AveragePrecision(5, average = {average})", C.MulticlassAveragePrecision(num_classes=5, average=average),
+        "logits", "every_label", prepare=to_probs)
+    row(f"MultilabelAUROC(4, average = {average})", C.MultilabelAUROC(num_labels=4, average=average), "scores", "labels")
+    row(f"MultilabelAveragePrecision(4, average = {average})", C.MultilabelAveragePrecision(num_labels=4, average=average),
+        "scores", "labels")
+row("BinaryAUROC()", C.BinaryAUROC(), "score", "binary")
+row("BinaryAveragePrecision()", C.BinaryAveragePrecision(), "score", "binary")
+row("SpearmanCorrCoef()", R.SpearmanCorrCoef(), "y", "t")
+for name, twin in {"MRR": T.RetrievalMRR, "MAP": T.RetrievalMAP, "NormalizedDCG": T.RetrievalNormalizedDCG}.items():
+    row(f"Retrieval{name}()", twin(), "found", "relevant", "query")
+row("ScaleInvariantSignalDistortionRatio()", A.ScaleInvariantSignalDistortionRatio(), "rows", "row_t", tolerance=1e-5)
+
 row("PeakSignalNoiseRatio(range = 2.0)", I.PeakSignalNoiseRatio(data_range=2.0), "image", "image_t", tolerance=1e-5)
 row("StructuralSimilarityIndexMeasure(range = 2.0)", I.StructuralSimilarityIndexMeasure(data_range=2.0), "image", "image_t",
     tolerance=1e-5)
@@ -153,7 +176,8 @@ fn ids(n: int, modulus: int, step: int) -> i64[n] = (arange(n) * arange(n) * ste
     for index, (program, twin, inputs, tolerance, prepare) in enumerate(ROWS):
         for batch in (0, 1):
             given = [INPUTS[name][0][batch] for name in inputs]
-            twin.update(*(prepare(*given) if prepare else given))
+            given = prepare(*given) if prepare else given
+            twin.update(*given[:2], **({"indexes": given[2]} if len(given) > 2 else {}))
         value = twin.compute()
         print(f'test "{index}: {program} of {" and ".join(inputs)}" {{\n  m = {program}')
         for batch in (0, 1):

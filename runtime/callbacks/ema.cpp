@@ -1,0 +1,101 @@
+#include "runtime/callbacks/ema.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "runtime/callbacks/arguments.h"
+#include "runtime/tensor/handle.h"
+
+namespace ltr {
+
+namespace {
+
+int64_t period_of(const Value& call, const char* name, int64_t initial,
+                  const std::function<int64_t(double epochs)>& steps_of) {
+  const Value* value = argument(call, name);
+  if (value == nullptr) return initial;
+  if (value->kind == Value::Kind::Epochs) return steps_of(value->real);
+  if (value->kind == Value::Kind::Seconds) {
+    throw error_at(call.location, err::wrong_type, Str("callbacks.Ema.") + name, value->to_text(), "steps or epochs");
+  }
+  return value->kind == Value::Kind::Int ? value->whole : int64_t(value->real);
+}
+
+/// An average is kept in f32, or wider if the weight is.
+at::Tensor widened(const at::Tensor& tensor) {
+  const bool is_narrow = tensor.scalar_type() == at::kHalf || tensor.scalar_type() == at::kBFloat16;
+  return is_narrow ? tensor.detach().to(at::kFloat) : tensor.detach().clone();
+}
+
+}  // namespace
+
+Ema::Ema(const Value& call, RootState& root, const std::function<int64_t(double epochs)>& steps_of)
+    : root_(root),
+      decay_(float_argument(call, "decay", 0.999)),
+      every_(std::max<int64_t>(period_of(call, "every", 1, steps_of), 1)),
+      start_(period_of(call, "start", 0, steps_of)),
+      ramps_(bool_argument(call, "ramp", false)),
+      averages_buffers_(text_argument(call, "buffers", "copy") == "average") {
+  if (!(decay_ >= 0 && decay_ < 1)) {
+    throw error_at(call.location, err::out_of_range, "callbacks.Ema.decay", decay_, "decay >= 0 and decay < 1");
+  }
+}
+
+void Ema::take_in(int64_t global_step) {
+  if (global_step < start_ || global_step % every_ != 0) return;
+  const NoGrad no_grad;
+  if (updates_++ == 0) {
+    for (const Entry& entry : root_.entries) averages_.push_back(widened(In(entry.tensor)));
+    return;
+  }
+  const auto n = double(updates_ - 1);
+  const double decay = ramps_ ? std::min(decay_, (1 + n) / (10 + n)) : decay_;
+  for (size_t i = 0; i < averages_.size(); i++) {
+    const Entry& entry = root_.entries[i];
+    const In now(entry.tensor);
+    const bool is_averaged = now->is_floating_point() && (entry.trained || averages_buffers_);
+    if (is_averaged) {
+      averages_[i].lerp_(now->to(averages_[i].scalar_type()), 1 - decay);
+    } else {
+      averages_[i].copy_(now);
+    }
+  }
+}
+
+Ema::InPlace::InPlace(const Ema* ema) : ema_(ema) {
+  if (ema_ == nullptr || ema_->updates_ == 0) return;
+  const NoGrad no_grad;
+  for (size_t i = 0; i < ema_->averages_.size(); i++) {
+    const In weight(ema_->root_.entries[i].tensor);
+    kept_.push_back(weight->detach().clone());
+    weight->copy_(ema_->averages_[i]);
+  }
+}
+
+Ema::InPlace::~InPlace() {
+  const NoGrad no_grad;
+  for (size_t i = 0; i < kept_.size(); i++) In(ema_->root_.entries[i].tensor)->copy_(kept_[i]);
+}
+
+std::vector<std::pair<Str, at::Tensor>> Ema::state() const {
+  std::vector<std::pair<Str, at::Tensor>> list;
+  for (size_t i = 0; i < averages_.size(); i++) list.emplace_back("ema." + root_.entries[i].path, averages_[i]);
+  return list;
+}
+
+void Ema::restore(const std::function<at::Tensor(const Str& name)>& find, int64_t updates) {
+  updates_ = updates;
+  averages_.clear();
+  if (updates == 0) return;
+  for (const Entry& entry : root_.entries) {
+    const at::Tensor saved = find("ema." + entry.path);
+    if (!saved.defined() || saved.sizes() != In(entry.tensor)->sizes()) {
+      throw error_here(err::checkpoint_misfit, fmt::format("the checkpoint has no fitting average of {}", entry.path));
+    }
+    averages_.push_back(saved.clone());
+  }
+}
+
+}  // namespace ltr

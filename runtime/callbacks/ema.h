@@ -1,0 +1,51 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <functional>
+#include <vector>
+
+#include "runtime/train/root_state.h"
+
+namespace ltr {
+
+/// The callback `Ema`: e = d · e + (1 - d) · w, in f32 at least, after each due step from `start` on. Before the first
+/// one there is no average, and rounds use the weights themselves.
+class Ema {
+ public:
+  /// R2004 for a decay outside of [0, 1). `epochs` says how many steps so many epochs are.
+  Ema(const Value& call, RootState& root, const std::function<int64_t(double epochs)>& steps_of);
+
+  /// Takes in the weights behind update number `global_step`, if it is due.
+  void take_in(int64_t global_step);
+
+  /// Puts the averages in the place of the weights while it lives; then the weights come back bit for bit.
+  class InPlace {
+   public:
+    explicit InPlace(const Ema* ema);
+    ~InPlace();
+    InPlace(const InPlace&) = delete;
+    InPlace& operator=(const InPlace&) = delete;
+
+   private:
+    const Ema* ema_;
+    std::vector<at::Tensor> kept_;
+  };
+
+  /// `ema.PATH` and the average, nothing before the first due step.
+  std::vector<std::pair<Str, at::Tensor>> state() const;
+  void restore(const std::function<at::Tensor(const Str& name)>& find, int64_t updates);
+  int64_t updates() const { return updates_; }
+
+ private:
+  RootState& root_;
+  double decay_;
+  int64_t every_;
+  int64_t start_;
+  bool ramps_;
+  bool averages_buffers_;
+  int64_t updates_ = 0;               ///< how often weights were taken in; 0: there is no average
+  std::vector<at::Tensor> averages_;  ///< as root_.entries, once there is one
+};
+
+}  // namespace ltr
