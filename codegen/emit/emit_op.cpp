@@ -41,6 +41,7 @@ cpp::Expr FunctionEmitter::context(const ir::Op& op) {
   std::string field = op.name;
   if (field == "run.dir") field = "run_dir";
   if (field == "run.name") field = "run_name";
+  if (field == "stream") field = "stream_name";
   if (!takes_context(function_.role)) return cpp::call(cpp::dot(cpp::name("settings"), field), {});
   return cpp::dot(cpp::name("cx"), field);
 }

@@ -42,6 +42,7 @@ Program check(const resolve::ModuleGraph& graph,
       if (symbol(d->name) != nullptr) check_name(use, d->name, scope);
     }
   }
+  check_items_of_steps(cx);
   check_topologies(cx, 0);
   check_experiments(cx, 0);
   check_logged_names(cx);

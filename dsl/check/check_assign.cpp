@@ -120,6 +120,20 @@ Expr fit_part(Expr value, const Type& part, Scope& scope) {
   return error_at(span);
 }
 
+const std::map<std::string, std::string>& put_ops() {
+  static const std::map<std::string, std::string> kPuts = {
+      {"select", "put_select"}, {"slice", "put_slice"}, {"index_tensor", "put_tensor"}};
+  return kPuts;
+}
+
+/// Whether a value is a part of a variable that can be replaced: indices and fields of it.
+bool is_part(const Expr& part) {
+  if (part.kind == ExprKind::Local || part.kind == ExprKind::Member) return true;
+  const bool is_step = part.kind == ExprKind::RecordField ||
+                       (part.kind == ExprKind::Op && put_ops().contains(part.name));
+  return is_step && is_part(part.args[0]);
+}
+
 /// The whole of which `part` is a part, with `value` in its place. Tensors are values, so this is a
 /// new one. `part` is what indexing gave: `select`, `slice` and so on of what stands around it.
 Expr put_part(const Expr& part, Expr value, Span span, Scope& scope) {
@@ -135,19 +149,11 @@ Expr put_part(const Expr& part, Expr value, Span span, Scope& scope) {
     }
     return put_part(record, std::move(whole), span, scope);
   }
-  static const std::map<std::string, std::string> kPuts = {
-      {"select", "put_select"}, {"slice", "put_slice"}, {"index_tensor", "put_tensor"}};
-  const auto put = part.kind == ExprKind::Op ? kPuts.find(part.name) : kPuts.end();
-  if (put == kPuts.end()) {
-    scope.cx.report(diag::wrong_place(
-        span, "this is no part of a value that can be replaced: an index or a field is"));
-    return error_at(span);
-  }
   std::vector<Expr> args = part.args;
   const Type whole = args[0].type;
   args.push_back(std::move(value));
   const Expr base = args[0];
-  return put_part(base, op_expr(put->second, whole, span, std::move(args)), span, scope);
+  return put_part(base, op_expr(put_ops().at(part.name), whole, span, std::move(args)), span, scope);
 }
 
 /// The new value of the variable whose part `target` is; `root` becomes its name.
@@ -161,6 +167,11 @@ Expr with_part(
     } else {
       break;
     }
+  }
+  if (!is_part(part)) {
+    scope.cx.report(diag::wrong_place(
+        target.span, "only an index or a field of a variable can be assigned to"));
+    return error_at(target.span);
   }
   value = fit_part(std::move(value), part.type, scope);
   if (value.type.is_error()) return value;

@@ -566,7 +566,9 @@ Expr call_method(const ast::Field& field, std::vector<Given> given, Span span, S
   }
   diagnostics::Diagnostic diagnostic =
       diag::unknown_field(field.name.span, cx.text(base.type), name);
-  did_you_mean(diagnostic, name, field.name.span, cx.graph.visible(scope.module));
+  std::vector<std::string> known = cx.graph.visible(scope.module);
+  if (kind == Kind::List) known.emplace_back("weights");
+  did_you_mean(diagnostic, name, field.name.span, known);
   cx.report(std::move(diagnostic));
   return error_at(span);
 }

@@ -75,6 +75,8 @@ void check_data_items(Context& cx, ObjectInfo& object, const ast::Data& data) {
     }
     object.batch.fields.push_back({field.name.text, type});
   }
+  // A batch whose dims are not all known says nothing about the steps that take it.
+  object.is_damaged = object.is_damaged || object.batch_binders.size() > data.batch_binders.size();
   typed.batch = object.batch;
   // Maps: signatures, then streams and lets in order; bodies are read when a stage uses them, or at
   // the end.

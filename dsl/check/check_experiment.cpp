@@ -321,8 +321,15 @@ void check_experiment(Context& cx, uint32_t module_index, const ast::Experiment&
     if (std::find(kFields.begin(), kFields.end(), setting.name.text) != kFields.end()) continue;
     diagnostics::Diagnostic diagnostic =
         diag::unknown_setting(setting.name.span, "an experiment", setting.name.text);
-    if (const auto near = diagnostics::suggest(setting.name.text, kFields))
-      diagnostic.help("did you mean `{}`?", *near).fix(setting.name.span, *near);
+    const auto& trainer = trainer_settings();
+    const bool is_trainers = std::any_of(trainer.begin(), trainer.end(), [&](const auto& info) {
+      return info.name == setting.name.text;
+    });
+    if (is_trainers) {
+      diagnostic.help("it stands in the trainer: `trainer { {} }`", cx.source_text(setting.span));
+    } else {
+      did_you_mean(diagnostic, setting.name.text, setting.name.span, kFields);
+    }
     cx.report(std::move(diagnostic));
   }
   for (const ast::Setting& set : merged->sets) {

@@ -420,6 +420,20 @@ Expr check_as(const ast::Expr& expr, const Type& wanted, Scope& scope, const cha
       }
     }
   }
+  // Elements of a list are read as what the list is asked for: `[linear_warmup(…), cosine()]`.
+  if (const auto* list = expr.get<ast::List>();
+      list != nullptr && inner.kind == Kind::List && !inner.fields.empty()) {
+    const Kind wants = inner.fields[0].type.kind;
+    if (wants == Kind::Schedule || wants == Kind::OneOf || wants == Kind::Series) {
+      Expr result = make_expr(ExprKind::List, Type::of(Kind::List), expr.span);
+      for (const ast::Expr& element : list->elements) {
+        result.args.push_back(check_as(element, inner.fields[0].type, scope, what));
+        if (result.args.back().type.is_error()) return error_at(expr.span);
+        result.type.fields.push_back({"", result.args.back().type});
+      }
+      return result;
+    }
+  }
   if (inner.kind == Kind::Series) {
     std::string series;
     const ast::Expr* at = &expr;

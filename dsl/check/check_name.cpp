@@ -5,6 +5,28 @@ namespace ltr::check {
 
 namespace {
 
+/// The names that one hook brings, separated by blanks.
+std::string_view names_of_hook(const std::string& hook) {
+#define LTR_HOOK(name, names) \
+  if (hook == #name) return names;
+#include "dsl/check/hooks.def"
+  return "";
+}
+
+std::optional<Type> hook_name_type(const std::string& name, const std::string& hook) {
+  static const std::map<std::string, Type> kTypes = {
+      {"verb", Type::of(Kind::Str)},       {"path", Type::of(Kind::Str)},
+      {"code", Type::of(Kind::Str)},       {"reason", Type::of(Kind::Str)},
+      {"stream", Type::of(Kind::Str)},     {"grad_norm", Type::of(Kind::Float)},
+      {"loss", Type::tensor(Element::Float, {})},
+      {"optimizer", Type::of(Kind::Optimizer)}};
+  const auto type = kTypes.find(name);
+  if (type == kTypes.end()) return std::nullopt;
+  const std::string all = " " + std::string(names_of_hook(hook)) + " ";
+  if (all.find(" " + name + " ") == std::string::npos) return std::nullopt;
+  return type->second;
+}
+
 /// Names that steps and hooks bring: `epoch`, `rank` and so on; nothing if there is no such one
 /// here.
 std::optional<Type> context_type(const std::string& name, const Scope& scope) {
@@ -17,6 +39,8 @@ std::optional<Type> context_type(const std::string& name, const Scope& scope) {
       (in_step || scope.place == Place::Member || scope.place == Place::Experiment)) {
     return Type::host_int();
   }
+  if (scope.place == Place::Hook && scope.info != nullptr)
+    return hook_name_type(name, scope.info->name);
   return std::nullopt;
 }
 
@@ -251,7 +275,13 @@ Expr field_of(Expr base, const ast::Name& name, Span span, Scope& scope) {
         return make_expr(ExprKind::Weights, Type::of(Kind::Weights), span, {std::move(base)});
       if (field == "grads")
         return op_expr("grads_of", Type::of(Kind::Gradients), span, {std::move(base)});
-      known = {"weights", "grads"};
+      if (field == "name")
+        return op_expr("optimizer_name", Type::of(Kind::Str), span, {std::move(base)});
+      if (field == "lr")
+        return op_expr("optimizer_lr", Type::of(Kind::Float), span,
+                       {std::move(base), make_expr(ExprKind::Context, Type::host_int(), span, {},
+                                                   "global_step")});
+      known = {"weights", "grads", "name", "lr"};
       break;
     case Kind::Stream:
       if (field == "vocab") {

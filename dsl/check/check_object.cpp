@@ -7,7 +7,7 @@ namespace {
 /// The hooks of a callback, a closed set.
 const std::vector<std::string>& hook_names() {
   static const std::vector<std::string> kHooks = {
-#define LTR_HOOK(name) #name,
+#define LTR_HOOK(name, names) #name,
 #include "dsl/check/hooks.def"
   };
   return kHooks;

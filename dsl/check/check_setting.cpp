@@ -34,6 +34,17 @@ bool is_device(const std::string& text) {
   return false;
 }
 
+/// A form of a setting that edition 1 has and this version has not.
+std::optional<std::string> later_form(const ast::Expr& value) {
+  static const std::set<std::string> kCalls = {"by_epoch", "ramp", "fraction", "count"};
+  const auto* call = value.get<ast::Call>();
+  const auto* callee = call != nullptr ? call->callee->get<ast::NameRef>() : nullptr;
+  if (callee != nullptr && kCalls.contains(callee->name.text)) return callee->name.text + "(…)";
+  const auto* word = value.get<ast::NameRef>();
+  if (word != nullptr && word->name.text == "warn") return word->name.text;
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::optional<SettingValue> check_setting(const ast::Setting& setting,
@@ -60,9 +71,12 @@ std::optional<SettingValue> check_setting(const ast::Setting& setting,
     diagnostics::Diagnostic diagnostic =
         diag::unknown_setting(setting.name.span, section, setting.name.text);
     diagnostic.note("it has {}", list);
-    if (const auto near = diagnostics::suggest(setting.name.text, names))
-      diagnostic.help("did you mean `{}`?", *near).fix(setting.name.span, *near);
+    did_you_mean(diagnostic, setting.name.text, setting.name.span, names);
     cx.report(std::move(diagnostic));
+    return std::nullopt;
+  }
+  if (const auto word = later_form(setting.value)) {
+    cx.report(diag::not_in_this_version(setting.value.span, "`" + *word + "` as a setting"));
     return std::nullopt;
   }
   SettingValue result;

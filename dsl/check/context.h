@@ -209,6 +209,8 @@ struct HostValue {
   std::string text;
 };
 std::optional<HostValue> evaluate(const Expr& expr, const Program& program);
+/// `.item()` in what a train step calls: E0317, as in the step itself.
+void check_items_of_steps(Context& cx);
 void check_hparam(Context& cx, const ast::Hparam& hparam, const ast::Decl& decl, uint32_t module);
 
 // ---- types

@@ -79,6 +79,10 @@ Tensors grads_of(const Optimizer& optimizer) {
 
 Weights weights_of(const Optimizer& optimizer) { return optimizer.weights(); }
 
+Str optimizer_name(const Optimizer& optimizer) { return optimizer.name(); }
+
+double optimizer_lr(const Optimizer& optimizer, int64_t step) { return optimizer.rate(step); }
+
 Frozen::Frozen(const Weights& weights) : was_training_(set_training(false)) {
   for (const Weight& weight : weights) {
     if (!In(weight.tensor)->requires_grad()) continue;

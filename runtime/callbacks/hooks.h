@@ -35,6 +35,8 @@ class Hooks {
   void add(UserCallback callback);
   /// Without gradients, in evaluation mode, with random numbers of their own.
   void run(Hook hook, Context& cx, uint64_t seed);
+  /// Whether any callback listens.
+  bool has(Hook hook) const { return !listeners_[size_t(hook)].empty(); }
   std::vector<UserCallback>& callbacks() { return callbacks_; }
   const std::vector<UserCallback>& callbacks() const { return callbacks_; }
 

@@ -262,6 +262,11 @@ double Optimizer::clip() {
   return value;
 }
 
+double Optimizer::measure_norm() const {
+  const optim::TensorVec list = grads();
+  return list.empty() ? 0 : at::linalg_vector_norm(at::stack(at::_foreach_norm(list, 2))).item<double>();
+}
+
 void Optimizer::clip_norm(double limit) {
   const double before = std::exchange(clip_norm_, limit);
   const double value = std::exchange(clip_value_, -1);

@@ -41,6 +41,8 @@ class Optimizer {
   void step(int64_t t);
   /// Clips as declared; gives the norm before if it was computed, else -1.
   double clip();
+  /// L2 norm of all gradients, as they are now.
+  double measure_norm() const;
   void clip_norm(double limit);
   void clip_value(double limit);
   void zero_grad();

@@ -48,6 +48,8 @@ void pass(Session& cx, const StepInfo& step, const std::vector<size_t>& streams,
     while ((batches < 0 || number < batches) && feed->next(batch)) {
       cx.batch_index = number;
       cx.stream = int64_t(stream);
+      const Data::RoleStream& running = cx.request.data.streams[stream];
+      cx.stream_name = Str(role_name(running.role)) + (*running.name != 0 ? "." : "") + running.name;
       cx.batch_size = batch.size;
       cx.set_row(1, true, weight_of(cx.request, batch));
       cx.run_hook(hooks.batch_start);
@@ -75,6 +77,7 @@ EvalReport evaluate(RunRequest& request, Role role) {
   }
   Session cx(request, {role});
   EvalReport report;
+  cx.verb = role == Role::Val ? "validate" : role_name(role);
   cx.run_hook(Hook::run_start);
   request.progress.begin(role_name(role), 1, -1);
   request.progress.round_begin(role, -1);
@@ -115,6 +118,7 @@ PredictReport predict(RunRequest& request, const std::function<bool(Batch&)>& ne
   const std::vector<size_t> streams = streams_of(request.data, Role::Predict);
   Session cx(request, {Role::Predict});
   PredictReport report;
+  cx.verb = "predict";
   cx.run_hook(Hook::run_start);
   request.progress.begin("predict", 1, -1);
   request.progress.round_begin(Role::Predict, -1);

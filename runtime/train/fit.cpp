@@ -22,6 +22,7 @@ FitReport Fit::run() {
   const Clock::time_point begin = Clock::now();
   const SignalWatch signals;
   FitReport report;
+  cx_.verb = "fit";
   cx_.run_hook(Hook::run_start);
   request_.progress.begin("fit", settings_.epochs, windows_->planned());
   if (request_.recorder != nullptr && !request_.flags.bare) request_.recorder->columns(columns());

@@ -283,6 +283,7 @@ void Fit::let_go(const std::vector<Str>& names) {
 
 Str Fit::write(const Str& name, bool weights_only) {
   const Clock::time_point begin = Clock::now();
+  cx_.path = checkpoints_dir() + "/" + name;
   cx_.run_hook(Hook::checkpoint_save);
   // Rows first: a run killed right behind its checkpoint must not lack them.
   if (request_.recorder != nullptr) request_.recorder->flush();
@@ -316,6 +317,8 @@ void Fit::final_checkpoint() {
 }
 
 void Fit::fail(const Error& error) {
+  cx_.code = error.code;
+  cx_.reason = error.message;
   cx_.run_hook(Hook::failure);
   const bool is_numeric = error.code.starts_with("R4");
   const bool wants = !keepers_.empty() && keepers_.front().saves_on_failure() && at_.global_step > 0;

@@ -205,6 +205,7 @@ void Fit::resume() {
   last_saved_ = path.substr(path.find_last_of('/') + 1);
   resumed_from_ = last_saved_;
   throughput_step_ = at_.global_step;
+  cx_.path = path;
   cx_.run_hook(Hook::checkpoint_load);
 }
 

@@ -105,6 +105,8 @@ void Session::minimize(const Tensor& loss, Optimizer& optimizer, bool last, cons
       if (one.optimizer == &optimizer) reached = &one;
     }
     if (reached == nullptr) reached = &reached_.emplace_back(Reached{&optimizer, 0, 0});
+    this->loss = loss;
+    this->optimizer = &optimizer;
     run_hook(Hook::before_backward);
     if (accepts(value, location)) {
       at(location);
@@ -135,6 +137,8 @@ void Session::update(Optimizer& optimizer) {
       if (grad.defined()) grad.mul_(1 / share);
     }
   }
+  this->optimizer = &optimizer;
+  grad_norm = wants_norm() ? optimizer.measure_norm() : NAN;
   run_hook(Hook::before_step);
   const double norm = measured_clip(optimizer);
   const bool is_bad = !request.flags.bare && ((norm >= 0 && !std::isfinite(norm)) ||
@@ -164,6 +168,7 @@ void Session::finish_window() {
 void Session::backward(const Tensor& loss, const Location& location) {
   guarded([&] {
     const In value(loss);
+    this->loss = loss;
     run_hook(Hook::before_backward);
     if (accepts(value, location)) gradients.run(value, 1, nullptr, true);
     run_hook(Hook::after_backward);
@@ -175,6 +180,8 @@ void Session::zero_grad(Optimizer& optimizer) { optimizer.zero_grad(); }
 void Session::step(Optimizer& optimizer) {
   guarded([&] {
     const NoGrad no_grad;
+    this->optimizer = &optimizer;
+    grad_norm = wants_norm() ? optimizer.measure_norm() : NAN;
     run_hook(Hook::before_step);
     measured_clip(optimizer);
     optimizer.step(global_step);

@@ -89,6 +89,8 @@ class Session : public Context {
     double share;      ///< sum of the shares that came
     int64_t rows;
   };
+  /// Whether a hook of the program may ask for `grad_norm`.
+  bool wants_norm() const { return hooks.has(Hook::before_step) || hooks.has(Hook::after_step); }
   bool accepts(const at::Tensor& loss, const Location& location);
   void update(Optimizer& optimizer);
   void not_finite(const Fault& fault, const Str& what);

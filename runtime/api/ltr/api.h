@@ -275,6 +275,9 @@ LTR_EXPORT void ema_update(const Weights& target, const Weights& source, double 
 LTR_EXPORT Tensor norm(const Tensors& tensors);
 LTR_EXPORT Tensors grads_of(const Optimizer& optimizer);
 LTR_EXPORT Weights weights_of(const Optimizer& optimizer);
+LTR_EXPORT Str optimizer_name(const Optimizer& optimizer);
+/// The learning rate of its first group, at the update to come.
+LTR_EXPORT double optimizer_lr(const Optimizer& optimizer, int64_t step);
 /// What a block parameter holds: a function that keeps what it reads. Blocks are built once, so what
 /// is kept lives as long as the program.
 template <class Result, class... Params>
@@ -462,6 +465,15 @@ class LTR_EXPORT Context {
   int64_t stream = 0;  ///< index of the running stream in `Data::streams`; picks the metric's state
   Str run_dir;
   Str run_name;
+  // What single hooks see.
+  Str verb;
+  Tensor loss;                     ///< the last one that was minimized
+  Optimizer* optimizer = nullptr;  ///< whose gradients or weights are worked on
+  double grad_norm = 0;            ///< before clipping; nan where it is not computed
+  Str path;                        ///< of the checkpoint
+  Str code;                        ///< of the failure
+  Str reason;
+  Str stream_name;                 ///< `val.clean`
 
   /// One update of `optimizer`: runtime.md 2.4. `last` tells that no later `minimize` needs the
   /// graph.
