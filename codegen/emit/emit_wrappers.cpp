@@ -38,7 +38,9 @@ void emit_map(const ir::MapInfo& map, size_t number, Context& cx) {
       fields.push_back(field.type.is(TypeKind::Bool) ? cpp::binary("!=", std::move(cell), cpp::integer(0)) : std::move(cell));
     }
   }
-  cpp::Expr argument = cpp::braces(cx.type(record), std::move(fields));
+  // What is made of numbers takes the number alone.
+  cpp::Expr argument = record.is(TypeKind::Int) ? cpp::dot(element("in", 0), cell_field(record))
+                                                : cpp::braces(cx.type(record), std::move(fields));
   cpp::Expr call;
   if (map.data.empty()) {
     call = cpp::call(cx.fn_name(*fn), {std::move(argument)});

@@ -145,7 +145,8 @@ Value Trace::call(const ir::Function& function,
   std::vector<Value> yielded;
   region(function.body, frame, yielded);
   active_.erase(&function);
-  return frame.result ? std::move(*frame.result) : Value{};
+  if (frame.result) return std::move(*frame.result);
+  return function.has_error ? Value::unknown() : Value{};
 }
 
 bool Trace::region(const ir::Region& region, Frame& frame, std::vector<Value>& yielded) {

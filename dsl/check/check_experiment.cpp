@@ -238,7 +238,16 @@ std::optional<Expr> check_wired(const std::string& what,
     return std::nullopt;
   }
   Expr value = check_expr(setting->value, scope);
-  if (value.type.is_error()) return std::nullopt;
+  if (value.type.is_error()) {
+    // Which data it is can be told all the same, and others read from it.
+    const auto* call = setting->value.get<ast::Call>();
+    const auto* name = call != nullptr ? call->callee->get<ast::NameRef>() : nullptr;
+    const Symbol* symbol =
+        name != nullptr ? cx.graph.find(scope.module, name->name.text) : nullptr;
+    if (kind == Kind::Data && symbol != nullptr && symbol->kind == SymbolKind::Data)
+      scope.data = &object_of(cx, *symbol);
+    return std::nullopt;
+  }
   if (value.type.kind != kind) {
     cx.report(diag::wrong_type(value.span, "`" + what + "` is built here, `" + what +
                                                " = NAME(…)`, and this is " + cx.text(value.type)));

@@ -115,6 +115,10 @@ FnInfo* map_function(const Given& given, const Type& stream, CallSite& site) {
   check_body_of(cx, *fn);
   Type record = Type::of(Kind::Record);
   record.fields = stream.fields;
+  // `synthetic` gives the number of the record alone.
+  const bool takes_number = site.name == "synthetic" && fn->params.size() == 1 &&
+                            fn->params[0].type.kind == Kind::Int;
+  if (takes_number) return fn;
   if (fn->params.size() != 1 ||
       (fn->params[0].type.kind != Kind::Record && !fn->params[0].type.is_error())) {
     cx.report(
@@ -182,7 +186,12 @@ Expr check_map(Expr stream, CallSite& site) {
   record.fields = stream.type.fields;
   std::set<AtomId> free;
   for (const auto& [name, atom] : fn->binders) free.insert(atom);
-  match(fn->params[0].type, record, binding, free, site.given[1].span, scope, "the record", false);
+  if (fn->params[0].type.kind == Kind::Record) {
+    match(fn->params[0].type, record, binding, free, site.given[1].span, scope, "the record",
+          false);
+  } else {
+    binding.dims[fn->params[0].atom] = cx.program.atoms.unknown();
+  }
   const Type result = substitute(fn->result, binding, cx);
   Expr map = make_expr(ExprKind::MapStage, stream_of(result.fields, stream.type.uniform), site.span,
                        {std::move(stream), std::move(on_bad)}, fn->name);

@@ -73,6 +73,8 @@ void add_help(const State& state, Level level, Iter start, Iter at, diagnostics:
 
 std::vector<ast::Name> find_assigned(const State& state, Iter first, Iter last) {
   std::vector<ast::Name> names;
+  // `let x = …` is a habit; it would have assigned x.
+  if (first < last && std::next(first) < last && kNames.has(std::next(first)->kind)) ++first;
   for (Iter at = first; at < last && kNames.has(at->kind); ++at) {
     names.push_back(state.name(*at));
     if (++at >= last || at->kind != K::Comma) {
