@@ -1,0 +1,525 @@
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <set>
+
+#include "dsl/check/settings.h"
+#include "dsl/lex/lex.h"
+#include "ltrc/language_server/cursor.h"
+#include "ltrc/language_server/features.h"
+
+namespace ltr::language_server {
+
+namespace {
+
+/// CompletionItemKind of the protocol.
+enum class ItemKind {
+  Method = 2,
+  Function = 3,
+  Field = 5,
+  Variable = 6,
+  Class = 7,
+  Module = 9,
+  Property = 10,
+  Value = 12,
+  EnumMember = 20,
+  Keyword = 14,
+  Constant = 21,
+  Event = 23,
+};
+
+ItemKind kind_of(EntityKind kind) {
+  switch (kind) {
+    case EntityKind::Module:
+      return ItemKind::Module;
+    case EntityKind::Const:
+    case EntityKind::Hparam:
+      return ItemKind::Constant;
+    case EntityKind::Function:
+      return ItemKind::Function;
+    case EntityKind::Metric:
+    case EntityKind::Data:
+    case EntityKind::Block:
+    case EntityKind::Model:
+    case EntityKind::Callback:
+      return ItemKind::Class;
+    case EntityKind::Method:
+    case EntityKind::Step:
+      return ItemKind::Method;
+    case EntityKind::Topology:
+    case EntityKind::Experiment:
+      return ItemKind::Value;
+    case EntityKind::Param:
+    case EntityKind::Binder:
+    case EntityKind::Local:
+      return ItemKind::Variable;
+    case EntityKind::Member:
+    case EntityKind::State:
+    case EntityKind::Stream:
+    case EntityKind::Field:
+    case EntityKind::Series:
+      return ItemKind::Field;
+  }
+  return ItemKind::Variable;
+}
+
+struct Completer {
+  const Snapshot& snapshot;
+  std::string_view text;
+  uint32_t offset;
+  Cursor cursor;
+  Json items = Json::array();
+  std::set<std::string> seen;
+
+  const Index& index() const { return *snapshot.index; }
+  const resolve::ModuleGraph& graph() const { return *snapshot.compilation.graph; }
+
+  /// What comes first in `rank` is shown first.
+  void add(const std::string& label,
+           ItemKind kind,
+           int rank,
+           const std::string& detail = "",
+           const std::string& doc = "",
+           const std::string& insert = "") {
+    if (label.empty() || !seen.insert(label).second) return;
+    Json item = {{"label", label}, {"kind", int(kind)}, {"sortText", fmt::format("{}{}", rank, label)}};
+    if (!detail.empty()) item["detail"] = detail;
+    if (!doc.empty()) item["documentation"] = {{"kind", "markdown"}, {"value", doc}};
+    if (!insert.empty()) item["insertText"] = insert;
+    items.push_back(std::move(item));
+  }
+  void add(const Entity& entity, int rank) {
+    std::string detail = signature_line(entity);
+    if (entity.name.starts_with("_") && is_library(entity)) return;
+    add(entity.name, kind_of(entity.kind), rank, detail, entity.doc);
+  }
+  bool is_library(const Entity& entity) const { return graph().modules[entity.module].is_library; }
+  /// Cheap: the whole signature is what hover is for.
+  std::string signature_line(const Entity& entity) const {
+    std::string line(snapshot.sources().text(entity.whole).substr(0, 100));
+    line = line.substr(0, std::min(line.find('\n'), line.find('{')));
+    while (!line.empty() && (line.back() == ' ' || line.back() == '\r')) line.pop_back();
+    return line;
+  }
+  void add_symbols(const std::map<std::string, resolve::Symbol>& symbols, int rank) {
+    for (const auto& [name, symbol] : symbols) {
+      if (const auto id = index().find(symbol.span)) add(index().entity(*id), rank);
+    }
+  }
+  void add_words(const std::vector<const char*>& words, ItemKind kind, int rank) {
+    for (const char* word : words) add(word, kind, rank);
+  }
+
+  // ---- behind a dot
+
+  void add_series(const std::string& role, size_t given) {
+    if (!snapshot.compilation.program) return;
+    for (const check::LogEntry& entry : snapshot.compilation.program->logs) {
+      if (entry.role == role && given == 1) add(entry.name, ItemKind::Field, 0, role + "." + entry.name);
+    }
+  }
+  bool add_after_role() {
+    static const std::set<std::string> kRoles = {"train", "val", "test"};
+    const bool is_role = !cursor.dotted.empty() && kRoles.contains(cursor.dotted[0]);
+    if (is_role) add_series(cursor.dotted[0], cursor.dotted.size());
+    return is_role && !seen.empty();
+  }
+  bool add_import() {
+    if (cursor.entry_first != "import" && (cursor.braces.empty() || cursor.braces.back() != "import"))
+      return false;
+    const std::string_view line = line_before();
+    const size_t std_at = line.find("std");
+    if (std_at == std::string_view::npos) {
+      add("std", ItemKind::Module, 0);
+      return true;
+    }
+    std::string folder(line.substr(std_at + 3));
+    const bool in_braces = folder.find('{') != std::string::npos;
+    folder = folder.substr(0, folder.find_first_of("{"));
+    folder = folder.substr(0, folder.rfind('.') == std::string::npos ? 0 : folder.rfind('.'));
+    std::replace(folder.begin(), folder.end(), '.', '/');
+    if (folder.starts_with("/")) folder.erase(0, 1);
+    for (const source::EmbeddedFile& file : resolve::library_texts) {
+      std::string name(file.name.substr(0, file.name.rfind('.')));
+      if (!folder.empty()) {
+        if (!name.starts_with(folder)) continue;
+        name = name.substr(folder.size());
+        if (name.starts_with("/")) name.erase(0, 1);
+      }
+      if (!in_braces) {
+        add(name.substr(0, name.find('/')), ItemKind::Module, 0);
+        continue;
+      }
+      add_declared(file);
+    }
+    return true;
+  }
+  /// Names that a file of the library declares; it may be one that is not loaded.
+  void add_declared(const source::EmbeddedFile& file) {
+    diagnostics::Sink sink;
+    const lex::TokenBuffer buffer = lex::lex(kMain, file.text, sink);
+    static const std::set<std::string_view> kDeclaring = {"fn", "block", "model", "metric", "data", "callback"};
+    for (size_t i = 0; i + 1 < buffer.tokens.size(); ++i) {
+      const auto word = [&](size_t at) {
+        const Span span = buffer.tokens[at].span;
+        return file.text.substr(span.begin, span.end - span.begin);
+      };
+      const bool is_top = buffer.tokens[i].starts_line && buffer.tokens[i].indent <= 2;
+      const bool is_method = buffer.tokens[i].indent == 2 && file.text.find("extern ") == std::string_view::npos;
+      if (is_top && !is_method && kDeclaring.contains(word(i)) && !word(i + 1).starts_with("_"))
+        add(std::string(word(i + 1)), ItemKind::Class, 0, "std/" + std::string(file.name));
+    }
+  }
+  std::string_view line_before() const {
+    const std::string_view before = text.substr(0, offset);
+    const size_t line = before.rfind('\n');
+    return before.substr(line == std::string_view::npos ? 0 : line + 1);
+  }
+
+  void add_fields(const check::Type& type) {
+    using check::Kind;
+    const check::AtomTable& atoms = snapshot.compilation.program->atoms;
+    for (const check::TypeField& field : type.fields) {
+      if (type.kind == Kind::Record)
+        add(field.name, ItemKind::Field, 0, check::to_text(field.type, atoms));
+    }
+    for (const EntityId id : index().members_of(type)) {
+      const Entity& entity = index().entity(id);
+      if (entity.kind != EntityKind::Step) add(entity, 0);
+    }
+    if (type.kind == Kind::Block || type.kind == Kind::Model || type.kind == Kind::Optimizer)
+      add("weights", ItemKind::Property, 1, "the trained tensors");
+    if (type.is_tensor()) {
+      add("shape", ItemKind::Property, 0, "list[int]");
+      add_words({"item", "to"}, ItemKind::Method, 1);
+      for (const auto& [name, symbol] : graph().prelude) {
+        const bool takes_tensor = symbol.fn != nullptr && !symbol.fn->params.empty() &&
+                                  is_tensor_type(symbol.fn->params[0].type);
+        const auto id = takes_tensor ? index().find(symbol.span) : std::nullopt;
+        if (id) add(index().entity(*id), 2);
+      }
+    }
+    if (type.kind == Kind::Stream) add_symbols(graph().stages, 1);
+  }
+  static bool is_tensor_type(const ast::TypeExpr& type) {
+    const auto* named = type.get<ast::NamedType>();
+    return named != nullptr && named->has_dims;
+  }
+
+  void after_dot() {
+    if (add_import() || add_after_role()) return;
+    if (cursor.dotted.size() == 1) {
+      if (cursor.dotted[0] == "run") return add_words({"dir", "name"}, ItemKind::Property, 0);
+      const auto& aliases = graph().modules[0].aliases;
+      if (const auto alias = aliases.find(cursor.dotted[0]); alias != aliases.end())
+        return add_symbols(graph().modules[alias->second].symbols, 0);
+    }
+    if (!snapshot.compilation.program) return;
+    if (const check::Expr* base = index().typed_before(kMain, cursor.dot)) return add_fields(base->type);
+    add_by_declaration();
+  }
+  /// The base was not typed, because what stands around it is broken: its declaration may tell.
+  void add_by_declaration() {
+    if (cursor.dotted.empty()) return;
+    const Entity* best = nullptr;
+    for (const Visible& visible : index().visible()) {
+      const Entity& entity = index().entity(visible.entity);
+      const bool is_it = visible.region.source == kMain && entity.name == cursor.dotted.back() &&
+                         visible.region.begin <= offset && offset <= visible.region.end;
+      if (is_it) best = &entity;
+    }
+    if (best == nullptr) return;
+    for (const Use& use : index().uses()) {
+      if (index().entity(use.entity).span != best->span) continue;
+      if (const check::Expr* typed = index().typed(use.span)) return add_fields(typed->type);
+    }
+    for (const auto* objects :
+         {&snapshot.compilation.program->blocks, &snapshot.compilation.program->models}) {
+      for (const check::Object& object : *objects) {
+        if (object.name != best->container) continue;
+        for (const check::Member& member : object.members) {
+          if (member.name == best->name) return add_fields(member.type);
+        }
+      }
+    }
+  }
+
+  // ---- arguments and settings
+
+  /// Values that the written type of a parameter or setting names.
+  void add_values(std::string_view type) {
+    if (type.find("one_of[") != std::string_view::npos) {
+      std::string choices(type.substr(type.find("one_of[") + 7));
+      choices = choices.substr(0, choices.find(']'));
+      for (size_t at = 0; at < choices.size();) {
+        const size_t end = std::min(choices.find(',', at), choices.size());
+        std::string choice = choices.substr(at, end - at);
+        choice.erase(0, choice.find_first_not_of(' '));
+        add(choice, ItemKind::EnumMember, 0);
+        at = end + 1;
+      }
+    }
+    if (type.find("series") != std::string_view::npos && snapshot.compilation.program) {
+      for (const check::LogEntry& entry : snapshot.compilation.program->logs) {
+        if (entry.kind == "scalar" || entry.kind == "metric")
+          add(entry.role + "." + entry.name, ItemKind::Field, 0, "logged by " + entry.owner);
+      }
+    }
+    if (type.find("bool") != std::string_view::npos)
+      add_words({"true", "false"}, ItemKind::Keyword, 0);
+    if (type.find("option[") != std::string_view::npos) add("none", ItemKind::Keyword, 1);
+    if (type.find("schedule") != std::string_view::npos) add_symbols(graph().schedules, 0);
+    if (type.find("device") != std::string_view::npos) add_words({"auto", "cpu", "cuda"}, ItemKind::Value, 0);
+  }
+  bool add_argument() {
+    const Cursor::Call& call = *cursor.call;
+    const auto id = index().find_symbol(call.callee);
+    const std::vector<ast::Param>* params = id ? index().entity(*id).params : nullptr;
+    if (params == nullptr) return false;
+    for (const ast::Param& param : *params) {
+      const std::string type(snapshot.sources().text(param.type.span));
+      if (call.is_value) {
+        if (param.name.text == call.argument) add_values(type);
+        continue;
+      }
+      const bool is_given = std::find(call.given.begin(), call.given.end(), param.name.text) != call.given.end();
+      if (!is_given)
+        add(param.name.text + " =", ItemKind::Property, 0, std::string(snapshot.sources().text(param.span)), "",
+            param.name.text + " = ");
+    }
+    return false;
+  }
+  void add_settings(const std::vector<check::SettingInfo>& settings) {
+    for (const check::SettingInfo& setting : settings) {
+      if (cursor.setting == setting.name) add_values(setting.type);
+      if (cursor.setting.empty() && cursor.starts_entry)
+        add(setting.name, ItemKind::Property, 0, setting.type, "", std::string(setting.name) + " = ");
+    }
+  }
+  /// Functions of the library that give `result`: callbacks, loggers, optimizers.
+  void add_giving(const char* result) {
+    for (const auto& [name, symbol] : graph().prelude) {
+      const ast::Fn* fn = symbol.fn;
+      const auto* named = fn != nullptr && fn->result ? fn->result->get<ast::NamedType>() : nullptr;
+      const auto id = named != nullptr && named->name.text == result ? index().find(symbol.span) : std::nullopt;
+      if (id) add(index().entity(*id), 0);
+    }
+  }
+  /// True if nothing else stands there.
+  bool add_entry() {
+    const std::string brace = cursor.braces.empty() ? "" : cursor.braces.back();
+    if (brace == "trainer") return add_settings(check::trainer_settings()), cursor.starts_entry;
+    if (brace == "topology") {
+      add_settings(check::topology_settings());
+      if (cursor.setting == "devices") add_words({"auto", "cpu", "cuda"}, ItemKind::Value, 0);
+      if (cursor.starts_entry) add_words({"shard", "recompute", "precision"}, ItemKind::Keyword, 1);
+      return cursor.starts_entry;
+    }
+    if (brace == "optimizer" || brace == "group") {
+      if (cursor.starts_entry) {
+        for (const char* name : {"schedule", "clip_norm", "clip_value", "lr", "weight_decay"})
+          add(name, ItemKind::Property, 0, "", "", std::string(name) + " = ");
+        if (brace == "optimizer") add("group", ItemKind::Keyword, 1);
+      }
+      if (cursor.setting == "schedule") add_symbols(graph().schedules, 0);
+      return cursor.starts_entry;
+    }
+    if (brace == "experiment") {
+      if (cursor.starts_entry) {
+        add_words({"data", "model", "topology", "trainer", "callbacks", "loggers", "tags", "sweep", "set"},
+                  ItemKind::Keyword, 0);
+        return true;
+      }
+      if (cursor.setting == "topology") return add_symbols(graph().modules[0].topologies, 0), true;
+      const EntityKind wanted = cursor.setting == "data" ? EntityKind::Data : EntityKind::Model;
+      for (const Entity& entity : index().entities()) {
+        const bool is_wanted = (cursor.setting == "data" || cursor.setting == "model") &&
+                               entity.kind == wanted && !is_library(entity);
+        if (is_wanted) add(entity, 0);
+      }
+      return false;
+    }
+    if (brace == "sweep" && cursor.starts_entry) add_words({"trials", "minimize", "maximize", "prune"}, ItemKind::Property, 1);
+    if (brace == "callbacks") {
+      add_giving("callback");
+      for (const Entity& entity : index().entities()) {
+        if (entity.kind == EntityKind::Callback) add(entity, 0);
+      }
+    }
+    if (brace == "loggers") add_giving("logger");
+    return brace == "callbacks" || brace == "loggers";
+  }
+
+  // ---- names and words
+
+  bool add_special() {
+    using K = lex::TokenKind;
+    const std::string brace = cursor.braces.empty() ? "" : cursor.braces.back();
+    if (cursor.before == K::On && brace == "callback") {
+      static constexpr const char* kHooks[] = {
+#define LTR_HOOK(name) #name,
+#include "dsl/check/hooks.def"
+      };
+      for (const char* hook : kHooks) add(hook, ItemKind::Event, 0);
+      return true;
+    }
+    if (cursor.before == K::On) return add_words({"step", "epoch", "both"}, ItemKind::Keyword, 0), true;
+    if (cursor.before == K::Reduce)
+      return add_words({"sum", "mean", "min", "max", "cat", "merge"}, ItemKind::Keyword, 0), true;
+    if (cursor.before == K::Fails) {
+      for (const diagnostics::CodeInfo& code : diagnostics::all_codes())
+        add(std::string(code.text), ItemKind::Constant, 0, std::string(code.format));
+      return true;
+    }
+    if (cursor.before == K::Amends) {
+      const auto& module = graph().modules[0];
+      add_symbols(cursor.entry_first == "topology" ? module.topologies : module.experiments, 0);
+      return true;
+    }
+    if (cursor.before == K::Set || cursor.entry_first == "set") {
+      for (const Entity& entity : index().entities()) {
+        if (entity.kind == EntityKind::Hparam) add(entity, 0);
+      }
+      return cursor.before == K::Set;
+    }
+    const bool in_type = cursor.before == K::Arrow ||
+                         (cursor.before == K::Colon && !cursor.in_brackets);
+    if (in_type) {
+      add_words({"float", "f16", "bf16", "f32", "f64", "i8", "i16", "i32", "i64", "u8", "bool", "int",
+                 "str", "path", "duration", "period", "bytes", "secret", "list", "option", "one_of",
+                 "series", "weights"},
+                ItemKind::Class, 0);
+      for (const Entity& entity : index().entities()) {
+        if (entity.kind == EntityKind::Block && !is_library(entity)) add(entity, 1);
+      }
+      return true;
+    }
+    return false;
+  }
+  void add_keywords() {
+    const std::string brace = cursor.braces.empty() ? "" : cursor.braces.back();
+    if (!cursor.starts_entry) {
+      add_words({"if", "then", "else", "and", "or", "not", "true", "false", "none", "in", "as", "scan"},
+                ItemKind::Keyword, 8);
+      return;
+    }
+    if (cursor.braces.empty()) {
+      return add_words({"import", "hparam", "const", "fn", "extern", "metric", "data", "block", "model",
+                        "callback", "topology", "experiment", "test"},
+                       ItemKind::Keyword, 0);
+    }
+    if (brace == "block") return add_words({"weight", "buffer", "let", "fn"}, ItemKind::Keyword, 0);
+    if (brace == "model")
+      return add_words({"weight", "buffer", "let", "fn", "optimizer", "init", "step"}, ItemKind::Keyword, 0);
+    if (brace == "metric") return add_words({"state", "let", "fn"}, ItemKind::Keyword, 0);
+    if (brace == "callback") return add_words({"on", "state", "fn"}, ItemKind::Keyword, 0);
+    if (brace == "data")
+      return add_words({"batch", "fn", "let", "train", "val", "test", "predict"}, ItemKind::Keyword, 0);
+    add_words({"return", "assert", "print", "minimize", "backward", "log", "if", "for", "while", "every",
+               "no_grad", "yield"},
+              ItemKind::Keyword, 3);
+  }
+  bool is_items_brace() const {
+    static const std::set<std::string> kItems = {"block", "model", "metric", "callback", "data"};
+    return cursor.starts_entry && (cursor.braces.empty() || kItems.contains(cursor.braces.back()));
+  }
+  void add_names() {
+    for (auto visible = index().visible().rbegin(); visible != index().visible().rend(); ++visible) {
+      const bool is_seen = visible->region.source == kMain && visible->region.begin <= offset &&
+                           offset <= visible->region.end;
+      if (is_seen) add(index().entity(visible->entity), 1);
+    }
+    const resolve::Module& main = graph().modules[0];
+    add_symbols(main.symbols, 2);
+    add_symbols(main.imported, 2);
+    for (const auto& [name, module] : main.aliases) add(name, ItemKind::Module, 2);
+    const bool in_code = std::find_if(cursor.braces.begin(), cursor.braces.end(), [](const std::string& word) {
+                           return word == "step" || word == "on";
+                         }) != cursor.braces.end();
+    if (in_code)
+      add_words({"epoch", "global_step", "batch_index", "batch_size", "rank", "world"}, ItemKind::Variable, 3);
+    add_symbols(graph().prelude, 5);
+    add_symbols(graph().stages, 6);
+  }
+
+  void run() {
+    if (cursor.in_text) return;
+    if (cursor.after_dot) return after_dot();
+    if (add_import() || add_special()) return;
+    if (cursor.call) {
+      if (add_argument()) return;
+    } else if (add_entry()) {
+      return;
+    }
+    add_keywords();
+    if (!is_items_brace()) add_names();
+  }
+};
+
+}  // namespace
+
+Json completion(const Snapshot& snapshot, std::string_view text, uint32_t offset) {
+  Json result = {{"isIncomplete", false}, {"items", Json::array()}};
+  if (!snapshot.compilation.graph) return result;
+  Completer completer{snapshot, text, offset, cursor_at(text, offset)};
+  completer.run();
+  result["items"] = std::move(completer.items);
+  return result;
+}
+
+std::string without_word(std::string text, uint32_t offset) {
+  const Cursor cursor = cursor_at(text, offset);
+  if (!cursor.after_dot) return text;
+  // The rest of the word behind the place goes too; what stands before the dot is then whole.
+  const auto is_letter = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+  };
+  uint32_t end = offset;
+  while (end < text.size() && is_letter(text[end])) ++end;
+  for (uint32_t i = cursor.dot; i < end; ++i) text[i] = text[i] == '\n' ? '\n' : ' ';
+  return text;
+}
+
+Json signature_help(const Snapshot& snapshot, uint32_t offset) {
+  const Cursor cursor = cursor_at(snapshot.text(), offset);
+  if (!cursor.call || !snapshot.compilation.graph) return nullptr;
+  const Cursor::Call& call = *cursor.call;
+  const Use* use = snapshot.index->use_at(kMain, call.callee_begin);
+  const auto id = use != nullptr ? std::optional(use->entity) : snapshot.index->find_symbol(call.callee);
+  if (!id) return nullptr;
+  const Entity* entity = &snapshot.index->entity(*id);
+  const bool is_value = entity->params == nullptr;
+  if (is_value && use != nullptr) {
+    // A block that is called is its `forward`, a metric its `update`.
+    const check::Expr* typed = snapshot.index->typed(use->span);
+    for (const EntityId member : typed != nullptr ? snapshot.index->members_of(typed->type)
+                                                  : std::vector<EntityId>{}) {
+      const std::string& name = snapshot.index->entity(member).name;
+      if (name == "forward" || name == "update") entity = &snapshot.index->entity(member);
+    }
+  }
+  if (entity->params == nullptr) return nullptr;
+  std::string label = call.callee + "(";
+  Json parameters = Json::array();
+  int active = -1;
+  const size_t first = call.takes_receiver && entity->fn != nullptr && entity->kind == EntityKind::Function ? 1 : 0;
+  for (size_t i = first; i < entity->params->size(); ++i) {
+    const ast::Param& param = (*entity->params)[i];
+    if (i > first) label += ", ";
+    const uint32_t begin = utf16_length(label);
+    label += snapshot.sources().text(param.span);
+    parameters.push_back({{"label", Json::array({begin, utf16_length(label)})}});
+    const bool is_active = call.argument.empty() ? i - first == call.position : param.name.text == call.argument;
+    if (is_active) active = int(i - first);
+  }
+  label += ")";
+  if (entity->fn != nullptr && entity->fn->result)
+    label += " -> " + std::string(snapshot.sources().text(entity->fn->result->span));
+  Json signature = {{"label", label}, {"parameters", std::move(parameters)}};
+  if (!entity->doc.empty()) signature["documentation"] = {{"kind", "markdown"}, {"value", entity->doc}};
+  Json result = {{"signatures", Json::array({std::move(signature)})}, {"activeSignature", 0}};
+  if (active >= 0) result["activeParameter"] = active;
+  return result;
+}
+
+}  // namespace ltr::language_server
