@@ -202,8 +202,10 @@ struct Completer {
     if (type.kind == Kind::Stream) add_symbols(graph().stages, 1);
   }
   static bool is_tensor_type(const ast::TypeExpr& type) {
+    static const std::set<std::string> kElements = {"any", "float", "f16", "bf16", "f32", "f64",
+                                                    "i8",  "i16",   "i32", "i64",  "u8",  "bool"};
     const auto* named = type.get<ast::NamedType>();
-    return named != nullptr && named->has_dims;
+    return named != nullptr && named->has_dims && kElements.contains(named->name.text);
   }
 
   void after_dot() {
@@ -433,10 +435,14 @@ struct Completer {
     add_symbols(main.symbols, 2);
     add_symbols(main.imported, 2);
     for (const auto& [name, module] : main.aliases) add(name, ItemKind::Module, 2);
-    const bool in_code = std::find_if(cursor.braces.begin(), cursor.braces.end(), [](const std::string& word) {
-                           return word == "step" || word == "on";
-                         }) != cursor.braces.end();
-    if (in_code)
+    const auto stands_in = [&](const char* word) {
+      return std::find(cursor.braces.begin(), cursor.braces.end(), word) != cursor.braces.end();
+    };
+    if (stands_in("on"))
+      add_words({"model", "run", "stop", "save", "end_epoch", "metric"}, ItemKind::Function, 3);
+    if (stands_in("test"))
+      add_words({"overfit", "gradcheck", "close", "equal"}, ItemKind::Function, 3);
+    if (stands_in("step") || stands_in("on"))
       add_words({"epoch", "global_step", "batch_index", "batch_size", "rank", "world"}, ItemKind::Variable, 3);
     add_symbols(graph().prelude, 5);
     add_symbols(graph().stages, 6);

@@ -168,6 +168,10 @@ Json hover(const Snapshot& snapshot, uint32_t offset) {
     const bool is_called = type != nullptr && type->kind == check::Kind::Function;
     if (type != nullptr && !is_plain && !is_called)
       text += "\n\nhere: `" + type_text(*type, snapshot) + "`";
+    // What is called has no type of its own; the smallest expression around it is the call.
+    const check::Expr* call = typed == nullptr ? index.typed_at(kMain, offset) : nullptr;
+    if (call != nullptr && entity.params != nullptr)
+      text += "\n\ngives `" + type_text(call->type, snapshot) + "`";
     if (!entity.doc.empty()) text += "\n\n" + entity.doc;
   } else if (typed != nullptr) {
     text = "```ltr\n" + type_text(typed->type, snapshot) + "\n```";
