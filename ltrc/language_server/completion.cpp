@@ -189,17 +189,25 @@ struct Completer {
     }
     if (type.kind == Kind::Block || type.kind == Kind::Model || type.kind == Kind::Optimizer)
       add("weights", ItemKind::Property, 1, "the trained tensors");
-    if (type.is_tensor()) {
-      add("shape", ItemKind::Property, 0, "list[int]");
-      add_words({"item", "to"}, ItemKind::Method, 1);
-      for (const auto& [name, symbol] : graph().prelude) {
-        const bool takes_tensor = symbol.fn != nullptr && !symbol.fn->params.empty() &&
-                                  is_tensor_type(symbol.fn->params[0].type);
-        const auto id = takes_tensor ? index().find(symbol.span) : std::nullopt;
-        if (id) add(index().entity(*id), 2);
-      }
-    }
+    if (type.is_tensor()) add_tensor_fields();
     if (type.kind == Kind::Stream) add_symbols(graph().stages, 1);
+  }
+  void add_tensor_fields() {
+    add("shape", ItemKind::Property, 0, "list[int]");
+    add_words({"item", "to"}, ItemKind::Method, 1);
+    for (const auto& [name, symbol] : graph().prelude) {
+      const bool takes_tensor = symbol.fn != nullptr && !symbol.fn->params.empty() &&
+                                is_tensor_type(symbol.fn->params[0].type);
+      const auto id = takes_tensor ? index().find(symbol.span) : std::nullopt;
+      if (id) add(index().entity(*id), 2);
+    }
+  }
+  /// By the type as it was written.
+  void add_fields(const ast::TypeExpr& type) {
+    const auto* record = type.get<ast::RecordType>();
+    for (const ast::FieldType& field : record != nullptr ? record->fields : std::vector<ast::FieldType>{})
+      add(field.name.text, ItemKind::Field, 0, std::string(snapshot.sources().text(field.type->span)));
+    if (is_tensor_type(type)) add_tensor_fields();
   }
   static bool is_tensor_type(const ast::TypeExpr& type) {
     static const std::set<std::string> kElements = {"any", "float", "f16", "bf16", "f32", "f64",
@@ -220,30 +228,57 @@ struct Completer {
     if (const check::Expr* base = index().typed_before(kMain, cursor.dot)) return add_fields(base->type);
     add_by_declaration();
   }
-  /// The base was not typed, because what stands around it is broken: its declaration may tell.
+  /// The base was not typed, because what stands around it is broken or wrong: the declarations of
+  /// the names before the dot may tell.
   void add_by_declaration() {
     if (cursor.dotted.empty()) return;
-    const Entity* best = nullptr;
+    std::optional<check::Type> type = type_of_name(cursor.dotted[0]);
+    for (size_t i = 1; type && i < cursor.dotted.size(); ++i)
+      type = type_of_member(*type, cursor.dotted[i]);
+    if (type) return add_fields(*type);
+    const auto nearest = visible_entity(cursor.dotted[0]);
+    if (!nearest || cursor.dotted.size() > 1) return;
+    if (const ast::TypeExpr* written = index().entity(*nearest).written) add_fields(*written);
+  }
+  static std::optional<check::Type> type_of_member(const check::Object& object, const std::string& name) {
+    for (const check::Member& member : object.members) {
+      if (member.name == name) return member.type;
+    }
+    return std::nullopt;
+  }
+  std::optional<check::Type> type_of_member(const check::Type& type, const std::string& name) const {
+    for (const check::TypeField& field : type.fields) {
+      if (field.name == name) return field.type;
+    }
+    const check::Object* object = check_object(type);
+    return object != nullptr ? type_of_member(*object, name) : std::nullopt;
+  }
+  const check::Object* check_object(const check::Type& type) const {
+    return object_of(type, *snapshot.compilation.program);
+  }
+  std::optional<EntityId> visible_entity(const std::string& name) const {
+    std::optional<EntityId> nearest;
     for (const Visible& visible : index().visible()) {
-      const Entity& entity = index().entity(visible.entity);
-      const bool is_it = visible.region.source == kMain && entity.name == cursor.dotted.back() &&
-                         visible.region.begin <= offset && offset <= visible.region.end;
-      if (is_it) best = &entity;
+      const bool is_it = visible.region.source == kMain && visible.region.begin <= offset &&
+                         offset <= visible.region.end && index().entity(visible.entity).name == name;
+      if (is_it) nearest = visible.entity;
     }
-    if (best == nullptr) return;
+    return nearest;
+  }
+  std::optional<check::Type> type_of_name(const std::string& name) const {
+    const std::optional<EntityId> nearest = visible_entity(name);
+    if (!nearest) return std::nullopt;
     for (const Use& use : index().uses()) {
-      if (index().entity(use.entity).span != best->span) continue;
-      if (const check::Expr* typed = index().typed(use.span)) return add_fields(typed->type);
+      const check::Expr* typed = use.entity == *nearest ? index().typed(use.span) : nullptr;
+      if (typed != nullptr) return typed->type;
     }
-    for (const auto* objects :
-         {&snapshot.compilation.program->blocks, &snapshot.compilation.program->models}) {
+    const check::Program& program = *snapshot.compilation.program;
+    for (const auto* objects : {&program.blocks, &program.models, &program.metrics, &program.callbacks}) {
       for (const check::Object& object : *objects) {
-        if (object.name != best->container) continue;
-        for (const check::Member& member : object.members) {
-          if (member.name == best->name) return add_fields(member.type);
-        }
+        if (object.name == index().entity(*nearest).container) return type_of_member(object, name);
       }
     }
+    return std::nullopt;
   }
 
   // ---- arguments and settings
@@ -486,6 +521,22 @@ std::string without_word(std::string text, uint32_t offset) {
   return text;
 }
 
+namespace {
+
+/// The name of the argument whose name the place is in, `padd|ing = 1`.
+std::string argument_around(std::string_view text, const Cursor& cursor) {
+  size_t end = cursor.word_begin;
+  const auto is_letter = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+  };
+  while (end < text.size() && is_letter(text[end])) ++end;
+  const size_t sign = text.find_first_not_of(' ', end);
+  const bool is_named = sign != std::string_view::npos && text[sign] == '=' && text.substr(sign, 2) != "==";
+  return is_named ? std::string(text.substr(cursor.word_begin, end - cursor.word_begin)) : "";
+}
+
+}  // namespace
+
 Json signature_help(const Snapshot& snapshot, uint32_t offset) {
   const Cursor cursor = cursor_at(snapshot.text(), offset);
   if (!cursor.call || !snapshot.compilation.graph) return nullptr;
@@ -505,6 +556,8 @@ Json signature_help(const Snapshot& snapshot, uint32_t offset) {
     }
   }
   if (entity->params == nullptr) return nullptr;
+  const std::string argument =
+      call.argument.empty() ? argument_around(snapshot.text(), cursor) : call.argument;
   std::string label = call.callee + "(";
   Json parameters = Json::array();
   int active = -1;
@@ -515,7 +568,7 @@ Json signature_help(const Snapshot& snapshot, uint32_t offset) {
     const uint32_t begin = utf16_length(label);
     label += snapshot.sources().text(param.span);
     parameters.push_back({{"label", Json::array({begin, utf16_length(label)})}});
-    const bool is_active = call.argument.empty() ? i - first == call.position : param.name.text == call.argument;
+    const bool is_active = argument.empty() ? i - first == call.position : param.name.text == argument;
     if (is_active) active = int(i - first);
   }
   label += ")";

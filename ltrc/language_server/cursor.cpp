@@ -87,7 +87,8 @@ Cursor cursor_at(std::string_view text, uint32_t offset) {
   const std::string_view before = text.substr(0, offset);
   lex::TokenBuffer buffer = lex::lex(source::SourceId{1}, before, sink);
   for (const lex::Comment& comment : buffer.comments)
-    cursor.in_text = cursor.in_text || comment.span.end == offset;
+    cursor.in_comment = cursor.in_comment || comment.span.end == offset;
+  cursor.in_text = cursor.in_comment;
   Reader reader{text, {}};
   for (const lex::Token& token : buffer.tokens) {
     // Newlines that count are told by brackets, which are half open here: lines tell as well.

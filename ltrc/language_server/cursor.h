@@ -35,6 +35,7 @@ struct Cursor {
   lex::TokenKind before = lex::TokenKind::End;  ///< the token before the word
   std::string before_text;
   std::string entry_first;         ///< the first word of the entry, `import`, `log`, `on` …
+  bool in_comment = false;
   bool in_text = false;            ///< in a comment or string: nothing is completed
 };
 

@@ -1,6 +1,7 @@
 #include <fmt/core.h>
 
 #include "ltrc/doc_entry.h"
+#include "ltrc/language_server/cursor.h"
 #include "ltrc/language_server/features.h"
 
 namespace ltr::language_server {
@@ -88,8 +89,10 @@ void add_obligations(const Snapshot& snapshot, uint32_t offset, std::string& tex
           offset > obligation.span.end) {
         continue;
       }
-      text += fmt::format("\n\n`{}`: {}", obligation.text, text_of(obligation.fate));
-      if (!obligation.why.empty()) text += ", " + obligation.why;
+      std::string line = fmt::format("\n\n`{}`: {}", obligation.text, text_of(obligation.fate));
+      if (!obligation.why.empty()) line += ", " + obligation.why;
+      // One place may be used at several sizes.
+      if (text.find(line) == std::string::npos) text += line;
     }
   };
   if (!snapshot.compilation.program) return;
@@ -147,6 +150,7 @@ Json hover(const Snapshot& snapshot, uint32_t offset) {
   const Index& index = *snapshot.index;
   const Use* use = index.use_at(kMain, offset);
   const check::Expr* typed = use != nullptr ? index.typed(use->span) : index.typed_at(kMain, offset);
+  if (use == nullptr && cursor_at(snapshot.text(), offset + 1).in_comment) return nullptr;
   std::string text;
   Span span = typed != nullptr ? typed->span : Span{};
   if (use != nullptr) {

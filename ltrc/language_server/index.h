@@ -130,6 +130,8 @@ struct TypedPlaces {
 };
 TypedPlaces typed_places(const check::Program& program);
 
+/// The typed block, model, data or metric that a type names.
+const check::Object* object_of(const check::Type& type, const check::Program& program);
 /// The declaration of a block, model, data or metric type.
 const resolve::Symbol* symbol_of(const check::Type& type, const driver::Compilation& compilation);
 

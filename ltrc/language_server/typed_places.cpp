@@ -74,18 +74,21 @@ TypedPlaces typed_places(const check::Program& program) {
   return std::move(collector.places);
 }
 
+const check::Object* object_of(const check::Type& type, const check::Program& program) {
+  const auto pick = [&](const auto& list) -> const check::Object* {
+    return type.decl < list.size() ? &list[type.decl] : nullptr;
+  };
+  if (type.kind == check::Kind::Block) return pick(program.blocks);
+  if (type.kind == check::Kind::Model) return pick(program.models);
+  if (type.kind == check::Kind::Metric) return pick(program.metrics);
+  if (type.kind == check::Kind::Data && type.decl < program.datas.size())
+    return &program.datas[type.decl].object;
+  return nullptr;
+}
+
 const resolve::Symbol* symbol_of(const check::Type& type, const driver::Compilation& compilation) {
   if (!compilation.program || !compilation.graph) return nullptr;
-  const check::Program& program = *compilation.program;
-  const check::Object* object = nullptr;
-  const auto pick = [&](const auto& list) {
-    if (type.decl < list.size()) object = &list[type.decl];
-  };
-  if (type.kind == check::Kind::Block) pick(program.blocks);
-  if (type.kind == check::Kind::Model) pick(program.models);
-  if (type.kind == check::Kind::Metric) pick(program.metrics);
-  if (type.kind == check::Kind::Data && type.decl < program.datas.size())
-    object = &program.datas[type.decl].object;
+  const check::Object* object = object_of(type, *compilation.program);
   if (object == nullptr) return nullptr;
   for (const resolve::Module& module : compilation.graph->modules) {
     if (module.path != object->module) continue;
