@@ -75,14 +75,13 @@ def text_mate(text, words):
 
 def vim(text, words):
     groups = {"keywords": "ltrKeyword", "reserved": "ltrOperatorWord", "constants": "ltrConstant", "types": "ltrType",
-              "functions": "ltrFunction", "blocks": "ltrBlock", "hooks": "ltrHook", "settings": "ltrSetting"}
+              "functions": "ltrFunction", "blocks": "ltrBlock", "hooks": "ltrHook"}
     # A `syntax keyword` has one colour everywhere; words that are both are told apart by what follows.
     both = {*words["keywords"]} & {*words["functions"]}
     choice = "|".join(sorted(both))
     lines = []
     for name, group in groups.items():
-        taken = {"keywords": both, "functions": both | {*words["types"]},
-                 "settings": {*words["keywords"]}}.get(name, set())
+        taken = {"keywords": both, "functions": both | {*words["types"]}}.get(name, set())
         line = f"syntax keyword {group}"
         for word in [word for word in words[name] if word not in taken]:
             if len(line) + len(word) > 110:
@@ -92,6 +91,7 @@ def vim(text, words):
         lines.append(line)
     lines.append(rf"syntax match ltrKeyword '\v<({choice})>(\s*\()@!'")
     lines.append(rf"syntax match ltrFunction '\v<({choice})>(\s*\()@='")
+    lines.append(r"syntax match ltrSetting '\v<(%s)>(\s*\=[^=])@='" % "|".join(words["settings"]))
     lines.append(r"syntax match ltrUnit '\v(\d\s+)@<=(%s)>'" % "|".join(words["units"]))
     region = re.compile(r'(?<=^" generated: begin\n).*?(?=^" generated: end$)', re.M | re.S)
     assert region.search(text), "ltr.vim has no generated lines"

@@ -69,13 +69,9 @@ syntax keyword ltrHook after_backward before_step after_step val_epoch_start val
 syntax keyword ltrHook val_batch_end test_epoch_start test_epoch_end test_batch_start test_batch_end
 syntax keyword ltrHook predict_epoch_start predict_epoch_end predict_batch_start predict_batch_end
 syntax keyword ltrHook checkpoint_save checkpoint_load failure
-syntax keyword ltrSetting epochs steps max_time min_epochs min_steps steps_per_epoch val_every sanity_val
-syntax keyword ltrSetting limit_train limit_val limit_test limit_predict overfit accumulate global_batch weigh
-syntax keyword ltrSetting log_every nan nan_limit check_grads seed deterministic anomaly checkpoint devices
-syntax keyword ltrSetting precision strategy nodes mesh backend workers threads prefetch sync_batchnorm bucket
-syntax keyword ltrSetting timeout restarts scheduler
 syntax match ltrKeyword '\v<(cat|log|max|mean|metric|min|shard|skip|step|sum|where)>(\s*\()@!'
 syntax match ltrFunction '\v<(cat|log|max|mean|metric|min|shard|skip|step|sum|where)>(\s*\()@='
+syntax match ltrSetting '\v<(epochs|steps|max_time|min_epochs|min_steps|steps_per_epoch|val_every|sanity_val|limit_train|limit_val|limit_test|limit_predict|overfit|accumulate|global_batch|weigh|log_every|nan|nan_limit|check_grads|seed|deterministic|anomaly|checkpoint|devices|precision|strategy|nodes|mesh|backend|workers|threads|prefetch|sync_batchnorm|bucket|timeout|restarts|scheduler)>(\s*\=[^=])@='
 syntax match ltrUnit '\v(\d\s+)@<=(epoch|epochs|step|steps|ms|s|min|h|KiB|MiB|GiB)>'
 " generated: end
 
