@@ -89,8 +89,8 @@ void analyze_source(source::SourceId id, Compilation& compilation) {
     return check::check(*compilation.graph, compilation.sources, sink, &files);
   });
   timed(compilation, "logic", [&] {
-    const ir::Module module =
-        lower::lower_for_analysis(*compilation.program, compilation.sources, lower_options(compilation));
+    const ir::Module module = lower::lower_for_analysis(*compilation.program, compilation.sources,
+                                                        lower_options(compilation));
     training_logic::check_training(module, *compilation.program, sink);
     return true;
   });

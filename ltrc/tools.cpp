@@ -45,8 +45,9 @@ void Tools::add_to(CLI::App& app, Common& common) {
   migrate->add_option("--to", migrate_.to, "the edition")->required();
   migrate->add_flag("--check", migrate_.check, "write nothing, say what would change, exit 1");
 
-  CLI::App* lsp = add(app, common, "lsp", "answer an editor: the language server, on stdin and stdout",
-                      [&common] { return run_lsp(common); });
+  CLI::App* lsp =
+      add(app, common, "lsp", "answer an editor: the language server, on stdin and stdout",
+          [&common] { return run_lsp(common); });
   lsp->add_flag("--stdio")->description("the only way there is; editors name it");
 
   CLI::App* plan = add(app, common, "plan", "weights, memory and work of an experiment",

@@ -30,9 +30,9 @@ enum class Colour : uint32_t {
   Event,
   Operator,
 };
-constexpr const char* kColours[] = {"keyword",  "function", "method",  "class",      "parameter",
-                                    "variable", "property", "number",  "string",     "comment",
-                                    "enumMember", "namespace", "type", "event",      "operator"};
+constexpr const char* kColours[] = {"keyword",    "function",  "method", "class",  "parameter",
+                                    "variable",   "property",  "number", "string", "comment",
+                                    "enumMember", "namespace", "type",   "event",  "operator"};
 constexpr const char* kModifiers[] = {"declaration", "readonly", "defaultLibrary", "documentation"};
 constexpr uint32_t kDeclaration = 1, kReadonly = 2, kLibrary = 4, kDocumentation = 8;
 
@@ -98,7 +98,8 @@ std::map<uint32_t, Mark> marks_of(const Snapshot& snapshot) {
     const Entity& entity = snapshot.index->entity(use.entity);
     Mark mark{colour_of(entity.kind), 0};
     if (use.is_definition) mark.modifiers |= kDeclaration;
-    if (entity.kind == EntityKind::Const || entity.kind == EntityKind::Hparam) mark.modifiers |= kReadonly;
+    if (entity.kind == EntityKind::Const || entity.kind == EntityKind::Hparam)
+      mark.modifiers |= kReadonly;
     if (snapshot.compilation.graph->modules[entity.module].is_library) mark.modifiers |= kLibrary;
     marks[use.span.begin] = mark;
   }
@@ -176,7 +177,8 @@ Json inlay_hints(const Snapshot& snapshot, const Json& range) {
   std::set<Span> seen;
   for (const Inferred& inferred : snapshot.index->inferred()) {
     const Span span = inferred.name;
-    if (span.source != kMain || span.end < begin || span.begin > end || !seen.insert(span).second) continue;
+    if (span.source != kMain || span.end < begin || span.begin > end || !seen.insert(span).second)
+      continue;
     const std::string text = check::to_text(*inferred.type, snapshot.compilation.program->atoms);
     if (text.size() > 60) continue;
     result.push_back({{"position", position_of(snapshot.text(), snapshot.lines(), span.end)},
@@ -198,7 +200,8 @@ Json formatting(const Snapshot& snapshot, const Json* range) {
   const source::SourceId copy = sources.add(snapshot.path, text);
   const ast::Module after = parse::parse(copy, sources, next_node, sink);
   if (sink.has_errors() || !format::is_same_tree(before, after, sources))
-    throw std::runtime_error("formatting would change what the program means; please report this file");
+    throw std::runtime_error(
+        "formatting would change what the program means; please report this file");
   const uint32_t first = range != nullptr ? snapshot.offset(range->at("start")) : 0;
   const uint32_t last = range != nullptr ? snapshot.offset(range->at("end")) : UINT32_MAX;
   Json edits = Json::array();

@@ -4,9 +4,9 @@
 #include <set>
 
 #include "dsl/check/settings.h"
-#include "dsl/lex/lex.h"
 #include "ltrc/language_server/cursor.h"
 #include "ltrc/language_server/features.h"
+#include "ltrc/language_server/importable.h"
 
 namespace ltr::language_server {
 
@@ -82,7 +82,8 @@ struct Completer {
            const std::string& doc = "",
            const std::string& insert = "") {
     if (label.empty() || !seen.insert(label).second) return;
-    Json item = {{"label", label}, {"kind", int(kind)}, {"sortText", fmt::format("{}{}", rank, label)}};
+    Json item = {
+        {"label", label}, {"kind", int(kind)}, {"sortText", fmt::format("{}{}", rank, label)}};
     if (!detail.empty()) item["detail"] = detail;
     if (!doc.empty()) item["documentation"] = {{"kind", "markdown"}, {"value", doc}};
     if (!insert.empty()) item["insertText"] = insert;
@@ -115,7 +116,8 @@ struct Completer {
   void add_series(const std::string& role, size_t given) {
     if (!snapshot.compilation.program) return;
     for (const check::LogEntry& entry : snapshot.compilation.program->logs) {
-      if (entry.role == role && given == 1) add(entry.name, ItemKind::Field, 0, role + "." + entry.name);
+      if (entry.role == role && given == 1)
+        add(entry.name, ItemKind::Field, 0, role + "." + entry.name);
     }
   }
   bool add_after_role() {
@@ -125,55 +127,11 @@ struct Completer {
     return is_role && !seen.empty();
   }
   bool add_import() {
-    if (cursor.entry_first != "import" && (cursor.braces.empty() || cursor.braces.back() != "import"))
-      return false;
-    const std::string_view line = line_before();
-    const size_t std_at = line.find("std");
-    if (std_at == std::string_view::npos) {
-      add("std", ItemKind::Module, 0);
-      return true;
-    }
-    std::string folder(line.substr(std_at + 3));
-    const bool in_braces = folder.find('{') != std::string::npos;
-    folder = folder.substr(0, folder.find_first_of("{"));
-    folder = folder.substr(0, folder.rfind('.') == std::string::npos ? 0 : folder.rfind('.'));
-    std::replace(folder.begin(), folder.end(), '.', '/');
-    if (folder.starts_with("/")) folder.erase(0, 1);
-    for (const source::EmbeddedFile& file : resolve::library_texts) {
-      std::string name(file.name.substr(0, file.name.rfind('.')));
-      if (!folder.empty()) {
-        if (!name.starts_with(folder)) continue;
-        name = name.substr(folder.size());
-        if (name.starts_with("/")) name.erase(0, 1);
-      }
-      if (!in_braces) {
-        add(name.substr(0, name.find('/')), ItemKind::Module, 0);
-        continue;
-      }
-      add_declared(file);
-    }
+    const bool in_names = !cursor.braces.empty() && cursor.braces.back() == "import";
+    if (cursor.entry_first != "import" && !in_names) return false;
+    for (const LibraryName& name : importable(text.substr(0, offset)))
+      add(name.name, name.is_folder ? ItemKind::Module : ItemKind::Class, 0, name.file);
     return true;
-  }
-  /// Names that a file of the library declares; it may be one that is not loaded.
-  void add_declared(const source::EmbeddedFile& file) {
-    diagnostics::Sink sink;
-    const lex::TokenBuffer buffer = lex::lex(kMain, file.text, sink);
-    static const std::set<std::string_view> kDeclaring = {"fn", "block", "model", "metric", "data", "callback"};
-    for (size_t i = 0; i + 1 < buffer.tokens.size(); ++i) {
-      const auto word = [&](size_t at) {
-        const Span span = buffer.tokens[at].span;
-        return file.text.substr(span.begin, span.end - span.begin);
-      };
-      const bool is_top = buffer.tokens[i].starts_line && buffer.tokens[i].indent <= 2;
-      const bool is_method = buffer.tokens[i].indent == 2 && file.text.find("extern ") == std::string_view::npos;
-      if (is_top && !is_method && kDeclaring.contains(word(i)) && !word(i + 1).starts_with("_"))
-        add(std::string(word(i + 1)), ItemKind::Class, 0, "std/" + std::string(file.name));
-    }
-  }
-  std::string_view line_before() const {
-    const std::string_view before = text.substr(0, offset);
-    const size_t line = before.rfind('\n');
-    return before.substr(line == std::string_view::npos ? 0 : line + 1);
   }
 
   void add_fields(const check::Type& type) {
@@ -205,8 +163,10 @@ struct Completer {
   /// By the type as it was written.
   void add_fields(const ast::TypeExpr& type) {
     const auto* record = type.get<ast::RecordType>();
-    for (const ast::FieldType& field : record != nullptr ? record->fields : std::vector<ast::FieldType>{})
-      add(field.name.text, ItemKind::Field, 0, std::string(snapshot.sources().text(field.type->span)));
+    for (const ast::FieldType& field :
+         record != nullptr ? record->fields : std::vector<ast::FieldType>{})
+      add(field.name.text, ItemKind::Field, 0,
+          std::string(snapshot.sources().text(field.type->span)));
     if (is_tensor_type(type)) add_tensor_fields();
   }
   static bool is_tensor_type(const ast::TypeExpr& type) {
@@ -225,7 +185,8 @@ struct Completer {
         return add_symbols(graph().modules[alias->second].symbols, 0);
     }
     if (!snapshot.compilation.program) return;
-    if (const check::Expr* base = index().typed_before(kMain, cursor.dot)) return add_fields(base->type);
+    if (const check::Expr* base = index().typed_before(kMain, cursor.dot))
+      return add_fields(base->type);
     add_by_declaration();
   }
   /// The base was not typed, because what stands around it is broken or wrong: the declarations of
@@ -240,13 +201,15 @@ struct Completer {
     if (!nearest || cursor.dotted.size() > 1) return;
     if (const ast::TypeExpr* written = index().entity(*nearest).written) add_fields(*written);
   }
-  static std::optional<check::Type> type_of_member(const check::Object& object, const std::string& name) {
+  static std::optional<check::Type> type_of_member(const check::Object& object,
+                                                   const std::string& name) {
     for (const check::Member& member : object.members) {
       if (member.name == name) return member.type;
     }
     return std::nullopt;
   }
-  std::optional<check::Type> type_of_member(const check::Type& type, const std::string& name) const {
+  std::optional<check::Type> type_of_member(const check::Type& type,
+                                            const std::string& name) const {
     for (const check::TypeField& field : type.fields) {
       if (field.name == name) return field.type;
     }
@@ -260,7 +223,8 @@ struct Completer {
     std::optional<EntityId> nearest;
     for (const Visible& visible : index().visible()) {
       const bool is_it = visible.region.source == kMain && visible.region.begin <= offset &&
-                         offset <= visible.region.end && index().entity(visible.entity).name == name;
+                         offset <= visible.region.end &&
+                         index().entity(visible.entity).name == name;
       if (is_it) nearest = visible.entity;
     }
     return nearest;
@@ -273,7 +237,8 @@ struct Completer {
       if (typed != nullptr) return typed->type;
     }
     const check::Program& program = *snapshot.compilation.program;
-    for (const auto* objects : {&program.blocks, &program.models, &program.metrics, &program.callbacks}) {
+    for (const auto* objects :
+         {&program.blocks, &program.models, &program.metrics, &program.callbacks}) {
       for (const check::Object& object : *objects) {
         if (object.name == index().entity(*nearest).container) return type_of_member(object, name);
       }
@@ -306,7 +271,8 @@ struct Completer {
       add_words({"true", "false"}, ItemKind::Keyword, 0);
     if (type.find("option[") != std::string_view::npos) add("none", ItemKind::Keyword, 1);
     if (type.find("schedule") != std::string_view::npos) add_symbols(graph().schedules, 0);
-    if (type.find("device") != std::string_view::npos) add_words({"auto", "cpu", "cuda"}, ItemKind::Value, 0);
+    if (type.find("device") != std::string_view::npos)
+      add_words({"auto", "cpu", "cuda"}, ItemKind::Value, 0);
   }
   bool add_argument() {
     const Cursor::Call& call = *cursor.call;
@@ -319,10 +285,11 @@ struct Completer {
         if (param.name.text == call.argument) add_values(type);
         continue;
       }
-      const bool is_given = std::find(call.given.begin(), call.given.end(), param.name.text) != call.given.end();
+      const bool is_given =
+          std::find(call.given.begin(), call.given.end(), param.name.text) != call.given.end();
       if (!is_given)
-        add(param.name.text + " =", ItemKind::Property, 0, std::string(snapshot.sources().text(param.span)), "",
-            param.name.text + " = ");
+        add(param.name.text + " =", ItemKind::Property, 0,
+            std::string(snapshot.sources().text(param.span)), "", param.name.text + " = ");
     }
     return false;
   }
@@ -330,7 +297,8 @@ struct Completer {
     for (const check::SettingInfo& setting : settings) {
       if (cursor.setting == setting.name) add_values(setting.type);
       if (cursor.setting.empty() && cursor.starts_entry)
-        add(setting.name, ItemKind::Property, 0, setting.type, "", std::string(setting.name) + " = ");
+        add(setting.name, ItemKind::Property, 0, setting.type, "",
+            std::string(setting.name) + " = ");
     }
   }
   /// Functions of the library that give `result`: callbacks, loggers, optimizers.
@@ -338,7 +306,8 @@ struct Completer {
     for (const auto& [name, symbol] : graph().prelude) {
       const ast::Fn* fn = symbol.fn;
       const auto* named = fn != nullptr && fn->result ? fn->result->get<ast::NamedType>() : nullptr;
-      const auto id = named != nullptr && named->name.text == result ? index().find(symbol.span) : std::nullopt;
+      const auto id =
+          named != nullptr && named->name.text == result ? index().find(symbol.span) : std::nullopt;
       if (id) add(index().entity(*id), 0);
     }
   }
@@ -363,7 +332,8 @@ struct Completer {
     }
     if (brace == "experiment") {
       if (cursor.starts_entry) {
-        add_words({"data", "model", "topology", "trainer", "callbacks", "loggers", "tags", "sweep", "set"},
+        add_words({"data", "model", "topology", "trainer", "callbacks", "loggers", "tags", "sweep",
+                   "set"},
                   ItemKind::Keyword, 0);
         return true;
       }
@@ -376,7 +346,8 @@ struct Completer {
       }
       return false;
     }
-    if (brace == "sweep" && cursor.starts_entry) add_words({"trials", "minimize", "maximize", "prune"}, ItemKind::Property, 1);
+    if (brace == "sweep" && cursor.starts_entry)
+      add_words({"trials", "minimize", "maximize", "prune"}, ItemKind::Property, 1);
     if (brace == "callbacks") {
       add_giving("callback");
       for (const Entity& entity : index().entities()) {
@@ -400,7 +371,8 @@ struct Completer {
       for (const char* hook : kHooks) add(hook, ItemKind::Event, 0);
       return true;
     }
-    if (cursor.before == K::On) return add_words({"step", "epoch", "both"}, ItemKind::Keyword, 0), true;
+    if (cursor.before == K::On)
+      return add_words({"step", "epoch", "both"}, ItemKind::Keyword, 0), true;
     if (cursor.before == K::Reduce)
       return add_words({"sum", "mean", "min", "max", "cat", "merge"}, ItemKind::Keyword, 0), true;
     if (cursor.before == K::Fails) {
@@ -419,12 +391,12 @@ struct Completer {
       }
       return cursor.before == K::Set;
     }
-    const bool in_type = cursor.before == K::Arrow ||
-                         (cursor.before == K::Colon && !cursor.in_brackets);
+    const bool in_type =
+        cursor.before == K::Arrow || (cursor.before == K::Colon && !cursor.in_brackets);
     if (in_type) {
-      add_words({"float", "f16", "bf16", "f32", "f64", "i8", "i16", "i32", "i64", "u8", "bool", "int",
-                 "str", "path", "duration", "period", "bytes", "secret", "list", "option", "one_of",
-                 "series", "weights"},
+      add_words({"float", "f16",    "bf16", "f32",    "f64",    "i8",     "i16",      "i32",
+                 "i64",   "u8",     "bool", "int",    "str",    "path",   "duration", "period",
+                 "bytes", "secret", "list", "option", "one_of", "series", "weights"},
                 ItemKind::Class, 0);
       for (const Entity& entity : index().entities()) {
         if (entity.kind == EntityKind::Block && !is_library(entity)) add(entity, 1);
@@ -436,24 +408,27 @@ struct Completer {
   void add_keywords() {
     const std::string brace = cursor.braces.empty() ? "" : cursor.braces.back();
     if (!cursor.starts_entry) {
-      add_words({"if", "then", "else", "and", "or", "not", "true", "false", "none", "in", "as", "scan"},
-                ItemKind::Keyword, 8);
+      add_words(
+          {"if", "then", "else", "and", "or", "not", "true", "false", "none", "in", "as", "scan"},
+          ItemKind::Keyword, 8);
       return;
     }
     if (cursor.braces.empty()) {
-      return add_words({"import", "hparam", "const", "fn", "extern", "metric", "data", "block", "model",
-                        "callback", "topology", "experiment", "test"},
+      return add_words({"import", "hparam", "const", "fn", "extern", "metric", "data", "block",
+                        "model", "callback", "topology", "experiment", "test"},
                        ItemKind::Keyword, 0);
     }
     if (brace == "block") return add_words({"weight", "buffer", "let", "fn"}, ItemKind::Keyword, 0);
     if (brace == "model")
-      return add_words({"weight", "buffer", "let", "fn", "optimizer", "init", "step"}, ItemKind::Keyword, 0);
+      return add_words({"weight", "buffer", "let", "fn", "optimizer", "init", "step"},
+                       ItemKind::Keyword, 0);
     if (brace == "metric") return add_words({"state", "let", "fn"}, ItemKind::Keyword, 0);
     if (brace == "callback") return add_words({"on", "state", "fn"}, ItemKind::Keyword, 0);
     if (brace == "data")
-      return add_words({"batch", "fn", "let", "train", "val", "test", "predict"}, ItemKind::Keyword, 0);
-    add_words({"return", "assert", "print", "minimize", "backward", "log", "if", "for", "while", "every",
-               "no_grad", "yield"},
+      return add_words({"batch", "fn", "let", "train", "val", "test", "predict"}, ItemKind::Keyword,
+                       0);
+    add_words({"return", "assert", "print", "minimize", "backward", "log", "if", "for", "while",
+               "every", "no_grad", "yield"},
               ItemKind::Keyword, 3);
   }
   bool is_items_brace() const {
@@ -461,7 +436,8 @@ struct Completer {
     return cursor.starts_entry && (cursor.braces.empty() || kItems.contains(cursor.braces.back()));
   }
   void add_names() {
-    for (auto visible = index().visible().rbegin(); visible != index().visible().rend(); ++visible) {
+    for (auto visible = index().visible().rbegin(); visible != index().visible().rend();
+         ++visible) {
       const bool is_seen = visible->region.source == kMain && visible->region.begin <= offset &&
                            offset <= visible->region.end;
       if (is_seen) add(index().entity(visible->entity), 1);
@@ -478,7 +454,8 @@ struct Completer {
     if (stands_in("test"))
       add_words({"overfit", "gradcheck", "close", "equal"}, ItemKind::Function, 3);
     if (stands_in("step") || stands_in("on"))
-      add_words({"epoch", "global_step", "batch_index", "batch_size", "rank", "world"}, ItemKind::Variable, 3);
+      add_words({"epoch", "global_step", "batch_index", "batch_size", "rank", "world"},
+                ItemKind::Variable, 3);
     add_symbols(graph().prelude, 5);
     add_symbols(graph().stages, 6);
   }
@@ -519,66 +496,6 @@ std::string without_word(std::string text, uint32_t offset) {
   while (end < text.size() && is_letter(text[end])) ++end;
   for (uint32_t i = cursor.dot; i < end; ++i) text[i] = text[i] == '\n' ? '\n' : ' ';
   return text;
-}
-
-namespace {
-
-/// The name of the argument whose name the place is in, `padd|ing = 1`.
-std::string argument_around(std::string_view text, const Cursor& cursor) {
-  size_t end = cursor.word_begin;
-  const auto is_letter = [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
-  };
-  while (end < text.size() && is_letter(text[end])) ++end;
-  const size_t sign = text.find_first_not_of(' ', end);
-  const bool is_named = sign != std::string_view::npos && text[sign] == '=' && text.substr(sign, 2) != "==";
-  return is_named ? std::string(text.substr(cursor.word_begin, end - cursor.word_begin)) : "";
-}
-
-}  // namespace
-
-Json signature_help(const Snapshot& snapshot, uint32_t offset) {
-  const Cursor cursor = cursor_at(snapshot.text(), offset);
-  if (!cursor.call || !snapshot.compilation.graph) return nullptr;
-  const Cursor::Call& call = *cursor.call;
-  const Use* use = snapshot.index->use_at(kMain, call.callee_begin);
-  const auto id = use != nullptr ? std::optional(use->entity) : snapshot.index->find_symbol(call.callee);
-  if (!id) return nullptr;
-  const Entity* entity = &snapshot.index->entity(*id);
-  const bool is_value = entity->params == nullptr;
-  if (is_value && use != nullptr) {
-    // A block that is called is its `forward`, a metric its `update`.
-    const check::Expr* typed = snapshot.index->typed(use->span);
-    for (const EntityId member : typed != nullptr ? snapshot.index->members_of(typed->type)
-                                                  : std::vector<EntityId>{}) {
-      const std::string& name = snapshot.index->entity(member).name;
-      if (name == "forward" || name == "update") entity = &snapshot.index->entity(member);
-    }
-  }
-  if (entity->params == nullptr) return nullptr;
-  const std::string argument =
-      call.argument.empty() ? argument_around(snapshot.text(), cursor) : call.argument;
-  std::string label = call.callee + "(";
-  Json parameters = Json::array();
-  int active = -1;
-  const size_t first = call.takes_receiver && entity->fn != nullptr && entity->kind == EntityKind::Function ? 1 : 0;
-  for (size_t i = first; i < entity->params->size(); ++i) {
-    const ast::Param& param = (*entity->params)[i];
-    if (i > first) label += ", ";
-    const uint32_t begin = utf16_length(label);
-    label += snapshot.sources().text(param.span);
-    parameters.push_back({{"label", Json::array({begin, utf16_length(label)})}});
-    const bool is_active = argument.empty() ? i - first == call.position : param.name.text == argument;
-    if (is_active) active = int(i - first);
-  }
-  label += ")";
-  if (entity->fn != nullptr && entity->fn->result)
-    label += " -> " + std::string(snapshot.sources().text(entity->fn->result->span));
-  Json signature = {{"label", label}, {"parameters", std::move(parameters)}};
-  if (!entity->doc.empty()) signature["documentation"] = {{"kind", "markdown"}, {"value", entity->doc}};
-  Json result = {{"signatures", Json::array({std::move(signature)})}, {"activeSignature", 0}};
-  if (active >= 0) result["activeParameter"] = active;
-  return result;
 }
 
 }  // namespace ltr::language_server

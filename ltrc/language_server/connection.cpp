@@ -61,7 +61,8 @@ bool Connection::read_one() {
     }
     is_header = true;
     const size_t colon = text.find(':');
-    if (colon == std::string_view::npos || !is_word(trimmed(text.substr(0, colon)), "content-length"))
+    if (colon == std::string_view::npos ||
+        !is_word(trimmed(text.substr(0, colon)), "content-length"))
       continue;
     const std::string number(trimmed(text.substr(colon + 1)));
     if (number.empty() || number.size() > 10 ||

@@ -117,9 +117,9 @@ Cursor cursor_at(std::string_view text, uint32_t offset) {
       at -= 2;
     }
   }
-  const bool on_new_line = before.substr(0, cursor.word_begin).find_last_not_of(" \t") ==
-                               std::string_view::npos ||
-                           before[before.substr(0, cursor.word_begin).find_last_not_of(" \t")] == '\n';
+  const bool on_new_line =
+      before.substr(0, cursor.word_begin).find_last_not_of(" \t") == std::string_view::npos ||
+      before[before.substr(0, cursor.word_begin).find_last_not_of(" \t")] == '\n';
   std::vector<size_t> open;
   for (size_t i = 0; i < tokens.size(); ++i) {
     const K kind = tokens[i].kind;
@@ -139,14 +139,16 @@ Cursor cursor_at(std::string_view text, uint32_t offset) {
   }
   for (auto i = open.rbegin(); i != open.rend() && tokens[*i].kind != K::OpenBrace; ++i) {
     if (i == open.rbegin() && tokens[*i].kind == K::OpenBracket) cursor.in_brackets = true;
-    const bool is_call = tokens[*i].kind == K::OpenParen && *i > 0 && lex::is_word(tokens[*i - 1].kind);
+    const bool is_call =
+        tokens[*i].kind == K::OpenParen && *i > 0 && lex::is_word(tokens[*i - 1].kind);
     if (is_call) {
       cursor.call = call_at(reader, *i);
       break;
     }
   }
-  const size_t entry = on_new_line && !cursor.call && !cursor.after_dot ? tokens.size()
-                                                    : reader.entry_begin(tokens.size(), begin);
+  const size_t entry = on_new_line && !cursor.call && !cursor.after_dot
+                           ? tokens.size()
+                           : reader.entry_begin(tokens.size(), begin);
   cursor.starts_entry = entry >= tokens.size();
   if (entry < tokens.size()) {
     cursor.entry_first = reader.word(entry);

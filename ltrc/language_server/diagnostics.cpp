@@ -59,7 +59,8 @@ Diagnostics diagnostics_of(const Snapshot& snapshot) {
   for (const Diagnostic& diagnostic : snapshot.compilation.sink->sorted()) {
     Json json = to_json(diagnostic, snapshot);
     const source::SourceId file = diagnostic.span.source;
-    if (file == kMain || !snapshot.sources().contains(file) || is_in_library(diagnostic, snapshot)) {
+    if (file == kMain || !snapshot.sources().contains(file) ||
+        is_in_library(diagnostic, snapshot)) {
       if (file != kMain) json["range"] = snapshot.range({kMain, 0, 0});
       result.own.push_back(std::move(json));
     } else {
@@ -78,7 +79,7 @@ Json code_actions(const Snapshot& snapshot, const std::string& uri, const Json& 
     if (!touches(range, diagnostic.span, snapshot)) continue;
     const diagnostics::Fix& first = diagnostic.fixes[0];
     const std::string old(snapshot.sources().text(first.span));
-    std::string title = first.span.is_empty()      ? fmt::format("insert `{}`", first.replacement)
+    std::string title = first.span.is_empty()       ? fmt::format("insert `{}`", first.replacement)
                         : first.replacement.empty() ? fmt::format("remove `{}`", old)
                                                     : fmt::format("write `{}`", first.replacement);
     while (title.find('\n') != std::string::npos) title.replace(title.find('\n'), 1, " ");

@@ -122,8 +122,8 @@ std::string signature_of(const Entity& entity, const Snapshot& snapshot) {
     case EntityKind::Experiment: {
       const resolve::Module& module = snapshot.compilation.graph->modules[entity.module];
       for (driver::DocEntry& entry : driver::document(module.ast, sources).entries) {
-        const bool is_it = entry.name == entity.name &&
-                           entry.line == sources.position(entity.whole).begin.line;
+        const bool is_it =
+            entry.name == entity.name && entry.line == sources.position(entity.whole).begin.line;
         if (is_it) return std::move(entry.signature);
       }
       return head_of(sources.text(entity.whole));
@@ -149,7 +149,8 @@ std::string signature_of(const Entity& entity, const Snapshot& snapshot) {
 Json hover(const Snapshot& snapshot, uint32_t offset) {
   const Index& index = *snapshot.index;
   const Use* use = index.use_at(kMain, offset);
-  const check::Expr* typed = use != nullptr ? index.typed(use->span) : index.typed_at(kMain, offset);
+  const check::Expr* typed =
+      use != nullptr ? index.typed(use->span) : index.typed_at(kMain, offset);
   if (use == nullptr && cursor_at(snapshot.text(), offset + 1).in_comment) return nullptr;
   std::string text;
   Span span = typed != nullptr ? typed->span : Span{};

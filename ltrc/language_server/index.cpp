@@ -49,7 +49,8 @@ Entity entity_of(const ast::Item& item) {
   Entity entity;
   entity.whole = item.span;
   entity.doc = item.doc;
-  const auto take = [&](EntityKind kind, const ast::Name& name, const ast::TypeExpr* type = nullptr) {
+  const auto take = [&](EntityKind kind, const ast::Name& name,
+                        const ast::TypeExpr* type = nullptr) {
     entity.kind = kind;
     entity.name = name.text;
     entity.span = name.span;
@@ -66,8 +67,7 @@ Entity entity_of(const ast::Item& item) {
   if (const auto* member = item.get<ast::Member>()) take(EntityKind::Member, member->name);
   if (const auto* weight = item.get<ast::Parameter>())
     take(EntityKind::Member, weight->name, &weight->type);
-  if (const auto* optimizer = item.get<ast::Optimizer>())
-    take(EntityKind::Member, optimizer->name);
+  if (const auto* optimizer = item.get<ast::Optimizer>()) take(EntityKind::Member, optimizer->name);
   if (const auto* stream = item.get<ast::Stream>())
     take(EntityKind::Stream, stream->name ? *stream->name : stream->role);
   if (const auto* fn = item.get<ast::Fn>()) {
@@ -99,9 +99,9 @@ std::string name_of(const ast::Decl& decl) {
 }
 
 const std::vector<ast::Item>* items_of(const ast::Decl& decl) {
-  for (const auto* items : {items_in<ast::Block>(decl), items_in<ast::Model>(decl),
-                            items_in<ast::Metric>(decl), items_in<ast::Data>(decl),
-                            items_in<ast::Callback>(decl)}) {
+  for (const auto* items :
+       {items_in<ast::Block>(decl), items_in<ast::Model>(decl), items_in<ast::Metric>(decl),
+        items_in<ast::Data>(decl), items_in<ast::Callback>(decl)}) {
     if (items != nullptr) return items;
   }
   return nullptr;
@@ -188,12 +188,12 @@ Index::Index(const driver::Compilation& compilation) : compilation_(&compilation
 }
 
 const Use* Index::use_at(source::SourceId source, uint32_t offset) const {
-  auto at = std::upper_bound(
-      uses_.begin(), uses_.end(), Span{source, offset, UINT32_MAX},
-      [](const Span& span, const Use& use) { return span < use.span; });
+  auto at = std::upper_bound(uses_.begin(), uses_.end(), Span{source, offset, UINT32_MAX},
+                             [](const Span& span, const Use& use) { return span < use.span; });
   if (at == uses_.begin()) return nullptr;
   --at;
-  const bool holds = at->span.source == source && at->span.begin <= offset && offset <= at->span.end;
+  const bool holds =
+      at->span.source == source && at->span.begin <= offset && offset <= at->span.end;
   return holds ? &*at : nullptr;
 }
 

@@ -44,11 +44,11 @@ struct Entity {
   uint32_t module = 0;    ///< of the graph
   std::string container;  ///< name of the declaration or function around it
   std::string doc;
-  std::string type;                           ///< as inferred, or as written; may be empty
-  const ast::Decl* decl = nullptr;            ///< of a top-level name
-  const ast::Fn* fn = nullptr;                ///< of what is called with arguments
+  std::string type;                                 ///< as inferred, or as written; may be empty
+  const ast::Decl* decl = nullptr;                  ///< of a top-level name
+  const ast::Fn* fn = nullptr;                      ///< of what is called with arguments
   const std::vector<ast::Param>* params = nullptr;  ///< likewise
-  const ast::TypeExpr* written = nullptr;     ///< the type as written
+  const ast::TypeExpr* written = nullptr;           ///< the type as written
 };
 using EntityId = uint32_t;
 
@@ -80,8 +80,8 @@ struct Inferred {
   const check::Type* type = nullptr;
 };
 
-/// What the features look into. Made once after each analysis of it, never changed; it lives as long
-/// as the compilation, and no longer.
+/// What the features look into. Made once after each analysis of it, never changed; it lives as
+/// long as the compilation, and no longer.
 class Index {
  public:
   explicit Index(const driver::Compilation& compilation);

@@ -15,7 +15,9 @@ NameWalk::NameWalk(Index& index,
       module_(graph_.modules[module]),
       number_(module) {}
 
-void NameWalk::run() { children(module_.ast); }
+void NameWalk::run() {
+  children(module_.ast);
+}
 
 // ---- what names mean
 
@@ -444,8 +446,7 @@ void NameWalk::operator()(const ast::TypeExpr& type) {
   if (const auto* block = type.get<ast::BlockType>()) {
     frames_.emplace_back();
     const Span outer = std::exchange(region_, type.span);
-    for (const ast::Name& binder : block->binders)
-      declare(EntityKind::Binder, binder, binder.span);
+    for (const ast::Name& binder : block->binders) declare(EntityKind::Binder, binder, binder.span);
     children(type);
     region_ = outer;
     frames_.pop_back();

@@ -17,7 +17,10 @@ const std::vector<ast::Item>* items_of(const ast::Decl& decl);
 /// does, but goes on where that gives up, so that it serves programs with mistakes.
 class NameWalk {
  public:
-  NameWalk(Index& index, const driver::Compilation& compilation, const Statements& statements, uint32_t module);
+  NameWalk(Index& index,
+           const driver::Compilation& compilation,
+           const Statements& statements,
+           uint32_t module);
   void run();
 
   void operator()(const ast::Decl& decl);
@@ -33,7 +36,10 @@ class NameWalk {
   void children(const Node& node) {
     ast::for_each_child(node, *this);
   }
-  EntityId declare(EntityKind kind, const ast::Name& name, Span whole, const ast::TypeExpr* written = nullptr);
+  EntityId declare(EntityKind kind,
+                   const ast::Name& name,
+                   Span whole,
+                   const ast::TypeExpr* written = nullptr);
   void use(const ast::Name& name, EntityId entity, bool is_write = false);
   void define(EntityId entity);
   void plain(Span span, PlainKind kind) { index_.plain_.push_back({span, kind}); }
@@ -49,7 +55,9 @@ class NameWalk {
   void body(const ast::Body& statements, Span region);
   void branch(const ast::If& branch, Span region);
   void assign(const ast::Stmt& statement, const ast::Assign& assign);
-  void assigned(const ast::Name& name, const ast::Stmt& statement, const ast::TypeExpr* written = nullptr);
+  void assigned(const ast::Name& name,
+                const ast::Stmt& statement,
+                const ast::TypeExpr* written = nullptr);
   void infer(const ast::Name& name, const ast::Stmt& statement, size_t position);
   void settings(const std::vector<ast::Setting>& settings, bool are_hparams = false);
   void section(const ast::Section& section);
@@ -66,8 +74,8 @@ class NameWalk {
   const resolve::Module& module_;
   uint32_t number_;
   std::vector<Frame> frames_;
-  Frame members_;           ///< of the declaration around
-  Frame own_params_;        ///< likewise
+  Frame members_;                      ///< of the declaration around
+  Frame own_params_;                   ///< likewise
   const Frame* then_names_ = nullptr;  ///< in an else branch: what the other one declared
   std::string container_;
   std::string initialised_;  ///< the member whose value is walked: there its name is the parameter

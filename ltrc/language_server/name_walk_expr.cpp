@@ -120,8 +120,7 @@ void NameWalk::operator()(const ast::Expr& expr) {
     return arguments(*call);
   }
   if (const auto* record = expr.get<ast::Record>()) {
-    for (const ast::RecordField& field : record->fields)
-      plain(field.name.span, PlainKind::Field);
+    for (const ast::RecordField& field : record->fields) plain(field.name.span, PlainKind::Field);
     return children(expr);
   }
   const Span outer = region_;

@@ -66,7 +66,7 @@ const char* why_fixed(const Entity& entity, const Snapshot& snapshot) {
     return "is called by the language under this name";
   if (entity.kind == EntityKind::Field)
     return "is a field; records that are built elsewhere must have the same name";
-  if (entity.kind == EntityKind::Param && lex::is_keyword(lex::find_word(entity.container)) )
+  if (entity.kind == EntityKind::Param && lex::is_keyword(lex::find_word(entity.container)))
     return "is the field of a batch that this step reads";
   return nullptr;
 }
@@ -105,9 +105,11 @@ Json type_definition(const Snapshot& snapshot, uint32_t offset) {
 
 Json highlights(const Snapshot& snapshot, uint32_t offset) {
   Json result = Json::array();
-  for (const Found& found : find_all(snapshot, offset, [] { return std::vector<const Snapshot*>{}; })) {
+  for (const Found& found :
+       find_all(snapshot, offset, [] { return std::vector<const Snapshot*>{}; })) {
     if (found.use->span.source != kMain) continue;
-    result.push_back({{"range", snapshot.range(found.use->span)}, {"kind", found.use->is_write ? 3 : 2}});
+    result.push_back(
+        {{"range", snapshot.range(found.use->span)}, {"kind", found.use->is_write ? 3 : 2}});
   }
   return result;
 }
@@ -156,7 +158,8 @@ Json rename(const Snapshot& snapshot,
   for (const Found& found : find_all(snapshot, offset, others)) {
     Json location = found.snapshot->location(found.use->span);
     const std::string uri = location["uri"].get<std::string>();
-    changes[uri].push_back({{"range", location["range"]}, {"newText", by_uri[uri][found.use->span]}});
+    changes[uri].push_back(
+        {{"range", location["range"]}, {"newText", by_uri[uri][found.use->span]}});
   }
   // A new name may hide another or be hidden; whatever goes wrong, it shows as a mistake.
   const auto before = snapshot.compilation.sink->error_count();
@@ -164,7 +167,8 @@ Json rename(const Snapshot& snapshot,
   if (by_uri.size() == 1 && after->compilation.sink->error_count() > before) {
     for (const diagnostics::Diagnostic& diagnostic : after->compilation.sink->sorted()) {
       if (diagnostic.severity == diagnostics::Severity::Error)
-        throw std::runtime_error(fmt::format("as `{}` it would be wrong: {}", name, diagnostic.message));
+        throw std::runtime_error(
+            fmt::format("as `{}` it would be wrong: {}", name, diagnostic.message));
     }
   }
   return {{"changes", std::move(changes)}};

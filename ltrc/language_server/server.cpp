@@ -18,7 +18,8 @@ constexpr size_t kMaxFiles = 300;
 
 std::optional<std::string> read_file(const std::string& path) {
   std::error_code failed;
-  if (std::filesystem::file_size(path, failed) > source::kMaxSourceBytes || failed) return std::nullopt;
+  if (std::filesystem::file_size(path, failed) > source::kMaxSourceBytes || failed)
+    return std::nullopt;
   std::ifstream file(path, std::ios::binary);
   if (!file) return std::nullopt;
   return std::string{std::istreambuf_iterator<char>(file), {}};
@@ -201,7 +202,8 @@ void Server::add_synchronization() {
     uris.insert(closing.uri);
     documents_.erase(closing.uri);
     for (const std::string& uri : uris)
-      connection_.notify("textDocument/publishDiagnostics", {{"uri", uri}, {"diagnostics", Json::array()}});
+      connection_.notify("textDocument/publishDiagnostics",
+                         {{"uri", uri}, {"diagnostics", Json::array()}});
     return nullptr;
   };
   // Others may import what was saved.
@@ -236,12 +238,14 @@ void Server::publish(Document& document) {
   for (auto& [uri, list] : found.others) {
     // An open file speaks for itself.
     if (documents_.contains(uri)) continue;
-    connection_.notify("textDocument/publishDiagnostics", {{"uri", uri}, {"diagnostics", std::move(list)}});
+    connection_.notify("textDocument/publishDiagnostics",
+                       {{"uri", uri}, {"diagnostics", std::move(list)}});
     others.insert(uri);
   }
   for (const std::string& uri : document.others) {
     if (!others.contains(uri) && !documents_.contains(uri))
-      connection_.notify("textDocument/publishDiagnostics", {{"uri", uri}, {"diagnostics", Json::array()}});
+      connection_.notify("textDocument/publishDiagnostics",
+                         {{"uri", uri}, {"diagnostics", Json::array()}});
   }
   document.others = std::move(others);
 }
@@ -256,7 +260,8 @@ std::vector<std::string> Server::workspace_files(const std::string& near) const 
     std::error_code failed;
     if (!std::filesystem::is_directory(folder, failed)) continue;
     for (const std::string& file : driver::find_sources(folder)) {
-      if (files.size() < kMaxFiles) files.push_back(std::filesystem::path(file).lexically_normal().string());
+      if (files.size() < kMaxFiles)
+        files.push_back(std::filesystem::path(file).lexically_normal().string());
     }
   }
   return files;
@@ -354,7 +359,8 @@ void Server::add_features() {
       diagnostics::Sink sink;
       ast::NodeId next_node = 1;
       const source::SourceId id = sources.add(path, std::move(text));
-      add_workspace_symbols(parse::parse(id, sources, next_node, sink), sources, place, query, symbols);
+      add_workspace_symbols(parse::parse(id, sources, next_node, sink), sources, place, query,
+                            symbols);
     };
     for (const auto& [uri, document] : documents_) {
       if (seen.insert(document.path).second) add(document.path, document.text, document.path);

@@ -51,20 +51,17 @@ Json Snapshot::location(Span span) const {
 std::unique_ptr<Snapshot> take_snapshot(const std::string& path, std::string text) {
   auto snapshot = std::make_unique<Snapshot>();
   snapshot->path = path;
-  const auto attempt = [&](std::string source) {
-    try {
-      driver::analyze_text(path, std::move(source), {}, snapshot->compilation);
-    } catch (const std::exception& error) {
-      snapshot->failure = error.what();
-    }
-  };
-  if (const auto bad = source::find_invalid_utf8(text)) {
-    // An editor sends Unicode; only a file that it did not read itself can hold this.
+  if (source::find_invalid_utf8(text)) {
+    // An editor sends Unicode; only a file that was read from disk can hold this.
     for (char& c : text) {
       if (static_cast<unsigned char>(c) >= 0x80) c = '?';
     }
   }
-  attempt(std::move(text));
+  try {
+    driver::analyze_text(path, std::move(text), {}, snapshot->compilation);
+  } catch (const std::exception& error) {
+    snapshot->failure = error.what();
+  }
   snapshot->index = std::make_unique<Index>(snapshot->compilation);
   return snapshot;
 }

@@ -21,7 +21,8 @@ uint32_t number_in(const Json& position, const char* name) {
 
 uint32_t utf16_length(std::string_view text) {
   uint32_t units = 0;
-  for (size_t i = 0; i < text.size(); i += width_of(text[i])) units += width_of(text[i]) == 4 ? 2 : 1;
+  for (size_t i = 0; i < text.size(); i += width_of(text[i]))
+    units += width_of(text[i]) == 4 ? 2 : 1;
   return units;
 }
 
@@ -69,7 +70,8 @@ std::string path_of(const std::string& uri) {
   if (!uri.starts_with(kScheme)) return uri;
   std::string path;
   for (size_t i = kScheme.size(); i < uri.size(); ++i) {
-    if (uri[i] == '%' && i + 2 < uri.size() && std::isxdigit(static_cast<unsigned char>(uri[i + 1])) != 0 &&
+    if (uri[i] == '%' && i + 2 < uri.size() &&
+        std::isxdigit(static_cast<unsigned char>(uri[i + 1])) != 0 &&
         std::isxdigit(static_cast<unsigned char>(uri[i + 2])) != 0) {
       path += char(std::stoi(uri.substr(i + 1, 2), nullptr, 16));
       i += 2;
@@ -147,7 +149,8 @@ std::vector<TextEdit> line_edits(source::SourceId id,
   };
   size_t i = 0, j = 0;
   while (i < rows || j < columns) {
-    const bool is_same = is_small && i < rows && j < columns && old_lines[head + i] == new_lines[head + j];
+    const bool is_same =
+        is_small && i < rows && j < columns && old_lines[head + i] == new_lines[head + j];
     if (is_same) {
       is_open = false;
       at += uint32_t(old_lines[head + i].size());

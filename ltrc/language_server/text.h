@@ -27,12 +27,14 @@ void apply_change(std::string& text, const Json& change);
 std::string path_of(const std::string& uri);
 std::string uri_of(const std::string& path);
 
-/// The edits that make `before` into `after`, by whole lines, as small as is cheap to find. Spans are
-/// of the source `id`.
+/// The edits that make `before` into `after`, by whole lines, as small as is cheap to find. Spans
+/// are of the source `id`.
 struct TextEdit {
   Span span;
   std::string text;
 };
-std::vector<TextEdit> line_edits(source::SourceId id, std::string_view before, std::string_view after);
+std::vector<TextEdit> line_edits(source::SourceId id,
+                                 std::string_view before,
+                                 std::string_view after);
 
 }  // namespace ltr::language_server

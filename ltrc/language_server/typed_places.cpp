@@ -43,8 +43,8 @@ struct Collector {
     for (const check::InitRule& rule : value.inits) expr(rule.value, nullptr);
   }
   void experiment(const check::Experiment& value) {
-    for (const auto* arguments : {&value.data_arguments, &value.model_arguments, &value.callbacks,
-                                  &value.loggers}) {
+    for (const auto* arguments :
+         {&value.data_arguments, &value.model_arguments, &value.callbacks, &value.loggers}) {
       for (const check::Expr& argument : *arguments) expr(argument, nullptr);
     }
     settings(value.sets);
