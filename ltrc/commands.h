@@ -51,6 +51,9 @@ struct DiffOptions {
 };
 int run_diff(const DiffOptions& options, const Common& common);
 
+/// Answers an editor on stdin and stdout until it says `exit` or closes stdin.
+int run_lsp(const Common& common);
+
 struct BuildOptions {
   std::string file;
   std::string output;  ///< empty: the program's name, here

@@ -74,16 +74,11 @@ lower::Options lower_options(const Compilation& compilation) {
   return options;
 }
 
-}  // namespace
-
-void analyze(const std::string& file, const Common& common, Compilation& compilation) {
-  compilation.sink = std::make_unique<diagnostics::Sink>(common.max_errors);
+void analyze_source(source::SourceId id, Compilation& compilation) {
   diagnostics::Sink& sink = *compilation.sink;
-  const auto id = diagnostics::load_source(file, compilation.sources, sink);
-  if (!id) return;
   ast::NodeId next_node = 1;
   ast::Module main = timed(compilation, "parse",
-                           [&] { return parse::parse(*id, compilation.sources, next_node, sink); });
+                           [&] { return parse::parse(id, compilation.sources, next_node, sink); });
   // The rest of a file of another edition cannot be understood.
   if (sink.has_errors() && main.decls.empty()) return;
   compilation.graph = timed(compilation, "resolve", [&] {
@@ -99,6 +94,22 @@ void analyze(const std::string& file, const Common& common, Compilation& compila
     training_logic::check_training(module, *compilation.program, sink);
     return true;
   });
+}
+
+}  // namespace
+
+void analyze(const std::string& file, const Common& common, Compilation& compilation) {
+  compilation.sink = std::make_unique<diagnostics::Sink>(common.max_errors);
+  const auto id = diagnostics::load_source(file, compilation.sources, *compilation.sink);
+  if (id) analyze_source(*id, compilation);
+}
+
+void analyze_text(const std::string& path,
+                  std::string text,
+                  const Common& common,
+                  Compilation& compilation) {
+  compilation.sink = std::make_unique<diagnostics::Sink>(common.max_errors);
+  analyze_source(compilation.sources.add(path, std::move(text)), compilation);
 }
 
 ir::Module to_ir(Compilation& compilation, const std::string& dump_after, std::string* dump) {

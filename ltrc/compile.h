@@ -36,6 +36,12 @@ struct Compilation {
 
 /// Source to typed program. What is wrong lies in the sink.
 void analyze(const std::string& file, const Common& common, Compilation& compilation);
+/// The same for a text that is in no file yet, or in another state there: `path` is where it
+/// belongs.
+void analyze_text(const std::string& path,
+                  std::string text,
+                  const Common& common,
+                  Compilation& compilation);
 
 /// Typed program to Step IR, through the passes. `dump_after` names a pass whose text is wanted in
 /// `dump`.

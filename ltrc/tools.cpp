@@ -45,6 +45,11 @@ void Tools::add_to(CLI::App& app, Common& common) {
   migrate->add_option("--to", migrate_.to, "the edition")->required();
   migrate->add_flag("--check", migrate_.check, "write nothing, say what would change, exit 1");
 
+  CLI::App* lsp =
+      add(app, common, "lsp", "answer an editor: the language server, on stdin and stdout",
+          [&common] { return run_lsp(common); });
+  lsp->add_flag("--stdio")->description("the only way there is; editors name it");
+
   CLI::App* plan = add(app, common, "plan", "weights, memory and work of an experiment",
                        [this, &common] { return run_plan(plan_, common); });
   plan->add_option("FILE", plan_.file, "the program")->required();

@@ -1,0 +1,109 @@
+if exists('b:current_syntax')
+  finish
+endif
+
+syntax case match
+
+" The words of the language and of its library; `editors/generate.py` writes these lines.
+" generated: begin
+syntax keyword ltrKeyword ltr import hparam const fn extern data block model callback topology experiment test
+syntax keyword ltrKeyword backward state reduce merge let batch train val predict from rename freeze weight
+syntax keyword ltrKeyword buffer optimizer group init manual on for amends over at recompute set trainer sweep
+syntax keyword ltrKeyword tags callbacks loggers fails return yield assert print minimize with image histogram
+syntax keyword ltrKeyword text epoch both bar while every no_grad scan dim new
+syntax keyword ltrOperatorWord and or not in as if then else
+syntax keyword ltrConstant true false none
+syntax keyword ltrType bf16 bool bytes duration f16 f32 f64 float i16 i32 i64 i8 initializer int list logger
+syntax keyword ltrType one_of option path period schedule secret series str stream u8 weights
+syntax keyword ltrFunction abs adaptive_avg_pool1d adaptive_avg_pool2d alibi all any arange argmax argmin
+syntax keyword ltrFunction attention auto_contrast avg_pool1d avg_pool2d batch_norm bce bce_with_logits
+syntax keyword ltrFunction bernoulli bilinear bmm cache ceil center_crop chain chunk cifar10 clamp class_counts
+syntax keyword ltrFunction class_of clone close collate color_jitter concat confusion_counts constant
+syntax keyword ltrFunction contrastive conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d
+syntax keyword ltrFunction cos cosine cosine_embedding cosine_restarts cross_entropy csv ctc cumprod cumsum
+syntax keyword ltrFunction cyclic diagonal dice dropout dropout2d edit_distances einsum elu embedding end_epoch
+syntax keyword ltrFunction equal erf exp expand exponential eye fashion_mnist filter flatten flip floor focal
+syntax keyword ltrFunction full gather gaussian_blur gaussian_nll gelu glu grad gradcheck grayscale group_norm
+syntax keyword ltrFunction gru hardswish hinge huber idx image_folder image_grid index_select instance_norm
+syntax keyword ltrFunction interpolate inverse_sqrt isfinite isnan kaiming_normal kaiming_uniform kl_div l1
+syntax keyword ltrFunction layer_norm leaky_relu linear linear_warmup linspace log1p log_softmax logsigmoid
+syntax keyword ltrFunction logsumexp lstm map masked_fill matmul max_pool1d max_pool2d maximum minimum mish
+syntax keyword ltrFunction mnist mse multistep nll noam norm normal normalize numel one_cycle one_hot ones
+syntax keyword ltrFunction or_else orthogonal overfit pad pad_image permute pixel_shuffle plateau poisson_nll
+syntax keyword ltrFunction polynomial posterize pow prefetch prelu prod rand randint randn random_affine
+syntax keyword ltrFunction random_crop random_erasing random_flip random_resized_crop random_rotation
+syntax keyword ltrFunction random_vflip randperm range ranks relu relu6 repeat reshape resize rms_norm rnn roll
+syntax keyword ltrFunction rope round rsqrt sample save save_png scatter scatter_add score_curve select selu
+syntax keyword ltrFunction sequential shuffle sigmoid sign silu sin smooth_l1 soft_cross_entropy softmax
+syntax keyword ltrFunction softplus solarize sort split sqrt square squeeze stack std stop stop_grad swiglu
+syntax keyword ltrFunction synthetic take tanh text_chars text_lines to_float topk transpose tril
+syntax keyword ltrFunction triplet_margin triu trunc_normal uniform unique unsqueeze var vocab window wsd
+syntax keyword ltrFunction xavier_normal xavier_uniform zeros zip
+syntax keyword ltrBlock AUROC Accuracy Adadelta Adafactor Adagrad Adam AdamW Adamax AdaptiveAvgPool1d
+syntax keyword ltrBlock AdaptiveAvgPool2d AveragePrecision AvgPool1d AvgPool2d BatchNorm1d BatchNorm2d Bilinear
+syntax keyword ltrBlock BinaryAUROC BinaryAccuracy BinaryAveragePrecision BinaryCalibrationError
+syntax keyword ltrBlock BinaryCohenKappa BinaryConfusionMatrix BinaryF1Score BinaryFBetaScore
+syntax keyword ltrBlock BinaryHammingDistance BinaryJaccardIndex BinaryMatthewsCorrCoef BinaryPrecision
+syntax keyword ltrBlock BinaryRecall BinarySpecificity CalibrationError CharErrorRate Checkpoint CohenKappa
+syntax keyword ltrBlock ConfusionMatrix Conv1d Conv2d Conv3d ConvTranspose1d ConvTranspose2d ConvTranspose3d
+syntax keyword ltrBlock CosineSimilarity Csv Dropout Dropout2d EarlyStop EditDistance Ema Embedding ExactMatch
+syntax keyword ltrBlock ExplainedVariance F1Score FBetaScore Flatten GRU GRUCell GradNorm GroupNorm
+syntax keyword ltrBlock HammingDistance Histograms Identity InstanceNorm JaccardIndex KLDivergence LSTM
+syntax keyword ltrBlock LSTMCell Lamb Lars LayerNorm Linear Lion LrMonitor MatthewsCorrCoef MaxMetric MaxPool1d
+syntax keyword ltrBlock MaxPool2d MeanAbsoluteError MeanAbsolutePercentageError MeanMetric MeanSquaredError
+syntax keyword ltrBlock MeanSquaredLogError MinMetric MultiheadAttention MultilabelAUROC MultilabelAccuracy
+syntax keyword ltrBlock MultilabelAveragePrecision MultilabelExactMatch MultilabelF1Score MultilabelFBetaScore
+syntax keyword ltrBlock MultilabelHammingDistance MultilabelPrecision MultilabelRecall MultilabelSpecificity
+syntax keyword ltrBlock Muon NAdam PReLU PeakSignalNoiseRatio PearsonCorrCoef Perplexity PixelShuffle Precision
+syntax keyword ltrBlock ProgressBar R2Score RAdam RMSNorm RMSprop RNN RNNCell Recall RetrievalMAP RetrievalMRR
+syntax keyword ltrBlock RetrievalNormalizedDCG RootMeanSquaredError Rprop RunningMean SGD
+syntax keyword ltrBlock ScaleInvariantSignalDistortionRatio SpearmanCorrCoef Specificity StatScores
+syntax keyword ltrBlock StructuralSimilarityIndexMeasure SumMetric Summary SymmetricMeanAbsolutePercentageError
+syntax keyword ltrBlock SyncBatchNorm TensorBoard Throughput Timer TransformerEncoderLayer Upsample
+syntax keyword ltrBlock WordErrorRate bert forecaster gpt2 image_classifier lenet lstm_forecaster mlp
+syntax keyword ltrBlock mobilenet_v2 resnet18 resnet34 resnet50 segmenter tabular_classifier tabular_regressor
+syntax keyword ltrBlock text_classifier unet vit_b16
+syntax keyword ltrHook run_start run_end fit_start fit_end sanity_start sanity_end train_start train_end
+syntax keyword ltrHook train_epoch_start train_epoch_end train_batch_start train_batch_end before_backward
+syntax keyword ltrHook after_backward before_step after_step val_epoch_start val_epoch_end val_batch_start
+syntax keyword ltrHook val_batch_end test_epoch_start test_epoch_end test_batch_start test_batch_end
+syntax keyword ltrHook predict_epoch_start predict_epoch_end predict_batch_start predict_batch_end
+syntax keyword ltrHook checkpoint_save checkpoint_load failure
+syntax match ltrKeyword '\v<(cat|log|max|mean|metric|min|shard|skip|step|sum|where)>(\s*\()@!'
+syntax match ltrFunction '\v<(cat|log|max|mean|metric|min|shard|skip|step|sum|where)>(\s*\()@='
+syntax match ltrSetting '\v<(epochs|steps|max_time|min_epochs|min_steps|steps_per_epoch|val_every|sanity_val|limit_train|limit_val|limit_test|limit_predict|overfit|accumulate|global_batch|weigh|log_every|nan|nan_limit|check_grads|seed|deterministic|anomaly|checkpoint|devices|precision|strategy|nodes|mesh|backend|workers|threads|prefetch|sync_batchnorm|bucket|timeout|restarts|scheduler)>(\s*\=[^=])@='
+syntax match ltrUnit '\v(\d\s+)@<=(epoch|epochs|step|steps|ms|s|min|h|KiB|MiB|GiB)>'
+" generated: end
+
+" A word behind a dot is a field, whatever it is called.
+syntax match ltrField '\.\h\w*'
+syntax match ltrDeclared '\v(<(metric|data|block|model|callback|topology|experiment|hparam|const|fn|step)\s+)@<=\h\w*'
+syntax match ltrNumber '\v<(0x[0-9A-Fa-f_]+|\d[0-9_]*(\.\d[0-9_]*)?([eE][+-]?\d+)?)>'
+syntax match ltrOperator '|>\|=>\|->\|\.\.\.\?\|\*\*\|[-+*/%@<>=?]'
+syntax match ltrEscape contained '\\\%([nt"\\{]\|u{\x\+}\)'
+syntax region ltrInterpolation contained matchgroup=ltrEscape start='{' end='}' oneline contains=ltrNumber,ltrFunction,ltrField
+syntax region ltrString start='"' skip='\\.' end='"' oneline contains=ltrEscape,ltrInterpolation
+syntax region ltrString start='"""' end='"""' contains=ltrEscape,ltrInterpolation
+syntax region ltrRaw start='\<r"' end='"' oneline
+syntax match ltrComment '#.*$' contains=@Spell
+syntax match ltrDoc '##.*$' contains=@Spell
+
+highlight default link ltrKeyword Keyword
+highlight default link ltrOperatorWord Operator
+highlight default link ltrConstant Boolean
+highlight default link ltrType Type
+highlight default link ltrFunction Function
+highlight default link ltrBlock Structure
+highlight default link ltrHook Function
+highlight default link ltrSetting Identifier
+highlight default link ltrUnit Special
+highlight default link ltrDeclared Identifier
+highlight default link ltrNumber Number
+highlight default link ltrOperator Operator
+highlight default link ltrEscape SpecialChar
+highlight default link ltrString String
+highlight default link ltrRaw String
+highlight default link ltrComment Comment
+highlight default link ltrDoc SpecialComment
+
+let b:current_syntax = 'ltr'

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <memory>
+
+#include "ltrc/language_server/index.h"
+#include "ltrc/language_server/text.h"
+
+namespace ltr::language_server {
+
+/// The id of the program's own file in every compilation.
+inline constexpr source::SourceId kMain{1};
+
+/// One state of one document, analysed. Everything that is answered comes from one of these.
+struct Snapshot {
+  std::string path;
+  driver::Compilation compilation;
+  std::unique_ptr<Index> index;
+  std::string failure;  ///< what `ltrc` itself did wrong with this text; empty if nothing
+
+  const source::SourceManager& sources() const { return compilation.sources; }
+  std::string_view text() const { return compilation.sources.text(kMain); }
+  const source::LineIndex& lines() const { return compilation.sources.lines(kMain); }
+  /// The main file as it was parsed; nothing if there is none (another edition).
+  const ast::Module* module() const {
+    return compilation.graph ? &compilation.graph->modules[0].ast : nullptr;
+  }
+  uint32_t offset(const Json& position) const { return offset_of(text(), lines(), position); }
+  Json range(Span span) const { return range_of(sources(), span); }
+  /// `uri` and `range`; null for a span that is in no file.
+  Json location(Span span) const;
+};
+
+std::unique_ptr<Snapshot> take_snapshot(const std::string& path, std::string text);
+
+/// A path as the compiler names it as the path of a file that can be opened: that of a library file
+/// is a read-only copy in the cache.
+std::string openable(std::string_view path);
+
+}  // namespace ltr::language_server

@@ -1,0 +1,68 @@
+"""How long `ltrc lsp` takes to answer on a program of 1,000 lines, each time right after an edit, so that the answer
+includes an analysis. Prints a table; fails beyond ten times what is promised, so that a busy machine does not.
+
+    times.py SOURCE_DIR LTRC
+"""
+import pathlib
+import re
+import statistics
+import sys
+import tempfile
+
+from client import Client, seconds
+
+PROMISED_S = 0.1
+ROUNDS = 9
+
+
+def program_of(source, lines):
+    """The example again and again, its declarations under new names."""
+    text = (source / "examples/mnist.ltr").read_text()
+    names = "|".join(re.findall(r"^(?:data|block|model) (\w+)", text, re.M))
+    body = re.sub(r"^(?:ltr|hparam|##) .*\n", "", text, flags=re.M)
+    parts, number = [text], 0
+    while sum(part.count("\n") for part in parts) < lines:
+        number += 1
+        again = re.sub(rf"\b({names})\b", rf"\g<1>{number}", body)
+        again = re.sub(r"\b(topology(?: +=)?|experiment|amends) +(\w+)", rf"\1 \g<2>{number}", again)
+        parts.append(re.sub(r'^test "', f'test "{number} ', again, flags=re.M))
+    return "".join(parts)
+
+
+def main(source, ltrc):
+    source = pathlib.Path(source).resolve()
+    worst = 0
+    with tempfile.TemporaryDirectory() as folder:
+        client = Client(pathlib.Path(ltrc).resolve(), folder)
+        client.start(folder)
+        path = pathlib.Path(folder).resolve() / "long.ltr"
+        uri = client.open(path, program_of(source, 1000))
+        faults = [one for one in client.diagnostics(uri) if one["severity"] == 1]
+        print(f"{client.texts[uri].count(chr(10))} lines, {len(faults)} errors")
+        place = client.at(uri, "logits = net", nth=3)
+        whole = {"textDocument": {"uri": uri}}
+        asks = {"hover": place, "definition": place, "signatureHelp": client.at(uri, "padding = 1", nth=4),
+                "completion": place, "references": {**place, "context": {}}, "rename": {**place, "newName": "scores"},
+                "documentSymbol": whole, "semanticTokens/full": whole, "foldingRange": whole, "formatting": whole,
+                "inlayHint": {**whole, "range": {"start": {"line": 0, "character": 0},
+                                                 "end": {"line": 9999, "character": 0}}}}
+        for method, params in asks.items():
+            fresh, again = [], []
+            for _ in range(ROUNDS):
+                client.change(uri, "ltr 1", "ltr 1 # x")
+                client.change(uri, "ltr 1 # x", "ltr 1")
+                fresh.append(seconds(lambda: client.request("textDocument/" + method, **params))[1])
+                again.append(seconds(lambda: client.request("textDocument/" + method, **params))[1])
+            first, second = statistics.median(fresh), statistics.median(again)
+            worst = max(worst, first)
+            print(f"{method:22} after an edit {first * 1000:7.1f} ms   again {second * 1000:7.1f} ms")
+        client.notes.clear()
+        client.change(uri, "ltr 1", "ltr 1 # y")
+        print(f"{'diagnostics':22} after an edit {seconds(lambda: client.diagnostics(uri))[1] * 1000:7.1f} ms, "
+              "150 of them wanted")
+        client.stop()
+    return 1 if worst > 10 * PROMISED_S else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
