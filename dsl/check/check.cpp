@@ -42,10 +42,12 @@ Program check(const resolve::ModuleGraph& graph,
       if (symbol(d->name) != nullptr) check_name(use, d->name, scope);
     }
   }
+  check_externs(cx);
   check_topologies(cx, 0);
   check_experiments(cx, 0);
   check_learning_rates(cx);
   check_fields(cx);
+  check_weights(cx);
   for (const ast::Decl& decl : main.ast.decls) {
     if (const auto* test = decl.get<ast::Test>()) check_test(cx, *test, decl, 0);
   }
