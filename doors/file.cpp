@@ -10,8 +10,8 @@
 
 namespace ltr::doors {
 
-FormatError::FormatError(const std::string& path, uint64_t at, const std::string& reason)
-    : std::runtime_error(path + ": at byte " + std::to_string(at) + ": " + reason), offset(at) {}
+FormatError::FormatError(const std::string& path, uint64_t at, const std::string& why)
+    : std::runtime_error(path + ": at byte " + std::to_string(at) + ": " + why), offset(at), reason(why) {}
 
 std::string read_file(const std::string& path) {
   errno = 0;

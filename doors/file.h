@@ -13,6 +13,7 @@ namespace ltr::doors {
 struct FormatError : std::runtime_error {
   FormatError(const std::string& path, uint64_t offset, const std::string& reason);
   uint64_t offset;
+  std::string reason;
 };
 
 /// All bytes of `path`; gzip is unpacked. Throws std::system_error, or FormatError for damaged gzip.

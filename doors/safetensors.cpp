@@ -1,9 +1,5 @@
 #include "doors/safetensors.h"
 
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
@@ -105,24 +101,6 @@ void write_safetensors(const std::string& path, std::vector<TensorEntry> entries
   if (std::fflush(file.get()) != 0) throw std::system_error(errno, std::generic_category(), path);
 }
 
-SafetensorsFile::SafetensorsFile(SafetensorsFile&& other) noexcept
-    : mapping_(std::exchange(other.mapping_, nullptr)),
-      size_(other.size_),
-      tensors_(std::move(other.tensors_)),
-      metadata_(std::move(other.metadata_)) {}
-
-SafetensorsFile& SafetensorsFile::operator=(SafetensorsFile&& other) noexcept {
-  std::swap(mapping_, other.mapping_);
-  std::swap(size_, other.size_);
-  std::swap(tensors_, other.tensors_);
-  std::swap(metadata_, other.metadata_);
-  return *this;
-}
-
-SafetensorsFile::~SafetensorsFile() {
-  if (mapping_ != nullptr) ::munmap(mapping_, size_);
-}
-
 const TensorEntry* SafetensorsFile::find(const std::string& name) const {
   const auto found =
       std::find_if(tensors_.begin(), tensors_.end(), [&](const TensorEntry& entry) { return entry.name == name; });
@@ -130,35 +108,17 @@ const TensorEntry* SafetensorsFile::find(const std::string& name) const {
 }
 
 SafetensorsFile SafetensorsFile::open(const std::string& path) {
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  struct stat facts{};
-  if (descriptor < 0 || ::fstat(descriptor, &facts) != 0) {
-    const int reason = errno;
-    if (descriptor >= 0) ::close(descriptor);
-    throw std::system_error(reason, std::generic_category(), path);
-  }
-  SafetensorsFile file;
-  file.size_ = size_t(facts.st_size);
-  if (!S_ISREG(facts.st_mode) || file.size_ < 8) {
-    ::close(descriptor);
-    throw FormatError(path, 0, "too short for a safetensors file");
-  }
-  file.mapping_ = ::mmap(nullptr, file.size_, PROT_READ, MAP_PRIVATE, descriptor, 0);
-  const int reason = errno;
-  ::close(descriptor);
-  if (file.mapping_ == MAP_FAILED) {
-    file.mapping_ = nullptr;
-    throw std::system_error(reason, std::generic_category(), path);
-  }
-
-  const char* bytes = static_cast<const char*>(file.mapping_);
+  SafetensorsFile file{Mapping(path)};
+  const uint64_t size = file.mapping_.size();
+  if (size < 8) throw FormatError(path, 0, "too short for a safetensors file");
+  const char* bytes = file.mapping_.data();
   const auto header_size = get_le<uint64_t>(bytes);
   if (header_size > kMaxHeader) throw FormatError(path, 0, "the header is longer than 100 MB");
-  if (header_size > file.size_ - 8) throw FormatError(path, 0, "the header goes beyond the file");
+  if (header_size > size - 8) throw FormatError(path, 0, "the header goes beyond the file");
   if (header_size == 0 || bytes[8] != '{') throw FormatError(path, 8, "the header does not begin with {");
   const Json header = parse_header(path, bytes + 8, header_size);
   const uint64_t data_start = 8 + header_size;
-  const uint64_t data_size = file.size_ - data_start;
+  const uint64_t data_size = size - data_start;
 
   struct Range {
     uint64_t begin;
@@ -174,7 +134,11 @@ SafetensorsFile SafetensorsFile::open(const std::string& path) {
       }
       continue;
     }
-    const auto refuse = [&](const std::string& why) { return FormatError(path, 8, name + ": " + why); };
+    const auto refuse = [&](const std::string& why) {
+      const std::string_view text(bytes + 8, header_size);
+      const size_t at = text.find(Json(name).dump());
+      return FormatError(path, 8 + (at == std::string_view::npos ? 0 : at), name + ": " + why);
+    };
     if (!value.is_object() || !value.contains("dtype") || !value.contains("shape") || !value.contains("data_offsets")) {
       throw refuse("dtype, shape or data_offsets is missing");
     }

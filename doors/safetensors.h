@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "doors/file.h"
+#include "doors/mapping.h"
 
 namespace ltr::doors {
 
@@ -25,10 +26,12 @@ struct TensorEntry {
 /// Bytes of one element of `dtype`, 0 if it is unknown.
 size_t dtype_bytes(const std::string& dtype);
 
-/// Writes `entries` (in any order; in the file by element size, descending, then name) to `path`, which
-/// is replaced. Equal input gives equal bytes. Not atomic and not synced: the caller renames.
-/// Throws std::system_error when the disk fails, FormatError when an entry's bytes do not fit its shape.
-void write_safetensors(const std::string& path, std::vector<TensorEntry> entries,
+/// Writes `entries` (in any order; in the file by element size, descending, then name) to `path`,
+/// which is replaced. Equal input gives equal bytes. Not atomic and not synced: the caller renames.
+/// Throws std::system_error when the disk fails, FormatError when an entry's bytes do not fit its
+/// shape.
+void write_safetensors(const std::string& path,
+                       std::vector<TensorEntry> entries,
                        const std::map<std::string, std::string>& metadata);
 
 /// An open file; `TensorEntry::data` points into the mapping and lives as long as it.
@@ -36,9 +39,6 @@ class SafetensorsFile {
  public:
   /// Throws FormatError for what is no safetensors file, std::system_error if it cannot be opened.
   static SafetensorsFile open(const std::string& path);
-  SafetensorsFile(SafetensorsFile&& other) noexcept;
-  SafetensorsFile& operator=(SafetensorsFile&& other) noexcept;
-  ~SafetensorsFile();
 
   /// In the order of their bytes in the file.
   const std::vector<TensorEntry>& tensors() const { return tensors_; }
@@ -46,9 +46,8 @@ class SafetensorsFile {
   const std::map<std::string, std::string>& metadata() const { return metadata_; }
 
  private:
-  SafetensorsFile() = default;
-  void* mapping_ = nullptr;
-  size_t size_ = 0;
+  explicit SafetensorsFile(Mapping mapping) : mapping_(std::move(mapping)) {}
+  Mapping mapping_;
   std::vector<TensorEntry> tensors_;
   std::map<std::string, std::string> metadata_;
 };

@@ -18,6 +18,8 @@
 #include "dsl/diagnostics/render.h"
 #include "dsl/parse/parse.h"
 #include "ltrc/exit_code.h"
+#include "ltrc/externs.h"
+#include "ltrc/weights.h"
 
 namespace ltr::driver {
 
@@ -64,6 +66,16 @@ class DataFilesHere : public check::DataFiles {
     }
     return std::nullopt;
   }
+
+  check::WeightsFile weights(const std::string& path, const std::string& from) const override {
+    return read_weights(path, from);
+  }
+
+  check::LoadPlan plan(const std::vector<check::WantedTensor>& wanted,
+                       const std::vector<std::string>& stored,
+                       const std::vector<check::WeightRule>& rules) const override {
+    return plan_weights(wanted, stored, rules);
+  }
 };
 
 lower::Options lower_options(const Compilation& compilation) {
@@ -94,6 +106,7 @@ void analyze_source(source::SourceId id, Compilation& compilation) {
     training_logic::check_training(module, *compilation.program, sink);
     return true;
   });
+  check_externs(compilation);
 }
 
 }  // namespace
@@ -177,10 +190,18 @@ Compiled compile(const std::string& file,
                  Compilation& compilation) {
   analyze(file, common, compilation);
   Compiled compiled;
+  const toolchain::Installation installation = toolchain::find_installation();
+  std::vector<toolchain::ExternObject> objects;
+  if (!compilation.has_errors() && compilation.program && !compilation.program->externs.empty()) {
+    auto built = timed(compilation, "extern",
+                       [&] { return build_externs(compilation, installation, options); });
+    if (built) objects = std::move(*built);
+  }
   compiled.exit_code = report(compilation, common);
   if (compiled.exit_code != kOk || !compilation.program) return compiled;
-  const toolchain::Installation installation = toolchain::find_installation();
-  const std::string key = toolchain::build_key(hash_of(compilation), installation, options);
+  std::string content = hash_of(compilation);
+  for (const toolchain::ExternObject& object : objects) content += "|" + object.identity;
+  const std::string key = toolchain::build_key(content, installation, options);
   if (const auto cached = toolchain::find_cached(key, compilation.program->name)) {
     compiled.program = *cached;
     return compiled;
@@ -188,7 +209,8 @@ Compiled compile(const std::string& file,
   ir::Module module = to_ir(compilation, "", nullptr);
   const std::string cpp = to_cpp(compilation, module);
   const toolchain::Built built = timed(compilation, "c++", [&] {
-    return toolchain::build(cpp, key, compilation.program->name, installation, options);
+    return toolchain::build(cpp, key, compilation.program->name, installation, options,
+                            objects);
   });
   if (built.failure) {
     fmt::print(stderr, "error: {}\n  = help: {}\n", built.failure->message, built.failure->cure);

@@ -10,6 +10,7 @@
 #include "ltrc/canonical.h"
 #include "ltrc/commands.h"
 #include "ltrc/exit_code.h"
+#include "ltrc/externs.h"
 
 namespace ltr::driver {
 
@@ -39,6 +40,10 @@ int run_dump(const std::string& what,
   if (status != kOk || !compilation.program) return status;
   if (what == "typed") {
     fmt::print("{}", check::dump_typed(*compilation.program, compilation.sources));
+    return kOk;
+  }
+  if (what == "header") {
+    for (const std::string& header : extern_headers(compilation)) fmt::print("{}", header);
     return kOk;
   }
   std::string dumped;

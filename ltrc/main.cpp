@@ -120,10 +120,10 @@ int main_of(const std::vector<std::string>& words) {
   test_command->add_option("FILE", test.files, "programs")->required();
   test_command->add_option("--filter", test.filter, "only tests whose title holds this text");
   CLI::App* dump_command =
-      app.add_subcommand("dump", "print what a phase made: tokens, ast, typed, canonical, ir, cpp");
-  dump_command->add_option("WHAT", what, "tokens, ast, typed, canonical, ir or cpp")
+      app.add_subcommand("dump", "print what a phase made: tokens, ast, typed, canonical, header, ir, cpp");
+  dump_command->add_option("WHAT", what, "tokens, ast, typed, canonical, header, ir or cpp")
       ->required()
-      ->check(CLI::IsMember({"tokens", "ast", "typed", "canonical", "ir", "cpp"}));
+      ->check(CLI::IsMember({"tokens", "ast", "typed", "canonical", "header", "ir", "cpp"}));
   dump_command->add_option("FILE", file, "the program")->required();
   dump_command->add_option("--dump-after", after, "with ir: the text after this pass");
   CLI::App* explain_command =

@@ -29,6 +29,9 @@ def find(name, *programs):
 
 ltrc = find("LTRC", "ltrc")
 filecheck = find("FILECHECK", "FileCheck-19", "FileCheck", "/usr/lib/llvm-19/bin/FileCheck")
+# What compares C++ files with their declarations is built only where Clang's libraries are.
+if os.path.exists(os.path.join(os.path.dirname(ltrc), "ltr_extern_check")):
+    config.available_features.add("extern-check")
 config.environment["PATH"] = "/usr/lib/llvm-19/bin" + os.pathsep + config.environment["PATH"]
 
 # Any diagnostic that no CHECK line expects fails the test.

@@ -64,6 +64,8 @@ bool takes_context(ir::Role role);
 /// The body of one IR function, with `values` already named for its params.
 cpp::Function emit_function(const ir::Function& function, Context& cx);
 
+/// Declares the program's C++ functions.
+void emit_externs(Context& cx);
 void emit_objects(Context& cx);
 void emit_wrappers(Context& cx);
 void emit_tables(Context& cx);

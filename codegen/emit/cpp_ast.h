@@ -102,6 +102,7 @@ struct Function {
   bool is_static = false;
   bool is_override = false;
   bool is_explicit = false;
+  bool is_weak = false;  ///< of a declaration: it may have no definition
   std::string owner;  ///< set: defined outside of this struct
 };
 
@@ -130,6 +131,7 @@ struct Global {
 struct File {
   std::string comment;
   std::vector<std::string> includes;
+  std::vector<Function> foreign;      ///< declared outside of the name space: they are defined elsewhere
   std::string name_space;
   std::vector<std::string> forward;   ///< structs
   std::vector<Global> constants;      ///< in front of the structs
@@ -137,6 +139,14 @@ struct File {
   std::vector<Global> variables;      ///< behind the structs
   std::vector<Function> functions;    ///< declared first, then defined in order
   Function main;                      ///< outside of the name space
+};
+
+/// A header of prototypes.
+struct Header {
+  std::string comment;
+  std::vector<std::string> includes;
+  std::vector<std::pair<std::string, std::string>> cuda_names;  ///< a name, and what nvcc reads instead
+  std::vector<std::pair<std::string, Function>> functions;      ///< a comment, "" for none, and a declaration
 };
 
 // ---- builders, named after what they make ---------------------------------------------------------------------
@@ -174,6 +184,7 @@ Stmt branch(Expr condition, Body then_body, Body else_body = {});
 
 /// Text of a file. `path` is its own, for the `#line` that leads back from `.ltr` lines.
 std::string print(const File& file, const std::string& path);
+std::string print(const Header& header);
 std::string print(const Expr& expr);
 std::string print(const Type& type);
 /// A C++ string literal, non-ASCII and control characters escaped.

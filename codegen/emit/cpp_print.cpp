@@ -66,6 +66,7 @@ class Printer {
     if (!file.comment.empty()) line("// " + file.comment);
     for (const std::string& include : file.includes) line("#include \"" + include + "\"");
     line("");
+    for (const Function& function : file.foreign) line((function.is_weak ? "[[gnu::weak]] " : "") + head(function, false) + ";");
     line("namespace " + file.name_space + " {");
     line("");
     for (const std::string& name : file.forward) line("struct " + name + ";");
@@ -83,6 +84,31 @@ class Printer {
     line("}  // namespace " + file.name_space);
     line("");
     function(file.main);
+    return std::move(out_);
+  }
+
+  std::string header(const Header& header) {
+    line("// " + header.comment);
+    line("#pragma once");
+    for (const std::string& include : header.includes) line("#include \"" + include + "\"");
+    line("");
+    if (!header.cuda_names.empty()) line("#ifdef __CUDACC__");
+    for (const auto& [name, instead] : header.cuda_names) line("#define " + name + " " + instead);
+    if (!header.cuda_names.empty()) line("#endif");
+    line("#ifdef LTR_EXTERN_CHECK");
+    line("namespace ltr_expected {");
+    line("#endif");
+    for (const auto& [comment, function] : header.functions) {
+      for (size_t begin = 0; begin < comment.size();) {
+        const size_t end = std::min(comment.find('\n', begin), comment.size());
+        line("// " + comment.substr(begin, end - begin));
+        begin = end + 1;
+      }
+      line(head(function, false) + ";");
+    }
+    line("#ifdef LTR_EXTERN_CHECK");
+    line("}");
+    line("#endif");
     return std::move(out_);
   }
 
@@ -296,6 +322,7 @@ std::string quoted(const std::string& text) {
 
 std::string print(const Expr& expr) { return Printer("").expr(expr); }
 std::string print(const Type& type) { return Printer::type_text(type); }
+std::string print(const Header& header) { return Printer("").header(header); }
 std::string print(const File& file, const std::string& path) { return Printer(path).file(file); }
 
 }  // namespace ltr::emit::cpp

@@ -75,6 +75,8 @@ cpp::Expr FunctionEmitter::value(const ir::Op& op) {
     }
     case OpKind::CallFn:
     case OpKind::CallMethod: return call(op);
+    case OpKind::CallExtern: return call_extern(op);
+    case OpKind::CheckResult: return check_result(op);
     case OpKind::CallValue: return cpp::call(arg(0), uses(op, 1));
     case OpKind::HostOp: return host(op);
     case OpKind::Choose: return cpp::ternary(arg(0), arg(1), arg(2));
@@ -170,6 +172,14 @@ void FunctionEmitter::statement(const ir::Op& op) {
       LTR_INVARIANT(init != nullptr, "no function " + op.text("fn"), op.loc);
       cpp::Expr fn = cpp::unary("&", cpp::name(cx_.struct_name(init->owner) + "::" + cx_.fn_name(*init)));
       return push(cpp::expression(cpp::call(cpp::dot(arg(0), "init"), {cpp::string(op.text("pattern")), std::move(fn), arg(1), place()})), op.loc);
+    }
+    case OpKind::LoadWeights: {
+      std::vector<cpp::Expr> rules;
+      for (size_t i = 0; i < op.texts("rules").size(); ++i) {
+        rules.push_back(cpp::braces({cpp::name("ltr::LoadRule::" + op.texts("rules")[i]), cpp::string(op.texts("patterns")[i]),
+                                     cpp::string(op.texts("replacements")[i])}));
+      }
+      return push(cpp::expression(cpp::call("ltr::load_weights", {arg(0), arg(1), cpp::braces(std::move(rules)), place()})), op.loc);
     }
     case OpKind::MakeMetric: return make_metric(op);
     case OpKind::CallMetric: return call_metric(op);

@@ -52,6 +52,8 @@ class FunctionEmitter {
   cpp::Expr read_buffer(const ir::Op& op);
   cpp::Expr library_call(const ir::Op& op);
   cpp::Expr call(const ir::Op& op);
+  cpp::Expr call_extern(const ir::Op& op);
+  cpp::Expr check_result(const ir::Op& op);
   cpp::Expr host(const ir::Op& op);
   cpp::Expr convert(const ir::Op& op);
   cpp::Expr equal(const ir::Type& type, const cpp::Expr& left, const cpp::Expr& right);

@@ -149,8 +149,23 @@ struct SourceText {
   std::string path, text;
 };
 
+struct ExternFn {
+  std::string name;
+  std::string text;                ///< the declaration
+  std::string backward;            ///< "" without
+  std::vector<Field> params;
+  Type result;
+};
+
+/// A C++ file of the program.
+struct ExternFile {
+  std::string file;                ///< as written
+  std::vector<ExternFn> fns;
+};
+
 struct Tables {
   std::vector<ObjectInfo> objects;
+  std::vector<ExternFile> externs;
   std::vector<DataInfo> datas;
   std::vector<MapInfo> maps;
   std::vector<HparamInfo> hparams;

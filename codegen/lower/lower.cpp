@@ -148,6 +148,7 @@ ir::Module lower(const check::Program& program, const source::SourceManager& sou
   for (const check::LogEntry& entry : program.logs) {
     tables.logs.push_back({entry.name, entry.role, entry.kind, entry.when, entry.reduce, entry.bar, shared.loc(entry.span)});
   }
+  lower_externs(shared);
   lower_functions(shared);
   lower_objects(shared);
   lower_hparams(shared);

@@ -3,7 +3,7 @@
 #include <set>
 #include <string>
 
-#include "codegen/ir/step.h"
+#include "codegen/ir/tables.h"
 #include "dsl/check/typed.h"
 #include "dsl/source/source_manager.h"
 
@@ -24,5 +24,8 @@ ir::Module lower_for_analysis(const check::Program& program, const source::Sourc
 /// resolve settings and build data and models; tables beside them in `Module::tables`.
 /// Leaves to passes: inlining, folding, removal of what is not used.
 ir::Module lower(const check::Program& program, const source::SourceManager& sources, const Options& options);
+
+/// The C++ functions that the program declares, by file.
+std::vector<ir::ExternFile> lower_externs(const check::Program& program, const source::SourceManager& sources);
 
 }  // namespace ltr::lower

@@ -120,6 +120,12 @@ ValueId BodyLowerer::expr(const Expr& expr) {
       let(expr.local, this->expr(expr.args[0]));
       return this->expr(expr.args[1]);
     case ExprKind::Function: return function(expr);
+    case ExprKind::CallExtern: {
+      const ir::ExternFn& callee = shared_.extern_fn(expr.name);
+      return b.op(OpKind::CallExtern, type(), exprs(expr.args), expr.name, {{"backward", callee.backward}});
+    }
+    case ExprKind::CheckResult:
+      return b.op(OpKind::CheckResult, type(), exprs(expr.args), "", {{"text", expr.name}, {"dims", expr.whole}});
     case ExprKind::CallValue: return b.op(OpKind::CallValue, type(), exprs(expr.args));
     case ExprKind::Scan: return scan(expr);
     case ExprKind::MapStage: return map_stage(expr);

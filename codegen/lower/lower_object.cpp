@@ -91,6 +91,7 @@ class ObjectLowerer {
       case MemberKind::Block: {
         lowerer_.place = lowerer_.b.op(OpKind::Place, Type::of(TypeKind::Scope), {scope_}, member.name);
         const ValueId value = lowerer_.expr(member.value);
+        if (member.source) load(*lowerer_.place, *member.source);
         lowerer_.place.reset();
         return set(member, Kind::Block, lowerer_.b.type(value), value);
       }
@@ -106,6 +107,22 @@ class ObjectLowerer {
       case MemberKind::Metric: return add_metric(member, type);
       case MemberKind::Optimizer: return add_optimizer(member);
     }
+  }
+
+  void load(ValueId place, const check::WeightSource& source) {
+    ir::Texts kinds, patterns, replacements;
+    for (const check::WeightRule& rule : source.rules) {
+      kinds.push_back(rule.kind == check::WeightRule::Kind::Rename ? "Rename"
+                      : rule.kind == check::WeightRule::Kind::Skip ? "Skip"
+                                                                   : "Freeze");
+      patterns.push_back(rule.pattern);
+      replacements.push_back(rule.replacement);
+    }
+    const ir::Loc outer = lowerer_.b.loc;
+    lowerer_.b.loc = shared_.loc(source.span);
+    lowerer_.b.effect(OpKind::LoadWeights, {place, lowerer_.expr(source.path)}, "",
+                      {{"rules", kinds}, {"patterns", patterns}, {"replacements", replacements}});
+    lowerer_.b.loc = outer;
   }
 
   // The states of a metric are set by its `reset`, which the emitter makes of the constructor's state ops.

@@ -44,6 +44,8 @@ struct Shared {
   ir::Type type(const check::Type& type) const;
   const ObjectRef& object(const check::Type& type) const;
   const ObjectRef& object_named(const std::string& name) const;
+  /// The C++ function `name`.
+  const ir::ExternFn& extern_fn(const std::string& name) const;
   /// The type text of argument `argument` of library call `call`, "" if it is not declared.
   std::string argument_type(const std::string& call, const std::string& argument) const;
   /// Names every object and function, uniquely; fills `objects`, `callbacks`, `fn_names`, `fn_owners`.
@@ -53,6 +55,7 @@ struct Shared {
 /// Type text of a setting or flag: `int`, `option[float]`, `one_of[a, b]`.
 std::string setting_text(const check::Type& type);
 
+void lower_externs(Shared& shared);
 void lower_functions(Shared& shared);
 void lower_objects(Shared& shared);
 void lower_hparams(Shared& shared);

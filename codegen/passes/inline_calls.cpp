@@ -45,7 +45,8 @@ class Copy {
 
   ir::Op copy(const ir::Op& from) {
     ir::Op to = from;
-    if (take_loc_) to.loc = loc_;
+    // What has no place of its own goes wrong at the call.
+    if (take_loc_ || to.loc.line == 0) to.loc = loc_;
     for (ir::ValueId& operand : to.operands) operand = use(operand);
     for (ir::ValueId& result : to.results) result = fresh(result);
     to.regions.clear();

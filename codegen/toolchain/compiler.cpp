@@ -1,49 +1,15 @@
-#include <fcntl.h>
-#include <spawn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <fstream>
-#include <sstream>
 
+#include "codegen/toolchain/extern_file.h"
+#include "codegen/toolchain/process.h"
 #include "codegen/toolchain/toolchain.h"
-
-extern char** environ;  // NOLINT(readability-redundant-declaration): not every libc declares it
 
 namespace ltr::toolchain {
 
 namespace {
-
-struct Finished {
-  int status = -1;  ///< -1: could not be started
-  std::string output;
-};
-
-/// Runs a program to its end, its output (both streams) going to `log`.
-Finished run(const std::vector<std::string>& words, const fs::path& log) {
-  std::vector<char*> argv;
-  for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
-  argv.push_back(nullptr);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, 1, log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
-  posix_spawn_file_actions_adddup2(&actions, 1, 2);
-  pid_t child = 0;
-  Finished finished;
-  const int started = posix_spawnp(&child, argv[0], &actions, nullptr, argv.data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
-  if (started != 0) return finished;
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  finished.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  std::ifstream file(log);
-  std::stringstream text;
-  text << file.rdbuf();
-  finished.output = text.str();
-  return finished;
-}
 
 Built fail(std::string message, std::string cure, bool is_internal = false) {
   Built built;
@@ -51,7 +17,37 @@ Built fail(std::string message, std::string cure, bool is_internal = false) {
   return built;
 }
 
+/// What the linker misses, `rope(ltr::Tensor const&)`.
+std::vector<std::string> undefined_functions(const std::string& output) {
+  std::vector<std::string> found;
+  const std::string lead = "undefined reference to `";
+  for (size_t at = output.find(lead); at != std::string::npos; at = output.find(lead, at + 1)) {
+    const size_t begin = at + lead.size();
+    const std::string name = output.substr(begin, output.find('\'', begin) - begin);
+    // What is in a name space is ours.
+    if (name.substr(0, name.find('(')).find("::") == std::string::npos) found.push_back(name);
+  }
+  return found;
+}
+
 }  // namespace
+
+std::string cpp_compiler() {
+  const char* given = std::getenv("CXX");
+  return given != nullptr && *given != '\0' ? given : "c++";
+}
+
+std::vector<std::string> compile_command(const Installation& installation,
+                                         const CompileOptions& options) {
+  std::vector<std::string> words = {cpp_compiler(), "-std=c++20"};
+  if (options.debug) {
+    words.insert(words.end(), {"-g", "-O0"});
+  } else {
+    words.push_back("-O" + std::to_string(options.optimization));
+  }
+  words.push_back("-I" + installation.include.string());
+  return words;
+}
 
 Installation find_installation() {
   Installation installation;
@@ -67,7 +63,8 @@ Built build(const std::string& cpp,
             const std::string& key,
             const std::string& name,
             const Installation& installation,
-            const CompileOptions& options) {
+            const CompileOptions& options,
+            const std::vector<ExternObject>& objects) {
   std::error_code error;
   const fs::path folder = cache_folder() / "programs" / key;
   fs::create_directories(folder, error);
@@ -89,24 +86,31 @@ Built build(const std::string& cpp,
     file << cpp;
     if (!file.flush()) return fail("cannot write " + source.string(), "is the disk full?");
   }
-  const char* given = std::getenv("CXX");
-  const std::string compiler = given != nullptr && *given != '\0' ? given : "c++";
-  std::vector<std::string> words = {compiler, "-std=c++20", "-w"};
-  if (options.debug) {
-    words.insert(words.end(), {"-g", "-O0"});
-  } else {
-    words.push_back("-O" + std::to_string(options.optimization));
-  }
+  const std::string compiler = cpp_compiler();
+  std::vector<std::string> words = compile_command(installation, options);
+  words.push_back("-w");
   const std::string library = installation.library.string();
-  words.insert(words.end(),
-               {"-I" + installation.include.string(), source.string(), "-o", program.string(),
-                "-L" + library, "-lltr_runtime", "-Wl,-rpath," + library, "-Wl,-rpath,$ORIGIN/lib",
-                "-Wl,--allow-shlib-undefined"});
+  words.insert(words.end(), {source.string(), "-o", program.string()});
+  bool has_cuda = false;
+  for (const ExternObject& object : objects) {
+    words.push_back(object.file.string());
+    has_cuda = has_cuda || object.is_cuda;
+  }
+  words.insert(words.end(), {"-L" + library, "-lltr_runtime", "-Wl,-rpath," + library,
+                             "-Wl,-rpath,$ORIGIN/lib", "-Wl,--allow-shlib-undefined"});
+  if (has_cuda) add_cuda_libraries(words);
   const Finished finished = run(words, log);
   if (finished.status == -1) {
     fs::remove_all(work, error);
     return fail("there is no C++ compiler `" + compiler + "`",
                 "install g++, or set CXX to a compiler with C++20");
+  }
+  const std::vector<std::string> undefined = undefined_functions(finished.output);
+  if (finished.status != 0 && !objects.empty() && !undefined.empty()) {
+    fs::remove_all(work, error);
+    Built built = fail("no C++ file of the program defines " + undefined.front(),
+                       "compare its definition with the generated header: `ltrc dump header` shows it");
+    return built;
   }
   if (finished.status != 0) {
     return fail(

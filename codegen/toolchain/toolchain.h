@@ -53,6 +53,19 @@ std::string build_key(const std::string& sources_hash,
 /// The cached program of that key, if there is one.
 std::optional<fs::path> find_cached(const std::string& key, const std::string& name);
 
+/// A C++ file of the program, compiled.
+struct ExternObject {
+  fs::path file;
+  std::string identity;  ///< changes when its bytes do
+  bool is_cuda = false;
+};
+
+/// `CXX`, else `c++`.
+std::string cpp_compiler();
+/// The compiler and the flags that all C++ of a program shares.
+std::vector<std::string> compile_command(const Installation& installation,
+                                         const CompileOptions& options);
+
 /// Compiles and links `cpp` with the user's C++ compiler (`CXX`, else `c++`) into the cache. Two
 /// builds of one key at the same time give the same file: each links its own and renames it into
 /// place.
@@ -60,6 +73,7 @@ Built build(const std::string& cpp,
             const std::string& key,
             const std::string& name,
             const Installation& installation,
-            const CompileOptions& options);
+            const CompileOptions& options,
+            const std::vector<ExternObject>& objects = {});
 
 }  // namespace ltr::toolchain

@@ -10,6 +10,7 @@ struct Weight {
   bool is_read = false;         ///< in a train step, where gradients could reach it
   bool is_read_frozen = false;  ///< in a train step, within `frozen`
   bool is_averaged = false;     ///< written by `ema_update`
+  bool is_frozen = false;       ///< by the `freeze` of a `from`: no optimizer owns it
 };
 
 struct Object {
@@ -35,10 +36,11 @@ struct Heap {
   std::vector<Owner> owners = {Owner{}};
   uint32_t roots = 0;
 
-  /// The weights at and below a place, as of `span`.
+  /// The trained weights at and below a place, as of `span`.
   std::vector<WeightUse> weights_at(const Scope& scope, Span span) const {
     std::vector<WeightUse> found;
     for (WeightId id = 0; id < weights.size(); ++id) {
+      if (weights[id].is_frozen) continue;
       for (const Scope& place : weights[id].places) {
         if (!scope.holds(place)) continue;
         found.push_back({id, scope, span});

@@ -39,7 +39,7 @@ std::string shown(std::string path) {
 }
 
 bool needs_none(const Weight& weight, bool train_has_error) {
-  if (weight.is_averaged) return true;
+  if (weight.is_averaged || weight.is_frozen) return true;
   if (!weight.is_read) return weight.is_read_frozen || train_has_error;
   return false;
 }

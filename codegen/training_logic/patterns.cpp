@@ -4,10 +4,6 @@
 
 namespace ltr::training_logic {
 
-namespace {
-
-/// `*` in a pattern stands for any characters. A `*` in a path is the index of a list whose length
-/// is not known, which fits any number of the pattern.
 bool matches(std::string_view pattern, std::string_view path) {
   if (pattern.empty()) return path.empty();
   if (pattern[0] == '*') {
@@ -23,6 +19,8 @@ bool matches(std::string_view pattern, std::string_view path) {
   }
   return (pattern[0] == '?' || pattern[0] == path[0]) && matches(pattern.substr(1), path.substr(1));
 }
+
+namespace {
 
 /// A path is meant whole, or from the block that was given to the optimizer.
 bool chooses(const Pattern& pattern, const Scope& place) {

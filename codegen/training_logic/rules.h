@@ -10,6 +10,10 @@ namespace ltr::training_logic {
 
 using diagnostics::Sink;
 
+/// `*` in a pattern stands for any characters. A `*` in a path is the index of a list whose length
+/// is not known, which fits any number of the pattern.
+bool matches(std::string_view pattern, std::string_view path);
+
 /// A model of the program, built, with its steps followed.
 struct ModelTrace {
   const ir::ObjectInfo& info;

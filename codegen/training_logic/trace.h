@@ -60,6 +60,8 @@ class Trace {
   Value chosen_by_pattern(const ir::Op& op, Frame& frame);
   void note_groups(const ir::Op& op, const Value& weights);
   Value member(const ir::Op& op, Frame& frame);
+  /// Marks the weights that a `freeze` of the op matches.
+  void freeze(const ir::Op& op, Frame& frame);
   Value read_weight(const Value& weight, const ir::Op& op, const Frame& frame);
   Value element(const ir::Op& op, Frame& frame);
   Value host(const ir::Op& op, Frame& frame);

@@ -1,4 +1,5 @@
 // Constructors: what objects, weights and optimizers there are.
+#include "codegen/training_logic/rules.h"
 #include "codegen/training_logic/trace.h"
 
 namespace ltr::training_logic {
@@ -163,6 +164,23 @@ Value Trace::member(const ir::Op& op, Frame& frame) {
   return *value;
 }
 
+void Trace::freeze(const ir::Op& op, Frame& frame) {
+  const std::optional<Scope> place = use(op.operands[0], frame).scope;
+  if (!place) return;
+  const ir::Texts& rules = op.texts("rules");
+  const ir::Texts& patterns = op.texts("patterns");
+  for (Weight& weight : heap_.weights) {
+    for (const Scope& at : weight.places) {
+      if (!place->holds(at) || at.path.size() <= place->path.size()) continue;
+      const std::string_view path =
+          std::string_view(at.path).substr(place->path.empty() ? 0 : place->path.size() + 1);
+      for (size_t i = 0; i < rules.size(); ++i) {
+        if (rules[i] == "Freeze" && matches(patterns[i], path)) weight.is_frozen = true;
+      }
+    }
+  }
+}
+
 Value Trace::read_weight(const Value& weight, const ir::Op& op, const Frame& frame) {
   if (weight.is_none || weight.is_unknown) return weight;
   Value value = Value::varying();
@@ -174,6 +192,7 @@ Value Trace::read_weight(const Value& weight, const ir::Op& op, const Frame& fra
     for (const auto& [weights, span] : frozen_) {
       if (weights.count(use.weight) != 0) frozen = Cut{span, "`frozen`", true};
     }
+    if (read.is_frozen) frozen = Cut{user_span(op, frame), "`freeze`", true};
     if (frozen) cut = &*frozen;
     if (is_train_step()) (frozen ? read.is_read_frozen : read.is_read) = true;
     if (cut != nullptr) {

@@ -140,7 +140,11 @@ Value Trace::value_of(const ir::Op& op, Frame& frame) {
         return value;
       return joined_operands(op, frame);
     }
+    case OpKind::LoadWeights:
+      freeze(op, frame);
+      return {};
     case OpKind::CheckShape:
+    case OpKind::CheckResult:
       return operand(0);
     case OpKind::ListOf:
     case OpKind::TupleOf:

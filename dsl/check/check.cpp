@@ -43,11 +43,13 @@ Program check(const resolve::ModuleGraph& graph,
     }
   }
   check_items_of_steps(cx);
+  check_externs(cx);
   check_topologies(cx, 0);
   check_experiments(cx, 0);
   check_logged_names(cx);
   check_learning_rates(cx);
   check_fields(cx);
+  check_weights(cx);
   for (const ast::Decl& decl : main.ast.decls) {
     if (const auto* test = decl.get<ast::Test>()) check_test(cx, *test, decl, 0);
   }

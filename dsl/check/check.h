@@ -1,6 +1,7 @@
 #pragma once
 
 #include "dsl/check/typed.h"
+#include "dsl/check/weights_file.h"
 #include "dsl/resolve/resolve.h"
 
 namespace ltr::check {
@@ -12,6 +13,12 @@ struct DataFiles {
   /// it is not there or cannot be read.
   virtual std::optional<std::string> first_line(const std::string& path,
                                                 const std::string& from) const = 0;
+  /// The header of a file of weights, a `#PART` of PyTorch files included.
+  virtual WeightsFile weights(const std::string& path, const std::string& from) const = 0;
+  /// Which of the tensors `stored` becomes which of `wanted`.
+  virtual LoadPlan plan(const std::vector<WantedTensor>& wanted,
+                        const std::vector<std::string>& stored,
+                        const std::vector<WeightRule>& rules) const = 0;
 };
 
 /// Types, shapes, data streams and training logic of a program whose names are resolved. Everything

@@ -167,11 +167,6 @@ std::optional<std::vector<Expr>> op_arguments(const FnInfo& op, CallSite& site, 
 }
 
 Expr call_op(const FnInfo& op, CallSite& site) {
-  if (op.extern_file != "runtime") {
-    site.scope.cx.report(
-        diag::not_in_this_version(site.name_span, "calling the extern function `" + op.name + "`"));
-    return error_at(site.span);
-  }
   if (auto rule = check_shape_rule(op.name, op, site)) return std::move(*rule);
   return call_by_signature(op, site);
 }
@@ -336,9 +331,10 @@ namespace {
 Expr call_symbol(const Symbol& symbol, CallSite& site) {
   switch (symbol.kind) {
     case SymbolKind::Fn:
-      return call_fn(fn_of(site.scope.cx, symbol), std::nullopt, site);
-    case SymbolKind::Op:
-      return call_op(fn_of(site.scope.cx, symbol), site);
+    case SymbolKind::Op: {
+      FnInfo& fn = fn_of(site.scope.cx, symbol);
+      return fn.is_op ? call_op(fn, site) : call_fn(fn, std::nullopt, site);
+    }
     case SymbolKind::Block:
     case SymbolKind::Model:
     case SymbolKind::Metric:

@@ -150,8 +150,8 @@ FnInfo& fn_of(Context& cx, const Symbol& symbol) {
     place->name = symbol.name;
     place->ast = symbol.fn;
     place->module = symbol.module;
-    place->is_op = symbol.kind == SymbolKind::Op;
     place->extern_file = symbol.extern_file;
+    place->is_op = symbol.extern_file == "runtime";
     Scope scope{.cx = cx, .module = symbol.module, .place = Place::Fn};
     if (!place->is_op) {
       place->index = uint32_t(cx.program.fns.size());
@@ -286,7 +286,10 @@ void check_body_of(Context& cx, FnInfo& fn) {
       entry.push_back(std::move(check));
     }
   }
-  if (fn.ast->value) {
+  if (!fn.extern_file.empty()) {
+    typed.body = extern_body(fn, scope);
+    typed.span = {};  // What goes wrong in C++ is shown at the call.
+  } else if (fn.ast->value) {
     ast::Stmt statement;
     statement.span = fn.ast->value->span;
     if (fn.result.kind != Kind::Void) {

@@ -96,8 +96,6 @@ struct ObjectChecker {
   void check_member(const ast::Member& member) {
     Scope inner = scope();
     inner.own_param = member.name.text;
-    if (member.source)
-      cx.report(diag::not_in_this_version(member.source->span, "loading weights with `from`"));
     Expr value = check_expr(member.value, inner);
     MemberKind kind = MemberKind::Let;
     const Type& type = value.type;
@@ -117,6 +115,8 @@ struct ObjectChecker {
       value.type = Type::error();
     }
     add(member.name, value.type, kind, value);
+    if (member.source && !typed.members.empty())
+      typed.members.back().source = check_source(member, value, inner);
   }
 
   void check_parameter(const ast::Parameter& parameter) {

@@ -32,6 +32,11 @@ std::optional<Type> source_type(const std::string& name,
   }
   if (name == "text_chars") return stream_of({{"ids", tensor(Element::I64, {})}});
   if (name == "text_lines") return stream_of({{"text", Type::of(Kind::Str)}});
+  if (name == "token_shards") {
+    const Polynomial window =
+        args[1].type.value ? *args[1].type.value : cx.program.atoms.unknown();
+    return stream_of({{"tokens", tensor(Element::I32, {window})}});
+  }
   if (name == "range") return stream_of({{"i", Type::host_int(cx.program.atoms.unknown())}});
   if (name == "image_folder") {
     const Polynomial channels =

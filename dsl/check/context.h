@@ -211,6 +211,14 @@ struct HostValue {
 std::optional<HostValue> evaluate(const Expr& expr, const Program& program);
 /// `.item()` in what a train step calls: E0317, as in the step itself.
 void check_items_of_steps(Context& cx);
+/// The `from` of a member, or nothing if it has a mistake.
+std::optional<WeightSource> check_source(const ast::Member& member, const Expr& value, Scope& scope);
+/// Compares the weights that members load with the files that are there.
+void check_weights(Context& cx);
+/// The files of all `extern` blocks, one entry for each; types that C++ cannot be handed are reported.
+void check_externs(Context& cx);
+/// What the declaration of a C++ function does: calls it, and checks what it gives.
+Body extern_body(const FnInfo& fn, Scope& scope);
 void check_hparam(Context& cx, const ast::Hparam& hparam, const ast::Decl& decl, uint32_t module);
 
 // ---- types

@@ -1,6 +1,6 @@
 #include <cmath>
 
-#include "dsl/check/context.h"
+#include "dsl/check/evaluate.h"
 
 namespace ltr::check {
 
@@ -69,7 +69,11 @@ std::optional<Value> unary(const std::string& op, const Value& a) {
 }  // namespace
 
 std::optional<HostValue> evaluate(const Expr& expr, const Program& program) {
-  const auto arg = [&](size_t i) { return evaluate(expr.args[i], program); };
+  return evaluate(expr, program, [](const Expr&) { return std::nullopt; });
+}
+
+std::optional<HostValue> evaluate(const Expr& expr, const Program& program, const Lookup& lookup) {
+  const auto arg = [&](size_t i) { return evaluate(expr.args[i], program, lookup); };
   switch (expr.kind) {
     case ExprKind::IntConst:
       return make_int(expr.whole);
@@ -109,12 +113,12 @@ std::optional<HostValue> evaluate(const Expr& expr, const Program& program) {
       if (!a) return std::nullopt;
       const Expr& set = expr.args[1];
       if (set.kind == ExprKind::Range) {
-        const auto from = evaluate(set.args[0], program), to = evaluate(set.args[1], program);
+        const auto from = evaluate(set.args[0], program, lookup), to = evaluate(set.args[1], program, lookup);
         if (!from || !to) return std::nullopt;
         return make_bool(a->real >= from->real && a->real < to->real);
       }
       for (const Expr& element : set.args) {
-        const auto value = evaluate(element, program);
+        const auto value = evaluate(element, program, lookup);
         if (!value) return std::nullopt;
         if (binary("==", *a, *value)->whole != 0) return make_bool(true);
       }
@@ -128,7 +132,7 @@ std::optional<HostValue> evaluate(const Expr& expr, const Program& program) {
       return b ? binary(expr.name, *a, *b) : std::nullopt;
     }
     default:
-      return std::nullopt;
+      return lookup(expr);
   }
 }
 

@@ -77,6 +77,9 @@ enum class ExprKind {
   LetIn,        ///< args[1], in which `local` is args[0]
   Function,     ///< the function of `locals` that gives args[1], in which `local` is args[0], evaluated once
   CallValue,    ///< function value args[0] on args[1..]
+  CallExtern,   ///< the C++ function `name` on args: the body of what an `extern` declares
+  CheckResult,  ///< args[0], a tensor that C++ gave, is `type`: args[1..] are its dims (-1: any), the
+                ///< last `whole` of them if it has leading dims; `name` is its type as text
   Scan,         ///< `body` run for each element of args[0] along axis `whole`; `locals` are the element and
                 ///< what is carried, which begins as args[1..]; the yields are stacked along the same axis
   Call,      ///< a host call kept as a value: optimizer, schedule, callback, logger `name`; args in
@@ -174,6 +177,20 @@ struct GroupSettings {
   std::vector<std::pair<std::string, Expr>> settings;
 };
 
+struct WeightRule {
+  enum class Kind { Rename, Skip, Freeze } kind = Kind::Rename;
+  std::string pattern;
+  std::string replacement;  ///< Rename
+  Span span;
+};
+
+/// Where the weights of a member come from: `from "resnet.safetensors" { skip "fc.*" }`.
+struct WeightSource {
+  Expr path;  ///< a host str
+  std::vector<WeightRule> rules;
+  Span span;
+};
+
 struct Member {
   std::string name;
   MemberKind kind = MemberKind::Let;
@@ -184,6 +201,7 @@ struct Member {
       settings;  ///< Optimizer: schedule, clip_norm, clip_value
   std::vector<GroupSettings> groups;
   std::string reduce;  ///< State of a metric
+  std::optional<WeightSource> source;  ///< Block
   Span span;
 };
 
@@ -317,6 +335,27 @@ struct CallSignature {
   std::vector<std::pair<std::string, std::string>> params;
 };
 
+/// A function of an `extern` block, for the C++ side.
+struct ExternFn {
+  std::string name;
+  std::string text;  ///< the declaration as written
+  std::vector<Local> params;
+  std::vector<Span> param_spans;
+  Type result;
+  Span result_span;
+  std::string backward;  ///< "" without
+  Span backward_span;
+  Span span;  ///< of the name
+};
+
+/// A C++ file and all functions that the program declares in it.
+struct ExternFile {
+  std::string file;    ///< as written
+  std::string module;  ///< path of the source it is relative to
+  Span span;
+  std::vector<ExternFn> fns;
+};
+
 struct Program {
   std::string name;
   std::vector<Fn> fns;  ///< index 0 is unused
@@ -329,6 +368,7 @@ struct Program {
   std::vector<LogEntry> logs;
   std::vector<Obligation> obligations;
   std::vector<CallSignature> calls;
+  std::vector<ExternFile> externs;
   AtomTable atoms;
 };
 

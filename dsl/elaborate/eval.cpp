@@ -417,7 +417,10 @@ Value Machine::eval(const Expr& expr, Frame& frame) {
         return value_of(expr.type, frame);
       return value;
     }
-    case ExprKind::CheckShape: {
+    case ExprKind::CallExtern:
+      return op(expr, frame);
+    case ExprKind::CheckShape:
+    case ExprKind::CheckResult: {
       // It stays the same tensor; the type knows sizes that the value may lack.
       Value value = arg(0);
       const Value typed = value_of(expr.type, frame);

@@ -88,6 +88,12 @@ Str find_in_root(const Str& root, const std::vector<Str>& alternatives, const ch
   missing((fs::path(root) / alternatives[0]).string(), places, name);
 }
 
+std::vector<Str> places_beside(const Str& path) {
+  std::vector<Str> places = places_of(path, "");
+  std::rotate(places.begin(), places.begin() + 1, places.end());
+  return places;
+}
+
 std::vector<Str> find_files(const Str& pattern) {
   const std::vector<Str> places = places_of(pattern, "");
   for (const Str& place : places) {

@@ -17,6 +17,9 @@ Str find_path(const Str& path, const char* name = "");
 /// The same for the first of `alternatives` inside the folder `root`: `train-images…`, `train-images….gz`.
 Str find_in_root(const Str& root, const std::vector<Str>& alternatives, const char* name);
 
+/// The places of a file that stands beside the program's sources: their folders first, then as given.
+std::vector<Str> places_beside(const Str& path);
+
 /// Files that a pattern with `*`, `?`, `[…]` names, sorted; R3001 if there are none.
 std::vector<Str> find_files(const Str& pattern);
 

@@ -5,40 +5,13 @@
 #include <ATen/ops/from_blob.h>
 
 #include "runtime/api/error.h"
+#include "runtime/tensor/dtype.h"
 #include "runtime/tensor/handle.h"
 #include "runtime/tensor/precision.h"
 
 namespace ltr {
 
 namespace {
-
-const char* dtype_text(DType dtype) {
-  switch (dtype) {
-    case DType::Float:
-      return "float";
-    case DType::F16:
-      return "f16";
-    case DType::BF16:
-      return "bf16";
-    case DType::F32:
-      return "f32";
-    case DType::F64:
-      return "f64";
-    case DType::I8:
-      return "i8";
-    case DType::I16:
-      return "i16";
-    case DType::I32:
-      return "i32";
-    case DType::I64:
-      return "i64";
-    case DType::U8:
-      return "u8";
-    case DType::Bool:
-      return "bool";
-  }
-  return "";
-}
 
 Str dims_text(at::IntArrayRef dims) {
   Str text = "[";
@@ -98,7 +71,7 @@ at::ScalarType field_type(const FieldInfo& field) {
 
 Str type_text(const FieldInfo& field) {
   if (field.host[0] != '\0') return field.host;
-  return dtype_text(field.dtype) + dims_text(field.dims);
+  return to_text(field.dtype) + dims_text(field.dims);
 }
 
 int64_t row_bytes(const FieldInfo& field) {

@@ -127,6 +127,7 @@ void apply_inits(ScopeState& scope) {
     walk(scope, "", [&](const Str& path, const Entry& entry) {
       if (!entry.trained || !glob_matches(rule.pattern, path.c_str())) return;
       found = true;
+      if (scope.root->loaded.count(size_t(&entry - scope.root->entries.data())) != 0) return;
       seed_random(random_key(scope.root->seed, "init", entry.path));
       at(rule.location);
       const Tensor value = rule.value(rule.self, entry.tensor.shape());

@@ -10,6 +10,11 @@ pages = [source / "README.md", *sorted((source / "docs").rglob("*.md"))]
 checked, faults = 0, []
 with tempfile.TemporaryDirectory() as folder:
     for page in pages:
+        # C++ files that programs of the page name: ```cpp kernels/rope.cpp
+        for name, text in re.findall(r"^```cpp (\S+)\n(.*?)^```", page.read_text(), re.M | re.S):
+            path = pathlib.Path(folder) / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
         for number, (mark, text) in enumerate(re.findall(r"^```ltr([^\n]*)\n(.*?)^```", page.read_text(), re.M | re.S)):
             program = pathlib.Path(folder) / f"{page.stem}_{number}.ltr".replace("-", "_")
             program.write_text(text)

@@ -12,6 +12,7 @@ import tempfile
 
 CODE = re.compile(r"^LTR_(?:DIAGNOSTIC|ERROR)\(([A-Z]\d+),", re.MULTILINE)
 REPORTED = re.compile(r": (?:error|warning)\[([A-Z]\d+)\]")
+CPP = re.compile(r"^```cpp (\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PROGRAM = re.compile(r"^## (Wrong|Right)\n\n```ltr\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -45,6 +46,10 @@ def faults_of_page(code, page, folder, ltrc):
     if not text.startswith(f"# {code}: "):
         return [f"{page.name} does not begin with `# {code}: `"]
     programs = dict(PROGRAM.findall(text))
+    folder = folder / code
+    folder.mkdir()
+    for name, cpp in CPP.findall(text):
+        (folder / name).write_text(cpp)
     faults = []
     for kind, expected in (("Wrong", [code]), ("Right", [])):
         if kind not in programs:

@@ -26,6 +26,8 @@ LTR_EXPORT Stream text_chars(const Str& file);
 LTR_EXPORT int64_t vocab(const Stream& stream);
 /// `{text: str}`, one record per line of the files that `glob` names, in the order of their names.
 LTR_EXPORT Stream text_lines(const Str& glob);
+/// `{tokens: i32[window]}`: windows of token ids, `stride` apart, none across two files.
+LTR_EXPORT Stream token_shards(const Str& glob, int64_t window, int64_t stride);
 /// `{image: u8[C, ?, ?], label: i64}` from ROOT/CLASS/*.{jpg,jpeg,png}; classes are the sorted folder names.
 LTR_EXPORT Stream image_folder(const Str& root, int64_t channels);
 /// `{i: int}` from 0 to n.

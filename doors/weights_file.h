@@ -1,0 +1,65 @@
+#pragma once
+
+// Any file that holds weights: safetensors, whole or sharded, and what `torch.save` writes. Nothing
+// in it is ever run (doors.md 1.1, 1.2).
+
+#include <deque>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "doors/mapping.h"
+#include "doors/safetensors.h"
+
+namespace ltr::doors {
+
+/// Why a file of weights cannot be read.
+struct WeightsError : std::runtime_error {
+  enum class Kind {
+    Damaged,      ///< not what its form asks for, at byte `offset`
+    Unsupported,  ///< a form that is not read; `cure` converts it
+    NeedsCode,    ///< PyTorch would call `callables`
+  };
+  WeightsError(Kind what, uint64_t at, const std::string& why)
+      : std::runtime_error(why), kind(what), offset(at) {}
+  Kind kind;
+  uint64_t offset;
+  std::string cure;
+  std::vector<std::string> callables;
+};
+
+/// An open file; `TensorEntry::data` lives as long as it. Tensors of PyTorch files that are no
+/// plain C-order views have `data` null until `bytes_of` copies them.
+class WeightsFile {
+ public:
+  /// `path` is a safetensors file, a folder or index of shards, or a PyTorch file; `path#NAME` is
+  /// one part of the latter. WeightsError for what cannot be used, std::system_error for what
+  /// cannot be opened.
+  static WeightsFile open(const std::string& path);
+  /// Whether the file, without its `#NAME`, is there.
+  static bool exists(const std::string& path);
+
+  /// Sorted by name.
+  const std::vector<TensorEntry>& tensors() const { return tensors_; }
+  /// The bytes of a tensor in C order.
+  const void* bytes_of(const TensorEntry& tensor);
+
+ private:
+  struct View {
+    std::string name;
+    const char* storage;
+    std::vector<int64_t> strides;
+  };
+
+  void open_safetensors(const std::string& path);
+  void open_shards(const std::string& index);
+  void open_torch(const std::string& path, const std::string& part);
+
+  std::vector<SafetensorsFile> shards_;
+  std::deque<Mapping> mappings_;
+  std::vector<TensorEntry> tensors_;
+  std::vector<View> views_;  ///< of tensors that must be copied
+  std::deque<std::string> copies_;
+};
+
+}  // namespace ltr::doors

@@ -1,0 +1,207 @@
+#include "doors/weights_file.h"
+
+#include <unistd.h>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include <doctest/doctest.h>
+
+#include "doors/bytes.h"
+#include "doors/file.h"
+#include "doors/pickle.h"
+#include "doors/token_file.h"
+#include "doors/weight_plan.h"
+
+namespace ltr::doors {
+
+namespace {
+
+const std::string kInputs = LTR_SOURCE_DIR "/tests/doors/Inputs/";
+
+struct Scratch {
+  explicit Scratch(const std::string& name, const std::string& bytes)
+      : path((std::filesystem::temp_directory_path() /
+              ("ltr-wf-" + std::to_string(::getpid()) + name))
+                 .string()) {
+    std::ofstream(path, std::ios::binary) << bytes;
+  }
+  ~Scratch() { std::filesystem::remove(path); }
+  std::string path;
+};
+
+template <class T>
+std::vector<T> values(WeightsFile& file, const std::string& name) {
+  for (const TensorEntry& tensor : file.tensors()) {
+    if (tensor.name != name) continue;
+    std::vector<T> list(tensor.bytes / sizeof(T));
+    if (tensor.bytes > 0) std::memcpy(list.data(), file.bytes_of(tensor), tensor.bytes);
+    return list;
+  }
+  return {};
+}
+
+const TensorEntry& entry(const WeightsFile& file, const std::string& name) {
+  for (const TensorEntry& tensor : file.tensors()) {
+    if (tensor.name == name) return tensor;
+  }
+  throw std::runtime_error("no " + name);
+}
+
+std::string refusal(const std::string& path) {
+  try {
+    WeightsFile::open(path);
+  } catch (const WeightsError& error) {
+    std::string text = error.what();
+    for (const std::string& name : error.callables) text += " " + name;
+    return text;
+  }
+  return "";
+}
+
+std::vector<Wanted> wanted(const std::vector<std::string>& names) {
+  std::vector<Wanted> list;
+  for (const std::string& name : names) list.push_back({name, ""});
+  return list;
+}
+
+}  // namespace
+
+TEST_CASE("a state_dict of torch.save: every type, views, empty and 0-d tensors") {
+  WeightsFile file = WeightsFile::open(kInputs + "plain.pt");
+  CHECK(file.tensors().size() == 7);
+  CHECK(values<float>(file, "a.weight") ==
+        std::vector<float>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11});
+  CHECK(entry(file, "a.turned").shape == std::vector<int64_t>{3, 3});
+  CHECK(values<float>(file, "a.turned") == std::vector<float>{1, 5, 9, 2, 6, 10, 3, 7, 11});
+  CHECK(entry(file, "b.half").dtype == "F16");
+  CHECK(values<uint16_t>(file, "b.half") == std::vector<uint16_t>{0x3E00, 0xC000});
+  CHECK(entry(file, "b.brain").dtype == "BF16");
+  CHECK(values<uint16_t>(file, "b.brain") == std::vector<uint16_t>{0x3F00});
+  CHECK(entry(file, "b.count").shape.empty());
+  CHECK(values<int64_t>(file, "b.count") == std::vector<int64_t>{7});
+  CHECK(entry(file, "b.flags").dtype == "BOOL");
+  CHECK(entry(file, "b.empty").bytes == 0);
+}
+
+TEST_CASE("a checkpoint: its state_dict, or the part that is named") {
+  WeightsFile file = WeightsFile::open(kInputs + "checkpoint.ckpt");
+  CHECK(file.tensors().size() == 7);
+  WeightsFile part = WeightsFile::open(kInputs + "checkpoint.ckpt#ema");
+  CHECK(values<double>(part, "w") == std::vector<double>{1, 1});
+  CHECK(refusal(kInputs + "checkpoint.ckpt#other")
+            .find("no part other; it holds epoch, state_dict") != std::string::npos);
+  CHECK(WeightsFile::exists(kInputs + "checkpoint.ckpt#ema"));
+  CHECK(!WeightsFile::exists(kInputs + "none.ckpt#ema"));
+}
+
+TEST_CASE("PyTorch files that are refused say why") {
+  CHECK(refusal(kInputs + "legacy.pt").find("plain pickle") != std::string::npos);
+  CHECK(refusal(LTR_SOURCE_DIR "/tests/corpus/data/runs_code.pt").find("os.system") !=
+        std::string::npos);
+  const Scratch cut(".pt", read_file(kInputs + "plain.pt").substr(0, 900));
+  CHECK(refusal(cut.path).find("no directory") != std::string::npos);
+}
+
+TEST_CASE("a damaged PyTorch file is an error, never a crash") {
+  const std::string whole = read_file(kInputs + "plain.pt");
+  uint32_t state = 1;
+  int refused = 0;
+  for (int round = 0; round < 2000; ++round) {
+    std::string bytes = whole;
+    for (int i = 0; i < 3; ++i) {
+      state = state * 1664525 + 1013904223;
+      bytes[(state >> 8) % bytes.size()] = char(state >> 24);
+    }
+    const Scratch scratch(".pt", bytes);
+    try {
+      WeightsFile file = WeightsFile::open(scratch.path);
+      for (const TensorEntry& tensor : file.tensors()) file.bytes_of(tensor);
+    } catch (const WeightsError&) {
+      ++refused;
+    }
+  }
+  CHECK(refused > 0);
+}
+
+TEST_CASE("a pickle runs nothing and keeps within its stack") {
+  CHECK_THROWS_AS(read_pickle("\x80\x02."), PickleError);
+  CHECK_THROWS_AS(read_pickle("\x80\x04N."), PickleError);
+  CHECK_THROWS_AS(read_pickle("N"), PickleError);
+  CHECK_THROWS_AS(read_pickle("h\x01."), PickleError);
+  CHECK_THROWS_AS(read_pickle("I1\n."), PickleError);
+  const Pickle call = read_pickle(
+      "\x80\x02"
+      "cos\nsystem\nX\x04" +
+      std::string(3, '\0') + "true\x85R.");
+  CHECK(call.calls == std::vector<std::string>{"os.system"});
+  CHECK(call.at(call.root).kind == PickleValue::Kind::Call);
+}
+
+TEST_CASE("rename, skip and freeze") {
+  using Kind = LoadRule::Kind;
+  LoadPlan plan = plan_load(wanted({"fc1.weight", "fc2.weight"}), {"m.fc1.weight", "head.weight"},
+                            {{Kind::Rename, "m.*", "*"},
+                             {Kind::Skip, "fc2.*", ""},
+                             {Kind::Skip, "head.*", ""},
+                             {Kind::Freeze, "*1*", ""}});
+  CHECK(plan.loads ==
+        std::vector<std::pair<std::string, std::string>>{{"fc1.weight", "m.fc1.weight"}});
+  CHECK(plan.missing.empty());
+  CHECK(plan.unexpected.empty());
+  CHECK(plan.idle_rules.empty());
+  CHECK(plan.frozen == std::vector<std::string>{"fc1.weight"});
+
+  plan = plan_load(wanted({"a"}), {"b"}, {{Kind::Freeze, "c", ""}});
+  CHECK(plan.missing == std::vector<std::string>{"a"});
+  CHECK(plan.unexpected == std::vector<std::string>{"b"});
+  CHECK(plan.idle_rules == std::vector<size_t>{0});
+}
+
+TEST_CASE("a rename is proposed where most names fit with it") {
+  LoadPlan plan = plan_load(wanted({"a.w", "a.b", "c.w", "c.b"}),
+                            {"module.a.w", "module.a.b", "module.c.w", "module.c.b"}, {});
+  CHECK(plan.rename_from == "module.*");
+  CHECK(plan.rename_to == "*");
+  plan = plan_load(wanted({"net.a", "net.b"}), {"model.a", "model.b"}, {});
+  CHECK(plan.rename_from == "model.*");
+  CHECK(plan.rename_to == "net.*");
+  plan = plan_load(wanted({"net.a", "net.b"}), {"a", "b"}, {});
+  CHECK(plan.rename_from == "*");
+  CHECK(plan.rename_to == "net.*");
+  CHECK(plan_load(wanted({"x", "y"}), {"a", "b"}, {}).rename_from.empty());
+}
+
+TEST_CASE("tied weights may be stored under either name") {
+  const std::vector<Wanted> tied = {{"tok.weight", ""}, {"head.weight", "tok.weight"}};
+  CHECK(plan_load(tied, {"tok.weight"}, {}).missing.empty());
+  CHECK(plan_load(tied, {"head.weight"}, {}).missing.empty());
+  CHECK(plan_load(tied, {"tok.weight", "head.weight"}, {}).loads.size() == 2);
+  CHECK(plan_load(tied, {}, {}).missing.size() == 2);
+}
+
+TEST_CASE("files of tokens, with and without a header") {
+  std::string ids;
+  for (const uint16_t id : {1, 50303, 65535}) put_le(ids, id);
+  const Scratch raw(".bin", ids);
+  const TokenFile plain(raw.path);
+  int32_t out[3];
+  plain.copy(0, plain.count(), out);
+  CHECK(plain.count() == 3);
+  CHECK(out[2] == 65535);
+
+  std::string header;
+  for (const int32_t word : {20240801, 7, 2}) put_le(header, word);
+  header.resize(1024);
+  std::string wide;
+  for (const uint32_t id : {70000, 5}) put_le(wide, id);
+  const Scratch with_header(".bin", header + wide);
+  const TokenFile second(with_header.path);
+  second.copy(0, 1, out);
+  CHECK(second.count() == 2);
+  CHECK(out[0] == 70000);
+  CHECK_THROWS_AS(TokenFile(Scratch("a.bin", header + wide + wide).path), FormatError);
+  CHECK_THROWS_AS(TokenFile(Scratch("b.bin", "abc").path), FormatError);
+}
+
+}  // namespace ltr::doors

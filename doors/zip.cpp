@@ -1,0 +1,115 @@
+#include "doors/zip.h"
+
+#include <algorithm>
+
+#include "doors/bytes.h"
+#include "doors/file.h"
+
+namespace ltr::doors {
+
+namespace {
+
+constexpr uint32_t kEnd = 0x06054b50;
+constexpr uint32_t kEnd64 = 0x06064b50;
+constexpr uint32_t kEnd64Locator = 0x07064b50;
+constexpr uint32_t kDirectoryEntry = 0x02014b50;
+constexpr uint32_t kLocalEntry = 0x04034b50;
+constexpr uint64_t kEndBytes = 22;
+
+class Reader {
+ public:
+  Reader(const std::string& path, const Mapping& file) : path_(path), file_(file) {}
+
+  std::vector<ZipEntry> run() {
+    const uint64_t end = find_end();
+    uint64_t count = at<uint16_t>(end + 10), begin = at<uint32_t>(end + 16);
+    if ((count == 0xFFFF || begin == 0xFFFFFFFF) && end >= 20 &&
+        at<uint32_t>(end - 20) == kEnd64Locator) {
+      const uint64_t end64 = at<uint64_t>(end - 12);
+      if (at<uint32_t>(end64) != kEnd64)
+        fail(end64, "the zip64 directory is not where it should be");
+      count = at<uint64_t>(end64 + 32);
+      begin = at<uint64_t>(end64 + 48);
+    }
+    std::vector<ZipEntry> entries;
+    for (uint64_t i = 0; i < count; ++i) entries.push_back(entry(begin));
+    return entries;
+  }
+
+ private:
+  [[noreturn]] void fail(uint64_t offset, const std::string& reason) const {
+    throw FormatError(path_, offset, reason);
+  }
+
+  template <class T>
+  T at(uint64_t offset) const {
+    if (offset > file_.size() || file_.size() - offset < sizeof(T))
+      fail(std::min(offset, file_.size()), "the archive ends early");
+    return get_le<T>(file_.data() + offset);
+  }
+
+  /// The directory's end stands at the end of the file, in front of a comment of at most 64 KiB.
+  uint64_t find_end() const {
+    if (file_.size() < kEndBytes) fail(0, "too short for a zip archive");
+    const uint64_t last = file_.size() - kEndBytes, first = last > 0xFFFF ? last - 0xFFFF : 0;
+    for (uint64_t offset = last + 1; offset-- > first;) {
+      if (at<uint32_t>(offset) == kEnd) return offset;
+    }
+    fail(file_.size(), "the archive has no directory");
+  }
+
+  /// Reads the entry at `position`, which moves behind it.
+  ZipEntry entry(uint64_t& position) const {
+    const uint64_t start = position;
+    if (at<uint32_t>(start) != kDirectoryEntry) fail(start, "no directory entry");
+    ZipEntry entry;
+    entry.is_compressed = at<uint16_t>(start + 10) != 0;
+    const uint64_t stored = at<uint32_t>(start + 20), whole = at<uint32_t>(start + 24);
+    const uint64_t name = at<uint16_t>(start + 28), extra = at<uint16_t>(start + 30),
+                   comment = at<uint16_t>(start + 32);
+    uint64_t sizes[3] = {whole, stored, at<uint32_t>(start + 42)};
+    position = start + 46 + name + extra + comment;
+    if (position > file_.size()) fail(start, "the archive ends early");
+    entry.name.assign(file_.data() + start + 46, name);
+    widen(start + 46 + name, extra, sizes);
+    entry.size = sizes[0];
+    const uint64_t local = sizes[2];
+    if (at<uint32_t>(local) != kLocalEntry) fail(local, "no entry where the directory says");
+    entry.offset = local + 30 + at<uint16_t>(local + 26) + at<uint16_t>(local + 28);
+    const uint64_t bytes = sizes[1];
+    if (entry.offset > file_.size() || file_.size() - entry.offset < bytes)
+      fail(start, entry.name + " goes beyond the file");
+    if (!entry.is_compressed && sizes[0] != sizes[1]) fail(start, entry.name + " has two sizes");
+    return entry;
+  }
+
+  /// Sizes that do not fit 32 bits stand in the extra field, in the order of `sizes`.
+  void widen(uint64_t extra, uint64_t bytes, uint64_t (&sizes)[3]) const {
+    const uint64_t end = extra + bytes;
+    while (extra + 4 <= end) {
+      const auto id = at<uint16_t>(extra);
+      const uint64_t next = extra + 4 + at<uint16_t>(extra + 2);
+      if (id == 1) {
+        uint64_t place = extra + 4;
+        for (uint64_t& size : sizes) {
+          if (size != 0xFFFFFFFF) continue;
+          if (place + 8 > next) fail(extra, "a zip64 field ends early");
+          size = at<uint64_t>(place);
+          place += 8;
+        }
+      }
+      extra = next;
+    }
+  }
+
+  const std::string& path_;
+  const Mapping& file_;
+};
+
+}  // namespace
+
+std::vector<ZipEntry> read_zip(const std::string& path, const Mapping& file) {
+  return Reader(path, file).run();
+}
+
+}  // namespace ltr::doors

@@ -1,0 +1,24 @@
+#pragma once
+
+// Zip archives as PyTorch writes them: entries stored, never compressed; zip64 is read.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "doors/mapping.h"
+
+namespace ltr::doors {
+
+struct ZipEntry {
+  std::string name;
+  uint64_t offset = 0;  ///< of its bytes in the file
+  uint64_t size = 0;
+  bool is_compressed = false;
+};
+
+/// The entries of an archive in the order of its directory. FormatError if it has no directory, or
+/// one that names places beyond the file.
+std::vector<ZipEntry> read_zip(const std::string& path, const Mapping& file);
+
+}  // namespace ltr::doors

@@ -1,0 +1,82 @@
+#include "ltrc/weights.h"
+
+#include <filesystem>
+#include <system_error>
+
+#include "doors/weight_plan.h"
+#include "doors/weights_file.h"
+
+namespace ltr::driver {
+
+namespace {
+
+using check::WeightsFile;
+
+WeightsFile::Problem problem_of(doors::WeightsError::Kind kind) {
+  switch (kind) {
+    case doors::WeightsError::Kind::Damaged:
+      return WeightsFile::Problem::Damaged;
+    case doors::WeightsError::Kind::Unsupported:
+      return WeightsFile::Problem::Unsupported;
+    case doors::WeightsError::Kind::NeedsCode:
+      return WeightsFile::Problem::NeedsCode;
+  }
+  return WeightsFile::Problem::Damaged;
+}
+
+doors::LoadRule::Kind kind_of(check::WeightRule::Kind kind) {
+  switch (kind) {
+    case check::WeightRule::Kind::Rename:
+      return doors::LoadRule::Kind::Rename;
+    case check::WeightRule::Kind::Skip:
+      return doors::LoadRule::Kind::Skip;
+    case check::WeightRule::Kind::Freeze:
+      break;
+  }
+  return doors::LoadRule::Kind::Freeze;
+}
+
+}  // namespace
+
+WeightsFile read_weights(const std::string& path, const std::string& from) {
+  namespace fs = std::filesystem;
+  WeightsFile file;
+  std::string found = (fs::path(from).parent_path() / path).string();
+  if (!doors::WeightsFile::exists(found)) found = path;
+  if (!doors::WeightsFile::exists(found)) {
+    file.problem = WeightsFile::Problem::NotThere;
+    return file;
+  }
+  try {
+    const doors::WeightsFile opened = doors::WeightsFile::open(found);
+    for (const doors::TensorEntry& tensor : opened.tensors())
+      file.tensors.push_back({tensor.name, tensor.dtype, tensor.shape});
+  } catch (const doors::WeightsError& error) {
+    file.problem = problem_of(error.kind);
+    file.offset = error.offset;
+    file.reason = error.what();
+    file.cure = error.cure;
+    file.callables = error.callables;
+  } catch (const std::system_error& error) {
+    file.problem = WeightsFile::Problem::Damaged;
+    file.reason = "it cannot be read: " + error.code().message();
+  }
+  return file;
+}
+
+check::LoadPlan plan_weights(const std::vector<check::WantedTensor>& wanted,
+                             const std::vector<std::string>& stored,
+                             const std::vector<check::WeightRule>& rules) {
+  std::vector<doors::Wanted> tensors;
+  for (const check::WantedTensor& tensor : wanted)
+    tensors.push_back({tensor.name, tensor.shared_with});
+  std::vector<doors::LoadRule> all;
+  for (const check::WeightRule& rule : rules)
+    all.push_back({kind_of(rule.kind), rule.pattern, rule.replacement});
+  doors::LoadPlan made = doors::plan_load(tensors, stored, all);
+  return {std::move(made.loads),      std::move(made.missing), std::move(made.unexpected),
+          std::move(made.idle_rules), std::move(made.frozen),  std::move(made.rename_from),
+          std::move(made.rename_to)};
+}
+
+}  // namespace ltr::driver

@@ -1,0 +1,3 @@
+#include "broken.ltr.h"
+
+ltr::Tensor twice(const Matrix& x) { return x; }
