@@ -125,6 +125,14 @@ std::vector<CompilerMessage> errors_in(const std::string& output) {
     if (at == std::string::npos) continue;
     CompilerMessage message;
     message.text = line.substr(at + mark.size());
+    // nvcc writes `FILE(LINE): error: TEXT`.
+    if (const size_t open = line.rfind('(', at); open != std::string::npos && line[at - 1] == ')') {
+      message.file = line.substr(0, open);
+      message.line = uint32_t(std::strtoul(line.c_str() + open + 1, nullptr, 10));
+      message.column = 1;
+      messages.push_back(std::move(message));
+      continue;
+    }
     const std::vector<std::string> words = split(line.substr(0, at), ':');
     const auto is_number = [](const std::string& word) {
       return !word.empty() && word.size() < 9 &&
@@ -221,6 +229,8 @@ CompiledExtern compile_extern(const ExternSource& source,
   std::vector<std::string> words = compile_command(installation, options);
   std::string key = cpp_compiler();
   if (source.is_cuda()) {
+    // nvcc asks more of incomplete types in C++20 than other compilers do.
+    std::replace(words.begin(), words.end(), std::string("-std=c++20"), std::string("-std=c++17"));
     words[0] = find_nvcc().value_or("nvcc").string();
     words.insert(words.end(), {"-ccbin", cpp_compiler(), "-Xcompiler", "-fPIC,-Wall"});
     key += identity(words[0]);

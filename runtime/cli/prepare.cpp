@@ -270,16 +270,20 @@ void Start::resolve() {
   check();
 }
 
-void Start::set_up_device() {
-  at::set_num_threads(int(threads));
-  set_precision(precision);
+std::vector<Str> folders_of(const Program& program) {
   std::vector<Str> folders;
   for (const SourceFile& source : program.sources) {
     const Str folder = fs::path(source.path).parent_path().string();
     if (!folder.empty() && std::find(folders.begin(), folders.end(), folder) == folders.end())
       folders.push_back(folder);
   }
-  set_program_folders(std::move(folders));
+  return folders;
+}
+
+void Start::set_up_device() {
+  at::set_num_threads(int(threads));
+  set_precision(precision);
+  set_program_folders(folders_of(program));
   set_mock_data(flags.mock_data);
 }
 

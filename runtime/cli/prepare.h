@@ -79,4 +79,7 @@ std::vector<StreamSize> stream_sizes(const Start& start);
 /// R2010 if there are none.
 Str find_weights(const Start& start, const Str& which, Str& run);
 
+/// The folders of the program's sources, each once.
+std::vector<Str> folders_of(const Program& program);
+
 }  // namespace ltr::cli

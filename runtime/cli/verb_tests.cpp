@@ -2,11 +2,14 @@
 
 #include "doors/number.h"
 #include "runtime/cli/faults.h"
+#include "runtime/cli/prepare.h"
 #include "runtime/cli/verbs.h"
+#include "runtime/data/paths.h"
 
 namespace ltr::cli {
 
 int run_tests(const Program& program, const CommandLine& line) {
+  set_program_folders(folders_of(program));
   const Str filter = line.get("filter");
   const bool is_json = line.has("json");
   int64_t passed = 0;

@@ -37,10 +37,6 @@ void* elements(const Tensor& x, DType dtype) {
   return tensor->data_ptr();
 }
 
-int64_t numel(const Tensor& x) {
-  return In(x)->numel();
-}
-
 bool is_cuda(const Tensor& x) {
   return In(x)->is_cuda();
 }

@@ -3,7 +3,6 @@
 
 Python's standard library alone; LTRC and LTR_SOURCE say which compiler and sources, if not these.
 """
-import json
 import pathlib
 import random
 import struct
@@ -85,18 +84,18 @@ model Cube() {
   }
 }
 
-experiment e { data = Numbers(), model = Cube(), trainer { epochs = 2 } }
+experiment e { data = Numbers(), model = Cube(), trainer { epochs = 2, log_every = 1 }, loggers { Csv() } }
 
 test "the result must be of the declared size" {
-  wrong(ones(3))
+  assert sum(wrong(ones(3))) > 0.0
 }
 
 test "an exception" {
-  failing(ones(3), 0)
+  assert sum(failing(ones(3), 0)) > 0.0
 }
 
 test "an error of the library" {
-  failing(ones(3), 1)
+  assert sum(failing(ones(3), 1)) > 0.0
 }
 """
 
@@ -157,9 +156,9 @@ def gradient(folder):
           len(losses) == 2 and all(abs(a - b) < 1e-3 * b for a, b in zip(losses, wanted)), f"{losses} {wanted}")
     result = run(LTRC, "test", folder / "cube.ltr")
     lines = GRADIENT.splitlines()
-    for what, message, call in (("a wrong result", "gave f32[3], but float[N + 1] is declared", "wrong(ones"),
-                                ("an exception", "R1012", "failing(ones(3), 0)"),
-                                ("an error inside", "in the C++ function `failing`", "failing(ones(3), 1)")):
+    for what, message, call in (("a wrong result", "gave f32[3], but float[N + 1] is declared", "assert sum(wrong("),
+                                ("an exception", "R1012", "assert sum(failing(ones(3), 0"),
+                                ("an error inside", "in the C++ function `failing`", "assert sum(failing(ones(3), 1")):
         line = next(i for i, text in enumerate(lines, 1) if text.strip().startswith(call))
         check(f"{what} is shown with its .ltr line", message in result.text and f"cube.ltr:{line}" in result.text, result.text)
     check("and no backtrace", "frame #" not in result.text and "terminate called" not in result.text, result.text)
@@ -204,12 +203,10 @@ def gpt2(folder):
     shard(data / "fineweb_train_0002.bin", 1000, False)
     shard(data / "fineweb_val_0001.bin", 500, True)
     small = ("--D", 32, "--layers", 2, "--heads", 4, "--T", 32, "--size", 4, "--tokens_per_step", 256)
-    result = run(program, "fit", "--experiment", "gpt2_124m", "--topology", "auto", "--no-bar", "--threads", 1, "--out", folder / "runs-gpt2",
-                 "--max-steps", 3, "--limit-val", 1, *small, cwd=folder / "work")
-    check("gpt2: three small steps with the kernel", result.returncode == 0, result.text)
-    if result.returncode == 0:
-        config = json.loads((newest(folder / "runs-gpt2") / "run.json").read_text())
-        check("gpt2: three updates", config.get("step", config.get("global_step")) == 3, config)
+    result = run(program, "fit", "gpt2_124m", "--topology", "one", "--devices", "cpu", "--no-bar", "--threads", 1,
+                 "--out", folder / "runs-gpt2", "--steps", 3, "--limit-val", 1, *small, cwd=folder / "work")
+    check("gpt2: three small steps with the kernel, on shards of tokens",
+          result.returncode == 0 and "finished: 3 steps" in result.text and "train 90 samples" in result.text, result.text)
 
 
 with scratch() as place:

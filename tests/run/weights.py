@@ -144,7 +144,7 @@ def training(folder):
     check("a file that is not there is no mistake yet", result.returncode == 0, result.text)
     program = build(source, folder)
     result = fit(program, folder / "runs")
-    check("but one at start, with its line", result.returncode == 2 and "R2010" in result.text and "trained.ltr:19" in result.text
+    check("but one at start, with its line", result.returncode == 2 and "R2010" in result.text and "trained.ltr:18" in result.text
           and "start.safetensors" in result.text, result.text)
     write(folder / "start.safetensors", start)
     result = run(LTRC, "check", "-v", source)

@@ -65,7 +65,6 @@ T* data(const Tensor& x) {
   return static_cast<T*>(elements(x, dtype_of_element<T>()));
 }
 
-LTR_EXPORT int64_t numel(const Tensor& x);
 LTR_EXPORT bool is_cuda(const Tensor& x);
 
 }  // namespace ltr
