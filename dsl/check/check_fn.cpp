@@ -225,6 +225,53 @@ Body check_value_of(const ast::Expr& expr, FnInfo& fn, Scope& scope) {
   return {stmt};
 }
 
+void find_differentiated(const Expr& expr, std::set<LocalId>& locals) {
+  if (expr.kind == ExprKind::Op && expr.name == "grad" && expr.args.size() == 2 &&
+      expr.args[1].kind == ExprKind::Local) {
+    locals.insert(expr.args[1].local);
+  }
+  for (const Expr& arg : expr.args) find_differentiated(arg, locals);
+}
+
+void find_differentiated(const Body& body, std::set<LocalId>& locals) {
+  for (const Stmt& stmt : body) {
+    for (const Expr& value : stmt.values) find_differentiated(value, locals);
+    for (const Body& inner : stmt.bodies) find_differentiated(inner, locals);
+  }
+}
+
+Expr tracked(Expr value) {
+  const Type type = value.type;
+  const Span span = value.span;
+  return op_expr("tracked", type, span, {std::move(value)});
+}
+
+void track_assignments(Body& body, const std::set<LocalId>& locals) {
+  for (Stmt& stmt : body) {
+    const bool is_wanted = stmt.kind == StmtKind::Let && locals.contains(stmt.local) &&
+                           stmt.values[0].type.is_tensor();
+    if (is_wanted) stmt.values[0] = tracked(std::move(stmt.values[0]));
+    for (Body& inner : stmt.bodies) track_assignments(inner, locals);
+  }
+}
+
+/// What `grad(y, x)` differentiates by must be known as such before y is computed from it.
+void track_differentiated(Fn& fn, const Scope& scope) {
+  std::set<LocalId> locals;
+  find_differentiated(fn.body, locals);
+  if (locals.empty()) return;
+  track_assignments(fn.body, locals);
+  for (const LocalId local : locals) {
+    if (local >= fn.param_count) continue;
+    Stmt begin;
+    begin.kind = StmtKind::Let;
+    begin.span = fn.span;
+    begin.local = local;
+    begin.values.push_back(tracked(local_expr(local, scope, fn.span)));
+    fn.body.insert(fn.body.begin(), std::move(begin));
+  }
+}
+
 }  // namespace
 
 void check_body_of(Context& cx, FnInfo& fn) {
@@ -307,6 +354,7 @@ void check_body_of(Context& cx, FnInfo& fn) {
     }
   }
   typed.body.insert(typed.body.begin(), entry.begin(), entry.end());
+  track_differentiated(typed, scope);
   typed.locals = std::move(locals);
   cx.program.fns[fn.index] = std::move(typed);
   fn.is_checking = false;

@@ -365,7 +365,7 @@ struct Completer {
     const std::string brace = cursor.braces.empty() ? "" : cursor.braces.back();
     if (cursor.before == K::On && brace == "callback") {
       static constexpr const char* kHooks[] = {
-#define LTR_HOOK(name) #name,
+#define LTR_HOOK(name, names) #name,
 #include "dsl/check/hooks.def"
       };
       for (const char* hook : kHooks) add(hook, ItemKind::Event, 0);

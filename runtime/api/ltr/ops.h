@@ -101,6 +101,9 @@ LTR_EXPORT Tensor isfinite(const Tensor& x);
 LTR_EXPORT Tensor clone(const Tensor& x);
 /// The same values, through which no gradient flows.
 LTR_EXPORT Tensor stop_grad(const Tensor& x);
+/// The same values, by which `grad` can differentiate. What `grad(y, x)` names as `x` is tracked by itself where it is
+/// assigned; a value with a history keeps it.
+LTR_EXPORT Tensor tracked(const Tensor& x);
 /// The gradient of the scalar `y` by `x`, itself differentiable.
 LTR_EXPORT Tensor grad(const Tensor& y, const Tensor& x);
 /// `value`, or `other` where it is `none`.

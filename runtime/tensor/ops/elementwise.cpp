@@ -190,6 +190,14 @@ Tensor or_else(const Tensor& value, const Tensor& other) { return value.defined(
 
 int64_t numel(const Tensor& x) { return In(x)->numel(); }
 
+Tensor tracked(const Tensor& x) {
+  return guarded([&] {
+    const In source(x);
+    if (source->requires_grad() || !c10::GradMode::is_enabled() || !at::isFloatingType(source->scalar_type())) return x;
+    return give(source->detach().set_requires_grad(true));
+  });
+}
+
 Tensor grad(const Tensor& y, const Tensor& x) {
   return guarded([&] {
     const bool was_enabled = c10::GradMode::is_enabled();
