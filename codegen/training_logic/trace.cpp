@@ -162,7 +162,11 @@ bool Trace::region(const ir::Region& region, Frame& frame, std::vector<Value>& y
       return true;
     }
     if (one.kind == OpKind::Return) {
-      Value value = one.operands.empty() ? Value{} : use(one.operands[0], frame);
+      // Code that is broken may have returned something all the same.
+      const bool is_lost = one.operands.empty() && frame.function->has_error;
+      Value value = is_lost                ? Value::unknown()
+                    : one.operands.empty() ? Value{}
+                                           : use(one.operands[0], frame);
       frame.result = frame.result ? join(*frame.result, value) : std::move(value);
       return false;
     }
