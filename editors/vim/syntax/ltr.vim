@@ -36,9 +36,9 @@ syntax keyword ltrFunction random_vflip randperm range ranks relu relu6 repeat r
 syntax keyword ltrFunction rope round rsqrt sample save save_png scatter scatter_add score_curve select selu
 syntax keyword ltrFunction sequential shuffle sigmoid sign silu sin smooth_l1 soft_cross_entropy softmax
 syntax keyword ltrFunction softplus solarize sort split sqrt square squeeze stack std stop stop_grad swiglu
-syntax keyword ltrFunction synthetic take tanh text_chars text_lines to_float topk transpose tril
-syntax keyword ltrFunction triplet_margin triu trunc_normal uniform unique unsqueeze var vocab window wsd
-syntax keyword ltrFunction xavier_normal xavier_uniform zeros zip
+syntax keyword ltrFunction synthetic take tanh text_chars text_lines to_float token_shards topk tracked
+syntax keyword ltrFunction transpose tril triplet_margin triu trunc_normal uniform unique unsqueeze var vocab
+syntax keyword ltrFunction window wsd xavier_normal xavier_uniform zeros zip
 syntax keyword ltrBlock AUROC Accuracy Adadelta Adafactor Adagrad Adam AdamW Adamax AdaptiveAvgPool1d
 syntax keyword ltrBlock AdaptiveAvgPool2d AveragePrecision AvgPool1d AvgPool2d BatchNorm1d BatchNorm2d Bilinear
 syntax keyword ltrBlock BinaryAUROC BinaryAccuracy BinaryAveragePrecision BinaryCalibrationError
@@ -48,9 +48,9 @@ syntax keyword ltrBlock BinaryRecall BinarySpecificity CalibrationError CharErro
 syntax keyword ltrBlock ConfusionMatrix Conv1d Conv2d Conv3d ConvTranspose1d ConvTranspose2d ConvTranspose3d
 syntax keyword ltrBlock CosineSimilarity Csv Dropout Dropout2d EarlyStop EditDistance Ema Embedding ExactMatch
 syntax keyword ltrBlock ExplainedVariance F1Score FBetaScore Flatten GRU GRUCell GradNorm GroupNorm
-syntax keyword ltrBlock HammingDistance Histograms Identity InstanceNorm JaccardIndex KLDivergence LSTM
-syntax keyword ltrBlock LSTMCell Lamb Lars LayerNorm Linear Lion LrMonitor MatthewsCorrCoef MaxMetric MaxPool1d
-syntax keyword ltrBlock MaxPool2d MeanAbsoluteError MeanAbsolutePercentageError MeanMetric MeanSquaredError
+syntax keyword ltrBlock HammingDistance Identity InstanceNorm JaccardIndex KLDivergence LSTM LSTMCell Lamb Lars
+syntax keyword ltrBlock LayerNorm Linear Lion LrMonitor MatthewsCorrCoef MaxMetric MaxPool1d MaxPool2d
+syntax keyword ltrBlock MeanAbsoluteError MeanAbsolutePercentageError MeanMetric MeanSquaredError
 syntax keyword ltrBlock MeanSquaredLogError MinMetric MultiheadAttention MultilabelAUROC MultilabelAccuracy
 syntax keyword ltrBlock MultilabelAveragePrecision MultilabelExactMatch MultilabelF1Score MultilabelFBetaScore
 syntax keyword ltrBlock MultilabelHammingDistance MultilabelPrecision MultilabelRecall MultilabelSpecificity
