@@ -66,7 +66,12 @@ cpp::Expr FunctionEmitter::value(const ir::Op& op) {
     case OpKind::MakeWeight: return cpp::call(cpp::dot(arg(0), "weight"), {cpp::string(op.name), use_as(op.operands[1], type(op.results[0])), place()});
     case OpKind::MakeBuffer: return cpp::call(cpp::dot(arg(0), "buffer"), {cpp::string(op.name), use_as(op.operands[1], type(op.results[0])), place()});
     case OpKind::MakeOptimizer: return make_optimizer(op);
-    case OpKind::WeightsAt: return cpp::call("ltr::weights_of", {arg(0)});
+    case OpKind::WeightsAt: {
+      if (op.find("weight") == nullptr) return cpp::call("ltr::weights_of", {arg(0)});
+      const ValueId tensor = definition(op.operands[0])->operands[0];
+      cpp::Expr weight = cpp::braces(cpp::plain("ltr::Weight"), {cpp::string(op.text("weight")), use(tensor)});
+      return cpp::braces(cpp::plain("ltr::Weights"), {std::move(weight)});
+    }
     case OpKind::WeightsOfOptimizer: return cpp::call("ltr::weights_of", {cpp::unary("*", arg(0))});
     case OpKind::JoinWeights: {
       cpp::Expr joined = arg(0);

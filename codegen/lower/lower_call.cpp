@@ -125,7 +125,12 @@ ValueId BodyLowerer::weights(const Expr& expr) {
     const ValueId owner_place = b.op(OpKind::ScopeOf, scope, {object});
     return b.op(OpKind::WeightsAt, type, {b.op(OpKind::Place, scope, {owner_place}, base.name)});
   }
-  return b.op(OpKind::WeightsAt, type, {b.op(OpKind::ScopeOf, scope, {this->expr(base)})});
+  const ValueId place = b.op(OpKind::ScopeOf, scope, {this->expr(base)});
+  if (!base.type.is_tensor()) return b.op(OpKind::WeightsAt, type, {place});
+  // One weight, under its path from the model.
+  std::string path = base.name;
+  for (const Expr* at = &base.args[0]; at->kind == ExprKind::Member; at = &at->args[0]) path = at->name + "." + path;
+  return b.op(OpKind::WeightsAt, type, {place}, "", {{"weight", path}});
 }
 
 ValueId BodyLowerer::frozen(const Expr& expr) {
