@@ -71,7 +71,11 @@ TEST_CASE("three mistakes are three diagnostics") {
   REQUIRE(fn->body.size() == 5);
   CHECK(fn->body[0].get<ast::Assign>()->value.is_error());  // `a` is still a name
   CHECK(fn->body[2].get<ast::Assign>() != nullptr);
-  CHECK(fn->body[3].get<ast::Assign>() != nullptr);
+  // What `d` would be is not known: it is a name without a meaning.
+  const auto* broken = fn->body[3].get<ast::ErrorStmt>();
+  REQUIRE(broken != nullptr);
+  REQUIRE(broken->names.size() == 1);
+  CHECK(broken->names[0].text == "d");
 }
 
 TEST_CASE("a hundred thousand brackets are one diagnostic") {
