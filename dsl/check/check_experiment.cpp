@@ -90,9 +90,9 @@ std::optional<Expr> check_listed(const ast::Expr& value,
                                  Scope& scope,
                                  std::vector<std::string>& own) {
   Context& cx = scope.cx;
-  static const std::set<std::string> kLater = {"Mlflow",      "Wandb",       "Comet",
+  static const std::set<std::string> kLater = {"Wandb",       "Comet",
                                                "Jsonl",       "DeviceStats", "Swa",
-                                               "FreezeUntil", "Unfreeze",    "SamplePredictions",
+                                               "Unfreeze",    "SamplePredictions",
                                                "ImageGrid",   "Notify",      "SpikeGuard",
                                                "StopOnSignal", "Histograms"};
   const auto* call = value.get<ast::Call>();
