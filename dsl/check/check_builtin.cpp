@@ -251,8 +251,6 @@ Expr check_ema_update(CallSite& site) {
 
 }  // namespace
 
-Expr check_env(CallSite& site);
-
 std::optional<Expr> check_builtin(const std::string& name, CallSite& site) {
   if (name == "to") return check_to(site);
   if (name == "item") return check_item(site);

@@ -137,7 +137,6 @@ Expr call_value(Expr callee, CallSite& site) {
 }
 
 Expr as_function(Expr value, const Type& wanted, Scope& scope, const char* what) {
-  Context& cx = scope.cx;
   const Span span = value.span;
   Expr function = make_expr(ExprKind::Function, wanted, span);
   function.local = scope.hidden_local(value.type);
@@ -160,7 +159,6 @@ Expr as_function(Expr value, const Type& wanted, Scope& scope, const char* what)
       !match(result, body.type, binding, {}, span, scope, label, false)) {
     return error_at(span);
   }
-  (void)cx;
   function.args = {std::move(value), std::move(body)};
   return function;
 }

@@ -243,10 +243,7 @@ Expr field_of(Expr base, const ast::Name& name, Span span, Scope& scope) {
       if (field == "weights" && type.kind != Kind::Data) {
         return make_expr(ExprKind::Weights, Type::of(Kind::Weights), span, {std::move(base)});
       }
-      const ObjectInfo* object = nullptr;
-      for (const auto& [decl, candidate] : cx.objects) {
-        if (candidate->kind == type.kind && candidate->index == type.decl) object = candidate.get();
-      }
+      const ObjectInfo* object = find_object(cx, type.kind, type.decl);
       if (object == nullptr) return error_at(span);
       if (const auto member = object->members.find(field); member != object->members.end()) {
         return make_expr(ExprKind::Member, instantiate(member->second.type, type.arguments, cx),

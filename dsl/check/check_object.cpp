@@ -359,15 +359,9 @@ struct ObjectChecker {
 
 }  // namespace
 
-const ObjectInfo* find_object(const Context& cx, Kind kind, DeclIndex index) {
-  for (const auto& [decl, object] : cx.objects) {
-    if (object->kind == kind && object->index == index) return object.get();
-  }
-  return nullptr;
-}
-
-ObjectInfo* find_object(Context& cx, Kind kind, DeclIndex index) {
-  return const_cast<ObjectInfo*>(find_object(static_cast<const Context&>(cx), kind, index));
+ObjectInfo* find_object(const Context& cx, Kind kind, DeclIndex index) {
+  const auto found = cx.objects_of_kind.find({kind, index});
+  return found == cx.objects_of_kind.end() ? nullptr : found->second;
 }
 
 ObjectInfo& object_of(Context& cx, const Symbol& symbol) {
@@ -375,6 +369,7 @@ ObjectInfo& object_of(Context& cx, const Symbol& symbol) {
   if (place != nullptr) return *place;
   place = std::make_unique<ObjectInfo>();
   ObjectInfo& object = *place;
+  object.decl = symbol.decl;
   object.kind = kind_of(symbol.kind);
   object.name = symbol.name;
   object.module = symbol.module;
@@ -388,18 +383,14 @@ ObjectInfo& object_of(Context& cx, const Symbol& symbol) {
     object.index = DeclIndex(list.size());
     list.emplace_back();
   }
+  cx.objects_of_kind[{object.kind, object.index}] = &object;
   Scope scope{.cx = cx, .module = symbol.module, .place = Place::Member};
   object.params = check_params(cx, params_of(*symbol.decl), scope, true);
   return object;
 }
 
 void complete(Context& cx, ObjectInfo& object) {
-  if (object.is_done || object.is_checking) return;
-  for (const auto& [decl, candidate] : cx.objects) {
-    if (candidate.get() != &object) continue;
-    check_block_like(cx, object, *decl);
-    return;
-  }
+  if (!object.is_done && !object.is_checking) check_block_like(cx, object, *object.decl);
 }
 
 void check_block_like(Context& cx, ObjectInfo& object, const ast::Decl& decl) {

@@ -75,6 +75,7 @@ struct MemberInfo {
 
 /// A block, model, data, metric or callback.
 struct ObjectInfo {
+  const ast::Decl* decl = nullptr;
   Kind kind = Kind::Block;
   std::string name;
   uint32_t module = 0;
@@ -132,6 +133,7 @@ struct Context {
   const DataFiles* files = nullptr;
   Program program;
   std::map<const ast::Decl*, std::unique_ptr<ObjectInfo>> objects;
+  std::map<std::pair<Kind, DeclIndex>, ObjectInfo*> objects_of_kind;  ///< the same, in the order of the program
   std::map<const ast::Fn*, std::unique_ptr<FnInfo>> fns;
   std::map<const ast::Decl*, Expr> consts;
   std::set<const ast::Decl*> consts_in_work;  ///< to stop a constant that mentions itself
@@ -309,6 +311,8 @@ Expr as_function(Expr value, const Type& wanted, Scope& scope, const char* what)
 Expr lambda_value(const ast::Expr& expr, Scope& scope);
 Expr partial_value(const ast::Expr& expr, Scope& scope);
 Expr frozen_value(CallSite& site);
+/// `env("NAME")`: a secret.
+Expr check_env(CallSite& site);
 Expr check_scan(const ast::Expr& expr, const ast::Scan& scan, Scope& scope);
 /// Binds what was given to params by position and name; reports what is missing, extra or given
 /// twice.
@@ -330,8 +334,7 @@ std::optional<std::vector<Expr>> op_arguments(const FnInfo& op, CallSite& site, 
 std::optional<Expr> check_builtin(const std::string& name, CallSite& site);
 /// Makes sure that a declaration's members and bodies have been checked.
 void complete(Context& cx, ObjectInfo& object);
-const ObjectInfo* find_object(const Context& cx, Kind kind, DeclIndex index);
-ObjectInfo* find_object(Context& cx, Kind kind, DeclIndex index);
+ObjectInfo* find_object(const Context& cx, Kind kind, DeclIndex index);
 Expr call_fn(FnInfo& fn, std::optional<Expr> receiver, CallSite& site);
 Expr construct(const Symbol& symbol, CallSite& site);
 /// A stream source or stage, typed by its rule; nothing if `name` is neither.

@@ -57,18 +57,13 @@ bool is_read(const Context& cx, DeclIndex data, const std::string& field, bool& 
 }  // namespace
 
 void check_fields(Context& cx) {
-  // In the order of the program, not of the map's addresses.
-  std::vector<std::pair<DeclIndex, const ast::Data*>> datas;
-  for (const auto& [decl, object] : cx.objects) {
-    const auto* data = decl->get<ast::Data>();
-    if (data != nullptr && !object->is_damaged && !cx.graph.modules[object->module].is_library)
-      datas.emplace_back(object->index, data);
-  }
-  std::sort(datas.begin(), datas.end());
-  for (const auto& [index, data] : datas) {
+  for (const auto& [place, object] : cx.objects_of_kind) {
+    const auto* data = object->decl->get<ast::Data>();
+    if (data == nullptr || object->is_damaged || cx.graph.modules[object->module].is_library)
+      continue;
     for (const ast::FieldType& field : data->batch_fields) {
       bool is_wired = false;
-      if (is_read(cx, index, field.name.text, is_wired) || !is_wired) continue;
+      if (is_read(cx, object->index, field.name.text, is_wired) || !is_wired) continue;
       cx.report(diag::field_never_read(field.name.span, field.name.text)
                     .help("take it out of the batch, and out of what the maps give"));
     }
