@@ -2,6 +2,7 @@
 
 #include "ltr/operators.h"
 #include "runtime/tensor/handle.h"
+#include "runtime/tensor/host_read.h"
 #include "runtime/tensor/precision.h"
 
 namespace ltr {
@@ -35,11 +36,11 @@ Ints Tensor::shape() const { return In(*this)->sizes().vec(); }
 DType Tensor::dtype() const { return dtype_of(In(*this)->scalar_type()); }
 
 double Tensor::item() const {
-  return guarded([&] { return In(*this)->item().toDouble(); });
+  return guarded([&] { return read_number(In(*this)); });
 }
 
 int64_t Tensor::item_int() const {
-  return guarded([&] { return In(*this)->item().toLong(); });
+  return guarded([&] { return read_whole_number(In(*this)); });
 }
 
 Tensor Tensor::unsqueeze(int64_t axis) const {

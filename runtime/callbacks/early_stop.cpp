@@ -3,6 +3,8 @@
 #include <cmath>
 
 #include "runtime/callbacks/arguments.h"
+#include "runtime/callbacks/make.h"
+#include "runtime/callbacks/series.h"
 
 namespace ltr {
 
@@ -27,15 +29,51 @@ Str EarlyStop::take(double value) {
   if (divergence_ && beats(*divergence_, value, 0)) {
     return fmt::format("{} = {} is worse than {}", monitor_, value, *divergence_);
   }
-  if (!state.has_best || beats(value, state.best, min_delta_)) {
-    state.best = value;
-    state.has_best = !std::isnan(value);
-    state.bad = 0;
+  if (!has_best_ || beats(value, best_, min_delta_)) {
+    best_ = value;
+    has_best_ = !std::isnan(value);
+    bad_ = 0;
     return "";
   }
-  state.bad++;
-  if (state.bad < patience_) return "";
-  return fmt::format("{} did not improve on {} for {} rounds", monitor_, state.best, state.bad);
+  bad_++;
+  if (bad_ < patience_) return "";
+  return fmt::format("{} did not improve on {} for {} rounds", monitor_, best_, bad_);
+}
+
+void EarlyStop::visit(Archive& archive) {
+  archive.value("best", best_);
+  archive.value("has_best", has_best_);
+  archive.value("bad", bad_);
+}
+
+namespace {
+
+class EarlyStopListener : public Listener {
+ public:
+  EarlyStopListener(EarlyStop early, const FitView& view) : early_(std::move(early)), view_(view) {}
+  uint32_t interests() const override { return kFresh; }
+  void fresh(Role role) override {
+    if (!is_of(early_.monitor(), role)) return;
+    const Str reason = early_.take(view_.logs.newest(early_.monitor()));
+    if (!reason.empty()) view_.outcome.stop("early stop", reason);
+  }
+  void visit(Archive& archive) override { early_.visit(archive); }
+  bool has_state() const override { return true; }
+
+ private:
+  EarlyStop early_;
+  FitView view_;
+};
+
+}  // namespace
+
+ListenerPtr make_early_stop(const Value& call, const FitView& view) {
+  // A dev run is over before a value could stop it.
+  if (view.request.flags.fast_dev_run > 0) return nullptr;
+  const Str monitor = text_argument(call, "monitor", "");
+  check_series(view.logs, monitor, "EarlyStop", call.location);
+  const bool larger = is_max(view.request.program, monitor, text_argument(call, "mode", "auto"), call.location);
+  return std::make_unique<EarlyStopListener>(EarlyStop(call, larger), view);
 }
 
 }  // namespace ltr

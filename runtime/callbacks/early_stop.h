@@ -2,7 +2,7 @@
 
 // `EarlyStop` of runtime.md 3.3.
 
-#include "ltr/api.h"
+#include "runtime/checkpoint/archive.h"
 
 namespace ltr {
 
@@ -13,14 +13,7 @@ class EarlyStop {
   const Str& monitor() const { return monitor_; }
   /// Why to stop now, "" to go on. Once per fresh value.
   Str take(double value);
-
-  /// What a checkpoint keeps.
-  struct State {
-    double best = 0;
-    bool has_best = false;
-    int64_t bad = 0;
-  };
-  State state;
+  void visit(Archive& archive);
 
  private:
   bool beats(double value, double other, double by) const;
@@ -31,6 +24,9 @@ class EarlyStop {
   Option<double> threshold_;
   Option<double> divergence_;
   bool check_finite_;
+  double best_ = 0;
+  bool has_best_ = false;
+  int64_t bad_ = 0;
 };
 
 }  // namespace ltr

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "runtime/callbacks/arguments.h"
+#include "runtime/callbacks/make.h"
 #include "runtime/tensor/handle.h"
 
 namespace ltr {
@@ -79,23 +80,40 @@ Ema::InPlace::~InPlace() {
   for (size_t i = 0; i < kept_.size(); i++) In(ema_->root_.entries[i].tensor)->copy_(kept_[i]);
 }
 
-std::vector<std::pair<Str, at::Tensor>> Ema::state() const {
-  std::vector<std::pair<Str, at::Tensor>> list;
-  for (size_t i = 0; i < averages_.size(); i++) list.emplace_back("ema." + root_.entries[i].path, averages_[i]);
-  return list;
+void Ema::visit(Archive& archive) {
+  archive.value("updates", updates_);
+  if (updates_ == 0) return;
+  if (archive.is_reading()) {
+    averages_.clear();
+    for (const Entry& entry : root_.entries) averages_.push_back(widened(In(entry.tensor)));
+  }
+  for (size_t i = 0; i < averages_.size(); i++) archive.tensor("ema." + root_.entries[i].path, averages_[i]);
 }
 
-void Ema::restore(const std::function<at::Tensor(const Str& name)>& find, int64_t updates) {
-  updates_ = updates;
-  averages_.clear();
-  if (updates == 0) return;
-  for (const Entry& entry : root_.entries) {
-    const at::Tensor saved = find("ema." + entry.path);
-    if (!saved.defined() || saved.sizes() != In(entry.tensor)->sizes()) {
-      throw error_here(err::checkpoint_misfit, fmt::format("the checkpoint has no fitting average of {}", entry.path));
-    }
-    averages_.push_back(saved.clone());
+namespace {
+
+class EmaListener : public Listener {
+ public:
+  EmaListener(const Value& call, const FitView& view)
+      : ema_(call, view.request.root.state(), [&](double epochs) { return int64_t(view.windows.updates(epochs)); }),
+        at_(view.at) {}
+  uint32_t interests() const override { return kAfterWindow | kEvaluating; }
+  void after_window() override { ema_.take_in(at_.global_step); }
+  void evaluating(bool begins) override {
+    in_place_.reset();
+    if (begins) in_place_.emplace(&ema_);
   }
-}
+  void visit(Archive& archive) override { ema_.visit(archive); }
+  bool has_state() const override { return true; }
+
+ private:
+  Ema ema_;
+  std::optional<Ema::InPlace> in_place_;
+  const Position& at_;
+};
+
+}  // namespace
+
+ListenerPtr make_ema(const Value& call, const FitView& view) { return std::make_unique<EmaListener>(call, view); }
 
 }  // namespace ltr

@@ -5,6 +5,7 @@
 #include <functional>
 #include <vector>
 
+#include "runtime/checkpoint/archive.h"
 #include "runtime/train/root_state.h"
 
 namespace ltr {
@@ -32,9 +33,8 @@ class Ema {
     std::vector<at::Tensor> kept_;
   };
 
-  /// `ema.PATH` and the average, nothing before the first due step.
-  std::vector<std::pair<Str, at::Tensor>> state() const;
-  void restore(const std::function<at::Tensor(const Str& name)>& find, int64_t updates);
+  /// The averages as `ema.PATH`, none before the first due step.
+  void visit(Archive& archive);
   int64_t updates() const { return updates_; }
 
  private:

@@ -43,11 +43,14 @@ TEST_CASE("an average follows its formula, stands in for the weights, and gives 
   }
   CHECK(at::equal(In(w)->detach(), before));
 
-  std::map<Str, at::Tensor> saved;
-  for (const auto& [name, average] : ema.state()) saved[name] = average;
-  CHECK(saved.count("ema.w") == 1);
+  CheckpointData saved;
+  SaveArchive save(saved);
+  ema.visit(save);
+  CHECK(saved.train.at(0).name == "ema.w");
   Ema again(Value::call("Ema", {{"decay", 0.9, "", {}}}), root.state(), kSteps);
-  again.restore([&](const Str& name) { return saved.count(name) == 1 ? saved[name] : at::Tensor(); }, ema.updates());
+  LoadArchive load(saved.manifest, saved.train);
+  again.visit(load);
+  CHECK(again.updates() == ema.updates());
   const Ema::InPlace averaged(&again);
   CHECK(at::allclose(In(w)->detach(), at::full({3}, 1.1), 1e-6, 1e-6));
 }

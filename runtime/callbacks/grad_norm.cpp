@@ -5,7 +5,10 @@
 #include <algorithm>
 
 #include "runtime/callbacks/arguments.h"
+#include "runtime/callbacks/make.h"
 #include "runtime/tensor/handle.h"
+#include "runtime/tensor/host_read.h"
+#include "runtime/train/root_state.h"
 
 namespace ltr {
 
@@ -41,9 +44,38 @@ void GradNorm::measure(const Optimizer& optimizer, Named& values) const {
     if (grad.defined()) place->second.push_back(at::linalg_vector_norm(grad, p_));
   }
   for (const auto& [part, norms] : parts) {
-    const double value = norms.empty() ? 0 : at::linalg_vector_norm(at::stack(norms), p_).item<double>();
+    const double value = norms.empty() ? 0 : read_number(at::linalg_vector_norm(at::stack(norms), p_));
     values.emplace_back(prefix() + optimizer.name() + (part.empty() ? "" : "/" + part), value);
   }
+}
+
+namespace {
+
+class GradNormListener : public Listener {
+ public:
+  GradNormListener(const Value& call, const FitView& view) : norm_(call), view_(view) {}
+  uint32_t interests() const override { return kBeforeClip; }
+  void columns(std::vector<Str>& names) const override {
+    for (const auto& optimizer : view_.request.root.state().optimizers) {
+      if (!measures(*optimizer)) continue;
+      for (Str& name : norm_.names(*optimizer)) names.push_back(std::move(name));
+    }
+  }
+  void before_clip(const Optimizer& optimizer, Named& values) override {
+    if (measures(optimizer)) norm_.measure(optimizer, values);
+  }
+
+ private:
+  // Clipping computes the norm of everything anyway, and records it.
+  bool measures(const Optimizer& optimizer) const { return !(norm_.is_total() && optimizer.clips_norm()); }
+  GradNorm norm_;
+  FitView view_;
+};
+
+}  // namespace
+
+ListenerPtr make_grad_norm(const Value& call, const FitView& view) {
+  return std::make_unique<GradNormListener>(call, view);
 }
 
 }  // namespace ltr

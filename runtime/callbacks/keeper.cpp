@@ -5,7 +5,6 @@
 #include <limits>
 
 #include "runtime/callbacks/arguments.h"
-#include "runtime/train/log_table.h"
 
 namespace ltr {
 
@@ -21,10 +20,6 @@ CheckpointKeeper::CheckpointKeeper(const Value& call, bool is_max)
   if (keep != nullptr && keep->kind == Value::Kind::Symbol) keep_ = std::numeric_limits<int64_t>::max();
   const Value* every = argument(call, "every");
   if (every != nullptr && every->kind != Value::Kind::Symbol) every_ = *every;
-  const Str dir = text_argument(call, "dir", "checkpoints");
-  if (dir != "checkpoints") {
-    throw error_at(call.location, err::settings_contradict, "Checkpoint.dir other than \"checkpoints\" is not in this version");
-  }
 }
 
 bool CheckpointKeeper::is_due(int64_t steps, int64_t epochs, double time_s, bool epoch_ended) {
@@ -118,22 +113,22 @@ bool CheckpointKeeper::keeps(const Str& name) const {
   return std::any_of(kept_.begin(), kept_.end(), [&](const Kept& one) { return one.name == name; });
 }
 
-nlohmann::json CheckpointKeeper::save() const {
-  nlohmann::json saved = {{"last_mark", last_mark_}, {"last_time_s", exact(last_time_s_)}, {"waits", waits_},
-                          {"newest", newest_},       {"kept", nlohmann::json::array()}};
-  for (const Kept& one : kept_) saved["kept"].push_back({{"name", one.name}, {"value", exact(one.value)}, {"step", one.step}});
-  return saved;
+std::vector<Str> CheckpointKeeper::saved_aside(const Str& name) {
+  const Str before = std::exchange(newest_, name);
+  if (before.empty() || before == name || keeps(before)) return {};
+  return {before};
 }
 
-void CheckpointKeeper::restore(const nlohmann::json& saved) {
-  last_mark_ = saved.value("last_mark", int64_t(0));
-  last_time_s_ = exact(saved.at("last_time_s"));
-  waits_ = saved.value("waits", false);
-  newest_ = saved.value("newest", "");
-  kept_.clear();
-  for (const nlohmann::json& one : saved.at("kept")) {
-    kept_.push_back({one.at("name"), exact(one.at("value")), one.at("step")});
-  }
+void CheckpointKeeper::visit(Archive& archive) {
+  archive.value("last_mark", last_mark_);
+  archive.value("last_time_s", last_time_s_);
+  archive.value("waits", waits_);
+  archive.value("newest", newest_);
+  archive.list("kept", kept_, [&](Kept& one) {
+    archive.value("name", one.name);
+    archive.value("value", one.value);
+    archive.value("step", one.step);
+  });
 }
 
 }  // namespace ltr

@@ -2,12 +2,10 @@
 
 // `Checkpoint` of runtime.md 3.3: when to save, under which name, and what to let go of. It decides; the trainer writes.
 
-#include <nlohmann/json.hpp>
-
 #include <functional>
 #include <vector>
 
-#include "ltr/api.h"
+#include "runtime/checkpoint/archive.h"
 
 namespace ltr {
 
@@ -44,13 +42,13 @@ class CheckpointKeeper {
   /// Whether `name` is among the kept.
   bool keeps(const Str& name) const;
 
-  nlohmann::json save() const;
-  void restore(const nlohmann::json& saved);
+  /// Likewise, but as the newest one only: what a signal leaves takes no place from those that were due.
+  std::vector<Str> saved_aside(const Str& name);
+  void visit(Archive& archive);
 
  private:
   bool ranks_before(const Kept& a, const Kept& b) const;
   Str monitor_;
-  Str mode_;
   bool is_max_;
   int64_t keep_;
   Value every_;

@@ -45,19 +45,6 @@ void sync(const Str& path, bool is_folder) {
   close(file);
 }
 
-void write_tensors(const Str& path, const std::vector<NamedTensor>& tensors) {
-  std::vector<at::Tensor> kept;  // contiguous copies live until the file is written
-  std::vector<doors::TensorEntry> entries;
-  for (const NamedTensor& named : tensors) {
-    at::Tensor tensor = named.tensor.detach().contiguous();
-    entries.push_back({named.name, type_name(tensor.scalar_type()), tensor.sizes().vec(), tensor.const_data_ptr(),
-                       tensor.nbytes()});
-    kept.push_back(std::move(tensor));
-  }
-  doors::write_safetensors(path, std::move(entries), {{"format", "pt"}});
-  sync(path, false);
-}
-
 void write_text(const Str& path, const Str& text) {
   std::ofstream file(path, std::ios::binary | std::ios::trunc);
   file << text;
@@ -80,6 +67,19 @@ Str read_text(const Str& path) {
 }
 
 }  // namespace
+
+void write_tensors(const Str& path, const std::vector<NamedTensor>& tensors) {
+  std::vector<at::Tensor> kept;  // contiguous copies live until the file is written
+  std::vector<doors::TensorEntry> entries;
+  for (const NamedTensor& named : tensors) {
+    at::Tensor tensor = named.tensor.detach().contiguous();
+    entries.push_back({named.name, type_name(tensor.scalar_type()), tensor.sizes().vec(), tensor.const_data_ptr(),
+                       tensor.nbytes()});
+    kept.push_back(std::move(tensor));
+  }
+  doors::write_safetensors(path, std::move(entries), {{"format", "pt"}});
+  sync(path, false);
+}
 
 Str write_checkpoint(const Str& folder, const Str& name, const CheckpointData& data) {
   const Str path = folder + "/" + name;

@@ -26,7 +26,7 @@ struct CheckpointData {
   nlohmann::json manifest;           ///< everything else, without the files' digests
 };
 
-inline constexpr int kCheckpointVersion = 1;
+inline constexpr int kCheckpointVersion = 2;
 
 /// Writes `folder/name` and gives its path; R1004 if the disk fails. An older folder of that name is replaced.
 Str write_checkpoint(const Str& folder, const Str& name, const CheckpointData& data);
@@ -35,6 +35,9 @@ Str write_checkpoint(const Str& folder, const Str& name, const CheckpointData& d
 void point_link(const Str& folder, const Str& link, const Str& name);
 /// Where `folder/link` points, "" if nowhere.
 Str read_link(const Str& folder, const Str& link);
+
+/// A safetensors file, synced to the disk.
+void write_tensors(const Str& path, const std::vector<NamedTensor>& tensors);
 
 /// What is wrong with a checkpoint folder, "" if all of it verifies.
 Str verify_checkpoint(const Str& path);

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "runtime/tensor/handle.h"
+#include "runtime/tensor/host_read.h"
 #include "runtime/train/root_state.h"
 
 namespace ltr {
@@ -29,6 +30,11 @@ Value merged(const Value& call, const std::vector<Argument>& over) {
 }
 
 bool is_norm_kind(const Str& kind) { return kind.find("Norm") != Str::npos; }
+
+double norm_of(const optim::TensorVec& list) {
+  const at::Tensor norm = at::linalg_vector_norm(at::stack(at::_foreach_norm(list, 2)));
+  return norm.is_cpu() ? number_in_memory(norm) : read_number(norm);
+}
 
 /// The kind of the block that registered the weight with this whole path.
 Str kind_of(const RootState& root, const Str& path) {
@@ -154,11 +160,10 @@ OptimizerEntry Optimizer::describe() const {
 
 std::vector<optim::Plateau*> Optimizer::plateaus() const {
   std::vector<optim::Plateau*> list;
-  const auto add = [&](optim::Schedule* schedule) {
-    if (auto* plateau = dynamic_cast<optim::Plateau*>(schedule)) list.push_back(plateau);
-  };
-  add(schedule_.get());
-  for (const GroupState& group : groups_) add(group.own_schedule.get());
+  if (schedule_) schedule_->collect(list);
+  for (const GroupState& group : groups_) {
+    if (group.own_schedule) group.own_schedule->collect(list);
+  }
   return list;
 }
 
@@ -248,23 +253,22 @@ optim::TensorVec Optimizer::grads() const {
   return list;
 }
 
-double Optimizer::clip() {
+Option<double> Optimizer::clip() {
   prepare();
   if (clip_value_ >= 0) clip_value(clip_value_);
-  if (clip_norm_ < 0) return -1;
+  if (clip_norm_ < 0) return {};
   const optim::TensorVec list = grads();
-  if (list.empty()) return 0;
-  const at::Tensor norm = at::linalg_vector_norm(at::stack(at::_foreach_norm(list, 2)));
-  const double value = norm.item<double>();
-  // On the CPU the norm is there; a device would multiply by a clamped factor instead of asking.
-  const double factor = clip_norm_ / (value + 1e-6);
-  if (factor < 1) at::_foreach_mul_(list, factor);
-  return value;
+  if (list.empty()) return 0.0;
+  const double norm = norm_of(list);
+  // The device is the host here: the norm is there, and what need not shrink is not touched.
+  const double factor = clip_norm_ / (norm + 1e-6);
+  if (std::isfinite(norm) && factor < 1) at::_foreach_mul_(list, factor);
+  return norm;
 }
 
 double Optimizer::measure_norm() const {
   const optim::TensorVec list = grads();
-  return list.empty() ? 0 : at::linalg_vector_norm(at::stack(at::_foreach_norm(list, 2))).item<double>();
+  return list.empty() ? 0 : norm_of(list);
 }
 
 void Optimizer::clip_norm(double limit) {
@@ -282,52 +286,33 @@ void Optimizer::clip_value(double limit) {
   at::_foreach_clamp_min_(list, -limit);
 }
 
+void Optimizer::scale_grads(double factor) {
+  const optim::TensorVec list = grads();
+  if (!list.empty()) at::_foreach_mul_(list, factor);
+}
+
 void Optimizer::zero_grad() {
   for (const Weight& weight : weights_) In(weight.tensor)->mutable_grad() = at::Tensor();
 }
 
-bool Optimizer::grads_are_finite() const {
-  for (const at::Tensor& grad : grads()) {
-    if (!std::isfinite(grad.sum().item<double>()) && !at::isfinite(grad).all().item<bool>()) return false;
-  }
-  return true;
-}
-
-std::vector<StateTensor> Optimizer::state() const {
-  std::vector<StateTensor> list;
-  for (const GroupState& group : groups_) {
+void Optimizer::visit(Archive& archive) {
+  prepare();
+  Str rule = rule_.text;
+  archive.value("rule", rule);
+  double rate = fixed_rate_.value_or(NAN);
+  archive.value("rate", rate);
+  if (archive.is_reading() && !std::isnan(rate)) fixed_rate_ = rate;
+  for (GroupState& group : groups_) {
+    if (group.weights.empty()) continue;
+    if (group.steps.empty() && archive.is_reading()) make_state(group);
     if (group.steps.empty()) continue;
     const std::vector<const char*> names = group.rule->state_names();
     for (size_t i = 0; i < group.weights.size(); i++) {
+      const Str prefix = fmt::format("opt.{}.{}.", name_, group.paths[i]);
+      if (archive.is_reading()) group.has_moved[i] = archive.has_tensor(prefix + "step");
       if (!group.has_moved[i]) continue;
-      const Str prefix = fmt::format("opt.{}.{}.", name_, group.paths[i]);
-      for (size_t k = 0; k < names.size(); k++) list.push_back({prefix + names[k], group.state[k][i]});
-      list.push_back({prefix + "step", group.steps[i]});
-    }
-  }
-  return list;
-}
-
-void Optimizer::restore(const std::function<at::Tensor(const Str& name)>& find) {
-  prepare();
-  for (GroupState& group : groups_) {
-    if (group.weights.empty()) continue;
-    if (group.steps.empty()) make_state(group);
-    const std::vector<const char*> names = group.rule->state_names();
-    for (size_t i = 0; i < group.weights.size(); i++) {
-      const Str prefix = fmt::format("opt.{}.{}.", name_, group.paths[i]);
-      const at::Tensor steps = find(prefix + "step");
-      if (!steps.defined()) continue;
-      group.has_moved[i] = 1;
-      group.steps[i].copy_(steps);
-      for (size_t k = 0; k < names.size(); k++) {
-        const at::Tensor saved = find(prefix + names[k]);
-        if (!saved.defined() || saved.sizes() != group.state[k][i].sizes()) {
-          throw error_here(err::checkpoint_misfit,
-                           fmt::format("the checkpoint has no fitting {}{}", prefix, names[k]));
-        }
-        group.state[k][i].copy_(saved);
-      }
+      for (size_t k = 0; k < names.size(); k++) archive.tensor(prefix + names[k], group.state[k][i]);
+      archive.tensor(prefix + "step", group.steps[i]);
     }
   }
 }

@@ -6,17 +6,12 @@
 #include <memory>
 #include <vector>
 
+#include "runtime/checkpoint/archive.h"
 #include "runtime/optim/rule.h"
 #include "runtime/optim/schedule.h"
 #include "runtime/train/model_root.h"
 
 namespace ltr {
-
-/// A state tensor of one weight, as a checkpoint names it: `opt.PATH.exp_avg`.
-struct StateTensor {
-  Str name;
-  at::Tensor tensor;
-};
 
 class Optimizer {
  public:
@@ -39,27 +34,22 @@ class Optimizer {
   /// The gradients were clipped if they were to be, and the weights move by them; `t` updates were done before.
   /// Weights without a gradient stay. The gradients are let go of.
   void step(int64_t t);
-  /// Clips as declared; gives the norm before if it was computed, else -1.
-  double clip();
+  /// Clips as declared; gives the norm before, if it was computed for that. One that is not finite clips nothing.
+  Option<double> clip();
   /// L2 norm of all gradients, as they are now.
   double measure_norm() const;
   void clip_norm(double limit);
   void clip_value(double limit);
+  void scale_grads(double factor);
   void zero_grad();
-  /// Whether every gradient is finite.
-  bool grads_are_finite() const;
-
   /// Rate of the first group, and of each group with its pattern, at update `t`.
   double rate(int64_t t) const;
   std::vector<std::pair<Str, double>> group_rates(int64_t t) const;
   /// From now on this rate, whatever the schedule says.
   void set_rate(double rate) { fixed_rate_ = rate; }
-  Option<double> fixed_rate() const { return fixed_rate_; }
 
-  /// Tensors of a checkpoint, without the state of weights that never moved.
-  std::vector<StateTensor> state() const;
-  /// Takes them back; false if `find` lacks one that a weight with state needs.
-  void restore(const std::function<at::Tensor(const Str& name)>& find);
+  /// A rate that was set, and the state of every weight that ever moved, as `opt.NAME.PATH.exp_avg`.
+  void visit(Archive& archive);
 
  private:
   struct GroupState {

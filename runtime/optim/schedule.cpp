@@ -221,12 +221,15 @@ class Sequential : public Schedule {
   }
 
   double rate(int64_t t, double base) const override {
-    if (parts_.empty()) return base;
-    for (const Part& one : parts_) {
-      if (double(t) < one.length) return one.schedule->rate(t, base);
-      if (&one != &parts_.back()) t -= int64_t(one.length);
-    }
-    return parts_.back().schedule->rate(t, base);
+    const Schedule* now = at(t);
+    return now == nullptr ? base : now->rate(t, base);
+  }
+  Option<double> momentum(int64_t t) const override {
+    const Schedule* now = at(t);
+    return now == nullptr ? Option<double>() : now->momentum(t);
+  }
+  void collect(std::vector<Plateau*>& list) override {
+    for (const Part& one : parts_) one.schedule->collect(list);
   }
 
  private:
@@ -234,6 +237,14 @@ class Sequential : public Schedule {
     std::unique_ptr<Schedule> schedule;
     double length;
   };
+  /// The part that update `t` falls into; `t` then counts from its begin. The last one goes on for ever.
+  const Schedule* at(int64_t& t) const {
+    for (const Part& one : parts_) {
+      if (double(t) < one.length || &one == &parts_.back()) return one.schedule.get();
+      t -= int64_t(one.length);
+    }
+    return nullptr;
+  }
   std::vector<Part> parts_;
 };
 
@@ -244,9 +255,19 @@ class Chain : public Schedule {
   }
 
   double rate(int64_t t, double base) const override {
-    double factor = 1;
-    for (const auto& one : parts_) factor *= one->rate(t, 1);
-    return base * factor;
+    // Each takes what the one before gives for its base: limits in absolute rates hold.
+    for (const auto& one : parts_) base = one->rate(t, base);
+    return base;
+  }
+  Option<double> momentum(int64_t t) const override {
+    Option<double> momentum;
+    for (const auto& one : parts_) {
+      if (const Option<double> own = one->momentum(t)) momentum = own;
+    }
+    return momentum;
+  }
+  void collect(std::vector<Plateau*>& list) override {
+    for (const auto& one : parts_) one->collect(list);
   }
 
  private:
@@ -359,6 +380,7 @@ std::unique_ptr<Schedule> make_schedule(const Value& call, const Length& length)
 Plateau::Plateau(const Value& call) {
   const Length none;
   const Call arguments(call, none);
+  location_ = call.location;
   monitor_ = arguments.symbol("monitor", "");
   const Str mode = arguments.symbol("mode", "auto");
   is_max_ = mode == "max";
@@ -373,38 +395,46 @@ Plateau::Plateau(const Value& call) {
 }
 
 double Plateau::rate(int64_t, double base) const {
-  const double scaled = std::max(base * state.scale, min_lr_);
+  const double scaled = std::max(base * scale_, min_lr_);
   return std::min(scaled, std::max(base, min_lr_));
 }
 
 bool Plateau::is_better(double value) const {
   if (std::isnan(value)) return false;
-  if (!state.has_best) return true;
+  if (!has_best_) return true;
   if (is_relative_) {
-    return is_max_ ? value > state.best * (1 + threshold_) : value < state.best * (1 - threshold_);
+    return is_max_ ? value > best_ * (1 + threshold_) : value < best_ * (1 - threshold_);
   }
-  return is_max_ ? value > state.best + threshold_ : value < state.best - threshold_;
+  return is_max_ ? value > best_ + threshold_ : value < best_ - threshold_;
 }
 
 bool Plateau::take(double value) {
   if (is_better(value)) {
-    state.best = value;
-    state.has_best = true;
-    state.bad = 0;
+    best_ = value;
+    has_best_ = true;
+    bad_ = 0;
   } else {
-    state.bad++;
+    bad_++;
   }
-  if (state.cooling > 0) {
-    state.cooling--;
-    state.bad = 0;
+  if (cooling_ > 0) {
+    cooling_--;
+    bad_ = 0;
   }
-  if (state.bad <= patience_) return false;
-  state.cooling = cooldown_;
-  state.bad = 0;
+  if (bad_ <= patience_) return false;
+  cooling_ = cooldown_;
+  bad_ = 0;
   // A fall of less than `eps` is none.
-  if (state.scale - state.scale * factor_ <= eps_ * state.scale) return false;
-  state.scale *= factor_;
+  if (scale_ - scale_ * factor_ <= eps_ * scale_) return false;
+  scale_ *= factor_;
   return true;
+}
+
+void Plateau::visit(Archive& archive) {
+  archive.value("scale", scale_);
+  archive.value("best", best_);
+  archive.value("has_best", has_best_);
+  archive.value("bad", bad_);
+  archive.value("cooling", cooling_);
 }
 
 }  // namespace ltr::optim

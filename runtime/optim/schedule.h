@@ -5,7 +5,7 @@
 #include <functional>
 #include <memory>
 
-#include "ltr/api.h"
+#include "runtime/checkpoint/archive.h"
 
 namespace ltr::optim {
 
@@ -14,6 +14,8 @@ struct Length {
   int64_t total = -1;                             ///< planned updates, -1 if not known
   std::function<double(double epochs)> of_epochs;  ///< updates in so many epochs from the start
 };
+
+class Plateau;
 
 class Schedule {
  public:
@@ -26,6 +28,8 @@ class Schedule {
   virtual double rate(int64_t t, double base) const = 0;
   /// Momentum or β1 at update `t`, if the schedule moves it.
   virtual Option<double> momentum(int64_t) const { return {}; }
+  /// Adds every `plateau` in it, however deep.
+  virtual void collect(std::vector<Plateau*>&) {}
 };
 
 /// The series that a `plateau` watches, and what it does with a fresh value.
@@ -33,6 +37,8 @@ class Plateau : public Schedule {
  public:
   explicit Plateau(const Value& call);
   double rate(int64_t t, double base) const override;
+  void collect(std::vector<Plateau*>& list) override { list.push_back(this); }
+  const Location& location() const { return location_; }
   const Str& monitor() const { return monitor_; }
   /// The direction if `mode = auto`: known once the program's metrics are.
   void set_direction(bool is_max) { is_max_ = is_max; }
@@ -40,15 +46,7 @@ class Plateau : public Schedule {
   /// True if the rate falls now.
   bool take(double value);
 
-  /// What a checkpoint keeps.
-  struct State {
-    double scale = 1;
-    double best = 0;
-    bool has_best = false;
-    int64_t bad = 0;
-    int64_t cooling = 0;
-  };
-  State state;
+  void visit(Archive& archive);
 
  private:
   bool is_better(double value) const;
@@ -62,6 +60,12 @@ class Plateau : public Schedule {
   double eps_;
   int64_t patience_;
   int64_t cooldown_;
+  Location location_;
+  double scale_ = 1;
+  double best_ = 0;
+  bool has_best_ = false;
+  int64_t bad_ = 0;
+  int64_t cooling_ = 0;
 };
 
 /// The schedule that `call` names; R2009 if it needs a length that is not known, R2002 for an unknown one.

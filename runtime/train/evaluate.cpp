@@ -1,8 +1,8 @@
 #include <algorithm>
 
 #include "runtime/tensor/mode.h"
-#include "runtime/tensor/threads.h"
 #include "runtime/train/fit.h"
+#include "runtime/train/predictor.h"
 
 namespace ltr {
 
@@ -24,17 +24,13 @@ RoleHooks hooks_of(Role role) {
   return {Hook::predict_epoch_start, Hook::predict_epoch_end, Hook::predict_batch_start, Hook::predict_batch_end};
 }
 
-/// What a batch counts in means.
-double weight_of(const RunRequest& request, const Batch& batch) {
-  return request.trainer.weigh.text == "batches" ? 1.0 : double(batch.size);
-}
-
 }  // namespace
 
 void pass(Session& cx, const StepInfo& step, const std::vector<size_t>& streams, int64_t batches,
           std::vector<int64_t>* samples) {
   const RoleHooks hooks = hooks_of(step.role);
   const ModeScope evaluation(false, false);
+  const BatchWeight weight(cx.request);
   Progress& progress = cx.request.progress;
   const int64_t batch_index_before = cx.batch_index;
   const int64_t stream_before = cx.stream;
@@ -51,7 +47,7 @@ void pass(Session& cx, const StepInfo& step, const std::vector<size_t>& streams,
       const Data::RoleStream& running = cx.request.data.streams[stream];
       cx.stream_name = Str(role_name(running.role)) + (*running.name != 0 ? "." : "") + running.name;
       cx.batch_size = batch.size;
-      cx.set_row(1, true, weight_of(cx.request, batch));
+      cx.set_row(1, true, weight.of(batch));
       cx.run_hook(hooks.batch_start);
       cx.run_step(step, batch, stream, uint64_t(number));
       cx.run_hook(hooks.batch_end);
@@ -60,6 +56,7 @@ void pass(Session& cx, const StepInfo& step, const std::vector<size_t>& streams,
       progress.round_batch(++done, batch.size);
       if (SignalWatch::received() != 0) break;
     }
+    if (SignalWatch::received() != 0) break;
     if (samples != nullptr) samples->push_back(seen);
   }
   cx.batch_index = batch_index_before;
@@ -67,8 +64,7 @@ void pass(Session& cx, const StepInfo& step, const std::vector<size_t>& streams,
 }
 
 EvalReport evaluate(RunRequest& request, Role role) {
-  share_cores();
-  const Clock::time_point begin = Clock::now();
+  const Times::Clock::time_point begin = Times::Clock::now();
   const StepInfo* step = find_step(request.experiment, role);
   const std::vector<size_t> streams = streams_of(request.data, role);
   if (step == nullptr || streams.empty()) {
@@ -76,6 +72,7 @@ EvalReport evaluate(RunRequest& request, Role role) {
                    fmt::format("the experiment {} has no {} step and stream", request.experiment.name, role_name(role)));
   }
   Session cx(request, {role});
+  cx.listeners.finish();
   EvalReport report;
   cx.verb = role == Role::Val ? "validate" : role_name(role);
   cx.run_hook(Hook::run_start);
@@ -108,40 +105,22 @@ EvalReport evaluate(RunRequest& request, Role role) {
 
 PredictReport predict(RunRequest& request, const std::function<bool(Batch&)>& next,
                       const std::function<void(const Tensor& output, const Batch& batch)>& sink) {
-  share_cores();
-  const Clock::time_point begin = Clock::now();
-  const StepInfo* step = find_step(request.experiment, Role::Predict);
-  if (step == nullptr) {
-    throw error_at(request.experiment.location, err::settings_contradict,
-                   fmt::format("the model {} has no step predict", request.experiment.model));
-  }
+  const Times::Clock::time_point begin = Times::Clock::now();
   const std::vector<size_t> streams = streams_of(request.data, Role::Predict);
-  Session cx(request, {Role::Predict});
+  Predictor predictor(request);
   PredictReport report;
-  cx.verb = "predict";
-  cx.run_hook(Hook::run_start);
   request.progress.begin("predict", 1, -1);
   request.progress.round_begin(Role::Predict, -1);
-  const ModeScope evaluation(false, false);
-  cx.run_hook(Hook::predict_epoch_start);
+  predictor.begin();
   Batch batch;
   while (next(batch)) {
-    cx.batch_index = report.batches;
-    cx.predicted = Tensor();
-    cx.run_hook(Hook::predict_batch_start);
-    cx.run_step(*step, batch, streams.empty() ? 0 : streams.front(), uint64_t(report.batches));
-    cx.run_hook(Hook::predict_batch_end);
-    if (!cx.predicted.defined()) {
-      throw error_at(step->location, err::settings_contradict, "step predict returned nothing");
-    }
-    sink(cx.predicted, batch);
+    sink(predictor.predict(batch, streams.empty() ? 0 : streams.front()), batch);
     report.batches++;
     report.samples += batch.size;
     request.progress.round_batch(report.batches, batch.size);
   }
-  cx.run_hook(Hook::predict_epoch_end);
+  predictor.end();
   request.progress.round_end(Role::Predict, 0, 0, {});
-  cx.run_hook(Hook::run_end);
   request.progress.end();
   report.total_s = seconds_since(begin);
   return report;

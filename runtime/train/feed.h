@@ -22,6 +22,8 @@ class Feed {
   virtual void start(int64_t epoch, int64_t first_batch) = 0;
   virtual bool next(Batch& batch) = 0;
   virtual double waited_s() = 0;
+  /// Names of the records of a batch, for messages: `iris.csv:37`. Empty if they have none.
+  virtual std::vector<Str> records(int64_t, int64_t) { return {}; }
 };
 
 /// The feed of stream `stream` as the request says. `batches`: at most so many, -1: as the role's limit says.

@@ -300,8 +300,8 @@ TEST_CASE("what this version lacks is an error that names it") {
   Run callback, nan, monitor;
   callback.callbacks = {call("Swa", {})};
   CHECK(code_of(callback) == "R2002: no setting callback Swa in this version");
-  nan.trainer.nan = "raise";
-  CHECK(code_of(nan).find("nan = raise") != Str::npos);
+  nan.trainer.nan = "explode";
+  CHECK(code_of(nan).find("stop, skip or raise") != Str::npos);
   monitor.callbacks = {call("EarlyStop", {{"monitor", Value::series("val.accuracy"), "series", {}}})};
   CHECK(code_of(monitor).find("monitor = val.accuracy") != Str::npos);
   CHECK_THROWS_AS(

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <limits>
 
 #include "runtime/tensor/handle.h"
@@ -20,11 +19,10 @@ Str slashed(Str series) {
 
 bool is_recorded_kind(LogKind kind) { return kind == LogKind::Scalar || kind == LogKind::Metric; }
 
+/// So many values wait at most: memory stays bounded when nothing is recorded for long.
+constexpr size_t kMostWaiting = 4096;
+
 }  // namespace
-
-nlohmann::json exact(double value) { return fmt::format("{}", value); }
-
-double exact(const nlohmann::json& value) { return std::strtod(value.get<Str>().c_str(), nullptr); }
 
 Tensor metric_tensor(Metric& metric) {
   const NoGrad no_grad;
@@ -41,22 +39,33 @@ double metric_value(Metric& metric, const Str& series) {
   return value.item();
 }
 
-LogTable::LogTable(const Program& program, const Data& data, std::vector<int> slots) : program_(program) {
+LogTable::LogTable(const Program& program, const Data& data, std::vector<int> slots, const Ranks& ranks)
+    : program_(program), ranks_(ranks) {
   std::sort(slots.begin(), slots.end());
   slots.erase(std::unique(slots.begin(), slots.end()), slots.end());
   cells_.reserve(slots.size() * std::max<size_t>(data.streams.size(), 1));
   cells_of_slot_.assign(program.logs.size(), std::vector<Cell*>(data.streams.size(), nullptr));
+  const auto add_cell = [&](int slot, Str series) {
+    Cell& cell = cells_.emplace_back();
+    cell.slot = size_t(slot);
+    cell.series = std::move(series);
+    if (is_recorded_kind(info(cell).kind)) {
+      cell.newest = &newest_.emplace(cell.series, std::numeric_limits<double>::quiet_NaN()).first->second;
+    }
+    return &cell;
+  };
   for (const int slot : slots) {
     const LogInfo& info = program.logs[size_t(slot)];
-    for (const size_t stream : streams_of(data, info.role)) {
-      Cell& cell = cells_.emplace_back();
-      cell.slot = size_t(slot);
-      cell.series = stream_name(data, stream) + "." + info.name;
-      cells_of_slot_[size_t(slot)][stream] = &cell;
-      if (is_recorded_kind(info.kind)) {
-        cell.newest = &newest_.emplace(cell.series, std::numeric_limits<double>::quiet_NaN()).first->second;
-      }
+    std::vector<Cell*>& of_stream = cells_of_slot_[size_t(slot)];
+    const std::vector<size_t> streams = streams_of(data, info.role);
+    if (streams.empty()) continue;
+    if (info.is_whole || streams.size() == 1) {
+      // The hooks of an epoch run in no stream: whatever ran last, the value is the role's.
+      Cell* whole = add_cell(slot, Str(role_name(info.role)) + "." + info.name);
+      std::fill(of_stream.begin(), of_stream.end(), whole);
+      continue;
     }
+    for (const size_t stream : streams) of_stream[stream] = add_cell(slot, stream_name(data, stream) + "." + info.name);
   }
 }
 
@@ -76,41 +85,89 @@ std::vector<Str> LogTable::columns() const {
   return names;
 }
 
+// ---- taking in -----------------------------------------------------------------------------------------------
+
+void LogTable::keep(Cell& cell, double weight) {
+  waiting_.push_back({&cell, weight});
+  if (waiting_.size() >= kMostWaiting) settle();
+}
+
+void LogTable::add(int slot, size_t stream, const at::Tensor& value, double weight) {
+  Cell* place = cell(slot, stream);
+  if (place == nullptr) return;
+  values_.keep(value);
+  keep(*place, weight);
+}
+
 void LogTable::add(int slot, size_t stream, double value, double weight) {
-  Cell* cell_ptr = cell(slot, stream);
-  if (cell_ptr == nullptr) return;
-  Cell& cell = *cell_ptr;
-  cell.step_sum += value * weight;
-  cell.step_weight += weight;
-  if (program_.logs[cell.slot].when == LogWhen::Step) return;
-  cell.least = cell.count == 0 ? value : std::min(cell.least, value);
-  cell.most = cell.count == 0 ? value : std::max(cell.most, value);
-  cell.count++;
-  cell.weight += weight;
-  cell.sum += program_.logs[cell.slot].reduce == Reduce::Sum ? value : value * weight;
+  Cell* place = cell(slot, stream);
+  if (place == nullptr) return;
+  values_.keep(value);
+  keep(*place, weight);
 }
 
 void LogTable::add(int slot, size_t stream, Metric& metric) {
-  Cell* cell_ptr = cell(slot, stream);
-  if (cell_ptr == nullptr) return;
+  Cell* place = cell(slot, stream);
+  if (place == nullptr) return;
   // In training an update sees values with a graph; kept, it would hold the graphs of all steps.
   for (const Metric::State& state : metric.states()) {
     if (In(*state.tensor)->requires_grad()) *state.tensor = give(In(*state.tensor)->detach());
   }
-  cell_ptr->metric = &metric;
-  cell_ptr->metric_has_data = true;
-  cell_ptr->step_weight += 1;
+  place->metric = &metric;
+  place->metric_has_data = true;
+  place->metric_in_window = true;
 }
 
-double LogTable::reduced(const Cell& cell) const {
-  switch (program_.logs[cell.slot].reduce) {
-    case Reduce::Sum: return cell.sum;
-    case Reduce::Min: return cell.least;
-    case Reduce::Max: return cell.most;
-    case Reduce::Mean:
-    case Reduce::Cat: return cell.sum / cell.weight;
+void LogTable::settle() {
+  if (waiting_.empty()) return;
+  const std::span<const double> numbers = values_.read();
+  size_t next = 0;
+  for (const Waiting& one : waiting_) {
+    if (one.cell == nullptr) {
+      close_window();
+    } else {
+      take(*one.cell, numbers[next++], one.weight);
+    }
   }
-  return cell.sum / cell.weight;
+  waiting_.clear();
+  values_.clear();
+}
+
+void LogTable::take(Cell& cell, double value, double weight) {
+  cell.step_sum += value * weight;
+  cell.step_weight += weight;
+  if (info(cell).when == LogWhen::Step) return;
+  cell.least = cell.count == 0 ? value : std::min(cell.least, value);
+  cell.most = cell.count == 0 ? value : std::max(cell.most, value);
+  cell.count++;
+  cell.weight += weight;
+  cell.sum += info(cell).reduce == Reduce::Sum ? value : value * weight;
+}
+
+void LogTable::close_window() {
+  for (Cell& cell : cells_) {
+    if (info(cell).role != Role::Train || info(cell).when == LogWhen::Epoch) continue;
+    if (info(cell).when == LogWhen::Step && cell.step_weight > 0 && cell.newest != nullptr) {
+      *cell.newest = cell.step_sum / cell.step_weight;
+    }
+    cell.step_sum = cell.step_weight = 0;
+  }
+}
+
+// ---- giving out ----------------------------------------------------------------------------------------------
+
+double LogTable::reduced(const Cell& cell) const {
+  double number = cell.sum;
+  switch (info(cell).reduce) {
+    case Reduce::Sum: ranks_.sum({&number, 1}); return number;
+    case Reduce::Min: number = cell.least; ranks_.least({&number, 1}); return number;
+    case Reduce::Max: number = cell.most; ranks_.most({&number, 1}); return number;
+    case Reduce::Mean:
+    case Reduce::Cat: break;
+  }
+  double parts[] = {cell.sum, cell.weight};
+  ranks_.sum(parts);
+  return parts[0] / parts[1];
 }
 
 double LogTable::window_value(Cell& cell) const {
@@ -133,112 +190,137 @@ double LogTable::window_value(Cell& cell) const {
   return value;
 }
 
-void LogTable::end_window(bool is_recorded, bool next_is_recorded, Named& values) {
+void LogTable::begin_window(bool is_recorded) {
+  if (!is_recorded) return;
   for (Cell& cell : cells_) {
-    const LogInfo& info = program_.logs[cell.slot];
-    if (info.when == LogWhen::Epoch || info.role != Role::Train || !is_recorded_kind(info.kind)) continue;
-    if (cell.step_weight > 0) {
-      if (cell.metric == nullptr) {
-        const double value = cell.step_sum / cell.step_weight;
-        if (info.when == LogWhen::Step) *cell.newest = value;
-        if (is_recorded) values.emplace_back(slashed(cell.series) + (info.when == LogWhen::Both ? "_step" : ""), value);
-      } else if (is_recorded) {
-        const double value = window_value(cell);
-        if (info.when == LogWhen::Step) *cell.newest = value;
-        values.emplace_back(slashed(cell.series) + (info.when == LogWhen::Both ? "_step" : ""), value);
-      }
+    cell.before.clear();
+    if (cell.metric == nullptr || info(cell).when == LogWhen::Epoch || info(cell).role != Role::Train) continue;
+    for (const Metric::State& state : cell.metric->states()) {
+      cell.before.push_back(guarded([&] { return give(In(*state.tensor)->clone()); }));
     }
-    cell.step_sum = 0;
-    cell.step_weight = 0;
-    if (cell.metric != nullptr && next_is_recorded) {
-      cell.before.clear();
-      for (const Metric::State& state : cell.metric->states()) {
-        cell.before.push_back(guarded([&] { return give(In(*state.tensor)->clone()); }));
-      }
+  }
+}
+
+void LogTable::end_window(bool is_recorded, Named& values) {
+  if (is_recorded) settle();
+  for (Cell& cell : cells_) {
+    const LogInfo& about = info(cell);
+    if (about.when == LogWhen::Epoch || about.role != Role::Train || !is_recorded_kind(about.kind)) continue;
+    const bool has_value = cell.metric != nullptr ? cell.metric_in_window : cell.step_weight > 0;
+    if (is_recorded && has_value) {
+      const double value = window_value(cell);
+      if (about.when == LogWhen::Step) *cell.newest = value;
+      values.emplace_back(slashed(cell.series) + (about.when == LogWhen::Both ? "_step" : ""), value);
     }
+    cell.metric_in_window = false;
+  }
+  if (is_recorded) {
+    close_window();
+  } else if (!waiting_.empty()) {
+    waiting_.push_back({nullptr, 0});
   }
 }
 
 void LogTable::end_epoch(Role role, Named& values) {
+  settle();
   std::vector<Metric*> done;
   for (Cell& cell : cells_) {
-    const LogInfo& info = program_.logs[cell.slot];
-    if (info.role != role) continue;
-    cell.step_sum = 0;
-    cell.step_weight = 0;
+    const LogInfo& about = info(cell);
+    if (about.role != role) continue;
+    const Str name = slashed(cell.series) + (about.when == LogWhen::Both ? "_epoch" : "");
     if (cell.metric != nullptr && cell.metric_has_data) {
-      if (info.kind == LogKind::Metric && info.when != LogWhen::Step) {
-        const double value = metric_value(*cell.metric, cell.series);
-        *cell.newest = value;
-        values.emplace_back(slashed(cell.series) + (info.when == LogWhen::Both ? "_epoch" : ""), value);
+      if (about.kind == LogKind::Metric && about.when != LogWhen::Step) {
+        *cell.newest = metric_value(*cell.metric, cell.series);
+        values.emplace_back(name, *cell.newest);
       }
-      if (info.kind == LogKind::Image) images_.emplace_back(slashed(cell.series), metric_tensor(*cell.metric));
+      if (about.kind == LogKind::Image) images_.emplace_back(slashed(cell.series), metric_tensor(*cell.metric));
       // Two statements may log one metric: it is reset when all have read it.
       done.push_back(cell.metric);
-      cell.metric_has_data = false;
-      cell.before.clear();
     } else if (cell.count > 0) {
-      const double value = reduced(cell);
-      *cell.newest = value;
-      values.emplace_back(slashed(cell.series) + (info.when == LogWhen::Both ? "_epoch" : ""), value);
+      *cell.newest = reduced(cell);
+      values.emplace_back(name, *cell.newest);
     }
-    cell.sum = cell.weight = 0;
-    cell.count = 0;
+    forget(cell);
   }
   for (Metric* metric : done) metric->reset();
 }
 
+void LogTable::forget(Cell& cell) {
+  cell.step_sum = cell.step_weight = cell.sum = cell.weight = 0;
+  cell.count = 0;
+  cell.metric_has_data = cell.metric_in_window = false;
+  cell.before.clear();
+}
+
 void LogTable::drop(Role role) {
+  settle();
   for (Cell& cell : cells_) {
-    if (program_.logs[cell.slot].role != role) continue;
+    if (info(cell).role != role) continue;
     if (cell.metric != nullptr) cell.metric->reset();
-    cell.metric_has_data = false;
-    cell.step_sum = cell.step_weight = cell.sum = cell.weight = 0;
-    cell.count = 0;
+    forget(cell);
   }
 }
 
-bool LogTable::has_data(const Metric& metric) const {
-  return std::any_of(cells_.begin(), cells_.end(),
-                     [&](const Cell& cell) { return cell.metric == &metric && cell.metric_has_data; });
-}
-
-double LogTable::newest(const Str& series) const {
+double LogTable::newest(const Str& series) {
+  settle();
   const auto found = newest_.find(series);
   return found == newest_.end() ? std::numeric_limits<double>::quiet_NaN() : found->second;
 }
 
-void LogTable::bar_values(Named& values) const {
+const std::map<Str, double>& LogTable::all_newest() {
+  settle();
+  return newest_;
+}
+
+void LogTable::bar_values(Named& values) {
+  settle();
   for (const Cell& cell : cells_) {
-    if (program_.logs[cell.slot].bar && cell.newest != nullptr && !std::isnan(*cell.newest)) {
+    if (info(cell).bar && cell.newest != nullptr && !std::isnan(*cell.newest)) {
       values.emplace_back(slashed(cell.series), *cell.newest);
     }
   }
 }
 
-nlohmann::json LogTable::save() const {
-  nlohmann::json saved;
-  for (const Cell& cell : cells_) {
-    if (cell.count == 0 && !cell.metric_has_data) continue;
-    saved["cells"][cell.series] = {exact(cell.sum),  exact(cell.weight),     exact(cell.least),
-                                   exact(cell.most), cell.count, cell.metric_has_data};
-  }
-  for (const auto& [series, value] : newest_) saved["newest"][series] = exact(value);
-  return saved;
-}
+// ---- checkpoints ---------------------------------------------------------------------------------------------
 
-void LogTable::restore(const nlohmann::json& saved) {
-  for (Cell& cell : cells_) {
-    if (!saved.contains("cells") || !saved["cells"].contains(cell.series)) continue;
-    const nlohmann::json& row = saved["cells"][cell.series];
-    cell.sum = exact(row[0]);
-    cell.weight = exact(row[1]);
-    cell.least = exact(row[2]);
-    cell.most = exact(row[3]);
-    cell.count = row[4].get<int64_t>();
+void LogTable::visit(Archive& archive, Model& model, size_t train_stream) {
+  settle();
+  const Archive::Part logs(archive, "logs");
+  std::set<const Metric*> visited;
+  {
+    const Archive::Part cells(archive, "cells");
+    for (Cell& cell : cells_) {
+      const bool is_open = cell.count > 0 || cell.metric_has_data;
+      if (archive.is_reading() ? !archive.has(cell.series) : !is_open) continue;
+      const Archive::Part part(archive, cell.series);
+      archive.value("sum", cell.sum);
+      archive.value("weight", cell.weight);
+      archive.value("least", cell.least);
+      archive.value("most", cell.most);
+      archive.value("count", cell.count);
+      Str member;
+      for (const Model::MetricMember& one : model.metrics) {
+        if (cell.metric_has_data && &one.of(model, int64_t(train_stream)) == cell.metric) member = one.name;
+      }
+      archive.value("metric", member);
+      for (const Model::MetricMember& one : model.metrics) {
+        if (member != one.name) continue;
+        cell.metric = &one.of(model, int64_t(train_stream));
+        cell.metric_has_data = true;
+        // Several statements may log one metric; its states are there once.
+        if (!visited.insert(cell.metric).second) continue;
+        for (const Metric::State& state : cell.metric->states()) {
+          at::Tensor tensor = archive.is_reading() ? at::Tensor() : aten(*state.tensor);
+          archive.tensor(fmt::format("metric.{}.{}", member, state.name), tensor);
+          if (archive.is_reading()) *state.tensor = give(tensor);
+        }
+      }
+    }
   }
-  if (!saved.contains("newest")) return;
-  for (const auto& [series, value] : saved["newest"].items()) newest_[series] = exact(value);
+  const Archive::Part newest(archive, "newest");
+  for (auto& [series, value] : newest_) {
+    if (!archive.is_reading() || archive.has(series)) archive.value(series, value);
+  }
 }
 
 }  // namespace ltr

@@ -1,14 +1,16 @@
 #pragma once
 
-// What `log` statements gave: values of the window, weighted means of the epoch in f64, metrics, newest values.
-
-#include <nlohmann/json.hpp>
+// What `log` statements gave: values of the window, weighted means of the epoch in f64, metrics, newest values. A value
+// stays where it was computed until somebody asks: the end of a recorded window, of an epoch, the bar, a hook.
 
 #include <map>
-#include <unordered_map>
+#include <set>
 #include <vector>
 
 #include "ltr/program.h"
+#include "runtime/checkpoint/archive.h"
+#include "runtime/tensor/host_read.h"
+#include "runtime/train/ranks.h"
 
 namespace ltr {
 
@@ -17,37 +19,36 @@ using Named = std::vector<std::pair<Str, double>>;
 class LogTable {
  public:
   /// `slots`: those that the steps and callbacks of this run may write.
-  LogTable(const Program& program, const Data& data, std::vector<int> slots);
+  LogTable(const Program& program, const Data& data, std::vector<int> slots, const Ranks& ranks);
 
   /// Names of all recorded series, `train/loss`, in order of declaration.
   std::vector<Str> columns() const;
 
+  void add(int slot, size_t stream, const at::Tensor& value, double weight);
   void add(int slot, size_t stream, double value, double weight);
   void add(int slot, size_t stream, Metric& metric);
 
+  /// A window begins; one that is recorded keeps what metrics had before it.
+  void begin_window(bool is_recorded);
   /// The window is over: appends its values to `values` if it is recorded; forgets them.
-  /// `next_is_recorded` prepares step values of metrics.
-  void end_window(bool is_recorded, bool next_is_recorded, Named& values);
-  /// The epoch of `role` is over: appends means and metrics, which are fresh then; resets.
+  void end_window(bool is_recorded, Named& values);
+  /// The epoch of `role` is over: appends means and metrics over all ranks, which are fresh then; resets.
   void end_epoch(Role role, Named& values);
   /// Matrices of metrics logged as images, since the last call: their names and values.
   std::vector<std::pair<Str, Tensor>> take_images() { return std::exchange(images_, {}); }
   /// Forgets what a round gathered (sanity, or one that was cut off).
   void drop(Role role);
 
-  /// Whether `metric` took in something since its reset.
-  bool has_data(const Metric& metric) const;
   /// Whether `series` (`val.acc`) can come, and its newest value, nan before its first.
   bool has(const Str& series) const { return newest_.contains(series); }
-  double newest(const Str& series) const;
-  void set_newest(const Str& series, double value) { newest_[series] = value; }
-  const std::map<Str, double>& all_newest() const { return newest_; }
+  double newest(const Str& series);
+  const std::map<Str, double>& all_newest();
   /// Series that were logged with `bar`.
-  void bar_values(Named& values) const;
+  void bar_values(Named& values);
 
-  /// Everything that a checkpoint must keep but tensors of metrics.
-  nlohmann::json save() const;
-  void restore(const nlohmann::json& saved);
+  /// Sums of the epoch under way, newest values, and the states of the metrics that took something in.
+  /// Metrics of `train_stream` alone: a round leaves nothing half-filled.
+  void visit(Archive& archive, Model& model, size_t train_stream);
 
  private:
   struct Cell {
@@ -62,28 +63,40 @@ class LogTable {
     int64_t count = 0;       ///< values of this epoch
     Metric* metric = nullptr;
     bool metric_has_data = false;
+    bool metric_in_window = false;
     std::vector<Tensor> before;  ///< the metric's states at the window's begin
     double* newest = nullptr;
   };
+  /// A value that waits to be taken into its cell; without a cell it marks the end of a window.
+  struct Waiting {
+    Cell* cell;
+    double weight;
+  };
 
   Cell* cell(int slot, size_t stream) { return cells_of_slot_[size_t(slot)][stream]; }
+  const LogInfo& info(const Cell& cell) const { return program_.logs[cell.slot]; }
+  void keep(Cell& cell, double weight);
+  /// Takes everything that waits into its cell, in the order in which it came.
+  void settle();
+  void take(Cell& cell, double value, double weight);
+  void close_window();
   double reduced(const Cell& cell) const;
   double window_value(Cell& cell) const;
+  void forget(Cell& cell);
 
   const Program& program_;
+  const Ranks& ranks_;
   std::vector<Cell> cells_;
   std::vector<std::vector<Cell*>> cells_of_slot_;
   std::map<Str, double> newest_;
   std::vector<std::pair<Str, Tensor>> images_;
+  std::vector<Waiting> waiting_;
+  DeviceValues values_;
 };
 
 /// The number that `metric` has now, computed in f64; R2006 if it is no number.
 double metric_value(Metric& metric, const Str& series);
 /// Its tensor, in f64 or i64.
 Tensor metric_tensor(Metric& metric);
-
-/// Doubles as text that reads back exactly, nan and infinities included.
-nlohmann::json exact(double value);
-double exact(const nlohmann::json& value);
 
 }  // namespace ltr

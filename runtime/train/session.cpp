@@ -4,37 +4,19 @@
 
 #include <algorithm>
 #include <cmath>
+#include <unordered_map>
 
 #include "ltr/operators.h"
-#include "runtime/loggers/logger.h"
+#include "runtime/callbacks/program_callback.h"
 #include "runtime/tensor/handle.h"
-#include "runtime/tensor/mode.h"
 #include "runtime/tensor/precision.h"
-#include "runtime/tensor/random.h"
 #include "runtime/train/image.h"
 
 namespace ltr {
 
 namespace {
 
-double number(const Tensor& value) {
-  const In tensor(value);
-  if (tensor->numel() == 1 && tensor->is_cpu()) {
-    if (tensor->scalar_type() == at::kFloat) return double(*tensor->const_data_ptr<float>());
-    if (tensor->scalar_type() == at::kDouble) return *tensor->const_data_ptr<double>();
-  }
-  return value.item();
-}
-
-const CallbackInfo* find_callback(const Program& program, const Str& name) {
-  for (const CallbackInfo& info : program.callbacks) {
-    if (name == info.name) return &info;
-  }
-  return nullptr;
-}
-
-}  // namespace
-
+/// The slots that steps of `roles` and the program's callbacks may write.
 std::vector<int> slots_of(const RunRequest& request, const std::vector<Role>& roles) {
   std::vector<int> slots;
   for (const StepInfo& step : request.experiment.steps) {
@@ -48,69 +30,64 @@ std::vector<int> slots_of(const RunRequest& request, const std::vector<Role>& ro
   return slots;
 }
 
+}  // namespace
+
+const CallbackInfo* find_callback(const Program& program, const Str& name) {
+  for (const CallbackInfo& info : program.callbacks) {
+    if (name == info.name) return &info;
+  }
+  return nullptr;
+}
+
 Session::Session(RunRequest& run_request, std::vector<Role> roles)
     : request(run_request),
-      logs(run_request.program, run_request.data, slots_of(run_request, roles)),
-      gradients(run_request.root) {
+      logs(run_request.program, run_request.data, slots_of(run_request, roles), run_request.ranks),
+      gate(run_request, global_step),
+      gradients_(run_request.root),
+      runner_(make_torch_runner(*this)) {
   run_dir = request.run_dir;
   run_name = request.run_name;
+  rank = request.ranks.rank();
+  world = request.ranks.world();
   std::unordered_map<Str, int> instances;
+  uint64_t number = 0;
   for (const Value& call : request.callbacks) {
     const CallbackInfo* info = find_callback(request.program, call.text);
     if (info == nullptr) continue;
-    const Str key = fmt::format("{}#{}", call.text, instances[call.text]++);
-    hooks.add({key, info, std::unique_ptr<Callback>(info->make(call, request.model))});
+    std::unique_ptr<Callback> callback(info->make(call, request.model));
+    listeners.add(Turn::Listed, fmt::format("{}#{}", call.text, instances[call.text]++),
+                  std::make_unique<ProgramCallback>(number++, *info, std::move(callback), uint64_t(request.trainer.seed)));
   }
 }
 
 Session::~Session() = default;
 
-void Session::run_step(const StepInfo& info, const Batch& batch, size_t stream_index, uint64_t batch_number) {
+void Session::run_step(const StepInfo& info, const Batch& batch, size_t stream_index, uint64_t number) {
   stream = int64_t(stream_index);
   batch_size = batch.size;
-  // Only a key is set here: a generator is made when something draws.
-  seed_random(random_key(uint64_t(request.trainer.seed), "step",
-                         {uint64_t(info.role), stream_index, batch_number, uint64_t(rank)}));
-  forget_casts();
-  info.run(request.model, *this, batch, request.predict_params);
+  runner_->run(info, batch, stream_index, number);
 }
 
 // ---- gradients -----------------------------------------------------------------------------------------------
 
-void Session::not_finite(const Fault& fault, const Str& what) {
-  if (request.trainer.nan == "skip") {
-    skipped++;
-    if (++skipped_in_row_ >= request.trainer.nan_limit) throw error_here(err::too_many_skipped, skipped_in_row_);
-    return;
-  }
-  throw error_here(fault, what, global_step);
-}
-
-bool Session::accepts(const at::Tensor& loss, const Location& location) {
-  if (request.flags.bare) return true;
-  const double value = loss.numel() == 1 && loss.scalar_type() == at::kFloat && loss.is_cpu()
-                           ? double(*loss.const_data_ptr<float>())
-                           : loss.detach().sum().item<double>();
-  if (std::isfinite(value)) [[likely]] return true;
-  at(location);
-  not_finite(err::loss_not_finite, fmt::format("{}", value));
-  return false;
+void Session::begin_window(bool is_recorded) {
+  reached_.clear();
+  has_updated_ = false;
+  is_recorded_ = is_recorded && !request.flags.bare;
+  if (!request.flags.bare) logs.begin_window(is_recorded_);
 }
 
 void Session::minimize(const Tensor& loss, Optimizer& optimizer, bool last, const Location& location) {
   guarded([&] {
     const In value(loss);
-    Reached* reached = nullptr;
-    for (Reached& one : reached_) {
-      if (one.optimizer == &optimizer) reached = &one;
-    }
-    if (reached == nullptr) reached = &reached_.emplace_back(Reached{&optimizer, 0, 0});
+    auto reached = std::find_if(reached_.begin(), reached_.end(), [&](const Reached& one) { return one.optimizer == &optimizer; });
+    if (reached == reached_.end()) reached = reached_.insert(reached_.end(), {&optimizer, 0, 0});
     this->loss = loss;
     this->optimizer = &optimizer;
     run_hook(Hook::before_backward);
-    if (accepts(value, location)) {
+    if (gate.lets_loss(value, location)) {
       at(location);
-      gradients.run(value, share_, &optimizer, !last);
+      gradients_.run(value, share_, &optimizer, !last);
       reached->share += share_;
       reached->rows++;
     }
@@ -131,34 +108,32 @@ void Session::update(Optimizer& optimizer) {
     return;
   }
   // Batches that were skipped, or counted by tokens, leave a window that is divided by what did come.
-  if (std::abs(share - 1) > 1e-9) {
-    for (const Weight& weight : optimizer.weights()) {
-      const at::Tensor& grad = In(weight.tensor)->grad();
-      if (grad.defined()) grad.mul_(1 / share);
-    }
-  }
-  this->optimizer = &optimizer;
-  grad_norm = wants_norm() ? optimizer.measure_norm() : NAN;
-  run_hook(Hook::before_step);
-  const double norm = measured_clip(optimizer);
-  const bool is_bad = !request.flags.bare && ((norm >= 0 && !std::isfinite(norm)) ||
-                                              (request.trainer.check_grads && !optimizer.grads_are_finite()));
-  if (is_bad) {
-    optimizer.zero_grad();
-    not_finite(err::gradient_not_finite, optimizer.name());
-  } else {
-    optimizer.step(global_step);
-    has_updated_ = true;
-    skipped_in_row_ = 0;
-  }
-  run_hook(Hook::after_step);
+  if (std::abs(share - 1) > 1e-9) optimizer.scale_grads(1 / share);
+  clip_and_step(optimizer);
 }
 
-double Session::measured_clip(Optimizer& optimizer) {
-  if (measure_grads) measure_grads(optimizer, grad_norms);
-  const double norm = optimizer.clip();
-  if (norm >= 0) grad_norms.emplace_back("grad_norm/" + optimizer.name(), norm);
-  return norm;
+void Session::clip_and_step(Optimizer& optimizer) {
+  this->optimizer = &optimizer;
+  // A hook of the program may ask for the norm, which is then of the true mean gradient.
+  const bool hooks_want_norm = listeners.has(Hook::before_step) || listeners.has(Hook::after_step);
+  Option<double> norm;
+  if (hooks_want_norm || request.trainer.check_grads) norm = optimizer.measure_norm();
+  grad_norm = norm.value_or(NAN);
+  run_hook(Hook::before_step);
+  if (is_recorded_) listeners.each(kBeforeClip, [&](Listener& one) { one.before_clip(optimizer, norms); });
+  if (const Option<double> clipped = optimizer.clip()) {
+    norm = clipped;
+    if (!request.flags.bare) norms.emplace_back("grad_norm/" + optimizer.name(), *clipped);
+  }
+  if (!norm || gate.lets_update(optimizer.name(), *norm)) {
+    optimizer.step(global_step);
+    forget_casts();
+    has_updated_ = true;
+    gate.passed();
+  } else {
+    optimizer.zero_grad();
+  }
+  run_hook(Hook::after_step);
 }
 
 void Session::finish_window() {
@@ -170,7 +145,7 @@ void Session::backward(const Tensor& loss, const Location& location) {
     const In value(loss);
     this->loss = loss;
     run_hook(Hook::before_backward);
-    if (accepts(value, location)) gradients.run(value, 1, nullptr, true);
+    if (gate.lets_loss(value, location)) gradients_.run(value, 1, nullptr, true);
     run_hook(Hook::after_backward);
   });
 }
@@ -180,12 +155,7 @@ void Session::zero_grad(Optimizer& optimizer) { optimizer.zero_grad(); }
 void Session::step(Optimizer& optimizer) {
   guarded([&] {
     const NoGrad no_grad;
-    this->optimizer = &optimizer;
-    grad_norm = wants_norm() ? optimizer.measure_norm() : NAN;
-    run_hook(Hook::before_step);
-    measured_clip(optimizer);
-    optimizer.step(global_step);
-    run_hook(Hook::after_step);
+    clip_and_step(optimizer);
   });
 }
 
@@ -207,9 +177,13 @@ void Session::set_lr(Optimizer& optimizer, double rate) { optimizer.set_rate(rat
 
 // ---- log -----------------------------------------------------------------------------------------------------
 
-void Session::log(int slot, const Tensor& value) { logs.add(slot, size_t(stream), number(value), weight_); }
+void Session::log(int slot, const Tensor& value) {
+  if (!request.flags.bare) logs.add(slot, size_t(stream), In(value), weight_);
+}
 
-void Session::log(int slot, double value) { logs.add(slot, size_t(stream), value, weight_); }
+void Session::log(int slot, double value) {
+  if (!request.flags.bare) logs.add(slot, size_t(stream), value, weight_);
+}
 
 void Session::log(int slot, Metric& metric) { logs.add(slot, size_t(stream), metric); }
 
@@ -220,13 +194,22 @@ Str Session::tag_of(int slot) const {
   return fmt::format("{}/{}", role_name(info.role), info.name);
 }
 
+bool Session::shows(int slot) {
+  if (request.recorder == nullptr || request.flags.bare || is_silent) return false;
+  // A round logs it for every batch, but a step has one: the first.
+  const auto [place, is_first] = shown_.try_emplace(slot, global_step);
+  if (!is_first && place->second == global_step) return false;
+  place->second = global_step;
+  return true;
+}
+
 void Session::log_image(int slot, const Tensor& image) {
-  if (request.recorder == nullptr || request.flags.bare) return;
+  if (!shows(slot)) return;
   guarded([&] { request.recorder->image(global_step, tag_of(slot), image_of(In(image))); });
 }
 
 void Session::log_histogram(int slot, const Tensor& values) {
-  if (request.recorder == nullptr || request.flags.bare) return;
+  if (!shows(slot)) return;
   guarded([&] {
     const at::Tensor flat = In(values)->detach().to(at::kDouble).flatten().contiguous();
     const double* data = flat.const_data_ptr<double>();
@@ -235,7 +218,7 @@ void Session::log_histogram(int slot, const Tensor& values) {
 }
 
 void Session::log_text(int slot, const Str& text) {
-  if (request.recorder != nullptr && !request.flags.bare) request.recorder->text(global_step, tag_of(slot), text);
+  if (shows(slot)) request.recorder->text(global_step, tag_of(slot), text);
 }
 
 void Session::record(Named values) {
@@ -265,10 +248,7 @@ bool due(const Context& cx, const Value& period, bool is_end) {
 
 void Session::print(const Str& text) { request.progress.print(text); }
 
-void Session::stop(const Str& reason) {
-  wants_stop = true;
-  stop_reason = reason;
-}
+void Session::stop(const Str& reason) { outcome.stop("stopped", reason); }
 
 void Session::end_epoch(const Str&) { ends_epoch = true; }
 

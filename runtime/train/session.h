@@ -2,22 +2,22 @@
 
 // The trainer's side of a step or hook: what `minimize`, `log`, `stop` and the like do while a verb runs.
 
-#include <functional>
 #include <memory>
 #include <unordered_map>
 
-#include "runtime/api/error.h"
-#include "runtime/callbacks/hooks.h"
+#include "runtime/callbacks/listener.h"
 #include "runtime/train/backward.h"
 #include "runtime/train/feed.h"
+#include "runtime/train/finite_gate.h"
 #include "runtime/train/log_table.h"
-#include "runtime/train/root_state.h"
+#include "runtime/train/outcome.h"
+#include "runtime/train/step_runner.h"
 
 namespace ltr {
 
 class Session : public Context {
  public:
-  /// `roles`: those whose logs may come.
+  /// `roles`: those whose logs may come. The program's callbacks are among the listeners.
   Session(RunRequest& request, std::vector<Role> roles);
   ~Session() override;
 
@@ -42,16 +42,15 @@ class Session : public Context {
   void set_lr(Optimizer& optimizer, double rate) override;
   void output(const Tensor& value) override;
 
-  void run_hook(Hook hook) { hooks.run(hook, *this, uint64_t(request.trainer.seed)); }
-
-  /// One call of `step` on `batch` of `stream`; seeds, modes and gradients as its role wants.
-  void run_step(const StepInfo& step, const Batch& batch, size_t stream_index, uint64_t batch_number);
+  void run_hook(Hook hook) {
+    if (!is_silent) listeners.run(hook, *this);
+  }
+  /// One call of `info` on `batch`, the `number`-th of its stream.
+  void run_step(const StepInfo& info, const Batch& batch, size_t stream_index, uint64_t number);
 
   // The window under way.
-  void begin_window() {
-    reached_.clear();
-    has_updated_ = false;
-  }
+  /// `is_recorded`: its values go to the loggers.
+  void begin_window(bool is_recorded);
   /// Of the batch that runs now: its part of the window's gradient, and whether it is the window's last.
   void set_row(double share, bool is_last, double weight) {
     share_ = share;
@@ -69,42 +68,41 @@ class Session : public Context {
   void record_images();
 
   RunRequest& request;
-  Hooks hooks;
+  Listeners listeners;
   LogTable logs;
-  Backward gradients;
-  Str stop_reason;
-  bool wants_stop = false;
+  FiniteGate gate;
+  Outcome outcome;
   bool ends_epoch = false;
+  bool is_silent = false;          ///< no hook runs: the sanity round's results are thrown away
   std::vector<Str> saves;          ///< names that `save` was called with
-  int64_t skipped = 0;             ///< updates dropped for numbers that are not finite
-  Named grad_norms;                ///< of this window's updates, where computed
-  std::function<void(const Optimizer&, Named&)> measure_grads;  ///< of GradNorm, in windows that are recorded; or null
+  Named norms;                     ///< of this window's updates, where computed
   Tensor predicted;                ///< what `output` gave
 
  private:
-  /// Clips, and keeps the norms from before; gives the norm, or -1 without clipping by norm.
-  double measured_clip(Optimizer& optimizer);
   struct Reached {
     Optimizer* optimizer;
     double share;      ///< sum of the shares that came
     int64_t rows;
   };
-  /// Whether a hook of the program may ask for `grad_norm`.
-  bool wants_norm() const { return hooks.has(Hook::before_step) || hooks.has(Hook::after_step); }
-  bool accepts(const at::Tensor& loss, const Location& location);
   void update(Optimizer& optimizer);
-  void not_finite(const Fault& fault, const Str& what);
+  /// Hooks, clipping, the gate, and the update if it may happen.
+  void clip_and_step(Optimizer& optimizer);
+  /// Whether what `slot` draws, counts or writes is recorded at this step.
+  bool shows(int slot);
   Str tag_of(int slot) const;
 
+  Backward gradients_;
+  std::unique_ptr<StepRunner> runner_;
   double share_ = 1;
   double weight_ = 1;
   bool is_last_row_ = true;
+  bool is_recorded_ = false;
   bool has_updated_ = false;
-  int64_t skipped_in_row_ = 0;
   std::vector<Reached> reached_;
+  std::unordered_map<int, int64_t> shown_;  ///< the newest step of each slot that shows something
 };
 
-/// The optimizer's tensors, metrics and logs of a run are these slots: of the steps of `roles` and of the callbacks.
-std::vector<int> slots_of(const RunRequest& request, const std::vector<Role>& roles);
+/// The callback of that name that the program declares, or null.
+const CallbackInfo* find_callback(const Program& program, const Str& name);
 
 }  // namespace ltr

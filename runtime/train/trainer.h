@@ -11,6 +11,7 @@
 
 #include "ltr/program.h"
 #include "runtime/train/progress.h"
+#include "runtime/train/ranks.h"
 
 namespace ltr {
 
@@ -42,7 +43,7 @@ struct TrainerSettings {
   int64_t global_batch = -1;
   Value weigh = Value::symbol("samples");  ///< Symbol samples or batches, or the call `count`
   int64_t log_every = 10;
-  Str nan = "stop";                    ///< stop, skip; raise is R2006 in this version
+  Str nan = "stop";                    ///< stop, skip, raise
   int64_t nan_limit = 100;
   bool check_grads = false;
   int64_t seed = 0;
@@ -56,7 +57,15 @@ struct RunFlags {
   bool bare = false;             ///< only the loop: no logs, rounds before training, checkpoints, non-finite test
   int64_t fast_dev_run = 0;      ///< N batches through every step that has a stream; 0 is off
   bool strict_resume = false;
+  bool accept_data = false;      ///< go on although the data changed since the checkpoint
   bool mock_data = false;        ///< batches from the schema, no file is opened
+};
+
+/// A file that the data opened, and what tells it from another: its path, size and digest.
+struct DataFile {
+  Str path;
+  int64_t bytes = 0;
+  Str fingerprint;
 };
 
 /// Everything that a verb needs.
@@ -74,6 +83,8 @@ struct RunRequest {
   Str run_name;
   Str resume;                        ///< checkpoint folder to go on from, "" for a new run
   RunFlags flags;
+  const Ranks& ranks = one_rank();
+  std::vector<DataFile> data_files;  ///< in the order in which they were opened
   int64_t workers = 1;               ///< loader threads
   int64_t prefetch = 2;
   Str precision = "f32";             ///< f64 f32 bf16 bf16_pure

@@ -60,6 +60,7 @@ struct LogInfo {
   Reduce reduce;
   bool bar;
   Location location;
+  bool is_whole = false;  ///< stands in a hook of a whole epoch: it belongs to no stream of its role
 };
 
 /// A parameter of `step predict` that has a default, or no stream to come from.

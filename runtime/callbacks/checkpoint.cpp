@@ -1,0 +1,51 @@
+// `Checkpoint` of runtime.md 3.3: the keeper decides, the saver writes.
+
+#include "runtime/callbacks/arguments.h"
+#include "runtime/callbacks/make.h"
+#include "runtime/callbacks/series.h"
+#include "runtime/train/saver.h"
+
+namespace ltr {
+
+namespace {
+
+class CheckpointListener : public Listener {
+ public:
+  CheckpointListener(CheckpointKeeper keeper, const FitView& view) : keeper_(std::move(keeper)), view_(view) {
+    view_.saver.add_keeper(&keeper_);
+  }
+  uint32_t interests() const override { return kFresh | kBorder; }
+
+  void fresh(Role role) override {
+    if (is_of(keeper_.monitor(), role)) keeper_.note_fresh(view_.logs.newest(keeper_.monitor()));
+  }
+
+  void border(bool epoch_ended) override {
+    const int64_t step = view_.at.global_step;
+    if (!keeper_.is_due(step, view_.at.epoch, view_.times.train_s(), epoch_ended)) return;
+    const Str name = keeper_.name(step, view_.cx.epoch, [&](const Str& series) { return view_.logs.newest(series); });
+    const CheckpointKeeper before = keeper_;
+    std::vector<Str> gone = keeper_.saved(name, step);
+    view_.saver.want({name, keeper_.weights_only(), std::move(gone), [this, before] { keeper_ = before; }});
+  }
+
+  void visit(Archive& archive) override { keeper_.visit(archive); }
+  bool has_state() const override { return true; }
+
+ private:
+  CheckpointKeeper keeper_;
+  FitView view_;
+};
+
+}  // namespace
+
+ListenerPtr make_checkpoint(const Value& call, const FitView& view) {
+  const RunRequest& request = view.request;
+  if (request.flags.bare || request.flags.fast_dev_run > 0 || request.run_dir.empty()) return nullptr;
+  const Str monitor = text_argument(call, "monitor", "");
+  if (!monitor.empty()) check_series(view.logs, monitor, "Checkpoint", call.location);
+  const bool larger = !monitor.empty() && is_max(request.program, monitor, text_argument(call, "mode", "auto"), call.location);
+  return std::make_unique<CheckpointListener>(CheckpointKeeper(call, larger), view);
+}
+
+}  // namespace ltr

@@ -1,0 +1,69 @@
+#include "runtime/callbacks/make.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "runtime/callbacks/program_callback.h"
+#include "runtime/train/root_state.h"
+#include "runtime/train/session.h"
+
+namespace ltr {
+
+namespace {
+
+struct Row {
+  const char* name;
+  Turn turn;
+  /// Null: it lives in the terminal or is always on, and nothing is to be made. A maker that gives null: this run
+  /// has no use for it.
+  ListenerPtr (*make)(const Value& call, const FitView& view);
+};
+
+constexpr Row kRows[] = {
+    {"Checkpoint", Turn::Checkpoint, make_checkpoint}, {"EarlyStop", Turn::EarlyStop, make_early_stop},
+    {"Ema", Turn::Weights, make_ema},                  {"GradNorm", Turn::Listed, make_grad_norm},
+    {"LrMonitor", Turn::Listed, make_lr_monitor},      {"Throughput", Turn::Listed, make_throughput},
+    {"Timer", Turn::Listed, make_timer},               {"ProgressBar", Turn::Listed, nullptr},
+    {"Summary", Turn::Listed, nullptr},                {"StopOnSignal", Turn::Listed, nullptr},
+};
+
+Error unknown_callback(const Value& call) {
+  Str known;
+  for (const Row& row : kRows) known += fmt::format("{}{}", known.empty() ? "" : ", ", row.name);
+  return with_help(error_at(call.location, err::unknown_setting, fmt::format("callback {} in this version", call.text)),
+                   fmt::format("there are {} and those of the program", known));
+}
+
+}  // namespace
+
+void make_listeners(const FitView& view, Listeners& listeners) {
+  RunRequest& request = view.request;
+  std::unordered_map<Str, int> instances;
+  const auto key_of = [&](const Str& name) { return fmt::format("{}#{}", name, instances[name]++); };
+  const auto add = [&](const Row& row, const Value& call) {
+    const Str key = key_of(row.name);
+    if (row.make == nullptr) return;
+    if (ListenerPtr made = row.make(call, view)) listeners.add(row.turn, key, std::move(made));
+  };
+  bool has_checkpoint = false;
+  int averages = 0;
+  for (const Value& call : request.callbacks) {
+    if (find_callback(request.program, call.text) != nullptr) continue;  // the session has those of the program
+    const Row* row = std::find_if(std::begin(kRows), std::end(kRows), [&](const Row& one) { return call.text == one.name; });
+    if (row == std::end(kRows)) throw unknown_callback(call);
+    if (call.text == "Ema" && ++averages > 1) {
+      throw error_at(call.location, err::settings_contradict, "there are two callbacks Ema");
+    }
+    has_checkpoint = has_checkpoint || call.text == "Checkpoint";
+    add(*row, call);
+  }
+  if (!has_checkpoint && request.trainer.checkpoint) add(kRows[0], Value::call("Checkpoint", {}));
+  for (const auto& optimizer : request.root.state().optimizers) {
+    const Str name = "plateau of " + optimizer->name();
+    for (optim::Plateau* plateau : optimizer->plateaus()) {
+      listeners.add(Turn::Plateau, key_of(name), make_plateau(*optimizer, *plateau, view));
+    }
+  }
+}
+
+}  // namespace ltr

@@ -1,0 +1,56 @@
+// `Throughput` of runtime.md 3.3: samples or tokens a second, as a system value.
+
+#include "runtime/callbacks/arguments.h"
+#include "runtime/callbacks/make.h"
+
+namespace ltr {
+
+namespace {
+
+class Throughput : public Listener {
+ public:
+  Throughput(const Value& call, const FitView& view)
+      : view_(view), counts_tokens_(text_argument(call, "unit", "samples") == "tokens") {
+    const Value* window = argument(call, "window");
+    if (window != nullptr) window_ = int64_t(window->kind == Value::Kind::Int ? double(window->whole) : window->real);
+  }
+  uint32_t interests() const override { return kRecorded; }
+
+  void recorded(Named&) override {
+    const int64_t step = view_.at.global_step;
+    // The first recorded step of this process begins the first window.
+    if (begin_step_ >= 0 && step - begin_step_ < window_) return;
+    const int64_t items = counted();
+    const double seconds = seconds_since(begin_);
+    if (begin_step_ >= 0 && seconds > 0 && view_.request.recorder != nullptr) {
+      const char* name = counts_tokens_ ? "throughput/tokens_per_s" : "throughput/samples_per_s";
+      view_.request.recorder->system(step, {{name, double(items - items_) / seconds}});
+    }
+    begin_step_ = step;
+    items_ = items;
+    begin_ = Times::Clock::now();
+  }
+
+ private:
+  /// Samples so far, or tokens: elements of the first i64[B, T] field, at the size of the newest batch.
+  int64_t counted() const {
+    if (!counts_tokens_) return view_.at.samples;
+    for (const Tensor& field : view_.batch.fields) {
+      if (field.defined() && field.dim() == 2 && field.dtype() == DType::I64) return view_.at.samples * field.size(1);
+    }
+    return view_.at.samples;
+  }
+
+  FitView view_;
+  bool counts_tokens_;
+  int64_t window_ = 100;  ///< in steps
+  int64_t begin_step_ = -1;
+  int64_t items_ = 0;
+  Times::Clock::time_point begin_;
+};
+
+}  // namespace
+
+ListenerPtr make_throughput(const Value& call, const FitView& view) { return std::make_unique<Throughput>(call, view); }
+
+}  // namespace ltr

@@ -1,0 +1,94 @@
+#include "runtime/checkpoint/archive.h"
+
+#include <ATen/ATen.h>
+
+#include <cstdlib>
+
+#include "runtime/api/error.h"
+
+namespace ltr {
+
+namespace {
+
+/// What stands in the place of a part that the checkpoint lacks.
+const nlohmann::json kNothing;
+
+}  // namespace
+
+nlohmann::json exact(double value) { return fmt::format("{}", value); }
+
+double exact(const nlohmann::json& value) { return std::strtod(value.get<Str>().c_str(), nullptr); }
+
+void Archive::value(const Str& name, uint64_t& number) {
+  auto whole = int64_t(number);
+  value(name, whole);
+  number = uint64_t(whole);
+}
+
+void SaveArchive::value(const Str& name, double& value) { (*place_.back())[name] = exact(value); }
+
+LoadArchive::LoadArchive(const nlohmann::json& manifest, std::map<Str, at::Tensor> tensors, Str path)
+    : tensors_(std::move(tensors)), path_(std::move(path)), place_{&manifest} {}
+
+LoadArchive::LoadArchive(const nlohmann::json& manifest, const std::vector<NamedTensor>& tensors) : place_{&manifest} {
+  for (const NamedTensor& named : tensors) tensors_.emplace(named.name, named.tensor);
+}
+
+const nlohmann::json& LoadArchive::find(const Str& name) const {
+  if (!has(name)) throw error_here(err::checkpoint_damaged, path_, fmt::format("checkpoint.json lacks {}", name));
+  return (*place_.back())[name];
+}
+
+void LoadArchive::value(const Str& name, int64_t& value) { value = find(name).get<int64_t>(); }
+
+void LoadArchive::value(const Str& name, double& value) { value = exact(find(name)); }
+
+void LoadArchive::value(const Str& name, bool& value) { value = find(name).get<bool>(); }
+
+void LoadArchive::value(const Str& name, Str& value) { value = find(name).get<Str>(); }
+
+void LoadArchive::tensor(const Str& name, at::Tensor& tensor) {
+  const auto found = tensors_.find(name);
+  if (found == tensors_.end()) {
+    throw error_here(err::checkpoint_misfit, fmt::format("{} has no tensor {}", path_, name));
+  }
+  read_.insert(name);
+  const at::Tensor& saved = found->second;
+  if (!tensor.defined()) {
+    tensor = saved.clone();
+    return;
+  }
+  if (tensor.sizes() != saved.sizes() || tensor.scalar_type() != saved.scalar_type()) {
+    throw error_here(err::checkpoint_misfit,
+                     fmt::format("{} is {}[{}] in {}, {}[{}] here", name, c10::toString(saved.scalar_type()),
+                                 fmt::join(saved.sizes().vec(), ", "), path_, c10::toString(tensor.scalar_type()),
+                                 fmt::join(tensor.sizes().vec(), ", ")));
+  }
+  tensor.copy_(saved);
+}
+
+bool LoadArchive::has(const Str& name) const { return place_.back()->is_object() && place_.back()->contains(name); }
+
+std::vector<Str> LoadArchive::names() const {
+  std::vector<Str> list;
+  if (!place_.back()->is_object()) return list;
+  for (const auto& [name, value] : place_.back()->items()) list.push_back(name);
+  return list;
+}
+
+std::vector<Str> LoadArchive::unread() const {
+  std::vector<Str> list;
+  for (const auto& [name, tensor] : tensors_) {
+    if (!read_.contains(name)) list.push_back(name);
+  }
+  return list;
+}
+
+void LoadArchive::enter(const Str& name) { place_.push_back(has(name) ? &(*place_.back())[name] : &kNothing); }
+
+void LoadArchive::enter(size_t index) {
+  const nlohmann::json& list = *place_.back();
+  place_.push_back(list.is_array() && index < list.size() ? &list[index] : &kNothing);
+}
+
+}  // namespace ltr

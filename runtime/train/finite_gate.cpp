@@ -1,0 +1,38 @@
+#include "runtime/train/finite_gate.h"
+
+#include <ATen/ATen.h>
+
+#include <cmath>
+
+#include "runtime/api/error.h"
+#include "runtime/tensor/host_read.h"
+
+namespace ltr {
+
+bool FiniteGate::lets_loss(const at::Tensor& loss, const Location& location) {
+  if (request_.flags.bare) return true;
+  // A loss that is no scalar is refused by the backward pass, in better words.
+  const double value = loss.numel() == 1 && loss.is_cpu() ? number_in_memory(loss) : read_number(loss.detach().sum());
+  if (std::isfinite(value)) [[likely]] return true;
+  at(location);
+  return refuse(err::loss_not_finite, fmt::format("{}", value));
+}
+
+bool FiniteGate::lets_update(const Str& optimizer, double norm) {
+  if (request_.flags.bare || std::isfinite(norm)) return true;
+  return refuse(err::gradient_not_finite, optimizer);
+}
+
+bool FiniteGate::refuse(const Fault& fault, const Str& what) {
+  if (request_.trainer.nan != "skip") throw error_here(fault, what, step_);
+  skipped_++;
+  if (++skipped_in_row_ >= request_.trainer.nan_limit) throw error_here(err::too_many_skipped, skipped_in_row_);
+  return false;
+}
+
+void FiniteGate::visit(Archive& archive) {
+  archive.value("skipped", skipped_);
+  archive.value("skipped_in_row", skipped_in_row_);
+}
+
+}  // namespace ltr

@@ -1,0 +1,38 @@
+#pragma once
+
+// The one gate for numbers that are not finite (runtime.md 2.8): every loss and every norm of gradients passes it, and
+// no update happens that it did not let through.
+
+#include <ATen/core/Tensor.h>
+
+#include "runtime/api/error.h"
+#include "runtime/checkpoint/archive.h"
+#include "runtime/train/trainer.h"
+
+namespace ltr {
+
+class FiniteGate {
+ public:
+  /// `step` counts updates, for messages.
+  FiniteGate(const RunRequest& request, const int64_t& global_step) : request_(request), step_(global_step) {}
+
+  /// Whether the gradient of `loss` may be taken. `stop` and `raise`: R4001 if not.
+  bool lets_loss(const at::Tensor& loss, const Location& location);
+  /// Whether an update may happen; `norm` is of all gradients of `optimizer`. `stop` and `raise`: R4002 if not.
+  bool lets_update(const Str& optimizer, double norm);
+  /// An update happened: those that were skipped are not in a row any more.
+  void passed() { skipped_in_row_ = 0; }
+
+  int64_t skipped() const { return skipped_; }
+  void visit(Archive& archive);
+
+ private:
+  bool refuse(const Fault& fault, const Str& what);
+
+  const RunRequest& request_;
+  const int64_t& step_;
+  int64_t skipped_ = 0;         ///< updates in all that were dropped
+  int64_t skipped_in_row_ = 0;
+};
+
+}  // namespace ltr

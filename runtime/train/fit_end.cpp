@@ -1,0 +1,69 @@
+#include <cmath>
+
+#include "runtime/train/faults.h"
+#include "runtime/train/fit.h"
+
+// The end of `fit`: what is kept of a failure, and the report.
+
+namespace ltr {
+
+void Fit::fail(const Error& error) {
+  cx_.code = error.code;
+  cx_.reason = error.message;
+  try {
+    cx_.run_hook(Hook::failure);
+  } catch (const Error& second) {
+    request_.progress.warning(fmt::format("the hook failure failed itself: {}", second.message));
+  }
+  if (has_batch_ && !request_.run_dir.empty() && error.exit_code() == 4) {
+    const std::vector<Str> records = feed_->records(at_.epoch, at_.batch);
+    try {
+      const Str file = write_fault(request_, batch_, error, at_.global_step, records);
+      request_.progress.notice(fmt::format("the batch is in {}{}", file, records_text(records)));
+    } catch (const Error& second) {
+      request_.progress.warning(second.message);
+    }
+  }
+  const Str kept = saver_.write_broken(error);
+  if (!kept.empty()) request_.progress.notice(fmt::format("the weights before it are in {}", saver_.path_of(kept)));
+}
+
+void Fit::fill(FitReport& report) {
+  const int signal = SignalWatch::received();
+  report.outcome = cx_.outcome.outcome;
+  report.reason = cx_.outcome.reason;
+  if (signal == SIGINT) {
+    report.exit_code = 130;
+    report.outcome = "interrupted";
+    report.reason = "stopped by the user";
+  } else if (signal != 0) {
+    report.exit_code = 75;
+    report.outcome = "interrupted";
+    report.reason = "asked to stop; start again with --resume auto";
+  }
+  report.steps = at_.global_step;
+  report.epochs = at_.epoch;
+  report.samples = at_.samples;
+  report.skipped_updates = cx_.gate.skipped();
+  report.val_s = times_.val_s;
+  report.checkpoint_s = times_.checkpoint_s;
+  report.data_wait_s = feed_->waited_s();
+  report.train_s = std::max(at_.train_s - times_.before_s - times_.val_s - times_.checkpoint_s, 0.0);
+  for (const CheckpointKeeper* keeper : saver_.keepers()) {
+    const CheckpointKeeper::Kept* best = keeper->best();
+    if (best != nullptr) report.best.push_back({keeper->monitor(), best->value, best->step, saver_.path_of(best->name)});
+  }
+  for (const auto& [series, value] : cx_.logs.all_newest()) {
+    if (!std::isnan(value)) report.last.emplace_back(series, value);
+  }
+  if (!saver_.last().empty()) report.last_checkpoint = saver_.path_of(saver_.last());
+}
+
+int64_t planned_steps(const RunRequest& request) {
+  const std::vector<size_t> streams = streams_of(request.data, Role::Train);
+  if (streams.empty()) return -1;
+  const std::unique_ptr<Feed> feed = make_feed(request, streams.front());
+  return Windows(request.trainer, feed->batch_size(), [&](int64_t epoch) { return feed->batches(epoch); }).planned();
+}
+
+}  // namespace ltr

@@ -1,0 +1,166 @@
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+
+#include <algorithm>
+
+#include "runtime/checkpoint/load.h"
+#include "runtime/checkpoint/upgrade.h"
+#include "runtime/tensor/handle.h"
+#include "runtime/train/fit.h"
+
+// What is made at the start of `fit`, and how a run goes on from a checkpoint.
+
+namespace ltr {
+
+namespace {
+
+TrainerSettings& shortened_for_dev_run(RunRequest& request) {
+  TrainerSettings& settings = request.trainer;
+  if (request.flags.fast_dev_run > 0) {
+    settings.epochs = 1;
+    settings.steps = -1;
+    settings.limit_train = {request.flags.fast_dev_run, -1};
+    settings.checkpoint = false;
+  }
+  return settings;
+}
+
+size_t train_stream_of(const RunRequest& request) {
+  const std::vector<size_t> streams = streams_of(request.data, Role::Train);
+  if (find_step(request.experiment, Role::Train) == nullptr || streams.empty()) {
+    throw error_at(request.experiment.location, err::settings_contradict,
+                   fmt::format("the experiment {} has no train step and stream", request.experiment.name));
+  }
+  return streams.front();
+}
+
+}  // namespace
+
+Fit::Fit(RunRequest& request)
+    : request_(request),
+      settings_(shortened_for_dev_run(request)),
+      cx_(request, {Role::Train, Role::Val}),
+      weight_(request),
+      train_step_(find_step(request.experiment, Role::Train)),
+      val_step_(find_step(request.experiment, Role::Val)),
+      train_stream_(train_stream_of(request)),
+      feed_(make_feed(request_, train_stream_)),
+      state_{.outcome = cx_.outcome,
+             .logs = cx_.logs,
+             .gate = cx_.gate,
+             .listeners = cx_.listeners,
+             .root = request.root.state(),
+             .model = request.model,
+             .train_stream = train_stream_},
+      at_(state_.at),
+      saver_(request_, cx_, state_, times_) {
+  check_settings();
+  const bool skips_val = settings_.limit_val.batches == 0 || settings_.limit_val.fraction == 0;
+  if (val_step_ != nullptr && !skips_val) val_streams_ = streams_of(request_.data, Role::Val);
+  windows_ = std::make_unique<Windows>(settings_, feed_->batch_size(), [this](int64_t epoch) { return feed_->batches(epoch); });
+  if (train_step_->is_manual && windows_->rows(0, 0) != 1) {
+    throw error_at(train_step_->location, err::settings_contradict, "a manual step needs accumulate = 1");
+  }
+  const optim::Length length{windows_->planned(), [this](double epochs) { return windows_->updates(epochs); }};
+  for (const auto& optimizer : request_.root.state().optimizers) optimizer->schedule(length);
+  make_listeners({request_, cx_.logs, *feed_, *windows_, at_, cx_.outcome, times_, batch_, cx_, saver_}, cx_.listeners);
+  cx_.listeners.finish();
+  if (!request_.run_dir.empty() && saver_.has_keepers()) remove_leftovers(request_.run_dir + "/checkpoints");
+}
+
+Fit::~Fit() = default;
+
+void Fit::check_settings() const {
+  const Location& where = request_.experiment.location;
+  if (settings_.nan != "stop" && settings_.nan != "skip" && settings_.nan != "raise") {
+    throw error_at(where, err::wrong_type, "trainer.nan", settings_.nan, "stop, skip or raise");
+  }
+  if (settings_.epochs < 0 && settings_.steps < 0 && settings_.max_time_s < 0) {
+    throw error_at(where, err::settings_contradict, "training needs an end: trainer.epochs, steps or max_time");
+  }
+}
+
+std::vector<Str> Fit::columns() const {
+  std::vector<Str> names = cx_.logs.columns();
+  for (const auto& optimizer : request_.root.state().optimizers) {
+    names.push_back("lr/" + optimizer->name());
+    if (optimizer->clips_norm()) names.push_back("grad_norm/" + optimizer->name());
+  }
+  for (Str& name : cx_.listeners.columns()) names.push_back(std::move(name));
+  return names;
+}
+
+// ---- resuming ------------------------------------------------------------------------------------------------
+
+void Fit::resume() {
+  const Str& path = request_.resume;
+  const Str damage = verify_checkpoint(path);
+  const nlohmann::json saved = upgraded(read_manifest(path));
+  if (!damage.empty()) throw error_at({}, err::checkpoint_damaged, path, damage);
+  if (saved.value("weights_only", false)) {
+    throw with_help(error_at({}, err::checkpoint_misfit, fmt::format("{} holds weights only", path)), "give it to --weights");
+  }
+  const Str experiment = saved.value("experiment", "");
+  if (experiment != request_.experiment.name) {
+    throw error_at({}, err::checkpoint_misfit, fmt::format("{} is of the experiment {}", path, experiment));
+  }
+  check_data(saved);
+  report_changes(saved);
+  take_weights(request_.root, read_tensors(path + "/weights.safetensors"), path);
+  LoadArchive archive(saved, read_tensors(path + "/train.safetensors"), path);
+  const NoGrad no_grad;
+  try {
+    state_.visit(archive);
+  } catch (const nlohmann::json::exception& error) {
+    throw error_at({}, err::checkpoint_damaged, path, error.what());
+  }
+  for (const Str& note : archive.notes()) request_.progress.notice(note);
+  cx_.global_step = at_.global_step;
+  cx_.ends_epoch = at_.ends_epoch;
+  // The loggers cut from this step on, so its row is written again.
+  if (state_.rows.was_written(at_.global_step)) {
+    cx_.epoch = state_.rows.put_back(windows_->planned() == at_.global_step);
+    flush_row();
+  }
+  cx_.epoch = at_.epoch;
+  saver_.resumed_from(path);
+  cx_.path = path;
+  cx_.run_hook(Hook::checkpoint_load);
+}
+
+void Fit::check_data(const nlohmann::json& saved) const {
+  std::set<Str> known;
+  for (const nlohmann::json& file : saved.value("data", nlohmann::json::array())) known.insert(file.value("fingerprint", ""));
+  if (known.empty()) return;
+  std::vector<Str> changed;
+  for (const DataFile& file : request_.data_files) {
+    if (!known.contains(file.fingerprint)) changed.push_back(file.path);
+  }
+  if (changed.empty()) return;
+  const Str files = fmt::format("{}", fmt::join(changed, ", "));
+  if (!request_.flags.accept_data) {
+    throw with_help(error_at({}, err::data_changed, files), "--accept-data goes on with what is there now, not bit for bit");
+  }
+  request_.progress.notice(fmt::format("continues with changed data, not bit for bit: {}", files));
+}
+
+void Fit::report_changes(const nlohmann::json& saved) const {
+  std::vector<Str> changes;
+  const auto compare = [&](const Str& name, const Str& before, const Str& now) {
+    if (before != now) changes.push_back(fmt::format("{}: {} → {}", name, before, now));
+  };
+  compare("program", saved.value("program", "").substr(0, 12), Str(request_.program.source_hash).substr(0, 12));
+  compare("seed", std::to_string(saved.value("seed", int64_t(0))), std::to_string(settings_.seed));
+  compare("threads", std::to_string(saved.value("threads", 0)), std::to_string(at::get_num_threads()));
+  for (const auto& [name, value] : request_.settings) {
+    const bool only_ends = name == "trainer.epochs" || name == "trainer.steps" || name == "trainer.max_time";
+    if (only_ends || !saved.contains("settings") || !saved["settings"].contains(name)) continue;
+    compare(name, saved["settings"][name], value.to_text());
+  }
+  if (changes.empty()) return;
+  const Str text = fmt::format("continues, not bit for bit: {}", fmt::join(changes, "; "));
+  if (request_.flags.strict_resume) throw error_at({}, err::settings_contradict, text);
+  request_.progress.notice(text);
+}
+
+}  // namespace ltr

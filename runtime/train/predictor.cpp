@@ -1,0 +1,50 @@
+#include "runtime/train/predictor.h"
+
+#include "runtime/tensor/mode.h"
+
+namespace ltr {
+
+namespace {
+
+const StepInfo& predict_step_of(const RunRequest& request) {
+  const StepInfo* step = find_step(request.experiment, Role::Predict);
+  if (step == nullptr) {
+    throw error_at(request.experiment.location, err::settings_contradict,
+                   fmt::format("the model {} has no step predict", request.experiment.model));
+  }
+  return *step;
+}
+
+}  // namespace
+
+Predictor::Predictor(RunRequest& request)
+    : request_(request), step_(predict_step_of(request)), cx_(request, {Role::Predict}) {
+  cx_.listeners.finish();
+  cx_.verb = "predict";
+}
+
+Predictor::~Predictor() = default;
+
+void Predictor::begin() {
+  cx_.run_hook(Hook::run_start);
+  cx_.run_hook(Hook::predict_epoch_start);
+}
+
+void Predictor::end() {
+  cx_.run_hook(Hook::predict_epoch_end);
+  cx_.run_hook(Hook::run_end);
+}
+
+const Tensor& Predictor::predict(const Batch& batch, size_t stream) {
+  const ModeScope evaluation(false, false);
+  cx_.batch_index = batches_;
+  cx_.predicted = Tensor();
+  cx_.run_hook(Hook::predict_batch_start);
+  cx_.run_step(step_, batch, stream, uint64_t(batches_));
+  cx_.run_hook(Hook::predict_batch_end);
+  if (!cx_.predicted.defined()) throw error_at(step_.location, err::settings_contradict, "step predict returned nothing");
+  batches_++;
+  return cx_.predicted;
+}
+
+}  // namespace ltr

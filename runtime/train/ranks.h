@@ -1,0 +1,30 @@
+#pragma once
+
+// The processes that train together. One for now; whatever depends on their number goes through here.
+
+#include <cstdint>
+#include <span>
+
+namespace ltr {
+
+class Ranks {
+ public:
+  Ranks() = default;
+  Ranks(const Ranks&) = delete;
+  Ranks& operator=(const Ranks&) = delete;
+  virtual ~Ranks() = default;
+
+  virtual int64_t rank() const = 0;
+  virtual int64_t world() const = 0;
+  /// Sums, least or largest numbers over all ranks, in place and element by element.
+  virtual void sum(std::span<double> numbers) const = 0;
+  virtual void least(std::span<double> numbers) const = 0;
+  virtual void most(std::span<double> numbers) const = 0;
+  /// The one rank that prints, logs and writes.
+  bool is_first() const { return rank() == 0; }
+};
+
+/// A process by itself.
+const Ranks& one_rank();
+
+}  // namespace ltr

@@ -1,0 +1,39 @@
+#include "runtime/train/run_state.h"
+
+#include "runtime/train/finite_gate.h"
+#include "runtime/train/root_state.h"
+
+namespace ltr {
+
+void Position::visit(Archive& archive) {
+  archive.value("epoch", epoch);
+  archive.value("batch", batch);
+  archive.value("step", global_step);
+  archive.value("batch_counter", batch_counter);
+  archive.value("samples", samples);
+  archive.value("round_step", round_step);
+  archive.value("round_time_s", round_time_s);
+  archive.value("train_s", train_s);
+  archive.value("round_is_due", round_is_due);
+  archive.value("ends_epoch", ends_epoch);
+}
+
+void RunState::visit(Archive& archive) {
+  at.visit(archive);
+  outcome.visit(archive);
+  rows.visit(archive);
+  gate.visit(archive);
+  logs.visit(archive, model, train_stream);
+  listeners.visit(archive);
+  const Archive::Part optimizers(archive, "optimizers");
+  for (const auto& optimizer : root.optimizers) {
+    if (!archive.has(optimizer->name())) {
+      archive.note(fmt::format("the checkpoint has no optimizer {}; it begins anew", optimizer->name()));
+      continue;
+    }
+    const Archive::Part own(archive, optimizer->name());
+    optimizer->visit(archive);
+  }
+}
+
+}  // namespace ltr

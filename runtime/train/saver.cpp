@@ -1,0 +1,138 @@
+#include "runtime/train/saver.h"
+
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+
+#include <algorithm>
+
+#include "runtime/loggers/logger.h"
+#include "runtime/tensor/handle.h"
+#include "runtime/train/session.h"
+
+namespace ltr {
+
+Saver::Saver(RunRequest& request, Session& session, RunState& state, Times& times)
+    : request_(request), session_(session), state_(state), times_(times), folder_(request.run_dir + "/checkpoints") {}
+
+// ---- what a checkpoint holds ---------------------------------------------------------------------------------
+
+nlohmann::json Saver::facts() const {
+  nlohmann::json facts = {{"ltr", request_.program.compiler},
+                          {"program", request_.program.source_hash},
+                          {"experiment", request_.experiment.name},
+                          {"seed", request_.trainer.seed},
+                          {"world", request_.ranks.world()},
+                          {"threads", at::get_num_threads()},
+                          {"data", nlohmann::json::array()}};
+  for (const auto& [name, value] : request_.settings) facts["settings"][name] = value.to_text();
+  for (const DataFile& file : request_.data_files) {
+    facts["data"].push_back({{"path", file.path}, {"bytes", file.bytes}, {"fingerprint", file.fingerprint}});
+  }
+  return facts;
+}
+
+CheckpointData Saver::snapshot(bool weights_only) {
+  CheckpointData data;
+  state_.at.train_s = times_.train_s();
+  for (const Entry& entry : state_.root.entries) data.weights.push_back({entry.path, aten(entry.tensor)});
+  data.manifest = facts();
+  data.manifest["weights_only"] = weights_only;
+  SaveArchive archive(data);
+  state_.visit(archive);
+  if (weights_only) {
+    data.train.clear();
+  } else if (data.train.empty()) {
+    // A file of its own tells such a checkpoint from one of weights only.
+    data.train.push_back({"none", at::zeros({1})});
+  }
+  return data;
+}
+
+// ---- writing -------------------------------------------------------------------------------------------------
+
+void Saver::write(const Str& name, bool weights_only) {
+  const Times::Clock::time_point begin = Times::Clock::now();
+  const Str path = path_of(name);
+  session_.path = path;
+  session_.run_hook(Hook::checkpoint_save);
+  // Rows first: a run killed right behind its checkpoint must not lack them.
+  if (request_.recorder != nullptr) request_.recorder->flush();
+  write_checkpoint(folder_, name, snapshot(weights_only));
+  if (!weights_only) saved_step_ = state_.at.global_step;
+  if (!weights_only && !is_pinned_) {
+    last_ = name;
+    point_link(folder_, "last", name);
+  }
+  for (const CheckpointKeeper* keeper : keepers_) {
+    if (keeper->best() == nullptr) continue;
+    if (read_link(folder_, "best") != keeper->best()->name) point_link(folder_, "best", keeper->best()->name);
+    break;
+  }
+  times_.checkpoint_s += seconds_since(begin);
+  request_.progress.checkpoint(path);
+  if (request_.recorder != nullptr) {
+    request_.recorder->event(state_.at.global_step, "checkpoint", fmt::format("\"path\":\"checkpoints/{}\"", name));
+  }
+}
+
+void Saver::write_wanted() {
+  std::vector<Wish> wishes = std::exchange(wishes_, {});
+  for (const Str& name : std::exchange(session_.saves, {})) {
+    if (!request_.run_dir.empty()) wishes.push_back({name, false, {}, nullptr});
+  }
+  for (Wish& wish : wishes) {
+    try {
+      write(wish.name, wish.weights_only);
+    } catch (const Error& error) {
+      if (error.code != err::cannot_write.code) throw;
+      request_.progress.warning(fmt::format("{}; training goes on, and the next checkpoint tries again", error.message));
+      if (wish.undo) wish.undo();
+      continue;
+    }
+    let_go(wish.gone);
+  }
+}
+
+void Saver::write_last(bool by_signal) {
+  const int64_t step = state_.at.global_step;
+  if (keepers_.empty() || saved_step_ == step || step == 0) return;
+  CheckpointKeeper& keeper = *keepers_.front();
+  if (!keeper.saves_last() && !by_signal) return;
+  const Str name = fmt::format("step{:07}", step);
+  const std::vector<Str> gone = by_signal ? keeper.saved_aside(name) : keeper.saved(name, step);
+  write(name, false);
+  let_go(gone);
+}
+
+Str Saver::write_broken(const Error& error) {
+  const int64_t step = state_.at.global_step;
+  const bool is_wanted = !keepers_.empty() && keepers_.front()->saves_on_failure() && step > 0;
+  if (!is_wanted || error.code == err::cannot_write.code || saved_step_ == step) return "";
+  // The step broke in the middle, so only the weights are worth keeping, and only if it changed none of them.
+  if (session_.has_updated()) return "";
+  const Str name = fmt::format("{}-step{:07}", error.code.starts_with("R4") ? "nonfinite" : "failure", step);
+  try {
+    write(name, true);
+  } catch (const Error& second) {
+    request_.progress.warning(second.message);
+    return "";
+  }
+  return name;
+}
+
+void Saver::let_go(const std::vector<Str>& names) {
+  for (const Str& name : names) {
+    const bool is_wanted = name == resumed_from_ || name == last_ ||
+                           std::any_of(keepers_.begin(), keepers_.end(),
+                                       [&](const CheckpointKeeper* keeper) { return keeper->keeps(name); });
+    if (!is_wanted) remove_checkpoint(folder_, name);
+  }
+}
+
+void Saver::resumed_from(const Str& path) {
+  saved_step_ = state_.at.global_step;
+  last_ = path.substr(path.find_last_of('/') + 1);
+  resumed_from_ = last_;
+}
+
+}  // namespace ltr

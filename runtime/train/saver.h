@@ -1,0 +1,67 @@
+#pragma once
+
+// Writes the checkpoints of a run: those that its keepers and hooks ask for, the last one, and what is left of a failure.
+// A write that fails is a warning, and the next one tries again; only the last may not fail.
+
+#include <functional>
+
+#include "runtime/api/error.h"
+#include "runtime/callbacks/keeper.h"
+#include "runtime/train/run_state.h"
+
+namespace ltr {
+
+class Session;
+
+class Saver {
+ public:
+  Saver(RunRequest& request, Session& session, RunState& state, Times& times);
+
+  /// Retention asks all keepers. They outlive the saver's last write.
+  void add_keeper(CheckpointKeeper* keeper) { keepers_.push_back(keeper); }
+  bool has_keepers() const { return !keepers_.empty(); }
+
+  struct Wish {
+    Str name;
+    bool weights_only = false;
+    std::vector<Str> gone;        ///< checkpoints that are not wanted any more once this one is there
+    std::function<void()> undo;   ///< it could not be written
+  };
+  /// Wishes of one moment are written together, so that each checkpoint knows of the others.
+  void want(Wish wish) { wishes_.push_back(std::move(wish)); }
+  void write_wanted();
+
+  /// The checkpoint of this step, unless there is one: the last of the run, or what a signal leaves. R1004 if it cannot
+  /// be written.
+  void write_last(bool by_signal);
+  /// Later checkpoints do not become `last`: the newest stands in the middle of an epoch that a longer run goes on with.
+  void pin_last() { is_pinned_ = true; }
+  /// What is worth keeping when a step broke: the weights, if no update of the window was made. "" if nothing.
+  Str write_broken(const Error& error);
+
+  /// The run goes on from the checkpoint at `path`.
+  void resumed_from(const Str& path);
+  const Str& last() const { return last_; }
+  Str path_of(const Str& name) const { return folder_ + "/" + name; }
+  const std::vector<CheckpointKeeper*>& keepers() const { return keepers_; }
+
+ private:
+  CheckpointData snapshot(bool weights_only);
+  nlohmann::json facts() const;
+  void write(const Str& name, bool weights_only);
+  void let_go(const std::vector<Str>& names);
+
+  RunRequest& request_;
+  Session& session_;
+  RunState& state_;
+  Times& times_;
+  Str folder_;
+  std::vector<CheckpointKeeper*> keepers_;
+  std::vector<Wish> wishes_;
+  Str last_;                ///< name of the newest checkpoint
+  Str resumed_from_;
+  int64_t saved_step_ = -1;
+  bool is_pinned_ = false;
+};
+
+}  // namespace ltr

@@ -1,0 +1,31 @@
+#include "runtime/tensor/precision.h"
+#include "runtime/tensor/random.h"
+#include "runtime/train/session.h"
+#include "runtime/train/step_runner.h"
+
+namespace ltr {
+
+namespace {
+
+class TorchRunner : public StepRunner {
+ public:
+  explicit TorchRunner(Session& session) : session_(session) {}
+
+  void run(const StepInfo& step, const Batch& batch, size_t stream, uint64_t number) override {
+    RunRequest& request = session_.request;
+    // Only a key is set here: nothing is computed before something draws.
+    seed_random(random_key(uint64_t(request.trainer.seed), "step",
+                           {uint64_t(step.role), stream, number, uint64_t(request.ranks.rank())}));
+    forget_casts();
+    step.run(request.model, session_, batch, request.predict_params);
+  }
+
+ private:
+  Session& session_;
+};
+
+}  // namespace
+
+std::unique_ptr<StepRunner> make_torch_runner(Session& session) { return std::make_unique<TorchRunner>(session); }
+
+}  // namespace ltr
