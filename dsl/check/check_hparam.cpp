@@ -24,7 +24,7 @@ const std::set<std::string>& reserved_options() {
 
 void check_hparam(Context& cx, const ast::Hparam& hparam, const ast::Decl& decl, uint32_t module) {
   std::vector<Local> locals;
-  Scope scope{.cx = cx, .module = module, .place = Place::Hparam, .locals = &locals};
+  Scope scope{.cx = cx, .module = module, .place = Place::Hparam, .locals = locals};
   Hparam typed;
   typed.name = hparam.name.text;
   typed.doc = decl.doc;
@@ -118,7 +118,7 @@ void check_test(Context& cx, const ast::Test& test, const ast::Decl& decl, uint3
               .place = Place::Test,
               .fn = info.index,
               .info = &info,
-              .locals = &locals};
+              .locals = locals};
   scope.may_drop_values = true;
   scope.frames.emplace_back();
   Body body = check_body(test.body, scope);

@@ -71,7 +71,7 @@ struct ObjectChecker {
                  .module = object.module,
                  .place = Place::Member,
                  .owner = &object,
-                 .locals = &typed.locals};
+                 .locals = typed.locals};
     if (object.kind == Kind::Data) result.place = Place::Data;
     result.requirements = &object.requirements;
     return result;
@@ -384,7 +384,8 @@ ObjectInfo& object_of(Context& cx, const Symbol& symbol) {
     list.emplace_back();
   }
   cx.objects_of_kind[{object.kind, object.index}] = &object;
-  Scope scope{.cx = cx, .module = symbol.module, .place = Place::Member};
+  std::vector<Local> locals;
+  Scope scope{.cx = cx, .module = symbol.module, .place = Place::Member, .locals = locals};
   object.params = check_params(cx, params_of(*symbol.decl), scope, true);
   return object;
 }
@@ -443,7 +444,12 @@ void check_block_like(Context& cx, ObjectInfo& object, const ast::Decl& decl) {
   checker.check_members();
   checker.declare_fns();
   for (const std::string& name : object.fn_order) {
-    Scope scope{.cx = cx, .module = object.module, .place = Place::Fn, .owner = &object};
+    std::vector<Local> locals;
+    Scope scope{.cx = cx,
+                .module = object.module,
+                .place = Place::Fn,
+                .owner = &object,
+                .locals = locals};
     scope.requirements = &object.requirements;
     read_signature(cx, *object.fns[name], scope);
   }

@@ -17,20 +17,10 @@ Body check_nested(const ast::Body& body, Scope& scope) {
   return typed;
 }
 
-namespace {
-
-Stmt check_return(const ast::Stmt& statement, const ast::Return& result, Scope& scope) {
-  Stmt stmt = make_stmt(StmtKind::Return, statement.span);
+Stmt check_result(const ast::Expr& result, Span span, Scope& scope) {
   const Type wanted = scope.info != nullptr ? scope.info->result : Type::of(Kind::Void);
-  if (!result.value) {
-    if (wanted.kind != Kind::Void && !wanted.is_error()) {
-      scope.cx.report(
-          diag::missing_return(statement.span, scope.info->name, scope.cx.text(wanted)));
-    }
-    return stmt;
-  }
-  Expr value = check_as(*result.value, wanted.kind == Kind::Void ? Type::error() : wanted, scope,
-                        "the result");
+  Expr value =
+      check_as(result, wanted.kind == Kind::Void ? Type::error() : wanted, scope, "the result");
   if (wanted.kind == Kind::Void && scope.info != nullptr) {
     if (scope.place != Place::Hook && scope.place != Place::Test) scope.info->result = value.type;
     if (!value.type.is_error()) {
@@ -38,7 +28,7 @@ Stmt check_return(const ast::Stmt& statement, const ast::Return& result, Scope& 
       scope.cx.report(diag::result_not_declared(value.span, scope.info->name, text)
                           .help("declare what it gives: `-> {}`", text));
     }
-    return make_stmt(StmtKind::Error, statement.span);
+    return make_stmt(StmtKind::Error, span);
   }
   // In `compute` an integer or exact result is a number all the same.
   const bool is_compute = scope.place == Place::Compute && value.type.is_tensor() &&
@@ -46,10 +36,20 @@ Stmt check_return(const ast::Stmt& statement, const ast::Return& result, Scope& 
   Binding binding;
   if (!is_compute && !value.type.is_error() && !wanted.is_error() &&
       !match(wanted, value.type, binding, {}, value.span, scope, "the result", false)) {
-    return make_stmt(StmtKind::Error, statement.span);
+    return make_stmt(StmtKind::Error, span);
   }
-  stmt.values.push_back(std::move(value));
-  return stmt;
+  return make_stmt(StmtKind::Return, span, {std::move(value)});
+}
+
+namespace {
+
+Stmt check_return(const ast::Stmt& statement, const ast::Return& result, Scope& scope) {
+  if (result.value) return check_result(*result.value, statement.span, scope);
+  const Type wanted = scope.info != nullptr ? scope.info->result : Type::of(Kind::Void);
+  if (wanted.kind != Kind::Void && !wanted.is_error()) {
+    scope.cx.report(diag::missing_return(statement.span, scope.info->name, scope.cx.text(wanted)));
+  }
+  return make_stmt(StmtKind::Return, statement.span);
 }
 
 /// A loss: one floating number on the device.
