@@ -20,6 +20,30 @@ const std::set<std::string>& reserved_options() {
   return kReserved;
 }
 
+/// Types whose values can stand on a command line.
+bool is_setting_type(const Type& type) {
+  switch (type.kind) {
+    case Kind::Error:
+    case Kind::Int:
+    case Kind::Float:
+    case Kind::Bool:
+    case Kind::Str:
+    case Kind::Path:
+    case Kind::Duration:
+    case Kind::Period:
+    case Kind::Bytes:
+    case Kind::OneOf:
+      return true;
+    case Kind::List:
+    case Kind::Tuple:
+    case Kind::Option:
+      return std::all_of(type.fields.begin(), type.fields.end(),
+                         [](const TypeField& field) { return is_setting_type(field.type); });
+    default:
+      return false;
+  }
+}
+
 }  // namespace
 
 void check_hparam(Context& cx, const ast::Hparam& hparam, const ast::Decl& decl, uint32_t module) {
@@ -32,8 +56,7 @@ void check_hparam(Context& cx, const ast::Hparam& hparam, const ast::Decl& decl,
   typed.type = check_type(hparam.type, scope);
   if (reserved_options().contains(typed.name))
     cx.report(diag::reserved_option(hparam.name.span, typed.name));
-  if (!typed.type.is_error() && (typed.type.is_tensor() || typed.type.kind == Kind::Record ||
-                                 typed.type.kind == Kind::Block)) {
+  if (!is_setting_type(typed.type)) {
     cx.report(diag::hparam_not_allowed(hparam.type.span, typed.name, cx.text(typed.type)));
     typed.type = Type::error();
   }

@@ -59,6 +59,15 @@ Kind kind_of(SymbolKind kind) {
   }
 }
 
+/// A list, tuple or record with blocks or functions in it, at any depth.
+bool holds_layers(const Type& type) {
+  if (type.kind != Kind::List && type.kind != Kind::Tuple && type.kind != Kind::Record) return false;
+  return std::any_of(type.fields.begin(), type.fields.end(), [](const TypeField& field) {
+    return field.type.kind == Kind::Block || field.type.kind == Kind::Function ||
+           holds_layers(field.type);
+  });
+}
+
 struct ObjectChecker {
   Context& cx;
   ObjectInfo& object;
@@ -101,13 +110,7 @@ struct ObjectChecker {
     const Type& type = value.type;
     if (type.kind == Kind::Block) kind = MemberKind::Block;
     if (type.kind == Kind::Metric) kind = MemberKind::Metric;
-    if (type.kind == Kind::List) {
-      for (const TypeField& field : type.fields) {
-        if (field.type.kind == Kind::Block || field.type.kind == Kind::Function ||
-            field.type.kind == Kind::List)
-          kind = MemberKind::Block;
-      }
-    }
+    if (holds_layers(type)) kind = MemberKind::Block;
     if (type.kind == Kind::Model || type.kind == Kind::Data) {
       cx.report(diag::wrong_type(
           value.span,
