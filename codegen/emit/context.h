@@ -42,6 +42,8 @@ struct Context {
   /// As parameter: what is large goes by reference.
   cpp::Type param_type(const ir::Type& type);
   cpp::Expr none_of(const ir::Type& type);
+  /// A `Value` read as `type`, whatever its setting was declared to be.
+  cpp::Expr read_value(cpp::Expr value, const ir::Type& type);
   static cpp::Expr dtype(const std::string& element);
 
   // ---- places

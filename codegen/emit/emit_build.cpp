@@ -16,24 +16,9 @@ cpp::Expr FunctionEmitter::make_value(const ir::Op& op) {
   if (kind != "plain") return cpp::call("ltr::Value::" + kind, {use(id)});
   const ir::Type& from = type(id);
   if (is_none(id)) return cpp::construct(value_type, {});
-  if (from.is(TypeKind::Option)) {
-    if (cpp::print(cx_.type(from)) == "ltr::Value") return use(id);
-    return cpp::ternary(cpp::call(cpp::dot(use(id), "has_value"), {}), cpp::construct(value_type, {cpp::unary("*", use(id))}),
-                        cpp::construct(value_type, {}));
-  }
-  if (from.is(TypeKind::List)) {
-    cpp::Stmt loop;
-    loop.kind = cpp::StmtKind::For;
-    loop.name = "i";
-    loop.value = cpp::integer(0);
-    loop.limit = cpp::cast(cpp::plain("int64_t"), cpp::call(cpp::dot(cpp::name("items"), "size"), {}));
-    cpp::Expr item = cpp::construct(value_type, {cpp::index(cpp::name("items"), cpp::cast(cpp::plain("size_t"), cpp::name("i")))});
-    loop.body.push_back(cpp::expression(cpp::call(cpp::dot(cpp::name("values"), "push_back"), {std::move(item)})));
-    cpp::Body body = {cpp::declaration(cpp::generic("std::vector", {value_type}), "values"), std::move(loop),
-                      cpp::give_back(cpp::call("ltr::Value::list", {cpp::name("values")}))};
-    return cpp::call(cpp::lambda({{cpp::const_reference(cx_.type(from)), "items"}}, value_type, std::move(body)), {use(id)});
-  }
-  return cpp::construct(value_type, {use(id)});
+  if (cpp::print(cx_.type(from)) == "ltr::Value") return use(id);
+  if (from.is_host_number() || from.is(TypeKind::Str)) return cpp::construct(value_type, {use(id)});
+  return cpp::call("ltr::value_of", {use_as(id, from)});
 }
 
 /// One more row behind `rows`. A value of a known form is given as what it is.

@@ -70,20 +70,6 @@ cpp::Expr FunctionEmitter::host(const ir::Op& op) {
   throw ir::InternalError("no C++ for host op " + name, op.loc);
 }
 
-namespace {
-
-const char* accessor(const ir::Type& type) {
-  switch (type.kind) {
-    case TypeKind::Int: return "as_int";
-    case TypeKind::Float: return "as_float";
-    case TypeKind::Bool: return "as_bool";
-    case TypeKind::Str: return "as_str";
-    default: return "";
-  }
-}
-
-}  // namespace
-
 cpp::Expr FunctionEmitter::convert(const ir::Op& op) {
   const ValueId id = op.operands[0];
   const ir::Type& from = type(id);
@@ -98,15 +84,7 @@ cpp::Expr FunctionEmitter::convert(const ir::Op& op) {
     values_[id] = cpp::name(name);
   }
   cpp::Expr value = use_as(id, to);
-  if (from.is(TypeKind::Value)) {
-    const bool is_option = to.is(TypeKind::Option);
-    const ir::Type& inner = is_option ? to.fields[0].type : to;
-    if (inner.is(TypeKind::Value)) return value;
-    cpp::Expr read = cpp::call(cpp::dot(value, accessor(inner)), {});
-    if (!is_option) return read;
-    const cpp::Type option = cx_.type(to);
-    return cpp::ternary(cpp::call(cpp::dot(value, "is_none"), {}), cpp::braces(option, {}), cpp::construct(option, {std::move(read)}));
-  }
+  if (from.is(TypeKind::Value)) return cx_.read_value(std::move(value), to);
   if (to.is(TypeKind::Float) && from.is(TypeKind::Int)) return cpp::cast(cpp::plain("double"), std::move(value));
   if (to.is_tensor() && (from.is_host_number() || from.is(TypeKind::List))) {
     if (function_.values[id].constant) value = cpp::construct(cx_.type(from), {std::move(value)});
@@ -156,6 +134,7 @@ cpp::Expr FunctionEmitter::in_list(const ir::Op& op) {
 /// A literal stays one; everything else is formatted by the runtime.
 cpp::Expr FunctionEmitter::text_of(ValueId id, const std::string& format) {
   const auto& constant = function_.values[id].constant;
+  if (is_none(id)) return cpp::string("none");
   cpp::Expr value = use(id);
   if (constant && std::holds_alternative<std::string>(*constant) && format.empty()) return value;
   // `text_of(3)` and `text_of("x")` would fit several overloads.

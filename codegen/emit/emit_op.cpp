@@ -84,7 +84,14 @@ cpp::Expr FunctionEmitter::value(const ir::Op& op) {
     case OpKind::CheckResult: return check_result(op);
     case OpKind::CallValue: return cpp::call(arg(0), uses(op, 1));
     case OpKind::HostOp: return host(op);
-    case OpKind::Choose: return cpp::ternary(arg(0), arg(1), arg(2));
+    case OpKind::Choose: {
+      // Literals alone would bring types of their own: `const char*`, `int`.
+      const auto arm = [&](size_t i) {
+        cpp::Expr value = arg(i);
+        return function_.values[op.operands[i]].constant ? cpp::construct(cx_.type(type(op.results[0])), {std::move(value)}) : value;
+      };
+      return cpp::ternary(arg(0), arm(1), arm(2));
+    }
     case OpKind::Equal: return equal(type(op.operands[0]), arg(0), arg(1));
     case OpKind::InList: return in_list(op);
     case OpKind::Convert: return convert(op);

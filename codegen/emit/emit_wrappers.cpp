@@ -61,12 +61,6 @@ void emit_map(const ir::MapInfo& map, size_t number, Context& cx) {
   cx.file.functions.push_back(std::move(out));
 }
 
-cpp::Expr read_value(cpp::Expr value, const ir::Type& type) {
-  const char* accessor = type.is(TypeKind::Int) ? "as_int" : type.is(TypeKind::Float) ? "as_float" : type.is(TypeKind::Bool) ? "as_bool" : "as_str";
-  if (type.is(TypeKind::Value)) return value;
-  return cpp::call(cpp::dot(std::move(value), accessor), {});
-}
-
 /// `void name(Model&, Context&, const Batch&, const std::vector<Value>&)`, which picks the step's fields.
 void emit_step(const std::string& name, const std::string& model, const std::string& data, const std::string& fn_name,
                const std::vector<int>& fields, const std::vector<ir::StepParam>& params, Context& cx) {
@@ -92,7 +86,7 @@ void emit_step(const std::string& name, const std::string& model, const std::str
       const ir::Type& type = params[param].type;
       // A tensor that no stream delivers is put behind the batch's own fields.
       args.push_back(type.is_tensor() ? cpp::index(cpp::dot(cpp::name("batch"), "fields"), cpp::integer(extra++))
-                                      : read_value(element("params", param), type));
+                                      : cx.read_value(element("params", param), type));
       ++param;
     }
   }
@@ -112,13 +106,7 @@ void emit_callback(const ir::CallbackInfo& callback, Context& cx) {
   std::vector<cpp::Expr> args = {cpp::name("model")};
   for (const ir::ObjectParam& param : object.params) {
     const cpp::Expr found = cpp::call(cpp::dot(cpp::name("arguments"), "find"), {cpp::string(param.name)});
-    if (param.type.is(TypeKind::Option) && !param.type.fields[0].type.is(TypeKind::Value)) {
-      const cpp::Type option = cx.type(param.type);
-      args.push_back(cpp::ternary(cpp::call(cpp::arrow(found, "is_none"), {}), cpp::braces(option, {}),
-                                  cpp::construct(option, {read_value(cpp::unary("*", found), param.type.fields[0].type)})));
-    } else {
-      args.push_back(read_value(cpp::unary("*", found), param.type));
-    }
+    args.push_back(cx.read_value(cpp::unary("*", found), param.type));
   }
   out.body.push_back(cpp::give_back(cpp::make_new(cpp::plain(cx.struct_name(callback.object)), std::move(args))));
   cx.file.functions.push_back(std::move(out));

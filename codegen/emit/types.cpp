@@ -113,6 +113,11 @@ cpp::Expr Context::none_of(const ir::Type& type) {
   return cpp::braces(this->type(type), {});
 }
 
+cpp::Expr Context::read_value(cpp::Expr value, const ir::Type& type) {
+  const cpp::Type wanted = this->type(type);
+  return cpp::print(wanted) == "ltr::Value" ? value : cpp::call(cpp::templated("ltr::value_as", wanted), {std::move(value)});
+}
+
 cpp::Expr Context::dtype(const std::string& element) {
   struct Row {
     const char* element;

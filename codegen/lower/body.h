@@ -33,6 +33,8 @@ class BodyLowerer {
   /// A host value of type `type` as `Value`, and back.
   ir::ValueId to_value(ir::ValueId id);
   ir::ValueId from_value(ir::ValueId id, const ir::Type& type);
+  /// What `print` shows of a value: text of a list, tuple, record, range or option, else the value itself.
+  ir::ValueId text(ir::ValueId value, const check::Type& type);
   void body(const check::Body& body);
   /// `return` at the end, unless every path has left already.
   void finish();
@@ -51,6 +53,8 @@ class BodyLowerer {
   ir::ValueId construct(const check::Expr& expr);
   ir::ValueId list(const check::Expr& expr);
   ir::ValueId record(const check::Expr& expr);
+  /// The elements of a list, tuple or record; blocks among them are built below the place of the whole.
+  std::vector<ir::ValueId> placed(const check::Expr& expr);
   ir::ValueId comprehension(const check::Expr& expr);
   ir::ValueId apply_list(const check::Expr& expr);
   ir::ValueId weights(const check::Expr& expr);
@@ -67,6 +71,10 @@ class BodyLowerer {
   ir::ValueId get_element(ir::ValueId base, ir::ValueId index, const ir::Type& type);
   /// A record in the form that a param asks for: some of its fields.
   ir::ValueId fit(ir::ValueId value, const ir::Type& wanted);
+  ir::ValueId joined(std::vector<ir::ValueId> parts);
+  /// Likewise inside of brackets, where texts have quotes.
+  ir::ValueId element_text(ir::ValueId value, const check::Type& type);
+  ir::ValueId list_text(ir::ValueId list, const check::Type& element);
   std::vector<ir::ValueId> exprs(const std::vector<check::Expr>& list, size_t from = 0);
   ir::ValueId host(const std::string& name, const ir::Type& type, std::vector<ir::ValueId> operands) {
     return b.op(ir::OpKind::HostOp, type, std::move(operands), name);

@@ -80,7 +80,7 @@ ValueId BodyLowerer::expr(const Expr& expr) {
     case ExprKind::CallMetric: return call(expr);
     case ExprKind::Construct: return construct(expr);
     case ExprKind::List: return list(expr);
-    case ExprKind::Tuple: return b.op(OpKind::TupleOf, type(), exprs(expr.args));
+    case ExprKind::Tuple: return b.op(OpKind::TupleOf, type(), placed(expr));
     case ExprKind::Range: return b.op(OpKind::TupleOf, type(), exprs(expr.args));
     case ExprKind::Record: return record(expr);
     case ExprKind::RecordField: return b.op(OpKind::RecordGet, type(), {this->expr(expr.args[0])}, expr.name);
@@ -171,9 +171,40 @@ ValueId BodyLowerer::get_element(ValueId base, ValueId index, const Type& type) 
   return b.op(OpKind::TupleGet, type, {base}, "", {{"index", at}});
 }
 
+namespace {
+
+/// Expressions that build blocks, themselves or in their elements: each gets a place of its own.
+bool takes_place(const Expr& expr) {
+  switch (expr.kind) {
+    case ExprKind::Construct:
+    case ExprKind::List:
+    case ExprKind::Tuple:
+    case ExprKind::Record:
+    case ExprKind::Comprehension: return true;
+    default: return false;
+  }
+}
+
+}  // namespace
+
+std::vector<ValueId> BodyLowerer::placed(const Expr& expr) {
+  const std::optional<ValueId> outer = place;
+  const Type scope = Type::of(TypeKind::Scope);
+  std::vector<ValueId> values;
+  for (size_t i = 0; i < expr.args.size(); ++i) {
+    if (outer && takes_place(expr.args[i])) {
+      place = expr.kind == ExprKind::Record ? b.op(OpKind::Place, scope, {*outer}, expr.type.fields[i].name)
+                                            : b.op(OpKind::PlaceElement, scope, {*outer, b.int_const(int64_t(i))});
+    }
+    values.push_back(this->expr(expr.args[i]));
+    place = outer;
+  }
+  return values;
+}
+
 ValueId BodyLowerer::record(const Expr& expr) {
   const Type type = shared_.type(expr.type);
-  const std::vector<ValueId> values = exprs(expr.args);  // Evaluated as written, stored in the order of the type.
+  const std::vector<ValueId> values = placed(expr);  // Evaluated as written, stored in the order of the type.
   std::vector<ValueId> ordered;
   for (const ir::Field& field : type.fields) {
     for (size_t i = 0; i < values.size(); ++i) {
@@ -197,17 +228,7 @@ ValueId BodyLowerer::fit(ValueId value, const Type& wanted) {
 ValueId BodyLowerer::list(const Expr& expr) {
   if (expr.type.kind == Kind::Weights) return b.op(OpKind::JoinWeights, Type::of(TypeKind::Weights), exprs(expr.args));
   if (shape && expr.args.empty()) return *shape;
-  const std::optional<ValueId> outer = place;
-  std::vector<ValueId> values;
-  for (size_t i = 0; i < expr.args.size(); ++i) {
-    const ExprKind kind = expr.args[i].kind;
-    const bool has_place = kind == ExprKind::Construct || kind == ExprKind::List || kind == ExprKind::Comprehension;
-    if (outer && has_place) {
-      place = b.op(OpKind::PlaceElement, Type::of(TypeKind::Scope), {*outer, b.int_const(int64_t(i))});
-    }
-    values.push_back(this->expr(expr.args[i]));
-    place = outer;
-  }
+  std::vector<ValueId> values = placed(expr);
   const Type type = shared_.type(expr.type);
   return b.op(type.is(TypeKind::Tuple) ? OpKind::TupleOf : OpKind::ListOf, type, std::move(values));
 }
@@ -224,7 +245,7 @@ ValueId BodyLowerer::comprehension(const Expr& expr) {
   const ValueId index = b.region_param(Type::of(TypeKind::Int));
   env[expr.local] = index;
   const std::optional<ValueId> outer = place;
-  if (outer && expr.args[2].kind == ExprKind::Construct) {
+  if (outer && takes_place(expr.args[2])) {
     const auto& start = b.value(from).constant;
     const bool from_zero = start && *start == ir::Constant(int64_t(0));
     const ValueId number = from_zero ? index : host("-", Type::of(TypeKind::Int), {index, from});

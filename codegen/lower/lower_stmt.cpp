@@ -85,7 +85,11 @@ void BodyLowerer::stmt(const Stmt& stmt) {
       if (stmt.values.size() > 1) operands.push_back(expr(stmt.values[1]));
       return b.effect(OpKind::Assert, std::move(operands), "", {{"text", stmt.text}});
     }
-    case StmtKind::Print: return b.effect(OpKind::Print, exprs(stmt.values));
+    case StmtKind::Print: {
+      std::vector<ValueId> texts;
+      for (const check::Expr& value : stmt.values) texts.push_back(text(expr(value), value.type));
+      return b.effect(OpKind::Print, std::move(texts));
+    }
     case StmtKind::Minimize: {
       const ValueId loss = expr(stmt.values[0]);
       b.effect(OpKind::Minimize, {loss, expr(stmt.values[1])}, "", {{"last", int64_t(stmt.is_last)}});

@@ -200,6 +200,11 @@ std::string setting_text(const check::Type& type) {
     case Kind::Secret: return "secret";
     case Kind::Option: return "option[" + setting_text(type.fields[0].type) + "]";
     case Kind::List: return "list[" + (type.fields.empty() ? "" : setting_text(type.fields[0].type)) + "]";
+    case Kind::Tuple: {
+      std::string text;
+      for (const check::TypeField& field : type.fields) text += (text.empty() ? "" : ", ") + setting_text(field.type);
+      return "(" + text + ")";
+    }
     case Kind::OneOf: {
       std::string text;
       for (const std::string& choice : type.choices) text += (text.empty() ? "" : ", ") + choice;

@@ -27,7 +27,13 @@ class Walker {
     switch (value.kind) {
       case ExprKind::Construct:
         return add_object(value, frame, prefix);
+      case ExprKind::Record:
+        for (size_t i = 0; i < value.args.size(); ++i) {
+          add(value.args[i], frame, prefix + value.type.fields[i].name + ".");
+        }
+        return;
       case ExprKind::List:
+      case ExprKind::Tuple:
         for (size_t i = 0; i < value.args.size(); ++i) {
           add(value.args[i], frame, prefix + std::to_string(i) + ".");
         }

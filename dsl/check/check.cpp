@@ -37,7 +37,7 @@ Program check(const resolve::ModuleGraph& graph,
     }
     if (const auto* d = decl.get<ast::Const>()) {
       std::vector<Local> locals;
-      Scope scope{.cx = cx, .module = 0, .place = Place::Test, .locals = &locals};
+      Scope scope{.cx = cx, .module = 0, .place = Place::Test, .locals = locals};
       ast::Expr use;
       if (symbol(d->name) != nullptr) check_name(use, d->name, scope);
     }

@@ -180,26 +180,41 @@ Expr with_part(
 
 }  // namespace
 
-Stmt check_assign(const ast::Stmt& statement, const ast::Assign& assign, Scope& scope) {
-  ast::Expr source = assign.value;
-  if (assign.op != ast::AssignOp::Set) {
-    // `x += e` is `x = x + e`.
-    ast::Binary binary;
-    binary.op = assign.op == ast::AssignOp::Add        ? ast::BinaryOp::Add
-                : assign.op == ast::AssignOp::Subtract ? ast::BinaryOp::Subtract
-                : assign.op == ast::AssignOp::Multiply ? ast::BinaryOp::Multiply
-                                                       : ast::BinaryOp::Divide;
-    binary.op_span = assign.op_span;
-    binary.left = assign.target;
-    binary.right = assign.value;
-    source.node = std::move(binary);
-    source.span = statement.span;
+namespace {
+
+/// `x += e` is `x = x + e`; nothing for `x = e`.
+std::optional<ast::BinaryOp> operator_of(ast::AssignOp op) {
+  switch (op) {
+    case ast::AssignOp::Set:
+      break;
+    case ast::AssignOp::Add:
+      return ast::BinaryOp::Add;
+    case ast::AssignOp::Subtract:
+      return ast::BinaryOp::Subtract;
+    case ast::AssignOp::Multiply:
+      return ast::BinaryOp::Multiply;
+    case ast::AssignOp::Divide:
+      return ast::BinaryOp::Divide;
   }
-  Expr value = check_expr(source, scope);
+  return std::nullopt;
+}
+
+}  // namespace
+
+Stmt check_assign(const ast::Stmt& statement, const ast::Assign& assign, Scope& scope) {
+  const std::optional<ast::BinaryOp> op = operator_of(assign.op);
   const auto* name = assign.target.get<ast::NameRef>();
+  if (assign.target.is_error()) {
+    check_expr(assign.value, scope);
+    return make_stmt(StmtKind::Error, statement.span);
+  }
+  // What is read of the target: its old value, or the part that is replaced.
+  Expr part;
+  if (op || name == nullptr) part = check_expr(assign.target, scope);
+  Expr value = check_expr(assign.value, scope);
+  if (op)
+    value = apply_operator(*op, assign.op_span, part, std::move(value), statement.span, scope);
   if (name == nullptr) {
-    if (assign.target.is_error()) return make_stmt(StmtKind::Error, statement.span);
-    Expr part = check_expr(assign.target, scope);
     if (part.type.is_error() || value.type.is_error())
       return make_stmt(StmtKind::Error, statement.span);
     const ast::Expr* root = &assign.target;

@@ -30,14 +30,20 @@ const Operator& info(ast::BinaryOp op) {
   return kOperators.at(op);
 }
 
-Expr check_host_ints(const ast::Binary& binary, Expr left, Expr right, Span span, Scope& scope) {
+/// An operator where it is written.
+struct Sign {
+  ast::BinaryOp op;
+  Span op_span;
+};
+
+Expr check_host_ints(const Sign& sign, Expr left, Expr right, Span span, Scope& scope) {
   AtomTable& atoms = scope.cx.program.atoms;
   const auto& a = left.type.value;
   const auto& b = right.type.value;
   const bool known = a && b;
   Type type = Type::host_int();
-  const Operator& op = info(binary.op);
-  switch (binary.op) {
+  const Operator& op = info(sign.op);
+  switch (sign.op) {
     case ast::BinaryOp::Add:
       if (known) type.value = *a + *b;
       break;
@@ -98,8 +104,8 @@ Expr check_host_ints(const ast::Binary& binary, Expr left, Expr right, Span span
   return host_op(op.sign, {std::move(left), std::move(right)}, type, span);
 }
 
-Expr check_host(const ast::Binary& binary, Expr left, Expr right, Span span, Scope& scope) {
-  const Operator& op = info(binary.op);
+Expr check_host(const Sign& sign, Expr left, Expr right, Span span, Scope& scope) {
+  const Operator& op = info(sign.op);
   if (op.is_comparison) {
     if (left.type.kind == Kind::Bool || right.type.kind == Kind::Bool) {
       if (left.type.kind != right.type.kind) return error_at(span);
@@ -110,7 +116,7 @@ Expr check_host(const ast::Binary& binary, Expr left, Expr right, Span span, Sco
     return host_op(op.sign, {std::move(left), std::move(right)}, Type::of(Kind::Bool), span);
   }
   if (left.type.kind == Kind::Int && right.type.kind == Kind::Int) {
-    return check_host_ints(binary, std::move(left), std::move(right), span, scope);
+    return check_host_ints(sign, std::move(left), std::move(right), span, scope);
   }
   if (left.type.kind == Kind::Bool || right.type.kind == Kind::Bool) {
     scope.cx.report(diag::wrong_type(span, "cannot " + std::string(op.verb) + " " +
@@ -123,13 +129,13 @@ Expr check_host(const ast::Binary& binary, Expr left, Expr right, Span span, Sco
   return host_op(op.sign, {std::move(left), std::move(right)}, Type::of(Kind::Float), span);
 }
 
-void report_clash(const ast::Binary& binary, const Expr& left, const Expr& right, Scope& scope) {
+void report_clash(const Sign& sign, const Expr& left, const Expr& right, Scope& scope) {
   Context& cx = scope.cx;
-  const Operator& op = info(binary.op);
+  const Operator& op = info(sign.op);
   const Type& a = left.type;
   const Type& b = right.type;
   diagnostics::Diagnostic diagnostic =
-      diag::symbolic_broadcast(binary.op_span, op.verb, cx.text(a), cx.text(b));
+      diag::symbolic_broadcast(sign.op_span, op.verb, cx.text(a), cx.text(b));
   diagnostic.label(left.span, "{}", cx.text(a)).label(right.span, "{}", cx.text(b));
   Type widened = a.dims.size() >= b.dims.size() ? a : b;
   const Type& other = a.dims.size() >= b.dims.size() ? b : a;
@@ -148,9 +154,9 @@ void report_clash(const ast::Binary& binary, const Expr& left, const Expr& right
   cx.report(std::move(diagnostic));
 }
 
-Expr check_tensors(const ast::Binary& binary, Expr left, Expr right, Span span, Scope& scope) {
+Expr check_tensors(const Sign& sign, Expr left, Expr right, Span span, Scope& scope) {
   Context& cx = scope.cx;
-  const Operator& op = info(binary.op);
+  const Operator& op = info(sign.op);
   // A list beside a tensor takes the tensor's element type.
   if (left.type.kind == Kind::List)
     left = convert(std::move(left), Type::tensor(right.type.element, {}), scope, "the list");
@@ -162,7 +168,7 @@ Expr check_tensors(const ast::Binary& binary, Expr left, Expr right, Span span, 
   std::vector<Dim> dims = tensor.dims;
   if (left.type.is_tensor() && right.type.is_tensor()) {
     if (left.type.element != right.type.element) {
-      cx.report(diag::wrong_element(binary.op_span, "cannot " + std::string(op.verb) + " " +
+      cx.report(diag::wrong_element(sign.op_span, "cannot " + std::string(op.verb) + " " +
                                                         cx.text(left.type) + " and " +
                                                         cx.text(right.type))
                     .label(left.span, "{}", cx.text(left.type))
@@ -172,16 +178,16 @@ Expr check_tensors(const ast::Binary& binary, Expr left, Expr right, Span span, 
     }
     const Broadcast shape = broadcast(left.type.dims, right.type.dims, cx);
     if (shape.is_symbolic_clash) {
-      report_clash(binary, left, right, scope);
+      report_clash(sign, left, right, scope);
       return error_at(span);
     }
     bool is_equal = shape.dims.has_value();
     if (is_equal) {
       for (const auto& [a, b] : shape.equal)
-        is_equal = is_equal && require_equal(a, b, binary.op_span, scope, true);
+        is_equal = is_equal && require_equal(a, b, sign.op_span, scope, true);
     }
     if (!is_equal) {
-      cx.report(diag::dims_differ(binary.op_span, "cannot " + std::string(op.verb) + " " +
+      cx.report(diag::dims_differ(sign.op_span, "cannot " + std::string(op.verb) + " " +
                                                       cx.text(left.type) + " and " +
                                                       cx.text(right.type) + ": their dims differ")
                     .label(left.span, "{}", cx.text(left.type))
@@ -192,7 +198,7 @@ Expr check_tensors(const ast::Binary& binary, Expr left, Expr right, Span span, 
   } else {
     const Type& host = left.type.is_tensor() ? right.type : left.type;
     if (!host.is_host_number()) {
-      cx.report(diag::wrong_type(binary.op_span, "cannot " + std::string(op.verb) + " " +
+      cx.report(diag::wrong_type(sign.op_span, "cannot " + std::string(op.verb) + " " +
                                                      cx.text(left.type) + " and " +
                                                      cx.text(right.type)));
       return error_at(span);
@@ -200,20 +206,20 @@ Expr check_tensors(const ast::Binary& binary, Expr left, Expr right, Span span, 
     if (host.kind == Kind::Float && !is_floating(element) && element != Element::Any)
       element = Element::Float;
   }
-  if ((binary.op == ast::BinaryOp::And || binary.op == ast::BinaryOp::Or) &&
+  if ((sign.op == ast::BinaryOp::And || sign.op == ast::BinaryOp::Or) &&
       element != Element::Bool) {
     cx.report(diag::wrong_element(
-        binary.op_span,
+        sign.op_span,
         "`" + std::string(op.sign) + "` takes bool tensors, not " + cx.text(tensor)));
     return error_at(span);
   }
   if (!op.is_comparison && element == Element::Bool) {
     cx.report(
-        diag::wrong_element(binary.op_span, "cannot " + std::string(op.verb) + " bool tensors")
+        diag::wrong_element(sign.op_span, "cannot " + std::string(op.verb) + " bool tensors")
             .help("`.to(i64)` makes 0 and 1 of them"));
     return error_at(span);
   }
-  if (binary.op == ast::BinaryOp::Divide && !is_floating(element) && element != Element::Any) {
+  if (sign.op == ast::BinaryOp::Divide && !is_floating(element) && element != Element::Any) {
     // True division; in `compute` in full precision.
     element = scope.place == Place::Compute ? Element::F64 : Element::Float;
     for (Expr* side : {&left, &right}) {
@@ -239,71 +245,78 @@ Expr check_in(Expr left, Expr right, Span span, Scope& scope) {
 
 }  // namespace
 
-Expr check_binary(const ast::Expr& expr, const ast::Binary& binary, Scope& scope) {
-  const Span span = expr.span;
-  Expr left = check_expr(*binary.left, scope);
-  const bool is_equality =
-      binary.op == ast::BinaryOp::Equal || binary.op == ast::BinaryOp::NotEqual;
-  // A choice is compared with its names: `average == macro`.
-  const bool is_choice = is_equality && left.type.kind == Kind::OneOf;
-  Expr right = is_choice ? check_as(*binary.right, left.type, scope, "the right side")
-                         : check_expr(*binary.right, scope);
+Expr apply_operator(ast::BinaryOp written, Span op_span, Expr left, Expr right, Span span, Scope& scope) {
   if (left.type.is_error() || right.type.is_error()) return error_at(span);
+  const Sign sign{written, op_span};
   Context& cx = scope.cx;
-  if (binary.op == ast::BinaryOp::In)
+  if (written == ast::BinaryOp::In)
     return check_in(std::move(left), std::move(right), span, scope);
-  if (binary.op == ast::BinaryOp::Range) {
+  if (written == ast::BinaryOp::Range) {
     left = convert(std::move(left), Type::of(Kind::Int), scope, "the beginning of a range");
     right = convert(std::move(right), Type::of(Kind::Int), scope, "the end of a range");
     if (left.type.is_error() || right.type.is_error()) return error_at(span);
     return make_expr(ExprKind::Range, Type::of(Kind::Range), span,
                      {std::move(left), std::move(right)});
   }
-  if (binary.op == ast::BinaryOp::MatMul) {
+  if (written == ast::BinaryOp::MatMul) {
     static const std::string kName = "matmul";
-    CallSite site{kName, binary.op_span, span, {}, scope};
+    CallSite site{kName, op_span, span, {}, scope};
     site.given.push_back({std::nullopt, nullptr, left, left.span});
     site.given.push_back({std::nullopt, nullptr, right, right.span});
     return call_op(fn_of(cx, cx.graph.prelude.at(kName)), site);
   }
-  const Operator& op = info(binary.op);
+  const bool is_equality = written == ast::BinaryOp::Equal || written == ast::BinaryOp::NotEqual;
+  const Operator& op = info(written);
   if ((left.type.is_tensor() &&
        (right.type.is_tensor() || right.type.is_host_number() || right.type.kind == Kind::List)) ||
       (right.type.is_tensor() && (left.type.is_host_number() || left.type.kind == Kind::List))) {
-    return check_tensors(binary, std::move(left), std::move(right), span, scope);
+    return check_tensors(sign, std::move(left), std::move(right), span, scope);
   }
-  if (binary.op == ast::BinaryOp::And || binary.op == ast::BinaryOp::Or) {
+  if (written == ast::BinaryOp::And || written == ast::BinaryOp::Or) {
     left = convert(std::move(left), Type::of(Kind::Bool), scope, "the left side");
     right = convert(std::move(right), Type::of(Kind::Bool), scope, "the right side");
     if (left.type.is_error() || right.type.is_error()) return error_at(span);
-    return make_expr(binary.op == ast::BinaryOp::And ? ExprKind::And : ExprKind::Or,
+    return make_expr(written == ast::BinaryOp::And ? ExprKind::And : ExprKind::Or,
                      Type::of(Kind::Bool), span, {std::move(left), std::move(right)});
   }
   if (left.type.is_host_number() && right.type.is_host_number()) {
-    return check_host(binary, std::move(left), std::move(right), span, scope);
+    return check_host(sign, std::move(left), std::move(right), span, scope);
   }
   const bool is_text = (left.type.kind == Kind::Str || left.type.kind == Kind::Path) &&
                        (right.type.kind == Kind::Str || right.type.kind == Kind::Path);
+  const bool is_choice = left.type.kind == Kind::OneOf;
   if (is_equality &&
       (is_text || is_choice || (left.type.kind == right.type.kind &&
                    (left.type.kind == Kind::List || left.type.kind == Kind::Tuple ||
                     left.type.kind == Kind::Record || left.type.kind == Kind::Weights)))) {
     Expr result =
         make_expr(ExprKind::Equal, Type::of(Kind::Bool), span, {std::move(left), std::move(right)});
-    if (binary.op == ast::BinaryOp::Equal) return result;
+    if (written == ast::BinaryOp::Equal) return result;
     return make_expr(ExprKind::Not, Type::of(Kind::Bool), span, {std::move(result)});
   }
-  if (binary.op == ast::BinaryOp::Add && is_text) {
+  if (written == ast::BinaryOp::Add && is_text) {
     Expr result = make_expr(ExprKind::Interpolate, Type::of(Kind::Str), span,
                             {std::move(left), std::move(right)});
     result.formats = {"", ""};
     return result;
   }
-  cx.report(diag::wrong_type(binary.op_span, "cannot " + std::string(op.verb) + " " +
+  cx.report(diag::wrong_type(op_span, "cannot " + std::string(op.verb) + " " +
                                                  cx.text(left.type) + " and " + cx.text(right.type))
                 .label(left.span, "{}", cx.text(left.type))
                 .label(right.span, "{}", cx.text(right.type)));
   return error_at(span);
+}
+
+Expr check_binary(const ast::Expr& expr, const ast::Binary& binary, Scope& scope) {
+  Expr left = check_expr(*binary.left, scope);
+  const bool is_equality =
+      binary.op == ast::BinaryOp::Equal || binary.op == ast::BinaryOp::NotEqual;
+  // A choice is compared with its names: `average == macro`.
+  Expr right = is_equality && left.type.kind == Kind::OneOf
+                   ? check_as(*binary.right, left.type, scope, "the right side")
+                   : check_expr(*binary.right, scope);
+  return apply_operator(binary.op, binary.op_span, std::move(left), std::move(right), expr.span,
+                        scope);
 }
 
 }  // namespace ltr::check

@@ -131,7 +131,7 @@ Expr default_of(const std::vector<ParamInfo>& params,
     }
   }
   std::vector<Local> locals;
-  Scope inner{.cx = scope.cx, .module = module, .place = Place::Const, .locals = &locals};
+  Scope inner{.cx = scope.cx, .module = module, .place = Place::Const, .locals = locals};
   Expr value = check_as(*param.initial, param.type, inner, "the default");
   value.span = scope.cx.graph.modules[module].is_library ? Span{} : value.span;
   return value;
@@ -569,26 +569,13 @@ Expr call_method(const ast::Field& field, std::vector<Given> given, Span span, S
   return error_at(span);
 }
 
-}  // namespace
-
-Expr check_call(const ast::Expr& expr,
-                const ast::Call& call,
-                Scope& scope,
-                std::optional<Expr> piped) {
-  std::vector<Given> given;
-  if (piped) {
-    const Span span = piped->span;
-    if (piped->type.is_error()) return error_at(expr.span);
-    given.push_back({std::nullopt, nullptr, std::move(piped), span});
-  }
-  for (const ast::Argument& argument : call.arguments) {
-    given.push_back({argument.name, &*argument.value, std::nullopt, argument.value->span});
-  }
-  if (const auto* field = call.callee->get<ast::Field>())
-    return call_method(*field, std::move(given), expr.span, scope);
-  const auto* ref = call.callee->get<ast::NameRef>();
+/// Calls what `callee` names or gives.
+Expr call_written(const ast::Expr& callee, std::vector<Given> given, Span span, Scope& scope) {
+  if (const auto* field = callee.get<ast::Field>())
+    return call_method(*field, std::move(given), span, scope);
+  const auto* ref = callee.get<ast::NameRef>();
   if (ref == nullptr)
-    return apply(check_expr(*call.callee, scope), std::move(given), expr.span, scope);
+    return apply(check_expr(callee, scope), std::move(given), span, scope);
   const std::string& name = ref->name.text;
   Context& cx = scope.cx;
   // A param hides a function of its name only if it can be called itself: `dropout(x, dropout)`.
@@ -601,8 +588,8 @@ Expr check_call(const ast::Expr& expr,
        (scope.owner->members.contains(name) || scope.owner->fns.contains(name) ||
         std::any_of(scope.owner->params.begin(), scope.owner->params.end(), is_block_param)));
   if (is_own)
-    return apply(check_name(*call.callee, ref->name, scope), std::move(given), expr.span, scope);
-  CallSite site{name, ref->name.span, expr.span, std::move(given), scope};
+    return apply(check_name(callee, ref->name, scope), std::move(given), span, scope);
+  CallSite site{name, ref->name.span, span, std::move(given), scope};
   const Symbol* symbol = cx.graph.find(scope.module, name);
   const bool is_users = symbol != nullptr && !cx.graph.modules[symbol->module].is_library;
   if (!is_users) {
@@ -627,17 +614,40 @@ Expr check_call(const ast::Expr& expr,
   for (const Given& argument : site.given) {
     if (argument.value != nullptr) check_expr(*argument.value, scope);
   }
-  return error_at(expr.span);
+  return error_at(span);
+}
+
+/// Arguments as they are written, behind the value that was piped in.
+std::vector<Given> given_of(const ast::Call& call, std::optional<Expr> piped) {
+  std::vector<Given> given;
+  if (piped) {
+    const Span span = piped->span;
+    given.push_back({std::nullopt, nullptr, std::move(piped), span});
+  }
+  for (const ast::Argument& argument : call.arguments) {
+    given.push_back({argument.name, &*argument.value, std::nullopt, argument.value->span});
+  }
+  return given;
+}
+
+}  // namespace
+
+Expr check_call(const ast::Expr& expr,
+                const ast::Call& call,
+                Scope& scope,
+                std::optional<Expr> piped) {
+  if (piped && piped->type.is_error()) return error_at(expr.span);
+  return call_written(*call.callee, given_of(call, std::move(piped)), expr.span, scope);
 }
 
 Expr check_pipe(const ast::Expr& expr, const ast::Pipe& pipe, Scope& scope) {
   Expr value = check_expr(*pipe.value, scope);
   if (const auto* call = pipe.target->get<ast::Call>())
     return check_call(expr, *call, scope, std::move(value));
-  ast::Call call;
-  call.callee = pipe.target;
-  call.arguments_span = pipe.target->span;
-  return check_call(expr, call, scope, std::move(value));
+  if (value.type.is_error()) return error_at(expr.span);
+  const Span span = value.span;
+  return call_written(*pipe.target, {{std::nullopt, nullptr, std::move(value), span}}, expr.span,
+                      scope);
 }
 
 }  // namespace ltr::check

@@ -20,7 +20,10 @@ Expr closure_value(Closure closure, std::string name, Span span, Scope& scope) {
 const Expr* object_of_member(const Expr& callee) {
   if (callee.args.empty()) return nullptr;
   if (callee.kind == ExprKind::Member) return &callee.args[0];
-  return callee.kind == ExprKind::ListElement ? object_of_member(callee.args[0]) : nullptr;
+  const bool is_part = callee.kind == ExprKind::ListElement ||
+                       callee.kind == ExprKind::TupleElement ||
+                       callee.kind == ExprKind::RecordField;
+  return is_part ? object_of_member(callee.args[0]) : nullptr;
 }
 
 /// Code of another object's member speaks of that object.

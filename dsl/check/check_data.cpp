@@ -56,7 +56,7 @@ void check_data_items(Context& cx, ObjectInfo& object, const ast::Data& data) {
               .module = object.module,
               .place = Place::Data,
               .owner = &object,
-              .locals = &typed.object.locals};
+              .locals = typed.object.locals};
   scope.requirements = &object.requirements;
   // The batch: binders, then fields.
   Scope batch_scope = scope;
@@ -98,7 +98,12 @@ void check_data_items(Context& cx, ObjectInfo& object, const ast::Data& data) {
     cx.program.fns.back().name = info->name;
     typed.object.fns.push_back(info->index);
     object.fn_order.push_back(info->name);
-    Scope fn_scope{.cx = cx, .module = object.module, .place = Place::Fn, .owner = &object};
+    std::vector<Local> locals;
+    Scope fn_scope{.cx = cx,
+                   .module = object.module,
+                   .place = Place::Fn,
+                   .owner = &object,
+                   .locals = locals};
     read_signature(cx, *info, fn_scope);
     object.fns[info->name] = std::move(info);
   }

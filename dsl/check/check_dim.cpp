@@ -88,14 +88,10 @@ std::optional<Expr> expr_of(const Polynomial& value, Scope& scope, Span span) {
       case Atom::Kind::Variable:
         break;
     }
-    if (scope.locals != nullptr) {
-      for (LocalId local = 0; local < scope.locals->size(); ++local) {
-        const Type& type = (*scope.locals)[local].type;
-        if (type.kind != Kind::Int || !type.value || type.value->single_atom() != id) continue;
-        Expr result = make_expr(ExprKind::Local, type, span, {}, (*scope.locals)[local].name);
-        result.local = local;
-        return result;
-      }
+    for (LocalId local = 0; local < scope.locals.size(); ++local) {
+      const Type& type = scope.locals[local].type;
+      if (type.kind == Kind::Int && type.value && type.value->single_atom() == id)
+        return local_expr(local, scope, span);
     }
     if (scope.owner != nullptr) {
       for (const ParamInfo& param : scope.owner->params) {

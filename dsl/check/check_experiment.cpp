@@ -315,7 +315,7 @@ void check_experiment(Context& cx, uint32_t module_index, const ast::Experiment&
   const auto merged = merge_amended(cx, module, ast, {});
   if (!merged) return;
   std::vector<Local> locals;
-  Scope scope{.cx = cx, .module = module_index, .place = Place::Experiment, .locals = &locals};
+  Scope scope{.cx = cx, .module = module_index, .place = Place::Experiment, .locals = locals};
   Experiment typed;
   typed.name = ast.name.text;
   typed.span = ast.name.span;

@@ -19,7 +19,7 @@ Expr error_at(Span span) {
 }
 
 Expr local_expr(LocalId local, const Scope& scope, Span span) {
-  const Local& variable = (*scope.locals)[local];
+  const Local& variable = scope.locals[local];
   Expr expr = make_expr(ExprKind::Local, variable.type, span, {}, variable.name);
   expr.local = local;
   return expr;
@@ -372,14 +372,6 @@ Expr check_expr(const ast::Expr& expr, Scope& scope) {
       result.type.fields.push_back({field.name.text, result.args.back().type});
     }
     return has_error ? error_at(span) : result;
-  }
-  if (expr.get<ast::Lambda>() != nullptr) {
-    scope.cx.report(diag::not_in_this_version(span, "`x => …`"));
-    return error_at(span);
-  }
-  if (expr.get<ast::Scan>() != nullptr) {
-    scope.cx.report(diag::not_in_this_version(span, "`scan`"));
-    return error_at(span);
   }
   return error_at(span);
 }

@@ -152,7 +152,8 @@ FnInfo& fn_of(Context& cx, const Symbol& symbol) {
     place->module = symbol.module;
     place->extern_file = symbol.extern_file;
     place->is_op = symbol.extern_file == "runtime";
-    Scope scope{.cx = cx, .module = symbol.module, .place = Place::Fn};
+    std::vector<Local> locals;
+    Scope scope{.cx = cx, .module = symbol.module, .place = Place::Fn, .locals = locals};
     if (!place->is_op) {
       place->index = uint32_t(cx.program.fns.size());
       cx.program.fns.emplace_back();
@@ -286,7 +287,7 @@ void check_body_of(Context& cx, FnInfo& fn) {
               .fn = fn.index,
               .info = &fn,
               .owner = fn.owner,
-              .locals = &locals};
+              .locals = locals};
   scope.in_train = fn.role == FnRole::Step && fn.name == "train";
   scope.requirements =
       fn.owner != nullptr && fn.role != FnRole::Test ? &fn.owner->requirements : &fn.requirements;
@@ -337,11 +338,8 @@ void check_body_of(Context& cx, FnInfo& fn) {
     typed.body = extern_body(fn, scope);
     typed.span = {};  // What goes wrong in C++ is shown at the call.
   } else if (fn.ast->value) {
-    ast::Stmt statement;
-    statement.span = fn.ast->value->span;
     if (fn.result.kind != Kind::Void) {
-      statement.node = ast::Return{*fn.ast->value};
-      typed.body = check_body({statement}, scope);
+      typed.body.push_back(check_result(*fn.ast->value, fn.ast->value->span, scope));
     } else {
       typed.body = check_value_of(*fn.ast->value, fn, scope);
       typed.result = fn.result;

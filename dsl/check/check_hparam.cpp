@@ -20,11 +20,35 @@ const std::set<std::string>& reserved_options() {
   return kReserved;
 }
 
+/// Types whose values can stand on a command line.
+bool is_setting_type(const Type& type) {
+  switch (type.kind) {
+    case Kind::Error:
+    case Kind::Int:
+    case Kind::Float:
+    case Kind::Bool:
+    case Kind::Str:
+    case Kind::Path:
+    case Kind::Duration:
+    case Kind::Period:
+    case Kind::Bytes:
+    case Kind::OneOf:
+      return true;
+    case Kind::List:
+    case Kind::Tuple:
+    case Kind::Option:
+      return std::all_of(type.fields.begin(), type.fields.end(),
+                         [](const TypeField& field) { return is_setting_type(field.type); });
+    default:
+      return false;
+  }
+}
+
 }  // namespace
 
 void check_hparam(Context& cx, const ast::Hparam& hparam, const ast::Decl& decl, uint32_t module) {
   std::vector<Local> locals;
-  Scope scope{.cx = cx, .module = module, .place = Place::Hparam, .locals = &locals};
+  Scope scope{.cx = cx, .module = module, .place = Place::Hparam, .locals = locals};
   Hparam typed;
   typed.name = hparam.name.text;
   typed.doc = decl.doc;
@@ -32,8 +56,7 @@ void check_hparam(Context& cx, const ast::Hparam& hparam, const ast::Decl& decl,
   typed.type = check_type(hparam.type, scope);
   if (reserved_options().contains(typed.name))
     cx.report(diag::reserved_option(hparam.name.span, typed.name));
-  if (!typed.type.is_error() && (typed.type.is_tensor() || typed.type.kind == Kind::Record ||
-                                 typed.type.kind == Kind::Block)) {
+  if (!is_setting_type(typed.type)) {
     cx.report(diag::hparam_not_allowed(hparam.type.span, typed.name, cx.text(typed.type)));
     typed.type = Type::error();
   }
@@ -118,7 +141,7 @@ void check_test(Context& cx, const ast::Test& test, const ast::Decl& decl, uint3
               .place = Place::Test,
               .fn = info.index,
               .info = &info,
-              .locals = &locals};
+              .locals = locals};
   scope.may_drop_values = true;
   scope.frames.emplace_back();
   Body body = check_body(test.body, scope);

@@ -93,7 +93,7 @@ Expr check_symbol(const Symbol& symbol, Span span, Scope& scope) {
         return error_at(span);
       }
       std::vector<Local> locals;
-      Scope inner{.cx = cx, .module = symbol.module, .place = Place::Const, .locals = &locals};
+      Scope inner{.cx = cx, .module = symbol.module, .place = Place::Const, .locals = locals};
       Expr value = decl->type
                        ? check_as(decl->value, check_type(*decl->type, inner), inner, "the value")
                        : check_expr(decl->value, inner);

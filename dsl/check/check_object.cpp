@@ -59,6 +59,15 @@ Kind kind_of(SymbolKind kind) {
   }
 }
 
+/// A list, tuple or record with blocks or functions in it, at any depth.
+bool holds_layers(const Type& type) {
+  if (type.kind != Kind::List && type.kind != Kind::Tuple && type.kind != Kind::Record) return false;
+  return std::any_of(type.fields.begin(), type.fields.end(), [](const TypeField& field) {
+    return field.type.kind == Kind::Block || field.type.kind == Kind::Function ||
+           holds_layers(field.type);
+  });
+}
+
 struct ObjectChecker {
   Context& cx;
   ObjectInfo& object;
@@ -71,7 +80,7 @@ struct ObjectChecker {
                  .module = object.module,
                  .place = Place::Member,
                  .owner = &object,
-                 .locals = &typed.locals};
+                 .locals = typed.locals};
     if (object.kind == Kind::Data) result.place = Place::Data;
     result.requirements = &object.requirements;
     return result;
@@ -101,13 +110,7 @@ struct ObjectChecker {
     const Type& type = value.type;
     if (type.kind == Kind::Block) kind = MemberKind::Block;
     if (type.kind == Kind::Metric) kind = MemberKind::Metric;
-    if (type.kind == Kind::List) {
-      for (const TypeField& field : type.fields) {
-        if (field.type.kind == Kind::Block || field.type.kind == Kind::Function ||
-            field.type.kind == Kind::List)
-          kind = MemberKind::Block;
-      }
-    }
+    if (holds_layers(type)) kind = MemberKind::Block;
     if (type.kind == Kind::Model || type.kind == Kind::Data) {
       cx.report(diag::wrong_type(
           value.span,
@@ -384,7 +387,8 @@ ObjectInfo& object_of(Context& cx, const Symbol& symbol) {
     list.emplace_back();
   }
   cx.objects_of_kind[{object.kind, object.index}] = &object;
-  Scope scope{.cx = cx, .module = symbol.module, .place = Place::Member};
+  std::vector<Local> locals;
+  Scope scope{.cx = cx, .module = symbol.module, .place = Place::Member, .locals = locals};
   object.params = check_params(cx, params_of(*symbol.decl), scope, true);
   return object;
 }
@@ -443,7 +447,12 @@ void check_block_like(Context& cx, ObjectInfo& object, const ast::Decl& decl) {
   checker.check_members();
   checker.declare_fns();
   for (const std::string& name : object.fn_order) {
-    Scope scope{.cx = cx, .module = object.module, .place = Place::Fn, .owner = &object};
+    std::vector<Local> locals;
+    Scope scope{.cx = cx,
+                .module = object.module,
+                .place = Place::Fn,
+                .owner = &object,
+                .locals = locals};
     scope.requirements = &object.requirements;
     read_signature(cx, *object.fns[name], scope);
   }

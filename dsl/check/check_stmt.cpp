@@ -17,20 +17,10 @@ Body check_nested(const ast::Body& body, Scope& scope) {
   return typed;
 }
 
-namespace {
-
-Stmt check_return(const ast::Stmt& statement, const ast::Return& result, Scope& scope) {
-  Stmt stmt = make_stmt(StmtKind::Return, statement.span);
+Stmt check_result(const ast::Expr& result, Span span, Scope& scope) {
   const Type wanted = scope.info != nullptr ? scope.info->result : Type::of(Kind::Void);
-  if (!result.value) {
-    if (wanted.kind != Kind::Void && !wanted.is_error()) {
-      scope.cx.report(
-          diag::missing_return(statement.span, scope.info->name, scope.cx.text(wanted)));
-    }
-    return stmt;
-  }
-  Expr value = check_as(*result.value, wanted.kind == Kind::Void ? Type::error() : wanted, scope,
-                        "the result");
+  Expr value =
+      check_as(result, wanted.kind == Kind::Void ? Type::error() : wanted, scope, "the result");
   if (wanted.kind == Kind::Void && scope.info != nullptr) {
     if (scope.place != Place::Hook && scope.place != Place::Test) scope.info->result = value.type;
     if (!value.type.is_error()) {
@@ -38,7 +28,7 @@ Stmt check_return(const ast::Stmt& statement, const ast::Return& result, Scope& 
       scope.cx.report(diag::result_not_declared(value.span, scope.info->name, text)
                           .help("declare what it gives: `-> {}`", text));
     }
-    return make_stmt(StmtKind::Error, statement.span);
+    return make_stmt(StmtKind::Error, span);
   }
   // In `compute` an integer or exact result is a number all the same.
   const bool is_compute = scope.place == Place::Compute && value.type.is_tensor() &&
@@ -46,10 +36,20 @@ Stmt check_return(const ast::Stmt& statement, const ast::Return& result, Scope& 
   Binding binding;
   if (!is_compute && !value.type.is_error() && !wanted.is_error() &&
       !match(wanted, value.type, binding, {}, value.span, scope, "the result", false)) {
-    return make_stmt(StmtKind::Error, statement.span);
+    return make_stmt(StmtKind::Error, span);
   }
-  stmt.values.push_back(std::move(value));
-  return stmt;
+  return make_stmt(StmtKind::Return, span, {std::move(value)});
+}
+
+namespace {
+
+Stmt check_return(const ast::Stmt& statement, const ast::Return& result, Scope& scope) {
+  if (result.value) return check_result(*result.value, statement.span, scope);
+  const Type wanted = scope.info != nullptr ? scope.info->result : Type::of(Kind::Void);
+  if (wanted.kind != Kind::Void && !wanted.is_error()) {
+    scope.cx.report(diag::missing_return(statement.span, scope.info->name, scope.cx.text(wanted)));
+  }
+  return make_stmt(StmtKind::Return, statement.span);
 }
 
 /// A loss: one floating number on the device.
@@ -304,6 +304,46 @@ Expr check_condition(const ast::Expr& expr, const char* word, Scope& scope) {
   return condition;
 }
 
+/// Whether a value has a text: numbers, text, tensors, and what is built of them.
+bool is_printable(const Type& type) {
+  switch (type.kind) {
+    case Kind::Error:
+    case Kind::None:
+    case Kind::Int:
+    case Kind::Float:
+    case Kind::Bool:
+    case Kind::Str:
+    case Kind::Path:
+    case Kind::OneOf:
+    case Kind::Tensor:
+    case Kind::Range:
+      return true;
+    case Kind::List:
+    case Kind::Tuple:
+    case Kind::Record:
+    case Kind::Option:
+      return std::all_of(type.fields.begin(), type.fields.end(),
+                         [](const TypeField& field) { return is_printable(field.type); });
+    default:
+      return false;
+  }
+}
+
+Stmt check_print(const ast::Print& print, Span span, Scope& scope) {
+  Stmt stmt = make_stmt(StmtKind::Print, span);
+  for (const ast::Expr& value : print.values) {
+    stmt.values.push_back(check_expr(value, scope));
+    Expr& checked = stmt.values.back();
+    if (is_printable(checked.type)) continue;
+    scope.cx.report(diag::wrong_type(
+        checked.span, "a value of type " + scope.cx.text(checked.type) + " cannot be printed"));
+    checked = error_at(checked.span);
+  }
+  if (scope.place != Place::Step && scope.place != Place::Hook && scope.place != Place::Test)
+    scope.cx.report(diag::wrong_place(span, "`print` stands in steps, hooks and tests"));
+  return stmt;
+}
+
 Stmt check_stmt(const ast::Stmt& statement, Scope& scope) {
   const Span span = statement.span;
   if (const auto* s = statement.get<ast::Unpack>()) return check_unpack(statement, *s, scope);
@@ -315,14 +355,7 @@ Stmt check_stmt(const ast::Stmt& statement, Scope& scope) {
   if (const auto* s = statement.get<ast::Log>()) return check_log(statement, *s, scope);
   if (const auto* s = statement.get<ast::For>()) return check_for(statement, *s, scope);
   if (const auto* s = statement.get<ast::ExprStmt>()) return check_expression(statement, *s, scope);
-  if (const auto* s = statement.get<ast::Print>()) {
-    Stmt stmt = make_stmt(StmtKind::Print, span);
-    for (const ast::Expr& value : s->values) stmt.values.push_back(check_expr(value, scope));
-    if (scope.place != Place::Step && scope.place != Place::Hook && scope.place != Place::Test) {
-      scope.cx.report(diag::wrong_place(span, "`print` stands in steps, hooks and tests"));
-    }
-    return stmt;
-  }
+  if (const auto* s = statement.get<ast::Print>()) return check_print(*s, span, scope);
   if (const auto* s = statement.get<ast::If>()) {
     Expr condition = check_condition(s->condition, "if", scope);
     return check_if(*s, span, std::move(condition), scope);

@@ -152,6 +152,32 @@ FnInfo* map_function(const Given& given, const Type& stream, CallSite& site) {
   return fn;
 }
 
+/// Whether records can have these fields: tensors, and host values that a cell holds.
+bool check_record(const std::vector<TypeField>& fields, Span span, Context& cx) {
+  for (const TypeField& field : fields) {
+    switch (field.type.kind) {
+      case Kind::Error:
+      case Kind::Tensor:
+      case Kind::Int:
+      case Kind::Float:
+      case Kind::Bool:
+      case Kind::Str:
+      case Kind::Path:
+        continue;
+      case Kind::Option:
+        cx.report(diag::not_in_this_version(
+            span, "a field that may be missing (`" + field.name + ": " + cx.text(field.type) + "`)"));
+        return false;
+      default:
+        cx.report(diag::wrong_type(span, "the field `" + field.name + "` of a record cannot be " +
+                                             cx.text(field.type))
+                      .note("fields are tensors, int, float, bool, str or path"));
+        return false;
+    }
+  }
+  return true;
+}
+
 Expr check_map(Expr stream, CallSite& site) {
   Scope& scope = site.scope;
   Context& cx = scope.cx;
@@ -186,6 +212,7 @@ Expr check_map(Expr stream, CallSite& site) {
                              "records, and maps must give records"));
     return error_at(site.span);
   }
+  if (!check_record(fn->result.fields, site.given[1].span, cx)) return error_at(site.span);
   Binding binding;
   Type record = Type::of(Kind::Record);
   record.fields = stream.type.fields;
@@ -368,6 +395,7 @@ std::optional<Expr> check_stream_call(const std::string& name, CallSite& site) {
             diag::wrong_type(site.span, "the columns of a file are written `as {name: float, …}`"));
         return error_at(site.span);
       }
+      if (!check_record(schema->fields, site.span, cx)) return error_at(site.span);
       return op_expr(name, stream_of(schema->fields), site.span, std::move(*args));
     }
     if (const auto type = source_type(name, *args, cx))

@@ -26,7 +26,7 @@ class TopologyChecker {
       : cx_(cx),
         module_index_(module_index),
         topology_(topology),
-        scope_{.cx = cx, .module = module_index, .place = Place::Experiment, .locals = &locals_} {}
+        scope_{.cx = cx, .module = module_index, .place = Place::Experiment, .locals = locals_} {}
 
   void run() {
     typed_.name = topology_.name.text;

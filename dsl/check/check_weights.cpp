@@ -264,7 +264,8 @@ void compare(const Member& member, const Object& owner, Context& cx) {
       const auto atom = param.value ? param.value->single_atom() : std::nullopt;
       if (atom && given.value) dims.emplace_back(*atom, *given.value);
     }
-    Scope scope{.cx = cx, .module = 0, .place = Place::Experiment};
+    std::vector<Local> locals;
+    Scope scope{.cx = cx, .module = 0, .place = Place::Experiment, .locals = locals};
     const BlockTree built = tree_of(member, owner, dims, cx);
     if (!tree.is_complete && built.is_complete) comparison.names(built);
     comparison.shapes(built, &scope, reported);

@@ -102,7 +102,7 @@ struct Closure {
     Partial,  ///< `leaky_relu(0.2)` in a chain: a call that lacks its first argument
     Frozen    ///< `frozen(net)`
   } kind = Kind::Lambda;
-  const ast::Expr* code = nullptr;  ///< Lambda, Partial
+  const ast::Expr* code = nullptr;  ///< Lambda, Partial: stands in the tree of the module
   std::optional<Expr> frozen;       ///< Frozen: the block
   uint32_t module = 0;
   uint32_t fn = 0;  ///< whose locals it may read
@@ -139,7 +139,7 @@ struct Context {
   std::set<const ast::Decl*> consts_in_work;  ///< to stop a constant that mentions itself
   std::map<std::string, uint32_t> calls;      ///< index into Program::calls
   std::vector<Requirement> facts;             ///< `where` clauses of hparams
-  std::deque<ast::Fn> synthetic;              ///< functions made of hooks, tests and lambdas
+  std::deque<ast::Fn> synthetic;              ///< functions made of hooks and tests
   std::deque<Closure> closures;
   uint32_t next_key = 1;
   uint32_t next_group = 1;
@@ -158,10 +158,10 @@ struct Scope {
   Context& cx;
   uint32_t module = 0;
   Place place = Place::Fn;
-  uint32_t fn = 0;  ///< typed function under construction; 0: locals go to `own_locals`
+  uint32_t fn = 0;  ///< typed function under construction
   FnInfo* info = nullptr;
   ObjectInfo* owner = nullptr;  ///< the declaration that the code stands in
-  std::vector<Local>* locals = nullptr;
+  std::vector<Local>& locals;  ///< of that function, or of this place alone
   std::vector<std::map<std::string, LocalId>> frames = {{}};
   std::map<std::string, AtomId> dim_names;  ///< binders, where they are no locals
   /// While a signature is read: where a binder that is missing is noted, so that it is reported once.
@@ -180,7 +180,7 @@ struct Scope {
   std::optional<LocalId> find_local(const std::string& name) const;
   /// A variable that no name of the program means.
   LocalId hidden_local(Type type);
-  Local& local(LocalId id) { return (*locals)[id]; }
+  Local& local(LocalId id) { return locals[id]; }
   /// Names declared here; `names` are all that can be seen.
   std::vector<std::string> near_names() const;
   std::vector<std::string> names() const;
@@ -260,6 +260,8 @@ std::vector<std::pair<AtomId, Polynomial>> list_element_arguments(const Type& li
                                                                   const Polynomial& index);
 Expr check_index(const ast::Expr& expr, const ast::Index& index, Scope& scope);
 Expr check_binary(const ast::Expr& expr, const ast::Binary& binary, Scope& scope);
+/// `left op right` of operands that are checked already.
+Expr apply_operator(ast::BinaryOp op, Span op_span, Expr left, Expr right, Span span, Scope& scope);
 /// A node with its kind, type, place and operands.
 Expr make_expr(
     ExprKind kind, Type type, Span span, std::vector<Expr> args = {}, std::string name = {});
@@ -382,6 +384,8 @@ Body check_body(const ast::Body& body, Scope& scope);
 /// As `check_body`, in a scope of its own.
 Body check_nested(const ast::Body& body, Scope& scope);
 Stmt make_stmt(StmtKind kind, Span span, std::vector<Expr> values = {});
+/// What the function of this scope returns.
+Stmt check_result(const ast::Expr& result, Span span, Scope& scope);
 Stmt check_assign(const ast::Stmt& statement, const ast::Assign& assign, Scope& scope);
 Stmt check_unpack(const ast::Stmt& statement, const ast::Unpack& unpack, Scope& scope);
 Stmt check_declare(const ast::Stmt& statement, const ast::Declare& declare, Scope& scope);

@@ -7,15 +7,15 @@ std::string Context::source_text(Span span) const {
 }
 
 LocalId Scope::declare(const std::string& name, Type type) {
-  locals->push_back({name, std::move(type)});
-  const LocalId id = LocalId(locals->size() - 1);
+  locals.push_back({name, std::move(type)});
+  const LocalId id = LocalId(locals.size() - 1);
   frames.back()[name] = id;
   return id;
 }
 
 LocalId Scope::hidden_local(Type type) {
-  locals->push_back({"", std::move(type)});
-  return LocalId(locals->size() - 1);
+  locals.push_back({"", std::move(type)});
+  return LocalId(locals.size() - 1);
 }
 
 std::optional<LocalId> Scope::find_local(const std::string& name) const {

@@ -103,9 +103,10 @@ void Machine::name_weights(ObjectId object, const std::string& path) {
     } else if (value.weight) {
       Weight& weight = plan_.tree.weights[*value.weight];
       if (weight.path.empty()) weight.path = at;
-    } else if (value.kind == Value::Kind::List) {
+    } else if (value.kind == Value::Kind::List || value.kind == Value::Kind::Record) {
+      const bool is_record = value.kind == Value::Kind::Record;
       for (size_t i = 0; i < value.items.size(); ++i)
-        self(self, value.items[i], at + "." + std::to_string(i));
+        self(self, value.items[i], at + "." + (is_record ? value.names[i] : std::to_string(i)));
     }
   };
   plan_.tree.objects[object].path = path;

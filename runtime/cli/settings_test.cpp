@@ -46,7 +46,12 @@ TEST_CASE("values of the command line by type") {
   CHECK(parsed("max", "one_of[auto, min, max]") == "max");
   CHECK(parsed("maximum", "one_of[auto, min, max]") == "not auto, min or max");
   CHECK(parsed("val.loss", "series") == "val.loss");
-  CHECK(parsed("[1, 2.5, \"x\"]", "list[float]") == "[1, 2.5, \"x\"]");
+  CHECK(parsed("[1, 2.5]", "list[float]") == "[1.0, 2.5]");
+  CHECK(parsed("[1, 2.5, \"x\"]", "list[float]") == "not list[float]");
+  CHECK(parsed("[a, \"b c\"]", "list[str]") == "[\"a\", \"b c\"]");
+  CHECK(parsed("[[1], [2, 3]]", "list[list[int]]") == "[[1], [2, 3]]");
+  CHECK(parsed("(3, [1])", "(float, list[int])") == "(3.0, [1])");
+  CHECK(parsed("(3, 1, 1)", "(float, int)") == "not (float, int)");
   CHECK(parsed("cosine(warmup = 20 steps, final = 0.1)", "schedule") == "cosine(warmup = 20 steps, final = 0.1)");
   CHECK(parsed("cuda[8]", "") == "cuda[8]");
   CHECK(parsed("10%", "limit") == "fraction(x = 0.1)");

@@ -214,6 +214,43 @@ Option<Value> parse_choice(const Str& text, const Str& type, Str& wanted) {
   return std::nullopt;
 }
 
+/// What stands between brackets, cut at the commas outside of inner ones.
+std::vector<Str> parts_of(const Str& type) {
+  std::vector<Str> parts(1);
+  int depth = 0;
+  for (const char c : type.substr(1, type.size() - 2)) {
+    depth += c == '(' || c == '[' ? 1 : c == ')' || c == ']' ? -1 : 0;
+    if (c == ',' && depth == 0)
+      parts.emplace_back();
+    else
+      parts.back() += c;
+  }
+  for (Str& part : parts) part = trim(part);
+  return parts;
+}
+
+/// The elements of a list or tuple, each as a value of its own type.
+Option<Value> parse_elements(const Value& read, const Str& type, Str& wanted) {
+  const bool is_list = type.starts_with("list[");
+  const std::vector<Str> parts = is_list ? std::vector<Str>{inside(type)} : parts_of(type);
+  Value value = read;
+  const bool fits = is_list ? value.kind == Value::Kind::List
+                            : value.kind == Value::Kind::Tuple && value.items.size() == parts.size();
+  for (size_t i = 0; fits && i < value.items.size(); ++i) {
+    Value& item = value.items[i].value;
+    Str unused;
+    const Option<Value> element = parse_value(show(item), is_list ? parts[0] : parts[i], unused);
+    if (!element) {
+      wanted = type;
+      return std::nullopt;
+    }
+    item = *element;
+  }
+  if (fits) return value;
+  wanted = type;
+  return std::nullopt;
+}
+
 }  // namespace
 
 Option<Value> parse_value(const Str& given, const Str& type, Str& wanted) {
@@ -280,7 +317,7 @@ Option<Value> parse_value(const Str& given, const Str& type, Str& wanted) {
     return kind == Kind::Int && value->whole >= 0 ? value : std::nullopt;
   }
   wanted = type.empty() ? "a value as in .ltr" : type;
-  if (type.starts_with("list[") && kind != Kind::List) return std::nullopt;
+  if (value && (type.starts_with("list[") || type.starts_with("("))) return parse_elements(*value, type, wanted);
   return value;
 }
 

@@ -17,7 +17,7 @@ std::optional<std::vector<Expr>> plain_arguments(const FnInfo& op, CallSite& sit
     } else {
       std::vector<Local> locals;
       Scope inner{
-          .cx = site.scope.cx, .module = op.module, .place = Place::Const, .locals = &locals};
+          .cx = site.scope.cx, .module = op.module, .place = Place::Const, .locals = locals};
       args.push_back(check_as(*param.initial, param.type, inner, "the default"));
       args.back().span = {};
     }

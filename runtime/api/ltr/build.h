@@ -4,6 +4,7 @@
 // such rows, and inlined vectors of strings would cost more to compile than all of its steps.
 
 #include "ltr/program.h"
+#include "ltr/values.h"
 
 namespace ltr::build {
 
