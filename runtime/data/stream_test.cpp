@@ -182,6 +182,25 @@ TEST_CASE("take, skip, shard, concat, zip, repeat") {
   CHECK(code_of([] { shuffle(repeat(range(2), std::nullopt), 1); }) == "R3005");
 }
 
+TEST_CASE("selects over selects: what each leaves out has a place of its own") {
+  // Each row is larger than what malloc keeps, so that a place given back is a place that is gone.
+  const auto widen = [](const Data&, const Record& in, Record& out) {
+    out[0].whole = in[0].whole;
+    for (size_t i = 1; i < out.size(); ++i) out[i].tensor = give(at::full({int64_t(i) << 18}, int64_t(i), at::kByte));
+  };
+  const Schema wide = {{"i", DType::I64, {}, "int"},
+                       {"a", DType::U8, {1 << 18}, ""},
+                       {"b", DType::U8, {2 << 18}, ""},
+                       {"c", DType::U8, {3 << 18}, ""}};
+  const Stream mapped = map(range(6), &kData, {widen, wide, true, "widen", {}});
+  const Stream one = select(select(select(mapped, {"i", "a", "b"}), {"i", "a"}), {"i"});
+  Record record;
+  for (int64_t batch = 0; batch < 3; ++batch) {
+    CHECK(collate(one, 2, false).state()->read({0, batch}, record));
+    CHECK(at::equal(aten(record[0].tensor), at::tensor({2 * batch, 2 * batch + 1}, at::kLong)));
+  }
+}
+
 TEST_CASE("windows are neighbours") {
   const Stream stream = window(range(10), 3, 2);
   CHECK(stream.state()->size() == 4);

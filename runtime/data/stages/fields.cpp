@@ -37,7 +37,7 @@ class Select : public Stage {
   }
 
   bool fill(const ReadAt& at, std::byte* const* rows) const override {
-    thread_local std::vector<std::byte> scratch;
+    thread_local std::vector<std::byte> kept;
     std::vector<std::byte*> targets(bytes_.size(), nullptr);
     for (size_t i = 0; i < columns_.size(); ++i) targets[columns_[i]] = rows[i];
     size_t widest = 0;
@@ -46,12 +46,16 @@ class Select : public Stage {
       if (bytes_[i] < 0) return StreamState::fill(at, rows);
       widest = std::max(widest, size_t(bytes_[i]));
     }
-    scratch.resize(std::max(scratch.size(), widest));
+    // Another select may stand below: the scratch row is taken away while it is in use.
+    std::vector<std::byte> scratch = std::move(kept);
+    if (scratch.size() < widest) scratch.resize(widest);
     for (size_t i = 0; i < bytes_.size(); ++i) {
       // What is not selected lands in one place, one field over the other.
       if (targets[i] == nullptr) targets[i] = scratch.data();
     }
-    return inner().fill(at, targets.data());
+    const bool is_there = inner().fill(at, targets.data());
+    kept = std::move(scratch);
+    return is_there;
   }
 
  private:
