@@ -56,7 +56,7 @@ Json try_json(std::string_view text) {
   try {
     return parse_json(text, "");
   } catch (const FormatError&) {
-    return {Json::value_t::discarded};
+    return Json(Json::value_t::discarded);
   }
 }
 

@@ -35,7 +35,7 @@ TEST_CASE("JSON is read to a bounded depth; brackets in text do not count") {
 }
 
 TEST_CASE("what is no JSON is refused with its byte") {
-  CHECK(refusal("[1, 2").starts_with("x.json: at byte 6: no JSON: "));
+  CHECK(refusal("[1, 2") == "x.json: at byte 5: no JSON: unexpected end of input; expected ']'");
   CHECK(refusal("{\"a\": tru}").starts_with("x.json: at byte "));
   CHECK(refusal("[1e999]") != "");
   CHECK(refusal("\"\xff\"") != "");

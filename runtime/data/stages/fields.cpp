@@ -73,6 +73,14 @@ class Zip : public StreamState {
   Str name_of(const ReadAt& at) const override {
     return left_.state()->name_of(wrapped(at, left_)) + " with " + right_.state()->name_of(wrapped(at, right_));
   }
+  bool is_left_out(const ReadAt& at) const override {
+    return left_.state()->is_left_out(wrapped(at, left_)) || right_.state()->is_left_out(wrapped(at, right_));
+  }
+  void check() const override {
+    left_.state()->check();
+    right_.state()->check();
+  }
+  int64_t skipped() const override { return left_.state()->skipped() + right_.state()->skipped(); }
   int depth() const override { return std::max(left_.state()->depth(), right_.state()->depth()) + 1; }
   void plan() const override {
     left_.state()->plan();
@@ -124,6 +132,12 @@ class Concat : public StreamState {
   }
   bool is_fixed() const override { return first_.state()->is_fixed() && second_.state()->is_fixed(); }
   Str name_of(const ReadAt& at) const override { return side(at).name_of(inside(at)); }
+  bool is_left_out(const ReadAt& at) const override { return side(at).is_left_out(inside(at)); }
+  void check() const override {
+    first_.state()->check();
+    second_.state()->check();
+  }
+  int64_t skipped() const override { return first_.state()->skipped() + second_.state()->skipped(); }
   int depth() const override { return std::max(first_.state()->depth(), second_.state()->depth()) + 1; }
   void plan() const override {
     first_.state()->plan();

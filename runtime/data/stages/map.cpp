@@ -61,6 +61,17 @@ class Map : public Stage {
     return true;
   }
 
+  void check() const override {
+    if (skip_bad_ < 0) inner().check();
+  }
+  bool is_left_out(const ReadAt& at) const override {
+    {
+      const std::lock_guard lock(mutex_);
+      if (bad_.count(inner().origin(at).at.index) != 0) return true;
+    }
+    return inner().is_left_out(at);
+  }
+
   int64_t skipped() const override {
     const std::lock_guard lock(mutex_);
     return int64_t(bad_.size()) + inner().skipped();
@@ -96,12 +107,6 @@ class Map : public Stage {
     }
     pool.push_back(std::move(in));
     return true;
-  }
-
-  /// Whether the record is to blame: not that too many are bad, nor that memory is short.
-  static bool is_of_record(const Error& error) {
-    return error.code == err::bad_record.code || error.code == err::value_out_of_range.code ||
-           error.code == err::file_missing.code;
   }
 
   bool refuse(const ReadAt& at, const Str& reason, const Str& code, const Location& location) const {
