@@ -20,11 +20,12 @@ namespace {
 
 struct Scratch {
   Scratch(const Str& ending, const Str& text)
-      : path((std::filesystem::temp_directory_path() / ("ltr-f-" + std::to_string(::getpid()) + ending)).string()) {
+      : path((std::filesystem::temp_directory_path() / fmt::format("ltr-f-{}-{}{}", ::getpid(), count++, ending)).string()) {
     std::ofstream(path, std::ios::binary) << text;
   }
   ~Scratch() { std::filesystem::remove(path); }
   Str path;
+  static inline int count = 0;
 };
 
 at::Tensor read(const Str& text, at::ScalarType type = at::kLong) { return tensor_of_json(doors::parse_json(text, "--v"), type); }

@@ -331,12 +331,12 @@ TEST_CASE("csv: columns by name, cells with their place") {
   CHECK(std::isnan(record[0].real));
   CHECK(record[1].whole == 3);
   CHECK(message_of([&] {
-          csv(Scratch("a,b\n1,2\nx,3\n").path, ",", schema);
+          csv(Scratch("a,b\n1,2\nx,3\n").path, ",", schema).state()->check();
         }).ends_with(".csv:3: the field a is \"x\", but int is wanted"));
   CHECK(
-      message_of([&] { csv(Scratch("a,b\n1\n").path, ",", schema); }).ends_with(":2: 1 fields, but the header has 2"));
+      message_of([&] { csv(Scratch("a,b\n1\n").path, ",", schema).state()->check(); }).ends_with(":2: 1 fields, but the header has 2"));
   CHECK(code_of([&] { csv(Scratch("a,c\n1,2\n").path, ",", schema); }) == "R3002");
-  CHECK(code_of([&] { csv(Scratch("a,b\n,2\n").path, ",", schema); }) == "R3003");
+  CHECK(code_of([&] { csv(Scratch("a,b\n,2\n").path, ",", schema).state()->check(); }) == "R3003");
   CHECK(code_of([&] { csv("/nowhere/x.csv", ",", schema); }) == "R3001");
   CHECK(code_of([&] { csv(Scratch("a,b,a\n1,2,3\n").path, ",", schema); }) == "R3002");
   CHECK(code_of([&] { csv(Scratch("a,b\n\"1,2\n").path, ",", schema); }) == "R3003");
