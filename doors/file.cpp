@@ -1,19 +1,57 @@
 #include "doors/file.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+#include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <memory>
 #include <system_error>
 
 #include <zlib.h>
+
+#include "doors/limits.h"
 
 namespace ltr::doors {
 
 FormatError::FormatError(const std::string& path, uint64_t at, const std::string& why)
     : std::runtime_error(path + ": at byte " + std::to_string(at) + ": " + why), offset(at), reason(why) {}
 
+namespace {
+
+[[noreturn]] void refuse_size(const std::string& path, uint64_t limit, const char* what) {
+  throw FormatError(path, limit, std::string(what) + " more than " + std::to_string(limit) + " bytes");
+}
+
+/// 0 for what is no file of a known size, such as a pipe.
+uint64_t bytes_of(const std::string& path) {
+  struct stat facts{};
+  return ::stat(path.c_str(), &facts) == 0 && S_ISREG(facts.st_mode) ? uint64_t(facts.st_size) : 0;
+}
+
+}  // namespace
+
+std::string read_plain_file(const std::string& path, uint64_t limit) {
+  if (bytes_of(path) > limit) refuse_size(path, limit, "the file has");
+  const std::unique_ptr<FILE, int (*)(FILE*)> file(std::fopen(path.c_str(), "rb"), &std::fclose);
+  if (file == nullptr) throw std::system_error(errno, std::generic_category(), path);
+  std::string out;
+  std::string buffer(1 << 16, '\0');
+  while (const size_t count = std::fread(buffer.data(), 1, buffer.size(), file.get())) {
+    if (out.size() + count > limit) refuse_size(path, limit, "the file has");
+    out.append(buffer.data(), count);
+  }
+  if (std::ferror(file.get()) != 0) throw std::system_error(errno, std::generic_category(), path);
+  return out;
+}
+
 std::string read_file(const std::string& path) {
+  const uint64_t stored = bytes_of(path);
+  if (stored > limits::kFileBytes) refuse_size(path, limits::kFileBytes, "the file has");
+  const uint64_t inflated =
+      std::min(limits::kFileBytes, std::max(limits::kInflateBytes, limits::kInflateRatio * stored));
   errno = 0;
   const std::unique_ptr<gzFile_s, int (*)(gzFile)> file(gzopen(path.c_str(), "rb"), &gzclose);
   if (file == nullptr) {
@@ -29,6 +67,9 @@ std::string read_file(const std::string& path) {
       if (code == Z_ERRNO) throw std::system_error(errno, std::generic_category(), path);
       throw FormatError(path, out.size(), std::string("damaged gzip: ") + reason);
     }
+    const bool is_packed = gzdirect(file.get()) == 0;
+    if (is_packed && out.size() + size_t(count) > inflated) refuse_size(path, inflated, "unpacked it has");
+    if (out.size() + size_t(count) > limits::kFileBytes) refuse_size(path, limits::kFileBytes, "the file has");
     out.append(buffer.data(), size_t(count));
     if (count < int(buffer.size())) break;
   }

@@ -4,6 +4,7 @@
 
 #include "doors/bytes.h"
 #include "doors/file.h"
+#include "doors/limits.h"
 
 namespace ltr::doors {
 
@@ -28,6 +29,7 @@ IdxFile read_idx(const std::string& path) {
   const auto dims = size_t(uint8_t(bytes[3]));
   const size_t start = 4 + 4 * dims;
   if (dims == 0) throw FormatError(path, 3, "no dims");
+  if (dims > limits::kTensorDims) throw FormatError(path, 3, "too many dims");
   if (bytes.size() < start) throw FormatError(path, bytes.size(), "the header ends early");
   IdxFile file;
   file.dtype = type->dtype;

@@ -1,27 +1,22 @@
 #include "doors/image_file.h"
 
+#include <csetjmp>
 #include <cstdio>
 #include <cstring>
-#include <fstream>
-#include <iterator>
-#include <system_error>
+#include <memory>
+#include <stdexcept>
 
 #include <jpeglib.h>
+// Behind jpeglib.h, whose types it needs.
+#include <jerror.h>
 #include <png.h>
 
 #include "doors/file.h"
+#include "doors/limits.h"
 
 namespace ltr::doors {
 
 namespace {
-
-[[noreturn]] void jpeg_failed(j_common_ptr info) {
-  char text[JMSG_LENGTH_MAX];
-  info->err->format_message(info, text);
-  throw std::runtime_error(text);
-}
-
-void jpeg_quiet(j_common_ptr, int) {}
 
 /// The EXIF orientation (1 to 8) in an APP1 marker, 1 if there is none.
 int orientation_in(const unsigned char* data, size_t size) {
@@ -68,50 +63,107 @@ Image upright(Image image, int orientation) {
   return out;
 }
 
-Image decode_jpeg(const std::string& bytes, int64_t channels) {
-  jpeg_decompress_struct info{};
-  jpeg_error_mgr errors{};
-  info.err = jpeg_std_error(&errors);
-  errors.error_exit = &jpeg_failed;
-  errors.emit_message = &jpeg_quiet;
-  jpeg_create_decompress(&info);
-  try {
-    const auto* data = static_cast<const unsigned char*>(static_cast<const void*>(bytes.data()));
-    jpeg_mem_src(&info, data, static_cast<unsigned long>(bytes.size()));
-    jpeg_save_markers(&info, JPEG_APP0 + 1, 0xFFFF);
-    jpeg_read_header(&info, TRUE);
-    int orientation = 1;
-    for (const jpeg_marker_struct* marker = info.marker_list; marker != nullptr; marker = marker->next) {
-      if (marker->marker == JPEG_APP0 + 1) orientation = orientation_in(marker->data, marker->data_length);
-    }
-    info.out_color_space = channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
-    jpeg_start_decompress(&info);
-    Image image{int64_t(info.output_width), int64_t(info.output_height), channels, {}};
-    image.pixels.resize(size_t(image.width * image.height * channels));
-    while (info.output_scanline < info.output_height) {
-      JSAMPROW row = image.pixels.data() + size_t(info.output_scanline) * size_t(image.width * channels);
-      jpeg_read_scanlines(&info, &row, 1);
-    }
-    if (errors.num_warnings > 0) throw std::runtime_error("the image data is damaged or ends early");
-    jpeg_finish_decompress(&info);
-    jpeg_destroy_decompress(&info);
-    return upright(std::move(image), orientation);
-  } catch (...) {
-    jpeg_destroy_decompress(&info);
-    throw;
+/// Refused before there is memory for it.
+void bound_pixels(int64_t width, int64_t height) {
+  if (width > 0 && height > limits::kImagePixels / width) {
+    throw std::runtime_error(std::to_string(width) + " x " + std::to_string(height) + " pixels, more than " +
+                             std::to_string(limits::kImagePixels) + " are not read");
   }
 }
 
-Image decode_png(const std::string& bytes, int64_t channels) {
+/// Decodes one JPEG. libjpeg is C: its errors leave it by longjmp, over nothing but its own frames and ours that hold
+/// no C++ objects, and never by an exception.
+class Jpeg {
+ public:
+  Jpeg(std::string_view bytes, int64_t channels) : bytes_(bytes), channels_(channels) {
+    info_.err = jpeg_std_error(&errors_);
+    errors_.error_exit = &failed;
+    errors_.emit_message = &warned;
+    info_.client_data = this;
+    progress_.progress_monitor = &count_scans;
+  }
+  ~Jpeg() { jpeg_destroy_decompress(&info_); }
+  Jpeg(const Jpeg&) = delete;
+  Jpeg& operator=(const Jpeg&) = delete;
+
+  Image run() {
+    if (!read_header()) throw std::runtime_error(reason_);
+    bound_pixels(info_.image_width, info_.image_height);
+    int orientation = 1;
+    for (const jpeg_marker_struct* marker = info_.marker_list; marker != nullptr; marker = marker->next) {
+      if (marker->marker == JPEG_APP0 + 1) orientation = orientation_in(marker->data, marker->data_length);
+    }
+    image_ = {int64_t(info_.image_width), int64_t(info_.image_height), channels_, {}};
+    image_.pixels.resize(size_t(image_.width * image_.height * channels_));
+    if (!read_pixels()) throw std::runtime_error(reason_);
+    return upright(std::move(image_), orientation);
+  }
+
+ private:
+  static Jpeg& self(j_common_ptr info) { return *static_cast<Jpeg*>(info->client_data); }
+
+  [[noreturn]] static void failed(j_common_ptr info) {
+    info->err->format_message(info, self(info).reason_);
+    std::longjmp(self(info).escape_, 1);
+  }
+  /// Data that is missing or makes no sense is made up by libjpeg with a warning: here it is an error. What stands
+  /// beside the data harms none of it.
+  static void warned(j_common_ptr info, int level) {
+    const int code = info->err->msg_code;
+    if (level < 0 && code != JWRN_EXTRANEOUS_DATA && code != JWRN_ADOBE_XFORM && code != JWRN_TOO_MUCH_DATA) failed(info);
+  }
+  static void count_scans(j_common_ptr info) {
+    if (info->is_decompressor && self(info).info_.input_scan_number > limits::kJpegScans) {
+      std::snprintf(self(info).reason_, sizeof reason_, "more than %d scans", limits::kJpegScans);
+      std::longjmp(self(info).escape_, 1);
+    }
+  }
+
+  bool read_header() {
+    if (setjmp(escape_) != 0) return false;
+    jpeg_create_decompress(&info_);
+    info_.progress = &progress_;
+    const void* data = bytes_.data();
+    jpeg_mem_src(&info_, static_cast<const unsigned char*>(data), static_cast<unsigned long>(bytes_.size()));
+    jpeg_save_markers(&info_, JPEG_APP0 + 1, 0xFFFF);
+    jpeg_read_header(&info_, TRUE);
+    return true;
+  }
+
+  bool read_pixels() {
+    if (setjmp(escape_) != 0) return false;
+    info_.out_color_space = channels_ == 1 ? JCS_GRAYSCALE : JCS_RGB;
+    jpeg_start_decompress(&info_);
+    while (info_.output_scanline < info_.output_height) {
+      JSAMPROW row = image_.pixels.data() + size_t(info_.output_scanline) * size_t(image_.width * channels_);
+      jpeg_read_scanlines(&info_, &row, 1);
+    }
+    jpeg_finish_decompress(&info_);
+    return true;
+  }
+
+  std::string_view bytes_;
+  int64_t channels_;
+  Image image_;
+  jpeg_decompress_struct info_{};
+  jpeg_error_mgr errors_{};
+  jpeg_progress_mgr progress_{};
+  std::jmp_buf escape_{};
+  char reason_[JMSG_LENGTH_MAX] = "";
+};
+
+Image decode_png(std::string_view bytes, int64_t channels) {
   png_image info{};
   info.version = PNG_IMAGE_VERSION;
+  const std::unique_ptr<png_image, void (*)(png_image*)> owner(&info, &png_image_free);
   if (png_image_begin_read_from_memory(&info, bytes.data(), bytes.size()) == 0) {
     throw std::runtime_error(info.message);
   }
+  bound_pixels(info.width, info.height);
   info.format = channels == 1 ? PNG_FORMAT_GRAY : PNG_FORMAT_RGB;
   Image image{int64_t(info.width), int64_t(info.height), channels, {}};
   image.pixels.resize(PNG_IMAGE_SIZE(info));
-  png_color background{0, 0, 0};
+  const png_color background{0, 0, 0};
   if (png_image_finish_read(&info, &background, image.pixels.data(), 0, nullptr) == 0) {
     throw std::runtime_error(info.message);
   }
@@ -120,10 +172,10 @@ Image decode_png(const std::string& bytes, int64_t channels) {
 
 }  // namespace
 
-Image decode_image(const std::string& bytes, const std::string& name, int64_t channels) {
+Image decode_image(std::string_view bytes, const std::string& name, int64_t channels) {
   try {
-    if (bytes.size() > 3 && bytes.compare(0, 3, "\xFF\xD8\xFF") == 0) return decode_jpeg(bytes, channels);
-    if (bytes.size() > 8 && bytes.compare(1, 3, "PNG") == 0) return decode_png(bytes, channels);
+    if (bytes.starts_with("\xFF\xD8\xFF")) return Jpeg(bytes, channels).run();
+    if (bytes.size() > 8 && bytes.substr(1).starts_with("PNG")) return decode_png(bytes, channels);
   } catch (const std::runtime_error& error) {
     throw FormatError(name, 0, error.what());
   }
@@ -131,10 +183,7 @@ Image decode_image(const std::string& bytes, const std::string& name, int64_t ch
 }
 
 Image read_image(const std::string& path, int64_t channels) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw std::system_error(errno, std::generic_category(), path);
-  const std::string bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  return decode_image(bytes, path, channels);
+  return decode_image(read_plain_file(path, limits::kImageBytes), path, channels);
 }
 
 }  // namespace ltr::doors

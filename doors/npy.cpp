@@ -1,13 +1,12 @@
 #include "doors/npy.h"
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
-#include <system_error>
+#include <stdexcept>
 
 #include "doors/bytes.h"
 #include "doors/csv.h"
 #include "doors/file.h"
+#include "doors/limits.h"
 
 namespace ltr::doors {
 
@@ -40,7 +39,7 @@ std::string value_of(const std::string& header, const std::string& key) {
 }  // namespace
 
 NpyArray read_npy(const std::string& path) {
-  const std::string bytes = read_file(path);
+  std::string bytes = read_file(path);
   if (bytes.size() < 10 || bytes.compare(0, 6, "\x93NUMPY") != 0) throw FormatError(path, 0, "not an npy file");
   const bool is_short = bytes[6] == 1;
   if (!is_short && bytes.size() < 12) throw FormatError(path, bytes.size(), "the header ends early");
@@ -65,6 +64,7 @@ NpyArray read_npy(const std::string& path) {
     if (!parse_int(number, dim) || __builtin_mul_overflow(wanted, uint64_t(dim), &wanted)) {
       throw FormatError(path, start, "size overflows");
     }
+    if (array.shape.size() == limits::kTensorDims) throw FormatError(path, start, "too many dims");
     array.shape.push_back(dim);
     number.clear();
   }
@@ -74,7 +74,8 @@ NpyArray read_npy(const std::string& path) {
   if (bytes.size() - start - length != wanted) {
     throw FormatError(path, bytes.size(), "size of data and shape differ");
   }
-  array.data = bytes.substr(start + length);
+  bytes.erase(0, start + length);
+  array.data = std::move(bytes);
   return array;
 }
 

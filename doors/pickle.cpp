@@ -7,15 +7,13 @@
 #include <unordered_map>
 
 #include "doors/bytes.h"
+#include "doors/limits.h"
 
 namespace ltr::doors {
 
 namespace {
 
 using Kind = PickleValue::Kind;
-
-constexpr size_t kMaxBytes = size_t(64) << 20;
-constexpr uint64_t kMaxOpcodes = 10'000'000;
 
 const std::map<std::string, std::string>& storages() {
   static const std::map<std::string, std::string> kTypes = {
@@ -32,10 +30,10 @@ class Machine {
   explicit Machine(std::string_view bytes) : bytes_(bytes) {}
 
   Pickle run() {
-    if (bytes_.size() > kMaxBytes) fail("it is larger than 64 MiB");
+    if (bytes_.size() > limits::kPickleBytes) fail("it is larger than 64 MiB");
     pickle_.values.emplace_back();  // None, shared.
     for (uint64_t count = 0;; ++count) {
-      if (count == kMaxOpcodes) fail("it has more than ten million opcodes");
+      if (count == limits::kPickleOpcodes) fail("it has more than ten million opcodes");
       opcode_at_ = position_;
       if (!step()) break;
     }
@@ -65,6 +63,9 @@ class Machine {
   }
 
   PickleId add(PickleValue value) {
+    // A few bytes of pickle can ask for copies of much that stands before them.
+    charge(sizeof value + value.text.size() + value.items.size() * sizeof(PickleId) +
+           (value.shape.size() + value.strides.size()) * sizeof(int64_t));
     pickle_.values.push_back(std::move(value));
     return PickleId(pickle_.values.size() - 1);
   }
@@ -82,6 +83,10 @@ class Machine {
     return add(std::move(value));
   }
   PickleValue& value(PickleId id) { return pickle_.values[id]; }
+  void charge(uint64_t bytes) {
+    held_ += bytes;
+    if (held_ > limits::kPickleMemory) fail("what it builds takes more than 1 GiB");
+  }
 
   void push(PickleId id) { stack_.push_back(id); }
   PickleId pop() {
@@ -124,6 +129,7 @@ class Machine {
     if (target.kind != kind)
       fail(kind == Kind::List ? "it appends to what is no list"
                               : "it sets a key of what is no dict");
+    charge(items.size() * sizeof(PickleId));
     target.items.insert(target.items.end(), items.begin(), items.end());
   }
 
@@ -143,6 +149,7 @@ class Machine {
   std::vector<size_t> marks_;
   std::unordered_map<uint64_t, PickleId> memo_;
   std::set<std::string> calls_;
+  uint64_t held_ = 0;  ///< bytes of all values
 };
 
 bool Machine::step() {
@@ -257,7 +264,8 @@ bool Machine::step() {
     }
     case 0x81: {  // NEWOBJ
       const PickleId arguments = pop(), type = pop();
-      const std::string name = value(type).text;
+      const std::string& name = value(type).text;
+      charge(name.size());
       push(name == "collections.OrderedDict" ? add(Kind::Dict)
                                              : add(Kind::Object, {arguments}, name));
       return true;
@@ -267,6 +275,7 @@ bool Machine::step() {
       PickleValue& object = value(top());
       // The state of a dict is what torch notes about it.
       if (object.kind == Kind::Object || object.kind == Kind::Call) {
+        charge(sizeof state);
         object.items.push_back(state);
         object.whole = 1;
       }
@@ -281,11 +290,12 @@ bool Machine::step() {
 }
 
 PickleId Machine::reduce(PickleId function, PickleId arguments) {
-  const PickleValue callee = value(function);
   if (value(arguments).kind != Kind::Tuple) fail("a call has no arguments");
-  const std::vector<PickleId> args = value(arguments).items;
+  // Neither is copied, and neither outlives the next `add`.
+  const PickleValue& callee = value(function);
+  const std::vector<PickleId>& args = value(arguments).items;
+  const std::string& name = callee.text;
   if (callee.kind == Kind::Global) {
-    const std::string& name = callee.text;
     if (name == "collections.OrderedDict" && args.empty()) return add(Kind::Dict);
     if (name == "torch._utils._rebuild_tensor" || name == "torch._utils._rebuild_tensor_v2")
       return rebuilt(args);
@@ -298,11 +308,13 @@ PickleId Machine::reduce(PickleId function, PickleId arguments) {
     if (name.starts_with("torch.jit._pickle.build_") && args.size() == 1) return args[0];
     if (name == "torch.jit._pickle.restore_type_tag" && !args.empty()) return args[0];
   }
-  calls_.insert(callee.kind == Kind::Global ? callee.text : "a value that is no function");
-  return add(Kind::Call, args, callee.text);
+  calls_.insert(callee.kind == Kind::Global ? name : "a value that is no function");
+  charge(name.size() + args.size() * sizeof(PickleId));
+  return add(Kind::Call, args, name);
 }
 
 std::vector<int64_t> Machine::counts(PickleId id) {
+  if (value(id).items.size() > limits::kTensorDims) fail("a tensor has too many dims");
   std::vector<int64_t> list;
   for (const PickleId item : value(id).items) {
     if (value(item).kind != Kind::Int || value(item).whole < 0)
@@ -329,7 +341,7 @@ PickleId Machine::rebuilt(const std::vector<PickleId>& args) {
 
 // ("storage", torch.FloatStorage, "0", "cpu", 12)
 PickleId Machine::persistent(PickleId id) {
-  const std::vector<PickleId> parts = value(id).items;
+  const std::vector<PickleId>& parts = value(id).items;
   if (parts.size() < 5 || value(parts[0]).text != "storage" || value(parts[4]).kind != Kind::Int)
     fail("what it refers to is no storage");
   const auto type = storages().find(value(parts[1]).text);

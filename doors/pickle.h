@@ -57,7 +57,7 @@ struct PickleError : std::runtime_error {
   uint64_t offset;
 };
 
-/// At most 64 MiB and ten million opcodes.
+/// Within the bounds of limits.h.
 Pickle read_pickle(std::string_view bytes);
 
 }  // namespace ltr::doors

@@ -7,17 +7,15 @@
 #include <set>
 #include <system_error>
 
-#include <nlohmann/json.hpp>
-
 #include "doors/bytes.h"
+#include "doors/json.h"
+#include "doors/limits.h"
 
 namespace ltr::doors {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-constexpr uint64_t kMaxHeader = 100'000'000;
+using Json = nlohmann::json;
 
 /// False if the product of `shape` and `unit` does not fit, or a dim is negative.
 bool byte_count(const std::vector<int64_t>& shape, size_t unit, uint64_t& bytes) {
@@ -33,7 +31,8 @@ bool byte_count(const std::vector<int64_t>& shape, size_t unit, uint64_t& bytes)
 }
 
 /// Parses the header and refuses keys that occur twice in one object, which JSON readers pass over.
-Json parse_header(const std::string& path, const char* text, size_t size) {
+Json parse_header(const std::string& path, std::string_view text) {
+  bound_json(text, path);
   std::vector<std::set<std::string>> keys;
   const auto watch = [&](int, Json::parse_event_t event, Json& value) {
     if (event == Json::parse_event_t::object_start) keys.emplace_back();
@@ -45,9 +44,11 @@ Json parse_header(const std::string& path, const char* text, size_t size) {
     return true;
   };
   try {
-    return Json::parse(text, text + size, watch);
+    return Json::parse(text, watch);
   } catch (const Json::parse_error& error) {
     throw FormatError(path, 8 + error.byte, "the header is not JSON");
+  } catch (const Json::exception& error) {
+    throw FormatError(path, 8, error.what());  // A number that no double holds.
   }
 }
 
@@ -68,7 +69,7 @@ void write_safetensors(const std::string& path, std::vector<TensorEntry> entries
     const size_t b = dtype_bytes(right.dtype);
     return a != b ? a > b : left.name < right.name;
   });
-  Json header = Json::object();
+  auto header = nlohmann::ordered_json::object();
   if (!metadata.empty()) header["__metadata__"] = metadata;
   uint64_t offset = 0;
   for (const TensorEntry& entry : entries) {
@@ -113,10 +114,10 @@ SafetensorsFile SafetensorsFile::open(const std::string& path) {
   if (size < 8) throw FormatError(path, 0, "too short for a safetensors file");
   const char* bytes = file.mapping_.data();
   const auto header_size = get_le<uint64_t>(bytes);
-  if (header_size > kMaxHeader) throw FormatError(path, 0, "the header is longer than 100 MB");
+  if (header_size > limits::kSafetensorsHeader) throw FormatError(path, 0, "the header is longer than 100 MB");
   if (header_size > size - 8) throw FormatError(path, 0, "the header goes beyond the file");
   if (header_size == 0 || bytes[8] != '{') throw FormatError(path, 8, "the header does not begin with {");
-  const Json header = parse_header(path, bytes + 8, header_size);
+  const Json header = parse_header(path, {bytes + 8, header_size});
   const uint64_t data_start = 8 + header_size;
   const uint64_t data_size = size - data_start;
 
@@ -149,6 +150,7 @@ SafetensorsFile SafetensorsFile::open(const std::string& path) {
     const size_t unit = dtype_bytes(entry.dtype);
     if (unit == 0) throw refuse("unknown dtype " + entry.dtype);
     if (!value["shape"].is_array()) throw refuse("shape is no list");
+    if (value["shape"].size() > limits::kTensorDims) throw refuse("it has too many dims");
     for (const Json& dim : value["shape"]) {
       if (!dim.is_number_unsigned() || dim.get<uint64_t>() > uint64_t(INT64_MAX)) throw refuse("a size is no count");
       entry.shape.push_back(dim.get<int64_t>());

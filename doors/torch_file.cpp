@@ -4,6 +4,7 @@
 #include <map>
 
 #include "doors/file.h"
+#include "doors/limits.h"
 #include "doors/pickle.h"
 #include "doors/weights_file.h"
 #include "doors/zip.h"
@@ -13,8 +14,6 @@ namespace ltr::doors {
 namespace {
 
 using Kind = PickleValue::Kind;
-
-constexpr int kMaxDepth = 256;
 
 [[noreturn]] void refuse(const std::string& path, uint64_t offset, const std::string& why) {
   WeightsError error(WeightsError::Kind::Unsupported, offset, why);
@@ -64,7 +63,11 @@ class Collector {
   /// Adds what `value` holds below the path `prefix`. An object of TorchScript is the tree of its
   /// attributes.
   void add(const PickleValue& value, const std::string& prefix, int depth) {
-    if (depth > kMaxDepth) refuse(archive_.path(), 0, "it is nested deeper than 256");
+    if (depth > limits::kPickleDepth) refuse(archive_.path(), 0, "it is nested deeper than 256");
+    // Dicts are shared: each of thirty that holds the next one twice makes a billion names.
+    constexpr uint64_t kVisit = 64;
+    named_ += kVisit + prefix.size();
+    if (named_ > limits::kPickleNames) refuse(archive_.path(), 0, "it makes more than 64 MiB of names");
     if (value.kind == Kind::Tensor) {
       tensors.push_back(tensor(value, prefix));
     } else if (value.kind == Kind::Dict) {
@@ -80,6 +83,8 @@ class Collector {
   }
 
  private:
+  uint64_t named_ = 0;  ///< bytes of the names so far
+
   static std::string joined(const std::string& prefix, const std::string& name) {
     return prefix.empty() ? name : prefix + "." + name;
   }
@@ -106,11 +111,13 @@ class Collector {
     }
     const uint64_t held = bytes.size() / unit;
     const auto offset = uint64_t(value.whole);
+    // Strides of 0 name an element many times (`expand`), so there may be more elements than the storage holds.
     const bool is_inside = fits && (count == 0 || (offset < held && last < held - offset));
-    if (!is_inside || count > held) damaged("it lies outside of its storage");
+    uint64_t size = 0;
+    if (!is_inside || __builtin_mul_overflow(count, unit, &size)) damaged("it lies outside of its storage");
     TorchTensor result;
     result.entry = {name, value.dtype, value.shape,
-                    count == 0 ? bytes.data() : bytes.data() + offset * unit, size_t(count * unit)};
+                    count == 0 ? bytes.data() : bytes.data() + offset * unit, size_t(size)};
     int64_t dense = 1;
     for (size_t i = value.shape.size(); i-- > 0;) {
       if (value.shape[i] != 1 && value.strides[i] != dense && count != 0)

@@ -4,8 +4,7 @@
 #include <filesystem>
 #include <set>
 
-#include <nlohmann/json.hpp>
-
+#include "doors/json.h"
 #include "doors/torch_file.h"
 
 namespace ltr::doors {
@@ -71,8 +70,7 @@ void WeightsFile::open_safetensors(const std::string& path) {
 }
 
 void WeightsFile::open_shards(const std::string& index) {
-  const std::string text = read_file(index);
-  const nlohmann::json parsed = nlohmann::json::parse(text, nullptr, false);
+  const nlohmann::json parsed = read_json(index);
   const auto refuse = [&](const std::string& why) { return FormatError(index, 0, why); };
   if (!parsed.is_object() || !parsed.contains("weight_map") || !parsed["weight_map"].is_object())
     throw refuse("it has no weight_map");

@@ -5,6 +5,7 @@
 
 #include "runtime/checkpoint/folder.h"
 #include "runtime/checkpoint/load.h"
+#include "runtime/checkpoint/weights_file.h"
 #include "runtime/tensor/handle.h"
 #include "runtime/train/root_state.h"
 
@@ -16,15 +17,6 @@ namespace {
 
 Str shape_text(const at::Tensor& tensor) {
   return fmt::format("{}[{}]", c10::toString(tensor.scalar_type()), fmt::join(tensor.sizes().vec(), ", "));
-}
-
-/// At most `kShown` names, then how many more.
-Str listed(const std::vector<Str>& names) {
-  constexpr size_t kShown = 8;
-  const size_t shown = std::min(names.size(), kShown);
-  Str text = fmt::format("{}", fmt::join(names.begin(), names.begin() + ptrdiff_t(shown), ", "));
-  if (names.size() > shown) text += fmt::format(" and {} more", names.size() - shown);
-  return text;
 }
 
 }  // namespace
@@ -74,7 +66,11 @@ void take_averages(ModelRoot& root, const Str& path) {
 
 void load_weights(ModelRoot& root, const Str& path, bool averaged) {
   guarded([&] {
-    if (!fs::is_directory(path)) return take_weights(root, read_tensors(path), path);
+    if (!fs::is_directory(path)) {
+      std::map<Str, at::Tensor> wanted;
+      for (const Entry& entry : root.state().entries) wanted.emplace(entry.path, aten(entry.tensor));
+      return take_weights(root, read_weights(path, wanted), path);
+    }
     const Str damage = verify_checkpoint(path);
     if (!damage.empty()) {
       read_manifest(path);

@@ -6,10 +6,9 @@
 #include <map>
 
 #include "doors/weight_plan.h"
-#include "doors/weights_file.h"
 #include "ltr/load.h"
+#include "runtime/checkpoint/weights_file.h"
 #include "runtime/data/paths.h"
-#include "runtime/tensor/dtype.h"
 #include "runtime/tensor/handle.h"
 #include "runtime/tensor/mode.h"
 #include "runtime/train/root_state.h"
@@ -31,8 +30,8 @@ void collect(const ScopeState& scope,
   const Str base = from.path.empty() ? "" : from.path + ".";
   for (const ScopeState::Local& local : scope.locals) {
     const Str& own = scope.root->entries[local.entry].path;
-    const Str name = prefix + local.name;
-    const bool is_shared = own != base + name;
+    const Str name = weight_name(prefix + local.name);
+    const bool is_shared = own != weight_name(base + prefix + local.name);
     slots.push_back(
         {{name, is_shared && own.rfind(base, 0) == 0 ? own.substr(base.size()) : ""}, local.entry});
   }
@@ -40,54 +39,15 @@ void collect(const ScopeState& scope,
     collect(*child, from, prefix + child->name + ".", slots);
 }
 
-std::optional<at::ScalarType> type_of(const Str& dtype) {
-  static const std::map<Str, at::ScalarType> kTypes = {
-      {"F64", at::kDouble}, {"F32", at::kFloat}, {"F16", at::kHalf},  {"BF16", at::kBFloat16},
-      {"I64", at::kLong},   {"I32", at::kInt},   {"I16", at::kShort}, {"I8", at::kChar},
-      {"U8", at::kByte},    {"BOOL", at::kBool}};
-  const auto found = kTypes.find(dtype);
-  return found == kTypes.end() ? std::nullopt : std::optional(found->second);
-}
-
-Str listed(const std::vector<Str>& names) {
-  constexpr size_t kShown = 8;
-  const size_t shown = std::min(names.size(), kShown);
-  Str text = fmt::format("{}", fmt::join(names.begin(), names.begin() + ptrdiff_t(shown), ", "));
-  if (names.size() > shown) text += fmt::format(" and {} more", names.size() - shown);
-  return text;
-}
-
-/// What keeps a stored tensor from becoming a weight, or "".
-Str misfit(const doors::TensorEntry& stored, const at::Tensor& mine) {
-  const auto type = type_of(stored.dtype);
-  const bool converts = type && (*type == mine.scalar_type() ||
-                                 (at::isFloatingType(*type) && mine.is_floating_point()));
-  if (converts && mine.sizes() == at::IntArrayRef(stored.shape)) return "";
-  return fmt::format("{}[{}] there, {}[{}] here", stored.dtype, fmt::join(stored.shape, ", "),
-                     to_text(dtype_of(mine.scalar_type())), fmt::join(mine.sizes().vec(), ", "));
-}
-
 doors::WeightsFile open(const Str& path, const Location& location) {
-  const auto fail = [&](const Str& text, const Str& help) {
-    return with_help(error_at(location, err::checkpoint_misfit, text), help);
-  };
   const std::vector<Str> places = places_beside(path);
   const auto found = std::find_if(places.begin(), places.end(), doors::WeightsFile::exists);
-  if (found == places.end())
-    throw fail(fmt::format("no file {}", path),
-               fmt::format("looked for: {}", fmt::join(places, ", ")));
-  note_opened(*found);
-  try {
-    return doors::WeightsFile::open(*found);
-  } catch (const doors::WeightsError& error) {
-    Str text = fmt::format("{}: {}", path, error.what());
-    if (error.kind == doors::WeightsError::Kind::Damaged)
-      text += fmt::format(" (at byte {})", error.offset);
-    if (!error.callables.empty()) text += ": " + listed(error.callables);
-    throw fail(text, error.cure);
-  } catch (const std::exception& error) {
-    throw fail(fmt::format("{}: {}", path, error.what()), "");
+  if (found == places.end()) {
+    throw with_help(error_at(location, err::checkpoint_misfit, fmt::format("no file {}", path)),
+                    fmt::format("looked for: {}", fmt::join(places, ", ")));
   }
+  note_opened(*found);
+  return open_weights(*found, path, location);
 }
 
 }  // namespace
@@ -143,13 +103,8 @@ void load_weights(const Scope& place,
     const NoGrad no_grad;
     std::map<size_t, Str> filled;
     for (const auto& [name, there] : plan.loads) {
-      const doors::TensorEntry& tensor = *stored.at(there);
       const size_t entry = entry_of(name);
-      // Pages of the file are only read, though ATen knows no tensor that cannot be written.
-      void* bytes = const_cast<void*>(file.bytes_of(tensor));
-      const at::Tensor value = tensor.bytes == 0
-                                   ? at::empty(tensor.shape, *type_of(tensor.dtype))
-                                   : at::from_blob(bytes, tensor.shape, *type_of(tensor.dtype));
+      const at::Tensor value = borrow_tensor(file, *stored.at(there));
       const at::Tensor mine = In(root.entries[entry].tensor);
       const auto [before, is_first] = filled.emplace(entry, there);
       if (!is_first && !at::equal(value.to(mine.scalar_type()), mine)) {

@@ -1,9 +1,9 @@
 #include "runtime/cli/config_file.h"
 
-#include <fstream>
-#include <sstream>
+#include <system_error>
 
-#include <nlohmann/json.hpp>
+#include "doors/file.h"
+#include "doors/json.h"
 
 namespace ltr::cli {
 
@@ -22,7 +22,7 @@ void walk(const Json& object, const Str& prefix, const Str& file, RunSettings& s
     const Str path = prefix + name;
     if (value.is_object() && value.contains("value")) {
       // In a run's file a dotted setting mostly follows from hparams: only what somebody gave is given again.
-      const Str from = value.value("from", "flag");
+      const Str from = value.contains("from") && value["from"].is_string() ? value["from"].get<Str>() : "flag";
       const bool is_derived = from == "default" || from == "experiment";
       if (is_derived && path.find('.') != Str::npos) continue;
       settings.give(path, {text_of_json(value["value"]), "file", file, path});
@@ -37,17 +37,16 @@ void walk(const Json& object, const Str& prefix, const Str& file, RunSettings& s
 }  // namespace
 
 void read_config(const Str& path, RunSettings& settings) {
-  std::ifstream file(path);
-  std::stringstream text;
-  text << file.rdbuf();
-  if (!file) throw error_at({}, err::bad_config_file, path, "cannot be read");
+  Json json;
   try {
-    const Json json = Json::parse(text.str());
-    if (!json.is_object()) throw error_at({}, err::bad_config_file, path, "is no JSON object");
-    walk(json, "", path, settings);
-  } catch (const Json::exception& error) {
-    throw error_at({}, err::bad_config_file, path, error.what());
+    json = doors::read_json(path);
+  } catch (const std::system_error&) {
+    throw error_at({}, err::bad_config_file, path, "cannot be read");
+  } catch (const doors::FormatError& error) {
+    throw error_at({}, err::bad_config_file, path, fmt::format("at byte {}: {}", error.offset, error.reason));
   }
+  if (!json.is_object()) throw error_at({}, err::bad_config_file, path, "is no JSON object");
+  walk(json, "", path, settings);
 }
 
 }  // namespace ltr::cli

@@ -4,8 +4,8 @@
 
 #include "doors/number.h"
 #include "ltr/program.h"
+#include "runtime/api/suggest.h"
 #include "runtime/cli/faults.h"
-#include "runtime/cli/suggest.h"
 #include "runtime/cli/value_text.h"
 #include "runtime/cli/verbs.h"
 #include "runtime/cli/version.h"

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <set>
 
-#include "runtime/cli/suggest.h"
+#include "runtime/api/suggest.h"
 
 namespace ltr::cli {
 

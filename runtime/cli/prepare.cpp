@@ -9,9 +9,9 @@
 
 #include <ATen/Parallel.h>
 
+#include "runtime/api/suggest.h"
 #include "runtime/cli/config_file.h"
 #include "runtime/cli/run_folder.h"
-#include "runtime/cli/suggest.h"
 #include "runtime/cli/value_text.h"
 #include "runtime/data/loader.h"
 #include "runtime/data/paths.h"
@@ -299,6 +299,7 @@ void Start::build() {
   root->finish();
   settings.check_unused(true);
   check();
+  at({});  // What comes now is asked for by options, not by a line of the program.
 }
 
 void Start::overfit() {

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "doors/number.h"
+#include "runtime/api/suggest.h"
 #include "runtime/cli/faults.h"
-#include "runtime/cli/suggest.h"
 #include "runtime/cli/value_text.h"
 
 namespace ltr::cli {

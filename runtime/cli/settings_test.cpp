@@ -2,10 +2,10 @@
 
 #include <doctest/doctest.h>
 
+#include "runtime/api/suggest.h"
 #include "runtime/cli/faults.h"
 #include "runtime/cli/options.h"
 #include "runtime/cli/settings.h"
-#include "runtime/cli/suggest.h"
 #include "runtime/cli/terminal.h"
 #include "runtime/cli/value_text.h"
 

@@ -42,6 +42,7 @@ struct Loader::Impl {
   ~Impl();
 
   int64_t count() const;
+  ReadAt place_of(int64_t epoch, int64_t number) const;
   bool read(int64_t epoch, int64_t number, Batch& batch) const;
   void check(const Batch& batch) const;
   void start_workers();
@@ -85,6 +86,7 @@ Loader::Impl::Impl(const Stream& from, LoaderOptions chosen) : stream(from), opt
   }
   if (state.prefetch() >= 0) options.prefetch = int(state.prefetch());
   options.workers = std::max(options.workers, 0);
+  state.check();
   state.plan();
 }
 
@@ -118,17 +120,22 @@ int64_t Loader::Impl::count() const {
   return batches;
 }
 
-bool Loader::Impl::read(int64_t of_epoch, int64_t number, Batch& batch) const {
-  const ModeScope mode(false, false);
-  const PolicyScope policy(data_float());
-  const at::AutoDispatchBelowADInplaceOrView no_autograd;  // maps have no gradients: a third less per small op
-  at(options.location);
+ReadAt Loader::Impl::place_of(int64_t of_epoch, int64_t number) const {
   ReadAt place{of_epoch, number, options.seed, options.overfit > 0};
   if (stream.state()->size() == kEndless) {
     // An endless stream goes on over epochs; its passes are its epochs.
     place.epoch = 0;
     if (options.overfit <= 0) place.index = of_epoch * count() + number;
   }
+  return place;
+}
+
+bool Loader::Impl::read(int64_t of_epoch, int64_t number, Batch& batch) const {
+  const ModeScope mode(false, false);
+  const PolicyScope policy(data_float());
+  const at::AutoDispatchBelowADInplaceOrView no_autograd;  // maps have no gradients: a third less per small op
+  at(options.location);
+  const ReadAt place = place_of(of_epoch, number);
   Record record;
   if (!guarded([&] { return stream.state()->read(place, record); })) return false;
   batch.fields.resize(columns.size());
@@ -263,6 +270,10 @@ int64_t Loader::samples() const {
 
 int64_t Loader::batch_samples(int64_t, int64_t number) const {
   return impl_->stream.state()->batch_samples(number);
+}
+
+std::vector<Str> Loader::names_of(int64_t epoch, int64_t number) const {
+  return impl_->stream.state()->names_of(impl_->place_of(epoch, number));
 }
 
 int64_t Loader::batch_size() const {

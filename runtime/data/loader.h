@@ -46,6 +46,10 @@ class Loader {
   /// The nominal batch size, what `collate` was given.
   int64_t batch_size() const;
 
+  /// File and place of each record of batch `number`, in the order of its samples. The batch must have been read: which
+  /// of its records are bad is known then. Costs nothing until it is asked.
+  std::vector<Str> names_of(int64_t epoch, int64_t number) const;
+
   /// The next `next` gives batch `first_batch` of `epoch`. Stops what was under way.
   void start(int64_t epoch, int64_t first_batch = 0);
   /// False at the end of the epoch.

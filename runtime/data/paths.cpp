@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 std::vector<Str> program_folders;
 std::mutex opened_mutex;
-std::vector<Str> opened;
+std::vector<OpenedFile> opened;
 
 /// All places of `path`, best first, each once.
 std::vector<Str> places_of(const Str& path, const char* name) {
@@ -44,21 +44,53 @@ std::vector<Str> places_of(const Str& path, const char* name) {
   throw with_help(error_here(err::file_missing, what), help);
 }
 
-/// Of the size and three samples of 1 MiB: at the start, in the middle, at the end.
-Str fingerprint(const Str& path, int64_t bytes) {
+Str fingerprint_of_file(const Str& path, int64_t bytes) {
   constexpr int64_t kSample = int64_t(1) << 20;
   doors::Sha256 hash;
   hash.update(&bytes, sizeof bytes);
   std::ifstream file(path, std::ios::binary);
   std::vector<char> buffer(static_cast<size_t>(kSample));
-  for (const int64_t start :
-       {int64_t(0), std::max(int64_t(0), bytes / 2 - kSample / 2), std::max(int64_t(0), bytes - kSample)}) {
+  const auto sample = [&](int64_t start) {
     file.clear();
     file.seekg(start);
     file.read(buffer.data(), kSample);
     hash.update(buffer.data(), size_t(file.gcount()));
+  };
+  if (bytes <= kWholeBytes) {
+    for (int64_t start = 0; start < bytes; start += kSample) sample(start);
+  } else {
+    for (const int64_t start : {int64_t(0), bytes / 2 - kSample / 2, bytes - kSample}) sample(start);
   }
   return hash.hex();
+}
+
+/// Names and sizes alone: a folder may hold a million images.
+void take_folder(OpenedFile& folder) {
+  std::vector<std::pair<Str, int64_t>> entries;
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder.path)) {
+    if (entry.is_regular_file())
+      entries.emplace_back(entry.path().lexically_relative(folder.path).string(), int64_t(entry.file_size()));
+  }
+  std::sort(entries.begin(), entries.end());
+  doors::Sha256 hash;
+  for (const auto& [name, bytes] : entries) {
+    hash.update(name.c_str(), name.size() + 1);
+    hash.update(&bytes, sizeof bytes);
+    folder.bytes += bytes;
+  }
+  folder.fingerprint = hash.hex();
+}
+
+/// False if it is gone.
+bool take_facts(OpenedFile& file) {
+  std::error_code failed;
+  if (fs::is_directory(file.path, failed)) {
+    take_folder(file);
+    return true;
+  }
+  file.bytes = int64_t(fs::file_size(file.path, failed));
+  if (!failed) file.fingerprint = fingerprint_of_file(file.path, file.bytes);
+  return !failed;
 }
 
 }  // namespace
@@ -109,16 +141,22 @@ std::vector<Str> find_files(const Str& pattern) {
 
 void note_opened(const Str& path) {
   const std::lock_guard lock(opened_mutex);
-  if (std::find(opened.begin(), opened.end(), path) == opened.end()) opened.push_back(path);
+  const bool is_known = std::any_of(opened.begin(), opened.end(), [&](const OpenedFile& file) { return file.path == path; });
+  if (!is_known) opened.push_back({path, 0, "", -1});
+}
+
+void note_records(const Str& path, int64_t records) {
+  const std::lock_guard lock(opened_mutex);
+  for (OpenedFile& file : opened) {
+    if (file.path == path) file.records = records;
+  }
 }
 
 std::vector<OpenedFile> opened_files() {
   const std::lock_guard lock(opened_mutex);
   std::vector<OpenedFile> files;
-  for (const Str& path : opened) {
-    std::error_code failed;
-    const auto bytes = int64_t(fs::file_size(path, failed));
-    if (!failed) files.push_back({path, bytes, fingerprint(path, bytes)});
+  for (OpenedFile& file : opened) {
+    if (!file.fingerprint.empty() || take_facts(file)) files.push_back(file);
   }
   return files;
 }

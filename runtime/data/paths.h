@@ -23,13 +23,22 @@ std::vector<Str> places_beside(const Str& path);
 /// Files that a pattern with `*`, `?`, `[…]` names, sorted; R3001 if there are none.
 std::vector<Str> find_files(const Str& pattern);
 
-/// Facts of the files that sources have opened, for `run.json`: path, bytes, SHA-256 of size and samples.
+/// What is known of a file that was opened: of data for `run.json` and checkpoints, whose resume compares (R3006).
 struct OpenedFile {
   Str path;
   int64_t bytes = 0;
+  /// SHA-256 of the size and of the bytes: all of them up to kWholeBytes, else three samples of 1 MiB (start, middle,
+  /// end). Of a folder: of the names and sizes below it. It hangs on neither path nor time.
   Str fingerprint;
+  int64_t records = -1;  ///< of the data in it; -1 for what is no data, such as weights
 };
+inline constexpr int64_t kWholeBytes = int64_t(64) << 20;
+
+/// A file, or a folder that is read as a whole.
 void note_opened(const Str& path);
+/// How many records `path` gave, which was opened; those of several streams over one file are the same.
+void note_records(const Str& path, int64_t records);
+/// In the order of their opening. Each is read for its fingerprint once, by the first call.
 std::vector<OpenedFile> opened_files();
 
 }  // namespace ltr

@@ -1,13 +1,14 @@
 #include "runtime/data/rows_source.h"
 
+#include <algorithm>
+#include <cmath>
 #include <fstream>
 #include <iostream>
-#include <iterator>
-
-#include <nlohmann/json.hpp>
 
 #include "doors/csv.h"
-#include "doors/npy.h"
+#include "doors/json.h"
+#include "runtime/api/suggest.h"
+#include "runtime/data/foreign_tensor.h"
 #include "runtime/data/rows.h"
 #include "runtime/data/sources/source.h"
 #include "runtime/tensor/handle.h"
@@ -18,15 +19,19 @@ namespace {
 
 using Json = nlohmann::json;
 
-class Rows : public Source {
+/// Values that fields without a column take in turn: results that change with them hang on such a field.
+constexpr int kStandIns = 3;
+
+class RowSource : public Source {
  public:
-  Rows(Schema fields, Str file, std::vector<Record> records)
+  RowSource(Schema fields, Str file, std::vector<Record> records)
       : Source(std::move(fields)), file_(std::move(file)), records_(std::move(records)) {}
   int64_t size() const override { return int64_t(records_.size()); }
   Str name_of(const ReadAt& at) const override { return fmt::format("{} row {}", file_, at.index + 1); }
+  /// The record of a row with a fault is empty.
   bool read(const ReadAt& at, Record& out) const override {
     out = records_[size_t(at.index)];
-    return true;
+    return !out.empty();
   }
 
  private:
@@ -34,28 +39,7 @@ class Rows : public Source {
   std::vector<Record> records_;
 };
 
-/// Numbers of nested arrays in order; false if they are ragged or no numbers.
-bool flatten(const Json& json, size_t depth, std::vector<int64_t>& sizes, std::vector<double>& values) {
-  if (json.is_array()) {
-    if (depth == sizes.size()) {
-      if (!values.empty()) return false;
-      sizes.push_back(int64_t(json.size()));
-    }
-    if (sizes[depth] != int64_t(json.size())) return false;
-    for (const Json& item : json) {
-      if (!flatten(item, depth + 1, sizes, values)) return false;
-    }
-    return true;
-  }
-  if (depth != sizes.size()) return false;
-  if (json.is_boolean())
-    values.push_back(json.get<bool>() ? 1 : 0);
-  else if (json.is_number())
-    values.push_back(json.get<double>());
-  else
-    return false;
-  return true;
-}
+bool is_text(const FieldInfo& field) { return field.host[0] == 's' || field.host[0] == 'p'; }
 
 bool sizes_fit(const FieldInfo& field, at::IntArrayRef sizes) {
   if (sizes.size() != field.dims.size()) return false;
@@ -65,153 +49,302 @@ bool sizes_fit(const FieldInfo& field, at::IntArrayRef sizes) {
   return true;
 }
 
-Cell empty_cell(const FieldInfo& field) {
+Cell stand_in(const FieldInfo& field, int which) {
+  const double kReals[kStandIns] = {0, NAN, -17.25};
+  const int64_t kWholes[kStandIns] = {0, 1, 5};
   Cell cell;
+  cell.real = kReals[which];
+  cell.whole = field.host[0] == 'b' ? which % 2 : kWholes[which];
+  if (is_text(field)) cell.text = which == 0 ? "" : std::to_string(which);
   if (field.host[0] != '\0') return cell;
   std::vector<int64_t> sizes = field.dims;
   for (int64_t& size : sizes) size = std::max(size, int64_t(1));
-  cell.tensor = give(at::zeros(sizes, at::TensorOptions().dtype(scalar_type(field.dtype))));
+  const at::ScalarType type = scalar_type(field.dtype);
+  const at::Scalar value = at::isFloatingType(type) ? at::Scalar(cell.real) : at::Scalar(cell.whole);
+  cell.tensor = give(at::full(sizes, value, at::TensorOptions().dtype(type)));
   return cell;
 }
 
-/// False if `json` is no value of `field`.
-bool read_json(const Json& json, const FieldInfo& field, Cell& cell) {
+/// `json` as a value of `field`; Misfit if it is none.
+Cell cell_of(const Json& json, const FieldInfo& field) {
+  Cell cell;
   switch (field.host[0]) {
     case 'i':
-      if (!json.is_number_integer()) return false;
-      cell.whole = json.get<int64_t>();
-      return true;
+    case 'b': {
+      if (field.host[0] == 'b' && !json.is_boolean()) break;
+      cell.whole = aten(give(tensor_of_json(json, field.host[0] == 'b' ? at::kBool : at::kLong))).item().toLong();
+      return cell;
+    }
     case 'f':
-      if (!json.is_number()) return false;
+      if (!json.is_number()) break;
       cell.real = json.get<double>();
-      return true;
-    case 'b':
-      if (!json.is_boolean()) return false;
-      cell.whole = json.get<bool>();
-      return true;
+      return cell;
     case 's':
     case 'p':
-      if (!json.is_string()) return false;
+      if (!json.is_string()) break;
       cell.text = json.get<Str>();
-      return true;
-    default:
-      break;
+      return cell;
+    default: {
+      const at::Tensor tensor = tensor_of_json(json, scalar_type(field.dtype));
+      if (!sizes_fit(field, tensor.sizes())) {
+        throw Misfit{fmt::format("is [{}]", fmt::join(tensor.sizes().begin(), tensor.sizes().end(), ", "))};
+      }
+      cell.tensor = give(tensor);
+      return cell;
+    }
   }
-  std::vector<int64_t> sizes;
-  std::vector<double> values;
-  if (!flatten(json, 0, sizes, values) || !sizes_fit(field, sizes)) return false;
-  cell.tensor = give(at::tensor(values, at::kDouble).view(sizes).to(scalar_type(field.dtype)));
-  return true;
+  throw Misfit{"is " + json.dump()};
 }
 
-std::vector<Record> read_json_lines(std::istream& in, const Str& file, const Schema& schema) {
-  std::vector<Record> records;
+/// Gathers records under the names that the rows give.
+class RowReader {
+ public:
+  RowReader(Str file, const Schema& schema, bool is_strict)
+      : file_(std::move(file)), schema_(schema), is_strict_(is_strict), is_there_(schema.size(), false) {}
+
+  /// R3002 if one of `names` is no field.
+  void need_known(const std::vector<Str>& names, const Str& place) const {
+    std::vector<Str> known;
+    for (const FieldInfo& field : schema_) known.emplace_back(field.name);
+    std::vector<Str> unknown;
+    for (const Str& name : names) {
+      if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+      const Str near = nearest(name, known);
+      unknown.push_back(near.empty() ? name : fmt::format("{} (did you mean {}?)", name, near));
+    }
+    if (!unknown.empty()) {
+      throw with_help(error_at({}, err::schema_differs, place,
+                               fmt::format("no field {} in the records", fmt::join(unknown, ", "))),
+                      fmt::format("the records have: {}", fmt::join(known, ", ")));
+    }
+  }
+  /// The fields that rows have.
+  void set_fields(const std::vector<Str>& names, const Str& place) {
+    need_known(names, place);
+    for (size_t i = 0; i < schema_.size(); ++i) {
+      is_there_[i] = std::find(names.begin(), names.end(), schema_[i].name) != names.end();
+    }
+    has_fields_ = true;
+  }
+  bool has_fields() const { return has_fields_; }
+  bool has(size_t field) const { return is_there_[field]; }
+
+  /// A row; `body` fills the record's known fields. What it throws as Misfit is the row's fault.
+  template <class Body>
+  void add(const Str& place, Body&& body) {
+    Record record;
+    for (const FieldInfo& field : schema_) record.push_back(stand_in(field, 0));
+    try {
+      body(record);
+      faults_.emplace_back();
+    } catch (const Misfit& misfit) {
+      if (is_strict_) throw error_at({}, err::bad_record, place, misfit.text);
+      faults_.push_back(place + ": " + misfit.text);
+      record.clear();
+    }
+    records_.push_back(std::move(record));
+  }
+
+  Rows done() {
+    if (records_.empty()) throw error_at({}, err::stream_too_short, fmt::format("{} has no rows", file_));
+    Rows rows;
+    for (size_t i = 0; i < schema_.size(); ++i) {
+      if (!is_there_[i]) rows.absent.push_back(i);
+    }
+    rows.faults = std::move(faults_);
+    rows.stream = Stream(new RowSource(schema_, file_, std::move(records_)));
+    return rows;
+  }
+
+ private:
+  Str file_;
+  const Schema& schema_;
+  bool is_strict_;
+  bool has_fields_ = false;
+  std::vector<bool> is_there_;
+  std::vector<Str> faults_;
+  std::vector<Record> records_;
+};
+
+[[noreturn]] void refuse_field(const FieldInfo& field, const Str& why) {
+  throw Misfit{fmt::format("the field {} {}, but {} is wanted", field.name, why, type_text(field))};
+}
+
+void read_json_lines(std::istream& in, const Str& file, const Schema& schema, RowReader& reader) {
   Str line;
   for (int64_t number = 1; std::getline(in, line); ++number) {
     if (line.find_first_not_of(" \t\r") == Str::npos) continue;
     const Str place = fmt::format("{}:{}", file, number);
-    const Json row = Json::parse(line, nullptr, false);
-    if (!row.is_object()) throw error_here(err::bad_record, place, "is no JSON object");
-    Record& record = records.emplace_back();
-    bool has_any = false;
-    for (const FieldInfo& field : schema) {
-      record.push_back(empty_cell(field));
-      if (!row.contains(field.name)) continue;
-      has_any = true;
-      if (read_json(row[field.name], field, record.back())) continue;
-      throw error_here(err::bad_record, place, fmt::format("the field {} is not {}", field.name, type_text(field)));
+    Json row;
+    Str reason;
+    try {
+      row = doors::parse_json(line, place);
+      if (!row.is_object()) reason = "no JSON object";
+    } catch (const doors::FormatError& error) {
+      reason = error.reason;
     }
-    if (!has_any)
-      throw error_here(err::bad_record, place,
-                       fmt::format("none of its fields is known; {} is wanted", schema[0].name));
+    if (reason.empty()) {
+      std::vector<Str> names;
+      for (const auto& [name, value] : row.items()) names.push_back(name);
+      if (reader.has_fields())
+        reader.need_known(names, place);
+      else
+        reader.set_fields(names, place);
+    }
+    reader.add(place, [&](Record& record) {
+      if (!reason.empty()) throw Misfit{reason};
+      for (size_t i = 0; i < schema.size(); ++i) {
+        const auto found = row.find(schema[i].name);
+        if (found == row.end() && reader.has(i)) throw Misfit{fmt::format("the field {} is missing", schema[i].name)};
+        if (found == row.end()) continue;
+        if (!reader.has(i)) throw Misfit{fmt::format("the first row has no field {}", schema[i].name)};
+        try {
+          record[i] = cell_of(*found, schema[i]);
+        } catch (const Misfit& misfit) {
+          refuse_field(schema[i], misfit.text);
+        }
+      }
+    });
   }
-  return records;
 }
 
-std::vector<Record> read_csv(const Str& file, const Schema& schema) {
+/// A cell of a CSV file: text as it stands, numbers as `csv` reads them, anything else as JSON.
+Cell cell_of(const Str& text, const FieldInfo& field) {
+  Cell cell;
+  cell.text = text;
+  if (is_text(field)) return cell;
+  if (field.host[0] == 'f') {
+    if (doors::parse_float(text, cell.real)) return cell;
+    throw Misfit{"is \"" + text + "\""};
+  }
+  const Json json = field.host[0] == 'b' && (text == "True" || text == "False") ? Json(text == "True") : doors::try_json(text);
+  if (json.is_discarded()) throw Misfit{"is \"" + text + "\""};
+  return cell_of(json, field);
+}
+
+void read_csv(const Str& file, const Schema& schema, RowReader& rows) {
   const Str text = doors::read_file(file);
   doors::CsvReader reader(text);
   std::vector<Str> header;
   std::vector<Str> cells;
-  std::vector<Record> records;
-  reader.next(header);
-  while (reader.next(cells)) {
-    const Str place = fmt::format("{}:{}", file, reader.line());
-    if (cells.size() != header.size()) {
-      throw error_here(err::bad_record, place,
-                       fmt::format("{} fields, but the header has {}", cells.size(), header.size()));
-    }
-    Record& record = records.emplace_back();
-    for (const FieldInfo& field : schema) {
-      Cell cell = empty_cell(field);
-      const auto column = std::find(header.begin(), header.end(), field.name);
-      if (column != header.end()) {
-        const Str& value = cells[size_t(column - header.begin())];
-        const bool is_text = field.host[0] == 's' || field.host[0] == 'p';
-        const Json json = is_text ? Json(value) : Json::parse(value, nullptr, false);
-        if (!read_json(json, field, cell)) {
-          throw error_here(
-              err::bad_record, place,
-              fmt::format("the field {} is \"{}\", but {} is wanted", field.name, value, type_text(field)));
-        }
-      }
-      record.push_back(std::move(cell));
+  if (!reader.next(header)) throw error_at({}, err::schema_differs, file, "there is no header line");
+  rows.set_fields(header, file);
+  std::vector<size_t> column(schema.size());
+  for (size_t i = 0; i < schema.size(); ++i) {
+    const auto found = std::find(header.begin(), header.end(), schema[i].name);
+    column[i] = size_t(found - header.begin());
+    if (found != header.end() && std::find(found + 1, header.end(), schema[i].name) != header.end()) {
+      throw error_at({}, err::schema_differs, file, fmt::format("the header has two columns {}", schema[i].name));
     }
   }
-  return records;
+  while (reader.next(cells)) {
+    rows.add(fmt::format("{}:{}", file, reader.line()), [&](Record& record) {
+      if (cells.size() != header.size()) {
+        throw Misfit{fmt::format("{} fields, but the header has {}", cells.size(), header.size())};
+      }
+      for (size_t i = 0; i < schema.size(); ++i) {
+        if (!rows.has(i)) continue;
+        try {
+          record[i] = cell_of(cells[column[i]], schema[i]);
+        } catch (const Misfit& misfit) {
+          refuse_field(schema[i], misfit.text);
+        }
+      }
+    });
+  }
 }
 
-std::vector<Record> read_array(const Str& file, const Schema& schema) {
-  const doors::NpyArray array = doors::read_npy(file);
+void read_array(const Str& file, const Schema& schema, RowReader& rows) {
+  const at::Tensor array = tensor_of_npy(file);
   // The first tensor field that a leading index of the array fits.
   for (size_t column = 0; column < schema.size(); ++column) {
     const FieldInfo& field = schema[column];
-    if (field.host[0] != '\0' || array.shape.empty()) continue;
-    const std::vector<int64_t> sizes(array.shape.begin() + 1, array.shape.end());
-    if (!sizes_fit(field, sizes)) continue;
-    const std::pair<const char*, at::ScalarType> types[] = {
-        {"F64", at::kDouble}, {"F32", at::kFloat}, {"F16", at::kHalf}, {"I64", at::kLong}, {"I32", at::kInt},
-        {"I16", at::kShort},  {"I8", at::kChar},   {"U8", at::kByte},  {"BOOL", at::kBool}};
-    at::ScalarType type = at::kFloat;
-    for (const auto& [name, scalar] : types) {
-      if (array.dtype == name) type = scalar;
+    if (field.host[0] != '\0' || array.dim() == 0 || !sizes_fit(field, array.sizes().slice(1))) continue;
+    const at::ScalarType type = scalar_type(field.dtype);
+    if (array.is_floating_point() && at::isIntegralType(type, true)) continue;
+    const at::Tensor whole = array.to(type);
+    rows.set_fields({field.name}, file);
+    for (int64_t i = 0; i < whole.size(0); ++i) {
+      rows.add(fmt::format("{} row {}", file, i + 1), [&](Record& record) { record[column].tensor = give(whole[i]); });
     }
-    const void* bytes = array.data.data();
-    const at::Tensor whole =
-        borrow(static_cast<const std::byte*>(bytes), array.shape, type).to(scalar_type(field.dtype), false, true);
-    std::vector<Record> records;
-    for (int64_t i = 0; i < array.shape[0]; ++i) {
-      Record& record = records.emplace_back();
-      for (const FieldInfo& one : schema) record.push_back(empty_cell(one));
-      record[column].tensor = give(whole[i]);
-    }
-    return records;
+    return;
   }
-  throw error_here(err::schema_differs, file,
-                   fmt::format("no field of the records is [{}]", fmt::join(array.shape, ", ")));
+  throw error_at({}, err::schema_differs, file,
+                 fmt::format("no field of the records takes {}[{}]", c10::toString(array.scalar_type()),
+                             fmt::join(array.sizes().begin(), array.sizes().end(), ", ")));
+}
+
+/// The fields `used` of the first batch when `record` is the only row; nothing if a map refuses it.
+Option<std::vector<at::Tensor>> batch_of(const Stream& like, const Schema& schema, const Record& record,
+                                         const std::vector<Str>& used) {
+  const Stream stream = like.state()->rebuilt(Stream(new RowSource(schema, "rows", {record})));
+  Record batch;
+  try {
+    if (!guarded([&] { return stream.state()->read({}, batch); })) return std::nullopt;
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+  std::vector<at::Tensor> out;
+  for (size_t i = 0; i < batch.size(); ++i) {
+    const char* name = stream.state()->schema()[i].name;
+    if (std::find(used.begin(), used.end(), name) != used.end()) out.push_back(aten(batch[i].tensor).clone());
+  }
+  return out;
+}
+
+bool are_equal(const Option<std::vector<at::Tensor>>& left, const Option<std::vector<at::Tensor>>& right) {
+  if (!left || !right || left->size() != right->size()) return false;
+  return std::equal(left->begin(), left->end(), right->begin(), [](const at::Tensor& a, const at::Tensor& b) {
+    return a.sizes() == b.sizes() && (a.eq(b) | (a.isnan() & b.isnan())).all().item().toBool();
+  });
 }
 
 }  // namespace
 
-Stream rows_source(const Str& file, const Schema& schema) {
+Rows read_rows(const Str& file, const Schema& schema, bool is_strict) {
+  at({});  // Rows stand in no line of the program.
   return reading(file, [&] {
-    std::vector<Record> records;
+    RowReader reader(file == "-" ? "stdin" : file, schema, is_strict);
     if (file == "-") {
-      records = read_json_lines(std::cin, "stdin", schema);
+      read_json_lines(std::cin, "stdin", schema, reader);
     } else if (file.ends_with(".csv")) {
-      records = read_csv(file, schema);
+      read_csv(file, schema, reader);
     } else if (file.ends_with(".npy")) {
-      records = read_array(file, schema);
+      read_array(file, schema, reader);
     } else if (file.ends_with(".jsonl")) {
       std::ifstream in(file);
       if (!in) throw std::system_error(errno, std::generic_category(), file);
-      records = read_json_lines(in, file, schema);
+      read_json_lines(in, file, schema, reader);
     } else {
-      throw error_here(err::settings_contradict, fmt::format("--read {}: .jsonl, .csv, .npy or - are read", file));
+      throw error_at({}, err::settings_contradict, fmt::format("--read {}: .jsonl, .csv, .npy or - are read", file));
     }
-    if (records.empty()) throw error_here(err::stream_too_short, fmt::format("{} has no rows", file));
-    return Stream(new Rows(schema, file, std::move(records)));
+    return reader.done();
   });
+}
+
+std::vector<size_t> fields_missed(const Stream& like, const Rows& rows, const std::vector<Str>& used) {
+  const Schema& schema = rows.stream.state()->schema();
+  Record first;
+  for (int64_t i = 0; i < rows.stream.state()->size() && first.empty(); ++i) rows.stream.state()->read({0, i}, first);
+  if (rows.absent.empty() || first.empty()) return {};
+  const auto with = [&](const std::vector<size_t>& fields, int which) {
+    Record record = first;
+    for (const size_t field : fields) record[field] = stand_in(schema[field], which);
+    return batch_of(like, schema, record, used);
+  };
+  const auto plain = with({}, 0);
+  std::vector<size_t> missed;
+  for (int which = 1; which < kStandIns; ++which) {
+    const auto changed = with(rows.absent, which);
+    if (are_equal(plain, changed)) continue;
+    for (const size_t field : rows.absent) {
+      const bool is_new = std::find(missed.begin(), missed.end(), field) == missed.end();
+      if (is_new && !are_equal(plain, with({field}, which))) missed.push_back(field);
+    }
+    if (missed.empty()) missed = rows.absent;  // Only together do they change anything.
+  }
+  std::sort(missed.begin(), missed.end());
+  return missed;
 }
 
 }  // namespace ltr

@@ -41,6 +41,20 @@ Stage::Stage(Schema fields, const Stream& inner) : StreamState(std::move(fields)
 
 IndexStage::IndexStage(const Stream& inner) : Stage(inner.state()->schema(), inner) {}
 
+bool is_of_record(const Error& error) {
+  return error.code == err::bad_record.code || error.code == err::value_out_of_range.code ||
+         error.code == err::file_missing.code;
+}
+
+Early read_early(const StreamState& stream, int64_t index, Record& out) {
+  try {
+    return stream.read({0, index}, out) ? Early::Good : Early::LeftOut;
+  } catch (const Error& error) {
+    if (!is_of_record(error)) throw;
+    return Early::Bad;
+  }
+}
+
 void need_end(const Stream& stream, const char* stage) {
   if (stream.state()->size() != kEndless) return;
   throw error_here(err::stream_too_short,

@@ -23,6 +23,7 @@ struct ReadAt {
   bool ordered = false;
 };
 
+struct Error;
 class StreamState;
 /// The record of the source (or window, zip, concat) that a record was made of, wherever it stands in the
 /// order: stages that renumber or map do not change it. Random maps and caches are keyed by it.
@@ -57,6 +58,13 @@ class StreamState {
   virtual bool is_pure() const { return is_fixed(); }
   /// File and place of a record, for messages.
   virtual Str name_of(const ReadAt& at) const = 0;
+  /// The names of the records that the batch at `at` holds, in its order; of a record its own. Only of what was read:
+  /// what a bad record is turns out then.
+  virtual std::vector<Str> names_of(const ReadAt& at) const { return {name_of(at)}; }
+  /// Whether a record that was read before was left out as a bad one.
+  virtual bool is_left_out(const ReadAt&) const { return false; }
+  /// R3003 for a record that is known to be bad since its file was opened, unless a stage leaves such out.
+  virtual void check() const {}
   /// Stages below: keys the random numbers of this one.
   virtual int depth() const { return 0; }
   /// Lets the outermost pure map keep its results in memory. Called once a loader reads the stream.
@@ -96,6 +104,9 @@ class Stage : public StreamState {
   Stage(Schema fields, const Stream& inner);
   int64_t size() const override { return inner().size(); }
   Str name_of(const ReadAt& at) const override { return inner().name_of(at); }
+  std::vector<Str> names_of(const ReadAt& at) const override { return inner().names_of(at); }
+  bool is_left_out(const ReadAt& at) const override { return inner().is_left_out(at); }
+  void check() const override { inner().check(); }
   Origin origin(const ReadAt& at) const override { return inner().origin(at); }
   const StreamState* root() const override { return inner().root(); }
   bool is_fixed() const override { return inner().is_fixed(); }
@@ -125,11 +136,21 @@ class IndexStage : public Stage {
   bool fill(const ReadAt& at, std::byte* const* rows) const override { return inner().fill(move(at), rows); }
   Origin origin(const ReadAt& at) const override { return inner().origin(move(at)); }
   Str name_of(const ReadAt& at) const override { return inner().name_of(move(at)); }
+  std::vector<Str> names_of(const ReadAt& at) const override { return inner().names_of(move(at)); }
+  bool is_left_out(const ReadAt& at) const override { return inner().is_left_out(move(at)); }
   Stream rebuilt(const Stream& source) const override { return inner().rebuilt(source); }
 };
 
 /// The first `n` batches of `stream`, unshuffled, the same in every epoch.
 Stream first_batches(const Stream& stream, int64_t n);
+
+/// Reads a record to decide something at start (`filter`, `split(by)`). Nothing for one that is left out, or that
+/// cannot be read: who reads the stream later says so.
+enum class Early : uint8_t { Good, LeftOut, Bad };
+Early read_early(const StreamState& stream, int64_t index, Record& out);
+
+/// Whether `error` blames the record that was read.
+bool is_of_record(const Error& error);
 
 /// Refuses a stream that never ends, for stages that need the whole of it.
 void need_end(const Stream& stream, const char* stage);

@@ -2,6 +2,18 @@
 
 namespace ltr {
 
+namespace {
+
+struct StoredType {
+  at::ScalarType type;
+  const char* name;
+};
+constexpr StoredType kStoredTypes[] = {{at::kDouble, "F64"}, {at::kFloat, "F32"}, {at::kHalf, "F16"},
+                                       {at::kBFloat16, "BF16"}, {at::kLong, "I64"}, {at::kInt, "I32"},
+                                       {at::kShort, "I16"}, {at::kChar, "I8"}, {at::kByte, "U8"}, {at::kBool, "BOOL"}};
+
+}  // namespace
+
 const char* to_text(DType dtype) {
   switch (dtype) {
     case DType::Float:
@@ -26,6 +38,20 @@ const char* to_text(DType dtype) {
       return "u8";
     case DType::Bool:
       return "bool";
+  }
+  return "";
+}
+
+std::optional<at::ScalarType> stored_type(std::string_view name) {
+  for (const StoredType& row : kStoredTypes) {
+    if (row.name == name) return row.type;
+  }
+  return std::nullopt;
+}
+
+const char* stored_name(at::ScalarType type) {
+  for (const StoredType& row : kStoredTypes) {
+    if (row.type == type) return row.name;
   }
   return "";
 }

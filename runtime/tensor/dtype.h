@@ -1,10 +1,20 @@
 #pragma once
 
+#include <optional>
+#include <string_view>
+
+#include <c10/core/ScalarType.h>
+
 #include "ltr/api.h"
 
 namespace ltr {
 
 /// As in `.ltr`: `float`, `i64`.
 const char* to_text(DType dtype);
+
+/// As files of tensors name it (`F32`, `I64`); nothing for a name that is none of them.
+std::optional<at::ScalarType> stored_type(std::string_view name);
+/// "" for a type that no file holds.
+const char* stored_name(at::ScalarType type);
 
 }  // namespace ltr

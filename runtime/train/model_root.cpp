@@ -11,31 +11,6 @@ namespace ltr {
 
 namespace {
 
-/// What a weight at `path` is called. A private member leaves no segment: it stands behind the name of the weight, the
-/// number of a list behind its first word. So `rnn._l.0.weight_ih` is `rnn.weight_ih_l0`, and `_l_reverse` gives
-/// `weight_ih_l0_reverse`, as PyTorch calls them.
-Str weight_name(const Str& path) {
-  if (path[0] != '_' && path.find("._") == Str::npos) return path;
-  Str shown, ending;
-  for (size_t begin = 0; begin < path.size();) {
-    const size_t end = std::min(path.find('.', begin), path.size());
-    Str segment = path.substr(begin, end - begin);
-    begin = end + 1;
-    if (segment[0] != '_' || end == path.size()) {
-      shown += (shown.empty() ? "" : ".") + segment;
-      continue;
-    }
-    const size_t number_end = std::min(path.find('.', begin), path.size());
-    const bool is_list = begin < path.size() && path[begin] >= '0' && path[begin] <= '9';
-    if (is_list) {
-      segment.insert(std::min(segment.find('_', 1), segment.size()), path.substr(begin, number_end - begin));
-      begin = number_end + 1;
-    }
-    ending += segment;
-  }
-  return shown + ending;
-}
-
 /// Whether a place is a private member, or an element of a private list.
 bool is_private(const ScopeState& scope) {
   return scope.name.starts_with("_") || (scope.parent != nullptr && scope.parent->name.starts_with("_"));
@@ -91,6 +66,28 @@ Tensor register_tensor(ScopeState& scope, const char* name, const Tensor& initia
 }
 
 }  // namespace
+
+Str weight_name(const Str& path) {
+  if (path[0] != '_' && path.find("._") == Str::npos) return path;
+  Str shown, ending;
+  for (size_t begin = 0; begin < path.size();) {
+    const size_t end = std::min(path.find('.', begin), path.size());
+    Str segment = path.substr(begin, end - begin);
+    begin = end + 1;
+    if (segment[0] != '_' || end == path.size()) {
+      shown += (shown.empty() ? "" : ".") + segment;
+      continue;
+    }
+    const size_t number_end = std::min(path.find('.', begin), path.size());
+    const bool is_list = begin < path.size() && path[begin] >= '0' && path[begin] <= '9';
+    if (is_list) {
+      segment.insert(std::min(segment.find('_', 1), segment.size()), path.substr(begin, number_end - begin));
+      begin = number_end + 1;
+    }
+    ending += segment;
+  }
+  return shown + ending;
+}
 
 const Str* RootState::path_of(const Tensor& tensor) const {
   const auto found = by_tensor.find(tensor.impl());

@@ -1,7 +1,7 @@
 // `csv`: the columns that the program names, parsed once when the file is opened.
 
 #include <algorithm>
-#include <cmath>
+#include <map>
 
 #include "doors/csv.h"
 #include "ltr/streams.h"
@@ -14,15 +14,25 @@ namespace ltr {
 
 namespace {
 
+enum class Kind : uint8_t { Int, Real, Bool, Text };
+
 /// Values of one column: numbers as parsed, text as it stands.
 struct Column {
   size_t position = 0;  ///< in a line of the file
   std::vector<int64_t> whole;
   std::vector<double> real;
   std::vector<Str> text;
-};
 
-enum class Kind : uint8_t { Int, Real, Bool, Text };
+  /// Brings the column of `kind` to `count` values.
+  void pad(Kind kind, size_t count) {
+    if (kind == Kind::Real)
+      real.resize(count);
+    else if (kind == Kind::Text)
+      text.resize(count);
+    else
+      whole.resize(count);
+  }
+};
 
 Kind kind_of(const FieldInfo& field) {
   switch (field.host[0]) {
@@ -91,8 +101,13 @@ class Csv : public Source {
   int64_t size() const override { return int64_t(lines_.size()); }
   Str name_of(const ReadAt& at) const override { return fmt::format("{}:{}", path_, lines_[size_t(at.index)]); }
 
+  void check() const override {
+    if (!bad_.empty()) refuse(*bad_.begin());
+  }
+
   bool read(const ReadAt& at, Record& out) const override {
     const auto row = size_t(at.index);
+    if (const auto bad = bad_.find(at.index); bad != bad_.end()) refuse(*bad);
     out.resize(columns_.size());
     for (size_t i = 0; i < columns_.size(); ++i) {
       const Column& column = columns_[i];
@@ -124,23 +139,30 @@ class Csv : public Source {
     find_columns(cells);
     const size_t width = cells.size();
     while (next(reader, cells, text)) {
-      const Str place = fmt::format("{}:{}", path_, reader.line());
-      if (cells.size() != width) {
-        throw error_here(err::bad_record, place, fmt::format("{} fields, but the header has {}", cells.size(), width));
-      }
-      for (size_t i = 0; i < columns_.size(); ++i) {
+      Str fault;
+      if (cells.size() != width) fault = fmt::format("{} fields, but the header has {}", cells.size(), width);
+      for (size_t i = 0; fault.empty() && i < columns_.size(); ++i) {
         const Str& cell = cells[columns_[i].position];
-        if (parse(cell, kind_of(schema_[i]), columns_[i])) continue;
-        throw error_here(err::bad_record, place,
-                         cell.empty() ? fmt::format("the field {} is empty, but is no float", schema_[i].name)
-                                      : fmt::format("the field {} is \"{}\", but {} is wanted", schema_[i].name, cell,
-                                                    type_text(schema_[i])));
+        if (!parse(cell, kind_of(schema_[i]), columns_[i])) fault = fault_of(schema_[i], cell);
       }
-      lines_.push_back(int32_t(reader.line()));
+      lines_.push_back(reader.line());
+      if (fault.empty()) continue;
+      bad_.emplace(int64_t(lines_.size() - 1), std::move(fault));
+      for (size_t i = 0; i < columns_.size(); ++i) columns_[i].pad(kind_of(schema_[i]), lines_.size());
     }
   }
 
  private:
+  static Str fault_of(const FieldInfo& field, const Str& cell) {
+    if (!cell.empty()) return fmt::format("the field {} is \"{}\", but {} is wanted", field.name, cell, type_text(field));
+    return fmt::format("the field {} is empty; {} has no value for that, float has nan", field.name, type_text(field));
+  }
+
+  [[noreturn]] void refuse(const std::pair<const int64_t, Str>& bad) const {
+    throw with_help(error_at(location(), err::bad_record, fmt::format("{}:{}", path_, lines_[size_t(bad.first)]), bad.second),
+                    "mend it, or leave such records out: map(…, on_bad = skip(10))");
+  }
+
   bool next(doors::CsvReader& reader, std::vector<Str>& cells, const Str& text) const {
     try {
       return reader.next(cells);
@@ -167,7 +189,8 @@ class Csv : public Source {
 
   Str path_;
   std::vector<Column> columns_;
-  std::vector<int32_t> lines_;
+  std::vector<int64_t> lines_;
+  std::map<int64_t, Str> bad_;  ///< records with a cell that does not fit: what is wrong
 };
 
 }  // namespace
@@ -180,6 +203,7 @@ Stream csv(const Str& file, const Str& sep, const Schema& schema) {
   auto* source = new Csv(schema, path);
   Stream stream(source);
   source->load(reading(path, [&] { return doors::read_file(path); }), sep[0]);
+  note_records(path, source->size());
   return stream;
 }
 

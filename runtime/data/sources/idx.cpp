@@ -105,6 +105,8 @@ Stream digits(const Str& root, bool train, const char* name) {
   const int64_t count = images.shape[0];
   std::vector<Column> columns = {column_of(images, schema[0]), column_of(labels, schema[1])};
   check_labels(labels_path, columns[1], count, 10);
+  note_records(images_path, count);
+  note_records(labels_path, count);
   return Stream(new DenseSource(schema, std::move(columns), count, images_path));
 }
 
@@ -135,6 +137,7 @@ Stream cifar10(const Str& root, bool train) {
       throw error_here(err::bad_record, path,
                        fmt::format("the file ends in the middle of record {}", part.size() / kRecord));
     }
+    note_records(path, int64_t(part.size() / kRecord));
     *bytes += part;
   }
   const auto count = int64_t(bytes->size() / kRecord);
@@ -157,6 +160,7 @@ Stream idx(const Str& path, const Schema& schema) {
     field.name = wanted.name;
   }
   const int64_t count = file.shape[0];
+  note_records(found, count);
   std::vector<Column> columns = {column_of(file, field)};
   return Stream(new DenseSource({field}, std::move(columns), count, found));
 }

@@ -21,26 +21,54 @@ bool is_image(const fs::path& path) {
   return ending == ".jpg" || ending == ".jpeg" || ending == ".png";
 }
 
+/// Names that begin with a dot are those of other programs.
+std::vector<fs::directory_entry> visible_entries(const Str& folder) {
+  std::vector<fs::directory_entry> entries;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+    if (!entry.path().filename().string().starts_with(".")) entries.push_back(entry);
+  }
+  return entries;
+}
+
+/// The images of one class, sorted. What would be passed over in silence is R3003: fewer images are another data set.
+std::vector<Str> images_of(const Str& folder) {
+  std::vector<Str> files;
+  for (const fs::directory_entry& entry : visible_entries(folder)) {
+    const Str path = entry.path().string();
+    if (!entry.is_regular_file() || !is_image(entry.path())) {
+      throw with_help(error_here(err::bad_record, path, "neither a .jpg nor a .png file"),
+                      "convert it, or take it out of the folder of the class");
+    }
+    files.push_back(path);
+  }
+  if (files.empty()) {
+    throw with_help(error_here(err::bad_record, folder, "the folder of a class, without an image"),
+                    "remove it, or fill it: every folder is a class of its own");
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
 class ImageFolder : public Source {
  public:
   ImageFolder(const Str& root, int64_t channels)
       : Source({{"image", DType::U8, {channels, -1, -1}, ""}, {"label", DType::I64, {}, ""}}), channels_(channels) {
-    std::vector<fs::path> classes;
-    for (const fs::directory_entry& entry : fs::directory_iterator(root)) {
-      if (entry.is_directory()) classes.push_back(entry.path());
+    std::vector<Str> classes;
+    for (const fs::directory_entry& entry : visible_entries(root)) {
+      if (entry.is_directory())
+        classes.push_back(entry.path().string());
+      else if (is_image(entry.path()))
+        throw error_here(err::bad_record, entry.path().string(), "an image outside of the folders of classes");
     }
     std::sort(classes.begin(), classes.end());
     for (size_t label = 0; label < classes.size(); ++label) {
-      std::vector<Str> files;
-      for (const fs::directory_entry& entry : fs::directory_iterator(classes[label])) {
-        if (entry.is_regular_file() && is_image(entry.path())) files.push_back(entry.path().string());
-      }
-      std::sort(files.begin(), files.end());
-      for (Str& file : files) files_.emplace_back(std::move(file), int64_t(label));
+      for (Str& file : images_of(classes[label])) files_.emplace_back(std::move(file), int64_t(label));
     }
     if (files_.empty()) {
       throw error_here(err::stream_too_short, fmt::format("no images in {}/CLASS/*.jpg or *.png", root));
     }
+    note_opened(root);
+    note_records(root, size());
   }
 
   int64_t size() const override { return int64_t(files_.size()); }
@@ -67,7 +95,8 @@ class ImageFolder : public Source {
 Stream image_folder(const Str& root, int64_t channels) {
   if (channels != 1 && channels != 3) throw error_here(err::out_of_range, "image_folder: channels", channels, "1 or 3");
   if (is_mock_data()) return mock_source({{"image", DType::U8, {channels, -1, -1}, ""}, {"label", DType::I64, {}, ""}});
-  return Stream(new ImageFolder(find_path(root), channels));
+  const Str folder = find_path(root);
+  return reading(folder, [&] { return Stream(new ImageFolder(folder, channels)); });
 }
 
 }  // namespace ltr

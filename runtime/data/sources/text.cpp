@@ -96,6 +96,7 @@ class Lines : public Source {
         lines_.push_back(text.substr(begin, stop - begin));
         begin = end + 1;
       }
+      note_records(path, int64_t(lines_.size()) - (ends_.empty() ? 0 : ends_.back().first));
       ends_.emplace_back(int64_t(lines_.size()), path);
     }
   }
@@ -141,7 +142,9 @@ Stream text_chars(const Str& file) {
   if (is_mock_data()) return mock_source({{"ids", DType::I64, {}, ""}});
   const Str path = find_path(file);
   note_opened(path);
-  return Stream(new Characters(path, reading(path, [&] { return doors::read_file(path); })));
+  auto* source = new Characters(path, reading(path, [&] { return doors::read_file(path); }));
+  note_records(path, source->size());
+  return Stream(source);
 }
 
 int64_t vocab(const Stream& stream) {

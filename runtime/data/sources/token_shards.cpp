@@ -22,6 +22,7 @@ class TokenShards : public Source {
       doors::TokenFile tokens = reading(path, [&] { return doors::TokenFile(path); });
       const auto count = int64_t(tokens.count());
       // A window ends with its file: the next one is another text.
+      note_records(path, count);
       size_ += count < window_ ? 0 : (count - window_) / stride_ + 1;
       shards_.push_back({path, std::move(tokens), size_});
     }

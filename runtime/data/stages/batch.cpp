@@ -75,6 +75,14 @@ class Window : public Stage {
   Str name_of(const ReadAt& at) const override {
     return fmt::format("{} records from {}", n_, inner().name_of(first(at)));
   }
+  /// A window lacks all its records if it lacks one.
+  bool is_left_out(const ReadAt& at) const override {
+    ReadAt one = first(at);
+    for (int64_t i = 0; i < n_; ++i, ++one.index) {
+      if (inner().is_left_out(one)) return true;
+    }
+    return false;
+  }
 
   bool fill(const ReadAt& at, std::byte* const* rows) const override {
     std::vector<std::byte*> targets(rows, rows + schema_.size());
@@ -137,6 +145,15 @@ class Collate : public Stage {
     return records == kEndless ? batch_ : std::min(batch_, records - index * batch_);
   }
   Str name_of(const ReadAt& at) const override { return fmt::format("batch {}", at.index); }
+  std::vector<Str> names_of(const ReadAt& at) const override {
+    std::vector<Str> names;
+    ReadAt one = at;
+    one.index = at.index * batch_;
+    for (int64_t i = 0; i < batch_samples(at.index); ++i, ++one.index) {
+      if (!inner().is_left_out(one)) names.push_back(inner().name_of(one));
+    }
+    return names;
+  }
 
   bool read(const ReadAt& at, Record& out) const override {
     out.resize(schema_.size());

@@ -37,7 +37,7 @@ class Select : public Stage {
   }
 
   bool fill(const ReadAt& at, std::byte* const* rows) const override {
-    thread_local std::vector<std::byte> scratch;
+    thread_local std::vector<std::byte> kept;
     std::vector<std::byte*> targets(bytes_.size(), nullptr);
     for (size_t i = 0; i < columns_.size(); ++i) targets[columns_[i]] = rows[i];
     size_t widest = 0;
@@ -46,12 +46,16 @@ class Select : public Stage {
       if (bytes_[i] < 0) return StreamState::fill(at, rows);
       widest = std::max(widest, size_t(bytes_[i]));
     }
-    scratch.resize(std::max(scratch.size(), widest));
+    // Another select may stand below: the scratch row is taken away while it is in use.
+    std::vector<std::byte> scratch = std::move(kept);
+    if (scratch.size() < widest) scratch.resize(widest);
     for (size_t i = 0; i < bytes_.size(); ++i) {
       // What is not selected lands in one place, one field over the other.
       if (targets[i] == nullptr) targets[i] = scratch.data();
     }
-    return inner().fill(at, targets.data());
+    const bool is_there = inner().fill(at, targets.data());
+    kept = std::move(scratch);
+    return is_there;
   }
 
  private:
@@ -69,6 +73,14 @@ class Zip : public StreamState {
   Str name_of(const ReadAt& at) const override {
     return left_.state()->name_of(wrapped(at, left_)) + " with " + right_.state()->name_of(wrapped(at, right_));
   }
+  bool is_left_out(const ReadAt& at) const override {
+    return left_.state()->is_left_out(wrapped(at, left_)) || right_.state()->is_left_out(wrapped(at, right_));
+  }
+  void check() const override {
+    left_.state()->check();
+    right_.state()->check();
+  }
+  int64_t skipped() const override { return left_.state()->skipped() + right_.state()->skipped(); }
   int depth() const override { return std::max(left_.state()->depth(), right_.state()->depth()) + 1; }
   void plan() const override {
     left_.state()->plan();
@@ -120,6 +132,12 @@ class Concat : public StreamState {
   }
   bool is_fixed() const override { return first_.state()->is_fixed() && second_.state()->is_fixed(); }
   Str name_of(const ReadAt& at) const override { return side(at).name_of(inside(at)); }
+  bool is_left_out(const ReadAt& at) const override { return side(at).is_left_out(inside(at)); }
+  void check() const override {
+    first_.state()->check();
+    second_.state()->check();
+  }
+  int64_t skipped() const override { return first_.state()->skipped() + second_.state()->skipped(); }
   int depth() const override { return std::max(first_.state()->depth(), second_.state()->depth()) + 1; }
   void plan() const override {
     first_.state()->plan();

@@ -20,23 +20,21 @@ class Map : public Stage {
   Map(const Stream& inner, const Data* self, const MapInfo& info, int64_t skip_bad)
       : Stage(info.out, inner), self_(self), info_(info), skip_bad_(skip_bad) {}
 
+  /// Of rows from outside none is left out.
   Stream rebuilt(const Stream& source) const override {
-    return Stream(new Map(inner().rebuilt(source), self_, info_, skip_bad_));
+    return Stream(new Map(inner().rebuilt(source), self_, info_, -1));
   }
   bool is_fixed() const override { return !info_.random && inner().is_fixed(); }
   bool is_pure() const override { return !info_.random && inner().is_pure(); }
 
   void plan() const override {
-    if (!is_pure() || batch_size() != 0 || size() == kEndless) return inner().plan();
-    const std::lock_guard lock(mutex_);
-    if (cache_ != nullptr) return;
-    const int64_t bytes = row_bytes(schema_);
-    if (bytes >= 0) cache_ = RowCache::make(schema_, size(), root()->size());
-    if (cache_ == nullptr) inner().plan();
+    const bool can_keep = is_pure() && batch_size() == 0 && size() != kEndless && row_bytes(schema_) >= 0;
+    const auto make = [&] { return RowCache::make(schema_, size(), root()->size()); };
+    if (!can_keep || cache_.plan(make) == nullptr) inner().plan();
   }
 
   bool read(const ReadAt& at, Record& out) const override {
-    const RowCache* cache = cache_.get();
+    const RowCache* const cache = cache_.get();
     if (cache == nullptr) return run(at, out);
     const int64_t key = inner().origin(at).at.index;
     if (const std::byte* row = cache->find(key)) {
@@ -56,15 +54,22 @@ class Map : public Stage {
   }
 
   bool fill(const ReadAt& at, std::byte* const* rows) const override {
-    if (cache_ != nullptr) {
-      if (const std::byte* row = cache_->find(inner().origin(at).at.index)) {
-        for (size_t i = 0; i < schema_.size(); ++i) {
-          std::memcpy(rows[i], row + cache_->offset(i), cache_->bytes(i));
-        }
-        return true;
-      }
+    const RowCache* const cache = cache_.get();
+    const std::byte* const row = cache == nullptr ? nullptr : cache->find(inner().origin(at).at.index);
+    if (row == nullptr) return StreamState::fill(at, rows);
+    for (size_t i = 0; i < schema_.size(); ++i) std::memcpy(rows[i], row + cache->offset(i), cache->bytes(i));
+    return true;
+  }
+
+  void check() const override {
+    if (skip_bad_ < 0) inner().check();
+  }
+  bool is_left_out(const ReadAt& at) const override {
+    {
+      const std::lock_guard lock(mutex_);
+      if (bad_.count(inner().origin(at).at.index) != 0) return true;
     }
-    return StreamState::fill(at, rows);
+    return inner().is_left_out(at);
   }
 
   int64_t skipped() const override {
@@ -80,7 +85,13 @@ class Map : public Stage {
       in = std::move(pool.back());
       pool.pop_back();
     }
-    if (!inner().read(at, in)) return false;
+    try {
+      // A record that cannot be decoded is as bad as one that the function refuses.
+      if (!inner().read(at, in)) return false;
+    } catch (const Error& error) {
+      if (skip_bad_ < 0 || !is_of_record(error)) throw;
+      return leave_out(at, error.message);
+    }
     if (info_.random) {
       const Origin origin = inner().origin(at);
       seed_random(
@@ -98,20 +109,23 @@ class Map : public Stage {
     return true;
   }
 
-  /// Counts a bad record once, however often it comes up; false tells that it is left out.
   bool refuse(const ReadAt& at, const Str& reason, const Str& code, const Location& location) const {
-    const Str place = name_of(at);
-    if (skip_bad_ < 0) {
-      const Str& kept = code[1] == '3' ? code : Str("R3003");
-      throw Error(kept, fmt::format("{}: {}", place, reason), location.line > 0 ? location : info_.location);
-    }
+    if (skip_bad_ >= 0) return leave_out(at, name_of(at) + ": " + reason);
+    const Str& kept = code[1] == '3' ? code : Str("R3003");
+    throw Error(kept, fmt::format("{}: {}", name_of(at), reason), location.line > 0 ? location : info_.location);
+  }
+
+  /// Counts a bad record once, however often it comes up. `reason` begins with its place. Always false.
+  bool leave_out(const ReadAt& at, const Str& reason) const {
     const std::lock_guard lock(mutex_);
     const bool is_new = bad_.insert(inner().origin(at).at.index).second;
     if (int64_t(bad_.size()) > skip_bad_) {
       throw with_help(error_at(info_.location, err::too_many_bad_records, bad_.size(), skip_bad_),
-                      fmt::format("the last one is {}: {}", place, reason));
+                      "the last one is " + reason);
     }
-    if (is_new) report_bad_record(place, reason);
+    const Str place = name_of(at);
+    const bool repeats = reason.starts_with(place + ": ");
+    if (is_new) report_bad_record(place, repeats ? reason.substr(place.size() + 2) : reason);
     return false;
   }
 
@@ -120,7 +134,7 @@ class Map : public Stage {
   int64_t skip_bad_;
   mutable std::mutex mutex_;
   mutable std::set<int64_t> bad_;
-  mutable std::unique_ptr<RowCache> cache_;
+  mutable PlannedCache cache_;
 };
 
 /// `cache`: like the memory of a pure map, but asked for and with its own limit.
@@ -130,36 +144,29 @@ class Cache : public IndexStage {
   ReadAt move(const ReadAt& at) const override { return at; }
 
   void plan() const override {
-    if (size() != kEndless && row_bytes(schema_) >= 0) {
-      const std::lock_guard lock(mutex_);
-      if (cache_ == nullptr) cache_ = RowCache::make(schema_, size(), root()->size(), limit_);
-    }
-    if (cache_ == nullptr) inner().plan();
+    const bool can_keep = size() != kEndless && row_bytes(schema_) >= 0;
+    const auto make = [&] { return RowCache::make(schema_, size(), root()->size(), limit_); };
+    if (!can_keep || cache_.plan(make) == nullptr) inner().plan();
   }
 
   bool fill(const ReadAt& at, std::byte* const* rows) const override {
-    if (cache_ == nullptr) return inner().fill(at, rows);
+    const RowCache* const cache = cache_.get();
+    if (cache == nullptr) return inner().fill(at, rows);
     const int64_t key = origin(at).at.index;
-    const std::byte* row = cache_->find(key);
-    if (row == nullptr) {
-      if (!inner().fill(at, rows)) return false;
-      cache_->store(key, [&](std::byte* to) {
-        for (size_t i = 0; i < schema_.size(); ++i) {
-          std::memcpy(to + cache_->offset(i), rows[i], cache_->bytes(i));
-        }
-      });
+    if (const std::byte* const row = cache->find(key)) {
+      for (size_t i = 0; i < schema_.size(); ++i) std::memcpy(rows[i], row + cache->offset(i), cache->bytes(i));
       return true;
     }
-    for (size_t i = 0; i < schema_.size(); ++i) {
-      std::memcpy(rows[i], row + cache_->offset(i), cache_->bytes(i));
-    }
+    if (!inner().fill(at, rows)) return false;
+    cache->store(key, [&](std::byte* to) {
+      for (size_t i = 0; i < schema_.size(); ++i) std::memcpy(to + cache->offset(i), rows[i], cache->bytes(i));
+    });
     return true;
   }
 
  private:
   int64_t limit_;
-  mutable std::mutex mutex_;
-  mutable std::unique_ptr<RowCache> cache_;
+  mutable PlannedCache cache_;
 };
 
 }  // namespace

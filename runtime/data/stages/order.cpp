@@ -151,7 +151,8 @@ Stream filter(const Stream& stream, const Data* self, const FilterInfo& info) {
   const bool is_mock = is_mock_data();
   Record record;
   for (int64_t i = 0; i < size; ++i) {
-    if (is_mock || (state.read({0, i}, record) && info.run(*self, record))) kept.push_back(i);
+    const Early found = is_mock ? Early::Bad : read_early(state, i, record);
+    if (found == Early::Bad || (found == Early::Good && info.run(*self, record))) kept.push_back(i);
   }
   return Stream(new Subset(stream, std::move(kept)));
 }

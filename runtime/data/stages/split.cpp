@@ -75,7 +75,7 @@ std::vector<Stream> split_in_order(const Stream& stream, const std::vector<int64
   return parts;
 }
 
-/// The records of each value of the field `by`, in file order.
+/// The records of each value of the field `by`, in file order; under "" those that cannot be read.
 std::map<Str, std::vector<int64_t>> strata(const Stream& stream, const Str& by) {
   const StreamState& state = *stream.state();
   const Schema& schema = state.schema();
@@ -90,7 +90,12 @@ std::map<Str, std::vector<int64_t>> strata(const Stream& stream, const Str& by) 
   }
   Record record;
   for (int64_t i = 0; i < state.size(); ++i) {
-    if (!state.read({0, i}, record)) continue;
+    const Early found = read_early(state, i, record);
+    if (found == Early::LeftOut) continue;
+    if (found == Early::Bad) {
+      out[""].push_back(i);
+      continue;
+    }
     const Cell& cell = record[column];
     Str value = cell.text;
     if (field->host[0] == 'i' || field->host[0] == 'b') value = std::to_string(cell.whole);

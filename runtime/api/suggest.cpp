@@ -1,8 +1,8 @@
-#include "runtime/cli/suggest.h"
+#include "runtime/api/suggest.h"
 
 #include <algorithm>
 
-namespace ltr::cli {
+namespace ltr {
 
 namespace {
 
@@ -32,6 +32,7 @@ Str nearest(const Str& word, const std::vector<Str>& names) {
   Str best;
   size_t best_distance = kLimit + 1;
   for (const Str& name : names) {
+    if (std::max(word.size(), name.size()) - std::min(word.size(), name.size()) > kLimit) continue;
     const size_t d = distance(word, name);
     if (d < best_distance && d < std::max(word.size(), name.size())) {
       best = name;
@@ -41,4 +42,4 @@ Str nearest(const Str& word, const std::vector<Str>& names) {
   return best;
 }
 
-}  // namespace ltr::cli
+}  // namespace ltr

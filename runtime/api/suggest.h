@@ -6,9 +6,9 @@
 
 #include "ltr/api.h"
 
-namespace ltr::cli {
+namespace ltr {
 
 /// The nearest of `names` within edit distance 2 (`-` and `_` are alike), "" if there is none.
 Str nearest(const Str& word, const std::vector<Str>& names);
 
-}  // namespace ltr::cli
+}  // namespace ltr

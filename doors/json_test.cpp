@@ -1,0 +1,46 @@
+#include "doors/json.h"
+
+#include <doctest/doctest.h>
+
+#include "doors/file.h"
+#include "doors/limits.h"
+
+namespace ltr::doors {
+
+namespace {
+
+std::string refusal(const std::string& text) {
+  try {
+    parse_json(text, "x.json");
+  } catch (const FormatError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+std::string nested(size_t depth) { return std::string(depth, '[') + std::string(depth, ']'); }
+
+}  // namespace
+
+TEST_CASE("JSON is read to a bounded depth; brackets in text do not count") {
+  CHECK(refusal(nested(limits::kJsonDepth)).empty());
+  CHECK(refusal(nested(limits::kJsonDepth + 1)) == "x.json: at byte 64: JSON nested deeper than 64");
+  CHECK(refusal(nested(100'000)) == "x.json: at byte 64: JSON nested deeper than 64");
+  CHECK(refusal(std::string(100'000, '[')) == "x.json: at byte 64: JSON nested deeper than 64");
+  CHECK(refusal("[\"" + std::string(1000, '[') + "\\\"[[\", 1]").empty());
+  std::string objects;
+  for (int i = 0; i < 1000; ++i) objects += "{\"a\":";
+  CHECK(refusal(objects) == "x.json: at byte 320: JSON nested deeper than 64");
+  CHECK(try_json(nested(100'000)).is_discarded());
+}
+
+TEST_CASE("what is no JSON is refused with its byte") {
+  CHECK(refusal("[1, 2") == "x.json: at byte 5: no JSON: unexpected end of input; expected ']'");
+  CHECK(refusal("{\"a\": tru}").starts_with("x.json: at byte "));
+  CHECK(refusal("[1e999]") != "");
+  CHECK(refusal("\"\xff\"") != "");
+  CHECK(refusal("") != "");
+  CHECK(try_json("{\"a\": 1}")["a"] == 1);
+}
+
+}  // namespace ltr::doors

@@ -1,0 +1,51 @@
+#pragma once
+
+// Where predictions go: one row for each record, in the form that the file's ending says.
+
+#include <fstream>
+
+#include <ATen/core/Tensor.h>
+
+#include "ltr/api.h"
+
+namespace ltr::cli {
+
+/// The text that `ids` stand for.
+Str decode(const at::Tensor& ids, const std::vector<int32_t>& characters);
+/// `point` behind `out`.
+void put_utf8(Str& out, int32_t point);
+
+/// Writes rows to `.jsonl`, `.csv` and `-` as they come, to `.npy` at the end.
+class Predictions {
+ public:
+  /// `characters`: outputs are ids of them and are written as text; null for numbers. R1004, or R2006 for another ending.
+  Predictions(Str path, const std::vector<int32_t>* characters);
+  /// Whether a row may say what is wrong with its record.
+  bool takes_faults() const { return !is_csv_ && !is_npy_; }
+  /// What is wrong with the rows of the input, "" for a good one: good rows are predicted, the others stand between them.
+  void set_faults(std::vector<Str> faults) { faults_ = std::move(faults); }
+
+  /// The outputs of the next good rows.
+  void put(const at::Tensor& output);
+  /// Writes what is left, of the first `rows` rows of the input.
+  void close(size_t rows);
+
+ private:
+  void put_row(const at::Tensor& row);
+  /// Rows with faults from here to the next good one, at most up to `end`.
+  void put_faults(size_t end);
+  void put_line(const Str& line);
+  void write_npy();
+
+  Str path_;
+  const std::vector<int32_t>* characters_;
+  bool is_csv_ = false;
+  bool is_npy_ = false;
+  bool has_header_ = false;
+  std::ofstream file_;
+  std::vector<at::Tensor> parts_;
+  std::vector<Str> faults_;
+  size_t row_ = 0;  ///< of the input
+};
+
+}  // namespace ltr::cli

@@ -1,0 +1,92 @@
+#include "runtime/cli/tensor_param.h"
+
+#include <ATen/ATen.h>
+
+#include "doors/file.h"
+#include "doors/json.h"
+#include "runtime/api/error.h"
+#include "runtime/cli/predictions.h"
+#include "runtime/data/foreign_tensor.h"
+#include "runtime/data/rows.h"
+#include "runtime/data/sources/source.h"
+
+namespace ltr::cli {
+
+namespace {
+
+/// The ids of `text` as i64[1, N]; R3007 for a character that the data does not have.
+at::Tensor encode(const Str& text, const std::vector<int32_t>& characters) {
+  std::vector<int64_t> ids;
+  for (size_t i = 0; i < text.size();) {
+    Str one;
+    auto found = characters.begin();
+    for (; found != characters.end(); ++found) {
+      one.clear();
+      put_utf8(one, *found);
+      if (text.compare(i, one.size(), one) == 0) break;
+    }
+    if (found == characters.end()) {
+      throw error_at({}, err::value_out_of_range,
+                     fmt::format("the data's text has no character like the one at byte {} of \"{}\"", i, text));
+    }
+    ids.push_back(found - characters.begin());
+    i += one.size();
+  }
+  return at::tensor(ids, at::kLong).unsqueeze(0);
+}
+
+at::ScalarType type_of(const Str& type) {
+  const Str element = type.substr(0, type.find('['));
+  const std::pair<const char*, at::ScalarType> types[] = {
+      {"float", data_float()}, {"f64", at::kDouble}, {"f32", at::kFloat}, {"f16", at::kHalf},
+      {"bf16", at::kBFloat16}, {"i64", at::kLong},   {"i32", at::kInt},   {"i16", at::kShort},
+      {"i8", at::kChar},       {"u8", at::kByte},    {"bool", at::kBool}};
+  for (const auto& [name, scalar] : types) {
+    if (element == name) return scalar;
+  }
+  return at::kFloat;
+}
+
+at::Tensor tensor_of_file(const Str& path, at::ScalarType type) {
+  if (path.ends_with(".npy")) return tensor_of_npy(path, type);
+  return reading(path, [&] {
+    try {
+      return tensor_of_json(doors::read_json(path), type);
+    } catch (const doors::FormatError& error) {
+      throw Misfit{fmt::format("neither a .npy nor a .json file ({})", error.what())};
+    }
+  });
+}
+
+}  // namespace
+
+const std::vector<int32_t>* characters_of(const Data& data) {
+  for (const Data::RoleStream& one : data.streams) {
+    if (const std::vector<int32_t>* found = one.stream.state()->characters()) return found;
+  }
+  return nullptr;
+}
+
+at::Tensor tensor_param(const StepParam& param, const Str& given, const Data& data, bool& is_text) {
+  const Str shown = Str("--") + param.name;
+  const at::ScalarType type = type_of(param.type);
+  try {
+    if (given.starts_with("@")) return tensor_of_file(given.substr(1), type);
+    nlohmann::json json;
+    Str reason;
+    try {
+      json = doors::parse_json(given, shown);
+    } catch (const doors::FormatError& error) {
+      reason = error.reason;
+    }
+    if (json.is_array()) return tensor_of_json(json, type);
+    const std::vector<int32_t>* characters = type == at::kLong ? characters_of(data) : nullptr;
+    if (characters == nullptr) throw Misfit{reason.empty() ? "is no list" : "is " + reason};
+    is_text = true;
+    return encode(given, *characters);
+  } catch (const Misfit& misfit) {
+    throw with_help(error_at({}, err::wrong_type, shown, misfit.text, param.type), "as JSON, such as [[1, 2], [3, 4]]");
+  }
+}
+
+}  // namespace ltr::cli

@@ -1,0 +1,18 @@
+#pragma once
+
+// Tensor parameters of `step predict` that flags give.
+
+#include <ATen/core/Tensor.h>
+
+#include "ltr/program.h"
+
+namespace ltr::cli {
+
+/// The characters that the program's text source numbers; null if it has none.
+const std::vector<int32_t>* characters_of(const Data& data);
+
+/// The value of `param`: JSON, `@file.npy|.json`, or text that the data's vocabulary encodes, which sets `is_text`.
+/// R2003 for what is none of them.
+at::Tensor tensor_param(const StepParam& param, const Str& given, const Data& data, bool& is_text);
+
+}  // namespace ltr::cli

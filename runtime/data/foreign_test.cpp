@@ -1,0 +1,143 @@
+// What people give from outside: tensors as JSON, rows of `predict --read`.
+#include <unistd.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+
+#include <doctest/doctest.h>
+
+#include "doors/json.h"
+#include "ltr/streams.h"
+#include "runtime/api/error.h"
+#include "runtime/data/foreign_tensor.h"
+#include "runtime/data/rows_source.h"
+#include "runtime/tensor/handle.h"
+
+namespace ltr {
+
+namespace {
+
+struct Scratch {
+  Scratch(const Str& ending, const Str& text)
+      : path((std::filesystem::temp_directory_path() / fmt::format("ltr-f-{}-{}{}", ::getpid(), count++, ending)).string()) {
+    std::ofstream(path, std::ios::binary) << text;
+  }
+  ~Scratch() { std::filesystem::remove(path); }
+  Str path;
+  static inline int count = 0;
+};
+
+at::Tensor read(const Str& text, at::ScalarType type = at::kLong) { return tensor_of_json(doors::parse_json(text, "--v"), type); }
+
+Str fault(const Str& text, at::ScalarType type = at::kLong) {
+  try {
+    read(text, type);
+  } catch (const Misfit& misfit) {
+    return misfit.text;
+  }
+  return "";
+}
+
+Error error_of(const std::function<void()>& body) {
+  try {
+    body();
+  } catch (const Error& error) {
+    return error;
+  }
+  return Error("", "");
+}
+
+const Schema kPoint = {{"width", DType::Float, {}, "float"}, {"height", DType::Float, {}, "float"}, {"kind", DType::I64, {}, "int"}};
+
+class NoData : public Data {};
+const NoData kData;
+
+/// {width, height, kind} -> {x: float[2], y: i64}
+void split_point(const Data&, const Record& in, Record& out) {
+  out[0].tensor = give(at::tensor({in[0].real, in[1].real}, at::kFloat));
+  out[1].tensor = give(at::scalar_tensor(in[2].whole, at::kLong));
+}
+
+Stream points() {
+  const Scratch file(".csv", "width,height,kind\n1,2,0\n");
+  return collate(map(csv(file.path, ",", kPoint), &kData,
+                     {split_point, {{"x", DType::F32, {2}, ""}, {"y", DType::I64, {}, ""}}, false, "split", {}}),
+                 2, false);
+}
+
+}  // namespace
+
+TEST_CASE("JSON gives its numbers in their order, past ten of them") {
+  CHECK(at::equal(read("[0,1,2,3,4,5,6,7,8,9,10,11,12]"), at::arange(13, at::kLong)));
+  CHECK(at::equal(read("[[0,1,2,3,4,5,6,7,8,9,10],[11,12,13,14,15,16,17,18,19,20,21]]"), at::arange(22, at::kLong).view({2, 11})));
+  CHECK(read("[]").sizes() == at::IntArrayRef({0}));
+  CHECK(read("[[],[]]").sizes() == at::IntArrayRef({2, 0}));
+  CHECK(read("[[[1.5],[true]]]", at::kFloat).sizes() == at::IntArrayRef({1, 2, 1}));
+}
+
+TEST_CASE("ragged lists and what is no number are refused with their place") {
+  CHECK(fault("[[1],2]") == "[1] is 2, but those before it are lists");
+  CHECK(fault("[1,[2]]") == "[1] is [2], but those before it are numbers");
+  CHECK(fault("[[1,2],[3]]") == "[1] is [3], of 1 elements, but those before it have 2");
+  CHECK(fault("[[1,2],[3,\"x\"]]") == "[1][1] is \"x\", which is no number");
+  CHECK(fault("[[],1]") == "[1] is 1, but those before it are lists");
+  CHECK(fault("[null]", at::kFloat) == "[0] is null, which is no number");
+}
+
+TEST_CASE("numbers are neither rounded nor wrapped") {
+  CHECK(read("[9007199254740993]").item().toLong() == 9007199254740993);
+  CHECK(read("[2.0]").item().toLong() == 2);
+  CHECK(fault("[1.5]") == "[0] is 1.5, which is no i64");
+  CHECK(fault("[300]", at::kByte) == "[0] is 300, which is no u8");
+  CHECK(fault("[18446744073709551615]") == "[0] is 18446744073709551615, which is no i64");
+  CHECK(fault("[2]", at::kBool) == "[0] is 2, which is no bool");
+}
+
+TEST_CASE("rows from outside: unknown fields are refused, with the one that was meant") {
+  const Scratch csv_file(".csv", "widht,height,kind,colour\n1,2,3,4\n");
+  const Error error = error_of([&] { read_rows(csv_file.path, kPoint, false); });
+  CHECK(error.code == "R3002");
+  CHECK(error.message.find("no field widht (did you mean width?), colour in the records") != Str::npos);
+  CHECK(error.location.line == 0);
+  const Scratch json_file(".jsonl", "{\"width\": 1, \"height\": 2, \"kind\": 3}\n{\"width\": 1, \"hieght\": 2, \"kind\": 3}\n");
+  const Error second = error_of([&] { read_rows(json_file.path, kPoint, false); });
+  CHECK(second.code == "R3002");
+  CHECK(second.message.find(".jsonl:2: no field hieght (did you mean height?)") != Str::npos);
+}
+
+TEST_CASE("rows from outside: a field may be missing only where the prediction does not hang on it") {
+  const Scratch file(".csv", "height\n2\n3\n");
+  const Rows rows = read_rows(file.path, kPoint, false);
+  CHECK(rows.absent == std::vector<size_t>{0, 2});
+  CHECK(fields_missed(points(), rows, {"x"}) == std::vector<size_t>{0});
+  CHECK(fields_missed(points(), rows, {"x", "y"}) == std::vector<size_t>{0, 2});
+  CHECK(fields_missed(points(), rows, {"y"}) == std::vector<size_t>{2});
+  const Scratch whole(".csv", "width,height\nnan,2\n");
+  CHECK(fields_missed(points(), read_rows(whole.path, kPoint, false), {"x"}).empty());
+}
+
+TEST_CASE("rows from outside: a row that does not fit is a fault in its place, or an error when strict") {
+  const Scratch file(".csv", "width,height,kind\n1,2,3\n1,wide,3\n1,2\n4,5,6.5\n7,8,9\n");
+  const Rows rows = read_rows(file.path, kPoint, false);
+  REQUIRE(rows.faults.size() == 5);
+  CHECK(rows.faults[0].empty());
+  CHECK(rows.faults[1].ends_with(".csv:3: the field height is \"wide\", but float is wanted"));
+  CHECK(rows.faults[2].ends_with(".csv:4: 2 fields, but the header has 3"));
+  CHECK(rows.faults[3].ends_with(".csv:5: the field kind is 6.5, which is no i64, but int is wanted"));
+  const Stream stream = points().state()->rebuilt(rows.stream);
+  Record batch;
+  CHECK(stream.state()->read({0, 0}, batch));
+  CHECK(aten(batch[0].tensor).size(0) == 1);
+  CHECK_FALSE(stream.state()->read({0, 1}, batch));
+  const Error error = error_of([&] { read_rows(file.path, kPoint, true); });
+  CHECK(error.code == "R3003");
+  CHECK(error.message.find(".csv:3: the field height is") != Str::npos);
+  const Scratch lines(".jsonl", "{\"width\": 1, \"height\": 2, \"kind\": 3}\n[1]\n{\"width\": 1, \"kind\": 3}\n" + Str(100, '[') + "\n");
+  const Rows more = read_rows(lines.path, kPoint, false);
+  CHECK(more.faults[1].ends_with(":2: no JSON object"));
+  CHECK(more.faults[2].ends_with(":3: the field height is missing"));
+  CHECK(more.faults[3].ends_with(":4: JSON nested deeper than 64"));
+}
+
+}  // namespace ltr
