@@ -18,7 +18,8 @@ Str shape_text(const at::Tensor& tensor) {
   return fmt::format("{}[{}]", c10::toString(tensor.scalar_type()), fmt::join(tensor.sizes().vec(), ", "));
 }
 
-/// At most `kShown` names, then how many more.
+}  // namespace
+
 Str listed(const std::vector<Str>& names) {
   constexpr size_t kShown = 8;
   const size_t shown = std::min(names.size(), kShown);
@@ -26,8 +27,6 @@ Str listed(const std::vector<Str>& names) {
   if (names.size() > shown) text += fmt::format(" and {} more", names.size() - shown);
   return text;
 }
-
-}  // namespace
 
 void take_weights(ModelRoot& root, const std::map<Str, at::Tensor>& tensors, const Str& source) {
   std::vector<Str> missing, unexpected, differing;

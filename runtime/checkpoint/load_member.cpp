@@ -8,6 +8,7 @@
 #include "doors/weight_plan.h"
 #include "doors/weights_file.h"
 #include "ltr/load.h"
+#include "runtime/checkpoint/load.h"
 #include "runtime/data/paths.h"
 #include "runtime/tensor/dtype.h"
 #include "runtime/tensor/handle.h"
@@ -47,14 +48,6 @@ std::optional<at::ScalarType> type_of(const Str& dtype) {
       {"U8", at::kByte},    {"BOOL", at::kBool}};
   const auto found = kTypes.find(dtype);
   return found == kTypes.end() ? std::nullopt : std::optional(found->second);
-}
-
-Str listed(const std::vector<Str>& names) {
-  constexpr size_t kShown = 8;
-  const size_t shown = std::min(names.size(), kShown);
-  Str text = fmt::format("{}", fmt::join(names.begin(), names.begin() + ptrdiff_t(shown), ", "));
-  if (names.size() > shown) text += fmt::format(" and {} more", names.size() - shown);
-  return text;
 }
 
 /// What keeps a stored tensor from becoming a weight, or "".
