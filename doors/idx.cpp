@@ -10,12 +10,12 @@ namespace ltr::doors {
 
 namespace {
 
-struct Type {
+struct IdxType {
   uint8_t code;
   const char* dtype;
   size_t bytes;
 };
-constexpr Type kTypes[] = {{0x08, "U8", 1},  {0x09, "I8", 1},  {0x0B, "I16", 2},
+constexpr IdxType kIdxTypes[] = {{0x08, "U8", 1},  {0x09, "I8", 1},  {0x0B, "I16", 2},
                            {0x0C, "I32", 4}, {0x0D, "F32", 4}, {0x0E, "F64", 8}};
 
 }  // namespace
@@ -23,9 +23,9 @@ constexpr Type kTypes[] = {{0x08, "U8", 1},  {0x09, "I8", 1},  {0x0B, "I16", 2},
 IdxFile read_idx(const std::string& path) {
   std::string bytes = read_file(path);
   if (bytes.size() < 4 || bytes[0] != 0 || bytes[1] != 0) throw FormatError(path, 0, "not an IDX file");
-  const auto* type = std::find_if(std::begin(kTypes), std::end(kTypes),
-                                  [&](const Type& row) { return row.code == uint8_t(bytes[2]); });
-  if (type == std::end(kTypes)) throw FormatError(path, 2, "unknown element type");
+  const auto* type = std::find_if(std::begin(kIdxTypes), std::end(kIdxTypes),
+                                  [&](const IdxType& row) { return row.code == uint8_t(bytes[2]); });
+  if (type == std::end(kIdxTypes)) throw FormatError(path, 2, "unknown element type");
   const auto dims = size_t(uint8_t(bytes[3]));
   const size_t start = 4 + 4 * dims;
   if (dims == 0) throw FormatError(path, 3, "no dims");

@@ -12,12 +12,12 @@ namespace ltr::doors {
 
 namespace {
 
-struct Type {
+struct NpyType {
   const char* dtype;
   const char* numpy;
   size_t bytes;
 };
-constexpr Type kTypes[] = {{"F64", "<f8", 8}, {"F32", "<f4", 4}, {"F16", "<f2", 2},
+constexpr NpyType kNpyTypes[] = {{"F64", "<f8", 8}, {"F32", "<f4", 4}, {"F16", "<f2", 2},
                            {"I64", "<i8", 8}, {"I32", "<i4", 4}, {"I16", "<i2", 2},
                            {"I8", "|i1", 1},  {"U8", "|u1", 1},  {"BOOL", "|b1", 1}};
 
@@ -50,8 +50,8 @@ NpyArray read_npy(const std::string& path) {
   std::string descr = value_of(header, "descr");
   if (descr.size() > 2) descr = descr.substr(1, descr.size() - 2);
   const auto* type =
-      std::find_if(std::begin(kTypes), std::end(kTypes), [&](const Type& row) { return descr == row.numpy; });
-  if (type == std::end(kTypes)) throw FormatError(path, start, "element type " + descr + " is not supported");
+      std::find_if(std::begin(kNpyTypes), std::end(kNpyTypes), [&](const NpyType& row) { return descr == row.numpy; });
+  if (type == std::end(kNpyTypes)) throw FormatError(path, start, "element type " + descr + " is not supported");
   NpyArray array;
   array.dtype = type->dtype;
   uint64_t wanted = type->bytes;
@@ -81,8 +81,8 @@ NpyArray read_npy(const std::string& path) {
 
 std::string encode_npy(const NpyArray& array) {
   const auto* type =
-      std::find_if(std::begin(kTypes), std::end(kTypes), [&](const Type& row) { return array.dtype == row.dtype; });
-  if (type == std::end(kTypes)) throw std::runtime_error("npy has no element type " + array.dtype);
+      std::find_if(std::begin(kNpyTypes), std::end(kNpyTypes), [&](const NpyType& row) { return array.dtype == row.dtype; });
+  if (type == std::end(kNpyTypes)) throw std::runtime_error("npy has no element type " + array.dtype);
   std::string shape = "(";
   for (const int64_t dim : array.shape) shape += std::to_string(dim) + ", ";
   if (array.shape.size() > 1) shape.resize(shape.size() - 2);

@@ -66,7 +66,7 @@ void each_prototype(const ir::ExternFile& file, Context& cx, Use&& use) {
   }
 }
 
-cpp::Expr address(const std::string& name) {
+cpp::Expr extern_address(const std::string& name) {
   return cpp::unary("&", cpp::name("::" + Context::identifier(name)));
 }
 
@@ -99,9 +99,9 @@ cpp::Expr FunctionEmitter::call_extern(const ir::Op& op) {
   for (size_t i = 0; i < op.operands.size(); ++i)
     operands.push_back(use_as(op.operands[i], fn->params[i].type));
   const auto form_of = [&](const std::string& name) {
-    if (!is_cuda_file(file->file)) return address(name);
+    if (!is_cuda_file(file->file)) return extern_address(name);
     std::vector<cpp::Expr> args = {
-        cpp::string(name), cpp::string(file->file), address(name),
+        cpp::string(name), cpp::string(file->file), extern_address(name),
         cpp::unary("&", cpp::name("::" + Context::identifier(name) + kOnCuda))};
     args.insert(args.end(), operands.begin(), operands.end());
     return cpp::call("ltr::foreign::on_device", std::move(args));

@@ -25,9 +25,9 @@ std::string constant_key(const ir::Constant& constant) {
   return std::visit(Visitor{}, constant);
 }
 
-class Process {
+class SubexpressionPass {
  public:
-  explicit Process(ir::Function& function) : function_(function) {}
+  explicit SubexpressionPass(ir::Function& function) : function_(function) {}
   void run() {
     region(function_.body);
     apply(replacements_, function_.body);
@@ -84,7 +84,7 @@ class Process {
 }  // namespace
 
 void common_subexpressions(ir::Module& module) {
-  for (ir::Function& function : module.functions) Process(function).run();
+  for (ir::Function& function : module.functions) SubexpressionPass(function).run();
 }
 
 }  // namespace ltr::passes

@@ -62,9 +62,9 @@ Result fold_unary(const std::string& name, const Constant& value) {
   return {};
 }
 
-class Process {
+class FoldingPass {
  public:
-  explicit Process(ir::Function& function) : function_(function) {}
+  explicit FoldingPass(ir::Function& function) : function_(function) {}
   void run() {
     region(function_.body);
     apply(replacements_, function_.body);
@@ -146,7 +146,7 @@ class Process {
 }  // namespace
 
 void fold_constants(ir::Module& module) {
-  for (ir::Function& function : module.functions) Process(function).run();
+  for (ir::Function& function : module.functions) FoldingPass(function).run();
 }
 
 }  // namespace ltr::passes

@@ -74,9 +74,9 @@ class Copy {
   std::map<ir::ValueId, ir::ValueId> values_;
 };
 
-class Process {
+class InliningPass {
  public:
-  explicit Process(ir::Module& module) : module_(module) {
+  explicit InliningPass(ir::Module& module) : module_(module) {
     for (size_t i = 0; i < module.functions.size(); ++i) by_name_[module.functions[i].name] = i;
   }
 
@@ -158,6 +158,6 @@ class Process {
 
 }  // namespace
 
-void inline_calls(ir::Module& module) { Process(module).run(); }
+void inline_calls(ir::Module& module) { InliningPass(module).run(); }
 
 }  // namespace ltr::passes

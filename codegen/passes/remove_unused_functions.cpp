@@ -8,9 +8,9 @@
 namespace ltr::passes {
 namespace {
 
-class Process {
+class RemovalPass {
  public:
-  explicit Process(ir::Module& module) : module_(module) {}
+  explicit RemovalPass(ir::Module& module) : module_(module) {}
 
   void run() {
     if (module_.tables != nullptr) {
@@ -82,6 +82,6 @@ class Process {
 
 }  // namespace
 
-void remove_unused_functions(ir::Module& module) { Process(module).run(); }
+void remove_unused_functions(ir::Module& module) { RemovalPass(module).run(); }
 
 }  // namespace ltr::passes

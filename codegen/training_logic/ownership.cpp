@@ -33,7 +33,7 @@ void find_unowned(const Part& part, const std::string& path, std::vector<std::st
 }
 
 /// `net.body` of `net.body.*.weight`: an element that stands for all is not named.
-std::string shown(std::string path) {
+std::string shown_path(std::string path) {
   const size_t star = path.find(".*");
   return star == std::string::npos ? path : path.substr(0, star);
 }
@@ -50,14 +50,14 @@ void check_second_owners(const Findings& findings, const Heap& heap, Sink& sink)
   for (const SecondOwner& second : findings.second_owners) {
     // The narrower of the two places is the one that is said twice.
     const bool is_within = second.weight.scope.holds(second.first.scope);
-    const std::string path = shown(is_within ? second.first.scope.path : second.weight.scope.path);
+    const std::string path = shown_path(is_within ? second.first.scope.path : second.weight.scope.path);
     const Owner& first = heap.owners[heap.weights[second.weight.weight].owner];
     const std::string owners = heap.weights[second.weight.weight].owner == second.owner
                                    ? "`" + first.name + "` twice"
                                    : "two optimizers";
     sink.report(diag::weight_with_two_optimizers(second.weight.span, path, owners)
                     .label(second.first.span, "`{}` owns `{}` here", first.name,
-                           shown(second.first.scope.path)));
+                           shown_path(second.first.scope.path)));
   }
 }
 
@@ -95,7 +95,7 @@ void check_ownership(const ModelTrace& model, const Heap& heap, Sink& sink) {
     const std::string member = path.substr(0, path.find('.'));
     const auto span = object.spans.find(member);
     const bool is_weight = all.parts.at(member).parts.empty();
-    const std::string named = shown(path);
+    const std::string named = shown_path(path);
     diagnostics::Diagnostic diagnostic = diag::weight_without_optimizer(
         span == object.spans.end() ? model.info.loc.span : span->second, named);
     for (const OwnerId owner : owners) {
@@ -105,7 +105,7 @@ void check_ownership(const ModelTrace& model, const Heap& heap, Sink& sink) {
       });
       if (near != uses.end())
         diagnostic.label(near->span, "`{}` owns `{}` alone", heap.owners[owner].name,
-                         shown(near->scope.path));
+                         shown_path(near->scope.path));
     }
     diagnostic.help("add `{}` to an optimizer; what only serves others is used as `frozen({})(x)`",
                     is_weight ? named : named + ".weights", named);

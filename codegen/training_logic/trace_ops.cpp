@@ -21,7 +21,7 @@ bool is_floating(const ir::Type& type) {
          !type.name.starts_with("u");
 }
 
-std::string shown(const std::string& function) {
+std::string shown_function(const std::string& function) {
   static const std::map<std::string, std::string> kOperators = {
       {"eq", "=="}, {"ne", "!="}, {"lt", "<"}, {"le", "<="}, {"gt", ">"}, {"ge", ">="}};
   const auto known = kOperators.find(function);
@@ -269,7 +269,7 @@ Value Trace::library(const ir::Op& op, Frame& frame) {
   const Span span = user_span(op, frame);
   const bool is_known = op.kind != OpKind::CallOp && op.info().has(ir::Library);
   const bool cuts = stops_gradient(name) || (is_known && !op.info().has(ir::Differentiable));
-  const Cut cut{span, shown(name), op.kind == OpKind::StopGrad};
+  const Cut cut{span, shown_function(name), op.kind == OpKind::StopGrad};
   if (cuts) value = severed(std::move(value), cut);
   if (is_view(name) && !operands.empty()) {
     value.leaves = operands[0].leaves;

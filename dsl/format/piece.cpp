@@ -20,9 +20,9 @@ std::string_view without_end_space(std::string_view text) {
   return last == std::string_view::npos ? std::string_view() : text.substr(0, last + 1);
 }
 
-class Collect {
+class PieceCollector {
  public:
-  Collect(const lex::TokenBuffer& tokens, std::string_view text, const Roles& roles)
+  PieceCollector(const lex::TokenBuffer& tokens, std::string_view text, const Roles& roles)
       : tokens_(tokens), text_(text), roles_(roles) {}
 
   std::vector<Piece> run() {
@@ -161,7 +161,7 @@ bool begins_entry(const std::vector<Piece>& pieces, size_t at) {
 std::vector<Piece> lay_out(const lex::TokenBuffer& tokens,
                            std::string_view text,
                            const Roles& roles) {
-  std::vector<Piece> pieces = Collect(tokens, text, roles).run();
+  std::vector<Piece> pieces = PieceCollector(tokens, text, roles).run();
   const auto other = pair_up(pieces);
   std::vector<Piece> laid_out;
   std::vector<bool> open = {true};  // Of the brackets around: those whose entries have own lines.

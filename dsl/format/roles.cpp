@@ -6,9 +6,9 @@ namespace ltr::format {
 
 namespace {
 
-class Collect {
+class RoleCollector {
  public:
-  explicit Collect(Roles& roles) : roles_(roles) {}
+  explicit RoleCollector(Roles& roles) : roles_(roles) {}
 
   void operator()(const ast::Expr& expr) {
     const uint32_t begin = expr.span.begin;
@@ -63,7 +63,7 @@ class Collect {
 
 Roles find_roles(const ast::Module& module) {
   Roles roles;
-  Collect collect(roles);
+  RoleCollector collect(roles);
   ast::for_each_child(module, collect);
   return roles;
 }

@@ -68,6 +68,15 @@ struct TakeNode {
 /// The attribute is one of the alternatives of the node.
 inline constexpr TakeNode take_node{};
 
+struct TakeParams {
+  template <class C>
+  void operator()(C& c) const {
+    x3::_val(c).params = std::move(x3::_attr(c).list);
+  }
+};
+/// The node's params are the attribute's.
+inline constexpr TakeParams params_of{};
+
 struct PushBack {
   template <class C>
   void operator()(C& c) const {

@@ -26,7 +26,7 @@ namespace ltr::cli {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 /// Number of a run folder, -1 if the name begins with none.
 int64_t number_of(const Str& folder) {
@@ -73,8 +73,8 @@ bool is_held(const Str& run) {
   return is_locked;
 }
 
-Json or_null(const Str& text) {
-  return text.empty() ? Json(nullptr) : Json(text);
+OrderedJson or_null(const Str& text) {
+  return text.empty() ? OrderedJson(nullptr) : OrderedJson(text);
 }
 
 }  // namespace
@@ -196,7 +196,7 @@ void write_run_record(const Str& path, const RunRecord& record, const Program& p
     const fs::path source = program.sources.empty() ? fs::path(".") : fs::path(program.sources[0].path).parent_path();
     return read_git(source.empty() ? "." : source.string());
   }();
-  Json json;
+  OrderedJson json;
   json["ltr"] = 1;
   json["experiment"] = record.experiment;
   json["run"] = record.run;
@@ -204,9 +204,9 @@ void write_run_record(const Str& path, const RunRecord& record, const Program& p
   json["started"] = record.started;
   json["heartbeat"] = time_text();
   json["ended"] = or_null(record.ended);
-  json["exit_code"] = record.exit_code < 0 ? Json(nullptr) : Json(record.exit_code);
+  json["exit_code"] = record.exit_code < 0 ? OrderedJson(nullptr) : OrderedJson(record.exit_code);
   json["reason"] = or_null(record.reason);
-  Json files = Json::array();
+  OrderedJson files = OrderedJson::array();
   for (const SourceFile& source : program.sources) {
     files.push_back({{"path", source.path}, {"sha256", doors::sha256_hex(source.text)}});
   }
@@ -235,11 +235,11 @@ void write_run_record(const Str& path, const RunRecord& record, const Program& p
   json["hosts"] = {Str(host.nodename)};
   json["job"] = nullptr;
   json["seed"] = record.seed;
-  json["data"] = Json::array();
+  json["data"] = OrderedJson::array();
   for (const RunRecord::DataStream& stream : record.data) {
     json["data"].push_back({{"role", stream.role}, {"records", stream.records}, {"batches", stream.batches}});
   }
-  json["data_files"] = Json::array();
+  json["data_files"] = OrderedJson::array();
   for (const OpenedFile& file : opened_files()) {
     json["data_files"].push_back({{"path", file.path}, {"bytes", file.bytes}, {"sha256_sampled", file.fingerprint}});
   }

@@ -187,7 +187,7 @@ class Reader {
   bool ok_ = true;
 };
 
-Str inside(const Str& type) {
+Str inside_brackets(const Str& type) {
   const size_t open = type.find('[');
   return open == Str::npos ? "" : type.substr(open + 1, type.size() - open - 2);
 }
@@ -195,7 +195,7 @@ Str inside(const Str& type) {
 std::vector<Str> choices(const Str& type) {
   std::vector<Str> out;
   Str word;
-  for (const char c : inside(type) + ",") {
+  for (const char c : inside_brackets(type) + ",") {
     if (c == ',') {
       out.push_back(trim(word));
       word.clear();
@@ -263,7 +263,7 @@ Option<Value> parse_value(const Str& given, const Str& type, Str& wanted) {
   }
   if (type.starts_with("option[")) {
     if (text == "none") return Value();
-    return parse_value(text, inside(type), wanted);
+    return parse_value(text, inside_brackets(type), wanted);
   }
   if (type.starts_with("one_of[")) return parse_choice(text, type, wanted);
   Option<Value> value = Reader(text).whole();

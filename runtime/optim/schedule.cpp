@@ -295,10 +295,10 @@ std::unique_ptr<Schedule> make_linear(const Call& call, double from, double to, 
       warmup, [=](double t) { return to + (from - to) * std::pow(1 - part(t, total), power); });
 }
 
-using Maker = std::unique_ptr<Schedule> (*)(const Call&);
+using ScheduleMaker = std::unique_ptr<Schedule> (*)(const Call&);
 struct Row {
   const char* name;
-  Maker make;
+  ScheduleMaker make;
 };
 
 constexpr Row kSchedules[] = {

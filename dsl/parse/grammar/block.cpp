@@ -14,7 +14,6 @@ const Rule<LoadRuleId, ast::LoadRule> load_rule = "load rule";
 struct BlockItemId : Documented {};
 const Rule<BlockItemId, ast::Item> block_item = "member";
 
-const auto params_of = [](auto& c) { x3::_val(c).params = std::move(x3::_attr(c).list); };
 const auto is_buffer = [](auto& c) { x3::_val(c).is_buffer = x3::_attr(c).kind == K::Buffer; };
 const auto rule_kind = [](auto& c) {
   const TokenKind kind = x3::_attr(c).kind;

@@ -14,7 +14,6 @@ const Rule<HookId, ast::Hook> hook = "hook";
 struct CallbackItemId : Documented {};
 const Rule<CallbackItemId, ast::Item> callback_item = "member";
 
-const auto params_of = [](auto& c) { x3::_val(c).params = std::move(x3::_attr(c).list); };
 
 const auto hook_def = x3::omit[keyword(K::On) > name[set<&ast::Hook::name>] > body[set<&ast::Hook::body>]];
 const auto state_member_def = x3::omit[keyword(K::State) > name[set<&ast::State::name>] > skip(K::Colon) >

@@ -10,7 +10,6 @@ namespace {
 using K = TokenKind;
 
 constexpr KindSet kRoles = {K::Train, K::Val, K::Test, K::Predict};
-constexpr KindSet kReductions = {K::Sum, K::Mean, K::Min, K::Max, K::Cat};
 
 /// The `batch { … }` of a data declaration.
 struct Schema {
@@ -33,7 +32,6 @@ const Rule<MetricStateId, ast::State> metric_state = "state";
 struct MetricItemId : Documented {};
 const Rule<MetricItemId, ast::Item> metric_item = "member";
 
-const auto params_of = [](auto& c) { x3::_val(c).params = std::move(x3::_attr(c).list); };
 const auto set_schema = [](auto& c) {
   ast::Data& data = x3::_val(c);
   Schema& attr = x3::_attr(c);

@@ -61,13 +61,13 @@ const auto values_section_def =
              braced_entries(recovering(Level::Entry, x3::eps > expr > end_of_entry)[push<&ast::Section::values>])];
 const auto sets_def = x3::omit[keyword(K::Set) > setting[push_back] >
                                *(ahead(K::Comma, kNames, K::Assign) >> skip_quietly(K::Comma) >> setting[push_back])];
-const auto entry =
+const auto experiment_entry =
     labelled(Expected::Section, sets[push_sets] | settings_section[push<&ast::Experiment::sections>] |
                                     values_section[push<&ast::Experiment::sections>] | misplaced("an experiment") |
                                     UnknownSection() | setting[push<&ast::Experiment::settings>]);
 const auto experiment_def = x3::omit[keyword(K::Experiment) > name[set<&ast::Experiment::name>] >
                                      -(skip_quietly(K::Amends) > name[set<&ast::Experiment::amends>]) >
-                                     braced_entries(recovering(Level::Entry, x3::eps > entry > end_of_entry))];
+                                     braced_entries(recovering(Level::Entry, x3::eps > experiment_entry > end_of_entry))];
 
 BOOST_SPIRIT_DEFINE(draw, sets, settings_section, values_section)
 

@@ -20,7 +20,6 @@ const Rule<StepId, ast::Step> step = "step";
 struct ModelItemId : Documented {};
 const Rule<ModelItemId, ast::Item> model_item = "member";
 
-const auto params_of = [](auto& c) { x3::_val(c).params = std::move(x3::_attr(c).list); };
 const auto step_name = [](auto& c) { x3::_val(c).fn.name = std::move(x3::_attr(c)); };
 const auto step_binders = [](auto& c) { x3::_val(c).fn.binders = std::move(x3::_attr(c)); };
 const auto step_params = [](auto& c) {

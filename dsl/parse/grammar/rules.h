@@ -6,6 +6,9 @@
 /// after its construct, so that no file compiles more than its own part.
 namespace ltr::parse::grammar {
 
+/// How values of several steps become one: of a log, of a metric\'s state.
+inline constexpr KindSet kReductions = {TokenKind::Sum, TokenKind::Mean, TokenKind::Min, TokenKind::Max, TokenKind::Cat};
+
 /// `true`: without it X3 calls no `on_success` for a rule whose body has actions. Such a body is in `omit`.
 template <class Id, class Node>
 using Rule = x3::rule<Id, Node, true>;

@@ -49,7 +49,6 @@ struct ConditionId {};
 const Rule<ConditionId, ast::Expr> condition = "condition";
 
 constexpr KindSet kAssignOps = {K::Assign, K::PlusAssign, K::MinusAssign, K::StarAssign, K::SlashAssign};
-constexpr KindSet kReductions = {K::Sum, K::Mean, K::Min, K::Max, K::Cat};
 constexpr KindSet kLogFlags = {K::On, K::Bar, K::Reduce};
 
 // ---- actions ----------------------------------------------------------------------------------------------------

@@ -31,13 +31,13 @@ const auto section_def =
     x3::omit[(ahead(kNames, K::OpenBrace) >> name[set<&ast::Section::name>]) >
              braced_entries(recovering(
                  Level::Entry, labelled(Expected::Setting, setting) > end_of_entry)[push<&ast::Section::settings>])];
-const auto entry =
+const auto topology_entry =
     labelled(Expected::Setting, shard[push<&ast::Topology::shards>] | recompute[push<&ast::Topology::recomputes>] |
                                     section[push<&ast::Topology::sections>] | misplaced("a topology") |
                                     setting[push<&ast::Topology::settings>]);
 const auto topology_def = x3::omit[keyword(K::Topology) > name[set<&ast::Topology::name>] >
                                    -(skip_quietly(K::Amends) > name[set<&ast::Topology::amends>]) >
-                                   braced_entries(recovering(Level::Entry, x3::eps > entry > end_of_entry))];
+                                   braced_entries(recovering(Level::Entry, x3::eps > topology_entry > end_of_entry))];
 
 BOOST_SPIRIT_DEFINE(shard, recompute, section)
 

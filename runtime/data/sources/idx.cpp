@@ -13,7 +13,7 @@ namespace ltr {
 namespace {
 
 /// One field of all records: record i has `stride` bytes from `offset + i * stride` on.
-struct Column {
+struct DenseColumn {
   std::shared_ptr<const Str> bytes;
   size_t offset = 0;
   size_t stride = 0;
@@ -22,7 +22,7 @@ struct Column {
 
 class DenseSource : public Source {
  public:
-  DenseSource(Schema fields, std::vector<Column> columns, int64_t size, Str name)
+  DenseSource(Schema fields, std::vector<DenseColumn> columns, int64_t size, Str name)
       : Source(std::move(fields)), columns_(std::move(columns)), size_(size), name_(std::move(name)) {}
 
   int64_t size() const override { return size_; }
@@ -43,12 +43,12 @@ class DenseSource : public Source {
 
  private:
   const std::byte* row(size_t column, int64_t index) const {
-    const Column& c = columns_[column];
+    const DenseColumn& c = columns_[column];
     const void* place = c.bytes->data() + c.offset + size_t(index) * c.stride;
     return static_cast<const std::byte*>(place);
   }
 
-  std::vector<Column> columns_;
+  std::vector<DenseColumn> columns_;
   int64_t size_;
   Str name_;
 };
@@ -68,14 +68,14 @@ doors::IdxFile open_idx(const Str& path) {
 }
 
 /// The records of `file` as a column.
-Column column_of(doors::IdxFile& file, const FieldInfo& field) {
+DenseColumn column_of(doors::IdxFile& file, const FieldInfo& field) {
   auto bytes = std::make_shared<const Str>(std::move(file.data));
   const auto width = size_t(row_bytes(field));
   return {std::move(bytes), 0, width, width};
 }
 
 /// Labels must be classes: a damaged or exchanged file shows here, long before a loss.
-void check_labels(const Str& path, const Column& labels, int64_t count, int64_t classes) {
+void check_labels(const Str& path, const DenseColumn& labels, int64_t count, int64_t classes) {
   for (int64_t i = 0; i < count; ++i) {
     const auto label = int64_t(uint8_t((*labels.bytes)[labels.offset + size_t(i) * labels.stride]));
     if (label < classes) continue;
@@ -103,7 +103,7 @@ Stream digits(const Str& root, bool train, const char* name) {
                      fmt::format("the header does not say u8[{}], one label for each image", images.shape[0]));
   }
   const int64_t count = images.shape[0];
-  std::vector<Column> columns = {column_of(images, schema[0]), column_of(labels, schema[1])};
+  std::vector<DenseColumn> columns = {column_of(images, schema[0]), column_of(labels, schema[1])};
   check_labels(labels_path, columns[1], count, 10);
   note_records(images_path, count);
   note_records(labels_path, count);
@@ -141,7 +141,7 @@ Stream cifar10(const Str& root, bool train) {
     *bytes += part;
   }
   const auto count = int64_t(bytes->size() / kRecord);
-  std::vector<Column> columns = {{bytes, 1, kRecord, kRecord - 1}, {bytes, 0, kRecord, 1}};
+  std::vector<DenseColumn> columns = {{bytes, 1, kRecord, kRecord - 1}, {bytes, 0, kRecord, 1}};
   check_labels(path, columns[1], count, 10);
   return Stream(new DenseSource(schema, std::move(columns), count, root));
 }
@@ -161,7 +161,7 @@ Stream idx(const Str& path, const Schema& schema) {
   }
   const int64_t count = file.shape[0];
   note_records(found, count);
-  std::vector<Column> columns = {column_of(file, field)};
+  std::vector<DenseColumn> columns = {column_of(file, field)};
   return Stream(new DenseSource({field}, std::move(columns), count, found));
 }
 
