@@ -16,6 +16,7 @@
 #include "runtime/data/rows_source.h"
 #include "runtime/data/stream.h"
 #include "runtime/tensor/handle.h"
+#include "runtime/train/signals.h"
 
 namespace ltr::cli {
 
@@ -339,6 +340,8 @@ int run_predict(Start& start) {
   }
   bool is_done = false;
   const auto next = [&](Batch& batch) {
+    check_output();
+    if (SignalWatch::received() != 0) return false;
     if (loader != nullptr) {
       if (!loader->next(batch)) return false;
     } else {
@@ -350,13 +353,16 @@ int run_predict(Start& start) {
     batch.fields.insert(batch.fields.end(), extra.begin(), extra.end());
     return true;
   };
+  SignalWatch::enter(SignalPhase::Work);
   const PredictReport report = predict(request, next, write);
+  SignalWatch::enter(SignalPhase::End);
   if (!prints_text) sink.close();
   if (target != "-" && !prints_text) {
     print_err(
         fmt::format("{} predictions in {} · {}\n", with_commas(report.samples), seconds_text(report.total_s), target));
   }
-  return 0;
+  if (SignalWatch::received() != 0) print_err("predict was stopped: later records have no predictions\n");
+  return SignalWatch::exit_code();
 }
 
 }  // namespace ltr::cli
