@@ -140,9 +140,14 @@ RunFolder RunFolder::create(const Str& out, const Str& experiment, const Str& na
   }
 }
 
-RunFolder RunFolder::reopen(const Str& path) {
+RunFolder RunFolder::hold(const Str& path) {
   RunFolder run(path);
   run.lock();
+  return run;
+}
+
+RunFolder RunFolder::reopen(const Str& path) {
+  RunFolder run = hold(path);
   std::error_code ignored;
   fs::remove(path + "/DONE", ignored);
   return run;
@@ -159,7 +164,7 @@ void RunFolder::lock() {
   lock_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
   if (lock_ < 0) throw error_at({}, err::cannot_write, path, std::strerror(errno));
   if (::flock(lock_, LOCK_EX | LOCK_NB) != 0) {
-    throw error_at({}, err::run_in_use, path_, holder_in(lock_));
+    throw with_help(error_at({}, err::run_in_use, path_, holder_in(lock_)), "wait for it, or begin another run with --resume none");
   }
   const Str text = std::to_string(::getpid()) + "\n";
   if (::ftruncate(lock_, 0) != 0 || ::pwrite(lock_, text.data(), text.size(), 0) < 0) {
@@ -195,15 +200,6 @@ Str find_unfinished_run(const Str& out, const Str& experiment, const Str& name) 
     if (name_of(fs::path(*run).filename().string()) == name && !fs::exists(*run + "/DONE", failed)) return *run;
   }
   return "";
-}
-
-Str holder_of(const Str& run) {
-  const int file = ::open((run + "/lock").c_str(), O_RDWR | O_CLOEXEC);
-  if (file < 0) return "";
-  Str holder;
-  if (::flock(file, LOCK_EX | LOCK_NB) != 0) holder = holder_in(file);
-  ::close(file);
-  return holder;
 }
 
 Str time_text() {

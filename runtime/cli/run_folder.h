@@ -11,7 +11,9 @@ class RunFolder {
  public:
   /// A new folder under `out/experiment`; its number is taken by mkdir, so that one of several starters gets it.
   static RunFolder create(const Str& out, const Str& experiment, const Str& name);
-  /// An existing one, to write on in it. R1007 if a process that lives holds it.
+  /// An existing one, as it is. R1007 if a process that lives holds it.
+  static RunFolder hold(const Str& path);
+  /// An existing one, to write on in it: it is not done any more.
   static RunFolder reopen(const Str& path);
   RunFolder(RunFolder&& other) noexcept;
   RunFolder& operator=(RunFolder&&) = delete;
@@ -35,8 +37,6 @@ class RunFolder {
 Str find_run(const Str& out, const Str& experiment, const Str& name, const Str& which);
 /// The newest run that is not done.
 Str find_unfinished_run(const Str& out, const Str& experiment, const Str& name);
-/// The process that holds a run's lock, "" if nobody does.
-Str holder_of(const Str& run);
 
 /// What `run.json` says (doors.md 4).
 struct RunRecord {

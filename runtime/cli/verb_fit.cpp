@@ -37,6 +37,11 @@ struct Resume {
 
 /// The checkpoint `what` of `out.run`. R2011 if all that there are are damaged; `may_be_none`: else there may be none.
 void choose_checkpoint(Resume& out, const Str& what, bool may_be_none) {
+  {
+    // Nobody else may write here while leftovers are put right; R1007 if somebody does.
+    const RunFolder held = RunFolder::hold(out.run);
+    remove_leftovers(out.run + "/checkpoints");
+  }
   out.checkpoint = find_checkpoint(out.run, what, &out.notices, true);
   if (!out.checkpoint.empty()) return;
   if (!out.notices.empty()) {
@@ -54,10 +59,6 @@ Resume find_auto(const Start& start) {
   Resume out;
   out.run = find_unfinished_run(start.out_dir(), start.experiment->name, start.run_name());
   if (out.run.empty()) return out;
-  const Str holder = holder_of(out.run);
-  if (!holder.empty()) {
-    throw with_help(error_at({}, err::run_in_use, out.run, holder), "wait for it, or give this run another --name");
-  }
   choose_checkpoint(out, "last", true);
   if (!out.checkpoint.empty()) return out;
   Resume anew;
