@@ -128,12 +128,19 @@ EventFile::EventFile(const std::string& path, int64_t step, double time)
   if (file_ < 0) throw std::system_error(errno, std::generic_category(), path);
   Message version;
   version.real(1, time).bytes(3, "brain.Event:2");
-  write(version.data());
   Message session;
   session.varint(1, 1);
   Message start = event(step, time);
   start.message(7, session);
-  write(start.data());
+  try {
+    write(version.data());
+    write(start.data());
+  } catch (...) {
+    // A file without its two first records is none.
+    ::close(file_);
+    ::unlink(path.c_str());
+    throw;
+  }
 }
 
 EventFile::~EventFile() {
@@ -146,9 +153,11 @@ void EventFile::write(const std::string& payload) {
   do {
     count = ::write(file_, record.data(), record.size());
   } while (count < 0 && errno == EINTR);
-  if (count != ssize_t(record.size())) {
-    throw std::system_error(count < 0 ? errno : ENOSPC, std::generic_category(), "event file");
-  }
+  if (count == ssize_t(record.size())) return;
+  const int reason = count < 0 ? errno : ENOSPC;
+  // Half a record would hide all that come after it.
+  if (count > 0) static_cast<void>(!::ftruncate(file_, ::lseek(file_, 0, SEEK_END) - count));
+  throw std::system_error(reason, std::generic_category(), "event file");
 }
 
 void EventFile::scalar(int64_t step, double time, const std::string& tag, double value) {

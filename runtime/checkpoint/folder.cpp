@@ -2,10 +2,11 @@
 
 #include <ATen/ATen.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -14,6 +15,7 @@
 
 #include "doors/hash.h"
 #include "doors/safetensors.h"
+#include "doors/weights_file.h"
 #include "runtime/api/error.h"
 
 namespace ltr {
@@ -38,25 +40,89 @@ const char* type_name(at::ScalarType type) {
   return "F32";
 }
 
+/// Waits until `path` is on the disk. std::system_error if it does not get there.
 void sync(const Str& path, bool is_folder) {
-  const int file = open(path.c_str(), is_folder ? O_RDONLY | O_DIRECTORY : O_RDONLY);
-  if (file < 0) return;
-  fsync(file);
+  const auto fail = [&] { throw std::system_error(errno, std::generic_category(), path); };
+  const int file = open(path.c_str(), (is_folder ? O_RDONLY | O_DIRECTORY : O_RDONLY) | O_CLOEXEC);
+  if (file < 0) fail();
+  const int result = fsync(file);
+  const int reason = errno;
   close(file);
+  // Some file systems cannot sync a folder.
+  if (result == 0 || (is_folder && (reason == EINVAL || reason == ENOTSUP))) return;
+  errno = reason;
+  fail();
 }
 
 void write_text(const Str& path, const Str& text) {
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  file << text;
-  file.flush();
-  if (!file) throw error_here(err::cannot_write, path, std::strerror(errno));
-  file.close();
-  sync(path, false);
+  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  const auto fail = [&] {
+    const int reason = errno;
+    if (file >= 0) close(file);
+    throw std::system_error(reason, std::generic_category(), path);
+  };
+  if (file < 0) fail();
+  for (size_t done = 0; done < text.size();) {
+    const ssize_t count = write(file, text.data() + done, text.size() - done);
+    if (count < 0 && errno != EINTR) fail();
+    if (count > 0) done += size_t(count);
+  }
+  if (fsync(file) != 0) fail();
+  close(file);
 }
 
-Str manifest_digest(nlohmann::json manifest) {
+/// Bytes of a checkpoint, about: before it is written, there must be room for all of it.
+uint64_t size_of(const CheckpointData& data) {
+  constexpr uint64_t kMore = 1 << 16;  // the manifest, headers
+  uint64_t bytes = kMore;
+  for (const auto* tensors : {&data.weights, &data.train}) {
+    for (const NamedTensor& named : *tensors) bytes += named.tensor.nbytes() + named.name.size() + 100;
+  }
+  return bytes;
+}
+
+void check_space(const Str& folder, uint64_t bytes) {
+  std::error_code unknown;
+  const fs::space_info space = fs::space(folder, unknown);
+  if (unknown || space.available >= bytes) return;
+  throw std::system_error(ENOSPC, std::generic_category(), fmt::format("{} bytes are needed, {} are left", bytes, space.available));
+}
+
+/// `path` becomes what `temporary` is. At every instant one of the two is whole under a name that is found again.
+void put_in_place(const Str& temporary, const Str& path, const Str& old) {
+  if (!fs::exists(path)) return fs::rename(temporary, path);
+  // A rename cannot replace a folder that is not empty; where they cannot be exchanged, it steps aside.
+  if (renameat2(AT_FDCWD, temporary.c_str(), AT_FDCWD, path.c_str(), RENAME_EXCHANGE) == 0) {
+    fs::remove_all(temporary);
+    return;
+  }
+  fs::rename(path, old);
+  fs::rename(temporary, path);
+  fs::remove_all(old);
+}
+
+constexpr char kTemporary[] = ".tmp-";  ///< being written, or being removed
+constexpr char kOld[] = ".old-";        ///< stepped aside for one of its name
+
+/// At the start of its line, one blank deep: no member of a member.
+constexpr char kDigestKey[] = "\n \"digest\": \"";
+
+/// The digest of a manifest's text: of all its bytes, but for the digest's own.
+Str manifest_digest(Str text) {
+  const size_t begin = text.find(kDigestKey);
+  if (begin == Str::npos) return "";
+  const size_t value = begin + std::strlen(kDigestKey);
+  text.erase(value, text.find('"', value) - value);
+  return doors::sha256_hex(text);
+}
+
+/// The text of `checkpoint.json`, with its digest in it.
+Str manifest_text(nlohmann::json manifest) {
   manifest["digest"] = "";
-  return doors::sha256_hex(manifest.dump(1));
+  Str text = manifest.dump(1);
+  const Str digest = manifest_digest(text);
+  text.insert(text.find(kDigestKey) + std::strlen(kDigestKey), digest);
+  return text;
 }
 
 Str read_text(const Str& path) {
@@ -83,10 +149,11 @@ void write_tensors(const Str& path, const std::vector<NamedTensor>& tensors) {
 
 Str write_checkpoint(const Str& folder, const Str& name, const CheckpointData& data) {
   const Str path = folder + "/" + name;
-  const Str temporary = fmt::format("{}/.tmp-{}-{}", folder, getpid(), name);
+  const Str temporary = folder + "/" + kTemporary + name;
   try {
     fs::create_directories(folder);
     fs::remove_all(temporary);
+    check_space(folder, size_of(data));
     fs::create_directory(temporary);
     write_tensors(temporary + "/weights.safetensors", data.weights);
     std::vector<Str> files{"weights.safetensors"};
@@ -101,37 +168,29 @@ Str write_checkpoint(const Str& folder, const Str& name, const CheckpointData& d
       manifest["files"][file] = {{"bytes", fs::file_size(temporary + "/" + file)},
                                  {"sha256", doors::sha256_file(temporary + "/" + file)}};
     }
-    manifest["digest"] = manifest_digest(manifest);
-    write_text(temporary + "/checkpoint.json", manifest.dump(1));
+    write_text(temporary + "/checkpoint.json", manifest_text(std::move(manifest)));
     sync(temporary, true);
-    if (fs::exists(path)) {
-      // A rename cannot replace a folder that is not empty.
-      const Str old = temporary + ".old";
-      fs::rename(path, old);
-      fs::rename(temporary, path);
-      fs::remove_all(old);
-    } else {
-      fs::rename(temporary, path);
-    }
+    put_in_place(temporary, path, folder + "/" + kOld + name);
     sync(folder, true);
-  } catch (const Error&) {
-    throw;
-  } catch (const std::exception& error) {
+  } catch (const std::system_error& error) {
     std::error_code ignored;
     fs::remove_all(temporary, ignored);
-    throw error_here(err::cannot_write, path, error.what());
+    throw error_at({}, err::cannot_write, path, error.what());
   }
   return path;
 }
 
 void point_link(const Str& folder, const Str& link, const Str& name) {
-  const Str temporary = fmt::format("{}/.tmp-{}-{}", folder, getpid(), link);
-  std::error_code error;
-  fs::remove(temporary, error);
-  fs::create_symlink(name, temporary, error);
-  if (error) write_text(temporary, name + "\n");
-  fs::rename(temporary, folder + "/" + link, error);
-  if (error) throw error_here(err::cannot_write, folder + "/" + link, error.message());
+  const Str temporary = folder + "/" + kTemporary + link;
+  try {
+    std::error_code error;
+    fs::remove(temporary, error);
+    fs::create_symlink(name, temporary, error);
+    if (error) write_text(temporary, name + "\n");
+    fs::rename(temporary, folder + "/" + link);
+  } catch (const std::system_error& error) {
+    throw error_at({}, err::cannot_write, folder + "/" + link, error.what());
+  }
 }
 
 Str read_link(const Str& folder, const Str& link) {
@@ -147,62 +206,94 @@ Str read_link(const Str& folder, const Str& link) {
 
 nlohmann::json read_manifest(const Str& path) {
   const Str file = path + "/checkpoint.json";
-  if (!fs::exists(file)) throw error_here(err::checkpoint_misfit, fmt::format("no checkpoint at {}", path));
-  nlohmann::json manifest = nlohmann::json::parse(read_text(file), nullptr, false);
-  if (manifest.is_discarded() || !manifest.is_object() || !manifest.contains("digest") || !manifest.contains("files")) {
-    throw error_here(err::checkpoint_damaged, path, "checkpoint.json cannot be read");
+  if (!fs::exists(file)) throw error_at({}, err::checkpoint_misfit, fmt::format("no checkpoint at {}", path));
+  const Str text = read_text(file);
+  nlohmann::json manifest = nlohmann::json::parse(text, nullptr, false);
+  const auto damaged = [&](const char* why) { return error_at({}, err::checkpoint_damaged, path, why); };
+  const auto is = [&](const char* key, bool (nlohmann::json::*kind)() const noexcept) {
+    return manifest.contains(key) && (manifest[key].*kind)();
+  };
+  if (!manifest.is_object() || !is("digest", &nlohmann::json::is_string) || !is("files", &nlohmann::json::is_object)) {
+    throw damaged("checkpoint.json cannot be read");
   }
-  if (manifest.value("format", "") != "ltr-checkpoint") {
-    throw error_here(err::checkpoint_damaged, path, "checkpoint.json is of something else");
+  if (!is("format", &nlohmann::json::is_string) || manifest["format"] != "ltr-checkpoint") {
+    throw damaged("checkpoint.json is of something else");
   }
-  if (manifest.value("version", 0) > kCheckpointVersion) {
-    throw error_here(err::checkpoint_newer, path, manifest.value("version", 0), kCheckpointVersion);
+  if (is("version", &nlohmann::json::is_number_integer) && manifest["version"] > kCheckpointVersion) {
+    throw error_at({}, err::checkpoint_newer, path, manifest["version"].dump(), kCheckpointVersion);
   }
-  if (manifest["digest"] != manifest_digest(manifest)) {
-    throw error_here(err::checkpoint_damaged, path, "checkpoint.json does not have its digest");
-  }
+  if (manifest["digest"] != manifest_digest(text)) throw damaged("checkpoint.json does not have its digest");
   return manifest;
 }
+
+namespace {
+
+/// What is wrong with the file `name` of a checkpoint, by its row in the manifest.
+Str verify_file(const Str& path, const Str& name, const nlohmann::json& row) {
+  const Str file = path + "/" + name;
+  std::error_code error;
+  const auto bytes = fs::file_size(file, error);
+  if (error) return fmt::format("{} is missing", name);
+  if (bytes != row.value("bytes", uint64_t(0))) {
+    return fmt::format("{} has {} bytes, not {}", name, bytes, row.value("bytes", uint64_t(0)));
+  }
+  return doors::sha256_file(file) == row.value("sha256", "") ? "" : fmt::format("{} does not have its digest", name);
+}
+
+}  // namespace
 
 Str verify_checkpoint(const Str& path) {
   try {
     const nlohmann::json manifest = read_manifest(path);
     for (const auto& [name, row] : manifest["files"].items()) {
-      const Str file = path + "/" + name;
-      std::error_code error;
-      const auto bytes = fs::file_size(file, error);
-      if (error) return fmt::format("{} is missing", name);
-      if (bytes != row.value("bytes", uint64_t(0))) {
-        return fmt::format("{} has {} bytes, not {}", name, bytes, row.value("bytes", uint64_t(0)));
-      }
-      if (doors::sha256_file(file) != row.value("sha256", "")) return fmt::format("{} does not have its digest", name);
+      const Str fault = verify_file(path, name, row);
+      if (!fault.empty()) return fault;
     }
-  } catch (const Error& error) {
-    return error.message;
+  } catch (const std::exception& error) {
+    const auto* known = dynamic_cast<const Error*>(&error);
+    return known != nullptr ? known->message : error.what();
   }
   return "";
 }
 
+void verify_member(const Str& file) {
+  const fs::path path(file);
+  const Str folder = path.has_parent_path() ? path.parent_path().string() : ".";
+  if (!fs::exists(folder + "/checkpoint.json")) return;
+  const Str name = path.filename().string();
+  const nlohmann::json manifest = read_manifest(folder);
+  if (!manifest["files"].contains(name)) return;
+  const Str fault = verify_file(folder, name, manifest["files"][name]);
+  if (!fault.empty()) throw error_at({}, err::checkpoint_damaged, folder, fault);
+}
+
 std::map<Str, at::Tensor> read_tensors(const Str& file) {
-  if (!fs::exists(file)) throw error_here(err::checkpoint_misfit, fmt::format("no file {}", file));
+  if (!doors::WeightsFile::exists(file)) throw error_at({}, err::checkpoint_misfit, fmt::format("no file {}", file));
   try {
-    const doors::SafetensorsFile tensors = doors::SafetensorsFile::open(file);
+    doors::WeightsFile tensors = doors::WeightsFile::open(file);
     std::map<Str, at::Tensor> result;
     for (const doors::TensorEntry& entry : tensors.tensors()) {
       const auto row = std::find_if(std::begin(kTypeNames), std::end(kTypeNames),
                                     [&](const TypeName& type) { return entry.dtype == type.name; });
       if (row == std::end(kTypeNames)) {
-        throw error_here(err::checkpoint_damaged, file, fmt::format("{} has the type {}", entry.name, entry.dtype));
+        throw error_at({}, err::checkpoint_damaged, file, fmt::format("{} has the type {}", entry.name, entry.dtype));
       }
       at::Tensor tensor = at::empty(entry.shape, row->type);
-      if (entry.bytes > 0) std::memcpy(tensor.mutable_data_ptr(), entry.data, entry.bytes);
+      if (entry.bytes > 0) std::memcpy(tensor.mutable_data_ptr(), tensors.bytes_of(entry), entry.bytes);
       result.emplace(entry.name, std::move(tensor));
     }
     return result;
-  } catch (const Error&) {
-    throw;
-  } catch (const std::exception& error) {
-    throw error_here(err::checkpoint_damaged, file, error.what());
+  } catch (const doors::WeightsError& error) {
+    if (error.kind == doors::WeightsError::Kind::Damaged) {
+      throw error_at({}, err::checkpoint_damaged, file, fmt::format("{} (at byte {})", error.what(), error.offset));
+    }
+    Str text = fmt::format("{}: {}", file, error.what());
+    if (!error.callables.empty()) text += fmt::format(": {}", fmt::join(error.callables, ", "));
+    throw with_help(error_at({}, err::checkpoint_misfit, text), error.cure);
+  } catch (const doors::FormatError& error) {
+    throw error_at({}, err::checkpoint_damaged, file, error.what());
+  } catch (const std::system_error& error) {
+    throw error_at({}, err::checkpoint_misfit, fmt::format("{} cannot be read: {}", file, error.code().message()));
   }
 }
 
@@ -227,7 +318,7 @@ std::vector<Str> checkpoint_names(const Str& folder) {
 void remove_checkpoint(const Str& folder, const Str& name) {
   // Renamed first: a folder that is half removed must not look like a checkpoint.
   std::error_code error;
-  const Str temporary = fmt::format("{}/.tmp-{}-gone-{}", folder, getpid(), name);
+  const Str temporary = folder + "/" + kTemporary + "gone-" + name;
   fs::rename(folder + "/" + name, temporary, error);
   if (!error) fs::remove_all(temporary, error);
 }
@@ -237,9 +328,16 @@ void remove_leftovers(const Str& folder) {
   std::vector<fs::path> gone;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
     const Str name = entry.path().filename().string();
-    if (!name.starts_with(".tmp-")) continue;
-    const int process = std::atoi(name.c_str() + 5);
-    if (process > 0 && process != getpid() && kill(process, 0) != 0) gone.push_back(entry.path());
+    if (name.starts_with(kTemporary)) gone.push_back(entry.path());
+    if (!name.starts_with(kOld)) continue;
+    const Str place = folder + "/" + name.substr(std::strlen(kOld));
+    if (verify_checkpoint(place).empty()) {
+      gone.push_back(entry.path());
+    } else {
+      // Killed between the two renames: the one that stepped aside is the whole one.
+      fs::remove_all(place, error);
+      fs::rename(entry.path(), place, error);
+    }
   }
   for (const fs::path& path : gone) fs::remove_all(path, error);
 }

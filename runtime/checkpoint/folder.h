@@ -28,7 +28,8 @@ struct CheckpointData {
 
 inline constexpr int kCheckpointVersion = 2;
 
-/// Writes `folder/name` and gives its path; R1004 if the disk fails. An older folder of that name is replaced.
+/// Writes `folder/name` and gives its path. An older folder of that name is replaced. R1004, without a place in the program,
+/// if there is no room for all of it or the disk fails; what was there before stays.
 Str write_checkpoint(const Str& folder, const Str& name, const CheckpointData& data);
 
 /// Points the link `folder/link` at the checkpoint `name`; a one-line file where links are impossible.
@@ -43,13 +44,16 @@ void write_tensors(const Str& path, const std::vector<NamedTensor>& tensors);
 Str verify_checkpoint(const Str& path);
 /// Its manifest; R2010 if there is none, R2011 with the reason if it is damaged, R2012 if it is newer than this program.
 nlohmann::json read_manifest(const Str& path);
-/// Tensors of a safetensors file, by name; R2010 if it is missing, R2011 if it is damaged.
+/// R2011 if `file` lies in a checkpoint and is not as its manifest says.
+void verify_member(const Str& file);
+/// Tensors of a safetensors or PyTorch file, by name; R2010 if it is missing or of no use, R2011 if it is damaged.
 std::map<Str, at::Tensor> read_tensors(const Str& file);
 
 /// Names of the checkpoints in `folder`, by step, oldest first.
 std::vector<Str> checkpoint_names(const Str& folder);
 void remove_checkpoint(const Str& folder, const Str& name);
-/// Removes what writers that died left behind.
+/// Puts back or removes what writers that died left behind. Only for who holds the lock of the run: then every writer but
+/// the caller is dead.
 void remove_leftovers(const Str& folder);
 
 }  // namespace ltr

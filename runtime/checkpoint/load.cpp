@@ -19,16 +19,20 @@ Str shape_text(const at::Tensor& tensor) {
   return fmt::format("{}[{}]", c10::toString(tensor.scalar_type()), fmt::join(tensor.sizes().vec(), ", "));
 }
 
+bool fits(at::ScalarType there, at::ScalarType here, WeightTypes types) {
+  return there == here || (types == WeightTypes::Convert && at::isFloatingType(there) && at::isFloatingType(here));
+}
+
 }  // namespace
 
-void take_weights(ModelRoot& root, const std::map<Str, at::Tensor>& tensors, const Str& source) {
+void take_weights(ModelRoot& root, const std::map<Str, at::Tensor>& tensors, const Str& source, WeightTypes types) {
   std::vector<Str> missing, unexpected, differing;
   for (const Entry& entry : root.state().entries) {
     const auto found = tensors.find(entry.path);
     const In mine(entry.tensor);
     if (found == tensors.end()) {
       missing.push_back(entry.path);
-    } else if (found->second.sizes() != mine->sizes()) {
+    } else if (found->second.sizes() != mine->sizes() || !fits(found->second.scalar_type(), mine->scalar_type(), types)) {
       differing.push_back(fmt::format("{} is {} there, {} here", entry.path, shape_text(found->second), shape_text(mine)));
     }
   }
@@ -43,7 +47,7 @@ void take_weights(ModelRoot& root, const std::map<Str, at::Tensor>& tensors, con
     if (!unexpected.empty()) text += fmt::format(" unexpected {};", listed(unexpected));
     if (!differing.empty()) text += fmt::format(" differing {};", listed(differing));
     text.pop_back();
-    throw error_here(err::checkpoint_misfit, text);
+    throw error_at({}, err::checkpoint_misfit, text);
   }
   const NoGrad no_grad;
   for (const Entry& entry : root.state().entries) In(entry.tensor)->copy_(tensors.at(entry.path));
@@ -67,21 +71,22 @@ void take_averages(ModelRoot& root, const Str& path) {
 void load_weights(ModelRoot& root, const Str& path, bool averaged) {
   guarded([&] {
     if (!fs::is_directory(path)) {
+      verify_member(path);
       std::map<Str, at::Tensor> wanted;
       for (const Entry& entry : root.state().entries) wanted.emplace(entry.path, aten(entry.tensor));
-      return take_weights(root, read_weights(path, wanted), path);
+      return take_weights(root, read_weights(path, wanted), path, WeightTypes::Convert);
     }
     const Str damage = verify_checkpoint(path);
     if (!damage.empty()) {
       read_manifest(path);
-      throw error_here(err::checkpoint_damaged, path, damage);
+      throw error_at({}, err::checkpoint_damaged, path, damage);
     }
-    take_weights(root, read_tensors(path + "/weights.safetensors"), path);
+    take_weights(root, read_tensors(path + "/weights.safetensors"), path, WeightTypes::Convert);
     if (averaged) take_averages(root, path);
   });
 }
 
-Str find_checkpoint(const Str& run_dir, const Str& name, std::vector<Str>* notices) {
+Str find_checkpoint(const Str& run_dir, const Str& name, std::vector<Str>* notices, bool to_resume) {
   const Str folder = run_dir + "/checkpoints";
   const auto is_whole = [&](const Str& candidate) {
     const Str damage = verify_checkpoint(folder + "/" + candidate);
@@ -99,7 +104,8 @@ Str find_checkpoint(const Str& run_dir, const Str& name, std::vector<Str>* notic
   std::vector<Str> names = checkpoint_names(folder);
   std::reverse(names.begin(), names.end());
   for (const Str& candidate : names) {
-    if (candidate != target && is_whole(candidate)) return folder + "/" + candidate;
+    if (candidate == target || !is_whole(candidate)) continue;
+    if (!to_resume || !read_manifest(folder + "/" + candidate).value("weights_only", false)) return folder + "/" + candidate;
   }
   return "";
 }

@@ -6,10 +6,12 @@
 #include "ltr/program.h"
 #include "runtime/api/suggest.h"
 #include "runtime/cli/faults.h"
+#include "runtime/cli/last_words.h"
 #include "runtime/cli/value_text.h"
 #include "runtime/cli/verbs.h"
 #include "runtime/cli/version.h"
 #include "runtime/tensor/handle.h"
+#include "runtime/train/signals.h"
 
 namespace ltr {
 
@@ -50,12 +52,15 @@ Error verb_fault(const Str& verb) {
 
 int dispatch(Start& start, const std::vector<Str>& command) {
   const Str& verb = start.line.verb;
+  // Its result is the run; of all others it is what they print.
   if (verb == "fit") return run_fit(start, command);
-  if (verb == "validate") return run_evaluate(start, Role::Val);
-  if (verb == "test") return run_evaluate(start, Role::Test);
-  if (verb == "predict") return run_predict(start);
-  if (verb == "describe") return run_describe(start);
-  return run_config(start);
+  const int code = verb == "validate"   ? run_evaluate(start, Role::Val)
+                   : verb == "test"     ? run_evaluate(start, Role::Test)
+                   : verb == "predict"  ? run_predict(start)
+                   : verb == "describe" ? run_describe(start)
+                                        : run_config(start);
+  check_output();
+  return code;
 }
 
 int run(const std::vector<Str>& command, const Program& program) {
@@ -94,13 +99,19 @@ int run(const std::vector<Str>& command, const Program& program) {
   }
   if (line.verb.empty() || line.wants_help) {
     print_out(help_text(program, line, hparams));
+    check_output();
     return 0;
   }
   if (line.verb == "version") {
     print_out(version_text(program));
+    check_output();
     return 0;
   }
-  if (line.verb == "__tests") return run_tests(program, line);
+  if (line.verb == "__tests") {
+    const int code = run_tests(program, line);
+    check_output();
+    return code;
+  }
   Start start(program, std::move(line), terminal);
   try {
     return dispatch(start, command);
@@ -114,6 +125,9 @@ int run(const std::vector<Str>& command, const Program& program) {
 }  // namespace
 
 int main(int argc, char** argv, const Program& program) {
+  // Before anything that takes its time: a signal finds its handler from here on.
+  const SignalWatch signals(SignalPhase::Start);
+  prepare_process();
   const std::vector<Str> command(argv, argv + argc);
   try {
     return guarded([&] { return run(command, program); });

@@ -60,7 +60,7 @@ class Common : public Progress {
   void round_end(Role, int64_t, int64_t, Scalars) override {}
   void epoch_end(int64_t, int64_t, Scalars) override {}
   void checkpoint(const Str&) override {}
-  void print(const Str& text) override { print_out(text + "\n"); }
+  void print(const Str& text) override { out(text + "\n"); }
   void notice(const Str& text) override {
     if (terminal_.has_notices) say("note: " + text);
   }
@@ -72,7 +72,16 @@ class Common : public Progress {
 
  protected:
   virtual void say(const Str& line) { print_err(line + "\n"); }
+  /// To stdout. A run does not end because nobody reads on; that is said once.
+  void out(const Str& text) {
+    print_out(text);
+    if (output_fault().empty() || is_told_.exchange(true)) return;
+    print_err(fmt::format("warning: standard output takes nothing any more ({}); the run goes on without it\n", output_fault()));
+  }
   const Terminal terminal_;
+
+ private:
+  std::atomic<bool> is_told_ = false;
 };
 
 class Quiet : public Common {
@@ -175,9 +184,9 @@ class JsonEvents : public Common {
     }
     return out + "}";
   }
-  void event(const char* name, const Str& members) const {
+  void event(const char* name, const Str& members) {
     const double time = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-    print_out(fmt::format("{{\"event\":\"{}\",\"time\":{:.3f},\"step\":{},\"epoch\":{},{}}}\n", name, time, step_,
+    out(fmt::format("{{\"event\":\"{}\",\"time\":{:.3f},\"step\":{},\"epoch\":{},{}}}\n", name, time, step_,
                           epoch_, members));
   }
   int64_t epoch_ = 0;
@@ -251,7 +260,7 @@ class Bar : public Common {
   void print(const Str& text) override {
     const std::lock_guard lock(draw_mutex_);
     clear();
-    print_out(text + "\n");
+    out(text + "\n");
   }
   void end() override { stop(); }
 

@@ -168,11 +168,18 @@ Str end_report(const Start& start, const FitReport& report, const Str& run) {
   const bool is_whole = report.exit_code == 0;
   const bool can_test = find_step(*start.experiment, Role::Test) != nullptr;
   const int64_t shown = std::atoll(number.c_str());
-  if (!is_whole)
-    out += fmt::format(" · go on with:  ./{} fit{} --resume {}", start.program.name, experiment, run);
+  if (!is_whole && !report.last_checkpoint.empty())
+    out += " · go on with:  " + resume_command(start, run);
+  else if (!is_whole)
+    out += " · stopped before its first checkpoint";
   else if (can_test)
     out += fmt::format(" · test it:  ./{} test{} --run {}", start.program.name, experiment, shown);
   return out + "\n";
+}
+
+Str resume_command(const Start& start, const Str& run) {
+  const Str experiment = start.program.experiments.size() > 1 ? Str(" ") + start.experiment->name : "";
+  return fmt::format("./{} fit{} --resume {}", start.program.name, experiment, run);
 }
 
 Str shown_series(Str series) {

@@ -14,6 +14,8 @@ Str headline(const Start& start, const Str& run);
 Str plan_line(const Start& start, int64_t planned_steps);
 /// The end of a `fit`.
 Str end_report(const Start& start, const FitReport& report, const Str& run);
+/// What to type to go on with `run`.
+Str resume_command(const Start& start, const Str& run);
 /// `val.acc` as it is written: `val/acc`.
 Str shown_series(Str series);
 /// `path` as seen from the folder `run`.

@@ -18,6 +18,7 @@
 #include "doors/hash.h"
 #include "runtime/api/error.h"
 #include "runtime/cli/git.h"
+#include "runtime/cli/secrets.h"
 #include "runtime/cli/version.h"
 #include "runtime/data/paths.h"
 
@@ -65,12 +66,21 @@ void point_latest(const Str& parent, const Str& folder) {
   if (::symlink(folder.c_str(), temporary.c_str()) == 0) ::rename(temporary.c_str(), link.c_str());
 }
 
-bool is_held(const Str& run) {
-  const int file = ::open((run + "/lock").c_str(), O_RDWR | O_CLOEXEC);
-  if (file < 0) return false;
-  const bool is_locked = ::flock(file, LOCK_EX | LOCK_NB) != 0;
-  ::close(file);
-  return is_locked;
+/// The process that a lock file names.
+Str holder_in(int file) {
+  char holder[32] = "";
+  if (::pread(file, holder, sizeof holder - 1, 0) <= 0) return "unknown";
+  const Str text = holder;
+  return text.substr(0, text.find('\n'));
+}
+
+/// What git says about the program, asked once.
+const Option<GitFacts>& git_facts(const Program& program) {
+  static const Option<GitFacts> kFacts = [&] {
+    const fs::path source = program.sources.empty() ? fs::path(".") : fs::path(program.sources[0].path).parent_path();
+    return read_git(source.empty() ? "." : source.string());
+  }();
+  return kFacts;
 }
 
 OrderedJson or_null(const Str& text) {
@@ -130,12 +140,23 @@ RunFolder RunFolder::create(const Str& out, const Str& experiment, const Str& na
   }
 }
 
-RunFolder RunFolder::reopen(const Str& path) {
+RunFolder RunFolder::hold(const Str& path) {
   RunFolder run(path);
   run.lock();
+  return run;
+}
+
+RunFolder RunFolder::reopen(const Str& path) {
+  RunFolder run = hold(path);
   std::error_code ignored;
   fs::remove(path + "/DONE", ignored);
   return run;
+}
+
+bool RunFolder::is_there() const {
+  struct stat held{}, found{};
+  return ::fstat(lock_, &held) == 0 && ::stat((path_ + "/lock").c_str(), &found) == 0 && held.st_ino == found.st_ino &&
+         held.st_dev == found.st_dev;
 }
 
 void RunFolder::lock() {
@@ -143,9 +164,7 @@ void RunFolder::lock() {
   lock_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
   if (lock_ < 0) throw error_at({}, err::cannot_write, path, std::strerror(errno));
   if (::flock(lock_, LOCK_EX | LOCK_NB) != 0) {
-    char holder[32] = "";
-    if (::pread(lock_, holder, sizeof holder - 1, 0) < 0) holder[0] = '\0';
-    throw error_at({}, err::run_in_use, path_, Str(holder).substr(0, Str(holder).find('\n')));
+    throw with_help(error_at({}, err::run_in_use, path_, holder_in(lock_)), "wait for it, or begin another run with --resume none");
   }
   const Str text = std::to_string(::getpid()) + "\n";
   if (::ftruncate(lock_, 0) != 0 || ::pwrite(lock_, text.data(), text.size(), 0) < 0) {
@@ -163,10 +182,12 @@ Str find_run(const Str& out, const Str& experiment, const Str& name, const Str& 
     return "";
   }
   if (fs::is_directory(which, failed) && fs::exists(which + "/run.json", failed)) return which;
+  const size_t first = std::min(which.find_first_not_of('0'), which.size() - 1);
   const bool is_number = which.find_first_not_of("0123456789") == Str::npos;
   for (auto run = runs.rbegin(); run != runs.rend(); ++run) {
     const Str folder = fs::path(*run).filename().string();
-    if (is_number && number_of(folder) == std::stoll(which)) return *run;
+    // As texts: a number may be larger than any type.
+    if (is_number && std::to_string(number_of(folder)) == which.substr(first)) return *run;
     if (folder == which || name_of(folder) == which) return *run;
   }
   return "";
@@ -176,8 +197,7 @@ Str find_unfinished_run(const Str& out, const Str& experiment, const Str& name) 
   const std::vector<Str> runs = runs_in(out + "/" + experiment);
   for (auto run = runs.rbegin(); run != runs.rend(); ++run) {
     std::error_code failed;
-    if (name_of(fs::path(*run).filename().string()) != name) continue;
-    if (!fs::exists(*run + "/DONE", failed) && !is_held(*run)) return *run;
+    if (name_of(fs::path(*run).filename().string()) == name && !fs::exists(*run + "/DONE", failed)) return *run;
   }
   return "";
 }
@@ -191,11 +211,16 @@ Str time_text() {
   return text;
 }
 
-void write_run_record(const Str& path, const RunRecord& record, const Program& program) {
-  static const Option<GitFacts> kGit = [&] {
-    const fs::path source = program.sources.empty() ? fs::path(".") : fs::path(program.sources[0].path).parent_path();
-    return read_git(source.empty() ? "." : source.string());
-  }();
+void write_run_file(const Str& path, const Str& text) {
+  try {
+    doors::write_file_atomically(path, text);
+  } catch (const std::system_error& error) {
+    throw error_at({}, err::cannot_write, path, error.code().message());
+  }
+}
+
+Str run_record_text(const RunRecord& record, const Program& program) {
+  const Option<GitFacts>& git = git_facts(program);
   OrderedJson json;
   json["ltr"] = 1;
   json["experiment"] = record.experiment;
@@ -212,11 +237,11 @@ void write_run_record(const Str& path, const RunRecord& record, const Program& p
   }
   json["source"] = {{"sha256", program.source_hash}, {"files", files}};
   json["git"] = nullptr;
-  if (kGit) {
-    json["git"] = {{"commit", or_null(kGit->commit)},
-                   {"branch", or_null(kGit->branch)},
-                   {"dirty", kGit->is_dirty},
-                   {"remote", or_null(kGit->remote)}};
+  if (git) {
+    json["git"] = {{"commit", or_null(git->commit)},
+                   {"branch", or_null(git->branch)},
+                   {"dirty", git->is_dirty},
+                   {"remote", or_null(git->remote)}};
   }
   json["toolchain"] = {{"ltrc", program.compiler},
                        {"libtorch", libtorch_version()},
@@ -250,24 +275,22 @@ void write_run_record(const Str& path, const RunRecord& record, const Program& p
     json["best"] = {
         {"metric", record.best_metric}, {"value", record.best_value}, {"checkpoint", record.best_checkpoint}};
   }
-  doors::write_file_atomically(path + "/run.json", json.dump(2) + "\n");
-  if (record.status == "running" && kGit && !kGit->diff.empty()) {
-    std::error_code ignored;
-    fs::create_directories(path + "/source", ignored);
-    doors::write_file_atomically(path + "/source/uncommitted.diff", kGit->diff);
-  }
+  return json.dump(2, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
 }
 
 void write_sources(const Str& path, const Program& program) {
   std::error_code failed;
-  fs::create_directories(path + "/source", failed);
   for (const SourceFile& source : program.sources) {
     Str name = fs::path(source.path).lexically_normal().relative_path().string();
     if (fs::path(source.path).is_absolute() || name.starts_with("..")) name = fs::path(source.path).filename().string();
     const fs::path target = fs::path(path) / "source" / name;
     fs::create_directories(target.parent_path(), failed);
-    std::ofstream(target, std::ios::binary) << source.text;
+    write_run_file(target.string(), source.text);
   }
+  const Option<GitFacts>& git = git_facts(program);
+  if (!git || git->diff.empty()) return;
+  fs::create_directories(path + "/source", failed);
+  write_run_file(path + "/source/uncommitted.diff", redacted(git->diff));
 }
 
 Str next_numbered(const Str& folder, const Str& stem, const Str& ending) {

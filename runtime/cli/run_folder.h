@@ -11,13 +11,17 @@ class RunFolder {
  public:
   /// A new folder under `out/experiment`; its number is taken by mkdir, so that one of several starters gets it.
   static RunFolder create(const Str& out, const Str& experiment, const Str& name);
-  /// An existing one, to write on in it. R1007 if a process that lives holds it.
+  /// An existing one, as it is. R1007 if a process that lives holds it.
+  static RunFolder hold(const Str& path);
+  /// An existing one, to write on in it: it is not done any more.
   static RunFolder reopen(const Str& path);
   RunFolder(RunFolder&& other) noexcept;
   RunFolder& operator=(RunFolder&&) = delete;
   ~RunFolder();
 
   const Str& path() const { return path_; }
+  /// Whether it is still the folder that was opened: nobody deleted or replaced it.
+  bool is_there() const;
   /// `0007-baseline`.
   Str folder_name() const;
 
@@ -31,7 +35,7 @@ class RunFolder {
 /// The run that `which` means: a folder, a number, a name, or (empty) the newest of `experiment` and `name`. "" if
 /// there is none.
 Str find_run(const Str& out, const Str& experiment, const Str& name, const Str& which);
-/// The newest run that is not done and that no living process holds.
+/// The newest run that is not done.
 Str find_unfinished_run(const Str& out, const Str& experiment, const Str& name);
 
 /// What `run.json` says (doors.md 4).
@@ -58,9 +62,11 @@ struct RunRecord {
   double best_value = 0;
   Str best_checkpoint;
 };
-/// Replaces `run.json` in one step.
-void write_run_record(const Str& path, const RunRecord& record, const Program& program);
-/// Sources as compiled and the uncommitted diff, in `source/`.
+/// The text of `run.json`.
+Str run_record_text(const RunRecord& record, const Program& program);
+/// Replaces a file of a run in one step; R1004 if that fails.
+void write_run_file(const Str& path, const Str& text);
+/// Sources as compiled and the uncommitted diff, in `source/`; R1004 if that fails.
 void write_sources(const Str& path, const Program& program);
 /// UTC, to the second.
 Str time_text();

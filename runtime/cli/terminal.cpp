@@ -1,15 +1,21 @@
 #include "runtime/cli/terminal.h"
 
+#include <fcntl.h>
+#include <poll.h>
 #include <unistd.h>
 #include <algorithm>
+#include <atomic>
+#include <cerrno>
 #include <cmath>
-#include <cstdio>
 #include <cstdlib>
 #include <mutex>
+#include <string_view>
+#include <system_error>
 
 #include <fmt/format.h>
 
 #include "doors/number.h"
+#include "runtime/api/error.h"
 
 namespace ltr::cli {
 
@@ -18,13 +24,29 @@ namespace {
 std::mutex warning_mutex;
 std::vector<std::pair<Str, int64_t>> warnings;
 std::mutex copy_mutex;
-FILE* copy = nullptr;
+std::atomic<int> copy{-1};
+std::atomic<int> output_error{0};
+
+/// Writes all of `text`; the reason if that fails, else 0.
+int write_all(int file, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t count = ::write(file, text.data(), text.size());
+    if (count < 0 && errno == EAGAIN) {
+      // A pipe that another process made non-blocking: wait as a blocking one would.
+      pollfd room{file, POLLOUT, 0};
+      ::poll(&room, 1, -1);
+      continue;
+    }
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return errno;
+    text.remove_prefix(size_t(count));
+  }
+  return 0;
+}
 
 void put_copy(const Str& text) {
   const std::lock_guard lock(copy_mutex);
-  if (copy == nullptr || text.starts_with("\r")) return;
-  std::fwrite(text.data(), 1, text.size(), copy);
-  std::fflush(copy);
+  if (copy >= 0 && !text.starts_with("\r")) write_all(copy, text);
 }
 
 }  // namespace
@@ -44,20 +66,32 @@ Terminal make_terminal(bool quiet, bool json, bool no_bar, const Str& color) {
 }
 
 void print_out(const Str& text) {
-  std::fwrite(text.data(), 1, text.size(), stdout);
-  std::fflush(stdout);
+  if (output_error == 0) output_error = write_all(STDOUT_FILENO, text);
   put_copy(text);
 }
 
+Str output_fault() {
+  return output_error == 0 ? "" : std::generic_category().message(output_error);
+}
+
+void check_output() {
+  if (output_error != 0) throw error_at({}, err::cannot_write, "standard output", output_fault());
+}
+
 void print_err(const Str& text) {
-  std::fwrite(text.data(), 1, text.size(), stderr);
+  // Nobody is left to be told that this fails.
+  write_all(STDERR_FILENO, text);
   put_copy(text);
 }
 
 void copy_output_to(const Str& path) {
   const std::lock_guard lock(copy_mutex);
-  if (copy != nullptr) std::fclose(copy);
-  copy = path.empty() ? nullptr : std::fopen(path.c_str(), "ae");
+  const int before = copy.exchange(path.empty() ? -1 : ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
+  if (before >= 0) ::close(before);
+}
+
+int copy_file() {
+  return copy;
 }
 
 std::vector<std::pair<Str, int64_t>> warnings_so_far() {

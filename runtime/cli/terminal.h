@@ -20,10 +20,17 @@ struct Terminal {
 /// `color`: auto, always or never; `NO_COLOR` and what is no terminal turn it off.
 Terminal make_terminal(bool quiet, bool json, bool no_bar, const Str& color);
 
-void print_out(const Str& text);  ///< to stdout, flushed
+/// To stdout. Once that fails, a closed pipe or a full device, what follows is dropped.
+void print_out(const Str& text);
+/// Why stdout takes nothing any more, "" while it does.
+Str output_fault();
+/// R1004 if it does not: for verbs whose output is their result.
+void check_output();
 void print_err(const Str& text);  ///< to stderr
 /// From now on both also go to this file, but for what redraws a line. "" ends it.
 void copy_output_to(const Str& path);
+/// Its descriptor, -1 without one: safe in a signal handler.
+int copy_file();
 
 /// The bar, plain lines, JSON events or silence.
 std::unique_ptr<Progress> make_progress(const Terminal& terminal);

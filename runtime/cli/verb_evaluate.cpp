@@ -7,6 +7,7 @@
 #include "doors/number.h"
 #include "runtime/cli/run_folder.h"
 #include "runtime/cli/verbs.h"
+#include "runtime/train/signals.h"
 
 namespace ltr::cli {
 
@@ -73,13 +74,20 @@ int run_evaluate(Start& start, Role role) {
   const std::unique_ptr<Progress> progress = make_progress(start.terminal);
   RunRequest request = start.request(*progress);
   request.run_dir = run;
+  SignalWatch::enter(SignalPhase::Work);
   const EvalReport report = evaluate(request, role);
+  SignalWatch::enter(SignalPhase::End);
+  if (const int code = SignalWatch::exit_code(); code != 0) {
+    // Values of a part of the data would be taken for those of all of it.
+    print_err(fmt::format("{} was stopped: there is no result\n", verb));
+    return code;
+  }
   const Str json = to_json(report, verb, weights);
   if (start.terminal.is_json)
     print_out(json);
   else
     print_out(fmt::format("{} · {}\n{}", verb, weights.empty() ? "new weights" : weights, table(report)));
-  if (!run.empty()) doors::write_file_atomically(next_numbered(run + "/eval", Str(verb) + "-", ".json"), json);
+  if (!run.empty()) write_run_file(next_numbered(run + "/eval", Str(verb) + "-", ".json"), json);
   return 0;
 }
 

@@ -11,12 +11,15 @@
 #include "doors/number.h"
 #include "runtime/checkpoint/folder.h"
 #include "runtime/cli/faults.h"
+#include "runtime/cli/last_words.h"
 #include "runtime/cli/report.h"
 #include "runtime/cli/run_folder.h"
 #include "runtime/cli/value_text.h"
 #include "runtime/cli/verbs.h"
 #include "runtime/data/stream.h"
 #include "runtime/loggers/make.h"
+#include "runtime/tensor/handle.h"
+#include "runtime/train/signals.h"
 
 namespace ltr::cli {
 
@@ -32,16 +35,45 @@ struct Resume {
   std::vector<Str> notices;  ///< checkpoints that were passed over, and why
 };
 
+/// The checkpoint `what` of `out.run`. R2011 if all that there are are damaged; `may_be_none`: else there may be none.
+void choose_checkpoint(Resume& out, const Str& what, bool may_be_none) {
+  {
+    // Nobody else may write here while leftovers are put right; R1007 if somebody does.
+    const RunFolder held = RunFolder::hold(out.run);
+    remove_leftovers(out.run + "/checkpoints");
+  }
+  out.checkpoint = find_checkpoint(out.run, what, &out.notices, true);
+  if (!out.checkpoint.empty()) return;
+  if (!out.notices.empty()) {
+    throw with_help(Error(err::checkpoint_damaged.code,
+                          fmt::format("{} has no whole checkpoint to go on from: {}", out.run, fmt::join(out.notices, "; ")), {}),
+                    "to begin anew, use --resume none");
+  }
+  if (may_be_none) return;
+  throw with_help(error_at({}, err::checkpoint_misfit, fmt::format("{} has no checkpoint to go on from", out.run)),
+                  "to begin anew, use --resume none");
+}
+
+/// `--resume auto`: the newest unfinished run, else a new one, and never that without a word.
+Resume find_auto(const Start& start) {
+  Resume out;
+  out.run = find_unfinished_run(start.out_dir(), start.experiment->name, start.run_name());
+  if (out.run.empty()) return out;
+  choose_checkpoint(out, "last", true);
+  if (!out.checkpoint.empty()) return out;
+  Resume anew;
+  anew.notices.push_back(fmt::format("{} was stopped before its first checkpoint: a new run begins", out.run));
+  return anew;
+}
+
 Resume find_resume(const Start& start) {
   const Str what = start.line.get("resume", "none");
   Resume out;
   if (what == "none") return out;
   std::error_code failed;
   if (what == "auto") {
-    out.run = find_unfinished_run(start.out_dir(), start.experiment->name, start.run_name());
+    out = find_auto(start);
     if (out.run.empty()) return out;
-    out.checkpoint = find_checkpoint(out.run, "last", &out.notices);
-    if (out.checkpoint.empty()) return {};
   } else if (what == "last" || what == "best") {
     out.run = find_run(start.out_dir(), start.experiment->name, start.run_name(), start.line.get("run"));
     if (out.run.empty()) {
@@ -51,7 +83,7 @@ Resume find_resume(const Start& start) {
                          : fmt::format("--run {}: no such run of {} in {}", start.line.get("run"), start.experiment->name,
                                        start.out_dir()));
     }
-    out.checkpoint = find_checkpoint(out.run, what, &out.notices);
+    choose_checkpoint(out, what, false);
   } else if (fs::exists(what + "/checkpoint.json", failed)) {
     out.checkpoint = fs::path(what).lexically_normal().string();
     if (out.checkpoint.back() == '/') out.checkpoint.pop_back();
@@ -61,10 +93,8 @@ Resume find_resume(const Start& start) {
     out.run = find_run(start.out_dir(), start.experiment->name, start.run_name(), what);
     if (out.run.empty())
       throw error_at({}, err::checkpoint_misfit, fmt::format("--resume {}: neither a checkpoint nor a run", what));
-    out.checkpoint = find_checkpoint(out.run, "last", &out.notices);
+    choose_checkpoint(out, "last", false);
   }
-  if (out.checkpoint.empty())
-    throw error_at({}, err::checkpoint_misfit, fmt::format("{} has no checkpoint to go on from", out.run));
   out.step = read_manifest(out.checkpoint).at("step").get<int64_t>();
   return out;
 }
@@ -132,59 +162,66 @@ class FitVerb {
     if (!resume_.run.empty()) keep_threads(start_, resume_.run);
     start_.set_up_device();
     start_.build();
-    is_kept_ = start_.flags.fast_dev_run == 0 && !start_.flags.bare;
-    if (is_kept_)
-      open_folder();
-    else
-      temporary_.emplace();
-    const Str dir = is_kept_ ? folder_->path() : temporary_->path;
-    const Str name = is_kept_ ? folder_->folder_name() : start_.run_name();
-    start_.settings.set_run(dir, name);
-    start_.experiment->list_callbacks(start_.settings);
-    start_.check();
     load_given_weights();
-    at({});  // what goes wrong from here on is not the fault of the line that ran last
-
-    const std::unique_ptr<Progress> progress = make_progress(start_.terminal);
-    RunRequest request = start_.request(*progress);
-    request.run_dir = dir;
-    request.run_name = name;
-    request.resume = resume_.checkpoint;
-    const Str table = headline(start_, is_kept_ ? dir : "") + model_table(start_);
-    const int64_t planned = planned_steps(request);
-    const Str block = table + plan_line(start_, planned);
-    for (const Str& notice : resume_.notices) progress->notice(notice);
-    if (is_kept_) begin_record(block, *progress);
-    if (is_kept_) copy_output_to(dir + "/log-0.txt");
-    if (start_.terminal.is_json) {
-      print_out(
-          json_event("start", fmt::format("\"experiment\":{},\"run\":{},\"seed\":{},\"steps\":{}",
-                                          doors::json_string(start_.experiment->name),
-                                          doors::json_string(is_kept_ ? dir : ""), start_.trainer.seed, planned)));
-    } else if (!start_.terminal.is_quiet) {
-      print_out(block);
-    }
-    request.recorder = recorder_.get();
+    is_kept_ = start_.flags.fast_dev_run == 0 && !start_.flags.bare;
+    // From here on there is something to leave in order.
+    SignalWatch::enter(SignalPhase::Work);
+    open_folder();
+    progress_ = make_progress(start_.terminal);
     FitReport report;
     try {
-      report = fit(request);
+      guarded([&] { report = train(); });
     } catch (const Error& error) {
-      progress->end();
+      progress_->end();
       fail(error);
       throw;
     }
-    finish(report);
+    SignalWatch::enter(SignalPhase::End);
+    const Option<Error> lost = finish(report);
     if (start_.terminal.is_json)
       print_out(json_event("end", end_members(report)));
     else
-      print_out(end_report(start_, report, is_kept_ ? dir : ""));
+      print_out(end_report(start_, report, is_kept_ ? dir() : ""));
     copy_output_to("");
+    if (lost) throw *lost;
     return report.exit_code;
   }
 
  private:
+  Str dir() const { return is_kept_ ? folder_->path() : temporary_->path; }
+
+  FitReport train() {
+    const Str name = is_kept_ ? folder_->folder_name() : start_.run_name();
+    start_.settings.set_run(dir(), name);
+    start_.experiment->list_callbacks(start_.settings);
+    start_.check();
+    at({});  // what goes wrong from here on is not the fault of the line that ran last
+    RunRequest request = start_.request(*progress_);
+    request.run_dir = dir();
+    request.run_name = name;
+    request.resume = resume_.checkpoint;
+    const Str table = headline(start_, is_kept_ ? dir() : "") + model_table(start_);
+    const int64_t planned = planned_steps(request);
+    const Str block = table + plan_line(start_, planned);
+    for (const Str& notice : resume_.notices) progress_->notice(notice);
+    if (is_kept_) begin_record(block);
+    if (is_kept_) copy_output_to(dir() + "/log-0.txt");
+    if (start_.terminal.is_json) {
+      print_out(
+          json_event("start", fmt::format("\"experiment\":{},\"run\":{},\"seed\":{},\"steps\":{}",
+                                          doors::json_string(start_.experiment->name),
+                                          doors::json_string(is_kept_ ? dir() : ""), start_.trainer.seed, planned)));
+    } else if (!start_.terminal.is_quiet) {
+      print_out(block);
+    }
+    request.recorder = recorder_.get();
+    return fit(request);
+  }
+
   void open_folder() {
-    if (resume_.run.empty())
+    if (!is_kept_)
+      temporary_.emplace();
+    else if (resume_.run.empty())
       folder_.emplace(RunFolder::create(start_.out_dir(), start_.experiment->name, start_.run_name()));
     else
       reopen_folder();
@@ -209,10 +246,10 @@ class FitVerb {
     load_weights(*start_.root, find_weights(start_, which, run));
   }
 
-  void begin_record(const Str& block, Progress& progress) {
+  void begin_record(const Str& block) {
     const Str& dir = folder_->path();
-    doors::write_file_atomically(dir + "/config.json", start_.settings.to_json());
-    doors::write_file_atomically(dir + "/summary.txt", block);
+    write_run_file(dir + "/config.json", start_.settings.to_json());
+    write_run_file(dir + "/summary.txt", block);
     write_sources(dir, start_.program);
     record_.experiment = start_.experiment->name;
     record_.run = folder_->folder_name();
@@ -223,10 +260,10 @@ class FitVerb {
     record_.seed = start_.trainer.seed;
     record_.command = command_;
     for (const StreamSize& size : stream_sizes(start_)) record_.data.push_back({size.name, size.samples, size.batches});
-    write_run_record(dir, record_, start_.program);
+    write_record();
     loggers::LoggerSetup setup{dir, resume_.step, logged_hparams(start_.settings)};
     recorder_ = std::make_unique<loggers::Recorder>(loggers::make_loggers(start_.settings.loggers(), setup),
-                                                    [&progress](const Str& text) { progress.warning(text); });
+                                                    [this](const Str& text) { progress_->warning(text); });
     recorder_->event(std::max(resume_.step, int64_t(0)), resume_.step >= 0 ? "resume" : "start",
                      resume_.step >= 0
                          ? "\"checkpoint\":" + doors::json_string(fs::path(resume_.checkpoint).filename().string())
@@ -239,35 +276,60 @@ class FitVerb {
     });
   }
 
+  /// `run.json` as it is now, and as it shall be if the process ends at once.
+  void write_record() {
+    write_run_file(folder_->path() + "/run.json", run_record_text(record_, start_.program));
+    if (record_.status != "running") return set_last_words(nullptr);
+    LastWords words{folder_->path(), folder_->path() + "/checkpoints", resume_command(start_, folder_->path()), "", ""};
+    RunRecord ended = record_;
+    ended.status = "failed";
+    ended.reason = "R1009: crashed";
+    words.record_crashed = run_record_text(ended, start_.program);
+    ended.reason = "R1010: stopped without saving";
+    ended.exit_code = 1;
+    words.record_stopped = run_record_text(ended, start_.program);
+    set_last_words(&words);
+  }
+
   void close_record(const char* event, int64_t step, const Str& json) {
     if (recorder_ == nullptr) return;
     set_bad_record_sink({});
     recorder_->event(step, event, json);
     recorder_->close();
     record_.ended = time_text();
-    write_run_record(folder_->path(), record_, start_.program);
+    write_record();
   }
 
   void fail(const Error& error) {
+    if (!is_kept_) return;
+    if (recorder_ == nullptr && resume_.run.empty()) {
+      // Nothing was begun: a refused run leaves no folder.
+      std::error_code ignored;
+      fs::remove_all(folder_->path(), ignored);
+      return;
+    }
     record_.status = "failed";
     record_.exit_code = error.exit_code();
     record_.reason = error.code + ": " + error.message;
     const bool is_refused = !resume_.run.empty() && error.code.starts_with("R2");
-    close_record(
-        "fail", std::max(resume_.step, int64_t(0)),
-        fmt::format("\"code\":{},\"reason\":{}", doors::json_string(error.code), doors::json_string(error.message)));
-    if (is_refused) {
-      for (const auto& [path, text] : before_) doors::write_file_atomically(path, text);
-      return;
+    try {
+      close_record(
+          "fail", std::max(resume_.step, int64_t(0)),
+          fmt::format("\"code\":{},\"reason\":{}", doors::json_string(error.code), doors::json_string(error.message)));
+      if (is_refused || recorder_ == nullptr) {
+        for (const auto& [path, text] : before_) write_run_file(path, text);
+        return;
+      }
+    } catch (const Error& second) {
+      progress_->warning(second.message);  // what went wrong first is what is reported
     }
-    const Str checkpoint = is_kept_ ? find_checkpoint(folder_->path(), "last") : "";
-    if (checkpoint.empty() || start_.terminal.is_json) return;
-    print_err(fmt::format("failed · go on with:  ./{} fit {} --resume {}\n", start_.program.name,
-                          start_.experiment->name, folder_->path()));
+    if (find_checkpoint(folder_->path(), "last").empty() || start_.terminal.is_json) return;
+    print_err(fmt::format("failed · go on with:  {}\n", resume_command(start_, folder_->path())));
   }
 
-  void finish(const FitReport& report) {
-    if (!is_kept_) return;
+  /// Why the result of the run is lost, if it is.
+  Option<Error> finish(const FitReport& report) {
+    if (!is_kept_) return std::nullopt;
     const bool is_interrupted = report.exit_code == 75 || report.exit_code == 130;
     record_.status = report.exit_code == 0 ? "finished" : is_interrupted ? "interrupted" : "failed";
     record_.exit_code = report.exit_code;
@@ -277,18 +339,28 @@ class FitVerb {
       record_.best_value = report.best[0].value;
       record_.best_checkpoint = inside(folder_->path(), report.best[0].path);
     }
-    close_record(report.exit_code == 0 ? "finish"
-                 : is_interrupted      ? "stop"
-                                       : "fail",
-                 report.steps, "\"reason\":" + doors::json_string(record_.reason));
-    if (report.exit_code != 0) return;
+    try {
+      if (!folder_->is_there()) throw error_at({}, err::cannot_write, folder_->path(), "it was deleted while the run wrote into it");
+      close_record(report.exit_code == 0 ? "finish"
+                   : is_interrupted      ? "stop"
+                                         : "fail",
+                   report.steps, "\"reason\":" + doors::json_string(record_.reason));
+      if (report.exit_code == 0) write_done(report);
+    } catch (const Error& error) {
+      recorder_->close();
+      return error;
+    }
+    return std::nullopt;
+  }
+
+  void write_done(const FitReport& report) const {
     Str done = fmt::format("steps {}\nseconds {}\n", report.steps, doors::shortest(report.total_s));
     for (const Best& best : report.best) {
       if (!std::isnan(best.value))
         done +=
             fmt::format("best {} {} at step {}\n", shown_series(best.series), doors::shortest(best.value), best.step);
     }
-    doors::write_file_atomically(folder_->path() + "/DONE", done);
+    write_run_file(folder_->path() + "/DONE", done);
   }
 
   static Str end_members(const FitReport& report) {
@@ -311,7 +383,8 @@ class FitVerb {
   Option<Temporary> temporary_;
   std::vector<std::pair<Str, Str>> before_;  ///< files of a resumed run, as they were
   RunRecord record_;
-  std::unique_ptr<loggers::Recorder> recorder_;
+  std::unique_ptr<Progress> progress_;
+  std::unique_ptr<loggers::Recorder> recorder_;  // warns through `progress_`
 };
 
 }  // namespace

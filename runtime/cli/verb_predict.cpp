@@ -9,6 +9,7 @@
 #include "runtime/data/rows_source.h"
 #include "runtime/data/stream.h"
 #include "runtime/tensor/handle.h"
+#include "runtime/train/signals.h"
 
 namespace ltr::cli {
 
@@ -167,16 +168,21 @@ int run_predict(Start& start) {
     const at::Tensor rows = aten(output);
     for (int64_t i = 0; i < rows.size(0); ++i) print_out(decode(rows[i], *characters) + "\n");
   };
-  const PredictReport report = predict(request, batches_of(input, start.data->batch.size()), write);
+  const auto read = batches_of(input, start.data->batch.size());
+  const auto next = [&](Batch& batch) {
+    check_output();
+    return SignalWatch::received() == 0 && read(batch);
+  };
+  SignalWatch::enter(SignalPhase::Work);
+  const PredictReport report = predict(request, next, write);
+  SignalWatch::enter(SignalPhase::End);
   predictions.close(input.rows);
   if (target != "-" && !prints_text) {
     print_err(
         fmt::format("{} predictions in {} · {}\n", with_commas(report.samples), seconds_text(report.total_s), target));
   }
-  const auto end = input.faults.begin() + ptrdiff_t(input.rows);
-  const auto bad = std::count_if(input.faults.begin(), end, [](const Str& fault) { return !fault.empty(); });
-  if (bad > 0) print_err(fmt::format("{} of {} rows do not fit; their places say why\n", bad, input.rows));
-  return bad > 0 ? 1 : 0;
+  if (SignalWatch::received() != 0) print_err("predict was stopped: later records have no predictions\n");
+  return SignalWatch::exit_code();
 }
 
 }  // namespace ltr::cli

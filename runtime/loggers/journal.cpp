@@ -1,12 +1,8 @@
 // The journal `log.jsonl` (doors.md 0.3): everything that happened, for other tools to follow.
 
-#include <fcntl.h>
-#include <unistd.h>
-#include <cerrno>
-#include <system_error>
-
 #include "doors/number.h"
 #include "runtime/loggers/make.h"
+#include "runtime/loggers/waiting.h"
 
 namespace ltr::loggers {
 
@@ -14,31 +10,36 @@ namespace {
 
 class Journal : public Logger {
  public:
-  explicit Journal(Str path) : path_(std::move(path)) {}
-  ~Journal() override {
-    if (file_ >= 0) ::close(file_);
-  }
+  explicit Journal(Str path) : file_(std::move(path)) {}
 
   const char* name() const override { return "journal"; }
 
   void scalars(int64_t step, int64_t epoch, double time, const NamedValues& values) override {
     write("{\"kind\":\"metrics\",\"step\":" + std::to_string(step) + ",\"epoch\":" + std::to_string(epoch) +
-          ",\"time\":" + seconds(time) + ",\"values\":" + object(values) + "}\n");
+          ",\"time\":" + seconds(time) + ",\"values\":" + object(values) + "}\n",
+          true);
   }
 
   void system(int64_t step, double time, const NamedValues& values) override {
     write("{\"kind\":\"system\",\"step\":" + std::to_string(step) + ",\"time\":" + seconds(time) +
-          ",\"values\":" + object(values) + "}\n");
+          ",\"values\":" + object(values) + "}\n",
+          true);
   }
 
   void event(int64_t step, double time, const Str& name, const Str& json) override {
     write("{\"kind\":\"event\",\"event\":" + doors::json_string(name) + ",\"step\":" + std::to_string(step) +
-          ",\"time\":" + seconds(time) + (json.empty() ? "" : "," + json) + "}\n");
+          ",\"time\":" + seconds(time) + (json.empty() ? "" : "," + json) + "}\n",
+          false);
   }
+
+  void flush() override { file_.flush(); }
+  void close() override { file_.flush(); }
+  int64_t dropped() const override { return file_.dropped(); }
 
   void text(int64_t step, double time, const Str& tag, const Str& text) override {
     write("{\"kind\":\"text\",\"step\":" + std::to_string(step) + ",\"time\":" + seconds(time) +
-          ",\"name\":" + doors::json_string(tag) + ",\"text\":" + doors::json_string(text) + "}\n");
+          ",\"name\":" + doors::json_string(tag) + ",\"text\":" + doors::json_string(text) + "}\n",
+          true);
   }
 
  private:
@@ -54,20 +55,9 @@ class Journal : public Logger {
     return out + "}";
   }
 
-  void write(const Str& line) {
-    if (file_ < 0) file_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-    if (file_ < 0) throw std::system_error(errno, std::generic_category(), path_);
-    ssize_t count = 0;
-    do {
-      count = ::write(file_, line.data(), line.size());
-    } while (count < 0 && errno == EINTR);
-    if (count != ssize_t(line.size())) {
-      throw std::system_error(count < 0 ? errno : ENOSPC, std::generic_category(), path_);
-    }
-  }
+  void write(Str line, bool may_drop) { file_.append(std::move(line), may_drop); }
 
-  Str path_;
-  int file_ = -1;
+  WaitingFile file_;
 };
 
 }  // namespace

@@ -40,14 +40,17 @@ class Logger {
   virtual void text(int64_t step, double time, const Str& tag, const Str& text);
   virtual void flush();
   virtual void close();
+  /// Records that it gave up although it said that they wait (`Waiting`).
+  virtual int64_t dropped() const;
 };
 
 /// What the trainer writes to. Every call only queues, so it costs a few hundred nanoseconds;
-/// `flush` waits until all of it is written. Calls after `close` are ignored.
+/// `flush` waits until all of it is written. Calls after `close` are ignored. Once more than `most_bytes` wait for slow
+/// loggers, the oldest values go; how many is said at the end.
 class Recorder {
  public:
   using Warn = std::function<void(const Str& message)>;
-  explicit Recorder(std::vector<std::unique_ptr<Logger>> loggers, Warn warn = nullptr);
+  explicit Recorder(std::vector<std::unique_ptr<Logger>> loggers, Warn warn = nullptr, size_t most_bytes = size_t(64) << 20);
   ~Recorder();
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;

@@ -1,10 +1,25 @@
 #include "runtime/loggers/make.h"
 
+#include <filesystem>
 #include <set>
 
 #include "runtime/api/error.h"
 
 namespace ltr::loggers {
+
+namespace {
+
+/// The name of a table inside the run folder: what lies elsewhere, or is another file of the run, is not ours to write.
+Str file_of(const Str& given, const Location& location) {
+  const std::filesystem::path path = std::filesystem::path(given).lexically_normal();
+  if (path.is_absolute() || *path.begin() == ".." || path.extension() != ".csv") {
+    throw with_help(error_at(location, err::settings_contradict, fmt::format("Csv(file = \"{}\") is no .csv file of the run folder", given)),
+                    "give it a name such as \"metrics.csv\" or \"tables/losses.csv\"");
+  }
+  return path.string();
+}
+
+}  // namespace
 
 std::vector<std::unique_ptr<Logger>> make_loggers(const std::vector<Value>& calls, const LoggerSetup& setup) {
   std::vector<std::unique_ptr<Logger>> loggers;
@@ -13,11 +28,11 @@ std::vector<std::unique_ptr<Logger>> make_loggers(const std::vector<Value>& call
   for (const Value& call : calls) {
     if (call.text == "Csv") {
       const Value* file = call.find("file");
-      const Str name = file != nullptr && !file->is_none() ? file->as_str() : "metrics.csv";
+      const Str name = file_of(file != nullptr && !file->is_none() ? file->as_str() : "metrics.csv", call.location);
       if (!files.insert(name).second) {
         throw error_at(call.location, err::settings_contradict, "two Csv loggers write " + name);
       }
-      loggers.push_back(make_csv(name[0] == '/' ? name : setup.run_dir + "/" + name, setup.resume_step));
+      loggers.push_back(make_csv(setup.run_dir + "/" + name, setup.resume_step));
     } else if (call.text == "TensorBoard") {
       if (!files.insert("events.out.tfevents").second) {
         throw error_at(call.location, err::settings_contradict, "TensorBoard is listed twice");

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <sstream>
 #include <stdexcept>
 
@@ -41,6 +42,22 @@ class Broken : public Logger {
   }
 };
 
+/// Waits in its first call.
+class Slow : public Logger {
+ public:
+  const char* name() const override { return "Slow"; }
+  void scalars(int64_t step, int64_t, double, const NamedValues&) override { steps.push_back(step); }
+  void event(int64_t, double, const Str&, const Str&) override {
+    if (events++ > 0) return;
+    has_begun.set_value();
+    may_go_on.get_future().wait();
+  }
+  std::promise<void> has_begun;
+  std::promise<void> may_go_on;
+  std::vector<int64_t> steps;
+  int events = 0;
+};
+
 }  // namespace
 
 TEST_CASE("metrics.csv: fixed columns, one row per step, blanks, shortest numbers") {
@@ -70,6 +87,54 @@ TEST_CASE("a resumed metrics.csv equals an undisturbed one") {
   recorder->scalars(5, 0, {{"a", 5.0}});
   recorder.reset();
   CHECK(text_of_file(folder.path + "/metrics.csv") == whole);
+}
+
+TEST_CASE("metrics.csv goes on by name: new columns are empty in old rows, gone ones stay") {
+  const Folder folder;
+  auto recorder = record(folder.path);
+  recorder->columns({"a", "b"});
+  for (int64_t step = 1; step <= 3; ++step) recorder->scalars(step, 0, {{"a", double(step)}, {"b", 10.0 * double(step)}});
+  recorder.reset();
+  recorder = record(folder.path, 3);
+  recorder->columns({"new", "b"});
+  recorder->scalars(3, 0, {{"new", 0.5}, {"b", 30.0}});
+  recorder->scalars(4, 1, {{"new", 0.25}});
+  recorder.reset();
+  CHECK(text_of_file(folder.path + "/metrics.csv") ==
+        "step,epoch,new,b,a\n1,0,,10,1\n2,0,,20,2\n3,0,0.5,30,\n4,1,0.25,,\n");
+  recorder = record(folder.path, 4);
+  recorder->columns({"a"});
+  recorder->scalars(4, 1, {{"a", 4.0}});
+  recorder.reset();
+  CHECK(text_of_file(folder.path + "/metrics.csv") ==
+        "step,epoch,a,new,b\n1,0,1,,10\n2,0,2,,20\n3,0,,0.5,30\n4,1,4,,\n");
+}
+
+TEST_CASE("Csv writes .csv files of the run folder and nothing else") {
+  for (const char* file : {"../../x.csv", "/tmp/x.csv", "run.json", "a/../../x.csv"}) {
+    const Value call = Value::call("Csv", {{"file", Value(Str(file)), "str", {}}});
+    CHECK_THROWS_AS(make_loggers({call}, {"/tmp", -1, {}}), Error);
+  }
+}
+
+TEST_CASE("slow loggers: memory is bounded, the oldest values go and are counted") {
+  std::vector<std::unique_ptr<Logger>> loggers;
+  auto slow = std::make_unique<Slow>();
+  Slow& seen = *slow;
+  loggers.push_back(std::move(slow));
+  std::vector<Str> warnings;
+  Recorder recorder(std::move(loggers), [&](const Str& text) { warnings.push_back(text); }, 2000);
+  recorder.event(0, "start");
+  seen.has_begun.get_future().wait();
+  for (int64_t step = 1; step <= 100; ++step) recorder.scalars(step, 0, {{"loss", 1.0}});
+  recorder.event(100, "finish");
+  seen.may_go_on.set_value();
+  recorder.close();
+  CHECK(seen.events == 2);
+  CHECK(seen.steps.size() < 50);
+  CHECK(seen.steps.back() == 100);
+  CHECK(warnings == std::vector<Str>{std::to_string(100 - seen.steps.size()) +
+                                     " records were dropped: the loggers are slower than the run"});
 }
 
 TEST_CASE("a logger that fails warns once and again when it works") {

@@ -1,4 +1,5 @@
-// `TensorBoard()`: an event file in the run folder. A resumed run opens a new one; after a failure of the disk, too.
+// `TensorBoard()`: an event file in the run folder. A resumed run opens a new one. A record that a full disk does not take
+// is lost; the next one goes into the same file.
 
 #include <unistd.h>
 #include <chrono>
@@ -50,28 +51,21 @@ class TensorBoard : public Logger {
  private:
   template <class Body>
   void write(int64_t step, double time, Body&& body) {
-    try {
-      if (!file_.has_value()) open(first_step_ >= 0 ? first_step_ : step, time);
-      body(*file_);
-    } catch (...) {
-      file_.reset();
-      first_step_ = -1;
-      throw;
-    }
+    if (!file_.has_value()) open(first_step_ >= 0 ? first_step_ : step, time);
+    body(*file_);
   }
 
   void open(int64_t step, double time) {
     char host[256] = "localhost";
     ::gethostname(host, sizeof host - 1);
-    file_.emplace(folder_ + "/" + doors::event_file_name(time, host, ::getpid(), number_++), step, time);
-    if (!hparams_.empty() && number_ == 1) file_->hparams_start(time, hparams_);
+    file_.emplace(folder_ + "/" + doors::event_file_name(time, host, ::getpid(), 0), step, time);
+    if (!hparams_.empty()) file_->hparams_start(time, hparams_);
   }
 
   Str folder_;
   int64_t first_step_;
   std::map<Str, doors::HparamValue> hparams_;
   std::optional<doors::EventFile> file_;
-  int number_ = 0;
 };
 
 }  // namespace

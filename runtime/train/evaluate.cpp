@@ -58,6 +58,7 @@ void pass(Session& cx, const StepInfo& step, const std::vector<size_t>& streams,
     }
     if (SignalWatch::received() != 0) break;
     if (samples != nullptr) samples->push_back(seen);
+    if (SignalWatch::received() != 0) break;
   }
   cx.batch_index = batch_index_before;
   cx.stream = stream_before;
@@ -87,7 +88,7 @@ EvalReport evaluate(RunRequest& request, Role role) {
   cx.run_hook(hooks_of(role).epoch_end);
   cx.logs.end_epoch(role, values);
   request.progress.round_end(role, 0, 0, values);
-  for (size_t i = 0; i < streams.size(); i++) {
+  for (size_t i = 0; i < samples.size(); i++) {
     Str prefix = stream_name(request.data, streams[i]) + "/";
     std::replace(prefix.begin(), prefix.end(), '.', '/');
     EvalReport::Stream& row = report.streams.emplace_back();

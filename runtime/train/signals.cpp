@@ -2,55 +2,87 @@
 
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdint>
+#include <cstring>
 #include <ctime>
 
 namespace ltr {
 
 namespace {
 
-volatile std::sig_atomic_t received_signal = 0;
-volatile int64_t received_ms = 0;
+constexpr int kSignals[] = {SIGINT, SIGTERM, SIGUSR1, SIGHUP};
+
+// Lock-free, so that the handler may use them.
+std::atomic<int> received_signal{0};
+std::atomic<int64_t> received_ms{0};
+std::atomic<SignalPhase> current_phase{SignalPhase::Work};
+std::atomic<void (*)()> last_act{nullptr};
+std::atomic<bool> is_watched{false};
 
 int64_t now_ms() {
   timespec now{};
   clock_gettime(CLOCK_MONOTONIC, &now);
   return int64_t(now.tv_sec) * 1000 + now.tv_nsec / 1000000;
 }
-constexpr int kSignals[] = {SIGINT, SIGTERM, SIGUSR1, SIGHUP};
+
+void say(const char* text) { static_cast<void>(!write(STDERR_FILENO, text, std::strlen(text))); }
+
+int code_of(int signal) { return signal == 0 ? 0 : signal == SIGINT ? 130 : 75; }
 
 void on_signal(int signal) {
   // Launchers deliver one Ctrl-C twice, to the process and to its group: only a later one is a second one.
   constexpr int64_t kSameMs = 300;
   const int64_t now = now_ms();
-  if (signal == SIGINT && received_signal == SIGINT && now - received_ms < kSameMs) return;
-  if (signal == SIGINT && received_signal == SIGINT) {
-    constexpr char kText[] = "\nstopped without saving (R1010); the last checkpoint is checkpoints/last\n";
-    static_cast<void>(!write(STDERR_FILENO, kText, sizeof kText - 1));
-    _exit(1);
+  const int before = received_signal;
+  if (signal == SIGINT && before == SIGINT && now - received_ms < kSameMs) return;
+  switch (current_phase.load()) {
+    case SignalPhase::Start:
+      say("\nstopped before anything was begun: there is nothing to save\n");
+      _exit(code_of(signal));
+    case SignalPhase::Work:
+      if (signal == SIGINT && before == SIGINT) {
+        if (void (*act)() = last_act.load()) act();
+        _exit(1);
+      }
+      if (signal == SIGINT) say("\nfinishing this step, then saving; again to stop without saving\n");
+      received_ms = now;
+      received_signal = signal;
+      return;
+    case SignalPhase::End:
+      if (signal == SIGINT) say("\neverything is saved; the last reports are being written\n");
+      return;
   }
-  if (signal == SIGINT) {
-    constexpr char kText[] = "\nfinishing this step, then saving; again to stop without saving\n";
-    static_cast<void>(!write(STDERR_FILENO, kText, sizeof kText - 1));
-  }
-  received_ms = now;
-  received_signal = signal;
 }
 
 }  // namespace
 
-SignalWatch::SignalWatch() {
+SignalWatch::SignalWatch(SignalPhase phase) : is_outermost_(!is_watched.exchange(true)) {
+  if (!is_outermost_) return;
   received_signal = 0;
+  current_phase = phase;
   struct sigaction action = {};
   action.sa_handler = on_signal;
   action.sa_flags = SA_RESTART;
-  for (size_t i = 0; i < 4; i++) sigaction(kSignals[i], &action, &before_[i]);
+  for (size_t i = 0; i < std::size(kSignals); i++) {
+    sigaction(kSignals[i], nullptr, &before_[i]);
+    const bool is_nohup = kSignals[i] == SIGHUP && before_[i].sa_handler == SIG_IGN;
+    if (!is_nohup) sigaction(kSignals[i], &action, nullptr);
+  }
 }
 
 SignalWatch::~SignalWatch() {
-  for (size_t i = 0; i < 4; i++) sigaction(kSignals[i], &before_[i], nullptr);
+  if (!is_outermost_) return;
+  for (size_t i = 0; i < std::size(kSignals); i++) sigaction(kSignals[i], &before_[i], nullptr);
+  is_watched = false;
 }
 
 int SignalWatch::received() { return received_signal; }
+
+int SignalWatch::exit_code() { return code_of(received_signal); }
+
+void SignalWatch::enter(SignalPhase phase) { current_phase = phase; }
+
+void SignalWatch::set_last_act(void (*act)()) { last_act = act; }
 
 }  // namespace ltr

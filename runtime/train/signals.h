@@ -1,24 +1,36 @@
 #pragma once
 
-// Signals set a flag, nothing else; the trainer looks at it between two windows.
+// Signals set a flag, nothing else; the trainer looks at it between two windows. Only where nothing can be saved, before
+// training and at a second SIGINT, the process ends at once.
 
 #include <csignal>
 
 namespace ltr {
 
-/// Catches SIGINT, SIGTERM, SIGUSR1 and SIGHUP while it lives. A second SIGINT ends the process at once.
+/// What a signal finds. Start: nothing was begun, so the process ends. Work: the trainer or a pass looks at the flag. End:
+/// everything is saved and only reports are missing, so it waits for those.
+enum class SignalPhase : int { Start, Work, End };
+
+/// Catches SIGINT, SIGTERM, SIGUSR1 and SIGHUP (unless `nohup` ignores it) while it lives. One inside another, as in a
+/// `fit` under `ltr::main`, changes nothing.
 class SignalWatch {
  public:
-  SignalWatch();
+  explicit SignalWatch(SignalPhase phase = SignalPhase::Work);
   ~SignalWatch();
   SignalWatch(const SignalWatch&) = delete;
   SignalWatch& operator=(const SignalWatch&) = delete;
 
   /// The signal that came, 0 if none did.
   static int received();
+  /// What the process exits with after it: 130 for SIGINT, 75 for the others, 0 if none came.
+  static int exit_code();
+  static void enter(SignalPhase phase);
+  /// Called in the handler when a second SIGINT ends the process: it may only do what is safe there.
+  static void set_last_act(void (*act)());
 
  private:
   struct sigaction before_[4];
+  bool is_outermost_;
 };
 
 }  // namespace ltr

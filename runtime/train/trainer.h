@@ -159,8 +159,8 @@ void run_test(const Program& program, const TestInfo& test, const std::function<
 /// not fit, R2011 what is damaged.
 void load_weights(ModelRoot& root, const Str& path, bool averaged = false);
 /// The checkpoint that `name` (`best`, `last`, or the name of a folder) means in a run folder; "" if there is none.
-/// Damaged ones are passed over, with a sentence for each in `notices`.
-Str find_checkpoint(const Str& run_dir, const Str& name, std::vector<Str>* notices = nullptr);
+/// Damaged ones are passed over, with a sentence for each in `notices`; with `to_resume` those of weights only, too.
+Str find_checkpoint(const Str& run_dir, const Str& name, std::vector<Str>* notices = nullptr, bool to_resume = false);
 /// The checkpoints of a run, oldest first, with what is wrong with each ("" if it verifies).
 std::vector<std::pair<Str, Str>> list_checkpoints(const Str& run_dir);
 

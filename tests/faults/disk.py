@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+"""A disk that is full: for a while, from some event on, or by a limit of file sizes.
+
+For a while: training goes on, nothing that a file should hold is missing, and one warning a logger says so. For good: R1004
+and exit 1, or 0 if all that matters was written; what was saved before stays whole, and the run goes on from it once there is
+room. No crash, no hang, no pile of files.
+
+  disk.py               a few instants of two programs: what ctest runs
+  disk.py --times 200   as many
+"""
+import argparse
+import pathlib
+import random
+import resource
+import shutil
+
+from faults import HERE, build, build_stop, check, differences, finish, fit, newest, outcome, scratch
+
+
+class Program:
+    def __init__(self, source, folder, library):
+        self.name = source.stem
+        self.folder = folder / self.name
+        self.folder.mkdir()
+        self.path = build(source, self.folder)
+        self.library = library
+        count = self.folder / "count"
+        result = fit(self.path, self.folder / "whole", env=self.env(FAULT_COUNT=count, FAULT_BELOW=self.folder))
+        check(f"{self.name}: undisturbed", result.code == 0, result.text)
+        self.events = int(count.read_text())
+        self.whole = outcome(newest(self.folder / "whole"))
+
+    def env(self, **settings):
+        return {"LD_PRELOAD": str(self.library), **{name: str(value) for name, value in settings.items()}}
+
+    def holds(self, title, runs, result):
+        """What every run under a full disk must keep to."""
+        faults = []
+        if result.code not in (0, 1):
+            faults.append(f"exit {result.code}")
+        if result.code == 1 and "R1004" not in result.text:
+            faults.append("exit 1 without R1004")
+        warnings = result.text.count("the logger")
+        if warnings > 3 * 3:  # failed, works again, lost: of three loggers
+            faults.append(f"{warnings} lines about loggers")
+        events = list(runs.rglob("events.out.tfevents*"))
+        if len(events) > 1:
+            faults.append(f"{len(events)} event files")
+        again = fit(self.path, runs, "--resume", "auto") if result.code != 0 else result
+        if again.code != 0:
+            faults.append(f"the resume exits {again.code}: {again.text}")
+        else:
+            faults += differences(self.whole, outcome(newest(runs)))
+        if check(title, not faults, "\n".join(faults) + "\n" + result.text[-1500:]):
+            shutil.rmtree(runs, ignore_errors=True)
+
+    def full(self, folder, at, events):
+        runs = folder / f"{self.name}-full{at}-{events}"
+        env = self.env(FULL_AT=at, FULL_FOR=events, FAULT_BELOW=runs)
+        title = f"{self.name}: full from event {at} on" + (f", for {events}" if events else "")
+        self.holds(title, runs, fit(self.path, runs, env=env))
+
+    def small_files(self, folder, size):
+        """`ulimit -f`: a write beyond it would be a SIGXFSZ."""
+        runs = folder / f"{self.name}-limit{size}"
+        limit = (size, resource.getrlimit(resource.RLIMIT_FSIZE)[1])
+        result = fit(self.path, runs, limits=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, limit))
+        self.holds(f"{self.name}: files of at most {size} bytes", runs, result)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--times", type=int, default=12)
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    with scratch() as place:
+        folder = pathlib.Path(place)
+        library = build_stop(folder)
+        programs = [Program(HERE / f"programs/{name}.ltr", folder, library) for name in ("two_optimizers", "averages")]
+        chance = random.Random(options.seed)
+        for i in range(options.times):
+            program = programs[i % 2]
+            program.full(folder, chance.randint(1, program.events), 0 if i % 4 == 3 else chance.randint(1, 30))
+        for size in (300, 1000, 3000):
+            programs[0].small_files(folder, size)
+    finish()
+
+
+main()

@@ -1,0 +1,125 @@
+#!/usr/bin/env python3
+"""A run that is stopped anywhere and goes on ends with the bytes of one that was left alone.
+
+Stops at file-system events (stop.c), which come at every step, row, checkpoint and report, and at limits of steps; by
+SIGKILL, SIGINT and SIGTERM. Then `--resume auto`, which may be stopped again, until the run is finished.
+
+  stops.py                       20 stops, chosen by the seed, and a few limits: what ctest runs
+  stops.py --kills 300           as many
+  stops.py --every [--program P] every event with every signal, every step as a limit
+  stops.py --program P --at N --signal KILL --keep DIR     one of them again, to look at
+"""
+import argparse
+import pathlib
+import random
+import shutil
+import signal
+
+from faults import PROGRAMS, build, build_stop, check, differences, finish, fit, leftovers, newest, outcome, scratch
+
+SIGNALS = (signal.SIGKILL, signal.SIGINT, signal.SIGTERM)
+CODES = {signal.SIGKILL: {-9}, signal.SIGINT: {130}, signal.SIGTERM: {75}}
+
+
+class Program:
+    """One program, built, with the outcome of its undisturbed run and the number of its events."""
+
+    def __init__(self, source, folder, library):
+        self.name = source.stem
+        self.folder = folder / self.name
+        self.folder.mkdir()
+        self.path = build(source, self.folder)
+        self.library = library
+        count = self.folder / "count"
+        runs = self.folder / "whole"
+        result = fit(self.path, runs, env=self.env(FAULT_COUNT=count, FAULT_BELOW=self.folder))
+        if not check(f"{self.name}: undisturbed", result.code == 0, result.text):
+            finish()
+        self.events = int(count.read_text())
+        self.whole = outcome(newest(runs))
+        self.steps = max(self.whole["journal"])
+
+    def env(self, **settings):
+        return {"LD_PRELOAD": str(self.library), **{name: str(value) for name, value in settings.items()}}
+
+    def goes_on(self, title, runs, folder):
+        """Resumes what lies in `runs` until it is finished, and compares."""
+        result = fit(self.path, runs, "--resume", "auto")
+        if result.code != 0:
+            return check(title, False, f"the resume exits {result.code}\n{result.text}")
+        run = newest(runs)
+        found = differences(self.whole, outcome(run)) + [f"leftover {name}" for name in leftovers(run)]
+        if not (run / "DONE").exists():
+            found.append("no DONE")
+        return check(title, not found, "\n".join(found))
+
+    def stopped(self, folder, stops):
+        """Stops at each of `stops`, (event, signal), one after the other."""
+        title = f"{self.name}: " + ", ".join(f"{number.name} at {at}" for at, number in stops)
+        runs = folder / f"{self.name}-{'-'.join(f'{number.name[3:]}{at}' for at, number in stops)}"
+        for at, number in stops:
+            env = self.env(STOP_AT=at, STOP_SIGNAL=int(number), FAULT_BELOW=runs)
+            result = fit(self.path, runs, "--resume", "auto", env=env)
+            # At the very end a signal may find nothing left to stop.
+            if result.code not in CODES[number] | {0}:
+                return check(title, False, f"exit {result.code} after {number.name}\n{result.text}")
+        holds = self.goes_on(title, runs, folder)
+        if holds:
+            shutil.rmtree(runs, ignore_errors=True)
+        return holds
+
+    def limited(self, folder, steps):
+        runs = folder / f"{self.name}-limit{steps}"
+        title = f"{self.name}: {steps} steps, then the rest"
+        result = fit(self.path, runs, "--steps", steps)
+        if result.code != 0:
+            return check(title, False, result.text)
+        result = fit(self.path, runs, "--resume", "last")
+        if result.code != 0:
+            return check(title, False, result.text)
+        return check(title, not (found := differences(self.whole, outcome(newest(runs)))), "\n".join(found))
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--kills", type=int, default=20)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--every", action="store_true")
+    parser.add_argument("--program")
+    parser.add_argument("--at", type=int)
+    parser.add_argument("--signal", default="KILL")
+    parser.add_argument("--limit", type=int)
+    parser.add_argument("--keep")
+    options = parser.parse_args()
+    with scratch() as place:
+        folder = pathlib.Path(options.keep or place).absolute()
+        folder.mkdir(parents=True, exist_ok=True)
+        library = build_stop(folder)
+        sources = [source for source in PROGRAMS if options.program in (None, source.stem)]
+        programs = [Program(source, folder, library) for source in sources]
+        if options.limit:
+            programs[0].limited(folder, options.limit)
+        elif options.at:
+            programs[0].stopped(folder, [(options.at, signal.Signals["SIG" + options.signal])])
+        elif options.every:
+            for program in programs:
+                for steps in range(1, program.steps):
+                    program.limited(folder, steps)
+                for at in range(1, program.events + 1):
+                    for number in SIGNALS:
+                        program.stopped(folder, [(at, number)])
+        else:
+            chance = random.Random(options.seed)
+            for i in range(options.kills):
+                program = programs[i % len(programs)]
+                # Kills most of all; every third run is stopped twice.
+                stops = [(chance.randint(1, program.events), chance.choice(SIGNALS + (signal.SIGKILL,)))
+                         for _ in range(2 if i % 3 == 2 else 1)]
+                program.stopped(folder, stops)
+            for program in programs:
+                for steps in chance.sample(range(1, program.steps), max(options.kills // 20, 1)):
+                    program.limited(folder, steps)
+    finish()
+
+
+main()
