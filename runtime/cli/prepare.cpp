@@ -163,6 +163,7 @@ void Start::give_settings() {
   }
   flags.bare = line.has("bare");
   flags.strict_resume = line.has("strict-resume");
+  flags.accept_data = line.has("accept-data");
   flags.mock_data = line.has("mock-data");
 }
 
@@ -326,6 +327,7 @@ RunRequest Start::request(Progress& progress) {
   out.workers = workers;
   out.prefetch = prefetch;
   out.precision = precision;
+  for (const OpenedFile& file : opened_files()) out.data_files.push_back({file.path, file.bytes, file.fingerprint});
   for (const Resolved& setting : settings.resolved()) {
     // How many threads read data changes no bit; how many compute is kept by the run.
     const bool is_free =

@@ -8,7 +8,7 @@
 #include "runtime/data/sources/source.h"
 #include "runtime/tensor/handle.h"
 #include "runtime/tensor/random.h"
-#include "runtime/tensor/random_source.h"
+#include "runtime/tensor/draw.h"
 
 namespace ltr {
 
@@ -54,9 +54,9 @@ class MockBatches : public Stage {
       }
       at::Tensor tensor = at::empty(sizes, at::TensorOptions().dtype(field_type(schema_[i])));
       if (tensor.is_floating_point())
-        tensor.normal_(0, 1, generator());
+        tensor = fill_normal(std::move(tensor), 0, 1);
       else
-        tensor.random_(0, 2, generator());
+        tensor = fill_kept(std::move(tensor), 0.5, 1);
       out[i].tensor = give(std::move(tensor));
     }
     return true;

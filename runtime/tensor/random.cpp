@@ -1,8 +1,7 @@
 #include "runtime/tensor/random.h"
 
-#include <ATen/CPUGeneratorImpl.h>
-
-#include "runtime/tensor/random_source.h"
+#include "runtime/tensor/draw.h"
+#include "runtime/tensor/philox.h"
 
 namespace ltr {
 
@@ -21,16 +20,7 @@ uint64_t mix(uint64_t key, std::string_view text) {
   return mix(key ^ text.size());
 }
 
-struct ThreadSource {
-  at::Generator generator = at::make_generator<at::CPUGeneratorImpl>(0);
-  uint64_t key = 0;
-  bool is_stale = true;  // The generator is made from the key at the first draw only.
-};
-
-ThreadSource& source() {
-  thread_local ThreadSource thread_source;
-  return thread_source;
-}
+thread_local DrawSite next_draw{0, 0};
 
 }  // namespace
 
@@ -44,24 +34,18 @@ uint64_t random_key(uint64_t seed, std::string_view purpose, std::string_view na
   return mix(mix(mix(seed), purpose), name);
 }
 
-void seed_random(uint64_t key) {
-  ThreadSource& mine = source();
-  mine.key = key;
-  mine.is_stale = true;
-}
+void seed_random(uint64_t key) { next_draw = {key, 0}; }
 
-const at::Generator& generator() {
-  ThreadSource& mine = source();
-  if (mine.is_stale) {
-    // The engine takes 32 bits of seed.
-    mine.generator.set_current_seed((mine.key ^ (mine.key >> 32)) & 0xffffffffu);
-    mine.is_stale = false;
-  }
-  return mine.generator;
+DrawSite next_site() {
+  const DrawSite site = next_draw;
+  next_draw.site++;
+  return site;
 }
 
 uint64_t random_bits() {
-  return at::check_generator<at::CPUGeneratorImpl>(generator())->random64();
+  const DrawSite at = next_site();
+  const PhiloxBlock block = philox(at.key, 0, at.site);
+  return uint64_t(block[1]) << 32 | block[0];
 }
 
 }  // namespace ltr

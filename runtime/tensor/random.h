@@ -1,7 +1,8 @@
 #pragma once
 
-// Random numbers. No generator lives longer than a batch or record: whoever begins one names its key, and the
-// generator of this thread is made from it at the first draw, so that code which draws nothing pays nothing.
+// Random numbers: Philox, keyed. Whoever begins a batch, record, weight or hook names its key; every draw behind it has a
+// site of its own, counted from 0, and its elements are counted too. So a draw hangs on nothing but its key and its place
+// in the program: not on threads, workers, resumes or the device.
 
 #include <cstdint>
 #include <initializer_list>

@@ -1,19 +1,19 @@
 #include <ATen/ATen.h>
 
 #include "ltr/ops.h"
+#include "runtime/tensor/draw.h"
 #include "runtime/tensor/handle.h"
 #include "runtime/tensor/mode.h"
 #include "runtime/tensor/precision.h"
-#include "runtime/tensor/random_source.h"
 
 namespace ltr {
 
 namespace {
 
-/// Zero with probability `p`, else 1 / (1 - p); the same bits as PyTorch's dropout draws.
-at::Tensor dropout_mask(at::Tensor shape, double p) {
-  if (p >= 1) return shape.zero_();
-  return shape.bernoulli_(1 - p, generator()).div_(1 - p);
+/// Zero with probability `p`, else 1 / (1 - p): one factor for each element of `sizes`.
+at::Tensor dropout_mask(at::IntArrayRef sizes, const at::TensorOptions& options, double p) {
+  at::Tensor mask = at::empty(sizes, options.memory_format(at::MemoryFormat::Contiguous));
+  return p >= 1 ? mask.zero_() : fill_kept(std::move(mask), 1 - p, 1 / (1 - p));
 }
 
 void check_probability(double p) {
@@ -92,7 +92,10 @@ Tensor log_softmax(const Tensor& x, int64_t dim) {
 Tensor dropout(const Tensor& x, double p) {
   if (!is_training() || p == 0) return x;
   check_probability(p);
-  return guarded([&] { return give(at::mul(In(x), dropout_mask(at::empty_like(In(x)), p))); });
+  return guarded([&] {
+    const In values(x);
+    return give(at::mul(values, dropout_mask(values->sizes(), values->options(), p)));
+  });
 }
 
 Tensor dropout2d(const Tensor& x, double p) {
@@ -100,7 +103,7 @@ Tensor dropout2d(const Tensor& x, double p) {
   check_probability(p);
   return guarded([&] {
     const In images(x);
-    return give(at::mul(images, dropout_mask(at::empty({images->size(0), images->size(1), 1, 1}, images->options()), p)));
+    return give(at::mul(images, dropout_mask({images->size(0), images->size(1), 1, 1}, images->options(), p)));
   });
 }
 

@@ -17,7 +17,7 @@ at::Tensor attention_with_dropout(const at::Tensor& q, const at::Tensor& k, cons
                                   const at::Tensor& mask, bool causal, double p, double scale) {
   at::Tensor scores = wide(at::matmul(q, k.transpose(-2, -1))) * scale;
   if (causal) {
-    const at::Tensor sees = at::ones({q.size(-2), k.size(-2)}, at::kBool).tril();
+    const at::Tensor sees = at::ones({q.size(-2), k.size(-2)}, q.options().dtype(at::kBool)).tril();
     scores = scores.masked_fill(at::logical_not(sees), -std::numeric_limits<double>::infinity());
   }
   if (mask.defined()) {
@@ -46,7 +46,7 @@ Tensor attention(const Tensor& q_, const Tensor& k_, const Tensor& v_, const Ten
       return give(attention_with_dropout(q, k, v, aten(mask), causal, p, scale.value_or(1 / std::sqrt(double(q.size(-1))))));
     }
     if (causal && mask.defined()) {
-      const at::Tensor sees = at::ones({q.size(-2), k.size(-2)}, at::kBool).tril();
+      const at::Tensor sees = at::ones({q.size(-2), k.size(-2)}, q.options().dtype(at::kBool)).tril();
       const In given(mask);
       const at::Tensor both = given->scalar_type() == at::kBool
                                   ? at::logical_and(given, sees)

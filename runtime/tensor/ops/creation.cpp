@@ -4,15 +4,17 @@
 #include <cmath>
 
 #include "ltr/ops.h"
+#include "runtime/tensor/device.h"
+#include "runtime/tensor/draw.h"
 #include "runtime/tensor/handle.h"
 #include "runtime/tensor/precision.h"
-#include "runtime/tensor/random_source.h"
 
 namespace ltr {
 
 namespace {
 
-at::TensorOptions policy() { return at::TensorOptions().dtype(policy_type()); }
+at::TensorOptions of(at::ScalarType type) { return at::TensorOptions().dtype(type).device(run_device()); }
+at::TensorOptions policy() { return of(policy_type()); }
 
 /// Inputs and outputs of a weight [outputs, inputs, kernel…], as PyTorch counts them.
 std::pair<double, double> fans(const Ints& dims) {
@@ -33,11 +35,11 @@ Tensor ones(const Ints& dims) {
 }
 
 Tensor full(const Ints& dims, Scalar value) {
-  return guarded([&] { return give(at::full(dims, aten(value), value.is_int ? at::TensorOptions(at::kLong) : policy())); });
+  return guarded([&] { return give(at::full(dims, aten(value), value.is_int ? of(at::kLong) : policy())); });
 }
 
 Tensor arange(int64_t n) {
-  return guarded([&] { return give(at::arange(n, at::kLong)); });
+  return guarded([&] { return give(at::arange(n, of(at::kLong))); });
 }
 
 Tensor linspace(double start, double end, int64_t n) {
@@ -53,15 +55,15 @@ Tensor one_hot(const Tensor& label, int64_t classes) {
 }
 
 Tensor tensor_of(double value, DType dtype) {
-  return guarded([&] { return give(at::scalar_tensor(value, aten(dtype))); });
+  return guarded([&] { return give(at::scalar_tensor(value, of(aten(dtype)))); });
 }
 
 Tensor tensor_of(int64_t value, DType dtype) {
-  return guarded([&] { return give(at::scalar_tensor(value, aten(dtype))); });
+  return guarded([&] { return give(at::scalar_tensor(value, of(aten(dtype)))); });
 }
 
 Tensor tensor_of(bool value, DType dtype) {
-  return guarded([&] { return give(at::scalar_tensor(value, aten(dtype))); });
+  return guarded([&] { return give(at::scalar_tensor(value, of(aten(dtype)))); });
 }
 
 Tensor tensor_of(const Floats& values, DType dtype) {
@@ -87,35 +89,42 @@ int64_t class_of(const Str& text, const std::vector<Str>& classes) {
 // ---- random --------------------------------------------------------------------------------------------------
 
 Tensor rand(const Ints& dims) {
-  return guarded([&] { return give(at::rand(dims, generator(), policy())); });
+  return guarded([&] { return give(fill_uniform(at::empty(dims, policy()), 0, 1)); });
 }
 
 Tensor randn(const Ints& dims) {
-  return guarded([&] { return give(at::randn(dims, generator(), policy())); });
+  return guarded([&] { return give(fill_normal(at::empty(dims, policy()), 0, 1)); });
 }
 
 Tensor randint(int64_t low, int64_t high, const Ints& dims) {
-  return guarded([&] { return give(at::randint(low, high, dims, generator(), at::kLong)); });
+  return guarded([&] { return give(fill_whole(at::empty(dims, of(at::kLong)), low, high)); });
 }
 
 Tensor normal(const Ints& dims, double mean, double std) {
-  return guarded([&] { return give(at::empty(dims, policy()).normal_(mean, std, generator())); });
+  return guarded([&] { return give(fill_normal(at::empty(dims, policy()), mean, std)); });
 }
 
 Tensor uniform(const Ints& dims, double low, double high) {
-  return guarded([&] { return give(at::empty(dims, policy()).uniform_(low, high, generator())); });
+  return guarded([&] { return give(fill_uniform(at::empty(dims, policy()), low, high)); });
 }
 
 Tensor randperm(int64_t n) {
-  return guarded([&] { return give(at::randperm(n, generator(), at::kLong)); });
+  return guarded([&] { return give(draw_permutation(n).to(run_device())); });
 }
 
 Tensor bernoulli(const Tensor& p) {
-  return guarded([&] { return give(at::bernoulli(In(p), generator())); });
+  return guarded([&] {
+    const In chance(p);
+    if (at::logical_or(*chance < 0, *chance > 1).any().item<bool>()) {
+      throw error_here(err::value_out_of_range, "bernoulli takes probabilities, numbers from 0 to 1");
+    }
+    const at::Tensor drawn = fill_uniform(at::empty(chance->sizes(), chance->options()), 0, 1);
+    return give((drawn < *chance).to(chance->scalar_type()));
+  });
 }
 
 Tensor sample(const Tensor& probs) {
-  return guarded([&] { return give(at::multinomial(wide(In(probs)), 1, true, generator())); });
+  return guarded([&] { return give(draw_index(wide(In(probs)))); });
 }
 
 // ---- scaled initial values -----------------------------------------------------------------------------------
@@ -144,8 +153,7 @@ Tensor orthogonal(const Ints& dims, double gain) {
     int64_t columns = 1;
     for (size_t i = 1; i < dims.size(); i++) columns *= dims[i];
     const int64_t rows = dims[0];
-    at::Tensor square = at::empty({std::max(rows, columns), std::min(rows, columns)}, at::kDouble);
-    square.normal_(0, 1, generator());
+    const at::Tensor square = fill_normal(at::empty({std::max(rows, columns), std::min(rows, columns)}, at::kDouble), 0, 1);
     const auto [q, r] = at::linalg_qr(square);
     // With the signs of the diagonal of r the result is uniform over all such matrices.
     at::Tensor turned = q * at::sign(at::diagonal(r));
@@ -156,9 +164,9 @@ Tensor orthogonal(const Ints& dims, double gain) {
 
 Tensor trunc_normal(const Ints& dims, double mean, double std) {
   return guarded([&] {
-    at::Tensor value = at::empty(dims, at::kDouble).normal_(0, 1, generator());
+    at::Tensor value = fill_normal(at::empty(dims, at::kDouble), 0, 1);
     for (at::Tensor outside = value.abs() > 2; outside.any().item<bool>(); outside = value.abs() > 2) {
-      value = at::where(outside, at::empty(dims, at::kDouble).normal_(0, 1, generator()), value);
+      value = at::where(outside, fill_normal(at::empty(dims, at::kDouble), 0, 1), value);
     }
     return give((value * std + mean).to(policy_type()));
   });

@@ -108,7 +108,7 @@ Tensor contrastive(const Tensor& a, const Tensor& b, double temperature) {
   return guarded([&] {
     const auto unit = [](const at::Tensor& x) { return x / at::clamp_min(at::linalg_vector_norm(x, 2, 1, true), 1e-12); };
     const at::Tensor scores = at::matmul(unit(wide_aten(a)), unit(wide_aten(b)).t()) / temperature;
-    return give(at::cross_entropy_loss(scores, at::arange(scores.size(0), at::kLong)));
+    return give(at::cross_entropy_loss(scores, at::arange(scores.size(0), scores.options().dtype(at::kLong))));
   });
 }
 

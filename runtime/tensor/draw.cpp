@@ -1,0 +1,173 @@
+#include "runtime/tensor/draw.h"
+
+#include <ATen/ATen.h>
+#include <ATen/Dispatch.h>
+#include <ATen/Parallel.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "runtime/api/error.h"
+#include "runtime/tensor/philox.h"
+#include "runtime/tensor/random.h"
+
+namespace ltr {
+
+namespace {
+
+using c10::BFloat16;
+using c10::Half;
+
+/// Groups of elements that one thread takes at once; below twice of it there is one thread.
+constexpr int64_t kGrain = 128;
+
+/// Runs `fill(words, begin, count)` for every group of 64 elements: `words` are its random words, `per_element` of 32
+/// bits for each, and [begin, begin + count) its elements.
+template <size_t per_element, class Fill>
+void for_groups(int64_t elements, const Fill& fill) {
+  const DrawSite at = next_site();
+  constexpr int64_t kGroup = kPhiloxGroup;
+  const int64_t groups = (elements + kGroup - 1) / kGroup;
+  at::parallel_for(0, groups, kGrain, [&](int64_t begin, int64_t end) {
+    uint32_t words[kPhiloxGroup * per_element];
+    for (int64_t group = begin; group < end; group++) {
+      philox_words(at.key, at.site, uint64_t(group) * per_element, per_element, words);
+      fill(words, group * kGroup, std::min<int64_t>(kGroup, elements - group * kGroup));
+    }
+  });
+}
+
+double unit(uint32_t high, uint32_t low) {
+  return double((uint64_t(high) << 32 | low) >> 11) * 0x1.0p-53;
+}
+
+template <class T>
+void uniform(T* out, int64_t count, double low, double high) {
+  if constexpr (std::is_same_v<T, double>) {
+    for_groups<2>(count, [&](const uint32_t* words, int64_t begin, int64_t n) {
+      for (int64_t i = 0; i < n; i++) out[begin + i] = low + (high - low) * unit(words[i], words[kPhiloxGroup + i]);
+    });
+  } else {
+    const auto from = float(low), range = float(high - low);
+    const float below = std::nextafter(float(high), float(low));
+    for_groups<1>(count, [&](const uint32_t* words, int64_t begin, int64_t n) {
+      // What rounds up to `high` is not in the range.
+      for (int64_t i = 0; i < n; i++) {
+        out[begin + i] = T(std::min(from + range * (float(words[i] >> 8) * 0x1.0p-24f), low < high ? below : from));
+      }
+    });
+  }
+}
+
+/// The two normal numbers of two uniform ones; the first is never 0.
+template <class Real>
+std::pair<Real, Real> box_muller(Real first, Real second) {
+  const Real radius = std::sqrt(Real(-2) * std::log(first));
+  const Real angle = Real(2 * std::numbers::pi) * second;
+  return {radius * std::cos(angle), radius * std::sin(angle)};
+}
+
+template <class T>
+void normal(T* out, int64_t count, double mean, double std) {
+  // Element i of the first half of a group makes a pair with element i of the second.
+  constexpr int64_t kHalf = kPhiloxGroup / 2;
+  const auto put = [&](int64_t begin, int64_t n, int64_t i, double first, double second) {
+    if (i < n) out[begin + i] = T(mean + std * first);
+    if (i + kHalf < n) out[begin + i + kHalf] = T(mean + std * second);
+  };
+  if constexpr (std::is_same_v<T, double>) {
+    for_groups<2>(count, [&](const uint32_t* words, int64_t begin, int64_t n) {
+      for (int64_t i = 0; i < std::min(n, kHalf); i++) {
+        const auto [a, b] = box_muller(1 - unit(words[i], words[kPhiloxGroup + i]),
+                                       unit(words[kHalf + i], words[kPhiloxGroup + kHalf + i]));
+        put(begin, n, i, a, b);
+      }
+    });
+  } else {
+    for_groups<1>(count, [&](const uint32_t* words, int64_t begin, int64_t n) {
+      for (int64_t i = 0; i < std::min(n, kHalf); i++) {
+        const auto [a, b] = box_muller((float(words[i]) + 0.5F) * 0x1.0p-32F, float(words[kHalf + i] >> 8) * 0x1.0p-24F);
+        put(begin, n, i, a, b);
+      }
+    });
+  }
+}
+
+}  // namespace
+
+at::Tensor fill_uniform(at::Tensor out, double low, double high) {
+  AT_DISPATCH_FLOATING_TYPES_AND2(at::kHalf, at::kBFloat16, out.scalar_type(), "uniform", [&] {
+    uniform(out.mutable_data_ptr<scalar_t>(), out.numel(), low, high);
+  });
+  return out;
+}
+
+at::Tensor fill_normal(at::Tensor out, double mean, double std) {
+  AT_DISPATCH_FLOATING_TYPES_AND2(at::kHalf, at::kBFloat16, out.scalar_type(), "normal", [&] {
+    normal(out.mutable_data_ptr<scalar_t>(), out.numel(), mean, std);
+  });
+  return out;
+}
+
+at::Tensor fill_kept(at::Tensor out, double keep, double value) {
+  // Words below the threshold are kept; 2^32 keeps all.
+  const auto threshold = uint64_t(std::llround(keep * 0x1.0p32));
+  AT_DISPATCH_ALL_TYPES_AND3(at::kHalf, at::kBFloat16, at::kBool, out.scalar_type(), "kept", [&] {
+    auto* data = out.mutable_data_ptr<scalar_t>();
+    const auto kept = scalar_t(value), dropped = scalar_t(0);
+    for_groups<1>(out.numel(), [&](const uint32_t* words, int64_t begin, int64_t n) {
+      if (threshold > UINT32_MAX) {
+        std::fill_n(data + begin, n, kept);
+        return;
+      }
+      const auto limit = uint32_t(threshold);
+      for (int64_t i = 0; i < n; i++) data[begin + i] = words[i] < limit ? kept : dropped;
+    });
+  });
+  return out;
+}
+
+at::Tensor fill_whole(at::Tensor out, int64_t low, int64_t high) {
+  if (low >= high) throw error_here(err::value_out_of_range, fmt::format("no int lies in [{}, {})", low, high));
+  auto* data = out.mutable_data_ptr<int64_t>();
+  const auto range = uint64_t(high) - uint64_t(low);
+  for_groups<2>(out.numel(), [&](const uint32_t* words, int64_t begin, int64_t n) {
+    for (int64_t i = 0; i < n; i++) {
+      const uint64_t bits = uint64_t(words[kPhiloxGroup + i]) << 32 | words[i];
+      // The high half of the product: as even as 64 bits allow (Lemire 2019).
+      data[begin + i] = int64_t(uint64_t(low) + uint64_t((static_cast<unsigned __int128>(bits) * range) >> 64));
+    }
+  });
+  return out;
+}
+
+at::Tensor draw_permutation(int64_t n) {
+  const at::Tensor bits = at::empty({n}, at::kLong);
+  auto* random = bits.mutable_data_ptr<int64_t>();
+  for_groups<2>(n, [&](const uint32_t* words, int64_t begin, int64_t count) {
+    for (int64_t i = 0; i < count; i++) random[begin + i] = int64_t(uint64_t(words[kPhiloxGroup + i]) << 32 | words[i]);
+  });
+  at::Tensor order = at::arange(n, at::kLong);
+  auto* place = order.mutable_data_ptr<int64_t>();
+  // Fisher and Yates, from the end.
+  for (int64_t i = n - 1; i > 0; i--) {
+    const auto other = int64_t((static_cast<unsigned __int128>(uint64_t(random[i])) * uint64_t(i + 1)) >> 64);
+    std::swap(place[i], place[other]);
+  }
+  return order;
+}
+
+at::Tensor draw_index(const at::Tensor& weights) {
+  const at::Tensor wide = weights.detach().to(at::kDouble);
+  const at::Tensor sums = at::cumsum(wide, -1);
+  const at::Tensor total = sums.narrow(-1, sums.size(-1) - 1, 1).contiguous();
+  const bool is_sound = at::logical_and(at::isfinite(total), total > 0).all().item<bool>() && !(wide < 0).any().item<bool>();
+  if (!is_sound) {
+    throw error_here(err::value_out_of_range, "probabilities must be finite, not negative, and one of a row positive");
+  }
+  at::Tensor at = fill_uniform(at::empty(total.sizes(), at::kDouble), 0, 1).mul_(total);
+  return at::searchsorted(sums.contiguous(), at, false, true).clamp_max_(sums.size(-1) - 1);
+}
+
+}  // namespace ltr
