@@ -49,7 +49,7 @@ cpp::Expr FunctionEmitter::host(const ir::Op& op) {
   if (name == "/") return cpp::call("ltr::exact_div", {arg(0), arg(1), cx_.location(op.loc)});
   if (name == "//") return cpp::call("ltr::floor_div", uses(op));
   if (name == "ceil" && op.operands.size() == 2) return cpp::call("ltr::ceil_div", uses(op));
-  if (name == "%") return cpp::call(is_int ? "ltr::mod" : "__builtin_fmod", uses(op));
+  if (name == "%") return cpp::call(is_int ? "ltr::mod" : "ltr::real_mod", uses(op));
   if (name == "**") return cpp::call(type(op.results[0]).is(TypeKind::Int) ? "ltr::int_pow" : "ltr::real_pow", uses(op));
   if (name == "min" || name == "max") return cpp::call("std::" + name + "<" + (is_int ? "int64_t" : "double") + ">", uses(op));
   if (name == "neg") return cpp::unary("-", arg(0));
@@ -58,7 +58,7 @@ cpp::Expr FunctionEmitter::host(const ir::Op& op) {
   if (name == "floor" || name == "ceil" || name == "round") {
     // Halves go to the even number, as in PyTorch.
     const std::string real = name == "round" ? "__builtin_nearbyint" : "__builtin_" + name;
-    return cpp::cast(cpp::plain("int64_t"), cpp::call(real, uses(op)));
+    return cpp::call("ltr::whole", {cpp::call(real, uses(op))});
   }
   if (name == "defined") {
     const ir::Type& operand = type(op.operands[0]);

@@ -198,6 +198,7 @@ std::string setting_text(const check::Type& type) {
     case Kind::Bytes: return "bytes";
     case Kind::Series: return "series";
     case Kind::Secret: return "secret";
+    case Kind::Schedule: return "schedule";
     case Kind::Option: return "option[" + setting_text(type.fields[0].type) + "]";
     case Kind::List: return "list[" + (type.fields.empty() ? "" : setting_text(type.fields[0].type)) + "]";
     case Kind::Tuple: {

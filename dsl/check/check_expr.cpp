@@ -376,6 +376,48 @@ Expr check_expr(const ast::Expr& expr, Scope& scope) {
   return error_at(span);
 }
 
+namespace {
+
+/// Lists and tuples of closed kinds, at any depth.
+bool has_own_words(const Type& type) {
+  if (type.kind != Kind::List && type.kind != Kind::Tuple) return false;
+  return std::any_of(type.fields.begin(), type.fields.end(), [](const TypeField& field) {
+    return field.type.kind == Kind::Schedule || field.type.kind == Kind::OneOf ||
+           field.type.kind == Kind::Series || has_own_words(field.type);
+  });
+}
+
+/// Elements are read as what the whole is asked for: `[(linear_warmup(…), 200 steps), …]`. Nothing
+/// if `expr` is not written as such a list or tuple.
+std::optional<Expr> check_parts(const ast::Expr& expr,
+                                const Type& wanted,
+                                Scope& scope,
+                                const char* what) {
+  const auto* list = wanted.kind == Kind::List ? expr.get<ast::List>() : nullptr;
+  const auto* tuple = wanted.kind == Kind::Tuple ? expr.get<ast::Tuple>() : nullptr;
+  if (list == nullptr && tuple == nullptr) return std::nullopt;
+  const std::vector<ast::Expr>& elements = list != nullptr ? list->elements : tuple->elements;
+  if (tuple != nullptr && elements.size() != wanted.fields.size()) {
+    scope.cx.report(diag::wrong_argument(
+        expr.span, std::string(what) + " must be " + scope.cx.text(wanted)));
+    return error_at(expr.span);
+  }
+  Expr result = make_expr(list != nullptr ? ExprKind::List : ExprKind::Tuple,
+                          Type::of(wanted.kind), expr.span);
+  bool has_error = false;
+  for (size_t i = 0; i < elements.size(); ++i) {
+    const Type& part = wanted.fields[list != nullptr ? 0 : i].type;
+    result.args.push_back(check_as(elements[i], part, scope, what));
+    has_error = has_error || result.args.back().type.is_error();
+    result.type.fields.push_back({"", result.args.back().type});
+  }
+  if (has_error) return error_at(expr.span);
+  if (list != nullptr) result.type.value = Polynomial(int64_t(elements.size()));
+  return result;
+}
+
+}  // namespace
+
 Expr check_as(const ast::Expr& expr, const Type& wanted, Scope& scope, const char* what) {
   const Type& inner =
       wanted.kind == Kind::Option && !wanted.fields.empty() ? wanted.fields[0].type : wanted;
@@ -412,19 +454,8 @@ Expr check_as(const ast::Expr& expr, const Type& wanted, Scope& scope, const cha
       }
     }
   }
-  // Elements of a list are read as what the list is asked for: `[linear_warmup(…), cosine()]`.
-  if (const auto* list = expr.get<ast::List>();
-      list != nullptr && inner.kind == Kind::List && !inner.fields.empty()) {
-    const Kind wants = inner.fields[0].type.kind;
-    if (wants == Kind::Schedule || wants == Kind::OneOf || wants == Kind::Series) {
-      Expr result = make_expr(ExprKind::List, Type::of(Kind::List), expr.span);
-      for (const ast::Expr& element : list->elements) {
-        result.args.push_back(check_as(element, inner.fields[0].type, scope, what));
-        if (result.args.back().type.is_error()) return error_at(expr.span);
-        result.type.fields.push_back({"", result.args.back().type});
-      }
-      return result;
-    }
+  if (has_own_words(inner)) {
+    if (auto parts = check_parts(expr, inner, scope, what)) return std::move(*parts);
   }
   if (inner.kind == Kind::Series) {
     std::string series;

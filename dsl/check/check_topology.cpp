@@ -48,7 +48,19 @@ class TopologyChecker {
         note("recompute", recompute.span);
         check_block(recompute.at);
       }
-      for (const ast::Section& section : at->sections) check_section(section);
+      const ast::Setting* precision = nullptr;
+      for (const ast::Setting& one : at->settings) {
+        if (one.name.text == "precision") precision = &one;
+      }
+      // What amends has the last word.
+      is_precision_decided_ = is_precision_decided_ || precision != nullptr;
+      for (const ast::Section& section : at->sections) {
+        check_section(section);
+        if (precision != nullptr && section.name.text == "precision")
+          cx_.report(diag::setting_twice(section.name.span, "precision")
+                         .label(precision->name.span, "first here"));
+      }
+      is_precision_decided_ = is_precision_decided_ || !at->sections.empty();
     }
     cx_.program.topologies.push_back(std::move(typed_));
   }
@@ -205,12 +217,62 @@ class TopologyChecker {
       cx_.report(diag::unknown_setting(section.name.span, "a topology", section.name.text));
       return;
     }
-    note("precision_parts", section.span);
     check_twice(cx_, section.settings);
+    std::map<std::string, const ast::Setting*> written;
+    std::map<std::string, std::string> parts;
+    bool has_error = false;
     for (const ast::Setting& part : section.settings) {
       const auto value = check_setting(part, precision_parts(), "`precision`", scope_);
-      if (value && part.name.text == "compute") check_available(part.value, value->value.name);
+      has_error = has_error || !value;
+      if (!value) continue;
+      written[part.name.text] = &part;
+      parts[part.name.text] = value->value.name;
+      if (part.name.text == "compute") check_available(part.value, value->value.name);
     }
+    if (!has_error) put_precision(section, written, std::move(parts));
+  }
+
+  /// Parts that make one of the precisions there are are that precision; others are refused.
+  void put_precision(const ast::Section& section,
+                     const std::map<std::string, const ast::Setting*>& written,
+                     std::map<std::string, std::string> parts) {
+    struct Row {
+      const char* name;
+      const char* compute;
+      const char* weights;  ///< the state of optimizers has their type
+    };
+    static constexpr Row kRows[] = {{"f64", "f64", "f64"},   {"f32", "f32", "f32"},
+                                    {"tf32", "tf32", "f32"}, {"bf16", "bf16", "f32"},
+                                    {"f16", "f16", "f32"},   {"bf16_pure", "bf16", "bf16"}};
+    const std::string compute = parts.try_emplace("compute", "f32").first->second;
+    const std::string weights =
+        parts.try_emplace("weights", compute == "f64" ? "f64" : "f32").first->second;
+    const std::string state = parts.try_emplace("state", weights).first->second;
+    const std::string reduce = parts.try_emplace("reduce", weights).first->second;
+    const auto refuse = [&](const char* part, const std::string& what) {
+      const auto at = written.find(part);
+      cx_.report(diag::not_in_this_version(
+                     at == written.end() ? section.span : at->second->value.span, what)
+                     .help("`precision = bf16` computes in bf16 and keeps weights in f32, "
+                           "`bf16_pure` has all in bf16"));
+    };
+    const Row* row = std::find_if(std::begin(kRows), std::end(kRows), [&](const Row& one) {
+      return compute == one.compute && weights == one.weights;
+    });
+    if (row == std::end(kRows))
+      return refuse("weights", "`weights = " + weights + "` with `compute = " + compute + "`");
+    if (state != weights)
+      return refuse("state", "`state = " + state + "` with `weights = " + weights + "`");
+    if (reduce != weights)
+      return refuse("reduce", "`reduce = " + reduce + "` with `weights = " + weights + "`");
+    if (is_precision_decided_) return;
+    std::erase_if(typed_.settings, [](const SettingValue& one) { return one.path == "precision"; });
+    const auto info = std::find_if(topology_settings().begin(), topology_settings().end(),
+                                   [](const SettingInfo& one) { return one.name == std::string("precision"); });
+    typed_.settings.push_back({"precision", info->type,
+                               make_expr(ExprKind::Symbol, Type::of(Kind::OneOf), section.span, {},
+                                         row->name),
+                               section.span});
   }
 
   void check_precision() {
@@ -268,6 +330,7 @@ class TopologyChecker {
   std::vector<Axis> axes_;
   bool has_mesh_ = false;
   bool is_mesh_known_ = true;
+  bool is_precision_decided_ = false;
 };
 
 }  // namespace

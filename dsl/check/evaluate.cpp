@@ -1,6 +1,6 @@
-#include <cmath>
-
 #include "dsl/check/evaluate.h"
+
+#include "dsl/check/host_math.h"
 
 namespace ltr::check {
 
@@ -18,52 +18,28 @@ Value make_bool(bool value) {
   return {Value::Kind::Bool, value ? 1 : 0, value ? 1.0 : 0.0, ""};
 }
 
+host::Number number_of(const Value& value) {
+  if (value.kind == Value::Kind::Bool) return value.whole != 0;
+  if (value.kind == Value::Kind::Int) return value.whole;
+  return value.real;
+}
+
+std::optional<Value> value_of(const std::optional<host::Number>& number) {
+  if (!number) return std::nullopt;
+  if (const bool* flag = std::get_if<bool>(&*number)) return make_bool(*flag);
+  if (const int64_t* whole = std::get_if<int64_t>(&*number)) return make_int(*whole);
+  return make_float(std::get<double>(*number));
+}
+
 std::optional<Value> binary(const std::string& op, const Value& a, const Value& b) {
-  const bool whole = a.kind == Value::Kind::Int && b.kind == Value::Kind::Int;
-  if (op == "==")
-    return make_bool(a.kind == Value::Kind::Str ? a.text == b.text : a.real == b.real);
-  if (op == "!=")
-    return make_bool(a.kind == Value::Kind::Str ? a.text != b.text : a.real != b.real);
-  if (op == "<") return make_bool(a.real < b.real);
-  if (op == "<=") return make_bool(a.real <= b.real);
-  if (op == ">") return make_bool(a.real > b.real);
-  if (op == ">=") return make_bool(a.real >= b.real);
-  if (whole && (op == "//" || op == "%" || op == "/" || op == "ceil") && b.whole == 0)
-    return std::nullopt;
-  const auto floor_of = [](int64_t x, int64_t y) {
-    return x / y - (x % y != 0 && (x < 0) != (y < 0) ? 1 : 0);
-  };
-  if (op == "+") return whole ? make_int(a.whole + b.whole) : make_float(a.real + b.real);
-  if (op == "-") return whole ? make_int(a.whole - b.whole) : make_float(a.real - b.real);
-  if (op == "*") return whole ? make_int(a.whole * b.whole) : make_float(a.real * b.real);
-  if (op == "/") return whole ? make_int(a.whole / b.whole) : make_float(a.real / b.real);
-  if (op == "//" && whole) return make_int(floor_of(a.whole, b.whole));
-  if (op == "ceil" && whole) return make_int(-floor_of(-a.whole, b.whole));
-  if (op == "%")
-    return whole ? make_int(a.whole - floor_of(a.whole, b.whole) * b.whole)
-                 : make_float(std::fmod(a.real, b.real));
-  if (op == "min")
-    return whole ? make_int(std::min(a.whole, b.whole)) : make_float(std::min(a.real, b.real));
-  if (op == "max")
-    return whole ? make_int(std::max(a.whole, b.whole)) : make_float(std::max(a.real, b.real));
-  if (op == "**" || op == "pow") {
-    const double power = std::pow(a.real, b.real);
-    return whole ? make_int(int64_t(power)) : make_float(power);
-  }
-  return std::nullopt;
+  if (a.kind != Value::Kind::Str && b.kind != Value::Kind::Str)
+    return value_of(host::fold(op, number_of(a), number_of(b)));
+  if (a.kind != b.kind || (op != "==" && op != "!=")) return std::nullopt;
+  return make_bool((a.text == b.text) == (op == "=="));
 }
 
 std::optional<Value> unary(const std::string& op, const Value& a) {
-  if (op == "neg") return a.kind == Value::Kind::Int ? make_int(-a.whole) : make_float(-a.real);
-  if (op == "abs")
-    return a.kind == Value::Kind::Int ? make_int(std::abs(a.whole)) : make_float(std::fabs(a.real));
-  if (op == "floor") return make_int(int64_t(std::floor(a.real)));
-  if (op == "ceil") return make_int(int64_t(std::ceil(a.real)));
-  if (op == "round") return make_int(int64_t(std::nearbyint(a.real)));
-  if (op == "sqrt") return make_float(std::sqrt(a.real));
-  if (op == "exp") return make_float(std::exp(a.real));
-  if (op == "log") return make_float(std::log(a.real));
-  return std::nullopt;
+  return a.kind == Value::Kind::Str ? std::nullopt : value_of(host::fold(op, number_of(a)));
 }
 
 }  // namespace
@@ -120,7 +96,9 @@ std::optional<HostValue> evaluate(const Expr& expr, const Program& program, cons
       for (const Expr& element : set.args) {
         const auto value = evaluate(element, program, lookup);
         if (!value) return std::nullopt;
-        if (binary("==", *a, *value)->whole != 0) return make_bool(true);
+        const auto same = binary("==", *a, *value);
+        if (!same) return std::nullopt;
+        if (same->whole != 0) return make_bool(true);
       }
       return make_bool(false);
     }

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "dsl/check/host_math.h"
 #include "dsl/elaborate/machine.h"
 
 /// Expressions.
@@ -29,40 +30,17 @@ void set_node(Value& value, int32_t node) {
   for (Value& item : value.items) set_node(item, node);
 }
 
-std::optional<double> arithmetic(const std::string& name, double a, double b) {
-  if (name == "+") return a + b;
-  if (name == "-") return a - b;
-  if (name == "*") return a * b;
-  if (name == "/") return a / b;
-  if (name == "//") return std::floor(a / b);
-  if (name == "ceil") return std::ceil(a / b);
-  if (name == "%") return a - b * std::floor(a / b);
-  if (name == "**") return std::pow(a, b);
-  if (name == "min") return std::min(a, b);
-  if (name == "max") return std::max(a, b);
+std::optional<host::Number> number_of(const Value& value) {
+  if (value.kind == Value::Kind::Bool) return value.whole != 0;
+  if (value.kind == Value::Kind::Int) return value.whole;
+  if (value.kind == Value::Kind::Float) return value.real;
   return std::nullopt;
 }
 
-std::optional<bool> comparison(const std::string& name, double a, double b) {
-  if (name == "==") return a == b;
-  if (name == "!=") return a != b;
-  if (name == "<") return a < b;
-  if (name == "<=") return a <= b;
-  if (name == ">") return a > b;
-  if (name == ">=") return a >= b;
-  return std::nullopt;
-}
-
-std::optional<double> function(const std::string& name, double a) {
-  if (name == "neg") return -a;
-  if (name == "floor") return std::floor(a);
-  if (name == "ceil") return std::ceil(a);
-  if (name == "round") return std::nearbyint(a);
-  if (name == "abs") return std::fabs(a);
-  if (name == "sqrt") return std::sqrt(a);
-  if (name == "exp") return std::exp(a);
-  if (name == "log") return std::log(a);
-  return std::nullopt;
+Value value_of(const host::Number& number) {
+  if (const bool* flag = std::get_if<bool>(&number)) return Value::of_bool(*flag);
+  if (const int64_t* whole = std::get_if<int64_t>(&number)) return Value::of_int(*whole);
+  return Value::of_float(std::get<double>(number));
 }
 
 std::optional<bool> equal(const Value& a, const Value& b) {
@@ -89,25 +67,20 @@ Value of_flag(std::optional<bool> flag) {
 Value Machine::host(const Expr& expr, Frame& frame) {
   std::vector<Value> args;
   for (const Expr& arg : expr.args) args.push_back(eval(arg, frame));
-  const auto number = [&](double value) {
-    return expr.type.kind == Kind::Int ? Value::of_int(int64_t(value)) : Value::of_float(value);
-  };
-  if (args.size() == 2) {
-    if (expr.name == "==" || expr.name == "!=") {
-      auto same = equal(args[0], args[1]);
-      if (same && expr.name == "!=") same = !*same;
-      return of_flag(same);
-    }
-    if (!args[0].is_number() || !args[1].is_number()) return value_of(expr.type, frame);
-    if (const auto flag = comparison(expr.name, args[0].number(), args[1].number()))
-      return Value::of_bool(*flag);
-    if (const auto value = arithmetic(expr.name, args[0].number(), args[1].number()))
-      return number(*value);
+  if (args.size() == 2 && (expr.name == "==" || expr.name == "!=")) {
+    auto same = equal(args[0], args[1]);
+    if (same && expr.name == "!=") same = !*same;
+    return of_flag(same);
   }
-  if (args.size() == 1 && args[0].is_number()) {
-    if (const auto value = function(expr.name, args[0].number())) return number(*value);
+  std::vector<host::Number> numbers;
+  for (const Value& arg : args) {
+    if (const auto number = number_of(arg)) numbers.push_back(*number);
   }
-  return value_of(expr.type, frame);
+  std::optional<host::Number> result;
+  if (numbers.size() == args.size() && args.size() == 1) result = host::fold(expr.name, numbers[0]);
+  if (numbers.size() == args.size() && args.size() == 2)
+    result = host::fold(expr.name, numbers[0], numbers[1]);
+  return result ? elaborate::value_of(*result) : value_of(expr.type, frame);
 }
 
 Value Machine::element(const Value& list,

@@ -1,5 +1,4 @@
-#include <cmath>
-
+#include "dsl/check/host_math.h"
 #include "dsl/elaborate/machine.h"
 
 /// Types and dims in numbers.
@@ -32,18 +31,15 @@ Size Machine::atom(check::AtomId id, const Frame& frame) const {
   if (atom.kind == Atom::Kind::Unknown) return std::nullopt;
   const Size left = size_of(atom.left, frame), right = size_of(atom.right, frame);
   if (!left || !right) return std::nullopt;
-  const bool divides = atom.kind != Atom::Kind::Min && atom.kind != Atom::Kind::Max;
-  if (divides && *right == 0) return std::nullopt;
-  const int64_t remainder = divides ? (*left % *right + std::abs(*right)) % std::abs(*right) : 0;
   switch (atom.kind) {
     case Atom::Kind::Exact:
-      return *left / *right;
+      return host::exact_div(*left, *right);
     case Atom::Kind::Floor:
-      return int64_t(std::floor(double(*left) / double(*right)));
+      return host::floor_div(*left, *right);
     case Atom::Kind::Ceil:
-      return int64_t(std::ceil(double(*left) / double(*right)));
+      return host::ceil_div(*left, *right);
     case Atom::Kind::Remainder:
-      return remainder;
+      return host::mod(*left, *right);
     case Atom::Kind::Min:
       return std::min(*left, *right);
     case Atom::Kind::Max:
@@ -57,16 +53,18 @@ Size Machine::atom(check::AtomId id, const Frame& frame) const {
 
 Size Machine::size_of(const Polynomial& value, const Frame& frame) const {
   int64_t sum = 0;
+  bool overflows = false;
   for (const auto& [monomial, factor] : value.terms()) {
     int64_t term = factor;
     for (const auto& [id, power] : monomial) {
       const Size known = atom(id, frame);
       if (!known) return std::nullopt;
-      for (int i = 0; i < power; ++i) term *= *known;
+      for (int i = 0; i < power; ++i)
+        overflows = __builtin_mul_overflow(term, *known, &term) || overflows;
     }
-    sum += term;
+    overflows = __builtin_add_overflow(sum, term, &sum) || overflows;
   }
-  return sum;
+  return overflows ? Size() : Size(sum);
 }
 
 std::vector<Size> Machine::dims_of(const Type& type, const Frame& frame) const {

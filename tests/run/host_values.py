@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What `check` accepts of host values compiles and runs: lists and tuples as hparams, layers in records and tuples, and
-what `print` shows of all of them.
+"""What `check` accepts compiles, runs and has its effect: lists and tuples as hparams, layers in records and tuples, what
+`print` shows of all of them, schedules one after another, the parts of a precision.
 
 Python's standard library alone; LTRC and LTR_SOURCE say which compiler and sources, if not these.
 """
@@ -39,9 +39,18 @@ data Ones(count: int) {
 
 model Net(sizes: list[int], betas: (float, float), rate: float) {
   net = Two(sizes, sizes[1])
-  optimizer opt = Adam(net.weights, lr = rate, betas = betas)
-  step train[B](x: float[B, 2]) { minimize mean((net(x) - 1) ** 2) }
+  optimizer opt = Adam(net.weights, lr = rate, betas = betas) {
+    schedule = sequential([(plateau(monitor = train.loss), 1 epoch), (linear(), 2 steps), (constant(), 2 steps)])
+  }
+  step train[B](x: float[B, 2]) {
+    loss = mean((net(x) - 1) ** 2)
+    minimize loss
+    log loss on epoch
+  }
 }
+
+topology narrow { precision { compute = bf16, weights = bf16 } }
+topology wide { precision { compute = f64 } }
 
 experiment e {
   data = Ones(pair[0])
@@ -86,6 +95,10 @@ with scratch() as place:
     program = build(source, folder)
     result = fit(program, folder / "runs", "--sizes", "[5, 6]", "--betas", "(0, 0.9)", "--pair", "(2, 1)")
     check("it trains", result.returncode == 0, result.text)
+    for topology, precision in (("narrow", "bf16_pure"), ("wide", "f64")):
+        result = fit(program, folder / "precise", "--topology", topology)
+        config = json.loads((newest(folder / "precise") / "config.json").read_text())
+        check(f"{topology} is {precision}", result.returncode == 0 and config["topology.precision"]["value"] == precision, result.text)
     config = json.loads((newest(folder / "runs") / "config.json").read_text())
     check("flags are read", config["sizes"]["value"] == "[5, 6]" and config["betas"]["value"] == "(0.0, 0.9)", config["sizes"])
     weights = names_of(newest(folder / "runs") / "checkpoints/last/weights.safetensors")

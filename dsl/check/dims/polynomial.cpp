@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "dsl/check/host_math.h"
+
 namespace ltr::check {
 
 namespace {
@@ -35,9 +37,12 @@ std::optional<Monomial> quotient(const Monomial& a, const Monomial& b) {
   return Monomial(powers.begin(), powers.end());
 }
 
-int64_t floor_of(int64_t a, int64_t b) {
-  const int64_t rounded = a / b;
-  return rounded * b != a && (a < 0) != (b < 0) ? rounded - 1 : rounded;
+/// What `op` gives of two constants; nothing if one is none, or it gives nothing.
+std::optional<int64_t> of_constants(std::optional<int64_t> (*op)(int64_t, int64_t),
+                                    const Polynomial& a,
+                                    const Polynomial& b) {
+  const auto left = a.constant(), right = b.constant();
+  return left && right ? op(*left, *right) : std::nullopt;
 }
 
 }  // namespace
@@ -177,23 +182,19 @@ Polynomial AtomTable::exact(const Polynomial& a, const Polynomial& b) {
 }
 
 Polynomial AtomTable::floor(const Polynomial& a, const Polynomial& b) {
-  if (a.constant() && b.constant() && *b.constant() != 0)
-    return floor_of(*a.constant(), *b.constant());
+  if (const auto known = of_constants(host::floor_div, a, b)) return *known;
   if (const auto divided = divide(a, b)) return *divided;
   return intern({.kind = Atom::Kind::Floor, .left = a, .right = b});
 }
 
 Polynomial AtomTable::ceil(const Polynomial& a, const Polynomial& b) {
-  if (a.constant() && b.constant() && *b.constant() != 0)
-    return -floor_of(-*a.constant(), *b.constant());
+  if (const auto known = of_constants(host::ceil_div, a, b)) return *known;
   if (const auto divided = divide(a, b)) return *divided;
   return intern({.kind = Atom::Kind::Ceil, .left = a, .right = b});
 }
 
 Polynomial AtomTable::remainder(const Polynomial& a, const Polynomial& b) {
-  if (a.constant() && b.constant() && *b.constant() != 0) {
-    return *a.constant() - floor_of(*a.constant(), *b.constant()) * *b.constant();
-  }
+  if (const auto known = of_constants(host::mod, a, b)) return *known;
   if (divide(a, b)) return 0;
   return intern({.kind = Atom::Kind::Remainder, .left = a, .right = b});
 }

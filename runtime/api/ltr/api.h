@@ -340,7 +340,10 @@ LTR_EXPORT int64_t floor_div(int64_t a, int64_t b);
 LTR_EXPORT int64_t ceil_div(int64_t a, int64_t b);
 LTR_EXPORT int64_t mod(int64_t a, int64_t b);
 LTR_EXPORT int64_t int_pow(int64_t base, int64_t exponent);
+LTR_EXPORT double real_mod(double a, double b);
 LTR_EXPORT double real_pow(double base, double exponent);
+/// A number without a fraction as an int; R1006 for nan and what 64 bits do not hold.
+LTR_EXPORT int64_t whole(double value);
 
 // ---- data
 // ----------------------------------------------------------------------------------------------------

@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+"""Arithmetic of host numbers is the same as a constant, in a dim, in `plan` and while the program runs.
+
+Python's standard library alone; LTRC and LTR_SOURCE say which compiler and sources, if not these.
+"""
+import math
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
+from harness import LTRC, check, finish, run, scratch
+
+PAIRS = [(7, 2), (-7, 2), (7, -2), (-7, -2), (6, 3), (-6, 3), (0, 5), (1, 5), (-1, 5), (-1, -5)]
+REALS = [(7.5, 2.0), (-7.5, 2.0), (7.5, -2.0), (-7.5, -2.0), (1.0, 0.25)]
+
+hparams, constants, tests = [], [], []
+
+
+def text(value):
+    return f"(0 - {-value})" if value < 0 else str(value)
+
+
+def expect(form, kind, a, b, value):
+    """`form` of a and b, as a constant and of hparams, is `value`."""
+    number = len(constants)
+    constants.append(f"const C{number} = {form.format(a=text(a), b=text(b))}")
+    names = {}
+    for side, one in (("a", a), ("b", b)):
+        names[side] = f"{side}{number}"
+        hparams.append(f"hparam {names[side]}: {kind} = {one}")
+    tests.append(f"  assert C{number} == {text(value)}")
+    tests.append(f"  assert {form.format(**names)} == {text(value)}")
+
+
+for a, b in PAIRS:
+    expect("({a} % {b})", "int", a, b, a % abs(b))
+    expect("floor({a} / {b})", "int", a, b, math.floor(a / b))
+    expect("ceil({a} / {b})", "int", a, b, math.ceil(a / b))
+    if a % b == 0:
+        expect("({a} / {b})", "int", a, b, a // b)
+for a, b in REALS:
+    expect("({a} % {b})", "float", a, b, a % abs(b))
+    expect("round({a} * {b})", "float", a, b, round(a * b))
+
+PROGRAM = "ltr 1\n\n" + "\n".join(hparams + constants) + '\n\ntest "all" {\n' + "\n".join(tests) + "\n}\n"
+
+PLAN = """ltr 1
+
+hparam a: int = 7
+hparam b: int = -2
+
+data Ones() {
+  batch[B] { x: float[B, 2] }
+  fn make(i: int) -> {x: float[2]} = (x = ones(2))
+  train = synthetic(8, make) |> collate(4)
+}
+model Net(width: int, tall: int) {
+  weight w: float[width] = zeros(width)
+  weight v: float[tall] = zeros(tall)
+  optimizer opt = SGD([w, v], lr = 0.1)
+  step train[B](x: float[B, 2]) { minimize mean(x) * (sum(w) + sum(v)) }
+}
+experiment e { data = Ones(), model = Net(a % b + 1, floor(7.5 % -2.0 * 10)), trainer { epochs = 1 } }
+"""
+
+with scratch() as place:
+    folder = pathlib.Path(place)
+    (folder / "math.ltr").write_text(PROGRAM)
+    result = run(LTRC, "test", folder / "math.ltr")
+    check("constants and hparams", "1 passed, 0 failed" in result.text, result.text)
+
+    (folder / "plan.ltr").write_text(PLAN)
+    result = run(LTRC, "plan", folder / "plan.ltr")
+    check("plan counts 2 + 15 weights", "17 trained" in result.text, result.text)
+
+    # What the run stops at is nothing that could be computed before it.
+    for title, expression in (("zero divisor", "7 % zero"), ("inexact", "7 / two"), ("nan", "floor(0.0 / nought)"),
+                              ("least int", "floor(least / minus)")):
+        (folder / "stop.ltr").write_text(
+            "ltr 1\n\nhparam zero: int = 0\nhparam two: int = 2\nhparam nought: float = 0\n"
+            "hparam minus: int = -1\nhparam least: int = -9_223_372_036_854_775_807 - 1\n"
+            f'test "stops" {{\n  x = {expression}\n  print x\n}}\n')
+        result = run(LTRC, "test", folder / "stop.ltr")
+        check(f"{title} ends the test with an error", result.returncode == 1 and "FAIL stops" in result.text, result.text)
+finish()
