@@ -123,6 +123,7 @@ class Jpeg {
     if (setjmp(escape_) != 0) return false;
     jpeg_create_decompress(&info_);
     info_.progress = &progress_;
+    info_.mem->max_memory_to_use = limits::kJpegMemory;
     const void* data = bytes_.data();
     jpeg_mem_src(&info_, static_cast<const unsigned char*>(data), static_cast<unsigned long>(bytes_.size()));
     jpeg_save_markers(&info_, JPEG_APP0 + 1, 0xFFFF);

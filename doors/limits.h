@@ -22,6 +22,8 @@ inline constexpr uint64_t kInflateRatio = 100;
 inline constexpr int64_t kImagePixels = int64_t(1) << 27;
 /// Bytes of one image file.
 inline constexpr uint64_t kImageBytes = uint64_t(256) << 20;
+/// What libjpeg may take to work in, which holds all coefficients of a progressive image.
+inline constexpr long kJpegMemory = long(512) << 20;
 /// Scans of one progressive JPEG: each walks over all pixels again.
 inline constexpr int kJpegScans = 200;
 

@@ -38,6 +38,7 @@ struct LTR_EXPORT Error : std::exception {
   Str message;
   Location location;
   Str help;
+  int64_t sample = -1;  ///< of the batch, where one is to blame
 
  private:
   Str what_;

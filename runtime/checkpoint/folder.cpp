@@ -14,6 +14,7 @@
 #include <system_error>
 
 #include "doors/hash.h"
+#include "doors/json.h"
 #include "doors/safetensors.h"
 #include "doors/weights_file.h"
 #include "runtime/api/error.h"
@@ -208,7 +209,7 @@ nlohmann::json read_manifest(const Str& path) {
   const Str file = path + "/checkpoint.json";
   if (!fs::exists(file)) throw error_at({}, err::checkpoint_misfit, fmt::format("no checkpoint at {}", path));
   const Str text = read_text(file);
-  nlohmann::json manifest = nlohmann::json::parse(text, nullptr, false);
+  nlohmann::json manifest = doors::try_json(text);
   const auto damaged = [&](const char* why) { return error_at({}, err::checkpoint_damaged, path, why); };
   const auto is = [&](const char* key, bool (nlohmann::json::*kind)() const noexcept) {
     return manifest.contains(key) && (manifest[key].*kind)();
@@ -305,7 +306,7 @@ std::vector<Str> checkpoint_names(const Str& folder) {
     if (entry.is_symlink() || !entry.is_directory() || name.starts_with(".")) continue;
     const Str file = entry.path().string() + "/checkpoint.json";
     if (!fs::exists(file)) continue;
-    const nlohmann::json manifest = nlohmann::json::parse(read_text(file), nullptr, false);
+    const nlohmann::json manifest = doors::try_json(read_text(file));
     const bool is_readable = manifest.is_object() && manifest.contains("step") && manifest["step"].is_number_integer();
     found.emplace_back(is_readable ? manifest["step"].get<int64_t>() : -1, name);
   }

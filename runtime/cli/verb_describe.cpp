@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <fstream>
 
-#include <nlohmann/json.hpp>
-
+#include "doors/json.h"
 #include "runtime/cli/faults.h"
 #include "runtime/cli/report.h"
 #include "runtime/cli/run_folder.h"
@@ -59,10 +58,10 @@ int run_config(Start& start) {
           {}, err::checkpoint_misfit,
           fmt::format("no run {} of {} in {}", start.line.get("diff"), start.experiment->name, start.out_dir()));
     std::ifstream file(run + "/config.json");
-    const nlohmann::json old = nlohmann::json::parse(file, nullptr, false);
+    const nlohmann::json old = doors::try_json(Str(std::istreambuf_iterator<char>(file), {}));
     if (!old.is_object()) throw error_at({}, err::bad_config_file, run + "/config.json", "is no JSON object");
     for (const Resolved& setting : start.settings.resolved()) {
-      const nlohmann::json now = nlohmann::json::parse(to_json(setting.value), nullptr, false);
+      const nlohmann::json now = doors::try_json(to_json(setting.value));
       const nlohmann::json before = old.contains(setting.path) ? old[setting.path]["value"] : nlohmann::json();
       if (now != before) print_out(fmt::format("{:<32} {} → {}\n", setting.path, before.dump(), now.dump()));
     }

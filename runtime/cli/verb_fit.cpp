@@ -5,9 +5,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include <nlohmann/json.hpp>
-
 #include "doors/file.h"
+#include "doors/json.h"
 #include "doors/number.h"
 #include "runtime/checkpoint/folder.h"
 #include "runtime/cli/faults.h"
@@ -103,7 +102,7 @@ Resume find_resume(const Start& start) {
 void keep_threads(Start& start, const Str& run) {
   if (show(start.settings.value("topology.threads")) != "auto") return;
   std::ifstream file(run + "/run.json");
-  const nlohmann::json json = nlohmann::json::parse(file, nullptr, false);
+  const nlohmann::json json = doors::try_json(Str(std::istreambuf_iterator<char>(file), {}));
   if (!json.is_object() || !json.contains("topology")) return;
   start.threads = json["topology"].value("threads", start.threads);
 }

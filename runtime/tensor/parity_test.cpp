@@ -54,12 +54,12 @@ std::map<Str, std::function<Tensor(const Tensor&)>> functions() {
   const Tensor label = tensor_of(Ints{1, 0, 4, 2, 3, 1});
   const Ints X{6, 5};
   return {
-      {"cross_entropy", [=](const Tensor& x) { return cross_entropy(x, label, {}, -100, 0, kMean); }},
-      {"cross_entropy smoothed", [=](const Tensor& x) { return cross_entropy(x, label, {}, -100, 0.1, kMean); }},
+      {"cross_entropy", [=](const Tensor& x) { return cross_entropy(x, label, {}, {}, 0, kMean); }},
+      {"cross_entropy smoothed", [=](const Tensor& x) { return cross_entropy(x, label, {}, {}, 0.1, kMean); }},
       {"cross_entropy weighted",
-       [=](const Tensor& x) { return cross_entropy(x, label, add(abs(wave({5}, 1)), Scalar(0.1)), -100, 0, kMean); }},
+       [=](const Tensor& x) { return cross_entropy(x, label, add(abs(wave({5}, 1)), Scalar(0.1)), {}, 0, kMean); }},
       {"cross_entropy ignoring", [=](const Tensor& x) { return cross_entropy(x, label, {}, 1, 0, kMean); }},
-      {"cross_entropy sum", [=](const Tensor& x) { return cross_entropy(x, label, {}, -100, 0, "sum"); }},
+      {"cross_entropy sum", [=](const Tensor& x) { return cross_entropy(x, label, {}, {}, 0, "sum"); }},
       {"bce_with_logits", [=](const Tensor& x) { return bce_with_logits(x, abs(wave(X, 2)), {}, kMean); }},
       {"mse", [=](const Tensor& x) { return mse(x, wave(X, 2), kMean); }},
       {"l1", [=](const Tensor& x) { return l1(x, wave(X, 2), kMean); }},
@@ -91,8 +91,8 @@ std::map<Str, std::function<Tensor(const Tensor&)>> functions() {
       {"cross_entropy soft",
        [=](const Tensor& x) { return soft_cross_entropy(x, softmax(wave(X, 2), 1), {}, 0.1, kMean); }},
       {"cross_entropy places",
-       [=](const Tensor& x) { return cross_entropy(reshape(x, {2, 5, 3}), reshape(label, {2, 3}), {}, -100, 0, kMean); }},
-      {"nll", [=](const Tensor& x) { return nll(log_softmax(x, 1), label, {}, -100, kMean); }},
+       [=](const Tensor& x) { return cross_entropy(reshape(x, {2, 5, 3}), reshape(label, {2, 3}), {}, {}, 0, kMean); }},
+      {"nll", [=](const Tensor& x) { return nll(log_softmax(x, 1), label, {}, {}, kMean); }},
       {"bce", [=](const Tensor& x) { return bce(sigmoid(x), abs(wave(X, 2)), kMean); }},
       {"bce_with_logits weighted",
        [=](const Tensor& x) { return bce_with_logits(x, abs(wave(X, 2)), add(abs(wave({5}, 1)), Scalar(0.1)), kMean); }},

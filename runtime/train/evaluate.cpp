@@ -49,7 +49,7 @@ void pass(Session& cx, const StepInfo& step, const std::vector<size_t>& streams,
       cx.batch_size = batch.size;
       cx.set_row(1, true, weight.of(batch));
       cx.run_hook(hooks.batch_start);
-      cx.run_step(step, batch, stream, uint64_t(number));
+      blaming(*feed, 0, number, [&] { cx.run_step(step, batch, stream, uint64_t(number)); });
       cx.run_hook(hooks.batch_end);
       seen += batch.size;
       number++;

@@ -80,7 +80,7 @@ inline void train_step(Model& model, Context& cx, const Batch& batch, const std:
   Mlp& self = static_cast<Mlp&>(model);
   at({"fake.ltr", 10, 5});
   const Tensor logits = self.logits(batch.fields[0]);
-  const Tensor loss = cross_entropy(logits, batch.fields[1], {}, -100, 0, kMean);
+  const Tensor loss = cross_entropy(logits, batch.fields[1], {}, {}, 0, kMean);
   cx.minimize(loss, *self.opt, true, {"fake.ltr", 11, 5});
   cx.log(0, loss);
   if (cx.epoch >= 0) {
@@ -93,7 +93,7 @@ inline void train_step(Model& model, Context& cx, const Batch& batch, const std:
 inline void train_step_lean(Model& model, Context& cx, const Batch& batch, const std::vector<Value>&) {
   Mlp& self = static_cast<Mlp&>(model);
   at({"fake.ltr", 10, 5});
-  const Tensor loss = cross_entropy(self.logits(batch.fields[0]), batch.fields[1], {}, -100, 0, kMean);
+  const Tensor loss = cross_entropy(self.logits(batch.fields[0]), batch.fields[1], {}, {}, 0, kMean);
   cx.minimize(loss, *self.opt, true, {"fake.ltr", 11, 5});
   cx.log(0, loss);
 }
@@ -101,7 +101,7 @@ inline void train_step_lean(Model& model, Context& cx, const Batch& batch, const
 inline void val_step(Model& model, Context& cx, const Batch& batch, const std::vector<Value>&) {
   Mlp& self = static_cast<Mlp&>(model);
   const Tensor logits = self.logits(batch.fields[0]);
-  cx.log(1, cross_entropy(logits, batch.fields[1], {}, -100, 0, kMean));
+  cx.log(1, cross_entropy(logits, batch.fields[1], {}, {}, 0, kMean));
   Accuracy& accuracy = self.accuracy.of(cx.stream);
   accuracy.update(logits, batch.fields[1]);
   cx.log(2, accuracy);

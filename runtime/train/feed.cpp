@@ -17,6 +17,7 @@ class LoaderFeed : public Feed {
   void start(int64_t epoch, int64_t first_batch) override { loader_.start(epoch, first_batch); }
   bool next(Batch& batch) override { return loader_.next(batch); }
   double waited_s() override { return loader_.waited_s(); }
+  std::vector<Str> records(int64_t epoch, int64_t batch) override { return loader_.names_of(epoch, batch); }
 
  private:
   data::Loader loader_;

@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "runtime/api/error.h"
 #include "runtime/train/trainer.h"
 
 namespace ltr {
@@ -25,6 +26,18 @@ class Feed {
   /// Names of the records of a batch, for messages: `iris.csv:37`. Empty if they have none.
   virtual std::vector<Str> records(int64_t, int64_t) { return {}; }
 };
+
+/// Runs what computes with batch `batch` of `feed`. An error that blames a sample of it says which record that is.
+template <class Body>
+void blaming(Feed& feed, int64_t epoch, int64_t batch, Body&& body) {
+  try {
+    body();
+  } catch (const Error& error) {
+    const std::vector<Str> names = error.sample >= 0 ? feed.records(epoch, batch) : std::vector<Str>();
+    if (error.sample < 0 || error.sample >= int64_t(names.size())) throw;
+    throw Error(error.code, names[size_t(error.sample)] + ": " + error.message, error.location, error.help);
+  }
+}
 
 /// The feed of stream `stream` as the request says. `batches`: at most so many, -1: as the role's limit says.
 std::unique_ptr<Feed> make_feed(const RunRequest& request, size_t stream, int64_t batches = -1);

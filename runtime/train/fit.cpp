@@ -122,7 +122,8 @@ bool Fit::run_window(int64_t batches_of_epoch) {
     cx_.batch_index = at_.batch;
     cx_.batch_size = batch_.size;
     cx_.run_hook(Hook::train_batch_start);
-    cx_.run_step(*train_step_, batch_, train_stream_, uint64_t(at_.batch_counter));
+    blaming(*feed_, at_.epoch, at_.batch,
+            [&] { cx_.run_step(*train_step_, batch_, train_stream_, uint64_t(at_.batch_counter)); });
     cx_.run_hook(Hook::train_batch_end);
     has_batch_ = false;
     at_.batch++;

@@ -339,16 +339,16 @@ LTR_EXPORT Tensor select(const Tensor& x, int64_t dim, int64_t index);
 
 /// -log softmax(logits)[target], averaged over the samples that are not ignored.
 ///   logits   float[N, C, ...]  raw scores, not probabilities
-///   target   i64[N, ...]       classes in [0, C), or `ignore_index`; any other value is R3007
+///   target   i64[N, ...]       classes in [0, C), or `ignore_index` where it is given; any other value is R3007
 ///            float[N, C, ...]  probabilities instead: `soft_cross_entropy`
 ///   weight   float[C]          of each class; the mean is weighted too
 ///   returns  nats per sample; nan if every sample is ignored
-/// As PyTorch's CrossEntropyLoss; label smoothing as in Szegedy et al. 2016, section 7.
-LTR_EXPORT Tensor cross_entropy(const Tensor& logits, const Tensor& target, const Tensor& weight, int64_t ignore_index, double label_smoothing, const Str& reduction);
+/// As PyTorch's CrossEntropyLoss, but that nothing is ignored unless it is said (there -100 is); label smoothing as in Szegedy et al. 2016, section 7.
+LTR_EXPORT Tensor cross_entropy(const Tensor& logits, const Tensor& target, const Tensor& weight, Option<int64_t> ignore_index, double label_smoothing, const Str& reduction);
 /// The same against probabilities, such as those of `mixup`: -sum(probs · log softmax(logits)), a mean over samples.
 LTR_EXPORT Tensor soft_cross_entropy(const Tensor& logits, const Tensor& probs, const Tensor& weight, double label_smoothing, const Str& reduction);
 /// -log_probs[target]: cross entropy behind `log_softmax`.
-LTR_EXPORT Tensor nll(const Tensor& log_probs, const Tensor& target, const Tensor& weight, int64_t ignore_index, const Str& reduction);
+LTR_EXPORT Tensor nll(const Tensor& log_probs, const Tensor& target, const Tensor& weight, Option<int64_t> ignore_index, const Str& reduction);
 /// -(y log p + (1 - y) log(1 - p)) for probabilities; logarithms are at least -100.
 LTR_EXPORT Tensor bce(const Tensor& probs, const Tensor& target, const Str& reduction);
 /// The same for raw scores, without overflow; `pos_weight` multiplies the loss of positive targets.

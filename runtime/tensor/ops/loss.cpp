@@ -4,6 +4,7 @@
 #include "runtime/tensor/fused.h"
 #include "runtime/tensor/handle.h"
 #include "runtime/tensor/precision.h"
+#include "runtime/tensor/range.h"
 
 namespace ltr {
 
@@ -15,6 +16,15 @@ at::Tensor reduced(const at::Tensor& each, const Str& name) { return name == "su
 
 at::Tensor wide_aten(const Tensor& tensor) { return wide(In(tensor)); }
 
+/// No class has this number, so a loss that ignores it ignores nothing.
+constexpr int64_t kNothing = INT64_MIN;
+
+/// Runs a loss over the classes of `scores`; R3007 for a target that is none of them.
+template <class Body>
+Tensor classed(const Tensor& target, const at::Tensor& scores, Option<int64_t> ignored, Body&& body) {
+  return in_range(In(target), scores.size(scores.dim() > 1 ? 1 : 0), ignored, "class", body);
+}
+
 /// A mean over broadcast shapes would be the wrong loss in silence.
 void check_same(const at::Tensor& a, const at::Tensor& b) {
   if (a.sizes() != b.sizes()) {
@@ -25,18 +35,23 @@ void check_same(const at::Tensor& a, const at::Tensor& b) {
 
 }  // namespace
 
-Tensor cross_entropy(const Tensor& logits, const Tensor& target, const Tensor& weight, int64_t ignore_index,
+Tensor cross_entropy(const Tensor& logits, const Tensor& target, const Tensor& weight, Option<int64_t> ignore_index,
                      double label_smoothing, const Str& reduction) {
   return guarded([&] {
     const In scores(logits);
+    const int64_t ignored = ignore_index.value_or(kNothing);
     // Saving the logits too costs memory that only small losses do not notice.
     constexpr int64_t kSmall = 1 << 16;
     const bool is_plain = !weight.defined() && label_smoothing == 0 && scores->dim() == 2 && In(target)->dim() == 1;
     if (is_plain && !precision().narrows && scores->numel() <= kSmall) {
-      return give(cross_entropy_node(scores, In(target), reduction_of(reduction), ignore_index));
+      return classed(target, scores, ignore_index, [&] {
+        return give(cross_entropy_node(scores, In(target), reduction_of(reduction), ignored));
+      });
     }
-    return give(at::cross_entropy_loss(wide_aten(logits), In(target), optional_aten(weight), reduction_of(reduction),
-                                       ignore_index, label_smoothing));
+    return classed(target, scores, ignore_index, [&] {
+      return give(at::cross_entropy_loss(wide_aten(logits), In(target), optional_aten(weight), reduction_of(reduction),
+                                         ignored, label_smoothing));
+    });
   });
 }
 
@@ -45,14 +60,17 @@ Tensor soft_cross_entropy(const Tensor& logits, const Tensor& probs, const Tenso
   return guarded([&] {
     check_same(In(logits), In(probs));
     return give(at::cross_entropy_loss(wide_aten(logits), wide_aten(probs), optional_aten(weight),
-                                       reduction_of(reduction), -100, label_smoothing));
+                                       reduction_of(reduction), kNothing, label_smoothing));
   });
 }
 
-Tensor nll(const Tensor& log_probs, const Tensor& target, const Tensor& weight, int64_t ignore_index,
+Tensor nll(const Tensor& log_probs, const Tensor& target, const Tensor& weight, Option<int64_t> ignore_index,
            const Str& reduction) {
   return guarded([&] {
-    return give(at::nll_loss_nd(wide_aten(log_probs), In(target), optional_aten(weight), reduction_of(reduction), ignore_index));
+    return classed(target, In(log_probs), ignore_index, [&] {
+      return give(at::nll_loss_nd(wide_aten(log_probs), In(target), optional_aten(weight), reduction_of(reduction),
+                                  ignore_index.value_or(kNothing)));
+    });
   });
 }
 

@@ -4,6 +4,7 @@
 #include "runtime/tensor/fused.h"
 #include "runtime/tensor/handle.h"
 #include "runtime/tensor/narrow.h"
+#include "runtime/tensor/range.h"
 
 namespace ltr {
 
@@ -32,7 +33,10 @@ Tensor bilinear(const Tensor& left, const Tensor& right, const Tensor& weight, c
 }
 
 Tensor embedding(const Tensor& index, const Tensor& weight) {
-  return guarded([&] { return give(at::embedding(In(weight), In(index))); });
+  return guarded([&] {
+    return in_range(In(index), In(weight)->size(0), {}, "id",
+                    [&] { return give(at::embedding(In(weight), In(index))); });
+  });
 }
 
 Tensor conv1d(const Tensor& x, const Tensor& weight, const Tensor& bias, int64_t stride, int64_t padding,

@@ -1,0 +1,30 @@
+#pragma once
+
+// Classes and ids that do not exist.
+
+#include <optional>
+
+#include <ATen/core/Tensor.h>
+#include <c10/util/Exception.h>
+
+#include "ltr/api.h"
+
+namespace ltr {
+
+/// R3007 for the first of `ids` outside of [0, count) that is not `ignored`, with the sample that holds it: the first
+/// axis is the batch. Returns if there is none.
+void need_in_range(const at::Tensor& ids, int64_t count, std::optional<int64_t> ignored, const char* what);
+
+/// Runs `body`, whose kernel finds ids out of range by itself; only then are they looked through.
+template <class Body>
+auto in_range(const at::Tensor& ids, int64_t count, std::optional<int64_t> ignored, const char* what, Body&& body)
+    -> decltype(body()) {
+  try {
+    return body();
+  } catch (const c10::IndexError&) {
+    need_in_range(ids, count, ignored, what);
+    throw;
+  }
+}
+
+}  // namespace ltr
