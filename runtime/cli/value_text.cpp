@@ -232,7 +232,7 @@ std::vector<Str> parts_of(const Str& type) {
 /// The elements of a list or tuple, each as a value of its own type.
 Option<Value> parse_elements(const Value& read, const Str& type, Str& wanted) {
   const bool is_list = type.starts_with("list[");
-  const std::vector<Str> parts = is_list ? std::vector<Str>{inside(type)} : parts_of(type);
+  const std::vector<Str> parts = is_list ? std::vector<Str>{inside_brackets(type)} : parts_of(type);
   Value value = read;
   const bool fits = is_list ? value.kind == Value::Kind::List
                             : value.kind == Value::Kind::Tuple && value.items.size() == parts.size();
