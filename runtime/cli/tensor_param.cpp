@@ -38,7 +38,7 @@ at::Tensor encode(const Str& text, const std::vector<int32_t>& characters) {
 at::ScalarType type_of(const Str& type) {
   const Str element = type.substr(0, type.find('['));
   const std::pair<const char*, at::ScalarType> types[] = {
-      {"float", data_float()}, {"f64", at::kDouble}, {"f32", at::kFloat}, {"f16", at::kHalf},
+      {"float", policy_type()}, {"f64", at::kDouble}, {"f32", at::kFloat}, {"f16", at::kHalf},
       {"bf16", at::kBFloat16}, {"i64", at::kLong},   {"i32", at::kInt},   {"i16", at::kShort},
       {"i8", at::kChar},       {"u8", at::kByte},    {"bool", at::kBool}};
   for (const auto& [name, scalar] : types) {

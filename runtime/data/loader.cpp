@@ -45,6 +45,7 @@ struct Loader::Impl {
   ReadAt place_of(int64_t epoch, int64_t number) const;
   bool read(int64_t epoch, int64_t number, Batch& batch) const;
   void check(const Batch& batch) const;
+  void narrow(Batch& batch) const;
   void start_workers();
   void work();
   void begin(int64_t epoch, int64_t first);
@@ -167,6 +168,15 @@ void Loader::Impl::check(const Batch& batch) const {
   }
 }
 
+/// Records are computed in f32 at least; in the step their `float` has the width of the program's.
+void Loader::Impl::narrow(Batch& batch) const {
+  if (policy_type() == data_float()) return;
+  for (size_t i = 0; i < batch.fields.size(); ++i) {
+    if (options.batch[i].dtype != DType::Float || options.batch[i].host[0] != '\0' || !batch.fields[i].defined()) continue;
+    batch.fields[i] = give(In(batch.fields[i])->to(policy_type()));
+  }
+}
+
 void Loader::Impl::start_workers() {
   if (options.workers == 0 || !threads.empty()) return;
   slots.resize(size_t(options.workers + std::max(options.prefetch, 1)));
@@ -251,6 +261,7 @@ bool Loader::Impl::next(Batch& batch) {
     check(batch);
     is_checked = true;
   }
+  if (is_there) narrow(batch);
   return is_there;
 }
 

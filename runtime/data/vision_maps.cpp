@@ -1,4 +1,4 @@
-// Maps of images `[C, H, W]`, as torchvision's transforms v2 compute them. Bytes are computed in f32 and rounded back.
+// Maps of images `[C, H, W]`, as torchvision's transforms v2 compute them. Most compute bytes in f32 and round.
 
 #include <ATen/ATen.h>
 
@@ -31,13 +31,15 @@ at::Tensor widened(const at::Tensor& image) { return is_bytes(image) ? image.to(
 
 /// `value` as the type of `image`, within its range.
 at::Tensor narrowed(const at::Tensor& value, const at::Tensor& image) {
-  if (!is_bytes(image)) return value;
+  if (value.scalar_type() == image.scalar_type()) return value;
   return value.round().clamp(0, 255).to(image.scalar_type());
 }
 
 at::Tensor resized(const at::Tensor& image, int64_t height, int64_t width) {
   if (image.size(1) == height && image.size(2) == width) return image;
-  return narrowed(at::_upsample_bilinear2d_aa(widened(image).unsqueeze(0), {height, width}, false).squeeze(0), image);
+  // Bytes have a kernel of their own, with weights of 16 bits; f32 and rounding would differ from it in places.
+  const at::Tensor input = image.scalar_type() == at::kByte ? image : widened(image);
+  return narrowed(at::_upsample_bilinear2d_aa(input.unsqueeze(0), {height, width}, false).squeeze(0), image);
 }
 
 at::Tensor part(const at::Tensor& image, int64_t top, int64_t left, int64_t height, int64_t width) {
@@ -195,9 +197,9 @@ Tensor auto_contrast(const Tensor& image) {
     const In in(image);
     const at::Tensor wide = widened(in);
     const at::Tensor low = wide.amin({1, 2}, true), high = wide.amax({1, 2}, true);
-    const at::Tensor stretched = (wide - low) * (top_of(in) / (high - low));
-    // A channel of one value stays as it is.
-    return give(narrowed(at::where(high == low, wide, stretched).clamp(0, top_of(in)), in));
+    const at::Tensor stretched = (wide - low) / ((high - low) * (1 / top_of(in)));
+    // A channel of one value stays as it is. Bytes are cut off here, not rounded.
+    return give(at::where(high == low, wide, stretched).clamp(0, top_of(in)).to(in->scalar_type()));
   });
 }
 

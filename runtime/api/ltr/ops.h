@@ -197,7 +197,7 @@ LTR_EXPORT Tensor embedding(const Tensor& index, const Tensor& weight);
 /// (x - mean) / sqrt(var + eps) over the last axis, times `weight`, plus `bias`. Ba et al. 2016.
 LTR_EXPORT Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps);
 /// x / sqrt(mean(x²) + eps) over the last axis, times `weight`. Zhang and Sennrich 2019.
-LTR_EXPORT Tensor rms_norm(const Tensor& x, const Tensor& weight, double eps);
+LTR_EXPORT Tensor rms_norm(const Tensor& x, const Tensor& weight, Option<double> eps);
 /// Over each of `groups` groups of channels and all places. Wu and He 2018.
 LTR_EXPORT Tensor group_norm(const Tensor& x, int64_t groups, const Tensor& weight, const Tensor& bias, double eps);
 /// Over the places of each channel of each sample. Ulyanov et al. 2016.

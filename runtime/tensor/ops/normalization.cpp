@@ -1,5 +1,7 @@
 #include <ATen/ATen.h>
 
+#include <limits>
+
 #include "ltr/ops.h"
 #include "runtime/tensor/handle.h"
 #include "runtime/tensor/mode.h"
@@ -14,10 +16,12 @@ Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, dou
   });
 }
 
-Tensor rms_norm(const Tensor& x, const Tensor& weight, double eps) {
+Tensor rms_norm(const Tensor& x, const Tensor& weight, Option<double> eps) {
   return guarded([&] {
     const at::Tensor input = wide(In(x));
-    const at::Tensor normed = input * at::rsqrt(at::mean(at::square(input), -1, true) + eps);
+    const double added = eps.value_or(input.scalar_type() == at::kDouble ? std::numeric_limits<double>::epsilon()
+                                                                         : std::numeric_limits<float>::epsilon());
+    const at::Tensor normed = input * at::rsqrt(at::mean(at::square(input), -1, true) + added);
     return give(weight.defined() ? normed * *In(weight) : normed);
   });
 }
