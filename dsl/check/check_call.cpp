@@ -37,9 +37,17 @@ void put_requirements(const std::vector<Requirement>& requirements,
 }
 
 /// The call kept as a value: an optimizer, schedule, callback or logger, its arguments named.
-Expr value_call(const FnInfo& op, std::vector<Expr> args, Span span) {
+Expr value_call(const FnInfo& op, std::vector<Expr> args, Span span, Context& cx) {
   Expr result = make_expr(ExprKind::Call, op.result, span, std::move(args), op.name);
   for (const ParamInfo& param : op.params) result.formats.push_back(param.name);
+  // A setting that is given a value here may still be given none at the start.
+  CallSignature signature{op.name, {}};
+  for (const ParamInfo& param : op.params) {
+    if (param.type.kind == Kind::Option) signature.params.emplace_back(param.name, to_text(param.type, cx.program.atoms));
+  }
+  const bool is_known = std::any_of(cx.program.calls.begin(), cx.program.calls.end(),
+                                    [&](const CallSignature& one) { return one.name == op.name; });
+  if (!is_known && !signature.params.empty()) cx.program.calls.push_back(std::move(signature));
   return result;
 }
 
@@ -180,7 +188,7 @@ Expr call_by_signature(const FnInfo& op, CallSite& site) {
     case Kind::Schedule:
     case Kind::CallbackValue:
     case Kind::Logger:
-      return value_call(op, std::move(*args), site.span);
+      return value_call(op, std::move(*args), site.span, site.scope.cx);
     default:
       break;
   }

@@ -328,8 +328,8 @@ struct Test {
   Span span;
 };
 
-/// Type of a parameter as a setting's type text, for each library call kept as a value (`AdamW` ->
-/// lr: float …).
+/// Type of each parameter that may be `none`, as a setting's type text, for library calls kept as a value (`Checkpoint` ->
+/// monitor: option[series] …).
 struct CallSignature {
   std::string name;
   std::vector<std::pair<std::string, std::string>> params;
