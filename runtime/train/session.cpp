@@ -11,6 +11,7 @@
 #include "runtime/tensor/handle.h"
 #include "runtime/tensor/precision.h"
 #include "runtime/train/image.h"
+#include "runtime/train/inspector.h"
 
 namespace ltr {
 
@@ -65,7 +66,33 @@ Session::~Session() = default;
 void Session::run_step(const StepInfo& info, const Batch& batch, size_t stream_index, uint64_t number) {
   stream = int64_t(stream_index);
   batch_size = batch.size;
-  runner_->run(info, batch, stream_index, number);
+  if (request.trainer.anomaly) {
+    const Inspector inspector;
+    try {
+      return runner_->run(info, batch, stream_index, number);
+    } catch (const Error& error) {
+      if (error.exit_code() != 4) throw;
+      throw inspector.explained(error);
+    }
+  }
+  try {
+    runner_->run(info, batch, stream_index, number);
+  } catch (const Error& error) {
+    if (error.exit_code() != 4 || request.trainer.nan != "raise") throw;
+    throw repeated(error, info, batch, stream_index, number);
+  }
+}
+
+Error Session::repeated(const Error& error, const StepInfo& info, const Batch& batch, size_t stream_index, uint64_t number) {
+  const Inspector inspector;
+  is_repeating_ = is_silent = true;
+  try {
+    runner_->run(info, batch, stream_index, number);
+  } catch (const Error&) {
+    // The first failure is the one that counts.
+  }
+  is_repeating_ = is_silent = false;
+  return inspector.explained(error);
 }
 
 // ---- gradients -----------------------------------------------------------------------------------------------
@@ -80,6 +107,7 @@ void Session::begin_window(bool is_recorded) {
 void Session::minimize(const Tensor& loss, Optimizer& optimizer, bool last, const Location& location) {
   guarded([&] {
     const In value(loss);
+    if (is_repeating_) return gradients_.run(value, share_, &optimizer, !last);
     auto reached = std::find_if(reached_.begin(), reached_.end(), [&](const Reached& one) { return one.optimizer == &optimizer; });
     if (reached == reached_.end()) reached = reached_.insert(reached_.end(), {&optimizer, 0, 0});
     this->loss = loss;
@@ -117,7 +145,7 @@ void Session::clip_and_step(Optimizer& optimizer) {
   // A hook of the program may ask for the norm, which is then of the true mean gradient.
   const bool hooks_want_norm = listeners.has(Hook::before_step) || listeners.has(Hook::after_step);
   Option<double> norm;
-  if (hooks_want_norm || request.trainer.check_grads) norm = optimizer.measure_norm();
+  if (hooks_want_norm || request.trainer.check_grads || request.trainer.anomaly) norm = optimizer.measure_norm();
   grad_norm = norm.value_or(NAN);
   run_hook(Hook::before_step);
   if (is_recorded_) listeners.each(kBeforeClip, [&](Listener& one) { one.before_clip(optimizer, norms); });
@@ -143,6 +171,7 @@ void Session::finish_window() {
 void Session::backward(const Tensor& loss, const Location& location) {
   guarded([&] {
     const In value(loss);
+    if (is_repeating_) return gradients_.run(value, 1, nullptr, true);
     this->loss = loss;
     run_hook(Hook::before_backward);
     if (gate.lets_loss(value, location)) gradients_.run(value, 1, nullptr, true);
@@ -153,6 +182,7 @@ void Session::backward(const Tensor& loss, const Location& location) {
 void Session::zero_grad(Optimizer& optimizer) { optimizer.zero_grad(); }
 
 void Session::step(Optimizer& optimizer) {
+  if (is_repeating_) return;
   guarded([&] {
     const NoGrad no_grad;
     clip_and_step(optimizer);
@@ -178,16 +208,18 @@ void Session::set_lr(Optimizer& optimizer, double rate) { optimizer.set_rate(rat
 // ---- log -----------------------------------------------------------------------------------------------------
 
 void Session::log(int slot, const Tensor& value) {
-  if (!request.flags.bare) logs.add(slot, size_t(stream), In(value), weight_);
+  if (!request.flags.bare && !is_repeating_) logs.add(slot, size_t(stream), In(value), weight_);
 }
 
 void Session::log(int slot, double value) {
-  if (!request.flags.bare) logs.add(slot, size_t(stream), value, weight_);
+  if (!request.flags.bare && !is_repeating_) logs.add(slot, size_t(stream), value, weight_);
 }
 
-void Session::log(int slot, Metric& metric) { logs.add(slot, size_t(stream), metric); }
+void Session::log(int slot, Metric& metric) {
+  if (!is_repeating_) logs.add(slot, size_t(stream), metric);
+}
 
-void Session::log_image(int slot, Metric& metric) { logs.add(slot, size_t(stream), metric); }
+void Session::log_image(int slot, Metric& metric) { log(slot, metric); }
 
 Str Session::tag_of(int slot) const {
   const LogInfo& info = request.program.logs[size_t(slot)];

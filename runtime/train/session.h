@@ -45,7 +45,8 @@ class Session : public Context {
   void run_hook(Hook hook) {
     if (!is_silent) listeners.run(hook, *this);
   }
-  /// One call of `info` on `batch`, the `number`-th of its stream.
+  /// One call of `info` on `batch`, the `number`-th of its stream. With `anomaly`, and with `nan = raise` by repeating the
+  /// batch, a number that is not finite is reported at the op that made it.
   void run_step(const StepInfo& info, const Batch& batch, size_t stream_index, uint64_t number);
 
   // The window under way.
@@ -84,6 +85,8 @@ class Session : public Context {
     double share;      ///< sum of the shares that came
     int64_t rows;
   };
+  /// The batch again, with nothing updated, logged or told.
+  Error repeated(const Error& error, const StepInfo& info, const Batch& batch, size_t stream_index, uint64_t number);
   void update(Optimizer& optimizer);
   /// Hooks, clipping, the gate, and the update if it may happen.
   void clip_and_step(Optimizer& optimizer);
@@ -98,6 +101,7 @@ class Session : public Context {
   bool is_last_row_ = true;
   bool is_recorded_ = false;
   bool has_updated_ = false;
+  bool is_repeating_ = false;
   std::vector<Reached> reached_;
   std::unordered_map<int, int64_t> shown_;  ///< the newest step of each slot that shows something
 };
