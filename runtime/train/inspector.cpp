@@ -7,6 +7,9 @@
 #include <unordered_map>
 #include <vector>
 
+#include "runtime/tensor/dtype.h"
+#include "runtime/tensor/handle.h"
+
 namespace ltr {
 
 namespace {
@@ -19,7 +22,7 @@ int worst_of(const at::Tensor& tensor) {
 }
 
 Str range_of(const at::Tensor& tensor) {
-  Str text = fmt::format("{}[{}]", c10::toString(tensor.scalar_type()), fmt::join(tensor.sizes().vec(), ", "));
+  Str text = fmt::format("{}[{}]", to_text(dtype_of(tensor.scalar_type())), fmt::join(tensor.sizes().vec(), ", "));
   if (tensor.numel() == 0 || tensor.scalar_type() == at::kBool) return text;
   const at::Tensor wide = tensor.to(at::kDouble);
   return text + fmt::format(" from {:.4g} to {:.4g}", wide.min().item<double>(), wide.max().item<double>());

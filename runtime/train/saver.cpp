@@ -81,8 +81,10 @@ void Saver::write_wanted() {
     if (!request_.run_dir.empty()) wishes.push_back({name, false, {}, nullptr});
   }
   for (Wish& wish : wishes) {
+    // The pinned one stays what it is: a longer run goes on from it, not from behind the end of its epoch.
+    const bool is_there = is_pinned_ && wish.name == last_;
     try {
-      write(wish.name, wish.weights_only);
+      if (!is_there) write(wish.name, wish.weights_only);
     } catch (const Error& error) {
       if (error.code != err::cannot_write.code) throw;
       request_.progress.warning(fmt::format("{}; training goes on, and the next checkpoint tries again", error.message));
