@@ -13,7 +13,7 @@ from harness import SOURCE, build, check, finish, fit, newest, run, scratch
 
 ECHO = """ltr 1
 
-data None() {
+data Nothing() {
   batch[B] { x: float[B, 1] }
   fn one(s: {i: int}) -> {x: float[1]} = (x = full(1, 1.0))
   train = range(2) |> map(one) |> collate(2)
@@ -27,7 +27,7 @@ model Echo() {
 }
 
 experiment echo {
-  data  = None()
+  data  = Nothing()
   model = Echo()
   trainer { epochs = 1 }
 }
@@ -41,8 +41,8 @@ data Points(file: path = "points.csv") {
     (x = stack([s.width, s.height]), y = stack([s.kind]).sum())
   let rows = csv(file) as {width: float, height: float, kind: int}
   train = rows |> map(point, on_bad = skip(1)) |> collate(4)
-  predict a = rows |> map(point) |> collate(4)
-  predict b = rows |> take(2) |> map(point) |> collate(4)
+  predict.a = rows |> map(point, on_bad = skip(1)) |> collate(4)
+  predict.b = rows |> take(2) |> map(point, on_bad = skip(1)) |> collate(4)
 }
 
 data OnePoints(file: path = "points.csv") {
@@ -133,8 +133,8 @@ def rows(folder):
     points = program(folder, "points", ROWS)
     (folder / "points.csv").write_text("width,height,kind\n1,2,0\n3,4,1\n5,6,2\n")
 
-    def predict(experiment, *options, stdin=""):
-        return run(points, "predict", experiment, "--weights", "new", *options, cwd=folder, stdin=stdin)
+    def predict(experiment, *options, weights="new", stdin=""):
+        return run(points, "predict", experiment, "--weights", weights, *options, cwd=folder, stdin=stdin)
 
     result = predict("several")
     check("all predict streams are read", [json.loads(line)["prediction"] for line in result.stdout.splitlines()] ==
@@ -161,7 +161,7 @@ def rows(folder):
             "wide", without=["points.ltr:"])
     refuses("deep JSON on stdin", predict("one", "--read", "-", "--strict", stdin="[" * 100_000 + "\n"), 3,
             "error[R3003]", "stdin:1", "nested deeper than 64")
-    refuses("weights that are not there", predict("one", "--weights", "none.pt"), 2, "error[R2010]", "none.pt",
+    refuses("weights that are not there", predict("one", weights="none.pt"), 2, "error[R2010]", "none.pt",
             without=["points.ltr:"])
 
     data = folder / "points.csv"
@@ -169,9 +169,10 @@ def rows(folder):
     refuses("a bad cell stops the run", fit(points, folder / "runs", "one", "--set", f"data.file={data}"), 3,
             "error[R3003]", "points.csv:3", "wide")
     result = run(points, "fit", "several", "--no-bar", "--out", folder / "runs", cwd=folder)
-    told = newest(folder / "runs") / "faults/bad_records.jsonl"
-    check("on_bad = skip leaves it out and writes it down", result.returncode == 0 and told.exists() and
-          "points.csv:3" in json.loads(told.read_text())["record"], result.text)
+    if check("on_bad = skip trains on", result.returncode == 0, result.text):
+        told = newest(folder / "runs") / "faults/bad_records.jsonl"
+        check("and writes down what it left out",
+              told.exists() and "points.csv:3" in json.loads(told.read_text())["record"], result.text)
     for label in (-100, 7):
         data.write_text(f"width,height,kind\n1,2,0\n3,4,{label}\n5,6,2\n")
         refuses(f"a label of {label}", run(points, "fit", "one", "--no-bar", "--out", folder / "runs", cwd=folder), 3,
