@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <string_view>
 
 #include "codegen/toolchain/extern_file.h"
 #include "codegen/toolchain/process.h"
@@ -46,6 +47,9 @@ std::vector<std::string> compile_command(const Installation& installation,
     words.push_back("-O" + std::to_string(options.optimization));
   }
   words.push_back("-I" + installation.include.string());
+  // A program of a sanitized runtime needs its sanitizer first of all.
+  constexpr std::string_view kSanitizers = LTR_SANITIZE;
+  if (!kSanitizers.empty()) words.push_back("-fsanitize=" + std::string(kSanitizers));
   return words;
 }
 
