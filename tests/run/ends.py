@@ -22,10 +22,14 @@ def words(*command):
     return [str(word) for word in command]
 
 
+processes = []
+
+
 def started(program, runs, *options, until, **how):
     """A fit that runs on, once a line of its JSON events holds `until`."""
     process = subprocess.Popen(words(program, "fit", "--json", "--threads", 1, "--out", runs, *options),
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, bufsize=1, **how)
+    processes.append(process)
     for line in process.stdout:
         if until in line:
             return process
@@ -230,8 +234,28 @@ def settings(iris, folder):
     result = fit(iris, runs, "--set", "loggers.Csv.file=../../x.csv")
     check("Csv.file stays in the run folder", result.returncode == 2 and "R2006" in result.text, result.text)
     check("a refused run leaves no folder", not list(runs.glob("iris/0*")), list(runs.glob("iris/*")))
+    result = fit(iris, runs, "--set", "trainer.log_every=0", "--set", "topology.threads=x", "--lr", -1)
+    check("all faults of settings in one run", all(part in result.text for part in ("log_every", "threads", "lr > 0")), result.text)
     result = fit(iris, runs, "--epochs", 2, "--set", "callbacks.Checkpoint.monitor=none")
     check("--set callbacks.Checkpoint.monitor=none", result.returncode == 0, result.text)
+
+
+def checkpoints_elsewhere(iris, folder):
+    for title, dir_, place in (("inside", "states", "states"), ("elsewhere", folder / "big", folder / "big/iris/0001")):
+        runs = folder / f"dir-{title}"
+        more = ("--set", f"callbacks.Checkpoint.dir={dir_}", "--set", "callbacks.EarlyStop=off")
+        result = fit(iris, runs, "--epochs", 2, *more)
+        target = newest(runs) / place
+        steps = list(target.glob("step*"))
+        check(f"Checkpoint.dir {title} of the run", result.returncode == 0 and steps, f"{list(target.glob('*'))}\n{result.text}")
+        result = fit(iris, runs, "--epochs", 4, "--resume", "last", *more)
+        check("--resume last goes on from there", result.returncode == 0 and "4 epochs" in result.text, result.text)
+        result = fit(iris, runs, "--epochs", 6, "--resume", (target / "last").resolve(), *more)
+        check("--resume PATH goes on in the same run",
+              result.returncode == 0 and len(list(runs.glob("iris/0*"))) == 1, result.text)
+        check("validate finds its weights", run(iris, "validate", "--out", runs).returncode == 0)
+    result = fit(iris, folder / "dir-out", "--set", "callbacks.Checkpoint.dir=../x")
+    check("Checkpoint.dir does not leave the run folder", result.returncode == 2 and "R2006" in result.text, result.text)
 
 
 def columns(folder):
@@ -284,15 +308,20 @@ def secrets(iris, folder):
 with scratch() as place:
     folder = pathlib.Path(place)
     iris = build(EXAMPLES / "iris.ltr", folder)
-    before_training(iris, folder)
-    pipes(iris, folder)
-    predicts_into_full(folder)
-    crashes(iris, folder)
-    nohup(iris, folder)
-    resumes(iris, folder)
-    deleted(iris, folder)
-    settings(iris, folder)
-    columns(folder)
-    secrets(iris, folder)
-    twice(iris, folder)
+    try:
+        before_training(iris, folder)
+        pipes(iris, folder)
+        predicts_into_full(folder)
+        crashes(iris, folder)
+        nohup(iris, folder)
+        resumes(iris, folder)
+        deleted(iris, folder)
+        settings(iris, folder)
+        checkpoints_elsewhere(iris, folder)
+        columns(folder)
+        secrets(iris, folder)
+        twice(iris, folder)
+    finally:
+        for process in processes:
+            process.kill()
 finish()
