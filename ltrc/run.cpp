@@ -16,7 +16,9 @@ int run_run(const std::string& file,
   const Compiled compiled = compile(file, common, {}, compilation);
   if (compiled.exit_code != kOk) return compiled.exit_code;
   std::string program = compiled.program.string();
-  std::vector<char*> argv = {program.data()};
+  // What it is called by: its own advice says what to type.
+  std::string called = "ltrc run " + file;
+  std::vector<char*> argv = {called.data()};
   std::vector<std::string> copies = arguments;
   for (std::string& argument : copies) argv.push_back(argument.data());
   argv.push_back(nullptr);

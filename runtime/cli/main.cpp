@@ -113,6 +113,7 @@ int run(const std::vector<Str>& command, const Program& program) {
     return code;
   }
   Start start(program, std::move(line), terminal);
+  start.called = command[0];
   try {
     return dispatch(start, command);
   } catch (const Faults& found) {

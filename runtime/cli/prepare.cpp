@@ -260,7 +260,7 @@ void Start::resolve() {
   settings.add_defaults();
   experiment->list_callbacks(settings);
   settings.check_unused(false);
-  check();
+  // A value that could not be read is its default from here on, so that all faults are found in one run.
   read_trainer();
   check_topology();
   const auto cores = int64_t(std::max(1u, std::thread::hardware_concurrency()));

@@ -32,6 +32,7 @@ class Start {
   RunRequest request(Progress& progress);
 
   const Program& program;
+  Str called;  ///< what the program is started by: `./mnist`, `ltrc run mnist.ltr`
   CommandLine line;
   Terminal terminal;
   const ExperimentInfo* experiment = nullptr;

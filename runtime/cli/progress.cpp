@@ -334,31 +334,55 @@ class Bar : public Common {
     const int64_t done =
         is_round ? round_batch_.load(std::memory_order_relaxed) : batch_.load(std::memory_order_relaxed);
     const int64_t all = is_round ? round_batches_ : batches_;
-    Str out = is_round ? round_ : "epoch " + epoch_text();
-    if (all > 0) {
-      constexpr int64_t kCells = 16;
-      const int64_t halves = std::min(done, all) * kCells * 2 / all;
-      Str cells;
-      for (int64_t i = 0; i < halves / 2; ++i) cells += "━";
-      if (halves % 2 == 1) cells += "╸";
-      const Str blanks(size_t(kCells - halves / 2 - halves % 2), ' ');
-      out += terminal_.has_color ? fmt::format(" \x1b[32m{}\x1b[0m{} ", cells, blanks)
-                                 : fmt::format(" {}{} ", cells, blanks);
-      out += fmt::format("{}/{}  {}%", done, all, done * 100 / all);
-    } else {
-      out += fmt::format("  {} batches", done);
+    Str values;
+    for (const auto& [name, value] : values_) values += fmt::format("  {} {}", name, short_number(value));
+    Str speed = rate > 0 ? fmt::format("  {} samples/s", with_commas(int64_t(rate))) : "";
+    Str left = steps_ > 0 && step_rate > 0 ? fmt::format("  {} left", clock_text(double(steps_ - step) / step_rate)) : "";
+    Str memory = fmt::format("  mem {}", bytes_text(resident_bytes()));
+    Str cells = all > 0 ? cells_text(done, all) : "";
+    const auto line = [&] {
+      const Str what = is_round ? round_ : "epoch " + epoch_text();
+      return what + cells + (all > 0 ? fmt::format(" {}/{}  {}%", done, all, done * 100 / all) : fmt::format("  {} batches", done)) +
+             speed + left + memory + values;
+    };
+    // In a narrow window what matters least goes first: the values are what people look for.
+    for (Str* part : {&memory, &speed, &cells, &left}) {
+      if (columns_of(line()) < window_width()) break;
+      part->clear();
     }
-    if (rate > 0) out += fmt::format("  {} samples/s", with_commas(int64_t(rate)));
-    if (steps_ > 0 && step_rate > 0) out += fmt::format("  {} left", clock_text(double(steps_ - step) / step_rate));
-    out += fmt::format("  mem {}", bytes_text(resident_bytes()));
-    for (const auto& [name, value] : values_) out += fmt::format("  {} {}", name, short_number(value));
-    return cut(out);
+    return cut(line());
   }
 
-  /// To the window's width. Escapes take no room; every other code point is one column.
-  static Str cut(const Str& text) {
+  Str cells_text(int64_t done, int64_t all) const {
+    constexpr int64_t kCells = 16;
+    const int64_t halves = std::min(done, all) * kCells * 2 / all;
+    Str cells;
+    for (int64_t i = 0; i < halves / 2; ++i) cells += "━";
+    if (halves % 2 == 1) cells += "╸";
+    const Str blanks(size_t(kCells - halves / 2 - halves % 2), ' ');
+    return terminal_.has_color ? fmt::format(" \x1b[32m{}\x1b[0m{}", cells, blanks) : fmt::format(" {}{}", cells, blanks);
+  }
+
+  static size_t window_width() {
     winsize size{};
-    const size_t width = ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+    return ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+  }
+
+  /// Escapes take no room; every other code point is one column.
+  static size_t columns_of(const Str& text) {
+    size_t columns = 0;
+    for (size_t i = 0; i < text.size(); ++i) {
+      if (text[i] == '\x1b')
+        i = text.find('m', i);
+      else if ((static_cast<unsigned char>(text[i]) & 0xC0) != 0x80)
+        ++columns;
+    }
+    return columns;
+  }
+
+  /// To the window's width.
+  static Str cut(const Str& text) {
+    const size_t width = window_width();
     Str out;
     size_t columns = 0;
     for (size_t i = 0; i < text.size(); ++i) {
@@ -374,16 +398,6 @@ class Bar : public Common {
       out += text[i];
     }
     return out;
-  }
-
-  static double resident_bytes() {
-    FILE* file = std::fopen("/proc/self/statm", "r");
-    if (file == nullptr) return 0;
-    long total = 0;
-    long resident = 0;
-    const int read = std::fscanf(file, "%ld %ld", &total, &resident);
-    std::fclose(file);
-    return read == 2 ? double(resident) * double(::sysconf(_SC_PAGESIZE)) : 0;
   }
 
   struct Sample {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 
 #include "doors/number.h"
 #include "runtime/cli/value_text.h"
@@ -13,8 +12,6 @@ namespace ltr::cli {
 
 namespace {
 
-namespace fs = std::filesystem;
-
 /// Tensors that an optimizer keeps for each weight.
 int64_t states_of(const Str& rule) {
   if (rule == "SGD" || rule == "Sgd") return 1;
@@ -24,6 +21,7 @@ int64_t states_of(const Str& rule) {
 
 struct Sums {
   int64_t trained = 0;
+  int64_t frozen = 0;
   int64_t buffers = 0;
   double bytes = 0;
 };
@@ -35,7 +33,7 @@ Sums sums_of(const ModelRoot& root) {
     sums.trained += tensor->numel();
     sums.bytes += double(tensor->nbytes());
   }
-  for (const Entry& entry : root.buffers()) sums.buffers += In(entry.tensor)->numel();
+  for (const Entry& entry : root.buffers()) (entry.is_weight ? sums.frozen : sums.buffers) += In(entry.tensor)->numel();
   return sums;
 }
 
@@ -53,25 +51,61 @@ double optimizer_bytes(const ModelRoot& root) {
   return bytes;
 }
 
+int64_t parts_of(const Str& path) {
+  return path.empty() ? 0 : 1 + std::count(path.begin(), path.end(), '.');
+}
+
+bool lies_in(const BlockEntry& block, const Str& path) {
+  return block.path.starts_with(path + ".");
+}
+
+/// A list of blocks as one row: `3 × Residual`, with the weights of all.
+BlockEntry row_of_list(const std::vector<BlockEntry>& blocks, const Str& path) {
+  BlockEntry row{path, "", 0, 0, 0};
+  std::vector<Str> kinds;
+  for (const BlockEntry& block : blocks) {
+    const bool is_outermost = lies_in(block, path) && std::none_of(blocks.begin(), blocks.end(), [&](const BlockEntry& other) {
+      return lies_in(other, path) && lies_in(block, other.path);
+    });
+    if (!is_outermost) continue;
+    kinds.push_back(block.kind);
+    row.all_weights += block.all_weights;
+  }
+  const bool is_uniform = std::all_of(kinds.begin(), kinds.end(), [&](const Str& kind) { return kind == kinds[0]; });
+  row.kind = is_uniform ? fmt::format("{} × {}", kinds.size(), kinds[0]) : fmt::format("list of {}", kinds.size());
+  return row;
+}
+
+/// The members at `depth`, lists among them, and what ends above it.
+std::vector<BlockEntry> level_of(const std::vector<BlockEntry>& blocks, int64_t depth) {
+  std::vector<BlockEntry> rows;
+  for (const BlockEntry& block : blocks) {
+    const int64_t parts = parts_of(block.path);
+    if (parts > depth) {
+      size_t end = 0;
+      for (int64_t i = 0; i < depth; ++i) end = block.path.find('.', end + (i > 0 ? 1 : 0));
+      const Str path = block.path.substr(0, end);
+      const auto is_it = [&](const BlockEntry& other) { return other.path == path; };
+      const bool is_known = std::any_of(rows.begin(), rows.end(), is_it) || std::any_of(blocks.begin(), blocks.end(), is_it);
+      if (!is_known) rows.push_back(row_of_list(blocks, path));
+      continue;
+    }
+    const bool is_leaf = std::none_of(blocks.begin(), blocks.end(), [&](const BlockEntry& other) { return lies_in(other, block.path); });
+    if (parts == depth || (parts > 0 && is_leaf)) rows.push_back(block);
+  }
+  return rows;
+}
+
 /// The blocks worth a row: the members of the model, or of its only member.
 std::vector<BlockEntry> rows_of(const ModelRoot& root) {
   constexpr size_t kMostRows = 24;
   const std::vector<BlockEntry> blocks = root.blocks();
   int64_t deepest = 0;
-  for (const BlockEntry& block : blocks) deepest = std::max(deepest, block.depth);
+  for (const BlockEntry& block : blocks) deepest = std::max(deepest, parts_of(block.path));
   std::vector<BlockEntry> rows;
-  for (int64_t depth = 1; depth <= deepest; ++depth) {
-    std::vector<BlockEntry> level;
-    for (const BlockEntry& block : blocks) {
-      // A block without blocks of its own stays at every level.
-      const bool is_leaf = std::none_of(blocks.begin(), blocks.end(), [&](const BlockEntry& other) {
-        return other.depth > block.depth && other.path.starts_with(block.path + ".");
-      });
-      if (block.depth == depth || (block.depth > 0 && block.depth < depth && is_leaf)) level.push_back(block);
-    }
+  for (int64_t depth = 1; depth <= deepest && rows.size() <= 1; ++depth) {
+    std::vector<BlockEntry> level = level_of(blocks, depth);
     if (!rows.empty() && level.size() > kMostRows) break;
-    const bool is_enough = rows.size() > 1;
-    if (is_enough) break;
     rows = std::move(level);
   }
   return rows;
@@ -105,9 +139,9 @@ Str model_table(const Start& start) {
                        with_commas(row.all_weights));
   }
   const Sums sums = sums_of(*start.root);
-  out += fmt::format("  {} trainable, {} frozen · {} weights, {} with optimizer\n", with_commas(sums.trained),
-                     with_commas(sums.buffers), bytes_text(sums.bytes),
-                     bytes_text(sums.bytes + optimizer_bytes(*start.root)));
+  out += fmt::format("  {} trainable, {} frozen{} · {} weights, {} with optimizer\n", with_commas(sums.trained),
+                     with_commas(sums.frozen), sums.buffers > 0 ? fmt::format(", {} in buffers", with_commas(sums.buffers)) : "",
+                     bytes_text(sums.bytes), bytes_text(sums.bytes + optimizer_bytes(*start.root)));
   return out;
 }
 
@@ -123,15 +157,15 @@ Str plan_line(const Start& start, int64_t planned) {
   if (trainer.epochs >= 0) out += " · " + plural(trainer.epochs, "epoch");
   if (planned >= 0) out += trainer.epochs >= 0 ? " = " + plural(planned, "step") : " · " + plural(planned, "step");
   if (trainer.max_time_s >= 0) out += " · at most " + seconds_text(trainer.max_time_s);
-  int64_t counts[3] = {0, 0, 0};
+  // Shapes that the compiler has proven need no word.
+  int64_t at_start = 0;
+  int64_t at_first = 0;
   for (const ObligationInfo& one : start.program.obligations) {
     const Str fate = one.fate;
-    ++counts[fate == "proven" ? 0 : fate == "at start" ? 1 : 2];
+    if (fate != "proven") ++(fate == "at start" ? at_start : at_first);
   }
-  if (!start.program.obligations.empty()) {
-    out += fmt::format(" · obligations: {} proven, {} checked now, {} on the first batch", counts[0], counts[1],
-                       counts[2]);
-  }
+  if (at_start > 0) out += fmt::format(" · {} checked", plural(at_start, "shape"));
+  if (at_first > 0) out += fmt::format(" · {} to be checked on the first batch", plural(at_first, "shape"));
   return out + "\n";
 }
 
@@ -162,24 +196,33 @@ Str end_report(const Start& start, const FitReport& report, const Str& run) {
     out += fmt::format("warning: {}{}\n", text, count > 1 ? fmt::format(" ({} times)", count) : "");
   }
   if (run.empty()) return out;
-  const Str number = fs::path(run).filename().string().substr(0, 4);
   const Str experiment = start.program.experiments.size() > 1 ? Str(" ") + start.experiment->name : "";
   out += run;
   const bool is_whole = report.exit_code == 0;
-  const bool can_test = find_step(*start.experiment, Role::Test) != nullptr;
-  const int64_t shown = std::atoll(number.c_str());
   if (!is_whole && !report.last_checkpoint.empty())
     out += " · go on with:  " + resume_command(start, run);
   else if (!is_whole)
     out += " · stopped before its first checkpoint";
-  else if (can_test)
-    out += fmt::format(" · test it:  ./{} test{} --run {}", start.program.name, experiment, shown);
+  else if (find_step(*start.experiment, Role::Test) != nullptr)
+    out += fmt::format(" · test it:  {} test{} --run {}", start.called, experiment, run);
   return out + "\n";
+}
+
+Error with_memory(Error error, const Start& start) {
+  if (error.code != err::out_of_memory.code || start.root == nullptr) return error;
+  const double weights = sums_of(*start.root).bytes;
+  const double state = optimizer_bytes(*start.root);
+  const double rest = std::max(resident_bytes() - 2 * weights - state, 0.0);
+  error.help = fmt::format(
+      "held now: weights {}, gradients {}, optimizer {}, activations, data and libraries {}; what helps, in this order: a "
+      "smaller batch with a larger accumulate, precision = bf16, a smaller model",
+      bytes_text(weights), bytes_text(weights), bytes_text(state), bytes_text(rest));
+  return error;
 }
 
 Str resume_command(const Start& start, const Str& run) {
   const Str experiment = start.program.experiments.size() > 1 ? Str(" ") + start.experiment->name : "";
-  return fmt::format("./{} fit{} --resume {}", start.program.name, experiment, run);
+  return fmt::format("{} fit{} --resume {}", start.called, experiment, run);
 }
 
 Str shown_series(Str series) {

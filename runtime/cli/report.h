@@ -10,10 +10,12 @@ namespace ltr::cli {
 Str model_table(const Start& start);
 /// `mnist · runs/mnist/0007-baseline · seed 42 · cpu, f32 · LibTorch 2.11`
 Str headline(const Start& start, const Str& run);
-/// `train 3,600 samples, 56 batches · val 400, 7 · 5 epochs = 280 steps · obligations: …`
+/// `train 3,600 samples, 56 batches · val 400, 7 · 5 epochs = 280 steps · 1 shape to be checked on the first batch`
 Str plan_line(const Start& start, int64_t planned_steps);
 /// The end of a `fit`.
 Str end_report(const Start& start, const FitReport& report, const Str& run);
+/// R1001 with who holds how much, and cures in the order in which to try them. Other errors as they are.
+Error with_memory(Error error, const Start& start);
 /// What to type to go on with `run`.
 Str resume_command(const Start& start, const Str& run);
 /// `val.acc` as it is written: `val/acc`.

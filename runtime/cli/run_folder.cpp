@@ -202,6 +202,43 @@ Str find_unfinished_run(const Str& out, const Str& experiment, const Str& name) 
   return "";
 }
 
+void link_checkpoints(const Str& run, const Str& experiment, const std::vector<Value>& callbacks) {
+  constexpr char kUsual[] = "checkpoints";
+  Str wanted = kUsual;
+  Location location;
+  bool is_first = true;
+  for (const Value& call : callbacks) {
+    if (call.text != "Checkpoint") continue;
+    const Value* dir = call.find("dir");
+    const Str one = dir != nullptr && !dir->is_none() ? dir->as_str() : kUsual;
+    if (!std::exchange(is_first, false) && one != wanted)
+      throw error_at(call.location, err::settings_contradict, "two Checkpoint callbacks write into two folders");
+    wanted = one;
+    location = call.location;
+  }
+  const fs::path path = fs::path(wanted).lexically_normal();
+  std::error_code failed;
+  if (wanted == kUsual || fs::exists(fs::symlink_status(run + "/" + kUsual, failed))) return;
+  if (!path.is_absolute() && (path.empty() || *path.begin() == ".." || path == "."))
+    throw error_at(location, err::settings_contradict, fmt::format("Checkpoint(dir = \"{}\") leaves the run folder", wanted));
+  const fs::path target = path.is_absolute() ? path / experiment / fs::path(run).filename() : fs::path(run) / path;
+  try {
+    fs::create_directories(target);
+    fs::create_symlink(path.is_absolute() ? target : path, run + "/" + kUsual);
+    if (!fs::exists(target / "run")) fs::create_symlink(fs::absolute(run), target / "run");
+  } catch (const fs::filesystem_error& error) {
+    throw error_at(location, err::cannot_write, target.string(), error.code().message());
+  }
+}
+
+Str run_of_checkpoint(const Str& checkpoint) {
+  const fs::path folder = fs::path(checkpoint).parent_path();
+  std::error_code failed;
+  const fs::path linked = fs::read_symlink(folder / "run", failed);
+  const Str run = failed ? folder.parent_path().string() : linked.string();
+  return run.empty() ? "." : run;
+}
+
 Str time_text() {
   const std::time_t now = std::time(nullptr);
   std::tm parts{};

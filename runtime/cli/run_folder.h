@@ -38,6 +38,12 @@ Str find_run(const Str& out, const Str& experiment, const Str& name, const Str& 
 /// The newest run that is not done.
 Str find_unfinished_run(const Str& out, const Str& experiment, const Str& name);
 
+/// Makes `run/checkpoints` where `Checkpoint(dir = …)` of `callbacks` wants it: another folder of the run, or, of an
+/// absolute path, `DIR/EXPERIMENT/RUN`. What is there already stays. R2006 for a path that leaves the run folder.
+void link_checkpoints(const Str& run, const Str& experiment, const std::vector<Value>& callbacks);
+/// The run that a checkpoint belongs to.
+Str run_of_checkpoint(const Str& checkpoint);
+
 /// What `run.json` says (doors.md 4).
 struct RunRecord {
   Str experiment;

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cmath>
+#include <cstdio>
 #include <cstdlib>
 #include <mutex>
 #include <string_view>
@@ -132,6 +133,16 @@ Str seconds_text(double seconds) {
   if (seconds >= 3600) return clock_text(seconds) + " h";
   if (seconds >= 100) return fmt::format("{:.0f} s", seconds);
   return seconds >= 1 ? fmt::format("{:.1f} s", seconds) : fmt::format("{:.2f} s", seconds);
+}
+
+double resident_bytes() {
+  FILE* file = std::fopen("/proc/self/statm", "r");
+  if (file == nullptr) return 0;
+  long total = 0;
+  long resident = 0;
+  const int read = std::fscanf(file, "%ld %ld", &total, &resident);
+  std::fclose(file);
+  return read == 2 ? double(resident) * double(::sysconf(_SC_PAGESIZE)) : 0;
 }
 
 Str bytes_text(double bytes) {

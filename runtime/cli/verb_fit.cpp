@@ -86,8 +86,7 @@ Resume find_resume(const Start& start) {
   } else if (fs::exists(what + "/checkpoint.json", failed)) {
     out.checkpoint = fs::path(what).lexically_normal().string();
     if (out.checkpoint.back() == '/') out.checkpoint.pop_back();
-    out.run = fs::path(out.checkpoint).parent_path().parent_path().string();
-    if (out.run.empty()) out.run = ".";
+    out.run = run_of_checkpoint(out.checkpoint);
   } else {
     out.run = find_run(start.out_dir(), start.experiment->name, start.run_name(), what);
     if (out.run.empty())
@@ -173,7 +172,7 @@ class FitVerb {
     } catch (const Error& error) {
       progress_->end();
       fail(error);
-      throw;
+      throw with_memory(error, start_);
     }
     SignalWatch::enter(SignalPhase::End);
     const Option<Error> lost = finish(report);
@@ -194,6 +193,7 @@ class FitVerb {
     start_.settings.set_run(dir(), name);
     start_.experiment->list_callbacks(start_.settings);
     start_.check();
+    if (is_kept_) link_checkpoints(dir(), start_.experiment->name, start_.settings.callbacks());
     at({});  // what goes wrong from here on is not the fault of the line that ran last
     RunRequest request = start_.request(*progress_);
     request.run_dir = dir();

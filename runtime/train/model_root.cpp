@@ -60,7 +60,7 @@ Tensor register_tensor(ScopeState& scope, const char* name, const Tensor& initia
     const Tensor tensor = give(leaf);
     root.by_tensor.emplace(tensor.impl(), root.entries.size());
     scope.locals.push_back({name, root.entries.size()});
-    root.entries.push_back({entry_path(scope, name), tensor, trained, location});
+    root.entries.push_back({entry_path(scope, name), tensor, trained, location, trained});
     return tensor;
   });
 }

@@ -17,6 +17,7 @@ struct Entry {
   Tensor tensor;
   bool trained = true;
   Location location;
+  bool is_weight = true;  ///< declared as one; a frozen one is not trained
 };
 
 /// A block of the tree, outermost first.

@@ -3,17 +3,22 @@
 
 Python's standard library alone; LTRC and LTR_SOURCE say which compiler and sources, if not these.
 """
+import fcntl
 import json
 import os
 import pathlib
+import pty
+import re
 import shutil
 import signal
+import struct
 import subprocess
 import sys
+import termios
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
-from harness import EXAMPLES, build, check, finish, fit, newest, run, scratch
+from harness import EXAMPLES, LTRC, build, check, finish, fit, newest, run, scratch
 
 LONG = ("--epochs", 100000, "--set", "callbacks.EarlyStop=off", "--set", "callbacks.Checkpoint=off")
 
@@ -22,10 +27,14 @@ def words(*command):
     return [str(word) for word in command]
 
 
+processes = []
+
+
 def started(program, runs, *options, until, **how):
     """A fit that runs on, once a line of its JSON events holds `until`."""
     process = subprocess.Popen(words(program, "fit", "--json", "--threads", 1, "--out", runs, *options),
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, bufsize=1, **how)
+    processes.append(process)
     for line in process.stdout:
         if until in line:
             return process
@@ -230,8 +239,77 @@ def settings(iris, folder):
     result = fit(iris, runs, "--set", "loggers.Csv.file=../../x.csv")
     check("Csv.file stays in the run folder", result.returncode == 2 and "R2006" in result.text, result.text)
     check("a refused run leaves no folder", not list(runs.glob("iris/0*")), list(runs.glob("iris/*")))
+    result = fit(iris, runs, "--set", "trainer.log_every=0", "--set", "topology.threads=x", "--lr", -1)
+    check("all faults of settings in one run", all(part in result.text for part in ("log_every", "threads", "lr > 0")), result.text)
     result = fit(iris, runs, "--epochs", 2, "--set", "callbacks.Checkpoint.monitor=none")
     check("--set callbacks.Checkpoint.monitor=none", result.returncode == 0, result.text)
+
+
+LISTS = """ltr 1
+
+data Points() {
+  batch[B] { x: float[B, 4] }
+  fn point(s: {i: int}) -> {x: float[4]} = (x = full(4, 1.0 * s.i))
+  train = synthetic(8, point) |> collate(4)
+}
+
+block Residual() {
+  fc = Linear(4, 4)
+  norm = BatchNorm1d(4)
+  fn forward[B](x: float[B, 4]) -> float[B, 4] = x + norm(fc(x))
+}
+
+model Deep() {
+  stem = Linear(4, 4)
+  body = [Residual(), Residual(), Residual()]
+  optimizer opt = SGD([stem.weights, body.weights], lr = 0.1)
+  step train[B](x: float[B, 4]) { minimize mean(body(stem(x)) ** 2) }
+}
+
+experiment lists { data = Points(), model = Deep(), trainer { epochs = 1 } }
+"""
+
+
+def tables(iris, folder):
+    (folder / "lists.ltr").write_text(LISTS)
+    text = run(build(folder / "lists.ltr", folder), "describe").text
+    check("lists of blocks are rows of the table", "3 × Residual" in text and "84" in text, text)
+    check("buffers are not frozen weights", "104 trainable, 0 frozen, " in text and "in buffers" in text, text)
+    source = pathlib.Path(__file__).parents[1] / "faults/all_ways.ltr"
+    text = run(LTRC, "run", source, "fit", "--out", folder / "advice").text
+    check("the advice can be typed", f"ltrc run {source} test --run {folder}/advice/all_ways/0001" in text, text)
+    primary, secondary = pty.openpty()
+    fcntl.ioctl(secondary, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+    process = subprocess.Popen(words(iris, "fit", "--out", folder / "bar", *LONG), stdout=subprocess.DEVNULL, stderr=secondary,
+                               env={**os.environ, "TERM": "xterm"})
+    os.close(secondary)
+    processes.append(process)
+    text, bars = b"", []
+    while len(bars) < 20 and len(text) < 1000000:
+        text += os.read(primary, 4096)
+        bars = re.findall(r"\r(epoch [^\r]*)\x1b\[K", text.decode(errors="ignore"))
+    process.kill()
+    plain = [re.sub(r"\x1b\[[0-9;]*m", "", bar) for bar in bars]
+    check("at 80 columns the bar keeps the loss", bars and all(len(bar) < 80 for bar in plain)
+          and re.search(r"loss \d\S*  ", plain[-1] + "  "), plain[-3:])
+
+
+def checkpoints_elsewhere(iris, folder):
+    for title, dir_, place in (("inside", "states", "states"), ("elsewhere", folder / "big", folder / "big/iris/0001")):
+        runs = folder / f"dir-{title}"
+        more = ("--set", f"callbacks.Checkpoint.dir={dir_}", "--set", "callbacks.EarlyStop=off")
+        result = fit(iris, runs, "--epochs", 2, *more)
+        target = newest(runs) / place
+        steps = list(target.glob("step*"))
+        check(f"Checkpoint.dir {title} of the run", result.returncode == 0 and steps, f"{list(target.glob('*'))}\n{result.text}")
+        result = fit(iris, runs, "--epochs", 4, "--resume", "last", *more)
+        check("--resume last goes on from there", result.returncode == 0 and "4 epochs" in result.text, result.text)
+        result = fit(iris, runs, "--epochs", 6, "--resume", (target / "last").resolve(), *more)
+        check("--resume PATH goes on in the same run",
+              result.returncode == 0 and len(list(runs.glob("iris/0*"))) == 1, result.text)
+        check("validate finds its weights", run(iris, "validate", "--out", runs).returncode == 0)
+    result = fit(iris, folder / "dir-out", "--set", "callbacks.Checkpoint.dir=../x")
+    check("Checkpoint.dir does not leave the run folder", result.returncode == 2 and "R2006" in result.text, result.text)
 
 
 def columns(folder):
@@ -284,15 +362,21 @@ def secrets(iris, folder):
 with scratch() as place:
     folder = pathlib.Path(place)
     iris = build(EXAMPLES / "iris.ltr", folder)
-    before_training(iris, folder)
-    pipes(iris, folder)
-    predicts_into_full(folder)
-    crashes(iris, folder)
-    nohup(iris, folder)
-    resumes(iris, folder)
-    deleted(iris, folder)
-    settings(iris, folder)
-    columns(folder)
-    secrets(iris, folder)
-    twice(iris, folder)
+    try:
+        before_training(iris, folder)
+        pipes(iris, folder)
+        predicts_into_full(folder)
+        crashes(iris, folder)
+        nohup(iris, folder)
+        resumes(iris, folder)
+        deleted(iris, folder)
+        settings(iris, folder)
+        tables(iris, folder)
+        checkpoints_elsewhere(iris, folder)
+        columns(folder)
+        secrets(iris, folder)
+        twice(iris, folder)
+    finally:
+        for process in processes:
+            process.kill()
 finish()
