@@ -39,7 +39,7 @@ void emit_rows(cpp::Body& body, Context& cx) {
   for (const ir::SourceText& source : cx.tables.sources) add(body, "add_source", {cpp::string(source.path), cpp::string(source.text)});
   for (const ir::LogInfo& log : cx.tables.logs) {
     add(body, "add_log", {cpp::string(log.name), enumerator("Role", log.role), enumerator("LogKind", log.kind), enumerator("LogWhen", log.when),
-                          enumerator("Reduce", log.reduce.empty() ? "mean" : log.reduce), cpp::boolean(log.bar), cx.location(log.loc)});
+                          enumerator("Reduce", log.reduce.empty() ? "mean" : log.reduce), cpp::boolean(log.bar), cx.location(log.loc), cpp::boolean(log.is_whole)});
   }
   for (const ir::CallbackInfo& callback : cx.tables.callbacks) {
     const ir::ObjectInfo& object = cx.object(callback.object);

@@ -67,6 +67,7 @@ struct LogInfo {
   std::string name, role, kind, when, reduce;
   bool bar = false;
   Loc loc;
+  bool is_whole = false;  ///< of its role, not of one of its streams
 };
 
 struct StepParam {

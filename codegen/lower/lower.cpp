@@ -146,7 +146,7 @@ ir::Module lower(const check::Program& program, const source::SourceManager& sou
   Shared shared{program, sources, options, module, tables, {}, {}, {}, {}, {}, {}, false};
   shared.name_everything();
   for (const check::LogEntry& entry : program.logs) {
-    tables.logs.push_back({entry.name, entry.role, entry.kind, entry.when, entry.reduce, entry.bar, shared.loc(entry.span)});
+    tables.logs.push_back({entry.name, entry.role, entry.kind, entry.when, entry.reduce, entry.bar, shared.loc(entry.span), entry.is_whole});
   }
   lower_externs(shared);
   lower_functions(shared);

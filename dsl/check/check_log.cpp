@@ -17,6 +17,13 @@ std::string role_of(const Scope& scope) {
   return "";
 }
 
+/// Whether the hook runs once an epoch or round, in none of its streams.
+bool is_of_epoch(const Scope& scope) {
+  if (scope.place != Place::Hook || scope.info == nullptr) return false;
+  const std::string& hook = scope.info->name;
+  return hook.ends_with("_epoch_start") || hook.ends_with("_epoch_end") || hook == "train_end";
+}
+
 }  // namespace
 
 Stmt check_log(const ast::Stmt& statement, const ast::Log& log, Scope& scope) {
@@ -43,6 +50,7 @@ Stmt check_log(const ast::Stmt& statement, const ast::Log& log, Scope& scope) {
   entry.bar = log.bar;
   entry.owner = scope.owner != nullptr ? scope.owner->name : "";
   entry.span = log.name.span;
+  entry.is_whole = is_of_epoch(scope);
   const bool is_metric = value.type.kind == Kind::MetricValue;
   if (is_metric && !value.args.empty())
     entry.better = cx.program.metrics[value.args[0].type.decl].better;

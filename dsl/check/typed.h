@@ -265,6 +265,7 @@ struct LogEntry {
   std::string owner;   ///< the model or callback
   std::string better;  ///< "max" "min" or "": of a metric
   Span span;
+  bool is_whole = false;  ///< stands in a hook of a whole epoch: it is of the role, not of one of its streams
 };
 
 struct SettingValue {

@@ -50,8 +50,8 @@ SeriesOf logged_series(const Context& cx,
     for (const StreamDecl& stream : data.streams) {
       if (stream.role != log.role) continue;
       has_stream = true;
-      const std::string name =
-          log.role + "." + (stream.name.empty() ? "" : stream.name + ".") + log.name;
+      const bool is_whole = log.is_whole || stream.name.empty();
+      const std::string name = log.role + "." + (is_whole ? "" : stream.name + ".") + log.name;
       const auto [place, is_new] = series.try_emplace(name, one);
       // Logged at several places, it is recorded wherever one of them says so.
       if (!is_new) place->second.is_on_step = place->second.is_on_step && one.is_on_step;
