@@ -79,6 +79,7 @@ void lower_intact(Shared& shared, uint32_t index) {
   try {
     lower_function(shared, index);
   } catch (const ir::InternalError&) {
+    if (!shared.options.has_errors) throw;
     ir::Function function;
     function.name = shared.fn_names[index];
     function.owner = shared.fn_owners[index] != nullptr ? shared.fn_owners[index]->name : "";
