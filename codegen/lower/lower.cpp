@@ -124,6 +124,7 @@ ir::Module lower_for_analysis(const check::Program& program, const source::Sourc
   add_files(module, sources);
   Shared shared{program, sources, options, module, tables, {}, {}, {}, {}, {}, {}, true};
   shared.name_everything();
+  lower_externs(shared);
   for (uint32_t i = 1; i < program.fns.size(); ++i) {
     if (has_code(program.fns[i])) lower_intact(shared, i);
   }
