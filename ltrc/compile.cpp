@@ -101,8 +101,10 @@ void analyze_source(source::SourceId id, Compilation& compilation) {
     return check::check(*compilation.graph, compilation.sources, sink, &files);
   });
   timed(compilation, "logic", [&] {
-    const ir::Module module = lower::lower_for_analysis(*compilation.program, compilation.sources,
-                                                        lower_options(compilation));
+    lower::Options options = lower_options(compilation);
+    options.has_errors = sink.has_errors();
+    const ir::Module module =
+        lower::lower_for_analysis(*compilation.program, compilation.sources, options);
     training_logic::check_training(module, *compilation.program, sink);
     return true;
   });

@@ -79,6 +79,7 @@ void lower_intact(Shared& shared, uint32_t index) {
   try {
     lower_function(shared, index);
   } catch (const ir::InternalError&) {
+    if (!shared.options.has_errors) throw;
     ir::Function function;
     function.name = shared.fn_names[index];
     function.owner = shared.fn_owners[index] != nullptr ? shared.fn_owners[index]->name : "";
@@ -123,6 +124,7 @@ ir::Module lower_for_analysis(const check::Program& program, const source::Sourc
   add_files(module, sources);
   Shared shared{program, sources, options, module, tables, {}, {}, {}, {}, {}, {}, true};
   shared.name_everything();
+  lower_externs(shared);
   for (uint32_t i = 1; i < program.fns.size(); ++i) {
     if (has_code(program.fns[i])) lower_intact(shared, i);
   }

@@ -13,11 +13,12 @@ struct Options {
   std::set<uint32_t> library_sources;  ///< ids of files of the standard library
   std::string source_hash;             ///< SHA-256 over all sources, hex
   std::string compiler;                ///< version of ltrc
+  bool has_errors = false;             ///< `check` reported some: analysis gives up what cannot be lowered
 };
 
 /// Makes the functions of a typed program that may have errors, for analysis: constructors of blocks and models, and one
 /// function per `check::Fn`, `fails` tests too. An expression with an error is an op `unknown`; its function, or one
-/// that cannot be lowered at all and has no ops, says `has_error`. Places have spans alone, no lines.
+/// that cannot be lowered at all because of errors and has no ops, says `has_error`. Places have spans alone, no lines.
 ir::Module lower_for_analysis(const check::Program& program, const source::SourceManager& sources, const Options& options);
 
 /// Makes Step IR of a typed program without errors: one function per `check::Fn`, constructors, and the functions that

@@ -174,7 +174,8 @@ class ObjectLowerer {
     }
     const ValueId optimizer =
         lowerer_.b.op(OpKind::MakeOptimizer, Type::of(TypeKind::Optimizer), std::move(operands), member.name,
-                      {{"names", names},
+                      {{"rule", member.value.name},
+                       {"names", names},
                        {"types", types},
                        {"patterns", patterns},
                        {"group_sizes", group_sizes},
@@ -254,6 +255,7 @@ void lower_intact_objects(Shared& shared) {
     try {
       ObjectLowerer(shared, ref).run();
     } catch (const ir::InternalError&) {
+      if (!shared.options.has_errors) throw;
       ir::Function constructor;
       constructor.name = ref.name + ".$new";
       constructor.owner = ref.name;

@@ -2,10 +2,23 @@
 
 #include <array>
 #include <cstdlib>
+#include <fstream>
+#include <iterator>
 
 #include "codegen/toolchain/toolchain.h"
 
 namespace ltr::toolchain {
+
+namespace {
+
+std::optional<std::string> read_file(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return std::nullopt;
+  std::string content((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  return file.bad() ? std::nullopt : std::optional(std::move(content));
+}
+
+}  // namespace
 
 std::string digest(const std::string& text) {
   std::array<unsigned char, 32> bytes{};
@@ -50,9 +63,17 @@ std::string build_key(const std::string& sources_hash,
 
 std::optional<fs::path> find_cached(const std::string& key, const std::string& name) {
   const fs::path program = cache_folder() / "programs" / key / name;
-  std::error_code error;
-  if (!fs::is_regular_file(program, error)) return std::nullopt;
+  const auto content = read_file(program);
+  const auto sum = read_file(program.string() + kSumSuffix);
+  if (!content || !sum || digest(*content) != *sum) return std::nullopt;
   return program;
+}
+
+bool write_sum(const fs::path& program) {
+  const auto content = read_file(program);
+  std::ofstream file(program.string() + kSumSuffix, std::ios::binary);
+  if (content) file << digest(*content);
+  return content && file.flush();
 }
 
 }  // namespace ltr::toolchain

@@ -63,6 +63,18 @@ Installation find_installation() {
   return installation;
 }
 
+namespace {
+
+/// Whether the compiler failed for want of space; its own words may not have been written then.
+bool is_full(const fs::path& folder, const std::string& output) {
+  std::error_code error;
+  const fs::space_info space = fs::space(folder, error);
+  return output.find("No space left on device") != std::string::npos ||
+         (!error && space.available < 65'536);
+}
+
+}  // namespace
+
 Built build(const std::string& cpp,
             const std::string& key,
             const std::string& name,
@@ -116,6 +128,11 @@ Built build(const std::string& cpp,
                        "compare its definition with the generated header: `ltrc dump header` shows it");
     return built;
   }
+  if (finished.status != 0 && is_full(folder, finished.output)) {
+    fs::remove_all(work, error);
+    return fail("cannot write the program into " + folder.string() + ": no space left",
+                "make room, or set LTR_CACHE_DIR to another folder");
+  }
   if (finished.status != 0) {
     return fail(
         "the C++ compiler refused the generated program, kept as " + source.string() + ":\n" +
@@ -123,8 +140,11 @@ Built build(const std::string& cpp,
         "this is a mistake of ltrc, not of your program; please report it with the .ltr file",
         true);
   }
+  if (!write_sum(program))
+    return fail("cannot write " + program.string() + kSumSuffix, "is the disk full?");
   fs::rename(source, folder / (name + ".cpp"), error);
   fs::rename(program, folder / name, error);
+  if (!error) fs::rename(program.string() + kSumSuffix, folder / (name + kSumSuffix), error);
   if (error)
     return fail("cannot put the program into " + folder.string() + ": " + error.message(),
                 "is the disk full?");

@@ -50,7 +50,11 @@ std::string build_key(const std::string& sources_hash,
                       const Installation& installation,
                       const CompileOptions& options);
 
-/// The cached program of that key, if there is one.
+/// Behind the name of a cached program: the file that holds its digest.
+inline constexpr const char* kSumSuffix = ".sha256";
+/// Writes the digest of a program beside it; false if that could not be done.
+bool write_sum(const fs::path& program);
+/// The cached program of that key, if there is one and its bytes are those that were built.
 std::optional<fs::path> find_cached(const std::string& key, const std::string& name);
 
 /// A C++ file of the program, compiled.

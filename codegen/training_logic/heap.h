@@ -6,6 +6,7 @@ namespace ltr::training_logic {
 
 struct Weight {
   std::vector<Scope> places;  ///< several where it is tied
+  size_t rank = 0;
   OwnerId owner = 0;
   bool is_read = false;         ///< in a train step, where gradients could reach it
   bool is_read_frozen = false;  ///< in a train step, within `frozen`
@@ -22,6 +23,7 @@ struct Object {
 
 struct Owner {
   std::string name;
+  std::string rule;           ///< `Muon`
   Span span;
   std::vector<WeightUse> weights;
   bool is_unknown = false;    ///< what it owns could not be found out

@@ -61,6 +61,24 @@ void check_second_owners(const Findings& findings, const Heap& heap, Sink& sink)
   }
 }
 
+void check_matrices(const ModelTrace& model, const Heap& heap, Sink& sink) {
+  for (const auto& [name, value] : heap.objects[model.object].members) {
+    if (!value.optimizer || heap.owners[*value.optimizer].rule != "Muon") continue;
+    for (const WeightUse& use : heap.owners[*value.optimizer].weights) {
+      const Weight& weight = heap.weights[use.weight];
+      if (weight.rank == 2) continue;
+      sink.report(diag::wrong_argument(use.span, "Muon moves matrices, and `" +
+                                                     shown(weight.places[0].path) + "` has " +
+                                                     std::to_string(weight.rank) +
+                                                     (weight.rank == 1 ? " dim" : " dims"))
+                      .note("layers such as `Linear` have no bias with `bias = false`")
+                      .help("give Muon blocks that hold matrices alone, and the others an optimizer "
+                            "of their own in a manual step"));
+      break;  // One says it for all of this optimizer.
+    }
+  }
+}
+
 void check_ownership(const ModelTrace& model, const Heap& heap, Sink& sink) {
   const Object& object = heap.objects[model.object];
   const bool trains =

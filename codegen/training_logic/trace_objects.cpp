@@ -87,6 +87,8 @@ Value Trace::made_weight(const ir::Op& op, Frame& frame) {
   if (made.weights.empty()) {
     made.weights = {{WeightId(heap_.weights.size()), place, op.loc.span}};
     heap_.weights.push_back({{place}});
+    const ir::Type& type = frame.function->values[op.results[0]].type;
+    heap_.weights.back().rank = (type.is(TypeKind::Option) ? type.fields[0].type : type).dims.size();
   }
   made.varies = true;
   return made;
@@ -97,6 +99,7 @@ Value Trace::made_optimizer(const ir::Op& op, Frame& frame) {
   const Value weights = use(op.operands[2], frame);
   Owner owner;
   owner.name = op.name;
+  owner.rule = op.text("rule");
   owner.span = op.loc.span;
   owner.weights = weights.weights;
   owner.is_unknown = weights.is_unknown;

@@ -52,6 +52,7 @@ class Checker {
     if (!is_damaged) check_train_step(module_, model, sink_);
     check_findings(trace_.findings, heap_, sink_);
     check_ownership(model, heap_, sink_);
+    check_matrices(model, heap_, sink_);
     check_batches(info);
   }
 

@@ -206,8 +206,12 @@ struct Resolver {
     uint32_t target = 0;
     if (const auto known = by_path.find(path); known != by_path.end()) {
       target = known->second;
-      if (std::find(loading.begin(), loading.end(), target) != loading.end()) {
-        sink.report(diag::import_cycle(span, path, "a file cannot need itself"));
+      if (const auto first = std::find(loading.begin(), loading.end(), target);
+          first != loading.end()) {
+        std::string way;
+        for (auto at = first + 1; at != loading.end(); ++at)
+          way += (way.empty() ? "by way of " : ", ") + graph.modules[*at].path;
+        sink.report(diag::import_cycle(span, path, way.empty() ? "a file cannot need itself" : way));
         return std::nullopt;
       }
     } else {
