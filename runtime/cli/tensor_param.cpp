@@ -9,6 +9,7 @@
 #include "runtime/data/foreign_tensor.h"
 #include "runtime/data/rows.h"
 #include "runtime/data/sources/source.h"
+#include "runtime/tensor/precision.h"
 
 namespace ltr::cli {
 
