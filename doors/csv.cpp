@@ -22,11 +22,16 @@ CsvReader::CsvReader(std::string_view text, char separator) : text_(text), separ
   if (text_.substr(0, 3) == "\xEF\xBB\xBF") position_ = 3;
 }
 
+bool CsvReader::take_line_end() {
+  const size_t begin = position_;
+  if (position_ < text_.size() && text_[position_] == '\r') ++position_;
+  if (position_ < text_.size() && text_[position_] == '\n') ++position_;
+  if (position_ > begin) ++next_line_;
+  return position_ > begin;
+}
+
 bool CsvReader::next(std::vector<std::string>& cells) {
-  while (position_ < text_.size() && (text_[position_] == '\n' || text_[position_] == '\r')) {
-    if (text_[position_] == '\n') ++next_line_;
-    ++position_;
-  }
+  while (take_line_end()) continue;
   if (position_ >= text_.size()) return false;
   line_ = next_line_;
   cells.clear();
@@ -64,11 +69,7 @@ bool CsvReader::next(std::vector<std::string>& cells) {
     if (position_ >= text_.size() || text_[position_] != separator_) break;
     ++position_;
   }
-  if (position_ < text_.size() && text_[position_] == '\r') ++position_;
-  if (position_ < text_.size() && text_[position_] == '\n') {
-    ++position_;
-    ++next_line_;
-  }
+  take_line_end();
   return true;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// Delimited text (RFC 4180): quotes with newlines and doubled quotes, CRLF or LF, a BOM at the start.
+// Delimited text (RFC 4180): quotes with newlines and doubled quotes, CRLF, LF or CR, a BOM at the start.
 
 #include <cstdint>
 #include <string>
@@ -21,6 +21,9 @@ class CsvReader {
   int64_t line() const { return line_; }
 
  private:
+  /// Moves behind LF, CRLF or CR, if one stands here.
+  bool take_line_end();
+
   std::string_view text_;
   size_t position_ = 0;
   int64_t line_ = 0;

@@ -57,6 +57,11 @@ TEST_CASE("CSV knows the line on which a record begins") {
   std::vector<int64_t> lines;
   while (reader.next(cells)) lines.push_back(reader.line());
   CHECK(lines == std::vector<int64_t>{1, 2, 4});
+  CsvReader old("a\rb\r\rc\r\nd");
+  for (const int64_t line : {1, 2, 4, 5}) {
+    REQUIRE(old.next(cells));
+    CHECK(old.line() == line);
+  }
 }
 
 TEST_CASE("CSV refuses open quotes and text behind one") {
