@@ -148,8 +148,14 @@ RunFolder RunFolder::hold(const Str& path) {
 
 RunFolder RunFolder::reopen(const Str& path) {
   RunFolder run = hold(path);
-  std::error_code ignored;
-  fs::remove(path + "/DONE", ignored);
+  // What a writer that was killed had not put in place yet.
+  std::error_code failed;
+  std::vector<fs::path> gone;
+  for (const fs::directory_entry& entry : fs::directory_iterator(path, failed)) {
+    if (entry.path().filename().string().find(".tmp-") != Str::npos) gone.push_back(entry.path());
+  }
+  for (const fs::path& leftover : gone) fs::remove(leftover, failed);
+  fs::remove(path + "/DONE", failed);
   return run;
 }
 

@@ -38,7 +38,7 @@ bool holds_any(View text, const Names& names) {
 }
 
 bool is_word(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-' || c == '.' || c == '/' || c == '+';
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-' || c == '.' || c == '/';
 }
 
 /// Long, without blanks, of letters and digits: nothing that people name things by.

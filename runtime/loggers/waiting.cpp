@@ -80,6 +80,8 @@ void WaitingFile::write_waiting() {
     bytes_ -= text.size();
     waiting_.pop_front();
   }
+  // A line that was replaced may have been longer.
+  if (facts.st_size > end_) static_cast<void>(!::ftruncate(file_, end_));
 }
 
 }  // namespace ltr::loggers

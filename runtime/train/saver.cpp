@@ -51,6 +51,8 @@ CheckpointData Saver::snapshot(bool weights_only) {
 // ---- writing -------------------------------------------------------------------------------------------------
 
 void Saver::write(const Str& name, bool weights_only) {
+  // The end of an epoch that is cut short has its step's name, too, but not the position to go on from.
+  if (is_pinned_ && name == last_) return;
   const Times::Clock::time_point begin = Times::Clock::now();
   const Str path = path_of(name);
   session_.path = path;
