@@ -327,7 +327,10 @@ RunRequest Start::request(Progress& progress) {
   out.workers = workers;
   out.prefetch = prefetch;
   out.precision = precision;
-  for (const OpenedFile& file : opened_files()) out.data_files.push_back({file.path, file.bytes, file.fingerprint});
+  for (const OpenedFile& file : opened_files()) {
+    // Weights come from the checkpoint, whatever file they once came from.
+    if (file.records >= 0) out.data_files.push_back({file.path, file.bytes, file.fingerprint});
+  }
   for (const Resolved& setting : settings.resolved()) {
     // How many threads read data changes no bit; how many compute is kept by the run.
     const bool is_free =

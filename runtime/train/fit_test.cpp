@@ -11,6 +11,7 @@
 
 #include "runtime/checkpoint/folder.h"
 #include "runtime/tensor/handle.h"
+#include "runtime/tensor/host_read.h"
 #include "runtime/tensor/random.h"
 #include "runtime/train/fake_program.h"
 #include "runtime/train/trainer.h"
@@ -285,6 +286,24 @@ TEST_CASE("SIGINT finishes the window, saves, and says 130") {
   CHECK(report.exit_code == 130);
   CHECK(report.steps == 5);
   CHECK(find_checkpoint(folder.path, "last") == folder.path + "/checkpoints/step0000005");
+}
+
+TEST_CASE("between recorded steps the host reads nothing from the device") {
+  const auto reads_of = [](int64_t sample_count) {
+    Mlp::Options options;
+    options.settings = {{"clip_norm", 1.0, "float", {}}};
+    Run run(options, sample_count, 16);
+    run.trainer.epochs = 1;
+    run.trainer.log_every = 1 << 20;
+    RunRequest request = run.request();
+    const int64_t before = host_reads();
+    fit(request);
+    return host_reads() - before;
+  };
+  // Four times as many steps, each with two logs, a metric, clipping and the test for numbers that are not finite.
+  const int64_t reads = reads_of(160);
+  CHECK(reads > 0);
+  CHECK(reads_of(640) == reads);
 }
 
 TEST_CASE("what this version lacks is an error that names it") {

@@ -1,0 +1,196 @@
+#!/usr/bin/env python3
+"""Wrong numbers without a word: gradients that are not finite, narrow copies of weights, schedules, logs of rounds, changed
+data, random hooks over a resume, and checkpoints of an older version."""
+import csv
+import json
+import pathlib
+import re
+import shutil
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
+from harness import SOURCE, build, check, finish, fit, newest, result_of, scratch
+
+HEAD = """ltr 1
+data Points() {
+  batch[B] { x: float[B, 3], y: float[B, 1] }
+  fn point(s: {i: int}) -> {x: float[3], y: float[1]} = (x = full(3, 0.1 * s.i), y = full(1, 0.2 * s.i))
+  train = synthetic(16, point) |> collate(4)
+  val.low  = synthetic(8, point) |> collate(4)
+  val.high = synthetic(4, point) |> collate(4)
+}
+"""
+
+# The square root of 0 has the gradient infinity, times 0 is nan: the loss is finite, its gradient is not.
+ROOT = HEAD + """
+model Net() {
+  net = Linear(3, 1)
+  optimizer opt = SGD(net.weights, lr = 0.1) { clip_norm = 1.0 }
+  step train[B](x: float[B, 3], y: float[B, 1]) {
+    loss = mean(sqrt(relu(net(x)) * 0.0))
+    minimize loss
+    log loss
+  }
+}
+experiment root { data = Points()
+  model = Net()
+  trainer { epochs = 2, log_every = 1 } }
+"""
+
+# The second use of the weights comes after their update.
+TWICE = HEAD + """
+model Net() {
+  net = Linear(3, 1)
+  optimizer opt = SGD(net.weights, lr = 0.5)
+  step train[B](x: float[B, 3], y: float[B, 1]) {
+    before = mean(net(x))
+    minimize mean((net(x) - y) ** 2)
+    log moved = mean(net(x)) - before
+  }
+}
+topology narrow { precision = bf16 }
+experiment twice { data = Points()
+  model = Net()
+  topology = narrow
+  trainer { epochs = 1, log_every = 1 }
+  loggers { Csv() } }
+"""
+
+# The loss grows: plateau lowers the rate at every round.
+CHAIN = HEAD + """
+model Net() {
+  net = Linear(3, 1)
+  optimizer opt = SGD(net.weights, lr = 1.0) {
+    schedule = chain(constant(), plateau(val.low.worse, mode = min, factor = 0.5, patience = 0))
+  }
+  step train[B](x: float[B, 3], y: float[B, 1]) { minimize mean((net(x) - y) ** 2) * 0.0 }
+  step val[B](x: float[B, 3], y: float[B, 1]) { log worse = 1.0 + 0.0 * mean(x) }
+}
+callback Rounds() {
+  state count: int = 0
+  on val_epoch_end {
+    count += 1
+    log rounds = 1.0 * count
+  }
+  on train_epoch_end { log noise = mean(randn(8)) }
+}
+experiment chained { data = Points()
+  model = Net()
+  trainer { epochs = 4, log_every = 1 }
+  callbacks { Rounds(), Checkpoint(every = 1 epoch, keep = 9) }
+  loggers { Csv() } }
+"""
+
+FILE = """ltr 1
+data Rows() {
+  batch[B] { x: float[B], y: float[B] }
+  let rows = csv("rows.csv") as {x: float, y: float}
+  train = rows |> collate(2)
+}
+model Net() {
+  net = Linear(1, 1)
+  optimizer opt = SGD(net.weights, lr = 0.01)
+  step train[B](x: float[B], y: float[B]) { minimize mean((net(x.unsqueeze(1)).squeeze(1) - y) ** 2) }
+}
+experiment rows { data = Rows()
+  model = Net()
+  trainer { epochs = 2 } }
+"""
+
+
+def rows_of(run):
+    return list(csv.DictReader((run / "metrics.csv").open()))
+
+
+def made(folder, name, text):
+    source = folder / f"{name}.ltr"
+    source.write_text(text)
+    return build(source, folder)
+
+
+def gradients(folder):
+    program = made(folder, "root", ROOT)
+    stop = fit(program, folder / "stop")
+    check("stop: a nan gradient under a finite loss ends with 4", stop.returncode == 4 and "R4002" in stop.text, stop.text)
+    skip = fit(program, folder / "skip", "--set", "trainer.nan=skip")
+    check("skip: its update is dropped", skip.returncode == 0 and "8 updates skipped" in skip.text, skip.text)
+    last = (newest(folder / "skip") / "checkpoints/last/weights.safetensors").read_bytes()
+    check("skip: the weights are what they were", last.count(b"\xc0\x7f") == 0, last)
+    for name, options in (("raise", ["trainer.nan=raise"]), ("anomaly", ["trainer.anomaly=true"])):
+        words = [word for option in options for word in ("--set", option)]
+        result = fit(program, folder / name, *words)
+        check(f"{name} names the line and the op", result.returncode == 4 and "root.ltr:14:" in result.text
+              and "makes the first nan here, in the backward pass" in result.text, result.text)
+        faults = sorted(path.name for path in (newest(folder / name) / "faults").glob("*"))
+        check(f"{name} keeps the batch", faults == ["step0000000.json", "step0000000.safetensors"], faults)
+
+
+def narrow(folder):
+    program = made(folder, "twice", TWICE)
+    result = fit(program, folder / "narrow")
+    moved = [float(row["train/moved"]) for row in rows_of(newest(folder / "narrow"))] if result.returncode == 0 else []
+    check("bf16: a weight that moved is read anew in the same step", moved and abs(moved[0]) > 1e-3, result.text + str(moved))
+
+
+def schedules(folder):
+    program = made(folder, "chained", CHAIN)
+    result = fit(program, folder / "whole")
+    if not check("a chain of constant and plateau trains", result.returncode == 0, result.text):
+        return
+    whole = newest(folder / "whole")
+    rows = rows_of(whole)
+    rates = [float(row["lr/opt"]) for row in rows if row["lr/opt"]]
+    check("plateau in a chain lowers the rate", rates[0] == 1.0 and rates[-1] < 1.0, rates)
+    rounds = [row["val/rounds"] for row in rows if row.get("val/rounds")]
+    check("what val_epoch_end logs is recorded, once for all streams", rounds == ["1", "2", "3", "4"], rounds)
+    noise = [row["train/noise"] for row in rows if row.get("train/noise")]
+    check("a random hook draws anew each epoch", len(set(noise)) == 4, noise)
+    part = folder / "part"
+    shutil.copytree(folder / "whole", part)
+    middle = newest(part) / "checkpoints/step0000008"
+    again = fit(program, part, "--resume", middle)
+    check("a resumed run goes on with its hooks and rates", again.returncode == 0 and result_of(newest(part)) == result_of(whole),
+          again.text + (newest(part) / "metrics.csv").read_text() + (whole / "metrics.csv").read_text())
+
+
+def changed_data(folder):
+    lines = ["x,y"] + [f"{i},{2 * i}" for i in range(8)]
+    (folder / "rows.csv").write_text("\n".join(lines) + "\n")
+    program = made(folder, "rows", FILE)
+    check("rows train", fit(program, folder / "rows_runs").returncode == 0)
+    lines[3] = "2,5"
+    (folder / "rows.csv").write_text("\n".join(lines) + "\n")
+    words = ["--resume", "last", "--epochs", 4]
+    refused = fit(program, folder / "rows_runs", *words)
+    check("an edited line is R3006", refused.returncode == 3 and "R3006" in refused.text and "rows.csv" in refused.text, refused.text)
+    accepted = fit(program, folder / "rows_runs", *words, "--accept-data")
+    check("--accept-data goes on and says so", accepted.returncode == 0 and "changed data" in accepted.text, accepted.text)
+
+
+def older_version(folder):
+    """A checkpoint of version 1 keeps everything that it held."""
+    stored = SOURCE / "tests/checkpoints/v1"
+    shutil.copy(stored / "old.ltr", folder)
+    shutil.copy(SOURCE / "examples/data/iris.csv", folder)
+    program = build(folder / "old.ltr", folder)
+    run = folder / "old_runs/old/0001"
+    (run / "checkpoints").mkdir(parents=True)
+    (run / "run.json").write_text("{}")
+    shutil.copytree(stored / "step0000007", run / "checkpoints/step0000007")
+    result = fit(program, folder / "old_runs", "--resume", run / "checkpoints/step0000007")
+    steps = [int(row["step"]) for row in rows_of(run)] if result.returncode == 0 else []
+    check("a run goes on from version 1", steps[:1] == [8] and steps[-1:] == [16], result.text + str(steps))
+    state = json.loads((run / "checkpoints/step0000016/checkpoint.json").read_text())
+    check("with the states of its callbacks", state["callbacks"]["Counts#0"]["state"]["seen"] == 32, state["callbacks"])
+    check("and its averages", state["callbacks"]["Ema#0"]["updates"] == 16, state["callbacks"])
+    check("without a word of loss", not re.search(r"has no state|begins anew|initial value", result.text), result.text)
+
+
+with scratch() as place:
+    folder = pathlib.Path(place)
+    gradients(folder)
+    narrow(folder)
+    schedules(folder)
+    changed_data(folder)
+    older_version(folder)
+finish()
