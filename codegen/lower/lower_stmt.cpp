@@ -76,6 +76,8 @@ void BodyLowerer::stmt(const Stmt& stmt) {
     case StmtKind::Return: {
       if (stmt.values.empty()) return b.effect(OpKind::Return, {});
       const ValueId value = expr(stmt.values[0]);
+      // A C++ function that could not be read gives nothing.
+      if (stmt.values[0].type.kind == check::Kind::Void) return b.effect(OpKind::Return, {});
       return b.effect(OpKind::Return, {fit(value, b.function().result)});
     }
     case StmtKind::Assert: {

@@ -68,7 +68,7 @@ void check_matrices(const ModelTrace& model, const Heap& heap, Sink& sink) {
       const Weight& weight = heap.weights[use.weight];
       if (weight.rank == 2) continue;
       sink.report(diag::wrong_argument(use.span, "Muon moves matrices, and `" +
-                                                     shown(weight.places[0].path) + "` has " +
+                                                     shown_path(weight.places[0].path) + "` has " +
                                                      std::to_string(weight.rank) +
                                                      (weight.rank == 1 ? " dim" : " dims"))
                       .note("layers such as `Linear` have no bias with `bias = false`")
