@@ -151,8 +151,10 @@ RunFolder RunFolder::reopen(const Str& path) {
   // What a writer that was killed had not put in place yet.
   std::error_code failed;
   std::vector<fs::path> gone;
-  for (const fs::directory_entry& entry : fs::directory_iterator(path, failed)) {
-    if (entry.path().filename().string().find(".tmp-") != Str::npos) gone.push_back(entry.path());
+  // Files alone: what a killed save left of a checkpoint is a folder, and its own to put right.
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(path, failed)) {
+    const bool is_left = entry.path().filename().string().find(".tmp-") != Str::npos;
+    if (is_left && !entry.is_directory(failed)) gone.push_back(entry.path());
   }
   for (const fs::path& leftover : gone) fs::remove(leftover, failed);
   fs::remove(path + "/DONE", failed);

@@ -10,6 +10,7 @@
 
 #include <ATen/Parallel.h>
 
+#include "runtime/api/crash_stack.h"
 #include "runtime/api/error.h"
 #include "runtime/data/rows.h"
 #include "runtime/data/stream.h"
@@ -189,6 +190,7 @@ void Loader::Impl::start_workers() {
 }
 
 void Loader::Impl::work() {
+  const CrashStack stack;  // a crash in a map is told as one in a step
   at::set_num_threads(1);
   std::unique_lock lock(mutex);
   ++ready_threads;

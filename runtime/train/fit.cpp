@@ -163,7 +163,10 @@ void Fit::record_window() {
 }
 
 Leave Fit::settle_window(int64_t batches_of_epoch) {
-  if (at_.round_is_due && !round()) return Leave::Now;
+  if (at_.round_is_due && !round()) {
+    flush_row();
+    return Leave::Now;
+  }
   at_.round_is_due = false;
   const Leave leave = why_leave();
   // At the border of an epoch its end comes first, so that the checkpoint has all of it.

@@ -1,6 +1,6 @@
 #pragma once
 
-// The processes that train together. One for now; whatever depends on their number goes through here.
+// The processes that train together: whatever depends on their number goes through here. This version runs one.
 
 #include <cstdint>
 #include <span>
