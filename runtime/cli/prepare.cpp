@@ -17,6 +17,7 @@
 #include "runtime/data/paths.h"
 #include "runtime/data/stream.h"
 #include "runtime/tensor/precision.h"
+#include "runtime/train/feed.h"
 
 namespace ltr::cli {
 
@@ -366,27 +367,13 @@ std::vector<Str> option_names(const Program& program, std::vector<HparamInfo>& h
 
 std::vector<StreamSize> stream_sizes(const Start& start) {
   std::vector<StreamSize> sizes;
-  for (const Data::RoleStream& one : start.data->streams) {
-    StreamSize size;
-    const char* roles[] = {"train", "val", "test", "predict"};
-    size.name = roles[size_t(one.role)];
-    if (one.name[0] != '\0') size.name += Str(".") + one.name;
-    data::LoaderOptions options;
-    options.batch = start.data->batch;
-    options.location = one.location;
-    options.name = size.name;
-    const Limit limits[] = {start.trainer.limit_train, start.trainer.limit_val, start.trainer.limit_test,
-                            start.trainer.limit_predict};
-    const Limit& limit = limits[size_t(one.role)];
-    if (limit.batches == 0 || limit.fraction == 0) continue;
-    options.limit.batches = limit.batches;
-    if (limit.fraction >= 0) options.limit.fraction = limit.fraction;
+  for (size_t i = 0; i < start.data->streams.size(); ++i) {
+    data::LoaderOptions options = loader_options(*start.data, i, start.trainer);
+    if (options.limit.batches == 0 || options.limit.fraction == 0) continue;
     options.mock = start.flags.mock_data;
-    if (one.role == Role::Train) {
-      options.steps_per_epoch = start.trainer.steps_per_epoch;
-      options.overfit = start.trainer.overfit;
-    }
-    const data::Loader loader(one.stream, options);
+    StreamSize size;
+    size.name = options.name;
+    const data::Loader loader(start.data->streams[i].stream, options);
     size.samples = loader.samples();
     size.batches = loader.batches(0);
     size.batch_size = loader.batch_size();

@@ -9,6 +9,7 @@
 #include "runtime/data/rows_source.h"
 #include "runtime/data/stream.h"
 #include "runtime/tensor/handle.h"
+#include "runtime/train/feed.h"
 #include "runtime/train/signals.h"
 
 namespace ltr::cli {
@@ -51,15 +52,10 @@ void read_params(const Start& start, const StepInfo& step, Input& input) {
 }
 
 std::unique_ptr<data::Loader> make_loader(const Start& start, const Data::RoleStream& source, const Stream& stream) {
-  data::LoaderOptions options;
-  options.batch = start.data->batch;
-  options.location = source.location;
-  options.name = "predict";
+  data::LoaderOptions options =
+      loader_options(*start.data, size_t(&source - start.data->streams.data()), start.trainer);
   options.workers = int(start.workers);
   options.prefetch = int(start.prefetch);
-  options.seed = uint64_t(start.trainer.seed);
-  options.limit.batches = start.trainer.limit_predict.batches;
-  if (start.trainer.limit_predict.fraction >= 0) options.limit.fraction = start.trainer.limit_predict.fraction;
   options.mock = start.flags.mock_data;
   return std::make_unique<data::Loader>(stream, options);
 }

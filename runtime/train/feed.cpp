@@ -35,6 +35,25 @@ const Limit& limit_of(const TrainerSettings& settings, Role role) {
 
 }  // namespace
 
+data::LoaderOptions loader_options(const Data& data, size_t stream, const TrainerSettings& settings) {
+  const Data::RoleStream& role_stream = data.streams[stream];
+  const Limit& limit = limit_of(settings, role_stream.role);
+  data::LoaderOptions options;
+  options.batch = data.batch;
+  options.location = role_stream.location;
+  options.name = stream_name(data, stream);
+  options.seed = uint64_t(settings.seed);
+  options.limit.batches = limit.batches;
+  if (limit.fraction >= 0) options.limit.fraction = limit.fraction;
+  if (role_stream.role != Role::Train) return options;
+  options.overfit = settings.overfit;
+  options.steps_per_epoch = settings.steps_per_epoch;
+  // Steps are windows; the loader counts batches.
+  const bool is_constant = settings.accumulate.kind == Value::Kind::Int;
+  if (settings.steps_per_epoch > 0 && is_constant) options.steps_per_epoch *= settings.accumulate.as_int();
+  return options;
+}
+
 std::unique_ptr<Feed> make_feed(const RunRequest& request, size_t stream, int64_t batches) {
   if (request.make_feed) return request.make_feed(stream);
   const TrainerSettings& settings = request.trainer;
@@ -42,29 +61,12 @@ std::unique_ptr<Feed> make_feed(const RunRequest& request, size_t stream, int64_
     // It validates on what it trains on.
     for (const size_t train : streams_of(request.data, Role::Train)) return make_feed(request, train, batches);
   }
-  const Data::RoleStream& role_stream = request.data.streams[stream];
-  const Limit& limit = limit_of(settings, role_stream.role);
-  data::LoaderOptions options;
-  options.batch = request.data.batch;
-  options.location = role_stream.location;
-  options.name = stream_name(request.data, stream);
+  data::LoaderOptions options = loader_options(request.data, stream, settings);
   options.workers = int(request.workers);
   options.prefetch = int(request.prefetch);
-  options.seed = uint64_t(settings.seed);
-  options.limit.batches = limit.batches;
-  if (limit.fraction >= 0) options.limit.fraction = limit.fraction;
-  if (batches >= 0) {
-    options.limit.batches = limit.batches >= 0 ? std::min(limit.batches, batches) : batches;
-  }
   options.mock = request.flags.mock_data;
-  if (role_stream.role == Role::Train) {
-    options.overfit = settings.overfit;
-    options.steps_per_epoch = settings.steps_per_epoch;
-    if (settings.steps_per_epoch > 0 && settings.accumulate.kind == Value::Kind::Int) {
-      options.steps_per_epoch = settings.steps_per_epoch * settings.accumulate.as_int();
-    }
-  }
-  return std::make_unique<LoaderFeed>(role_stream.stream, std::move(options));
+  if (batches >= 0) options.limit.batches = options.limit.batches >= 0 ? std::min(options.limit.batches, batches) : batches;
+  return std::make_unique<LoaderFeed>(request.data.streams[stream].stream, std::move(options));
 }
 
 std::vector<size_t> streams_of(const Data& data, Role role) {

@@ -9,6 +9,10 @@
 
 namespace ltr {
 
+namespace data {
+struct LoaderOptions;
+}
+
 class Feed {
  public:
   Feed() = default;
@@ -38,6 +42,9 @@ void blaming(Feed& feed, int64_t epoch, int64_t batch, Body&& body) {
     throw Error(error.code, names[size_t(error.sample)] + ": " + error.message, error.location, error.help);
   }
 }
+
+/// How stream `stream` is read, for whoever reads it: what the settings say of its role. Threads are the reader's.
+data::LoaderOptions loader_options(const Data& data, size_t stream, const TrainerSettings& settings);
 
 /// The feed of stream `stream` as the request says. `batches`: at most so many, -1: as the role's limit says.
 std::unique_ptr<Feed> make_feed(const RunRequest& request, size_t stream, int64_t batches = -1);

@@ -70,6 +70,7 @@ void Fit::train() {
   while (leave != Leave::Now && !is_last_epoch(at_.epoch) && !(leave == Leave::Planned && at_.batch == 0)) {
     leave = train_epoch(leave);
   }
+  if (leave != Leave::Now) last_round();
   at_.train_s = times_.train_s();
   saver_.write_last(SignalWatch::received() != 0);
   cx_.run_hook(Hook::train_end);
@@ -163,7 +164,7 @@ void Fit::record_window() {
 }
 
 Leave Fit::settle_window(int64_t batches_of_epoch) {
-  if (at_.round_is_due && !round()) {
+  if (at_.round_is_due && !round(state_.rows.regular())) {
     flush_row();
     return Leave::Now;
   }
@@ -177,12 +178,9 @@ Leave Fit::settle_window(int64_t batches_of_epoch) {
 }
 
 Leave Fit::close_epoch(Leave leave) {
-  const bool is_last = leave == Leave::Planned || is_last_epoch(at_.epoch + 1);
-  if (round_is_due_by_epoch(at_.epoch + 1) || (is_last && at_.round_step != at_.global_step)) {
-    if (!round()) {
-      flush_row();
-      return Leave::Now;
-    }
+  if (round_is_due_by_epoch(at_.epoch + 1) && !round(state_.rows.regular())) {
+    flush_row();
+    return Leave::Now;
   }
   at_.epoch++;
   at_.batch = 0;
@@ -225,8 +223,8 @@ Leave Fit::why_leave() const {
 
 // ---- rounds --------------------------------------------------------------------------------------------------
 
-/// False if a signal cut it off: then it left no trace.
-bool Fit::round() {
+/// Its values go to `row`. False if a signal cut it off: then it left no trace.
+bool Fit::round(Named& row) {
   if (val_streams_.empty() || request_.flags.bare) return true;
   const Times::Clock::time_point begin = Times::Clock::now();
   request_.progress.round_begin(Role::Val, -1);
@@ -254,7 +252,6 @@ bool Fit::round() {
     return false;
   }
   cx_.record_images();
-  Named& row = state_.rows.regular();
   row.insert(row.end(), values.begin(), values.end());
   request_.progress.round_end(Role::Val, cx_.epoch, at_.global_step, values);
   at_.round_step = at_.global_step;
@@ -262,6 +259,18 @@ bool Fit::round() {
   times_.val_s += seconds_since(begin);
   cx_.listeners.each(kFresh, [](Listener& one) { one.fresh(Role::Val); });
   return true;
+}
+
+/// A run ends with a round, whatever was due. A longer run would not have it, so the checkpoint to go on from is written
+/// before.
+void Fit::last_round() {
+  if (val_streams_.empty() || at_.global_step == 0 || at_.round_step == at_.global_step) return;
+  flush_row();
+  saver_.write_last(false);
+  saver_.pin_last();
+  round(state_.rows.only_last());
+  flush_row();
+  border(false);
 }
 
 bool Fit::round_is_due_in_epoch(int64_t batches_of_epoch) const {

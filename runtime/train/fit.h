@@ -31,7 +31,8 @@ class Fit {
   void record_window();
   Leave settle_window(int64_t batches_of_epoch);
   Leave close_epoch(Leave leave);
-  bool round();
+  bool round(Named& row);
+  void last_round();
   void border(bool epoch_ended);
   void flush_row();
   Leave why_leave() const;

@@ -40,7 +40,8 @@ CheckpointData Saver::snapshot(bool weights_only) {
   SaveArchive archive(data);
   state_.visit(archive);
   if (weights_only) {
-    data.train.clear();
+    // Averages are weights, too: they may be what was monitored.
+    std::erase_if(data.train, [](const NamedTensor& one) { return !one.name.starts_with("ema."); });
   } else if (data.train.empty()) {
     // A file of its own tells such a checkpoint from one of weights only.
     data.train.push_back({"none", at::zeros({1})});

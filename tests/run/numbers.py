@@ -9,7 +9,7 @@ import shutil
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
-from harness import SOURCE, build, check, finish, fit, newest, result_of, scratch
+from harness import SOURCE, build, check, finish, fit, newest, result_of, run, scratch
 
 HEAD = """ltr 1
 data Points() {
@@ -98,8 +98,8 @@ experiment rows { data = Rows()
 """
 
 
-def rows_of(run):
-    return list(csv.DictReader((run / "metrics.csv").open()))
+def rows_of(folder):
+    return list(csv.DictReader((folder / "metrics.csv").open()))
 
 
 def made(folder, name, text):
@@ -173,17 +173,45 @@ def older_version(folder):
     shutil.copy(stored / "old.ltr", folder)
     shutil.copy(SOURCE / "examples/data/iris.csv", folder)
     program = build(folder / "old.ltr", folder)
-    run = folder / "old_runs/old/0001"
-    (run / "checkpoints").mkdir(parents=True)
-    (run / "run.json").write_text("{}")
-    shutil.copytree(stored / "step0000007", run / "checkpoints/step0000007")
-    result = fit(program, folder / "old_runs", "--resume", run / "checkpoints/step0000007")
-    steps = [int(row["step"]) for row in rows_of(run)] if result.returncode == 0 else []
+    old = folder / "old_runs/old/0001"
+    (old / "checkpoints").mkdir(parents=True)
+    (old / "run.json").write_text("{}")
+    shutil.copytree(stored / "step0000007", old / "checkpoints/step0000007")
+    result = fit(program, folder / "old_runs", "--resume", old / "checkpoints/step0000007")
+    steps = [int(row["step"]) for row in rows_of(old)] if result.returncode == 0 else []
     check("a run goes on from version 1", steps[:1] == [8] and steps[-1:] == [16], result.text + str(steps))
-    state = json.loads((run / "checkpoints/step0000016/checkpoint.json").read_text())
+    state = json.loads((old / "checkpoints/step0000016/checkpoint.json").read_text())
     check("with the states of its callbacks", state["callbacks"]["Counts#0"]["state"]["seen"] == 32, state["callbacks"])
     check("and its averages", state["callbacks"]["Ema#0"]["updates"] == 16, state["callbacks"])
     check("without a word of loss", not re.search(r"has no state|begins anew|initial value", result.text), result.text)
+
+
+AVERAGED = HEAD + """
+model Net() {
+  net = Linear(3, 1)
+  optimizer opt = SGD(net.weights, lr = 0.05)
+  step train[B](x: float[B, 3], y: float[B, 1]) { minimize mean((net(x) - y) ** 2) }
+  step val[B](x: float[B, 3], y: float[B, 1]) { log error = mean((net(x) - y) ** 2) }
+}
+experiment averaged { data = Points()
+  model = Net()
+  trainer { epochs = 3, accumulate = 2, steps_per_epoch = 2 }
+  callbacks { Ema(decay = 0.9), Checkpoint(monitor = val.low.error, weights_only = true, save_last = false) }
+  loggers { Csv() } }
+"""
+
+
+def averages(folder):
+    """What was monitored was computed with the averages: a checkpoint of weights only holds them."""
+    program = made(folder, "averaged", AVERAGED)
+    result = fit(program, folder / "averaged_runs")
+    check("accumulate counts in what the start says of the stream", "4 batches" in result.text and "6 steps" in result.text,
+          result.text)
+    best = newest(folder / "averaged_runs") / "checkpoints/best"
+    validated = run(program, "validate", "--threads", 1, "--out", folder / "averaged_runs", "--weights", best, "--json")
+    values = json.loads(validated.stdout.splitlines()[-1])["streams"][0]["values"] if validated.returncode == 0 else {}
+    logged = min(float(row["val/low/error"]) for row in rows_of(newest(folder / "averaged_runs")) if row["val/low/error"])
+    check("weights only are evaluated as they were monitored", values.get("error") == logged, f"{values} {logged}\n{validated.text}")
 
 
 with scratch() as place:
@@ -191,6 +219,7 @@ with scratch() as place:
     gradients(folder)
     narrow(folder)
     schedules(folder)
+    averages(folder)
     changed_data(folder)
     older_version(folder)
 finish()
