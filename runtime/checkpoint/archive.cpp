@@ -52,7 +52,6 @@ void LoadArchive::tensor(const Str& name, at::Tensor& tensor) {
   if (found == tensors_.end()) {
     throw error_here(err::checkpoint_misfit, fmt::format("{} has no tensor {}", path_, name));
   }
-  read_.insert(name);
   const at::Tensor& saved = found->second;
   if (!tensor.defined()) {
     tensor = saved.clone();
@@ -73,14 +72,6 @@ std::vector<Str> LoadArchive::names() const {
   std::vector<Str> list;
   if (!place_.back()->is_object()) return list;
   for (const auto& [name, value] : place_.back()->items()) list.push_back(name);
-  return list;
-}
-
-std::vector<Str> LoadArchive::unread() const {
-  std::vector<Str> list;
-  for (const auto& [name, tensor] : tensors_) {
-    if (!read_.contains(name)) list.push_back(name);
-  }
   return list;
 }
 

@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 
 #include <map>
-#include <set>
 #include <vector>
 
 #include "runtime/checkpoint/folder.h"
@@ -124,8 +123,6 @@ class LoadArchive : public Archive {
   std::vector<Str> names() const override;
   void note(Str text) override { notes_.push_back(std::move(text)); }
   const std::vector<Str>& notes() const { return notes_; }
-  /// Tensors that nobody asked for: state of what this program no longer has.
-  std::vector<Str> unread() const;
 
  private:
   void enter(const Str& name) override;
@@ -136,7 +133,6 @@ class LoadArchive : public Archive {
   const nlohmann::json& find(const Str& name) const;
 
   std::map<Str, at::Tensor> tensors_;
-  std::set<Str> read_;
   std::vector<Str> notes_;
   Str path_;
   std::vector<const nlohmann::json*> place_;

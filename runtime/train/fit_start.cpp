@@ -2,6 +2,7 @@
 #include <ATen/Parallel.h>
 
 #include <algorithm>
+#include <set>
 
 #include "runtime/checkpoint/load.h"
 #include "runtime/checkpoint/upgrade.h"
