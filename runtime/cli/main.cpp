@@ -11,6 +11,7 @@
 #include "runtime/cli/verbs.h"
 #include "runtime/cli/version.h"
 #include "runtime/tensor/handle.h"
+#include "runtime/tensor/memory_pool.h"
 #include "runtime/train/signals.h"
 
 namespace ltr {
@@ -129,6 +130,7 @@ int main(int argc, char** argv, const Program& program) {
   // Before anything that takes its time: a signal finds its handler from here on.
   const SignalWatch signals(SignalPhase::Start);
   prepare_process();
+  use_memory_pool();
   const std::vector<Str> command(argv, argv + argc);
   try {
     return guarded([&] { return run(command, program); });

@@ -28,6 +28,18 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
+/// So much may be read ahead of small batches: waking a thread for each would cost more than the batch.
+constexpr int64_t kBytesAhead = int64_t(1) << 20;
+constexpr int64_t kMostAhead = 64;
+
+int64_t bytes_of(const Batch& batch) {
+  int64_t bytes = 1;
+  for (const Tensor& field : batch.fields) {
+    if (field.defined()) bytes += int64_t(In(field)->nbytes());
+  }
+  return bytes;
+}
+
 /// One batch on its way from a worker to `next`.
 struct Slot {
   bool is_ready = false;
@@ -49,6 +61,7 @@ struct Loader::Impl {
   void narrow(Batch& batch) const;
   void start_workers();
   void work();
+  void look_ahead(const Batch& first);
   void begin(int64_t epoch, int64_t first);
   bool next(Batch& batch);
 
@@ -67,6 +80,8 @@ struct Loader::Impl {
   std::condition_variable slot_changed;
   std::vector<Slot> slots;  ///< batch n lies in slot n modulo their count
   int64_t claimed = 0;      ///< the next number that a worker takes
+  int64_t ahead = 0;        ///< so many may be claimed and not yet given
+  int64_t refill = 0;       ///< workers are woken when no more than these are left
   int ready_threads = 0;
   int busy = 0;
   bool is_stopping = false;
@@ -180,7 +195,9 @@ void Loader::Impl::narrow(Batch& batch) const {
 
 void Loader::Impl::start_workers() {
   if (options.workers == 0 || !threads.empty()) return;
-  slots.resize(size_t(options.workers + std::max(options.prefetch, 1)));
+  ahead = options.workers + std::max(options.prefetch, 1);
+  refill = ahead - 1;
+  slots.resize(size_t(std::max(ahead, kMostAhead)));
   const int compute_threads = at::get_num_threads();
   for (int i = 0; i < options.workers; ++i) threads.emplace_back([this] { work(); });
   std::unique_lock lock(mutex);
@@ -197,7 +214,7 @@ void Loader::Impl::work() {
   slot_changed.notify_all();
   while (true) {
     work_changed.wait(lock,
-                      [&] { return is_stopping || (claimed < end && claimed < position + int64_t(slots.size())); });
+                      [&] { return is_stopping || (claimed < end && claimed < position + ahead); });
     if (is_stopping) return;
     const int64_t number = claimed++;
     const int64_t of_epoch = epoch;
@@ -215,6 +232,16 @@ void Loader::Impl::work() {
     slots[size_t(number) % slots.size()] = std::move(result);
     slot_changed.notify_all();
   }
+}
+
+/// Small batches are read ahead by the dozen, so that a worker is woken once for many of them.
+void Loader::Impl::look_ahead(const Batch& first) {
+  if (options.workers == 0 || stream.state()->prefetch() >= 0) return;
+  const int64_t many = std::min(kBytesAhead / bytes_of(first), kMostAhead);
+  if (many <= 2 * ahead) return;
+  const std::lock_guard lock(mutex);
+  ahead = many;
+  refill = many / 2;
 }
 
 void Loader::Impl::begin(int64_t of_epoch, int64_t first) {
@@ -242,6 +269,7 @@ bool Loader::Impl::next(Batch& batch) {
       continue;
     }
     std::exception_ptr error;
+    bool is_low = false;
     {
       std::unique_lock lock(mutex);
       Slot& slot = slots[size_t(position) % slots.size()];
@@ -251,8 +279,9 @@ bool Loader::Impl::next(Batch& batch) {
       batch = std::move(slot.batch);
       slot = Slot();
       ++position;
+      is_low = claimed - position <= refill;
     }
-    work_changed.notify_one();
+    if (is_low) work_changed.notify_one();
     if (error != nullptr) {
       waited_s += seconds_since(start);
       std::rethrow_exception(error);
@@ -261,6 +290,7 @@ bool Loader::Impl::next(Batch& batch) {
   waited_s += seconds_since(start);
   if (is_there && !is_checked) {
     check(batch);
+    look_ahead(batch);
     is_checked = true;
   }
   if (is_there) narrow(batch);

@@ -47,6 +47,7 @@ Fit::Fit(RunRequest& request)
       train_stream_(train_stream_of(request)),
       feed_(make_feed(request_, train_stream_)),
       state_{.outcome = cx_.outcome,
+             .threads = cx_.threads,
              .logs = cx_.logs,
              .gate = cx_.gate,
              .listeners = cx_.listeners,

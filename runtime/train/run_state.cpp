@@ -21,6 +21,7 @@ void Position::visit(Archive& archive) {
 void RunState::visit(Archive& archive) {
   at.visit(archive);
   outcome.visit(archive);
+  threads.visit(archive);
   rows.visit(archive);
   gate.visit(archive);
   logs.visit(archive, model, train_stream);

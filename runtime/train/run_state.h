@@ -9,6 +9,7 @@
 #include "runtime/train/outcome.h"
 #include "runtime/train/root_state.h"
 #include "runtime/train/rows.h"
+#include "runtime/train/step_threads.h"
 #include "runtime/train/trainer.h"
 
 namespace ltr {
@@ -51,6 +52,7 @@ inline double seconds_since(Times::Clock::time_point begin) {
 struct RunState {
   Position at;
   Outcome& outcome;
+  StepThreads& threads;
   Rows rows;
   LogTable& logs;
   FiniteGate& gate;

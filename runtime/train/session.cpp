@@ -31,6 +31,12 @@ std::vector<int> slots_of(const RunRequest& request, const std::vector<Role>& ro
   return slots;
 }
 
+int64_t elements_of(const std::vector<Entry>& entries) {
+  int64_t elements = 0;
+  for (const Entry& entry : entries) elements += In(entry.tensor)->numel();
+  return elements;
+}
+
 }  // namespace
 
 const CallbackInfo* find_callback(const Program& program, const Str& name) {
@@ -44,6 +50,7 @@ Session::Session(RunRequest& run_request, std::vector<Role> roles)
     : request(run_request),
       logs(run_request.program, run_request.data, slots_of(run_request, roles), run_request.ranks),
       gate(run_request, global_step),
+      threads(elements_of(run_request.root.state().weights)),
       gradients_(run_request.root),
       runner_(make_torch_runner(*this)) {
   run_dir = request.run_dir;

@@ -12,6 +12,7 @@
 #include "runtime/train/log_table.h"
 #include "runtime/train/outcome.h"
 #include "runtime/train/step_runner.h"
+#include "runtime/train/step_threads.h"
 
 namespace ltr {
 
@@ -73,6 +74,7 @@ class Session : public Context {
   LogTable logs;
   FiniteGate gate;
   Outcome outcome;
+  StepThreads threads;
   bool ends_epoch = false;
   bool is_silent = false;          ///< no hook runs: the sanity round's results are thrown away
   std::vector<Str> saves;          ///< names that `save` was called with

@@ -17,6 +17,7 @@ class TorchRunner : public StepRunner {
     seed_random(random_key(uint64_t(request.trainer.seed), "step",
                            {uint64_t(step.role), stream, number, uint64_t(request.ranks.rank())}));
     forget_casts();
+    const StepThreads::Scope threads(session_.threads, step.role, batch.size);
     step.run(request.model, session_, batch, request.predict_params);
   }
 

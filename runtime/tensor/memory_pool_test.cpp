@@ -1,0 +1,76 @@
+#include "runtime/tensor/memory_pool.h"
+
+#include <doctest/doctest.h>
+
+#include <cstring>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include "runtime/tensor/large_blocks.h"
+
+namespace ltr {
+
+TEST_CASE("large blocks keep their bytes, lie at cache lines and are used again") {
+  LargeBlocks blocks;
+  struct Held {
+    unsigned char* data;
+    size_t bytes;
+    unsigned char mark;
+  };
+  std::vector<Held> held;
+  std::mt19937 draw(1);
+  size_t live = 0;
+  size_t peak = 0;
+  for (int i = 0; i < 4000; i++) {
+    if (held.size() < 40 && draw() % 2 == 0) {
+      const size_t bytes = 1 + draw() % (size_t(1) << (10 + draw() % 14));
+      const auto mark = static_cast<unsigned char>(draw());
+      auto* const data = static_cast<unsigned char*>(blocks.take(bytes));
+      REQUIRE(data != nullptr);
+      CHECK(reinterpret_cast<uintptr_t>(data) % 64 == 0);
+      CHECK(LargeBlocks::size_of(data) >= bytes);
+      std::memset(data, mark, bytes);
+      held.push_back({data, bytes, mark});
+      live += LargeBlocks::size_of(data);
+      peak = std::max(peak, live);
+    } else if (!held.empty()) {
+      const size_t which = draw() % held.size();
+      const Held one = held[which];
+      held.erase(held.begin() + long(which));
+      CHECK(one.data[0] == one.mark);
+      CHECK(one.data[one.bytes - 1] == one.mark);
+      live -= LargeBlocks::size_of(one.data);
+      blocks.give(one.data);
+    }
+  }
+  CHECK(blocks.mapped() <= 2 * peak + (size_t(64) << 20));
+  const size_t mapped = blocks.mapped();
+  for (const Held& one : held) blocks.give(one.data);
+  // All of it is one piece again: the largest block fits without the system.
+  void* const whole = blocks.take((size_t(32) << 20) - 4096);
+  CHECK(blocks.mapped() == mapped);
+  blocks.give(whole);
+}
+
+TEST_CASE("the same step again asks the system for nothing") {
+  LargeBlocks blocks;
+  size_t after_first = 0;
+  for (int step = 0; step < 50; step++) {
+    std::vector<void*> made;
+    for (size_t i = 1; i < 60; i++) made.push_back(blocks.take(i * 300'000));
+    for (size_t i = 0; i < made.size(); i++) blocks.give(made[(i * 7) % made.size()]);
+    if (step == 0) after_first = blocks.mapped();
+  }
+  CHECK(blocks.mapped() == after_first);
+}
+
+TEST_CASE("more than the system has is refused") {
+  LargeBlocks blocks;
+  CHECK(blocks.take(size_t(1) << 60) == nullptr);
+  void* const small = blocks.take(100);
+  CHECK(small != nullptr);
+  blocks.give(small);
+}
+
+}  // namespace ltr
