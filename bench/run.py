@@ -7,6 +7,7 @@ Needs torch; Lightning's columns are empty without lightning. README.md says wha
 """
 import argparse
 import contextlib
+import gzip
 import importlib.metadata
 import importlib.util
 import io
@@ -16,6 +17,7 @@ import math
 import os
 import pathlib
 import platform
+import pty
 import statistics
 import subprocess
 import sys
@@ -26,13 +28,30 @@ import warnings
 warnings.filterwarnings("ignore")
 logging.disable(logging.WARNING)
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import nn
+from torch.utils.data import DataLoader, Dataset, TensorDataset
+from torchvision import transforms
+
+try:
+    from tqdm import tqdm
+except ImportError:                     # then PyTorch's loop draws no bar, and is the faster for it
+    class tqdm(contextlib.nullcontext):
+        def __init__(self, **options):
+            super().__init__(self)
+
+        def update(self):
+            pass
+
+        def set_postfix(self, **values):
+            pass
 
 LIGHTNING = next((name for name in ("lightning", "pytorch_lightning") if importlib.util.find_spec(name)), None)
 
 SOURCE = pathlib.Path(__file__).resolve().parents[1]
+TEXT = (SOURCE / "examples/data/shakespeare.txt").read_text()
 
 
 class Attention(nn.Module):
@@ -62,7 +81,7 @@ class Layer(nn.Module):
 
 
 class Gpt(nn.Module):
-    def __init__(self, vocab=64, T=64, D=128, layers=4, heads=4):
+    def __init__(self, vocab=len(set(TEXT)), T=64, D=128, layers=4, heads=4):
         super().__init__()
         self.tok, self.pos = nn.Embedding(vocab, D), nn.Embedding(T, D)
         self.body = nn.Sequential(*[Layer(D, heads) for _ in range(layers)])
@@ -87,6 +106,83 @@ def keras_cnn():
                          nn.Linear(128, 10))
 
 
+class Reader(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.rnn, self.head = nn.LSTM(32, 128, num_layers=2, batch_first=True), nn.Linear(128, 10)
+
+    def forward(self, x):
+        return self.head(self.rnn(x)[0][:, -1])
+
+
+# ---- data: the files that both sides read
+
+IDX_TYPES = {0x08: np.dtype("u1"), 0x0D: np.dtype(">f4")}
+
+
+def write_idx(path, values):
+    code = next(code for code, dtype in IDX_TYPES.items() if dtype.kind == values.dtype.kind)
+    head = bytes([0, 0, code, values.ndim]) + np.array(values.shape, ">u4").tobytes()
+    pathlib.Path(path).write_bytes(head + values.astype(IDX_TYPES[code]).tobytes())
+
+
+def read_idx(path):
+    with (gzip.open if str(path).endswith(".gz") else open)(path, "rb") as file:
+        content = file.read()
+    count = content[3]
+    shape = np.frombuffer(content, ">u4", count, 4)
+    return np.frombuffer(content, IDX_TYPES[content[2]], offset=4 + 4 * count).reshape(shape)
+
+
+def write_data(folder):
+    """Random files for the programs in this folder, at `folder`."""
+    draw = np.random.default_rng(0)
+    write_idx(folder / "points-32.idx", draw.standard_normal((20000, 32)))
+    write_idx(folder / "points-784.idx", draw.standard_normal((20000, 784)))
+    write_idx(folder / "sequences.idx", draw.standard_normal((3200, 64, 32)))
+    write_idx(folder / "labels.idx", draw.integers(0, 2, 20000).astype("u1"))
+
+
+def files(points, labels):
+    x, y = torch.tensor(read_idx(points).astype("f4")), torch.tensor(read_idx(labels).astype("i8"))
+    return TensorDataset(x, y[:len(x)])
+
+
+class Digits(Dataset):
+    """The digits of examples/keras_cnn.ltr, moved and turned a little, each time another way."""
+
+    def __init__(self):
+        folder = SOURCE / "examples/data/mnist-5k"
+        images, labels = (read_idx(next(folder.glob(f"train-{part}*"))) for part in ("images", "labels"))
+        self.images = torch.tensor(images.astype("f4") / 255).unsqueeze(1)
+        self.labels = torch.tensor(labels.astype("i8"))
+        self.jitter = transforms.RandomAffine(8, translate=(0.08, 0.08), scale=(0.95, 1.05))
+
+    def __len__(self):
+        return len(self.images)
+
+    def __getitem__(self, index):
+        return self.jitter(self.images[index]), self.labels[index]
+
+
+class Characters(Dataset):
+    """Windows of 64 characters of examples/char_gpt.ltr, and those behind each."""
+
+    def __init__(self):
+        number = {c: i for i, c in enumerate(sorted(set(TEXT)))}
+        self.ids = torch.tensor([number[c] for c in TEXT[:len(TEXT) * 9 // 10]])
+
+    def __len__(self):
+        return (len(self.ids) - 1) // 64
+
+    def __getitem__(self, index):
+        window = self.ids[index * 64:index * 64 + 65]
+        return window[:-1], window[1:]
+
+
+# ---- optimizers
+
+
 def adam(net, **options):
     return torch.optim.Adam(net.parameters(), lr=1e-3, **options)
 
@@ -108,61 +204,63 @@ def cosine(total):
 
 
 class Program:
-    """One row of the table: our program and its twin in PyTorch."""
+    """One row of the table: our program and its twin in PyTorch. `data` makes the dataset that the twin reads."""
 
-    def __init__(self, name, source, make, optimizer, batch, steps, clip=None, schedule=None, has_fused=True):
+    def __init__(self, name, source, make, optimizer, data, batch_size, steps, clip=None, schedule=None, has_fused=True,
+                 workers=0):
         self.name, self.source, self.make, self.optimizer = name, SOURCE / source, make, optimizer
-        self.batch, self.few, self.many = batch, steps[0], steps[1]
-        self.clip, self.schedule, self.has_fused = clip, schedule, has_fused
-
-
-def images(*shape, classes=10):
-    return lambda: (torch.randn(*shape), torch.randint(0, classes, (shape[0],)))
+        self.data, self.batch_size, self.few, self.many = data, batch_size, steps[0], steps[1]
+        self.clip, self.schedule, self.has_fused, self.workers = clip, schedule, has_fused, workers
 
 
 PROGRAMS = [
-    Program("tiny MLP", "bench/tiny_mlp.ltr", lambda: mlp(32, 64, 64, 2), adam, images(64, 32, classes=2), (200, 2200)),
-    Program("MLP", "bench/mlp.ltr", lambda: mlp(784, 512, 512, 10), adam, images(128, 784), (10, 110)),
-    Program("Keras CNN", "examples/keras_cnn.ltr", keras_cnn, adadelta, images(128, 1, 28, 28), (1, 7),
-            has_fused=False),
-    Program("char GPT", "examples/char_gpt.ltr", Gpt, adamw,
-            lambda: (torch.randint(0, 64, (12, 64)), torch.randint(0, 64, (12, 64))), (2, 14), clip=1.0, schedule=cosine),
+    Program("tiny MLP", "bench/tiny_mlp.ltr", lambda: mlp(32, 64, 64, 2), adam,
+            lambda: files("points-32.idx", "labels.idx"), 64, (200, 4200)),
+    Program("MLP", "bench/mlp.ltr", lambda: mlp(784, 512, 512, 10), adam,
+            lambda: files("points-784.idx", "labels.idx"), 128, (10, 160)),
+    Program("Keras CNN", "examples/keras_cnn.ltr", keras_cnn, adadelta, Digits, 128, (1, 11), has_fused=False, workers=1),
+    Program("char GPT", "examples/char_gpt.ltr", Gpt, adamw, Characters, 12, (2, 32), clip=1.0, schedule=cosine),
+    Program("LSTM", "bench/lstm.ltr", Reader, adam, lambda: files("sequences.idx", "labels.idx"), 32, (2, 22), clip=1.0),
 ]
 
 
-class OneBatch:
-    """`count` times the same batch: PyTorch and Lightning spend nothing on data."""
-
-    def __init__(self, batch, count):
-        self.batch, self.count = batch, count
-
-    def __len__(self):
-        return self.count
-
-    def __iter__(self):
-        return (self.batch for _ in range(self.count))
-
-
-def torch_seconds(program, steps, **options):
+def torch_seconds(program, steps, is_bare=False, **options):
+    """A loop as one writes it; with a loader that shuffles, a CSV log of every 50th step, and a bar."""
     torch.manual_seed(0)
     net = program.make()
     optimizer = program.optimizer(net, **options)
     scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, program.schedule(2000)) if program.schedule else None
-    x, y = program.batch()
-    start = time.perf_counter()
-    for _ in range(steps):
-        loss = F.cross_entropy(net(x), y)
-        optimizer.zero_grad()
-        loss.backward()
-        if program.clip:
-            nn.utils.clip_grad_norm_(net.parameters(), program.clip)
-        optimizer.step()
-        if scheduler:
-            scheduler.step()
-    return time.perf_counter() - start
+    loader = DataLoader(program.data(), program.batch_size, shuffle=True, drop_last=True, num_workers=program.workers,
+                        persistent_workers=program.workers > 0)
+    first = next(iter(loader)) if is_bare else None
+    done = 0
+    with open(os.devnull, "w") as nowhere, tempfile.NamedTemporaryFile("w", suffix=".csv") as log:
+        start = time.perf_counter()
+        with tqdm(total=steps, file=nowhere, disable=is_bare) as bar:
+            while done < steps:
+                for x, y in [first] * (steps - done) if is_bare else loader:
+                    loss = F.cross_entropy(net(x), y)
+                    optimizer.zero_grad()
+                    loss.backward()
+                    if program.clip:
+                        nn.utils.clip_grad_norm_(net.parameters(), program.clip)
+                    optimizer.step()
+                    if scheduler:
+                        scheduler.step()
+                    done += 1
+                    if not is_bare:
+                        bar.update()
+                        if done % 50 == 0:
+                            value = loss.item()
+                            bar.set_postfix(loss=value)
+                            log.write(f"{done},{value}\n")
+                            log.flush()
+                    if done == steps:
+                        break
+        return time.perf_counter() - start
 
 
-def lightning_seconds(program, steps):
+def lightning_seconds(program, steps, is_bare):
     lightning = importlib.import_module(LIGHTNING)
 
     class Module(lightning.LightningModule):
@@ -180,18 +278,22 @@ def lightning_seconds(program, steps):
             scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, program.schedule(2000))
             return {"optimizer": optimizer, "lr_scheduler": {"scheduler": scheduler, "interval": "step"}}
 
-    module, data = Module(), OneBatch(program.batch(), steps)
-    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-        trainer = lightning.Trainer(accelerator="cpu", devices=1, barebones=True, max_steps=steps,
-                                    gradient_clip_val=program.clip)
+    module = Module()
+    loader = DataLoader(program.data(), program.batch_size, shuffle=True, drop_last=True, num_workers=program.workers,
+                        persistent_workers=program.workers > 0)
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()), \
+            tempfile.TemporaryDirectory() as folder:
+        how = {"barebones": True} if is_bare else {
+            "enable_checkpointing": False, "logger": importlib.import_module(LIGHTNING + ".pytorch.loggers").CSVLogger(folder)}
+        trainer = lightning.Trainer(accelerator="cpu", devices=1, max_steps=steps, gradient_clip_val=program.clip, **how)
         start = time.perf_counter()
-        trainer.fit(module, data)
+        trainer.fit(module, loader)
         return time.perf_counter() - start
 
 
 class Ltr:
-    def __init__(self, ltrc, folder):
-        self.ltrc, self.folder, self.programs = ltrc, pathlib.Path(folder), {}
+    def __init__(self, ltrc, folder, is_bare):
+        self.ltrc, self.folder, self.is_bare, self.programs = ltrc, pathlib.Path(folder), is_bare, {}
 
     def build(self, source):
         if source not in self.programs:
@@ -201,23 +303,46 @@ class Ltr:
         return self.programs[source]
 
     def command(self, program, steps, threads):
-        return [str(self.build(program.source)), "fit", "--bare", "--mock-data", "--limit-val", "0", "--json",
-                "--steps", str(steps), "--threads", str(threads), "--out", str(self.folder / "runs")]
+        how = ["--bare", "--mock-data", "--json"] if self.is_bare else []
+        return [str(self.build(program.source)), "fit", *how, "--limit-val", "0", "--steps", str(steps),
+                "--threads", str(threads), "--out", str(self.folder / "runs")]
 
     def seconds(self, program, steps, threads):
-        done = subprocess.run(self.command(program, steps, threads), check=True, capture_output=True, text=True)
-        return json.loads(done.stdout.splitlines()[-1])["seconds"]
+        command = self.command(program, steps, threads)
+        if self.is_bare:
+            done = subprocess.run(command, check=True, capture_output=True, text=True)
+            return json.loads(done.stdout.splitlines()[-1])["seconds"]
+        in_terminal(command)
+        events = (self.folder / "runs" / program.source.stem / "latest" / "log.jsonl").read_text().splitlines()
+        times = {event["event"]: event["time"] for event in map(json.loads, events) if event["kind"] == "event"}
+        return times["finish"] - times["start"]
 
 
-WAYS = {"PyTorch": torch_seconds, "PyTorch fused": lambda program, steps: torch_seconds(program, steps, fused=True),
+def in_terminal(command):
+    """Runs it where it draws its bar."""
+    ours, its = pty.openpty()
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=its, stderr=its)
+    os.close(its)
+    said = b""
+    with contextlib.suppress(OSError):      # the end of a terminal is an error
+        while chunk := os.read(ours, 65536):
+            said = (said + chunk)[-2000:]
+    os.close(ours)
+    if process.wait() != 0:
+        raise RuntimeError(f"{' '.join(command)}: {said.decode(errors='replace')}")
+
+
+WAYS = {"PyTorch": torch_seconds,
+        "PyTorch fused": lambda program, steps, is_bare: torch_seconds(program, steps, is_bare, fused=True),
         "Lightning": lightning_seconds}
 
 
 class Worker:
     """A process that measures one of WAYS. Each has its own: with Lightning imported, plain PyTorch is slower."""
 
-    def __init__(self, way):
-        self.process = subprocess.Popen([sys.executable, __file__, "--worker", way], stdin=subprocess.PIPE,
+    def __init__(self, way, is_bare):
+        how = ["--bare"] if is_bare else []
+        self.process = subprocess.Popen([sys.executable, SOURCE / "bench/run.py", "--worker", way, *how], stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, text=True)
 
     def seconds(self, program, steps, threads):
@@ -229,12 +354,12 @@ class Worker:
         self.process.wait()
 
 
-def serve(way):
+def serve(way, is_bare):
     """The other end of Worker."""
     for line in sys.stdin:
         index, steps, threads = map(int, line.split())
         torch.set_num_threads(threads)
-        print(WAYS[way](PROGRAMS[index], steps), flush=True)
+        print(WAYS[way](PROGRAMS[index], steps, is_bare), flush=True)
 
 
 def step_ms(program, seconds_of):
@@ -242,13 +367,13 @@ def step_ms(program, seconds_of):
     return 1000 * (seconds_of(program.many) - seconds_of(program.few)) / (program.many - program.few)
 
 
-def measure_steps(ltr, rounds, thread_counts, deadline):
-    workers = {"Ltr": ltr} | {way: Worker(way) for way in WAYS if way != "Lightning" or LIGHTNING}
+def measure_steps(ltr, programs, rounds, thread_counts, deadline):
+    workers = {"Ltr": ltr} | {way: Worker(way, ltr.is_bare) for way in WAYS if way != "Lightning" or LIGHTNING}
     print("Milliseconds per training step, median (minimum); ratios of medians to Ltr's.\n")
     print("| program | threads | rounds | Ltr | PyTorch | PyTorch, fused optimizer | Lightning | PyTorch / Ltr | fused / Ltr "
           "| Lightning / Ltr |\n|---|---|---|---|---|---|---|---|---|---|")
-    left = len(PROGRAMS) * len(thread_counts)
-    for program in PROGRAMS:
+    left = len(programs) * len(thread_counts)
+    for program in programs:
         for threads in thread_counts:
             times = {side: [] for side in workers if side != "PyTorch fused" or program.has_fused}
             ways = {side: (lambda steps, worker=workers[side]: worker.seconds(program, steps, threads))
@@ -352,7 +477,7 @@ def measure_memory(ltr):
     print("\n| peak memory, MiB, 1 thread | Ltr | PyTorch |\n|---|---|---|")
     for index, program in enumerate(PROGRAMS):
         ours = peak_mib(ltr.command(program, program.many, 1))
-        theirs = peak_mib([sys.executable, __file__, "--only-torch", index])
+        theirs = peak_mib([sys.executable, SOURCE / "bench/run.py", "--only-torch", index, *(["--bare"] if ltr.is_bare else [])])
         print(f"| {program.name} | {ours:.0f} | {theirs:.0f} |", flush=True)
 
 
@@ -362,15 +487,17 @@ def main():
     options.add_argument("--rounds", type=int, default=5)
     options.add_argument("--threads", type=int, nargs="+", default=[1, 2], help="compute threads of every side")
     options.add_argument("--seconds", type=int, default=120, help="for the step times; fewer rounds fit, at least one")
+    options.add_argument("--only", nargs="+", default=[], metavar="PROGRAM", help="these rows, and no other table")
+    options.add_argument("--bare", action="store_true", help="only the steps: made-up batches, no log, no bar")
     options.add_argument("--only-torch", type=int, help=argparse.SUPPRESS)
     options.add_argument("--worker", choices=WAYS, help=argparse.SUPPRESS)
     given = options.parse_args()
     if given.worker:
-        serve(given.worker)
+        serve(given.worker, given.bare)
         return
     if given.only_torch is not None:
         torch.set_num_threads(1)
-        torch_seconds(PROGRAMS[given.only_torch], PROGRAMS[given.only_torch].many)
+        torch_seconds(PROGRAMS[given.only_torch], PROGRAMS[given.only_torch].many, given.bare)
         return
     os.environ.setdefault("LTR_CACHE_DIR", str(SOURCE / "build/release/cache"))
     started = time.perf_counter()
@@ -380,10 +507,14 @@ def main():
     if os.getloadavg()[0] > 0.5:
         print("**The machine is busy: these numbers, above all those of two threads, are not to be quoted.**\n")
     with tempfile.TemporaryDirectory(prefix="ltr-bench-") as folder:
-        ltr = Ltr(given.ltrc, folder)
-        measure_steps(ltr, given.rounds, given.threads, started + given.seconds)
-        measure_tool(ltr, given.rounds)
-        measure_memory(ltr)
+        ltr = Ltr(pathlib.Path(given.ltrc).resolve(), folder, given.bare)
+        write_data(ltr.folder)
+        os.chdir(folder)
+        programs = [program for program in PROGRAMS if program.name in given.only or not given.only]
+        measure_steps(ltr, programs, given.rounds, given.threads, started + given.seconds)
+        if not given.only:
+            measure_tool(ltr, given.rounds)
+            measure_memory(ltr)
     print(f"\n{time.perf_counter() - started:.0f} s in all, load at the end {os.getloadavg()[0]:.1f}")
 
 

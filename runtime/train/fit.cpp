@@ -156,11 +156,14 @@ void Fit::record_window() {
     cx_.listeners.each(kRecorded, [&](Listener& one) { one.recorded(row); });
   }
   cx_.norms.clear();
-  if (request_.progress.wants_values()) {
-    Named values;
-    cx_.logs.bar_values(values);
-    request_.progress.bar(values);
-  }
+  if (request_.progress.wants_values()) show_values();
+}
+
+void Fit::show_values() {
+  Named values;
+  cx_.logs.bar_values(values);
+  request_.progress.bar(values);
+  shown_step_ = at_.global_step;
 }
 
 Leave Fit::settle_window(int64_t batches_of_epoch) {
@@ -191,6 +194,8 @@ Leave Fit::close_epoch(Leave leave) {
   cx_.logs.end_epoch(Role::Train, values);  // what the hook logged
   Named& row = state_.rows.regular();
   row.insert(row.end(), values.begin(), values.end());
+  // An epoch that logged nothing of its own shows its last step's values, not those that the bar happened to ask for.
+  if (values.empty() && shown_step_ != at_.global_step && !request_.flags.bare) show_values();
   request_.progress.epoch_end(cx_.epoch, at_.global_step, values);
   cx_.record_images();
   flush_row();

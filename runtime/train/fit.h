@@ -29,6 +29,7 @@ class Fit {
   Leave train_epoch(Leave leave);
   bool run_window(int64_t batches_of_epoch);
   void record_window();
+  void show_values();
   Leave settle_window(int64_t batches_of_epoch);
   Leave close_epoch(Leave leave);
   bool round(Named& row);
@@ -66,6 +67,7 @@ class Fit {
   Position& at_;
   Times times_;
   Saver saver_;
+  int64_t shown_step_ = -1;  ///< whose values the bar has
   Batch batch_;
   bool has_batch_ = false;  ///< `batch_` is under way: what broke, broke in it
 };
