@@ -7,6 +7,8 @@
 #include <torch/csrc/autograd/functions/utils.h>
 #include <torch/csrc/autograd/saved_variable.h>
 
+#include "runtime/tensor/product.h"
+
 namespace ltr {
 
 namespace {
@@ -28,6 +30,12 @@ class BelowAutograd {
   std::optional<at::AutoDispatchBelowADInplaceOrView> guard_;
 };
 
+/// All dimensions but the last as one.
+at::Tensor rows_of(const at::Tensor& tensor) {
+  if (tensor.dim() == 2) return tensor;
+  return tensor.dim() == 1 ? tensor.unsqueeze(0) : tensor.flatten(0, -2);
+}
+
 struct LinearBackward : public Node {
   variable_list apply(variable_list&& grads) override {
     variable_list result(3);
@@ -39,9 +47,19 @@ struct LinearBackward : public Node {
     const at::Tensor weight = wants_x ? weight_.unpack() : at::Tensor();
     const at::Tensor x = wants_weight ? x_.unpack() : at::Tensor();
     const BelowAutograd below;
-    const at::Tensor rows = grad.dim() == 2 ? grad : grad.reshape({-1, grad.size(-1)});
-    if (wants_x) result[0] = grad.dim() == 2 ? at::mm(grad, weight) : at::matmul(grad, weight);
-    if (wants_weight) result[1] = at::mm(rows.t(), x.dim() == 2 ? x : x.reshape({-1, x.size(-1)}));
+    const at::Tensor rows = rows_of(grad);
+    // A gradient of the gradient needs products that autograd knows.
+    const auto times = c10::GradMode::is_enabled() ? [](const at::Tensor& a, const at::Tensor& b) { return at::mm(a, b.t()); }
+                                                   : [](const at::Tensor& a, const at::Tensor& b) { return product(a, b); };
+    if (wants_x) {
+      result[0] = times(rows, weight.t());
+      if (grad.dim() != 2) {
+        std::vector<int64_t> shape = grad.sizes().vec();
+        shape.back() = weight.size(1);
+        result[0] = result[0].reshape(shape);
+      }
+    }
+    if (wants_weight) result[1] = times(rows.t(), rows_of(x).t());
     if (wants_bias) result[2] = at::sum(rows, 0);
     return result;
   }
@@ -89,10 +107,11 @@ at::Tensor linear_node(const at::Tensor& x, const at::Tensor& weight, const at::
   at::Tensor y;
   {
     const at::AutoDispatchBelowADInplaceOrView below;
-    if (x.dim() == 2) {
-      y = bias.defined() ? at::addmm(bias, x, weight.t()) : at::mm(x, weight.t());
-    } else {
-      y = at::linear(x, weight, bias.defined() ? std::optional<at::Tensor>(bias) : std::nullopt);
+    y = product(rows_of(x), weight, bias);
+    if (x.dim() != 2) {
+      std::vector<int64_t> shape = x.sizes().vec();
+      shape.back() = weight.size(0);
+      y = y.reshape(shape);
     }
   }
   if (c10::GradMode::is_enabled() && (is_recorded(x) || is_recorded(weight) || is_recorded(bias))) {
