@@ -55,6 +55,12 @@ void sync(const Str& path, bool is_folder) {
   fail();
 }
 
+/// All files of a checkpoint, then the folder that names them.
+void sync_files(const Str& path) {
+  for (const fs::directory_entry& entry : fs::directory_iterator(path)) sync(entry.path().string(), false);
+  sync(path, true);
+}
+
 void write_text(const Str& path, const Str& text) {
   const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   const auto fail = [&] {
@@ -68,8 +74,7 @@ void write_text(const Str& path, const Str& text) {
     if (count < 0 && errno != EINTR) fail();
     if (count > 0) done += size_t(count);
   }
-  if (fsync(file) != 0) fail();
-  close(file);
+  if (close(file) != 0) throw std::system_error(errno, std::generic_category(), path);
 }
 
 /// Bytes of a checkpoint, about: before it is written, there must be room for all of it.
@@ -145,7 +150,6 @@ void write_tensors(const Str& path, const std::vector<NamedTensor>& tensors) {
     kept.push_back(std::move(tensor));
   }
   doors::write_safetensors(path, std::move(entries), {{"format", "pt"}});
-  sync(path, false);
 }
 
 Str write_checkpoint(const Str& folder, const Str& name, const CheckpointData& data) {
@@ -170,15 +174,20 @@ Str write_checkpoint(const Str& folder, const Str& name, const CheckpointData& d
                                  {"sha256", doors::sha256_file(temporary + "/" + file)}};
     }
     write_text(temporary + "/checkpoint.json", manifest_text(std::move(manifest)));
-    sync(temporary, true);
+    // What it replaces under its name goes at once: then the disk must have it before.
+    if (fs::exists(path)) sync_files(temporary);
     put_in_place(temporary, path, folder + "/" + kOld + name);
-    sync(folder, true);
   } catch (const std::system_error& error) {
     std::error_code ignored;
     fs::remove_all(temporary, ignored);
     throw error_at({}, err::cannot_write, path, error.what());
   }
   return path;
+}
+
+void sync_checkpoint(const Str& folder, const Str& name) {
+  sync_files(folder + "/" + name);
+  sync(folder, true);
 }
 
 void point_link(const Str& folder, const Str& link, const Str& name) {

@@ -28,16 +28,20 @@ struct CheckpointData {
 
 inline constexpr int kCheckpointVersion = 2;
 
-/// Writes `folder/name` and gives its path. An older folder of that name is replaced. R1004, without a place in the program,
+/// Writes `folder/name` and gives its path; whoever looks for it finds all of it, but the disk may not have it yet. An
+/// older folder of that name is replaced. R1004, without a place in the program,
 /// if there is no room for all of it or the disk fails; what was there before stays.
 Str write_checkpoint(const Str& folder, const Str& name, const CheckpointData& data);
+
+/// Waits until the checkpoint `name` and its name are on the disk; std::system_error if they do not get there.
+void sync_checkpoint(const Str& folder, const Str& name);
 
 /// Points the link `folder/link` at the checkpoint `name`; a one-line file where links are impossible.
 void point_link(const Str& folder, const Str& link, const Str& name);
 /// Where `folder/link` points, "" if nowhere.
 Str read_link(const Str& folder, const Str& link);
 
-/// A safetensors file, synced to the disk.
+/// A safetensors file.
 void write_tensors(const Str& path, const std::vector<NamedTensor>& tensors);
 
 /// What is wrong with a checkpoint folder, "" if all of it verifies.

@@ -1,5 +1,7 @@
 #include "runtime/tensor/memory_pool.h"
 
+#include <malloc.h>
+
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -128,6 +130,9 @@ void MemoryPool::release(void* data) {
 void use_memory_pool() {
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
   c10::SetCPUAllocator(&pool(), 1);
+  // What libraries take beside tensors, such as oneDNN's scratch memory, is kept in the same way.
+  ::mallopt(M_MMAP_THRESHOLD, 32 << 20);
+  ::mallopt(M_TRIM_THRESHOLD, 512 << 20);
 #endif
 }
 

@@ -73,6 +73,7 @@ void Fit::train() {
   if (leave != Leave::Now) last_round();
   at_.train_s = times_.train_s();
   saver_.write_last(SignalWatch::received() != 0);
+  saver_.settle();
   cx_.run_hook(Hook::train_end);
   flush_row();
 }

@@ -25,6 +25,7 @@ void Fit::fail(const Error& error) {
     }
   }
   const Str kept = saver_.write_broken(error);
+  saver_.settle();
   if (!kept.empty()) request_.progress.notice(fmt::format("the weights before it are in {}", saver_.path_of(kept)));
 }
 

@@ -4,6 +4,7 @@
 #include <ATen/Parallel.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "runtime/loggers/logger.h"
 #include "runtime/tensor/handle.h"
@@ -12,7 +13,8 @@
 namespace ltr {
 
 Saver::Saver(RunRequest& request, Session& session, RunState& state, Times& times)
-    : request_(request), session_(session), state_(state), times_(times), folder_(request.run_dir + "/checkpoints") {}
+    : request_(request), session_(session), state_(state), times_(times), folder_(request.run_dir + "/checkpoints"),
+      settler_(folder_) {}
 
 // ---- what a checkpoint holds ---------------------------------------------------------------------------------
 
@@ -60,6 +62,7 @@ void Saver::write(const Str& name, bool weights_only) {
   session_.run_hook(Hook::checkpoint_save);
   // Rows first: a run killed right behind its checkpoint must not lack them.
   if (request_.recorder != nullptr) request_.recorder->flush();
+  if (std::filesystem::exists(path)) settler_.wait();
   write_checkpoint(folder_, name, snapshot(weights_only));
   if (!weights_only) saved_step_ = state_.at.global_step;
   if (!weights_only && !is_pinned_) {
@@ -71,6 +74,7 @@ void Saver::write(const Str& name, bool weights_only) {
     if (read_link(folder_, "best") != keeper->best()->name) point_link(folder_, "best", keeper->best()->name);
     break;
   }
+  settler_.settle(name);
   times_.checkpoint_s += seconds_since(begin);
   request_.progress.checkpoint(path);
   if (request_.recorder != nullptr) {
@@ -79,6 +83,7 @@ void Saver::write(const Str& name, bool weights_only) {
 }
 
 void Saver::write_wanted() {
+  report_faults();
   std::vector<Wish> wishes = std::exchange(wishes_, {});
   for (const Str& name : std::exchange(session_.saves, {})) {
     if (!request_.run_dir.empty()) wishes.push_back({name, false, {}, nullptr});
@@ -126,12 +131,25 @@ Str Saver::write_broken(const Error& error) {
 }
 
 void Saver::let_go(const std::vector<Str>& names) {
+  std::vector<Str> gone;
   for (const Str& name : names) {
     const bool is_wanted = name == resumed_from_ || name == last_ ||
                            std::any_of(keepers_.begin(), keepers_.end(),
                                        [&](const CheckpointKeeper* keeper) { return keeper->keeps(name); });
-    if (!is_wanted) remove_checkpoint(folder_, name);
+    if (!is_wanted) gone.push_back(name);
   }
+  settler_.remove(gone);
+}
+
+void Saver::settle() {
+  const Times::Clock::time_point begin = Times::Clock::now();
+  settler_.wait();
+  times_.checkpoint_s += seconds_since(begin);
+  report_faults();
+}
+
+void Saver::report_faults() {
+  for (const Str& fault : settler_.take_faults()) request_.progress.warning(fault);
 }
 
 void Saver::resumed_from(const Str& path) {

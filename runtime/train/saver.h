@@ -7,6 +7,7 @@
 
 #include "runtime/api/error.h"
 #include "runtime/callbacks/keeper.h"
+#include "runtime/checkpoint/settler.h"
 #include "runtime/train/run_state.h"
 
 namespace ltr {
@@ -39,6 +40,9 @@ class Saver {
   /// What is worth keeping when a step broke: the weights, if no update of the window was made. "" if nothing.
   Str write_broken(const Error& error);
 
+  /// Waits until the disk has all that was written.
+  void settle();
+
   /// The run goes on from the checkpoint at `path`.
   void resumed_from(const Str& path);
   const Str& last() const { return last_; }
@@ -50,12 +54,14 @@ class Saver {
   nlohmann::json facts() const;
   void write(const Str& name, bool weights_only);
   void let_go(const std::vector<Str>& names);
+  void report_faults();
 
   RunRequest& request_;
   Session& session_;
   RunState& state_;
   Times& times_;
   Str folder_;
+  Settler settler_;
   std::vector<CheckpointKeeper*> keepers_;
   std::vector<Wish> wishes_;
   Str last_;                ///< name of the newest checkpoint
