@@ -108,7 +108,7 @@ ValueId BodyLowerer::expr(const Expr& expr) {
     case ExprKind::Convert: {
       const ValueId value = this->expr(expr.args[0]);
       const Type to = type();
-      return b.type(value) == to ? value : b.op(OpKind::Convert, to, {value});
+      return b.type(value) == to ? value : convert(value, to);
     }
     case ExprKind::CheckShape: return b.op(OpKind::CheckShape, type(), exprs(expr.args), "", {{"text", expr.name}});
     case ExprKind::Interpolate:
@@ -212,17 +212,6 @@ ValueId BodyLowerer::record(const Expr& expr) {
     }
   }
   return b.op(OpKind::RecordOf, type, std::move(ordered));
-}
-
-ValueId BodyLowerer::fit(ValueId value, const Type& wanted) {
-  const Type have = b.type(value);
-  if (!wanted.is(TypeKind::Record) || !have.is(TypeKind::Record)) return value;
-  bool same_names = have.fields.size() == wanted.fields.size();
-  for (size_t i = 0; same_names && i < have.fields.size(); ++i) same_names = have.fields[i].name == wanted.fields[i].name;
-  if (same_names) return value;
-  std::vector<ValueId> fields;
-  for (const ir::Field& field : wanted.fields) fields.push_back(b.op(OpKind::RecordGet, field.type, {value}, field.name));
-  return b.op(OpKind::RecordOf, wanted, std::move(fields));
 }
 
 ValueId BodyLowerer::list(const Expr& expr) {

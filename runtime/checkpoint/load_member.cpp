@@ -30,8 +30,8 @@ void collect(const ScopeState& scope,
   const Str base = from.path.empty() ? "" : from.path + ".";
   for (const ScopeState::Local& local : scope.locals) {
     const Str& own = scope.root->entries[local.entry].path;
-    const Str name = weight_name(prefix + local.name);
-    const bool is_shared = own != weight_name(base + prefix + local.name);
+    const Str name = doors::weight_name(prefix + local.name);
+    const bool is_shared = own != doors::weight_name(base + prefix + local.name);
     slots.push_back(
         {{name, is_shared && own.rfind(base, 0) == 0 ? own.substr(base.size()) : ""}, local.entry});
   }

@@ -54,11 +54,6 @@ struct RootState {
   const Str* path_of(const Tensor& tensor) const;
 };
 
-/// What a weight at `path` is called. A private member leaves no segment: it stands behind the name of the weight, the
-/// number of a list behind its first word. So `rnn._l.0.weight_ih` is `rnn.weight_ih_l0`, and `_l_reverse` gives
-/// `weight_ih_l0_reverse`, as PyTorch calls them.
-Str weight_name(const Str& path);
-
 /// Whether `text` fits the glob: `*` is any text, dots included; `?` one character.
 bool glob_matches(const char* pattern, const char* text);
 
