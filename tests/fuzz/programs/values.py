@@ -38,6 +38,20 @@ def tensor(dims, flat):
     return Tensor(tuple(dims), tuple(number(v) for v in flat))
 
 
+def taken(kind, value):
+    """What a place of that type keeps of a value."""
+    head = kind[0]
+    if head == "float":
+        return float(value)
+    if head == "list":
+        return tuple(taken(kind[1], one) for one in value)
+    if head == "tuple":
+        return tuple(taken(part, one) for part, one in zip(kind[1], value))
+    if head == "record":
+        return {name: taken(part, value[name]) for name, part in kind[1]}
+    return value
+
+
 def list_of(element, length):
     return ("list", element, length)
 
@@ -191,14 +205,33 @@ class Expressions:
         self.scope = hidden
         return Expr(f"({given.text} |> ({name} => {body.text}))", lambda env: body.value({**env, name: given.value(env)}))
 
+    def loose(self, kind):
+        """A type whose values a place of type `kind` takes as well: ints for floats, records with more fields."""
+        head = kind[0]
+        if head == "float":
+            return INT if self.random.random() < 0.3 else FLOAT
+        if head == "list":
+            return list_of(self.loose(kind[1]), kind[2])
+        if head == "tuple":
+            return ("tuple", tuple(self.loose(part) for part in kind[1]))
+        if head == "record":
+            fields = [(name, self.loose(part)) for name, part in kind[1]]
+            return ("record", tuple(fields + ([("more", INT)] if self.random.random() < 0.3 else [])))
+        return kind
+
     def call(self, name, of, depth):
-        given = [self.make(kind, depth - 2) for kind in of[1]]
+        given = [self.fitting(kind, depth - 2) for kind in of[1]]
         texts = [one.text for one in given]
         if of[3] and self.random.random() < 0.3:
             text = f"({texts[0]} |> {name}({', '.join(texts[1:])}))" if len(texts) > 1 else f"({texts[0]} |> {name})"
         else:
             text = f"{name}({', '.join(texts)})"
         return Expr(text, lambda env: env[name](*[one.value(env) for one in given]))
+
+    def fitting(self, kind, depth):
+        """What a param of type `kind` may be given."""
+        one = self.make(self.loose(kind), depth)
+        return Expr(one.text, lambda env: taken(kind, one.value(env)))
 
     def binary(self, kind, depth, table):
         sign, function = self.random.choice(table)
