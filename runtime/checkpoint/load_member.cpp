@@ -102,6 +102,7 @@ void load_weights(const Scope& place,
   guarded([&] {
     const NoGrad no_grad;
     std::map<size_t, Str> filled;
+    std::vector<Str> converted;
     for (const auto& [name, there] : plan.loads) {
       const size_t entry = entry_of(name);
       const at::Tensor value = borrow_tensor(file, *stored.at(there));
@@ -112,9 +113,11 @@ void load_weights(const Scope& place,
                        fmt::format("{}: {} and {} are one weight here, but differ there", path,
                                    before->second, there));
       }
+      if (value.scalar_type() != mine.scalar_type()) converted.push_back(name);
       mine.copy_(value);
       root.loaded.insert(entry);
     }
+    if (!converted.empty()) root.notes.push_back(conversion_note(path, converted));
     for (const Str& name : plan.frozen) {
       Entry& entry = root.entries[entry_of(name)];
       entry.trained = false;

@@ -43,6 +43,7 @@ struct RootState {
   Override overrides;
   std::deque<ScopeState> scopes;  ///< the first one is the root; addresses stay
   std::vector<Entry> entries;     ///< weights and buffers, each once
+  std::vector<Str> notes;         ///< what people are told of the weights that were loaded
   std::set<size_t> loaded;        ///< of them, those that a file has filled: `init` leaves them alone
   std::unordered_map<const void*, size_t> by_tensor;
   std::vector<std::unique_ptr<Block>> blocks;
