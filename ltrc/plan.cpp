@@ -1,6 +1,7 @@
 #include "ltrc/plan.h"
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <filesystem>
 #include <fstream>
