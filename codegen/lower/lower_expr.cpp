@@ -430,7 +430,10 @@ ValueId BodyLowerer::in_list(const Expr& expr) {
   // A written list becomes comparisons.
   ValueId any = b.bool_const(false);
   for (size_t i = 0; i < expr.args[1].args.size(); ++i) {
-    const ValueId same = host("==", type, {value, this->expr(expr.args[1].args[i])});
+    const ValueId item = this->expr(expr.args[1].args[i]);
+    // Folding knows numbers and texts; parts of records and tuples are compared one by one.
+    const bool is_plain = b.type(item).fields.empty() && !b.type(item).is_tensor();
+    const ValueId same = is_plain ? host("==", type, {value, item}) : b.op(OpKind::Equal, type, {value, item});
     any = i == 0 ? same : host("or", type, {any, same});
   }
   return any;
