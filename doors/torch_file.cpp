@@ -15,10 +15,31 @@ namespace {
 
 using Kind = PickleValue::Kind;
 
-[[noreturn]] void refuse(const std::string& path, uint64_t offset, const std::string& why) {
+/// A command that writes what `path` holds as plain tensors with names. `runs_code`: it is loaded as PyTorch does by
+/// itself, which runs what the file says.
+std::string convert_line(const std::string& path, bool runs_code) {
+  std::string quoted;
+  for (const char c : path) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return std::string("python3 -c 'import sys, torch; d = torch.load(sys.argv[1], map_location=\"cpu\", weights_only=") +
+         (runs_code ? "False" : "True") +
+         "); d = d.state_dict() if hasattr(d, \"state_dict\") else d.get(\"state_dict\", d); "
+         "plain = lambda v: v.dequantize() if v.is_quantized else v.float() if v.is_floating_point() and "
+         "v.element_size() == 1 else v.to_dense(); "
+         "torch.save({k: plain(v).as_subclass(torch.Tensor) for k, v in d.items() if torch.is_tensor(v)}, "
+         "\"converted.pt\")' '" +
+         quoted + "'";
+}
+
+[[noreturn]] void refuse(uint64_t offset, const std::string& why, const std::string& cure = "") {
   WeightsError error(WeightsError::Kind::Unsupported, offset, why);
-  error.cure = "python3 -c 'import torch; torch.save(torch.load(\"" + path +
-               "\", map_location=\"cpu\", weights_only=True), \"converted.pt\")'";
+  error.cure = cure;
+  throw error;
+}
+
+[[noreturn]] void refuse_code(const std::string& path, uint64_t offset, std::vector<std::string> callables) {
+  WeightsError error(WeightsError::Kind::NeedsCode, offset, "reading it would call functions");
+  error.callables = std::move(callables);
+  error.cure = convert_line(path, true);
   throw error;
 }
 
@@ -43,7 +64,7 @@ class Archive {
   }
   std::string_view bytes(const ZipEntry& entry) const {
     if (entry.is_compressed)
-      refuse(path_, entry.offset, "its entry " + entry.name + " is compressed");
+      refuse(entry.offset, "its entry " + entry.name + " is compressed", convert_line(path_, false));
     return file_.text().substr(entry.offset, entry.size);
   }
   const std::string& path() const { return path_; }
@@ -63,11 +84,11 @@ class Collector {
   /// Adds what `value` holds below the path `prefix`. An object of TorchScript is the tree of its
   /// attributes.
   void add(const PickleValue& value, const std::string& prefix, int depth) {
-    if (depth > limits::kPickleDepth) refuse(archive_.path(), 0, "it is nested deeper than 256");
+    if (depth > limits::kPickleDepth) refuse(0, "it is nested deeper than 256");
     // Dicts are shared: each of thirty that holds the next one twice makes a billion names.
     constexpr uint64_t kVisit = 64;
     named_ += kVisit + prefix.size();
-    if (named_ > limits::kPickleNames) refuse(archive_.path(), 0, "it makes more than 64 MiB of names");
+    if (named_ > limits::kPickleNames) refuse(0, "it makes more than 64 MiB of names");
     if (value.kind == Kind::Tensor) {
       tensors.push_back(tensor(value, prefix));
     } else if (value.kind == Kind::Dict) {
@@ -156,15 +177,17 @@ const PickleValue& part_of(const std::string& path, const Pickle& pickle, const 
   if (!part.empty()) {
     const PickleValue* found = root.kind == Kind::Dict ? pickle.find(root, part) : nullptr;
     if (found == nullptr)
-      refuse(path, 0, "it has no part " + part + "; it holds " + keys_of(pickle, root));
+      refuse(0, "it has no part " + part + "; it holds " + keys_of(pickle, root));
     return *found;
   }
   for (const char* name : {"state_dict", "model_state_dict", "model", "module"}) {
     const PickleValue* found = root.kind == Kind::Dict ? pickle.find(root, name) : nullptr;
     if (found != nullptr && is_state_dict(pickle, *found)) return *found;
   }
+  // A module that was saved whole.
+  if (root.kind == Kind::Object && !root.text.starts_with("__torch__.")) refuse_code(path, 0, {root.text});
   if (!is_state_dict(pickle, root))
-    refuse(path, 0, "no part of it maps names to tensors; it holds " + keys_of(pickle, root));
+    refuse(0, "no part of it maps names to tensors; it holds " + keys_of(pickle, root));
   return root;
 }
 
@@ -174,33 +197,25 @@ std::vector<TorchTensor> read_torch(const std::string& path,
                                     const Mapping& file,
                                     const std::string& part) {
   if (!file.text().starts_with("PK")) {
-    refuse(path, 0,
-           file.text().starts_with("\x80")
-               ? "it is a plain pickle, as torch.save wrote before version 1.6"
-               : "it is no archive of torch.save");
+    if (!file.text().starts_with("\x80")) refuse(0, "it is no archive of torch.save");
+    refuse(0, "it is a plain pickle, as torch.save wrote before version 1.6", convert_line(path, false));
   }
   const Archive archive(path, file);
   const ZipEntry* data = archive.find("data.pkl");
-  if (data == nullptr) refuse(path, 0, "the archive has no data.pkl");
+  if (data == nullptr) refuse(0, "the archive has no data.pkl");
   if (const ZipEntry* order = archive.find("byteorder");
       order != nullptr && archive.bytes(*order).starts_with("big")) {
-    refuse(path, order->offset, "its numbers are big-endian");
+    refuse(order->offset, "its numbers are big-endian", convert_line(path, false));
   }
   Pickle pickle;
   try {
     pickle = read_pickle(archive.bytes(*data));
   } catch (const PickleError& error) {
-    refuse(path, data->offset + error.offset, error.what());
+    // No plain tensor is a complex one.
+    const bool converts = std::string_view(error.what()).find("Complex") == std::string_view::npos;
+    refuse(data->offset + error.offset, error.what(), converts ? convert_line(path, false) : "");
   }
-  if (!pickle.calls.empty()) {
-    WeightsError error(WeightsError::Kind::NeedsCode, data->offset,
-                       "reading it would call functions");
-    error.callables = pickle.calls;
-    error.cure = "python3 -c 'import torch; d = torch.load(\"" + path +
-                 "\", map_location=\"cpu\", weights_only=False); torch.save(d.get(\"state_dict\", "
-                 "d), \"weights.pt\")'";
-    throw error;
-  }
+  if (!pickle.calls.empty()) refuse_code(path, data->offset, pickle.calls);
   Collector collector(archive, pickle);
   collector.add(part_of(path, pickle, part), "", 0);
   return std::move(collector.tensors);

@@ -142,7 +142,11 @@ void compare_code(const Canonical& before, const Canonical& after, std::vector<C
       !changes.empty() || std::any_of(made.begin(), made.end(),
                                       [](const Change& c) { return !is_constructor(c.name); });
   for (Change& change : made) {
-    if (!is_constructor(change.name) || !has_others) changes.push_back(std::move(change));
+    if (is_constructor(change.name)) {
+      if (has_others) continue;
+      change.name = "members of " + change.name.substr(0, change.name.find(".$new"));
+    }
+    changes.push_back(std::move(change));
   }
 }
 

@@ -13,6 +13,7 @@
 #include "codegen/lower/lower.h"
 #include "codegen/passes/pipeline.h"
 #include "codegen/training_logic/training_logic.h"
+#include "doors/weight_plan.h"
 #include "dsl/check/check.h"
 #include "dsl/diagnostics/load_source.h"
 #include "dsl/diagnostics/render.h"
@@ -69,6 +70,10 @@ class DataFilesHere : public check::DataFiles {
 
   check::WeightsFile weights(const std::string& path, const std::string& from) const override {
     return read_weights(path, from);
+  }
+
+  std::string weight_name(const std::string& path) const override {
+    return doors::weight_name(path);
   }
 
   check::LoadPlan plan(const std::vector<check::WantedTensor>& wanted,

@@ -1,6 +1,7 @@
 #include "ltrc/plan.h"
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <filesystem>
 #include <fstream>
@@ -285,10 +286,15 @@ const check::Experiment* choose(const check::Program& program, const std::string
   std::vector<std::string> known;
   for (const check::Experiment& experiment : program.experiments) {
     known.push_back(experiment.name);
-    if (experiment.name == name || name.empty()) return &experiment;
+    if (experiment.name == name || (name.empty() && program.experiments.size() == 1))
+      return &experiment;
   }
   if (known.empty()) {
     fmt::print(stderr, "error: {} has no experiment\n", program.name);
+    return nullptr;
+  }
+  if (name.empty()) {
+    fmt::print(stderr, "error: which experiment? This program has: {}\n", fmt::join(known, ", "));
     return nullptr;
   }
   fmt::print(stderr, "error: there is no experiment `{}`\n", name);

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <string_view>
 
@@ -54,7 +55,9 @@ cpp::Expr FunctionEmitter::host(const ir::Op& op) {
   if (name == "min" || name == "max") return cpp::call("std::" + name + "<" + (is_int ? "int64_t" : "double") + ">", uses(op));
   if (name == "neg") return cpp::unary("-", arg(0));
   if (name == "not") return cpp::unary("!", arg(0));
-  if (name == "abs") return cpp::call(is_int ? "__builtin_llabs" : "__builtin_fabs", uses(op));
+  if (name == "abs") {
+    return is_int ? cpp::cast(cpp::plain("int64_t"), cpp::call("__builtin_llabs", uses(op))) : cpp::call("__builtin_fabs", uses(op));
+  }
   if (name == "floor" || name == "ceil" || name == "round") {
     // Halves go to the even number, as in PyTorch.
     const std::string real = name == "round" ? "__builtin_nearbyint" : "__builtin_" + name;
@@ -97,6 +100,27 @@ cpp::Expr FunctionEmitter::convert(const ir::Op& op) {
   return unwraps ? cpp::unary("*", std::move(value)) : value;
 }
 
+namespace {
+
+/// Whether C++ compares values of this type as the language does: no records and no tensors are in it.
+bool has_equality(const ir::Type& type) {
+  if (type.is_tensor() || type.is(TypeKind::Record)) return false;
+  return std::all_of(type.fields.begin(), type.fields.end(), [](const ir::Field& field) { return has_equality(field.type); });
+}
+
+/// `body` for each place `i` of `list`.
+cpp::Stmt for_each(const cpp::Expr& list, cpp::Body body) {
+  cpp::Stmt loop;
+  loop.kind = cpp::StmtKind::For;
+  loop.name = "i";
+  loop.value = cpp::integer(0);
+  loop.limit = cpp::cast(cpp::plain("int64_t"), cpp::call(cpp::dot(list, "size"), {}));
+  loop.body = std::move(body);
+  return loop;
+}
+
+}  // namespace
+
 // Tuples and records are compared part by part, because tensors in them are no bool under `==`.
 cpp::Expr FunctionEmitter::equal(const ir::Type& type, const cpp::Expr& left, const cpp::Expr& right) {
   if (type.is_tensor()) return cpp::call("ltr::equal", {left, right});
@@ -112,19 +136,25 @@ cpp::Expr FunctionEmitter::equal(const ir::Type& type, const cpp::Expr& left, co
     }
     return all;
   }
+  if (type.is(TypeKind::List) && !has_equality(type)) {
+    const cpp::Type list = cpp::const_reference(cx_.type(type));
+    const cpp::Expr a = cpp::name("a"), b = cpp::name("b"), at = cpp::cast(cpp::plain("size_t"), cpp::name("i"));
+    const auto size = [](const cpp::Expr& whole) { return cpp::call(cpp::dot(whole, "size"), {}); };
+    cpp::Expr same = equal(type.fields[0].type, cpp::index(a, at), cpp::index(b, at));
+    cpp::Body differs = {cpp::branch(cpp::unary("!", std::move(same)), {cpp::give_back(cpp::boolean(false))})};
+    return cpp::call(cpp::lambda({{list, "a"}, {list, "b"}}, cpp::plain("bool"),
+                                 {cpp::branch(cpp::binary("!=", size(a), size(b)), {cpp::give_back(cpp::boolean(false))}),
+                                  for_each(a, std::move(differs)), cpp::give_back(cpp::boolean(true))}),
+                     {left, right});
+  }
   const bool is_literal = left.kind == cpp::ExprKind::Str;
   return cpp::binary("==", is_literal ? cpp::construct(cpp::plain("ltr::Str"), {left}) : left, right);
 }
 
 cpp::Expr FunctionEmitter::in_list(const ir::Op& op) {
   const cpp::Expr items = cpp::name("items");
-  cpp::Stmt loop;
-  loop.kind = cpp::StmtKind::For;
-  loop.name = "i";
-  loop.value = cpp::integer(0);
-  loop.limit = cpp::cast(cpp::plain("int64_t"), cpp::call(cpp::dot(items, "size"), {}));
-  cpp::Expr item = cpp::index(items, cpp::cast(cpp::plain("size_t"), cpp::name("i")));
-  loop.body.push_back(cpp::branch(cpp::binary("==", std::move(item), cpp::name("item")), {cpp::give_back(cpp::boolean(true))}));
+  const cpp::Expr one = cpp::index(items, cpp::cast(cpp::plain("size_t"), cpp::name("i")));
+  cpp::Stmt loop = for_each(items, {cpp::branch(equal(type(op.operands[0]), one, cpp::name("item")), {cpp::give_back(cpp::boolean(true))})});
   const cpp::Type list = cx_.type(type(op.operands[1]));
   cpp::Expr search = cpp::lambda({{cpp::const_reference(cx_.type(type(op.operands[0]))), "item"}, {cpp::const_reference(list), "items"}},
                                  cpp::plain("bool"), {std::move(loop), cpp::give_back(cpp::boolean(false))});

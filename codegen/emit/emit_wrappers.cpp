@@ -61,6 +61,22 @@ void emit_map(const ir::MapInfo& map, size_t number, Context& cx) {
   cx.file.functions.push_back(std::move(out));
 }
 
+/// `{{"name", value}, …}` of a variable `result`: a tensor, or a record or tuple of tensors.
+cpp::Expr outputs_of(const ir::Type& type) {
+  const cpp::Expr result = cpp::name("result");
+  std::vector<cpp::Expr> outputs;
+  const auto add = [&](const std::string& name, cpp::Expr value) {
+    outputs.push_back(cpp::braces({cpp::string(name), std::move(value)}));
+  };
+  if (type.is_tensor()) add("prediction", result);
+  for (size_t i = 0; i < type.fields.size(); ++i) {
+    const std::string& name = type.fields[i].name;
+    if (type.is(ir::TypeKind::Record)) add(name, cpp::dot(result, Context::identifier(name)));
+    else add("output_" + std::to_string(i), cpp::call("std::get<" + std::to_string(i) + ">", {result}));
+  }
+  return cpp::braces(std::move(outputs));
+}
+
 /// `void name(Model&, Context&, const Batch&, const std::vector<Value>&)`, which picks the step's fields.
 void emit_step(const std::string& name, const std::string& model, const std::string& data, const std::string& fn_name,
                const std::vector<int>& fields, const std::vector<ir::StepParam>& params, Context& cx) {
@@ -92,8 +108,12 @@ void emit_step(const std::string& name, const std::string& model, const std::str
   }
   cpp::Expr self = cpp::cast(cpp::reference(cpp::plain(cx.struct_name(model))), cpp::name("model"));
   cpp::Expr call = cpp::call(cpp::dot(std::move(self), cx.fn_name(*fn)), std::move(args));
-  if (fn->result.is_tensor()) call = cpp::call(cpp::dot(cpp::name("cx"), "output"), {std::move(call)});
-  out.body.push_back(cpp::expression(std::move(call)));
+  if (fn->result.is(ir::TypeKind::Void)) {
+    out.body.push_back(cpp::expression(std::move(call)));
+  } else {
+    out.body.push_back(cpp::variable(cpp::constant(cx.type(fn->result)), "result", std::move(call)));
+    out.body.push_back(cpp::expression(cpp::call(cpp::dot(cpp::name("cx"), "output"), {outputs_of(fn->result)})));
+  }
   cx.file.functions.push_back(std::move(out));
 }
 

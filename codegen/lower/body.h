@@ -69,8 +69,10 @@ class BodyLowerer {
   ir::ValueId lazy(const check::Expr& expr);
   ir::ValueId either(ir::ValueId condition, const ir::Type& type, const Make& then_value, const Make& else_value);
   ir::ValueId get_element(ir::ValueId base, ir::ValueId index, const ir::Type& type);
-  /// A record in the form that a param asks for: some of its fields.
+  /// A value as a place of type `wanted` holds it; `convert` where the two are stored differently.
   ir::ValueId fit(ir::ValueId value, const ir::Type& wanted);
+  ir::ValueId convert(ir::ValueId value, const ir::Type& to);
+  ir::ValueId convert_list(ir::ValueId list, const ir::Type& to);
   ir::ValueId joined(std::vector<ir::ValueId> parts);
   /// Likewise inside of brackets, where texts have quotes.
   ir::ValueId element_text(ir::ValueId value, const check::Type& type);

@@ -110,7 +110,6 @@ class ExperimentLowerer {
     }
     declare_all(shared_, lowerer, "trainer", experiment_.trainer);
     declare_all(shared_, lowerer, "tags", experiment_.tags);
-    declare_all(shared_, lowerer, "sweep", experiment_.sweep);
     add_obligations(lowerer, shared_.program.obligations, false);
     add_obligations(lowerer, experiment_.obligations, false);
     lowerer.finish();

@@ -108,7 +108,7 @@ ValueId BodyLowerer::expr(const Expr& expr) {
     case ExprKind::Convert: {
       const ValueId value = this->expr(expr.args[0]);
       const Type to = type();
-      return b.type(value) == to ? value : b.op(OpKind::Convert, to, {value});
+      return b.type(value) == to ? value : convert(value, to);
     }
     case ExprKind::CheckShape: return b.op(OpKind::CheckShape, type(), exprs(expr.args), "", {{"text", expr.name}});
     case ExprKind::Interpolate:
@@ -212,17 +212,6 @@ ValueId BodyLowerer::record(const Expr& expr) {
     }
   }
   return b.op(OpKind::RecordOf, type, std::move(ordered));
-}
-
-ValueId BodyLowerer::fit(ValueId value, const Type& wanted) {
-  const Type have = b.type(value);
-  if (!wanted.is(TypeKind::Record) || !have.is(TypeKind::Record)) return value;
-  bool same_names = have.fields.size() == wanted.fields.size();
-  for (size_t i = 0; same_names && i < have.fields.size(); ++i) same_names = have.fields[i].name == wanted.fields[i].name;
-  if (same_names) return value;
-  std::vector<ValueId> fields;
-  for (const ir::Field& field : wanted.fields) fields.push_back(b.op(OpKind::RecordGet, field.type, {value}, field.name));
-  return b.op(OpKind::RecordOf, wanted, std::move(fields));
 }
 
 ValueId BodyLowerer::list(const Expr& expr) {
@@ -441,7 +430,10 @@ ValueId BodyLowerer::in_list(const Expr& expr) {
   // A written list becomes comparisons.
   ValueId any = b.bool_const(false);
   for (size_t i = 0; i < expr.args[1].args.size(); ++i) {
-    const ValueId same = host("==", type, {value, this->expr(expr.args[1].args[i])});
+    const ValueId item = this->expr(expr.args[1].args[i]);
+    // Folding knows numbers and texts; parts of records and tuples are compared one by one.
+    const bool is_plain = b.type(item).fields.empty() && !b.type(item).is_tensor();
+    const ValueId same = is_plain ? host("==", type, {value, item}) : b.op(OpKind::Equal, type, {value, item});
     any = i == 0 ? same : host("or", type, {any, same});
   }
   return any;

@@ -27,9 +27,6 @@ ir::Loc Shared::loc(check::Span span) const {
   return {span.source.index - 1, int32_t(begin.line), int32_t(begin.column), span};
 }
 
-namespace {
-
-/// Types that one C++ type stands for: tensors of any shape, blocks of one declaration.
 bool same_storage(const ir::Type& left, const ir::Type& right) {
   if (left.kind != right.kind) return false;
   if (left.is_tensor()) return true;
@@ -42,6 +39,8 @@ bool same_storage(const ir::Type& left, const ir::Type& right) {
   }
   return true;
 }
+
+namespace {
 
 TypeKind plain_kind(Kind kind) {
   switch (kind) {

@@ -52,6 +52,9 @@ struct Shared {
   void name_everything();
 };
 
+/// Types that one C++ type stands for: tensors of any shape, blocks of one declaration.
+bool same_storage(const ir::Type& left, const ir::Type& right);
+
 /// Type text of a setting or flag: `int`, `option[float]`, `one_of[a, b]`.
 std::string setting_text(const check::Type& type);
 

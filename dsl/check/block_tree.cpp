@@ -216,6 +216,10 @@ BlockTree tree_of(const Member& member,
   Walker walker(cx);
   const Frame frame{owner, dims, nullptr, nullptr, "", {}};
   walker.add(member.value, frame, "");
+  for (TreeTensor& tensor : walker.tree.tensors) {
+    tensor.name = cx.files->weight_name(tensor.name);
+    if (!tensor.shared_with.empty()) tensor.shared_with = cx.files->weight_name(tensor.shared_with);
+  }
   return std::move(walker.tree);
 }
 

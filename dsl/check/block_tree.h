@@ -9,9 +9,9 @@ namespace ltr::check {
 
 /// A weight or buffer of a built block.
 struct TreeTensor {
-  std::string name;         ///< its path from the block on: `body.3.norm.weight`
+  std::string name;         ///< what files call it, from the block on: `body.3.norm.weight`
   Type type;                ///< dims in terms of what the block was built from
-  std::string shared_with;  ///< the path of the weight that it is, "" for one of its own
+  std::string shared_with;  ///< the name of the weight that it is, "" for one of its own
 };
 
 /// The tensors of a member, and whether these are all: a list whose length only run time knows, or
@@ -22,7 +22,7 @@ struct BlockTree {
 };
 
 /// The tree of `member`, a block or list of blocks of `owner`. `dims` are what the owner's int
-/// params stand for, as far as that is known; the others stay symbols.
+/// params stand for, as far as that is known; the others stay symbols. `cx` has files.
 BlockTree tree_of(const Member& member,
                   const Object& owner,
                   const std::vector<std::pair<AtomId, Polynomial>>& dims,

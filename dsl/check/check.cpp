@@ -4,7 +4,7 @@
 
 #include "dsl/check/context.h"
 #include "dsl/check/data_logic/data_logic.h"
-#include "dsl/check/training_logic/wired.h"
+#include "dsl/check/experiment_logic/wired.h"
 
 namespace ltr::check {
 

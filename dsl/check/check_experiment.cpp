@@ -1,7 +1,7 @@
 #include "dsl/check/context.h"
 #include "dsl/check/data_logic/data_logic.h"
 #include "dsl/check/settings.h"
-#include "dsl/check/training_logic/wired.h"
+#include "dsl/check/experiment_logic/wired.h"
 #include "dsl/diagnostics/suggest.h"
 
 namespace ltr::check {
@@ -431,7 +431,7 @@ void check_experiment(Context& cx, uint32_t module_index, const ast::Experiment&
       const bool is_role = name == "train" || name == "val" || name == "test" || name == "predict";
       if (fn.role == FnRole::Step && is_role) bind_step(*model, *data, fn, typed, scope);
     }
-    check_monitors(cx, typed, own_callbacks, sweep);
+    settle_monitors(cx, typed, own_callbacks, sweep);
     check_schedules(cx, typed);
     check_windows(cx, typed);
     check_columns(cx, cx.program.datas[typed.data], typed.data_arguments, typed);

@@ -275,49 +275,6 @@ Expr check_unary(const ast::Expr& expr, const ast::Unary& unary, Scope& scope) {
 
 }  // namespace
 
-std::optional<Type> merge(const Type& left, const Type& right, Context& cx) {
-  if (left == right) return left;
-  const auto optional_of = [](const Type& type) {
-    if (type.kind == Kind::Option) return type;
-    Type option = Type::of(Kind::Option);
-    option.fields.push_back({"", type});
-    return option;
-  };
-  if (left.kind == Kind::None) return optional_of(right);
-  if (right.kind == Kind::None) return optional_of(left);
-  if (left.kind == Kind::Option || right.kind == Kind::Option) {
-    const Type& inner_left = left.kind == Kind::Option ? left.fields[0].type : left;
-    const Type& inner_right = right.kind == Kind::Option ? right.fields[0].type : right;
-    if (const auto inner = merge(inner_left, inner_right, cx)) return optional_of(*inner);
-    return std::nullopt;
-  }
-  if (left.kind == Kind::Int && right.kind == Kind::Int)
-    return Type::host_int(cx.program.atoms.unknown());
-  if (left.is_host_number() && right.is_host_number() && left.kind != Kind::Bool &&
-      right.kind != Kind::Bool) {
-    return Type::of(Kind::Float);
-  }
-  if (left.kind != right.kind) return std::nullopt;
-  if (left.is_tensor()) {
-    if (left.element != right.element || left.dims.size() != right.dims.size()) return std::nullopt;
-    Type type = left;
-    for (size_t i = 0; i < left.dims.size(); ++i) {
-      if (left.dims[i] == right.dims[i]) continue;
-      if (left.dims[i].group != 0 || right.dims[i].group != 0) return std::nullopt;
-      type.dims[i].size = cx.program.atoms.unknown();
-    }
-    return type;
-  }
-  if (left.fields.size() != right.fields.size() || left.decl != right.decl) return std::nullopt;
-  Type type = left;
-  for (size_t i = 0; i < left.fields.size(); ++i) {
-    const auto field = merge(left.fields[i].type, right.fields[i].type, cx);
-    if (!field || left.fields[i].name != right.fields[i].name) return std::nullopt;
-    type.fields[i].type = *field;
-  }
-  return type;
-}
-
 Expr check_expr(const ast::Expr& expr, Scope& scope) {
   const Span span = expr.span;
   if (expr.is_error()) return error_at(span);

@@ -273,6 +273,25 @@ void track_differentiated(Fn& fn, const Scope& scope) {
   }
 }
 
+/// E0313 if `step predict` returns what has no rows to write.
+void check_outputs(const FnInfo& fn, Context& cx) {
+  const auto is_output = [](const Type& type) {
+    return type.is_error() || (type.is_tensor() && !type.dims.empty());
+  };
+  const Type& result = fn.result;
+  const bool is_structure = result.kind == Kind::Record || result.kind == Kind::Tuple;
+  const bool all_fit =
+      is_structure ? std::all_of(result.fields.begin(), result.fields.end(),
+                                 [&](const TypeField& one) { return is_output(one.type); })
+                   : is_output(result);
+  if (all_fit) return;
+  cx.report(diag::wrong_type(fn.ast->result ? fn.ast->result->span : fn.ast->name.span,
+                             "`step predict` returns tensors with the batch first, one or a record or "
+                             "tuple of them, not " +
+                                 cx.text(result))
+                .help("each becomes an output of `predict --write`"));
+}
+
 }  // namespace
 
 void check_body_of(Context& cx, FnInfo& fn) {
@@ -317,6 +336,7 @@ void check_body_of(Context& cx, FnInfo& fn) {
   }
   scope.frames.emplace_back();
   typed.result = fn.result;
+  if (fn.role == FnRole::Step && fn.name == "predict") check_outputs(fn, cx);
   // In `compute` a float is a 0-d tensor in full precision.
   const bool is_compute = fn.role == FnRole::MetricCompute;
   if (is_compute && fn.result.kind == Kind::Float) typed.result = Type::tensor(Element::F64, {});

@@ -211,6 +211,12 @@ Stmt check_for_list(const ast::Stmt& statement, const ast::For& loop, Expr list,
                                               cx.text(list.type)));
     element = Type::error();
   }
+  if (!list.type.uniform && !element->is_error()) {
+    Type one_type = Type::of(Kind::List);
+    one_type.uniform = true;
+    one_type.fields.push_back({"", *element});
+    list = convert(std::move(list), one_type, scope, "the list");
+  }
   const Type list_type = list.type;
   const LocalId kept = scope.hidden_local(list_type);
   Stmt keep = make_stmt(StmtKind::Let, statement.span, {std::move(list)});

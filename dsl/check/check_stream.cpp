@@ -178,6 +178,11 @@ bool check_record(const std::vector<TypeField>& fields, Span span, Context& cx) 
   return true;
 }
 
+/// A function of the data becomes one that a stream runs; what is checked later goes by that.
+void mark_as_map(const FnInfo& fn, Context& cx) {
+  cx.program.fns[fn.index].role = FnRole::Map;
+}
+
 Expr check_map(Expr stream, CallSite& site) {
   Scope& scope = site.scope;
   Context& cx = scope.cx;
@@ -228,7 +233,7 @@ Expr check_map(Expr stream, CallSite& site) {
   Expr map = make_expr(ExprKind::MapStage, stream_of(result.fields, stream.type.uniform), site.span,
                        {std::move(stream), std::move(on_bad)}, fn->name);
   map.fn = fn->index;
-  cx.program.fns[fn->index].role = FnRole::Map;
+  mark_as_map(*fn, cx);
   return map;
 }
 

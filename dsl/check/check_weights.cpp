@@ -69,6 +69,10 @@ std::string shape_text(const std::vector<int64_t>& shape) {
   return text + "]";
 }
 
+/// What can be read, where no command makes it of what is there.
+const std::string kPlainFile =
+    "save names and tensors alone: `torch.save(model.state_dict(), \"weights.pt\")`";
+
 /// Compares one member with its file.
 class Comparison {
  public:
@@ -233,7 +237,7 @@ bool is_usable(const WeightsFile& file,
       return false;
     case WeightsFile::Problem::Unsupported:
       cx.report(diag::weights_unsupported(source.span, path, file.reason)
-                    .help("convert it: {}", file.cure));
+                    .help("{}", file.cure.empty() ? kPlainFile : "convert it: " + file.cure));
       return false;
     case WeightsFile::Problem::NeedsCode:
       cx.report(diag::weights_need_code(source.span, path, joined(file.callables))

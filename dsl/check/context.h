@@ -237,9 +237,15 @@ Expr check_expr(const ast::Expr& expr, Scope& scope);
 /// As `check_expr`, where `wanted` is asked for: names of closed kinds are read, implicit
 /// conversions are made.
 Expr check_as(const ast::Expr& expr, const Type& wanted, Scope& scope, const char* what = "value");
-/// `expr` as `wanted`; reports E0303, E0306, E0307 or E0309 if it does not fit.
 /// The type that both branches have; where tensors differ in a dim, the dim is `?`.
 std::optional<Type> merge(const Type& left, const Type& right, Context& cx);
+/// How a host value of one type gets to a place of another without a word in the program; sizes and
+/// elements of tensors are compared by `match`.
+enum class Fit { Same, Converts, No };
+Fit fit_of(const Type& have, const Type& wanted);
+/// What a `have` is once it is converted to `wanted`, which it fits.
+Type converted(const Type& have, const Type& wanted);
+/// `expr` as `wanted`; reports E0303, E0306, E0307 or E0309 if it does not fit.
 Expr convert(Expr expr, const Type& wanted, Scope& scope, const char* what = "value");
 /// The dim that an expression stands for, in a type.
 std::optional<Polynomial> check_dim(const ast::Expr& expr, Scope& scope);

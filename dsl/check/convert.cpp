@@ -87,6 +87,22 @@ Expr convert_to_tensor(Expr expr, const Type& wanted, Scope& scope, const std::s
   return fail(expr, wanted, scope, what);
 }
 
+/// What is not written part by part is converted as a whole.
+Expr convert_whole(Expr expr, const Type& wanted, Scope& scope, const std::string& what) {
+  switch (fit_of(expr.type, wanted)) {
+    case Fit::Same:
+      return expr;
+    case Fit::Converts: {
+      const Type type = converted(expr.type, wanted);
+      const Span span = expr.span;
+      return make_expr(ExprKind::Convert, type, span, {std::move(expr)});
+    }
+    case Fit::No:
+      break;
+  }
+  return fail(expr, wanted, scope, what);
+}
+
 }  // namespace
 
 Expr convert(Expr expr, const Type& wanted, Scope& scope, const char* what) {
@@ -98,7 +114,7 @@ Expr convert(Expr expr, const Type& wanted, Scope& scope, const char* what) {
         expr.type = wanted;
         return expr;
       }
-      if (have.kind == Kind::Option) return expr;
+      if (have.kind == Kind::Option) return convert_whole(std::move(expr), wanted, scope, what);
       return convert(std::move(expr), wanted.fields[0].type, scope, what);
     }
     case Kind::Int:
@@ -148,11 +164,12 @@ Expr convert(Expr expr, const Type& wanted, Scope& scope, const char* what) {
         }
         return expr;
       }
-      return expr;
+      return convert_whole(std::move(expr), wanted, scope, what);
     }
     case Kind::Tuple: {
       if (have.kind != Kind::Tuple || have.fields.size() != wanted.fields.size()) break;
-      if (expr.kind != ExprKind::Tuple) return expr;
+      if (expr.kind != ExprKind::Tuple)
+        return convert_whole(std::move(expr), wanted, scope, what);
       for (size_t i = 0; i < expr.args.size(); ++i) {
         expr.args[i] = convert(std::move(expr.args[i]), wanted.fields[i].type, scope, what);
         expr.type.fields[i].type = expr.args[i].type;
@@ -193,8 +210,9 @@ Expr convert(Expr expr, const Type& wanted, Scope& scope, const char* what) {
           expr.type.fields[i].type = expr.args[i].type;
           if (expr.args[i].type.is_error()) return error_at(expr.span);
         }
+        return expr;
       }
-      return expr;
+      return convert_whole(std::move(expr), wanted, scope, what);
     }
     case Kind::Weights: {
       if (have.kind == Kind::Weights) return expr;

@@ -312,7 +312,6 @@ struct Experiment {
   std::vector<SettingValue> tags;
   std::vector<Expr> callbacks;  ///< Call
   std::vector<Expr> loggers;    ///< Call
-  std::vector<SettingValue> sweep;
   std::vector<StepBinding> steps;
   std::vector<Obligation> obligations;
   std::optional<int64_t> train_batch;  ///< records in a train batch, if it is known

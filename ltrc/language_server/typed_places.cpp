@@ -48,7 +48,7 @@ struct Collector {
       for (const check::Expr& argument : *arguments) expr(argument, nullptr);
     }
     settings(value.sets);
-    for (const auto* list : {&value.trainer, &value.tags, &value.sweep}) settings(*list);
+    for (const auto* list : {&value.trainer, &value.tags}) settings(*list);
   }
 };
 

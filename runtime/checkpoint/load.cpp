@@ -50,7 +50,13 @@ void take_weights(ModelRoot& root, const std::map<Str, at::Tensor>& tensors, con
     throw error_at({}, err::checkpoint_misfit, text);
   }
   const NoGrad no_grad;
-  for (const Entry& entry : root.state().entries) In(entry.tensor)->copy_(tensors.at(entry.path));
+  std::vector<Str> converted;
+  for (const Entry& entry : root.state().entries) {
+    const at::Tensor& value = tensors.at(entry.path);
+    if (value.scalar_type() != In(entry.tensor)->scalar_type()) converted.push_back(entry.path);
+    In(entry.tensor)->copy_(value);
+  }
+  if (!converted.empty()) root.state().notes.push_back(conversion_note(source, converted));
 }
 
 namespace {

@@ -30,8 +30,8 @@ void collect(const ScopeState& scope,
   const Str base = from.path.empty() ? "" : from.path + ".";
   for (const ScopeState::Local& local : scope.locals) {
     const Str& own = scope.root->entries[local.entry].path;
-    const Str name = weight_name(prefix + local.name);
-    const bool is_shared = own != weight_name(base + prefix + local.name);
+    const Str name = doors::weight_name(prefix + local.name);
+    const bool is_shared = own != doors::weight_name(base + prefix + local.name);
     slots.push_back(
         {{name, is_shared && own.rfind(base, 0) == 0 ? own.substr(base.size()) : ""}, local.entry});
   }
@@ -102,6 +102,7 @@ void load_weights(const Scope& place,
   guarded([&] {
     const NoGrad no_grad;
     std::map<size_t, Str> filled;
+    std::vector<Str> converted;
     for (const auto& [name, there] : plan.loads) {
       const size_t entry = entry_of(name);
       const at::Tensor value = borrow_tensor(file, *stored.at(there));
@@ -112,9 +113,11 @@ void load_weights(const Scope& place,
                        fmt::format("{}: {} and {} are one weight here, but differ there", path,
                                    before->second, there));
       }
+      if (value.scalar_type() != mine.scalar_type()) converted.push_back(name);
       mine.copy_(value);
       root.loaded.insert(entry);
     }
+    if (!converted.empty()) root.notes.push_back(conversion_note(path, converted));
     for (const Str& name : plan.frozen) {
       Entry& entry = root.entries[entry_of(name)];
       entry.trained = false;

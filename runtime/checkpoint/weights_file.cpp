@@ -45,6 +45,10 @@ Str misfit(const doors::TensorEntry& stored, const at::Tensor& mine) {
                      to_text(dtype_of(mine.scalar_type())), fmt::join(mine.sizes().vec(), ", "));
 }
 
+Str conversion_note(const Str& source, const std::vector<Str>& converted) {
+  return fmt::format("{}: floats of another width are converted: {}", source, listed(converted));
+}
+
 doors::WeightsFile open_weights(const Str& path, const Str& shown, const Location& location) {
   const auto fail = [&](const Str& text, const Str& help) {
     return with_help(error_at(location, err::checkpoint_misfit, text), help);

@@ -20,6 +20,9 @@ at::Tensor borrow_tensor(doors::WeightsFile& file, const doors::TensorEntry& sto
 /// What keeps a stored tensor from becoming `mine`, or "". Floats become other floats; shapes are equal.
 Str misfit(const doors::TensorEntry& stored, const at::Tensor& mine);
 
+/// What people are told where weights of `source` get another width.
+Str conversion_note(const Str& source, const std::vector<Str>& converted);
+
 /// At most eight names, then how many more.
 Str listed(const std::vector<Str>& names);
 

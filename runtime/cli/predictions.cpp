@@ -12,16 +12,20 @@
 #include "runtime/api/error.h"
 #include "runtime/cli/terminal.h"
 #include "runtime/tensor/dtype.h"
+#include "runtime/tensor/handle.h"
 
 namespace ltr::cli {
 
 namespace {
 
-Str header(const at::Tensor& row) {
-  if (row.numel() == 1) return "prediction\n";
-  Str line;
-  for (int64_t i = 0; i < row.numel(); ++i) line += fmt::format("{}prediction_{}", i == 0 ? "" : ",", i);
-  return line + "\n";
+/// The names of the cells of a row: of an output of several elements with their numbers.
+std::vector<Str> columns(const std::vector<Str>& names, const std::vector<at::Tensor>& outputs, int64_t row) {
+  std::vector<Str> all;
+  for (size_t k = 0; k < names.size(); ++k) {
+    const int64_t count = outputs[k][row].numel();
+    for (int64_t i = 0; i < count; ++i) all.push_back(count == 1 ? names[k] : fmt::format("{}_{}", names[k], i));
+  }
+  return all;
 }
 
 Str number(const at::Tensor& value, bool is_json) {
@@ -80,15 +84,21 @@ Predictions::Predictions(Str path, const std::vector<int32_t>* characters)
   if (!file_) refuse_write(path_);
 }
 
-void Predictions::put(const at::Tensor& output) {
-  const at::Tensor host = output.detach().to(at::kCPU).contiguous();
+void Predictions::put(const Outputs& outputs) {
+  std::vector<at::Tensor> host;
+  names_.clear();
+  for (const Output& one : outputs) {
+    names_.emplace_back(one.name);
+    host.push_back(aten(one.value).detach().to(at::kCPU).contiguous());
+  }
   if (is_npy_) {
-    parts_.push_back(host);
+    parts_.resize(host.size());
+    for (size_t k = 0; k < host.size(); ++k) parts_[k].push_back(host[k]);
     return;
   }
-  for (int64_t i = 0; i < host.size(0); ++i) {
+  for (int64_t i = 0; i < host[0].size(0); ++i) {
     put_faults(faults_.size());
-    put_row(host[i]);
+    put_row(host, i);
     ++row_;
   }
 }
@@ -101,19 +111,25 @@ void Predictions::close(size_t rows) {
   if (!file_) refuse_write(path_);
 }
 
-void Predictions::put_row(const at::Tensor& row) {
-  Str line;
-  if (is_csv_) {
-    if (!has_header_) line = header(row);
-    has_header_ = true;
-    const at::Tensor flat = row.flatten();
-    if (characters_ != nullptr) line += doors::csv_cell(decode(row, *characters_));
-    for (int64_t i = 0; characters_ == nullptr && i < flat.numel(); ++i)
-      line += (i == 0 ? "" : ",") + number(flat[i], false);
-  } else {
-    line = "{\"prediction\":" + (characters_ != nullptr ? doors::json_string(decode(row, *characters_)) : nested(row)) + "}";
+void Predictions::put_row(const std::vector<at::Tensor>& outputs, int64_t row) {
+  const bool is_text = characters_ != nullptr && outputs.size() == 1;
+  std::vector<Str> cells;
+  for (size_t k = 0; k < outputs.size(); ++k) {
+    const at::Tensor one = outputs[k][row];
+    const at::Tensor flat = one.flatten();
+    if (!is_csv_) {
+      const Str value = is_text ? doors::json_string(decode(one, *characters_)) : nested(one);
+      cells.push_back(fmt::format("{}:{}", doors::json_string(names_[k]), value));
+    } else if (is_text) {
+      cells.push_back(doors::csv_cell(decode(one, *characters_)));
+    } else {
+      for (int64_t i = 0; i < flat.numel(); ++i) cells.push_back(number(flat[i], false));
+    }
   }
-  put_line(line + "\n");
+  if (is_csv_ && !has_header_) put_line(fmt::format("{}\n", fmt::join(is_text ? names_ : columns(names_, outputs, row), ",")));
+  has_header_ = true;
+  const Str line = fmt::format("{}", fmt::join(cells, ","));
+  put_line(is_csv_ ? line + "\n" : "{" + line + "}\n");
 }
 
 void Predictions::put_faults(size_t end) {
@@ -128,15 +144,19 @@ void Predictions::put_line(const Str& line) {
 }
 
 void Predictions::write_npy() {
-  at::Tensor whole = parts_.empty() ? at::zeros({0}) : at::cat(parts_);
-  if (whole.scalar_type() == at::kBFloat16) whole = whole.to(at::kFloat);
-  const at::Tensor dense = whole.contiguous();
-  doors::NpyArray array{stored_name(whole.scalar_type()), whole.sizes().vec(), {}};
-  array.data.assign(static_cast<const char*>(dense.const_data_ptr()), dense.nbytes());
-  std::ofstream file(path_, std::ios::binary | std::ios::trunc);
-  file << doors::encode_npy(array);
-  file.close();
-  if (!file) refuse_write(path_);
+  if (parts_.empty()) parts_.push_back({at::zeros({0})});
+  for (size_t k = 0; k < parts_.size(); ++k) {
+    at::Tensor whole = at::cat(parts_[k]);
+    if (whole.scalar_type() == at::kBFloat16) whole = whole.to(at::kFloat);
+    const at::Tensor dense = whole.contiguous();
+    doors::NpyArray array{stored_name(whole.scalar_type()), whole.sizes().vec(), {}};
+    array.data.assign(static_cast<const char*>(dense.const_data_ptr()), dense.nbytes());
+    const Str path = parts_.size() == 1 ? path_ : path_.substr(0, path_.size() - 3) + names_[k] + ".npy";
+    std::ofstream file(path, std::ios::binary | std::ios::trunc);
+    file << doors::encode_npy(array);
+    file.close();
+    if (!file) refuse_write(path);
+  }
 }
 
 }  // namespace ltr::cli

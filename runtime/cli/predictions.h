@@ -15,10 +15,11 @@ Str decode(const at::Tensor& ids, const std::vector<int32_t>& characters);
 /// `point` behind `out`.
 void put_utf8(Str& out, int32_t point);
 
-/// Writes rows to `.jsonl`, `.csv` and `-` as they come, to `.npy` at the end.
+/// Writes rows to `.jsonl`, `.csv` and `-` as they come, to `.npy` at the end: one file, or for several outputs one each,
+/// `out.NAME.npy`.
 class Predictions {
  public:
-  /// `characters`: outputs are ids of them and are written as text; null for numbers. R1004, or R2006 for another ending.
+  /// `characters`: the one output is ids of them and is written as text; null for numbers. R1004, or R2006 for another ending.
   Predictions(Str path, const std::vector<int32_t>* characters);
   /// Whether a row may say what is wrong with its record.
   bool takes_faults() const { return !is_csv_ && !is_npy_; }
@@ -26,12 +27,12 @@ class Predictions {
   void set_faults(std::vector<Str> faults) { faults_ = std::move(faults); }
 
   /// The outputs of the next good rows.
-  void put(const at::Tensor& output);
+  void put(const Outputs& outputs);
   /// Writes what is left, of the first `rows` rows of the input.
   void close(size_t rows);
 
  private:
-  void put_row(const at::Tensor& row);
+  void put_row(const std::vector<at::Tensor>& outputs, int64_t row);
   /// Rows with faults from here to the next good one, at most up to `end`.
   void put_faults(size_t end);
   void put_line(const Str& line);
@@ -43,7 +44,8 @@ class Predictions {
   bool is_npy_ = false;
   bool has_header_ = false;
   std::ofstream file_;
-  std::vector<at::Tensor> parts_;
+  std::vector<Str> names_;                       ///< of the outputs
+  std::vector<std::vector<at::Tensor>> parts_;  ///< of each output, to be written at the end
   std::vector<Str> faults_;
   size_t row_ = 0;  ///< of the input
 };

@@ -18,6 +18,7 @@
 #include "runtime/data/stream.h"
 #include "runtime/tensor/precision.h"
 #include "runtime/train/feed.h"
+#include "runtime/train/root_state.h"
 
 namespace ltr::cli {
 
@@ -325,6 +326,7 @@ RunRequest Start::request(Progress& progress) {
                  .progress = progress,
                  .run_name = run_name(),
                  .flags = flags};
+  for (const Str& note : root->state().notes) progress.notice(note);
   out.workers = workers;
   out.prefetch = prefetch;
   out.precision = precision;

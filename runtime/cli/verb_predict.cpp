@@ -159,9 +159,9 @@ int run_predict(Start& start) {
   Predictions predictions(target, characters);
   open_streams(start, *step, start.line.has("strict") || prints_text || !predictions.takes_faults(), input);
   predictions.set_faults(input.faults);
-  const auto write = [&](const Tensor& output, const Batch&) {
-    if (!prints_text) return predictions.put(aten(output));
-    const at::Tensor rows = aten(output);
+  const auto write = [&](const Outputs& outputs, const Batch&) {
+    if (!prints_text || outputs.size() > 1) return predictions.put(outputs);
+    const at::Tensor rows = aten(outputs[0].value);
     for (int64_t i = 0; i < rows.size(0); ++i) print_out(decode(rows[i], *characters) + "\n");
   };
   const auto read = batches_of(input, start.data->batch.size());

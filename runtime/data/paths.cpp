@@ -40,7 +40,7 @@ std::vector<Str> places_of(const Str& path, const char* name) {
 
 [[noreturn]] void missing(const Str& what, const std::vector<Str>& places, const char* name) {
   Str help = "looked for: " + fmt::format("{}", fmt::join(places, ", "));
-  if (name[0] != '\0') help += fmt::format("; download it with: ltrc data get {}", name);
+  if (name[0] != '\0') help += fmt::format("; bring the files of {} there", name);
   throw with_help(error_here(err::file_missing, what), help);
 }
 

@@ -12,7 +12,7 @@ namespace ltr {
 void set_program_folders(std::vector<Str> folders);
 
 /// The first place of `path` that exists: as given, from the folders of the program, then, for the named data
-/// `name`, in `$LTR_DATA_DIR` and `data`. R3001 lists all places; `name` adds the `ltrc data get` line.
+/// `name`, in `$LTR_DATA_DIR` and `data`. R3001 lists all places; `name` adds what belongs there.
 Str find_path(const Str& path, const char* name = "");
 /// The same for the first of `alternatives` inside the folder `root`: `train-images…`, `train-images….gz`.
 Str find_in_root(const Str& root, const std::vector<Str>& alternatives, const char* name);

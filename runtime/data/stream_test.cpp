@@ -354,13 +354,13 @@ TEST_CASE("text_chars: ids by code point, vocabulary, windows") {
   CHECK(code_of([] { vocab(range(3)); }) == "R3002");
 }
 
-TEST_CASE("named data: a missing file names all places and the download") {
+TEST_CASE("named data: a missing file names all places and what belongs there") {
   try {
     mnist("/nowhere", true);
     FAIL("no error");
   } catch (const Error& error) {
     CHECK(error.code == "R3001");
-    CHECK(error.help.find("ltrc data get mnist") != Str::npos);
+    CHECK(error.help.find("bring the files of mnist there") != Str::npos);
     CHECK(error.help.find("/nowhere") != Str::npos);
   }
 }

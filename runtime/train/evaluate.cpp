@@ -105,7 +105,7 @@ EvalReport evaluate(RunRequest& request, Role role) {
 }
 
 PredictReport predict(RunRequest& request, const std::function<bool(Batch&)>& next,
-                      const std::function<void(const Tensor& output, const Batch& batch)>& sink) {
+                      const std::function<void(const Outputs& outputs, const Batch& batch)>& sink) {
   const Times::Clock::time_point begin = Times::Clock::now();
   const std::vector<size_t> streams = streams_of(request.data, Role::Predict);
   Predictor predictor(request);
@@ -128,7 +128,7 @@ PredictReport predict(RunRequest& request, const std::function<bool(Batch&)>& ne
 }
 
 PredictReport predict(RunRequest& request,
-                      const std::function<void(const Tensor& output, const Batch& batch)>& sink) {
+                      const std::function<void(const Outputs& outputs, const Batch& batch)>& sink) {
   std::vector<std::unique_ptr<Feed>> feeds;
   for (const size_t stream : streams_of(request.data, Role::Predict)) {
     feeds.push_back(make_feed(request, stream, request.flags.fast_dev_run > 0 ? request.flags.fast_dev_run : -1));

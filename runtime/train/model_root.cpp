@@ -1,7 +1,6 @@
 #include "runtime/train/model_root.h"
 
-#include <algorithm>
-
+#include "doors/weight_plan.h"
 #include "runtime/tensor/handle.h"
 #include "runtime/tensor/mode.h"
 #include "runtime/tensor/random.h"
@@ -20,7 +19,7 @@ bool is_private(const ScopeState& scope) {
 template <class Visit>
 void walk(const ScopeState& scope, const Str& prefix, const Visit& visit) {
   for (const ScopeState::Local& local : scope.locals) {
-    visit(weight_name(prefix + local.name), scope.root->entries[local.entry]);
+    visit(doors::weight_name(prefix + local.name), scope.root->entries[local.entry]);
   }
   for (const ScopeState* child : scope.children) walk(*child, prefix + child->name + ".", visit);
 }
@@ -40,7 +39,7 @@ ScopeState* place(ScopeState& parent, Str name) {
 }
 
 Str entry_path(const ScopeState& scope, const char* name) {
-  return weight_name(scope.path.empty() ? Str(name) : scope.path + "." + name);
+  return doors::weight_name(scope.path.empty() ? Str(name) : scope.path + "." + name);
 }
 
 Tensor register_tensor(ScopeState& scope, const char* name, const Tensor& initial, bool trained, Location location) {
@@ -66,28 +65,6 @@ Tensor register_tensor(ScopeState& scope, const char* name, const Tensor& initia
 }
 
 }  // namespace
-
-Str weight_name(const Str& path) {
-  if (path[0] != '_' && path.find("._") == Str::npos) return path;
-  Str shown, ending;
-  for (size_t begin = 0; begin < path.size();) {
-    const size_t end = std::min(path.find('.', begin), path.size());
-    Str segment = path.substr(begin, end - begin);
-    begin = end + 1;
-    if (segment[0] != '_' || end == path.size()) {
-      shown += (shown.empty() ? "" : ".") + segment;
-      continue;
-    }
-    const size_t number_end = std::min(path.find('.', begin), path.size());
-    const bool is_list = begin < path.size() && path[begin] >= '0' && path[begin] <= '9';
-    if (is_list) {
-      segment.insert(std::min(segment.find('_', 1), segment.size()), path.substr(begin, number_end - begin));
-      begin = number_end + 1;
-    }
-    ending += segment;
-  }
-  return shown + ending;
-}
 
 const Str* RootState::path_of(const Tensor& tensor) const {
   const auto found = by_tensor.find(tensor.impl());

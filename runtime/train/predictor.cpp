@@ -35,16 +35,28 @@ void Predictor::end() {
   cx_.run_hook(Hook::run_end);
 }
 
-const Tensor& Predictor::predict(const Batch& batch, size_t stream) {
+const Outputs& Predictor::predict(const Batch& batch, size_t stream) {
   const ModeScope evaluation(false, false);
   cx_.batch_index = batches_;
-  cx_.predicted = Tensor();
+  cx_.predicted.clear();
   cx_.run_hook(Hook::predict_batch_start);
   cx_.run_step(step_, batch, stream, uint64_t(batches_));
   cx_.run_hook(Hook::predict_batch_end);
-  if (!cx_.predicted.defined()) throw error_at(step_.location, err::settings_contradict, "step predict returned nothing");
+  check_outputs();
   batches_++;
   return cx_.predicted;
+}
+
+// Rows of all outputs stand side by side. What one tensor alone lacks, check has said.
+void Predictor::check_outputs() const {
+  if (cx_.predicted.empty()) throw error_at(step_.location, err::settings_contradict, "step predict returned nothing");
+  const Output& first = cx_.predicted.front();
+  for (const Output& one : cx_.predicted) {
+    if (one.value.size(0) == first.value.size(0)) continue;
+    throw error_at(step_.location, err::settings_contradict,
+                   fmt::format("step predict returned {} rows of {}, but {} of {}", first.value.size(0), first.name,
+                               one.value.size(0), one.name));
+  }
 }
 
 }  // namespace ltr

@@ -20,9 +20,11 @@ class Predictor {
   void begin();
   void end();
   /// The result for `batch` of `stream`; valid until the next call.
-  const Tensor& predict(const Batch& batch, size_t stream);
+  const Outputs& predict(const Batch& batch, size_t stream);
 
  private:
+  void check_outputs() const;
+
   RunRequest& request_;
   const StepInfo& step_;
   Session cx_;

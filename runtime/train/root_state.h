@@ -43,6 +43,7 @@ struct RootState {
   Override overrides;
   std::deque<ScopeState> scopes;  ///< the first one is the root; addresses stay
   std::vector<Entry> entries;     ///< weights and buffers, each once
+  std::vector<Str> notes;         ///< what people are told of the weights that were loaded
   std::set<size_t> loaded;        ///< of them, those that a file has filled: `init` leaves them alone
   std::unordered_map<const void*, size_t> by_tensor;
   std::vector<std::unique_ptr<Block>> blocks;
@@ -53,11 +54,6 @@ struct RootState {
   /// The whole path of a registered tensor, or null.
   const Str* path_of(const Tensor& tensor) const;
 };
-
-/// What a weight at `path` is called. A private member leaves no segment: it stands behind the name of the weight, the
-/// number of a list behind its first word. So `rnn._l.0.weight_ih` is `rnn.weight_ih_l0`, and `_l_reverse` gives
-/// `weight_ih_l0_reverse`, as PyTorch calls them.
-Str weight_name(const Str& path);
 
 /// Whether `text` fits the glob: `*` is any text, dots included; `?` one character.
 bool glob_matches(const char* pattern, const char* text);

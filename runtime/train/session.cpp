@@ -293,6 +293,6 @@ void Session::end_epoch(const Str&) { ends_epoch = true; }
 
 void Session::save(const Str& name) { saves.push_back(name); }
 
-void Session::output(const Tensor& value) { predicted = value; }
+void Session::output(Outputs values) { predicted = std::move(values); }
 
 }  // namespace ltr

@@ -41,7 +41,7 @@ class Session : public Context {
   void clip_norm(Optimizer& optimizer, double limit) override;
   void clip_value(Optimizer& optimizer, double limit) override;
   void set_lr(Optimizer& optimizer, double rate) override;
-  void output(const Tensor& value) override;
+  void output(Outputs values) override;
 
   void run_hook(Hook hook) {
     if (!is_silent) listeners.run(hook, *this);
@@ -79,7 +79,7 @@ class Session : public Context {
   bool is_silent = false;          ///< no hook runs: the sanity round's results are thrown away
   std::vector<Str> saves;          ///< names that `save` was called with
   Named norms;                     ///< of this window's updates, where computed
-  Tensor predicted;                ///< what `output` gave
+  Outputs predicted;               ///< what `output` gave
 
  private:
   struct Reached {

@@ -142,9 +142,9 @@ FitReport fit(RunRequest& request);
 /// One pass over the streams of `Val` or `Test` with the weights as they are.
 EvalReport evaluate(RunRequest& request, Role role);
 /// Runs `step predict` over the `predict` stream, or over the batches that `next` gives; `sink` gets each result.
-PredictReport predict(RunRequest& request, const std::function<void(const Tensor& output, const Batch& batch)>& sink);
+PredictReport predict(RunRequest& request, const std::function<void(const Outputs& outputs, const Batch& batch)>& sink);
 PredictReport predict(RunRequest& request, const std::function<bool(Batch&)>& next,
-                      const std::function<void(const Tensor& output, const Batch& batch)>& sink);
+                      const std::function<void(const Outputs& outputs, const Batch& batch)>& sink);
 
 /// Total updates that `fit` would make, -1 if not known: for `describe`.
 int64_t planned_steps(const RunRequest& request);

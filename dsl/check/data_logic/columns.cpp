@@ -1,5 +1,5 @@
 #include "dsl/check/data_logic/data_logic.h"
-#include "dsl/check/training_logic/wired.h"
+#include "dsl/check/experiment_logic/wired.h"
 #include "dsl/diagnostics/suggest.h"
 
 namespace ltr::check {

@@ -451,6 +451,13 @@ class LTR_EXPORT Metric {
 // ---- steps and hooks
 // -----------------------------------------------------------------------------------------
 
+/// One result of `step predict`: its name, "prediction" where it has none of its own, and the values, records first.
+struct Output {
+  const char* name;
+  Tensor value;
+};
+using Outputs = std::vector<Output>;
+
 /// What a step, test or hook may do besides computing; the trainer's side of it.
 class LTR_EXPORT Context {
  public:
@@ -507,7 +514,7 @@ class LTR_EXPORT Context {
   virtual void clip_value(Optimizer& optimizer, double limit) = 0;
   virtual void set_lr(Optimizer& optimizer, double rate) = 0;
   /// What `step predict` returns for this batch.
-  virtual void output(const Tensor& value) = 0;
+  virtual void output(Outputs values) = 0;
 };
 
 /// The metric states of one member, one per stream, made when first used.

@@ -27,8 +27,9 @@ const SettingValue* find_setting(const std::vector<SettingValue>& settings,
 void note_hparams(diagnostics::Diagnostic& diagnostic, const Wired& wired, const Context& cx);
 
 /// E0415 to E0417, E0429, E0430: what callbacks and schedules watch is logged, has a value while
-/// training, and is watched in the right direction.
-void check_monitors(Context& cx,
+/// training, and is watched in the right direction. Afterwards no `mode` is `auto`: each says `min` or
+/// `max`.
+void settle_monitors(Context& cx,
                     Experiment& experiment,
                     const std::vector<std::string>& callbacks,
                     const ast::Section* sweep);

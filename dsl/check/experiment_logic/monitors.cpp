@@ -1,4 +1,4 @@
-#include "dsl/check/training_logic/wired.h"
+#include "dsl/check/experiment_logic/wired.h"
 #include "dsl/diagnostics/suggest.h"
 
 namespace ltr::check {
@@ -105,7 +105,7 @@ const Logged* find_series(
   return &one;
 }
 
-void check_mode(Context& cx, Expr& mode, const std::string& name, Span span, const Logged& one) {
+void settle_mode(Context& cx, Expr& mode, const std::string& name, Span span, const Logged& one) {
   if (mode.name == "auto") {
     if (one.better.empty()) {
       cx.report(diag::mode_needed(span, name).help("add `mode = max` or `mode = min`"));
@@ -129,9 +129,9 @@ bool watches_steps(const std::string& call) {
   return call == "SpikeGuard";
 }
 
-void check_call(Context& cx, Expr& call, const SeriesOf& series) {
+void settle_call(Context& cx, Expr& call, const SeriesOf& series) {
   for (Expr& arg : call.args) {
-    if (arg.kind == ExprKind::Call) check_call(cx, arg, series);
+    if (arg.kind == ExprKind::Call) settle_call(cx, arg, series);
   }
   const auto watched = std::find_if(call.args.begin(), call.args.end(),
                                     [](const Expr& arg) { return arg.kind == ExprKind::Series; });
@@ -143,7 +143,7 @@ void check_call(Context& cx, Expr& call, const SeriesOf& series) {
   for (size_t i = 0; i < call.args.size(); ++i) {
     Expr& mode = call.args[i];
     if (call.formats[i] == "mode" && mode.kind == ExprKind::Symbol)
-      check_mode(cx, mode, name, span, *one);
+      settle_mode(cx, mode, name, span, *one);
   }
 }
 
@@ -205,7 +205,7 @@ void check_sweep_target(Context& cx, const ast::Section& sweep, const SeriesOf& 
 
 }  // namespace
 
-void check_monitors(Context& cx,
+void settle_monitors(Context& cx,
                     Experiment& experiment,
                     const std::vector<std::string>& callbacks,
                     const ast::Section* sweep) {
@@ -215,12 +215,12 @@ void check_monitors(Context& cx,
     return;
   const SeriesOf series = logged_series(cx, experiment, callbacks);
   for (Expr& callback : experiment.callbacks) {
-    check_call(cx, callback, series);
+    settle_call(cx, callback, series);
     check_filename(cx, callback, series);
   }
   for (Member& member : cx.program.models[experiment.model].members) {
     for (auto& [name, value] : member.settings) {
-      if (name == "schedule") check_call(cx, value, series);
+      if (name == "schedule") settle_call(cx, value, series);
     }
   }
   for (const Object& callback : cx.program.callbacks) {

@@ -1,4 +1,4 @@
-#include "dsl/check/training_logic/wired.h"
+#include "dsl/check/experiment_logic/wired.h"
 
 namespace ltr::check {
 

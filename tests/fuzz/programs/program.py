@@ -1,0 +1,384 @@
+"""A random right program: constants, settings, functions, a block, data, a model with a step and hooks, and tests that
+hold what we know it is worth."""
+import math
+import random
+
+from values import BOOL, FLOAT, INT, STR, Bad, Expr, Expressions, Tensor, list_of, literal, type_text
+
+DEPTH = 3
+
+
+class Body:
+    """Statements of a `fn`, step, hook or test, and what they do to an environment."""
+
+    def __init__(self, rng, scope, samples, uses_item=True, assigns=None):
+        self.rng = rng
+        self.exprs = Expressions(rng, scope, uses_item)
+        self.samples = [dict(sample) for sample in samples]
+        self.assigns = assigns or {}  # What may be written although the body did not make it.
+        self.lines = []
+        self.actions = []
+        self.own = {}
+        self.indent = "  "
+
+    def expression(self, kind, depth=DEPTH):
+        """An expression that holds under all samples."""
+        for attempt in range(60):
+            one = self.exprs.make(kind, depth if attempt < 20 else 1)
+            if len(one.text) > 600:
+                continue
+            try:
+                for sample in self.samples:
+                    one.value(sample)
+                return one
+            except Bad:
+                pass
+        return self.exprs.leaf(kind)
+
+    def do(self, line, action):
+        self.lines.append(self.indent + line)
+        self.actions.append(action)
+        for sample in self.samples:
+            action(sample)
+
+    def assign(self, name, kind, one):
+        self.do(f"{name} = {one.text}", lambda env: env.__setitem__(name, one.value(env)))
+        self.exprs.scope[name] = kind
+        self.own[name] = kind
+
+    def run(self, env):
+        for action in self.actions:
+            action(env)
+
+    # ---- statements
+
+    def statement(self, number):
+        pick = self.rng.random()
+        changed = [name for name, kind in {**self.own, **self.assigns}.items() if kind[0] != "fn"]
+        if pick < 0.4 or not changed:
+            kind = self.exprs.any_type()
+            self.assign(f"v{number}", kind, self.expression(kind))
+        elif pick < 0.5:
+            self.function(f"f{number}")
+        elif pick < 0.58:
+            self.taken_apart(number)
+        elif pick < 0.68:
+            name = self.rng.choice(changed)
+            self.changing(name)
+        elif pick < 0.84:
+            self.branch(self.rng.choice(changed))
+        else:
+            self.loop(self.rng.choice(changed), number)
+
+    def changing(self, name):
+        kind = {**self.own, **self.assigns}[name]
+        if kind[0] in ("int", "float", "tensor") and kind[1:2] != ("bool",) and self.rng.random() < 0.6:
+            sign, function = self.rng.choice((("+", lambda a, b: a + b), ("-", lambda a, b: a - b)))
+            one = self.expression(kind, 2)
+            whole = Expr(f"({name} {sign} {one.text})", lambda env: both(function, env[name], one.value(env)))
+            if self.holds(whole):
+                self.do(f"{name} {sign}= {one.text}", lambda env: env.__setitem__(name, whole.value(env)))
+                return
+        one = self.expression(kind)
+        self.do(f"{name} = {one.text}", lambda env: env.__setitem__(name, one.value(env)))
+
+    def holds(self, one):
+        try:
+            for sample in self.samples:
+                one.value(sample)
+            return True
+        except Bad:
+            return False
+
+    def function(self, name):
+        """A local function without a name of its own: it keeps what it reads."""
+        params = [self.exprs.any_type() for _ in range(1)]
+        result = self.exprs.any_type()
+        hidden = self.exprs.scope
+        self.exprs.scope = {**hidden, "q": params[0]}
+        for _ in range(20):
+            body = self.exprs.make(result, DEPTH)
+            trial = Expr("", lambda env, body=body: body.value({**env, "q": self.value_for(params[0])}))
+            if self.holds(trial):
+                break
+        else:
+            self.exprs.scope = hidden
+            return
+        self.exprs.scope = hidden
+
+        def define(env):
+            kept = dict(env)
+            env[name] = lambda given: body.value({**kept, "q": given})
+
+        self.do(f"{name} = q => {body.text}", define)
+        kind = ("fn", (params[0],), result, True)
+        self.exprs.scope[name] = kind
+        self.own[name] = kind
+
+    def value_for(self, kind):
+        if kind[0] == "tensor":
+            of = {"float": 1.5, "i64": 2, "bool": True}[kind[1]]
+            return Tensor(kind[2], (of,) * math.prod(kind[2]))
+        return Expressions(random.Random(1)).constant(kind)
+
+    def taken_apart(self, number):
+        kinds = tuple(self.exprs.any_type() for _ in range(2))
+        one = self.expression(("tuple", kinds))
+        names = (f"a{number}", f"b{number}")
+        self.do(f"{names[0]}, {names[1]} = {one.text}", lambda env: env.update(zip(names, one.value(env))))
+        for name, kind in zip(names, kinds):
+            self.exprs.scope[name] = kind
+            self.own[name] = kind
+
+    def nested(self):
+        inner = Body(self.rng, self.exprs.scope, self.samples, self.exprs.uses_item, {**self.assigns, **self.own})
+        inner.indent = self.indent + "  "
+        inner.assigns = {name: kind for name, kind in inner.assigns.items() if kind[0] != "fn"}
+        return inner
+
+    def branch(self, name):
+        test = self.expression(BOOL)
+        arms = [self.nested(), self.nested()]
+        for arm in arms:
+            for i in range(self.rng.randint(1, 2)):
+                arm.changing(name if i == 0 else self.rng.choice(list(arm.assigns)))
+
+        def action(env):
+            arm = arms[0] if test.value(env) else arms[1]
+            arm.run(env)
+
+        if not self.holds(Expr("", lambda env: action(dict(env)))):
+            return
+        self.lines.append(f"{self.indent}if {test.text} {{")
+        self.lines += arms[0].lines
+        self.lines.append(f"{self.indent}}} else {{")
+        self.lines += arms[1].lines
+        self.do("}", action)
+
+    def loop(self, name, number):
+        variable = f"k{number}"
+        over_list = self.rng.random() < 0.4
+        if over_list:
+            of = list_of(self.exprs.host_type(1), self.rng.randint(1, 3))
+            values = self.expression(of)
+            head, items, kind = values.text, values.value, of[1]
+        else:
+            count = self.rng.randint(0, 3)
+            head, items, kind = f"0 .. {count}", lambda env: range(count), INT
+        inner = self.nested()
+        # As large as it gets, and not only its first value.
+        inner.samples = [{**sample, variable: item} for sample in self.samples for item in items(sample)]
+        inner.exprs.scope[variable] = kind
+        inner.changing(name)
+
+        def action(env):
+            for item in items(env):
+                env[variable] = item
+                inner.run(env)
+            env.pop(variable, None)
+
+        if not self.holds(Expr("", lambda env: action(dict(env)))):
+            return
+        self.lines.append(f"{self.indent}for {variable} in {head} {{")
+        self.lines += inner.lines
+        self.do("}", action)
+
+
+def both(function, a, b):
+    if isinstance(a, Tensor):
+        from values import tensor
+        return tensor(a.dims, map(function, a.flat, b.flat))
+    from values import number
+    return number(function(a, b))
+
+
+class Program:
+    def __init__(self, seed):
+        self.rng = random.Random(seed)
+        self.parts = ["ltr 1", ""]
+        self.scope, self.env = {}, {}    # constants and functions
+        self.hparams, self.values = {}, {}
+        self.waiting = set()  # functions with `.item()`
+        for i in range(self.rng.randint(1, 3)):
+            self.constant(f"C{i}")
+        for i in range(self.rng.randint(3, 6)):
+            self.hparam(f"h{i}")
+        for i in range(self.rng.randint(2, 4)):
+            self.fn(f"g{i}")
+        self.block()
+        self.training()
+        for i in range(3):
+            self.test(i)
+
+    def text(self):
+        return "\n".join(self.parts) + "\n"
+
+    def constant(self, name):
+        exprs = Expressions(self.rng)
+        kind = self.rng.choice((INT, FLOAT, BOOL, STR))
+        value = exprs.constant(kind)
+        self.parts.append(f"const {name}: {type_text(kind)} = {literal(kind, value)}")
+        self.scope[name], self.env[name] = kind, value
+
+    def hparam(self, name):
+        exprs = Expressions(self.rng)
+        kind = self.rng.choice((INT, FLOAT, BOOL, STR, list_of(INT, 2), list_of(FLOAT, 3), list_of(STR, 2), ("tuple", (INT, FLOAT)),
+                                ("tuple", (FLOAT, STR, BOOL))))
+        value = exprs.constant(kind)
+        self.parts.append(f"hparam {name}: {type_text(kind)} = {literal(kind, value)}")
+        self.hparams[name], self.values[name] = kind, value
+
+    def params(self, exprs):
+        kinds = [exprs.any_type() for _ in range(self.rng.randint(1, 3))]
+        if self.rng.random() < 0.2:
+            kinds.append(("option", self.rng.choice((INT, FLOAT, STR))))
+        return kinds
+
+    def sample(self, kind, exprs):
+        if kind[0] == "tensor":
+            return exprs.created(kind).value({})
+        return exprs.constant(kind)
+
+    def fn(self, name):
+        exprs = Expressions(self.rng)
+        uses_item = self.rng.random() < 0.3
+        scope = self.scope if uses_item else self.quick()
+        kinds = self.params(exprs)
+        names = [f"x{i}" for i in range(len(kinds))]
+        samples = [{**self.env, **{n: self.sample(kind, exprs) for n, kind in zip(names, kinds)}} for _ in range(3)]
+        visible = {n: kind for n, kind in zip(names, kinds) if kind[0] != "option"}
+        body = Body(self.rng, {**scope, **visible}, samples, uses_item)
+        for i in range(self.rng.randint(0, 5)):
+            body.statement(i)
+        result = exprs.any_type()
+        value = body.expression(result)
+        head = ", ".join(f"{n}: {type_text(kind)}" for n, kind in zip(names, kinds))
+        head = f"fn {name}({head}) -> {type_text(result)}"
+        if body.lines or self.rng.random() < 0.5:
+            self.parts += ["", head + " {", *body.lines, f"  return {value.text}", "}"]
+        else:
+            self.parts += ["", f"{head} = {value.text}"]
+        outer = dict(self.env)
+
+        def call(*given):
+            env = {**outer, **dict(zip(names, given))}
+            body.run(env)
+            return value.value(env)
+
+        self.scope[name] = ("fn", tuple(kinds), result, kinds[0][0] == "tensor")
+        self.env[name] = call
+        if uses_item:
+            self.waiting.add(name)
+
+    def quick(self):
+        """What a train step may read: nothing that waits for the device."""
+        return {name: kind for name, kind in self.scope.items() if name not in self.waiting}
+
+    def block(self):
+        exprs = Expressions(self.rng)
+        kinds = {f"o{i}": exprs.host_type() for i in range(self.rng.randint(1, 3))}
+        given = {name: self.sample(kind, exprs) for name, kind in kinds.items()}
+        lines, scope, env = [], {**self.quick(), **kinds}, {**self.env, **given}
+        for i in range(self.rng.randint(1, 3)):
+            kind = Expressions(self.rng).host_type()
+            body = Body(self.rng, scope, [env], uses_item=False)
+            body.exprs.scope = {n: k for n, k in scope.items() if k[0] != "fn"}
+            one = body.expression(kind, 2)
+            lines.append(f"  let l{i} = {one.text}")
+            scope[f"l{i}"], env[f"l{i}"] = kind, one.value(env)
+        start = exprs.constant(FLOAT)
+        lines += [f"  weight w: float[3] = full(3, {literal(FLOAT, start)})",
+                  "  parts = (first = Linear(3, 4), rest = [x => x * 2, Linear(4, 3), relu])",
+                  "  acts  = [relu, x => x + w, leaky_relu(0.5)]"]
+        scope["w"] = ("tensor", "float", (3,))
+        env["w"] = Tensor((3,), (start,) * 3)
+        of = ("tensor", "float", (3,))
+        body = Body(self.rng, {**scope, "x": of}, [{**env, "x": Tensor((3,), (0.5, -1.0, 2.0))}], uses_item=False)
+        for i in range(self.rng.randint(0, 4)):
+            body.statement(i)
+        value = body.expression(of)
+        lines += ["  fn turned(x: float[3]) -> float[3] {", *("  " + line for line in body.lines), f"    return {value.text}", "  }",
+                  "  fn forward[B](x: float[B, 3]) -> float[B, 3] = x |> parts.first |> parts.rest |> acts"]
+        head = ", ".join(f"{name}: {type_text(kind)}" for name, kind in kinds.items())
+        self.parts += ["", f"block Part({head}) {{", *lines, "}"]
+        self.built = f"Part({', '.join(literal(kind, given[name]) for name, kind in kinds.items())})"
+
+        def turned(x):
+            inner = {**env, "x": x}
+            body.run(inner)
+            return value.value(inner)
+
+        self.turned = turned
+
+    def training(self):
+        exprs = Expressions(self.rng)
+        record = {**self.quick(), "s.i": INT}
+        x_of, n_of = ("tensor", "float", (3,)), ("tensor", "i64", (2,))
+        make = Body(self.rng, {**record, **self.hparams}, [{**self.env, **self.values, "s.i": i} for i in range(4)], uses_item=False)
+        for i in range(self.rng.randint(0, 3)):
+            make.statement(i)
+        x, n = make.expression(x_of), make.expression(n_of)
+        head = ", ".join(f"{name}: {type_text(kind)}" for name, kind in self.hparams.items())
+        call = ", ".join(self.hparams)
+        self.parts += ["", f"data Made({head}) {{", "  batch[B] { x: float[B, 3], n: i64[B, 2] }",
+                       "  fn make(s: {i: int}) -> {x: float[3], n: i64[2]} {", *("  " + line for line in make.lines),
+                       f"    return (x = {x.text}, n = {n.text})", "  }",
+                       "  train = synthetic(4, make) |> shuffle(1) |> collate(2)", "  val = synthetic(4, make) |> collate(2)", "}"]
+        batch = {"xs": ("tensor", "float", (2, 3)), "ns": ("tensor", "i64", (2, 2))}
+        sample = {**self.env, **self.values, "xs": Tensor((2, 3), (0.5,) * 6), "ns": Tensor((2, 2), (1,) * 4)}
+        steps = []
+        for role in ("train", "val"):
+            body = Body(self.rng, {**self.quick(), **self.hparams, **batch}, [sample], uses_item=False)
+            for i in range(self.rng.randint(1, 4)):
+                body.statement(i)
+            logged = body.expression(FLOAT)
+            weighed = body.expression(("tensor", "float", ()))
+            shown = body.expression(exprs.any_type())
+            steps += [f"  step {role}[B](x: float[B, 3], n: i64[B, 2]) {{",
+                      "    xs = x as float[2, 3]", "    ns = n as i64[2, 2]", *("  " + line for line in body.lines),
+                      f"    loss = mean((net(x) - 1.0) ** 2) + 0.0 * {weighed.text}",
+                      *(["    minimize loss"] if role == "train" else []),
+                      "    log loss", f"    log other = {logged.text} on epoch", f"    print {shown.text}", "  }"]
+        self.parts += ["", f"model Net({head}) {{", f"  net = {self.built}", "  optimizer opt = SGD(net.weights, lr = 0.01)", *steps, "}"]
+        state = exprs.constant(FLOAT)
+        hook = Body(self.rng, {**self.scope, **self.hparams}, [{**self.env, **self.values}])
+        for i in range(self.rng.randint(1, 3)):
+            hook.statement(i)
+        counted, shown = hook.expression(FLOAT, 2), hook.expression(exprs.any_type())
+        self.parts += ["", f"callback Watch({head}) {{", f"  state seen: float = {literal(FLOAT, state)}", "  on train_batch_end {",
+                       *("  " + line for line in hook.lines), f"    seen = seen * 0.5 + {counted.text}", "    log seen = seen",
+                       f"    print {shown.text}", "  }", "}",
+                       "", "experiment e {", f"  data = Made({call})", f"  model = Net({call})",
+                       "  trainer { epochs = 1, log_every = 1 }", f"  callbacks {{ Watch({call}) }}", "}"]
+
+    def test(self, number):
+        body = Body(self.rng, {**self.scope, **self.hparams}, [{**self.env, **self.values}])
+        body.lines.append(f"  part = {self.built}")
+        for i in range(self.rng.randint(2, 7)):
+            body.statement(i)
+        env = body.samples[0]
+        for name, kind in list(body.own.items()):
+            if kind[0] != "fn":
+                body.lines.append("  " + holds(name, kind, env[name]))
+        for _ in range(3):
+            kind = body.exprs.any_type()
+            one = body.expression(kind)
+            body.lines.append("  " + holds(one.text, kind, one.value(env)))
+            body.lines.append(f"  print {body.expression(body.exprs.any_type()).text}")
+        try:
+            given = Tensor((3,), (1.0, 0.5, -2.0))
+            turned = self.turned(given)
+            body.lines.append("  " + holds("part.turned(stack([full(1.0), full(0.5), full(-2.0)]))", ("tensor", "float", (3,)), turned))
+        except Bad:
+            pass
+        body.lines.append("  assert part(ones(2, 3)).shape == [2, 3]")
+        self.parts += ["", f'test "{number}" {{', *body.lines, "}"]
+
+
+def holds(text, kind, value):
+    """The `assert` that `text` is worth `value`."""
+    if kind[0] != "tensor":
+        return f"assert {text} == {literal(kind, value)}"
+    shown = ", ".join(literal(INT, int(v)) if kind[1] != "float" else literal(FLOAT, float(v)) for v in value.flat)
+    left = f"where({text}, full(1), full(0))" if kind[1] == "bool" else text
+    return f"assert equal({left}.reshape({max(1, len(value.flat))}), stack([{', '.join(f'full({v})' for v in shown.split(', '))}]))"

@@ -1,0 +1,64 @@
+#!/usr/bin/env python3
+"""What `step predict` returns is written: one tensor, a record by its names, a tuple by its places, in every form.
+
+Python's standard library alone; LTRC and LTR_SOURCE say which compiler and sources, if not these.
+"""
+import json
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
+from harness import build, check, finish, run, scratch
+
+PROGRAM = """ltr 1
+data Points() {
+  batch[B] { x: float[B, 2] }
+  fn point(s: {i: int}) -> {x: float[2]} = (x = full(2, 0.5 * s.i))
+  train = synthetic(3, point) |> shuffle(1) |> collate(3)
+  predict = synthetic(3, point) |> collate(2)
+}
+MODELS
+"""
+MODEL = """
+model {name}() {{
+  out = Linear(2, 2)
+  optimizer opt = SGD(out.weights, lr = 0.1)
+  step train[B](x: float[B, 2]) {{ minimize mean(out(x)) }}
+  step predict[B](x: float[B, 2]) -> {type} = {value}
+}}
+experiment {lower} {{ data = Points(), model = {name}(), trainer {{ epochs = 1 }} }}
+"""
+FORMS = {
+    "One": ("float[B, 2]", "x + 1.0"),
+    "Named": ("{twice: float[B, 2], place: i64[B], is_far: bool[B]}",
+              "(is_far = x.sum(1) > 1.5, twice = 2.0 * x, place = full(x.shape[0], 7))"),
+    "Pair": ("(float[B, 2], i64[B])", "(x, full(x.shape[0], 3))"),
+    "Uneven": ("{a: float[B, 2], b: i64[3]}", "(a = x, b = arange(3))"),
+}
+WANTED = {
+    "one": [{"prediction": [1, 1]}, {"prediction": [1.5, 1.5]}, {"prediction": [2, 2]}],
+    "named": [{"is_far": 0.5 * i * 2 > 1.5, "place": 7, "twice": [i, i]} for i in range(3)],
+    "pair": [{"output_0": [0.5 * i, 0.5 * i], "output_1": 3} for i in range(3)],
+}
+HEADERS = {"one": "prediction_0,prediction_1", "named": "is_far,place,twice_0,twice_1", "pair": "output_0_0,output_0_1,output_1"}
+
+with scratch() as place:
+    folder = pathlib.Path(place)
+    source = folder / "forms.ltr"
+    models = [MODEL.format(name=name, lower=name.lower(), type=form[0], value=form[1]) for name, form in FORMS.items()]
+    source.write_text(PROGRAM.replace("MODELS", "".join(models)))
+    program = build(source, folder)
+    for name, wanted in WANTED.items():
+        start = ("predict", name, "--weights", "new", "--write")
+        result = run(program, *start, "-")
+        rows = [json.loads(line) for line in result.stdout.splitlines()]
+        check(f"{name}: JSON lines", rows == wanted, result.text)
+        result = run(program, *start, folder / f"{name}.csv")
+        table = (folder / f"{name}.csv").read_text().splitlines() if result.returncode == 0 else [result.text]
+        check(f"{name}: a table", table[0] == HEADERS[name] and len(table) == 4, table)
+        result = run(program, *start, folder / f"{name}.npy")
+        files = {f"{name}.npy"} if name == "one" else {f"{name}.{key}.npy" for key in wanted[0]}
+        check(f"{name}: npy", result.returncode == 0 and {path.name for path in folder.glob(f"{name}*.npy")} == files, result.text)
+    result = run(program, "predict", "uneven", "--weights", "new", "--write", "-")
+    check("outputs of unequal length are refused", result.returncode == 2 and "2 rows of a, but 3 of b" in result.text, result.text)
+finish()
