@@ -83,6 +83,7 @@ TEST_CASE("every prefix of a text is refused without a crash") {
 
 TEST_CASE("the verifier names what is wrong") {
   CHECK(mistake_of("  return (%1)\n") == "");
+  CHECK(mistake_of("  %3 : scope = scope_of (%0)\n  %4 : scope = scope_of (%1)\n  return (%1)\n") == "");
   CHECK(mistake_of("  %3 : float[B] = exp (%1)\n") == "f:0: a region ends with yield or return, and only there");
   CHECK(mistake_of("  return (%1)\n  return (%1)\n") == "f:0: a region ends with yield or return, and only there");
   CHECK(mistake_of("  %3 : float[B] = exp (3)\n  return (%3)\n") == "f:0: operand 1 of exp is int");

@@ -2,7 +2,9 @@
 
 #include <c10/util/Exception.h>
 
+#include <cstdlib>
 #include <new>
+#include <string_view>
 
 #include "runtime/tensor/handle.h"
 
@@ -21,6 +23,14 @@ Str shortened(Str text) {
   const size_t sentence = text.find(". ");
   text.resize(sentence < kLimit ? sentence + 1 : kLimit);
   return text;
+}
+
+/// What LibTorch's allocator of host memory was asked for, without the names of its parts.
+Str asked_for(const Str& text) {
+  static constexpr std::string_view kBefore = "you tried to allocate ";
+  const size_t place = text.find(kBefore);
+  if (place == Str::npos) return text;
+  return fmt::format("a tensor of {:.1f} GiB was asked for", std::strtod(text.c_str() + place + kBefore.size(), nullptr) / 0x1p30);
 }
 
 }  // namespace
@@ -57,7 +67,7 @@ void rethrow_translated() {
     throw error_here(err::value_out_of_range, shortened(error.what_without_backtrace()));
   } catch (const c10::Error& error) {
     const Str text = shortened(error.what_without_backtrace());
-    if (text.find("can't allocate memory") != Str::npos) throw error_here(err::out_of_memory, text);
+    if (text.find("can't allocate memory") != Str::npos) throw error_here(err::out_of_memory, asked_for(text));
     if (text.find("index out of range") != Str::npos) throw error_here(err::value_out_of_range, text);
     throw error_here(err::shape_check_failed, text);
   } catch (const std::bad_alloc&) {

@@ -100,6 +100,7 @@ class Parser {
     const Str near = nearest(typed, all);
     faults_.push_back(
         error_at({}, err::unknown_option, "--" + typed + (near.empty() ? "" : "; did you mean --" + near + "?")));
+    if (near.empty()) faults_.back().help = "a verb with --help lists its options and the hparams";
   }
 
   CommandLine& out_;

@@ -214,7 +214,10 @@ void RunSettings::check_unused(bool with_model) {
         names.push_back(setting.path.substr(section.size() + 1));
     }
     std::sort(names.begin(), names.end());
-    const Str near = nearest(path, paths);
+    Str near = nearest(path, paths);
+    for (const Str& whole : paths) {
+      if (near.empty() && whole.ends_with("." + path)) near = whole;
+    }
     Str message = path;
     if (!near.empty()) message += fmt::format("; did you mean {}?", near);
     if (!names.empty()) message += fmt::format(" ({} has: {})", section, fmt::join(names, ", "));
@@ -225,6 +228,7 @@ void RunSettings::check_unused(bool with_model) {
                                 : fmt::format(" ({} lists: {})", section, fmt::join(listed, ", "));
     }
     faults.push_back(error_at({}, err::unknown_setting, message));
+    if (near.empty() && names.empty()) faults.back().help = "the verb config prints all settings";
   }
 }
 

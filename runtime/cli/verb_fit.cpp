@@ -76,11 +76,13 @@ Resume find_resume(const Start& start) {
   } else if (what == "last" || what == "best") {
     out.run = find_run(start.out_dir(), start.experiment->name, start.run_name(), start.line.get("run"));
     if (out.run.empty()) {
-      throw error_at({}, err::checkpoint_misfit,
-                     start.line.get("run").empty()
-                         ? fmt::format("--resume {}: no run of {} in {}", what, start.experiment->name, start.out_dir())
-                         : fmt::format("--run {}: no such run of {} in {}", start.line.get("run"), start.experiment->name,
-                                       start.out_dir()));
+      throw with_help(
+          error_at({}, err::checkpoint_misfit,
+                   start.line.get("run").empty()
+                       ? fmt::format("--resume {}: no run of {} in {}", what, start.experiment->name, start.out_dir())
+                       : fmt::format("--run {}: no such run of {} in {}", start.line.get("run"), start.experiment->name,
+                                     start.out_dir())),
+          "--resume auto goes on with a run if there is one and starts one if there is none; --out says where runs are");
     }
     choose_checkpoint(out, what, false);
   } else if (fs::exists(what + "/checkpoint.json", failed)) {
@@ -90,7 +92,8 @@ Resume find_resume(const Start& start) {
   } else {
     out.run = find_run(start.out_dir(), start.experiment->name, start.run_name(), what);
     if (out.run.empty())
-      throw error_at({}, err::checkpoint_misfit, fmt::format("--resume {}: neither a checkpoint nor a run", what));
+      throw with_help(error_at({}, err::checkpoint_misfit, fmt::format("--resume {}: neither a checkpoint nor a run", what)),
+                      "it takes auto, last, best, the folder of a checkpoint or of a run");
     choose_checkpoint(out, "last", false);
   }
   out.step = read_manifest(out.checkpoint).at("step").get<int64_t>();

@@ -264,6 +264,28 @@ TEST_CASE("numbers that are not finite stop, or skip the update") {
   for (const float weight : bits(skips.root)) CHECK(std::isfinite(weight));
 }
 
+TEST_CASE("a round weighs its batches as `weigh` says") {
+  Run run(Mlp::Options{}, 56, 8);
+  const auto loss = [&](int64_t batches, Value weigh) {
+    run.trainer.weigh = std::move(weigh);
+    RunRequest request = run.request();
+    request.flags.fast_dev_run = batches;
+    return value_of(evaluate(request, Role::Val).streams.at(0).values, "loss");
+  };
+  double ones[2];  // labels that count
+  Points points(50, 8, run.model->options.inputs, 1);
+  Batch batch;
+  for (double& count : ones) {
+    REQUIRE(points.next(batch));
+    count = at::sum(*In(batch.fields[1])).item<double>();
+  }
+  REQUIRE(ones[0] != ones[1]);
+  const double first = loss(1, Value::symbol("samples"));
+  const double second = 2 * loss(2, Value::symbol("batches")) - first;
+  const double counted = loss(2, call("count", {{"", Value("label")}, {"ignore", Value(0)}}));
+  CHECK(counted == doctest::Approx((ones[0] * first + ones[1] * second) / (ones[0] + ones[1])).epsilon(1e-5));
+}
+
 TEST_CASE("SIGINT finishes the window, saves, and says 130") {
   Folder folder;
   Run run;

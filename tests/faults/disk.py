@@ -14,24 +14,11 @@ import random
 import resource
 import shutil
 
-from faults import HERE, build, build_stop, check, differences, finish, fit, newest, outcome, scratch
+from faults import HERE, Program, build_stop, check, differences, finish, fit, newest, outcome, scratch
 
 
-class Program:
-    def __init__(self, source, folder, library):
-        self.name = source.stem
-        self.folder = folder / self.name
-        self.folder.mkdir()
-        self.path = build(source, self.folder)
-        self.library = library
-        count = self.folder / "count"
-        result = fit(self.path, self.folder / "whole", env=self.env(FAULT_COUNT=count, FAULT_BELOW=self.folder))
-        check(f"{self.name}: undisturbed", result.code == 0, result.text)
-        self.events = int(count.read_text())
-        self.whole = outcome(newest(self.folder / "whole"))
-
-    def env(self, **settings):
-        return {"LD_PRELOAD": str(self.library), **{name: str(value) for name, value in settings.items()}}
+class Filled(Program):
+    """A program whose disk fills."""
 
     def holds(self, title, runs, result):
         """What every run under a full disk must keep to."""
@@ -76,7 +63,7 @@ def main():
     with scratch() as place:
         folder = pathlib.Path(place)
         library = build_stop(folder)
-        programs = [Program(HERE / f"programs/{name}.ltr", folder, library) for name in ("two_optimizers", "averages")]
+        programs = [Filled(HERE / f"programs/{name}.ltr", folder, library) for name in ("two_optimizers", "averages")]
         chance = random.Random(options.seed)
         for i in range(options.times):
             program = programs[i % 2]

@@ -5,7 +5,6 @@ Python's standard library alone; LTRC and LTR_SOURCE say which compiler and sour
 import json
 import os
 import pathlib
-import signal
 import subprocess
 import sys
 
@@ -86,10 +85,28 @@ def differences(whole, other):
     return found
 
 
+class Program:
+    """One program, built, with the outcome of its undisturbed run and the number of its events."""
+
+    def __init__(self, source, folder, library):
+        self.name = source.stem
+        self.folder = folder / self.name
+        self.folder.mkdir()
+        self.path = build(source, self.folder)
+        self.library = library
+        count = self.folder / "count"
+        runs = self.folder / "whole"
+        result = fit(self.path, runs, env=self.env(FAULT_COUNT=count, FAULT_BELOW=self.folder))
+        if not check(f"{self.name}: undisturbed", result.code == 0, result.text):
+            finish()
+        self.events = int(count.read_text())
+        self.whole = outcome(newest(runs))
+        self.steps = max(self.whole["journal"])
+
+    def env(self, **settings):
+        return {"LD_PRELOAD": str(self.library), **{name: str(value) for name, value in settings.items()}}
+
+
 def leftovers(run):
     """What killed writers left behind."""
     return [str(path.relative_to(run)) for path in run.rglob("*") if ".tmp-" in path.name]
-
-
-def stop_names(number):
-    return signal.Signals(number).name

@@ -15,32 +15,14 @@ import random
 import shutil
 import signal
 
-from faults import PROGRAMS, build, build_stop, check, differences, finish, fit, leftovers, newest, outcome, scratch
+from faults import PROGRAMS, Program, build_stop, check, differences, finish, fit, leftovers, newest, outcome, scratch
 
 SIGNALS = (signal.SIGKILL, signal.SIGINT, signal.SIGTERM)
 CODES = {signal.SIGKILL: {-9}, signal.SIGINT: {130}, signal.SIGTERM: {75}}
 
 
-class Program:
-    """One program, built, with the outcome of its undisturbed run and the number of its events."""
-
-    def __init__(self, source, folder, library):
-        self.name = source.stem
-        self.folder = folder / self.name
-        self.folder.mkdir()
-        self.path = build(source, self.folder)
-        self.library = library
-        count = self.folder / "count"
-        runs = self.folder / "whole"
-        result = fit(self.path, runs, env=self.env(FAULT_COUNT=count, FAULT_BELOW=self.folder))
-        if not check(f"{self.name}: undisturbed", result.code == 0, result.text):
-            finish()
-        self.events = int(count.read_text())
-        self.whole = outcome(newest(runs))
-        self.steps = max(self.whole["journal"])
-
-    def env(self, **settings):
-        return {"LD_PRELOAD": str(self.library), **{name: str(value) for name, value in settings.items()}}
+class Stopped(Program):
+    """A program that is stopped and goes on."""
 
     def goes_on(self, title, runs, folder):
         """Resumes what lies in `runs` until it is finished, and compares."""
@@ -96,7 +78,7 @@ def main():
         folder.mkdir(parents=True, exist_ok=True)
         library = build_stop(folder)
         sources = [source for source in PROGRAMS if options.program in (None, source.stem)]
-        programs = [Program(source, folder, library) for source in sources]
+        programs = [Stopped(source, folder, library) for source in sources]
         if options.limit:
             programs[0].limited(folder, options.limit)
         elif options.at:

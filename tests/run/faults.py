@@ -31,8 +31,12 @@ def bad_usage(iris, folder):
             texts=["`lr > 0`", "`hidden in 1 .. 1024`", "iris.ltr:5:"])
     options("unknown experiment", "irs", texts=["error[R2005]", "did you mean iris?"])
     options("unknown topology", "--topology", "lapto", texts=["error[R2008]", "did you mean laptop?"])
+    options("setting without its section", "--set", "epochs=3", texts=["error[R2002]", "did you mean trainer.epochs?"])
+    options("unknown setting of nothing", "--set", "frobnicate=3", texts=["error[R2002]", "config prints all"])
+    options("unknown flag of nothing", "--frobnicate", 3, texts=["error[R2001]", "= help", "--help"])
+    options("a run that is not there", "--resume", "nowhere", texts=["error[R2010]", "= help", "last, best"])
     options("1.0 batches", "--limit-train", "1.0", texts=["error[R2003]", "100%"])
-    options("no run to resume", "--resume", "last", texts=["error[R2010]"])
+    options("no run to resume", "--resume", "last", texts=["error[R2010]", "= help", "--resume auto"])
     refuses("unknown verb", run(iris, "fiit"), 2, "did you mean fit?")
     check("a refused run leaves no folder", not (folder / "runs").exists())
 

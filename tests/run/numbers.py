@@ -214,8 +214,49 @@ def averages(folder):
     check("weights only are evaluated as they were monitored", values.get("error") == logged, f"{values} {logged}\n{validated.text}")
 
 
+SIZES = """ltr 1
+data Points() {
+  batch[B] { x: float[B, 1] }
+  fn point(s: {i: int}) -> {x: float[1]} = (x = full(1, 0.1 * s.i))
+  train = synthetic(10, point) |> collate(4)
+  val = synthetic(8, point) |> collate(4)
+}
+model Net() {
+  net = Linear(1, 1)
+  optimizer opt = SGD(net.weights, lr = 0.1)
+  step train[B](x: float[B, 1]) { minimize mean(net(x) ** 2) }
+  step val[B](x: float[B, 1]) {
+    log level = mean(x)
+    if FAILS { print "{1 % (batch_index * 0)}" }
+  }
+}
+callback Sizes() {
+  on train_batch_start { log size = 1.0 * batch_size }
+  on failure { print "the failure was seen" }
+}
+experiment sizes { data = Points()
+  model = Net()
+  trainer { epochs = 2, log_every = 1 }
+  callbacks { Sizes() }
+  loggers { Csv() } }
+"""
+
+
+def hooks(folder):
+    program = made(folder, "sizes", SIZES.replace("FAILS", "false"))
+    result = fit(program, folder / "sizes_runs")
+    rows = rows_of(newest(folder / "sizes_runs")) if result.returncode == 0 else []
+    sizes = [row["train/size"] for row in rows]
+    check("train_batch_start knows the size of its batch", sizes == ["4", "4", "2"] * 2, f"{sizes}\n{result.text}")
+    failing = made(folder, "failing", SIZES.replace("FAILS", "true"))
+    result = fit(failing, folder / "failing_runs")
+    check("an error of the sanity round reaches the hook `failure`", result.returncode == 2 and "the failure was seen" in result.text,
+          result.text)
+
+
 with scratch() as place:
     folder = pathlib.Path(place)
+    hooks(folder)
     gradients(folder)
     narrow(folder)
     schedules(folder)
