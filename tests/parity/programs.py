@@ -2,7 +2,9 @@
 """Twenty steps of each example against the same steps in PyTorch: train losses and final weights.
 
 Each example is copied and its text changed, so that the batches come in the order of the file, nothing is drawn at
-random in a step; both sides start from the weights that Ltr made.
+random in a step; both sides start from the weights that Ltr made. Both compute with 256-bit vectors: with wider ones
+Ltr takes another of LibTorch's two products on some processors, whose sums are rounded in another order
+(runtime/tensor/product_test.cpp holds it against f64), and twenty steps of a CNN make 1e-7 to 1e-4.
 Needs torch and safetensors (exit 77 without); LTRC and LTR_SOURCE say which compiler and sources.
 
     python programs.py [NAME…]
@@ -15,6 +17,8 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+
+os.environ["ATEN_CPU_CAPABILITY"] = "avx2"  # read when LibTorch starts, here and in the programs
 
 try:
     import torch
