@@ -55,6 +55,7 @@ struct Loader::Impl {
   ~Impl();
 
   int64_t count() const;
+  int64_t of_all(int64_t number) const;  ///< this rank's `number`-th batch among those of all
   ReadAt place_of(int64_t epoch, int64_t number) const;
   bool read(int64_t epoch, int64_t number, Batch& batch) const;
   void check(const Batch& batch) const;
@@ -118,6 +119,9 @@ Loader::Impl::~Impl() {
 
 int64_t Loader::Impl::count() const {
   int64_t batches = stream.state()->size();
+  if (batches != kEndless && options.world > 1) {
+    batches = options.is_even ? batches / options.world : (batches - options.rank + options.world - 1) / options.world;
+  }
   if (batches == kEndless && options.steps_per_epoch < 0 && options.limit.batches < 0 && options.overfit <= 0) {
     throw with_help(error_at(options.location, err::stream_too_short,
                              fmt::format("{} has no end, so an epoch has none", options.name)),
@@ -137,12 +141,16 @@ int64_t Loader::Impl::count() const {
   return batches;
 }
 
+int64_t Loader::Impl::of_all(int64_t number) const {
+  return number * options.world + options.rank;
+}
+
 ReadAt Loader::Impl::place_of(int64_t of_epoch, int64_t number) const {
-  ReadAt place{of_epoch, number, options.seed, options.overfit > 0};
+  ReadAt place{of_epoch, of_all(number), options.seed, options.overfit > 0};
   if (stream.state()->size() == kEndless) {
     // An endless stream goes on over epochs; its passes are its epochs.
     place.epoch = 0;
-    if (options.overfit <= 0) place.index = of_epoch * count() + number;
+    if (options.overfit <= 0) place.index = of_all(of_epoch * count() + number);
   }
   return place;
 }
@@ -312,7 +320,7 @@ int64_t Loader::samples() const {
 }
 
 int64_t Loader::batch_samples(int64_t, int64_t number) const {
-  return impl_->stream.state()->batch_samples(number);
+  return impl_->stream.state()->batch_samples(impl_->of_all(number));
 }
 
 std::vector<Str> Loader::names_of(int64_t epoch, int64_t number) const {

@@ -24,6 +24,9 @@ struct LoaderOptions {
   uint64_t seed = 0;             ///< of the run: keys random maps
   Limit limit;                   ///< batches of an epoch
   int64_t steps_per_epoch = -1;  ///< batches of an epoch of an endless stream, which goes on over epochs
+  int64_t rank = 0;              ///< of the process: of every `world` batches it reads one
+  int64_t world = 1;
+  bool is_even = false;          ///< all ranks read equally many; batches beyond that are nobody's
   int64_t overfit = 0;           ///< the first N batches, unshuffled, in every epoch; 0 is off
   bool mock = false;             ///< batches made up from `batch`, as many and as large as the stream's
 };

@@ -65,6 +65,9 @@ std::unique_ptr<Feed> make_feed(const RunRequest& request, size_t stream, int64_
   options.workers = int(request.workers);
   options.prefetch = int(request.prefetch);
   options.mock = request.flags.mock_data;
+  options.rank = request.ranks.rank();
+  options.world = request.ranks.world();
+  options.is_even = request.data.streams[stream].role == Role::Train;
   if (batches >= 0) options.limit.batches = options.limit.batches >= 0 ? std::min(options.limit.batches, batches) : batches;
   return std::make_unique<LoaderFeed>(request.data.streams[stream].stream, std::move(options));
 }

@@ -223,19 +223,21 @@ void LogTable::end_window(bool is_recorded, Named& values) {
 
 void LogTable::end_epoch(Role role, Named& values) {
   settle();
-  std::vector<Metric*> done;
+  std::set<Metric*> done;
   for (Cell& cell : cells_) {
     const LogInfo& about = info(cell);
     if (about.role != role) continue;
     const Str name = slashed(cell.series) + (about.when == LogWhen::Both ? "_epoch" : "");
     if (cell.metric != nullptr && cell.metric_has_data) {
+      // Two statements may log one metric: it is joined once, and reset when all have read it.
+      if (done.insert(cell.metric).second) {
+        for (const Metric::State& state : cell.metric->states()) *state.tensor = ranks_.join(*state.tensor, state.reduce);
+      }
       if (about.kind == LogKind::Metric && about.when != LogWhen::Step) {
         *cell.newest = metric_value(*cell.metric, cell.series);
         values.emplace_back(name, *cell.newest);
       }
       if (about.kind == LogKind::Image) images_.emplace_back(slashed(cell.series), metric_tensor(*cell.metric));
-      // Two statements may log one metric: it is reset when all have read it.
-      done.push_back(cell.metric);
     } else if (cell.count > 0) {
       *cell.newest = reduced(cell);
       values.emplace_back(name, *cell.newest);

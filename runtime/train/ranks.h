@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <span>
 
+#include "ltr/api.h"
+
 namespace ltr {
 
 class Ranks {
@@ -20,6 +22,9 @@ class Ranks {
   virtual void sum(std::span<double> numbers) const = 0;
   virtual void least(std::span<double> numbers) const = 0;
   virtual void most(std::span<double> numbers) const = 0;
+  /// A metric's state, of all ranks by the state's own rule: `cat` takes them in the order of the ranks, and their lengths
+  /// may differ.
+  virtual Tensor join(const Tensor& state, Reduce how) const = 0;
   /// The one rank that prints, logs and writes.
   bool is_first() const { return rank() == 0; }
 };

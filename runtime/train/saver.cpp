@@ -62,24 +62,31 @@ void Saver::write(const Str& name, bool weights_only) {
   session_.run_hook(Hook::checkpoint_save);
   // Rows first: a run killed right behind its checkpoint must not lack them.
   if (request_.recorder != nullptr) request_.recorder->flush();
-  if (std::filesystem::exists(path)) settler_.wait();
-  write_checkpoint(folder_, name, snapshot(weights_only));
+  const bool writes = request_.ranks.is_first();
+  if (writes) {
+    // Its place may be that of one which is still on its way to the disk, or going.
+    if (std::filesystem::exists(path)) settler_.wait();
+    write_checkpoint(folder_, name, snapshot(weights_only));
+    settler_.settle(name);
+  }
   if (!weights_only) saved_step_ = state_.at.global_step;
-  if (!weights_only && !is_pinned_) {
-    last_ = name;
-    point_link(folder_, "last", name);
-  }
-  for (const CheckpointKeeper* keeper : keepers_) {
-    if (keeper->best() == nullptr) continue;
-    if (read_link(folder_, "best") != keeper->best()->name) point_link(folder_, "best", keeper->best()->name);
-    break;
-  }
-  settler_.settle(name);
+  if (!weights_only && !is_pinned_) last_ = name;
+  if (writes) point_links();
   times_.checkpoint_s += seconds_since(begin);
   request_.progress.checkpoint(path);
   if (request_.recorder != nullptr) {
     request_.recorder->event(state_.at.global_step, "checkpoint", fmt::format("\"path\":\"checkpoints/{}\"", name));
   }
+}
+
+void Saver::point_links() {
+  const auto point = [&](const Str& link, const Str& name) {
+    if (!name.empty() && read_link(folder_, link) != name) point_link(folder_, link, name);
+  };
+  point("last", last_);
+  const auto best = std::find_if(keepers_.begin(), keepers_.end(),
+                                 [](const CheckpointKeeper* keeper) { return keeper->best() != nullptr; });
+  if (best != keepers_.end()) point("best", (*best)->best()->name);
 }
 
 void Saver::write_wanted() {
@@ -138,7 +145,7 @@ void Saver::let_go(const std::vector<Str>& names) {
                                        [&](const CheckpointKeeper* keeper) { return keeper->keeps(name); });
     if (!is_wanted) gone.push_back(name);
   }
-  settler_.remove(gone);
+  if (request_.ranks.is_first()) settler_.remove(gone);
 }
 
 void Saver::settle() {

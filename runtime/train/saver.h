@@ -55,6 +55,7 @@ class Saver {
   void write(const Str& name, bool weights_only);
   void let_go(const std::vector<Str>& names);
   void report_faults();
+  void point_links();
 
   RunRequest& request_;
   Session& session_;
