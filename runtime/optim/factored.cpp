@@ -39,14 +39,15 @@ class Adafactor : public Rule {
       const double fresh = std::pow(step, beta2_decay_);
       const double rate = std::min(up.lr, 1 / std::sqrt(step));
       const double size = std::sqrt(double(weight.numel()));
-      const double alpha = std::max(least_.second, at::linalg_vector_norm(weight).item<double>() / size) * rate;
+      // Norms stay on the device, in f64: the host waits for none of them.
+      const at::Tensor alpha = wide_norm(weight).div_(size).clamp_min_(least_.second).mul_(rate);
       if (weight_decay != 0) weight.mul_(1 - up.lr * weight_decay);
       const double floor = least_.first.value_or(weight.scalar_type() == at::kDouble ? std::numeric_limits<double>::epsilon()
                                                                                     : std::numeric_limits<float>::epsilon());
       at::Tensor variance = moved_variance(up, i, grad, fresh, floor);
-      const at::Tensor direction = variance.clamp_min_(floor * floor).rsqrt_().mul_(grad);
-      const double length = at::linalg_vector_norm(direction).item<double>();
-      weight.add_(direction, -alpha / std::max(1.0, length / (size * most_)));
+      at::Tensor direction = variance.clamp_min_(floor * floor).rsqrt_().mul_(grad);
+      const at::Tensor length = wide_norm(direction).div_(size * most_).clamp_min_(1.0);
+      weight.sub_(direction.mul_(at::div(alpha, length)));
     }
   }
 

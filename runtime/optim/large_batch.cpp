@@ -50,12 +50,13 @@ class Lamb : public Rule {
       up.state[1][i].mul_(betas_.second).addcmul_(grad, grad, 1 - betas_.second);
       const at::Tensor mean = up.state[0][i] / (1 - std::pow(betas_.first, step));
       const at::Tensor square = up.state[1][i] / (1 - std::pow(betas_.second, step));
-      const at::Tensor direction = mean / at::sqrt(square).add_(eps_);
+      at::Tensor direction = mean / at::sqrt(square).add_(eps_);
       if (weight_decay != 0) direction.add_(up.weights[i], weight_decay);
-      const double weight_norm = at::linalg_vector_norm(up.weights[i]).item<double>();
-      const double direction_norm = at::linalg_vector_norm(direction).item<double>();
-      const double ratio = weight_norm > 0 && direction_norm > 0 ? weight_norm / direction_norm : 1;
-      up.weights[i].add_(direction, -up.lr * ratio);
+      const at::Tensor weight_norm = wide_norm(up.weights[i]);
+      const at::Tensor direction_norm = wide_norm(direction);
+      const at::Tensor has_ratio = at::logical_and(weight_norm > 0, direction_norm > 0);
+      const at::Tensor ratio = at::where(has_ratio, at::div(weight_norm, direction_norm), at::Scalar(1.0));
+      up.weights[i].sub_(direction.mul_(ratio.mul(up.lr)));
     }
   }
 
@@ -76,13 +77,13 @@ class Lars : public Rule {
   void update(const Update& up) override {
     for (size_t i = 0; i < up.weights.size(); i++) {
       const at::Tensor& grad = up.grads[i];
-      double ratio = 1;
+      at::Tensor step = at::add(grad, up.weights[i], weight_decay);
       if (up.weights[i].dim() >= 2) {
-        const double weight_norm = at::linalg_vector_norm(up.weights[i]).item<double>();
-        const double grad_norm = at::linalg_vector_norm(grad).item<double>();
-        ratio = trust_ * weight_norm / (grad_norm + weight_decay * weight_norm + eps_);
+        const at::Tensor weight_norm = wide_norm(up.weights[i]);
+        const at::Tensor below = wide_norm(grad).add_(weight_norm, weight_decay).add_(eps_);
+        step.mul_(weight_norm.mul(trust_).div_(below));
       }
-      up.state[0][i].mul_(momentum_).add_(at::add(grad, up.weights[i], weight_decay), ratio);
+      up.state[0][i].mul_(momentum_).add_(step);
       up.weights[i].add_(up.state[0][i], -up.lr);
     }
   }

@@ -112,4 +112,6 @@ std::unique_ptr<Rule> make_rule(const Value& call, Location location) {
                   "there are " + known);
 }
 
+at::Tensor wide_norm(const at::Tensor& tensor) { return at::linalg_vector_norm(tensor).to(at::kDouble); }
+
 }  // namespace ltr::optim

@@ -63,6 +63,9 @@ class Rule {
   double weight_decay = 0;
 };
 
+/// The 2-norm of `tensor` as f64[] on its device.
+at::Tensor wide_norm(const at::Tensor& tensor);
+
 /// The rule that `call` names; R2002 for an unknown one or an unknown argument.
 std::unique_ptr<Rule> make_rule(const Value& call, Location location);
 
