@@ -42,8 +42,34 @@ struct alignas(kAlign) Head {
 };
 static_assert(sizeof(Head) == kAlign);
 
-thread_local int64_t taken_here = 0;
+/// Free blocks of one class.
+struct Shelf {
+  Head* first = nullptr;
+  size_t count = 0;
 
+  void put(Head* head) {
+    head->next = first;
+    first = head;
+    count++;
+  }
+  Head* take() {
+    Head* const head = first;
+    first = head->next;
+    count--;
+    return head;
+  }
+  void move_to(Shelf& other, size_t most) {
+    for (; most > 0 && first != nullptr; most--) other.put(take());
+  }
+};
+
+using Shelves = std::array<Shelf, kClasses>;
+
+/// So many blocks of a class go between a thread and all at once.
+size_t load_of(size_t index) { return std::clamp<size_t>((size_t(256) << 10) / class_size(index), 2, 32); }
+
+/// Each thread takes and gives from shelves of its own, so that threads which read data and the step do not wait for
+/// each other; by the load they exchange with the shelves of all.
 class MemoryPool final : public c10::Allocator {
  public:
   c10::DataPtr allocate(size_t bytes) override {
@@ -57,68 +83,93 @@ class MemoryPool final : public c10::Allocator {
 
   void copy_data(void* to, const void* from, std::size_t count) const override { default_copy_data(to, from, count); }
 
-  MemoryUse use() {
+  /// All of a thread that ends.
+  void take_back(Shelves& shelves) {
     const std::lock_guard lock(mutex_);
-    MemoryUse all = use_;
-    all.held += int64_t(large_.mapped());
-    return all;
+    for (size_t i = 0; i < kClasses; i++) shelves[i].move_to(shelves_[i], shelves[i].count);
   }
 
  private:
   static void release(void* data);
+  Head* take(size_t bytes);
+  Head* take_small(size_t index);
+  void give(Head* head);
 
-  Head* take(size_t bytes) {
-    const std::lock_guard lock(mutex_);
-    Head* const head = bytes <= kSmall ? take_small(class_of(bytes)) : take_large(bytes);
-    TORCH_CHECK(head != nullptr, "DefaultCPUAllocator: can't allocate memory: you tried to allocate ", bytes, " bytes");
-    use_.live += int64_t(size_of(head));
-    use_.peak = std::max(use_.peak, use_.live);
-    taken_here += int64_t(bytes);
-    return head;
-  }
-
-  Head* take_small(size_t index) {
-    Head* const head = free_[index];
-    if (head != nullptr) {
-      free_[index] = head->next;
-      return head;
-    }
-    void* memory = nullptr;
-    if (::posix_memalign(&memory, kAlign, class_size(index)) != 0) return nullptr;
-    use_.held += int64_t(class_size(index));
-    return new (memory) Head{index, nullptr};
-  }
-
-  Head* take_large(size_t bytes) {
-    void* const memory = large_.take(bytes);
-    return memory == nullptr ? nullptr : new (memory) Head;
-  }
-
-  void give(Head* head) {
-    const std::lock_guard lock(mutex_);
-    use_.live -= int64_t(size_of(head));
-    if (head->index == 0) {
-      large_.give(head);
-      return;
-    }
-    head->next = free_[head->index];
-    free_[head->index] = head;
-  }
-
-  static size_t size_of(const Head* head) {
-    return head->index == 0 ? LargeBlocks::size_of(head) : class_size(head->index);
-  }
-
-  std::mutex mutex_;  // of the step and the threads that read data
-  std::array<Head*, kClasses> free_ = {};
+  std::mutex mutex_;  // of what all threads share
+  Shelves shelves_;
   LargeBlocks large_;
-  MemoryUse use_;
 };
 
 /// Never destroyed: tensors in static storage may outlive anything else.
 MemoryPool& pool() {
   static MemoryPool* const only = new MemoryPool;
   return *only;
+}
+
+thread_local int64_t taken_here = 0;
+thread_local bool has_ended = false;
+
+struct ThreadShelves {
+  Shelves shelves;
+  ~ThreadShelves() {
+    has_ended = true;
+    pool().take_back(shelves);
+  }
+};
+
+/// Null where the thread is ending: what its last objects free goes to all.
+Shelves* shelves_here() {
+  if (has_ended) return nullptr;
+  static thread_local ThreadShelves here;
+  return &here.shelves;
+}
+
+Head* MemoryPool::take(size_t bytes) {
+  Head* head = nullptr;
+  if (bytes <= kSmall) {
+    head = take_small(class_of(bytes));
+  } else {
+    const std::lock_guard lock(mutex_);
+    void* const memory = large_.take(bytes);
+    if (memory != nullptr) head = new (memory) Head;
+  }
+  TORCH_CHECK(head != nullptr, "DefaultCPUAllocator: can't allocate memory: you tried to allocate ", bytes, " bytes");
+  taken_here += int64_t(bytes);
+  return head;
+}
+
+Head* MemoryPool::take_small(size_t index) {
+  Shelves* const here = shelves_here();
+  if (here == nullptr || (*here)[index].first == nullptr) {
+    const std::lock_guard lock(mutex_);
+    if (here != nullptr) {
+      shelves_[index].move_to((*here)[index], load_of(index));
+    } else if (shelves_[index].first != nullptr) {
+      return shelves_[index].take();
+    }
+  }
+  if (here != nullptr && (*here)[index].first != nullptr) return (*here)[index].take();
+  void* memory = nullptr;
+  return ::posix_memalign(&memory, kAlign, class_size(index)) == 0 ? new (memory) Head{index, nullptr} : nullptr;
+}
+
+void MemoryPool::give(Head* head) {
+  Shelves* const here = head->index == 0 ? nullptr : shelves_here();
+  if (here != nullptr) {
+    Shelf& shelf = (*here)[head->index];
+    const size_t load = load_of(head->index);
+    shelf.put(head);
+    if (shelf.count <= 2 * load) return;
+    const std::lock_guard lock(mutex_);
+    shelf.move_to(shelves_[head->index], load);
+    return;
+  }
+  const std::lock_guard lock(mutex_);
+  if (head->index == 0) {
+    large_.give(head);
+  } else {
+    shelves_[head->index].put(head);
+  }
 }
 
 void MemoryPool::release(void* data) {
@@ -135,8 +186,6 @@ void use_memory_pool() {
   ::mallopt(M_TRIM_THRESHOLD, 512 << 20);
 #endif
 }
-
-MemoryUse memory_use() { return pool().use(); }
 
 int64_t bytes_taken_here() { return taken_here; }
 

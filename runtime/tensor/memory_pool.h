@@ -7,22 +7,13 @@
 
 namespace ltr {
 
-/// Bytes, of tensors on the CPU.
-struct MemoryUse {
-  int64_t live = 0;  ///< in tensors now
-  int64_t peak = 0;  ///< the most that was ever live
-  int64_t held = 0;  ///< of the system's, live and for later
-};
-
 /// From here on LibTorch's CPU tensors come from the pool. Called once, before the first of them. A build with a
 /// sanitizer leaves them where it can watch them.
 ///
 /// Large ones lie on huge pages where the system allows. What a run needed once it keeps until it ends.
 void use_memory_pool();
 
-MemoryUse memory_use();
-
-/// Of tensors that this thread made, in all; what they took is not what is live. 0 without the pool.
+/// Bytes of tensors that this thread made, in all; what they took is not what is live. 0 without the pool.
 int64_t bytes_taken_here();
 
 }  // namespace ltr

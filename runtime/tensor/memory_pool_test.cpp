@@ -1,8 +1,11 @@
 #include "runtime/tensor/memory_pool.h"
 
+#include <ATen/ATen.h>
 #include <doctest/doctest.h>
 
+#include <atomic>
 #include <cstring>
+#include <mutex>
 #include <random>
 #include <thread>
 #include <vector>
@@ -63,6 +66,33 @@ TEST_CASE("the same step again asks the system for nothing") {
     if (step == 0) after_first = blocks.mapped();
   }
   CHECK(blocks.mapped() == after_first);
+}
+
+TEST_CASE("tensors of several threads keep their bytes, whoever frees them") {
+  use_memory_pool();
+  std::mutex mutex;
+  std::vector<at::Tensor> passed;  // made by one thread, freed by another
+  std::atomic<int> faults = 0;
+  const auto work = [&](int which) {
+    std::mt19937 draw{unsigned(which)};
+    std::vector<at::Tensor> own;
+    for (int i = 0; i < 3000; i++) {
+      own.push_back(at::full({1 + int64_t(draw() % (i % 50 == 0 ? 200'000 : 2'000))}, which * 10'000 + i, at::kInt));
+      if (own.size() < 20) continue;
+      const std::lock_guard lock(mutex);
+      passed.push_back(own.back());
+      own.erase(own.begin(), own.begin() + 10);
+      for (; passed.size() > 30; passed.erase(passed.begin())) {
+        const at::Tensor& one = passed.front();
+        const int* const numbers = one.const_data_ptr<int>();
+        if (numbers[0] != numbers[one.numel() - 1]) faults++;
+      }
+    }
+  };
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; i++) threads.emplace_back(work, i);
+  for (std::thread& thread : threads) thread.join();
+  CHECK(faults == 0);
 }
 
 TEST_CASE("more than the system has is refused") {
