@@ -25,17 +25,6 @@ std::set<AtomId> free_atoms(const FnInfo& fn) {
   return free;
 }
 
-void put_requirements(const std::vector<Requirement>& requirements,
-                      const Binding& binding,
-                      Span use,
-                      Scope& scope) {
-  for (Requirement requirement : requirements) {
-    requirement.left = scope.cx.program.atoms.substitute(requirement.left, binding.dims);
-    requirement.right = scope.cx.program.atoms.substitute(requirement.right, binding.dims);
-    require(std::move(requirement), use, scope);
-  }
-}
-
 /// The call kept as a value: an optimizer, schedule, callback or logger, its arguments named.
 Expr value_call(const FnInfo& op, std::vector<Expr> args, Span span, Context& cx) {
   Expr result = make_expr(ExprKind::Call, op.result, span, std::move(args), op.name);
@@ -171,6 +160,7 @@ std::optional<std::vector<Expr>> op_arguments(const FnInfo& op, CallSite& site, 
       binding.dims[param.atom] = *args.back().type.value;
   }
   if (has_error) return std::nullopt;
+  put_requirements(op.requirements, binding, {op.params, args}, site.span, site.scope);
   return args;
 }
 
@@ -192,7 +182,6 @@ Expr call_by_signature(const FnInfo& op, CallSite& site) {
     default:
       break;
   }
-  put_requirements(op.requirements, binding, site.span, site.scope);
   Type result = substitute(op.result, binding, site.scope.cx);
   forget_unbound(result, free_atoms(op), site.scope.cx);
   return op_expr(op.name, std::move(result), site.span, std::move(*args));
@@ -254,7 +243,7 @@ Expr call_fn(FnInfo& fn, std::optional<Expr> receiver, CallSite& site) {
           args.back().type.value ? *args.back().type.value : cx.program.atoms.unknown();
   }
   if (has_error) return error_at(site.span);
-  put_requirements(fn.requirements, binding, site.span, site.scope);
+  put_requirements(fn.requirements, binding, {fn.params, args, receiver ? &*receiver : nullptr}, site.span, site.scope);
   Type result = substitute(fn.result, binding, cx);
   forget_unbound(result, free, cx);
   if (site.scope.fn != 0) cx.callees[site.scope.fn].insert(fn.index);
@@ -324,7 +313,7 @@ Expr construct(const Symbol& symbol, CallSite& site) {
       return error_at(site.span);
     }
   }
-  put_requirements(object.requirements, binding, site.span, site.scope);
+  put_requirements(object.requirements, binding, {object.params, args}, site.span, site.scope);
   Type type = Type::of(object.kind);
   type.decl = object.index;
   type.name = object.name;

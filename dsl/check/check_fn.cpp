@@ -33,12 +33,16 @@ void read_where(const ast::Expr& where, Scope& scope, std::vector<Requirement>& 
   if (const auto* paren = where.get<ast::Paren>())
     return read_where(*paren->inner, scope, requirements);
   const auto* binary = where.get<ast::Binary>();
-  if (binary == nullptr) return;
-  if (binary->op == ast::BinaryOp::And) {
+  if (binary != nullptr && binary->op == ast::BinaryOp::And) {
     read_where(*binary->left, scope, requirements);
     read_where(*binary->right, scope, requirements);
     return;
   }
+  if (auto of_values = value_requirement(where, scope)) {
+    requirements.push_back(std::move(*of_values));
+    return;
+  }
+  if (binary == nullptr) return;
   Requirement requirement;
   requirement.text = scope.cx.source_text(where.span);
   requirement.origin = where.span;

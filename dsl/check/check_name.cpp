@@ -281,7 +281,7 @@ Expr field_of(Expr base, const ast::Name& name, Span span, Scope& scope) {
       known = {"weights", "grads", "name", "lr"};
       break;
     case Kind::Stream:
-      if (field == "vocab") {
+      if (field == "vocab" && type.has_vocab) {
         Type size = Type::host_int();
         if (base.kind == ExprKind::DataMember) {
           const AtomId atom =
@@ -293,7 +293,12 @@ Expr field_of(Expr base, const ast::Name& name, Span span, Scope& scope) {
         }
         return op_expr("vocab", size, span, {std::move(base)});
       }
-      known = {"vocab"};
+      if (field == "vocab") {
+        cx.report(diag::unknown_field(name.span, cx.text(type), field)
+                      .note("only a stream of characters, which begins with `text_chars`, has a vocabulary"));
+        return error_at(span);
+      }
+      if (type.has_vocab) known = {"vocab"};
       break;
     default:
       break;

@@ -12,6 +12,13 @@ Type stream_of(std::vector<TypeField> fields, bool is_batched = false) {
   return type;
 }
 
+/// What a stage makes of a stream: other fields, the same vocabulary.
+Type stream_behind(const Type& stream, std::vector<TypeField> fields) {
+  Type type = stream_of(std::move(fields), stream.uniform);
+  type.has_vocab = stream.has_vocab;
+  return type;
+}
+
 Type tensor(Element element, const std::vector<Polynomial>& sizes) {
   std::vector<Dim> dims;
   for (const Polynomial& size : sizes) dims.push_back({.size = size, .group = 0});
@@ -30,7 +37,11 @@ std::optional<Type> source_type(const std::string& name,
     return stream_of(
         {{"image", tensor(Element::U8, {3, 32, 32})}, {"label", tensor(Element::U8, {})}});
   }
-  if (name == "text_chars") return stream_of({{"ids", tensor(Element::I64, {})}});
+  if (name == "text_chars") {
+    Type type = stream_of({{"ids", tensor(Element::I64, {})}});
+    type.has_vocab = true;
+    return type;
+  }
   if (name == "text_lines") return stream_of({{"text", Type::of(Kind::Str)}});
   if (name == "token_shards") {
     const Polynomial window =
@@ -230,7 +241,7 @@ Expr check_map(Expr stream, CallSite& site) {
     binding.dims[fn->params[0].atom] = cx.program.atoms.unknown();
   }
   const Type result = substitute(fn->result, binding, cx);
-  Expr map = make_expr(ExprKind::MapStage, stream_of(result.fields, stream.type.uniform), site.span,
+  Expr map = make_expr(ExprKind::MapStage, stream_behind(stream.type, result.fields), site.span,
                        {std::move(stream), std::move(on_bad)}, fn->name);
   map.fn = fn->index;
   mark_as_map(*fn, cx);
@@ -260,9 +271,8 @@ Expr check_select(Expr stream, CallSite& site) {
     names.type.fields.push_back({"", name.type});
     names.args.push_back(std::move(name));
   }
-  const bool is_batched = stream.type.uniform;
-  return op_expr("select", stream_of(std::move(fields), is_batched), site.span,
-                 {std::move(stream), std::move(names)});
+  Type type = stream_behind(stream.type, std::move(fields));
+  return op_expr("select", std::move(type), site.span, {std::move(stream), std::move(names)});
 }
 
 Expr check_split(const FnInfo& op, Expr stream, CallSite& site) {
@@ -466,7 +476,8 @@ std::optional<Expr> check_stream_call(const std::string& name, CallSite& site) {
                                                   cx.text((*args)[1].type)));
     return error_at(site.span);
   }
-  if (name == "vocab") return op_expr(name, Type::host_int(), site.span, std::move(*args));
+  if (name == "concat") type.has_vocab = false;  // Each part has numbered its characters for itself.
+  if (name == "vocab") return field_of(std::move(stream), {name, site.name_span}, site.span, scope);
   return op_expr(name, std::move(type), site.span, std::move(*args));
 }
 

@@ -27,10 +27,11 @@ using resolve::SymbolKind;
 
 /// A shape fact that the user of a declaration must satisfy.
 struct Requirement {
-  enum class Kind { Equal, Divisible, AtMost, Less };
+  enum class Kind { Equal, Divisible, AtMost, Less, Holds };
   Kind kind = Kind::Equal;
   Polynomial left;
   Polynomial right;
+  std::optional<Expr> rule;  ///< Holds: over the params of the declaration that requires it
   std::string text;  ///< as written, `D % heads == 0`
   Span origin;
   bool is_where = false;
@@ -201,7 +202,7 @@ void check_data_items(Context& cx, ObjectInfo& object, const ast::Data& data);
 void check_topologies(Context& cx, uint32_t module);
 void check_experiments(Context& cx, uint32_t module);
 void check_test(Context& cx, const ast::Test& test, const ast::Decl& decl, uint32_t module);
-/// `where` clauses as requirements, as far as they compare sizes.
+/// `where` clauses as requirements: of sizes, or of what params that are no sizes are worth.
 void read_where(const ast::Expr& where, Scope& scope, std::vector<Requirement>& requirements);
 /// The value of a host expression over constants and hparam defaults; nothing if it rests on more.
 struct HostValue {
@@ -335,7 +336,7 @@ Expr check_given_as(const Given& given,
 Expr call_op(const FnInfo& op, CallSite& site);
 /// A call of an op whose signature alone gives the type of the result.
 Expr call_by_signature(const FnInfo& op, CallSite& site);
-/// The arguments of an op in declared order, defaults filled in; unset where one is wrong.
+/// The arguments of an op in declared order, defaults filled in, and what it requires of them; unset where one is wrong.
 std::optional<std::vector<Expr>> op_arguments(const FnInfo& op, CallSite& site, Binding& binding);
 /// Words that are functions in some places only: `metric(val.loss)`, `stop(…)`, `close(a, b, tol)`,
 /// `floor(a / b)`.
@@ -372,6 +373,22 @@ Truth decide(const Requirement& requirement, const Context& cx);
 /// Puts a requirement where it belongs: proven, reported as false, passed on to the declaration's
 /// user, or an obligation of the program.
 void require(Requirement requirement, Span use, Scope& scope);
+/// A clause of the `where` of `scope.info` that speaks of what its params are worth; nothing if it compares sizes.
+std::optional<Requirement> value_requirement(const ast::Expr& clause, Scope& scope);
+/// As `require`, of a rule whose params have been replaced by what is given for them.
+void require_value(Requirement requirement, Span use, Scope& scope);
+/// What was given for the params of a declaration; `receiver` is the object whose method is called.
+struct Arguments {
+  const std::vector<ParamInfo>& params;
+  const std::vector<Expr>& values;
+  const Expr* receiver = nullptr;
+};
+/// Requires of what was given what the declaration requires of its params.
+void put_requirements(const std::vector<Requirement>& requirements,
+                      const Binding& binding,
+                      const Arguments& given,
+                      Span use,
+                      Scope& scope);
 /// Reports unless the dims are equal, or can be made so by the declaration's user. False if they
 /// differ.
 bool require_equal(

@@ -59,6 +59,8 @@ Truth decide(const Requirement& requirement, const Context& cx) {
           requirement.kind == Requirement::Kind::AtMost ? *constant <= 0 : *constant < 0;
       return holds ? Truth::Proven : Truth::False;
     }
+    case Requirement::Kind::Holds:
+      return Truth::Open;  // `require_value` asks.
   }
   return Truth::Open;
 }
@@ -98,6 +100,8 @@ const char* sign_of(Requirement::Kind kind) {
       return "<=";
     case Requirement::Kind::Less:
       return "<";
+    case Requirement::Kind::Holds:
+      break;
   }
   return "==";
 }
@@ -121,6 +125,7 @@ std::optional<Expr> condition_of(const Requirement& requirement, Span span, Scop
 }  // namespace
 
 void require(Requirement requirement, Span use, Scope& scope) {
+  if (requirement.kind == Requirement::Kind::Holds) return require_value(std::move(requirement), use, scope);
   Context& cx = scope.cx;
   Obligation obligation;
   obligation.text = requirement.text;

@@ -77,6 +77,7 @@ struct Type {
   std::optional<Polynomial>
       value;             ///< Int: its value as a dim, if it is one; List with `uniform`: its length
   bool uniform = false;  ///< List: `fields` has one element type for all, and `value` is the length
+  bool has_vocab = false;  ///< Stream: of characters, whose number is known at start
   DeclIndex decl = 0;    ///< Block, Model, Data, Metric
   std::string name;      ///< Block, Model, Data, Metric, Function: for messages
   std::vector<std::pair<AtomId, Polynomial>>

@@ -208,10 +208,12 @@ struct Resolver {
       target = known->second;
       if (const auto first = std::find(loading.begin(), loading.end(), target);
           first != loading.end()) {
-        std::string way;
-        for (auto at = first + 1; at != loading.end(); ++at)
-          way += (way.empty() ? "by way of " : ", ") + graph.modules[*at].path;
-        sink.report(diag::import_cycle(span, path, way.empty() ? "a file cannot need itself" : way));
+        std::string circle = path + " imports ";
+        for (auto at = first + 1; at != loading.end(); ++at) circle += graph.modules[*at].path + ", which imports ";
+        const bool is_alone = first + 1 == loading.end();
+        const std::string cure = is_alone ? "leave the import out: what a file declares is in scope in all of it"
+                                          : "move what these files share into one that imports none of them";
+        sink.report(diag::import_cycle(span, circle + (is_alone ? "itself" : path)).help("{}", cure));
         return std::nullopt;
       }
     } else {

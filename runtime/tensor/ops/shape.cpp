@@ -21,10 +21,31 @@ c10::List<std::optional<at::Tensor>> indices(int64_t dim, const at::Tensor& x, c
   return list;
 }
 
+/// R1006 unless a tensor of `dims`, one of which may be -1, holds as many elements as `x`.
+void need_same_count(const at::Tensor& x, const Ints& dims) {
+  int64_t known = 1;
+  bool is_open = false;
+  for (const int64_t dim : dims) {
+    if (dim < 0) {
+      is_open = true;
+    } else {
+      known *= dim;
+    }
+  }
+  const bool fits = is_open ? known == 0 || x.numel() % known == 0 : known == x.numel();
+  if (fits) return;
+  throw error_here(err::shape_check_failed, fmt::format("a tensor [{}] of {} elements does not fit into [{}]",
+                                                        fmt::join(x.sizes().vec(), ", "), x.numel(),
+                                                        fmt::join(dims, ", ")));
+}
+
 }  // namespace
 
 Tensor reshape(const Tensor& x, const Ints& dims) {
-  return guarded([&] { return give(at::reshape(In(x), dims)); });
+  return guarded([&] {
+    need_same_count(In(x), dims);
+    return give(at::reshape(In(x), dims));
+  });
 }
 
 Tensor flatten(const Tensor& x, int64_t start, int64_t end) {
