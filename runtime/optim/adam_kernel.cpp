@@ -1,10 +1,12 @@
 #include "runtime/optim/adam_kernel.h"
 
+#include "runtime/tensor/vector_clones.h"
+
 namespace ltr::optim {
 
 // LibTorch's fused kernel starts all threads for every weight, however small: 4 to 30 us each. This one is for groups
 // that a single core does in less. The reference is the formula of PyTorch's `_single_tensor_adam`.
-[[gnu::target_clones("avx512f", "avx2", "default")]]
+LTR_VECTOR_CLONES
 void adam_update(float* __restrict weight, const float* __restrict grad, float* __restrict mean,
                  float* __restrict square, int64_t count, const AdamNumbers& by) {
   const AdamNumbers n = by;

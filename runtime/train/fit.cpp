@@ -271,6 +271,8 @@ bool Fit::round(Named& row) {
 /// before.
 void Fit::last_round() {
   if (val_streams_.empty() || at_.global_step == 0 || at_.round_step == at_.global_step) return;
+  // Of the epoch that ended, also where a resumed run begins behind it.
+  cx_.epoch = at_.batch == 0 ? at_.epoch - 1 : at_.epoch;
   flush_row();
   saver_.write_last(false);
   saver_.pin_last();

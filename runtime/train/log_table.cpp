@@ -196,7 +196,9 @@ void LogTable::begin_window(bool is_recorded) {
     cell.before.clear();
     if (cell.metric == nullptr || info(cell).when == LogWhen::Epoch || info(cell).role != Role::Train) continue;
     for (const Metric::State& state : cell.metric->states()) {
-      cell.before.push_back(guarded([&] { return give(In(*state.tensor)->clone()); }));
+      // Of what is appended to, only its length is asked for.
+      cell.before.push_back(state.reduce == Reduce::Cat ? *state.tensor
+                                                        : guarded([&] { return give(In(*state.tensor)->clone()); }));
     }
   }
 }

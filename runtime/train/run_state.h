@@ -16,6 +16,16 @@ namespace ltr {
 
 class FiniteGate;
 
+/// What tells the position of one checkpoint from another's.
+struct Place {
+  int64_t step = -1;
+  int64_t epoch = 0;
+  int64_t batch = 0;
+  bool round_is_due = false;
+
+  bool operator==(const Place&) const = default;
+};
+
 /// How far training is.
 struct Position {
   int64_t epoch = 0;        ///< the epoch under way, or the next one
@@ -29,6 +39,7 @@ struct Position {
   bool round_is_due = false;  ///< after the last window a round was due that is not done
   bool ends_epoch = false;    ///< `end_epoch()` was called, and the epoch's end is not done
 
+  Place place() const { return {global_step, epoch, batch, round_is_due}; }
   void visit(Archive& archive);
 };
 

@@ -69,7 +69,7 @@ void Saver::write(const Str& name, bool weights_only) {
     write_checkpoint(folder_, name, snapshot(weights_only));
     settler_.settle(name);
   }
-  if (!weights_only) saved_step_ = state_.at.global_step;
+  if (!weights_only) saved_ = state_.at.place();
   if (!weights_only && !is_pinned_) last_ = name;
   if (writes) point_links();
   times_.checkpoint_s += seconds_since(begin);
@@ -112,7 +112,8 @@ void Saver::write_wanted() {
 
 void Saver::write_last(bool by_signal) {
   const int64_t step = state_.at.global_step;
-  if (keepers_.empty() || saved_step_ == step || step == 0) return;
+  // A signal may have left one of this step before its round or the end of its epoch were done.
+  if (keepers_.empty() || saved_ == state_.at.place() || step == 0) return;
   CheckpointKeeper& keeper = *keepers_.front();
   if (!keeper.saves_last() && !by_signal) return;
   const Str name = fmt::format("step{:07}", step);
@@ -124,7 +125,7 @@ void Saver::write_last(bool by_signal) {
 Str Saver::write_broken(const Error& error) {
   const int64_t step = state_.at.global_step;
   const bool is_wanted = !keepers_.empty() && keepers_.front()->saves_on_failure() && step > 0;
-  if (!is_wanted || error.code == err::cannot_write.code || saved_step_ == step) return "";
+  if (!is_wanted || error.code == err::cannot_write.code || saved_.step == step) return "";
   // The step broke in the middle, so only the weights are worth keeping, and only if it changed none of them.
   if (session_.has_updated()) return "";
   const Str name = fmt::format("{}-step{:07}", error.code.starts_with("R4") ? "nonfinite" : "failure", step);
@@ -160,7 +161,7 @@ void Saver::report_faults() {
 }
 
 void Saver::resumed_from(const Str& path) {
-  saved_step_ = state_.at.global_step;
+  saved_ = state_.at.place();
   last_ = path.substr(path.find_last_of('/') + 1);
   resumed_from_ = last_;
 }

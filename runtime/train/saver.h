@@ -32,7 +32,7 @@ class Saver {
   void want(Wish wish) { wishes_.push_back(std::move(wish)); }
   void write_wanted();
 
-  /// The checkpoint of this step, unless there is one: the last of the run, or what a signal leaves. R1004 if it cannot
+  /// The checkpoint of this position, unless there is one: the last of the run, or what a signal leaves. R1004 if it cannot
   /// be written.
   void write_last(bool by_signal);
   /// Later checkpoints do not become `last`: the newest stands in the middle of an epoch that a longer run goes on with.
@@ -67,7 +67,7 @@ class Saver {
   std::vector<Wish> wishes_;
   Str last_;                ///< name of the newest checkpoint
   Str resumed_from_;
-  int64_t saved_step_ = -1;
+  Place saved_;             ///< the position in the newest checkpoint
   bool is_pinned_ = false;
 };
 

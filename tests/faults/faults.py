@@ -10,10 +10,10 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "run" / "support"))
-from harness import build, check, finish, newest, scratch  # noqa: E402,F401
+from harness import PATIENCE, build, check, finish, newest, scratch  # noqa: E402,F401
 
 PROGRAMS = sorted((HERE / "programs").glob("*.ltr"))
-TIMEOUT = 120
+TIMEOUT = 120 * PATIENCE
 
 
 def build_stop(folder):

@@ -1,6 +1,7 @@
 /* Preloaded into a program under test: counts its file-system events and stops it, or fills its disk, at one of them, so
  * that every instant can be chosen and chosen again. Settings are environment variables:
  *   STOP_AT=N STOP_SIGNAL=S  sends the signal S to the process just before event N
+ *   STOP_TEXT=T              or when T is written for the first time, in one piece, to whatever file
  *   FULL_AT=N FULL_FOR=M     events N to N+M-1 that need room fail with ENOSPC (M = 0: all from N on)
  *   FAULT_BELOW=PATH         only events on files whose path holds PATH count (descriptors by what they were opened as)
  *   FAULT_COUNT=FILE         the number of events is written to FILE at exit
@@ -23,7 +24,7 @@
 static atomic_long events;
 static long stop_at, full_at, full_for;
 static int stop_signal = SIGKILL;
-static const char *below = "", *count_file;
+static const char *below = "", *count_file, *stop_text;
 static char is_ours[4096];
 
 static long number(const char* name) {
@@ -38,6 +39,7 @@ __attribute__((constructor)) static void begin(void) {
   if (number("STOP_SIGNAL") > 0) stop_signal = (int)number("STOP_SIGNAL");
   if (getenv("FAULT_BELOW") != NULL) below = getenv("FAULT_BELOW");
   count_file = getenv("FAULT_COUNT");
+  stop_text = getenv("STOP_TEXT");
   is_ours[1] = 1; /* what the program says is an event, too: one a step with --json */
   unsetenv("LD_PRELOAD"); /* the programs that it starts are not under test */
 }
@@ -56,6 +58,13 @@ static int event(int is_ours_too, int needs_room) {
   const long n = atomic_fetch_add(&events, 1) + 1;
   if (n == stop_at) kill(getpid(), stop_signal);
   return needs_room && full_at > 0 && n >= full_at && (full_for == 0 || n < full_at + full_for);
+}
+
+/* Stops the process if this is the text to wait for. */
+static void text(const void* data, size_t size) {
+  if (stop_text == NULL || memmem(data, size, stop_text, strlen(stop_text)) == NULL) return;
+  stop_text = NULL;
+  kill(getpid(), stop_signal);
 }
 
 static int by_path(const char* path) { return path != NULL && strstr(path, below) != NULL; }
@@ -121,11 +130,19 @@ int close(int file) {
 
 ssize_t write(int file, const void* data, size_t size) {
   REAL(ssize_t, "write", int, const void*, size_t);
+  text(data, size);
   return event(by_file(file), file > 2) ? full() : real(file, data, size);
+}
+
+size_t fwrite(const void* data, size_t size, size_t count, FILE* file) {
+  REAL(size_t, "fwrite", const void*, size_t, size_t, FILE*);
+  text(data, size * count);
+  return real(data, size, count, file);
 }
 
 ssize_t writev(int file, const struct iovec* parts, int count) {
   REAL(ssize_t, "writev", int, const struct iovec*, int);
+  for (int i = 0; i < count; i++) text(parts[i].iov_base, parts[i].iov_len);
   return event(by_file(file), file > 2) ? full() : real(file, parts, count);
 }
 

@@ -13,7 +13,7 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "faults"))
-from harness import EXAMPLES, LTRC, check, finish, newest, run, scratch
+from harness import PATIENCE, EXAMPLES, LTRC, check, finish, newest, run, scratch
 from faults import build_stop
 
 # Step 3 wants 20 PB.
@@ -42,7 +42,7 @@ topology two {{ workers = 2 }}
 
 def built(folder, name, cache=None, **env):
     return subprocess.run([str(LTRC), "build", str(folder / f"{name}.ltr"), "-o", str(folder / name)], capture_output=True, text=True,
-                          timeout=240, env={**os.environ, **({"LTR_CACHE_DIR": str(cache)} if cache else {}), **env})
+                          timeout=240 * PATIENCE, env={**os.environ, **({"LTR_CACHE_DIR": str(cache)} if cache else {}), **env})
 
 
 # The sum of what is deeper, for ever: a stack that overflows.

@@ -242,6 +242,43 @@ experiment sizes { data = Points()
 """
 
 
+PICTURES = HEAD + """
+model Net() {
+  net = Linear(3, 1)
+  optimizer opt = SGD(net.weights, lr = 0.01)
+  step train[B](x: float[B, 3], y: float[B, 1]) { minimize mse(net(x), y) }
+  step val[B](x: float[B, 3], y: float[B, 1]) { log loss = mse(net(x), y) }
+}
+callback Pictures() for Net {
+  on val_batch_end { log image noise = rand(3, 1, 8, 8) }
+}
+experiment pictures { data = Points()
+  model = Net()
+  trainer { epochs = 2, sanity_val = 2 }
+  callbacks { Pictures() }
+  loggers { TensorBoard() } }
+"""
+
+
+def image_steps(file):
+    """The steps of the pictures in an event file: records are length, its sum, event, its sum; field 2 is the step."""
+    data, steps, at = file.read_bytes(), [], 0
+    while at < len(data):
+        length = int.from_bytes(data[at:at + 8], "little")
+        event = data[at + 12:at + 12 + length]
+        at += 16 + length
+        if b"\x89PNG" in event:
+            steps.append(event[10] if event[9] == 0x10 else 0)
+    return steps
+
+
+def pictures(folder):
+    result = fit(made(folder, "pictures", PICTURES), folder / "pictures-runs")
+    check("pictures train", result.returncode == 0, result.text)
+    steps = image_steps(next(newest(folder / "pictures-runs").glob("events.*")))
+    check("one picture for each round, none of the sanity round", steps == [4, 8], steps)
+
+
 def hooks(folder):
     program = made(folder, "sizes", SIZES.replace("FAILS", "false"))
     result = fit(program, folder / "sizes_runs")
@@ -257,6 +294,7 @@ def hooks(folder):
 with scratch() as place:
     folder = pathlib.Path(place)
     hooks(folder)
+    pictures(folder)
     gradients(folder)
     narrow(folder)
     schedules(folder)

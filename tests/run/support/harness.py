@@ -10,6 +10,8 @@ SOURCE = pathlib.Path(os.environ.get("LTR_SOURCE", pathlib.Path(__file__).resolv
 LTRC = pathlib.Path(os.environ.get("LTRC", SOURCE / "build/release/bin/ltrc"))
 EXAMPLES = SOURCE / "examples"
 os.environ.setdefault("LTR_CACHE_DIR", str(SOURCE / "build/release/cache"))
+# How much slower than others this build may be.
+PATIENCE = int(os.environ.get("LTR_PATIENCE", "1"))
 for name in ("LTR_ARGS", "LTR_OUT", "LTR_DATA_DIR"):
     os.environ.pop(name, None)
 
@@ -27,8 +29,8 @@ def check(title, holds, detail=""):
 
 
 def run(*command, cwd=None, timeout=240, stdin=""):
-    """Runs to the end; the result has `returncode`, `stdout`, `stderr` and `text`, both of them."""
-    result = subprocess.run([str(word) for word in command], cwd=cwd, timeout=timeout, input=stdin,
+    """Runs to the end, `timeout` seconds at most in a build that is not sanitized; the result has `returncode`, `stdout`, `stderr` and `text`, both of them."""
+    result = subprocess.run([str(word) for word in command], cwd=cwd, timeout=timeout * PATIENCE, input=stdin,
                             capture_output=True, text=True)
     result.text = result.stdout + result.stderr
     return result

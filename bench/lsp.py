@@ -1,7 +1,8 @@
+#!/usr/bin/env python3
 """How long `ltrc lsp` takes to answer on a program of 1,000 lines, each time right after an edit, so that the answer
-includes an analysis. Prints a table; fails beyond ten times what is promised, so that a busy machine does not.
+includes an analysis. Prints a table; 100 ms are promised. Python's standard library alone.
 
-    times.py SOURCE_DIR LTRC
+    bench/lsp.py [LTRC]
 """
 import pathlib
 import re
@@ -9,15 +10,16 @@ import statistics
 import sys
 import tempfile
 
-from client import Client, seconds
+SOURCE = pathlib.Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(SOURCE / "tests/lsp"))
+from client import Client, seconds  # noqa: E402
 
-PROMISED_S = 0.1
 ROUNDS = 9
 
 
-def program_of(source, lines):
+def program_of(lines):
     """The example again and again, its declarations under new names."""
-    text = (source / "examples/mnist.ltr").read_text()
+    text = (SOURCE / "examples/mnist.ltr").read_text()
     names = "|".join(re.findall(r"^(?:data|block|model) (\w+)", text, re.M))
     body = re.sub(r"^(?:ltr|hparam|##) .*\n", "", text, flags=re.M)
     parts, number = [text], 0
@@ -29,14 +31,12 @@ def program_of(source, lines):
     return "".join(parts)
 
 
-def main(source, ltrc):
-    source = pathlib.Path(source).resolve()
-    worst = 0
+def main(ltrc=SOURCE / "build/release/bin/ltrc"):
     with tempfile.TemporaryDirectory() as folder:
         client = Client(pathlib.Path(ltrc).resolve(), folder)
         client.start(folder)
         path = pathlib.Path(folder).resolve() / "long.ltr"
-        uri = client.open(path, program_of(source, 1000))
+        uri = client.open(path, program_of(1000))
         faults = [one for one in client.diagnostics(uri) if one["severity"] == 1]
         print(f"{client.texts[uri].count(chr(10))} lines, {len(faults)} errors")
         place = client.at(uri, "logits = net", nth=3)
@@ -54,15 +54,13 @@ def main(source, ltrc):
                 fresh.append(seconds(lambda: client.request("textDocument/" + method, **params))[1])
                 again.append(seconds(lambda: client.request("textDocument/" + method, **params))[1])
             first, second = statistics.median(fresh), statistics.median(again)
-            worst = max(worst, first)
             print(f"{method:22} after an edit {first * 1000:7.1f} ms   again {second * 1000:7.1f} ms")
         client.notes.clear()
         client.change(uri, "ltr 1", "ltr 1 # y")
         print(f"{'diagnostics':22} after an edit {seconds(lambda: client.diagnostics(uri))[1] * 1000:7.1f} ms, "
               "150 of them wanted")
         client.stop()
-    return 1 if worst > 10 * PROMISED_S else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))
+    main(*sys.argv[1:])
