@@ -19,6 +19,8 @@ Settler::~Settler() {
 void Settler::settle(const Str& name) {
   {
     const std::lock_guard lock(mutex_);
+    // One of its name that was to go, and could not while the disk took nothing, is not there any more.
+    std::erase_if(to_remove_, [&](const Task& task) { return task.name == name; });
     to_settle_.push_back({name, ++given_});
   }
   if (!thread_.joinable()) thread_ = std::thread([this] { work(); });

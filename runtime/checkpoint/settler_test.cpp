@@ -64,4 +64,16 @@ TEST_CASE("a checkpoint that does not get to the disk is told, and what it repla
   CHECK(folder.has("new"));
 }
 
+TEST_CASE("a checkpoint that takes the name of one which was to go stays") {
+  const Folder folder;
+  Settler settler(folder.path);
+  settler.settle("lost");
+  settler.remove({"again"});
+  settler.wait();
+  folder.make("again");
+  settler.settle("again");
+  settler.wait();
+  CHECK(folder.has("again"));
+}
+
 }  // namespace ltr
