@@ -2,13 +2,13 @@
 
 #include <ATen/ATen.h>
 #include <ATen/Dispatch.h>
-#include <ATen/Parallel.h>
 
 #include <algorithm>
 #include <cmath>
 #include <numbers>
 
 #include "runtime/api/error.h"
+#include "runtime/tensor/parallel.h"
 #include "runtime/tensor/philox.h"
 #include "runtime/tensor/random.h"
 
@@ -29,7 +29,7 @@ void for_groups(int64_t elements, const Fill& fill) {
   const DrawSite at = next_site();
   constexpr int64_t kGroup = kPhiloxGroup;
   const int64_t groups = (elements + kGroup - 1) / kGroup;
-  at::parallel_for(0, groups, kGrain, [&](int64_t begin, int64_t end) {
+  parallel_for(0, groups, kGrain, [&](int64_t begin, int64_t end) {
     uint32_t words[kPhiloxGroup * per_element];
     for (int64_t group = begin; group < end; group++) {
       philox_words(at.key, at.site, uint64_t(group) * per_element, per_element, words);

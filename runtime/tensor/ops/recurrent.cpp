@@ -2,6 +2,7 @@
 
 #include "ltr/ops.h"
 #include "runtime/tensor/handle.h"
+#include "runtime/tensor/lstm_node.h"
 #include "runtime/tensor/narrow.h"
 
 namespace ltr {
@@ -27,6 +28,12 @@ std::tuple<Tensor, Tensor, Tensor> lstm(const Tensor& x, const Tensor& h, const 
                                         const Tensor& weight_hh, const Tensor& bias_ih, const Tensor& bias_hh,
                                         bool reverse) {
   return guarded([&] {
+    if (auto found = lstm_node({.x = Narrow(x), .h = Narrow(h), .c = Narrow(c), .weight_ih = Narrow(weight_ih),
+                                .weight_hh = Narrow(weight_hh), .bias_ih = Narrow(bias_ih), .bias_hh = Narrow(bias_hh),
+                                .is_reversed = reverse})) {
+      auto& [y, last_h, last_c] = *found;
+      return std::tuple(give(std::move(y)), give(std::move(last_h)), give(std::move(last_c)));
+    }
     auto [y, last_h, last_c] =
         at::lstm(turned(Narrow(x), reverse), {state_of(h), state_of(c)},
                  layer_weights(weight_ih, weight_hh, bias_ih, bias_hh), bias_ih.defined(), 1, 0.0, false, false, true);

@@ -1,0 +1,60 @@
+#include "runtime/kernels/lstm.h"
+
+#include <ATen/Version.h>
+
+#include <cstring>
+#include <string>
+#include <type_traits>
+
+#define LTR_INLINE_LAMBDA __attribute__((always_inline))
+
+// One source, compiled once for each instruction set: GCC's vectors become the machine's where the target says so.
+#if defined(__x86_64__)
+#pragma GCC push_options
+#pragma GCC target("avx512f,avx512dq,avx512vl,avx512bw,fma")
+#define LTR_LANES 16
+namespace ltr::kernels::avx512 {
+namespace {
+#include "runtime/kernels/lanes.inc"
+
+#include "runtime/kernels/tile.inc"
+
+#include "runtime/kernels/lstm.inc"
+}  // namespace
+}  // namespace ltr::kernels::avx512
+#undef LTR_LANES
+#undef LTR_INLINE
+#pragma GCC pop_options
+
+#pragma GCC push_options
+#pragma GCC target("avx2,fma")
+#define LTR_LANES 8
+namespace ltr::kernels::avx2 {
+namespace {
+#include "runtime/kernels/lanes.inc"
+
+#include "runtime/kernels/tile.inc"
+
+#include "runtime/kernels/lstm.inc"
+}  // namespace
+}  // namespace ltr::kernels::avx2
+#undef LTR_LANES
+#undef LTR_INLINE
+#pragma GCC pop_options
+#endif
+
+namespace ltr::kernels {
+
+const LstmKernel* lstm_kernel() {
+  static const LstmKernel* const chosen = []() -> const LstmKernel* {
+#if defined(__x86_64__)
+    const std::string set = at::get_cpu_capability();
+    if (set == "AVX512") return &avx512::kLstm;
+    if (set == "AVX2") return &avx2::kLstm;
+#endif
+    return nullptr;
+  }();
+  return chosen;
+}
+
+}  // namespace ltr::kernels
