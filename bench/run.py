@@ -220,7 +220,7 @@ PROGRAMS = [
             lambda: files("points-784.idx", "labels.idx"), 128, (10, 160)),
     Program("Keras CNN", "examples/keras_cnn.ltr", keras_cnn, adadelta, Digits, 128, (1, 11), has_fused=False, workers=1),
     Program("char GPT", "examples/char_gpt.ltr", Gpt, adamw, Characters, 12, (2, 32), clip=1.0, schedule=cosine),
-    Program("LSTM", "bench/lstm.ltr", Reader, adam, lambda: files("sequences.idx", "labels.idx"), 32, (2, 22), clip=1.0),
+    Program("LSTM", "bench/lstm.ltr", Reader, adam, lambda: files("sequences.idx", "labels.idx"), 32, (2, 82), clip=1.0),
 ]
 
 
