@@ -1,6 +1,6 @@
 #include <ATen/ATen.h>
 
-#include "runtime/optim/rule.h"
+#include "runtime/optim/elements.h"
 
 namespace ltr::optim {
 
@@ -24,6 +24,7 @@ class RmsProp : public Rule {
 
   void update(const Update& up) override {
     for (size_t i = 0; i < up.weights.size(); i++) {
+      if (by_kernel(up, i, [&](const Elements& e) { move(e, up.lr); })) continue;
       at::Tensor grad = maximize_ ? at::neg(up.grads[i]) : up.grads[i];
       if (weight_decay != 0) grad = at::add(grad, up.weights[i], weight_decay);
       at::Tensor& square = up.state[0][i];
@@ -54,6 +55,14 @@ class RmsProp : public Rule {
   }
 
  private:
+  void move(const Elements& e, double lr) const {
+    const bool has_momentum = momentum_ > 0;
+    float* const buffer = has_momentum ? e.state[1] : nullptr;
+    float* const mean = centered_ ? e.state[has_momentum ? 2 : 1] : nullptr;
+    rmsprop_update(e.weight, e.grad, e.state[0], buffer, mean, e.count, decay(maximize_),
+                   {.lr = float(lr), .alpha = float(alpha_), .eps = float(eps_), .momentum = float(momentum_)});
+  }
+
   double alpha_;
   double eps_;
   double momentum_;
@@ -72,6 +81,11 @@ class Adadelta : public Rule {
 
   void update(const Update& up) override {
     for (size_t i = 0; i < up.weights.size(); i++) {
+      const bool is_done = by_kernel(up, i, [&](const Elements& e) {
+        adadelta_update(e.weight, e.grad, e.state[0], e.state[1], e.count, decay(maximize_),
+                        {.lr = float(up.lr), .rho = float(rho_), .eps = float(eps_)});
+      });
+      if (is_done) continue;
       at::Tensor grad = maximize_ ? at::neg(up.grads[i]) : up.grads[i];
       if (weight_decay != 0) grad = at::add(grad, up.weights[i], weight_decay);
       at::Tensor& square = up.state[0][i];
@@ -106,9 +120,13 @@ class Adagrad : public Rule {
 
   void update(const Update& up) override {
     for (size_t i = 0; i < up.weights.size(); i++) {
+      const double rate = up.lr / (1 + (up.steps[i].item<double>() - 1) * lr_decay_);
+      const bool is_done = by_kernel(up, i, [&](const Elements& e) {
+        adagrad_update(e.weight, e.grad, e.state[0], e.count, decay(maximize_), float(rate), float(eps_));
+      });
+      if (is_done) continue;
       at::Tensor grad = maximize_ ? at::neg(up.grads[i]) : up.grads[i];
       if (weight_decay != 0) grad = at::add(grad, up.weights[i], weight_decay);
-      const double rate = up.lr / (1 + (up.steps[i].item<double>() - 1) * lr_decay_);
       up.state[0][i].addcmul_(grad, grad, 1);
       up.weights[i].addcdiv_(grad, at::sqrt(up.state[0][i]).add_(eps_), -rate);
     }
@@ -136,6 +154,12 @@ class Rprop : public Rule {
 
   void update(const Update& up) override {
     for (size_t i = 0; i < up.weights.size(); i++) {
+      const bool is_done = by_kernel(up, i, [&](const Elements& e) {
+        rprop_update(e.weight, e.grad, e.state[0], e.state[1], e.count, decay(maximize_),
+                     {.shrink = float(etas_.first), .grow = float(etas_.second), .least = float(sizes_.first),
+                      .most = float(sizes_.second)});
+      });
+      if (is_done) continue;
       const at::Tensor grad = (maximize_ ? at::neg(up.grads[i]) : up.grads[i]).clone();
       at::Tensor& before = up.state[0][i];
       at::Tensor& size = up.state[1][i];

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "runtime/optim/rule.h"
+#include "runtime/optim/elements.h"
 
 // The formulas are those of runtime.md 6.1; PyTorch has none of these rules.
 
@@ -18,6 +18,11 @@ class Lion : public Rule {
 
   void update(const Update& up) override {
     for (size_t i = 0; i < up.weights.size(); i++) {
+      const bool is_done = by_kernel(up, i, [&](const Elements& e) {
+        lion_update(e.weight, e.grad, e.state[0], e.count, {.shrink = float(1 - up.lr * weight_decay)},
+                    {.lr = float(up.lr), .beta1 = float(betas_.first), .beta2 = float(betas_.second)});
+      });
+      if (is_done) continue;
       at::Tensor& mean = up.state[0][i];
       const at::Tensor direction = at::sign(at::lerp(mean, up.grads[i], 1 - betas_.first));
       if (weight_decay != 0) direction.add_(up.weights[i], weight_decay);

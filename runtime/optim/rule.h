@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ltr/api.h"
+#include "runtime/optim/element_kernels.h"
 
 namespace ltr::optim {
 
@@ -61,6 +62,10 @@ class Rule {
   /// The number that the schedules move.
   double lr = 1e-3;
   double weight_decay = 0;
+
+ protected:
+  /// Weight decay as a part of the gradient.
+  Decay decay(bool maximize) const { return {.sign = maximize ? -1.0F : 1.0F, .l2 = float(weight_decay)}; }
 };
 
 /// The 2-norm of `tensor` as f64[] on its device.

@@ -1,0 +1,55 @@
+#include "runtime/optim/elements.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+
+#include "runtime/tensor/parallel.h"
+
+namespace ltr::optim {
+
+namespace {
+
+bool is_plain(const at::Tensor& tensor) {
+  return tensor.is_cpu() && tensor.scalar_type() == at::kFloat && tensor.is_contiguous();
+}
+
+}  // namespace
+
+bool fits_kernel(const Update& update, size_t i) {
+  const at::Tensor& weight = update.weights[i];
+  return is_plain(weight) && is_plain(update.grads[i]) && std::ranges::all_of(update.state, [&](const TensorVec& list) {
+           return list[i].sizes() != weight.sizes() || is_plain(list[i]);
+         });
+}
+
+bool fits_kernel(const Update& update) {
+  for (size_t i = 0; i < update.weights.size(); i++) {
+    if (!fits_kernel(update, i)) return false;
+  }
+  return true;
+}
+
+bool by_kernel(const Update& update, size_t i, c10::function_ref<void(const Elements&)> kernel) {
+  if (!fits_kernel(update, i)) return false;
+  const at::Tensor& weight = update.weights[i];
+  Elements all{.weight = weight.mutable_data_ptr<float>(),
+               .grad = update.grads[i].const_data_ptr<float>(),
+               .count = weight.numel()};
+  for (size_t k = 0; k < update.state.size(); k++) {
+    const at::Tensor& state = update.state[k][i];
+    if (state.sizes() == weight.sizes()) all.state[k] = state.mutable_data_ptr<float>();
+  }
+  constexpr int64_t kGrain = 1 << 15;  // some ten microseconds
+  parallel_for(0, all.count, kGrain, [&](int64_t begin, int64_t end) {
+    Elements part{.weight = all.weight + begin, .grad = all.grad + begin, .count = end - begin};
+    for (size_t k = 0; k < all.state.size(); k++)
+      part.state[k] = all.state[k] == nullptr ? nullptr : all.state[k] + begin;
+    kernel(part);
+  });
+  // As any op in place would: a graph that saved the weight must notice.
+  weight.unsafeGetTensorImpl()->bump_version();
+  return true;
+}
+
+}  // namespace ltr::optim
