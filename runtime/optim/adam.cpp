@@ -43,11 +43,11 @@ class Adam : public Rule {
                           .shrink = float(decoupled_ ? 1 - up.lr * weight_decay : 1)};
     for (size_t i = 0; i < up.weights.size(); i++) {
       const double step = double(*up.steps[i].const_data_ptr<float>());
-      const AdamNumbers by{.beta1 = float(betas_.first), .beta2 = float(betas_.second),
+      const AdamNumbers by{.fresh1 = float(1 - betas_.first), .beta2 = float(betas_.second), .fresh2 = float(1 - betas_.second),
                            .step_size = float(up.lr / (1 - std::pow(betas_.first, step))),
-                           .root = float(1 / std::sqrt(1 - std::pow(betas_.second, step))), .eps = float(eps_)};
-      by_kernel(up, i, [&](const Elements& e) {
-        adam_update(e.weight, e.grad, e.state[0], e.state[1], e.count, by_weight, by);
+                           .root = float(std::sqrt(1 - std::pow(betas_.second, step))), .eps = float(eps_)};
+      by_kernel(up, i, [&](const ElementKernels& kernels, const Elements& e) {
+        kernels.adam(e, by_weight, by);
       });
     }
   }
@@ -62,7 +62,7 @@ class Adam : public Rule {
   bool maximize_;
 };
 
-/// Rules of the family that LibTorch has no fused kernel for.
+/// Rules of the family that LibTorch has no fused kernel for: in the order of PyTorch's own loops.
 class AdamLike : public Rule {
  public:
   explicit AdamLike(Arguments& arguments)
@@ -75,9 +75,7 @@ class AdamLike : public Rule {
   void update(const Update& up) override {
     for (size_t i = 0; i < up.weights.size(); i++) {
       const double step = up.steps[i].item<double>();
-      const Decay by_weight{.sign = maximize_ ? -1.0F : 1.0F, .l2 = float(decoupled_ ? 0 : weight_decay),
-                            .shrink = float(decoupled_ ? 1 - up.lr * weight_decay : 1)};
-      if (move_elements(up, i, step, by_weight)) continue;
+      if (move_elements(up, i, step)) continue;
       at::Tensor grad = maximize_ ? at::neg(up.grads[i]) : up.grads[i];
       if (weight_decay != 0) {
         if (decoupled_) {
@@ -96,8 +94,8 @@ class AdamLike : public Rule {
   }
 
  protected:
-  /// The same twice: by our kernel, where it takes the weight, and in the order of PyTorch's own loops.
-  virtual bool move_elements(const Update& up, size_t i, double step, const Decay& decay) = 0;
+  /// Whether a kernel moved the weight already.
+  virtual bool move_elements(const Update&, size_t, double) { return false; }
   virtual void move(const Update& up, size_t i, const at::Tensor& grad, double step) = 0;
 
   /// First and second moment take in `grad`.
@@ -125,40 +123,19 @@ class NAdam : public AdamLike {
     return at::zeros_like(weight);
   }
 
-  bool move_elements(const Update& up, size_t i, double step, const Decay& decay) override {
-    if (!fits_kernel(up, i)) return false;
-    const Rates rates = next_rates(up, i, step);
-    const NadamNumbers by{.beta1 = float(betas_.first), .beta2 = float(betas_.second), .by_grad = float(rates.by_grad),
-                          .by_mean = float(rates.by_mean), .root = float(1 / std::sqrt(rates.correction)),
-                          .eps = float(eps_)};
-    return by_kernel(up, i, [&](const Elements& e) {
-      nadam_update(e.weight, e.grad, e.state[0], e.state[1], e.count, decay, by);
-    });
-  }
-
   void move(const Update& up, size_t i, const at::Tensor& grad, double step) override {
-    const Rates rates = next_rates(up, i, step);
-    average(up, i, grad);
-    const at::Tensor denominator = at::sqrt(up.state[1][i].div(rates.correction)).add_(eps_);
-    up.weights[i].addcdiv_(grad, denominator, -rates.by_grad);
-    up.weights[i].addcdiv_(up.state[0][i], denominator, -rates.by_mean);
-  }
-
- private:
-  struct Rates {
-    double correction, by_grad, by_mean;
-  };
-
-  /// Takes the step's momentum into the product of all.
-  Rates next_rates(const Update& up, size_t i, double step) const {
+    const double correction = 1 - std::pow(betas_.second, step);
     const double mu = betas_.first * (1 - 0.5 * std::pow(0.96, step * momentum_decay_));
     const double next_mu = betas_.first * (1 - 0.5 * std::pow(0.96, (step + 1) * momentum_decay_));
     up.state[2][i].mul_(mu);
     const double product = up.state[2][i].item<double>();
-    return {.correction = 1 - std::pow(betas_.second, step), .by_grad = up.lr * (1 - mu) / (1 - product),
-            .by_mean = up.lr * next_mu / (1 - product * next_mu)};
+    average(up, i, grad);
+    const at::Tensor denominator = at::sqrt(up.state[1][i].div(correction)).add_(eps_);
+    up.weights[i].addcdiv_(grad, denominator, -up.lr * (1 - mu) / (1 - product));
+    up.weights[i].addcdiv_(up.state[0][i], denominator, -up.lr * next_mu / (1 - product * next_mu));
   }
 
+ private:
   double momentum_decay_;
 };
 
@@ -166,38 +143,21 @@ class RAdam : public AdamLike {
  public:
   explicit RAdam(Arguments& arguments) : AdamLike(arguments) { decoupled_ = arguments.flag("decoupled", false); }
 
-  bool move_elements(const Update& up, size_t i, double step, const Decay& decay) override {
-    const double rate = up.lr / (1 - std::pow(betas_.first, step)), rectified = rectification(step);
-    const RadamNumbers by{.beta1 = float(betas_.first), .beta2 = float(betas_.second),
-                          .plain = float(rectified == 0 ? rate : 0),
-                          .adaptive = float(rate * rectified * std::sqrt(1 - std::pow(betas_.second, step))),
-                          .eps = float(eps_)};
-    return by_kernel(up, i, [&](const Elements& e) {
-      radam_update(e.weight, e.grad, e.state[0], e.state[1], e.count, decay, by);
-    });
-  }
-
   void move(const Update& up, size_t i, const at::Tensor& grad, double step) override {
     average(up, i, grad);
-    const at::Tensor mean = up.state[0][i] / (1 - std::pow(betas_.first, step));
-    const double rectified = rectification(step);
-    if (rectified != 0) {
-      const double root = std::sqrt(1 - std::pow(betas_.second, step));
-      const at::Tensor adaptive = root / at::sqrt(up.state[1][i]).add_(eps_);
+    const double correction1 = 1 - std::pow(betas_.first, step);
+    const double correction2 = 1 - std::pow(betas_.second, step);
+    const at::Tensor mean = up.state[0][i] / correction1;
+    const double rho_inf = 2 / (1 - betas_.second) - 1;
+    const double rho = rho_inf - 2 * step * std::pow(betas_.second, step) / correction2;
+    if (rho > 5) {
+      const double rectified =
+          std::sqrt((rho - 4) * (rho - 2) * rho_inf / ((rho_inf - 4) * (rho_inf - 2) * rho));
+      const at::Tensor adaptive = std::sqrt(correction2) / at::sqrt(up.state[1][i]).add_(eps_);
       up.weights[i].add_(mean * up.lr * adaptive * rectified, -1.0);
     } else {
       up.weights[i].add_(mean * up.lr, -1.0);
     }
-  }
-
- private:
-  /// 0 while the variance is not known.
-  double rectification(double step) const {
-    const double rho_inf = 2 / (1 - betas_.second) - 1;
-    const double power = std::pow(betas_.second, step);
-    const double rho = rho_inf - 2 * step * power / (1 - power);
-    if (rho <= 5) return 0;
-    return std::sqrt((rho - 4) * (rho - 2) * rho_inf / ((rho_inf - 4) * (rho_inf - 2) * rho));
   }
 };
 
@@ -205,15 +165,15 @@ class Adamax : public AdamLike {
  public:
   explicit Adamax(Arguments& arguments) : AdamLike(arguments) {}
 
-  std::vector<const char*> state_names() const override { return {"exp_avg", "exp_inf"}; }
-
-  bool move_elements(const Update& up, size_t i, double step, const Decay& decay) override {
-    const AdamaxNumbers by{.beta1 = float(betas_.first), .beta2 = float(betas_.second),
+  bool move_elements(const Update& up, size_t i, double step) override {
+    const AdamaxNumbers by{.fresh1 = float(1 - betas_.first), .beta2 = float(betas_.second),
                            .step_size = float(up.lr / (1 - std::pow(betas_.first, step))), .eps = float(eps_)};
-    return by_kernel(up, i, [&](const Elements& e) {
-      adamax_update(e.weight, e.grad, e.state[0], e.state[1], e.count, decay, by);
+    return by_kernel(up, i, [&](const ElementKernels& kernels, const Elements& e) {
+      kernels.adamax(e, decay(maximize_), by);
     });
   }
+
+  std::vector<const char*> state_names() const override { return {"exp_avg", "exp_inf"}; }
 
   void move(const Update& up, size_t i, const at::Tensor& grad, double step) override {
     up.state[0][i].lerp_(grad, 1 - betas_.first);

@@ -1,11 +1,20 @@
 #pragma once
 
-// Rules that move every element by itself, in f32, with one pass over memory. Weights, gradients and states are changed
-// in place; the formulas are those of PyTorch's loops for one tensor, and of runtime.md 6.1.
+// Rules that move every element by itself, in f32, with one pass over memory. Weights and states are changed in place.
+// Each rounds where ATen's ops round in PyTorch's loop for one tensor, so that training stays PyTorch's to the last digits:
+// Adam divides by small numbers, and turns a last digit of a gradient near zero into a step.
 
 #include <cstdint>
 
 namespace ltr::optim {
+
+/// A part of one weight, with its gradient and states.
+struct Elements {
+  float* weight = nullptr;
+  const float* grad = nullptr;
+  float* state[3] = {};  ///< in the order of `Rule::state_names`; null for those with a shape of their own
+  int64_t count = 0;
+};
 
 /// What comes first: g = sign · gradient + l2 · weight, weight = shrink · weight.
 struct Decay {
@@ -15,77 +24,41 @@ struct Decay {
 };
 
 struct AdamNumbers {
-  float beta1, beta2;
-  float step_size;  ///< lr / (1 - β1^t)
-  float root;       ///< 1 / sqrt(1 - β2^t)
+  float fresh1;       ///< 1 - β1
+  float beta2;
+  float fresh2;       ///< 1 - β2
+  float step_size;    ///< lr / (1 - β1^t)
+  float root;         ///< sqrt(1 - β2^t)
   float eps;
 };
-void adam_update(float* weight, const float* grad, float* mean, float* square, int64_t count, Decay, AdamNumbers);
-
-struct NadamNumbers {
-  float beta1, beta2;
-  float by_grad;  ///< lr (1 - µ_t) / (1 - Π µ)
-  float by_mean;  ///< lr µ_t+1 / (1 - µ_t+1 Π µ)
-  float root;     ///< 1 / sqrt(1 - β2^t)
-  float eps;
-};
-void nadam_update(float* weight, const float* grad, float* mean, float* square, int64_t count, Decay, NadamNumbers);
-
-struct RadamNumbers {
-  float beta1, beta2;
-  float plain;     ///< rate of the mean while the variance is not known: lr / (1 - β1^t), else 0
-  float adaptive;  ///< rate of mean / (√square + eps) afterwards, else 0
-  float eps;
-};
-void radam_update(float* weight, const float* grad, float* mean, float* square, int64_t count, Decay, RadamNumbers);
-
 struct AdamaxNumbers {
-  float beta1, beta2;
-  float step_size;  ///< lr / (1 - β1^t)
+  float fresh1, beta2;
+  float step_size;    ///< lr / (1 - β1^t)
   float eps;
 };
-void adamax_update(float* weight, const float* grad, float* mean, float* most, int64_t count, Decay, AdamaxNumbers);
-
-void sgd_update(float* weight, const float* grad, int64_t count, Decay, float lr);
-
-struct MomentumNumbers {
+struct SgdNumbers {
   float lr;
-  float kept;   ///< of the buffer
-  float taken;  ///< of the gradient: 1 - dampening
+  float kept;         ///< of the buffer; without momentum there is none, and its pointer is null
+  float taken;        ///< of the gradient: 1 - dampening
   bool nesterov;
 };
-void momentum_update(float* weight, const float* grad, float* buffer, int64_t count, Decay, MomentumNumbers);
-
-struct RmspropNumbers {
-  float lr;
-  float alpha;
-  float eps;
-  float momentum;
-};
-/// `buffer` is null without momentum, `mean` where it is not centered.
-void rmsprop_update(float* weight, const float* grad, float* square, float* buffer, float* mean, int64_t count, Decay,
-                    RmspropNumbers);
-
-struct AdadeltaNumbers {
-  float lr;
-  float rho;
-  float eps;
-};
-void adadelta_update(float* weight, const float* grad, float* square, float* moved, int64_t count, Decay,
-                     AdadeltaNumbers);
-
-void adagrad_update(float* weight, const float* grad, float* sum, int64_t count, Decay, float rate, float eps);
-
 struct RpropNumbers {
-  float shrink, grow;
-  float least, most;
+  float shrink, grow, least, most;
 };
-void rprop_update(float* weight, const float* grad, float* before, float* size, int64_t count, Decay, RpropNumbers);
-
 struct LionNumbers {
-  float lr;
-  float beta1, beta2;
+  float lr, weight_decay, fresh1, fresh2;
 };
-void lion_update(float* weight, const float* grad, float* mean, int64_t count, Decay, LionNumbers);
+
+/// The functions for one instruction set.
+struct ElementKernels {
+  void (*adam)(const Elements&, const Decay&, const AdamNumbers&);
+  void (*adamax)(const Elements&, const Decay&, const AdamaxNumbers&);
+  void (*sgd)(const Elements&, const Decay&, const SgdNumbers&);
+  void (*rprop)(const Elements&, const Decay&, const RpropNumbers&);
+  void (*lion)(const Elements&, const LionNumbers&);
+};
+
+/// Those for the instruction set that LibTorch computes with, or null where there are none.
+const ElementKernels* element_kernels();
 
 }  // namespace ltr::optim

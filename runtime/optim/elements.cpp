@@ -18,7 +18,7 @@ bool is_plain(const at::Tensor& tensor) {
 
 bool fits_kernel(const Update& update, size_t i) {
   const at::Tensor& weight = update.weights[i];
-  return is_plain(weight) && is_plain(update.grads[i]) && std::ranges::all_of(update.state, [&](const TensorVec& list) {
+  return element_kernels() != nullptr && is_plain(weight) && is_plain(update.grads[i]) && std::ranges::all_of(update.state, [&](const TensorVec& list) {
            return list[i].sizes() != weight.sizes() || is_plain(list[i]);
          });
 }
@@ -30,7 +30,7 @@ bool fits_kernel(const Update& update) {
   return true;
 }
 
-bool by_kernel(const Update& update, size_t i, c10::function_ref<void(const Elements&)> kernel) {
+bool by_kernel(const Update& update, size_t i, c10::function_ref<void(const ElementKernels&, const Elements&)> move) {
   if (!fits_kernel(update, i)) return false;
   const at::Tensor& weight = update.weights[i];
   Elements all{.weight = weight.mutable_data_ptr<float>(),
@@ -43,9 +43,9 @@ bool by_kernel(const Update& update, size_t i, c10::function_ref<void(const Elem
   constexpr int64_t kGrain = 1 << 15;  // some ten microseconds
   parallel_for(0, all.count, kGrain, [&](int64_t begin, int64_t end) {
     Elements part{.weight = all.weight + begin, .grad = all.grad + begin, .count = end - begin};
-    for (size_t k = 0; k < all.state.size(); k++)
+    for (size_t k = 0; k < std::size(all.state); k++)
       part.state[k] = all.state[k] == nullptr ? nullptr : all.state[k] + begin;
-    kernel(part);
+    move(*element_kernels(), part);
   });
   // As any op in place would: a graph that saved the weight must notice.
   weight.unsafeGetTensorImpl()->bump_version();

@@ -138,14 +138,16 @@ TEST_CASE("the kernels move f32 as ATen's ops do, on parts of any length") {
     REQUIRE_FALSE(In(v)->is_contiguous());
     const NoGrad no_grad;
     for (int64_t t = 0; t < 20; t++) {
-      const at::Tensor grad = at::cos(0.1 * double(t) + 0.3 * at::arange(start.numel(), at::kDouble)).reshape(start.sizes()).to(at::kFloat);
+      const at::Tensor wave = at::cos(0.1 * double(t) + 0.3 * at::arange(start.numel(), at::kDouble));
+      const at::Tensor grad = wave.reshape(start.sizes()).to(at::kFloat);
       In(w)->mutable_grad() = grad.clone();
       In(v)->mutable_grad() = grad.t().contiguous().t();
       ours->step(t);
       theirs->step(t);
     }
     CHECK_FALSE(at::equal(In(w), start));
-    CHECK(at::allclose(In(w), In(v), 1e-5, 2e-6));
+    // To the last digit; Adafactor has no kernel, and its means hang on the layout.
+    if (row["name"] != "Adafactor") CHECK(at::equal(In(w), In(v)));
   }
 }
 

@@ -25,7 +25,11 @@ class Sgd : public Rule {
       // The first gradient is taken whole, without dampening.
       const bool is_first = dampening_ != 0 && up.steps[i].item<double>() == 1;
       const double taken = is_first ? 1.0 : 1 - dampening_;
-      if (by_kernel(up, i, [&](const Elements& e) { move(e, up.lr, taken); })) continue;
+      const bool is_done = by_kernel(up, i, [&](const ElementKernels& kernels, const Elements& e) {
+        kernels.sgd(e, decay(maximize_),
+                    {.lr = float(up.lr), .kept = float(momentum_), .taken = float(taken), .nesterov = nesterov_});
+      });
+      if (is_done) continue;
       at::Tensor grad = maximize_ ? at::neg(up.grads[i]) : up.grads[i];
       if (weight_decay != 0) grad = at::add(grad, up.weights[i], weight_decay);
       if (momentum_ != 0) {
@@ -44,12 +48,6 @@ class Sgd : public Rule {
   }
 
  private:
-  void move(const Elements& e, double lr, double taken) const {
-    if (momentum_ == 0) return sgd_update(e.weight, e.grad, e.count, decay(maximize_), float(lr));
-    momentum_update(e.weight, e.grad, e.state[0], e.count, decay(maximize_),
-                    {.lr = float(lr), .kept = float(momentum_), .taken = float(taken), .nesterov = nesterov_});
-  }
-
   double momentum_;
   double dampening_;
   bool nesterov_;
