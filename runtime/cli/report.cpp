@@ -180,6 +180,7 @@ Str end_report(const Start& start, const FitReport& report, const Str& run) {
   if (!report.reason.empty()) out += fmt::format("reason: {}\n", report.reason);
   if (report.skipped_updates > 0)
     out += fmt::format("{} skipped: numbers that are not finite\n", plural(report.skipped_updates, "update"));
+  if (!report.left_out_text.empty()) out += report.left_out_text + "\n";
   for (const Best& best : report.best) {
     if (std::isnan(best.value)) continue;
     const Str path = inside(run, best.path);

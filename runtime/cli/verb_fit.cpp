@@ -15,7 +15,6 @@
 #include "runtime/cli/run_folder.h"
 #include "runtime/cli/value_text.h"
 #include "runtime/cli/verbs.h"
-#include "runtime/data/stream.h"
 #include "runtime/loggers/make.h"
 #include "runtime/tensor/handle.h"
 #include "runtime/train/signals.h"
@@ -270,12 +269,6 @@ class FitVerb {
                      resume_.step >= 0
                          ? "\"checkpoint\":" + doors::json_string(fs::path(resume_.checkpoint).filename().string())
                          : "");
-    set_bad_record_sink([dir](const Str& place, const Str& reason) {
-      std::error_code ignored;
-      fs::create_directories(dir + "/faults", ignored);
-      std::ofstream(dir + "/faults/bad_records.jsonl", std::ios::app)
-          << "{\"record\":" << doors::json_string(place) << ",\"reason\":" << doors::json_string(reason) << "}\n";
-    });
   }
 
   /// `run.json` as it is now, and as it shall be if the process ends at once.
@@ -295,7 +288,6 @@ class FitVerb {
 
   void close_record(const char* event, int64_t step, const Str& json) {
     if (recorder_ == nullptr) return;
-    set_bad_record_sink({});
     recorder_->event(step, event, json);
     recorder_->close();
     record_.ended = time_text();
@@ -367,9 +359,9 @@ class FitVerb {
 
   static Str end_members(const FitReport& report) {
     Str out = fmt::format(
-        "\"step\":{},\"epoch\":{},\"outcome\":{},\"reason\":{},\"exit_code\":{},\"seconds\":{},\"values\":{{",
+        "\"step\":{},\"epoch\":{},\"outcome\":{},\"reason\":{},\"exit_code\":{},\"left_out\":{},\"seconds\":{},\"values\":{{",
         report.steps, report.epochs, doors::json_string(report.outcome), doors::json_string(report.reason),
-        report.exit_code, doors::json_number(report.total_s));
+        report.exit_code, report.left_out, doors::json_number(report.total_s));
     for (const auto& [name, value] : report.last) {
       if (out.back() != '{') out += ',';
       out += doors::json_string(name) + ":" + doors::json_number(value);

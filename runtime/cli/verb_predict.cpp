@@ -10,6 +10,7 @@
 #include "runtime/data/stream.h"
 #include "runtime/tensor/handle.h"
 #include "runtime/train/feed.h"
+#include "runtime/train/left_out_records.h"
 #include "runtime/train/signals.h"
 
 namespace ltr::cli {
@@ -21,6 +22,7 @@ struct Input {
   std::vector<Value> params;
   Tensors tensors;  ///< parameters that are tensors: they stand behind the data's fields
   bool is_text = false;
+  LeftOutRecords left_out;
   std::vector<std::unique_ptr<data::Loader>> loaders;  ///< one after the other; none: one batch of `tensors`
   std::vector<Str> faults;                             ///< of the rows of `--read`
   size_t rows = 0;                                     ///< of `--read` that the limit lets through
@@ -117,7 +119,12 @@ std::function<bool(Batch&)> batches_of(Input& input, size_t field_count) {
       is_done = true;
       batch.size = input.tensors.empty() ? 1 : input.tensors[0].size(0);
     } else {
-      while (!input.loaders[place]->next(batch)) {
+      const auto next = [&] {
+        const bool is_there = input.loaders[place]->next(batch);
+        input.left_out.take(input.loaders[place]->take_left_out());
+        return is_there;
+      };
+      while (!next()) {
         if (++place == input.loaders.size()) return false;
         input.loaders[place]->start(0);
       }
@@ -159,6 +166,7 @@ int run_predict(Start& start) {
   Predictions predictions(target, characters);
   open_streams(start, *step, start.line.has("strict") || prints_text || !predictions.takes_faults(), input);
   predictions.set_faults(input.faults);
+  input.left_out.take(take_left_out());  // those that were met when the data was opened
   const auto write = [&](const Outputs& outputs, const Batch&) {
     if (!prints_text || outputs.size() > 1) return predictions.put(outputs);
     const at::Tensor rows = aten(outputs[0].value);
@@ -176,6 +184,9 @@ int run_predict(Start& start) {
   if (target != "-" && !prints_text) {
     print_err(
         fmt::format("{} predictions in {} · {}\n", with_commas(report.samples), seconds_text(report.total_s), target));
+  }
+  if (const Str left_out = input.left_out.summary(); !left_out.empty()) {
+    print_err(fmt::format("note: {}; what is left out has no prediction\n", left_out));
   }
   if (SignalWatch::received() != 0) {
     print_err("predict was stopped: later records have no predictions\n");

@@ -5,8 +5,10 @@
 #include <cmath>
 #include <condition_variable>
 #include <exception>
+#include <iterator>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 #include <ATen/Parallel.h>
 
@@ -45,6 +47,7 @@ struct Slot {
   bool is_ready = false;
   bool is_empty = false;  ///< every record of it was left out
   Batch batch;
+  std::vector<LeftOut> left_out;
   std::exception_ptr error;
 };
 
@@ -65,6 +68,9 @@ struct Loader::Impl {
   void look_ahead(const Batch& first);
   void begin(int64_t epoch, int64_t first);
   bool next(Batch& batch);
+  void give_left_out(std::vector<LeftOut> found) {
+    left_out.insert(left_out.end(), std::make_move_iterator(found.begin()), std::make_move_iterator(found.end()));
+  }
 
   Stream stream;
   LoaderOptions options;
@@ -74,6 +80,7 @@ struct Loader::Impl {
   int64_t position = 0;  ///< what `next` gives next
   int64_t end = 0;
   bool is_checked = false;
+  std::vector<LeftOut> left_out;
 
   std::vector<std::thread> threads;
   std::mutex mutex;
@@ -234,6 +241,7 @@ void Loader::Impl::work() {
     } catch (...) {
       result.error = std::current_exception();
     }
+    result.left_out = ltr::take_left_out();
     lock.lock();
     --busy;
     result.is_ready = true;
@@ -273,6 +281,7 @@ bool Loader::Impl::next(Batch& batch) {
   while (!is_there && position < end) {
     if (threads.empty()) {
       is_there = read(epoch, position, batch);
+      give_left_out(ltr::take_left_out());
       ++position;
       continue;
     }
@@ -285,6 +294,7 @@ bool Loader::Impl::next(Batch& batch) {
       is_there = !slot.is_empty;
       error = slot.error;
       batch = std::move(slot.batch);
+      give_left_out(std::move(slot.left_out));
       slot = Slot();
       ++position;
       is_low = claimed - position <= refill;
@@ -343,8 +353,8 @@ double Loader::waited_s() const {
   return impl_->waited_s;
 }
 
-int64_t Loader::skipped() const {
-  return impl_->stream.state()->skipped();
+std::vector<LeftOut> Loader::take_left_out() {
+  return std::exchange(impl_->left_out, {});
 }
 
 }  // namespace ltr::data

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "ltr/api.h"
+#include "runtime/data/left_out.h"
 
 namespace ltr::data {
 
@@ -59,8 +60,8 @@ class Loader {
   bool next(Batch& batch);
   /// Seconds that `next` waited in all.
   double waited_s() const;
-  /// Records left out by `on_bad = skip`, in all.
-  int64_t skipped() const;
+  /// What `on_bad = skip` left out of the batches that `next` gave, since it was asked last.
+  std::vector<LeftOut> take_left_out();
 
  private:
   struct Impl;

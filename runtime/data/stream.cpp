@@ -1,7 +1,5 @@
 #include "runtime/data/stream.h"
 
-#include <mutex>
-
 #include "runtime/api/error.h"
 #include "runtime/data/rows.h"
 
@@ -63,21 +61,9 @@ void need_end(const Stream& stream, const char* stage) {
 
 namespace {
 
-std::mutex bad_record_mutex;
-std::function<void(const Str&, const Str&)> bad_record_sink;
 std::atomic<bool> mock_data = false;
 
 }  // namespace
-
-void set_bad_record_sink(std::function<void(const Str& place, const Str& reason)> sink) {
-  const std::lock_guard lock(bad_record_mutex);
-  bad_record_sink = std::move(sink);
-}
-
-void report_bad_record(const Str& place, const Str& reason) {
-  const std::lock_guard lock(bad_record_mutex);
-  if (bad_record_sink) bad_record_sink(place, reason);
-}
 
 void set_mock_data(bool on) {
   mock_data = on;

@@ -5,7 +5,6 @@
 
 #include <atomic>
 #include <cstddef>
-#include <functional>
 #include <span>
 
 #include "ltr/api.h"
@@ -82,8 +81,6 @@ class StreamState {
   virtual Stream rebuilt(const Stream& source) const;
   /// What `prefetch` said, -1 if there is no such stage.
   virtual int64_t prefetch() const { return -1; }
-  /// Records left out so far.
-  virtual int64_t skipped() const { return 0; }
 
   void retain() { references_.fetch_add(1, std::memory_order_relaxed); }
   void release() {
@@ -119,7 +116,6 @@ class Stage : public StreamState {
   const std::vector<int32_t>* characters() const override { return inner().characters(); }
   const Schema* source_schema() const override { return inner().source_schema(); }
   int64_t prefetch() const override { return inner().prefetch(); }
-  int64_t skipped() const override { return inner().skipped(); }
 
  protected:
   const StreamState& inner() const { return *inner_.state(); }
@@ -154,10 +150,6 @@ bool is_of_record(const Error& error);
 
 /// Refuses a stream that never ends, for stages that need the whole of it.
 void need_end(const Stream& stream, const char* stage);
-
-/// Told of every record that `on_bad = skip` leaves out: place and reason. Called from worker threads.
-void set_bad_record_sink(std::function<void(const Str& place, const Str& reason)> sink);
-void report_bad_record(const Str& place, const Str& reason);
 
 /// `--mock-data`: sources open nothing.
 void set_mock_data(bool on);

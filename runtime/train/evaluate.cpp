@@ -41,7 +41,7 @@ void pass(Session& cx, const StepInfo& step, const std::vector<size_t>& streams,
     int64_t number = 0;
     Batch batch;
     feed->start(0, 0);
-    while ((batches < 0 || number < batches) && feed->next(batch)) {
+    while ((batches < 0 || number < batches) && next_of(cx, *feed, batch)) {
       cx.batch_index = number;
       cx.stream = int64_t(stream);
       const Data::RoleStream& running = cx.request.data.streams[stream];
@@ -76,6 +76,7 @@ EvalReport evaluate(RunRequest& request, Role role) {
   cx.listeners.finish();
   EvalReport report;
   cx.verb = role == Role::Val ? "validate" : role_name(role);
+  cx.take_left_out(take_left_out());  // those that were met when the data was opened
   cx.run_hook(Hook::run_start);
   request.progress.begin(role_name(role), 1, -1);
   request.progress.round_begin(role, -1);
@@ -98,6 +99,7 @@ EvalReport evaluate(RunRequest& request, Role role) {
       if (name.starts_with(prefix)) row.values.emplace_back(name.substr(prefix.size()), value);
     }
   }
+  cx.tell_left_out();
   cx.run_hook(Hook::run_end);
   request.progress.end();
   report.total_s = seconds_since(begin);

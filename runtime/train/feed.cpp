@@ -18,6 +18,7 @@ class LoaderFeed : public Feed {
   bool next(Batch& batch) override { return loader_.next(batch); }
   double waited_s() override { return loader_.waited_s(); }
   std::vector<Str> records(int64_t epoch, int64_t batch) override { return loader_.names_of(epoch, batch); }
+  std::vector<LeftOut> take_left_out() override { return loader_.take_left_out(); }
 
  private:
   data::Loader loader_;

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "runtime/api/error.h"
+#include "runtime/data/left_out.h"
 #include "runtime/train/trainer.h"
 
 namespace ltr {
@@ -29,6 +30,8 @@ class Feed {
   virtual double waited_s() = 0;
   /// Names of the records of a batch, for messages: `iris.csv:37`. Empty if they have none.
   virtual std::vector<Str> records(int64_t, int64_t) { return {}; }
+  /// What was left out of the batches that `next` gave, since it was asked last.
+  virtual std::vector<LeftOut> take_left_out() { return {}; }
 };
 
 /// Runs what computes with batch `batch` of `feed`. An error that blames a sample of it says which record that is.

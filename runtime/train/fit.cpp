@@ -64,6 +64,7 @@ void Fit::train() {
   cx_.run_hook(Hook::train_start);
   times_.began = Times::Clock::now();
   times_.before_s = at_.train_s;
+  cx_.take_left_out(take_left_out());  // those that were met when the data was opened
   saver_.write_wanted();
   Leave leave = why_leave();
   // A run that was planned to end in the middle of an epoch still closes it.
@@ -71,6 +72,7 @@ void Fit::train() {
     leave = train_epoch(leave);
   }
   if (leave != Leave::Now) last_round();
+  cx_.tell_left_out();
   at_.train_s = times_.train_s();
   saver_.write_last(SignalWatch::received() != 0);
   saver_.settle();
@@ -112,7 +114,7 @@ bool Fit::run_window(int64_t batches_of_epoch) {
   }
   cx_.begin_window(is_recorded(at_.global_step + 1));
   for (int64_t row = 0; row < rows; row++) {
-    if (!feed_->next(batch_)) {
+    if (!next_of(cx_, *feed_, batch_)) {
       if (row == 0) return false;
       break;
     }
@@ -199,6 +201,7 @@ Leave Fit::close_epoch(Leave leave) {
   if (values.empty() && shown_step_ != at_.global_step && !request_.flags.bare) show_values();
   request_.progress.epoch_end(cx_.epoch, at_.global_step, values);
   cx_.record_images();
+  cx_.tell_left_out();
   flush_row();
   cx_.listeners.each(kFresh, [](Listener& one) { one.fresh(Role::Train); });
   border(true);

@@ -46,6 +46,8 @@ void Fit::fill(FitReport& report) {
   report.epochs = at_.epoch;
   report.samples = at_.samples;
   report.skipped_updates = cx_.gate.skipped();
+  report.left_out = cx_.left_out.count();
+  report.left_out_text = cx_.left_out.summary();
   report.val_s = times_.val_s;
   report.checkpoint_s = times_.checkpoint_s;
   report.data_wait_s = feed_->waited_s();

@@ -50,6 +50,7 @@ Fit::Fit(RunRequest& request)
              .threads = cx_.threads,
              .logs = cx_.logs,
              .gate = cx_.gate,
+             .left_out = cx_.left_out,
              .listeners = cx_.listeners,
              .root = request.root.state(),
              .model = request.model,
@@ -117,6 +118,7 @@ void Fit::resume() {
     throw error_at({}, err::checkpoint_damaged, path, error.what());
   }
   for (const Str& note : archive.notes()) request_.progress.notice(note);
+  cx_.restore_left_out();
   cx_.global_step = at_.global_step;
   cx_.ends_epoch = at_.ends_epoch;
   // The loggers cut from this step on, so its row is written again.

@@ -1,6 +1,7 @@
 #include "runtime/train/run_state.h"
 
 #include "runtime/train/finite_gate.h"
+#include "runtime/train/left_out_records.h"
 #include "runtime/train/root_state.h"
 
 namespace ltr {
@@ -24,6 +25,7 @@ void RunState::visit(Archive& archive) {
   threads.visit(archive);
   rows.visit(archive);
   gate.visit(archive);
+  left_out.visit(archive);
   logs.visit(archive, model, train_stream);
   listeners.visit(archive);
   const Archive::Part optimizers(archive, "optimizers");

@@ -15,6 +15,7 @@
 namespace ltr {
 
 class FiniteGate;
+class LeftOutRecords;
 
 /// What tells the position of one checkpoint from another's.
 struct Place {
@@ -67,6 +68,7 @@ struct RunState {
   Rows rows;
   LogTable& logs;
   FiniteGate& gate;
+  LeftOutRecords& left_out;
   Listeners& listeners;
   RootState& root;  ///< its optimizers
   Model& model;     ///< its metrics

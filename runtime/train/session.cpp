@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
+#include <fstream>
 #include <unordered_map>
 
+#include "doors/number.h"
 #include "ltr/operators.h"
 #include "runtime/callbacks/program_callback.h"
 #include "runtime/tensor/handle.h"
@@ -258,6 +261,35 @@ void Session::log_histogram(int slot, const Tensor& values) {
 
 void Session::log_text(int slot, const Str& text) {
   if (shows(slot)) request.recorder->text(global_step, tag_of(slot), text);
+}
+
+void Session::take_left_out(std::vector<LeftOut> found) {
+  if (found.empty()) return;
+  write_left_out(left_out.take(std::move(found)), true);
+}
+
+void Session::restore_left_out() { write_left_out(left_out.all(), false); }
+
+void Session::write_left_out(const std::vector<LeftOut>& records, bool appends) {
+  if (request.run_dir.empty() || verb != "fit" || records.empty()) return;
+  const Str folder = request.run_dir + "/faults";
+  std::error_code failed;
+  std::filesystem::create_directories(folder, failed);
+  std::ofstream file(folder + "/bad_records.jsonl", appends ? std::ios::app : std::ios::trunc);
+  file << LeftOutRecords::lines(records) << std::flush;
+  if (!file) request.progress.warning(fmt::format("cannot write {}/bad_records.jsonl", folder));
+}
+
+void Session::tell_left_out() {
+  const int64_t before = left_out.told();
+  const Str news = left_out.news();
+  if (news.empty()) return;
+  request.progress.notice(verb == "fit" ? news + "; faults/bad_records.jsonl has all" : news);
+  if (request.recorder == nullptr) return;
+  const LeftOut& first = left_out.all()[size_t(before)];
+  request.recorder->event(global_step, "left_out",
+                          fmt::format("\"records\":{},\"in_all\":{},\"first\":{},\"reason\":{}", left_out.count() - before,
+                                      left_out.count(), doors::json_string(first.place), doors::json_string(first.reason)));
 }
 
 void Session::record(Named values) {

@@ -9,6 +9,7 @@
 #include "runtime/train/backward.h"
 #include "runtime/train/feed.h"
 #include "runtime/train/finite_gate.h"
+#include "runtime/train/left_out_records.h"
 #include "runtime/train/log_table.h"
 #include "runtime/train/outcome.h"
 #include "runtime/train/step_runner.h"
@@ -64,6 +65,13 @@ class Session : public Context {
   /// Updates that the last row did not reach.
   void finish_window();
 
+  /// Counts records that were left out. What is new of them goes to `faults/bad_records.jsonl` of a fit's folder.
+  void take_left_out(std::vector<LeftOut> found);
+  /// The file says what the counts, put back, say: no more, no less.
+  void restore_left_out();
+  /// Says what is new of them, once.
+  void tell_left_out();
+
   /// Hands `values` to the recorder, at this `global_step`.
   void record(Named values);
   /// Images of metrics that an epoch's end left.
@@ -80,6 +88,7 @@ class Session : public Context {
   std::vector<Str> saves;          ///< names that `save` was called with
   Named norms;                     ///< of this window's updates, where computed
   Outputs predicted;               ///< what `output` gave
+  LeftOutRecords left_out;
 
  private:
   struct Reached {
@@ -90,6 +99,7 @@ class Session : public Context {
   /// The batch again, with nothing updated, logged or told.
   Error repeated(const Error& error, const StepInfo& info, const Batch& batch, size_t stream_index, uint64_t number);
   void update(Optimizer& optimizer);
+  void write_left_out(const std::vector<LeftOut>& records, bool appends);
   /// Hooks, clipping, the gate, and the update if it may happen.
   void clip_and_step(Optimizer& optimizer);
   /// Whether what `slot` draws, counts or writes is recorded at this step.
@@ -107,6 +117,13 @@ class Session : public Context {
   std::vector<Reached> reached_;
   std::unordered_map<int, int64_t> shown_;  ///< the newest step of each slot that shows something
 };
+
+/// The next batch of `feed`, and what was left out before it counted.
+inline bool next_of(Session& cx, Feed& feed, Batch& batch) {
+  const bool is_there = feed.next(batch);
+  cx.take_left_out(feed.take_left_out());
+  return is_there;
+}
 
 /// The callback of that name that the program declares, or null.
 const CallbackInfo* find_callback(const Program& program, const Str& name);

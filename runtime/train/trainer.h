@@ -111,6 +111,8 @@ struct FitReport {
   int64_t epochs = 0;  ///< completed ones
   int64_t samples = 0;
   int64_t skipped_updates = 0;
+  int64_t left_out = 0;         ///< bad records, of all streams and resumes
+  Str left_out_text;            ///< the same in words, "" if there are none
   double total_s = 0;
   double train_s = 0;
   double val_s = 0;

@@ -80,7 +80,6 @@ class Zip : public StreamState {
     left_.state()->check();
     right_.state()->check();
   }
-  int64_t skipped() const override { return left_.state()->skipped() + right_.state()->skipped(); }
   int depth() const override { return std::max(left_.state()->depth(), right_.state()->depth()) + 1; }
   void plan() const override {
     left_.state()->plan();
@@ -137,7 +136,6 @@ class Concat : public StreamState {
     first_.state()->check();
     second_.state()->check();
   }
-  int64_t skipped() const override { return first_.state()->skipped() + second_.state()->skipped(); }
   int depth() const override { return std::max(first_.state()->depth(), second_.state()->depth()) + 1; }
   void plan() const override {
     first_.state()->plan();

@@ -1,11 +1,13 @@
 // `map`: runs a compiled function over records or batches. A pure one keeps its results in memory.
 
+#include <atomic>
 #include <cstring>
 #include <mutex>
 #include <set>
 
 #include "ltr/streams.h"
 #include "runtime/api/error.h"
+#include "runtime/data/left_out.h"
 #include "runtime/data/rows.h"
 #include "runtime/data/stages/row_cache.h"
 #include "runtime/data/stream.h"
@@ -18,7 +20,7 @@ namespace {
 class Map : public Stage {
  public:
   Map(const Stream& inner, const Data* self, const MapInfo& info, int64_t skip_bad)
-      : Stage(info.out, inner), self_(self), info_(info), skip_bad_(skip_bad) {}
+      : Stage(info.out, inner), self_(self), info_(info), skip_bad_(skip_bad), number_(made_++) {}
 
   /// Of rows from outside none is left out.
   Stream rebuilt(const Stream& source) const override {
@@ -72,11 +74,6 @@ class Map : public Stage {
     return inner().is_left_out(at);
   }
 
-  int64_t skipped() const override {
-    const std::lock_guard lock(mutex_);
-    return int64_t(bad_.size()) + inner().skipped();
-  }
-
  private:
   bool run(const ReadAt& at, Record& out) const {
     thread_local std::vector<Record> pool;
@@ -115,23 +112,24 @@ class Map : public Stage {
     throw Error(kept, fmt::format("{}: {}", name_of(at), reason), location.line > 0 ? location : info_.location);
   }
 
-  /// Counts a bad record once, however often it comes up. `reason` begins with its place. Always false.
+  /// `reason` begins with its place. Always false.
   bool leave_out(const ReadAt& at, const Str& reason) const {
-    const std::lock_guard lock(mutex_);
-    const bool is_new = bad_.insert(inner().origin(at).at.index).second;
-    if (int64_t(bad_.size()) > skip_bad_) {
-      throw with_help(error_at(info_.location, err::too_many_bad_records, bad_.size(), skip_bad_),
-                      "the last one is " + reason);
+    {
+      const std::lock_guard lock(mutex_);
+      bad_.insert(inner().origin(at).at.index);
     }
     const Str place = name_of(at);
     const bool repeats = reason.starts_with(place + ": ");
-    if (is_new) report_bad_record(place, repeats ? reason.substr(place.size() + 2) : reason);
+    note_left_out({number_, skip_bad_, info_.location, place, repeats ? reason.substr(place.size() + 2) : reason});
     return false;
   }
+
+  static inline std::atomic<int64_t> made_{0};
 
   const Data* self_;
   MapInfo info_;
   int64_t skip_bad_;
+  int64_t number_;
   mutable std::mutex mutex_;
   mutable std::set<int64_t> bad_;
   mutable PlannedCache cache_;

@@ -1,0 +1,62 @@
+#include "runtime/train/left_out_records.h"
+
+#include "doors/number.h"
+#include "runtime/api/error.h"
+
+namespace ltr {
+
+std::vector<LeftOut> LeftOutRecords::take(std::vector<LeftOut> found) {
+  std::vector<LeftOut> fresh;
+  for (LeftOut& one : found) {
+    if (!places_.insert({one.stage, one.place}).second) continue;
+    known_.push_back(one);
+    if (++counts_[one.stage] > one.most) {
+      throw with_help(error_at(one.location, err::too_many_bad_records, counts_[one.stage], one.most),
+                      fmt::format("the last one is {}: {}", one.place, one.reason));
+    }
+    fresh.push_back(std::move(one));
+  }
+  return fresh;
+}
+
+Str LeftOutRecords::news() {
+  const Str out = text(told_);
+  told_ = count();
+  return out;
+}
+
+Str LeftOutRecords::text(int64_t from) const {
+  const int64_t news = count() - from;
+  if (news == 0) return "";
+  const LeftOut& first = known_[size_t(from)];
+  return fmt::format("{}{} left out, {} {}: {}", news, news == 1 ? " bad record" : " bad records",
+                     news == 1 ? "it is" : "the first is", first.place, first.reason);
+}
+
+void LeftOutRecords::visit(Archive& archive) {
+  if (archive.is_reading() && !archive.has("left_out")) return;
+  const Archive::Part part(archive, "left_out");
+  archive.value("told", told_);
+  archive.list("records", known_, [&](LeftOut& one) {
+    archive.value("stage", one.stage);
+    archive.value("place", one.place);
+    archive.value("reason", one.reason);
+  });
+  if (!archive.is_reading()) return;
+  places_.clear();
+  counts_.clear();
+  for (const LeftOut& one : known_) {
+    places_.insert({one.stage, one.place});
+    ++counts_[one.stage];
+  }
+}
+
+Str LeftOutRecords::lines(const std::vector<LeftOut>& records) {
+  Str out;
+  for (const LeftOut& one : records) {
+    out += fmt::format("{{\"record\":{},\"reason\":{}}}\n", doors::json_string(one.place), doors::json_string(one.reason));
+  }
+  return out;
+}
+
+}  // namespace ltr

@@ -1,0 +1,40 @@
+#pragma once
+
+// The records that a run left out, over all its resumes.
+
+#include <map>
+#include <set>
+
+#include "runtime/checkpoint/archive.h"
+#include "runtime/data/left_out.h"
+
+namespace ltr {
+
+class LeftOutRecords {
+ public:
+  /// Counts those that are new, and returns them: each counts once, however often it comes up. R3004 beyond what its
+  /// stage may leave out.
+  std::vector<LeftOut> take(std::vector<LeftOut> found);
+  int64_t count() const { return int64_t(known_.size()); }
+  /// So many of them have been told.
+  int64_t told() const { return told_; }
+  /// What came since it was asked last: "3 bad records left out, the first is a.csv:7: …"; "" if nothing did.
+  Str news();
+  /// All that there are, in the same words.
+  Str summary() const { return text(0); }
+  void visit(Archive& archive);
+
+  /// One line of JSON for each: where and why.
+  static Str lines(const std::vector<LeftOut>& records);
+  const std::vector<LeftOut>& all() const { return known_; }
+
+ private:
+  Str text(int64_t from) const;
+
+  std::vector<LeftOut> known_;
+  std::set<std::pair<int64_t, Str>> places_;
+  std::map<int64_t, int64_t> counts_;  ///< by stage
+  int64_t told_ = 0;
+};
+
+}  // namespace ltr
