@@ -80,7 +80,7 @@ void FunctionEmitter::name_params(cpp::Function& out) {
     for (const ir::HparamInfo& hparam : cx_.tables.hparams) {
       if (hparam.fits != function_.name) continue;
       const cpp::Expr place = cpp::dot(cpp::name("program::hparams"), Context::identifier(hparam.name));
-      out.body.push_back(cpp::variable(cpp::constant(cpp::plain("int64_t")), "saved", place));
+      out.body.push_back(cpp::variable(cpp::constant(cx_.type(hparam.type)), "saved", place));
     }
   }
 }

@@ -216,9 +216,17 @@ void FunctionEmitter::statement(const ir::Op& op) {
     case OpKind::CheckHparam: {
       cpp::Expr fits = cpp::name("nullptr");
       for (const ir::HparamInfo& hparam : cx_.tables.hparams) {
-        if (hparam.name == op.name && !hparam.fits.empty()) fits = cpp::unary("&", cpp::name("program::" + Context::identifier(hparam.fits)));
+        if (hparam.name == op.name && !hparam.fits.empty() && hparam.type.is(TypeKind::Int)) fits = cpp::unary("&", cpp::name("program::" + Context::identifier(hparam.fits)));
       }
       return settings_call("check_hparam", {cpp::string(op.name), arg(0), std::move(fits)});
+    }
+    case OpKind::CheckSetting: {
+      for (const ir::HparamInfo& hparam : cx_.tables.hparams) {
+        if (hparam.name != op.text("hparam")) continue;
+        cpp::Expr holds = cpp::call("program::" + Context::identifier(hparam.fits), {arg(0)});
+        return settings_call("check_setting", {cpp::string(op.name), cpp::string(hparam.name), std::move(holds)});
+      }
+      return;
     }
     case OpKind::SetHparam:
       return push(cpp::assign(cpp::dot(cpp::name("program::hparams"), Context::identifier(op.name)), arg(0)), op.loc);

@@ -59,7 +59,7 @@ struct HparamInfo {
   std::string type_text;
   std::string doc;
   std::string where;
-  std::string fits;      ///< function (int) -> bool, "" if there is none
+  std::string fits;      ///< function (its type) -> bool, "" if it has no rule
   Loc loc;
 };
 

@@ -129,10 +129,19 @@ class ExperimentLowerer {
     if (is_setting(type)) {
       const ValueId final = declare(lowerer, side + "." + param.name, setting_text(param.type), lowerer.setting(given));
       value = lowerer.from_value(final, type);
+      check_slot(lowerer, side + "." + param.name, given, value);
     } else {
       value = lowerer.expr(given);
     }
     lowerer.b.effect(OpKind::SetSlot, {value}, slot(side, param.name), {{"experiment", info_.resolve}});
+  }
+
+  /// What is given for a setting that an hparam fills passes the hparam's rule by no other way in.
+  void check_slot(BodyLowerer& lowerer, const std::string& path, const Expr& given, ValueId value) {
+    if (given.kind != ExprKind::Hparam) return;
+    for (const check::Hparam& hparam : shared_.program.hparams) {
+      if (hparam.name == given.name && hparam.where) lowerer.b.effect(OpKind::CheckSetting, {value}, path, {{"hparam", hparam.name}});
+    }
   }
 
   ValueId read_slot(BodyLowerer& lowerer, const std::string& side, const check::Local& param) {
@@ -260,7 +269,7 @@ void lower_hparams(Shared& shared) {
   if (shared.program.hparams.empty()) return;
   for (const check::Hparam& hparam : shared.program.hparams) {
     ir::HparamInfo info{hparam.name, shared.type(hparam.type), setting_text(hparam.type), hparam.doc, hparam.where_text, "", shared.loc(hparam.span)};
-    if (hparam.where && info.type.is(TypeKind::Int)) {
+    if (hparam.where) {
       info.fits = "$fits_" + hparam.name;
       ir::Function fits = new_function(info.fits, ir::Role::Fits, Type::of(TypeKind::Bool), info.loc);
       BodyLowerer lowerer(shared, fits);

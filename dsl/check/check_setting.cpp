@@ -1,6 +1,7 @@
 #include "dsl/check/settings.h"
 
 #include "dsl/check/context.h"
+#include "dsl/check/evaluate.h"
 #include "dsl/diagnostics/suggest.h"
 
 namespace ltr::check {
@@ -42,6 +43,34 @@ std::optional<std::string> later_form(const ast::Expr& value) {
   if (callee != nullptr && kCalls.contains(callee->name.text)) return callee->name.text + "(…)";
   const auto* word = value.get<ast::NameRef>();
   if (word != nullptr && word->name.text == "warn") return word->name.text;
+  return std::nullopt;
+}
+
+/// What a number is worth before the run; of an hparam its default.
+std::optional<double> constant(const Expr& expr, Context& cx) {
+  if (!expr.type.is_host_number() || expr.type.kind == Kind::Bool) return std::nullopt;
+  const auto value = evaluate(expr, cx.program);
+  return value ? std::optional(value->real) : std::nullopt;
+}
+
+/// The rule of the runtime's table that a setting breaks, as `.ltr` says it.
+std::optional<std::string> broken_range(const std::string& section, const std::string& name, double value) {
+  struct Range {
+    std::string_view path;
+    std::string_view op;
+    double bound;
+  };
+  static constexpr Range kRanges[] = {
+#define LTR_RANGE(path, op, bound) {path, op, bound},
+#include "runtime/api/ranges.def"
+#undef LTR_RANGE
+  };
+  for (const Range& range : kRanges) {
+    if (range.path != section + name) continue;
+    const bool holds = range.op == ">=" ? value >= range.bound : range.op == ">" ? value > range.bound
+                       : range.op == "<=" ? value <= range.bound : value < range.bound;
+    if (!holds) return name + " " + std::string(range.op) + " " + std::to_string(int64_t(range.bound));
+  }
   return std::nullopt;
 }
 
@@ -103,12 +132,11 @@ std::optional<SettingValue> check_setting(const ast::Setting& setting,
   result.value = check_as(setting.value, type_of_text(info->type), scope,
                           ("`" + setting.name.text + "`").c_str());
   if (result.value.type.is_error()) return std::nullopt;
-  static const std::set<std::string> kPositive = {
-      "epochs", "steps", "log_every", "accumulate", "steps_per_epoch", "global_batch", "nodes"};
-  if (result.value.kind == ExprKind::IntConst &&
-      result.value.whole < (kPositive.contains(result.path) ? 1 : 0)) {
-    cx.report(diag::out_of_range(result.value.span, "`" + result.path + "` cannot be " +
-                                                        std::to_string(result.value.whole)));
+  const auto value = result.value.kind == ExprKind::Quantity ? std::optional(result.value.number) : constant(result.value, cx);
+  const auto rule = value ? broken_range(section == "a trainer" ? "trainer." : "topology.", result.path, *value) : std::nullopt;
+  if (rule) {
+    cx.report(diag::out_of_range(result.value.span, "`" + result.path + "` cannot be " + cx.source_text(result.value.span))
+                  .note("`{}`", *rule));
     return std::nullopt;
   }
   return result;

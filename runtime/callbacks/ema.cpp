@@ -38,11 +38,7 @@ Ema::Ema(const Value& call, RootState& root, const std::function<int64_t(double 
       every_(std::max<int64_t>(period_of(call, "every", 1, steps_of), 1)),
       start_(period_of(call, "start", 0, steps_of)),
       ramps_(bool_argument(call, "ramp", false)),
-      averages_buffers_(text_argument(call, "buffers", "copy") == "average") {
-  if (!(decay_ >= 0 && decay_ < 1)) {
-    throw error_at(call.location, err::out_of_range, "callbacks.Ema.decay", decay_, "decay >= 0 and decay < 1");
-  }
-}
+      averages_buffers_(text_argument(call, "buffers", "copy") == "average") {}
 
 void Ema::take_in(int64_t global_step) {
   if (global_step < start_ || global_step % every_ != 0) return;

@@ -13,7 +13,6 @@
 namespace ltr {
 
 GradNorm::GradNorm(const Value& call) : per_(text_argument(call, "per", "total")), p_(float_argument(call, "p", 2)) {
-  if (!(p_ > 0)) throw error_at(call.location, err::out_of_range, "callbacks.GradNorm.p", p_, "p > 0");
 }
 
 Str GradNorm::prefix() const { return p_ == 2 ? "grad_norm/" : fmt::format("grad_norm_{}/", p_); }

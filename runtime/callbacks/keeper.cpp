@@ -20,10 +20,6 @@ CheckpointKeeper::CheckpointKeeper(const Value& call, bool is_max)
   if (keep != nullptr && keep->kind == Value::Kind::Symbol) keep_ = std::numeric_limits<int64_t>::max();
   const Value* every = argument(call, "every");
   if (every != nullptr && every->kind != Value::Kind::Symbol) every_ = *every;
-  if (keep_ < 1) throw error_at(call.location, err::out_of_range, "callbacks.Checkpoint.keep", keep_, "keep >= 1");
-  if (!every_.is_none() && !(every_.real > 0)) {
-    throw error_at(call.location, err::out_of_range, "callbacks.Checkpoint.every", every_.to_text(), "every > 0");
-  }
 }
 
 bool CheckpointKeeper::is_due(int64_t steps, int64_t epochs, double time_s, bool epoch_ended) {

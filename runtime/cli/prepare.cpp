@@ -41,21 +41,9 @@ Str text_of_value(const Value& value) {
   return value.kind == Value::Kind::Bool ? show(value) : value.text;
 }
 
-/// A count of threads: `auto` or a number of at least `least`.
-int64_t thread_count(const RunSettings& settings, const Str& path, int64_t least, int64_t automatic,
-                     std::vector<Error>& faults) {
-  const Value& value = settings.value(path);
-  const Str text = show(value);
-  if (text == "auto" || value.is_none()) return automatic;
-  Str wanted;
-  const Option<Value> count = parse_value(text, "int", wanted);
-  constexpr int64_t kMost = 1024;
-  if (!count || count->whole < least || count->whole > kMost) {
-    faults.push_back(error_at({}, err::wrong_type, path, '"' + text + '"',
-                              fmt::format("auto or a number from {} to {}", least, kMost)));
-    return automatic;
-  }
-  return count->whole;
+/// A count of threads: `auto` or a number.
+int64_t thread_count(const Value& value, int64_t automatic) {
+  return value.kind == Value::Kind::Int ? value.whole : automatic;
 }
 
 }  // namespace
@@ -196,19 +184,6 @@ void Start::read_trainer() {
   trainer.deterministic = text_of_value(value("deterministic"));
   trainer.anomaly = value("anomaly").as_bool();
   trainer.checkpoint = value("checkpoint").as_bool();
-  struct Rule {
-    const char* name;
-    int64_t value;
-    int64_t least;
-  };
-  const Rule rules[] = {{"epochs", trainer.epochs, 0},       {"steps", trainer.steps, 0},
-                        {"log_every", trainer.log_every, 1}, {"sanity_val", trainer.sanity_val, 0},
-                        {"overfit", trainer.overfit, 0},     {"steps_per_epoch", trainer.steps_per_epoch, 1}};
-  for (const Rule& rule : rules) {
-    if (value(rule.name).is_none() || rule.value >= rule.least) continue;
-    settings.faults.push_back(error_at({}, err::out_of_range, Str("trainer.") + rule.name, rule.value,
-                                       fmt::format("{} >= {}", rule.name, rule.least)));
-  }
 }
 
 void Start::check_topology() {
@@ -266,9 +241,8 @@ void Start::resolve() {
   read_trainer();
   check_topology();
   const auto cores = int64_t(std::max(1u, std::thread::hardware_concurrency()));
-  threads = thread_count(settings, "topology.threads", 1, at::get_num_threads(), settings.faults);
-  workers = thread_count(settings, "topology.workers", 0, std::clamp(cores - threads, int64_t(1), int64_t(8)),
-                         settings.faults);
+  threads = thread_count(settings.value("topology.threads"), at::get_num_threads());
+  workers = thread_count(settings.value("topology.workers"), std::clamp(cores - threads, int64_t(1), int64_t(8)));
   prefetch = settings.value("topology.prefetch").as_int();
   check();
 }

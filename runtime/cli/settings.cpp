@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "doors/number.h"
+#include "runtime/api/ranges.h"
 #include "runtime/api/suggest.h"
 #include "runtime/cli/faults.h"
 #include "runtime/cli/value_text.h"
@@ -39,29 +40,47 @@ Str in_quotes(const Str& text) {
 }  // namespace
 
 void RunSettings::give(const Str& path, Given given) {
-  given_[path] = std::move(given);
+  given_[path].push_back(std::move(given));
+}
+
+const Given* RunSettings::given(const Str& path) const {
+  const auto found = given_.find(path);
+  return found == given_.end() ? nullptr : &found->second.back();
 }
 
 bool RunSettings::has_hparam(const Str& name) const {
   return std::any_of(hparams_.begin(), hparams_.end(), [&](const HparamInfo& info) { return name == info.name; });
 }
 
-RunSettings::Found RunSettings::find(const Str& path, const Str& type, const Value& value, const Location& location) {
+bool RunSettings::check_range(const Str& range, const Str& shown, const Value& value, const Location& location) {
+  const Option<Str> rule = broken_range(range, value);
+  if (rule) faults.push_back(error_at(location, err::out_of_range, shown, show(value), *rule));
+  return !rule;
+}
+
+RunSettings::Found RunSettings::find(const Str& path, const Str& type, const Value& value, const Location& location,
+                                     const Str& range) {
   asked_.insert(path);
+  Found out{value, nullptr};
   const auto found = given_.find(path);
-  if (found == given_.end()) return {value, nullptr};
-  const Given& given = found->second;
+  if (found == given_.end()) return out;
   // The table knows more types than the compiler: `limit`, `accumulate = ramp(…)`.
   const Row* row = find_row(path);
-  Str wanted;
-  if (const Option<Value> parsed = parse_value(given.text, row != nullptr ? row->type : type, wanted))
-    return {*parsed, &given};
-  const bool is_ambiguous = wanted.ends_with("%") && !wanted.starts_with("a count");
-  Error fault = error_at(location, err::wrong_type, given.shown, in_quotes(given.text),
-                         is_ambiguous ? Str("a count of batches or a part in percent") : wanted);
-  if (is_ambiguous) fault.help = "did you mean " + wanted + "?";
-  faults.push_back(std::move(fault));
-  return {value, &given};
+  for (const Given& given : found->second) {
+    Str wanted;
+    if (const Option<Value> parsed = parse_value(given.text, row != nullptr ? row->type : type, wanted)) {
+      if (!check_range(range, given.shown, *parsed, location)) faulty_.insert(path);
+      out = {*parsed, &given};
+      continue;
+    }
+    const bool is_ambiguous = wanted.ends_with("%") && !wanted.starts_with("a count");
+    Error fault = error_at(location, err::wrong_type, given.shown, in_quotes(given.text),
+                           is_ambiguous ? Str("a count of batches or a part in percent") : wanted);
+    if (is_ambiguous) fault.help = "did you mean " + wanted + "?";
+    faults.push_back(std::move(fault));
+    faulty_.insert(path);
+  }
+  return out;
 }
 
 void RunSettings::record(Resolved setting) {
@@ -75,7 +94,7 @@ void RunSettings::record(Resolved setting) {
 
 Value RunSettings::hparam(const HparamInfo& info, const Value& given, const Value* set) {
   hparams_.push_back(info);
-  const Found found = find(info.name, info.type, set != nullptr ? *set : given, info.location);
+  const Found found = find(info.name, info.type, set != nullptr ? *set : given, info.location, info.name);
   Resolved setting{info.name, found.value, info.type, set != nullptr ? "experiment" : "default", place(info.location)};
   if (found.given != nullptr) {
     setting.from = found.given->from;
@@ -85,21 +104,26 @@ Value RunSettings::hparam(const HparamInfo& info, const Value& given, const Valu
   return setting.value;
 }
 
+void RunSettings::check_setting(const char* path, const char* hparam, bool holds) {
+  const Given* own = given(path);
+  if (holds || own == nullptr || faulty_.count(path) != 0) return;
+  const auto info =
+      std::find_if(hparams_.begin(), hparams_.end(), [&](const HparamInfo& one) { return Str(hparam) == one.name; });
+  if (info != hparams_.end()) faults.push_back(error_at(info->location, err::out_of_range, own->shown, own->text, info->where));
+}
+
 void RunSettings::check_hparam(const char* name, bool holds, bool (*fits)(int64_t)) {
-  if (holds) return;
+  // A value that is a fault already is one, not two.
+  if (holds || faulty_.count(name) != 0) return;
   constexpr int64_t kReach = 100'000;
   const auto info =
       std::find_if(hparams_.begin(), hparams_.end(), [&](const HparamInfo& one) { return Str(name) == one.name; });
   const auto setting =
       std::find_if(resolved_.begin(), resolved_.end(), [&](const Resolved& one) { return one.path == name; });
   if (info == hparams_.end() || setting == resolved_.end()) return;
-  const auto given = given_.find(name);
-  // A value that could not be read is one fault, not two.
-  Str ignored;
-  if (given != given_.end() && !parse_value(given->second.text, info->type, ignored)) return;
-  Error fault =
-      error_at(info->location, err::out_of_range, given == given_.end() ? Str(name) + " =" : given->second.shown,
-               show(setting->value), info->where);
+  const Given* own = given(name);
+  Error fault = error_at(info->location, err::out_of_range, own == nullptr ? Str(name) + " =" : own->shown,
+                         show(setting->value), info->where);
   if (fits != nullptr && setting->value.kind == Value::Kind::Int) {
     const int64_t value = setting->value.whole;
     Option<int64_t> below;
@@ -117,7 +141,16 @@ void RunSettings::check_hparam(const char* name, bool holds, bool (*fits)(int64_
 }
 
 Value RunSettings::get(const char* path, const char* type, const Value& given, const Location& location) {
-  const Found found = find(path, type, given, location);
+  Value own = given;
+  const Row* row = find_row(path);
+  if (row != nullptr && given.kind == Value::Kind::Str && Str(row->type) == "auto_or_int") {
+    // The compiler takes it as text.
+    Str wanted;
+    own = parse_value(given.text, row->type, wanted).value_or(Value());
+    if (own.is_none()) faults.push_back(error_at(location, err::wrong_type, path, in_quotes(given.text), wanted));
+  }
+  const Found found = find(path, type, own, location, path);
+  if (found.given == nullptr) check_range(path, path, own, location);
   Resolved setting{path, found.value, type, "experiment", place(location)};
   if (found.given != nullptr) {
     setting.from = found.given->from;
@@ -136,7 +169,7 @@ void RunSettings::add_defaults() {
     if (asked_.count(row.path) != 0) continue;
     Str ignored;
     const Value initial = parse_value(row.initial, row.type, ignored).value_or(Value());
-    const Found found = find(row.path, row.type, initial, {});
+    const Found found = find(row.path, row.type, initial, {}, row.path);
     Resolved setting{row.path, found.value, row.type, "default", ""};
     if (found.given != nullptr) {
       setting.from = found.given->from;
@@ -159,26 +192,27 @@ void RunSettings::call(const char* section, const Value& given) {
   const int64_t index = call_counts_[Str(section) + "." + name]++;
   const Str prefixes[] = {fmt::format("{}.{}", section, name), fmt::format("{}.{}.{}", section, name, index)};
   Value call = given;
+  std::set<Str> is_given;
   for (const Str& prefix : prefixes) {
     if (&prefix == &prefixes[0] && index > 0) {
       // Without a number the first one is meant; `off` means all of them.
-      const auto off = given_.find(prefix);
-      if (off != given_.end() && off->second.text == "off") return;
+      const Given* off = this->given(prefix);
+      if (off != nullptr && off->text == "off") return;
       continue;
     }
-    const auto off = given_.find(prefix);
-    if (off != given_.end()) {
+    if (const Given* off = this->given(prefix)) {
       asked_.insert(prefix);
-      if (off->second.text == "off") return;
-      faults.push_back(
-          error_at(given.location, err::wrong_type, off->second.shown, in_quotes(off->second.text), "off"));
+      if (off->text == "off") return;
+      faults.push_back(error_at(given.location, err::wrong_type, off->shown, in_quotes(off->text), "off"));
     }
     std::vector<Str> names;
     for (Argument& argument : call.items) {
       const Str path = prefix + "." + argument.name;
       names.push_back(argument.name);
-      const Found found = find(path, argument.type, argument.value, argument.location);
+      const Str range = fmt::format("{}.{}.{}", section, name, argument.name);
+      const Found found = find(path, argument.type, argument.value, argument.location, range);
       argument.value = found.value;
+      if (found.given != nullptr) is_given.insert(argument.name);
       if (found.given != nullptr) record({path, found.value, argument.type, found.given->from, found.given->at});
     }
     for (const auto& [path, value] : given_) {
@@ -193,6 +227,10 @@ void RunSettings::call(const char* section, const Value& given) {
                                     (names.empty() ? "" : fmt::format(" ({} has: {})", name, fmt::join(names, ", ")))));
     }
   }
+  for (const Argument& argument : call.items) {
+    const Str range = fmt::format("{}.{}.{}", section, name, argument.name);
+    if (is_given.count(argument.name) == 0) check_range(range, range, argument.value, argument.location);
+  }
   (Str(section) == "callbacks" ? callbacks_ : loggers_).push_back(std::move(call));
 }
 
@@ -203,7 +241,7 @@ void RunSettings::check_unused(bool with_model) {
     if (!with_model && (section == "model" || section == "data")) continue;
     asked_.insert(path);  // reported once
     if (section == "tags" && path != section) {
-      record({path, Value(given.text), "str", given.from, given.at});
+      record({path, Value(given.back().text), "str", given.back().from, given.back().at});
       continue;
     }
     std::vector<Str> paths;

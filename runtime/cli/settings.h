@@ -11,7 +11,7 @@
 
 namespace ltr::cli {
 
-/// A value that overrides what the program says.
+/// A value that overrides what the program says. One that a later one overrides is read and checked all the same.
 struct Given {
   Str text;          ///< as typed
   const char* from;  ///< "file" "env" "flag"
@@ -35,6 +35,7 @@ class RunSettings : public Settings {
 
   Value hparam(const HparamInfo& info, const Value& given, const Value* set) override;
   void check_hparam(const char* name, bool holds, bool (*fits)(int64_t)) override;
+  void check_setting(const char* path, const char* hparam, bool holds) override;
   Value get(const char* path, const char* type, const Value& given, const Location& location) override;
   void oblige(bool holds, const char* rule, const Location& location) override;
   void call(const char* section, const Value& given) override;
@@ -66,10 +67,17 @@ class RunSettings : public Settings {
     Value value;
     const Given* given;  ///< null: the program's value holds
   };
-  Found find(const Str& path, const Str& type, const Value& value, const Location& location);
+  /// What holds for `path`: the last that was given, else `value`, the program's. All that was given is read and checked,
+  /// by what the table of ranges says of `range`.
+  Found find(const Str& path, const Str& type, const Value& value, const Location& location, const Str& range);
+  /// R2004 if `value` is outside of what the table of ranges says of `range`.
+  bool check_range(const Str& range, const Str& shown, const Value& value, const Location& location);
   void record(Resolved setting);
+  /// The one that holds, or null.
+  const Given* given(const Str& path) const;
 
-  std::map<Str, Given> given_;
+  std::map<Str, std::vector<Given>> given_;
+  std::set<Str> faulty_;  ///< what was given for them is a fault already
   std::set<Str> asked_;
   std::vector<Resolved> resolved_;
   std::vector<HparamInfo> hparams_;

@@ -144,6 +144,57 @@ TEST_CASE("calls: arguments replaced, the second of a name, switched off") {
   CHECK(absent.faults.size() == 1);
 }
 
+TEST_CASE("numbers keep to their ranges, whoever gives them, and all that is given is read") {
+  const auto fault_of = [](const Str& path, const Str& text) {
+    RunSettings settings;
+    settings.give(path, {text, "flag", "--set", path});
+    settings.add_defaults();
+    return settings.faults.empty() ? "" : settings.faults[0].message;
+  };
+  CHECK(fault_of("trainer.val_every", "0 epochs") == "trainer.val_every 0 epochs does not satisfy `val_every > 0`");
+  CHECK(fault_of("trainer.val_every", "0.5 steps") == "trainer.val_every 0.5 steps does not satisfy `val_every > 0`");
+  CHECK(fault_of("trainer.val_every", "0.25 epochs").empty());
+  CHECK(fault_of("trainer.max_time", "-1 s") == "trainer.max_time -1 s does not satisfy `max_time > 0`");
+  CHECK(fault_of("trainer.nan_limit", "0") == "trainer.nan_limit 0 does not satisfy `nan_limit >= 1`");
+  CHECK(fault_of("trainer.min_epochs", "-1") == "trainer.min_epochs -1 does not satisfy `min_epochs >= 0`");
+  CHECK(fault_of("topology.threads", "0") == "topology.threads 0 does not satisfy `threads >= 1`");
+  CHECK(fault_of("topology.threads", "many") == "topology.threads is \"many\", but auto or a number is wanted");
+  CHECK(fault_of("topology.threads", "auto").empty());
+
+  RunSettings twice;
+  twice.give("trainer.epochs", {"abc", "flag", "--set", "trainer.epochs"});
+  twice.give("trainer.epochs", {"1", "flag", "--epochs 1", "--epochs"});
+  CHECK(twice.get("trainer.epochs", "int", 5, {}).whole == 1);
+  REQUIRE(twice.faults.size() == 1);
+  CHECK(twice.faults[0].message == "trainer.epochs is \"abc\", but a whole number is wanted");
+
+  RunSettings own;
+  own.get("trainer.log_every", "int", 0, {});
+  own.call("callbacks", Value::call("Checkpoint", {{"keep", 0, "int", {}}, {"every", Value::epochs(0), "period", {}}}));
+  own.give("callbacks.Ema.0.decay", {"1", "flag", "", "callbacks.Ema.0.decay"});
+  own.call("callbacks", Value::call("Ema", {{"decay", 0.5, "float", {}}}));
+  REQUIRE(own.faults.size() == 4);
+  CHECK(own.faults[3].message == "callbacks.Ema.0.decay 1 does not satisfy `decay < 1`");
+}
+
+TEST_CASE("a number that is not finite is no number") {
+  for (const char* text : {"nan", "inf", "-inf", "1e400"}) {
+    CHECK(parsed(text, "float") == "not a finite number");
+    CHECK(parsed(text, "option[float]") == "not a finite number");
+  }
+  CHECK(parsed("1e400 epochs", "period").starts_with("not "));
+}
+
+TEST_CASE("a setting that an hparam fills keeps to the hparam's rule") {
+  RunSettings settings;
+  settings.give("model.width", {"30", "flag", "--set", "model.width"});
+  settings.hparam(kWidth, 32, nullptr);
+  const Value value = settings.get("model.width", "int", 32, {});
+  settings.check_setting("model.width", "width", fits_width(value.whole));
+  REQUIRE(settings.faults.size() == 1);
+  CHECK(settings.faults[0].message == "model.width 30 does not satisfy `width % 8 == 0`");
+}
+
 TEST_CASE("options: hparams, suggestions, twice, values of flags, words") {
   std::vector<Error> faults;
   CommandLine line = parse_command_line(

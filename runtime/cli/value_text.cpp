@@ -133,6 +133,8 @@ class Reader {
     if (digits.empty() || !doors::parse_float(digits, real) || std::isnan(real)) return fail();
     skip_blanks();
     const Str unit = name();
+    // 1e400 is infinity, which only a number without a unit may be asked about.
+    if (!unit.empty() && !std::isfinite(real)) return fail();
     if (unit.empty()) return is_int ? Value(whole) : Value(real);
     if (unit == "step" || unit == "steps") return Value::steps(real);
     if (unit == "epoch" || unit == "epochs") return Value::epochs(real);
@@ -265,6 +267,12 @@ Option<Value> parse_value(const Str& given, const Str& type, Str& wanted) {
     if (text == "none") return Value();
     return parse_value(text, inside_brackets(type), wanted);
   }
+  if (type == "auto_or_int") {
+    if (text == "auto") return Value::symbol(text);
+    const Option<Value> count = parse_value(text, "int", wanted);
+    wanted = "auto or a number";
+    return count;
+  }
   if (type.starts_with("one_of[")) return parse_choice(text, type, wanted);
   Option<Value> value = Reader(text).whole();
   const Kind kind = value ? value->kind : Kind::None;
@@ -276,7 +284,10 @@ Option<Value> parse_value(const Str& given, const Str& type, Str& wanted) {
     return kind == Kind::Int ? value : std::nullopt;
   }
   if (type == "float") {
-    wanted = "a number";
+    // `-inf` is no number as `.ltr` writes it, and yet what is wrong with it is that it has no end.
+    const bool is_endless = kind == Kind::Float ? !std::isfinite(value->real) : text == "-inf" || text == "-nan";
+    wanted = is_endless ? "a finite number" : "a number";
+    if (is_endless) return std::nullopt;
     if (kind == Kind::Int) return Value(double(value->whole));
     return kind == Kind::Float ? value : std::nullopt;
   }

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "runtime/api/ranges.h"
 #include "runtime/tensor/handle.h"
 #include "runtime/tensor/host_read.h"
 #include "runtime/train/root_state.h"
@@ -72,6 +73,10 @@ void Optimizer::prepare() {
   for (Argument& argument : settings_) {
     argument.value = override_of(argument);
     if (argument.value.is_none()) continue;
+    if (const Option<Str> rule = broken_range(Str("optimizer.") + argument.name, argument.value)) {
+      throw error_at(argument.location, err::out_of_range, fmt::format("model.{}.{}", name_, argument.name),
+                     argument.value.to_text(), *rule);
+    }
     if (std::strcmp(argument.name, "schedule") == 0) {
       schedule_call_ = argument.value;
     } else if (std::strcmp(argument.name, "clip_norm") == 0) {

@@ -6,13 +6,18 @@
 #include <cstring>
 
 #include "runtime/api/error.h"
+#include "runtime/api/ranges.h"
 
 namespace ltr::optim {
 
 const Value* Arguments::take(const char* name) {
   used_.emplace_back(name);
   const Value* value = call_.find(name);
-  return value != nullptr && !value->is_none() ? value : nullptr;
+  if (value == nullptr || value->is_none()) return nullptr;
+  if (const Option<Str> rule = broken_range(Str("optimizer.") + name, *value)) {
+    throw error_at(location_, err::out_of_range, fmt::format("{}.{}", call_.text, name), value->to_text(), *rule);
+  }
+  return value;
 }
 
 double Arguments::number(const char* name, double initial) {

@@ -227,19 +227,6 @@ TEST_CASE("Checkpoint keeps the best and the newest") {
   }
 }
 
-TEST_CASE("a Checkpoint that keeps none, or is never due, is refused") {
-  Folder folder;
-  for (const Argument& wrong : {Argument{"keep", -2, "int", {}}, Argument{"keep", 0, "int", {}},
-                                Argument{"every", Value::steps(0), "period", {}},
-                                Argument{"every", Value::epochs(-1), "period", {}}}) {
-    Run run;
-    run.run_dir = folder.path;
-    run.callbacks = {call("Checkpoint", {wrong})};
-    RunRequest request = run.request();
-    CHECK_THROWS_AS(fit(request), Error);
-  }
-}
-
 TEST_CASE("EarlyStop ends training and says why") {
   Run run;
   run.trainer.epochs = 100;

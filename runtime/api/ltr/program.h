@@ -32,6 +32,8 @@ class LTR_EXPORT Settings {
   /// values: `fits` tells whether the rule would hold for another value of this int hparam (null
   /// for others).
   virtual void check_hparam(const char* name, bool holds, bool (*fits)(int64_t)) = 0;
+  /// The setting `path`, which the program fills with `hparam`, keeps to its rule, too, if it is given itself.
+  virtual void check_setting(const char* path, const char* hparam, bool holds) = 0;
   /// The final value of the setting `path` (`trainer.epochs`, `data.root`, `model.width`).
   virtual Value get(const char* path,
                     const char* type,
