@@ -82,9 +82,9 @@ bool parse_float(std::string_view text, double& value) {
   if (text.front() == '+') text.remove_prefix(1);
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error == std::errc::result_out_of_range) {
-    // Too large or too small for a double: what strtod gives, infinity or zero.
+    // Too small for a double is zero; too large is no number, for infinity is another.
     value = std::strtod(std::string(text).c_str(), nullptr);
-    return true;
+    return std::isfinite(value);
   }
   return error == std::errc() && end == text.data() + text.size();
 }

@@ -32,7 +32,7 @@ class CsvReader {
 };
 
 /// The whole of `text` as a number, in C's notation without locale; spaces around it are allowed.
-/// Empty text, `NA`, `nan`, `NaN` are nan. False if it is something else.
+/// Empty text, `NA`, `nan`, `NaN` are nan, `inf` is infinity. False if it is something else, or too large for a double.
 bool parse_float(std::string_view text, double& value);
 /// A decimal integer; spaces around it are allowed. False if it is none or does not fit.
 bool parse_int(std::string_view text, int64_t& value);

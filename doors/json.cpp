@@ -1,5 +1,8 @@
 #include "doors/json.h"
 
+#include <set>
+#include <vector>
+
 #include "doors/file.h"
 #include "doors/limits.h"
 
@@ -43,8 +46,18 @@ void bound_json(std::string_view text, const std::string& name) {
 
 Json parse_json(std::string_view text, const std::string& name) {
   bound_json(text, name);
+  // The library keeps the last of two members of one name, without a word.
+  std::vector<std::set<std::string>> members;
+  const auto watch = [&](int, Json::parse_event_t event, Json& value) {
+    if (event == Json::parse_event_t::object_start) members.emplace_back();
+    if (event == Json::parse_event_t::object_end) members.pop_back();
+    if (event == Json::parse_event_t::key && !members.back().insert(value.get_ref<const std::string&>()).second) {
+      throw FormatError(name, 0, "the name " + value.dump() + " stands twice in one object");
+    }
+    return true;
+  };
   try {
-    return Json::parse(text);
+    return Json::parse(text, watch);
   } catch (const Json::parse_error& error) {
     throw FormatError(name, error.byte > 0 ? error.byte - 1 : 0, reason_of(error));
   } catch (const Json::exception& error) {

@@ -91,6 +91,7 @@ void Predictions::put(const Outputs& outputs) {
     names_.emplace_back(one.name);
     host.push_back(aten(one.value).detach().to(at::kCPU).contiguous());
   }
+  count_not_finite(host);
   if (is_npy_) {
     parts_.resize(host.size());
     for (size_t k = 0; k < host.size(); ++k) parts_[k].push_back(host[k]);
@@ -101,6 +102,17 @@ void Predictions::put(const Outputs& outputs) {
     put_row(host, i);
     ++row_;
   }
+}
+
+void Predictions::count_not_finite(const std::vector<at::Tensor>& outputs) {
+  at::Tensor bad = at::zeros({outputs[0].size(0)}, at::kBool);
+  for (const at::Tensor& one : outputs) {
+    if (one.is_floating_point() && one.numel() > 0) bad |= one.isfinite().logical_not().reshape({one.size(0), -1}).any(1);
+  }
+  const at::Tensor rows = bad.nonzero();
+  if (not_finite_ == 0 && rows.size(0) > 0) first_not_finite_ = put_ + rows[0].item<int64_t>() + 1;
+  not_finite_ += rows.size(0);
+  put_ += bad.size(0);
 }
 
 void Predictions::close(size_t rows) {

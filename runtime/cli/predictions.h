@@ -26,12 +26,20 @@ class Predictions {
   /// What is wrong with the rows of the input, "" for a good one: good rows are predicted, the others stand between them.
   void set_faults(std::vector<Str> faults) { faults_ = std::move(faults); }
 
+  /// The same of one row that has not been written.
+  void set_fault(size_t row, Str fault) { faults_[row] = std::move(fault); }
+
   /// The outputs of the next good rows.
   void put(const Outputs& outputs);
+  /// Rows with a number that is not finite, of those that `put` got, and the first of them from 1; 0 if there are none.
+  int64_t not_finite() const { return not_finite_; }
+  int64_t first_not_finite() const { return first_not_finite_; }
+
   /// Writes what is left, of the first `rows` rows of the input.
   void close(size_t rows);
 
  private:
+  void count_not_finite(const std::vector<at::Tensor>& outputs);
   void put_row(const std::vector<at::Tensor>& outputs, int64_t row);
   /// Rows with faults from here to the next good one, at most up to `end`.
   void put_faults(size_t end);
@@ -48,6 +56,9 @@ class Predictions {
   std::vector<std::vector<at::Tensor>> parts_;  ///< of each output, to be written at the end
   std::vector<Str> faults_;
   size_t row_ = 0;  ///< of the input
+  int64_t put_ = 0;
+  int64_t not_finite_ = 0;
+  int64_t first_not_finite_ = 0;
 };
 
 }  // namespace ltr::cli

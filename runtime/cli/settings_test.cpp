@@ -32,7 +32,7 @@ TEST_CASE("values of the command line by type") {
   CHECK(parsed("1.5", "int") == "not a whole number");
   CHECK(parsed("3e-4", "float") == "0.0003");
   CHECK(parsed("7", "float") == "7.0");
-  CHECK(parsed("abc", "float") == "not a number");
+  CHECK(parsed("abc", "float") == "not a finite number");
   CHECK(parsed("true", "bool") == "true");
   CHECK(parsed("1", "bool") == "not true or false");
   CHECK(parsed("a path.csv", "path") == "\"a path.csv\"");

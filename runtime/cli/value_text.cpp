@@ -284,10 +284,8 @@ Option<Value> parse_value(const Str& given, const Str& type, Str& wanted) {
     return kind == Kind::Int ? value : std::nullopt;
   }
   if (type == "float") {
-    // `-inf` is no number as `.ltr` writes it, and yet what is wrong with it is that it has no end.
-    const bool is_endless = kind == Kind::Float ? !std::isfinite(value->real) : text == "-inf" || text == "-nan";
-    wanted = is_endless ? "a finite number" : "a number";
-    if (is_endless) return std::nullopt;
+    wanted = "a finite number";
+    if (kind == Kind::Float && !std::isfinite(value->real)) return std::nullopt;
     if (kind == Kind::Int) return Value(double(value->whole));
     return kind == Kind::Float ? value : std::nullopt;
   }

@@ -1,5 +1,9 @@
 // `predict`: runs `step predict` over the predict streams, over rows from a file, or once over what flags give.
 
+#include <algorithm>
+#include <map>
+
+#include "runtime/api/suggest.h"
 #include "runtime/cli/predictions.h"
 #include "runtime/cli/run_folder.h"
 #include "runtime/cli/tensor_param.h"
@@ -25,6 +29,8 @@ struct Input {
   LeftOutRecords left_out;
   std::vector<std::unique_ptr<data::Loader>> loaders;  ///< one after the other; none: one batch of `tensors`
   std::vector<Str> faults;                             ///< of the rows of `--read`
+  std::map<Str, size_t> row_at;                        ///< the row of each place
+  std::vector<Str> notes;                              ///< what people are told of them
   size_t rows = 0;                                     ///< of `--read` that the limit lets through
 };
 
@@ -71,20 +77,30 @@ int64_t records_of(const StreamState& stream) {
 /// The rows of `--read` in the place of the source of the predict stream.
 void read_rows(const Start& start, const StepInfo& step, const Data::RoleStream& source, bool is_strict, Input& input) {
   const Str file = start.line.get("read");
-  const Schema* schema = source.stream.state()->source_schema();
-  if (schema == nullptr)
+  const StreamState* own = source.stream.state()->source();
+  if (own == nullptr)
     throw error_at(source.location, err::settings_contradict, "--read needs a predict stream with one source");
-  Rows rows = ltr::read_rows(file, *schema, is_strict);
+  const Schema& schema = own->schema();
+  Rows rows = ltr::read_rows(file, schema, is_strict);
 
   std::vector<Str> used;
   for (const int field : step.fields) used.emplace_back(start.data->batch[size_t(field)].name);
   std::vector<Str> missing;
-  for (const size_t field : fields_missed(source.stream, rows, used)) missing.emplace_back((*schema)[field].name);
-  if (!missing.empty())
+  for (const size_t field : fields_missed(source.stream, rows, used)) missing.emplace_back(schema[field].name);
+  if (!missing.empty()) {
+    const Str near = nearest(missing[0], rows.ignored);
     throw with_help(error_at({}, err::schema_differs, file, fmt::format("no field {}", fmt::join(missing, ", "))),
-                    "the prediction hangs on it");
+                    near.empty() ? "the prediction hangs on it" : fmt::format("the prediction hangs on it; is it {}?", near));
+  }
+  if (!rows.ignored.empty())
+    input.notes.push_back(fmt::format("{}: not read, as no field of the records: {}", file, fmt::join(rows.ignored, ", ")));
+  if (!rows.not_finite.empty()) input.notes.push_back(rows.not_finite);
 
-  const Stream stream = source.stream.state()->rebuilt(rows.stream);
+  Stream stream = source.stream.state()->rebuilt(rows.stream);
+  if (records_of(*stream.state()) != int64_t(rows.faults.size())) {
+    rows.need_all();
+    stream = source.stream.state()->rebuilt(rows.stream);
+  }
   const auto fault = std::find_if(rows.faults.begin(), rows.faults.end(), [](const Str& text) { return !text.empty(); });
   if (fault != rows.faults.end() && records_of(*stream.state()) != int64_t(rows.faults.size())) {
     throw error_at({}, err::bad_record, file, *fault + " (the predict stream joins rows, so none can be left out)");
@@ -92,6 +108,17 @@ void read_rows(const Start& start, const StepInfo& step, const Data::RoleStream&
   input.loaders.push_back(make_loader(start, source, stream));
   input.rows = std::min(rows.faults.size(), size_t(input.loaders[0]->batches(0) * input.loaders[0]->batch_size()));
   input.faults = std::move(rows.faults);
+  for (size_t i = 0; i < rows.places.size(); ++i) input.row_at.emplace(rows.places[i], i);
+}
+
+/// Rows that a map refused have faults of their own; records of a stream that are left out are counted.
+void take_refused(Input& input, std::vector<LeftOut> found, Predictions& predictions) {
+  if (input.row_at.empty()) return void(input.left_out.take(std::move(found)));
+  for (const LeftOut& one : found) {
+    const size_t row = input.row_at.at(one.place);
+    input.faults[row] = one.place + ": " + one.reason;
+    predictions.set_fault(row, input.faults[row]);
+  }
 }
 
 void open_streams(const Start& start, const StepInfo& step, bool is_strict, Input& input) {
@@ -111,9 +138,9 @@ void open_streams(const Start& start, const StepInfo& step, bool is_strict, Inpu
 }
 
 /// What gives the batches of `input` in turn.
-std::function<bool(Batch&)> batches_of(Input& input, size_t field_count) {
+std::function<bool(Batch&)> batches_of(Input& input, size_t field_count, Predictions& predictions) {
   if (!input.loaders.empty()) input.loaders[0]->start(0);
-  return [&input, field_count, place = size_t(0), is_done = false](Batch& batch) mutable {
+  return [&input, &predictions, field_count, place = size_t(0), is_done = false](Batch& batch) mutable {
     if (input.loaders.empty()) {
       if (is_done) return false;
       is_done = true;
@@ -121,7 +148,7 @@ std::function<bool(Batch&)> batches_of(Input& input, size_t field_count) {
     } else {
       const auto next = [&] {
         const bool is_there = input.loaders[place]->next(batch);
-        input.left_out.take(input.loaders[place]->take_left_out());
+        take_refused(input, input.loaders[place]->take_left_out(), predictions);
         return is_there;
       };
       while (!next()) {
@@ -135,6 +162,25 @@ std::function<bool(Batch&)> batches_of(Input& input, size_t field_count) {
   };
 }
 
+/// R2006 for `--out` where `--write` is meant.
+void need_folder(const Str& out) {
+  for (const char* ending : {".jsonl", ".csv", ".npy", ".json", ".npz", ".safetensors"}) {
+    if (!out.ends_with(ending)) continue;
+    throw with_help(error_at({}, err::settings_contradict, fmt::format("--out {}: it is the folder that holds the runs", out)),
+                    fmt::format("predictions are written by --write {}", out));
+  }
+}
+
+void tell_doubts(const Input& input, const Predictions& predictions, int64_t samples) {
+  if (predictions.not_finite() > 0) {
+    print_err(fmt::format("warning: {} of {} predictions are not finite; the first is number {}\n", predictions.not_finite(),
+                          with_commas(samples), predictions.first_not_finite()));
+  }
+  if (const Str left_out = input.left_out.summary(); !left_out.empty()) {
+    print_err(fmt::format("note: {}; what is left out has no prediction\n", left_out));
+  }
+}
+
 }  // namespace
 
 int run_predict(Start& start) {
@@ -145,6 +191,7 @@ int run_predict(Start& start) {
     throw error_at(start.experiment->location, err::settings_contradict,
                    fmt::format("the model {} has no step predict", start.experiment->model));
   }
+  need_folder(start.line.get("out"));
   Str run;
   const Str weights = find_weights(start, start.line.get("weights"), run);
   start.settings.set_run(run.empty() ? start.out_dir() : run, start.run_name());
@@ -156,6 +203,7 @@ int run_predict(Start& start) {
   RunRequest request = start.request(*progress);
   request.run_dir = run;
   Input input;
+  input.left_out.take(take_left_out());  // those that were met when the data was opened
   read_params(start, *step, input);
   request.predict_params = input.params;
 
@@ -166,13 +214,13 @@ int run_predict(Start& start) {
   Predictions predictions(target, characters);
   open_streams(start, *step, start.line.has("strict") || prints_text || !predictions.takes_faults(), input);
   predictions.set_faults(input.faults);
-  input.left_out.take(take_left_out());  // those that were met when the data was opened
+  for (const Str& note : input.notes) progress->notice(note);
   const auto write = [&](const Outputs& outputs, const Batch&) {
     if (!prints_text || outputs.size() > 1) return predictions.put(outputs);
     const at::Tensor rows = aten(outputs[0].value);
     for (int64_t i = 0; i < rows.size(0); ++i) print_out(decode(rows[i], *characters) + "\n");
   };
-  const auto read = batches_of(input, start.data->batch.size());
+  const auto read = batches_of(input, start.data->batch.size(), predictions);
   const auto next = [&](Batch& batch) {
     check_output();
     return SignalWatch::received() == 0 && read(batch);
@@ -185,9 +233,7 @@ int run_predict(Start& start) {
     print_err(
         fmt::format("{} predictions in {} · {}\n", with_commas(report.samples), seconds_text(report.total_s), target));
   }
-  if (const Str left_out = input.left_out.summary(); !left_out.empty()) {
-    print_err(fmt::format("note: {}; what is left out has no prediction\n", left_out));
-  }
+  tell_doubts(input, predictions, report.samples);
   if (SignalWatch::received() != 0) {
     print_err("predict was stopped: later records have no predictions\n");
     return SignalWatch::exit_code();

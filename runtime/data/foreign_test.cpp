@@ -11,6 +11,7 @@
 #include "ltr/streams.h"
 #include "runtime/api/error.h"
 #include "runtime/data/foreign_tensor.h"
+#include "runtime/data/left_out.h"
 #include "runtime/data/rows_source.h"
 #include "runtime/tensor/handle.h"
 
@@ -59,6 +60,13 @@ void split_point(const Data&, const Record& in, Record& out) {
   out[1].tensor = give(at::scalar_tensor(in[2].whole, at::kLong));
 }
 
+/// Kinds are 0 and 1, widths not negative.
+void refuse_kind(const Data& data, const Record& in, Record& out) {
+  if (in[2].whole > 1) throw Error(err::value_out_of_range.code, "no such kind");
+  if (in[0].real < 0) throw Error(err::value_out_of_range.code, "a negative width");
+  split_point(data, in, out);
+}
+
 Stream points() {
   const Scratch file(".csv", "width,height,kind\n1,2,0\n");
   return collate(map(csv(file.path, ",", kPoint), &kData,
@@ -94,16 +102,56 @@ TEST_CASE("numbers are neither rounded nor wrapped") {
   CHECK(fault("[2]", at::kBool) == "[0] is 2, which is no bool");
 }
 
-TEST_CASE("rows from outside: unknown fields are refused, with the one that was meant") {
+TEST_CASE("rows from outside: unknown fields are not read, and refused when strict, with the one that was meant") {
   const Scratch csv_file(".csv", "widht,height,kind,colour\n1,2,3,4\n");
-  const Error error = error_of([&] { read_rows(csv_file.path, kPoint, false); });
+  const Error error = error_of([&] { read_rows(csv_file.path, kPoint, true); });
   CHECK(error.code == "R3002");
   CHECK(error.message.find("no field widht (did you mean width?), colour in the records") != Str::npos);
   CHECK(error.location.line == 0);
   const Scratch json_file(".jsonl", "{\"width\": 1, \"height\": 2, \"kind\": 3}\n{\"width\": 1, \"hieght\": 2, \"kind\": 3}\n");
-  const Error second = error_of([&] { read_rows(json_file.path, kPoint, false); });
+  const Error second = error_of([&] { read_rows(json_file.path, kPoint, true); });
   CHECK(second.code == "R3002");
   CHECK(second.message.find(".jsonl:2: no field hieght (did you mean height?)") != Str::npos);
+}
+
+TEST_CASE("rows from outside: what is ignored, not finite, twice there or cut off is said with its place") {
+  const Scratch more(".csv", "width,colour,height,kind\n1,red,inf,0\n2,blue,,0\n");
+  const Rows rows = read_rows(more.path, kPoint, false);
+  CHECK(rows.ignored == std::vector<Str>{"colour"});
+  CHECK(rows.not_finite.ends_with(".csv:2: the field height is inf; 2 numbers of this file are not finite"));
+  const Scratch large(".csv", "width,height,kind\n1,1e400,0\n1,2,0\n");
+  CHECK(read_rows(large.path, kPoint, false).faults[0].ends_with(".csv:2: the field height is \"1e400\", but float is wanted"));
+  const Scratch twice(".jsonl", "{\"width\": 1, \"height\": 2, \"kind\": 3}\n{\"width\": 1, \"height\": 2, \"height\": 4, \"kind\": 3}\n");
+  CHECK(read_rows(twice.path, kPoint, false).faults[1].ends_with(".jsonl:2: the name \"height\" stands twice in one object"));
+  const Scratch open(".csv", "width,height,kind\n1,2,3\n1,\"2,3\n");
+  const Error error = error_of([&] { read_rows(open.path, kPoint, false); });
+  CHECK(error.message.find(open.path + ":3: ") != Str::npos);
+}
+
+TEST_CASE("rows from outside: a row that a map refuses has a fault of its own, but not for what nobody needs") {
+  const Scratch own(".csv", "width,height,kind\n1,2,0\n3,4,1\n");
+  const Stream like = collate(map(csv(own.path, ",", kPoint), &kData,
+                                  {refuse_kind, {{"x", DType::F32, {2}, ""}, {"y", DType::I64, {}, ""}}, false, "refuse", {}}),
+                              2, false);
+  const Scratch file(".csv", "width,height,kind\n1,2,9\n-1,2,0\n5,6,1\n");
+  Record batch;
+  take_left_out();
+  const Rows labelled = read_rows(file.path, kPoint, false);
+  CHECK(fields_missed(like, labelled, {"x"}).empty());
+  const Stream stream = like.state()->rebuilt(labelled.stream);
+  CHECK(stream.state()->read({0, 0}, batch));
+  CHECK(aten(batch[0].tensor).size(0) == 1);
+  const std::vector<LeftOut> refused = take_left_out();
+  REQUIRE(refused.size() == 1);
+  CHECK(refused[0].place == file.path + ":3");
+  CHECK(refused[0].reason == "a negative width");
+
+  const Rows needed = read_rows(file.path, kPoint, false);
+  fields_missed(like, needed, {"x", "y"});
+  like.state()->rebuilt(needed.stream).state()->read({0, 0}, batch);
+  CHECK(take_left_out().size() == 2);
+  const Rows strict = read_rows(file.path, kPoint, true);
+  CHECK(error_of([&] { like.state()->rebuilt(strict.stream).state()->read({0, 0}, batch); }).code == "R3007");
 }
 
 TEST_CASE("rows from outside: a field may be missing only where the prediction does not hang on it") {

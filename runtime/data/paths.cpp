@@ -23,9 +23,13 @@ std::vector<OpenedFile> opened;
 /// All places of `path`, best first, each once.
 std::vector<Str> places_of(const Str& path, const char* name) {
   std::vector<Str> places{path};
+  const auto whole = [](const fs::path& place) {
+    std::error_code ignored;
+    return fs::weakly_canonical(place, ignored);
+  };
   const auto add = [&](const fs::path& place) {
-    const Str text = place.lexically_normal().string();
-    if (std::find(places.begin(), places.end(), text) == places.end()) places.push_back(text);
+    const auto is_same = [&](const Str& one) { return whole(one) == whole(place); };
+    if (std::none_of(places.begin(), places.end(), is_same)) places.push_back(place.lexically_normal().string());
   };
   if (fs::path(path).is_relative()) {
     for (const Str& folder : program_folders) add(fs::path(folder) / path);
@@ -142,13 +146,20 @@ std::vector<Str> find_files(const Str& pattern) {
 void note_opened(const Str& path) {
   const std::lock_guard lock(opened_mutex);
   const bool is_known = std::any_of(opened.begin(), opened.end(), [&](const OpenedFile& file) { return file.path == path; });
-  if (!is_known) opened.push_back({path, 0, "", -1});
+  if (!is_known) opened.push_back({.path = path});
 }
 
 void note_records(const Str& path, int64_t records) {
   const std::lock_guard lock(opened_mutex);
   for (OpenedFile& file : opened) {
     if (file.path == path) file.records = records;
+  }
+}
+
+void note_doubt(const Str& path, const Str& doubt) {
+  const std::lock_guard lock(opened_mutex);
+  for (OpenedFile& file : opened) {
+    if (file.path == path) file.doubt = doubt;
   }
 }
 

@@ -30,6 +30,7 @@ struct OpenedFile {
   /// SHA-256 of the size and of the bytes: all of them up to kWholeBytes, else three samples of 1 MiB (start, middle,
   /// end). Of a folder: of the names and sizes below it. It hangs on neither path nor time.
   Str fingerprint;
+  Str doubt;             ///< what people are told of it, once; "" if nothing
   int64_t records = -1;  ///< of the data in it; -1 for what is no data, such as weights
 };
 inline constexpr int64_t kWholeBytes = int64_t(64) << 20;
@@ -38,6 +39,8 @@ inline constexpr int64_t kWholeBytes = int64_t(64) << 20;
 void note_opened(const Str& path);
 /// How many records `path` gave, which was opened; those of several streams over one file are the same.
 void note_records(const Str& path, int64_t records);
+/// What looks wrong in `path`, which was opened.
+void note_doubt(const Str& path, const Str& doubt);
 /// In the order of their opening. Each is read for its fingerprint once, by the first call.
 std::vector<OpenedFile> opened_files();
 

@@ -1,5 +1,6 @@
 #include "runtime/data/rows.h"
 
+#include <cmath>
 #include <cstring>
 
 #include <ATen/ops/from_blob.h>
@@ -94,6 +95,14 @@ int64_t row_bytes(const Schema& schema) {
   return sum;
 }
 
+bool is_too_large(const FieldInfo& field, const Cell& cell) {
+  return field.host[0] == 'f' && data_float() != at::kDouble && std::isfinite(cell.real) && !std::isfinite(float(cell.real));
+}
+
+Str too_large_text(const FieldInfo& field, const Cell& cell) {
+  return fmt::format("the field {} is {}, too large for f32", field.name, cell.real);
+}
+
 void write_cell(const FieldInfo& field, const Cell& cell, std::byte* row, const std::function<Str()>& place) {
   if (field.host[0] == 'i') {
     std::memcpy(row, &cell.whole, sizeof cell.whole);
@@ -105,6 +114,7 @@ void write_cell(const FieldInfo& field, const Cell& cell, std::byte* row, const 
   }
   if (field.host[0] == 'f') {
     const auto narrow = float(cell.real);
+    if (is_too_large(field, cell)) throw error_here(err::bad_record, place(), too_large_text(field, cell));
     if (data_float() == at::kDouble)
       std::memcpy(row, &cell.real, sizeof cell.real);
     else

@@ -26,6 +26,10 @@ int64_t row_bytes(const FieldInfo& field);
 /// -1 if one of the fields has none.
 int64_t row_bytes(const Schema& schema);
 
+/// Whether a number is finite, and infinite as the f32 that its row has.
+bool is_too_large(const FieldInfo& field, const Cell& cell);
+Str too_large_text(const FieldInfo& field, const Cell& cell);
+
 /// Writes `cell` as the row of `field`, converting its element type. R3003 if its shape is another one;
 /// `place` names the record.
 void write_cell(const FieldInfo& field, const Cell& cell, std::byte* row, const std::function<Str()>& place);

@@ -9,6 +9,7 @@
 #include "doors/json.h"
 #include "runtime/api/suggest.h"
 #include "runtime/data/foreign_tensor.h"
+#include "runtime/data/row_records.h"
 #include "runtime/data/rows.h"
 #include "runtime/data/sources/source.h"
 #include "runtime/tensor/handle.h"
@@ -19,26 +20,6 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// Values that fields without a column take in turn: results that change with them hang on such a field.
-constexpr int kStandIns = 3;
-
-class RowSource : public Source {
- public:
-  RowSource(Schema fields, Str file, std::vector<Record> records)
-      : Source(std::move(fields)), file_(std::move(file)), records_(std::move(records)) {}
-  int64_t size() const override { return int64_t(records_.size()); }
-  Str name_of(const ReadAt& at) const override { return fmt::format("{} row {}", file_, at.index + 1); }
-  /// The record of a row with a fault is empty.
-  bool read(const ReadAt& at, Record& out) const override {
-    out = records_[size_t(at.index)];
-    return !out.empty();
-  }
-
- private:
-  Str file_;
-  std::vector<Record> records_;
-};
-
 bool is_text(const FieldInfo& field) { return field.host[0] == 's' || field.host[0] == 'p'; }
 
 bool sizes_fit(const FieldInfo& field, at::IntArrayRef sizes) {
@@ -47,22 +28,6 @@ bool sizes_fit(const FieldInfo& field, at::IntArrayRef sizes) {
     if (field.dims[i] >= 0 && field.dims[i] != sizes[i]) return false;
   }
   return true;
-}
-
-Cell stand_in(const FieldInfo& field, int which) {
-  const double kReals[kStandIns] = {0, NAN, -17.25};
-  const int64_t kWholes[kStandIns] = {0, 1, 5};
-  Cell cell;
-  cell.real = kReals[which];
-  cell.whole = field.host[0] == 'b' ? which % 2 : kWholes[which];
-  if (is_text(field)) cell.text = which == 0 ? "" : std::to_string(which);
-  if (field.host[0] != '\0') return cell;
-  std::vector<int64_t> sizes = field.dims;
-  for (int64_t& size : sizes) size = std::max(size, int64_t(1));
-  const at::ScalarType type = scalar_type(field.dtype);
-  const at::Scalar value = at::isFloatingType(type) ? at::Scalar(cell.real) : at::Scalar(cell.whole);
-  cell.tensor = give(at::full(sizes, value, at::TensorOptions().dtype(type)));
-  return cell;
 }
 
 /// `json` as a value of `field`; Misfit if it is none.
@@ -118,9 +83,17 @@ class RowReader {
                       fmt::format("the records have: {}", fmt::join(known, ", ")));
     }
   }
+  /// What is no field is an error when strict, and else read no further.
+  void set_known(const std::vector<Str>& names, const Str& place) {
+    if (is_strict_) return need_known(names, place);
+    for (const Str& name : names) {
+      const bool is_field = std::any_of(schema_.begin(), schema_.end(), [&](const FieldInfo& field) { return name == field.name; });
+      if (!is_field && std::find(ignored_.begin(), ignored_.end(), name) == ignored_.end()) ignored_.push_back(name);
+    }
+  }
   /// The fields that rows have.
   void set_fields(const std::vector<Str>& names, const Str& place) {
-    need_known(names, place);
+    set_known(names, place);
     for (size_t i = 0; i < schema_.size(); ++i) {
       is_there_[i] = std::find(names.begin(), names.end(), schema_[i].name) != names.end();
     }
@@ -134,9 +107,11 @@ class RowReader {
   void add(const Str& place, Body&& body) {
     Record record;
     for (const FieldInfo& field : schema_) record.push_back(stand_in(field, 0));
+    places_.push_back(place);
     try {
       body(record);
       faults_.emplace_back();
+      note_numbers(record, place);
     } catch (const Misfit& misfit) {
       if (is_strict_) throw error_at({}, err::bad_record, place, misfit.text);
       faults_.push_back(place + ": " + misfit.text);
@@ -152,16 +127,31 @@ class RowReader {
       if (!is_there_[i]) rows.absent.push_back(i);
     }
     rows.faults = std::move(faults_);
-    rows.stream = Stream(new RowSource(schema_, file_, std::move(records_)));
+    rows.places = places_;
+    rows.ignored = std::move(ignored_);
+    rows.not_finite = not_finite_text(not_finite_, not_finite_count_);
+    rows.source = new RowSource(schema_, std::move(places_), std::move(records_), !is_strict_);
+    rows.stream = Stream(rows.source);
     return rows;
   }
 
  private:
+  void note_numbers(const Record& record, const Str& place) {
+    for (size_t i = 0; i < schema_.size(); ++i) {
+      if (schema_[i].host[0] != 'f' || !is_there_[i] || std::isfinite(record[i].real)) continue;
+      if (not_finite_count_++ == 0) not_finite_ = fmt::format("{}: the field {} is {}", place, schema_[i].name, record[i].real);
+    }
+  }
+
   Str file_;
   const Schema& schema_;
   bool is_strict_;
   bool has_fields_ = false;
   std::vector<bool> is_there_;
+  std::vector<Str> ignored_;
+  std::vector<Str> places_;
+  Str not_finite_;
+  int64_t not_finite_count_ = 0;
   std::vector<Str> faults_;
   std::vector<Record> records_;
 };
@@ -187,7 +177,7 @@ void read_json_lines(std::istream& in, const Str& file, const Schema& schema, Ro
       std::vector<Str> names;
       for (const auto& [name, value] : row.items()) names.push_back(name);
       if (reader.has_fields())
-        reader.need_known(names, place);
+        reader.set_known(names, place);
       else
         reader.set_fields(names, place);
     }
@@ -227,7 +217,7 @@ void read_csv(const Str& file, const Schema& schema, RowReader& rows) {
   doors::CsvReader reader(text);
   std::vector<Str> header;
   std::vector<Str> cells;
-  if (!reader.next(header)) throw error_at({}, err::schema_differs, file, "there is no header line");
+  if (!next_row(reader, header, text, file)) throw error_at({}, err::schema_differs, file, "there is no header line");
   rows.set_fields(header, file);
   std::vector<size_t> column(schema.size());
   for (size_t i = 0; i < schema.size(); ++i) {
@@ -237,7 +227,7 @@ void read_csv(const Str& file, const Schema& schema, RowReader& rows) {
       throw error_at({}, err::schema_differs, file, fmt::format("the header has two columns {}", schema[i].name));
     }
   }
-  while (reader.next(cells)) {
+  while (next_row(reader, cells, text, file)) {
     rows.add(fmt::format("{}:{}", file, reader.line()), [&](Record& record) {
       if (cells.size() != header.size()) {
         throw Misfit{fmt::format("{} fields, but the header has {}", cells.size(), header.size())};
@@ -274,31 +264,6 @@ void read_array(const Str& file, const Schema& schema, RowReader& rows) {
                              fmt::join(array.sizes().begin(), array.sizes().end(), ", ")));
 }
 
-/// The fields `used` of the first batch when `record` is the only row; nothing if a map refuses it.
-Option<std::vector<at::Tensor>> batch_of(const Stream& like, const Schema& schema, const Record& record,
-                                         const std::vector<Str>& used) {
-  const Stream stream = like.state()->rebuilt(Stream(new RowSource(schema, "rows", {record})));
-  Record batch;
-  try {
-    if (!guarded([&] { return stream.state()->read({}, batch); })) return std::nullopt;
-  } catch (const Error&) {
-    return std::nullopt;
-  }
-  std::vector<at::Tensor> out;
-  for (size_t i = 0; i < batch.size(); ++i) {
-    const char* name = stream.state()->schema()[i].name;
-    if (std::find(used.begin(), used.end(), name) != used.end()) out.push_back(aten(batch[i].tensor).clone());
-  }
-  return out;
-}
-
-bool are_equal(const Option<std::vector<at::Tensor>>& left, const Option<std::vector<at::Tensor>>& right) {
-  if (!left || !right || left->size() != right->size()) return false;
-  return std::equal(left->begin(), left->end(), right->begin(), [](const at::Tensor& a, const at::Tensor& b) {
-    return a.sizes() == b.sizes() && (a.eq(b) | (a.isnan() & b.isnan())).all().item().toBool();
-  });
-}
-
 }  // namespace
 
 Rows read_rows(const Str& file, const Schema& schema, bool is_strict) {
@@ -320,31 +285,6 @@ Rows read_rows(const Str& file, const Schema& schema, bool is_strict) {
     }
     return reader.done();
   });
-}
-
-std::vector<size_t> fields_missed(const Stream& like, const Rows& rows, const std::vector<Str>& used) {
-  const Schema& schema = rows.stream.state()->schema();
-  Record first;
-  for (int64_t i = 0; i < rows.stream.state()->size() && first.empty(); ++i) rows.stream.state()->read({0, i}, first);
-  if (rows.absent.empty() || first.empty()) return {};
-  const auto with = [&](const std::vector<size_t>& fields, int which) {
-    Record record = first;
-    for (const size_t field : fields) record[field] = stand_in(schema[field], which);
-    return batch_of(like, schema, record, used);
-  };
-  const auto plain = with({}, 0);
-  std::vector<size_t> missed;
-  for (int which = 1; which < kStandIns; ++which) {
-    const auto changed = with(rows.absent, which);
-    if (are_equal(plain, changed)) continue;
-    for (const size_t field : rows.absent) {
-      const bool is_new = std::find(missed.begin(), missed.end(), field) == missed.end();
-      if (is_new && !are_equal(plain, with({field}, which))) missed.push_back(field);
-    }
-    if (missed.empty()) missed = rows.absent;  // Only together do they change anything.
-  }
-  std::sort(missed.begin(), missed.end());
-  return missed;
 }
 
 }  // namespace ltr

@@ -6,20 +6,29 @@
 
 namespace ltr {
 
+class RowSource;
+
 /// What a file of rows gave.
 struct Rows {
   Stream stream;               ///< its records; a row with a fault is left out where it stands
   std::vector<Str> faults;     ///< of each row, "" for a good one
+  std::vector<Str> places;     ///< of each row: file and line
   std::vector<size_t> absent;  ///< fields of the schema that no row has: they hold stand-ins
+  std::vector<Str> ignored;    ///< names of the file that are no fields
+  Str not_finite;              ///< the first number that is none, and how many there are; "" if all are
+  RowSource* source = nullptr; ///< what `stream` reads
+
+  /// A row that a map refuses is an error from now on, not left out.
+  void need_all() const;
 };
 
-/// Reads all rows of `file` (`.jsonl`, `.csv`, `.npy`; `-` is JSON lines on stdin) as records of `schema`. R3002 for
-/// fields that the schema lacks; R3001 and R3003 for the file. A row that does not fit is a fault of its own, with
-/// `is_strict` R3003.
+/// Reads all rows of `file` (`.jsonl`, `.csv`, `.npy`; `-` is JSON lines on stdin) as records of `schema`. R3001 and R3003
+/// for the file. A row that does not fit is a fault of its own, with `is_strict` R3003, and a name that is no field R3002.
 Rows read_rows(const Str& file, const Schema& schema, bool is_strict);
 
 /// Those of `rows.absent` on which the batch fields `used` of `like` hang, once the rows stand for its source: whoever
-/// reads them would read inventions. Found by reading the first row with other stand-ins.
+/// reads them would read inventions. Found by reading a row with other values in their place. What of the others `used` does
+/// not hang on, such as a label, need not be as the maps want it from now on.
 std::vector<size_t> fields_missed(const Stream& like, const Rows& rows, const std::vector<Str>& used);
 
 }  // namespace ltr

@@ -20,6 +20,7 @@ struct ReadAt {
   int64_t index = 0;
   uint64_t seed = 0;
   bool ordered = false;
+  bool is_unlabelled = false;  ///< a row of `--read` again, with what its prediction does not hang on made up
 };
 
 struct Error;
@@ -75,8 +76,10 @@ class StreamState {
   virtual int64_t vocab() const { return -1; }
   /// The code points that ids stand for, null if it holds no text.
   virtual const std::vector<int32_t>* characters() const { return nullptr; }
-  /// The schema of the source below; null if there are several.
-  virtual const Schema* source_schema() const { return nullptr; }
+  /// The source below; null if there are several.
+  virtual const StreamState* source() const { return nullptr; }
+  /// Whether a record that a map refuses is left out, of rows from outside: who reads them says what is wrong with each.
+  virtual bool leaves_out_refused() const { return false; }
   /// The same maps over `source`, without what picks or orders records. R2006 where there are several sources.
   virtual Stream rebuilt(const Stream& source) const;
   /// What `prefetch` said, -1 if there is no such stage.
@@ -114,7 +117,8 @@ class Stage : public StreamState {
   int64_t batch_samples(int64_t index) const override { return inner().batch_samples(index); }
   int64_t vocab() const override { return inner().vocab(); }
   const std::vector<int32_t>* characters() const override { return inner().characters(); }
-  const Schema* source_schema() const override { return inner().source_schema(); }
+  const StreamState* source() const override { return inner().source(); }
+  bool leaves_out_refused() const override { return inner().leaves_out_refused(); }
   int64_t prefetch() const override { return inner().prefetch(); }
 
  protected:

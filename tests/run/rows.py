@@ -34,6 +34,27 @@ experiment rows { data = Rows()
   trainer { epochs = 2 } }
 """
 
+# Predictions hang on x and size: what kind a row is of is for training only.
+LABELLED = """ltr 1
+data Rows() {
+  batch[B] { x: float[B], size: i64[B], kind: i64[B] }
+  fn known(r: {x: float, size: str, kind: str}) -> {x: float, size: i64, kind: i64} =
+    (x = r.x, size = class_of(r.size, ["s", "m"]), kind = class_of(r.kind, ["a", "b"]))
+  let rows = csv("own.csv") as {x: float, size: str, kind: str} |> map(known)
+  train = rows |> shuffle(1) |> collate(2)
+  predict = rows |> collate(2)
+}
+model Net() {
+  net = Linear(1, 2)
+  optimizer opt = SGD(net.weights, lr = 0.01)
+  step train[B](x: float[B], kind: i64[B]) { minimize cross_entropy(net(x.unsqueeze(1)), kind) }
+  step predict[B](x: float[B], size: i64[B]) -> float[B] = x / (x - 5.0) + size.to(float)
+}
+experiment labelled { data = Rows()
+  model = Net()
+  trainer { epochs = 1 } }
+"""
+
 
 def manifest(run_folder):
     return json.loads((run_folder / "checkpoints/last/checkpoint.json").read_text())
@@ -69,6 +90,53 @@ def left_out(program, folder):
           result.text)
 
 
+def not_finite(program, folder):
+    file = folder / "rows.csv"
+    file.write_text("x,y\n1,2\ninf,3\n2,\n1e400,6\n3,1e39\n")
+    result = fit(program, folder / "nan", "--set", "trainer.nan=skip", "--epochs", "1")
+    check("a number that is not finite is said with its place", f"note: {file}:3: the field x is inf; 2 numbers of this "
+          "file are not finite" in result.stderr, result.text)
+    places = [line for line in (newest(folder / "nan") / "faults/bad_records.jsonl").read_text().splitlines()]
+    check("a number too large is a bad cell", len(places) == 2 and f"{file}:5" in places[0] and "1e400" in places[0]
+          and f"{file}:6" in places[1] and "too large for f32" in places[1], places)
+
+
+def read(program, folder, text, *options, name="in.csv"):
+    file = folder / name
+    file.write_text(text)
+    result = run(program, "predict", "--weights", "new", "--read", file, *options, cwd=folder)
+    result.rows = [json.loads(line) for line in result.stdout.splitlines() if line.startswith("{")]
+    return result
+
+
+def foreign(program, folder):
+    result = read(program, folder, "x,size\n1,s\n2,m\n")
+    check("read: a label is not needed", result.returncode == 0 and len(result.rows) == 2, result.text)
+    result = read(program, folder, "x,size,kind\n1,s,zebra\n2,s,b\n3,m,emu\n")
+    check("read: of no known class is no matter either", result.returncode == 0 and len(result.rows) == 3, result.text)
+    result = read(program, folder, "x,kind,colour\n1,a,red\n")
+    check("read: what the prediction hangs on is", result.returncode == 3 and "no field size" in result.text, result.text)
+    result = read(program, folder, "x,size,colour\n1,huge,red\n500,s,blue\n2,m,red\n")
+    check("read: a row that a map refuses has its place and reason, the others are predicted", result.returncode == 1
+          and [sorted(row) for row in result.rows] == [["error"], ["prediction"], ["prediction"]]
+          and "in.csv:2" in result.rows[0]["error"] and "huge" in result.rows[0]["error"], result.text)
+    check("read: columns of no use are named", "not read, as no field of the records: colour" in result.stderr, result.stderr)
+    result = read(program, folder, "x,size,kind,colour\n1,s,a,red\n", "--strict")
+    check("read: --strict refuses them", result.returncode == 3 and "no field colour" in result.text, result.text)
+    result = read(program, folder, "x,size,kind\n1,s,a\n500,huge,a\n", "--strict")
+    check("read: --strict ends at a row that a map refuses", result.returncode == 3 and "in.csv:3" in result.text, result.text)
+    result = read(program, folder, '{"x": 1, "x": 2, "size": "s"}\n', name="in.jsonl")
+    check("read: one name twice is a fault with its line", result.returncode == 1
+          and 'in.jsonl:1: the name "x" stands twice' in result.rows[0]["error"], result.text)
+    result = read(program, folder, 'x,size\n1,"s\n2,m\n')
+    check("read: a quote that is not closed has file and line", result.returncode == 3 and "in.csv:2: " in result.text, result.text)
+    result = read(program, folder, "x,size\n1,s\n5,m\n")
+    check("predictions that are not finite are counted", "1 of 2 predictions are not finite; the first is number 2"
+          in result.stderr, result.text)
+    result = run(program, "predict", "--weights", "new", "--out", "p.npy", cwd=folder)
+    check("--out for --write is refused", result.returncode == 2 and "--write p.npy" in result.text, result.text)
+
+
 def main():
     with scratch() as name:
         folder = pathlib.Path(name)
@@ -76,6 +144,11 @@ def main():
         source.write_text(PROGRAM.replace("rows.csv", str(folder / "rows.csv")))
         program = build(source, folder)
         left_out(program, folder)
+        not_finite(program, folder)
+        source = folder / "labelled.ltr"
+        source.write_text(LABELLED)
+        (folder / "own.csv").write_text("x,size,kind\n1,s,a\n2,m,b\n3,s,a\n")
+        foreign(build(source, folder), folder)
     finish()
 
 

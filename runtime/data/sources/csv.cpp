@@ -1,11 +1,13 @@
 // `csv`: the columns that the program names, parsed once when the file is opened.
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "doors/csv.h"
 #include "ltr/streams.h"
 #include "runtime/data/paths.h"
+#include "runtime/data/row_records.h"
 #include "runtime/data/rows.h"
 #include "runtime/data/sources/source.h"
 #include "runtime/tensor/handle.h"
@@ -135,10 +137,10 @@ class Csv : public Source {
   void load(const Str& text, char separator) {
     doors::CsvReader reader(text, separator);
     std::vector<Str> cells;
-    if (!next(reader, cells, text)) throw error_here(err::schema_differs, path_, "there is no header line");
+    if (!next_row(reader, cells, text, path_)) throw error_here(err::schema_differs, path_, "there is no header line");
     find_columns(cells);
     const size_t width = cells.size();
-    while (next(reader, cells, text)) {
+    while (next_row(reader, cells, text, path_)) {
       Str fault;
       if (cells.size() != width) fault = fmt::format("{} fields, but the header has {}", cells.size(), width);
       for (size_t i = 0; fault.empty() && i < columns_.size(); ++i) {
@@ -146,13 +148,29 @@ class Csv : public Source {
         if (!parse(cell, kind_of(schema_[i]), columns_[i])) fault = fault_of(schema_[i], cell);
       }
       lines_.push_back(reader.line());
-      if (fault.empty()) continue;
+      if (fault.empty()) {
+        note_numbers(cells);
+        continue;
+      }
       bad_.emplace(int64_t(lines_.size() - 1), std::move(fault));
       for (size_t i = 0; i < columns_.size(); ++i) columns_[i].pad(kind_of(schema_[i]), lines_.size());
     }
   }
 
+  /// The first number that is not finite, "" if all are.
+  Str not_finite() const { return not_finite_text(not_finite_, not_finite_count_); }
+
  private:
+  void note_numbers(const std::vector<Str>& cells) {
+    for (size_t i = 0; i < columns_.size(); ++i) {
+      if (kind_of(schema_[i]) != Kind::Real || std::isfinite(columns_[i].real.back())) continue;
+      const Str& cell = cells[columns_[i].position];
+      if (not_finite_count_++ == 0)
+        not_finite_ = fmt::format("{}:{}: the field {} is {}", path_, lines_.back(), schema_[i].name,
+                                  cell.empty() ? Str("empty, taken as nan") : cell);
+    }
+  }
+
   static Str fault_of(const FieldInfo& field, const Str& cell) {
     if (!cell.empty()) return fmt::format("the field {} is \"{}\", but {} is wanted", field.name, cell, type_text(field));
     return fmt::format("the field {} is empty; {} has no value for that, float has nan", field.name, type_text(field));
@@ -161,16 +179,6 @@ class Csv : public Source {
   [[noreturn]] void refuse(const std::pair<const int64_t, Str>& bad) const {
     throw with_help(error_at(location(), err::bad_record, fmt::format("{}:{}", path_, lines_[size_t(bad.first)]), bad.second),
                     "mend it, or leave such records out: map(…, on_bad = skip(10))");
-  }
-
-  bool next(doors::CsvReader& reader, std::vector<Str>& cells, const Str& text) const {
-    try {
-      return reader.next(cells);
-    } catch (const doors::FormatError& error) {
-      const auto line = 1 + std::count(text.begin(), text.begin() + int64_t(error.offset), '\n');
-      const Str what = error.what();
-      throw error_here(err::bad_record, fmt::format("{}:{}", path_, line), what.substr(what.rfind(": ") + 2));
-    }
   }
 
   void find_columns(const std::vector<Str>& header) {
@@ -190,6 +198,8 @@ class Csv : public Source {
   Str path_;
   std::vector<Column> columns_;
   std::vector<int64_t> lines_;
+  Str not_finite_;
+  int64_t not_finite_count_ = 0;
   std::map<int64_t, Str> bad_;  ///< records with a cell that does not fit: what is wrong
 };
 
@@ -204,6 +214,7 @@ Stream csv(const Str& file, const Str& sep, const Schema& schema) {
   Stream stream(source);
   source->load(reading(path, [&] { return doors::read_file(path); }), sep[0]);
   note_records(path, source->size());
+  note_doubt(path, source->not_finite());
   return stream;
 }
 

@@ -2,6 +2,9 @@
 
 // What sources share: a fixed number of records, and the translation of reader errors.
 
+#include <algorithm>
+
+#include "doors/csv.h"
 #include "doors/file.h"
 #include "runtime/api/error.h"
 #include "runtime/data/stream.h"
@@ -12,9 +15,19 @@ class Source : public StreamState {
  public:
   using StreamState::StreamState;
   bool is_fixed() const override { return true; }
-  const Schema* source_schema() const override { return &schema_; }
+  const StreamState* source() const override { return this; }
   Stream rebuilt(const Stream& source) const override { return source; }
 };
+
+/// The next line of the CSV file `path`, whose text is `text`; R3003 with its place for one that is damaged.
+inline bool next_row(doors::CsvReader& reader, std::vector<Str>& cells, const Str& text, const Str& path) {
+  try {
+    return reader.next(cells);
+  } catch (const doors::FormatError& error) {
+    const auto line = 1 + std::count(text.begin(), text.begin() + int64_t(error.offset), '\n');
+    throw error_here(err::bad_record, fmt::format("{}:{}", path, line), error.reason);
+  }
+}
 
 /// Runs `body`, which reads `path`: a damaged file is R3003, one that cannot be read R3001.
 template <class Body>

@@ -22,9 +22,10 @@ class Map : public Stage {
   Map(const Stream& inner, const Data* self, const MapInfo& info, int64_t skip_bad)
       : Stage(info.out, inner), self_(self), info_(info), skip_bad_(skip_bad), number_(made_++) {}
 
-  /// Of rows from outside none is left out.
+  /// Rows from outside stand one by one: what is wrong with one is its own matter.
   Stream rebuilt(const Stream& source) const override {
-    return Stream(new Map(inner().rebuilt(source), self_, info_, -1));
+    const bool is_lenient = source.state()->leaves_out_refused() && batch_size() == 0;
+    return Stream(new Map(inner().rebuilt(source), self_, info_, is_lenient ? kEndless : -1));
   }
   bool is_fixed() const override { return !info_.random && inner().is_fixed(); }
   bool is_pure() const override { return !info_.random && inner().is_pure(); }
@@ -98,15 +99,23 @@ class Map : public Stage {
     try {
       info_.run(*self_, in, out);
     } catch (const Error& error) {
-      return refuse(at, error.message, error.code, error.location);
+      return refuse(at, out, error.message, error.code, error.location);
     } catch (const std::exception& error) {
-      return refuse(at, error.what(), "R3003", info_.location);
+      return refuse(at, out, error.what(), "R3003", info_.location);
+    }
+    for (size_t i = 0; i < schema_.size(); ++i) {
+      if (is_too_large(schema_[i], out[i])) return refuse(at, out, too_large_text(schema_[i], out[i]), "R3003", info_.location);
     }
     pool.push_back(std::move(in));
     return true;
   }
 
-  bool refuse(const ReadAt& at, const Str& reason, const Str& code, const Location& location) const {
+  bool refuse(const ReadAt& at, Record& out, const Str& reason, const Str& code, const Location& location) const {
+    if (inner().leaves_out_refused() && !at.is_unlabelled) {
+      ReadAt again = at;
+      again.is_unlabelled = true;
+      if (run(again, out)) return true;
+    }
     if (skip_bad_ >= 0) return leave_out(at, name_of(at) + ": " + reason);
     const Str& kept = code[1] == '3' ? code : Str("R3003");
     throw Error(kept, fmt::format("{}: {}", name_of(at), reason), location.line > 0 ? location : info_.location);
@@ -114,6 +123,7 @@ class Map : public Stage {
 
   /// `reason` begins with its place. Always false.
   bool leave_out(const ReadAt& at, const Str& reason) const {
+    if (at.is_unlabelled) return false;
     {
       const std::lock_guard lock(mutex_);
       bad_.insert(inner().origin(at).at.index);
