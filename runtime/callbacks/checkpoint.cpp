@@ -25,8 +25,8 @@ class CheckpointListener : public Listener {
     if (!keeper_.is_due(step, view_.at.epoch, view_.times.train_s(), epoch_ended)) return;
     const Str name = keeper_.name(step, view_.cx.epoch, [&](const Str& series) { return view_.logs.newest(series); });
     const CheckpointKeeper before = keeper_;
-    std::vector<Str> gone = keeper_.saved(name, step);
-    view_.saver.want({name, keeper_.weights_only(), std::move(gone), [this, before] { keeper_ = before; }});
+    keeper_.saved(name, step);
+    view_.saver.want({name, keeper_.weights_only(), [this, before] { keeper_ = before; }});
   }
 
   void visit(Archive& archive) override { keeper_.visit(archive); }

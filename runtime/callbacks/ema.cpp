@@ -83,7 +83,7 @@ void Ema::visit(Archive& archive) {
     averages_.clear();
     for (const Entry& entry : root_.entries) averages_.push_back(widened(In(entry.tensor)));
   }
-  for (size_t i = 0; i < averages_.size(); i++) archive.tensor("ema." + root_.entries[i].path, averages_[i]);
+  for (size_t i = 0; i < averages_.size(); i++) archive.tensor(Str(kAveraged) + root_.entries[i].path, averages_[i]);
 }
 
 namespace {

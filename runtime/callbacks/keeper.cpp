@@ -80,10 +80,9 @@ bool CheckpointKeeper::ranks_before(const Kept& a, const Kept& b) const {
   return is_max_ ? a.value > b.value : a.value < b.value;
 }
 
-std::vector<Str> CheckpointKeeper::saved(const Str& name, int64_t step) {
-  std::vector<Str> gone;
-  kept_.erase(std::remove_if(kept_.begin(), kept_.end(), [&](const Kept& one) { return one.name == name; }), kept_.end());
-  const Str before = std::exchange(newest_, name);
+void CheckpointKeeper::saved(const Str& name, int64_t step) {
+  std::erase_if(kept_, [&](const Kept& one) { return one.name == name; });
+  newest_ = name;
   Kept kept{name, has_fresh_ ? fresh_ : std::nan(""), step};
   has_fresh_ = false;
   if (monitor_.empty()) {
@@ -93,16 +92,7 @@ std::vector<Str> CheckpointKeeper::saved(const Str& name, int64_t step) {
     const auto place = std::find_if(kept_.begin(), kept_.end(), [&](const Kept& one) { return ranks_before(kept, one); });
     kept_.insert(place, kept);
   }
-  while (int64_t(kept_.size()) > keep_) {
-    const Str last = kept_.back().name;
-    kept_.pop_back();
-    if (last != newest_) gone.push_back(last);
-  }
-  // The one before was kept as the newest only.
-  if (!before.empty() && before != name && !keeps(before) && std::find(gone.begin(), gone.end(), before) == gone.end()) {
-    gone.push_back(before);
-  }
-  return gone;
+  if (int64_t(kept_.size()) > keep_) kept_.resize(size_t(keep_));
 }
 
 const CheckpointKeeper::Kept* CheckpointKeeper::best() const {
@@ -110,13 +100,7 @@ const CheckpointKeeper::Kept* CheckpointKeeper::best() const {
 }
 
 bool CheckpointKeeper::keeps(const Str& name) const {
-  return std::any_of(kept_.begin(), kept_.end(), [&](const Kept& one) { return one.name == name; });
-}
-
-std::vector<Str> CheckpointKeeper::saved_aside(const Str& name) {
-  const Str before = std::exchange(newest_, name);
-  if (before.empty() || before == name || keeps(before)) return {};
-  return {before};
+  return name == newest_ || std::any_of(kept_.begin(), kept_.end(), [&](const Kept& one) { return one.name == name; });
 }
 
 void CheckpointKeeper::visit(Archive& archive) {

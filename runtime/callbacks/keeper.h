@@ -34,16 +34,16 @@ class CheckpointKeeper {
   bool is_due(int64_t steps, int64_t epochs, double time_s, bool epoch_ended);
   /// The folder's name. `newest` gives values of series.
   Str name(int64_t step, int64_t epoch, const std::function<double(const Str&)>& newest) const;
-  /// Saved under `name`: gives the names to remove.
-  std::vector<Str> saved(const Str& name, int64_t step);
+  /// Saved under `name`.
+  void saved(const Str& name, int64_t step);
+  /// Likewise, but as the newest one only: what a signal leaves takes no place from those that were due.
+  void saved_aside(const Str& name) { newest_ = name; }
   /// The best one, null without monitor or before the first.
   const Kept* best() const;
 
-  /// Whether `name` is among the kept.
+  /// Whether `name` is among the kept, or the newest.
   bool keeps(const Str& name) const;
 
-  /// Likewise, but as the newest one only: what a signal leaves takes no place from those that were due.
-  std::vector<Str> saved_aside(const Str& name);
   void visit(Archive& archive);
 
  private:

@@ -81,7 +81,7 @@ void write_text(const Str& path, const Str& text) {
 uint64_t size_of(const CheckpointData& data) {
   constexpr uint64_t kMore = 1 << 16;  // the manifest, headers
   uint64_t bytes = kMore;
-  for (const auto* tensors : {&data.weights, &data.train}) {
+  for (const auto* tensors : {&data.weights, &data.averages, &data.train}) {
     for (const NamedTensor& named : *tensors) bytes += named.tensor.nbytes() + named.name.size() + 100;
   }
   return bytes;
@@ -162,10 +162,13 @@ Str write_checkpoint(const Str& folder, const Str& name, const CheckpointData& d
     fs::create_directory(temporary);
     write_tensors(temporary + "/weights.safetensors", data.weights);
     std::vector<Str> files{"weights.safetensors"};
-    if (!data.train.empty()) {
-      write_tensors(temporary + "/train.safetensors", data.train);
-      files.emplace_back("train.safetensors");
-    }
+    const auto add = [&](const char* file, const std::vector<NamedTensor>& tensors) {
+      if (tensors.empty()) return;
+      write_tensors(temporary + "/" + file, tensors);
+      files.emplace_back(file);
+    };
+    add("averages.safetensors", data.averages);
+    add("train.safetensors", data.train);
     nlohmann::json manifest = data.manifest;
     manifest["format"] = "ltr-checkpoint";
     manifest["version"] = kCheckpointVersion;

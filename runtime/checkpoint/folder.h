@@ -8,6 +8,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <map>
+#include <string_view>
 #include <vector>
 
 #include "ltr/api.h"
@@ -22,11 +23,14 @@ struct NamedTensor {
 /// What a checkpoint holds.
 struct CheckpointData {
   std::vector<NamedTensor> weights;  ///< `weights.safetensors`: weights and buffers by path
+  std::vector<NamedTensor> averages; ///< `averages.safetensors`, the state_dict of averaged weights; empty without Ema
   std::vector<NamedTensor> train;    ///< `train.safetensors`; empty if only weights are kept
   nlohmann::json manifest;           ///< everything else, without the files' digests
 };
 
 inline constexpr int kCheckpointVersion = 2;
+/// In front of the name of an averaged weight, where it stands beside others.
+inline constexpr std::string_view kAveraged = "ema.";
 
 /// Writes `folder/name` and gives its path; whoever looks for it finds all of it, but the disk may not have it yet. An
 /// older folder of that name is replaced. R1004, without a place in the program,

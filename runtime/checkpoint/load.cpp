@@ -63,13 +63,37 @@ namespace {
 
 /// The averages of `Ema` over the weights, if the checkpoint holds some.
 void take_averages(ModelRoot& root, const Str& path) {
-  if (!fs::exists(path + "/train.safetensors")) return;
-  const std::map<Str, at::Tensor> tensors = read_tensors(path + "/train.safetensors");
+  const std::map<Str, at::Tensor> tensors = read_state(path);
   const NoGrad no_grad;
   for (const Entry& entry : root.state().entries) {
-    const auto found = tensors.find("ema." + entry.path);
+    const auto found = tensors.find(Str(kAveraged) + entry.path);
     if (found != tensors.end()) In(entry.tensor)->copy_(found->second);
   }
+}
+
+}  // namespace
+
+std::map<Str, at::Tensor> read_state(const Str& path) {
+  std::map<Str, at::Tensor> tensors;
+  if (fs::exists(path + "/train.safetensors")) tensors = read_tensors(path + "/train.safetensors");
+  // Older checkpoints hold the averages among the rest, under the same names.
+  if (fs::exists(path + "/averages.safetensors")) {
+    for (auto& [name, tensor] : read_tensors(path + "/averages.safetensors")) tensors.emplace(Str(kAveraged) + name, tensor);
+  }
+  return tensors;
+}
+
+namespace {
+
+/// Says which weights are no numbers: what is computed with them is none either.
+void note_not_finite(RootState& root, const Str& source) {
+  std::vector<Str> found;
+  for (const Entry& entry : root.entries) {
+    const In value(entry.tensor);
+    const int64_t bad = value->is_floating_point() ? value->numel() - value->isfinite().sum().item<int64_t>() : 0;
+    if (bad > 0) found.push_back(fmt::format("{} ({} of {})", entry.path, bad, value->numel()));
+  }
+  if (!found.empty()) root.notes.push_back(fmt::format("{}: weights that are not finite: {}", source, listed(found)));
 }
 
 }  // namespace
@@ -80,7 +104,8 @@ void load_weights(ModelRoot& root, const Str& path, bool averaged) {
       verify_member(path);
       std::map<Str, at::Tensor> wanted;
       for (const Entry& entry : root.state().entries) wanted.emplace(entry.path, aten(entry.tensor));
-      return take_weights(root, read_weights(path, wanted), path, WeightTypes::Convert);
+      take_weights(root, read_weights(path, wanted), path, WeightTypes::Convert);
+      return note_not_finite(root.state(), path);
     }
     const Str damage = verify_checkpoint(path);
     if (!damage.empty()) {
@@ -89,6 +114,7 @@ void load_weights(ModelRoot& root, const Str& path, bool averaged) {
     }
     take_weights(root, read_tensors(path + "/weights.safetensors"), path, WeightTypes::Convert);
     if (averaged) take_averages(root, path);
+    note_not_finite(root.state(), path);
   });
 }
 

@@ -16,4 +16,7 @@ enum class WeightTypes { Same, Convert };
 void take_weights(ModelRoot& root, const std::map<Str, at::Tensor>& tensors, const Str& source,
                   WeightTypes types = WeightTypes::Same);
 
+/// The state of training in a checkpoint, averaged weights included.
+std::map<Str, at::Tensor> read_state(const Str& path);
+
 }  // namespace ltr

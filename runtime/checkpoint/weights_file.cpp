@@ -19,7 +19,9 @@ std::vector<std::pair<Str, Str>> paired(const std::vector<doors::Wanted>& wanted
   if (!plain.missing.empty() && !plain.rename_from.empty()) {
     using Kind = doors::LoadRule::Kind;
     doors::LoadPlan renamed = doors::plan_load(wanted, stored, {{Kind::Rename, plain.rename_from, plain.rename_to}});
-    if (renamed.missing.empty() && renamed.unexpected.empty()) return std::move(renamed.loads);
+    // Of names that fit but for a few, those few are what is wrong.
+    for (const Str& name : renamed.unexpected) renamed.loads.emplace_back(name, name);
+    if (renamed.missing.size() < plain.missing.size()) return std::move(renamed.loads);
   }
   std::vector<std::pair<Str, Str>> pairs;
   for (const Str& name : stored) pairs.emplace_back(name, name);

@@ -244,7 +244,7 @@ class FitVerb {
     if (!resume_.checkpoint.empty())
       throw error_at({}, err::settings_contradict, "--weights and --resume exclude each other");
     Str run;
-    load_weights(*start_.root, find_weights(start_, which, run));
+    load_weights(*start_.root, find_weights(start_, which, run), !start_.line.has("raw"));
   }
 
   void begin_record(const Str& block) {

@@ -110,7 +110,7 @@ void Fit::resume() {
   check_data(saved);
   report_changes(saved);
   take_weights(request_.root, read_tensors(path + "/weights.safetensors"), path);
-  LoadArchive archive(saved, read_tensors(path + "/train.safetensors"), path);
+  LoadArchive archive(saved, read_state(path), path);
   const NoGrad no_grad;
   try {
     state_.visit(archive);

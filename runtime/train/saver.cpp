@@ -41,9 +41,14 @@ CheckpointData Saver::snapshot(bool weights_only) {
   data.manifest["weights_only"] = weights_only;
   SaveArchive archive(data);
   state_.visit(archive);
+  // Averages are weights, too: they are what was monitored, and have a file that reads as one of weights.
+  std::erase_if(data.train, [&](const NamedTensor& one) {
+    if (!one.name.starts_with(kAveraged)) return false;
+    data.averages.push_back({one.name.substr(kAveraged.size()), one.tensor});
+    return true;
+  });
   if (weights_only) {
-    // Averages are weights, too: they may be what was monitored.
-    std::erase_if(data.train, [](const NamedTensor& one) { return !one.name.starts_with("ema."); });
+    data.train.clear();
   } else if (data.train.empty()) {
     // A file of its own tells such a checkpoint from one of weights only.
     data.train.push_back({"none", at::zeros({1})});
@@ -53,7 +58,7 @@ CheckpointData Saver::snapshot(bool weights_only) {
 
 // ---- writing -------------------------------------------------------------------------------------------------
 
-void Saver::write(const Str& name, bool weights_only) {
+void Saver::write(const Str& name, bool weights_only, bool passes) {
   // The end of an epoch that is cut short has its step's name, too, but not the position to go on from.
   if (is_pinned_ && name == last_) return;
   const Times::Clock::time_point begin = Times::Clock::now();
@@ -66,9 +71,15 @@ void Saver::write(const Str& name, bool weights_only) {
   if (writes) {
     // Its place may be that of one which is still on its way to the disk, or going.
     if (std::filesystem::exists(path)) settler_.wait();
-    write_checkpoint(folder_, name, snapshot(weights_only));
+    CheckpointData data = snapshot(weights_only);
+    data.manifest["passing"] = passes;
+    write_checkpoint(folder_, name, data);
     settler_.settle(name);
   }
+  if (passes)
+    passing_.insert(name);
+  else
+    passing_.erase(name);
   if (!weights_only) saved_ = state_.at.place();
   if (!weights_only && !is_pinned_) last_ = name;
   if (writes) point_links();
@@ -93,20 +104,21 @@ void Saver::write_wanted() {
   report_faults();
   std::vector<Wish> wishes = std::exchange(wishes_, {});
   for (const Str& name : std::exchange(session_.saves, {})) {
-    if (!request_.run_dir.empty()) wishes.push_back({name, false, {}, nullptr});
+    if (!request_.run_dir.empty()) wishes.push_back({name, false, nullptr});
   }
   for (Wish& wish : wishes) {
     // The pinned one stays what it is: a longer run goes on from it, not from behind the end of its epoch.
     const bool is_there = is_pinned_ && wish.name == last_;
     try {
-      if (!is_there) write(wish.name, wish.weights_only);
+      // What `save()` asked for has no keeper, and is never let go.
+      if (!is_there) write(wish.name, wish.weights_only, wish.undo != nullptr);
     } catch (const Error& error) {
       if (error.code != err::cannot_write.code) throw;
       request_.progress.warning(fmt::format("{}; training goes on, and the next checkpoint tries again", error.message));
       if (wish.undo) wish.undo();
       continue;
     }
-    let_go(wish.gone);
+    let_go();
   }
 }
 
@@ -117,9 +129,12 @@ void Saver::write_last(bool by_signal) {
   CheckpointKeeper& keeper = *keepers_.front();
   if (!keeper.saves_last() && !by_signal) return;
   const Str name = fmt::format("step{:07}", step);
-  const std::vector<Str> gone = by_signal ? keeper.saved_aside(name) : keeper.saved(name, step);
-  write(name, false);
-  let_go(gone);
+  if (by_signal)
+    keeper.saved_aside(name);
+  else
+    keeper.saved(name, step);
+  write(name, false, true);
+  let_go();
 }
 
 Str Saver::write_broken(const Error& error) {
@@ -130,7 +145,7 @@ Str Saver::write_broken(const Error& error) {
   if (session_.has_updated()) return "";
   const Str name = fmt::format("{}-step{:07}", error.code.starts_with("R4") ? "nonfinite" : "failure", step);
   try {
-    write(name, true);
+    write(name, true, false);
   } catch (const Error& second) {
     request_.progress.warning(second.message);
     return "";
@@ -138,15 +153,17 @@ Str Saver::write_broken(const Error& error) {
   return name;
 }
 
-void Saver::let_go(const std::vector<Str>& names) {
+void Saver::let_go() {
+  if (!request_.ranks.is_first()) return;
   std::vector<Str> gone;
-  for (const Str& name : names) {
-    const bool is_wanted = name == resumed_from_ || name == last_ ||
+  std::erase_if(passing_, [&](const Str& name) {
+    const bool is_wanted = name == resumed_from_ || name == last_ || name == best_before_ ||
                            std::any_of(keepers_.begin(), keepers_.end(),
                                        [&](const CheckpointKeeper* keeper) { return keeper->keeps(name); });
     if (!is_wanted) gone.push_back(name);
-  }
-  if (request_.ranks.is_first()) settler_.remove(gone);
+    return !is_wanted;
+  });
+  settler_.remove(gone);
 }
 
 void Saver::settle() {
@@ -164,6 +181,16 @@ void Saver::resumed_from(const Str& path) {
   saved_ = state_.at.place();
   last_ = path.substr(path.find_last_of('/') + 1);
   resumed_from_ = last_;
+  best_before_ = read_link(folder_, "best");
+  // Those behind it, of a run that went on otherwise, are none of this one's.
+  for (const Str& name : checkpoint_names(folder_)) {
+    try {
+      const nlohmann::json manifest = read_manifest(path_of(name));
+      if (manifest.value("passing", false) && manifest.value("step", int64_t(0)) <= saved_.step) passing_.insert(name);
+    } catch (const Error&) {
+      // A damaged one is whoever looks into it to judge.
+    }
+  }
 }
 
 }  // namespace ltr

@@ -4,6 +4,7 @@
 // A write that fails is a warning, and the next one tries again; only the last may not fail.
 
 #include <functional>
+#include <set>
 
 #include "runtime/api/error.h"
 #include "runtime/callbacks/keeper.h"
@@ -25,7 +26,6 @@ class Saver {
   struct Wish {
     Str name;
     bool weights_only = false;
-    std::vector<Str> gone;        ///< checkpoints that are not wanted any more once this one is there
     std::function<void()> undo;   ///< it could not be written
   };
   /// Wishes of one moment are written together, so that each checkpoint knows of the others.
@@ -52,8 +52,11 @@ class Saver {
  private:
   CheckpointData snapshot(bool weights_only);
   nlohmann::json facts() const;
-  void write(const Str& name, bool weights_only);
-  void let_go(const std::vector<Str>& names);
+  /// `passes`: retention may remove it again.
+  void write(const Str& name, bool weights_only, bool passes);
+  /// Removes the checkpoints that nobody wants any more: kept are those of the keepers, the newest, the one that the run
+  /// went on from, the best one of before, and what `save()` or a failure wrote.
+  void let_go();
   void report_faults();
   void point_links();
 
@@ -65,6 +68,8 @@ class Saver {
   Settler settler_;
   std::vector<CheckpointKeeper*> keepers_;
   std::vector<Wish> wishes_;
+  std::set<Str> passing_;   ///< checkpoints that retention may remove
+  Str best_before_;         ///< the best one when this process began
   Str last_;                ///< name of the newest checkpoint
   Str resumed_from_;
   Place saved_;             ///< the position in the newest checkpoint

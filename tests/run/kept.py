@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+"""Which checkpoints a run keeps, over its resumes, and which weights are in them with Ema."""
+import csv
+import json
+import pathlib
+import struct
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
+from harness import build, check, finish, fit, newest, run, scratch
+
+PROGRAM = """ltr 1
+data Points() {
+  batch[B] { x: float[B, 3], y: float[B, 1] }
+  fn point(s: {i: int}) -> {x: float[3], y: float[1]} = (x = full(3, 0.1 * s.i), y = full(1, 0.2 * s.i))
+  train = synthetic(16, point) |> shuffle(1) |> collate(4)
+  val = synthetic(8, point) |> collate(4)
+  test = synthetic(8, point) |> collate(4)
+}
+model Net() {
+  net = Linear(3, 1)
+  optimizer opt = SGD(net.weights, lr = 0.05)
+  step train[B](x: float[B, 3], y: float[B, 1]) { minimize mean((net(x) - y) ** 2) }
+  step val[B](x: float[B, 3], y: float[B, 1]) { log loss = mean((net(x) - y) ** 2) }
+  step test[B](x: float[B, 3], y: float[B, 1]) { log loss = mean((net(x) - y) ** 2) }
+}
+callback Saves() {
+  on train_epoch_end { if epoch == 0 { save("mine") } }
+}
+experiment plain { data = Points()
+  model = Net()
+  trainer { epochs = 1 }
+  callbacks { Checkpoint(keep = 1), Saves() } }
+experiment averaged { data = Points()
+  model = Net()
+  trainer { epochs = 3 }
+  callbacks { Ema(decay = 0.8), Checkpoint(monitor = val.loss, keep = 1) }
+  loggers { Csv() } }
+"""
+
+
+def floats(file):
+    """Name to numbers of a safetensors file of f32."""
+    raw = file.read_bytes()
+    size = struct.unpack("<Q", raw[:8])[0]
+    header = json.loads(raw[8:8 + size])
+    header.pop("__metadata__", None)
+    return {name: [number for (number,) in struct.iter_unpack("<f", raw[8 + size + a:8 + size + b])]
+            for name, (a, b) in ((name, one["data_offsets"]) for name, one in header.items())}
+
+
+def names(run_folder):
+    return sorted(path.name for path in (run_folder / "checkpoints").iterdir() if path.is_dir() and not path.is_symlink())
+
+
+def retention(program, folder):
+    fit(program, folder, "plain")
+    whole = newest(folder)
+    for epochs in range(2, 6):
+        result = fit(program, folder, "plain", "--resume", whole, "--epochs", epochs)
+        check(f"resume to {epochs} epochs", result.returncode == 0, result.text)
+    kept = names(whole)
+    check("kept are the newest, the one resumed from, and what save() wrote", kept == ["mine", "step0000016", "step0000020"], kept)
+    for steps in (22, 25, 27):
+        result = fit(program, folder, "plain", "--resume", whole, "--set", "trainer.epochs=99", "--steps", steps)
+        check(f"resume to {steps} steps", result.returncode == 0, result.text)
+    kept = names(whole)
+    check("ends in the middle of an epoch pile up nothing either", "mine" in kept and "step0000027" in kept and len(kept) <= 4, kept)
+
+
+def averages(program, folder):
+    result = fit(program, folder, "averaged")
+    whole = newest(folder)
+    best = whole / "checkpoints/best"
+    raw, averaged = floats(best / "weights.safetensors"), floats(best / "averages.safetensors")
+    check("the averages have a file of their own, named as the weights", set(raw) == set(averaged) and raw != averaged,
+          result.text)
+    rows = [row for row in csv.DictReader((whole / "metrics.csv").open()) if row["val/loss"]]
+    wanted = min(float(row["val/loss"]) for row in rows)
+
+    def loss(*options):
+        result = run(program, "test", "averaged", "--out", folder, "--json", *options)
+        lines = [line for line in result.stdout.splitlines() if '"streams"' in line]
+        return json.loads(lines[0])["streams"][0]["values"]["loss"] if lines else float("nan")
+
+    check("best is measured with the averages", abs(loss() - wanted) < 1e-6, (loss(), wanted))
+    check("--raw is not", abs(loss("--raw") - wanted) > 1e-6, loss("--raw"))
+    check("the file of averages reads as weights", abs(loss("--weights", best / "averages.safetensors") - wanted) < 1e-6)
+    check("the file of weights is the raw ones", loss("--weights", best / "weights.safetensors") == loss("--raw"))
+
+
+with scratch() as name:
+    folder = pathlib.Path(name)
+    source = folder / "kept.ltr"
+    source.write_text(PROGRAM)
+    program = build(source, folder)
+    retention(program, folder / "plain")
+    averages(program, folder / "averaged")
+finish()
