@@ -305,6 +305,7 @@ RunRequest Start::request(Progress& progress) {
   out.prefetch = prefetch;
   out.precision = precision;
   for (const OpenedFile& file : opened_files()) {
+    if (!file.doubt.empty()) progress.notice(file.doubt);
     // Weights come from the checkpoint, whatever file they once came from.
     if (file.records >= 0) out.data_files.push_back({file.path, file.bytes, file.fingerprint});
   }

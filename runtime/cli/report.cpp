@@ -201,7 +201,7 @@ Str end_report(const Start& start, const FitReport& report, const Str& run) {
   out += run;
   const bool is_whole = report.exit_code == 0;
   if (!is_whole && !report.last_checkpoint.empty())
-    out += " · go on with:  " + resume_command(start, run);
+    out += " · saved " + inside(run, report.last_checkpoint) + " · go on with:  " + resume_command(start, run);
   else if (!is_whole)
     out += " · stopped before its first checkpoint";
   else if (find_step(*start.experiment, Role::Test) != nullptr)

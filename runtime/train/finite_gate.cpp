@@ -15,7 +15,7 @@ bool FiniteGate::lets_loss(const at::Tensor& loss, const Location& location) {
   const double value = loss.numel() == 1 && loss.is_cpu() ? number_in_memory(loss) : read_number(loss.detach().sum());
   if (std::isfinite(value)) [[likely]] return true;
   at(location);
-  return refuse(err::loss_not_finite, fmt::format("{}", value));
+  return refuse(err::loss_not_finite, std::isnan(value) ? "nan" : fmt::format("{}", value));  // no sign of a nan
 }
 
 bool FiniteGate::lets_update(const Str& optimizer, double norm) {
@@ -24,7 +24,7 @@ bool FiniteGate::lets_update(const Str& optimizer, double norm) {
 }
 
 bool FiniteGate::refuse(const Fault& fault, const Str& what) {
-  if (request_.trainer.nan != "skip") throw error_here(fault, what, step_);
+  if (request_.trainer.nan != "skip") throw error_here(fault, what, step_ + 1);  // the step that is under way
   skipped_++;
   if (++skipped_in_row_ >= request_.trainer.nan_limit) throw error_here(err::too_many_skipped, skipped_in_row_);
   return false;

@@ -18,7 +18,7 @@ void Fit::fail(const Error& error) {
   if (has_batch_ && !request_.run_dir.empty() && error.exit_code() == 4) {
     const std::vector<Str> records = feed_->records(at_.epoch, at_.batch);
     try {
-      const Str file = write_fault(request_, batch_, error, at_.global_step, records);
+      const Str file = write_fault(request_, batch_, error, at_.global_step + 1, records);
       request_.progress.notice(fmt::format("the batch is in {}{}", file, records_text(records)));
     } catch (const Error& second) {
       request_.progress.warning(second.message);

@@ -4,6 +4,7 @@
 #include <ATen/record_function.h>
 #include <torch/csrc/autograd/function.h>
 
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -26,6 +27,11 @@ Str range_of(const at::Tensor& tensor) {
   if (tensor.numel() == 0 || tensor.scalar_type() == at::kBool) return text;
   const at::Tensor wide = tensor.to(at::kDouble);
   return text + fmt::format(" from {:.4g} to {:.4g}", wide.min().item<double>(), wide.max().item<double>());
+}
+
+/// Whether an op only finds memory: what is in it is nobody's result.
+bool is_blank(std::string_view op) {
+  return op.starts_with("aten::empty") || op.starts_with("aten::new_empty") || op.starts_with("aten::resize");
 }
 
 /// An op made `kind` of its operands.
@@ -96,7 +102,7 @@ void Inspector::Impl::look(const at::RecordFunction& op, const std::vector<at::T
     if (!output.isTensor() || !output.toTensor().defined()) continue;
     const at::Tensor& tensor = output.toTensor();
     if (const auto& node = tensor.grad_fn()) forward_of.emplace(int64_t(node->sequence_nr()), location);
-    if (!nan) worst = std::max(worst, worst_of(tensor));
+    if (!nan && !is_blank(op.name())) worst = std::max(worst, worst_of(tensor));
   }
   Option<Finding>& place = worst == 2 ? nan : infinity;
   if (worst == 0 || place) return;
@@ -128,8 +134,9 @@ Error Inspector::explained(Error error) const {
   const Option<Finding>& finding = impl_->nan ? impl_->nan : impl_->infinity;
   if (!finding) return error;
   error.location = finding->location;
-  error.help = fmt::format("{} makes the first {} here{}, of {}", finding->op, impl_->nan ? "nan" : "infinity",
-                           finding->is_backward ? ", in the backward pass" : "", fmt::join(finding->operands, " and "));
+  error.help = fmt::format("{} makes the first {} here{}{}{}", finding->op, impl_->nan ? "nan" : "infinity",
+                           finding->is_backward ? ", in the backward pass" : "", finding->operands.empty() ? "" : ", of ",
+                           fmt::join(finding->operands, " and "));
   return error;
 }
 

@@ -1,0 +1,63 @@
+#!/usr/bin/env python3
+"""A value passes the same check by whatever way it comes in: flag, `--set`, `--config`, `LTR_ARGS`."""
+import json
+import os
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
+from harness import build, check, finish, run, scratch
+
+PROGRAM = """ltr 1
+hparam rate: float = 0.1 where rate > 0
+hparam width: int = 8 where width % 4 == 0
+data Points() {
+  batch[B] { x: float[B, 3], y: float[B, 1] }
+  fn point(s: {i: int}) -> {x: float[3], y: float[1]} = (x = full(3, 0.1 * s.i), y = full(1, 0.2 * s.i))
+  train = synthetic(16, point) |> shuffle(1) |> collate(4)
+}
+model Net(lr: float, width: int) {
+  net = [Linear(3, width), Linear(width, 1)]
+  optimizer opt = SGD(net.weights, lr = lr) { clip_norm = 1.0 }
+  step train[B](x: float[B, 3], y: float[B, 1]) { minimize mean((net(x) - y) ** 2) }
+}
+experiment ways { data = Points()
+  model = Net(rate, width)
+  trainer { epochs = 1 }
+  callbacks { Ema(decay = 0.9) } }
+"""
+# path, value, what is said
+WRONG = [
+    ("model.lr", "-1", "model.lr -1 does not satisfy `rate > 0`"),
+    ("model.width", "6", "model.width 6 does not satisfy `width % 4 == 0`"),
+    ("model.opt.lr", "-1", "SGD.lr -1.0 does not satisfy `lr >= 0`"),
+    ("model.opt.clip_norm", "0", "model.opt.clip_norm 0.0 does not satisfy `clip_norm > 0`"),
+    ("rate", "nan", 'rate is "nan", but a finite number is wanted'),
+    ("rate", "1e400", 'rate is "1e400", but a finite number is wanted'),
+    ("model.opt.momentum", "inf", 'model.opt.momentum is "inf", but a finite number is wanted'),
+    ("trainer.val_every", "0 epochs", "trainer.val_every 0 epochs does not satisfy `val_every > 0`"),
+    ("trainer.max_time", "-1 s", "trainer.max_time -1 s does not satisfy `max_time > 0`"),
+    ("trainer.nan_limit", "-1", "trainer.nan_limit -1 does not satisfy `nan_limit >= 1`"),
+    ("trainer.limit_train", "0", "trainer.limit_train 0 does not satisfy `limit_train > 0`"),
+    ("callbacks.Ema.decay", "1", "callbacks.Ema.decay 1 does not satisfy `decay < 1`"),
+]
+
+with scratch() as name:
+    folder = pathlib.Path(name)
+    source = folder / "ways.ltr"
+    source.write_text(PROGRAM)
+    program = build(source, folder)
+    start = (program, "fit", "--fast-dev-run", "--no-bar")
+    for path, value, words in WRONG:
+        (folder / "c.json").write_text(json.dumps({path: value}))
+        results = {"--set": run(*start, "--set", f"{path}={value}"), "--config": run(*start, "--config", folder / "c.json")}
+        os.environ["LTR_ARGS"] = f"--set '{path}={value}'"
+        results["LTR_ARGS"] = run(*start)
+        del os.environ["LTR_ARGS"]
+        for way, result in results.items():
+            check(f"{way} {path}={value} is refused", result.returncode == 2 and words in result.text, result.text)
+    result = run(*start, "--set", "trainer.epochs=abc", "--epochs", "1")
+    check("a value that another one overrides is read, too", result.returncode == 2 and '"abc"' in result.text, result.text)
+    result = run(*start, "--rate", "0.5", "--width", "12", "--set", "model.opt.momentum=0.9")
+    check("what fits passes", result.returncode == 0, result.text)
+finish()
