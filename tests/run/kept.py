@@ -3,8 +3,11 @@
 import csv
 import json
 import pathlib
+import signal
 import struct
+import subprocess
 import sys
+import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
 from harness import build, check, finish, fit, newest, run, scratch
@@ -24,6 +27,12 @@ model Net() {
   step val[B](x: float[B, 3], y: float[B, 1]) { log loss = mean((net(x) - y) ** 2) }
   step test[B](x: float[B, 3], y: float[B, 1]) { log loss = mean((net(x) - y) ** 2) }
 }
+model Deep() {
+  net = [Linear(3, 3), Linear(3, 3), Linear(3, 1)]
+  optimizer opt = SGD(net.weights, lr = 0.05)
+  step train[B](x: float[B, 3], y: float[B, 1]) { minimize mean((net(x) - y) ** 2) }
+  step test[B](x: float[B, 3], y: float[B, 1]) { log loss = mean((net(x) - y) ** 2) }
+}
 callback Saves() {
   on train_epoch_end { if epoch == 0 { save("mine") } }
 }
@@ -31,6 +40,9 @@ experiment plain { data = Points()
   model = Net()
   trainer { epochs = 1 }
   callbacks { Checkpoint(keep = 1), Saves() } }
+experiment deep { data = Points()
+  model = Deep()
+  trainer { epochs = 1 } }
 experiment averaged { data = Points()
   model = Net()
   trainer { epochs = 3 }
@@ -89,6 +101,44 @@ def averages(program, folder):
     check("the file of weights is the raw ones", loss("--weights", best / "weights.safetensors") == loss("--raw"))
 
 
+def write_floats(file, tensors):
+    header, raw = {}, b""
+    for name, numbers in tensors.items():
+        bytes_ = struct.pack(f"<{len(numbers)}f", *numbers)
+        shape = [len(numbers) // 3, 3] if name.endswith("weight") else [len(numbers)]
+        header[name] = {"dtype": "F32", "shape": shape, "data_offsets": [len(raw), len(raw) + len(bytes_)]}
+        raw += bytes_
+    text = json.dumps(header).encode()
+    file.write_bytes(struct.pack("<Q", len(text)) + text + raw)
+
+
+def foreign(program, folder):
+    """Weights of others: what one lacks is named alone, and what is no number is said."""
+    folder.mkdir()
+    sizes = {"0.weight": 9, "0.bias": 3, "1.weight": 9, "1.bias": 3, "2.weight": 3}
+    write_floats(folder / "bare.safetensors", {f"module.net.{name}": [0.5] * size for name, size in sizes.items()})
+    result = run(program, "test", "deep", "--out", folder, "--weights", folder / "bare.safetensors")
+    check("what is missing is named alone", result.returncode == 2 and result.text.strip().endswith("missing net.2.bias"),
+          result.text)
+    test = (program, "test", "plain", "--out", folder, "--weights")
+    write_floats(folder / "nan.safetensors", {"net.weight": [1.0, float("nan"), 3.0], "net.bias": [0.0]})
+    result = run(*test, folder / "nan.safetensors")
+    check("weights that are not finite are said", "weights that are not finite: net.weight (1 of 3)" in result.stderr, result.text)
+
+
+def interrupted(program, folder):
+    process = subprocess.Popen([program, "fit", "plain", "--no-bar", "--threads", "1", "--out", folder, "--epochs", "1000000"],
+                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    until = time.monotonic() + 60
+    while not list(folder.glob("plain/0001/checkpoints/last")) and time.monotonic() < until:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    text = process.communicate(timeout=60)[0]
+    step = (newest(folder) / "checkpoints/last").resolve().name
+    check("the report of a Ctrl-C names what was saved", process.returncode == 130 and f"saved checkpoints/{step} · go on" in text,
+          text)
+
+
 with scratch() as name:
     folder = pathlib.Path(name)
     source = folder / "kept.ltr"
@@ -96,4 +146,6 @@ with scratch() as name:
     program = build(source, folder)
     retention(program, folder / "plain")
     averages(program, folder / "averaged")
+    foreign(program, folder / "foreign")
+    interrupted(program, folder / "interrupted")
 finish()

@@ -112,6 +112,7 @@ def gradients(folder):
     program = made(folder, "root", ROOT)
     stop = fit(program, folder / "stop")
     check("stop: a nan gradient under a finite loss ends with 4", stop.returncode == 4 and "R4002" in stop.text, stop.text)
+    check("stop: the step under way is counted from 1", "not finite at step 1\n" in stop.text, stop.text)
     skip = fit(program, folder / "skip", "--set", "trainer.nan=skip")
     check("skip: its update is dropped", skip.returncode == 0 and "8 updates skipped" in skip.text, skip.text)
     last = (newest(folder / "skip") / "checkpoints/last/weights.safetensors").read_bytes()

@@ -148,7 +148,12 @@ def main():
         source = folder / "labelled.ltr"
         source.write_text(LABELLED)
         (folder / "own.csv").write_text("x,size,kind\n1,s,a\n2,m,b\n3,s,a\n")
-        foreign(build(source, folder), folder)
+        labelled = build(source, folder)
+        foreign(labelled, folder)
+        (folder / "own.csv").unlink()
+        result = run(labelled, "describe", cwd=folder)
+        check("a file that is missing was looked for at each place once", result.returncode == 3
+              and "looked for: own.csv\n" in result.text, result.text)
     finish()
 
 
