@@ -1,0 +1,98 @@
+#!/usr/bin/env python3
+"""What a resumed run finds and puts right: draws of its hooks, a last row that was never written, saves that died."""
+import csv
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
+from harness import build, check, finish, fit, newest, run, scratch
+
+PROGRAM = """ltr 1
+data Points() {
+  batch[B] { x: float[B, 3], y: float[B, 1] }
+  fn point(s: {i: int}) -> {x: float[3], y: float[1]} = (x = full(3, 0.1 * s.i), y = full(1, 0.2 * s.i))
+  train = synthetic(16, point) |> shuffle(1) |> collate(4)
+  val = synthetic(8, point) |> collate(4)
+}
+model Net() {
+  net = Linear(3, 1)
+  optimizer opt = SGD(net.weights, lr = 0.05) { clip_norm = 1.0 }
+  step train[B](x: float[B, 3], y: float[B, 1]) {
+    loss = mean((net(x) - y) ** 2)
+    minimize loss
+    log loss
+  }
+  step val[B](x: float[B, 3], y: float[B, 1]) { log loss = mean((net(x) - y) ** 2) }
+}
+callback Draws() {
+  on train_epoch_end { log noise = mean(randn(8)) }
+}
+experiment draws { data = Points()
+  model = Net()
+  trainer { epochs = 4, log_every = 4 }
+  callbacks { Draws(), Checkpoint(every = 1 epoch, keep = 9) }
+  loggers { Csv() } }
+"""
+
+
+def table(run_folder):
+    return list(csv.DictReader((run_folder / "metrics.csv").open()))
+
+
+def copied(whole, folder):
+    shutil.copytree(whole.parent.parent, folder, symlinks=True)
+    return newest(folder)
+
+
+def draws(program, whole, folder):
+    part = copied(whole, folder)
+    result = fit(program, folder, "--resume", part / "checkpoints/step0000008")
+    noise = [row["train/noise"] for row in table(part) if row["train/noise"]]
+    wanted = [row["train/noise"] for row in table(whole) if row["train/noise"]]
+    check("hooks draw on where they stopped", len(set(wanted)) == 4 and noise == wanted, f"{wanted}\n{noise}\n{result.text}")
+
+
+def last_row(program, folder, *options):
+    """Killed behind its last checkpoint: what was recorded for that step was on its way."""
+    fit(program, folder / "whole", *options)
+    part = copied(newest(folder / "whole"), folder / "part")
+    (part / "DONE").unlink()
+    lines = (part / "metrics.csv").read_text().splitlines(keepends=True)
+    (part / "metrics.csv").write_text("".join(lines[:-1]))
+    result = fit(program, folder / "part", "--resume", "last", *options)
+    check(f"the last row {' '.join(options)} comes back, with the values of its step", result.returncode == 0
+          and (part / "metrics.csv").read_text() == "".join(lines), result.text + (part / "metrics.csv").read_text())
+
+
+def left_over(program, whole, folder):
+    part = copied(whole, folder)
+    dead = subprocess.Popen(["true"])  # nobody waits for it yet: a zombie
+    time.sleep(0.2)
+    # Only root may be process 1 of a container, as the one was that died there.
+    inside = ["unshare", "--pid", "--fork"]
+    may = os.geteuid() == 0 and run(*inside, "true").returncode == 0
+    for title, start, number, epochs in (("a zombie", [], dead.pid, 5), ("process 1", inside if may else [], 1, 6)):
+        half = part / "checkpoints" / f".tmp-{number}-step0000099"
+        half.mkdir()
+        (half / "weights.safetensors").write_text("half of it")
+        result = run(*start, program, "fit", "--no-bar", "--threads", 1, "--out", folder, "--resume", part, "--epochs", epochs)
+        check(f"what a save of {title} left is removed", result.returncode == 0 and not half.exists(), result.text)
+    dead.wait()
+
+
+with scratch() as name:
+    folder = pathlib.Path(name)
+    source = folder / "draws.ltr"
+    source.write_text(PROGRAM)
+    program = build(source, folder)
+    fit(program, folder / "whole")
+    whole = newest(folder / "whole")
+    draws(program, whole, folder / "part")
+    last_row(program, folder / "row")
+    last_row(program, folder / "cut", "--steps", "14")
+    left_over(program, whole, folder / "left")
+finish()
