@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """What a resumed run finds and puts right: draws of its hooks, a last row that was never written, saves that died."""
 import csv
+import json
 import os
 import pathlib
+import resource
 import shutil
 import subprocess
 import sys
@@ -31,6 +33,17 @@ model Net() {
 callback Draws() {
   on train_epoch_end { log noise = mean(randn(8)) }
 }
+callback Grows() {
+  on train_epoch_end {
+    s = "0123456789"
+    for i in 0 .. 50 { s = "{s}{s}" }
+    print s
+  }
+}
+experiment grows { data = Points()
+  model = Net()
+  trainer { epochs = 2 }
+  callbacks { Grows() } }
 experiment draws { data = Points()
   model = Net()
   trainer { epochs = 4, log_every = 4 }
@@ -50,7 +63,7 @@ def copied(whole, folder):
 
 def draws(program, whole, folder):
     part = copied(whole, folder)
-    result = fit(program, folder, "--resume", part / "checkpoints/step0000008")
+    result = fit(program, folder, "draws", "--resume", part / "checkpoints/step0000008")
     noise = [row["train/noise"] for row in table(part) if row["train/noise"]]
     wanted = [row["train/noise"] for row in table(whole) if row["train/noise"]]
     check("hooks draw on where they stopped", len(set(wanted)) == 4 and noise == wanted, f"{wanted}\n{noise}\n{result.text}")
@@ -58,12 +71,12 @@ def draws(program, whole, folder):
 
 def last_row(program, folder, *options):
     """Killed behind its last checkpoint: what was recorded for that step was on its way."""
-    fit(program, folder / "whole", *options)
+    fit(program, folder / "whole", "draws", *options)
     part = copied(newest(folder / "whole"), folder / "part")
     (part / "DONE").unlink()
     lines = (part / "metrics.csv").read_text().splitlines(keepends=True)
     (part / "metrics.csv").write_text("".join(lines[:-1]))
-    result = fit(program, folder / "part", "--resume", "last", *options)
+    result = fit(program, folder / "part", "draws", "--resume", "last", *options)
     check(f"the last row {' '.join(options)} comes back, with the values of its step", result.returncode == 0
           and (part / "metrics.csv").read_text() == "".join(lines), result.text + (part / "metrics.csv").read_text())
 
@@ -79,9 +92,20 @@ def left_over(program, whole, folder):
         half = part / "checkpoints" / f".tmp-{number}-step0000099"
         half.mkdir()
         (half / "weights.safetensors").write_text("half of it")
-        result = run(*start, program, "fit", "--no-bar", "--threads", 1, "--out", folder, "--resume", part, "--epochs", epochs)
+        result = run(*start, program, "fit", "draws", "--no-bar", "--threads", 1, "--out", folder, "--resume", part, "--epochs", epochs)
         check(f"what a save of {title} left is removed", result.returncode == 0 and not half.exists(), result.text)
     dead.wait()
+
+
+def out_of_memory(program, folder):
+    """Memory that runs out where no tensor is made: text in a hook."""
+    limit = 8 << 30
+    command = [program, "fit", "grows", "--no-bar", "--threads", "1", "--out", folder]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=240,
+                            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
+    record = json.loads((newest(folder) / "run.json").read_text())
+    check("memory that runs out is R1001, and run.json says failed", result.returncode == 1 and "R1001" in result.stderr
+          and record["status"] == "failed" and "R1001" in record["reason"], f"{result}\n{record}")
 
 
 with scratch() as name:
@@ -89,10 +113,11 @@ with scratch() as name:
     source = folder / "draws.ltr"
     source.write_text(PROGRAM)
     program = build(source, folder)
-    fit(program, folder / "whole")
+    fit(program, folder / "whole", "draws")
     whole = newest(folder / "whole")
     draws(program, whole, folder / "part")
     last_row(program, folder / "row")
     last_row(program, folder / "cut", "--steps", "14")
     left_over(program, whole, folder / "left")
+    out_of_memory(program, folder / "memory")
 finish()
