@@ -90,7 +90,7 @@ void read_rows(const Start& start, const StepInfo& step, const Data::RoleStream&
   if (!missing.empty()) {
     const Str near = nearest(missing[0], rows.ignored);
     throw with_help(error_at({}, err::schema_differs, file, fmt::format("no field {}", fmt::join(missing, ", "))),
-                    near.empty() ? "the prediction hangs on it" : fmt::format("the prediction hangs on it; is it {}?", near));
+                    near.empty() ? "the prediction hangs on it" : fmt::format("the prediction hangs on it; the file has {}, did you mean {}?", near, missing[0]));
   }
   if (!rows.ignored.empty())
     input.notes.push_back(fmt::format("{}: not read, as no field of the records: {}", file, fmt::join(rows.ignored, ", ")));

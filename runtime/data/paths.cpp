@@ -25,7 +25,7 @@ std::vector<Str> places_of(const Str& path, const char* name) {
   std::vector<Str> places{path};
   const auto whole = [](const fs::path& place) {
     std::error_code ignored;
-    return fs::weakly_canonical(place, ignored);
+    return fs::weakly_canonical(fs::absolute(place, ignored), ignored);
   };
   const auto add = [&](const fs::path& place) {
     const auto is_same = [&](const Str& one) { return whole(one) == whole(place); };
