@@ -36,7 +36,7 @@ def ways(program, step, run):
 
 def sees(title, damaged):
     """Whether this way reads the damaged file at all: a file of weights is held against its row of the manifest."""
-    return damaged.name != "train.safetensors" or not title.endswith("FILE")
+    return damaged.name in ("weights.safetensors", "checkpoint.json") or not title.endswith("FILE")
 
 
 def damage(chance, file, kind):
@@ -76,7 +76,7 @@ def main():
         shutil.rmtree(folder / "runs")
         fit(program, folder / "runs")
         chance = random.Random(options.seed)
-        names = ("weights.safetensors", "train.safetensors", "checkpoint.json")
+        names = sorted(file.name for file in whole.iterdir())
         kinds = ["flip"] * options.flips + ["cut"] * options.cuts + ["more"] * 6
         jobs = []
         missed = 0
@@ -85,7 +85,7 @@ def main():
             shutil.copytree(folder / "runs", runs, symlinks=True)
             run = newest(runs)
             step = (run / "checkpoints/last").resolve()
-            file = step / names[i % 3]
+            file = step / names[i % len(names)]
             what = damage(chance, file, kind)
             possible = [title for title in ways(program, step, run) if sees(title, file)]
             title = possible[i % len(possible)] if options.flips < 200 else chance.choice(possible)

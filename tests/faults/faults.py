@@ -62,6 +62,7 @@ def outcome(run):
     last = run / "checkpoints/last"
     return {"metrics.csv": (run / "metrics.csv").read_bytes() if (run / "metrics.csv").exists() else b"",
             "weights": (last / "weights.safetensors").read_bytes() if last.exists() else b"",
+            "averages": (last / "averages.safetensors").read_bytes() if (last / "averages.safetensors").exists() else b"",
             "state of training": (last / "train.safetensors").read_bytes() if last.exists() else b"",
             "journal": journal(run)}
 
