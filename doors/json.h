@@ -10,7 +10,7 @@
 namespace ltr::doors {
 
 /// `text` as a value; `name` (a file, a flag) is for messages. FormatError with the byte for what is no JSON, is larger
-/// than limits::kJsonBytes or nested deeper than limits::kJsonDepth.
+/// than limits::kJsonBytes or nested deeper than limits::kJsonDepth; at byte 0 for a name that stands twice in one object.
 nlohmann::json parse_json(std::string_view text, const std::string& name);
 /// The same, `is_discarded()` for what is refused.
 nlohmann::json try_json(std::string_view text);

@@ -22,6 +22,11 @@ std::string nested(size_t depth) { return std::string(depth, '[') + std::string(
 
 }  // namespace
 
+TEST_CASE("a name that stands twice in one object is refused, in two objects it may") {
+  CHECK(refusal("{\"a\": 1, \"b\": {\"a\": 2}, \"a\": 3}").ends_with("the name \"a\" stands twice in one object"));
+  CHECK(refusal("[{\"a\": 1}, {\"a\": {\"a\": 2}}]").empty());
+}
+
 TEST_CASE("JSON is read to a bounded depth; brackets in text do not count") {
   CHECK(refusal(nested(limits::kJsonDepth)).empty());
   CHECK(refusal(nested(limits::kJsonDepth + 1)) == "x.json: at byte 64: JSON nested deeper than 64");

@@ -79,6 +79,9 @@ TEST_CASE("numbers of cells") {
   CHECK(parse_float("NA", real));
   CHECK_FALSE(parse_float("1,5", real));
   CHECK_FALSE(parse_float("5.1x", real));
+  CHECK_FALSE(parse_float("1e400", real));
+  CHECK(parse_float("1e-400", real));
+  CHECK(real == 0);
   CHECK(parse_int("+7", whole));
   CHECK(whole == 7);
   CHECK_FALSE(parse_int("7.0", whole));

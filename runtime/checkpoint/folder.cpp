@@ -217,25 +217,35 @@ Str read_link(const Str& folder, const Str& link) {
   return name;
 }
 
-nlohmann::json read_manifest(const Str& path) {
+namespace {
+
+/// The manifest of a checkpoint, and what is damaged in it, "" if nothing.
+std::pair<nlohmann::json, Str> open_manifest(const Str& path) {
   const Str file = path + "/checkpoint.json";
   if (!fs::exists(file)) throw error_at({}, err::checkpoint_misfit, fmt::format("no checkpoint at {}", path));
   const Str text = read_text(file);
   nlohmann::json manifest = doors::try_json(text);
-  const auto damaged = [&](const char* why) { return error_at({}, err::checkpoint_damaged, path, why); };
   const auto is = [&](const char* key, bool (nlohmann::json::*kind)() const noexcept) {
     return manifest.contains(key) && (manifest[key].*kind)();
   };
   if (!manifest.is_object() || !is("digest", &nlohmann::json::is_string) || !is("files", &nlohmann::json::is_object)) {
-    throw damaged("checkpoint.json cannot be read");
+    return {manifest, "checkpoint.json cannot be read"};
   }
   if (!is("format", &nlohmann::json::is_string) || manifest["format"] != "ltr-checkpoint") {
-    throw damaged("checkpoint.json is of something else");
+    return {manifest, "checkpoint.json is of something else"};
   }
   if (is("version", &nlohmann::json::is_number_integer) && manifest["version"] > kCheckpointVersion) {
     throw error_at({}, err::checkpoint_newer, path, manifest["version"].dump(), kCheckpointVersion);
   }
-  if (manifest["digest"] != manifest_digest(text)) throw damaged("checkpoint.json does not have its digest");
+  const bool is_whole = manifest["digest"] == manifest_digest(text);
+  return {manifest, is_whole ? "" : "checkpoint.json does not have its digest"};
+}
+
+}  // namespace
+
+nlohmann::json read_manifest(const Str& path) {
+  auto [manifest, damage] = open_manifest(path);
+  if (!damage.empty()) throw error_at({}, err::checkpoint_damaged, path, damage);
   return manifest;
 }
 
@@ -257,7 +267,8 @@ Str verify_file(const Str& path, const Str& name, const nlohmann::json& row) {
 
 Str verify_checkpoint(const Str& path) {
   try {
-    const nlohmann::json manifest = read_manifest(path);
+    const auto [manifest, damage] = open_manifest(path);
+    if (!damage.empty()) return damage;
     for (const auto& [name, row] : manifest["files"].items()) {
       const Str fault = verify_file(path, name, row);
       if (!fault.empty()) return fault;

@@ -43,7 +43,7 @@ void read_config(const Str& path, RunSettings& settings) {
   } catch (const std::system_error&) {
     throw error_at({}, err::bad_config_file, path, "cannot be read");
   } catch (const doors::FormatError& error) {
-    throw error_at({}, err::bad_config_file, path, fmt::format("at byte {}: {}", error.offset, error.reason));
+    throw error_at({}, err::bad_config_file, path, error.offset > 0 ? fmt::format("at byte {}: {}", error.offset, error.reason) : error.reason);
   }
   if (!json.is_object()) throw error_at({}, err::bad_config_file, path, "is no JSON object");
   walk(json, "", path, settings);

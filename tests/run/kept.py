@@ -80,6 +80,13 @@ def retention(program, folder):
     check("ends in the middle of an epoch pile up nothing either", "mine" in kept and "step0000027" in kept and len(kept) <= 4, kept)
 
 
+    manifest = whole / "checkpoints/last/checkpoint.json"
+    manifest.write_text(manifest.read_text().replace('"epoch": ', '"epoch": 1', 1))
+    result = fit(program, folder, "plain", "--resume", whole, "--set", "trainer.epochs=99", "--steps", 28)
+    before = "the checkpoint step0000027 is damaged (checkpoint.json does not have its digest) and is passed over"
+    check("a damaged one is passed over, and said to be once", result.returncode == 0 and before in result.stderr, result.text)
+
+
 def averages(program, folder):
     result = fit(program, folder, "averaged")
     whole = newest(folder)
