@@ -11,7 +11,7 @@ import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
-from harness import build, check, finish, fit, newest, run, scratch
+from harness import PATIENCE, build, check, finish, fit, newest, run, scratch
 
 PROGRAM = """ltr 1
 data Points() {
@@ -119,5 +119,6 @@ with scratch() as name:
     last_row(program, folder / "row")
     last_row(program, folder / "cut", "--steps", "14")
     left_over(program, whole, folder / "left")
-    out_of_memory(program, folder / "memory")
+    if PATIENCE == 1:  # a sanitizer needs addresses without a limit
+        out_of_memory(program, folder / "memory")
 finish()
