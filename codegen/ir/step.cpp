@@ -16,7 +16,6 @@ constexpr std::array kRoles = {
     RoleName{Role::Free, "free"},
     RoleName{Role::Method, "method"},
     RoleName{Role::Step, "step"},
-    RoleName{Role::Map, "map"},
     RoleName{Role::Hook, "hook"},
     RoleName{Role::Test, "test"},
     RoleName{Role::MetricUpdate, "metric_update"},

@@ -77,7 +77,7 @@ struct Op {
 
 /// What a function is for; tells which parameters C++ adds to it, and how it is reached.
 enum class Role {
-  Free, Method, Step, Map, Hook, Test, MetricUpdate, MetricCompute,
+  Free, Method, Step, Hook, Test, MetricUpdate, MetricCompute,
   Constructor,  ///< (self, scope, params…); a model's takes `world` behind the scope
   MetricMaker,  ///< (self) -> metric: one state of a metric member
   InitRule,     ///< (self, shape) -> tensor

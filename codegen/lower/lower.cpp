@@ -19,7 +19,6 @@ ir::Role role_of(check::FnRole role, bool has_owner) {
     case check::FnRole::Free: return has_owner ? ir::Role::Method : ir::Role::Free;
     case check::FnRole::Method: return ir::Role::Method;
     case check::FnRole::Step: return ir::Role::Step;
-    case check::FnRole::Map: return has_owner ? ir::Role::Map : ir::Role::Free;
     case check::FnRole::Hook: return ir::Role::Hook;
     case check::FnRole::Test: return ir::Role::Test;
     case check::FnRole::MetricUpdate: return ir::Role::MetricUpdate;

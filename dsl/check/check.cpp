@@ -5,6 +5,7 @@
 #include "dsl/check/context.h"
 #include "dsl/check/data_logic/data_logic.h"
 #include "dsl/check/experiment_logic/wired.h"
+#include "dsl/check/settle.h"
 
 namespace ltr::check {
 
@@ -53,11 +54,7 @@ Program check(const resolve::ModuleGraph& graph,
   for (const ast::Decl& decl : main.ast.decls) {
     if (const auto* test = decl.get<ast::Test>()) check_test(cx, *test, decl, 0);
   }
-  for (Fn& fn : cx.program.fns) {
-    std::set<uint32_t> seen;
-    fn.draws_random = draws_random(cx.program, fn.body, seen);
-  }
-  return std::move(cx.program);
+  return settle(std::move(cx.program));
 }
 
 }  // namespace ltr::check

@@ -87,8 +87,7 @@ std::optional<Expr> filename_pattern(const ast::Expr& value, const Context& cx) 
 std::optional<Expr> check_listed(const ast::Expr& value,
                                  const std::string& what,
                                  Kind kind,
-                                 Scope& scope,
-                                 std::vector<std::string>& own) {
+                                 Scope& scope) {
   Context& cx = scope.cx;
   static const std::set<std::string> kLater = {"Wandb",       "Comet",
                                                "Jsonl",       "DeviceStats", "Swa",
@@ -134,7 +133,6 @@ std::optional<Expr> check_listed(const ast::Expr& value,
       result.args.push_back(std::move(arg));
       result.formats.push_back(param.name);
     }
-    own.push_back(object.name);
     return result;
   }
   if (kLater.contains(name->name.text)) {
@@ -380,7 +378,6 @@ void check_experiment(Context& cx, uint32_t module_index, const ast::Experiment&
     }
     typed.topology = name->name.text;
   }
-  std::vector<std::string> own_callbacks;
   bool has_limit = false;
   const ast::Section* sweep = nullptr;
   for (const ast::Section& section : merged->sections) {
@@ -401,13 +398,12 @@ void check_experiment(Context& cx, uint32_t module_index, const ast::Experiment&
       }
     } else if (name == "callbacks") {
       for (const ast::Expr& value : section.values) {
-        if (auto callback =
-                check_listed(value, "callback", Kind::CallbackValue, scope, own_callbacks))
+        if (auto callback = check_listed(value, "callback", Kind::CallbackValue, scope))
           typed.callbacks.push_back(std::move(*callback));
       }
     } else if (name == "loggers") {
       for (const ast::Expr& value : section.values) {
-        if (auto logger = check_listed(value, "logger", Kind::Logger, scope, own_callbacks))
+        if (auto logger = check_listed(value, "logger", Kind::Logger, scope))
           typed.loggers.push_back(std::move(*logger));
       }
     } else if (name == "sweep") {
@@ -431,7 +427,7 @@ void check_experiment(Context& cx, uint32_t module_index, const ast::Experiment&
       const bool is_role = name == "train" || name == "val" || name == "test" || name == "predict";
       if (fn.role == FnRole::Step && is_role) bind_step(*model, *data, fn, typed, scope);
     }
-    settle_monitors(cx, typed, own_callbacks, sweep);
+    check_monitors(cx, typed, sweep);
     check_schedules(cx, typed);
     check_windows(cx, typed);
     check_columns(cx, cx.program.datas[typed.data], typed.data_arguments, typed);

@@ -201,7 +201,6 @@ Place place_of(FnRole role) {
       return Place::Compute;
     case FnRole::Free:
     case FnRole::Method:
-    case FnRole::Map:
       return Place::Fn;
   }
   return Place::Fn;
@@ -317,7 +316,7 @@ void check_body_of(Context& cx, FnInfo& fn) {
   Fn typed;
   typed.name = fn.name;
   typed.owner = fn.owner != nullptr ? fn.owner->name : "";
-  typed.role = cx.program.fns[fn.index].role == FnRole::Map ? FnRole::Map : fn.role;
+  typed.role = fn.role;
   typed.span = fn.ast->name.span;
   typed.is_manual = fn.is_manual;
   for (const ParamInfo& param : fn.params) scope.declare(param.name, param.type);

@@ -189,11 +189,6 @@ bool check_record(const std::vector<TypeField>& fields, Span span, Context& cx) 
   return true;
 }
 
-/// A function of the data becomes one that a stream runs; what is checked later goes by that.
-void mark_as_map(const FnInfo& fn, Context& cx) {
-  cx.program.fns[fn.index].role = FnRole::Map;
-}
-
 Expr check_map(Expr stream, CallSite& site) {
   Scope& scope = site.scope;
   Context& cx = scope.cx;
@@ -244,7 +239,6 @@ Expr check_map(Expr stream, CallSite& site) {
   Expr map = make_expr(ExprKind::MapStage, stream_behind(stream.type, result.fields), site.span,
                        {std::move(stream), std::move(on_bad)}, fn->name);
   map.fn = fn->index;
-  mark_as_map(*fn, cx);
   return map;
 }
 

@@ -153,7 +153,7 @@ struct Binder {
   std::string field;  ///< of a record param
 };
 
-enum class FnRole { Free, Method, Step, Map, Hook, Test, MetricUpdate, MetricCompute };
+enum class FnRole { Free, Method, Step, Hook, Test, MetricUpdate, MetricCompute };
 
 struct Fn {
   std::string name;

@@ -1,70 +1,10 @@
+#include "dsl/check/experiment_logic/series.h"
 #include "dsl/check/experiment_logic/wired.h"
 #include "dsl/diagnostics/suggest.h"
 
 namespace ltr::check {
 
 namespace {
-
-struct Logged {
-  std::string better;       ///< what `mode = auto` reads
-  std::string named;        ///< what the name alone tells, for contradictions
-  bool is_error = false;    ///< what is logged has a mistake of its own
-  bool is_on_step = false;  ///< recorded on step alone
-  std::string absent;       ///< why it has no value while training
-  Span span;
-};
-using SeriesOf = std::map<std::string, Logged>;
-
-bool ends_with_any(const std::string& name, std::initializer_list<const char*> endings) {
-  return std::any_of(endings.begin(), endings.end(),
-                     [&](const char* ending) { return name.ends_with(ending); });
-}
-
-Logged logged(const LogEntry& log) {
-  Logged result;
-  result.is_error = log.kind == "error";
-  result.better = log.better;
-  result.is_on_step = log.when == "step";
-  result.span = log.span;
-  if (log.kind != "scalar") return result;
-  if (ends_with_any(log.name, {"loss", "error", "perplexity"})) result.better = "min";
-  if (ends_with_any(log.name, {"acc", "accuracy"})) result.named = "max";
-  return result;
-}
-
-/// All series of an experiment: what its model and callbacks log, and what is recorded unasked.
-SeriesOf logged_series(const Context& cx,
-                       const Experiment& experiment,
-                       const std::vector<std::string>& callbacks) {
-  SeriesOf series;
-  const Object& model = cx.program.models[experiment.model];
-  const DataObject& data = cx.program.datas[experiment.data];
-  for (const LogEntry& log : cx.program.logs) {
-    const bool is_listed = log.owner == model.name || std::find(callbacks.begin(), callbacks.end(),
-                                                                log.owner) != callbacks.end();
-    if (!is_listed || (log.kind != "scalar" && log.kind != "metric" && log.kind != "error"))
-      continue;
-    Logged one = logged(log);
-    if (log.role == "test") one.absent = "step test runs after it";
-    bool has_stream = false;
-    for (const StreamDecl& stream : data.streams) {
-      if (stream.role != log.role) continue;
-      has_stream = true;
-      const bool is_whole = log.is_whole || stream.name.empty();
-      const std::string name = log.role + "." + (is_whole ? "" : stream.name + ".") + log.name;
-      const auto [place, is_new] = series.try_emplace(name, one);
-      // Logged at several places, it is recorded wherever one of them says so.
-      if (!is_new) place->second.is_on_step = place->second.is_on_step && one.is_on_step;
-    }
-    if (has_stream) continue;
-    one.absent = "data `" + data.object.name + "` has no `" + log.role + "` stream";
-    series.try_emplace(log.role + "." + log.name, one);
-  }
-  for (const Member& member : model.members) {
-    if (member.kind == MemberKind::Optimizer) series["lr." + member.name] = {};
-  }
-  return series;
-}
 
 void report_unknown(Context& cx, const std::string& name, Span span, const SeriesOf& series) {
   std::vector<std::string> names;
@@ -105,13 +45,11 @@ const Logged* find_series(
   return &one;
 }
 
-void settle_mode(Context& cx, Expr& mode, const std::string& name, Span span, const Logged& one) {
+void check_mode(
+    Context& cx, const Expr& mode, const std::string& name, Span span, const Logged& one) {
   if (mode.name == "auto") {
-    if (one.better.empty()) {
+    if (one.better.empty())
       cx.report(diag::mode_needed(span, name).help("add `mode = max` or `mode = min`"));
-    } else {
-      mode.name = one.better;
-    }
     return;
   }
   const std::string& better = one.better.empty() ? one.named : one.better;
@@ -129,22 +67,17 @@ bool watches_steps(const std::string& call) {
   return call == "SpikeGuard";
 }
 
-void settle_call(Context& cx, Expr& call, const SeriesOf& series) {
-  for (Expr& arg : call.args) {
-    if (arg.kind == ExprKind::Call) settle_call(cx, arg, series);
+void check_watching(Context& cx, const Expr& call, const SeriesOf& series) {
+  for (const Expr& arg : call.args) {
+    if (arg.kind == ExprKind::Call) check_watching(cx, arg, series);
   }
-  const auto watched = std::find_if(call.args.begin(), call.args.end(),
-                                    [](const Expr& arg) { return arg.kind == ExprKind::Series; });
-  if (watched == call.args.end()) return;
-  const std::string name = watched->name;
-  const Span span = watched->span;
-  const Logged* one = find_series(cx, name, span, !watches_steps(call.name), series);
+  const Expr* watched = watched_series(call);
+  if (watched == nullptr) return;
+  const Logged* one =
+      find_series(cx, watched->name, watched->span, !watches_steps(call.name), series);
   if (one == nullptr) return;
-  for (size_t i = 0; i < call.args.size(); ++i) {
-    Expr& mode = call.args[i];
-    if (call.formats[i] == "mode" && mode.kind == ExprKind::Symbol)
-      settle_mode(cx, mode, name, span, *one);
-  }
+  const auto mode = mode_argument(call);
+  if (mode) check_mode(cx, call.args[*mode], watched->name, watched->span, *one);
 }
 
 /// `metric(val.loss)` in the hooks of a callback.
@@ -205,26 +138,22 @@ void check_sweep_target(Context& cx, const ast::Section& sweep, const SeriesOf& 
 
 }  // namespace
 
-void settle_monitors(Context& cx,
-                    Experiment& experiment,
-                    const std::vector<std::string>& callbacks,
-                    const ast::Section* sweep) {
+void check_monitors(Context& cx, const Experiment& experiment, const ast::Section* sweep) {
+  const Object& model = cx.program.models[experiment.model];
   // What is missing may stand where the program could not be read.
-  if (cx.program.models[experiment.model].is_damaged ||
-      cx.program.datas[experiment.data].object.is_damaged)
-    return;
-  const SeriesOf series = logged_series(cx, experiment, callbacks);
-  for (Expr& callback : experiment.callbacks) {
-    settle_call(cx, callback, series);
+  if (model.is_damaged || cx.program.datas[experiment.data].object.is_damaged) return;
+  const SeriesOf series = logged_series(cx.program, experiment);
+  for (const Expr& callback : experiment.callbacks) {
+    check_watching(cx, callback, series);
     check_filename(cx, callback, series);
   }
-  for (Member& member : cx.program.models[experiment.model].members) {
-    for (auto& [name, value] : member.settings) {
-      if (name == "schedule") settle_call(cx, value, series);
+  for (const Member& member : model.members) {
+    for (const auto& [name, value] : member.settings) {
+      if (name == "schedule") check_watching(cx, value, series);
     }
   }
   for (const Object& callback : cx.program.callbacks) {
-    if (std::find(callbacks.begin(), callbacks.end(), callback.name) == callbacks.end()) continue;
+    if (!is_listed(callback.name, experiment)) continue;
     for (const uint32_t fn : callback.fns) check_body_of_hook(cx, cx.program.fns[fn].body, series);
   }
   if (sweep != nullptr) check_sweep_target(cx, *sweep, series);

@@ -80,54 +80,66 @@ void check_step(Context& cx, const Experiment& experiment) {
   }
 }
 
+void check_endless(Context& cx, const Experiment& experiment, const StreamDecl& stream) {
+  const Expr* repeat = find_stage(stream.value, "repeat");
+  const bool is_endless =
+      repeat != nullptr && repeat->args.size() > 1 && repeat->args[1].kind == ExprKind::NoneConst;
+  if (!is_endless || find_setting(experiment.trainer, "steps_per_epoch") != nullptr) return;
+  Span span = experiment.span;
+  for (const SettingValue& setting : experiment.trainer) {
+    if (setting.path == "epochs" || setting.path == "steps" || setting.path == "max_time") {
+      span = setting.span;
+      break;
+    }
+  }
+  cx.report(diag::endless_epoch(span, stream.role)
+                .label(repeat->span, "it goes on for ever")
+                .help("say how long an epoch is: `steps_per_epoch = 1000`"));
+}
+
+void check_global_batch(Context& cx, const Experiment& experiment, const TrainBatch& batch) {
+  const SettingValue* global = find_setting(experiment.trainer, "global_batch");
+  const auto ranks = ranks_of(cx, experiment.topology);
+  if (global == nullptr || !ranks) return;
+  const Object none;
+  const Wired wanted = wire(global->value, none, {}, experiment, cx.program);
+  const auto total = evaluate(wanted.expr, cx.program);
+  const int64_t row = batch.records * *ranks;
+  if (!total || row == 0 || total->whole % row == 0) return;
+  // An experiment that amends this one has the setting from it.
+  if (is_reported(cx, diagnostics::Code::E0511, global->value.span)) return;
+  diagnostics::Diagnostic diagnostic = diag::global_batch_uneven(
+      global->value.span, std::to_string(total->whole), std::to_string(row));
+  diagnostic.label(batch.size.given, "batches of {} records", std::to_string(batch.records));
+  if (*ranks > 1) diagnostic.note("on {} devices at a time", std::to_string(*ranks));
+  note_hparams(diagnostic, batch.size, cx);
+  note_hparams(diagnostic, wanted, cx);
+  cx.report(std::move(diagnostic));
+}
+
 }  // namespace
 
-void check_windows(Context& cx, Experiment& experiment) {
-  check_step(cx, experiment);
-  const DataObject& data = cx.program.datas[experiment.data];
+std::optional<TrainBatch> find_train_batch(const Program& program, const Experiment& experiment) {
+  const DataObject& data = program.datas[experiment.data];
   for (const StreamDecl& stream : data.streams) {
     if (stream.role != "train" || stream.value.type.is_error()) continue;
-    const Expr* repeat = find_stage(stream.value, "repeat");
-    const bool is_endless =
-        repeat != nullptr && repeat->args.size() > 1 && repeat->args[1].kind == ExprKind::NoneConst;
-    if (is_endless && find_setting(experiment.trainer, "steps_per_epoch") == nullptr) {
-      Span span = experiment.span;
-      for (const SettingValue& setting : experiment.trainer) {
-        if (setting.path == "epochs" || setting.path == "steps" || setting.path == "max_time") {
-          span = setting.span;
-          break;
-        }
-      }
-      cx.report(diag::endless_epoch(span, stream.role)
-                    .label(repeat->span, "it goes on for ever")
-                    .help("say how long an epoch is: `steps_per_epoch = 1000`"));
-    }
     const Expr* collate = find_stage(stream.value, "collate");
     if (collate == nullptr || collate->args.size() < 2) continue;
-    const Wired size =
-        wire(collate->args[1], data.object, experiment.data_arguments, experiment, cx.program);
-    const auto records = evaluate(size.expr, cx.program);
-    if (!records || records->whole < 1) continue;
-    experiment.train_batch = records->whole;
-    experiment.train_batch_span = size.given;
-    const SettingValue* global = find_setting(experiment.trainer, "global_batch");
-    const auto ranks = ranks_of(cx, experiment.topology);
-    if (global == nullptr || !ranks) continue;
-    const Object none;
-    const Wired wanted = wire(global->value, none, {}, experiment, cx.program);
-    const auto total = evaluate(wanted.expr, cx.program);
-    const int64_t row = records->whole * *ranks;
-    if (!total || row == 0 || total->whole % row == 0) continue;
-    // An experiment that amends this one has the setting from it.
-    if (is_reported(cx, diagnostics::Code::E0511, global->value.span)) continue;
-    diagnostics::Diagnostic diagnostic = diag::global_batch_uneven(
-        global->value.span, std::to_string(total->whole), std::to_string(row));
-    diagnostic.label(size.given, "batches of {} records", std::to_string(records->whole));
-    if (*ranks > 1) diagnostic.note("on {} devices at a time", std::to_string(*ranks));
-    note_hparams(diagnostic, size, cx);
-    note_hparams(diagnostic, wanted, cx);
-    cx.report(std::move(diagnostic));
+    Wired size = wire(collate->args[1], data.object, experiment.data_arguments, experiment, program);
+    const auto records = evaluate(size.expr, program);
+    if (records && records->whole >= 1) return TrainBatch{records->whole, std::move(size)};
   }
+  return std::nullopt;
+}
+
+void check_windows(Context& cx, const Experiment& experiment) {
+  check_step(cx, experiment);
+  for (const StreamDecl& stream : cx.program.datas[experiment.data].streams) {
+    if (stream.role == "train" && !stream.value.type.is_error())
+      check_endless(cx, experiment, stream);
+  }
+  if (const auto batch = find_train_batch(cx.program, experiment))
+    check_global_batch(cx, experiment, *batch);
 }
 
 }  // namespace ltr::check

@@ -26,21 +26,23 @@ const SettingValue* find_setting(const std::vector<SettingValue>& settings,
 /// `note: `size` is 1 unless it is set`, for each hparam.
 void note_hparams(diagnostics::Diagnostic& diagnostic, const Wired& wired, const Context& cx);
 
-/// E0415 to E0417, E0429, E0430: what callbacks and schedules watch is logged, has a value while
-/// training, and is watched in the right direction. Afterwards no `mode` is `auto`: each says `min` or
-/// `max`.
-void settle_monitors(Context& cx,
-                    Experiment& experiment,
-                    const std::vector<std::string>& callbacks,
-                    const ast::Section* sweep);
+/// E0415 to E0417, E0429, E0430: what callbacks, schedules and a sweep watch is logged, has a value
+/// while training, and is watched in the right direction.
+void check_monitors(Context& cx, const Experiment& experiment, const ast::Section* sweep);
 /// E0411: two logs of one name in a step record one value.
 void check_logged_names(Context& cx);
 /// E0418: learning rates are above 0, as written and as experiments give them.
 void check_learning_rates(Context& cx);
 /// E0427, E0428: schedules fit the length of training.
 void check_schedules(Context& cx, const Experiment& experiment);
-/// E0431, E0432, E0511, E0513, and the size of the train batches: windows of batches fit the step
-/// and the data.
-void check_windows(Context& cx, Experiment& experiment);
+/// E0431, E0432, E0511, E0513: windows of batches fit the step and the data.
+void check_windows(Context& cx, const Experiment& experiment);
+
+/// How many records a train batch has, where the program alone tells.
+struct TrainBatch {
+  int64_t records = 0;
+  Wired size;
+};
+std::optional<TrainBatch> find_train_batch(const Program& program, const Experiment& experiment);
 
 }  // namespace ltr::check

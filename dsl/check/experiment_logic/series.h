@@ -1,0 +1,32 @@
+#pragma once
+
+// What an experiment records, and which of it a callback or a schedule watches.
+
+#include <map>
+
+#include "dsl/check/typed.h"
+
+namespace ltr::check {
+
+struct Logged {
+  std::string better;       ///< what `mode = auto` reads
+  std::string named;        ///< what the name alone tells, for contradictions
+  bool is_error = false;    ///< what is logged has a mistake of its own
+  bool is_on_step = false;  ///< recorded on step alone
+  std::string absent;       ///< why it has no value while training
+  Span span;
+};
+using SeriesOf = std::map<std::string, Logged>;
+
+/// All series of an experiment: what its model and callbacks log, and what is recorded unasked.
+SeriesOf logged_series(const Program& program, const Experiment& experiment);
+
+/// Whether the callback of this name stands in the experiment.
+bool is_listed(const std::string& callback, const Experiment& experiment);
+
+/// The series that a call watches, or null.
+const Expr* watched_series(const Expr& call);
+/// Which argument of a call is its `mode`.
+std::optional<size_t> mode_argument(const Expr& call);
+
+}  // namespace ltr::check
