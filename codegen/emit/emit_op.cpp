@@ -231,7 +231,11 @@ void FunctionEmitter::statement(const ir::Op& op) {
     case OpKind::SetHparam:
       return push(cpp::assign(cpp::dot(cpp::name("program::hparams"), Context::identifier(op.name)), arg(0)), op.loc);
     case OpKind::SetSlot: return push(cpp::assign(slot(op), arg(0)), op.loc);
-    case OpKind::Oblige: return settings_call("oblige", {arg(0), cpp::string(op.text("text")), place()});
+    case OpKind::Oblige: {
+      std::vector<cpp::Expr> hparams;
+      for (const std::string& name : op.texts("hparams")) hparams.push_back(cpp::string(name));
+      return settings_call("oblige", {arg(0), cpp::string(op.text("text")), cpp::braces(std::move(hparams)), place()});
+    }
     case OpKind::ListCall: {
       const ir::Op* listed = definition(op.operands[0]);
       if (listed == nullptr || listed->kind != OpKind::MakeCall) return settings_call("call", {cpp::string(op.name), arg(0)});

@@ -43,6 +43,17 @@ void set_hparam(Shared& shared, BodyLowerer& lowerer, const check::Hparam& hpara
   lowerer.b.effect(OpKind::SetHparam, {lowerer.from_value(value, type)}, hparam.name);
 }
 
+void add_hparams(const Expr& expr, std::set<std::string>& names) {
+  if (expr.kind == ExprKind::Hparam) names.insert(expr.name);
+  for (const Expr& arg : expr.args) add_hparams(arg, names);
+}
+
+ir::Texts hparams_of(const Expr& expr) {
+  std::set<std::string> names;
+  add_hparams(expr, names);
+  return {names.begin(), names.end()};
+}
+
 /// Declares a setting and gives its final value.
 ValueId declare(BodyLowerer& lowerer, const std::string& path, const std::string& type_text, ValueId given) {
   return lowerer.b.op(OpKind::Setting, Type::of(TypeKind::Value), {given}, path, {{"type", type_text}});
@@ -153,7 +164,8 @@ class ExperimentLowerer {
       if (!obligation.condition || obligation.fate != check::Fate::AtStart) continue;
       if ((obligation.needs_data || needs_data(*obligation.condition)) != with_data) continue;
       lowerer.b.loc = shared_.loc(obligation.span);
-      lowerer.b.effect(OpKind::Oblige, {lowerer.expr(*obligation.condition)}, "", {{"text", obligation.text}});
+      lowerer.b.effect(OpKind::Oblige, {lowerer.expr(*obligation.condition)}, "",
+                       {{"text", obligation.text}, {"hparams", hparams_of(*obligation.condition)}});
     }
   }
 

@@ -160,8 +160,17 @@ Value RunSettings::get(const char* path, const char* type, const Value& given, c
   return setting.value;
 }
 
-void RunSettings::oblige(bool holds, const char* rule, const Location& location) {
-  if (!holds) faults.push_back(error_at(location, err::obligation_not_met, rule));
+void RunSettings::oblige(bool holds,
+                         const char* rule,
+                         const std::vector<const char*>& hparams,
+                         const Location& location) {
+  if (holds) return;
+  Str values;
+  for (const Resolved& setting : resolved_) {
+    const bool is_read = std::any_of(hparams.begin(), hparams.end(), [&](const char* name) { return setting.path == name; });
+    if (is_read) values += (values.empty() ? ": " : ", ") + setting.path + " = " + show(setting.value);
+  }
+  faults.push_back(error_at(location, err::obligation_not_met, rule, values));
 }
 
 void RunSettings::add_defaults() {

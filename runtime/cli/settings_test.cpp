@@ -104,12 +104,13 @@ TEST_CASE("all faults are collected: wrong type, unknown setting, unmet obligati
   settings.hparam(kWidth, 32, nullptr);
   settings.check_hparam("width", false, fits_width);
   settings.get("trainer.epochs", "int", 5, {});
-  settings.oblige(false, "D % heads == 0", {"a.ltr", 2, 2});
+  settings.oblige(false, "D % heads == 0", {"width"}, {"a.ltr", 2, 2});
   settings.add_defaults();
   settings.check_unused(true);
   REQUIRE(settings.faults.size() == 3);
   CHECK(settings.faults[0].code == "R2003");
   CHECK(settings.faults[1].code == "R2007");
+  CHECK(settings.faults[1].message == "`D % heads == 0` does not hold: width = 32");
   CHECK(settings.faults[2].message.starts_with(
       "no setting trainer.epoch; did you mean trainer.epochs? (trainer has: accumulate, "));
 }

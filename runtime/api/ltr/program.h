@@ -39,8 +39,12 @@ class LTR_EXPORT Settings {
                     const char* type,
                     const Value& given,
                     const Location& location) = 0;
-  /// A shape obligation that could not be decided at compile time: R2007 unless it holds.
-  virtual void oblige(bool holds, const char* rule, const Location& location) = 0;
+  /// A rule of a declaration that could not be decided at compile time: R2007 unless it holds, with the values of the
+  /// hparams that it rests on.
+  virtual void oblige(bool holds,
+                      const char* rule,
+                      const std::vector<const char*>& hparams,
+                      const Location& location) = 0;
   /// Settings of a section that are calls: `callbacks`, `loggers`. Arguments may be replaced, `off`
   /// removes one.
   virtual void call(const char* section, const Value& given) = 0;
