@@ -13,6 +13,7 @@ import torchmetrics.image as I
 import torchmetrics.regression as R
 import torchmetrics.audio as A
 import torchmetrics.retrieval as T
+import torchmetrics.text as X
 
 warnings.filterwarnings("ignore")
 
@@ -60,6 +61,21 @@ INPUTS["every_label"] = ([(torch.arange(8) * 3 + s) % 5 for s in (0, 1)], ["(ara
 INPUTS["found"] = ([wave(20, s) + 2 for s in (0, 1)], ["wave(20, 0.0) + 2", "wave(20, 1.0) + 2"])
 INPUTS["relevant"] = ([ids(20, 7, s) % 2 for s in (3, 1)], ["ids(20, 7, 3) % 2", "ids(20, 7, 1) % 2"])
 INPUTS["query"] = ([torch.arange(20) % 4 + 4 * s for s in (0, 1)], ["arange(20) % 4", "arange(20) % 4 + 4"])
+
+# Labels of which some are to be left out: where they do not count, they are no classes.
+INPUTS["padded"] = ([torch.where(torch.arange(8) % 3 == s, -100, (torch.arange(8) * 3 + s) % 5) for s in (0, 1)],
+                    ["where(arange(8) % 3 == 0, -100, (arange(8) * 3) % 5)",
+                     "where(arange(8) % 3 == 1, -100, (arange(8) * 3 + 1) % 5)"])
+INPUTS["padded_pixels"] = ([torch.where(torch.arange(24) % 4 == s, -100, ids(24, 5, 3)).reshape(4, 6) for s in (0, 1)],
+                           [f"where(arange(24) % 4 == {s}, -100, ids(24, 5, 3)).reshape(4, 6)" for s in (0, 1)])
+INPUTS["padded_binary"] = ([torch.where(torch.arange(16) % 3 == s, -100, ids(16, 7, 3) % 2) for s in (0, 1)],
+                           [f"where(arange(16) % 3 == {s}, -100, ids(16, 7, 3) % 2)" for s in (0, 1)])
+INPUTS["padded_labels"] = ([torch.where(torch.arange(32) % 5 == s, -100, ids(32, 7, 3) % 2).reshape(8, 4) for s in (0, 1)],
+                           [f"where(arange(32) % 5 == {s}, -100, ids(32, 7, 3) % 2).reshape(8, 4)" for s in (0, 1)])
+INPUTS["tokens"] = ([wave(60, s).reshape(2, 6, 5) for s in (0, 1)], [f"wave(60, {s}.0).reshape(2, 6, 5)" for s in (0, 1)])
+INPUTS["token_label"] = ([ids(12, 5, s).reshape(2, 6) for s in (3, 1)], [f"ids(12, 5, {s}).reshape(2, 6)" for s in (3, 1)])
+INPUTS["padded_tokens"] = ([torch.where(torch.arange(12) % 4 == s, -100, ids(12, 5, 3)).reshape(2, 6) for s in (0, 1)],
+                           [f"where(arange(12) % 4 == {s}, -100, ids(12, 5, 3)).reshape(2, 6)" for s in (0, 1)])
 
 ROWS = []
 
@@ -158,6 +174,35 @@ row("ScaleInvariantSignalDistortionRatio()", A.ScaleInvariantSignalDistortionRat
 row("PeakSignalNoiseRatio(range = 2.0)", I.PeakSignalNoiseRatio(data_range=2.0), "image", "image_t", tolerance=1e-5)
 row("StructuralSimilarityIndexMeasure(range = 2.0)", I.StructuralSimilarityIndexMeasure(data_range=2.0), "image", "image_t",
     tolerance=1e-5)
+
+# Nothing is ignored unless it is said; the label that is can lie anywhere.
+left_out = {"ignore_index": -100}
+for name, twin in {"Accuracy": C.MulticlassAccuracy, "F1Score": C.MulticlassF1Score,
+                   "JaccardIndex": C.MulticlassJaccardIndex}.items():
+    for average in ("macro", "micro", "weighted"):
+        row(f"{name}(5, average = {average}, ignore = -100)", twin(num_classes=5, average=average, **left_out),
+            "logits", "padded")
+row("Recall(5, ignore = -100)", C.MulticlassRecall(num_classes=5, **left_out), "pixels", "padded_pixels")
+row("ExactMatch(5, ignore = -100)", C.MulticlassExactMatch(num_classes=5, **left_out), "pixels", "padded_pixels")
+row("ConfusionMatrix(5, ignore = -100)", C.MulticlassConfusionMatrix(num_classes=5, **left_out), "logits", "padded")
+row("CohenKappa(5, ignore = -100)", C.MulticlassCohenKappa(num_classes=5, **left_out), "logits", "padded")
+row("MatthewsCorrCoef(5, ignore = -100)", C.MulticlassMatthewsCorrCoef(num_classes=5, **left_out), "logits", "padded")
+row("CalibrationError(5, ignore = -100)", C.MulticlassCalibrationError(num_classes=5, **left_out), "logits", "padded",
+    prepare=to_probs)
+row("AUROC(5, ignore = -100)", C.MulticlassAUROC(num_classes=5, **left_out), "logits", "padded", prepare=to_probs)
+row("AveragePrecision(5, ignore = -100)", C.MulticlassAveragePrecision(num_classes=5, **left_out), "logits", "padded",
+    prepare=to_probs)
+for name, twin in {"Accuracy": C.BinaryAccuracy, "F1Score": C.BinaryF1Score, "ConfusionMatrix": C.BinaryConfusionMatrix,
+                   "CohenKappa": C.BinaryCohenKappa, "CalibrationError": C.BinaryCalibrationError, "AUROC": C.BinaryAUROC,
+                   "AveragePrecision": C.BinaryAveragePrecision}.items():
+    row(f"Binary{name}(ignore = -100)", twin(**left_out), "score", "padded_binary",
+        prepare=lambda s, t: (torch.sigmoid(s), t))
+for average in ("macro", "micro", "weighted"):
+    row(f"MultilabelAccuracy(4, average = {average}, ignore = -100)",
+        C.MultilabelAccuracy(num_labels=4, average=average, **left_out), "scores", "padded_labels",
+        prepare=lambda s, t: (torch.sigmoid(s), t))
+row("Perplexity()", X.Perplexity(), "tokens", "token_label", tolerance=1e-5)
+row("Perplexity(ignore = -100)", X.Perplexity(ignore_index=-100), "tokens", "padded_tokens", tolerance=1e-5)
 
 
 def number(value):

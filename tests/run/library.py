@@ -31,6 +31,77 @@ def widths(folder):
               and "a tensor [5, 3] of 15 elements does not fit into [5, 1]" in result.text, result.text)
 
 
+LABELS = """ltr 1
+
+test "a label that is no class" {{
+  metric = {0}
+  metric.update({1})
+}}
+"""
+
+
+def labels(folder):
+    """A label that is none of the classes counts nowhere, so it is refused unless `ignore` says that it is meant."""
+    scores = "randn(4, 3), [0, 1, {}, 2]"
+    for number, (metric, given, shown) in enumerate((
+            ("Accuracy(3)", scores.format(-100), "the label -100 is not in [0, 3)"),
+            ("Accuracy(3, ignore = -100)", scores.format(3), "the label 3 is not in [0, 3)"),
+            ("F1Score(3)", scores.format(-1), "the label -1 is not in [0, 3)"),
+            ("ConfusionMatrix(3)", scores.format(7), "the label 7 is not in [0, 3)"),
+            ("ExactMatch(3)", scores.format(-100), "the label -100 is not in [0, 3)"),
+            ("CalibrationError(3)", scores.format(-100), "the label -100 is not in [0, 3)"),
+            ("AUROC(3)", scores.format(-100), "the label -100 is not in [0, 3)"),
+            ("BinaryAccuracy()", "randn(3), [0, 1, 2]", "the label 2 is not in [0, 2)"),
+            ("BinaryAveragePrecision()", "randn(3), [0, 1, -100]", "the label -100 is not in [0, 2)"),
+            ("MultilabelAUROC(2)", "randn(2, 2), stack([0, 1, 1, -100]).reshape(2, 2)", "the label -100 is not in [0, 2)"),
+            ("Perplexity()", "randn(1, 3, 4), stack([0, 1, -100]).reshape(1, 3)", "the class -100 is not in [0, 4)"))):
+        source = folder / f"labels{number}.ltr"
+        source.write_text(LABELS.format(metric, given))
+        result = run(LTRC, "test", source)
+        check(f"{metric} refuses such a label", result.returncode != 0 and "R3007" in result.text and shown in result.text,
+              result.text)
+
+
+RULES = """ltr 1
+
+hparam p: float = 0.3
+hparam q: float = 0.1
+
+fn part[B](x: float[B], q: float) -> float[B] where q > 0 and q < 1 = x * q
+
+data Made() {
+  batch[B] { x: float[B, 3] }
+  fn make(i: int) -> {x: float[3]} = (x = randn(3))
+  train = synthetic(4, make) |> collate(2)
+}
+
+model Net(p: float, q: float) {
+  net = Linear(3, 3)
+  optimizer opt = SGD(net.weights, lr = 0.1)
+  step train[B](x: float[B, 3]) { minimize mean(net(dropout(x, p))) + sum(part(x[:, 0], q)) }
+}
+
+experiment e {
+  data = Made()
+  model = Net(p, q)
+  trainer { epochs = 1 }
+}
+"""
+
+
+def rules(folder):
+    """What a function asks of its params is asked of hparams before anything is trained, of the library and of a program."""
+    source = folder / "rules.ltr"
+    source.write_text(RULES)
+    program = build(source, folder)
+    check("values that fit train", fit(program, folder / "fits").returncode == 0)
+    for title, given, shown in (("the library's", ("--p", "3"), "`p <= 1` does not hold: p = 3"),
+                                ("a program's", ("--q", "-1"), "`q > 0` does not hold: q = -1")):
+        result = fit(program, folder / "none", *given)
+        check(f"{title} rule is asked at the start", result.returncode == 2 and "error[R2007]: " + shown in result.text
+              and not (folder / "none").exists(), result.text)
+
+
 def precisions(folder):
     """Batches of `float` have the width that the program computes in: layers, a recurrent stack, images."""
     for name in ("iris", "forecast", "mnist"):
@@ -46,5 +117,7 @@ def precisions(folder):
 with scratch() as place:
     folder = pathlib.Path(place)
     widths(folder)
+    labels(folder)
+    rules(folder)
     precisions(folder)
 finish()

@@ -276,6 +276,8 @@ LTR_EXPORT std::tuple<Tensor, Tensor, Tensor> score_curve(const Tensor& scores, 
 /// The least number of insertions, deletions and replacements that make row i of `a` row i of `b`, each cut at its first
 /// `end`. Levenshtein 1966.
 LTR_EXPORT Tensor edit_distances(const Tensor& a, const Tensor& b, int64_t end);
+/// Where a `label` counts: everywhere but where it equals `ignore`. One that counts and is not in [0, classes) is R3007.
+LTR_EXPORT Tensor counted(const Tensor& label, Option<int64_t> ignore, int64_t classes);
 /// How often each class in [0, classes) stands in `label` where `counted` holds; any other value there is R3007.
 LTR_EXPORT Tensor class_counts(const Tensor& label, const Tensor& counted, int64_t classes);
 /// How often each pair occurs where `counted` holds: row `label`, column `predicted`, both in [0, classes); any other

@@ -3,6 +3,7 @@
 #include "ltr/ops.h"
 #include "runtime/tensor/handle.h"
 #include "runtime/tensor/precision.h"
+#include "runtime/tensor/range.h"
 
 namespace ltr {
 
@@ -124,6 +125,19 @@ std::tuple<Tensor, Tensor> sort(const Tensor& x, int64_t dim, bool descending) {
 
 Tensor unique(const Tensor& x) {
   return guarded([&] { return give(std::get<0>(at::_unique(In(x), true))); });
+}
+
+Tensor counted(const Tensor& label, Option<int64_t> ignore, int64_t classes) {
+  return guarded([&] {
+    const In ids(label);
+    const at::Tensor counts = ignore ? ids->ne(*ignore) : at::ones_like(ids, at::kBool);
+    if (ids->is_cpu()) {
+      need_in_range(ids, classes, ignore, "label");
+    } else {
+      at::_assert_async((counts.logical_not() | (ids->ge(0) & ids->lt(classes))).all(), "a label is none of the classes");
+    }
+    return give(counts);
+  });
 }
 
 // What is not counted is added as 0 to class 0, so that no shape depends on the values and nothing waits for a device.
