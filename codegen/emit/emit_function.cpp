@@ -76,6 +76,10 @@ void FunctionEmitter::name_params(cpp::Function& out) {
   if (function_.role == Role::Test && !cx_.tables.defaults.empty()) {
     out.body.push_back(cpp::expression(cpp::call("program::" + Context::identifier(cx_.tables.defaults), {})));
   }
+  // With gradients, what a metric keeps would hold the graphs of all steps of an epoch.
+  if (function_.role == Role::MetricUpdate) {
+    out.body.push_back(cpp::object(cpp::constant(cpp::plain("ltr::NoGrad")), "guard", {}));
+  }
   if (function_.role == Role::Fits) {
     for (const ir::HparamInfo& hparam : cx_.tables.hparams) {
       if (hparam.fits != function_.name) continue;

@@ -84,6 +84,8 @@ class BodyLowerer {
 
   // Statements.
   void stmt(const check::Stmt& stmt);
+  /// What a member becomes.
+  ir::ValueId new_value(const check::Stmt& stmt);
   void let(check::LocalId local, ir::ValueId value);
   void if_stmt(const check::Stmt& stmt);
   void branch(ir::ValueId condition, const check::Body* then_body, const check::Body* else_body);

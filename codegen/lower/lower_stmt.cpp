@@ -33,6 +33,17 @@ void add_assigned(const Body& body, std::set<LocalId>& locals) {
   }
 }
 
+/// `cat([member, more])` along the first axis.
+bool appends_to(const std::string& member, const check::Expr& value) {
+  if (value.kind != check::ExprKind::Op || value.name != "cat" || value.args.size() != 2) return false;
+  const check::Expr& parts = value.args[0];
+  if (parts.kind != check::ExprKind::List || parts.args.size() != 2) return false;
+  const check::Expr& first = parts.args[0];
+  const check::Expr& dim = value.args[1];
+  return first.kind == check::ExprKind::Member && first.name == member && first.args[0].kind == check::ExprKind::Self &&
+         dim.kind == check::ExprKind::IntConst && dim.whole == 0;
+}
+
 }  // namespace
 
 void BodyLowerer::body(const Body& body) {
@@ -72,7 +83,7 @@ void BodyLowerer::stmt(const Stmt& stmt) {
       }
       return;
     }
-    case StmtKind::SetMember: return b.effect(OpKind::WriteBuffer, {*self, expr(stmt.values[0])}, stmt.name);
+    case StmtKind::SetMember: return b.effect(OpKind::WriteBuffer, {*self, new_value(stmt)}, stmt.name);
     case StmtKind::Return: {
       if (stmt.values.empty()) return b.effect(OpKind::Return, {});
       const ValueId value = expr(stmt.values[0]);
@@ -125,6 +136,15 @@ void BodyLowerer::stmt(const Stmt& stmt) {
     case StmtKind::Yield: break;
   }
   throw ir::InternalError("a statement that check does not give reached lower", b.loc);
+}
+
+// A metric keeps what it has seen by `scores = cat([scores, more])`. A copy of all at each update would make an epoch
+// quadratic, so it is appended.
+ValueId BodyLowerer::new_value(const Stmt& stmt) {
+  const check::Expr& value = stmt.values[0];
+  if (owner == nullptr || owner->kind != TypeKind::Metric || !appends_to(stmt.name, value)) return expr(value);
+  const check::Expr& parts = value.args[0];
+  return b.op(OpKind::CallOp, shared_.type(value.type), {expr(parts.args[0]), expr(parts.args[1])}, "append");
 }
 
 void BodyLowerer::if_stmt(const Stmt& stmt) {

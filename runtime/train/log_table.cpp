@@ -109,10 +109,6 @@ void LogTable::add(int slot, size_t stream, double value, double weight) {
 void LogTable::add(int slot, size_t stream, Metric& metric) {
   Cell* place = cell(slot, stream);
   if (place == nullptr) return;
-  // In training an update sees values with a graph; kept, it would hold the graphs of all steps.
-  for (const Metric::State& state : metric.states()) {
-    if (In(*state.tensor)->requires_grad()) *state.tensor = give(In(*state.tensor)->detach());
-  }
   place->metric = &metric;
   place->metric_has_data = true;
   place->metric_in_window = true;

@@ -66,6 +66,10 @@ LTR_EXPORT Tensor tensor_of(const std::vector<bool>& values, DType dtype = DType
 LTR_EXPORT void assign(const Tensor& buffer, const Tensor& value);
 LTR_EXPORT void assign(const Tensor& buffer, Scalar value);
 
+/// `cat([kept, more])` for a state that grows over an epoch: `kept` stays as it is, and its elements are copied only when
+/// the memory behind it, which doubles, is full or taken.
+LTR_EXPORT Tensor append(const Tensor& kept, const Tensor& more);
+
 /// Whether `every period { … }` runs now: steps by `global_step`, epochs by `epoch`; in an `…_end` hook both count what
 /// is completed. Durations are R2003.
 LTR_EXPORT bool due(const Context& cx, const Value& period, bool is_end);
