@@ -228,7 +228,10 @@ Stmt check_assign(const ast::Stmt& statement, const ast::Assign& assign, Scope& 
                                                      : "the value of a metric can only be logged"));
     value.type = Type::error();
   }
-  if (value.type.kind == Kind::None) {
+  const auto known = scope.find_local(name->name.text);
+  if (value.type.kind == Kind::None && known && scope.local(*known).type.kind == Kind::Option) {
+    value = convert(std::move(value), scope.local(*known).type, scope, "the value");
+  } else if (value.type.kind == Kind::None) {
     scope.cx.report(diag::wrong_type(value.span, "`none` alone has no type: declare it, `" +
                                                      name->name.text + ": option[…] = none`"));
     value.type = Type::error();

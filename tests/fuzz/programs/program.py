@@ -3,7 +3,7 @@ hold what we know it is worth."""
 import math
 import random
 
-from values import BOOL, FLOAT, INT, STR, Bad, Expr, Expressions, Tensor, list_of, literal, type_text
+from values import BOOL, FLOAT, INT, STR, Bad, Expr, Expressions, Tensor, list_of, literal, taken, type_text
 
 DEPTH = 3
 
@@ -11,11 +11,12 @@ DEPTH = 3
 class Body:
     """Statements of a `fn`, step, hook or test, and what they do to an environment."""
 
-    def __init__(self, rng, scope, samples, uses_item=True, assigns=None):
+    def __init__(self, rng, scope, samples, uses_item=True, assigns=None, has_clock=False):
         self.rng = rng
         self.exprs = Expressions(rng, scope, uses_item)
         self.samples = [dict(sample) for sample in samples]
         self.assigns = assigns or {}  # What may be written although the body did not make it.
+        self.has_clock = has_clock    # Of a step or hook: `every 2 steps` may stand there.
         self.lines = []
         self.actions = []
         self.own = {}
@@ -55,20 +56,30 @@ class Body:
     def statement(self, number):
         pick = self.rng.random()
         changed = [name for name, kind in {**self.own, **self.assigns}.items() if kind[0] != "fn"]
-        if pick < 0.4 or not changed:
+        if pick < 0.3 or not changed:
             kind = self.exprs.any_type()
             self.assign(f"v{number}", kind, self.expression(kind))
-        elif pick < 0.5:
+        elif pick < 0.36:
+            self.option(f"v{number}")
+        elif pick < 0.44:
             self.function(f"f{number}")
-        elif pick < 0.58:
+        elif pick < 0.5:
+            self.chain(f"f{number}")
+        elif pick < 0.56:
             self.taken_apart(number)
-        elif pick < 0.68:
+        elif pick < 0.64:
             name = self.rng.choice(changed)
             self.changing(name)
-        elif pick < 0.84:
+        elif pick < 0.76:
             self.branch(self.rng.choice(changed))
-        else:
+        elif pick < 0.82:
             self.loop(self.rng.choice(changed), number)
+        elif pick < 0.88:
+            self.counted(self.rng.choice(changed), number)
+        elif pick < 0.96 or not self.has_clock:
+            self.scan(number)
+        else:
+            self.every(self.rng.choice(changed))
 
     def changing(self, name):
         kind = {**self.own, **self.assigns}[name]
@@ -80,7 +91,9 @@ class Body:
                 self.do(f"{name} {sign}= {one.text}", lambda env: env.__setitem__(name, whole.value(env)))
                 return
         one = self.expression(kind)
-        self.do(f"{name} = {one.text}", lambda env: env.__setitem__(name, one.value(env)))
+        # In its own body a variable takes the type of what it is given, which may be more than an option.
+        declared = f": {type_text(kind)}" if kind[0] == "option" and name in self.own else ""
+        self.do(f"{name}{declared} = {one.text}", lambda env: env.__setitem__(name, taken(kind, one.value(env))))
 
     def holds(self, one):
         try:
@@ -112,6 +125,54 @@ class Body:
 
         self.do(f"{name} = q => {body.text}", define)
         kind = ("fn", (params[0],), result, True)
+        self.exprs.scope[name] = kind
+        self.own[name] = kind
+
+    def chain(self, name):
+        """Functions in a list: with names and without, of the program and of the library."""
+        of = self.exprs.tensor_type()
+        known = [f for f, kind in self.exprs.scope.items() if kind[0] == "fn" and kind[1] == (of,) and kind[2] == of]
+        hidden, parts = self.exprs.scope, []
+        for _ in range(self.rng.randint(1, 3)):
+            if of[1] == "float" and self.rng.random() < 0.2:
+                parts.append(("relu", lambda env: lambda x: Tensor(x.dims, tuple(max(v, 0) for v in x.flat))))
+            elif known and self.rng.random() < 0.6:
+                f = self.rng.choice(known)
+                parts.append((f, lambda env, f=f: env[f]))
+            else:
+                self.exprs.scope = {**hidden, "q": of}
+                body = self.exprs.make(of, DEPTH)
+                self.exprs.scope = hidden
+                parts.append((f"q => {body.text}", lambda env, body=body: lambda x: body.value({**env, "q": x})))
+        if len(parts) == 1 and "=>" not in parts[0][0]:
+            return
+
+        def define(env):
+            kept = dict(env)
+
+            def flow(x):
+                for _, part in parts:
+                    x = part(kept)(x)
+                return x
+
+            env[name] = flow
+
+        def tried(env):
+            env = dict(env)
+            define(env)
+            env[name](self.value_for(of))
+
+        if not self.holds(Expr("", tried)):
+            return
+        self.do(f"{name} = [{', '.join(text for text, _ in parts)}]", define)
+        kind = ("fn", (of,), of, True)
+        self.exprs.scope[name] = kind
+        self.own[name] = kind
+
+    def option(self, name):
+        kind = ("option", self.rng.choice((INT, FLOAT, STR)))
+        one = self.expression(kind, 2)
+        self.do(f"{name}: {type_text(kind)} = {one.text}", lambda env: env.__setitem__(name, taken(kind, one.value(env))))
         self.exprs.scope[name] = kind
         self.own[name] = kind
 
@@ -183,6 +244,97 @@ class Body:
         self.lines += inner.lines
         self.do("}", action)
 
+    def counted(self, name, number):
+        """`while`, with a counter of its own."""
+        counter, count = f"w{number}", self.rng.randint(1, 3)
+        test = self.expression(BOOL) if self.rng.random() < 0.4 else Expr("", lambda env: True)
+        inner = self.nested()
+        inner.samples = [{**sample, counter: i} for sample in self.samples for i in range(count)]
+        inner.exprs.scope[counter] = INT
+        inner.changing(name)
+
+        def action(env):
+            env[counter] = 0
+            while env[counter] < count and test.value(env):
+                inner.run(env)
+                env[counter] += 1
+
+        if not self.holds(Expr("", lambda env: action(dict(env)))):
+            return
+        more = f" and {test.text}" if test.text else ""
+        self.lines += [f"{self.indent}{counter} = 0", f"{self.indent}while {counter} < {count}{more} {{", *inner.lines,
+                       f"{self.indent}  {counter} += 1"]
+        self.do("}", action)
+        self.exprs.scope[counter] = self.own[counter] = INT
+
+    def scan(self, number):
+        """A loop over an axis, whose yields are stacked along it."""
+        element, dims = self.rng.choice(("float", "float", "i64")), tuple(self.rng.choice((2, 3)) for _ in range(self.rng.randint(1, 3)))
+        axis = self.rng.randrange(len(dims))
+        sequence = self.expression(("tensor", element, dims))
+        item = f"e{number}"
+        carried = {f"s{number}{letter}": self.exprs.tensor_type() for letter in "ab"[:self.rng.randint(1, 2)]}
+        initial = {name: self.expression(kind, 2) for name, kind in carried.items()}
+        inner = self.nested()
+        inner.assigns = dict(carried)
+        inner.exprs.scope.update({item: ("tensor", element, dims[:axis] + dims[axis + 1:]), **carried})
+
+        def start(env):
+            return {**env, **{name: one.value(env) for name, one in initial.items()}}
+
+        inner.samples = [{**start(sample), item: cut(sequence.value(sample), axis, i)}
+                         for sample in self.samples for i in range(dims[axis])]
+        for name in carried:
+            inner.changing(name)
+        rank = self.rng.randint(axis, 2)
+        of = ("tensor", self.rng.choice(("float", "i64", "bool")), tuple(self.rng.choice((2, 3)) for _ in range(rank)))
+        value = inner.expression(of)
+
+        def action(env):
+            inside, rows, steps = start(env), [], sequence.value(env)
+            for i in range(dims[axis]):
+                inside[item] = cut(steps, axis, i)
+                inner.run(inside)
+                rows.append(value.value(inside))
+            env[f"v{number}"] = stacked(rows, axis)
+
+        if not self.holds(Expr("", lambda env: action(dict(env)))):
+            return
+        shown = axis - len(dims) if self.rng.random() < 0.3 else axis
+        with_ = ", ".join(f"{name} = {one.text}" for name, one in initial.items())
+        self.lines += [f"{self.indent}v{number} = scan {item} over {sequence.text} dim {shown} with {with_} {{", *inner.lines,
+                       f"{self.indent}  yield {value.text}"]
+        self.do("}", action)
+        self.exprs.scope[f"v{number}"] = self.own[f"v{number}"] = ("tensor", of[1], of[2][:axis] + (dims[axis],) + of[2][axis:])
+
+    def every(self, name):
+        """Whether it runs is for the trainer to know, so what follows holds either way."""
+        inner = self.nested()
+        inner.changing(name)
+        after = [dict(sample) for sample in self.samples]
+        try:
+            for sample in after:
+                inner.run(sample)
+        except Bad:
+            return
+        period = self.rng.choice(("2 steps", "3 steps", "1 epoch"))
+        self.lines += [f"{self.indent}every {period} {{", *inner.lines, f"{self.indent}}}"]
+        self.samples += after
+
+
+def cut(value, axis, index):
+    """Row `index` of an axis."""
+    dims, inner = value.dims, math.prod(value.dims[axis + 1:])
+    flat = tuple(value.flat[(outer * dims[axis] + index) * inner + i]
+                 for outer in range(math.prod(dims[:axis])) for i in range(inner))
+    return Tensor(dims[:axis] + dims[axis + 1:], flat)
+
+
+def stacked(rows, axis):
+    dims, inner = rows[0].dims, math.prod(rows[0].dims[axis:])
+    flat = tuple(v for outer in range(math.prod(dims[:axis])) for row in rows for v in row.flat[outer * inner:(outer + 1) * inner])
+    return Tensor(dims[:axis] + (len(rows),) + dims[axis:], flat)
+
 
 def both(function, a, b):
     if isinstance(a, Tensor):
@@ -223,7 +375,7 @@ class Program:
     def hparam(self, name):
         exprs = Expressions(self.rng)
         kind = self.rng.choice((INT, FLOAT, BOOL, STR, list_of(INT, 2), list_of(FLOAT, 3), list_of(STR, 2), ("tuple", (INT, FLOAT)),
-                                ("tuple", (FLOAT, STR, BOOL))))
+                                ("tuple", (FLOAT, STR, BOOL)), ("option", INT), ("option", STR)))
         value = exprs.constant(kind)
         self.parts.append(f"hparam {name}: {type_text(kind)} = {literal(kind, value)}")
         self.hparams[name], self.values[name] = kind, value
@@ -246,11 +398,10 @@ class Program:
         kinds = self.params(exprs)
         names = [f"x{i}" for i in range(len(kinds))]
         samples = [{**self.env, **{n: self.sample(kind, exprs) for n, kind in zip(names, kinds)}} for _ in range(3)]
-        visible = {n: kind for n, kind in zip(names, kinds) if kind[0] != "option"}
-        body = Body(self.rng, {**scope, **visible}, samples, uses_item)
+        body = Body(self.rng, {**scope, **dict(zip(names, kinds))}, samples, uses_item)
         for i in range(self.rng.randint(0, 5)):
             body.statement(i)
-        result = exprs.any_type()
+        result = self.rng.choice((kinds[0], ("option", INT), *[exprs.any_type()] * 5))
         value = body.expression(result)
         head = ", ".join(f"{n}: {type_text(kind)}" for n, kind in zip(names, kinds))
         head = f"fn {name}({head}) -> {type_text(result)}"
@@ -328,7 +479,7 @@ class Program:
         sample = {**self.env, **self.values, "xs": Tensor((2, 3), (0.5,) * 6), "ns": Tensor((2, 2), (1,) * 4)}
         steps = []
         for role in ("train", "val"):
-            body = Body(self.rng, {**self.quick(), **self.hparams, **batch}, [sample], uses_item=False)
+            body = Body(self.rng, {**self.quick(), **self.hparams, **batch}, [sample], uses_item=False, has_clock=role == "train")
             for i in range(self.rng.randint(1, 4)):
                 body.statement(i)
             logged = body.expression(FLOAT)
@@ -341,7 +492,7 @@ class Program:
                       "    log loss", f"    log other = {logged.text} on epoch", f"    print {shown.text}", "  }"]
         self.parts += ["", f"model Net({head}) {{", f"  net = {self.built}", "  optimizer opt = SGD(net.weights, lr = 0.01)", *steps, "}"]
         state = exprs.constant(FLOAT)
-        hook = Body(self.rng, {**self.scope, **self.hparams}, [{**self.env, **self.values}])
+        hook = Body(self.rng, {**self.scope, **self.hparams}, [{**self.env, **self.values}], has_clock=True)
         for i in range(self.rng.randint(1, 3)):
             hook.statement(i)
         counted, shown = hook.expression(FLOAT, 2), hook.expression(exprs.any_type())
@@ -376,7 +527,9 @@ class Program:
 
 
 def holds(text, kind, value):
-    """The `assert` that `text` is worth `value`."""
+    """The `assert` that `text` is worth `value`; options are not compared."""
+    if kind[0] == "option":
+        return f"print {text}"
     if kind[0] != "tensor":
         return f"assert {text} == {literal(kind, value)}"
     shown = ", ".join(literal(INT, int(v)) if kind[1] != "float" else literal(FLOAT, float(v)) for v in value.flat)

@@ -49,6 +49,8 @@ def taken(kind, value):
         return tuple(taken(part, one) for part, one in zip(kind[1], value))
     if head == "record":
         return {name: taken(part, value[name]) for name, part in kind[1]}
+    if head == "option":
+        return None if value is None else taken(kind[1], value)
     return value
 
 
