@@ -146,7 +146,15 @@ def training(folder):
     result = fit(program, folder / "runs")
     check("but one at start, with its line", result.returncode == 2 and "R2010" in result.text and "trained.ltr:18" in result.text
           and "start.safetensors" in result.text, result.text)
+    wide = {name: ("F64" if name == "fc2.bias" else kind, shape, values) for name, (kind, shape, values) in start.items()}
+    write(folder / "start.safetensors", wide)
+    result = fit(program, folder / "wide")
+    check("floats of another width are converted, and that is said of them alone", result.returncode == 0
+          and "start.safetensors: floats of another width are converted: fc2.bias" in result.text
+          and "fc1.weight" not in result.text.split("converted:")[1].splitlines()[0], result.text)
     write(folder / "start.safetensors", start)
+    result = fit(program, folder / "same")
+    check("nothing is said of the same width", result.returncode == 0 and "converted" not in result.text, result.text)
     result = run(LTRC, "check", "-v", source)
     check("sizes that hang on an hparam are obligations", "width == 3" in result.text and "at start" in result.text, result.text)
     program = build(source, folder)
