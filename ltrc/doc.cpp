@@ -28,6 +28,7 @@ std::vector<DocModule> read_modules(const std::string& place, Compilation& compi
   if (place == "std") {
     for (const source::EmbeddedFile& file : resolve::library_texts)
       add(sources.add("std/" + std::string(file.name), std::string(file.text)));
+    for (DocModule& page : settings_pages()) modules.push_back(std::move(page));
     return modules;
   }
   for (const std::string& file : find_sources(place)) {
@@ -63,9 +64,11 @@ int show_name(const std::vector<DocModule>& modules, const std::string& name, bo
   bool is_found = false;
   std::vector<std::string> known;
   for (const DocModule& module : modules) {
+    // `trainer` is all of its settings.
+    const bool is_whole = module.folder() == "settings" && module.name() == name;
     for (const DocEntry& entry : module.entries) {
       known.push_back(entry.name);
-      if (entry.name != name) continue;
+      if (entry.name != name && !is_whole) continue;
       fmt::print("{}{}", is_found ? "\n" : "", text_page(module, entry, color));
       is_found = true;
     }

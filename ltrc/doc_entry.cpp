@@ -10,12 +10,28 @@ namespace {
 
 using source::Span;
 
+bool is_space(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
+
+/// The text as it can stand on one line: where a line ended between two settings, a comma parts them.
 std::string one_line(std::string_view text) {
   std::string out;
-  for (const char c : text) {
-    const bool is_space = c == ' ' || c == '\n' || c == '\t' || c == '\r';
-    if (is_space && (out.empty() || out.back() == ' ')) continue;
-    out += is_space ? ' ' : c;
+  std::string open;  // the brackets around
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (!is_space(c)) {
+      if (c == '(' || c == '[' || c == '{') open += c;
+      if ((c == ')' || c == ']' || c == '}') && !open.empty()) open.pop_back();
+      out += c;
+      continue;
+    }
+    size_t end = i;
+    while (end < text.size() && is_space(text[end])) ++end;
+    const bool is_new_line = text.substr(i, end - i).find('\n') != std::string_view::npos;
+    const bool parts = is_new_line && end < text.size() && text[end] != '}' && open.ends_with('{') &&
+                       !out.ends_with('{') && !out.ends_with(',');
+    if (parts) out += ',';
+    if (!out.empty()) out += ' ';
+    i = end - 1;
   }
   return out;
 }
@@ -178,8 +194,8 @@ std::string text_page(const DocModule& module, const DocEntry& entry, bool color
     for (const char c : text) out += c == '\n' ? std::string("\n  ") : std::string(1, c);
     return out + "\n";
   };
-  std::string out = fmt::format("{}  {}, {}:{}\n\n{}", bold(entry.name), entry.kind, module.path,
-                                entry.line, indented(entry.signature));
+  const std::string place = entry.line == 0 ? module.path : fmt::format("{}:{}", module.path, entry.line);
+  std::string out = fmt::format("{}  {}, {}\n\n{}", bold(entry.name), entry.kind, place, indented(entry.signature));
   if (!entry.doc.empty()) out += "\n" + indented(entry.doc);
   if (!entry.parts.empty()) out += "\n";
   for (const std::string& part : entry.parts) out += fmt::format("  {}\n", part);

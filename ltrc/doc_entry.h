@@ -16,7 +16,7 @@ struct DocEntry {
   std::string doc;        ///< the `##` lines; may be empty
   /// Lines about its inside: weights, methods, batch fields, steps.
   std::vector<std::string> parts;
-  uint32_t line = 0;
+  uint32_t line = 0;  ///< 0 if it is written in no file
 };
 
 /// One file.
@@ -27,7 +27,13 @@ struct DocModule {
 
   /// The part of the title before the last `/`; the title itself if there is none.
   std::string folder() const { return title.substr(0, title.rfind('/')); }
+  /// The part behind it.
+  std::string name() const { return title.substr(title.rfind('/') + 1); }
 };
+
+/// The settings of `trainer` and `topology`, a page each: type, default and meaning. Those that this version does not
+/// have yet are left out.
+std::vector<DocModule> settings_pages();
 
 DocModule document(const ast::Module& module, const source::SourceManager& sources);
 

@@ -1,16 +1,18 @@
 #!/usr/bin/env python3
-"""Weights that PyTorch and Lightning wrote, given to `--weights`: the predictions are PyTorch's. Needs torch."""
+"""Weights that PyTorch and Lightning wrote, given to `--weights`, and weights of ours in PyTorch: the predictions are
+the same. Needs torch and safetensors."""
 import json
 import pathlib
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "run/support"))
-from harness import build, check, finish, run, scratch  # noqa: E402
+from harness import build, check, finish, fit, newest, run, scratch  # noqa: E402
 
 try:
     import torch
+    from safetensors.torch import load_file
 except ImportError:
-    print("torch is not installed")
+    print("torch or safetensors is not installed")
     sys.exit(77)
 
 PROGRAM = """ltr 1
@@ -76,4 +78,31 @@ with scratch() as place:
     torch.save({**state, "rnn.weight_ih_l0": torch.zeros(2, 2)}, folder / "other.pt")
     result = run(program, "predict", "--weights", folder / "other.pt", "--write", "-")
     check("another shape is refused by name", result.returncode == 2 and "rnn.weight_ih_l0" in result.text, result.text)
+
+    # And back, as docs/guide/weights.md says it: a module of its own, and a block below a member of the model.
+    wrapped = folder / "wrapped.ltr"
+    wrapped.write_text(PROGRAM.replace("model Net() {", """block Inner() {
+  rnn = LSTM(3, 4, layers = 2)
+  out = Linear(4, 1)
+  fn forward[B](x: float[B, 5, 3]) -> float[B, 5, 1] {
+    y, s = rnn(x)
+    return out(y)
+  }
+}
+model Net() {
+  net = Inner()""").replace("  rnn = LSTM(3, 4, layers = 2)\n  out = Linear(4, 1)\n  optimizer deep", "  optimizer deep")
+        .replace("rnn.weights", "net.rnn.weights").replace("out.weights", "net.out.weights")
+        .replace("    y, s = rnn(x)\n    loss = mean(out(y))", "    loss = mean(net(x))")
+        .replace("    y, s = rnn(x)\n    return out(y)\n  }\n}\nexperiment", "    return net(x)\n  }\n}\nexperiment"))
+    for one, prefix in ((program, ""), (build(wrapped, folder), "net.")):
+        result = fit(one, folder / "back")
+        weights = load_file(newest(folder / "back") / "checkpoints/last/weights.safetensors")
+        twin = Net()
+        twin.load_state_dict({name.removeprefix(prefix): weight for name, weight in weights.items()})
+        with torch.no_grad():
+            wanted = twin(torch.stack([torch.full((5, 3), 0.1 * i) for i in range(4)])).flatten(1)
+        result = run(one, "predict", "--out", folder / "back", "--write", folder / "back.jsonl")
+        rows = [torch.tensor(json.loads(line)["prediction"]).flatten() for line in (folder / "back.jsonl").read_text().splitlines()]
+        check(f"PyTorch loads what a {one.name} trained, and predicts alike",
+              len(rows) == 4 and torch.allclose(torch.stack(rows), wanted, atol=1e-6), result.text)
 finish()
