@@ -97,9 +97,9 @@ cpp::Expr FunctionEmitter::convert(const ir::Op& op) {
     return cpp::construct(cx_.type(to), {cpp::call(cpp::dot(value, "begin"), {}), cpp::call(cpp::dot(value, "end"), {})});
   }
   // A literal has a type of C++'s choice; what an option holds has ours.
-  const bool is_literal = function_.values[id].constant && !is_none(id);
-  if (is_literal && (to.is_host_number() || to.is(TypeKind::Str)))
-    return cpp::construct(cx_.type(to), {std::move(value)});
+  // What stands behind the test of a lone none is never run, and has a type all the same.
+  if (function_.values[id].constant && (to.is_host_number() || to.is(TypeKind::Str)))
+    return cpp::construct(cx_.type(to), is_none(id) ? std::vector<cpp::Expr>{} : std::vector<cpp::Expr>{std::move(value)});
   const bool unwraps = from.is(TypeKind::Option) && !to.is(TypeKind::Option) && cpp::print(cx_.type(to)) != cpp::print(cx_.type(from));
   return unwraps ? cpp::unary("*", std::move(value)) : value;
 }

@@ -20,25 +20,25 @@ syntax keyword ltrFunction attention auto_contrast avg_pool1d avg_pool2d batch_n
 syntax keyword ltrFunction bernoulli bilinear bmm cache ceil center_crop chain chunk cifar10 clamp class_counts
 syntax keyword ltrFunction class_of clone close collate color_jitter concat confusion_counts constant
 syntax keyword ltrFunction contrastive conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d
-syntax keyword ltrFunction cos cosine cosine_embedding cosine_restarts cross_entropy csv ctc cumprod cumsum
-syntax keyword ltrFunction cyclic diagonal dice dropout dropout2d edit_distances einsum elu embedding end_epoch
-syntax keyword ltrFunction equal erf exp expand exponential eye fashion_mnist filter flatten flip floor focal
-syntax keyword ltrFunction full gather gaussian_blur gaussian_nll gelu glu grad gradcheck grayscale group_norm
-syntax keyword ltrFunction gru hardswish hinge huber idx image_folder image_grid index_select instance_norm
-syntax keyword ltrFunction interpolate inverse_sqrt isfinite isnan kaiming_normal kaiming_uniform kl_div l1
-syntax keyword ltrFunction layer_norm leaky_relu linear linear_warmup linspace log1p log_softmax logsigmoid
-syntax keyword ltrFunction logsumexp lstm map masked_fill matmul max_pool1d max_pool2d maximum minimum mish
-syntax keyword ltrFunction mnist mse multistep nll noam norm normal normalize numel one_cycle one_hot ones
-syntax keyword ltrFunction or_else orthogonal overfit pad pad_image permute pixel_shuffle plateau poisson_nll
-syntax keyword ltrFunction polynomial posterize pow prefetch prelu prod rand randint randn random_affine
-syntax keyword ltrFunction random_crop random_erasing random_flip random_resized_crop random_rotation
-syntax keyword ltrFunction random_vflip randperm range ranks relu relu6 repeat reshape resize rms_norm rnn roll
-syntax keyword ltrFunction rope round rsqrt sample save save_png scatter scatter_add score_curve select selu
-syntax keyword ltrFunction sequential shuffle sigmoid sign silu sin smooth_l1 soft_cross_entropy softmax
-syntax keyword ltrFunction softplus solarize sort split sqrt square squeeze stack std stop stop_grad swiglu
-syntax keyword ltrFunction synthetic take tanh text_chars text_lines to_float token_shards topk tracked
-syntax keyword ltrFunction transpose tril triplet_margin triu trunc_normal uniform unique unsqueeze var vocab
-syntax keyword ltrFunction window wsd xavier_normal xavier_uniform zeros zip
+syntax keyword ltrFunction cos cosine cosine_embedding cosine_restarts counted cross_entropy csv ctc cumprod
+syntax keyword ltrFunction cumsum cyclic diagonal dice dropout dropout2d edit_distances einsum elu embedding
+syntax keyword ltrFunction end_epoch equal erf exp expand exponential eye fashion_mnist filter flatten flip
+syntax keyword ltrFunction floor focal full gather gaussian_blur gaussian_nll gelu glu grad gradcheck grayscale
+syntax keyword ltrFunction group_norm gru hardswish hinge huber idx image_folder image_grid index_select
+syntax keyword ltrFunction instance_norm interpolate inverse_sqrt isfinite isnan kaiming_normal kaiming_uniform
+syntax keyword ltrFunction kl_div l1 layer_norm leaky_relu linear linear_warmup linspace log1p log_softmax
+syntax keyword ltrFunction logsigmoid logsumexp lstm map masked_fill matmul max_pool1d max_pool2d maximum
+syntax keyword ltrFunction minimum mish mnist mse multistep nll noam norm normal normalize numel one_cycle
+syntax keyword ltrFunction one_hot ones or_else orthogonal overfit pad pad_image permute pixel_shuffle plateau
+syntax keyword ltrFunction poisson_nll polynomial posterize pow prefetch prelu prod rand randint randn
+syntax keyword ltrFunction random_affine random_crop random_erasing random_flip random_resized_crop
+syntax keyword ltrFunction random_rotation random_vflip randperm range ranks relu relu6 repeat reshape resize
+syntax keyword ltrFunction rms_norm rnn roll rope round rsqrt sample save save_png scatter scatter_add
+syntax keyword ltrFunction score_curve select selu sequential shuffle sigmoid sign silu sin smooth_l1
+syntax keyword ltrFunction soft_cross_entropy softmax softplus solarize sort split sqrt square squeeze stack
+syntax keyword ltrFunction std stop stop_grad swiglu synthetic take tanh text_chars text_lines to_float
+syntax keyword ltrFunction token_shards topk tracked transpose tril triplet_margin triu trunc_normal uniform
+syntax keyword ltrFunction unique unsqueeze var vocab window wsd xavier_normal xavier_uniform zeros zip
 syntax keyword ltrBlock AUROC Accuracy Adadelta Adafactor Adagrad Adam AdamW Adamax AdaptiveAvgPool1d
 syntax keyword ltrBlock AdaptiveAvgPool2d AveragePrecision AvgPool1d AvgPool2d BatchNorm1d BatchNorm2d Bilinear
 syntax keyword ltrBlock BinaryAUROC BinaryAccuracy BinaryAveragePrecision BinaryCalibrationError
