@@ -100,8 +100,10 @@ def bad_checkpoints(iris, folder):
             "error[R2010]", "nothing")
 
     weights.write_bytes(good)
-    refuses("a model of another size", run(iris, "fit", "--hidden", 8, "--resume", last, "--epochs", 7, "--out", runs),
-            2, "error[R2010]", "net.0.weight", "16")
+    for verb, option in (("fit", "--resume"), ("validate", "--weights")):
+        result = run(iris, verb, "--hidden", 8, option, last, "--out", runs)
+        refuses(f"{option}: a model of another size", result, 2, "error[R2010]", "net.0.weight", "16")
+        check(f"{option}: no line of the program is to blame", "iris.ltr:" not in result.stderr, result.text)
 
 
 def signals(iris, folder):
