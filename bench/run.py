@@ -218,7 +218,7 @@ PROGRAMS = [
             lambda: files("points-32.idx", "labels.idx"), 64, (200, 4200)),
     Program("MLP", "bench/mlp.ltr", lambda: mlp(784, 512, 512, 10), adam,
             lambda: files("points-784.idx", "labels.idx"), 128, (10, 160)),
-    Program("Keras CNN", "examples/keras_cnn.ltr", keras_cnn, adadelta, Digits, 128, (1, 11), has_fused=False, workers=1),
+    Program("Keras CNN", "examples/keras_cnn.ltr", keras_cnn, adadelta, Digits, 128, (3, 23), has_fused=False, workers=1),
     Program("char GPT", "examples/char_gpt.ltr", Gpt, adamw, Characters, 12, (2, 32), clip=1.0, schedule=cosine),
     Program("LSTM", "bench/lstm.ltr", Reader, adam, lambda: files("sequences.idx", "labels.idx"), 32, (2, 82), clip=1.0),
 ]
