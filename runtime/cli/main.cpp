@@ -22,6 +22,7 @@ using namespace cli;
 
 /// Prints errors for people, or as events.
 int report(const std::vector<Error>& errors, const Program& program, const Terminal& terminal) {
+  mute_output(false);  // whichever rank fails says why
   if (terminal.is_json) {
     for (const Error& error : errors) {
       print_out(fmt::format(

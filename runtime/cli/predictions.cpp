@@ -73,13 +73,14 @@ Str decode(const at::Tensor& ids, const std::vector<int32_t>& characters) {
   return out;
 }
 
-Predictions::Predictions(Str path, const std::vector<int32_t>* characters)
-    : path_(std::move(path)), characters_(characters) {
+Predictions::Predictions(Str path, const std::vector<int32_t>* characters, bool writes)
+    : path_(std::move(path)), characters_(characters), writes_(writes) {
   is_csv_ = path_.ends_with(".csv");
   is_npy_ = path_.ends_with(".npy");
   if (path_ == "-" || is_npy_) return;
   if (!is_csv_ && !path_.ends_with(".jsonl"))
     throw error_at({}, err::settings_contradict, fmt::format("--write {}: .jsonl, .csv, .npy or - are written", path_));
+  if (!writes_) return;
   file_.open(path_, std::ios::binary | std::ios::trunc);
   if (!file_) refuse_write(path_);
 }
@@ -116,6 +117,7 @@ void Predictions::count_not_finite(const std::vector<at::Tensor>& outputs) {
 }
 
 void Predictions::close(size_t rows) {
+  if (!writes_) return;
   put_faults(std::min(rows, faults_.size()));
   if (is_npy_) write_npy();
   if (!file_.is_open()) return;

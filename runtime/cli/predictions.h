@@ -20,7 +20,8 @@ void put_utf8(Str& out, int32_t point);
 class Predictions {
  public:
   /// `characters`: the one output is ids of them and is written as text; null for numbers. R1004, or R2006 for another ending.
-  Predictions(Str path, const std::vector<int32_t>* characters);
+  /// Not `writes`: another rank does.
+  Predictions(Str path, const std::vector<int32_t>* characters, bool writes);
   /// Whether a row may say what is wrong with its record.
   bool takes_faults() const { return !is_csv_ && !is_npy_; }
   /// What is wrong with the rows of the input, "" for a good one: good rows are predicted, the others stand between them.
@@ -48,6 +49,7 @@ class Predictions {
 
   Str path_;
   const std::vector<int32_t>* characters_;
+  bool writes_;
   bool is_csv_ = false;
   bool is_npy_ = false;
   bool has_header_ = false;

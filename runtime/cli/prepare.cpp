@@ -48,7 +48,10 @@ int64_t thread_count(const Value& value, int64_t automatic) {
 
 }  // namespace
 
-Start::Start(const Program& of, CommandLine given, Terminal on) : program(of), line(std::move(given)), terminal(on) {}
+Start::Start(const Program& of, CommandLine given, Terminal on, const Ranks& those)
+    : program(of), line(std::move(given)), terminal(on), ranks(those), settings(those.world()) {
+  mute_output(!ranks.is_first());
+}
 
 Start::~Start() = default;
 
@@ -121,7 +124,7 @@ void Start::give_option(const GivenOption& given) {
     if (is_setting) path = info.setting;
   }
   const bool is_seed = given.name == "seed";
-  if (is_seed && value == "random") value = std::to_string(std::random_device()() & 0x7FFFFFFFu);
+  if (is_seed && value == "random") value = ranks.of_first(std::to_string(std::random_device()() & 0x7FFFFFFFu));
   std::vector<HparamInfo> hparams;
   const std::vector<Str> names = option_names(program, hparams);
   const bool is_hparam =
@@ -299,7 +302,8 @@ RunRequest Start::request(Progress& progress) {
                  .callbacks = settings.callbacks(),
                  .progress = progress,
                  .run_name = run_name(),
-                 .flags = flags};
+                 .flags = flags,
+                 .ranks = ranks};
   for (const Str& note : root->state().notes) progress.notice(note);
   out.workers = workers;
   out.prefetch = prefetch;

@@ -19,7 +19,7 @@ struct Faults {
 /// One start of the program.
 class Start {
  public:
-  Start(const Program& program, CommandLine line, Terminal terminal);
+  Start(const Program& program, CommandLine line, Terminal terminal, const Ranks& ranks = one_rank());
   ~Start();
 
   /// Chooses the experiment and resolves its settings; throws Faults with everything that is wrong.
@@ -35,6 +35,7 @@ class Start {
   Str called;  ///< what the program is started by: `./mnist`, `ltrc run mnist.ltr`
   CommandLine line;
   Terminal terminal;
+  const Ranks& ranks;
   const ExperimentInfo* experiment = nullptr;
   const TopologyInfo* topology = nullptr;
   RunSettings settings;

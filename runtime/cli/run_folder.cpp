@@ -299,7 +299,7 @@ Str run_record_text(const RunRecord& record, const Program& program) {
                       {"nodes", 1},
                       {"precision", record.precision},
                       {"threads", record.threads}};
-  json["world"] = 1;
+  json["world"] = record.world;
   utsname host{};
   ::uname(&host);
   json["hosts"] = {Str(host.nodename)};

@@ -56,6 +56,7 @@ struct RunRecord {
   Str topology;
   Str precision;
   int64_t threads = 1;
+  int64_t world = 1;
   int64_t seed = 0;
   std::vector<Str> command;
   struct DataStream {

@@ -30,6 +30,7 @@ struct Resolved {
 
 class RunSettings : public Settings {
  public:
+  explicit RunSettings(int64_t world = 1) : world_(world) {}
   /// Later calls win. `path` is an hparam's name or a setting's path.
   void give(const Str& path, Given given);
 
@@ -42,7 +43,7 @@ class RunSettings : public Settings {
               const std::vector<const char*>& hparams,
               const Location& location) override;
   void call(const char* section, const Value& given) override;
-  int64_t world() const override { return 1; }
+  int64_t world() const override { return world_; }
   Str run_dir() const override { return run_dir_; }
   Str run_name() const override { return run_name_; }
 
@@ -79,6 +80,7 @@ class RunSettings : public Settings {
   /// The one that holds, or null.
   const Given* given(const Str& path) const;
 
+  int64_t world_;
   std::map<Str, std::vector<Given>> given_;
   std::set<Str> faulty_;  ///< what was given for them is a fault already
   std::set<Str> asked_;

@@ -27,6 +27,7 @@ std::vector<std::pair<Str, int64_t>> warnings;
 std::mutex copy_mutex;
 std::atomic<int> copy{-1};
 std::atomic<int> output_error{0};
+std::atomic<bool> is_output_muted{false};
 
 /// Writes all of `text`; the reason if that fails, else 0.
 int write_all(int file, std::string_view text) {
@@ -66,7 +67,12 @@ Terminal make_terminal(bool quiet, bool json, bool no_bar, const Str& color) {
   return terminal;
 }
 
+void mute_output(bool is_muted) {
+  is_output_muted = is_muted;
+}
+
 void print_out(const Str& text) {
+  if (is_output_muted) return;
   if (output_error == 0) output_error = write_all(STDOUT_FILENO, text);
   put_copy(text);
 }
@@ -80,6 +86,7 @@ void check_output() {
 }
 
 void print_err(const Str& text) {
+  if (is_output_muted) return;
   // Nobody is left to be told that this fails.
   write_all(STDERR_FILENO, text);
   put_copy(text);

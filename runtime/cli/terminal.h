@@ -27,6 +27,8 @@ Str output_fault();
 /// R1004 if it does not: for verbs whose output is their result.
 void check_output();
 void print_err(const Str& text);  ///< to stderr
+/// From now on both drop what they are given: the first rank says it.
+void mute_output(bool is_muted);
 /// From now on both also go to this file, but for what redraws a line. "" ends it.
 void copy_output_to(const Str& path);
 /// Its descriptor, -1 without one: safe in a signal handler.

@@ -87,7 +87,7 @@ int run_evaluate(Start& start, Role role) {
     print_out(json);
   else
     print_out(fmt::format("{} · {}\n{}", verb, weights.empty() ? "new weights" : weights, table(report)));
-  if (!run.empty()) write_run_file(next_numbered(run + "/eval", Str(verb) + "-", ".json"), json);
+  if (request.writes()) write_run_file(next_numbered(run + "/eval", Str(verb) + "-", ".json"), json);
   return 0;
 }
 

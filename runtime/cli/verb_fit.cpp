@@ -95,7 +95,6 @@ Resume find_resume(const Start& start) {
                       "it takes auto, last, best, the folder of a checkpoint or of a run");
     choose_checkpoint(out, "last", false);
   }
-  out.step = read_manifest(out.checkpoint).at("step").get<int64_t>();
   return out;
 }
 
@@ -158,12 +157,13 @@ class FitVerb {
 
   int run() {
     start_.resolve();
-    resume_ = find_resume(start_);
+    resume_ = agreed_resume();
     if (!resume_.run.empty()) keep_threads(start_, resume_.run);
     start_.set_up_device();
     start_.build();
     load_given_weights();
     is_kept_ = start_.flags.fast_dev_run == 0 && !start_.flags.bare;
+    writes_ = is_kept_ && start_.ranks.is_first();
     // From here on there is something to leave in order.
     SignalWatch::enter(SignalPhase::Work);
     open_folder();
@@ -181,37 +181,44 @@ class FitVerb {
     if (start_.terminal.is_json)
       print_out(json_event("end", end_members(report)));
     else
-      print_out(end_report(start_, report, is_kept_ ? dir() : ""));
+      print_out(end_report(start_, report, is_kept_ ? dir_ : ""));
     copy_output_to("");
     if (lost) throw *lost;
     return report.exit_code;
   }
 
  private:
-  Str dir() const { return is_kept_ ? folder_->path() : temporary_->path; }
+  /// What the first rank finds: it alone puts leftovers right while it looks.
+  Resume agreed_resume() const {
+    Resume found = start_.ranks.is_first() ? find_resume(start_) : Resume();
+    found.run = start_.ranks.of_first(found.run);
+    found.checkpoint = start_.ranks.of_first(found.checkpoint);
+    if (!found.checkpoint.empty()) found.step = read_manifest(found.checkpoint).at("step").get<int64_t>();
+    return found;
+  }
 
   FitReport train() {
-    const Str name = is_kept_ ? folder_->folder_name() : start_.run_name();
-    start_.settings.set_run(dir(), name);
+    const Str name = is_kept_ ? fs::path(dir_).filename().string() : start_.run_name();
+    start_.settings.set_run(dir_, name);
     start_.experiment->list_callbacks(start_.settings);
     start_.check();
-    if (is_kept_) link_checkpoints(dir(), start_.experiment->name, start_.settings.callbacks());
+    if (writes_) link_checkpoints(dir_, start_.experiment->name, start_.settings.callbacks());
     at({});  // what goes wrong from here on is not the fault of the line that ran last
     RunRequest request = start_.request(*progress_);
-    request.run_dir = dir();
+    request.run_dir = dir_;
     request.run_name = name;
     request.resume = resume_.checkpoint;
-    const Str table = headline(start_, is_kept_ ? dir() : "") + model_table(start_);
+    const Str table = headline(start_, is_kept_ ? dir_ : "") + model_table(start_);
     const int64_t planned = planned_steps(request);
     const Str block = table + plan_line(start_, planned);
     for (const Str& notice : resume_.notices) progress_->notice(notice);
-    if (is_kept_) begin_record(block);
-    if (is_kept_) copy_output_to(dir() + "/log-0.txt");
+    if (writes_) begin_record(block);
+    if (writes_) copy_output_to(dir_ + "/log-0.txt");
     if (start_.terminal.is_json) {
       print_out(
           json_event("start", fmt::format("\"experiment\":{},\"run\":{},\"seed\":{},\"steps\":{}",
                                           doors::json_string(start_.experiment->name),
-                                          doors::json_string(is_kept_ ? dir() : ""), start_.trainer.seed, planned)));
+                                          doors::json_string(is_kept_ ? dir_ : ""), start_.trainer.seed, planned)));
     } else if (!start_.terminal.is_quiet) {
       print_out(block);
     }
@@ -219,13 +226,15 @@ class FitVerb {
     return fit(request);
   }
 
+  /// The first rank's; the others learn where it is.
   void open_folder() {
-    if (!is_kept_)
-      temporary_.emplace();
-    else if (resume_.run.empty())
+    if (writes_ && resume_.run.empty())
       folder_.emplace(RunFolder::create(start_.out_dir(), start_.experiment->name, start_.run_name()));
-    else
+    else if (writes_)
       reopen_folder();
+    else if (start_.ranks.is_first())
+      temporary_.emplace();
+    dir_ = start_.ranks.of_first(folder_ ? folder_->path() : temporary_ ? temporary_->path : "");
   }
 
   /// Keeps what says that the run was finished: a resume that is refused changes nothing.
@@ -258,6 +267,7 @@ class FitVerb {
     record_.topology = start_.topology != nullptr ? start_.topology->name : "";
     record_.precision = start_.precision;
     record_.threads = start_.threads;
+    record_.world = start_.ranks.world();
     record_.seed = start_.trainer.seed;
     record_.command = command_;
     for (const StreamSize& size : stream_sizes(start_)) record_.data.push_back({size.name, size.samples, size.batches});
@@ -295,7 +305,7 @@ class FitVerb {
   }
 
   void fail(const Error& error) {
-    if (!is_kept_) return;
+    if (!writes_) return;
     if (recorder_ == nullptr && resume_.run.empty()) {
       // Nothing was begun: a refused run leaves no folder.
       std::error_code ignored;
@@ -323,7 +333,7 @@ class FitVerb {
 
   /// Why the result of the run is lost, if it is.
   Option<Error> finish(const FitReport& report) {
-    if (!is_kept_) return std::nullopt;
+    if (!writes_) return std::nullopt;
     const bool is_interrupted = report.exit_code == 75 || report.exit_code == 130;
     record_.status = report.exit_code == 0 ? "finished" : is_interrupted ? "interrupted" : "failed";
     record_.exit_code = report.exit_code;
@@ -373,6 +383,8 @@ class FitVerb {
   const std::vector<Str>& command_;
   Resume resume_;
   bool is_kept_ = true;
+  bool writes_ = false;  ///< into a folder that is kept
+  Str dir_;
   Option<RunFolder> folder_;
   Option<Temporary> temporary_;
   std::vector<std::pair<Str, Str>> before_;  ///< files of a resumed run, as they were

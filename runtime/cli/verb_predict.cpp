@@ -31,6 +31,7 @@ struct Input {
   std::vector<Str> faults;                             ///< of the rows of `--read`
   std::map<Str, size_t> row_at;                        ///< the row of each place
   std::vector<Str> notes;                              ///< what people are told of them
+  bool is_stopped = false;                             ///< by a signal, on whichever rank
   size_t rows = 0;                                     ///< of `--read` that the limit lets through
 };
 
@@ -65,6 +66,8 @@ std::unique_ptr<data::Loader> make_loader(const Start& start, const Data::RoleSt
   options.workers = int(start.workers);
   options.prefetch = int(start.prefetch);
   options.mock = start.flags.mock_data;
+  options.rank = start.ranks.rank();
+  options.world = start.ranks.world();
   return std::make_unique<data::Loader>(stream, options);
 }
 
@@ -106,7 +109,9 @@ void read_rows(const Start& start, const StepInfo& step, const Data::RoleStream&
     throw error_at({}, err::bad_record, file, *fault + " (the predict stream joins rows, so none can be left out)");
   }
   input.loaders.push_back(make_loader(start, source, stream));
-  input.rows = std::min(rows.faults.size(), size_t(input.loaders[0]->batches(0) * input.loaders[0]->batch_size()));
+  double batches = double(input.loaders[0]->batches(0));
+  start.ranks.sum({&batches, 1});
+  input.rows = std::min(rows.faults.size(), size_t(batches) * size_t(input.loaders[0]->batch_size()));
   input.faults = std::move(rows.faults);
   for (size_t i = 0; i < rows.places.size(); ++i) input.row_at.emplace(rows.places[i], i);
 }
@@ -137,24 +142,41 @@ void open_streams(const Start& start, const StepInfo& step, bool is_strict, Inpu
   for (const Data::RoleStream* source : sources) input.loaders.push_back(make_loader(start, *source, source->stream));
 }
 
-/// What gives the batches of `input` in turn.
-std::function<bool(Batch&)> batches_of(Input& input, size_t field_count, Predictions& predictions) {
+/// Whether any rank has a batch at this turn, and none is stopped. What they left out on the way is known to all.
+bool is_turn(const Ranks& ranks, bool is_here, std::vector<LeftOut> found, Input& input, Predictions& predictions) {
+  double has = is_here ? 1 : 0;
+  double stopped = SignalWatch::received() != 0 ? 1 : 0;
+  ranks.most({&has, 1});
+  ranks.most({&stopped, 1});
+  if (ranks.world() == 1) {
+    take_refused(input, std::move(found), predictions);
+  } else {
+    for (const Str& text : ranks.texts(LeftOutRecords::packed(found))) take_refused(input, LeftOutRecords::unpacked(text), predictions);
+  }
+  input.is_stopped = stopped > 0;
+  return has > 0;
+}
+
+/// What gives the batches of `input` in turn. A stream begins on all ranks at once, so that the order is the records'.
+std::function<bool(Batch&)> batches_of(const Ranks& ranks, Input& input, size_t field_count, Predictions& predictions) {
   if (!input.loaders.empty()) input.loaders[0]->start(0);
-  return [&input, &predictions, field_count, place = size_t(0), is_done = false](Batch& batch) mutable {
+  return [&ranks, &input, &predictions, field_count, place = size_t(0), is_done = false](Batch& batch) mutable {
     if (input.loaders.empty()) {
       if (is_done) return false;
       is_done = true;
-      batch.size = input.tensors.empty() ? 1 : input.tensors[0].size(0);
+      // All ranks are given the same: one of them is enough.
+      batch.size = !ranks.is_first() ? kNoBatch : input.tensors.empty() ? 1 : input.tensors[0].size(0);
     } else {
       const auto next = [&] {
-        const bool is_there = input.loaders[place]->next(batch);
-        take_refused(input, input.loaders[place]->take_left_out(), predictions);
-        return is_there;
+        const bool is_here = input.loaders[place]->next(batch);
+        if (!is_here) batch.size = kNoBatch;
+        return is_turn(ranks, is_here, input.loaders[place]->take_left_out(), input, predictions);
       };
       while (!next()) {
-        if (++place == input.loaders.size()) return false;
+        if (input.is_stopped || ++place == input.loaders.size()) return false;
         input.loaders[place]->start(0);
       }
+      if (input.is_stopped) return false;
     }
     batch.fields.resize(field_count);
     batch.fields.insert(batch.fields.end(), input.tensors.begin(), input.tensors.end());
@@ -209,21 +231,21 @@ int run_predict(Start& start) {
 
   const std::vector<int32_t>* characters = input.is_text ? characters_of(*start.data) : nullptr;
   const bool prints_text = input.is_text && !start.line.has("write");
-  const Str target =
-      start.line.get("write", run.empty() || prints_text ? "-" : next_numbered(run + "/predict", "", ".jsonl"));
-  Predictions predictions(target, characters);
+  const Str usual = run.empty() || prints_text ? "-" : request.writes() ? next_numbered(run + "/predict", "", ".jsonl") : "";
+  const Str target = start.ranks.of_first(start.line.get("write", usual));
+  Predictions predictions(target, characters, start.ranks.is_first());
   open_streams(start, *step, start.line.has("strict") || prints_text || !predictions.takes_faults(), input);
   predictions.set_faults(input.faults);
   for (const Str& note : input.notes) progress->notice(note);
-  const auto write = [&](const Outputs& outputs, const Batch&) {
+  const auto write = [&](const Outputs& outputs) {
     if (!prints_text || outputs.size() > 1) return predictions.put(outputs);
     const at::Tensor rows = aten(outputs[0].value);
     for (int64_t i = 0; i < rows.size(0); ++i) print_out(decode(rows[i], *characters) + "\n");
   };
-  const auto read = batches_of(input, start.data->batch.size(), predictions);
+  const auto read = batches_of(start.ranks, input, start.data->batch.size(), predictions);
   const auto next = [&](Batch& batch) {
     check_output();
-    return SignalWatch::received() == 0 && read(batch);
+    return read(batch);
   };
   SignalWatch::enter(SignalPhase::Work);
   const PredictReport report = predict(request, next, write);

@@ -127,7 +127,10 @@ Loader::Impl::~Impl() {
 int64_t Loader::Impl::count() const {
   int64_t batches = stream.state()->size();
   if (batches != kEndless && options.world > 1) {
+    const int64_t whole = batches;
     batches = options.is_even ? batches / options.world : (batches - options.rank + options.world - 1) / options.world;
+    // Where there are fewer batches than ranks, some have none.
+    if (whole > 0 && batches == 0 && !options.is_even) return 0;
   }
   if (batches == kEndless && options.steps_per_epoch < 0 && options.limit.batches < 0 && options.overfit <= 0) {
     throw with_help(error_at(options.location, err::stream_too_short,

@@ -92,9 +92,11 @@ EvalReport evaluate(RunRequest& request, Role role) {
   for (size_t i = 0; i < samples.size(); i++) {
     Str prefix = stream_name(request.data, streams[i]) + "/";
     std::replace(prefix.begin(), prefix.end(), '.', '/');
+    double all_samples = double(samples[i]);
+    request.ranks.sum({&all_samples, 1});
     EvalReport::Stream& row = report.streams.emplace_back();
     row.name = streams.size() > 1 ? request.data.streams[streams[i]].name : "";
-    row.samples = samples[i];
+    row.samples = int64_t(all_samples);
     for (const auto& [name, value] : values) {
       if (name.starts_with(prefix)) row.values.emplace_back(name.substr(prefix.size()), value);
     }
@@ -107,7 +109,7 @@ EvalReport evaluate(RunRequest& request, Role role) {
 }
 
 PredictReport predict(RunRequest& request, const std::function<bool(Batch&)>& next,
-                      const std::function<void(const Outputs& outputs, const Batch& batch)>& sink) {
+                      const std::function<void(const Outputs& outputs)>& sink) {
   const Times::Clock::time_point begin = Times::Clock::now();
   const std::vector<size_t> streams = streams_of(request.data, Role::Predict);
   Predictor predictor(request);
@@ -117,37 +119,23 @@ PredictReport predict(RunRequest& request, const std::function<bool(Batch&)>& ne
   predictor.begin();
   Batch batch;
   while (next(batch)) {
-    sink(predictor.predict(batch, streams.empty() ? 0 : streams.front()), batch);
+    const bool is_here = batch.size != kNoBatch;
+    const Outputs own = is_here ? predictor.predict(batch, streams.empty() ? 0 : streams.front()) : Outputs();
+    for (const Outputs& outputs : request.ranks.gather(own)) sink(outputs);
+    if (!is_here) continue;
     report.batches++;
     report.samples += batch.size;
     request.progress.round_batch(report.batches, batch.size);
   }
   predictor.end();
+  double counts[] = {double(report.batches), double(report.samples)};
+  request.ranks.sum(counts);
+  report.batches = int64_t(counts[0]);
+  report.samples = int64_t(counts[1]);
   request.progress.round_end(Role::Predict, 0, 0, {});
   request.progress.end();
   report.total_s = seconds_since(begin);
   return report;
-}
-
-PredictReport predict(RunRequest& request,
-                      const std::function<void(const Outputs& outputs, const Batch& batch)>& sink) {
-  std::vector<std::unique_ptr<Feed>> feeds;
-  for (const size_t stream : streams_of(request.data, Role::Predict)) {
-    feeds.push_back(make_feed(request, stream, request.flags.fast_dev_run > 0 ? request.flags.fast_dev_run : -1));
-    feeds.back()->start(0, 0);
-  }
-  if (feeds.empty()) {
-    throw error_at(request.experiment.location, err::settings_contradict,
-                   fmt::format("the data {} has no predict stream", request.experiment.data));
-  }
-  size_t place = 0;
-  return predict(
-      request,
-      [&](Batch& batch) {
-        while (place < feeds.size() && !feeds[place]->next(batch)) place++;
-        return place < feeds.size();
-      },
-      sink);
 }
 
 }  // namespace ltr

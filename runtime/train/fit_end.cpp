@@ -15,7 +15,7 @@ void Fit::fail(const Error& error) {
   } catch (const Error& second) {
     request_.progress.warning(fmt::format("the hook failure failed itself: {}", second.message));
   }
-  if (has_batch_ && !request_.run_dir.empty() && error.exit_code() == 4) {
+  if (has_batch_ && request_.writes() && error.exit_code() == 4) {
     const std::vector<Str> records = feed_->records(at_.epoch, at_.batch);
     try {
       const Str file = write_fault(request_, batch_, error, at_.global_step + 1, records);

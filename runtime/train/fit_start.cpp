@@ -53,7 +53,6 @@ Fit::Fit(RunRequest& request)
              .left_out = cx_.left_out,
              .listeners = cx_.listeners,
              .root = request.root.state(),
-             .model = request.model,
              .train_stream = train_stream_},
       at_(state_.at),
       saver_(request_, cx_, state_, times_) {
@@ -68,7 +67,7 @@ Fit::Fit(RunRequest& request)
   for (const auto& optimizer : request_.root.state().optimizers) optimizer->schedule(length);
   make_listeners({request_, cx_.logs, *feed_, *windows_, at_, cx_.outcome, times_, batch_, cx_, saver_}, cx_.listeners);
   cx_.listeners.finish();
-  if (!request_.run_dir.empty() && saver_.has_keepers()) remove_leftovers(request_.run_dir + "/checkpoints");
+  if (request_.writes() && saver_.has_keepers()) remove_leftovers(request_.run_dir + "/checkpoints");
 }
 
 Fit::~Fit() = default;

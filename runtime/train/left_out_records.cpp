@@ -1,5 +1,7 @@
 #include "runtime/train/left_out_records.h"
 
+#include <nlohmann/json.hpp>
+
 #include "doors/number.h"
 #include "runtime/api/error.h"
 
@@ -57,6 +59,18 @@ Str LeftOutRecords::lines(const std::vector<LeftOut>& records) {
     out += fmt::format("{{\"record\":{},\"reason\":{}}}\n", doors::json_string(one.place), doors::json_string(one.reason));
   }
   return out;
+}
+
+Str LeftOutRecords::packed(const std::vector<LeftOut>& records) {
+  nlohmann::json out = nlohmann::json::array();
+  for (const LeftOut& one : records) out.push_back({one.stage, one.most, one.place, one.reason});
+  return out.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+std::vector<LeftOut> LeftOutRecords::unpacked(const Str& text) {
+  std::vector<LeftOut> records;
+  for (const nlohmann::json& one : nlohmann::json::parse(text)) records.push_back({one[0], one[1], {}, one[2], one[3]});
+  return records;
 }
 
 }  // namespace ltr

@@ -26,6 +26,9 @@ class LeftOutRecords {
 
   /// One line of JSON for each: where and why.
   static Str lines(const std::vector<LeftOut>& records);
+  /// As text for another rank, and back; their places in the program stay behind.
+  static Str packed(const std::vector<LeftOut>& records);
+  static std::vector<LeftOut> unpacked(const Str& text);
   const std::vector<LeftOut>& all() const { return known_; }
 
  private:

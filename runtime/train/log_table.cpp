@@ -39,8 +39,8 @@ double metric_value(Metric& metric, const Str& series) {
   return value.item();
 }
 
-LogTable::LogTable(const Program& program, const Data& data, std::vector<int> slots, const Ranks& ranks)
-    : program_(program), ranks_(ranks) {
+LogTable::LogTable(const Program& program, const Data& data, Model& model, std::vector<int> slots, const Ranks& ranks)
+    : program_(program), model_(model), streams_(int64_t(data.streams.size())), ranks_(ranks) {
   std::sort(slots.begin(), slots.end());
   slots.erase(std::unique(slots.begin(), slots.end()), slots.end());
   cells_.reserve(slots.size() * std::max<size_t>(data.streams.size(), 1));
@@ -152,12 +152,52 @@ void LogTable::close_window() {
 
 // ---- giving out ----------------------------------------------------------------------------------------------
 
+// Numbers of metrics, the same on all ranks: by member, then by stream. 0 is nothing, 1 a value.
+constexpr double kNothing = 0;
+constexpr double kValue = 1;
+constexpr double kFirstMetric = 2;
+
+double LogTable::number_of(const Metric& metric) const {
+  for (size_t member = 0; member < model_.metrics.size(); member++) {
+    for (int64_t stream = 0; stream < streams_; stream++) {
+      if (&model_.metrics[member].of(model_, stream) == &metric) return kFirstMetric + double(int64_t(member) * streams_ + stream);
+    }
+  }
+  throw error_here(err::settings_contradict, "a metric that is no member of the model is logged by several processes");
+}
+
+Metric* LogTable::metric_of(double number) const {
+  const auto place = int64_t(number - kFirstMetric);
+  return &model_.metrics[size_t(place / streams_)].of(model_, place % streams_);
+}
+
+std::vector<LogTable::Taken> LogTable::taken(Role role, Since since) const {
+  std::vector<Taken> all(cells_.size());
+  for (size_t i = 0; i < all.size(); i++) {
+    const Cell& cell = cells_[i];
+    const bool is_window = since == Since::Window;
+    if (info(cell).role != role || (is_window && (info(cell).when == LogWhen::Epoch || !is_recorded_kind(info(cell).kind)))) continue;
+    const bool has_metric = cell.metric != nullptr && (is_window ? cell.metric_in_window : cell.metric_has_data);
+    all[i].metric = has_metric ? cell.metric : nullptr;
+    all[i].is_any = has_metric || (is_window ? cell.metric == nullptr && cell.step_weight > 0 : cell.count > 0);
+  }
+  if (ranks_.world() == 1) return all;
+  std::vector<double> numbers;
+  for (const Taken& one : all) numbers.push_back(one.metric != nullptr ? number_of(*one.metric) : one.is_any ? kValue : kNothing);
+  ranks_.most(numbers);
+  for (size_t i = 0; i < all.size(); i++) {
+    all[i] = {numbers[i] != kNothing, numbers[i] >= kFirstMetric ? metric_of(numbers[i]) : nullptr};
+  }
+  return all;
+}
+
 double LogTable::reduced(const Cell& cell) const {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
   double number = cell.sum;
   switch (info(cell).reduce) {
     case Reduce::Sum: ranks_.sum({&number, 1}); return number;
-    case Reduce::Min: number = cell.least; ranks_.least({&number, 1}); return number;
-    case Reduce::Max: number = cell.most; ranks_.most({&number, 1}); return number;
+    case Reduce::Min: number = cell.count > 0 ? cell.least : kInfinity; ranks_.least({&number, 1}); return number;
+    case Reduce::Max: number = cell.count > 0 ? cell.most : -kInfinity; ranks_.most({&number, 1}); return number;
     case Reduce::Mean:
     case Reduce::Cat: break;
   }
@@ -166,11 +206,22 @@ double LogTable::reduced(const Cell& cell) const {
   return parts[0] / parts[1];
 }
 
-double LogTable::window_value(Cell& cell) const {
-  if (cell.metric == nullptr) return cell.step_sum / cell.step_weight;
+/// Sum and weight of every cell's window.
+std::vector<double> LogTable::window_sums(const std::vector<Taken>& all) const {
+  std::vector<double> sums;
+  for (size_t i = 0; i < all.size(); i++) {
+    const bool is_value = all[i].is_any && all[i].metric == nullptr;
+    sums.push_back(is_value ? cells_[i].step_sum : 0);
+    sums.push_back(is_value ? cells_[i].step_weight : 0);
+  }
+  ranks_.sum(sums);
+  return sums;
+}
+
+double LogTable::window_value(const Cell& cell, Metric& metric) const {
   // The batch's own value: what its update added to the sums of the epoch.
   const NoGrad no_grad;
-  const std::vector<Metric::State> states = cell.metric->states();
+  const std::vector<Metric::State> states = metric.states();
   std::vector<Tensor> now;
   for (size_t i = 0; i < states.size(); i++) {
     now.push_back(*states[i].tensor);
@@ -181,7 +232,8 @@ double LogTable::window_value(Cell& cell) const {
       *states[i].tensor = guarded([&] { return give(after->narrow(0, before->size(0), after->size(0) - before->size(0))); });
     }
   }
-  const double value = metric_value(*cell.metric, cell.series);
+  for (const Metric::State& state : states) *state.tensor = ranks_.join(*state.tensor, state.reduce);
+  const double value = metric_value(metric, cell.series);
   for (size_t i = 0; i < states.size(); i++) *states[i].tensor = now[i];
   return value;
 }
@@ -200,43 +252,47 @@ void LogTable::begin_window(bool is_recorded) {
 }
 
 void LogTable::end_window(bool is_recorded, Named& values) {
-  if (is_recorded) settle();
-  for (Cell& cell : cells_) {
-    const LogInfo& about = info(cell);
-    if (about.when == LogWhen::Epoch || about.role != Role::Train || !is_recorded_kind(about.kind)) continue;
-    const bool has_value = cell.metric != nullptr ? cell.metric_in_window : cell.step_weight > 0;
-    if (is_recorded && has_value) {
-      const double value = window_value(cell);
-      if (about.when == LogWhen::Step) *cell.newest = value;
-      values.emplace_back(slashed(cell.series) + (about.when == LogWhen::Both ? "_step" : ""), value);
-    }
-    cell.metric_in_window = false;
-  }
   if (is_recorded) {
+    settle();
+    const std::vector<Taken> all = taken(Role::Train, Since::Window);
+    const std::vector<double> sums = window_sums(all);
     close_window();
+    for (size_t i = 0; i < all.size(); i++) {
+      if (!all[i].is_any) continue;
+      Cell& cell = cells_[i];
+      const LogWhen when = info(cell).when;
+      const double value = all[i].metric != nullptr ? window_value(cell, *all[i].metric) : sums[2 * i] / sums[2 * i + 1];
+      if (when == LogWhen::Step) *cell.newest = value;
+      values.emplace_back(slashed(cell.series) + (when == LogWhen::Both ? "_step" : ""), value);
+    }
   } else if (!waiting_.empty()) {
     waiting_.push_back({nullptr, 0});
+  }
+  for (Cell& cell : cells_) {
+    if (info(cell).role == Role::Train) cell.metric_in_window = false;
   }
 }
 
 void LogTable::end_epoch(Role role, Named& values) {
   settle();
   std::set<Metric*> done;
-  for (Cell& cell : cells_) {
+  const std::vector<Taken> all = taken(role, Since::Epoch);
+  for (size_t i = 0; i < all.size(); i++) {
+    Cell& cell = cells_[i];
     const LogInfo& about = info(cell);
     if (about.role != role) continue;
     const Str name = slashed(cell.series) + (about.when == LogWhen::Both ? "_epoch" : "");
-    if (cell.metric != nullptr && cell.metric_has_data) {
+    if (Metric* metric = all[i].metric; metric != nullptr) {
       // Two statements may log one metric: it is joined once, and reset when all have read it.
-      if (done.insert(cell.metric).second) {
-        for (const Metric::State& state : cell.metric->states()) *state.tensor = ranks_.join(*state.tensor, state.reduce);
+      if (done.insert(metric).second) {
+        for (const Metric::State& state : metric->states()) *state.tensor = ranks_.join(*state.tensor, state.reduce);
       }
       if (about.kind == LogKind::Metric && about.when != LogWhen::Step) {
-        *cell.newest = metric_value(*cell.metric, cell.series);
+        *cell.newest = metric_value(*metric, cell.series);
         values.emplace_back(name, *cell.newest);
       }
-      if (about.kind == LogKind::Image) images_.emplace_back(slashed(cell.series), metric_tensor(*cell.metric));
-    } else if (cell.count > 0) {
+      if (about.kind == LogKind::Image) images_.emplace_back(slashed(cell.series), metric_tensor(*metric));
+    } else if (all[i].is_any) {
       *cell.newest = reduced(cell);
       values.emplace_back(name, *cell.newest);
     }
@@ -283,7 +339,7 @@ void LogTable::bar_values(Named& values) {
 
 // ---- checkpoints ---------------------------------------------------------------------------------------------
 
-void LogTable::visit(Archive& archive, Model& model, size_t train_stream) {
+void LogTable::visit(Archive& archive, size_t train_stream) {
   settle();
   const Archive::Part logs(archive, "logs");
   std::set<const Metric*> visited;
@@ -299,13 +355,13 @@ void LogTable::visit(Archive& archive, Model& model, size_t train_stream) {
       archive.value("most", cell.most);
       archive.value("count", cell.count);
       Str member;
-      for (const Model::MetricMember& one : model.metrics) {
-        if (cell.metric_has_data && &one.of(model, int64_t(train_stream)) == cell.metric) member = one.name;
+      for (const Model::MetricMember& one : model_.metrics) {
+        if (cell.metric_has_data && &one.of(model_, int64_t(train_stream)) == cell.metric) member = one.name;
       }
       archive.value("metric", member);
-      for (const Model::MetricMember& one : model.metrics) {
+      for (const Model::MetricMember& one : model_.metrics) {
         if (member != one.name) continue;
-        cell.metric = &one.of(model, int64_t(train_stream));
+        cell.metric = &one.of(model_, int64_t(train_stream));
         cell.metric_has_data = true;
         // Several statements may log one metric; its states are there once.
         if (!visited.insert(cell.metric).second) continue;

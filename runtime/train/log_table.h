@@ -19,7 +19,7 @@ using Named = std::vector<std::pair<Str, double>>;
 class LogTable {
  public:
   /// `slots`: those that the steps and callbacks of this run may write.
-  LogTable(const Program& program, const Data& data, std::vector<int> slots, const Ranks& ranks);
+  LogTable(const Program& program, const Data& data, Model& model, std::vector<int> slots, const Ranks& ranks);
 
   /// Names of all recorded series, `train/loss`, in order of declaration.
   std::vector<Str> columns() const;
@@ -30,7 +30,7 @@ class LogTable {
 
   /// A window begins; one that is recorded keeps what metrics had before it.
   void begin_window(bool is_recorded);
-  /// The window is over: appends its values to `values` if it is recorded; forgets them.
+  /// The window is over: appends its values over all ranks to `values` if it is recorded; forgets them.
   void end_window(bool is_recorded, Named& values);
   /// The epoch of `role` is over: appends means and metrics over all ranks, which are fresh then; resets.
   void end_epoch(Role role, Named& values);
@@ -48,7 +48,7 @@ class LogTable {
 
   /// Sums of the epoch under way, newest values, and the states of the metrics that took something in.
   /// Metrics of `train_stream` alone: a round leaves nothing half-filled.
-  void visit(Archive& archive, Model& model, size_t train_stream);
+  void visit(Archive& archive, size_t train_stream);
 
  private:
   struct Cell {
@@ -80,11 +80,25 @@ class LogTable {
   void settle();
   void take(Cell& cell, double value, double weight);
   void close_window();
+  /// What a cell took in on any rank.
+  struct Taken {
+    bool is_any = false;
+    Metric* metric = nullptr;  ///< this rank's own, though it may be empty here
+  };
+  enum class Since : uint8_t { Window, Epoch };
+  /// Of every cell of `role`, the same on all ranks: a rank whose records ran out joins with what an empty one has, so
+  /// that none waits for it.
+  std::vector<Taken> taken(Role role, Since since) const;
+  double number_of(const Metric& metric) const;
+  Metric* metric_of(double number) const;
   double reduced(const Cell& cell) const;
-  double window_value(Cell& cell) const;
+  std::vector<double> window_sums(const std::vector<Taken>& all) const;
+  double window_value(const Cell& cell, Metric& metric) const;
   void forget(Cell& cell);
 
   const Program& program_;
+  Model& model_;
+  int64_t streams_;
   const Ranks& ranks_;
   std::vector<Cell> cells_;
   std::vector<std::vector<Cell*>> cells_of_slot_;

@@ -12,6 +12,8 @@ class OneRank final : public Ranks {
   void least(std::span<double>) const override {}
   void most(std::span<double>) const override {}
   Tensor join(const Tensor& state, Reduce) const override { return state; }
+  std::vector<Str> texts(const Str& own) const override { return {own}; }
+  std::vector<Outputs> gather(const Outputs& own) const override { return std::vector<Outputs>(own.empty() ? 0 : 1, own); }
 };
 
 }  // namespace

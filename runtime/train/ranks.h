@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "ltr/api.h"
 
@@ -25,6 +26,12 @@ class Ranks {
   /// A metric's state, of all ranks by the state's own rule: `cat` takes them in the order of the ranks, and their lengths
   /// may differ.
   virtual Tensor join(const Tensor& state, Reduce how) const = 0;
+  /// What each rank says, in their order.
+  virtual std::vector<Str> texts(const Str& own) const = 0;
+  /// On the first rank the outputs of all, in their order, without those of a rank that gives none; nothing elsewhere.
+  virtual std::vector<Outputs> gather(const Outputs& own) const = 0;
+  /// What the first rank says.
+  Str of_first(const Str& own) const { return texts(own).front(); }
   /// The one rank that prints, logs and writes.
   bool is_first() const { return rank() == 0; }
 };

@@ -4,11 +4,14 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 
 #include "ltr/streams.h"
 #include "runtime/data/loader.h"
 #include "runtime/tensor/handle.h"
 #include "runtime/train/fake_program.h"
+#include "runtime/train/fake_ranks.h"
+#include "runtime/train/session.h"
 #include "runtime/train/trainer.h"
 
 namespace ltr::fake {
@@ -35,6 +38,8 @@ class OneOfTwo final : public Ranks {
     if (how == Reduce::Cat) return give(at::cat({tensor, tensor}));
     return how == Reduce::Sum ? give(at::mul(tensor, 2)) : state;
   }
+  std::vector<Str> texts(const Str& own) const override { return {own, own}; }
+  std::vector<Outputs> gather(const Outputs& own) const override { return {own, own}; }
   int64_t sums() const { return sums_; }
   int64_t joins() const { return joins_; }
 
@@ -79,8 +84,87 @@ TEST_CASE("the first rank alone writes checkpoints; means and metrics are those 
   // The other rank saw the same, so that means and ratios are what one has.
   CHECK(report.last == alone.last);
   CHECK(first.sums() > 0);
-  CHECK(first.joins() == 2 * (3 + 3));  // two states; three epochs of train and of val
+  // Two states; three epochs of train and of val; the accuracy of steps 1, 10, 20 and 21.
+  CHECK(first.joins() == 2 * (3 + 3 + 4));
   fs::remove_all(base);
+}
+
+TEST_CASE("a rank without records joins what the other one has, in epochs and in windows") {
+  as_two([](const Ranks& ranks) {
+    Run run;
+    run.program.logs = {{"mean", Role::Val, LogKind::Scalar, LogWhen::Epoch, Reduce::Mean, true, {}},
+                        {"least", Role::Val, LogKind::Scalar, LogWhen::Epoch, Reduce::Min, true, {}},
+                        {"most", Role::Val, LogKind::Scalar, LogWhen::Epoch, Reduce::Max, true, {}},
+                        {"none", Role::Val, LogKind::Scalar, LogWhen::Epoch, Reduce::Sum, true, {}},
+                        {"acc", Role::Val, LogKind::Metric, LogWhen::Epoch, Reduce::Mean, true, {}},
+                        {"acc", Role::Train, LogKind::Metric, LogWhen::Both, Reduce::Mean, true, {}},
+                        {"loss", Role::Train, LogKind::Scalar, LogWhen::Step, Reduce::Mean, true, {}}};
+    LogTable logs(run.program, run.data, *run.model, {0, 1, 2, 3, 4, 5, 6}, ranks);
+    const NoGrad no_grad;
+    const auto take = [&](int slot, size_t stream, double hits, double seen) {
+      Accuracy& accuracy = run.model->accuracy.of(int64_t(stream));
+      accuracy.hits = add(accuracy.hits, Scalar(hits));
+      accuracy.seen = add(accuracy.seen, Scalar(seen));
+      logs.add(slot, stream, accuracy);
+    };
+    // What the first rank has, the second one lacks, and the other way round in training.
+    if (ranks.is_first()) {
+      for (const double value : {-3.0, -1.0}) {
+        for (const int slot : {0, 1, 2}) logs.add(slot, 1, value, 1);
+      }
+      take(4, 1, 3, 4);
+    }
+    Named round;
+    logs.end_epoch(Role::Val, round);
+    CHECK(round == Named{{"val/mean", -2}, {"val/least", -3}, {"val/most", -1}, {"val/acc", 0.75}});
+
+    logs.begin_window(true);
+    if (!ranks.is_first()) take(5, 0, 1, 4);
+    logs.add(6, 0, ranks.is_first() ? 1.0 : 4.0, ranks.is_first() ? 2.0 : 1.0);
+    Named window;
+    logs.end_window(true, window);
+    CHECK(window == Named{{"train/acc_step", 0.25}, {"train/loss", 2}});
+    logs.begin_window(true);
+    take(5, 0, 1, 2);
+    Named second;
+    logs.end_window(true, second);
+    CHECK(second == Named{{"train/acc_step", 0.5}});
+    Named epoch;
+    logs.end_epoch(Role::Train, epoch);
+    CHECK(epoch == Named{{"train/acc_epoch", 3.0 / 8}});
+  });
+}
+
+TEST_CASE("what any rank left out is known to all, and the first writes it down") {
+  const fs::path folder = fs::temp_directory_path() / fmt::format("ltr-ranks-out-{}", getpid());
+  as_two([&](const Ranks& ranks) {
+    Run run;
+    RunRequest one = run.request();
+    RunRequest request{one.program, one.experiment, one.data, one.model, one.root, one.trainer, one.callbacks, nullptr,
+                       one.progress, folder.string(), "", "", {}, ranks};
+    Session session(request, {Role::Train});
+    session.verb = "fit";
+    const Str place = ranks.is_first() ? "a.csv:1" : "a.csv:2";
+    session.take_left_out({{0, 2, {}, place, "no number"}});
+    session.tell_left_out();
+    CHECK(session.left_out.count() == 2);
+    session.tell_left_out();
+    // What is one too many is so on both, whoever met the others.
+    bool is_refused = false;
+    try {
+      if (ranks.is_first()) session.take_left_out({{0, 3, {}, "a.csv:3", "no number"}});
+      session.share_left_out();
+      session.take_left_out({{0, 3, {}, "a.csv:4", "no number"}});
+    } catch (const Error& error) {
+      is_refused = error.code == err::too_many_bad_records.code;
+    }
+    CHECK(is_refused);
+  });
+  std::ifstream file(folder / "faults/bad_records.jsonl");
+  const Str lines(std::istreambuf_iterator<char>(file), {});
+  CHECK(lines.starts_with("{\"record\":\"a.csv:1\",\"reason\":\"no number\"}\n{\"record\":\"a.csv:2\",\"reason\":\"no number\"}\n"));
+  CHECK(std::count(lines.begin(), lines.end(), '\n') == 3);
+  fs::remove_all(folder);
 }
 
 TEST_CASE("ranks share the batches: every one is read once, or in training equally many by each") {
@@ -96,7 +180,7 @@ TEST_CASE("ranks share the batches: every one is read once, or in training equal
   };
   for (const int64_t world : {1, 2, 3, 4, 12}) {
     std::vector<int64_t> seen;
-    for (int64_t rank = 0; rank < std::min<int64_t>(world, 9); rank++) {
+    for (int64_t rank = 0; rank < world; rank++) {
       const auto loader = loader_of(rank, world, false, int(rank % 2));
       int64_t samples = 0;
       for (int64_t i = 0; i < loader->batches(0); i++) samples += loader->batch_samples(0, i);

@@ -26,7 +26,7 @@ void RunState::visit(Archive& archive) {
   rows.visit(archive);
   gate.visit(archive);
   left_out.visit(archive);
-  logs.visit(archive, model, train_stream);
+  logs.visit(archive, train_stream);
   listeners.visit(archive);
   const Archive::Part optimizers(archive, "optimizers");
   for (const auto& optimizer : root.optimizers) {

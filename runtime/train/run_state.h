@@ -71,7 +71,6 @@ struct RunState {
   LeftOutRecords& left_out;
   Listeners& listeners;
   RootState& root;  ///< its optimizers
-  Model& model;     ///< its metrics
   size_t train_stream;
 
   void visit(Archive& archive);

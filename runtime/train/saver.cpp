@@ -63,6 +63,7 @@ void Saver::write(const Str& name, bool weights_only, bool passes) {
   if (is_pinned_ && name == last_) return;
   const Times::Clock::time_point begin = Times::Clock::now();
   const Str path = path_of(name);
+  session_.share_left_out();
   session_.path = path;
   session_.run_hook(Hook::checkpoint_save);
   // Rows first: a run killed right behind its checkpoint must not lack them.

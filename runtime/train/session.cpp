@@ -51,7 +51,7 @@ const CallbackInfo* find_callback(const Program& program, const Str& name) {
 
 Session::Session(RunRequest& run_request, std::vector<Role> roles)
     : request(run_request),
-      logs(run_request.program, run_request.data, slots_of(run_request, roles), run_request.ranks),
+      logs(run_request.program, run_request.data, run_request.model, slots_of(run_request, roles), run_request.ranks),
       gate(run_request, global_step),
       threads(elements_of(run_request.root.state().weights)),
       gradients_(run_request.root),
@@ -271,7 +271,7 @@ void Session::take_left_out(std::vector<LeftOut> found) {
 void Session::restore_left_out() { write_left_out(left_out.all(), false); }
 
 void Session::write_left_out(const std::vector<LeftOut>& records, bool appends) {
-  if (request.run_dir.empty() || verb != "fit" || records.empty()) return;
+  if (!request.writes() || verb != "fit" || records.empty()) return;
   const Str folder = request.run_dir + "/faults";
   std::error_code failed;
   std::filesystem::create_directories(folder, failed);
@@ -280,7 +280,16 @@ void Session::write_left_out(const std::vector<LeftOut>& records, bool appends) 
   if (!file) request.progress.warning(fmt::format("cannot write {}/bad_records.jsonl", folder));
 }
 
+void Session::share_left_out() {
+  if (world == 1) return;
+  const std::vector<LeftOut>& all = left_out.all();
+  const std::vector<Str> texts =
+      request.ranks.texts(LeftOutRecords::packed({all.begin() + ptrdiff_t(left_out.told()), all.end()}));
+  for (const Str& text : texts) take_left_out(LeftOutRecords::unpacked(text));
+}
+
 void Session::tell_left_out() {
+  share_left_out();
   const int64_t before = left_out.told();
   const Str news = left_out.news();
   if (news.empty()) return;

@@ -71,6 +71,8 @@ class Session : public Context {
   void restore_left_out();
   /// Says what is new of them, once.
   void tell_left_out();
+  /// Brings together what the ranks left out since it was told last; all of them call it.
+  void share_left_out();
 
   /// Hands `values` to the recorder, at this `global_step`.
   void record(Named values);

@@ -92,6 +92,8 @@ struct RunRequest {
   std::vector<Value> predict_params;            ///< values of `StepInfo::params` of the step that runs
   /// Reads stream `stream` of the data; empty: through data::Loader. Tests give their own.
   std::function<std::unique_ptr<Feed>(size_t stream)> make_feed;
+  /// Whether this process is the one that writes into `run_dir`.
+  bool writes() const { return !run_dir.empty() && ranks.is_first(); }
 };
 
 /// A monitored value and where it was best.
@@ -143,10 +145,12 @@ struct PredictReport {
 FitReport fit(RunRequest& request);
 /// One pass over the streams of `Val` or `Test` with the weights as they are.
 EvalReport evaluate(RunRequest& request, Role role);
-/// Runs `step predict` over the `predict` stream, or over the batches that `next` gives; `sink` gets each result.
-PredictReport predict(RunRequest& request, const std::function<void(const Outputs& outputs, const Batch& batch)>& sink);
+/// The size of a batch that is none: other ranks have one at this turn.
+constexpr int64_t kNoBatch = -1;
+/// Runs `step predict` over the batches that `next` gives, which takes as many turns on every rank; `sink` gets the
+/// results of all on the first one, in the order of turns and ranks.
 PredictReport predict(RunRequest& request, const std::function<bool(Batch&)>& next,
-                      const std::function<void(const Outputs& outputs, const Batch& batch)>& sink);
+                      const std::function<void(const Outputs& outputs)>& sink);
 
 /// Total updates that `fit` would make, -1 if not known: for `describe`.
 int64_t planned_steps(const RunRequest& request);
