@@ -151,7 +151,8 @@ bool is_turn(const Ranks& ranks, bool is_here, std::vector<LeftOut> found, Input
   if (ranks.world() == 1) {
     take_refused(input, std::move(found), predictions);
   } else {
-    for (const Str& text : ranks.texts(LeftOutRecords::packed(found))) take_refused(input, LeftOutRecords::unpacked(text), predictions);
+    for (const Str& text : ranks.texts(LeftOutRecords::packed(found)))
+      take_refused(input, LeftOutRecords::unpacked(text), predictions);
   }
   input.is_stopped = stopped > 0;
   return has > 0;

@@ -49,8 +49,9 @@ class OneOfTwo final : public Ranks {
   mutable int64_t joins_ = 0;
 };
 
-FitReport run_as(const Ranks& ranks, const Str& folder) {
+FitReport run_as(const Ranks& ranks, const Str& folder, int64_t poison = -1) {
   Run run;
+  run.poison = poison;
   run.run_dir = folder;
   run.trainer.checkpoint = true;
   RunRequest one = run.request();
@@ -86,6 +87,11 @@ TEST_CASE("the first rank alone writes checkpoints; means and metrics are those 
   CHECK(first.sums() > 0);
   // Two states; three epochs of train and of val; the accuracy of steps 1, 10, 20 and 21.
   CHECK(first.joins() == 2 * (3 + 3 + 4));
+  for (const OneOfTwo* one : {&first, &second}) {
+    CHECK_THROWS_AS(run_as(*one, base + "/poisoned", 2), Error);
+    CHECK(fs::exists(base + "/poisoned/faults") == one->is_first());
+    fs::remove_all(base + "/poisoned");
+  }
   fs::remove_all(base);
 }
 
