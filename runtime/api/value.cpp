@@ -1,3 +1,4 @@
+#include <cmath>
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -132,7 +133,8 @@ Str Value::to_text() const {
 
 Str text_of(int64_t value, const char* format) { return formatted(value, format); }
 
-Str text_of(double value, const char* format) { return formatted(value, format); }
+// Of what is not a number the sign says nothing.
+Str text_of(double value, const char* format) { return formatted(std::isnan(value) ? std::fabs(value) : value, format); }
 
 Str text_of(bool value, const char* format) { return formatted(value, format); }
 

@@ -25,6 +25,10 @@ class CheckpointListener : public Listener {
     if (!keeper_.is_due(step, view_.at.epoch, view_.times.train_s(), epoch_ended)) return;
     const Str name = keeper_.name(step, view_.cx.epoch, [&](const Str& series) { return view_.logs.newest(series); });
     const CheckpointKeeper before = keeper_;
+    if (keeper_.is_nan() && !std::exchange(has_warned_, true)) {
+      view_.request.progress.warning(
+          fmt::format("{} is nan at step {}: such a checkpoint is never the best", keeper_.monitor(), step));
+    }
     keeper_.saved(name, step);
     view_.saver.want({name, keeper_.weights_only(), [this, before] { keeper_ = before; }});
   }
@@ -33,6 +37,7 @@ class CheckpointListener : public Listener {
   bool has_state() const override { return true; }
 
  private:
+  bool has_warned_ = false;
   CheckpointKeeper keeper_;
   FitView view_;
 };

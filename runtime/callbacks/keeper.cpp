@@ -49,7 +49,7 @@ Str CheckpointKeeper::name(int64_t step, int64_t epoch, const std::function<doub
     if (monitor_.empty()) return name;
     Str series = monitor_;
     std::replace(series.begin(), series.end(), '.', '_');
-    return name + fmt::format("-{}={:.4g}", series, fresh_);
+    return name + fmt::format("-{}={:.4g}", series, std::isnan(fresh_) ? std::fabs(fresh_) : fresh_);
   }
   // `{epoch:03}-{val.acc:.3}`
   Str name;
@@ -96,7 +96,7 @@ void CheckpointKeeper::saved(const Str& name, int64_t step) {
 }
 
 const CheckpointKeeper::Kept* CheckpointKeeper::best() const {
-  return monitor_.empty() || kept_.empty() ? nullptr : &kept_.front();
+  return monitor_.empty() || kept_.empty() || std::isnan(kept_.front().value) ? nullptr : &kept_.front();
 }
 
 bool CheckpointKeeper::keeps(const Str& name) const {

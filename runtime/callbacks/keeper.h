@@ -2,6 +2,7 @@
 
 // `Checkpoint` of runtime.md 3.3: when to save, under which name, and what to let go of. It decides; the trainer writes.
 
+#include <cmath>
 #include <functional>
 #include <vector>
 
@@ -38,9 +39,11 @@ class CheckpointKeeper {
   void saved(const Str& name, int64_t step);
   /// Likewise, but as the newest one only: what a signal leaves takes no place from those that were due.
   void saved_aside(const Str& name) { newest_ = name; }
-  /// The best one, null without monitor or before the first.
+  /// The best one, null without monitor, before the first and where none was a number.
   const Kept* best() const;
 
+  /// Whether what is monitored has a new value that is no number.
+  bool is_nan() const { return has_fresh_ && std::isnan(fresh_); }
   /// Whether `name` is among the kept, or the newest.
   bool keeps(const Str& name) const;
 

@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <cmath>
+#include <filesystem>
 #include <system_error>
 
 #include <ATen/ATen.h>
@@ -15,6 +16,8 @@
 #include "runtime/tensor/handle.h"
 
 namespace ltr::cli {
+
+namespace fs = std::filesystem;
 
 namespace {
 
@@ -81,8 +84,15 @@ Predictions::Predictions(Str path, const std::vector<int32_t>* characters, bool 
   if (!is_csv_ && !path_.ends_with(".jsonl"))
     throw error_at({}, err::settings_contradict, fmt::format("--write {}: .jsonl, .csv, .npy or - are written", path_));
   if (!writes_) return;
-  file_.open(path_, std::ios::binary | std::ios::trunc);
+  if (!fs::exists(path_) || fs::is_regular_file(path_)) part_ = path_ + ".part";
+  file_.open(part_.empty() ? path_ : part_, std::ios::binary | std::ios::trunc);
   if (!file_) refuse_write(path_);
+}
+
+Predictions::~Predictions() {
+  if (part_.empty()) return;
+  std::error_code ignored;
+  fs::remove(part_, ignored);
 }
 
 void Predictions::put(const Outputs& outputs) {
@@ -123,6 +133,9 @@ void Predictions::close(size_t rows) {
   if (!file_.is_open()) return;
   file_.close();
   if (!file_) refuse_write(path_);
+  std::error_code failed;
+  if (!part_.empty()) fs::rename(part_, path_, failed);
+  if (failed) throw error_at({}, err::cannot_write, path_, failed.message());
 }
 
 void Predictions::put_row(const std::vector<at::Tensor>& outputs, int64_t row) {

@@ -22,6 +22,11 @@ class Predictions {
   /// `characters`: the one output is ids of them and is written as text; null for numbers. R1004, or R2006 for another ending.
   /// Not `writes`: another rank does.
   Predictions(Str path, const std::vector<int32_t>* characters, bool writes);
+  /// What was not closed leaves nothing, and the file of before as it was.
+  ~Predictions();
+  Predictions(const Predictions&) = delete;
+  Predictions& operator=(const Predictions&) = delete;
+
   /// Whether a row may say what is wrong with its record.
   bool takes_faults() const { return !is_csv_ && !is_npy_; }
   /// What is wrong with the rows of the input, "" for a good one: good rows are predicted, the others stand between them.
@@ -48,6 +53,7 @@ class Predictions {
   void write_npy();
 
   Str path_;
+  Str part_;  ///< where `file_` is until it is whole; "" for what is no file, such as a pipe
   const std::vector<int32_t>* characters_;
   bool writes_;
   bool is_csv_ = false;

@@ -221,9 +221,36 @@ Error with_memory(Error error, const Start& start) {
   return error;
 }
 
+namespace {
+
+/// As a shell reads it back.
+Str quoted(const Str& word) {
+  constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%";
+  if (!word.empty() && word.find_first_not_of(kPlain) == Str::npos) return word;
+  Str out = "'";
+  for (const char c : word) out += c == '\'' ? Str("'\\''") : Str(1, c);
+  return out + "'";
+}
+
+/// Whether a run that goes on needs the option again. Not where it began or lies, how long one process may take, and how
+/// it talks.
+bool is_for_resumes(const GivenOption& option) {
+  constexpr std::string_view kOthers[] = {"resume", "weights", "raw", "run", "out", "name", "max-time", "accept-data",
+                                          "strict-resume", "quiet", "no-bar", "json", "color", "log-level"};
+  return Str(option.from) == "flag" && std::ranges::find(kOthers, option.name) == std::end(kOthers);
+}
+
+}  // namespace
+
 Str resume_command(const Start& start, const Str& run) {
   const Str experiment = start.program.experiments.size() > 1 ? Str(" ") + start.experiment->name : "";
-  return fmt::format("{} fit{} --resume {}", start.called, experiment, run);
+  Str out = fmt::format("{} fit{} --resume {}", start.called, experiment, quoted(run));
+  for (const GivenOption& option : start.line.options) {
+    if (!is_for_resumes(option)) continue;
+    out += " " + option.shown;
+    if (!option.value.empty()) out += (option.value.starts_with("-") ? "=" : " ") + quoted(option.value);
+  }
+  return out;
 }
 
 Str shown_series(Str series) {

@@ -16,7 +16,7 @@ Str plan_line(const Start& start, int64_t planned_steps);
 Str end_report(const Start& start, const FitReport& report, const Str& run);
 /// R1001 with who holds how much, and cures in the order in which to try them. Other errors as they are.
 Error with_memory(Error error, const Start& start);
-/// What to type to go on with `run`.
+/// What to type to go on with `run` as it was: with the flags of this start.
 Str resume_command(const Start& start, const Str& run);
 /// `val.acc` as it is written: `val/acc`.
 Str shown_series(Str series);

@@ -102,6 +102,17 @@ Str RunFolder::folder_name() const {
   return fs::path(path_).filename().string();
 }
 
+void RunFolder::discard() const {
+  std::error_code ignored;
+  fs::remove_all(path_, ignored);
+  const Str parent = fs::path(path_).parent_path().string();
+  const std::vector<Str> runs = runs_in(parent);
+  if (runs.empty())
+    fs::remove(parent + "/latest", ignored);
+  else
+    point_latest(parent, fs::path(runs.back()).filename().string());
+}
+
 RunFolder RunFolder::create(const Str& out, const Str& experiment, const Str& name) {
   const Str parent = out + "/" + experiment;
   std::error_code failed;

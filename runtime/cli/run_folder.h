@@ -22,6 +22,8 @@ class RunFolder {
   const Str& path() const { return path_; }
   /// Whether it is still the folder that was opened: nobody deleted or replaced it.
   bool is_there() const;
+  /// Removes it: what it was made for never began. `latest` is the run before again.
+  void discard() const;
   /// `0007-baseline`.
   Str folder_name() const;
 

@@ -306,10 +306,12 @@ class FitVerb {
 
   void fail(const Error& error) {
     if (!writes_) return;
-    if (recorder_ == nullptr && resume_.run.empty()) {
-      // Nothing was begun: a refused run leaves no folder.
-      std::error_code ignored;
-      fs::remove_all(folder_->path(), ignored);
+    const bool never_began = recorder_ == nullptr || (error.code.starts_with("R2") && list_checkpoints(folder_->path()).empty());
+    if (never_began && resume_.run.empty()) {
+      // A refused run leaves no folder, which would hide the ones before.
+      if (recorder_ != nullptr) recorder_->close();
+      set_last_words(nullptr);
+      folder_->discard();
       return;
     }
     record_.status = "failed";
@@ -327,7 +329,7 @@ class FitVerb {
     } catch (const Error& second) {
       progress_->warning(second.message);  // what went wrong first is what is reported
     }
-    if (find_checkpoint(folder_->path(), "last").empty() || start_.terminal.is_json) return;
+    if (find_checkpoint(folder_->path(), "last", nullptr, true).empty() || start_.terminal.is_json) return;
     print_err(fmt::format("failed · go on with:  {}\n", resume_command(start_, folder_->path())));
   }
 

@@ -144,6 +144,58 @@ def interrupted(program, folder):
     step = (newest(folder) / "checkpoints/last").resolve().name
     check("the report of a Ctrl-C names what was saved", process.returncode == 130 and f"saved checkpoints/{step} · go on" in text,
           text)
+    command = text.split("go on with:  ")[1].split("\n")[0]
+    check("the command to go on has the flags of the run", command.endswith("--threads 1 --epochs 1000000"), command)
+
+
+NOT_A_NUMBER = """ltr 1
+data Points(count: int = 9) {
+  batch[B] { x: float[B, 3], y: float[B, 1] }
+  fn point(s: {i: int}) -> {x: float[3], y: float[1]} = (x = full(3, 0.1 * s.i), y = full(1, 0.2 * s.i))
+  train = synthetic(count, point) |> collate(4)
+  val = synthetic(8, point) |> collate(4)
+}
+model Net() {
+  net = [Linear(3, 4), BatchNorm1d(4), Linear(4, 1)]
+  optimizer opt = SGD(net.weights, lr = 0.05)
+  step train[B](x: float[B, 3], y: float[B, 1]) {
+    loss = mean((net(x) - y) ** 2)
+    minimize loss
+    log loss
+  }
+  step val[B](x: float[B, 3], y: float[B, 1]) { log loss = log(mean((net(x) - y) ** 2) - 1e6) }
+}
+experiment numbers { data = Points()
+  model = Net()
+  trainer { epochs = 2 }
+  callbacks { Checkpoint(monitor = val.loss) } }
+"""
+
+
+def refused(program, folder):
+    """A start that is refused leaves nothing behind, and hides nothing."""
+    fit(program, folder, "plain")
+    result = run(program, "fit", "averaged", "--out", folder, "--set", "callbacks.Checkpoint.monitor=val.foo")
+    check("a monitor that nobody logs is refused", result.returncode == 2, result.text)
+    check("and leaves no run", not list((folder / "averaged").iterdir()), list((folder / "averaged").iterdir()))
+    result = run(program, "fit", "plain", "--out", folder, "--set", "callbacks.Checkpoint.monitor=val.foo")
+    latest = (folder / "plain/latest").resolve()
+    check("nor in front of others", result.returncode == 2 and latest.name == "0001" and latest.is_dir(), result.text)
+
+
+def not_a_number(folder):
+    """One value for each channel has no variance; and what is no number is never the best."""
+    folder.mkdir()
+    (folder / "numbers.ltr").write_text(NOT_A_NUMBER)
+    program = build(folder / "numbers.ltr", folder)
+    result = run(program, "fit", "--no-bar", "--out", folder / "one")
+    check("a batch norm refuses a batch of one", result.returncode == 1 and "numbers.ltr:12:" in result.text and "go on with" not in result.text
+          and "drop_last = true" in result.text, result.text)
+    result = run(program, "fit", "--no-bar", "--out", folder / "nan", "--set", "data.count=8")
+    kept = names(newest(folder / "nan"))
+    check("nan is said once and never the best", result.returncode == 0 and result.stderr.count("never the best") == 1
+          and not (newest(folder / "nan") / "checkpoints/best").exists() and not any("-nan" in one for one in kept),
+          result.text + str(kept))
 
 
 with scratch() as name:
@@ -155,4 +207,6 @@ with scratch() as name:
     averages(program, folder / "averaged")
     foreign(program, folder / "foreign")
     interrupted(program, folder / "interrupted")
+    not_a_number(folder / "numbers")
+    refused(program, folder / "refused")
 finish()

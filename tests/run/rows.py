@@ -125,6 +125,10 @@ def foreign(program, folder):
     check("read: --strict refuses them", result.returncode == 3 and "no field colour" in result.text, result.text)
     result = read(program, folder, "x,size,kind\n1,s,a\n500,huge,a\n", "--strict")
     check("read: --strict ends at a row that a map refuses", result.returncode == 3 and "in.csv:3" in result.text, result.text)
+    (folder / "out.jsonl").write_text("precious")
+    result = read(program, folder, "x,size,kind\n1,s,a\n500,huge,a\n", "--strict", "--write", folder / "out.jsonl")
+    check("read: what was there stays when a prediction fails", result.returncode == 3
+          and (folder / "out.jsonl").read_text() == "precious" and not (folder / "out.jsonl.part").exists(), result.text)
     result = read(program, folder, '{"x": 1, "x": 2, "size": "s"}\n', name="in.jsonl")
     check("read: one name twice is a fault with its line", result.returncode == 1
           and 'in.jsonl:1: the name "x" stands twice' in result.rows[0]["error"], result.text)

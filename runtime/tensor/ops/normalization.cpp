@@ -42,6 +42,12 @@ Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, con
                   const Tensor& seen, double momentum, double eps) {
   return guarded([&] {
     if (is_training()) {
+      const In values(x);
+      if (values->numel() == values->size(1)) {
+        throw with_help(error_at(current_location(), err::shape_check_failed,
+                                 "batch norm trains on more than one value for each channel, and this batch has one"),
+                        "a last batch of one record: `collate(size, drop_last = true)`, or another batch size");
+      }
       const NoGrad no_grad;
       In(seen)->add_(1);
     }
