@@ -61,7 +61,8 @@ Json parse_json(std::string_view text, const std::string& name) {
   } catch (const Json::parse_error& error) {
     throw FormatError(name, error.byte > 0 ? error.byte - 1 : 0, reason_of(error));
   } catch (const Json::exception& error) {
-    throw FormatError(name, 0, error.what());  // A number that no double holds.
+    const std::string text = error.what();  // A number that no double holds; the library's code is in front.
+    throw FormatError(name, 0, text.substr(text.find("] ") + 2));
   }
 }
 

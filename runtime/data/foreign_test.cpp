@@ -119,6 +119,10 @@ TEST_CASE("rows from outside: what is ignored, not finite, twice there or cut of
   const Rows rows = read_rows(more.path, kPoint, false);
   CHECK(rows.ignored == std::vector<Str>{"colour"});
   CHECK(rows.not_finite.ends_with(".csv:2: the field height is inf; 2 numbers of this file are not finite"));
+  const Scratch wide(".jsonl", "{\"width\": 1e400, \"height\": 1, \"kind\": 0}\n");
+  const Str reason = read_rows(wide.path, kPoint, false).faults[0];
+  CHECK(reason.find("number overflow parsing '1e400'") != Str::npos);
+  CHECK(reason.find("json.exception") == Str::npos);
   const Scratch large(".csv", "width,height,kind\n1,1e400,0\n1,2,0\n");
   CHECK(read_rows(large.path, kPoint, false).faults[0].ends_with(".csv:2: the field height is \"1e400\", but float is wanted"));
   const Scratch twice(".jsonl", "{\"width\": 1, \"height\": 2, \"kind\": 3}\n{\"width\": 1, \"height\": 2, \"height\": 4, \"kind\": 3}\n");
