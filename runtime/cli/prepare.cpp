@@ -10,6 +10,7 @@
 #include <ATen/Parallel.h>
 
 #include "runtime/api/suggest.h"
+#include "runtime/checkpoint/folder.h"
 #include "runtime/cli/config_file.h"
 #include "runtime/cli/run_folder.h"
 #include "runtime/cli/value_text.h"
@@ -397,6 +398,8 @@ Str find_weights(const Start& start, const Str& which, Str& run) {
   if (path.empty() && which != "last" && which != "best") path = find_checkpoint(run, "last", &notices);
   for (const Str& notice : notices) print_err("note: " + notice + "\n");
   if (path.empty()) throw error_at({}, err::checkpoint_misfit, fmt::format("{} has no checkpoint", run));
+  const Str made_by = read_manifest(path).value("program", "").substr(0, 12), now = Str(start.program.source_hash).substr(0, 12);
+  if (made_by != now) print_err(fmt::format("note: the program changed since this checkpoint: {} → {}\n", made_by, now));
   return path;
 }
 

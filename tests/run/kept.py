@@ -209,4 +209,9 @@ with scratch() as name:
     interrupted(program, folder / "interrupted")
     not_a_number(folder / "numbers")
     refused(program, folder / "refused")
+    quiet = run(program, "test", "plain", "--out", folder / "refused")
+    source.write_text(PROGRAM + "const unused = 1\n")
+    result = run(build(source, folder), "test", "plain", "--out", folder / "refused")
+    check("weights of another program are said to be", "the program changed since" in result.stderr
+          and "the program changed" not in quiet.text, result.text)
 finish()
