@@ -55,7 +55,7 @@ class Reader {
     for (uint64_t offset = last + 1; offset-- > first;) {
       if (at<uint32_t>(offset) == kEnd) return offset;
     }
-    fail(file_.size(), "the archive has no directory");
+    fail(file_.size(), "the archive has no directory at its end: it was cut off");
   }
 
   /// Reads the entry at `position`, which moves behind it.

@@ -182,8 +182,9 @@ cpp::Expr FunctionEmitter::map_stream(const ir::Op& op) {
   for (size_t i = 0; i < dims.size(); ++i) {
     for (const int64_t dim : map.dims[i]) dims[i].push_back(cpp::integer(dim));
   }
+  const cpp::Expr skip_bad = op.operands.size() > 2 ? use(op.operands[2]) : cpp::name("std::nullopt");
   return cpp::call("ltr::build::map", {use(op.operands[1]), use(op.operands[0]), cpp::unary("&", cpp::name("program::ltr_map_" + std::to_string(number))),
-                                       fields(map.output, dims), cpp::boolean(map.random), cpp::string(map.name), use(op.operands[2]),
+                                       fields(map.output, dims), cpp::boolean(map.random), cpp::string(map.name), skip_bad,
                                        cx_.location(op.loc)});
 }
 

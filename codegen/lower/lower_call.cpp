@@ -155,7 +155,8 @@ ValueId BodyLowerer::frozen(const Expr& expr) {
 
 ValueId BodyLowerer::map_stage(const Expr& expr) {
   const ValueId stream = this->expr(expr.args[0]);
-  const ValueId skip_bad = expr.args.size() > 1 && expr.args[1].type.kind == Kind::Int ? this->expr(expr.args[1]) : b.int_const(-1);
+  std::vector<ValueId> operands = {*self, stream};
+  if (expr.args.size() > 1) operands.push_back(this->expr(expr.args[1]));
   const check::Fn& mapped = shared_.program.fns[expr.fn];
   ir::MapInfo map;
   map.fn = shared_.fn_names[expr.fn];
@@ -173,7 +174,7 @@ ValueId BodyLowerer::map_stage(const Expr& expr) {
   std::vector<ir::MapInfo>& maps = shared_.tables.maps;
   while (index < maps.size() && !(maps[index].fn == map.fn && maps[index].input == map.input && maps[index].output == map.output)) ++index;
   if (index == maps.size()) maps.push_back(std::move(map));
-  return b.op(OpKind::MapStream, shared_.type(expr.type), {*self, stream, skip_bad}, shared_.fn_names[expr.fn],
+  return b.op(OpKind::MapStream, shared_.type(expr.type), std::move(operands), shared_.fn_names[expr.fn],
               {{"map", int64_t(index)}});
 }
 

@@ -130,6 +130,12 @@ Expr check_symbol(const Symbol& symbol, Span span, Scope& scope) {
 
 }  // namespace
 
+void note_known(diagnostics::Diagnostic& diagnostic, const std::vector<std::string>& known) {
+  std::string list;
+  for (const std::string& name : known) list += (list.empty() ? "" : ", ") + name;
+  diagnostic.note("it has {}", list);
+}
+
 bool did_you_mean(diagnostics::Diagnostic& diagnostic,
                   const std::string& word,
                   Span span,

@@ -206,7 +206,7 @@ struct ObjectChecker {
       Type wanted;
       std::vector<std::string> known;
       if (rule == nullptr) {
-        known = {"schedule", "clip_norm", "clip_value"};
+        known = {"schedule", "clip_norm", "clip_value", "group"};
         if (name == "clip_norm" || name == "clip_value") wanted = Type::of(Kind::Float);
       } else {
         for (size_t i = 1; i < rule->size(); ++i) {
@@ -223,6 +223,7 @@ struct ObjectChecker {
       if (wanted.is_error()) {
         diagnostics::Diagnostic diagnostic = diag::unknown_setting(
             setting.name.span, rule == nullptr ? "an optimizer" : "a group", name);
+        note_known(diagnostic, known);
         did_you_mean(diagnostic, name, setting.name.span, known);
         cx.report(std::move(diagnostic));
         continue;

@@ -92,14 +92,10 @@ std::optional<SettingValue> check_setting(const ast::Setting& setting,
   }
   if (info == known.end()) {
     std::vector<std::string> names;
-    std::string list;
-    for (const SettingInfo& candidate : known) {
-      names.emplace_back(candidate.name);
-      list += (list.empty() ? "" : ", ") + std::string(candidate.name);
-    }
+    for (const SettingInfo& candidate : known) names.emplace_back(candidate.name);
     diagnostics::Diagnostic diagnostic =
         diag::unknown_setting(setting.name.span, section, setting.name.text);
-    diagnostic.note("it has {}", list);
+    note_known(diagnostic, names);
     did_you_mean(diagnostic, setting.name.text, setting.name.span, names);
     cx.report(std::move(diagnostic));
     return std::nullopt;

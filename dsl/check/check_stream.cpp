@@ -196,7 +196,7 @@ Expr check_map(Expr stream, CallSite& site) {
     cx.report(diag::wrong_argument(site.name_span, "`map` needs a function: `map(prepare)`"));
     return error_at(site.span);
   }
-  Expr on_bad = int_const(-1, site.span);
+  std::optional<Expr> skip_bad;
   for (size_t i = 2; i < site.given.size(); ++i) {
     const Given& given = site.given[i];
     const auto* call = given.value != nullptr ? given.value->get<ast::Call>() : nullptr;
@@ -207,16 +207,21 @@ Expr check_map(Expr stream, CallSite& site) {
       continue;
     if (given.name && given.name->text == "on_bad" && word != nullptr &&
         word->name.text == "skip" && call->arguments.size() == 1) {
-      on_bad = check_as(*call->arguments[0].value, Type::of(Kind::Int), scope,
-                        "the number of bad records");
-      continue;
+      skip_bad = check_as(*call->arguments[0].value, Type::of(Kind::Int), scope,
+                          "the number of bad records");
+      if (skip_bad->type.is_error()) continue;
+      const auto count = evaluate(*skip_bad, cx.program);
+      if (!count || count->real >= 0) continue;
+      cx.report(diag::out_of_range(skip_bad->span, "`skip` needs a number of records of at least 0")
+                    .help("`on_bad = fail` ends at the first bad record"));
+      return error_at(site.span);
     }
     cx.report(diag::wrong_argument(
         given.span, "`map` takes a function and `on_bad = fail` or `on_bad = skip(10)`"));
     return error_at(site.span);
   }
   FnInfo* fn = map_function(site.given[1], stream.type, site);
-  if (fn == nullptr || on_bad.type.is_error()) return error_at(site.span);
+  if (fn == nullptr || (skip_bad && skip_bad->type.is_error())) return error_at(site.span);
   if (fn->result.is_error()) return error_at(site.span);
   if (fn->result.kind != Kind::Record) {
     cx.report(diag::map_type(site.given[1].span, fn->name, "to give " + cx.text(fn->result),
@@ -237,7 +242,8 @@ Expr check_map(Expr stream, CallSite& site) {
   }
   const Type result = substitute(fn->result, binding, cx);
   Expr map = make_expr(ExprKind::MapStage, stream_behind(stream.type, result.fields), site.span,
-                       {std::move(stream), std::move(on_bad)}, fn->name);
+                       {std::move(stream)}, fn->name);
+  if (skip_bad) map.args.push_back(std::move(*skip_bad));
   map.fn = fn->index;
   return map;
 }

@@ -260,6 +260,8 @@ bool did_you_mean(diagnostics::Diagnostic& diagnostic,
                   const std::string& word,
                   Span span,
                   const std::vector<std::string>& known);
+/// Adds the list of what there is.
+void note_known(diagnostics::Diagnostic& diagnostic, const std::vector<std::string>& known);
 /// Reports E0301 with the nearest name.
 void report_unknown(const ast::Name& name, Scope& scope);
 /// What the variable of the comprehension that made a list stands for at `index`.

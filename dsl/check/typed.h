@@ -84,7 +84,7 @@ enum class ExprKind {
                 ///< what is carried, which begins as args[1..]; the yields are stacked along the same axis
   Call,      ///< a host call kept as a value: optimizer, schedule, callback, logger `name`; args in
              ///< order, names in `formats`
-  MapStage,  ///< stream args[0] mapped by function `fn` of Self (or a free one); args[1] is on_bad
+  MapStage,  ///< stream args[0] mapped by function `fn` of Self (or a free one); args[1] is n of `on_bad = skip(n)`
   FnValue,   ///< function `fn` as a value
 };
 

@@ -98,8 +98,8 @@ Fields& Fields::add(const char* name, DType dtype, const char* host, std::initia
   return *this;
 }
 
-Stream map(const Stream& stream, const Data* self, MapFunction run, Fields& out, bool random, const char* name, int64_t skip_bad,
-           const Location& at) {
+Stream map(const Stream& stream, const Data* self, MapFunction run, Fields& out, bool random, const char* name,
+           const Option<int64_t>& skip_bad, const Location& at) {
   return ltr::map(stream, self, {run, out.take(), random, name, at}, skip_bad);
 }
 

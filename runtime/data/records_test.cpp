@@ -99,6 +99,7 @@ TEST_CASE("a bad cell of a CSV stops the start with file and line, unless such r
   const Stream skipping = map(rows, &kData, {same, kRow, false, "same", {}}, 2);
   data::Loader loader(collate(skipping, 10, false), options(0));
   CHECK(numbers(skipping) == std::vector<int64_t>{1, 3, 5});
+  CHECK(error_of([&] { map(rows, &kData, {same, kRow, false, "same", {}}, -1); }).code == "R2004");
   CHECK(told() == std::vector<Str>{path + ":3 | the field n is \"x\", but int is wanted",
                                          path + ":6 | 2 fields, but the header has 1"});
 }

@@ -44,7 +44,8 @@ def labels(folder):
     """A label that is none of the classes counts nowhere, so it is refused unless `ignore` says that it is meant."""
     scores = "randn(4, 3), [0, 1, {}, 2]"
     for number, (metric, given, shown) in enumerate((
-            ("Accuracy(3)", scores.format(-100), "the label -100 is not in [0, 3)"),
+            ("Accuracy(3)", scores.format(-100), "`ignore = -100` in a metric"),
+            ("F1Score(3, top_k = 2)", scores.format(-100), "the label -100 is not in [0, 3)"),
             ("Accuracy(3, ignore = -100)", scores.format(3), "the label 3 is not in [0, 3)"),
             ("F1Score(3)", scores.format(-1), "the label -1 is not in [0, 3)"),
             ("ConfusionMatrix(3)", scores.format(7), "the label 7 is not in [0, 3)"),

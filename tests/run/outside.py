@@ -176,7 +176,8 @@ def rows(folder):
     for label in (-100, 7):
         data.write_text(f"width,height,kind\n1,2,0\n3,4,{label}\n5,6,2\n")
         refuses(f"a label of {label}", run(points, "fit", "one", "--no-bar", "--out", folder / "runs", cwd=folder), 3,
-                "error[R3007]", "points.csv:3", f"the class {label} is not in [0, 3)")
+                "error[R3007]", "points.csv:3", f"the class {label} is not in [0, 3)",
+                *(("`ignore_index = -100`",) if label < 0 else ()))
 
 
 def images(folder):

@@ -8,10 +8,11 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
 from harness import build, check, finish, fit, newest, run, scratch
 
 PROGRAM = """ltr 1
+hparam bad: int = 2
 data Rows() {
   batch[B] { x: float[B], y: float[B] }
   fn same(r: {x: float, y: float}) -> {x: float, y: float} = r
-  let rows = csv("rows.csv") as {x: float, y: float} |> map(same, on_bad = skip(2))
+  let rows = csv("rows.csv") as {x: float, y: float} |> map(same, on_bad = skip(bad))
   train = rows |> collate(2)
   val = rows |> collate(2)
   test = rows |> collate(2)
@@ -85,6 +86,8 @@ def left_out(program, folder):
     result = fit(program, folder / "more")
     check("left out: one too many is R3004", result.returncode == 3 and "R3004" in result.text and f"{file}:8" in result.text,
           result.text)
+    result = fit(program, folder / "out", "--bad", "-1")
+    check("left out: no number below 0", result.returncode == 2 and "error[R2004]: map: skip -1" in result.text, result.text)
     result = fit(program, folder / "out", "--resume", whole, "--epochs", "4", "--accept-data")
     check("left out: also when the others were met before the resume", result.returncode == 3 and "R3004" in result.text,
           result.text)

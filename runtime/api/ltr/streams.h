@@ -44,8 +44,8 @@ struct FilterInfo {
   Location location;
 };
 
-/// `skip_bad`: how many records may be left out when `info.run` fails, -1 for `on_bad = fail`.
-LTR_EXPORT Stream map(const Stream& stream, const Data* self, const MapInfo& info, int64_t skip_bad = -1);
+/// `skip_bad`: how many records may be left out when `info.run` fails; without it the first ends the run.
+LTR_EXPORT Stream map(const Stream& stream, const Data* self, const MapInfo& info, const Option<int64_t>& skip_bad = {});
 /// Evaluated once, here, as an index.
 LTR_EXPORT Stream filter(const Stream& stream, const Data* self, const FilterInfo& info);
 LTR_EXPORT Stream select(const Stream& stream, const std::vector<Str>& names);

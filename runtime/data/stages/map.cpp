@@ -19,7 +19,7 @@ namespace {
 
 class Map : public Stage {
  public:
-  Map(const Stream& inner, const Data* self, const MapInfo& info, int64_t skip_bad)
+  Map(const Stream& inner, const Data* self, const MapInfo& info, const Option<int64_t>& skip_bad)
       : Stage(info.out, inner), self_(self), info_(info), skip_bad_(skip_bad), number_(made_++) {}
 
   /// Rows from outside stand one by one: what is wrong with one is its own matter.
@@ -65,7 +65,7 @@ class Map : public Stage {
   }
 
   void check() const override {
-    if (skip_bad_ < 0) inner().check();
+    if (!skip_bad_) inner().check();
   }
   bool is_left_out(const ReadAt& at) const override {
     {
@@ -87,7 +87,7 @@ class Map : public Stage {
       // A record that cannot be decoded is as bad as one that the function refuses.
       if (!inner().read(at, in)) return false;
     } catch (const Error& error) {
-      if (skip_bad_ < 0 || !is_of_record(error)) throw;
+      if (!skip_bad_ || !is_of_record(error)) throw;
       return leave_out(at, error.message);
     }
     if (info_.random) {
@@ -116,7 +116,7 @@ class Map : public Stage {
       again.is_unlabelled = true;
       if (run(again, out)) return true;
     }
-    if (skip_bad_ >= 0) return leave_out(at, name_of(at) + ": " + reason);
+    if (skip_bad_) return leave_out(at, name_of(at) + ": " + reason);
     const Str& kept = code[1] == '3' ? code : Str("R3003");
     throw Error(kept, fmt::format("{}: {}", name_of(at), reason), location.line > 0 ? location : info_.location);
   }
@@ -130,7 +130,7 @@ class Map : public Stage {
     }
     const Str place = name_of(at);
     const bool repeats = reason.starts_with(place + ": ");
-    note_left_out({number_, skip_bad_, info_.location, place, repeats ? reason.substr(place.size() + 2) : reason});
+    note_left_out({number_, *skip_bad_, info_.location, place, repeats ? reason.substr(place.size() + 2) : reason});
     return false;
   }
 
@@ -138,7 +138,7 @@ class Map : public Stage {
 
   const Data* self_;
   MapInfo info_;
-  int64_t skip_bad_;
+  Option<int64_t> skip_bad_;
   int64_t number_;
   mutable std::mutex mutex_;
   mutable std::set<int64_t> bad_;
@@ -179,7 +179,8 @@ class Cache : public IndexStage {
 
 }  // namespace
 
-Stream map(const Stream& stream, const Data* self, const MapInfo& info, int64_t skip_bad) {
+Stream map(const Stream& stream, const Data* self, const MapInfo& info, const Option<int64_t>& skip_bad) {
+  if (skip_bad && *skip_bad < 0) throw error_here(err::out_of_range, "map: skip", *skip_bad, "skip >= 0");
   return Stream(new Map(stream, self, info, skip_bad));
 }
 

@@ -22,7 +22,7 @@ constexpr int64_t kNothing = INT64_MIN;
 /// Runs a loss over the classes of `scores`; R3007 for a target that is none of them.
 template <class Body>
 Tensor classed(const Tensor& target, const at::Tensor& scores, Option<int64_t> ignored, Body&& body) {
-  return in_range(In(target), scores.size(scores.dim() > 1 ? 1 : 0), ignored, "class", body);
+  return in_range(In(target), scores.size(scores.dim() > 1 ? 1 : 0), ignored, "class", true, body);
 }
 
 /// A mean over broadcast shapes would be the wrong loss in silence.

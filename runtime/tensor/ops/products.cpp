@@ -34,7 +34,7 @@ Tensor bilinear(const Tensor& left, const Tensor& right, const Tensor& weight, c
 
 Tensor embedding(const Tensor& index, const Tensor& weight) {
   return guarded([&] {
-    return in_range(In(index), In(weight)->size(0), {}, "id",
+    return in_range(In(index), In(weight)->size(0), {}, "id", false,
                     [&] { return give(at::embedding(In(weight), In(index))); });
   });
 }

@@ -132,7 +132,7 @@ Tensor counted(const Tensor& label, Option<int64_t> ignore, int64_t classes) {
     const In ids(label);
     const at::Tensor counts = ignore ? ids->ne(*ignore) : at::ones_like(ids, at::kBool);
     if (ids->is_cpu()) {
-      need_in_range(ids, classes, ignore, "label");
+      need_in_range(ids, classes, ignore, "label", true);
     } else {
       at::_assert_async((counts.logical_not() | (ids->ge(0) & ids->lt(classes))).all(), "a label is none of the classes");
     }
