@@ -270,9 +270,9 @@ TEST_CASE("endless streams go on over epochs") {
 TEST_CASE("bad records stop with their place, or are left out and counted") {
   const Schema out = {{"i", DType::I64, {}, "int"}};
   const MapInfo info{fail_on_7, out, false, "check", {"x.ltr", 3, 1}};
-  const auto read_all = [&](int64_t skip_bad) { numbers(map(range(30), &kData, info, skip_bad)); };
-  CHECK(message_of([&] { read_all(-1); }) == "record 7: seven");
-  CHECK(code_of([&] { read_all(-1); }) == "R3003");
+  const auto read_all = [&](const Option<int64_t>& skip_bad) { numbers(map(range(30), &kData, info, skip_bad)); };
+  CHECK(message_of([&] { read_all(std::nullopt); }) == "record 7: seven");
+  CHECK(code_of([&] { read_all(std::nullopt); }) == "R3003");
   const Stream skipping = map(range(30), &kData, info, 3);
   CHECK(numbers(skipping).size() == 27);
   CHECK(numbers(skipping).size() == 27);

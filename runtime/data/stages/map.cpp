@@ -25,7 +25,7 @@ class Map : public Stage {
   /// Rows from outside stand one by one: what is wrong with one is its own matter.
   Stream rebuilt(const Stream& source) const override {
     const bool is_lenient = source.state()->leaves_out_refused() && batch_size() == 0;
-    return Stream(new Map(inner().rebuilt(source), self_, info_, is_lenient ? kEndless : -1));
+    return Stream(new Map(inner().rebuilt(source), self_, info_, is_lenient ? Option<int64_t>(kEndless) : std::nullopt));
   }
   bool is_fixed() const override { return !info_.random && inner().is_fixed(); }
   bool is_pure() const override { return !info_.random && inner().is_pure(); }
