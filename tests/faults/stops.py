@@ -67,7 +67,7 @@ def main():
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--every", action="store_true")
-    parser.add_argument("--program")
+    parser.add_argument("--program", choices=[source.stem for source in PROGRAMS])
     parser.add_argument("--at", type=int)
     parser.add_argument("--signal", default="KILL")
     parser.add_argument("--limit", type=int)
