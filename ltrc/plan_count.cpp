@@ -1,3 +1,4 @@
+#include <sstream>
 #include <algorithm>
 #include <map>
 #include <set>
@@ -53,17 +54,24 @@ bool is_set(const Value& rule, const char* argument) {
 
 /// Tensors of a weight's size that a rule keeps; nothing if the rule is not known.
 std::optional<int> states_of(const Value& rule) {
-  static const std::map<std::string, int> kStates = {
-      {"Adam", 2},    {"AdamW", 2}, {"NAdam", 2},    {"RAdam", 2},   {"Adamax", 2},
-      {"RMSprop", 1}, {"SGD", 0},   {"Adadelta", 2}, {"Adagrad", 1}, {"Rprop", 2},
-      {"Lion", 1},    {"Lamb", 2},  {"Lars", 1}};
-  const auto known = kStates.find(rule.text);
-  if (known == kStates.end()) return std::nullopt;
-  int states = known->second;
-  if (is_set(rule, "amsgrad")) ++states;
-  if (is_set(rule, "centered")) ++states;
-  if ((rule.text == "SGD" || rule.text == "RMSprop") && is_set(rule, "momentum")) ++states;
-  return states;
+  struct Row {
+    const char* name;
+    int states;
+    const char* more;
+  };
+  static constexpr Row kRows[] = {
+#define LTR_RULE(name, maker, lr, weight_decay, states, more) {#name, states, more},
+#include "runtime/optim/rules.def"
+#undef LTR_RULE
+  };
+  for (const Row& row : kRows) {
+    if (rule.text != row.name) continue;
+    int states = row.states;
+    std::istringstream more(row.more);
+    for (std::string argument; more >> argument;) states += is_set(rule, argument.c_str()) ? 1 : 0;
+    return states;
+  }
+  return std::nullopt;
 }
 
 }  // namespace

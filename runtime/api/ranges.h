@@ -6,7 +6,7 @@
 
 namespace ltr {
 
-/// The rule that `value` breaks, as `.ltr` says it: `epochs >= 1`, `lr is finite`. Nothing if it keeps to all of its path.
+/// The rule that `value` breaks, as `.ltr` says it: `epochs >= 1`. Nothing if it keeps to all of its path.
 Option<Str> broken_range(const Str& path, const Value& value);
 
 }  // namespace ltr

@@ -43,7 +43,8 @@ void read_config(const Str& path, RunSettings& settings) {
   } catch (const std::system_error&) {
     throw error_at({}, err::bad_config_file, path, "cannot be read");
   } catch (const doors::FormatError& error) {
-    throw error_at({}, err::bad_config_file, path, error.offset > 0 ? fmt::format("at byte {}: {}", error.offset, error.reason) : error.reason);
+    const Str place = error.offset > 0 ? fmt::format("at byte {}: ", error.offset) : "";
+    throw error_at({}, err::bad_config_file, path, place + error.reason);
   }
   if (!json.is_object()) throw error_at({}, err::bad_config_file, path, "is no JSON object");
   walk(json, "", path, settings);

@@ -57,7 +57,7 @@ Str help_text(const Program& program, const CommandLine& line, const std::vector
   if (line.verb.empty()) {
     out = fmt::format("usage: ./{} VERB [EXPERIMENT] [options]\n\nverbs\n", program.name);
     for (const VerbInfo& verb : verb_table()) {
-      if (verb.is_served && verb.doc[0] != '\0') out += fmt::format("  {:<12} {}\n", verb.name, verb.doc);
+      if (verb.is_served() && verb.doc[0] != '\0') out += fmt::format("  {:<12} {}\n", verb.name, verb.doc);
     }
     out += "\nexperiments\n";
     for (const ExperimentInfo& experiment : program.experiments) {

@@ -40,9 +40,9 @@ int report(const std::vector<Error>& errors, const Program& program, const Termi
 /// The fault of a verb that is none, or none of this version.
 Error verb_fault(const Str& verb) {
   std::vector<Str> names;
+  if (find_verb(verb) != nullptr)
+    return error_at({}, err::settings_contradict, fmt::format("the verb {} is not in this version", verb));
   for (const VerbInfo& info : verb_table()) {
-    if (verb == info.name)
-      return error_at({}, err::settings_contradict, fmt::format("the verb {} is not in this version", verb));
     if (info.doc[0] != '\0') names.emplace_back(info.name);
   }
   const Str near = nearest(verb, names);
@@ -50,19 +50,6 @@ Error verb_fault(const Str& verb) {
                fmt::format("no verb {}{} (verbs are: {})", verb,
                            near.empty() ? "" : fmt::format("; did you mean {}?", near), fmt::join(names, ", ")),
                {});
-}
-
-int dispatch(Start& start, const std::vector<Str>& command) {
-  const Str& verb = start.line.verb;
-  // Its result is the run; of all others it is what they print.
-  if (verb == "fit") return run_fit(start, command);
-  const int code = verb == "validate"   ? run_evaluate(start, Role::Val)
-                   : verb == "test"     ? run_evaluate(start, Role::Test)
-                   : verb == "predict"  ? run_predict(start)
-                   : verb == "describe" ? run_describe(start)
-                                        : run_config(start);
-  check_output();
-  return code;
 }
 
 int run(const std::vector<Str>& command, const Program& program) {
@@ -83,13 +70,12 @@ int run(const std::vector<Str>& command, const Program& program) {
   if (!terminal.has_warnings && level != "error") {
     faults.push_back(error_at({}, err::wrong_type, "--log-level", '"' + level + '"', "error, warn, info or debug"));
   }
-  bool is_verb = line.verb.empty();
-  for (const VerbInfo& info : verb_table()) is_verb = is_verb || (line.verb == info.name && info.is_served);
+  const VerbInfo* const verb = find_verb(line.verb);
+  const bool is_verb = line.verb.empty() || (verb != nullptr && verb->is_served());
   if (!is_verb) faults.insert(faults.begin(), verb_fault(line.verb));
   if (!faults.empty() && !(line.wants_help && is_verb)) {
     // What is wrong with the settings is said in the same run, where they can be read at all.
-    if (is_verb && !program.experiments.empty() && line.verb != "__tests" && line.verb != "version" &&
-        !line.verb.empty()) {
+    if (verb != nullptr && verb->run != nullptr && !program.experiments.empty()) {
       Start start(program, line, terminal);
       try {
         start.resolve();
@@ -104,20 +90,19 @@ int run(const std::vector<Str>& command, const Program& program) {
     check_output();
     return 0;
   }
-  if (line.verb == "version") {
-    print_out(version_text(program));
-    check_output();
-    return 0;
-  }
-  if (line.verb == "__tests") {
-    const int code = run_tests(program, line);
+  if (verb->run_plain != nullptr) {
+    const int code = verb->run_plain(program, line);
     check_output();
     return code;
   }
   Start start(program, std::move(line), terminal);
   start.called = command[0];
+  start.command = command;
   try {
-    return dispatch(start, command);
+    const int code = verb->run(start);
+    // The result of `fit` is the run; of all others it is what they print.
+    if (verb->run != run_fit) check_output();
+    return code;
   } catch (const Faults& found) {
     return report(found.list, program, terminal);
   } catch (const Error& error) {

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "runtime/api/suggest.h"
+#include "runtime/cli/verbs.h"
 
 namespace ltr::cli {
 
@@ -13,13 +14,6 @@ namespace {
 Str with_dashes(Str name) {
   std::replace(name.begin(), name.end(), '_', '-');
   return name;
-}
-
-const OptionInfo* find_option(const Str& name) {
-  const std::vector<OptionInfo>& table = option_table();
-  const auto found =
-      std::find_if(table.begin(), table.end(), [&](const OptionInfo& one) { return with_dashes(name) == one.name; });
-  return found == table.end() ? nullptr : &*found;
 }
 
 /// Options that may be given more than once.
@@ -121,30 +115,19 @@ const std::vector<OptionInfo>& option_table() {
   return kTable;
 }
 
-const std::vector<VerbInfo>& verb_table() {
-  static const std::vector<VerbInfo> kTable = {
-      {"fit", 'f', "trains", true},
-      {"validate", 'v', "one pass over the val streams", true},
-      {"test", 't', "one pass over the test streams", true},
-      {"predict", 'p', "runs `step predict`, writes results in record order", true},
-      {"describe", 'd', "prints layers, weights, streams and plan; trains nothing", true},
-      {"config", 'c', "prints the resolved settings", true},
-      {"version", 'V', "prints versions and build flags", true},
-      {"serve", 's', "answers requests", false},
-      {"sweep", 'w', "runs the sweep section", false},
-      {"report", 'r', "an HTML page of a run", false},
-      {"checkpoints", 'k', "the checkpoints of a run, verified", false},
-      {"__tests", 'T', "", true},
-  };
-  return kTable;
+const OptionInfo* find_option(const Str& name) {
+  const std::vector<OptionInfo>& table = option_table();
+  const auto found =
+      std::find_if(table.begin(), table.end(), [&](const OptionInfo& one) { return with_dashes(name) == one.name; });
+  return found == table.end() ? nullptr : &*found;
 }
+
+bool OptionInfo::is_for_resumes() const { return std::strchr(verbs, '+') != nullptr; }
 
 bool OptionInfo::belongs_to(const Str& verb) const {
   if (verbs[0] == '*') return true;
-  for (const VerbInfo& info : verb_table()) {
-    if (verb == info.name) return std::strchr(verbs, info.letter) != nullptr;
-  }
-  return false;
+  const VerbInfo* info = find_verb(verb);
+  return info != nullptr && std::strchr(verbs, info->letter) != nullptr;
 }
 
 bool CommandLine::has(const Str& name) const {

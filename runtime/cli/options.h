@@ -21,16 +21,12 @@ struct OptionInfo {
   bool is_optional() const { return argument[0] == '['; }
   bool is_served() const { return setting[0] != '!'; }
   bool belongs_to(const Str& verb) const;
+  /// A run that goes on is given it again.
+  bool is_for_resumes() const;
 };
 const std::vector<OptionInfo>& option_table();
-
-struct VerbInfo {
-  const char* name;
-  char letter;
-  const char* doc;
-  bool is_served;
-};
-const std::vector<VerbInfo>& verb_table();
+/// The row of `name`, with `-` or `_`, or null.
+const OptionInfo* find_option(const Str& name);
 
 /// One option as given. `from` is "flag" or "env".
 struct GivenOption {

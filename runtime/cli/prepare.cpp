@@ -104,7 +104,7 @@ void Start::choose_topology() {
                            near.empty() ? "" : fmt::format("; did you mean {}?", near), fmt::join(names, ", "))));
 }
 
-void Start::give_option(const GivenOption& given) {
+void Start::give_option(GivenOption& given) {
   const Str at = Str(given.from) == "env" ? "LTR_ARGS" : given.shown + " " + given.value;
   if (given.name == "set") {
     const size_t equals = given.value.find('=');
@@ -125,7 +125,10 @@ void Start::give_option(const GivenOption& given) {
     if (is_setting) path = info.setting;
   }
   const bool is_seed = given.name == "seed";
-  if (is_seed && value == "random") value = ranks.of_first(std::to_string(std::random_device()() & 0x7FFFFFFFu));
+  if (is_seed && value == "random") {
+    value = ranks.of_first(std::to_string(std::random_device()() & 0x7FFFFFFFu));
+    given.value = value;  // a run that goes on takes the number
+  }
   std::vector<HparamInfo> hparams;
   const std::vector<Str> names = option_names(program, hparams);
   const bool is_hparam =
@@ -143,7 +146,7 @@ void Start::give_settings() {
       settings.faults.push_back(error);
     }
   }
-  for (const GivenOption& given : line.options) give_option(given);
+  for (GivenOption& given : line.options) give_option(given);
   if (line.has("no-bar") || line.has("quiet")) terminal.has_bar = false;
   if (line.has("fast-dev-run")) {
     Str wanted;

@@ -32,6 +32,7 @@ class Start {
   RunRequest request(Progress& progress);
 
   const Program& program;
+  std::vector<Str> command;  ///< all words, for `run.json`
   Str called;  ///< what the program is started by: `./mnist`, `ltrc run mnist.ltr`
   CommandLine line;
   Terminal terminal;
@@ -58,7 +59,7 @@ class Start {
   void choose_experiment();
   void choose_topology();
   void give_settings();
-  void give_option(const GivenOption& given);
+  void give_option(GivenOption& given);
   void read_trainer();
   void check_topology();
   /// `--overfit`: train and val streams deliver the first train batches.

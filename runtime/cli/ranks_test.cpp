@@ -93,8 +93,8 @@ int run_line(const std::vector<Str>& arguments, const Ranks& ranks) {
   Terminal terminal;
   terminal.is_quiet = true;
   Start start(program, std::move(line), terminal, ranks);
-  const Str& verb = start.line.verb;
-  return verb == "fit" ? run_fit(start, arguments) : verb == "predict" ? run_predict(start) : run_evaluate(start, Role::Val);
+  start.command = arguments;
+  return find_verb(start.line.verb)->run(start);
 }
 
 /// The files below `folder`, and what is in them.

@@ -12,13 +12,6 @@ namespace ltr::cli {
 
 namespace {
 
-/// Tensors that an optimizer keeps for each weight.
-int64_t states_of(const Str& rule) {
-  if (rule == "SGD" || rule == "Sgd") return 1;
-  if (rule == "RMSprop" || rule == "Adagrad" || rule == "Lion") return 1;
-  return 2;
-}
-
 struct Sums {
   int64_t trained = 0;
   int64_t frozen = 0;
@@ -39,15 +32,7 @@ Sums sums_of(const ModelRoot& root) {
 
 double optimizer_bytes(const ModelRoot& root) {
   double bytes = 0;
-  for (const OptimizerEntry& optimizer : root.optimizers()) {
-    for (const GroupEntry& group : optimizer.groups) {
-      for (const Str& path : group.paths) {
-        for (const Entry& entry : root.weights()) {
-          if (entry.path == path) bytes += double(In(entry.tensor)->nbytes()) * double(states_of(optimizer.rule));
-        }
-      }
-    }
-  }
+  for (const OptimizerEntry& optimizer : root.optimizers()) bytes += optimizer.state_bytes;
   return bytes;
 }
 
@@ -232,21 +217,15 @@ Str quoted(const Str& word) {
   return out + "'";
 }
 
-/// Whether a run that goes on needs the option again. Not where it began or lies, how long one process may take, and how
-/// it talks.
-bool is_for_resumes(const GivenOption& option) {
-  constexpr std::string_view kOthers[] = {"resume", "weights", "raw", "run", "out", "name", "max-time", "accept-data",
-                                          "strict-resume", "quiet", "no-bar", "json", "color", "log-level"};
-  return Str(option.from) == "flag" && std::ranges::find(kOthers, option.name) == std::end(kOthers);
-}
-
 }  // namespace
 
 Str resume_command(const Start& start, const Str& run) {
   const Str experiment = start.program.experiments.size() > 1 ? Str(" ") + start.experiment->name : "";
   Str out = fmt::format("{} fit{} --resume {}", start.called, experiment, quoted(run));
   for (const GivenOption& option : start.line.options) {
-    if (!is_for_resumes(option)) continue;
+    const OptionInfo* info = find_option(option.name);
+    const bool is_hparam = info == nullptr;
+    if (Str(option.from) != "flag" || !(is_hparam || info->is_for_resumes())) continue;
     out += " " + option.shown;
     if (!option.value.empty()) out += (option.value.starts_with("-") ? "=" : " ") + quoted(option.value);
   }

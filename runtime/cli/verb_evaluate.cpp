@@ -59,8 +59,6 @@ Str to_json(const EvalReport& report, const char* verb, const Str& weights) {
   return out + "]}\n";
 }
 
-}  // namespace
-
 int run_evaluate(Start& start, Role role) {
   const char* verb = role == Role::Val ? "validate" : "test";
   start.resolve();
@@ -90,5 +88,11 @@ int run_evaluate(Start& start, Role role) {
   if (request.writes()) write_run_file(next_numbered(run + "/eval", Str(verb) + "-", ".json"), json);
   return 0;
 }
+
+}  // namespace
+
+int run_validate(Start& start) { return run_evaluate(start, Role::Val); }
+
+int run_test(Start& start) { return run_evaluate(start, Role::Test); }
 
 }  // namespace ltr::cli

@@ -153,7 +153,7 @@ Str json_event(const char* name, const Str& members) {
 /// One `fit` from its folder to its report.
 class FitVerb {
  public:
-  FitVerb(Start& start, const std::vector<Str>& command) : start_(start), command_(command) {}
+  explicit FitVerb(Start& start) : start_(start) {}
 
   int run() {
     start_.resolve();
@@ -223,7 +223,7 @@ class FitVerb {
       print_out(block);
     }
     request.recorder = recorder_.get();
-    return fit(request);
+    return fit(request, [this] { has_begun_ = true; });
   }
 
   /// The first rank's; the others learn where it is.
@@ -269,7 +269,7 @@ class FitVerb {
     record_.threads = start_.threads;
     record_.world = start_.ranks.world();
     record_.seed = start_.trainer.seed;
-    record_.command = command_;
+    record_.command = start_.command;
     for (const StreamSize& size : stream_sizes(start_)) record_.data.push_back({size.name, size.samples, size.batches});
     write_record();
     loggers::LoggerSetup setup{dir, resume_.step, logged_hparams(start_.settings)};
@@ -306,8 +306,7 @@ class FitVerb {
 
   void fail(const Error& error) {
     if (!writes_) return;
-    const bool never_began = recorder_ == nullptr || (error.code.starts_with("R2") && list_checkpoints(folder_->path()).empty());
-    if (never_began && resume_.run.empty()) {
+    if (resume_.run.empty() && !has_begun_ && (recorder_ == nullptr || error.code.starts_with("R2"))) {
       // A refused run leaves no folder, which would hide the ones before.
       if (recorder_ != nullptr) recorder_->close();
       set_last_words(nullptr);
@@ -382,10 +381,10 @@ class FitVerb {
   }
 
   Start& start_;
-  const std::vector<Str>& command_;
   Resume resume_;
   bool is_kept_ = true;
-  bool writes_ = false;  ///< into a folder that is kept
+  bool writes_ = false;     ///< into a folder that is kept
+  bool has_begun_ = false;  ///< to train
   Str dir_;
   Option<RunFolder> folder_;
   Option<Temporary> temporary_;
@@ -397,8 +396,8 @@ class FitVerb {
 
 }  // namespace
 
-int run_fit(Start& start, const std::vector<Str>& command) {
-  return FitVerb(start, command).run();
+int run_fit(Start& start) {
+  return FitVerb(start).run();
 }
 
 }  // namespace ltr::cli

@@ -60,15 +60,9 @@ void read_params(const Start& start, const StepInfo& step, Input& input) {
   if (!faults.empty()) throw Faults{faults};
 }
 
-std::unique_ptr<data::Loader> make_loader(const Start& start, const Data::RoleStream& source, const Stream& stream) {
-  data::LoaderOptions options =
-      loader_options(*start.data, size_t(&source - start.data->streams.data()), start.trainer);
-  options.workers = int(start.workers);
-  options.prefetch = int(start.prefetch);
-  options.mock = start.flags.mock_data;
-  options.rank = start.ranks.rank();
-  options.world = start.ranks.world();
-  return std::make_unique<data::Loader>(stream, options);
+std::unique_ptr<data::Loader> make_loader(const RunRequest& request, const Data::RoleStream& source, const Stream& stream) {
+  const auto number = size_t(&source - request.data.streams.data());
+  return std::make_unique<data::Loader>(stream, loader_options(request, number));
 }
 
 /// Records behind the maps of `stream`.
@@ -78,7 +72,7 @@ int64_t records_of(const StreamState& stream) {
 }
 
 /// The rows of `--read` in the place of the source of the predict stream.
-void read_rows(const Start& start, const StepInfo& step, const Data::RoleStream& source, bool is_strict, Input& input) {
+void read_rows(const Start& start, const RunRequest& request, const StepInfo& step, const Data::RoleStream& source, bool is_strict, Input& input) {
   const Str file = start.line.get("read");
   const StreamState* own = source.stream.state()->source();
   if (own == nullptr)
@@ -108,7 +102,7 @@ void read_rows(const Start& start, const StepInfo& step, const Data::RoleStream&
   if (fault != rows.faults.end() && records_of(*stream.state()) != int64_t(rows.faults.size())) {
     throw error_at({}, err::bad_record, file, *fault + " (the predict stream joins rows, so none can be left out)");
   }
-  input.loaders.push_back(make_loader(start, source, stream));
+  input.loaders.push_back(make_loader(request, source, stream));
   double batches = double(input.loaders[0]->batches(0));
   start.ranks.sum({&batches, 1});
   input.rows = std::min(rows.faults.size(), size_t(batches) * size_t(input.loaders[0]->batch_size()));
@@ -126,7 +120,7 @@ void take_refused(Input& input, std::vector<LeftOut> found, Predictions& predict
   }
 }
 
-void open_streams(const Start& start, const StepInfo& step, bool is_strict, Input& input) {
+void open_streams(const Start& start, const RunRequest& request, const StepInfo& step, bool is_strict, Input& input) {
   std::vector<const Data::RoleStream*> sources;
   for (const Data::RoleStream& one : start.data->streams) {
     if (one.role == Role::Predict) sources.push_back(&one);
@@ -137,9 +131,9 @@ void open_streams(const Start& start, const StepInfo& step, bool is_strict, Inpu
                      fmt::format("--read takes the place of one predict stream; the data {} has {}",
                                  start.experiment->data, sources.empty() ? "none" : "several"));
     }
-    return read_rows(start, step, *sources[0], is_strict, input);
+    return read_rows(start, request, step, *sources[0], is_strict, input);
   }
-  for (const Data::RoleStream* source : sources) input.loaders.push_back(make_loader(start, *source, source->stream));
+  for (const Data::RoleStream* source : sources) input.loaders.push_back(make_loader(request, *source, source->stream));
 }
 
 /// Whether any rank has a batch at this turn, and none is stopped. What they left out on the way is known to all.
@@ -235,7 +229,7 @@ int run_predict(Start& start) {
   const Str usual = run.empty() || prints_text ? "-" : request.writes() ? next_numbered(run + "/predict", "", ".jsonl") : "";
   const Str target = start.ranks.of_first(start.line.get("write", usual));
   Predictions predictions(target, characters, start.ranks.is_first());
-  open_streams(start, *step, start.line.has("strict") || prints_text || !predictions.takes_faults(), input);
+  open_streams(start, request, *step, start.line.has("strict") || prints_text || !predictions.takes_faults(), input);
   predictions.set_faults(input.faults);
   for (const Str& note : input.notes) progress->notice(note);
   const auto write = [&](const Outputs& outputs) {

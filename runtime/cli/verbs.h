@@ -1,17 +1,30 @@
 #pragma once
 
-// One function per verb; each gives the exit code.
+// The verbs of a program: one function each, which gives the exit code.
 
 #include "runtime/cli/prepare.h"
 
 namespace ltr::cli {
 
-int run_fit(Start& start, const std::vector<Str>& command);
-/// `validate` and `test`.
-int run_evaluate(Start& start, Role role);
+struct VerbInfo {
+  const char* name;
+  char letter;      ///< in the table of options
+  const char* doc;  ///< "" for what `ltrc` alone calls
+  int (*run)(Start& start) = nullptr;
+  int (*run_plain)(const Program& program, const CommandLine& line) = nullptr;  ///< of a verb that needs no experiment
+  bool is_served() const { return run != nullptr || run_plain != nullptr; }
+};
+const std::vector<VerbInfo>& verb_table();
+/// The row of `name`, or null.
+const VerbInfo* find_verb(const Str& name);
+
+int run_fit(Start& start);
+int run_validate(Start& start);
+int run_test(Start& start);
 int run_predict(Start& start);
 int run_describe(Start& start);
 int run_config(Start& start);
+int run_version(const Program& program, const CommandLine& line);
 /// The hidden verb `__tests` of `ltrc test`.
 int run_tests(const Program& program, const CommandLine& line);
 

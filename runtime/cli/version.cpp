@@ -5,6 +5,9 @@
 #include <fmt/format.h>
 #include <torch/headeronly/version.h>
 
+#include "runtime/cli/terminal.h"
+#include "runtime/cli/verbs.h"
+
 namespace ltr::cli {
 
 Str libtorch_version() {
@@ -15,8 +18,8 @@ Str compiler_version() {
   return fmt::format("g++ {}.{}.{}", __GNUC__, __GNUC_MINOR__, __GNUC_PATCHLEVEL__);
 }
 
-Str version_text(const Program& program) {
-  return fmt::format(
+int run_version(const Program& program, const CommandLine&) {
+  print_out(fmt::format(
       "{}: Ltr {}, edition {}\n"
       "source    {}\n"
       "LibTorch  {}\n"
@@ -24,7 +27,8 @@ Str version_text(const Program& program) {
       "compiler  {}, C++{}\n"
       "CPU       {}, {} threads\n",
       program.name, program.compiler, program.edition, program.source_hash, libtorch_version(), compiler_version(),
-      __cplusplus / 100 % 100, at::get_cpu_capability(), at::get_num_threads());
+      __cplusplus / 100 % 100, at::get_cpu_capability(), at::get_num_threads()));
+  return 0;
 }
 
 }  // namespace ltr::cli

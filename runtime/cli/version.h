@@ -8,7 +8,5 @@ namespace ltr::cli {
 
 Str libtorch_version();
 Str compiler_version();
-/// The page of the verb `version`.
-Str version_text(const Program& program);
 
 }  // namespace ltr::cli

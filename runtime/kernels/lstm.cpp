@@ -1,10 +1,9 @@
 #include "runtime/kernels/lstm.h"
 
-#include <ATen/Version.h>
-
 #include <cstring>
-#include <string>
 #include <type_traits>
+
+#include "runtime/kernels/instruction_set.h"
 
 #define LTR_INLINE_LAMBDA __attribute__((always_inline))
 
@@ -46,15 +45,12 @@ namespace {
 namespace ltr::kernels {
 
 const LstmKernel* lstm_kernel() {
-  static const LstmKernel* const chosen = []() -> const LstmKernel* {
 #if defined(__x86_64__)
-    const std::string set = at::get_cpu_capability();
-    if (set == "AVX512") return &avx512::kLstm;
-    if (set == "AVX2") return &avx2::kLstm;
-#endif
-    return nullptr;
-  }();
+  static const LstmKernel* const chosen = for_this_machine(&avx512::kLstm, &avx2::kLstm);
   return chosen;
+#else
+  return nullptr;
+#endif
 }
 
 }  // namespace ltr::kernels

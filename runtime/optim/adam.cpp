@@ -186,9 +186,9 @@ class Adamax : public AdamLike {
 
 }  // namespace
 
-std::unique_ptr<Rule> make_adam(Arguments& arguments, bool decoupled) {
-  return std::make_unique<Adam>(arguments, decoupled);
-}
+std::unique_ptr<Rule> make_adam(Arguments& arguments) { return std::make_unique<Adam>(arguments, false); }
+
+std::unique_ptr<Rule> make_adamw(Arguments& arguments) { return std::make_unique<Adam>(arguments, true); }
 
 std::unique_ptr<Rule> make_nadam(Arguments& arguments) { return std::make_unique<NAdam>(arguments); }
 

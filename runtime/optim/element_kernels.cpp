@@ -1,8 +1,6 @@
 #include "runtime/optim/element_kernels.h"
 
-#include <ATen/Version.h>
-
-#include <string>
+#include "runtime/kernels/instruction_set.h"
 
 #if defined(__x86_64__)
 #pragma GCC push_options
@@ -23,15 +21,12 @@ namespace ltr::optim::avx2 {
 namespace ltr::optim {
 
 const ElementKernels* element_kernels() {
-  static const ElementKernels* const chosen = []() -> const ElementKernels* {
 #if defined(__x86_64__)
-    const std::string set = at::get_cpu_capability();
-    if (set == "AVX512") return &avx512::kElements;
-    if (set == "AVX2") return &avx2::kElements;
-#endif
-    return nullptr;
-  }();
+  static const ElementKernels* const chosen = kernels::for_this_machine(&avx512::kElements, &avx2::kElements);
   return chosen;
+#else
+  return nullptr;
+#endif
 }
 
 }  // namespace ltr::optim

@@ -156,11 +156,23 @@ void Optimizer::schedule(const optim::Length& length) {
 }
 
 OptimizerEntry Optimizer::describe() const {
-  OptimizerEntry entry{name_, rule_.text, schedule_call_.is_none() ? "" : schedule_call_.to_text(), {}};
+  OptimizerEntry entry{name_, rule_.text, schedule_call_.is_none() ? "" : schedule_call_.to_text(), {}, state_bytes()};
   for (const GroupState& group : groups_) {
     if (!group.paths.empty()) entry.groups.push_back({group.pattern, group.paths, group.settings});
   }
   return entry;
+}
+
+double Optimizer::state_bytes() const {
+  double bytes = 0;
+  for (const GroupState& group : groups_) {
+    for (const at::Tensor& weight : group.weights) {
+      // The states themselves, without their memory.
+      const at::Tensor shape = at::empty_like(weight, weight.options().device(at::kMeta));
+      for (const char* name : group.rule->state_names()) bytes += double(group.rule->initial_state(name, shape).nbytes());
+    }
+  }
+  return bytes;
 }
 
 std::vector<optim::Plateau*> Optimizer::plateaus() const {

@@ -68,6 +68,7 @@ class Optimizer {
 
   void make_groups();
   void make_state(GroupState& group);
+  double state_bytes() const;
   void step_part(GroupState& group, optim::TensorVec& grads, const std::vector<char>& reached, double lr);
   double rate_of(const GroupState& group, int64_t t) const;
   optim::TensorVec grads() const;

@@ -78,23 +78,10 @@ struct Maker {
   double weight_decay;
 };
 
-/// Defaults of runtime.md 6.1.
 constexpr Maker kMakers[] = {
-    {"SGD", make_sgd, 1e-3, 0},
-    {"Adam", [](Arguments& arguments) { return make_adam(arguments, false); }, 1e-3, 0},
-    {"AdamW", [](Arguments& arguments) { return make_adam(arguments, true); }, 1e-3, 0.01},
-    {"NAdam", make_nadam, 2e-3, 0},
-    {"RAdam", make_radam, 1e-3, 0},
-    {"Adamax", make_adamax, 2e-3, 0},
-    {"Adagrad", make_adagrad, 1e-2, 0},
-    {"Adadelta", make_adadelta, 1.0, 0},
-    {"RMSprop", make_rmsprop, 1e-2, 0},
-    {"Rprop", make_rprop, 1e-2, 0},
-    {"Adafactor", make_adafactor, 1e-2, 0},
-    {"Muon", make_muon, 1e-3, 0.1},
-    {"Lion", make_lion, 1e-4, 0},
-    {"Lamb", make_lamb, 1e-3, 0.01},
-    {"Lars", make_lars, 0.1, 1e-4},
+#define LTR_RULE(name, maker, lr, weight_decay, states, more) {#name, maker, lr, weight_decay},
+#include "runtime/optim/rules.def"
+#undef LTR_RULE
 };
 
 }  // namespace

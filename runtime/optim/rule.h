@@ -74,20 +74,8 @@ at::Tensor wide_norm(const at::Tensor& tensor);
 /// The rule that `call` names; R2002 for an unknown one or an unknown argument.
 std::unique_ptr<Rule> make_rule(const Value& call, Location location);
 
-/// One maker per file.
-std::unique_ptr<Rule> make_adam(Arguments& arguments, bool decoupled);
-std::unique_ptr<Rule> make_nadam(Arguments& arguments);
-std::unique_ptr<Rule> make_radam(Arguments& arguments);
-std::unique_ptr<Rule> make_adamax(Arguments& arguments);
-std::unique_ptr<Rule> make_sgd(Arguments& arguments);
-std::unique_ptr<Rule> make_rmsprop(Arguments& arguments);
-std::unique_ptr<Rule> make_adadelta(Arguments& arguments);
-std::unique_ptr<Rule> make_adagrad(Arguments& arguments);
-std::unique_ptr<Rule> make_rprop(Arguments& arguments);
-std::unique_ptr<Rule> make_adafactor(Arguments& arguments);
-std::unique_ptr<Rule> make_muon(Arguments& arguments);
-std::unique_ptr<Rule> make_lion(Arguments& arguments);
-std::unique_ptr<Rule> make_lamb(Arguments& arguments);
-std::unique_ptr<Rule> make_lars(Arguments& arguments);
+#define LTR_RULE(name, maker, lr, weight_decay, states, more) std::unique_ptr<Rule> maker(Arguments& arguments);
+#include "runtime/optim/rules.def"
+#undef LTR_RULE
 
 }  // namespace ltr::optim

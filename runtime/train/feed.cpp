@@ -55,6 +55,17 @@ data::LoaderOptions loader_options(const Data& data, size_t stream, const Traine
   return options;
 }
 
+data::LoaderOptions loader_options(const RunRequest& request, size_t stream) {
+  data::LoaderOptions options = loader_options(request.data, stream, request.trainer);
+  options.workers = int(request.workers);
+  options.prefetch = int(request.prefetch);
+  options.mock = request.flags.mock_data;
+  options.rank = request.ranks.rank();
+  options.world = request.ranks.world();
+  options.is_even = request.data.streams[stream].role == Role::Train;
+  return options;
+}
+
 std::unique_ptr<Feed> make_feed(const RunRequest& request, size_t stream, int64_t batches) {
   if (request.make_feed) return request.make_feed(stream);
   const TrainerSettings& settings = request.trainer;
@@ -62,13 +73,7 @@ std::unique_ptr<Feed> make_feed(const RunRequest& request, size_t stream, int64_
     // It validates on what it trains on.
     for (const size_t train : streams_of(request.data, Role::Train)) return make_feed(request, train, batches);
   }
-  data::LoaderOptions options = loader_options(request.data, stream, settings);
-  options.workers = int(request.workers);
-  options.prefetch = int(request.prefetch);
-  options.mock = request.flags.mock_data;
-  options.rank = request.ranks.rank();
-  options.world = request.ranks.world();
-  options.is_even = request.data.streams[stream].role == Role::Train;
+  data::LoaderOptions options = loader_options(request, stream);
   if (batches >= 0) options.limit.batches = options.limit.batches >= 0 ? std::min(options.limit.batches, batches) : batches;
   return std::make_unique<LoaderFeed>(request.data.streams[stream].stream, std::move(options));
 }

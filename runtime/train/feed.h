@@ -46,8 +46,10 @@ void blaming(Feed& feed, int64_t epoch, int64_t batch, Body&& body) {
   }
 }
 
-/// How stream `stream` is read, for whoever reads it: what the settings say of its role. Threads are the reader's.
+/// How stream `stream` is read: what the settings say of its role.
 data::LoaderOptions loader_options(const Data& data, size_t stream, const TrainerSettings& settings);
+/// The same for who reads it: with the threads of the run, and this rank's share.
+data::LoaderOptions loader_options(const RunRequest& request, size_t stream);
 
 /// The feed of stream `stream` as the request says. `batches`: at most so many, -1: as the role's limit says.
 std::unique_ptr<Feed> make_feed(const RunRequest& request, size_t stream, int64_t batches = -1);

@@ -11,7 +11,11 @@
 
 namespace ltr {
 
-FitReport fit(RunRequest& request) { return Fit(request).run(); }
+FitReport fit(RunRequest& request, const std::function<void()>& begins) {
+  Fit fit(request);
+  begins();
+  return fit.run();
+}
 
 FitReport Fit::run() {
   const Times::Clock::time_point begin = Times::Clock::now();

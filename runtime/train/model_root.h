@@ -40,6 +40,7 @@ struct OptimizerEntry {
   Str rule;        ///< `AdamW`
   Str schedule;    ///< as text, "" if none
   std::vector<GroupEntry> groups;
+  double state_bytes = 0;  ///< what it keeps for its weights once all have moved
 };
 
 /// Gives the final value of `model.opt.lr` and the like, or of what the program says. See Settings::get.

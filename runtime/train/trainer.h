@@ -142,7 +142,8 @@ struct PredictReport {
 };
 
 /// Trains. The model's weights are the trained ones afterwards.
-FitReport fit(RunRequest& request);
+/// `begins` is called once everything is accepted and nothing is done yet.
+FitReport fit(RunRequest& request, const std::function<void()>& begins = [] {});
 /// One pass over the streams of `Val` or `Test` with the weights as they are.
 EvalReport evaluate(RunRequest& request, Role role);
 /// The size of a batch that is none: other ranks have one at this turn.

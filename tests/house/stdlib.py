@@ -1,6 +1,6 @@
 """Every public declaration of the standard library has a doc comment, and a test that mentions it: in its own file, or, for
 what only a run can show (data, callbacks, loggers, schedules, vision), in a program of tests/ or examples/, a unit test of
-the runtime, or a script of tests/run. Tests of a library file stand behind the line `# ---- tests`, which is where the compiler stops embedding it.
+the runtime, or a script of tests/run. The table of optimizers names each declared one, with its defaults. Tests of a library file stand behind the line `# ---- tests`, which is where the compiler stops embedding it.
 
     stdlib.py SOURCE_DIR LTRC
 """
@@ -22,13 +22,26 @@ def declarations(text):
             yield name, bool(doc)
 
 
+def optimizer_faults(source):
+    """Where runtime/optim/rules.def and the declarations in stdlib/optim say something else."""
+    rows = {name: tuple(map(float, numbers)) for name, *numbers in
+            re.findall(r"^LTR_RULE\((\w+), *\w+, *([\d.e-]+), *([\d.e-]+)", (source / "runtime/optim/rules.def").read_text(), re.MULTILINE)}
+    declared = {}
+    for path in (source / "stdlib/optim").glob("*.ltr"):
+        for name, params in re.findall(r"fn (\w+)\((weights: weights,.*?)\)\s*-> optimizer", path.read_text(), re.DOTALL):
+            numbers = [re.search(rf"\b{one}: float = ([\d.e-]+)", params) for one in ("lr", "weight_decay")]
+            declared[name] = tuple(float(number[1]) if number else 0.0 for number in numbers)
+    return [f"runtime/optim/rules.def: {name}: lr and weight_decay are {rows.get(name)}, stdlib/optim says {declared.get(name)}"
+            for name in sorted(rows.keys() | declared.keys()) if rows.get(name) != declared.get(name)]
+
+
 def main(source, _ltrc=None):
     source = pathlib.Path(source)
     files = sorted((source / "stdlib").rglob("*.ltr"))
     elsewhere = [p.read_text(errors="replace") for p in [*(source / "tests").rglob("*.ltr"), *(source / "tests/run").rglob("*.py"),
                                                          *(source / "examples").glob("*.ltr"), *(source / "runtime").rglob("*_test.cpp")]]
     words = {word for text in elsewhere for word in re.findall(r"\w+", text)}
-    faults, count = [], 0
+    faults, count = optimizer_faults(source), 0
     for path in files:
         text, mark, tests = path.read_text().partition(MARK)
         place = path.relative_to(source)

@@ -134,7 +134,8 @@ def foreign(program, folder):
 
 
 def interrupted(program, folder):
-    process = subprocess.Popen([program, "fit", "plain", "--no-bar", "--threads", "1", "--out", folder, "--epochs", "1000000"],
+    process = subprocess.Popen([program, "fit", "plain", "--no-bar", "--threads", "1", "--out", folder, "--epochs", "1000000",
+                                "--seed", "random", "--set", "trainer.log_every=7"],
                                stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     until = time.monotonic() + 60
     while not list(folder.glob("plain/0001/checkpoints/last")) and time.monotonic() < until:
@@ -145,7 +146,9 @@ def interrupted(program, folder):
     check("the report of a Ctrl-C names what was saved", process.returncode == 130 and f"saved checkpoints/{step} · go on" in text,
           text)
     command = text.split("go on with:  ")[1].split("\n")[0]
-    check("the command to go on has the flags of the run", command.endswith("--threads 1 --epochs 1000000"), command)
+    seed = json.loads((newest(folder) / "run.json").read_text())["seed"]
+    check("the command to go on has the flags of the run, and the seed that was drawn",
+          command.endswith(f"--threads 1 --epochs 1000000 --seed {seed} --set trainer.log_every=7"), command)
 
 
 NOT_A_NUMBER = """ltr 1

@@ -1,0 +1,30 @@
+#include "runtime/cli/verbs.h"
+
+#include <algorithm>
+
+namespace ltr::cli {
+
+const std::vector<VerbInfo>& verb_table() {
+  static const std::vector<VerbInfo> kTable = {
+      {"fit", 'f', "trains", run_fit},
+      {"validate", 'v', "one pass over the val streams", run_validate},
+      {"test", 't', "one pass over the test streams", run_test},
+      {"predict", 'p', "runs `step predict`, writes results in record order", run_predict},
+      {"describe", 'd', "prints layers, weights, streams and plan; trains nothing", run_describe},
+      {"config", 'c', "prints the resolved settings", run_config},
+      {"version", 'V', "prints versions and build flags", nullptr, run_version},
+      {"serve", 's', "answers requests"},
+      {"sweep", 'w', "runs the sweep section"},
+      {"report", 'r', "an HTML page of a run"},
+      {"checkpoints", 'k', "the checkpoints of a run, verified"},
+      {"__tests", 'T', "", nullptr, run_tests},
+  };
+  return kTable;
+}
+
+const VerbInfo* find_verb(const Str& name) {
+  const auto found = std::ranges::find_if(verb_table(), [&](const VerbInfo& info) { return name == info.name; });
+  return found == verb_table().end() ? nullptr : &*found;
+}
+
+}  // namespace ltr::cli
