@@ -181,6 +181,21 @@ TEST_CASE("a resumed run ends with the bits of the undisturbed one") {
   }
 }
 
+TEST_CASE("a run has begun when everything is accepted, and not before") {
+  // Whoever made a folder for it may drop it until then, and never after.
+  bool has_begun = false;
+  const auto begins = [&] { has_begun = true; };
+  Run refused;
+  refused.callbacks = {call("Swa", {})};
+  RunRequest wrong = refused.request();
+  CHECK_THROWS_AS(fit(wrong, begins), Error);
+  CHECK_FALSE(has_begun);
+  Run accepted;
+  RunRequest right = accepted.request();
+  CHECK(fit(right, begins).steps > 0);
+  CHECK(has_begun);
+}
+
 TEST_CASE("Checkpoint keeps the best and the newest") {
   Folder folder;
   Run run;
