@@ -71,7 +71,10 @@ ValueId BodyLowerer::call(const Expr& expr) {
     const Expr& metric = expr.args[0];
     args.insert(args.begin(), this->expr(metric.args[0]));
     const std::string owner_name = shared_.object(metric.type).name;
-    return b.op(OpKind::CallMetric, Type::object(TypeKind::MetricValue, owner_name), std::move(args), metric.name, {{"fn", name}});
+    const ValueId value = b.op(OpKind::CallMetric, Type::object(TypeKind::MetricValue, owner_name),
+                               std::move(args), metric.name, {{"fn", name}});
+    b.written(spans_of(expr.args));
+    return value;
   }
   const ValueId result = b.op(is_method ? OpKind::CallMethod : OpKind::CallFn, shared_.type(expr.type), std::move(args), name);
   b.written(spans_of(expr.args));

@@ -251,7 +251,9 @@ namespace {
 /// The constructors that analysis follows; one that cannot be lowered has no ops.
 void lower_intact_objects(Shared& shared) {
   for (const auto& [key, ref] : shared.objects) {
-    if (ref.kind != TypeKind::Block && ref.kind != TypeKind::Model) continue;
+    const bool is_followed = ref.kind == TypeKind::Block || ref.kind == TypeKind::Model ||
+                             ref.kind == TypeKind::Metric;
+    if (!is_followed) continue;
     try {
       ObjectLowerer(shared, ref).run();
     } catch (const ir::InternalError&) {

@@ -18,10 +18,16 @@ bool is_copy(const ir::Function& left, const ir::Function& right) {
 
 void check_activations(const Findings& findings, Sink& sink) {
   for (const Doubled& doubled : findings.doubled) {
-    sink.report(diag::double_activation(doubled.span, doubled.taker, doubled.activation.name)
-                    .label(doubled.activation.span, "`{}` here", doubled.activation.name)
-                    .note("`{}` applies it itself; twice makes gradients vanish", doubled.taker)
-                    .help("give it the values before `{}`", doubled.activation.name));
+    const std::string& name = doubled.activation.name;
+    diagnostics::Diagnostic diagnostic =
+        diag::double_activation(doubled.span, doubled.taker, name);
+    diagnostic.label(doubled.activation.span, "`{}` here", name);
+    const std::string twice =
+        doubled.is_metric ? "twice measures something else" : "twice makes gradients vanish";
+    const std::string other = doubled.takes_both ? ", or declare it with `logits = false`" : "";
+    diagnostic.note("`{}` applies it itself; {}", doubled.taker, twice)
+        .help("give it the values before `{}`{}", name, other);
+    sink.report(std::move(diagnostic));
   }
 }
 

@@ -18,11 +18,13 @@ struct Update {
   std::optional<Stale> stale;  ///< weights that the way back needs as they were before
 };
 
-/// An activation whose result a loss takes, which applies one itself.
+/// An activation whose result a loss or a metric takes, which applies one itself.
 struct Doubled {
   Span span;
   std::string taker;
   Activation activation;
+  bool is_metric = false;
+  bool takes_both = false;  ///< the metric has a setting that says which
 };
 
 /// Random numbers drawn in evaluation.

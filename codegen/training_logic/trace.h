@@ -57,6 +57,8 @@ class Trace {
   Value construct(const ir::Op& op, Frame& frame);
   Value made_weight(const ir::Op& op, Frame& frame);
   Value made_optimizer(const ir::Op& op, Frame& frame);
+  void made_metric(const ir::Op& op, Frame& frame);
+  void called_metric(const ir::Op& op, Frame& frame);
   Value chosen_by_pattern(const ir::Op& op, Frame& frame);
   void note_groups(const ir::Op& op, const Value& weights);
   Value member(const ir::Op& op, Frame& frame);

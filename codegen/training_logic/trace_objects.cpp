@@ -44,7 +44,7 @@ ObjectId Trace::build_callback(const std::string& name, ObjectId model) {
 Value Trace::construct(const ir::Op& op, Frame& frame) {
   const ir::ObjectInfo* info = module_.tables->find_object(op.name);
   const ir::Function* constructor = info != nullptr ? find(info->constructor) : nullptr;
-  // Metrics and data have no weights and are not followed.
+  // Data has no weights and is not followed.
   if (constructor == nullptr) return joined_operands(op, frame);
   Value made;
   const auto id = ObjectId(heap_.objects.size());
@@ -126,6 +126,14 @@ Value Trace::made_optimizer(const ir::Op& op, Frame& frame) {
   value.weights = owner.weights;
   value.is_unknown = owner.is_unknown;
   return value;
+}
+
+void Trace::made_metric(const ir::Op& op, Frame& frame) {
+  const ir::Function* make = find(op.text("make"));
+  if (make == nullptr) return;
+  const Value owner = use(op.operands[0], frame);
+  const Value metric = call(*make, {owner}, &frame, &op);
+  for (const ObjectId id : owner.objects) heap_.objects[id].members[op.name] = metric;
 }
 
 Value Trace::chosen_by_pattern(const ir::Op& op, Frame& frame) {

@@ -125,11 +125,12 @@ Value Trace::value_of(const ir::Op& op, Frame& frame) {
       return call_op(op, frame);
     case OpKind::CallValue:
       return call_value(op, frame);
-    case OpKind::CallMetric: {
-      for (const ObjectId id : operand(0).objects)
-        findings.metrics.push_back({user_span(op, frame), root_, id, op.name});
+    case OpKind::MakeMetric:
+      made_metric(op, frame);
+      return {};
+    case OpKind::CallMetric:
+      called_metric(op, frame);
       return Value::varying();
-    }
     case OpKind::HostOp:
       return host(op, frame);
     case OpKind::Choose:
@@ -315,11 +316,45 @@ Value Trace::library(const ir::Op& op, Frame& frame) {
   return shaped(value, frame.function->values[op.results[0]].type, cut);
 }
 
+void Trace::called_metric(const ir::Op& op, Frame& frame) {
+  const ir::Function* update = find(op.text("fn"));
+  std::vector<Value> arguments;
+  for (const ir::ValueId operand : op.operands) arguments.push_back(use(operand, frame));
+  for (const ObjectId id : Value(arguments[0]).objects) {
+    findings.metrics.push_back({user_span(op, frame), root_, id, op.name});
+    const auto made = heap_.objects[id].members.find(op.name);
+    if (update == nullptr || made == heap_.objects[id].members.end()) continue;
+    arguments[0] = made->second;
+    call(*update, arguments, &frame, &op);
+  }
+}
+
 void Trace::look_at_activation(const ir::Op& op, const std::string& name, Frame& frame) {
   if (op.operands.empty()) return;
   const Activation before = use(op.operands[0], frame).activation;
-  if (doubles(name, before.name))
+  if (!doubles(name, before.name)) return;
+  // Within a metric the mistake is what it was given.
+  const Frame* metric = &frame;
+  while (metric != nullptr && metric->function->role != ir::Role::MetricUpdate)
+    metric = metric->caller;
+  if (metric == nullptr) {
     findings.doubled.push_back({written_span(op, 0, frame), name, before});
+    return;
+  }
+  bool takes_both = false;
+  for (const ObjectId id : use(metric->function->body.params[0], *metric).objects) {
+    const auto logits = heap_.objects[id].members.find("$logits");
+    takes_both = logits != heap_.objects[id].members.end();
+    // What a run says is not known here.
+    if (takes_both && !logits->second.constant) return;
+  }
+  const ir::Op& site = *metric->site;
+  size_t given = 1;
+  for (size_t i = 1; i < site.operands.size(); ++i) {
+    if (use(site.operands[i], *metric->caller).activation.span == before.span) given = i;
+  }
+  findings.doubled.push_back({written_span(site, given, *metric->caller),
+                              metric->function->owner, before, true, takes_both});
 }
 
 // In evaluation every draw of the step itself counts. Below it only masks do: blocks may well
