@@ -485,17 +485,4 @@ Json completion(const Snapshot& snapshot, std::string_view text, uint32_t offset
   return result;
 }
 
-std::string without_word(std::string text, uint32_t offset) {
-  const Cursor cursor = cursor_at(text, offset);
-  if (!cursor.after_dot) return text;
-  // The rest of the word behind the place goes too; what stands before the dot is then whole.
-  const auto is_letter = [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
-  };
-  uint32_t end = offset;
-  while (end < text.size() && is_letter(text[end])) ++end;
-  for (uint32_t i = cursor.dot; i < end; ++i) text[i] = text[i] == '\n' ? '\n' : ' ';
-  return text;
-}
-
 }  // namespace ltr::language_server

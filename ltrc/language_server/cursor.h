@@ -41,4 +41,7 @@ struct Cursor {
 
 Cursor cursor_at(std::string_view text, uint32_t offset);
 
+/// The text with the name that is being written at `offset` blanked out, behind a `.` with it.
+std::string without_word(std::string text, uint32_t offset);
+
 }  // namespace ltr::language_server

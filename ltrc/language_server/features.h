@@ -26,8 +26,6 @@ Json signature_help(const Snapshot& snapshot, uint32_t offset);
 /// `text` is that of the document, which may differ from the snapshot's where the name that is
 /// being written was blanked out; places are the same.
 Json completion(const Snapshot& snapshot, std::string_view text, uint32_t offset);
-/// The text with the name that is being written at `offset` blanked out, behind a `.` with it.
-std::string without_word(std::string text, uint32_t offset);
 
 Json definition(const Snapshot& snapshot, uint32_t offset);
 Json type_definition(const Snapshot& snapshot, uint32_t offset);

@@ -7,6 +7,7 @@
 
 #include "dsl/parse/parse.h"
 #include "ltrc/exit_code.h"
+#include "ltrc/language_server/cursor.h"
 #include "ltrc/source_files.h"
 
 namespace ltr::language_server {
