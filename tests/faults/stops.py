@@ -6,7 +6,7 @@ SIGKILL, SIGINT and SIGTERM. Then `--resume auto`, which may be stopped again, u
 
   stops.py                       20 stops, chosen by the seed, and a few limits: what ctest runs
   stops.py --kills 300           as many
-  stops.py --every [--program P] every event with every signal, every step as a limit
+  stops.py --every 1 [--program P] [--signal KILL]     every event, every step as a limit; 4: every fourth event
   stops.py --program P --at N --signal KILL --keep DIR     one of them again, to look at
 """
 import argparse
@@ -66,13 +66,14 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--every", action="store_true")
+    parser.add_argument("--every", type=int)
     parser.add_argument("--program", choices=[source.stem for source in PROGRAMS])
     parser.add_argument("--at", type=int)
-    parser.add_argument("--signal", default="KILL")
+    parser.add_argument("--signal", choices=[number.name[3:] for number in SIGNALS])
     parser.add_argument("--limit", type=int)
     parser.add_argument("--keep")
     options = parser.parse_args()
+    signals = [number for number in SIGNALS if options.signal in (None, number.name[3:])]
     with scratch() as place:
         folder = pathlib.Path(options.keep or place).absolute()
         folder.mkdir(parents=True, exist_ok=True)
@@ -82,13 +83,13 @@ def main():
         if options.limit:
             programs[0].limited(folder, options.limit)
         elif options.at:
-            programs[0].stopped(folder, [(options.at, signal.Signals["SIG" + options.signal])])
+            programs[0].stopped(folder, [(options.at, number) for number in signals[:1]])
         elif options.every:
             for program in programs:
-                for steps in range(1, program.steps):
+                for steps in range(1, program.steps, options.every):
                     program.limited(folder, steps)
-                for at in range(1, program.events + 1):
-                    for number in SIGNALS:
+                for at in range(1, program.events + 1, options.every):
+                    for number in signals:
                         program.stopped(folder, [(at, number)])
         else:
             chance = random.Random(options.seed)
