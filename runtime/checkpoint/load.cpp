@@ -25,7 +25,7 @@ bool fits(at::ScalarType there, at::ScalarType here, WeightTypes types) {
 
 }  // namespace
 
-void take_weights(ModelRoot& root, const std::map<Str, at::Tensor>& tensors, const Str& source, WeightTypes types) {
+void check_weights(const ModelRoot& root, const std::map<Str, at::Tensor>& tensors, const Str& source, WeightTypes types) {
   std::vector<Str> missing, unexpected, differing;
   for (const Entry& entry : root.state().entries) {
     const auto found = tensors.find(entry.path);
@@ -49,6 +49,10 @@ void take_weights(ModelRoot& root, const std::map<Str, at::Tensor>& tensors, con
     text.pop_back();
     throw error_at({}, err::checkpoint_misfit, text);
   }
+}
+
+void take_weights(ModelRoot& root, const std::map<Str, at::Tensor>& tensors, const Str& source, WeightTypes types) {
+  check_weights(root, tensors, source, types);
   const NoGrad no_grad;
   std::vector<Str> converted;
   for (const Entry& entry : root.state().entries) {

@@ -168,7 +168,6 @@ RunFolder RunFolder::reopen(const Str& path) {
     if (is_left && !entry.is_directory(failed)) gone.push_back(entry.path());
   }
   for (const fs::path& leftover : gone) fs::remove(leftover, failed);
-  fs::remove(path + "/DONE", failed);
   return run;
 }
 

@@ -13,7 +13,7 @@ class RunFolder {
   static RunFolder create(const Str& out, const Str& experiment, const Str& name);
   /// An existing one, as it is. R1007 if a process that lives holds it.
   static RunFolder hold(const Str& path);
-  /// An existing one, to write on in it: it is not done any more.
+  /// An existing one, to write on in it: without what a killed writer left.
   static RunFolder reopen(const Str& path);
   RunFolder(RunFolder&& other) noexcept;
   RunFolder& operator=(RunFolder&&) = delete;

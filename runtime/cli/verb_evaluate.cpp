@@ -23,6 +23,7 @@ Str table(const EvalReport& report) {
       width = std::max(width, name.size());
     }
   }
+  for (const auto& [name, value] : report.values) width = std::max(width, name.size());
   Str out;
   if (report.streams.size() > 1) {
     out += fmt::format("  {:<{}}", "", width);
@@ -38,9 +39,19 @@ Str table(const EvalReport& report) {
     }
     out += "\n";
   }
+  for (const auto& [name, value] : report.values) out += fmt::format("  {:<{}}  {:>12}\n", name, width, short_number(value));
   out += fmt::format("  {:<{}}", "samples", width);
   for (const EvalReport::Stream& stream : report.streams) out += fmt::format("  {:>12}", with_commas(stream.samples));
   return out + fmt::format("\n{}\n", seconds_text(report.total_s));
+}
+
+Str members(const std::vector<std::pair<Str, double>>& values) {
+  Str out;
+  for (const auto& [name, value] : values) {
+    if (!out.empty()) out += ", ";
+    out += doors::json_string(name) + ": " + doors::json_number(value);
+  }
+  return out;
 }
 
 Str to_json(const EvalReport& report, const char* verb, const Str& weights) {
@@ -50,13 +61,11 @@ Str to_json(const EvalReport& report, const char* verb, const Str& weights) {
     if (&stream != &report.streams.front()) out += ", ";
     out +=
         fmt::format("{{\"name\": {}, \"samples\": {}, \"values\": {{", doors::json_string(stream.name), stream.samples);
-    for (const auto& [name, value] : stream.values) {
-      if (out.back() != '{') out += ", ";
-      out += doors::json_string(name) + ": " + doors::json_number(value);
-    }
-    out += "}}";
+    out += members(stream.values) + "}}";
   }
-  return out + "]}\n";
+  out += "]";
+  if (!report.values.empty()) out += fmt::format(", \"values\": {{{}}}", members(report.values));
+  return out + "}\n";
 }
 
 int run_evaluate(Start& start, Role role) {

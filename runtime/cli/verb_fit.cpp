@@ -212,7 +212,6 @@ class FitVerb {
     const int64_t planned = planned_steps(request);
     const Str block = table + plan_line(start_, planned);
     for (const Str& notice : resume_.notices) progress_->notice(notice);
-    if (writes_) begin_record(block);
     if (writes_) copy_output_to(dir_ + "/log-0.txt");
     if (start_.terminal.is_json) {
       print_out(
@@ -222,8 +221,10 @@ class FitVerb {
     } else if (!start_.terminal.is_quiet) {
       print_out(block);
     }
-    request.recorder = recorder_.get();
-    return fit(request, [this] { has_begun_ = true; });
+    return fit(request, [&] {
+      if (writes_) begin_record(block);
+      request.recorder = recorder_.get();
+    });
   }
 
   /// The first rank's; the others learn where it is.
@@ -231,20 +232,10 @@ class FitVerb {
     if (writes_ && resume_.run.empty())
       folder_.emplace(RunFolder::create(start_.out_dir(), start_.experiment->name, start_.run_name()));
     else if (writes_)
-      reopen_folder();
+      folder_.emplace(RunFolder::reopen(resume_.run));
     else if (start_.ranks.is_first())
       temporary_.emplace();
     dir_ = start_.ranks.of_first(folder_ ? folder_->path() : temporary_ ? temporary_->path : "");
-  }
-
-  /// Keeps what says that the run was finished: a resume that is refused changes nothing.
-  void reopen_folder() {
-    std::error_code ignored;
-    for (const char* name : {"DONE", "run.json", "config.json", "summary.txt"}) {
-      const Str path = resume_.run + "/" + name;
-      if (fs::exists(path, ignored)) before_.emplace_back(path, doors::read_file(path));
-    }
-    folder_.emplace(RunFolder::reopen(resume_.run));
   }
 
   void load_given_weights() {
@@ -256,8 +247,11 @@ class FitVerb {
     load_weights(*start_.root, find_weights(start_, which, run), !start_.line.has("raw"));
   }
 
+  /// Everything is accepted: from here on the run's files are written. A resume that is refused has changed none of them.
   void begin_record(const Str& block) {
     const Str& dir = folder_->path();
+    std::error_code ignored;
+    fs::remove(dir + "/DONE", ignored);
     write_run_file(dir + "/config.json", start_.settings.to_json());
     write_run_file(dir + "/summary.txt", block);
     write_sources(dir, start_.program);
@@ -297,7 +291,6 @@ class FitVerb {
   }
 
   void close_record(const char* event, int64_t step, const Str& json) {
-    if (recorder_ == nullptr) return;
     recorder_->event(step, event, json);
     recorder_->close();
     record_.ended = time_text();
@@ -306,25 +299,19 @@ class FitVerb {
 
   void fail(const Error& error) {
     if (!writes_) return;
-    if (resume_.run.empty() && !has_begun_ && (recorder_ == nullptr || error.code.starts_with("R2"))) {
-      // A refused run leaves no folder, which would hide the ones before.
-      if (recorder_ != nullptr) recorder_->close();
+    if (recorder_ == nullptr) {
+      // A refused run leaves no folder, which would hide the ones before; a refused resume leaves the run as it is.
       set_last_words(nullptr);
-      folder_->discard();
+      if (resume_.run.empty()) folder_->discard();
       return;
     }
     record_.status = "failed";
     record_.exit_code = error.exit_code();
     record_.reason = error.code + ": " + error.message;
-    const bool is_refused = !resume_.run.empty() && error.code.starts_with("R2");
     try {
       close_record(
           "fail", std::max(resume_.step, int64_t(0)),
           fmt::format("\"code\":{},\"reason\":{}", doors::json_string(error.code), doors::json_string(error.message)));
-      if (is_refused || recorder_ == nullptr) {
-        for (const auto& [path, text] : before_) write_run_file(path, text);
-        return;
-      }
     } catch (const Error& second) {
       progress_->warning(second.message);  // what went wrong first is what is reported
     }
@@ -384,14 +371,12 @@ class FitVerb {
   Resume resume_;
   bool is_kept_ = true;
   bool writes_ = false;     ///< into a folder that is kept
-  bool has_begun_ = false;  ///< to train
   Str dir_;
   Option<RunFolder> folder_;
   Option<Temporary> temporary_;
-  std::vector<std::pair<Str, Str>> before_;  ///< files of a resumed run, as they were
   RunRecord record_;
   std::unique_ptr<Progress> progress_;
-  std::unique_ptr<loggers::Recorder> recorder_;  // warns through `progress_`
+  std::unique_ptr<loggers::Recorder> recorder_;  // there once the run has begun; warns through `progress_`
 };
 
 }  // namespace

@@ -80,7 +80,9 @@ class Csv : public Logger {
     Str rows;
     if (resume_step_ >= 0 && std::filesystem::exists(path_, failed)) rows = rows_before(resume_step_, header);
     doors::write_file_atomically(path_, row_of(header) + rows);
-    cells_.resize(header.size() - 2);
+    // The row of the checkpoint's step may have values of columns that only the file has.
+    names_.assign(header.begin() + 2, header.end());
+    cells_.resize(names_.size());
   }
 
   /// Adds columns that only the file has to `header`.
@@ -108,11 +110,11 @@ class Csv : public Logger {
 
   Str path_;
   int64_t resume_step_;
-  std::vector<Str> names_;
+  std::vector<Str> names_;  ///< of the columns; those of an older program come last
   WaitingFile file_;
   int64_t step_ = -1;
   bool has_row_ = false;     ///< the row of `step_` was begun
-  std::vector<Str> cells_;   ///< of that row: `names_`, then columns of an older program
+  std::vector<Str> cells_;   ///< of that row, one for each name
 };
 
 }  // namespace

@@ -288,12 +288,13 @@ double Optimizer::measure_norm() const {
   return list.empty() ? 0 : norm_of(list);
 }
 
-void Optimizer::clip_norm(double limit) {
+double Optimizer::clip_norm(double limit) {
   const double before = std::exchange(clip_norm_, limit);
   const double value = std::exchange(clip_value_, -1);
-  clip();
+  const double norm = clip().value_or(0);
   clip_norm_ = before;
   clip_value_ = value;
+  return norm;
 }
 
 void Optimizer::clip_value(double limit) {

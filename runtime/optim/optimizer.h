@@ -38,7 +38,8 @@ class Optimizer {
   Option<double> clip();
   /// L2 norm of all gradients, as they are now.
   double measure_norm() const;
-  void clip_norm(double limit);
+  /// Clips to `limit`; gives the norm before.
+  double clip_norm(double limit);
   void clip_value(double limit);
   void scale_grads(double factor);
   void zero_grad();

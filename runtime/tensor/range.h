@@ -24,7 +24,7 @@ auto in_range(const at::Tensor& ids, int64_t count, std::optional<int64_t> ignor
     -> decltype(body()) {
   try {
     return body();
-  } catch (const c10::IndexError&) {
+  } catch (const c10::Error&) {
     need_in_range(ids, count, ignored, what, can_ignore);
     throw;
   }

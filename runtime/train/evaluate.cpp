@@ -97,10 +97,14 @@ EvalReport evaluate(RunRequest& request, Role role) {
     EvalReport::Stream& row = report.streams.emplace_back();
     row.name = streams.size() > 1 ? request.data.streams[streams[i]].name : "";
     row.samples = int64_t(all_samples);
-    for (const auto& [name, value] : values) {
-      if (name.starts_with(prefix)) row.values.emplace_back(name.substr(prefix.size()), value);
-    }
+    std::erase_if(values, [&](const auto& one) {
+      if (!one.first.starts_with(prefix)) return false;
+      row.values.emplace_back(one.first.substr(prefix.size()), one.second);
+      return true;
+    });
   }
+  // What hooks log of several streams belongs to the role.
+  for (const auto& [name, value] : values) report.values.emplace_back(name.substr(Str(role_name(role)).size() + 1), value);
   cx.tell_left_out();
   cx.run_hook(Hook::run_end);
   request.progress.end();

@@ -5,7 +5,10 @@
 #include <cmath>
 
 #include "runtime/api/error.h"
+#include "runtime/optim/optimizer.h"
+#include "runtime/tensor/handle.h"
 #include "runtime/tensor/host_read.h"
+#include "runtime/train/root_state.h"
 
 namespace ltr {
 
@@ -21,6 +24,24 @@ bool FiniteGate::lets_loss(const at::Tensor& loss, const Location& location) {
 bool FiniteGate::lets_update(const Str& optimizer, double norm) {
   if (request_.flags.bare || std::isfinite(norm)) return true;
   return refuse(err::gradient_not_finite, optimizer);
+}
+
+void FiniteGate::check_weights() const {
+  if (request_.flags.bare) return;
+  std::vector<at::Tensor> are_finite;
+  std::vector<Str> paths;
+  for (const auto& optimizer : request_.root.state().optimizers) {
+    for (const Weight& weight : optimizer->weights()) {
+      are_finite.push_back(In(weight.tensor)->isfinite().all());
+      paths.push_back(weight.path);
+    }
+  }
+  if (paths.empty()) return;
+  const at::Tensor all = at::stack(are_finite);
+  if (read_number(all.all()) != 0) return;
+  const int64_t first = read_whole_number(all.logical_not().to(at::kByte).argmax());
+  throw with_help(error_at({}, err::weight_not_finite, paths[size_t(first)], step_),
+                  "`check_grads = true` stops at the step whose gradient it was");
 }
 
 bool FiniteGate::refuse(const Fault& fault, const Str& what) {

@@ -1,7 +1,7 @@
 #pragma once
 
 // The one gate for numbers that are not finite (runtime.md 2.8): every loss and every norm of gradients passes it, and
-// no update happens that it did not let through.
+// no update happens that it did not let through. Weights pass it before they are kept.
 
 #include <ATen/core/Tensor.h>
 
@@ -20,6 +20,8 @@ class FiniteGate {
   bool lets_loss(const at::Tensor& loss, const Location& location);
   /// Whether an update may happen; `norm` is of all gradients of `optimizer`. `stop` and `raise`: R4002 if not.
   bool lets_update(const Str& optimizer, double norm);
+  /// R4004 for a weight of an optimizer that is not finite: it came by an update whose gradients were not looked at.
+  void check_weights() const;
   /// An update happened: those that were skipped are not in a row any more.
   void passed() { skipped_in_row_ = 0; }
 

@@ -13,6 +13,7 @@ namespace ltr {
 
 FitReport fit(RunRequest& request, const std::function<void()>& begins) {
   Fit fit(request);
+  if (!request.resume.empty()) fit.open_checkpoint();
   begins();
   return fit.run();
 }
@@ -78,6 +79,7 @@ void Fit::train() {
   if (leave != Leave::Now) last_round();
   cx_.tell_left_out();
   at_.train_s = times_.train_s();
+  cx_.gate.check_weights();
   saver_.write_last(SignalWatch::received() != 0);
   saver_.settle();
   cx_.run_hook(Hook::train_end);

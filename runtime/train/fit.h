@@ -2,6 +2,7 @@
 
 // One run of `fit`: the loop and what it holds together. What must survive a stop is in RunState.
 
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -20,6 +21,8 @@ class Fit {
  public:
   explicit Fit(RunRequest& request);
   ~Fit();
+  /// Whether the run may go on from the checkpoint; nothing is changed yet.
+  void open_checkpoint();
   FitReport run();
 
  private:
@@ -67,6 +70,8 @@ class Fit {
   Position& at_;
   Times times_;
   Saver saver_;
+  nlohmann::json manifest_;                    ///< of the checkpoint that the run goes on from
+  std::map<Str, at::Tensor> opened_weights_;  ///< in it
   int64_t shown_step_ = -1;  ///< whose values the bar has
   Batch batch_;
   bool has_batch_ = false;  ///< `batch_` is under way: what broke, broke in it

@@ -2,7 +2,7 @@
 #include <ATen/Parallel.h>
 
 #include <algorithm>
-#include <set>
+#include <utility>
 
 #include "runtime/checkpoint/load.h"
 #include "runtime/checkpoint/upgrade.h"
@@ -94,7 +94,7 @@ std::vector<Str> Fit::columns() const {
 
 // ---- resuming ------------------------------------------------------------------------------------------------
 
-void Fit::resume() {
+void Fit::open_checkpoint() {
   const Str& path = request_.resume;
   const Str damage = verify_checkpoint(path);
   const nlohmann::json saved = upgraded(read_manifest(path));
@@ -108,8 +108,15 @@ void Fit::resume() {
   }
   check_data(saved);
   report_changes(saved);
-  take_weights(request_.root, read_tensors(path + "/weights.safetensors"), path);
-  LoadArchive archive(saved, read_state(path), path);
+  opened_weights_ = read_tensors(path + "/weights.safetensors");
+  check_weights(request_.root, opened_weights_, path, WeightTypes::Same);
+  manifest_ = saved;
+}
+
+void Fit::resume() {
+  const Str& path = request_.resume;
+  take_weights(request_.root, std::exchange(opened_weights_, {}), path);
+  LoadArchive archive(manifest_, read_state(path), path);
   const NoGrad no_grad;
   try {
     state_.visit(archive);
@@ -132,12 +139,14 @@ void Fit::resume() {
 }
 
 void Fit::check_data(const nlohmann::json& saved) const {
-  std::set<Str> known;
-  for (const nlohmann::json& file : saved.value("data", nlohmann::json::array())) known.insert(file.value("fingerprint", ""));
-  if (known.empty()) return;
+  const nlohmann::json before = saved.value("data", nlohmann::json::array());
+  if (before.empty()) return;
+  // Wherever the bytes lie, they are the same data; but each in its place, for that is where its records are read.
+  const std::vector<DataFile>& now = request_.data_files;
   std::vector<Str> changed;
-  for (const DataFile& file : request_.data_files) {
-    if (!known.contains(file.fingerprint)) changed.push_back(file.path);
+  for (size_t i = 0; i < std::max(now.size(), before.size()); i++) {
+    const bool is_same = i < now.size() && i < before.size() && before[i].value("fingerprint", "") == now[i].fingerprint;
+    if (!is_same) changed.push_back(i < now.size() ? now[i].path : before[i].value("path", ""));
   }
   if (changed.empty()) return;
   const Str files = fmt::format("{}", fmt::join(changed, ", "));

@@ -61,6 +61,7 @@ CheckpointData Saver::snapshot(bool weights_only) {
 void Saver::write(const Str& name, bool weights_only, bool passes) {
   // The end of an epoch that is cut short has its step's name, too, but not the position to go on from.
   if (is_pinned_ && name == last_) return;
+  session_.gate.check_weights();
   const Times::Clock::time_point begin = Times::Clock::now();
   const Str path = path_of(name);
   session_.share_left_out();
@@ -141,7 +142,9 @@ void Saver::write_last(bool by_signal) {
 Str Saver::write_broken(const Error& error) {
   const int64_t step = state_.at.global_step;
   const bool is_wanted = !keepers_.empty() && keepers_.front()->saves_on_failure() && step > 0;
-  if (!is_wanted || error.code == err::cannot_write.code || saved_.step == step) return "";
+  if (!is_wanted || error.code == err::cannot_write.code || error.code == err::weight_not_finite.code || saved_.step == step) {
+    return "";
+  }
   // The step broke in the middle, so only the weights are worth keeping, and only if it changed none of them.
   if (session_.has_updated()) return "";
   const Str name = fmt::format("{}-step{:07}", error.code.starts_with("R4") ? "nonfinite" : "failure", step);

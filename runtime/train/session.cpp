@@ -154,8 +154,11 @@ void Session::clip_and_step(Optimizer& optimizer) {
   this->optimizer = &optimizer;
   // A hook of the program may ask for the norm, which is then of the true mean gradient.
   const bool hooks_want_norm = listeners.has(Hook::before_step) || listeners.has(Hook::after_step);
+  // What is skipped or explained must be seen before the weights take it.
+  const bool is_looked_at = request.trainer.check_grads || request.trainer.anomaly || request.trainer.nan != "stop";
   Option<double> norm;
-  if (hooks_want_norm || request.trainer.check_grads || request.trainer.anomaly) norm = optimizer.measure_norm();
+  if (hooks_want_norm || is_looked_at) norm = optimizer.measure_norm();
+  if (not_finite_.erase(&optimizer) > 0) norm = NAN;
   grad_norm = norm.value_or(NAN);
   run_hook(Hook::before_step);
   if (is_recorded_) listeners.each(kBeforeClip, [&](Listener& one) { one.before_clip(optimizer, norms); });
@@ -189,7 +192,10 @@ void Session::backward(const Tensor& loss, const Location& location) {
   });
 }
 
-void Session::zero_grad(Optimizer& optimizer) { optimizer.zero_grad(); }
+void Session::zero_grad(Optimizer& optimizer) {
+  not_finite_.erase(&optimizer);
+  optimizer.zero_grad();
+}
 
 void Session::step(Optimizer& optimizer) {
   if (is_repeating_) return;
@@ -202,7 +208,8 @@ void Session::step(Optimizer& optimizer) {
 void Session::clip_norm(Optimizer& optimizer, double limit) {
   guarded([&] {
     const NoGrad no_grad;
-    optimizer.clip_norm(limit);
+    // The gate waits at the step; what is not finite cannot be clipped.
+    if (!std::isfinite(optimizer.clip_norm(limit))) not_finite_.insert(&optimizer);
   });
 }
 

@@ -3,6 +3,7 @@
 // The trainer's side of a step or hook: what `minimize`, `log`, `stop` and the like do while a verb runs.
 
 #include <memory>
+#include <set>
 #include <unordered_map>
 
 #include "runtime/callbacks/listener.h"
@@ -117,6 +118,7 @@ class Session : public Context {
   bool has_updated_ = false;
   bool is_repeating_ = false;
   std::vector<Reached> reached_;
+  std::set<const Optimizer*> not_finite_;  ///< whose gradients a manual step found so when it clipped them
   std::unordered_map<int, int64_t> shown_;  ///< the newest step of each slot that shows something
 };
 

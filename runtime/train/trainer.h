@@ -132,6 +132,7 @@ struct EvalReport {
     int64_t samples = 0;
   };
   std::vector<Stream> streams;
+  std::vector<std::pair<Str, double>> values;  ///< of the role, where it has several streams
   double total_s = 0;
 };
 
