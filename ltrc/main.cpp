@@ -1,6 +1,9 @@
 #include <fmt/core.h>
 #include <CLI/CLI.hpp>
 
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
 #include <set>
 
 #include "codegen/ir/internal_error.h"
@@ -159,6 +162,15 @@ int main_of(const std::vector<std::string>& words) {
   return run_info();
 }
 
+int run_command(std::vector<std::string> words) {
+  if (words.empty()) words = {"--help"};
+  if (words[0] == "run") return main_run({words.begin() + 1, words.end()});
+  const std::vector<std::string> known = commands();
+  const bool is_command = std::find(known.begin(), known.end(), words[0]) != known.end();
+  if (!is_command && !words[0].starts_with("-")) return unknown_command(words[0]);
+  return main_of(words);
+}
+
 }  // namespace
 
 void add_common(CLI::App& app, Common& common) {
@@ -177,15 +189,17 @@ void add_common(CLI::App& app, Common& common) {
 
 int main(int argc, char** argv) {
   using namespace ltr::driver;
-  std::vector<std::string> words(argv + 1, argv + argc);
+  const auto cannot_write = [] {
+    fmt::print(stderr, "error: cannot write standard output: {}\n", std::strerror(errno));
+    return kErrors;
+  };
   try {
-    if (words.empty()) words = {"--help"};
-    if (words[0] == "run") return main_run({words.begin() + 1, words.end()});
-    const std::vector<std::string> known = commands();
-    const bool is_command = std::find(known.begin(), known.end(), words[0]) != known.end();
-    if (!is_command && !words[0].starts_with("-")) return unknown_command(words[0]);
-    return main_of(words);
+    const int code = run_command({argv + 1, argv + argc});
+    // What was asked for and did not arrive is no success.
+    const bool has_arrived = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
+    return has_arrived || code != kOk ? code : cannot_write();
   } catch (const std::exception& error) {
+    if (std::ferror(stdout) != 0) return cannot_write();
     fmt::print(
         stderr,
         "error: ltrc itself made a mistake: {}\n  = help: please report it with the .ltr file\n",

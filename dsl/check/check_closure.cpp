@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "dsl/check/context.h"
 
 namespace ltr::check {
@@ -34,6 +36,33 @@ void replace_self(Expr& expr, const Expr& object) {
   }
   for (Expr& arg : expr.args) replace_self(arg, object);
 }
+
+/// Code of a closure that is being read. `may_go_on`: not within itself without end, nor too deep for the stack.
+class Application {
+ public:
+  Application(const Expr& callee, const ast::Expr* code, Span span, Context& cx) : cx_(cx) {
+    constexpr auto kMostWithin = 16;
+    constexpr size_t kMostDeep = 200;
+    if (std::count(cx.applied.begin(), cx.applied.end(), code) == kMostWithin && !cx.is_runaway) {
+      cx.report(diag::recursion(span, callee.type.name).note("recursion is not part of edition 1"));
+      cx.is_runaway = true;
+    } else if (cx.applied.size() == kMostDeep && !cx.is_runaway) {
+      cx.report(diag::nesting_too_deep(span, std::to_string(kMostDeep)));
+      cx.is_runaway = true;
+    }
+    cx.applied.push_back(code);
+  }
+  ~Application() {
+    cx_.applied.pop_back();
+    if (cx_.applied.empty()) cx_.is_runaway = false;
+  }
+  Application(const Application&) = delete;
+  Application& operator=(const Application&) = delete;
+  bool may_go_on() const { return !cx_.is_runaway; }
+
+ private:
+  Context& cx_;
+};
 
 }  // namespace
 
@@ -86,6 +115,8 @@ Expr apply_closure(const Expr& callee, std::vector<Given> given, Span span, Scop
     }
     Expr value = check_given(given[0], scope);
     if (value.type.is_error()) return error_at(span);
+    const Application application(callee, closure.code, span, cx);
+    if (!application.may_go_on()) return error_at(span);
     Scope inner = scope;
     inner.module = closure.module;
     inner.owner = closure.owner;

@@ -142,6 +142,8 @@ struct Context {
   std::vector<Requirement> facts;             ///< `where` clauses of hparams
   std::deque<ast::Fn> synthetic;              ///< functions made of hooks and tests
   std::deque<Closure> closures;
+  std::vector<const ast::Expr*> applied;      ///< code of closures that is being read, outermost first
+  bool is_runaway = false;                    ///< it applies itself without end, which was said
   uint32_t next_key = 1;
   uint32_t next_group = 1;
   std::map<uint32_t, std::set<uint32_t>>

@@ -4,6 +4,8 @@
 
 #include <cmath>
 
+#include "dsl/check/dims/polynomial.h"
+
 namespace ltr::host {
 
 TEST_CASE("host math: quotients and remainders of whole numbers") {
@@ -24,6 +26,7 @@ TEST_CASE("host math: what the run would stop at has no value") {
   CHECK_FALSE(fold("/", int64_t(7), int64_t(2)));
   CHECK_FALSE(floor_div(INT64_MIN, -1));
   CHECK(mod(INT64_MIN, -1) == 0);
+  CHECK_FALSE(check::AtomTable::divide(INT64_MIN, -1));
   CHECK_FALSE(fold("+", INT64_MAX, int64_t(1)));
   CHECK_FALSE(fold("neg", INT64_MIN));
   CHECK_FALSE(power(2, 63));

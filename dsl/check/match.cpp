@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "dsl/check/context.h"
+#include "dsl/check/host_math.h"
 
 namespace ltr::check {
 
@@ -42,8 +43,7 @@ Truth decide(const Requirement& requirement, const Context& cx) {
     case Requirement::Kind::Divisible: {
       if (AtomTable::divide(left, right)) return Truth::Proven;
       if (left.constant() && right.constant()) {
-        return *right.constant() != 0 && *left.constant() % *right.constant() == 0 ? Truth::Proven
-                                                                                   : Truth::False;
+        return host::mod(*left.constant(), *right.constant()) == 0 ? Truth::Proven : Truth::False;
       }
       for (const Requirement& fact : cx.facts) {
         if (fact.kind != Requirement::Kind::Divisible || !(fact.right == right)) continue;

@@ -157,6 +157,17 @@ def pipes(iris, folder):
         check(f"{verb} > /dev/full is R1004, exit 1", result.returncode == 1 and "R1004" in result.stderr, result)
 
 
+def compiler_into_full(folder):
+    """What ltrc was asked for and could not write is no success either."""
+    tested = folder / "tested.ltr"
+    tested.write_text('ltr 1\n\ntest "one" { assert 1 + 1 == 2 }\n')
+    for command in (["test", tested], ["explain", "R4001"], ["doc", "Linear"], ["dump", "tokens", tested], ["--help"]):
+        with open("/dev/full", "w") as full:
+            result = subprocess.run(words(LTRC, *command), stdout=full, stderr=subprocess.PIPE, text=True, timeout=120)
+        check(f"ltrc {command[0]} > /dev/full exits 1", result.returncode == 1 and "cannot write standard output" in result.stderr,
+              result)
+
+
 def predicts_into_full(folder):
     source = pathlib.Path(__file__).parents[1] / "faults/all_ways.ltr"
     program = build(source, folder)
@@ -336,6 +347,9 @@ def columns(folder):
     check("old rows stand under their names",
           all([new[i + 1].split(",")[place[name]] for name in old[0].split(",")] == line.split(",") for i, line in enumerate(kept)),
           "\n".join(new))
+    last = dict(zip(head, next(line for line in new if line.split(",")[0] == old[-1].split(",")[0]).split(",")))
+    check("and what the last one had of columns that are no more", last["val/acc"] and last["val/acc"] in old[-1].split(","),
+          "\n".join(new))
 
 
 def secrets(iris, folder):
@@ -366,6 +380,7 @@ with scratch() as place:
         before_training(iris, folder)
         pipes(iris, folder)
         predicts_into_full(folder)
+        compiler_into_full(folder)
         crashes(iris, folder)
         nohup(iris, folder)
         resumes(iris, folder)

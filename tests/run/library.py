@@ -40,6 +40,26 @@ test "a label that is no class" {{
 """
 
 
+INDICES = """ltr 1
+
+test "a class that is none" {{
+  print {0}
+}}
+"""
+
+
+def indices(folder):
+    """So is one in a loss or lookup."""
+    for number, call in enumerate(("focal(randn(4, 3), [0, 1, {}, 2])", "one_hot([0, 1, {}, 2], 3).sum()",
+                                   "randn(4, 3).gather(1, [0, 1, {}, 2].unsqueeze(1)).sum()")):
+        for wrong in (-100, 3):
+            source = folder / f"indices{number}.ltr"
+            source.write_text(INDICES.format(call.format(wrong)))
+            result = run(LTRC, "test", source)
+            check(f"{call.format(wrong)} is refused", result.returncode != 0 and "R3007" in result.text
+                  and f"{wrong} is not in [0, 3)" in result.text, result.text)
+
+
 def labels(folder):
     """A label that is none of the classes counts nowhere, so it is refused unless `ignore` says that it is meant."""
     scores = "randn(4, 3), [0, 1, {}, 2]"
@@ -119,6 +139,7 @@ with scratch() as place:
     folder = pathlib.Path(place)
     widths(folder)
     labels(folder)
+    indices(folder)
     rules(folder)
     precisions(folder)
 finish()

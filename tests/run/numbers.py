@@ -144,6 +144,9 @@ def schedules(folder):
     check("plateau in a chain lowers the rate", rates[0] == 1.0 and rates[-1] < 1.0, rates)
     rounds = [row["val/rounds"] for row in rows if row.get("val/rounds")]
     check("what val_epoch_end logs is recorded, once for all streams", rounds == ["1", "2", "3", "4"], rounds)
+    validated = run(program, "validate", "--threads", 1, "--out", folder / "whole", "--json")
+    values = json.loads(validated.stdout.splitlines()[-1]).get("values") if validated.returncode == 0 else None
+    check("validate says it, too, of several streams", values == {"rounds": 1}, validated.text)
     noise = [row["train/noise"] for row in rows if row.get("train/noise")]
     check("a random hook draws anew each epoch", len(set(noise)) == 4, noise)
     part = folder / "part"
@@ -166,6 +169,30 @@ def changed_data(folder):
     check("an edited line is R3006", refused.returncode == 3 and "R3006" in refused.text and "rows.csv" in refused.text, refused.text)
     accepted = fit(program, folder / "rows_runs", *words, "--accept-data")
     check("--accept-data goes on and says so", accepted.returncode == 0 and "changed data" in accepted.text, accepted.text)
+    texts = folder / "texts"
+    texts.mkdir()
+    lines = {"1.txt": "one\ntwo\n", "2.txt": "three\nfour\n"}
+
+    def write():
+        for name, text in lines.items():
+            (texts / name).write_text(text)
+
+    write()
+    program = made(folder, "texts_program", FILE.replace('csv("rows.csv") as {x: float, y: float}', 'text_lines("texts/*.txt") |> map(ones)')
+                   .replace("  let rows", "  fn ones(r: {text: str}) -> {x: float, y: float} = (x = 1.0, y = 1.0)\n  let rows"))
+    check("texts train", fit(program, folder / "text_runs").returncode == 0)
+
+    def refused_for(title, *names):
+        result = fit(program, folder / "text_runs", "--resume", "last", "--epochs", 4)
+        check(title, result.returncode == 3 and "R3006" in result.text and all(name in result.text for name in names), result.text)
+        write()
+
+    (texts / "1.txt").write_text(lines["2.txt"])
+    (texts / "2.txt").write_text(lines["1.txt"])
+    refused_for("two files in each other's place are R3006", "1.txt", "2.txt")
+    (texts / "2.txt").unlink()
+    refused_for("a file that is gone is R3006", "2.txt")
+    check("and as they were they are not", fit(program, folder / "text_runs", "--resume", "last", "--epochs", 4).returncode == 0)
 
 
 def older_version(folder):

@@ -97,6 +97,25 @@ def left_over(program, whole, folder):
     dead.wait()
 
 
+def refused(program, whole, folder):
+    """A resume that is refused leaves the run as it is: its rows, its journal, what says that it was finished."""
+    part = copied(whole, folder)
+
+    def files():
+        return {path.relative_to(part): path.read_bytes() for path in part.rglob("*")
+                if path.is_file() and path.name not in ("lock", "log-0.txt")}
+
+    before = files()
+    middle = part / "checkpoints/step0000008"
+    for title, code, *options in (("--strict-resume", "R2006", "--strict-resume", "--set", "trainer.log_every=2"),
+                                  ("another precision", "R2010", "--set", "topology.precision=f64")):
+        result = fit(program, folder, "draws", "--resume", middle, *options)
+        after = files()
+        changed = [str(path) for path in {**before, **after} if before.get(path) != after.get(path)]
+        check(f"a resume refused for {title} changes nothing", result.returncode == 2 and code in result.text and not changed,
+              f"{changed}\n{result.text}")
+
+
 def out_of_memory(program, folder):
     """Memory that runs out where no tensor is made: text in a hook."""
     limit = 8 << 30
@@ -119,6 +138,7 @@ with scratch() as name:
     last_row(program, folder / "row")
     last_row(program, folder / "cut", "--steps", "14")
     left_over(program, whole, folder / "left")
+    refused(program, whole, folder / "refused")
     if PATIENCE == 1:  # a sanitizer needs addresses without a limit
         out_of_memory(program, folder / "memory")
 finish()

@@ -149,8 +149,9 @@ std::optional<Polynomial> AtomTable::divide(const Polynomial& a, const Polynomia
   std::map<Monomial, int64_t> terms;
   for (const auto& [monomial, coefficient] : a.terms()) {
     const std::optional<Monomial> rest = quotient(monomial, divisor);
-    if (!rest || coefficient % divisor_coefficient != 0) return std::nullopt;
-    terms[*rest] = coefficient / divisor_coefficient;
+    const std::optional<int64_t> quotient_of_numbers = host::exact_div(coefficient, divisor_coefficient);
+    if (!rest || !quotient_of_numbers) return std::nullopt;
+    terms[*rest] = *quotient_of_numbers;
   }
   return Polynomial::of(std::move(terms));
 }

@@ -8,6 +8,7 @@
 #include "runtime/tensor/draw.h"
 #include "runtime/tensor/handle.h"
 #include "runtime/tensor/precision.h"
+#include "runtime/tensor/range.h"
 
 namespace ltr {
 
@@ -51,7 +52,9 @@ Tensor eye(int64_t n) {
 }
 
 Tensor one_hot(const Tensor& label, int64_t classes) {
-  return guarded([&] { return give(at::one_hot(In(label), classes)); });
+  return guarded([&] {
+    return in_range(In(label), classes, std::nullopt, "class", false, [&] { return give(at::one_hot(In(label), classes)); });
+  });
 }
 
 Tensor tensor_of(double value, DType dtype) {

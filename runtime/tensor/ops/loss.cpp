@@ -92,8 +92,10 @@ Tensor bce_with_logits(const Tensor& logits, const Tensor& target, const Tensor&
 Tensor focal(const Tensor& logits, const Tensor& target, double gamma, const Str& reduction) {
   return guarded([&] {
     const at::Tensor log_probs = at::log_softmax(wide_aten(logits), 1);
-    const at::Tensor of_target = at::gather(log_probs, 1, In(target)->unsqueeze(1)).squeeze(1);
-    return give(reduced(-at::pow(1 - at::exp(of_target), gamma) * of_target, reduction));
+    return in_range(In(target), log_probs.size(1), std::nullopt, "class", false, [&] {
+      const at::Tensor of_target = at::gather(log_probs, 1, In(target)->unsqueeze(1)).squeeze(1);
+      return give(reduced(-at::pow(1 - at::exp(of_target), gamma) * of_target, reduction));
+    });
   });
 }
 

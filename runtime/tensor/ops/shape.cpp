@@ -2,6 +2,7 @@
 
 #include "ltr/ops.h"
 #include "runtime/tensor/handle.h"
+#include "runtime/tensor/range.h"
 
 namespace ltr {
 
@@ -141,7 +142,10 @@ Tensor interpolate(const Tensor& x, int64_t height, int64_t width, const Str& mo
 }
 
 Tensor gather(const Tensor& x, int64_t dim, const Tensor& index) {
-  return guarded([&] { return give(at::gather(In(x), dim, In(index))); });
+  return guarded([&] {
+    return in_range(In(index), In(x)->size(dim), std::nullopt, "index", false,
+                    [&] { return give(at::gather(In(x), dim, In(index))); });
+  });
 }
 
 // A number as source is written to every place.
