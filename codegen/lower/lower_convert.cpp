@@ -42,6 +42,7 @@ ValueId BodyLowerer::convert(ValueId value, const Type& to) {
 }
 
 ValueId BodyLowerer::convert_list(ValueId list, const Type& to) {
+  if (b.type(list).fields[0].type.is(TypeKind::None)) return b.op(OpKind::ListOf, to, {});
   const Type int_type = Type::of(TypeKind::Int);
   ir::Op op;
   op.kind = OpKind::Comprehension;

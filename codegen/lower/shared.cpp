@@ -112,7 +112,7 @@ ir::Type Shared::type(const check::Type& type) const {
     std::stable_sort(out.fields.begin(), out.fields.end(), [](const ir::Field& a, const ir::Field& b) { return a.name < b.name; });
   }
   if (!out.is(TypeKind::List)) return out;
-  if (out.fields.empty()) return ir::Type::list(ir::Type::of(TypeKind::Int));
+  if (out.fields.empty()) return ir::Type::list(ir::Type::of(TypeKind::None));
   const ir::Type first = out.fields[0].type;
   for (const ir::Field& field : out.fields) {
     if (same_storage(first, field.type)) continue;

@@ -64,6 +64,13 @@ class Application {
   Context& cx_;
 };
 
+/// Whether a function speaks of locals that only its own expression makes: `f(x)` of
+/// `f = x => y => x + y`.
+bool makes_locals(const Expr& callee) {
+  return callee.kind == ExprKind::LetIn ||
+         std::any_of(callee.args.begin(), callee.args.end(), makes_locals);
+}
+
 }  // namespace
 
 Expr lambda_value(const ast::Expr& expr, Scope& scope) {
@@ -136,6 +143,12 @@ Expr apply_closure(const Expr& callee, std::vector<Given> given, Span span, Scop
   }
   if (const Expr* object = object_of_member(callee); object && object->kind != ExprKind::Self)
     replace_self(result, *object);
+  if (makes_locals(callee)) {
+    const Type type = result.type;
+    const LocalId made = scope.hidden_local(callee.type);
+    result = make_expr(ExprKind::LetIn, type, span, {callee, std::move(result)});
+    result.local = made;
+  }
   result.span = span;
   return result;
 }

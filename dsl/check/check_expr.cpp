@@ -353,6 +353,7 @@ std::optional<Expr> check_parts(const ast::Expr& expr,
   const auto* list = wanted.kind == Kind::List ? expr.get<ast::List>() : nullptr;
   const auto* tuple = wanted.kind == Kind::Tuple ? expr.get<ast::Tuple>() : nullptr;
   if (list == nullptr && tuple == nullptr) return std::nullopt;
+  if (list != nullptr && list->elements.empty()) return std::nullopt;
   const std::vector<ast::Expr>& elements = list != nullptr ? list->elements : tuple->elements;
   if (tuple != nullptr && elements.size() != wanted.fields.size()) {
     scope.cx.report(diag::wrong_argument(

@@ -156,6 +156,12 @@ Expr convert(Expr expr, const Type& wanted, Scope& scope, const char* what) {
       if (have.kind != Kind::List) break;
       if (wanted.fields.empty()) return expr;
       const Type& element = wanted.fields[0].type;
+      if (expr.kind == ExprKind::List && expr.args.empty()) {
+        // Of what it holds nothing, only the place that takes it knows.
+        expr.type = wanted;
+        expr.type.value = Polynomial(0);
+        return expr;
+      }
       if (expr.kind == ExprKind::List) {
         for (size_t i = 0; i < expr.args.size(); ++i) {
           expr.args[i] = convert(std::move(expr.args[i]), element, scope, what);

@@ -119,6 +119,7 @@ Fit fit_of(const Type& have, const Type& wanted) {
                       worst_of(pairs));
     case Kind::List:
       if (wanted.fields.empty()) return Fit::Same;
+      if (have.fields.empty()) return Fit::Converts;
       for (const TypeField& field : have.fields)
         pairs.emplace_back(&field.type, &wanted.fields[0].type);
       return worst_of(pairs);

@@ -42,13 +42,13 @@ const Outputs& Predictor::predict(const Batch& batch, size_t stream) {
   cx_.run_hook(Hook::predict_batch_start);
   cx_.run_step(step_, batch, stream, uint64_t(batches_));
   cx_.run_hook(Hook::predict_batch_end);
-  check_outputs();
+  check_outputs(batch);
   batches_++;
   return cx_.predicted;
 }
 
-// Rows of all outputs stand side by side. What one tensor alone lacks, check has said.
-void Predictor::check_outputs() const {
+// Rows of all outputs stand side by side, one for each record. What one tensor alone lacks, check has said.
+void Predictor::check_outputs(const Batch& batch) const {
   if (cx_.predicted.empty()) throw error_at(step_.location, err::settings_contradict, "step predict returned nothing");
   const Output& first = cx_.predicted.front();
   for (const Output& one : cx_.predicted) {
@@ -56,6 +56,13 @@ void Predictor::check_outputs() const {
     throw error_at(step_.location, err::settings_contradict,
                    fmt::format("step predict returned {} rows of {}, but {} of {}", first.value.size(0), first.name,
                                one.value.size(0), one.name));
+  }
+  for (const int field : step_.fields) {
+    if (size_t(field) >= request_.data.batch.size()) continue;  // given by a flag: no record
+    const int64_t records = batch.fields[size_t(field)].size(0);
+    if (records == first.value.size(0)) return;
+    throw error_at(step_.location, err::settings_contradict,
+                   fmt::format("step predict returned {} rows of {} for a batch of {}", first.value.size(0), first.name, records));
   }
 }
 

@@ -23,7 +23,7 @@ class Predictor {
   const Outputs& predict(const Batch& batch, size_t stream);
 
  private:
-  void check_outputs() const;
+  void check_outputs(const Batch& batch) const;
 
   RunRequest& request_;
   const StepInfo& step_;

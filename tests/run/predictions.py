@@ -33,6 +33,7 @@ FORMS = {
     "Named": ("{twice: float[B, 2], place: i64[B], is_far: bool[B]}",
               "(is_far = x.sum(1) > 1.5, twice = 2.0 * x, place = full(x.shape[0], 7))"),
     "Pair": ("(float[B, 2], i64[B])", "(x, full(x.shape[0], 3))"),
+    "Fewer": ("float[1, 2]", "x.mean([0], keepdim = true)"),
     "Uneven": ("{a: float[B, 2], b: i64[3]}", "(a = x, b = arange(3))"),
 }
 WANTED = {
@@ -61,4 +62,6 @@ with scratch() as place:
         check(f"{name}: npy", result.returncode == 0 and {path.name for path in folder.glob(f"{name}*.npy")} == files, result.text)
     result = run(program, "predict", "uneven", "--weights", "new", "--write", "-")
     check("outputs of unequal length are refused", result.returncode == 2 and "2 rows of a, but 3 of b" in result.text, result.text)
+    result = run(program, "predict", "fewer", "--weights", "new", "--write", "-")
+    check("as many rows as records", result.returncode == 2 and "1 rows of prediction for a batch of 2" in result.text, result.text)
 finish()
