@@ -33,6 +33,8 @@ class BodyLowerer {
   /// A host value of type `type` as `Value`, and back.
   ir::ValueId to_value(ir::ValueId id);
   ir::ValueId from_value(ir::ValueId id, const ir::Type& type);
+  /// A value as a place of type `wanted` holds it; `convert` where the two are stored differently.
+  ir::ValueId fit(ir::ValueId value, const ir::Type& wanted);
   /// What `print` shows of a value: text of a list, tuple, record, range or option, else the value itself.
   ir::ValueId text(ir::ValueId value, const check::Type& type);
   void body(const check::Body& body);
@@ -69,8 +71,6 @@ class BodyLowerer {
   ir::ValueId lazy(const check::Expr& expr);
   ir::ValueId either(ir::ValueId condition, const ir::Type& type, const Make& then_value, const Make& else_value);
   ir::ValueId get_element(ir::ValueId base, ir::ValueId index, const ir::Type& type);
-  /// A value as a place of type `wanted` holds it; `convert` where the two are stored differently.
-  ir::ValueId fit(ir::ValueId value, const ir::Type& wanted);
   ir::ValueId convert(ir::ValueId value, const ir::Type& to);
   ir::ValueId convert_list(ir::ValueId list, const ir::Type& to);
   ir::ValueId joined(std::vector<ir::ValueId> parts);

@@ -20,6 +20,7 @@ ValueId BodyLowerer::convert(ValueId value, const Type& to) {
     if (have.is(TypeKind::Tuple)) return get_element(value, b.int_const(int64_t(i)), have.fields[i].type);
     return b.op(OpKind::RecordGet, have.fields[i].type, {value}, have.fields[i].name);
   };
+  if (have.is(TypeKind::None) && to.is(TypeKind::Option)) return b.constant(to, ir::NoneConstant{});
   std::vector<ValueId> parts;
   if (to.is(TypeKind::Record) && have.is(TypeKind::Record)) {
     for (const ir::Field& field : to.fields) {

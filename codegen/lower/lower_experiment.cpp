@@ -297,7 +297,7 @@ void lower_hparams(Shared& shared) {
   BodyLowerer lowerer(shared, defaults);
   for (const check::Hparam& hparam : shared.program.hparams) {
     lowerer.b.loc = shared.loc(hparam.span);
-    lowerer.b.effect(OpKind::SetHparam, {lowerer.expr(hparam.initial)}, hparam.name);
+    lowerer.b.effect(OpKind::SetHparam, {lowerer.fit(lowerer.expr(hparam.initial), shared.type(hparam.type))}, hparam.name);
   }
   lowerer.finish();
   shared.module.functions.push_back(std::move(defaults));

@@ -106,10 +106,16 @@ Expr check_host_ints(const Sign& sign, Expr left, Expr right, Span span, Scope& 
 
 Expr check_host(const Sign& sign, Expr left, Expr right, Span span, Scope& scope) {
   const Operator& op = info(sign.op);
+  const bool both_bool = left.type.kind == Kind::Bool && right.type.kind == Kind::Bool;
+  const bool one_bool = left.type.kind == Kind::Bool || right.type.kind == Kind::Bool;
+  if (one_bool && !(both_bool && op.is_comparison)) {
+    scope.cx.report(diag::wrong_type(span, "cannot " + std::string(op.verb) + " " +
+                                               scope.cx.text(left.type) + " and " +
+                                               scope.cx.text(right.type)));
+    return error_at(span);
+  }
   if (op.is_comparison) {
-    if (left.type.kind == Kind::Bool || right.type.kind == Kind::Bool) {
-      if (left.type.kind != right.type.kind) return error_at(span);
-    } else if (left.type.kind != right.type.kind) {
+    if (left.type.kind != right.type.kind) {
       left = convert(std::move(left), Type::of(Kind::Float), scope);
       right = convert(std::move(right), Type::of(Kind::Float), scope);
     }
@@ -117,12 +123,6 @@ Expr check_host(const Sign& sign, Expr left, Expr right, Span span, Scope& scope
   }
   if (left.type.kind == Kind::Int && right.type.kind == Kind::Int) {
     return check_host_ints(sign, std::move(left), std::move(right), span, scope);
-  }
-  if (left.type.kind == Kind::Bool || right.type.kind == Kind::Bool) {
-    scope.cx.report(diag::wrong_type(span, "cannot " + std::string(op.verb) + " " +
-                                               scope.cx.text(left.type) + " and " +
-                                               scope.cx.text(right.type)));
-    return error_at(span);
   }
   left = convert(std::move(left), Type::of(Kind::Float), scope);
   right = convert(std::move(right), Type::of(Kind::Float), scope);
@@ -233,16 +233,6 @@ Expr check_tensors(const Sign& sign, Expr left, Expr right, Span span, Scope& sc
                  {std::move(left), std::move(right)});
 }
 
-Expr check_in(Expr left, Expr right, Span span, Scope& scope) {
-  if (right.type.kind == Kind::Range || right.type.kind == Kind::List) {
-    return make_expr(ExprKind::In, Type::of(Kind::Bool), span, {std::move(left), std::move(right)});
-  }
-  scope.cx.report(diag::wrong_type(
-      right.span,
-      "`in` looks into a list or a range `a .. b`, not into " + scope.cx.text(right.type)));
-  return error_at(span);
-}
-
 }  // namespace
 
 Expr apply_operator(ast::BinaryOp written, Span op_span, Expr left, Expr right, Span span, Scope& scope) {
@@ -284,15 +274,11 @@ Expr apply_operator(ast::BinaryOp written, Span op_span, Expr left, Expr right, 
   }
   const bool is_text = (left.type.kind == Kind::Str || left.type.kind == Kind::Path) &&
                        (right.type.kind == Kind::Str || right.type.kind == Kind::Path);
-  const bool is_choice = left.type.kind == Kind::OneOf;
-  if (is_equality &&
-      (is_text || is_choice || (left.type.kind == right.type.kind &&
-                   (left.type.kind == Kind::List || left.type.kind == Kind::Tuple ||
-                    left.type.kind == Kind::Record || left.type.kind == Kind::Weights)))) {
-    Expr result =
-        make_expr(ExprKind::Equal, Type::of(Kind::Bool), span, {std::move(left), std::move(right)});
-    if (written == ast::BinaryOp::Equal) return result;
-    return make_expr(ExprKind::Not, Type::of(Kind::Bool), span, {std::move(result)});
+  if (is_equality) {
+    if (auto result = compare_wholes(left, right, span, scope)) {
+      if (written == ast::BinaryOp::Equal) return std::move(*result);
+      return make_expr(ExprKind::Not, Type::of(Kind::Bool), span, {std::move(*result)});
+    }
   }
   if (written == ast::BinaryOp::Add && is_text) {
     Expr result = make_expr(ExprKind::Interpolate, Type::of(Kind::Str), span,

@@ -239,6 +239,10 @@ Expr field_of(Expr base, const ast::Name& name, Span span, Scope& scope) {
               {"", Type::host_int(dim.group != 0 ? cx.program.atoms.unknown() : dim.size)});
           if (dim.group != 0) list.value = cx.program.atoms.unknown();
         }
+        if (type.dims.empty()) {
+          list.uniform = true;
+          list.fields.push_back({"", Type::host_int()});
+        }
         return make_expr(ExprKind::Shape, std::move(list), span, {std::move(base)});
       }
       known = {"shape"};

@@ -273,6 +273,10 @@ Expr check_index(const ast::Expr& expr, const ast::Index& index, Scope& scope);
 Expr check_binary(const ast::Expr& expr, const ast::Binary& binary, Scope& scope);
 /// `left op right` of operands that are checked already.
 Expr apply_operator(ast::BinaryOp op, Span op_span, Expr left, Expr right, Span span, Scope& scope);
+/// `left == right` of what is neither a number nor a tensor; nothing, and both as they were, if they
+/// have no type in common.
+std::optional<Expr> compare_wholes(Expr& left, Expr& right, Span span, Scope& scope);
+Expr check_in(Expr left, Expr right, Span span, Scope& scope);
 /// A node with its kind, type, place and operands.
 Expr make_expr(
     ExprKind kind, Type type, Span span, std::vector<Expr> args = {}, std::string name = {});

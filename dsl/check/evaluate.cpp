@@ -93,6 +93,7 @@ std::optional<HostValue> evaluate(const Expr& expr, const Program& program, cons
         if (!from || !to) return std::nullopt;
         return make_bool(a->real >= from->real && a->real < to->real);
       }
+      if (set.kind != ExprKind::List) return std::nullopt;
       for (const Expr& element : set.args) {
         const auto value = evaluate(element, program, lookup);
         if (!value) return std::nullopt;

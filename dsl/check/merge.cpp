@@ -71,7 +71,8 @@ std::optional<Type> merge(const Type& left, const Type& right, Context& cx) {
   if (left.is_tensor()) return merge_tensors(left, right, cx);
   const bool each_by_each = !left.uniform && !right.uniform &&
                             left.fields.size() == right.fields.size();
-  if (left.kind == Kind::List && !each_by_each && left.uniform != right.uniform)
+  const bool is_one_empty = left.fields.empty() || right.fields.empty();
+  if (left.kind == Kind::List && !each_by_each && (left.uniform != right.uniform || is_one_empty))
     return merge_lists(left, right, cx);
   if (left.fields.size() != right.fields.size() || left.decl != right.decl) return std::nullopt;
   Type type = left;

@@ -2,25 +2,6 @@
 
 namespace ltr::check {
 
-namespace {
-
-std::vector<Dim> dims_of(const Expr& list) {
-  std::vector<Dim> dims;
-  for (const TypeField& field : list.type.fields) {
-    dims.push_back({.size = field.type.value ? *field.type.value : Polynomial(), .group = 0});
-  }
-  return dims;
-}
-
-/// Sizes that no polynomial says are known at run time only.
-void forget_unknown(std::vector<Dim>& dims, const Expr& list, Context& cx) {
-  for (size_t i = 0; i < dims.size(); ++i) {
-    if (!list.type.fields[i].type.value) dims[i].size = cx.program.atoms.unknown();
-  }
-}
-
-}  // namespace
-
 // `full(B, 1, value)` has its value behind the dims, the others name what follows.
 Expr rule_creation(const FnInfo& op, CallSite& site) {
   const bool has_value = op.name == "full";
@@ -29,8 +10,8 @@ Expr rule_creation(const FnInfo& op, CallSite& site) {
     value_is_named = value_is_named || (given.name && given.name->text == "value");
   std::optional<Expr> dims = take_dims(site, 0, has_value && !value_is_named ? 1 : 0);
   if (!dims) return error_node(site.span);
-  std::vector<Dim> sizes = dims_of(*dims);
-  forget_unknown(sizes, *dims, site.scope.cx);
+  auto sizes = dims_of(*dims, site);
+  if (!sizes) return error_node(site.span);
   FnInfo rest;
   rest.name = op.name;
   rest.module = op.module;
@@ -60,15 +41,15 @@ Expr rule_creation(const FnInfo& op, CallSite& site) {
     args = std::move(*others);
   }
   args.insert(args.begin(), std::move(*dims));
-  return op_expr(op.name, Type::tensor(element, std::move(sizes)), site.span, std::move(args));
+  return op_expr(op.name, Type::tensor(element, std::move(*sizes)), site.span, std::move(args));
 }
 
 Expr rule_randint(const FnInfo& op, CallSite& site) {
   auto args = plain_arguments(op, site);
   if (!args) return error_node(site.span);
-  std::vector<Dim> sizes = dims_of((*args)[2]);
-  forget_unknown(sizes, (*args)[2], site.scope.cx);
-  return op_expr(op.name, Type::tensor(Element::I64, std::move(sizes)), site.span,
+  auto sizes = dims_of((*args)[2], site);
+  if (!sizes) return error_node(site.span);
+  return op_expr(op.name, Type::tensor(Element::I64, std::move(*sizes)), site.span,
                  std::move(*args));
 }
 

@@ -15,15 +15,6 @@ bool has_group(const Type& type) {
                      [](const Dim& dim) { return dim.group != 0; });
 }
 
-std::vector<Dim> list_dims(const Expr& list, Context& cx) {
-  std::vector<Dim> dims;
-  for (const TypeField& field : list.type.fields) {
-    dims.push_back(
-        {.size = field.type.value ? *field.type.value : cx.program.atoms.unknown(), .group = 0});
-  }
-  return dims;
-}
-
 /// The first given as a tensor, and the dims behind it.
 struct TensorAndDims {
   Expr tensor;
@@ -55,7 +46,9 @@ Expr rule_reshape(const FnInfo& op, CallSite& site) {
   auto taken = take(site);
   if (!taken) return error_node(site.span);
   auto& [tensor, list] = *taken;
-  std::vector<Dim> dims = list_dims(list, cx);
+  auto sizes = dims_of(list, site);
+  if (!sizes) return error_node(site.span);
+  std::vector<Dim>& dims = *sizes;
   AtomTable& atoms = cx.program.atoms;
   const Type type_before = tensor.type;
   const bool is_open =
@@ -89,7 +82,9 @@ Expr rule_expand(const FnInfo& op, CallSite& site) {
   auto taken = take(site);
   if (!taken) return error_node(site.span);
   auto& [tensor, list] = *taken;
-  std::vector<Dim> dims = list_dims(list, cx);
+  auto sizes = dims_of(list, site);
+  if (!sizes) return error_node(site.span);
+  std::vector<Dim>& dims = *sizes;
   if (dims.size() < tensor.type.dims.size()) {
     cx.report(
         diag::wrong_rank(site.span, "`expand` cannot take dims away from " + cx.text(tensor.type)));
@@ -116,7 +111,9 @@ Expr rule_repeat(const FnInfo& op, CallSite& site) {
   auto taken = take(site);
   if (!taken) return error_node(site.span);
   auto& [tensor, list] = *taken;
-  std::vector<Dim> counts = list_dims(list, cx);
+  auto sizes = dims_of(list, site);
+  if (!sizes) return error_node(site.span);
+  std::vector<Dim>& counts = *sizes;
   if (counts.size() < tensor.type.dims.size()) {
     cx.report(diag::wrong_rank(site.span,
                                "`repeat` needs a count for every dim of " + cx.text(tensor.type)));

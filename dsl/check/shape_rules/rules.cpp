@@ -53,6 +53,17 @@ std::optional<size_t> axis_of(const Expr& arg, const Type& tensor, CallSite& sit
   return size_t(axis);
 }
 
+namespace {
+
+Type list_of_ints() {
+  Type type = Type::of(Kind::List);
+  type.uniform = true;
+  type.fields.push_back({"", Type::of(Kind::Int)});
+  return type;
+}
+
+}  // namespace
+
 std::optional<Expr> take_dims(CallSite& site, size_t first, size_t keep) {
   size_t positional = 0;
   while (positional < site.given.size() && !site.given[positional].name) ++positional;
@@ -63,6 +74,8 @@ std::optional<Expr> take_dims(CallSite& site, size_t first, size_t keep) {
     if (one.type.is_error()) return std::nullopt;
     if (one.type.kind == Kind::List) {
       site.given.erase(site.given.begin() + long(first));
+      one = convert(std::move(one), list_of_ints(), site.scope, "a dim");
+      if (one.type.is_error()) return std::nullopt;
       return one;
     }
     site.given[first].checked = std::move(one);
@@ -80,6 +93,26 @@ std::optional<Expr> take_dims(CallSite& site, size_t first, size_t keep) {
   }
   dims.type.value = Polynomial(int64_t(dims.args.size()));
   site.given.erase(site.given.begin() + long(first), site.given.begin() + long(last));
+  return convert(std::move(dims), list_of_ints(), site.scope, "a dim");
+}
+
+std::optional<std::vector<Dim>> dims_of(const Expr& list, CallSite& site) {
+  AtomTable& atoms = site.scope.cx.program.atoms;
+  std::vector<Dim> dims;
+  if (!list.type.uniform) {
+    for (const TypeField& field : list.type.fields)
+      dims.push_back({.size = field.type.value ? *field.type.value : atoms.unknown(), .group = 0});
+    return dims;
+  }
+  const auto count = list.type.value ? list.type.value->constant() : std::nullopt;
+  if (!count) {
+    site.scope.cx.report(
+        diag::wrong_argument(list.span.is_empty() ? site.span : list.span,
+                             "how many dims a list of any length gives is not known here")
+            .help("write them one by one: `{}(sizes[0], sizes[1])`", site.name));
+    return std::nullopt;
+  }
+  for (int64_t i = 0; i < *count; ++i) dims.push_back({.size = atoms.unknown(), .group = 0});
   return dims;
 }
 

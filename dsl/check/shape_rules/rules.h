@@ -64,6 +64,8 @@ std::optional<size_t> axis_of(const Expr& arg,
 /// Leading ints of a call, or one list: the dims. `keep` positional arguments at the end are not
 /// dims.
 std::optional<Expr> take_dims(CallSite& site, size_t first, size_t keep);
+/// What a list of ints says of a tensor's sizes; E0309 if not even how many there are.
+std::optional<std::vector<Dim>> dims_of(const Expr& list, CallSite& site);
 /// The value of an argument that shall be a tensor: a list of host numbers becomes one.
 Expr tensor_given(const Given& given, CallSite& site);
 /// Whether `type` is a tensor; reports it otherwise.
