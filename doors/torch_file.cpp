@@ -62,10 +62,16 @@ class Archive {
     const auto found = entries_.find(name);
     return found == entries_.end() ? nullptr : &found->second;
   }
-  std::string_view bytes(const ZipEntry& entry) const {
+  /// Where the bytes of an entry lie; they are not compared with its CRC.
+  std::string_view place(const ZipEntry& entry) const {
     if (entry.is_compressed)
       refuse(entry.offset, "its entry " + entry.name + " is compressed", convert_line(path_, false));
     return file_.text().substr(entry.offset, entry.size);
+  }
+  std::string_view bytes(const ZipEntry& entry) const {
+    const std::string_view bytes = place(entry);
+    check_crc(file_, entry);
+    return bytes;
   }
   const std::string& path() const { return path_; }
 
@@ -118,7 +124,7 @@ class Collector {
                          name + ": " + why);
     };
     if (entry == nullptr) damaged("its storage " + storage.text + " is missing");
-    const std::string_view bytes = archive_.bytes(*entry);
+    const std::string_view bytes = archive_.place(*entry);
     const size_t unit = dtype_bytes(value.dtype);
     uint64_t count = 1, last = 0, span = 0;
     bool fits = true;
@@ -137,6 +143,7 @@ class Collector {
     uint64_t size = 0;
     if (!is_inside || __builtin_mul_overflow(count, unit, &size)) damaged("it lies outside of its storage");
     TorchTensor result;
+    result.storage = *entry;
     result.entry = {name, value.dtype, value.shape,
                     count == 0 ? bytes.data() : bytes.data() + offset * unit, size_t(size)};
     int64_t dense = 1;
@@ -192,6 +199,11 @@ const PickleValue& part_of(const std::string& path, const Pickle& pickle, const 
 }
 
 }  // namespace
+
+void check_crc(const Mapping& file, const ZipEntry& entry) {
+  if (has_its_crc(file, entry)) return;
+  throw WeightsError(WeightsError::Kind::Damaged, entry.offset, "the bytes of " + entry.name + " do not have their CRC-32");
+}
 
 std::vector<TorchTensor> read_torch(const std::string& path,
                                     const Mapping& file,

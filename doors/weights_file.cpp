@@ -99,20 +99,27 @@ void WeightsFile::open_shards(const std::string& index) {
 void WeightsFile::open_torch(const std::string& path, const std::string& part) {
   mappings_.emplace_back(path);
   for (TorchTensor& tensor : read_torch(path, mappings_.back(), part)) {
-    if (!tensor.strides.empty()) {
-      views_.push_back(
-          {tensor.entry.name, static_cast<const char*>(tensor.entry.data), tensor.strides});
-      tensor.entry.data = nullptr;
+    View view{static_cast<const char*>(tensor.entry.data), tensor.strides, std::move(tensor.storage)};
+    if (!views_.emplace(tensor.entry.name, std::move(view)).second) {
+      throw WeightsError(WeightsError::Kind::Unsupported, 0, "two of its tensors are named " + tensor.entry.name);
     }
+    if (!tensor.strides.empty()) tensor.entry.data = nullptr;
     tensors_.push_back(std::move(tensor.entry));
   }
 }
 
 const void* WeightsFile::bytes_of(const TensorEntry& tensor) {
-  const auto view = std::find_if(views_.begin(), views_.end(), [&](const View& candidate) {
-    return candidate.name == tensor.name;
-  });
-  if (tensor.data != nullptr || view == views_.end()) return tensor.data;
+  const auto view = views_.find(tensor.name);
+  if (view == views_.end()) return tensor.data;
+  const ZipEntry& storage = view->second.storage;
+  if (compared_.count(storage.offset) == 0) {
+    check_crc(mappings_.front(), storage);
+    compared_.insert(storage.offset);
+  }
+  return tensor.data != nullptr ? tensor.data : copy_of(tensor, view->second);
+}
+
+const void* WeightsFile::copy_of(const TensorEntry& tensor, const View& view) {
   const size_t unit = dtype_bytes(tensor.dtype);
   copies_.emplace_back();
   std::string& out = copies_.back();
@@ -120,8 +127,8 @@ const void* WeightsFile::bytes_of(const TensorEntry& tensor) {
   std::vector<int64_t> index(tensor.shape.size(), 0);
   for (size_t done = 0; done < tensor.bytes; done += unit) {
     int64_t offset = 0;
-    for (size_t axis = 0; axis < index.size(); ++axis) offset += index[axis] * view->strides[axis];
-    out.append(view->storage + size_t(offset) * unit, unit);
+    for (size_t axis = 0; axis < index.size(); ++axis) offset += index[axis] * view.strides[axis];
+    out.append(view.first + size_t(offset) * unit, unit);
     for (size_t axis = index.size(); axis-- > 0;) {
       if (++index[axis] < tensor.shape[axis]) break;
       index[axis] = 0;

@@ -4,12 +4,15 @@
 // in it is ever run (doors.md 1.1, 1.2).
 
 #include <deque>
+#include <map>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "doors/mapping.h"
 #include "doors/safetensors.h"
+#include "doors/zip.h"
 
 namespace ltr::doors {
 
@@ -41,24 +44,27 @@ class WeightsFile {
 
   /// Sorted by name.
   const std::vector<TensorEntry>& tensors() const { return tensors_; }
-  /// The bytes of a tensor in C order.
+  /// The bytes of a tensor in C order. WeightsError if a PyTorch file says that they are not those that were written.
   const void* bytes_of(const TensorEntry& tensor);
 
  private:
+  /// Where a tensor of a PyTorch file lies.
   struct View {
-    std::string name;
-    const char* storage;
-    std::vector<int64_t> strides;
+    const char* first;
+    std::vector<int64_t> strides;  ///< empty: in C order
+    ZipEntry storage;
   };
 
   void open_safetensors(const std::string& path);
   void open_shards(const std::string& index);
   void open_torch(const std::string& path, const std::string& part);
+  const void* copy_of(const TensorEntry& tensor, const View& view);
 
   std::vector<SafetensorsFile> shards_;
   std::deque<Mapping> mappings_;
   std::vector<TensorEntry> tensors_;
-  std::vector<View> views_;  ///< of tensors that must be copied
+  std::map<std::string, View> views_;  ///< by tensor
+  std::set<uint64_t> compared_;        ///< offsets of storages that have their CRC
   std::deque<std::string> copies_;
 };
 

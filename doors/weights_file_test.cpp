@@ -12,6 +12,7 @@
 #include "doors/pickle.h"
 #include "doors/token_file.h"
 #include "doors/weight_plan.h"
+#include "doors/zip.h"
 
 namespace ltr::doors {
 
@@ -109,6 +110,54 @@ TEST_CASE("PyTorch files that are refused say why") {
         std::string::npos);
   const Scratch cut(".pt", read_file(kInputs + "plain.pt").substr(0, 900));
   CHECK(refusal(cut.path).find("cut off") != std::string::npos);
+}
+
+TEST_CASE("a flipped bit of a PyTorch file is refused, or changes nothing") {
+  const std::string whole = read_file(kInputs + "plain.pt");
+  const auto all_of = [](const std::string& path) {
+    WeightsFile file = WeightsFile::open(path);
+    std::map<std::string, std::string> all;
+    for (const TensorEntry& tensor : file.tensors()) {
+      std::string& bytes = all[tensor.name];
+      if (tensor.bytes > 0) bytes.assign(static_cast<const char*>(file.bytes_of(tensor)), tensor.bytes);
+    }
+    return all;
+  };
+  const auto undamaged = all_of(kInputs + "plain.pt");
+  int refused = 0;
+  for (size_t place = 0; place < whole.size(); ++place) {
+    std::string bytes = whole;
+    bytes[place] = char(bytes[place] ^ (1 << (place % 8)));
+    const Scratch scratch(".pt", bytes);
+    try {
+      const auto read = all_of(scratch.path);
+      CHECK_MESSAGE(read == undamaged, "byte ", place);
+    } catch (const WeightsError&) {
+      ++refused;
+    }
+  }
+  CHECK(refused > 0);
+}
+
+TEST_CASE("a storage that does not have its CRC is named, and one without a CRC is read") {
+  std::string bytes = read_file(kInputs + "plain.pt");
+  const Mapping mapping(kInputs + "plain.pt");
+  for (const ZipEntry& entry : read_zip("plain.pt", mapping)) {
+    if (entry.name == "plain/data/0") bytes[entry.offset] ^= 1;
+  }
+  const Scratch flipped(".pt", bytes);
+  WeightsFile file = WeightsFile::open(flipped.path);  // names and shapes are read alone
+  CHECK_THROWS_WITH(file.bytes_of(entry(file, "a.weight")), "the bytes of plain/data/0 do not have their CRC-32");
+  CHECK_THROWS_AS(file.bytes_of(entry(file, "a.turned")), WeightsError);
+  CHECK(values<int64_t>(file, "b.count") == std::vector<int64_t>{7});
+
+  // As `torch.serialization.set_crc32_options(False)` lets PyTorch write it.
+  for (size_t place = bytes.find("PK\1\2"); place < bytes.size(); place = bytes.find("PK\1\2", place + 1))
+    bytes.replace(place + 16, 4, 4, '\0');
+  const Scratch without(".pt", bytes);
+  WeightsFile unknown = WeightsFile::open(without.path);
+  CHECK(values<int64_t>(unknown, "b.count") == std::vector<int64_t>{7});
+  CHECK(values<float>(unknown, "a.weight").size() == 12);
 }
 
 TEST_CASE("a damaged PyTorch file is an error, never a crash") {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <zlib.h>
+
 #include "doors/bytes.h"
 #include "doors/file.h"
 
@@ -64,6 +66,7 @@ class Reader {
     if (at<uint32_t>(start) != kDirectoryEntry) fail(start, "no directory entry");
     ZipEntry entry;
     entry.is_compressed = at<uint16_t>(start + 10) != 0;
+    entry.crc = at<uint32_t>(start + 16);
     const uint64_t stored = at<uint32_t>(start + 20), whole = at<uint32_t>(start + 24);
     const uint64_t name = at<uint16_t>(start + 28), extra = at<uint16_t>(start + 30),
                    comment = at<uint16_t>(start + 32);
@@ -110,6 +113,11 @@ class Reader {
 
 std::vector<ZipEntry> read_zip(const std::string& path, const Mapping& file) {
   return Reader(path, file).run();
+}
+
+bool has_its_crc(const Mapping& file, const ZipEntry& entry) {
+  const auto* bytes = reinterpret_cast<const Bytef*>(file.data() + entry.offset);
+  return entry.crc == 0 || crc32_z(0, bytes, entry.size) == entry.crc;
 }
 
 }  // namespace ltr::doors

@@ -14,11 +14,15 @@ struct ZipEntry {
   std::string name;
   uint64_t offset = 0;  ///< of its bytes in the file
   uint64_t size = 0;
+  uint32_t crc = 0;     ///< CRC-32 of its bytes; 0 where the writer computed none
   bool is_compressed = false;
 };
 
 /// The entries of an archive in the order of its directory. FormatError if it has no directory, or
 /// one that names places beyond the file.
 std::vector<ZipEntry> read_zip(const std::string& path, const Mapping& file);
+
+/// Whether the bytes of a stored entry are those that were written. Of one without a CRC nothing is known: true.
+bool has_its_crc(const Mapping& file, const ZipEntry& entry);
 
 }  // namespace ltr::doors

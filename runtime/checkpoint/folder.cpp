@@ -18,6 +18,7 @@
 #include "doors/safetensors.h"
 #include "doors/weights_file.h"
 #include "runtime/api/error.h"
+#include "runtime/checkpoint/weights_file.h"
 
 namespace ltr {
 
@@ -308,12 +309,7 @@ std::map<Str, at::Tensor> read_tensors(const Str& file) {
     }
     return result;
   } catch (const doors::WeightsError& error) {
-    if (error.kind == doors::WeightsError::Kind::Damaged) {
-      throw error_at({}, err::checkpoint_damaged, file, fmt::format("{} (at byte {})", error.what(), error.offset));
-    }
-    Str text = fmt::format("{}: {}", file, error.what());
-    if (!error.callables.empty()) text += fmt::format(": {}", fmt::join(error.callables, ", "));
-    throw with_help(error_at({}, err::checkpoint_misfit, text), error.cure);
+    throw unreadable(error, file, {});
   } catch (const doors::FormatError& error) {
     throw error_at({}, err::checkpoint_damaged, file, error.what());
   } catch (const std::system_error& error) {

@@ -105,7 +105,7 @@ void load_weights(const Scope& place,
     std::vector<Str> converted;
     for (const auto& [name, there] : plan.loads) {
       const size_t entry = entry_of(name);
-      const at::Tensor value = borrow_tensor(file, *stored.at(there));
+      const at::Tensor value = borrow_tensor(file, *stored.at(there), path, location);
       const at::Tensor mine = In(root.entries[entry].tensor);
       const auto [before, is_first] = filled.emplace(entry, there);
       if (!is_first && !at::equal(value.to(mine.scalar_type()), mine)) {

@@ -5,7 +5,6 @@
 #include <ATen/ATen.h>
 
 #include "doors/weight_plan.h"
-#include "runtime/api/error.h"
 #include "runtime/tensor/dtype.h"
 #include "runtime/tensor/handle.h"
 
@@ -51,27 +50,35 @@ Str conversion_note(const Str& source, const std::vector<Str>& converted) {
   return fmt::format("{}: floats of another width are converted: {}", source, listed(converted));
 }
 
+Error unreadable(const doors::WeightsError& error, const Str& shown, const Location& location) {
+  if (error.kind == doors::WeightsError::Kind::Damaged) {
+    return error_at(location, err::checkpoint_damaged, shown, fmt::format("{} (at byte {})", error.what(), error.offset));
+  }
+  Str text = fmt::format("{}: {}", shown, error.what());
+  if (!error.callables.empty()) text += ": " + listed(error.callables);
+  return with_help(error_at(location, err::checkpoint_misfit, text), error.cure);
+}
+
 doors::WeightsFile open_weights(const Str& path, const Str& shown, const Location& location) {
-  const auto fail = [&](const Str& text, const Str& help) {
-    return with_help(error_at(location, err::checkpoint_misfit, text), help);
-  };
   try {
     return doors::WeightsFile::open(path);
   } catch (const doors::WeightsError& error) {
-    Str text = fmt::format("{}: {}", shown, error.what());
-    if (error.kind == doors::WeightsError::Kind::Damaged) text += fmt::format(" (at byte {})", error.offset);
-    if (!error.callables.empty()) text += ": " + listed(error.callables);
-    throw fail(text, error.cure);
+    throw unreadable(error, shown, location);
   } catch (const std::exception& error) {
-    throw fail(fmt::format("{}: {}", shown, error.what()), "");
+    throw error_at(location, err::checkpoint_misfit, fmt::format("{}: {}", shown, error.what()));
   }
 }
 
-at::Tensor borrow_tensor(doors::WeightsFile& file, const doors::TensorEntry& stored) {
+at::Tensor borrow_tensor(doors::WeightsFile& file, const doors::TensorEntry& stored, const Str& shown,
+                         const Location& location) {
   const at::ScalarType type = stored_type(stored.dtype).value();
   if (stored.bytes == 0) return at::empty(stored.shape, type);
   // Pages of the file are only read, though ATen knows no tensor that cannot be written.
-  return at::from_blob(const_cast<void*>(file.bytes_of(stored)), stored.shape, type);
+  try {
+    return at::from_blob(const_cast<void*>(file.bytes_of(stored)), stored.shape, type);
+  } catch (const doors::WeightsError& error) {
+    throw unreadable(error, shown, location);
+  }
 }
 
 std::map<Str, at::Tensor> read_weights(const Str& path, const std::map<Str, at::Tensor>& wanted) {
@@ -96,10 +103,11 @@ std::map<Str, at::Tensor> read_weights(const Str& path, const std::map<Str, at::
       continue;
     }
     const Str why = misfit(entry, mine->second);
-    if (why.empty())
-      tensors.emplace(name, borrow_tensor(file, entry).clone());
-    else
+    if (!why.empty()) {
       differing.push_back(fmt::format("{} is {}", name, why));
+      continue;
+    }
+    tensors.emplace(name, borrow_tensor(file, entry, path, {}).clone());
   }
   if (!differing.empty()) {
     throw error_at({}, err::checkpoint_misfit,

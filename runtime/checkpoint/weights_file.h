@@ -8,14 +8,20 @@
 
 #include "doors/weights_file.h"
 #include "ltr/api.h"
+#include "runtime/api/error.h"
 
 namespace ltr {
 
-/// Opens `path`; `shown` is what messages call it. R2010 says why it cannot be used, and what converts it.
+/// Why the file that messages call `shown` cannot be used, and what converts it: R2011 if it is damaged, else R2010.
+Error unreadable(const doors::WeightsError& error, const Str& shown, const Location& location);
+
+/// Opens `path`; `unreadable` says why it cannot be used.
 doors::WeightsFile open_weights(const Str& path, const Str& shown, const Location& location);
 
-/// A stored tensor over the bytes of `file`, which it must not outlive. Its type is one of ours.
-at::Tensor borrow_tensor(doors::WeightsFile& file, const doors::TensorEntry& stored);
+/// A stored tensor over the bytes of `file`, which it must not outlive. Its type is one of ours. R2011 if the bytes are
+/// not those that were written.
+at::Tensor borrow_tensor(doors::WeightsFile& file, const doors::TensorEntry& stored, const Str& shown,
+                         const Location& location);
 
 /// What keeps a stored tensor from becoming `mine`, or "". Floats become other floats; shapes are equal.
 Str misfit(const doors::TensorEntry& stored, const at::Tensor& mine);

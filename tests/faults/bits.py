@@ -2,7 +2,7 @@
 """Every bit of a checkpoint counts: flipped bits, cut files and bytes at the end are noticed by every way in.
 
 `--resume PATH`, `--weights` of the folder, of `weights.safetensors` in it, and of `last`, in `fit`, `validate`, `test` and
-`predict`. What is noticed is refused (exit 2) or, with another checkpoint to fall back on, passed over with a notice.
+`predict`, and the same weights as a PyTorch file. What is noticed is refused (exit 2) or, with another checkpoint to fall back on, passed over with a notice.
 
   bits.py                               what ctest runs
   bits.py --flips 1000 --cuts 200       by hand
@@ -15,6 +15,7 @@ import subprocess
 import sys
 
 from faults import HERE, build, check, finish, fit, newest, scratch, start
+import torch_file  # beside the harness, where `faults` looks
 
 # A start takes most of the time, so a few programs run side by side.
 SIDE_BY_SIDE = 4
@@ -55,6 +56,30 @@ def damage(chance, file, kind):
     return f"{file.name}: a byte more"
 
 
+def torch_files(program, folder, checkpoint, chance, flips):
+    """The weights as a PyTorch file: a flipped bit of what is read is refused, by the name of its member."""
+    file = folder / "weights.pt"
+    members = torch_file.write(file, torch_file.tensors_of(checkpoint / "weights.safetensors"))
+    out = ["--threads", 1, "--out", folder / "torch-runs"]
+    commands = [["validate", "--weights", file, *out], ["predict", "--weights", file, "--write", "-", *out],
+                ["fit", "--json", "--weights", file, "--fast-dev-run", *out]]
+    for command in commands:
+        result = start(program, *command)
+        check(f"undamaged: {command[0]} --weights weights.pt", result.code == 0, result.text)
+    data = file.read_bytes()
+    missed = 0
+    for i in range(flips):
+        begin, end = members[i % len(members)]
+        at = chance.randrange(begin, end)
+        file.write_bytes(data[:at] + bytes([data[at] ^ 1 << chance.randrange(8)]) + data[at + 1:])
+        result = start(program, *commands[i % len(commands)])
+        member = "archive/data.pkl" if i % len(members) == 0 else f"archive/data/{i % len(members) - 1}"
+        if not (result.code == 2 and "R2011" in result.text and f"the bytes of {member} do not have their CRC-32" in result.text):
+            missed += 1
+            check(f"weights.pt: a bit of byte {at}, {commands[i % len(commands)][0]}", False, f"exit {result.code}\n{result.text}")
+    check(f"{flips} flips of a PyTorch file: {missed} went unnoticed", missed == 0)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--flips", type=int, default=30)
@@ -76,6 +101,7 @@ def main():
         shutil.rmtree(folder / "runs")
         fit(program, folder / "runs")
         chance = random.Random(options.seed)
+        torch_files(program, folder, (newest(folder / "runs") / "checkpoints/last").resolve(), chance, max(options.flips // 3, 6))
         names = sorted(file.name for file in whole.iterdir())
         kinds = ["flip"] * options.flips + ["cut"] * options.cuts + ["more"] * 6
         jobs = []
