@@ -276,7 +276,13 @@ void FunctionEmitter::call_metric(const ir::Op& op) {
   push(cpp::variable(cx_.type(type(result)), name, cpp::unary("&", std::move(state))), op.loc);
   values_[result] = cpp::name(name);
   std::vector<cpp::Expr> args;
-  for (size_t i = 1; i < op.operands.size(); ++i) args.push_back(use_as(op.operands[i], update->values[update->body.params[i]].type));
+  for (size_t i = 1; i < op.operands.size(); ++i) {
+    const ir::Type& wanted = update->values[update->body.params[i]].type;
+    cpp::Expr arg = use_as(op.operands[i], wanted);
+    // The runtime looks for nan, which most metrics would count as an ordinary number.
+    if (wanted.is_tensor()) arg = cpp::call(cpp::dot(cpp::name("cx"), "into_metric"), {cpp::string(op.name), std::move(arg)});
+    args.push_back(std::move(arg));
+  }
   push(cpp::expression(cpp::call(cpp::arrow(cpp::name(name), cx_.fn_name(*update)), std::move(args))), op.loc);
 }
 

@@ -105,6 +105,7 @@ EvalReport evaluate(RunRequest& request, Role role) {
   }
   // What hooks log of several streams belongs to the role.
   for (const auto& [name, value] : values) report.values.emplace_back(name.substr(Str(role_name(role)).size() + 1), value);
+  cx.tell_metric_inputs(role);
   cx.tell_left_out();
   cx.run_hook(Hook::run_end);
   request.progress.end();

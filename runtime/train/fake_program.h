@@ -85,7 +85,7 @@ inline void train_step(Model& model, Context& cx, const Batch& batch, const std:
   cx.log(0, loss);
   if (cx.epoch >= 0) {
     Accuracy& accuracy = self.accuracy.of(cx.stream);
-    accuracy.update(logits, batch.fields[1]);
+    accuracy.update(cx.into_metric("accuracy", logits), batch.fields[1]);
     cx.log(3, accuracy);
   }
 }
@@ -103,7 +103,7 @@ inline void val_step(Model& model, Context& cx, const Batch& batch, const std::v
   const Tensor logits = self.logits(batch.fields[0]);
   cx.log(1, cross_entropy(logits, batch.fields[1], {}, {}, 0, kMean));
   Accuracy& accuracy = self.accuracy.of(cx.stream);
-  accuracy.update(logits, batch.fields[1]);
+  accuracy.update(cx.into_metric("accuracy", logits), batch.fields[1]);
   cx.log(2, accuracy);
 }
 
@@ -143,13 +143,13 @@ class Listener : public Progress {
   void checkpoint(const Str& path) override { checkpoints.push_back(path); }
   void print(const Str&) override {}
   void notice(const Str& text) override { notices.push_back(text); }
-  void warning(const Str&) override {}
+  void warning(const Str& text) override { warnings.push_back(text); }
   void end() override {}
 
   int64_t batches = 0;
   int64_t rounds = 0;
   std::vector<std::pair<Str, double>> last_round, last_epoch;
-  std::vector<Str> checkpoints, notices;
+  std::vector<Str> checkpoints, notices, warnings;
 };
 
 /// One run of the fake program.

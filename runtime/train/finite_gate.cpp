@@ -45,7 +45,11 @@ void FiniteGate::check_weights() const {
 }
 
 bool FiniteGate::refuse(const Fault& fault, const Str& what) {
-  if (request_.trainer.nan != "skip") throw error_here(fault, what, step_ + 1);  // the step that is under way
+  if (request_.trainer.nan != "skip") {
+    const Error error = error_here(fault, what, step_ + 1);  // the step that is under way
+    if (request_.trainer.nan == "raise") throw error;        // the batch is repeated, which says more
+    throw with_help(error, "--set trainer.nan=raise names the operation that makes it; the batch is kept in faults/ of the run");
+  }
   skipped_++;
   if (++skipped_in_row_ >= request_.trainer.nan_limit) throw error_here(err::too_many_skipped, skipped_in_row_);
   return false;

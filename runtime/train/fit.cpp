@@ -62,6 +62,7 @@ void Fit::sanity_round() {
     pass(cx_, *val_step_, val_streams_, settings_.sanity_val);
   }
   cx_.logs.drop(Role::Val);
+  cx_.metric_inputs.drop(Role::Val);
   cx_.run_hook(Hook::sanity_end);
 }
 
@@ -207,6 +208,7 @@ Leave Fit::close_epoch(Leave leave) {
   if (values.empty() && shown_step_ != at_.global_step && !request_.flags.bare) show_values();
   request_.progress.epoch_end(cx_.epoch, at_.global_step, values);
   cx_.record_images();
+  cx_.tell_metric_inputs(Role::Train);
   cx_.tell_left_out();
   flush_row();
   cx_.listeners.each(kFresh, [](Listener& one) { one.fresh(Role::Train); });
@@ -262,11 +264,13 @@ bool Fit::round(Named& row) {
   }
   if (!is_whole) {
     cx_.logs.drop(Role::Val);
+    cx_.metric_inputs.drop(Role::Val);
     LoadArchive archive(before.manifest, before.train);
     cx_.listeners.visit(archive);
     return false;
   }
   cx_.record_images();
+  cx_.tell_metric_inputs(Role::Val);
   row.insert(row.end(), values.begin(), values.end());
   request_.progress.round_end(Role::Val, cx_.epoch, at_.global_step, values);
   at_.round_step = at_.global_step;

@@ -279,6 +279,28 @@ TEST_CASE("numbers that are not finite stop, or skip the update") {
   for (const float weight : bits(skips.root)) CHECK(std::isfinite(weight));
 }
 
+TEST_CASE("a metric that is given nan is told once an epoch") {
+  Run trains;
+  trains.poison = 3;
+  trains.trainer.nan = "skip";
+  RunRequest request = trains.request();
+  fit(request);
+  const Str sentence = "train: the metric accuracy was given numbers that are not finite (batch_index 3): "
+                       "its value cannot be trusted";
+  CHECK(trains.progress.warnings == std::vector<Str>{sentence, sentence, sentence});
+
+  // Weights that are nan give logits that are: an accuracy is an ordinary number all the same.
+  Run evaluates;
+  const NoGrad no_grad;
+  In(evaluates.model->fc3->bias)->fill_(NAN);
+  RunRequest evaluation = evaluates.request();
+  const EvalReport report = evaluate(evaluation, Role::Val);
+  CHECK(std::isfinite(value_of(report.streams.at(0).values, "acc")));
+  REQUIRE(evaluates.progress.warnings.size() == 1);
+  CHECK(evaluates.progress.warnings[0].starts_with("val: the metric accuracy was given numbers that are not finite "
+                                                   "(4 batches, the first with batch_index 0)"));
+}
+
 TEST_CASE("a round weighs its batches as `weigh` says") {
   Run run(Mlp::Options{}, 56, 8);
   const auto loss = [&](int64_t batches, Value weigh) {

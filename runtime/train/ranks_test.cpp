@@ -173,6 +173,26 @@ TEST_CASE("what any rank left out is known to all, and the first writes it down"
   fs::remove_all(folder);
 }
 
+TEST_CASE("what one rank's metric was given, all tell") {
+  as_two([&](const Ranks& ranks) {
+    Run run;
+    RunRequest one = run.request();
+    RunRequest request{one.program, one.experiment, one.data, one.model, one.root, one.trainer, one.callbacks, nullptr,
+                       one.progress, "", "", "", {}, ranks};
+    MetricInputs inputs(request);
+    const Tensor bad = full({2}, NAN), good = full({2}, 1.0);
+    for (int64_t batch = 0; batch < 4; batch++) {
+      inputs.look("accuracy", 1, batch, In(ranks.is_first() || batch < 2 ? good : bad));
+      inputs.look("accuracy", 1, batch, In(ranks.is_first() || batch < 2 ? good : bad));
+    }
+    CHECK(inputs.tell(Role::Train).empty());
+    const std::vector<Str> told = inputs.tell(Role::Val);
+    REQUIRE(told.size() == 1);
+    CHECK(told[0].find("(2 batches, the first with batch_index 2)") != Str::npos);
+    CHECK(inputs.tell(Role::Val).empty());
+  });
+}
+
 TEST_CASE("ranks share the batches: every one is read once, or in training equally many by each") {
   const auto loader_of = [](int64_t rank, int64_t world, bool is_even, int workers) {
     data::LoaderOptions options;

@@ -15,6 +15,7 @@
 namespace ltr {
 
 class FiniteGate;
+class MetricInputs;
 class LeftOutRecords;
 
 /// What tells the position of one checkpoint from another's.
@@ -68,6 +69,7 @@ struct RunState {
   Rows rows;
   LogTable& logs;
   FiniteGate& gate;
+  MetricInputs& metric_inputs;
   LeftOutRecords& left_out;
   Listeners& listeners;
   RootState& root;  ///< its optimizers

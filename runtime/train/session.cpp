@@ -53,6 +53,7 @@ Session::Session(RunRequest& run_request, std::vector<Role> roles)
     : request(run_request),
       logs(run_request.program, run_request.data, run_request.model, slots_of(run_request, roles), run_request.ranks),
       gate(run_request, global_step),
+      metric_inputs(run_request),
       threads(elements_of(run_request.root.state().weights)),
       gradients_(run_request.root),
       runner_(make_torch_runner(*this)) {
@@ -318,6 +319,16 @@ void Session::record_images() {
     if (request.recorder == nullptr || request.flags.bare) continue;
     guarded([&] { request.recorder->image(global_step, tag, heat_map(In(value))); });
   }
+}
+
+const Tensor& Session::into_metric(const char* name, const Tensor& input) {
+  const bool is_looked_at = input.defined() && !request.flags.bare && !is_repeating_;
+  if (is_looked_at) guarded([&] { metric_inputs.look(name, stream, batch_index, In(input)); });
+  return input;
+}
+
+void Session::tell_metric_inputs(Role role) {
+  for (const Str& sentence : metric_inputs.tell(role)) request.progress.warning(sentence);
 }
 
 double Session::metric(const char* series) { return logs.newest(series); }

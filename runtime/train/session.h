@@ -12,6 +12,7 @@
 #include "runtime/train/finite_gate.h"
 #include "runtime/train/left_out_records.h"
 #include "runtime/train/log_table.h"
+#include "runtime/train/metric_inputs.h"
 #include "runtime/train/outcome.h"
 #include "runtime/train/step_runner.h"
 #include "runtime/train/step_threads.h"
@@ -37,6 +38,7 @@ class Session : public Context {
   void stop(const Str& reason) override;
   void end_epoch(const Str& reason) override;
   void save(const Str& name) override;
+  const Tensor& into_metric(const char* name, const Tensor& input) override;
   double metric(const char* series) override;
   void zero_grad(Optimizer& optimizer) override;
   void step(Optimizer& optimizer) override;
@@ -77,6 +79,8 @@ class Session : public Context {
 
   /// Hands `values` to the recorder, at this `global_step`.
   void record(Named values);
+  /// Says what metrics were given in the epoch of `role`, which is over, that they cannot make sense of.
+  void tell_metric_inputs(Role role);
   /// Images of metrics that an epoch's end left.
   void record_images();
 
@@ -84,6 +88,7 @@ class Session : public Context {
   Listeners listeners;
   LogTable logs;
   FiniteGate gate;
+  MetricInputs metric_inputs;
   Outcome outcome;
   StepThreads threads;
   bool ends_epoch = false;

@@ -288,6 +288,43 @@ experiment pictures { data = Points()
 """
 
 
+MEASURED = HEAD.replace("y: float[B, 1]", "y: i64[B]").replace("y: float[1]", "y: i64[]").replace("full(1, 0.2 * s.i)", "s.i % 3") + """
+model Net() {
+  net = Linear(3, 3)
+  accuracy = Accuracy(3)
+  spread = MeanMetric()
+  optimizer opt = SGD(net.weights, lr = 0.1)
+  step train[B](x: float[B, 3], y: i64[B]) {
+    loss = cross_entropy(net(x), y)
+    minimize loss
+    log loss
+  }
+  step val[B](x: float[B, 3], y: i64[B]) {
+    logits = if batch_index == BAD then net(x) / 0.0 * 0.0 else net(x)
+    log acc = accuracy(logits, y)
+    log mean = spread(logits)
+  }
+}
+experiment measured { data = Points()
+  model = Net()
+  trainer { epochs = 2, sanity_val = 2 } }
+"""
+
+
+def measured(folder):
+    """Counts and comparisons make a number of nan: that a metric was given some is said once a round."""
+    program = made(folder, "measured", MEASURED.replace("BAD", "1"))
+    result = fit(program, folder / "measured-runs")
+    words = "val.low: the metric {} was given numbers that are not finite (batch_index 1): its value cannot be trusted"
+    for metric in ("accuracy", "spread"):
+        check(f"nan in {metric} is said once a round", result.returncode == 0 and result.stderr.count(words.format(metric)) == 2
+              and "val.high: the metric" not in result.stderr, result.text)
+    result = run(program, "validate", "--threads", 1, "--out", folder / "measured-runs")
+    check("and by validate", result.returncode == 0 and result.stderr.count(words.format("accuracy")) == 1, result.text)
+    result = fit(made(folder, "sound", MEASURED.replace("BAD", "9")), folder / "sound-runs")
+    check("nothing is said of sound numbers", result.returncode == 0 and "was given" not in result.text, result.text)
+
+
 def image_steps(file):
     """The steps of the pictures in an event file: records are length, its sum, event, its sum; field 2 is the step."""
     data, steps, at = file.read_bytes(), [], 0
@@ -323,6 +360,7 @@ with scratch() as place:
     folder = pathlib.Path(place)
     hooks(folder)
     pictures(folder)
+    measured(folder)
     gradients(folder)
     narrow(folder)
     schedules(folder)

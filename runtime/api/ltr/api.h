@@ -340,6 +340,8 @@ class LTR_EXPORT Context {
   virtual void stop(const Str& reason) = 0;
   virtual void end_epoch(const Str& reason) = 0;
   virtual void save(const Str& name) = 0;
+  /// `input` as it is, on its way into the metric `name`, where nan would become an ordinary number.
+  virtual const Tensor& into_metric(const char* name, const Tensor& input) = 0;
   /// The newest value of a series, nan before its first.
   virtual double metric(const char* series) = 0;
   /// The learning rate and other facts of an optimizer live behind these.
