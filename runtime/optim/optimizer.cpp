@@ -313,10 +313,17 @@ void Optimizer::zero_grad() {
   for (const Weight& weight : weights_) In(weight.tensor)->mutable_grad() = at::Tensor();
 }
 
+Error Optimizer::misfit(const Str& what) const {
+  return with_help(error_at(location_, err::checkpoint_misfit, fmt::format("the optimizer {} {}", name_, what)),
+                   "resume with the optimizer that the run had, or begin a run with its weights alone: "
+                   "fit --weights CHECKPOINT");
+}
+
 void Optimizer::visit(Archive& archive) {
   prepare();
   Str rule = rule_.text;
   archive.value("rule", rule);
+  if (rule != rule_.text) throw misfit(fmt::format("is {} in the checkpoint and {} here", rule, rule_.text));
   double rate = fixed_rate_.value_or(NAN);
   archive.value("rate", rate);
   if (archive.is_reading() && !std::isnan(rate)) fixed_rate_ = rate;
@@ -329,7 +336,13 @@ void Optimizer::visit(Archive& archive) {
       const Str prefix = fmt::format("opt.{}.{}.", name_, group.paths[i]);
       if (archive.is_reading()) group.has_moved[i] = archive.has_tensor(prefix + "step");
       if (!group.has_moved[i]) continue;
-      for (size_t k = 0; k < names.size(); k++) archive.tensor(prefix + names[k], group.state[k][i]);
+      for (size_t k = 0; k < names.size(); k++) {
+        if (!archive.has_tensor(prefix + names[k])) {
+          throw misfit(fmt::format("keeps {} of {} here, which it did not in the checkpoint: its arguments or groups changed",
+                                   names[k], group.paths[i]));
+        }
+        archive.tensor(prefix + names[k], group.state[k][i]);
+      }
       archive.tensor(prefix + "step", group.steps[i]);
     }
   }

@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "runtime/api/error.h"
 #include "runtime/checkpoint/archive.h"
 #include "runtime/optim/rule.h"
 #include "runtime/optim/schedule.h"
@@ -73,6 +74,8 @@ class Optimizer {
   void step_part(GroupState& group, optim::TensorVec& grads, const std::vector<char>& reached, double lr);
   double rate_of(const GroupState& group, int64_t t) const;
   optim::TensorVec grads() const;
+  /// R2010: `what` is how the optimizer differs from that of the checkpoint.
+  Error misfit(const Str& what) const;
   bool takes(const Group& group, const Weight& weight, const Str& whole_path) const;
 
   Str name_;

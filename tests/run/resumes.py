@@ -81,6 +81,23 @@ def last_row(program, folder, *options):
           and (part / "metrics.csv").read_text() == "".join(lines), result.text + (part / "metrics.csv").read_text())
 
 
+def another_optimizer(folder):
+    """What an optimizer kept is of no use to another one: which one changed, and what to do, is said."""
+    source = folder / "changed.ltr"
+    source.write_text(PROGRAM)
+    fit(build(source, folder), folder / "changed-runs", "draws")
+    for call, words in (("Adam(net.weights, lr = 0.05)", "the optimizer opt is SGD in the checkpoint and Adam here"),
+                        ("SGD(net.weights, lr = 0.05, momentum = 0.9)", "the optimizer opt keeps momentum_buffer of net.weight here")):
+        source.write_text(PROGRAM.replace("SGD(net.weights, lr = 0.05)", call))
+        program = build(source, folder)
+        result = fit(program, folder / "changed-runs", "draws", "--resume", "last", "--epochs", 5)
+        check(f"a run of SGD does not go on with {call}", result.returncode == 2 and f"R2010]: {words}" in result.text
+              and "changed.ltr:10:" in result.text and "fit --weights" in result.text and "exp_avg" not in result.text, result.text)
+        weights = newest(folder / "changed-runs") / "checkpoints/last"
+        result = fit(program, folder / "anew", "draws", "--weights", weights)
+        check("but its weights begin a run", result.returncode == 0, result.text)
+
+
 def left_over(program, whole, folder):
     part = copied(whole, folder)
     dead = subprocess.Popen(["true"])  # nobody waits for it yet: a zombie
@@ -135,6 +152,7 @@ with scratch() as name:
     fit(program, folder / "whole", "draws")
     whole = newest(folder / "whole")
     draws(program, whole, folder / "part")
+    another_optimizer(folder)
     last_row(program, folder / "row")
     last_row(program, folder / "cut", "--steps", "14")
     left_over(program, whole, folder / "left")
