@@ -53,7 +53,8 @@ std::optional<double> constant(const Expr& expr, Context& cx) {
   return value ? std::optional(value->real) : std::nullopt;
 }
 
-/// The rule of the runtime's table that a setting breaks, as `.ltr` says it.
+}  // namespace
+
 std::optional<std::string> broken_range(const std::string& section, const std::string& name, double value) {
   struct Range {
     std::string_view path;
@@ -73,8 +74,6 @@ std::optional<std::string> broken_range(const std::string& section, const std::s
   }
   return std::nullopt;
 }
-
-}  // namespace
 
 std::optional<SettingValue> check_setting(const ast::Setting& setting,
                                           const std::vector<SettingInfo>& known,

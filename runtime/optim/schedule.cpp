@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include "runtime/api/error.h"
+#include "runtime/api/ranges.h"
 
 namespace ltr::optim {
 
@@ -366,6 +367,14 @@ double updates_in(const Value& period, const Length& length, const Str& name) {
 }
 
 std::unique_ptr<Schedule> make_schedule(const Value& call, const Length& length) {
+  for (const Argument& argument : call.items) {
+    Option<Str> rule = broken_range(Str("schedule.") + argument.name, argument.value);
+    if (!rule) rule = broken_range(fmt::format("schedule.{}.{}", call.text, argument.name), argument.value);
+    if (rule) {
+      throw error_at(argument.location, err::out_of_range, fmt::format("{}.{}", call.text, argument.name),
+                     argument.value.to_text(), *rule);
+    }
+  }
   for (const Row& row : kSchedules) {
     if (call.text == row.name) return row.make(Call(call, length));
   }

@@ -1,4 +1,5 @@
 #include "dsl/check/experiment_logic/wired.h"
+#include "dsl/check/settings.h"
 
 namespace ltr::check {
 
@@ -49,6 +50,7 @@ struct Schedules {
       const Wired wired =
           wire(expr.args[i], model, experiment.model_arguments, experiment, cx.program);
       const std::string name = i < expr.formats.size() ? expr.formats[i] : "";
+      check_range(expr, name, expr.args[i], wired);
       if (wired.expr.kind == ExprKind::Quantity) {
         check_unit(expr.args[i], wired.expr);
         if (name == "warmup" || (expr.name == "linear_warmup" && name == "n"))
@@ -56,6 +58,20 @@ struct Schedules {
       }
       check(expr.args[i]);
     }
+  }
+
+  void check_range(const Expr& schedule, const std::string& name, const Expr& written, const Wired& wired) {
+    const auto known = wired.expr.type.is_host_number() ? evaluate(wired.expr, cx.program) : std::nullopt;
+    const bool is_period = wired.expr.kind == ExprKind::Quantity;
+    if ((!known && !is_period) || !is_written(written)) return;
+    const double value = is_period ? wired.expr.number : known->real;
+    auto rule = broken_range("schedule.", name, value);
+    if (!rule) rule = broken_range("schedule." + schedule.name + ".", name, value);
+    if (!rule || is_reported(cx, diagnostics::Code::E0325, written.span)) return;
+    diagnostics::Diagnostic diagnostic =
+        diag::out_of_range(written.span, "`" + name + "` cannot be " + cx.source_text(wired.given.is_empty() ? written.span : wired.given));
+    note_hparams(diagnostic.note("`{}`", *rule), wired, cx);
+    cx.report(std::move(diagnostic));
   }
 
   bool is_written(const Expr& expr) const {

@@ -31,12 +31,6 @@ const Expr* find_stage(const Expr& stream, const std::string& name) {
   return goes_on && !stream.args.empty() ? find_stage(stream.args[0], name) : nullptr;
 }
 
-bool is_reported(const Context& cx, diagnostics::Code code, Span span) {
-  const auto& reported = cx.sink->reported();
-  return std::any_of(reported.begin(), reported.end(),
-                     [&](const auto& one) { return one.code == code && one.span == span; });
-}
-
 void count_updates(const Body& body, std::map<std::string, std::vector<Span>>& updates) {
   for (const Stmt& stmt : body) {
     if (stmt.kind == StmtKind::Minimize && stmt.values.size() > 1)

@@ -67,6 +67,12 @@ Wired wire(const Expr& expr,
   return std::move(wirer.result);
 }
 
+bool is_reported(const Context& cx, diagnostics::Code code, Span span) {
+  const auto& reported = cx.sink->reported();
+  return std::any_of(reported.begin(), reported.end(),
+                     [&](const auto& one) { return one.code == code && one.span == span; });
+}
+
 const SettingValue* find_setting(const std::vector<SettingValue>& settings,
                                  const std::string& name) {
   for (const SettingValue& setting : settings) {

@@ -23,6 +23,9 @@ Wired wire(const Expr& expr,
 const SettingValue* find_setting(const std::vector<SettingValue>& settings,
                                  const std::string& name);
 
+/// Whether another experiment with the same declarations had the same to report.
+bool is_reported(const Context& cx, diagnostics::Code code, Span span);
+
 /// `note: `size` is 1 unless it is set`, for each hparam.
 void note_hparams(diagnostics::Diagnostic& diagnostic, const Wired& wired, const Context& cx);
 
@@ -37,6 +40,9 @@ void check_learning_rates(Context& cx);
 void check_schedules(Context& cx, const Experiment& experiment);
 /// E0431, E0432, E0511, E0513: windows of batches fit the step and the data.
 void check_windows(Context& cx, const Experiment& experiment);
+/// What the params of data and model must keep to whatever is given for them at start: what follows from the arguments
+/// that stand in the program does not follow from `--set model.width=16`.
+void add_setting_rules(Context& cx, Experiment& experiment);
 
 /// How many records a train batch has, where the program alone tells.
 struct TrainBatch {
