@@ -236,6 +236,11 @@ void FunctionEmitter::statement(const ir::Op& op) {
       for (const std::string& name : op.texts("hparams")) hparams.push_back(cpp::string(name));
       return settings_call("oblige", {arg(0), cpp::string(op.text("text")), cpp::braces(std::move(hparams)), place()});
     }
+    case OpKind::ObligeSettings: {
+      std::vector<cpp::Expr> paths;
+      for (const std::string& path : op.texts("settings")) paths.push_back(cpp::string(path));
+      return settings_call("oblige_settings", {arg(0), cpp::string(op.text("text")), cpp::braces(std::move(paths)), place()});
+    }
     case OpKind::ListCall: {
       const ir::Op* listed = definition(op.operands[0]);
       if (listed == nullptr || listed->kind != OpKind::MakeCall) return settings_call("call", {cpp::string(op.name), arg(0)});

@@ -123,6 +123,8 @@ class ExperimentLowerer {
     declare_all(shared_, lowerer, "tags", experiment_.tags);
     add_obligations(lowerer, shared_.program.obligations, false);
     add_obligations(lowerer, experiment_.obligations, false);
+    add_rules(lowerer, experiment_.data_rules, "data", data_, false);
+    if (!model_needs_data()) add_rules(lowerer, experiment_.model_rules, "model", model_, false);
     lowerer.finish();
     shared_.module.functions.push_back(std::move(function));
   }
@@ -169,6 +171,36 @@ class ExperimentLowerer {
     }
   }
 
+  bool model_needs_data() const {
+    return std::any_of(experiment_.model_arguments.begin(), experiment_.model_arguments.end(), needs_data);
+  }
+
+  /// Rules over the params of `ref`, whose slots are filled.
+  void add_rules(BodyLowerer& lowerer, const std::vector<check::Obligation>& rules, const std::string& side,
+                 const ObjectRef& ref, bool with_data) {
+    lowerer.own_params.clear();
+    for (const check::Obligation& rule : rules) {
+      if ((rule.needs_data || needs_data(*rule.condition)) != with_data) continue;
+      std::set<std::string> paths;
+      add_paths(*rule.condition, side, paths);
+      lowerer.b.loc = shared_.loc(rule.span);
+      for (const check::Local& param : ref.object->params) {
+        if (paths.contains(side + "." + param.name)) lowerer.own_params[param.name] = read_slot(lowerer, side, param);
+      }
+      lowerer.b.effect(OpKind::ObligeSettings, {lowerer.expr(*rule.condition)}, "",
+                       {{"text", rule.text}, {"settings", ir::Texts{paths.begin(), paths.end()}}});
+    }
+    lowerer.own_params.clear();
+  }
+
+  /// The settings that `expr` reads: own params are those of `side`.
+  static void add_paths(const Expr& expr, const std::string& side, std::set<std::string>& paths) {
+    const bool is_own = expr.kind == ExprKind::Member && expr.whole == 1 && expr.args[0].kind == ExprKind::Self;
+    if (is_own) paths.insert(side + "." + expr.name);
+    if (expr.kind == ExprKind::DataMember && expr.whole == 1) paths.insert("data." + expr.name);
+    for (const Expr& arg : expr.args) add_paths(arg, side, paths);
+  }
+
   void make_data() {
     ir::Function function = new_function(info_.make_data, ir::Role::MakeData, data_.type(), info_.loc);
     BodyLowerer lowerer(shared_, function);
@@ -194,6 +226,8 @@ class ExperimentLowerer {
       if (needs_data(given)) put_slot(lowerer, "model", param, shared_.type(param.type), given);
       args.push_back(read_slot(lowerer, "model", param));
     }
+    if (model_needs_data()) add_rules(lowerer, experiment_.model_rules, "model", model_, false);
+    add_rules(lowerer, experiment_.model_rules, "model", model_, true);
     lowerer.b.effect(OpKind::Return, {lowerer.b.op(OpKind::Construct, model_.type(), std::move(args), model_.name)});
     shared_.module.functions.push_back(std::move(function));
   }

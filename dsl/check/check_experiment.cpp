@@ -431,6 +431,7 @@ void check_experiment(Context& cx, uint32_t module_index, const ast::Experiment&
     check_schedules(cx, typed);
     check_windows(cx, typed);
     check_columns(cx, cx.program.datas[typed.data], typed.data_arguments, typed);
+    add_setting_rules(cx, typed);
   }
   for (size_t i = first_obligation; i < cx.program.obligations.size(); ++i) {
     if (cx.program.obligations[i].fate == Fate::AtStart)

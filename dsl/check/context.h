@@ -392,6 +392,8 @@ struct Arguments {
   const Expr* receiver = nullptr;
 };
 /// Requires of what was given what the declaration requires of its params.
+/// A requirement of sizes as a host expression over what `scope` knows at start.
+std::optional<Expr> condition_of(const Requirement& requirement, Span span, Scope& scope);
 void put_requirements(const std::vector<Requirement>& requirements,
                       const Binding& binding,
                       const Arguments& given,

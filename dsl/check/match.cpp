@@ -106,7 +106,8 @@ const char* sign_of(Requirement::Kind kind) {
   return "==";
 }
 
-/// The requirement as a host expression over what is known at start.
+}  // namespace
+
 std::optional<Expr> condition_of(const Requirement& requirement, Span span, Scope& scope) {
   std::optional<Expr> left = expr_of(requirement.left, scope, span);
   std::optional<Expr> right = expr_of(requirement.right, scope, span);
@@ -121,8 +122,6 @@ std::optional<Expr> condition_of(const Requirement& requirement, Span span, Scop
   }
   return host_op(sign_of(requirement.kind), {*left, *right}, Type::of(Kind::Bool), span);
 }
-
-}  // namespace
 
 void require(Requirement requirement, Span use, Scope& scope) {
   if (requirement.kind == Requirement::Kind::Holds) return require_value(std::move(requirement), use, scope);

@@ -314,6 +314,8 @@ struct Experiment {
   std::vector<Expr> loggers;    ///< Call
   std::vector<StepBinding> steps;
   std::vector<Obligation> obligations;
+  std::vector<Obligation> data_rules;   ///< over the params of the data, which are settings
+  std::vector<Obligation> model_rules;  ///< over those of the model; some need the data
   std::optional<int64_t> train_batch;  ///< records in a train batch, if it is known
   Span train_batch_span;               ///< what says so
   Span span;

@@ -109,7 +109,9 @@ void RunSettings::check_setting(const char* path, const char* hparam, bool holds
   if (holds || own == nullptr || faulty_.count(path) != 0) return;
   const auto info =
       std::find_if(hparams_.begin(), hparams_.end(), [&](const HparamInfo& one) { return Str(hparam) == one.name; });
-  if (info != hparams_.end()) faults.push_back(error_at(info->location, err::out_of_range, own->shown, own->text, info->where));
+  if (info == hparams_.end()) return;
+  faults.push_back(error_at(info->location, err::out_of_range, own->shown, own->text, info->where));
+  faulty_.insert(path);
 }
 
 void RunSettings::check_hparam(const char* name, bool holds, bool (*fits)(int64_t)) {
@@ -171,6 +173,15 @@ void RunSettings::oblige(bool holds,
     if (is_read) values += (values.empty() ? ": " : ", ") + setting.path + " = " + show(setting.value);
   }
   faults.push_back(error_at(location, err::obligation_not_met, rule, values));
+}
+
+void RunSettings::oblige_settings(bool holds,
+                                  const char* rule,
+                                  const std::vector<const char*>& paths,
+                                  const Location& location) {
+  const bool is_own = std::any_of(paths.begin(), paths.end(), [&](const char* path) { return given(path) != nullptr; });
+  const bool is_faulty = std::any_of(paths.begin(), paths.end(), [&](const char* path) { return faulty_.count(path) != 0; });
+  if (is_own && !is_faulty) oblige(holds, rule, paths, location);
 }
 
 void RunSettings::add_defaults() {

@@ -42,6 +42,10 @@ class RunSettings : public Settings {
               const char* rule,
               const std::vector<const char*>& hparams,
               const Location& location) override;
+  void oblige_settings(bool holds,
+                       const char* rule,
+                       const std::vector<const char*>& paths,
+                       const Location& location) override;
   void call(const char* section, const Value& given) override;
   int64_t world() const override { return world_; }
   Str run_dir() const override { return run_dir_; }

@@ -21,6 +21,22 @@ model Net(lr: float, width: int) {
   optimizer opt = SGD(net.weights, lr = lr) { clip_norm = 1.0 }
   step train[B](x: float[B, 3], y: float[B, 1]) { minimize mean((net(x) - y) ** 2) }
 }
+hparam fade: float = 0.5
+hparam wide: int = 8
+data Sized(size: int) {
+  batch[B] { x: float[B, size] }
+  fn point(s: {i: int}) -> {x: float[size]} = (x = full(size, 0.1 * s.i))
+  train = synthetic(16, point) |> collate(4)
+}
+model Pair(inputs: int, left: int, right: int, gamma: float) {
+  a = Linear(inputs, left)
+  b = Linear(inputs, right)
+  optimizer opt = SGD([a.weights, b.weights], lr = 0.1) { schedule = step(every = 2 steps, gamma = gamma) }
+  step train[B](x: float[B, inputs]) { minimize mean((a(x) - b(x)) ** 2) }
+}
+experiment pair { data = Sized(3)
+  model = Pair(3, wide, wide, fade)
+  trainer { epochs = 1 } }
 experiment ways { data = Points()
   model = Net(rate, width)
   trainer { epochs = 1 }
@@ -41,13 +57,21 @@ WRONG = [
     ("trainer.limit_train", "0", "trainer.limit_train 0 does not satisfy `limit_train > 0`"),
     ("callbacks.Ema.decay", "1", "callbacks.Ema.decay 1 does not satisfy `decay < 1`"),
 ]
+# Of the experiment `pair`: what follows from the program's own arguments must follow from those that are given.
+RULES = [
+    ("model.left", "1", "R2007]: `left == right` does not hold: model.left = 1, model.right = 8"),
+    ("model.inputs", "1", "R2007]: `inputs == size` does not hold: data.size = 3, model.inputs = 1"),
+    ("data.size", "1", "R2007]: `inputs == size` does not hold: data.size = 1, model.inputs = 3"),
+    ("model.gamma", "-1", "R2004]: step.gamma -1.0 does not satisfy `gamma >= 0`"),
+    ("fade", "-1", "R2004]: step.gamma -1.0 does not satisfy `gamma >= 0`"),
+]
 
 with scratch() as name:
     folder = pathlib.Path(name)
     source = folder / "ways.ltr"
     source.write_text(PROGRAM)
     program = build(source, folder)
-    start = (program, "fit", "--fast-dev-run", "--no-bar")
+    start = (program, "fit", "ways", "--fast-dev-run", "--no-bar")
     for path, value, words in WRONG:
         (folder / "c.json").write_text(json.dumps({path: value}))
         results = {"--set": run(*start, "--set", f"{path}={value}"), "--config": run(*start, "--config", folder / "c.json")}
@@ -56,6 +80,14 @@ with scratch() as name:
         del os.environ["LTR_ARGS"]
         for way, result in results.items():
             check(f"{way} {path}={value} is refused", result.returncode == 2 and words in result.text, result.text)
+    pair = (program, "fit", "pair", "--fast-dev-run", "--no-bar")
+    for path, value, words in RULES:
+        result = run(*pair, "--set", f"{path}={value}")
+        check(f"--set {path}={value} is refused", result.returncode == 2 and words in result.text
+              and result.text.count("error[") == 1, result.text)
+    fits = ("model.left=5", "model.right=5", "model.inputs=2", "data.size=2")
+    result = run(*pair, *(word for one in fits for word in ("--set", one)))
+    check("sizes that go together pass", result.returncode == 0, result.text)
     result = run(*start, "--set", "trainer.epochs=abc", "--epochs", "1")
     check("a value that another one overrides is read, too", result.returncode == 2 and '"abc"' in result.text, result.text)
     result = run(*start, "--rate", "0.5", "--width", "12", "--set", "model.opt.momentum=0.9")

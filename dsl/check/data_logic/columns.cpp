@@ -58,6 +58,13 @@ void check_table(Context& cx,
     }
     diagnostics::Diagnostic diagnostic = diag::unknown_column(span, "\"" + path + "\"", field.name);
     diagnostic.note("its columns are {}", list);
+    const size_t other = columns.size() == 1 ? columns[0].find_first_of(";\t|") : std::string::npos;
+    if (other != std::string::npos) {
+      const std::string shown = columns[0][other] == '\t' ? "\\t" : std::string(1, columns[0][other]);
+      diagnostic.help("they seem to be separated by `{}`: `csv(…, sep = \"{}\")`", shown, shown);
+      cx.report(std::move(diagnostic));
+      return;
+    }
     if (const auto near = diagnostics::suggest(field.name, columns))
       diagnostic.help("did you mean `{}`?", *near).fix(span, *near);
     cx.report(std::move(diagnostic));

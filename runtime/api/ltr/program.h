@@ -45,6 +45,12 @@ class LTR_EXPORT Settings {
                       const char* rule,
                       const std::vector<const char*>& hparams,
                       const Location& location) = 0;
+  /// A rule over the settings `paths` that holds with what the program says for them: R2007 unless it holds, if one of
+  /// them is given by itself.
+  virtual void oblige_settings(bool holds,
+                               const char* rule,
+                               const std::vector<const char*>& paths,
+                               const Location& location) = 0;
   /// Settings of a section that are calls: `callbacks`, `loggers`. Arguments may be replaced, `off`
   /// removes one.
   virtual void call(const char* section, const Value& given) = 0;
