@@ -1,15 +1,13 @@
 #include <fmt/core.h>
 #include <CLI/CLI.hpp>
 
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
 #include <set>
 
 #include "codegen/ir/internal_error.h"
 #include "dsl/diagnostics/suggest.h"
 #include "ltrc/commands.h"
 #include "ltrc/exit_code.h"
+#include "ltrc/output.h"
 #include "ltrc/tools.h"
 
 namespace ltr::driver {
@@ -162,13 +160,21 @@ int main_of(const std::vector<std::string>& words) {
   return run_info();
 }
 
-int run_command(std::vector<std::string> words) {
-  if (words.empty()) words = {"--help"};
-  if (words[0] == "run") return main_run({words.begin() + 1, words.end()});
-  const std::vector<std::string> known = commands();
-  const bool is_command = std::find(known.begin(), known.end(), words[0]) != known.end();
-  if (!is_command && !words[0].starts_with("-")) return unknown_command(words[0]);
-  return main_of(words);
+int guarded_main(std::vector<std::string> words) {
+  try {
+    if (words.empty()) words = {"--help"};
+    if (words[0] == "run") return main_run({words.begin() + 1, words.end()});
+    const std::vector<std::string> known = commands();
+    const bool is_command = std::find(known.begin(), known.end(), words[0]) != known.end();
+    if (!is_command && !words[0].starts_with("-")) return unknown_command(words[0]);
+    return main_of(words);
+  } catch (const std::exception& error) {
+    fmt::print(
+        stderr,
+        "error: ltrc itself made a mistake: {}\n  = help: please report it with the .ltr file\n",
+        error.what());
+    return kInternal;
+  }
 }
 
 }  // namespace
@@ -189,21 +195,6 @@ void add_common(CLI::App& app, Common& common) {
 
 int main(int argc, char** argv) {
   using namespace ltr::driver;
-  const auto cannot_write = [] {
-    fmt::print(stderr, "error: cannot write standard output: {}\n", std::strerror(errno));
-    return kErrors;
-  };
-  try {
-    const int code = run_command({argv + 1, argv + argc});
-    // What was asked for and did not arrive is no success.
-    const bool has_arrived = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
-    return has_arrived || code != kOk ? code : cannot_write();
-  } catch (const std::exception& error) {
-    if (std::ferror(stdout) != 0) return cannot_write();
-    fmt::print(
-        stderr,
-        "error: ltrc itself made a mistake: {}\n  = help: please report it with the .ltr file\n",
-        error.what());
-    return kInternal;
-  }
+  watch_output();
+  return end_output(guarded_main({argv + 1, argv + argc}));
 }

@@ -81,8 +81,10 @@ Str output_fault() {
   return output_error == 0 ? "" : std::generic_category().message(output_error);
 }
 
+bool is_output_closed() { return output_error == EPIPE; }
+
 void check_output() {
-  if (output_error != 0) throw error_at({}, err::cannot_write, "standard output", output_fault());
+  if (output_error != 0 && !is_output_closed()) throw error_at({}, err::cannot_write, "standard output", output_fault());
 }
 
 void print_err(const Str& text) {
@@ -122,6 +124,11 @@ Str with_commas(int64_t value) {
   Str digits = std::to_string(value);
   for (int64_t i = int64_t(digits.size()) - 3; i > (value < 0 ? 1 : 0); i -= 3) digits.insert(size_t(i), ",");
   return digits;
+}
+
+Str plural(int64_t count, const Str& one) {
+  const Str many = one + (one == "batch" ? "es" : "s");
+  return fmt::format("{} {}", with_commas(count), count == 1 ? one : many);
 }
 
 Str short_number(double value) {

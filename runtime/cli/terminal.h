@@ -24,8 +24,11 @@ Terminal make_terminal(bool quiet, bool json, bool no_bar, const Str& color);
 void print_out(const Str& text);
 /// Why stdout takes nothing any more, "" while it does.
 Str output_fault();
-/// R1004 if it does not: for verbs whose output is their result.
+/// R1004 if it does not: for verbs whose output is their result. A reader that closed its pipe has all that it wanted,
+/// however much of the rest was written by then.
 void check_output();
+/// Whether it did: nobody waits for more.
+bool is_output_closed();
 void print_err(const Str& text);  ///< to stderr
 /// From now on both drop what they are given: the first rank says it.
 void mute_output(bool is_muted);
@@ -42,6 +45,8 @@ std::vector<std::pair<Str, int64_t>> warnings_so_far();
 void note_warning(const Str& text);
 
 // ---- numbers for people ----
+/// `1 batch`, `1,024 batches`.
+Str plural(int64_t count, const Str& one);
 Str with_commas(int64_t value);    ///< 421,642
 Str short_number(double value);    ///< three or four significant digits: 0.0412, 12.3, 1.5e-05
 Str clock_text(double seconds);    ///< 0:08, 1:02:03

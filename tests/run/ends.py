@@ -151,21 +151,47 @@ def pipes(iris, folder):
     check("fit with closed outputs ends 0", line.returncode == 0, line)
     check("and its files are its own", (newest(runs) / "metrics.csv").read_text().startswith("step,epoch"))
     for verb in ("validate", "config", "describe", "version", "--help"):
+        command = words(iris, verb, "--out", runs)[:None if verb != "--help" else 2]
+        codes, texts = closed(command)
+        check(f"{verb} into a pipe that nobody reads ends 0, without a word of it", codes == {0}
+              and not any("cannot write" in text for text in texts), (codes, texts))
         with open("/dev/full", "w") as full:
             result = subprocess.run(words(iris, verb, "--out", runs)[:None if verb != "--help" else 2], stdout=full,
                                     stderr=subprocess.PIPE, text=True, timeout=60)
         check(f"{verb} > /dev/full is R1004, exit 1", result.returncode == 1 and "R1004" in result.stderr, result)
 
 
-def compiler_into_full(folder):
-    """What ltrc was asked for and could not write is no success either."""
-    tested = folder / "tested.ltr"
-    tested.write_text('ltr 1\n\ntest "one" { assert 1 + 1 == 2 }\n')
-    for command in (["test", tested], ["explain", "R4001"], ["doc", "Linear"], ["dump", "tokens", tested], ["--help"]):
+def closed(command):
+    """Exit codes and what stderr said where the reader is gone before the first byte, and after it."""
+    codes, texts = set(), set()
+    for takes in (0, 1):
+        process = subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        process.stdout.read(takes)
+        process.stdout.close()
+        texts.add(process.stderr.read())
+        codes.add(process.wait(timeout=60))
+    return codes, texts
+
+
+def compilers(folder):
+    """Every verb of ltrc that prints."""
+    source = folder / "printed.ltr"
+    shutil.copy(EXAMPLES / "iris.ltr", source)
+    shutil.copytree(EXAMPLES / "data", folder / "data", ignore=lambda *_: {"photo_patches", "mnist-5k"})
+    verbs = [["doc"], ["doc", "Linear"], ["check", "-v", source], ["fmt", "--stdout", source], ["dump", "cpp", source],
+             ["explain", "E0304"], ["info"], ["plan", source], ["new", "--list"], ["--help"], ["--version"], ["test", source]]
+    for verb in verbs:
+        title = " ".join(str(getattr(word, "name", word)) for word in ["ltrc", *verb])
+        whole = subprocess.run([LTRC, *verb], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, timeout=120)
         with open("/dev/full", "w") as full:
-            result = subprocess.run(words(LTRC, *command), stdout=full, stderr=subprocess.PIPE, text=True, timeout=120)
-        check(f"ltrc {command[0]} > /dev/full exits 1", result.returncode == 1 and "cannot write standard output" in result.stderr,
-              result)
+            result = subprocess.run([LTRC, *verb], stdout=full, stderr=subprocess.PIPE, text=True, timeout=120)
+        check(f"{title} > /dev/full ends 1 and says why", whole.returncode == 0 and result.returncode == 1
+              and "error: cannot write standard output: No space left on device" in result.stderr, result)
+        codes, texts = closed([LTRC, *verb])
+        check(f"{title} into a pipe that nobody reads ends 0", codes == {0} and texts == {whole.stderr}, (codes, texts))
+    source.write_text(source.read_text().replace("cross_entropy(net(x), species)", "cross_entropy(net(x), specie)"))
+    codes, _ = closed([LTRC, "check", "--message-format", "json", source])
+    check("a program with errors ends 1 whoever reads", codes == {1}, codes)
 
 
 def predicts_into_full(folder):
@@ -178,6 +204,8 @@ def predicts_into_full(folder):
             result = subprocess.run(words(program, *verb, "--out", runs), stdout=full, stderr=subprocess.PIPE, text=True,
                                     timeout=60)
         check(f"{' '.join(verb)} > /dev/full is R1004, exit 1", result.returncode == 1 and "R1004" in result.stderr, result)
+        codes, texts = closed(words(program, *verb, "--out", runs))
+        check(f"{' '.join(verb)} into a pipe that nobody reads ends 0", codes == {0}, (codes, texts))
     return program, runs
 
 
@@ -379,8 +407,8 @@ with scratch() as place:
     try:
         before_training(iris, folder)
         pipes(iris, folder)
+        compilers(folder)
         predicts_into_full(folder)
-        compiler_into_full(folder)
         crashes(iris, folder)
         nohup(iris, folder)
         resumes(iris, folder)

@@ -1,0 +1,51 @@
+#include "ltrc/output.h"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+
+#include "ltrc/exit_code.h"
+
+namespace ltr::driver {
+
+namespace {
+
+int output_error = 0;
+
+/// Takes everything, so that no command ends in the middle, with a code that hangs on when its reader went away.
+ssize_t put(void* /*cookie*/, const char* bytes, size_t count) {
+  for (size_t done = 0; done < count && output_error == 0;) {
+    const ssize_t written = ::write(STDOUT_FILENO, bytes + done, count - done);
+    if (written >= 0) {
+      done += size_t(written);
+    } else if (errno != EINTR) {
+      output_error = errno;
+    }
+  }
+  return ssize_t(count);
+}
+
+}  // namespace
+
+void watch_output() {
+  std::signal(SIGPIPE, SIG_IGN);
+  cookie_io_functions_t functions{};
+  functions.write = put;
+  FILE* const output = fopencookie(nullptr, "w", functions);
+  if (output == nullptr) return;
+  std::setvbuf(output, nullptr, isatty(STDOUT_FILENO) != 0 ? _IOLBF : _IOFBF, BUFSIZ);
+  stdout = output;
+}
+
+int end_output(int code) {
+  std::fflush(stdout);
+  if (output_error == 0 || output_error == EPIPE) return code;
+  fmt::print(stderr, "error: cannot write standard output: {}\n", std::strerror(output_error));
+  return code == kOk ? kErrors : code;
+}
+
+}  // namespace ltr::driver
