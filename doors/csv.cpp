@@ -108,4 +108,10 @@ std::string csv_cell(std::string_view cell, char separator) {
   return out + '"';
 }
 
+std::string likely_separator(const std::vector<std::string>& header) {
+  const size_t place = header.size() == 1 ? header[0].find_first_of(";\t|") : std::string::npos;
+  if (place == std::string::npos) return "";
+  return header[0][place] == '\t' ? "\\t" : std::string(1, header[0][place]);
+}
+
 }  // namespace ltr::doors

@@ -170,6 +170,13 @@ void Predictions::put_line(const Str& line) {
     file_ << line;
 }
 
+std::vector<Str> Predictions::files() const {
+  if (!is_npy_ || names_.size() < 2) return {path_};
+  std::vector<Str> all;
+  for (const Str& name : names_) all.push_back(path_.substr(0, path_.size() - 3) + name + ".npy");
+  return all;
+}
+
 void Predictions::write_npy() {
   if (parts_.empty()) parts_.push_back({at::zeros({0})});
   for (size_t k = 0; k < parts_.size(); ++k) {
@@ -178,7 +185,7 @@ void Predictions::write_npy() {
     const at::Tensor dense = whole.contiguous();
     doors::NpyArray array{stored_name(whole.scalar_type()), whole.sizes().vec(), {}};
     array.data.assign(static_cast<const char*>(dense.const_data_ptr()), dense.nbytes());
-    const Str path = parts_.size() == 1 ? path_ : path_.substr(0, path_.size() - 3) + names_[k] + ".npy";
+    const Str path = files()[k];
     std::ofstream file(path, std::ios::binary | std::ios::trunc);
     file << doors::encode_npy(array);
     file.close();

@@ -37,6 +37,8 @@ class Predictions {
 
   /// The outputs of the next good rows.
   void put(const Outputs& outputs);
+  /// What is written to, for several outputs in `.npy` one file each.
+  std::vector<Str> files() const;
   /// Rows with a number that is not finite, of those that `put` got, and the first of them from 1; 0 if there are none.
   int64_t not_finite() const { return not_finite_; }
   int64_t first_not_finite() const { return first_not_finite_; }

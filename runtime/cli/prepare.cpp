@@ -98,10 +98,11 @@ void Start::choose_topology() {
   }
   if (topology != nullptr || wanted.empty()) return;
   const Str near = nearest(wanted, names);
-  settings.faults.push_back(
-      error_at({}, err::topology_unavailable,
-               fmt::format("no topology {}{} (there are: {})", wanted,
-                           near.empty() ? "" : fmt::format("; did you mean {}?", near), fmt::join(names, ", "))));
+  Str known = "this program declares none";
+  if (!names.empty()) known = fmt::format("there are: {}", fmt::join(names, ", "));
+  settings.faults.push_back(error_at(
+      {}, err::topology_unavailable,
+      fmt::format("no topology {}{} ({})", wanted, near.empty() ? "" : fmt::format("; did you mean {}?", near), known)));
 }
 
 void Start::give_option(GivenOption& given) {

@@ -96,11 +96,6 @@ std::vector<BlockEntry> rows_of(const ModelRoot& root) {
   return rows;
 }
 
-Str plural(int64_t count, const Str& one) {
-  const Str many = one + (one == "batch" ? "es" : "s");
-  return fmt::format("{} {}", with_commas(count), count == 1 ? one : many);
-}
-
 }  // namespace
 
 Str headline(const Start& start, const Str& run) {

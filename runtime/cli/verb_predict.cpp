@@ -72,13 +72,14 @@ int64_t records_of(const StreamState& stream) {
 }
 
 /// The rows of `--read` in the place of the source of the predict stream.
-void read_rows(const Start& start, const RunRequest& request, const StepInfo& step, const Data::RoleStream& source, bool is_strict, Input& input) {
+void read_rows(const Start& start, const RunRequest& request, const StepInfo& step, const Data::RoleStream& source,
+               bool needs_all, Input& input) {
   const Str file = start.line.get("read");
   const StreamState* own = source.stream.state()->source();
   if (own == nullptr)
     throw error_at(source.location, err::settings_contradict, "--read needs a predict stream with one source");
   const Schema& schema = own->schema();
-  Rows rows = ltr::read_rows(file, schema, is_strict);
+  Rows rows = ltr::read_rows(file, schema, {.refuses_names = start.line.has("strict"), .refuses_rows = needs_all});
 
   std::vector<Str> used;
   for (const int field : step.fields) used.emplace_back(start.data->batch[size_t(field)].name);
@@ -120,7 +121,7 @@ void take_refused(Input& input, std::vector<LeftOut> found, Predictions& predict
   }
 }
 
-void open_streams(const Start& start, const RunRequest& request, const StepInfo& step, bool is_strict, Input& input) {
+void open_streams(const Start& start, const RunRequest& request, const StepInfo& step, bool needs_all, Input& input) {
   std::vector<const Data::RoleStream*> sources;
   for (const Data::RoleStream& one : start.data->streams) {
     if (one.role == Role::Predict) sources.push_back(&one);
@@ -131,7 +132,7 @@ void open_streams(const Start& start, const RunRequest& request, const StepInfo&
                      fmt::format("--read takes the place of one predict stream; the data {} has {}",
                                  start.experiment->data, sources.empty() ? "none" : "several"));
     }
-    return read_rows(start, request, step, *sources[0], is_strict, input);
+    return read_rows(start, request, step, *sources[0], needs_all, input);
   }
   for (const Data::RoleStream* source : sources) input.loaders.push_back(make_loader(request, *source, source->stream));
 }
@@ -190,8 +191,9 @@ void need_folder(const Str& out) {
 
 void tell_doubts(const Input& input, const Predictions& predictions, int64_t samples) {
   if (predictions.not_finite() > 0) {
-    print_err(fmt::format("warning: {} of {} predictions are not finite; the first is number {}\n", predictions.not_finite(),
-                          with_commas(samples), predictions.first_not_finite()));
+    print_err(fmt::format("warning: {} of {} {} not finite; the first is number {}\n", with_commas(predictions.not_finite()),
+                          plural(samples, "prediction"), predictions.not_finite() == 1 ? "is" : "are",
+                          predictions.first_not_finite()));
   }
   if (const Str left_out = input.left_out.summary(); !left_out.empty()) {
     print_err(fmt::format("note: {}; what is left out has no prediction\n", left_out));
@@ -240,7 +242,7 @@ int run_predict(Start& start) {
   const auto read = batches_of(start.ranks, input, start.data->batch.size(), predictions);
   const auto next = [&](Batch& batch) {
     check_output();
-    return read(batch);
+    return !(is_output_closed() && start.ranks.world() == 1) && read(batch);
   };
   SignalWatch::enter(SignalPhase::Work);
   const PredictReport report = predict(request, next, write);
@@ -248,7 +250,8 @@ int run_predict(Start& start) {
   predictions.close(input.rows);
   if (target != "-" && !prints_text) {
     print_err(
-        fmt::format("{} predictions in {} · {}\n", with_commas(report.samples), seconds_text(report.total_s), target));
+        fmt::format("{} in {} · {}\n", plural(report.samples, "prediction"), seconds_text(report.total_s),
+                    fmt::join(predictions.files(), ", ")));
   }
   tell_doubts(input, predictions, report.samples);
   if (SignalWatch::received() != 0) {
@@ -257,7 +260,10 @@ int run_predict(Start& start) {
   }
   const auto end = input.faults.begin() + ptrdiff_t(input.rows);
   const auto bad = std::count_if(input.faults.begin(), end, [](const Str& fault) { return !fault.empty(); });
-  if (bad > 0) print_err(fmt::format("{} of {} rows do not fit; their places say why\n", bad, input.rows));
+  if (bad > 0) {
+    print_err(fmt::format("{} of {} {} not fit; see what stands in place of a prediction\n", with_commas(bad),
+                          plural(int64_t(input.rows), "row"), bad == 1 ? "does" : "do"));
+  }
   return bad > 0 ? 1 : 0;
 }
 

@@ -64,8 +64,8 @@ Cell cell_of(const Json& json, const FieldInfo& field) {
 /// Gathers records under the names that the rows give.
 class RowReader {
  public:
-  RowReader(Str file, const Schema& schema, bool is_strict)
-      : file_(std::move(file)), schema_(schema), is_strict_(is_strict), is_there_(schema.size(), false) {}
+  RowReader(Str file, const Schema& schema, RowRules rules)
+      : file_(std::move(file)), schema_(schema), rules_(rules), is_there_(schema.size(), false) {}
 
   /// R3002 if one of `names` is no field.
   void need_known(const std::vector<Str>& names, const Str& place) const {
@@ -83,9 +83,8 @@ class RowReader {
                       fmt::format("the records have: {}", fmt::join(known, ", ")));
     }
   }
-  /// What is no field is an error when strict, and else read no further.
   void set_known(const std::vector<Str>& names, const Str& place) {
-    if (is_strict_) return need_known(names, place);
+    if (rules_.refuses_names) return need_known(names, place);
     for (const Str& name : names) {
       const bool is_field = std::any_of(schema_.begin(), schema_.end(), [&](const FieldInfo& field) { return name == field.name; });
       if (!is_field && std::find(ignored_.begin(), ignored_.end(), name) == ignored_.end()) ignored_.push_back(name);
@@ -113,7 +112,7 @@ class RowReader {
       faults_.emplace_back();
       note_numbers(record, place);
     } catch (const Misfit& misfit) {
-      if (is_strict_) throw error_at({}, err::bad_record, place, misfit.text);
+      if (rules_.refuses_rows) throw error_at({}, err::bad_record, place, misfit.text);
       faults_.push_back(place + ": " + misfit.text);
       record.clear();
     }
@@ -130,7 +129,7 @@ class RowReader {
     rows.places = places_;
     rows.ignored = std::move(ignored_);
     rows.not_finite = not_finite_text(not_finite_, not_finite_count_);
-    rows.source = new RowSource(schema_, std::move(places_), std::move(records_), !is_strict_);
+    rows.source = new RowSource(schema_, std::move(places_), std::move(records_), !rules_.refuses_rows);
     rows.stream = Stream(rows.source);
     return rows;
   }
@@ -145,7 +144,7 @@ class RowReader {
 
   Str file_;
   const Schema& schema_;
-  bool is_strict_;
+  RowRules rules_;
   bool has_fields_ = false;
   std::vector<bool> is_there_;
   std::vector<Str> ignored_;
@@ -218,6 +217,10 @@ void read_csv(const Str& file, const Schema& schema, RowReader& rows) {
   std::vector<Str> header;
   std::vector<Str> cells;
   if (!next_row(reader, header, text, file)) throw error_at({}, err::schema_differs, file, "there is no header line");
+  if (const Str other = doors::likely_separator(header); !other.empty()) {
+    throw error_at({}, err::schema_differs, file,
+                   fmt::format("its columns seem to be separated by `{}`; those of --read are by commas", other));
+  }
   rows.set_fields(header, file);
   std::vector<size_t> column(schema.size());
   for (size_t i = 0; i < schema.size(); ++i) {
@@ -266,10 +269,10 @@ void read_array(const Str& file, const Schema& schema, RowReader& rows) {
 
 }  // namespace
 
-Rows read_rows(const Str& file, const Schema& schema, bool is_strict) {
+Rows read_rows(const Str& file, const Schema& schema, RowRules rules) {
   at({});  // Rows stand in no line of the program.
   return reading(file, [&] {
-    RowReader reader(file == "-" ? "stdin" : file, schema, is_strict);
+    RowReader reader(file == "-" ? "stdin" : file, schema, rules);
     if (file == "-") {
       read_json_lines(std::cin, "stdin", schema, reader);
     } else if (file.ends_with(".csv")) {

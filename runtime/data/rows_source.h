@@ -22,9 +22,13 @@ struct Rows {
   void need_all() const;
 };
 
+struct RowRules {
+  bool refuses_names = false;  ///< a name that is no field is R3002, else it is read no further
+  bool refuses_rows = false;   ///< a row that does not fit is R3003, else a fault of its own
+};
 /// Reads all rows of `file` (`.jsonl`, `.csv`, `.npy`; `-` is JSON lines on stdin) as records of `schema`. R3001 and R3003
-/// for the file. A row that does not fit is a fault of its own, with `is_strict` R3003, and a name that is no field R3002.
-Rows read_rows(const Str& file, const Schema& schema, bool is_strict);
+/// for the file.
+Rows read_rows(const Str& file, const Schema& schema, RowRules rules);
 
 /// Those of `rows.absent` on which the batch fields `used` of `like` hang, once the rows stand for its source: whoever
 /// reads them would read inventions. Found by reading a row with other values in their place. What of the others `used` does

@@ -370,7 +370,7 @@ TEST_CASE("named data: a missing file names all places and what belongs there") 
 TEST_CASE("rows from outside pass through the maps of a stream") {
   const Stream stream = collate(map(shuffle(range(10), 1), &kData, {square, kSquare, false, "", {}}), 4, true);
   const Scratch rows("{\"i\": 3}\n\n{\"i\": 5}\n", ".jsonl");
-  const Stream replaced = stream.state()->rebuilt(read_rows(rows.path, stream.state()->source()->schema(), false).stream);
+  const Stream replaced = stream.state()->rebuilt(read_rows(rows.path, stream.state()->source()->schema(), {}).stream);
   Record record;
   replaced.state()->read({0, 0}, record);
   CHECK(at::equal(aten(record[0].tensor), at::tensor({3, 9, 5, 25}, at::kLong).view({2, 2})));

@@ -59,6 +59,8 @@ with scratch() as place:
         check(f"{name}: a table", table[0] == HEADERS[name] and len(table) == 4, table)
         result = run(program, *start, folder / f"{name}.npy")
         files = {f"{name}.npy"} if name == "one" else {f"{name}.{key}.npy" for key in wanted[0]}
+        check(f"{name}: what was written is what is named", all(str(folder / file) in result.stderr for file in files)
+              and "3 predictions in " in result.stderr, result.text)
         check(f"{name}: npy", result.returncode == 0 and {path.name for path in folder.glob(f"{name}*.npy")} == files, result.text)
     result = run(program, "predict", "uneven", "--weights", "new", "--write", "-")
     check("outputs of unequal length are refused", result.returncode == 2 and "2 rows of a, but 3 of b" in result.text, result.text)

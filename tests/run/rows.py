@@ -138,8 +138,24 @@ def foreign(program, folder):
     result = read(program, folder, 'x,size\n1,"s\n2,m\n')
     check("read: a quote that is not closed has file and line", result.returncode == 3 and "in.csv:2: " in result.text, result.text)
     result = read(program, folder, "x,size\n1,s\n5,m\n")
-    check("predictions that are not finite are counted", "1 of 2 predictions are not finite; the first is number 2"
+    check("predictions that are not finite are counted", "1 of 2 predictions is not finite; the first is number 2"
           in result.stderr, result.text)
+    for name in ("out.jsonl", "out.csv", "out.npy"):
+        result = read(program, folder, "x,size,colour\n1,s,red\n", "--write", folder / name)
+        check(f"read: columns of no use are a note with {name}, too, and one prediction is one", result.returncode == 0
+              and "not read, as no field of the records: colour" in result.stderr and "1 prediction in " in result.stderr, result.text)
+        result = read(program, folder, "x,size,colour\n1,s,red\n", "--strict", "--write", folder / name)
+        check(f"read: and --strict refuses them with {name}", result.returncode == 3 and "no field colour" in result.text, result.text)
+    result = read(program, folder, "x;size;kind\n1;s;a\n")
+    check("read: a header in one piece is guessed", result.returncode == 3
+          and "R3002]: " in result.text and "separated by `;`" in result.text, result.text)
+    result = run(program, "predict", "--weights", "new", "--topology", "cluster", cwd=folder)
+    check("a topology of a program that has none", result.returncode == 2
+          and "R2008]: no topology cluster (this program declares none)" in result.text, result.text)
+    (folder / "own.csv").write_text("x\tsize\tkind\n1\ts\ta\n")
+    result = run(program, "predict", "--weights", "new", cwd=folder)
+    check("csv: so is that of the program's own table", result.returncode == 3 and 'csv(…, sep = "\\t")' in result.text, result.text)
+    (folder / "own.csv").write_text("x,size,kind\n1,s,a\n2,m,b\n3,s,a\n")
     result = run(program, "predict", "--weights", "new", "--out", "p.npy", cwd=folder)
     check("--out for --write is refused", result.returncode == 2 and "--write p.npy" in result.text, result.text)
 

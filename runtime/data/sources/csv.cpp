@@ -185,8 +185,12 @@ class Csv : public Source {
     for (const FieldInfo& field : schema_) {
       const auto found = std::find(header.begin(), header.end(), field.name);
       if (found == header.end()) {
-        throw error_here(err::schema_differs, path_,
-                         fmt::format("the header has no column {} (it has: {})", field.name, fmt::join(header, ", ")));
+        const Error error =
+            error_here(err::schema_differs, path_,
+                       fmt::format("the header has no column {} (it has: {})", field.name, fmt::join(header, ", ")));
+        const Str other = doors::likely_separator(header);
+        if (other.empty()) throw error;
+        throw with_help(error, fmt::format("its columns seem to be separated by `{0}`: csv(…, sep = \"{0}\")", other));
       }
       if (std::find(found + 1, header.end(), field.name) != header.end()) {
         throw error_here(err::schema_differs, path_, fmt::format("the header has two columns {}", field.name));
