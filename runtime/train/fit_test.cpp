@@ -14,6 +14,7 @@
 #include "runtime/tensor/host_read.h"
 #include "runtime/tensor/random.h"
 #include "runtime/train/fake_program.h"
+#include "runtime/train/metric_inputs.h"
 #include "runtime/train/trainer.h"
 
 namespace ltr::fake {
@@ -299,6 +300,19 @@ TEST_CASE("a metric that is given nan is told once an epoch") {
   REQUIRE(evaluates.progress.warnings.size() == 1);
   CHECK(evaluates.progress.warnings[0].starts_with("val: the metric accuracy was given numbers that are not finite "
                                                    "(4 batches, the first with batch_index 0)"));
+}
+
+TEST_CASE("what a metric was given before a stop is told after it") {
+  Run run;
+  RunRequest request = run.request();
+  MetricInputs before(request), after(request);
+  for (const int64_t stream : {0, 7}) before.look("accuracy", stream, 3, at::full({2}, NAN));
+  CheckpointData data;
+  SaveArchive saved(data);
+  before.visit(saved);
+  LoadArchive loaded(data.manifest, data.train);
+  after.visit(loaded);
+  CHECK(after.tell(Role::Train).size() == 1);
 }
 
 TEST_CASE("a round weighs its batches as `weigh` says") {

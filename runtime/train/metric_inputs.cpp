@@ -89,6 +89,10 @@ void MetricInputs::visit(Archive& archive) {
     archive.value("newest", one.newest);
     archive.value("batches", one.batches);
   });
+  if (!archive.is_reading()) return;
+  // The data may have fewer streams by now.
+  const auto count = int64_t(request_.data.streams.size());
+  std::erase_if(found_, [&](const Found& one) { return one.stream < 0 || one.stream >= count; });
 }
 
 }  // namespace ltr
