@@ -1,5 +1,6 @@
 #include <unistd.h>
 
+#include <cstdint>
 #include <cstdlib>
 #include <fstream>
 #include <string_view>
@@ -65,12 +66,14 @@ Installation find_installation() {
 
 namespace {
 
-/// Whether the compiler failed for want of space; its own words may not have been written then.
+/// Whether the compiler failed for want of space; its own words may not have been written then, and what it had begun to
+/// write is gone again.
 bool is_full(const fs::path& folder, const std::string& output) {
+  constexpr std::uintmax_t kProgramBytes = 8 << 20;  // more than most programs have
   std::error_code error;
   const fs::space_info space = fs::space(folder, error);
   return output.find("No space left on device") != std::string::npos ||
-         (!error && space.available < 65'536);
+         (!error && space.available < kProgramBytes && output.find(": error: ") == std::string::npos);
 }
 
 }  // namespace

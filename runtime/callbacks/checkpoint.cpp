@@ -30,7 +30,10 @@ class CheckpointListener : public Listener {
           fmt::format("{} is nan at step {}: such a checkpoint is never the best", keeper_.monitor(), step));
     }
     keeper_.saved(name, step);
-    view_.saver.want({name, keeper_.weights_only(), [this, before] { keeper_ = before; }});
+    view_.saver.want({name, keeper_.weights_only(), [this, before] {
+                        keeper_ = before;
+                        keeper_.missed();
+                      }});
   }
 
   void visit(Archive& archive) override { keeper_.visit(archive); }

@@ -35,6 +35,11 @@ class CheckpointKeeper {
   bool is_due(int64_t steps, int64_t epochs, double time_s, bool epoch_ended);
   /// The folder's name. `newest` gives values of series.
   Str name(int64_t step, int64_t epoch, const std::function<double(const Str&)>& newest) const;
+  /// It was due and could not be written: the next value tries again. By then this one is not of those weights.
+  void missed() {
+    has_fresh_ = false;
+    waits_ = !monitor_.empty();
+  }
   /// Saved under `name`.
   void saved(const Str& name, int64_t step);
   /// Likewise, but as the newest one only: what a signal leaves takes no place from those that were due.

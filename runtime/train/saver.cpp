@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <utility>
 
 #include "runtime/loggers/logger.h"
 #include "runtime/tensor/handle.h"
@@ -114,9 +115,12 @@ void Saver::write_wanted() {
     try {
       // What `save()` asked for has no keeper, and is never let go.
       if (!is_there) write(wish.name, wish.weights_only, wish.undo != nullptr);
+      if (std::exchange(is_failing_, false)) request_.progress.notice("checkpoints are written again");
     } catch (const Error& error) {
       if (error.code != err::cannot_write.code) throw;
-      request_.progress.warning(fmt::format("{}; training goes on, and the next checkpoint tries again", error.message));
+      if (!std::exchange(is_failing_, true)) {
+        request_.progress.warning(fmt::format("{}; training goes on, and later checkpoints try again", error.message));
+      }
       if (wish.undo) wish.undo();
       continue;
     }

@@ -1,7 +1,7 @@
 #pragma once
 
 // Writes the checkpoints of a run: those that its keepers and hooks ask for, the last one, and what is left of a failure.
-// A write that fails is a warning, and the next one tries again; only the last may not fail.
+// A write that fails is a warning, the first of several in a row, and the next one tries again; only the last may not fail.
 
 #include <functional>
 #include <set>
@@ -74,6 +74,7 @@ class Saver {
   Str resumed_from_;
   Place saved_;             ///< the position in the newest checkpoint
   bool is_pinned_ = false;
+  bool is_failing_ = false;  ///< the newest write failed, which was said
 };
 
 }  // namespace ltr

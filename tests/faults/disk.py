@@ -9,8 +9,10 @@ room. No crash, no hang, no pile of files.
   disk.py --times 200   as many
 """
 import argparse
+import json
 import pathlib
 import random
+import re
 import resource
 import shutil
 
@@ -20,6 +22,12 @@ from faults import HERE, Program, build_stop, check, differences, finish, fit, n
 class Filled(Program):
     """A program whose disk fills."""
 
+    @property
+    def whole_checkpoints(self):
+        """The names of all that the undisturbed run wrote."""
+        lines = (newest(self.folder / "whole") / "log.jsonl").read_text().splitlines()
+        return {pathlib.Path(line["path"]).name for line in map(json.loads, lines) if line.get("event") == "checkpoint"}
+
     def holds(self, title, runs, result):
         """What every run under a full disk must keep to."""
         faults = []
@@ -28,8 +36,17 @@ class Filled(Program):
         if result.code == 1 and "R1004" not in result.text:
             faults.append("exit 1 without R1004")
         warnings = result.text.count("the logger")
+        unwritten = result.text.count("training goes on") - result.text.count("are written again")
+        if unwritten > 1:
+            faults.append(f"{unwritten} lines more about checkpoints that fail than about those that work again")
         if warnings > 3 * 3:  # failed, works again, lost: of three loggers
             faults.append(f"{warnings} lines about loggers")
+        # A checkpoint that was not written when it was due is not written later, under a value of other weights.
+        due = self.whole_checkpoints
+        made = {path.name for path in runs.rglob("checkpoints/*") if not path.is_symlink() and not path.name.startswith(".")}
+        tried = set(re.findall(r"checkpoints/([^:\s]+): [^\n]*training goes on", result.text))
+        if late := {name for name in made | tried if name.startswith("step") and "-" in name} - due:
+            faults.append(f"checkpoints that were not due: {late}")
         events = list(runs.rglob("events.out.tfevents*"))
         if len(events) > 1:
             faults.append(f"{len(events)} event files")

@@ -114,9 +114,24 @@ def caches(folder):
         check("and with room it builds", again.returncode == 0, again.stderr)
 
 
+def small_cache(folder):
+    """A cache that has room for the source, and none for the program: the linker's own words find none either."""
+    cache = folder / "small"
+    cache.mkdir()
+    inside = ["unshare", "--mount", "sh", "-c", 'mount -t tmpfs -o size=100k tmpfs "$0" && shift 0 && exec "$@"', str(cache)]
+    if os.geteuid() != 0 or run(*inside, "true").returncode != 0:
+        print("skip  a small cache: only root may mount one")
+        return
+    for command in (["run", folder / "iris.ltr", "version"], ["build", folder / "iris.ltr", "-o", folder / "small_iris"]):
+        result = run(*inside, "env", f"LTR_CACHE_DIR={cache}", LTRC, *command)
+        check(f"ltrc {command[0]} into a small cache says that it is full", result.returncode == 1
+              and "no space left" in result.text and "mistake of ltrc" not in result.text, f"exit {result.returncode}\n{result.text}")
+
+
 with scratch() as place:
     folder = pathlib.Path(place)
     memory(folder)
     stacks(folder)
     caches(folder)
+    small_cache(folder)
 finish()
