@@ -69,11 +69,12 @@ namespace {
 /// Whether the compiler failed for want of space; its own words may not have been written then, and what it had begun to
 /// write is gone again.
 bool is_full(const fs::path& folder, const std::string& output) {
+  const bool says_nothing = output.empty() || output.starts_with("collect2: error: ");
   constexpr std::uintmax_t kProgramBytes = 8 << 20;  // more than most programs have
   std::error_code error;
   const fs::space_info space = fs::space(folder, error);
   return output.find("No space left on device") != std::string::npos ||
-         (!error && space.available < kProgramBytes && output.find(": error: ") == std::string::npos);
+         (says_nothing && !error && space.available < kProgramBytes);
 }
 
 }  // namespace
