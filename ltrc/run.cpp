@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "doors/shell.h"
 #include "ltrc/commands.h"
 #include "ltrc/exit_code.h"
 
@@ -17,7 +18,7 @@ int run_run(const std::string& file,
   if (compiled.exit_code != kOk) return compiled.exit_code;
   std::string program = compiled.program.string();
   // What it is called by: its own advice says what to type.
-  std::string called = "ltrc run " + file;
+  std::string called = "ltrc run " + doors::shell_word(file);
   std::vector<char*> argv = {called.data()};
   std::vector<std::string> copies = arguments;
   for (std::string& argument : copies) argv.push_back(argument.data());

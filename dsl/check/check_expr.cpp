@@ -352,6 +352,11 @@ std::optional<Expr> check_parts(const ast::Expr& expr,
                                 const char* what) {
   const auto* list = wanted.kind == Kind::List ? expr.get<ast::List>() : nullptr;
   const auto* tuple = wanted.kind == Kind::Tuple ? expr.get<ast::Tuple>() : nullptr;
+  if (wanted.kind == Kind::Tuple && tuple == nullptr && expr.get<ast::Call>() != nullptr) {
+    scope.cx.report(diag::wrong_argument(
+        expr.span, std::string(what) + " must be " + scope.cx.text(wanted)));
+    return error_at(expr.span);
+  }
   if (list == nullptr && tuple == nullptr) return std::nullopt;
   if (list != nullptr && list->elements.empty()) return std::nullopt;
   const std::vector<ast::Expr>& elements = list != nullptr ? list->elements : tuple->elements;

@@ -145,7 +145,7 @@ Str text_of(const Tensor& value, const char* format) {
   if (!tensor->defined()) return "none";
   if (tensor->numel() != 1) return fmt::format("{}[{}]", c10::toString(tensor->scalar_type()), fmt::join(tensor->sizes().vec(), ", "));
   if (tensor->scalar_type() == at::kBool) return formatted(value.item_int() != 0, format);
-  return tensor->is_floating_point() ? formatted(value.item(), format) : formatted(value.item_int(), format);
+  return tensor->is_floating_point() ? text_of(value.item(), format) : formatted(value.item_int(), format);
 }
 
 // ---- host arithmetic -----------------------------------------------------------------------------------------

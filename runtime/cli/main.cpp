@@ -3,6 +3,7 @@
 #include <cstdlib>
 
 #include "doors/number.h"
+#include "doors/shell.h"
 #include "ltr/program.h"
 #include "runtime/api/suggest.h"
 #include "runtime/cli/faults.h"
@@ -96,7 +97,8 @@ int run(const std::vector<Str>& command, const Program& program) {
     return code;
   }
   Start start(program, std::move(line), terminal);
-  start.called = command[0];
+  // `ltrc run` has made a line of two words of itself.
+  start.called = command[0].starts_with("ltrc run ") ? command[0] : doors::shell_word(command[0]);
   start.command = command;
   try {
     const int code = verb->run(start);

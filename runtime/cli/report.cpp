@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "doors/number.h"
+#include "doors/shell.h"
 #include "runtime/cli/value_text.h"
 #include "runtime/cli/version.h"
 #include "runtime/tensor/handle.h"
@@ -177,7 +178,6 @@ Str end_report(const Start& start, const FitReport& report, const Str& run) {
     out += fmt::format("warning: {}{}\n", text, count > 1 ? fmt::format(" ({} times)", count) : "");
   }
   if (run.empty()) return out;
-  const Str experiment = start.program.experiments.size() > 1 ? Str(" ") + start.experiment->name : "";
   out += run;
   const bool is_whole = report.exit_code == 0;
   if (!is_whole && !report.last_checkpoint.empty())
@@ -185,7 +185,7 @@ Str end_report(const Start& start, const FitReport& report, const Str& run) {
   else if (!is_whole)
     out += " · stopped before its first checkpoint";
   else if (find_step(*start.experiment, Role::Test) != nullptr)
-    out += fmt::format(" · test it:  {} test{} --run {}", start.called, experiment, run);
+    out += " · test it:  " + test_command(start, run);
   return out + "\n";
 }
 
@@ -203,29 +203,26 @@ Error with_memory(Error error, const Start& start) {
 
 namespace {
 
-/// As a shell reads it back.
-Str quoted(const Str& word) {
-  constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%";
-  if (!word.empty() && word.find_first_not_of(kPlain) == Str::npos) return word;
-  Str out = "'";
-  for (const char c : word) out += c == '\'' ? Str("'\\''") : Str(1, c);
-  return out + "'";
+/// `verb` of this program with what the run was given that the verb is to be given again.
+Str command_for(const Start& start, const char* verb, const char* where, const Str& run) {
+  const Str experiment = start.program.experiments.size() > 1 ? Str(" ") + start.experiment->name : "";
+  Str out = fmt::format("{} {}{} {} {}", start.called, verb, experiment, where, doors::shell_word(run));
+  for (const GivenOption& option : start.line.options) {
+    const OptionInfo* info = find_option(option.name);
+    const bool is_hparam = info == nullptr;
+    if (Str(option.from) != "flag" || !(is_hparam || (info->is_for_resumes() && info->belongs_to(verb)))) continue;
+    out += " " + option.shown;
+    if (!option.value.empty())
+      out += (option.value.starts_with("-") ? "=" : " ") + doors::shell_word(option.value);
+  }
+  return out;
 }
 
 }  // namespace
 
-Str resume_command(const Start& start, const Str& run) {
-  const Str experiment = start.program.experiments.size() > 1 ? Str(" ") + start.experiment->name : "";
-  Str out = fmt::format("{} fit{} --resume {}", start.called, experiment, quoted(run));
-  for (const GivenOption& option : start.line.options) {
-    const OptionInfo* info = find_option(option.name);
-    const bool is_hparam = info == nullptr;
-    if (Str(option.from) != "flag" || !(is_hparam || info->is_for_resumes())) continue;
-    out += " " + option.shown;
-    if (!option.value.empty()) out += (option.value.starts_with("-") ? "=" : " ") + quoted(option.value);
-  }
-  return out;
-}
+Str resume_command(const Start& start, const Str& run) { return command_for(start, "fit", "--resume", run); }
+
+Str test_command(const Start& start, const Str& run) { return command_for(start, "test", "--run", run); }
 
 Str shown_series(Str series) {
   std::replace(series.begin(), series.end(), '.', '/');

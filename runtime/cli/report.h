@@ -18,6 +18,8 @@ Str end_report(const Start& start, const FitReport& report, const Str& run);
 Error with_memory(Error error, const Start& start);
 /// What to type to go on with `run` as it was: with the flags of this start.
 Str resume_command(const Start& start, const Str& run);
+/// The command that tests the best weights of a run.
+Str test_command(const Start& start, const Str& run);
 /// `val.acc` as it is written: `val/acc`.
 Str shown_series(Str series);
 /// `path` as seen from the folder `run`.

@@ -209,7 +209,8 @@ class Sequential : public Schedule {
  public:
   explicit Sequential(const Call& call) {
     const Value* parts = call.find("parts");
-    if (parts == nullptr) return;
+    if (parts == nullptr || parts->items.empty())
+      throw error_at(call.value().location, err::wrong_type, "sequential", "[]", "[(schedule, period), …]");
     for (const Argument& item : parts->items) {
       if (item.value.items.size() != 2) {
         throw error_at(call.value().location, err::wrong_type, "sequential", item.value.to_text(), "(schedule, period)");

@@ -22,7 +22,7 @@ test "three outputs for one" {{
 
 def widths(folder):
     """A metric of one output does not read three as more samples."""
-    for metric in ("R2Score", "ExplainedVariance"):
+    for metric in ("R2Score", "ExplainedVariance", "PearsonCorrCoef", "SpearmanCorrCoef"):
         source = folder / f"{metric}.ltr"
         source.write_text(WIDTHS.format(metric))
         result = run(LTRC, "test", source)
