@@ -30,6 +30,10 @@ const Operator& info(ast::BinaryOp op) {
   return kOperators.at(op);
 }
 
+bool is_comparison(ast::BinaryOp op) {
+  return op >= ast::BinaryOp::Equal && op <= ast::BinaryOp::In;
+}
+
 /// An operator where it is written.
 struct Sign {
   ast::BinaryOp op;
@@ -301,6 +305,10 @@ Expr check_binary(const ast::Expr& expr, const ast::Binary& binary, Scope& scope
   Expr right = is_equality && left.type.kind == Kind::OneOf
                    ? check_as(*binary.right, left.type, scope, "the right side")
                    : check_expr(*binary.right, scope);
+  // A chain `a < b < c` is E0207 already.
+  const auto* before = binary.left->get<ast::Binary>();
+  if (before != nullptr && is_comparison(before->op) && is_comparison(binary.op))
+    return error_at(expr.span);
   return apply_operator(binary.op, binary.op_span, std::move(left), std::move(right), expr.span,
                         scope);
 }

@@ -51,7 +51,8 @@ std::optional<Expr> compare_wholes(Expr& left, Expr& right, Span span, Scope& sc
     left = taken_as(std::move(left), *common);
     right = taken_as(std::move(right), *common);
   }
-  return make_expr(ExprKind::Equal, Type::of(Kind::Bool), span, {std::move(left), std::move(right)});
+  const Type type = Type::of(Kind::Bool);
+  return make_expr(ExprKind::Equal, type, span, {std::move(left), std::move(right)});
 }
 
 Expr check_in(Expr left, Expr right, Span span, Scope& scope) {
