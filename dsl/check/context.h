@@ -391,9 +391,9 @@ struct Arguments {
   const std::vector<Expr>& values;
   const Expr* receiver = nullptr;
 };
-/// Requires of what was given what the declaration requires of its params.
 /// A requirement of sizes as a host expression over what `scope` knows at start.
 std::optional<Expr> condition_of(const Requirement& requirement, Span span, Scope& scope);
+/// Requires of what was given what the declaration requires of its params.
 void put_requirements(const std::vector<Requirement>& requirements,
                       const Binding& binding,
                       const Arguments& given,

@@ -21,9 +21,9 @@ struct SettingInfo {
 const std::vector<SettingInfo>& trainer_settings();
 const std::vector<SettingInfo>& topology_settings();
 
-/// A setting of a closed list, typed; nothing after a report.
 /// The rule of the runtime's table of ranges that `value` breaks, as `.ltr` says it; `section` ends with a dot.
 std::optional<std::string> broken_range(const std::string& section, const std::string& name, double value);
+/// A setting of a closed list, typed; nothing after a report.
 std::optional<SettingValue> check_setting(const ast::Setting& setting,
                                           const std::vector<SettingInfo>& known,
                                           const std::string& section,

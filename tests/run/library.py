@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """What the library refuses only when it runs, and the precisions that the examples train in."""
 import pathlib
+import re
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
@@ -121,6 +122,9 @@ def rules(folder):
         result = fit(program, folder / "none", *given)
         check(f"{title} rule is asked at the start", result.returncode == 2 and "error[R2007]: " + shown in result.text
               and not (folder / "none").exists(), result.text)
+    source.write_text(re.sub(r"(optimizer opt = \w+\([^{}\n]*\))", r"\1 { schedule = sequential([]) }", RULES, count=1))
+    result = fit(build(source, folder), folder / "none")
+    check("schedules one after another are some", result.returncode == 2 and "sequential is []" in result.text, result.text)
 
 
 def precisions(folder):
