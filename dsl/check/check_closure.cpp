@@ -37,17 +37,23 @@ void replace_self(Expr& expr, const Expr& object) {
   for (Expr& arg : expr.args) replace_self(arg, object);
 }
 
-/// Code of a closure that is being read. `may_go_on`: not within itself without end, nor too deep for the stack.
+/// Code of a closure that is being read. `may_go_on`: not within itself without end, nor too deep for the stack, nor more
+/// often than fits into memory: each call has its own copy of the code.
 class Application {
  public:
   Application(const Expr& callee, const ast::Expr* code, Span span, Context& cx) : cx_(cx) {
     constexpr auto kMostWithin = 16;
     constexpr size_t kMostDeep = 200;
+    constexpr size_t kMostCalls = 10'000;
+    if (cx.applied.empty()) cx.applications = 0;
     if (std::count(cx.applied.begin(), cx.applied.end(), code) == kMostWithin && !cx.is_runaway) {
       cx.report(diag::recursion(span, callee.type.name).note("recursion is not part of edition 1"));
       cx.is_runaway = true;
     } else if (cx.applied.size() == kMostDeep && !cx.is_runaway) {
       cx.report(diag::nesting_too_deep(span, std::to_string(kMostDeep)));
+      cx.is_runaway = true;
+    } else if (++cx.applications == kMostCalls && !cx.is_runaway) {
+      cx.report(diag::too_many_calls(span, "10,000").help("a `fn` is called, and is not copied"));
       cx.is_runaway = true;
     }
     cx.applied.push_back(code);

@@ -267,6 +267,11 @@ Expr check_select(Expr stream, CallSite& site) {
       cx.report(std::move(diagnostic));
       return error_at(site.span);
     }
+    const bool is_taken = std::any_of(fields.begin(), fields.end(), [&](const TypeField& taken) { return taken.name == name.name; });
+    if (is_taken) {
+      cx.report(diag::wrong_argument(name.span, "`select` names \"" + name.name + "\" twice"));
+      return error_at(site.span);
+    }
     fields.push_back(*field);
     names.type.fields.push_back({"", name.type});
     names.args.push_back(std::move(name));

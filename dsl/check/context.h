@@ -143,7 +143,8 @@ struct Context {
   std::deque<ast::Fn> synthetic;              ///< functions made of hooks and tests
   std::deque<Closure> closures;
   std::vector<const ast::Expr*> applied;      ///< code of closures that is being read, outermost first
-  bool is_runaway = false;                    ///< it applies itself without end, which was said
+  size_t applications = 0;                    ///< closures that were read for the outermost one
+  bool is_runaway = false;                    ///< there are too many of them, which was said
   uint32_t next_key = 1;
   uint32_t next_group = 1;
   std::map<uint32_t, std::set<uint32_t>>

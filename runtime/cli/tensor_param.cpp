@@ -82,7 +82,7 @@ at::Tensor tensor_param(const StepParam& param, const Str& given, const Data& da
     }
     if (json.is_array()) return tensor_of_json(json, type);
     const std::vector<int32_t>* characters = type == at::kLong ? characters_of(data) : nullptr;
-    if (characters == nullptr) throw Misfit{reason.empty() ? "is no list" : "is " + reason};
+    if (characters == nullptr) throw Misfit{reason.empty() ? "no list" : reason};
     is_text = true;
     return encode(given, *characters);
   } catch (const Misfit& misfit) {

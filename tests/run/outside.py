@@ -121,6 +121,7 @@ def flags(folder):
     check("thirteen elements come back in their order",
           result.returncode == 0 and json.loads(result.stdout)["prediction"] == row, result.text)
     refuses("a ragged list", predict("[[1, 2], 3]"), 2, "error[R2003]", "[1] is 3, but those before it are lists")
+    refuses("a word", predict("[1, 2"), 2, "error[R2003]: --v is no JSON: unexpected end of input")
     deep = "[" * 100_000
     (folder / "deep.json").write_text(deep)
     refuses("JSON 100,000 deep in a file", predict("@deep.json"), 2, "error[R2003]", "nested deeper than 64")
