@@ -12,6 +12,8 @@ namespace ltr::toolchain {
 namespace {
 
 std::optional<std::string> read_file(const fs::path& path) {
+  std::error_code error;
+  if (!fs::is_regular_file(path, error)) return std::nullopt;
   std::ifstream file(path, std::ios::binary);
   if (!file) return std::nullopt;
   std::string content((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());

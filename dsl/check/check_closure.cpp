@@ -45,7 +45,10 @@ class Application {
     constexpr auto kMostWithin = 16;
     constexpr size_t kMostDeep = 200;
     constexpr size_t kMostCalls = 10'000;
-    if (cx.applied.empty()) cx.applications = 0;
+    if (cx.applied.empty()) {
+      cx.applications = 0;
+      cx.applied_at = span;
+    }
     if (std::count(cx.applied.begin(), cx.applied.end(), code) == kMostWithin && !cx.is_runaway) {
       cx.report(diag::recursion(span, callee.type.name).note("recursion is not part of edition 1"));
       cx.is_runaway = true;
@@ -53,7 +56,7 @@ class Application {
       cx.report(diag::nesting_too_deep(span, std::to_string(kMostDeep)));
       cx.is_runaway = true;
     } else if (++cx.applications == kMostCalls && !cx.is_runaway) {
-      cx.report(diag::too_many_calls(span, "10,000").help("a `fn` is called, and is not copied"));
+      cx.report(diag::too_many_calls(cx.applied_at, "10,000").help("a `fn` is called, and is not copied"));
       cx.is_runaway = true;
     }
     cx.applied.push_back(code);

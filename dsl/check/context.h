@@ -144,6 +144,7 @@ struct Context {
   std::deque<Closure> closures;
   std::vector<const ast::Expr*> applied;      ///< code of closures that is being read, outermost first
   size_t applications = 0;                    ///< closures that were read for the outermost one
+  Span applied_at;                            ///< where that one stands
   bool is_runaway = false;                    ///< there are too many of them, which was said
   uint32_t next_key = 1;
   uint32_t next_group = 1;

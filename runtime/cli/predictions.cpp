@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <cmath>
 #include <filesystem>
+#include <set>
 #include <system_error>
 
 #include <ATen/ATen.h>
@@ -153,10 +154,20 @@ void Predictions::put_row(const std::vector<at::Tensor>& outputs, int64_t row) {
       for (int64_t i = 0; i < flat.numel(); ++i) cells.push_back(number(flat[i], false));
     }
   }
-  if (is_csv_ && !has_header_) put_line(fmt::format("{}\n", fmt::join(is_text ? names_ : columns(names_, outputs, row), ",")));
+  if (is_csv_ && !has_header_) put_header(is_text ? names_ : columns(names_, outputs, row));
   has_header_ = true;
   const Str line = fmt::format("{}", fmt::join(cells, ","));
   put_line(is_csv_ ? line + "\n" : "{" + line + "}\n");
+}
+
+void Predictions::put_header(const std::vector<Str>& names) {
+  std::set<Str> known;
+  for (const Str& name : names) {
+    if (known.insert(name).second) continue;
+    throw with_help(error_at({}, err::settings_contradict, fmt::format("--write {}: two columns would be named {}", path_, name)),
+                    "--write x.jsonl keeps the outputs apart");
+  }
+  put_line(fmt::format("{}\n", fmt::join(names, ",")));
 }
 
 void Predictions::put_faults(size_t end) {

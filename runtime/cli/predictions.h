@@ -50,6 +50,7 @@ class Predictions {
   void count_not_finite(const std::vector<at::Tensor>& outputs);
   void put_row(const std::vector<at::Tensor>& outputs, int64_t row);
   /// Rows with faults from here to the next good one, at most up to `end`.
+  void put_header(const std::vector<Str>& names);
   void put_faults(size_t end);
   void put_line(const Str& line);
   void write_npy();

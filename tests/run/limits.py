@@ -102,6 +102,11 @@ def caches(folder):
         result = built(folder, "iris", cache)
         works = run(folder / "iris", "version").returncode == 0 if result.returncode == 0 else False
         check(f"a {title} program in the cache is built anew", works and programs[0].read_bytes() != damaged, result.stderr)
+    programs[0].unlink()
+    (programs[0] / "in the way").mkdir(parents=True)
+    result = built(folder, "iris", cache)
+    check("a folder in the place of the program is named", result.returncode == 1 and "cannot put the program into" in result.stderr,
+          f"exit {result.returncode}\n{result.stderr}")
     library = build_stop(folder)
     for at in (1, 2, 5):
         full = folder / f"full{at}"

@@ -34,6 +34,7 @@ FORMS = {
               "(is_far = x.sum(1) > 1.5, twice = 2.0 * x, place = full(x.shape[0], 7))"),
     "Pair": ("(float[B, 2], i64[B])", "(x, full(x.shape[0], 3))"),
     "Fewer": ("float[1, 2]", "x.mean([0], keepdim = true)"),
+    "Alike": ("{a: float[B, 2], a_1: i64[B]}", "(a = x, a_1 = full(x.shape[0], 3))"),
     "Uneven": ("{a: float[B, 2], b: i64[3]}", "(a = x, b = arange(3))"),
 }
 WANTED = {
@@ -62,6 +63,8 @@ with scratch() as place:
         check(f"{name}: what was written is what is named", all(str(folder / file) in result.stderr for file in files)
               and "3 predictions in " in result.stderr, result.text)
         check(f"{name}: npy", result.returncode == 0 and {path.name for path in folder.glob(f"{name}*.npy")} == files, result.text)
+    result = run(program, "predict", "alike", "--weights", "new", "--write", folder / "alike.csv")
+    check("two columns of one name are refused", result.returncode == 2 and "two columns would be named a_1" in result.text, result.text)
     result = run(program, "predict", "uneven", "--weights", "new", "--write", "-")
     check("outputs of unequal length are refused", result.returncode == 2 and "2 rows of a, but 3 of b" in result.text, result.text)
     result = run(program, "predict", "fewer", "--weights", "new", "--write", "-")
