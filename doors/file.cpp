@@ -1,6 +1,7 @@
 #include "doors/file.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -97,6 +98,21 @@ void write_file_atomically(const std::string& path, std::string_view text) {
   }
   if (::fsync(file) != 0 || ::close(file) != 0) fail(-1);
   if (::rename(temporary.c_str(), path.c_str()) != 0) fail(-1);
+}
+
+int write_all(int file, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t count = ::write(file, text.data(), text.size());
+    if (count < 0 && errno == EAGAIN) {
+      pollfd room{file, POLLOUT, 0};
+      ::poll(&room, 1, -1);
+      continue;
+    }
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return errno;
+    text.remove_prefix(size_t(count));
+  }
+  return 0;
 }
 
 }  // namespace ltr::doors

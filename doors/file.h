@@ -25,4 +25,8 @@ std::string read_plain_file(const std::string& path, uint64_t limit);
 /// Replaces `path` in one step: temporary file beside it, fsync, rename. Throws std::system_error.
 void write_file_atomically(const std::string& path, std::string_view text);
 
+/// Writes all of `text` to the open file `file`, and waits where another process made a pipe non-blocking. 0, or the
+/// errno of what went wrong.
+int write_all(int file, std::string_view text);
+
 }  // namespace ltr::doors

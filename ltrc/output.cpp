@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "doors/file.h"
 #include "ltrc/exit_code.h"
 
 namespace ltr::driver {
@@ -18,14 +19,7 @@ int output_error = 0;
 
 /// Takes everything, so that no command ends in the middle, with a code that hangs on when its reader went away.
 ssize_t put(void* /*cookie*/, const char* bytes, size_t count) {
-  for (size_t done = 0; done < count && output_error == 0;) {
-    const ssize_t written = ::write(STDOUT_FILENO, bytes + done, count - done);
-    if (written >= 0) {
-      done += size_t(written);
-    } else if (errno != EINTR) {
-      output_error = errno;
-    }
-  }
+  if (output_error == 0) output_error = doors::write_all(STDOUT_FILENO, {bytes, count});
   return ssize_t(count);
 }
 

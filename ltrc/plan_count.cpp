@@ -1,9 +1,10 @@
-#include <sstream>
 #include <algorithm>
 #include <map>
 #include <set>
+#include <sstream>
 
 #include "ltrc/plan.h"
+#include "runtime/optim/rule_states.h"
 
 namespace ltr::driver {
 
@@ -54,17 +55,7 @@ bool is_set(const Value& rule, const char* argument) {
 
 /// Tensors of a weight's size that a rule keeps; nothing if the rule is not known.
 std::optional<int> states_of(const Value& rule) {
-  struct Row {
-    const char* name;
-    int states;
-    const char* more;
-  };
-  static constexpr Row kRows[] = {
-#define LTR_RULE(name, maker, lr, weight_decay, states, more) {#name, states, more},
-#include "runtime/optim/rules.def"
-#undef LTR_RULE
-  };
-  for (const Row& row : kRows) {
+  for (const optim::RuleStates& row : optim::kRuleStates) {
     if (rule.text != row.name) continue;
     int states = row.states;
     std::istringstream more(row.more);

@@ -1,7 +1,6 @@
 #include "runtime/cli/terminal.h"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <unistd.h>
 #include <algorithm>
 #include <atomic>
@@ -10,11 +9,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
-#include <string_view>
 #include <system_error>
 
 #include <fmt/format.h>
 
+#include "doors/file.h"
 #include "doors/number.h"
 #include "runtime/api/error.h"
 
@@ -29,26 +28,9 @@ std::atomic<int> copy{-1};
 std::atomic<int> output_error{0};
 std::atomic<bool> is_output_muted{false};
 
-/// Writes all of `text`; the reason if that fails, else 0.
-int write_all(int file, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t count = ::write(file, text.data(), text.size());
-    if (count < 0 && errno == EAGAIN) {
-      // A pipe that another process made non-blocking: wait as a blocking one would.
-      pollfd room{file, POLLOUT, 0};
-      ::poll(&room, 1, -1);
-      continue;
-    }
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return errno;
-    text.remove_prefix(size_t(count));
-  }
-  return 0;
-}
-
 void put_copy(const Str& text) {
   const std::lock_guard lock(copy_mutex);
-  if (copy >= 0 && !text.starts_with("\r")) write_all(copy, text);
+  if (copy >= 0 && !text.starts_with("\r")) doors::write_all(copy, text);
 }
 
 }  // namespace
@@ -73,7 +55,7 @@ void mute_output(bool is_muted) {
 
 void print_out(const Str& text) {
   if (is_output_muted) return;
-  if (output_error == 0) output_error = write_all(STDOUT_FILENO, text);
+  if (output_error == 0) output_error = doors::write_all(STDOUT_FILENO, text);
   put_copy(text);
 }
 
@@ -90,7 +72,7 @@ void check_output() {
 void print_err(const Str& text) {
   if (is_output_muted) return;
   // Nobody is left to be told that this fails.
-  write_all(STDERR_FILENO, text);
+  doors::write_all(STDERR_FILENO, text);
   put_copy(text);
 }
 

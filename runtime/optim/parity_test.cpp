@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/optim/optimizer.h"
+#include "runtime/optim/rule_states.h"
 #include "runtime/tensor/handle.h"
 #include "runtime/train/root_state.h"
 
@@ -153,16 +154,6 @@ TEST_CASE("the kernels move f32 as ATen's ops do, on parts of any length") {
 }
 
 TEST_CASE("the table of rules knows what they keep") {
-  struct Row {
-    const char* name;
-    int states;
-    const char* more;
-  };
-  static constexpr Row kRows[] = {
-#define LTR_RULE(name, maker, lr, weight_decay, states, more) {#name, states, more},
-#include "runtime/optim/rules.def"
-#undef LTR_RULE
-  };
   // In f64 of 200 by 300: rows, columns and numbers alone are less than a hundredth of it.
   const auto kept = [](const char* name, std::vector<Argument> arguments) {
     ModelRoot root(0);
@@ -171,7 +162,7 @@ TEST_CASE("the table of rules knows what they keep") {
     root.finish();
     return int(root.optimizers()[0].state_bytes / (200 * 300 * sizeof(double)) + 0.01);
   };
-  for (const Row& row : kRows) {
+  for (const optim::RuleStates& row : optim::kRuleStates) {
     CAPTURE(row.name);
     CHECK(kept(row.name, {}) == row.states);
     std::istringstream more(row.more);

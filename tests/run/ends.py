@@ -156,8 +156,7 @@ def pipes(iris, folder):
         check(f"{verb} into a pipe that nobody reads ends 0, without a word of it", codes == {0}
               and not any("cannot write" in text for text in texts), (codes, texts))
         with open("/dev/full", "w") as full:
-            result = subprocess.run(words(iris, verb, "--out", runs)[:None if verb != "--help" else 2], stdout=full,
-                                    stderr=subprocess.PIPE, text=True, timeout=60)
+            result = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
         check(f"{verb} > /dev/full is R1004, exit 1", result.returncode == 1 and "R1004" in result.stderr, result)
 
 
@@ -171,6 +170,19 @@ def closed(command):
         texts.add(process.stderr.read())
         codes.add(process.wait(timeout=60))
     return codes, texts
+
+
+def unblocked(command):
+    """Exit code and output where a parent made the pipe non-blocking, and reads late."""
+    reads, writes = os.pipe()
+    fcntl.fcntl(writes, fcntl.F_SETPIPE_SZ, 4096)
+    os.set_blocking(writes, False)
+    process = subprocess.Popen([str(word) for word in command], stdout=writes)
+    os.close(writes)
+    time.sleep(0.5)
+    with open(reads, "rb") as pipe:
+        text = pipe.read()
+    return process.wait(timeout=60), text
 
 
 def compilers(folder):
@@ -189,6 +201,11 @@ def compilers(folder):
               and "error: cannot write standard output: No space left on device" in result.stderr, result)
         codes, texts = closed([LTRC, *verb])
         check(f"{title} into a pipe that nobody reads ends 0", codes == {0} and texts == {whole.stderr}, (codes, texts))
+    command = [LTRC, "dump", "cpp", source]
+    whole = subprocess.run(command, stdout=subprocess.PIPE, timeout=120).stdout
+    code, text = unblocked(command)
+    check("a small pipe that does not block takes all, when there is room", code == 0 and len(whole) > 4096 and text == whole,
+          f"exit {code}, {len(text)} of {len(whole)} bytes")
     source.write_text(source.read_text().replace("cross_entropy(net(x), species)", "cross_entropy(net(x), specie)"))
     codes, _ = closed([LTRC, "check", "--message-format", "json", source])
     check("a program with errors ends 1 whoever reads", codes == {1}, codes)

@@ -1,0 +1,19 @@
+#pragma once
+
+// What each optimizer keeps, for whoever counts it without making one: the compiler does not see LibTorch.
+
+namespace ltr::optim {
+
+struct RuleStates {
+  const char* name;
+  int states;        ///< tensors of a weight's size
+  const char* more;  ///< arguments that add one each when they are set
+};
+
+inline constexpr RuleStates kRuleStates[] = {
+#define LTR_RULE(name, maker, lr, weight_decay, states, more) {#name, states, more},
+#include "runtime/optim/rules.def"
+#undef LTR_RULE
+};
+
+}  // namespace ltr::optim
