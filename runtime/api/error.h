@@ -39,6 +39,7 @@ struct LTR_EXPORT Error : std::exception {
   Location location;
   Str help;
   int64_t sample = -1;  ///< of the batch, where one is to blame
+  bool is_of_another = false;  ///< another rank's, which has more to say of it
 
  private:
   Str what_;
@@ -53,6 +54,11 @@ Error error_at(const Location& location, const Fault& fault, const Args&... args
 template <class... Args>
 Error error_here(const Fault& fault, const Args&... args) {
   return error_at(current_location(), fault, args...);
+}
+/// The same error, of which another rank has more to say.
+inline Error of_another(Error error) {
+  error.is_of_another = true;
+  return error;
 }
 /// The same error with a cure.
 inline Error with_help(Error error, Str help) {

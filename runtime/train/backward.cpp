@@ -5,6 +5,7 @@
 #include <torch/csrc/autograd/variable.h>
 
 #include <unordered_map>
+#include <unordered_set>
 
 #include "runtime/tensor/handle.h"
 #include "runtime/train/graph_walk.h"
@@ -39,20 +40,25 @@ Backward::Backward(const ModelRoot& root) : impl_(new Impl{root, {}, {}, {}}) {
 
 Backward::~Backward() = default;
 
-void Backward::run(const at::Tensor& loss, double share, const Optimizer* optimizer, bool keep_graph) {
+namespace {
+
+/// The gradient of `loss` times `share` begins with this.
+at::Tensor first_gradient(at::Tensor& one, const at::Tensor& loss, double share) {
   if (loss.numel() != 1) {
     throw error_here(err::shape_check_failed, fmt::format("the loss is [{}], not a scalar", fmt::join(loss.sizes().vec(), ", ")));
   }
   if (!loss.requires_grad()) {
     throw error_here(err::settings_contradict, "the loss reaches no weight that is trained");
   }
-  at::Tensor gradient;
-  if (share == 1) {
-    if (!impl_->one.defined() || impl_->one.scalar_type() != loss.scalar_type()) impl_->one = at::ones({}, loss.options());
-    gradient = loss.dim() == 0 ? impl_->one : at::ones_like(loss);
-  } else {
-    gradient = at::full_like(loss, share);
-  }
+  if (share != 1) return at::full_like(loss, share);
+  if (!one.defined() || one.scalar_type() != loss.scalar_type()) one = at::ones({}, loss.options());
+  return loss.dim() == 0 ? one : at::ones_like(loss);
+}
+
+}  // namespace
+
+void Backward::run(const at::Tensor& loss, double share, const Optimizer* optimizer, bool keep_graph) {
+  const at::Tensor gradient = first_gradient(impl_->one, loss, share);
   // If the optimizer owns all weights nothing needs to be left out, and the engine need not mark the graph.
   const bool is_restricted = optimizer != nullptr && optimizer->weights().size() < impl_->root.weights().size();
   if (!is_restricted && impl_->walk.run(loss, gradient, keep_graph)) return;
@@ -60,6 +66,43 @@ void Backward::run(const at::Tensor& loss, double share, const Optimizer* optimi
   if (is_restricted) targets = impl_->edges(optimizer->weights());
   torch::autograd::Engine::get_default_engine().execute({torch::autograd::impl::gradient_edge(loss)}, {gradient},
                                                         keep_graph, false, true, targets);
+}
+
+void Backward::run_summed(const at::Tensor& loss, double share, const Optimizer& optimizer, bool keep_graph,
+                          const std::vector<at::Tensor>& unreached, GradientSum& sum) {
+  torch::autograd::edge_list roots;
+  torch::autograd::variable_list gradients;
+  if (loss.defined()) {
+    gradients.push_back(first_gradient(impl_->one, loss, share));
+    roots.push_back(torch::autograd::impl::gradient_edge(loss));
+  }
+  for (const at::Tensor& weight : unreached) {
+    roots.push_back(torch::autograd::impl::gradient_edge(weight));
+    gradients.push_back(at::zeros_like(weight));
+  }
+  const torch::autograd::edge_list targets = impl_->edges(optimizer.weights());
+  sum.during([&] {
+    torch::autograd::Engine::get_default_engine().execute(roots, gradients, keep_graph, false, true, targets);
+  });
+}
+
+std::vector<at::Tensor> Backward::unreached(const at::Tensor& loss, const Optimizer& optimizer) {
+  std::unordered_set<const torch::autograd::Node*> reached;
+  std::vector<torch::autograd::Node*> open;
+  if (loss.defined()) open.push_back(torch::autograd::impl::gradient_edge(loss).function.get());
+  while (!open.empty()) {
+    torch::autograd::Node* node = open.back();
+    open.pop_back();
+    if (node == nullptr || !reached.insert(node).second) continue;
+    for (const torch::autograd::Edge& edge : node->next_edges()) open.push_back(edge.function.get());
+  }
+  std::vector<at::Tensor> missing;
+  for (const Weight& weight : optimizer.weights()) {
+    const auto accumulator = impl_->accumulators.find(weight.tensor.impl());
+    if (accumulator == impl_->accumulators.end() || reached.contains(accumulator->second.get())) continue;
+    missing.push_back(aten(weight.tensor));
+  }
+  return missing;
 }
 
 }  // namespace ltr

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "runtime/optim/optimizer.h"
+#include "runtime/train/ranks.h"
 
 namespace torch::autograd {
 struct Node;
@@ -22,6 +23,11 @@ class Backward {
   /// Adds `share` times the gradient of the scalar `loss` into the weights of `optimizer`, into all weights if it is
   /// null. `keep_graph`: a later minimize of this step needs it.
   void run(const at::Tensor& loss, double share, const Optimizer* optimizer, bool keep_graph);
+  /// The same, and the sum over ranks goes with it. `unreached` get a gradient of zeros; an undefined `loss` reaches none.
+  void run_summed(const at::Tensor& loss, double share, const Optimizer& optimizer, bool keep_graph,
+                  const std::vector<at::Tensor>& unreached, GradientSum& sum);
+  /// The weights of `optimizer` that need a gradient and do not get one from `loss`; of an undefined loss all.
+  std::vector<at::Tensor> unreached(const at::Tensor& loss, const Optimizer& optimizer);
 
  private:
   struct Impl;

@@ -11,10 +11,7 @@
 #include <mutex>
 #include <thread>
 
-#include <ATen/ATen.h>
-
 #include "runtime/api/error.h"
-#include "runtime/tensor/handle.h"
 #include "runtime/train/ranks.h"
 
 namespace ltr::fake {
@@ -57,44 +54,12 @@ class OneOfPair final : public Ranks {
   OneOfPair(Meeting& meeting, int64_t rank) : meeting_(meeting), rank_(rank) {}
   int64_t rank() const override { return rank_; }
   int64_t world() const override { return 2; }
-  void sum(std::span<double> numbers) const override { each(numbers, [](double a, double b) { return a + b; }); }
-  void least(std::span<double> numbers) const override { each(numbers, [](double a, double b) { return std::min(a, b); }); }
-  void most(std::span<double> numbers) const override { each(numbers, [](double a, double b) { return std::max(a, b); }); }
-  Tensor join(const Tensor& state, Reduce how) const override {
-    const auto [first, second] = of_both(at::Tensor(aten(state)));
-    switch (how) {
-      case Reduce::Cat: return give(at::cat({first, second}));
-      case Reduce::Min: return give(at::minimum(first, second));
-      case Reduce::Max: return give(at::maximum(first, second));
-      case Reduce::Mean: return give(at::div(at::add(first, second), 2));
-      case Reduce::Sum: break;
-    }
-    return give(at::add(first, second));
-  }
   std::vector<Str> texts(const Str& own) const override {
-    const auto [first, second] = of_both(own);
-    return {first, second};
-  }
-  std::vector<Outputs> gather(const Outputs& own) const override {
-    std::vector<Outputs> all;
-    for (const Outputs& one : of_both(own)) {
-      if (is_first() && !one.empty()) all.push_back(one);
-    }
-    return all;
+    const std::array<std::any, 2> both = meeting_.exchange(rank_, own);
+    return {std::any_cast<Str>(both[0]), std::any_cast<Str>(both[1])};
   }
 
  private:
-  template <class T>
-  std::array<T, 2> of_both(const T& own) const {
-    const std::array<std::any, 2> both = meeting_.exchange(rank_, own);
-    return {std::any_cast<T>(both[0]), std::any_cast<T>(both[1])};
-  }
-  template <class Merge>
-  void each(std::span<double> numbers, Merge merge) const {
-    const auto [first, second] = of_both(std::vector<double>(numbers.begin(), numbers.end()));
-    for (size_t i = 0; i < numbers.size(); i++) numbers[i] = merge(first.at(i), second.at(i));
-  }
-
   Meeting& meeting_;
   int64_t rank_;
 };

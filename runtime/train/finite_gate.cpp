@@ -12,13 +12,25 @@
 
 namespace ltr {
 
-bool FiniteGate::lets_loss(const at::Tensor& loss, const Location& location) {
-  if (request_.flags.bare) return true;
+namespace {
+
+double number_of(const at::Tensor& loss) {
   // A loss that is no scalar is refused by the backward pass, in better words.
-  const double value = loss.numel() == 1 && loss.is_cpu() ? number_in_memory(loss) : read_number(loss.detach().sum());
-  if (std::isfinite(value)) [[likely]] return true;
+  return loss.numel() == 1 && loss.is_cpu() ? number_in_memory(loss) : read_number(loss.detach().sum());
+}
+
+}  // namespace
+
+bool FiniteGate::is_finite(const at::Tensor& loss) const { return request_.flags.bare || std::isfinite(number_of(loss)); }
+
+Str FiniteGate::shown(const at::Tensor& loss) {
+  const double value = number_of(loss);
+  return std::isnan(value) ? "nan" : fmt::format("{}", value);  // no sign of a nan
+}
+
+void FiniteGate::refuse_loss(const Location& location, const Str& value) {
   at(location);
-  return refuse(err::loss_not_finite, std::isnan(value) ? "nan" : fmt::format("{}", value));  // no sign of a nan
+  refuse(err::loss_not_finite, value);
 }
 
 bool FiniteGate::lets_update(const Str& optimizer, double norm) {

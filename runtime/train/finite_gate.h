@@ -16,8 +16,10 @@ class FiniteGate {
   /// `step` counts updates, for messages.
   FiniteGate(const RunRequest& request, const int64_t& global_step) : request_(request), step_(global_step) {}
 
-  /// Whether the gradient of `loss` may be taken. `stop` and `raise`: R4001 if not.
-  bool lets_loss(const at::Tensor& loss, const Location& location);
+  bool is_finite(const at::Tensor& loss) const;
+  static Str shown(const at::Tensor& loss);
+  /// A loss is not finite, so there is no update: counted with `skip`, R4001 otherwise.
+  void refuse_loss(const Location& location, const Str& value);
   /// Whether an update may happen; `norm` is of all gradients of `optimizer`. `stop` and `raise`: R4002 if not.
   bool lets_update(const Str& optimizer, double norm);
   /// R4004 for a weight of an optimizer that is not finite: it came by an update whose gradients were not looked at.

@@ -1,14 +1,54 @@
 #pragma once
 
-// The processes that train together: whatever depends on their number goes through here. This version runs one.
+// The processes that train together: whatever depends on their number goes through here. What one of them exchanges all
+// of them exchange, in the same order.
+
+#include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <span>
 #include <vector>
 
-#include "ltr/api.h"
+#include "runtime/api/error.h"
 
 namespace ltr {
+
+/// A sum over all ranks that is under way.
+class PendingSum {
+ public:
+  PendingSum() = default;
+  PendingSum(const PendingSum&) = delete;
+  PendingSum& operator=(const PendingSum&) = delete;
+  virtual ~PendingSum() = default;
+  virtual std::vector<double> wait() = 0;
+};
+
+/// Sums the gradients of some weights over all ranks.
+class GradientSum {
+ public:
+  GradientSum() = default;
+  GradientSum(const GradientSum&) = delete;
+  GradientSum& operator=(const GradientSum&) = delete;
+  virtual ~GradientSum() = default;
+
+  /// Runs `pass`, which gives every one of the weights the last gradient of the window; sums may begin while it runs.
+  /// Then they are in the weights' `grad`, the same bits on every rank.
+  virtual void during(const std::function<void()>& pass) = 0;
+
+  struct Times {
+    double exchange_s = 0;  ///< gradients were on their way
+    double wait_s = 0;      ///< and nothing else was done
+  };
+  virtual Times times() const { return {}; }
+};
+
+/// How gradients travel.
+struct GradientTravel {
+  int64_t bucket_bytes = int64_t(25) << 20;             ///< so many leave together
+  at::ScalarType type = at::ScalarType::Undefined;      ///< on the wire; Undefined: as they are
+};
 
 class Ranks {
  public:
@@ -19,17 +59,34 @@ class Ranks {
 
   virtual int64_t rank() const = 0;
   virtual int64_t world() const = 0;
-  /// Sums, least or largest numbers over all ranks, in place and element by element.
-  virtual void sum(std::span<double> numbers) const = 0;
-  virtual void least(std::span<double> numbers) const = 0;
-  virtual void most(std::span<double> numbers) const = 0;
-  /// A metric's state, of all ranks by the state's own rule: `cat` takes them in the order of the ranks, and their lengths
-  /// may differ.
-  virtual Tensor join(const Tensor& state, Reduce how) const = 0;
+
   /// What each rank says, in their order.
   virtual std::vector<Str> texts(const Str& own) const = 0;
+  /// Sums of what each rank gives, element by element; other work may be done until they are waited for.
+  virtual std::unique_ptr<PendingSum> begin_sum(std::vector<double> numbers) const;
+  /// Sums a tensor over all ranks, in place: the same bits everywhere.
+  virtual void sum_tensor(const at::Tensor& tensor) const;
+  /// All get the first rank's values, in place.
+  virtual void take_from_first(const std::vector<at::Tensor>& tensors) const;
+  /// `weights` all need gradients.
+  virtual std::unique_ptr<GradientSum> sum_gradients(const std::vector<at::Tensor>& weights, const GradientTravel& travel) const;
+
+  /// Between exchanges: asks the others to come to the next one soon, and whether one of them asked.
+  virtual void hurry() const {}
+  virtual bool is_hurried() const { return false; }
+
+  /// This rank fails with `error`. Gives its exit code if another one says, or has said, why; else this one is to say it.
+  virtual Option<int> failing(const Error&) const { return {}; }
+
+  /// Sums, least or largest numbers over all ranks, in place and element by element.
+  void sum(std::span<double> numbers) const;
+  void least(std::span<double> numbers) const;
+  void most(std::span<double> numbers) const;
+  /// A metric's state, of all ranks by the state's own rule: `cat` takes them in the order of the ranks, and their lengths
+  /// may differ.
+  Tensor join(const Tensor& state, Reduce how) const;
   /// On the first rank the outputs of all, in their order, without those of a rank that gives none; nothing elsewhere.
-  virtual std::vector<Outputs> gather(const Outputs& own) const = 0;
+  std::vector<Outputs> gather(const Outputs& own) const;
   /// What the first rank says.
   Str of_first(const Str& own) const { return texts(own).front(); }
   /// The one rank that prints, logs and writes.
@@ -38,5 +95,8 @@ class Ranks {
 
 /// A process by itself.
 const Ranks& one_rank();
+
+/// A state of each rank, in their order, by its rule.
+at::Tensor joined(const std::vector<at::Tensor>& states, Reduce how);
 
 }  // namespace ltr

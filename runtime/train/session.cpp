@@ -55,7 +55,7 @@ Session::Session(RunRequest& run_request, std::vector<Role> roles)
       gate(run_request, global_step),
       metric_inputs(run_request),
       threads(elements_of(run_request.root.state().weights)),
-      gradients_(run_request.root),
+      gradients_(run_request.root, run_request.ranks, run_request.travel),
       runner_(make_torch_runner(*this)) {
   run_dir = request.run_dir;
   run_name = request.run_name;
@@ -109,7 +109,7 @@ Error Session::repeated(const Error& error, const StepInfo& info, const Batch& b
 // ---- gradients -----------------------------------------------------------------------------------------------
 
 void Session::begin_window(bool is_recorded) {
-  reached_.clear();
+  gradients_.begin_window();
   has_updated_ = false;
   is_recorded_ = is_recorded && !request.flags.bare;
   if (!request.flags.bare) logs.begin_window(is_recorded_);
@@ -118,36 +118,43 @@ void Session::begin_window(bool is_recorded) {
 void Session::minimize(const Tensor& loss, Optimizer& optimizer, bool last, const Location& location) {
   guarded([&] {
     const In value(loss);
-    if (is_repeating_) return gradients_.run(value, share_, &optimizer, !last);
-    auto reached = std::find_if(reached_.begin(), reached_.end(), [&](const Reached& one) { return one.optimizer == &optimizer; });
-    if (reached == reached_.end()) reached = reached_.insert(reached_.end(), {&optimizer, 0, 0});
+    if (is_repeating_) return gradients_.repeat(value, &optimizer, !last);
     this->loss = loss;
     this->optimizer = &optimizer;
     run_hook(Hook::before_backward);
-    if (gate.lets_loss(value, location)) {
-      at(location);
-      gradients_.run(value, share_, &optimizer, !last);
-      reached->share += share_;
-      reached->rows++;
-    }
+    const bool is_finite = lets_loss(value, location);
+    at(location);
+    gradients_.add(value, optimizer, !last, is_finite);
     run_hook(Hook::after_backward);
     if (is_last_row_) update(optimizer);
   });
 }
 
+bool Session::lets_loss(const at::Tensor& loss, const Location& location) {
+  if (gate.is_finite(loss)) return true;
+  bad_loss_ = location;
+  bad_value_ = gate.shown(loss);
+  // Several ranks leave together, when all know of it.
+  if (world == 1 && request.trainer.nan != "skip") gate.refuse_loss(location, bad_value_);
+  return false;
+}
+
 void Session::update(Optimizer& optimizer) {
-  const auto reached = std::find_if(reached_.begin(), reached_.end(),
-                                    [&](const Reached& one) { return one.optimizer == &optimizer; });
-  const int64_t rows = reached->rows;
-  const double share = reached->share;
-  reached_.erase(reached);
+  const Gradients::Came came = gradients_.take(optimizer);
   const NoGrad no_grad;
-  if (rows == 0) {
+  if (came.bad > 0) {
+    // As if the rows of all ranks were one batch, whose loss it would be.
     optimizer.zero_grad();
-    return;
+    if (came.is_bad_here) return gate.refuse_loss(bad_loss_, bad_value_);
+    try {
+      return gate.refuse_loss({}, "not finite on another rank");
+    } catch (const Error& error) {
+      throw of_another(error);
+    }
   }
+  if (came.rows == 0) return optimizer.zero_grad();
   // Batches that were skipped, or counted by tokens, leave a window that is divided by what did come.
-  if (std::abs(share - 1) > 1e-9) optimizer.scale_grads(1 / share);
+  if (std::abs(came.share - 1) > 1e-9) optimizer.scale_grads(1 / came.share);
   clip_and_step(optimizer);
 }
 
@@ -178,23 +185,28 @@ void Session::clip_and_step(Optimizer& optimizer) {
   run_hook(Hook::after_step);
 }
 
-void Session::finish_window() {
-  while (!reached_.empty()) update(*reached_.front().optimizer);
+void Session::finish_window(const StepInfo& info) {
+  while (Optimizer* open = gradients_.next_open(!info.updates_always)) update(*open);
 }
 
 void Session::backward(const Tensor& loss, const Location& location) {
   guarded([&] {
     const In value(loss);
-    if (is_repeating_) return gradients_.run(value, 1, nullptr, true);
+    if (is_repeating_) return gradients_.repeat(value, nullptr, true);
     this->loss = loss;
     run_hook(Hook::before_backward);
-    if (gate.lets_loss(value, location)) gradients_.run(value, 1, nullptr, true);
+    if (gate.is_finite(value)) {
+      gradients_.add_manual(value);
+    } else {
+      gate.refuse_loss(location, gate.shown(value));
+    }
     run_hook(Hook::after_backward);
   });
 }
 
 void Session::zero_grad(Optimizer& optimizer) {
   not_finite_.erase(&optimizer);
+  gradients_.forget(optimizer);
   optimizer.zero_grad();
 }
 
@@ -202,13 +214,16 @@ void Session::step(Optimizer& optimizer) {
   if (is_repeating_) return;
   guarded([&] {
     const NoGrad no_grad;
+    gradients_.gather(optimizer);
     clip_and_step(optimizer);
+    gradients_.forget(optimizer);
   });
 }
 
 void Session::clip_norm(Optimizer& optimizer, double limit) {
   guarded([&] {
     const NoGrad no_grad;
+    gradients_.gather(optimizer);
     // The gate waits at the step; what is not finite cannot be clipped.
     if (!std::isfinite(optimizer.clip_norm(limit))) not_finite_.insert(&optimizer);
   });
@@ -217,6 +232,7 @@ void Session::clip_norm(Optimizer& optimizer, double limit) {
 void Session::clip_value(Optimizer& optimizer, double limit) {
   guarded([&] {
     const NoGrad no_grad;
+    gradients_.gather(optimizer);
     optimizer.clip_value(limit);
   });
 }

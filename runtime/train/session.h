@@ -7,9 +7,9 @@
 #include <unordered_map>
 
 #include "runtime/callbacks/listener.h"
-#include "runtime/train/backward.h"
 #include "runtime/train/feed.h"
 #include "runtime/train/finite_gate.h"
+#include "runtime/train/gradients.h"
 #include "runtime/train/left_out_records.h"
 #include "runtime/train/log_table.h"
 #include "runtime/train/metric_inputs.h"
@@ -59,14 +59,15 @@ class Session : public Context {
   void begin_window(bool is_recorded);
   /// Of the batch that runs now: its part of the window's gradient, and whether it is the window's last.
   void set_row(double share, bool is_last, double weight) {
-    share_ = share;
+    gradients_.set_row(share, is_last);
     is_last_row_ = is_last;
     weight_ = weight;
   }
   /// Whether weights moved since the window began.
   bool has_updated() const { return has_updated_; }
-  /// Updates that the last row did not reach.
-  void finish_window();
+  /// Updates that the last row of `info` did not reach.
+  void finish_window(const StepInfo& info);
+  GradientSum::Times reduce_times() const { return gradients_.times(); }
 
   /// Counts records that were left out. What is new of them goes to `faults/bad_records.jsonl` of a fit's folder.
   void take_left_out(std::vector<LeftOut> found);
@@ -99,13 +100,10 @@ class Session : public Context {
   LeftOutRecords left_out;
 
  private:
-  struct Reached {
-    Optimizer* optimizer;
-    double share;      ///< sum of the shares that came
-    int64_t rows;
-  };
   /// The batch again, with nothing updated, logged or told.
   Error repeated(const Error& error, const StepInfo& info, const Batch& batch, size_t stream_index, uint64_t number);
+  /// Whether the gradient of `loss` may be taken; R4001 if it is not finite and that ends the run at once.
+  bool lets_loss(const at::Tensor& loss, const Location& location);
   void update(Optimizer& optimizer);
   void write_left_out(const std::vector<LeftOut>& records, bool appends);
   /// Hooks, clipping, the gate, and the update if it may happen.
@@ -114,15 +112,15 @@ class Session : public Context {
   bool shows(int slot);
   Str tag_of(int slot) const;
 
-  Backward gradients_;
+  Gradients gradients_;
   std::unique_ptr<StepRunner> runner_;
-  double share_ = 1;
   double weight_ = 1;
   bool is_last_row_ = true;
   bool is_recorded_ = false;
   bool has_updated_ = false;
   bool is_repeating_ = false;
-  std::vector<Reached> reached_;
+  Location bad_loss_;      ///< of the window, where its loss was not finite
+  Str bad_value_;
   std::set<const Optimizer*> not_finite_;  ///< whose gradients a manual step found so when it clipped them
   std::unordered_map<int, int64_t> shown_;  ///< the newest step of each slot that shows something
 };

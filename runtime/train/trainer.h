@@ -84,6 +84,7 @@ struct RunRequest {
   Str resume;                        ///< checkpoint folder to go on from, "" for a new run
   RunFlags flags;
   const Ranks& ranks = one_rank();
+  GradientTravel travel;             ///< between them
   std::vector<DataFile> data_files;  ///< in the order in which they were opened
   int64_t workers = 1;               ///< loader threads
   int64_t prefetch = 2;

@@ -1,0 +1,230 @@
+#include "runtime/distributed/c10d_ranks.h"
+
+#include <ATen/ATen.h>
+#include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
+#include <torch/csrc/distributed/c10d/comm.hpp>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstring>
+#include <thread>
+
+#include "runtime/distributed/reducer_sum.h"
+
+namespace ltr::distributed {
+
+namespace {
+
+/// So many bytes of a text go in the first exchange; most texts are shorter.
+constexpr int64_t kSlot = 1016;
+/// How long one that was left waiting gives the cause to say itself.
+constexpr double kSayItself_s = 5;
+constexpr int64_t kLookEvery_ms = 250;
+
+std::chrono::milliseconds ms(double seconds) { return std::chrono::milliseconds(int64_t(seconds * 1000)); }
+
+int64_t now_ms() {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+std::vector<uint8_t> bytes(std::string_view text) { return {text.begin(), text.end()}; }
+Str text_of(const std::vector<uint8_t>& bytes) { return {bytes.begin(), bytes.end()}; }
+
+bool is_timeout(std::string_view reason) {
+  return reason.find("imed out") != Str::npos || reason.find("imeout") != Str::npos;
+}
+
+/// Ranks of one machine meet on loopback; others by the address of their host's name.
+c10::intrusive_ptr<c10d::ProcessGroup> gloo_group(const Place& place, const Store& store, double timeout_s) {
+  const auto options = c10d::ProcessGroupGloo::Options::create(ms(timeout_s));
+  options->devices.push_back(place.local_size == place.world ? c10d::ProcessGroupGloo::createDeviceForHostname("127.0.0.1")
+                                                             : c10d::ProcessGroupGloo::createDefaultDevice());
+  const auto gloo = c10::make_intrusive<c10d::ProcessGroupGloo>(store, int(place.rank), int(place.world), options);
+  auto group = c10::make_intrusive<c10d::ProcessGroup>(store, int(place.rank), int(place.world));
+  group->setBackend(c10::DeviceType::CPU, c10d::ProcessGroup::BackendType::GLOO, gloo);
+  group->setDefaultBackend(c10d::ProcessGroup::BackendType::GLOO);
+  group->setGroupName("ltr");
+  return group;
+}
+
+class C10dSum final : public PendingSum {
+ public:
+  C10dSum(const C10dRanks& ranks, std::vector<double> numbers) : ranks_(ranks), numbers_(std::move(numbers)) {
+    sums_ = {at::from_blob(numbers_.data(), {int64_t(numbers_.size())}, at::kDouble)};
+    work_ = ranks_.exchange("a sum", [&] { return ranks_.group()->allreduce(sums_); });
+  }
+  std::vector<double> wait() override {
+    ranks_.exchange("a sum", [&] { work_->wait(); });
+    return std::move(numbers_);
+  }
+
+ private:
+  const C10dRanks& ranks_;
+  std::vector<double> numbers_;
+  std::vector<at::Tensor> sums_;
+  c10::intrusive_ptr<c10d::Work> work_;
+};
+
+}  // namespace
+
+C10dRanks::C10dRanks(const Place& place, Store store, const Patience& patience)
+    : place_(place), patience_(patience), store_(std::move(store)) {
+  try {
+    group_ = gloo_group(place_, store_, patience_.join_s);
+  } catch (const std::exception&) {
+    throw with_help(error_at({}, err::rank_lost, fmt::format("not all of the {} ranks came within {:.0f} s", place_.world,
+                                                             patience_.join_s)),
+                    "see whether all of them were started, and from one build");
+  }
+  group_->getBackend(c10::DeviceType::CPU)->setTimeout(ms(patience_.exchange_s));
+  store_->setTimeout(ms(patience_.join_s));
+}
+
+C10dRanks::~C10dRanks() = default;
+
+// ---- exchanges -----------------------------------------------------------------------------------------------
+
+std::vector<Str> C10dRanks::texts(const Str& own) const {
+  return exchange("an exchange of all ranks", [&] {
+    const auto gather = [&](int64_t slot) {
+      at::Tensor mine = at::zeros({slot + int64_t(sizeof(int64_t))}, at::kByte);
+      char* data = static_cast<char*>(mine.mutable_data_ptr());
+      const auto size = int64_t(own.size());
+      std::memcpy(data, &size, sizeof(size));
+      std::memcpy(data + sizeof(size), own.data(), size_t(std::min(size, slot)));
+      at::Tensor all = at::empty({world(), mine.numel()}, at::kByte);
+      group_->_allgather_base(all, mine)->wait();
+      return all;
+    };
+    at::Tensor all = gather(kSlot);
+    const auto size_of = [&](int64_t rank) {
+      int64_t size = 0;
+      std::memcpy(&size, all[rank].const_data_ptr(), sizeof(size));
+      return size;
+    };
+    int64_t longest = 0;
+    for (int64_t rank = 0; rank < world(); rank++) longest = std::max(longest, size_of(rank));
+    if (longest > kSlot) all = gather(longest);
+    std::vector<Str> texts;
+    for (int64_t rank = 0; rank < world(); rank++) {
+      texts.emplace_back(static_cast<const char*>(all[rank].const_data_ptr()) + sizeof(int64_t), size_t(size_of(rank)));
+    }
+    return texts;
+  });
+}
+
+std::unique_ptr<PendingSum> C10dRanks::begin_sum(std::vector<double> numbers) const {
+  return std::make_unique<C10dSum>(*this, std::move(numbers));
+}
+
+void C10dRanks::sum_tensor(const at::Tensor& tensor) const {
+  exchange("a sum over all ranks", [&] {
+    std::vector<at::Tensor> list{tensor};
+    group_->allreduce(list)->wait();
+  });
+}
+
+void C10dRanks::take_from_first(const std::vector<at::Tensor>& tensors) const {
+  constexpr size_t kTogether = size_t(64) << 20;
+  exchange("the values of the first rank", [&] { c10d::broadcast_coalesced(group_, tensors, kTogether); });
+}
+
+std::unique_ptr<GradientSum> C10dRanks::sum_gradients(const std::vector<at::Tensor>& weights,
+                                                      const GradientTravel& travel) const {
+  return std::make_unique<ReducerSum>(*this, weights, travel);
+}
+
+// ---- between exchanges ---------------------------------------------------------------------------------------
+
+void C10dRanks::hurry() const {
+  try {
+    hurried_ = store_->add("hurry", 1);
+  } catch (const std::exception&) {
+    // Who serves the store is gone: the next exchange says so.
+  }
+}
+
+bool C10dRanks::is_hurried() const {
+  const int64_t now = now_ms();
+  if (now - looked_ms_ < kLookEvery_ms) return false;
+  looked_ms_ = now;
+  try {
+    const int64_t calls = store_->add("hurry", 0);
+    return std::exchange(hurried_, calls) != calls;
+  } catch (const std::exception&) {
+    return true;
+  }
+}
+
+// ---- failures ------------------------------------------------------------------------------------------------
+
+Str C10dRanks::absent() const {
+  const Str turn = fmt::format("late/{}/", turn_);
+  store_->set(turn + std::to_string(rank()), bytes("here"));
+  std::this_thread::sleep_for(std::chrono::seconds(2));
+  std::vector<Str> missing;
+  for (int64_t one = 0; one < world(); one++) {
+    if (!store_->check({turn + std::to_string(one)})) missing.push_back(std::to_string(one));
+  }
+  if (missing.empty()) return "";
+  return fmt::format("; rank{} {} did not come", missing.size() == 1 ? "" : "s", fmt::join(missing, ", "));
+}
+
+void C10dRanks::rethrow(const char* what) const {
+  try {
+    throw;
+  } catch (const c10::DistError& error) {
+    throw lost(what, error.what_without_backtrace());
+  } catch (const c10::Error&) {
+    throw;  // of an op of the pass
+  } catch (const Error&) {
+    throw;
+  } catch (const std::runtime_error& error) {
+    throw lost(what, error.what());  // Gloo's own
+  }
+}
+
+Error C10dRanks::lost(const char* what, std::string_view reason) const {
+  if (is_timeout(reason)) {
+    Str who;
+    try {
+      who = absent();
+    } catch (const std::exception&) {
+      who = "; rank 0, which has the meeting point, cannot be reached";
+    }
+    return of_another(with_help(error_here(err::collective_timed_out, fmt::format("{} ({:.0f} s){}", what, patience_.exchange_s, who)),
+                     "what hangs there is the cause; if it is only slow, set topology.timeout"));
+  }
+  return of_another(with_help(error_here(err::rank_lost, fmt::format("rank {} lost its connection to another one in {}", rank(), what)),
+                   "the machine may have killed it for its memory; --resume last goes on from the last checkpoint"));
+}
+
+Option<Str> C10dRanks::failed_first(double wait_s) const {
+  const int64_t until = now_ms() + int64_t(wait_s * 1000);
+  while (!store_->check({"failed"})) {
+    if (now_ms() >= until) return {};
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  return text_of(store_->get("failed"));
+}
+
+Option<int> C10dRanks::failing(const Error& error) const {
+  const bool has_supervisor = std::getenv("LTR_SUPERVISOR") != nullptr;
+  try {
+    if (error.is_of_another) {
+      if (const Option<Str> code = failed_first(kSayItself_s)) return std::stoi(*code);
+      // A process that was killed says nothing: its supervisor does.
+      if (has_supervisor && error.code == err::rank_lost.code) return error.exit_code();
+    }
+    const Str own = fmt::format("{} {}", error.exit_code(), rank());
+    const Str first = text_of(store_->compareSet("failed", {}, bytes(own)));
+    if (place_.serves) std::this_thread::sleep_for(ms(1));  // the others must find it
+    return first == own ? Option<int>() : std::stoi(first);
+  } catch (const std::exception&) {
+    // The store went with the process that served it: of the others one speaks.
+    if (has_supervisor || rank() > 1) return error.exit_code();
+    return {};
+  }
+}
+
+}  // namespace ltr::distributed

@@ -1,0 +1,101 @@
+#include "runtime/distributed/reducer_sum.h"
+
+#include <ATen/ATen.h>
+#include <torch/csrc/distributed/c10d/reducer.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <mutex>
+
+#include "runtime/distributed/c10d_ranks.h"
+
+namespace ltr::distributed {
+
+using Steady = std::chrono::steady_clock;
+
+/// When buckets leave and come.
+struct ReducerSum::Clock {
+  std::mutex mutex;
+  int under_way = 0;
+  Steady::time_point since;     ///< the first of those left
+  Steady::time_point all_left;  ///< the last bucket of the pass left: from here on nothing else is done
+  Times times;
+
+  void leaves(bool is_last) {
+    const std::lock_guard lock(mutex);
+    const Steady::time_point now = Steady::now();
+    if (under_way++ == 0) since = now;
+    if (is_last) all_left = now;
+  }
+  void comes() {
+    const std::lock_guard lock(mutex);
+    if (--under_way == 0) times.exchange_s += std::chrono::duration<double>(Steady::now() - since).count();
+  }
+  void is_over() {
+    const std::lock_guard lock(mutex);
+    times.wait_s += std::chrono::duration<double>(Steady::now() - all_left).count();
+  }
+};
+
+namespace {
+
+/// Sums a bucket as it is: the shares of the ranks are in the gradients already, so nothing is divided.
+template <class Clock>
+class SumHook final : public c10d::CommHookInterface {
+ public:
+  SumHook(c10::intrusive_ptr<c10d::ProcessGroup> group, at::ScalarType type, std::shared_ptr<Clock> clock)
+      : group_(std::move(group)), type_(type), clock_(std::move(clock)) {}
+
+  c10::intrusive_ptr<c10::ivalue::Future> runHook(c10d::GradBucket& bucket) override {
+    const at::Tensor whole = bucket.getBufferRef();
+    const bool is_narrowed = type_ != at::ScalarType::Undefined && type_ != whole.scalar_type();
+    std::vector<at::Tensor> sent{is_narrowed ? whole.to(type_) : whole};
+    clock_->leaves(bucket.isLast());
+    return group_->allreduce(sent)->getFuture()->then(
+        [clock = clock_, sent, whole, is_narrowed](c10::ivalue::Future& done) -> c10::IValue {
+          clock->comes();
+          if (done.hasError()) std::rethrow_exception(done.exception_ptr());
+          if (is_narrowed) whole.copy_(sent.front());
+          return whole;
+        },
+        c10::TensorType::get());
+  }
+  at::Tensor parseHookResult(const c10::IValue& result) override { return result.toTensor(); }
+
+ private:
+  c10::intrusive_ptr<c10d::ProcessGroup> group_;
+  at::ScalarType type_;
+  std::shared_ptr<Clock> clock_;
+};
+
+}  // namespace
+
+ReducerSum::ReducerSum(const C10dRanks& ranks, const std::vector<at::Tensor>& weights, const GradientTravel& travel)
+    : ranks_(ranks), clock_(std::make_shared<Clock>()) {
+  auto [buckets, limits] = c10d::compute_bucket_assignment_by_size(weights, {size_t(travel.bucket_bytes)});
+  // Gradients come in the order opposite to that of the layers. The buckets stay as they are: which gradients lie together
+  // decides in which order they are summed, and a run that goes on must sum as before.
+  std::reverse(buckets.begin(), buckets.end());
+  reducer_ = std::make_unique<c10d::Reducer>(
+      weights, buckets, ranks.group(), std::vector<bool>(weights.size(), false), travel.bucket_bytes,
+      /*find_unused_parameters=*/false, /*gradient_as_bucket_view=*/true, std::unordered_map<size_t, std::string>(),
+      travel.bucket_bytes, /*skip_all_reduce_unused_params=*/false, /*use_python_reducer=*/false, std::vector<int64_t>());
+  reducer_->register_comm_hook(std::make_unique<SumHook<Clock>>(ranks.group(), travel.type, clock_));
+}
+
+ReducerSum::~ReducerSum() = default;
+
+void ReducerSum::during(const std::function<void()>& pass) {
+  ranks_.exchange("the sum of gradients", [&] {
+    reducer_->prepare_for_backward({});
+    pass();
+    clock_->is_over();
+  });
+}
+
+GradientSum::Times ReducerSum::times() const {
+  const std::lock_guard lock(clock_->mutex);
+  return clock_->times;
+}
+
+}  // namespace ltr::distributed

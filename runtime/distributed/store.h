@@ -1,0 +1,18 @@
+#pragma once
+
+// The meeting point of all ranks: a small table of keys that one process serves. Ranks find each other there, and one that
+// fails says why.
+
+#include <c10/util/intrusive_ptr.h>
+#include <torch/csrc/distributed/c10d/Store.hpp>
+
+#include "runtime/distributed/place.h"
+
+namespace ltr::distributed {
+
+using Store = c10::intrusive_ptr<c10d::Store>;
+
+/// Opens it, or joins it, waiting `timeout_s` for who opens it. R1002 if nobody does, R2008 if its port is taken.
+Store open_store(const Place& place, double timeout_s);
+
+}  // namespace ltr::distributed

@@ -1,0 +1,205 @@
+#include "runtime/train/gradients.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "runtime/tensor/handle.h"
+#include "runtime/train/root_state.h"
+
+namespace ltr {
+
+namespace {
+
+std::vector<at::Tensor> trained(const Optimizer& optimizer) {
+  std::vector<at::Tensor> list;
+  for (const Weight& weight : optimizer.weights()) {
+    if (In(weight.tensor)->requires_grad()) list.push_back(aten(weight.tensor));
+  }
+  return list;
+}
+
+/// Those of `weights` that no row of the window gave a gradient.
+std::vector<at::Tensor> without_gradient(const std::vector<at::Tensor>& weights) {
+  std::vector<at::Tensor> list;
+  for (const at::Tensor& weight : weights) {
+    if (!weight.grad().defined()) list.push_back(weight);
+  }
+  return list;
+}
+
+// What a vote says of each optimizer, in numbers that are summed: what came for it, whether each of its weights has a
+// gradient, and whether it is updated now or waits for that.
+enum : size_t { kShare, kRows, kBad, kWhole, kUpdates, kWaits, kNumbers };
+
+}  // namespace
+
+Gradients::Gradients(ModelRoot& root, const Ranks& ranks, const GradientTravel& travel)
+    : ranks_(ranks), travel_(travel), backward_(root) {
+  for (const auto& optimizer : root.state().optimizers) all_.emplace_back().optimizer = optimizer.get();
+}
+
+Gradients::OfOptimizer& Gradients::of(const Optimizer& optimizer) {
+  return *std::find_if(all_.begin(), all_.end(), [&](const OfOptimizer& one) { return one.optimizer == &optimizer; });
+}
+
+void Gradients::begin_window() {
+  for (OfOptimizer& one : all_) {
+    one.came = {};
+    one.is_open = false;
+  }
+}
+
+void Gradients::add(const at::Tensor& loss, const Optimizer& optimizer, bool keep_graph, bool is_finite) {
+  OfOptimizer& one = of(optimizer);
+  one.is_open = true;
+  if (is_finite) {
+    one.came.share += share_;
+    one.came.rows++;
+  } else {
+    one.came.bad++;
+    one.came.is_bad_here = true;
+  }
+  if (ranks_.world() > 1 && is_last_row_) return add_summed(is_finite ? loss : at::Tensor(), one, keep_graph);
+  if (is_finite) backward_.run(loss, share_, &optimizer, keep_graph);
+}
+
+Gradients::Came Gradients::take(const Optimizer& optimizer) {
+  OfOptimizer& one = of(optimizer);
+  one.is_open = false;
+  return std::exchange(one.came, {});
+}
+
+Optimizer* Gradients::next_open(bool may_differ) {
+  const auto open = std::find_if(all_.begin(), all_.end(), [](const OfOptimizer& one) { return one.is_open; });
+  if (ranks_.world() == 1 || !may_differ) {
+    if (open == all_.end()) return nullptr;
+    if (ranks_.world() > 1) add_summed({}, *open, false);
+    return open->optimizer;
+  }
+  // Whoever waits has said what it has; whose turn it is now may be another's.
+  const Turn turn = counted(*begin_vote(nullptr, false));
+  if (turn.one == nullptr) return nullptr;
+  const std::vector<at::Tensor> weights = trained(*turn.one->optimizer);
+  const std::vector<at::Tensor> lacking = without_gradient(weights);
+  backward_.run_summed({}, 0, *turn.one->optimizer, false, weights, sum_of(*turn.one));
+  settle(*turn.one, turn, lacking);
+  return turn.one->optimizer;
+}
+
+// ---- the ranks together --------------------------------------------------------------------------------------
+
+std::unique_ptr<PendingSum> Gradients::begin_vote(const OfOptimizer* updated, bool is_whole) const {
+  std::vector<double> numbers;
+  for (const OfOptimizer& one : all_) {
+    const bool is_updated = &one == updated;
+    const bool waits = one.is_open && !is_updated;
+    const bool has_all = is_updated ? is_whole : waits && without_gradient(trained(*one.optimizer)).empty();
+    for (const double number : {one.came.share, one.came.rows, one.came.bad, double(has_all), double(is_updated), double(waits)}) {
+      numbers.push_back(number);
+    }
+  }
+  return ranks_.begin_sum(std::move(numbers));
+}
+
+Gradients::Turn Gradients::counted(PendingSum& votes) {
+  const std::vector<double> sums = votes.wait();
+  const auto find = [&](size_t what) {
+    std::vector<OfOptimizer*> found;
+    for (size_t i = 0; i < all_.size(); i++) {
+      if (sums[i * kNumbers + what] > 0) found.push_back(&all_[i]);
+    }
+    return found;
+  };
+  const std::vector<OfOptimizer*> updated = find(kUpdates), waiting = find(kWaits);
+  if (updated.size() > 1) {
+    throw with_help(error_here(err::ranks_differ, fmt::format("at one time some update {} and some {}",
+                                                              updated[0]->optimizer->name(), updated[1]->optimizer->name())),
+                    "which `minimize` runs may depend on the step's number, not on what is in a batch");
+  }
+  Turn turn;
+  turn.one = !updated.empty() ? updated.front() : !waiting.empty() ? waiting.front() : nullptr;
+  if (turn.one == nullptr) return turn;
+  const double* of_it = sums.data() + size_t(turn.one - all_.data()) * kNumbers;
+  turn.all = {of_it[kShare], of_it[kRows], of_it[kBad], turn.one->came.is_bad_here};
+  turn.is_whole = of_it[kWhole] > 0;
+  return turn;
+}
+
+void Gradients::add_summed(const at::Tensor& loss, OfOptimizer& one, bool keep_graph) {
+  const std::vector<at::Tensor> unreached = backward_.unreached(loss, *one.optimizer);
+  const std::vector<at::Tensor> lacking = without_gradient(unreached);
+  const std::unique_ptr<PendingSum> votes = begin_vote(&one, lacking.empty());
+  backward_.run_summed(loss, share_, *one.optimizer, keep_graph, unreached, sum_of(one));
+  settle(one, counted(*votes), lacking);
+}
+
+GradientSum& Gradients::sum_of(OfOptimizer& one) {
+  if (!one.sum) one.sum = ranks_.sum_gradients(trained(*one.optimizer), travel_);
+  return *one.sum;
+}
+
+void Gradients::settle(OfOptimizer& one, const Turn& turn, const std::vector<at::Tensor>& lacking) const {
+  one.came = turn.all;
+  if (turn.is_whole) return;
+  // A weight that no rank reached has no gradient, as where a single process runs.
+  const std::vector<at::Tensor> weights = trained(*one.optimizer);
+  const std::vector<double> reached = reached_anywhere(weights, lacking);
+  for (size_t i = 0; i < weights.size(); i++) {
+    if (reached[i] == 0) weights[i].mutable_grad() = at::Tensor();
+  }
+}
+
+std::vector<double> Gradients::reached_anywhere(const std::vector<at::Tensor>& weights,
+                                                const std::vector<at::Tensor>& unreached) const {
+  std::unordered_set<const void*> missing;
+  for (const at::Tensor& weight : unreached) missing.insert(weight.unsafeGetTensorImpl());
+  std::vector<double> reached;
+  for (const at::Tensor& weight : weights) reached.push_back(missing.contains(weight.unsafeGetTensorImpl()) ? 0 : 1);
+  ranks_.sum(reached);
+  return reached;
+}
+
+// ---- manual steps --------------------------------------------------------------------------------------------
+
+void Gradients::add_manual(const at::Tensor& loss) {
+  backward_.run(loss, share_, nullptr, true);
+  for (OfOptimizer& one : all_) one.is_gathered = false;
+}
+
+void Gradients::gather(const Optimizer& optimizer) {
+  OfOptimizer& one = of(optimizer);
+  if (ranks_.world() == 1 || std::exchange(one.is_gathered, true)) return;
+  const std::vector<at::Tensor> weights = trained(optimizer);
+  const std::vector<double> reached = reached_anywhere(weights, without_gradient(weights));
+  std::vector<at::Tensor> flat, gradients;
+  for (size_t i = 0; i < weights.size(); i++) {
+    if (reached[i] == 0) continue;
+    at::Tensor& gradient = weights[i].mutable_grad();
+    if (!gradient.defined()) gradient = at::zeros_like(weights[i]);
+    gradients.push_back(gradient);
+    flat.push_back(gradient.flatten());
+  }
+  if (flat.empty()) return;
+  const at::Tensor all = at::cat(flat);
+  ranks_.sum_tensor(all);
+  int64_t begin = 0;
+  for (const at::Tensor& gradient : gradients) {
+    gradient.copy_(all.narrow(0, begin, gradient.numel()).view_as(gradient));
+    begin += gradient.numel();
+  }
+}
+
+GradientSum::Times Gradients::times() const {
+  GradientSum::Times all;
+  for (const OfOptimizer& one : all_) {
+    if (!one.sum) continue;
+    const GradientSum::Times times = one.sum->times();
+    all.exchange_s += times.exchange_s;
+    all.wait_s += times.wait_s;
+  }
+  return all;
+}
+
+}  // namespace ltr

@@ -1,0 +1,89 @@
+#pragma once
+
+// The gradients of a window, by optimizer: of its rows here, and of all ranks together once the last row is there.
+//
+// An optimizer's gradients cross ranks when its last `minimize` of the window runs, overlapped with that backward pass. All
+// ranks must do so in the same order. Where a step may leave some of its updates out, a rank that is done says so and joins
+// those of the others with nothing, until all are done.
+
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "runtime/train/backward.h"
+
+namespace ltr {
+
+class Gradients {
+ public:
+  Gradients(ModelRoot& root, const Ranks& ranks, const GradientTravel& travel);
+
+  /// What came for an optimizer, of all ranks once they are summed.
+  struct Came {
+    double share = 0;  ///< of the window's weight
+    double rows = 0;
+    double bad = 0;    ///< rows whose loss is not finite: they gave nothing
+    bool is_bad_here = false;
+  };
+
+  void begin_window();
+  /// The row that runs now.
+  void set_row(double share, bool is_last) {
+    share_ = share;
+    is_last_row_ = is_last;
+  }
+  /// One `minimize`: adds the row's gradient. In the last row the ranks' are summed.
+  void add(const at::Tensor& loss, const Optimizer& optimizer, bool keep_graph, bool is_finite);
+  /// The same without a sum over ranks, for a step that is only looked at.
+  void repeat(const at::Tensor& loss, const Optimizer* optimizer, bool keep_graph) {
+    backward_.run(loss, share_, optimizer, keep_graph);
+  }
+  /// What came for `optimizer`, which is forgotten.
+  Came take(const Optimizer& optimizer);
+  /// An optimizer whose last row did not reach it, or that another rank updates; null when all ranks are done.
+  /// `may_differ`: the ranks may have left different ones out.
+  Optimizer* next_open(bool may_differ);
+
+  /// A manual step: gradients stay here until `gather`, which sums them once.
+  void add_manual(const at::Tensor& loss);
+  void gather(const Optimizer& optimizer);
+  /// Its gradients are gone: the next ones are new.
+  void forget(const Optimizer& optimizer) { of(optimizer).is_gathered = false; }
+
+  /// Of all sums since the run began.
+  GradientSum::Times times() const;
+
+ private:
+  struct OfOptimizer {
+    Optimizer* optimizer = nullptr;
+    Came came;
+    bool is_open = false;      ///< rows came that no update took
+    bool is_gathered = false;  ///< of a manual step: the sums are there
+    std::unique_ptr<GradientSum> sum;
+  };
+  struct Turn {
+    OfOptimizer* one = nullptr;    ///< whose turn it is; null: all ranks are done
+    Came all;
+    bool is_whole = false;         ///< some rank has a gradient for each of its weights
+  };
+
+  OfOptimizer& of(const Optimizer& optimizer);
+  GradientSum& sum_of(OfOptimizer& one);
+  /// Tells the others what is open here and what is `updated` now, if something is; `is_whole`: with all gradients.
+  std::unique_ptr<PendingSum> begin_vote(const OfOptimizer* updated, bool is_whole) const;
+  Turn counted(PendingSum& votes);
+  /// Sums over ranks while the gradient of `loss`, nothing if it is undefined, is added.
+  void add_summed(const at::Tensor& loss, OfOptimizer& one, bool keep_graph);
+  void settle(OfOptimizer& one, const Turn& turn, const std::vector<at::Tensor>& lacking) const;
+  /// For which of the weights a gradient came on any rank, where `lacking` have none here.
+  std::vector<double> reached_anywhere(const std::vector<at::Tensor>& weights, const std::vector<at::Tensor>& lacking) const;
+
+  const Ranks& ranks_;
+  GradientTravel travel_;
+  Backward backward_;
+  std::vector<OfOptimizer> all_;  ///< as the model declares them, the same on every rank
+  double share_ = 1;
+  bool is_last_row_ = true;
+};
+
+}  // namespace ltr
