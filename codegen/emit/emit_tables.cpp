@@ -18,6 +18,12 @@ cpp::Expr numbers(const std::vector<int>& list) {
   return cpp::braces(std::move(items));
 }
 
+cpp::Expr strings(const std::vector<std::string>& list) {
+  std::vector<cpp::Expr> items;
+  for (const std::string& one : list) items.push_back(cpp::string(one));
+  return cpp::braces(std::move(items));
+}
+
 /// `ltr::build::FUNCTION(program, row…);`
 void add(cpp::Body& body, const std::string& function, std::vector<cpp::Expr> row) {
   row.insert(row.begin(), cpp::name("program"));
@@ -29,7 +35,7 @@ void add_step(cpp::Body& body, const ir::ExperimentInfo& experiment, const ir::S
   std::copy_if(step.fields.begin(), step.fields.end(), std::back_inserter(fields), [](int field) { return field >= 0; });
   add(body, "add_step", {cpp::string(step.name), enumerator("Role", step.role), cpp::unary("&", cpp::name("program::" + cx.wrapper_name(experiment, step))),
                          numbers(fields), numbers(step.logs), cpp::boolean(step.random), cpp::boolean(step.minimizes),
-                         cpp::boolean(step.is_manual), cx.location(step.loc)});
+                         cpp::boolean(step.is_manual), cx.location(step.loc), strings(step.updates), cpp::boolean(step.updates_always)});
   for (const ir::StepParam& param : step.params) {
     add(body, "add_param", {cpp::string(param.name), cpp::string(param.type_text), cpp::string(param.initial), cx.location(param.loc)});
   }
@@ -44,9 +50,9 @@ void emit_rows(cpp::Body& body, Context& cx) {
   for (const ir::CallbackInfo& callback : cx.tables.callbacks) {
     const ir::ObjectInfo& object = cx.object(callback.object);
     if (cx.module.find(object.constructor) == nullptr) continue;
-    std::vector<cpp::Expr> hooks;
-    for (const ir::Hook& hook : object.hooks) hooks.push_back(cpp::string(hook.name));
-    add(body, "add_callback", {cpp::string(object.shown), cpp::braces(std::move(hooks)), numbers(callback.logs),
+    std::vector<std::string> hooks;
+    for (const ir::Hook& hook : object.hooks) hooks.push_back(hook.name);
+    add(body, "add_callback", {cpp::string(object.shown), strings(hooks), numbers(callback.logs),
                                cpp::unary("&", cpp::name("program::ltr_make_" + Context::identifier(callback.object))), cx.location(object.loc)});
   }
   for (const ir::TopologyInfo& topology : cx.tables.topologies) {

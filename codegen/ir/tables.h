@@ -88,6 +88,8 @@ struct StepInfo {
   bool random = false;
   bool minimizes = false;
   bool is_manual = false;
+  std::vector<std::string> updates;  ///< optimizers of its `minimize` statements, but for those chosen at run time
+  bool updates_always = false;       ///< every run makes all of `updates` and no other, each once, in that order
   Loc loc;
 };
 

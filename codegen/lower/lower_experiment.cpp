@@ -286,7 +286,10 @@ class ExperimentLowerer {
     }
     std::set<int> logs;
     std::set<std::string> seen;
-    if (const ir::Function* lowered = shared_.module.find(step.fn)) scan(lowered->body, step, logs, seen);
+    if (const ir::Function* lowered = shared_.module.find(step.fn)) {
+      scan(lowered->body, step, logs, seen);
+      note_updates(*lowered, step);
+    }
     step.logs.assign(logs.begin(), logs.end());
     info_.steps.push_back(std::move(step));
   }
