@@ -3,6 +3,7 @@
 // A callback as the trainer sees it: the built-in ones, those of the program, and the schedules that wait for a value
 // are all listeners in one list. Whatever a listener does not ask for in `interests` costs nothing.
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <vector>
@@ -68,6 +69,9 @@ class Listeners {
   void finish();
 
   bool has(Hook hook) const { return !by_hook_[size_t(hook)].empty(); }
+  bool has_any(std::initializer_list<Hook> hooks) const {
+    return std::any_of(hooks.begin(), hooks.end(), [this](Hook hook) { return has(hook); });
+  }
   void run(Hook hook, Context& cx) const {
     for (Listener* listener : by_hook_[size_t(hook)]) listener->hear(hook, cx);
   }

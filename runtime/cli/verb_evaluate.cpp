@@ -84,7 +84,7 @@ int run_evaluate(Start& start, Role role) {
   SignalWatch::enter(SignalPhase::Work);
   const EvalReport report = evaluate(request, role);
   SignalWatch::enter(SignalPhase::End);
-  if (const int code = SignalWatch::exit_code(); code != 0) {
+  if (const int code = SignalWatch::exit_code(report.signal); code != 0) {
     // Values of a part of the data would be taken for those of all of it.
     print_err(fmt::format("{} was stopped: there is no result\n", verb));
     return code;

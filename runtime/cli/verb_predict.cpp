@@ -254,9 +254,9 @@ int run_predict(Start& start) {
                     fmt::join(predictions.files(), ", ")));
   }
   tell_doubts(input, predictions, report.samples);
-  if (SignalWatch::received() != 0) {
+  if (SignalWatch::received() != 0 || input.is_stopped) {
     print_err("predict was stopped: later records have no predictions\n");
-    return SignalWatch::exit_code();
+    return SignalWatch::exit_code(SignalWatch::received() != 0 ? SignalWatch::received() : SIGTERM);
   }
   const auto end = input.faults.begin() + ptrdiff_t(input.rows);
   const auto bad = std::count_if(input.faults.begin(), end, [](const Str& fault) { return !fault.empty(); });

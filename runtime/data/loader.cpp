@@ -58,9 +58,11 @@ struct Loader::Impl {
   ~Impl();
 
   int64_t count() const;
-  int64_t of_all(int64_t number) const;  ///< this rank's `number`-th batch among those of all
+  int64_t of_all(int64_t number, int64_t rank) const { return number * options.world + rank; }
+  bool is_stand_in(int64_t number, int64_t rank) const;
   ReadAt place_of(int64_t epoch, int64_t number) const;
   bool read(int64_t epoch, int64_t number, Batch& batch) const;
+  bool read_or_stand_in(ReadAt place, Record& record, Batch& batch) const;
   void check(const Batch& batch) const;
   void narrow(Batch& batch) const;
   void start_workers();
@@ -128,7 +130,8 @@ int64_t Loader::Impl::count() const {
   int64_t batches = stream.state()->size();
   if (batches != kEndless && options.world > 1) {
     const int64_t whole = batches;
-    batches = options.is_even ? batches / options.world : (batches - options.rank + options.world - 1) / options.world;
+    const int64_t after = options.is_even ? 0 : options.rank;
+    batches = (batches - after + options.world - 1) / options.world;
     // Where there are fewer batches than ranks, some have none.
     if (whole > 0 && batches == 0 && !options.is_even) return 0;
   }
@@ -151,18 +154,35 @@ int64_t Loader::Impl::count() const {
   return batches;
 }
 
-int64_t Loader::Impl::of_all(int64_t number) const {
-  return number * options.world + options.rank;
+/// Whether the data is over before `rank` at that turn.
+bool Loader::Impl::is_stand_in(int64_t number, int64_t rank) const {
+  const int64_t all = stream.state()->size();
+  return options.is_even && all != kEndless && of_all(number, rank) >= all;
 }
 
 ReadAt Loader::Impl::place_of(int64_t of_epoch, int64_t number) const {
-  ReadAt place{of_epoch, of_all(number), options.seed, options.overfit > 0};
+  ReadAt place{of_epoch, of_all(number, options.rank), options.seed, options.overfit > 0};
+  if (is_stand_in(number, options.rank)) place.index %= stream.state()->size();
   if (stream.state()->size() == kEndless) {
     // An endless stream goes on over epochs; its passes are its epochs.
     place.epoch = 0;
-    if (options.overfit <= 0) place.index = of_all(of_epoch * count() + number);
+    if (options.overfit <= 0) place.index = of_all(of_epoch * count() + number, options.rank);
   }
   return place;
+}
+
+/// Where every record was left out, the other ranks go through the step all the same: the next batch that has some stands
+/// in. False if nobody waits for it.
+bool Loader::Impl::read_or_stand_in(ReadAt place, Record& record, Batch& batch) const {
+  if (stream.state()->read(place, record)) return true;
+  if (!options.is_even || options.world == 1) return false;
+  batch.is_stand_in = true;
+  const int64_t all = stream.state()->size();
+  for (int64_t other = 1; all == kEndless || other < all; other++) {
+    place.index = all == kEndless ? place.index + 1 : (place.index + 1) % all;
+    if (stream.state()->read(place, record)) return true;
+  }
+  throw error_at(options.location, err::stream_too_short, fmt::format("{} has no batch with a good record", options.name));
 }
 
 bool Loader::Impl::read(int64_t of_epoch, int64_t number, Batch& batch) const {
@@ -172,7 +192,8 @@ bool Loader::Impl::read(int64_t of_epoch, int64_t number, Batch& batch) const {
   at(options.location);
   const ReadAt place = place_of(of_epoch, number);
   Record record;
-  if (!guarded([&] { return stream.state()->read(place, record); })) return false;
+  batch.is_stand_in = is_stand_in(number, options.rank);
+  if (!guarded([&] { return read_or_stand_in(place, record, batch); })) return false;
   batch.fields.resize(columns.size());
   batch.size = 0;
   for (size_t i = 0; i < columns.size(); ++i) {
@@ -332,8 +353,16 @@ int64_t Loader::samples() const {
   return (batches - 1) * batch_size() + batch_samples(0, batches - 1);
 }
 
-int64_t Loader::batch_samples(int64_t, int64_t number) const {
-  return impl_->stream.state()->batch_samples(impl_->of_all(number));
+int64_t Loader::batch_samples(int64_t, int64_t number, int64_t rank) const {
+  return impl_->is_stand_in(number, rank) ? 0 : impl_->stream.state()->batch_samples(impl_->of_all(number, rank));
+}
+
+int64_t Loader::own_rank() const {
+  return impl_->options.rank;
+}
+
+int64_t Loader::number() const {
+  return impl_->position - 1;
 }
 
 std::vector<Str> Loader::names_of(int64_t epoch, int64_t number) const {

@@ -27,7 +27,7 @@ struct LoaderOptions {
   int64_t steps_per_epoch = -1;  ///< batches of an epoch of an endless stream, which goes on over epochs
   int64_t rank = 0;              ///< of the process: of every `world` batches it reads one
   int64_t world = 1;
-  bool is_even = false;          ///< all ranks read equally many; batches beyond that are nobody's
+  bool is_even = false;          ///< all ranks read equally many: one that has none at a turn gets a stand-in
   int64_t overfit = 0;           ///< the first N batches, unshuffled, in every epoch; 0 is off
   bool mock = false;             ///< batches made up from `batch`, as many and as large as the stream's
 };
@@ -45,8 +45,10 @@ class Loader {
   int64_t batches(int64_t epoch) const;
   /// Records of one pass, after limits and `drop_last`; what `describe` and the report say.
   int64_t samples() const;
-  /// Records in batch `number` (nominal: skipped bad records are not counted), without reading it.
-  int64_t batch_samples(int64_t epoch, int64_t number) const;
+  /// Records in batch `number` (nominal: skipped bad records are not counted), without reading it; 0 for a stand-in.
+  int64_t batch_samples(int64_t epoch, int64_t number) const { return batch_samples(epoch, number, own_rank()); }
+  /// The same of another rank's batch at that turn.
+  int64_t batch_samples(int64_t epoch, int64_t number, int64_t rank) const;
   /// The nominal batch size, what `collate` was given.
   int64_t batch_size() const;
 
@@ -58,12 +60,15 @@ class Loader {
   void start(int64_t epoch, int64_t first_batch = 0);
   /// False at the end of the epoch.
   bool next(Batch& batch);
+  /// The number of the batch that `next` gave last.
+  int64_t number() const;
   /// Seconds that `next` waited in all.
   double waited_s() const;
   /// What `on_bad = skip` left out of the batches that `next` gave, since it was asked last.
   std::vector<LeftOut> take_left_out();
 
  private:
+  int64_t own_rank() const;
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };

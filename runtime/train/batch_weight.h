@@ -14,7 +14,7 @@ class BatchWeight {
   /// Its samples, 1, or the elements of the counted field that are not ignored; samples where a role lacks the field.
   double of(const Batch& batch) const;
   /// The same for a batch of `samples` that was not read; `count` cannot know, and takes the samples.
-  double nominal(int64_t samples) const { return per_batch_ ? 1.0 : double(samples); }
+  double nominal(int64_t samples) const { return per_batch_ && samples > 0 ? 1.0 : double(samples); }
   bool counts() const { return field_ >= 0; }
 
  private:

@@ -38,10 +38,11 @@ void pass(Session& cx, const StepInfo& step, const std::vector<size_t>& streams,
   for (const size_t stream : streams) {
     const std::unique_ptr<Feed> feed = make_feed(cx.request, stream, batches);
     int64_t seen = 0;
-    int64_t number = 0;
     Batch batch;
     feed->start(0, 0);
-    while ((batches < 0 || number < batches) && next_of(cx, *feed, batch)) {
+    while (next_of(cx, *feed, batch)) {
+      const int64_t number = feed->number();
+      if (batches >= 0 && number >= batches) break;
       cx.batch_index = number;
       cx.stream = int64_t(stream);
       const Data::RoleStream& running = cx.request.data.streams[stream];
@@ -52,13 +53,11 @@ void pass(Session& cx, const StepInfo& step, const std::vector<size_t>& streams,
       blaming(*feed, 0, number, [&] { cx.run_step(step, batch, stream, uint64_t(number)); });
       cx.run_hook(hooks.batch_end);
       seen += batch.size;
-      number++;
       progress.round_batch(++done, batch.size);
-      if (SignalWatch::received() != 0) break;
+      if (cx.agreement.calls_off()) break;
     }
-    if (SignalWatch::received() != 0) break;
     if (samples != nullptr) samples->push_back(seen);
-    if (SignalWatch::received() != 0) break;
+    if (cx.agreement.calls_off()) break;
   }
   cx.batch_index = batch_index_before;
   cx.stream = stream_before;
@@ -83,6 +82,8 @@ EvalReport evaluate(RunRequest& request, Role role) {
   cx.run_hook(hooks_of(role).epoch_start);
   std::vector<int64_t> samples;
   pass(cx, *step, streams, request.flags.fast_dev_run > 0 ? request.flags.fast_dev_run : -1, &samples);
+  cx.agreement.meet();
+  report.signal = cx.agreement.signal();
   Named values;
   cx.logs.end_epoch(role, values);
   cx.record_images();

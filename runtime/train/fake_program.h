@@ -119,6 +119,7 @@ class Points : public Feed {
     next_ = first_batch;
   }
   bool next(Batch& batch) override;
+  int64_t number() override { return next_ - 1; }
   double waited_s() override { return 0; }
   int64_t poison = -1;  ///< the batch whose first number is nan
 

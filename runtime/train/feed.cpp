@@ -13,9 +13,13 @@ class LoaderFeed : public Feed {
   LoaderFeed(const Stream& stream, data::LoaderOptions options) : loader_(stream, std::move(options)) {}
   int64_t batches(int64_t epoch) override { return loader_.batches(epoch); }
   int64_t batch_samples(int64_t epoch, int64_t batch) override { return loader_.batch_samples(epoch, batch); }
+  int64_t batch_samples_of(int64_t rank, int64_t epoch, int64_t batch) override {
+    return loader_.batch_samples(epoch, batch, rank);
+  }
   int64_t batch_size() override { return loader_.batch_size(); }
   void start(int64_t epoch, int64_t first_batch) override { loader_.start(epoch, first_batch); }
   bool next(Batch& batch) override { return loader_.next(batch); }
+  int64_t number() override { return loader_.number(); }
   double waited_s() override { return loader_.waited_s(); }
   std::vector<Str> records(int64_t epoch, int64_t batch) override { return loader_.names_of(epoch, batch); }
   std::vector<LeftOut> take_left_out() override { return loader_.take_left_out(); }

@@ -24,9 +24,13 @@ class Feed {
   virtual int64_t batches(int64_t epoch) = 0;
   /// Samples in a batch, without reading it.
   virtual int64_t batch_samples(int64_t epoch, int64_t batch) = 0;
+  /// The same of the batch that `rank` has at that turn, 0 if it has none.
+  virtual int64_t batch_samples_of(int64_t, int64_t epoch, int64_t batch) { return batch_samples(epoch, batch); }
   virtual int64_t batch_size() = 0;
   virtual void start(int64_t epoch, int64_t first_batch) = 0;
   virtual bool next(Batch& batch) = 0;
+  /// The number in its epoch of the batch that `next` gave: those without a good record are passed over.
+  virtual int64_t number() = 0;
   virtual double waited_s() = 0;
   /// Names of the records of a batch, for messages: `iris.csv:37`. Empty if they have none.
   virtual std::vector<Str> records(int64_t, int64_t) { return {}; }

@@ -70,6 +70,10 @@ void Fit::train() {
   cx_.run_hook(Hook::train_start);
   times_.began = Times::Clock::now();
   times_.before_s = at_.train_s;
+  cx_.agreement.begin(train_step_->is_manual || cx_.listeners.has_any({Hook::train_batch_start, Hook::train_batch_end,
+                                                                       Hook::before_backward, Hook::after_backward,
+                                                                       Hook::before_step, Hook::after_step}),
+                      times_);
   cx_.take_left_out(take_left_out());  // those that were met when the data was opened
   saver_.write_wanted();
   Leave leave = why_leave();
@@ -81,7 +85,7 @@ void Fit::train() {
   cx_.tell_left_out();
   at_.train_s = times_.train_s();
   cx_.gate.check_weights();
-  saver_.write_last(SignalWatch::received() != 0);
+  saver_.write_last(cx_.agreement.signal() != 0);
   saver_.settle();
   cx_.run_hook(Hook::train_end);
   flush_row();
@@ -115,40 +119,62 @@ Leave Fit::train_epoch(Leave leave) {
 
 bool Fit::run_window(int64_t batches_of_epoch) {
   const int64_t rows = std::min(windows_->rows(at_.epoch, at_.global_step), batches_of_epoch - at_.batch);
-  double total = 0;
-  for (int64_t row = 0; rows > 1 && row < rows; row++) {
-    total += weight_.nominal(feed_->batch_samples(at_.epoch, at_.batch + row));
-  }
+  const double total = weight_of_window(rows);
   cx_.begin_window(is_recorded(at_.global_step + 1));
   for (int64_t row = 0; row < rows; row++) {
     if (!next_of(cx_, *feed_, batch_)) {
       if (row == 0) return false;
       break;
     }
-    has_batch_ = true;
-    const double weight = weight_.of(batch_);
-    const double nominal = weight_.counts() ? weight : weight_.nominal(feed_->batch_samples(at_.epoch, at_.batch));
-    const bool is_last = row + 1 == rows;
-    cx_.set_row(rows == 1 ? 1.0 : nominal / total, is_last, weight);
-    cx_.batch_index = at_.batch;
-    cx_.batch_size = batch_.size;
-    cx_.run_hook(Hook::train_batch_start);
-    blaming(*feed_, at_.epoch, at_.batch,
-            [&] { cx_.run_step(*train_step_, batch_, train_stream_, uint64_t(at_.batch_counter)); });
-    cx_.run_hook(Hook::train_batch_end);
-    has_batch_ = false;
-    at_.batch++;
-    at_.batch_counter++;
-    at_.samples += batch_.size;
-    request_.progress.batch(at_.batch, batch_.size, at_.global_step + (is_last ? 1 : 0));
-    if (cx_.ends_epoch) break;
+    run_row(total, row + 1 == rows);
+    if (cx_.ends_epoch && request_.ranks.world() == 1) break;
   }
-  cx_.finish_window();
-  at_.ends_epoch = cx_.ends_epoch;
+  cx_.finish_window(*train_step_);
   at_.global_step++;
   cx_.global_step = at_.global_step;
+  cx_.agreement.after_window();
+  at_.ends_epoch = cx_.ends_epoch;
   cx_.listeners.each(kAfterWindow, [](Listener& one) { one.after_window(); });
   return true;
+}
+
+/// What the rows of the window that begins here weigh, of all ranks. A row that is alone weighs 1, as does a window of
+/// batches that were not counted.
+double Fit::weight_of_window(int64_t rows) {
+  const int64_t world = request_.ranks.world();
+  if (rows * world == 1) return 0;
+  double total = 0;
+  for (int64_t row = 0; row < rows; row++) {
+    for (int64_t rank = 0; rank < world; rank++) {
+      total += weight_.nominal(feed_->batch_samples_of(rank, at_.epoch, at_.batch + row));
+    }
+  }
+  return total;
+}
+
+/// One batch of a window that weighs `total`; 0: it is alone.
+void Fit::run_row(double total, bool is_last) {
+  const int64_t number = feed_->number();
+  const bool counts = !batch_.is_stand_in;
+  const double weight = counts ? weight_.of(batch_) : 0;
+  const double nominal = weight_.counts() || !counts ? weight : weight_.nominal(feed_->batch_samples(at_.epoch, number));
+  has_batch_ = true;
+  cx_.set_row(total == 0 ? 1.0 : nominal / total, is_last, weight);
+  cx_.batch_index = number;
+  cx_.batch_size = batch_.size;
+  if (counts) {
+    cx_.run_hook(Hook::train_batch_start);
+    blaming(*feed_, at_.epoch, number,
+            [&] { cx_.run_step(*train_step_, batch_, train_stream_, uint64_t(at_.batch_counter)); });
+    cx_.run_hook(Hook::train_batch_end);
+    at_.samples += batch_.size;
+  } else {
+    cx_.stand_in(*train_step_, batch_, train_stream_, uint64_t(at_.batch_counter));
+  }
+  has_batch_ = false;
+  at_.batch = number + 1;
+  at_.batch_counter++;
+  request_.progress.batch(at_.batch, counts ? batch_.size : 0, at_.global_step + (is_last ? 1 : 0));
 }
 
 void Fit::record_window() {
@@ -215,6 +241,7 @@ Leave Fit::close_epoch(Leave leave) {
   border(true);
   cx_.listeners.each(kEpochEnd, [](Listener& one) { one.epoch_end(); });
   if (leave == Leave::Planned) return leave;
+  cx_.agreement.meet();
   leave = why_leave();
   return leave == Leave::EpochOver ? Leave::No : leave;
 }
@@ -230,7 +257,7 @@ void Fit::flush_row() {
 }
 
 Leave Fit::why_leave() const {
-  if (SignalWatch::received() != 0) return Leave::Now;
+  if (cx_.agreement.signal() != 0) return Leave::Now;
   if (settings_.steps >= 0 && at_.global_step >= settings_.steps) return Leave::Planned;
   if (settings_.max_time_s >= 0 && times_.train_s() >= settings_.max_time_s) return Leave::Planned;
   const bool may_stop = at_.epoch >= settings_.min_epochs && at_.global_step >= settings_.min_steps;
@@ -255,7 +282,8 @@ bool Fit::round(Named& row) {
     const EvaluationScope averaged(cx_.listeners);
     cx_.run_hook(Hook::val_epoch_start);
     pass(cx_, *val_step_, val_streams_, request_.flags.fast_dev_run > 0 ? request_.flags.fast_dev_run : -1);
-    is_whole = SignalWatch::received() == 0;
+    cx_.agreement.meet();
+    is_whole = cx_.agreement.signal() == 0;
     if (is_whole) {
       cx_.logs.end_epoch(Role::Val, values);
       cx_.run_hook(Hook::val_epoch_end);

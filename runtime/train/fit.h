@@ -31,6 +31,8 @@ class Fit {
   void train();
   Leave train_epoch(Leave leave);
   bool run_window(int64_t batches_of_epoch);
+  double weight_of_window(int64_t rows);
+  void run_row(double total, bool is_last);
   void record_window();
   void show_values();
   Leave settle_window(int64_t batches_of_epoch);

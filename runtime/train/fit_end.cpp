@@ -30,7 +30,7 @@ void Fit::fail(const Error& error) {
 }
 
 void Fit::fill(FitReport& report) {
-  const int signal = SignalWatch::received();
+  const int signal = cx_.agreement.signal();
   report.outcome = cx_.outcome.outcome;
   report.reason = cx_.outcome.reason;
   if (signal == SIGINT) {

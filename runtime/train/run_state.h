@@ -53,7 +53,10 @@ struct Times {
   double val_s = 0;
   double checkpoint_s = 0;
 
-  double train_s() const { return before_s + std::chrono::duration<double>(Clock::now() - began).count(); }
+  double agreed_s = -1;  ///< of several ranks, where they met last: what is due by time is due for all
+
+  double own_s() const { return before_s + std::chrono::duration<double>(Clock::now() - began).count(); }
+  double train_s() const { return agreed_s >= 0 ? agreed_s : own_s(); }
 };
 
 inline double seconds_since(Times::Clock::time_point begin) {

@@ -55,6 +55,7 @@ Session::Session(RunRequest& run_request, std::vector<Role> roles)
       gate(run_request, global_step),
       metric_inputs(run_request),
       threads(elements_of(run_request.root.state().weights)),
+      agreement(run_request.ranks, {outcome, ends_epoch, saves}),
       gradients_(run_request.root, run_request.ranks, run_request.travel),
       runner_(make_torch_runner(*this)) {
   run_dir = request.run_dir;
@@ -92,6 +93,19 @@ void Session::run_step(const StepInfo& info, const Batch& batch, size_t stream_i
     if (error.exit_code() != 4 || request.trainer.nan != "raise") throw;
     throw repeated(error, info, batch, stream_index, number);
   }
+}
+
+void Session::stand_in(const StepInfo& info, const Batch& batch, size_t stream_index, uint64_t number) {
+  std::vector<std::pair<Tensor*, Tensor>> before;
+  for (const Model::MetricMember& member : request.model.metrics) {
+    for (const Metric::State& state : member.of(request.model, int64_t(stream_index)).states()) {
+      before.emplace_back(state.tensor, guarded([&] { return give(In(*state.tensor)->clone()); }));
+    }
+  }
+  is_stand_in = true;
+  runner_->run(info, batch, stream_index, number);
+  is_stand_in = false;
+  for (auto& [state, values] : before) *state = std::move(values);
 }
 
 Error Session::repeated(const Error& error, const StepInfo& info, const Batch& batch, size_t stream_index, uint64_t number) {
@@ -242,15 +256,15 @@ void Session::set_lr(Optimizer& optimizer, double rate) { optimizer.set_rate(rat
 // ---- log -----------------------------------------------------------------------------------------------------
 
 void Session::log(int slot, const Tensor& value) {
-  if (!request.flags.bare && !is_repeating_) logs.add(slot, size_t(stream), In(value), weight_);
+  if (keeps_logs()) logs.add(slot, size_t(stream), In(value), weight_);
 }
 
 void Session::log(int slot, double value) {
-  if (!request.flags.bare && !is_repeating_) logs.add(slot, size_t(stream), value, weight_);
+  if (keeps_logs()) logs.add(slot, size_t(stream), value, weight_);
 }
 
 void Session::log(int slot, Metric& metric) {
-  if (!is_repeating_) logs.add(slot, size_t(stream), metric);
+  if (!is_repeating_ && !is_stand_in) logs.add(slot, size_t(stream), metric);
 }
 
 void Session::log_image(int slot, Metric& metric) { log(slot, metric); }
@@ -261,7 +275,7 @@ Str Session::tag_of(int slot) const {
 }
 
 bool Session::shows(int slot) {
-  if (request.recorder == nullptr || request.flags.bare || is_silent) return false;
+  if (request.recorder == nullptr || request.flags.bare || is_silent || is_stand_in) return false;
   // A round logs it for every batch, but a step has one: the first.
   const auto [place, is_first] = shown_.try_emplace(slot, global_step);
   if (!is_first && place->second == global_step) return false;
@@ -338,7 +352,7 @@ void Session::record_images() {
 }
 
 const Tensor& Session::into_metric(const char* name, const Tensor& input) {
-  const bool is_looked_at = input.defined() && !request.flags.bare && !is_repeating_;
+  const bool is_looked_at = input.defined() && keeps_logs();
   if (is_looked_at) guarded([&] { metric_inputs.look(name, stream, batch_index, In(input)); });
   return input;
 }
@@ -360,7 +374,9 @@ bool due(const Context& cx, const Value& period, bool is_end) {
 
 // ---- the rest ------------------------------------------------------------------------------------------------
 
-void Session::print(const Str& text) { request.progress.print(text); }
+void Session::print(const Str& text) {
+  if (!is_stand_in) request.progress.print(text);
+}
 
 void Session::stop(const Str& reason) { outcome.stop("stopped", reason); }
 

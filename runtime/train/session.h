@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "runtime/callbacks/listener.h"
+#include "runtime/train/agreement.h"
 #include "runtime/train/feed.h"
 #include "runtime/train/finite_gate.h"
 #include "runtime/train/gradients.h"
@@ -50,6 +51,9 @@ class Session : public Context {
   void run_hook(Hook hook) {
     if (!is_silent) listeners.run(hook, *this);
   }
+  /// `info` on another rank's batch, so that this one does what all others do: its gradient is 0, and nothing else of it stays
+  /// but what the step writes into buffers.
+  void stand_in(const StepInfo& info, const Batch& batch, size_t stream_index, uint64_t number);
   /// One call of `info` on `batch`, the `number`-th of its stream. With `anomaly`, and with `nan = raise` by repeating the
   /// batch, a number that is not finite is reported at the op that made it.
   void run_step(const StepInfo& info, const Batch& batch, size_t stream_index, uint64_t number);
@@ -95,6 +99,8 @@ class Session : public Context {
   bool ends_epoch = false;
   bool is_silent = false;          ///< no hook runs: the sanity round's results are thrown away
   std::vector<Str> saves;          ///< names that `save` was called with
+  Agreement agreement;
+  bool is_stand_in = false;        ///< the batch under way counts nothing: no log, metric or hook of it
   Named norms;                     ///< of this window's updates, where computed
   Outputs predicted;               ///< what `output` gave
   LeftOutRecords left_out;
@@ -108,6 +114,7 @@ class Session : public Context {
   void write_left_out(const std::vector<LeftOut>& records, bool appends);
   /// Hooks, clipping, the gate, and the update if it may happen.
   void clip_and_step(Optimizer& optimizer);
+  bool keeps_logs() const { return !request.flags.bare && !is_repeating_ && !is_stand_in; }
   /// Whether what `slot` draws, counts or writes is recorded at this step.
   bool shows(int slot);
   Str tag_of(int slot) const;

@@ -79,7 +79,7 @@ SignalWatch::~SignalWatch() {
 
 int SignalWatch::received() { return received_signal; }
 
-int SignalWatch::exit_code() { return code_of(received_signal); }
+int SignalWatch::exit_code(int signal) { return code_of(signal); }
 
 void SignalWatch::enter(SignalPhase phase) { current_phase = phase; }
 

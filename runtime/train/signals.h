@@ -22,8 +22,8 @@ class SignalWatch {
 
   /// The signal that came, 0 if none did.
   static int received();
-  /// What the process exits with after it: 130 for SIGINT, 75 for the others, 0 if none came.
-  static int exit_code();
+  /// What the process exits with after `signal`: 130 for SIGINT, 75 for the others, 0 for none.
+  static int exit_code(int signal);
   static void enter(SignalPhase phase);
   /// Called in the handler when a second SIGINT ends the process: it may only do what is safe there.
   static void set_last_act(void (*act)());

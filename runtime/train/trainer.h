@@ -127,6 +127,7 @@ struct FitReport {
 };
 
 struct EvalReport {
+  int signal = 0;                              ///< that ended it: its values are of a part of the data
   struct Stream {
     Str name;                                  ///< "" if the role has one stream
     std::vector<std::pair<Str, double>> values;  ///< `acc`, without role and stream

@@ -61,6 +61,8 @@ struct MapInfo {
 struct Batch {
   Tensors fields;
   int64_t size = 0;
+  /// Another rank's, or another turn's: it goes through the step so that all ranks do the same, and counts nothing.
+  bool is_stand_in = false;
 };
 
 enum class Role : uint8_t { Train, Val, Test, Predict };

@@ -1,0 +1,78 @@
+#include "runtime/train/agreement.h"
+
+#include <algorithm>
+
+#include "runtime/train/packed.h"
+#include "runtime/train/signals.h"
+
+namespace ltr {
+
+namespace {
+
+constexpr double kApart_s = 1;
+constexpr int64_t kMostApart = 10000;
+
+}  // namespace
+
+void Agreement::begin(bool at_every_window, Times& times) {
+  times_ = &times;
+  at_every_window_ = at_every_window;
+  windows_left_ = windows_apart_ = 1;
+  met_ = Times::Clock::now();
+  if (ranks_.world() > 1) meet();
+}
+
+void Agreement::after_window() {
+  if (ranks_.world() == 1 || --windows_left_ > 0) return;
+  meet();
+}
+
+int Agreement::signal() const { return ranks_.world() == 1 ? SignalWatch::received() : signal_; }
+
+bool Agreement::calls_off() const {
+  const bool is_here = SignalWatch::received() != 0;
+  if (ranks_.world() == 1 || is_called_off_) return is_here || is_called_off_;
+  if (is_here) ranks_.hurry();
+  return is_called_off_ = is_here || ranks_.is_hurried();
+}
+
+void Agreement::meet() {
+  if (ranks_.world() == 1) return;
+  is_called_off_ = false;
+  // How far apart meetings are follows from the first rank's clock alone, so all of them know the next one.
+  const double since_s = std::max(seconds_since(met_), 1e-6);
+  met_ = Times::Clock::now();
+  const double fitting = double(windows_apart_) * kApart_s / since_s;
+  const int64_t apart = at_every_window_ ? 1 : std::clamp(int64_t(fitting), int64_t(1), std::min(2 * windows_apart_, kMostApart));
+  const double clock_s = times_ != nullptr ? times_->own_s() : 0;
+  Str own;
+  pack(own, int64_t(SignalWatch::received()));
+  pack(own, apart);
+  pack(own, at::scalar_tensor(clock_s, at::kDouble));
+  pack(own, int64_t(asked_.ends_epoch));
+  pack(own, int64_t(asked_.outcome.is_stopping));
+  pack(own, asked_.outcome.outcome);
+  pack(own, asked_.outcome.reason);
+  pack(own, int64_t(asked_.saves.size()));
+  for (const Str& name : asked_.saves) pack(own, name);
+  const std::vector<Str> all = ranks_.texts(own);
+  asked_.saves.clear();
+  for (size_t rank = 0; rank < all.size(); rank++) {
+    Unpacking from(all[rank]);
+    signal_ = std::max(signal_, int(from.number()));
+    const int64_t rank_apart = from.number();
+    const double rank_clock_s = from.tensor().item<double>();
+    if (rank == 0) windows_left_ = windows_apart_ = rank_apart;
+    if (rank == 0 && times_ != nullptr) times_->agreed_s = rank_clock_s;
+    asked_.ends_epoch = from.number() != 0 || asked_.ends_epoch;
+    const bool stops = from.number() != 0;
+    Str outcome(from.text()), reason(from.text());
+    if (stops) asked_.outcome.stop(std::move(outcome), std::move(reason));
+    for (int64_t left = from.number(); left > 0; left--) {
+      const Str name(from.text());
+      if (std::find(asked_.saves.begin(), asked_.saves.end(), name) == asked_.saves.end()) asked_.saves.push_back(name);
+    }
+  }
+}
+
+}  // namespace ltr
