@@ -57,9 +57,12 @@ struct Loader::Impl {
   Impl(const Stream& stream, LoaderOptions options);
   ~Impl();
 
-  int64_t count() const;
-  int64_t of_all(int64_t number, int64_t rank) const { return number * options.world + rank; }
-  bool is_stand_in(int64_t number, int64_t rank) const;
+  int64_t count(int64_t epoch) const;
+  int64_t begun_in(int64_t of_epoch) const { return of_epoch == begun_epoch ? begun : 0; }
+  int64_t of_all(int64_t of_epoch, int64_t number, int64_t rank) const {
+    return begun_in(of_epoch) + number * options.world + rank;
+  }
+  bool is_stand_in(int64_t epoch, int64_t number, int64_t rank) const;
   ReadAt place_of(int64_t epoch, int64_t number) const;
   bool read(int64_t epoch, int64_t number, Batch& batch) const;
   bool read_or_stand_in(ReadAt place, Record& record, Batch& batch) const;
@@ -81,6 +84,8 @@ struct Loader::Impl {
   int64_t epoch = 0;
   int64_t position = 0;  ///< what `next` gives next
   int64_t end = 0;
+  int64_t begun_epoch = -1;
+  int64_t begun = 0;     ///< batches of that epoch that were done by others
   bool is_checked = false;
   std::vector<LeftOut> left_out;
 
@@ -126,8 +131,12 @@ Loader::Impl::~Impl() {
   for (std::thread& thread : threads) thread.join();
 }
 
-int64_t Loader::Impl::count() const {
+int64_t Loader::Impl::count(int64_t of_epoch) const {
   int64_t batches = stream.state()->size();
+  if (batches != kEndless && begun_in(of_epoch) > 0) {
+    batches -= begun_in(of_epoch);
+    if (batches <= 0) return 0;
+  }
   if (batches != kEndless && options.world > 1) {
     const int64_t whole = batches;
     const int64_t after = options.is_even ? 0 : options.rank;
@@ -155,18 +164,18 @@ int64_t Loader::Impl::count() const {
 }
 
 /// Whether the data is over before `rank` at that turn.
-bool Loader::Impl::is_stand_in(int64_t number, int64_t rank) const {
+bool Loader::Impl::is_stand_in(int64_t of_epoch, int64_t number, int64_t rank) const {
   const int64_t all = stream.state()->size();
-  return options.is_even && all != kEndless && of_all(number, rank) >= all;
+  return options.is_even && all != kEndless && of_all(of_epoch, number, rank) >= all;
 }
 
 ReadAt Loader::Impl::place_of(int64_t of_epoch, int64_t number) const {
-  ReadAt place{of_epoch, of_all(number, options.rank), options.seed, options.overfit > 0};
-  if (is_stand_in(number, options.rank)) place.index %= stream.state()->size();
+  ReadAt place{of_epoch, of_all(of_epoch, number, options.rank), options.seed, options.overfit > 0};
+  if (is_stand_in(of_epoch, number, options.rank)) place.index %= stream.state()->size();
   if (stream.state()->size() == kEndless) {
     // An endless stream goes on over epochs; its passes are its epochs.
     place.epoch = 0;
-    if (options.overfit <= 0) place.index = of_all(of_epoch * count() + number, options.rank);
+    if (options.overfit <= 0) place.index = of_all(0, of_epoch * count(of_epoch) + number, options.rank);
   }
   return place;
 }
@@ -192,7 +201,7 @@ bool Loader::Impl::read(int64_t of_epoch, int64_t number, Batch& batch) const {
   at(options.location);
   const ReadAt place = place_of(of_epoch, number);
   Record record;
-  batch.is_stand_in = is_stand_in(number, options.rank);
+  batch.is_stand_in = is_stand_in(of_epoch, number, options.rank);
   if (!guarded([&] { return read_or_stand_in(place, record, batch); })) return false;
   batch.fields.resize(columns.size());
   batch.size = 0;
@@ -286,7 +295,7 @@ void Loader::Impl::look_ahead(const Batch& first) {
 
 void Loader::Impl::begin(int64_t of_epoch, int64_t first) {
   start_workers();
-  const int64_t last = count();
+  const int64_t last = count(of_epoch);
   {
     std::unique_lock lock(mutex);
     end = 0;  // nobody claims any more
@@ -344,17 +353,22 @@ Loader::Loader(const Stream& stream, LoaderOptions options)
 
 Loader::~Loader() = default;
 
-int64_t Loader::batches(int64_t) const {
-  return impl_->count();
+bool Loader::is_endless() const {
+  return impl_->stream.state()->size() == kEndless;
+}
+
+int64_t Loader::batches(int64_t epoch) const {
+  return impl_->count(epoch);
 }
 
 int64_t Loader::samples() const {
-  const int64_t batches = impl_->count();
+  const int64_t batches = impl_->count(0);
   return (batches - 1) * batch_size() + batch_samples(0, batches - 1);
 }
 
-int64_t Loader::batch_samples(int64_t, int64_t number, int64_t rank) const {
-  return impl_->is_stand_in(number, rank) ? 0 : impl_->stream.state()->batch_samples(impl_->of_all(number, rank));
+int64_t Loader::batch_samples(int64_t epoch, int64_t number, int64_t rank) const {
+  if (impl_->is_stand_in(epoch, number, rank)) return 0;
+  return impl_->stream.state()->batch_samples(impl_->of_all(epoch, number, rank));
 }
 
 int64_t Loader::own_rank() const {
@@ -371,6 +385,11 @@ std::vector<Str> Loader::names_of(int64_t epoch, int64_t number) const {
 
 int64_t Loader::batch_size() const {
   return impl_->stream.state()->batch_size();
+}
+
+void Loader::begin_behind(int64_t epoch, int64_t batches) {
+  impl_->begun_epoch = epoch;
+  impl_->begun = batches;
 }
 
 void Loader::start(int64_t epoch, int64_t first_batch) {

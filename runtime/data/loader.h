@@ -41,6 +41,7 @@ class Loader {
   Loader(const Loader&) = delete;
   Loader& operator=(const Loader&) = delete;
 
+  bool is_endless() const;
   /// Batches that `epoch` delivers, after limits; R3005 if there are none.
   int64_t batches(int64_t epoch) const;
   /// Records of one pass, after limits and `drop_last`; what `describe` and the report say.
@@ -56,6 +57,8 @@ class Loader {
   /// of its records are bad is known then. Costs nothing until it is asked.
   std::vector<Str> names_of(int64_t epoch, int64_t number) const;
 
+  /// `epoch` begins behind so many batches of all ranks.
+  void begin_behind(int64_t epoch, int64_t batches);
   /// The next `next` gives batch `first_batch` of `epoch`. Stops what was under way.
   void start(int64_t epoch, int64_t first_batch = 0);
   /// False at the end of the epoch.

@@ -92,9 +92,9 @@ std::vector<Str> C10dRanks::texts(const Str& own) const {
       const auto size = int64_t(own.size());
       std::memcpy(data, &size, sizeof(size));
       std::memcpy(data + sizeof(size), own.data(), size_t(std::min(size, slot)));
-      at::Tensor all = at::empty({world(), mine.numel()}, at::kByte);
+      at::Tensor all = at::empty({world() * mine.numel()}, at::kByte);
       group_->_allgather_base(all, mine)->wait();
-      return all;
+      return all.view({world(), mine.numel()});
     };
     at::Tensor all = gather(kSlot);
     const auto size_of = [&](int64_t rank) {

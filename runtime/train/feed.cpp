@@ -17,6 +17,8 @@ class LoaderFeed : public Feed {
     return loader_.batch_samples(epoch, batch, rank);
   }
   int64_t batch_size() override { return loader_.batch_size(); }
+  bool is_endless() override { return loader_.is_endless(); }
+  void begin_behind(int64_t epoch, int64_t batches) override { loader_.begin_behind(epoch, batches); }
   void start(int64_t epoch, int64_t first_batch) override { loader_.start(epoch, first_batch); }
   bool next(Batch& batch) override { return loader_.next(batch); }
   int64_t number() override { return loader_.number(); }

@@ -27,6 +27,9 @@ class Feed {
   /// The same of the batch that `rank` has at that turn, 0 if it has none.
   virtual int64_t batch_samples_of(int64_t, int64_t epoch, int64_t batch) { return batch_samples(epoch, batch); }
   virtual int64_t batch_size() = 0;
+  virtual bool is_endless() { return false; }
+  /// `epoch` begins behind so many batches of all ranks, which others than these have done.
+  virtual void begin_behind(int64_t, int64_t) {}
   virtual void start(int64_t epoch, int64_t first_batch) = 0;
   virtual bool next(Batch& batch) = 0;
   /// The number in its epoch of the batch that `next` gave: those without a good record are passed over.

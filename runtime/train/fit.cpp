@@ -5,6 +5,7 @@
 
 #include "runtime/tensor/handle.h"
 #include "runtime/tensor/mode.h"
+#include "runtime/train/alike.h"
 
 // The loop of runtime.md 2.3: next batch, step, maybe update, tell the listeners. A signal may leave it behind any
 // window, and in any round: what is not done yet stands in the position, and a resumed run does it first.
@@ -12,6 +13,7 @@
 namespace ltr {
 
 FitReport fit(RunRequest& request, const std::function<void()>& begins) {
+  check_alike(request);
   Fit fit(request);
   if (!request.resume.empty()) fit.open_checkpoint();
   begins();
@@ -29,6 +31,7 @@ FitReport Fit::run() {
   try {
     // Whatever is thrown becomes an Error here, memory that runs out included.
     guarded([&] {
+      share_weights(request_);
       cx_.run_hook(Hook::fit_start);
       if (request_.resume.empty()) {
         sanity_round();
@@ -78,7 +81,7 @@ void Fit::train() {
   saver_.write_wanted();
   Leave leave = why_leave();
   // A run that was planned to end in the middle of an epoch still closes it.
-  while (leave != Leave::Now && !is_last_epoch(at_.epoch) && !(leave == Leave::Planned && at_.batch == 0)) {
+  while (leave != Leave::Now && !is_last_epoch(at_.epoch) && !(leave == Leave::Planned && at_.is_between_epochs())) {
     leave = train_epoch(leave);
   }
   if (leave != Leave::Now) last_round();
@@ -92,10 +95,11 @@ void Fit::train() {
 }
 
 Leave Fit::train_epoch(Leave leave) {
+  feed_->begin_behind(at_.epoch, at_.begun);
   const int64_t batches = feed_->batches(at_.epoch);
   cx_.epoch = at_.epoch;
   request_.progress.epoch(at_.epoch, batches);
-  if (at_.batch == 0) cx_.run_hook(Hook::train_epoch_start);
+  if (at_.is_between_epochs()) cx_.run_hook(Hook::train_epoch_start);
   if (leave == Leave::No && (at_.batch < batches || at_.round_is_due)) {
     const ModeScope training(true, true);
     if (at_.round_is_due) leave = settle_window(batches);
@@ -222,7 +226,7 @@ Leave Fit::close_epoch(Leave leave) {
     return Leave::Now;
   }
   at_.epoch++;
-  at_.batch = 0;
+  at_.batch = at_.begun = 0;
   at_.ends_epoch = cx_.ends_epoch = false;
   Named values;
   cx_.logs.end_epoch(Role::Train, values);
@@ -313,7 +317,7 @@ bool Fit::round(Named& row) {
 void Fit::last_round() {
   if (val_streams_.empty() || at_.global_step == 0 || at_.round_step == at_.global_step) return;
   // Of the epoch that ended, also where a resumed run begins behind it.
-  cx_.epoch = at_.batch == 0 ? at_.epoch - 1 : at_.epoch;
+  cx_.epoch = at_.is_between_epochs() ? at_.epoch - 1 : at_.epoch;
   flush_row();
   saver_.write_last(false);
   saver_.pin_last();

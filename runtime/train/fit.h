@@ -53,6 +53,7 @@ class Fit {
   void check_settings() const;
   std::vector<Str> columns() const;
   void resume();
+  void change_world(int64_t before, const std::map<Str, at::Tensor>& saved);
   void check_data(const nlohmann::json& saved) const;
   void report_changes(const nlohmann::json& saved) const;
   void fail(const Error& error);

@@ -66,7 +66,7 @@ int64_t planned_steps(const RunRequest& request) {
   const std::vector<size_t> streams = streams_of(request.data, Role::Train);
   if (streams.empty()) return -1;
   const std::unique_ptr<Feed> feed = make_feed(request, streams.front());
-  return Windows(request.trainer, feed->batch_size(), [&](int64_t epoch) { return feed->batches(epoch); }).planned();
+  return Windows(request.trainer, feed->batch_size() * request.ranks.world(), [&](int64_t epoch) { return feed->batches(epoch); }).planned();
 }
 
 }  // namespace ltr

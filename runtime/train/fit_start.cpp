@@ -8,6 +8,7 @@
 #include "runtime/checkpoint/upgrade.h"
 #include "runtime/tensor/handle.h"
 #include "runtime/train/fit.h"
+#include "runtime/train/rank_states.h"
 
 // What is made at the start of `fit`, and how a run goes on from a checkpoint.
 
@@ -60,7 +61,7 @@ Fit::Fit(RunRequest& request)
   check_settings();
   const bool skips_val = settings_.limit_val.batches == 0 || settings_.limit_val.fraction == 0;
   if (val_step_ != nullptr && !skips_val) val_streams_ = streams_of(request_.data, Role::Val);
-  windows_ = std::make_unique<Windows>(settings_, feed_->batch_size(), [this](int64_t epoch) { return feed_->batches(epoch); });
+  windows_ = std::make_unique<Windows>(settings_, feed_->batch_size() * request.ranks.world(), [this](int64_t epoch) { return feed_->batches(epoch); });
   if (train_step_->is_manual && windows_->rows(0, 0) != 1) {
     throw error_at(train_step_->location, err::settings_contradict, "a manual step needs accumulate = 1");
   }
@@ -117,7 +118,10 @@ void Fit::open_checkpoint() {
 void Fit::resume() {
   const Str& path = request_.resume;
   take_weights(request_.root, std::exchange(opened_weights_, {}), path);
-  LoadArchive archive(manifest_, read_state(path), path);
+  const std::map<Str, at::Tensor> saved = read_state(path);
+  const Ranks& ranks = request_.ranks;
+  RankState own = state_of_rank(manifest_, saved, ranks.rank());
+  LoadArchive archive(own.manifest, std::move(own.tensors), path);
   const NoGrad no_grad;
   try {
     state_.visit(archive);
@@ -125,6 +129,8 @@ void Fit::resume() {
     throw error_at({}, err::checkpoint_damaged, path, error.what());
   }
   for (const Str& note : archive.notes()) request_.progress.notice(note);
+  const int64_t world = manifest_.value("world", int64_t(1));
+  if (world != ranks.world()) change_world(world, saved);
   cx_.restore_left_out();
   cx_.global_step = at_.global_step;
   cx_.ends_epoch = at_.ends_epoch;
@@ -137,6 +143,24 @@ void Fit::resume() {
   saver_.resumed_from(path);
   cx_.path = path;
   cx_.run_hook(Hook::checkpoint_load);
+}
+
+/// The run goes on with another number of ranks: behind the same samples, with all that was summed of them.
+void Fit::change_world(int64_t before, const std::map<Str, at::Tensor>& saved) {
+  const Ranks& ranks = request_.ranks;
+  if (feed_->is_endless()) {
+    throw with_help(error_at({}, err::settings_contradict, fmt::format("the train stream has no end, so that a run of {} "
+                                                                       "processes cannot go on with {}", before, ranks.world())),
+                    fmt::format("start {} of them", before));
+  }
+  for (int64_t rank = ranks.rank() + ranks.world(); rank < before; rank += ranks.world()) {
+    RankState other = state_of_rank(manifest_, saved, rank);
+    at_.samples += other.manifest.value("samples", int64_t(0));
+    LoadArchive archive(other.manifest, std::move(other.tensors), request_.resume);
+    state_.logs.absorb(archive, train_stream_);
+  }
+  at_.begun += at_.batch * before;
+  at_.batch = 0;
 }
 
 void Fit::check_data(const nlohmann::json& saved) const {
@@ -164,6 +188,7 @@ void Fit::report_changes(const nlohmann::json& saved) const {
   };
   compare("program", saved.value("program", "").substr(0, 12), Str(request_.program.source_hash).substr(0, 12));
   compare("seed", std::to_string(saved.value("seed", int64_t(0))), std::to_string(settings_.seed));
+  compare("processes", std::to_string(saved.value("world", int64_t(1))), std::to_string(request_.ranks.world()));
   compare("threads", std::to_string(saved.value("threads", 0)), std::to_string(at::get_num_threads()));
   for (const auto& [name, value] : request_.settings) {
     const bool only_ends = name == "trainer.epochs" || name == "trainer.steps" || name == "trainer.max_time";

@@ -379,4 +379,41 @@ void LogTable::visit(Archive& archive, size_t train_stream) {
   }
 }
 
+void LogTable::absorb(Archive& archive, size_t train_stream) {
+  const std::vector<Cell> own = cells_;
+  const std::map<Str, double> newest = newest_;
+  std::map<Metric*, std::vector<at::Tensor>> own_states;
+  for (const Cell& cell : own) {
+    if (!cell.metric_has_data || own_states.contains(cell.metric)) continue;
+    for (const Metric::State& state : cell.metric->states()) own_states[cell.metric].push_back(aten(*state.tensor));
+  }
+  for (Cell& cell : cells_) forget(cell);
+  visit(archive, train_stream);
+  for (size_t i = 0; i < cells_.size(); i++) {
+    Cell& cell = cells_[i];
+    const Cell& before = own[i];
+    if (before.count > 0) {
+      cell.least = cell.count > 0 ? std::min(cell.least, before.least) : before.least;
+      cell.most = cell.count > 0 ? std::max(cell.most, before.most) : before.most;
+    }
+    cell.sum += before.sum;
+    cell.weight += before.weight;
+    cell.count += before.count;
+    if (before.metric_has_data) {
+      cell.metric = before.metric;
+      cell.metric_has_data = true;
+    }
+  }
+  for (const auto& [metric, tensors] : own_states) {
+    const std::vector<Metric::State> states = metric->states();
+    for (size_t i = 0; i < states.size(); i++) {
+      const at::Tensor now = aten(*states[i].tensor);
+      // One that the other rank did not have is as it was.
+      if (now.is_same(tensors[i])) continue;
+      *states[i].tensor = guarded([&] { return give(joined({tensors[i], now}, states[i].reduce)); });
+    }
+  }
+  for (auto& [series, value] : newest_) value = newest.at(series);
+}
+
 }  // namespace ltr

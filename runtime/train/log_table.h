@@ -49,6 +49,8 @@ class LogTable {
   /// Sums of the epoch under way, newest values, and the states of the metrics that took something in.
   /// Metrics of `train_stream` alone: a round leaves nothing half-filled.
   void visit(Archive& archive, size_t train_stream);
+  /// Adds what another rank had: it is there no more.
+  void absorb(Archive& archive, size_t train_stream);
 
  private:
   struct Cell {

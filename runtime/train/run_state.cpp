@@ -10,6 +10,7 @@ namespace ltr {
 void Position::visit(Archive& archive) {
   archive.value("epoch", epoch);
   archive.value("batch", batch);
+  if (archive.has("begun")) archive.value("begun", begun);  // older checkpoints are of one process
   archive.value("step", global_step);
   archive.value("batch_counter", batch_counter);
   archive.value("samples", samples);

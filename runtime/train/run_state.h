@@ -23,6 +23,7 @@ struct Place {
   int64_t step = -1;
   int64_t epoch = 0;
   int64_t batch = 0;
+  int64_t begun = 0;
   bool round_is_due = false;
 
   bool operator==(const Place&) const = default;
@@ -31,7 +32,8 @@ struct Place {
 /// How far training is.
 struct Position {
   int64_t epoch = 0;        ///< the epoch under way, or the next one
-  int64_t batch = 0;        ///< batches of it that are done
+  int64_t batch = 0;        ///< batches of it that are done, on each rank
+  int64_t begun = 0;        ///< before these, batches of it that as many other ranks did
   int64_t global_step = 0;
   int64_t batch_counter = 0;  ///< batches in all; with the seed it keys every draw of a step
   int64_t samples = 0;
@@ -41,7 +43,8 @@ struct Position {
   bool round_is_due = false;  ///< after the last window a round was due that is not done
   bool ends_epoch = false;    ///< `end_epoch()` was called, and the epoch's end is not done
 
-  Place place() const { return {global_step, epoch, batch, round_is_due}; }
+  bool is_between_epochs() const { return batch == 0 && begun == 0; }
+  Place place() const { return {global_step, epoch, batch, begun, round_is_due}; }
   void visit(Archive& archive);
 };
 

@@ -9,6 +9,7 @@
 
 #include "runtime/loggers/logger.h"
 #include "runtime/tensor/handle.h"
+#include "runtime/train/rank_states.h"
 #include "runtime/train/session.h"
 
 namespace ltr {
@@ -70,15 +71,16 @@ void Saver::write(const Str& name, bool weights_only, bool passes) {
   session_.run_hook(Hook::checkpoint_save);
   // Rows first: a run killed right behind its checkpoint must not lack them.
   if (request_.recorder != nullptr) request_.recorder->flush();
+  CheckpointData data = snapshot(weights_only);
+  data.manifest["passing"] = passes;
+  gather_states(request_.ranks, data);
   const bool writes = request_.ranks.is_first();
-  if (writes) {
+  together([&] {
     // Its place may be that of one which is still on its way to the disk, or going.
     if (std::filesystem::exists(path)) settler_.wait();
-    CheckpointData data = snapshot(weights_only);
-    data.manifest["passing"] = passes;
     write_checkpoint(folder_, name, data);
     settler_.settle(name);
-  }
+  });
   if (passes)
     passing_.insert(name);
   else
@@ -91,6 +93,24 @@ void Saver::write(const Str& name, bool weights_only, bool passes) {
   if (request_.recorder != nullptr) {
     request_.recorder->event(state_.at.global_step, "checkpoint", fmt::format("\"path\":\"checkpoints/{}\"", name));
   }
+}
+
+/// What the first rank writes has come about for all, or for none.
+void Saver::together(const std::function<void()>& write) const {
+  const Ranks& ranks = request_.ranks;
+  Option<Error> fault;
+  if (ranks.is_first()) {
+    try {
+      write();
+    } catch (const Error& error) {
+      if (ranks.world() == 1 || error.code != err::cannot_write.code) throw;
+      fault = error;
+    }
+  }
+  if (ranks.world() == 1) return;
+  const Str said = ranks.of_first(fault ? fault->message : "");
+  if (fault) throw *fault;
+  if (!said.empty()) throw of_another(Error(err::cannot_write.code, said, {}));
 }
 
 void Saver::point_links() {

@@ -57,6 +57,7 @@ class Saver {
   /// Removes the checkpoints that nobody wants any more: kept are those of the keepers, the newest, the one that the run
   /// went on from, the best one of before, and what `save()` or a failure wrote.
   void let_go();
+  void together(const std::function<void()>& write) const;
   void report_faults();
   void point_links();
 

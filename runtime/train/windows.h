@@ -11,7 +11,7 @@ namespace ltr {
 
 class Windows {
  public:
-  /// `batches` tells the batches of an epoch, `batch_size` the nominal one, for `global_batch` (R2013).
+  /// `batches` tells the batches of an epoch, `batch_size` the nominal one of all ranks, for `global_batch` (R2013).
   Windows(const TrainerSettings& settings, int64_t batch_size, std::function<int64_t(int64_t epoch)> batches);
 
   /// Rows in the window that makes update `global_step`, in `epoch`; the last one of an epoch may have fewer.
