@@ -48,7 +48,7 @@ void Agreement::meet() {
   Str own;
   pack(own, int64_t(SignalWatch::received()));
   pack(own, apart);
-  pack(own, at::scalar_tensor(clock_s, at::kDouble));
+  pack(own, clock_s);
   pack(own, int64_t(asked_.ends_epoch));
   pack(own, int64_t(asked_.outcome.is_stopping));
   pack(own, asked_.outcome.outcome);
@@ -61,7 +61,7 @@ void Agreement::meet() {
     Unpacking from(all[rank]);
     signal_ = std::max(signal_, int(from.number()));
     const int64_t rank_apart = from.number();
-    const double rank_clock_s = from.tensor().item<double>();
+    const double rank_clock_s = from.real();
     if (rank == 0) windows_left_ = windows_apart_ = rank_apart;
     if (rank == 0 && times_ != nullptr) times_->agreed_s = rank_clock_s;
     asked_.ends_epoch = from.number() != 0 || asked_.ends_epoch;

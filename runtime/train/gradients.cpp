@@ -61,8 +61,9 @@ void Gradients::add(const at::Tensor& loss, const Optimizer& optimizer, bool kee
     one.came.bad++;
     one.came.is_bad_here = true;
   }
-  if (ranks_.world() > 1 && is_last_row_) return add_summed(is_finite ? loss : at::Tensor(), one, keep_graph);
-  if (is_finite) backward_.run(loss, share_, &optimizer, keep_graph);
+  if (ranks_.world() > 1 && is_last_row_) return add_summed(loss, one, keep_graph);
+  // What is not finite is dropped with the whole window; but the other ranks may need this one's part of the pass.
+  if (is_finite || ranks_.world() > 1) backward_.run(loss, share_, &optimizer, keep_graph);
 }
 
 Gradients::Came Gradients::take(const Optimizer& optimizer) {

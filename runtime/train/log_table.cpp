@@ -7,6 +7,7 @@
 #include "runtime/tensor/handle.h"
 #include "runtime/tensor/precision.h"
 #include "runtime/train/feed.h"
+#include "runtime/train/packed.h"
 
 namespace ltr {
 
@@ -171,15 +172,13 @@ Metric* LogTable::metric_of(double number) const {
   return &model_.metrics[size_t(place / streams_)].of(model_, place % streams_);
 }
 
-std::vector<LogTable::Taken> LogTable::taken(Role role, Since since) const {
+std::vector<LogTable::Taken> LogTable::taken(Role role) const {
   std::vector<Taken> all(cells_.size());
   for (size_t i = 0; i < all.size(); i++) {
     const Cell& cell = cells_[i];
-    const bool is_window = since == Since::Window;
-    if (info(cell).role != role || (is_window && (info(cell).when == LogWhen::Epoch || !is_recorded_kind(info(cell).kind)))) continue;
-    const bool has_metric = cell.metric != nullptr && (is_window ? cell.metric_in_window : cell.metric_has_data);
-    all[i].metric = has_metric ? cell.metric : nullptr;
-    all[i].is_any = has_metric || (is_window ? cell.metric == nullptr && cell.step_weight > 0 : cell.count > 0);
+    if (info(cell).role != role) continue;
+    all[i].metric = cell.metric_has_data ? cell.metric : nullptr;
+    all[i].is_any = cell.metric_has_data || cell.count > 0;
   }
   if (ranks_.world() == 1) return all;
   std::vector<double> numbers;
@@ -206,36 +205,75 @@ double LogTable::reduced(const Cell& cell) const {
   return parts[0] / parts[1];
 }
 
-/// Sum and weight of every cell's window.
-std::vector<double> LogTable::window_sums(const std::vector<Taken>& all) const {
-  std::vector<double> sums;
-  for (size_t i = 0; i < all.size(); i++) {
-    const bool is_value = all[i].is_any && all[i].metric == nullptr;
-    sums.push_back(is_value ? cells_[i].step_sum : 0);
-    sums.push_back(is_value ? cells_[i].step_weight : 0);
-  }
-  ranks_.sum(sums);
-  return sums;
+/// What the window added to a state: a batch's own value is what its update added to the sums of the epoch.
+at::Tensor LogTable::added(const Cell& cell, const Metric::State& state, size_t place) const {
+  const In now(*state.tensor);
+  if (place >= cell.before.size()) return now;
+  const In before(cell.before[place]);
+  if (state.reduce == Reduce::Sum) return at::sub(now, before);
+  if (state.reduce == Reduce::Cat) return now->narrow(0, before->size(0), now->size(0) - before->size(0));
+  return now;
 }
 
-double LogTable::window_value(const Cell& cell, Metric& metric) const {
-  // The batch's own value: what its update added to the sums of the epoch.
+/// Of every cell that is recorded by step: nothing, a sum and its weight, or a metric and what was added to its states.
+Str LogTable::packed_window() const {
+  Str out;
+  for (const Cell& cell : cells_) {
+    const bool is_due = info(cell).role == Role::Train && info(cell).when != LogWhen::Epoch && is_recorded_kind(info(cell).kind);
+    const bool has_metric = is_due && cell.metric != nullptr && cell.metric_in_window;
+    const bool has_value = is_due && cell.metric == nullptr && cell.step_weight > 0;
+    pack(out, int64_t(has_metric ? number_of(*cell.metric) : has_value ? kValue : kNothing));
+    if (has_value) {
+      pack(out, cell.step_sum);
+      pack(out, cell.step_weight);
+    }
+    if (!has_metric) continue;
+    const std::vector<Metric::State> states = cell.metric->states();
+    for (size_t i = 0; i < states.size(); i++) pack(out, added(cell, states[i], i));
+  }
+  return out;
+}
+
+/// The value that `metric` has with these states alone.
+double LogTable::value_with(Metric& metric, const std::vector<at::Tensor>& tensors, const Str& series) const {
   const NoGrad no_grad;
   const std::vector<Metric::State> states = metric.states();
   std::vector<Tensor> now;
-  for (size_t i = 0; i < states.size(); i++) {
-    now.push_back(*states[i].tensor);
-    if (i >= cell.before.size()) continue;
-    const In before(cell.before[i]), after(now[i]);
-    if (states[i].reduce == Reduce::Sum) *states[i].tensor = guarded([&] { return give(at::sub(after, before)); });
-    if (states[i].reduce == Reduce::Cat) {
-      *states[i].tensor = guarded([&] { return give(after->narrow(0, before->size(0), after->size(0) - before->size(0))); });
+  for (size_t i = 0; i < states.size(); i++) now.push_back(std::exchange(*states[i].tensor, give(tensors[i])));
+  const double value = metric_value(metric, series);
+  for (size_t i = 0; i < states.size(); i++) *states[i].tensor = std::move(now[i]);
+  return value;
+}
+
+/// The window of all ranks, in one exchange: the value of each cell that took something in on any of them.
+std::vector<std::pair<size_t, double>> LogTable::window_values() {
+  const std::vector<Str> texts = ranks_.texts(packed_window());
+  std::vector<Unpacking> ranks(texts.begin(), texts.end());
+  std::vector<std::pair<size_t, double>> values;
+  for (size_t i = 0; i < cells_.size(); i++) {
+    double sum = 0, weight = 0;
+    Metric* metric = nullptr;
+    std::vector<std::vector<at::Tensor>> states;  // of each, what all ranks added
+    for (Unpacking& rank : ranks) {
+      const auto what = double(rank.number());
+      if (what == kValue) {
+        sum += rank.real();
+        weight += rank.real();
+      } else if (what >= kFirstMetric) {
+        metric = metric_of(what);
+        states.resize(metric->states().size());
+        for (std::vector<at::Tensor>& state : states) state.push_back(rank.tensor());
+      }
+    }
+    if (metric != nullptr) {
+      std::vector<at::Tensor> all;
+      for (size_t k = 0; k < states.size(); k++) all.push_back(joined(states[k], metric->states()[k].reduce));
+      values.emplace_back(i, guarded([&] { return value_with(*metric, all, cells_[i].series); }));
+    } else if (weight > 0) {
+      values.emplace_back(i, sum / weight);
     }
   }
-  for (const Metric::State& state : states) *state.tensor = ranks_.join(*state.tensor, state.reduce);
-  const double value = metric_value(metric, cell.series);
-  for (size_t i = 0; i < states.size(); i++) *states[i].tensor = now[i];
-  return value;
+  return values;
 }
 
 void LogTable::begin_window(bool is_recorded) {
@@ -254,14 +292,11 @@ void LogTable::begin_window(bool is_recorded) {
 void LogTable::end_window(bool is_recorded, Named& values) {
   if (is_recorded) {
     settle();
-    const std::vector<Taken> all = taken(Role::Train, Since::Window);
-    const std::vector<double> sums = window_sums(all);
+    const std::vector<std::pair<size_t, double>> all = guarded([&] { return window_values(); });
     close_window();
-    for (size_t i = 0; i < all.size(); i++) {
-      if (!all[i].is_any) continue;
-      Cell& cell = cells_[i];
+    for (const auto& [place, value] : all) {
+      Cell& cell = cells_[place];
       const LogWhen when = info(cell).when;
-      const double value = all[i].metric != nullptr ? window_value(cell, *all[i].metric) : sums[2 * i] / sums[2 * i + 1];
       if (when == LogWhen::Step) *cell.newest = value;
       values.emplace_back(slashed(cell.series) + (when == LogWhen::Both ? "_step" : ""), value);
     }
@@ -276,7 +311,7 @@ void LogTable::end_window(bool is_recorded, Named& values) {
 void LogTable::end_epoch(Role role, Named& values) {
   settle();
   std::set<Metric*> done;
-  const std::vector<Taken> all = taken(role, Since::Epoch);
+  const std::vector<Taken> all = taken(role);
   for (size_t i = 0; i < all.size(); i++) {
     Cell& cell = cells_[i];
     const LogInfo& about = info(cell);

@@ -87,15 +87,16 @@ class LogTable {
     bool is_any = false;
     Metric* metric = nullptr;  ///< this rank's own, though it may be empty here
   };
-  enum class Since : uint8_t { Window, Epoch };
-  /// Of every cell of `role`, the same on all ranks: a rank whose records ran out joins with what an empty one has, so
-  /// that none waits for it.
-  std::vector<Taken> taken(Role role, Since since) const;
+  /// Of every cell of `role`, since its epoch began, the same on all ranks: a rank whose records ran out joins with what an
+  /// empty one has, so that none waits for it.
+  std::vector<Taken> taken(Role role) const;
   double number_of(const Metric& metric) const;
   Metric* metric_of(double number) const;
   double reduced(const Cell& cell) const;
-  std::vector<double> window_sums(const std::vector<Taken>& all) const;
-  double window_value(const Cell& cell, Metric& metric) const;
+  at::Tensor added(const Cell& cell, const Metric::State& state, size_t place) const;
+  Str packed_window() const;
+  double value_with(Metric& metric, const std::vector<at::Tensor>& tensors, const Str& series) const;
+  std::vector<std::pair<size_t, double>> window_values();
   void forget(Cell& cell);
 
   const Program& program_;

@@ -11,6 +11,8 @@ namespace ltr {
 
 void pack(Str& out, int64_t number) { doors::put_le(out, number); }
 
+void pack(Str& out, double number) { doors::put_le(out, number); }
+
 void pack(Str& out, std::string_view text) {
   pack(out, int64_t(text.size()));
   out.append(text);
@@ -32,6 +34,8 @@ std::string_view Unpacking::take(size_t bytes) {
 }
 
 int64_t Unpacking::number() { return doors::get_le<int64_t>(take(sizeof(int64_t)).data()); }
+
+double Unpacking::real() { return doors::get_le<double>(take(sizeof(double)).data()); }
 
 std::string_view Unpacking::text() { return take(size_t(number())); }
 

@@ -11,6 +11,7 @@
 namespace ltr {
 
 void pack(Str& out, int64_t number);
+void pack(Str& out, double number);
 void pack(Str& out, std::string_view text);
 void pack(Str& out, const at::Tensor& tensor);
 
@@ -20,6 +21,7 @@ class Unpacking {
   explicit Unpacking(std::string_view bytes) : rest_(bytes) {}
   bool is_over() const { return rest_.empty(); }
   int64_t number();
+  double real();
   std::string_view text();
   at::Tensor tensor();
 

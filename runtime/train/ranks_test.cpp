@@ -20,35 +20,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A process whose other one sees and sums the same.
-class OneOfTwo final : public Ranks {
- public:
-  explicit OneOfTwo(int64_t rank) : rank_(rank) {}
-  int64_t rank() const override { return rank_; }
-  int64_t world() const override { return 2; }
-  void sum(std::span<double> numbers) const override {
-    sums_++;
-    for (double& number : numbers) number *= 2;
-  }
-  void least(std::span<double>) const override {}
-  void most(std::span<double>) const override {}
-  Tensor join(const Tensor& state, Reduce how) const override {
-    joins_++;
-    const In tensor(state);
-    if (how == Reduce::Cat) return give(at::cat({tensor, tensor}));
-    return how == Reduce::Sum ? give(at::mul(tensor, 2)) : state;
-  }
-  std::vector<Str> texts(const Str& own) const override { return {own, own}; }
-  std::vector<Outputs> gather(const Outputs& own) const override { return {own, own}; }
-  int64_t sums() const { return sums_; }
-  int64_t joins() const { return joins_; }
-
- private:
-  int64_t rank_;
-  mutable int64_t sums_ = 0;
-  mutable int64_t joins_ = 0;
-};
-
 FitReport run_as(const Ranks& ranks, const Str& folder, int64_t poison = -1) {
   Run run;
   run.poison = poison;
@@ -73,25 +44,42 @@ std::vector<int64_t> numbers(data::Loader& loader) {
 
 }  // namespace
 
-TEST_CASE("the first rank alone writes checkpoints; means and metrics are those of all") {
+TEST_CASE("the first rank alone writes checkpoints; two that see the same have what one has") {
   const Str base = (fs::temp_directory_path() / fmt::format("ltr-ranks-{}", getpid())).string();
-  const OneOfTwo first(0);
-  const OneOfTwo second(1);
   const FitReport alone = run_as(one_rank(), base + "/alone");
-  const FitReport report = run_as(first, base + "/first");
+  std::array<FitReport, 2> reports;
+  as_two([&](const Ranks& ranks) { reports[size_t(ranks.rank())] = run_as(ranks, base + (ranks.is_first() ? "/first" : "/second")); });
   CHECK(fs::exists(base + "/first/checkpoints/last"));
-  run_as(second, base + "/second");
   CHECK_FALSE(fs::exists(base + "/second/checkpoints"));
-  // The other rank saw the same, so that means and ratios are what one has.
-  CHECK(report.last == alone.last);
-  CHECK(first.sums() > 0);
-  // Two states; three epochs of train and of val; the accuracy of steps 1, 10, 20 and 21.
-  CHECK(first.joins() == 2 * (3 + 3 + 4));
-  for (const OneOfTwo* one : {&first, &second}) {
-    CHECK_THROWS_AS(run_as(*one, base + "/poisoned", 2), Error);
-    CHECK(fs::exists(base + "/poisoned/faults") == one->is_first());
-    fs::remove_all(base + "/poisoned");
+  for (const FitReport& report : reports) {
+    REQUIRE(report.last.size() == alone.last.size());
+    for (size_t i = 0; i < alone.last.size(); i++) {
+      CHECK(report.last[i].first == alone.last[i].first);
+      CHECK(report.last[i].second == doctest::Approx(alone.last[i].second).epsilon(1e-5));
+    }
   }
+  CHECK(reports[0].last == reports[1].last);
+  fs::remove_all(base);
+}
+
+TEST_CASE("a loss that is not finite on one rank ends both before an update, with what the other one says") {
+  const Str base = (fs::temp_directory_path() / fmt::format("ltr-poison-{}", getpid())).string();
+  std::array<Option<Error>, 2> errors;
+  as_two([&](const Ranks& ranks) {
+    try {
+      run_as(ranks, base, ranks.is_first() ? -1 : 2);
+    } catch (const Error& error) {
+      errors[size_t(ranks.rank())] = error;
+    }
+  });
+  for (const Option<Error>& error : errors) {
+    REQUIRE(error);
+    CHECK(error->code == Str(err::loss_not_finite.code));
+  }
+  CHECK(errors[0]->is_of_another);
+  CHECK_FALSE(errors[1]->is_of_another);
+  // Two updates were made, and their weights are kept.
+  CHECK(fs::exists(base + "/checkpoints/nonfinite-step0000002"));
   fs::remove_all(base);
 }
 
@@ -218,7 +206,23 @@ TEST_CASE("ranks share the batches: every one is read once, or in training equal
     REQUIRE(seen.size() == 17);
     for (int64_t i = 0; i < 17; i++) CHECK(seen[size_t(i)] == i);
   }
-  for (int64_t rank = 0; rank < 4; rank++) CHECK(loader_of(rank, 4, true, 0)->batches(0) == 2);
+  // In training all have equally many: 9 batches are 3 turns of 4, and in the last one a rank of its own and three stand in.
+  for (int64_t rank = 0; rank < 4; rank++) {
+    const auto loader = loader_of(rank, 4, true, 0);
+    CHECK(loader->batches(0) == 3);
+    CHECK(loader->batch_samples(0, 1) == 2);
+    CHECK(loader->batch_samples(0, 2) == (rank == 0 ? 1 : 0));
+    loader->start(0);
+    for (Batch batch; loader->next(batch);) CHECK(batch.is_stand_in == (loader->number() == 2 && rank > 0));
+    // Behind 5 batches of others 4 are left: one turn.
+    loader->begin_behind(0, 5);
+    CHECK(loader->batches(0) == 1);
+    CHECK(loader->batches(1) == 3);
+    loader->start(0);
+    Batch batch;
+    REQUIRE(loader->next(batch));
+    CHECK(aten(batch.fields[0])[0].item<int64_t>() == 10 + 2 * rank);
+  }
 }
 
 }  // namespace ltr::fake

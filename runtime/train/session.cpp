@@ -62,6 +62,8 @@ Session::Session(RunRequest& run_request, std::vector<Role> roles)
   run_name = request.run_name;
   rank = request.ranks.rank();
   world = request.ranks.world();
+  counting_.sum = standing_in_.sum = [this](const at::Tensor& sums) { request.ranks.sum_tensor(sums); };
+  standing_in_.counts = false;
   std::unordered_map<Str, int> instances;
   uint64_t number = 0;
   for (const Value& call : request.callbacks) {
@@ -75,9 +77,15 @@ Session::Session(RunRequest& run_request, std::vector<Role> roles)
 
 Session::~Session() = default;
 
+const JointSum* Session::joint_sum_of(Role role, bool counts) {
+  if (world == 1 || role != Role::Train || !request.sync_batchnorm) return nullptr;
+  return counts ? &counting_ : &standing_in_;
+}
+
 void Session::run_step(const StepInfo& info, const Batch& batch, size_t stream_index, uint64_t number) {
   stream = int64_t(stream_index);
   batch_size = batch.size;
+  const JointSumScope joint(joint_sum_of(info.role, true));
   if (request.trainer.anomaly) {
     const Inspector inspector;
     try {
@@ -103,6 +111,7 @@ void Session::stand_in(const StepInfo& info, const Batch& batch, size_t stream_i
     }
   }
   is_stand_in = true;
+  const JointSumScope joint(joint_sum_of(info.role, false));
   runner_->run(info, batch, stream_index, number);
   is_stand_in = false;
   for (auto& [state, values] : before) *state = std::move(values);
@@ -110,6 +119,7 @@ void Session::stand_in(const StepInfo& info, const Batch& batch, size_t stream_i
 
 Error Session::repeated(const Error& error, const StepInfo& info, const Batch& batch, size_t stream_index, uint64_t number) {
   const Inspector inspector;
+  const JointSumScope alone(nullptr);  // the other ranks do not repeat it
   is_repeating_ = is_silent = true;
   try {
     runner_->run(info, batch, stream_index, number);

@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "runtime/callbacks/listener.h"
+#include "runtime/tensor/joint_norm.h"
 #include "runtime/train/agreement.h"
 #include "runtime/train/feed.h"
 #include "runtime/train/finite_gate.h"
@@ -119,7 +120,11 @@ class Session : public Context {
   bool shows(int slot);
   Str tag_of(int slot) const;
 
+  /// Sums of batch norms, where those of this role are joint.
+  const JointSum* joint_sum_of(Role role, bool counts);
+
   Gradients gradients_;
+  JointSum counting_, standing_in_;
   std::unique_ptr<StepRunner> runner_;
   double weight_ = 1;
   bool is_last_row_ = true;

@@ -85,6 +85,7 @@ struct RunRequest {
   RunFlags flags;
   const Ranks& ranks = one_rank();
   GradientTravel travel;             ///< between them
+  bool sync_batchnorm = true;        ///< batch norm is over the batches of all ranks
   std::vector<DataFile> data_files;  ///< in the order in which they were opened
   int64_t workers = 1;               ///< loader threads
   int64_t prefetch = 2;

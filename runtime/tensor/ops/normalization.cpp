@@ -4,6 +4,7 @@
 
 #include "ltr/ops.h"
 #include "runtime/tensor/handle.h"
+#include "runtime/tensor/joint_norm.h"
 #include "runtime/tensor/mode.h"
 #include "runtime/tensor/precision.h"
 
@@ -41,6 +42,13 @@ Tensor instance_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, 
 Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tensor& mean, const Tensor& var,
                   const Tensor& seen, double momentum, double eps) {
   return guarded([&] {
+    if (const JointSum* joint = joint_sum(); joint != nullptr && is_training()) {
+      {
+        const NoGrad no_grad;
+        In(seen)->add_(1);
+      }
+      return give(joint_batch_norm(*joint, aten(x), aten(weight), aten(bias), aten(mean), aten(var), momentum, eps));
+    }
     if (is_training()) {
       const In values(x);
       if (values->numel() == values->size(1)) {
