@@ -158,6 +158,13 @@ Str end_report(const Start& start, const FitReport& report, const Str& run) {
       fmt::format("{}: {}, {}, {} (train {} %, val {} %, data wait {} %, checkpoints {} %)\n", report.outcome,
                   plural(report.steps, "step"), plural(report.epochs, "epoch"), seconds_text(report.total_s),
                   share(report.train_s), share(report.val_s), share(report.data_wait_s), share(report.checkpoint_s));
+  if (start.ranks.world() > 1) {
+    // What of their way was hidden behind the rest of the backward pass.
+    const double exchange_s = report.exchanged.exchange_s, wait_s = report.exchanged.wait_s;
+    const double hidden = exchange_s > 0 ? std::clamp(1 - wait_s / exchange_s, 0.0, 1.0) : 1;
+    out += fmt::format("{}: gradients were on their way {} % of the time, {} % of it hidden\n",
+                       fmt::format("{} processes", start.ranks.world()), share(exchange_s), std::lround(100 * hidden));
+  }
   if (!report.reason.empty()) out += fmt::format("reason: {}\n", report.reason);
   if (report.skipped_updates > 0)
     out += fmt::format("{} skipped: numbers that are not finite\n", plural(report.skipped_updates, "update"));

@@ -68,14 +68,24 @@ class SumHook final : public c10d::CommHookInterface {
   std::shared_ptr<Clock> clock_;
 };
 
+/// Gradients come in the order opposite to that of the layers; the first bucket is small, so that something leaves soon. The
+/// buckets stay as they are: which gradients lie together decides in which order they are summed, and a run that goes on
+/// must sum as before.
+std::vector<std::vector<size_t>> buckets_of(const std::vector<at::Tensor>& weights, size_t bytes) {
+  constexpr size_t kFirst = size_t(1) << 20;
+  const std::vector<at::Tensor> reversed(weights.rbegin(), weights.rend());
+  std::vector<std::vector<size_t>> buckets = std::get<0>(c10d::compute_bucket_assignment_by_size(reversed, {std::min(kFirst, bytes), bytes}));
+  for (std::vector<size_t>& bucket : buckets) {
+    for (size_t& index : bucket) index = weights.size() - 1 - index;
+  }
+  return buckets;
+}
+
 }  // namespace
 
 ReducerSum::ReducerSum(const C10dRanks& ranks, const std::vector<at::Tensor>& weights, const GradientTravel& travel)
     : ranks_(ranks), clock_(std::make_shared<Clock>()) {
-  auto [buckets, limits] = c10d::compute_bucket_assignment_by_size(weights, {size_t(travel.bucket_bytes)});
-  // Gradients come in the order opposite to that of the layers. The buckets stay as they are: which gradients lie together
-  // decides in which order they are summed, and a run that goes on must sum as before.
-  std::reverse(buckets.begin(), buckets.end());
+  const std::vector<std::vector<size_t>> buckets = buckets_of(weights, size_t(travel.bucket_bytes));
   reducer_ = std::make_unique<c10d::Reducer>(
       weights, buckets, ranks.group(), std::vector<bool>(weights.size(), false), travel.bucket_bytes,
       /*find_unused_parameters=*/false, /*gradient_as_bucket_view=*/true, std::unordered_map<size_t, std::string>(),

@@ -50,6 +50,7 @@ void Fit::fill(FitReport& report) {
   report.left_out_text = cx_.left_out.summary();
   report.val_s = times_.val_s;
   report.checkpoint_s = times_.checkpoint_s;
+  report.exchanged = cx_.exchange_times();
   report.data_wait_s = feed_->waited_s();
   report.train_s = std::max(at_.train_s - times_.before_s - times_.val_s - times_.checkpoint_s, 0.0);
   for (const CheckpointKeeper* keeper : saver_.keepers()) {

@@ -72,7 +72,7 @@ class Session : public Context {
   bool has_updated() const { return has_updated_; }
   /// Updates that the last row of `info` did not reach.
   void finish_window(const StepInfo& info);
-  GradientSum::Times reduce_times() const { return gradients_.times(); }
+  GradientSum::Times exchange_times() const { return gradients_.times(); }
 
   /// Counts records that were left out. What is new of them goes to `faults/bad_records.jsonl` of a fit's folder.
   void take_left_out(std::vector<LeftOut> found);
