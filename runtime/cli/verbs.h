@@ -24,6 +24,7 @@ int run_test(Start& start);
 int run_predict(Start& start);
 int run_describe(Start& start);
 int run_config(Start& start);
+int run_checkpoints(const Program& program, const CommandLine& line);
 int run_version(const Program& program, const CommandLine& line);
 /// The hidden verb `__tests` of `ltrc test`.
 int run_tests(const Program& program, const CommandLine& line);
