@@ -67,6 +67,7 @@ Fit::Fit(RunRequest& request)
   }
   const optim::Length length{windows_->planned(), [this](double epochs) { return windows_->updates(epochs); }};
   for (const auto& optimizer : request_.root.state().optimizers) optimizer->schedule(length);
+  at_.batch_size = feed_->batch_size();
   make_listeners({request_, cx_.logs, *feed_, *windows_, at_, cx_.outcome, times_, batch_, cx_, saver_}, cx_.listeners);
   cx_.listeners.finish();
   if (request_.writes() && saver_.has_keepers()) remove_leftovers(request_.run_dir + "/checkpoints");
@@ -131,6 +132,7 @@ void Fit::resume() {
   for (const Str& note : archive.notes()) request_.progress.notice(note);
   const int64_t world = manifest_.value("world", int64_t(1));
   if (world != ranks.world()) change_world(world, saved);
+  if (world != ranks.world() || at_.batch_size != feed_->batch_size()) begin_elsewhere(world);
   cx_.restore_left_out();
   cx_.global_step = at_.global_step;
   cx_.ends_epoch = at_.ends_epoch;
@@ -159,8 +161,19 @@ void Fit::change_world(int64_t before, const std::map<Str, at::Tensor>& saved) {
     LoadArchive archive(other.manifest, std::move(other.tensors), request_.resume);
     state_.logs.absorb(archive, train_stream_);
   }
-  at_.begun += at_.batch * before;
+}
+
+/// The rest of the epoch is cut into other batches, behind the same records.
+void Fit::begin_elsewhere(int64_t world_before) {
+  const int64_t before = at_.batch_size > 0 ? at_.batch_size : feed_->batch_size();
+  const int64_t records = (at_.begun + at_.batch * world_before) * before;
+  at_.batch_size = feed_->batch_size();
+  at_.begun = records / at_.batch_size;
   at_.batch = 0;
+  if (const int64_t again = records % at_.batch_size; again != 0) {
+    request_.progress.notice(fmt::format("{} records of the epoch come again: what was done of it does not divide by batches of {}",
+                                         again, at_.batch_size));
+  }
 }
 
 void Fit::check_data(const nlohmann::json& saved) const {

@@ -10,7 +10,9 @@ namespace ltr {
 void Position::visit(Archive& archive) {
   archive.value("epoch", epoch);
   archive.value("batch", batch);
-  if (archive.has("begun")) archive.value("begun", begun);  // older checkpoints are of one process
+  // Older checkpoints are of one process, and whoever goes on with another batch size begins its epoch elsewhere.
+  if (archive.has("begun")) archive.value("begun", begun);
+  if (archive.has("batch_size")) archive.value("batch_size", batch_size);
   archive.value("step", global_step);
   archive.value("batch_counter", batch_counter);
   archive.value("samples", samples);
