@@ -163,6 +163,7 @@ Backward count_backward(const std::vector<Operation>& tape,
     } else {
       const double flops = *operation.flops * (operation.is_product ? double(gradients) : 1);
       result.flops += flops;
+      result.parts.emplace_back(i, flops);
       if (operation.is_product) result.product_flops += flops;
     }
     if (!operation.is_view && operation.output_elements)
