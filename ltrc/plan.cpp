@@ -7,6 +7,7 @@
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <regex>
 #include <set>
 
 #include "dsl/check/context.h"
@@ -326,6 +327,22 @@ std::optional<std::string> choose_topology(const check::Program& program,
   return std::nullopt;
 }
 
+/// False after a message: `--devices` is of the form that a topology has.
+bool check_devices(const std::string& devices) {
+  static const std::regex kForm("auto|(cpu|cuda)(\\[[1-9][0-9]{0,4}\\])?");
+  if (devices.empty() || std::regex_match(devices, kForm)) return true;
+  fmt::print(stderr, "error: `{}` names no devices\n  = help: auto, cpu, cpu[4], cuda or cuda[8]\n", devices);
+  return false;
+}
+
+/// False after a message: the mesh has as many places as there are devices, which `--devices` and `--set` can change.
+bool check_mesh(const Machinery& machinery) {
+  const int64_t places = machinery.layout.ranks();
+  if (!machinery.has_mesh || places == machinery.devices()) return true;
+  fmt::print(stderr, "error: the mesh of topology {} has {} places, and there are {} devices\n", machinery.topology, places, machinery.devices());
+  return false;
+}
+
 /// What the experiment sets, and what the command line sets instead.
 HparamValues set_hparams(const check::Program& program, const check::Experiment& experiment, const elaborate::Options& numbers) {
   HparamValues values = numbers.hparams;
@@ -390,7 +407,9 @@ int run_plan(const PlanOptions& options, const Common& common) {
   for (const std::string& set : options.sets) {
     if (!read_set(set, program, numbers)) return kUsage;
   }
-  const Machinery machinery = read_topology(program, *topology, set_hparams(program, *experiment, numbers));
+  if (!check_devices(options.devices)) return kUsage;
+  const Machinery machinery = read_topology(program, *topology, set_hparams(program, *experiment, numbers), options.devices);
+  if (!check_mesh(machinery)) return kUsage;
   numbers.world = machinery.devices();
   const auto machine = choose_machine(options, machinery);
   if (!machine || !check_precision(machine->device, machinery.precision)) return kUsage;

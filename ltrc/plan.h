@@ -45,8 +45,10 @@ struct Memory {
 /// Values of hparams that are not their defaults.
 using HparamValues = std::map<std::string, elaborate::Value>;
 
-/// The topology `name` of the program; `{ devices = auto }` if there is none.
-Machinery read_topology(const check::Program& program, const std::string& name, const HparamValues& hparams);
+/// The topology `name` of the program; `{ devices = auto }` if there is none. `devices`, `cpu[4]`, replaces its own unless
+/// it is empty.
+Machinery read_topology(const check::Program& program, const std::string& name, const HparamValues& hparams,
+                        const std::string& devices);
 /// On each device of `layout`; `work` has the blocks of the plan.
 Memory count_memory(const elaborate::Plan& plan, const Machinery& machinery, const elaborate::Layout& layout,
                     const elaborate::Work& work);

@@ -98,7 +98,8 @@ bool is_below(const std::string& path, const std::string& block) {
   return path.starts_with(block) && (path.size() == block.size() || path[block.size()] == '.');
 }
 
-Machinery read_topology(const check::Program& program, const std::string& name, const HparamValues& hparams) {
+Machinery read_topology(const check::Program& program, const std::string& name, const HparamValues& hparams,
+                        const std::string& replaced) {
   Machinery result;
   result.topology = name;
   std::map<std::string, const check::Expr*> settings;
@@ -114,7 +115,7 @@ Machinery read_topology(const check::Program& program, const std::string& name, 
     const auto value = check::evaluate(with_values(*settings[path], hparams), program);
     return value ? Size(value->whole) : std::nullopt;
   };
-  const std::string devices = text("devices", "auto");
+  const std::string devices = replaced.empty() ? text("devices", "auto") : replaced;
   const size_t open = devices.find('[');
   result.kind = devices.substr(0, open);
   result.nodes = number("nodes").value_or(1);
