@@ -356,7 +356,7 @@ class Build {
           result_.topology.emplace_back(op.name.substr(op.name.find('.') + 1), expr.text(op));
       }
     }
-    if (result_.topology.empty()) result_.topology.emplace_back("devices", "\"auto\"");
+    if (result_.topology.empty()) result_.topology.emplace_back("devices", "auto");
     std::sort(result_.topology.begin(), result_.topology.end());
   }
 

@@ -40,6 +40,9 @@ struct PlanOptions {
   std::string experiment;         ///< empty: the first
   std::string topology;           ///< empty: the experiment's
   std::vector<std::string> sets;  ///< NAME=VALUE
+  std::string devices;            ///< in place of the topology's: cpu[4]
+  std::string machine;            ///< row of cluster.def; empty: by the kind of the topology's devices
+  bool measure = false;           ///< this machine in its place
   bool json = false;
 };
 int run_plan(const PlanOptions& options, const Common& common);

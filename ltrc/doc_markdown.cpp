@@ -45,6 +45,7 @@ std::string file_of(const DocModule& module) {
 
 /// The anchor that renderers give to the heading of a name.
 std::string anchor(std::string name) {
+  std::erase(name, '.');
   for (char& c : name) c = char(std::tolower(static_cast<unsigned char>(c)));
   return name;
 }

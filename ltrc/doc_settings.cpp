@@ -6,17 +6,27 @@ namespace ltr::driver {
 namespace {
 
 struct Setting {
-  const char* path;
+  std::string path;
+  std::string type;
   const char* initial;
   const char* doc;
 };
 
 /// What every run has, as the runtime resolves it: a table of text, the one place of defaults and meanings.
-constexpr Setting kSettings[] = {
-#define LTR_SETTING(path, type, initial, doc) {path, initial, doc},
+const Setting kSettings[] = {
+#define LTR_SETTING(path, type, initial, doc) {path, type, initial, doc},
 #include "runtime/cli/settings.def"
 #undef LTR_SETTING
 };
+
+/// The type as `.ltr` writes it; of what has a form of its own there (`mesh = (…)`, `shard …`), that of its part.
+std::string type_of(const std::string& name, const std::string& type, const std::vector<check::SettingInfo>& infos) {
+  for (const check::SettingInfo& info : infos) {
+    if (info.name == name) return info.type;
+  }
+  const std::string option = "option[";
+  return type.starts_with(option) ? type.substr(option.size(), type.size() - option.size() - 1) : type;
+}
 
 }  // namespace
 
@@ -28,16 +38,14 @@ std::vector<DocModule> settings_pages() {
     DocModule page;
     page.path = std::string(section) + " { … }";
     page.title = "settings/" + std::string(section);
-    for (const check::SettingInfo& info : infos) {
-      for (const Setting& setting : kSettings) {
-        if (setting.path != std::string(section) + "." + info.name) continue;
-        DocEntry entry;
-        entry.name = info.name;
-        entry.kind = "setting";
-        entry.signature = std::string(info.name) + ": " + info.type + " = " + setting.initial;
-        entry.doc = setting.doc;
-        page.entries.push_back(std::move(entry));
-      }
+    for (const Setting& setting : kSettings) {
+      if (!setting.path.starts_with(std::string(section) + ".")) continue;
+      DocEntry entry;
+      entry.name = setting.path.substr(setting.path.find('.') + 1);
+      entry.kind = "setting";
+      entry.signature = entry.name + ": " + type_of(entry.name, setting.type, infos) + " = " + setting.initial;
+      entry.doc = setting.doc;
+      page.entries.push_back(std::move(entry));
     }
     pages.push_back(std::move(page));
   }

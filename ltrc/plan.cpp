@@ -7,8 +7,10 @@
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <regex>
 #include <set>
 
+#include "dsl/check/context.h"
 #include "dsl/diagnostics/suggest.h"
 #include "ltrc/commands.h"
 #include "ltrc/exit_code.h"
@@ -56,9 +58,6 @@ std::string scaled(double value, double base, const std::vector<std::string>& un
   }
   return unit == 0 ? fmt::format("{:.0f} {}", value, units[unit])
                    : fmt::format("{:.4g} {}", value, units[unit]);
-}
-std::string bytes_text(double bytes) {
-  return scaled(bytes, 1024, {"B", "KiB", "MiB", "GiB", "TiB"});
 }
 std::string flops_text(double flops) {
   return scaled(flops, 1000, {"FLOP", "kFLOP", "MFLOP", "GFLOP", "TFLOP", "PFLOP", "EFLOP"});
@@ -138,9 +137,6 @@ struct Row {
 
 std::vector<Row> rows_of(const Plan& plan) {
   std::vector<Row> rows;
-  const auto is_below = [](const std::string& path, const std::string& block) {
-    return path.starts_with(block) && (path.size() == block.size() || path[block.size()] == '.');
-  };
   for (const Object& object : plan.tree.objects) {
     if (object.kind != check::Kind::Block || object.path.empty()) continue;
     Row row{object.path, object.type, object.is_called ? shape_text(object.output) : "", 0, 0};
@@ -202,16 +198,22 @@ std::vector<std::string> unknown_of(const Plan& plan,
   return lines;
 }
 
+/// Of the topology's own strategy.
+Memory own_memory(const Plan& plan, const Machinery& machinery, const elaborate::Cluster& cluster) {
+  return count_memory(plan, machinery, machinery.layout, make_work(plan, machinery, cluster.device));
+}
+
 void print_plan(const std::string& experiment,
                 const Plan& plan,
                 const Machinery& machinery,
+                const elaborate::Cluster& cluster,
                 const Compilation& compilation) {
-  const Memory memory = count_memory(plan, machinery);
+  const Memory memory = own_memory(plan, machinery, cluster);
   const Flops flops = count_flops(plan);
   const auto [trained, fixed] = count_weights(plan);
   fmt::print("{}  {} of {} x {}, {}, {}\n", experiment,
              machinery.topology.empty() ? "no topology" : "topology " + machinery.topology,
-             machinery.devices, machinery.kind, machinery.strategy, machinery.precision);
+             machinery.devices(), machinery.kind, elaborate::to_text(machinery.layout.strategy), machinery.precision);
   std::string hparams;
   for (const auto& [name, value] : plan.hparams) {
     hparams += (hparams.empty() ? "" : ", ") + name + " = ";
@@ -242,7 +244,10 @@ void print_plan(const std::string& experiment,
     rules += (rules.empty() ? "" : ", ") + optimizer.rule.text;
   line("optimizer", memory.state, rules);
   line("activations", memory.activations, "at most: every result kept for the backward pass");
+  if (memory.buckets > 0) line("buckets", memory.buckets, "gradients on their way");
+  if (memory.gathered > 0) line("gathered", memory.gathered, "weights that are whole for a while, and their gradients");
   line("together", memory.sum());
+  print_strategies(predict(plan, machinery, cluster), machinery, cluster);
   const std::vector<std::string> unknown = unknown_of(plan, memory, compilation.sources);
   if (!unknown.empty()) fmt::print("\nnot known, and not in these sums:\n");
   for (const std::string& one : unknown) fmt::print("  {}\n", one);
@@ -251,15 +256,16 @@ void print_plan(const std::string& experiment,
 void print_json(const std::string& experiment,
                 const Plan& plan,
                 const Machinery& machinery,
+                const elaborate::Cluster& cluster,
                 const Compilation& compilation) {
-  const Memory memory = count_memory(plan, machinery);
+  const Memory memory = own_memory(plan, machinery, cluster);
   const Flops flops = count_flops(plan);
   const auto [trained, fixed] = count_weights(plan);
   nlohmann::ordered_json json;
   json["experiment"] = experiment;
   json["topology"] = machinery.topology;
-  json["devices"] = machinery.devices;
-  json["strategy"] = machinery.strategy;
+  json["devices"] = machinery.devices();
+  json["strategy"] = elaborate::to_text(machinery.layout.strategy);
   json["precision"] = machinery.precision;
   json["batch"] = plan.batch ? nlohmann::ordered_json(*plan.batch) : nlohmann::ordered_json();
   json["accumulate"] = plan.accumulate;
@@ -268,7 +274,9 @@ void print_json(const std::string& experiment,
       {"forward", flops.forward}, {"backward", flops.backward}, {"products", flops.products}};
   json["bytes_per_device"] = {{"weights", memory.weights},         {"buffers", memory.buffers},
                               {"gradients", memory.gradients},     {"optimizer", memory.state},
-                              {"activations", memory.activations}, {"together", memory.sum()}};
+                              {"activations", memory.activations}, {"buckets", memory.buckets},
+                              {"gathered", memory.gathered},       {"together", memory.sum()}};
+  json.update(strategies_json(predict(plan, machinery, cluster), cluster));
   json["parameters"] = nlohmann::ordered_json::array();
   for (const elaborate::Weight& weight : plan.tree.weights) {
     nlohmann::ordered_json shape = nlohmann::ordered_json::array();
@@ -319,7 +327,69 @@ std::optional<std::string> choose_topology(const check::Program& program,
   return std::nullopt;
 }
 
+/// False after a message: `--devices` is of the form that a topology has.
+bool check_devices(const std::string& devices) {
+  static const std::regex kForm("auto|(cpu|cuda)(\\[[1-9][0-9]{0,4}\\])?");
+  if (devices.empty() || std::regex_match(devices, kForm)) return true;
+  fmt::print(stderr, "error: `{}` names no devices\n  = help: auto, cpu, cpu[4], cuda or cuda[8]\n", devices);
+  return false;
+}
+
+/// False after a message: the mesh has as many places as there are devices, which `--devices` and `--set` can change.
+bool check_mesh(const Machinery& machinery) {
+  const int64_t places = machinery.layout.ranks();
+  if (!machinery.has_mesh || places == machinery.devices()) return true;
+  fmt::print(stderr, "error: the mesh of topology {} has {} places, and there are {} devices\n", machinery.topology, places, machinery.devices());
+  return false;
+}
+
+/// What the experiment sets, and what the command line sets instead.
+HparamValues set_hparams(const check::Program& program, const check::Experiment& experiment, const elaborate::Options& numbers) {
+  HparamValues values = numbers.hparams;
+  for (const auto& [name, expr] : experiment.sets) {
+    const auto value = check::evaluate(expr, program);
+    if (value && value->kind == check::HostValue::Kind::Int) values.emplace(name, Value::of_int(value->whole));
+  }
+  return values;
+}
+
+/// The machine that is named, measured, or meant by the kind of devices; nothing after a message.
+std::optional<elaborate::Cluster> choose_machine(const PlanOptions& options, const Machinery& machinery) {
+  const std::string kind = machinery.kind == "auto" ? "cpu" : machinery.kind;
+  if (options.measure && kind != "cpu") {
+    fmt::print(stderr, "error: --measure measures this machine's CPU, and the devices are {}\n  = help: name a machine: --machine {}\n",
+               machinery.kind, elaborate::cluster_of_kind(kind).name);
+    return std::nullopt;
+  }
+  if (options.measure) return measure_machine(machinery.per_node);
+  if (options.machine.empty()) return elaborate::cluster_of_kind(kind);
+  if (const elaborate::Cluster* found = elaborate::find_cluster(options.machine)) return *found;
+  std::vector<std::string> known;
+  for (const elaborate::Cluster& one : elaborate::clusters()) known.push_back(one.name);
+  fmt::print(stderr, "error: there is no machine `{}`; known are {}\n", options.machine, fmt::join(known, ", "));
+  if (const auto near = diagnostics::suggest(options.machine, known))
+    fmt::print(stderr, "  = help: did you mean `{}`?\n", *near);
+  return std::nullopt;
+}
+
+/// False after a message: the device computes in this precision.
+bool check_precision(const elaborate::Device& device, const std::string& precision) {
+  if (device.flops(precision) > 0) return true;
+  fmt::print(stderr, "error: {} has no {}\n  = help: another machine with --machine, or another precision in the topology\n",
+             device.name, precision);
+  return false;
+}
+
 }  // namespace
+
+std::string bytes_text(double bytes) {
+  return scaled(bytes, 1024, {"B", "KiB", "MiB", "GiB", "TiB"});
+}
+
+std::string seconds_text(double seconds) {
+  if (seconds < 1e-3) return fmt::format("{:.3g} us", seconds * 1e6);
+  return seconds < 1 ? fmt::format("{:.3g} ms", seconds * 1e3) : fmt::format("{:.4g} s", seconds);
+}
 
 int run_plan(const PlanOptions& options, const Common& common) {
   Compilation compilation;
@@ -330,23 +400,27 @@ int run_plan(const PlanOptions& options, const Common& common) {
   if (experiment == nullptr) return kUsage;
   const auto topology = choose_topology(program, *experiment, options.topology);
   if (!topology) return kUsage;
-  const Machinery machinery = read_topology(program, *topology);
   elaborate::Options numbers;
-  numbers.world = machinery.devices;
   numbers.count_characters = [&](const std::string& path) {
     return count_characters(path, options.file);
   };
   for (const std::string& set : options.sets) {
     if (!read_set(set, program, numbers)) return kUsage;
   }
+  if (!check_devices(options.devices)) return kUsage;
+  const Machinery machinery = read_topology(program, *topology, set_hparams(program, *experiment, numbers), options.devices);
+  if (!check_mesh(machinery)) return kUsage;
+  numbers.world = machinery.devices();
+  const auto machine = choose_machine(options, machinery);
+  if (!machine || !check_precision(machine->device, machinery.precision)) return kUsage;
   const Plan plan = elaborate::elaborate(program, *experiment, numbers);
   for (const std::string& rule : plan.broken)
     fmt::print(stderr, "error: these numbers break `{}`\n", rule);
   if (!plan.broken.empty()) return kErrors;
   if (options.json) {
-    print_json(experiment->name, plan, machinery, compilation);
+    print_json(experiment->name, plan, machinery, *machine, compilation);
   } else {
-    print_plan(experiment->name, plan, machinery, compilation);
+    print_plan(experiment->name, plan, machinery, *machine, compilation);
   }
   return kOk;
 }

@@ -1,9 +1,13 @@
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
+#include <nlohmann/json_fwd.hpp>
+
 #include "dsl/elaborate/elaborate.h"
+#include "dsl/elaborate/timeline.h"
 
 namespace ltr::driver {
 
@@ -11,12 +15,17 @@ namespace ltr::driver {
 struct Machinery {
   std::string topology;
   std::string kind = "auto";  ///< of device: auto, cpu, cuda
-  int64_t devices = 1;        ///< over all nodes
+  int64_t per_node = 1;
+  int64_t nodes = 1;
   std::string precision = "f32";
-  std::string strategy;
-  int64_t weight_shards = 1;  ///< over so many devices are weights spread
-  int64_t gradient_shards = 1;
-  int64_t state_shards = 1;
+  std::string reduce;         ///< type of gradients between ranks, "" for their own
+  elaborate::Layout layout;   ///< its own strategy
+  bool has_mesh = false;
+  std::string block;          ///< at which weights are divided, "" if it names none
+  std::vector<std::string> recompute;
+  double bucket_bytes = 25.0 * 1024 * 1024;
+
+  int64_t devices() const { return per_node * nodes; }
 };
 
 /// Bytes on each device.
@@ -26,14 +35,23 @@ struct Memory {
   double gradients = 0;
   double state = 0;        ///< of the optimizers
   double activations = 0;  ///< results kept for the backward pass
+  double buckets = 0;      ///< gradients on their way
+  double gathered = 0;     ///< divided weights that are whole for a while, and their gradients
   std::vector<std::string> unknown;
 
-  double sum() const { return weights + buffers + gradients + state + activations; }
+  double sum() const { return weights + buffers + gradients + state + activations + buckets + gathered; }
 };
 
-/// The topology `name` of the program; `{ devices = auto }` if there is none.
-Machinery read_topology(const check::Program& program, const std::string& name);
-Memory count_memory(const elaborate::Plan& plan, const Machinery& machinery);
+/// Values of hparams that are not their defaults.
+using HparamValues = std::map<std::string, elaborate::Value>;
+
+/// The topology `name` of the program; `{ devices = auto }` if there is none. `devices`, `cpu[4]`, replaces its own unless
+/// it is empty.
+Machinery read_topology(const check::Program& program, const std::string& name, const HparamValues& hparams,
+                        const std::string& devices);
+/// On each device of `layout`; `work` has the blocks of the plan.
+Memory count_memory(const elaborate::Plan& plan, const Machinery& machinery, const elaborate::Layout& layout,
+                    const elaborate::Work& work);
 
 struct Flops {
   double forward = 0;
@@ -42,5 +60,39 @@ struct Flops {
 };
 /// For one batch on one device.
 Flops count_flops(const elaborate::Plan& plan);
+
+/// Bytes of a number of this type, where `float` is what the precision makes of it.
+double bytes_of(check::Element element, const std::string& precision);
+/// Tensors of a weight's size that an optimizer's rule keeps; nothing if the rule is not known.
+std::optional<int> states_of(const elaborate::Value& rule);
+/// Whether `path` is `block` or stands below it.
+bool is_below(const std::string& path, const std::string& block);
+
+/// One update of the plan on one device.
+elaborate::Work make_work(const elaborate::Plan& plan, const Machinery& machinery, const elaborate::Device& device);
+
+/// A strategy on the devices of a topology. All times are simulated.
+struct StrategyRow {
+  elaborate::Layout layout;
+  Memory memory;
+  double step_s = 0;
+  double efficiency = 0;     ///< speed of each device over that of one alone
+  std::optional<bool> fits;  ///< nothing where the device's memory is not known
+};
+
+/// Every strategy that the devices of the topology can form.
+std::vector<StrategyRow> predict(const elaborate::Plan& plan, const Machinery& machinery, const elaborate::Cluster& cluster);
+/// The fastest that fits, or where that is not known the fastest; null if none fits.
+const StrategyRow* best_of(const std::vector<StrategyRow>& rows);
+void print_strategies(const std::vector<StrategyRow>& rows, const Machinery& machinery, const elaborate::Cluster& cluster);
+nlohmann::ordered_json strategies_json(const std::vector<StrategyRow>& rows, const elaborate::Cluster& cluster);
+
+/// This machine, measured for about a second: one core, its memory, messages between two processes' sockets. `ranks` share
+/// the memory.
+elaborate::Cluster measure_machine(int64_t ranks);
+
+/// `1.5 GiB`, `3.2 ms`.
+std::string bytes_text(double bytes);
+std::string seconds_text(double seconds);
 
 }  // namespace ltr::driver

@@ -1,8 +1,8 @@
 #include <algorithm>
-#include <map>
 #include <set>
 #include <sstream>
 
+#include "dsl/check/context.h"
 #include "ltrc/plan.h"
 #include "runtime/optim/rule_states.h"
 
@@ -10,19 +10,56 @@ namespace ltr::driver {
 
 namespace {
 
+using elaborate::Layout;
 using elaborate::Plan;
 using elaborate::Size;
+using elaborate::Strategy;
+using elaborate::Unit;
 using elaborate::Value;
 
-/// The number behind `key =` in `(replica = 4, fsdp = 8)`; nothing if it does not stand there.
-Size axis_of(const std::string& mesh, const std::string& key) {
-  const size_t at = mesh.find(key);
-  if (at == std::string::npos) return std::nullopt;
-  const size_t digit = mesh.find_first_of("0123456789", at);
-  return digit == std::string::npos ? std::nullopt : Size(std::atoll(mesh.c_str() + digit));
+bool is_set(const Value& rule, const char* argument) {
+  const Value* value = rule.find(argument);
+  return value != nullptr &&
+         (value->kind == Value::Kind::Bool ? value->whole != 0
+                                           : value->is_number() && value->number() != 0);
 }
 
-double bytes_of(check::Element element, const std::string& policy) {
+/// `expr` with the values of hparams written into it.
+check::Expr with_values(check::Expr expr, const HparamValues& hparams) {
+  const auto value = expr.kind == check::ExprKind::Hparam ? hparams.find(expr.name) : hparams.end();
+  if (value != hparams.end() && value->second.kind == Value::Kind::Int) {
+    expr.kind = check::ExprKind::IntConst;
+    expr.whole = value->second.whole;
+  }
+  for (check::Expr& arg : expr.args) arg = with_values(std::move(arg), hparams);
+  return expr;
+}
+
+Strategy strategy_of(const std::string& text) {
+  return *std::find_if(std::begin(elaborate::kStrategies), std::end(elaborate::kStrategies),
+                       [&](Strategy one) { return text == elaborate::to_text(one); });
+}
+
+bool divides_state(Strategy strategy) { return strategy != Strategy::Single && strategy != Strategy::Ddp; }
+bool divides_weights(Strategy strategy) { return strategy == Strategy::Fsdp || strategy == Strategy::Hsdp; }
+
+/// What the runtime makes of a topology: the strategy that it names, or the one that follows from its mesh.
+Layout layout_of(const std::string& strategy, Size replica, Size fsdp, const Machinery& machinery) {
+  const bool has_mesh = replica || fsdp;
+  const int64_t devices = machinery.devices();
+  Layout layout{Strategy::Single, 1, 1, machinery.per_node};
+  if (!strategy.empty()) layout.strategy = strategy_of(strategy);
+  else if (fsdp) layout.strategy = replica ? Strategy::Hsdp : Strategy::Fsdp;
+  else if (devices > 1) layout.strategy = Strategy::Ddp;
+  const bool divides = divides_state(layout.strategy);
+  layout.replica = has_mesh ? replica.value_or(1) : layout.strategy == Strategy::Ddp ? devices : layout.strategy == Strategy::Hsdp ? machinery.nodes : 1;
+  layout.fsdp = has_mesh ? fsdp.value_or(1) : !divides ? 1 : layout.strategy == Strategy::Hsdp ? machinery.per_node : devices;
+  return layout;
+}
+
+}  // namespace
+
+double bytes_of(check::Element element, const std::string& precision) {
   switch (element) {
     case check::Element::F64:
     case check::Element::I64:
@@ -43,17 +80,9 @@ double bytes_of(check::Element element, const std::string& policy) {
     case check::Element::Error:
       break;
   }
-  return policy == "f64" ? 8 : policy == "bf16_pure" ? 2 : 4;
+  return precision == "f64" ? 8 : precision == "bf16_pure" ? 2 : 4;
 }
 
-bool is_set(const Value& rule, const char* argument) {
-  const Value* value = rule.find(argument);
-  return value != nullptr &&
-         (value->kind == Value::Kind::Bool ? value->whole != 0
-                                           : value->is_number() && value->number() != 0);
-}
-
-/// Tensors of a weight's size that a rule keeps; nothing if the rule is not known.
 std::optional<int> states_of(const Value& rule) {
   for (const optim::RuleStates& row : optim::kRuleStates) {
     if (rule.text != row.name) continue;
@@ -65,44 +94,48 @@ std::optional<int> states_of(const Value& rule) {
   return std::nullopt;
 }
 
-}  // namespace
+bool is_below(const std::string& path, const std::string& block) {
+  return path.starts_with(block) && (path.size() == block.size() || path[block.size()] == '.');
+}
 
-Machinery read_topology(const check::Program& program, const std::string& name) {
+Machinery read_topology(const check::Program& program, const std::string& name, const HparamValues& hparams,
+                        const std::string& replaced) {
   Machinery result;
   result.topology = name;
-  int64_t per_node = 1, nodes = 1;
-  std::string mesh;
+  std::map<std::string, const check::Expr*> settings;
   for (const check::Topology& topology : program.topologies) {
     if (topology.name != name) continue;
-    for (const check::SettingValue& setting : topology.settings) {
-      const std::string& text = setting.value.name;
-      if (setting.path == "devices") {
-        result.kind = text.substr(0, text.find('['));
-        per_node = axis_of(text, "[").value_or(1);
-      }
-      if (setting.path == "nodes") nodes = setting.value.whole;
-      if (setting.path == "precision") result.precision = text;
-      if (setting.path == "strategy") result.strategy = text;
-      if (setting.path == "mesh") mesh = text;
-    }
+    for (const check::SettingValue& setting : topology.settings) settings[setting.path] = &setting.value;
   }
-  result.devices = per_node * nodes;
-  const int64_t sharded =
-      axis_of(mesh, "fsdp").value_or(result.strategy == "hsdp" ? per_node : result.devices);
-  if (result.strategy.empty()) {
-    result.strategy = !mesh.empty() && axis_of(mesh, "fsdp") ? "fsdp"
-                      : result.devices > 1                   ? "ddp"
-                                                             : "single";
+  const auto text = [&](const char* path, const std::string& otherwise) {
+    return settings.contains(path) ? settings[path]->name : otherwise;
+  };
+  const auto number = [&](const char* path) -> Size {
+    if (!settings.contains(path)) return std::nullopt;
+    const auto value = check::evaluate(with_values(*settings[path], hparams), program);
+    return value ? Size(value->whole) : std::nullopt;
+  };
+  const std::string devices = replaced.empty() ? text("devices", "auto") : replaced;
+  const size_t open = devices.find('[');
+  result.kind = devices.substr(0, open);
+  result.nodes = number("nodes").value_or(1);
+  result.precision = text("precision", result.precision);
+  result.reduce = text("precision.reduce", "");
+  result.block = text("shard.weights", "");
+  if (settings.contains("bucket") && settings["bucket"]->kind == check::ExprKind::Quantity) result.bucket_bytes = settings["bucket"]->number;
+  if (settings.contains("recompute")) {
+    for (const check::Expr& block : settings["recompute"]->args) result.recompute.push_back(block.name);
   }
-  if (result.strategy == "zero1" || result.strategy == "zero2")
-    result.state_shards = result.devices;
-  if (result.strategy == "zero2") result.gradient_shards = result.devices;
-  if (result.strategy == "fsdp" || result.strategy == "hsdp")
-    result.weight_shards = result.gradient_shards = result.state_shards = sharded;
+  const Size replica = number("mesh.replica"), fsdp = number("mesh.fsdp");
+  result.has_mesh = replica || fsdp;
+  // Without a number of devices the mesh has it.
+  const int64_t places = replica.value_or(1) * fsdp.value_or(1);
+  result.per_node = open != std::string::npos ? std::stoll(devices.substr(open + 1)) : std::max<int64_t>(places / result.nodes, 1);
+  result.layout = layout_of(text("strategy", ""), replica, fsdp, result);
   return result;
 }
 
-Memory count_memory(const Plan& plan, const Machinery& machinery) {
+Memory count_memory(const Plan& plan, const Machinery& machinery, const Layout& layout, const elaborate::Work& work) {
   Memory memory;
   std::vector<double> bytes;
   std::set<elaborate::WeightId> trained;
@@ -120,14 +153,30 @@ Memory count_memory(const Plan& plan, const Machinery& machinery) {
       if (trained.insert(id).second) memory.gradients += bytes[id];
     }
   }
-  memory.weights /= double(machinery.weight_shards);
-  memory.gradients /= double(machinery.gradient_shards);
-  memory.state /= double(machinery.state_shards);
   const bool is_narrow = machinery.precision == "bf16" || machinery.precision == "f16" ||
                          machinery.precision == "bf16_pure";
   const double kept = machinery.precision == "f64" ? 8 : is_narrow ? 2 : 4;
   for (const elaborate::Backward& backward : plan.backwards)
     memory.activations = std::max(memory.activations, kept * double(backward.kept_elements));
+  if (layout.ranks() > 1 && !divides_weights(layout.strategy)) {
+    // One bucket fills while the one before it travels.
+    memory.buckets = std::min(2 * work.bucket_bytes, memory.gradients) * work.wire;
+  }
+  const double parts = double(layout.fsdp);
+  if (divides_state(layout.strategy)) memory.state /= parts;
+  // Gradients cross ranks with the last batch of an update, so with several each rank keeps its own sum of all.
+  const bool divides_gradients = layout.strategy == Strategy::Zero2 || divides_weights(layout.strategy);
+  if (divides_gradients && work.accumulate == 1) memory.gradients /= parts;
+  if (!divides_weights(layout.strategy)) return memory;
+  memory.weights /= parts;
+  if (layout.fsdp == 1) return memory;
+  Unit largest;
+  for (const Unit& unit : work.units) {
+    if (unit.weight_bytes > largest.weight_bytes) largest = unit;
+  }
+  // One block is gathered while the one before it computes, and its gradients are whole until they are divided.
+  memory.gathered = work.rest.weight_bytes + std::min<double>(double(work.units.size()), 2) * largest.weight_bytes;
+  if (work.accumulate == 1) memory.gathered += work.rest.gradient_bytes + largest.gradient_bytes;
   return memory;
 }
 

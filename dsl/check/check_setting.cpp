@@ -11,6 +11,7 @@ namespace {
 Type type_of_text(const std::string& text) {
   if (text == "int") return Type::of(Kind::Int);
   if (text == "bool") return Type::of(Kind::Bool);
+  if (text == "bytes") return Type::of(Kind::Bytes);
   if (text == "duration") return Type::of(Kind::Duration);
   if (text == "period") return Type::of(Kind::Period);
   Type type = Type::of(Kind::OneOf);
@@ -26,13 +27,54 @@ Type type_of_text(const std::string& text) {
   return type;
 }
 
-/// `auto`, `cpu`, `cuda[8]`.
-bool is_device(const std::string& text) {
-  if (text == "auto" || text == "cpu" || text == "cuda") return true;
-  for (const char* kind : {"cpu[", "cuda["}) {
-    if (text.starts_with(kind) && text.ends_with("]")) return true;
+const std::string* word_of(const ast::Expr& value) {
+  const auto* name = value.get<ast::NameRef>();
+  return name != nullptr ? &name->name.text : nullptr;
+}
+
+Expr symbol(const ast::Expr& value, const std::string& text) {
+  return make_expr(ExprKind::Symbol, Type::of(Kind::OneOf), value.span, {}, text);
+}
+
+bool reads_hparam(const Expr& expr) {
+  return expr.kind == ExprKind::Hparam || std::any_of(expr.args.begin(), expr.args.end(), reads_hparam);
+}
+
+/// `auto`, `cpu`, `cuda[8]`: a kind, and how many of it on each node. The count is a number: `--devices` is what changes it.
+std::optional<Expr> check_devices(const ast::Expr& value, Scope& scope) {
+  static const std::set<std::string> kKinds = {
+      "auto",
+#define LTR_DEVICE(name) #name,
+#include "runtime/api/devices.def"
+  };
+  Context& cx = scope.cx;
+  const auto* index = value.get<ast::Index>();
+  const std::string* kind = word_of(index != nullptr ? *index->base : value);
+  const std::string written = cx.source_text(value.span);
+  if (kind != nullptr && *kind == "tpu") {
+    cx.report(diag::device_not_built(value.span, written).note("`ltrc export --stablehlo` will run the step on any XLA device"));
+    return std::nullopt;
   }
-  return false;
+  const bool is_counted = index != nullptr && index->items.size() == 1 && index->items[0].kind == ast::IndexItem::Kind::Expr;
+  if (kind == nullptr || !kKinds.contains(*kind) || (index != nullptr && (!is_counted || *kind == "auto"))) {
+    cx.report(diag::wrong_argument(value.span, "`" + written + "` names no devices").help("`auto`, `cpu`, `cpu[4]`, `cuda` or `cuda[8]`"));
+    return std::nullopt;
+  }
+  if (index == nullptr) return symbol(value, *kind);
+  const ast::Expr& given = **index->items[0].first;
+  const Expr count = check_as(given, Type::of(Kind::Int), scope, "the count of devices");
+  if (count.type.is_error()) return std::nullopt;
+  const auto known = evaluate(count, cx.program);
+  if (!known || reads_hparam(count)) {
+    cx.report(diag::wrong_argument(given.span, "the count of devices is a number, not " + cx.source_text(given.span))
+                  .help("`--devices {}[8]` gives another one at the start of a run", *kind));
+    return std::nullopt;
+  }
+  if (const auto rule = broken_range("topology.", "devices", known->real)) {
+    cx.report(diag::out_of_range(given.span, "a node cannot have " + cx.source_text(given.span) + " devices").note("`{}`", *rule));
+    return std::nullopt;
+  }
+  return symbol(value, *kind + "[" + std::to_string(known->whole) + "]");
 }
 
 /// A form of a setting that edition 1 has and this version has not.
@@ -41,8 +83,8 @@ std::optional<std::string> later_form(const ast::Expr& value) {
   const auto* call = value.get<ast::Call>();
   const auto* callee = call != nullptr ? call->callee->get<ast::NameRef>() : nullptr;
   if (callee != nullptr && kCalls.contains(callee->name.text)) return callee->name.text + "(…)";
-  const auto* word = value.get<ast::NameRef>();
-  if (word != nullptr && word->name.text == "warn") return word->name.text;
+  const std::string* word = word_of(value);
+  if (word != nullptr && *word == "warn") return *word;
   return std::nullopt;
 }
 
@@ -109,23 +151,22 @@ std::optional<SettingValue> check_setting(const ast::Setting& setting,
   result.span = setting.name.span;
   if (result.type == "text") {
     result.type = "str";
-    result.value = make_expr(ExprKind::StrConst, Type::of(Kind::Str), setting.value.span, {},
-                             cx.source_text(setting.value.span));
-    if (result.path == "devices" && !is_device(result.value.name) &&
-        !result.value.name.starts_with("tpu")) {
-      cx.report(
-          diag::wrong_argument(setting.value.span, "`" + result.value.name + "` names no devices")
-              .help("`auto`, `cpu`, `cpu[4]`, `cuda` or `cuda[8]`"));
-      return std::nullopt;
-    }
-    if (result.path == "devices" && result.value.name.starts_with("tpu")) {
-      cx.report(diag::device_not_built(setting.value.span, result.value.name)
-                    .note("`ltrc export --stablehlo` will run the step on any XLA device"));
-    }
+    result.value = make_expr(ExprKind::StrConst, Type::of(Kind::Str), setting.value.span, {}, cx.source_text(setting.value.span));
     return result;
   }
-  result.value = check_as(setting.value, type_of_text(info->type), scope,
-                          ("`" + setting.name.text + "`").c_str());
+  if (result.type == "devices") {
+    auto devices = check_devices(setting.value, scope);
+    if (!devices) return std::nullopt;
+    result.value = std::move(*devices);
+    return result;
+  }
+  const std::string* word = word_of(setting.value);
+  if (result.type.starts_with("auto_or_") && word != nullptr && *word == "auto") {
+    result.value = symbol(setting.value, *word);
+    return result;
+  }
+  const std::string type = result.type.starts_with("auto_or_") ? result.type.substr(8) : result.type;
+  result.value = check_as(setting.value, type_of_text(type), scope, ("`" + setting.name.text + "`").c_str());
   if (result.value.type.is_error()) return std::nullopt;
   const auto value = result.value.kind == ExprKind::Quantity ? std::optional(result.value.number) : constant(result.value, cx);
   const auto rule = value ? broken_range(section == "a trainer" ? "trainer." : "topology.", result.path, *value) : std::nullopt;

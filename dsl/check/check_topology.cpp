@@ -19,6 +19,12 @@ const std::vector<SettingInfo>& precision_parts() {
   return kParts;
 }
 
+Type list_of_str() {
+  Type type = Type::of(Kind::List);
+  type.fields.push_back({"", Type::of(Kind::Str)});
+  return type;
+}
+
 /// Checks one topology with all that it amends.
 class TopologyChecker {
  public:
@@ -36,18 +42,16 @@ class TopologyChecker {
     // What is amended comes first and is replaced field by field.
     for (auto at = chain_.rbegin(); at != chain_.rend(); ++at) put(settings_, (*at)->settings);
     for (const ast::Setting& setting : settings_) {
+      if (setting.name.text == "mesh") continue;
       if (auto value = check_setting(setting, topology_settings(), "a topology", scope_))
         typed_.settings.push_back(std::move(*value));
     }
     check_mesh();
+    check_shards();
+    check_recompute();
     check_scheduler();
     check_precision();
     for (const ast::Topology* at : chain_) {
-      for (const ast::Shard& shard : at->shards) check_shard(shard);
-      for (const ast::Recompute& recompute : at->recomputes) {
-        note("recompute", recompute.span);
-        check_block(recompute.at);
-      }
       const ast::Setting* precision = nullptr;
       for (const ast::Setting& one : at->settings) {
         if (one.name.text == "precision") precision = &one;
@@ -103,38 +107,28 @@ class TopologyChecker {
     return nullptr;
   }
 
-  /// What the runtime reads as text, because it is not a plain setting.
-  void note(const std::string& path, Span span) {
-    for (const SettingValue& other : typed_.settings) {
-      if (other.path == path) return;
+  const SettingValue* typed(const std::string& path) const {
+    for (const SettingValue& one : typed_.settings) {
+      if (one.path == path) return &one;
     }
-    typed_.settings.push_back(
-        {path, "str",
-         make_expr(ExprKind::StrConst, Type::of(Kind::Str), span, {}, cx_.source_text(span)),
-         span});
+    return nullptr;
   }
 
   /// `cuda[8]` on each of the nodes, if both are known.
-  std::optional<int64_t> device_count() {
-    const ast::Setting* devices = setting("devices");
-    if (devices == nullptr) return std::nullopt;
-    const std::string text = cx_.source_text(devices->value.span);
-    const size_t open = text.find('[');
+  std::optional<int64_t> device_count() const {
+    const SettingValue* devices = typed("devices");
+    const size_t open = devices == nullptr ? std::string::npos : devices->value.name.find('[');
     if (open == std::string::npos) return std::nullopt;
-    int64_t count = std::atoll(text.c_str() + open + 1);
-    for (const SettingValue& one : typed_.settings) {
-      if (one.path != "nodes") continue;
-      const auto nodes = evaluate(one.value, cx_.program);
-      if (!nodes) return std::nullopt;
-      count *= nodes->whole;
-    }
-    return count;
+    const int64_t count = std::stoll(devices->value.name.substr(open + 1));
+    if (setting("nodes") == nullptr) return count;
+    const SettingValue* nodes = typed("nodes");
+    const auto known = nodes != nullptr ? evaluate(nodes->value, cx_.program) : std::nullopt;
+    return known ? std::optional(count * known->whole) : std::nullopt;
   }
 
   void check_mesh() {
     const ast::Setting* mesh = setting("mesh");
     if (mesh == nullptr) return;
-    has_mesh_ = true;
     const auto* record = mesh->value.get<ast::Record>();
     if (record == nullptr) {
       is_mesh_known_ = false;
@@ -143,28 +137,11 @@ class TopologyChecker {
             diag::wrong_type(mesh->value.span, "a mesh names its axes: `mesh = (fsdp = 8)`"));
       return;
     }
-    static const std::vector<std::string> kAxes = {"replica", "fsdp"};
+    for (const ast::RecordField& field : record->fields) check_axis(field);
     int64_t places = 1;
-    bool is_known = true;
-    for (const ast::RecordField& field : record->fields) {
-      if (std::find(kAxes.begin(), kAxes.end(), field.name.text) == kAxes.end()) {
-        diagnostics::Diagnostic diagnostic =
-            diag::unknown_mesh_axis(field.name.span, field.name.text);
-        diagnostic.note("a mesh has the axes `replica` and `fsdp`");
-        suggest(std::move(diagnostic), field.name, kAxes);
-        is_known = false;
-      }
-      const Expr size = check_as(*field.value, Type::of(Kind::Int), scope_, "the size of an axis");
-      const auto value = size.type.is_error() ? std::nullopt : evaluate(size, cx_.program);
-      is_known = is_known && value;
-      if (value && value->whole < 1) {
-        cx_.report(diag::out_of_range(size.span, "an axis has a size of at least 1"));
-        is_known = false;
-      }
-      if (value) places *= value->whole;
-      axes_.push_back({field.name, value ? std::optional(value->whole) : std::nullopt});
-    }
+    for (const Axis& axis : axes_) places *= axis.size.value_or(1);
     const auto devices = device_count();
+    const bool is_known = std::all_of(axes_.begin(), axes_.end(), [](const Axis& axis) { return axis.size.has_value(); });
     if (!is_known || !devices || *devices == places) return;
     diagnostics::Diagnostic diagnostic =
         diag::mesh_differs(mesh->value.span, std::to_string(places), std::to_string(*devices));
@@ -174,32 +151,136 @@ class TopologyChecker {
     cx_.report(std::move(diagnostic));
   }
 
-  void check_shard(const ast::Shard& shard) {
-    note("shard", shard.span);
-    static const std::vector<std::string> kWhat = {"weights", "batch"};
-    if (std::find(kWhat.begin(), kWhat.end(), shard.what.text) == kWhat.end()) {
-      diagnostics::Diagnostic diagnostic = diag::not_shardable(shard.what.span, shard.what.text);
-      diagnostic.note("sharded are `weights`, at a block, and `batch`");
-      suggest(std::move(diagnostic), shard.what, kWhat);
+  void check_axis(const ast::RecordField& field) {
+    static const std::vector<std::string> kAxes = {"replica", "fsdp"};
+    const std::string& name = field.name.text;
+    const Axis* same = axis_of(name);
+    if (same != nullptr) {
+      cx_.report(diag::setting_twice(field.name.span, name).label(same->name.span, "first here"));
+      return;
     }
+    axes_.push_back({field.name, std::nullopt});
+    if (std::find(kAxes.begin(), kAxes.end(), name) == kAxes.end()) {
+      suggest(diag::unknown_mesh_axis(field.name.span, name).note("a mesh has the axes `replica` and `fsdp`"), field.name, kAxes);
+      return;
+    }
+    Expr size = check_as(*field.value, Type::of(Kind::Int), scope_, "the size of an axis");
+    if (size.type.is_error()) return;
+    const auto value = evaluate(size, cx_.program);
+    const auto rule = value ? broken_range("topology.mesh.", name, value->real) : std::nullopt;
+    if (rule) {
+      cx_.report(diag::out_of_range(size.span, "an axis cannot have a size of " + cx_.source_text(size.span)).note("`{}`", *rule));
+      return;
+    }
+    if (value) axes_.back().size = value->whole;
+    typed_.settings.push_back({"mesh." + name, "int", std::move(size), field.name.span});
+  }
+
+  const Axis* axis_of(const std::string& name) const {
+    for (const Axis& axis : axes_) {
+      if (axis.name.text == name) return &axis;
+    }
+    return nullptr;
+  }
+
+  /// `shard WHAT` of the topology itself, or of the nearest that it amends and that has one.
+  void check_shards() {
+    std::map<std::string, const ast::Shard*> by_what;
+    for (const ast::Topology* at : chain_) {
+      std::map<std::string, const ast::Shard*> own;
+      for (const ast::Shard& shard : at->shards) {
+        const auto [first, is_new] = own.emplace(shard.what.text, &shard);
+        if (!is_new)
+          cx_.report(diag::setting_twice(shard.what.span, "shard " + shard.what.text).label(first->second->what.span, "first here"));
+      }
+      by_what.merge(own);
+    }
+    for (const auto& [what, shard] : by_what) check_shard(*shard);
+  }
+
+  void check_shard(const ast::Shard& shard) {
+    static const std::vector<std::string> kWhat = {"weights", "batch"};
+    const bool has_known_axes = check_axes(shard);
+    if (shard.at) check_block(*shard.at);
+    if (shard.what.text == "weights") {
+      if (has_known_axes) check_weights(shard);
+    } else if (shard.what.text == "batch") {
+      if (has_known_axes) check_batch(shard);
+    } else {
+      suggest(diag::not_shardable(shard.what.span, shard.what.text).note("sharded are `weights`, at a block, and `batch`"),
+              shard.what, kWhat);
+    }
+  }
+
+  /// Whether the mesh has all of them.
+  bool check_axes(const ast::Shard& shard) {
     std::vector<std::string> known;
     std::string list;
     for (const Axis& axis : axes_) {
       known.push_back(axis.name.text);
       list += (list.empty() ? "`" : ", `") + axis.name.text + "`";
     }
+    bool has_all = is_mesh_known_;
     for (const ast::Name& axis : shard.axes) {
-      if (!is_mesh_known_ || std::find(known.begin(), known.end(), axis.text) != known.end())
-        continue;
+      if (!is_mesh_known_ || axis_of(axis.text) != nullptr) continue;
+      has_all = false;
       diagnostics::Diagnostic diagnostic = diag::unknown_mesh_axis(axis.span, axis.text);
-      if (has_mesh_) {
+      if (setting("mesh") != nullptr) {
         diagnostic.label(setting("mesh")->value.span, "it has {}", list);
       } else {
         diagnostic.help("say which axes the devices form: `mesh = ({} = 8)`", axis.text);
       }
       suggest(std::move(diagnostic), axis, known);
     }
-    if (shard.at) check_block(*shard.at);
+    return has_all;
+  }
+
+  /// Along `replica` devices hold the same weights, so only `fsdp` can be meant, and a block that is gathered at once.
+  void check_weights(const ast::Shard& shard) {
+    for (const ast::Name& axis : shard.axes) {
+      if (axis.text == "fsdp") continue;
+      cx_.report(diag::wrong_shard_axis(axis.span, shard.what.text, axis.text)
+                     .note("along `{}` each device holds the same weights; along `fsdp` they are divided", axis.text));
+      return;
+    }
+    if (!shard.at) {
+      cx_.report(diag::shard_without_block(shard.span)
+                     .help("`shard weights over fsdp at BLOCK`: the weights of one such block are gathered at a time"));
+      return;
+    }
+    put_typed({"shard.weights", "str", make_expr(ExprKind::StrConst, Type::of(Kind::Str), shard.at->span, {}, shard.at->text), shard.span});
+  }
+
+  /// Every device has records of its own, so a batch is spread over all axes.
+  void check_batch(const ast::Shard& shard) {
+    for (const Axis& axis : axes_) {
+      const bool is_named = std::any_of(shard.axes.begin(), shard.axes.end(), [&](const ast::Name& one) { return one.text == axis.name.text; });
+      if (is_named || axis.size == 1) continue;
+      cx_.report(diag::batch_axis_missing(shard.span, axis.name.text)
+                     .label(axis.name.span, "an axis of the mesh")
+                     .help("every device has records of its own: name all axes, or leave `shard batch` out"));
+    }
+  }
+
+  /// The blocks of the topology itself, or of the nearest that it amends and that has some.
+  void check_recompute() {
+    const auto own = std::find_if(chain_.begin(), chain_.end(), [](const ast::Topology* at) { return !at->recomputes.empty(); });
+    if (own == chain_.end()) return;
+    Expr blocks = make_expr(ExprKind::List, list_of_str(), (*own)->recomputes.front().span);
+    std::map<std::string, const ast::Name*> seen;
+    for (const ast::Recompute& recompute : (*own)->recomputes) {
+      check_block(recompute.at);
+      const auto [first, is_new] = seen.emplace(recompute.at.text, &recompute.at);
+      if (!is_new)
+        cx_.report(diag::setting_twice(recompute.at.span, "recompute at " + recompute.at.text).label(first->second->span, "first here"));
+      if (is_new) blocks.args.push_back(make_expr(ExprKind::StrConst, Type::of(Kind::Str), recompute.at.span, {}, recompute.at.text));
+    }
+    put_typed({"recompute", "list[str]", std::move(blocks), (*own)->recomputes.front().span});
+  }
+
+  void put_typed(SettingValue value) {
+    std::erase_if(typed_.settings, [&](const SettingValue& one) { return one.path == value.path; });
+    typed_.settings.push_back(std::move(value));
   }
 
   void check_block(const ast::Name& name) {
@@ -249,10 +330,11 @@ class TopologyChecker {
         parts.try_emplace("weights", compute == "f64" ? "f64" : "f32").first->second;
     const std::string state = parts.try_emplace("state", weights).first->second;
     const std::string reduce = parts.try_emplace("reduce", weights).first->second;
-    const auto refuse = [&](const char* part, const std::string& what) {
+    const auto refuse = [&](const char* part, const std::string& what, const char* why) {
       const auto at = written.find(part);
       cx_.report(diag::not_in_this_version(
                      at == written.end() ? section.span : at->second->value.span, what)
+                     .note("{}", why)
                      .help("`precision = bf16` computes in bf16 and keeps weights in f32, "
                            "`bf16_pure` has all in bf16"));
     };
@@ -260,19 +342,25 @@ class TopologyChecker {
       return compute == one.compute && weights == one.weights;
     });
     if (row == std::end(kRows))
-      return refuse("weights", "`weights = " + weights + "` with `compute = " + compute + "`");
+      return refuse("weights", "`weights = " + weights + "` with `compute = " + compute + "`",
+                    "weights have the type of the products, or are f32 where products are narrower");
     if (state != weights)
-      return refuse("state", "`state = " + state + "` with `weights = " + weights + "`");
-    if (reduce != weights)
-      return refuse("reduce", "`reduce = " + reduce + "` with `weights = " + weights + "`");
+      return refuse("state", "`state = " + state + "` with `weights = " + weights + "`",
+                    "an optimizer's state has the type of its weights");
+    // The wire may be narrower than the weights, not wider.
+    const bool is_narrower = (reduce == "bf16" || reduce == "f16") && (weights == "f32" || weights == "f64");
+    if (reduce != weights && !is_narrower)
+      return refuse("reduce", "`reduce = " + reduce + "` with `weights = " + weights + "`",
+                    "gradients have the type of the weights, and cross the wire in it, or as bf16 or f16 from a wider one");
     if (is_precision_decided_) return;
-    std::erase_if(typed_.settings, [](const SettingValue& one) { return one.path == "precision"; });
     const auto info = std::find_if(topology_settings().begin(), topology_settings().end(),
                                    [](const SettingInfo& one) { return one.name == std::string("precision"); });
-    typed_.settings.push_back({"precision", info->type,
-                               make_expr(ExprKind::Symbol, Type::of(Kind::OneOf), section.span, {},
-                                         row->name),
-                               section.span});
+    put_typed({"precision", info->type,
+               make_expr(ExprKind::Symbol, Type::of(Kind::OneOf), section.span, {}, row->name),
+               section.span});
+    if (is_narrower)
+      put_typed({"precision.reduce", "one_of[bf16, f16]",
+                 make_expr(ExprKind::Symbol, Type::of(Kind::OneOf), written.at("reduce")->value.span, {}, reduce), section.span});
   }
 
   void check_precision() {
@@ -287,8 +375,8 @@ class TopologyChecker {
   void check_available(const ast::Expr& written, const std::string& precision) {
     const ast::Setting* devices = setting("devices");
     if (devices == nullptr || (precision != "f16" && precision != "tf32")) return;
-    const std::string text = cx_.source_text(devices->value.span);
-    if (!text.starts_with("cpu")) return;
+    const SettingValue* kind = typed("devices");
+    if (kind == nullptr || !kind->value.name.starts_with("cpu")) return;
     // The setting that stands later is the one to change.
     const bool is_later = devices->value.span.source == written.span.source &&
                           devices->value.span.begin > written.span.begin;
@@ -328,7 +416,6 @@ class TopologyChecker {
   std::vector<const ast::Topology*> chain_;
   std::vector<ast::Setting> settings_;
   std::vector<Axis> axes_;
-  bool has_mesh_ = false;
   bool is_mesh_known_ = true;
   bool is_precision_decided_ = false;
 };

@@ -89,10 +89,13 @@ Size multiply_adds(const std::string& name, const std::vector<Value>& args, cons
     if (!scores || !values) return std::nullopt;
     return *scores + *values;
   }
-  if ((name == "lstm" || name == "gru" || name == "rnn") && args.size() >= 3) {
+  if (name == "lstm" || name == "gru" || name == "rnn") {
+    // Behind the state, which an LSTM has two of, come the weights of the input and of the state.
+    const size_t weights = name == "lstm" ? 3 : 2;
+    if (args.size() < weights + 2) return std::nullopt;
     const Size rows = product({dim(args[0], 0), dim(args[0], 1)});
-    const Size input = product({rows, elements_of(args[1])});
-    const Size hidden = product({rows, elements_of(args[2])});
+    const Size input = product({rows, elements_of(args[weights])});
+    const Size hidden = product({rows, elements_of(args[weights + 1])});
     if (!input || !hidden) return std::nullopt;
     return *input + *hidden;
   }
@@ -163,6 +166,7 @@ Backward count_backward(const std::vector<Operation>& tape,
     } else {
       const double flops = *operation.flops * (operation.is_product ? double(gradients) : 1);
       result.flops += flops;
+      result.parts.emplace_back(i, flops);
       if (operation.is_product) result.product_flops += flops;
     }
     if (!operation.is_view && operation.output_elements)

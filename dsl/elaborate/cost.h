@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "dsl/elaborate/instance.h"
@@ -29,6 +30,8 @@ struct Backward {
   double flops = 0;
   double product_flops = 0;     ///< the part of products
   int64_t kept_elements = 0;    ///< results that are kept for it
+  /// Entries of the tape with their operations, in the order in which the pass meets them.
+  std::vector<std::pair<size_t, double>> parts;
   std::vector<size_t> unknown;  ///< operations whose sizes are not known
 };
 

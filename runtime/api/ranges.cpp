@@ -28,6 +28,7 @@ bool keeps(double value, const Range& range) {
 Option<double> number_of(const Value& value) {
   switch (value.kind) {
     case Value::Kind::Int:
+    case Value::Kind::Bytes:
       return double(value.whole);
     case Value::Kind::Float:
     case Value::Kind::Epochs:

@@ -201,28 +201,12 @@ void Start::check_topology() {
   };
   const Str name = topology != nullptr ? topology->name : "default";
   const Str devices = show(settings.value("topology.devices"));
-  if (devices != "auto" && devices != "cpu" && devices != "cpu[1]") {
-    if (devices.starts_with("cpu"))
-      refuse(fmt::format("the topology {} asks for {}, but this version runs one process", name, devices),
-             "use --devices cpu");
-    else
-      refuse(fmt::format("the topology {} asks for {}, but this is the CPU runtime", name, devices),
-             "use --devices cpu, or a topology with devices = auto");
-  }
-  const Str strategy = show(settings.value("topology.strategy"));
-  // ddp over one process is that process alone.
-  if (strategy != "single" && strategy != "ddp" && strategy != "none") {
-    refuse(fmt::format("strategy = {} needs several processes; this version runs one", strategy),
-           "use --set topology.strategy=single");
-  }
-  if (settings.value("topology.nodes").as_int() > 1)
-    refuse("this version runs on one machine", "use --set topology.nodes=1");
-  for (const Resolved& setting : settings.resolved()) {
-    const bool is_mesh = setting.path == "topology.mesh" && !setting.value.is_none();
-    const bool is_shard = setting.path.starts_with("topology.shard") || setting.path.starts_with("topology.recompute");
-    if (is_mesh || is_shard)
-      refuse(fmt::format("the topology {} has {}, which needs several processes", name, setting.path.substr(9)),
-             "choose another one with --topology");
+  if (distributed::read_devices(devices)->kind == "cuda") {
+    refuse(fmt::format("the topology {} asks for {}, but this is the CPU runtime", name, devices),
+           "use --devices cpu, or a topology with devices = auto");
+  } else {
+    const auto setting = [&](const Str& path) -> const Value& { return settings.value("topology." + path); };
+    strategy = distributed::read_strategy({name, where, setting, ranks.world(), trainer.deterministic == "true"}, settings.faults);
   }
   precision = show(settings.value("topology.precision"));
   if (precision != "f32" && precision != "bf16" && precision != "f64" && precision != "bf16_pure") {

@@ -7,6 +7,7 @@
 #include "runtime/cli/options.h"
 #include "runtime/cli/settings.h"
 #include "runtime/cli/terminal.h"
+#include "runtime/distributed/strategy.h"
 #include "runtime/train/model_root.h"
 #include "runtime/train/trainer.h"
 
@@ -43,6 +44,7 @@ class Start {
   TrainerSettings trainer;
   RunFlags flags;
   Str precision = "f32";
+  distributed::Strategy strategy;
   int64_t threads = 1;
   int64_t workers = 1;
   int64_t prefetch = 2;

@@ -143,16 +143,8 @@ void RunSettings::check_hparam(const char* name, bool holds, bool (*fits)(int64_
 }
 
 Value RunSettings::get(const char* path, const char* type, const Value& given, const Location& location) {
-  Value own = given;
-  const Row* row = find_row(path);
-  if (row != nullptr && given.kind == Value::Kind::Str && Str(row->type) == "auto_or_int") {
-    // The compiler takes it as text.
-    Str wanted;
-    own = parse_value(given.text, row->type, wanted).value_or(Value());
-    if (own.is_none()) faults.push_back(error_at(location, err::wrong_type, path, in_quotes(given.text), wanted));
-  }
-  const Found found = find(path, type, own, location, path);
-  if (found.given == nullptr) check_range(path, path, own, location);
+  const Found found = find(path, type, given, location, path);
+  if (found.given == nullptr) check_range(path, path, given, location);
   Resolved setting{path, found.value, type, "experiment", place(location)};
   if (found.given != nullptr) {
     setting.from = found.given->from;

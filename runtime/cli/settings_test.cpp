@@ -54,6 +54,14 @@ TEST_CASE("values of the command line by type") {
   CHECK(parsed("(3, 1, 1)", "(float, int)") == "not (float, int)");
   CHECK(parsed("cosine(warmup = 20 steps, final = 0.1)", "schedule") == "cosine(warmup = 20 steps, final = 0.1)");
   CHECK(parsed("cuda[8]", "") == "cuda[8]");
+  CHECK(parsed("cuda[8]", "devices") == "cuda[8]");
+  CHECK(parsed("auto", "devices") == "auto");
+  CHECK(parsed("cuda[0]", "devices") == "not auto, cpu, cpu[4], cuda or cuda[8]");
+  CHECK(parsed("8 MiB", "auto_or_bytes") == "8388608");
+  CHECK(parsed("auto", "auto_or_bytes") == "auto");
+  CHECK(parsed("8 s", "auto_or_bytes") == "not auto or a size such as 25 MiB");
+  CHECK(parsed("none", "option[one_of[single, ddp]]") == "none");
+  CHECK(parsed("[]", "list[str]") == "[]");
   CHECK(parsed("10%", "limit") == "fraction(x = 0.1)");
   CHECK(parsed("50", "limit") == "50");
   CHECK(parsed("1.0", "limit") == "not 1 or 100%");
@@ -161,6 +169,9 @@ TEST_CASE("numbers keep to their ranges, whoever gives them, and all that is giv
   CHECK(fault_of("topology.threads", "0") == "topology.threads 0 does not satisfy `threads >= 1`");
   CHECK(fault_of("topology.threads", "many") == "topology.threads is \"many\", but auto or a number is wanted");
   CHECK(fault_of("topology.threads", "auto").empty());
+  CHECK(fault_of("topology.mesh.fsdp", "0") == "topology.mesh.fsdp 0 does not satisfy `fsdp >= 1`");
+  CHECK(fault_of("topology.bucket", "0 MiB") == "topology.bucket 0 does not satisfy `bucket >= 1`");
+  CHECK(fault_of("topology.precision.reduce", "f32") == "topology.precision.reduce is \"f32\", but bf16 or f16 is wanted");
 
   RunSettings twice;
   twice.give("trainer.epochs", {"abc", "flag", "--set", "trainer.epochs"});

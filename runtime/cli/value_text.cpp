@@ -11,6 +11,7 @@
 
 #include "doors/csv.h"
 #include "doors/number.h"
+#include "runtime/distributed/devices.h"
 
 namespace ltr::cli {
 
@@ -267,11 +268,12 @@ Option<Value> parse_value(const Str& given, const Str& type, Str& wanted) {
     if (text == "none") return Value();
     return parse_value(text, inside_brackets(type), wanted);
   }
-  if (type == "auto_or_int") {
+  if (type == "auto_or_int" || type == "auto_or_bytes") {
     if (text == "auto") return Value::symbol(text);
-    const Option<Value> count = parse_value(text, "int", wanted);
-    wanted = "auto or a number";
-    return count;
+    const bool is_count = type == "auto_or_int";
+    const Option<Value> own = parse_value(text, is_count ? "int" : "bytes", wanted);
+    wanted = is_count ? "auto or a number" : "auto or a size such as 25 MiB";
+    return own;
   }
   if (type.starts_with("one_of[")) return parse_choice(text, type, wanted);
   Option<Value> value = Reader(text).whole();
@@ -305,6 +307,10 @@ Option<Value> parse_value(const Str& given, const Str& type, Str& wanted) {
     wanted = "a size such as 4 GiB";
     if (kind == Kind::Int) return Value::bytes(value->whole);
     return kind == Kind::Bytes ? value : std::nullopt;
+  }
+  if (type == "devices") {
+    wanted = "auto, cpu, cpu[4], cuda or cuda[8]";
+    return kind == Kind::Symbol && distributed::read_devices(value->text) ? value : std::nullopt;
   }
   if (type == "series") {
     wanted = "a series such as val.loss";

@@ -168,6 +168,7 @@ class FitVerb {
     SignalWatch::enter(SignalPhase::Work);
     open_folder();
     progress_ = make_progress(start_.terminal);
+    for (const Str& text : start_.strategy.warnings) progress_->warning(text);
     FitReport report;
     try {
       guarded([&] { report = train(); });

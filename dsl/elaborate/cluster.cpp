@@ -1,0 +1,86 @@
+#include "dsl/elaborate/cluster.h"
+
+#include <algorithm>
+
+namespace ltr::elaborate {
+
+namespace {
+
+constexpr double kGiB = 1024.0 * 1024 * 1024;
+
+const std::vector<Device>& devices() {
+  static const std::vector<Device> kRows = {
+#define LTR_DEVICE(name, kind, memory, f32, tf32, bf16, share, bandwidth, launch, source) \
+  {#name, kind, source, (memory) * kGiB, (f32) * 1e12, (tf32) * 1e12, (bf16) * 1e12, share, (bandwidth) * 1e9, (launch) * 1e-6},
+#define LTR_LINK(name, bandwidth, latency, source)
+#define LTR_CLUSTER(name, device, within, between)
+#include "dsl/elaborate/cluster.def"
+  };
+  return kRows;
+}
+
+const std::vector<Link>& links() {
+  static const std::vector<Link> kRows = {
+#define LTR_DEVICE(name, kind, memory, f32, tf32, bf16, share, bandwidth, launch, source)
+#define LTR_LINK(name, bandwidth, latency, source) {#name, source, (bandwidth) * 1e9, (latency) * 1e-6},
+#define LTR_CLUSTER(name, device, within, between)
+#include "dsl/elaborate/cluster.def"
+  };
+  return kRows;
+}
+
+template <class Row>
+const Row& row(const std::vector<Row>& rows, const std::string& name) {
+  return *std::find_if(rows.begin(), rows.end(), [&](const Row& one) { return one.name == name; });
+}
+
+}  // namespace
+
+double Device::flops(const std::string& precision) const {
+  if (precision == "tf32") return tf32_flops;
+  if (precision == "bf16" || precision == "bf16_pure" || precision == "f16") return bf16_flops;
+  return precision == "f64" ? f32_flops / 2 : f32_flops;
+}
+
+const std::vector<Cluster>& clusters() {
+  static const std::vector<Cluster> kRows = {
+#define LTR_DEVICE(name, kind, memory, f32, tf32, bf16, share, bandwidth, launch, source)
+#define LTR_LINK(name, bandwidth, latency, source)
+#define LTR_CLUSTER(name, device, within, between) {#name, row(devices(), #device), row(links(), #within), row(links(), #between)},
+#include "dsl/elaborate/cluster.def"
+  };
+  return kRows;
+}
+
+const Cluster* find_cluster(const std::string& name) {
+  const auto found = std::find_if(clusters().begin(), clusters().end(), [&](const Cluster& one) { return one.name == name; });
+  return found == clusters().end() ? nullptr : &*found;
+}
+
+const Cluster& cluster_of_kind(const std::string& kind) {
+  const auto found = std::find_if(clusters().begin(), clusters().end(), [&](const Cluster& one) { return one.device.kind == kind; });
+  return found == clusters().end() ? clusters().front() : *found;
+}
+
+Ring make_ring(const Cluster& cluster, int64_t ranks, int64_t stride, int64_t per_node) {
+  Ring ring{ranks, cluster.within};
+  if ((ranks - 1) * stride < per_node) return ring;
+  ring.link = cluster.between;
+  // The ranks of a node lie one behind the other, so a ring leaves a node once; as many rings as fit side by side do.
+  ring.link.bandwidth /= double(std::min(stride, per_node));
+  // Devices of one node cannot be slower to reach than those of others.
+  ring.link.bandwidth = std::min(ring.link.bandwidth, cluster.within.bandwidth);
+  return ring;
+}
+
+double reduce_scatter_s(double bytes, const Ring& ring) {
+  if (bytes <= 0) return 0;
+  const double hops = double(ring.ranks - 1);
+  return hops * ring.link.latency_s + hops / double(ring.ranks) * bytes / ring.link.bandwidth;
+}
+
+double all_gather_s(double bytes, const Ring& ring) { return reduce_scatter_s(bytes, ring); }
+
+double all_reduce_s(double bytes, const Ring& ring) { return reduce_scatter_s(bytes, ring) + all_gather_s(bytes, ring); }
+
+}  // namespace ltr::elaborate

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+/// The machines of `cluster.def`, and what messages between their devices cost.
+namespace ltr::elaborate {
+
+struct Device {
+  std::string name, kind, source;
+  double memory_bytes = 0;  ///< 0: not known
+  double f32_flops = 0, tf32_flops = 0, bf16_flops = 0;  ///< a second; 0: not there
+  double share = 1;         ///< of them that products reach
+  double bandwidth = 0;     ///< of its memory, bytes a second
+  double launch_s = 0;      ///< an operation takes no less
+
+  /// Of products in this precision: `f32`, `bf16` and so on; 0 if the device has none.
+  double flops(const std::string& precision) const;
+};
+
+struct Link {
+  std::string name, source;
+  double bandwidth = 0;  ///< bytes a second in one direction
+  double latency_s = 0;  ///< of a message
+};
+
+struct Cluster {
+  std::string name;
+  Device device;
+  Link within;   ///< between the devices of a node
+  Link between;  ///< of a node with others
+};
+
+const std::vector<Cluster>& clusters();
+/// By name, null if there is none.
+const Cluster* find_cluster(const std::string& name);
+/// The one that is meant by a kind of device.
+const Cluster& cluster_of_kind(const std::string& kind);
+
+/// Ranks that exchange messages in a ring, and the slowest link of the ring.
+struct Ring {
+  int64_t ranks = 1;
+  Link link;
+};
+
+/// The ring of `ranks` ranks that lie `stride` apart, `per_node` on each node; `stride` such rings share a node's link.
+Ring make_ring(const Cluster& cluster, int64_t ranks, int64_t stride, int64_t per_node);
+
+/// Seconds of a collective operation, where `bytes` are the whole and not one rank's part: Hockney's model of latency and
+/// bandwidth, for rings (Thakur, Rabenseifner, Gropp 2005). An all-reduce is the other two in turn.
+double reduce_scatter_s(double bytes, const Ring& ring);
+double all_gather_s(double bytes, const Ring& ring);
+double all_reduce_s(double bytes, const Ring& ring);
+
+}  // namespace ltr::elaborate

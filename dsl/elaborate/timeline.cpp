@@ -1,0 +1,119 @@
+#include "dsl/elaborate/timeline.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace ltr::elaborate {
+
+namespace {
+
+/// The line of the messages: each waits for what it needs and for the one before.
+struct Wire {
+  double free_s = 0;
+
+  double send(double ready_s, double duration_s) { return free_s = std::max(free_s, ready_s) + duration_s; }
+};
+
+class Timeline {
+ public:
+  Timeline(const Work& work, const Layout& layout, const Cluster& cluster)
+      : work_(work),
+        layout_(layout),
+        parts_(make_ring(cluster, layout.fsdp, 1, layout.per_node)),
+        copies_(make_ring(cluster, layout.replica, layout.fsdp, layout.per_node)) {}
+
+  double run() {
+    const bool gathers = layout_.strategy == Strategy::Fsdp || layout_.strategy == Strategy::Hsdp;
+    for (int64_t batch = 0; batch < work_.accumulate; ++batch) {
+      const bool is_last = batch + 1 == work_.accumulate;
+      if (gathers) {
+        gathered_batch(is_last);
+      } else {
+        whole_batch(is_last);
+      }
+    }
+    return gathers ? now_ + work_.update_s / double(layout_.fsdp) : update();
+  }
+
+ private:
+  /// Every rank has all weights: gradients travel in buckets while the backward pass goes on.
+  void whole_batch(bool is_last) {
+    now_ += work_.forward_s();
+    double filled = 0;
+    for (size_t i = 0; i < work_.backward.size(); ++i) {
+      now_ += work_.backward[i].seconds;
+      filled += work_.backward[i].gradient_bytes;
+      const bool is_end = i + 1 == work_.backward.size();
+      if (!is_last || layout_.ranks() == 1 || filled == 0 || (filled < work_.bucket_bytes && !is_end)) continue;
+      wire_.send(now_, bucket_s(filled * work_.wire));
+      filled = 0;
+    }
+    if (is_last) now_ = std::max(now_, wire_.free_s);
+  }
+
+  double bucket_s(double bytes) const {
+    return layout_.strategy == Strategy::Ddp ? all_reduce_s(bytes, copies_) : reduce_scatter_s(bytes, parts_);
+  }
+
+  /// With divided state each rank updates its part, then all gather the weights.
+  double update() {
+    if (layout_.strategy != Strategy::Zero1 && layout_.strategy != Strategy::Zero2) return now_ + work_.update_s;
+    double bytes = work_.rest.weight_bytes;
+    for (const Unit& unit : work_.units) bytes += unit.weight_bytes;
+    return now_ + work_.update_s / double(layout_.fsdp) + all_gather_s(bytes, parts_);
+  }
+
+  /// Weights are gathered block by block, each while the one before it computes, and again on the way back.
+  void gathered_batch(bool is_last) {
+    now_ = wire_.send(now_, all_gather_s(work_.rest.weight_bytes, parts_)) + work_.rest.forward_s;
+    pass(false, is_last);
+    now_ += work_.rest.backward_s;
+    pass(true, is_last);
+    if (is_last) reduce(work_.rest);
+    if (is_last) now_ = std::max(now_, wire_.free_s);
+  }
+
+  void pass(bool is_backward, bool is_last) {
+    const size_t count = work_.units.size();
+    const auto unit = [&](size_t i) -> const Unit& { return work_.units[is_backward ? count - 1 - i : i]; };
+    double gathered = count == 0 ? 0 : wire_.send(now_, all_gather_s(unit(0).weight_bytes, parts_));
+    for (size_t i = 0; i < count; ++i) {
+      now_ = std::max(now_, gathered);
+      if (i + 1 < count) gathered = wire_.send(now_, all_gather_s(unit(i + 1).weight_bytes, parts_));
+      now_ += is_backward ? unit(i).backward_s : unit(i).forward_s;
+      if (is_backward && is_last) reduce(unit(i));
+    }
+  }
+
+  void reduce(const Unit& unit) {
+    const double bytes = unit.gradient_bytes * work_.wire;
+    wire_.send(now_, reduce_scatter_s(bytes, parts_));
+    wire_.send(now_, all_reduce_s(bytes / double(layout_.fsdp), copies_));
+  }
+
+  const Work& work_;
+  const Layout& layout_;
+  const Ring parts_;
+  const Ring copies_;
+  Wire wire_;
+  double now_ = 0;
+};
+
+}  // namespace
+
+const char* to_text(Strategy strategy) {
+  static constexpr const char* kNames[] = {"single", "ddp", "zero1", "zero2", "fsdp", "hsdp"};
+  return kNames[size_t(strategy)];
+}
+
+double Work::forward_s() const {
+  return std::accumulate(units.begin(), units.end(), rest.forward_s, [](double sum, const Unit& unit) { return sum + unit.forward_s; });
+}
+
+double Work::backward_s() const {
+  return std::accumulate(backward.begin(), backward.end(), 0.0, [](double sum, const Piece& piece) { return sum + piece.seconds; });
+}
+
+double step_s(const Work& work, const Layout& layout, const Cluster& cluster) { return Timeline(work, layout, cluster).run(); }
+
+}  // namespace ltr::elaborate

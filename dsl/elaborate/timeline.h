@@ -1,0 +1,55 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "dsl/elaborate/cluster.h"
+
+/// How long one update takes on several devices: computing and messages on two lines that wait for each other.
+namespace ltr::elaborate {
+
+enum class Strategy { Single, Ddp, Zero1, Zero2, Fsdp, Hsdp };
+inline constexpr Strategy kStrategies[] = {Strategy::Single, Strategy::Ddp,  Strategy::Zero1,
+                                           Strategy::Zero2,  Strategy::Fsdp, Strategy::Hsdp};
+const char* to_text(Strategy strategy);
+
+/// A strategy on its mesh, whose axis `fsdp` is the inner one.
+struct Layout {
+  Strategy strategy = Strategy::Single;
+  int64_t replica = 1, fsdp = 1;
+  int64_t per_node = 1;  ///< devices of a node
+  int64_t ranks() const { return replica * fsdp; }
+};
+
+/// A part of the backward pass, and the gradients that are whole after it.
+struct Piece {
+  double seconds = 0;
+  double gradient_bytes = 0;
+};
+
+/// What is gathered at once when weights are divided: one block, or what stands outside of all of them.
+struct Unit {
+  double weight_bytes = 0;
+  double gradient_bytes = 0;
+  double forward_s = 0;
+  double backward_s = 0;
+};
+
+/// One update on one device.
+struct Work {
+  std::vector<Piece> backward;  ///< in its order
+  Unit rest;                    ///< outside of the blocks: gathered at the start and kept
+  std::vector<Unit> units;      ///< in order of the forward pass
+  double update_s = 0;          ///< by the optimizers, of all weights
+  double wire = 1;              ///< size of a gradient between ranks, over its size
+  double bucket_bytes = 25.0 * 1024 * 1024;
+  int64_t accumulate = 1;       ///< batches of an update
+
+  double forward_s() const;
+  double backward_s() const;
+};
+
+/// Seconds of one update.
+double step_s(const Work& work, const Layout& layout, const Cluster& cluster);
+
+}  // namespace ltr::elaborate

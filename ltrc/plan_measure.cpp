@@ -1,0 +1,163 @@
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <thread>
+
+#include "ltrc/plan.h"
+
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#define LTR_WIDEST __attribute__((target_clones("avx512f", "fma", "default"), optimize("O3")))
+#else
+#define LTR_WIDEST
+#endif
+
+namespace ltr::driver {
+
+namespace {
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+/// Sixteen numbers at once, in whatever registers there are.
+using Lanes = float __attribute__((vector_size(64)));
+
+constexpr int kSums = 8;
+constexpr int64_t kRounds = 1'000'000;
+
+/// Multiply-adds on as many independent sums as keep the units of a core busy; their total, so that they are not left out.
+LTR_WIDEST float multiply_add(float factor) {
+  Lanes sums[kSums] = {};
+  const Lanes factors = Lanes{} + factor;
+  for (int64_t round = 0; round < kRounds; ++round) {
+#pragma GCC unroll 8
+    for (int i = 0; i < kSums; ++i) sums[i] = sums[i] * factors + factors;
+  }
+  float total = 0;
+  for (const Lanes& sum : sums) total += sum[0];
+  return total;
+}
+
+/// The best of several, as other programs only take time away.
+double measure_flops() {
+  double best_s = 1e9;
+  for (int i = 0; i < 5; ++i) {
+    const auto start = std::chrono::steady_clock::now();
+    const float total = multiply_add(0.5f);
+    if (total > 0) best_s = std::min(best_s, seconds_since(start));
+  }
+  return 2.0 * kSums * (sizeof(Lanes) / sizeof(float)) * double(kRounds) / best_s;
+}
+
+/// Bytes a second, read and written, of a copy that fits in no cache.
+double measure_bandwidth() {
+  constexpr size_t kBytes = size_t(64) << 20;
+  std::vector<char> from(kBytes, 1), to(kBytes, 0);
+  double best_s = 1e9;
+  for (size_t i = 0; i < 4; ++i) {
+    const auto start = std::chrono::steady_clock::now();
+    std::memcpy(to.data(), from.data(), kBytes);
+    best_s = std::min(best_s, seconds_since(start));
+    from[i] = char(to[kBytes - 1] + 1);
+  }
+  return 2.0 * double(kBytes) / best_s;
+}
+
+bool send_all(int socket, const char* data, size_t size) {
+  while (size > 0) {
+    const ssize_t sent = send(socket, data, size, MSG_NOSIGNAL);
+    if (sent <= 0) return false;
+    data += sent;
+    size -= size_t(sent);
+  }
+  return true;
+}
+
+bool receive_all(int socket, char* data, size_t size) {
+  while (size > 0) {
+    const ssize_t got = recv(socket, data, size, 0);
+    if (got <= 0) return false;
+    data += got;
+    size -= size_t(got);
+  }
+  return true;
+}
+
+/// A TCP connection of this machine with itself, both ends; -1 where there is none to be had.
+struct Loopback {
+  int ends[2] = {-1, -1};
+
+  Loopback() {
+    const int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in address = {};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    auto* const plain = reinterpret_cast<sockaddr*>(&address);
+    if (listener >= 0 && bind(listener, plain, size) == 0 && listen(listener, 1) == 0 && getsockname(listener, plain, &size) == 0) {
+      ends[0] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+      if (connect(ends[0], plain, size) == 0) ends[1] = accept(listener, nullptr, nullptr);
+    }
+    if (listener >= 0) close(listener);
+    const int on = 1;
+    for (const int end : ends) {
+      if (end >= 0) setsockopt(end, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    }
+  }
+  ~Loopback() {
+    for (const int end : ends) {
+      if (end >= 0) close(end);
+    }
+  }
+  Loopback(const Loopback&) = delete;
+  Loopback& operator=(const Loopback&) = delete;
+};
+
+/// Small messages there and back, then a large one there; the table's values where there is no connection.
+elaborate::Link measure_link(const elaborate::Link& otherwise) {
+  constexpr int kTrips = 500;
+  constexpr size_t kBytes = size_t(64) << 20;
+  Loopback loopback;
+  if (loopback.ends[1] < 0) return otherwise;
+  std::thread other([end = loopback.ends[1]] {
+    std::vector<char> data(kBytes);
+    for (int trip = 0; trip < kTrips; ++trip) {
+      if (!receive_all(end, data.data(), 8) || !send_all(end, data.data(), 8)) return;
+    }
+    if (receive_all(end, data.data(), kBytes)) send_all(end, data.data(), 1);
+  });
+  const int end = loopback.ends[0];
+  const std::vector<char> data(kBytes, 1);
+  char answer[8];
+  bool is_well = true;
+  auto start = std::chrono::steady_clock::now();
+  for (int trip = 0; trip < kTrips && is_well; ++trip) is_well = send_all(end, data.data(), 8) && receive_all(end, answer, 8);
+  elaborate::Link link{"loopback", "measured", 0, seconds_since(start) / (2 * kTrips)};
+  start = std::chrono::steady_clock::now();
+  is_well = is_well && send_all(end, data.data(), kBytes) && receive_all(end, answer, 1);
+  link.bandwidth = double(kBytes) / seconds_since(start);
+  shutdown(end, SHUT_RDWR);
+  other.join();
+  return is_well ? link : otherwise;
+}
+
+}  // namespace
+
+elaborate::Cluster measure_machine(int64_t ranks) {
+  elaborate::Cluster cluster = elaborate::cluster_of_kind("cpu");
+  cluster.name = "this machine";
+  cluster.device.source = "measured";
+  cluster.device.f32_flops = cluster.device.bf16_flops = measure_flops();
+  cluster.device.bandwidth = measure_bandwidth();
+  cluster.device.memory_bytes = double(sysconf(_SC_PHYS_PAGES)) * double(sysconf(_SC_PAGESIZE)) / double(ranks);
+  cluster.within = measure_link(cluster.within);
+  return cluster;
+}
+
+}  // namespace ltr::driver

@@ -1,0 +1,125 @@
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <set>
+
+#include "ltrc/plan.h"
+
+namespace ltr::driver {
+
+namespace {
+
+using elaborate::Object;
+using elaborate::Operation;
+using elaborate::Plan;
+using elaborate::Unit;
+using elaborate::WeightId;
+using elaborate::Work;
+
+constexpr size_t kNever = std::numeric_limits<size_t>::max();
+
+class WorkMaker {
+ public:
+  WorkMaker(const Plan& plan, const Machinery& machinery, const elaborate::Device& device)
+      : plan_(plan), machinery_(machinery), device_(device), rate_(device.flops(machinery.precision) * device.share) {}
+
+  Work run() {
+    work_.bucket_bytes = machinery_.bucket_bytes;
+    work_.accumulate = plan_.accumulate;
+    if (!machinery_.reduce.empty()) work_.wire = 2 / bytes_of(check::Element::Float, machinery_.precision);
+    find_units();
+    add_weights();
+    for (const Operation& operation : plan_.tape) unit_of(operation).forward_s += forward_s(operation);
+    for (const elaborate::Backward& backward : plan_.backwards) add_backward(backward);
+    // Each gradient is read once, each weight and state read and written.
+    work_.update_s = (2 * all_weights_ + all_gradients_ + 2 * all_states_) / device_.bandwidth + device_.launch_s;
+    return std::move(work_);
+  }
+
+ private:
+  /// One for each block at which weights are divided, in the order in which the forward pass meets them; of blocks within
+  /// each other the outer one.
+  void find_units() {
+    std::vector<std::string> blocks;
+    for (const Object& object : plan_.tree.objects) {
+      if (object.kind == check::Kind::Block && object.type == machinery_.block && !object.path.empty()) blocks.push_back(object.path);
+    }
+    std::sort(blocks.begin(), blocks.end(), [](const auto& a, const auto& b) { return a.size() < b.size(); });
+    for (const Operation& operation : plan_.tape) {
+      const std::string& path = plan_.tree.objects[operation.object].path;
+      const auto block = std::find_if(blocks.begin(), blocks.end(), [&](const std::string& one) { return is_below(path, one); });
+      if (block != blocks.end() && units_.emplace(*block, work_.units.size()).second) work_.units.emplace_back();
+    }
+  }
+
+  Unit& unit_at(const std::string& path) {
+    for (const auto& [block, index] : units_) {
+      if (is_below(path, block)) return work_.units[index];
+    }
+    return work_.rest;
+  }
+  Unit& unit_of(const Operation& operation) { return unit_at(plan_.tree.objects[operation.object].path); }
+
+  void add_weights() {
+    for (const elaborate::Weight& weight : plan_.tree.weights)
+      bytes_.push_back(double(elaborate::count_elements(weight.dims).value_or(0)) * bytes_of(weight.element, machinery_.precision));
+    for (const Plan::Optimizer& optimizer : plan_.optimizers) {
+      for (const WeightId id : optimizer.weights) {
+        all_states_ += states_of(optimizer.rule).value_or(0) * bytes_[id];
+        if (!trained_.insert(id).second) continue;
+        all_gradients_ += bytes_[id];
+        unit_at(plan_.tree.weights[id].path).gradient_bytes += bytes_[id];
+      }
+    }
+    for (WeightId id = 0; id < bytes_.size(); ++id) {
+      if (plan_.tree.weights[id].is_buffer) continue;
+      all_weights_ += bytes_[id];
+      unit_at(plan_.tree.weights[id].path).weight_bytes += bytes_[id];
+    }
+    first_use_.assign(bytes_.size(), kNever);
+    for (size_t i = plan_.tape.size(); i-- > 0;) {
+      for (const WeightId id : plan_.tape[i].weights) first_use_[id] = i;
+    }
+  }
+
+  /// Products at the device's rate, all else by the memory that it moves.
+  double seconds(const Operation& operation, double flops, double tensors) const {
+    if (operation.is_view) return 0;
+    const double elements = double(operation.output_elements.value_or(0));
+    const double moved = tensors * elements * bytes_of(check::Element::Float, machinery_.precision) / device_.bandwidth;
+    return std::max(device_.launch_s, operation.is_product ? flops / rate_ : moved);
+  }
+  double forward_s(const Operation& operation) const { return seconds(operation, operation.flops.value_or(0), 2); }
+
+  /// A gradient is whole once the first operation that read its weight has been gone back through.
+  void add_backward(const elaborate::Backward& backward) {
+    for (const auto& [index, flops] : backward.parts) {
+      const Operation& operation = plan_.tape[index];
+      elaborate::Piece piece{seconds(operation, flops, 3), 0};
+      for (const WeightId id : operation.weights) {
+        if (first_use_[id] == index && trained_.contains(id)) piece.gradient_bytes += bytes_[id];
+      }
+      unit_of(operation).backward_s += piece.seconds;
+      work_.backward.push_back(piece);
+    }
+  }
+
+  const Plan& plan_;
+  const Machinery& machinery_;
+  const elaborate::Device& device_;
+  const double rate_;
+  Work work_;
+  std::map<std::string, size_t> units_;  ///< by path of the block
+  std::vector<double> bytes_;            ///< of each weight
+  std::vector<size_t> first_use_;        ///< of each weight, on the tape
+  std::set<WeightId> trained_;
+  double all_weights_ = 0, all_gradients_ = 0, all_states_ = 0;
+};
+
+}  // namespace
+
+Work make_work(const Plan& plan, const Machinery& machinery, const elaborate::Device& device) {
+  return WorkMaker(plan, machinery, device).run();
+}
+
+}  // namespace ltr::driver

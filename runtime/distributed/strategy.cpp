@@ -1,0 +1,188 @@
+#include "runtime/distributed/strategy.h"
+
+namespace ltr::distributed {
+
+namespace {
+
+constexpr const char* kNames[] = {"single", "ddp", "zero1", "zero2", "fsdp", "hsdp"};
+
+StrategyKind kind_of(const Str& name) {
+  size_t i = 0;
+  while (name != kNames[i]) ++i;
+  return StrategyKind(i);
+}
+
+/// The size of an axis; nothing where the mesh does not have it.
+Option<int64_t> axis(const TopologySetting& setting, const Str& name) {
+  const Value& size = setting("mesh." + name);
+  return size.is_none() ? Option<int64_t>() : Option<int64_t>(size.as_int());
+}
+
+/// The number of a topology that names no mesh.
+Option<int64_t> asked_by_devices(const TopologySetting& setting) {
+  const Devices devices = *read_devices(setting("devices").text);
+  const int64_t nodes = setting("nodes").as_int();
+  // Machines without a number of devices have one each, unless there is only one: that takes as many ranks as there are.
+  if (devices.count == 0 && nodes == 1) return std::nullopt;
+  return std::max(devices.count, int64_t(1)) * nodes;
+}
+
+Str counted(int64_t count, const Str& noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
+/// Settings as a strategy.
+class StrategyReader {
+ public:
+  StrategyReader(const StrategyRequest& request, std::vector<Error>& faults)
+      : request_(request), setting_(request.setting), faults_(faults), replica_(axis(setting_, "replica")), fsdp_(axis(setting_, "fsdp")) {}
+
+  Strategy run() {
+    const size_t before = faults_.size();
+    read_plain();
+    check_numbers();
+    if (choose_kind()) {
+      check_mesh();
+      check_block();
+    }
+    check_exchange();
+    if (faults_.size() == before) refuse_unwritten();
+    return std::move(out_);
+  }
+
+ private:
+  void contradict(const Str& text, const Str& help) {
+    faults_.push_back(with_help(error_at(request_.where, err::settings_contradict, text), help));
+  }
+  void refuse(const Str& text, const Str& help) {
+    faults_.push_back(with_help(error_at(request_.where, err::topology_unavailable, text), help));
+  }
+  bool has_mesh() const { return replica_ || fsdp_; }
+  Str kind_text() const { return fmt::format("strategy = {}", to_text(out_.kind)); }
+
+  void read_plain() {
+    out_.devices = *read_devices(setting_("devices").text);
+    out_.nodes = setting_("nodes").as_int();
+    out_.sync_batchnorm = setting_("sync_batchnorm").as_bool();
+    out_.timeout_s = setting_("timeout").real;
+    out_.restarts = setting_("restarts").as_int();
+    const Value& bucket = setting_("bucket");
+    out_.bucket_bytes = bucket.kind == Value::Kind::Bytes ? bucket.whole : 0;
+    const Value& reduce = setting_("precision.reduce");
+    if (!reduce.is_none()) out_.reduce = reduce.text == "f16" ? DType::F16 : DType::BF16;
+    const Value& block = setting_("shard.weights");
+    if (!block.is_none()) out_.block = block.text;
+  }
+
+  /// World, mesh and devices name the same number, as far as they name one.
+  void check_numbers() {
+    const Option<int64_t> devices = asked_by_devices(setting_);
+    const Option<int64_t> asked = asked_ranks(setting_);
+    if (asked && devices && *asked != *devices) {
+      refuse(fmt::format("the mesh of the topology {} has {}, but it has {}", request_.topology, counted(*asked, "place"),
+                         counted(*devices, "device")),
+             "change the axes with --set topology.mesh.replica=N and --set topology.mesh.fsdp=N, or the devices with --devices");
+    } else if (asked && *asked != request_.world) {
+      refuse(fmt::format("the topology {} asks for {}, but there {} {}", request_.topology, counted(*asked, "rank"),
+                         request_.world == 1 ? "is" : "are", request_.world),
+             "start as many processes, replace its devices with --devices, or choose another with --topology");
+    }
+  }
+
+  /// False after an error: nothing more can be said of mesh and blocks then.
+  bool choose_kind() {
+    const Value& given = setting_("strategy");
+    if (!given.is_none()) {
+      out_.kind = kind_of(given.text);
+    } else if (fsdp_ && out_.block.empty()) {
+      contradict("the mesh has the axis fsdp, but nothing says what is divided along it",
+                 "`shard weights over fsdp at BLOCK`, or `strategy = zero1` or `zero2`");
+      return false;
+    } else if (fsdp_ || !out_.block.empty()) {
+      out_.kind = replica_ ? StrategyKind::Hsdp : StrategyKind::Fsdp;
+    } else {
+      out_.kind = request_.world > 1 ? StrategyKind::Ddp : StrategyKind::Single;
+    }
+    return true;
+  }
+
+  /// What the axes are, and that the strategy can use them.
+  void check_mesh() {
+    const bool divides = out_.kind != StrategyKind::Single && out_.kind != StrategyKind::Ddp;
+    out_.replica = has_mesh() ? replica_.value_or(1) : divides ? 1 : request_.world;
+    out_.fsdp = has_mesh() ? fsdp_.value_or(1) : divides ? request_.world : 1;
+    if (out_.kind == StrategyKind::Single && request_.world > 1) {
+      refuse(fmt::format("strategy = single runs on 1 rank, but there are {}", request_.world), "use strategy = ddp");
+      return;
+    }
+    if (out_.kind == StrategyKind::Hsdp && !(replica_ && fsdp_)) {
+      contradict("strategy = hsdp needs a mesh of two axes", "`mesh = (replica = 2, fsdp = 4)`: parts within a node, copies between nodes");
+      return;
+    }
+    const bool copies = out_.kind == StrategyKind::Ddp || out_.kind == StrategyKind::Hsdp;
+    if (!copies && out_.replica > 1) {
+      contradict(fmt::format("{} has no axis replica, and the mesh has {} along it", kind_text(), counted(out_.replica, "rank")),
+                 divides ? "`mesh = (fsdp = N)`, or `strategy = hsdp`" : "use strategy = ddp");
+    }
+    if (!divides && out_.fsdp > 1) {
+      contradict(fmt::format("{} divides nothing, and the mesh has {} along fsdp", kind_text(), counted(out_.fsdp, "rank")),
+                 "`mesh = (replica = N)`, or another strategy");
+    }
+  }
+
+  void check_block() {
+    const bool gathers = out_.kind == StrategyKind::Fsdp || out_.kind == StrategyKind::Hsdp;
+    if (gathers && out_.block.empty())
+      contradict(fmt::format("{} does not say at which block weights are divided", kind_text()), "`shard weights over fsdp at BLOCK`");
+    if (!gathers && !out_.block.empty())
+      contradict(fmt::format("{} keeps weights whole, but they are to be divided at {}", kind_text(), out_.block),
+                 "use strategy = fsdp, or --set topology.shard.weights=none");
+  }
+
+  /// What carries gradients, and how.
+  void check_exchange() {
+    const Value& backend = setting_("backend");
+    const bool is_cuda = out_.devices.kind == "cuda";
+    const bool is_nccl = backend.is_none() ? is_cuda : backend.text == "nccl";
+    out_.backend = is_nccl ? Backend::Nccl : Backend::Gloo;
+    if (is_nccl && !is_cuda)
+      contradict(fmt::format("backend = nccl carries what lies on CUDA devices, and the devices are {}", setting_("devices").text),
+                 "leave backend out: it is gloo here");
+    if (out_.bucket_bytes == 0 && request_.deterministic)
+      contradict("bucket = auto measures which size is best, so equal runs differ in their last bits; trainer.deterministic is true",
+                 "name a size, as bucket = 25 MiB, or set trainer.deterministic=false");
+    if (!out_.sync_batchnorm && request_.world > 1)
+      out_.warnings.push_back("sync_batchnorm = false: batch norm sees the batch of one rank, so results depend on how many there are");
+  }
+
+  /// What this version does not do yet, in one place.
+  void refuse_unwritten() {
+    if (out_.kind > StrategyKind::Ddp && request_.world > 1)
+      refuse(fmt::format("{} over {} is not in this version", kind_text(), counted(request_.world, "rank")), "use strategy = ddp");
+    if (!setting_("recompute").items.empty())
+      refuse(fmt::format("recompute at {} is not in this version", setting_("recompute").items.front().value.text),
+             "use --set 'topology.recompute=[]'");
+  }
+
+  const StrategyRequest& request_;
+  const TopologySetting& setting_;
+  std::vector<Error>& faults_;
+  const Option<int64_t> replica_;
+  const Option<int64_t> fsdp_;
+  Strategy out_;
+};
+
+}  // namespace
+
+const char* to_text(StrategyKind kind) { return kNames[size_t(kind)]; }
+
+Option<int64_t> asked_ranks(const TopologySetting& setting) {
+  const Option<int64_t> replica = axis(setting, "replica");
+  const Option<int64_t> fsdp = axis(setting, "fsdp");
+  if (!replica && !fsdp) return asked_by_devices(setting);
+  return replica.value_or(1) * fsdp.value_or(1);
+}
+
+Strategy read_strategy(const StrategyRequest& request, std::vector<Error>& faults) { return StrategyReader(request, faults).run(); }
+
+}  // namespace ltr::distributed

@@ -1,0 +1,131 @@
+#include "runtime/distributed/strategy.h"
+
+#include <doctest/doctest.h>
+
+#include <map>
+
+namespace ltr::distributed {
+
+namespace {
+
+using Settings = std::map<Str, Value>;
+
+struct Reading {
+  Strategy strategy;
+  std::vector<Error> faults;
+};
+
+Reading read(const Settings& given, int64_t world, bool deterministic = true) {
+  Settings all = {{"devices", Value::symbol("auto")}, {"nodes", 1}, {"strategy", {}}, {"mesh.replica", {}}, {"mesh.fsdp", {}},
+                  {"shard.weights", {}}, {"recompute", Value::list({})}, {"backend", {}}, {"sync_batchnorm", true},
+                  {"bucket", Value::bytes(25 << 20)}, {"timeout", Value::seconds(600)}, {"restarts", 0}, {"precision.reduce", {}}};
+  for (const auto& [name, value] : given) all.at(name) = value;
+  Reading out;
+  out.strategy = read_strategy({"t", {"a.ltr", 3, 1}, [&](const Str& name) -> const Value& { return all.at(name); }, world, deterministic},
+                               out.faults);
+  return out;
+}
+
+/// `ddp 2x4`, or the codes and texts of what is wrong.
+Str shown(const Settings& given, int64_t world) {
+  const Reading reading = read(given, world);
+  Str text;
+  for (const Error& fault : reading.faults) text += (text.empty() ? "" : "; ") + fault.code + " " + fault.message;
+  const Strategy& strategy = reading.strategy;
+  return text.empty() ? fmt::format("{} {}x{}", to_text(strategy.kind), strategy.replica, strategy.fsdp) : text;
+}
+
+Value word(const char* text) { return Value::symbol(text); }
+
+}  // namespace
+
+TEST_CASE("devices by text") {
+  CHECK(read_devices("auto")->kind == "auto");
+  CHECK(read_devices("cpu")->count == 0);
+  CHECK(read_devices("cuda[8]")->kind == "cuda");
+  CHECK(read_devices("cuda[8]")->count == 8);
+  for (const char* text : {"gpu", "cpu[", "cpu[0]", "cpu[-1]", "cpu[4", "cpu[x]", "auto[2]", "", "cuda[4] ", "cuda[99999999]"}) {
+    CAPTURE(text);
+    CHECK(!read_devices(text));
+  }
+}
+
+TEST_CASE("a strategy follows from mesh and shard, without those from the number of ranks") {
+  CHECK(shown({}, 1) == "single 1x1");
+  CHECK(shown({}, 4) == "ddp 4x1");
+  CHECK(shown({{"devices", word("cpu")}}, 3) == "ddp 3x1");
+  CHECK(shown({{"devices", word("cpu[4]")}}, 4) == "ddp 4x1");
+  CHECK(shown({{"devices", word("cpu[2]")}, {"nodes", 3}}, 6) == "ddp 6x1");
+  CHECK(shown({{"nodes", 3}}, 3) == "ddp 3x1");
+  CHECK(shown({{"strategy", word("ddp")}}, 1) == "ddp 1x1");
+  CHECK(shown({{"strategy", word("zero1")}}, 1) == "zero1 1x1");
+  CHECK(shown({{"mesh.replica", 4}}, 4) == "ddp 4x1");
+  CHECK(shown({{"mesh.fsdp", 1}, {"shard.weights", "Layer"}}, 1) == "fsdp 1x1");
+  CHECK(shown({{"mesh.replica", 1}, {"mesh.fsdp", 1}, {"shard.weights", "Layer"}}, 1) == "hsdp 1x1");
+}
+
+TEST_CASE("numbers of ranks that differ are said, both of them") {
+  CHECK(shown({{"devices", word("cpu[4]")}}, 1) == "R2008 the topology t asks for 4 ranks, but there is 1");
+  CHECK(shown({{"devices", word("cpu[1]")}}, 4) == "R2008 the topology t asks for 1 rank, but there are 4");
+  CHECK(shown({{"mesh.replica", 2}}, 3) == "R2008 the topology t asks for 2 ranks, but there are 3");
+  CHECK(shown({{"mesh.replica", 8}, {"devices", word("cpu[2]")}}, 2) ==
+        "R2008 the mesh of the topology t has 8 places, but it has 2 devices");
+  const Settings some = {{"devices", word("cpu[2]")}, {"nodes", 3}, {"mesh.replica", {}}, {"mesh.fsdp", {}}};
+  CHECK(asked_ranks([&](const Str& name) -> const Value& { return some.at(name); }) == 6);
+}
+
+TEST_CASE("settings that contradict each other have errors of their own") {
+  const auto is = [](const Settings& given, int64_t world, const Str& text) { CHECK(shown(given, world) == "R2006 " + text); };
+  is({{"strategy", word("fsdp")}}, 2, "strategy = fsdp does not say at which block weights are divided");
+  is({{"strategy", word("hsdp")}, {"shard.weights", "Layer"}}, 4, "strategy = hsdp needs a mesh of two axes");
+  is({{"strategy", word("hsdp")}, {"shard.weights", "Layer"}, {"mesh.fsdp", 4}}, 4, "strategy = hsdp needs a mesh of two axes");
+  is({{"strategy", word("ddp")}, {"shard.weights", "Layer"}}, 2, "strategy = ddp keeps weights whole, but they are to be divided at Layer");
+  is({{"strategy", word("ddp")}, {"mesh.fsdp", 2}}, 2, "strategy = ddp divides nothing, and the mesh has 2 ranks along fsdp");
+  is({{"strategy", word("zero1")}, {"mesh.replica", 2}, {"mesh.fsdp", 2}}, 4,
+     "strategy = zero1 has no axis replica, and the mesh has 2 ranks along it");
+  is({{"mesh.fsdp", 2}}, 2, "the mesh has the axis fsdp, but nothing says what is divided along it");
+  is({{"backend", word("nccl")}}, 2, "backend = nccl carries what lies on CUDA devices, and the devices are auto");
+  is({{"bucket", word("auto")}}, 2,
+     "bucket = auto measures which size is best, so equal runs differ in their last bits; trainer.deterministic is true");
+  CHECK(shown({{"strategy", word("single")}}, 2) == "R2008 strategy = single runs on 1 rank, but there are 2");
+  CHECK(read({{"bucket", word("auto")}}, 2, false).faults.empty());
+}
+
+TEST_CASE("what is not written yet is refused by name") {
+  CHECK(shown({{"strategy", word("zero1")}}, 2) == "R2008 strategy = zero1 over 2 ranks is not in this version");
+  CHECK(shown({{"strategy", word("zero2")}, {"mesh.fsdp", 2}}, 2) == "R2008 strategy = zero2 over 2 ranks is not in this version");
+  CHECK(shown({{"mesh.fsdp", 2}, {"shard.weights", "Layer"}}, 2) == "R2008 strategy = fsdp over 2 ranks is not in this version");
+  CHECK(shown({{"mesh.replica", 2}, {"mesh.fsdp", 2}, {"shard.weights", "Layer"}}, 4) ==
+        "R2008 strategy = hsdp over 4 ranks is not in this version");
+  CHECK(shown({{"recompute", Value::list({"Layer"})}}, 1) == "R2008 recompute at Layer is not in this version");
+}
+
+TEST_CASE("everything else of a topology") {
+  const Reading reading =
+      read({{"devices", word("cpu[2]")}, {"nodes", 2}, {"sync_batchnorm", false}, {"bucket", Value::bytes(1024)}, {"timeout", Value::seconds(5)},
+            {"restarts", 3}, {"precision.reduce", word("bf16")}}, 4);
+  const Strategy& strategy = reading.strategy;
+  REQUIRE(reading.faults.empty());
+  CHECK(strategy.devices.kind == "cpu");
+  CHECK(strategy.devices.count == 2);
+  CHECK(strategy.nodes == 2);
+  CHECK(strategy.ranks() == 4);
+  CHECK(strategy.backend == Backend::Gloo);
+  CHECK(!strategy.sync_batchnorm);
+  REQUIRE(strategy.warnings.size() == 1);
+  CHECK(strategy.warnings[0].starts_with("sync_batchnorm = false"));
+  CHECK(strategy.bucket_bytes == 1024);
+  CHECK(strategy.timeout_s == 5);
+  CHECK(strategy.restarts == 3);
+  CHECK(strategy.reduce == DType::BF16);
+  const Reading plain = read({}, 1);
+  CHECK(plain.strategy.bucket_bytes == 25 * 1024 * 1024);
+  CHECK(plain.strategy.timeout_s == 600);
+  CHECK(!plain.strategy.reduce);
+  CHECK(read({{"sync_batchnorm", false}}, 1).strategy.warnings.empty());
+  CHECK(read({{"devices", word("cuda[2]")}}, 2).strategy.backend == Backend::Nccl);
+  CHECK(read({{"devices", word("cuda[2]")}, {"backend", word("gloo")}}, 2).strategy.backend == Backend::Gloo);
+  CHECK(read({{"precision.reduce", word("f16")}}, 2).strategy.reduce == DType::F16);
+}
+
+}  // namespace ltr::distributed
