@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/distributed/meeting_point.h"
+#include "runtime/distributed/store.h"
 
 namespace ltr::distributed {
 
@@ -17,7 +17,7 @@ namespace ltr::distributed {
 class EverySecond {
  public:
   /// `is_last`: this ends, and it is called no more.
-  EverySecond(const Place& place, std::function<void(Guest& guest, bool is_last)> body);
+  EverySecond(const Place& place, std::function<void(c10d::Store& store, bool is_last)> body);
   ~EverySecond();
   EverySecond(const EverySecond&) = delete;
   EverySecond& operator=(const EverySecond&) = delete;
@@ -25,7 +25,7 @@ class EverySecond {
  private:
   void run();
   Place place_;
-  std::function<void(Guest&, bool)> body_;
+  std::function<void(c10d::Store&, bool)> body_;
   std::mutex mutex_;
   std::condition_variable changed_;
   bool is_over_ = false;

@@ -11,11 +11,12 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <sstream>
 #include <system_error>
 
-#include "runtime/distributed/first_failure.h"
 #include "runtime/distributed/heartbeat.h"
 #include "runtime/distributed/meeting_point.h"
+#include "runtime/distributed/store.h"
 #include "runtime/distributed/team_signals.h"
 
 extern char** environ;
@@ -34,7 +35,8 @@ constexpr int kSilentTicks = 10;
 constexpr int kGraceTicks = 10;
 constexpr int kSilentGraceTicks = 3;
 constexpr auto kSameSignal = 300ms;  // one Ctrl-C that came twice
-constexpr auto kMeetingTime = 60s;
+constexpr double kMeeting_s = 60;
+constexpr double kAnswer_s = 3;  // of a meeting point that is open
 constexpr const char* kRunVariable = "LTR_RESUME_RUN";
 
 constexpr int kStopped = 75;
@@ -96,6 +98,23 @@ Str signal_name(int number) {
 /// Whether a crash handler has said it, with the line of the program.
 bool is_crash(int number) {
   return number == SIGSEGV || number == SIGBUS || number == SIGFPE || number == SIGILL || number == SIGABRT;
+}
+
+struct Failure {
+  int64_t rank = 0;
+  int exit_code = 1;
+};
+
+/// Says to all ranks that `own` failed, unless another one was before it, as Ranks::failing does; the first of all.
+Failure first_failure(const Place& place, const Failure& own) {
+  try {
+    const Str text = open_store(place, kAnswer_s)->compareSet("failed", Str(), fmt::format("{} {}", own.exit_code, own.rank));
+    std::istringstream words(text);
+    Failure first;
+    return words >> first.exit_code >> first.rank ? first : own;
+  } catch (const std::exception&) {
+    return own;  // the process that kept the meeting point is gone, and with it whoever was first
+  }
 }
 
 /// A rank of this machine, or one of another machine that is only watched.
@@ -191,7 +210,7 @@ class Attempt {
       else if (is_asked_for(WEXITSTATUS(status)))
         asked_code_ = std::max(asked_code_, WEXITSTATUS(status));
       else if (!failure_)
-        fail(first_failure(meeting_, {member.rank, WEXITSTATUS(status)}, false), kGraceTicks);
+        fail(first_failure(meeting_, {member.rank, WEXITSTATUS(status)}), kGraceTicks);
     }
   }
 
@@ -214,7 +233,7 @@ class Attempt {
   void lose(const Member& member, const Error& error, int grace_ticks) {
     if (failure_) return;
     const Failure own{member.rank, error.exit_code()};
-    const Failure first = first_failure(meeting_, own, false);
+    const Failure first = first_failure(meeting_, own);
     if (first.rank == own.rank) report_.failed(error);
     fail(first, grace_ticks);
   }
@@ -274,8 +293,9 @@ Str run_of(const Place& first, int64_t attempt) {
   Place place = first;
   place.prefix = fmt::format("ltr/{}/", attempt);
   try {
-    return Guest(place, kMeetingTime).find("run").value_or("");
-  } catch (const Error&) {
+    const Store store = open_store(place, kAnswer_s);
+    return store->check({"run"}) ? store->get_to_str("run") : "";
+  } catch (const std::exception&) {
     return "";  // the first machine knows it
   }
 }
@@ -310,6 +330,6 @@ Str run_to_go_on_with() {
   return run == nullptr ? "" : run;
 }
 
-void tell_run(const Place& place, const Str& folder) { Guest(place, kMeetingTime).set("run", folder); }
+void tell_run(const Place& place, const Str& folder) { open_store(place, kMeeting_s)->set("run", folder); }
 
 }  // namespace ltr::distributed
