@@ -12,6 +12,7 @@
 #include "runtime/api/suggest.h"
 #include "runtime/checkpoint/folder.h"
 #include "runtime/cli/config_file.h"
+#include "runtime/cli/devices.h"
 #include "runtime/cli/run_folder.h"
 #include "runtime/cli/value_text.h"
 #include "runtime/data/loader.h"
@@ -200,23 +201,28 @@ void Start::check_topology() {
     settings.faults.push_back(with_help(error_at(where, err::topology_unavailable, text), help));
   };
   const Str name = topology != nullptr ? topology->name : "default";
-  const Str devices = show(settings.value("topology.devices"));
-  if (devices != "auto" && devices != "cpu" && devices != "cpu[1]") {
-    if (devices.starts_with("cpu"))
-      refuse(fmt::format("the topology {} asks for {}, but this version runs one process", name, devices),
-             "use --devices cpu");
-    else
-      refuse(fmt::format("the topology {} asks for {}, but this is the CPU runtime", name, devices),
-             "use --devices cpu, or a topology with devices = auto");
+  const Str wanted = show(settings.value("topology.devices"));
+  const Option<Devices> devices = read_devices(wanted);
+  if (!devices) {
+    refuse(fmt::format("`{}` names no devices", wanted), "it is `auto`, `cpu`, `cpu[4]`, `cuda` or `cuda[8]`");
+  } else if (devices->kind == "cuda") {
+    const std::vector<Str> fitting = fitting_topologies(program);
+    refuse(fmt::format("the topology {} asks for {}, but this is the CPU runtime, on {}", name, wanted,
+                       plural(int64_t(std::thread::hardware_concurrency()), "core")),
+           fmt::format("use --devices {}{}", devices->count ? fmt::format("cpu[{}]", *devices->count) : "cpu",
+                       fitting.empty() ? "" : fmt::format(", or --topology {}", fmt::join(fitting, ", --topology "))));
   }
   const Str strategy = show(settings.value("topology.strategy"));
+  const bool is_chosen = std::any_of(settings.resolved().begin(), settings.resolved().end(), [](const Resolved& one) {
+    return one.path == "topology.strategy" && one.from != "default";
+  });
+  if (strategy == "single" && ranks.world() > 1 && is_chosen)
+    refuse(fmt::format("strategy = single is one rank, but there are {}", ranks.world()), "use ddp, or leave `strategy` out");
   // ddp over one process is that process alone.
   if (strategy != "single" && strategy != "ddp" && strategy != "none") {
     refuse(fmt::format("strategy = {} needs several processes; this version runs one", strategy),
            "use --set topology.strategy=single");
   }
-  if (settings.value("topology.nodes").as_int() > 1)
-    refuse("this version runs on one machine", "use --set topology.nodes=1");
   for (const Resolved& setting : settings.resolved()) {
     const bool is_mesh = setting.path == "topology.mesh" && !setting.value.is_none();
     const bool is_shard = setting.path.starts_with("topology.shard") || setting.path.starts_with("topology.recompute");
@@ -249,8 +255,8 @@ void Start::resolve() {
   read_trainer();
   check_topology();
   const auto cores = int64_t(std::max(1u, std::thread::hardware_concurrency()));
-  threads = thread_count(settings.value("topology.threads"), at::get_num_threads());
-  workers = thread_count(settings.value("topology.workers"), std::clamp(cores - threads, int64_t(1), int64_t(8)));
+  threads = thread_count(settings.value("topology.threads"), std::max(at::get_num_threads() / sharing, int64_t(1)));
+  workers = thread_count(settings.value("topology.workers"), std::clamp(cores / sharing - threads, int64_t(1), int64_t(8)));
   prefetch = settings.value("topology.prefetch").as_int();
   check();
 }
@@ -320,9 +326,9 @@ RunRequest Start::request(Progress& progress) {
   }
   for (const Resolved& setting : settings.resolved()) {
     // How many threads read data changes no bit; how many compute is kept by the run.
-    const bool is_free =
-        setting.path == "topology.workers" || setting.path == "topology.prefetch" || setting.path == "topology.threads";
-    if (!is_free) out.settings.emplace_back(setting.path, setting.value);
+    // Nor do how long ranks wait and how often they begin again.
+    static const std::set<Str> kFree = {"topology.workers", "topology.prefetch", "topology.threads", "topology.timeout", "topology.restarts"};
+    if (!kFree.contains(setting.path)) out.settings.emplace_back(setting.path, setting.value);
   }
   return out;
 }

@@ -1,5 +1,10 @@
 #include "runtime/cli/rank_plan.h"
 
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
 #include <thread>
 
 #include "runtime/cli/devices.h"
@@ -38,6 +43,15 @@ Option<int64_t> given_count(const CommandLine& line) {
   return count->whole;
 }
 
+/// The ranks of this machine have its cores together, unless a launcher bound each to some of its own or said how many
+/// threads it has.
+int64_t ranks_sharing(const distributed::Place& place) {
+  cpu_set_t bound;
+  const bool is_known = ::sched_getaffinity(0, sizeof bound, &bound) == 0;
+  const bool is_bound = is_known && place.launcher != "own" && CPU_COUNT(&bound) * place.local_size <= ::sysconf(_SC_NPROCESSORS_ONLN);
+  return is_bound || std::getenv("OMP_NUM_THREADS") != nullptr ? 1 : place.local_size;
+}
+
 /// The settings of one world.
 class Planner {
  public:
@@ -54,15 +68,18 @@ class Planner {
       plan_own();
     plan_.timeout_s = start_->settings.value("topology.timeout").real;
     plan_.out_dir = start_->out_dir();
+    plan_.sharing = ranks_sharing(plan_.place);
     return plan_;
   }
 
  private:
   void resolve(int64_t rank, int64_t world) {
+    if (is_resolved_ && ranks_->world() == world) return;
     start_.reset();
     ranks_.emplace(rank, world);
     start_.emplace(program_, line_, terminal_, *ranks_);
     start_->resolve();
+    is_resolved_ = true;
   }
 
   int64_t count_of(const char* path) const { return start_->settings.value(path).as_int(); }
@@ -106,7 +123,7 @@ class Planner {
     try {
       resolve(0, launch_.nodes);
     } catch (const Faults&) {
-      if (!start_ || !start_->has_devices()) throw;
+      // They are found again with all ranks.
     }
     const Option<Devices> devices = read_devices(show(start_->settings.value("topology.devices")));
     return devices ? devices->count.value_or(1) : 1;
@@ -139,6 +156,7 @@ class Planner {
   const distributed::Launch& launch_;
   Option<PlannedRanks> ranks_;
   Option<Start> start_;
+  bool is_resolved_ = false;
   RankPlan plan_;
 };
 

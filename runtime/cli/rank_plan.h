@@ -15,6 +15,7 @@ struct RankPlan {
   Str out_dir;
   bool is_supervised = false;
   bool is_supervisor = false;
+  int64_t sharing = 1;       ///< ranks that share the cores of this one
   int64_t restarts = 0;      ///< that a supervisor may make
   double timeout_s = 600;    ///< how long ranks wait for each other
 };
