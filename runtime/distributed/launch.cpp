@@ -84,7 +84,7 @@ class Variables {
     place.port = has("MASTER_PORT") ? this->port("MASTER_PORT") : int(port);
   }
   [[noreturn]] void refuse(const Str& what) const {
-    throw with_help(error_at({}, err::topology_unavailable, fmt::format("the launcher {} started this process, but {}", launcher_, what)),
+    throw with_help(error_at({}, err::topology_unavailable, fmt::format("launcher {}: {}", launcher_, what)),
                     "start it with that launcher as a whole, or let it stand by itself with --launcher none");
   }
 

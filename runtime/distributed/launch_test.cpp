@@ -95,7 +95,7 @@ TEST_CASE("LSF's first compute host is the meeting point") {
   const Variables lsf = {{"JSM_NAMESPACE_RANK", "3"}, {"JSM_NAMESPACE_SIZE", "4"}, {"JSM_NAMESPACE_LOCAL_RANK", "1"}, {"LSB_JOBID", "12345"},
                          {"LSB_DJOB_RANKFILE", "/ranks"}};
   CHECK(text_of(find_launch(recorded(lsf, {{"/ranks", "batch1\na01\na01\na02\na02\n"}}))) == "lsf 3/4 1/2 1 a01:10345");
-  CHECK(refusal(lsf) == "R2008 the launcher lsf started this process, but the file /ranks cannot be read");
+  CHECK(refusal(lsf) == "R2008 launcher lsf: the file /ranks cannot be read");
 }
 
 TEST_CASE("the first launcher of the table wins, unless one is forced") {
@@ -106,7 +106,7 @@ TEST_CASE("the first launcher of the table wins, unless one is forced") {
   // A rank of ours is called with what its supervisor was called with.
   CHECK(found(with(kOwn, {{"LTR_SUPERVISOR", "9"}}), "none").starts_with("own 1/2"));
   CHECK(refusal({}, "slrm") == "R2003 --launcher is \"slrm\", but one of own, torchrun, horovod, openmpi, mpich, lsf, slurm, sagemaker, node, none is wanted");
-  CHECK(refusal({}, "slurm") == "R2008 the launcher slurm started this process, but SLURM_PROCID is not set");
+  CHECK(refusal({}, "slurm") == "R2008 launcher slurm: SLURM_PROCID is not set");
 }
 
 TEST_CASE("SLURM's variables outside of srun make no ranks") {
@@ -119,7 +119,7 @@ TEST_CASE("SLURM's variables outside of srun make no ranks") {
 
 TEST_CASE("MASTER_ADDR and MASTER_PORT win over what is derived") {
   CHECK(found(with(kSlurm, {{"MASTER_ADDR", "head"}, {"MASTER_PORT", "29999"}})) == "slurm 3/5 1/2 1 head:29999");
-  CHECK(refusal(with(kSlurm, {{"MASTER_PORT", "0"}})) == "R2008 the launcher slurm started this process, but MASTER_PORT is 0, but a port is wanted: 1 to 65535");
+  CHECK(refusal(with(kSlurm, {{"MASTER_PORT", "0"}})) == "R2008 launcher slurm: MASTER_PORT is 0, but a port is wanted: 1 to 65535");
 }
 
 TEST_CASE("processes of mpirun meet at a port of their job, or by a file") {
@@ -138,18 +138,18 @@ TEST_CASE("processes of mpirun meet at a port of their job, or by a file") {
 }
 
 TEST_CASE("variables that are half set or contradict each other are named") {
-  const Str start = "R2008 the launcher torchrun started this process, but ";
+  const Str start = "R2008 launcher torchrun: ";
   CHECK(refusal(with(kTorchrun, {{"RANK", "8"}})) == start + "RANK is 8, but WORLD_SIZE is 8");
   CHECK(refusal(with(kTorchrun, {{"RANK", "-1"}})) == start + "RANK is \"-1\", but a whole number is wanted");
   CHECK(refusal(with(kTorchrun, {{"WORLD_SIZE", "two"}})) == start + "WORLD_SIZE is \"two\", but a whole number is wanted");
   CHECK(refusal(with(kTorchrun, {{"LOCAL_WORLD_SIZE", "9"}})) == start + "LOCAL_WORLD_SIZE is 9, but WORLD_SIZE is 8");
   CHECK(refusal(with(kTorchrun, {{"LOCAL_RANK", "4"}})) == start + "LOCAL_RANK is 4, but LOCAL_WORLD_SIZE is 4");
   CHECK(refusal(without(kTorchrun, "MASTER_ADDR")) == start + "MASTER_ADDR is not set");
-  CHECK(refusal({{"WORLD_SIZE", "2"}}) == "R2008 the launcher node started this process, but RANK is not set");
-  CHECK(refusal(with(kOwn, {{"LTR_MASTER", "nowhere"}})) == "R2008 the launcher own started this process, but LTR_MASTER is \"nowhere\", but HOST:PORT is wanted");
-  CHECK(refusal(without(kOwn, "LTR_WORLD")) == "R2008 the launcher own started this process, but LTR_WORLD is not set");
-  CHECK(refusal(with(kSlurm, {{"SLURM_JOB_NODELIST", "n[1-"}})) == "R2008 the launcher slurm started this process, but SLURM_JOB_NODELIST is \"n[1-\", which is no list of hosts");
-  CHECK(refusal({{"PET_NNODES", "1:2"}, {"PET_NODE_RANK", "0"}}) == "R2008 the launcher node started this process, but PET_NNODES is \"1:2\", but a whole number is wanted");
+  CHECK(refusal({{"WORLD_SIZE", "2"}}) == "R2008 launcher node: RANK is not set");
+  CHECK(refusal(with(kOwn, {{"LTR_MASTER", "nowhere"}})) == "R2008 launcher own: LTR_MASTER is \"nowhere\", but HOST:PORT is wanted");
+  CHECK(refusal(without(kOwn, "LTR_WORLD")) == "R2008 launcher own: LTR_WORLD is not set");
+  CHECK(refusal(with(kSlurm, {{"SLURM_JOB_NODELIST", "n[1-"}})) == "R2008 launcher slurm: SLURM_JOB_NODELIST is \"n[1-\", which is no list of hosts");
+  CHECK(refusal({{"PET_NNODES", "1:2"}, {"PET_NODE_RANK", "0"}}) == "R2008 launcher node: PET_NNODES is \"1:2\", but a whole number is wanted");
 }
 
 TEST_CASE("keys of one attempt are not those of the next") {
