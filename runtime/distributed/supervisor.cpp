@@ -83,6 +83,7 @@ pid_t spawn(std::vector<Str> command, std::vector<Str> variables, bool is_first,
   // What is typed or piped in is for one of them.
   if (!is_first) posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   pid_t pid = 0;
+  // Not by its path: another build may stand there by now.
   const int fault = ::posix_spawn(&pid, "/proc/self/exe", &files, &attributes, pointers(command).data(), pointers(variables).data());
   posix_spawn_file_actions_destroy(&files);
   posix_spawnattr_destroy(&attributes);
@@ -98,6 +99,13 @@ Str signal_name(int number) {
 /// Whether a crash handler has said it, with the line of the program.
 bool is_crash(int number) {
   return number == SIGSEGV || number == SIGBUS || number == SIGFPE || number == SIGILL || number == SIGABRT;
+}
+
+/// The meeting point of one attempt, as those see it who do not keep it.
+Place as_guest(Place place, int64_t attempt) {
+  place.serves = false;
+  place.prefix = fmt::format("ltr/{}/", attempt);
+  return place;
 }
 
 struct Failure {
@@ -131,9 +139,7 @@ struct Member {
 class Attempt {
  public:
   Attempt(const Team& team, int64_t number, const TeamSignals& signals, const TeamReport& report)
-      : team_(team), number_(number), signals_(signals), report_(report), meeting_(team.first) {
-    meeting_.prefix = fmt::format("ltr/{}/", number);
-  }
+      : team_(team), number_(number), signals_(signals), report_(report), meeting_(as_guest(team.first, number)) {}
   ~Attempt() { end_all(); }
   Attempt(const Attempt&) = delete;
   Attempt& operator=(const Attempt&) = delete;
@@ -290,10 +296,8 @@ class Attempt {
 
 /// What the ranks have told of their run.
 Str run_of(const Place& first, int64_t attempt) {
-  Place place = first;
-  place.prefix = fmt::format("ltr/{}/", attempt);
   try {
-    const Store store = open_store(place, kAnswer_s);
+    const Store store = open_store(as_guest(first, attempt), kAnswer_s);
     return store->check({"run"}) ? store->get_to_str("run") : "";
   } catch (const std::exception&) {
     return "";  // the first machine knows it
@@ -321,6 +325,7 @@ void end_with_supervisor() {
   const char* supervisor = std::getenv("LTR_SUPERVISOR");
   if (supervisor == nullptr) return;
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  ::prctl(PR_SET_NAME, program_invocation_short_name);  // it was started as `exe`
   // It may have ended before.
   if (std::to_string(::getppid()) != supervisor) ::_exit(1);
 }
