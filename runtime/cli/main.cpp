@@ -136,6 +136,8 @@ class Run {
   int fail(const std::vector<Error>& faults) {
     if (ranks_ != nullptr) {
       if (const Option<int> code = ranks_->failing(faults.front())) return *code;
+    } else if (launch_.is_supervised) {
+      distributed::tell_failure(launch_.place, cli::exit_code(faults));
     } else if (launch_.has_ranks && launch_.place.rank > 0 && faults.front().exit_code() == 2) {
       // Rank 0 says the same, and under most launchers its end is that of all.
       std::this_thread::sleep_for(kFirstSpeaks);

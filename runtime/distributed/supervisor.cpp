@@ -113,15 +113,16 @@ struct Failure {
   int exit_code = 1;
 };
 
-/// Says to all ranks that `own` failed, unless another one was before it, as Ranks::failing does; the first of all.
-Failure first_failure(const Place& place, const Failure& own) {
+/// Says to all ranks that `own` failed, unless another one was before it, as Ranks::failing does; nothing, or who was.
+Option<Failure> failed_before(const Place& place, const Failure& own) {
   try {
-    const Str text = open_store(place, kAnswer_s)->compareSet("failed", Str(), fmt::format("{} {}", own.exit_code, own.rank));
-    std::istringstream words(text);
+    const Store store = open_store(place, kAnswer_s);
+    const bool is_told = store->check({"failed"});
+    std::istringstream words(store->compareSet("failed", Str(), fmt::format("{} {}", own.exit_code, own.rank)));
     Failure first;
-    return words >> first.exit_code >> first.rank ? first : own;
+    return is_told && words >> first.exit_code >> first.rank ? Option<Failure>(first) : std::nullopt;
   } catch (const std::exception&) {
-    return own;  // the process that kept the meeting point is gone, and with it whoever was first
+    return std::nullopt;  // the process that kept the meeting point is gone, and with it whoever was first
   }
 }
 
@@ -215,9 +216,20 @@ class Attempt {
         killed(member, WTERMSIG(status));
       else if (is_asked_for(WEXITSTATUS(status)))
         asked_code_ = std::max(asked_code_, WEXITSTATUS(status));
-      else if (!failure_)
-        fail(first_failure(meeting_, {member.rank, WEXITSTATUS(status)}), kGraceTicks);
+      else
+        failed(member, WEXITSTATUS(status));
     }
+  }
+
+  /// It has said why, or knows who has; unless ranks of another machine ended without a word.
+  void failed(const Member& member, int code) {
+    if (failure_) return;
+    const Option<Failure> first = failed_before(meeting_, {member.rank, code});
+    if (!first) {
+      report_.failed(with_help(error_at({}, err::rank_lost, fmt::format("rank {} lost another one, which has not said why", member.rank)),
+                               "look at the other machines: what ended there says more"));
+    }
+    fail(first.value_or(Failure{member.rank, code}), kGraceTicks);
   }
 
   void killed(const Member& member, int signal) {
@@ -239,9 +251,9 @@ class Attempt {
   void lose(const Member& member, const Error& error, int grace_ticks) {
     if (failure_) return;
     const Failure own{member.rank, error.exit_code()};
-    const Failure first = first_failure(meeting_, own);
-    if (first.rank == own.rank) report_.failed(error);
-    fail(first, grace_ticks);
+    const Option<Failure> first = failed_before(meeting_, own);
+    if (!first) report_.failed(error);
+    fail(first.value_or(own), grace_ticks);
   }
 
   void fail(const Failure& failure, int grace_ticks) {
@@ -334,6 +346,8 @@ Str run_to_go_on_with() {
   const char* run = std::getenv(kRunVariable);
   return run == nullptr ? "" : run;
 }
+
+void tell_failure(const Place& place, int exit_code) { failed_before(place, {place.rank, exit_code}); }
 
 void tell_run(const Place& place, const Str& folder) { open_store(place, kMeeting_s)->set("run", folder); }
 

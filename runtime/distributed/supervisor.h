@@ -30,6 +30,8 @@ int supervise(Team team, const TeamReport& report);
 /// To be called first of all: a rank that a supervisor started ends when that one does.
 void end_with_supervisor();
 
+/// What a rank that has not met the others says before it ends with an error.
+void tell_failure(const Place& place, int exit_code);
 /// The run that ranks started again are to go on with, "" if they begin.
 Str run_to_go_on_with();
 /// Tells the supervisor which run its ranks write, so that they can go on with it.

@@ -5,10 +5,12 @@ Python's standard library alone; LTRC and LTR_SOURCE say which compiler and sour
 """
 import os
 import pathlib
+import socket
+import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
-from team import EXAMPLES, build, check, clean_up, finish, newest, run, scratch
+from team import EXAMPLES, LONG, PATIENCE, build, check, clean_up, finish, newest, run, scratch, words
 
 EPOCHS = ("--epochs", 3, "--threads", 1, "--no-bar")
 
@@ -75,11 +77,37 @@ def variables(program, folder):
         check("but not with --launcher none", alone.returncode == 0, alone.text)
 
 
+def machines(program, folder):
+    """Two machines by hand, both of them this one."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        meeting = f"127.0.0.1:{free.getsockname()[1]}"
+
+    def started(node, *options):
+        variables = {**os.environ, "LTR_NODES": "2", "LTR_NODE_RANK": str(node), "LTR_MASTER": meeting}
+        return subprocess.Popen(words(program, "fit", "--threads", 1, "--json", "--nproc", 1, *options), env=variables, text=True,
+                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+
+    both = [started(node, "--epochs", 3, "--out", folder / "machines") for node in (0, 1)]
+    texts = [one.communicate(timeout=60 * PATIENCE)[0] for one in both]
+    check("two machines train as one", [one.returncode for one in both] == [0, 0] and '"step":12' in texts[0] and texts[1] == "", texts)
+    check("as two ranks of one do", weights(folder / "machines") == weights(folder / "nproc"), texts)
+    both = [started(node, *LONG, "--out", folder / "lost") for node in (0, 1)]
+    for line in both[0].stdout:
+        if '"event":"step"' in line:
+            break
+    both[1].kill()
+    text = both[0].communicate(timeout=15 * PATIENCE)[0]
+    both[1].communicate(timeout=15)
+    check("a machine that is lost ends the others, with a word", both[0].returncode == 1 and text.count("R1002") == 1, text[-2000:])
+
+
 with scratch() as name:
     folder = pathlib.Path(name).resolve()
     iris = build(EXAMPLES / "iris.ltr", folder)
     counts(iris, folder)
     refusals(iris, folder)
     variables(iris, folder)
+    machines(iris, folder)
     check("no rank is left", clean_up(iris))
 finish()
