@@ -1,6 +1,8 @@
 // `ltr::main`: the command line of a generated program.
 
+#include <chrono>
 #include <cstdlib>
+#include <thread>
 
 #include "doors/number.h"
 #include "doors/shell.h"
@@ -8,9 +10,15 @@
 #include "runtime/api/suggest.h"
 #include "runtime/cli/faults.h"
 #include "runtime/cli/last_words.h"
+#include "runtime/cli/rank_plan.h"
 #include "runtime/cli/value_text.h"
 #include "runtime/cli/verbs.h"
 #include "runtime/cli/version.h"
+#include "runtime/distributed/error_file.h"
+#include "runtime/distributed/heartbeat.h"
+#include "runtime/distributed/join.h"
+#include "runtime/distributed/meeting_file.h"
+#include "runtime/distributed/supervisor.h"
 #include "runtime/tensor/handle.h"
 #include "runtime/tensor/memory_pool.h"
 #include "runtime/train/signals.h"
@@ -52,6 +60,104 @@ Error verb_fault(const Str& verb) {
                            near.empty() ? "" : fmt::format("; did you mean {}?", near), fmt::join(names, ", ")),
                {});
 }
+
+/// What went wrong in `body`, or nothing.
+template <class Body>
+std::vector<Error> faults_of(const Body& body) {
+  try {
+    guarded(body);
+    return {};
+  } catch (const Faults& found) {
+    return found.list;
+  } catch (const Error& error) {
+    return {error};
+  } catch (const std::exception& error) {
+    return {error_at({}, err::crashed, error.what())};
+  }
+}
+
+/// One run of the program, or of one rank of it.
+class Run {
+ public:
+  Run(const VerbInfo& verb, const Program& program, const CommandLine& line, const Terminal& terminal, const std::vector<Str>& command)
+      : verb_(verb), program_(program), line_(line), terminal_(terminal), command_(command) {}
+
+  int run() {
+    const std::vector<Error> faults = faults_of([&] { start(); });
+    return faults.empty() ? exit_code_ : fail(faults);
+  }
+
+ private:
+  void start() {
+    launch_ = distributed::find_launch(distributed::process_environment(), line_.get("launcher"));
+    const bool is_first = !launch_.has_ranks || launch_.place.rank == 0;
+    SignalWatch::set_silent(!is_first);
+    mute_output(!is_first);
+    if (!verb_.has_ranks) return run_verb(one_rank(), {});
+    const RankPlan plan = plan_ranks(program_, line_, terminal_, launch_);
+    if (plan.is_supervisor) return supervise(plan);
+    if (plan.place.world == 1 && !plan.is_supervised) return run_verb(one_rank(), plan);
+    run_rank(plan);
+  }
+
+  void run_rank(const RankPlan& plan) {
+    distributed::Place place = plan.place;
+    Option<distributed::MeetingFile> file;
+    if (place.host.empty()) file.emplace(place, plan.out_dir, plan.job, kMeeting);
+    Option<distributed::Heartbeat> heartbeat;
+    if (plan.is_supervised) heartbeat.emplace(place);
+    if (place.world > 1) ranks_ = distributed::join(place, plan.timeout_s);
+    file.reset();
+    const bool is_told = place.world > 1 && !terminal_.is_quiet && !terminal_.is_json && terminal_.has_notices;
+    if (is_told) print_err(distributed::describe_launch(place) + "\n");
+    run_verb(ranks_ != nullptr ? *ranks_ : one_rank(), plan);
+  }
+
+  void run_verb(const Ranks& ranks, const RankPlan& plan) {
+    Start start(program_, line_, terminal_, ranks);
+    // `ltrc run` has made a line of two words of itself.
+    start.called = command_[0].starts_with("ltrc run ") ? command_[0] : doors::shell_word(command_[0]);
+    start.command = command_;
+    start.sharing = plan.sharing;
+    if (plan.is_supervised) start.tell_run = [&](const Str& run) { distributed::tell_run(plan.place, run); };
+    exit_code_ = verb_.run(start);
+    // The result of `fit` is the run; of all others it is what they print.
+    if (verb_.run != run_fit) check_output();
+  }
+
+  /// This process starts the ranks of its machine and does nothing else.
+  void supervise(const RankPlan& plan) {
+    const distributed::TeamReport report_on{
+        [&](const Error& error) { report({error}, program_, terminal_); },
+        [&](const Str& text) { make_progress(terminal_)->warning(text); }};
+    exit_code_ = distributed::supervise({command_, plan.place, plan.restarts}, report_on);
+  }
+
+  int fail(const std::vector<Error>& faults) {
+    if (ranks_ != nullptr) {
+      if (const Option<int> code = ranks_->failing(faults.front())) return *code;
+    } else if (launch_.is_supervised) {
+      distributed::tell_failure(launch_.place, cli::exit_code(faults));
+    } else if (launch_.has_ranks && launch_.place.rank > 0 && faults.front().exit_code() == 2) {
+      // Rank 0 says the same, and under most launchers its end is that of all.
+      std::this_thread::sleep_for(kFirstSpeaks);
+    }
+    distributed::write_error_file(render(faults, program_));
+    return report(faults, program_, terminal_);
+  }
+
+  static constexpr std::chrono::seconds kMeeting{60};
+  static constexpr std::chrono::seconds kFirstSpeaks{2};
+
+  const VerbInfo& verb_;
+  const Program& program_;
+  const CommandLine& line_;
+  const Terminal& terminal_;
+  const std::vector<Str>& command_;
+  distributed::Launch launch_ = {.has_ranks = false};
+  std::unique_ptr<Ranks> ranks_;
+  int exit_code_ = 0;
+};
 
 int run(const std::vector<Str>& command, const Program& program) {
   const std::vector<Str> arguments(command.begin() + 1, command.end());
@@ -96,25 +202,13 @@ int run(const std::vector<Str>& command, const Program& program) {
     check_output();
     return code;
   }
-  Start start(program, std::move(line), terminal);
-  // `ltrc run` has made a line of two words of itself.
-  start.called = command[0].starts_with("ltrc run ") ? command[0] : doors::shell_word(command[0]);
-  start.command = command;
-  try {
-    const int code = verb->run(start);
-    // The result of `fit` is the run; of all others it is what they print.
-    if (verb->run != run_fit) check_output();
-    return code;
-  } catch (const Faults& found) {
-    return report(found.list, program, terminal);
-  } catch (const Error& error) {
-    return report({error}, program, terminal);
-  }
+  return Run(*verb, program, line, terminal, command).run();
 }
 
 }  // namespace
 
 int main(int argc, char** argv, const Program& program) {
+  distributed::end_with_supervisor();
   // Before anything that takes its time: a signal finds its handler from here on.
   const SignalWatch signals(SignalPhase::Start);
   prepare_process();

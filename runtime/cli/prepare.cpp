@@ -17,6 +17,7 @@
 #include "runtime/data/loader.h"
 #include "runtime/data/paths.h"
 #include "runtime/data/stream.h"
+#include "runtime/tensor/handle.h"
 #include "runtime/tensor/precision.h"
 #include "runtime/train/feed.h"
 #include "runtime/train/root_state.h"
@@ -40,6 +41,18 @@ Limit limit_of(const Value& value) {
 
 Str text_of_value(const Value& value) {
   return value.kind == Value::Kind::Bool ? show(value) : value.text;
+}
+
+/// The topologies of the program whose devices this machine has.
+std::vector<Str> fitting_topologies(const Program& program) {
+  std::vector<Str> names;
+  for (const TopologyInfo& topology : program.topologies) {
+    RunSettings settings;
+    topology.resolve(settings);
+    settings.add_defaults();
+    if (distributed::read_devices(show(settings.value("topology.devices")))->kind != "cuda") names.emplace_back(topology.name);
+  }
+  return names;
 }
 
 /// A count of threads: `auto` or a number.
@@ -201,9 +214,13 @@ void Start::check_topology() {
   };
   const Str name = topology != nullptr ? topology->name : "default";
   const Str devices = show(settings.value("topology.devices"));
-  if (distributed::read_devices(devices)->kind == "cuda") {
-    refuse(fmt::format("the topology {} asks for {}, but this is the CPU runtime", name, devices),
-           "use --devices cpu, or a topology with devices = auto");
+  const distributed::Devices wanted = *distributed::read_devices(devices);
+  if (wanted.kind == "cuda") {
+    const std::vector<Str> fitting = fitting_topologies(program);
+    refuse(fmt::format("the topology {} asks for {}, but this is the CPU runtime, on {}", name, devices,
+                       plural(int64_t(std::thread::hardware_concurrency()), "core")),
+           fmt::format("use --devices {}{}", wanted.count > 0 ? fmt::format("cpu[{}]", wanted.count) : "cpu",
+                       fitting.empty() ? "" : fmt::format(", or --topology {}", fmt::join(fitting, ", --topology "))));
   } else {
     const auto setting = [&](const Str& path) -> const Value& { return settings.value("topology." + path); };
     strategy = distributed::read_strategy({name, where, setting, ranks.world(), trainer.deterministic == "true"}, settings.faults);
@@ -233,8 +250,8 @@ void Start::resolve() {
   read_trainer();
   check_topology();
   const auto cores = int64_t(std::max(1u, std::thread::hardware_concurrency()));
-  threads = thread_count(settings.value("topology.threads"), at::get_num_threads());
-  workers = thread_count(settings.value("topology.workers"), std::clamp(cores - threads, int64_t(1), int64_t(8)));
+  threads = thread_count(settings.value("topology.threads"), std::max(at::get_num_threads() / sharing, int64_t(1)));
+  workers = thread_count(settings.value("topology.workers"), std::clamp(cores / sharing - threads, int64_t(1), int64_t(8)));
   prefetch = settings.value("topology.prefetch").as_int();
   check();
 }
@@ -297,6 +314,9 @@ RunRequest Start::request(Progress& progress) {
   out.workers = workers;
   out.prefetch = prefetch;
   out.precision = precision;
+  out.travel.bucket_bytes = strategy.bucket_bytes;
+  if (strategy.reduce) out.travel.type = aten(*strategy.reduce);
+  out.sync_batchnorm = strategy.sync_batchnorm;
   for (const OpenedFile& file : opened_files()) {
     if (!file.doubt.empty()) progress.notice(file.doubt);
     // Weights come from the checkpoint, whatever file they once came from.
@@ -304,9 +324,9 @@ RunRequest Start::request(Progress& progress) {
   }
   for (const Resolved& setting : settings.resolved()) {
     // How many threads read data changes no bit; how many compute is kept by the run.
-    const bool is_free =
-        setting.path == "topology.workers" || setting.path == "topology.prefetch" || setting.path == "topology.threads";
-    if (!is_free) out.settings.emplace_back(setting.path, setting.value);
+    // Nor do how long ranks wait and how often they begin again.
+    static const std::set<Str> kFree = {"topology.workers", "topology.prefetch", "topology.threads", "topology.timeout", "topology.restarts"};
+    if (!kFree.contains(setting.path)) out.settings.emplace_back(setting.path, setting.value);
   }
   return out;
 }

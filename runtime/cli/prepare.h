@@ -2,6 +2,7 @@
 
 // From the command line to something that can run: experiment, settings, device, data, model (runtime.md 2.2, 1 to 6).
 
+#include <functional>
 #include <memory>
 
 #include "runtime/cli/options.h"
@@ -38,6 +39,9 @@ class Start {
   CommandLine line;
   Terminal terminal;
   const Ranks& ranks;
+  int64_t sharing = 1;  ///< ranks that share the cores of this one
+  /// What the ranks write is known: their supervisor lets them go on with it.
+  std::function<void(const Str& run)> tell_run = [](const Str&) {};
   const ExperimentInfo* experiment = nullptr;
   const TopologyInfo* topology = nullptr;
   RunSettings settings;

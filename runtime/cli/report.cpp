@@ -37,7 +37,7 @@ double optimizer_bytes(const ModelRoot& root) {
   return bytes;
 }
 
-int64_t parts_of(const Str& path) {
+int64_t depth_of(const Str& path) {
   return path.empty() ? 0 : 1 + std::count(path.begin(), path.end(), '.');
 }
 
@@ -66,7 +66,7 @@ BlockEntry row_of_list(const std::vector<BlockEntry>& blocks, const Str& path) {
 std::vector<BlockEntry> level_of(const std::vector<BlockEntry>& blocks, int64_t depth) {
   std::vector<BlockEntry> rows;
   for (const BlockEntry& block : blocks) {
-    const int64_t parts = parts_of(block.path);
+    const int64_t parts = depth_of(block.path);
     if (parts > depth) {
       size_t end = 0;
       for (int64_t i = 0; i < depth; ++i) end = block.path.find('.', end + (i > 0 ? 1 : 0));
@@ -87,7 +87,7 @@ std::vector<BlockEntry> rows_of(const ModelRoot& root) {
   constexpr size_t kMostRows = 24;
   const std::vector<BlockEntry> blocks = root.blocks();
   int64_t deepest = 0;
-  for (const BlockEntry& block : blocks) deepest = std::max(deepest, parts_of(block.path));
+  for (const BlockEntry& block : blocks) deepest = std::max(deepest, depth_of(block.path));
   std::vector<BlockEntry> rows;
   for (int64_t depth = 1; depth <= deepest && rows.size() <= 1; ++depth) {
     std::vector<BlockEntry> level = level_of(blocks, depth);

@@ -15,6 +15,7 @@
 #include "runtime/cli/run_folder.h"
 #include "runtime/cli/value_text.h"
 #include "runtime/cli/verbs.h"
+#include "runtime/distributed/supervisor.h"
 #include "runtime/loggers/make.h"
 #include "runtime/tensor/handle.h"
 #include "runtime/train/signals.h"
@@ -67,6 +68,11 @@ Resume find_auto(const Start& start) {
 Resume find_resume(const Start& start) {
   const Str what = start.line.get("resume", "none");
   Resume out;
+  if (out.run = distributed::run_to_go_on_with(); !out.run.empty()) {
+    // From the beginning, where there was no checkpoint yet.
+    choose_checkpoint(out, "last", true);
+    return out;
+  }
   if (what == "none") return out;
   std::error_code failed;
   if (what == "auto") {
@@ -236,6 +242,7 @@ class FitVerb {
       folder_.emplace(RunFolder::reopen(resume_.run));
     else if (start_.ranks.is_first())
       temporary_.emplace();
+    if (folder_) start_.tell_run(folder_->path());
     dir_ = start_.ranks.of_first(folder_ ? folder_->path() : temporary_ ? temporary_->path : "");
   }
 

@@ -6,10 +6,10 @@ namespace ltr::cli {
 
 const std::vector<VerbInfo>& verb_table() {
   static const std::vector<VerbInfo> kTable = {
-      {"fit", 'f', "trains", run_fit},
-      {"validate", 'v', "one pass over the val streams", run_validate},
-      {"test", 't', "one pass over the test streams", run_test},
-      {"predict", 'p', "runs `step predict`, writes results in record order", run_predict},
+      {"fit", 'f', "trains", run_fit, nullptr, true},
+      {"validate", 'v', "one pass over the val streams", run_validate, nullptr, true},
+      {"test", 't', "one pass over the test streams", run_test, nullptr, true},
+      {"predict", 'p', "runs `step predict`, writes results in record order", run_predict, nullptr, true},
       {"describe", 'd', "prints layers, weights, streams and plan; trains nothing", run_describe},
       {"config", 'c', "prints the resolved settings", run_config},
       {"version", 'V', "prints versions and build flags", nullptr, run_version},

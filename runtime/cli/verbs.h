@@ -12,6 +12,7 @@ struct VerbInfo {
   const char* doc;  ///< "" for what `ltrc` alone calls
   int (*run)(Start& start) = nullptr;
   int (*run_plain)(const Program& program, const CommandLine& line) = nullptr;  ///< of a verb that needs no experiment
+  bool has_ranks = false;  ///< several processes may do it together; the others run alone
   bool is_served() const { return run != nullptr || run_plain != nullptr; }
 };
 const std::vector<VerbInfo>& verb_table();

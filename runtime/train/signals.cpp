@@ -19,6 +19,7 @@ std::atomic<int64_t> received_ms{0};
 std::atomic<SignalPhase> current_phase{SignalPhase::Work};
 std::atomic<void (*)()> last_act{nullptr};
 std::atomic<bool> is_watched{false};
+std::atomic<bool> is_signal_silent{false};
 
 int64_t now_ms() {
   timespec now{};
@@ -26,7 +27,9 @@ int64_t now_ms() {
   return int64_t(now.tv_sec) * 1000 + now.tv_nsec / 1000000;
 }
 
-void say(const char* text) { static_cast<void>(!write(STDERR_FILENO, text, std::strlen(text))); }
+void say(const char* text) {
+  if (!is_signal_silent) static_cast<void>(!write(STDERR_FILENO, text, std::strlen(text)));
+}
 
 int code_of(int signal) { return signal == 0 ? 0 : signal == SIGINT ? 130 : 75; }
 
@@ -42,7 +45,7 @@ void on_signal(int signal) {
       _exit(code_of(signal));
     case SignalPhase::Work:
       if (signal == SIGINT && before == SIGINT) {
-        if (void (*act)() = last_act.load()) act();
+        if (void (*act)() = last_act.load(); act != nullptr && !is_signal_silent) act();
         _exit(1);
       }
       if (signal == SIGINT) say("\nfinishing this step, then saving; again to stop without saving\n");
@@ -82,6 +85,8 @@ int SignalWatch::received() { return received_signal; }
 int SignalWatch::exit_code(int signal) { return code_of(signal); }
 
 void SignalWatch::enter(SignalPhase phase) { current_phase = phase; }
+
+void SignalWatch::set_silent(bool is_silent) { is_signal_silent = is_silent; }
 
 void SignalWatch::set_last_act(void (*act)()) { last_act = act; }
 

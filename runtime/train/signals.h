@@ -25,6 +25,8 @@ class SignalWatch {
   /// What the process exits with after `signal`: 130 for SIGINT, 75 for the others, 0 for none.
   static int exit_code(int signal);
   static void enter(SignalPhase phase);
+  /// One rank of several tells what a signal does; the others are silent.
+  static void set_silent(bool is_silent);
   /// Called in the handler when a second SIGINT ends the process: it may only do what is safe there.
   static void set_last_act(void (*act)());
 

@@ -1,0 +1,167 @@
+#include "runtime/cli/rank_plan.h"
+
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <thread>
+
+#include "runtime/cli/prepare.h"
+#include "runtime/cli/value_text.h"
+
+namespace ltr::cli {
+
+namespace {
+
+/// Ranks that have not met yet: enough to resolve settings.
+class PlannedRanks final : public Ranks {
+ public:
+  PlannedRanks(int64_t rank, int64_t world) : rank_(rank), world_(world) {}
+  int64_t rank() const override { return rank_; }
+  int64_t world() const override { return world_; }
+  std::vector<Str> texts(const Str& own) const override { return {own}; }
+
+ private:
+  int64_t rank_;
+  int64_t world_;
+};
+
+[[noreturn]] void refuse(const Fault& fault, const Str& text, const Str& help) {
+  throw Faults{{with_help(error_at({}, fault, text), help)}};
+}
+
+/// `--nproc`, if it was given.
+Option<int64_t> given_count(const CommandLine& line) {
+  if (!line.has("nproc")) return std::nullopt;
+  Str wanted;
+  const Str text = line.get("nproc");
+  const Option<Value> count = parse_value(text, "int", wanted);
+  if (!count || count->whole < 1)
+    throw Faults{{error_at({}, err::wrong_type, "--nproc", '"' + text + '"', "a count of ranks, 1 or more")}};
+  return count->whole;
+}
+
+/// The ranks of this machine have its cores together, unless a launcher bound each to some of its own or said how many
+/// threads it has.
+int64_t ranks_sharing(const distributed::Place& place) {
+  cpu_set_t bound;
+  const bool is_known = ::sched_getaffinity(0, sizeof bound, &bound) == 0;
+  const bool is_bound = is_known && place.launcher != "own" && CPU_COUNT(&bound) * place.local_size <= ::sysconf(_SC_NPROCESSORS_ONLN);
+  return is_bound || std::getenv("OMP_NUM_THREADS") != nullptr ? 1 : place.local_size;
+}
+
+/// The settings of one world.
+class Planner {
+ public:
+  Planner(const Program& program, const CommandLine& line, const Terminal& terminal, const distributed::Launch& launch)
+      : program_(program), line_(line), terminal_(terminal), launch_(launch) {}
+
+  RankPlan plan() {
+    plan_.place = launch_.place;
+    plan_.job = launch_.job;
+    plan_.is_supervised = launch_.is_supervised;
+    if (launch_.has_ranks)
+      plan_joined();
+    else
+      plan_own();
+    plan_.timeout_s = start_->settings.value("topology.timeout").real;
+    plan_.out_dir = start_->out_dir();
+    plan_.sharing = ranks_sharing(plan_.place);
+    return plan_;
+  }
+
+ private:
+  void resolve(int64_t rank, int64_t world) {
+    if (is_resolved_ && ranks_->world() == world) return;
+    start_.reset();
+    ranks_.emplace(rank, world);
+    start_.emplace(program_, line_, terminal_, *ranks_);
+    start_->resolve();
+    is_resolved_ = true;
+  }
+
+  int64_t count_of(const char* path) const { return start_->settings.value(path).as_int(); }
+  distributed::Devices devices() const { return *distributed::read_devices(show(start_->settings.value("topology.devices"))); }
+  Str topology_name() const { return start_->topology != nullptr ? Str("the topology ") + start_->topology->name : "this start"; }
+
+  /// A launcher made this rank.
+  void plan_joined() {
+    const distributed::Place& place = launch_.place;
+    resolve(place.rank, place.world);
+    if (!launch_.is_supervised) {
+      if (const Option<int64_t> count = given_count(line_); count && *count != place.local_size)
+        refuse(err::settings_contradict, fmt::format("--nproc {}, but the launcher {} started {} ranks on this machine", *count, place.launcher, place.local_size),
+               "leave --nproc to it, or start the program by itself");
+      if (count_of("topology.restarts") > 0 && place.rank == 0 && terminal_.has_warnings)
+        print_err(fmt::format("warning: restarts = {} is for ranks that the program starts itself; here {} does\n", count_of("topology.restarts"), place.launcher));
+    }
+    check_world(place.world, place.local_size);
+  }
+
+  /// Nobody made ranks on this machine.
+  void plan_own() {
+    const Option<int64_t> given = given_count(line_);
+    const int64_t local = given ? *given : launch_.local_size > 0 ? launch_.local_size : devices_of_settings();
+    const int64_t world = local * launch_.nodes;
+    resolve(0, world);
+    if (const int64_t count = devices().count; given && count > 0 && *given > count)
+      refuse(err::topology_unavailable, fmt::format("--nproc {}, but {} has {} devices", *given, topology_name(), count),
+             fmt::format("use --nproc {}, or --devices {}[{}]", count, devices().kind, *given));
+    check_world(world, local);
+    warn_of_cores(local);
+    plan_.restarts = line_.verb == "fit" ? count_of("topology.restarts") : 0;
+    plan_.is_supervisor = world > 1 || plan_.restarts > 0;
+    plan_.place.rank = launch_.place.node * local;
+    plan_.place.world = world;
+    plan_.place.local_size = local;
+  }
+
+  /// How many the settings ask for. What is wrong with them is not said here: they hold for a world that is not known yet.
+  int64_t devices_of_settings() {
+    try {
+      resolve(0, launch_.nodes);
+    } catch (const Faults&) {
+      // They are found again with all ranks.
+    }
+    return std::max<int64_t>(devices().count, 1);
+  }
+
+  /// World and topology must agree, as far as the topology says a number.
+  void check_world(int64_t world, int64_t local) const {
+    const int64_t nodes = count_of("topology.nodes");
+    if (devices().count == 0 && nodes == 1) return;
+    const int64_t count = devices().count > 0 ? devices().count : local;
+    const int64_t wanted = count * nodes;
+    if (wanted == world) return;
+    const Str text = fmt::format("{} has {} on {}, which makes {}, but {}", topology_name(), plural(count, "device"),
+                                 plural(nodes, "node"), plural(wanted, "rank"),
+                                 world == 1 ? Str("this process stands alone") : fmt::format("there are {}", plural(world, "rank")));
+    if (nodes > 1 && launch_.place.launcher == "none")
+      refuse(err::topology_unavailable, text, "start it on all machines: with srun, with torchrun, or with LTR_NODES, LTR_NODE_RANK and LTR_MASTER=HOST:PORT on each");
+    refuse(err::topology_unavailable, text, "change one of them: --devices, --set topology.nodes=…, --nproc, or the launcher's own options");
+  }
+
+  void warn_of_cores(int64_t local) const {
+    const auto cores = int64_t(std::thread::hardware_concurrency());
+    if (local > cores && cores > 0 && terminal_.has_warnings)
+      print_err(fmt::format("warning: {} ranks share {}: each waits for the others\n", local, plural(cores, "core")));
+  }
+
+  const Program& program_;
+  const CommandLine& line_;
+  const Terminal& terminal_;
+  const distributed::Launch& launch_;
+  Option<PlannedRanks> ranks_;
+  Option<Start> start_;
+  bool is_resolved_ = false;
+  RankPlan plan_;
+};
+
+}  // namespace
+
+RankPlan plan_ranks(const Program& program, const CommandLine& line, const Terminal& terminal, const distributed::Launch& launch) {
+  return Planner(program, line, terminal, launch).plan();
+}
+
+}  // namespace ltr::cli

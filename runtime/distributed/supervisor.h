@@ -1,0 +1,40 @@
+#pragma once
+
+// Starts the ranks of a machine, each a copy of this program, and watches them until they are gone (runtime.md 12, 13.1).
+
+#include <functional>
+#include <vector>
+
+#include "runtime/api/error.h"
+#include "runtime/distributed/place.h"
+
+namespace ltr::distributed {
+
+/// The ranks of this machine.
+struct Team {
+  std::vector<Str> command;  ///< of this process: theirs, too
+  Place first;               ///< of the first of them; the others follow it. `port` 0: any that is free
+  int64_t restarts = 0;      ///< how often all of them may be started again
+};
+
+/// What is said of them.
+struct TeamReport {
+  std::function<void(const Error& error)> failed;  ///< of a rank that could not say it itself
+  std::function<void(const Str& text)> note;
+};
+
+/// Returns when none of them is left; what the program exits with. SIGINT, SIGTERM, SIGUSR1 and SIGHUP go to them. Called
+/// in a process without other threads. R1002 and R2008 if they cannot be started or cannot meet.
+int supervise(Team team, const TeamReport& report);
+
+/// To be called first of all: a rank that a supervisor started ends when that one does.
+void end_with_supervisor();
+
+/// What a rank that has not met the others says before it ends with an error.
+void tell_failure(const Place& place, int exit_code);
+/// The run that ranks started again are to go on with, "" if they begin.
+Str run_to_go_on_with();
+/// Tells the supervisor which run its ranks write, so that they can go on with it.
+void tell_run(const Place& place, const Str& folder);
+
+}  // namespace ltr::distributed

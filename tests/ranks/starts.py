@@ -1,0 +1,113 @@
+#!/usr/bin/env python3
+"""Ranks that the program starts itself: how many, what is refused and by whom, and what does not need them.
+
+Python's standard library alone; LTRC and LTR_SOURCE say which compiler and sources, if not these.
+"""
+import os
+import pathlib
+import socket
+import subprocess
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
+from team import EXAMPLES, LONG, PATIENCE, build, check, clean_up, finish, newest, run, scratch, words
+
+EPOCHS = ("--epochs", 3, "--threads", 1, "--no-bar")
+
+
+def weights(runs):
+    return (newest(runs) / "checkpoints/last/weights.safetensors").read_bytes()
+
+
+def counts(program, folder):
+    result = run(program, "fit", *EPOCHS, "--nproc", 2, "--out", folder / "nproc", timeout=60)
+    check("--nproc 2 trains on two ranks", result.returncode == 0 and "120 samples, 8 batches" in result.text, result.text)
+    check("and says so once", result.stderr.count("launcher own: 2 ranks on 1 node, meeting 127.0.0.1:") == 1, result.stderr)
+    check("the first rank alone prints", result.stdout.count("finished: 12 steps") == 1, result.stdout)
+    devices = run(program, "fit", *EPOCHS, "--devices", "cpu[2]", "--out", folder / "devices", timeout=60)
+    check("as many as the topology has devices, with the same result",
+          devices.returncode == 0 and weights(folder / "nproc") == weights(folder / "devices"), devices.text)
+    result = run(program, "validate", "--nproc", 2, "--out", folder / "nproc", timeout=60)
+    check("validate on two ranks", result.returncode == 0 and "launcher own: 2 ranks" in result.stderr and result.stdout.count("samples") == 1, result.text)
+    for verb in ("describe", "config"):
+        result = run(program, verb, "--nproc", 2, timeout=60)
+        check(f"{verb} runs alone", result.returncode == 0 and "launcher" not in result.stderr, result.text)
+    alone = run(program, "fit", *EPOCHS, "--out", folder / "alone", timeout=60)
+    check("one process says nothing of launchers", alone.returncode == 0 and "launcher" not in alone.stderr, alone.text)
+    cores = os.cpu_count()
+    if cores <= 8:
+        result = run(program, "fit", *EPOCHS, "--nproc", cores + 1, "--out", folder / "many", timeout=120)
+        check("more ranks than cores are warned of", f"warning: {cores + 1} ranks share" in result.stderr, result.text)
+
+
+def refusals(program, folder):
+    """Each is said once, by the parent, before there is a rank."""
+    cases = [
+        (("--nproc", "0"), "R2003", '--nproc is "0", but a count of ranks, 1 or more is wanted'),
+        (("--nproc", "-2"), "R2003", '--nproc is "-2"'),
+        (("--nproc", "two"), "R2003", '--nproc is "two"'),
+        (("--devices", "cpu[2]", "--nproc", "4"), "R2008", "--nproc 4, but the topology laptop has 2 devices"),
+        (("--devices", "cuda[2]"), "R2008", "asks for cuda[2], but this is the CPU runtime"),
+        (("--devices", "cpu[0]"), "R2008", "`cpu[0]` names no devices"),
+        (("--nproc", "2", "--set", "trainer.epochs=x"), "R2003", "trainer.epochs"),
+        (("--nproc", "2", "--set", "topology.strategy=single"), "R2008", "strategy = single is one rank, but there are 2"),
+        (("--set", "topology.nodes=2"), "R2008", "but this process stands alone"),
+        (("--launcher", "slrm"), "R2003", "did you mean slurm?"),
+        (("--launcher", "slurm"), "R2008", "launcher slurm: SLURM_PROCID is not set"),
+    ]
+    for options, code, text in cases:
+        result = run(program, "fit", *options, "--out", folder / "refused", timeout=60)
+        check(f"refused: {' '.join(options)}", result.returncode == 2 and result.stderr.count(f"error[{code}]") == 1 and text in result.stderr, result.text)
+    result = run(program, "fit", "--devices", "cuda[2]", timeout=60)
+    check("what fits instead is named", "--devices cpu[2], or --topology laptop" in result.stderr, result.text)
+    check("none of them has made a run", not (folder / "refused").exists())
+
+
+def variables(program, folder):
+    """What a launcher left in the environment."""
+    for given, text in (({"RANK": "1", "WORLD_SIZE": "1", "LOCAL_RANK": "0"}, "launcher torchrun: RANK is 1, but WORLD_SIZE is 1"),
+                        ({"WORLD_SIZE": "2"}, "launcher node: RANK is not set"),
+                        ({"OMPI_COMM_WORLD_RANK": "0"}, "launcher openmpi: OMPI_COMM_WORLD_SIZE is not set")):
+        os.environ.update(given)
+        result = run(program, "fit", *EPOCHS, "--out", folder / "environment", timeout=60)
+        alone = run(program, "fit", *EPOCHS, "--launcher", "none", "--out", folder / "environment", timeout=60)
+        for name in given:
+            del os.environ[name]
+        check(f"refused: {given}", result.returncode == 2 and f"error[R2008]: {text}" in result.stderr, result.text)
+        check("but not with --launcher none", alone.returncode == 0, alone.text)
+
+
+def machines(program, folder):
+    """Two machines by hand, both of them this one."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        meeting = f"127.0.0.1:{free.getsockname()[1]}"
+
+    def started(node, *options):
+        variables = {**os.environ, "LTR_NODES": "2", "LTR_NODE_RANK": str(node), "LTR_MASTER": meeting}
+        return subprocess.Popen(words(program, "fit", "--threads", 1, "--json", "--nproc", 1, *options), env=variables, text=True,
+                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+
+    both = [started(node, "--epochs", 3, "--out", folder / "machines") for node in (0, 1)]
+    texts = [one.communicate(timeout=60 * PATIENCE)[0] for one in both]
+    check("two machines train as one", [one.returncode for one in both] == [0, 0] and '"step":12' in texts[0] and texts[1] == "", texts)
+    check("as two ranks of one do", weights(folder / "machines") == weights(folder / "nproc"), texts)
+    both = [started(node, *LONG, "--out", folder / "lost") for node in (0, 1)]
+    for line in both[0].stdout:
+        if '"event":"step"' in line:
+            break
+    both[1].kill()
+    text = both[0].communicate(timeout=15 * PATIENCE)[0]
+    both[1].communicate(timeout=15)
+    check("a machine that is lost ends the others, with a word", both[0].returncode == 1 and text.count("R1002") == 1, text[-2000:])
+
+
+with scratch() as name:
+    folder = pathlib.Path(name).resolve()
+    iris = build(EXAMPLES / "iris.ltr", folder)
+    counts(iris, folder)
+    refusals(iris, folder)
+    variables(iris, folder)
+    machines(iris, folder)
+    check("no rank is left", clean_up(iris))
+finish()

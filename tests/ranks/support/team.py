@@ -1,0 +1,86 @@
+"""What the tests of several ranks share: a program's processes, and what they leave."""
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "run/support"))
+from harness import EXAMPLES, PATIENCE, build, check, finish, newest, run, scratch  # noqa: F401
+
+LONG = ("--epochs", 100000, "--set", "callbacks.EarlyStop=off", "--set", "callbacks.Checkpoint=off")
+
+
+def words(*command):
+    return [str(word) for word in command]
+
+
+def members(program):
+    """{process: its rank} of all that run `program`; None for one that is no rank."""
+    found = {}
+    for folder in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            if os.readlink(folder / "exe") != str(program):
+                continue
+            variables = dict(entry.split("=", 1) for entry in (folder / "environ").read_text().split("\0") if "=" in entry)
+        except (OSError, UnicodeDecodeError):
+            continue
+        found[int(folder.name)] = int(variables["LTR_RANK"]) if "LTR_RANK" in variables else None
+    return found
+
+
+def rank_of(program, rank):
+    """The process of `rank`."""
+    return next(process for process, number in members(program).items() if number == rank)
+
+
+def wait_for(holds, seconds, what):
+    """Until `holds()`; ends the test if that takes too long."""
+    end = time.monotonic() + seconds * PATIENCE
+    while not (value := holds()):
+        if time.monotonic() > end:
+            sys.exit(f"{what} did not come within {seconds} s")
+        time.sleep(0.02)
+    return value
+
+
+def clean_up(program):
+    """Ends what a failed check left; whether there was nothing."""
+    left = [process for process in members(program)]
+    for process in left:
+        os.kill(process, signal.SIGKILL)
+    return not left
+
+
+class Team:
+    """A fit of `nproc` ranks that runs on, in a group of its own; `text` is what it has said when it is over."""
+
+    def __init__(self, program, runs, *options, nproc=2, until='"event":"step"'):
+        self.program = program
+        self.output = pathlib.Path(f"{runs}.txt")
+        with open(self.output, "w") as file:
+            self.process = subprocess.Popen(words(program, "fit", "--json", "--threads", 1, "--nproc", nproc, "--out", runs, *options),
+                                            stdout=file, stderr=subprocess.STDOUT, start_new_session=True)
+        wait_for(lambda: until in self.output.read_text() or self.process.poll() is not None, 60, until)
+
+    def send(self, number):
+        self.process.send_signal(number)
+
+    def end(self, seconds):
+        """The exit code, None if it is not over in `seconds`; nothing is left behind."""
+        begin = time.monotonic()
+        try:
+            self.process.wait(seconds * PATIENCE)
+        except subprocess.TimeoutExpired:
+            pass
+        self.seconds = time.monotonic() - begin
+        code = self.process.poll()
+        # The ranks of a parent that was killed end a moment after it.
+        end = time.monotonic() + 5
+        while members(self.program) and code is not None and time.monotonic() < end:
+            time.sleep(0.02)
+        self.is_clean = clean_up(self.program)
+        self.process.wait(10)
+        self.text = self.output.read_text()
+        return code
