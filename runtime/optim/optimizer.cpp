@@ -37,16 +37,6 @@ double norm_of(const optim::TensorVec& list) {
   return norm.is_cpu() ? number_in_memory(norm) : read_number(norm);
 }
 
-/// The kind of the block that registered the weight with this whole path.
-Str kind_of(const RootState& root, const Str& path) {
-  const size_t dot = path.rfind('.');
-  const Str owner = dot == Str::npos ? "" : path.substr(0, dot);
-  for (const ScopeState& scope : root.scopes) {
-    if (scope.path == owner) return scope.kind;
-  }
-  return "";
-}
-
 }  // namespace
 
 Optimizer::Optimizer(Str name, Value rule, Weights weights, std::vector<Argument> settings, std::vector<Group> groups,
@@ -95,8 +85,8 @@ bool Optimizer::takes(const Group& group, const Weight& weight, const Str& whole
   const Str pattern = group.pattern;
   if (pattern == "@1d") return In(weight.tensor)->dim() < 2;
   if (pattern == "@bias") return whole_path == "bias" || whole_path.ends_with(".bias") || whole_path.find(".bias_") != Str::npos;
-  if (pattern == "@norm") return is_norm_kind(kind_of(root_, whole_path));
-  if (pattern == "@embedding") return kind_of(root_, whole_path) == "Embedding";
+  if (pattern == "@norm") return is_norm_kind(root_.kind_of(whole_path));
+  if (pattern == "@embedding") return root_.kind_of(whole_path) == "Embedding";
   if (pattern.starts_with("@")) {
     throw with_help(error_at(group.location, err::settings_contradict, fmt::format("no group {}", pattern)),
                     "there are @bias, @norm, @embedding, @1d");

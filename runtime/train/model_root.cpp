@@ -66,6 +66,15 @@ Tensor register_tensor(ScopeState& scope, const char* name, const Tensor& initia
 
 }  // namespace
 
+Str RootState::kind_of(const Str& path) const {
+  const size_t dot = path.rfind('.');
+  const Str owner = dot == Str::npos ? "" : path.substr(0, dot);
+  for (const ScopeState& scope : scopes) {
+    if (scope.path == owner) return scope.kind;
+  }
+  return "";
+}
+
 const Str* RootState::path_of(const Tensor& tensor) const {
   const auto found = by_tensor.find(tensor.impl());
   return found == by_tensor.end() ? nullptr : &entries[found->second].path;

@@ -53,6 +53,8 @@ struct RootState {
 
   /// The whole path of a registered tensor, or null.
   const Str* path_of(const Tensor& tensor) const;
+  /// The kind of the block that registered the weight or buffer with this whole path.
+  Str kind_of(const Str& path) const;
 };
 
 /// Whether `text` fits the glob: `*` is any text, dots included; `?` one character.

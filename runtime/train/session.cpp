@@ -57,6 +57,7 @@ Session::Session(RunRequest& run_request, std::vector<Role> roles)
       threads(elements_of(run_request.root.state().weights)),
       agreement(run_request.ranks, {outcome, ends_epoch, saves}),
       gradients_(run_request.root, run_request.ranks, run_request.travel),
+      buffers_(run_request.root.state(), run_request.ranks, run_request.sync_batchnorm),
       runner_(make_torch_runner(*this)) {
   run_dir = request.run_dir;
   run_name = request.run_name;
@@ -211,6 +212,7 @@ void Session::clip_and_step(Optimizer& optimizer) {
 
 void Session::finish_window(const StepInfo& info) {
   while (Optimizer* open = gradients_.next_open(!info.updates_always)) update(*open);
+  buffers_.share();
 }
 
 void Session::backward(const Tensor& loss, const Location& location) {

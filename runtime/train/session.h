@@ -16,6 +16,7 @@
 #include "runtime/train/log_table.h"
 #include "runtime/train/metric_inputs.h"
 #include "runtime/train/outcome.h"
+#include "runtime/train/rank_buffers.h"
 #include "runtime/train/step_runner.h"
 #include "runtime/train/step_threads.h"
 
@@ -125,6 +126,7 @@ class Session : public Context {
 
   Gradients gradients_;
   JointSum counting_, standing_in_;
+  RankBuffers buffers_;
   std::unique_ptr<StepRunner> runner_;
   double weight_ = 1;
   bool is_last_row_ = true;

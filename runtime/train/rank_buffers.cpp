@@ -1,0 +1,31 @@
+#include "runtime/train/rank_buffers.h"
+
+#include <ATen/ATen.h>
+
+#include "runtime/tensor/handle.h"
+#include "runtime/train/root_state.h"
+
+namespace ltr {
+
+RankBuffers::RankBuffers(const RootState& root, const Ranks& ranks, bool joint_norms) : ranks_(ranks) {
+  if (ranks.world() == 1) return;
+  for (const Entry& entry : root.buffers) {
+    const bool is_norm = root.kind_of(entry.path).starts_with("BatchNorm");
+    if (!is_norm || !joint_norms) buffers_.push_back({aten(entry.tensor), is_norm, In(entry.tensor)->_version()});
+  }
+}
+
+void RankBuffers::share() {
+  if (buffers_.empty()) return;
+  std::vector<double> is_written;
+  for (const Buffer& buffer : buffers_) is_written.push_back(buffer.is_norm || buffer.tensor._version() != buffer.version ? 1 : 0);
+  ranks_.most(is_written);
+  std::vector<at::Tensor> written;
+  for (size_t i = 0; i < buffers_.size(); i++) {
+    if (is_written[i] > 0) written.push_back(buffers_[i].tensor.detach());
+  }
+  if (!written.empty()) ranks_.take_from_first(written);
+  for (Buffer& buffer : buffers_) buffer.version = buffer.tensor._version();
+}
+
+}  // namespace ltr

@@ -1,0 +1,107 @@
+#!/usr/bin/env python3
+"""1, 2, 3 and 4 ranks with one global batch: the same losses, metrics and weights as one process, also where the run goes on
+with another number of them. The data does not divide by any of these numbers.
+
+Tolerance: 1e-5 relative in every value of metrics.csv, as f32 sums in another order differ. Weights are the same bits on all
+ranks: each checkpoint compares them.
+
+  equal.py            LTRC and LTR_SOURCE say which compiler and sources, if not these
+"""
+import csv
+import pathlib
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE / "support"))
+from team import EXAMPLES, build, check, clean_up, finish, newest, run, scratch
+from harness import result_of
+
+GLOBAL = 48
+TOLERANCE = 1e-5
+# A value of single batches: it depends on which records are one.
+OF_BATCHES = {"val/worst"}
+
+
+def fit(program, runs, world, *options):
+    return run(program, "fit", "--no-bar", "--threads", 1, "--nproc", world, "--size", GLOBAL // world, "--set",
+               f"data.root={EXAMPLES / 'data/mnist-5k'}", "--out", runs, *options, timeout=120)
+
+
+def rows(runs):
+    with open(newest(runs) / "metrics.csv") as file:
+        return list(csv.DictReader(file))
+
+
+def farthest(one, other):
+    """The largest relative difference of two metrics.csv, and of what; infinite where one has a value that the other lacks."""
+    worst = (0.0, "")
+    if len(one) != len(other):
+        return float("inf"), f"{len(one)} and {len(other)} rows"
+    for a, b in zip(one, other):
+        for name in a:
+            if name in OF_BATCHES or a[name] == b[name]:
+                continue
+            if not a[name] or not b[name]:
+                return float("inf"), f"{name} at step {a['step']}"
+            difference = abs(float(a[name]) - float(b[name])) / max(abs(float(a[name])), 1e-12)
+            worst = max(worst, (difference, f"{name} at step {a['step']}"))
+    return worst
+
+
+def compare(title, one, other):
+    difference, where = farthest(one, other)
+    check(f"{title}: {difference:.1e}", difference <= TOLERANCE, where)
+
+
+with scratch() as name:
+    folder = pathlib.Path(name).resolve()
+    program = build(HERE / "digits.ltr", folder)
+    for options in ((), ("--set", "trainer.weigh=batches"), ("--set", "trainer.accumulate=3")):
+        # Weighed by batches the last one, which is short, counts as much as others: only whole ones compare.
+        by_batches = "trainer.weigh=batches" in options
+        shape = ("--limit-train", "50%", "--limit-val", 0) if by_batches else ()
+        kind = options[-1] if options else "samples"
+        alone = folder / f"{kind}-1"
+        result = fit(program, alone, 1, *options, *shape)
+        if not check(f"{kind}: one process", result.returncode == 0, result.text):
+            continue
+        for world in (2, 3, 4):
+            if shape and world == 3:
+                continue  # half of the batches is no whole number of turns
+            runs = folder / f"{kind}-{world}"
+            result = fit(program, runs, world, *options, *shape)
+            if check(f"{kind}: {world} ranks", result.returncode == 0, result.text):
+                compare(f"{kind}: {world} ranks as one process", rows(alone), rows(runs))
+    alone = folder / "samples-1"
+
+    runs = folder / "again"
+    fit(program, runs, 2)
+    check("a run of 2 ranks repeats bit for bit", result_of(newest(runs)) == result_of(newest(folder / "samples-2")))
+    runs = folder / "resumed"
+    for steps in ((13,), (22,), ()):
+        limit = ("--steps", *steps) if steps else ()
+        result = fit(program, runs, 2, *limit, *(("--resume", "last") if steps != (13,) else ()))
+        check(f"{steps[0] if steps else 'all'} steps of it", result.returncode == 0, result.text)
+    check("and as well when it was stopped twice", result_of(newest(runs)) == result_of(newest(folder / "samples-2")))
+
+    runs = folder / "worlds"
+    for world, steps in ((4, 7), (2, 16), (3, 25), (1, None)):
+        limit = ("--steps", steps) if steps else ()
+        result = fit(program, runs, world, *limit, *(("--resume", "last") if steps != 7 else ()))
+        check(f"to step {steps} with {world}", result.returncode == 0, result.text)
+    compare("4 ranks, then 2, 3 and 1, see the same samples", rows(alone), rows(runs))
+
+    for world in (1, 2, 4):
+        # 413 records in batches of 300, and 101: of some turns three ranks have none.
+        result = run(program, "fit", "--no-bar", "--threads", 1, "--nproc", world, "--size", 300, "--set", f"data.root={EXAMPLES / 'data/mnist-5k'}",
+                     "--set", f"trainer.accumulate={4 // world}", "--out", folder / f"few-{world}", timeout=120)
+        check(f"fewer batches than {world} ranks", result.returncode == 0, result.text)
+
+    reduced = fit(program, folder / "reduced", 2, "--set", "topology.precision.reduce=bf16")
+    if check("gradients that travel in bf16", reduced.returncode == 0, reduced.text):
+        difference, where = farthest(rows(folder / "samples-2"), rows(folder / "reduced"))
+        check(f"change a little: {difference:.1e}", 1e-6 < difference < 0.1, where)
+    loose = fit(program, folder / "loose", 2, "--set", "topology.sync_batchnorm=false")
+    check("batch norm of each rank alone is warned of", loose.returncode == 0 and "sync_batchnorm = false" in loose.text, loose.text)
+    check("no rank is left", clean_up(program))
+finish()
