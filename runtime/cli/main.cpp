@@ -118,6 +118,7 @@ class Run {
     // `ltrc run` has made a line of two words of itself.
     start.called = command_[0].starts_with("ltrc run ") ? command_[0] : doors::shell_word(command_[0]);
     start.command = command_;
+    start.is_alone = !verb_.has_ranks;
     start.sharing = plan.sharing;
     if (plan.is_supervised) start.tell_run = [&](const Str& run) { distributed::tell_run(plan.place, run); };
     exit_code_ = verb_.run(start);

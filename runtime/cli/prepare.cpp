@@ -223,7 +223,8 @@ void Start::check_topology() {
                        fitting.empty() ? "" : fmt::format(", or --topology {}", fmt::join(fitting, ", --topology "))));
   } else {
     const auto setting = [&](const Str& path) -> const Value& { return settings.value("topology." + path); };
-    strategy = distributed::read_strategy({name, where, setting, ranks.world(), trainer.deterministic == "true"}, settings.faults);
+    const int64_t world = is_alone ? distributed::asked_ranks(setting).value_or(1) : ranks.world();
+    strategy = distributed::read_strategy({name, where, setting, world, trainer.deterministic == "true"}, settings.faults);
   }
   precision = show(settings.value("topology.precision"));
   if (precision != "f32" && precision != "bf16" && precision != "f64" && precision != "bf16_pure") {

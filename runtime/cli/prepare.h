@@ -39,7 +39,8 @@ class Start {
   CommandLine line;
   Terminal terminal;
   const Ranks& ranks;
-  int64_t sharing = 1;  ///< ranks that share the cores of this one
+  bool is_alone = false;  ///< tells of a run without being one of its ranks: the topology may ask for any number of them
+  int64_t sharing = 1;    ///< ranks that share the cores of this one
   /// What the ranks write is known: their supervisor lets them go on with it.
   std::function<void(const Str& run)> tell_run = [](const Str&) {};
   const ExperimentInfo* experiment = nullptr;

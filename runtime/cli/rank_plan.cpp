@@ -82,8 +82,6 @@ class Planner {
   }
 
   int64_t count_of(const char* path) const { return start_->settings.value(path).as_int(); }
-  distributed::Devices devices() const { return *distributed::read_devices(show(start_->settings.value("topology.devices"))); }
-  Str topology_name() const { return start_->topology != nullptr ? Str("the topology ") + start_->topology->name : "this start"; }
 
   /// A launcher made this rank.
   void plan_joined() {
@@ -96,7 +94,6 @@ class Planner {
       if (count_of("topology.restarts") > 0 && place.rank == 0 && terminal_.has_warnings)
         print_err(fmt::format("warning: restarts = {} is for ranks that the program starts itself; here {} does\n", count_of("topology.restarts"), place.launcher));
     }
-    check_world(place.world, place.local_size);
   }
 
   /// Nobody made ranks on this machine.
@@ -105,10 +102,6 @@ class Planner {
     const int64_t local = given ? *given : launch_.local_size > 0 ? launch_.local_size : devices_of_settings();
     const int64_t world = local * launch_.nodes;
     resolve(0, world);
-    if (const int64_t count = devices().count; given && count > 0 && *given > count)
-      refuse(err::topology_unavailable, fmt::format("--nproc {}, but {} has {} devices", *given, topology_name(), count),
-             fmt::format("use --nproc {}, or --devices {}[{}]", count, devices().kind, *given));
-    check_world(world, local);
     warn_of_cores(local);
     plan_.restarts = line_.verb == "fit" ? count_of("topology.restarts") : 0;
     plan_.is_supervisor = world > 1 || plan_.restarts > 0;
@@ -124,22 +117,8 @@ class Planner {
     } catch (const Faults&) {
       // They are found again with all ranks.
     }
-    return std::max<int64_t>(devices().count, 1);
-  }
-
-  /// World and topology must agree, as far as the topology says a number.
-  void check_world(int64_t world, int64_t local) const {
-    const int64_t nodes = count_of("topology.nodes");
-    if (devices().count == 0 && nodes == 1) return;
-    const int64_t count = devices().count > 0 ? devices().count : local;
-    const int64_t wanted = count * nodes;
-    if (wanted == world) return;
-    const Str text = fmt::format("{} has {} on {}, which makes {}, but {}", topology_name(), plural(count, "device"),
-                                 plural(nodes, "node"), plural(wanted, "rank"),
-                                 world == 1 ? Str("this process stands alone") : fmt::format("there are {}", plural(world, "rank")));
-    if (nodes > 1 && launch_.place.launcher == "none")
-      refuse(err::topology_unavailable, text, "start it on all machines: with srun, with torchrun, or with LTR_NODES, LTR_NODE_RANK and LTR_MASTER=HOST:PORT on each");
-    refuse(err::topology_unavailable, text, "change one of them: --devices, --set topology.nodes=…, --nproc, or the launcher's own options");
+    const Option<distributed::Devices> devices = distributed::read_devices(show(start_->settings.value("topology.devices")));
+    return devices ? std::max<int64_t>(devices->count, 1) : 1;
   }
 
   void warn_of_cores(int64_t local) const {

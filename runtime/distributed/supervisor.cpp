@@ -37,6 +37,7 @@ constexpr int kSilentGraceTicks = 3;
 constexpr auto kSameSignal = 300ms;  // one Ctrl-C that came twice
 constexpr double kMeeting_s = 60;
 constexpr double kAnswer_s = 3;  // of a meeting point that is open
+constexpr const char* kLogVariable = "TORCH_CPP_LOG_LEVEL";
 constexpr const char* kRunVariable = "LTR_RESUME_RUN";
 
 constexpr int kStopped = 75;
@@ -55,6 +56,8 @@ std::vector<Str> environment_of(const Place& place, int64_t attempt, const Str& 
                                           {"LTR_ATTEMPT", std::to_string(attempt)},
                                           {"LTR_SUPERVISOR", std::to_string(::getpid())}};
   if (!run.empty()) own.emplace_back(kRunVariable, run);
+  // What c10d sees when a rank is lost, each rank would print with a stack: its supervisor says it.
+  if (std::getenv(kLogVariable) == nullptr) own.emplace_back(kLogVariable, "ERROR");
   std::vector<Str> all;
   for (const auto& [name, value] : own) all.push_back(name + "=" + value);
   for (char** at = environ; *at != nullptr; ++at) {

@@ -29,7 +29,7 @@ def torchrun(launcher, iris, folder):
     check("and torchrun shows it as the cause, from its file of errors", "traceback : error[R3001]: no file missing.csv" in result.text, result.text)
     result = run(*command, "--standalone", iris, *FIT, "--devices", "cpu[4]", timeout=120)
     check("a world that is not the topology's is refused with both numbers",
-          result.returncode != 0 and "has 4 devices on 1 node, which makes 4 ranks, but there are 2 ranks" in result.text, result.text)
+          result.returncode != 0 and "asks for 4 ranks, but there are 2\n" in result.text, result.text)
     result = run(*command, "--standalone", "--max-restarts", 1, iris, *FIT, "--restarts", 2, "--out", folder / "restarts", timeout=120)
     check("our own restarts are left to it, with a word", result.returncode == 0 and result.text.count("warning: restarts = 2 is for ranks") == 1, result.text)
 
