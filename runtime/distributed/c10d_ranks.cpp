@@ -5,7 +5,9 @@
 #include <torch/csrc/distributed/c10d/comm.hpp>
 #include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <cstring>
 #include <thread>
 
@@ -78,9 +80,30 @@ C10dRanks::C10dRanks(const Place& place, Store store, const Patience& patience)
   }
   group_->getBackend(c10::DeviceType::CPU)->setTimeout(ms(patience_.exchange_s));
   store_->setTimeout(ms(patience_.join_s));
+  if (!is_one_machine()) return;
+  for (const Str& process : texts(std::to_string(::getpid()))) processes_.push_back(pid_t(std::stol(process)));
 }
 
 C10dRanks::~C10dRanks() = default;
+
+Waiting::Waiting(const C10dRanks& ranks) : ranks_(ranks), begin_ms_(now_ms()) {}
+
+void C10dRanks::check_others(const char* what, int64_t begin_ms) const {
+  const int64_t now = now_ms();
+  if (double(now - begin_ms) > patience_.exchange_s * 1000) throw lost(what, "timed out");
+  if (now - checked_ms_ < kLookEvery_ms) return;
+  checked_ms_ = now;
+  for (const pid_t process : processes_) {
+    if (::kill(process, 0) != 0 && errno == ESRCH) throw lost(what, "a process is gone");
+  }
+  bool has_failed = true;
+  try {
+    has_failed = store_->check({"failed"});
+  } catch (const std::exception&) {
+    // So is the one that served the store.
+  }
+  if (has_failed) throw lost(what, "a rank failed");
+}
 
 // ---- exchanges -----------------------------------------------------------------------------------------------
 

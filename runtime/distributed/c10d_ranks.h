@@ -45,6 +45,10 @@ class C10dRanks final : public Ranks {
     }
   }
   const c10::intrusive_ptr<c10d::ProcessGroup>& group() const { return group_; }
+  bool is_one_machine() const { return place_.local_size == place_.world; }
+  /// Called while something else than an exchange waits for other ranks, since `begin_ms`: R1002 if one has failed or is gone,
+  /// R1003 if it takes too long.
+  void check_others(const char* what, int64_t begin_ms) const;
 
  private:
   /// Throws the exception in flight: as another rank's where it came out of the exchange, as it is otherwise.
@@ -61,7 +65,20 @@ class C10dRanks final : public Ranks {
   c10::intrusive_ptr<c10d::ProcessGroup> group_;
   mutable int64_t turn_ = 0;               ///< exchanges begun
   mutable int64_t hurried_ = 0;            ///< calls that were answered
-  mutable int64_t looked_ms_ = 0;          ///< when the store was last asked
+  mutable int64_t looked_ms_ = 0;          ///< when the store was last asked whether to hurry
+  mutable int64_t checked_ms_ = 0;         ///< and whether all are there
+  std::vector<pid_t> processes_;           ///< of the ranks of this machine, if it has all
+};
+
+/// A wait for other ranks that looks whether they are still there.
+class Waiting {
+ public:
+  explicit Waiting(const C10dRanks& ranks);
+  void check() const { ranks_.check_others("the sum of gradients", begin_ms_); }
+
+ private:
+  const C10dRanks& ranks_;
+  int64_t begin_ms_;
 };
 
 }  // namespace ltr::distributed

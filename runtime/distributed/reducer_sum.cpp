@@ -8,6 +8,7 @@
 #include <mutex>
 
 #include "runtime/distributed/c10d_ranks.h"
+#include "runtime/distributed/shared_sum.h"
 
 namespace ltr::distributed {
 
@@ -43,14 +44,15 @@ namespace {
 template <class Clock>
 class SumHook final : public c10d::CommHookInterface {
  public:
-  SumHook(c10::intrusive_ptr<c10d::ProcessGroup> group, at::ScalarType type, std::shared_ptr<Clock> clock)
-      : group_(std::move(group)), type_(type), clock_(std::move(clock)) {}
+  SumHook(const C10dRanks& ranks, at::ScalarType type, std::shared_ptr<Clock> clock, SharedSum* shared)
+      : group_(ranks.group()), type_(type), clock_(std::move(clock)), shared_(shared) {}
 
   c10::intrusive_ptr<c10::ivalue::Future> runHook(c10d::GradBucket& bucket) override {
     const at::Tensor whole = bucket.getBufferRef();
     const bool is_narrowed = type_ != at::ScalarType::Undefined && type_ != whole.scalar_type();
     std::vector<at::Tensor> sent{is_narrowed ? whole.to(type_) : whole};
     clock_->leaves(bucket.isLast());
+    if (shared_ != nullptr) return share(whole, sent.front(), bucket.isLast());
     return group_->allreduce(sent)->getFuture()->then(
         [clock = clock_, sent, whole, is_narrowed](c10::ivalue::Future& done) -> c10::IValue {
           clock->comes();
@@ -63,10 +65,33 @@ class SumHook final : public c10d::CommHookInterface {
   at::Tensor parseHookResult(const c10::IValue& result) override { return result.toTensor(); }
 
  private:
+  c10::intrusive_ptr<c10::ivalue::Future> share(const at::Tensor& whole, const at::Tensor& sent, bool is_last) {
+    auto future = c10::make_intrusive<c10::ivalue::Future>(c10::TensorType::get());
+    shared_->give(sent, [future, whole, sent, clock = clock_] {
+      clock->comes();
+      if (!sent.is_same(whole)) whole.copy_(sent);
+      future->markCompleted(whole);
+    });
+    if (is_last) shared_->finish();
+    return future;
+  }
+
   c10::intrusive_ptr<c10d::ProcessGroup> group_;
   at::ScalarType type_;
   std::shared_ptr<Clock> clock_;
+  SharedSum* shared_;
 };
+
+/// The bytes of the largest bucket.
+int64_t largest(const std::vector<std::vector<size_t>>& buckets, const std::vector<at::Tensor>& weights) {
+  int64_t most = 0;
+  for (const std::vector<size_t>& bucket : buckets) {
+    int64_t bytes = 0;
+    for (const size_t index : bucket) bytes += int64_t(weights[index].nbytes());
+    most = std::max(most, bytes);
+  }
+  return most;
+}
 
 /// Gradients come in the order opposite to that of the layers; the first bucket is small, so that something leaves soon. The
 /// buckets stay as they are: which gradients lie together decides in which order they are summed, and a run that goes on
@@ -90,7 +115,8 @@ ReducerSum::ReducerSum(const C10dRanks& ranks, const std::vector<at::Tensor>& we
       weights, buckets, ranks.group(), std::vector<bool>(weights.size(), false), travel.bucket_bytes,
       /*find_unused_parameters=*/false, /*gradient_as_bucket_view=*/true, std::unordered_map<size_t, std::string>(),
       travel.bucket_bytes, /*skip_all_reduce_unused_params=*/false, /*use_python_reducer=*/false, std::vector<int64_t>());
-  reducer_->register_comm_hook(std::make_unique<SumHook<Clock>>(ranks.group(), travel.type, clock_));
+  if (ranks.is_one_machine() && weights.front().is_cpu()) shared_ = SharedSum::make(ranks, largest(buckets, weights));
+  reducer_->register_comm_hook(std::make_unique<SumHook<Clock>>(ranks, travel.type, clock_, shared_.get()));
 }
 
 ReducerSum::~ReducerSum() = default;

@@ -1,6 +1,7 @@
 #pragma once
 
 // Gradients summed by c10d's Reducer: in buckets, each as soon as its gradients are there, while the backward pass goes on.
+// Between ranks of one machine through shared memory, else over the process group.
 
 #include <ATen/core/Tensor.h>
 
@@ -15,6 +16,7 @@ class Reducer;
 namespace ltr::distributed {
 
 class C10dRanks;
+class SharedSum;
 
 class ReducerSum final : public GradientSum {
  public:
@@ -28,6 +30,7 @@ class ReducerSum final : public GradientSum {
   struct Clock;
   const C10dRanks& ranks_;
   std::shared_ptr<Clock> clock_;  // buckets that are under way stop it
+  std::unique_ptr<SharedSum> shared_;
   std::unique_ptr<c10d::Reducer> reducer_;
 };
 
