@@ -48,6 +48,7 @@ class TopologyChecker {
     }
     check_mesh();
     check_shards();
+    check_strategy();
     check_recompute();
     check_scheduler();
     check_precision();
@@ -196,6 +197,38 @@ class TopologyChecker {
       by_what.merge(own);
     }
     for (const auto& [what, shard] : by_what) check_shard(*shard);
+    if (by_what.contains("weights")) weights_ = by_what.at("weights");
+  }
+
+  /// A strategy, the axes of its mesh and what is sharded go together. What is wrong with a mesh by itself has been said.
+  void check_strategy() {
+    const SettingValue* given = typed("strategy");
+    const Axis* replica = axis_of("replica");
+    const Axis* fsdp = axis_of("fsdp");
+    if (!is_mesh_known_) return;
+    if (given == nullptr) {
+      if (fsdp != nullptr && weights_ == nullptr && setting("strategy") == nullptr)
+        cx_.report(diag::strategy_contradicts(fsdp->name.span, "nothing says what is divided along `fsdp`")
+                       .help("`shard weights over fsdp at BLOCK`, or `strategy = zero1` or `zero2`"));
+      return;
+    }
+    const std::string& strategy = given->value.name;
+    const Span span = given->value.span;
+    const std::string name = "`strategy = " + strategy + "` ";
+    const bool divides_weights = strategy == "fsdp" || strategy == "hsdp";
+    const bool divides = divides_weights || strategy.starts_with("zero");
+    if (strategy == "hsdp" && (replica == nullptr || fsdp == nullptr))
+      cx_.report(diag::strategy_contradicts(span, name + "needs a mesh of two axes").help("`mesh = (replica = 2, fsdp = 4)`"));
+    if (divides_weights && weights_ == nullptr)
+      cx_.report(diag::strategy_contradicts(span, name + "does not say at which block weights are divided")
+                     .help("`shard weights over fsdp at BLOCK`"));
+    if (!divides_weights && weights_ != nullptr)
+      cx_.report(diag::strategy_contradicts(span, name + "keeps weights whole")
+                     .label(weights_->span, "divided here").help("`strategy = fsdp`, or no `shard weights`"));
+    if (!divides && fsdp != nullptr && fsdp->size != 1)
+      cx_.report(diag::strategy_contradicts(span, name + "divides nothing along `fsdp`").label(fsdp->name.span, "an axis of the mesh"));
+    if (strategy != "ddp" && strategy != "hsdp" && replica != nullptr && replica->size != 1)
+      cx_.report(diag::strategy_contradicts(span, name + "has no copies along `replica`").label(replica->name.span, "an axis of the mesh"));
   }
 
   void check_shard(const ast::Shard& shard) {
@@ -416,6 +449,7 @@ class TopologyChecker {
   std::vector<const ast::Topology*> chain_;
   std::vector<ast::Setting> settings_;
   std::vector<Axis> axes_;
+  const ast::Shard* weights_ = nullptr;  ///< the `shard weights` that counts
   bool is_mesh_known_ = true;
   bool is_precision_decided_ = false;
 };
