@@ -31,7 +31,6 @@ def bad_usage(iris, folder):
             texts=["`lr > 0`", "`hidden in 1 .. 1024`", "iris.ltr:5:"])
     options("unknown experiment", "irs", texts=["error[R2005]", "did you mean iris?"])
     options("unknown topology", "--topology", "lapto", texts=["error[R2008]", "did you mean laptop?"])
-    options("more devices than processes", "--devices", "cpu[2]", texts=["error[R2008]", "asks for 2 ranks, but there is 1", "iris.ltr:44:"])
     options("devices of no kind", "--devices", "gpu", texts=["error[R2003]", "auto, cpu, cpu[4], cuda or cuda[8]"])
     options("devices of another build", "--devices", "cuda[8]", texts=["error[R2008]", "this is the CPU runtime"])
     options("a strategy without its block", "--set", "topology.strategy=fsdp", texts=["error[R2006]", "shard weights over fsdp at BLOCK"])
