@@ -20,8 +20,7 @@ using elaborate::Value;
 bool is_set(const Value& rule, const char* argument) {
   const Value* value = rule.find(argument);
   return value != nullptr &&
-         (value->kind == Value::Kind::Bool ? value->whole != 0
-                                           : value->is_number() && value->number() != 0);
+         (value->kind == Value::Kind::Bool ? value->whole != 0 : value->is_number() && value->number() != 0);
 }
 
 /// `expr` with the values of hparams written into it.
@@ -45,15 +44,22 @@ bool divides_weights(Strategy strategy) { return strategy == Strategy::Fsdp || s
 
 /// What the runtime makes of a topology: the strategy that it names, or the one that follows from its mesh.
 Layout layout_of(const std::string& strategy, Size replica, Size fsdp, const Machinery& machinery) {
-  const bool has_mesh = replica || fsdp;
-  const int64_t devices = machinery.devices();
   Layout layout{Strategy::Single, 1, 1, machinery.per_node};
-  if (!strategy.empty()) layout.strategy = strategy_of(strategy);
-  else if (fsdp) layout.strategy = replica ? Strategy::Hsdp : Strategy::Fsdp;
-  else if (devices > 1) layout.strategy = Strategy::Ddp;
-  const bool divides = divides_state(layout.strategy);
-  layout.replica = has_mesh ? replica.value_or(1) : layout.strategy == Strategy::Ddp ? devices : layout.strategy == Strategy::Hsdp ? machinery.nodes : 1;
-  layout.fsdp = has_mesh ? fsdp.value_or(1) : !divides ? 1 : layout.strategy == Strategy::Hsdp ? machinery.per_node : devices;
+  if (!strategy.empty()) {
+    layout.strategy = strategy_of(strategy);
+  } else if (fsdp) {
+    layout.strategy = replica ? Strategy::Hsdp : Strategy::Fsdp;
+  } else if (machinery.devices() > 1) {
+    layout.strategy = Strategy::Ddp;
+  }
+  if (replica || fsdp) {
+    layout.replica = replica.value_or(1);
+    layout.fsdp = fsdp.value_or(1);
+  } else if (layout.strategy == Strategy::Ddp) {
+    layout.replica = machinery.devices();
+  } else if (divides_state(layout.strategy)) {
+    layout.fsdp = machinery.devices();
+  }
   return layout;
 }
 
@@ -122,7 +128,8 @@ Machinery read_topology(const check::Program& program, const std::string& name, 
   result.precision = text("precision", result.precision);
   result.reduce = text("precision.reduce", "");
   result.block = text("shard.weights", "");
-  if (settings.contains("bucket") && settings["bucket"]->kind == check::ExprKind::Quantity) result.bucket_bytes = settings["bucket"]->number;
+  if (settings.contains("bucket") && settings["bucket"]->kind == check::ExprKind::Quantity)
+    result.bucket_bytes = settings["bucket"]->number;
   if (settings.contains("recompute")) {
     for (const check::Expr& block : settings["recompute"]->args) result.recompute.push_back(block.name);
   }
@@ -130,7 +137,8 @@ Machinery read_topology(const check::Program& program, const std::string& name, 
   result.has_mesh = replica || fsdp;
   // Without a number of devices the mesh has it.
   const int64_t places = replica.value_or(1) * fsdp.value_or(1);
-  result.per_node = open != std::string::npos ? std::stoll(devices.substr(open + 1)) : std::max<int64_t>(places / result.nodes, 1);
+  result.per_node =
+      open != std::string::npos ? std::stoll(devices.substr(open + 1)) : std::max<int64_t>(places / result.nodes, 1);
   result.layout = layout_of(text("strategy", ""), replica, fsdp, result);
   return result;
 }
@@ -153,8 +161,8 @@ Memory count_memory(const Plan& plan, const Machinery& machinery, const Layout& 
       if (trained.insert(id).second) memory.gradients += bytes[id];
     }
   }
-  const bool is_narrow = machinery.precision == "bf16" || machinery.precision == "f16" ||
-                         machinery.precision == "bf16_pure";
+  const bool is_narrow =
+      machinery.precision == "bf16" || machinery.precision == "f16" || machinery.precision == "bf16_pure";
   const double kept = machinery.precision == "f64" ? 8 : is_narrow ? 2 : 4;
   for (const elaborate::Backward& backward : plan.backwards)
     memory.activations = std::max(memory.activations, kept * double(backward.kept_elements));

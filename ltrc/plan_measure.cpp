@@ -31,7 +31,8 @@ using Lanes = float __attribute__((vector_size(64)));
 constexpr int kSums = 8;
 constexpr int64_t kRounds = 1'000'000;
 
-/// Multiply-adds on as many independent sums as keep the units of a core busy; their total, so that they are not left out.
+/// Multiply-adds on as many independent sums as keep the units of a core busy; their total, so that they are not left
+/// out.
 LTR_WIDEST float multiply_add(float factor) {
   Lanes sums[kSums] = {};
   const Lanes factors = Lanes{} + factor;
@@ -100,7 +101,8 @@ struct Loopback {
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     socklen_t size = sizeof address;
     auto* const plain = reinterpret_cast<sockaddr*>(&address);
-    if (listener >= 0 && bind(listener, plain, size) == 0 && listen(listener, 1) == 0 && getsockname(listener, plain, &size) == 0) {
+    if (listener >= 0 && bind(listener, plain, size) == 0 && listen(listener, 1) == 0 &&
+        getsockname(listener, plain, &size) == 0) {
       ends[0] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
       if (connect(ends[0], plain, size) == 0) ends[1] = accept(listener, nullptr, nullptr);
     }
@@ -137,7 +139,8 @@ elaborate::Link measure_link(const elaborate::Link& otherwise) {
   char answer[8];
   bool is_well = true;
   auto start = std::chrono::steady_clock::now();
-  for (int trip = 0; trip < kTrips && is_well; ++trip) is_well = send_all(end, data.data(), 8) && receive_all(end, answer, 8);
+  for (int trip = 0; trip < kTrips && is_well; ++trip)
+    is_well = send_all(end, data.data(), 8) && receive_all(end, answer, 8);
   elaborate::Link link{"loopback", "measured", 0, seconds_since(start) / (2 * kTrips)};
   start = std::chrono::steady_clock::now();
   is_well = is_well && send_all(end, data.data(), kBytes) && receive_all(end, answer, 1);

@@ -37,17 +37,19 @@ class WorkMaker {
   }
 
  private:
-  /// One for each block at which weights are divided, in the order in which the forward pass meets them; of blocks within
-  /// each other the outer one.
+  /// One for each block at which weights are divided, in the order in which the forward pass meets them; of blocks
+  /// within each other the outer one.
   void find_units() {
     std::vector<std::string> blocks;
     for (const Object& object : plan_.tree.objects) {
-      if (object.kind == check::Kind::Block && object.type == machinery_.block && !object.path.empty()) blocks.push_back(object.path);
+      if (object.kind == check::Kind::Block && object.type == machinery_.block && !object.path.empty())
+        blocks.push_back(object.path);
     }
     std::sort(blocks.begin(), blocks.end(), [](const auto& a, const auto& b) { return a.size() < b.size(); });
     for (const Operation& operation : plan_.tape) {
       const std::string& path = plan_.tree.objects[operation.object].path;
-      const auto block = std::find_if(blocks.begin(), blocks.end(), [&](const std::string& one) { return is_below(path, one); });
+      const auto block =
+          std::find_if(blocks.begin(), blocks.end(), [&](const std::string& one) { return is_below(path, one); });
       if (block != blocks.end() && units_.emplace(*block, work_.units.size()).second) work_.units.emplace_back();
     }
   }
@@ -62,7 +64,8 @@ class WorkMaker {
 
   void add_weights() {
     for (const elaborate::Weight& weight : plan_.tree.weights)
-      bytes_.push_back(double(elaborate::count_elements(weight.dims).value_or(0)) * bytes_of(weight.element, machinery_.precision));
+      bytes_.push_back(double(elaborate::count_elements(weight.dims).value_or(0)) *
+                       bytes_of(weight.element, machinery_.precision));
     for (const Plan::Optimizer& optimizer : plan_.optimizers) {
       for (const WeightId id : optimizer.weights) {
         all_states_ += states_of(optimizer.rule).value_or(0) * bytes_[id];

@@ -48,6 +48,7 @@ class TopologyChecker {
     }
     check_mesh();
     check_shards();
+    check_strategy();
     check_recompute();
     check_scheduler();
     check_precision();
@@ -143,6 +144,7 @@ class TopologyChecker {
     const auto devices = device_count();
     const bool is_known = std::all_of(axes_.begin(), axes_.end(), [](const Axis& axis) { return axis.size.has_value(); });
     if (!is_known || !devices || *devices == places) return;
+    is_mesh_right_ = false;
     diagnostics::Diagnostic diagnostic =
         diag::mesh_differs(mesh->value.span, std::to_string(places), std::to_string(*devices));
     diagnostic.label(setting("devices")->value.span, "the devices of one node");
@@ -196,6 +198,38 @@ class TopologyChecker {
       by_what.merge(own);
     }
     for (const auto& [what, shard] : by_what) check_shard(*shard);
+    if (by_what.contains("weights")) weights_ = by_what.at("weights");
+  }
+
+  /// A strategy, the axes of its mesh and what is sharded go together. What is wrong with one by itself has been said.
+  void check_strategy() {
+    const SettingValue* given = typed("strategy");
+    const Axis* replica = axis_of("replica");
+    const Axis* fsdp = axis_of("fsdp");
+    if (!is_mesh_known_ || has_unknown_shard_) return;
+    if (given == nullptr) {
+      if (fsdp != nullptr && weights_ == nullptr && setting("strategy") == nullptr)
+        cx_.report(diag::strategy_contradicts(fsdp->name.span, "nothing says what is divided along `fsdp`")
+                       .help("`shard weights over fsdp at BLOCK`, or `strategy = zero1` or `zero2`"));
+      return;
+    }
+    const std::string& strategy = given->value.name;
+    const Span span = given->value.span;
+    const std::string name = "`strategy = " + strategy + "` ";
+    const bool divides_weights = strategy == "fsdp" || strategy == "hsdp";
+    const bool divides = divides_weights || strategy.starts_with("zero");
+    if (strategy == "hsdp" && (replica == nullptr || fsdp == nullptr))
+      cx_.report(diag::strategy_contradicts(span, name + "needs a mesh of two axes").help("`mesh = (replica = 2, fsdp = 4)`"));
+    if (divides_weights && weights_ == nullptr)
+      cx_.report(diag::strategy_contradicts(span, name + "does not say at which block weights are divided")
+                     .help("`shard weights over fsdp at BLOCK`"));
+    if (!divides_weights && weights_ != nullptr)
+      cx_.report(diag::strategy_contradicts(span, name + "keeps weights whole")
+                     .label(weights_->span, "divided here").help("`strategy = fsdp`, or no `shard weights`"));
+    if (!divides && fsdp != nullptr && fsdp->size != 1)
+      cx_.report(diag::strategy_contradicts(span, name + "divides nothing along `fsdp`").label(fsdp->name.span, "an axis of the mesh"));
+    if (strategy != "ddp" && strategy != "hsdp" && replica != nullptr && replica->size != 1)
+      cx_.report(diag::strategy_contradicts(span, name + "has no copies along `replica`").label(replica->name.span, "an axis of the mesh"));
   }
 
   void check_shard(const ast::Shard& shard) {
@@ -207,6 +241,7 @@ class TopologyChecker {
     } else if (shard.what.text == "batch") {
       if (has_known_axes) check_batch(shard);
     } else {
+      has_unknown_shard_ = true;
       suggest(diag::not_shardable(shard.what.span, shard.what.text).note("sharded are `weights`, at a block, and `batch`"),
               shard.what, kWhat);
     }
@@ -253,6 +288,7 @@ class TopologyChecker {
 
   /// Every device has records of its own, so a batch is spread over all axes.
   void check_batch(const ast::Shard& shard) {
+    if (!is_mesh_right_) return;
     for (const Axis& axis : axes_) {
       const bool is_named = std::any_of(shard.axes.begin(), shard.axes.end(), [&](const ast::Name& one) { return one.text == axis.name.text; });
       if (is_named || axis.size == 1) continue;
@@ -416,7 +452,10 @@ class TopologyChecker {
   std::vector<const ast::Topology*> chain_;
   std::vector<ast::Setting> settings_;
   std::vector<Axis> axes_;
+  const ast::Shard* weights_ = nullptr;  ///< the `shard weights` that counts
   bool is_mesh_known_ = true;
+  bool is_mesh_right_ = true;       ///< it has as many places as there are devices
+  bool has_unknown_shard_ = false;  ///< it may be meant to be one that there is
   bool is_precision_decided_ = false;
 };
 

@@ -11,7 +11,7 @@ constexpr double kGiB = 1024.0 * 1024 * 1024;
 const std::vector<Device>& devices() {
   static const std::vector<Device> kRows = {
 #define LTR_DEVICE(name, kind, memory, f32, tf32, bf16, share, bandwidth, launch, source) \
-  {#name, kind, source, (memory) * kGiB, (f32) * 1e12, (tf32) * 1e12, (bf16) * 1e12, share, (bandwidth) * 1e9, (launch) * 1e-6},
+  {#name, kind, source, (memory)*kGiB, (f32)*1e12, (tf32)*1e12, (bf16)*1e12, share, (bandwidth)*1e9, (launch)*1e-6},
 #define LTR_LINK(name, bandwidth, latency, source)
 #define LTR_CLUSTER(name, device, within, between)
 #include "dsl/elaborate/cluster.def"
@@ -22,7 +22,7 @@ const std::vector<Device>& devices() {
 const std::vector<Link>& links() {
   static const std::vector<Link> kRows = {
 #define LTR_DEVICE(name, kind, memory, f32, tf32, bf16, share, bandwidth, launch, source)
-#define LTR_LINK(name, bandwidth, latency, source) {#name, source, (bandwidth) * 1e9, (latency) * 1e-6},
+#define LTR_LINK(name, bandwidth, latency, source) {#name, source, (bandwidth)*1e9, (latency)*1e-6},
 #define LTR_CLUSTER(name, device, within, between)
 #include "dsl/elaborate/cluster.def"
   };
@@ -46,19 +46,22 @@ const std::vector<Cluster>& clusters() {
   static const std::vector<Cluster> kRows = {
 #define LTR_DEVICE(name, kind, memory, f32, tf32, bf16, share, bandwidth, launch, source)
 #define LTR_LINK(name, bandwidth, latency, source)
-#define LTR_CLUSTER(name, device, within, between) {#name, row(devices(), #device), row(links(), #within), row(links(), #between)},
+#define LTR_CLUSTER(name, device, within, between) \
+  {#name, row(devices(), #device), row(links(), #within), row(links(), #between)},
 #include "dsl/elaborate/cluster.def"
   };
   return kRows;
 }
 
 const Cluster* find_cluster(const std::string& name) {
-  const auto found = std::find_if(clusters().begin(), clusters().end(), [&](const Cluster& one) { return one.name == name; });
+  const auto found =
+      std::find_if(clusters().begin(), clusters().end(), [&](const Cluster& one) { return one.name == name; });
   return found == clusters().end() ? nullptr : &*found;
 }
 
 const Cluster& cluster_of_kind(const std::string& kind) {
-  const auto found = std::find_if(clusters().begin(), clusters().end(), [&](const Cluster& one) { return one.device.kind == kind; });
+  const auto found =
+      std::find_if(clusters().begin(), clusters().end(), [&](const Cluster& one) { return one.device.kind == kind; });
   return found == clusters().end() ? clusters().front() : *found;
 }
 
@@ -81,6 +84,8 @@ double reduce_scatter_s(double bytes, const Ring& ring) {
 
 double all_gather_s(double bytes, const Ring& ring) { return reduce_scatter_s(bytes, ring); }
 
-double all_reduce_s(double bytes, const Ring& ring) { return reduce_scatter_s(bytes, ring) + all_gather_s(bytes, ring); }
+double all_reduce_s(double bytes, const Ring& ring) {
+  return reduce_scatter_s(bytes, ring) + all_gather_s(bytes, ring);
+}
 
 }  // namespace ltr::elaborate

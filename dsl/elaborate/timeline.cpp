@@ -107,13 +107,17 @@ const char* to_text(Strategy strategy) {
 }
 
 double Work::forward_s() const {
-  return std::accumulate(units.begin(), units.end(), rest.forward_s, [](double sum, const Unit& unit) { return sum + unit.forward_s; });
+  return std::accumulate(units.begin(), units.end(), rest.forward_s,
+                         [](double sum, const Unit& unit) { return sum + unit.forward_s; });
 }
 
 double Work::backward_s() const {
-  return std::accumulate(backward.begin(), backward.end(), 0.0, [](double sum, const Piece& piece) { return sum + piece.seconds; });
+  return std::accumulate(backward.begin(), backward.end(), 0.0,
+                         [](double sum, const Piece& piece) { return sum + piece.seconds; });
 }
 
-double step_s(const Work& work, const Layout& layout, const Cluster& cluster) { return Timeline(work, layout, cluster).run(); }
+double step_s(const Work& work, const Layout& layout, const Cluster& cluster) {
+  return Timeline(work, layout, cluster).run();
+}
 
 }  // namespace ltr::elaborate

@@ -22,8 +22,8 @@ struct Layer {
   int64_t count = 1;
 };
 
-/// A network with layers in forward order, of which one device trains `images_per_s` alone, 64 at a time; gradients are f32,
-/// and a backward pass is two forward passes.
+/// A network with layers in forward order, of which one device trains `images_per_s` alone, 64 at a time; gradients are
+/// f32, and a backward pass is two forward passes.
 Work network(const std::vector<Layer>& layers, double images_per_s) {
   const double step = 64 / images_per_s;
   double all = 0;
@@ -45,10 +45,13 @@ double efficiency(const Work& work, int64_t ranks) {
 }
 
 // Weights and multiply-adds (in 1e9) of the published networks.
-const std::vector<Layer> kVgg16 = {{0.0018, 0.087}, {0.0369, 1.850}, {0.0739, 0.925}, {0.1476, 1.850}, {0.2952, 0.925}, {0.5901, 1.850, 2},
-                                   {1.1802, 0.925}, {2.3598, 1.850, 2}, {2.3598, 0.462, 3}, {102.7645, 0.103}, {16.7813, 0.017}, {4.0970, 0.004}};
-const std::vector<Layer> kResNet101 = {{0.0095, 0.118}, {0.0719, 0.226, 3}, {0.3049, 0.26, 4}, {1.1345, 0.219, 23}, {4.9879, 0.27, 3}, {2.049, 0.002}};
-const std::vector<Layer> kInceptionV3 = {{0.19, 1.33}, {0.27, 0.33, 3}, {1.15, 0.33}, {1.7, 0.5, 4}, {1.7, 0.25}, {5.04, 0.33}, {6.07, 0.4}, {2.05, 0.002}};
+const std::vector<Layer> kVgg16 = {{0.0018, 0.087},    {0.0369, 1.850},    {0.0739, 0.925},  {0.1476, 1.850},
+                                   {0.2952, 0.925},    {0.5901, 1.850, 2}, {1.1802, 0.925},  {2.3598, 1.850, 2},
+                                   {2.3598, 0.462, 3}, {102.7645, 0.103},  {16.7813, 0.017}, {4.0970, 0.004}};
+const std::vector<Layer> kResNet101 = {{0.0095, 0.118},     {0.0719, 0.226, 3}, {0.3049, 0.26, 4},
+                                       {1.1345, 0.219, 23}, {4.9879, 0.27, 3},  {2.049, 0.002}};
+const std::vector<Layer> kInceptionV3 = {{0.19, 1.33}, {0.27, 0.33, 3}, {1.15, 0.33}, {1.7, 0.5, 4},
+                                         {1.7, 0.25},  {5.04, 0.33},    {6.07, 0.4},  {2.05, 0.002}};
 
 }  // namespace
 
@@ -107,26 +110,29 @@ TEST_CASE("divided weights: each block is gathered while the one before it compu
   const Cluster cluster = plain_cluster();
   // A gather takes 3 ms + 30 ms: the first of each pass is waited for. The last sum is too.
   CHECK(step_s(work, {Strategy::Fsdp, 1, 4, 4}, cluster) == doctest::Approx(0.033 + 0.2 + 0.033 + 0.4 + 0.033));
-  // Between two nodes a quarter of it is summed once more: one hop there and back of 2 ms, at a quarter of 0.1 GB/s. That
-  // takes longer than a block computes, so from the end of the first block, at 0.466, messages follow each other.
+  // Between two nodes a quarter of it is summed once more: one hop there and back of 2 ms, at a quarter of 0.1 GB/s.
+  // That takes longer than a block computes, so from the end of the first block, at 0.466, messages follow each other.
   const double between = 2 * (0.002 + 0.5 * 10e6 / 2.5e7);
   CHECK(step_s(work, {Strategy::Hsdp, 2, 4, 4}, cluster) == doctest::Approx(0.466 + 2 * (0.033 + between)));
 }
 
 TEST_CASE("simulated: Horovod's published efficiencies on P100 and 25 Gbit/s RoCE") {
   const auto weights = [](const std::vector<Layer>& layers) {
-    return std::accumulate(layers.begin(), layers.end(), 0.0, [](double sum, const Layer& layer) { return sum + layer.weights * double(layer.count); });
+    return std::accumulate(layers.begin(), layers.end(), 0.0,
+                           [](double sum, const Layer& layer) { return sum + layer.weights * double(layer.count); });
   };
   CHECK(weights(kVgg16) == doctest::Approx(138.36).epsilon(0.005));
   CHECK(weights(kResNet101) == doctest::Approx(44.55).epsilon(0.005));
   CHECK(weights(kInceptionV3) == doctest::Approx(23.8).epsilon(0.01));
-  // Images a second of one P100, 64 at a time: TensorFlow's benchmark page of 2017 has Inception V3 and VGG-16; ResNet-101
-  // lies between its ResNet-50 and ResNet-152, at its part of their work.
+  // Images a second of one P100, 64 at a time: TensorFlow's benchmark page of 2017 has Inception V3 and VGG-16;
+  // ResNet-101 lies between its ResNet-50 and ResNet-152, at its part of their work.
   const Work vgg = network(kVgg16, 154);
   const Work resnet = network(kResNet101, 129.5);
   const Work inception = network(kInceptionV3, 142);
   // 32 and 128 machines of 4. The link was fitted to VGG-16; the other two are predictions.
-  const auto is_near = [](double simulated, double published, double points) { return std::abs(simulated - published) * 100 <= points; };
+  const auto is_near = [](double simulated, double published, double points) {
+    return std::abs(simulated - published) * 100 <= points;
+  };
   CHECK(is_near(efficiency(vgg, 128), 0.79, 1));
   CHECK(is_near(efficiency(vgg, 512), 0.68, 4));
   CHECK(is_near(efficiency(resnet, 512), 0.90, 2));

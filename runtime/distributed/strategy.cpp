@@ -22,20 +22,23 @@ Option<int64_t> axis(const TopologySetting& setting, const Str& name) {
 Option<int64_t> asked_by_devices(const TopologySetting& setting) {
   const Devices devices = *read_devices(setting("devices").text);
   const int64_t nodes = setting("nodes").as_int();
-  // Machines without a number of devices have one each, unless there is only one: that takes as many ranks as there are.
+  // Machines without a number of devices have one each, unless there is only one: that takes as many ranks as there
+  // are.
   if (devices.count == 0 && nodes == 1) return std::nullopt;
   return std::max(devices.count, int64_t(1)) * nodes;
 }
 
-Str counted(int64_t count, const Str& noun) {
-  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
-}
+Str counted(int64_t count, const Str& noun) { return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s"); }
 
 /// Settings as a strategy.
 class StrategyReader {
  public:
   StrategyReader(const StrategyRequest& request, std::vector<Error>& faults)
-      : request_(request), setting_(request.setting), faults_(faults), replica_(axis(setting_, "replica")), fsdp_(axis(setting_, "fsdp")) {}
+      : request_(request),
+        setting_(request.setting),
+        faults_(faults),
+        replica_(axis(setting_, "replica")),
+        fsdp_(axis(setting_, "fsdp")) {}
 
   Strategy run() {
     const size_t before = faults_.size();
@@ -79,9 +82,10 @@ class StrategyReader {
     const Option<int64_t> devices = asked_by_devices(setting_);
     const Option<int64_t> asked = asked_ranks(setting_);
     if (asked && devices && *asked != *devices) {
-      refuse(fmt::format("the mesh of the topology {} has {}, but it has {}", request_.topology, counted(*asked, "place"),
-                         counted(*devices, "device")),
-             "change the axes with --set topology.mesh.replica=N and --set topology.mesh.fsdp=N, or the devices with --devices");
+      refuse(fmt::format("the mesh of the topology {} has {}, but it has {}", request_.topology,
+                         counted(*asked, "place"), counted(*devices, "device")),
+             "change the axes with --set topology.mesh.replica=N and --set topology.mesh.fsdp=N, or the devices with "
+             "--devices");
     } else if (asked && *asked != request_.world) {
       refuse(fmt::format("the topology {} asks for {}, but there {} {}", request_.topology, counted(*asked, "rank"),
                          request_.world == 1 ? "is" : "are", request_.world),
@@ -116,24 +120,28 @@ class StrategyReader {
       return;
     }
     if (out_.kind == StrategyKind::Hsdp && !(replica_ && fsdp_)) {
-      contradict("strategy = hsdp needs a mesh of two axes", "`mesh = (replica = 2, fsdp = 4)`: parts within a node, copies between nodes");
+      contradict("strategy = hsdp needs a mesh of two axes",
+                 "`mesh = (replica = 2, fsdp = 4)`: parts within a node, copies between nodes");
       return;
     }
     const bool copies = out_.kind == StrategyKind::Ddp || out_.kind == StrategyKind::Hsdp;
     if (!copies && out_.replica > 1) {
-      contradict(fmt::format("{} has no axis replica, and the mesh has {} along it", kind_text(), counted(out_.replica, "rank")),
+      contradict(fmt::format("{} has no axis replica, and the mesh has {} along it", kind_text(),
+                             counted(out_.replica, "rank")),
                  divides ? "`mesh = (fsdp = N)`, or `strategy = hsdp`" : "use strategy = ddp");
     }
     if (!divides && out_.fsdp > 1) {
-      contradict(fmt::format("{} divides nothing, and the mesh has {} along fsdp", kind_text(), counted(out_.fsdp, "rank")),
-                 "`mesh = (replica = N)`, or another strategy");
+      contradict(
+          fmt::format("{} divides nothing, and the mesh has {} along fsdp", kind_text(), counted(out_.fsdp, "rank")),
+          "`mesh = (replica = N)`, or another strategy");
     }
   }
 
   void check_block() {
     const bool gathers = out_.kind == StrategyKind::Fsdp || out_.kind == StrategyKind::Hsdp;
     if (gathers && out_.block.empty())
-      contradict(fmt::format("{} does not say at which block weights are divided", kind_text()), "`shard weights over fsdp at BLOCK`");
+      contradict(fmt::format("{} does not say at which block weights are divided", kind_text()),
+                 "`shard weights over fsdp at BLOCK`");
     if (!gathers && !out_.block.empty())
       contradict(fmt::format("{} keeps weights whole, but they are to be divided at {}", kind_text(), out_.block),
                  "use strategy = fsdp, or --set topology.shard.weights=none");
@@ -146,19 +154,26 @@ class StrategyReader {
     const bool is_nccl = backend.is_none() ? is_cuda : backend.text == "nccl";
     out_.backend = is_nccl ? Backend::Nccl : Backend::Gloo;
     if (is_nccl && !is_cuda)
-      contradict(fmt::format("backend = nccl carries what lies on CUDA devices, and the devices are {}", setting_("devices").text),
+      contradict(fmt::format("backend = nccl carries what lies on CUDA devices, and the devices are {}",
+                             setting_("devices").text),
                  "leave backend out: it is gloo here");
     if (out_.bucket_bytes == 0 && request_.deterministic)
-      contradict("bucket = auto measures which size is best, so equal runs differ in their last bits; trainer.deterministic is true",
-                 "name a size, as bucket = 25 MiB, or set trainer.deterministic=false");
+      contradict(
+          "bucket = auto measures which size is best, so equal runs differ in their last bits; trainer.deterministic "
+          "is true",
+          "name a size, as bucket = 25 MiB, or set trainer.deterministic=false");
     if (!out_.sync_batchnorm && request_.world > 1)
-      out_.warnings.push_back("sync_batchnorm = false: batch norm sees the batch of one rank, so results depend on how many there are");
+      out_.warnings.push_back(
+          "sync_batchnorm = false: batch norm sees the batch of one rank, so results depend on how many there are");
   }
 
   /// What this version does not do yet, in one place.
   void refuse_unwritten() {
     if (out_.kind > StrategyKind::Ddp && request_.world > 1)
-      refuse(fmt::format("{} over {} is not in this version", kind_text(), counted(request_.world, "rank")), "use strategy = ddp");
+      refuse(fmt::format("{} over {} is not in this version", kind_text(), counted(request_.world, "rank")),
+             "use strategy = ddp");
+    if (out_.bucket_bytes == 0 && request_.world > 1)
+      refuse("bucket = auto is not in this version", "name a size, as bucket = 25 MiB");
     if (!setting_("recompute").items.empty())
       refuse(fmt::format("recompute at {} is not in this version", setting_("recompute").items.front().value.text),
              "use --set 'topology.recompute=[]'");
@@ -183,6 +198,8 @@ Option<int64_t> asked_ranks(const TopologySetting& setting) {
   return replica.value_or(1) * fsdp.value_or(1);
 }
 
-Strategy read_strategy(const StrategyRequest& request, std::vector<Error>& faults) { return StrategyReader(request, faults).run(); }
+Strategy read_strategy(const StrategyRequest& request, std::vector<Error>& faults) {
+  return StrategyReader(request, faults).run();
+}
 
 }  // namespace ltr::distributed

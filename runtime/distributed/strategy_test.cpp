@@ -16,13 +16,24 @@ struct Reading {
 };
 
 Reading read(const Settings& given, int64_t world, bool deterministic = true) {
-  Settings all = {{"devices", Value::symbol("auto")}, {"nodes", 1}, {"strategy", {}}, {"mesh.replica", {}}, {"mesh.fsdp", {}},
-                  {"shard.weights", {}}, {"recompute", Value::list({})}, {"backend", {}}, {"sync_batchnorm", true},
-                  {"bucket", Value::bytes(25 << 20)}, {"timeout", Value::seconds(600)}, {"restarts", 0}, {"precision.reduce", {}}};
+  Settings all = {{"devices", Value::symbol("auto")},
+                  {"nodes", 1},
+                  {"strategy", {}},
+                  {"mesh.replica", {}},
+                  {"mesh.fsdp", {}},
+                  {"shard.weights", {}},
+                  {"recompute", Value::list({})},
+                  {"backend", {}},
+                  {"sync_batchnorm", true},
+                  {"bucket", Value::bytes(25 << 20)},
+                  {"timeout", Value::seconds(600)},
+                  {"restarts", 0},
+                  {"precision.reduce", {}}};
   for (const auto& [name, value] : given) all.at(name) = value;
   Reading out;
-  out.strategy = read_strategy({"t", {"a.ltr", 3, 1}, [&](const Str& name) -> const Value& { return all.at(name); }, world, deterministic},
-                               out.faults);
+  out.strategy = read_strategy(
+      {"t", {"a.ltr", 3, 1}, [&](const Str& name) -> const Value& { return all.at(name); }, world, deterministic},
+      out.faults);
   return out;
 }
 
@@ -44,7 +55,8 @@ TEST_CASE("devices by text") {
   CHECK(read_devices("cpu")->count == 0);
   CHECK(read_devices("cuda[8]")->kind == "cuda");
   CHECK(read_devices("cuda[8]")->count == 8);
-  for (const char* text : {"gpu", "cpu[", "cpu[0]", "cpu[-1]", "cpu[4", "cpu[x]", "auto[2]", "", "cuda[4] ", "cuda[99999999]"}) {
+  for (const char* text :
+       {"gpu", "cpu[", "cpu[0]", "cpu[-1]", "cpu[4", "cpu[x]", "auto[2]", "", "cuda[4] ", "cuda[99999999]"}) {
     CAPTURE(text);
     CHECK(!read_devices(text));
   }
@@ -75,35 +87,50 @@ TEST_CASE("numbers of ranks that differ are said, both of them") {
 }
 
 TEST_CASE("settings that contradict each other have errors of their own") {
-  const auto is = [](const Settings& given, int64_t world, const Str& text) { CHECK(shown(given, world) == "R2006 " + text); };
+  const auto is = [](const Settings& given, int64_t world, const Str& text) {
+    CHECK(shown(given, world) == "R2006 " + text);
+  };
   is({{"strategy", word("fsdp")}}, 2, "strategy = fsdp does not say at which block weights are divided");
   is({{"strategy", word("hsdp")}, {"shard.weights", "Layer"}}, 4, "strategy = hsdp needs a mesh of two axes");
-  is({{"strategy", word("hsdp")}, {"shard.weights", "Layer"}, {"mesh.fsdp", 4}}, 4, "strategy = hsdp needs a mesh of two axes");
-  is({{"strategy", word("ddp")}, {"shard.weights", "Layer"}}, 2, "strategy = ddp keeps weights whole, but they are to be divided at Layer");
-  is({{"strategy", word("ddp")}, {"mesh.fsdp", 2}}, 2, "strategy = ddp divides nothing, and the mesh has 2 ranks along fsdp");
+  is({{"strategy", word("hsdp")}, {"shard.weights", "Layer"}, {"mesh.fsdp", 4}}, 4,
+     "strategy = hsdp needs a mesh of two axes");
+  is({{"strategy", word("ddp")}, {"shard.weights", "Layer"}}, 2,
+     "strategy = ddp keeps weights whole, but they are to be divided at Layer");
+  is({{"strategy", word("ddp")}, {"mesh.fsdp", 2}}, 2,
+     "strategy = ddp divides nothing, and the mesh has 2 ranks along fsdp");
   is({{"strategy", word("zero1")}, {"mesh.replica", 2}, {"mesh.fsdp", 2}}, 4,
      "strategy = zero1 has no axis replica, and the mesh has 2 ranks along it");
   is({{"mesh.fsdp", 2}}, 2, "the mesh has the axis fsdp, but nothing says what is divided along it");
   is({{"backend", word("nccl")}}, 2, "backend = nccl carries what lies on CUDA devices, and the devices are auto");
   is({{"bucket", word("auto")}}, 2,
-     "bucket = auto measures which size is best, so equal runs differ in their last bits; trainer.deterministic is true");
+     "bucket = auto measures which size is best, so equal runs differ in their last bits; trainer.deterministic is "
+     "true");
   CHECK(shown({{"strategy", word("single")}}, 2) == "R2008 strategy = single runs on 1 rank, but there are 2");
-  CHECK(read({{"bucket", word("auto")}}, 2, false).faults.empty());
 }
 
 TEST_CASE("what is not written yet is refused by name") {
   CHECK(shown({{"strategy", word("zero1")}}, 2) == "R2008 strategy = zero1 over 2 ranks is not in this version");
-  CHECK(shown({{"strategy", word("zero2")}, {"mesh.fsdp", 2}}, 2) == "R2008 strategy = zero2 over 2 ranks is not in this version");
-  CHECK(shown({{"mesh.fsdp", 2}, {"shard.weights", "Layer"}}, 2) == "R2008 strategy = fsdp over 2 ranks is not in this version");
+  CHECK(shown({{"strategy", word("zero2")}, {"mesh.fsdp", 2}}, 2) ==
+        "R2008 strategy = zero2 over 2 ranks is not in this version");
+  CHECK(shown({{"mesh.fsdp", 2}, {"shard.weights", "Layer"}}, 2) ==
+        "R2008 strategy = fsdp over 2 ranks is not in this version");
   CHECK(shown({{"mesh.replica", 2}, {"mesh.fsdp", 2}, {"shard.weights", "Layer"}}, 4) ==
         "R2008 strategy = hsdp over 4 ranks is not in this version");
+  const Reading bucket = read({{"bucket", word("auto")}}, 2, false);
+  REQUIRE(bucket.faults.size() == 1);
+  CHECK(bucket.faults[0].message == "bucket = auto is not in this version");
   CHECK(shown({{"recompute", Value::list({"Layer"})}}, 1) == "R2008 recompute at Layer is not in this version");
 }
 
 TEST_CASE("everything else of a topology") {
-  const Reading reading =
-      read({{"devices", word("cpu[2]")}, {"nodes", 2}, {"sync_batchnorm", false}, {"bucket", Value::bytes(1024)}, {"timeout", Value::seconds(5)},
-            {"restarts", 3}, {"precision.reduce", word("bf16")}}, 4);
+  const Reading reading = read({{"devices", word("cpu[2]")},
+                                {"nodes", 2},
+                                {"sync_batchnorm", false},
+                                {"bucket", Value::bytes(1024)},
+                                {"timeout", Value::seconds(5)},
+                                {"restarts", 3},
+                                {"precision.reduce", word("bf16")}},
+                               4);
   const Strategy& strategy = reading.strategy;
   REQUIRE(reading.faults.empty());
   CHECK(strategy.devices.kind == "cpu");
