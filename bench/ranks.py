@@ -1,0 +1,107 @@
+#!/usr/bin/env python3
+"""Several processes on one machine: the Keras CNN with one process of one thread and with several, beside PyTorch alone and its
+DistributedDataParallel over Gloo in the same rounds.
+
+    python bench/ranks.py [--rounds 3] [--world 2] [--steps 60]
+
+Each process has one thread and one ready batch of 128; all ways take turns in every round. Time is that of STEPS steps behind
+the first ten: whole runs of two lengths, and their difference. A row has the median; ratios are of medians. `bench/README.md`
+says what else holds for all benchmarks here.
+"""
+import argparse
+import os
+import pathlib
+import re
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+SOURCE = pathlib.Path(__file__).resolve().parents[1]
+LTRC = os.environ.get("LTRC", str(SOURCE / "build/release/bin/ltrc"))
+BATCH = 128
+WARM = 10
+
+
+def free_port():
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
+
+
+def torch_rank(rank, world, steps, port, seconds):
+    import torch
+    import torch.distributed as dist
+    import torch.nn.functional as F
+    sys.path.insert(0, str(SOURCE / "bench"))
+    from programs import keras_cnn
+    torch.set_num_threads(1)
+    torch.manual_seed(rank)
+    model = keras_cnn()
+    if world > 1:
+        dist.init_process_group("gloo", init_method=f"tcp://127.0.0.1:{port}", rank=rank, world_size=world)
+        model = torch.nn.parallel.DistributedDataParallel(model)
+    optimizer = torch.optim.Adadelta(model.parameters(), lr=1.0, rho=0.95, eps=1e-7)
+    images, labels = torch.randn(BATCH, 1, 28, 28), torch.randint(10, (BATCH,))
+    for step in range(WARM + steps):
+        if step == WARM:
+            begin = time.perf_counter()
+        optimizer.zero_grad()
+        F.cross_entropy(model(images), labels).backward()
+        optimizer.step()
+    seconds.value = time.perf_counter() - begin
+    if world > 1:
+        dist.destroy_process_group()
+
+
+def torch_seconds(world, steps):
+    import torch.multiprocessing as processes
+    seconds = processes.get_context("spawn").Value("d", 0.0)
+    processes.spawn(torch_rank, (world, steps, free_port(), seconds), nprocs=world)
+    return seconds.value
+
+
+def ltr_seconds(program, world, steps):
+    def total(count):
+        done = subprocess.run([program, "fit", "--bare", "--mock-data", "--threads", "1", "--nproc", str(world), "--steps", str(count)],
+                              capture_output=True, text=True)
+        if done.returncode != 0:
+            sys.exit(done.stdout + done.stderr)
+        ways = re.search(r"on their way.*", done.stdout)
+        return float(re.search(r"([\d.]+) s \(train", done.stdout).group(1)), ways.group(0) if ways else ""
+
+    short, (long, ways) = total(WARM)[0], total(WARM + steps)
+    return long - short, ways
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--world", type=int, default=2)
+    parser.add_argument("--steps", type=int, default=60)
+    options = parser.parse_args()
+    busy = os.getloadavg()[0]
+    with tempfile.TemporaryDirectory(prefix="ltr-") as folder:
+        program = pathlib.Path(folder) / "keras_cnn"
+        subprocess.run([LTRC, "build", SOURCE / "examples/keras_cnn.ltr", "-o", program], check=True)
+        times = {}
+        notes = []
+        for _ in range(options.rounds):
+            for world in (1, options.world):
+                seconds, note = ltr_seconds(program, world, options.steps)
+                times.setdefault(("Ltr", world), []).append(seconds)
+                notes += [note] if note else []
+                times.setdefault(("PyTorch", world), []).append(torch_seconds(world, options.steps))
+    print(f"| | 1 process, samples/s | {options.world} processes, samples/s | times |\n|---|---|---|---|")
+    for name in ("Ltr", "PyTorch"):
+        one, many = (BATCH * world * options.steps / statistics.median(times[name, world]) for world in (1, options.world))
+        print(f"| {name} | {one:,.0f} | {many:,.0f} | {many / one:.2f} |")
+    print(f"\nLtr's gradients were {notes[len(notes) // 2]}.")
+    if busy > 0.5:
+        print(f"\nThe machine was busy (load {busy:.1f}): do not quote these numbers.")
+
+
+if __name__ == "__main__":
+    main()
