@@ -1,0 +1,52 @@
+#!/usr/bin/env python3
+"""The verb `checkpoints`: lists what a run has, verifies it, and puts right what killed writers left."""
+import json
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
+from harness import EXAMPLES, build, check, finish, fit, newest, run, scratch
+
+
+def listed(program, *words):
+    result = run(program, "checkpoints", *words, "--json")
+    rows = json.loads(result.stdout)["checkpoints"] if result.stdout.startswith("{") else []
+    return result, {row["name"]: row for row in rows}
+
+
+with scratch() as name:
+    folder = pathlib.Path(name)
+    program = build(EXAMPLES / "iris.ltr", folder)
+    result = fit(program, folder / "runs", "--epochs", 6, "--set", "callbacks.Checkpoint.keep=3")
+    check("a run", result.returncode == 0, result.text)
+    at = newest(folder / "runs")
+    checkpoints = at / "checkpoints"
+    result, rows = listed(program, at)
+    on_disk = {path.name for path in checkpoints.iterdir() if not path.is_symlink()}
+    check("lists all that are there, whole", result.returncode == 0 and set(rows) == on_disk and all(row["whole"] for row in rows.values()), result.text)
+    check("and which are last and best", [row["name"] for row in rows.values() if row["last"]] == [(checkpoints / "last").readlink().name]
+          and [row["name"] for row in rows.values() if row["best"]] == [(checkpoints / "best").readlink().name], result.text)
+    for which in ((), (1,), ("--run", at)):
+        result, same = listed(program, *which, "--out", folder / "runs")
+        check(f"the run is found by {which}", same == rows, result.text)
+    text = run(program, "checkpoints", at).stdout
+    check("for people, too", f"{len(rows)} checkpoints" in text and "whole  last" in text, text)
+
+    last = (checkpoints / "last").readlink().name
+    weights = checkpoints / last / "weights.safetensors"
+    bytes_before = weights.read_bytes()
+    weights.write_bytes(bytes_before[:-1] + bytes([bytes_before[-1] ^ 1]))
+    (checkpoints / ".tmp-step0000099").mkdir()
+    result, found = listed(program, at)
+    check("a flipped bit is found", result.returncode == 2 and not found[last]["whole"] and "digest" in found[last]["damage"], result.text)
+    check("nothing was changed by looking", (checkpoints / ".tmp-step0000099").exists() and (checkpoints / "last").readlink().name == last)
+    result, found = listed(program, at, "--repair")
+    whole = max((row for row in found.values() if row["whole"]), key=lambda row: row["step"])
+    check("--repair points last at the newest whole one", whole["last"] and f"last is {whole['name']} now" in result.stderr, result.text)
+    check("and takes leftovers away", not (checkpoints / ".tmp-step0000099").exists() and "1 leftover" in result.stderr, result.text)
+    check("the damaged one is still told of", result.returncode == 2 and not found[last]["whole"], result.text)
+    result = fit(program, folder / "runs", "--resume", "last", "--epochs", 8)
+    check("a run goes on from it", result.returncode == 0, result.text)
+    result = run(program, "checkpoints", "nowhere", "--out", folder / "runs")
+    check("no such run", result.returncode == 2 and "R2010" in result.stderr and "no run nowhere" in result.stderr, result.text)
+finish()
