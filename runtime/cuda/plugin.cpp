@@ -31,33 +31,6 @@ class Mark final : public QueueMark {
   at::cuda::CUDAEvent event_;
 };
 
-class Copy final : public AheadCopy {
- public:
-  Copy(const std::vector<at::Tensor>& host, c10::cuda::CUDAStream stream) {
-    const c10::cuda::CUDAStreamGuard beside(stream);
-    for (const at::Tensor& tensor : host) {
-      // From memory that is not pinned a copy would make the host wait.
-      const at::Tensor pinned = tensor.defined() && !tensor.is_pinned() ? tensor.pin_memory() : tensor;
-      tensors_.push_back(tensor.defined() ? pinned.to(stream.device(), true) : tensor);
-    }
-    arrived_.record(stream);
-  }
-
-  std::vector<at::Tensor> take() override {
-    const c10::cuda::CUDAStream step = c10::cuda::getCurrentCUDAStream();
-    arrived_.block(step);
-    // Their memory belongs to the stream of the copies, which must not use it again before the step is done with it.
-    for (const at::Tensor& tensor : tensors_) {
-      if (tensor.defined()) c10::cuda::CUDACachingAllocator::recordStream(tensor.storage().data_ptr(), step);
-    }
-    return std::move(tensors_);
-  }
-
- private:
-  std::vector<at::Tensor> tensors_;
-  at::cuda::CUDAEvent arrived_;
-};
-
 class Cuda final : public Accelerator {
  public:
   c10::DeviceType type() const override { return c10::DeviceType::CUDA; }
@@ -120,14 +93,27 @@ class Cuda final : public Accelerator {
 
   std::unique_ptr<QueueMark> mark() override { return std::make_unique<Mark>(); }
 
-  std::unique_ptr<AheadCopy> copy_ahead(const std::vector<at::Tensor>& host) override {
-    return std::make_unique<Copy>(host, *copies_);
+  std::vector<at::Tensor> to_device(const std::vector<at::Tensor>& host) override {
+    const c10::cuda::CUDAStream step = c10::cuda::getCurrentCUDAStream();
+    std::vector<at::Tensor> there(host.size());
+    {
+      const c10::cuda::CUDAStreamGuard beside(*copies_);
+      for (size_t i = 0; i < host.size(); i++) {
+        if (!host[i].defined()) continue;
+        // From memory that is not pinned a copy would make the host wait.
+        const at::Tensor pinned = host[i].is_pinned() ? host[i] : host[i].pin_memory();
+        there[i] = pinned.to(step.device(), true);
+        // Its memory belongs to the stream of the copies, which must not use it again before the step is done with it.
+        c10::cuda::CUDACachingAllocator::recordStream(there[i].storage().data_ptr(), step);
+      }
+      copied_.record(*copies_);
+    }
+    copied_.block(step);
+    return there;
   }
 
   at::Tensor to_host(const at::Tensor& tensor) override {
-    const at::Tensor host = host_memory(tensor.sizes(), tensor.scalar_type());
-    host.copy_(tensor, true);
-    return host;
+    return host_memory(tensor.sizes(), tensor.scalar_type()).copy_(tensor, true);
   }
 
   at::Tensor host_memory(at::IntArrayRef sizes, at::ScalarType type) override {
@@ -141,6 +127,7 @@ class Cuda final : public Accelerator {
 
  private:
   std::optional<c10::cuda::CUDAStream> copies_;
+  at::cuda::CUDAEvent copied_;
 };
 
 }  // namespace

@@ -53,17 +53,6 @@ class QueueMark {
   virtual void wait() = 0;
 };
 
-/// Tensors on their way to the device, beside the queue of the step.
-class AheadCopy {
- public:
-  AheadCopy() = default;
-  AheadCopy(const AheadCopy&) = delete;
-  AheadCopy& operator=(const AheadCopy&) = delete;
-  virtual ~AheadCopy() = default;
-  /// The tensors: what is queued from here on waits for them, the host does not. Once.
-  virtual std::vector<at::Tensor> take() = 0;
-};
-
 class Accelerator {
  public:
   Accelerator() = default;
@@ -91,8 +80,9 @@ class Accelerator {
   /// The queue of this thread as the device's own API names it (`cudaStream_t`), for the program's own kernels.
   virtual void* stream() const = 0;
   virtual std::unique_ptr<QueueMark> mark() = 0;
-  /// Begins to copy tensors from host memory, which `host_memory` gave if it is to be fast.
-  virtual std::unique_ptr<AheadCopy> copy_ahead(const std::vector<at::Tensor>& host) = 0;
+  /// Tensors of the host on the device. They go there beside what is queued, which what is queued from here on waits for;
+  /// the host waits for nothing, if `host_memory` gave theirs. Undefined ones stay undefined.
+  virtual std::vector<at::Tensor> to_device(const std::vector<at::Tensor>& host) = 0;
   /// A copy in host memory, whose elements are there once a mark made afterwards is passed.
   virtual at::Tensor to_host(const at::Tensor& tensor) = 0;
   /// A new tensor in host memory that the device can copy from while the host goes on.

@@ -51,6 +51,7 @@ Fit::Fit(RunRequest& request)
              .threads = cx_.threads,
              .logs = cx_.logs,
              .gate = cx_.gate,
+             .scale = cx_.scale,
              .metric_inputs = cx_.metric_inputs,
              .left_out = cx_.left_out,
              .listeners = cx_.listeners,
