@@ -274,7 +274,9 @@ void Start::set_up_device() {
   at::set_num_threads(int(threads));
   if (device.accelerator != nullptr) {
     use_accelerator(device.accelerator, device.index);
-    set_determinism(trainer.deterministic);
+    set_determinism(trainer.deterministic, [this](const Str& op) {
+      if (terminal.has_warnings) print_err(fmt::format("warning: {} has no deterministic form: equal runs may differ in last digits\n", op));
+    });
     device.accelerator->set_modes({precision == "tf32", trainer.deterministic != "false", trainer.benchmark});
   }
   set_precision(precision);

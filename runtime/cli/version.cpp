@@ -29,7 +29,11 @@ Str cuda_version() {
   std::vector<Str> there;
   for (int64_t i = 0; i < plugin.accelerator->count(); i++) there.push_back(plugin.accelerator->facts(i).name);
   const Str devices = there.empty() ? "no device: " + plugin.accelerator->why_none() : fmt::format("{}", fmt::join(there, ", "));
-  return fmt::format("{}, for {}; {}", plugin.accelerator->version(), fmt::join(built, " "), devices);
+  std::vector<Str> libraries;
+  for (const auto& [name, version] : plugin.accelerator->libraries()) {
+    libraries.push_back(libraries.empty() ? version : name + " " + version);
+  }
+  return fmt::format("{}, for {}; {}", fmt::join(libraries, ", "), fmt::join(built, " "), devices);
 }
 
 int run_version(const Program& program, const CommandLine&) {

@@ -35,14 +35,15 @@ class Cuda final : public Accelerator {
  public:
   c10::DeviceType type() const override { return c10::DeviceType::CUDA; }
 
-  std::string version() const override {
+  std::vector<std::pair<std::string, std::string>> libraries() const override {
     int runtime = 0, nccl = 0;
     cudaRuntimeGetVersion(&runtime);
     ncclGetVersion(&nccl);
     const long cudnn = at::detail::getCUDAHooks().versionCuDNN();
     const auto text = [](long number) { return std::to_string(number); };
-    return text(runtime / 1000) + '.' + text(runtime % 1000 / 10) + ", cuDNN " + text(cudnn / 10000) + '.' +
-           text(cudnn / 100 % 100) + ", NCCL " + text(nccl / 10000) + '.' + text(nccl / 100 % 100) + '.' + text(nccl % 100);
+    return {{"cuda", text(runtime / 1000) + '.' + text(runtime % 1000 / 10)},
+            {"cudnn", text(cudnn / 10000) + '.' + text(cudnn / 100 % 100)},
+            {"nccl", text(nccl / 10000) + '.' + text(nccl / 100 % 100) + '.' + text(nccl % 100)}};
   }
 
   std::vector<int> architectures() const override { return {LTR_CUDA_ARCHITECTURES}; }

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace c10d {
@@ -62,8 +63,8 @@ class Accelerator {
 
   /// Where its tensors lie.
   virtual c10::DeviceType type() const = 0;
-  /// The libraries that it was built with, for people: `13.0, cuDNN 9.19, NCCL 2.28.9`.
-  virtual std::string version() const = 0;
+  /// The libraries that it was built with, by name: cuda 13.0, cudnn 9.19, nccl 2.28.9.
+  virtual std::vector<std::pair<std::string, std::string>> libraries() const = 0;
   /// The architectures that it has code for, ascending: 75, 80, 90.
   virtual std::vector<int> architectures() const = 0;
 

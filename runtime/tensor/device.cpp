@@ -11,6 +11,7 @@ namespace {
 
 thread_local c10::Device device_of_thread(c10::DeviceType::CPU);
 Accelerator* accelerator_of_process = nullptr;
+int64_t index_of_process = 0;
 c10::Device device_of_process(c10::DeviceType::CPU);
 
 }  // namespace
@@ -23,6 +24,7 @@ DeviceScope::~DeviceScope() { device_of_thread = before_; }
 
 void use_accelerator(Accelerator* accelerator, int64_t index) {
   accelerator_of_process = accelerator;
+  index_of_process = index;
   device_of_process = c10::Device(c10::DeviceType::CPU);
   if (accelerator == nullptr) return;
   accelerator->choose(index);
@@ -36,9 +38,11 @@ Accelerator* accelerator() { return accelerator_of_process; }
 c10::Device compute_device() { return device_of_process; }
 
 Str compute_device_name() {
-  if (device_of_process.is_cpu()) return "cpu";
-  return fmt::format("{} {}", device_of_process.str(), accelerator_of_process->facts(device_of_process.index()).name);
+  if (accelerator_of_process == nullptr) return "cpu";
+  return fmt::format("{} {}", device_of_process.str(), accelerator_of_process->facts(index_of_process).name);
 }
+
+DeviceMemory compute_device_memory() { return accelerator_of_process->memory(index_of_process); }
 
 at::Tensor host_memory(at::IntArrayRef sizes, at::ScalarType type) {
   return accelerator_of_process == nullptr ? at::empty(sizes, type) : accelerator_of_process->host_memory(sizes, type);

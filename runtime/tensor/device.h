@@ -35,6 +35,8 @@ Accelerator* accelerator();
 c10::Device compute_device();
 /// `cpu`, `cuda:0 NVIDIA H100 80GB HBM3`.
 Str compute_device_name();
+/// Of the device that the process computes on; only with an accelerator.
+DeviceMemory compute_device_memory();
 
 /// A new tensor in host memory for what goes to the device of the process.
 at::Tensor host_memory(at::IntArrayRef sizes, at::ScalarType type);

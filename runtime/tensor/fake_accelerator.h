@@ -14,7 +14,7 @@ class FakeAccelerator final : public Accelerator {
   explicit FakeAccelerator(int64_t devices = 1, int architecture = 90) : devices_(devices), architecture_(architecture) {}
 
   c10::DeviceType type() const override { return c10::DeviceType::CPU; }
-  std::string version() const override { return "fake"; }
+  std::vector<std::pair<std::string, std::string>> libraries() const override { return {{"cuda", "0.1"}}; }
   std::vector<int> architectures() const override { return {80, 90}; }
   int64_t count() const override { return devices_; }
   std::string why_none() const override { return devices_ > 0 ? "" : "no driver"; }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "runtime/tensor/device.h"
 #include "runtime/tensor/handle.h"
 #include "runtime/tensor/mode.h"
 #include "runtime/train/alike.h"
@@ -44,7 +45,7 @@ FitReport Fit::run() {
     });
   } catch (const Error& error) {
     fail(error);
-    throw;
+    throw with_step(error);
   }
   cx_.run_hook(Hook::run_end);
   request_.progress.end();
@@ -198,7 +199,8 @@ void Fit::record_window() {
     cx_.listeners.each(kRecorded, [&](Listener& one) { one.recorded(row); });
   }
   cx_.norms.clear();
-  if (request_.progress.wants_values()) show_values();
+  // Between recorded steps the values of a device would be waited for.
+  if ((is_due || accelerator() == nullptr) && request_.progress.wants_values()) show_values();
 }
 
 void Fit::show_values() {

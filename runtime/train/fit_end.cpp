@@ -36,6 +36,12 @@ void Fit::fail(const Error& error) {
   if (!kept.empty()) request_.progress.notice(fmt::format("the weights before it are in {}", saver_.path_of(kept)));
 }
 
+Error Fit::with_step(const Error& error) const {
+  if (error.code != err::out_of_memory.code || !has_batch_) return error;
+  return Error(error.code, fmt::format("{} (step {}, batch of {})", error.message, at_.global_step + 1, batch_.size), error.location,
+               error.help);
+}
+
 void Fit::fill(FitReport& report) {
   const int signal = cx_.agreement.signal();
   report.outcome = cx_.outcome.outcome;

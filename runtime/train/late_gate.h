@@ -38,6 +38,9 @@ class LateGate {
   /// Waits for all of them, for who must know: a checkpoint.
   void learn_all();
 
+  /// bool[] on the device: whether there was a hit, and with it an end to all updates; undefined where the host knows.
+  const at::Tensor& is_stopped() const { return stopped_; }
+
   /// The batch that brought the error that was thrown.
   struct Culprit {
     int64_t step = 0;  ///< whose update did not happen: the weights are those before it
