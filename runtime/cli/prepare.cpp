@@ -224,15 +224,16 @@ void Start::check_topology() {
   const Location where = topology != nullptr ? topology->location : experiment->location;
   const Str name = topology != nullptr ? topology->name : "default";
   const distributed::Devices devices = *distributed::read_devices(show(settings.value("topology.devices")));
-  const auto setting = [&](const Str& path) -> const Value& { return settings.value("topology." + path); };
-  const int64_t world = is_alone ? distributed::asked_ranks(setting).value_or(1) : ranks.world();
-  strategy = distributed::read_strategy({name, where, setting, world, trainer.deterministic == "true"}, settings.faults);
   precision = show(settings.value("topology.precision"));
   try {
     device = choose_device({devices, precision, local_rank, where, name, fitting_topologies(program)});
   } catch (const Error& error) {
     settings.faults.push_back(error);
+    return;  // of devices that are not there, no more is said
   }
+  const auto setting = [&](const Str& path) -> const Value& { return settings.value("topology." + path); };
+  const int64_t world = is_alone ? distributed::asked_ranks(setting).value_or(1) : ranks.world();
+  strategy = distributed::read_strategy({name, where, setting, world, trainer.deterministic == "true"}, settings.faults);
 }
 
 void Start::resolve() {
@@ -274,6 +275,7 @@ void Start::set_up_device() {
   at::set_num_threads(int(threads));
   if (device.accelerator != nullptr) {
     use_accelerator(device.accelerator, device.index);
+    ranks.meet_on(*device.accelerator);
     set_determinism(trainer.deterministic, [this](const Str& op) {
       if (terminal.has_warnings) print_err(fmt::format("warning: {} has no deterministic form: equal runs may differ in last digits\n", op));
     });
