@@ -5,6 +5,9 @@
 
 #include <ATen/ATen.h>
 
+#include <atomic>
+#include <mutex>
+
 #include "runtime/tensor/device.h"
 
 namespace ltr::fake {
@@ -25,7 +28,10 @@ class FakeAccelerator final : public Accelerator {
   void choose(int64_t index) override { chosen = index; }
   void set_modes(const DeviceModes& modes) override { this->modes = modes; }
   void* stream() const override { return nullptr; }
-  std::unique_ptr<QueueMark> mark() override { return std::make_unique<Mark>(*this, copies_.size()); }
+  std::unique_ptr<QueueMark> mark() override {
+    const std::scoped_lock lock(mutex_);
+    return std::make_unique<Mark>(*this, copies_.size());
+  }
   std::vector<at::Tensor> to_device(const std::vector<at::Tensor>& host) override {
     std::vector<at::Tensor> there;
     for (const at::Tensor& tensor : host) there.push_back(tensor.defined() ? tensor.clone() : tensor);
@@ -34,6 +40,7 @@ class FakeAccelerator final : public Accelerator {
   }
   at::Tensor to_host(const at::Tensor& tensor) override {
     at::Tensor host = at::full(tensor.sizes(), -12345, tensor.options());
+    const std::scoped_lock lock(mutex_);
     copies_.emplace_back(host, tensor.clone());
     return host;
   }
@@ -44,13 +51,14 @@ class FakeAccelerator final : public Accelerator {
   }
 
   int64_t chosen = -1;
-  int64_t batches = 0;  ///< that came to the device
+  std::atomic<int64_t> batches = 0;  ///< that came to the device
   DeviceModes modes;
 
  private:
   struct Mark final : QueueMark {
     Mark(FakeAccelerator& of, size_t until) : device(of), copies(until) {}
     void wait() override {
+      const std::scoped_lock lock(device.mutex_);
       for (size_t& i = device.arrived_; i < copies; i++) device.copies_[i].first.copy_(device.copies_[i].second);
     }
     FakeAccelerator& device;
@@ -61,6 +69,7 @@ class FakeAccelerator final : public Accelerator {
   int architecture_;
   std::vector<std::pair<at::Tensor, at::Tensor>> copies_;  ///< to here, of this
   size_t arrived_ = 0;
+  std::mutex mutex_;  ///< ranks of tests are threads
 };
 
 /// The process computes on a fake device while it lives.

@@ -58,25 +58,26 @@ at::Tensor LateGate::blocked(const Optimizer& optimizer, const at::Tensor& norm,
     if (now_.losses[i].is_of(optimizer)) losses.push_back(losses_there_[i]);
   }
   if (!losses.empty()) hit = at::stack(losses).isfinite().all().logical_not();
+  at::Tensor bad_losses;  // of all ranks
+  if (request_.ranks.world() > 1) {
+    // All hold back alike, and no host waits for it. The gradients are those of all already.
+    bad_losses = (hit.defined() ? hit : zero_).to(at::kFloat);
+    request_.ranks.sum_tensor(bad_losses);
+    hit = bad_losses > 0;
+  }
   if (norm.defined()) {
     at::Tensor bad = norm.isfinite().logical_not();
     if (overflow.defined()) bad = bad.logical_and(overflow == 0);
     hit = hit.defined() ? hit.logical_or(bad) : bad;
   }
   if (!hit.defined()) hit = zero_.to(at::kBool);
-  if (request_.ranks.world() > 1) {
-    // All hold back alike, and no host waits for it.
-    const at::Tensor hits = hit.to(at::kFloat);
-    request_.ranks.sum_tensor(hits);
-    hit = hits > 0;
-  }
   at::Tensor blocked = hit;
   if (request_.trainer.nan == "stop") blocked = stopped_ = stopped_.logical_or(hit);
   if (overflow.defined()) blocked = blocked.logical_or(overflow > 0);
   now_.updates.push_back({&optimizer, 0});
   blocked = blocked.to(at::kFloat);
   // Losses come first on the way to the host, whenever they came.
-  updates_there_.push_back({blocked, norm, overflow});
+  updates_there_.push_back({blocked, norm, overflow, bad_losses});
   return blocked;
 }
 
@@ -141,26 +142,25 @@ void LateGate::judge(const Window& window) {
 
 void LateGate::judge_update(const Window& window, const Update& update, const double* numbers) {
   const double* own = numbers + update.first;
-  const bool is_blocked = own[0] != 0, norm_is_bad = !std::isfinite(own[1]), overflowed = own[2] != 0;
-  if (!is_blocked) return gate_.passed();
+  if (own[0] == 0) return gate_.passed();
   for (size_t i = 0; i < window.losses.size(); i++) {
     const Loss& loss = window.losses[i];
     if (!loss.is_of(*update.optimizer) || std::isfinite(numbers[i])) continue;
     return refusing(window, loss.row, [&] { gate_.refuse_loss(loss.location, shown(numbers[i]), window.step); });
   }
+  if (own[3] != 0) {
+    try {
+      return gate_.refuse_loss({}, "not finite on another rank", window.step);
+    } catch (const Error& error) {
+      windows_.clear();
+      throw of_another(error);
+    }
+  }
   const size_t last_row = window.rows.empty() ? 0 : window.rows.size() - 1;
   // A smaller scale may help, as long as there is one.
   const bool may_shrink = numbers[size_t(window.here.numel()) - 1] >= 1;
-  if (overflowed && may_shrink) return;
-  if (overflowed || norm_is_bad) {
-    return refusing(window, last_row, [&] { gate_.refuse_update(update.optimizer->name(), window.step); });
-  }
-  try {
-    gate_.refuse_loss({}, "not finite on another rank", window.step);
-  } catch (const Error& error) {
-    windows_.clear();
-    throw of_another(error);
-  }
+  if (own[2] != 0 && may_shrink) return;
+  refusing(window, last_row, [&] { gate_.refuse_update(update.optimizer->name(), window.step); });
 }
 
 }  // namespace ltr

@@ -64,7 +64,7 @@ class LateGate {
   };
   struct Update {
     const Optimizer* optimizer;
-    size_t first;  ///< of its numbers: blocked, norm, overflow
+    size_t first;  ///< of its numbers: blocked, norm, overflow, ranks whose loss was bad
   };
   /// One window: its numbers on their way, and what they are of.
   struct Window {
@@ -91,7 +91,7 @@ class LateGate {
   at::Tensor zero_;
   at::Tensor stopped_;  ///< bool[]: there was a hit, and `nan` is stop
   std::vector<at::Tensor> losses_there_;
-  std::vector<std::array<at::Tensor, 3>> updates_there_;  ///< blocked, norm, overflow
+  std::vector<std::array<at::Tensor, 4>> updates_there_;
   Window now_;
   std::deque<Window> windows_;
   Option<Culprit> culprit_;

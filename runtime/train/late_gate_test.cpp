@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 
+#include <array>
 #include <cmath>
 #include <filesystem>
 
@@ -11,6 +12,7 @@
 #include "runtime/tensor/host_read.h"
 #include "runtime/tensor/precision.h"
 #include "runtime/train/fake_program.h"
+#include "runtime/train/fake_ranks.h"
 #include "runtime/train/loss_scale.h"
 
 namespace ltr::fake {
@@ -149,6 +151,35 @@ TEST_CASE("too many in a row are counted where the host is behind, too") {
   run.trainer.nan = "skip";
   run.trainer.nan_limit = 2;
   CHECK(done(run, true).error.starts_with("R4003: 2 updates in a row"));
+}
+
+TEST_CASE("a loss that is not finite on one rank holds back both, and each host learns whose it was") {
+  const OnFakeDevice there;
+  std::array<Option<Error>, 2> errors;
+  std::array<at::Tensor, 2> weights;
+  as_two([&](const Ranks& ranks) {
+    Run run;
+    run.poison = ranks.is_first() ? -1 : 2;
+    const RunRequest one = run.request();
+    RunRequest request{one.program, one.experiment, one.data, one.model, one.root, one.trainer, one.callbacks, nullptr,
+                       one.progress, "", "", "", {}, ranks};
+    request.make_feed = one.make_feed;
+    try {
+      fit(request);
+    } catch (const Error& error) {
+      errors[size_t(ranks.rank())] = error;
+    }
+    weights[size_t(ranks.rank())] = weights_of(run.root);
+  });
+  for (const Option<Error>& error : errors) {
+    REQUIRE(error);
+    CHECK(error->code == Str("R4001"));
+    CHECK(error->message.ends_with("at step 3"));
+  }
+  CHECK(errors[0]->is_of_another);
+  CHECK_FALSE(errors[1]->is_of_another);
+  CHECK(at::equal(weights[0], weights[1]));
+  CHECK(weights[0].isfinite().all().item<bool>());
 }
 
 TEST_CASE("raise looks at every batch, on a device too") {
