@@ -232,7 +232,7 @@ CompiledExtern compile_extern(const ExternSource& source,
     // nvcc asks more of incomplete types in C++20 than other compilers do.
     std::replace(words.begin(), words.end(), std::string("-std=c++20"), std::string("-std=c++17"));
     words[0] = find_nvcc().value_or("nvcc").string();
-    words.insert(words.end(), {"-ccbin", cpp_compiler(), "-Xcompiler", "-fPIC,-Wall"});
+    words.insert(words.end(), {"--cudart=shared", "-ccbin", cpp_compiler(), "-Xcompiler", "-fPIC,-Wall"});
     key += identity(words[0]);
   } else {
     words.insert(words.end(), {"-fPIC", "-Wall"});
@@ -268,8 +268,9 @@ CompiledExtern compile_extern(const ExternSource& source,
 void add_cuda_libraries(std::vector<std::string>& words) {
   const auto nvcc = find_nvcc();
   if (!nvcc) return;
+  // The shared one, which LibTorch has too: a second runtime in the process would have streams of its own.
   words.push_back("-L" + (cuda_folder(*nvcc) / "lib64").string());
-  words.insert(words.end(), {"-lcudart_static", "-ldl", "-lrt", "-lpthread"});
+  words.push_back("-lcudart");
 }
 
 }  // namespace ltr::toolchain

@@ -125,12 +125,6 @@ std::optional<SettingValue> check_setting(const ast::Setting& setting,
   const auto info = std::find_if(known.begin(), known.end(), [&](const SettingInfo& candidate) {
     return candidate.name == setting.name.text;
   });
-  if (info == known.end() &&
-      (setting.name.text == "benchmark" || setting.name.text == "host_ahead")) {
-    cx.report(
-        diag::not_in_this_version(setting.name.span, "the trainer's `" + setting.name.text + "`"));
-    return std::nullopt;
-  }
   if (info == known.end()) {
     std::vector<std::string> names;
     for (const SettingInfo& candidate : known) names.emplace_back(candidate.name);

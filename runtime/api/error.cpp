@@ -6,6 +6,8 @@
 #include <new>
 #include <string_view>
 
+#include "runtime/tensor/determinism.h"
+#include "runtime/tensor/device.h"
 #include "runtime/tensor/handle.h"
 
 namespace ltr {
@@ -31,6 +33,17 @@ Str asked_for(const Str& text) {
   const size_t place = text.find(kBefore);
   if (place == Str::npos) return text;
   return fmt::format("a tensor of {:.1f} GiB was asked for", std::strtod(text.c_str() + place + kBefore.size(), nullptr) / 0x1p30);
+}
+
+/// What its allocator of device memory was asked for, and what the device has left.
+Str asked_of_device(const Str& text) {
+  static constexpr std::string_view kBefore = "Tried to allocate ";
+  const size_t begin = text.find(kBefore);
+  if (begin == Str::npos || accelerator() == nullptr) return text;
+  const size_t number = begin + kBefore.size(), end = text.find(". ", number);
+  return fmt::format("{} has {:.1f} GiB left of {:.1f}, and a tensor of {} was asked for", compute_device_name(),
+                     double(compute_device_memory().free) / 0x1p30, double(compute_device_memory().total) / 0x1p30,
+                     text.substr(number, end == Str::npos ? Str::npos : end - number));
 }
 
 }  // namespace
@@ -62,12 +75,16 @@ void rethrow_translated() {
   } catch (const Error&) {
     throw;
   } catch (const c10::OutOfMemoryError& error) {
-    throw error_here(err::out_of_memory, shortened(error.what_without_backtrace()));
+    throw error_here(err::out_of_memory, shortened(asked_of_device(error.what_without_backtrace())));
   } catch (const c10::IndexError& error) {
     throw error_here(err::value_out_of_range, shortened(error.what_without_backtrace()));
   } catch (const c10::Error& error) {
     const Str text = shortened(error.what_without_backtrace());
     if (text.find("can't allocate memory") != Str::npos) throw error_here(err::out_of_memory, asked_for(text));
+    if (const Str op = without_deterministic_form(text); !op.empty()) {
+      throw with_help(error_here(err::not_deterministic, op),
+                      "--set trainer.deterministic=warn goes on and names every such op once; then runs may differ in last digits");
+    }
     if (text.find("index out of range") != Str::npos) throw error_here(err::value_out_of_range, text);
     throw error_here(err::shape_check_failed, text);
   } catch (const std::bad_alloc&) {

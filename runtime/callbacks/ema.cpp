@@ -8,6 +8,7 @@
 #include "runtime/callbacks/arguments.h"
 #include "runtime/callbacks/make.h"
 #include "runtime/tensor/handle.h"
+#include "runtime/train/late_gate.h"
 
 namespace ltr {
 
@@ -40,7 +41,7 @@ Ema::Ema(const Value& call, RootState& root, const std::function<int64_t(double 
       ramps_(bool_argument(call, "ramp", false)),
       averages_buffers_(text_argument(call, "buffers", "copy") == "average") {}
 
-void Ema::take_in(int64_t global_step) {
+void Ema::take_in(int64_t global_step, const at::Tensor& is_stopped) {
   if (global_step < start_ || global_step % every_ != 0) return;
   const NoGrad no_grad;
   if (updates_++ == 0) {
@@ -53,7 +54,10 @@ void Ema::take_in(int64_t global_step) {
     const Entry& entry = root_.entries[i];
     const In now(entry.tensor);
     const bool is_averaged = now->is_floating_point() && (entry.trained || averages_buffers_);
-    if (is_averaged) {
+    if (is_stopped.defined()) {
+      const at::Tensor fresh = now->to(averages_[i].scalar_type());
+      averages_[i].copy_(at::where(is_stopped, averages_[i], is_averaged ? averages_[i].lerp(fresh, 1 - decay) : fresh));
+    } else if (is_averaged) {
       averages_[i].lerp_(now->to(averages_[i].scalar_type()), 1 - decay);
     } else {
       averages_[i].copy_(now);
@@ -92,9 +96,10 @@ class EmaListener : public Listener {
  public:
   EmaListener(const Value& call, const FitView& view)
       : ema_(call, view.request.root.state(), [&](double epochs) { return int64_t(view.windows.updates(epochs)); }),
-        at_(view.at) {}
+        at_(view.at),
+        late_(view.late) {}
   uint32_t interests() const override { return kAfterWindow | kEvaluating; }
-  void after_window() override { ema_.take_in(at_.global_step); }
+  void after_window() override { ema_.take_in(at_.global_step, late_.is_stopped()); }
   void evaluating(bool begins) override {
     in_place_.reset();
     if (begins) in_place_.emplace(&ema_);
@@ -106,6 +111,7 @@ class EmaListener : public Listener {
   Ema ema_;
   std::optional<Ema::InPlace> in_place_;
   const Position& at_;
+  const LateGate& late_;
 };
 
 }  // namespace

@@ -18,7 +18,7 @@ class Ema {
   Ema(const Value& call, RootState& root, const std::function<int64_t(double epochs)>& steps_of);
 
   /// Takes in the weights behind update number `global_step`, if it is due.
-  void take_in(int64_t global_step);
+  void take_in(int64_t global_step, const at::Tensor& is_stopped = {});
 
   /// Puts the averages in the place of the weights while it lives; then the weights come back bit for bit.
   class InPlace {

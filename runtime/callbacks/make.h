@@ -10,6 +10,7 @@
 
 namespace ltr {
 
+class LateGate;
 class Saver;
 
 /// What a listener of `fit` may look at, and what it may do. All of it outlives the listener.
@@ -24,6 +25,7 @@ struct FitView {
   const Batch& batch;  ///< the newest
   const Context& cx;   ///< its epoch is the one under way
   Saver& saver;
+  const LateGate& late;
 };
 
 /// All listeners of `request`: its callbacks, what is there by itself, and the schedules that wait for a value. R2002

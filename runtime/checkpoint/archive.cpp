@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "runtime/api/error.h"
+#include "runtime/tensor/device.h"
 
 namespace ltr {
 
@@ -54,7 +55,7 @@ void LoadArchive::tensor(const Str& name, at::Tensor& tensor) {
   }
   const at::Tensor& saved = found->second;
   if (!tensor.defined()) {
-    tensor = saved.clone();
+    tensor = saved.to(run_device(), saved.scalar_type(), false, true);
     return;
   }
   if (tensor.sizes() != saved.sizes() || tensor.scalar_type() != saved.scalar_type()) {

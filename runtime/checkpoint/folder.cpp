@@ -19,6 +19,7 @@
 #include "doors/weights_file.h"
 #include "runtime/api/error.h"
 #include "runtime/checkpoint/weights_file.h"
+#include "runtime/tensor/host_read.h"
 
 namespace ltr {
 
@@ -145,7 +146,7 @@ void write_tensors(const Str& path, const std::vector<NamedTensor>& tensors) {
   std::vector<at::Tensor> kept;  // contiguous copies live until the file is written
   std::vector<doors::TensorEntry> entries;
   for (const NamedTensor& named : tensors) {
-    at::Tensor tensor = named.tensor.detach().contiguous();
+    at::Tensor tensor = on_host(named.tensor).contiguous();
     entries.push_back({named.name, type_name(tensor.scalar_type()), tensor.sizes().vec(), tensor.const_data_ptr(),
                        tensor.nbytes()});
     kept.push_back(std::move(tensor));

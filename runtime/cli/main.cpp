@@ -120,6 +120,7 @@ class Run {
     start.command = command_;
     start.is_alone = !verb_.has_ranks;
     start.sharing = plan.sharing;
+    start.local_rank = plan.place.local_rank;
     if (plan.is_supervised) start.tell_run = [&](const Str& run) { distributed::tell_run(plan.place, run); };
     exit_code_ = verb_.run(start);
     // The result of `fit` is the run; of all others it is what they print.

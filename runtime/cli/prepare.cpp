@@ -17,6 +17,7 @@
 #include "runtime/data/loader.h"
 #include "runtime/data/paths.h"
 #include "runtime/data/stream.h"
+#include "runtime/tensor/determinism.h"
 #include "runtime/tensor/handle.h"
 #include "runtime/tensor/precision.h"
 #include "runtime/train/feed.h"
@@ -43,14 +44,16 @@ Str text_of_value(const Value& value) {
   return value.kind == Value::Kind::Bool ? show(value) : value.text;
 }
 
-/// The topologies of the program whose devices this machine has.
+/// The topologies of the program that need no GPU.
 std::vector<Str> fitting_topologies(const Program& program) {
   std::vector<Str> names;
   for (const TopologyInfo& topology : program.topologies) {
     RunSettings settings;
     topology.resolve(settings);
     settings.add_defaults();
-    if (distributed::read_devices(show(settings.value("topology.devices")))->kind != "cuda") names.emplace_back(topology.name);
+    const Str precision = show(settings.value("topology.precision"));
+    const bool is_cuda = distributed::read_devices(show(settings.value("topology.devices")))->kind == "cuda";
+    if (!is_cuda && precision != "f16" && precision != "tf32") names.emplace_back(topology.name);
   }
   return names;
 }
@@ -203,33 +206,34 @@ void Start::read_trainer() {
   trainer.check_grads = value("check_grads").as_bool();
   trainer.seed = value("seed").as_int();
   trainer.deterministic = text_of_value(value("deterministic"));
+  const Str benchmark = text_of_value(value("benchmark"));
+  trainer.benchmark = benchmark == "true" || (benchmark == "auto" && trainer.deterministic == "false");
+  if (trainer.benchmark && trainer.deterministic == "true") {
+    settings.faults.push_back(
+        with_help(error_at(experiment->location, err::settings_contradict,
+                           "trainer.benchmark chooses convolutions by timing, so two runs may differ, which "
+                           "trainer.deterministic excludes"),
+                  "--set trainer.deterministic=false, or leave benchmark out"));
+  }
+  trainer.host_ahead = value("host_ahead").as_int();
   trainer.anomaly = value("anomaly").as_bool();
   trainer.checkpoint = value("checkpoint").as_bool();
 }
 
 void Start::check_topology() {
   const Location where = topology != nullptr ? topology->location : experiment->location;
-  const auto refuse = [&](const Str& text, const Str& help) {
-    settings.faults.push_back(with_help(error_at(where, err::topology_unavailable, text), help));
-  };
   const Str name = topology != nullptr ? topology->name : "default";
-  const Str devices = show(settings.value("topology.devices"));
-  const distributed::Devices wanted = *distributed::read_devices(devices);
-  if (wanted.kind == "cuda") {
-    const std::vector<Str> fitting = fitting_topologies(program);
-    refuse(fmt::format("the topology {} asks for {}, but this is the CPU runtime, on {}", name, devices,
-                       plural(int64_t(std::thread::hardware_concurrency()), "core")),
-           fmt::format("use --devices {}{}", wanted.count > 0 ? fmt::format("cpu[{}]", wanted.count) : "cpu",
-                       fitting.empty() ? "" : fmt::format(", or --topology {}", fmt::join(fitting, ", --topology "))));
-  } else {
-    const auto setting = [&](const Str& path) -> const Value& { return settings.value("topology." + path); };
-    const int64_t world = is_alone ? distributed::asked_ranks(setting).value_or(1) : ranks.world();
-    strategy = distributed::read_strategy({name, where, setting, world, trainer.deterministic == "true"}, settings.faults);
-  }
+  const distributed::Devices devices = *distributed::read_devices(show(settings.value("topology.devices")));
   precision = show(settings.value("topology.precision"));
-  if (precision != "f32" && precision != "bf16" && precision != "f64" && precision != "bf16_pure") {
-    refuse(fmt::format("precision {} is not available on the CPU", precision), "use f32, bf16, bf16_pure or f64");
+  try {
+    device = choose_device({devices, precision, local_rank, where, name, fitting_topologies(program)});
+  } catch (const Error& error) {
+    settings.faults.push_back(error);
+    return;  // of devices that are not there, no more is said
   }
+  const auto setting = [&](const Str& path) -> const Value& { return settings.value("topology." + path); };
+  const int64_t world = is_alone ? distributed::asked_ranks(setting).value_or(1) : ranks.world();
+  strategy = distributed::read_strategy({name, where, setting, world, trainer.deterministic == "true"}, settings.faults);
 }
 
 void Start::resolve() {
@@ -269,6 +273,14 @@ std::vector<Str> folders_of(const Program& program) {
 
 void Start::set_up_device() {
   at::set_num_threads(int(threads));
+  if (device.accelerator != nullptr) {
+    use_accelerator(device.accelerator, device.index);
+    ranks.meet_on(*device.accelerator);
+    set_determinism(trainer.deterministic, [this](const Str& op) {
+      if (terminal.has_warnings) print_err(fmt::format("warning: {} has no deterministic form: equal runs may differ in last digits\n", op));
+    });
+    device.accelerator->set_modes({precision == "tf32", trainer.deterministic != "false", trainer.benchmark});
+  }
   set_precision(precision);
   set_program_folders(folders_of(program));
   set_mock_data(flags.mock_data);
@@ -281,6 +293,8 @@ void Start::build() {
       trainer.seed, [this](const char* path, const char* type, const Value& given, const Location& where) {
         return settings.get(path, type, given, where);
       });
+  // Data is opened and read in host memory; whatever the model makes lies where it computes.
+  on_device.emplace(compute_device());
   model = experiment->make_model(settings, *data, root->scope());
   check();
   root->finish();

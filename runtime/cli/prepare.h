@@ -4,11 +4,14 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 
+#include "runtime/cli/device_choice.h"
 #include "runtime/cli/options.h"
 #include "runtime/cli/settings.h"
 #include "runtime/cli/terminal.h"
 #include "runtime/distributed/strategy.h"
+#include "runtime/tensor/device.h"
 #include "runtime/train/model_root.h"
 #include "runtime/train/trainer.h"
 
@@ -26,7 +29,7 @@ class Start {
 
   /// Chooses the experiment and resolves its settings; throws Faults with everything that is wrong.
   void resolve();
-  /// Threads and precision, as resolved.
+  /// Threads, device and precision, as resolved.
   void set_up_device();
   /// Opens the data and builds the model.
   void build();
@@ -41,6 +44,7 @@ class Start {
   const Ranks& ranks;
   bool is_alone = false;  ///< tells of a run without being one of its ranks: the topology may ask for any number of them
   int64_t sharing = 1;    ///< ranks that share the cores of this one
+  int64_t local_rank = 0;  ///< this process' place among those of its machine
   /// What the ranks write is known: their supervisor lets them go on with it.
   std::function<void(const Str& run)> tell_run = [](const Str&) {};
   const ExperimentInfo* experiment = nullptr;
@@ -50,12 +54,14 @@ class Start {
   RunFlags flags;
   Str precision = "f32";
   distributed::Strategy strategy;
+  DeviceChoice device;
   int64_t threads = 1;
   int64_t workers = 1;
   int64_t prefetch = 2;
   std::unique_ptr<Data> data;
   std::unique_ptr<ModelRoot> root;
   Model* model = nullptr;
+  std::optional<DeviceScope> on_device;  ///< once the data is open
 
   Str out_dir() const;
   Str run_name() const { return line.get("name"); }

@@ -338,7 +338,7 @@ class Bar : public Common {
     for (const auto& [name, value] : values_) values += fmt::format("  {} {}", name, short_number(value));
     Str speed = rate > 0 ? fmt::format("  {} samples/s", with_commas(int64_t(rate))) : "";
     Str left = steps_ > 0 && step_rate > 0 ? fmt::format("  {} left", clock_text(double(steps_ - step) / step_rate)) : "";
-    Str memory = fmt::format("  mem {}", bytes_text(resident_bytes()));
+    Str memory = fmt::format("  mem {}", bytes_text(held_bytes()));
     Str cells = all > 0 ? cells_text(done, all) : "";
     const auto line = [&] {
       const Str what = is_round ? round_ : "epoch " + epoch_text();

@@ -8,6 +8,7 @@
 #include "runtime/cli/value_text.h"
 #include "runtime/cli/version.h"
 #include "runtime/tensor/handle.h"
+#include "runtime/tensor/device.h"
 
 namespace ltr::cli {
 
@@ -102,7 +103,7 @@ std::vector<BlockEntry> rows_of(const ModelRoot& root) {
 Str headline(const Start& start, const Str& run) {
   Str out = start.experiment->name;
   if (!run.empty()) out += " · " + run;
-  return out + fmt::format(" · seed {} · cpu, {} · LibTorch {}\n", start.trainer.seed, start.precision,
+  return out + fmt::format(" · seed {} · {}, {} · LibTorch {}\n", start.trainer.seed, compute_device_name(), start.precision,
                            libtorch_version().substr(0, libtorch_version().rfind('.')));
 }
 
@@ -166,6 +167,11 @@ Str end_report(const Start& start, const FitReport& report, const Str& run) {
                        fmt::format("{} processes", start.ranks.world()), share(exchange_s), std::lround(100 * hidden));
   }
   if (!report.reason.empty()) out += fmt::format("reason: {}\n", report.reason);
+  if (accelerator() != nullptr) {
+    const DeviceMemory memory = compute_device_memory();
+    out += fmt::format("memory of {}: {} at most of {}\n", compute_device_name(), bytes_text(double(memory.peak)),
+                       bytes_text(double(memory.total)));
+  }
   if (report.skipped_updates > 0)
     out += fmt::format("{} skipped: numbers that are not finite\n", plural(report.skipped_updates, "update"));
   if (!report.left_out_text.empty()) out += report.left_out_text + "\n";
@@ -196,15 +202,37 @@ Str end_report(const Start& start, const FitReport& report, const Str& run) {
   return out + "\n";
 }
 
+namespace {
+
+/// What other programs hold of the device, if it is worth a word.
+Str held_by_others() {
+  if (accelerator() == nullptr) return "";
+  const DeviceMemory memory = compute_device_memory();
+  const int64_t others = memory.total - memory.free - memory.reserved;
+  // The driver itself takes some hundred megabytes for each process.
+  constexpr int64_t kDriver = int64_t(1) << 30;
+  return others > kDriver ? fmt::format(", other programs {}", bytes_text(double(others))) : "";
+}
+
+Str memory_cures(const Start& start) {
+  std::vector<Str> cures{"a smaller batch with a larger accumulate"};
+  if (!start.precision.starts_with("bf16") && start.precision != "f16") cures.emplace_back("precision = bf16");
+  if (start.precision != "bf16_pure") cures.emplace_back("precision = bf16_pure");
+  cures.emplace_back("a smaller model");
+  return fmt::format("{}", fmt::join(cures, ", "));
+}
+
+}  // namespace
+
 Error with_memory(Error error, const Start& start) {
   if (error.code != err::out_of_memory.code || start.root == nullptr) return error;
   const double weights = sums_of(*start.root).bytes;
   const double state = optimizer_bytes(*start.root);
-  const double rest = std::max(resident_bytes() - 2 * weights - state, 0.0);
-  error.help = fmt::format(
-      "held now: weights {}, gradients {}, optimizer {}, activations, data and libraries {}; what helps, in this order: a "
-      "smaller batch with a larger accumulate, precision = bf16, a smaller model",
-      bytes_text(weights), bytes_text(weights), bytes_text(state), bytes_text(rest));
+  const double rest = std::max(held_bytes() - 2 * weights - state, 0.0);
+  error.help = fmt::format("held now: weights {}, gradients {}, optimizer {}, {} {}{}; what helps, in this order: {}",
+                           bytes_text(weights), bytes_text(weights), bytes_text(state),
+                           accelerator() != nullptr ? "activations and workspaces" : "activations, data and libraries",
+                           bytes_text(rest), held_by_others(), memory_cures(start));
   return error;
 }
 

@@ -21,6 +21,7 @@
 #include "runtime/cli/secrets.h"
 #include "runtime/cli/version.h"
 #include "runtime/data/paths.h"
+#include "runtime/tensor/device.h"
 
 namespace ltr::cli {
 
@@ -304,8 +305,11 @@ Str run_record_text(const RunRecord& record, const Program& program) {
                        {"cuda", nullptr},
                        {"cudnn", nullptr},
                        {"nccl", nullptr}};
+  if (accelerator() != nullptr) {
+    for (const auto& [name, version] : accelerator()->libraries()) json["toolchain"][name] = version;
+  }
   json["topology"] = {{"name", or_null(record.topology)},
-                      {"devices", {"cpu"}},
+                      {"devices", {compute_device_name()}},
                       {"nodes", 1},
                       {"precision", record.precision},
                       {"threads", record.threads}};

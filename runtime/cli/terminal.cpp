@@ -16,6 +16,7 @@
 #include "doors/file.h"
 #include "doors/number.h"
 #include "runtime/api/error.h"
+#include "runtime/tensor/device.h"
 
 namespace ltr::cli {
 
@@ -140,6 +141,8 @@ double resident_bytes() {
   std::fclose(file);
   return read == 2 ? double(resident) * double(::sysconf(_SC_PAGESIZE)) : 0;
 }
+
+double held_bytes() { return accelerator() != nullptr ? double(compute_device_memory().tensors) : resident_bytes(); }
 
 Str bytes_text(double bytes) {
   if (bytes >= 1073741824.0) return fmt::format("{:.1f} GiB", bytes / 1073741824.0);

@@ -54,5 +54,7 @@ Str seconds_text(double seconds);  ///< 14.2 s
 Str bytes_text(double bytes);      ///< 1.6 MiB
 /// Memory that the process holds now; 0 if it is not known.
 double resident_bytes();
+/// Of tensors on the device that the process computes on, else of this process.
+double held_bytes();
 
 }  // namespace ltr::cli

@@ -105,6 +105,12 @@ void C10dRanks::check_others(const char* what, int64_t begin_ms) const {
   if (has_failed) throw lost(what, "a rank failed");
 }
 
+void C10dRanks::meet_on(Accelerator& accelerator) const {
+  // Gloo stays, for what lies in host memory.
+  group_->setBackend(accelerator.type(), c10d::ProcessGroup::BackendType::NCCL,
+                     accelerator.make_group(store_, int(place_.rank), int(place_.world), ms(patience_.exchange_s)));
+}
+
 // ---- exchanges -----------------------------------------------------------------------------------------------
 
 std::vector<Str> C10dRanks::texts(const Str& own) const {

@@ -30,6 +30,7 @@ class C10dRanks final : public Ranks {
   void take_from_first(const std::vector<at::Tensor>& tensors) const override;
   std::unique_ptr<GradientSum> sum_gradients(const std::vector<at::Tensor>& weights,
                                              const GradientTravel& travel) const override;
+  void meet_on(Accelerator& accelerator) const override;
   void hurry() const override;
   bool is_hurried() const override;
   Option<int> failing(const Error& error) const override;

@@ -24,13 +24,15 @@ class Adam : public Rule {
   }
 
   void update(const Update& up) override {
-    if (!amsgrad_ && fits_kernel(up)) return update_elements(up);
+    if (!amsgrad_ && !up.blocked.defined() && fits_kernel(up)) return update_elements(up);
     static const TensorVec none;
     const TensorVec& most = amsgrad_ ? up.state[2] : none;
     const auto fused = decoupled_ ? static_cast<Fused*>(&at::_fused_adamw_) : static_cast<Fused*>(&at::_fused_adam_);
     fused(up.weights, up.grads, up.state[0], up.state[1], most, up.steps, up.lr, betas_.first, betas_.second,
-          weight_decay, eps_, amsgrad_, maximize_, {}, {});
+          weight_decay, eps_, amsgrad_, maximize_, {},
+          up.blocked.defined() ? std::optional<at::Tensor>(up.blocked) : std::nullopt);
   }
+  Blocking blocking() const override { return Blocking::Kernel; }
 
   bool set_momentum(double value) override {
     betas_.first = value;
@@ -71,6 +73,7 @@ class AdamLike : public Rule {
         maximize_(arguments.flag("maximize", false)) {}
 
   std::vector<const char*> state_names() const override { return {"exp_avg", "exp_avg_sq"}; }
+  Blocking blocking() const override { return Blocking::Asks; }
 
   void update(const Update& up) override {
     for (size_t i = 0; i < up.weights.size(); i++) {

@@ -107,6 +107,8 @@ class Adagrad : public Rule {
     return at::full_like(weight, initial_);
   }
 
+  Blocking blocking() const override { return Blocking::Asks; }
+
   void update(const Update& up) override {
     for (size_t i = 0; i < up.weights.size(); i++) {
       at::Tensor grad = maximize_ ? at::neg(up.grads[i]) : up.grads[i];

@@ -31,6 +31,8 @@ class Adafactor : public Rule {
     return at::zeros(sizes, weight.options());
   }
 
+  Blocking blocking() const override { return Blocking::Asks; }
+
   void update(const Update& up) override {
     for (size_t i = 0; i < up.weights.size(); i++) {
       const at::Tensor grad = maximize_ ? at::neg(up.grads[i]) : up.grads[i];

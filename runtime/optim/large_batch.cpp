@@ -47,6 +47,8 @@ class Lamb : public Rule {
 
   std::vector<const char*> state_names() const override { return {"exp_avg", "exp_avg_sq"}; }
 
+  Blocking blocking() const override { return Blocking::Asks; }
+
   void update(const Update& up) override {
     for (size_t i = 0; i < up.weights.size(); i++) {
       const double step = up.steps[i].item<double>();

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "runtime/api/ranges.h"
+#include "runtime/tensor/device.h"
 #include "runtime/tensor/handle.h"
 #include "runtime/tensor/host_read.h"
 #include "runtime/train/root_state.h"
@@ -32,9 +33,11 @@ Value merged(const Value& call, const std::vector<Argument>& over) {
 
 bool is_norm_kind(const Str& kind) { return kind.find("Norm") != Str::npos; }
 
+at::Tensor norm_later(const optim::TensorVec& list) { return at::linalg_vector_norm(at::stack(at::_foreach_norm(list, 2))); }
+
 double norm_of(const optim::TensorVec& list) {
-  const at::Tensor norm = at::linalg_vector_norm(at::stack(at::_foreach_norm(list, 2)));
-  return norm.is_cpu() ? number_in_memory(norm) : read_number(norm);
+  const at::Tensor norm = norm_later(list);
+  return comes_later(norm) ? read_number(norm) : number_in_memory(norm);
 }
 
 }  // namespace
@@ -200,11 +203,26 @@ void Optimizer::make_state(GroupState& group) {
     optim::TensorVec& list = group.state.emplace_back();
     for (const at::Tensor& weight : group.weights) list.push_back(group.rule->initial_state(name, weight));
   }
-  for (size_t i = 0; i < group.weights.size(); i++) group.steps.push_back(at::zeros({}, at::kFloat));
+  for (const at::Tensor& weight : group.weights) {
+    // Counted where it is known whether the update happens.
+    const bool is_there = comes_later(weight) && group.rule->blocking() != optim::Blocking::Asks;
+    group.steps.push_back(at::zeros({}, at::TensorOptions(at::kFloat).device(is_there ? weight.device() : at::kCPU)));
+  }
 }
 
-void Optimizer::step(int64_t t) {
+bool Optimizer::asks() const {
+  return std::ranges::any_of(groups_, [](const GroupState& group) {
+    return !group.weights.empty() && group.rule->blocking() == optim::Blocking::Asks;
+  });
+}
+
+void Optimizer::step(int64_t t, const at::Tensor& blocked_later) {
   prepare();
+  at::Tensor blocked = blocked_later;
+  if (blocked.defined() && asks()) {
+    if (read_number(blocked) != 0) return zero_grad();
+    blocked = at::Tensor();
+  }
   for (GroupState& group : groups_) {
     if (group.weights.empty()) continue;
     if (group.steps.empty()) make_state(group);
@@ -224,16 +242,33 @@ void Optimizer::step(int64_t t) {
       grad = at::Tensor();
     }
     if (grads.size() == group.weights.size()) {
-      for (const at::Tensor& step : group.steps) ++*step.mutable_data_ptr<float>();
       std::fill(group.has_moved.begin(), group.has_moved.end(), 1);
-      group.rule->update({group.weights, grads, group.state, group.steps, lr});
+      move(*group.rule, {group.weights, grads, group.state, group.steps, lr, blocked});
     } else if (!grads.empty()) {
-      step_part(group, grads, reached, lr);
+      step_part(group, grads, reached, lr, blocked);
     }
   }
 }
 
-void Optimizer::step_part(GroupState& group, optim::TensorVec& grads, const std::vector<char>& reached, double lr) {
+void Optimizer::move(optim::Rule& rule, const optim::Update& update) {
+  if (!comes_later(update.steps.front()) || rule.blocking() == optim::Blocking::Asks) {
+    for (const at::Tensor& step : update.steps) ++*step.mutable_data_ptr<float>();
+    return rule.update(update);
+  }
+  const at::Tensor& blocked = update.blocked;
+  at::_foreach_add_(update.steps, blocked.defined() ? at::rsub(blocked, 1) : at::ones_like(update.steps.front()));
+  if (!blocked.defined() || rule.blocking() == optim::Blocking::Kernel) return rule.update(update);
+  optim::TensorVec moved = update.weights;
+  for (const optim::TensorVec& list : update.state) moved.insert(moved.end(), list.begin(), list.end());
+  optim::TensorVec before;
+  for (const at::Tensor& tensor : moved) before.push_back(tensor.clone());
+  rule.update(update);
+  const at::Tensor is_blocked = blocked.to(at::kBool);
+  for (size_t i = 0; i < moved.size(); i++) moved[i].copy_(at::where(is_blocked, before[i], moved[i]));
+}
+
+void Optimizer::step_part(GroupState& group, optim::TensorVec& grads, const std::vector<char>& reached, double lr,
+                          const at::Tensor& blocked) {
   const auto chosen = [&](const optim::TensorVec& all) {
     optim::TensorVec list;
     for (size_t i = 0; i < all.size(); i++) {
@@ -246,8 +281,7 @@ void Optimizer::step_part(GroupState& group, optim::TensorVec& grads, const std:
   std::vector<optim::TensorVec> state;
   for (const optim::TensorVec& list : group.state) state.push_back(chosen(list));
   for (size_t i = 0; i < reached.size(); i++) group.has_moved[i] = group.has_moved[i] || reached[i];
-  for (const at::Tensor& step : steps) ++*step.mutable_data_ptr<float>();
-  group.rule->update({weights, grads, state, steps, lr});
+  move(*group.rule, {weights, grads, state, steps, lr, blocked});
 }
 
 optim::TensorVec Optimizer::grads() const {
@@ -276,6 +310,25 @@ Option<double> Optimizer::clip() {
 double Optimizer::measure_norm() const {
   const optim::TensorVec list = grads();
   return list.empty() ? 0 : norm_of(list);
+}
+
+at::Tensor Optimizer::measure_norm_later() const {
+  const optim::TensorVec list = grads();
+  return list.empty() ? at::Tensor() : norm_later(list);
+}
+
+at::Tensor Optimizer::clip_later() {
+  prepare();
+  if (clip_value_ >= 0) clip_value(clip_value_);
+  return clip_norm_ < 0 ? at::Tensor() : clip_norm_later(clip_norm_);
+}
+
+at::Tensor Optimizer::clip_norm_later(double limit) {
+  const optim::TensorVec list = grads();
+  if (list.empty()) return {};
+  const at::Tensor norm = norm_later(list);
+  at::_foreach_mul_(list, at::clamp_max(limit / (norm + 1e-6), 1));
+  return norm;
 }
 
 double Optimizer::clip_norm(double limit) {

@@ -34,14 +34,21 @@ class Optimizer {
 
   /// The gradients were clipped if they were to be, and the weights move by them; `t` updates were done before.
   /// Weights without a gradient stay. The gradients are let go of.
-  void step(int64_t t);
+  /// `blocked`: f32[] on the device, 1 if nothing may move after all; undefined where that is known.
+  void step(int64_t t, const at::Tensor& blocked = {});
   /// Clips as declared; gives the norm before, if it was computed for that. One that is not finite clips nothing.
   Option<double> clip();
   /// L2 norm of all gradients, as they are now.
   double measure_norm() const;
   /// Clips to `limit`; gives the norm before.
   double clip_norm(double limit);
+  /// Where numbers come later, the same on the device: norms are f32[], undefined where none was computed.
+  at::Tensor measure_norm_later() const;
+  at::Tensor clip_later();
+  at::Tensor clip_norm_later(double limit);
   void clip_value(double limit);
+  /// The gradients that there are.
+  optim::TensorVec grads() const;
   void scale_grads(double factor);
   void zero_grad();
   /// Rate of the first group, and of each group with its pattern, at update `t`.
@@ -71,9 +78,12 @@ class Optimizer {
   void make_groups();
   void make_state(GroupState& group);
   double state_bytes() const;
-  void step_part(GroupState& group, optim::TensorVec& grads, const std::vector<char>& reached, double lr);
+  void step_part(GroupState& group, optim::TensorVec& grads, const std::vector<char>& reached, double lr,
+                 const at::Tensor& blocked);
   double rate_of(const GroupState& group, int64_t t) const;
-  optim::TensorVec grads() const;
+  /// Counts an update and makes it.
+  static void move(optim::Rule& rule, const optim::Update& update);
+  bool asks() const;
   /// R2010: `what` is how the optimizer differs from that of the checkpoint.
   Error misfit(const Str& what) const;
   bool takes(const Group& group, const Weight& weight, const Str& whole_path) const;

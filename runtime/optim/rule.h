@@ -43,6 +43,14 @@ struct Update {
   std::vector<TensorVec>& state;  ///< in the order of `state_names`
   TensorVec& steps;               ///< f32[] each: updates done, this one included
   double lr;
+  at::Tensor blocked;             ///< f32[] on the device: 1 if nothing may move after all. Undefined: everything moves
+};
+
+/// How a rule keeps an update from happening whose `blocked` the host does not know yet.
+enum class Blocking : uint8_t {
+  Kernel,   ///< its kernel looks
+  PutBack,  ///< it moves, and what it moved is put back
+  Asks,     ///< the count of its updates enters on the host: the host waits, and knows
 };
 
 class Rule {
@@ -57,6 +65,7 @@ class Rule {
   /// The state `name` of a weight that has not moved yet.
   virtual at::Tensor initial_state(const char* name, const at::Tensor& weight) const;
   virtual void update(const Update& update) = 0;
+  virtual Blocking blocking() const { return Blocking::PutBack; }
   /// Sets momentum or β1, for `one_cycle`. False if the rule has none.
   virtual bool set_momentum(double value);
   /// The number that the schedules move.

@@ -20,7 +20,11 @@ class Sgd : public Rule {
     return {"momentum_buffer"};
   }
 
+  // The first of dampened updates is another one, so it is counted.
+  Blocking blocking() const override { return dampening_ != 0 ? Blocking::Asks : Blocking::Kernel; }
+
   void update(const Update& up) override {
+    if (up.blocked.defined()) return update_unless_blocked(up);
     for (size_t i = 0; i < up.weights.size(); i++) {
       // The first gradient is taken whole, without dampening.
       const bool is_first = dampening_ != 0 && up.steps[i].item<double>() == 1;
@@ -48,6 +52,12 @@ class Sgd : public Rule {
   }
 
  private:
+  void update_unless_blocked(const Update& up) const {
+    static const TensorVec none;
+    at::_fused_sgd_(up.weights, up.grads, momentum_ != 0 ? up.state[0] : none, weight_decay, momentum_, up.lr, dampening_,
+                    nesterov_, maximize_, /*is_first_step=*/false, {}, up.blocked);
+  }
+
   double momentum_;
   double dampening_;
   bool nesterov_;

@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <mutex>
 #include <numbers>
 
 #include "runtime/api/error.h"
+#include "runtime/tensor/host_read.h"
 #include "runtime/tensor/parallel.h"
 #include "runtime/tensor/philox.h"
 #include "runtime/tensor/random.h"
@@ -94,6 +96,16 @@ void normal(T* out, int64_t count, double mean, double std) {
   }
 }
 
+/// A mask is as large as what it masks, so a device draws its own. LibTorch's generator starts anew for each: the draw
+/// hangs on its key and site here, too.
+at::Tensor fill_kept_there(at::Tensor out, double keep, double value) {
+  const DrawSite at = next_site();
+  at::Generator generator = at::globalContext().defaultGenerator(out.device());
+  const std::scoped_lock lock(generator.mutex());
+  generator.set_current_seed(random_key(at.key, "mask", {at.site}));
+  return out.bernoulli_(keep, generator).mul_(value);
+}
+
 }  // namespace
 
 at::Tensor fill_uniform(at::Tensor out, double low, double high) {
@@ -111,6 +123,7 @@ at::Tensor fill_normal(at::Tensor out, double mean, double std) {
 }
 
 at::Tensor fill_kept(at::Tensor out, double keep, double value) {
+  if (!out.is_cpu()) return fill_kept_there(std::move(out), keep, value);
   // Words below the threshold are kept; 2^32 keeps all.
   const auto threshold = uint64_t(std::llround(keep * 0x1.0p32));
   AT_DISPATCH_ALL_TYPES_AND3(at::kHalf, at::kBFloat16, at::kBool, out.scalar_type(), "kept", [&] {
@@ -159,7 +172,7 @@ at::Tensor draw_permutation(int64_t n) {
 }
 
 at::Tensor draw_index(const at::Tensor& weights) {
-  const at::Tensor wide = weights.detach().to(at::kDouble);
+  const at::Tensor wide = on_host(weights).to(at::kDouble);
   const at::Tensor sums = at::cumsum(wide, -1);
   const at::Tensor total = sums.narrow(-1, sums.size(-1) - 1, 1).contiguous();
   const bool is_sound = at::logical_and(at::isfinite(total), total > 0).all().item<bool>() && !(wide < 0).any().item<bool>();
@@ -167,7 +180,7 @@ at::Tensor draw_index(const at::Tensor& weights) {
     throw error_here(err::value_out_of_range, "probabilities must be finite, not negative, and one of a row positive");
   }
   at::Tensor at = fill_uniform(at::empty(total.sizes(), at::kDouble), 0, 1).mul_(total);
-  return at::searchsorted(sums.contiguous(), at, false, true).clamp_max_(sums.size(-1) - 1);
+  return at::searchsorted(sums.contiguous(), at, false, true).clamp_max_(sums.size(-1) - 1).to(weights.device());
 }
 
 }  // namespace ltr

@@ -17,12 +17,13 @@ struct DrawSite {
 /// The site of this thread's next draw.
 DrawSite next_site();
 
-/// Fill a new, contiguous tensor and give it back.
+/// Fill a new, contiguous tensor in host memory and give it back.
 /// Uniform in [low, high): 24 random bits an element, 53 in f64.
 at::Tensor fill_uniform(at::Tensor out, double low, double high);
 /// Normal, by Box and Muller (1958).
 at::Tensor fill_normal(at::Tensor out, double mean, double std);
-/// `value` with probability `keep`, else 0. 32 random bits an element.
+/// `value` with probability `keep`, else 0. 32 random bits an element. May lie on a device, which then draws by itself:
+/// the one draw whose numbers are others there.
 at::Tensor fill_kept(at::Tensor out, double keep, double value);
 /// i64 in [low, high), 64 random bits an element.
 at::Tensor fill_whole(at::Tensor out, int64_t low, int64_t high);

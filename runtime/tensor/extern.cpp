@@ -4,6 +4,7 @@
 #include <torch/csrc/autograd/custom_function.h>
 
 #include "ltr/foreign.h"
+#include "runtime/tensor/device.h"
 #include "runtime/tensor/dtype.h"
 #include "runtime/tensor/handle.h"
 #include "runtime/tensor/precision.h"
@@ -39,6 +40,10 @@ void* elements(const Tensor& x, DType dtype) {
 
 bool is_cuda(const Tensor& x) {
   return In(x)->is_cuda();
+}
+
+void* stream() {
+  return accelerator() == nullptr ? nullptr : accelerator()->stream();
 }
 
 namespace foreign {
@@ -129,6 +134,8 @@ std::vector<at::Tensor> gradients_of(const Pair& pair,
                                      const Tensors& outputs,
                                      const Tensors& gradients) {
   Tensors given;
+  // A thread of autograd makes new tensors where the gradients are.
+  const DeviceScope there(gradients.empty() ? run_device() : In(gradients.front())->device());
   try {
     given = pair.backward(give(inputs), outputs, gradients);
   } catch (...) {

@@ -4,6 +4,8 @@
 
 #include <atomic>
 
+#include "runtime/tensor/device.h"
+
 namespace ltr {
 
 namespace {
@@ -22,6 +24,12 @@ int64_t read_whole_number(const at::Tensor& scalar) {
   return scalar.item().toLong();
 }
 
+at::Tensor on_host(const at::Tensor& tensor) {
+  if (!comes_later(tensor)) return tensor.detach();
+  reads.fetch_add(1, std::memory_order_relaxed);
+  return tensor.detach().cpu();
+}
+
 int64_t host_reads() { return reads.load(std::memory_order_relaxed); }
 
 double number_in_memory(const at::Tensor& scalar) {
@@ -35,7 +43,7 @@ double number_in_memory(const at::Tensor& scalar) {
 }
 
 void DeviceValues::keep(const at::Tensor& scalar) {
-  if (scalar.is_cpu() && scalar.numel() == 1) {
+  if (!comes_later(scalar) && scalar.numel() == 1) {
     numbers_.push_back(number_in_memory(scalar));
     return;
   }

@@ -14,6 +14,8 @@ namespace ltr {
 /// The number of a tensor of one element. Waits for the device, and counts.
 double read_number(const at::Tensor& scalar);
 int64_t read_whole_number(const at::Tensor& scalar);
+/// `tensor` in host memory; itself if it lies there. Waits for the device, and counts.
+at::Tensor on_host(const at::Tensor& tensor);
 /// How many such reads this process made.
 int64_t host_reads();
 

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "runtime/api/error.h"
+#include "runtime/tensor/device.h"
 
 namespace ltr {
 
@@ -27,10 +28,13 @@ void set_precision(const Str& name) {
     run_precision = {at::kFloat, at::kBFloat16, true};
   } else if (name == "bf16_pure") {
     run_precision = {at::kBFloat16, at::kBFloat16, false};
+  } else if ((name == "f16" || name == "tf32") && accelerator() == nullptr) {
+    throw with_help(error_here(err::topology_unavailable, fmt::format("precision {} needs a GPU", name)),
+                    name == "f16" ? "use bf16" : "use f32");
   } else if (name == "f16") {
-    throw with_help(error_here(err::topology_unavailable, "precision f16 needs a GPU"), "use bf16");
+    run_precision = {at::kFloat, at::kHalf, true, true};
   } else if (name == "tf32") {
-    throw with_help(error_here(err::topology_unavailable, "precision tf32 needs a GPU"), "use f32");
+    run_precision = {};  // The units are switched on with the device's modes.
   } else {
     throw with_help(error_here(err::topology_unavailable, fmt::format("no precision {}", name)),
                     "there are f64, f32, bf16, bf16_pure");

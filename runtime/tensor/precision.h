@@ -14,9 +14,10 @@ struct Precision {
   at::ScalarType policy = at::kFloat;  ///< of weights, of `float` in the program
   at::ScalarType compute = at::kFloat;  ///< of matmul-like ops
   bool narrows = false;                 ///< `compute` is narrower than `policy`
+  bool scales = false;                  ///< gradients need a loss scale: `compute` has few exponents
 };
 
-/// `f64 f32 tf32 bf16 bf16_pure` of `topology.precision`; R2008 for what this device cannot do. Before the model is built.
+/// `f64 f32 tf32 bf16 f16 bf16_pure` of `topology.precision`; R2008 for what this device cannot do. Before the model is built.
 void set_precision(const Str& name);
 const Precision& precision();
 /// The policy type in this thread.

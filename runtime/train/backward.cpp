@@ -14,6 +14,7 @@ namespace ltr {
 
 struct Backward::Impl {
   const ModelRoot& root;
+  const LossScale& scale;
   // Held for the run: a variable holds its accumulator weakly, and each step would make new ones.
   std::unordered_map<const void*, std::shared_ptr<torch::autograd::Node>> accumulators;
   at::Tensor one;  // the gradient of a loss whose share is 1
@@ -29,7 +30,7 @@ struct Backward::Impl {
   }
 };
 
-Backward::Backward(const ModelRoot& root) : impl_(new Impl{root, {}, {}, {}}) {
+Backward::Backward(const ModelRoot& root, const LossScale& scale) : impl_(new Impl{root, scale, {}, {}, {}}) {
   for (const Entry& entry : root.weights()) {
     const In tensor(entry.tensor);
     if (tensor->requires_grad()) {
@@ -43,13 +44,14 @@ Backward::~Backward() = default;
 namespace {
 
 /// The gradient of `loss` times `share` begins with this.
-at::Tensor first_gradient(at::Tensor& one, const at::Tensor& loss, double share) {
+at::Tensor first_gradient(at::Tensor& one, const at::Tensor& loss, double share, const LossScale& scale) {
   if (loss.numel() != 1) {
     throw error_here(err::shape_check_failed, fmt::format("the loss is [{}], not a scalar", fmt::join(loss.sizes().vec(), ", ")));
   }
   if (!loss.requires_grad()) {
     throw error_here(err::settings_contradict, "the loss reaches no weight that is trained");
   }
+  if (scale.is_on()) return scale.begin(loss, share);
   if (share != 1) return at::full_like(loss, share);
   if (!one.defined() || one.scalar_type() != loss.scalar_type()) one = at::ones({}, loss.options());
   return loss.dim() == 0 ? one : at::ones_like(loss);
@@ -58,7 +60,7 @@ at::Tensor first_gradient(at::Tensor& one, const at::Tensor& loss, double share)
 }  // namespace
 
 void Backward::run(const at::Tensor& loss, double share, const Optimizer* optimizer, bool keep_graph) {
-  const at::Tensor gradient = first_gradient(impl_->one, loss, share);
+  const at::Tensor gradient = first_gradient(impl_->one, loss, share, impl_->scale);
   // If the optimizer owns all weights nothing needs to be left out, and the engine need not mark the graph.
   const bool is_restricted = optimizer != nullptr && optimizer->weights().size() < impl_->root.weights().size();
   if (!is_restricted && impl_->walk.run(loss, gradient, keep_graph)) return;
@@ -73,7 +75,7 @@ void Backward::run_summed(const at::Tensor& loss, double share, const Optimizer&
   torch::autograd::edge_list roots;
   torch::autograd::variable_list gradients;
   if (loss.defined()) {
-    gradients.push_back(first_gradient(impl_->one, loss, share));
+    gradients.push_back(first_gradient(impl_->one, loss, share, impl_->scale));
     roots.push_back(torch::autograd::impl::gradient_edge(loss));
   }
   for (const at::Tensor& weight : unreached) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "runtime/optim/optimizer.h"
+#include "runtime/train/loss_scale.h"
 #include "runtime/train/ranks.h"
 
 namespace torch::autograd {
@@ -17,10 +18,10 @@ namespace ltr {
 /// The backward passes of one model.
 class Backward {
  public:
-  explicit Backward(const ModelRoot& root);
+  Backward(const ModelRoot& root, const LossScale& scale);
   ~Backward();
 
-  /// Adds `share` times the gradient of the scalar `loss` into the weights of `optimizer`, into all weights if it is
+  /// Adds `share` times the gradient of the scalar `loss`, by the loss scale, into the weights of `optimizer`, into all weights if it is
   /// null. `keep_graph`: a later minimize of this step needs it.
   void run(const at::Tensor& loss, double share, const Optimizer* optimizer, bool keep_graph);
   /// The same, and the sum over ranks goes with it. `unreached` get a gradient of zeros; an undefined `loss` reaches none.

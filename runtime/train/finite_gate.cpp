@@ -6,6 +6,7 @@
 
 #include "runtime/api/error.h"
 #include "runtime/optim/optimizer.h"
+#include "runtime/tensor/device.h"
 #include "runtime/tensor/handle.h"
 #include "runtime/tensor/host_read.h"
 #include "runtime/train/root_state.h"
@@ -16,7 +17,7 @@ namespace {
 
 double number_of(const at::Tensor& loss) {
   // A loss that is no scalar is refused by the backward pass, in better words.
-  return loss.numel() == 1 && loss.is_cpu() ? number_in_memory(loss) : read_number(loss.detach().sum());
+  return loss.numel() == 1 && !comes_later(loss) ? number_in_memory(loss) : read_number(loss.detach().sum());
 }
 
 }  // namespace
@@ -28,14 +29,19 @@ Str FiniteGate::shown(const at::Tensor& loss) {
   return std::isnan(value) ? "nan" : fmt::format("{}", value);  // no sign of a nan
 }
 
-void FiniteGate::refuse_loss(const Location& location, const Str& value) {
+void FiniteGate::refuse_loss(const Location& location, const Str& value, Option<int64_t> step) {
   at(location);
-  refuse(err::loss_not_finite, value);
+  refuse(err::loss_not_finite, value, step);
+}
+
+void FiniteGate::refuse_update(const Str& optimizer, Option<int64_t> step) {
+  refuse(err::gradient_not_finite, optimizer, step);
 }
 
 bool FiniteGate::lets_update(const Str& optimizer, double norm) {
   if (request_.flags.bare || std::isfinite(norm)) return true;
-  return refuse(err::gradient_not_finite, optimizer);
+  refuse_update(optimizer);
+  return false;
 }
 
 void FiniteGate::check_weights() const {
@@ -56,15 +62,14 @@ void FiniteGate::check_weights() const {
                   "`check_grads = true` stops at the step whose gradient it was");
 }
 
-bool FiniteGate::refuse(const Fault& fault, const Str& what) {
+void FiniteGate::refuse(const Fault& fault, const Str& what, Option<int64_t> step) {
   if (request_.trainer.nan != "skip") {
-    const Error error = error_here(fault, what, step_ + 1);  // the step that is under way
+    const Error error = error_here(fault, what, step.value_or(step_ + 1));  // the step that is under way
     if (request_.trainer.nan == "raise") throw error;        // the batch is repeated, which says more
     throw with_help(error, "--set trainer.nan=raise names the operation that makes it; the batch is kept in faults/ of the run");
   }
   skipped_++;
   if (++skipped_in_row_ >= request_.trainer.nan_limit) throw error_here(err::too_many_skipped, skipped_in_row_);
-  return false;
 }
 
 void FiniteGate::visit(Archive& archive) {

@@ -18,8 +18,11 @@ class FiniteGate {
 
   bool is_finite(const at::Tensor& loss) const;
   static Str shown(const at::Tensor& loss);
-  /// A loss is not finite, so there is no update: counted with `skip`, R4001 otherwise.
-  void refuse_loss(const Location& location, const Str& value);
+  /// A loss is not finite, so there is no update: counted with `skip`, R4001 otherwise. `step` is the one it was, none:
+  /// the one under way.
+  void refuse_loss(const Location& location, const Str& value, Option<int64_t> step = {});
+  /// The same of a gradient, R4002.
+  void refuse_update(const Str& optimizer, Option<int64_t> step = {});
   /// Whether an update may happen; `norm` is of all gradients of `optimizer`. `stop` and `raise`: R4002 if not.
   bool lets_update(const Str& optimizer, double norm);
   /// R4004 for a weight of an optimizer that is not finite: it came by an update whose gradients were not looked at.
@@ -31,7 +34,7 @@ class FiniteGate {
   void visit(Archive& archive);
 
  private:
-  bool refuse(const Fault& fault, const Str& what);
+  void refuse(const Fault& fault, const Str& what, Option<int64_t> step);
 
   const RunRequest& request_;
   const int64_t& step_;

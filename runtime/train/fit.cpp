@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "runtime/tensor/device.h"
 #include "runtime/tensor/handle.h"
 #include "runtime/tensor/mode.h"
 #include "runtime/train/alike.h"
@@ -44,7 +45,7 @@ FitReport Fit::run() {
     });
   } catch (const Error& error) {
     fail(error);
-    throw;
+    throw with_step(error);
   }
   cx_.run_hook(Hook::run_end);
   request_.progress.end();
@@ -87,6 +88,7 @@ void Fit::train() {
   if (leave != Leave::Now) last_round();
   cx_.tell_left_out();
   at_.train_s = times_.train_s();
+  cx_.late.learn_all();
   cx_.gate.check_weights();
   saver_.write_last(cx_.agreement.signal() != 0);
   saver_.settle();
@@ -167,6 +169,7 @@ void Fit::run_row(double total, bool is_last) {
   cx_.batch_index = number;
   cx_.batch_size = batch_.size;
   if (counts) {
+    cx_.late.begin_row(batch_, at_.epoch, number);
     cx_.run_hook(Hook::train_batch_start);
     blaming(*feed_, at_.epoch, number,
             [&] { cx_.run_step(*train_step_, batch_, train_stream_, uint64_t(at_.batch_counter)); });
@@ -192,11 +195,12 @@ void Fit::record_window() {
     for (const auto& optimizer : request_.root.state().optimizers) {
       row.emplace_back("lr/" + optimizer->name(), optimizer->rate(std::max<int64_t>(step - 1, 0)));
     }
-    row.insert(row.end(), cx_.norms.begin(), cx_.norms.end());
+    cx_.norms.read_into(row);
     cx_.listeners.each(kRecorded, [&](Listener& one) { one.recorded(row); });
   }
   cx_.norms.clear();
-  if (request_.progress.wants_values()) show_values();
+  // Between recorded steps the values of a device would be waited for.
+  if ((is_due || accelerator() == nullptr) && request_.progress.wants_values()) show_values();
 }
 
 void Fit::show_values() {

@@ -58,6 +58,8 @@ class Fit {
   void check_data(const nlohmann::json& saved) const;
   void report_changes(const nlohmann::json& saved) const;
   void fail(const Error& error);
+  /// The same, with the step and the batch size where memory ran out in one.
+  Error with_step(const Error& error) const;
   void fill(FitReport& report);
 
   RunRequest& request_;

@@ -15,10 +15,17 @@ void Fit::fail(const Error& error) {
   } catch (const Error& second) {
     request_.progress.warning(fmt::format("the hook failure failed itself: {}", second.message));
   }
+  LateGate::Culprit culprit{at_.global_step + 1, at_.epoch, at_.batch, batch_};
+  if (const auto& late = cx_.late.culprit()) {
+    // The host is ahead of it; the weights are not.
+    culprit = *late;
+    at_.global_step = culprit.step - 1;
+    has_batch_ = true;
+  }
   if (has_batch_ && request_.writes() && error.exit_code() == 4) {
-    const std::vector<Str> records = feed_->records(at_.epoch, at_.batch);
+    const std::vector<Str> records = feed_->records(culprit.epoch, culprit.number);
     try {
-      const Str file = write_fault(request_, batch_, error, at_.global_step + 1, records);
+      const Str file = write_fault(request_, culprit.batch, error, culprit.step, records);
       request_.progress.notice(fmt::format("the batch is in {}{}", file, records_text(records)));
     } catch (const Error& second) {
       request_.progress.warning(second.message);
@@ -27,6 +34,12 @@ void Fit::fail(const Error& error) {
   const Str kept = saver_.write_broken(error);
   saver_.settle();
   if (!kept.empty()) request_.progress.notice(fmt::format("the weights before it are in {}", saver_.path_of(kept)));
+}
+
+Error Fit::with_step(const Error& error) const {
+  if (error.code != err::out_of_memory.code || !has_batch_) return error;
+  return Error(error.code, fmt::format("{} (step {}, batch of {})", error.message, at_.global_step + 1, batch_.size), error.location,
+               error.help);
 }
 
 void Fit::fill(FitReport& report) {

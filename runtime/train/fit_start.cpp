@@ -51,6 +51,7 @@ Fit::Fit(RunRequest& request)
              .threads = cx_.threads,
              .logs = cx_.logs,
              .gate = cx_.gate,
+             .scale = cx_.scale,
              .metric_inputs = cx_.metric_inputs,
              .left_out = cx_.left_out,
              .listeners = cx_.listeners,
@@ -68,7 +69,7 @@ Fit::Fit(RunRequest& request)
   const optim::Length length{windows_->planned(), [this](double epochs) { return windows_->updates(epochs); }};
   for (const auto& optimizer : request_.root.state().optimizers) optimizer->schedule(length);
   at_.batch_size = feed_->batch_size();
-  make_listeners({request_, cx_.logs, *feed_, *windows_, at_, cx_.outcome, times_, batch_, cx_, saver_}, cx_.listeners);
+  make_listeners({request_, cx_.logs, *feed_, *windows_, at_, cx_.outcome, times_, batch_, cx_, saver_, cx_.late}, cx_.listeners);
   cx_.listeners.finish();
   if (request_.writes() && saver_.has_keepers()) remove_leftovers(request_.run_dir + "/checkpoints");
 }

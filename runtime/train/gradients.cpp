@@ -35,8 +35,8 @@ enum : size_t { kShare, kRows, kBad, kWhole, kUpdates, kWaits, kNumbers };
 
 }  // namespace
 
-Gradients::Gradients(ModelRoot& root, const Ranks& ranks, const GradientTravel& travel)
-    : ranks_(ranks), travel_(travel), backward_(root) {
+Gradients::Gradients(ModelRoot& root, const Ranks& ranks, const GradientTravel& travel, const LossScale& scale)
+    : ranks_(ranks), travel_(travel), backward_(root, scale) {
   for (const auto& optimizer : root.state().optimizers) all_.emplace_back().optimizer = optimizer.get();
 }
 

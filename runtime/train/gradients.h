@@ -16,7 +16,7 @@ namespace ltr {
 
 class Gradients {
  public:
-  Gradients(ModelRoot& root, const Ranks& ranks, const GradientTravel& travel);
+  Gradients(ModelRoot& root, const Ranks& ranks, const GradientTravel& travel, const LossScale& scale);
 
   /// What came for an optimizer, of all ranks once they are summed.
   struct Came {

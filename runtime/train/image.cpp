@@ -6,11 +6,12 @@
 #include <cmath>
 
 #include "runtime/api/error.h"
+#include "runtime/tensor/host_read.h"
 
 namespace ltr {
 
 doors::Image image_of(const at::Tensor& given) {
-  at::Tensor image = given.detach();
+  at::Tensor image = on_host(given);
   if (image.dim() == 2) image = image.unsqueeze(0);
   if (image.dim() == 4) image = at::cat(at::unbind(image), -1);
   if (image.dim() != 3 || image.size(0) > 4 || image.size(0) < 1) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "runtime/api/error.h"
+#include "runtime/tensor/accelerator.h"
 
 namespace ltr {
 
@@ -70,6 +71,9 @@ class Ranks {
   virtual void take_from_first(const std::vector<at::Tensor>& tensors) const;
   /// `weights` all need gradients.
   virtual std::unique_ptr<GradientSum> sum_gradients(const std::vector<at::Tensor>& weights, const GradientTravel& travel) const;
+
+  /// Tensors of this accelerator, whose device is chosen, are exchanged from here on, too.
+  virtual void meet_on(Accelerator&) const {}
 
   /// Between exchanges: asks the others to come to the next one soon, and whether one of them asked.
   virtual void hurry() const {}

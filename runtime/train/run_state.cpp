@@ -2,6 +2,7 @@
 
 #include "runtime/train/finite_gate.h"
 #include "runtime/train/left_out_records.h"
+#include "runtime/train/loss_scale.h"
 #include "runtime/train/metric_inputs.h"
 #include "runtime/train/root_state.h"
 
@@ -29,6 +30,7 @@ void RunState::visit(Archive& archive) {
   threads.visit(archive);
   rows.visit(archive);
   gate.visit(archive);
+  scale.visit(archive);
   metric_inputs.visit(archive);
   left_out.visit(archive);
   logs.visit(archive, train_stream);

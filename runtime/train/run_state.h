@@ -15,6 +15,7 @@
 namespace ltr {
 
 class FiniteGate;
+class LossScale;
 class MetricInputs;
 class LeftOutRecords;
 
@@ -76,6 +77,7 @@ struct RunState {
   Rows rows;
   LogTable& logs;
   FiniteGate& gate;
+  LossScale& scale;
   MetricInputs& metric_inputs;
   LeftOutRecords& left_out;
   Listeners& listeners;

@@ -63,6 +63,7 @@ CheckpointData Saver::snapshot(bool weights_only) {
 void Saver::write(const Str& name, bool weights_only, bool passes) {
   // The end of an epoch that is cut short has its step's name, too, but not the position to go on from.
   if (is_pinned_ && name == last_) return;
+  session_.late.learn_all();
   session_.gate.check_weights();
   const Times::Clock::time_point begin = Times::Clock::now();
   const Str path = path_of(name);
@@ -170,7 +171,8 @@ Str Saver::write_broken(const Error& error) {
     return "";
   }
   // The step broke in the middle, so only the weights are worth keeping, and only if it changed none of them.
-  if (session_.has_updated()) return "";
+  // Of one that the host learned of late, the device has held back every update since.
+  if (session_.has_updated() && !session_.late.culprit()) return "";
   const Str name = fmt::format("{}-step{:07}", error.code.starts_with("R4") ? "nonfinite" : "failure", step);
   try {
     write(name, true, false);

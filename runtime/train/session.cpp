@@ -12,6 +12,7 @@
 #include "ltr/operators.h"
 #include "runtime/callbacks/program_callback.h"
 #include "runtime/tensor/handle.h"
+#include "runtime/tensor/host_read.h"
 #include "runtime/tensor/precision.h"
 #include "runtime/train/image.h"
 #include "runtime/train/inspector.h"
@@ -53,10 +54,11 @@ Session::Session(RunRequest& run_request, std::vector<Role> roles)
     : request(run_request),
       logs(run_request.program, run_request.data, run_request.model, slots_of(run_request, roles), run_request.ranks),
       gate(run_request, global_step),
+      late(run_request, gate, scale),
       metric_inputs(run_request),
       threads(elements_of(run_request.root.state().weights)),
       agreement(run_request.ranks, {outcome, ends_epoch, saves}),
-      gradients_(run_request.root, run_request.ranks, run_request.travel),
+      gradients_(run_request.root, run_request.ranks, run_request.travel, scale),
       buffers_(run_request.root.state(), run_request.ranks, run_request.sync_batchnorm),
       runner_(make_torch_runner(*this)) {
   run_dir = request.run_dir;
@@ -135,6 +137,7 @@ Error Session::repeated(const Error& error, const StepInfo& info, const Batch& b
 
 void Session::begin_window(bool is_recorded) {
   gradients_.begin_window();
+  late.begin_window(global_step + 1);
   has_updated_ = false;
   is_recorded_ = is_recorded && !request.flags.bare;
   if (!request.flags.bare) logs.begin_window(is_recorded_);
@@ -156,6 +159,10 @@ void Session::minimize(const Tensor& loss, Optimizer& optimizer, bool last, cons
 }
 
 bool Session::lets_loss(const at::Tensor& loss, const Location& location) {
+  if (late.is_on()) {
+    late.saw_loss(loss, optimizer, location);
+    return true;
+  }
   if (gate.is_finite(loss)) return true;
   bad_loss_ = location;
   bad_value_ = gate.shown(loss);
@@ -183,21 +190,34 @@ void Session::update(Optimizer& optimizer) {
   clip_and_step(optimizer);
 }
 
+bool Session::looks_at_gradients() const {
+  return request.trainer.check_grads || request.trainer.anomaly || request.trainer.nan != "stop";
+}
+
+void Session::tell_before_clip(const Optimizer& optimizer) {
+  if (!is_recorded_) return;
+  Named values;
+  listeners.each(kBeforeClip, [&](Listener& one) { one.before_clip(optimizer, values); });
+  for (auto& [name, value] : values) norms.add(std::move(name), value);
+}
+
 void Session::clip_and_step(Optimizer& optimizer) {
   this->optimizer = &optimizer;
-  // A hook of the program may ask for the norm, which is then of the true mean gradient.
-  const bool hooks_want_norm = listeners.has(Hook::before_step) || listeners.has(Hook::after_step);
-  // What is skipped or explained must be seen before the weights take it.
-  const bool is_looked_at = request.trainer.check_grads || request.trainer.anomaly || request.trainer.nan != "stop";
+  if (late.is_on()) return clip_and_step_later(optimizer);
+  if (const at::Tensor overflow = unscale(optimizer); overflow.defined()) {
+    overflows_.erase(&optimizer);
+    if (read_number(overflow) != 0) return optimizer.zero_grad();
+  }
   Option<double> norm;
-  if (hooks_want_norm || is_looked_at) norm = optimizer.measure_norm();
+  // A hook of the program may ask for the norm, which is then of the true mean gradient.
+  if (hooks_want_norm() || looks_at_gradients()) norm = optimizer.measure_norm();
   if (not_finite_.erase(&optimizer) > 0) norm = NAN;
   grad_norm = norm.value_or(NAN);
   run_hook(Hook::before_step);
-  if (is_recorded_) listeners.each(kBeforeClip, [&](Listener& one) { one.before_clip(optimizer, norms); });
+  tell_before_clip(optimizer);
   if (const Option<double> clipped = optimizer.clip()) {
     norm = clipped;
-    if (!request.flags.bare) norms.emplace_back("grad_norm/" + optimizer.name(), *clipped);
+    if (!request.flags.bare) norms.add("grad_norm/" + optimizer.name(), *clipped);
   }
   if (!norm || gate.lets_update(optimizer.name(), *norm)) {
     optimizer.step(global_step);
@@ -213,6 +233,8 @@ void Session::clip_and_step(Optimizer& optimizer) {
 void Session::finish_window(const StepInfo& info) {
   while (Optimizer* open = gradients_.next_open(!info.updates_always)) update(*open);
   buffers_.share();
+  scale.end_window();
+  late.end_window();
 }
 
 void Session::backward(const Tensor& loss, const Location& location) {
@@ -221,7 +243,10 @@ void Session::backward(const Tensor& loss, const Location& location) {
     if (is_repeating_) return gradients_.repeat(value, nullptr, true);
     this->loss = loss;
     run_hook(Hook::before_backward);
-    if (gate.is_finite(value)) {
+    if (late.is_on()) {
+      late.saw_loss(value, nullptr, location);
+      gradients_.add_manual(value);
+    } else if (gate.is_finite(value)) {
       gradients_.add_manual(value);
     } else {
       gate.refuse_loss(location, gate.shown(value));
@@ -232,6 +257,8 @@ void Session::backward(const Tensor& loss, const Location& location) {
 
 void Session::zero_grad(Optimizer& optimizer) {
   not_finite_.erase(&optimizer);
+  overflows_.erase(&optimizer);
+  norms_later_.erase(&optimizer);
   gradients_.forget(optimizer);
   optimizer.zero_grad();
 }
@@ -250,6 +277,11 @@ void Session::clip_norm(Optimizer& optimizer, double limit) {
   guarded([&] {
     const NoGrad no_grad;
     gradients_.gather(optimizer);
+    unscale(optimizer);
+    if (late.is_on()) {
+      norms_later_[&optimizer] = optimizer.clip_norm_later(limit);
+      return;
+    }
     // The gate waits at the step; what is not finite cannot be clipped.
     if (!std::isfinite(optimizer.clip_norm(limit))) not_finite_.insert(&optimizer);
   });
@@ -259,6 +291,7 @@ void Session::clip_value(Optimizer& optimizer, double limit) {
   guarded([&] {
     const NoGrad no_grad;
     gradients_.gather(optimizer);
+    unscale(optimizer);
     optimizer.clip_value(limit);
   });
 }
@@ -303,7 +336,7 @@ void Session::log_image(int slot, const Tensor& image) {
 void Session::log_histogram(int slot, const Tensor& values) {
   if (!shows(slot)) return;
   guarded([&] {
-    const at::Tensor flat = In(values)->detach().to(at::kDouble).flatten().contiguous();
+    const at::Tensor flat = on_host(In(values)).to(at::kDouble).flatten().contiguous();
     const double* data = flat.const_data_ptr<double>();
     request.recorder->histogram(global_step, tag_of(slot), std::vector<double>(data, data + flat.numel()));
   });

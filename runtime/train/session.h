@@ -2,6 +2,7 @@
 
 // The trainer's side of a step or hook: what `minimize`, `log`, `stop` and the like do while a verb runs.
 
+#include <map>
 #include <memory>
 #include <set>
 #include <unordered_map>
@@ -11,6 +12,8 @@
 #include "runtime/train/agreement.h"
 #include "runtime/train/feed.h"
 #include "runtime/train/finite_gate.h"
+#include "runtime/train/late_gate.h"
+#include "runtime/train/later_named.h"
 #include "runtime/train/gradients.h"
 #include "runtime/train/left_out_records.h"
 #include "runtime/train/log_table.h"
@@ -95,6 +98,8 @@ class Session : public Context {
   Listeners listeners;
   LogTable logs;
   FiniteGate gate;
+  LossScale scale;
+  LateGate late;
   MetricInputs metric_inputs;
   Outcome outcome;
   StepThreads threads;
@@ -103,7 +108,7 @@ class Session : public Context {
   std::vector<Str> saves;          ///< names that `save` was called with
   Agreement agreement;
   bool is_stand_in = false;        ///< the batch under way counts nothing: no log, metric or hook of it
-  Named norms;                     ///< of this window's updates, where computed
+  LaterNamed norms;                ///< of this window's updates, where computed
   Outputs predicted;               ///< what `output` gave
   LeftOutRecords left_out;
 
@@ -116,6 +121,14 @@ class Session : public Context {
   void write_left_out(const std::vector<LeftOut>& records, bool appends);
   /// Hooks, clipping, the gate, and the update if it may happen.
   void clip_and_step(Optimizer& optimizer);
+  /// The same where numbers come later: nothing is waited for, the device decides.
+  void clip_and_step_later(Optimizer& optimizer);
+  /// Divides the gradients by the loss scale, once an update. What it found in them; undefined without a scale.
+  at::Tensor unscale(const Optimizer& optimizer);
+  bool hooks_want_norm() const { return listeners.has(Hook::before_step) || listeners.has(Hook::after_step); }
+  /// Whether what is skipped or explained must be seen before the weights take it.
+  bool looks_at_gradients() const;
+  void tell_before_clip(const Optimizer& optimizer);
   bool keeps_logs() const { return !request.flags.bare && !is_repeating_ && !is_stand_in; }
   /// Whether what `slot` draws, counts or writes is recorded at this step.
   bool shows(int slot);
@@ -136,6 +149,8 @@ class Session : public Context {
   Location bad_loss_;      ///< of the window, where its loss was not finite
   Str bad_value_;
   std::set<const Optimizer*> not_finite_;  ///< whose gradients a manual step found so when it clipped them
+  std::map<const Optimizer*, at::Tensor> overflows_;     ///< of gradients that are unscaled: what was found in them
+  std::map<const Optimizer*, at::Tensor> norms_later_;   ///< of gradients that a manual step clipped
   std::unordered_map<int, int64_t> shown_;  ///< the newest step of each slot that shows something
 };
 

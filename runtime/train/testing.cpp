@@ -79,10 +79,11 @@ class TestContext : public Context {
   Backward& gradients() {
     if (!gradients_ || root.weights().size() != root.state().entries.size()) {
       root.finish();
-      gradients_ = std::make_unique<Backward>(root);
+      gradients_ = std::make_unique<Backward>(root, scale_);
     }
     return *gradients_;
   }
+  LossScale scale_;
   std::unique_ptr<Backward> gradients_;
   const std::function<void(const Str&)>& show_;
 };

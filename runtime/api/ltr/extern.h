@@ -66,5 +66,8 @@ T* data(const Tensor& x) {
 }
 
 LTR_EXPORT bool is_cuda(const Tensor& x);
+/// The queue of the device that this thread computes on: a `cudaStream_t`, null on the CPU. A kernel
+/// that is started in it runs between the operations around its call, and nothing waits for it.
+LTR_EXPORT void* stream();
 
 }  // namespace ltr

@@ -7,6 +7,7 @@
 #include "runtime/tensor/device.h"
 #include "runtime/tensor/draw.h"
 #include "runtime/tensor/handle.h"
+#include "runtime/tensor/host_read.h"
 #include "runtime/tensor/precision.h"
 #include "runtime/tensor/range.h"
 
@@ -16,6 +17,10 @@ namespace {
 
 at::TensorOptions of(at::ScalarType type) { return at::TensorOptions().dtype(type).device(run_device()); }
 at::TensorOptions policy() { return of(policy_type()); }
+
+/// An empty tensor to draw into. Draws are made in host memory, by one generator for all devices, and go to the device.
+at::Tensor blank(const Ints& dims) { return at::empty(dims, policy_type()); }
+Tensor drawn(const at::Tensor& tensor) { return give(tensor.to(run_device())); }
 
 /// Inputs and outputs of a weight [outputs, inputs, kernel…], as PyTorch counts them.
 std::pair<double, double> fans(const Ints& dims) {
@@ -70,7 +75,7 @@ Tensor tensor_of(bool value, DType dtype) {
 }
 
 Tensor tensor_of(const Floats& values, DType dtype) {
-  return guarded([&] { return give(at::tensor(at::ArrayRef<double>(values), aten(dtype))); });
+  return guarded([&] { return drawn(at::tensor(at::ArrayRef<double>(values), aten(dtype))); });
 }
 
 Tensor tensor_of(const std::vector<bool>& values, DType dtype) {
@@ -78,7 +83,7 @@ Tensor tensor_of(const std::vector<bool>& values, DType dtype) {
 }
 
 Tensor tensor_of(const Ints& values, DType dtype) {
-  return guarded([&] { return give(at::tensor(at::ArrayRef<int64_t>(values), at::kLong).to(aten(dtype))); });
+  return guarded([&] { return drawn(at::tensor(at::ArrayRef<int64_t>(values), at::kLong).to(aten(dtype))); });
 }
 
 int64_t class_of(const Str& text, const std::vector<Str>& classes) {
@@ -92,37 +97,37 @@ int64_t class_of(const Str& text, const std::vector<Str>& classes) {
 // ---- random --------------------------------------------------------------------------------------------------
 
 Tensor rand(const Ints& dims) {
-  return guarded([&] { return give(fill_uniform(at::empty(dims, policy()), 0, 1)); });
+  return guarded([&] { return drawn(fill_uniform(blank(dims), 0, 1)); });
 }
 
 Tensor randn(const Ints& dims) {
-  return guarded([&] { return give(fill_normal(at::empty(dims, policy()), 0, 1)); });
+  return guarded([&] { return drawn(fill_normal(blank(dims), 0, 1)); });
 }
 
 Tensor randint(int64_t low, int64_t high, const Ints& dims) {
-  return guarded([&] { return give(fill_whole(at::empty(dims, of(at::kLong)), low, high)); });
+  return guarded([&] { return drawn(fill_whole(at::empty(dims, at::kLong), low, high)); });
 }
 
 Tensor normal(const Ints& dims, double mean, double std) {
-  return guarded([&] { return give(fill_normal(at::empty(dims, policy()), mean, std)); });
+  return guarded([&] { return drawn(fill_normal(blank(dims), mean, std)); });
 }
 
 Tensor uniform(const Ints& dims, double low, double high) {
-  return guarded([&] { return give(fill_uniform(at::empty(dims, policy()), low, high)); });
+  return guarded([&] { return drawn(fill_uniform(blank(dims), low, high)); });
 }
 
 Tensor randperm(int64_t n) {
-  return guarded([&] { return give(draw_permutation(n).to(run_device())); });
+  return guarded([&] { return drawn(draw_permutation(n)); });
 }
 
 Tensor bernoulli(const Tensor& p) {
   return guarded([&] {
     const In chance(p);
-    if (at::logical_or(*chance < 0, *chance > 1).any().item<bool>()) {
+    if (read_number(at::logical_or(*chance < 0, *chance > 1).any()) != 0) {
       throw error_here(err::value_out_of_range, "bernoulli takes probabilities, numbers from 0 to 1");
     }
-    const at::Tensor drawn = fill_uniform(at::empty(chance->sizes(), chance->options()), 0, 1);
-    return give((drawn < *chance).to(chance->scalar_type()));
+    const at::Tensor least = fill_uniform(at::empty(chance->sizes(), chance->scalar_type()), 0, 1).to(chance->device());
+    return give((least < *chance).to(chance->scalar_type()));
   });
 }
 
@@ -161,7 +166,7 @@ Tensor orthogonal(const Ints& dims, double gain) {
     // With the signs of the diagonal of r the result is uniform over all such matrices.
     at::Tensor turned = q * at::sign(at::diagonal(r));
     if (rows < columns) turned = turned.t();
-    return give((turned * gain).to(policy_type()).contiguous().reshape(dims));
+    return drawn((turned * gain).to(policy_type()).contiguous().reshape(dims));
   });
 }
 
@@ -171,7 +176,7 @@ Tensor trunc_normal(const Ints& dims, double mean, double std) {
     for (at::Tensor outside = value.abs() > 2; outside.any().item<bool>(); outside = value.abs() > 2) {
       value = at::where(outside, fill_normal(at::empty(dims, at::kDouble), 0, 1), value);
     }
-    return give((value * std + mean).to(policy_type()));
+    return drawn((value * std + mean).to(policy_type()));
   });
 }
 

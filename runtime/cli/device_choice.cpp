@@ -1,0 +1,97 @@
+#include "runtime/cli/device_choice.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace ltr::cli {
+
+namespace {
+
+/// The first architecture that has TF32 units.
+constexpr int kAmpere = 80;
+
+Str architecture_text(int architecture) { return fmt::format("sm_{}", architecture); }
+
+Error refusal(const DeviceWish& wish, const Str& text) {
+  const int64_t count = wish.devices.count;
+  Str help = fmt::format("use --devices {}", count > 0 ? fmt::format("cpu[{}]", count) : "cpu");
+  if (!wish.fitting.empty()) help += fmt::format(", or --topology {}", fmt::join(wish.fitting, ", --topology "));
+  return with_help(error_at(wish.location, err::topology_unavailable, text), help);
+}
+
+Str asked(const DeviceWish& wish) {
+  const auto& [kind, count] = wish.devices;
+  return fmt::format("the topology {} asks for {}", wish.topology, count == 0 ? kind : fmt::format("{}[{}]", kind, count));
+}
+
+void check_on_cpu(const DeviceWish& wish) {
+  if (wish.precision != "f16" && wish.precision != "tf32") return;
+  throw with_help(error_at(wish.location, err::topology_unavailable,
+                           fmt::format("precision {} needs a GPU, and the topology {} runs on the CPU here", wish.precision,
+                                       wish.topology)),
+                  "use f32, bf16, bf16_pure or f64");
+}
+
+void check_facts(const DeviceWish& wish, const Accelerator& there, int64_t index) {
+  const DeviceFacts facts = there.facts(index);
+  const std::vector<int> built = there.architectures();
+  // Code of an older architecture runs on a newer one of the same generation; of an older generation it does not.
+  const bool runs = std::any_of(built.begin(), built.end(), [&](int one) {
+    return one <= facts.architecture && one / 10 == facts.architecture / 10;
+  });
+  if (!runs && !built.empty()) {
+    std::vector<Str> names;
+    for (const int one : built) names.push_back(architecture_text(one));
+    throw refusal(wish, fmt::format("{} is {}; this LibTorch has code for {}", facts.name,
+                                    architecture_text(facts.architecture), fmt::join(names, ", ")));
+  }
+  if (wish.precision == "tf32" && facts.architecture < kAmpere) {
+    throw with_help(error_at(wish.location, err::topology_unavailable,
+                             fmt::format("precision tf32 needs {} or newer, and {} is {}", architecture_text(kAmpere),
+                                         facts.name, architecture_text(facts.architecture))),
+                    "use f32, or f16 with its loss scale");
+  }
+}
+
+}  // namespace
+
+const Machine& this_machine() {
+  static const Machine kThis{plugin_file, driver_devices, load_plugin};
+  return kThis;
+}
+
+DeviceChoice choose_device(const DeviceWish& wish, const Machine& machine) {
+  const bool may_be_cpu = wish.devices.kind == "auto";
+  const Str file = wish.devices.kind == "cpu" ? "" : machine.plugin_file();
+  // The driver is asked first: the plug-in takes half a second and 350 MB.
+  const int64_t shown = wish.devices.kind == "cpu" ? 0 : machine.driver_devices();
+  if (wish.devices.kind == "cpu" || (may_be_cpu && (file.empty() || shown == 0))) {
+    check_on_cpu(wish);
+    return {};
+  }
+  if (file.empty()) {
+    throw refusal(wish, fmt::format("{}, but this runtime was built without CUDA{}", asked(wish),
+                                    shown > 0 ? "; build Ltr with LTR_CUDA=ON ./bootstrap" : ""));
+  }
+  if (shown == 0) {
+    const char* hidden = std::getenv("CUDA_VISIBLE_DEVICES");
+    throw refusal(wish, fmt::format("{}, but the NVIDIA driver shows no device here{}", asked(wish),
+                                    hidden != nullptr ? fmt::format(" (CUDA_VISIBLE_DEVICES is \"{}\")", hidden) : ""));
+  }
+  const Plugin plugin = machine.load(file);
+  if (plugin.accelerator == nullptr) {
+    throw refusal(wish, fmt::format("{}, but the CUDA runtime cannot be loaded: {}", asked(wish), plugin.why_not));
+  }
+  const int64_t there = plugin.accelerator->count();
+  if (there == 0) {
+    throw refusal(wish, fmt::format("{}, but CUDA finds no device: {}", asked(wish), plugin.accelerator->why_none()));
+  }
+  if (there < wish.devices.count || there <= wish.local_rank) {
+    throw refusal(wish, fmt::format("{}, but this machine has {} of {}", asked(wish), there,
+                                    plugin.accelerator->facts(0).name));
+  }
+  check_facts(wish, *plugin.accelerator, wish.local_rank);
+  return {plugin.accelerator, wish.local_rank};
+}
+
+}  // namespace ltr::cli

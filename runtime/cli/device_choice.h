@@ -1,0 +1,42 @@
+#pragma once
+
+// From `devices` and `precision` of a topology to the device of this process (runtime.md 13.1). The plug-in is loaded
+// here, right after the settings are known and before the first tensor.
+
+#include <functional>
+
+#include "runtime/api/error.h"
+#include "runtime/distributed/devices.h"
+#include "runtime/tensor/plugin.h"
+
+namespace ltr::cli {
+
+/// What is there to compute on.
+struct Machine {
+  std::function<Str()> plugin_file;
+  std::function<int64_t()> driver_devices;
+  std::function<Plugin(const Str& file)> load;
+};
+/// This one.
+const Machine& this_machine();
+
+/// What a run asks for.
+struct DeviceWish {
+  distributed::Devices devices;
+  Str precision = "f32";
+  int64_t local_rank = 0;
+  Location location;
+  Str topology = "default";
+  std::vector<Str> fitting;  ///< topologies of the program that need no GPU
+};
+
+/// The device of this process.
+struct DeviceChoice {
+  Accelerator* accelerator = nullptr;  ///< null: the CPU
+  int64_t index = 0;
+};
+
+/// R2008 if the machine lacks what is asked for: it says what there is, and what would do.
+DeviceChoice choose_device(const DeviceWish& wish, const Machine& machine = this_machine());
+
+}  // namespace ltr::cli

@@ -1,0 +1,97 @@
+#pragma once
+
+// What the runtime asks of a device other than the CPU. libltr_runtime_cuda answers for NVIDIA's; tests have one of their
+// own over host memory. The library is loaded when a run computes there, and only then: this header knows nothing of CUDA.
+
+#include <ATen/core/Tensor.h>
+#include <c10/util/intrusive_ptr.h>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace c10d {
+class Backend;
+class Store;
+}  // namespace c10d
+
+namespace ltr {
+
+/// One device, as its driver describes it.
+struct DeviceFacts {
+  std::string name;         ///< `NVIDIA H100 80GB HBM3`
+  int architecture = 0;     ///< ten times the compute capability: 90
+  int64_t memory_bytes = 0;
+};
+
+/// Bytes of a device, in all and as this process' allocator sees them.
+struct DeviceMemory {
+  int64_t total = 0;
+  int64_t free = 0;      ///< what no process holds
+  int64_t tensors = 0;   ///< of live tensors of this process
+  int64_t reserved = 0;  ///< what its allocator took of the device, tensors included
+  int64_t peak = 0;      ///< most that its tensors ever had at once
+};
+
+/// How the libraries of a device are to compute.
+struct DeviceModes {
+  bool tf32 = false;           ///< products of f32 in TF32 units
+  bool deterministic = true;   ///< only kernels that give the same bits again
+  bool benchmark = false;      ///< convolution algorithms chosen by timing
+};
+
+/// A place in the queue of a device: everything that was queued before it was made.
+class QueueMark {
+ public:
+  QueueMark() = default;
+  QueueMark(const QueueMark&) = delete;
+  QueueMark& operator=(const QueueMark&) = delete;
+  virtual ~QueueMark() = default;
+  /// Blocks the host until the device is past it.
+  virtual void wait() = 0;
+};
+
+class Accelerator {
+ public:
+  Accelerator() = default;
+  Accelerator(const Accelerator&) = delete;
+  Accelerator& operator=(const Accelerator&) = delete;
+  virtual ~Accelerator() = default;
+
+  /// Where its tensors lie.
+  virtual c10::DeviceType type() const = 0;
+  /// The libraries that it was built with, by name: cuda 13.0, cudnn 9.19, nccl 2.28.9.
+  virtual std::vector<std::pair<std::string, std::string>> libraries() const = 0;
+  /// The architectures that it has code for, ascending: 75, 80, 90.
+  virtual std::vector<int> architectures() const = 0;
+
+  /// Devices that this process may use.
+  virtual int64_t count() const = 0;
+  /// Why there is none, in the words of the driver; "" if there is one.
+  virtual std::string why_none() const = 0;
+  virtual DeviceFacts facts(int64_t index) const = 0;
+  virtual DeviceMemory memory(int64_t index) const = 0;
+
+  /// This process computes on device `index`. Before its first tensor.
+  virtual void choose(int64_t index) = 0;
+  virtual void set_modes(const DeviceModes& modes) = 0;
+  /// The queue of this thread as the device's own API names it (`cudaStream_t`), for the program's own kernels.
+  virtual void* stream() const = 0;
+  virtual std::unique_ptr<QueueMark> mark() = 0;
+  /// Tensors of the host on the device. They go there beside what is queued, which what is queued from here on waits for;
+  /// the host waits for nothing, if `host_memory` gave theirs. Undefined ones stay undefined.
+  virtual std::vector<at::Tensor> to_device(const std::vector<at::Tensor>& host) = 0;
+  /// A copy in host memory, whose elements are there once a mark made afterwards is passed.
+  virtual at::Tensor to_host(const at::Tensor& tensor) = 0;
+  /// A new tensor in host memory that the device can copy from while the host goes on.
+  virtual at::Tensor host_memory(at::IntArrayRef sizes, at::ScalarType type) = 0;
+
+  /// How the `world` processes that meet at `store` exchange tensors of this device. Every one of them calls it.
+  virtual c10::intrusive_ptr<c10d::Backend> make_group(const c10::intrusive_ptr<c10d::Store>& store, int rank, int world,
+                                                       std::chrono::milliseconds timeout) = 0;
+};
+
+}  // namespace ltr

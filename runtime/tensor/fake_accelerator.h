@@ -1,0 +1,84 @@
+#pragma once
+
+// A device for tests that lies in host memory and, like a real one, is behind the host: what it copies to the host is there
+// only once a mark behind it is waited for. Every read of a number counts as one that waits.
+
+#include <ATen/ATen.h>
+
+#include <atomic>
+#include <mutex>
+
+#include "runtime/tensor/device.h"
+
+namespace ltr::fake {
+
+class FakeAccelerator final : public Accelerator {
+ public:
+  explicit FakeAccelerator(int64_t devices = 1, int architecture = 90) : devices_(devices), architecture_(architecture) {}
+
+  c10::DeviceType type() const override { return c10::DeviceType::CPU; }
+  std::vector<std::pair<std::string, std::string>> libraries() const override { return {{"cuda", "0.1"}}; }
+  std::vector<int> architectures() const override { return {80, 90}; }
+  int64_t count() const override { return devices_; }
+  std::string why_none() const override { return devices_ > 0 ? "" : "no driver"; }
+  DeviceFacts facts(int64_t) const override { return {"Fake 1000", architecture_, int64_t(8) << 30}; }
+  DeviceMemory memory(int64_t) const override {
+    return {int64_t(8) << 30, int64_t(100) << 20, int64_t(7) << 30, int64_t(7) << 30, int64_t(7) << 30};
+  }
+  void choose(int64_t index) override { chosen = index; }
+  void set_modes(const DeviceModes& modes) override { this->modes = modes; }
+  void* stream() const override { return nullptr; }
+  std::unique_ptr<QueueMark> mark() override {
+    const std::scoped_lock lock(mutex_);
+    return std::make_unique<Mark>(*this, copies_.size());
+  }
+  std::vector<at::Tensor> to_device(const std::vector<at::Tensor>& host) override {
+    std::vector<at::Tensor> there;
+    for (const at::Tensor& tensor : host) there.push_back(tensor.defined() ? tensor.clone() : tensor);
+    batches++;
+    return there;
+  }
+  at::Tensor to_host(const at::Tensor& tensor) override {
+    at::Tensor host = at::full(tensor.sizes(), -12345, tensor.options());
+    const std::scoped_lock lock(mutex_);
+    copies_.emplace_back(host, tensor.clone());
+    return host;
+  }
+  at::Tensor host_memory(at::IntArrayRef sizes, at::ScalarType type) override { return at::empty(sizes, type); }
+  c10::intrusive_ptr<c10d::Backend> make_group(const c10::intrusive_ptr<c10d::Store>&, int, int,
+                                               std::chrono::milliseconds) override {
+    throw std::logic_error("the fake device meets nobody");
+  }
+
+  int64_t chosen = -1;
+  std::atomic<int64_t> batches = 0;  ///< that came to the device
+  DeviceModes modes;
+
+ private:
+  struct Mark final : QueueMark {
+    Mark(FakeAccelerator& of, size_t until) : device(of), copies(until) {}
+    void wait() override {
+      const std::scoped_lock lock(device.mutex_);
+      for (size_t& i = device.arrived_; i < copies; i++) device.copies_[i].first.copy_(device.copies_[i].second);
+    }
+    FakeAccelerator& device;
+    size_t copies;
+  };
+
+  int64_t devices_;
+  int architecture_;
+  std::vector<std::pair<at::Tensor, at::Tensor>> copies_;  ///< to here, of this
+  size_t arrived_ = 0;
+  std::mutex mutex_;  ///< ranks of tests are threads
+};
+
+/// The process computes on a fake device while it lives.
+struct OnFakeDevice {
+  OnFakeDevice() { use_accelerator(&device); }
+  ~OnFakeDevice() { use_accelerator(nullptr); }
+  OnFakeDevice(const OnFakeDevice&) = delete;
+  OnFakeDevice& operator=(const OnFakeDevice&) = delete;
+  FakeAccelerator device;
+};
+
+}  // namespace ltr::fake
