@@ -2,7 +2,7 @@
 """Several processes on one machine: the Keras CNN with one process of one thread and with several, beside PyTorch alone and its
 DistributedDataParallel over Gloo in the same rounds.
 
-    python bench/ranks.py [--rounds 3] [--world 2] [--steps 60]
+    python bench/processes.py [--rounds 3] [--world 2] [--steps 60]
 
 Each process has one thread and one ready batch of 128; all ways take turns in every round. Time is that of STEPS steps behind
 the first ten: whole runs of two lengths, and their difference. A row has the median; ratios are of medians. `bench/README.md`
