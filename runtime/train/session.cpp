@@ -184,7 +184,8 @@ void Session::update(Optimizer& optimizer) {
       throw of_another(error);
     }
   }
-  if (came.rows == 0) return optimizer.zero_grad();
+  // No row came, or none that counts: a stand-in, or one whose tokens are all ignored.
+  if (came.rows == 0 || came.share == 0) return optimizer.zero_grad();
   // Batches that were skipped, or counted by tokens, leave a window that is divided by what did come.
   if (std::abs(came.share - 1) > 1e-9) optimizer.scale_grads(1 / came.share);
   clip_and_step(optimizer);
