@@ -56,8 +56,8 @@ cpp::Expr FunctionEmitter::value(const ir::Op& op) {
   const auto arg = [&](size_t i) { return use(op.operands[i]); };
   const auto place = [&] { return cx_.location(op.loc); };
   switch (op.kind) {
-    case OpKind::Member:
-    case OpKind::ReadParam: return cx_.path(arg(0), type(op.operands[0]), op.name);
+    case OpKind::Member: return cx_.path(arg(0), type(op.operands[0]), op.name);
+    case OpKind::ReadParam: return cpp::call("ltr::use", {cx_.path(arg(0), type(op.operands[0]), op.name)});
     case OpKind::ReadBuffer: return read_buffer(op);
     case OpKind::Place: return cpp::call(cpp::dot(arg(0), "child"), {cpp::string(op.name)});
     case OpKind::PlaceElement: return cpp::call(cpp::dot(arg(0), "element"), {arg(1)});

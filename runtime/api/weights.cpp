@@ -4,6 +4,7 @@
 #include "runtime/optim/optimizer.h"
 #include "runtime/tensor/handle.h"
 #include "runtime/tensor/mode.h"
+#include "runtime/train/gathered.h"
 
 namespace ltr {
 
@@ -11,7 +12,8 @@ bool operator==(const Weights& left, const Weights& right) {
   if (left.size() != right.size()) return false;
   for (size_t i = 0; i < left.size(); i++) {
     const In a(left[i].tensor), b(right[i].tensor);
-    if (left[i].path != right[i].path || a->sizes() != b->sizes() || !guarded([&] { return at::equal(a, b); })) return false;
+    if (left[i].path != right[i].path || a->sizes() != b->sizes()) return false;
+    if (!guarded([&] { return at::equal(whole_value(a), whole_value(b)); })) return false;
   }
   return true;
 }
@@ -30,7 +32,7 @@ Weights weights_of(const Scope& place) { return place.weights(); }
 Weights clone(const Weights& weights) {
   return guarded([&] {
     Weights copy;
-    for (const Weight& weight : weights) copy.push_back({weight.path, give(In(weight.tensor)->detach().clone())});
+    for (const Weight& weight : weights) copy.push_back({weight.path, give(whole_value(In(weight.tensor)).detach().clone())});
     return copy;
   });
 }
@@ -46,7 +48,7 @@ void ema_update(const Weights& target, const Weights& source, double decay) {
       const at::Tensor from = In(source[i].tensor);
       if (to.sizes() != from.sizes())
         fail("`" + target[i].path + "` and `" + source[i].path + "` have different shapes");
-      to.lerp_(from.to(to.scalar_type()), 1 - decay);
+      set_whole_value(to, at::lerp(whole_value(to), whole_value(from).to(to.scalar_type()), 1 - decay));
     }
     return 0;
   });
@@ -69,12 +71,14 @@ Tensor norm(const Tensors& tensors) {
 }
 
 Tensors grads_of(const Optimizer& optimizer) {
-  Tensors list;
-  for (const Weight& weight : optimizer.weights()) {
-    const at::Tensor& grad = In(weight.tensor)->grad();
-    list.push_back(give(grad.defined() ? grad : at::zeros_like(In(weight.tensor))));
-  }
-  return list;
+  return guarded([&] {
+    const std::vector<at::Tensor> gradients = optimizer.whole_gradients();
+    Tensors list;
+    for (size_t i = 0; i < gradients.size(); i++) {
+      list.push_back(give(gradients[i].defined() ? gradients[i] : at::zeros_like(In(optimizer.weights()[i].tensor))));
+    }
+    return list;
+  });
 }
 
 Weights weights_of(const Optimizer& optimizer) { return optimizer.weights(); }

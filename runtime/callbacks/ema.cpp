@@ -27,6 +27,7 @@ int64_t period_of(const Value& call, const char* name, int64_t initial,
 
 /// An average is kept in f32, or wider if the weight is.
 at::Tensor widened(const at::Tensor& tensor) {
+  if (!tensor.defined()) return tensor;
   const bool is_narrow = tensor.scalar_type() == at::kHalf || tensor.scalar_type() == at::kBFloat16;
   return is_narrow ? tensor.detach().to(at::kFloat) : tensor.detach().clone();
 }
@@ -41,24 +42,31 @@ Ema::Ema(const Value& call, RootState& root, const std::function<int64_t(double 
       ramps_(bool_argument(call, "ramp", false)),
       averages_buffers_(text_argument(call, "buffers", "copy") == "average") {}
 
+at::Tensor Ema::own(const Entry& entry) const {
+  const at::Tensor tensor = aten(entry.tensor).detach();
+  const Division::Part* part = root_.division ? root_.division->find(aten(entry.tensor)) : nullptr;
+  return part != nullptr ? part->values : tensor;
+}
+
 void Ema::take_in(int64_t global_step, const at::Tensor& is_stopped) {
   if (global_step < start_ || global_step % every_ != 0) return;
   const NoGrad no_grad;
   if (updates_++ == 0) {
-    for (const Entry& entry : root_.entries) averages_.push_back(widened(In(entry.tensor)));
+    for (const Entry& entry : root_.entries) averages_.push_back(widened(own(entry)));
     return;
   }
   const auto n = double(updates_ - 1);
   const double decay = ramps_ ? std::min(decay_, (1 + n) / (10 + n)) : decay_;
   for (size_t i = 0; i < averages_.size(); i++) {
     const Entry& entry = root_.entries[i];
-    const In now(entry.tensor);
-    const bool is_averaged = now->is_floating_point() && (entry.trained || averages_buffers_);
+    const at::Tensor now = own(entry);
+    if (!now.defined()) continue;
+    const bool is_averaged = now.is_floating_point() && (entry.trained || averages_buffers_);
     if (is_stopped.defined()) {
-      const at::Tensor fresh = now->to(averages_[i].scalar_type());
+      const at::Tensor fresh = now.to(averages_[i].scalar_type());
       averages_[i].copy_(at::where(is_stopped, averages_[i], is_averaged ? averages_[i].lerp(fresh, 1 - decay) : fresh));
     } else if (is_averaged) {
-      averages_[i].lerp_(now->to(averages_[i].scalar_type()), 1 - decay);
+      averages_[i].lerp_(now.to(averages_[i].scalar_type()), 1 - decay);
     } else {
       averages_[i].copy_(now);
     }
@@ -68,16 +76,24 @@ void Ema::take_in(int64_t global_step, const at::Tensor& is_stopped) {
 Ema::InPlace::InPlace(const Ema* ema) : ema_(ema) {
   if (ema_ == nullptr || ema_->updates_ == 0) return;
   const NoGrad no_grad;
-  for (size_t i = 0; i < ema_->averages_.size(); i++) {
-    const In weight(ema_->root_.entries[i].tensor);
-    kept_.push_back(weight->detach().clone());
-    weight->copy_(ema_->averages_[i]);
+  for (const Entry& entry : ema_->root_.entries) {
+    const at::Tensor own = ema_->own(entry);
+    kept_.push_back(own.defined() ? own.clone() : own);
   }
+  put(ema_->averages_);
 }
 
 Ema::InPlace::~InPlace() {
+  if (!kept_.empty()) put(kept_);
+}
+
+void Ema::InPlace::put(const std::vector<at::Tensor>& values) const {
   const NoGrad no_grad;
-  for (size_t i = 0; i < kept_.size(); i++) In(ema_->root_.entries[i].tensor)->copy_(kept_[i]);
+  RootState& root = ema_->root_;
+  for (size_t i = 0; i < values.size(); i++) {
+    if (values[i].defined()) ema_->own(root.entries[i]).copy_(values[i]);
+  }
+  if (root.division) root.division->all_moved();
 }
 
 void Ema::visit(Archive& archive) {
@@ -85,9 +101,18 @@ void Ema::visit(Archive& archive) {
   if (updates_ == 0) return;
   if (archive.is_reading()) {
     averages_.clear();
-    for (const Entry& entry : root_.entries) averages_.push_back(widened(In(entry.tensor)));
+    for (const Entry& entry : root_.entries) averages_.push_back(widened(own(entry)));
   }
-  for (size_t i = 0; i < averages_.size(); i++) archive.tensor(Str(kAveraged) + root_.entries[i].path, averages_[i]);
+  for (size_t i = 0; i < averages_.size(); i++) visit_average(archive, root_.entries[i], averages_[i]);
+}
+
+void Ema::visit_average(Archive& archive, const Entry& entry, at::Tensor& average) {
+  const Str name = Str(kAveraged) + entry.path;
+  const at::Tensor weight = aten(entry.tensor);
+  Division* division = root_.division.get();
+  if (division == nullptr || division->find(weight) == nullptr) return archive.tensor(name, average);
+  const at::ScalarType type = widened(at::empty({0}, weight.options())).scalar_type();
+  archive.slice(name, average, division->slice_of(weight, at::empty(weight.sizes(), at::device(at::kMeta).dtype(type))));
 }
 
 namespace {

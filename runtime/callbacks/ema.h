@@ -20,7 +20,8 @@ class Ema {
   /// Takes in the weights behind update number `global_step`, if it is due.
   void take_in(int64_t global_step, const at::Tensor& is_stopped = {});
 
-  /// Puts the averages in the place of the weights while it lives; then the weights come back bit for bit.
+  /// Puts the averages in the place of the weights while it lives; then the weights come back bit for bit. Where ranks
+  /// divide weights, all do it together.
   class InPlace {
    public:
     explicit InPlace(const Ema* ema);
@@ -29,6 +30,8 @@ class Ema {
     InPlace& operator=(const InPlace&) = delete;
 
    private:
+    void put(const std::vector<at::Tensor>& values) const;
+
     const Ema* ema_;
     std::vector<at::Tensor> kept_;
   };
@@ -38,6 +41,10 @@ class Ema {
   int64_t updates() const { return updates_; }
 
  private:
+  /// What of an entry is averaged here: where ranks divide a weight, this one's part, undefined if it has none.
+  at::Tensor own(const Entry& entry) const;
+  void visit_average(Archive& archive, const Entry& entry, at::Tensor& average);
+
   RootState& root_;
   double decay_;
   int64_t every_;

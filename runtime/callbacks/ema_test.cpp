@@ -48,7 +48,7 @@ TEST_CASE("an average follows its formula, stands in for the weights, and gives 
   ema.visit(save);
   CHECK(saved.train.at(0).name == "ema.w");
   Ema again(Value::call("Ema", {{"decay", 0.9, "", {}}}), root.state(), kSteps);
-  LoadArchive load(saved.manifest, saved.train);
+  LoadArchive load(saved);
   again.visit(load);
   CHECK(again.updates() == ema.updates());
   const Ema::InPlace averaged(&again);

@@ -36,15 +36,22 @@ std::vector<Str> GradNorm::names(const Optimizer& optimizer) const {
 void GradNorm::measure(const Optimizer& optimizer, Named& values) const {
   std::vector<std::pair<Str, std::vector<at::Tensor>>> parts;
   for (const Weight& weight : optimizer.weights()) {
-    const at::Tensor& grad = In(weight.tensor)->grad();
+    const at::Tensor grad = optimizer.own_gradient(aten(weight.tensor));
     const Str part = part_of(weight.path);
     auto place = std::find_if(parts.begin(), parts.end(), [&](const auto& known) { return known.first == part; });
     if (place == parts.end()) place = parts.insert(parts.end(), {part, {}});
     if (grad.defined()) place->second.push_back(at::linalg_vector_norm(grad, p_));
   }
+  std::vector<double> all;
   for (const auto& [part, norms] : parts) {
-    const double value = norms.empty() ? 0 : read_number(at::linalg_vector_norm(at::stack(norms), p_));
-    values.emplace_back(prefix() + optimizer.name() + (part.empty() ? "" : "/" + part), value);
+    // The 0-norm counts, and counts add up.
+    const auto joined = [&](const at::Tensor& list) { return p_ == 0 ? list.sum() : at::linalg_vector_norm(list, p_); };
+    all.push_back(norms.empty() ? 0 : read_number(joined(at::stack(norms))));
+  }
+  optimizer.join_norms(all, p_);
+  for (size_t i = 0; i < parts.size(); i++) {
+    const Str& part = parts[i].first;
+    values.emplace_back(prefix() + optimizer.name() + (part.empty() ? "" : "/" + part), all[i]);
   }
 }
 

@@ -31,8 +31,9 @@ void SaveArchive::value(const Str& name, double& value) { (*place_.back())[name]
 LoadArchive::LoadArchive(const nlohmann::json& manifest, std::map<Str, at::Tensor> tensors, Str path)
     : tensors_(std::move(tensors)), path_(std::move(path)), place_{&manifest} {}
 
-LoadArchive::LoadArchive(const nlohmann::json& manifest, const std::vector<NamedTensor>& tensors) : place_{&manifest} {
-  for (const NamedTensor& named : tensors) tensors_.emplace(named.name, named.tensor);
+LoadArchive::LoadArchive(const CheckpointData& data) : place_{&data.manifest} {
+  for (const NamedTensor& named : data.train) tensors_.emplace(named.name, named.tensor);
+  for (const SlicedTensor& sliced : data.share.slices) slices_.emplace(sliced.name, sliced.tensor);
 }
 
 const nlohmann::json& LoadArchive::find(const Str& name) const {
@@ -65,6 +66,18 @@ void LoadArchive::tensor(const Str& name, at::Tensor& tensor) {
                                  fmt::join(tensor.sizes().vec(), ", ")));
   }
   tensor.copy_(saved);
+}
+
+void LoadArchive::slice(const Str& name, at::Tensor& own, const Slice& slice) {
+  at::Tensor values;
+  if (const auto found = slices_.find(name); found != slices_.end()) {
+    values = found->second;
+  } else {
+    at::Tensor whole = at::empty(slice.sizes, slice.type);
+    tensor(name, whole);
+    values = whole.flatten().narrow(0, slice.begin, slice.end - slice.begin);
+  }
+  if (own.defined()) own.copy_(values.view(own.sizes()));
 }
 
 bool LoadArchive::has(const Str& name) const { return place_.back()->is_object() && place_.back()->contains(name); }

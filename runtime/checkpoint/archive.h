@@ -33,6 +33,10 @@ class Archive {
   /// values, and R2010 if its shape or type differs.
   virtual void tensor(const Str& name, at::Tensor& tensor) = 0;
 
+  /// A tensor that ranks divide, of which this one has `own`; undefined if it has nothing. A checkpoint gives all of it back,
+  /// to any number of ranks.
+  virtual void slice(const Str& name, at::Tensor& own, const Slice& slice) = 0;
+
   /// Whether the current part has a value or part `name`, or the checkpoint a tensor. True when writing.
   virtual bool has(const Str& name) const = 0;
   virtual bool has_tensor(const Str& name) const = 0;
@@ -88,6 +92,7 @@ class SaveArchive : public Archive {
   void value(const Str& name, bool& value) override { (*place_.back())[name] = value; }
   void value(const Str& name, Str& value) override { (*place_.back())[name] = value; }
   void tensor(const Str& name, at::Tensor& tensor) override { data_.train.push_back({name, tensor}); }
+  void slice(const Str& name, at::Tensor& own, const Slice& slice) override { data_.share.slices.push_back({name, own, slice}); }
   bool has(const Str&) const override { return true; }
   bool has_tensor(const Str&) const override { return true; }
   std::vector<Str> names() const override { return {}; }
@@ -110,7 +115,7 @@ class LoadArchive : public Archive {
   /// `path` is the checkpoint's, for messages.
   LoadArchive(const nlohmann::json& manifest, std::map<Str, at::Tensor> tensors, Str path);
   /// Goes back to what a SaveArchive took down in this process.
-  LoadArchive(const nlohmann::json& manifest, const std::vector<NamedTensor>& tensors);
+  explicit LoadArchive(const CheckpointData& data);
   bool is_reading() const override { return true; }
   using Archive::value;
   void value(const Str& name, int64_t& value) override;
@@ -118,6 +123,7 @@ class LoadArchive : public Archive {
   void value(const Str& name, bool& value) override;
   void value(const Str& name, Str& value) override;
   void tensor(const Str& name, at::Tensor& tensor) override;
+  void slice(const Str& name, at::Tensor& own, const Slice& slice) override;
   bool has(const Str& name) const override;
   bool has_tensor(const Str& name) const override { return tensors_.contains(name); }
   std::vector<Str> names() const override;
@@ -133,6 +139,7 @@ class LoadArchive : public Archive {
   const nlohmann::json& find(const Str& name) const;
 
   std::map<Str, at::Tensor> tensors_;
+  std::map<Str, at::Tensor> slices_;  ///< of this process
   std::vector<Str> notes_;
   Str path_;
   std::vector<const nlohmann::json*> place_;

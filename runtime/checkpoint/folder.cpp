@@ -10,6 +10,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <sstream>
 #include <system_error>
 
@@ -79,12 +80,16 @@ void write_text(const Str& path, const Str& text) {
   if (close(file) != 0) throw std::system_error(errno, std::generic_category(), path);
 }
 
-/// Bytes of a checkpoint, about: before it is written, there must be room for all of it.
+/// Bytes of what one process writes of a checkpoint, about: before it is written, there must be room for all of it.
 uint64_t size_of(const CheckpointData& data) {
   constexpr uint64_t kMore = 1 << 16;  // the manifest, headers
   uint64_t bytes = kMore;
-  for (const auto* tensors : {&data.weights, &data.averages, &data.train}) {
-    for (const NamedTensor& named : *tensors) bytes += named.tensor.nbytes() + named.name.size() + 100;
+  const auto add = [&](const Str& name, const at::Tensor& tensor) { bytes += tensor.nbytes() + name.size() + 100; };
+  for (const auto* tensors : {&data.weights, &data.averages, &data.train, &data.share.weights, &data.share.averages}) {
+    for (const NamedTensor& named : *tensors) add(named.name, named.tensor);
+  }
+  for (const SlicedTensor& sliced : data.share.slices) {
+    if (sliced.slice.is_written) add(sliced.name, sliced.tensor);
   }
   return bytes;
 }
@@ -154,40 +159,167 @@ void write_tensors(const Str& path, const std::vector<NamedTensor>& tensors) {
   doors::write_safetensors(path, std::move(entries), {{"format", "pt"}});
 }
 
-Str write_checkpoint(const Str& folder, const Str& name, const CheckpointData& data) {
-  const Str path = folder + "/" + name;
-  const Str temporary = folder + "/" + kTemporary + name;
+namespace {
+
+Str temporary_of(const Str& folder, const Str& name) { return folder + "/" + kTemporary + name; }
+
+/// Runs `body`, which writes a part of the checkpoint `name`. All of it goes if the disk fails.
+void writing(const Str& folder, const Str& name, const std::function<void()>& body) {
   try {
+    body();
+  } catch (const std::system_error& error) {
+    std::error_code ignored;
+    fs::remove_all(temporary_of(folder, name), ignored);
+    throw error_at({}, err::cannot_write, folder + "/" + name, error.what());
+  }
+}
+
+nlohmann::json file_row(const Str& file) { return {{"bytes", fs::file_size(file)}, {"sha256", doors::sha256_file(file)}}; }
+
+/// Where one rank writes its tensors of a kind.
+Str file_name(const Str& kind, const CheckpointShare& share) {
+  if (!share.has_weights) return kind + ".safetensors";
+  return fmt::format("{}-{:05}-of-{:05}.safetensors", kind, share.rank + 1, share.world);
+}
+
+/// The file that says in which of several the tensors of a kind are. That of weights has the name that others look for.
+Str index_name(const Str& kind) { return (kind == "weights" ? "model" : kind) + ".safetensors.index.json"; }
+
+/// Writes the files of one rank, and says what is in them.
+class ShareWriter {
+ public:
+  ShareWriter(Str temporary, const CheckpointShare& share) : temporary_(std::move(temporary)), share_(share) {}
+
+  void add(const Str& file, const std::vector<NamedTensor>& tensors) {
+    write_tensors(temporary_ + "/" + file, tensors);
+    said_["files"][file] = file_row(temporary_ + "/" + file);
+  }
+  void add_kind(const char* kind, std::vector<NamedTensor> tensors, const std::vector<NamedTensor>& more) {
+    tensors.insert(tensors.end(), more.begin(), more.end());
+    // A checkpoint has a file of weights, and be it empty.
+    const bool is_always = Str(kind) == "weights" && share_.rank == 0;
+    if (tensors.empty() && !is_always) return;
+    const Str file = file_name(kind, share_);
+    add(file, tensors);
+    if (!share_.has_weights) return;
+    uint64_t bytes = 0;
+    for (const NamedTensor& one : tensors) {
+      said_["indexes"][kind]["weight_map"][one.name] = file;
+      bytes += one.tensor.nbytes();
+    }
+    said_["indexes"][kind]["metadata"]["total_size"] = bytes;
+  }
+  void add_slices() {
+    const Str file = fmt::format("train-{}.safetensors", share_.rank);
+    std::vector<NamedTensor> tensors;
+    for (const SlicedTensor& one : share_.slices) {
+      if (!one.slice.is_written) continue;
+      tensors.push_back({one.name, one.tensor.flatten()});
+      said_["slices"][one.name]["shape"] = one.slice.sizes;
+      said_["slices"][one.name]["part"] = {one.slice.begin, one.slice.end, file};
+    }
+    if (!tensors.empty()) add(file, tensors);
+  }
+  nlohmann::json said() { return std::move(said_); }
+
+ private:
+  Str temporary_;
+  const CheckpointShare& share_;
+  nlohmann::json said_ = {{"files", nlohmann::json::object()},
+                          {"slices", nlohmann::json::object()},
+                          {"indexes", nlohmann::json::object()}};
+};
+
+/// What all ranks said, as members of the manifest; the indexes.
+nlohmann::json joined_shares(const std::vector<nlohmann::json>& shares, nlohmann::json& manifest) {
+  nlohmann::json indexes = nlohmann::json::object();
+  for (const nlohmann::json& share : shares) {
+    for (const auto& [file, row] : share.at("files").items()) manifest["files"][file] = row;
+    for (const auto& [name, slice] : share.at("slices").items()) {
+      nlohmann::json& known = manifest["slices"][name];
+      known["shape"] = slice["shape"];
+      known["parts"].push_back(slice["part"]);
+    }
+    for (const auto& [kind, index] : share.at("indexes").items()) {
+      const uint64_t before = indexes.contains(kind) ? indexes[kind]["metadata"]["total_size"].get<uint64_t>() : 0;
+      indexes[kind].merge_patch(index);
+      indexes[kind]["metadata"]["total_size"] = before + index["metadata"]["total_size"].get<uint64_t>();
+    }
+  }
+  return indexes;
+}
+
+}  // namespace
+
+Str write_checkpoint(const Str& folder, const Str& name, const CheckpointData& data) {
+  open_checkpoint(folder, name);
+  return close_checkpoint(folder, name, data, {write_share(folder, name, data)});
+}
+
+void open_checkpoint(const Str& folder, const Str& name) {
+  writing(folder, name, [&] {
     fs::create_directories(folder);
-    fs::remove_all(temporary);
+    fs::remove_all(temporary_of(folder, name));
+    fs::create_directory(temporary_of(folder, name));
+  });
+}
+
+nlohmann::json write_share(const Str& folder, const Str& name, const CheckpointData& data) {
+  ShareWriter writer(temporary_of(folder, name), data.share);
+  writing(folder, name, [&] {
     check_space(folder, size_of(data));
-    fs::create_directory(temporary);
-    write_tensors(temporary + "/weights.safetensors", data.weights);
-    std::vector<Str> files{"weights.safetensors"};
-    const auto add = [&](const char* file, const std::vector<NamedTensor>& tensors) {
-      if (tensors.empty()) return;
-      write_tensors(temporary + "/" + file, tensors);
-      files.emplace_back(file);
-    };
-    add("averages.safetensors", data.averages);
-    add("train.safetensors", data.train);
+    writer.add_kind("weights", data.weights, data.share.weights);
+    writer.add_kind("averages", data.averages, data.share.averages);
+    if (!data.train.empty()) writer.add("train.safetensors", data.train);
+    writer.add_slices();
+  });
+  return writer.said();
+}
+
+Str close_checkpoint(const Str& folder, const Str& name, const CheckpointData& data, const std::vector<nlohmann::json>& shares) {
+  const Str path = folder + "/" + name, temporary = temporary_of(folder, name);
+  writing(folder, name, [&] {
     nlohmann::json manifest = data.manifest;
     manifest["format"] = "ltr-checkpoint";
     manifest["version"] = kCheckpointVersion;
-    for (const Str& file : files) {
-      manifest["files"][file] = {{"bytes", fs::file_size(temporary + "/" + file)},
-                                 {"sha256", doors::sha256_file(temporary + "/" + file)}};
+    const nlohmann::json indexes = joined_shares(shares, manifest);
+    for (const auto& [kind, index] : indexes.items()) {
+      const Str file = index_name(kind);
+      write_text(temporary + "/" + file, index.dump(1) + "\n");
+      manifest["files"][file] = file_row(temporary + "/" + file);
     }
     write_text(temporary + "/checkpoint.json", manifest_text(std::move(manifest)));
     // What it replaces under its name goes at once: then the disk must have it before.
     if (fs::exists(path)) sync_files(temporary);
     put_in_place(temporary, path, folder + "/" + kOld + name);
-  } catch (const std::system_error& error) {
-    std::error_code ignored;
-    fs::remove_all(temporary, ignored);
-    throw error_at({}, err::cannot_write, path, error.what());
-  }
+  });
   return path;
+}
+
+Str tensors_file(const Str& path, const Str& kind) {
+  const Str index = path + "/" + index_name(kind);
+  return fs::exists(index) ? index : path + "/" + kind + ".safetensors";
+}
+
+std::map<Str, at::Tensor> read_slices(const Str& path) {
+  std::map<Str, at::Tensor> tensors;
+  std::map<Str, std::map<Str, at::Tensor>> files;
+  const nlohmann::json slices = read_manifest(path).value("slices", nlohmann::json::object());
+  for (const auto& [name, slice] : slices.items()) {
+    at::Tensor whole;
+    int64_t count = 0;
+    for (const nlohmann::json& part : slice.at("parts")) {
+      const Str file = part.at(2);
+      if (!files.contains(file)) files[file] = read_tensors(path + "/" + file);
+      const at::Tensor values = files[file].at(name);
+      if (!whole.defined()) whole = at::zeros(slice.at("shape").get<std::vector<int64_t>>(), values.options());
+      whole.view({-1}).narrow(0, part.at(0), values.numel()).copy_(values);
+      count += values.numel();
+    }
+    if (count != whole.numel()) throw error_at({}, err::checkpoint_damaged, path, fmt::format("a part of {} is missing", name));
+    tensors.emplace(name, whole);
+  }
+  return tensors;
 }
 
 void sync_checkpoint(const Str& folder, const Str& name) {

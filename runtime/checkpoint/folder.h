@@ -20,12 +20,37 @@ struct NamedTensor {
   at::Tensor tensor;
 };
 
+/// Which elements of a tensor one rank has, of a tensor that ranks divide.
+struct Slice {
+  int64_t begin = 0;
+  int64_t end = 0;
+  std::vector<int64_t> sizes;  ///< of the whole
+  at::ScalarType type = at::kFloat;
+  bool is_written = true;      ///< by this rank, where several have the same
+};
+struct SlicedTensor {
+  Str name;
+  at::Tensor tensor;  ///< undefined where this rank has nothing
+  Slice slice;
+};
+
+/// What one of several ranks writes of a checkpoint.
+struct CheckpointShare {
+  int64_t rank = 0;
+  int64_t world = 1;
+  bool has_weights = false;           ///< weights and averages are in a file of each rank, and an index says what is where
+  std::vector<NamedTensor> weights;   ///< beside those that the first rank has
+  std::vector<NamedTensor> averages;
+  std::vector<SlicedTensor> slices;   ///< `train-RANK.safetensors`
+};
+
 /// What a checkpoint holds.
 struct CheckpointData {
   std::vector<NamedTensor> weights;  ///< `weights.safetensors`: weights and buffers by path
   std::vector<NamedTensor> averages; ///< `averages.safetensors`, the state_dict of averaged weights; empty without Ema
   std::vector<NamedTensor> train;    ///< `train.safetensors`; empty if only weights are kept
   nlohmann::json manifest;           ///< everything else, without the files' digests
+  CheckpointShare share;             ///< of this rank, where they divide something
 };
 
 inline constexpr int kCheckpointVersion = 2;
@@ -36,6 +61,12 @@ inline constexpr std::string_view kAveraged = "ema.";
 /// older folder of that name is replaced. R1004, without a place in the program,
 /// if there is no room for all of it or the disk fails; what was there before stays.
 Str write_checkpoint(const Str& folder, const Str& name, const CheckpointData& data);
+
+/// The same where several ranks write: the first one opens it, then each writes what is its own, and the first one closes it
+/// with what all of them said of their files.
+void open_checkpoint(const Str& folder, const Str& name);
+nlohmann::json write_share(const Str& folder, const Str& name, const CheckpointData& data);
+Str close_checkpoint(const Str& folder, const Str& name, const CheckpointData& data, const std::vector<nlohmann::json>& shares);
 
 /// Waits until the checkpoint `name` and its name are on the disk; std::system_error if they do not get there.
 void sync_checkpoint(const Str& folder, const Str& name);
@@ -52,6 +83,10 @@ void write_tensors(const Str& path, const std::vector<NamedTensor>& tensors);
 Str verify_checkpoint(const Str& path);
 /// Its manifest; R2010 if there is none, R2011 with the reason if it is damaged, R2012 if it is newer than this program.
 nlohmann::json read_manifest(const Str& path);
+/// The file in a checkpoint that has, or knows where lie, the tensors of `kind`: `weights`, `averages`.
+Str tensors_file(const Str& path, const Str& kind);
+/// The tensors that ranks wrote in parts, whole. R2011 if some of one is missing.
+std::map<Str, at::Tensor> read_slices(const Str& path);
 /// R2011 if `file` lies in a checkpoint and is not as its manifest says.
 void verify_member(const Str& file);
 /// Tensors of a safetensors or PyTorch file, by name; R2010 if it is missing or of no use, R2011 if it is damaged.

@@ -7,6 +7,7 @@
 #include "runtime/checkpoint/load.h"
 #include "runtime/checkpoint/weights_file.h"
 #include "runtime/tensor/handle.h"
+#include "runtime/train/gathered.h"
 #include "runtime/train/root_state.h"
 
 namespace ltr {
@@ -58,7 +59,7 @@ void take_weights(ModelRoot& root, const std::map<Str, at::Tensor>& tensors, con
   for (const Entry& entry : root.state().entries) {
     const at::Tensor& value = tensors.at(entry.path);
     if (value.scalar_type() != In(entry.tensor)->scalar_type()) converted.push_back(entry.path);
-    In(entry.tensor)->copy_(value);
+    set_whole_value(In(entry.tensor), value);
   }
   if (!converted.empty()) root.state().notes.push_back(conversion_note(source, converted));
 }
@@ -80,9 +81,10 @@ void take_averages(ModelRoot& root, const Str& path) {
 std::map<Str, at::Tensor> read_state(const Str& path) {
   std::map<Str, at::Tensor> tensors;
   if (fs::exists(path + "/train.safetensors")) tensors = read_tensors(path + "/train.safetensors");
+  tensors.merge(read_slices(path));
   // Older checkpoints hold the averages among the rest, under the same names.
-  if (fs::exists(path + "/averages.safetensors")) {
-    for (auto& [name, tensor] : read_tensors(path + "/averages.safetensors")) tensors.emplace(Str(kAveraged) + name, tensor);
+  if (const Str file = tensors_file(path, "averages"); fs::exists(file)) {
+    for (auto& [name, tensor] : read_tensors(file)) tensors.emplace(Str(kAveraged) + name, tensor);
   }
   return tensors;
 }
@@ -116,7 +118,7 @@ void load_weights(ModelRoot& root, const Str& path, bool averaged) {
       read_manifest(path);
       throw error_at({}, err::checkpoint_damaged, path, damage);
     }
-    take_weights(root, read_tensors(path + "/weights.safetensors"), path, WeightTypes::Convert);
+    take_weights(root, read_tensors(tensors_file(path, "weights")), path, WeightTypes::Convert);
     if (averaged) take_averages(root, path);
     note_not_finite(root.state(), path);
   });

@@ -313,6 +313,20 @@ void Start::overfit() {
   }
 }
 
+/// What ranks divide under a strategy.
+DivisionPlan division_of(const distributed::Strategy& strategy) {
+  using distributed::StrategyKind;
+  switch (strategy.kind) {
+    case StrategyKind::Single:
+    case StrategyKind::Ddp: return {};
+    case StrategyKind::Zero1: return {.what = Divides::States};
+    case StrategyKind::Zero2: return {.what = Divides::Gradients};
+    case StrategyKind::Fsdp:
+    case StrategyKind::Hsdp: return {.what = Divides::Weights, .block = strategy.block, .replicas = strategy.replica};
+  }
+  return {};
+}
+
 RunRequest Start::request(Progress& progress) {
   RunRequest out{.program = program,
                  .experiment = *experiment,
@@ -332,6 +346,7 @@ RunRequest Start::request(Progress& progress) {
   out.travel.bucket_bytes = strategy.bucket_bytes;
   if (strategy.reduce) out.travel.type = aten(*strategy.reduce);
   out.sync_batchnorm = strategy.sync_batchnorm;
+  out.division = division_of(strategy);
   for (const OpenedFile& file : opened_files()) {
     if (!file.doubt.empty()) progress.notice(file.doubt);
     // Weights come from the checkpoint, whatever file they once came from.

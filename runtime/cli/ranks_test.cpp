@@ -200,8 +200,8 @@ TEST_CASE("two ranks evaluate and predict what one does, once and in order; the 
   CHECK(streams("validate-0001.json")[0].at("samples") == 3);
   CHECK(streams("validate-0002.json") == streams("validate-0001.json"));
 
-  fake::Meeting meeting;
-  const fake::OneOfPair first(meeting, 0), second(meeting, 1);
+  fake::Meeting meeting(2);
+  const fake::OneOfSome first(meeting, 0), second(meeting, 1);
   const Program program = point_program();
   CHECK(printed([&] {
           const Start start(program, {}, {}, second);

@@ -1,10 +1,12 @@
 #include "runtime/distributed/c10d_ranks.h"
 
 #include <ATen/ATen.h>
+#include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 #include <torch/csrc/distributed/c10d/comm.hpp>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -66,6 +68,25 @@ class C10dSum final : public PendingSum {
   std::vector<at::Tensor> sums_;
   c10::intrusive_ptr<c10d::Work> work_;
 };
+
+class C10dTensors final : public PendingTensors {
+ public:
+  C10dTensors(const C10dRanks& ranks, const char* what, c10::intrusive_ptr<c10d::Work> work, std::function<void()> then = {})
+      : ranks_(ranks), what_(what), work_(std::move(work)), then_(std::move(then)) {}
+  void wait() override {
+    ranks_.exchange(what_, [&] { work_->wait(); });
+    if (then_) then_();
+  }
+
+ private:
+  const C10dRanks& ranks_;
+  const char* what_;
+  c10::intrusive_ptr<c10d::Work> work_;
+  std::function<void()> then_;
+};
+
+constexpr const char* kScatter = "the sum of gradients";
+constexpr const char* kGather = "the gathering of weights";
 
 }  // namespace
 
@@ -151,6 +172,35 @@ void C10dRanks::sum_tensor(const at::Tensor& tensor) const {
     std::vector<at::Tensor> list{tensor};
     group_->allreduce(list)->wait();
   });
+}
+
+std::unique_ptr<PendingTensors> C10dRanks::begin_scatter(const at::Tensor& part, const at::Tensor& whole) const {
+  at::Tensor to = part, from = whole;
+  if (!whole.is_cpu()) {
+    return std::make_unique<C10dTensors>(*this, kScatter,
+                                         exchange(kScatter, [&] { return group_->_reduce_scatter_base(to, from); }));
+  }
+  // Gloo sums all of it in any case, and in a copy: here it is in place.
+  std::vector<at::Tensor> sums{whole};
+  auto work = exchange(kScatter, [&] { return group_->allreduce(sums); });
+  return std::make_unique<C10dTensors>(*this, kScatter, std::move(work), [to, from, begin = rank() * part.numel()] {
+    to.copy_(from.narrow(0, begin, to.numel()));
+  });
+}
+
+std::unique_ptr<PendingTensors> C10dRanks::begin_gather(const at::Tensor& whole, const at::Tensor& part) const {
+  at::Tensor to = whole, from = part;
+  return std::make_unique<C10dTensors>(*this, kGather, exchange(kGather, [&] { return group_->_allgather_base(to, from); }));
+}
+
+std::unique_ptr<Ranks> C10dRanks::among(const std::vector<int64_t>& members) const {
+  Place place = place_;
+  place.rank = std::find(members.begin(), members.end(), rank()) - members.begin();
+  place.world = int64_t(members.size());
+  if (place_.local_size == place_.world) place.local_size = place.world;  // they still meet on loopback
+  // Groups meet at keys of their own; the n-th of this rank is the n-th of all.
+  const Str prefix = fmt::format("group{}/{}/", groups_++, fmt::join(members, "-"));
+  return std::make_unique<C10dRanks>(place, c10::make_intrusive<c10d::PrefixStore>(prefix, store_), patience_);
 }
 
 void C10dRanks::take_from_first(const std::vector<at::Tensor>& tensors) const {

@@ -27,6 +27,9 @@ class C10dRanks final : public Ranks {
   std::vector<Str> texts(const Str& own) const override;
   std::unique_ptr<PendingSum> begin_sum(std::vector<double> numbers) const override;
   void sum_tensor(const at::Tensor& tensor) const override;
+  std::unique_ptr<PendingTensors> begin_scatter(const at::Tensor& part, const at::Tensor& whole) const override;
+  std::unique_ptr<PendingTensors> begin_gather(const at::Tensor& whole, const at::Tensor& part) const override;
+  std::unique_ptr<Ranks> among(const std::vector<int64_t>& members) const override;
   void take_from_first(const std::vector<at::Tensor>& tensors) const override;
   std::unique_ptr<GradientSum> sum_gradients(const std::vector<at::Tensor>& weights,
                                              const GradientTravel& travel) const override;
@@ -64,6 +67,7 @@ class C10dRanks final : public Ranks {
   Patience patience_;
   Store store_;
   c10::intrusive_ptr<c10d::ProcessGroup> group_;
+  mutable int64_t groups_ = 0;             ///< made by `among`
   mutable int64_t turn_ = 0;               ///< exchanges begun
   mutable int64_t hurried_ = 0;            ///< calls that were answered
   mutable int64_t looked_ms_ = 0;          ///< when the store was last asked whether to hurry

@@ -169,9 +169,6 @@ class StrategyReader {
 
   /// What this version does not do yet, in one place.
   void refuse_unwritten() {
-    if (out_.kind > StrategyKind::Ddp && request_.world > 1)
-      refuse(fmt::format("{} over {} is not in this version", kind_text(), counted(request_.world, "rank")),
-             "use strategy = ddp");
     if (out_.bucket_bytes == 0 && request_.world > 1)
       refuse("bucket = auto is not in this version", "name a size, as bucket = 25 MiB");
     if (!setting_("recompute").items.empty())

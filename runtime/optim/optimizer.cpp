@@ -40,6 +40,9 @@ double norm_of(const optim::TensorVec& list) {
   return comes_later(norm) ? read_number(norm) : number_in_memory(norm);
 }
 
+/// The tensor without its memory.
+at::Tensor shape_of(const at::Tensor& tensor) { return at::empty_like(tensor, tensor.options().device(at::kMeta)); }
+
 }  // namespace
 
 Optimizer::Optimizer(Str name, Value rule, Weights weights, std::vector<Argument> settings, std::vector<Group> groups,
@@ -156,12 +159,20 @@ OptimizerEntry Optimizer::describe() const {
   return entry;
 }
 
+optim::Moves Optimizer::moves_of(const at::Tensor& weight) const {
+  for (const GroupState& group : groups_) {
+    for (const at::Tensor& one : group.weights) {
+      if (one.is_same(weight)) return group.rule->moves;
+    }
+  }
+  return optim::Moves::whole;
+}
+
 double Optimizer::state_bytes() const {
   double bytes = 0;
   for (const GroupState& group : groups_) {
     for (const at::Tensor& weight : group.weights) {
-      // The states themselves, without their memory.
-      const at::Tensor shape = at::empty_like(weight, weight.options().device(at::kMeta));
+      const at::Tensor shape = shape_of(weight);
       for (const char* name : group.rule->state_names()) bytes += double(group.rule->initial_state(name, shape).nbytes());
     }
   }
@@ -199,9 +210,13 @@ std::vector<std::pair<Str, double>> Optimizer::group_rates(int64_t t) const {
 }
 
 void Optimizer::make_state(GroupState& group) {
+  for (const at::Tensor& weight : group.weights) {
+    const Division::Part* part = root_.division ? root_.division->find(weight) : nullptr;
+    group.own.push_back(part != nullptr ? part->values : weight);
+  }
   for (const char* name : group.rule->state_names()) {
     optim::TensorVec& list = group.state.emplace_back();
-    for (const at::Tensor& weight : group.weights) list.push_back(group.rule->initial_state(name, weight));
+    for (const at::Tensor& own : group.own) list.push_back(own.defined() ? group.rule->initial_state(name, own) : own);
   }
   for (const at::Tensor& weight : group.weights) {
     // Counted where it is known whether the update happens.
@@ -214,6 +229,16 @@ bool Optimizer::asks() const {
   return std::ranges::any_of(groups_, [](const GroupState& group) {
     return !group.weights.empty() && group.rule->blocking() == optim::Blocking::Asks;
   });
+}
+
+bool Optimizer::take_gradient(const at::Tensor& weight, at::Tensor& gradient) {
+  Division::Part* part = root_.division ? root_.division->find(weight) : nullptr;
+  if (part == nullptr) {
+    gradient = std::exchange(weight.mutable_grad(), {});
+    return gradient.defined();
+  }
+  gradient = std::exchange(part->gradient, {});
+  return part->has_gradient;
 }
 
 void Optimizer::step(int64_t t, const at::Tensor& blocked_later) {
@@ -234,30 +259,42 @@ void Optimizer::step(int64_t t, const at::Tensor& blocked_later) {
 
     optim::TensorVec grads;
     grads.reserve(group.weights.size());
-    std::vector<char> reached(group.weights.size());
+    std::vector<char> moves(group.weights.size());
+    optim::TensorVec elsewhere;  // steps of weights that other ranks move
     for (size_t i = 0; i < group.weights.size(); i++) {
-      at::Tensor& grad = group.weights[i].mutable_grad();
-      reached[i] = grad.defined();
-      if (reached[i]) grads.push_back(std::move(grad));
-      grad = at::Tensor();
+      at::Tensor gradient;
+      if (!take_gradient(group.weights[i], gradient)) continue;
+      group.has_moved[i] = 1;
+      moves[i] = gradient.defined();
+      if (moves[i]) {
+        grads.push_back(std::move(gradient));
+      } else {
+        elsewhere.push_back(group.steps[i]);
+      }
     }
+    count(*group.rule, elsewhere, blocked);
     if (grads.size() == group.weights.size()) {
-      std::fill(group.has_moved.begin(), group.has_moved.end(), 1);
-      move(*group.rule, {group.weights, grads, group.state, group.steps, lr, blocked});
+      move(*group.rule, {group.own, grads, group.state, group.steps, lr, blocked});
     } else if (!grads.empty()) {
-      step_part(group, grads, reached, lr, blocked);
+      step_part(group, grads, moves, lr, blocked);
     }
   }
+  if (root_.division) root_.division->moved(*this);
+}
+
+void Optimizer::count(const optim::Rule& rule, const optim::TensorVec& steps, const at::Tensor& blocked) {
+  if (steps.empty()) return;
+  if (comes_later(steps.front()) && rule.blocking() != optim::Blocking::Asks) {
+    return at::_foreach_add_(steps, blocked.defined() ? at::rsub(blocked, 1) : at::ones_like(steps.front()));
+  }
+  for (const at::Tensor& step : steps) ++*step.mutable_data_ptr<float>();
 }
 
 void Optimizer::move(optim::Rule& rule, const optim::Update& update) {
-  if (!comes_later(update.steps.front()) || rule.blocking() == optim::Blocking::Asks) {
-    for (const at::Tensor& step : update.steps) ++*step.mutable_data_ptr<float>();
-    return rule.update(update);
-  }
   const at::Tensor& blocked = update.blocked;
-  at::_foreach_add_(update.steps, blocked.defined() ? at::rsub(blocked, 1) : at::ones_like(update.steps.front()));
-  if (!blocked.defined() || rule.blocking() == optim::Blocking::Kernel) return rule.update(update);
+  count(rule, update.steps, blocked);
+  const bool is_known = !comes_later(update.steps.front()) || !blocked.defined();
+  if (is_known || rule.blocking() != optim::Blocking::PutBack) return rule.update(update);
   optim::TensorVec moved = update.weights;
   for (const optim::TensorVec& list : update.state) moved.insert(moved.end(), list.begin(), list.end());
   optim::TensorVec before;
@@ -267,20 +304,19 @@ void Optimizer::move(optim::Rule& rule, const optim::Update& update) {
   for (size_t i = 0; i < moved.size(); i++) moved[i].copy_(at::where(is_blocked, before[i], moved[i]));
 }
 
-void Optimizer::step_part(GroupState& group, optim::TensorVec& grads, const std::vector<char>& reached, double lr,
+void Optimizer::step_part(GroupState& group, optim::TensorVec& grads, const std::vector<char>& moves, double lr,
                           const at::Tensor& blocked) {
   const auto chosen = [&](const optim::TensorVec& all) {
     optim::TensorVec list;
     for (size_t i = 0; i < all.size(); i++) {
-      if (reached[i]) list.push_back(all[i]);
+      if (moves[i]) list.push_back(all[i]);
     }
     return list;
   };
-  optim::TensorVec weights = chosen(group.weights);
+  optim::TensorVec weights = chosen(group.own);
   optim::TensorVec steps = chosen(group.steps);
   std::vector<optim::TensorVec> state;
   for (const optim::TensorVec& list : group.state) state.push_back(chosen(list));
-  for (size_t i = 0; i < reached.size(); i++) group.has_moved[i] = group.has_moved[i] || reached[i];
   move(*group.rule, {weights, grads, state, steps, lr, blocked});
 }
 
@@ -288,7 +324,26 @@ optim::TensorVec Optimizer::grads() const {
   optim::TensorVec list;
   for (const GroupState& group : groups_) {
     for (const at::Tensor& weight : group.weights) {
-      if (weight.grad().defined()) list.push_back(weight.grad());
+      if (at::Tensor gradient = own_gradient(weight); gradient.defined()) list.push_back(std::move(gradient));
+    }
+  }
+  return list;
+}
+
+at::Tensor Optimizer::own_gradient(const at::Tensor& weight) const {
+  const Division::Part* part = root_.division ? root_.division->find(weight) : nullptr;
+  return part != nullptr ? part->gradient : weight.grad();
+}
+
+std::vector<at::Tensor> Optimizer::whole_gradients() const {
+  std::vector<at::Tensor> list;
+  for (const Weight& one : weights_) {
+    const at::Tensor weight = aten(one.tensor);
+    const Division::Part* part = root_.division ? root_.division->find(weight) : nullptr;
+    if (part == nullptr) {
+      list.push_back(weight.grad());
+    } else {
+      list.push_back(part->has_gradient ? root_.division->join(weight, part->gradient, shape_of(weight)) : at::Tensor());
     }
   }
   return list;
@@ -298,23 +353,38 @@ Option<double> Optimizer::clip() {
   prepare();
   if (clip_value_ >= 0) clip_value(clip_value_);
   if (clip_norm_ < 0) return {};
-  const optim::TensorVec list = grads();
-  if (list.empty()) return 0.0;
-  const double norm = norm_of(list);
+  const double norm = measure_norm();
   // The device is the host here: the norm is there, and what need not shrink is not touched.
   const double factor = clip_norm_ / (norm + 1e-6);
-  if (std::isfinite(norm) && factor < 1) at::_foreach_mul_(list, factor);
+  if (std::isfinite(norm) && factor < 1) scale_grads(factor);
   return norm;
 }
 
 double Optimizer::measure_norm() const {
   const optim::TensorVec list = grads();
-  return list.empty() ? 0 : norm_of(list);
+  double norm = list.empty() ? 0 : norm_of(list);
+  join_norms({&norm, 1}, 2);
+  return norm;
+}
+
+void Optimizer::join_norms(std::span<double> norms, double p) const {
+  if (!root_.division) return;
+  const Ranks& holders = root_.division->holders();
+  if (std::isinf(p)) return holders.most(norms);
+  // The 0-norm counts, and counts add up.
+  for (double& norm : norms) norm = p == 0 ? norm : std::pow(norm, p);
+  holders.sum(norms);
+  for (double& norm : norms) norm = p == 0 ? norm : std::pow(norm, 1 / p);
 }
 
 at::Tensor Optimizer::measure_norm_later() const {
   const optim::TensorVec list = grads();
-  return list.empty() ? at::Tensor() : norm_later(list);
+  const Division* division = root_.division.get();
+  if (division == nullptr) return list.empty() ? at::Tensor() : norm_later(list);
+  const at::Tensor norm = list.empty() ? at::zeros({}, In(weights_.front().tensor)->options().requires_grad(false)) : norm_later(list);
+  const at::Tensor square = norm.square();
+  division->holders().sum_tensor(square);
+  return square.sqrt();
 }
 
 at::Tensor Optimizer::clip_later() {
@@ -324,10 +394,9 @@ at::Tensor Optimizer::clip_later() {
 }
 
 at::Tensor Optimizer::clip_norm_later(double limit) {
+  const at::Tensor norm = measure_norm_later();
   const optim::TensorVec list = grads();
-  if (list.empty()) return {};
-  const at::Tensor norm = norm_later(list);
-  at::_foreach_mul_(list, at::clamp_max(limit / (norm + 1e-6), 1));
+  if (!list.empty()) at::_foreach_mul_(list, at::clamp_max(limit / (norm + 1e-6), 1));
   return norm;
 }
 
@@ -353,7 +422,10 @@ void Optimizer::scale_grads(double factor) {
 }
 
 void Optimizer::zero_grad() {
-  for (const Weight& weight : weights_) In(weight.tensor)->mutable_grad() = at::Tensor();
+  for (const Weight& weight : weights_) {
+    In(weight.tensor)->mutable_grad() = at::Tensor();
+    if (root_.division) root_.division->forget_gradient(aten(weight.tensor));
+  }
 }
 
 Error Optimizer::misfit(const Str& what) const {
@@ -374,21 +446,31 @@ void Optimizer::visit(Archive& archive) {
     if (group.weights.empty()) continue;
     if (group.steps.empty() && archive.is_reading()) make_state(group);
     if (group.steps.empty()) continue;
-    const std::vector<const char*> names = group.rule->state_names();
-    for (size_t i = 0; i < group.weights.size(); i++) {
-      const Str prefix = fmt::format("opt.{}.{}.", name_, group.paths[i]);
-      if (archive.is_reading()) group.has_moved[i] = archive.has_tensor(prefix + "step");
-      if (!group.has_moved[i]) continue;
-      for (size_t k = 0; k < names.size(); k++) {
-        if (!archive.has_tensor(prefix + names[k])) {
-          throw misfit(fmt::format("keeps {} of {} here, which it did not in the checkpoint: its arguments or groups changed",
-                                   names[k], group.paths[i]));
-        }
-        archive.tensor(prefix + names[k], group.state[k][i]);
-      }
-      archive.tensor(prefix + "step", group.steps[i]);
-    }
+    for (size_t i = 0; i < group.weights.size(); i++) visit_states(archive, group, i);
   }
+}
+
+void Optimizer::visit_states(Archive& archive, GroupState& group, size_t i) {
+  const Str prefix = fmt::format("opt.{}.{}.", name_, group.paths[i]);
+  if (archive.is_reading()) group.has_moved[i] = archive.has_tensor(prefix + "step");
+  if (!group.has_moved[i]) return;
+  const std::vector<const char*> names = group.rule->state_names();
+  for (size_t k = 0; k < names.size(); k++) {
+    if (!archive.has_tensor(prefix + names[k])) {
+      throw misfit(fmt::format("keeps {} of {} here, which it did not in the checkpoint: its arguments or groups changed",
+                               names[k], group.paths[i]));
+    }
+    visit_state(archive, prefix + names[k], group.weights[i], group.state[k][i],
+                group.rule->initial_state(names[k], shape_of(group.weights[i])));
+  }
+  archive.tensor(prefix + "step", group.steps[i]);
+}
+
+/// The whole is like `like`.
+void Optimizer::visit_state(Archive& archive, const Str& name, const at::Tensor& weight, at::Tensor& state, const at::Tensor& like) {
+  const Division* division = root_.division.get();
+  if (division == nullptr || division->find(weight) == nullptr) return archive.tensor(name, state);
+  archive.slice(name, state, division->slice_of(weight, like));
 }
 
 }  // namespace ltr

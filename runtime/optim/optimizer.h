@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "runtime/api/error.h"
@@ -28,6 +29,8 @@ class Optimizer {
   bool clips_norm() const { return clip_norm_ >= 0; }
   const Str& name() const { return name_; }
   const Weights& weights() const { return weights_; }
+  /// What the rule of one of its weights looks at.
+  optim::Moves moves_of(const at::Tensor& weight) const;
   OptimizerEntry describe() const;
   /// Every `plateau` among the schedules.
   std::vector<optim::Plateau*> plateaus() const;
@@ -38,8 +41,14 @@ class Optimizer {
   void step(int64_t t, const at::Tensor& blocked = {});
   /// Clips as declared; gives the norm before, if it was computed for that. One that is not finite clips nothing.
   Option<double> clip();
-  /// L2 norm of all gradients, as they are now.
+  /// L2 norm of all gradients, as they are now. Where ranks divide them, all ask for it together.
   double measure_norm() const;
+  /// Likewise, from p-norms of what is here those of what all ranks have.
+  void join_norms(std::span<double> norms, double p) const;
+  /// Likewise, the gradient of each weight, undefined where none came.
+  std::vector<at::Tensor> whole_gradients() const;
+  /// What of a weight's gradient is here: its part where ranks divide it.
+  at::Tensor own_gradient(const at::Tensor& weight) const;
   /// Clips to `limit`; gives the norm before.
   double clip_norm(double limit);
   /// Where numbers come later, the same on the device: norms are f32[], undefined where none was computed.
@@ -70,20 +79,27 @@ class Optimizer {
     std::unique_ptr<optim::Schedule> own_schedule;
     std::vector<Str> paths;
     optim::TensorVec weights;
-    std::vector<optim::TensorVec> state;  ///< one list per state name; empty until the first update
+    optim::TensorVec own;                 ///< what of each moves here: its part where ranks divide it, undefined if it has none
+    std::vector<optim::TensorVec> state;  ///< of these, one list per state name; empty until the first update
     optim::TensorVec steps;
     std::vector<char> has_moved;          ///< weights whose state counts
   };
 
   void make_groups();
   void make_state(GroupState& group);
+  /// The gradient by which `weight` moves here goes from it into `gradient`. Whether one came, on any rank.
+  bool take_gradient(const at::Tensor& weight, at::Tensor& gradient);
   double state_bytes() const;
-  void step_part(GroupState& group, optim::TensorVec& grads, const std::vector<char>& reached, double lr,
+  void step_part(GroupState& group, optim::TensorVec& grads, const std::vector<char>& moves, double lr,
                  const at::Tensor& blocked);
   double rate_of(const GroupState& group, int64_t t) const;
+  /// Counts an update of the weights that have these `steps`.
+  static void count(const optim::Rule& rule, const optim::TensorVec& steps, const at::Tensor& blocked);
   /// Counts an update and makes it.
   static void move(optim::Rule& rule, const optim::Update& update);
   bool asks() const;
+  void visit_states(Archive& archive, GroupState& group, size_t i);
+  void visit_state(Archive& archive, const Str& name, const at::Tensor& weight, at::Tensor& state, const at::Tensor& like);
   /// R2010: `what` is how the optimizer differs from that of the checkpoint.
   Error misfit(const Str& what) const;
   bool takes(const Group& group, const Weight& weight, const Str& whole_path) const;

@@ -76,10 +76,11 @@ struct Maker {
   std::unique_ptr<Rule> (*make)(Arguments&);
   double lr;
   double weight_decay;
+  Moves moves;
 };
 
 constexpr Maker kMakers[] = {
-#define LTR_RULE(name, maker, lr, weight_decay, states, more) {#name, maker, lr, weight_decay},
+#define LTR_RULE(name, maker, lr, weight_decay, states, more, moves) {#name, maker, lr, weight_decay, Moves::moves},
 #include "runtime/optim/rules.def"
 #undef LTR_RULE
 };
@@ -95,6 +96,7 @@ std::unique_ptr<Rule> make_rule(const Value& call, Location location) {
     std::unique_ptr<Rule> rule = maker.make(arguments);
     rule->lr = lr;
     rule->weight_decay = weight_decay;
+    rule->moves = maker.moves;
     arguments.check_all_used();
     return rule;
   }

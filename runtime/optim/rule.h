@@ -35,6 +35,9 @@ class Arguments {
   std::vector<Str> used_;
 };
 
+/// What a rule looks at to move an element of a weight: its own gradient and state, or those of the whole weight.
+enum class Moves : uint8_t { elements, whole };
+
 /// What moves in one update: weights and their gradients, and for each kind of state a tensor per weight.
 /// Everything is on one device and of one element type; runs without gradients.
 struct Update {
@@ -71,6 +74,7 @@ class Rule {
   /// The number that the schedules move.
   double lr = 1e-3;
   double weight_decay = 0;
+  Moves moves = Moves::whole;
 
  protected:
   /// Weight decay as a part of the gradient.
@@ -83,7 +87,7 @@ at::Tensor wide_norm(const at::Tensor& tensor);
 /// The rule that `call` names; R2002 for an unknown one or an unknown argument.
 std::unique_ptr<Rule> make_rule(const Value& call, Location location);
 
-#define LTR_RULE(name, maker, lr, weight_decay, states, more) std::unique_ptr<Rule> maker(Arguments& arguments);
+#define LTR_RULE(name, maker, lr, weight_decay, states, more, moves) std::unique_ptr<Rule> maker(Arguments& arguments);
 #include "runtime/optim/rules.def"
 #undef LTR_RULE
 

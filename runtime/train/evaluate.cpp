@@ -24,6 +24,14 @@ RoleHooks hooks_of(Role role) {
   return {Hook::predict_epoch_start, Hook::predict_epoch_end, Hook::predict_batch_start, Hook::predict_batch_end};
 }
 
+/// Whether a pass is called off. Where ranks compute together all of them leave it behind the same batch.
+bool is_called_off(const Session& cx) {
+  const Division* division = cx.request.root.state().division.get();
+  double off = cx.agreement.calls_off() ? 1 : 0;
+  if (division != nullptr && division->divides_weights()) cx.request.ranks.most({&off, 1});
+  return off > 0;
+}
+
 }  // namespace
 
 void pass(Session& cx, const StepInfo& step, const std::vector<size_t>& streams, int64_t batches,
@@ -47,17 +55,21 @@ void pass(Session& cx, const StepInfo& step, const std::vector<size_t>& streams,
       cx.stream = int64_t(stream);
       const Data::RoleStream& running = cx.request.data.streams[stream];
       cx.stream_name = Str(role_name(running.role)) + (*running.name != 0 ? "." : "") + running.name;
-      cx.batch_size = batch.size;
-      cx.set_row(1, true, weight.of(batch));
-      cx.run_hook(hooks.batch_start);
-      blaming(*feed, 0, number, [&] { cx.run_step(step, batch, stream, uint64_t(number)); });
-      cx.run_hook(hooks.batch_end);
-      seen += batch.size;
-      progress.round_batch(++done, batch.size);
-      if (cx.agreement.calls_off()) break;
+      if (batch.is_stand_in) {
+        cx.stand_in(step, batch, stream, uint64_t(number));
+      } else {
+        cx.batch_size = batch.size;
+        cx.set_row(1, true, weight.of(batch));
+        cx.run_hook(hooks.batch_start);
+        blaming(*feed, 0, number, [&] { cx.run_step(step, batch, stream, uint64_t(number)); });
+        cx.run_hook(hooks.batch_end);
+        seen += batch.size;
+        progress.round_batch(++done, batch.size);
+      }
+      if (is_called_off(cx)) break;
     }
     if (samples != nullptr) samples->push_back(seen);
-    if (cx.agreement.calls_off()) break;
+    if (is_called_off(cx)) break;
   }
   cx.batch_index = batch_index_before;
   cx.stream = stream_before;

@@ -20,7 +20,7 @@ class Linear : public Block {
     scope.seed("bias");
     bias = scope.weight("bias", uniform({outputs}, -bound, bound), {});
   }
-  Tensor forward(const Tensor& x) const { return linear(x, weight, bias); }
+  Tensor forward(const Tensor& x) const { return linear(x, use(weight), use(bias)); }
   Tensor weight;
   Tensor bias;
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/data/loader.h"
+#include "runtime/train/root_state.h"
 
 namespace ltr {
 
@@ -68,7 +69,10 @@ data::LoaderOptions loader_options(const RunRequest& request, size_t stream) {
   options.mock = request.flags.mock_data;
   options.rank = request.ranks.rank();
   options.world = request.ranks.world();
-  options.is_even = request.data.streams[stream].role == Role::Train;
+  // Who computes with all others needs as many batches as they have.
+  const Division* division = request.root.state().division.get();
+  const bool is_joint = division != nullptr && division->divides_weights();
+  options.is_even = request.data.streams[stream].role == Role::Train || is_joint;
   return options;
 }
 

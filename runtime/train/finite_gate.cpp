@@ -46,18 +46,23 @@ bool FiniteGate::lets_update(const Str& optimizer, double norm) {
 
 void FiniteGate::check_weights() const {
   if (request_.flags.bare) return;
+  const Division* division = request_.root.state().division.get();
   std::vector<at::Tensor> are_finite;
   std::vector<Str> paths;
   for (const auto& optimizer : request_.root.state().optimizers) {
     for (const Weight& weight : optimizer->weights()) {
-      are_finite.push_back(In(weight.tensor)->isfinite().all());
+      const Division::Part* part = division != nullptr ? division->find(In(weight.tensor)) : nullptr;
+      const at::Tensor own = part != nullptr ? part->values : aten(weight.tensor);
+      are_finite.push_back(own.defined() ? own.isfinite().all() : at::ones({}, at::kBool));
       paths.push_back(weight.path);
     }
   }
   if (paths.empty()) return;
   const at::Tensor all = at::stack(are_finite);
-  if (read_number(all.all()) != 0) return;
-  const int64_t first = read_whole_number(all.logical_not().to(at::kByte).argmax());
+  // The first one that is not, as a number that the ranks find the least of.
+  double first = read_number(all.all()) != 0 ? INFINITY : double(read_whole_number(all.logical_not().to(at::kByte).argmax()));
+  if (division != nullptr) division->holders().least({&first, 1});
+  if (std::isinf(first)) return;
   throw with_help(error_at({}, err::weight_not_finite, paths[size_t(first)], step_),
                   "`check_grads = true` stops at the step whose gradient it was");
 }

@@ -33,6 +33,7 @@ FitReport Fit::run() {
     // Whatever is thrown becomes an Error here, memory that runs out included.
     guarded([&] {
       share_weights(request_);
+      divide();
       cx_.run_hook(Hook::fit_start);
       if (request_.resume.empty()) {
         sanity_round();
@@ -52,6 +53,13 @@ FitReport Fit::run() {
   report.total_s = seconds_since(begin);
   fill(report);
   return report;
+}
+
+/// From here on each rank has its part of what they divide.
+void Fit::divide() {
+  if (request_.division.what == Divides::Nothing || request_.ranks.world() == 1) return;
+  RootState& root = request_.root.state();
+  if (!root.division) root.division = std::make_unique<Division>(request_.division, root, request_.ranks, request_.travel);
 }
 
 void Fit::sanity_round() {
@@ -301,7 +309,7 @@ bool Fit::round(Named& row) {
   if (!is_whole) {
     cx_.logs.drop(Role::Val);
     cx_.metric_inputs.drop(Role::Val);
-    LoadArchive archive(before.manifest, before.train);
+    LoadArchive archive(before);
     cx_.listeners.visit(archive);
     return false;
   }

@@ -27,6 +27,7 @@ class Fit {
 
  private:
   // The loop: fit.cpp.
+  void divide();
   void sanity_round();
   void train();
   Leave train_epoch(Leave leave);

@@ -112,7 +112,7 @@ void Fit::open_checkpoint() {
   }
   check_data(saved);
   report_changes(saved);
-  opened_weights_ = read_tensors(path + "/weights.safetensors");
+  opened_weights_ = read_tensors(tensors_file(path, "weights"));
   check_weights(request_.root, opened_weights_, path, WeightTypes::Same);
   manifest_ = saved;
 }

@@ -311,7 +311,7 @@ TEST_CASE("what a metric was given before a stop is told after it") {
   CheckpointData data;
   SaveArchive saved(data);
   before.visit(saved);
-  LoadArchive loaded(data.manifest, data.train);
+  LoadArchive loaded(data);
   after.visit(loaded);
   CHECK(after.tell(Role::Train).size() == 1);
 }

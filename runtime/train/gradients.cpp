@@ -36,7 +36,7 @@ enum : size_t { kShare, kRows, kBad, kWhole, kUpdates, kWaits, kNumbers };
 }  // namespace
 
 Gradients::Gradients(ModelRoot& root, const Ranks& ranks, const GradientTravel& travel, const LossScale& scale)
-    : ranks_(ranks), travel_(travel), backward_(root, scale) {
+    : root_(root.state()), ranks_(ranks), travel_(travel), backward_(root, scale) {
   for (const auto& optimizer : root.state().optimizers) all_.emplace_back().optimizer = optimizer.get();
 }
 
@@ -137,7 +137,10 @@ void Gradients::add_summed(const at::Tensor& loss, OfOptimizer& one, bool keep_g
 }
 
 GradientSum& Gradients::sum_of(OfOptimizer& one) {
-  if (!one.sum) one.sum = ranks_.sum_gradients(trained(*one.optimizer), travel_);
+  if (!one.sum) {
+    one.sum = root_.division ? root_.division->sum_gradients(*one.optimizer)
+                             : ranks_.sum_gradients(trained(*one.optimizer), travel_);
+  }
   return *one.sum;
 }
 
@@ -148,7 +151,7 @@ void Gradients::settle(OfOptimizer& one, const Turn& turn, const std::vector<at:
   const std::vector<at::Tensor> weights = trained(*one.optimizer);
   const std::vector<double> reached = reached_anywhere(weights, lacking);
   for (size_t i = 0; i < weights.size(); i++) {
-    if (reached[i] == 0) weights[i].mutable_grad() = at::Tensor();
+    if (reached[i] == 0) one.sum->drop(weights[i]);
   }
 }
 
@@ -174,6 +177,7 @@ void Gradients::gather(const Optimizer& optimizer) {
   if (ranks_.world() == 1 || std::exchange(one.is_gathered, true)) return;
   const std::vector<at::Tensor> weights = trained(optimizer);
   const std::vector<double> reached = reached_anywhere(weights, without_gradient(weights));
+  if (root_.division) return gather_parts(one, weights, reached);
   std::vector<at::Tensor> flat, gradients;
   for (size_t i = 0; i < weights.size(); i++) {
     if (reached[i] == 0) continue;
@@ -189,6 +193,15 @@ void Gradients::gather(const Optimizer& optimizer) {
   for (const at::Tensor& gradient : gradients) {
     gradient.copy_(all.narrow(0, begin, gradient.numel()).view_as(gradient));
     begin += gradient.numel();
+  }
+}
+
+void Gradients::gather_parts(OfOptimizer& one, const std::vector<at::Tensor>& weights, const std::vector<double>& reached) {
+  std::vector<char> had;
+  for (const at::Tensor& weight : weights) had.push_back(root_.division->find(weight)->has_gradient);
+  sum_of(one).during([] {});
+  for (size_t i = 0; i < weights.size(); i++) {
+    if (reached[i] == 0 && !had[i]) one.sum->drop(weights[i]);
   }
 }
 

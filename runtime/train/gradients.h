@@ -78,6 +78,10 @@ class Gradients {
   /// For which of the weights a gradient came on any rank, where `lacking` have none here.
   std::vector<double> reached_anywhere(const std::vector<at::Tensor>& weights, const std::vector<at::Tensor>& lacking) const;
 
+  /// Of a manual step, where ranks divide gradients.
+  void gather_parts(OfOptimizer& one, const std::vector<at::Tensor>& weights, const std::vector<double>& reached);
+
+  const RootState& root_;
   const Ranks& ranks_;
   GradientTravel travel_;
   Backward backward_;

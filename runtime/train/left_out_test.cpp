@@ -40,7 +40,7 @@ TEST_CASE("what was left out is known over a resume, its limit with it") {
   before.visit(saved);
 
   LeftOutRecords after;
-  LoadArchive archive(data.manifest, data.train);
+  LoadArchive archive(data);
   after.visit(archive);
   CHECK(after.count() == 2);
   CHECK(after.news() == "1 bad record left out, it is a.csv:9: is bad");

@@ -30,6 +30,29 @@ class Done final : public PendingSum {
   std::vector<double> sums_;
 };
 
+class Here final : public PendingTensors {
+ public:
+  void wait() override {}
+};
+
+/// Some of the ranks. What one group exchanges the others do, too: it goes through all of them.
+class SomeRanks final : public Ranks {
+ public:
+  SomeRanks(const Ranks& all, std::vector<int64_t> members) : all_(all), members_(std::move(members)) {}
+  int64_t rank() const override { return std::find(members_.begin(), members_.end(), all_.rank()) - members_.begin(); }
+  int64_t world() const override { return int64_t(members_.size()); }
+  std::vector<Str> texts(const Str& own) const override {
+    const std::vector<Str> all = all_.texts(own);
+    std::vector<Str> theirs;
+    for (const int64_t member : members_) theirs.push_back(all[size_t(member)]);
+    return theirs;
+  }
+
+ private:
+  const Ranks& all_;
+  std::vector<int64_t> members_;
+};
+
 /// All gradients at once, when the pass is over.
 class FlatSum final : public GradientSum {
  public:
@@ -90,13 +113,32 @@ std::unique_ptr<PendingSum> Ranks::begin_sum(std::vector<double> numbers) const 
 }
 
 void Ranks::sum_tensor(const at::Tensor& tensor) const {
-  if (world() == 1) return;
-  Str own;
-  pack(own, tensor);
-  std::vector<at::Tensor> all;
-  for (const Str& text : texts(own)) all.push_back(Unpacking(text).tensor());
-  tensor.copy_(joined(all, Reduce::Sum));
+  if (world() > 1) tensor.copy_(joined(tensors(tensor), Reduce::Sum));
 }
+
+std::vector<at::Tensor> Ranks::tensors(const at::Tensor& own) const {
+  Str packed;
+  pack(packed, own);
+  std::vector<at::Tensor> all;
+  for (const Str& text : texts(packed)) all.push_back(Unpacking(text).tensor());
+  return all;
+}
+
+std::unique_ptr<PendingTensors> Ranks::begin_scatter(const at::Tensor& part, const at::Tensor& whole) const {
+  part.copy_(joined(tensors(whole), Reduce::Sum).narrow(0, rank() * part.numel(), part.numel()));
+  return std::make_unique<Here>();
+}
+
+std::unique_ptr<PendingTensors> Ranks::begin_gather(const at::Tensor& whole, const at::Tensor& part) const {
+  whole.copy_(at::cat(tensors(part)));
+  return std::make_unique<Here>();
+}
+
+std::unique_ptr<Ranks> Ranks::among(const std::vector<int64_t>& members) const {
+  return std::make_unique<SomeRanks>(*this, members);
+}
+
+void GradientSum::drop(const at::Tensor& weight) const { weight.mutable_grad() = at::Tensor(); }
 
 void Ranks::take_from_first(const std::vector<at::Tensor>& tensors) const {
   if (world() == 1) return;
@@ -115,11 +157,7 @@ std::unique_ptr<GradientSum> Ranks::sum_gradients(const std::vector<at::Tensor>&
 
 Tensor Ranks::join(const Tensor& state, Reduce how) const {
   if (world() == 1) return state;
-  Str own;
-  pack(own, aten(state));
-  std::vector<at::Tensor> all;
-  for (const Str& text : texts(own)) all.push_back(Unpacking(text).tensor());
-  return guarded([&] { return give(joined(all, how)); });
+  return guarded([&] { return give(joined(tensors(aten(state)), how)); });
 }
 
 std::vector<Outputs> Ranks::gather(const Outputs& own) const {

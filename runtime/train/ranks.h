@@ -26,6 +26,16 @@ class PendingSum {
   virtual std::vector<double> wait() = 0;
 };
 
+/// Tensors of all ranks that are on their way to each other.
+class PendingTensors {
+ public:
+  PendingTensors() = default;
+  PendingTensors(const PendingTensors&) = delete;
+  PendingTensors& operator=(const PendingTensors&) = delete;
+  virtual ~PendingTensors() = default;
+  virtual void wait() = 0;
+};
+
 /// Sums the gradients of some weights over all ranks.
 class GradientSum {
  public:
@@ -35,8 +45,10 @@ class GradientSum {
   virtual ~GradientSum() = default;
 
   /// Runs `pass`, which gives every one of the weights the last gradient of the window; sums may begin while it runs.
-  /// Then they are in the weights' `grad`, the same bits on every rank.
+  /// Then they are in the weights' `grad`, the same bits on every rank; where ranks divide them, each has its part.
   virtual void during(const std::function<void()>& pass) = 0;
+  /// The last sum has zeros for `weight`, which no rank gave a gradient: it has none.
+  virtual void drop(const at::Tensor& weight) const;
 
   struct Times {
     double exchange_s = 0;  ///< gradients were on their way
@@ -67,6 +79,13 @@ class Ranks {
   virtual std::unique_ptr<PendingSum> begin_sum(std::vector<double> numbers) const;
   /// Sums a tensor over all ranks, in place: the same bits everywhere.
   virtual void sum_tensor(const at::Tensor& tensor) const;
+  /// Sums `whole` over all ranks, and this one's stretch of the sums, the `rank()`-th of `world()` equal ones, goes into
+  /// `part`. `whole` is used up; both are left alone until they are waited for.
+  virtual std::unique_ptr<PendingTensors> begin_scatter(const at::Tensor& part, const at::Tensor& whole) const;
+  /// The parts of all ranks, equally long, go into `whole` in their order.
+  virtual std::unique_ptr<PendingTensors> begin_gather(const at::Tensor& whole, const at::Tensor& part) const;
+  /// Those of `members` by themselves, in that order. Every rank calls it at the same time, and is among those it names.
+  virtual std::unique_ptr<Ranks> among(const std::vector<int64_t>& members) const;
   /// All get the first rank's values, in place.
   virtual void take_from_first(const std::vector<at::Tensor>& tensors) const;
   /// `weights` all need gradients.
@@ -95,6 +114,10 @@ class Ranks {
   Str of_first(const Str& own) const { return texts(own).front(); }
   /// The one rank that prints, logs and writes.
   bool is_first() const { return rank() == 0; }
+
+ private:
+  /// What each rank has, in their order.
+  std::vector<at::Tensor> tensors(const at::Tensor& own) const;
 };
 
 /// A process by itself.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "runtime/optim/optimizer.h"
+#include "runtime/train/division.h"
 #include "runtime/train/model_root.h"
 
 namespace ltr {
@@ -48,6 +49,7 @@ struct RootState {
   std::unordered_map<const void*, size_t> by_tensor;
   std::vector<std::unique_ptr<Block>> blocks;
   std::vector<std::unique_ptr<Optimizer>> optimizers;
+  std::unique_ptr<Division> division;  ///< of the weights among ranks; null: each has all of them
   std::vector<Entry> weights;     ///< filled by finish
   std::vector<Entry> buffers;
 

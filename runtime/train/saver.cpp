@@ -9,6 +9,7 @@
 
 #include "runtime/loggers/logger.h"
 #include "runtime/tensor/handle.h"
+#include "runtime/train/gathered.h"
 #include "runtime/train/rank_states.h"
 #include "runtime/train/session.h"
 
@@ -38,7 +39,12 @@ nlohmann::json Saver::facts() const {
 CheckpointData Saver::snapshot(bool weights_only) {
   CheckpointData data;
   state_.at.train_s = times_.train_s();
-  for (const Entry& entry : state_.root.entries) data.weights.push_back({entry.path, aten(entry.tensor)});
+  const Division* division = state_.root.division.get();
+  const bool are_divided = division != nullptr && division->divides_weights();
+  for (const Entry& entry : state_.root.entries) {
+    // Block by block: nobody holds all of them.
+    if (!are_divided || !entry.is_weight) data.weights.push_back({entry.path, aten(entry.tensor)});
+  }
   data.manifest = facts();
   data.manifest["weights_only"] = weights_only;
   SaveArchive archive(data);
@@ -49,13 +55,43 @@ CheckpointData Saver::snapshot(bool weights_only) {
     data.averages.push_back({one.name.substr(kAveraged.size()), one.tensor});
     return true;
   });
+  if (division != nullptr) add_divided(data);
   if (weights_only) {
     data.train.clear();
+    data.share.slices.clear();
   } else if (data.train.empty()) {
     // A file of its own tells such a checkpoint from one of weights only.
     data.train.push_back({"none", at::zeros({1})});
   }
   return data;
+}
+
+/// What this rank writes of weights and averages that are divided, whole, as one of all ranks.
+void Saver::add_divided(CheckpointData& data) const {
+  Division& division = *state_.root.division;
+  CheckpointShare& share = data.share;
+  share.rank = request_.ranks.rank();
+  share.world = request_.ranks.world();
+  share.has_weights = division.divides_weights();
+  std::map<Str, SlicedTensor> averages;
+  for (SlicedTensor& one : share.slices) {
+    if (one.name.starts_with(kAveraged)) averages.emplace(one.name.substr(kAveraged.size()), one);
+  }
+  std::erase_if(share.slices, [](const SlicedTensor& one) { return one.name.starts_with(kAveraged); });
+  for (const Entry& entry : state_.root.entries) {
+    const at::Tensor weight = aten(entry.tensor);
+    if (division.find(weight) == nullptr) continue;
+    const bool is_mine = division.writes(weight);
+    if (division.divides_weights()) {
+      const at::Tensor whole = division.whole(weight);
+      if (is_mine) share.weights.push_back({entry.path, whole});
+    }
+    if (const auto average = averages.find(entry.path); average != averages.end()) {
+      const SlicedTensor& one = average->second;
+      const at::Tensor whole = division.join(weight, one.tensor, at::empty(one.slice.sizes, at::device(at::kMeta).dtype(one.slice.type)));
+      if (is_mine) share.averages.push_back({entry.path, whole});
+    }
+  }
 }
 
 // ---- writing -------------------------------------------------------------------------------------------------
@@ -76,12 +112,7 @@ void Saver::write(const Str& name, bool weights_only, bool passes) {
   data.manifest["passing"] = passes;
   gather_states(request_.ranks, data);
   const bool writes = request_.ranks.is_first();
-  together([&] {
-    // Its place may be that of one which is still on its way to the disk, or going.
-    if (std::filesystem::exists(path)) settler_.wait();
-    write_checkpoint(folder_, name, data);
-    settler_.settle(name);
-  });
+  write_files(name, data);
   if (passes)
     passing_.insert(name);
   else
@@ -94,6 +125,53 @@ void Saver::write(const Str& name, bool weights_only, bool passes) {
   if (request_.recorder != nullptr) {
     request_.recorder->event(state_.at.global_step, "checkpoint", fmt::format("\"path\":\"checkpoints/{}\"", name));
   }
+}
+
+void Saver::write_files(const Str& name, CheckpointData& data) {
+  // Its place may be that of one which is still on its way to the disk, or going.
+  const auto wait_for_place = [&] {
+    if (std::filesystem::exists(path_of(name))) settler_.wait();
+  };
+  if (state_.root.division == nullptr) {
+    return together([&] {
+      wait_for_place();
+      write_checkpoint(folder_, name, data);
+      settler_.settle(name);
+    });
+  }
+  together([&] {
+    wait_for_place();
+    open_checkpoint(folder_, name);
+  });
+  // What all have the first one writes.
+  if (!request_.ranks.is_first()) {
+    for (auto* tensors : {&data.weights, &data.averages, &data.train}) tensors->clear();
+  }
+  const std::vector<nlohmann::json> shares = each([&] { return write_share(folder_, name, data); });
+  together([&] {
+    close_checkpoint(folder_, name, data, shares);
+    settler_.settle(name);
+  });
+}
+
+std::vector<nlohmann::json> Saver::each(const std::function<nlohmann::json()>& write) const {
+  Option<Error> fault;
+  nlohmann::json said;
+  try {
+    said["share"] = write();
+  } catch (const Error& error) {
+    if (error.code != err::cannot_write.code) throw;
+    fault = error;
+    said["fault"] = error.message;
+  }
+  std::vector<nlohmann::json> shares;
+  for (const Str& text : request_.ranks.texts(said.dump())) {
+    nlohmann::json one = nlohmann::json::parse(text);
+    if (fault) throw *fault;
+    if (one.contains("fault")) throw of_another(Error(err::cannot_write.code, one["fault"].get<Str>(), {}));
+    shares.push_back(std::move(one["share"]));
+  }
+  return shares;
 }
 
 /// What the first rank writes has come about for all, or for none.

@@ -58,6 +58,10 @@ class Saver {
   /// went on from, the best one of before, and what `save()` or a failure wrote.
   void let_go();
   void together(const std::function<void()>& write) const;
+  /// What each rank writes has come about for all, or for none; what they say of it.
+  std::vector<nlohmann::json> each(const std::function<nlohmann::json()>& write) const;
+  void write_files(const Str& name, CheckpointData& data);
+  void add_divided(CheckpointData& data) const;
   void report_faults();
   void point_links();
 

@@ -101,7 +101,10 @@ void Session::run_step(const StepInfo& info, const Batch& batch, size_t stream_i
   try {
     runner_->run(info, batch, stream_index, number);
   } catch (const Error& error) {
-    if (error.exit_code() != 4 || request.trainer.nan != "raise") throw;
+    // Where weights are divided no rank can run a step by itself.
+    const Division* division = request.root.state().division.get();
+    const bool is_alone = division == nullptr || !division->divides_weights();
+    if (error.exit_code() != 4 || request.trainer.nan != "raise" || !is_alone) throw;
     throw repeated(error, info, batch, stream_index, number);
   }
 }

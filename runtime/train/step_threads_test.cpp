@@ -46,7 +46,7 @@ TEST_CASE("what was decided is kept by a checkpoint") {
   SaveArchive saved(data);
   threads.visit(saved);
   StepThreads other(6'400);
-  LoadArchive loaded(data.manifest, data.train);
+  LoadArchive loaded(data);
   other.visit(loaded);
   CHECK(threads_in(other, Role::Train, 64) == 1);
   CHECK(threads_in(other, Role::Val, 64) == 2);

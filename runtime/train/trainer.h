@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "ltr/program.h"
+#include "runtime/train/division_plan.h"
 #include "runtime/train/progress.h"
 #include "runtime/train/ranks.h"
 
@@ -87,6 +88,7 @@ struct RunRequest {
   RunFlags flags;
   const Ranks& ranks = one_rank();
   GradientTravel travel;             ///< between them
+  DivisionPlan division;             ///< what they do not all hold
   bool sync_batchnorm = true;        ///< batch norm is over the batches of all ranks
   std::vector<DataFile> data_files;  ///< in the order in which they were opened
   int64_t workers = 1;               ///< loader threads

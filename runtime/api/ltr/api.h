@@ -5,6 +5,8 @@
 // fraction of a second. The tensor functions are in ops.h; the tables that a program hands to
 // `ltr::main` are in program.h.
 
+#include <atomic>
+
 #include "ltr/data.h"
 #include "ltr/tensor.h"
 
@@ -106,6 +108,14 @@ using Weights = std::vector<Weight>;
 LTR_EXPORT bool operator==(const Weights& left, const Weights& right);
 /// The weights of both, in order.
 LTR_EXPORT Weights operator+(Weights left, const Weights& right);
+
+/// Programs whose ranks divide weights.
+LTR_EXPORT extern std::atomic<int> divided_weights;
+LTR_EXPORT Tensor gathered(const Tensor& weight);
+/// A weight as a function reads it: whole, where ranks divide it among them.
+inline Tensor use(const Tensor& weight) {
+  return divided_weights.load(std::memory_order_relaxed) == 0 ? weight : gathered(weight);
+}
 
 class Optimizer;
 struct ScopeState;

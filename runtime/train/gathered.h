@@ -1,0 +1,29 @@
+#pragma once
+
+// What autograd sees of weights that ranks divide. A weight is read through `use`, which gives it whole for as long as
+// somebody holds that; the graph keeps no memory of it, but gathers it again when its turn comes backward.
+
+#include <ATen/core/Tensor.h>
+
+namespace ltr {
+
+class Division;
+
+/// While it lives, `use` reads the weights of `division` in this thread.
+class GatheredScope {
+ public:
+  explicit GatheredScope(Division& division);
+  ~GatheredScope();
+  GatheredScope(const GatheredScope&) = delete;
+  GatheredScope& operator=(const GatheredScope&) = delete;
+
+ private:
+  Division* before_;
+};
+
+/// The weight whole, if it is divided, without a gradient; else as it is.
+at::Tensor whole_value(const at::Tensor& weight);
+/// The weight becomes `values`, the same on all ranks.
+void set_whole_value(const at::Tensor& weight, const at::Tensor& values);
+
+}  // namespace ltr
