@@ -13,6 +13,7 @@
 #include "runtime/train/backward.h"
 #include "runtime/train/fake_program.h"
 #include "runtime/train/fake_ranks.h"
+#include "runtime/train/loss_scale.h"
 #include "runtime/train/root_state.h"
 #include "runtime/train/trainer.h"
 
@@ -265,7 +266,8 @@ TEST_CASE("divided weights have no memory of their own, and a graph keeps none o
     int64_t whole_units = 0;
     for (size_t i = 0; i < 3; i++) whole_units += root.division->is_whole(i);
     CHECK(whole_units == 1);
-    const auto backward = [&] { Backward(run.root).run(In(loss), 1, run.model->opt, true); };
+    const LossScale scale;
+    const auto backward = [&] { Backward(run.root, scale).run(In(loss), 1, run.model->opt, true); };
     backward();
     CHECK(weight.grad().defined());
     root.division->assign(weight, before + 1);

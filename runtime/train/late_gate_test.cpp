@@ -217,7 +217,7 @@ TEST_CASE("f16: an overflow drops one update and halves the scale, and the count
   unscaled(1);
   scale.visit(saved);
   LossScale other;
-  LoadArchive loaded(data.manifest, data.train);
+  LoadArchive loaded(data);
   other.visit(loaded);
   CHECK(other.scale().item<double>() == LossScale::kFirst / 2);
   set_precision("f32");
