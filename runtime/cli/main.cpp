@@ -18,6 +18,7 @@
 #include "runtime/distributed/heartbeat.h"
 #include "runtime/distributed/join.h"
 #include "runtime/distributed/meeting_file.h"
+#include "runtime/distributed/store.h"
 #include "runtime/distributed/supervisor.h"
 #include "runtime/tensor/handle.h"
 #include "runtime/tensor/memory_pool.h"
@@ -103,7 +104,7 @@ class Run {
   void run_rank(const RankPlan& plan) {
     distributed::Place place = plan.place;
     Option<distributed::MeetingFile> file;
-    if (place.host.empty()) file.emplace(place, plan.out_dir, plan.job, kMeeting);
+    if (place.host.empty()) file.emplace(place, plan.out_dir, plan.job, std::chrono::seconds(int64_t(place.join_s)));
     Option<distributed::Heartbeat> heartbeat;
     if (plan.is_supervised) heartbeat.emplace(place);
     if (place.world > 1) ranks_ = distributed::join(place, plan.timeout_s);
@@ -135,9 +136,19 @@ class Run {
     exit_code_ = distributed::supervise({command_, plan.place, plan.restarts}, report_on);
   }
 
+  /// Whether a signal came to all ranks, and this one lost another that was still starting and ended by it.
+  static bool was_told_to_leave(const Error& error) {
+    return error.is_of_another && SignalWatch::phase() == SignalPhase::Gather && SignalWatch::received() != 0;
+  }
+
   int fail(const std::vector<Error>& faults) {
+    if (was_told_to_leave(faults.front())) return SignalWatch::exit_code(SignalWatch::received());
     if (ranks_ != nullptr) {
-      if (const Option<int> code = ranks_->failing(faults.front())) return *code;
+      if (const Option<int> code = ranks_->failing(faults.front())) {
+        // Another one says why; what this one met is for who looks into its log.
+        print_copy(render(faults, program_));
+        return *code;
+      }
     } else if (launch_.is_supervised) {
       distributed::tell_failure(launch_.place, cli::exit_code(faults));
     } else if (launch_.has_ranks && launch_.place.rank > 0 && faults.front().exit_code() == 2) {
@@ -148,7 +159,6 @@ class Run {
     return report(faults, program_, terminal_);
   }
 
-  static constexpr std::chrono::seconds kMeeting{60};
   static constexpr std::chrono::seconds kFirstSpeaks{2};
 
   const VerbInfo& verb_;
@@ -211,6 +221,7 @@ int run(const std::vector<Str>& command, const Program& program) {
 
 int main(int argc, char** argv, const Program& program) {
   distributed::end_with_supervisor();
+  distributed::quiet_c10d();
   // Before anything that takes its time: a signal finds its handler from here on.
   const SignalWatch signals(SignalPhase::Start);
   prepare_process();

@@ -29,11 +29,6 @@ std::atomic<int> copy{-1};
 std::atomic<int> output_error{0};
 std::atomic<bool> is_output_muted{false};
 
-void put_copy(const Str& text) {
-  const std::lock_guard lock(copy_mutex);
-  if (copy >= 0 && !text.starts_with("\r")) doors::write_all(copy, text);
-}
-
 }  // namespace
 
 Terminal make_terminal(bool quiet, bool json, bool no_bar, const Str& color) {
@@ -55,9 +50,8 @@ void mute_output(bool is_muted) {
 }
 
 void print_out(const Str& text) {
-  if (is_output_muted) return;
-  if (output_error == 0) output_error = doors::write_all(STDOUT_FILENO, text);
-  put_copy(text);
+  if (!is_output_muted && output_error == 0) output_error = doors::write_all(STDOUT_FILENO, text);
+  print_copy(text);
 }
 
 Str output_fault() {
@@ -71,16 +65,20 @@ void check_output() {
 }
 
 void print_err(const Str& text) {
-  if (is_output_muted) return;
   // Nobody is left to be told that this fails.
-  doors::write_all(STDERR_FILENO, text);
-  put_copy(text);
+  if (!is_output_muted) doors::write_all(STDERR_FILENO, text);
+  print_copy(text);
 }
 
 void copy_output_to(const Str& path) {
   const std::lock_guard lock(copy_mutex);
   const int before = copy.exchange(path.empty() ? -1 : ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
   if (before >= 0) ::close(before);
+}
+
+void print_copy(const Str& text) {
+  const std::lock_guard lock(copy_mutex);
+  if (copy >= 0 && !text.starts_with("\r")) doors::write_all(copy, text);
 }
 
 int copy_file() {

@@ -30,10 +30,12 @@ void check_output();
 /// Whether it did: nobody waits for more.
 bool is_output_closed();
 void print_err(const Str& text);  ///< to stderr
-/// From now on both drop what they are given: the first rank says it.
+/// From now on neither shows what it is given: the first rank says it.
 void mute_output(bool is_muted);
-/// From now on both also go to this file, but for what redraws a line. "" ends it.
+/// From now on what both are given also goes to this file, shown or not, but for what redraws a line. "" ends it.
 void copy_output_to(const Str& path);
+/// To that file alone.
+void print_copy(const Str& text);
 /// Its descriptor, -1 without one: safe in a signal handler.
 int copy_file();
 

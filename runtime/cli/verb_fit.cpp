@@ -68,13 +68,15 @@ Resume find_auto(const Start& start) {
 Resume find_resume(const Start& start) {
   const Str what = start.line.get("resume", "none");
   Resume out;
-  if (out.run = distributed::run_to_go_on_with(); !out.run.empty()) {
+  std::error_code failed;
+  // One that was lost before it had begun left no folder.
+  if (const Str run = distributed::run_to_go_on_with(); !run.empty() && fs::exists(run, failed)) {
+    out.run = run;
     // From the beginning, where there was no checkpoint yet.
     choose_checkpoint(out, "last", true);
     return out;
   }
   if (what == "none") return out;
-  std::error_code failed;
   if (what == "auto") {
     out = find_auto(start);
     if (out.run.empty()) return out;
@@ -171,13 +173,15 @@ class FitVerb {
     is_kept_ = start_.flags.fast_dev_run == 0 && !start_.flags.bare;
     writes_ = is_kept_ && start_.ranks.is_first();
     // From here on there is something to leave in order.
-    SignalWatch::enter(SignalPhase::Work);
-    open_folder();
+    SignalWatch::enter(SignalPhase::Gather);
     progress_ = make_progress(start_.terminal);
-    for (const Str& text : start_.strategy.warnings) progress_->warning(text);
     FitReport report;
     try {
-      guarded([&] { report = train(); });
+      guarded([&] {
+        open_folder();
+        for (const Str& text : start_.strategy.warnings) progress_->warning(text);
+        report = train();
+      });
     } catch (const Error& error) {
       progress_->end();
       fail(error);
@@ -219,7 +223,7 @@ class FitVerb {
     const int64_t planned = planned_steps(request);
     const Str block = table + plan_line(start_, planned);
     for (const Str& notice : resume_.notices) progress_->notice(notice);
-    if (writes_) copy_output_to(dir_ + "/log-0.txt");
+    if (writes_) copy_output_to(log_path());
     if (start_.terminal.is_json) {
       print_out(
           json_event("start", fmt::format("\"experiment\":{},\"run\":{},\"seed\":{},\"steps\":{}",
@@ -229,10 +233,16 @@ class FitVerb {
       print_out(block);
     }
     return fit(request, [&] {
-      if (writes_) begin_record(block);
+      if (writes_)
+        begin_record(block);
+      else if (is_kept_)
+        copy_output_to(log_path());
       request.recorder = recorder_.get();
     });
   }
+
+  /// What this rank says; of all but the first it stands there alone.
+  Str log_path() const { return fmt::format("{}/log-{}.txt", dir_, start_.ranks.rank()); }
 
   /// The first rank's; the others learn where it is.
   void open_folder() {
@@ -310,7 +320,7 @@ class FitVerb {
     if (recorder_ == nullptr) {
       // A refused run leaves no folder, which would hide the ones before; a refused resume leaves the run as it is.
       set_last_words(nullptr);
-      if (resume_.run.empty()) folder_->discard();
+      if (folder_ && resume_.run.empty()) folder_->discard();
       return;
     }
     record_.status = "failed";

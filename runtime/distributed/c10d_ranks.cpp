@@ -97,7 +97,7 @@ C10dRanks::C10dRanks(const Place& place, Store store, const Patience& patience)
   } catch (const std::exception&) {
     throw with_help(error_at({}, err::rank_lost, fmt::format("not all of the {} ranks came within {:.0f} s", place_.world,
                                                              patience_.join_s)),
-                    "see whether all of them were started, and from one build");
+                    "see whether all of them were started, and from one build; LTR_JOIN_TIMEOUT=SECONDS waits longer");
   }
   group_->getBackend(c10::DeviceType::CPU)->setTimeout(ms(patience_.exchange_s));
   store_->setTimeout(ms(patience_.join_s));
@@ -246,7 +246,7 @@ Str C10dRanks::absent() const {
     if (!store_->check({turn + std::to_string(one)})) missing.push_back(std::to_string(one));
   }
   if (missing.empty()) return "";
-  return fmt::format("; rank{} {} did not come", missing.size() == 1 ? "" : "s", fmt::join(missing, ", "));
+  return fmt::format(": rank{} {} did not come", missing.size() == 1 ? "" : "s", fmt::join(missing, ", "));
 }
 
 void C10dRanks::rethrow(const char* what) const {
@@ -269,10 +269,10 @@ Error C10dRanks::lost(const char* what, std::string_view reason) const {
     try {
       who = absent();
     } catch (const std::exception&) {
-      who = "; rank 0, which has the meeting point, cannot be reached";
+      who = ": rank 0, which has the meeting point, cannot be reached";
     }
-    return of_another(with_help(error_here(err::collective_timed_out, fmt::format("{} ({:.0f} s){}", what, patience_.exchange_s, who)),
-                     "what hangs there is the cause; if it is only slow, set topology.timeout"));
+    return of_another(with_help(error_here(err::collective_timed_out, what, patience_.exchange_s, who),
+                                "what hangs there is the cause; if it is only slow, set topology.timeout"));
   }
   return of_another(with_help(error_here(err::rank_lost, fmt::format("rank {} lost its connection to another one in {}", rank(), what)),
                    "the machine may have killed it for its memory; --resume last goes on from the last checkpoint"));
@@ -291,7 +291,9 @@ Option<int> C10dRanks::failing(const Error& error) const {
   const bool has_supervisor = std::getenv("LTR_SUPERVISOR") != nullptr;
   try {
     if (error.is_of_another) {
-      if (const Option<Str> code = failed_first(kSayItself_s)) return std::stoi(*code);
+      // One that hangs says nothing.
+      const double patience_s = error.code == err::collective_timed_out.code ? 0 : kSayItself_s;
+      if (const Option<Str> code = failed_first(patience_s)) return std::stoi(*code);
       // A process that was killed says nothing: its supervisor does.
       if (has_supervisor && error.code == err::rank_lost.code) return error.exit_code();
     }

@@ -9,7 +9,6 @@ namespace ltr::distributed {
 namespace {
 
 constexpr std::chrono::seconds kBeat{1};
-constexpr double kOpening_s = 60;
 constexpr int64_t kFarewell = int64_t(1) << 40;  // more than any run beats
 
 Str key_of(int64_t rank) { return fmt::format("beat/{}", rank); }
@@ -30,7 +29,7 @@ EverySecond::~EverySecond() {
 
 void EverySecond::run() {
   try {
-    const Store store = open_store(place_, kOpening_s);
+    const Store store = open_store(place_, place_.join_s);
     for (bool is_last = false; !is_last;) {
       body_(*store, false);
       std::unique_lock lock(mutex_);

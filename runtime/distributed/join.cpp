@@ -5,8 +5,7 @@
 namespace ltr::distributed {
 
 std::unique_ptr<Ranks> join(const Place& place, double exchange_s) {
-  Patience patience;
-  patience.exchange_s = exchange_s;
+  const Patience patience{place.join_s, exchange_s};
   return std::make_unique<C10dRanks>(place, open_store(place, patience.join_s), patience);
 }
 

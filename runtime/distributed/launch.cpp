@@ -83,6 +83,12 @@ class Variables {
     place.host = text_if("MASTER_ADDR").value_or(host);
     place.port = has("MASTER_PORT") ? this->port("MASTER_PORT") : int(port);
   }
+  /// Jobs whose processes start minutes apart say it.
+  Option<double> seconds_to_join() const {
+    const Option<int64_t> seconds = number_if("LTR_JOIN_TIMEOUT");
+    if (seconds && *seconds < 1) refuse("LTR_JOIN_TIMEOUT is 0, but a number of seconds is wanted, 1 or more");
+    return seconds ? Option<double>(double(*seconds)) : std::nullopt;
+  }
   [[noreturn]] void refuse(const Str& what) const {
     throw with_help(error_at({}, err::topology_unavailable, fmt::format("launcher {}: {}", launcher_, what)),
                     "start it with that launcher as a whole, or let it stand by itself with --launcher none");
@@ -371,6 +377,7 @@ Launch find_launch(const Environment& environment, const Str& forced) {
   const Row& row = find_row(environment, is_decided ? "own" : forced);
   Launch launch = row.read(Variables(environment, row.name));
   launch.place.launcher = row.name;
+  launch.place.join_s = Variables(environment, row.name).seconds_to_join().value_or(launch.place.join_s);
   if (launch.has_ranks) launch.nodes = (launch.place.world + launch.place.local_size - 1) / launch.place.local_size;
   return launch;
 }

@@ -152,6 +152,13 @@ TEST_CASE("variables that are half set or contradict each other are named") {
   CHECK(refusal({{"PET_NNODES", "1:2"}, {"PET_NODE_RANK", "0"}}) == "R2008 launcher node: PET_NNODES is \"1:2\", but a whole number is wanted");
 }
 
+TEST_CASE("how long ranks wait until all have come") {
+  CHECK(find_launch(recorded(kTorchrun)).place.join_s == 60);
+  CHECK(find_launch(recorded(with(kTorchrun, {{"LTR_JOIN_TIMEOUT", "900"}}))).place.join_s == 900);
+  CHECK(refusal(with(kSlurm, {{"LTR_JOIN_TIMEOUT", "0"}})) == "R2008 launcher slurm: LTR_JOIN_TIMEOUT is 0, but a number of seconds is wanted, 1 or more");
+  CHECK(refusal(with(kSlurm, {{"LTR_JOIN_TIMEOUT", "5 min"}})) == "R2008 launcher slurm: LTR_JOIN_TIMEOUT is \"5 min\", but a whole number is wanted");
+}
+
 TEST_CASE("keys of one attempt are not those of the next") {
   CHECK(find_launch(recorded(kTorchrun)).place.prefix == "/worker/attempt_2/ltr/");
   CHECK(find_launch(recorded(kOwn)).place.prefix == "ltr/0/");

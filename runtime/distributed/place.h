@@ -17,6 +17,7 @@ struct Place {
   int64_t node = 0;
   Str host = "127.0.0.1";    ///< of the meeting point
   int port = 0;
+  double join_s = 60;        ///< how long each waits there until all have come
   bool serves = false;       ///< this process opens the meeting point; all others are its guests
   Str prefix = "ltr/";       ///< of our keys there: others may use the same store, and earlier attempts did
 };

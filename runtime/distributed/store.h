@@ -12,6 +12,10 @@ namespace ltr::distributed {
 
 using Store = c10::intrusive_ptr<c10d::Store>;
 
+/// From now on c10d does not print what it sees when another process is gone, with a stack each time: errors say it. Unless
+/// TORCH_CPP_LOG_LEVEL asks for it. Called before there are threads.
+void quiet_c10d();
+
 /// Opens it, or joins it, waiting `timeout_s` for who opens it. R1002 if nobody does, R2008 if its port is taken.
 Store open_store(const Place& place, double timeout_s);
 

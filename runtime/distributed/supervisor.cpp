@@ -35,9 +35,7 @@ constexpr int kSilentTicks = 10;
 constexpr int kGraceTicks = 10;
 constexpr int kSilentGraceTicks = 3;
 constexpr auto kSameSignal = 300ms;  // one Ctrl-C that came twice
-constexpr double kMeeting_s = 60;
 constexpr double kAnswer_s = 3;  // of a meeting point that is open
-constexpr const char* kLogVariable = "TORCH_CPP_LOG_LEVEL";
 constexpr const char* kRunVariable = "LTR_RESUME_RUN";
 
 constexpr int kStopped = 75;
@@ -56,8 +54,6 @@ std::vector<Str> environment_of(const Place& place, int64_t attempt, const Str& 
                                           {"LTR_ATTEMPT", std::to_string(attempt)},
                                           {"LTR_SUPERVISOR", std::to_string(::getpid())}};
   if (!run.empty()) own.emplace_back(kRunVariable, run);
-  // What c10d sees when a rank is lost, each rank would print with a stack: its supervisor says it.
-  if (std::getenv(kLogVariable) == nullptr) own.emplace_back(kLogVariable, "ERROR");
   std::vector<Str> all;
   for (const auto& [name, value] : own) all.push_back(name + "=" + value);
   for (char** at = environ; *at != nullptr; ++at) {
@@ -224,15 +220,21 @@ class Attempt {
     }
   }
 
-  /// It has said why, or knows who has; unless ranks of another machine ended without a word.
+  /// It has said why, or knows who has; unless it, or a rank of another machine, ended without a word.
   void failed(const Member& member, int code) {
     if (failure_) return;
     const Option<Failure> first = failed_before(meeting_, {member.rank, code});
-    if (!first) {
-      report_.failed(with_help(error_at({}, err::rank_lost, fmt::format("rank {} lost another one, which has not said why", member.rank)),
-                               "look at the other machines: what ended there says more"));
-    }
+    if (!first) report_.failed(unexplained(member.rank, code));
     fail(first.value_or(Failure{member.rank, code}), kGraceTicks);
+  }
+
+  Error unexplained(int64_t rank, int code) const {
+    const bool may_be_elsewhere = meeting_.world > meeting_.local_size && code == 1;
+    if (may_be_elsewhere)
+      return with_help(error_at({}, err::rank_lost, fmt::format("rank {} lost another one, which has not said why", rank)),
+                       "look at the other machines: what ended there says more");
+    return with_help(error_at({}, err::rank_lost, fmt::format("rank {} ended with exit code {} and without a word", rank, code)),
+                     "C++ or a library that the program calls may have ended it");
   }
 
   void killed(const Member& member, int signal) {
@@ -280,8 +282,10 @@ class Attempt {
   }
 
   void listen_to(Member& member, int64_t beats) {
-    // One that has never beaten may still be loading its libraries; the others wait for it as long as `timeout` says.
-    member.silent_ticks = beats == member.beats && beats > 0 ? member.silent_ticks + 1 : 0;
+    // One that has never beaten may still be loading its libraries; the others wait for it as long as `timeout` says. One of
+    // ours that said farewell has nothing left to do but to end.
+    const bool is_awaited = beats > 0 || (beats == Pulses::kGone && member.pid != 0);
+    member.silent_ticks = beats == member.beats && is_awaited ? member.silent_ticks + 1 : 0;
     member.beats = beats;
     if (member.silent_ticks < kSilentTicks || member.is_gone || member.is_ended) return;
     member.is_ended = true;
@@ -352,6 +356,6 @@ Str run_to_go_on_with() {
 
 void tell_failure(const Place& place, int exit_code) { failed_before(place, {place.rank, exit_code}); }
 
-void tell_run(const Place& place, const Str& folder) { open_store(place, kMeeting_s)->set("run", folder); }
+void tell_run(const Place& place, const Str& folder) { open_store(place, place.join_s)->set("run", folder); }
 
 }  // namespace ltr::distributed

@@ -15,6 +15,7 @@ namespace ltr {
 
 FitReport fit(RunRequest& request, const std::function<void()>& begins) {
   check_alike(request);
+  SignalWatch::enter(SignalPhase::Work);  // all ranks are here
   Fit fit(request);
   if (!request.resume.empty()) fit.open_checkpoint();
   begins();

@@ -96,30 +96,29 @@ void Saver::add_divided(CheckpointData& data) const {
 
 // ---- writing -------------------------------------------------------------------------------------------------
 
-void Saver::write(const Str& name, bool weights_only, bool passes) {
+void Saver::write(const Str& name, bool weights_only, bool passes, const Ranks& ranks) {
   // The end of an epoch that is cut short has its step's name, too, but not the position to go on from.
   if (is_pinned_ && name == last_) return;
   session_.late.learn_all();
   session_.gate.check_weights();
   const Times::Clock::time_point begin = Times::Clock::now();
   const Str path = path_of(name);
-  session_.share_left_out();
+  if (ranks.world() > 1) session_.share_left_out();
   session_.path = path;
   session_.run_hook(Hook::checkpoint_save);
   // Rows first: a run killed right behind its checkpoint must not lack them.
   if (request_.recorder != nullptr) request_.recorder->flush();
   CheckpointData data = snapshot(weights_only);
   data.manifest["passing"] = passes;
-  gather_states(request_.ranks, data);
-  const bool writes = request_.ranks.is_first();
-  write_files(name, data);
+  gather_states(ranks, data);
+  write_files(name, data, ranks);
   if (passes)
     passing_.insert(name);
   else
     passing_.erase(name);
   if (!weights_only) saved_ = state_.at.place();
   if (!weights_only && !is_pinned_) last_ = name;
-  if (writes) point_links();
+  if (ranks.is_first()) point_links();
   times_.checkpoint_s += seconds_since(begin);
   request_.progress.checkpoint(path);
   if (request_.recorder != nullptr) {
@@ -127,28 +126,28 @@ void Saver::write(const Str& name, bool weights_only, bool passes) {
   }
 }
 
-void Saver::write_files(const Str& name, CheckpointData& data) {
+void Saver::write_files(const Str& name, CheckpointData& data, const Ranks& ranks) {
   // Its place may be that of one which is still on its way to the disk, or going.
   const auto wait_for_place = [&] {
     if (std::filesystem::exists(path_of(name))) settler_.wait();
   };
   if (state_.root.division == nullptr) {
-    return together([&] {
+    return together(ranks, [&] {
       wait_for_place();
       write_checkpoint(folder_, name, data);
       settler_.settle(name);
     });
   }
-  together([&] {
+  together(ranks, [&] {
     wait_for_place();
     open_checkpoint(folder_, name);
   });
   // What all have the first one writes.
-  if (!request_.ranks.is_first()) {
+  if (!ranks.is_first()) {
     for (auto* tensors : {&data.weights, &data.averages, &data.train}) tensors->clear();
   }
   const std::vector<nlohmann::json> shares = each([&] { return write_share(folder_, name, data); });
-  together([&] {
+  together(ranks, [&] {
     close_checkpoint(folder_, name, data, shares);
     settler_.settle(name);
   });
@@ -175,8 +174,7 @@ std::vector<nlohmann::json> Saver::each(const std::function<nlohmann::json()>& w
 }
 
 /// What the first rank writes has come about for all, or for none.
-void Saver::together(const std::function<void()>& write) const {
-  const Ranks& ranks = request_.ranks;
+void Saver::together(const Ranks& ranks, const std::function<void()>& write) {
   Option<Error> fault;
   if (ranks.is_first()) {
     try {
@@ -213,7 +211,7 @@ void Saver::write_wanted() {
     const bool is_there = is_pinned_ && wish.name == last_;
     try {
       // What `save()` asked for has no keeper, and is never let go.
-      if (!is_there) write(wish.name, wish.weights_only, wish.undo != nullptr);
+      if (!is_there) write(wish.name, wish.weights_only, wish.undo != nullptr, request_.ranks);
       if (std::exchange(is_failing_, false)) request_.progress.notice("checkpoints are written again");
     } catch (const Error& error) {
       if (error.code != err::cannot_write.code) throw;
@@ -238,7 +236,7 @@ void Saver::write_last(bool by_signal) {
     keeper.saved_aside(name);
   else
     keeper.saved(name, step);
-  write(name, false, true);
+  write(name, false, true, request_.ranks);
   let_go();
 }
 
@@ -248,12 +246,17 @@ Str Saver::write_broken(const Error& error) {
   if (!is_wanted || error.code == err::cannot_write.code || error.code == err::weight_not_finite.code || saved_.step == step) {
     return "";
   }
+  // Where another rank is lost, the last checkpoint is as good.
+  const bool is_lost = error.code == err::rank_lost.code || error.code == err::collective_timed_out.code;
+  if (is_lost || !request_.ranks.is_first()) return "";
+  // Of divided weights a rank has its part, and the others are elsewhere.
+  if (state_.root.division != nullptr) return "";
   // The step broke in the middle, so only the weights are worth keeping, and only if it changed none of them.
   // Of one that the host learned of late, the device has held back every update since.
   if (session_.has_updated() && !session_.late.culprit()) return "";
   const Str name = fmt::format("{}-step{:07}", error.code.starts_with("R4") ? "nonfinite" : "failure", step);
   try {
-    write(name, true, false);
+    write(name, true, false, one_rank());
   } catch (const Error& second) {
     request_.progress.warning(second.message);
     return "";

@@ -37,7 +37,8 @@ class Saver {
   void write_last(bool by_signal);
   /// Later checkpoints do not become `last`: the newest stands in the middle of an epoch that a longer run goes on with.
   void pin_last() { is_pinned_ = true; }
-  /// What is worth keeping when a step broke: the weights, if no update of the window was made. "" if nothing.
+  /// What is worth keeping when a step broke: the weights, if no update of the window was made. "" if nothing. The first
+  /// rank has them without the others, which may be anywhere.
   Str write_broken(const Error& error);
 
   /// Waits until the disk has all that was written.
@@ -52,15 +53,15 @@ class Saver {
  private:
   CheckpointData snapshot(bool weights_only);
   nlohmann::json facts() const;
-  /// `passes`: retention may remove it again.
-  void write(const Str& name, bool weights_only, bool passes);
+  /// `passes`: retention may remove it again. `ranks` write it together.
+  void write(const Str& name, bool weights_only, bool passes, const Ranks& ranks);
   /// Removes the checkpoints that nobody wants any more: kept are those of the keepers, the newest, the one that the run
   /// went on from, the best one of before, and what `save()` or a failure wrote.
   void let_go();
-  void together(const std::function<void()>& write) const;
+  static void together(const Ranks& ranks, const std::function<void()>& write);
   /// What each rank writes has come about for all, or for none; what they say of it.
   std::vector<nlohmann::json> each(const std::function<nlohmann::json()>& write) const;
-  void write_files(const Str& name, CheckpointData& data);
+  void write_files(const Str& name, CheckpointData& data, const Ranks& ranks);
   void add_divided(CheckpointData& data) const;
   void report_faults();
   void point_links();

@@ -43,6 +43,7 @@ void on_signal(int signal) {
     case SignalPhase::Start:
       say("\nstopped before anything was begun: there is nothing to save\n");
       _exit(code_of(signal));
+    case SignalPhase::Gather:
     case SignalPhase::Work:
       if (signal == SIGINT && before == SIGINT) {
         if (void (*act)() = last_act.load(); act != nullptr && !is_signal_silent) act();
@@ -85,6 +86,8 @@ int SignalWatch::received() { return received_signal; }
 int SignalWatch::exit_code(int signal) { return code_of(signal); }
 
 void SignalWatch::enter(SignalPhase phase) { current_phase = phase; }
+
+SignalPhase SignalWatch::phase() { return current_phase; }
 
 void SignalWatch::set_silent(bool is_silent) { is_signal_silent = is_silent; }
 

@@ -7,9 +7,10 @@
 
 namespace ltr {
 
-/// What a signal finds. Start: nothing was begun, so the process ends. Work: the trainer or a pass looks at the flag. End:
-/// everything is saved and only reports are missing, so it waits for those.
-enum class SignalPhase : int { Start, Work, End };
+/// What a signal finds. Start: nothing was begun, so the process ends. Gather: nor has this rank begun anything, but others
+/// wait for it, which find out together; one that is still at its start ends. Work: the trainer or a pass looks at the
+/// flag. End: everything is saved and only reports are missing, so it waits for those.
+enum class SignalPhase : int { Start, Gather, Work, End };
 
 /// Catches SIGINT, SIGTERM, SIGUSR1 and SIGHUP (unless `nohup` ignores it) while it lives. One inside another, as in a
 /// `fit` under `ltr::main`, changes nothing.
@@ -25,6 +26,7 @@ class SignalWatch {
   /// What the process exits with after `signal`: 130 for SIGINT, 75 for the others, 0 for none.
   static int exit_code(int signal);
   static void enter(SignalPhase phase);
+  static SignalPhase phase();
   /// One rank of several tells what a signal does; the others are silent.
   static void set_silent(bool is_silent);
   /// Called in the handler when a second SIGINT ends the process: it may only do what is safe there.

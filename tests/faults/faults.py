@@ -87,17 +87,18 @@ def differences(whole, other):
 
 
 class Program:
-    """One program, built, with the outcome of its undisturbed run and the number of its events."""
+    """One program, built, with the outcome of its undisturbed run and the number of its events. `options` are of every fit."""
 
-    def __init__(self, source, folder, library):
+    def __init__(self, source, folder, library, *options):
         self.name = source.stem
+        self.options = options
         self.folder = folder / self.name
-        self.folder.mkdir()
+        self.folder.mkdir(parents=True)
         self.path = build(source, self.folder)
         self.library = library
         count = self.folder / "count"
         runs = self.folder / "whole"
-        result = fit(self.path, runs, env=self.env(FAULT_COUNT=count, FAULT_BELOW=self.folder))
+        result = fit(self.path, runs, *options, env=self.env(FAULT_COUNT=count, FAULT_BELOW=self.folder))
         if not check(f"{self.name}: undisturbed", result.code == 0, result.text):
             finish()
         self.events = int(count.read_text())

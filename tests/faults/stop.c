@@ -5,6 +5,7 @@
  *   FULL_AT=N FULL_FOR=M     events N to N+M-1 that need room fail with ENOSPC (M = 0: all from N on)
  *   FAULT_BELOW=PATH         only events on files whose path holds PATH count (descriptors by what they were opened as)
  *   FAULT_COUNT=FILE         the number of events is written to FILE at exit
+ *   STOP_RANK=R              only rank R of several is meant, when it is started for the first time
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -32,7 +33,15 @@ static long number(const char* name) {
   return text == NULL ? 0 : atol(text);
 }
 
+/* Whether this process is the one that is meant. */
+static int is_meant(void) {
+  if (getenv("STOP_RANK") == NULL) return 1;
+  return getenv("LTR_RANK") != NULL && number("LTR_RANK") == number("STOP_RANK") && number("LTR_ATTEMPT") == 0;
+}
+
 __attribute__((constructor)) static void begin(void) {
+  /* Who starts ranks hands the library on to them. */
+  if (!is_meant()) return;
   stop_at = number("STOP_AT");
   full_at = number("FULL_AT");
   full_for = number("FULL_FOR");

@@ -92,14 +92,15 @@ def machines(program, folder):
     texts = [one.communicate(timeout=60 * PATIENCE)[0] for one in both]
     check("two machines train as one", [one.returncode for one in both] == [0, 0] and '"step":12' in texts[0] and "error" not in texts[1], texts)
     check("as two ranks of one do", weights(folder / "machines") == weights(folder / "nproc"), texts)
-    both = [started(node, *LONG, "--out", folder / "lost") for node in (0, 1)]
-    for line in both[0].stdout:
-        if '"event":"step"' in line:
-            break
-    both[1].kill()
-    text = both[0].communicate(timeout=15 * PATIENCE)[0]
-    both[1].communicate(timeout=15)
-    check("a machine that is lost ends the others, with a word", both[0].returncode == 1 and text.count("R1002") == 1, text[-2000:])
+    for lost, title in ((1, "a machine that is lost ends the others, with a word"), (0, "so does the first one, which keeps the meeting point")):
+        both = [started(node, *LONG, "--out", folder / f"lost{lost}") for node in (0, 1)]
+        for line in both[0].stdout:
+            if '"event":"step"' in line:
+                break
+        both[lost].kill()
+        text = both[1 - lost].communicate(timeout=15 * PATIENCE)[0]
+        both[lost].communicate(timeout=15)
+        check(title, both[1 - lost].returncode == 1 and text.count("R1002") == 1 and "frame #" not in text, text[-2000:])
 
 
 with scratch() as name:

@@ -56,25 +56,30 @@ def clean_up(program):
 class Team:
     """A fit of `nproc` ranks that runs on, in a group of its own; `text` is what it has said when it is over."""
 
-    def __init__(self, program, runs, *options, nproc=2, until='"event":"step"'):
+    def __init__(self, program, runs, *options, nproc=2, until='"event":"step"', env=None):
         self.program = program
         self.output = pathlib.Path(f"{runs}.txt")
         with open(self.output, "w") as file:
             self.process = subprocess.Popen(words(program, "fit", "--json", "--threads", 1, "--nproc", nproc, "--out", runs, *options),
-                                            stdout=file, stderr=subprocess.STDOUT, start_new_session=True)
-        wait_for(lambda: until in self.output.read_text() or self.process.poll() is not None, 60, until)
+                                            env={**os.environ, **(env or {})}, stdout=file, stderr=subprocess.STDOUT, start_new_session=True)
+        wait_for(lambda: self.has(until), 60, until)
+
+    def has(self, text):
+        """Whether it has said `text`, or will not any more."""
+        return text in self.output.read_text() or self.process.poll() is not None
 
     def send(self, number):
         self.process.send_signal(number)
 
     def end(self, seconds):
         """The exit code, None if it is not over in `seconds`; nothing is left behind."""
-        begin = time.monotonic()
-        try:
-            self.process.wait(seconds * PATIENCE)
-        except subprocess.TimeoutExpired:
-            pass
-        self.seconds = time.monotonic() - begin
+        self.seconds = 0
+        last = time.monotonic()
+        while self.process.poll() is None and self.seconds < seconds * PATIENCE:
+            time.sleep(0.02)
+            # A machine that stood still has not waited.
+            last, before = time.monotonic(), last
+            self.seconds += min(last - before, 1)
         code = self.process.poll()
         # The ranks of a parent that was killed end a moment after it.
         end = time.monotonic() + 5
