@@ -32,7 +32,7 @@ def bad_usage(iris, folder):
     options("unknown experiment", "irs", texts=["error[R2005]", "did you mean iris?"])
     options("unknown topology", "--topology", "lapto", texts=["error[R2008]", "did you mean laptop?"])
     options("devices of no kind", "--devices", "gpu", texts=["error[R2003]", "auto, cpu, cpu[4], cuda or cuda[8]"])
-    options("devices of another build", "--devices", "cuda[8]", texts=["error[R2008]", "this is the CPU runtime"])
+    options("devices of another build", "--devices", "cuda[8]", texts=["error[R2008]", "asks for cuda[8], but"])
     options("a strategy without its block", "--set", "topology.strategy=fsdp", texts=["error[R2006]", "shard weights over fsdp at BLOCK"])
     options("no size of an axis", "--set", "topology.mesh.fsdp=0", texts=["error[R2004]", "fsdp >= 1"])
     options("no size of a bucket", "--set", "topology.bucket=fast", texts=["error[R2003]", "auto or a size such as 25 MiB"])
