@@ -169,7 +169,7 @@ Expr construct(Type type, std::vector<Expr> args);
 Expr cast(Type type, Expr value);
 Expr make_new(Type type, std::vector<Expr> args);
 Expr templated(std::string text, Type type);
-Expr lambda(std::vector<Param> params, Type result, Body body);
+Expr lambda(std::vector<Param> params, Type result, Body body, std::string captures = "");
 inline Expr self(std::string field) { return arrow(name("this"), std::move(field)); }
 
 Stmt expression(Expr value);

@@ -77,8 +77,9 @@ Expr templated(std::string text, Type type) {
   return expr;
 }
 
-Expr lambda(std::vector<Param> params, Type result, Body body) {
+Expr lambda(std::vector<Param> params, Type result, Body body, std::string captures) {
   Expr expr = make_typed(ExprKind::Lambda, std::move(result), {});
+  expr.text = std::move(captures);
   expr.params = std::move(params);
   expr.body = std::move(body);
   return expr;

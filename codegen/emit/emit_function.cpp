@@ -14,6 +14,7 @@ cpp::Function FunctionEmitter::run() {
   cpp::Function out = signature();
   body_ = &out.body;
   name_params(out);
+  if (function_.is_recomputed) recompute(out);
   count_uses(function_.body, 0);
   region(function_.body);
   return out;
@@ -87,6 +88,18 @@ void FunctionEmitter::name_params(cpp::Function& out) {
       out.body.push_back(cpp::variable(cpp::constant(cx_.type(hparam.type)), "saved", place));
     }
   }
+}
+
+// The first call of such a block calls itself once more, below the scope that remembers how to do that again.
+void FunctionEmitter::recompute(cpp::Function& out) {
+  std::vector<cpp::Expr> arguments;
+  for (const cpp::Param& param : out.params) arguments.push_back(cpp::name(param.name));
+  const cpp::Expr call = cpp::call(cpp::self(out.name), std::move(arguments));
+  const cpp::Expr place = cpp::self("ltr_scope");
+  cpp::Body body = {cpp::object(cpp::constant(cpp::plain("ltr::Recomputed")), "recomputed",
+                                {place, cpp::lambda({}, cpp::plain("void"), {cpp::expression(call)}, "=, this")}),
+                    cpp::give_back(call)};
+  out.body.push_back(cpp::branch(cpp::call(cpp::dot(place, "is_recomputed"), {}), std::move(body)));
 }
 
 void FunctionEmitter::count_uses(const ir::Region& region, int depth) {

@@ -58,6 +58,7 @@ void emit_rows(cpp::Body& body, Context& cx) {
   for (const ir::TopologyInfo& topology : cx.tables.topologies) {
     add(body, "add_topology", {cpp::string(topology.name), address(topology.resolve), cx.location(topology.loc)});
   }
+  for (const std::string& block : cx.tables.recomputed) add(body, "add_recomputed", {cpp::string(block)});
   for (const ir::ExperimentInfo& experiment : cx.tables.experiments) {
     add(body, "add_experiment", {cpp::string(experiment.name), cpp::string(experiment.data_shown), cpp::string(experiment.model_shown),
                                  cpp::string(experiment.topology), address(experiment.resolve), address(experiment.make_data),

@@ -18,6 +18,7 @@ class FunctionEmitter {
   // Structure (emit_function.cpp).
   cpp::Function signature();
   void name_params(cpp::Function& out);
+  void recompute(cpp::Function& out);
   void count_uses(const ir::Region& region, int depth);
   void region(const ir::Region& region);
   void op(const ir::Op& op, const ir::Op* next);

@@ -57,6 +57,7 @@ class Printer {
     if (function_.is_library) out_ += " library";
     if (function_.draws_random) out_ += " random";
     if (function_.is_manual) out_ += " manual";
+    if (function_.is_recomputed) out_ += " recomputed";
     out_ += " {\n";
     for (const Op& op : function_.body.ops) print_op(op, 1);
     return out_ + "}\n";

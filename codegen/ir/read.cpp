@@ -140,6 +140,8 @@ class Reader {
         function_.draws_random = true;
       } else if (trait == "manual") {
         function_.is_manual = true;
+      } else if (trait == "recomputed") {
+        function_.is_recomputed = true;
       } else {
         fail("unknown trait of a function");
       }

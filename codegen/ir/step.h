@@ -95,6 +95,7 @@ struct Function {
   bool is_library = false;
   bool draws_random = false;
   bool is_manual = false;
+  bool is_recomputed = false;  ///< what it gives may be computed again in the backward pass: its calls stay calls
   bool has_error = false;  ///< some of its code could not be checked; such a module is for analysis only
 };
 

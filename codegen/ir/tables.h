@@ -176,6 +176,7 @@ struct Tables {
   std::vector<LogInfo> logs;
   std::vector<CallbackInfo> callbacks;
   std::vector<TopologyInfo> topologies;
+  std::vector<std::string> recomputed;  ///< blocks of `recompute at`, in any topology
   std::vector<ExperimentInfo> experiments;
   std::vector<TestInfo> tests;
   std::vector<TrainPair> pairs;

@@ -1,5 +1,6 @@
 #include "codegen/lower/lower.h"
 
+#include <algorithm>
 #include <set>
 
 #include "codegen/lower/body.h"
@@ -27,6 +28,24 @@ ir::Role role_of(check::FnRole role, bool has_owner) {
   return ir::Role::Free;
 }
 
+/// The blocks that any topology names in `recompute at`.
+std::vector<std::string> recomputed_blocks(const check::Program& program) {
+  std::set<std::string> blocks;
+  for (const check::Topology& topology : program.topologies) {
+    const auto setting = std::find_if(topology.settings.begin(), topology.settings.end(),
+                                      [](const check::SettingValue& one) { return one.path == "recompute"; });
+    if (setting == topology.settings.end()) continue;
+    for (const check::Expr& block : setting->value.args) blocks.insert(block.name);
+  }
+  return {blocks.begin(), blocks.end()};
+}
+
+bool is_recomputed(const check::Fn& fn, const ObjectRef* owner, const ir::Tables& tables) {
+  const std::vector<std::string>& blocks = tables.recomputed;
+  return owner != nullptr && owner->kind == TypeKind::Block && fn.name == "forward" &&
+         std::find(blocks.begin(), blocks.end(), owner->object->name) != blocks.end();
+}
+
 void lower_function(Shared& shared, uint32_t index) {
   const check::Fn& fn = shared.program.fns[index];
   const ObjectRef* owner = shared.fn_owners[index];
@@ -39,6 +58,7 @@ void lower_function(Shared& shared, uint32_t index) {
   function.is_library = shared.is_library(fn.span);
   function.draws_random = fn.draws_random;
   function.is_manual = fn.is_manual;
+  function.is_recomputed = is_recomputed(fn, owner, shared.tables);
   BodyLowerer lowerer(shared, function);
   lowerer.fn = &fn;
   lowerer.b.loc = function.loc;
@@ -149,6 +169,7 @@ ir::Module lower(const check::Program& program, const source::SourceManager& sou
   for (const check::LogEntry& entry : program.logs) {
     tables.logs.push_back({entry.name, entry.role, entry.kind, entry.when, entry.reduce, entry.bar, shared.loc(entry.span), entry.is_whole});
   }
+  tables.recomputed = recomputed_blocks(program);
   lower_externs(shared);
   lower_functions(shared);
   lower_objects(shared);

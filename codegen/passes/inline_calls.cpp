@@ -24,7 +24,7 @@ bool returns_inside(const ir::Region& region, bool is_body) {
 }
 
 bool is_profitable(const ir::Function& callee) {
-  return (callee.role == ir::Role::Free || callee.role == ir::Role::Method) && count_ops(callee.body) <= kMaxOps &&
+  return (callee.role == ir::Role::Free || callee.role == ir::Role::Method) && !callee.is_recomputed && count_ops(callee.body) <= kMaxOps &&
          !returns_inside(callee.body, true);
 }
 

@@ -138,6 +138,8 @@ void add_topology(Program& program, const char* name, void (*resolve)(Settings&)
   program.topologies.push_back({name, resolve, at});
 }
 
+void add_recomputed(Program& program, const char* block) { program.recomputed.push_back(block); }
+
 void add_experiment(Program& program, const char* name, const char* data, const char* model, const char* topology,
                     void (*resolve)(Settings&), Data* (*make_data)(Settings&), Model* (*make_model)(Settings&, Data&, Scope),
                     void (*list_callbacks)(Settings&), const Location& at) {

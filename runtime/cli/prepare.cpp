@@ -233,7 +233,7 @@ void Start::check_topology() {
   }
   const auto setting = [&](const Str& path) -> const Value& { return settings.value("topology." + path); };
   const int64_t world = is_alone ? distributed::asked_ranks(setting).value_or(1) : ranks.world();
-  strategy = distributed::read_strategy({name, where, setting, world, trainer.deterministic == "true"}, settings.faults);
+  strategy = distributed::read_strategy({name, where, setting, world, trainer.deterministic == "true", program.recomputed}, settings.faults);
 }
 
 void Start::resolve() {
@@ -298,6 +298,9 @@ void Start::build() {
   model = experiment->make_model(settings, *data, root->scope());
   check();
   root->finish();
+  for (const Str& block : strategy.recompute) {
+    if (!root->recompute_at(block)) strategy.warnings.push_back(fmt::format("recompute at {}: the model has no such block", block));
+  }
   settings.check_unused(true);
   check();
   at({});  // What comes now is asked for by options, not by a line of the program.

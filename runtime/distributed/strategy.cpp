@@ -41,7 +41,6 @@ class StrategyReader {
         fsdp_(axis(setting_, "fsdp")) {}
 
   Strategy run() {
-    const size_t before = faults_.size();
     read_plain();
     check_numbers();
     if (choose_kind()) {
@@ -49,7 +48,7 @@ class StrategyReader {
       check_block();
     }
     check_exchange();
-    if (faults_.size() == before) refuse_unwritten();
+    check_recompute();
     return std::move(out_);
   }
 
@@ -157,6 +156,10 @@ class StrategyReader {
       contradict(fmt::format("backend = nccl carries what lies on CUDA devices, and the devices are {}",
                              setting_("devices").text),
                  "leave backend out: it is gloo here");
+    if (out_.bucket_bytes == 0 && out_.kind != StrategyKind::Single && out_.kind != StrategyKind::Ddp)
+      contradict(fmt::format("bucket = auto is measured where gradients are all that travels, and strategy = {} divides by it",
+                             to_text(out_.kind)),
+                 "name a size, as bucket = 25 MiB");
     if (out_.bucket_bytes == 0 && request_.deterministic)
       contradict(
           "bucket = auto measures which size is best, so equal runs differ in their last bits; trainer.deterministic "
@@ -167,13 +170,16 @@ class StrategyReader {
           "sync_batchnorm = false: batch norm sees the batch of one rank, so results depend on how many there are");
   }
 
-  /// What this version does not do yet, in one place.
-  void refuse_unwritten() {
-    if (out_.bucket_bytes == 0 && request_.world > 1)
-      refuse("bucket = auto is not in this version", "name a size, as bucket = 25 MiB");
-    if (!setting_("recompute").items.empty())
-      refuse(fmt::format("recompute at {} is not in this version", setting_("recompute").items.front().value.text),
-             "use --set 'topology.recompute=[]'");
+  /// Calls that can be made again are compiled so.
+  void check_recompute() {
+    for (const auto& item : setting_("recompute").items) {
+      const Str& block = item.value.text;
+      const auto& known = request_.recomputed;
+      if (std::find(known.begin(), known.end(), block) == known.end())
+        contradict(fmt::format("no topology of the program says `recompute at {}`, so it was built without", block),
+                   known.empty() ? "write it into a topology" : fmt::format("write it into a topology, or choose among {}", fmt::join(known, ", ")));
+      out_.recompute.push_back(block);
+    }
   }
 
   const StrategyRequest& request_;

@@ -25,6 +25,7 @@ struct Strategy {
   Backend backend = Backend::Gloo;
   bool sync_batchnorm = true;
   int64_t bucket_bytes = 25 * 1024 * 1024;  ///< 0: `auto`, to be measured
+  std::vector<Str> recompute;  ///< blocks whose results are computed again in the backward pass
   Option<DType> reduce;                     ///< gradients cross ranks in this type, narrower than theirs
   double timeout_s = 600;
   int64_t restarts = 0;
@@ -46,6 +47,7 @@ struct StrategyRequest {
   TopologySetting setting;
   int64_t world = 1;
   bool deterministic = true;  ///< `trainer.deterministic = true`
+  std::vector<const char*> recomputed = {};  ///< blocks that topologies of the program name in `recompute at`
 };
 
 /// The strategy of `request.world` ranks. Settings that contradict each other are R2006, numbers of ranks that differ and

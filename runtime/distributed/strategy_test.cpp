@@ -32,7 +32,7 @@ Reading read(const Settings& given, int64_t world, bool deterministic = true) {
   for (const auto& [name, value] : given) all.at(name) = value;
   Reading out;
   out.strategy = read_strategy(
-      {"t", {"a.ltr", 3, 1}, [&](const Str& name) -> const Value& { return all.at(name); }, world, deterministic},
+      {"t", {"a.ltr", 3, 1}, [&](const Str& name) -> const Value& { return all.at(name); }, world, deterministic, {"Layer"}},
       out.faults);
   return out;
 }
@@ -112,11 +112,19 @@ TEST_CASE("settings that contradict each other have errors of their own") {
   CHECK(shown({{"strategy", word("single")}}, 2) == "R2008 strategy = single runs on 1 rank, but there are 2");
 }
 
-TEST_CASE("what is not written yet is refused by name") {
-  const Reading bucket = read({{"bucket", word("auto")}}, 2, false);
-  REQUIRE(bucket.faults.size() == 1);
-  CHECK(bucket.faults[0].message == "bucket = auto is not in this version");
-  CHECK(shown({{"recompute", Value::list({"Layer"})}}, 1) == "R2008 recompute at Layer is not in this version");
+TEST_CASE("buckets are measured where gradients are all that travels") {
+  const Reading reading = read({{"bucket", word("auto")}}, 2, false);
+  CHECK(reading.faults.empty());
+  CHECK(reading.strategy.bucket_bytes == 0);
+  const Reading divided = read({{"bucket", word("auto")}, {"strategy", word("zero1")}}, 2, false);
+  REQUIRE(divided.faults.size() == 1);
+  CHECK(divided.faults[0].message == "bucket = auto is measured where gradients are all that travels, and strategy = zero1 divides by it");
+}
+
+TEST_CASE("blocks that are computed again are those of the program") {
+  CHECK(read({{"recompute", Value::list({"Layer"})}}, 1).strategy.recompute == std::vector<Str>{"Layer"});
+  CHECK(shown({{"recompute", Value::list({"Layer", "Stack"})}}, 1) ==
+        "R2006 no topology of the program says `recompute at Stack`, so it was built without");
 }
 
 TEST_CASE("everything else of a topology") {

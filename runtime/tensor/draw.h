@@ -17,6 +17,21 @@ struct DrawSite {
 /// The site of this thread's next draw.
 DrawSite next_site();
 
+/// This thread draws from `site` on while it lives; then from where it was.
+class DrawScope {
+ public:
+  explicit DrawScope(DrawSite site);
+  ~DrawScope();
+  DrawScope(const DrawScope&) = delete;
+  DrawScope& operator=(const DrawScope&) = delete;
+
+  /// The site that the next draw would have.
+  static DrawSite here();
+
+ private:
+  DrawSite before_;
+};
+
 /// Fill a new, contiguous tensor in host memory and give it back.
 /// Uniform in [low, high): 24 random bits an element, 53 in f64.
 at::Tensor fill_uniform(at::Tensor out, double low, double high);

@@ -1,5 +1,7 @@
 #include "runtime/tensor/random.h"
 
+#include <utility>
+
 #include "runtime/tensor/draw.h"
 #include "runtime/tensor/philox.h"
 
@@ -41,6 +43,12 @@ DrawSite next_site() {
   next_draw.site++;
   return site;
 }
+
+DrawScope::DrawScope(DrawSite site) : before_(std::exchange(next_draw, site)) {}
+
+DrawScope::~DrawScope() { next_draw = before_; }
+
+DrawSite DrawScope::here() { return next_draw; }
 
 uint64_t random_bits() {
   const DrawSite at = next_site();

@@ -1,7 +1,6 @@
 #include "runtime/train/gathered.h"
 
 #include <ATen/ATen.h>
-#include <torch/csrc/autograd/engine.h>
 #include <torch/csrc/autograd/functions/utils.h>
 #include <torch/csrc/autograd/saved_variable_hooks.h>
 
@@ -39,9 +38,7 @@ class SavedWhole final : public torch::autograd::SavedVariableHooks {
   }
   at::Tensor call_unpack_hook() override {
     if (!unit_) return kept_;
-    if (division_.moves_of(*unit_) != moves_) {
-      throw error_here(err::settings_contradict, "a weight moved between a loss and its backward pass, which needs it as it was");
-    }
+    if (division_.moves_of(*unit_) != moves_) throw weight_moved();
     const at::Tensor& row = division_.row(*unit_);
     return at::empty({0}, row.options()).set_(row.storage(), offset_, sizes_, strides_);
   }
@@ -55,23 +52,10 @@ class SavedWhole final : public torch::autograd::SavedVariableHooks {
   int64_t offset_ = 0;
 };
 
-/// The engine whose graphs keep weights so, in the threads that read divided ones.
-class Engine final : public torch::autograd::Engine {
- public:
-  std::unique_ptr<torch::autograd::SavedVariableHooks> get_default_saved_variable_hooks() override {
-    if (reading == nullptr) return nullptr;
-    return std::make_unique<SavedWhole>(*reading);
-  }
-  static torch::autograd::Engine& get() {
-    static Engine* engine = new Engine;  // as LibTorch's own, it ends with the process
-    return *engine;
-  }
-};
-
 }  // namespace
 
-GatheredScope::GatheredScope(Division& division) : before_(std::exchange(reading, &division)) {
-  torch::autograd::set_default_engine_stub(&Engine::get);
+GatheredScope::GatheredScope(Division& division)
+    : before_(std::exchange(reading, &division)), memory_([&division] { return std::make_unique<SavedWhole>(division); }) {
   divided_weights++;
 }
 
@@ -79,6 +63,8 @@ GatheredScope::~GatheredScope() {
   reading = before_;
   divided_weights--;
 }
+
+Division* read_division() { return reading; }
 
 at::Tensor whole_value(const at::Tensor& weight) {
   const NoGrad no_grad;

@@ -5,9 +5,14 @@
 
 #include <ATen/core/Tensor.h>
 
+#include "runtime/train/graph_memory.h"
+
 namespace ltr {
 
 class Division;
+
+/// The one whose weights this thread reads, null where it reads them as they are.
+Division* read_division();
 
 /// While it lives, `use` reads the weights of `division` in this thread.
 class GatheredScope {
@@ -19,6 +24,7 @@ class GatheredScope {
 
  private:
   Division* before_;
+  GraphMemory memory_;
 };
 
 /// The weight whole, if it is divided, without a gradient; else as it is.

@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
+#include <chrono>
 #include <unordered_set>
 
 #include "runtime/tensor/handle.h"
@@ -44,8 +45,12 @@ enum : size_t { kShare, kRows, kBad, kWhole, kUpdates, kWaits, kNumbers };
 
 }  // namespace
 
-Gradients::Gradients(ModelRoot& root, const Ranks& ranks, const GradientTravel& travel, const LossScale& scale)
-    : root_(root.state()), ranks_(ranks), travel_(travel), backward_(root, scale) {
+Gradients::Gradients(ModelRoot& root, const Ranks& ranks, const GradientTravel& travel, const LossScale& scale, Progress& progress)
+    : root_(root.state()), ranks_(ranks), travel_(travel), backward_(root, scale), progress_(progress) {
+  if (travel_.bucket_bytes == 0) {
+    if (ranks.world() > 1) trial_.emplace();
+    travel_.bucket_bytes = BucketTrial().size();
+  }
   for (const auto& optimizer : root.state().optimizers) {
     OfOptimizer& one = all_.emplace_back();
     one.optimizer = optimizer.get();
@@ -59,6 +64,7 @@ Gradients::OfOptimizer& Gradients::of(const Optimizer& optimizer) {
 
 void Gradients::begin_window(bool may_differ) {
   may_differ_ = may_differ;
+  if (trial_ && window_s_ > 0) try_buckets();
   for (OfOptimizer& one : all_) {
     one.came = {};
     one.is_open = false;
@@ -148,8 +154,22 @@ void Gradients::add_summed(const at::Tensor& loss, OfOptimizer& one, bool keep_g
   // Sums of different gradients would not meet: where that can be, all know first whose turn it is.
   Option<Turn> turn;
   if (may_differ_) turn = counted(*votes);
+  const auto begin = std::chrono::steady_clock::now();
   backward_.run_summed(loss, share_, *one.optimizer, keep_graph, unreached, sum_of(one));
+  if (trial_) window_s_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   settle(one, turn ? *turn : counted(*votes), lacking);
+}
+
+void Gradients::try_buckets() {
+  const bool is_other = trial_->took(std::exchange(window_s_, 0), ranks_);
+  if (is_other) {
+    travel_.bucket_bytes = trial_->size();
+    times_before_ = times();
+    for (OfOptimizer& one : all_) one.sum.reset();
+  }
+  if (!trial_->is_over()) return;
+  progress_.notice(trial_->found());
+  trial_.reset();
 }
 
 GradientSum& Gradients::sum_of(OfOptimizer& one) {
@@ -244,7 +264,7 @@ void Gradients::forget(const Optimizer& optimizer) {
 }
 
 GradientSum::Times Gradients::times() const {
-  GradientSum::Times all;
+  GradientSum::Times all = times_before_;
   for (const OfOptimizer& one : all_) {
     if (!one.sum) continue;
     const GradientSum::Times times = one.sum->times();

@@ -12,12 +12,14 @@
 #include <vector>
 
 #include "runtime/train/backward.h"
+#include "runtime/train/bucket_trial.h"
+#include "runtime/train/progress.h"
 
 namespace ltr {
 
 class Gradients {
  public:
-  Gradients(ModelRoot& root, const Ranks& ranks, const GradientTravel& travel, const LossScale& scale);
+  Gradients(ModelRoot& root, const Ranks& ranks, const GradientTravel& travel, const LossScale& scale, Progress& progress);
 
   /// What came for an optimizer, of all ranks once they are summed.
   struct Came {
@@ -83,6 +85,9 @@ class Gradients {
   void gather_parts(OfOptimizer& one, std::span<const double> reached);
   void gather_whole(OfOptimizer& one, std::span<const double> reached);
 
+  /// The windows before took `window_s_`: the next ones may sum in buckets of another size.
+  void try_buckets();
+
   const RootState& root_;
   const Ranks& ranks_;
   GradientTravel travel_;
@@ -91,6 +96,10 @@ class Gradients {
   double share_ = 1;
   bool is_last_row_ = true;
   bool may_differ_ = false;
+  Progress& progress_;
+  Option<BucketTrial> trial_;         ///< while it goes on
+  double window_s_ = 0;               ///< of summed backward passes, while sizes are tried
+  GradientSum::Times times_before_;   ///< of sums that are gone
 };
 
 }  // namespace ltr

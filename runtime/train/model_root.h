@@ -60,6 +60,9 @@ class ModelRoot {
   /// built and before anything runs.
   void finish();
 
+  /// What blocks of the kind `kind` give is computed again in the backward pass; false if there is none.
+  bool recompute_at(const Str& kind);
+
   const std::vector<Entry>& weights() const;
   const std::vector<Entry>& buffers() const;
   std::vector<BlockEntry> blocks() const;

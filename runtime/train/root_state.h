@@ -22,6 +22,12 @@ struct InitRule {
   Location location;
 };
 
+/// Of a block that is computed again in the backward pass: the weights and buffers at and below it.
+struct RecomputedBlock {
+  Str kind;
+  std::vector<at::Tensor> weights, buffers;
+};
+
 /// A place in the tree.
 struct ScopeState {
   struct Local {
@@ -37,6 +43,7 @@ struct ScopeState {
   std::vector<Local> locals;
   std::vector<ScopeState*> children;  ///< in order of construction
   std::vector<InitRule> inits;
+  std::unique_ptr<RecomputedBlock> recomputed;  ///< null: the graph keeps what its forward pass needs
 };
 
 struct RootState {

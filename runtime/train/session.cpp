@@ -58,7 +58,7 @@ Session::Session(RunRequest& run_request, std::vector<Role> roles)
       metric_inputs(run_request),
       threads(elements_of(run_request.root.state().weights)),
       agreement(run_request.ranks, {outcome, ends_epoch, saves}),
-      gradients_(run_request.root, run_request.ranks, run_request.travel, scale),
+      gradients_(run_request.root, run_request.ranks, run_request.travel, scale, run_request.progress),
       buffers_(run_request.root.state(), run_request.ranks, run_request.sync_batchnorm),
       runner_(make_torch_runner(*this)) {
   run_dir = request.run_dir;

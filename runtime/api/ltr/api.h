@@ -165,6 +165,9 @@ class LTR_EXPORT Scope {
   /// Likewise, saved but not trained.
   Tensor buffer(const char* name, const Tensor& initial, Location location) const;
 
+  /// Whether this call of the block's `forward` is to be computed again in the backward pass, and is not part of one that is.
+  bool is_recomputed() const;
+
   /// All weights at and below this place, paths from here on.
   Weights weights() const;
   /// The optimizer `name` over `weights`. `rule` is the call `AdamW(lr = …)`; `settings` are
@@ -188,6 +191,24 @@ class LTR_EXPORT Scope {
   void enter(const char* kind) const;
   void own(Block* block) const;
   ScopeState* state_;
+};
+
+/// While it lives, the graph of this thread keeps none of the values that it needs for the backward pass: there, `again`
+/// computes them once more. `again` calls the `forward` of the block at `place` with copies of its arguments.
+class LTR_EXPORT Recomputed {
+ public:
+  template <class Again>
+  Recomputed(const Scope& place, Again again)
+      : Recomputed(place, std::make_shared<Again>(std::move(again)), [](void* self) { (*static_cast<Again*>(self))(); }) {}
+  ~Recomputed();
+  Recomputed(const Recomputed&) = delete;
+  Recomputed& operator=(const Recomputed&) = delete;
+
+  struct Call;
+
+ private:
+  Recomputed(const Scope& place, std::shared_ptr<void> again, void (*call)(void* again));
+  std::unique_ptr<Call> call_;
 };
 
 /// The weights of the block or list that was built at `place`.

@@ -189,6 +189,7 @@ struct Program {
   std::vector<LogInfo> logs;
   std::vector<CallbackInfo> callbacks;
   std::vector<TopologyInfo> topologies;
+  std::vector<const char*> recomputed;  ///< blocks whose calls can be computed again in the backward pass
   std::vector<ExperimentInfo> experiments;
   std::vector<TestInfo> tests;
   std::vector<ObligationInfo> obligations;
