@@ -1,4 +1,5 @@
 #include "dsl/check/context.h"
+#include "dsl/check/devices.h"
 #include "dsl/check/settings.h"
 #include "dsl/diagnostics/suggest.h"
 
@@ -118,9 +119,8 @@ class TopologyChecker {
   /// `cuda[8]` on each of the nodes, if both are known.
   std::optional<int64_t> device_count() const {
     const SettingValue* devices = typed("devices");
-    const size_t open = devices == nullptr ? std::string::npos : devices->value.name.find('[');
-    if (open == std::string::npos) return std::nullopt;
-    const int64_t count = std::stoll(devices->value.name.substr(open + 1));
+    const int64_t count = devices == nullptr ? 0 : read_devices(devices->value.name)->count;
+    if (count == 0) return std::nullopt;
     if (setting("nodes") == nullptr) return count;
     const SettingValue* nodes = typed("nodes");
     const auto known = nodes != nullptr ? evaluate(nodes->value, cx_.program) : std::nullopt;
