@@ -7,10 +7,8 @@
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
-#include <regex>
 #include <set>
 
-#include "dsl/check/context.h"
 #include "dsl/diagnostics/suggest.h"
 #include "ltrc/commands.h"
 #include "ltrc/exit_code.h"
@@ -96,7 +94,8 @@ std::optional<Value> read_value(const check::Type& type, const std::string& text
 /// `--set NAME=VALUE`; false after a message.
 bool read_set(const std::string& given,
               const check::Program& program,
-              elaborate::Options& options) {
+              elaborate::Options& options,
+              TopologySets& topology) {
   const size_t equals = given.find('=');
   const std::string name = given.substr(0, equals);
   const std::string text = equals == std::string::npos ? "" : given.substr(equals + 1);
@@ -104,6 +103,10 @@ bool read_set(const std::string& given,
     fmt::print(stderr, "error: `--set {}` has no value\n  = help: write --set {}=VALUE\n", given,
                name);
     return false;
+  }
+  if (const std::string section = "topology."; name.starts_with(section)) {
+    topology[name.substr(section.size())] = text;
+    return true;
   }
   if (name.starts_with("data.")) {
     const auto value = read_value(check::Type::of(check::Kind::Int), text);
@@ -327,32 +330,6 @@ std::optional<std::string> choose_topology(const check::Program& program,
   return std::nullopt;
 }
 
-/// False after a message: `--devices` is of the form that a topology has.
-bool check_devices(const std::string& devices) {
-  static const std::regex kForm("auto|(cpu|cuda)(\\[[1-9][0-9]{0,4}\\])?");
-  if (devices.empty() || std::regex_match(devices, kForm)) return true;
-  fmt::print(stderr, "error: `{}` names no devices\n  = help: auto, cpu, cpu[4], cuda or cuda[8]\n", devices);
-  return false;
-}
-
-/// False after a message: the mesh has as many places as there are devices, which `--devices` and `--set` can change.
-bool check_mesh(const Machinery& machinery) {
-  const int64_t places = machinery.layout.ranks();
-  if (!machinery.has_mesh || places == machinery.devices()) return true;
-  fmt::print(stderr, "error: the mesh of topology {} has {} places, and there are {} devices\n", machinery.topology, places, machinery.devices());
-  return false;
-}
-
-/// What the experiment sets, and what the command line sets instead.
-HparamValues set_hparams(const check::Program& program, const check::Experiment& experiment, const elaborate::Options& numbers) {
-  HparamValues values = numbers.hparams;
-  for (const auto& [name, expr] : experiment.sets) {
-    const auto value = check::evaluate(expr, program);
-    if (value && value->kind == check::HostValue::Kind::Int) values.emplace(name, Value::of_int(value->whole));
-  }
-  return values;
-}
-
 /// The machine that is named, measured, or meant by the kind of devices; nothing after a message.
 std::optional<elaborate::Cluster> choose_machine(const PlanOptions& options, const Machinery& machinery) {
   const std::string kind = machinery.kind == "auto" ? "cpu" : machinery.kind;
@@ -404,23 +381,24 @@ int run_plan(const PlanOptions& options, const Common& common) {
   numbers.count_characters = [&](const std::string& path) {
     return count_characters(path, options.file);
   };
+  TopologySets topology_sets;
   for (const std::string& set : options.sets) {
-    if (!read_set(set, program, numbers)) return kUsage;
+    if (!read_set(set, program, numbers, topology_sets)) return kUsage;
   }
-  if (!check_devices(options.devices)) return kUsage;
-  const Machinery machinery = read_topology(program, *topology, set_hparams(program, *experiment, numbers), options.devices);
-  if (!check_mesh(machinery)) return kUsage;
-  numbers.world = machinery.devices();
-  const auto machine = choose_machine(options, machinery);
-  if (!machine || !check_precision(machine->device, machinery.precision)) return kUsage;
+  if (!options.devices.empty()) topology_sets["devices"] = options.devices;
+  const auto machinery = read_topology(program, *experiment, *topology, topology_sets, numbers);
+  if (!machinery) return kUsage;
+  numbers.world = machinery->devices();
+  const auto machine = choose_machine(options, *machinery);
+  if (!machine || !check_precision(machine->device, machinery->precision)) return kUsage;
   const Plan plan = elaborate::elaborate(program, *experiment, numbers);
   for (const std::string& rule : plan.broken)
     fmt::print(stderr, "error: these numbers break `{}`\n", rule);
   if (!plan.broken.empty()) return kErrors;
   if (options.json) {
-    print_json(experiment->name, plan, machinery, *machine, compilation);
+    print_json(experiment->name, plan, *machinery, *machine, compilation);
   } else {
-    print_plan(experiment->name, plan, machinery, *machine, compilation);
+    print_plan(experiment->name, plan, *machinery, *machine, compilation);
   }
   return kOk;
 }

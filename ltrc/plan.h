@@ -42,13 +42,16 @@ struct Memory {
   double sum() const { return weights + buffers + gradients + state + activations + buckets + gathered; }
 };
 
-/// Values of hparams that are not their defaults.
-using HparamValues = std::map<std::string, elaborate::Value>;
+/// `--set topology.PATH=TEXT`, by path; `--devices` is one of them.
+using TopologySets = std::map<std::string, std::string>;
 
-/// The topology `name` of the program; `{ devices = auto }` if there is none. `devices`, `cpu[4]`, replaces its own unless
-/// it is empty.
-Machinery read_topology(const check::Program& program, const std::string& name, const HparamValues& hparams,
-                        const std::string& devices);
+/// The topology `name` of the program, `{ devices = auto }` if there is none, with `sets` in place of its own settings and
+/// the hparams of `numbers`. Nothing after a message.
+std::optional<Machinery> read_topology(const check::Program& program,
+                                       const check::Experiment& experiment,
+                                       const std::string& name,
+                                       const TopologySets& sets,
+                                       const elaborate::Options& numbers);
 /// On each device of `layout`; `work` has the blocks of the plan.
 Memory count_memory(const elaborate::Plan& plan, const Machinery& machinery, const elaborate::Layout& layout,
                     const elaborate::Work& work);

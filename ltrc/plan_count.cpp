@@ -2,7 +2,6 @@
 #include <set>
 #include <sstream>
 
-#include "dsl/check/context.h"
 #include "ltrc/plan.h"
 #include "runtime/optim/rule_states.h"
 
@@ -23,45 +22,8 @@ bool is_set(const Value& rule, const char* argument) {
          (value->kind == Value::Kind::Bool ? value->whole != 0 : value->is_number() && value->number() != 0);
 }
 
-/// `expr` with the values of hparams written into it.
-check::Expr with_values(check::Expr expr, const HparamValues& hparams) {
-  const auto value = expr.kind == check::ExprKind::Hparam ? hparams.find(expr.name) : hparams.end();
-  if (value != hparams.end() && value->second.kind == Value::Kind::Int) {
-    expr.kind = check::ExprKind::IntConst;
-    expr.whole = value->second.whole;
-  }
-  for (check::Expr& arg : expr.args) arg = with_values(std::move(arg), hparams);
-  return expr;
-}
-
-Strategy strategy_of(const std::string& text) {
-  return *std::find_if(std::begin(elaborate::kStrategies), std::end(elaborate::kStrategies),
-                       [&](Strategy one) { return text == elaborate::to_text(one); });
-}
-
 bool divides_state(Strategy strategy) { return strategy != Strategy::Single && strategy != Strategy::Ddp; }
 bool divides_weights(Strategy strategy) { return strategy == Strategy::Fsdp || strategy == Strategy::Hsdp; }
-
-/// What the runtime makes of a topology: the strategy that it names, or the one that follows from its mesh.
-Layout layout_of(const std::string& strategy, Size replica, Size fsdp, const Machinery& machinery) {
-  Layout layout{Strategy::Single, 1, 1, machinery.per_node};
-  if (!strategy.empty()) {
-    layout.strategy = strategy_of(strategy);
-  } else if (fsdp) {
-    layout.strategy = replica ? Strategy::Hsdp : Strategy::Fsdp;
-  } else if (machinery.devices() > 1) {
-    layout.strategy = Strategy::Ddp;
-  }
-  if (replica || fsdp) {
-    layout.replica = replica.value_or(1);
-    layout.fsdp = fsdp.value_or(1);
-  } else if (layout.strategy == Strategy::Ddp) {
-    layout.replica = machinery.devices();
-  } else if (divides_state(layout.strategy)) {
-    layout.fsdp = machinery.devices();
-  }
-  return layout;
-}
 
 }  // namespace
 
@@ -102,45 +64,6 @@ std::optional<int> states_of(const Value& rule) {
 
 bool is_below(const std::string& path, const std::string& block) {
   return path.starts_with(block) && (path.size() == block.size() || path[block.size()] == '.');
-}
-
-Machinery read_topology(const check::Program& program, const std::string& name, const HparamValues& hparams,
-                        const std::string& replaced) {
-  Machinery result;
-  result.topology = name;
-  std::map<std::string, const check::Expr*> settings;
-  for (const check::Topology& topology : program.topologies) {
-    if (topology.name != name) continue;
-    for (const check::SettingValue& setting : topology.settings) settings[setting.path] = &setting.value;
-  }
-  const auto text = [&](const char* path, const std::string& otherwise) {
-    return settings.contains(path) ? settings[path]->name : otherwise;
-  };
-  const auto number = [&](const char* path) -> Size {
-    if (!settings.contains(path)) return std::nullopt;
-    const auto value = check::evaluate(with_values(*settings[path], hparams), program);
-    return value ? Size(value->whole) : std::nullopt;
-  };
-  const std::string devices = replaced.empty() ? text("devices", "auto") : replaced;
-  const size_t open = devices.find('[');
-  result.kind = devices.substr(0, open);
-  result.nodes = number("nodes").value_or(1);
-  result.precision = text("precision", result.precision);
-  result.reduce = text("precision.reduce", "");
-  result.block = text("shard.weights", "");
-  if (settings.contains("bucket") && settings["bucket"]->kind == check::ExprKind::Quantity)
-    result.bucket_bytes = settings["bucket"]->number;
-  if (settings.contains("recompute")) {
-    for (const check::Expr& block : settings["recompute"]->args) result.recompute.push_back(block.name);
-  }
-  const Size replica = number("mesh.replica"), fsdp = number("mesh.fsdp");
-  result.has_mesh = replica || fsdp;
-  // Without a number of devices the mesh has it.
-  const int64_t places = replica.value_or(1) * fsdp.value_or(1);
-  result.per_node =
-      open != std::string::npos ? std::stoll(devices.substr(open + 1)) : std::max<int64_t>(places / result.nodes, 1);
-  result.layout = layout_of(text("strategy", ""), replica, fsdp, result);
-  return result;
 }
 
 Memory count_memory(const Plan& plan, const Machinery& machinery, const Layout& layout, const elaborate::Work& work) {

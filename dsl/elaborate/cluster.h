@@ -10,7 +10,7 @@ namespace ltr::elaborate {
 struct Device {
   std::string name, kind, source;
   double memory_bytes = 0;  ///< 0: not known
-  double f32_flops = 0, tf32_flops = 0, bf16_flops = 0;  ///< a second; 0: not there
+  double f32_flops = 0, tf32_flops = 0, bf16_flops = 0, f16_flops = 0;  ///< a second; 0: not there
   double share = 1;         ///< of them that products reach
   double bandwidth = 0;     ///< of its memory, bytes a second
   double launch_s = 0;      ///< an operation takes no less

@@ -1,11 +1,18 @@
 #include "dsl/elaborate/timeline.h"
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 
 namespace ltr::elaborate {
 
 namespace {
+
+constexpr const char* kNames[] = {
+#define LTR_STRATEGY(Enumerator, name) #name,
+    LTR_STRATEGIES(LTR_STRATEGY, )
+#undef LTR_STRATEGY
+};
 
 /// The line of the messages: each waits for what it needs and for the one before.
 struct Wire {
@@ -101,9 +108,11 @@ class Timeline {
 
 }  // namespace
 
-const char* to_text(Strategy strategy) {
-  static constexpr const char* kNames[] = {"single", "ddp", "zero1", "zero2", "fsdp", "hsdp"};
-  return kNames[size_t(strategy)];
+const char* to_text(Strategy strategy) { return kNames[size_t(strategy)]; }
+
+std::optional<Strategy> find_strategy(const std::string& name) {
+  const auto* found = std::find(std::begin(kNames), std::end(kNames), name);
+  return found == std::end(kNames) ? std::nullopt : std::optional(Strategy(found - kNames));
 }
 
 double Work::forward_s() const {
