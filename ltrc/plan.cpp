@@ -201,17 +201,13 @@ std::vector<std::string> unknown_of(const Plan& plan,
   return lines;
 }
 
-/// Of the topology's own strategy.
-Memory own_memory(const Plan& plan, const Machinery& machinery, const elaborate::Cluster& cluster) {
-  return count_memory(plan, machinery, machinery.layout, make_work(plan, machinery, cluster.device));
-}
-
 void print_plan(const std::string& experiment,
                 const Plan& plan,
                 const Machinery& machinery,
                 const elaborate::Cluster& cluster,
                 const Compilation& compilation) {
-  const Memory memory = own_memory(plan, machinery, cluster);
+  const elaborate::Work work = make_work(plan, machinery, cluster.device);
+  const Memory memory = count_memory(plan, machinery, machinery.layout, work);
   const Flops flops = count_flops(plan);
   const auto [trained, fixed] = count_weights(plan);
   fmt::print("{}  {} of {} x {}, {}, {}\n", experiment,
@@ -250,7 +246,7 @@ void print_plan(const std::string& experiment,
   if (memory.buckets > 0) line("buckets", memory.buckets, "gradients on their way");
   if (memory.gathered > 0) line("gathered", memory.gathered, "weights that are whole for a while, and their gradients");
   line("together", memory.sum());
-  print_strategies(predict(plan, machinery, cluster), machinery, cluster);
+  print_strategies(predict(plan, machinery, cluster, work), machinery, cluster);
   const std::vector<std::string> unknown = unknown_of(plan, memory, compilation.sources);
   if (!unknown.empty()) fmt::print("\nnot known, and not in these sums:\n");
   for (const std::string& one : unknown) fmt::print("  {}\n", one);
@@ -261,7 +257,8 @@ void print_json(const std::string& experiment,
                 const Machinery& machinery,
                 const elaborate::Cluster& cluster,
                 const Compilation& compilation) {
-  const Memory memory = own_memory(plan, machinery, cluster);
+  const elaborate::Work work = make_work(plan, machinery, cluster.device);
+  const Memory memory = count_memory(plan, machinery, machinery.layout, work);
   const Flops flops = count_flops(plan);
   const auto [trained, fixed] = count_weights(plan);
   nlohmann::ordered_json json;
@@ -279,7 +276,7 @@ void print_json(const std::string& experiment,
                               {"gradients", memory.gradients},     {"optimizer", memory.state},
                               {"activations", memory.activations}, {"buckets", memory.buckets},
                               {"gathered", memory.gathered},       {"together", memory.sum()}};
-  json.update(strategies_json(predict(plan, machinery, cluster), cluster));
+  json.update(strategies_json(predict(plan, machinery, cluster, work), cluster));
   json["parameters"] = nlohmann::ordered_json::array();
   for (const elaborate::Weight& weight : plan.tree.weights) {
     nlohmann::ordered_json shape = nlohmann::ordered_json::array();

@@ -64,8 +64,10 @@ struct Flops {
 /// For one batch on one device.
 Flops count_flops(const elaborate::Plan& plan);
 
-/// Bytes of a number of this type, where `float` is what the precision makes of it.
+/// Bytes of a number of this type, where `float` is what the precision makes of weights.
 double bytes_of(check::Element element, const std::string& precision);
+/// Bytes of a number of a result.
+double result_bytes(const std::string& precision);
 /// Tensors of a weight's size that an optimizer's rule keeps; nothing if the rule is not known.
 std::optional<int> states_of(const elaborate::Value& rule);
 /// Whether `path` is `block` or stands below it.
@@ -84,13 +86,14 @@ struct StrategyRow {
 };
 
 /// Every strategy that the devices of the topology can form.
-std::vector<StrategyRow> predict(const elaborate::Plan& plan, const Machinery& machinery, const elaborate::Cluster& cluster);
+std::vector<StrategyRow> predict(const elaborate::Plan& plan, const Machinery& machinery, const elaborate::Cluster& cluster,
+                                 const elaborate::Work& work);
 /// The fastest that fits, or where that is not known the fastest; null if none fits.
 const StrategyRow* best_of(const std::vector<StrategyRow>& rows);
 void print_strategies(const std::vector<StrategyRow>& rows, const Machinery& machinery, const elaborate::Cluster& cluster);
 nlohmann::ordered_json strategies_json(const std::vector<StrategyRow>& rows, const elaborate::Cluster& cluster);
 
-/// This machine, measured for about a second: one core, its memory, messages between two processes' sockets. `ranks` share
+/// This machine, measured for half a second: one core, its memory, messages between two processes' sockets. `ranks` share
 /// the memory.
 elaborate::Cluster measure_machine(int64_t ranks);
 

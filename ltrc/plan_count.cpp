@@ -51,6 +51,11 @@ double bytes_of(check::Element element, const std::string& precision) {
   return precision == "f64" ? 8 : precision == "bf16_pure" ? 2 : 4;
 }
 
+double result_bytes(const std::string& precision) {
+  const bool is_narrow = precision == "bf16" || precision == "f16" || precision == "bf16_pure";
+  return precision == "f64" ? 8 : is_narrow ? 2 : 4;
+}
+
 std::optional<int> states_of(const Value& rule) {
   for (const optim::RuleStates& row : optim::kRuleStates) {
     if (rule.text != row.name) continue;
@@ -84,11 +89,8 @@ Memory count_memory(const Plan& plan, const Machinery& machinery, const Layout& 
       if (trained.insert(id).second) memory.gradients += bytes[id];
     }
   }
-  const bool is_narrow =
-      machinery.precision == "bf16" || machinery.precision == "f16" || machinery.precision == "bf16_pure";
-  const double kept = machinery.precision == "f64" ? 8 : is_narrow ? 2 : 4;
   for (const elaborate::Backward& backward : plan.backwards)
-    memory.activations = std::max(memory.activations, kept * double(backward.kept_elements));
+    memory.activations = std::max(memory.activations, result_bytes(machinery.precision) * double(backward.kept_elements));
   if (layout.ranks() > 1 && !divides_weights(layout.strategy)) {
     // One bucket fills while the one before it travels.
     memory.buckets = std::min(2 * work.bucket_bytes, memory.gradients) * work.wire;

@@ -89,4 +89,11 @@ double all_reduce_s(double bytes, const Ring& ring) {
   return reduce_scatter_s(bytes, ring) + all_gather_s(bytes, ring);
 }
 
+double shared_sum_s(double bytes, int64_t ranks, const Device& device) {
+  // What is copied is read and written, and each addition reads two numbers and writes one.
+  const double copies = 2 * 2 * bytes;
+  const double additions = 3 * double(ranks - 1) / double(ranks) * bytes;
+  return (copies + additions) / device.bandwidth;
+}
+
 }  // namespace ltr::elaborate

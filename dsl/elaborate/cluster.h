@@ -52,5 +52,8 @@ Ring make_ring(const Cluster& cluster, int64_t ranks, int64_t stride, int64_t pe
 double reduce_scatter_s(double bytes, const Ring& ring);
 double all_gather_s(double bytes, const Ring& ring);
 double all_reduce_s(double bytes, const Ring& ring);
+/// Of a sum in memory that `ranks` ranks of a node share: each copies its own in, sums a piece of all, and copies the whole
+/// out.
+double shared_sum_s(double bytes, int64_t ranks, const Device& device);
 
 }  // namespace ltr::elaborate

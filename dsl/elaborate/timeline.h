@@ -52,7 +52,6 @@ struct Work {
   int64_t accumulate = 1;       ///< batches of an update
 
   double forward_s() const;
-  double backward_s() const;
 };
 
 /// Seconds of one update.
