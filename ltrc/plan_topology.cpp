@@ -49,8 +49,8 @@ std::optional<Expr> read_int(const std::string& text) {
   return error == std::errc() && stop == text.data() + text.size() ? std::optional(expr) : std::nullopt;
 }
 
-/// `8 MiB`
-std::optional<Expr> read_bytes(const std::string& text) {
+/// `8 MiB`, the size of a bucket.
+std::optional<Expr> read_bucket(const std::string& text) {
   char* stop = nullptr;
   const double number = std::strtod(text.c_str(), &stop);
   const std::string behind = stop;
@@ -58,7 +58,8 @@ std::optional<Expr> read_bytes(const std::string& text) {
   const auto bytes = stop == text.c_str() || unit == std::string::npos
                          ? std::nullopt
                          : check::make_quantity(number, behind.substr(unit), {});
-  return bytes && bytes->type.kind == check::Kind::Bytes ? bytes : std::nullopt;
+  const bool is_size = bytes && bytes->type.kind == check::Kind::Bytes && !check::broken_range("topology.", "bucket", bytes->number);
+  return is_size ? bytes : std::nullopt;
 }
 
 /// `text` as a setting of this type; nothing after a message.
@@ -66,6 +67,7 @@ std::optional<Expr> read_text(const std::string& path, const std::string& type, 
   std::optional<Expr> value;
   std::string wanted = type;
   if (type == "int") {
+    wanted = "a whole number";
     value = read_int(text);
   } else if (type == "str") {
     value = make_word(ExprKind::StrConst, check::Kind::Str, text);
@@ -74,7 +76,7 @@ std::optional<Expr> read_text(const std::string& path, const std::string& type, 
     if (check::read_devices(text)) value = make_word(ExprKind::Symbol, check::Kind::OneOf, text);
   } else if (type == "auto_or_bytes") {
     wanted = "auto, or a size such as 8 MiB";
-    value = text == "auto" ? make_word(ExprKind::Symbol, check::Kind::OneOf, text) : read_bytes(text);
+    value = text == "auto" ? make_word(ExprKind::Symbol, check::Kind::OneOf, text) : read_bucket(text);
   } else {
     const std::vector<std::string> choices = check::choices_of(type);
     wanted = fmt::format("{}", fmt::join(choices, ", "));
