@@ -25,17 +25,17 @@ constexpr const char* kRead[] = {"devices",     "nodes", "precision",     "preci
                                  "mesh.replica", "mesh.fsdp", "shard.weights", "bucket"};
 
 /// The type of `topology.PATH`, as the runtime's table has it; null if there is none.
-const char* type_of(const std::string& path) {
-  struct Row {
+const char* table_type_of(const std::string& path) {
+  struct SettingRow {
     std::string_view path;
     const char* type;
   };
-  static constexpr Row kRows[] = {
+  static constexpr SettingRow kRows[] = {
 #define LTR_SETTING(path, type, initial, doc) {path, type},
 #include "runtime/cli/settings.def"
 #undef LTR_SETTING
   };
-  const auto* row = std::find_if(std::begin(kRows), std::end(kRows), [&](const Row& one) { return one.path == "topology." + path; });
+  const auto* row = std::find_if(std::begin(kRows), std::end(kRows), [&](const SettingRow& one) { return one.path == "topology." + path; });
   return row == std::end(kRows) ? nullptr : row->type;
 }
 
@@ -111,7 +111,7 @@ class TopologyReader {
   /// False after a message.
   bool replace(const std::string& path, const std::string& text) {
     if (!is_read(path)) return false;
-    const std::string option = "option[", type = type_of(path);
+    const std::string option = "option[", type = table_type_of(path);
     const bool is_option = type.starts_with(option);
     settings_.erase(path);
     if (is_option && text == "none") return true;
@@ -134,7 +134,7 @@ class TopologyReader {
   /// False after a message.
   static bool is_read(const std::string& path) {
     if (std::find(std::begin(kRead), std::end(kRead), path) != std::end(kRead)) return true;
-    if (type_of(path) != nullptr) {
+    if (table_type_of(path) != nullptr) {
       fmt::print(stderr, "error: a plan does not depend on `topology.{}`\n", path);
       return false;
     }
