@@ -10,17 +10,14 @@ says what else holds for all benchmarks here.
 """
 import argparse
 import os
-import pathlib
-import re
 import socket
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
 
-SOURCE = pathlib.Path(__file__).resolve().parents[1]
-LTRC = os.environ.get("LTRC", str(SOURCE / "build/release/bin/ltrc"))
+from ltr import SOURCE, answer, bare_fit, build, end_of
+
 BATCH = 128
 WARM = 10
 
@@ -64,16 +61,18 @@ def torch_seconds(world, steps):
 
 
 def ltr_seconds(program, world, steps):
-    def total(count):
-        done = subprocess.run([program, "fit", "--bare", "--mock-data", "--threads", "1", "--nproc", str(world), "--steps", str(count)],
-                              capture_output=True, text=True)
-        if done.returncode != 0:
-            sys.exit(done.stdout + done.stderr)
-        ways = re.search(r"on their way.*", done.stdout)
-        return float(re.search(r"([\d.]+) s \(train", done.stdout).group(1)), ways.group(0) if ways else ""
+    """Of the steps behind the first ones, and the `end` of the whole run."""
+    def end(count):
+        return end_of(answer(*bare_fit(program, count, "--mock-data", ranks=world)))
 
-    short, (long, ways) = total(WARM)[0], total(WARM + steps)
-    return long - short, ways
+    short, long = end(WARM), end(WARM + steps)
+    return long["seconds"] - short["seconds"], long
+
+
+def exchange_text(end):
+    """What `exchange_s` and `exchange_wait_s` of a run say."""
+    hidden = max(0, 1 - end["exchange_wait_s"] / end["exchange_s"])
+    return f"on their way {end['exchange_s'] / end['seconds']:.0%} of the time, {hidden:.0%} of it hidden"
 
 
 def main():
@@ -84,21 +83,22 @@ def main():
     options = parser.parse_args()
     busy = os.getloadavg()[0]
     with tempfile.TemporaryDirectory(prefix="ltr-") as folder:
-        program = pathlib.Path(folder) / "keras_cnn"
-        subprocess.run([LTRC, "build", SOURCE / "examples/keras_cnn.ltr", "-o", program], check=True)
+        program = build(SOURCE / "examples/keras_cnn.ltr", folder)
         times = {}
-        notes = []
+        ends = {}
         for _ in range(options.rounds):
             for world in (1, options.world):
-                seconds, note = ltr_seconds(program, world, options.steps)
+                seconds, end = ltr_seconds(program, world, options.steps)
                 times.setdefault(("Ltr", world), []).append(seconds)
-                notes += [note] if note else []
+                ends.setdefault(world, []).append(end)
                 times.setdefault(("PyTorch", world), []).append(torch_seconds(world, options.steps))
     print(f"| | 1 process, samples/s | {options.world} processes, samples/s | times |\n|---|---|---|---|")
     for name in ("Ltr", "PyTorch"):
         one, many = (BATCH * world * options.steps / statistics.median(times[name, world]) for world in (1, options.world))
         print(f"| {name} | {one:,.0f} | {many:,.0f} | {many / one:.2f} |")
-    print(f"\nLtr's gradients were {notes[len(notes) // 2]}.")
+    if options.world > 1:
+        middle = sorted(ends[options.world], key=lambda end: end["exchange_s"])[options.rounds // 2]
+        print(f"\nLtr's gradients were {exchange_text(middle)}.")
     if busy > 0.5:
         print(f"\nThe machine was busy (load {busy:.1f}): do not quote these numbers.")
 

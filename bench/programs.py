@@ -10,7 +10,8 @@ from torch import nn
 from torch.utils.data import Dataset, TensorDataset
 from torchvision import transforms
 
-SOURCE = pathlib.Path(__file__).resolve().parents[1]
+from ltr import SOURCE
+
 TEXT = (SOURCE / "examples/data/shakespeare.txt").read_text()
 
 

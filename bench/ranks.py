@@ -1,26 +1,36 @@
 #!/usr/bin/env python3
-"""What a rank of char_gpt_large holds, and how long its steps take, under each strategy.
+"""What a rank of a GPT of 85 million weights holds, and how long its steps take, under each strategy.
 
-    python bench/ranks.py [--ranks N] [--layers N] [--width D] [--only STRATEGY]
+    python bench/ranks.py [--ranks N] [--layers N] [--width D] [--only STRATEGY …]
 
 prints a Markdown table: the largest peak memory of a rank's process beyond that of one that has just started, as a part of
-that under ddp, and seconds per step. Python's standard library alone; Linux.
+that under ddp where it is measured too, and seconds per step. The program is `examples/char_gpt.ltr` with more and wider
+layers. Python's standard library alone; Linux.
 """
 import argparse
-import os
 import pathlib
 import subprocess
 import sys
 import tempfile
 import time
 
-HERE = pathlib.Path(__file__).resolve().parent
-LTRC = pathlib.Path(os.environ.get("LTRC", HERE.parent / "build/release/bin/ltrc"))
-sys.path.insert(0, str(HERE.parent / "tests/ranks/support"))
+from ltr import LIMIT_S, SOURCE, bare_fit, build, end_of
+
+sys.path.insert(0, str(SOURCE / "tests/ranks/support"))
 from team import members
 
-STRATEGIES = {name: ("--set", f"topology.strategy={name}") for name in ("ddp", "zero1", "zero2")}
-STRATEGIES["fsdp"] = ("--topology", "sharded")
+HEADS = 12
+STRATEGIES = ("ddp", "zero1", "zero2", "fsdp", "hsdp")
+
+
+def topology_of(strategy, ranks):
+    """The settings that make `ranks` ranks a mesh of this strategy; hsdp has two groups."""
+    settings = {"strategy": strategy}
+    if strategy in ("fsdp", "hsdp"):
+        settings |= {"shard.weights": "Layer", "mesh.fsdp": ranks if strategy == "fsdp" else ranks // 2}
+    if strategy == "hsdp":
+        settings["mesh.replica"] = 2
+    return [word for name, value in settings.items() for word in ("--set", f"topology.{name}={value}")]
 
 
 def peak(process):
@@ -34,45 +44,48 @@ def peak(process):
     return 0
 
 
-def run(program, folder, ranks, options):
+def run(program, ranks, steps, *options):
     """(peak memory of a rank in MiB, seconds) of one fit."""
-    command = [program, "fit", "--bare", "--quiet", "--threads", 1, "--nproc", ranks, "--out", folder, *options]
-    begin = time.monotonic()
-    fit = subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    most = 0
-    while fit.poll() is None:
-        most = max([most] + [peak(process) for process, rank in members(program).items() if rank is not None])
-        time.sleep(0.02)
+    command = bare_fit(program, steps, "char_gpt", "--limit-val", 0, "--size", 1, "--devices", f"cpu[{ranks}]", *options)
+    limit = time.monotonic() + LIMIT_S
+    with tempfile.TemporaryFile("w+") as said:
+        fit = subprocess.Popen(command, stdout=said, stderr=said)
+        most = 0
+        while fit.poll() is None:
+            most = max([most] + [peak(process) for process, rank in members(program).items() if rank is not None])
+            time.sleep(0.02)
+            if time.monotonic() > limit:
+                fit.terminate()
+        said.seek(0)
+        text = said.read()
     if fit.returncode != 0:
-        sys.exit(fit.stdout.read())
-    return most, time.monotonic() - begin
+        sys.exit(f"{' '.join(command)}\n{text}")
+    return most, end_of(text)["seconds"]
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--ranks", type=int, default=4)
+    parser.add_argument("--ranks", type=int, default=4, help="an even number")
     parser.add_argument("--layers", type=int, default=12)
-    parser.add_argument("--width", type=int, default=768)
-    parser.add_argument("--only", choices=STRATEGIES)
+    parser.add_argument("--width", type=int, default=768, help=f"a multiple of {HEADS}")
+    parser.add_argument("--only", choices=STRATEGIES, nargs="+", default=STRATEGIES)
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="ltr-") as name:
-        program = pathlib.Path(name).resolve() / "char_gpt_large"
-        subprocess.run([LTRC, "build", HERE / "char_gpt_large.ltr", "-o", program], check=True)
-        sizes = ("--layers", options.layers, "--D", options.width)
-        small = ("--layers", 1, "--D", 12, "--steps", 1)
-        started, _ = run(program, name, options.ranks, (*small, *STRATEGIES["ddp"]))
+    if options.ranks % 2 != 0 or options.width % HEADS != 0:
+        parser.error(f"--ranks is even, and --width a multiple of {HEADS}")
+    with tempfile.TemporaryDirectory(prefix="ltr-") as folder:
+        program = build(SOURCE / "examples/char_gpt.ltr", folder)
+        sizes = ("--layers", options.layers, "--D", options.width, "--heads", HEADS)
+        started, _ = run(program, options.ranks, 1, "--layers", 1, "--D", HEADS, "--heads", HEADS)
         print("| strategy | MiB | of ddp | s per step |\n|---|---|---|---|")
-        whole = None
-        for strategy, way in STRATEGIES.items():
-            if options.only not in (None, strategy):
-                continue
-            if strategy == "fsdp":
-                way = (*way, "--devices", f"cpu[{options.ranks}]", "--set", f"topology.mesh.fsdp={options.ranks}")
-            memory, short = run(program, name, options.ranks, (*sizes, "--steps", 2, *way))
-            _, long = run(program, name, options.ranks, (*sizes, "--steps", 6, *way))
+        of_ddp = None
+        for strategy in (one for one in STRATEGIES if one in options.only):
+            way = (*sizes, *topology_of(strategy, options.ranks))
+            memory, short = run(program, options.ranks, 2, *way)
+            _, long = run(program, options.ranks, 6, *way)
             memory -= started
-            whole = whole or memory
-            print(f"| {strategy} | {memory:.0f} | {memory / whole:.2f} | {(long - short) / 4:.2f} |", flush=True)
+            of_ddp = memory if strategy == "ddp" else of_ddp
+            part = f"{memory / of_ddp:.2f}" if of_ddp else "–"
+            print(f"| {strategy} | {memory:.0f} | {part} | {(long - short) / 4:.2f} |", flush=True)
 
 
 if __name__ == "__main__":

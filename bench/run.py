@@ -31,7 +31,8 @@ import torch.nn.functional as F
 from torch import nn
 from torch.utils.data import DataLoader
 
-from programs import PROGRAMS, SOURCE, write_data
+from ltr import LTRC, SOURCE, answer, build, end_of, words
+from programs import PROGRAMS, write_data
 
 try:
     from tqdm import tqdm
@@ -122,21 +123,18 @@ class Ltr:
 
     def build(self, source):
         if source not in self.programs:
-            program = self.folder / source.stem
-            subprocess.run([self.ltrc, "build", source, "-o", program], check=True, capture_output=True)
-            self.programs[source] = program
+            self.programs[source] = build(source, self.folder, self.ltrc)
         return self.programs[source]
 
     def command(self, program, steps, threads):
-        how = ["--bare", "--mock-data", "--json"] if self.is_bare else []
-        return [str(self.build(program.source)), "fit", *how, "--limit-val", "0", "--steps", str(steps),
-                "--threads", str(threads), "--out", str(self.folder / "runs")]
+        how = ("--bare", "--mock-data", "--json") if self.is_bare else ()
+        return words(self.build(program.source), "fit", *how, "--limit-val", 0, "--steps", steps, "--threads", threads,
+                     "--out", self.folder / "runs")
 
     def seconds(self, program, steps, threads):
         command = self.command(program, steps, threads)
         if self.is_bare:
-            done = subprocess.run(command, check=True, capture_output=True, text=True)
-            return json.loads(done.stdout.splitlines()[-1])["seconds"]
+            return end_of(answer(*command))["seconds"]
         in_terminal(command)
         events = (self.folder / "runs" / program.source.stem / "latest" / "log.jsonl").read_text().splitlines()
         times = {event["event"]: event["time"] for event in map(json.loads, events) if event["kind"] == "event"}
@@ -308,7 +306,7 @@ def measure_memory(ltr):
 
 def main():
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    options.add_argument("--ltrc", default=os.environ.get("LTRC", str(SOURCE / "build/release/bin/ltrc")))
+    options.add_argument("--ltrc", default=LTRC)
     options.add_argument("--rounds", type=int, default=5)
     options.add_argument("--threads", type=int, nargs="+", default=[1, 2], help="compute threads of every side")
     options.add_argument("--seconds", type=int, default=120, help="for the step times; fewer rounds fit, at least one")

@@ -224,6 +224,16 @@ void report_no_cuda(const ExternFile& file, const fs::path& path, Compilation& c
           .help("install the CUDA toolkit, set CUDACXX, or write {} for the CPU", twin.string()));
 }
 
+/// False after a report. A form for the CPU does not help: with an nvcc the program has both.
+bool check_toolkit(const ExternFile& file, const Forms& forms, Compilation& compilation) {
+  const auto nvcc = forms.cuda ? toolchain::find_nvcc() : std::nullopt;
+  const auto reason = nvcc ? toolchain::broken_toolkit(*nvcc) : std::nullopt;
+  if (!reason) return true;
+  compilation.sink->report(diag::cuda_unavailable(file.span, forms.cuda->string(), *reason)
+                               .help("install the toolkit of CUDA 13, and set CUDACXX to its nvcc"));
+  return false;
+}
+
 }  // namespace
 
 std::vector<std::string> extern_headers(const Compilation& compilation) {
@@ -253,7 +263,7 @@ void check_externs(Compilation& compilation) {
     }
     const Forms forms = forms_of(path);
     if (forms.all().empty()) report_no_cuda(file, path, compilation);
-    if (!may_compare) continue;
+    if (!check_toolkit(file, forms, compilation) || !may_compare) continue;
     for (const fs::path& form : forms.all()) {
       const auto findings = toolchain::check_extern({form, headers[i]}, installation);
       if (findings) Checker(file, form, compilation).report(*findings);

@@ -7,10 +7,8 @@
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
-#include <regex>
 #include <set>
 
-#include "dsl/check/context.h"
 #include "dsl/diagnostics/suggest.h"
 #include "ltrc/commands.h"
 #include "ltrc/exit_code.h"
@@ -96,7 +94,8 @@ std::optional<Value> read_value(const check::Type& type, const std::string& text
 /// `--set NAME=VALUE`; false after a message.
 bool read_set(const std::string& given,
               const check::Program& program,
-              elaborate::Options& options) {
+              elaborate::Options& options,
+              TopologySets& topology) {
   const size_t equals = given.find('=');
   const std::string name = given.substr(0, equals);
   const std::string text = equals == std::string::npos ? "" : given.substr(equals + 1);
@@ -104,6 +103,10 @@ bool read_set(const std::string& given,
     fmt::print(stderr, "error: `--set {}` has no value\n  = help: write --set {}=VALUE\n", given,
                name);
     return false;
+  }
+  if (const std::string section = "topology."; name.starts_with(section)) {
+    topology[name.substr(section.size())] = text;
+    return true;
   }
   if (name.starts_with("data.")) {
     const auto value = read_value(check::Type::of(check::Kind::Int), text);
@@ -198,17 +201,13 @@ std::vector<std::string> unknown_of(const Plan& plan,
   return lines;
 }
 
-/// Of the topology's own strategy.
-Memory own_memory(const Plan& plan, const Machinery& machinery, const elaborate::Cluster& cluster) {
-  return count_memory(plan, machinery, machinery.layout, make_work(plan, machinery, cluster.device));
-}
-
 void print_plan(const std::string& experiment,
                 const Plan& plan,
                 const Machinery& machinery,
                 const elaborate::Cluster& cluster,
                 const Compilation& compilation) {
-  const Memory memory = own_memory(plan, machinery, cluster);
+  const elaborate::Work work = make_work(plan, machinery, cluster.device);
+  const Memory memory = count_memory(plan, machinery, machinery.layout, work);
   const Flops flops = count_flops(plan);
   const auto [trained, fixed] = count_weights(plan);
   fmt::print("{}  {} of {} x {}, {}, {}\n", experiment,
@@ -243,11 +242,13 @@ void print_plan(const std::string& experiment,
   for (const Plan::Optimizer& optimizer : plan.optimizers)
     rules += (rules.empty() ? "" : ", ") + optimizer.rule.text;
   line("optimizer", memory.state, rules);
-  line("activations", memory.activations, "at most: every result kept for the backward pass");
+  line("activations", memory.activations,
+       machinery.recompute.empty() ? "at most: every result kept for the backward pass"
+                                   : "at most: results kept for the backward pass, and those of one block computed again");
   if (memory.buckets > 0) line("buckets", memory.buckets, "gradients on their way");
   if (memory.gathered > 0) line("gathered", memory.gathered, "weights that are whole for a while, and their gradients");
   line("together", memory.sum());
-  print_strategies(predict(plan, machinery, cluster), machinery, cluster);
+  print_strategies(predict(plan, machinery, cluster, work), machinery, cluster);
   const std::vector<std::string> unknown = unknown_of(plan, memory, compilation.sources);
   if (!unknown.empty()) fmt::print("\nnot known, and not in these sums:\n");
   for (const std::string& one : unknown) fmt::print("  {}\n", one);
@@ -258,7 +259,8 @@ void print_json(const std::string& experiment,
                 const Machinery& machinery,
                 const elaborate::Cluster& cluster,
                 const Compilation& compilation) {
-  const Memory memory = own_memory(plan, machinery, cluster);
+  const elaborate::Work work = make_work(plan, machinery, cluster.device);
+  const Memory memory = count_memory(plan, machinery, machinery.layout, work);
   const Flops flops = count_flops(plan);
   const auto [trained, fixed] = count_weights(plan);
   nlohmann::ordered_json json;
@@ -276,7 +278,7 @@ void print_json(const std::string& experiment,
                               {"gradients", memory.gradients},     {"optimizer", memory.state},
                               {"activations", memory.activations}, {"buckets", memory.buckets},
                               {"gathered", memory.gathered},       {"together", memory.sum()}};
-  json.update(strategies_json(predict(plan, machinery, cluster), cluster));
+  json.update(strategies_json(predict(plan, machinery, cluster, work), cluster));
   json["parameters"] = nlohmann::ordered_json::array();
   for (const elaborate::Weight& weight : plan.tree.weights) {
     nlohmann::ordered_json shape = nlohmann::ordered_json::array();
@@ -325,32 +327,6 @@ std::optional<std::string> choose_topology(const check::Program& program,
   if (const auto near = diagnostics::suggest(given, known))
     fmt::print(stderr, "  = help: did you mean `{}`?\n", *near);
   return std::nullopt;
-}
-
-/// False after a message: `--devices` is of the form that a topology has.
-bool check_devices(const std::string& devices) {
-  static const std::regex kForm("auto|(cpu|cuda)(\\[[1-9][0-9]{0,4}\\])?");
-  if (devices.empty() || std::regex_match(devices, kForm)) return true;
-  fmt::print(stderr, "error: `{}` names no devices\n  = help: auto, cpu, cpu[4], cuda or cuda[8]\n", devices);
-  return false;
-}
-
-/// False after a message: the mesh has as many places as there are devices, which `--devices` and `--set` can change.
-bool check_mesh(const Machinery& machinery) {
-  const int64_t places = machinery.layout.ranks();
-  if (!machinery.has_mesh || places == machinery.devices()) return true;
-  fmt::print(stderr, "error: the mesh of topology {} has {} places, and there are {} devices\n", machinery.topology, places, machinery.devices());
-  return false;
-}
-
-/// What the experiment sets, and what the command line sets instead.
-HparamValues set_hparams(const check::Program& program, const check::Experiment& experiment, const elaborate::Options& numbers) {
-  HparamValues values = numbers.hparams;
-  for (const auto& [name, expr] : experiment.sets) {
-    const auto value = check::evaluate(expr, program);
-    if (value && value->kind == check::HostValue::Kind::Int) values.emplace(name, Value::of_int(value->whole));
-  }
-  return values;
 }
 
 /// The machine that is named, measured, or meant by the kind of devices; nothing after a message.
@@ -404,23 +380,24 @@ int run_plan(const PlanOptions& options, const Common& common) {
   numbers.count_characters = [&](const std::string& path) {
     return count_characters(path, options.file);
   };
+  TopologySets topology_sets;
   for (const std::string& set : options.sets) {
-    if (!read_set(set, program, numbers)) return kUsage;
+    if (!read_set(set, program, numbers, topology_sets)) return kUsage;
   }
-  if (!check_devices(options.devices)) return kUsage;
-  const Machinery machinery = read_topology(program, *topology, set_hparams(program, *experiment, numbers), options.devices);
-  if (!check_mesh(machinery)) return kUsage;
-  numbers.world = machinery.devices();
-  const auto machine = choose_machine(options, machinery);
-  if (!machine || !check_precision(machine->device, machinery.precision)) return kUsage;
+  if (!options.devices.empty()) topology_sets["devices"] = options.devices;
+  const auto machinery = read_topology(program, *experiment, *topology, topology_sets, numbers);
+  if (!machinery) return kUsage;
+  numbers.world = machinery->devices();
+  const auto machine = choose_machine(options, *machinery);
+  if (!machine || !check_precision(machine->device, machinery->precision)) return kUsage;
   const Plan plan = elaborate::elaborate(program, *experiment, numbers);
   for (const std::string& rule : plan.broken)
     fmt::print(stderr, "error: these numbers break `{}`\n", rule);
   if (!plan.broken.empty()) return kErrors;
   if (options.json) {
-    print_json(experiment->name, plan, machinery, *machine, compilation);
+    print_json(experiment->name, plan, *machinery, *machine, compilation);
   } else {
-    print_plan(experiment->name, plan, machinery, *machine, compilation);
+    print_plan(experiment->name, plan, *machinery, *machine, compilation);
   }
   return kOk;
 }

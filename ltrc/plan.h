@@ -42,13 +42,18 @@ struct Memory {
   double sum() const { return weights + buffers + gradients + state + activations + buckets + gathered; }
 };
 
-/// Values of hparams that are not their defaults.
-using HparamValues = std::map<std::string, elaborate::Value>;
+/// `--set topology.PATH=TEXT`, by path; `--devices` is one of them.
+using TopologySets = std::map<std::string, std::string>;
 
-/// The topology `name` of the program; `{ devices = auto }` if there is none. `devices`, `cpu[4]`, replaces its own unless
-/// it is empty.
-Machinery read_topology(const check::Program& program, const std::string& name, const HparamValues& hparams,
-                        const std::string& devices);
+/// The topology `name` of the program, `{ devices = auto }` if there is none, with `sets` in place of its own settings and
+/// the hparams of `numbers`. Nothing after a message.
+std::optional<Machinery> read_topology(const check::Program& program,
+                                       const check::Experiment& experiment,
+                                       const std::string& name,
+                                       const TopologySets& sets,
+                                       const elaborate::Options& numbers);
+/// The path of the outermost block with the code of `object` whose results are computed again; "" if there is none.
+std::string recomputed_block(const elaborate::Plan& plan, const Machinery& machinery, elaborate::ObjectId object);
 /// On each device of `layout`; `work` has the blocks of the plan.
 Memory count_memory(const elaborate::Plan& plan, const Machinery& machinery, const elaborate::Layout& layout,
                     const elaborate::Work& work);
@@ -61,8 +66,10 @@ struct Flops {
 /// For one batch on one device.
 Flops count_flops(const elaborate::Plan& plan);
 
-/// Bytes of a number of this type, where `float` is what the precision makes of it.
+/// Bytes of a number of this type, where `float` is what the precision makes of weights.
 double bytes_of(check::Element element, const std::string& precision);
+/// Bytes of a number of a result.
+double result_bytes(const std::string& precision);
 /// Tensors of a weight's size that an optimizer's rule keeps; nothing if the rule is not known.
 std::optional<int> states_of(const elaborate::Value& rule);
 /// Whether `path` is `block` or stands below it.
@@ -81,13 +88,14 @@ struct StrategyRow {
 };
 
 /// Every strategy that the devices of the topology can form.
-std::vector<StrategyRow> predict(const elaborate::Plan& plan, const Machinery& machinery, const elaborate::Cluster& cluster);
+std::vector<StrategyRow> predict(const elaborate::Plan& plan, const Machinery& machinery, const elaborate::Cluster& cluster,
+                                 const elaborate::Work& work);
 /// The fastest that fits, or where that is not known the fastest; null if none fits.
 const StrategyRow* best_of(const std::vector<StrategyRow>& rows);
 void print_strategies(const std::vector<StrategyRow>& rows, const Machinery& machinery, const elaborate::Cluster& cluster);
 nlohmann::ordered_json strategies_json(const std::vector<StrategyRow>& rows, const elaborate::Cluster& cluster);
 
-/// This machine, measured for about a second: one core, its memory, messages between two processes' sockets. `ranks` share
+/// This machine, measured for half a second: one core, its memory, messages between two processes' sockets. `ranks` share
 /// the memory.
 elaborate::Cluster measure_machine(int64_t ranks);
 

@@ -1,8 +1,8 @@
 #include <algorithm>
+#include <map>
 #include <set>
 #include <sstream>
 
-#include "dsl/check/context.h"
 #include "ltrc/plan.h"
 #include "runtime/optim/rule_states.h"
 
@@ -23,45 +23,8 @@ bool is_set(const Value& rule, const char* argument) {
          (value->kind == Value::Kind::Bool ? value->whole != 0 : value->is_number() && value->number() != 0);
 }
 
-/// `expr` with the values of hparams written into it.
-check::Expr with_values(check::Expr expr, const HparamValues& hparams) {
-  const auto value = expr.kind == check::ExprKind::Hparam ? hparams.find(expr.name) : hparams.end();
-  if (value != hparams.end() && value->second.kind == Value::Kind::Int) {
-    expr.kind = check::ExprKind::IntConst;
-    expr.whole = value->second.whole;
-  }
-  for (check::Expr& arg : expr.args) arg = with_values(std::move(arg), hparams);
-  return expr;
-}
-
-Strategy strategy_of(const std::string& text) {
-  return *std::find_if(std::begin(elaborate::kStrategies), std::end(elaborate::kStrategies),
-                       [&](Strategy one) { return text == elaborate::to_text(one); });
-}
-
 bool divides_state(Strategy strategy) { return strategy != Strategy::Single && strategy != Strategy::Ddp; }
 bool divides_weights(Strategy strategy) { return strategy == Strategy::Fsdp || strategy == Strategy::Hsdp; }
-
-/// What the runtime makes of a topology: the strategy that it names, or the one that follows from its mesh.
-Layout layout_of(const std::string& strategy, Size replica, Size fsdp, const Machinery& machinery) {
-  Layout layout{Strategy::Single, 1, 1, machinery.per_node};
-  if (!strategy.empty()) {
-    layout.strategy = strategy_of(strategy);
-  } else if (fsdp) {
-    layout.strategy = replica ? Strategy::Hsdp : Strategy::Fsdp;
-  } else if (machinery.devices() > 1) {
-    layout.strategy = Strategy::Ddp;
-  }
-  if (replica || fsdp) {
-    layout.replica = replica.value_or(1);
-    layout.fsdp = fsdp.value_or(1);
-  } else if (layout.strategy == Strategy::Ddp) {
-    layout.replica = machinery.devices();
-  } else if (divides_state(layout.strategy)) {
-    layout.fsdp = machinery.devices();
-  }
-  return layout;
-}
 
 }  // namespace
 
@@ -89,6 +52,11 @@ double bytes_of(check::Element element, const std::string& precision) {
   return precision == "f64" ? 8 : precision == "bf16_pure" ? 2 : 4;
 }
 
+double result_bytes(const std::string& precision) {
+  const bool is_narrow = precision == "bf16" || precision == "f16" || precision == "bf16_pure";
+  return precision == "f64" ? 8 : is_narrow ? 2 : 4;
+}
+
 std::optional<int> states_of(const Value& rule) {
   for (const optim::RuleStates& row : optim::kRuleStates) {
     if (rule.text != row.name) continue;
@@ -104,44 +72,45 @@ bool is_below(const std::string& path, const std::string& block) {
   return path.starts_with(block) && (path.size() == block.size() || path[block.size()] == '.');
 }
 
-Machinery read_topology(const check::Program& program, const std::string& name, const HparamValues& hparams,
-                        const std::string& replaced) {
-  Machinery result;
-  result.topology = name;
-  std::map<std::string, const check::Expr*> settings;
-  for (const check::Topology& topology : program.topologies) {
-    if (topology.name != name) continue;
-    for (const check::SettingValue& setting : topology.settings) settings[setting.path] = &setting.value;
+std::string recomputed_block(const Plan& plan, const Machinery& machinery, elaborate::ObjectId object) {
+  const std::string& path = plan.tree.objects[object].path;
+  std::string outermost;
+  for (const elaborate::Object& one : plan.tree.objects) {
+    const bool is_named = std::find(machinery.recompute.begin(), machinery.recompute.end(), one.type) != machinery.recompute.end();
+    if (is_named && one.kind == check::Kind::Block && is_below(path, one.path) && (outermost.empty() || one.path.size() < outermost.size()))
+      outermost = one.path;
   }
-  const auto text = [&](const char* path, const std::string& otherwise) {
-    return settings.contains(path) ? settings[path]->name : otherwise;
-  };
-  const auto number = [&](const char* path) -> Size {
-    if (!settings.contains(path)) return std::nullopt;
-    const auto value = check::evaluate(with_values(*settings[path], hparams), program);
-    return value ? Size(value->whole) : std::nullopt;
-  };
-  const std::string devices = replaced.empty() ? text("devices", "auto") : replaced;
-  const size_t open = devices.find('[');
-  result.kind = devices.substr(0, open);
-  result.nodes = number("nodes").value_or(1);
-  result.precision = text("precision", result.precision);
-  result.reduce = text("precision.reduce", "");
-  result.block = text("shard.weights", "");
-  if (settings.contains("bucket") && settings["bucket"]->kind == check::ExprKind::Quantity)
-    result.bucket_bytes = settings["bucket"]->number;
-  if (settings.contains("recompute")) {
-    for (const check::Expr& block : settings["recompute"]->args) result.recompute.push_back(block.name);
-  }
-  const Size replica = number("mesh.replica"), fsdp = number("mesh.fsdp");
-  result.has_mesh = replica || fsdp;
-  // Without a number of devices the mesh has it.
-  const int64_t places = replica.value_or(1) * fsdp.value_or(1);
-  result.per_node =
-      open != std::string::npos ? std::stoll(devices.substr(open + 1)) : std::max<int64_t>(places / result.nodes, 1);
-  result.layout = layout_of(text("strategy", ""), replica, fsdp, result);
-  return result;
+  return outermost;
 }
+
+namespace {
+
+/// Elements that `backward` needs at one time. Of a block that is computed again: what others read, and all of one such block.
+double kept_elements(const Plan& plan, const elaborate::Backward& backward, const Machinery& machinery) {
+  if (machinery.recompute.empty()) return double(backward.kept_elements);
+  std::vector<std::string> blocks;
+  for (const elaborate::Operation& operation : plan.tape) blocks.push_back(recomputed_block(plan, machinery, operation.object));
+  std::set<size_t> read_outside;
+  for (size_t i = 0; i < plan.tape.size(); ++i) {
+    for (const int32_t input : plan.tape[i].inputs) {
+      if (blocks[size_t(input)] != blocks[i]) read_outside.insert(size_t(input));
+    }
+  }
+  double kept = 0;
+  std::map<std::string, double> inside;
+  for (const auto& [index, flops] : backward.parts) {
+    const elaborate::Operation& operation = plan.tape[index];
+    if (operation.is_view) continue;
+    const double elements = double(operation.output_elements.value_or(0));
+    if (blocks[index].empty() || read_outside.contains(index)) kept += elements;
+    if (!blocks[index].empty()) inside[blocks[index]] += elements;
+  }
+  double largest = 0;
+  for (const auto& [block, elements] : inside) largest = std::max(largest, elements);
+  return kept + largest;
+}
+
+}  // namespace
 
 Memory count_memory(const Plan& plan, const Machinery& machinery, const Layout& layout, const elaborate::Work& work) {
   Memory memory;
@@ -161,11 +130,8 @@ Memory count_memory(const Plan& plan, const Machinery& machinery, const Layout& 
       if (trained.insert(id).second) memory.gradients += bytes[id];
     }
   }
-  const bool is_narrow =
-      machinery.precision == "bf16" || machinery.precision == "f16" || machinery.precision == "bf16_pure";
-  const double kept = machinery.precision == "f64" ? 8 : is_narrow ? 2 : 4;
   for (const elaborate::Backward& backward : plan.backwards)
-    memory.activations = std::max(memory.activations, kept * double(backward.kept_elements));
+    memory.activations = std::max(memory.activations, result_bytes(machinery.precision) * kept_elements(plan, backward, machinery));
   if (layout.ranks() > 1 && !divides_weights(layout.strategy)) {
     // One bucket fills while the one before it travels.
     memory.buckets = std::min(2 * work.bucket_bytes, memory.gradients) * work.wire;

@@ -39,13 +39,14 @@ std::string mesh_text(const Layout& layout) {
 }
 
 std::string link_text(const elaborate::Link& link, const char* where) {
-  return fmt::format("{} {}, {:.4g} GB/s and {:.3g} us", link.name, where, link.bandwidth / 1e9, link.latency_s * 1e6);
+  return fmt::format("{} {}, {:.4g} GB/s and {:.3g} us ({})", link.name, where, link.bandwidth / 1e9,
+                     link.latency_s * 1e6, link.source);
 }
 
 }  // namespace
 
-std::vector<StrategyRow> predict(const Plan& plan, const Machinery& machinery, const Cluster& cluster) {
-  const elaborate::Work work = make_work(plan, machinery, cluster.device);
+std::vector<StrategyRow> predict(const Plan& plan, const Machinery& machinery, const Cluster& cluster,
+                                 const elaborate::Work& work) {
   std::vector<StrategyRow> rows;
   for (const Layout& layout : layouts_of(machinery)) {
     StrategyRow row{
@@ -71,11 +72,10 @@ const StrategyRow* best_of(const std::vector<StrategyRow>& rows) {
 void print_strategies(const std::vector<StrategyRow>& rows, const Machinery& machinery, const Cluster& cluster) {
   const elaborate::Device& device = cluster.device;
   fmt::print("\nstrategies, simulated for {}\n", cluster.name);
-  fmt::print("  each device: products at {:.4g} GFLOP/s, memory at {:.4g} GB/s\n",
-             device.flops(machinery.precision) * device.share / 1e9, device.bandwidth / 1e9);
-  if (machinery.devices() > 1)
-    fmt::print("  messages: {}{}\n", link_text(cluster.within, "within a node"),
-               machinery.nodes > 1 ? "; " + link_text(cluster.between, "between nodes") : "");
+  fmt::print("  each device: products at {:.4g} GFLOP/s, memory at {:.4g} GB/s ({})\n",
+             device.flops(machinery.precision) * device.share / 1e9, device.bandwidth / 1e9, device.source);
+  if (machinery.devices() > 1) fmt::print("  messages: {}\n", link_text(cluster.within, "within a node"));
+  if (machinery.nodes > 1) fmt::print("  messages: {}\n", link_text(cluster.between, "between nodes"));
   fmt::print("  {:<8}  {:>9}  {:>10}  {:>10}  {:>10}  {:>11}  {:>10}  {:>10}  {:>10}  {:>10}  {}\n", "strategy", "mesh",
              "weights", "gradients", "optimizer", "activations", "transient", "together", "update", "efficiency",
              "fits");
@@ -101,8 +101,7 @@ void print_strategies(const std::vector<StrategyRow>& rows, const Machinery& mac
     fmt::print(
         "no block is named to divide weights at (`shard weights over fsdp at BLOCK`): fsdp gathers all of them at "
         "once\n");
-  for (const std::string& block : machinery.recompute)
-    fmt::print("activations and times are those without `recompute at {}`\n", block);
+  if (!machinery.recompute.empty()) fmt::print("with {} computed again in the backward pass\n", fmt::join(machinery.recompute, ", "));
 }
 
 nlohmann::ordered_json strategies_json(const std::vector<StrategyRow>& rows, const Cluster& cluster) {
@@ -112,6 +111,8 @@ nlohmann::ordered_json strategies_json(const std::vector<StrategyRow>& rows, con
   const StrategyRow* best = best_of(rows);
   json["best"] =
       best != nullptr ? nlohmann::ordered_json(elaborate::to_text(best->layout.strategy)) : nlohmann::ordered_json();
+  json["sources"] = {
+      {"device", cluster.device.source}, {"within", cluster.within.source}, {"between", cluster.between.source}};
   json["strategies"] = nlohmann::ordered_json::array();
   for (const StrategyRow& row : rows) {
     const Memory& memory = row.memory;

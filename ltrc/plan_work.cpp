@@ -89,7 +89,7 @@ class WorkMaker {
   double seconds(const Operation& operation, double flops, double tensors) const {
     if (operation.is_view) return 0;
     const double elements = double(operation.output_elements.value_or(0));
-    const double moved = tensors * elements * bytes_of(check::Element::Float, machinery_.precision) / device_.bandwidth;
+    const double moved = tensors * elements * result_bytes(machinery_.precision) / device_.bandwidth;
     return std::max(device_.launch_s, operation.is_product ? flops / rate_ : moved);
   }
   double forward_s(const Operation& operation) const { return seconds(operation, operation.flops.value_or(0), 2); }
@@ -99,6 +99,7 @@ class WorkMaker {
     for (const auto& [index, flops] : backward.parts) {
       const Operation& operation = plan_.tape[index];
       elaborate::Piece piece{seconds(operation, flops, 3), 0};
+      if (!recomputed_block(plan_, machinery_, operation.object).empty()) piece.seconds += forward_s(operation);
       for (const WeightId id : operation.weights) {
         if (first_use_[id] == index && trained_.contains(id)) piece.gradient_bytes += bytes_[id];
       }

@@ -35,7 +35,7 @@ void add_step(cpp::Body& body, const ir::ExperimentInfo& experiment, const ir::S
   std::copy_if(step.fields.begin(), step.fields.end(), std::back_inserter(fields), [](int field) { return field >= 0; });
   add(body, "add_step", {cpp::string(step.name), enumerator("Role", step.role), cpp::unary("&", cpp::name("program::" + cx.wrapper_name(experiment, step))),
                          numbers(fields), numbers(step.logs), cpp::boolean(step.random), cpp::boolean(step.minimizes),
-                         cpp::boolean(step.is_manual), cx.location(step.loc), strings(step.updates), cpp::boolean(step.updates_always)});
+                         cpp::boolean(step.is_manual), cx.location(step.loc), cpp::boolean(step.updates_always)});
   for (const ir::StepParam& param : step.params) {
     add(body, "add_param", {cpp::string(param.name), cpp::string(param.type_text), cpp::string(param.initial), cx.location(param.loc)});
   }

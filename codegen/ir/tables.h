@@ -88,8 +88,7 @@ struct StepInfo {
   bool random = false;
   bool minimizes = false;
   bool is_manual = false;
-  std::vector<std::string> updates;  ///< optimizers of its `minimize` statements, but for those chosen at run time
-  bool updates_always = false;       ///< every run makes all of `updates` and no other, each once, in that order
+  bool updates_always = false;  ///< every run makes the same updates, each once, in the same order
   Loc loc;
 };
 

@@ -58,7 +58,7 @@ bool same_storage(const ir::Type& left, const ir::Type& right);
 /// Type text of a setting or flag: `int`, `option[float]`, `one_of[a, b]`.
 std::string setting_text(const check::Type& type);
 
-/// Fills `updates` and `updates_always` of a step from its body.
+/// Fills `updates_always` of a step from its body.
 void note_updates(const ir::Function& body, ir::StepInfo& step);
 
 void lower_externs(Shared& shared);

@@ -1,5 +1,7 @@
 #include "codegen/lower/shared.h"
 
+#include <set>
+
 namespace ltr::lower {
 
 using ir::OpKind;
@@ -20,7 +22,7 @@ class UpdateWalk {
   /// `is_always`: every run of the step that gets to the region runs it once.
   void walk(const ir::Region& region, bool is_always) {
     for (const ir::Op& op : region.ops) {
-      if (op.kind == OpKind::Member) members_[op.results[0]] = op.name;
+      if (op.kind == OpKind::Member) members_.insert(op.results[0]);
       if (op.kind == OpKind::Minimize) minimize(op, is_always);
       if (op.kind == OpKind::Return) may_have_left_ = true;
       const bool runs_once = is_always && (op.kind == OpKind::NoGrad || op.kind == OpKind::FrozenRegion);
@@ -29,14 +31,12 @@ class UpdateWalk {
   }
 
   void minimize(const ir::Op& op, bool is_always) {
-    const auto member = members_.find(op.operands[1]);
-    if (member != members_.end()) step_.updates.push_back(member->second);
-    if (!is_always || may_have_left_ || member == members_.end()) step_.updates_always = false;
+    if (!is_always || may_have_left_ || !members_.contains(op.operands[1])) step_.updates_always = false;
   }
 
   const ir::Function& function_;
   ir::StepInfo& step_;
-  std::map<ir::ValueId, std::string> members_;
+  std::set<ir::ValueId> members_;  ///< optimizers, by their names; others are chosen at run time
   bool may_have_left_ = false;
 };
 

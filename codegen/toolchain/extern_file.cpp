@@ -160,6 +160,8 @@ fs::path cuda_folder(const fs::path& nvcc) {
   return (error ? nvcc : real).parent_path().parent_path();
 }
 
+fs::path cuda_libraries(const fs::path& nvcc) { return cuda_folder(nvcc) / "lib64"; }
+
 }  // namespace
 
 std::optional<fs::path> find_nvcc() {
@@ -174,6 +176,14 @@ std::optional<fs::path> find_nvcc() {
     if (fs::exists(fs::path(folder) / "nvcc", error)) return fs::path(folder) / "nvcc";
   }
   return std::nullopt;
+}
+
+std::optional<std::string> broken_toolkit(const fs::path& nvcc) {
+  // LibTorch's own: a program with two CUDA runtimes would have streams of both.
+  static constexpr const char* kRuntime = "libcudart.so.13";
+  std::error_code error;
+  if (fs::exists(cuda_libraries(nvcc) / kRuntime, error)) return std::nullopt;
+  return "the toolkit of " + nvcc.string() + " is not CUDA 13: it has no lib64/" + kRuntime;
 }
 
 std::optional<std::vector<Finding>> check_extern(const ExternSource& source,
@@ -268,9 +278,9 @@ CompiledExtern compile_extern(const ExternSource& source,
 void add_cuda_libraries(std::vector<std::string>& words) {
   const auto nvcc = find_nvcc();
   if (!nvcc) return;
-  // The shared one, which LibTorch has too: a second runtime in the process would have streams of its own.
-  words.push_back("-L" + (cuda_folder(*nvcc) / "lib64").string());
-  words.push_back("-lcudart");
+  const std::string folder = cuda_libraries(*nvcc).string();
+  // The program needs the runtime itself, and LibTorch's path is not searched for it.
+  words.insert(words.end(), {"-L" + folder, "-lcudart", "-Wl,-rpath," + folder});
 }
 
 }  // namespace ltr::toolchain

@@ -20,6 +20,8 @@ struct ExternSource {
 /// The CUDA compiler: `CUDACXX` if that is set, else nvcc in PATH or in /usr/local/cuda; nothing if
 /// there is none.
 std::optional<fs::path> find_nvcc();
+/// Why programs cannot be linked with the toolkit of this nvcc; nothing if they can.
+std::optional<std::string> broken_toolkit(const fs::path& nvcc);
 
 /// One line of `ltr_extern_check`, as `codegen/extern_check/compare.h` lists them.
 using Finding = std::vector<std::string>;

@@ -39,9 +39,7 @@ Expr host_op(const std::string& name, std::vector<Expr> args, Type type, Span sp
   return make_expr(ExprKind::Host, std::move(type), span, std::move(args), name);
 }
 
-namespace {
-
-Expr check_quantity(const ast::Expr& expr, const ast::Quantity& quantity) {
+std::optional<Expr> make_quantity(double value, const std::string& unit, Span span) {
   static const std::map<std::string, std::pair<const char*, double>> kUnits = {
       {"steps", {"steps", 1}},
       {"step", {"steps", 1}},
@@ -54,14 +52,21 @@ Expr check_quantity(const ast::Expr& expr, const ast::Quantity& quantity) {
       {"KiB", {"bytes", 1024}},
       {"MiB", {"bytes", 1024.0 * 1024}},
       {"GiB", {"bytes", 1024.0 * 1024 * 1024}}};
-  const auto& [unit, factor] = kUnits.at(quantity.unit);
-  const std::string name = unit;
+  const auto found = kUnits.find(unit);
+  if (found == kUnits.end()) return std::nullopt;
+  const std::string name = found->second.first;
   const Kind kind = name == "seconds" ? Kind::Duration
                     : name == "bytes" ? Kind::Bytes
                                       : Kind::Period;
-  Expr result = make_expr(ExprKind::Quantity, Type::of(kind), expr.span, {}, name);
-  result.number = quantity.value * factor;
+  Expr result = make_expr(ExprKind::Quantity, Type::of(kind), span, {}, name);
+  result.number = value * found->second.second;
   return result;
+}
+
+namespace {
+
+Expr check_quantity(const ast::Expr& expr, const ast::Quantity& quantity) {
+  return *make_quantity(quantity.value, quantity.unit, expr.span);
 }
 
 Expr check_string(const ast::Expr& expr, const ast::StrLiteral& literal, Scope& scope) {

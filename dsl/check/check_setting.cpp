@@ -1,6 +1,7 @@
 #include "dsl/check/settings.h"
 
 #include "dsl/check/context.h"
+#include "dsl/check/devices.h"
 #include "dsl/check/evaluate.h"
 #include "dsl/diagnostics/suggest.h"
 
@@ -15,15 +16,7 @@ Type type_of_text(const std::string& text) {
   if (text == "duration") return Type::of(Kind::Duration);
   if (text == "period") return Type::of(Kind::Period);
   Type type = Type::of(Kind::OneOf);
-  std::string word;
-  for (const char c : text.substr(text.find('[') + 1)) {
-    if (c == ',' || c == ']') {
-      type.choices.push_back(word);
-      word.clear();
-    } else if (c != ' ') {
-      word += c;
-    }
-  }
+  type.choices = choices_of(text);
   return type;
 }
 
@@ -42,11 +35,7 @@ bool reads_hparam(const Expr& expr) {
 
 /// `auto`, `cpu`, `cuda[8]`: a kind, and how many of it on each node. The count is a number: `--devices` is what changes it.
 std::optional<Expr> check_devices(const ast::Expr& value, Scope& scope) {
-  static const std::set<std::string> kKinds = {
-      "auto",
-#define LTR_DEVICE(name) #name,
-#include "runtime/api/devices.def"
-  };
+  const std::vector<std::string>& kinds = device_kinds();
   Context& cx = scope.cx;
   const auto* index = value.get<ast::Index>();
   const std::string* kind = word_of(index != nullptr ? *index->base : value);
@@ -56,7 +45,7 @@ std::optional<Expr> check_devices(const ast::Expr& value, Scope& scope) {
     return std::nullopt;
   }
   const bool is_counted = index != nullptr && index->items.size() == 1 && index->items[0].kind == ast::IndexItem::Kind::Expr;
-  if (kind == nullptr || !kKinds.contains(*kind) || (index != nullptr && (!is_counted || *kind == "auto"))) {
+  if (kind == nullptr || std::find(kinds.begin(), kinds.end(), *kind) == kinds.end() || (index != nullptr && (!is_counted || *kind == "auto"))) {
     cx.report(diag::wrong_argument(value.span, "`" + written + "` names no devices").help("`auto`, `cpu`, `cpu[4]`, `cuda` or `cuda[8]`"));
     return std::nullopt;
   }
@@ -96,6 +85,20 @@ std::optional<double> constant(const Expr& expr, Context& cx) {
 }
 
 }  // namespace
+
+std::vector<std::string> choices_of(const std::string& type) {
+  std::vector<std::string> choices;
+  std::string word;
+  for (const char c : type.substr(type.find('[') + 1)) {
+    if (c == ',' || c == ']') {
+      choices.push_back(word);
+      word.clear();
+    } else if (c != ' ') {
+      word += c;
+    }
+  }
+  return choices;
+}
 
 std::optional<std::string> broken_range(const std::string& section, const std::string& name, double value) {
   struct Range {

@@ -1,4 +1,5 @@
 #include "dsl/check/context.h"
+#include "dsl/check/devices.h"
 #include "dsl/check/settings.h"
 #include "dsl/diagnostics/suggest.h"
 
@@ -118,9 +119,8 @@ class TopologyChecker {
   /// `cuda[8]` on each of the nodes, if both are known.
   std::optional<int64_t> device_count() const {
     const SettingValue* devices = typed("devices");
-    const size_t open = devices == nullptr ? std::string::npos : devices->value.name.find('[');
-    if (open == std::string::npos) return std::nullopt;
-    const int64_t count = std::stoll(devices->value.name.substr(open + 1));
+    const int64_t count = devices == nullptr ? 0 : read_devices(devices->value.name)->count;
+    if (count == 0) return std::nullopt;
     if (setting("nodes") == nullptr) return count;
     const SettingValue* nodes = typed("nodes");
     const auto known = nodes != nullptr ? evaluate(nodes->value, cx_.program) : std::nullopt;
@@ -138,7 +138,8 @@ class TopologyChecker {
             diag::wrong_type(mesh->value.span, "a mesh names its axes: `mesh = (fsdp = 8)`"));
       return;
     }
-    for (const ast::RecordField& field : record->fields) check_axis(field);
+    for (const ast::RecordField& field : record->fields) is_mesh_known_ = check_axis(field) && is_mesh_known_;
+    if (!is_mesh_known_) return;
     int64_t places = 1;
     for (const Axis& axis : axes_) places *= axis.size.value_or(1);
     const auto devices = device_count();
@@ -153,29 +154,31 @@ class TopologyChecker {
     cx_.report(std::move(diagnostic));
   }
 
-  void check_axis(const ast::RecordField& field) {
+  /// False after a report.
+  bool check_axis(const ast::RecordField& field) {
     static const std::vector<std::string> kAxes = {"replica", "fsdp"};
     const std::string& name = field.name.text;
     const Axis* same = axis_of(name);
     if (same != nullptr) {
       cx_.report(diag::setting_twice(field.name.span, name).label(same->name.span, "first here"));
-      return;
+      return false;
     }
     axes_.push_back({field.name, std::nullopt});
     if (std::find(kAxes.begin(), kAxes.end(), name) == kAxes.end()) {
       suggest(diag::unknown_mesh_axis(field.name.span, name).note("a mesh has the axes `replica` and `fsdp`"), field.name, kAxes);
-      return;
+      return false;
     }
     Expr size = check_as(*field.value, Type::of(Kind::Int), scope_, "the size of an axis");
-    if (size.type.is_error()) return;
+    if (size.type.is_error()) return false;
     const auto value = evaluate(size, cx_.program);
     const auto rule = value ? broken_range("topology.mesh.", name, value->real) : std::nullopt;
     if (rule) {
       cx_.report(diag::out_of_range(size.span, "an axis cannot have a size of " + cx_.source_text(size.span)).note("`{}`", *rule));
-      return;
+      return false;
     }
     if (value) axes_.back().size = value->whole;
     typed_.settings.push_back({"mesh." + name, "int", std::move(size), field.name.span});
+    return true;
   }
 
   const Axis* axis_of(const std::string& name) const {
@@ -453,7 +456,7 @@ class TopologyChecker {
   std::vector<ast::Setting> settings_;
   std::vector<Axis> axes_;
   const ast::Shard* weights_ = nullptr;  ///< the `shard weights` that counts
-  bool is_mesh_known_ = true;
+  bool is_mesh_known_ = true;       ///< nothing was reported of its axes
   bool is_mesh_right_ = true;       ///< it has as many places as there are devices
   bool has_unknown_shard_ = false;  ///< it may be meant to be one that there is
   bool is_precision_decided_ = false;

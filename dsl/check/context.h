@@ -282,6 +282,8 @@ Expr check_in(Expr left, Expr right, Span span, Scope& scope);
 /// A node with its kind, type, place and operands.
 Expr make_expr(
     ExprKind kind, Type type, Span span, std::vector<Expr> args = {}, std::string name = {});
+/// `value unit` in seconds, bytes, steps or epochs; nothing if there is no such unit.
+std::optional<Expr> make_quantity(double value, const std::string& unit, Span span);
 /// Stands for a value with a mistake that was reported; silent in all that follows.
 Expr error_at(Span span);
 Expr local_expr(LocalId local, const Scope& scope, Span span);

@@ -1,5 +1,7 @@
 #include "dsl/check/settings.h"
 
+#include "runtime/api/strategies.h"
+
 namespace ltr::check {
 
 const std::vector<SettingInfo>& trainer_settings() {

@@ -21,6 +21,8 @@ struct SettingInfo {
 const std::vector<SettingInfo>& trainer_settings();
 const std::vector<SettingInfo>& topology_settings();
 
+/// The words of `one_of[a, b]`.
+std::vector<std::string> choices_of(const std::string& type);
 /// The rule of the runtime's table of ranges that `value` breaks, as `.ltr` says it; `section` ends with a dot.
 std::optional<std::string> broken_range(const std::string& section, const std::string& name, double value);
 /// A setting of a closed list, typed; nothing after a report.

@@ -10,8 +10,8 @@ constexpr double kGiB = 1024.0 * 1024 * 1024;
 
 const std::vector<Device>& devices() {
   static const std::vector<Device> kRows = {
-#define LTR_DEVICE(name, kind, memory, f32, tf32, bf16, share, bandwidth, launch, source) \
-  {#name, kind, source, (memory)*kGiB, (f32)*1e12, (tf32)*1e12, (bf16)*1e12, share, (bandwidth)*1e9, (launch)*1e-6},
+#define LTR_DEVICE(name, kind, memory, f32, tf32, bf16, f16, share, bandwidth, launch, source) \
+  {#name, kind, source, (memory)*kGiB, (f32)*1e12, (tf32)*1e12, (bf16)*1e12, (f16)*1e12, share, (bandwidth)*1e9, (launch)*1e-6},
 #define LTR_LINK(name, bandwidth, latency, source)
 #define LTR_CLUSTER(name, device, within, between)
 #include "dsl/elaborate/cluster.def"
@@ -21,7 +21,7 @@ const std::vector<Device>& devices() {
 
 const std::vector<Link>& links() {
   static const std::vector<Link> kRows = {
-#define LTR_DEVICE(name, kind, memory, f32, tf32, bf16, share, bandwidth, launch, source)
+#define LTR_DEVICE(name, kind, memory, f32, tf32, bf16, f16, share, bandwidth, launch, source)
 #define LTR_LINK(name, bandwidth, latency, source) {#name, source, (bandwidth)*1e9, (latency)*1e-6},
 #define LTR_CLUSTER(name, device, within, between)
 #include "dsl/elaborate/cluster.def"
@@ -38,13 +38,14 @@ const Row& row(const std::vector<Row>& rows, const std::string& name) {
 
 double Device::flops(const std::string& precision) const {
   if (precision == "tf32") return tf32_flops;
-  if (precision == "bf16" || precision == "bf16_pure" || precision == "f16") return bf16_flops;
+  if (precision == "bf16" || precision == "bf16_pure") return bf16_flops;
+  if (precision == "f16") return f16_flops;
   return precision == "f64" ? f32_flops / 2 : f32_flops;
 }
 
 const std::vector<Cluster>& clusters() {
   static const std::vector<Cluster> kRows = {
-#define LTR_DEVICE(name, kind, memory, f32, tf32, bf16, share, bandwidth, launch, source)
+#define LTR_DEVICE(name, kind, memory, f32, tf32, bf16, f16, share, bandwidth, launch, source)
 #define LTR_LINK(name, bandwidth, latency, source)
 #define LTR_CLUSTER(name, device, within, between) \
   {#name, row(devices(), #device), row(links(), #within), row(links(), #between)},
@@ -86,6 +87,13 @@ double all_gather_s(double bytes, const Ring& ring) { return reduce_scatter_s(by
 
 double all_reduce_s(double bytes, const Ring& ring) {
   return reduce_scatter_s(bytes, ring) + all_gather_s(bytes, ring);
+}
+
+double shared_sum_s(double bytes, int64_t ranks, const Device& device) {
+  // What is copied is read and written, and each addition reads two numbers and writes one.
+  const double copies = 2 * 2 * bytes;
+  const double additions = 3 * double(ranks - 1) / double(ranks) * bytes;
+  return (copies + additions) / device.bandwidth;
 }
 
 }  // namespace ltr::elaborate

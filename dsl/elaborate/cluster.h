@@ -10,7 +10,7 @@ namespace ltr::elaborate {
 struct Device {
   std::string name, kind, source;
   double memory_bytes = 0;  ///< 0: not known
-  double f32_flops = 0, tf32_flops = 0, bf16_flops = 0;  ///< a second; 0: not there
+  double f32_flops = 0, tf32_flops = 0, bf16_flops = 0, f16_flops = 0;  ///< a second; 0: not there
   double share = 1;         ///< of them that products reach
   double bandwidth = 0;     ///< of its memory, bytes a second
   double launch_s = 0;      ///< an operation takes no less
@@ -52,5 +52,8 @@ Ring make_ring(const Cluster& cluster, int64_t ranks, int64_t stride, int64_t pe
 double reduce_scatter_s(double bytes, const Ring& ring);
 double all_gather_s(double bytes, const Ring& ring);
 double all_reduce_s(double bytes, const Ring& ring);
+/// Of a sum in memory that `ranks` ranks of a node share: each copies its own in, sums a piece of all, and copies the whole
+/// out.
+double shared_sum_s(double bytes, int64_t ranks, const Device& device);
 
 }  // namespace ltr::elaborate

@@ -101,6 +101,17 @@ void check_rules(const check::Program& program,
 
 }  // namespace
 
+Value evaluate_setting(const check::Expr& expr,
+                       const check::Program& program,
+                       const check::Experiment& experiment,
+                       const Options& options) {
+  Plan plan;
+  Machine machine(program, options, plan);
+  read_hparams(program, experiment, options, machine, plan);
+  Frame top;
+  return machine.eval(expr, top);
+}
+
 Plan elaborate(const check::Program& program,
                const check::Experiment& experiment,
                const Options& options) {

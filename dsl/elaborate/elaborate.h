@@ -43,6 +43,12 @@ struct Plan {
   std::vector<std::string> broken;  ///< rules of hparams and shapes that these numbers break
 };
 
+/// The value of a setting, which rests on hparams alone, under `options` and what the experiment sets.
+Value evaluate_setting(const check::Expr& expr,
+                       const check::Program& program,
+                       const check::Experiment& experiment,
+                       const Options& options);
+
 /// The instances of `experiment` and the cost of its train step. The program has no errors. What
 /// cannot be told is listed in `unknown` and left out of the sums.
 Plan elaborate(const check::Program& program,

@@ -1,11 +1,18 @@
 #include "dsl/elaborate/timeline.h"
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 
 namespace ltr::elaborate {
 
 namespace {
+
+constexpr const char* kNames[] = {
+#define LTR_STRATEGY(Enumerator, name) #name,
+    LTR_STRATEGIES(LTR_STRATEGY, )
+#undef LTR_STRATEGY
+};
 
 /// The line of the messages: each waits for what it needs and for the one before.
 struct Wire {
@@ -19,6 +26,7 @@ class Timeline {
   Timeline(const Work& work, const Layout& layout, const Cluster& cluster)
       : work_(work),
         layout_(layout),
+        device_(cluster.device),
         parts_(make_ring(cluster, layout.fsdp, 1, layout.per_node)),
         copies_(make_ring(cluster, layout.replica, layout.fsdp, layout.per_node)) {}
 
@@ -45,15 +53,26 @@ class Timeline {
       filled += work_.backward[i].gradient_bytes;
       const bool is_end = i + 1 == work_.backward.size();
       if (!is_last || layout_.ranks() == 1 || filled == 0 || (filled < work_.bucket_bytes && !is_end)) continue;
-      wire_.send(now_, bucket_s(filled * work_.wire));
+      send_bucket(filled * work_.wire);
       filled = 0;
     }
     if (is_last) now_ = std::max(now_, wire_.free_s);
   }
 
-  double bucket_s(double bytes) const {
-    return layout_.strategy == Strategy::Ddp ? all_reduce_s(bytes, copies_) : reduce_scatter_s(bytes, parts_);
+  void send_bucket(double bytes) {
+    if (layout_.strategy != Strategy::Ddp) {
+      wire_.send(now_, scatter_s(bytes));
+    } else if (is_cpu() && layout_.ranks() <= layout_.per_node) {
+      // The thread that computes sums, too.
+      now_ += shared_sum_s(bytes, layout_.ranks(), device_);
+    } else {
+      wire_.send(now_, all_reduce_s(bytes, copies_));
+    }
   }
+
+  bool is_cpu() const { return device_.kind == "cpu"; }
+  /// Between CPUs Gloo sums the whole on every rank, of which each keeps its part.
+  double scatter_s(double bytes) const { return is_cpu() ? all_reduce_s(bytes, parts_) : reduce_scatter_s(bytes, parts_); }
 
   /// With divided state each rank updates its part, then all gather the weights.
   double update() {
@@ -87,12 +106,13 @@ class Timeline {
 
   void reduce(const Unit& unit) {
     const double bytes = unit.gradient_bytes * work_.wire;
-    wire_.send(now_, reduce_scatter_s(bytes, parts_));
+    wire_.send(now_, scatter_s(bytes));
     wire_.send(now_, all_reduce_s(bytes / double(layout_.fsdp), copies_));
   }
 
   const Work& work_;
   const Layout& layout_;
+  const Device& device_;
   const Ring parts_;
   const Ring copies_;
   Wire wire_;
@@ -101,19 +121,16 @@ class Timeline {
 
 }  // namespace
 
-const char* to_text(Strategy strategy) {
-  static constexpr const char* kNames[] = {"single", "ddp", "zero1", "zero2", "fsdp", "hsdp"};
-  return kNames[size_t(strategy)];
+const char* to_text(Strategy strategy) { return kNames[size_t(strategy)]; }
+
+std::optional<Strategy> find_strategy(const std::string& name) {
+  const auto* found = std::find(std::begin(kNames), std::end(kNames), name);
+  return found == std::end(kNames) ? std::nullopt : std::optional(Strategy(found - kNames));
 }
 
 double Work::forward_s() const {
   return std::accumulate(units.begin(), units.end(), rest.forward_s,
                          [](double sum, const Unit& unit) { return sum + unit.forward_s; });
-}
-
-double Work::backward_s() const {
-  return std::accumulate(backward.begin(), backward.end(), 0.0,
-                         [](double sum, const Piece& piece) { return sum + piece.seconds; });
 }
 
 double step_s(const Work& work, const Layout& layout, const Cluster& cluster) {

@@ -1,17 +1,23 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "dsl/elaborate/cluster.h"
+#include "runtime/api/strategies.h"
 
 /// How long one update takes on several devices: computing and messages on two lines that wait for each other.
 namespace ltr::elaborate {
 
-enum class Strategy { Single, Ddp, Zero1, Zero2, Fsdp, Hsdp };
-inline constexpr Strategy kStrategies[] = {Strategy::Single, Strategy::Ddp,  Strategy::Zero1,
-                                           Strategy::Zero2,  Strategy::Fsdp, Strategy::Hsdp};
+enum class Strategy {
+#define LTR_STRATEGY(Enumerator, name) Enumerator,
+  LTR_STRATEGIES(LTR_STRATEGY, )
+#undef LTR_STRATEGY
+};
 const char* to_text(Strategy strategy);
+/// By name, nothing if there is none.
+std::optional<Strategy> find_strategy(const std::string& name);
 
 /// A strategy on its mesh, whose axis `fsdp` is the inner one.
 struct Layout {
@@ -46,7 +52,6 @@ struct Work {
   int64_t accumulate = 1;       ///< batches of an update
 
   double forward_s() const;
-  double backward_s() const;
 };
 
 /// Seconds of one update.

@@ -40,8 +40,8 @@ Work network(const std::vector<Layer>& layers, double images_per_s) {
 
 /// Speed per device over the speed of one alone, on nodes of 4.
 double efficiency(const Work& work, int64_t ranks) {
-  const double alone = work.forward_s() + work.backward_s();
-  return alone / step_s(work, {Strategy::Ddp, ranks, 1, 4}, *find_cluster("p100"));
+  const Cluster& cluster = *find_cluster("p100");
+  return step_s(work, {Strategy::Single, 1, 1, 4}, cluster) / step_s(work, {Strategy::Ddp, ranks, 1, 4}, cluster);
 }
 
 // Weights and multiply-adds (in 1e9) of the published networks.
@@ -116,6 +116,29 @@ TEST_CASE("divided weights: each block is gathered while the one before it compu
   CHECK(step_s(work, {Strategy::Hsdp, 2, 4, 4}, cluster) == doctest::Approx(0.466 + 2 * (0.033 + between)));
 }
 
+TEST_CASE("CPUs of one node sum in shared memory, and Gloo sums whole buffers") {
+  Cluster cluster = plain_cluster();
+  cluster.device.kind = "cpu";
+  cluster.device.bandwidth = 1e10;
+  Work work;
+  work.rest.forward_s = 0.1;
+  work.backward = {{0.1, 50 * kMB}, {0.1, 0}, {0.1, 50 * kMB}};
+  work.bucket_bytes = 50 * kMB;
+  // Each bucket is read and written twice, and three times three quarters of it are moved by additions: 6.25 x 5 ms, which
+  // nothing hides.
+  CHECK(shared_sum_s(50 * kMB, 4, cluster.device) == doctest::Approx(0.03125));
+  CHECK(step_s(work, {Strategy::Ddp, 4, 1, 4}, cluster) == doctest::Approx(0.4 + 2 * 0.03125));
+  // Between two nodes buckets follow each other on the wire from 0.2 on: 2 x (7 x 2 ms + 7/8 x 50 MB / 0.1 GB/s) each.
+  CHECK(step_s(work, {Strategy::Ddp, 8, 1, 4}, cluster) == doctest::Approx(0.2 + 2 * 0.903));
+  // Divided state: two buckets as an all-reduce, 81 ms each, of which the second waits for the end at 0.4.
+  CHECK(step_s(work, {Strategy::Zero2, 1, 4, 4}, cluster) == doctest::Approx(0.4 + 0.081));
+  Work blocks;
+  blocks.units = {{40 * kMB, 40 * kMB, 0.1, 0.2}, {40 * kMB, 40 * kMB, 0.1, 0.2}};
+  blocks.backward = {{0.4, 80 * kMB}};
+  // As on other devices, but for the last sum: twice 33 ms.
+  CHECK(step_s(blocks, {Strategy::Fsdp, 1, 4, 4}, cluster) == doctest::Approx(0.033 + 0.2 + 0.033 + 0.4 + 0.066));
+}
+
 TEST_CASE("simulated: Horovod's published efficiencies on P100 and 25 Gbit/s RoCE") {
   const auto weights = [](const std::vector<Layer>& layers) {
     return std::accumulate(layers.begin(), layers.end(), 0.0,
@@ -148,6 +171,9 @@ TEST_CASE("clusters are named, and each kind of device has one that is meant") {
   CHECK(cluster_of_kind("auto").name == "cpu");
   CHECK(find_cluster("a100")->device.flops("bf16") == 312e12);
   CHECK(find_cluster("p100")->device.flops("bf16") == 0);
+  CHECK(find_cluster("p100")->device.flops("f16") == 21.2e12);
+  CHECK(find_cluster("v100")->device.flops("f16") == 125e12);
+  CHECK(find_cluster("cpu")->device.flops("f16") == 0);
   for (const Cluster& cluster : clusters()) {
     CHECK(!cluster.device.source.empty());
     CHECK(cluster.within.bandwidth > 0);

@@ -148,9 +148,9 @@ void add_experiment(Program& program, const char* name, const char* data, const 
 
 void add_step(Program& program, const char* name, Role role, StepFunction run, std::initializer_list<int> fields,
               std::initializer_list<int> logs, bool random, bool minimizes, bool is_manual, const Location& at,
-              std::initializer_list<const char*> updates, bool updates_always) {
+              bool updates_always) {
   program.experiments.back().steps.push_back(
-      {name, role, run, fields, {}, logs, random, minimizes, is_manual, at, updates, updates_always});
+      {name, role, run, fields, {}, logs, random, minimizes, is_manual, at, updates_always});
 }
 
 void add_param(Program& program, const char* name, const char* type, const char* initial, const Location& at) {

@@ -233,7 +233,8 @@ void Start::check_topology() {
   }
   const auto setting = [&](const Str& path) -> const Value& { return settings.value("topology." + path); };
   const int64_t world = is_alone ? distributed::asked_ranks(setting).value_or(1) : ranks.world();
-  strategy = distributed::read_strategy({name, where, setting, world, trainer.deterministic == "true", program.recomputed}, settings.faults);
+  strategy = distributed::read_strategy(
+      {name, where, setting, world, trainer.deterministic == "true", device.accelerator != nullptr, program.recomputed}, settings.faults);
 }
 
 void Start::resolve() {

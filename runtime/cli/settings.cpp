@@ -4,6 +4,7 @@
 
 #include "doors/number.h"
 #include "runtime/api/ranges.h"
+#include "runtime/api/strategies.h"
 #include "runtime/api/suggest.h"
 #include "runtime/cli/faults.h"
 #include "runtime/cli/value_text.h"

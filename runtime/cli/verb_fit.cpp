@@ -375,9 +375,11 @@ class FitVerb {
 
   static Str end_members(const FitReport& report) {
     Str out = fmt::format(
-        "\"step\":{},\"epoch\":{},\"outcome\":{},\"reason\":{},\"exit_code\":{},\"left_out\":{},\"seconds\":{},\"values\":{{",
+        "\"step\":{},\"epoch\":{},\"outcome\":{},\"reason\":{},\"exit_code\":{},\"left_out\":{},\"seconds\":{},"
+        "\"exchange_s\":{},\"exchange_wait_s\":{},\"values\":{{",
         report.steps, report.epochs, doors::json_string(report.outcome), doors::json_string(report.reason),
-        report.exit_code, report.left_out, doors::json_number(report.total_s));
+        report.exit_code, report.left_out, doors::json_number(report.total_s),
+        doors::json_number(report.exchanged.exchange_s), doors::json_number(report.exchanged.wait_s));
     for (const auto& [name, value] : report.last) {
       if (out.back() != '{') out += ',';
       out += doors::json_string(name) + ":" + doors::json_number(value);

@@ -5,33 +5,28 @@
 #include <functional>
 
 #include "runtime/api/error.h"
-#include "runtime/distributed/devices.h"
+#include "runtime/api/strategies.h"
 
 namespace ltr::distributed {
 
-enum class StrategyKind : uint8_t { Single, Ddp, Zero1, Zero2, Fsdp, Hsdp };
+enum class StrategyKind : uint8_t {
+#define LTR_STRATEGY(Enumerator, name) Enumerator,
+  LTR_STRATEGIES(LTR_STRATEGY, )
+#undef LTR_STRATEGY
+};
 const char* to_text(StrategyKind kind);
-
-enum class Backend : uint8_t { Gloo, Nccl };
 
 struct Strategy {
   StrategyKind kind = StrategyKind::Single;
-  Devices devices;
-  int64_t nodes = 1;
   // The mesh: `replica * fsdp` ranks. Along `replica` each holds the same, along `fsdp` its part.
   int64_t replica = 1;
   int64_t fsdp = 1;
   Str block;  ///< fsdp, hsdp: weights are gathered for one block of this name at a time
-  Backend backend = Backend::Gloo;
   bool sync_batchnorm = true;
   int64_t bucket_bytes = 25 * 1024 * 1024;  ///< 0: `auto`, to be measured
   std::vector<Str> recompute;  ///< blocks whose results are computed again in the backward pass
   Option<DType> reduce;                     ///< gradients cross ranks in this type, narrower than theirs
-  double timeout_s = 600;
-  int64_t restarts = 0;
   std::vector<Str> warnings;  ///< to be told at the start of training
-
-  int64_t ranks() const { return replica * fsdp; }
 };
 
 /// The value of the setting `topology.NAME`.
@@ -47,6 +42,7 @@ struct StrategyRequest {
   TopologySetting setting;
   int64_t world = 1;
   bool deterministic = true;  ///< `trainer.deterministic = true`
+  bool on_cuda = false;       ///< the devices are CUDA's, or `auto` found some
   std::vector<const char*> recomputed = {};  ///< blocks that topologies of the program name in `recompute at`
 };
 

@@ -2,6 +2,7 @@
 // makes it compute all of them again, under what the first pass ran under: so both give the same bits.
 
 #include <ATen/ATen.h>
+#include <c10/core/GradMode.h>
 #include <c10/util/hash.h>
 
 #include <functional>
@@ -26,6 +27,7 @@ using Hooks = torch::autograd::SavedVariableHooks;
 /// A block of this kind is under way in this thread: what it calls belongs to it.
 thread_local bool is_under_way = false;
 
+/// While it lives, one is.
 struct UnderWay {
   bool before = std::exchange(is_under_way, true);
   UnderWay() = default;

@@ -2,12 +2,14 @@
 """1, 2, 3 and 4 ranks with one global batch: the same losses, metrics and weights as one process, also where the run goes on
 with another number of them. The data does not divide by any of these numbers.
 
-Tolerance: 1e-5 relative in every value of metrics.csv, as f32 sums in another order differ. Weights are the same bits on all
-ranks: each checkpoint compares them.
+Tolerance: 1e-5 relative in every value of metrics.csv, and of the largest weight in every weight of the last checkpoint, as
+f32 sums in another order differ. Weights are the same bits on all ranks: each checkpoint compares them.
 
   equal.py            LTRC and LTR_SOURCE say which compiler and sources, if not these
 """
+import array
 import csv
+import json
 import pathlib
 import sys
 
@@ -15,6 +17,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE / "support"))
 from team import EXAMPLES, build, check, clean_up, finish, newest, run, scratch
 from harness import result_of
+from torch_file import tensors_of
 
 GLOBAL = 48
 TOLERANCE = 1e-5
@@ -48,9 +51,19 @@ def farthest(one, other):
     return worst
 
 
+def weights(runs):
+    """{name: numbers} of the last checkpoint."""
+    found = tensors_of(newest(runs) / "checkpoints/last/weights.safetensors")
+    return {name: array.array("f", data) for name, (_, _, data) in found.items()}
+
+
 def compare(title, one, other):
-    difference, where = farthest(one, other)
+    difference, where = farthest(rows(one), rows(other))
     check(f"{title}: {difference:.1e}", difference <= TOLERANCE, where)
+    whole, found = weights(one), weights(other)
+    largest = max(abs(number) for numbers in whole.values() for number in numbers)
+    worst = max((abs(a - b) / largest, name) for name in whole for a, b in zip(whole[name], found[name], strict=True))
+    check(f"{title}, weights: {worst[0]:.1e}", whole.keys() == found.keys() and worst[0] <= TOLERANCE, worst)
 
 
 with scratch() as name:
@@ -71,7 +84,7 @@ with scratch() as name:
             runs = folder / f"{kind}-{world}"
             result = fit(program, runs, world, *options, *shape)
             if check(f"{kind}: {world} ranks", result.returncode == 0, result.text):
-                compare(f"{kind}: {world} ranks as one process", rows(alone), rows(runs))
+                compare(f"{kind}: {world} ranks as one process", alone, runs)
     alone = folder / "samples-1"
 
     runs = folder / "again"
@@ -95,13 +108,13 @@ with scratch() as name:
         limit = ("--steps", steps) if steps else ()
         result = fit(program, runs, world, *limit, *(("--resume", "last") if steps != 7 else ()))
         check(f"to step {steps} with {world}", result.returncode == 0, result.text)
-    compare("4 ranks, then 2, 3 and 1, see the same samples", rows(alone), rows(runs))
+    compare("4 ranks, then 2, 3 and 1, see the same samples", alone, runs)
 
     half = ("--limit-train", "50%", "--limit-val", 0)
     for runs, world, limit in (("half-1", 1, ()), ("half", 2, ("--steps", 5)), ("half", 1, ("--resume", "last"))):
         result = fit(program, folder / runs, world, *half, *limit)
         check(f"half of each epoch with {world}", result.returncode == 0, result.text)
-    compare("2 ranks, then 1, end an epoch at its half", rows(folder / "half-1"), rows(folder / "half"))
+    compare("2 ranks, then 1, end an epoch at its half", folder / "half-1", folder / "half")
 
     for world in (1, 2, 4):
         # 413 records in batches of 300, and 101: of some turns three ranks have none.
@@ -109,10 +122,17 @@ with scratch() as name:
                      "--set", f"trainer.accumulate={4 // world}", "--out", folder / f"few-{world}", timeout=120)
         check(f"fewer batches than {world} ranks", result.returncode == 0, result.text)
 
+    tried = fit(program, folder / "tried", 2, "--set", "topology.bucket=auto", "--set", "trainer.deterministic=false")
+    if check("sizes of buckets are tried", tried.returncode == 0 and tried.text.count("bucket = auto: ") == 1, tried.text):
+        compare("and change rounding alone", folder / "samples-2", folder / "tried")
+
     reduced = fit(program, folder / "reduced", 2, "--set", "topology.precision.reduce=bf16")
     if check("gradients that travel in bf16", reduced.returncode == 0, reduced.text):
         difference, where = farthest(rows(folder / "samples-2"), rows(folder / "reduced"))
         check(f"change a little: {difference:.1e}", 1e-6 < difference < 0.1, where)
+    told = fit(program, folder / "told", 2, "--json", "--steps", 5)
+    end = json.loads(told.text.splitlines()[-1]) if told.returncode == 0 else {}
+    check("the last event says how long gradients were on their way", 0 <= end.get("exchange_wait_s", -1) and end["exchange_s"] > 0, told.text)
     loose = fit(program, folder / "loose", 2, "--set", "topology.sync_batchnorm=false")
     check("batch norm of each rank alone is warned of", loose.returncode == 0 and "sync_batchnorm = false" in loose.text, loose.text)
     check("no rank is left", clean_up(program))

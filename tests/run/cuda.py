@@ -103,6 +103,15 @@ def kernels(folder):
     result = run(LTRC, "check", program)
     check("without nvcc and a form for the CPU: E0705", result.returncode == 1 and "error[E0705]" in result.text and
           "install the CUDA toolkit, set CUDACXX" in result.text, result.text)
+    other = folder / "cuda-12/bin/nvcc"
+    other.parent.mkdir(parents=True)
+    other.touch()
+    os.environ["CUDACXX"] = str(other)
+    (folder / "kernels.cpp").write_text(ON_CPU)
+    result = run(LTRC, "check", program)
+    check("the toolkit of another CUDA: E0705, with a form for the CPU too", result.returncode == 1 and
+          "error[E0705]" in result.text and "is not CUDA 13: it has no lib64/libcudart.so.13" in result.text, result.text)
+    (folder / "kernels.cpp").unlink()
     del os.environ["CUDACXX"]
     if NVCC is None:
         print("skip  there is no nvcc: no kernel is compiled")
@@ -115,7 +124,10 @@ def kernels(folder):
     result = run(LTRC, "test", program)
     check("both forms are in one program, and the CPU's runs", result.returncode == 0 and "1 passed" in result.text, result.text)
     needs = run("readelf", "-d", build(program, folder)).stdout
-    check("it shares LibTorch's CUDA runtime", "libcudart.so." in needs, needs)
+    check("it shares LibTorch's CUDA runtime", "libcudart.so.13" in needs, needs)
+    libraries = pathlib.Path(NVCC).resolve().parent.parent / "lib64"
+    path = next((line for line in needs.splitlines() if "RUNPATH" in line or "RPATH" in line), "")
+    check("and finds it without LD_LIBRARY_PATH", str(libraries) in path, needs)
 
 
 with scratch() as place:

@@ -77,7 +77,7 @@ model Frozen(width: int) {
   step train[B](x: float[B, 4], y: float[B]) manual {
     opt.zero_grad()
     h, a = low(head(x))
-    z, b = high(h)
+    z, b = frozen(high)(h)
     near = mse(z.mean(1), y)
     far = mse(h.mean(1), y)
     backward near

@@ -1,3 +1,4 @@
+#include "dsl/check/devices.h"
 #include "dsl/check/experiment_logic/wired.h"
 
 namespace ltr::check {
@@ -11,12 +12,7 @@ std::optional<int64_t> ranks_of(const Context& cx, const std::string& name) {
     if (topology.name != name) continue;
     const SettingValue* devices = find_setting(topology.settings, "devices");
     const SettingValue* nodes = find_setting(topology.settings, "nodes");
-    int64_t count = 1;
-    if (devices != nullptr) {
-      const std::string& text = devices->value.name;
-      const size_t open = text.find('[');
-      if (open != std::string::npos) count = std::atoll(text.c_str() + open + 1);
-    }
+    const int64_t count = devices == nullptr ? 1 : std::max<int64_t>(read_devices(devices->value.name)->count, 1);
     if (nodes == nullptr) return count;
     const auto value = evaluate(nodes->value, cx.program);
     return value ? std::optional(count * value->whole) : std::nullopt;

@@ -6,6 +6,7 @@
 // `ltr::main` are in program.h.
 
 #include <atomic>
+#include <memory>
 
 #include "ltr/data.h"
 #include "ltr/tensor.h"

@@ -121,7 +121,7 @@ using StepFunction = void (*)(Model& model, Context& cx, const Batch& batch, con
 /// A step of the experiment that was added last; `add_param` a param of the step that was added last.
 LTR_EXPORT void add_step(Program& program, const char* name, Role role, StepFunction run, std::initializer_list<int> fields,
                          std::initializer_list<int> logs, bool random, bool minimizes, bool is_manual, const Location& at,
-                         std::initializer_list<const char*> updates, bool updates_always);
+                         bool updates_always);
 LTR_EXPORT void add_param(Program& program, const char* name, const char* type, const char* initial, const Location& at);
 LTR_EXPORT void add_test(Program& program, const char* title, void (*run)(Context&), const Location& at);
 LTR_EXPORT void add_obligation(Program& program, const char* text, const char* fate, const Location& at);

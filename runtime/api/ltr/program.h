@@ -99,8 +99,7 @@ struct StepInfo {
   bool is_manual;
   Location location;
   /// The optimizers of its `minimize` statements, in order of the program; one that an expression chooses is not named.
-  std::vector<const char*> updates = {};
-  bool updates_always = false;  ///< every run makes all of `updates` and no other, each once, in that order
+  bool updates_always = false;  ///< every run makes the same updates, each once, in the same order
 };
 
 /// Base of the generated object of a `model` declaration.
