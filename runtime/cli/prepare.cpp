@@ -156,9 +156,9 @@ void Start::give_option(GivenOption& given) {
 
 void Start::give_settings() {
   for (const GivenOption& given : line.options) {
-    if (given.name != "config") continue;
+    if (!given.text) continue;
     try {
-      read_config(given.value, settings);
+      give_config(*given.text, given.value, settings);
     } catch (const Error& error) {
       settings.faults.push_back(error);
     }

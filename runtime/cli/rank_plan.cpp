@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <thread>
 
 #include "runtime/cli/prepare.h"
@@ -105,6 +106,7 @@ class Planner {
     warn_of_cores(local);
     plan_.restarts = line_.verb == "fit" ? count_of("topology.restarts") : 0;
     plan_.is_supervisor = world > 1 || plan_.restarts > 0;
+    if (plan_.is_supervisor) refuse_pipes();
     plan_.place.rank = launch_.place.node * local;
     plan_.place.world = world;
     plan_.place.local_size = local;
@@ -119,6 +121,15 @@ class Planner {
     }
     const Option<distributed::Devices> devices = distributed::read_devices(show(start_->settings.value("topology.devices")));
     return devices ? std::max<int64_t>(devices->count, 1) : 1;
+  }
+
+  /// Ranks read it again, each for itself.
+  void refuse_pipes() const {
+    for (const GivenOption& given : line_.options) {
+      if (!given.text || std::filesystem::is_regular_file(given.value)) continue;
+      throw Faults{{with_help(error_at({}, err::wrong_type, given.shown, '"' + given.value + '"', "a file that every rank can read"),
+                              "write the settings to a file first, or give each of them with --set")}};
+    }
   }
 
   void warn_of_cores(int64_t local) const {

@@ -63,6 +63,21 @@ def refusals(program, folder):
     check("none of them has made a run", not (folder / "refused").exists())
 
 
+def pipes(program, folder):
+    """`--config` may be a pipe, where it is read once."""
+    def shell(options):
+        return run("bash", "-c", f'exec "$0" fit --config <(echo \'{{"trainer.epochs": 1}}\') --threads 1 --no-bar --out "$1" {options}', program, folder / "piped", timeout=60)
+
+    result = shell("")
+    check("settings from a pipe", result.returncode == 0 and "finished: 8 steps" in result.text, result.text)
+    result = shell("--nproc 2")
+    check("ranks of our own cannot have them", result.returncode == 2 and result.text.count("error[R2003]: --config is \"/dev/fd/") == 1
+          and "but a file that every rank can read is wanted" in result.text, result.text)
+    result = run(program, "fit", "--config", folder / "missing.json", "--epochs", "x", "--devices", "cpu[2]", timeout=60)
+    check("a file that is not there is one of all faults, once", result.returncode == 2 and result.text.count("[R2014]") == 1
+          and result.text.count("[R2003]") == 1 and "R2008" not in result.text, result.text)
+
+
 def variables(program, folder):
     """What a launcher left in the environment."""
     for given, text in (({"RANK": "1", "WORLD_SIZE": "1", "LOCAL_RANK": "0"}, "launcher torchrun: RANK is 1, but WORLD_SIZE is 1"),
@@ -108,6 +123,7 @@ with scratch() as name:
     iris = build(EXAMPLES / "iris.ltr", folder)
     counts(iris, folder)
     refusals(iris, folder)
+    pipes(iris, folder)
     variables(iris, folder)
     machines(iris, folder)
     check("no rank is left", clean_up(iris))
