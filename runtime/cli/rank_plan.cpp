@@ -100,7 +100,7 @@ class Planner {
   /// Nobody made ranks on this machine.
   void plan_own() {
     const Option<int64_t> given = given_count(line_);
-    const int64_t local = given ? *given : launch_.local_size > 0 ? launch_.local_size : devices_of_settings();
+    const int64_t local = given ? *given : launch_.local_size > 0 ? launch_.local_size : ranks_of_settings();
     const int64_t world = local * launch_.nodes;
     resolve(0, world);
     warn_of_cores(local);
@@ -112,15 +112,20 @@ class Planner {
     plan_.place.local_size = local;
   }
 
-  /// How many the settings ask for. What is wrong with them is not said here: they hold for a world that is not known yet.
-  int64_t devices_of_settings() {
+  /// How many the settings ask for on this machine. What is wrong with them is not said here: they hold for a world that is
+  /// not known yet.
+  int64_t ranks_of_settings() {
     try {
       resolve(0, launch_.nodes);
     } catch (const Faults&) {
       // They are found again with all ranks.
     }
-    const Option<distributed::Devices> devices = distributed::read_devices(show(start_->settings.value("topology.devices")));
-    return devices ? std::max<int64_t>(devices->count, 1) : 1;
+    const auto setting = [&](const Str& name) -> const Value& { return start_->settings.value("topology." + name); };
+    const Option<distributed::Devices> devices = distributed::read_devices(show(setting("devices")));
+    if (!devices) return 1;
+    if (devices->count > 0) return devices->count;
+    const int64_t asked = distributed::asked_ranks(setting).value_or(launch_.nodes);
+    return std::max(asked / std::max(count_of("topology.nodes"), launch_.nodes), int64_t(1));
   }
 
   /// Ranks read it again, each for itself.

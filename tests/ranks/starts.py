@@ -27,6 +27,9 @@ def counts(program, folder):
     devices = run(program, "fit", *EPOCHS, "--devices", "cpu[2]", "--out", folder / "devices", timeout=60)
     check("as many as the topology has devices, with the same result",
           devices.returncode == 0 and weights(folder / "nproc") == weights(folder / "devices"), devices.text)
+    mesh = run(program, "fit", *EPOCHS, "--set", "topology.mesh.replica=2", "--out", folder / "mesh", timeout=60)
+    check("or its mesh places, where the devices have no number",
+          mesh.returncode == 0 and "launcher own: 2 ranks" in mesh.stderr and weights(folder / "nproc") == weights(folder / "mesh"), mesh.text)
     result = run(program, "validate", "--nproc", 2, "--out", folder / "nproc", timeout=60)
     check("validate on two ranks", result.returncode == 0 and "launcher own: 2 ranks" in result.stderr and result.stdout.count("samples") == 1, result.text)
     for verb, *several in (("describe", "--nproc", 2), ("describe", "--devices", "cpu[2]"), ("config", "--devices", "cpu[2]")):
@@ -52,6 +55,7 @@ def refusals(program, folder):
         (("--nproc", "2", "--set", "trainer.epochs=x"), "R2003", "trainer.epochs"),
         (("--nproc", "2", "--set", "topology.strategy=single"), "R2008", "strategy = single runs on 1 rank, but there are 2"),
         (("--set", "topology.nodes=2"), "R2008", "the topology laptop asks for 2 ranks, but there is 1"),
+        (("--set", "topology.nodes=2", "--set", "topology.mesh.replica=3"), "R2008", "has 3 places, which 2 machines cannot have in equal parts"),
         (("--launcher", "slrm"), "R2003", "did you mean slurm?"),
         (("--launcher", "slurm"), "R2008", "launcher slurm: SLURM_PROCID is not set"),
     ]
