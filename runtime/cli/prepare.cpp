@@ -2,16 +2,17 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <filesystem>
 #include <random>
 #include <set>
-#include <thread>
 
 #include <ATen/Parallel.h>
 
 #include "runtime/api/suggest.h"
 #include "runtime/checkpoint/folder.h"
 #include "runtime/cli/config_file.h"
+#include "runtime/cli/cores.h"
 #include "runtime/cli/run_folder.h"
 #include "runtime/cli/value_text.h"
 #include "runtime/data/loader.h"
@@ -254,9 +255,10 @@ void Start::resolve() {
   // A value that could not be read is its default from here on, so that all faults are found in one run.
   read_trainer();
   check_topology();
-  const auto cores = int64_t(std::max(1u, std::thread::hardware_concurrency()));
-  threads = thread_count(settings.value("topology.threads"), std::max(at::get_num_threads() / sharing, int64_t(1)));
-  workers = thread_count(settings.value("topology.workers"), std::clamp(cores / sharing - threads, int64_t(1), int64_t(8)));
+  // OMP_NUM_THREADS is what one rank computes with; to the threads that read data it says nothing.
+  const int64_t computing = std::getenv("OMP_NUM_THREADS") != nullptr ? 1 : sharing;
+  threads = thread_count(settings.value("topology.threads"), std::max(at::get_num_threads() / computing, int64_t(1)));
+  workers = thread_count(settings.value("topology.workers"), std::clamp(own_cores() / sharing - threads, int64_t(1), int64_t(8)));
   prefetch = settings.value("topology.prefetch").as_int();
   check();
 }

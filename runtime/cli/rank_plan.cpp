@@ -1,13 +1,9 @@
 #include "runtime/cli/rank_plan.h"
 
-#include <sched.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
-#include <thread>
 
+#include "runtime/cli/cores.h"
 #include "runtime/cli/prepare.h"
 #include "runtime/cli/value_text.h"
 
@@ -41,15 +37,6 @@ Option<int64_t> given_count(const CommandLine& line) {
   if (!count || count->whole < 1)
     throw Faults{{error_at({}, err::wrong_type, "--nproc", '"' + text + '"', "a count of ranks, 1 or more")}};
   return count->whole;
-}
-
-/// The ranks of this machine have its cores together, unless a launcher bound each to some of its own or said how many
-/// threads it has.
-int64_t ranks_sharing(const distributed::Place& place) {
-  cpu_set_t bound;
-  const bool is_known = ::sched_getaffinity(0, sizeof bound, &bound) == 0;
-  const bool is_bound = is_known && place.launcher != "own" && CPU_COUNT(&bound) * place.local_size <= ::sysconf(_SC_NPROCESSORS_ONLN);
-  return is_bound || std::getenv("OMP_NUM_THREADS") != nullptr ? 1 : place.local_size;
 }
 
 /// The settings of one world.
@@ -138,9 +125,8 @@ class Planner {
   }
 
   void warn_of_cores(int64_t local) const {
-    const auto cores = int64_t(std::thread::hardware_concurrency());
-    if (local > cores && cores > 0 && terminal_.has_warnings)
-      print_err(fmt::format("warning: {} ranks share {}: each waits for the others\n", local, plural(cores, "core")));
+    if (local > own_cores() && terminal_.has_warnings)
+      print_err(fmt::format("warning: {} ranks share {}: each waits for the others\n", local, plural(own_cores(), "core")));
   }
 
   const Program& program_;

@@ -1,16 +1,20 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
 #include <unistd.h>
 
+#include <ATen/Parallel.h>
 #include <nlohmann/json.hpp>
 
 #include "ltr/ops.h"
 #include "ltr/streams.h"
+#include "runtime/cli/cores.h"
 #include "runtime/cli/options.h"
+#include "runtime/cli/rank_plan.h"
 #include "runtime/cli/verbs.h"
 #include "runtime/tensor/handle.h"
 #include "runtime/train/fake_ranks.h"
@@ -139,6 +143,17 @@ struct Folder {
   const fs::path path = fs::temp_directory_path() / fmt::format("ltr-cli-ranks-{}", getpid());
 };
 
+/// An environment variable as long as it lives.
+struct Variable {
+  Variable(const char* name, const char* value) : name(name) {
+    if (const char* there = std::getenv(name)) before = there;
+    ::setenv(name, value, 1);
+  }
+  ~Variable() { before ? ::setenv(name, before->c_str(), 1) : ::unsetenv(name); }
+  const char* name;
+  Option<Str> before;
+};
+
 }  // namespace
 
 // Two verbs in one process, which processes never have, write what is set once for each process.
@@ -213,6 +228,23 @@ TEST_CASE("two ranks evaluate and predict what one does, once and in order; the 
           const Start start(program, {}, {}, first);
           print_out("kept");
         }) == "kept");
+}
+
+TEST_CASE("OMP_NUM_THREADS is of the threads that compute: ranks still share the cores") {
+  const Variable threads("OMP_NUM_THREADS", "1");
+  const int64_t ranks = own_cores() + 1;
+  distributed::Launch launch;
+  launch.place = {.launcher = "torchrun", .world = ranks, .local_size = ranks};
+  const Program program = point_program();
+  std::vector<Error> faults;
+  const CommandLine line = parse_command_line({"fit"}, "", {"seed"}, faults);
+  const RankPlan plan = plan_ranks(program, line, {}, launch);
+  CHECK(plan.sharing == ranks);
+  Start start(program, line, {});
+  start.sharing = plan.sharing;
+  start.resolve();
+  CHECK(start.threads == at::get_num_threads());
+  CHECK(start.workers == 1);
 }
 
 }  // namespace ltr::cli
