@@ -68,7 +68,8 @@ int64_t thread_count(const Value& value, int64_t automatic) {
 
 Start::Start(const Program& of, CommandLine given, Terminal on, const Ranks& those)
     : program(of), line(std::move(given)), terminal(on), ranks(those), settings(those.world()) {
-  mute_output(!ranks.is_first());
+  // Which rank speaks where the verb has none of them is decided before.
+  if (!ranks.is_first()) mute_output(true);
 }
 
 Start::~Start() = default;

@@ -237,10 +237,17 @@ TEST_CASE("OMP_NUM_THREADS is of the threads that compute: ranks still share the
   launch.place = {.launcher = "torchrun", .world = ranks, .local_size = ranks};
   const Program program = point_program();
   std::vector<Error> faults;
+  mute_output(false);
   const CommandLine line = parse_command_line({"fit"}, "", {"seed"}, faults);
   const RankPlan plan = plan_ranks(program, line, {}, launch);
   CHECK(plan.sharing == ranks);
   Start start(program, line, {});
+  // What a launcher's second process says of a program is what the first one says.
+  mute_output(true);
+  CHECK(printed([&] {
+          const Start start(program, {}, {}, one_rank());
+          print_out("dropped");
+        }) == "");
   start.sharing = plan.sharing;
   start.resolve();
   CHECK(start.threads == at::get_num_threads());

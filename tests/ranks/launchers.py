@@ -39,6 +39,8 @@ def mpirun(launcher, iris, folder):
     result = run(*command, iris, *FIT, "--out", folder / "mpirun", timeout=120)
     check("mpirun's ranks give what our own do", result.returncode == 0 and result_of(folder / "mpirun") == result_of(folder / "own"), result.text)
     check("and are named once", len(re.findall(r"launcher openmpi: 2 ranks on 1 node, meeting 127.0.0.1:2\d{4}\n", result.text)) == 1, result.text)
+    result = run(*command, iris, "describe", timeout=120)
+    check("what needs no ranks is said once", result.returncode == 0 and result.stdout.count(" trainable, ") == 1, result.text)
     result = run(*command, iris, *FIT, "--nproc", 4, timeout=120)
     check("--nproc has nothing to say there", result.returncode == 2 and "--nproc 4, but the launcher openmpi started 2 ranks" in result.text, result.text)
     check("which is said once", len(re.findall(r"^error\[", result.text, re.M)) == 1, result.text)
