@@ -222,13 +222,17 @@ void Start::read_trainer() {
   trainer.checkpoint = value("checkpoint").as_bool();
 }
 
+  const DeviceWish wish{devices, precision, local_rank, where, name, [this] { return fitting_topologies(program); }};
 void Start::check_topology() {
   const Location where = topology != nullptr ? topology->location : experiment->location;
   const Str name = topology != nullptr ? topology->name : "default";
   const distributed::Devices devices = *distributed::read_devices(show(settings.value("topology.devices")));
   precision = show(settings.value("topology.precision"));
   try {
-    device = choose_device({devices, precision, local_rank, where, name, fitting_topologies(program)});
+    if (is_plan)
+      check_devices(wish);
+    else
+      device = choose_device(wish);
   } catch (const Error& error) {
     settings.faults.push_back(error);
     return;  // of devices that are not there, no more is said

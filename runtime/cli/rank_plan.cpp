@@ -60,11 +60,14 @@ class Planner {
   }
 
  private:
-  void resolve(int64_t rank, int64_t world) {
-    if (is_resolved_ && ranks_->world() == world) return;
+  /// As a process with `local_rank` sees them.
+  void resolve(int64_t rank, int64_t world, int64_t local_rank) {
+    if (is_resolved_ && ranks_->world() == world && start_->local_rank == local_rank) return;
     start_.reset();
     ranks_.emplace(rank, world);
     start_.emplace(program_, line_, terminal_, *ranks_);
+    start_->is_plan = true;
+    start_->local_rank = local_rank;
     start_->resolve();
     is_resolved_ = true;
   }
@@ -74,7 +77,7 @@ class Planner {
   /// A launcher made this rank.
   void plan_joined() {
     const distributed::Place& place = launch_.place;
-    resolve(place.rank, place.world);
+    resolve(place.rank, place.world, place.local_rank);
     if (!launch_.is_supervised) {
       if (const Option<int64_t> count = given_count(line_); count && *count != place.local_size)
         refuse(err::settings_contradict, fmt::format("--nproc {}, but the launcher {} started {} ranks on this machine", *count, place.launcher, place.local_size),
@@ -89,7 +92,8 @@ class Planner {
     const Option<int64_t> given = given_count(line_);
     const int64_t local = given ? *given : launch_.local_size > 0 ? launch_.local_size : ranks_of_settings();
     const int64_t world = local * launch_.nodes;
-    resolve(0, world);
+    // Of those of one machine the last one wants the most devices.
+    resolve(0, world, local - 1);
     warn_of_cores(local);
     plan_.restarts = line_.verb == "fit" ? count_of("topology.restarts") : 0;
     plan_.is_supervisor = world > 1 || plan_.restarts > 0;
@@ -103,7 +107,7 @@ class Planner {
   /// not known yet.
   int64_t ranks_of_settings() {
     try {
-      resolve(0, launch_.nodes);
+      resolve(0, launch_.nodes, 0);
     } catch (const Faults&) {
       // They are found again with all ranks.
     }
