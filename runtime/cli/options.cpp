@@ -1,6 +1,7 @@
 #include "runtime/cli/options.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <set>
 
@@ -198,6 +199,11 @@ std::vector<Str> split_words(const Str& text) {
   }
   if (is_open) words.push_back(word);
   return words;
+}
+
+Str out_dir(const CommandLine& line) {
+  const char* variable = std::getenv("LTR_OUT");
+  return line.get("out", variable != nullptr && variable[0] != '\0' ? variable : "runs");
 }
 
 }  // namespace ltr::cli

@@ -56,4 +56,7 @@ CommandLine parse_command_line(const std::vector<Str>& arguments, const Str& env
 /// Words of `text` as a POSIX shell splits them: blanks, '…', "…", backslash.
 std::vector<Str> split_words(const Str& text);
 
+/// Where run folders are: `--out`, else LTR_OUT.
+Str out_dir(const CommandLine& line);
+
 }  // namespace ltr::cli

@@ -74,11 +74,6 @@ Start::Start(const Program& of, CommandLine given, Terminal on, const Ranks& tho
 
 Start::~Start() = default;
 
-Str Start::out_dir() const {
-  const char* variable = std::getenv("LTR_OUT");
-  return line.get("out", variable != nullptr && variable[0] != '\0' ? variable : "runs");
-}
-
 void Start::check() const {
   if (!settings.faults.empty()) throw Faults{settings.faults};
 }
@@ -222,12 +217,12 @@ void Start::read_trainer() {
   trainer.checkpoint = value("checkpoint").as_bool();
 }
 
-  const DeviceWish wish{devices, precision, local_rank, where, name, [this] { return fitting_topologies(program); }};
 void Start::check_topology() {
   const Location where = topology != nullptr ? topology->location : experiment->location;
   const Str name = topology != nullptr ? topology->name : "default";
   const distributed::Devices devices = *distributed::read_devices(show(settings.value("topology.devices")));
   precision = show(settings.value("topology.precision"));
+  const DeviceWish wish{devices, precision, local_rank, where, name, [this] { return fitting_topologies(program); }};
   try {
     if (is_plan)
       check_devices(wish);

@@ -64,7 +64,7 @@ class Start {
   Model* model = nullptr;
   std::optional<DeviceScope> on_device;  ///< once the data is open
 
-  Str out_dir() const;
+  Str out_dir() const { return cli::out_dir(line); }
   Str run_name() const { return line.get("name"); }
   /// Throws if `settings` collected faults.
   void check() const;

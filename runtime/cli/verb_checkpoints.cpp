@@ -26,8 +26,7 @@ struct Kept {
 
 /// The run of any experiment that `which` means; the newest if it is empty. R2010 if there is none.
 Str run_of(const Program& program, const CommandLine& line, const Str& which) {
-  const char* variable = std::getenv("LTR_OUT");
-  const Str out = line.get("out", variable != nullptr && variable[0] != '\0' ? variable : "runs");
+  const Str out = out_dir(line);
   Str found;
   fs::file_time_type newest;
   for (const ExperimentInfo& experiment : program.experiments) {

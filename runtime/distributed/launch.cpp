@@ -378,7 +378,6 @@ Launch find_launch(const Environment& environment, const Str& forced) {
   Launch launch = row.read(Variables(environment, row.name));
   launch.place.launcher = row.name;
   launch.place.join_s = Variables(environment, row.name).seconds_to_join().value_or(launch.place.join_s);
-  if (launch.has_ranks) launch.nodes = (launch.place.world + launch.place.local_size - 1) / launch.place.local_size;
   return launch;
 }
 
