@@ -383,8 +383,8 @@ Launch find_launch(const Environment& environment, const Str& forced) {
 
 Str describe_launch(const Place& place) {
   const int64_t nodes = (place.world + place.local_size - 1) / place.local_size;
-  return fmt::format("launcher {}: {} rank{} on {} node{}, meeting {}:{}", place.launcher, place.world, place.world == 1 ? "" : "s",
-                     nodes, nodes == 1 ? "" : "s", place.host, place.port);
+  return fmt::format("launcher {}: {} rank{} on {} node{}, meeting {}", place.launcher, place.world, place.world == 1 ? "" : "s",
+                     nodes, nodes == 1 ? "" : "s", place.meeting());
 }
 
 }  // namespace ltr::distributed

@@ -3,6 +3,7 @@
 
 Python's standard library alone; LTRC and LTR_SOURCE say which compiler and sources, if not these.
 """
+import json
 import os
 import pathlib
 import socket
@@ -10,7 +11,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
-from team import EXAMPLES, LONG, PATIENCE, build, check, clean_up, finish, newest, run, scratch, words
+from team import EXAMPLES, LONG, PATIENCE, build, check, clean_up, finish, free_ports, newest, run, scratch, words
 
 EPOCHS = ("--epochs", 3, "--threads", 1, "--no-bar")
 
@@ -96,21 +97,43 @@ def variables(program, folder):
         check("but not with --launcher none", alone.returncode == 0, alone.text)
 
 
+def has_address(host):
+    try:
+        with socket.create_server((host, 0), family=socket.getaddrinfo(host, 0)[0][0]):
+            return True
+    except OSError:
+        return False
+
+
 def machines(program, folder):
     """Two machines by hand, both of them this one."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        meeting = f"127.0.0.1:{free.getsockname()[1]}"
+    port = free_ports(1)[0]
 
-    def started(node, *options):
-        variables = {**os.environ, "LTR_NODES": "2", "LTR_NODE_RANK": str(node), "LTR_MASTER": meeting}
+    def started(node, *options, host="127.0.0.1"):
+        variables = {**os.environ, "LTR_NODES": "2", "LTR_NODE_RANK": str(node), "LTR_MASTER": f"{host}:{port}"}
         return subprocess.Popen(words(program, "fit", "--threads", 1, "--json", "--nproc", 1, *options), env=variables, text=True,
                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 
-    both = [started(node, "--epochs", 3, "--out", folder / "machines") for node in (0, 1)]
-    texts = [one.communicate(timeout=60 * PATIENCE)[0] for one in both]
+    def fit(runs, host):
+        both = [started(node, "--epochs", 3, "--out", folder / runs, host=host) for node in (0, 1)]
+        return both, [one.communicate(timeout=60 * PATIENCE)[0] for one in both]
+
+    both, texts = fit("machines", "127.0.0.1")
     check("two machines train as one", [one.returncode for one in both] == [0, 0] and '"step":12' in texts[0] and "error" not in texts[1], texts)
     check("as two ranks of one do", weights(folder / "machines") == weights(folder / "nproc"), texts)
+    record = json.loads((newest(folder / "machines") / "run.json").read_text())
+    check("the run's record has each machine once", record["hosts"] == [socket.gethostname()] and record["topology"]["nodes"] == 1, record)
+    for host in ("[::1]", socket.gethostname()):
+        if not has_address(host.strip("[]")):
+            print(f"skipped: this machine has no address {host}")
+            continue
+        both, texts = fit(f"meeting-{host}", host)
+        check(f"they meet at {host}, too", [one.returncode for one in both] == [0, 0] and weights(folder / f"meeting-{host}") == weights(folder / "nproc"), texts)
+    nobodys = "192.0.2.1"  # of no machine, by RFC 5737
+    one = started(0, "--out", folder / "nobody", host=nobodys)
+    text = one.communicate(timeout=60 * PATIENCE)[0]
+    check("a first machine that is not there is told so", one.returncode == 2 and text.count("R2008") == 1
+          and f"the ranks cannot meet at {nobodys}:{port}: this machine does not reach itself there" in text, text)
     for lost, title in ((1, "a machine that is lost ends the others, with a word"), (0, "so does the first one, which keeps the meeting point")):
         both = [started(node, *LONG, "--out", folder / f"lost{lost}") for node in (0, 1)]
         for line in both[0].stdout:

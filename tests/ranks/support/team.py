@@ -2,6 +2,7 @@
 import os
 import pathlib
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -14,6 +15,16 @@ LONG = ("--epochs", 100000, "--set", "callbacks.EarlyStop=off", "--set", "callba
 
 def words(*command):
     return [str(word) for word in command]
+
+
+def free_ports(count):
+    sockets = [socket.socket() for _ in range(count)]
+    for one in sockets:
+        one.bind(("127.0.0.1", 0))
+    ports = [one.getsockname()[1] for one in sockets]
+    for one in sockets:
+        one.close()
+    return ports
 
 
 def members(program):
