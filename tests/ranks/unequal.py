@@ -14,23 +14,17 @@ import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
-from team import EXAMPLES, PATIENCE, build, check, clean_up, finish, newest, run, scratch, words
+from team import EXAMPLES, PATIENCE, build, check, clean_up, finish, free_ports, newest, run, scratch, words
 
 SUPPORT = pathlib.Path(__file__).resolve().parent / "support"
 ALL_GONE = 15  # seconds, by promise
-
-
-def free_port():
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
 
 
 class ByHand:
     """Ranks of one machine, `options[i]` and `programs[i]` of rank i; `code`s and `text`s when all are over."""
 
     def __init__(self, programs, runs, options, port=None, starts=None, cwds=None, within=ALL_GONE, join_s=60):
-        port = port or free_port()
+        port = port or free_ports(1)[0]
         processes = []
         begin = time.monotonic()
         for rank, program in enumerate(programs):
