@@ -23,9 +23,10 @@ class FakeAccelerator final : public Accelerator {
   std::string why_none() const override { return devices_ > 0 ? "" : "no driver"; }
   DeviceFacts facts(int64_t) const override { return {"Fake 1000", architecture_, int64_t(8) << 30}; }
   DeviceMemory memory(int64_t) const override {
-    return {int64_t(8) << 30, int64_t(100) << 20, int64_t(7) << 30, int64_t(7) << 30, int64_t(7) << 30};
+    return {int64_t(8) << 30, int64_t(100) << 20, int64_t(7) << 30, int64_t(7) << 30};
   }
   void choose(int64_t index) override { chosen = index; }
+  int64_t tensor_bytes(int64_t) const override { return int64_t(7) << 30; }
   void set_modes(const DeviceModes& modes) override { this->modes = modes; }
   void* stream() const override { return nullptr; }
   std::unique_ptr<QueueMark> mark() override {
