@@ -125,7 +125,7 @@ class LoadArchive : public Archive {
   void tensor(const Str& name, at::Tensor& tensor) override;
   void slice(const Str& name, at::Tensor& own, const Slice& slice) override;
   bool has(const Str& name) const override;
-  bool has_tensor(const Str& name) const override { return tensors_.contains(name); }
+  bool has_tensor(const Str& name) const override { return tensors_.contains(name) || slices_.contains(name); }
   std::vector<Str> names() const override;
   void note(Str text) override { notes_.push_back(std::move(text)); }
   const std::vector<Str>& notes() const { return notes_; }

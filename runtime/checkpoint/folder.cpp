@@ -311,7 +311,9 @@ std::map<Str, at::Tensor> read_slices(const Str& path) {
     for (const nlohmann::json& part : slice.at("parts")) {
       const Str file = part.at(2);
       if (!files.contains(file)) files[file] = read_tensors(path + "/" + file);
-      const at::Tensor values = files[file].at(name);
+      const auto found = files[file].find(name);
+      if (found == files[file].end()) throw error_at({}, err::checkpoint_damaged, path, fmt::format("{} lacks {}", file, name));
+      const at::Tensor& values = found->second;
       if (!whole.defined()) whole = at::zeros(slice.at("shape").get<std::vector<int64_t>>(), values.options());
       whole.view({-1}).narrow(0, part.at(0), values.numel()).copy_(values);
       count += values.numel();

@@ -146,10 +146,7 @@ Loader::Impl::~Impl() {
 
 int64_t Loader::Impl::count(int64_t of_epoch) const {
   int64_t batches = stream.state()->size();
-  if (batches != kEndless && begun_in(of_epoch) > 0) {
-    batches -= begun_in(of_epoch);
-    if (batches <= 0) return 0;
-  }
+  const int64_t all = batches;
   if (batches != kEndless && options.world > 1) {
     const int64_t whole = batches;
     const int64_t after = options.is_even ? 0 : options.rank;
@@ -173,7 +170,10 @@ int64_t Loader::Impl::count(int64_t of_epoch) const {
     throw error_at(options.location, err::stream_too_short,
                    fmt::format("{} has no batch (batch size {})", options.name, stream.state()->batch_size()));
   }
-  return batches;
+  if (all == kEndless || begun_in(of_epoch) == 0) return batches;
+  // Limits are of the whole epoch, whoever did its first batches.
+  const int64_t left = std::min(all, batches * options.world) - begun_in(of_epoch);
+  return std::max((left + options.world - 1) / options.world, int64_t(0));
 }
 
 /// Whether the data is over before `rank` at that turn.

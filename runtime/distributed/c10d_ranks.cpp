@@ -11,6 +11,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstring>
+#include <numeric>
 #include <thread>
 
 #include "runtime/distributed/reducer_sum.h"
@@ -53,18 +54,18 @@ c10::intrusive_ptr<c10d::ProcessGroup> gloo_group(const Place& place, const Stor
 
 class C10dSum final : public PendingSum {
  public:
-  C10dSum(const C10dRanks& ranks, std::vector<double> numbers) : ranks_(ranks), numbers_(std::move(numbers)) {
-    sums_ = {at::from_blob(numbers_.data(), {int64_t(numbers_.size())}, at::kDouble)};
+  // The tensor owns its memory: Gloo's thread may still write there when an error has taken this away.
+  C10dSum(const C10dRanks& ranks, const std::vector<double>& numbers) : ranks_(ranks), sums_{at::tensor(numbers, at::kDouble)} {
     work_ = ranks_.exchange("a sum", [&] { return ranks_.group()->allreduce(sums_); });
   }
   std::vector<double> wait() override {
     ranks_.exchange("a sum", [&] { work_->wait(); });
-    return std::move(numbers_);
+    const auto* data = sums_[0].const_data_ptr<double>();
+    return {data, data + sums_[0].numel()};
   }
 
  private:
   const C10dRanks& ranks_;
-  std::vector<double> numbers_;
   std::vector<at::Tensor> sums_;
   c10::intrusive_ptr<c10d::Work> work_;
 };
@@ -91,10 +92,16 @@ constexpr const char* kGather = "the gathering of weights";
 }  // namespace
 
 C10dRanks::C10dRanks(const Place& place, Store store, const Patience& patience)
-    : place_(place), patience_(patience), store_(std::move(store)) {
+    : place_(place), patience_(patience), store_(std::move(store)), failures_(store_), names_(size_t(place.world)) {
+  std::iota(names_.begin(), names_.end(), int64_t(0));
   try {
     group_ = gloo_group(place_, store_, patience_.join_s);
-  } catch (const std::exception&) {
+  } catch (const std::exception& error) {
+    if (!is_timeout(error.what())) {
+      const Str cause = Str(error.what()).substr(0, Str(error.what()).find('\n'));
+      throw with_help(error_at({}, err::rank_lost, fmt::format("rank {} cannot meet the others: {}", place_.rank, cause)),
+                      "GLOO_SOCKET_IFNAME names the network interface that leads to them");
+    }
     throw with_help(error_at({}, err::rank_lost, fmt::format("not all of the {} ranks came within {:.0f} s", place_.world,
                                                              patience_.join_s)),
                     "see whether all of them were started, and from one build; LTR_JOIN_TIMEOUT=SECONDS waits longer");
@@ -119,7 +126,7 @@ void C10dRanks::check_others(const char* what, int64_t begin_ms) const {
   }
   bool has_failed = true;
   try {
-    has_failed = store_->check({"failed"});
+    has_failed = first_failure(*failures_).has_value();
   } catch (const std::exception&) {
     // So is the one that served the store.
   }
@@ -127,6 +134,7 @@ void C10dRanks::check_others(const char* what, int64_t begin_ms) const {
 }
 
 void C10dRanks::meet_on(Accelerator& accelerator) const {
+  accelerator_ = &accelerator;
   // Gloo stays, for what lies in host memory.
   group_->setBackend(accelerator.type(), c10d::ProcessGroup::BackendType::NCCL,
                      accelerator.make_group(store_, int(place_.rank), int(place_.world), ms(patience_.exchange_s)));
@@ -164,7 +172,7 @@ std::vector<Str> C10dRanks::texts(const Str& own) const {
 }
 
 std::unique_ptr<PendingSum> C10dRanks::begin_sum(std::vector<double> numbers) const {
-  return std::make_unique<C10dSum>(*this, std::move(numbers));
+  return std::make_unique<C10dSum>(*this, numbers);
 }
 
 void C10dRanks::sum_tensor(const at::Tensor& tensor) const {
@@ -197,10 +205,14 @@ std::unique_ptr<Ranks> C10dRanks::among(const std::vector<int64_t>& members) con
   Place place = place_;
   place.rank = std::find(members.begin(), members.end(), rank()) - members.begin();
   place.world = int64_t(members.size());
-  if (place_.local_size == place_.world) place.local_size = place.world;  // they still meet on loopback
+  place.local_size = is_one_machine() ? place.world : 0;  // of several machines, until somebody asks of which
   // Groups meet at keys of their own; the n-th of this rank is the n-th of all.
   const Str prefix = fmt::format("group{}/{}/", groups_++, fmt::join(members, "-"));
-  return std::make_unique<C10dRanks>(place, c10::make_intrusive<c10d::PrefixStore>(prefix, store_), patience_);
+  auto group = std::make_unique<C10dRanks>(place, c10::make_intrusive<c10d::PrefixStore>(prefix, store_), patience_);
+  group->failures_ = failures_;
+  for (size_t i = 0; i < members.size(); i++) group->names_[i] = names_[size_t(members[i])];
+  if (accelerator_ != nullptr) group->meet_on(*accelerator_);
+  return group;
 }
 
 void C10dRanks::take_from_first(const std::vector<at::Tensor>& tensors) const {
@@ -243,7 +255,7 @@ Str C10dRanks::absent() const {
   std::this_thread::sleep_for(std::chrono::seconds(2));
   std::vector<Str> missing;
   for (int64_t one = 0; one < world(); one++) {
-    if (!store_->check({turn + std::to_string(one)})) missing.push_back(std::to_string(one));
+    if (!store_->check({turn + std::to_string(one)})) missing.push_back(std::to_string(names_[size_t(one)]));
   }
   if (missing.empty()) return "";
   return fmt::format(": rank{} {} did not come", missing.size() == 1 ? "" : "s", fmt::join(missing, ", "));
@@ -274,17 +286,17 @@ Error C10dRanks::lost(const char* what, std::string_view reason) const {
     return of_another(with_help(error_here(err::collective_timed_out, what, patience_.exchange_s, who),
                                 "what hangs there is the cause; if it is only slow, set topology.timeout"));
   }
-  return of_another(with_help(error_here(err::rank_lost, fmt::format("rank {} lost its connection to another one in {}", rank(), what)),
+  return of_another(with_help(error_here(err::rank_lost, fmt::format("rank {} lost its connection to another one in {}", names_[size_t(rank())], what)),
                    "the machine may have killed it for its memory; --resume last goes on from the last checkpoint"));
 }
 
-Option<Str> C10dRanks::failed_first(double wait_s) const {
+Option<Failure> C10dRanks::failed_first(double wait_s) const {
   const int64_t until = now_ms() + int64_t(wait_s * 1000);
-  while (!store_->check({"failed"})) {
+  while (true) {
+    if (const Option<Failure> first = first_failure(*failures_)) return first;
     if (now_ms() >= until) return {};
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
-  return text_of(store_->get("failed"));
 }
 
 Option<int> C10dRanks::failing(const Error& error) const {
@@ -293,14 +305,15 @@ Option<int> C10dRanks::failing(const Error& error) const {
     if (error.is_of_another) {
       // One that hangs says nothing.
       const double patience_s = error.code == err::collective_timed_out.code ? 0 : kSayItself_s;
-      if (const Option<Str> code = failed_first(patience_s)) return std::stoi(*code);
+      if (const Option<Failure> first = failed_first(patience_s)) return first->exit_code;
       // A process that was killed says nothing: its supervisor does.
       if (has_supervisor && error.code == err::rank_lost.code) return error.exit_code();
     }
-    const Str own = fmt::format("{} {}", error.exit_code(), rank());
-    const Str first = text_of(store_->compareSet("failed", {}, bytes(own)));
-    if (place_.serves) std::this_thread::sleep_for(ms(1));  // the others must find it
-    return first == own ? Option<int>() : std::stoi(first);
+    const Option<Failure> first = tell_failure(*failures_, {rank(), error.exit_code()});
+    // The others leave their exchanges with this one, and must find what it told while it still serves that.
+    group_.reset();
+    if (place_.serves) std::this_thread::sleep_for(std::chrono::seconds(1));
+    return first ? Option<int>(first->exit_code) : std::nullopt;
   } catch (const std::exception&) {
     // The store went with the process that served it: of the others one speaks.
     if (has_supervisor || rank() > 1) return error.exit_code();

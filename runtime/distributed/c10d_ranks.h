@@ -6,6 +6,7 @@
 
 #include <atomic>
 
+#include "runtime/distributed/first_failure.h"
 #include "runtime/distributed/store.h"
 #include "runtime/train/ranks.h"
 
@@ -61,12 +62,15 @@ class C10dRanks final : public Ranks {
   Error lost(const char* what, std::string_view reason) const;
   /// Which ranks are not at this turn, a moment after this one gave up waiting.
   Str absent() const;
-  Option<Str> failed_first(double wait_s) const;
+  Option<Failure> failed_first(double wait_s) const;
 
   Place place_;
   Patience patience_;
   Store store_;
-  c10::intrusive_ptr<c10d::ProcessGroup> group_;
+  Store failures_;                         ///< where ranks say that they failed: that of all, also of a group
+  std::vector<int64_t> names_;             ///< of the ranks here, among all
+  mutable c10::intrusive_ptr<c10d::ProcessGroup> group_;
+  mutable Accelerator* accelerator_ = nullptr;  ///< whose tensors go between ranks, too
   mutable int64_t groups_ = 0;             ///< made by `among`
   mutable int64_t turn_ = 0;               ///< exchanges begun
   mutable int64_t hurried_ = 0;            ///< calls that were answered

@@ -1,5 +1,7 @@
 #include "runtime/distributed/heartbeat.h"
 
+#include <chrono>
+
 #include <fmt/format.h>
 
 #include "runtime/api/error.h"
@@ -9,6 +11,7 @@ namespace ltr::distributed {
 namespace {
 
 constexpr std::chrono::seconds kBeat{1};
+constexpr double kTurn_s = 1;
 constexpr int64_t kFarewell = int64_t(1) << 40;  // more than any run beats
 
 Str key_of(int64_t rank) { return fmt::format("beat/{}", rank); }
@@ -27,9 +30,26 @@ EverySecond::~EverySecond() {
   thread_.join();
 }
 
+bool EverySecond::is_over() {
+  const std::lock_guard lock(mutex_);
+  return is_over_;
+}
+
+Store EverySecond::opened() {
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point until = Clock::now() + std::chrono::milliseconds(int64_t(1000 * place_.join_s));
+  while (true) {
+    try {
+      return open_store(place_, kTurn_s);
+    } catch (const Error&) {
+      if (is_over() || Clock::now() > until) throw;
+    }
+  }
+}
+
 void EverySecond::run() {
   try {
-    const Store store = open_store(place_, place_.join_s);
+    const Store store = opened();
     for (bool is_last = false; !is_last;) {
       body_(*store, false);
       std::unique_lock lock(mutex_);

@@ -32,9 +32,9 @@ struct ReducerSum::Clock {
     const std::lock_guard lock(mutex);
     if (--under_way == 0) times.exchange_s += std::chrono::duration<double>(Steady::now() - since).count();
   }
-  void is_over() {
+  void waited(Steady::time_point since_then) {
     const std::lock_guard lock(mutex);
-    times.wait_s += std::chrono::duration<double>(Steady::now() - all_left).count();
+    times.wait_s += std::chrono::duration<double>(Steady::now() - since_then).count();
   }
 };
 
@@ -67,12 +67,14 @@ class SumHook final : public c10d::CommHookInterface {
  private:
   c10::intrusive_ptr<c10::ivalue::Future> share(const at::Tensor& whole, const at::Tensor& sent, bool is_last) {
     auto future = c10::make_intrusive<c10::ivalue::Future>(c10::TensorType::get());
+    const Steady::time_point begin = Steady::now();  // this thread does the sums itself
     shared_->give(sent, [future, whole, sent, clock = clock_] {
       clock->comes();
       if (!sent.is_same(whole)) whole.copy_(sent);
       future->markCompleted(whole);
     });
     if (is_last) shared_->finish();
+    clock_->waited(begin);
     return future;
   }
 
@@ -125,7 +127,7 @@ void ReducerSum::during(const std::function<void()>& pass) {
   ranks_.exchange("the sum of gradients", [&] {
     reducer_->prepare_for_backward({});
     pass();
-    clock_->is_over();
+    if (shared_ == nullptr) clock_->waited(clock_->all_left);
   });
 }
 

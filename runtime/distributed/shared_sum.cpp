@@ -53,6 +53,9 @@ void* map(const C10dRanks& ranks, size_t bytes) {
       file = -1;
     }
   }
+  // Whoever is lost meanwhile, the name goes.
+  const std::unique_ptr<const Str, void (*)(const Str*)> unlink(file >= 0 && ranks.is_first() ? &own : nullptr,
+                                                                [](const Str* made) { ::shm_unlink(made->c_str()); });
   const Str name = ranks.of_first(file >= 0 ? own : "");
   if (name.empty()) return nullptr;
   if (!ranks.is_first()) file = ::shm_open(name.c_str(), O_RDWR, 0600);
@@ -60,7 +63,6 @@ void* map(const C10dRanks& ranks, size_t bytes) {
   if (file >= 0) ::close(file);
   double has_it = memory == MAP_FAILED ? 0 : 1;
   ranks.least({&has_it, 1});
-  if (ranks.is_first()) ::shm_unlink(name.c_str());
   if (has_it == 0 && memory != MAP_FAILED) ::munmap(memory, bytes);
   return has_it == 0 ? nullptr : memory;
 }

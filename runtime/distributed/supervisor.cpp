@@ -11,9 +11,9 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
-#include <sstream>
 #include <system_error>
 
+#include "runtime/distributed/first_failure.h"
 #include "runtime/distributed/heartbeat.h"
 #include "runtime/distributed/meeting_point.h"
 #include "runtime/distributed/store.h"
@@ -107,19 +107,11 @@ Place as_guest(Place place, int64_t attempt) {
   return place;
 }
 
-struct Failure {
-  int64_t rank = 0;
-  int exit_code = 1;
-};
-
-/// Says to all ranks that `own` failed, unless another one was before it, as Ranks::failing does; nothing, or who was.
+/// Says to all ranks that `own` failed; nothing, or who was before it.
 Option<Failure> failed_before(const Place& place, const Failure& own) {
   try {
     const Store store = open_store(place, kAnswer_s);
-    const bool is_told = store->check({"failed"});
-    std::istringstream words(store->compareSet("failed", Str(), fmt::format("{} {}", own.exit_code, own.rank)));
-    Failure first;
-    return is_told && words >> first.exit_code >> first.rank ? Option<Failure>(first) : std::nullopt;
+    return tell_failure(*store, own);
   } catch (const std::exception&) {
     return std::nullopt;  // the process that kept the meeting point is gone, and with it whoever was first
   }

@@ -5,6 +5,8 @@
 namespace ltr::distributed {
 
 TeamSignals::TeamSignals() {
+  // Where whoever started this process ignores it, the kernel would tell nobody how a rank ended.
+  ::signal(SIGCHLD, SIG_DFL);
   sigemptyset(&waited_);
   for (const int number : {SIGINT, SIGTERM, SIGUSR1, SIGHUP, SIGCHLD}) {
     struct sigaction action = {};

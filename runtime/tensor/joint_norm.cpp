@@ -5,6 +5,7 @@
 
 #include "runtime/api/error.h"
 #include "runtime/tensor/handle.h"
+#include "runtime/tensor/host_read.h"
 
 namespace ltr {
 
@@ -36,10 +37,10 @@ Statistics joint_statistics(const JointSum& joint, const at::Tensor& x) {
   const double own = joint.counts ? double(x.numel() / channels) : 0;
   auto [var, mean] = at::var_mean(x, all_but_channels(x), 0);
   mean = mean.to(at::kDouble);
-  const at::Tensor sums = at::cat({at::full({1}, own, at::kDouble), mean * own, (var.to(at::kDouble) + mean * mean) * own});
+  const at::Tensor sums = at::cat({at::full({1}, own, mean.options()), mean * own, (var.to(at::kDouble) + mean * mean) * own});
   joint.sum(sums);
   Statistics all;
-  all.count = sums[0].item<double>();
+  all.count = read_number(sums[0]);
   all.mean = sums.narrow(0, 1, channels) / all.count;
   all.var = (sums.narrow(0, 1 + channels, channels) / all.count - all.mean * all.mean).clamp_min(0);
   return all;

@@ -26,9 +26,8 @@ RoleHooks hooks_of(Role role) {
 
 /// Whether a pass is called off. Where ranks compute together all of them leave it behind the same batch.
 bool is_called_off(const Session& cx) {
-  const Division* division = cx.request.root.state().division.get();
   double off = cx.agreement.calls_off() ? 1 : 0;
-  if (division != nullptr && division->divides_weights()) cx.request.ranks.most({&off, 1});
+  if (cx.request.root.state().divides_weights()) cx.request.ranks.most({&off, 1});
   return off > 0;
 }
 

@@ -70,9 +70,7 @@ data::LoaderOptions loader_options(const RunRequest& request, size_t stream) {
   options.rank = request.ranks.rank();
   options.world = request.ranks.world();
   // Who computes with all others needs as many batches as they have.
-  const Division* division = request.root.state().division.get();
-  const bool is_joint = division != nullptr && division->divides_weights();
-  options.is_even = request.data.streams[stream].role == Role::Train || is_joint;
+  options.is_even = request.data.streams[stream].role == Role::Train || request.root.state().divides_weights();
   return options;
 }
 

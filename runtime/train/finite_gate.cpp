@@ -25,8 +25,17 @@ double number_of(const at::Tensor& loss) {
 bool FiniteGate::is_finite(const at::Tensor& loss) const { return request_.flags.bare || std::isfinite(number_of(loss)); }
 
 Str FiniteGate::shown(const at::Tensor& loss) {
-  const double value = number_of(loss);
-  return std::isnan(value) ? "nan" : fmt::format("{}", value);  // no sign of a nan
+  return shown(number_of(loss));
+}
+
+Str FiniteGate::shown(double value) { return std::isnan(value) ? "nan" : fmt::format("{}", value); }  // no sign of a nan
+
+void FiniteGate::refuse_loss_elsewhere(Option<int64_t> step) {
+  try {
+    refuse_loss({}, "not finite on another rank", step);
+  } catch (const Error& error) {
+    throw of_another(error);
+  }
 }
 
 void FiniteGate::refuse_loss(const Location& location, const Str& value, Option<int64_t> step) {

@@ -18,6 +18,9 @@ class FiniteGate {
 
   bool is_finite(const at::Tensor& loss) const;
   static Str shown(const at::Tensor& loss);
+  static Str shown(double value);
+  /// The same for a loss that was another rank's, which has more to say of it.
+  void refuse_loss_elsewhere(Option<int64_t> step = {});
   /// A loss is not finite, so there is no update: counted with `skip`, R4001 otherwise. `step` is the one it was, none:
   /// the one under way.
   void refuse_loss(const Location& location, const Str& value, Option<int64_t> step = {});

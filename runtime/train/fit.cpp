@@ -135,7 +135,7 @@ Leave Fit::train_epoch(Leave leave) {
 bool Fit::run_window(int64_t batches_of_epoch) {
   const int64_t rows = std::min(windows_->rows(at_.epoch, at_.global_step), batches_of_epoch - at_.batch);
   const double total = weight_of_window(rows);
-  cx_.begin_window(is_recorded(at_.global_step + 1));
+  cx_.begin_window(*train_step_, is_recorded(at_.global_step + 1));
   for (int64_t row = 0; row < rows; row++) {
     if (!next_of(cx_, *feed_, batch_)) {
       if (row == 0) return false;
@@ -144,7 +144,7 @@ bool Fit::run_window(int64_t batches_of_epoch) {
     run_row(total, row + 1 == rows);
     if (cx_.ends_epoch && request_.ranks.world() == 1) break;
   }
-  cx_.finish_window(*train_step_);
+  cx_.finish_window();
   at_.global_step++;
   cx_.global_step = at_.global_step;
   cx_.agreement.after_window();
@@ -174,6 +174,11 @@ void Fit::run_row(double total, bool is_last) {
   const double weight = counts ? weight_.of(batch_) : 0;
   const double nominal = weight_.counts() || !counts ? weight : weight_.nominal(feed_->batch_samples(at_.epoch, number));
   has_batch_ = true;
+  // Nothing divides what manual steps sum: what their batches count is known to all before.
+  if (train_step_->is_manual && weight_.counts()) {
+    total = weight;
+    request_.ranks.sum({&total, 1});
+  }
   cx_.set_row(total == 0 ? 1.0 : nominal / total, is_last, weight);
   cx_.batch_index = number;
   cx_.batch_size = batch_.size;

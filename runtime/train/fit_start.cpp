@@ -166,6 +166,11 @@ void Fit::change_world(int64_t before, const std::map<Str, at::Tensor>& saved) {
 
 /// The rest of the epoch is cut into other batches, behind the same records.
 void Fit::begin_elsewhere(int64_t world_before) {
+  if (feed_->is_endless()) {
+    at_.batch_size = feed_->batch_size();
+    return request_.progress.notice("the batch size changed, and the train stream has no end: it goes on at the batch of the same "
+                                    "number, behind other records");
+  }
   const int64_t before = at_.batch_size > 0 ? at_.batch_size : feed_->batch_size();
   const int64_t records = (at_.begun + at_.batch * world_before) * before;
   at_.batch_size = feed_->batch_size();

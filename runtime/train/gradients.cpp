@@ -29,6 +29,15 @@ std::vector<at::Tensor> without_gradient(const std::vector<at::Tensor>& weights)
   return list;
 }
 
+/// 1 for each of the weights that a gradient came for here, where `lacking` have none.
+std::vector<double> reached_here(const std::vector<at::Tensor>& weights, const std::vector<at::Tensor>& lacking) {
+  std::unordered_set<const void*> missing;
+  for (const at::Tensor& weight : lacking) missing.insert(weight.unsafeGetTensorImpl());
+  std::vector<double> reached;
+  for (const at::Tensor& weight : weights) reached.push_back(missing.contains(weight.unsafeGetTensorImpl()) ? 0 : 1);
+  return reached;
+}
+
 // What a vote says of each optimizer, in numbers that are summed: what came for it, whether each of its weights has a
 // gradient, and whether it is updated now or waits for that.
 enum : size_t { kShare, kRows, kBad, kWhole, kUpdates, kWaits, kNumbers };
@@ -37,14 +46,19 @@ enum : size_t { kShare, kRows, kBad, kWhole, kUpdates, kWaits, kNumbers };
 
 Gradients::Gradients(ModelRoot& root, const Ranks& ranks, const GradientTravel& travel, const LossScale& scale)
     : root_(root.state()), ranks_(ranks), travel_(travel), backward_(root, scale) {
-  for (const auto& optimizer : root.state().optimizers) all_.emplace_back().optimizer = optimizer.get();
+  for (const auto& optimizer : root.state().optimizers) {
+    OfOptimizer& one = all_.emplace_back();
+    one.optimizer = optimizer.get();
+    one.weights = trained(*optimizer);
+  }
 }
 
 Gradients::OfOptimizer& Gradients::of(const Optimizer& optimizer) {
   return *std::find_if(all_.begin(), all_.end(), [&](const OfOptimizer& one) { return one.optimizer == &optimizer; });
 }
 
-void Gradients::begin_window() {
+void Gradients::begin_window(bool may_differ) {
+  may_differ_ = may_differ;
   for (OfOptimizer& one : all_) {
     one.came = {};
     one.is_open = false;
@@ -72,9 +86,9 @@ Gradients::Came Gradients::take(const Optimizer& optimizer) {
   return std::exchange(one.came, {});
 }
 
-Optimizer* Gradients::next_open(bool may_differ) {
+Optimizer* Gradients::next_open() {
   const auto open = std::find_if(all_.begin(), all_.end(), [](const OfOptimizer& one) { return one.is_open; });
-  if (ranks_.world() == 1 || !may_differ) {
+  if (ranks_.world() == 1 || !may_differ_) {
     if (open == all_.end()) return nullptr;
     if (ranks_.world() > 1) add_summed({}, *open, false);
     return open->optimizer;
@@ -82,9 +96,8 @@ Optimizer* Gradients::next_open(bool may_differ) {
   // Whoever waits has said what it has; whose turn it is now may be another's.
   const Turn turn = counted(*begin_vote(nullptr, false));
   if (turn.one == nullptr) return nullptr;
-  const std::vector<at::Tensor> weights = trained(*turn.one->optimizer);
-  const std::vector<at::Tensor> lacking = without_gradient(weights);
-  backward_.run_summed({}, 0, *turn.one->optimizer, false, weights, sum_of(*turn.one));
+  const std::vector<at::Tensor> lacking = without_gradient(turn.one->weights);
+  backward_.run_summed({}, 0, *turn.one->optimizer, false, turn.one->weights, sum_of(*turn.one));
   settle(*turn.one, turn, lacking);
   return turn.one->optimizer;
 }
@@ -96,7 +109,7 @@ std::unique_ptr<PendingSum> Gradients::begin_vote(const OfOptimizer* updated, bo
   for (const OfOptimizer& one : all_) {
     const bool is_updated = &one == updated;
     const bool waits = one.is_open && !is_updated;
-    const bool has_all = is_updated ? is_whole : waits && without_gradient(trained(*one.optimizer)).empty();
+    const bool has_all = is_updated ? is_whole : waits && without_gradient(one.weights).empty();
     for (const double number : {one.came.share, one.came.rows, one.came.bad, double(has_all), double(is_updated), double(waits)}) {
       numbers.push_back(number);
     }
@@ -132,14 +145,17 @@ void Gradients::add_summed(const at::Tensor& loss, OfOptimizer& one, bool keep_g
   const std::vector<at::Tensor> unreached = backward_.unreached(loss, *one.optimizer);
   const std::vector<at::Tensor> lacking = without_gradient(unreached);
   const std::unique_ptr<PendingSum> votes = begin_vote(&one, lacking.empty());
+  // Sums of different gradients would not meet: where that can be, all know first whose turn it is.
+  Option<Turn> turn;
+  if (may_differ_) turn = counted(*votes);
   backward_.run_summed(loss, share_, *one.optimizer, keep_graph, unreached, sum_of(one));
-  settle(one, counted(*votes), lacking);
+  settle(one, turn ? *turn : counted(*votes), lacking);
 }
 
 GradientSum& Gradients::sum_of(OfOptimizer& one) {
   if (!one.sum) {
     one.sum = root_.division ? root_.division->sum_gradients(*one.optimizer)
-                             : ranks_.sum_gradients(trained(*one.optimizer), travel_);
+                             : ranks_.sum_gradients(one.weights, travel_);
   }
   return *one.sum;
 }
@@ -148,61 +164,83 @@ void Gradients::settle(OfOptimizer& one, const Turn& turn, const std::vector<at:
   one.came = turn.all;
   if (turn.is_whole) return;
   // A weight that no rank reached has no gradient, as where a single process runs.
-  const std::vector<at::Tensor> weights = trained(*one.optimizer);
-  const std::vector<double> reached = reached_anywhere(weights, lacking);
-  for (size_t i = 0; i < weights.size(); i++) {
-    if (reached[i] == 0) one.sum->drop(weights[i]);
-  }
-}
-
-std::vector<double> Gradients::reached_anywhere(const std::vector<at::Tensor>& weights,
-                                                const std::vector<at::Tensor>& unreached) const {
-  std::unordered_set<const void*> missing;
-  for (const at::Tensor& weight : unreached) missing.insert(weight.unsafeGetTensorImpl());
-  std::vector<double> reached;
-  for (const at::Tensor& weight : weights) reached.push_back(missing.contains(weight.unsafeGetTensorImpl()) ? 0 : 1);
+  std::vector<double> reached = reached_here(one.weights, lacking);
   ranks_.sum(reached);
-  return reached;
+  for (size_t i = 0; i < reached.size(); i++) {
+    if (reached[i] == 0) one.sum->drop(one.weights[i]);
+  }
 }
 
 // ---- manual steps --------------------------------------------------------------------------------------------
 
-void Gradients::add_manual(const at::Tensor& loss) {
+void Gradients::add_manual(const at::Tensor& loss, bool is_finite) {
+  for (OfOptimizer& one : all_) {
+    (is_finite ? one.came.rows : one.came.bad)++;
+    one.came.is_bad_here = one.came.is_bad_here || !is_finite;
+    // What all ranks have summed is summed once.
+    if (!std::exchange(one.is_gathered, false) || root_.division) continue;
+    one.summed.resize(one.weights.size());
+    for (size_t i = 0; i < one.weights.size(); i++) one.summed[i] = std::exchange(one.weights[i].mutable_grad(), at::Tensor());
+  }
   backward_.run(loss, share_, nullptr, true);
-  for (OfOptimizer& one : all_) one.is_gathered = false;
 }
 
-void Gradients::gather(const Optimizer& optimizer) {
+Gradients::Came Gradients::gather(const Optimizer& optimizer) {
   OfOptimizer& one = of(optimizer);
-  if (ranks_.world() == 1 || std::exchange(one.is_gathered, true)) return;
-  const std::vector<at::Tensor> weights = trained(optimizer);
-  const std::vector<double> reached = reached_anywhere(weights, without_gradient(weights));
-  if (root_.division) return gather_parts(one, weights, reached);
+  if (ranks_.world() == 1 || std::exchange(one.is_gathered, true)) return one.came;
+  std::vector<double> numbers = reached_here(one.weights, without_gradient(one.weights));
+  numbers.push_back(one.came.bad);
+  ranks_.sum(numbers);
+  one.came.bad = numbers.back();
+  if (one.came.bad > 0) return one.came;
+  const std::span<const double> reached(numbers.data(), one.weights.size());
+  if (root_.division)
+    gather_parts(one, reached);
+  else
+    gather_whole(one, reached);
+  return one.came;
+}
+
+void Gradients::gather_whole(OfOptimizer& one, std::span<const double> reached) {
   std::vector<at::Tensor> flat, gradients;
-  for (size_t i = 0; i < weights.size(); i++) {
+  for (size_t i = 0; i < one.weights.size(); i++) {
     if (reached[i] == 0) continue;
-    at::Tensor& gradient = weights[i].mutable_grad();
-    if (!gradient.defined()) gradient = at::zeros_like(weights[i]);
+    at::Tensor& gradient = one.weights[i].mutable_grad();
+    if (!gradient.defined()) gradient = at::zeros_like(one.weights[i]);
     gradients.push_back(gradient);
     flat.push_back(gradient.flatten());
   }
-  if (flat.empty()) return;
-  const at::Tensor all = at::cat(flat);
-  ranks_.sum_tensor(all);
-  int64_t begin = 0;
-  for (const at::Tensor& gradient : gradients) {
-    gradient.copy_(all.narrow(0, begin, gradient.numel()).view_as(gradient));
-    begin += gradient.numel();
+  if (!flat.empty()) {
+    const at::Tensor all = at::cat(flat);
+    ranks_.sum_tensor(all);
+    int64_t begin = 0;
+    for (const at::Tensor& gradient : gradients) {
+      gradient.copy_(all.narrow(0, begin, gradient.numel()).view_as(gradient));
+      begin += gradient.numel();
+    }
+  }
+  for (size_t i = 0; i < one.summed.size(); i++) {
+    if (!one.summed[i].defined()) continue;
+    at::Tensor& gradient = one.weights[i].mutable_grad();
+    gradient = gradient.defined() ? gradient + one.summed[i] : one.summed[i];
+  }
+  one.summed.clear();
+}
+
+void Gradients::gather_parts(OfOptimizer& one, std::span<const double> reached) {
+  std::vector<char> had;
+  for (const at::Tensor& weight : one.weights) had.push_back(root_.division->find(weight)->has_gradient);
+  sum_of(one).during([] {});
+  for (size_t i = 0; i < one.weights.size(); i++) {
+    if (reached[i] == 0 && !had[i]) one.sum->drop(one.weights[i]);
   }
 }
 
-void Gradients::gather_parts(OfOptimizer& one, const std::vector<at::Tensor>& weights, const std::vector<double>& reached) {
-  std::vector<char> had;
-  for (const at::Tensor& weight : weights) had.push_back(root_.division->find(weight)->has_gradient);
-  sum_of(one).during([] {});
-  for (size_t i = 0; i < weights.size(); i++) {
-    if (reached[i] == 0 && !had[i]) one.sum->drop(weights[i]);
-  }
+void Gradients::forget(const Optimizer& optimizer) {
+  OfOptimizer& one = of(optimizer);
+  one.came = {};
+  one.is_gathered = false;
+  one.summed.clear();
 }
 
 GradientSum::Times Gradients::times() const {

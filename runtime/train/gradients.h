@@ -8,6 +8,7 @@
 
 #include <map>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "runtime/train/backward.h"
@@ -26,7 +27,8 @@ class Gradients {
     bool is_bad_here = false;
   };
 
-  void begin_window();
+  /// `may_differ`: the ranks may leave different updates out.
+  void begin_window(bool may_differ);
   /// The row that runs now.
   void set_row(double share, bool is_last) {
     share_ = share;
@@ -41,14 +43,14 @@ class Gradients {
   /// What came for `optimizer`, which is forgotten.
   Came take(const Optimizer& optimizer);
   /// An optimizer whose last row did not reach it, or that another rank updates; null when all ranks are done.
-  /// `may_differ`: the ranks may have left different ones out.
-  Optimizer* next_open(bool may_differ);
+  Optimizer* next_open();
 
-  /// A manual step: gradients stay here until `gather`, which sums them once.
-  void add_manual(const at::Tensor& loss);
-  void gather(const Optimizer& optimizer);
+  /// A manual step: gradients stay here until `gather`, which sums those that came since the last one.
+  void add_manual(const at::Tensor& loss, bool is_finite);
+  /// What came for it, of all ranks. Where some of it is bad, its gradients are of no use.
+  Came gather(const Optimizer& optimizer);
   /// Its gradients are gone: the next ones are new.
-  void forget(const Optimizer& optimizer) { of(optimizer).is_gathered = false; }
+  void forget(const Optimizer& optimizer);
 
   /// Of all sums since the run began.
   GradientSum::Times times() const;
@@ -59,6 +61,8 @@ class Gradients {
     Came came;
     bool is_open = false;      ///< rows came that no update took
     bool is_gathered = false;  ///< of a manual step: the sums are there
+    std::vector<at::Tensor> weights;  ///< that are trained
+    std::vector<at::Tensor> summed;   ///< of a manual step: gradients that were gathered before others came, by weight
     std::unique_ptr<GradientSum> sum;
   };
   struct Turn {
@@ -75,11 +79,9 @@ class Gradients {
   /// Sums over ranks while the gradient of `loss`, nothing if it is undefined, is added.
   void add_summed(const at::Tensor& loss, OfOptimizer& one, bool keep_graph);
   void settle(OfOptimizer& one, const Turn& turn, const std::vector<at::Tensor>& lacking) const;
-  /// For which of the weights a gradient came on any rank, where `lacking` have none here.
-  std::vector<double> reached_anywhere(const std::vector<at::Tensor>& weights, const std::vector<at::Tensor>& lacking) const;
-
   /// Of a manual step, where ranks divide gradients.
-  void gather_parts(OfOptimizer& one, const std::vector<at::Tensor>& weights, const std::vector<double>& reached);
+  void gather_parts(OfOptimizer& one, std::span<const double> reached);
+  void gather_whole(OfOptimizer& one, std::span<const double> reached);
 
   const RootState& root_;
   const Ranks& ranks_;
@@ -88,6 +90,7 @@ class Gradients {
   std::vector<OfOptimizer> all_;  ///< as the model declares them, the same on every rank
   double share_ = 1;
   bool is_last_row_ = true;
+  bool may_differ_ = false;
 };
 
 }  // namespace ltr

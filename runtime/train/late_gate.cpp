@@ -11,12 +11,6 @@
 
 namespace ltr {
 
-namespace {
-
-Str shown(double value) { return std::isnan(value) ? "nan" : fmt::format("{}", value); }  // no sign of a nan
-
-}  // namespace
-
 LateGate::LateGate(const RunRequest& request, FiniteGate& gate, LossScale& scale)
     : request_(request),
       gate_(gate),
@@ -95,15 +89,13 @@ void LateGate::end_window() {
   now_.mark = accelerator()->mark();
   windows_.push_back(std::move(now_));
   now_ = {};
-  while (int64_t(windows_.size()) > request_.trainer.host_ahead) {
-    const Window oldest = std::move(windows_.front());
-    windows_.pop_front();
-    judge(oldest);
-  }
+  judge_until(size_t(request_.trainer.host_ahead));
 }
 
-void LateGate::learn_all() {
-  while (!windows_.empty()) {
+void LateGate::learn_all() { judge_until(0); }
+
+void LateGate::judge_until(size_t most) {
+  while (windows_.size() > most) {
     const Window oldest = std::move(windows_.front());
     windows_.pop_front();
     judge(oldest);
@@ -136,7 +128,7 @@ void LateGate::judge(const Window& window) {
     const Loss& loss = window.losses[i];
     const bool is_taken = std::ranges::any_of(window.updates, [&](const Update& update) { return loss.is_of(*update.optimizer); });
     if (is_taken || std::isfinite(numbers[i])) continue;
-    refusing(window, loss.row, [&] { gate_.refuse_loss(loss.location, shown(numbers[i]), window.step); });
+    refusing(window, loss.row, [&] { gate_.refuse_loss(loss.location, FiniteGate::shown(numbers[i]), window.step); });
   }
 }
 
@@ -146,15 +138,10 @@ void LateGate::judge_update(const Window& window, const Update& update, const do
   for (size_t i = 0; i < window.losses.size(); i++) {
     const Loss& loss = window.losses[i];
     if (!loss.is_of(*update.optimizer) || std::isfinite(numbers[i])) continue;
-    return refusing(window, loss.row, [&] { gate_.refuse_loss(loss.location, shown(numbers[i]), window.step); });
+    return refusing(window, loss.row, [&] { gate_.refuse_loss(loss.location, FiniteGate::shown(numbers[i]), window.step); });
   }
   if (own[3] != 0) {
-    try {
-      return gate_.refuse_loss({}, "not finite on another rank", window.step);
-    } catch (const Error& error) {
-      windows_.clear();
-      throw of_another(error);
-    }
+    return refusing(window, window.rows.size(), [&] { gate_.refuse_loss_elsewhere(window.step); });
   }
   const size_t last_row = window.rows.empty() ? 0 : window.rows.size() - 1;
   // A smaller scale may help, as long as there is one.

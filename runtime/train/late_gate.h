@@ -21,9 +21,6 @@ class LateGate {
 
   /// Whether it, not FiniteGate, decides: the run computes on a device, and nobody asked to look at every batch.
   bool is_on() const { return is_on_; }
-  /// How many windows the host is behind.
-  size_t waiting() const { return windows_.size(); }
-
   void begin_window(int64_t step);
   /// A batch whose losses come now.
   void begin_row(const Batch& batch, int64_t epoch, int64_t number);
@@ -78,6 +75,8 @@ class LateGate {
   };
 
   at::Tensor put(const at::Tensor& scalar);
+  /// Judges the oldest windows, so that no more than `most` wait.
+  void judge_until(size_t most);
   void judge(const Window& window);
   void judge_update(const Window& window, const Update& update, const double* numbers);
   /// Runs `refuse`, which may throw: then row `row` is the culprit.

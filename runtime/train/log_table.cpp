@@ -267,7 +267,8 @@ std::vector<std::pair<size_t, double>> LogTable::window_values() {
     }
     if (metric != nullptr) {
       std::vector<at::Tensor> all;
-      for (size_t k = 0; k < states.size(); k++) all.push_back(joined(states[k], metric->states()[k].reduce));
+      const std::vector<Metric::State> own = metric->states();
+      for (size_t k = 0; k < states.size(); k++) all.push_back(joined(states[k], own[k].reduce).to(In(*own[k].tensor)->device()));
       values.emplace_back(i, guarded([&] { return value_with(*metric, all, cells_[i].series); }));
     } else if (weight > 0) {
       values.emplace_back(i, sum / weight);

@@ -5,6 +5,7 @@
 #include "runtime/tensor/device.h"
 #include "runtime/tensor/host_read.h"
 #include "runtime/tensor/precision.h"
+#include "runtime/train/ranks.h"
 
 namespace ltr {
 
@@ -18,9 +19,11 @@ at::Tensor LossScale::begin(const at::Tensor& loss, double share) const {
   return (scale_ * share).to(loss.scalar_type()).expand(loss.sizes());
 }
 
-at::Tensor LossScale::unscale(const std::vector<at::Tensor>& grads) {
+at::Tensor LossScale::unscale(const std::vector<at::Tensor>& grads, const Ranks& holders) {
   at::Tensor found = at::zeros_like(scale_);
   if (!grads.empty()) at::_amp_foreach_non_finite_check_and_unscale_(grads, found, at::reciprocal(scale_));
+  // Of divided gradients each has a part; what is in one holds back all.
+  if (holders.world() > 1) holders.sum_tensor(found);
   found_ = found_.defined() ? at::maximum(found_, found) : found;
   return found;
 }

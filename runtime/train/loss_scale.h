@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "runtime/checkpoint/archive.h"
+#include "runtime/train/ranks.h"
 
 namespace ltr {
 
@@ -23,8 +24,8 @@ class LossScale {
   bool is_on() const { return scale_.defined(); }
   /// What the gradient of `loss` begins with: `share` times the scale, of the loss' type and shape.
   at::Tensor begin(const at::Tensor& loss, double share) const;
-  /// Divides gradients by the scale. f32[]: 1 if one of them is not finite.
-  at::Tensor unscale(const std::vector<at::Tensor>& grads);
+  /// Divides gradients by the scale. f32[]: above 0 if one of them is not finite, on any of the ranks that hold them together.
+  at::Tensor unscale(const std::vector<at::Tensor>& grads, const Ranks& holders = one_rank());
   /// The scale for the next window follows from what `unscale` found in this one.
   void end_window();
   /// f32[].

@@ -66,6 +66,8 @@ Tensor register_tensor(ScopeState& scope, const char* name, const Tensor& initia
 
 }  // namespace
 
+bool RootState::divides_weights() const { return division != nullptr && division->divides_weights(); }
+
 Str RootState::kind_of(const Str& path) const {
   const size_t dot = path.rfind('.');
   const Str owner = dot == Str::npos ? "" : path.substr(0, dot);

@@ -10,15 +10,16 @@ namespace ltr {
 RankBuffers::RankBuffers(const RootState& root, const Ranks& ranks, bool joint_norms) : ranks_(ranks) {
   if (ranks.world() == 1) return;
   for (const Entry& entry : root.buffers) {
-    const bool is_norm = root.kind_of(entry.path).starts_with("BatchNorm");
-    if (!is_norm || !joint_norms) buffers_.push_back({aten(entry.tensor), is_norm, In(entry.tensor)->_version()});
+    // What batch norms keep over all ranks is the same on each; a weight that is not trained is written by nobody.
+    const bool is_same = entry.is_weight || (joint_norms && root.kind_of(entry.path).starts_with("BatchNorm"));
+    if (!is_same) buffers_.push_back({aten(entry.tensor), In(entry.tensor)->_version()});
   }
 }
 
 void RankBuffers::share() {
   if (buffers_.empty()) return;
   std::vector<double> is_written;
-  for (const Buffer& buffer : buffers_) is_written.push_back(buffer.is_norm || buffer.tensor._version() != buffer.version ? 1 : 0);
+  for (const Buffer& buffer : buffers_) is_written.push_back(buffer.tensor._version() != buffer.version ? 1 : 0);
   ranks_.most(is_written);
   std::vector<at::Tensor> written;
   for (size_t i = 0; i < buffers_.size(); i++) {

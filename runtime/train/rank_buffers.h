@@ -23,7 +23,6 @@ class RankBuffers {
  private:
   struct Buffer {
     at::Tensor tensor;
-    bool is_norm;       ///< of a batch norm, which every step writes without a word
     int64_t version;    ///< of the tensor, when all ranks had the same
   };
   const Ranks& ranks_;

@@ -120,7 +120,7 @@ std::vector<at::Tensor> Ranks::tensors(const at::Tensor& own) const {
   Str packed;
   pack(packed, own);
   std::vector<at::Tensor> all;
-  for (const Str& text : texts(packed)) all.push_back(Unpacking(text).tensor());
+  for (const Str& text : texts(packed)) all.push_back(Unpacking(text).tensor().to(own.device()));
   return all;
 }
 

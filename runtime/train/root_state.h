@@ -55,6 +55,8 @@ struct RootState {
 
   /// The whole path of a registered tensor, or null.
   const Str* path_of(const Tensor& tensor) const;
+  /// Whether weights themselves are divided, so that reading one is an exchange.
+  bool divides_weights() const;
   /// The kind of the block that registered the weight or buffer with this whole path.
   Str kind_of(const Str& path) const;
 };

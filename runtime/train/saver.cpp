@@ -39,8 +39,7 @@ nlohmann::json Saver::facts() const {
 CheckpointData Saver::snapshot(bool weights_only) {
   CheckpointData data;
   state_.at.train_s = times_.train_s();
-  const Division* division = state_.root.division.get();
-  const bool are_divided = division != nullptr && division->divides_weights();
+  const bool are_divided = state_.root.divides_weights();
   for (const Entry& entry : state_.root.entries) {
     // Block by block: nobody holds all of them.
     if (!are_divided || !entry.is_weight) data.weights.push_back({entry.path, aten(entry.tensor)});
@@ -55,7 +54,7 @@ CheckpointData Saver::snapshot(bool weights_only) {
     data.averages.push_back({one.name.substr(kAveraged.size()), one.tensor});
     return true;
   });
-  if (division != nullptr) add_divided(data);
+  if (state_.root.division != nullptr) add_divided(data);
   if (weights_only) {
     data.train.clear();
     data.share.slices.clear();

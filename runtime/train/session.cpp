@@ -102,9 +102,7 @@ void Session::run_step(const StepInfo& info, const Batch& batch, size_t stream_i
     runner_->run(info, batch, stream_index, number);
   } catch (const Error& error) {
     // Where weights are divided no rank can run a step by itself.
-    const Division* division = request.root.state().division.get();
-    const bool is_alone = division == nullptr || !division->divides_weights();
-    if (error.exit_code() != 4 || request.trainer.nan != "raise" || !is_alone) throw;
+    if (error.exit_code() != 4 || request.trainer.nan != "raise" || request.root.state().divides_weights()) throw;
     throw repeated(error, info, batch, stream_index, number);
   }
 }
@@ -138,8 +136,8 @@ Error Session::repeated(const Error& error, const StepInfo& info, const Batch& b
 
 // ---- gradients -----------------------------------------------------------------------------------------------
 
-void Session::begin_window(bool is_recorded) {
-  gradients_.begin_window();
+void Session::begin_window(const StepInfo& info, bool is_recorded) {
+  gradients_.begin_window(!info.updates_always);
   late.begin_window(global_step + 1);
   has_updated_ = false;
   is_recorded_ = is_recorded && !request.flags.bare;
@@ -153,7 +151,7 @@ void Session::minimize(const Tensor& loss, Optimizer& optimizer, bool last, cons
     this->loss = loss;
     this->optimizer = &optimizer;
     run_hook(Hook::before_backward);
-    const bool is_finite = lets_loss(value, location);
+    const bool is_finite = lets_loss(value, &optimizer, location);
     at(location);
     gradients_.add(value, optimizer, !last, is_finite);
     run_hook(Hook::after_backward);
@@ -161,9 +159,9 @@ void Session::minimize(const Tensor& loss, Optimizer& optimizer, bool last, cons
   });
 }
 
-bool Session::lets_loss(const at::Tensor& loss, const Location& location) {
+bool Session::lets_loss(const at::Tensor& loss, const Optimizer* of, const Location& location) {
   if (late.is_on()) {
-    late.saw_loss(loss, optimizer, location);
+    late.saw_loss(loss, of, location);
     return true;
   }
   if (gate.is_finite(loss)) return true;
@@ -177,21 +175,20 @@ bool Session::lets_loss(const at::Tensor& loss, const Location& location) {
 void Session::update(Optimizer& optimizer) {
   const Gradients::Came came = gradients_.take(optimizer);
   const NoGrad no_grad;
-  if (came.bad > 0) {
-    // As if the rows of all ranks were one batch, whose loss it would be.
-    optimizer.zero_grad();
-    if (came.is_bad_here) return gate.refuse_loss(bad_loss_, bad_value_);
-    try {
-      return gate.refuse_loss({}, "not finite on another rank");
-    } catch (const Error& error) {
-      throw of_another(error);
-    }
-  }
+  if (came.bad > 0) return refuse(optimizer, came);
   // No row came, or none that counts: a stand-in, or one whose tokens are all ignored.
   if (came.rows == 0 || came.share == 0) return optimizer.zero_grad();
-  // Batches that were skipped, or counted by tokens, leave a window that is divided by what did come.
+  // Batches that are counted by tokens leave a window that is divided by what did come.
   if (std::abs(came.share - 1) > 1e-9) optimizer.scale_grads(1 / came.share);
   clip_and_step(optimizer);
+}
+
+/// As if the rows of all ranks were one batch, whose loss is not finite.
+void Session::refuse(Optimizer& optimizer, const Gradients::Came& came) {
+  gradients_.forget(optimizer);
+  optimizer.zero_grad();
+  if (!came.is_bad_here) return gate.refuse_loss_elsewhere();
+  gate.refuse_loss(bad_loss_, bad_value_);
 }
 
 bool Session::looks_at_gradients() const {
@@ -234,8 +231,8 @@ void Session::clip_and_step(Optimizer& optimizer) {
   run_hook(Hook::after_step);
 }
 
-void Session::finish_window(const StepInfo& info) {
-  while (Optimizer* open = gradients_.next_open(!info.updates_always)) update(*open);
+void Session::finish_window() {
+  while (Optimizer* open = gradients_.next_open()) update(*open);
   buffers_.share();
   scale.end_window();
   late.end_window();
@@ -247,13 +244,16 @@ void Session::backward(const Tensor& loss, const Location& location) {
     if (is_repeating_) return gradients_.repeat(value, nullptr, true);
     this->loss = loss;
     run_hook(Hook::before_backward);
-    if (late.is_on()) {
-      late.saw_loss(value, nullptr, location);
-      gradients_.add_manual(value);
-    } else if (gate.is_finite(value)) {
-      gradients_.add_manual(value);
+    // What unscaled gradients there are, others with the scale cannot be added to.
+    if (!overflows_.empty()) {
+      throw error_at(location, err::settings_contradict, "precision = f16 takes no `backward` between `clip_norm` and `step`");
+    }
+    const bool is_finite = lets_loss(value, nullptr, location);
+    // Alone, what is not finite is left out at once; several ranks learn of it when they sum.
+    if (is_finite || world > 1) {
+      gradients_.add_manual(value, is_finite);
     } else {
-      gate.refuse_loss(location, gate.shown(value));
+      gate.refuse_loss(location, bad_value_);
     }
     run_hook(Hook::after_backward);
   });
@@ -271,7 +271,8 @@ void Session::step(Optimizer& optimizer) {
   if (is_repeating_) return;
   guarded([&] {
     const NoGrad no_grad;
-    gradients_.gather(optimizer);
+    const Gradients::Came came = gradients_.gather(optimizer);
+    if (came.bad > 0) return refuse(optimizer, came);
     clip_and_step(optimizer);
     gradients_.forget(optimizer);
   });
@@ -280,7 +281,7 @@ void Session::step(Optimizer& optimizer) {
 void Session::clip_norm(Optimizer& optimizer, double limit) {
   guarded([&] {
     const NoGrad no_grad;
-    gradients_.gather(optimizer);
+    if (gradients_.gather(optimizer).bad > 0) return;  // the step refuses it
     unscale(optimizer);
     if (late.is_on()) {
       norms_later_[&optimizer] = optimizer.clip_norm_later(limit);
@@ -294,7 +295,7 @@ void Session::clip_norm(Optimizer& optimizer, double limit) {
 void Session::clip_value(Optimizer& optimizer, double limit) {
   guarded([&] {
     const NoGrad no_grad;
-    gradients_.gather(optimizer);
+    if (gradients_.gather(optimizer).bad > 0) return;
     unscale(optimizer);
     optimizer.clip_value(limit);
   });

@@ -65,7 +65,7 @@ class Session : public Context {
 
   // The window under way.
   /// `is_recorded`: its values go to the loggers.
-  void begin_window(bool is_recorded);
+  void begin_window(const StepInfo& info, bool is_recorded);
   /// Of the batch that runs now: its part of the window's gradient, and whether it is the window's last.
   void set_row(double share, bool is_last, double weight) {
     gradients_.set_row(share, is_last);
@@ -74,8 +74,8 @@ class Session : public Context {
   }
   /// Whether weights moved since the window began.
   bool has_updated() const { return has_updated_; }
-  /// Updates that the last row of `info` did not reach.
-  void finish_window(const StepInfo& info);
+  /// Updates that the last row did not reach.
+  void finish_window();
   GradientSum::Times exchange_times() const { return gradients_.times(); }
 
   /// Counts records that were left out. What is new of them goes to `faults/bad_records.jsonl` of a fit's folder.
@@ -107,7 +107,7 @@ class Session : public Context {
   bool is_silent = false;          ///< no hook runs: the sanity round's results are thrown away
   std::vector<Str> saves;          ///< names that `save` was called with
   Agreement agreement;
-  bool is_stand_in = false;        ///< the batch under way counts nothing: no log, metric or hook of it
+  bool is_stand_in = false;        ///< the batch under way counts nothing: no log or metric of it, and no hook of a batch
   LaterNamed norms;                ///< of this window's updates, where computed
   Outputs predicted;               ///< what `output` gave
   LeftOutRecords left_out;
@@ -116,7 +116,8 @@ class Session : public Context {
   /// The batch again, with nothing updated, logged or told.
   Error repeated(const Error& error, const StepInfo& info, const Batch& batch, size_t stream_index, uint64_t number);
   /// Whether the gradient of `loss` may be taken; R4001 if it is not finite and that ends the run at once.
-  bool lets_loss(const at::Tensor& loss, const Location& location);
+  bool lets_loss(const at::Tensor& loss, const Optimizer* of, const Location& location);
+  void refuse(Optimizer& optimizer, const Gradients::Came& came);
   void update(Optimizer& optimizer);
   void write_left_out(const std::vector<LeftOut>& records, bool appends);
   /// Hooks, clipping, the gate, and the update if it may happen.

@@ -5,6 +5,8 @@
 #include "ltr/operators.h"
 #include "runtime/tensor/handle.h"
 #include "runtime/tensor/precision.h"
+#include "runtime/train/division.h"
+#include "runtime/train/root_state.h"
 #include "runtime/train/session.h"
 
 // An update on a device whose numbers come later. The same moments as in session.cpp, but the host reads nothing: norms,
@@ -15,7 +17,10 @@ namespace ltr {
 at::Tensor Session::unscale(const Optimizer& optimizer) {
   if (!scale.is_on()) return {};
   const auto [place, is_first] = overflows_.try_emplace(&optimizer);
-  if (is_first) place->second = scale.unscale(optimizer.grads());
+  if (is_first) {
+    const Division* division = request.root.state().division.get();
+    place->second = scale.unscale(optimizer.grads(), division != nullptr ? division->holders() : one_rank());
+  }
   return place->second;
 }
 

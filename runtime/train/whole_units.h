@@ -31,7 +31,7 @@ class WholeUnits {
 
   /// The row of a unit, gathered if it is not there: all ranks read the same units in the same order.
   const at::Tensor& row(size_t unit);
-  /// It is not needed for now. Who still holds its row, or a part of it, keeps that alive.
+  /// It is not needed until it is read again. Who still holds its row, or a part of it, keeps that alive.
   void release(size_t unit);
   /// Weights moved: what was gathered is old.
   void forget();

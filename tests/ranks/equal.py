@@ -69,6 +69,13 @@ with scratch() as name:
         check(f"to step {steps} with {world}", result.returncode == 0, result.text)
     compare("4 ranks, then 2, 3 and 1, see the same samples", rows(runs), rows(alone), TOLERANCE, without=OF_BATCHES)
 
+    runs = folder / "half"
+    half = ("--set", "trainer.weigh=batches", "--limit-train", "50%", "--limit-val", 0)
+    for world, limit in ((2, ("--steps", 5)), (1, ("--resume", "last"))):
+        result = fit(program, runs, world, *half, *limit)
+        check(f"half of each epoch with {world}", result.returncode == 0, result.text)
+    compare("2 ranks, then 1, end an epoch at its half", rows(folder / "trainer.weigh=batches-1"), rows(runs))
+
     for world in (1, 2, 4):
         # 413 records in batches of 300, and 101: of some turns three ranks have none.
         result = run(program, "fit", "--no-bar", "--threads", 1, "--nproc", world, "--size", 300, "--set", f"data.root={EXAMPLES / 'data/mnist-5k'}",

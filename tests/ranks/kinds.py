@@ -23,7 +23,7 @@ with scratch() as name:
                      *options, timeout=60)
         check(f"{experiment}: {world} ranks {' '.join(map(str, options))}", result.returncode == 0, result.text)
 
-    for experiment in ("pair", "by_hand", "choosy"):
+    for experiment in ("pair", "by_hand", "halves", "choosy"):
         for world in (1, 2, 3):
             fit(experiment, world, f"{experiment}-{world}")
         for world in (2, 3):

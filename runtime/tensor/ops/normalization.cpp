@@ -59,6 +59,12 @@ Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, con
       const NoGrad no_grad;
       In(seen)->add_(1);
     }
+    if (is_training()) {
+      // LibTorch writes the running values and does not say so.
+      for (const Tensor* running : {&mean, &var}) {
+        if (running->defined()) In(*running)->unsafeGetTensorImpl()->bump_version();
+      }
+    }
     return give(at::batch_norm(In(x), optional_aten(weight), optional_aten(bias), aten(mean), aten(var), is_training(),
                                momentum, eps, false));
   });
