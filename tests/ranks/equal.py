@@ -69,12 +69,11 @@ with scratch() as name:
         check(f"to step {steps} with {world}", result.returncode == 0, result.text)
     compare("4 ranks, then 2, 3 and 1, see the same samples", rows(runs), rows(alone), TOLERANCE, without=OF_BATCHES)
 
-    runs = folder / "half"
-    half = ("--set", "trainer.weigh=batches", "--limit-train", "50%", "--limit-val", 0)
-    for world, limit in ((2, ("--steps", 5)), (1, ("--resume", "last"))):
-        result = fit(program, runs, world, *half, *limit)
+    half = ("--limit-train", "50%", "--limit-val", 0)
+    for runs, world, limit in (("half-1", 1, ()), ("half", 2, ("--steps", 5)), ("half", 1, ("--resume", "last"))):
+        result = fit(program, folder / runs, world, *half, *limit)
         check(f"half of each epoch with {world}", result.returncode == 0, result.text)
-    compare("2 ranks, then 1, end an epoch at its half", rows(runs), rows(folder / "trainer.weigh=batches-1"), TOLERANCE, without=OF_BATCHES)
+    compare("2 ranks, then 1, end an epoch at its half", rows(folder / "half"), rows(folder / "half-1"), TOLERANCE, without=OF_BATCHES)
 
     for world in (1, 2, 4):
         # 413 records in batches of 300, and 101: of some turns three ranks have none.
