@@ -34,17 +34,29 @@ void walk(const Json& object, const Str& prefix, const Str& file, RunSettings& s
   }
 }
 
+Error misfit(const Str& path, const doors::FormatError& error) {
+  const Str place = error.offset > 0 ? fmt::format("at byte {}: ", error.offset) : "";
+  return error_at({}, err::bad_config_file, path, place + error.reason);
+}
+
 }  // namespace
 
-void read_config(const Str& path, RunSettings& settings) {
-  Json json;
+Str read_config(const Str& path) {
   try {
-    json = doors::read_json(path);
+    return doors::read_file(path);
   } catch (const std::system_error&) {
     throw error_at({}, err::bad_config_file, path, "cannot be read");
   } catch (const doors::FormatError& error) {
-    const Str place = error.offset > 0 ? fmt::format("at byte {}: ", error.offset) : "";
-    throw error_at({}, err::bad_config_file, path, place + error.reason);
+    throw misfit(path, error);
+  }
+}
+
+void give_config(const Str& text, const Str& path, RunSettings& settings) {
+  Json json;
+  try {
+    json = doors::parse_json(text, path);
+  } catch (const doors::FormatError& error) {
+    throw misfit(path, error);
   }
   if (!json.is_object()) throw error_at({}, err::bad_config_file, path, "is no JSON object");
   walk(json, "", path, settings);

@@ -15,7 +15,8 @@ Str architecture_text(int architecture) { return fmt::format("sm_{}", architectu
 Error refusal(const DeviceWish& wish, const Str& text) {
   const int64_t count = wish.devices.count;
   Str help = fmt::format("use --devices {}", count > 0 ? fmt::format("cpu[{}]", count) : "cpu");
-  if (!wish.fitting.empty()) help += fmt::format(", or --topology {}", fmt::join(wish.fitting, ", --topology "));
+  const std::vector<Str> fitting = wish.fitting();
+  if (!fitting.empty()) help += fmt::format(", or --topology {}", fmt::join(fitting, ", --topology "));
   return with_help(error_at(wish.location, err::topology_unavailable, text), help);
 }
 
@@ -53,21 +54,14 @@ void check_facts(const DeviceWish& wish, const Accelerator& there, int64_t index
   }
 }
 
-}  // namespace
-
-const Machine& this_machine() {
-  static const Machine kThis{plugin_file, driver_devices, load_plugin};
-  return kThis;
-}
-
-DeviceChoice choose_device(const DeviceWish& wish, const Machine& machine) {
+/// Whether that is a GPU; R2008 if there can be none. The driver is asked: the plug-in takes half a second and 350 MB.
+bool is_on_gpu(const DeviceWish& wish, const Machine& machine) {
   const bool may_be_cpu = wish.devices.kind == "auto";
   const Str file = wish.devices.kind == "cpu" ? "" : machine.plugin_file();
-  // The driver is asked first: the plug-in takes half a second and 350 MB.
   const int64_t shown = wish.devices.kind == "cpu" ? 0 : machine.driver_devices();
   if (wish.devices.kind == "cpu" || (may_be_cpu && (file.empty() || shown == 0))) {
     check_on_cpu(wish);
-    return {};
+    return false;
   }
   if (file.empty()) {
     throw refusal(wish, fmt::format("{}, but this runtime was built without CUDA{}", asked(wish),
@@ -78,7 +72,27 @@ DeviceChoice choose_device(const DeviceWish& wish, const Machine& machine) {
     throw refusal(wish, fmt::format("{}, but the NVIDIA driver shows no device here{}", asked(wish),
                                     hidden != nullptr ? fmt::format(" (CUDA_VISIBLE_DEVICES is \"{}\")", hidden) : ""));
   }
-  const Plugin plugin = machine.load(file);
+  return true;
+}
+
+}  // namespace
+
+const Machine& this_machine() {
+  static const Machine kThis{plugin_file, driver_devices, load_plugin};
+  return kThis;
+}
+
+void check_devices(const DeviceWish& wish, const Machine& machine) {
+  if (!is_on_gpu(wish, machine)) return;
+  const int64_t shown = machine.driver_devices(), ranks = wish.local_rank + 1;
+  if (shown >= std::max(wish.devices.count, ranks)) return;
+  const Str each = ranks > wish.devices.count ? fmt::format(", one for each of {} ranks", ranks) : "";
+  throw refusal(wish, fmt::format("{}{}, but the NVIDIA driver shows {} here", asked(wish), each, shown));
+}
+
+DeviceChoice choose_device(const DeviceWish& wish, const Machine& machine) {
+  if (!is_on_gpu(wish, machine)) return {};
+  const Plugin plugin = machine.load(machine.plugin_file());
   if (plugin.accelerator == nullptr) {
     throw refusal(wish, fmt::format("{}, but the CUDA runtime cannot be loaded: {}", asked(wish), plugin.why_not));
   }

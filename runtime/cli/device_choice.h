@@ -27,7 +27,7 @@ struct DeviceWish {
   int64_t local_rank = 0;
   Location location;
   Str topology = "default";
-  std::vector<Str> fitting;  ///< topologies of the program that need no GPU
+  std::function<std::vector<Str>()> fitting;  ///< topologies of the program that need no GPU, if somebody asks
 };
 
 /// The device of this process.
@@ -35,6 +35,10 @@ struct DeviceChoice {
   Accelerator* accelerator = nullptr;  ///< null: the CPU
   int64_t index = 0;
 };
+
+/// For the ranks of this machine up to `wish.local_rank`, before there are any: R2008 as far as the driver knows it. Loads
+/// nothing.
+void check_devices(const DeviceWish& wish, const Machine& machine = this_machine());
 
 /// R2008 if the machine lacks what is asked for: it says what there is, and what would do.
 DeviceChoice choose_device(const DeviceWish& wish, const Machine& machine = this_machine());

@@ -13,18 +13,23 @@ struct Given {
   explicit Given(int64_t devices, int architecture = 90) : device(devices, architecture), count(devices) {}
   Machine machine() {
     return {[this] { return file; }, [this] { return count; },
-            [this](const Str&) { return loads ? Plugin{&device, ""} : Plugin{nullptr, "libcudnn.so.9: not found"}; }};
+            [this](const Str&) { return ++loaded, loads ? Plugin{&device, ""} : Plugin{nullptr, "libcudnn.so.9: not found"}; }};
   }
   Given(Given&&) = delete;
   fake::FakeAccelerator device;
   Str file = "libltr_runtime_cuda.so";
   int64_t count;
   bool loads = true;
+  int64_t loaded = 0;
 };
+
+DeviceWish wish_of(const Str& devices, const Str& precision, int64_t local_rank) {
+  return {*distributed::read_devices(devices), precision, local_rank, {}, "box", [] { return std::vector<Str>{"laptop", "small"}; }};
+}
 
 /// `cpu`, `cuda:1`, or the error's text and cure.
 Str outcome(Given&& given, const Str& devices, const Str& precision = "f32", int64_t local_rank = 0) {
-  const DeviceWish wish{*distributed::read_devices(devices), precision, local_rank, {}, "box", {"laptop", "small"}};
+  const DeviceWish wish = wish_of(devices, precision, local_rank);
   try {
     const DeviceChoice choice = choose_device(wish, given.machine());
     return choice.accelerator == nullptr ? "cpu" : fmt::format("cuda:{}", choice.index);
@@ -63,6 +68,29 @@ TEST_CASE("a GPU that is not there is one error that says what is, and what woul
   Given behind(0);
   behind.count = 1;
   CHECK(outcome(std::move(behind), "cuda") == Str("R2008: the topology box asks for cuda, but CUDA finds no device: no driver") + cure("cpu"));
+}
+
+TEST_CASE("ranks that are still to come are refused by what the driver knows, without loading anything") {
+  Given given(2);
+  const auto refusal = [&](const Str& devices, int64_t last) -> Str {
+    try {
+      check_devices(wish_of(devices, "f32", last), given.machine());
+      return "";
+    } catch (const Error& error) {
+      return fmt::format("{}: {} | {}", error.code, error.message, error.help);
+    }
+  };
+  CHECK(refusal("cpu[8]", 7) == "");
+  CHECK(refusal("auto", 1) == "");
+  CHECK(refusal("cuda", 1) == "");
+  CHECK(refusal("cuda[2]", 1) == "");
+  CHECK(refusal("cuda", 3) ==
+        Str("R2008: the topology box asks for cuda, one for each of 4 ranks, but the NVIDIA driver shows 2 here") + cure("cpu"));
+  CHECK(refusal("cuda[8]", 7) == Str("R2008: the topology box asks for cuda[8], but the NVIDIA driver shows 2 here") + cure("cpu[8]"));
+  given.count = 0;
+  CHECK(refusal("auto", 3) == "");
+  CHECK(refusal("cuda", 0) == Str("R2008: the topology box asks for cuda, but the NVIDIA driver shows no device here") + cure("cpu"));
+  CHECK(given.loaded == 0);
 }
 
 TEST_CASE("a GPU that is too old is refused before anything is allocated") {

@@ -196,6 +196,7 @@ int run(const std::vector<Str>& command, const Program& program) {
     // What is wrong with the settings is said in the same run, where they can be read at all.
     if (verb != nullptr && verb->run != nullptr && !program.experiments.empty()) {
       Start start(program, line, terminal);
+      start.is_alone = true;  // nobody has asked yet how many ranks there are
       try {
         start.resolve();
       } catch (const Faults& more) {

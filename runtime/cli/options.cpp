@@ -1,10 +1,12 @@
 #include "runtime/cli/options.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <set>
 
 #include "runtime/api/suggest.h"
+#include "runtime/cli/config_file.h"
 #include "runtime/cli/verbs.h"
 
 namespace ltr::cli {
@@ -148,13 +150,19 @@ CommandLine parse_command_line(const std::vector<Str>& arguments, const Str& env
   Parser(out, names, faults, "env").run(split_words(environment));
   out.words.clear();
   Parser(out, names, faults, "flag").run(arguments);
-  for (const GivenOption& given : out.options) {
+  for (GivenOption& given : out.options) {
     const OptionInfo* info = find_option(given.name);
     if (info == nullptr || std::find(names.begin(), names.end(), given.name) != names.end()) continue;
     if (!info->is_served()) {
       faults.push_back(error_at({}, err::settings_contradict, given.shown + " is not served by this version"));
     } else if (!out.verb.empty() && !info->belongs_to(out.verb) && Str(given.from) == "flag") {
       faults.push_back(error_at({}, err::unknown_option, fmt::format("{} for {}", given.shown, out.verb)));
+    }
+    if (given.name != "config") continue;
+    try {
+      given.text = read_config(given.value);
+    } catch (const Error& error) {
+      faults.push_back(error);
     }
   }
   return out;
@@ -191,6 +199,11 @@ std::vector<Str> split_words(const Str& text) {
   }
   if (is_open) words.push_back(word);
   return words;
+}
+
+Str out_dir(const CommandLine& line) {
+  const char* variable = std::getenv("LTR_OUT");
+  return line.get("out", variable != nullptr && variable[0] != '\0' ? variable : "runs");
 }
 
 }  // namespace ltr::cli

@@ -34,6 +34,7 @@ struct GivenOption {
   Str value;
   const char* from;
   Str shown;  ///< `--max-time`
+  Option<Str> text = {};  ///< of the file that `--config` names: settings are resolved more than once, and a pipe is read once
 };
 
 struct CommandLine {
@@ -48,11 +49,14 @@ struct CommandLine {
 };
 
 /// Reads `LTR_ARGS` (`environment`, split as a shell does) and `arguments`. `names`: hparams and parameters of `step
-/// predict`, which are options too. Faults are R2001 and R2003.
+/// predict`, which are options too. Reads what `--config` names. Faults are R2001, R2003 and R2014.
 CommandLine parse_command_line(const std::vector<Str>& arguments, const Str& environment, const std::vector<Str>& names,
                                std::vector<Error>& faults);
 
 /// Words of `text` as a POSIX shell splits them: blanks, '…', "…", backslash.
 std::vector<Str> split_words(const Str& text);
+
+/// Where run folders are: `--out`, else LTR_OUT.
+Str out_dir(const CommandLine& line);
 
 }  // namespace ltr::cli

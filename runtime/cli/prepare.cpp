@@ -2,16 +2,17 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <filesystem>
 #include <random>
 #include <set>
-#include <thread>
 
 #include <ATen/Parallel.h>
 
 #include "runtime/api/suggest.h"
 #include "runtime/checkpoint/folder.h"
 #include "runtime/cli/config_file.h"
+#include "runtime/cli/cores.h"
 #include "runtime/cli/run_folder.h"
 #include "runtime/cli/value_text.h"
 #include "runtime/data/loader.h"
@@ -67,15 +68,11 @@ int64_t thread_count(const Value& value, int64_t automatic) {
 
 Start::Start(const Program& of, CommandLine given, Terminal on, const Ranks& those)
     : program(of), line(std::move(given)), terminal(on), ranks(those), settings(those.world()) {
-  mute_output(!ranks.is_first());
+  // Which rank speaks where the verb has none of them is decided before.
+  if (!ranks.is_first()) mute_output(true);
 }
 
 Start::~Start() = default;
-
-Str Start::out_dir() const {
-  const char* variable = std::getenv("LTR_OUT");
-  return line.get("out", variable != nullptr && variable[0] != '\0' ? variable : "runs");
-}
 
 void Start::check() const {
   if (!settings.faults.empty()) throw Faults{settings.faults};
@@ -156,9 +153,9 @@ void Start::give_option(GivenOption& given) {
 
 void Start::give_settings() {
   for (const GivenOption& given : line.options) {
-    if (given.name != "config") continue;
+    if (!given.text) continue;
     try {
-      read_config(given.value, settings);
+      give_config(*given.text, given.value, settings);
     } catch (const Error& error) {
       settings.faults.push_back(error);
     }
@@ -225,8 +222,12 @@ void Start::check_topology() {
   const Str name = topology != nullptr ? topology->name : "default";
   const distributed::Devices devices = *distributed::read_devices(show(settings.value("topology.devices")));
   precision = show(settings.value("topology.precision"));
+  const DeviceWish wish{devices, precision, local_rank, where, name, [this] { return fitting_topologies(program); }};
   try {
-    device = choose_device({devices, precision, local_rank, where, name, fitting_topologies(program)});
+    if (is_plan)
+      check_devices(wish);
+    else
+      device = choose_device(wish);
   } catch (const Error& error) {
     settings.faults.push_back(error);
     return;  // of devices that are not there, no more is said
@@ -255,9 +256,10 @@ void Start::resolve() {
   // A value that could not be read is its default from here on, so that all faults are found in one run.
   read_trainer();
   check_topology();
-  const auto cores = int64_t(std::max(1u, std::thread::hardware_concurrency()));
-  threads = thread_count(settings.value("topology.threads"), std::max(at::get_num_threads() / sharing, int64_t(1)));
-  workers = thread_count(settings.value("topology.workers"), std::clamp(cores / sharing - threads, int64_t(1), int64_t(8)));
+  // OMP_NUM_THREADS is what one rank computes with; to the threads that read data it says nothing.
+  const int64_t computing = std::getenv("OMP_NUM_THREADS") != nullptr ? 1 : sharing;
+  threads = thread_count(settings.value("topology.threads"), std::max(at::get_num_threads() / computing, int64_t(1)));
+  workers = thread_count(settings.value("topology.workers"), std::clamp(own_cores() / sharing - threads, int64_t(1), int64_t(8)));
   prefetch = settings.value("topology.prefetch").as_int();
   check();
 }

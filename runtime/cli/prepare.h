@@ -43,6 +43,7 @@ class Start {
   Terminal terminal;
   const Ranks& ranks;
   bool is_alone = false;  ///< tells of a run without being one of its ranks: the topology may ask for any number of them
+  bool is_plan = false;   ///< looks at the settings of ranks that are still to come, up to `local_rank`: loads no device
   int64_t sharing = 1;    ///< ranks that share the cores of this one
   int64_t local_rank = 0;  ///< this process' place among those of its machine
   /// What the ranks write is known: their supervisor lets them go on with it.
@@ -63,7 +64,7 @@ class Start {
   Model* model = nullptr;
   std::optional<DeviceScope> on_device;  ///< once the data is open
 
-  Str out_dir() const;
+  Str out_dir() const { return cli::out_dir(line); }
   Str run_name() const { return line.get("name"); }
   /// Throws if `settings` collected faults.
   void check() const;

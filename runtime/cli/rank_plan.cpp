@@ -1,12 +1,9 @@
 #include "runtime/cli/rank_plan.h"
 
-#include <sched.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cstdlib>
-#include <thread>
+#include <filesystem>
 
+#include "runtime/cli/cores.h"
 #include "runtime/cli/prepare.h"
 #include "runtime/cli/value_text.h"
 
@@ -42,15 +39,6 @@ Option<int64_t> given_count(const CommandLine& line) {
   return count->whole;
 }
 
-/// The ranks of this machine have its cores together, unless a launcher bound each to some of its own or said how many
-/// threads it has.
-int64_t ranks_sharing(const distributed::Place& place) {
-  cpu_set_t bound;
-  const bool is_known = ::sched_getaffinity(0, sizeof bound, &bound) == 0;
-  const bool is_bound = is_known && place.launcher != "own" && CPU_COUNT(&bound) * place.local_size <= ::sysconf(_SC_NPROCESSORS_ONLN);
-  return is_bound || std::getenv("OMP_NUM_THREADS") != nullptr ? 1 : place.local_size;
-}
-
 /// The settings of one world.
 class Planner {
  public:
@@ -72,11 +60,14 @@ class Planner {
   }
 
  private:
-  void resolve(int64_t rank, int64_t world) {
-    if (is_resolved_ && ranks_->world() == world) return;
+  /// As a process with `local_rank` sees them.
+  void resolve(int64_t rank, int64_t world, int64_t local_rank) {
+    if (is_resolved_ && ranks_->world() == world && start_->local_rank == local_rank) return;
     start_.reset();
     ranks_.emplace(rank, world);
     start_.emplace(program_, line_, terminal_, *ranks_);
+    start_->is_plan = true;
+    start_->local_rank = local_rank;
     start_->resolve();
     is_resolved_ = true;
   }
@@ -86,7 +77,7 @@ class Planner {
   /// A launcher made this rank.
   void plan_joined() {
     const distributed::Place& place = launch_.place;
-    resolve(place.rank, place.world);
+    resolve(place.rank, place.world, place.local_rank);
     if (!launch_.is_supervised) {
       if (const Option<int64_t> count = given_count(line_); count && *count != place.local_size)
         refuse(err::settings_contradict, fmt::format("--nproc {}, but the launcher {} started {} ranks on this machine", *count, place.launcher, place.local_size),
@@ -99,32 +90,47 @@ class Planner {
   /// Nobody made ranks on this machine.
   void plan_own() {
     const Option<int64_t> given = given_count(line_);
-    const int64_t local = given ? *given : launch_.local_size > 0 ? launch_.local_size : devices_of_settings();
+    const int64_t local = given ? *given : launch_.local_size > 0 ? launch_.local_size : ranks_of_settings();
     const int64_t world = local * launch_.nodes;
-    resolve(0, world);
+    // Of those of one machine the last one wants the most devices.
+    resolve(0, world, local - 1);
     warn_of_cores(local);
     plan_.restarts = line_.verb == "fit" ? count_of("topology.restarts") : 0;
     plan_.is_supervisor = world > 1 || plan_.restarts > 0;
+    if (plan_.is_supervisor) refuse_pipes();
     plan_.place.rank = launch_.place.node * local;
     plan_.place.world = world;
     plan_.place.local_size = local;
   }
 
-  /// How many the settings ask for. What is wrong with them is not said here: they hold for a world that is not known yet.
-  int64_t devices_of_settings() {
+  /// How many the settings ask for on this machine. What is wrong with them is not said here: they hold for a world that is
+  /// not known yet.
+  int64_t ranks_of_settings() {
     try {
-      resolve(0, launch_.nodes);
+      resolve(0, launch_.nodes, 0);
     } catch (const Faults&) {
       // They are found again with all ranks.
     }
-    const Option<distributed::Devices> devices = distributed::read_devices(show(start_->settings.value("topology.devices")));
-    return devices ? std::max<int64_t>(devices->count, 1) : 1;
+    const auto setting = [&](const Str& name) -> const Value& { return start_->settings.value("topology." + name); };
+    const Option<distributed::Devices> devices = distributed::read_devices(show(setting("devices")));
+    if (!devices) return 1;
+    if (devices->count > 0) return devices->count;
+    const int64_t asked = distributed::asked_ranks(setting).value_or(launch_.nodes);
+    return std::max(asked / std::max(count_of("topology.nodes"), launch_.nodes), int64_t(1));
+  }
+
+  /// Ranks read it again, each for itself.
+  void refuse_pipes() const {
+    for (const GivenOption& given : line_.options) {
+      if (!given.text || std::filesystem::is_regular_file(given.value)) continue;
+      throw Faults{{with_help(error_at({}, err::wrong_type, given.shown, '"' + given.value + '"', "a file that every rank can read"),
+                              "write the settings to a file first, or give each of them with --set")}};
+    }
   }
 
   void warn_of_cores(int64_t local) const {
-    const auto cores = int64_t(std::thread::hardware_concurrency());
-    if (local > cores && cores > 0 && terminal_.has_warnings)
-      print_err(fmt::format("warning: {} ranks share {}: each waits for the others\n", local, plural(cores, "core")));
+    if (local > own_cores() && terminal_.has_warnings)
+      print_err(fmt::format("warning: {} ranks share {}: each waits for the others\n", local, plural(own_cores(), "core")));
   }
 
   const Program& program_;

@@ -1,16 +1,21 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
 #include <unistd.h>
 
+#include <ATen/Parallel.h>
 #include <nlohmann/json.hpp>
 
 #include "ltr/ops.h"
 #include "ltr/streams.h"
+#include "runtime/cli/cores.h"
 #include "runtime/cli/options.h"
+#include "runtime/cli/rank_plan.h"
+#include "runtime/cli/run_folder.h"
 #include "runtime/cli/verbs.h"
 #include "runtime/tensor/handle.h"
 #include "runtime/train/fake_ranks.h"
@@ -139,6 +144,17 @@ struct Folder {
   const fs::path path = fs::temp_directory_path() / fmt::format("ltr-cli-ranks-{}", getpid());
 };
 
+/// An environment variable as long as it lives.
+struct Variable {
+  Variable(const char* name, const char* value) : name(name) {
+    if (const char* there = std::getenv(name)) before = there;
+    ::setenv(name, value, 1);
+  }
+  ~Variable() { before ? ::setenv(name, before->c_str(), 1) : ::unsetenv(name); }
+  const char* name;
+  Option<Str> before;
+};
+
 }  // namespace
 
 // Two verbs in one process, which processes never have, write what is set once for each process.
@@ -157,6 +173,8 @@ TEST_CASE("two ranks leave one run folder, with the files of one, and go on from
   CHECK(pair.contains("point/0001/metrics.csv"));
   const auto run = nlohmann::json::parse(pair.at("point/0001/run.json"));
   CHECK(run.at("world") == 2);
+  CHECK(run.at("hosts").size() == 1);
+  CHECK(run.at("topology").at("nodes") == 1);
   CHECK(run.at("status") == "finished");
   // 64 numbers are 8 batches: 4 for each of two.
   CHECK(pair.at("point/0001/DONE").starts_with("steps 8\n"));
@@ -174,6 +192,16 @@ TEST_CASE("two ranks leave one run folder, with the files of one, and go on from
   });
   CHECK(tree(out + "/pair").at("point/0001/DONE").starts_with("steps 12\n"));
   CHECK_FALSE(fs::exists(out + "/pair/point/0002"));
+}
+
+TEST_CASE("a run record names each machine once") {
+  CHECK(hosts_of({"n1", "n0", "n1", "n0"}) == std::vector<Str>{"n1", "n0"});
+  RunRecord record;
+  record.world = 4;
+  record.hosts = {"n1", "n0"};
+  const auto run = nlohmann::json::parse(run_record_text(record, point_program()));
+  CHECK(run.at("hosts") == record.hosts);
+  CHECK(run.at("topology").at("nodes") == 2);
 }
 
 TEST_CASE("two ranks evaluate and predict what one does, once and in order; the first prints" *
@@ -209,10 +237,34 @@ TEST_CASE("two ranks evaluate and predict what one does, once and in order; the 
           const Start start(program, {}, {}, second);
           print_out("dropped");
         }) == "");
+  mute_output(false);
   CHECK(printed([&] {
           const Start start(program, {}, {}, first);
           print_out("kept");
         }) == "kept");
+  // What a launcher's second process says of a program is what the first one says.
+  mute_output(true);
+  CHECK(printed([&] {
+          const Start start(program, {}, {}, one_rank());
+          print_out("dropped");
+        }) == "");
+}
+
+TEST_CASE("OMP_NUM_THREADS is of the threads that compute: ranks still share the cores") {
+  const Variable threads("OMP_NUM_THREADS", "1");
+  const int64_t ranks = own_cores() + 1;
+  distributed::Launch launch;
+  launch.place = {.launcher = "torchrun", .world = ranks, .local_size = ranks};
+  const Program program = point_program();
+  std::vector<Error> faults;
+  const CommandLine line = parse_command_line({"fit"}, "", {"seed"}, faults);
+  const RankPlan plan = plan_ranks(program, line, {}, launch);
+  CHECK(plan.sharing == ranks);
+  Start start(program, line, {});
+  start.sharing = plan.sharing;
+  start.resolve();
+  CHECK(start.threads == at::get_num_threads());
+  CHECK(start.workers == 1);
 }
 
 }  // namespace ltr::cli

@@ -9,6 +9,7 @@
 #include "runtime/cli/version.h"
 #include "runtime/tensor/handle.h"
 #include "runtime/tensor/device.h"
+#include "runtime/train/root_state.h"
 
 namespace ltr::cli {
 
@@ -204,6 +205,13 @@ Str end_report(const Start& start, const FitReport& report, const Str& run) {
 
 namespace {
 
+/// What this rank has of them.
+Division::Held held_of(const ModelRoot& root) {
+  if (const auto& division = root.state().division) return division->held();
+  const double weights = sums_of(root).bytes;
+  return {weights, weights, optimizer_bytes(root)};
+}
+
 /// What other programs hold of the device, if it is worth a word.
 Str held_by_others() {
   if (accelerator() == nullptr) return "";
@@ -226,11 +234,10 @@ Str memory_cures(const Start& start) {
 
 Error with_memory(Error error, const Start& start) {
   if (error.code != err::out_of_memory.code || start.root == nullptr) return error;
-  const double weights = sums_of(*start.root).bytes;
-  const double state = optimizer_bytes(*start.root);
-  const double rest = std::max(held_bytes() - 2 * weights - state, 0.0);
+  const Division::Held own = held_of(*start.root);
+  const double rest = std::max(held_bytes() - own.weights - own.gradients - own.states, 0.0);
   error.help = fmt::format("held now: weights {}, gradients {}, optimizer {}, {} {}{}; what helps, in this order: {}",
-                           bytes_text(weights), bytes_text(weights), bytes_text(state),
+                           bytes_text(own.weights), bytes_text(own.gradients), bytes_text(own.states),
                            accelerator() != nullptr ? "activations and workspaces" : "activations, data and libraries",
                            bytes_text(rest), held_by_others(), memory_cures(start));
   return error;

@@ -275,6 +275,20 @@ void write_run_file(const Str& path, const Str& text) {
   }
 }
 
+std::vector<Str> hosts_of(const std::vector<Str>& ranks) {
+  std::vector<Str> hosts;
+  for (const Str& host : ranks) {
+    if (std::ranges::find(hosts, host) == hosts.end()) hosts.push_back(host);
+  }
+  return hosts;
+}
+
+Str host_name() {
+  utsname host{};
+  ::uname(&host);
+  return host.nodename;
+}
+
 Str run_record_text(const RunRecord& record, const Program& program) {
   const Option<GitFacts>& git = git_facts(program);
   OrderedJson json;
@@ -310,13 +324,11 @@ Str run_record_text(const RunRecord& record, const Program& program) {
   }
   json["topology"] = {{"name", or_null(record.topology)},
                       {"devices", {compute_device_name()}},
-                      {"nodes", 1},
+                      {"nodes", record.hosts.size()},
                       {"precision", record.precision},
                       {"threads", record.threads}};
   json["world"] = record.world;
-  utsname host{};
-  ::uname(&host);
-  json["hosts"] = {Str(host.nodename)};
+  json["hosts"] = record.hosts;
   json["job"] = nullptr;
   json["seed"] = record.seed;
   json["data"] = OrderedJson::array();

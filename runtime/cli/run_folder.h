@@ -59,6 +59,7 @@ struct RunRecord {
   Str precision;
   int64_t threads = 1;
   int64_t world = 1;
+  std::vector<Str> hosts;  ///< the machines of all ranks, each once
   int64_t seed = 0;
   std::vector<Str> command;
   struct DataStream {
@@ -71,6 +72,10 @@ struct RunRecord {
   double best_value = 0;
   Str best_checkpoint;
 };
+/// Each machine once, of the machine of each rank.
+std::vector<Str> hosts_of(const std::vector<Str>& ranks);
+/// The name of this machine.
+Str host_name();
 /// The text of `run.json`.
 Str run_record_text(const RunRecord& record, const Program& program);
 /// Replaces a file of a run in one step; R1004 if that fails.

@@ -140,7 +140,7 @@ double resident_bytes() {
   return read == 2 ? double(resident) * double(::sysconf(_SC_PAGESIZE)) : 0;
 }
 
-double held_bytes() { return accelerator() != nullptr ? double(compute_device_memory().tensors) : resident_bytes(); }
+double held_bytes() { return accelerator() != nullptr ? double(compute_device_tensor_bytes()) : resident_bytes(); }
 
 Str bytes_text(double bytes) {
   if (bytes >= 1073741824.0) return fmt::format("{:.1f} GiB", bytes / 1073741824.0);

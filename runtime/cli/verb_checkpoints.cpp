@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 
 #include <nlohmann/json.hpp>
 
@@ -26,8 +27,7 @@ struct Kept {
 
 /// The run of any experiment that `which` means; the newest if it is empty. R2010 if there is none.
 Str run_of(const Program& program, const CommandLine& line, const Str& which) {
-  const char* variable = std::getenv("LTR_OUT");
-  const Str out = line.get("out", variable != nullptr && variable[0] != '\0' ? variable : "runs");
+  const Str out = out_dir(line);
   Str found;
   fs::file_time_type newest;
   for (const ExperimentInfo& experiment : program.experiments) {
@@ -45,42 +45,57 @@ Str run_of(const Program& program, const CommandLine& line, const Str& which) {
                   "it takes the folder, number or name of a run; --out says where runs are");
 }
 
-Kept kept_of(const Str& folder, const Str& name) {
+/// Nothing if it is gone: a run that goes on removes checkpoints while they are looked at.
+Option<Kept> kept_of(const Str& folder, const Str& name) {
   const Str path = folder + "/" + name;
-  Kept row{name, verify_checkpoint(path)};
-  for (const fs::directory_entry& entry : fs::directory_iterator(path)) {
-    if (entry.is_regular_file()) row.bytes += int64_t(entry.file_size());
+  std::error_code failed;
+  try {
+    Kept row{name, verify_checkpoint(path)};
+    for (const fs::directory_entry& entry : fs::directory_iterator(path)) {
+      if (entry.is_regular_file()) row.bytes += int64_t(entry.file_size());
+    }
+    if (row.damage.empty()) {
+      const nlohmann::json manifest = read_manifest(path);
+      row.step = manifest.value("step", int64_t(-1));
+      row.world = manifest.value("world", int64_t(1));
+      row.has_weights_only = manifest.value("weights_only", false);
+    }
+    if (fs::exists(path, failed)) return row;
+  } catch (const std::exception&) {
+    if (fs::exists(path, failed)) throw;
   }
-  if (!row.damage.empty()) return row;
-  const nlohmann::json manifest = read_manifest(path);
-  row.step = manifest.value("step", int64_t(-1));
-  row.world = manifest.value("world", int64_t(1));
-  row.has_weights_only = manifest.value("weights_only", false);
-  return row;
+  return std::nullopt;
 }
 
-/// Leftovers of writers that died go, and `last` shows the newest checkpoint that is whole; what was done, in words.
-std::vector<Str> repair(const Str& run) {
-  const Str folder = run + "/checkpoints";
-  const RunFolder held = RunFolder::hold(run);
-  std::vector<Str> done;
-  size_t hidden = 0;
+/// Those of a run, oldest first, each verified once.
+std::vector<Kept> kept_in(const Str& folder) {
+  std::vector<Kept> rows;
+  for (const Str& name : checkpoint_names(folder)) {
+    if (Option<Kept> row = kept_of(folder, name)) rows.push_back(std::move(*row));
+  }
+  return rows;
+}
+
+/// What writers that died left goes; what was done, in words.
+std::vector<Str> clear(const Str& folder) {
+  int64_t hidden = 0;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
     hidden += entry.path().filename().string().starts_with(".") ? 1 : 0;
   }
   remove_leftovers(folder);
-  if (hidden > 0) done.push_back(fmt::format("{} of writers that died put right", plural(int64_t(hidden), "leftover")));
-  const auto points_at_whole = [&](const Str& link) {
-    const Str target = read_link(folder, link);
-    return !target.empty() && verify_checkpoint(folder + "/" + target).empty();
-  };
-  if (points_at_whole("last")) return done;
-  const Str newest = find_checkpoint(run, "last", nullptr, true);
-  if (newest.empty()) return done;
-  const Str name = fs::path(newest).filename().string();
-  point_link(folder, "last", name);
-  done.push_back(fmt::format("last is {} now", name));
-  return done;
+  if (hidden == 0) return {};
+  return {fmt::format("{} of writers that died put right", plural(hidden, "leftover"))};
+}
+
+/// `last` shows the newest checkpoint that is whole; what was done, in words.
+std::vector<Str> mend_last(const Str& folder, const std::vector<Kept>& rows) {
+  const Str last = read_link(folder, "last");
+  if (std::ranges::any_of(rows, [&](const Kept& row) { return row.name == last && row.damage.empty(); })) return {};
+  const auto may_be_last = [](const Kept& row) { return row.damage.empty() && !row.has_weights_only; };
+  const auto newest = std::find_if(rows.rbegin(), rows.rend(), may_be_last);
+  if (newest == rows.rend()) return {};
+  point_link(folder, "last", newest->name);
+  return {fmt::format("last is {} now", newest->name)};
 }
 
 Str json_of(const Str& run, const std::vector<Kept>& rows, const Str& last, const Str& best) {
@@ -114,10 +129,12 @@ int run_checkpoints(const Program& program, const CommandLine& line) {
   if (line.words.size() > 1) throw error_at({}, err::unknown_option, fmt::format("for the word {}; the run is {}", line.words[1], line.words[0]));
   const Str run = run_of(program, line, line.words.empty() ? line.get("run") : line.words[0]);
   const Str folder = run + "/checkpoints";
-  std::vector<Str> done;
-  if (line.has("repair") && fs::is_directory(folder)) done = repair(run);
-  std::vector<Kept> rows;
-  for (const Str& name : checkpoint_names(folder)) rows.push_back(kept_of(folder, name));
+  const bool is_repair = line.has("repair") && fs::is_directory(folder);
+  Option<RunFolder> held;
+  if (is_repair) held.emplace(RunFolder::hold(run));
+  std::vector<Str> done = is_repair ? clear(folder) : std::vector<Str>();
+  const std::vector<Kept> rows = kept_in(folder);
+  if (is_repair) std::ranges::move(mend_last(folder, rows), std::back_inserter(done));
   const Str last = read_link(folder, "last"), best = read_link(folder, "best");
   print_out(line.has("json") ? json_of(run, rows, last, best) : table_of(run, rows, last, best));
   for (const Str& one : done) print_err(fmt::format("repaired: {}\n", one));

@@ -253,6 +253,7 @@ class FitVerb {
     else if (start_.ranks.is_first())
       temporary_.emplace();
     if (folder_) start_.tell_run(folder_->path());
+    record_.hosts = hosts_of(start_.ranks.texts(host_name()));
     dir_ = start_.ranks.of_first(folder_ ? folder_->path() : temporary_ ? temporary_->path : "");
   }
 

@@ -72,8 +72,11 @@ class Cuda final : public Accelerator {
     size_t free = 0, total = 0;
     C10_CUDA_CHECK(cudaMemGetInfo(&free, &total));
     const auto stats = c10::cuda::CUDACachingAllocator::getDeviceStats(device_index(index));
-    const auto tensors = stats.allocated_bytes[0], reserved = stats.reserved_bytes[0];
-    return {int64_t(total), int64_t(free), tensors.current, reserved.current, tensors.peak};
+    return {int64_t(total), int64_t(free), stats.reserved_bytes[0].current, stats.allocated_bytes[0].peak};
+  }
+
+  int64_t tensor_bytes(int64_t index) const override {
+    return c10::cuda::CUDACachingAllocator::getDeviceStats(device_index(index)).allocated_bytes[0].current;
   }
 
   void choose(int64_t index) override {

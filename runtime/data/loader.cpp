@@ -48,11 +48,12 @@ struct Slot {
   bool is_ready = false;
   bool is_empty = false;  ///< every record of it was left out
   Batch batch;
+  Option<Error> misfit;   ///< what differs from the data's batch; told of the first one
   std::vector<LeftOut> left_out;
   std::exception_ptr error;
 };
 
-/// Where a device copies from while the host goes on. In the thread that reads, so that the step does not pay for it.
+/// Where a device copies from while the host goes on.
 void pin(Batch& batch) {
   if (accelerator() == nullptr) return;
   for (Tensor& field : batch.fields) {
@@ -73,15 +74,17 @@ struct Loader::Impl {
   }
   bool is_stand_in(int64_t epoch, int64_t number, int64_t rank) const;
   ReadAt place_of(int64_t epoch, int64_t number) const;
-  bool read(int64_t epoch, int64_t number, Batch& batch) const;
+  Slot read(int64_t epoch, int64_t number) const;
+  bool read_fields(int64_t epoch, int64_t number, Batch& batch) const;
   bool read_or_stand_in(ReadAt place, Record& record, Batch& batch) const;
-  void check(const Batch& batch) const;
+  Option<Error> misfit_of(const Batch& batch) const;
   void narrow(Batch& batch) const;
   void start_workers();
   void work();
   void look_ahead(const Batch& first);
   void begin(int64_t epoch, int64_t first);
   bool next(Batch& batch);
+  Slot take();
   void give_left_out(std::vector<LeftOut> found) {
     left_out.insert(left_out.end(), std::make_move_iterator(found.begin()), std::make_move_iterator(found.end()));
   }
@@ -96,6 +99,7 @@ struct Loader::Impl {
   int64_t begun_epoch = -1;
   int64_t begun = 0;     ///< batches of that epoch that were done by others
   bool is_checked = false;
+  at::ScalarType step_float = at::kFloat;  ///< of `float` in the step
   std::vector<LeftOut> left_out;
 
   std::vector<std::thread> threads;
@@ -203,7 +207,18 @@ bool Loader::Impl::read_or_stand_in(ReadAt place, Record& record, Batch& batch) 
   throw error_at(options.location, err::stream_too_short, fmt::format("{} has no batch with a good record", options.name));
 }
 
-bool Loader::Impl::read(int64_t of_epoch, int64_t number, Batch& batch) const {
+/// All that is done to a batch is done by who reads it, so that the step does not pay for it.
+Slot Loader::Impl::read(int64_t of_epoch, int64_t number) const {
+  Slot slot;
+  slot.is_empty = !read_fields(of_epoch, number, slot.batch);
+  if (slot.is_empty) return slot;
+  slot.misfit = misfit_of(slot.batch);
+  narrow(slot.batch);
+  pin(slot.batch);
+  return slot;
+}
+
+bool Loader::Impl::read_fields(int64_t of_epoch, int64_t number, Batch& batch) const {
   const ModeScope mode(false, false);
   const PolicyScope policy(data_float());
   const at::AutoDispatchBelowADInplaceOrView no_autograd;  // maps have no gradients: a third less per small op
@@ -218,11 +233,10 @@ bool Loader::Impl::read(int64_t of_epoch, int64_t number, Batch& batch) const {
     batch.fields[i] = columns[i] < 0 ? Tensor() : std::move(record[size_t(columns[i])].tensor);
     if (batch.fields[i].defined()) batch.size = batch.fields[i].size(0);
   }
-  pin(batch);
   return true;
 }
 
-void Loader::Impl::check(const Batch& batch) const {
+Option<Error> Loader::Impl::misfit_of(const Batch& batch) const {
   for (size_t i = 0; i < batch.fields.size(); ++i) {
     const Tensor& tensor = batch.fields[i];
     const FieldInfo& field = options.batch[i];
@@ -236,18 +250,19 @@ void Loader::Impl::check(const Batch& batch) const {
     FieldInfo actual = field;
     actual.dims = shape;
     actual.dtype = dtype_of(In(tensor)->scalar_type());
-    throw error_at(
+    return error_at(
         options.location, err::schema_differs, options.name,
         fmt::format("the field {} is {}, but the batch says {}", field.name, type_text(actual), type_text(field)));
   }
+  return std::nullopt;
 }
 
 /// Records are computed in f32 at least; in the step their `float` has the width of the program's.
 void Loader::Impl::narrow(Batch& batch) const {
-  if (policy_type() == data_float()) return;
+  if (step_float == data_float()) return;
   for (size_t i = 0; i < batch.fields.size(); ++i) {
     if (options.batch[i].dtype != DType::Float || options.batch[i].host[0] != '\0' || !batch.fields[i].defined()) continue;
-    batch.fields[i] = give(In(batch.fields[i])->to(policy_type()));
+    batch.fields[i] = give(In(batch.fields[i])->to(step_float));
   }
 }
 
@@ -280,7 +295,7 @@ void Loader::Impl::work() {
     lock.unlock();
     Slot result;
     try {
-      result.is_empty = !read(of_epoch, number, result.batch);
+      result = read(of_epoch, number);
     } catch (...) {
       result.error = std::current_exception();
     }
@@ -313,49 +328,54 @@ void Loader::Impl::begin(int64_t of_epoch, int64_t first) {
     for (Slot& slot : slots) slot = Slot();
     epoch = of_epoch;
     position = claimed = first;
+    step_float = policy_type();
     end = last;
   }
   work_changed.notify_all();
 }
 
+/// What a worker has read next.
+Slot Loader::Impl::take() {
+  Slot taken;
+  bool is_low = false;
+  {
+    std::unique_lock lock(mutex);
+    Slot& slot = slots[size_t(position) % slots.size()];
+    slot_changed.wait(lock, [&] { return slot.is_ready; });
+    taken = std::exchange(slot, Slot());
+    ++position;
+    is_low = claimed - position <= refill;
+  }
+  if (is_low) work_changed.notify_one();
+  return taken;
+}
+
 bool Loader::Impl::next(Batch& batch) {
   const Clock::time_point start = Clock::now();
-  bool is_there = false;
-  while (!is_there && position < end) {
+  Slot slot{.is_empty = true};
+  while (slot.is_empty && position < end) {
     if (threads.empty()) {
-      is_there = read(epoch, position, batch);
-      give_left_out(ltr::take_left_out());
+      slot = read(epoch, position);
+      slot.left_out = ltr::take_left_out();
       ++position;
-      continue;
+    } else {
+      slot = take();
     }
-    std::exception_ptr error;
-    bool is_low = false;
-    {
-      std::unique_lock lock(mutex);
-      Slot& slot = slots[size_t(position) % slots.size()];
-      slot_changed.wait(lock, [&] { return slot.is_ready; });
-      is_there = !slot.is_empty;
-      error = slot.error;
-      batch = std::move(slot.batch);
-      give_left_out(std::move(slot.left_out));
-      slot = Slot();
-      ++position;
-      is_low = claimed - position <= refill;
-    }
-    if (is_low) work_changed.notify_one();
-    if (error != nullptr) {
+    give_left_out(std::move(slot.left_out));
+    if (slot.error != nullptr) {
       waited_s += seconds_since(start);
-      std::rethrow_exception(error);
+      std::rethrow_exception(slot.error);
     }
   }
   waited_s += seconds_since(start);
-  if (is_there && !is_checked) {
-    check(batch);
+  if (slot.is_empty) return false;
+  batch = std::move(slot.batch);
+  if (!is_checked) {
+    if (slot.misfit) throw *slot.misfit;
     look_ahead(batch);
     is_checked = true;
   }
-  if (is_there) narrow(batch);
-  return is_there;
+  return true;
 }
 
 Loader::Loader(const Stream& stream, LoaderOptions options)

@@ -14,7 +14,9 @@
 #include "runtime/data/permutation.h"
 #include "runtime/data/rows_source.h"
 #include "runtime/data/stream.h"
+#include "runtime/tensor/fake_accelerator.h"
 #include "runtime/tensor/handle.h"
+#include "runtime/tensor/precision.h"
 #include "runtime/tensor/random.h"
 
 namespace ltr {
@@ -301,6 +303,42 @@ TEST_CASE("an error of a worker comes after the batches before it") {
   Batch batch;
   CHECK(loader.next(batch));
   CHECK(code_of([&] { loader.next(batch); }) == "R3003");
+}
+
+/// i -> {x: float[2]} = [i, i / 3]
+void third(const Data&, const Record& in, Record& out) {
+  out[0].tensor = give(at::tensor({double(in[0].whole), double(in[0].whole) / 3}, at::kFloat));
+}
+
+TEST_CASE("who reads a batch narrows it, and lays it where a device copies from; what does not fit is told of the first one") {
+  const Schema thirds = {{"x", DType::Float, {2}, ""}};
+  const Stream stream = collate(map(range(12), &kData, {third, thirds, false, "", {}}), 4, false);
+  for (const int workers : {0, 2}) {
+    CAPTURE(workers);
+    data::LoaderOptions options;
+    options.batch = {{"x", DType::Float, {-1, 2}, ""}};
+    options.workers = workers;
+    Batch plain, narrow;
+    data::Loader wide(stream, options);
+    wide.start(0);
+    REQUIRE(wide.next(plain));
+    {
+      fake::OnFakeDevice on;
+      set_precision("bf16_pure");
+      data::Loader loader(stream, options);
+      loader.start(0);
+      for (int64_t i = 0; i < 3; i++) {
+        REQUIRE(loader.next(narrow));
+        CHECK(on.device.has_lent(In(narrow.fields[0])));
+        if (i == 0) CHECK(In(narrow.fields[0])->equal(In(plain.fields[0])->to(at::kBFloat16)));
+      }
+      set_precision("f32");
+    }
+    options.batch = {{"x", DType::I64, {-1, 2}, ""}};
+    data::Loader other(stream, options);
+    other.start(0);
+    CHECK(code_of([&] { other.next(plain); }) == "R3002");
+  }
 }
 
 TEST_CASE("limits, overfit, empty streams") {

@@ -378,14 +378,13 @@ Launch find_launch(const Environment& environment, const Str& forced) {
   Launch launch = row.read(Variables(environment, row.name));
   launch.place.launcher = row.name;
   launch.place.join_s = Variables(environment, row.name).seconds_to_join().value_or(launch.place.join_s);
-  if (launch.has_ranks) launch.nodes = (launch.place.world + launch.place.local_size - 1) / launch.place.local_size;
   return launch;
 }
 
 Str describe_launch(const Place& place) {
   const int64_t nodes = (place.world + place.local_size - 1) / place.local_size;
-  return fmt::format("launcher {}: {} rank{} on {} node{}, meeting {}:{}", place.launcher, place.world, place.world == 1 ? "" : "s",
-                     nodes, nodes == 1 ? "" : "s", place.host, place.port);
+  return fmt::format("launcher {}: {} rank{} on {} node{}, meeting {}", place.launcher, place.world, place.world == 1 ? "" : "s",
+                     nodes, nodes == 1 ? "" : "s", place.meeting());
 }
 
 }  // namespace ltr::distributed

@@ -1,10 +1,9 @@
 #pragma once
 
-// The meeting point that a supervisor keeps for its ranks, so that it outlives every one of them.
+// The meeting point, as who opens it has it: the first rank, or a supervisor for its ranks, so that it outlives every one
+// of them.
 
-#include <memory>
-
-#include "runtime/distributed/place.h"
+#include "runtime/distributed/store.h"
 
 namespace ltr::distributed {
 
@@ -12,15 +11,14 @@ namespace ltr::distributed {
 class MeetingPoint {
  public:
   /// At `place.host` and `place.port`, or any free port where that is 0: it is written into `place`. R2008 if it cannot be
-  /// opened.
-  explicit MeetingPoint(Place& place);
-  ~MeetingPoint();
-  MeetingPoint(const MeetingPoint&) = delete;
-  MeetingPoint& operator=(const MeetingPoint&) = delete;
+  /// opened, or not be reached by that name within `timeout_s`, which is also how long its keys are waited for.
+  explicit MeetingPoint(Place& place, double timeout_s = 10);
+
+  /// It lives as long as anybody has it.
+  const Store& store() const { return store_; }
 
  private:
-  struct Server;
-  std::unique_ptr<Server> server_;
+  Store store_;
 };
 
 }  // namespace ltr::distributed

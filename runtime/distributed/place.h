@@ -3,6 +3,7 @@
 // Which of several processes this one is, and where they meet.
 
 #include <cstdint>
+#include <string>
 
 #include "ltr/api.h"
 
@@ -20,6 +21,9 @@ struct Place {
   double join_s = 60;        ///< how long each waits there until all have come
   bool serves = false;       ///< this process opens the meeting point; all others are its guests
   Str prefix = "ltr/";       ///< of our keys there: others may use the same store, and earlier attempts did
+
+  /// `host:port`; `[::1]:29500`.
+  Str meeting() const { return (host.find(':') == Str::npos ? host : '[' + host + ']') + ':' + std::to_string(port); }
 };
 
 }  // namespace ltr::distributed

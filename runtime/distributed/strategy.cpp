@@ -85,14 +85,20 @@ class StrategyReader {
 
   /// World, mesh and devices name the same number, as far as they name one.
   void check_numbers() {
-    const Option<int64_t> devices = asked_by_devices(setting_);
     const Option<int64_t> asked = asked_ranks(setting_);
-    if (asked && devices && *asked != *devices) {
+    if (!asked) return;
+    const bool has_devices = out_.devices.count > 0;
+    if (has_mesh() && has_devices && *asked != out_.devices.count * out_.nodes) {
       refuse(fmt::format("the mesh of the topology {} has {}, but it has {}", request_.topology,
-                         counted(*asked, "place"), counted(*devices, "device")),
+                         counted(*asked, "place"), counted(out_.devices.count * out_.nodes, "device")),
              "change the axes with --set topology.mesh.replica=N and --set topology.mesh.fsdp=N, or the devices with "
              "--devices");
-    } else if (asked && *asked != request_.world) {
+    } else if (has_mesh() && *asked % out_.nodes != 0) {
+      refuse(fmt::format("the mesh of the topology {} has {}, which {} cannot have in equal parts", request_.topology,
+                         counted(*asked, "place"), counted(out_.nodes, "machine")),
+             "change the axes with --set topology.mesh.replica=N and --set topology.mesh.fsdp=N, or "
+             "--set topology.nodes=N");
+    } else if (*asked != request_.world) {
       refuse(fmt::format("the topology {} asks for {}, but there {} {}", request_.topology, counted(*asked, "rank"),
                          request_.world == 1 ? "is" : "are", request_.world),
              "start as many processes, replace its devices with --devices, or choose another with --topology");

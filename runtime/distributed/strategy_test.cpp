@@ -86,6 +86,14 @@ TEST_CASE("numbers of ranks that differ are said, both of them") {
   CHECK(shown({{"mesh.replica", 2}}, 3) == "R2008 the topology t asks for 2 ranks, but there are 3");
   CHECK(shown({{"mesh.replica", 8}, {"devices", word("cpu[2]")}}, 2) ==
         "R2008 the mesh of the topology t has 8 places, but it has 2 devices");
+  // Machines without a number of devices have as many ranks as their part of the mesh.
+  CHECK(shown({{"mesh.replica", 4}, {"nodes", 2}}, 4) == "ddp 4x1");
+  CHECK(shown({{"mesh.replica", 4}, {"nodes", 2}, {"devices", word("cpu")}}, 2) ==
+        "R2008 the topology t asks for 4 ranks, but there are 2");
+  CHECK(shown({{"mesh.replica", 3}, {"nodes", 2}}, 3) ==
+        "R2008 the mesh of the topology t has 3 places, which 2 machines cannot have in equal parts");
+  CHECK(shown({{"mesh.replica", 4}, {"nodes", 2}, {"devices", word("cpu[4]")}}, 4) ==
+        "R2008 the mesh of the topology t has 4 places, but it has 8 devices");
   const Settings some = {{"devices", word("cpu[2]")}, {"nodes", 3}, {"mesh.replica", {}}, {"mesh.fsdp", {}}};
   CHECK(asked_ranks([&](const Str& name) -> const Value& { return some.at(name); }) == 6);
 }

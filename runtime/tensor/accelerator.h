@@ -31,7 +31,6 @@ struct DeviceFacts {
 struct DeviceMemory {
   int64_t total = 0;
   int64_t free = 0;      ///< what no process holds
-  int64_t tensors = 0;   ///< of live tensors of this process
   int64_t reserved = 0;  ///< what its allocator took of the device, tensors included
   int64_t peak = 0;      ///< most that its tensors ever had at once
 };
@@ -74,6 +73,8 @@ class Accelerator {
   virtual std::string why_none() const = 0;
   virtual DeviceFacts facts(int64_t index) const = 0;
   virtual DeviceMemory memory(int64_t index) const = 0;
+  /// Bytes of live tensors of this process; asks no driver.
+  virtual int64_t tensor_bytes(int64_t index) const = 0;
 
   /// This process computes on device `index`. Before its first tensor.
   virtual void choose(int64_t index) = 0;

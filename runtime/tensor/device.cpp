@@ -42,6 +42,8 @@ Str compute_device_name() {
   return fmt::format("{} {}", device_of_process.str(), accelerator_of_process->facts(index_of_process).name);
 }
 
+int64_t compute_device_tensor_bytes() { return accelerator_of_process->tensor_bytes(index_of_process); }
+
 DeviceMemory compute_device_memory() { return accelerator_of_process->memory(index_of_process); }
 
 at::Tensor host_memory(at::IntArrayRef sizes, at::ScalarType type) {

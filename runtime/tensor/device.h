@@ -37,6 +37,7 @@ c10::Device compute_device();
 Str compute_device_name();
 /// Of the device that the process computes on; only with an accelerator.
 DeviceMemory compute_device_memory();
+int64_t compute_device_tensor_bytes();
 
 /// A new tensor in host memory for what goes to the device of the process.
 at::Tensor host_memory(at::IntArrayRef sizes, at::ScalarType type);

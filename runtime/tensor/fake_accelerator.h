@@ -5,6 +5,7 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
 #include <atomic>
 #include <mutex>
 
@@ -23,8 +24,9 @@ class FakeAccelerator final : public Accelerator {
   std::string why_none() const override { return devices_ > 0 ? "" : "no driver"; }
   DeviceFacts facts(int64_t) const override { return {"Fake 1000", architecture_, int64_t(8) << 30}; }
   DeviceMemory memory(int64_t) const override {
-    return {int64_t(8) << 30, int64_t(100) << 20, int64_t(7) << 30, int64_t(7) << 30, int64_t(7) << 30};
+    return {int64_t(8) << 30, int64_t(100) << 20, int64_t(7) << 30, int64_t(7) << 30};
   }
+  int64_t tensor_bytes(int64_t) const override { return int64_t(7) << 30; }
   void choose(int64_t index) override { chosen = index; }
   void set_modes(const DeviceModes& modes) override { this->modes = modes; }
   void* stream() const override { return nullptr; }
@@ -44,7 +46,15 @@ class FakeAccelerator final : public Accelerator {
     copies_.emplace_back(host, tensor.clone());
     return host;
   }
-  at::Tensor host_memory(at::IntArrayRef sizes, at::ScalarType type) override { return at::empty(sizes, type); }
+  at::Tensor host_memory(at::IntArrayRef sizes, at::ScalarType type) override {
+    const std::scoped_lock lock(mutex_);
+    return lent_.emplace_back(at::empty(sizes, type));
+  }
+  /// Whether `tensor` lies where the device copies from.
+  bool has_lent(const at::Tensor& tensor) {
+    const std::scoped_lock lock(mutex_);
+    return std::any_of(lent_.begin(), lent_.end(), [&](const at::Tensor& one) { return one.is_alias_of(tensor); });
+  }
   c10::intrusive_ptr<c10d::Backend> make_group(const c10::intrusive_ptr<c10d::Store>&, int, int,
                                                std::chrono::milliseconds) override {
     throw std::logic_error("the fake device meets nobody");
@@ -69,6 +79,7 @@ class FakeAccelerator final : public Accelerator {
   int architecture_;
   std::vector<std::pair<at::Tensor, at::Tensor>> copies_;  ///< to here, of this
   size_t arrived_ = 0;
+  std::vector<at::Tensor> lent_;
   std::mutex mutex_;  ///< ranks of tests are threads
 };
 

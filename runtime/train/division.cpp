@@ -222,6 +222,29 @@ bool Division::writes(const at::Tensor& weight) const {
   return divides_weights() ? int64_t(place(weight).unit) % world_ == rank_ : rank_ == 0;
 }
 
+Division::Held Division::held() const {
+  Held held;
+  struct Elements {
+    int64_t here = 0, all = 0;
+  };
+  std::map<const Optimizer*, Elements> elements;
+  for (const auto& one : units_) {
+    if (one->optimizer == nullptr) continue;
+    const auto chunk = double(one->chunk.nbytes());
+    if (one->whole.defined()) held.weights += double(one->whole.nbytes());
+    if (divides_weights()) held.weights += chunk;
+    // Without a wait between them all units may be on their way at once.
+    held.gradients += plan_.what == Divides::States ? double(one->whole.nbytes()) : chunk;
+    Elements& of = elements[one->optimizer];
+    for (size_t i = 0; i < one->unit.weights().size(); i++) {
+      of.here += one->unit.stretch(i, holders_->rank()).size();
+      of.all += one->unit.weights()[i].numel();
+    }
+  }
+  for (const auto& [optimizer, of] : elements) held.states += optimizer->describe().state_bytes * double(of.here) / double(std::max<int64_t>(of.all, 1));
+  return held;
+}
+
 // ---- updates -------------------------------------------------------------------------------------------------
 
 std::unique_ptr<GradientSum> Division::sum_gradients(const Optimizer& optimizer) {

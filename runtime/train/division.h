@@ -58,6 +58,16 @@ class Division {
   /// Whether weights themselves are divided, so that reading one is an exchange.
   bool divides_weights() const { return plan_.what == Divides::Weights; }
 
+  /// Bytes of the weights that optimizers move, of their gradients while they are summed, and of the states once all weights
+  /// have moved.
+  struct Held {
+    double weights = 0;
+    double gradients = 0;
+    double states = 0;
+  };
+  /// Local: what of that is here.
+  Held held() const;
+
   /// For what autograd keeps: the unit in whose row a tensor lies, its row, gathered again, and how often it moved.
   Option<size_t> unit_with(const at::Tensor& tensor) const;
   const at::Tensor& row(size_t unit) { return whole_units_->row(unit); }

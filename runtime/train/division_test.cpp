@@ -238,6 +238,32 @@ TEST_CASE("norms of divided gradients are of all of them, and whoever asks gets 
   });
 }
 
+TEST_CASE("what a rank holds of weights, gradients and states is its part of what is divided") {
+  for (const Divides what : kDivisions) {
+    CAPTURE(int(what));
+    std::vector<Division::Held> held(2);
+    double weights = 0, states = 0;
+    as_ranks(2, [&](const Ranks& ranks) {
+      Run run({.hidden = 128});
+      RootState& root = run.root.state();
+      GradientTravel travel;
+      travel.bucket_bytes = kBucket;
+      root.division = std::make_unique<Division>(dividing(what), root, ranks, travel);
+      held[size_t(ranks.rank())] = root.division->held();
+      if (!ranks.is_first()) return;
+      for (const Entry& entry : run.root.weights()) weights += double(aten(entry.tensor).numel() * 4);
+      states = run.root.optimizers()[0].state_bytes;
+    });
+    for (const Division::Held& one : held) {
+      // Chunks begin at multiples of some elements, so rows are a little longer than what is in them.
+      CHECK(one.weights == doctest::Approx(what == Divides::Weights ? weights / 2 : weights).epsilon(0.05));
+      CHECK(one.gradients == doctest::Approx(what == Divides::States ? weights : weights / 2).epsilon(0.05));
+    }
+    CHECK(held[0].states + held[1].states == doctest::Approx(states));
+    CHECK(held[0].states == doctest::Approx(states / 2).epsilon(0.1));
+  }
+}
+
 TEST_CASE("groups of ranks that hold the same, divided within, train as ranks that hold all") {
   Course course;
   course.world = 4;

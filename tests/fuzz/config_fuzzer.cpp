@@ -8,7 +8,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace ltr;
   fuzz::answer<Error>([&] {
     cli::RunSettings settings;
-    cli::read_config(fuzz::file_of(data, size, ".json"), settings);
+    const Str path = fuzz::file_of(data, size, ".json");
+    cli::give_config(cli::read_config(path), path, settings);
   });
   return 0;
 }

@@ -23,7 +23,7 @@ except ImportError as missing:
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE / "support"))
-from team import EXAMPLES, build, check, finish, newest, run, scratch
+from team import EXAMPLES, build, check, finish, free_ports, newest, run, scratch
 
 WORLD = 2
 STEPS = 100
@@ -115,13 +115,6 @@ def twin(rank, name, initial, port, results):
     dist.destroy_process_group()
 
 
-def free_port():
-    import socket
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
-
-
 def compare(name, folder):
     source = folder / f"{name}.ltr"
     source.write_text(PROGRAM.format(name=name, layers=LAYERS[name], lr=RATES[name], size=SIZE, steps=STEPS))
@@ -139,7 +132,7 @@ def compare(name, folder):
     with open(ours / "metrics.csv") as file:
         losses = [float(row["train/loss"]) for row in csv.DictReader(file) if row["train/loss"]]
     results = folder / f"{name}.pt"
-    torch.multiprocessing.spawn(twin, (name, str(initial), free_port(), str(results)), nprocs=WORLD)
+    torch.multiprocessing.spawn(twin, (name, str(initial), free_ports(1)[0], str(results)), nprocs=WORLD)
     theirs = torch.load(results)
     worst = max(abs(a - b) / abs(b) for a, b in zip(losses, theirs["losses"]))
     check(f"{name}: {len(losses)} losses as DistributedDataParallel's, {worst:.1e}", len(losses) == STEPS and worst <= 1e-5,

@@ -3,33 +3,15 @@
 
 Python's standard library alone; LTRC and LTR_SOURCE say which compiler and sources, if not these.
 """
-import csv
 import pathlib
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE / "support"))
-from team import build, check, clean_up, finish, newest, run, scratch
-from harness import result_of
+from team import build, check, clean_up, compare, finish, newest, result_of, rows, run, scratch
 
 GLOBAL = 24
 TOLERANCE = 1e-5
-
-
-def rows(runs):
-    with open(newest(runs) / "metrics.csv") as file:
-        return list(csv.DictReader(file))
-
-
-def compare(title, one, other):
-    worst = (0.0, "") if len(one) == len(other) else (float("inf"), f"{len(one)} and {len(other)} rows")
-    for a, b in zip(one, other):
-        for name in a:
-            if a[name] != b[name]:
-                both = bool(a[name]) and bool(b[name])
-                difference = abs(float(a[name]) - float(b[name])) / max(abs(float(a[name])), 1e-12) if both else float("inf")
-                worst = max(worst, (difference, f"{name} at step {a['step']}: {a[name]} and {b[name]}"))
-    check(f"{title}: {worst[0]:.1e}", worst[0] <= TOLERANCE, worst[1])
 
 
 with scratch() as name:
@@ -45,7 +27,7 @@ with scratch() as name:
         for world in (1, 2, 3):
             fit(experiment, world, f"{experiment}-{world}")
         for world in (2, 3):
-            compare(f"{experiment}: as one process", rows(folder / f"{experiment}-1"), rows(folder / f"{experiment}-{world}"))
+            compare(f"{experiment}: as one process", rows(folder / f"{experiment}-{world}"), rows(folder / f"{experiment}-1"), TOLERANCE)
     # Which batches are left out depends on what is one; but ranks that leave out different ones end with the same weights.
     for world in (2, 3):
         fit("leaving", world, f"leaving-{world}")

@@ -9,20 +9,15 @@ import shutil
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
-from team import EXAMPLES, build, check, clean_up, finish, newest, run, scratch
+from team import EXAMPLES, build, check, clean_up, finish, newest, result_of, run, scratch
 
 FIT = ("fit", "--epochs", 4, "--threads", 1, "--no-bar")
-
-
-def result_of(runs):
-    folder = newest(runs)
-    return (folder / "metrics.csv").read_bytes(), (folder / "checkpoints/last/weights.safetensors").read_bytes()
 
 
 def torchrun(launcher, iris, folder):
     command = (launcher, "--no-python", "--nproc-per-node", 2)
     result = run(*command, "--standalone", iris, *FIT, "--out", folder / "torchrun", timeout=120)
-    check("torchrun's ranks give what our own do", result.returncode == 0 and result_of(folder / "torchrun") == result_of(folder / "own"), result.text)
+    check("torchrun's ranks give what our own do", result.returncode == 0 and result_of(newest(folder / "torchrun")) == result_of(newest(folder / "own")), result.text)
     check("and are named once", len(re.findall(r"launcher torchrun: 2 ranks on 1 node, meeting \S+:\d+\n", result.text)) == 1, result.text)
     result = run(*command, "--standalone", iris, *FIT, "--out", folder / "bad", "--set", "data.file=missing.csv", timeout=120)
     check("a failure is said once", result.returncode != 0 and len(re.findall(r"^error\[R3001\]", result.text, re.M)) == 1, result.text)
@@ -37,8 +32,10 @@ def torchrun(launcher, iris, folder):
 def mpirun(launcher, iris, folder):
     command = (launcher, "--allow-run-as-root", "--oversubscribe", "-np", 2)
     result = run(*command, iris, *FIT, "--out", folder / "mpirun", timeout=120)
-    check("mpirun's ranks give what our own do", result.returncode == 0 and result_of(folder / "mpirun") == result_of(folder / "own"), result.text)
+    check("mpirun's ranks give what our own do", result.returncode == 0 and result_of(newest(folder / "mpirun")) == result_of(newest(folder / "own")), result.text)
     check("and are named once", len(re.findall(r"launcher openmpi: 2 ranks on 1 node, meeting 127.0.0.1:2\d{4}\n", result.text)) == 1, result.text)
+    result = run(*command, iris, "describe", timeout=120)
+    check("what needs no ranks is said once", result.returncode == 0 and result.stdout.count(" trainable, ") == 1, result.text)
     result = run(*command, iris, *FIT, "--nproc", 4, timeout=120)
     check("--nproc has nothing to say there", result.returncode == 2 and "--nproc 4, but the launcher openmpi started 2 ranks" in result.text, result.text)
     check("which is said once", len(re.findall(r"^error\[", result.text, re.M)) == 1, result.text)

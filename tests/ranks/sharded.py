@@ -5,13 +5,12 @@ global batch, and go on from each other's checkpoints (docs: runs, several proce
 Python's standard library alone; LTRC and LTR_SOURCE say which compiler and sources, if not these.
 """
 import array
-import csv
 import pathlib
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE / "support"))
-from team import build, check, clean_up, finish, newest, run, scratch
+from team import build, check, clean_up, compare, finish, newest, rows, run, scratch
 from torch_file import tensors_of
 
 GLOBAL = 24
@@ -34,35 +33,24 @@ def fit(program, runs, world, *options):
                *options, timeout=120)
 
 
-def numbers_of(run):
-    """What the run recorded: {name: number} of each row. A name that has two columns has its number in one of them."""
-    with open(run / "metrics.csv") as file:
-        names, *rows = csv.reader(file)
-    return [{name: float(cell) for name, cell in zip(names, row) if cell} for row in rows]
-
-
 def tensors_in(run, kind):
     """{path: numbers} of its last checkpoint: of one file, or of one for each rank."""
     files = sorted((run / "checkpoints/last").glob(f"{kind}*.safetensors"))
     return {name: array.array("d", data) for file in files for name, (_, _, data) in tensors_of(file).items()}
 
 
-def check_equal(title, run, whole):
-    """Losses, norms, weights and averages of a run are those of one process."""
-    found, wanted = numbers_of(run), numbers_of(whole)
-    same_names = [row.keys() for row in found] == [row.keys() for row in wanted]
-    worst = max((abs(row[name] - other[name]) / max(abs(other[name]), 1e-2), name, row["step"])
-                for row, other in zip(found, wanted) for name in row.keys() & other.keys())
-    check(f"{title}: {len(wanted)} rows", same_names and worst[0] <= TOLERANCE, worst)
+def check_equal(title, runs, whole):
+    """Losses, norms, weights and averages of the newest of `runs` are those of one process."""
+    compare(title, rows(runs), rows(whole), TOLERANCE, least=1e-2)
     for kind in ("weights", "averages"):
-        found, wanted = tensors_in(run, kind), tensors_in(whole, kind)
+        found, wanted = tensors_in(newest(runs), kind), tensors_in(newest(whole), kind)
         worst = max((abs(a - b), name) for name in wanted for a, b in zip(found[name], wanted[name]))
         check(f"{title}: {kind}", found.keys() == wanted.keys() and worst[0] <= TOLERANCE, worst)
 
 
 def same_as(title, result, runs, whole):
     if check(f"{title} exits 0", result.returncode == 0, result.text):
-        check_equal(title, newest(runs), whole)
+        check_equal(title, runs, whole)
 
 
 with scratch() as name:
@@ -71,7 +59,7 @@ with scratch() as name:
     result = fit(program, base / "one", 1)
     if not check("one process", result.returncode == 0, result.text):
         finish()
-    whole = newest(base / "one")
+    whole = base / "one"
     for title, (world, *options) in WAYS.items():
         runs = base / title.replace(" ", "-")
         same_as(title, fit(program, runs, world, *options), runs, whole)
@@ -83,7 +71,7 @@ with scratch() as name:
         resume = ("--resume", "last") if turn > 0 else ()
         result = fit(program, runs, world, *options, *resume, "--steps", 50 * (turn + 1) // len(turns))
         check(f"{title} goes on to step {50 * (turn + 1) // len(turns)}", result.returncode == 0, result.text)
-    check_equal("one after the other", newest(runs), whole)
+    check_equal("one after the other", runs, whole)
     # A checkpoint of which a part is gone is none.
     part = newest(base / "fsdp-over-4") / "checkpoints/last/train-2.safetensors"
     part.unlink()

@@ -16,7 +16,7 @@ import tempfile
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
-from team import EXAMPLES, build, check, clean_up, finish, newest, run, wait_for, words
+from team import EXAMPLES, build, check, clean_up, finish, free_ports, newest, run, wait_for, words
 
 FIT = ("fit", "--epochs", 4, "--threads", 1, "--no-bar")
 COMMANDS = ("munged", "slurmctld", "slurmd", "srun", "sbatch", "scontrol")
@@ -25,16 +25,6 @@ COMMANDS = ("munged", "slurmctld", "slurmd", "srun", "sbatch", "scontrol")
 def skip(reason):
     print(f"skipped: {reason}")
     sys.exit(77)
-
-
-def free_ports(count):
-    sockets = [socket.socket() for _ in range(count)]
-    for one in sockets:
-        one.bind(("127.0.0.1", 0))
-    ports = [one.getsockname()[1] for one in sockets]
-    for one in sockets:
-        one.close()
-    return ports
 
 
 class Cluster:

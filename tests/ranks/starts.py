@@ -3,6 +3,7 @@
 
 Python's standard library alone; LTRC and LTR_SOURCE say which compiler and sources, if not these.
 """
+import json
 import os
 import pathlib
 import socket
@@ -10,7 +11,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
-from team import EXAMPLES, LONG, PATIENCE, build, check, clean_up, finish, newest, run, scratch, words
+from team import EXAMPLES, LONG, PATIENCE, build, check, clean_up, finish, free_ports, newest, run, scratch, words
 
 EPOCHS = ("--epochs", 3, "--threads", 1, "--no-bar")
 
@@ -27,6 +28,9 @@ def counts(program, folder):
     devices = run(program, "fit", *EPOCHS, "--devices", "cpu[2]", "--out", folder / "devices", timeout=60)
     check("as many as the topology has devices, with the same result",
           devices.returncode == 0 and weights(folder / "nproc") == weights(folder / "devices"), devices.text)
+    mesh = run(program, "fit", *EPOCHS, "--set", "topology.mesh.replica=2", "--out", folder / "mesh", timeout=60)
+    check("or its mesh places, where the devices have no number",
+          mesh.returncode == 0 and "launcher own: 2 ranks" in mesh.stderr and weights(folder / "nproc") == weights(folder / "mesh"), mesh.text)
     result = run(program, "validate", "--nproc", 2, "--out", folder / "nproc", timeout=60)
     check("validate on two ranks", result.returncode == 0 and "launcher own: 2 ranks" in result.stderr and result.stdout.count("samples") == 1, result.text)
     for verb, *several in (("describe", "--nproc", 2), ("describe", "--devices", "cpu[2]"), ("config", "--devices", "cpu[2]")):
@@ -52,6 +56,7 @@ def refusals(program, folder):
         (("--nproc", "2", "--set", "trainer.epochs=x"), "R2003", "trainer.epochs"),
         (("--nproc", "2", "--set", "topology.strategy=single"), "R2008", "strategy = single runs on 1 rank, but there are 2"),
         (("--set", "topology.nodes=2"), "R2008", "the topology laptop asks for 2 ranks, but there is 1"),
+        (("--set", "topology.nodes=2", "--set", "topology.mesh.replica=3"), "R2008", "has 3 places, which 2 machines cannot have in equal parts"),
         (("--launcher", "slrm"), "R2003", "did you mean slurm?"),
         (("--launcher", "slurm"), "R2008", "launcher slurm: SLURM_PROCID is not set"),
     ]
@@ -61,6 +66,21 @@ def refusals(program, folder):
     result = run(program, "fit", "--devices", "cuda[2]", timeout=60)
     check("what fits instead is named", "--devices cpu[2], or --topology laptop" in result.stderr, result.text)
     check("none of them has made a run", not (folder / "refused").exists())
+
+
+def pipes(program, folder):
+    """`--config` may be a pipe, where it is read once."""
+    def shell(options):
+        return run("bash", "-c", f'exec "$0" fit --config <(echo \'{{"trainer.epochs": 1}}\') --threads 1 --no-bar --out "$1" {options}', program, folder / "piped", timeout=60)
+
+    result = shell("")
+    check("settings from a pipe", result.returncode == 0 and "finished: 8 steps" in result.text, result.text)
+    result = shell("--nproc 2")
+    check("ranks of our own cannot have them", result.returncode == 2 and result.text.count("error[R2003]: --config is \"/dev/fd/") == 1
+          and "but a file that every rank can read is wanted" in result.text, result.text)
+    result = run(program, "fit", "--config", folder / "missing.json", "--epochs", "x", "--devices", "cpu[2]", timeout=60)
+    check("a file that is not there is one of all faults, once", result.returncode == 2 and result.text.count("[R2014]") == 1
+          and result.text.count("[R2003]") == 1 and "R2008" not in result.text, result.text)
 
 
 def variables(program, folder):
@@ -77,21 +97,43 @@ def variables(program, folder):
         check("but not with --launcher none", alone.returncode == 0, alone.text)
 
 
+def has_address(host):
+    try:
+        with socket.create_server((host, 0), family=socket.getaddrinfo(host, 0)[0][0]):
+            return True
+    except OSError:
+        return False
+
+
 def machines(program, folder):
     """Two machines by hand, both of them this one."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        meeting = f"127.0.0.1:{free.getsockname()[1]}"
+    port = free_ports(1)[0]
 
-    def started(node, *options):
-        variables = {**os.environ, "LTR_NODES": "2", "LTR_NODE_RANK": str(node), "LTR_MASTER": meeting}
+    def started(node, *options, host="127.0.0.1"):
+        variables = {**os.environ, "LTR_NODES": "2", "LTR_NODE_RANK": str(node), "LTR_MASTER": f"{host}:{port}"}
         return subprocess.Popen(words(program, "fit", "--threads", 1, "--json", "--nproc", 1, *options), env=variables, text=True,
                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 
-    both = [started(node, "--epochs", 3, "--out", folder / "machines") for node in (0, 1)]
-    texts = [one.communicate(timeout=60 * PATIENCE)[0] for one in both]
+    def fit(runs, host):
+        both = [started(node, "--epochs", 3, "--out", folder / runs, host=host) for node in (0, 1)]
+        return both, [one.communicate(timeout=60 * PATIENCE)[0] for one in both]
+
+    both, texts = fit("machines", "127.0.0.1")
     check("two machines train as one", [one.returncode for one in both] == [0, 0] and '"step":12' in texts[0] and "error" not in texts[1], texts)
     check("as two ranks of one do", weights(folder / "machines") == weights(folder / "nproc"), texts)
+    record = json.loads((newest(folder / "machines") / "run.json").read_text())
+    check("the run's record has each machine once", record["hosts"] == [socket.gethostname()] and record["topology"]["nodes"] == 1, record)
+    for host in ("[::1]", socket.gethostname()):
+        if not has_address(host.strip("[]")):
+            print(f"skipped: this machine has no address {host}")
+            continue
+        both, texts = fit(f"meeting-{host}", host)
+        check(f"they meet at {host}, too", [one.returncode for one in both] == [0, 0] and weights(folder / f"meeting-{host}") == weights(folder / "nproc"), texts)
+    nobodys = "192.0.2.1"  # of no machine, by RFC 5737
+    one = started(0, "--out", folder / "nobody", host=nobodys)
+    text = one.communicate(timeout=60 * PATIENCE)[0]
+    check("a first machine that is not there is told so", one.returncode == 2 and text.count("R2008") == 1
+          and f"the ranks cannot meet at {nobodys}:{port}: this machine does not reach itself there" in text, text)
     for lost, title in ((1, "a machine that is lost ends the others, with a word"), (0, "so does the first one, which keeps the meeting point")):
         both = [started(node, *LONG, "--out", folder / f"lost{lost}") for node in (0, 1)]
         for line in both[0].stdout:
@@ -108,6 +150,7 @@ with scratch() as name:
     iris = build(EXAMPLES / "iris.ltr", folder)
     counts(iris, folder)
     refusals(iris, folder)
+    pipes(iris, folder)
     variables(iris, folder)
     machines(iris, folder)
     check("no rank is left", clean_up(iris))

@@ -14,23 +14,17 @@ import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
-from team import EXAMPLES, PATIENCE, build, check, clean_up, finish, newest, run, scratch, words
+from team import EXAMPLES, PATIENCE, build, check, clean_up, finish, free_ports, newest, run, scratch, words
 
 SUPPORT = pathlib.Path(__file__).resolve().parent / "support"
 ALL_GONE = 15  # seconds, by promise
-
-
-def free_port():
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
 
 
 class ByHand:
     """Ranks of one machine, `options[i]` and `programs[i]` of rank i; `code`s and `text`s when all are over."""
 
     def __init__(self, programs, runs, options, port=None, starts=None, cwds=None, within=ALL_GONE, join_s=60):
-        port = port or free_port()
+        port = port or free_ports(1)[0]
         processes = []
         begin = time.monotonic()
         for rank, program in enumerate(programs):
@@ -108,12 +102,12 @@ def meetings(program, folder):
         taken.listen()
         port = taken.getsockname()[1]
         ranks = ByHand([program, None], folder / "taken", [(), ()], port=port)
-        refused("a port that is taken", ranks, "R2008", f"the port of the meeting point 127.0.0.1:{port} is taken", 2)
+        refused("a port that is taken", ranks, "R2008", f"the ranks cannot meet at 127.0.0.1:{port}: Address already in use", 2)
         ranks = ByHand([None, program], folder / "other", [(), ()], port=port, join_s=3)
         refused("somebody else at that port", ranks, "R1002", f"rank 1 found nobody at the meeting point 127.0.0.1:{port} for 3 s", 1)
         result = run("env", "LTR_NODES=2", "LTR_NODE_RANK=0", f"LTR_MASTER=127.0.0.1:{port}", program, "fit", "--nproc", 1, "--out", folder / "node", timeout=30)
         check("and where the first machine wants it", result.returncode == 2 and result.text.count("R2008") == 1
-              and f"the ranks cannot meet at 127.0.0.1:{port}: " in result.text, result.text)
+              and f"the ranks cannot meet at 127.0.0.1:{port}: Address already in use" in result.text, result.text)
 
 
 with scratch() as name:

@@ -2,7 +2,9 @@
 """The verb `checkpoints`: lists what a run has, verifies it, and puts right what killed writers left."""
 import json
 import pathlib
+import shutil
 import sys
+import threading
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
 from harness import EXAMPLES, build, check, finish, fit, newest, run, scratch
@@ -12,6 +14,18 @@ def listed(program, *words):
     result = run(program, "checkpoints", *words, "--json")
     rows = json.loads(result.stdout)["checkpoints"] if result.stdout.startswith("{") else []
     return result, {row["name"]: row for row in rows}
+
+
+def come_and_go(checkpoints, names, stop):
+    """As a run does that keeps few of them: each comes and goes as a whole."""
+    source = checkpoints / min(names)
+    while not stop.is_set():
+        for number in range(20):
+            shutil.copytree(source, checkpoints / f".tmp-{number}")
+            (checkpoints / f".tmp-{number}").rename(checkpoints / f"step99{number:05}")
+        for number in range(20):
+            (checkpoints / f"step99{number:05}").rename(checkpoints / f".tmp-gone-{number}")
+            shutil.rmtree(checkpoints / f".tmp-gone-{number}")
 
 
 with scratch() as name:
@@ -31,6 +45,15 @@ with scratch() as name:
         check(f"the run is found by {which}", same == rows, result.text)
     text = run(program, "checkpoints", at).stdout
     check("for people, too", f"{len(rows)} checkpoints" in text and "whole  last" in text, text)
+
+    stop = threading.Event()
+    going = threading.Thread(target=come_and_go, args=(checkpoints, on_disk, stop))
+    going.start()
+    results = [listed(program, at) for _ in range(10)]
+    stop.set()
+    going.join()
+    check("a run that removes checkpoints meanwhile disturbs nothing",
+          all(result.returncode == 0 and set(found) >= on_disk for result, found in results), [result.text for result, _ in results])
 
     last = (checkpoints / "last").readlink().name
     weights = checkpoints / last / "weights.safetensors"

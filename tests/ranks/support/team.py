@@ -1,19 +1,62 @@
 """What the tests of several ranks share: a program's processes, and what they leave."""
+import csv
+import math
 import os
 import pathlib
 import signal
+import socket
 import subprocess
 import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "run/support"))
-from harness import EXAMPLES, PATIENCE, build, check, finish, newest, run, scratch  # noqa: F401
+from harness import EXAMPLES, PATIENCE, build, check, finish, newest, result_of, run, scratch  # noqa: F401
 
 LONG = ("--epochs", 100000, "--set", "callbacks.EarlyStop=off", "--set", "callbacks.Checkpoint=off")
 
 
 def words(*command):
     return [str(word) for word in command]
+
+
+def rows(runs):
+    """What the newest run recorded: {name: number} of each row. A name that has two columns has its number in one of them."""
+    with open(newest(runs) / "metrics.csv") as file:
+        names, *rows = csv.reader(file)
+    return [{name: float(cell) for name, cell in zip(names, row) if cell} for row in rows]
+
+
+def farthest(found, wanted, *, least=1e-12, without=()):
+    """The largest difference of two lists of rows, relative to what is wanted, at least `least`; and of what. Infinite where one
+    has a value that the other lacks."""
+    worst = (0.0, "")
+    if len(found) != len(wanted):
+        return float("inf"), f"{len(found)} and {len(wanted)} rows"
+    for one, other in zip(found, wanted):
+        for name in (one.keys() | other.keys()) - set(without):
+            where = f"{name} at step {other['step']:.0f}: {one.get(name)} and {other.get(name)}"
+            if name not in one or name not in other:
+                return float("inf"), where
+            same = one[name] == other[name] or math.isnan(one[name]) and math.isnan(other[name])
+            difference = 0.0 if same else abs(one[name] - other[name]) / max(abs(other[name]), least)
+            worst = max(worst, (float("inf") if math.isnan(difference) else difference, where))
+    return worst
+
+
+def compare(title, found, wanted, tolerance, **how):
+    """Rows are alike."""
+    difference, where = farthest(found, wanted, **how)
+    check(f"{title}: {len(wanted)} rows, {difference:.1e}", difference <= tolerance, where)
+
+
+def free_ports(count):
+    sockets = [socket.socket() for _ in range(count)]
+    for one in sockets:
+        one.bind(("127.0.0.1", 0))
+    ports = [one.getsockname()[1] for one in sockets]
+    for one in sockets:
+        one.close()
+    return ports
 
 
 def members(program):
