@@ -87,15 +87,16 @@ class StrategyReader {
   void check_numbers() {
     const Option<int64_t> asked = asked_ranks(setting_);
     if (!asked) return;
-    const bool has_devices = out_.devices.count > 0;
-    if (has_mesh() && has_devices && *asked != out_.devices.count * out_.nodes) {
+    const int64_t nodes = setting_("nodes").as_int();
+    const int64_t devices = read_devices(setting_("devices").text)->count * nodes;  // 0: as many as there are ranks
+    if (has_mesh() && devices > 0 && *asked != devices) {
       refuse(fmt::format("the mesh of the topology {} has {}, but it has {}", request_.topology,
-                         counted(*asked, "place"), counted(out_.devices.count * out_.nodes, "device")),
+                         counted(*asked, "place"), counted(devices, "device")),
              "change the axes with --set topology.mesh.replica=N and --set topology.mesh.fsdp=N, or the devices with "
              "--devices");
-    } else if (has_mesh() && *asked % out_.nodes != 0) {
+    } else if (has_mesh() && *asked % nodes != 0) {
       refuse(fmt::format("the mesh of the topology {} has {}, which {} cannot have in equal parts", request_.topology,
-                         counted(*asked, "place"), counted(out_.nodes, "machine")),
+                         counted(*asked, "place"), counted(nodes, "machine")),
              "change the axes with --set topology.mesh.replica=N and --set topology.mesh.fsdp=N, or "
              "--set topology.nodes=N");
     } else if (*asked != request_.world) {

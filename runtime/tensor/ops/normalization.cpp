@@ -59,13 +59,14 @@ Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, con
       const NoGrad no_grad;
       In(seen)->add_(1);
     }
-    if (is_training()) {
-      // LibTorch writes the running values and does not say so.
-      for (const Tensor* running : {&mean, &var}) {
-        if (running->defined()) In(*running)->unsafeGetTensorImpl()->bump_version();
-      }
-    }
-    return give(at::batch_norm(In(x), optional_aten(weight), optional_aten(bias), aten(mean), aten(var), is_training(),
+    // LibTorch writes the running values and does not say so. What its graph keeps of them has a count of its own, or a second
+    // call in the same step would be a change that the first one's backward pass minds.
+    const auto running = [](const Tensor& tensor) {
+      if (!tensor.defined() || !is_training()) return aten(tensor);
+      In(tensor)->unsafeGetTensorImpl()->bump_version();
+      return In(tensor)->variable_data();
+    };
+    return give(at::batch_norm(In(x), optional_aten(weight), optional_aten(bias), running(mean), running(var), is_training(),
                                momentum, eps, false));
   });
 }
