@@ -16,33 +16,13 @@
 
 #include "doors/hash.h"
 #include "doors/json.h"
-#include "doors/safetensors.h"
-#include "doors/weights_file.h"
 #include "runtime/api/error.h"
-#include "runtime/checkpoint/weights_file.h"
-#include "runtime/tensor/host_read.h"
 
 namespace ltr {
 
 namespace fs = std::filesystem;
 
 namespace {
-
-struct TypeName {
-  at::ScalarType type;
-  const char* name;
-};
-constexpr TypeName kTypeNames[] = {
-    {at::kDouble, "F64"}, {at::kFloat, "F32"}, {at::kHalf, "F16"}, {at::kBFloat16, "BF16"}, {at::kLong, "I64"},
-    {at::kInt, "I32"},    {at::kShort, "I16"}, {at::kChar, "I8"},  {at::kByte, "U8"},       {at::kBool, "BOOL"},
-};
-
-const char* type_name(at::ScalarType type) {
-  for (const TypeName& row : kTypeNames) {
-    if (row.type == type) return row.name;
-  }
-  return "F32";
-}
 
 /// Waits until `path` is on the disk. std::system_error if it does not get there.
 void sync(const Str& path, bool is_folder) {
@@ -144,22 +124,6 @@ Str read_text(const Str& path) {
   text << file.rdbuf();
   return text.str();
 }
-
-}  // namespace
-
-void write_tensors(const Str& path, const std::vector<NamedTensor>& tensors) {
-  std::vector<at::Tensor> kept;  // contiguous copies live until the file is written
-  std::vector<doors::TensorEntry> entries;
-  for (const NamedTensor& named : tensors) {
-    at::Tensor tensor = on_host(named.tensor).contiguous();
-    entries.push_back({named.name, type_name(tensor.scalar_type()), tensor.sizes().vec(), tensor.const_data_ptr(),
-                       tensor.nbytes()});
-    kept.push_back(std::move(tensor));
-  }
-  doors::write_safetensors(path, std::move(entries), {{"format", "pt"}});
-}
-
-namespace {
 
 Str temporary_of(const Str& folder, const Str& name) { return folder + "/" + kTemporary + name; }
 
@@ -425,31 +389,6 @@ void verify_member(const Str& file) {
   if (!manifest["files"].contains(name)) return;
   const Str fault = verify_file(folder, name, manifest["files"][name]);
   if (!fault.empty()) throw error_at({}, err::checkpoint_damaged, folder, fault);
-}
-
-std::map<Str, at::Tensor> read_tensors(const Str& file) {
-  if (!doors::WeightsFile::exists(file)) throw error_at({}, err::checkpoint_misfit, fmt::format("no file {}", file));
-  try {
-    doors::WeightsFile tensors = doors::WeightsFile::open(file);
-    std::map<Str, at::Tensor> result;
-    for (const doors::TensorEntry& entry : tensors.tensors()) {
-      const auto row = std::find_if(std::begin(kTypeNames), std::end(kTypeNames),
-                                    [&](const TypeName& type) { return entry.dtype == type.name; });
-      if (row == std::end(kTypeNames)) {
-        throw error_at({}, err::checkpoint_damaged, file, fmt::format("{} has the type {}", entry.name, entry.dtype));
-      }
-      at::Tensor tensor = at::empty(entry.shape, row->type);
-      if (entry.bytes > 0) std::memcpy(tensor.mutable_data_ptr(), tensors.bytes_of(entry), entry.bytes);
-      result.emplace(entry.name, std::move(tensor));
-    }
-    return result;
-  } catch (const doors::WeightsError& error) {
-    throw unreadable(error, file, {});
-  } catch (const doors::FormatError& error) {
-    throw error_at({}, err::checkpoint_damaged, file, error.what());
-  } catch (const std::system_error& error) {
-    throw error_at({}, err::checkpoint_misfit, fmt::format("{} cannot be read: {}", file, error.code().message()));
-  }
 }
 
 std::vector<Str> checkpoint_names(const Str& folder) {

@@ -11,14 +11,9 @@
 #include <string_view>
 #include <vector>
 
-#include "ltr/api.h"
+#include "runtime/checkpoint/tensors.h"
 
 namespace ltr {
-
-struct NamedTensor {
-  Str name;
-  at::Tensor tensor;
-};
 
 /// Which elements of a tensor one rank has, of a tensor that ranks divide.
 struct Slice {
@@ -76,9 +71,6 @@ void point_link(const Str& folder, const Str& link, const Str& name);
 /// Where `folder/link` points, "" if nowhere.
 Str read_link(const Str& folder, const Str& link);
 
-/// A safetensors file.
-void write_tensors(const Str& path, const std::vector<NamedTensor>& tensors);
-
 /// What is wrong with a checkpoint folder, "" if all of it verifies.
 Str verify_checkpoint(const Str& path);
 /// Its manifest; R2010 if there is none, R2011 with the reason if it is damaged, R2012 if it is newer than this program.
@@ -89,8 +81,6 @@ Str tensors_file(const Str& path, const Str& kind);
 std::map<Str, at::Tensor> read_slices(const Str& path);
 /// R2011 if `file` lies in a checkpoint and is not as its manifest says.
 void verify_member(const Str& file);
-/// Tensors of a safetensors or PyTorch file, by name; R2010 if it is missing or of no use, R2011 if it is damaged.
-std::map<Str, at::Tensor> read_tensors(const Str& file);
 
 /// Names of the checkpoints in `folder`, by step, oldest first.
 std::vector<Str> checkpoint_names(const Str& folder);
