@@ -138,7 +138,7 @@ void writing(const Str& folder, const Str& name, const std::function<void()>& bo
   }
 }
 
-nlohmann::json file_row(const Str& file) { return {{"bytes", fs::file_size(file)}, {"sha256", doors::sha256_file(file)}}; }
+nlohmann::json file_row(const Str& file, const Str& digest) { return {{"bytes", fs::file_size(file)}, {"sha256", digest}}; }
 
 /// Where one rank writes its tensors of a kind.
 Str file_name(const Str& kind, const CheckpointShare& share) {
@@ -155,8 +155,8 @@ class ShareWriter {
   ShareWriter(Str temporary, const CheckpointShare& share) : temporary_(std::move(temporary)), share_(share) {}
 
   void add(const Str& file, const std::vector<NamedTensor>& tensors) {
-    write_tensors(temporary_ + "/" + file, tensors);
-    said_["files"][file] = file_row(temporary_ + "/" + file);
+    const Str path = temporary_ + "/" + file;
+    said_["files"][file] = file_row(path, write_tensors(path, tensors));
   }
   void add_kind(const char* kind, std::vector<NamedTensor> tensors, const std::vector<NamedTensor>& more) {
     tensors.insert(tensors.end(), more.begin(), more.end());
@@ -240,6 +240,10 @@ nlohmann::json write_share(const Str& folder, const Str& name, const CheckpointD
   return writer.said();
 }
 
+void sync_open(const Str& folder, const Str& name) {
+  writing(folder, name, [&] { sync_files(temporary_of(folder, name)); });
+}
+
 Str close_checkpoint(const Str& folder, const Str& name, const CheckpointData& data, const std::vector<nlohmann::json>& shares) {
   const Str path = folder + "/" + name, temporary = temporary_of(folder, name);
   writing(folder, name, [&] {
@@ -249,8 +253,9 @@ Str close_checkpoint(const Str& folder, const Str& name, const CheckpointData& d
     const nlohmann::json indexes = joined_shares(shares, manifest);
     for (const auto& [kind, index] : indexes.items()) {
       const Str file = index_name(kind);
-      write_text(temporary + "/" + file, index.dump(1) + "\n");
-      manifest["files"][file] = file_row(temporary + "/" + file);
+      const Str text = index.dump(1) + "\n";
+      write_text(temporary + "/" + file, text);
+      manifest["files"][file] = file_row(temporary + "/" + file, doors::sha256_hex(text));
     }
     write_text(temporary + "/checkpoint.json", manifest_text(std::move(manifest)));
     // What it replaces under its name goes at once: then the disk must have it before.

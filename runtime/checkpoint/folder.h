@@ -61,6 +61,8 @@ Str write_checkpoint(const Str& folder, const Str& name, const CheckpointData& d
 /// with what all of them said of their files.
 void open_checkpoint(const Str& folder, const Str& name);
 nlohmann::json write_share(const Str& folder, const Str& name, const CheckpointData& data);
+/// Waits until what was written so far of a checkpoint that is open is on the disk.
+void sync_open(const Str& folder, const Str& name);
 Str close_checkpoint(const Str& folder, const Str& name, const CheckpointData& data, const std::vector<nlohmann::json>& shares);
 
 /// Waits until the checkpoint `name` and its name are on the disk; std::system_error if they do not get there.

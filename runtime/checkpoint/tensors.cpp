@@ -14,7 +14,7 @@
 
 namespace ltr {
 
-void write_tensors(const Str& path, const std::vector<NamedTensor>& tensors) {
+Str write_tensors(const Str& path, const std::vector<NamedTensor>& tensors) {
   std::vector<at::Tensor> kept;  // contiguous copies live until the file is written
   std::vector<doors::TensorEntry> entries;
   for (const NamedTensor& named : tensors) {
@@ -23,7 +23,9 @@ void write_tensors(const Str& path, const std::vector<NamedTensor>& tensors) {
                        tensor.nbytes()});
     kept.push_back(std::move(tensor));
   }
-  doors::write_safetensors(path, std::move(entries), {{"format", "pt"}});
+  doors::Sha256 digest;
+  doors::write_safetensors(path, std::move(entries), {{"format", "pt"}}, &digest);
+  return digest.hex();
 }
 
 std::map<Str, at::Tensor> read_tensors(const Str& file) {

@@ -1,0 +1,47 @@
+#include "runtime/checkpoint/background_write.h"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <utility>
+
+namespace ltr {
+
+namespace {
+
+/// Training comes first: of a core that both want the thread gets little, of one that is idle all.
+void yield_to_training() {
+  constexpr int kLeast = 19;
+  setpriority(PRIO_PROCESS, id_t(gettid()), kLeast);
+}
+
+}  // namespace
+
+BackgroundWrite::~BackgroundWrite() {
+  if (thread_.joinable()) thread_.join();
+}
+
+void BackgroundWrite::start(std::function<nlohmann::json()> write) {
+  std::packaged_task<nlohmann::json()> task([write = std::move(write)] {
+    yield_to_training();
+    return write();
+  });
+  result_ = task.get_future();
+  thread_ = std::thread(std::move(task));
+}
+
+bool BackgroundWrite::is_over() const {
+  return !result_.valid() || result_.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+}
+
+void BackgroundWrite::wait() const {
+  if (result_.valid()) result_.wait();
+}
+
+nlohmann::json BackgroundWrite::take() {
+  if (!result_.valid()) return nullptr;
+  thread_.join();
+  return result_.get();
+}
+
+}  // namespace ltr
