@@ -9,10 +9,12 @@ namespace ltr {
 
 namespace {
 
-/// Training comes first: of a core that both want the thread gets little, of one that is idle all.
+/// Training comes first: of a core that both want the thread gets a thirtieth, of one that is idle all. It is not the last of
+/// the machine: a program that was started with a priority keeps it before others.
 void yield_to_training() {
-  constexpr int kLeast = 19;
-  setpriority(PRIO_PROCESS, id_t(gettid()), kLeast);
+  constexpr int kLess = 15;
+  const auto thread = id_t(gettid());
+  setpriority(PRIO_PROCESS, thread, getpriority(PRIO_PROCESS, thread) + kLess);
 }
 
 }  // namespace
