@@ -20,6 +20,7 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 LTRC = pathlib.Path(os.environ.get("LTRC", HERE.parent / "build/release/bin/ltrc"))
+BASE = 20  # steps of the shorter run: the first checkpoint, which gets the memory, and the last, which all wait for
 SIDES = {
     "none": ("plain",),
     "at once": ("saved",),
@@ -70,8 +71,8 @@ def main():
         for number in range(options.rounds):
             for side, words in SIDES.items():
                 # Each has a checkpoint in its last step, which is waited for; the steps between are what counts.
-                long, long_core, more = fit(program, pathlib.Path(name) / "runs", options.steps + 10, options, words)
-                short, short_core, _ = fit(program, pathlib.Path(name) / "runs", 10, options, words)
+                long, long_core, more = fit(program, pathlib.Path(name) / "runs", BASE + options.steps, options, words)
+                short, short_core, _ = fit(program, pathlib.Path(name) / "runs", BASE, options, words)
                 times[side].append(long - short)
                 cores[side].append(long_core - short_core)
                 waits += more
