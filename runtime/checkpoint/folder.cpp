@@ -270,25 +270,24 @@ Str tensors_file(const Str& path, const Str& kind) {
   return fs::exists(index) ? index : path + "/" + kind + ".safetensors";
 }
 
-std::map<Str, at::Tensor> read_slices(const Str& path) {
-  std::map<Str, at::Tensor> tensors;
+std::map<Str, PartedTensor> read_slices(const Str& path) {
+  std::map<Str, PartedTensor> tensors;
   std::map<Str, std::map<Str, at::Tensor>> files;
   const nlohmann::json slices = read_manifest(path).value("slices", nlohmann::json::object());
   for (const auto& [name, slice] : slices.items()) {
-    at::Tensor whole;
-    int64_t count = 0;
+    PartedTensor one{slice.at("shape").get<std::vector<int64_t>>(), {}};
+    int64_t missing = 1;
+    for (const int64_t size : one.sizes) missing *= size;
     for (const nlohmann::json& part : slice.at("parts")) {
       const Str file = part.at(2);
       if (!files.contains(file)) files[file] = read_tensors(path + "/" + file);
       const auto found = files[file].find(name);
       if (found == files[file].end()) throw error_at({}, err::checkpoint_damaged, path, fmt::format("{} lacks {}", file, name));
-      const at::Tensor& values = found->second;
-      if (!whole.defined()) whole = at::zeros(slice.at("shape").get<std::vector<int64_t>>(), values.options());
-      whole.view({-1}).narrow(0, part.at(0), values.numel()).copy_(values);
-      count += values.numel();
+      one.parts.push_back({part.at(0).get<int64_t>(), found->second.flatten()});
+      missing -= found->second.numel();
     }
-    if (count != whole.numel()) throw error_at({}, err::checkpoint_damaged, path, fmt::format("a part of {} is missing", name));
-    tensors.emplace(name, whole);
+    if (missing != 0) throw error_at({}, err::checkpoint_damaged, path, fmt::format("a part of {} is missing", name));
+    tensors.emplace(name, std::move(one));
   }
   return tensors;
 }

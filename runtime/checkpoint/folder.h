@@ -79,8 +79,8 @@ Str verify_checkpoint(const Str& path);
 nlohmann::json read_manifest(const Str& path);
 /// The file in a checkpoint that has, or knows where lie, the tensors of `kind`: `weights`, `averages`.
 Str tensors_file(const Str& path, const Str& kind);
-/// The tensors that ranks wrote in parts, whole. R2011 if some of one is missing.
-std::map<Str, at::Tensor> read_slices(const Str& path);
+/// The tensors that ranks wrote in parts. R2011 if some of one is missing.
+std::map<Str, PartedTensor> read_slices(const Str& path);
 /// R2011 if `file` lies in a checkpoint and is not as its manifest says.
 void verify_member(const Str& file);
 

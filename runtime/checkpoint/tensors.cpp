@@ -2,7 +2,10 @@
 
 #include <ATen/ATen.h>
 
-#include <cstring>
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <numeric>
 #include <system_error>
 
 #include "doors/safetensors.h"
@@ -31,16 +34,17 @@ Str write_tensors(const Str& path, const std::vector<NamedTensor>& tensors) {
 std::map<Str, at::Tensor> read_tensors(const Str& file) {
   if (!doors::WeightsFile::exists(file)) throw error_at({}, err::checkpoint_misfit, fmt::format("no file {}", file));
   try {
-    doors::WeightsFile tensors = doors::WeightsFile::open(file);
+    const auto tensors = std::make_shared<doors::WeightsFile>(doors::WeightsFile::open(file));
     std::map<Str, at::Tensor> result;
-    for (const doors::TensorEntry& entry : tensors.tensors()) {
+    for (const doors::TensorEntry& entry : tensors->tensors()) {
       const auto type = stored_type(entry.dtype);
       if (!type) {
         throw error_at({}, err::checkpoint_damaged, file, fmt::format("{} has the type {}", entry.name, entry.dtype));
       }
-      at::Tensor tensor = at::empty(entry.shape, *type);
-      if (entry.bytes > 0) std::memcpy(tensor.mutable_data_ptr(), tensors.bytes_of(entry), entry.bytes);
-      result.emplace(entry.name, std::move(tensor));
+      // The file stays open for as long as one of its tensors is held.
+      result.emplace(entry.name, entry.bytes == 0 ? at::empty(entry.shape, *type)
+                                                  : at::from_blob(const_cast<void*>(tensors->bytes_of(entry)), entry.shape,
+                                                                  [tensors](void*) {}, *type));
     }
     return result;
   } catch (const doors::WeightsError& error) {
@@ -50,6 +54,19 @@ std::map<Str, at::Tensor> read_tensors(const Str& file) {
   } catch (const std::system_error& error) {
     throw error_at({}, err::checkpoint_misfit, fmt::format("{} cannot be read: {}", file, error.code().message()));
   }
+}
+
+at::Tensor PartedTensor::elements(int64_t begin, int64_t end) const {
+  at::Tensor found = at::empty({end - begin}, parts.front().values.options());
+  for (const Part& part : parts) {
+    const int64_t first = std::max(begin, part.begin), last = std::min(end, part.begin + part.values.numel());
+    if (first < last) found.narrow(0, first - begin, last - first).copy_(part.values.narrow(0, first - part.begin, last - first));
+  }
+  return found;
+}
+
+at::Tensor PartedTensor::whole() const {
+  return elements(0, std::accumulate(sizes.begin(), sizes.end(), int64_t(1), std::multiplies<>())).view(sizes);
 }
 
 }  // namespace ltr

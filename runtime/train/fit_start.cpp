@@ -120,10 +120,10 @@ void Fit::open_checkpoint() {
 void Fit::resume() {
   const Str& path = request_.resume;
   take_weights(request_.root, std::exchange(opened_weights_, {}), path);
-  const std::map<Str, at::Tensor> saved = read_state(path);
+  const StoredState saved = read_state(path);
   const Ranks& ranks = request_.ranks;
   RankState own = state_of_rank(manifest_, saved, ranks.rank());
-  LoadArchive archive(own.manifest, std::move(own.tensors), path);
+  LoadArchive archive(own.manifest, std::move(own.stored), path);
   const NoGrad no_grad;
   try {
     state_.visit(archive);
@@ -149,7 +149,7 @@ void Fit::resume() {
 }
 
 /// The run goes on with another number of ranks: behind the same samples, with all that was summed of them.
-void Fit::change_world(int64_t before, const std::map<Str, at::Tensor>& saved) {
+void Fit::change_world(int64_t before, const StoredState& saved) {
   const Ranks& ranks = request_.ranks;
   if (feed_->is_endless()) {
     throw with_help(error_at({}, err::settings_contradict, fmt::format("the train stream has no end, so that a run of {} "
@@ -159,7 +159,7 @@ void Fit::change_world(int64_t before, const std::map<Str, at::Tensor>& saved) {
   for (int64_t rank = ranks.rank() + ranks.world(); rank < before; rank += ranks.world()) {
     RankState other = state_of_rank(manifest_, saved, rank);
     at_.samples += other.manifest.value("samples", int64_t(0));
-    LoadArchive archive(other.manifest, std::move(other.tensors), request_.resume);
+    LoadArchive archive(other.manifest, std::move(other.stored), request_.resume);
     state_.logs.absorb(archive, train_stream_);
   }
 }
