@@ -113,8 +113,25 @@ void Fit::open_checkpoint() {
   check_data(saved);
   report_changes(saved);
   opened_weights_ = read_tensors(tensors_file(path, "weights"));
-  check_weights(request_.root, opened_weights_, path, WeightTypes::Same);
+  try {
+    check_weights(request_.root, opened_weights_, path, WeightTypes::Same);
+  } catch (const Error& error) {
+    throw with_help(Error(error), "resume with the program that the run had; what fits of its weights another one takes with `from \"FILE\" "
+                                  "{ skip \"PATTERN\" }`");
+  }
+  check_optimizers(saved);
   manifest_ = saved;
+}
+
+/// Before anything of the run is changed.
+void Fit::check_optimizers(const nlohmann::json& saved) const {
+  LoadArchive archive(saved, read_state(request_.resume), request_.resume);
+  const Archive::Part optimizers(archive, "optimizers");
+  for (const auto& optimizer : request_.root.state().optimizers) {
+    if (!archive.has(optimizer->name())) continue;
+    const Archive::Part own(archive, optimizer->name());
+    optimizer->check_fits(archive);
+  }
 }
 
 void Fit::resume() {
