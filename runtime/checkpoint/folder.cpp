@@ -215,11 +215,6 @@ nlohmann::json joined_shares(const std::vector<nlohmann::json>& shares, nlohmann
 
 }  // namespace
 
-Str write_checkpoint(const Str& folder, const Str& name, const CheckpointData& data) {
-  open_checkpoint(folder, name);
-  return close_checkpoint(folder, name, data, {write_share(folder, name, data)});
-}
-
 void open_checkpoint(const Str& folder, const Str& name) {
   writing(folder, name, [&] {
     fs::create_directories(folder);

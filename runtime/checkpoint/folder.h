@@ -52,13 +52,10 @@ inline constexpr int kCheckpointVersion = 2;
 /// In front of the name of an averaged weight, where it stands beside others.
 inline constexpr std::string_view kAveraged = "ema.";
 
-/// Writes `folder/name` and gives its path; whoever looks for it finds all of it, but the disk may not have it yet. An
-/// older folder of that name is replaced. R1004, without a place in the program,
-/// if there is no room for all of it or the disk fails; what was there before stays.
-Str write_checkpoint(const Str& folder, const Str& name, const CheckpointData& data);
-
-/// The same where several ranks write: the first one opens it, then each writes what is its own, and the first one closes it
-/// with what all of them said of their files.
+/// Writes `folder/name`: the first rank opens it, then each one that has something writes what is its own, and the first one
+/// closes it with what all of them said of their files. Then whoever looks for it finds all of it, but the disk may not have it
+/// yet; an older folder of that name is replaced. R1004, without a place in the program, if there is no room for all of it or
+/// the disk fails; what was there before stays.
 void open_checkpoint(const Str& folder, const Str& name);
 nlohmann::json write_share(const Str& folder, const Str& name, const CheckpointData& data);
 /// Waits until what was written so far of a checkpoint that is open is on the disk.

@@ -85,7 +85,7 @@ class Saver {
   /// Everything of a checkpoint but its place: hooks have run, rows are written, ranks agree on it.
   Written prepare(const Str& name, bool weights_only, bool passes, const Ranks& ranks);
   void write(const Str& name, bool weights_only, bool passes, const Ranks& ranks);
-  /// What follows from a wish whose checkpoint is written, or from what `write_wanted` may not throw.
+  /// What the last write came to: one that the disk refused is a warning.
   void succeeded();
   void failed(const Error& error, const std::function<void()>& undo);
 
