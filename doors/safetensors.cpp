@@ -63,7 +63,7 @@ size_t dtype_bytes(const std::string& dtype) {
 }
 
 void write_safetensors(const std::string& path, std::vector<TensorEntry> entries,
-                       const std::map<std::string, std::string>& metadata) {
+                       const std::map<std::string, std::string>& metadata, Sha256* digest) {
   std::sort(entries.begin(), entries.end(), [](const TensorEntry& left, const TensorEntry& right) {
     const size_t a = dtype_bytes(left.dtype);
     const size_t b = dtype_bytes(right.dtype);
@@ -92,8 +92,13 @@ void write_safetensors(const std::string& path, std::vector<TensorEntry> entries
 
   const std::unique_ptr<FILE, int (*)(FILE*)> file(std::fopen(path.c_str(), "wb"), &std::fclose);
   const auto put = [&](const void* data, size_t bytes) {
-    if (bytes > 0 && std::fwrite(data, 1, bytes, file.get()) != bytes) {
-      throw std::system_error(errno, std::generic_category(), path);
+    // In pieces that the cache still has when they are written.
+    constexpr size_t kPiece = size_t(1) << 18;
+    const char* next = static_cast<const char*>(data);
+    for (size_t count = 0; bytes > 0; next += count, bytes -= count) {
+      count = std::min(bytes, kPiece);
+      if (digest != nullptr) digest->update(next, count);
+      if (std::fwrite(next, 1, count, file.get()) != count) throw std::system_error(errno, std::generic_category(), path);
     }
   };
   if (file == nullptr) throw std::system_error(errno, std::generic_category(), path);

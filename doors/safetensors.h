@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "doors/file.h"
+#include "doors/hash.h"
 #include "doors/mapping.h"
 
 namespace ltr::doors {
@@ -29,10 +30,11 @@ size_t dtype_bytes(const std::string& dtype);
 /// Writes `entries` (in any order; in the file by element size, descending, then name) to `path`,
 /// which is replaced. Equal input gives equal bytes. Not atomic and not synced: the caller renames.
 /// Throws std::system_error when the disk fails, FormatError when an entry's bytes do not fit its
-/// shape.
+/// shape. `digest` takes in every byte on its way, so that nobody has to read the file again.
 void write_safetensors(const std::string& path,
                        std::vector<TensorEntry> entries,
-                       const std::map<std::string, std::string>& metadata);
+                       const std::map<std::string, std::string>& metadata,
+                       Sha256* digest = nullptr);
 
 /// An open file; `TensorEntry::data` points into the mapping and lives as long as it.
 class SafetensorsFile {

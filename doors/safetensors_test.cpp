@@ -64,6 +64,16 @@ TEST_CASE("safetensors are written sorted, padded and read back") {
   CHECK(get_le<uint64_t>(size) % 8 == 0);
 }
 
+TEST_CASE("a digest takes in what is written, pieces and all") {
+  const Scratch scratch;
+  const std::vector<float> values(300000, 0.25f);
+  Sha256 digest;
+  write_safetensors(scratch.path,
+                    {{"a", "F32", {300000}, values.data(), values.size() * sizeof(float)}, {"e", "F32", {0}, nullptr, 0}},
+                    {}, &digest);
+  CHECK(digest.hex() == sha256_file(scratch.path));
+}
+
 TEST_CASE("empty tensors and files without tensors are fine") {
   const Scratch scratch;
   write_safetensors(scratch.path, {{"e", "F32", {0, 4}, nullptr, 0}}, {});

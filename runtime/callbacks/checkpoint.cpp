@@ -24,16 +24,15 @@ class CheckpointListener : public Listener {
     const int64_t step = view_.at.global_step;
     if (!keeper_.is_due(step, view_.at.epoch, view_.times.train_s(), epoch_ended)) return;
     const Str name = keeper_.name(step, view_.cx.epoch, [&](const Str& series) { return view_.logs.newest(series); });
+    // What becomes of the one before decides what this one replaces.
+    view_.saver.finish();
     const CheckpointKeeper before = keeper_;
     if (keeper_.is_nan() && !std::exchange(has_warned_, true)) {
       view_.request.progress.warning(
           fmt::format("{} is nan at step {}: such a checkpoint is never the best", keeper_.monitor(), step));
     }
     keeper_.saved(name, step);
-    view_.saver.want({name, keeper_.weights_only(), [this, before] {
-                        keeper_ = before;
-                        keeper_.missed();
-                      }});
+    view_.saver.want({name, keeper_.weights_only(), keeper_.is_async(), [this, before] { keeper_.missed(before); }});
   }
 
   void visit(Archive& archive) override { keeper_.visit(archive); }

@@ -15,6 +15,7 @@ CheckpointKeeper::CheckpointKeeper(const Value& call, bool is_max)
       save_last_(bool_argument(call, "save_last", true)),
       weights_only_(bool_argument(call, "weights_only", false)),
       on_failure_(bool_argument(call, "on_failure", true)),
+      async_(bool_argument(call, "async", false)),
       filename_(text_argument(call, "filename", "auto")) {
   const Value* keep = argument(call, "keep");
   if (keep != nullptr && keep->kind == Value::Kind::Symbol) keep_ = std::numeric_limits<int64_t>::max();

@@ -25,6 +25,8 @@ class CheckpointKeeper {
   bool saves_on_failure() const { return on_failure_; }
   bool saves_last() const { return save_last_; }
   bool weights_only() const { return weights_only_; }
+  /// Whether training goes on while one is written.
+  bool is_async() const { return async_; }
 
   /// A fresh value of the monitored series came, or (without monitor) an epoch ended.
   void note_fresh(double value) {
@@ -35,10 +37,11 @@ class CheckpointKeeper {
   bool is_due(int64_t steps, int64_t epochs, double time_s, bool epoch_ended);
   /// The folder's name. `newest` gives values of series.
   Str name(int64_t step, int64_t epoch, const std::function<double(const Str&)>& newest) const;
-  /// It was due and could not be written: the next value tries again. By then this one is not of those weights.
-  void missed() {
-    has_fresh_ = false;
-    waits_ = !monitor_.empty();
+  /// It was due and could not be written: what is kept is what `before` kept, and the next value tries again.
+  void missed(const CheckpointKeeper& before) {
+    kept_ = before.kept_;
+    newest_ = before.newest_;
+    waits_ = waits_ || !monitor_.empty();
   }
   /// Saved under `name`.
   void saved(const Str& name, int64_t step);
@@ -63,6 +66,7 @@ class CheckpointKeeper {
   bool save_last_;
   bool weights_only_;
   bool on_failure_;
+  bool async_;
   Str filename_;
   bool has_fresh_ = false;
   bool waits_ = false;       ///< `every` has passed, the next fresh value counts

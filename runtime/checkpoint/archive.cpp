@@ -28,11 +28,11 @@ void Archive::value(const Str& name, uint64_t& number) {
 
 void SaveArchive::value(const Str& name, double& value) { (*place_.back())[name] = exact(value); }
 
-LoadArchive::LoadArchive(const nlohmann::json& manifest, std::map<Str, at::Tensor> tensors, Str path)
-    : tensors_(std::move(tensors)), path_(std::move(path)), place_{&manifest} {}
+LoadArchive::LoadArchive(const nlohmann::json& manifest, StoredState state, Str path)
+    : stored_(std::move(state)), path_(std::move(path)), place_{&manifest} {}
 
 LoadArchive::LoadArchive(const CheckpointData& data) : place_{&data.manifest} {
-  for (const NamedTensor& named : data.train) tensors_.emplace(named.name, named.tensor);
+  for (const NamedTensor& named : data.train) stored_.tensors.emplace(named.name, named.tensor);
   for (const SlicedTensor& sliced : data.share.slices) slices_.emplace(sliced.name, sliced.tensor);
 }
 
@@ -49,33 +49,44 @@ void LoadArchive::value(const Str& name, bool& value) { value = find(name).get<b
 
 void LoadArchive::value(const Str& name, Str& value) { value = find(name).get<Str>(); }
 
+void LoadArchive::check_fits(const Str& name, at::IntArrayRef there, at::ScalarType type_there, at::IntArrayRef here,
+                             at::ScalarType type_here) const {
+  if (there == here && type_there == type_here) return;
+  throw error_here(err::checkpoint_misfit,
+                   fmt::format("{} is {}[{}] in {}, {}[{}] here", name, c10::toString(type_there), fmt::join(there.vec(), ", "), path_,
+                               c10::toString(type_here), fmt::join(here.vec(), ", ")));
+}
+
 void LoadArchive::tensor(const Str& name, at::Tensor& tensor) {
-  const auto found = tensors_.find(name);
-  if (found == tensors_.end()) {
+  at::Tensor saved;
+  if (const auto found = stored_.tensors.find(name); found != stored_.tensors.end()) {
+    saved = found->second;
+  } else if (const auto parted = stored_.parted.find(name); parted != stored_.parted.end()) {
+    saved = parted->second.whole();
+  } else {
     throw error_here(err::checkpoint_misfit, fmt::format("{} has no tensor {}", path_, name));
   }
-  const at::Tensor& saved = found->second;
   if (!tensor.defined()) {
     tensor = saved.to(run_device(), saved.scalar_type(), false, true);
     return;
   }
-  if (tensor.sizes() != saved.sizes() || tensor.scalar_type() != saved.scalar_type()) {
-    throw error_here(err::checkpoint_misfit,
-                     fmt::format("{} is {}[{}] in {}, {}[{}] here", name, c10::toString(saved.scalar_type()),
-                                 fmt::join(saved.sizes().vec(), ", "), path_, c10::toString(tensor.scalar_type()),
-                                 fmt::join(tensor.sizes().vec(), ", ")));
-  }
+  check_fits(name, saved.sizes(), saved.scalar_type(), tensor.sizes(), tensor.scalar_type());
   tensor.copy_(saved);
 }
 
 void LoadArchive::slice(const Str& name, at::Tensor& own, const Slice& slice) {
   at::Tensor values;
-  if (const auto found = slices_.find(name); found != slices_.end()) {
-    values = found->second;
+  if (const auto here = slices_.find(name); here != slices_.end()) {
+    values = here->second;
+  } else if (const auto parted = stored_.parted.find(name); parted != stored_.parted.end()) {
+    const PartedTensor& saved = parted->second;
+    check_fits(name, saved.sizes, saved.parts.front().values.scalar_type(), slice.sizes, slice.type);
+    if (own.defined()) values = saved.elements(slice.begin, slice.end);
+  } else if (const auto found = stored_.tensors.find(name); found != stored_.tensors.end()) {
+    check_fits(name, found->second.sizes(), found->second.scalar_type(), slice.sizes, slice.type);
+    values = found->second.flatten().narrow(0, slice.begin, slice.end - slice.begin);
   } else {
-    at::Tensor whole = at::empty(slice.sizes, slice.type);
-    tensor(name, whole);
-    values = whole.flatten().narrow(0, slice.begin, slice.end - slice.begin);
+    throw error_here(err::checkpoint_misfit, fmt::format("{} has no tensor {}", path_, name));
   }
   if (own.defined()) own.copy_(values.view(own.sizes()));
 }

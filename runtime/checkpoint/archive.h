@@ -113,7 +113,7 @@ class SaveArchive : public Archive {
 class LoadArchive : public Archive {
  public:
   /// `path` is the checkpoint's, for messages.
-  LoadArchive(const nlohmann::json& manifest, std::map<Str, at::Tensor> tensors, Str path);
+  LoadArchive(const nlohmann::json& manifest, StoredState state, Str path);
   /// Goes back to what a SaveArchive took down in this process.
   explicit LoadArchive(const CheckpointData& data);
   bool is_reading() const override { return true; }
@@ -125,7 +125,7 @@ class LoadArchive : public Archive {
   void tensor(const Str& name, at::Tensor& tensor) override;
   void slice(const Str& name, at::Tensor& own, const Slice& slice) override;
   bool has(const Str& name) const override;
-  bool has_tensor(const Str& name) const override { return tensors_.contains(name) || slices_.contains(name); }
+  bool has_tensor(const Str& name) const override { return stored_.tensors.contains(name) || stored_.parted.contains(name) || slices_.contains(name); }
   std::vector<Str> names() const override;
   void note(Str text) override { notes_.push_back(std::move(text)); }
   const std::vector<Str>& notes() const { return notes_; }
@@ -138,7 +138,10 @@ class LoadArchive : public Archive {
   void make_list() override {}
   const nlohmann::json& find(const Str& name) const;
 
-  std::map<Str, at::Tensor> tensors_;
+  /// R2010 unless the tensor `name` of the checkpoint is of this shape and type.
+  void check_fits(const Str& name, at::IntArrayRef there, at::ScalarType type_there, at::IntArrayRef here, at::ScalarType type_here) const;
+
+  StoredState stored_;
   std::map<Str, at::Tensor> slices_;  ///< of this process
   std::vector<Str> notes_;
   Str path_;

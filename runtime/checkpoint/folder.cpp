@@ -16,33 +16,13 @@
 
 #include "doors/hash.h"
 #include "doors/json.h"
-#include "doors/safetensors.h"
-#include "doors/weights_file.h"
 #include "runtime/api/error.h"
-#include "runtime/checkpoint/weights_file.h"
-#include "runtime/tensor/host_read.h"
 
 namespace ltr {
 
 namespace fs = std::filesystem;
 
 namespace {
-
-struct TypeName {
-  at::ScalarType type;
-  const char* name;
-};
-constexpr TypeName kTypeNames[] = {
-    {at::kDouble, "F64"}, {at::kFloat, "F32"}, {at::kHalf, "F16"}, {at::kBFloat16, "BF16"}, {at::kLong, "I64"},
-    {at::kInt, "I32"},    {at::kShort, "I16"}, {at::kChar, "I8"},  {at::kByte, "U8"},       {at::kBool, "BOOL"},
-};
-
-const char* type_name(at::ScalarType type) {
-  for (const TypeName& row : kTypeNames) {
-    if (row.type == type) return row.name;
-  }
-  return "F32";
-}
 
 /// Waits until `path` is on the disk. std::system_error if it does not get there.
 void sync(const Str& path, bool is_folder) {
@@ -145,22 +125,6 @@ Str read_text(const Str& path) {
   return text.str();
 }
 
-}  // namespace
-
-void write_tensors(const Str& path, const std::vector<NamedTensor>& tensors) {
-  std::vector<at::Tensor> kept;  // contiguous copies live until the file is written
-  std::vector<doors::TensorEntry> entries;
-  for (const NamedTensor& named : tensors) {
-    at::Tensor tensor = on_host(named.tensor).contiguous();
-    entries.push_back({named.name, type_name(tensor.scalar_type()), tensor.sizes().vec(), tensor.const_data_ptr(),
-                       tensor.nbytes()});
-    kept.push_back(std::move(tensor));
-  }
-  doors::write_safetensors(path, std::move(entries), {{"format", "pt"}});
-}
-
-namespace {
-
 Str temporary_of(const Str& folder, const Str& name) { return folder + "/" + kTemporary + name; }
 
 /// Runs `body`, which writes a part of the checkpoint `name`. All of it goes if the disk fails.
@@ -174,7 +138,7 @@ void writing(const Str& folder, const Str& name, const std::function<void()>& bo
   }
 }
 
-nlohmann::json file_row(const Str& file) { return {{"bytes", fs::file_size(file)}, {"sha256", doors::sha256_file(file)}}; }
+nlohmann::json file_row(const Str& file, const Str& digest) { return {{"bytes", fs::file_size(file)}, {"sha256", digest}}; }
 
 /// Where one rank writes its tensors of a kind.
 Str file_name(const Str& kind, const CheckpointShare& share) {
@@ -191,8 +155,8 @@ class ShareWriter {
   ShareWriter(Str temporary, const CheckpointShare& share) : temporary_(std::move(temporary)), share_(share) {}
 
   void add(const Str& file, const std::vector<NamedTensor>& tensors) {
-    write_tensors(temporary_ + "/" + file, tensors);
-    said_["files"][file] = file_row(temporary_ + "/" + file);
+    const Str path = temporary_ + "/" + file;
+    said_["files"][file] = file_row(path, write_tensors(path, tensors));
   }
   void add_kind(const char* kind, std::vector<NamedTensor> tensors, const std::vector<NamedTensor>& more) {
     tensors.insert(tensors.end(), more.begin(), more.end());
@@ -251,11 +215,6 @@ nlohmann::json joined_shares(const std::vector<nlohmann::json>& shares, nlohmann
 
 }  // namespace
 
-Str write_checkpoint(const Str& folder, const Str& name, const CheckpointData& data) {
-  open_checkpoint(folder, name);
-  return close_checkpoint(folder, name, data, {write_share(folder, name, data)});
-}
-
 void open_checkpoint(const Str& folder, const Str& name) {
   writing(folder, name, [&] {
     fs::create_directories(folder);
@@ -276,6 +235,10 @@ nlohmann::json write_share(const Str& folder, const Str& name, const CheckpointD
   return writer.said();
 }
 
+void sync_open(const Str& folder, const Str& name) {
+  writing(folder, name, [&] { sync_files(temporary_of(folder, name)); });
+}
+
 Str close_checkpoint(const Str& folder, const Str& name, const CheckpointData& data, const std::vector<nlohmann::json>& shares) {
   const Str path = folder + "/" + name, temporary = temporary_of(folder, name);
   writing(folder, name, [&] {
@@ -285,8 +248,9 @@ Str close_checkpoint(const Str& folder, const Str& name, const CheckpointData& d
     const nlohmann::json indexes = joined_shares(shares, manifest);
     for (const auto& [kind, index] : indexes.items()) {
       const Str file = index_name(kind);
-      write_text(temporary + "/" + file, index.dump(1) + "\n");
-      manifest["files"][file] = file_row(temporary + "/" + file);
+      const Str text = index.dump(1) + "\n";
+      write_text(temporary + "/" + file, text);
+      manifest["files"][file] = file_row(temporary + "/" + file, doors::sha256_hex(text));
     }
     write_text(temporary + "/checkpoint.json", manifest_text(std::move(manifest)));
     // What it replaces under its name goes at once: then the disk must have it before.
@@ -301,25 +265,24 @@ Str tensors_file(const Str& path, const Str& kind) {
   return fs::exists(index) ? index : path + "/" + kind + ".safetensors";
 }
 
-std::map<Str, at::Tensor> read_slices(const Str& path) {
-  std::map<Str, at::Tensor> tensors;
+std::map<Str, PartedTensor> read_slices(const Str& path) {
+  std::map<Str, PartedTensor> tensors;
   std::map<Str, std::map<Str, at::Tensor>> files;
   const nlohmann::json slices = read_manifest(path).value("slices", nlohmann::json::object());
   for (const auto& [name, slice] : slices.items()) {
-    at::Tensor whole;
-    int64_t count = 0;
+    PartedTensor one{slice.at("shape").get<std::vector<int64_t>>(), {}};
+    int64_t missing = 1;
+    for (const int64_t size : one.sizes) missing *= size;
     for (const nlohmann::json& part : slice.at("parts")) {
       const Str file = part.at(2);
       if (!files.contains(file)) files[file] = read_tensors(path + "/" + file);
       const auto found = files[file].find(name);
       if (found == files[file].end()) throw error_at({}, err::checkpoint_damaged, path, fmt::format("{} lacks {}", file, name));
-      const at::Tensor& values = found->second;
-      if (!whole.defined()) whole = at::zeros(slice.at("shape").get<std::vector<int64_t>>(), values.options());
-      whole.view({-1}).narrow(0, part.at(0), values.numel()).copy_(values);
-      count += values.numel();
+      one.parts.push_back({part.at(0).get<int64_t>(), found->second.flatten()});
+      missing -= found->second.numel();
     }
-    if (count != whole.numel()) throw error_at({}, err::checkpoint_damaged, path, fmt::format("a part of {} is missing", name));
-    tensors.emplace(name, whole);
+    if (missing != 0) throw error_at({}, err::checkpoint_damaged, path, fmt::format("a part of {} is missing", name));
+    tensors.emplace(name, std::move(one));
   }
   return tensors;
 }
@@ -425,31 +388,6 @@ void verify_member(const Str& file) {
   if (!manifest["files"].contains(name)) return;
   const Str fault = verify_file(folder, name, manifest["files"][name]);
   if (!fault.empty()) throw error_at({}, err::checkpoint_damaged, folder, fault);
-}
-
-std::map<Str, at::Tensor> read_tensors(const Str& file) {
-  if (!doors::WeightsFile::exists(file)) throw error_at({}, err::checkpoint_misfit, fmt::format("no file {}", file));
-  try {
-    doors::WeightsFile tensors = doors::WeightsFile::open(file);
-    std::map<Str, at::Tensor> result;
-    for (const doors::TensorEntry& entry : tensors.tensors()) {
-      const auto row = std::find_if(std::begin(kTypeNames), std::end(kTypeNames),
-                                    [&](const TypeName& type) { return entry.dtype == type.name; });
-      if (row == std::end(kTypeNames)) {
-        throw error_at({}, err::checkpoint_damaged, file, fmt::format("{} has the type {}", entry.name, entry.dtype));
-      }
-      at::Tensor tensor = at::empty(entry.shape, row->type);
-      if (entry.bytes > 0) std::memcpy(tensor.mutable_data_ptr(), tensors.bytes_of(entry), entry.bytes);
-      result.emplace(entry.name, std::move(tensor));
-    }
-    return result;
-  } catch (const doors::WeightsError& error) {
-    throw unreadable(error, file, {});
-  } catch (const doors::FormatError& error) {
-    throw error_at({}, err::checkpoint_damaged, file, error.what());
-  } catch (const std::system_error& error) {
-    throw error_at({}, err::checkpoint_misfit, fmt::format("{} cannot be read: {}", file, error.code().message()));
-  }
 }
 
 std::vector<Str> checkpoint_names(const Str& folder) {

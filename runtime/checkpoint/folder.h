@@ -11,14 +11,9 @@
 #include <string_view>
 #include <vector>
 
-#include "ltr/api.h"
+#include "runtime/checkpoint/tensors.h"
 
 namespace ltr {
-
-struct NamedTensor {
-  Str name;
-  at::Tensor tensor;
-};
 
 /// Which elements of a tensor one rank has, of a tensor that ranks divide.
 struct Slice {
@@ -57,15 +52,14 @@ inline constexpr int kCheckpointVersion = 2;
 /// In front of the name of an averaged weight, where it stands beside others.
 inline constexpr std::string_view kAveraged = "ema.";
 
-/// Writes `folder/name` and gives its path; whoever looks for it finds all of it, but the disk may not have it yet. An
-/// older folder of that name is replaced. R1004, without a place in the program,
-/// if there is no room for all of it or the disk fails; what was there before stays.
-Str write_checkpoint(const Str& folder, const Str& name, const CheckpointData& data);
-
-/// The same where several ranks write: the first one opens it, then each writes what is its own, and the first one closes it
-/// with what all of them said of their files.
+/// Writes `folder/name`: the first rank opens it, then each one that has something writes what is its own, and the first one
+/// closes it with what all of them said of their files. Then whoever looks for it finds all of it, but the disk may not have it
+/// yet; an older folder of that name is replaced. R1004, without a place in the program, if there is no room for all of it or
+/// the disk fails; what was there before stays.
 void open_checkpoint(const Str& folder, const Str& name);
 nlohmann::json write_share(const Str& folder, const Str& name, const CheckpointData& data);
+/// Waits until what was written so far of a checkpoint that is open is on the disk.
+void sync_open(const Str& folder, const Str& name);
 Str close_checkpoint(const Str& folder, const Str& name, const CheckpointData& data, const std::vector<nlohmann::json>& shares);
 
 /// Waits until the checkpoint `name` and its name are on the disk; std::system_error if they do not get there.
@@ -76,21 +70,16 @@ void point_link(const Str& folder, const Str& link, const Str& name);
 /// Where `folder/link` points, "" if nowhere.
 Str read_link(const Str& folder, const Str& link);
 
-/// A safetensors file.
-void write_tensors(const Str& path, const std::vector<NamedTensor>& tensors);
-
 /// What is wrong with a checkpoint folder, "" if all of it verifies.
 Str verify_checkpoint(const Str& path);
 /// Its manifest; R2010 if there is none, R2011 with the reason if it is damaged, R2012 if it is newer than this program.
 nlohmann::json read_manifest(const Str& path);
 /// The file in a checkpoint that has, or knows where lie, the tensors of `kind`: `weights`, `averages`.
 Str tensors_file(const Str& path, const Str& kind);
-/// The tensors that ranks wrote in parts, whole. R2011 if some of one is missing.
-std::map<Str, at::Tensor> read_slices(const Str& path);
+/// The tensors that ranks wrote in parts. R2011 if some of one is missing.
+std::map<Str, PartedTensor> read_slices(const Str& path);
 /// R2011 if `file` lies in a checkpoint and is not as its manifest says.
 void verify_member(const Str& file);
-/// Tensors of a safetensors or PyTorch file, by name; R2010 if it is missing or of no use, R2011 if it is damaged.
-std::map<Str, at::Tensor> read_tensors(const Str& file);
 
 /// Names of the checkpoints in `folder`, by step, oldest first.
 std::vector<Str> checkpoint_names(const Str& folder);

@@ -68,7 +68,7 @@ namespace {
 
 /// The averages of `Ema` over the weights, if the checkpoint holds some.
 void take_averages(ModelRoot& root, const Str& path) {
-  const std::map<Str, at::Tensor> tensors = read_state(path);
+  const std::map<Str, at::Tensor> tensors = read_state(path).tensors;
   const NoGrad no_grad;
   for (const Entry& entry : root.state().entries) {
     const auto found = tensors.find(Str(kAveraged) + entry.path);
@@ -78,15 +78,15 @@ void take_averages(ModelRoot& root, const Str& path) {
 
 }  // namespace
 
-std::map<Str, at::Tensor> read_state(const Str& path) {
-  std::map<Str, at::Tensor> tensors;
-  if (fs::exists(path + "/train.safetensors")) tensors = read_tensors(path + "/train.safetensors");
-  tensors.merge(read_slices(path));
+StoredState read_state(const Str& path) {
+  StoredState state;
+  if (fs::exists(path + "/train.safetensors")) state.tensors = read_tensors(path + "/train.safetensors");
+  state.parted = read_slices(path);
   // Older checkpoints hold the averages among the rest, under the same names.
   if (const Str file = tensors_file(path, "averages"); fs::exists(file)) {
-    for (auto& [name, tensor] : read_tensors(file)) tensors.emplace(Str(kAveraged) + name, tensor);
+    for (auto& [name, tensor] : read_tensors(file)) state.tensors.emplace(Str(kAveraged) + name, tensor);
   }
-  return tensors;
+  return state;
 }
 
 namespace {

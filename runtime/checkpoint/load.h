@@ -4,6 +4,7 @@
 
 #include <map>
 
+#include "runtime/checkpoint/tensors.h"
 #include "runtime/train/trainer.h"
 
 namespace ltr {
@@ -20,6 +21,6 @@ void take_weights(ModelRoot& root, const std::map<Str, at::Tensor>& tensors, con
                   WeightTypes types = WeightTypes::Same);
 
 /// The state of training in a checkpoint, averaged weights included.
-std::map<Str, at::Tensor> read_state(const Str& path);
+StoredState read_state(const Str& path);
 
 }  // namespace ltr

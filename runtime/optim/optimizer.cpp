@@ -434,11 +434,28 @@ Error Optimizer::misfit(const Str& what) const {
                    "fit --weights CHECKPOINT");
 }
 
+void Optimizer::check_fits(Archive& archive) {
+  prepare();
+  Str rule;
+  archive.value("rule", rule);
+  if (rule != rule_.text) throw misfit(fmt::format("is {} in the checkpoint and {} here", rule, rule_.text));
+  for (const GroupState& group : groups_) {
+    for (const Str& path : group.paths) {
+      const Str prefix = state_prefix(path);
+      if (!archive.has_tensor(prefix + "step")) continue;
+      for (const char* name : group.rule->state_names()) {
+        if (archive.has_tensor(prefix + name)) continue;
+        throw misfit(fmt::format("keeps {} of {} here, which it did not in the checkpoint: its arguments or groups changed", name, path));
+      }
+    }
+  }
+}
+
 void Optimizer::visit(Archive& archive) {
+  if (archive.is_reading()) check_fits(archive);
   prepare();
   Str rule = rule_.text;
   archive.value("rule", rule);
-  if (rule != rule_.text) throw misfit(fmt::format("is {} in the checkpoint and {} here", rule, rule_.text));
   double rate = fixed_rate_.value_or(NAN);
   archive.value("rate", rate);
   if (archive.is_reading() && !std::isnan(rate)) fixed_rate_ = rate;
@@ -451,15 +468,11 @@ void Optimizer::visit(Archive& archive) {
 }
 
 void Optimizer::visit_states(Archive& archive, GroupState& group, size_t i) {
-  const Str prefix = fmt::format("opt.{}.{}.", name_, group.paths[i]);
+  const Str prefix = state_prefix(group.paths[i]);
   if (archive.is_reading()) group.has_moved[i] = archive.has_tensor(prefix + "step");
   if (!group.has_moved[i]) return;
   const std::vector<const char*> names = group.rule->state_names();
   for (size_t k = 0; k < names.size(); k++) {
-    if (!archive.has_tensor(prefix + names[k])) {
-      throw misfit(fmt::format("keeps {} of {} here, which it did not in the checkpoint: its arguments or groups changed",
-                               names[k], group.paths[i]));
-    }
     visit_state(archive, prefix + names[k], group.weights[i], group.state[k][i],
                 group.rule->initial_state(names[k], shape_of(group.weights[i])));
   }

@@ -68,6 +68,8 @@ class Optimizer {
 
   /// A rate that was set, and the state of every weight that ever moved, as `opt.NAME.PATH.exp_avg`.
   void visit(Archive& archive);
+  /// R2010 unless what the current part of `archive` kept is of this rule, and enough for it.
+  void check_fits(Archive& archive);
 
  private:
   struct GroupState {
@@ -98,6 +100,8 @@ class Optimizer {
   /// Counts an update and makes it.
   static void move(optim::Rule& rule, const optim::Update& update);
   bool asks() const;
+  /// In front of the names of what is kept of the weight with this path.
+  Str state_prefix(const Str& path) const { return fmt::format("opt.{}.{}.", name_, path); }
   void visit_states(Archive& archive, GroupState& group, size_t i);
   void visit_state(Archive& archive, const Str& name, const at::Tensor& weight, at::Tensor& state, const at::Tensor& like);
   /// R2010: `what` is how the optimizer differs from that of the checkpoint.

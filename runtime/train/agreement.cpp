@@ -27,6 +27,13 @@ void Agreement::after_window() {
   meet();
 }
 
+void Agreement::watch(std::function<bool()> is_over) {
+  watched_ = std::move(is_over);
+  is_over_ = false;
+}
+
+bool Agreement::is_over() const { return ranks_.world() == 1 ? watched_ && watched_() : is_over_; }
+
 int Agreement::signal() const { return ranks_.world() == 1 ? SignalWatch::received() : signal_; }
 
 bool Agreement::calls_off() const {
@@ -53,10 +60,12 @@ void Agreement::meet() {
   pack(own, int64_t(asked_.outcome.is_stopping));
   pack(own, asked_.outcome.outcome);
   pack(own, asked_.outcome.reason);
+  pack(own, int64_t(watched_ && watched_()));
   pack(own, int64_t(asked_.saves.size()));
   for (const Str& name : asked_.saves) pack(own, name);
   const std::vector<Str> all = ranks_.texts(own);
   asked_.saves.clear();
+  is_over_ = true;
   for (size_t rank = 0; rank < all.size(); rank++) {
     Unpacking from(all[rank]);
     signal_ = std::max(signal_, int(from.number()));
@@ -68,6 +77,7 @@ void Agreement::meet() {
     const bool stops = from.number() != 0;
     Str outcome(from.text()), reason(from.text());
     if (stops) asked_.outcome.stop(std::move(outcome), std::move(reason));
+    is_over_ = from.number() != 0 && is_over_;
     for (int64_t left = from.number(); left > 0; left--) {
       const Str name(from.text());
       if (std::find(asked_.saves.begin(), asked_.saves.end(), name) == asked_.saves.end()) asked_.saves.push_back(name);

@@ -4,6 +4,7 @@
 // at one time what is due by time. Ranks that only train meet about once a second; where hooks may ask for something, at
 // every window.
 
+#include <functional>
 #include <vector>
 
 #include "runtime/train/outcome.h"
@@ -23,6 +24,10 @@ class Agreement {
 
   /// `at_every_window`: hooks may ask for something at any of them. `times` follows the first rank's clock.
   void begin(bool at_every_window, Times& times);
+  /// Something runs beside training on each rank; `is_over` says whether it has come to its end on this one.
+  void watch(std::function<bool()> is_over);
+  /// Whether it was over on all ranks when they met last.
+  bool is_over() const;
   /// A window is over.
   void after_window();
   /// All ranks are here.
@@ -41,6 +46,8 @@ class Agreement {
   int64_t windows_apart_ = 1;
   Times::Clock::time_point met_;
   int signal_ = 0;
+  std::function<bool()> watched_;
+  bool is_over_ = false;  ///< what is watched, on all ranks
   mutable bool is_called_off_ = false;  ///< the round, here or by another rank
 };
 

@@ -269,6 +269,7 @@ Leave Fit::close_epoch(Leave leave) {
 }
 
 void Fit::border(bool epoch_ended) {
+  saver_.look();
   cx_.listeners.each(kBorder, [&](Listener& one) { one.border(epoch_ended); });
   saver_.write_wanted();
 }

@@ -54,9 +54,10 @@ class Fit {
   void check_settings() const;
   std::vector<Str> columns() const;
   void resume();
-  void change_world(int64_t before, const std::map<Str, at::Tensor>& saved);
+  void change_world(int64_t before, const StoredState& saved);
   void begin_elsewhere(int64_t world_before);
   void check_data(const nlohmann::json& saved) const;
+  void check_optimizers(const nlohmann::json& saved) const;
   void report_changes(const nlohmann::json& saved) const;
   void fail(const Error& error);
   /// The same, with the step and the batch size where memory ran out in one.

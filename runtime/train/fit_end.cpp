@@ -31,6 +31,7 @@ void Fit::fail(const Error& error) {
       request_.progress.warning(second.message);
     }
   }
+  saver_.finish_alone();
   const Str kept = saver_.write_broken(error);
   saver_.settle();
   if (!kept.empty()) request_.progress.notice(fmt::format("the weights before it are in {}", saver_.path_of(kept)));

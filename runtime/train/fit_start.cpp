@@ -113,17 +113,34 @@ void Fit::open_checkpoint() {
   check_data(saved);
   report_changes(saved);
   opened_weights_ = read_tensors(tensors_file(path, "weights"));
-  check_weights(request_.root, opened_weights_, path, WeightTypes::Same);
+  try {
+    check_weights(request_.root, opened_weights_, path, WeightTypes::Same);
+  } catch (const Error& error) {
+    throw with_help(Error(error), "resume with the program that the run had; what fits of its weights another one takes with `from \"FILE\" "
+                                  "{ skip \"PATTERN\" }`");
+  }
+  check_optimizers(saved);
   manifest_ = saved;
+}
+
+/// Before anything of the run is changed.
+void Fit::check_optimizers(const nlohmann::json& saved) const {
+  LoadArchive archive(saved, read_state(request_.resume), request_.resume);
+  const Archive::Part optimizers(archive, "optimizers");
+  for (const auto& optimizer : request_.root.state().optimizers) {
+    if (!archive.has(optimizer->name())) continue;
+    const Archive::Part own(archive, optimizer->name());
+    optimizer->check_fits(archive);
+  }
 }
 
 void Fit::resume() {
   const Str& path = request_.resume;
   take_weights(request_.root, std::exchange(opened_weights_, {}), path);
-  const std::map<Str, at::Tensor> saved = read_state(path);
+  const StoredState saved = read_state(path);
   const Ranks& ranks = request_.ranks;
   RankState own = state_of_rank(manifest_, saved, ranks.rank());
-  LoadArchive archive(own.manifest, std::move(own.tensors), path);
+  LoadArchive archive(own.manifest, std::move(own.stored), path);
   const NoGrad no_grad;
   try {
     state_.visit(archive);
@@ -149,7 +166,7 @@ void Fit::resume() {
 }
 
 /// The run goes on with another number of ranks: behind the same samples, with all that was summed of them.
-void Fit::change_world(int64_t before, const std::map<Str, at::Tensor>& saved) {
+void Fit::change_world(int64_t before, const StoredState& saved) {
   const Ranks& ranks = request_.ranks;
   if (feed_->is_endless()) {
     throw with_help(error_at({}, err::settings_contradict, fmt::format("the train stream has no end, so that a run of {} "
@@ -159,7 +176,7 @@ void Fit::change_world(int64_t before, const std::map<Str, at::Tensor>& saved) {
   for (int64_t rank = ranks.rank() + ranks.world(); rank < before; rank += ranks.world()) {
     RankState other = state_of_rank(manifest_, saved, rank);
     at_.samples += other.manifest.value("samples", int64_t(0));
-    LoadArchive archive(other.manifest, std::move(other.tensors), request_.resume);
+    LoadArchive archive(other.manifest, std::move(other.stored), request_.resume);
     state_.logs.absorb(archive, train_stream_);
   }
 }

@@ -79,11 +79,11 @@ void gather_states(const Ranks& ranks, CheckpointData& data) {
   }
 }
 
-RankState state_of_rank(const nlohmann::json& manifest, const std::map<Str, at::Tensor>& tensors, int64_t rank) {
-  RankState state{manifest, {}};
+RankState state_of_rank(const nlohmann::json& manifest, const StoredState& stored, int64_t rank) {
+  RankState state{manifest, {{}, stored.parted}};
   const int64_t world = manifest.value("world", int64_t(1));
-  for (const auto& [name, tensor] : tensors) {
-    if (!is_of_other_rank(name)) state.tensors.emplace(name, tensor);
+  for (const auto& [name, tensor] : stored.tensors) {
+    if (!is_of_other_rank(name)) state.stored.tensors.emplace(name, tensor);
   }
   if (rank >= world) {
     state.manifest["logs"]["cells"] = nlohmann::json::object();
@@ -95,8 +95,8 @@ RankState state_of_rank(const nlohmann::json& manifest, const std::map<Str, at::
   const nlohmann::json& others = manifest.at("ranks").at(size_t(rank - 1));
   for (const auto& [key, value] : others.items()) state.manifest[key] = value;
   const Str prefix = prefix_of(rank);
-  for (const auto& [name, tensor] : tensors) {
-    if (name.starts_with(prefix)) state.tensors.insert_or_assign(name.substr(prefix.size()), tensor);
+  for (const auto& [name, tensor] : stored.tensors) {
+    if (name.starts_with(prefix)) state.stored.tensors.insert_or_assign(name.substr(prefix.size()), tensor);
   }
   return state;
 }

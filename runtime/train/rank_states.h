@@ -16,9 +16,9 @@ void gather_states(const Ranks& ranks, CheckpointData& data);
 /// The state that a checkpoint has of one rank.
 struct RankState {
   nlohmann::json manifest;
-  std::map<Str, at::Tensor> tensors;
+  StoredState stored;
 };
 /// Of `rank`; of the first one where the checkpoint has no such rank, without what it alone summed.
-RankState state_of_rank(const nlohmann::json& manifest, const std::map<Str, at::Tensor>& tensors, int64_t rank);
+RankState state_of_rank(const nlohmann::json& manifest, const StoredState& stored, int64_t rank);
 
 }  // namespace ltr

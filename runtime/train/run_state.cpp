@@ -1,5 +1,7 @@
 #include "runtime/train/run_state.h"
 
+#include <algorithm>
+
 #include "runtime/train/finite_gate.h"
 #include "runtime/train/left_out_records.h"
 #include "runtime/train/loss_scale.h"
@@ -36,6 +38,10 @@ void RunState::visit(Archive& archive) {
   logs.visit(archive, train_stream);
   listeners.visit(archive);
   const Archive::Part optimizers(archive, "optimizers");
+  for (const Str& name : archive.names()) {
+    const bool is_known = std::any_of(root.optimizers.begin(), root.optimizers.end(), [&](const auto& one) { return one->name() == name; });
+    if (!is_known) archive.note(fmt::format("the program has no optimizer {} any more; what it kept is dropped", name));
+  }
   for (const auto& optimizer : root.optimizers) {
     if (!archive.has(optimizer->name())) {
       archive.note(fmt::format("the checkpoint has no optimizer {}; it begins anew", optimizer->name()));

@@ -95,12 +95,7 @@ void Saver::add_divided(CheckpointData& data) const {
 
 // ---- writing -------------------------------------------------------------------------------------------------
 
-void Saver::write(const Str& name, bool weights_only, bool passes, const Ranks& ranks) {
-  // The end of an epoch that is cut short has its step's name, too, but not the position to go on from.
-  if (is_pinned_ && name == last_) return;
-  session_.late.learn_all();
-  session_.gate.check_weights();
-  const Times::Clock::time_point begin = Times::Clock::now();
+Saver::Written Saver::prepare(const Str& name, bool weights_only, bool passes, const Ranks& ranks) {
   const Str path = path_of(name);
   if (ranks.world() > 1) session_.share_left_out();
   session_.path = path;
@@ -110,46 +105,58 @@ void Saver::write(const Str& name, bool weights_only, bool passes, const Ranks& 
   CheckpointData data = snapshot(weights_only);
   data.manifest["passing"] = passes;
   gather_states(ranks, data);
-  write_files(name, data, ranks);
-  if (passes)
-    passing_.insert(name);
-  else
-    passing_.erase(name);
-  if (!weights_only) saved_ = state_.at.place();
-  if (!weights_only && !is_pinned_) last_ = name;
-  if (ranks.is_first()) point_links();
+  return {name, weights_only, passes, state_.at.place(), std::move(data), links_with(name, weights_only), nullptr};
+}
+
+void Saver::write(const Str& name, bool weights_only, bool passes, const Ranks& ranks) {
+  // The end of an epoch that is cut short has its step's name, too, but not the position to go on from.
+  if (is_pinned_ && name == last_) return;
+  session_.late.learn_all();
+  session_.gate.check_weights();
+  const Times::Clock::time_point begin = Times::Clock::now();
+  Written one = prepare(name, weights_only, passes, ranks);
+  write_files(one, ranks);
   times_.checkpoint_s += seconds_since(begin);
-  request_.progress.checkpoint(path);
+  written(one);
+}
+
+void Saver::written(const Written& one) {
+  if (one.passes)
+    passing_.insert(one.name);
+  else
+    passing_.erase(one.name);
+  if (!one.weights_only) saved_ = one.place;
+  last_ = one.links.last;
+  request_.progress.checkpoint(path_of(one.name));
   if (request_.recorder != nullptr) {
-    request_.recorder->event(state_.at.global_step, "checkpoint", fmt::format("\"path\":\"checkpoints/{}\"", name));
+    request_.recorder->event(one.place.step, "checkpoint", fmt::format("\"path\":\"checkpoints/{}\"", one.name));
   }
 }
 
-void Saver::write_files(const Str& name, CheckpointData& data, const Ranks& ranks) {
-  // Its place may be that of one which is still on its way to the disk, or going.
-  const auto wait_for_place = [&] {
-    if (std::filesystem::exists(path_of(name))) settler_.wait();
-  };
+void Saver::write_files(Written& one, const Ranks& ranks) {
+  open(one, ranks);
   if (state_.root.division == nullptr) {
-    return together(ranks, [&] {
-      wait_for_place();
-      write_checkpoint(folder_, name, data);
-      settler_.settle(name);
-    });
+    return together(ranks, [&] { close(one, {write_share(folder_, one.name, one.data)}); });
   }
+  const std::vector<nlohmann::json> shares = each([&] { return write_share(folder_, one.name, one.data); });
+  together(ranks, [&] { close(one, shares); });
+}
+
+void Saver::open(Written& one, const Ranks& ranks) {
   together(ranks, [&] {
-    wait_for_place();
-    open_checkpoint(folder_, name);
+    // Its place may be that of one which is still on its way to the disk, or going.
+    if (std::filesystem::exists(path_of(one.name))) settler_.wait();
+    open_checkpoint(folder_, one.name);
   });
   // What all have the first one writes.
-  if (!ranks.is_first()) {
-    for (auto* tensors : {&data.weights, &data.averages, &data.train}) tensors->clear();
-  }
-  const std::vector<nlohmann::json> shares = each([&] { return write_share(folder_, name, data); });
-  together(ranks, [&] {
-    close_checkpoint(folder_, name, data, shares);
-    settler_.settle(name);
-  });
+  if (ranks.is_first()) return;
+  for (auto* tensors : {&one.data.weights, &one.data.averages, &one.data.train}) tensors->clear();
+}
+
+void Saver::close(const Written& one, const std::vector<nlohmann::json>& shares) {
+  close_checkpoint(folder_, one.name, one.data, shares);
+  settler_.settle(one.name);
+  point(one.links);
 }
 
 std::vector<nlohmann::json> Saver::each(const std::function<nlohmann::json()>& write) const {
@@ -189,42 +196,62 @@ void Saver::together(const Ranks& ranks, const std::function<void()>& write) {
   if (!said.empty()) throw of_another(Error(err::cannot_write.code, said, {}));
 }
 
-void Saver::point_links() {
-  const auto point = [&](const Str& link, const Str& name) {
-    if (!name.empty() && read_link(folder_, link) != name) point_link(folder_, link, name);
-  };
-  point("last", last_);
+Saver::Links Saver::links_with(const Str& name, bool weights_only) const {
+  Links links;
+  links.last = weights_only || is_pinned_ ? last_ : name;
   const auto best = std::find_if(keepers_.begin(), keepers_.end(),
                                  [](const CheckpointKeeper* keeper) { return keeper->best() != nullptr; });
-  if (best != keepers_.end()) point("best", (*best)->best()->name);
+  if (best != keepers_.end()) links.best = (*best)->best()->name;
+  return links;
+}
+
+void Saver::point(const Links& links) const {
+  const auto point_one = [&](const Str& link, const Str& name) {
+    if (!name.empty() && read_link(folder_, link) != name) point_link(folder_, link, name);
+  };
+  point_one("last", links.last);
+  point_one("best", links.best);
 }
 
 void Saver::write_wanted() {
   report_faults();
   std::vector<Wish> wishes = std::exchange(wishes_, {});
   for (const Str& name : std::exchange(session_.saves, {})) {
-    if (!request_.run_dir.empty()) wishes.push_back({name, false, nullptr});
+    if (!request_.run_dir.empty()) wishes.push_back({.name = name});
   }
   for (Wish& wish : wishes) {
     // The pinned one stays what it is: a longer run goes on from it, not from behind the end of its epoch.
     const bool is_there = is_pinned_ && wish.name == last_;
     try {
+      finish();
+      if (!is_there && wish.is_async) {
+        begin_write(wish);
+        continue;
+      }
       // What `save()` asked for has no keeper, and is never let go.
       if (!is_there) write(wish.name, wish.weights_only, wish.undo != nullptr, request_.ranks);
-      if (std::exchange(is_failing_, false)) request_.progress.notice("checkpoints are written again");
+      succeeded();
     } catch (const Error& error) {
-      if (error.code != err::cannot_write.code) throw;
-      if (!std::exchange(is_failing_, true)) {
-        request_.progress.warning(fmt::format("{}; training goes on, and later checkpoints try again", error.message));
-      }
-      if (wish.undo) wish.undo();
-      continue;
+      failed(error, wish.undo);
     }
-    let_go();
   }
 }
 
+void Saver::succeeded() {
+  if (std::exchange(is_failing_, false)) request_.progress.notice("checkpoints are written again");
+  let_go();
+}
+
+void Saver::failed(const Error& error, const std::function<void()>& undo) {
+  if (error.code != err::cannot_write.code) throw Error(error);
+  if (!std::exchange(is_failing_, true)) {
+    request_.progress.warning(fmt::format("{}; training goes on, and later checkpoints try again", error.message));
+  }
+  if (undo) undo();
+}
+
 void Saver::write_last(bool by_signal) {
+  if (behind_) take_over(request_.ranks);
   const int64_t step = state_.at.global_step;
   // A signal may have left one of this step before its round or the end of its epoch were done.
   if (keepers_.empty() || saved_ == state_.at.place() || step == 0) return;

@@ -5,7 +5,7 @@ For a while: training goes on, nothing that a file should hold is missing, and o
 and exit 1, or 0 if all that matters was written; what was saved before stays whole, and the run goes on from it once there is
 room. No crash, no hang, no pile of files.
 
-  disk.py               a few instants of two programs: what ctest runs
+  disk.py               a few instants of three programs: what ctest runs
   disk.py --times 200   as many
 """
 import argparse
@@ -80,10 +80,10 @@ def main():
     with scratch() as place:
         folder = pathlib.Path(place)
         library = build_stop(folder)
-        programs = [Filled(HERE / f"programs/{name}.ltr", folder, library) for name in ("two_optimizers", "averages")]
+        programs = [Filled(HERE / f"programs/{name}.ltr", folder, library) for name in ("two_optimizers", "averages", "behind")]
         chance = random.Random(options.seed)
         for i in range(options.times):
-            program = programs[i % 2]
+            program = programs[i % len(programs)]
             program.full(folder, chance.randint(1, program.events), 0 if i % 4 == 3 else chance.randint(1, 30))
         for size in (300, 1000, 3000):
             programs[0].small_files(folder, size)

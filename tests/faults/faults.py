@@ -61,9 +61,7 @@ def outcome(run):
     """{what must be equal: its bytes or values} of a finished run."""
     last = run / "checkpoints/last"
     return {"metrics.csv": (run / "metrics.csv").read_bytes() if (run / "metrics.csv").exists() else b"",
-            "weights": (last / "weights.safetensors").read_bytes() if last.exists() else b"",
-            "averages": (last / "averages.safetensors").read_bytes() if (last / "averages.safetensors").exists() else b"",
-            "state of training": (last / "train.safetensors").read_bytes() if last.exists() else b"",
+            "tensors": {file.name: file.read_bytes() for file in last.glob("*.safetensors")},
             "journal": journal(run)}
 
 
@@ -77,6 +75,9 @@ def differences(whole, other):
             old, new = whole[name].decode().splitlines(), other[name].decode().splitlines()
             rows = [f"{a!r} became {b!r}" for a, b in zip(old, new) if a != b][:3]
             found.append(f"metrics.csv ({len(old)} and {len(new)} rows): " + "; ".join(rows))
+        elif name == "tensors":
+            files = sorted({*whole[name], *other[name]})
+            found += [file for file in files if whole[name].get(file) != other[name].get(file)]
         elif name == "journal":
             steps = [f"step {step}: {whole[name].get(step)} became {other[name].get(step)}"
                      for step in sorted({*whole[name], *other[name]}) if whole[name].get(step) != other[name].get(step)]

@@ -11,6 +11,7 @@ the ranks, SIGINT to all of them, a full disk. Then `--resume auto`; or `--resta
 """
 import argparse
 import dataclasses
+import itertools
 import os
 import pathlib
 import random
@@ -29,6 +30,7 @@ SOURCES = {source.stem: source for source in (HERE.parent / "ranks/digits.ltr", 
 # Enough steps that most hits find the run at work.
 OPTIONS = {"digits": ("--set", f"data.root={EXAMPLES / 'data/mnist-5k'}")}
 USUAL = ("--epochs", 25)
+OPTIONS["behind"] = (*USUAL, "--topology", "divided")
 
 ALL_GONE = 15      # seconds, by promise
 NOTICED = 10       # and so many until one that stands still counts as lost
@@ -158,14 +160,14 @@ def main():
     options = parser.parse_args()
     worlds = [int(number) for number in options.nproc.split(",")]
     # What is looked at in ctest: batch norms and averages, hooks with states.
-    names = [options.program] if options.program else list(SOURCES) if options.kills > len(KINDS) else ["digits", "hooks"]
+    names = [options.program] if options.program else list(SOURCES) if options.kills > len(KINDS) else ["digits", "hooks", "behind"]
     with scratch() as place:
         folder = pathlib.Path(options.keep or place).absolute()
         folder.mkdir(parents=True, exist_ok=True)
         library = build_stop(folder)
         pairs = [(name, world) for name in names for world in worlds]
-        if len(names) == len(worlds) and not options.program:
-            pairs = list(zip(names, worlds))
+        if options.kills <= len(KINDS) and not options.program:
+            pairs = list(zip(names, itertools.cycle(worlds)))
         programs = [Ranked(SOURCES[name], folder, library, world) for name, world in pairs]
         if options.hit:
             programs[0].hit_and_go_on(folder, [Hit.parse(text) for text in options.hit.split(",")])

@@ -3,6 +3,7 @@
  *   STOP_AT=N STOP_SIGNAL=S  sends the signal S to the process just before event N
  *   STOP_TEXT=T              or when T is written for the first time, in one piece, to whatever file
  *   FULL_AT=N FULL_FOR=M     events N to N+M-1 that need room fail with ENOSPC (M = 0: all from N on)
+ *   SLOW_US=N                every event that needs room takes N microseconds more
  *   FAULT_BELOW=PATH         only events on files whose path holds PATH count (descriptors by what they were opened as)
  *   FAULT_COUNT=FILE         the number of events is written to FILE at exit
  *   STOP_RANK=R              only rank R of several is meant, when it is started for the first time
@@ -23,7 +24,7 @@
 #include <unistd.h>
 
 static atomic_long events;
-static long stop_at, full_at, full_for;
+static long stop_at, full_at, full_for, slow_us;
 static int stop_signal = SIGKILL;
 static const char *below = "", *count_file, *stop_text;
 static char is_ours[4096];
@@ -45,6 +46,7 @@ __attribute__((constructor)) static void begin(void) {
   stop_at = number("STOP_AT");
   full_at = number("FULL_AT");
   full_for = number("FULL_FOR");
+  slow_us = number("SLOW_US");
   if (number("STOP_SIGNAL") > 0) stop_signal = (int)number("STOP_SIGNAL");
   if (getenv("FAULT_BELOW") != NULL) below = getenv("FAULT_BELOW");
   count_file = getenv("FAULT_COUNT");
@@ -66,6 +68,7 @@ static int event(int is_ours_too, int needs_room) {
   if (!is_ours_too) return 0;
   const long n = atomic_fetch_add(&events, 1) + 1;
   if (n == stop_at) kill(getpid(), stop_signal);
+  if (needs_room && slow_us > 0) usleep((useconds_t)slow_us);
   return needs_room && full_at > 0 && n >= full_at && (full_for == 0 || n < full_at + full_for);
 }
 
