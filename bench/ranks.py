@@ -3,8 +3,8 @@
 
     python bench/ranks.py [--ranks N] [--layers N] [--width D] [--only STRATEGY …]
 
-prints a Markdown table: the largest peak memory of a rank's process beyond that of one that has just started, as a part of
-that under ddp where it is measured too, and seconds per step. The program is `examples/char_gpt.ltr` with more and wider
+prints a Markdown table: the largest peak memory of a rank's process beyond that of one that has just started, and what the first
+rank holds of weights, gradients and states, as a part of those under ddp where it is measured too, and seconds per step. The program is `examples/char_gpt.ltr` with more and wider
 layers. Python's standard library alone; Linux.
 """
 import argparse
@@ -45,7 +45,7 @@ def peak(process):
 
 
 def run(program, ranks, steps, *options):
-    """(peak memory of a rank in MiB, seconds) of one fit."""
+    """(peak memory of a rank in MiB, what it holds of weights, gradients and states in MiB, seconds) of one fit."""
     command = bare_fit(program, steps, "char_gpt", "--limit-val", 0, "--size", 1, "--devices", f"cpu[{ranks}]", *options)
     limit = time.monotonic() + LIMIT_S
     with tempfile.TemporaryFile("w+") as said:
@@ -60,7 +60,8 @@ def run(program, ranks, steps, *options):
         text = said.read()
     if fit.returncode != 0:
         sys.exit(f"{' '.join(command)}\n{text}")
-    return most, end_of(text)["seconds"]
+    end = end_of(text)
+    return most, end["held_bytes"] / 2**20, end["seconds"]
 
 
 def main():
@@ -75,17 +76,19 @@ def main():
     with tempfile.TemporaryDirectory(prefix="ltr-") as folder:
         program = build(SOURCE / "examples/char_gpt.ltr", folder)
         sizes = ("--layers", options.layers, "--D", options.width, "--heads", HEADS)
-        started, _ = run(program, options.ranks, 1, "--layers", 1, "--D", HEADS, "--heads", HEADS)
-        print("| strategy | MiB | of ddp | s per step |\n|---|---|---|---|")
-        of_ddp = None
+        started, _, _ = run(program, options.ranks, 1, "--layers", 1, "--D", HEADS, "--heads", HEADS)
+        print("| strategy | peak, MiB | of ddp | weights, gradients, states | of ddp | s per step |\n|---|---|---|---|---|---|")
+        peak_of_ddp = held_of_ddp = None
         for strategy in (one for one in STRATEGIES if one in options.only):
             way = (*sizes, *topology_of(strategy, options.ranks))
-            memory, short = run(program, options.ranks, 2, *way)
-            _, long = run(program, options.ranks, 6, *way)
+            memory, held, short = run(program, options.ranks, 2, *way)
+            _, _, long = run(program, options.ranks, 6, *way)
             memory -= started
-            of_ddp = memory if strategy == "ddp" else of_ddp
-            part = f"{memory / of_ddp:.2f}" if of_ddp else "–"
-            print(f"| {strategy} | {memory:.0f} | {part} | {(long - short) / 4:.2f} |", flush=True)
+            if strategy == "ddp":
+                peak_of_ddp, held_of_ddp = memory, held
+            part = f"{memory / peak_of_ddp:.2f}" if peak_of_ddp else "–"
+            held_part = f"{held / held_of_ddp:.2f}" if held_of_ddp else "–"
+            print(f"| {strategy} | {memory:.0f} | {part} | {held:.0f} | {held_part} | {(long - short) / 4:.2f} |", flush=True)
 
 
 if __name__ == "__main__":

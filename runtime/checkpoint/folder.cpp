@@ -299,6 +299,8 @@ void point_link(const Str& folder, const Str& link, const Str& name) {
     fs::remove(temporary, error);
     fs::create_symlink(name, temporary, error);
     if (error) write_text(temporary, name + "\n");
+    // Who copied the run without links has a whole checkpoint here.
+    if (fs::is_directory(fs::symlink_status(folder + "/" + link))) fs::remove_all(folder + "/" + link);
     fs::rename(temporary, folder + "/" + link);
   } catch (const std::system_error& error) {
     throw error_at({}, err::cannot_write, folder + "/" + link, error.what());

@@ -203,14 +203,13 @@ Str end_report(const Start& start, const FitReport& report, const Str& run) {
   return out + "\n";
 }
 
-namespace {
-
-/// What this rank has of them.
 Division::Held held_of(const ModelRoot& root) {
   if (const auto& division = root.state().division) return division->held();
   const double weights = sums_of(root).bytes;
   return {weights, weights, optimizer_bytes(root)};
 }
+
+namespace {
 
 /// What other programs hold of the device, if it is worth a word.
 Str held_by_others() {

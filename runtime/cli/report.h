@@ -3,6 +3,7 @@
 // The start block, the end report and the page of `describe` (runtime.md 11).
 
 #include "runtime/cli/prepare.h"
+#include "runtime/train/division.h"
 
 namespace ltr::cli {
 
@@ -12,6 +13,8 @@ Str model_table(const Start& start);
 Str headline(const Start& start, const Str& run);
 /// `train 3,600 samples, 56 batches · val 400, 7 · 5 epochs = 280 steps · 1 shape to be checked on the first batch`
 Str plan_line(const Start& start, int64_t planned_steps);
+/// Bytes of weights, gradients and states that this rank has.
+Division::Held held_of(const ModelRoot& root);
 /// The end of a `fit`.
 Str end_report(const Start& start, const FitReport& report, const Str& run);
 /// R1001 with who holds how much, and cures in the order in which to try them. Other errors as they are.

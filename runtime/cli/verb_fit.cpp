@@ -374,13 +374,15 @@ class FitVerb {
     write_run_file(folder_->path() + "/DONE", done);
   }
 
-  static Str end_members(const FitReport& report) {
+  Str end_members(const FitReport& report) const {
+    const Division::Held held = held_of(*start_.root);
     Str out = fmt::format(
         "\"step\":{},\"epoch\":{},\"outcome\":{},\"reason\":{},\"exit_code\":{},\"left_out\":{},\"seconds\":{},"
-        "\"exchange_s\":{},\"exchange_wait_s\":{},\"values\":{{",
+        "\"exchange_s\":{},\"exchange_wait_s\":{},\"held_bytes\":{:.0f},\"values\":{{",
         report.steps, report.epochs, doors::json_string(report.outcome), doors::json_string(report.reason),
         report.exit_code, report.left_out, doors::json_number(report.total_s),
-        doors::json_number(report.exchanged.exchange_s), doors::json_number(report.exchanged.wait_s));
+        doors::json_number(report.exchanged.exchange_s), doors::json_number(report.exchanged.wait_s),
+        held.weights + held.gradients + held.states);
     for (const auto& [name, value] : report.last) {
       if (out.back() != '{') out += ',';
       out += doors::json_string(name) + ":" + doors::json_number(value);

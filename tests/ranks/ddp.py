@@ -112,7 +112,10 @@ def twin(rank, name, initial, port, results):
         losses.append(total.item() / WORLD)
     if rank == 0:
         torch.save({"losses": losses, "weights": module.state_dict()}, results)
+    dist.barrier()
     dist.destroy_process_group()
+    # PyTorch's threads may end behind what they stand on, and then the process aborts.
+    os._exit(0)
 
 
 def compare(name, folder):
