@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 
 #include <charconv>
+#include <utility>
 
 #include "dsl/check/context.h"
 #include "dsl/check/devices.h"
@@ -22,7 +23,7 @@ using elaborate::Strategy;
 
 /// What a plan rests on. Other settings of a topology change neither its memory nor its times.
 constexpr const char* kRead[] = {"devices",     "nodes", "precision",     "precision.reduce", "strategy",
-                                 "mesh.replica", "mesh.fsdp", "shard.weights", "bucket"};
+                                 "mesh.replica", "mesh.fsdp", "shard.weights", "recompute", "bucket"};
 
 /// The type of `topology.PATH`, as the runtime's table has it; null if there is none.
 const char* table_type_of(const std::string& path) {
@@ -62,6 +63,21 @@ std::optional<Expr> read_bucket(const std::string& text) {
   return is_size ? bytes : std::nullopt;
 }
 
+/// `[Layer, "Net"]`, as the runtime reads it.
+std::optional<Expr> read_list(const std::string& text) {
+  if (text.size() < 2 || text.front() != '[' || text.back() != ']') return std::nullopt;
+  Expr list = make_word(ExprKind::List, check::Kind::List, "");
+  std::string word;
+  for (const char c : text.substr(1)) {
+    if (c != ',' && c != ']') {
+      if (c != ' ' && c != '"') word += c;
+    } else if (!word.empty()) {
+      list.args.push_back(make_word(ExprKind::StrConst, check::Kind::Str, std::exchange(word, "")));
+    }
+  }
+  return list;
+}
+
 /// `text` as a setting of this type; nothing after a message.
 std::optional<Expr> read_text(const std::string& path, const std::string& type, const std::string& text) {
   std::optional<Expr> value;
@@ -71,6 +87,9 @@ std::optional<Expr> read_text(const std::string& path, const std::string& type, 
     value = read_int(text);
   } else if (type == "str") {
     value = make_word(ExprKind::StrConst, check::Kind::Str, text);
+  } else if (type == "list[str]") {
+    wanted = "a list, as [] or [\"Layer\"]";
+    value = read_list(text);
   } else if (type == "devices") {
     wanted = "auto, cpu, cpu[4], cuda or cuda[8]";
     if (check::read_devices(text)) value = make_word(ExprKind::Symbol, check::Kind::OneOf, text);
@@ -116,17 +135,17 @@ class TopologyReader {
     settings_.erase(path);
     if (is_option && text == "none") return true;
     const auto value = read_text(path, is_option ? type.substr(option.size(), type.size() - option.size() - 1) : type, text);
-    if (!value || (path == "shard.weights" && !is_block(text))) return false;
+    if (!value || (path == "shard.weights" && !is_block(path, text))) return false;
     settings_[path] = *value;
-    return true;
+    return path != "recompute" || std::all_of(value->args.begin(), value->args.end(), [&](const Expr& one) { return is_block(path, one.name); });
   }
 
   /// False after a message.
-  bool is_block(const std::string& name) const {
+  bool is_block(const std::string& path, const std::string& name) const {
     std::vector<std::string> known;
     for (const check::Object& block : program_.blocks) known.push_back(block.name);
     if (std::find(known.begin(), known.end(), name) != known.end()) return true;
-    fmt::print(stderr, "error: topology.shard.weights cannot be `{}`: there is no such block\n", name);
+    fmt::print(stderr, "error: topology.{} cannot be `{}`: there is no such block\n", path, name);
     if (const auto near = diagnostics::suggest(name, known)) fmt::print(stderr, "  = help: did you mean `{}`?\n", *near);
     return false;
   }

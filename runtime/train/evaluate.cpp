@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "runtime/tensor/mode.h"
+#include "runtime/train/alike.h"
 #include "runtime/train/fit.h"
 #include "runtime/train/predictor.h"
 
@@ -82,6 +83,8 @@ EvalReport evaluate(RunRequest& request, Role role) {
     throw error_at(request.experiment.location, err::settings_contradict,
                    fmt::format("the experiment {} has no {} step and stream", request.experiment.name, role_name(role)));
   }
+  check_alike(request);
+  share_weights(request);
   Session cx(request, {role});
   cx.listeners.finish();
   EvalReport report;
@@ -129,6 +132,8 @@ PredictReport predict(RunRequest& request, const std::function<bool(Batch&)>& ne
                       const std::function<void(const Outputs& outputs)>& sink) {
   const Times::Clock::time_point begin = Times::Clock::now();
   const std::vector<size_t> streams = streams_of(request.data, Role::Predict);
+  check_alike(request);
+  share_weights(request);
   Predictor predictor(request);
   PredictReport report;
   request.progress.begin("predict", 1, -1);

@@ -56,20 +56,25 @@ bool FiniteGate::lets_update(const Str& optimizer, double norm) {
 void FiniteGate::check_weights() const {
   if (request_.flags.bare) return;
   const Division* division = request_.root.state().division.get();
-  std::vector<at::Tensor> are_finite;
+  std::vector<at::Tensor> values, sums;
   std::vector<Str> paths;
   for (const auto& optimizer : request_.root.state().optimizers) {
     for (const Weight& weight : optimizer->weights()) {
       const Division::Part* part = division != nullptr ? division->find(In(weight.tensor)) : nullptr;
       const at::Tensor own = part != nullptr ? part->values : aten(weight.tensor);
-      are_finite.push_back(own.defined() ? own.isfinite().all() : at::ones({}, at::kBool));
       paths.push_back(weight.path);
+      values.push_back(own);
+      if (own.defined()) sums.push_back(own.sum().to(at::kDouble));
     }
   }
   if (paths.empty()) return;
-  const at::Tensor all = at::stack(are_finite);
+  // A sum is finite only if all of its numbers are, and takes one pass. One that is not may be of finite numbers all the same.
+  const bool is_sound = sums.empty() || read_number(at::stack(sums).isfinite().all()) != 0;
   // The first one that is not, as a number that the ranks find the least of.
-  double first = read_number(all.all()) != 0 ? INFINITY : double(read_whole_number(all.logical_not().to(at::kByte).argmax()));
+  double first = INFINITY;
+  for (size_t i = 0; !is_sound && std::isinf(first) && i < values.size(); i++) {
+    if (values[i].defined() && read_number(values[i].isfinite().all()) == 0) first = double(i);
+  }
   if (division != nullptr) division->holders().least({&first, 1});
   if (std::isinf(first)) return;
   throw with_help(error_at({}, err::weight_not_finite, paths[size_t(first)], step_),

@@ -23,7 +23,7 @@ ALL_GONE = 15  # seconds, by promise
 class ByHand:
     """Ranks of one machine, `options[i]` and `programs[i]` of rank i; `code`s and `text`s when all are over."""
 
-    def __init__(self, programs, runs, options, port=None, starts=None, cwds=None, within=ALL_GONE, join_s=60):
+    def __init__(self, programs, runs, options, port=None, starts=None, cwds=None, within=ALL_GONE, join_s=60, verb="fit"):
         port = port or free_ports(1)[0]
         processes = []
         begin = time.monotonic()
@@ -34,7 +34,7 @@ class ByHand:
             own = {"LTR_RANK": rank, "LTR_WORLD": len(programs), "LTR_LOCAL_RANK": rank, "LTR_LOCAL_SIZE": len(programs),
                    "LTR_MASTER": f"127.0.0.1:{port}", "LTR_JOIN_TIMEOUT": join_s}
             env = {**os.environ, **{name: str(value) for name, value in own.items()}}
-            processes.append(subprocess.Popen(words(program, "fit", "--no-bar", "--threads", 1, "--out", runs, *options[rank]), env=env,
+            processes.append(subprocess.Popen(words(program, verb, "--threads", 1, "--out", runs, *options[rank]), env=env,
                                               cwd=cwds[rank] if cwds else None, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT))
         self.texts = []
         for process in processes:
@@ -77,8 +77,19 @@ def other_data(iris, folder):
         shutil.copy(EXAMPLES / "data/iris.csv", place / "iris.csv")
     with open(places[1] / "iris.csv", "a") as file:
         file.write("5.1,3.5,1.4,0.2,setosa\n")
-    ranks = ByHand([iris] * 2, folder / "data", [("--set", "data.file=iris.csv")] * 2, cwds=places)
+    file = ("--set", "data.file=iris.csv")
+    ranks = ByHand([iris] * 2, folder / "data", [file] * 2, cwds=places)
     refused("other data", ranks, "R1002", "ranks differ: data file 1 is iris.csv (", 1)
+    ranks = ByHand([iris] * 2, folder / "data", [(*file, "--weights", "new")] * 2, cwds=places, verb="validate")
+    refused("other data to validate with", ranks, "R1002", "ranks differ: data file 1 is iris.csv (", 1)
+    # What the first rank has read all of them use.
+    runs = [folder / "weights-0", folder / "weights-1"]
+    for seed, place in enumerate(runs):
+        run(iris, "fit", "--no-bar", *file, "--epochs", 2, "--seed", seed, "--out", place, cwd=places[0], timeout=60)
+    alone = run(iris, "validate", "--threads", 1, *file, "--weights", newest(runs[0]), cwd=places[0], timeout=60)
+    ranks = ByHand([iris] * 2, folder / "data", [(*file, "--weights", newest(place)) for place in runs], cwds=[places[0]] * 2, verb="validate")
+    found = [re.findall(r"^ +(loss|acc) +(\S+)$", text, re.M) for text in (ranks.texts[0], alone.text)]
+    check("weights of the first rank", ranks.codes == [0, 0] and found[0] == found[1] != [], ranks.text + alone.text)
 
 
 def weights(program, folder):
