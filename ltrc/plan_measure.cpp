@@ -164,6 +164,7 @@ elaborate::Cluster measure_machine(int64_t ranks) {
   cluster.device.f32_flops = cluster.device.bf16_flops = measure_flops();
   cluster.device.bandwidth = measure_bandwidth();
   cluster.device.memory_bytes = double(sysconf(_SC_PHYS_PAGES)) * double(sysconf(_SC_PAGESIZE)) / double(ranks);
+  cluster.cores = int64_t(std::thread::hardware_concurrency());
   cluster.within = measure_link(cluster.within);
   cluster.between = not_measured(cluster.between);
   return cluster;

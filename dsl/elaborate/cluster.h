@@ -30,6 +30,7 @@ struct Cluster {
   Device device;
   Link within;   ///< between the devices of a node
   Link between;  ///< of a node with others
+  int64_t cores = 0;  ///< of a node whose devices are CPUs; 0: one for each rank
 };
 
 const std::vector<Cluster>& clusters();

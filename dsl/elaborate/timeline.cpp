@@ -133,8 +133,24 @@ double Work::forward_s() const {
                          [](double sum, const Unit& unit) { return sum + unit.forward_s; });
 }
 
+Work Work::slower(double factor) const {
+  Work work = *this;
+  work.update_s *= factor;
+  for (Piece& piece : work.backward) piece.seconds *= factor;
+  const auto slow = [factor](Unit& unit) {
+    unit.forward_s *= factor;
+    unit.backward_s *= factor;
+  };
+  slow(work.rest);
+  std::for_each(work.units.begin(), work.units.end(), slow);
+  return work;
+}
+
 double step_s(const Work& work, const Layout& layout, const Cluster& cluster) {
-  return Timeline(work, layout, cluster).run();
+  const int64_t on_node = std::min(layout.ranks(), layout.per_node);
+  if (cluster.cores == 0 || on_node <= cluster.cores) return Timeline(work, layout, cluster).run();
+  const Work shared = work.slower(double(on_node) / double(cluster.cores));
+  return Timeline(shared, layout, cluster).run();
 }
 
 }  // namespace ltr::elaborate

@@ -52,9 +52,11 @@ struct Work {
   int64_t accumulate = 1;       ///< batches of an update
 
   double forward_s() const;
+  /// The same, computed `factor` times as slowly.
+  Work slower(double factor) const;
 };
 
-/// Seconds of one update.
+/// Seconds of one update. Ranks that have to share cores take turns.
 double step_s(const Work& work, const Layout& layout, const Cluster& cluster);
 
 }  // namespace ltr::elaborate

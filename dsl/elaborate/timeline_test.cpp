@@ -139,6 +139,19 @@ TEST_CASE("CPUs of one node sum in shared memory, and Gloo sums whole buffers") 
   CHECK(step_s(blocks, {Strategy::Fsdp, 1, 4, 4}, cluster) == doctest::Approx(0.033 + 0.2 + 0.033 + 0.4 + 0.066));
 }
 
+TEST_CASE("ranks that share cores take turns") {
+  Cluster cluster = plain_cluster();
+  Work work;
+  work.rest.forward_s = 0.1;
+  work.backward = {{0.2, 0}};
+  work.update_s = 0.05;
+  CHECK(step_s(work, {Strategy::Ddp, 4, 1, 4}, cluster) == doctest::Approx(0.35));
+  cluster.cores = 2;
+  CHECK(step_s(work, {Strategy::Single, 1, 1, 4}, cluster) == doctest::Approx(0.35));
+  CHECK(step_s(work, {Strategy::Ddp, 2, 1, 2}, cluster) == doctest::Approx(0.35));
+  CHECK(step_s(work, {Strategy::Ddp, 4, 1, 4}, cluster) == doctest::Approx(0.7));
+}
+
 TEST_CASE("simulated: Horovod's published efficiencies on P100 and 25 Gbit/s RoCE") {
   const auto weights = [](const std::vector<Layer>& layers) {
     return std::accumulate(layers.begin(), layers.end(), 0.0,
