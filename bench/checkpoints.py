@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""What checkpoints cost: a run with 100 MB of weights and states of Adam, a checkpoint every 10 steps, written at once or behind
-training, beside one without.
+"""What checkpoints cost: a run with 100 MB of weights and states of Adam that writes one every 20 steps, at once or behind
+training. The 10 steps from a checkpoint on are held against the 10 behind them, which have none, in the same run: between two
+runs of one program there are some percent, by where its memory lies, and that is more than is looked for.
 
-    python bench/checkpoints.py [--rounds N] [--steps N] [--size B] [--threads N]
+    python bench/checkpoints.py [--rounds N] [--checkpoints N] [--size B] [--threads N]
 
-prints a Markdown table: seconds of a run, and seconds in which a core worked for its training thread, which others on a busy machine
-change less; medians, and their ratios to those without. All sides take turns in every round; two lengths are run and the difference
-counts, so that start-up and the first copy's memory cancel. Python's standard library alone; Linux.
+prints a Markdown table: the cost of a checkpoint every 10 steps, in parts of the time of those steps, the middle of all pairs and
+the quarters around it; how long training stood still for one; and the first of a run by itself, which gets the memory for its
+copy. `none` writes nothing, and says how much is noise. All sides take turns in every round. Python's standard library alone.
 """
 import argparse
 import json
@@ -20,7 +21,7 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 LTRC = pathlib.Path(os.environ.get("LTRC", HERE.parent / "build/release/bin/ltrc"))
-BASE = 20  # steps of the shorter run: the first checkpoint, which gets the memory, and the last, which all wait for
+EVERY = 20  # steps, as in checkpoints.ltr; half of them pay for the checkpoint
 SIDES = {
     "none": ("plain",),
     "at once": ("saved",),
@@ -28,64 +29,66 @@ SIDES = {
 }
 
 
-def core_seconds(process):
-    """For how long a core worked for the first thread of `process`; 0 if it is gone."""
-    try:
-        return int(pathlib.Path(f"/proc/{process}/task/{process}/schedstat").read_text().split()[0]) / 1e9
-    except (OSError, IndexError):
-        return 0
-
-
-def fit(program, folder, steps, options, words):
-    """(seconds of the run, of its training thread's core, how many notes said that a checkpoint waited)."""
+def fit(program, folder, options, words):
+    """(when each step was over, how many notes said that a checkpoint waited)."""
+    steps = EVERY * (options.checkpoints + 1) + 1
     command = [program, "fit", *words, "--json", "--threads", options.threads, "--size", options.size, "--steps", steps,
                "--out", folder]
-    with open(pathlib.Path(folder).with_suffix(".txt"), "w+") as output:
-        process = subprocess.Popen([str(word) for word in command], stdout=output, stderr=subprocess.STDOUT)
-        core = 0
-        while process.poll() is None:
-            core = max(core, core_seconds(process.pid))
-            time.sleep(0.005)
-        output.seek(0)
-        text = output.read()
-    if process.returncode != 0:
+    over, waits, text = {}, 0, ""
+    process = subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    for line in process.stdout:
+        now = time.monotonic()
+        text += line
+        event = json.loads(line) if line.startswith("{") else {}
+        if event.get("event") == "step":
+            over[event["step"]] = now
+        waits += "are due faster" in event.get("text", "")
+    if process.wait() != 0:
         sys.exit(text)
-    events = [json.loads(line) for line in text.splitlines()]
-    waits = sum("are due faster" in event.get("text", "") for event in events)
-    return next(event["seconds"] for event in events if event["event"] == "end"), core, waits
+    return over, waits
+
+
+def costs(over, options):
+    """Of each checkpoint: its 10 steps to the 10 without, and the seconds of its first step more than of a step without."""
+    found = []
+    for number in range(1, options.checkpoints + 1):
+        # The checkpoint of a step is written when the step is over and has been told of.
+        begin, middle, end = EVERY * number, EVERY * number + EVERY // 2, EVERY * (number + 1)
+        plain = over[end] - over[middle]
+        found.append(((over[middle] - over[begin]) / plain, over[begin + 1] - over[begin] - plain / (EVERY // 2), plain))
+    return found
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--steps", type=int, default=50)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--checkpoints", type=int, default=10, help="of a run")
     parser.add_argument("--size", type=int, default=160, help="samples of a batch: a step of 100 ms and more")
     parser.add_argument("--threads", type=int, default=1)
     options = parser.parse_args()
-    times = {name: [] for name in SIDES}
-    cores = {name: [] for name in SIDES}
+    first = {name: [] for name in SIDES}
+    later = {name: [] for name in SIDES}
     waits = 0
     with tempfile.TemporaryDirectory(prefix="ltr-") as name:
         program = pathlib.Path(name).resolve() / "checkpoints"
         subprocess.run([LTRC, "build", HERE / "checkpoints.ltr", "-o", program], check=True, stdout=subprocess.DEVNULL)
         for number in range(options.rounds):
             for side, words in SIDES.items():
-                # Each has a checkpoint in its last step, which is waited for; the steps between are what counts.
-                long, long_core, more = fit(program, pathlib.Path(name) / "runs", BASE + options.steps, options, words)
-                short, short_core, _ = fit(program, pathlib.Path(name) / "runs", BASE, options, words)
-                times[side].append(long - short)
-                cores[side].append(long_core - short_core)
+                over, more = fit(program, pathlib.Path(name) / "runs", options, words)
+                found = costs(over, options)
+                first[side].append(found[0])
+                later[side] += found[1:]
                 waits += more
-    step = statistics.median(cores["none"]) / options.steps
-    print(f"{options.steps} steps of {1000 * step:.0f} ms, a checkpoint of 101 MB every 10; {options.threads} threads; "
-          f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores\n")
-    print("| checkpoints | s | to none | to at once | s of a core | to none | to at once |\n|---|---|---|---|---|---|---|")
+    step = statistics.median(plain for *_, plain in later["none"]) / (EVERY // 2)
+    print(f"steps of {1000 * step:.0f} ms, a checkpoint of 101 MB; {options.threads} threads; {len(later['none'])} pairs of 10 "
+          f"steps; load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores\n")
+    print("| checkpoints | cost | quarters | stood still, ms | the first of a run |\n|---|---|---|---|---|")
     for side in SIDES:
-        cells = [side]
-        for kind in (times, cores):
-            middle = {name: statistics.median(own) for name, own in kind.items()}
-            cells += [f"{middle[side]:.2f}", f"{middle[side] / middle['none']:.3f}", f"{middle[side] / middle['at once']:.3f}"]
-        print(f"| {' | '.join(cells)} |")
+        low, middle, high = statistics.quantiles((ratio for ratio, *_ in later[side]), n=4)
+        still = 1000 * statistics.median(more for _, more, _ in later[side])
+        begin = statistics.median(ratio for ratio, *_ in first[side])
+        print(f"| {side} | {100 * (middle - 1):+.1f} % | {100 * (low - 1):+.1f} to {100 * (high - 1):+.1f} % | {still:.0f} | "
+              f"{100 * (begin - 1):+.1f} % |")
     print(f"\n{waits} of {options.rounds} asynchronous runs said that a checkpoint waited")
 
 

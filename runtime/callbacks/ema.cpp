@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "runtime/callbacks/arguments.h"
 #include "runtime/callbacks/make.h"
@@ -73,27 +74,26 @@ void Ema::take_in(int64_t global_step, const at::Tensor& is_stopped) {
   }
 }
 
-Ema::InPlace::InPlace(const Ema* ema) : ema_(ema) {
-  if (ema_ == nullptr || ema_->updates_ == 0) return;
+void Ema::put_in_place() {
+  if (updates_ == 0) return;
   const NoGrad no_grad;
-  for (const Entry& entry : ema_->root_.entries) {
-    const at::Tensor own = ema_->own(entry);
-    kept_.push_back(own.defined() ? own.clone() : own);
+  for (const Entry& entry : root_.entries) {
+    const at::Tensor now = own(entry);
+    kept_.push_back(now.defined() ? now.clone() : now);
   }
-  put(ema_->averages_);
+  put(averages_);
 }
 
-Ema::InPlace::~InPlace() {
-  if (!kept_.empty()) put(kept_);
+void Ema::put_back() {
+  if (!kept_.empty()) put(std::exchange(kept_, {}));
 }
 
-void Ema::InPlace::put(const std::vector<at::Tensor>& values) const {
+void Ema::put(const std::vector<at::Tensor>& values) const {
   const NoGrad no_grad;
-  RootState& root = ema_->root_;
   for (size_t i = 0; i < values.size(); i++) {
-    if (values[i].defined()) ema_->own(root.entries[i]).copy_(values[i]);
+    if (values[i].defined()) own(root_.entries[i]).copy_(values[i]);
   }
-  if (root.division) root.division->all_moved();
+  if (root_.division) root_.division->all_moved();
 }
 
 void Ema::visit(Archive& archive) {
@@ -126,15 +126,16 @@ class EmaListener : public Listener {
   uint32_t interests() const override { return kAfterWindow | kEvaluating; }
   void after_window() override { ema_.take_in(at_.global_step, late_.is_stopped()); }
   void evaluating(bool begins) override {
-    in_place_.reset();
-    if (begins) in_place_.emplace(&ema_);
+    if (begins)
+      ema_.put_in_place();
+    else
+      ema_.put_back();
   }
   void visit(Archive& archive) override { ema_.visit(archive); }
   bool has_state() const override { return true; }
 
  private:
   Ema ema_;
-  std::optional<Ema::InPlace> in_place_;
   const Position& at_;
   const LateGate& late_;
 };

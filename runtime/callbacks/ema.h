@@ -20,21 +20,10 @@ class Ema {
   /// Takes in the weights behind update number `global_step`, if it is due.
   void take_in(int64_t global_step, const at::Tensor& is_stopped = {});
 
-  /// Puts the averages in the place of the weights while it lives; then the weights come back bit for bit. Where ranks
-  /// divide weights, all do it together.
-  class InPlace {
-   public:
-    explicit InPlace(const Ema* ema);
-    ~InPlace();
-    InPlace(const InPlace&) = delete;
-    InPlace& operator=(const InPlace&) = delete;
-
-   private:
-    void put(const std::vector<at::Tensor>& values) const;
-
-    const Ema* ema_;
-    std::vector<at::Tensor> kept_;
-  };
+  /// The averages in the place of the weights, if there are any; and the weights again, bit for bit, if they are not there.
+  /// Where ranks divide weights, all call it together: if that fails, because one of them is gone, each has its own values.
+  void put_in_place();
+  void put_back();
 
   /// The averages as `ema.PATH`, none before the first due step.
   void visit(Archive& archive);
@@ -43,6 +32,7 @@ class Ema {
  private:
   /// What of an entry is averaged here: where ranks divide a weight, this one's part, undefined if it has none.
   at::Tensor own(const Entry& entry) const;
+  void put(const std::vector<at::Tensor>& values) const;
   void visit_average(Archive& archive, const Entry& entry, at::Tensor& average);
 
   RootState& root_;
@@ -53,6 +43,7 @@ class Ema {
   bool averages_buffers_;
   int64_t updates_ = 0;               ///< how often weights were taken in; 0: there is no average
   std::vector<at::Tensor> averages_;  ///< as root_.entries, once there is one
+  std::vector<at::Tensor> kept_;      ///< the weights, while averages are in their place
 };
 
 }  // namespace ltr

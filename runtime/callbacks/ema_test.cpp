@@ -36,11 +36,10 @@ TEST_CASE("an average follows its formula, stands in for the weights, and gives 
   ema.take_in(6);
   CHECK(ema.updates() == 2);
   const at::Tensor before = In(w)->detach().clone();
-  {
-    const Ema::InPlace averaged(&ema);
-    CHECK(at::allclose(In(w)->detach(), at::full({3}, 1.1), 1e-6, 1e-6));
-    CHECK(count.item_int() == 7);
-  }
+  ema.put_in_place();
+  CHECK(at::allclose(In(w)->detach(), at::full({3}, 1.1), 1e-6, 1e-6));
+  CHECK(count.item_int() == 7);
+  ema.put_back();
   CHECK(at::equal(In(w)->detach(), before));
 
   CheckpointData saved;
@@ -51,7 +50,7 @@ TEST_CASE("an average follows its formula, stands in for the weights, and gives 
   LoadArchive load(saved);
   again.visit(load);
   CHECK(again.updates() == ema.updates());
-  const Ema::InPlace averaged(&again);
+  again.put_in_place();
   CHECK(at::allclose(In(w)->detach(), at::full({3}, 1.1), 1e-6, 1e-6));
 }
 
@@ -63,7 +62,7 @@ TEST_CASE("ramp begins with a small decay") {
   ema.take_in(1);
   set(w, 1);
   ema.take_in(2);
-  const Ema::InPlace averaged(&ema);
+  ema.put_in_place();
   CHECK(w.item() == doctest::Approx(1 - 2.0 / 11));
 }
 

@@ -1,6 +1,7 @@
 #include "runtime/callbacks/listener.h"
 
 #include <algorithm>
+#include <exception>
 
 #include "runtime/api/error.h"
 
@@ -42,6 +43,22 @@ void Listeners::visit(Archive& archive) {
   for (const Str& key : unknown) {
     archive.note(fmt::format("the checkpoint's state of {} is dropped: there is no such callback now", key));
   }
+}
+
+void while_evaluating(const Listeners& listeners, const std::function<void()>& body) {
+  const auto tell = [&](bool begins) { listeners.each(kEvaluating, [=](Listener& one) { one.evaluating(begins); }); };
+  tell(true);
+  try {
+    body();
+  } catch (...) {
+    try {
+      tell(false);
+    } catch (const std::exception&) {
+      // What `body` threw is why: ranks that are gone answer nobody.
+    }
+    throw;
+  }
+  tell(false);
 }
 
 }  // namespace ltr

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -100,20 +101,7 @@ class Listeners {
   std::array<std::vector<Listener*>, kInterests> by_interest_;
 };
 
-/// A round: listeners that put other weights in place do so while it lives.
-class EvaluationScope {
- public:
-  explicit EvaluationScope(const Listeners& listeners) : listeners_(listeners) {
-    listeners_.each(kEvaluating, [](Listener& one) { one.evaluating(true); });
-  }
-  ~EvaluationScope() {
-    listeners_.each(kEvaluating, [](Listener& one) { one.evaluating(false); });
-  }
-  EvaluationScope(const EvaluationScope&) = delete;
-  EvaluationScope& operator=(const EvaluationScope&) = delete;
-
- private:
-  const Listeners& listeners_;
-};
+/// A round: listeners that put other weights in place do so while `body` runs. Where it throws they put them back, too.
+void while_evaluating(const Listeners& listeners, const std::function<void()>& body);
 
 }  // namespace ltr

@@ -301,8 +301,7 @@ bool Fit::round(Named& row) {
   cx_.listeners.visit(saved);
   Named values;
   bool is_whole = true;
-  {
-    const EvaluationScope averaged(cx_.listeners);
+  while_evaluating(cx_.listeners, [&] {
     cx_.run_hook(Hook::val_epoch_start);
     pass(cx_, *val_step_, val_streams_, request_.flags.fast_dev_run > 0 ? request_.flags.fast_dev_run : -1);
     cx_.agreement.meet();
@@ -312,7 +311,7 @@ bool Fit::round(Named& row) {
       cx_.run_hook(Hook::val_epoch_end);
       cx_.logs.end_epoch(Role::Val, values);
     }
-  }
+  });
   if (!is_whole) {
     cx_.logs.drop(Role::Val);
     cx_.metric_inputs.drop(Role::Val);

@@ -30,7 +30,7 @@ SOURCES = {source.stem: source for source in (HERE.parent / "ranks/digits.ltr", 
 # Enough steps that most hits find the run at work.
 OPTIONS = {"digits": ("--set", f"data.root={EXAMPLES / 'data/mnist-5k'}")}
 USUAL = ("--epochs", 25)
-OPTIONS["behind"] = (*USUAL, "--topology", "divided")
+OPTIONS["behind"] = (*USUAL, "--topology", "divided", "--devices", "cpu[{nproc}]", "--set", "topology.mesh.fsdp={nproc}")
 
 ALL_GONE = 15      # seconds, by promise
 NOTICED = 10       # and so many until one that stands still counts as lost
@@ -68,7 +68,8 @@ class Ranked(Program):
 
     def __init__(self, source, folder, library, nproc):
         self.nproc = nproc
-        super().__init__(source, folder / str(nproc), library, "--nproc", nproc, *OPTIONS.get(source.stem, USUAL))
+        options = (str(option).format(nproc=nproc) for option in OPTIONS.get(source.stem, USUAL))
+        super().__init__(source, folder / str(nproc), library, "--nproc", nproc, *options)
         self.title = f"{self.name} on {nproc}"
         team = self.team(self.folder / "timed", until="")
         begin = time.monotonic()
