@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Several processes on one machine: the Keras CNN with one process of one thread and with several, beside PyTorch alone and its
-DistributedDataParallel over Gloo in the same rounds.
+DistributedDataParallel over Gloo in the same rounds; and what `strategy = ddp` costs where there is one rank.
 
     python bench/processes.py [--rounds 3] [--world 2] [--steps 60]
 
@@ -20,6 +20,8 @@ from ltr import SOURCE, answer, bare_fit, build, end_of
 
 BATCH = 128
 WARM = 10
+# One rank, with all that several have: a process that watches it, and a heartbeat.
+DDP_OF_ONE = ("--nproc", 1, "--restarts", 1, "--set", "topology.strategy=ddp")
 
 
 def free_port():
@@ -60,10 +62,10 @@ def torch_seconds(world, steps):
     return seconds.value
 
 
-def ltr_seconds(program, world, steps):
+def ltr_seconds(program, world, steps, *more):
     """Of the steps behind the first ones, and the `end` of the whole run."""
     def end(count):
-        return end_of(answer(*bare_fit(program, count, "--mock-data", ranks=world)))
+        return end_of(answer(*bare_fit(program, count, "--mock-data", *more, ranks=world)))
 
     short, long = end(WARM), end(WARM + steps)
     return long["seconds"] - short["seconds"], long
@@ -87,6 +89,7 @@ def main():
         times = {}
         ends = {}
         for _ in range(options.rounds):
+            times.setdefault("ddp of one", []).append(ltr_seconds(program, 1, options.steps, *DDP_OF_ONE)[0])
             for world in (1, options.world):
                 seconds, end = ltr_seconds(program, world, options.steps)
                 times.setdefault(("Ltr", world), []).append(seconds)
@@ -96,6 +99,8 @@ def main():
     for name in ("Ltr", "PyTorch"):
         one, many = (BATCH * world * options.steps / statistics.median(times[name, world]) for world in (1, options.world))
         print(f"| {name} | {one:,.0f} | {many:,.0f} | {many / one:.2f} |")
+    alone = [one / own - 1 for one, own in zip(times["ddp of one"], times["Ltr", 1])]
+    print(f"\nOne rank under ddp: {statistics.median(alone):+.1%} of the time of a step without ({min(alone):+.1%} to {max(alone):+.1%}).")
     if options.world > 1:
         middle = sorted(ends[options.world], key=lambda end: end["exchange_s"])[options.rounds // 2]
         print(f"\nLtr's gradients were {exchange_text(middle)}.")

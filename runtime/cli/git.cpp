@@ -1,60 +1,21 @@
 #include "runtime/cli/git.h"
 
-#include <fcntl.h>
-#include <poll.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
 #include <chrono>
-#include <csignal>
+#include <utility>
 
-extern char** environ;
+#include "runtime/cli/command.h"
 
 namespace ltr::cli {
 
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr size_t kMaxOutput = size_t(1) << 20;
 
 /// Standard output of `git ARGS`; nothing if it fails or `deadline` passes.
-Option<Str> git(const std::vector<Str>& arguments, Clock::time_point deadline) {
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return std::nullopt;
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-  std::vector<char*> words;
-  Str program = "git";
-  words.push_back(program.data());
-  for (const Str& argument : arguments) words.push_back(const_cast<char*>(argument.c_str()));
-  words.push_back(nullptr);
-  pid_t child = 0;
-  const int status = ::posix_spawnp(&child, "git", &actions, nullptr, words.data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
-  ::close(ends[1]);
-  Str out;
-  bool is_whole = status == 0;
-  char buffer[65536];
-  while (is_whole) {
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
-    pollfd watch{ends[0], POLLIN, 0};
-    if (left <= 0 || ::poll(&watch, 1, int(left)) <= 0) is_whole = false;
-    if (!is_whole) break;
-    const ssize_t count = ::read(ends[0], buffer, sizeof buffer);
-    if (count <= 0) break;
-    out.append(buffer, size_t(count));
-    if (out.size() > kMaxOutput) is_whole = false;
-  }
-  ::close(ends[0]);
-  if (status != 0) return std::nullopt;
-  if (!is_whole) ::kill(child, SIGKILL);
-  int result = 0;
-  ::waitpid(child, &result, 0);
-  if (!is_whole || !WIFEXITED(result) || WEXITSTATUS(result) != 0) return std::nullopt;
-  return out;
+Option<Str> git(std::vector<Str> arguments, Clock::time_point deadline) {
+  arguments.insert(arguments.begin(), "git");
+  CommandEnd end = run_command(arguments, std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()));
+  return end.code == 0 ? Option<Str>(std::move(end.text)) : std::nullopt;
 }
 
 /// `https://user:secret@host/x?token=…` without what may be secret.

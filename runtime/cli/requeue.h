@@ -1,0 +1,16 @@
+#pragma once
+
+// A job of SLURM whose time is over before its run is.
+
+#include "runtime/distributed/launch.h"
+#include "runtime/train/progress.h"
+
+namespace ltr::cli {
+
+/// As `scontrol requeue` takes the job that this process is in: `17`, of an array `17_3`. Nothing outside of jobs.
+Option<Str> slurm_job(const distributed::Environment& environment);
+
+/// Puts `job` into the queue again, which ends its processes: the last act of a run. Says so, or why it could not.
+void requeue(const Str& job, Progress& progress);
+
+}  // namespace ltr::cli
