@@ -1,5 +1,6 @@
 #include "dsl/check/settings.h"
 #include "ltrc/doc_entry.h"
+#include "runtime/api/schedulers.h"
 #include "runtime/api/strategies.h"
 
 namespace ltr::driver {

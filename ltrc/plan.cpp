@@ -323,7 +323,8 @@ std::optional<std::string> choose_topology(const check::Program& program,
     known.push_back(topology.name);
     if (topology.name == given) return given;
   }
-  fmt::print(stderr, "error: there is no topology `{}`\n", given);
+  const std::string there = known.empty() ? "the program declares none" : fmt::format("there are {}", fmt::join(known, ", "));
+  fmt::print(stderr, "error: there is no topology `{}`; {}\n", given, there);
   if (const auto near = diagnostics::suggest(given, known))
     fmt::print(stderr, "  = help: did you mean `{}`?\n", *near);
   return std::nullopt;

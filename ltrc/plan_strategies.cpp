@@ -101,6 +101,9 @@ void print_strategies(const std::vector<StrategyRow>& rows, const Machinery& mac
     fmt::print(
         "no block is named to divide weights at (`shard weights over fsdp at BLOCK`): fsdp gathers all of them at "
         "once\n");
+  if (cluster.device.memory_bytes == 0)
+    fmt::print("fits ?: how much memory a device of {} has is not known{}\n", cluster.name,
+               machinery.kind == "cuda" ? "" : "; --measure takes this machine's");
   if (!machinery.recompute.empty()) fmt::print("with {} computed again in the backward pass\n", fmt::join(machinery.recompute, ", "));
 }
 

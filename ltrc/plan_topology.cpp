@@ -9,6 +9,7 @@
 #include "dsl/check/settings.h"
 #include "dsl/diagnostics/suggest.h"
 #include "ltrc/plan.h"
+#include "runtime/api/schedulers.h"
 #include "runtime/api/strategies.h"
 
 namespace ltr::driver {

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <set>
 
 #include "codegen/emit/context.h"
 
@@ -58,7 +59,15 @@ void emit_rows(cpp::Body& body, Context& cx) {
   for (const ir::TopologyInfo& topology : cx.tables.topologies) {
     add(body, "add_topology", {cpp::string(topology.name), address(topology.resolve), cx.location(topology.loc)});
   }
-  for (const std::string& block : cx.tables.recomputed) add(body, "add_recomputed", {cpp::string(block)});
+  std::set<std::string> blocks;
+  for (const ir::ObjectInfo& object : cx.tables.objects) {
+    if (object.kind == ir::TypeKind::Block) blocks.insert(object.shown);
+  }
+  const std::vector<std::string>& recomputed = cx.tables.recomputed;
+  for (const std::string& block : blocks) {
+    const bool is_recomputed = std::find(recomputed.begin(), recomputed.end(), block) != recomputed.end();
+    add(body, "add_block", {cpp::string(block), cpp::boolean(is_recomputed)});
+  }
   for (const ir::ExperimentInfo& experiment : cx.tables.experiments) {
     add(body, "add_experiment", {cpp::string(experiment.name), cpp::string(experiment.data_shown), cpp::string(experiment.model_shown),
                                  cpp::string(experiment.topology), address(experiment.resolve), address(experiment.make_data),

@@ -4,6 +4,7 @@
 #include "dsl/check/devices.h"
 #include "dsl/check/evaluate.h"
 #include "dsl/diagnostics/suggest.h"
+#include "runtime/api/schedulers.h"
 
 namespace ltr::check {
 
@@ -11,6 +12,7 @@ namespace {
 
 Type type_of_text(const std::string& text) {
   if (text == "int") return Type::of(Kind::Int);
+  if (text == "str") return Type::of(Kind::Str);
   if (text == "bool") return Type::of(Kind::Bool);
   if (text == "bytes") return Type::of(Kind::Bytes);
   if (text == "duration") return Type::of(Kind::Duration);
@@ -155,6 +157,13 @@ std::optional<SettingValue> check_setting(const ast::Setting& setting,
     auto devices = check_devices(setting.value, scope);
     if (!devices) return std::nullopt;
     result.value = std::move(*devices);
+    return result;
+  }
+  if (result.type == "scheduler") {
+    result.type = LTR_SCHEDULER_TYPE;
+    auto scheduler = check_scheduler(setting.value, choices_of(result.type), scope);
+    if (!scheduler) return std::nullopt;
+    result.value = std::move(*scheduler);
     return result;
   }
   const std::string* word = word_of(setting.value);

@@ -51,7 +51,6 @@ class TopologyChecker {
     check_shards();
     check_strategy();
     check_recompute();
-    check_scheduler();
     check_precision();
     for (const ast::Topology* at : chain_) {
       const ast::Setting* precision = nullptr;
@@ -424,26 +423,6 @@ class TopologyChecker {
     diagnostic.label(is_later ? written.span : devices->value.span, "with this")
         .help("`precision = {}` is there on a CPU", precision == "f16" ? "bf16" : "f32");
     cx_.report(std::move(diagnostic));
-  }
-
-  void check_scheduler() {
-    const ast::Setting* scheduler = setting("scheduler");
-    if (scheduler == nullptr || scheduler->value.is_error()) return;
-    static const std::vector<std::string> kSchedulers = {"slurm", "k8s", "azureml", "databricks",
-                                                         "sagemaker"};
-    const auto* call = scheduler->value.get<ast::Call>();
-    const auto* name = call != nullptr ? call->callee->get<ast::NameRef>() : nullptr;
-    if (name == nullptr) {
-      cx_.report(
-          diag::wrong_type(scheduler->value.span,
-                           "a scheduler is wanted here, such as `slurm(partition = \"gpu\")`"));
-      return;
-    }
-    if (std::find(kSchedulers.begin(), kSchedulers.end(), name->name.text) != kSchedulers.end())
-      return;
-    diagnostics::Diagnostic diagnostic = diag::unknown_scheduler(name->name.span, name->name.text);
-    diagnostic.note("there are slurm, k8s, azureml, databricks and sagemaker");
-    suggest(std::move(diagnostic), name->name, kSchedulers);
   }
 
   Context& cx_;

@@ -138,7 +138,7 @@ void add_topology(Program& program, const char* name, void (*resolve)(Settings&)
   program.topologies.push_back({name, resolve, at});
 }
 
-void add_recomputed(Program& program, const char* block) { program.recomputed.push_back(block); }
+void add_block(Program& program, const char* name, bool is_recomputed) { program.blocks.push_back({name, is_recomputed}); }
 
 void add_experiment(Program& program, const char* name, const char* data, const char* model, const char* topology,
                     void (*resolve)(Settings&), Data* (*make_data)(Settings&), Model* (*make_model)(Settings&, Data&, Scope),

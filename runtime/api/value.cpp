@@ -2,6 +2,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -38,6 +39,15 @@ Str shortest(double value) {
   Str text = fmt::format("{}", value);
   if (text.find_first_of(".en") == Str::npos) text += ".0";
   return text;
+}
+
+/// In the largest unit that it is a whole number of.
+Str size_text(int64_t bytes) {
+  constexpr std::pair<const char*, int64_t> kUnits[] = {{"GiB", int64_t(1) << 30}, {"MiB", int64_t(1) << 20}, {"KiB", int64_t(1) << 10}};
+  for (const auto& [unit, size] : kUnits) {
+    if (bytes != 0 && bytes % size == 0) return fmt::format("{} {}", bytes / size, unit);
+  }
+  return fmt::format("{} B", bytes);
 }
 
 Str joined(const std::vector<Argument>& items, bool with_names) {
@@ -123,7 +133,7 @@ Str Value::to_text() const {
     case Kind::Steps: return fmt::format("{} steps", real);
     case Kind::Epochs: return fmt::format("{} {}", real, real == 1 ? "epoch" : "epochs");
     case Kind::Seconds: return fmt::format("{} s", real);
-    case Kind::Bytes: return fmt::format("{}", whole);
+    case Kind::Bytes: return size_text(whole);
     case Kind::List: return fmt::format("[{}]", joined(items, false));
     case Kind::Tuple: return fmt::format("({})", joined(items, false));
     case Kind::Call: return fmt::format("{}({})", text, joined(items, true));

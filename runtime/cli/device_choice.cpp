@@ -12,25 +12,35 @@ constexpr int kAmpere = 80;
 
 Str architecture_text(int architecture) { return fmt::format("sm_{}", architecture); }
 
+/// What was typed is the place.
+Location place_of(const DeviceWish& wish, const Str& typed) { return typed.empty() ? wish.location : Location(); }
+
 Error refusal(const DeviceWish& wish, const Str& text) {
   const int64_t count = wish.devices.count;
   Str help = fmt::format("use --devices {}", count > 0 ? fmt::format("cpu[{}]", count) : "cpu");
   const std::vector<Str> fitting = wish.fitting();
   if (!fitting.empty()) help += fmt::format(", or --topology {}", fmt::join(fitting, ", --topology "));
-  return with_help(error_at(wish.location, err::topology_unavailable, text), help);
+  return with_help(error_at(place_of(wish, wish.typed_devices), err::topology_unavailable, text), help);
 }
 
 Str asked(const DeviceWish& wish) {
+  if (!wish.typed_devices.empty()) return wish.typed_devices;
   const auto& [kind, count] = wish.devices;
   return fmt::format("the topology {} asks for {}", wish.topology, count == 0 ? kind : fmt::format("{}[{}]", kind, count));
 }
 
+Error precision_refusal(const DeviceWish& wish, const Str& needs, const Str& values) {
+  const Str& typed = wish.typed_precision;
+  const Str text = fmt::format("precision {} needs {}", wish.precision, needs);
+  return with_help(error_at(place_of(wish, typed), err::topology_unavailable, typed.empty() ? text : typed + ": " + text),
+                   (typed.empty() ? "use " : "--set topology.precision=N, where N is ") + values);
+}
+
 void check_on_cpu(const DeviceWish& wish) {
   if (wish.precision != "f16" && wish.precision != "tf32") return;
-  throw with_help(error_at(wish.location, err::topology_unavailable,
-                           fmt::format("precision {} needs a GPU, and the topology {} runs on the CPU here", wish.precision,
-                                       wish.topology)),
-                  "use f32, bf16, bf16_pure or f64");
+  const Str& devices = wish.typed_devices;
+  const Str where = devices.empty() ? fmt::format("the topology {} runs on the CPU here", wish.topology) : devices + " is the CPU here";
+  throw precision_refusal(wish, "a GPU, and " + where, "f32, bf16, bf16_pure or f64");
 }
 
 void check_facts(const DeviceWish& wish, const Accelerator& there, int64_t index) {
@@ -47,10 +57,8 @@ void check_facts(const DeviceWish& wish, const Accelerator& there, int64_t index
                                     architecture_text(facts.architecture), fmt::join(names, ", ")));
   }
   if (wish.precision == "tf32" && facts.architecture < kAmpere) {
-    throw with_help(error_at(wish.location, err::topology_unavailable,
-                             fmt::format("precision tf32 needs {} or newer, and {} is {}", architecture_text(kAmpere),
-                                         facts.name, architecture_text(facts.architecture))),
-                    "use f32, or f16 with its loss scale");
+    throw precision_refusal(wish, fmt::format("{} or newer, and {} is {}", architecture_text(kAmpere), facts.name, architecture_text(facts.architecture)),
+                            "f32, or f16 with its loss scale");
   }
 }
 

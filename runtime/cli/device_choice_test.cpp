@@ -24,7 +24,11 @@ struct Given {
 };
 
 DeviceWish wish_of(const Str& devices, const Str& precision, int64_t local_rank) {
-  return {*distributed::read_devices(devices), precision, local_rank, {}, "box", [] { return std::vector<Str>{"laptop", "small"}; }};
+  return {.devices = *distributed::read_devices(devices),
+          .precision = precision,
+          .local_rank = local_rank,
+          .topology = "box",
+          .fitting = [] { return std::vector<Str>{"laptop", "small"}; }};
 }
 
 /// `cpu`, `cuda:1`, or the error's text and cure.
@@ -68,6 +72,31 @@ TEST_CASE("a GPU that is not there is one error that says what is, and what woul
   Given behind(0);
   behind.count = 1;
   CHECK(outcome(std::move(behind), "cuda") == Str("R2008: the topology box asks for cuda, but CUDA finds no device: no driver") + cure("cpu"));
+}
+
+TEST_CASE("devices and precision that were typed are the place of their error") {
+  DeviceWish wish = wish_of("cuda[8]", "f32", 0);
+  wish.location = {"a.ltr", 3, 1};
+  const auto refusal = [&](int64_t devices) {
+    Given given(devices);
+    try {
+      choose_device(wish, given.machine());
+    } catch (const Error& error) {
+      return fmt::format("{} {} | {}", error.location.line, error.message, error.help);
+    }
+    return Str();
+  };
+  CHECK(refusal(0).starts_with("3 the topology box asks for cuda[8], but "));
+  wish.typed_devices = "--devices cuda[8]";
+  CHECK(refusal(0).starts_with("0 --devices cuda[8], but the NVIDIA driver shows no device here | use --devices cpu[8]"));
+  wish = wish_of("cpu", "f16", 0);
+  wish.location = {"a.ltr", 3, 1};
+  wish.typed_devices = "--devices cpu";
+  CHECK(refusal(0) == "3 precision f16 needs a GPU, and --devices cpu is the CPU here | use f32, bf16, bf16_pure or f64");
+  wish.typed_devices = "";
+  wish.typed_precision = "--set topology.precision=f16";
+  CHECK(refusal(0) == "0 --set topology.precision=f16: precision f16 needs a GPU, and the topology box runs on the CPU here | "
+                      "--set topology.precision=N, where N is f32, bf16, bf16_pure or f64");
 }
 
 TEST_CASE("ranks that are still to come are refused by what the driver knows, without loading anything") {

@@ -2,7 +2,6 @@
 
 #include <chrono>
 #include <cstdlib>
-#include <thread>
 
 #include "doors/number.h"
 #include "doors/shell.h"
@@ -15,6 +14,7 @@
 #include "runtime/cli/verbs.h"
 #include "runtime/cli/version.h"
 #include "runtime/distributed/error_file.h"
+#include "runtime/distributed/first_word.h"
 #include "runtime/distributed/heartbeat.h"
 #include "runtime/distributed/join.h"
 #include "runtime/distributed/meeting_file.h"
@@ -143,6 +143,8 @@ class Run {
 
   int fail(const std::vector<Error>& faults) {
     if (was_told_to_leave(faults.front())) return SignalWatch::exit_code(SignalWatch::received());
+    const int own_code = cli::exit_code(faults);
+    Option<distributed::FirstWord> word;
     if (ranks_ != nullptr) {
       if (const Option<int> code = ranks_->failing(faults.front())) {
         // Another one says why; what this one met is for who looks into its log.
@@ -150,16 +152,15 @@ class Run {
         return *code;
       }
     } else if (launch_.is_supervised) {
-      distributed::tell_failure(launch_.place, cli::exit_code(faults));
-    } else if (launch_.has_ranks && launch_.place.rank > 0 && faults.front().exit_code() == 2) {
-      // Rank 0 says the same, and under most launchers its end is that of all.
-      std::this_thread::sleep_for(kFirstSpeaks);
+      distributed::tell_failure(launch_.place, own_code);
+    } else if (launch_.has_ranks && launch_.place.world > 1 && own_code == 2) {
+      // What is wrong with the settings is wrong on all of them.
+      word.emplace(launch_.place, distributed::Failure{launch_.place.rank, own_code});
+      if (!word->is_own()) return own_code;
     }
     distributed::write_error_file(render(faults, program_));
     return report(faults, program_, terminal_);
   }
-
-  static constexpr std::chrono::seconds kFirstSpeaks{2};
 
   const VerbInfo& verb_;
   const Program& program_;

@@ -18,6 +18,7 @@
 #include "runtime/data/loader.h"
 #include "runtime/data/paths.h"
 #include "runtime/data/stream.h"
+#include "runtime/distributed/scheduler.h"
 #include "runtime/tensor/determinism.h"
 #include "runtime/tensor/handle.h"
 #include "runtime/tensor/precision.h"
@@ -222,7 +223,15 @@ void Start::check_topology() {
   const Str name = topology != nullptr ? topology->name : "default";
   const distributed::Devices devices = *distributed::read_devices(show(settings.value("topology.devices")));
   precision = show(settings.value("topology.precision"));
-  const DeviceWish wish{devices, precision, local_rank, where, name, [this] { return fitting_topologies(program); }};
+  const auto typed = [&](const Str& path) { return settings.typed("topology." + path); };
+  const DeviceWish wish{.devices = devices,
+                        .precision = precision,
+                        .local_rank = local_rank,
+                        .location = where,
+                        .topology = name,
+                        .typed_devices = typed("devices"),
+                        .typed_precision = typed("precision"),
+                        .fitting = [this] { return fitting_topologies(program); }};
   try {
     if (is_plan)
       check_devices(wish);
@@ -234,8 +243,11 @@ void Start::check_topology() {
   }
   const auto setting = [&](const Str& path) -> const Value& { return settings.value("topology." + path); };
   const int64_t world = is_alone ? distributed::asked_ranks(setting).value_or(1) : ranks.world();
+  const bool is_deterministic = trainer.deterministic == "true";
   strategy = distributed::read_strategy(
-      {name, where, setting, world, trainer.deterministic == "true", device.accelerator != nullptr, program.recomputed}, settings.faults);
+      {name, where, setting, world, is_deterministic, device.accelerator != nullptr, program.blocks, typed}, settings.faults);
+  const Option<Str> elsewhere = distributed::not_scheduled(show(settings.value("topology.scheduler")), distributed::process_environment());
+  if (elsewhere) strategy.warnings.push_back(fmt::format("the topology {} has {}", name, *elsewhere));
 }
 
 void Start::resolve() {
@@ -360,8 +372,8 @@ RunRequest Start::request(Progress& progress) {
   }
   for (const Resolved& setting : settings.resolved()) {
     // How many threads read data changes no bit; how many compute is kept by the run.
-    // Nor do how long ranks wait and how often they begin again.
-    static const std::set<Str> kFree = {"topology.workers", "topology.prefetch", "topology.threads", "topology.timeout", "topology.restarts"};
+    // Nor do how long ranks wait, how often they begin again and who starts them.
+    static const std::set<Str> kFree = {"topology.workers", "topology.prefetch", "topology.threads", "topology.timeout", "topology.restarts", "topology.scheduler"};
     if (!kFree.contains(setting.path)) out.settings.emplace_back(setting.path, setting.value);
   }
   return out;

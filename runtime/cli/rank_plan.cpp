@@ -4,12 +4,17 @@
 #include <filesystem>
 
 #include "runtime/cli/cores.h"
+#include "runtime/cli/memory.h"
 #include "runtime/cli/prepare.h"
 #include "runtime/cli/value_text.h"
 
 namespace ltr::cli {
 
 namespace {
+
+// Of ranks that this program starts. Beyond these they would stand in each other's way before the first step.
+constexpr int64_t kMostPerCore = 64;
+constexpr int64_t kLeastBytes = int64_t(64) << 20;  // that one of a model of 131 weights has of its own, beside the libraries that all share
 
 /// Ranks that have not met yet: enough to resolve settings.
 class PlannedRanks final : public Ranks {
@@ -92,6 +97,7 @@ class Planner {
     const Option<int64_t> given = given_count(line_);
     const int64_t local = given ? *given : launch_.local_size > 0 ? launch_.local_size : ranks_of_settings();
     const int64_t world = local * launch_.nodes;
+    check_room(local);
     // Of those of one machine the last one wants the most devices.
     resolve(0, world, local - 1);
     warn_of_cores(local);
@@ -126,6 +132,18 @@ class Planner {
       throw Faults{{with_help(error_at({}, err::wrong_type, given.shown, '"' + given.value + '"', "a file that every rank can read"),
                               "write the settings to a file first, or give each of them with --set")}};
     }
+  }
+
+  /// What would swamp the machine is refused before any of it starts.
+  static void check_room(int64_t local) {
+    const int64_t cores = own_cores(), memory = own_memory();
+    const int64_t most = std::max(std::min(cores * kMostPerCore, memory / kLeastBytes), int64_t(1));
+    if (local <= most) return;
+    refuse(err::topology_unavailable,
+           fmt::format("{} ranks on this machine, which has {} and {} of memory: it has room for {} at most", with_commas(local),
+                       plural(cores, "core"), bytes_text(double(memory)), with_commas(most)),
+           fmt::format("--nproc {} is one for each core; more than {} for each, or with less than {} of memory for each, are not started",
+                       cores, kMostPerCore, bytes_text(double(kLeastBytes))));
   }
 
   void warn_of_cores(int64_t local) const {

@@ -250,6 +250,28 @@ TEST_CASE("two ranks evaluate and predict what one does, once and in order; the 
         }) == "");
 }
 
+TEST_CASE("ranks that a machine has no room for are refused before any is started") {
+  distributed::Launch launch;
+  launch.has_ranks = false;
+  const auto refusal = [&](const Str& count) -> Str {
+    std::vector<Error> faults;
+    const CommandLine line = parse_command_line({"fit", "--nproc", count}, "", {"seed"}, faults);
+    try {
+      Terminal terminal;
+      terminal.has_warnings = false;
+      plan_ranks(point_program(), line, terminal, launch);
+      return "";
+    } catch (const Faults& found) {
+      return found.list.at(0).code + " " + found.list.at(0).message;
+    }
+  };
+  const Str text = refusal("1000000");
+  CHECK(text.starts_with(fmt::format("R2008 1,000,000 ranks on this machine, which has {} core", own_cores())));
+  CHECK(text.find(" of memory: it has room for ") != Str::npos);
+  CHECK(refusal("9000000000000000000").starts_with("R2008 9,000,000,000,000,000,000 ranks on this machine"));
+  CHECK(refusal(std::to_string(own_cores())).empty());
+}
+
 TEST_CASE("OMP_NUM_THREADS is of the threads that compute: ranks still share the cores") {
   const Variable threads("OMP_NUM_THREADS", "1");
   const int64_t ranks = own_cores() + 1;

@@ -137,8 +137,12 @@ Str plan_line(const Start& start, int64_t planned) {
                : fmt::format("{} {}, {}", size.name, with_commas(size.samples), with_commas(size.batches));
   }
   const TrainerSettings& trainer = start.trainer;
-  if (trainer.epochs >= 0) out += " · " + plural(trainer.epochs, "epoch");
-  if (planned >= 0) out += trainer.epochs >= 0 ? " = " + plural(planned, "step") : " · " + plural(planned, "step");
+  const Str epochs = trainer.epochs >= 0 ? plural(trainer.epochs, "epoch") : "", steps = planned >= 0 ? plural(planned, "step") : "";
+  const bool ends_by_steps = planned >= 0 && planned == trainer.steps;
+  if (!epochs.empty() && !steps.empty())
+    out += ends_by_steps ? fmt::format(" · {}, at most {}", steps, epochs) : fmt::format(" · {} = {}", epochs, steps);
+  else if (!epochs.empty() || !steps.empty())
+    out += " · " + epochs + steps;
   if (trainer.max_time_s >= 0) out += " · at most " + seconds_text(trainer.max_time_s);
   // Shapes that the compiler has proven need no word.
   int64_t at_start = 0;

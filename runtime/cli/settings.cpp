@@ -4,6 +4,7 @@
 
 #include "doors/number.h"
 #include "runtime/api/ranges.h"
+#include "runtime/api/schedulers.h"
 #include "runtime/api/strategies.h"
 #include "runtime/api/suggest.h"
 #include "runtime/cli/faults.h"
@@ -47,6 +48,12 @@ void RunSettings::give(const Str& path, Given given) {
 const Given* RunSettings::given(const Str& path) const {
   const auto found = given_.find(path);
   return found == given_.end() ? nullptr : &found->second.back();
+}
+
+Str RunSettings::typed(const Str& path) const {
+  const auto setting = std::find_if(resolved_.begin(), resolved_.end(), [&](const Resolved& one) { return one.path == path; });
+  if (setting == resolved_.end() || setting->from == "default" || setting->from == "experiment") return "";
+  return setting->from == "flag" ? setting->at : fmt::format("{}={} in {}", path, show(setting->value), setting->at);
 }
 
 bool RunSettings::has_hparam(const Str& name) const {

@@ -65,6 +65,8 @@ class RunSettings : public Settings {
   const std::vector<Value>& callbacks() const { return callbacks_; }
   const std::vector<Value>& loggers() const { return loggers_; }
   bool has_hparam(const Str& name) const;
+  /// What holds for `path` as it was typed, in a command or a file: `--set trainer.epochs=3`; "" where the program's value holds.
+  Str typed(const Str& path) const;
   /// `config.json`.
   Str to_json() const;
 

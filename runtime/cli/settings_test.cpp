@@ -41,7 +41,10 @@ TEST_CASE("values of the command line by type") {
   CHECK(parsed("5epochs", "period") == "5 epochs");
   CHECK(parsed("90 s", "duration") == "90 s");
   CHECK(parsed("2 min", "duration") == "120 s");
-  CHECK(parsed("4 GiB", "bytes") == "4294967296");
+  CHECK(parsed("4 GiB", "bytes") == "4 GiB");
+  CHECK(parsed("1536 MiB", "bytes") == "1536 MiB");
+  CHECK(parsed("1000 B", "bytes") == "1000 B");
+  CHECK(parsed("4096", "bytes") == "not a size with its unit, such as 4 GiB");
   CHECK(parsed("none", "option[int]") == "none");
   CHECK(parsed("max", "one_of[auto, min, max]") == "max");
   CHECK(parsed("maximum", "one_of[auto, min, max]") == "not auto, min or max");
@@ -57,11 +60,14 @@ TEST_CASE("values of the command line by type") {
   CHECK(parsed("cuda[8]", "devices") == "cuda[8]");
   CHECK(parsed("auto", "devices") == "auto");
   CHECK(parsed("cuda[0]", "devices") == "not auto, cpu, cpu[4], cuda or cuda[8]");
-  CHECK(parsed("8 MiB", "auto_or_bytes") == "8388608");
+  CHECK(parsed("8 MiB", "auto_or_bytes") == "8 MiB");
   CHECK(parsed("auto", "auto_or_bytes") == "auto");
-  CHECK(parsed("8 s", "auto_or_bytes") == "not auto or a size such as 25 MiB");
+  CHECK(parsed("8 s", "auto_or_bytes") == "not auto or a size with its unit, such as 25 MiB");
+  CHECK(parsed("5", "auto_or_bytes") == "not auto or a size with its unit, such as 25 MiB");
   CHECK(parsed("none", "option[one_of[single, ddp]]") == "none");
   CHECK(parsed("[]", "list[str]") == "[]");
+  CHECK(parsed("Layer", "list[str]") == "not a list such as [\"Layer\"]");
+  CHECK(parsed("5", "list[str]") == "not list[str]");
   CHECK(parsed("10%", "limit") == "fraction(x = 0.1)");
   CHECK(parsed("50", "limit") == "50");
   CHECK(parsed("1.0", "limit") == "not 1 or 100%");
@@ -170,7 +176,7 @@ TEST_CASE("numbers keep to their ranges, whoever gives them, and all that is giv
   CHECK(fault_of("topology.threads", "many") == "topology.threads is \"many\", but auto or a number is wanted");
   CHECK(fault_of("topology.threads", "auto").empty());
   CHECK(fault_of("topology.mesh.fsdp", "0") == "topology.mesh.fsdp 0 does not satisfy `fsdp >= 1`");
-  CHECK(fault_of("topology.bucket", "0 MiB") == "topology.bucket 0 does not satisfy `bucket >= 1`");
+  CHECK(fault_of("topology.bucket", "0 MiB") == "topology.bucket 0 B does not satisfy `bucket >= 1`");
   CHECK(fault_of("topology.precision.reduce", "f32") == "topology.precision.reduce is \"f32\", but bf16 or f16 is wanted");
 
   RunSettings twice;

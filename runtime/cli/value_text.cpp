@@ -235,6 +235,10 @@ std::vector<Str> parts_of(const Str& type) {
 /// The elements of a list or tuple, each as a value of its own type.
 Option<Value> parse_elements(const Value& read, const Str& type, Str& wanted) {
   const bool is_list = type.starts_with("list[");
+  if (type == "list[str]" && (read.kind == Value::Kind::Symbol || read.kind == Value::Kind::Str)) {
+    wanted = fmt::format("a list such as [\"{}\"]", show(read));
+    return std::nullopt;
+  }
   const std::vector<Str> parts = is_list ? std::vector<Str>{inside_brackets(type)} : parts_of(type);
   Value value = read;
   const bool fits = is_list ? value.kind == Value::Kind::List
@@ -272,7 +276,7 @@ Option<Value> parse_value(const Str& given, const Str& type, Str& wanted) {
     if (text == "auto") return Value::symbol(text);
     const bool is_count = type == "auto_or_int";
     const Option<Value> own = parse_value(text, is_count ? "int" : "bytes", wanted);
-    wanted = is_count ? "auto or a number" : "auto or a size such as 25 MiB";
+    wanted = is_count ? "auto or a number" : "auto or a size with its unit, such as 25 MiB";
     return own;
   }
   if (type.starts_with("one_of[")) return parse_choice(text, type, wanted);
@@ -304,8 +308,7 @@ Option<Value> parse_value(const Str& given, const Str& type, Str& wanted) {
     return kind == Kind::Steps || kind == Kind::Epochs || kind == Kind::Seconds ? value : std::nullopt;
   }
   if (type == "bytes") {
-    wanted = "a size such as 4 GiB";
-    if (kind == Kind::Int) return Value::bytes(value->whole);
+    wanted = "a size with its unit, such as 4 GiB";
     return kind == Kind::Bytes ? value : std::nullopt;
   }
   if (type == "devices") {

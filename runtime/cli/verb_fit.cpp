@@ -18,6 +18,7 @@
 #include "runtime/distributed/supervisor.h"
 #include "runtime/loggers/make.h"
 #include "runtime/tensor/handle.h"
+#include "runtime/train/bucket_trial.h"
 #include "runtime/train/signals.h"
 
 namespace ltr::cli {
@@ -219,6 +220,9 @@ class FitVerb {
     request.run_dir = dir_;
     request.run_name = name;
     request.resume = resume_.checkpoint;
+    if (request.travel.bucket_bytes == 0 && start_.ranks.world() > 1) {
+      if (const Option<Str> note = settle_buckets(start_.root->state(), request.travel)) progress_->notice(*note);
+    }
     const Str table = headline(start_, is_kept_ ? dir_ : "") + model_table(start_);
     const int64_t planned = planned_steps(request);
     const Str block = table + plan_line(start_, planned);

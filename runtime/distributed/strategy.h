@@ -4,6 +4,7 @@
 
 #include <functional>
 
+#include "ltr/program.h"
 #include "runtime/api/error.h"
 #include "runtime/api/strategies.h"
 
@@ -43,7 +44,9 @@ struct StrategyRequest {
   int64_t world = 1;
   bool deterministic = true;  ///< `trainer.deterministic = true`
   bool on_cuda = false;       ///< the devices are CUDA's, or `auto` found some
-  std::vector<const char*> recomputed = {};  ///< blocks that topologies of the program name in `recompute at`
+  std::vector<BlockInfo> blocks = {};  ///< of the program
+  /// What the command line or a file says of `topology.NAME`, as it was typed; "" where the program says it.
+  std::function<Str(const Str& name)> typed = [](const Str&) { return Str(); };
 };
 
 /// The strategy of `request.world` ranks. Settings that contradict each other are R2006, numbers of ranks that differ and

@@ -17,7 +17,7 @@ struct Reading {
   std::vector<Error> faults;
 };
 
-Reading read(const Settings& given, int64_t world, bool deterministic = true, bool on_cuda = false) {
+Reading read(const Settings& given, int64_t world, bool deterministic = true, bool on_cuda = false, const std::map<Str, Str>& typed = {}) {
   Settings all = {{"devices", Value::symbol("auto")},
                   {"nodes", 1},
                   {"strategy", {}},
@@ -32,7 +32,14 @@ Reading read(const Settings& given, int64_t world, bool deterministic = true, bo
   for (const auto& [name, value] : given) all.at(name) = value;
   Reading out;
   out.strategy = read_strategy(
-      {"t", {"a.ltr", 3, 1}, [&](const Str& name) -> const Value& { return all.at(name); }, world, deterministic, on_cuda, {"Layer"}},
+      {.topology = "t",
+       .where = {"a.ltr", 3, 1},
+       .setting = [&](const Str& name) -> const Value& { return all.at(name); },
+       .world = world,
+       .deterministic = deterministic,
+       .on_cuda = on_cuda,
+       .blocks = {{"Layer", true}, {"Stack", false}},
+       .typed = [&](const Str& name) { return typed.contains(name) ? typed.at(name) : ""; }},
       out.faults);
   return out;
 }
@@ -133,6 +140,33 @@ TEST_CASE("blocks that are computed again are those of the program") {
   CHECK(read({{"recompute", Value::list({"Layer"})}}, 1).strategy.recompute == std::vector<Str>{"Layer"});
   CHECK(shown({{"recompute", Value::list({"Layer", "Stack"})}}, 1) ==
         "R2006 no topology of the program says `recompute at Stack`, so it was built without");
+  const Reading unknown = read({{"recompute", Value::list({"Layr"})}}, 1);
+  REQUIRE(unknown.faults.size() == 1);
+  CHECK(unknown.faults[0].message == "there is no block Layr (the program has: Layer, Stack)");
+  CHECK(unknown.faults[0].help == "did you mean Layer?");
+  CHECK(shown({{"mesh.fsdp", 2}, {"shard.weights", "Layr"}}, 2) == "R2006 there is no block Layr (the program has: Layer, Stack)");
+}
+
+TEST_CASE("what was typed is the place of its error, and the help speaks as a command does") {
+  const Settings fsdp = {{"strategy", word("fsdp")}};
+  const Error of_program = read(fsdp, 2).faults.at(0);
+  CHECK(of_program.location.line == 3);
+  CHECK(of_program.help == "`shard weights over fsdp at BLOCK`");
+  const Error of_command = read(fsdp, 2, true, false, {{"strategy", "--set topology.strategy=fsdp"}}).faults.at(0);
+  CHECK(of_command.location.line == 0);
+  CHECK(of_command.message == "--set topology.strategy=fsdp: strategy = fsdp does not say at which block weights are divided");
+  CHECK(of_command.help == "--set topology.shard.weights=BLOCK");
+
+  const Error world = read({{"devices", word("cpu[2]")}, {"nodes", 2}}, 2, true, false,
+                           {{"devices", "--devices cpu[2]"}, {"nodes", "--set topology.nodes=2"}}).faults.at(0);
+  CHECK(world.message == "--devices cpu[2], --set topology.nodes=2 asks for 4 ranks, but there are 2");
+  CHECK(world.location.line == 0);
+  CHECK(world.help == "start as many processes, or ask for as many as there are");
+
+  const Settings hsdp = {{"strategy", word("hsdp")}, {"shard.weights", "Layer"}, {"mesh.fsdp", 4}};
+  const Error mesh = read(hsdp, 4, true, false, {{"mesh.fsdp", "--set topology.mesh.fsdp=4"}}).faults.at(0);
+  CHECK(mesh.message == "--set topology.mesh.fsdp=4: strategy = hsdp needs a mesh of two axes");
+  CHECK(mesh.help.starts_with("--set topology.mesh.replica=2 --set topology.mesh.fsdp=4"));
 }
 
 TEST_CASE("what is not written yet is refused by name") {

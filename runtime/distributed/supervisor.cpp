@@ -41,6 +41,8 @@ constexpr const char* kRunVariable = "LTR_RESUME_RUN";
 constexpr int kStopped = 75;
 constexpr int kInterrupted = 130;
 
+int code_of(int signal) { return signal == SIGINT ? kInterrupted : kStopped; }
+
 bool is_asked_for(int code) { return code == 0 || code == kStopped || code == kInterrupted; }
 
 /// The variables of a rank, in front of those of this process.
@@ -137,7 +139,7 @@ class Attempt {
   Attempt& operator=(const Attempt&) = delete;
 
   void run(const Str& run) {
-    start(run);
+    if (!start(run)) return;
     const Pulses pulses(meeting_, members_.front().rank, int64_t(members_.size()));
     for (Clock::time_point tick = Clock::now() + kTick; is_any_left();) {
       const auto rest = std::chrono::duration_cast<std::chrono::milliseconds>(tick - Clock::now());
@@ -156,14 +158,32 @@ class Attempt {
   bool may_go_better() const { return failure_ && failure_->exit_code == 1 && asked_signal_ == 0 && asked_code_ == 0; }
 
  private:
-  void start(const Str& run) {
+  /// False if a signal came before all of them were there: none has begun anything then, and all are gone.
+  bool start(const Str& run) {
     Place place = meeting_;
     for (int64_t local = 0; local < place.local_size; local++, place.rank++, place.local_rank++) {
+      if (was_told_to_stop()) {
+        end_all();
+        return false;
+      }
       members_.push_back({place.rank, spawn(team_.command, environment_of(place, number_, run), place.rank == 0, signals_.before())});
     }
     // Whoever keeps the meeting point sees all ranks come there.
-    if (!team_.first.serves) return;
-    for (int64_t rank = place.rank; rank < place.world; rank++) members_.push_back({rank});
+    if (team_.first.serves) {
+      for (int64_t rank = place.rank; rank < place.world; rank++) members_.push_back({rank});
+    }
+    return true;
+  }
+
+  /// By a signal that has come so far.
+  bool was_told_to_stop() {
+    while (const Option<Signal> signal = signals_.wait(0ms)) {
+      if (signal->number == SIGCHLD) continue;
+      asked_code_ = code_of(signal->number);
+      report_.note("stopped before all ranks had begun");
+      return true;
+    }
+    return false;
   }
 
   bool is_any_left() const {
@@ -233,7 +253,7 @@ class Attempt {
     if (member.is_ended) return;
     if (signal == asked_signal_) {
       // Told to stop before it had a handler for it: nothing was begun.
-      asked_code_ = std::max(asked_code_, signal == SIGINT ? kInterrupted : kStopped);
+      asked_code_ = std::max(asked_code_, code_of(signal));
       return;
     }
     Error error = error_at({}, err::rank_lost, fmt::format("rank {} was killed ({})", member.rank, signal_name(signal)));

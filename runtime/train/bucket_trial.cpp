@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "runtime/tensor/handle.h"
+
 namespace ltr {
 
 bool BucketTrial::took(double seconds, const Ranks& ranks) {
@@ -25,6 +27,18 @@ Str BucketTrial::found() const {
   for (size_t i = 0; i < medians_.size(); i++)
     text += fmt::format("{} {:.1f} ms with {} MiB", i == 0 ? "" : ",", medians_[i] * 1e3, kSizes[i] >> 20);
   return text;
+}
+
+Option<Str> settle_buckets(const RootState& root, GradientTravel& travel) {
+  constexpr int64_t kSmallest = BucketTrial::kSizes.front();
+  for (const auto& optimizer : root.optimizers) {
+    int64_t bytes = 0;
+    for (const Weight& weight : optimizer->weights()) bytes += In(weight.tensor)->requires_grad() ? int64_t(In(weight.tensor)->nbytes()) : 0;
+    if (bytes > kSmallest) return std::nullopt;
+  }
+  travel.bucket_bytes = kSmallest;
+  return fmt::format("bucket = auto: all gradients of an optimizer fit into {} MiB, so they leave together whatever the size, and none is tried",
+                     kSmallest >> 20);
 }
 
 }  // namespace ltr

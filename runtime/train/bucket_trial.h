@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "runtime/train/ranks.h"
+#include "runtime/train/root_state.h"
 
 namespace ltr {
 
@@ -28,5 +29,9 @@ class BucketTrial {
   std::vector<double> seconds_;  ///< of the windows of this size
   std::vector<double> medians_;  ///< by size, of the rank that took longest
 };
+
+/// Where the gradients of each optimizer fit into a bucket of the smallest size, all sizes make the same buckets: `travel` has that
+/// size then, and what is said of it is given. Nothing where there is something to try.
+Option<Str> settle_buckets(const RootState& root, GradientTravel& travel);
 
 }  // namespace ltr

@@ -100,8 +100,14 @@ with scratch() as name:
         check(f"fewer batches than {world} ranks", result.returncode == 0, result.text)
 
     tried = fit(program, folder / "tried", 2, "--set", "topology.bucket=auto", "--set", "trainer.deterministic=false")
-    if check("sizes of buckets are tried", tried.returncode == 0 and tried.text.count("bucket = auto: ") == 1, tried.text):
-        same("and change rounding alone", folder / "tried", folder / "samples-2")
+    if check("where all gradients fit the smallest bucket, no size is tried", tried.returncode == 0 and tried.text.count("bucket = auto: ") == 1
+             and "and none is tried" in tried.text, tried.text):
+        same("which changes nothing", folder / "tried", folder / "samples-2")
+    wide = build(HERE / "wide.ltr", folder)
+    for bucket in ("25 MiB", "auto"):
+        result = run(wide, "fit", "--no-bar", "--threads", 1, "--set", f"topology.bucket={bucket}", "--out", folder / f"wide-{bucket}", timeout=120)
+        check(f"gradients of 9 MB, bucket = {bucket}", result.returncode == 0 and ("MiB from here on; " in result.text) == (bucket == "auto"), result.text)
+    same("sizes of buckets that are tried change rounding alone", folder / "wide-auto", folder / "wide-25 MiB")
 
     reduced = fit(program, folder / "reduced", 2, "--set", "topology.precision.reduce=bf16")
     if check("gradients that travel in bf16", reduced.returncode == 0, reduced.text):
@@ -112,5 +118,5 @@ with scratch() as name:
     check("the last event says how long gradients were on their way", 0 <= end.get("exchange_wait_s", -1) and end["exchange_s"] > 0, told.text)
     loose = fit(program, folder / "loose", 2, "--set", "topology.sync_batchnorm=false")
     check("batch norm of each rank alone is warned of", loose.returncode == 0 and "sync_batchnorm = false" in loose.text, loose.text)
-    check("no rank is left", clean_up(program))
+    check("no rank is left", clean_up(program) and clean_up(wide))
 finish()

@@ -6,12 +6,14 @@ Python's standard library alone; LTRC and LTR_SOURCE say which compiler and sour
 import json
 import os
 import pathlib
+import signal
 import socket
 import subprocess
 import sys
+import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
-from team import EXAMPLES, LONG, PATIENCE, build, check, clean_up, finish, free_ports, newest, run, scratch, words
+from team import EXAMPLES, LONG, PATIENCE, build, check, clean_up, finish, free_ports, members, newest, run, scratch, wait_for, words
 
 EPOCHS = ("--epochs", 3, "--threads", 1, "--no-bar")
 
@@ -50,13 +52,20 @@ def refusals(program, folder):
         (("--nproc", "0"), "R2003", '--nproc is "0", but a count of ranks, 1 or more is wanted'),
         (("--nproc", "-2"), "R2003", '--nproc is "-2"'),
         (("--nproc", "two"), "R2003", '--nproc is "two"'),
-        (("--devices", "cpu[2]", "--nproc", "4"), "R2008", "the topology laptop asks for 2 ranks, but there are 4"),
-        (("--devices", "cuda[2]"), "R2008", "asks for cuda[2], but "),
+        (("--nproc", "1000000"), "R2008", "1,000,000 ranks on this machine, which has "),
+        (("--devices", "cpu[1000000]"), "R2003", '--devices is "cpu[1000000]"'),
+        (("--set", "topology.mesh.replica=1000000"), "R2008", "1,000,000 ranks on this machine, which has "),
+        (("--devices", "cpu[2]", "--nproc", "4"), "R2008", "--devices cpu[2] asks for 2 ranks, but there are 4"),
+        (("--devices", "cuda[2]"), "R2008", "--devices cuda[2], but "),
         (("--devices", "cpu[0]"), "R2003", '--devices is "cpu[0]"'),
         (("--nproc", "2", "--set", "trainer.epochs=x"), "R2003", "trainer.epochs"),
         (("--nproc", "2", "--set", "topology.strategy=single"), "R2008", "strategy = single runs on 1 rank, but there are 2"),
-        (("--set", "topology.nodes=2"), "R2008", "the topology laptop asks for 2 ranks, but there is 1"),
+        (("--set", "topology.nodes=2"), "R2008", "--set topology.nodes=2 asks for 2 ranks, but there is 1"),
         (("--set", "topology.nodes=2", "--set", "topology.mesh.replica=3"), "R2008", "has 3 places, which 2 machines cannot have in equal parts"),
+        (("--set", "topology.bucket=5"), "R2003", 'topology.bucket is "5", but auto or a size with its unit, such as 25 MiB is wanted'),
+        (("--set", "topology.recompute=Layer"), "R2003", 'topology.recompute is "Layer", but a list such as ["Layer"] is wanted'),
+        (("--set", 'topology.recompute=["Linaer"]'), "R2006", "there is no block Linaer (the program has: Linear)"),
+        (("--set", 'topology.recompute=["Linear"]'), "R2006", "no topology of the program says `recompute at Linear`"),
         (("--launcher", "slrm"), "R2003", "did you mean slurm?"),
         (("--launcher", "slurm"), "R2008", "launcher slurm: SLURM_PROCID is not set"),
     ]
@@ -65,6 +74,11 @@ def refusals(program, folder):
         check(f"refused: {' '.join(options)}", result.returncode == 2 and result.stderr.count(f"error[{code}]") == 1 and text in result.stderr, result.text)
     result = run(program, "fit", "--devices", "cuda[2]", timeout=60)
     check("what fits instead is named", "--devices cpu[2], or --topology laptop" in result.stderr, result.text)
+    for options, text in ((("--devices", "cuda[2]"), ""), (("--set", "topology.strategy=fsdp"), "help: --set topology.shard.weights=BLOCK"),
+                          (("--set", "topology.strategy=hsdp", "--set", "topology.shard.weights=Linear"), "help: --set topology.mesh.replica=2 --set topology.mesh.fsdp=4")):
+        result = run(program, "fit", "--nproc", 2, *options, timeout=60)
+        check(f"what was typed is the place: {options[-1]}", result.returncode == 2 and f"]: {' '.join(options[:2])}" in result.stderr
+              and "-->" not in result.stderr and "`" not in result.stderr and text in result.stderr, result.text)
     check("none of them has made a run", not (folder / "refused").exists())
 
 
@@ -145,6 +159,57 @@ def machines(program, folder):
         check(title, both[1 - lost].returncode == 1 and text.count("R1002") == 1 and "frame #" not in text, text[-2000:])
 
 
+def told_before_the_start(program, folder):
+    """A signal that came before the ranks: it is pending, so none of them has to be caught at the right moment."""
+    def pending(number):
+        signal.pthread_sigmask(signal.SIG_BLOCK, {number})
+        os.kill(os.getpid(), number)
+
+    for number, code in ((signal.SIGTERM, 75), (signal.SIGINT, 130)):
+        process = subprocess.Popen(words(program, "fit", *EPOCHS, "--nproc", 2, "--out", folder / number.name), preexec_fn=lambda: pending(number),
+                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        text = process.communicate(timeout=60 * PATIENCE)[0]
+        check(f"{number.name} while ranks are started ends at once", process.returncode == code and "stopped before all ranks had begun" in text
+              and not list((folder / number.name).glob("*/[0-9]*")), f"{process.returncode}\n{text}")
+    process = subprocess.Popen(words(program, "fit", *EPOCHS, "--nproc", 16, "--out", folder / "sixteen"), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    wait_for(lambda: len(members(program)) > 2, 30, "the first ranks")
+    process.send_signal(signal.SIGTERM)
+    text = process.communicate(timeout=15 * PATIENCE)[0]
+    check("and so it does in the middle of it", process.returncode == 75 and not members(program), f"{process.returncode}\n{text}")
+
+
+def apart(program, folder):
+    """Ranks whose launcher ends none of them: what is wrong with all is said once, however far apart they come."""
+    port = free_ports(1)[0]
+
+    def started(rank):
+        variables = {**os.environ, "LTR_RANK": str(rank), "LTR_WORLD": "2", "LTR_LOCAL_RANK": str(rank), "LTR_LOCAL_SIZE": "2", "LTR_MASTER": f"127.0.0.1:{port}"}
+        return subprocess.Popen(words(program, "fit", *EPOCHS, "--nproc", 4, "--out", folder / "apart"), env=variables, text=True,
+                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+
+    for first, seconds in ((1, 4), (0, 1)):
+        early = started(first)
+        time.sleep(seconds)
+        both = [early, started(1 - first)]
+        texts = [one.communicate(timeout=60 * PATIENCE)[0] for one in both]
+        check(f"said once, where rank {first} comes {seconds} s before the other", [one.returncode for one in both] == [2, 2]
+              and "".join(texts).count("error[R2006]: --nproc 4, but the launcher own started 2 ranks") == 1, texts)
+
+
+def elsewhere(program, folder):
+    """A topology for a scheduler that did not start this."""
+    def fit(*options):
+        return run(program, "fit", *EPOCHS, "--set", "topology.scheduler=slurm", "--out", folder / "elsewhere", *options, timeout=60)
+
+    result = fit("--nproc", 2)
+    check("a run that is not of its scheduler is warned of", result.returncode == 0
+          and result.stderr.count("warning: the topology laptop has scheduler = slurm, but no job of it started this run (SLURM_JOB_ID is not set)") == 1, result.text)
+    os.environ["SLURM_JOB_ID"] = "7"
+    result = fit()
+    del os.environ["SLURM_JOB_ID"]
+    check("one that is, is not", result.returncode == 0 and "scheduler" not in result.text, result.text)
+
+
 with scratch() as name:
     folder = pathlib.Path(name).resolve()
     iris = build(EXAMPLES / "iris.ltr", folder)
@@ -153,5 +218,8 @@ with scratch() as name:
     pipes(iris, folder)
     variables(iris, folder)
     machines(iris, folder)
+    told_before_the_start(iris, folder)
+    apart(iris, folder)
+    elsewhere(iris, folder)
     check("no rank is left", clean_up(iris))
 finish()

@@ -3,10 +3,11 @@
 import json
 import os
 import pathlib
+import re
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
-from harness import build, check, finish, run, scratch
+from harness import build, check, finish, fit, newest, run, scratch
 
 PROGRAM = """ltr 1
 hparam rate: float = 0.1 where rate > 0
@@ -92,4 +93,17 @@ with scratch() as name:
     check("a value that another one overrides is read, too", result.returncode == 2 and '"abc"' in result.text, result.text)
     result = run(*start, "--rate", "0.5", "--width", "12", "--set", "model.opt.momentum=0.9")
     check("what fits passes", result.returncode == 0, result.text)
+    for epochs, steps, words in ((4, "none", " · 4 epochs = 16 steps"), (4, 5, " · 5 steps, at most 4 epochs"), (1, 5, " · 1 epoch = 4 steps")):
+        result = run(program, "describe", "ways", "--set", f"trainer.epochs={epochs}", "--set", f"trainer.steps={steps}")
+        check(f"the plan of {epochs} epochs, {steps} steps", result.returncode == 0 and words in result.text, result.text)
+    (folder / "c.json").write_text(json.dumps({"topology.strategy": "fsdp"}))
+    result = run(program, "describe", "ways", "--config", folder / "c.json")
+    check("a file is the place of what it says", result.returncode == 2 and f"[R2006]: topology.strategy=fsdp in {folder / 'c.json'}: " in result.text, result.text)
+    os.environ["LTR_ARGS"] = "--devices cuda[9]"
+    result = run(program, "describe", "ways")
+    del os.environ["LTR_ARGS"]
+    check("and so is LTR_ARGS", result.returncode == 2 and "[R2008]: topology.devices=cuda[9] in LTR_ARGS, but " in result.text, result.text)
+    result = fit(program, folder / "runs", "ways", "--steps", 1, "--set", "topology.bucket=1.5 MiB")
+    again = run(program, "config", "ways", "--config", newest(folder / "runs") / "config.json")
+    check("a size is written as it is read", again.returncode == 0 and re.search(r"topology.bucket.* 1536 KiB", again.stdout), again.text)
 finish()

@@ -113,7 +113,7 @@ LTR_EXPORT void add_log(Program& program, const char* name, Role role, LogKind k
 LTR_EXPORT void add_callback(Program& program, const char* name, std::initializer_list<const char*> hooks,
                              std::initializer_list<int> logs, Callback* (*make)(const Value&, Model&), const Location& at);
 LTR_EXPORT void add_topology(Program& program, const char* name, void (*resolve)(Settings&), const Location& at);
-LTR_EXPORT void add_recomputed(Program& program, const char* block);
+LTR_EXPORT void add_block(Program& program, const char* name, bool is_recomputed);
 LTR_EXPORT void add_experiment(Program& program, const char* name, const char* data, const char* model, const char* topology,
                                void (*resolve)(Settings&), Data* (*make_data)(Settings&),
                                Model* (*make_model)(Settings&, Data&, Scope), void (*list_callbacks)(Settings&), const Location& at);

@@ -129,6 +129,11 @@ struct TopologyInfo {
   Location location;
 };
 
+struct BlockInfo {
+  const char* name;
+  bool is_recomputed;  ///< a topology names it in `recompute at`: its calls can be made again in the backward pass
+};
+
 struct ExperimentInfo {
   const char* name;
   const char* data;
@@ -188,7 +193,7 @@ struct Program {
   std::vector<LogInfo> logs;
   std::vector<CallbackInfo> callbacks;
   std::vector<TopologyInfo> topologies;
-  std::vector<const char*> recomputed;  ///< blocks whose calls can be computed again in the backward pass
+  std::vector<BlockInfo> blocks;
   std::vector<ExperimentInfo> experiments;
   std::vector<TestInfo> tests;
   std::vector<ObligationInfo> obligations;
