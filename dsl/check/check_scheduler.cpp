@@ -2,6 +2,7 @@
 
 #include "dsl/check/context.h"
 #include "dsl/check/settings.h"
+#include "runtime/api/schedulers.h"
 
 namespace ltr::check {
 
@@ -26,13 +27,16 @@ std::vector<SettingInfo> fields_of(const std::string& scheduler) {
 
 }  // namespace
 
-std::optional<Expr> check_scheduler(const ast::Expr& value, const std::vector<std::string>& known, Scope& scope) {
+std::vector<SettingValue> check_scheduler(const ast::Setting& setting, Scope& scope) {
   Context& cx = scope.cx;
+  const ast::Expr& value = setting.value;
+  if (value.is_error()) return {};
+  const std::vector<std::string> known = choices_of(LTR_SCHEDULER_TYPE);
   const auto* call = value.get<ast::Call>();
   const auto* name = call != nullptr ? call->callee->get<ast::NameRef>() : nullptr;
   if (name == nullptr) {
     cx.report(diag::wrong_type(value.span, "a scheduler is wanted here, such as `slurm(partition = \"gpu\")`"));
-    return std::nullopt;
+    return {};
   }
   const std::string& scheduler = name->name.text;
   if (std::find(known.begin(), known.end(), scheduler) == known.end()) {
@@ -40,8 +44,11 @@ std::optional<Expr> check_scheduler(const ast::Expr& value, const std::vector<st
     note_known(diagnostic, known);
     did_you_mean(diagnostic, scheduler, name->name.span, known);
     cx.report(std::move(diagnostic));
-    return std::nullopt;
+    return {};
   }
+  std::vector<SettingValue> settings;
+  settings.push_back({setting.name.text, LTR_SCHEDULER_TYPE, make_expr(ExprKind::Symbol, Type::of(Kind::OneOf), value.span, {}, scheduler),
+                      setting.name.span});
   const std::vector<SettingInfo> fields = fields_of(scheduler);
   std::vector<ast::Setting> given;
   for (const ast::Argument& argument : call->arguments) {
@@ -50,10 +57,14 @@ std::optional<Expr> check_scheduler(const ast::Expr& value, const std::vector<st
       continue;
     }
     given.push_back({*argument.name, *argument.value});
-    check_setting(given.back(), fields, "`" + scheduler + "`", scope);
+    auto field = check_setting(given.back(), fields, "`" + scheduler + "`", scope);
+    // The others are for whoever writes the job's file.
+    if (!field || field->path != "requeue") continue;
+    field->path = setting.name.text + ".requeue";
+    settings.push_back(std::move(*field));
   }
   check_twice(cx, given);
-  return make_expr(ExprKind::Symbol, Type::of(Kind::OneOf), value.span, {}, scheduler);
+  return settings;
 }
 
 }  // namespace ltr::check

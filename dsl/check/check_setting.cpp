@@ -4,7 +4,6 @@
 #include "dsl/check/devices.h"
 #include "dsl/check/evaluate.h"
 #include "dsl/diagnostics/suggest.h"
-#include "runtime/api/schedulers.h"
 
 namespace ltr::check {
 
@@ -157,13 +156,6 @@ std::optional<SettingValue> check_setting(const ast::Setting& setting,
     auto devices = check_devices(setting.value, scope);
     if (!devices) return std::nullopt;
     result.value = std::move(*devices);
-    return result;
-  }
-  if (result.type == "scheduler") {
-    result.type = LTR_SCHEDULER_TYPE;
-    auto scheduler = check_scheduler(setting.value, choices_of(result.type), scope);
-    if (!scheduler) return std::nullopt;
-    result.value = std::move(*scheduler);
     return result;
   }
   const std::string* word = word_of(setting.value);

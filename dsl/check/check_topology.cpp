@@ -44,6 +44,10 @@ class TopologyChecker {
     for (auto at = chain_.rbegin(); at != chain_.rend(); ++at) put(settings_, (*at)->settings);
     for (const ast::Setting& setting : settings_) {
       if (setting.name.text == "mesh") continue;
+      if (setting.name.text == "scheduler") {
+        for (SettingValue& one : check_scheduler(setting, scope_)) typed_.settings.push_back(std::move(one));
+        continue;
+      }
       if (auto value = check_setting(setting, topology_settings(), "a topology", scope_))
         typed_.settings.push_back(std::move(*value));
     }

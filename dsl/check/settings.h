@@ -30,8 +30,8 @@ std::optional<SettingValue> check_setting(const ast::Setting& setting,
                                           const std::vector<SettingInfo>& known,
                                           const std::string& section,
                                           Scope& scope);
-/// `slurm(partition = "gpu")` as its name, one of `known`; nothing after a report.
-std::optional<Expr> check_scheduler(const ast::Expr& value, const std::vector<std::string>& known, Scope& scope);
+/// `scheduler = slurm(requeue = false, …)` as its name and what of its fields a run looks at; nothing after a report.
+std::vector<SettingValue> check_scheduler(const ast::Setting& setting, Scope& scope);
 /// E0612: a setting that stands twice in one pair of braces.
 void check_twice(Context& cx, const std::vector<ast::Setting>& settings);
 /// Replaces the settings of the same names, and adds the others.

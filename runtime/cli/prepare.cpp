@@ -373,7 +373,8 @@ RunRequest Start::request(Progress& progress) {
   for (const Resolved& setting : settings.resolved()) {
     // How many threads read data changes no bit; how many compute is kept by the run.
     // Nor do how long ranks wait, how often they begin again and who starts them.
-    static const std::set<Str> kFree = {"topology.workers", "topology.prefetch", "topology.threads", "topology.timeout", "topology.restarts", "topology.scheduler"};
+    static const std::set<Str> kFree = {"topology.workers", "topology.prefetch", "topology.threads", "topology.timeout", "topology.restarts", "topology.scheduler",
+                                       "topology.scheduler.requeue"};
     if (!kFree.contains(setting.path)) out.settings.emplace_back(setting.path, setting.value);
   }
   return out;

@@ -1,5 +1,6 @@
 // `fit`: run folder, loggers, the trainer, the report.
 
+#include <csignal>
 #include <chrono>
 #include <cmath>
 #include <filesystem>
@@ -12,6 +13,7 @@
 #include "runtime/cli/faults.h"
 #include "runtime/cli/last_words.h"
 #include "runtime/cli/report.h"
+#include "runtime/cli/requeue.h"
 #include "runtime/cli/run_folder.h"
 #include "runtime/cli/value_text.h"
 #include "runtime/cli/verbs.h"
@@ -196,6 +198,7 @@ class FitVerb {
       print_out(end_report(start_, report, is_kept_ ? dir_ : ""));
     copy_output_to("");
     if (lost) throw *lost;
+    if (report.signal == SIGUSR1) requeue_job();
     return report.exit_code;
   }
 
@@ -268,6 +271,14 @@ class FitVerb {
       throw error_at({}, err::settings_contradict, "--weights and --resume exclude each other");
     Str run;
     load_weights(*start_.root, find_weights(start_, which, run), !start_.line.has("raw"));
+  }
+
+  /// SLURM sends SIGUSR1 some time before a job's end, if its file says so. SIGTERM is of who cancels it, or takes the nodes away
+  /// and puts it into the queue by itself.
+  void requeue_job() const {
+    if (!writes_ || show(start_.settings.value("topology.scheduler")) != "slurm") return;
+    if (!start_.settings.value("topology.scheduler.requeue").as_bool()) return;
+    if (const Option<Str> job = slurm_job(distributed::process_environment())) requeue(*job, *progress_);
   }
 
   /// Everything is accepted: from here on the run's files are written. A resume that is refused has changed none of them.

@@ -45,6 +45,7 @@ Error Fit::with_step(const Error& error) const {
 
 void Fit::fill(FitReport& report) {
   const int signal = cx_.agreement.signal();
+  report.signal = signal;
   report.outcome = cx_.outcome.outcome;
   report.reason = cx_.outcome.reason;
   if (signal == SIGINT) {

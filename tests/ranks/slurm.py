@@ -18,7 +18,9 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
 from team import EXAMPLES, build, check, clean_up, finish, free_ports, newest, run, wait_for, words
 
+HERE = pathlib.Path(__file__).resolve().parent
 FIT = ("fit", "--epochs", 4, "--threads", 1, "--no-bar")
+DIGITS = f"--epochs 60 --threads 1 --no-bar --set data.root={EXAMPLES / 'data/mnist-5k'}"
 COMMANDS = ("munged", "slurmctld", "slurmd", "srun", "sbatch", "scontrol")
 
 
@@ -43,7 +45,7 @@ SlurmctldHost={host}(127.0.0.1)
 SlurmctldPort={control}
 SlurmUser=root
 AuthType=auth/munge
-AuthInfo=socket={folder}/munge.socket
+AuthInfo=socket={folder}/munge.socket,cred_expire=5
 CredType=cred/munge
 StateSaveLocation={folder}/state
 SlurmdSpoolDir={folder}/spool-%n
@@ -108,6 +110,44 @@ def steps(iris, folder):
     check("a job's script without srun is one process", result.returncode == 0 and "finished: 8 steps" in text and "launcher" not in text, result.text + text)
 
 
+def jobs(digits, folder):
+    """A job that ends ahead of its run, and is in the queue again by itself; an array, whose tasks have a run each."""
+    common = ("--overcommit", "--open-mode=append")
+    script = folder / "again.sh"
+    script.write_text(f"#!/bin/sh\nMASTER_ADDR=127.0.0.1 exec srun --overcommit {digits} fit --topology queued {DIGITS} --out {folder}/again "
+                      "--name slurm-$SLURM_JOB_ID --resume auto\n")
+    script.chmod(0o755)
+    said = run("sbatch", "--parsable", "-N", 1, "-n", 2, *common, "-o", folder / "again.txt", script)
+    job = said.stdout.strip()
+    check("a job is submitted", said.returncode == 0, said.text)
+    text = folder / "again.txt"
+
+    def stands(word, count=1):
+        return lambda: text.exists() and text.read_text().count(word) >= count
+
+    wait_for(lambda: any((folder / "again").rglob("checkpoints/step*")), 60, "a checkpoint of the job")
+    run("scancel", "--signal=USR1", job)
+    wait_for(stands("goes into the queue again"), 60, "the job on its way into the queue")
+    wait_for(stands("finished: "), 120, "the job's second time")
+    wait_for(lambda: run("squeue", "-h").stdout == "", 60, "the job's end")
+    check("SIGUSR1 puts the job into the queue, once", text.read_text().count(f"the job {job} goes into the queue again\n") == 1, text.read_text())
+    whole = run("env", "MASTER_ADDR=127.0.0.1", "srun", "-N", 1, "-n", 2, "--overcommit", digits, "fit", "--topology", "queued", *DIGITS.split(),
+                "--out", folder / "whole", timeout=120)
+    check("an undisturbed one", whole.returncode == 0, whole.text)
+    runs = [newest(folder / name) for name in ("again", "whole")]
+    check("it goes on in its own run", runs[0].name == f"slurm-{job}" and len(list(runs[0].parent.iterdir())) == 1, str(runs))
+    for name in ("metrics.csv", "checkpoints/last/weights.safetensors"):
+        check(f"and ends in the same {name}", (runs[0] / name).read_bytes() == (runs[1] / name).read_bytes())
+    script = folder / "array.sh"
+    script.write_text(f"#!/bin/sh\nexec srun {digits} fit {DIGITS} --steps 5 --out {folder}/array --name slurm-$SLURM_ARRAY_JOB_ID-$SLURM_ARRAY_TASK_ID "
+                      "--resume auto\n")
+    script.chmod(0o755)
+    result = run("sbatch", "--parsable", "--wait", "--array=0-1", "-n", 1, *common, "-o", folder / "array-%a.txt", script, timeout=120)
+    job = result.stdout.strip()
+    names = sorted(one.parent.name for one in (folder / "array").rglob("DONE"))
+    check("an array has a run for each task", names == [f"slurm-{job}-0", f"slurm-{job}-1"], f"{names}\n{result.text}")
+
+
 missing = [command for command in COMMANDS if shutil.which(command) is None]
 if missing:
     skip(f"there is no {', no '.join(missing)}: the packages are slurm-wlm and munge")
@@ -118,11 +158,13 @@ with tempfile.TemporaryDirectory(prefix="ltr-", dir="/run") as name:
     folder = pathlib.Path(name).resolve()
     folder.chmod(0o755)
     iris = build(EXAMPLES / "iris.ltr", folder)
+    digits = build(HERE / "digits.ltr", folder)
     cluster = Cluster(folder)
     try:
         cluster.start()
         steps(iris, folder)
+        jobs(digits, folder)
     finally:
         cluster.end()
-    check("no rank is left", clean_up(iris))
+    check("no rank is left", clean_up(iris) and clean_up(digits))
 finish()
