@@ -98,14 +98,15 @@ EvalReport evaluate(RunRequest& request, Role role) {
   cx.run_hook(hooks_of(role).epoch_end);
   cx.logs.end_epoch(role, values);
   request.progress.round_end(role, 0, 0, values);
+  // Doubles are exact for what can be counted.
+  std::vector<double> all_samples(samples.begin(), samples.end());
+  request.ranks.sum(all_samples);
   for (size_t i = 0; i < samples.size(); i++) {
     Str prefix = stream_name(request.data, streams[i]) + "/";
     std::replace(prefix.begin(), prefix.end(), '.', '/');
-    double all_samples = double(samples[i]);
-    request.ranks.sum({&all_samples, 1});
     EvalReport::Stream& row = report.streams.emplace_back();
     row.name = streams.size() > 1 ? request.data.streams[streams[i]].name : "";
-    row.samples = int64_t(all_samples);
+    row.samples = int64_t(all_samples[i]);
     std::erase_if(values, [&](const auto& one) {
       if (!one.first.starts_with(prefix)) return false;
       row.values.emplace_back(one.first.substr(prefix.size()), one.second);

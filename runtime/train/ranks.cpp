@@ -155,11 +155,6 @@ std::unique_ptr<GradientSum> Ranks::sum_gradients(const std::vector<at::Tensor>&
   return std::make_unique<FlatSum>(*this, weights);
 }
 
-Tensor Ranks::join(const Tensor& state, Reduce how) const {
-  if (world() == 1) return state;
-  return guarded([&] { return give(joined(tensors(aten(state)), how)); });
-}
-
 std::vector<Outputs> Ranks::gather(const Outputs& own) const {
   if (world() == 1) return std::vector<Outputs>(own.empty() ? 0 : 1, own);
   Str packed;
