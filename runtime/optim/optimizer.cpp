@@ -100,11 +100,15 @@ bool Optimizer::takes(const Group& group, const Weight& weight, const Str& whole
   return glob_matches(group.pattern, weight.path.c_str()) || glob_matches(group.pattern, whole_path.c_str());
 }
 
+Str Optimizer::path_of(const Weight& weight) const {
+  const Str* known = root_.path_of(weight.tensor);
+  return known != nullptr ? *known : weight.path;
+}
+
 void Optimizer::make_groups() {
   groups_.resize(given_groups_.size() + 1);
   for (const Weight& weight : weights_) {
-    const Str* known = root_.path_of(weight.tensor);
-    const Str whole = known != nullptr ? *known : weight.path;
+    const Str whole = path_of(weight);
     size_t place = given_groups_.size();
     for (size_t i = 0; i < given_groups_.size() && place == given_groups_.size(); i++) {
       if (takes(given_groups_[i], weight, whole)) place = i;

@@ -29,6 +29,8 @@ class Optimizer {
   bool clips_norm() const { return clip_norm_ >= 0; }
   const Str& name() const { return name_; }
   const Weights& weights() const { return weights_; }
+  /// The path of one of its weights from the model on, as checkpoints have it.
+  Str path_of(const Weight& weight) const;
   /// What the rule of one of its weights looks at.
   optim::Moves moves_of(const at::Tensor& weight) const;
   OptimizerEntry describe() const;
