@@ -121,9 +121,9 @@ class Session : public Context {
   void update(Optimizer& optimizer);
   void write_left_out(const std::vector<LeftOut>& records, bool appends);
   /// Hooks, clipping, the gate, and the update if it may happen.
-  void clip_and_step(Optimizer& optimizer);
+  void clip_and_step(Optimizer& optimizer, const at::Tensor& bad_losses);
   /// The same where numbers come later: nothing is waited for, the device decides.
-  void clip_and_step_later(Optimizer& optimizer);
+  void clip_and_step_later(Optimizer& optimizer, const at::Tensor& bad_losses);
   /// Divides the gradients by the loss scale, once an update. What it found in them; undefined without a scale.
   at::Tensor unscale(const Optimizer& optimizer);
   bool hooks_want_norm() const { return listeners.has(Hook::before_step) || listeners.has(Hook::after_step); }
