@@ -276,7 +276,7 @@ void Gradients::gather_whole(OfOptimizer& one, std::span<const double> reached) 
 
 void Gradients::gather_parts(OfOptimizer& one, std::span<const double> reached) {
   std::vector<char> had;
-  for (const at::Tensor& weight : one.weights) had.push_back(root_.division->find(weight)->has_gradient);
+  for (const at::Tensor& weight : one.weights) had.push_back(root_.part_of(weight)->has_gradient);
   sum_of(one).during([] {});
   one.came.bad_later = count_bad_losses(one);
   for (size_t i = 0; i < one.weights.size(); i++) {

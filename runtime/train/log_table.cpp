@@ -260,6 +260,33 @@ void LogTable::bar_values(Named& values) {
 
 // ---- checkpoints ---------------------------------------------------------------------------------------------
 
+namespace {
+
+/// The name in checkpoints.
+Str state_name(const Str& member, const Metric::State& state) { return fmt::format("metric.{}.{}", member, state.name); }
+
+/// Whether values of these shapes can be one state: what is appended to may be longer.
+bool are_alike(const at::Tensor& there, const at::Tensor& here, Reduce how) {
+  if (there.scalar_type() != here.scalar_type() || there.dim() != here.dim()) return false;
+  const size_t first = how == Reduce::Cat && here.dim() > 0 ? 1 : 0;
+  return there.sizes().slice(first) == here.sizes().slice(first);
+}
+
+void check_states(const Archive& archive, const Str& member, Metric& metric) {
+  for (const Metric::State& state : metric.states()) {
+    const at::Tensor there = archive.shape_of(state_name(member, state)), here = aten(*state.tensor);
+    if (there.defined() && are_alike(there, here, state.reduce)) continue;
+    const auto text = [](const at::Tensor& one) {
+      return one.defined() ? fmt::format("{}[{}]", c10::toString(one.scalar_type()), fmt::join(one.sizes().vec(), ", ")) : "nothing";
+    };
+    throw with_help(error_at({}, err::checkpoint_misfit,
+                             fmt::format("the metric {} keeps {} as {} here, and as {} in the checkpoint", member, state.name, text(here), text(there))),
+                    "resume with the metric that the run had, or from a checkpoint of an epoch's end, where metrics begin anew");
+  }
+}
+
+}  // namespace
+
 void LogTable::visit(Archive& archive, size_t train_stream) {
   settle();
   const Archive::Part logs(archive, "logs");
@@ -288,7 +315,7 @@ void LogTable::visit(Archive& archive, size_t train_stream) {
         if (!visited.insert(cell.metric).second) continue;
         for (const Metric::State& state : cell.metric->states()) {
           at::Tensor tensor = archive.is_reading() ? at::Tensor() : aten(*state.tensor);
-          archive.tensor(fmt::format("metric.{}.{}", member, state.name), tensor);
+          archive.tensor(state_name(member, state), tensor);
           if (archive.is_reading()) *state.tensor = give(tensor);
         }
       }
@@ -297,6 +324,20 @@ void LogTable::visit(Archive& archive, size_t train_stream) {
   const Archive::Part newest(archive, "newest");
   for (auto& [series, value] : newest_) {
     if (!archive.is_reading() || archive.has(series)) archive.value(series, value);
+  }
+}
+
+void LogTable::check_fits(Archive& archive, size_t train_stream) {
+  const Archive::Part logs(archive, "logs");
+  const Archive::Part cells(archive, "cells");
+  for (const Cell& cell : cells_) {
+    if (!archive.has(cell.series)) continue;
+    const Archive::Part part(archive, cell.series);
+    Str member;
+    archive.value("metric", member);
+    for (const Model::MetricMember& one : model_.metrics) {
+      if (member == one.name) check_states(archive, member, one.of(model_, int64_t(train_stream)));
+    }
   }
 }
 

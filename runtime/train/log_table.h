@@ -51,6 +51,8 @@ class LogTable {
   /// Sums of the epoch under way, newest values, and the states of the metrics that took something in.
   /// Metrics of `train_stream` alone: a round leaves nothing half-filled.
   void visit(Archive& archive, size_t train_stream);
+  /// R2010 unless the states of metrics that `archive` has fit those here.
+  void check_fits(Archive& archive, size_t train_stream);
   /// Adds what another rank had: it is there no more.
   void absorb(Archive& archive, size_t train_stream);
 
