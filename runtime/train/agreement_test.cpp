@@ -31,8 +31,8 @@ TEST_CASE("ranks that compute a round together meet about once a second, and lea
     Member member(ranks);
     member.agreement.begin_round(true);
     for (int64_t batch = 0; batch < kBatches; batch++) CHECK_FALSE(member.agreement.calls_off());
-    // 1, 2, 4, …: each meeting is twice as far from the one before, at most.
-    CHECK(exchanges_of(ranks) <= 10);
+    // 1, 2, 4, …: each meeting is twice as far from the one before, where a batch takes no time.
+    CHECK(exchanges_of(ranks) < kBatches / 10);
 
     member.agreement.begin_round(true);
     int64_t& batch = left[size_t(ranks.rank())];

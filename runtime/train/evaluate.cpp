@@ -93,10 +93,8 @@ EvalReport evaluate(RunRequest& request, Role role) {
   cx.agreement.meet();
   report.signal = cx.agreement.signal();
   Named values;
-  cx.logs.end_epoch(role, values);
+  cx.finish_epoch(role, hooks_of(role).epoch_end, values);
   cx.record_images();
-  cx.run_hook(hooks_of(role).epoch_end);
-  cx.logs.end_epoch(role, values);
   request.progress.round_end(role, 0, 0, values);
   // Doubles are exact for what can be counted.
   std::vector<double> all_samples(samples.begin(), samples.end());

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <set>
 
 #include "runtime/tensor/handle.h"
 #include "runtime/tensor/precision.h"

@@ -394,6 +394,13 @@ void Session::record(Named values) {
   request.recorder->scalars(global_step, epoch, std::move(values));
 }
 
+void Session::finish_epoch(Role role, Hook hook, Named& values) {
+  logs.end_epoch(role, values);
+  if (!listeners.has(hook)) return;  // ranks need not exchange what cannot be there
+  run_hook(hook);
+  logs.end_epoch(role, values);
+}
+
 void Session::record_images() {
   for (auto& [tag, value] : logs.take_images()) {
     if (request.recorder == nullptr || request.flags.bare) continue;

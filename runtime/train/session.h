@@ -89,6 +89,8 @@ class Session : public Context {
 
   /// Hands `values` to the recorder, at this `global_step`.
   void record(Named values);
+  /// The epoch of `role` is over: appends its values, fresh for `hook`, which runs, and what that logs.
+  void finish_epoch(Role role, Hook hook, Named& values);
   /// Says what metrics were given in the epoch of `role`, which is over, that they cannot make sense of.
   void tell_metric_inputs(Role role);
   /// Images of metrics that an epoch's end left.
