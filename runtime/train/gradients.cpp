@@ -255,7 +255,10 @@ void Gradients::gather_whole(OfOptimizer& one, std::span<const double> reached) 
     gradients.push_back(gradient);
     flat.push_back(gradient.flatten());
   }
-  if (late_.looks()) flat.push_back(late_.bad_loss(*one.optimizer).to(one.weights.front().scalar_type()).reshape({1}));
+  if (late_.looks()) {
+    const at::ScalarType type = flat.empty() ? at::kFloat : flat.front().scalar_type();
+    flat.push_back(late_.bad_loss(*one.optimizer).to(type).reshape({1}));
+  }
   if (!flat.empty()) {
     const at::Tensor all = at::cat(flat);
     ranks_.sum_tensor(all);
