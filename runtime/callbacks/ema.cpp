@@ -43,24 +43,18 @@ Ema::Ema(const Value& call, RootState& root, const std::function<int64_t(double 
       ramps_(bool_argument(call, "ramp", false)),
       averages_buffers_(text_argument(call, "buffers", "copy") == "average") {}
 
-at::Tensor Ema::own(const Entry& entry) const {
-  const at::Tensor tensor = aten(entry.tensor).detach();
-  const Division::Part* part = root_.division ? root_.division->find(aten(entry.tensor)) : nullptr;
-  return part != nullptr ? part->values : tensor;
-}
-
 void Ema::take_in(int64_t global_step, const at::Tensor& is_stopped) {
   if (global_step < start_ || global_step % every_ != 0) return;
   const NoGrad no_grad;
   if (updates_++ == 0) {
-    for (const Entry& entry : root_.entries) averages_.push_back(widened(own(entry)));
+    begin();
     return;
   }
   const auto n = double(updates_ - 1);
   const double decay = ramps_ ? std::min(decay_, (1 + n) / (10 + n)) : decay_;
   for (size_t i = 0; i < averages_.size(); i++) {
     const Entry& entry = root_.entries[i];
-    const at::Tensor now = own(entry);
+    const at::Tensor now = root_.own(aten(entry.tensor));
     if (!now.defined()) continue;
     const bool is_averaged = now.is_floating_point() && (entry.trained || averages_buffers_);
     if (is_stopped.defined()) {
@@ -78,7 +72,7 @@ void Ema::put_in_place() {
   if (updates_ == 0) return;
   const NoGrad no_grad;
   for (const Entry& entry : root_.entries) {
-    const at::Tensor now = own(entry);
+    const at::Tensor now = root_.own(aten(entry.tensor));
     kept_.push_back(now.defined() ? now.clone() : now);
   }
   put(averages_);
@@ -91,7 +85,7 @@ void Ema::put_back() {
 void Ema::put(const std::vector<at::Tensor>& values) const {
   const NoGrad no_grad;
   for (size_t i = 0; i < values.size(); i++) {
-    if (values[i].defined()) own(root_.entries[i]).copy_(values[i]);
+    if (values[i].defined()) root_.own(aten(root_.entries[i].tensor)).copy_(values[i]);
   }
   if (root_.division) root_.division->all_moved();
 }
@@ -99,20 +93,19 @@ void Ema::put(const std::vector<at::Tensor>& values) const {
 void Ema::visit(Archive& archive) {
   archive.value("updates", updates_);
   if (updates_ == 0) return;
-  if (archive.is_reading()) {
-    averages_.clear();
-    for (const Entry& entry : root_.entries) averages_.push_back(widened(own(entry)));
+  if (archive.is_reading()) begin();
+  for (size_t i = 0; i < averages_.size(); i++) {
+    const Entry& entry = root_.entries[i];
+    const at::Tensor weight = aten(entry.tensor);
+    const at::ScalarType type = widened(at::empty({0}, weight.options())).scalar_type();
+    root_.visit_own(archive, Str(kAveraged) + entry.path, weight, averages_[i], at::empty(weight.sizes(), at::device(at::kMeta).dtype(type)));
   }
-  for (size_t i = 0; i < averages_.size(); i++) visit_average(archive, root_.entries[i], averages_[i]);
 }
 
-void Ema::visit_average(Archive& archive, const Entry& entry, at::Tensor& average) {
-  const Str name = Str(kAveraged) + entry.path;
-  const at::Tensor weight = aten(entry.tensor);
-  Division* division = root_.division.get();
-  if (division == nullptr || division->find(weight) == nullptr) return archive.tensor(name, average);
-  const at::ScalarType type = widened(at::empty({0}, weight.options())).scalar_type();
-  archive.slice(name, average, division->slice_of(weight, at::empty(weight.sizes(), at::device(at::kMeta).dtype(type))));
+/// The first averages are the weights.
+void Ema::begin() {
+  averages_.clear();
+  for (const Entry& entry : root_.entries) averages_.push_back(widened(root_.own(aten(entry.tensor))));
 }
 
 namespace {

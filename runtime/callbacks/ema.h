@@ -30,10 +30,8 @@ class Ema {
   int64_t updates() const { return updates_; }
 
  private:
-  /// What of an entry is averaged here: where ranks divide a weight, this one's part, undefined if it has none.
-  at::Tensor own(const Entry& entry) const;
+  void begin();
   void put(const std::vector<at::Tensor>& values) const;
-  void visit_average(Archive& archive, const Entry& entry, at::Tensor& average);
 
   RootState& root_;
   double decay_;
@@ -42,7 +40,7 @@ class Ema {
   bool ramps_;
   bool averages_buffers_;
   int64_t updates_ = 0;               ///< how often weights were taken in; 0: there is no average
-  std::vector<at::Tensor> averages_;  ///< as root_.entries, once there is one
+  std::vector<at::Tensor> averages_;  ///< of what is here of root_.entries, once there is one
   std::vector<at::Tensor> kept_;      ///< the weights, while averages are in their place
 };
 

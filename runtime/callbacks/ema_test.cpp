@@ -4,8 +4,12 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
+
 #include "runtime/callbacks/grad_norm.h"
+#include "runtime/tensor/fake_accelerator.h"
 #include "runtime/tensor/handle.h"
+#include "runtime/tensor/host_read.h"
 
 namespace ltr {
 
@@ -71,14 +75,24 @@ TEST_CASE("gradient norms in all, by block and by weight") {
   const Tensor a = root.scope().child("fc").weight("weight", give(at::zeros({2})), {});
   const Tensor b = root.scope().child("fc").weight("bias", give(at::zeros({1})), {});
   const Tensor c = root.scope().child("out").weight("weight", give(at::zeros({1})), {});
+  const Tensor d = root.scope().weight("scale", give(at::zeros({1})), {});
   const Value rule = Value::call("SGD", {{"lr", 0.1, "", {}}});
-  Optimizer* optimizer = root.scope().optimizer("opt", rule, root.scope().weights(), {}, {}, {});
+  // From the blocks on two of them have one name.
+  Weights weights = root.scope().child("fc").weights();
+  for (const Scope& scope : {root.scope().child("out"), root.scope()}) {
+    for (const Weight& weight : scope.weights()) {
+      const bool is_there = std::ranges::any_of(weights, [&](const Weight& one) { return one.tensor.impl() == weight.tensor.impl(); });
+      if (!is_there) weights.push_back(weight);
+    }
+  }
+  Optimizer* optimizer = root.scope().optimizer("opt", rule, weights, {{"clip_norm", 1.0, "float", {}}}, {}, {});
   root.finish();
   {
     const NoGrad no_grad;
     In(a)->mutable_grad() = at::tensor({3.0F, 0.0F});
     In(b)->mutable_grad() = at::tensor({4.0F});
     In(c)->mutable_grad() = at::tensor({12.0F});
+    In(d)->mutable_grad() = at::tensor({84.0F});
   }
   const auto measured = [&](const char* per, double p) {
     const GradNorm norm(Value::call("GradNorm", {{"per", Value::symbol(per), "", {}}, {"p", p, "", {}}}));
@@ -89,11 +103,16 @@ TEST_CASE("gradient norms in all, by block and by weight") {
     CHECK(names == norm.names(*optimizer));
     return values;
   };
-  CHECK(measured("total", 2).at(0) == std::pair<Str, double>("grad_norm/opt", 13));
-  CHECK(measured("total", 1).at(0) == std::pair<Str, double>("grad_norm_1/opt", 19));
-  CHECK(measured("block", 2).at(0) == std::pair<Str, double>("grad_norm/opt/fc", 5));
-  CHECK(measured("block", 2).at(1) == std::pair<Str, double>("grad_norm/opt/out", 12));
-  CHECK(measured("weight", 2).at(1) == std::pair<Str, double>("grad_norm/opt/fc.bias", 4));
+  CHECK(measured("total", 2) == Named{{"grad_norm/opt", 85}});
+  CHECK(measured("total", 1) == Named{{"grad_norm_1/opt", 103}});
+  CHECK(measured("block", 2) == Named{{"grad_norm/opt/fc", 5}, {"grad_norm/opt/out", 12}, {"grad_norm/opt/model", 84}});
+  const Named per_weight = measured("weight", 2);
+  CHECK(per_weight ==
+        Named{{"grad_norm/opt/fc.weight", 3}, {"grad_norm/opt/fc.bias", 4}, {"grad_norm/opt/out.weight", 12}, {"grad_norm/opt/scale", 84}});
+  const fake::OnFakeDevice there;
+  const int64_t before = host_reads();
+  CHECK(measured("weight", 2) == per_weight);
+  CHECK(host_reads() == before + 1);
 }
 
 }  // namespace ltr

@@ -15,44 +15,47 @@ namespace ltr {
 GradNorm::GradNorm(const Value& call) : per_(text_argument(call, "per", "total")), p_(float_argument(call, "p", 2)) {
 }
 
-Str GradNorm::prefix() const { return p_ == 2 ? "grad_norm/" : fmt::format("grad_norm_{}/", p_); }
-
-Str GradNorm::part_of(const Str& path) const {
-  if (per_ == "weight") return path;
+Str GradNorm::name_of(const Optimizer& optimizer, const Weight& weight) const {
+  const Str total = (p_ == 2 ? Str("grad_norm/") : fmt::format("grad_norm_{}/", p_)) + optimizer.name();
+  if (per_ == "total") return total;
+  const Str path = optimizer.path_of(weight);
+  if (per_ == "weight") return total + "/" + path;
   const size_t dot = path.rfind('.');
-  return per_ == "block" && dot != Str::npos ? path.substr(0, dot) : "";
+  return total + "/" + (dot == Str::npos ? "model" : path.substr(0, dot));
 }
 
 std::vector<Str> GradNorm::names(const Optimizer& optimizer) const {
   std::vector<Str> list;
   for (const Weight& weight : optimizer.weights()) {
-    const Str part = part_of(weight.path);
-    const Str name = prefix() + optimizer.name() + (part.empty() ? "" : "/" + part);
+    const Str name = name_of(optimizer, weight);
     if (std::find(list.begin(), list.end(), name) == list.end()) list.push_back(name);
   }
   return list;
 }
 
 void GradNorm::measure(const Optimizer& optimizer, Named& values) const {
-  std::vector<std::pair<Str, std::vector<at::Tensor>>> parts;
+  const std::vector<Str> names = this->names(optimizer);
+  std::vector<std::vector<at::Tensor>> norms(names.size());  // of the weights of each
   for (const Weight& weight : optimizer.weights()) {
     const at::Tensor grad = optimizer.own_gradient(aten(weight.tensor));
-    const Str part = part_of(weight.path);
-    auto place = std::find_if(parts.begin(), parts.end(), [&](const auto& known) { return known.first == part; });
-    if (place == parts.end()) place = parts.insert(parts.end(), {part, {}});
-    if (grad.defined()) place->second.push_back(at::linalg_vector_norm(grad, p_));
+    const auto place = std::find(names.begin(), names.end(), name_of(optimizer, weight)) - names.begin();
+    if (grad.defined()) norms[size_t(place)].push_back(at::linalg_vector_norm(grad, p_));
   }
-  std::vector<double> all;
-  for (const auto& [part, norms] : parts) {
+  // A device is waited for once, and ranks exchange once, however many norms there are.
+  DeviceValues here;
+  for (const std::vector<at::Tensor>& list : norms) {
+    if (list.empty()) {
+      here.keep(0.0);
+      continue;
+    }
     // The 0-norm counts, and counts add up.
-    const auto joined = [&](const at::Tensor& list) { return p_ == 0 ? list.sum() : at::linalg_vector_norm(list, p_); };
-    all.push_back(norms.empty() ? 0 : read_number(joined(at::stack(norms))));
+    const at::Tensor all = at::stack(list);
+    here.keep(p_ == 0 ? all.sum() : at::linalg_vector_norm(all, p_));
   }
-  optimizer.join_norms(all, p_);
-  for (size_t i = 0; i < parts.size(); i++) {
-    const Str& part = parts[i].first;
-    values.emplace_back(prefix() + optimizer.name() + (part.empty() ? "" : "/" + part), all[i]);
-  }
+  const std::span<const double> read = here.read();
+  std::vector<double> joined(read.begin(), read.end());
+  optimizer.join_norms(joined, p_);
+  for (size_t i = 0; i < names.size(); i++) values.emplace_back(names[i], joined[i]);
 }
 
 namespace {

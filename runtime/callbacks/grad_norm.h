@@ -6,7 +6,8 @@
 namespace ltr {
 
 /// The callback `GradNorm`: norms of the gradients before clipping, of all weights of an optimizer together, of each
-/// block, or of each weight. Names are `grad_norm/OPT`, `grad_norm/OPT/PATH`; with another p than 2 `grad_norm_1/OPT`.
+/// block, or of each weight. Names are `grad_norm/OPT`, `grad_norm/OPT/PATH` with the path in the model, where the model's own
+/// weights are the block `model`; with another p than 2 `grad_norm_1/OPT`.
 class GradNorm {
  public:
   explicit GradNorm(const Value& call);
@@ -17,8 +18,8 @@ class GradNorm {
   bool is_total() const { return per_ == "total" && p_ == 2; }
 
  private:
-  Str prefix() const;
-  Str part_of(const Str& path) const;
+  /// The name of the norm that `weight` is a part of.
+  Str name_of(const Optimizer& optimizer, const Weight& weight) const;
   Str per_;
   double p_;
 };

@@ -100,6 +100,23 @@ std::vector<Str> LoadArchive::names() const {
   return list;
 }
 
+std::vector<Str> LoadArchive::tensor_names() const {
+  std::vector<Str> list;
+  for (const auto& [name, tensor] : stored_.tensors) list.push_back(name);
+  for (const auto& [name, tensor] : stored_.parted) list.push_back(name);
+  for (const auto& [name, tensor] : slices_) list.push_back(name);
+  return list;
+}
+
+at::Tensor LoadArchive::shape_of(const Str& name) const {
+  if (const auto found = stored_.tensors.find(name); found != stored_.tensors.end()) {
+    return at::empty(found->second.sizes(), at::device(at::kMeta).dtype(found->second.scalar_type()));
+  }
+  const auto parted = stored_.parted.find(name);
+  if (parted == stored_.parted.end()) return {};
+  return at::empty(parted->second.sizes, at::device(at::kMeta).dtype(parted->second.parts.front().values.scalar_type()));
+}
+
 void LoadArchive::enter(const Str& name) { place_.push_back(has(name) ? &(*place_.back())[name] : &kNothing); }
 
 void LoadArchive::enter(size_t index) {

@@ -42,6 +42,10 @@ class Archive {
   virtual bool has_tensor(const Str& name) const = 0;
   /// Names of the values and parts of the current part. Reading only.
   virtual std::vector<Str> names() const = 0;
+  /// Names of all tensors that the checkpoint has. Reading only.
+  virtual std::vector<Str> tensor_names() const = 0;
+  /// A tensor without memory of the shape and type that the checkpoint has under that name; undefined if it has none. Reading only.
+  virtual at::Tensor shape_of(const Str& name) const = 0;
 
   /// Something to tell the user: state that is missing, or that nobody wants any more. Kept when reading.
   virtual void note(Str text) = 0;
@@ -96,6 +100,8 @@ class SaveArchive : public Archive {
   bool has(const Str&) const override { return true; }
   bool has_tensor(const Str&) const override { return true; }
   std::vector<Str> names() const override { return {}; }
+  std::vector<Str> tensor_names() const override { return {}; }
+  at::Tensor shape_of(const Str&) const override { return {}; }
   void note(Str) override {}
 
  private:
@@ -127,6 +133,8 @@ class LoadArchive : public Archive {
   bool has(const Str& name) const override;
   bool has_tensor(const Str& name) const override { return stored_.tensors.contains(name) || stored_.parted.contains(name) || slices_.contains(name); }
   std::vector<Str> names() const override;
+  std::vector<Str> tensor_names() const override;
+  at::Tensor shape_of(const Str& name) const override;
   void note(Str text) override { notes_.push_back(std::move(text)); }
   const std::vector<Str>& notes() const { return notes_; }
 

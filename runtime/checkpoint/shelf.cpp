@@ -2,7 +2,7 @@
 
 #include <ATen/ATen.h>
 
-#include "runtime/tensor/accelerator.h"
+#include "runtime/tensor/device.h"
 
 namespace ltr {
 
@@ -26,7 +26,7 @@ void Shelf::put(CheckpointData& data) {
 
 at::Tensor Shelf::copy(const Str& place, const at::Tensor& tensor) {
   taken_.insert(place);
-  const bool is_on_device = !tensor.is_cpu();
+  const bool is_on_device = comes_later(tensor);
   at::Tensor& mine = places_[place];
   if (!mine.defined() || mine.sizes() != tensor.sizes() || mine.scalar_type() != tensor.scalar_type()) {
     mine = is_on_device ? accelerator()->host_memory(tensor.sizes(), tensor.scalar_type())

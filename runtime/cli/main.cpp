@@ -133,6 +133,8 @@ class Run {
     const distributed::TeamReport report_on{
         [&](const Error& error) { report({error}, program_, terminal_); },
         [&](const Str& text) { make_progress(terminal_)->warning(text); }};
+    // Signals are the ranks' from here on; one that finds none of them any more finds nothing to stop.
+    SignalWatch::enter(SignalPhase::Over);
     exit_code_ = distributed::supervise({command_, plan.place, plan.restarts}, report_on);
   }
 
@@ -219,6 +221,17 @@ int run(const std::vector<Str>& command, const Program& program) {
   return Run(*verb, program, line, terminal, command).run();
 }
 
+/// What the process exits with. Every error has been said.
+int exit_code_of(const std::vector<Str>& command, const Program& program) {
+  try {
+    return guarded([&] { return run(command, program); });
+  } catch (const Error& error) {
+    return report({error}, program, {});
+  } catch (const std::exception& error) {
+    return report({error_at({}, err::crashed, error.what())}, program, {});
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv, const Program& program) {
@@ -228,14 +241,9 @@ int main(int argc, char** argv, const Program& program) {
   const SignalWatch signals(SignalPhase::Start);
   prepare_process();
   use_memory_pool();
-  const std::vector<Str> command(argv, argv + argc);
-  try {
-    return guarded([&] { return run(command, program); });
-  } catch (const Error& error) {
-    return report({error}, program, {});
-  } catch (const std::exception& error) {
-    return report({error_at({}, err::crashed, error.what())}, program, {});
-  }
+  const int code = exit_code_of({argv, argv + argc}, program);
+  SignalWatch::enter(SignalPhase::Over);
+  return code;
 }
 
 }  // namespace ltr

@@ -100,11 +100,15 @@ bool Optimizer::takes(const Group& group, const Weight& weight, const Str& whole
   return glob_matches(group.pattern, weight.path.c_str()) || glob_matches(group.pattern, whole_path.c_str());
 }
 
+Str Optimizer::path_of(const Weight& weight) const {
+  const Str* known = root_.path_of(weight.tensor);
+  return known != nullptr ? *known : weight.path;
+}
+
 void Optimizer::make_groups() {
   groups_.resize(given_groups_.size() + 1);
   for (const Weight& weight : weights_) {
-    const Str* known = root_.path_of(weight.tensor);
-    const Str whole = known != nullptr ? *known : weight.path;
+    const Str whole = path_of(weight);
     size_t place = given_groups_.size();
     for (size_t i = 0; i < given_groups_.size() && place == given_groups_.size(); i++) {
       if (takes(given_groups_[i], weight, whole)) place = i;
@@ -210,10 +214,7 @@ std::vector<std::pair<Str, double>> Optimizer::group_rates(int64_t t) const {
 }
 
 void Optimizer::make_state(GroupState& group) {
-  for (const at::Tensor& weight : group.weights) {
-    const Division::Part* part = root_.division ? root_.division->find(weight) : nullptr;
-    group.own.push_back(part != nullptr ? part->values : weight);
-  }
+  for (const at::Tensor& weight : group.weights) group.own.push_back(root_.own(weight));
   for (const char* name : group.rule->state_names()) {
     optim::TensorVec& list = group.state.emplace_back();
     for (const at::Tensor& own : group.own) list.push_back(own.defined() ? group.rule->initial_state(name, own) : own);
@@ -232,7 +233,7 @@ bool Optimizer::asks() const {
 }
 
 bool Optimizer::take_gradient(const at::Tensor& weight, at::Tensor& gradient) {
-  Division::Part* part = root_.division ? root_.division->find(weight) : nullptr;
+  Division::Part* part = root_.part_of(weight);
   if (part == nullptr) {
     gradient = std::exchange(weight.mutable_grad(), {});
     return gradient.defined();
@@ -331,7 +332,7 @@ optim::TensorVec Optimizer::grads() const {
 }
 
 at::Tensor Optimizer::own_gradient(const at::Tensor& weight) const {
-  const Division::Part* part = root_.division ? root_.division->find(weight) : nullptr;
+  const Division::Part* part = root_.part_of(weight);
   return part != nullptr ? part->gradient : weight.grad();
 }
 
@@ -339,7 +340,7 @@ std::vector<at::Tensor> Optimizer::whole_gradients() const {
   std::vector<at::Tensor> list;
   for (const Weight& one : weights_) {
     const at::Tensor weight = aten(one.tensor);
-    const Division::Part* part = root_.division ? root_.division->find(weight) : nullptr;
+    const Division::Part* part = root_.part_of(weight);
     if (part == nullptr) {
       list.push_back(weight.grad());
     } else {
@@ -426,64 +427,6 @@ void Optimizer::zero_grad() {
     In(weight.tensor)->mutable_grad() = at::Tensor();
     if (root_.division) root_.division->forget_gradient(aten(weight.tensor));
   }
-}
-
-Error Optimizer::misfit(const Str& what) const {
-  return with_help(error_at(location_, err::checkpoint_misfit, fmt::format("the optimizer {} {}", name_, what)),
-                   "resume with the optimizer that the run had, or begin a run with its weights alone: "
-                   "fit --weights CHECKPOINT");
-}
-
-void Optimizer::check_fits(Archive& archive) {
-  prepare();
-  Str rule;
-  archive.value("rule", rule);
-  if (rule != rule_.text) throw misfit(fmt::format("is {} in the checkpoint and {} here", rule, rule_.text));
-  for (const GroupState& group : groups_) {
-    for (const Str& path : group.paths) {
-      const Str prefix = state_prefix(path);
-      if (!archive.has_tensor(prefix + "step")) continue;
-      for (const char* name : group.rule->state_names()) {
-        if (archive.has_tensor(prefix + name)) continue;
-        throw misfit(fmt::format("keeps {} of {} here, which it did not in the checkpoint: its arguments or groups changed", name, path));
-      }
-    }
-  }
-}
-
-void Optimizer::visit(Archive& archive) {
-  if (archive.is_reading()) check_fits(archive);
-  prepare();
-  Str rule = rule_.text;
-  archive.value("rule", rule);
-  double rate = fixed_rate_.value_or(NAN);
-  archive.value("rate", rate);
-  if (archive.is_reading() && !std::isnan(rate)) fixed_rate_ = rate;
-  for (GroupState& group : groups_) {
-    if (group.weights.empty()) continue;
-    if (group.steps.empty() && archive.is_reading()) make_state(group);
-    if (group.steps.empty()) continue;
-    for (size_t i = 0; i < group.weights.size(); i++) visit_states(archive, group, i);
-  }
-}
-
-void Optimizer::visit_states(Archive& archive, GroupState& group, size_t i) {
-  const Str prefix = state_prefix(group.paths[i]);
-  if (archive.is_reading()) group.has_moved[i] = archive.has_tensor(prefix + "step");
-  if (!group.has_moved[i]) return;
-  const std::vector<const char*> names = group.rule->state_names();
-  for (size_t k = 0; k < names.size(); k++) {
-    visit_state(archive, prefix + names[k], group.weights[i], group.state[k][i],
-                group.rule->initial_state(names[k], shape_of(group.weights[i])));
-  }
-  archive.tensor(prefix + "step", group.steps[i]);
-}
-
-/// The whole is like `like`.
-void Optimizer::visit_state(Archive& archive, const Str& name, const at::Tensor& weight, at::Tensor& state, const at::Tensor& like) {
-  const Division* division = root_.division.get();
-  if (division == nullptr || division->find(weight) == nullptr) return archive.tensor(name, state);
-  archive.slice(name, state, division->slice_of(weight, like));
 }
 
 }  // namespace ltr

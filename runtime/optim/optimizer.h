@@ -29,6 +29,8 @@ class Optimizer {
   bool clips_norm() const { return clip_norm_ >= 0; }
   const Str& name() const { return name_; }
   const Weights& weights() const { return weights_; }
+  /// The path of one of its weights from the model on, as checkpoints have it.
+  Str path_of(const Weight& weight) const;
   /// What the rule of one of its weights looks at.
   optim::Moves moves_of(const at::Tensor& weight) const;
   OptimizerEntry describe() const;
@@ -103,7 +105,10 @@ class Optimizer {
   /// In front of the names of what is kept of the weight with this path.
   Str state_prefix(const Str& path) const { return fmt::format("opt.{}.{}.", name_, path); }
   void visit_states(Archive& archive, GroupState& group, size_t i);
-  void visit_state(Archive& archive, const Str& name, const at::Tensor& weight, at::Tensor& state, const at::Tensor& like);
+  /// Whether a state of the weight with this path has its place here.
+  bool keeps(const Str& path, const Str& state) const;
+  /// What of this optimizer `archive` has and nothing here has a place for: `momentum_buffer of net.weight`; "" if nothing.
+  Str without_place(const Archive& archive) const;
   /// R2010: `what` is how the optimizer differs from that of the checkpoint.
   Error misfit(const Str& what) const;
   bool takes(const Group& group, const Weight& weight, const Str& whole_path) const;

@@ -62,6 +62,8 @@ class Accelerator {
 
   /// Where its tensors lie.
   virtual c10::DeviceType type() const = 0;
+  /// Whether `tensor` is one of them.
+  virtual bool holds(const at::Tensor& tensor) const { return tensor.device().type() == type(); }
   /// The libraries that it was built with, by name: cuda 13.0, cudnn 9.19, nccl 2.28.9.
   virtual std::vector<std::pair<std::string, std::string>> libraries() const = 0;
   /// The architectures that it has code for, ascending: 75, 80, 90.

@@ -51,7 +51,7 @@ at::Tensor host_memory(at::IntArrayRef sizes, at::ScalarType type) {
 }
 
 bool comes_later(const at::Tensor& tensor) {
-  return accelerator_of_process != nullptr && tensor.device().type() == accelerator_of_process->type();
+  return accelerator_of_process != nullptr && accelerator_of_process->holds(tensor);
 }
 
 }  // namespace ltr

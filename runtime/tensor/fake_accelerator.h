@@ -18,6 +18,7 @@ class FakeAccelerator final : public Accelerator {
   explicit FakeAccelerator(int64_t devices = 1, int architecture = 90) : devices_(devices), architecture_(architecture) {}
 
   c10::DeviceType type() const override { return c10::DeviceType::CPU; }
+  bool holds(const at::Tensor& tensor) const override { return tensor.is_cpu() && !has_lent(tensor); }
   std::vector<std::pair<std::string, std::string>> libraries() const override { return {{"cuda", "0.1"}}; }
   std::vector<int> architectures() const override { return {80, 90}; }
   int64_t count() const override { return devices_; }
@@ -51,7 +52,7 @@ class FakeAccelerator final : public Accelerator {
     return lent_.emplace_back(at::empty(sizes, type));
   }
   /// Whether `tensor` lies where the device copies from.
-  bool has_lent(const at::Tensor& tensor) {
+  bool has_lent(const at::Tensor& tensor) const {
     const std::scoped_lock lock(mutex_);
     return std::any_of(lent_.begin(), lent_.end(), [&](const at::Tensor& one) { return one.is_alias_of(tensor); });
   }
@@ -80,7 +81,7 @@ class FakeAccelerator final : public Accelerator {
   std::vector<std::pair<at::Tensor, at::Tensor>> copies_;  ///< to here, of this
   size_t arrived_ = 0;
   std::vector<at::Tensor> lent_;
-  std::mutex mutex_;  ///< ranks of tests are threads
+  mutable std::mutex mutex_;  ///< ranks of tests are threads
 };
 
 /// The process computes on a fake device while it lives.

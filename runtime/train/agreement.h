@@ -12,6 +12,25 @@
 
 namespace ltr {
 
+/// How many windows, or batches of a round, lie between two meetings of the ranks: so many that about a second does. The first
+/// rank's clock decides, so all of them know the next one.
+class Pace {
+ public:
+  /// From here on they meet at each, until it is known how long one takes.
+  void begin();
+  /// One is done: whether they meet now.
+  bool is_due() { return --left_ <= 0; }
+  /// They are meeting: how many the next one is away, by this rank's clock.
+  int64_t proposed();
+  /// The next one is so many away.
+  void set(int64_t apart) { left_ = apart_ = apart; }
+
+ private:
+  int64_t left_ = 1;
+  int64_t apart_ = 1;
+  Times::Clock::time_point met_;
+};
+
 class Agreement {
  public:
   /// What hooks asked of this rank, and becomes what they asked of any.
@@ -34,21 +53,27 @@ class Agreement {
   void meet();
   /// The signal that ends the run, 0 if there is none.
   int signal() const;
-  /// Inside a round, where ranks have unequally many batches: whether to leave it for where all meet.
-  bool calls_off() const;
+  /// A round begins; `is_together`: the ranks compute each of its batches together.
+  void begin_round(bool is_together);
+  /// A batch of it is done: whether to leave it for where all meet. Together all leave behind the same batch; otherwise ranks
+  /// have unequally many.
+  bool calls_off();
+  /// Whether it was left.
+  bool is_called_off() const { return is_called_off_; }
 
  private:
+  bool meet_in_round(bool is_here);
+
   const Ranks& ranks_;
   Asked asked_;
   Times* times_ = nullptr;
   bool at_every_window_ = true;
-  int64_t windows_left_ = 1;   ///< until the next meeting
-  int64_t windows_apart_ = 1;
-  Times::Clock::time_point met_;
+  bool is_together_ = false;
+  Pace windows_, batches_;
   int signal_ = 0;
   std::function<bool()> watched_;
   bool is_over_ = false;  ///< what is watched, on all ranks
-  mutable bool is_called_off_ = false;  ///< the round, here or by another rank
+  bool is_called_off_ = false;  ///< the round, here or by another rank
 };
 
 }  // namespace ltr

@@ -71,7 +71,7 @@ void Backward::run(const at::Tensor& loss, double share, const Optimizer* optimi
 }
 
 void Backward::run_summed(const at::Tensor& loss, double share, const Optimizer& optimizer, bool keep_graph,
-                          const std::vector<at::Tensor>& unreached, GradientSum& sum) {
+                          const std::vector<at::Tensor>& unreached, const Given& given, GradientSum& sum) {
   torch::autograd::edge_list roots;
   torch::autograd::variable_list gradients;
   if (loss.defined()) {
@@ -82,12 +82,19 @@ void Backward::run_summed(const at::Tensor& loss, double share, const Optimizer&
     roots.push_back(torch::autograd::impl::gradient_edge(weight));
     gradients.push_back(at::zeros_like(weight));
   }
-  const torch::autograd::edge_list targets = impl_->edges(optimizer.weights());
+  torch::autograd::edge_list targets = impl_->edges(optimizer.weights());
+  if (given.leaf.defined()) {
+    targets.push_back(torch::autograd::impl::gradient_edge(given.leaf));
+    roots.push_back(targets.back());
+    gradients.push_back(given.gradient);
+  }
   sum.during([&] {
     torch::autograd::Engine::get_default_engine().execute(roots, gradients, keep_graph, false, true, targets);
   });
 }
 
+// Looked for in each step: which ops a step runs may depend on its number, its batch or a hook, and to know that a graph is that
+// of the step before takes this same walk. The engine makes a like one, to count what each node waits for.
 std::vector<at::Tensor> Backward::unreached(const at::Tensor& loss, const Optimizer& optimizer) {
   std::unordered_set<const torch::autograd::Node*> reached;
   std::vector<torch::autograd::Node*> open;

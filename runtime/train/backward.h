@@ -24,9 +24,13 @@ class Backward {
   /// Adds `share` times the gradient of the scalar `loss`, by the loss scale, into the weights of `optimizer`, into all weights if it is
   /// null. `keep_graph`: a later minimize of this step needs it.
   void run(const at::Tensor& loss, double share, const Optimizer* optimizer, bool keep_graph);
+  /// A leaf and its gradient, whatever the loss. Both may be undefined.
+  struct Given {
+    at::Tensor leaf, gradient;
+  };
   /// The same, and the sum over ranks goes with it. `unreached` get a gradient of zeros; an undefined `loss` reaches none.
   void run_summed(const at::Tensor& loss, double share, const Optimizer& optimizer, bool keep_graph,
-                  const std::vector<at::Tensor>& unreached, GradientSum& sum);
+                  const std::vector<at::Tensor>& unreached, const Given& given, GradientSum& sum);
   /// The weights of `optimizer` that need a gradient and do not get one from `loss`; of an undefined loss all.
   std::vector<at::Tensor> unreached(const at::Tensor& loss, const Optimizer& optimizer);
 

@@ -72,7 +72,6 @@ class Division {
   Option<size_t> unit_with(const at::Tensor& tensor) const;
   const at::Tensor& row(size_t unit) { return whole_units_->row(unit); }
   int64_t moves_of(size_t unit) const { return units_[unit]->moves; }
-  bool is_whole(size_t unit) const { return units_[unit]->whole.defined(); }
 
   /// Sums the gradients of `optimizer`: then each rank has its part of them.
   std::unique_ptr<GradientSum> sum_gradients(const Optimizer& optimizer);

@@ -25,13 +25,6 @@ RoleHooks hooks_of(Role role) {
   return {Hook::predict_epoch_start, Hook::predict_epoch_end, Hook::predict_batch_start, Hook::predict_batch_end};
 }
 
-/// Whether a pass is called off. Where ranks compute together all of them leave it behind the same batch.
-bool is_called_off(const Session& cx) {
-  double off = cx.agreement.calls_off() ? 1 : 0;
-  if (cx.request.root.state().divides_weights()) cx.request.ranks.most({&off, 1});
-  return off > 0;
-}
-
 }  // namespace
 
 void pass(Session& cx, const StepInfo& step, const std::vector<size_t>& streams, int64_t batches,
@@ -43,6 +36,7 @@ void pass(Session& cx, const StepInfo& step, const std::vector<size_t>& streams,
   const int64_t batch_index_before = cx.batch_index;
   const int64_t stream_before = cx.stream;
   int64_t done = 0;
+  cx.agreement.begin_round(cx.request.root.state().divides_weights());
   for (const size_t stream : streams) {
     const std::unique_ptr<Feed> feed = make_feed(cx.request, stream, batches);
     int64_t seen = 0;
@@ -66,10 +60,10 @@ void pass(Session& cx, const StepInfo& step, const std::vector<size_t>& streams,
         seen += batch.size;
         progress.round_batch(++done, batch.size);
       }
-      if (is_called_off(cx)) break;
+      if (cx.agreement.calls_off()) break;
     }
     if (samples != nullptr) samples->push_back(seen);
-    if (is_called_off(cx)) break;
+    if (cx.agreement.is_called_off()) break;
   }
   cx.batch_index = batch_index_before;
   cx.stream = stream_before;
@@ -99,19 +93,18 @@ EvalReport evaluate(RunRequest& request, Role role) {
   cx.agreement.meet();
   report.signal = cx.agreement.signal();
   Named values;
-  cx.logs.end_epoch(role, values);
+  cx.finish_epoch(role, hooks_of(role).epoch_end, values);
   cx.record_images();
-  cx.run_hook(hooks_of(role).epoch_end);
-  cx.logs.end_epoch(role, values);
   request.progress.round_end(role, 0, 0, values);
+  // Doubles are exact for what can be counted.
+  std::vector<double> all_samples(samples.begin(), samples.end());
+  request.ranks.sum(all_samples);
   for (size_t i = 0; i < samples.size(); i++) {
     Str prefix = stream_name(request.data, streams[i]) + "/";
     std::replace(prefix.begin(), prefix.end(), '.', '/');
-    double all_samples = double(samples[i]);
-    request.ranks.sum({&all_samples, 1});
     EvalReport::Stream& row = report.streams.emplace_back();
     row.name = streams.size() > 1 ? request.data.streams[streams[i]].name : "";
-    row.samples = int64_t(all_samples);
+    row.samples = int64_t(all_samples[i]);
     std::erase_if(values, [&](const auto& one) {
       if (!one.first.starts_with(prefix)) return false;
       row.values.emplace_back(one.first.substr(prefix.size()), one.second);

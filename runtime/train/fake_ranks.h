@@ -58,15 +58,22 @@ class OneOfSome final : public Ranks {
   int64_t rank() const override { return rank_; }
   int64_t world() const override { return meeting_.size(); }
   std::vector<Str> texts(const Str& own) const override {
+    exchanges_++;
     std::vector<Str> texts;
     for (const std::any& one : meeting_.exchange(rank_, own)) texts.push_back(std::any_cast<Str>(one));
     return texts;
   }
 
+  int64_t exchanges() const { return exchanges_; }
+
  private:
   Meeting& meeting_;
   int64_t rank_;
+  mutable int64_t exchanges_ = 0;
 };
+
+/// How often a rank of `as_ranks` exchanged something with the others.
+inline int64_t exchanges_of(const Ranks& ranks) { return dynamic_cast<const OneOfSome&>(ranks).exchanges(); }
 
 /// Runs `body` as each of `world` ranks. Throws what the first of them threw.
 inline void as_ranks(int64_t world, const std::function<void(const Ranks& ranks)>& body) {

@@ -5,6 +5,8 @@
 #include <array>
 #include <cstring>
 
+#include "runtime/tensor/host_read.h"
+
 namespace ltr {
 
 namespace {
@@ -20,7 +22,7 @@ uint64_t mixed(uint64_t state, uint64_t word) {
 }  // namespace
 
 uint64_t fingerprint(const at::Tensor& tensor) {
-  const at::Tensor host = tensor.detach().to(at::kCPU).contiguous();
+  const at::Tensor host = on_host(tensor).contiguous();
   const char* data = static_cast<const char*>(host.const_data_ptr());
   const size_t bytes = host.nbytes();
   // Four sums side by side: one alone waits for its own multiplication.

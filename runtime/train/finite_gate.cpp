@@ -60,8 +60,7 @@ void FiniteGate::check_weights() const {
   std::vector<Str> paths;
   for (const auto& optimizer : request_.root.state().optimizers) {
     for (const Weight& weight : optimizer->weights()) {
-      const Division::Part* part = division != nullptr ? division->find(In(weight.tensor)) : nullptr;
-      const at::Tensor own = part != nullptr ? part->values : aten(weight.tensor);
+      const at::Tensor own = request_.root.state().own(aten(weight.tensor));
       paths.push_back(weight.path);
       values.push_back(own);
       if (own.defined()) sums.push_back(own.sum().to(at::kDouble));

@@ -247,9 +247,7 @@ Leave Fit::close_epoch(Leave leave) {
   at_.batch = at_.begun = 0;
   at_.ends_epoch = cx_.ends_epoch = false;
   Named values;
-  cx_.logs.end_epoch(Role::Train, values);
-  cx_.run_hook(Hook::train_epoch_end);
-  cx_.logs.end_epoch(Role::Train, values);  // what the hook logged
+  cx_.finish_epoch(Role::Train, Hook::train_epoch_end, values);
   Named& row = state_.rows.regular();
   row.insert(row.end(), values.begin(), values.end());
   // An epoch that logged nothing of its own shows its last step's values, not those that the bar happened to ask for.
@@ -306,11 +304,7 @@ bool Fit::round(Named& row) {
     pass(cx_, *val_step_, val_streams_, request_.flags.fast_dev_run > 0 ? request_.flags.fast_dev_run : -1);
     cx_.agreement.meet();
     is_whole = cx_.agreement.signal() == 0;
-    if (is_whole) {
-      cx_.logs.end_epoch(Role::Val, values);
-      cx_.run_hook(Hook::val_epoch_end);
-      cx_.logs.end_epoch(Role::Val, values);
-    }
+    if (is_whole) cx_.finish_epoch(Role::Val, Hook::val_epoch_end, values);
   });
   if (!is_whole) {
     cx_.logs.drop(Role::Val);

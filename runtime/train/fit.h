@@ -57,7 +57,7 @@ class Fit {
   void change_world(int64_t before, const StoredState& saved);
   void begin_elsewhere(int64_t world_before);
   void check_data(const nlohmann::json& saved) const;
-  void check_optimizers(const nlohmann::json& saved) const;
+  void check_state(const nlohmann::json& saved);
   void report_changes(const nlohmann::json& saved) const;
   void fail(const Error& error);
   /// The same, with the step and the batch size where memory ran out in one.

@@ -119,13 +119,14 @@ void Fit::open_checkpoint() {
     throw with_help(Error(error), "resume with the program that the run had; what fits of its weights another one takes with `from \"FILE\" "
                                   "{ skip \"PATTERN\" }`");
   }
-  check_optimizers(saved);
+  check_state(saved);
   manifest_ = saved;
 }
 
 /// Before anything of the run is changed.
-void Fit::check_optimizers(const nlohmann::json& saved) const {
+void Fit::check_state(const nlohmann::json& saved) {
   LoadArchive archive(saved, read_state(request_.resume), request_.resume);
+  cx_.logs.check_fits(archive, train_stream_);
   const Archive::Part optimizers(archive, "optimizers");
   for (const auto& optimizer : request_.root.state().optimizers) {
     if (!archive.has(optimizer->name())) continue;

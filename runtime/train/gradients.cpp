@@ -45,8 +45,9 @@ enum : size_t { kShare, kRows, kBad, kWhole, kUpdates, kWaits, kNumbers };
 
 }  // namespace
 
-Gradients::Gradients(ModelRoot& root, const Ranks& ranks, const GradientTravel& travel, const LossScale& scale, Progress& progress)
-    : root_(root.state()), ranks_(ranks), travel_(travel), backward_(root, scale), progress_(progress) {
+Gradients::Gradients(ModelRoot& root, const Ranks& ranks, const GradientTravel& travel, const LossScale& scale, const LateGate& late,
+                     Progress& progress)
+    : root_(root.state()), ranks_(ranks), travel_(travel), late_(late), backward_(root, scale), progress_(progress) {
   if (travel_.bucket_bytes == 0) {
     if (ranks.world() > 1) trial_.emplace();
     travel_.bucket_bytes = BucketTrial().size();
@@ -103,7 +104,7 @@ Optimizer* Gradients::next_open() {
   const Turn turn = counted(*begin_vote(nullptr, false));
   if (turn.one == nullptr) return nullptr;
   const std::vector<at::Tensor> lacking = without_gradient(turn.one->weights);
-  backward_.run_summed({}, 0, *turn.one->optimizer, false, turn.one->weights, sum_of(*turn.one));
+  run_summed({}, *turn.one, false, turn.one->weights);
   settle(*turn.one, turn, lacking);
   return turn.one->optimizer;
 }
@@ -155,7 +156,7 @@ void Gradients::add_summed(const at::Tensor& loss, OfOptimizer& one, bool keep_g
   Option<Turn> turn;
   if (may_differ_) turn = counted(*votes);
   const auto begin = std::chrono::steady_clock::now();
-  backward_.run_summed(loss, share_, *one.optimizer, keep_graph, unreached, sum_of(one));
+  run_summed(loss, one, keep_graph, unreached);
   if (trial_) window_s_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   settle(one, turn ? *turn : counted(*votes), lacking);
 }
@@ -173,15 +174,39 @@ void Gradients::try_buckets() {
 }
 
 GradientSum& Gradients::sum_of(OfOptimizer& one) {
-  if (!one.sum) {
-    one.sum = root_.division ? root_.division->sum_gradients(*one.optimizer)
-                             : ranks_.sum_gradients(one.weights, travel_);
+  if (one.sum) return *one.sum;
+  if (root_.division) {
+    one.sum = root_.division->sum_gradients(*one.optimizer);
+    return *one.sum;
   }
+  std::vector<at::Tensor> leaves = one.weights;
+  if (late_.looks()) {
+    // Behind the weights, and so in the first bucket that leaves.
+    one.mark = at::zeros({1}, leaves.back().options().requires_grad(false)).set_requires_grad(true);
+    leaves.push_back(one.mark);
+  }
+  one.sum = ranks_.sum_gradients(leaves, travel_);
   return *one.sum;
 }
 
-void Gradients::settle(OfOptimizer& one, const Turn& turn, const std::vector<at::Tensor>& lacking) const {
+void Gradients::run_summed(const at::Tensor& loss, OfOptimizer& one, bool keep_graph, const std::vector<at::Tensor>& unreached) {
+  GradientSum& sum = sum_of(one);
+  Backward::Given given{one.mark, {}};
+  if (one.mark.defined()) given.gradient = late_.bad_loss(*one.optimizer).to(one.mark.scalar_type()).reshape({1});
+  backward_.run_summed(loss, share_, *one.optimizer, keep_graph, unreached, given, sum);
+}
+
+at::Tensor Gradients::count_bad_losses(const OfOptimizer& one) const {
+  if (!late_.looks()) return {};
+  at::Tensor count = late_.bad_loss(*one.optimizer).to(at::kFloat);
+  ranks_.sum_tensor(count);
+  return count;
+}
+
+void Gradients::settle(OfOptimizer& one, const Turn& turn, const std::vector<at::Tensor>& lacking) {
   one.came = turn.all;
+  // All hold back alike, and no host waits for it. The memory of what was summed is that of the next sum.
+  one.came.bad_later = one.mark.defined() ? std::exchange(one.mark.mutable_grad(), {}).reshape({}).clone() : count_bad_losses(one);
   if (turn.is_whole) return;
   // A weight that no rank reached has no gradient, as where a single process runs.
   std::vector<double> reached = reached_here(one.weights, lacking);
@@ -230,9 +255,14 @@ void Gradients::gather_whole(OfOptimizer& one, std::span<const double> reached) 
     gradients.push_back(gradient);
     flat.push_back(gradient.flatten());
   }
+  if (late_.looks()) {
+    const at::ScalarType type = flat.empty() ? at::kFloat : flat.front().scalar_type();
+    flat.push_back(late_.bad_loss(*one.optimizer).to(type).reshape({1}));
+  }
   if (!flat.empty()) {
     const at::Tensor all = at::cat(flat);
     ranks_.sum_tensor(all);
+    if (late_.looks()) one.came.bad_later = all[-1];
     int64_t begin = 0;
     for (const at::Tensor& gradient : gradients) {
       gradient.copy_(all.narrow(0, begin, gradient.numel()).view_as(gradient));
@@ -249,8 +279,9 @@ void Gradients::gather_whole(OfOptimizer& one, std::span<const double> reached) 
 
 void Gradients::gather_parts(OfOptimizer& one, std::span<const double> reached) {
   std::vector<char> had;
-  for (const at::Tensor& weight : one.weights) had.push_back(root_.division->find(weight)->has_gradient);
+  for (const at::Tensor& weight : one.weights) had.push_back(root_.part_of(weight)->has_gradient);
   sum_of(one).during([] {});
+  one.came.bad_later = count_bad_losses(one);
   for (size_t i = 0; i < one.weights.size(); i++) {
     if (reached[i] == 0 && !had[i]) one.sum->drop(one.weights[i]);
   }

@@ -13,13 +13,15 @@
 
 #include "runtime/train/backward.h"
 #include "runtime/train/bucket_trial.h"
+#include "runtime/train/late_gate.h"
 #include "runtime/train/progress.h"
 
 namespace ltr {
 
 class Gradients {
  public:
-  Gradients(ModelRoot& root, const Ranks& ranks, const GradientTravel& travel, const LossScale& scale, Progress& progress);
+  Gradients(ModelRoot& root, const Ranks& ranks, const GradientTravel& travel, const LossScale& scale, const LateGate& late,
+            Progress& progress);
 
   /// What came for an optimizer, of all ranks once they are summed.
   struct Came {
@@ -27,6 +29,7 @@ class Gradients {
     double rows = 0;
     double bad = 0;    ///< rows whose loss is not finite: they gave nothing
     bool is_bad_here = false;
+    at::Tensor bad_later;  ///< f32[]: ranks with a loss that is not finite, where the host does not know it yet and there are several
   };
 
   /// `may_differ`: the ranks may leave different updates out.
@@ -66,6 +69,7 @@ class Gradients {
     std::vector<at::Tensor> weights;  ///< that are trained
     std::vector<at::Tensor> summed;   ///< of a manual step: gradients that were gathered before others came, by weight
     std::unique_ptr<GradientSum> sum;
+    at::Tensor mark;  ///< travels as one more weight, where LateGate looks at losses: its gradient is `bad_loss`
   };
   struct Turn {
     OfOptimizer* one = nullptr;    ///< whose turn it is; null: all ranks are done
@@ -75,12 +79,16 @@ class Gradients {
 
   OfOptimizer& of(const Optimizer& optimizer);
   GradientSum& sum_of(OfOptimizer& one);
+  /// One backward pass of `loss`, which may be undefined, and the sum over ranks beside it.
+  void run_summed(const at::Tensor& loss, OfOptimizer& one, bool keep_graph, const std::vector<at::Tensor>& unreached);
   /// Tells the others what is open here and what is `updated` now, if something is; `is_whole`: with all gradients.
   std::unique_ptr<PendingSum> begin_vote(const OfOptimizer* updated, bool is_whole) const;
   Turn counted(PendingSum& votes);
   /// Sums over ranks while the gradient of `loss`, nothing if it is undefined, is added.
   void add_summed(const at::Tensor& loss, OfOptimizer& one, bool keep_graph);
-  void settle(OfOptimizer& one, const Turn& turn, const std::vector<at::Tensor>& lacking) const;
+  void settle(OfOptimizer& one, const Turn& turn, const std::vector<at::Tensor>& lacking);
+  /// Ranks with a bad loss, where that does not come with the gradients.
+  at::Tensor count_bad_losses(const OfOptimizer& one) const;
   /// Of a manual step, where ranks divide gradients.
   void gather_parts(OfOptimizer& one, std::span<const double> reached);
   void gather_whole(OfOptimizer& one, std::span<const double> reached);
@@ -91,6 +99,7 @@ class Gradients {
   const RootState& root_;
   const Ranks& ranks_;
   GradientTravel travel_;
+  const LateGate& late_;
   Backward backward_;
   std::vector<OfOptimizer> all_;  ///< as the model declares them, the same on every rank
   double share_ = 1;

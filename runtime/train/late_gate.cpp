@@ -43,28 +43,23 @@ void LateGate::saw_loss(const at::Tensor& loss, const Optimizer* optimizer, cons
   losses_there_.push_back(put(loss));
 }
 
-at::Tensor LateGate::blocked(const Optimizer& optimizer, const at::Tensor& norm, const at::Tensor& overflow) {
-  if (request_.flags.bare) return overflow;
-  // What no update would bring into order again; an overflow is the scale's own affair.
-  at::Tensor hit;
+at::Tensor LateGate::bad_loss(const Optimizer& optimizer) const {
   std::vector<at::Tensor> losses;
   for (size_t i = 0; i < now_.losses.size(); i++) {
     if (now_.losses[i].is_of(optimizer)) losses.push_back(losses_there_[i]);
   }
-  if (!losses.empty()) hit = at::stack(losses).isfinite().all().logical_not();
-  at::Tensor bad_losses;  // of all ranks
-  if (request_.ranks.world() > 1) {
-    // All hold back alike, and no host waits for it. The gradients are those of all already.
-    bad_losses = (hit.defined() ? hit : zero_).to(at::kFloat);
-    request_.ranks.sum_tensor(bad_losses);
-    hit = bad_losses > 0;
-  }
+  return losses.empty() ? zero_.to(at::kBool) : at::stack(losses).isfinite().all().logical_not();
+}
+
+at::Tensor LateGate::blocked(const Optimizer& optimizer, const at::Tensor& bad_losses, const at::Tensor& norm, const at::Tensor& overflow) {
+  if (request_.flags.bare) return overflow;
+  // What no update would bring into order again; an overflow is the scale's own affair.
+  at::Tensor hit = bad_losses.defined() ? bad_losses > 0 : bad_loss(optimizer);
   if (norm.defined()) {
     at::Tensor bad = norm.isfinite().logical_not();
     if (overflow.defined()) bad = bad.logical_and(overflow == 0);
-    hit = hit.defined() ? hit.logical_or(bad) : bad;
+    hit = hit.logical_or(bad);
   }
-  if (!hit.defined()) hit = zero_.to(at::kBool);
   at::Tensor blocked = hit;
   if (request_.trainer.nan == "stop") blocked = stopped_ = stopped_.logical_or(hit);
   if (overflow.defined()) blocked = blocked.logical_or(overflow > 0);

@@ -26,9 +26,14 @@ class LateGate {
   void begin_row(const Batch& batch, int64_t epoch, int64_t number);
   /// `optimizer` is null in a manual step.
   void saw_loss(const at::Tensor& loss, const Optimizer* optimizer, const Location& location);
-  /// f32[]: 1 if the update of `optimizer` must not happen; undefined where nothing is looked at. `norm` is of its
-  /// gradients, `overflow` what LossScale found in them; both may be undefined.
-  at::Tensor blocked(const Optimizer& optimizer, const at::Tensor& norm, const at::Tensor& overflow);
+  /// Whether it looks at losses at all.
+  bool looks() const { return is_on_ && !request_.flags.bare; }
+  /// bool[]: whether the window has a loss of `optimizer` that is not finite, on this rank.
+  at::Tensor bad_loss(const Optimizer& optimizer) const;
+  /// f32[]: 1 if the update of `optimizer` must not happen; undefined where nothing is looked at. `bad_losses` counts the
+  /// ranks with a `bad_loss`; undefined for a process by itself. `norm` is of its gradients, `overflow` what LossScale found in them;
+  /// both may be undefined.
+  at::Tensor blocked(const Optimizer& optimizer, const at::Tensor& bad_losses, const at::Tensor& norm, const at::Tensor& overflow);
   /// What the window saw goes to the host; the one `host_ahead` windows ago is judged: R4001, R4002 or R4003, with
   /// `culprit` the batch it was.
   void end_window();

@@ -5,7 +5,9 @@
 #include <array>
 #include <cmath>
 #include <filesystem>
+#include <map>
 
+#include "runtime/checkpoint/tensors.h"
 #include "runtime/optim/optimizer.h"
 #include "runtime/tensor/fake_accelerator.h"
 #include "runtime/tensor/handle.h"
@@ -151,6 +153,59 @@ TEST_CASE("too many in a row are counted where the host is behind, too") {
   run.trainer.nan = "skip";
   run.trainer.nan_limit = 2;
   CHECK(done(run, true).error.starts_with("R4003: 2 updates in a row"));
+}
+
+TEST_CASE("ranks on a device exchange as often in a step as those on the host") {
+  const auto exchanges = [](bool is_late, int64_t samples) {
+    Option<OnFakeDevice> there;
+    if (is_late) there.emplace();
+    int64_t count = 0;
+    as_two([&](const Ranks& ranks) {
+      Run run({}, samples, 16);
+      run.trainer.epochs = 1;
+      run.trainer.log_every = 1 << 20;
+      const RunRequest one = run.request();
+      RunRequest request{one.program, one.experiment, one.data, one.model, one.root, one.trainer, one.callbacks, nullptr,
+                         one.progress, "", "", "", {}, ranks};
+      request.make_feed = one.make_feed;
+      fit(request);
+      if (ranks.is_first()) count = exchanges_of(ranks);
+    });
+    return count;
+  };
+  // How often they agree on what is due follows the clock.
+  const int64_t here = exchanges(false, 16 * 60) - exchanges(false, 16 * 30);
+  const int64_t later = exchanges(true, 16 * 60) - exchanges(true, 16 * 30);
+  CHECK(here >= 30);
+  CHECK(std::abs(later - here) < 15);
+}
+
+TEST_CASE("a checkpoint of several ranks reads the device once on each") {
+  const Str folder = (std::filesystem::temp_directory_path() / fmt::format("ltr-once-{}", getpid())).string();
+  const auto reads = [&](const std::vector<Value>& callbacks) {
+    const OnFakeDevice there;
+    const int64_t before = host_reads();
+    as_two([&](const Ranks& ranks) {
+      Run run({}, 64, 16);
+      run.trainer.epochs = 1;
+      run.trainer.checkpoint = false;
+      const RunRequest one = run.request();
+      RunRequest request{one.program, one.experiment, one.data, one.model, one.root, one.trainer, callbacks, nullptr,
+                         one.progress, folder, "", "", {}, ranks};
+      request.make_feed = one.make_feed;
+      fit(request);
+    });
+    return host_reads() - before;
+  };
+  const int64_t without = reads({});
+  const int64_t with = reads({Value::call("Checkpoint", {{"async", true, "bool", {}}})});
+  std::map<Str, at::Tensor> tensors = read_tensors(folder + "/checkpoints/last/weights.safetensors");
+  tensors.merge(read_tensors(folder + "/checkpoints/last/train.safetensors"));
+  // The first rank copies all of them to its shelf, which is no read; the other one compares them.
+  const auto all = int64_t(tensors.size());
+  CHECK(with - without >= all);
+  CHECK(with - without < all + all / 2);
+  std::filesystem::remove_all(folder);
 }
 
 TEST_CASE("a loss that is not finite on one rank holds back both, and each host learns whose it was") {

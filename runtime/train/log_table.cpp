@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <set>
 
 #include "runtime/tensor/handle.h"
 #include "runtime/tensor/precision.h"
 #include "runtime/train/feed.h"
-#include "runtime/train/packed.h"
 
 namespace ltr {
 
@@ -17,8 +17,6 @@ Str slashed(Str series) {
   std::replace(series.begin(), series.end(), '.', '/');
   return series;
 }
-
-bool is_recorded_kind(LogKind kind) { return kind == LogKind::Scalar || kind == LogKind::Metric; }
 
 /// So many values wait at most: memory stays bounded when nothing is recorded for long.
 constexpr size_t kMostWaiting = 4096;
@@ -153,128 +151,15 @@ void LogTable::close_window() {
 
 // ---- giving out ----------------------------------------------------------------------------------------------
 
-// Numbers of metrics, the same on all ranks: by member, then by stream. 0 is nothing, 1 a value.
-constexpr double kNothing = 0;
-constexpr double kValue = 1;
-constexpr double kFirstMetric = 2;
-
-double LogTable::number_of(const Metric& metric) const {
-  for (size_t member = 0; member < model_.metrics.size(); member++) {
-    for (int64_t stream = 0; stream < streams_; stream++) {
-      if (&model_.metrics[member].of(model_, stream) == &metric) return kFirstMetric + double(int64_t(member) * streams_ + stream);
-    }
-  }
-  throw error_here(err::settings_contradict, "a metric that is no member of the model is logged by several processes");
-}
-
-Metric* LogTable::metric_of(double number) const {
-  const auto place = int64_t(number - kFirstMetric);
-  return &model_.metrics[size_t(place / streams_)].of(model_, place % streams_);
-}
-
-std::vector<LogTable::Taken> LogTable::taken(Role role) const {
-  std::vector<Taken> all(cells_.size());
-  for (size_t i = 0; i < all.size(); i++) {
-    const Cell& cell = cells_[i];
-    if (info(cell).role != role) continue;
-    all[i].metric = cell.metric_has_data ? cell.metric : nullptr;
-    all[i].is_any = cell.metric_has_data || cell.count > 0;
-  }
-  if (ranks_.world() == 1) return all;
-  std::vector<double> numbers;
-  for (const Taken& one : all) numbers.push_back(one.metric != nullptr ? number_of(*one.metric) : one.is_any ? kValue : kNothing);
-  ranks_.most(numbers);
-  for (size_t i = 0; i < all.size(); i++) {
-    all[i] = {numbers[i] != kNothing, numbers[i] >= kFirstMetric ? metric_of(numbers[i]) : nullptr};
-  }
-  return all;
-}
-
-double LogTable::reduced(const Cell& cell) const {
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  double number = cell.sum;
-  switch (info(cell).reduce) {
-    case Reduce::Sum: ranks_.sum({&number, 1}); return number;
-    case Reduce::Min: number = cell.count > 0 ? cell.least : kInfinity; ranks_.least({&number, 1}); return number;
-    case Reduce::Max: number = cell.count > 0 ? cell.most : -kInfinity; ranks_.most({&number, 1}); return number;
+double LogTable::reduced(const Total& total, Reduce how) {
+  switch (how) {
+    case Reduce::Sum: return total.sum;
+    case Reduce::Min: return total.least;
+    case Reduce::Max: return total.most;
     case Reduce::Mean:
     case Reduce::Cat: break;
   }
-  double parts[] = {cell.sum, cell.weight};
-  ranks_.sum(parts);
-  return parts[0] / parts[1];
-}
-
-/// What the window added to a state: a batch's own value is what its update added to the sums of the epoch.
-at::Tensor LogTable::added(const Cell& cell, const Metric::State& state, size_t place) const {
-  const In now(*state.tensor);
-  if (place >= cell.before.size()) return now;
-  const In before(cell.before[place]);
-  if (state.reduce == Reduce::Sum) return at::sub(now, before);
-  if (state.reduce == Reduce::Cat) return now->narrow(0, before->size(0), now->size(0) - before->size(0));
-  return now;
-}
-
-/// Of every cell that is recorded by step: nothing, a sum and its weight, or a metric and what was added to its states.
-Str LogTable::packed_window() const {
-  Str out;
-  for (const Cell& cell : cells_) {
-    const bool is_due = info(cell).role == Role::Train && info(cell).when != LogWhen::Epoch && is_recorded_kind(info(cell).kind);
-    const bool has_metric = is_due && cell.metric != nullptr && cell.metric_in_window;
-    const bool has_value = is_due && cell.metric == nullptr && cell.step_weight > 0;
-    pack(out, int64_t(has_metric ? number_of(*cell.metric) : has_value ? kValue : kNothing));
-    if (has_value) {
-      pack(out, cell.step_sum);
-      pack(out, cell.step_weight);
-    }
-    if (!has_metric) continue;
-    const std::vector<Metric::State> states = cell.metric->states();
-    for (size_t i = 0; i < states.size(); i++) pack(out, added(cell, states[i], i));
-  }
-  return out;
-}
-
-/// The value that `metric` has with these states alone.
-double LogTable::value_with(Metric& metric, const std::vector<at::Tensor>& tensors, const Str& series) const {
-  const NoGrad no_grad;
-  const std::vector<Metric::State> states = metric.states();
-  std::vector<Tensor> now;
-  for (size_t i = 0; i < states.size(); i++) now.push_back(std::exchange(*states[i].tensor, give(tensors[i])));
-  const double value = metric_value(metric, series);
-  for (size_t i = 0; i < states.size(); i++) *states[i].tensor = std::move(now[i]);
-  return value;
-}
-
-/// The window of all ranks, in one exchange: the value of each cell that took something in on any of them.
-std::vector<std::pair<size_t, double>> LogTable::window_values() {
-  const std::vector<Str> texts = ranks_.texts(packed_window());
-  std::vector<Unpacking> ranks(texts.begin(), texts.end());
-  std::vector<std::pair<size_t, double>> values;
-  for (size_t i = 0; i < cells_.size(); i++) {
-    double sum = 0, weight = 0;
-    Metric* metric = nullptr;
-    std::vector<std::vector<at::Tensor>> states;  // of each, what all ranks added
-    for (Unpacking& rank : ranks) {
-      const auto what = double(rank.number());
-      if (what == kValue) {
-        sum += rank.real();
-        weight += rank.real();
-      } else if (what >= kFirstMetric) {
-        metric = metric_of(what);
-        states.resize(metric->states().size());
-        for (std::vector<at::Tensor>& state : states) state.push_back(rank.tensor());
-      }
-    }
-    if (metric != nullptr) {
-      std::vector<at::Tensor> all;
-      const std::vector<Metric::State> own = metric->states();
-      for (size_t k = 0; k < states.size(); k++) all.push_back(joined(states[k], own[k].reduce).to(In(*own[k].tensor)->device()));
-      values.emplace_back(i, guarded([&] { return value_with(*metric, all, cells_[i].series); }));
-    } else if (weight > 0) {
-      values.emplace_back(i, sum / weight);
-    }
-  }
-  return values;
+  return total.sum / total.weight;
 }
 
 void LogTable::begin_window(bool is_recorded) {
@@ -311,30 +196,31 @@ void LogTable::end_window(bool is_recorded, Named& values) {
 
 void LogTable::end_epoch(Role role, Named& values) {
   settle();
-  std::set<Metric*> done;
-  const std::vector<Taken> all = taken(role);
+  const std::vector<Total> all = totals(role);
+  // Two statements may log one metric: it is joined once, and reset when all have read it.
+  std::vector<Metric*> metrics;
+  for (const Total& one : all) {
+    if (one.metric != nullptr && std::find(metrics.begin(), metrics.end(), one.metric) == metrics.end()) metrics.push_back(one.metric);
+  }
+  guarded([&] { join(metrics); });
   for (size_t i = 0; i < all.size(); i++) {
     Cell& cell = cells_[i];
     const LogInfo& about = info(cell);
     if (about.role != role) continue;
     const Str name = slashed(cell.series) + (about.when == LogWhen::Both ? "_epoch" : "");
     if (Metric* metric = all[i].metric; metric != nullptr) {
-      // Two statements may log one metric: it is joined once, and reset when all have read it.
-      if (done.insert(metric).second) {
-        for (const Metric::State& state : metric->states()) *state.tensor = ranks_.join(*state.tensor, state.reduce);
-      }
       if (about.kind == LogKind::Metric && about.when != LogWhen::Step) {
         *cell.newest = metric_value(*metric, cell.series);
         values.emplace_back(name, *cell.newest);
       }
       if (about.kind == LogKind::Image) images_.emplace_back(slashed(cell.series), metric_tensor(*metric));
     } else if (all[i].is_any) {
-      *cell.newest = reduced(cell);
+      *cell.newest = reduced(all[i], about.reduce);
       values.emplace_back(name, *cell.newest);
     }
     forget(cell);
   }
-  for (Metric* metric : done) metric->reset();
+  for (Metric* metric : metrics) metric->reset();
 }
 
 void LogTable::forget(Cell& cell) {
@@ -375,6 +261,33 @@ void LogTable::bar_values(Named& values) {
 
 // ---- checkpoints ---------------------------------------------------------------------------------------------
 
+namespace {
+
+/// The name in checkpoints.
+Str state_name(const Str& member, const Metric::State& state) { return fmt::format("metric.{}.{}", member, state.name); }
+
+/// Whether values of these shapes can be one state: what is appended to may be longer.
+bool are_alike(const at::Tensor& there, const at::Tensor& here, Reduce how) {
+  if (there.scalar_type() != here.scalar_type() || there.dim() != here.dim()) return false;
+  const size_t first = how == Reduce::Cat && here.dim() > 0 ? 1 : 0;
+  return there.sizes().slice(first) == here.sizes().slice(first);
+}
+
+void check_states(const Archive& archive, const Str& member, Metric& metric) {
+  for (const Metric::State& state : metric.states()) {
+    const at::Tensor there = archive.shape_of(state_name(member, state)), here = aten(*state.tensor);
+    if (there.defined() && are_alike(there, here, state.reduce)) continue;
+    const auto text = [](const at::Tensor& one) {
+      return one.defined() ? fmt::format("{}[{}]", c10::toString(one.scalar_type()), fmt::join(one.sizes().vec(), ", ")) : "nothing";
+    };
+    throw with_help(error_at({}, err::checkpoint_misfit,
+                             fmt::format("the metric {} keeps {} as {} here, and as {} in the checkpoint", member, state.name, text(here), text(there))),
+                    "resume with the metric that the run had, or from a checkpoint of an epoch's end, where metrics begin anew");
+  }
+}
+
+}  // namespace
+
 void LogTable::visit(Archive& archive, size_t train_stream) {
   settle();
   const Archive::Part logs(archive, "logs");
@@ -403,7 +316,7 @@ void LogTable::visit(Archive& archive, size_t train_stream) {
         if (!visited.insert(cell.metric).second) continue;
         for (const Metric::State& state : cell.metric->states()) {
           at::Tensor tensor = archive.is_reading() ? at::Tensor() : aten(*state.tensor);
-          archive.tensor(fmt::format("metric.{}.{}", member, state.name), tensor);
+          archive.tensor(state_name(member, state), tensor);
           if (archive.is_reading()) *state.tensor = give(tensor);
         }
       }
@@ -412,6 +325,20 @@ void LogTable::visit(Archive& archive, size_t train_stream) {
   const Archive::Part newest(archive, "newest");
   for (auto& [series, value] : newest_) {
     if (!archive.is_reading() || archive.has(series)) archive.value(series, value);
+  }
+}
+
+void LogTable::check_fits(Archive& archive, size_t train_stream) {
+  const Archive::Part logs(archive, "logs");
+  const Archive::Part cells(archive, "cells");
+  for (const Cell& cell : cells_) {
+    if (!archive.has(cell.series)) continue;
+    const Archive::Part part(archive, cell.series);
+    Str member;
+    archive.value("metric", member);
+    for (const Model::MetricMember& one : model_.metrics) {
+      if (member == one.name) check_states(archive, member, one.of(model_, int64_t(train_stream)));
+    }
   }
 }
 

@@ -3,8 +3,8 @@
 // What `log` statements gave: values of the window, weighted means of the epoch in f64, metrics, newest values. A value
 // stays where it was computed until somebody asks: the end of a recorded window, of an epoch, the bar, a hook.
 
+#include <cmath>
 #include <map>
-#include <set>
 #include <vector>
 
 #include "ltr/program.h"
@@ -13,6 +13,8 @@
 #include "runtime/train/ranks.h"
 
 namespace ltr {
+
+class Unpacking;
 
 using Named = std::vector<std::pair<Str, double>>;
 
@@ -49,6 +51,8 @@ class LogTable {
   /// Sums of the epoch under way, newest values, and the states of the metrics that took something in.
   /// Metrics of `train_stream` alone: a round leaves nothing half-filled.
   void visit(Archive& archive, size_t train_stream);
+  /// R2010 unless the states of metrics that `archive` has fit those here.
+  void check_fits(Archive& archive, size_t train_stream);
   /// Adds what another rank had: it is there no more.
   void absorb(Archive& archive, size_t train_stream);
 
@@ -82,17 +86,23 @@ class LogTable {
   void settle();
   void take(Cell& cell, double value, double weight);
   void close_window();
-  /// What a cell took in on any rank.
-  struct Taken {
+  /// What a cell took in since its epoch began, of all ranks.
+  struct Total {
     bool is_any = false;
     Metric* metric = nullptr;  ///< this rank's own, though it may be empty here
+    double sum = 0, weight = 0;
+    double least = INFINITY, most = -INFINITY;
   };
-  /// Of every cell of `role`, since its epoch began, the same on all ranks: a rank whose records ran out joins with what an
-  /// empty one has, so that none waits for it.
-  std::vector<Taken> taken(Role role) const;
+  Total own_total(const Cell& cell) const;
+  Total total_of(Unpacking& rank) const;
+  /// By cell, the same on all ranks, in one exchange; only of `role` there is any. A rank whose records ran out joins with what
+  /// an empty one has, so that none waits for it.
+  std::vector<Total> totals(Role role) const;
+  static double reduced(const Total& total, Reduce how);
+  /// Each state of these metrics becomes that of all ranks, by its own rule: in one exchange, however many they are.
+  void join(const std::vector<Metric*>& metrics) const;
   double number_of(const Metric& metric) const;
   Metric* metric_of(double number) const;
-  double reduced(const Cell& cell) const;
   at::Tensor added(const Cell& cell, const Metric::State& state, size_t place) const;
   Str packed_window() const;
   double value_with(Metric& metric, const std::vector<at::Tensor>& tensors, const Str& series) const;
@@ -110,6 +120,9 @@ class LogTable {
   std::vector<Waiting> waiting_;
   DeviceValues values_;
 };
+
+/// Whether what is logged so has a column.
+inline bool is_recorded_kind(LogKind kind) { return kind == LogKind::Scalar || kind == LogKind::Metric; }
 
 /// The number that `metric` has now, computed in f64; R2006 if it is no number.
 double metric_value(Metric& metric, const Str& series);

@@ -68,6 +68,16 @@ Tensor register_tensor(ScopeState& scope, const char* name, const Tensor& initia
 
 bool RootState::divides_weights() const { return division != nullptr && division->divides_weights(); }
 
+at::Tensor RootState::own(const at::Tensor& tensor) const {
+  const Division::Part* part = part_of(tensor);
+  return part != nullptr ? part->values : tensor;
+}
+
+void RootState::visit_own(Archive& archive, const Str& name, const at::Tensor& weight, at::Tensor& own, const at::Tensor& like) const {
+  if (part_of(weight) == nullptr) return archive.tensor(name, own);
+  archive.slice(name, own, division->slice_of(weight, like));
+}
+
 Str RootState::kind_of(const Str& path) const {
   const size_t dot = path.rfind('.');
   const Str owner = dot == Str::npos ? "" : path.substr(0, dot);

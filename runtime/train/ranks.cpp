@@ -59,7 +59,15 @@ class FlatSum final : public GradientSum {
   FlatSum(const Ranks& ranks, std::vector<at::Tensor> weights) : ranks_(ranks), weights_(std::move(weights)) {}
   void during(const std::function<void()>& pass) override {
     pass();
-    for (const at::Tensor& weight : weights_) ranks_.sum_tensor(weight.grad());
+    std::vector<at::Tensor> flat;
+    for (const at::Tensor& weight : weights_) flat.push_back(weight.grad().flatten());
+    const at::Tensor all = at::cat(flat);
+    ranks_.sum_tensor(all);
+    int64_t begin = 0;
+    for (const at::Tensor& weight : weights_) {
+      weight.grad().copy_(all.narrow(0, begin, weight.numel()).view_as(weight));
+      begin += weight.numel();
+    }
   }
 
  private:
@@ -153,11 +161,6 @@ void Ranks::take_from_first(const std::vector<at::Tensor>& tensors) const {
 
 std::unique_ptr<GradientSum> Ranks::sum_gradients(const std::vector<at::Tensor>& weights, const GradientTravel&) const {
   return std::make_unique<FlatSum>(*this, weights);
-}
-
-Tensor Ranks::join(const Tensor& state, Reduce how) const {
-  if (world() == 1) return state;
-  return guarded([&] { return give(joined(tensors(aten(state)), how)); });
 }
 
 std::vector<Outputs> Ranks::gather(const Outputs& own) const {

@@ -105,9 +105,6 @@ class Ranks {
   void sum(std::span<double> numbers) const;
   void least(std::span<double> numbers) const;
   void most(std::span<double> numbers) const;
-  /// A metric's state, of all ranks by the state's own rule: `cat` takes them in the order of the ranks, and their lengths
-  /// may differ.
-  Tensor join(const Tensor& state, Reduce how) const;
   /// On the first rank the outputs of all, in their order, without those of a rank that gives none; nothing elsewhere.
   std::vector<Outputs> gather(const Outputs& own) const;
   /// What the first rank says.
@@ -123,7 +120,7 @@ class Ranks {
 /// A process by itself.
 const Ranks& one_rank();
 
-/// A state of each rank, in their order, by its rule.
+/// A metric's state of each rank, in their order, by its own rule: lengths of `cat` may differ.
 at::Tensor joined(const std::vector<at::Tensor>& states, Reduce how);
 
 }  // namespace ltr

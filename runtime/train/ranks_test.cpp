@@ -109,8 +109,16 @@ TEST_CASE("a rank without records joins what the other one has, in epochs and in
       take(4, 1, 3, 4);
     }
     Named round;
+    int64_t exchanges = exchanges_of(ranks);
+    const auto count = [&] { return exchanges_of(ranks) - std::exchange(exchanges, exchanges_of(ranks)); };
     logs.end_epoch(Role::Val, round);
     CHECK(round == Named{{"val/mean", -2}, {"val/least", -3}, {"val/most", -1}, {"val/acc", 0.75}});
+    // However much is logged: who has what and all numbers at once, then all states of metrics.
+    CHECK(count() == 2);
+    Named nothing;
+    logs.end_epoch(Role::Val, nothing);
+    CHECK(nothing.empty());
+    CHECK(count() == 1);
 
     logs.begin_window(true);
     if (!ranks.is_first()) take(5, 0, 1, 4);

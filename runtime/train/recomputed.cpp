@@ -3,6 +3,7 @@
 
 #include <ATen/ATen.h>
 #include <c10/core/GradMode.h>
+#include <c10/core/impl/COW.h>
 #include <c10/util/hash.h>
 
 #include <functional>
@@ -52,28 +53,43 @@ struct WeightThen {
   bool requires_grad;
 };
 
+/// What a buffer was then.
+struct BufferThen {
+  int64_t version;
+  at::Tensor values;
+};
+
+/// The values of `buffer` now. They lie in its memory until somebody writes there: most buffers are never written.
+at::Tensor kept(const at::Tensor& buffer) {
+  const c10::StorageImpl& storage = *buffer.storage().unsafeGetStorageImpl();
+  const bool can_share = c10::impl::cow::is_cow_data_ptr(storage.data_ptr()) || c10::impl::cow::has_simple_data_ptr(storage);
+  return can_share ? at::_lazy_clone(buffer) : buffer.clone();
+}
+
 /// Weights and buffers as they were then, while it lives. Who compares versions sees nothing of it.
 class BlockThen {
  public:
-  BlockThen(const RecomputedBlock& block, const std::vector<WeightThen>& weights, const std::vector<at::Tensor>& buffers) : block_(block) {
+  BlockThen(const RecomputedBlock& block, const std::vector<WeightThen>& weights, const std::vector<BufferThen>& buffers) : block_(block) {
     for (size_t i = 0; i < weights.size(); i++) {
       needed_gradient_.push_back(block.weights[i].requires_grad());
       block.weights[i].set_requires_grad(weights[i].requires_grad);
     }
     const NoGrad no_grad;
     for (size_t i = 0; i < buffers.size(); i++) {
-      versions_.push_back(block.buffers[i]._version());
-      buffers_.push_back(block.buffers[i].clone());
-      block.buffers[i].copy_(buffers[i]);
+      const at::Tensor& buffer = block.buffers[i];
+      now_.push_back({buffer._version(), kept(buffer)});
+      if (buffer._version() != buffers[i].version) buffer.copy_(buffers[i].values);
     }
   }
   ~BlockThen() {
     const NoGrad no_grad;
     for (size_t i = 0; i < needed_gradient_.size(); i++) block_.weights[i].set_requires_grad(needed_gradient_[i]);
-    for (size_t i = 0; i < buffers_.size(); i++) {
-      block_.buffers[i].copy_(buffers_[i]);
-      c10::VariableVersion version = block_.buffers[i].unsafeGetTensorImpl()->version_counter();
-      version.set_version(versions_[i]);
+    for (size_t i = 0; i < now_.size(); i++) {
+      const at::Tensor& buffer = block_.buffers[i];
+      if (buffer._version() == now_[i].version) continue;
+      buffer.copy_(now_[i].values);
+      c10::VariableVersion version = buffer.unsafeGetTensorImpl()->version_counter();
+      version.set_version(now_[i].version);
     }
   }
   BlockThen(const BlockThen&) = delete;
@@ -82,8 +98,7 @@ class BlockThen {
  private:
   const RecomputedBlock& block_;
   std::vector<bool> needed_gradient_;
-  std::vector<at::Tensor> buffers_;
-  std::vector<int64_t> versions_;
+  std::vector<BufferThen> now_;
 };
 
 /// One call of a block.
@@ -101,7 +116,7 @@ class Segment {
         division_(read_division()) {
     const NoGrad no_grad;
     for (const at::Tensor& weight : block.weights) weights_.push_back({weight._version(), weight.requires_grad()});
-    for (const at::Tensor& buffer : block.buffers) buffers_.push_back(buffer.clone());
+    for (const at::Tensor& buffer : block.buffers) buffers_.push_back({buffer._version(), kept(buffer)});
   }
 
   /// The graph asked to keep `value`: its number.
@@ -128,7 +143,7 @@ class Segment {
   const JointSum* joint_;
   Division* division_;
   std::vector<WeightThen> weights_;
-  std::vector<at::Tensor> buffers_;
+  std::vector<BufferThen> buffers_;
   std::vector<size_t> forms_;
   std::vector<at::Tensor> values_;
 };

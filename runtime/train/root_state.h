@@ -64,6 +64,12 @@ struct RootState {
   const Str* path_of(const Tensor& tensor) const;
   /// Whether weights themselves are divided, so that reading one is an exchange.
   bool divides_weights() const;
+  /// This rank's part of a weight; null where it is not divided.
+  Division::Part* part_of(const at::Tensor& weight) const { return division ? division->find(weight) : nullptr; }
+  /// What of a weight or buffer is here: where it is divided this rank's part, undefined if it has none.
+  at::Tensor own(const at::Tensor& tensor) const;
+  /// Likewise of what goes with a weight and is like `like` as a whole, in a checkpoint.
+  void visit_own(Archive& archive, const Str& name, const at::Tensor& weight, at::Tensor& own, const at::Tensor& like) const;
   /// The kind of the block that registered the weight or buffer with this whole path.
   Str kind_of(const Str& path) const;
 };

@@ -9,6 +9,7 @@
 
 #include "runtime/loggers/logger.h"
 #include "runtime/tensor/handle.h"
+#include "runtime/tensor/host_read.h"
 #include "runtime/train/gathered.h"
 #include "runtime/train/rank_states.h"
 #include "runtime/train/session.h"
@@ -95,7 +96,17 @@ void Saver::add_divided(CheckpointData& data) const {
 
 // ---- writing -------------------------------------------------------------------------------------------------
 
-Saver::Written Saver::prepare(const Str& name, bool weights_only, bool passes, const Ranks& ranks) {
+namespace {
+
+void bring_to_host(CheckpointData& data) {
+  for (auto* tensors : {&data.weights, &data.averages, &data.train}) {
+    for (NamedTensor& one : *tensors) one.tensor = on_host(one.tensor);
+  }
+}
+
+}  // namespace
+
+Saver::Written Saver::prepare(const Str& name, bool weights_only, bool passes, const Ranks& ranks, Shelf* shelf) {
   const Str path = path_of(name);
   if (ranks.world() > 1) session_.share_left_out();
   session_.path = path;
@@ -104,6 +115,8 @@ Saver::Written Saver::prepare(const Str& name, bool weights_only, bool passes, c
   if (request_.recorder != nullptr) request_.recorder->flush();
   CheckpointData data = snapshot(weights_only);
   data.manifest["passing"] = passes;
+  // A device is read once: what the first rank writes is what it compares with the others.
+  if (ranks.is_first()) shelf != nullptr ? shelf->put(data) : bring_to_host(data);
   gather_states(ranks, data);
   return {name, weights_only, passes, state_.at.place(), std::move(data), links_with(name, weights_only), nullptr};
 }
@@ -114,7 +127,7 @@ void Saver::write(const Str& name, bool weights_only, bool passes, const Ranks& 
   session_.late.learn_all();
   session_.gate.check_weights();
   const Times::Clock::time_point begin = Times::Clock::now();
-  Written one = prepare(name, weights_only, passes, ranks);
+  Written one = prepare(name, weights_only, passes, ranks, nullptr);
   write_files(one, ranks);
   times_.checkpoint_s += seconds_since(begin);
   written(one);

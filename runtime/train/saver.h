@@ -83,7 +83,8 @@ class Saver {
   nlohmann::json facts() const;
   CheckpointData snapshot(bool weights_only);
   /// Everything of a checkpoint but its place: hooks have run, rows are written, ranks agree on it.
-  Written prepare(const Str& name, bool weights_only, bool passes, const Ranks& ranks);
+  /// What the first rank writes lies on `shelf` then, where there is one.
+  Written prepare(const Str& name, bool weights_only, bool passes, const Ranks& ranks, Shelf* shelf);
   void write(const Str& name, bool weights_only, bool passes, const Ranks& ranks);
   /// What the last write came to: one that the disk refused is a warning.
   void succeeded();

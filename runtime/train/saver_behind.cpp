@@ -10,11 +10,11 @@ void Saver::begin_write(const Wish& wish) {
   session_.gate.check_weights();
   const Times::Clock::time_point begin = Times::Clock::now();
   const Ranks& ranks = request_.ranks;
-  Written one = prepare(wish.name, wish.weights_only, true, ranks);
+  Written one = prepare(wish.name, wish.weights_only, true, ranks, &shelf_);
   one.undo = wish.undo;
   open(one, ranks);
   const bool has_share = ranks.is_first() || state_.root.division != nullptr;
-  if (has_share) shelf_.put(one.data);
+  if (has_share && !ranks.is_first()) shelf_.put(one.data);
   behind_ = std::move(one);
   if (has_share) writing_.start([this] { return write_behind(); });
   session_.agreement.watch([this] { return writing_.is_over(); });

@@ -58,7 +58,7 @@ Session::Session(RunRequest& run_request, std::vector<Role> roles)
       metric_inputs(run_request),
       threads(elements_of(run_request.root.state().weights)),
       agreement(run_request.ranks, {outcome, ends_epoch, saves}),
-      gradients_(run_request.root, run_request.ranks, run_request.travel, scale, run_request.progress),
+      gradients_(run_request.root, run_request.ranks, run_request.travel, scale, late, run_request.progress),
       buffers_(run_request.root.state(), run_request.ranks, run_request.sync_batchnorm),
       runner_(make_torch_runner(*this)) {
   run_dir = request.run_dir;
@@ -180,7 +180,7 @@ void Session::update(Optimizer& optimizer) {
   if (came.rows == 0 || came.share == 0) return optimizer.zero_grad();
   // Batches that are counted by tokens leave a window that is divided by what did come.
   if (std::abs(came.share - 1) > 1e-9) optimizer.scale_grads(1 / came.share);
-  clip_and_step(optimizer);
+  clip_and_step(optimizer, came.bad_later);
 }
 
 /// As if the rows of all ranks were one batch, whose loss is not finite.
@@ -202,9 +202,9 @@ void Session::tell_before_clip(const Optimizer& optimizer) {
   for (auto& [name, value] : values) norms.add(std::move(name), value);
 }
 
-void Session::clip_and_step(Optimizer& optimizer) {
+void Session::clip_and_step(Optimizer& optimizer, const at::Tensor& bad_losses) {
   this->optimizer = &optimizer;
-  if (late.is_on()) return clip_and_step_later(optimizer);
+  if (late.is_on()) return clip_and_step_later(optimizer, bad_losses);
   if (const at::Tensor overflow = unscale(optimizer); overflow.defined()) {
     overflows_.erase(&optimizer);
     if (read_number(overflow) != 0) return optimizer.zero_grad();
@@ -273,7 +273,7 @@ void Session::step(Optimizer& optimizer) {
     const NoGrad no_grad;
     const Gradients::Came came = gradients_.gather(optimizer);
     if (came.bad > 0) return refuse(optimizer, came);
-    clip_and_step(optimizer);
+    clip_and_step(optimizer, came.bad_later);
     gradients_.forget(optimizer);
   });
 }
@@ -392,6 +392,13 @@ void Session::tell_left_out() {
 void Session::record(Named values) {
   if (request.recorder == nullptr || request.flags.bare || values.empty()) return;
   request.recorder->scalars(global_step, epoch, std::move(values));
+}
+
+void Session::finish_epoch(Role role, Hook hook, Named& values) {
+  logs.end_epoch(role, values);
+  if (!listeners.has(hook)) return;  // ranks need not exchange what cannot be there
+  run_hook(hook);
+  logs.end_epoch(role, values);
 }
 
 void Session::record_images() {

@@ -89,6 +89,8 @@ class Session : public Context {
 
   /// Hands `values` to the recorder, at this `global_step`.
   void record(Named values);
+  /// The epoch of `role` is over: appends its values, fresh for `hook`, which runs, and what that logs.
+  void finish_epoch(Role role, Hook hook, Named& values);
   /// Says what metrics were given in the epoch of `role`, which is over, that they cannot make sense of.
   void tell_metric_inputs(Role role);
   /// Images of metrics that an epoch's end left.
@@ -121,9 +123,9 @@ class Session : public Context {
   void update(Optimizer& optimizer);
   void write_left_out(const std::vector<LeftOut>& records, bool appends);
   /// Hooks, clipping, the gate, and the update if it may happen.
-  void clip_and_step(Optimizer& optimizer);
+  void clip_and_step(Optimizer& optimizer, const at::Tensor& bad_losses);
   /// The same where numbers come later: nothing is waited for, the device decides.
-  void clip_and_step_later(Optimizer& optimizer);
+  void clip_and_step_later(Optimizer& optimizer, const at::Tensor& bad_losses);
   /// Divides the gradients by the loss scale, once an update. What it found in them; undefined without a scale.
   at::Tensor unscale(const Optimizer& optimizer);
   bool hooks_want_norm() const { return listeners.has(Hook::before_step) || listeners.has(Hook::after_step); }

@@ -24,7 +24,7 @@ at::Tensor Session::unscale(const Optimizer& optimizer) {
   return place->second;
 }
 
-void Session::clip_and_step_later(Optimizer& optimizer) {
+void Session::clip_and_step_later(Optimizer& optimizer, const at::Tensor& bad_losses) {
   const at::Tensor overflow = unscale(optimizer);
   overflows_.erase(&optimizer);
   at::Tensor norm;
@@ -38,7 +38,7 @@ void Session::clip_and_step_later(Optimizer& optimizer) {
     norm = clipped;
     if (is_recorded_) norms.add("grad_norm/" + optimizer.name(), clipped);
   }
-  optimizer.step(global_step, late.blocked(optimizer, norm, overflow));
+  optimizer.step(global_step, late.blocked(optimizer, bad_losses, norm, overflow));
   forget_casts();
   has_updated_ = true;
   run_hook(Hook::after_step);

@@ -56,6 +56,8 @@ void on_signal(int signal) {
     case SignalPhase::End:
       if (signal == SIGINT) say("\neverything is saved; the last reports are being written\n");
       return;
+    case SignalPhase::Over:
+      return;
   }
 }
 
@@ -76,7 +78,8 @@ SignalWatch::SignalWatch(SignalPhase phase) : is_outermost_(!is_watched.exchange
 }
 
 SignalWatch::~SignalWatch() {
-  if (!is_outermost_) return;
+  // Libraries take their time to end, in which a signal would kill a process that has said how its work went.
+  if (!is_outermost_ || phase() == SignalPhase::Over) return;
   for (size_t i = 0; i < std::size(kSignals); i++) sigaction(kSignals[i], &before_[i], nullptr);
   is_watched = false;
 }

@@ -9,11 +9,12 @@ namespace ltr {
 
 /// What a signal finds. Start: nothing was begun, so the process ends. Gather: nor has this rank begun anything, but others
 /// wait for it, which find out together; one that is still at its start ends. Work: the trainer or a pass looks at the
-/// flag. End: everything is saved and only reports are missing, so it waits for those.
-enum class SignalPhase : int { Start, Gather, Work, End };
+/// flag. End: everything is saved and only reports are missing, so it waits for those. Over: the process is about to end, and
+/// what it exits with is known.
+enum class SignalPhase : int { Start, Gather, Work, End, Over };
 
-/// Catches SIGINT, SIGTERM, SIGUSR1 and SIGHUP (unless `nohup` ignores it) while it lives. One inside another, as in a
-/// `fit` under `ltr::main`, changes nothing.
+/// Catches SIGINT, SIGTERM, SIGUSR1 and SIGHUP (unless `nohup` ignores it) while it lives, and to the end of the process if it
+/// goes when that is over. One inside another, as in a `fit` under `ltr::main`, changes nothing.
 class SignalWatch {
  public:
   explicit SignalWatch(SignalPhase phase = SignalPhase::Work);

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """A rank that throws, hangs or ends at one step: the others leave in time, one message names it, and what each rank said stands
-in its log. Then the run goes on to the bytes of one that was left alone. And one that is told to end while it is starting.
+in its log. Then the run goes on to the bytes of one that was left alone. And one that is told to end while it is starting, or when it
+has ended.
 
 Python's standard library alone; LTRC and LTR_SOURCE say which compiler and sources, if not these.
 """
@@ -51,6 +52,15 @@ def told_while_starting(program, folder, number, code):
     check("leaves no run", not list(runs.glob("*/[0-9]*")))
 
 
+def told_when_over(program, folder, nproc):
+    """A signal to a process that has said its last word, and unloads its libraries."""
+    team = Team(program, folder / f"over{nproc}", "--no-bar", nproc=nproc, until='"event":"end"')
+    while team.process.poll() is None:
+        team.send(signal.SIGTERM)
+    found = team.end(ALL_GONE)
+    check(f"SIGTERM when all is done, {nproc} processes", found == 0 and team.is_clean, f"exit {found}\n{team.text}")
+
+
 with scratch() as name:
     folder = pathlib.Path(name).resolve()
     program = build(SUPPORT / "misbehave.ltr", folder)
@@ -63,5 +73,7 @@ with scratch() as name:
         misbehaves(program, folder, whole, how, rank)
     told_while_starting(program, folder, signal.SIGTERM, 75)
     told_while_starting(program, folder, signal.SIGINT, 130)
+    for nproc in (1, 2):
+        told_when_over(program, folder, nproc)
     check("no rank is left", clean_up(program))
 finish()

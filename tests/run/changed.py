@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """A run goes on with a program that changed where what it saved fits, and says what differs; where it does not, it is refused by
 name, before anything of the run is touched."""
+import dataclasses
 import hashlib
 import pathlib
 import shutil
@@ -8,51 +9,68 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
 from harness import build, check, finish, fit, newest, scratch
+from points import model, source
 
-PROGRAM = """ltr 1
-data Points() {
-  batch[B] { x: float[B, 3], y: float[B, 1] }
-  fn point(s: {i: int}) -> {x: float[3], y: float[1]} = (x = full(3, 0.1 * s.i), y = full(1, 0.2 * s.i))
-  train = synthetic(16, point) |> shuffle(1) |> collate(4)
-}
-model Net() {
-  net = NET
-  optimizer OPTIMIZER
-  step train[B](x: float[B, 3], y: float[B, 1]) {
-    loss = mean((net(x) - y) ** 2)
-    minimize loss
-    log loss
-  }
-}
-experiment changed { data = Points()
+EXPERIMENT = """experiment changed { data = Points()
   model = Net()
   trainer { epochs = 2 }
   loggers { Csv() } }
 """
 NET = "[Linear(3, 4), relu, Linear(4, 1)]"
 ADAM = "opt = Adam(net.weights, lr = 0.01)"
+AMSGRAD = "opt = Adam(net.weights, lr = 0.01, amsgrad = true)"
+MOMENTUM = "opt = SGD(net.weights, lr = 0.01, momentum = 0.9)"
+# An epoch is open behind step 6, and what this has counted is in the checkpoint.
+INSIDE = ("--steps", 6)
 
-REFUSED = {  # net, optimizer, what is said
-    "a layer more": ("[Linear(3, 4), relu, Linear(4, 1), Linear(1, 1)]", ADAM, ["missing net.3.weight, net.3.bias", "skip"]),
-    "a layer less": ("Linear(3, 1)", ADAM, ["missing net.weight, net.bias", "unexpected net.0.bias, net.0.weight, net.2.bias, net.2.weight"]),
-    "another shape": ("[Linear(3, 5), relu, Linear(5, 1)]", ADAM,
-                      ["differing net.0.weight is Float[4, 3] there, Float[5, 3] here", "net.2.weight is Float[1, 4] there, Float[1, 5] here"]),
-    "another rule": (NET, "opt = SGD(net.weights, lr = 0.01)", ["the optimizer opt is Adam in the checkpoint and SGD here", "fit --weights"]),
-    "more to keep": (NET, "opt = Adam(net.weights, lr = 0.01, amsgrad = true)", ["the optimizer opt keeps max_exp_avg_sq of net.0.weight here"]),
+
+def counting(classes):
+    """A metric of so many classes."""
+    return {"members": f"  seen = Accuracy({classes})\n",
+            "more": f"    log seen = seen(zeros(B, {classes}), zeros(B).to(i64)) on epoch\n"}
+
+
+@dataclasses.dataclass
+class Change:
+    """A program that a run goes on with, or does not, and what is said; the run had `before`, and began with `options`."""
+    said: list
+    net: str = NET
+    optimizer: str = ADAM
+    more: dict = dataclasses.field(default_factory=dict)
+    before: dict = dataclasses.field(default_factory=lambda: {"optimizer": ADAM})
+    options: tuple = ()
+
+    def now(self):
+        return {"net": self.net, "optimizer": self.optimizer, **self.more}
+
+
+REFUSED = {
+    "a layer more": Change(["missing net.3.weight, net.3.bias", "skip"], "[Linear(3, 4), relu, Linear(4, 1), Linear(1, 1)]"),
+    "a layer less": Change(["missing net.weight, net.bias", "unexpected net.0.bias, net.0.weight, net.2.bias, net.2.weight"], "Linear(3, 1)"),
+    "another shape": Change(["differing net.0.weight is Float[4, 3] there, Float[5, 3] here", "net.2.weight is Float[1, 4] there, Float[1, 5] here"],
+                            "[Linear(3, 5), relu, Linear(5, 1)]"),
+    "another rule": Change(["the optimizer opt is Adam in the checkpoint and SGD here", "fit --weights"], optimizer="opt = SGD(net.weights, lr = 0.01)"),
+    "more to keep": Change(["the optimizer opt keeps max_exp_avg_sq of net.0.weight here"], optimizer=AMSGRAD),
+    "a metric of another shape": Change(["the metric seen keeps ", "[4] here, and as Long[3] in the checkpoint", "an epoch's end"],
+                                        more=counting(4), before={"optimizer": ADAM, **counting(3)}, options=INSIDE),
 }
 GOES_ON = {
-    "another function": ("[Linear(3, 4), tanh, Linear(4, 1)]", ADAM, ["continues, not bit for bit: program:"]),
-    "another name of the optimizer": (NET, "other = Adam(net.weights, lr = 0.01)",
-                                      ["the program has no optimizer opt any more; what it kept is dropped",
-                                       "the checkpoint has no optimizer other; it begins anew"]),
-    "another rate": (NET, "opt = Adam(net.weights, lr = 0.02)", ["continues, not bit for bit: program:"]),
+    "another function": Change([], "[Linear(3, 4), tanh, Linear(4, 1)]"),
+    "another name of the optimizer": Change(["the program has no optimizer opt any more; what it kept is dropped",
+                                             "the checkpoint has no optimizer other; it begins anew"], optimizer="other = Adam(net.weights, lr = 0.01)"),
+    "another rate": Change([], optimizer="opt = Adam(net.weights, lr = 0.02)"),
+    "no momentum any more": Change(["the optimizer opt has no place any more for momentum_buffer of net.0.bias, net.0.weight, net.2.bias, net.2.weight; "
+                                    "what the checkpoint has of that is dropped"],
+                                   optimizer="opt = SGD(net.weights, lr = 0.01)", before={"optimizer": MOMENTUM}),
+    "no amsgrad any more": Change(["the optimizer opt has no place any more for max_exp_avg_sq of net.0.bias"], before={"optimizer": AMSGRAD}),
+    "a metric of another shape behind its epoch": Change([], more=counting(4), before={"optimizer": ADAM, **counting(3)}),
 }
 
 
-def program(folder, name, net, optimizer):
+def program(folder, name, **parts):
     place = folder / name.replace(" ", "-")
     place.mkdir()
-    (place / "changed.ltr").write_text(PROGRAM.replace("NET", net).replace("OPTIMIZER", optimizer))
+    (place / "changed.ltr").write_text(source(model(**{"net": NET, **parts}), EXPERIMENT))
     return build(place / "changed.ltr", place)
 
 
@@ -62,26 +80,44 @@ def files(run):
             for path in run.rglob("*") if path.is_file() and path.name not in ("lock", "log-0.txt")}
 
 
+class Runs:
+    """Runs of the programs of before, each made once."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.made = {}
+
+    def copy(self, change, name):
+        """The folder of one that `change` may go on with."""
+        key = (str(change.before), change.options)
+        if key not in self.made:
+            self.made[key] = self.folder / f"runs-{len(self.made)}"
+            result = fit(program(self.folder, f"before {len(self.made)}", **change.before), self.made[key], *change.options)
+            check("a run", result.returncode == 0, result.text)
+        copy = self.folder / "copies" / name.replace(" ", "-")
+        shutil.copytree(self.made[key], copy, symlinks=True)
+        return copy
+
+
 with scratch() as name:
     folder = pathlib.Path(name)
-    result = fit(program(folder, "first", NET, ADAM), folder / "runs")
-    check("a run", result.returncode == 0, result.text)
-    for title, (net, optimizer, said) in REFUSED.items():
-        runs = folder / "copies" / title.replace(" ", "-")
-        shutil.copytree(folder / "runs", runs, symlinks=True)
+    made = Runs(folder)
+    for title, change in REFUSED.items():
+        runs = made.copy(change, title)
         before = files(newest(runs))
-        result = fit(program(folder, title, net, optimizer), runs, "--resume", "last", "--epochs", 3)
+        result = fit(program(folder, title, **change.now()), runs, "--resume", "last", "--epochs", 3)
         check(f"{title} is refused", result.returncode == 2 and "error[R2010]" in result.stderr, result.text)
-        check(f"{title}: what differs is named", all(text in result.stderr for text in said), result.text)
+        check(f"{title}: what differs is named", all(text in result.stderr for text in change.said), result.text)
         check(f"{title}: the run is as it was", files(newest(runs)) == before, result.text)
-    for title, (net, optimizer, said) in GOES_ON.items():
-        runs = folder / "copies" / title.replace(" ", "-")
-        shutil.copytree(folder / "runs", runs, symlinks=True)
-        changed = program(folder, title, net, optimizer)
+    for title, change in GOES_ON.items():
+        runs = made.copy(change, title)
+        changed = program(folder, title, **change.now())
         result = fit(changed, runs, "--resume", "last", "--epochs", 3, "--strict-resume")
         check(f"{title} is refused by --strict-resume", result.returncode == 2 and "not bit for bit" in result.stderr, result.text)
         result = fit(changed, runs, "--resume", "last", "--epochs", 3)
+        said = ["continues, not bit for bit: program:", *change.said]
         check(f"{title} goes on, and what differs is said once", result.returncode == 0
               and all(result.stderr.count(text) == 1 for text in said), result.text)
+        check(f"{title}: nothing else is dropped", change.said or "dropped" not in result.stderr, result.text)
         check(f"{title}: behind the steps that were done", (newest(runs) / "checkpoints/step0000012").is_dir(), result.text)
 finish()

@@ -11,29 +11,10 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
 from harness import build, check, finish, fit, newest, run, scratch
+from points import line_of, model, source
 
-PROGRAM = """ltr 1
-data Points() {
-  batch[B] { x: float[B, 3], y: float[B, 1] }
-  fn point(s: {i: int}) -> {x: float[3], y: float[1]} = (x = full(3, 0.1 * s.i), y = full(1, 0.2 * s.i))
-  train = synthetic(16, point) |> shuffle(1) |> collate(4)
-  val = synthetic(8, point) |> collate(4)
-  test = synthetic(8, point) |> collate(4)
-}
-model Net() {
-  net = Linear(3, 1)
-  optimizer opt = SGD(net.weights, lr = 0.05)
-  step train[B](x: float[B, 3], y: float[B, 1]) { minimize mean((net(x) - y) ** 2) }
-  step val[B](x: float[B, 3], y: float[B, 1]) { log loss = mean((net(x) - y) ** 2) }
-  step test[B](x: float[B, 3], y: float[B, 1]) { log loss = mean((net(x) - y) ** 2) }
-}
-model Deep() {
-  net = [Linear(3, 3), Linear(3, 3), Linear(3, 1)]
-  optimizer opt = SGD(net.weights, lr = 0.05)
-  step train[B](x: float[B, 3], y: float[B, 1]) { minimize mean((net(x) - y) ** 2) }
-  step test[B](x: float[B, 3], y: float[B, 1]) { log loss = mean((net(x) - y) ** 2) }
-}
-callback Saves() {
+PROGRAM = source(model(steps=("val", "test")),
+                  model("[Linear(3, 3), Linear(3, 3), Linear(3, 1)]", name="Deep", steps=("test",)), """callback Saves() {
   on train_epoch_end { if epoch == 0 { save("mine") } }
 }
 experiment plain { data = Points()
@@ -48,7 +29,7 @@ experiment averaged { data = Points()
   trainer { epochs = 3 }
   callbacks { Ema(decay = 0.8), Checkpoint(monitor = val.loss, keep = 1) }
   loggers { Csv() } }
-"""
+""")
 
 
 def floats(file):
@@ -151,14 +132,7 @@ def interrupted(program, folder):
           command.endswith(f"--threads 1 --epochs 1000000 --seed {seed} --set trainer.log_every=7"), command)
 
 
-NOT_A_NUMBER = """ltr 1
-data Points(count: int = 9) {
-  batch[B] { x: float[B, 3], y: float[B, 1] }
-  fn point(s: {i: int}) -> {x: float[3], y: float[1]} = (x = full(3, 0.1 * s.i), y = full(1, 0.2 * s.i))
-  train = synthetic(count, point) |> collate(4)
-  val = synthetic(8, point) |> collate(4)
-}
-model Net() {
+NOT_A_NUMBER = source("""model Net() {
   net = [Linear(3, 4), BatchNorm1d(4), Linear(4, 1)]
   optimizer opt = SGD(net.weights, lr = 0.05)
   step train[B](x: float[B, 3], y: float[B, 1]) {
@@ -168,11 +142,11 @@ model Net() {
   }
   step val[B](x: float[B, 3], y: float[B, 1]) { log loss = log(mean((net(x) - y) ** 2) - 1e6) }
 }
-experiment numbers { data = Points()
+experiment numbers { data = Points(9)
   model = Net()
   trainer { epochs = 2 }
   callbacks { Checkpoint(monitor = val.loss) } }
-"""
+""")
 
 
 def refused(program, folder):
@@ -192,7 +166,7 @@ def not_a_number(folder):
     (folder / "numbers.ltr").write_text(NOT_A_NUMBER)
     program = build(folder / "numbers.ltr", folder)
     result = run(program, "fit", "--no-bar", "--out", folder / "one")
-    check("a batch norm refuses a batch of one", result.returncode == 1 and "numbers.ltr:12:" in result.text and "go on with" not in result.text
+    check("a batch norm refuses a batch of one", result.returncode == 1 and f"numbers.ltr:{line_of(NOT_A_NUMBER, 'mean((net')}:" in result.text and "go on with" not in result.text
           and "drop_last = true" in result.text, result.text)
     result = run(program, "fit", "--no-bar", "--out", folder / "nan", "--set", "data.count=8")
     kept = names(newest(folder / "nan"))
@@ -203,9 +177,9 @@ def not_a_number(folder):
 
 with scratch() as name:
     folder = pathlib.Path(name)
-    source = folder / "kept.ltr"
-    source.write_text(PROGRAM)
-    program = build(source, folder)
+    file = folder / "kept.ltr"
+    file.write_text(PROGRAM)
+    program = build(file, folder)
     retention(program, folder / "plain")
     averages(program, folder / "averaged")
     foreign(program, folder / "foreign")
@@ -213,8 +187,8 @@ with scratch() as name:
     not_a_number(folder / "numbers")
     refused(program, folder / "refused")
     quiet = run(program, "test", "plain", "--out", folder / "refused")
-    source.write_text(PROGRAM + "const unused = 1\n")
-    result = run(build(source, folder), "test", "plain", "--out", folder / "refused")
+    file.write_text(PROGRAM + "const unused = 1\n")
+    result = run(build(file, folder), "test", "plain", "--out", folder / "refused")
     check("weights of another program are said to be", "the program changed since" in result.stderr
           and "the program changed" not in quiet.text, result.text)
 finish()

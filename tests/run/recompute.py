@@ -89,13 +89,35 @@ model Frozen(width: int) {
   }
 }
 
+# A buffer of 16 MiB that nothing writes.
+block Masked(D: int) {
+  fc = Linear(D, D)
+  buffer mask: float[2048, 2048] = ones(2048, 2048)
+  fn forward[B](x: float[B, D]) -> float[B, D] = x + 0.01 * fc(x) * mask.mean()
+}
+
+model Masks(width: int) {
+  first  = Linear(4, width)
+  masked = Masked(width)
+  optimizer opt = SGD([first, masked].weights, lr = 0.001)
+  step train[B](x: float[B, 4], y: float[B]) {
+    h = first(x)
+    for i in 0 .. 30 { h = masked(h) }
+    loss = mse(h.mean(1), y)
+    minimize loss
+    log loss
+  }
+}
+
 topology plain  { devices = auto }
 topology spare  { devices = auto, recompute at Layer }
 topology whole  amends spare { recompute at Net }
+topology masked { devices = auto, recompute at Masked }
 topology parts  { devices = cpu[2], mesh = (fsdp = 2), shard weights over fsdp at Layer, recompute at Layer }
 
 experiment usual  { data = Points(records, size), model = Usual(width, depth), topology = spare, trainer { epochs = 2, log_every = 1 }, loggers { Csv() } }
 experiment frozen { data = Points(records, size), model = Frozen(width), topology = spare, trainer { epochs = 2, log_every = 1 }, loggers { Csv() } }
+experiment masks  { data = Points(records, size), model = Masks(width), topology = masked, trainer { epochs = 2, log_every = 1 }, loggers { Csv() } }
 """
 
 
@@ -104,11 +126,11 @@ def trained(program, runs, *options):
     return check(f"{runs.name}: {' '.join(map(str, options))}", result.returncode == 0, result.text)
 
 
-def peak_of(program, runs, *options):
+def peak_of(program, runs, experiment, *options):
     """The largest memory of a run, in MiB."""
-    pid = os.spawnv(os.P_NOWAIT, program, [str(program), "fit", "usual", "--quiet", "--threads", "1", "--out", str(runs), "--steps", "3", *options])
+    pid = os.spawnv(os.P_NOWAIT, program, [str(program), "fit", experiment, "--quiet", "--threads", "1", "--out", str(runs), "--steps", "3", *options])
     _, status, usage = os.wait4(pid, 0)
-    check(f"{runs.name}: {' '.join(options)}", status == 0)
+    check(f"{runs.name}: {experiment} {' '.join(options)}", status == 0)
     return usage.ru_maxrss / 1024
 
 
@@ -137,13 +159,18 @@ with scratch() as name:
     check("weights that ranks divide", losses(folder / "parts") == losses(folder / "parts-kept"))
 
     large = ("--width", "128", "--depth", "12", "--size", "2048", "--records", "4096", "--set", "trainer.log_every=100")
-    kept = peak_of(program, folder / "large-kept", "--topology", "plain", *large)
-    spare = peak_of(program, folder / "large", "--topology", "spare", *large)
+    kept = peak_of(program, folder / "large-kept", "usual", "--topology", "plain", *large)
+    spare = peak_of(program, folder / "large", "usual", "--topology", "spare", *large)
     check(f"memory: {spare:.0f} MiB in place of {kept:.0f}", spare < 0.5 * kept)
+
+    kept = peak_of(program, folder / "masks-kept", "masks", "--topology", "plain")
+    spare = peak_of(program, folder / "masks", "masks", "--topology", "masked")
+    check(f"a buffer that is not written is there once: {spare:.0f} MiB beside {kept:.0f}", spare < kept + 100)
+    check("and the bits are the same", losses(folder / "masks") == losses(folder / "masks-kept"))
 
     other = run(program, "fit", "usual", "--set", 'topology.recompute=["Linear"]', "--out", folder / "none")
     check("a block that the program does not name", other.returncode == 2 and "no topology of the program says `recompute at Linear`" in other.text
-          and "choose among Layer, Net" in other.text, other.text)
+          and "choose among Layer, Masked, Net" in other.text, other.text)
     absent = run(program, "fit", "frozen", "--topology", "whole", "--steps", 1, "--out", folder / "absent")
     check("a block that the model lacks is warned of", absent.returncode == 0 and "recompute at Net: the model has no such block" in absent.text, absent.text)
 finish()

@@ -12,25 +12,9 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
 from harness import PATIENCE, build, check, finish, fit, newest, run, scratch
+from points import line_of, model, source
 
-PROGRAM = """ltr 1
-data Points() {
-  batch[B] { x: float[B, 3], y: float[B, 1] }
-  fn point(s: {i: int}) -> {x: float[3], y: float[1]} = (x = full(3, 0.1 * s.i), y = full(1, 0.2 * s.i))
-  train = synthetic(16, point) |> shuffle(1) |> collate(4)
-  val = synthetic(8, point) |> collate(4)
-}
-model Net() {
-  net = Linear(3, 1)
-  optimizer opt = SGD(net.weights, lr = 0.05) { clip_norm = 1.0 }
-  step train[B](x: float[B, 3], y: float[B, 1]) {
-    loss = mean((net(x) - y) ** 2)
-    minimize loss
-    log loss
-  }
-  step val[B](x: float[B, 3], y: float[B, 1]) { log loss = mean((net(x) - y) ** 2) }
-}
-callback Draws() {
+PROGRAM = source(model(optimizer="opt = SGD(net.weights, lr = 0.05) { clip_norm = 1.0 }", steps=("val",)), """callback Draws() {
   on train_epoch_end { log noise = mean(randn(8)) }
 }
 callback Grows() {
@@ -49,7 +33,7 @@ experiment draws { data = Points()
   trainer { epochs = 4, log_every = 4 }
   callbacks { Draws(), Checkpoint(every = 1 epoch, keep = 9) }
   loggers { Csv() } }
-"""
+""")
 
 
 def table(run_folder):
@@ -83,16 +67,16 @@ def last_row(program, folder, *options):
 
 def another_optimizer(folder):
     """What an optimizer kept is of no use to another one: which one changed, and what to do, is said."""
-    source = folder / "changed.ltr"
-    source.write_text(PROGRAM)
-    fit(build(source, folder), folder / "changed-runs", "draws")
+    file = folder / "changed.ltr"
+    file.write_text(PROGRAM)
+    fit(build(file, folder), folder / "changed-runs", "draws")
     for call, words in (("Adam(net.weights, lr = 0.05)", "the optimizer opt is SGD in the checkpoint and Adam here"),
                         ("SGD(net.weights, lr = 0.05, momentum = 0.9)", "the optimizer opt keeps momentum_buffer of net.weight here")):
-        source.write_text(PROGRAM.replace("SGD(net.weights, lr = 0.05)", call))
-        program = build(source, folder)
+        file.write_text(PROGRAM.replace("SGD(net.weights, lr = 0.05)", call))
+        program = build(file, folder)
         result = fit(program, folder / "changed-runs", "draws", "--resume", "last", "--epochs", 5)
         check(f"a run of SGD does not go on with {call}", result.returncode == 2 and f"R2010]: {words}" in result.text
-              and "changed.ltr:10:" in result.text and "fit --weights" in result.text and "exp_avg" not in result.text, result.text)
+              and f"changed.ltr:{line_of(PROGRAM, 'optimizer opt')}:" in result.text and "fit --weights" in result.text and "exp_avg" not in result.text, result.text)
         weights = newest(folder / "changed-runs") / "checkpoints/last"
         result = fit(program, folder / "anew", "draws", "--weights", weights)
         check("but its weights begin a run", result.returncode == 0, result.text)
@@ -146,9 +130,9 @@ def out_of_memory(program, folder):
 
 with scratch() as name:
     folder = pathlib.Path(name)
-    source = folder / "draws.ltr"
-    source.write_text(PROGRAM)
-    program = build(source, folder)
+    file = folder / "draws.ltr"
+    file.write_text(PROGRAM)
+    program = build(file, folder)
     fit(program, folder / "whole", "draws")
     whole = newest(folder / "whole")
     draws(program, whole, folder / "part")

@@ -1,0 +1,97 @@
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "runtime/checkpoint/weights_file.h"
+#include "runtime/optim/optimizer.h"
+#include "runtime/tensor/handle.h"
+#include "runtime/train/root_state.h"
+
+// What an optimizer keeps of its weights, in checkpoints.
+
+namespace ltr {
+
+Error Optimizer::misfit(const Str& what) const {
+  return with_help(error_at(location_, err::checkpoint_misfit, fmt::format("the optimizer {} {}", name_, what)),
+                   "resume with the optimizer that the run had, or begin a run with its weights alone: "
+                   "fit --weights CHECKPOINT");
+}
+
+void Optimizer::check_fits(Archive& archive) {
+  prepare();
+  Str rule;
+  archive.value("rule", rule);
+  if (rule != rule_.text) throw misfit(fmt::format("is {} in the checkpoint and {} here", rule, rule_.text));
+  for (const GroupState& group : groups_) {
+    for (const Str& path : group.paths) {
+      const Str prefix = state_prefix(path);
+      if (!archive.has_tensor(prefix + "step")) continue;
+      for (const char* name : group.rule->state_names()) {
+        if (archive.has_tensor(prefix + name)) continue;
+        throw misfit(fmt::format("keeps {} of {} here, which it did not in the checkpoint: its arguments or groups changed", name, path));
+      }
+    }
+  }
+}
+
+bool Optimizer::keeps(const Str& path, const Str& state) const {
+  for (const GroupState& group : groups_) {
+    if (std::ranges::find(group.paths, path) == group.paths.end()) continue;
+    const std::vector<const char*> names = group.rule->state_names();
+    return state == "step" || std::ranges::find(names, state) != names.end();
+  }
+  return false;
+}
+
+Str Optimizer::without_place(const Archive& archive) const {
+  std::map<Str, std::vector<Str>> states;  // by path
+  const Str prefix = fmt::format("opt.{}.", name_);
+  for (const Str& name : archive.tensor_names()) {
+    if (!name.starts_with(prefix)) continue;
+    const size_t dot = name.rfind('.');
+    const Str path = name.substr(prefix.size(), dot - prefix.size()), state = name.substr(dot + 1);
+    if (!keeps(path, state)) states[path].push_back(state);
+  }
+  std::map<Str, std::vector<Str>> paths;  // by states
+  for (const auto& [path, list] : states) paths[fmt::format("{}", fmt::join(list, ", "))].push_back(path);
+  Str text;
+  for (const auto& [list, of] : paths) text += fmt::format("{}{} of {}", text.empty() ? "" : "; ", list, listed(of));
+  return text;
+}
+
+void Optimizer::visit(Archive& archive) {
+  if (archive.is_reading()) check_fits(archive);
+  prepare();
+  Str rule = rule_.text;
+  archive.value("rule", rule);
+  double rate = fixed_rate_.value_or(NAN);
+  archive.value("rate", rate);
+  if (archive.is_reading() && !std::isnan(rate)) fixed_rate_ = rate;
+  for (GroupState& group : groups_) {
+    if (group.weights.empty()) continue;
+    if (group.steps.empty() && archive.is_reading()) make_state(group);
+    if (group.steps.empty()) continue;
+    for (size_t i = 0; i < group.weights.size(); i++) visit_states(archive, group, i);
+  }
+  if (!archive.is_reading()) return;
+  if (const Str dropped = without_place(archive); !dropped.empty()) {
+    archive.note(fmt::format("the optimizer {} has no place any more for {}; what the checkpoint has of that is dropped", name_, dropped));
+  }
+}
+
+void Optimizer::visit_states(Archive& archive, GroupState& group, size_t i) {
+  const Str prefix = state_prefix(group.paths[i]);
+  if (archive.is_reading()) group.has_moved[i] = archive.has_tensor(prefix + "step");
+  if (!group.has_moved[i]) return;
+  const std::vector<const char*> names = group.rule->state_names();
+  for (size_t k = 0; k < names.size(); k++) {
+    const at::Tensor& weight = group.weights[i];
+    const at::Tensor whole = group.rule->initial_state(names[k], at::empty_like(weight, weight.options().device(at::kMeta)));
+    root_.visit_own(archive, prefix + names[k], weight, group.state[k][i], whole);
+  }
+  archive.tensor(prefix + "step", group.steps[i]);
+}
+
+}  // namespace ltr

@@ -1,0 +1,171 @@
+#include <ATen/ATen.h>
+
+#include <algorithm>
+
+#include "runtime/tensor/handle.h"
+#include "runtime/train/log_table.h"
+#include "runtime/train/packed.h"
+
+// What ranks logged together: of an epoch in two exchanges at most, of a window in one, however much it is.
+
+namespace ltr {
+
+// Numbers of metrics, the same on all ranks: by member, then by stream. 0 is nothing, 1 a value.
+constexpr double kNothing = 0;
+constexpr double kValue = 1;
+constexpr double kFirstMetric = 2;
+
+double LogTable::number_of(const Metric& metric) const {
+  for (size_t member = 0; member < model_.metrics.size(); member++) {
+    for (int64_t stream = 0; stream < streams_; stream++) {
+      if (&model_.metrics[member].of(model_, stream) == &metric) return kFirstMetric + double(int64_t(member) * streams_ + stream);
+    }
+  }
+  throw error_here(err::settings_contradict, "a metric that is no member of the model is logged by several processes");
+}
+
+Metric* LogTable::metric_of(double number) const {
+  const auto place = int64_t(number - kFirstMetric);
+  return &model_.metrics[size_t(place / streams_)].of(model_, place % streams_);
+}
+
+LogTable::Total LogTable::own_total(const Cell& cell) const {
+  Total total;
+  total.is_any = cell.metric_has_data || cell.count > 0;
+  total.metric = cell.metric_has_data ? cell.metric : nullptr;
+  total.sum = cell.sum;
+  total.weight = cell.weight;
+  if (cell.count > 0) {
+    total.least = cell.least;
+    total.most = cell.most;
+  }
+  return total;
+}
+
+LogTable::Total LogTable::total_of(Unpacking& rank) const {
+  const double what = rank.real();
+  Total total;
+  total.is_any = what != kNothing;
+  total.metric = what >= kFirstMetric ? metric_of(what) : nullptr;
+  for (double* number : {&total.sum, &total.weight, &total.least, &total.most}) *number = rank.real();
+  return total;
+}
+
+std::vector<LogTable::Total> LogTable::totals(Role role) const {
+  std::vector<Total> all(cells_.size());
+  for (size_t i = 0; i < all.size(); i++) {
+    if (info(cells_[i]).role == role) all[i] = own_total(cells_[i]);
+  }
+  if (ranks_.world() == 1) return all;
+  Str own;
+  for (const Total& one : all) {
+    pack(own, one.metric != nullptr ? number_of(*one.metric) : one.is_any ? kValue : kNothing);
+    for (const double number : {one.sum, one.weight, one.least, one.most}) pack(own, number);
+  }
+  const std::vector<Str> texts = ranks_.texts(own);
+  std::vector<Unpacking> ranks(texts.begin(), texts.end());
+  for (Total& one : all) {
+    one = total_of(ranks.front());
+    for (size_t rank = 1; rank < ranks.size(); rank++) {
+      const Total other = total_of(ranks[rank]);
+      one.is_any = one.is_any || other.is_any;
+      if (other.metric != nullptr) one.metric = other.metric;
+      one.sum += other.sum;
+      one.weight += other.weight;
+      one.least = std::min(one.least, other.least);
+      one.most = std::max(one.most, other.most);
+    }
+  }
+  return all;
+}
+
+void LogTable::join(const std::vector<Metric*>& metrics) const {
+  if (metrics.empty() || ranks_.world() == 1) return;
+  Str own;
+  for (Metric* metric : metrics) {
+    for (const Metric::State& state : metric->states()) pack(own, aten(*state.tensor));
+  }
+  const std::vector<Str> texts = ranks_.texts(own);
+  std::vector<Unpacking> ranks(texts.begin(), texts.end());
+  for (Metric* metric : metrics) {
+    for (const Metric::State& state : metric->states()) {
+      std::vector<at::Tensor> all;
+      for (Unpacking& rank : ranks) all.push_back(rank.tensor());
+      *state.tensor = give(joined(all, state.reduce).to(In(*state.tensor)->device()));
+    }
+  }
+}
+
+/// What the window added to a state: a batch's own value is what its update added to the sums of the epoch.
+at::Tensor LogTable::added(const Cell& cell, const Metric::State& state, size_t place) const {
+  const In now(*state.tensor);
+  if (place >= cell.before.size()) return now;
+  const In before(cell.before[place]);
+  if (state.reduce == Reduce::Sum) return at::sub(now, before);
+  if (state.reduce == Reduce::Cat) return now->narrow(0, before->size(0), now->size(0) - before->size(0));
+  return now;
+}
+
+/// Of every cell that is recorded by step: nothing, a sum and its weight, or a metric and what was added to its states.
+Str LogTable::packed_window() const {
+  Str out;
+  for (const Cell& cell : cells_) {
+    const bool is_due = info(cell).role == Role::Train && info(cell).when != LogWhen::Epoch && is_recorded_kind(info(cell).kind);
+    const bool has_metric = is_due && cell.metric != nullptr && cell.metric_in_window;
+    const bool has_value = is_due && cell.metric == nullptr && cell.step_weight > 0;
+    pack(out, int64_t(has_metric ? number_of(*cell.metric) : has_value ? kValue : kNothing));
+    if (has_value) {
+      pack(out, cell.step_sum);
+      pack(out, cell.step_weight);
+    }
+    if (!has_metric) continue;
+    const std::vector<Metric::State> states = cell.metric->states();
+    for (size_t i = 0; i < states.size(); i++) pack(out, added(cell, states[i], i));
+  }
+  return out;
+}
+
+/// The value that `metric` has with these states alone.
+double LogTable::value_with(Metric& metric, const std::vector<at::Tensor>& tensors, const Str& series) const {
+  const NoGrad no_grad;
+  const std::vector<Metric::State> states = metric.states();
+  std::vector<Tensor> now;
+  for (size_t i = 0; i < states.size(); i++) now.push_back(std::exchange(*states[i].tensor, give(tensors[i])));
+  const double value = metric_value(metric, series);
+  for (size_t i = 0; i < states.size(); i++) *states[i].tensor = std::move(now[i]);
+  return value;
+}
+
+/// The window of all ranks, in one exchange: the value of each cell that took something in on any of them.
+std::vector<std::pair<size_t, double>> LogTable::window_values() {
+  const std::vector<Str> texts = ranks_.texts(packed_window());
+  std::vector<Unpacking> ranks(texts.begin(), texts.end());
+  std::vector<std::pair<size_t, double>> values;
+  for (size_t i = 0; i < cells_.size(); i++) {
+    double sum = 0, weight = 0;
+    Metric* metric = nullptr;
+    std::vector<std::vector<at::Tensor>> states;  // of each, what all ranks added
+    for (Unpacking& rank : ranks) {
+      const auto what = double(rank.number());
+      if (what == kValue) {
+        sum += rank.real();
+        weight += rank.real();
+      } else if (what >= kFirstMetric) {
+        metric = metric_of(what);
+        states.resize(metric->states().size());
+        for (std::vector<at::Tensor>& state : states) state.push_back(rank.tensor());
+      }
+    }
+    if (metric != nullptr) {
+      std::vector<at::Tensor> all;
+      const std::vector<Metric::State> own = metric->states();
+      for (size_t k = 0; k < states.size(); k++) all.push_back(joined(states[k], own[k].reduce).to(In(*own[k].tensor)->device()));
+      values.emplace_back(i, guarded([&] { return value_with(*metric, all, cells_[i].series); }));
+    } else if (weight > 0) {
+      values.emplace_back(i, sum / weight);
+    }
+  }
+  return values;
+}
+
+}  // namespace ltr
