@@ -14,9 +14,9 @@ def words(*command):
     return [str(word) for word in command]
 
 
-def answer(*command):
-    """What a command prints; the end of the benchmark, with its words, if it fails."""
-    done = subprocess.run(words(*command), capture_output=True, text=True, timeout=LIMIT_S)
+def answer(*command, folder=None):
+    """What a command prints, in `folder`; the end of the benchmark, with its words, if it fails."""
+    done = subprocess.run(words(*command), capture_output=True, text=True, timeout=LIMIT_S, cwd=folder)
     if done.returncode != 0:
         sys.exit(f"{' '.join(words(*command))}\n{done.stdout}{done.stderr}")
     return done.stdout

@@ -1,32 +1,61 @@
 #!/usr/bin/env python3
-"""Measures runs of several processes on this machine and compares them with what `ltrc plan --measure` predicts.
+"""Measures steps of one and several processes on this machine and compares them with what `ltrc plan` predicts for it.
 
-    python bench/plan.py [--ltrc build/release/bin/ltrc] [--nproc 1 2 4] [--rounds 3]
+    python bench/plan.py [--ltrc build/release/bin/ltrc] [--nproc 1 2 4] [--rounds 3] [--only NAME …]
+    python bench/plan.py --record      # writes tests/tools/Inputs/plan_measured.json anew: on a quiet machine
 
-One compute thread for each process. Two lengths are run, and the difference by the difference in steps is one step.
+One compute thread for each process. Two lengths are run, and the difference by the difference in steps is one step. Batches come
+from files that cost little to read; those of keras_cnn, which moves and turns its images, are made up.
 """
 import argparse
+import array
 import json
 import os
 import pathlib
+import random
 import statistics
+import struct
 import tempfile
 
 from ltr import LTRC, SOURCE, answer, bare_fit, build, end_of
 
-PROGRAMS = [("bench/mlp.ltr", "mlp", 100, 500), ("bench/lstm.ltr", "lstm", 30, 130), ("examples/keras_cnn.ltr", "keras_cnn", 10, 40)]
+RECORD = SOURCE / "tests/tools/Inputs/plan_measured.json"
+
+#            source, experiment, two lengths, options
+PROGRAMS = [("bench/mlp.ltr", "mlp", 100, 500, ()),
+            ("bench/lstm.ltr", "lstm", 20, 90, ()),
+            ("examples/mnist.ltr", "mnist", 10, 60, ()),
+            ("examples/keras_cnn.ltr", "keras_cnn", 5, 20, ("--mock-data",)),
+            ("examples/char_gpt.ltr", "char_gpt", 10, 50, ()),
+            ("examples/gan.ltr", "gan", 30, 150, ())]
 
 
-def measured_s(program, experiment, ranks, short, long, rounds, out):
+def write_idx(path, code, shape, content):
+    path.write_bytes(bytes([0, 0, code, len(shape)]) + struct.pack(f">{len(shape)}I", *shape) + content)
+
+
+def write_data(folder):
+    """Random files for the programs of this folder."""
+    draw = random.Random(0)
+    some = array.array("f", (draw.gauss(0, 1) for _ in range(784 * 64)))
+    some.byteswap()  # the files are big-endian
+    for name, shape in (("points-784.idx", (6400, 784)), ("sequences.idx", (3136, 64, 32))):
+        values = shape[0] * shape[1] * (shape[2] if len(shape) > 2 else 1)
+        write_idx(folder / name, 0x0D, shape, some.tobytes() * (values // len(some)))
+    write_idx(folder / "labels.idx", 0x08, (6400,), bytes(draw.randrange(2) for _ in range(6400)))
+
+
+def measured_s(program, experiment, ranks, short, long, options, rounds, folder):
     """Seconds of a step: the median over `rounds` of the difference of two runs."""
     def seconds(steps):
-        return end_of(answer(*bare_fit(program, steps, experiment, "--mock-data", "--out", out, ranks=ranks)))["seconds"]
+        return end_of(answer(*bare_fit(program, steps, experiment, "--out", folder, *options, ranks=ranks), folder=folder))["seconds"]
 
     return statistics.median((seconds(long) - seconds(short)) / (long - short) for _ in range(rounds))
 
 
-def predicted_s(ltrc, source, experiment, ranks):
-    plan = json.loads(answer(ltrc, "plan", source, experiment, "--devices", f"cpu[{ranks}]", "--measure", "--json"))
+def predicted_s(ltrc, source, experiment, ranks, machine):
+    """What is predicted for the machine that the file `machine` describes."""
+    plan = json.loads(answer(ltrc, "plan", SOURCE / source, experiment, "--devices", f"cpu[{ranks}]", "--machine", machine, "--json"))
     wanted = "single" if ranks == 1 else "ddp"
     return next(row["update_s"] for row in plan["strategies"] if row["strategy"] == wanted)
 
@@ -36,19 +65,36 @@ def main():
     parser.add_argument("--ltrc", type=pathlib.Path, default=LTRC)
     parser.add_argument("--nproc", type=int, nargs="+", default=[1, 2, 4])
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--only", nargs="+", choices=[experiment for _, experiment, *_ in PROGRAMS])
+    parser.add_argument("--record", action="store_true", help=f"writes {RECORD.relative_to(SOURCE)}")
     given = parser.parse_args()
+    if given.record and given.only:
+        parser.error("--record is of all programs")
     ltrc = given.ltrc.resolve()
-    print(f"{os.cpu_count()} cores; more processes than cores share them, which the prediction does not know\n")
-    print("| program | processes | measured | predicted | efficiency | predicted |\n|---|---|---|---|---|---|")
-    with tempfile.TemporaryDirectory() as folder:
-        for source, experiment, short, long in PROGRAMS:
-            program = build(SOURCE / source, folder, ltrc)
+    busy = os.getloadavg()[0]
+    with tempfile.TemporaryDirectory(prefix="ltr-") as name:
+        folder = pathlib.Path(name)
+        write_data(folder)
+        rows = [row for row in PROGRAMS if not given.only or row[1] in given.only]
+        programs = {source: build(SOURCE / source, folder, ltrc) for source, *_ in rows}
+        machine = json.loads(answer(ltrc, "plan", SOURCE / rows[0][0], "--measure", "--json"))["constants"]
+        record = {"made by": "python bench/plan.py --record", "constants": machine, "steps": []}
+        described = folder / "machine.json"
+        described.write_text(json.dumps(record))
+        print(f"{os.cpu_count()} cores\n\n| program | processes | measured | predicted | of measured | efficiency | predicted |\n|---|---|---|---|---|---|---|")
+        for source, experiment, short, long, options in rows:
             first = None
             for ranks in given.nproc:
-                times = (measured_s(program, experiment, ranks, short, long, given.rounds, folder), predicted_s(ltrc, SOURCE / source, experiment, ranks))
+                times = (measured_s(programs[source], experiment, ranks, short, long, options, given.rounds, folder),
+                         predicted_s(ltrc, source, experiment, ranks, described))
                 first = first or times
-                print(f"| {experiment} | {ranks} | {times[0] * 1e3:.2f} ms | {times[1] * 1e3:.2f} ms | "
+                record["steps"].append({"source": source, "experiment": experiment, "ranks": ranks, "seconds": times[0]})
+                print(f"| {experiment} | {ranks} | {times[0] * 1e3:.2f} ms | {times[1] * 1e3:.2f} ms | {times[1] / times[0]:.0%} | "
                       f"{first[0] / times[0]:.0%} | {first[1] / times[1]:.0%} |", flush=True)
+    if busy > 0.5:
+        print(f"\nThe machine was busy (load {busy:.1f}): do not quote these numbers.")
+    if given.record:
+        RECORD.write_text(json.dumps(record, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -41,7 +41,7 @@ struct PlanOptions {
   std::string topology;           ///< empty: the experiment's
   std::vector<std::string> sets;  ///< NAME=VALUE
   std::string devices;            ///< in place of the topology's: cpu[4]
-  std::string machine;            ///< row of cluster.def; empty: by the kind of the topology's devices
+  std::string machine;            ///< row of cluster.def, or a file; empty: by the kind of the topology's devices
   bool measure = false;           ///< this machine in its place
   bool json = false;
 };

@@ -243,12 +243,12 @@ void print_plan(const std::string& experiment,
     rules += (rules.empty() ? "" : ", ") + optimizer.rule.text;
   line("optimizer", memory.state, rules);
   line("activations", memory.activations,
-       machinery.recompute.empty() ? "at most: every result kept for the backward pass"
-                                   : "at most: results kept for the backward pass, and those of one block computed again");
+       machinery.recompute.empty() ? "results and their gradients, when there are most"
+                                   : "results and their gradients, when there are most, one block computed again");
   if (memory.buckets > 0) line("buckets", memory.buckets, "gradients on their way");
   if (memory.gathered > 0) line("gathered", memory.gathered, "weights that are whole for a while, and their gradients");
   line("together", memory.sum());
-  print_strategies(predict(plan, machinery, cluster, work), machinery, cluster);
+  print_strategies(predict(plan, machinery, cluster), machinery, cluster);
   const std::vector<std::string> unknown = unknown_of(plan, memory, compilation.sources);
   if (!unknown.empty()) fmt::print("\nnot known, and not in these sums:\n");
   for (const std::string& one : unknown) fmt::print("  {}\n", one);
@@ -278,7 +278,7 @@ void print_json(const std::string& experiment,
                               {"gradients", memory.gradients},     {"optimizer", memory.state},
                               {"activations", memory.activations}, {"buckets", memory.buckets},
                               {"gathered", memory.gathered},       {"together", memory.sum()}};
-  json.update(strategies_json(predict(plan, machinery, cluster, work), cluster));
+  json.update(strategies_json(predict(plan, machinery, cluster), cluster));
   json["parameters"] = nlohmann::ordered_json::array();
   for (const elaborate::Weight& weight : plan.tree.weights) {
     nlohmann::ordered_json shape = nlohmann::ordered_json::array();
@@ -338,12 +338,13 @@ std::optional<elaborate::Cluster> choose_machine(const PlanOptions& options, con
                machinery.kind, elaborate::cluster_of_kind(kind).name);
     return std::nullopt;
   }
-  if (options.measure) return measure_machine(machinery.per_node);
+  if (options.measure) return measure_machine();
   if (options.machine.empty()) return elaborate::cluster_of_kind(kind);
   if (const elaborate::Cluster* found = elaborate::find_cluster(options.machine)) return *found;
+  if (std::filesystem::is_regular_file(options.machine)) return read_machine(options.machine);
   std::vector<std::string> known;
   for (const elaborate::Cluster& one : elaborate::clusters()) known.push_back(one.name);
-  fmt::print(stderr, "error: there is no machine `{}`; known are {}\n", options.machine, fmt::join(known, ", "));
+  fmt::print(stderr, "error: there is no machine and no file `{}`; known are {}\n", options.machine, fmt::join(known, ", "));
   if (const auto near = diagnostics::suggest(options.machine, known))
     fmt::print(stderr, "  = help: did you mean `{}`?\n", *near);
   return std::nullopt;

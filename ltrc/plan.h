@@ -88,16 +88,18 @@ struct StrategyRow {
 };
 
 /// Every strategy that the devices of the topology can form.
-std::vector<StrategyRow> predict(const elaborate::Plan& plan, const Machinery& machinery, const elaborate::Cluster& cluster,
-                                 const elaborate::Work& work);
+std::vector<StrategyRow> predict(const elaborate::Plan& plan, const Machinery& machinery, const elaborate::Cluster& cluster);
 /// The fastest that fits, or where that is not known the fastest; null if none fits.
 const StrategyRow* best_of(const std::vector<StrategyRow>& rows);
 void print_strategies(const std::vector<StrategyRow>& rows, const Machinery& machinery, const elaborate::Cluster& cluster);
 nlohmann::ordered_json strategies_json(const std::vector<StrategyRow>& rows, const elaborate::Cluster& cluster);
 
-/// This machine, measured for half a second: one core, its memory, messages between two processes' sockets. `ranks` share
-/// the memory.
-elaborate::Cluster measure_machine(int64_t ranks);
+/// This machine, measured for a second: one core, the memory of one and of all, messages between two sockets.
+elaborate::Cluster measure_machine();
+/// Its constants, under `constants` of a plan.
+nlohmann::ordered_json machine_json(const elaborate::Cluster& cluster);
+/// The machine of a plan that was written with --json; nothing after a message.
+std::optional<elaborate::Cluster> read_machine(const std::string& path);
 
 /// `1.5 GiB`, `3.2 ms`.
 std::string bytes_text(double bytes);

@@ -1,8 +1,8 @@
 #include <algorithm>
-#include <map>
 #include <set>
 #include <sstream>
 
+#include "dsl/elaborate/liveness.h"
 #include "ltrc/plan.h"
 #include "runtime/optim/rule_states.h"
 
@@ -85,29 +85,27 @@ std::string recomputed_block(const Plan& plan, const Machinery& machinery, elabo
 
 namespace {
 
-/// Elements that `backward` needs at one time. Of a block that is computed again: what others read, and all of one such block.
-double kept_elements(const Plan& plan, const elaborate::Backward& backward, const Machinery& machinery) {
-  if (machinery.recompute.empty()) return double(backward.kept_elements);
+/// For each entry of the tape the block whose results are computed again; "" if they are kept.
+std::vector<std::string> recomputed_blocks(const Plan& plan, const Machinery& machinery) {
   std::vector<std::string> blocks;
-  for (const elaborate::Operation& operation : plan.tape) blocks.push_back(recomputed_block(plan, machinery, operation.object));
-  std::set<size_t> read_outside;
-  for (size_t i = 0; i < plan.tape.size(); ++i) {
-    for (const int32_t input : plan.tape[i].inputs) {
-      if (blocks[size_t(input)] != blocks[i]) read_outside.insert(size_t(input));
-    }
-  }
-  double kept = 0;
-  std::map<std::string, double> inside;
-  for (const auto& [index, flops] : backward.parts) {
-    const elaborate::Operation& operation = plan.tape[index];
-    if (operation.is_view) continue;
-    const double elements = double(operation.output_elements.value_or(0));
-    if (blocks[index].empty() || read_outside.contains(index)) kept += elements;
-    if (!blocks[index].empty()) inside[blocks[index]] += elements;
-  }
-  double largest = 0;
-  for (const auto& [block, elements] : inside) largest = std::max(largest, elements);
-  return kept + largest;
+  for (const elaborate::Operation& operation : plan.tape)
+    blocks.push_back(machinery.recompute.empty() ? "" : recomputed_block(plan, machinery, operation.object));
+  return blocks;
+}
+
+}  // namespace
+
+namespace {
+
+/// What gradients on their way take of a device, beside their own memory.
+double bucket_bytes(const Layout& layout, const elaborate::Work& work, double gradients) {
+  const bool is_shared = work.is_core && layout.strategy == Strategy::Ddp && layout.ranks() <= layout.per_node;
+  // One bucket fills while the one before it travels.
+  if (!is_shared) return std::min(2 * work.bucket_bytes, gradients) * work.wire;
+  // Cores of a node sum in memory that they share: two turns, in each a part of every rank and the sum, of which one writes its own,
+  // reads all of the sum, and a piece of the parts of others.
+  const double ranks = double(layout.ranks());
+  return 2 * (2 + (ranks - 1) / ranks) * std::min(work.bucket_bytes, gradients) * work.wire;
 }
 
 }  // namespace
@@ -130,11 +128,15 @@ Memory count_memory(const Plan& plan, const Machinery& machinery, const Layout& 
       if (trained.insert(id).second) memory.gradients += bytes[id];
     }
   }
-  for (const elaborate::Backward& backward : plan.backwards)
-    memory.activations = std::max(memory.activations, result_bytes(machinery.precision) * kept_elements(plan, backward, machinery));
+  const double result = result_bytes(machinery.precision);
+  const double gradient = bytes_of(check::Element::Float, machinery.precision);
+  const elaborate::Peak peak = elaborate::find_peak(plan, recomputed_blocks(plan, machinery), work.is_core, gradient / result);
+  memory.activations = result * peak.results;
+  // Where one process computes alone, gradients come while results go; ranks have room for all of theirs throughout.
+  if (layout.ranks() == 1 && work.accumulate == 1)
+    memory.activations = std::max(0.0, result * peak.with_gradients - memory.gradients);
   if (layout.ranks() > 1 && !divides_weights(layout.strategy)) {
-    // One bucket fills while the one before it travels.
-    memory.buckets = std::min(2 * work.bucket_bytes, memory.gradients) * work.wire;
+    memory.buckets = bucket_bytes(layout, work, memory.gradients);
   }
   const double parts = double(layout.fsdp);
   if (divides_state(layout.strategy)) memory.state /= parts;

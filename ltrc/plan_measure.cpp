@@ -5,8 +5,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstring>
+#include <fstream>
 #include <thread>
 
 #include "ltrc/plan.h"
@@ -56,18 +58,64 @@ double measure_flops() {
   return 2.0 * kSums * (sizeof(Lanes) / sizeof(float)) * double(kRounds) / best_s;
 }
 
-/// Bytes a second, read and written, of a copy that fits in no cache.
-double measure_bandwidth() {
-  constexpr size_t kBytes = size_t(64) << 20;
-  std::vector<char> from(kBytes, 1), to(kBytes, 0);
+/// Operations a second that wait for each other, as those of a loop without vectors do.
+double measure_scalar_rate() {
+  constexpr uint64_t kOperations = 20'000'000;
   double best_s = 1e9;
-  for (size_t i = 0; i < 4; ++i) {
+  for (int i = 0; i < 3; ++i) {
     const auto start = std::chrono::steady_clock::now();
-    std::memcpy(to.data(), from.data(), kBytes);
+    for (uint64_t operation = 0, value = kOperations; operation < kOperations; ++operation) {
+      value ^= operation;
+      asm volatile("" : "+r"(value));
+    }
     best_s = std::min(best_s, seconds_since(start));
-    from[i] = char(to[kBytes - 1] + 1);
   }
-  return 2.0 * double(kBytes) / best_s;
+  return double(kOperations) / best_s;
+}
+
+constexpr size_t kInMemory = size_t(64) << 20;  ///< fits in no cache, mostly
+
+/// Bytes a second, read and written, that one of `threads` copies while all do: `bytes` at a time.
+double measure_bandwidth(int64_t threads, size_t bytes) {
+  constexpr int kTimes = 4;
+  const size_t copies = std::max<size_t>(kInMemory / bytes, 1);
+  std::atomic<int64_t> ready{0};
+  std::atomic<double> slowest_s{0};
+  const auto copy = [&] {
+    std::vector<char> from(bytes, 1), to(bytes, 0);
+    ++ready;
+    while (ready < threads) std::this_thread::yield();
+    double best_s = 1e9;
+    for (int time = 0; time < kTimes; ++time) {
+      const auto start = std::chrono::steady_clock::now();
+      for (size_t i = 0; i < copies; ++i) {
+        std::memcpy(to.data(), from.data(), bytes);
+        asm volatile("" : : "r"(to.data()) : "memory");
+      }
+      best_s = std::min(best_s, seconds_since(start));
+    }
+    double seen = slowest_s;
+    while (seen < best_s && !slowest_s.compare_exchange_weak(seen, best_s)) {
+    }
+  };
+  std::vector<std::thread> others;
+  for (int64_t i = 1; i < threads; ++i) others.emplace_back(copy);
+  copy();
+  for (std::thread& other : others) other.join();
+  return 2.0 * double(bytes * copies) / slowest_s;
+}
+
+/// Of the caches that the first core sees, the largest; 0 where the system does not say.
+double last_cache_bytes() {
+  double largest = 0;
+  for (int index = 0; index < 8; ++index) {
+    std::ifstream file("/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(index) + "/size");
+    double size = 0;
+    char unit = 'K';
+    if (!(file >> size >> unit)) continue;
+    largest = std::max(largest, size * (unit == 'M' ? 1024 * 1024 : 1024));
+  }
+  return largest;
 }
 
 bool send_all(int socket, const char* data, size_t size) {
@@ -157,14 +205,23 @@ elaborate::Link measure_link(const elaborate::Link& otherwise) {
 
 }  // namespace
 
-elaborate::Cluster measure_machine(int64_t ranks) {
+elaborate::Cluster measure_machine() {
+  constexpr int64_t kMostThreads = 16;       // A node's memory is busy with fewer.
+  constexpr size_t kInCache = size_t(4) << 20;  // Twice, and not in the caches of a core.
   elaborate::Cluster cluster = elaborate::cluster_of_kind("cpu");
   cluster.name = "this machine";
-  cluster.device.source = "measured";
-  cluster.device.f32_flops = cluster.device.bf16_flops = measure_flops();
-  cluster.device.bandwidth = measure_bandwidth();
-  cluster.device.memory_bytes = double(sysconf(_SC_PHYS_PAGES)) * double(sysconf(_SC_PAGESIZE)) / double(ranks);
-  cluster.cores = int64_t(std::thread::hardware_concurrency());
+  cluster.cores = std::max<int64_t>(std::thread::hardware_concurrency(), 1);
+  cluster.memory_bytes = double(sysconf(_SC_PHYS_PAGES)) * double(sysconf(_SC_PAGESIZE));
+  elaborate::Device& device = cluster.device;
+  device.source = "measured";
+  device.memory_bytes = cluster.memory_bytes;
+  device.f32_flops = device.bf16_flops = measure_flops();
+  device.scalar_rate = measure_scalar_rate();
+  device.bandwidth = measure_bandwidth(1, kInMemory);
+  const int64_t threads = std::min(cluster.cores, kMostThreads);
+  cluster.bandwidth = threads == 1 ? device.bandwidth : double(threads) * measure_bandwidth(threads, kInMemory);
+  device.cache_bytes = last_cache_bytes();
+  device.cache_bandwidth = std::max(device.bandwidth, measure_bandwidth(1, kInCache));
   cluster.within = measure_link(cluster.within);
   cluster.between = not_measured(cluster.between);
   return cluster;

@@ -45,14 +45,15 @@ std::string link_text(const elaborate::Link& link, const char* where) {
 
 }  // namespace
 
-std::vector<StrategyRow> predict(const Plan& plan, const Machinery& machinery, const Cluster& cluster,
-                                 const elaborate::Work& work) {
+std::vector<StrategyRow> predict(const Plan& plan, const Machinery& machinery, const Cluster& cluster) {
   std::vector<StrategyRow> rows;
   for (const Layout& layout : layouts_of(machinery)) {
+    const elaborate::Device device = cluster.shared_by(layout.on_node());
+    const elaborate::Work work = make_work(plan, machinery, device);
     StrategyRow row{
         layout, count_memory(plan, machinery, layout, work), elaborate::step_s(work, layout, cluster), 1, {}};
     if (!rows.empty()) row.efficiency = rows.front().step_s / row.step_s;
-    if (cluster.device.memory_bytes > 0) row.fits = row.memory.sum() <= kUsable * cluster.device.memory_bytes;
+    if (device.memory_bytes > 0) row.fits = row.memory.sum() <= kUsable * device.memory_bytes;
     rows.push_back(std::move(row));
   }
   return rows;
@@ -95,7 +96,7 @@ void print_strategies(const std::vector<StrategyRow>& rows, const Machinery& mac
       return a.memory.sum() < b.memory.sum();
     });
     fmt::print("none fits: {} needs least, {} of {}\n", elaborate::to_text(least->layout.strategy),
-               bytes_text(least->memory.sum()), bytes_text(cluster.device.memory_bytes));
+               bytes_text(least->memory.sum()), bytes_text(cluster.shared_by(least->layout.on_node()).memory_bytes));
   }
   if (machinery.devices() > 1 && machinery.block.empty())
     fmt::print(
@@ -116,6 +117,7 @@ nlohmann::ordered_json strategies_json(const std::vector<StrategyRow>& rows, con
       best != nullptr ? nlohmann::ordered_json(elaborate::to_text(best->layout.strategy)) : nlohmann::ordered_json();
   json["sources"] = {
       {"device", cluster.device.source}, {"within", cluster.within.source}, {"between", cluster.between.source}};
+  json["constants"] = machine_json(cluster);
   json["strategies"] = nlohmann::ordered_json::array();
   for (const StrategyRow& row : rows) {
     const Memory& memory = row.memory;

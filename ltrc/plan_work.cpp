@@ -17,22 +17,27 @@ using elaborate::WeightId;
 using elaborate::Work;
 
 constexpr size_t kNever = std::numeric_limits<size_t>::max();
+/// Multiply-adds below which the runtime leaves a product to MKL: `runtime/tensor/product.cpp`.
+constexpr double kLeastWork = 2'000'000;
 
 class WorkMaker {
  public:
   WorkMaker(const Plan& plan, const Machinery& machinery, const elaborate::Device& device)
-      : plan_(plan), machinery_(machinery), device_(device), rate_(device.flops(machinery.precision) * device.share) {}
+      : plan_(plan), machinery_(machinery), device_(device), bandwidth_(device.bandwidth) {}
 
   Work run() {
     work_.bucket_bytes = machinery_.bucket_bytes;
     work_.accumulate = plan_.accumulate;
+    work_.is_core = device_.is_core();
+    work_.passes = int64_t(plan_.backwards.size());
     if (!machinery_.reduce.empty()) work_.wire = 2 / bytes_of(check::Element::Float, machinery_.precision);
     find_units();
     add_weights();
+    choose_bandwidth();
     for (const Operation& operation : plan_.tape) unit_of(operation).forward_s += forward_s(operation);
     for (const elaborate::Backward& backward : plan_.backwards) add_backward(backward);
     // Each gradient is read once, each weight and state read and written.
-    work_.update_s = (2 * all_weights_ + all_gradients_ + 2 * all_states_) / device_.bandwidth + device_.launch_s;
+    work_.update_s = (2 * all_weights_ + all_gradients_ + 2 * all_states_) / bandwidth_ + device_.launch_s;
     return std::move(work_);
   }
 
@@ -85,20 +90,63 @@ class WorkMaker {
     }
   }
 
-  /// Products at the device's rate, all else by the memory that it moves.
-  double seconds(const Operation& operation, double flops, double tensors) const {
-    if (operation.is_view) return 0;
-    const double elements = double(operation.output_elements.value_or(0));
-    const double moved = tensors * elements * result_bytes(machinery_.precision) / device_.bandwidth;
-    return std::max(device_.launch_s, operation.is_product ? flops / rate_ : moved);
+  /// A step whose numbers lie in the last cache finds them there again.
+  void choose_bandwidth() {
+    double results = 0;
+    for (const Operation& operation : plan_.tape) results += operation.is_view ? 0 : double(operation.output_elements.value_or(0));
+    const double all = all_weights_ + all_gradients_ + all_states_ + results * result_bytes(machinery_.precision);
+    if (all <= device_.cache_bytes) bandwidth_ = device_.cache_bandwidth;
   }
-  double forward_s(const Operation& operation) const { return seconds(operation, operation.flops.value_or(0), 2); }
+
+  /// A product that the runtime leaves to MKL.
+  static bool is_small(const Operation& operation) { return operation.is_small || operation.flops.value_or(0) < 2 * kLeastWork; }
+
+  double bytes_s(double elements) const { return elements * result_bytes(machinery_.precision) / bandwidth_; }
+
+  /// On a GPU arithmetic hides memory, and an operation that runs hides the launch of the next.
+  double on_gpu(const Operation& operation, double flops, double moved) const {
+    const double product_s = operation.is_product ? flops / (device_.flops(machinery_.precision) * device_.share) : 0;
+    return std::max({device_.launch_s, product_s, bytes_s(moved)});
+  }
+
+  /// On a core one comes behind the other. `copied` numbers are read and written again, in another order.
+  double on_core(const Operation& operation, double flops, double moved, double copied) const {
+    const double other_s = device_.launch_s + bytes_s(moved);
+    if (!operation.is_product) return other_s;
+    const double rate = device_.flops(machinery_.precision) * (is_small(operation) ? device_.small_share : device_.share);
+    return other_s + flops / rate + (is_small(operation) ? 0 : device_.find_s + bytes_s(2 * copied));
+  }
+
+  /// Numbers that an operation reads; of a table only the rows.
+  static double read_by(const Operation& operation) {
+    const double given = given_by(operation), read = double(operation.input_elements.value_or(0));
+    return operation.flops == 0 ? std::min(read, given) : read;
+  }
+  static double given_by(const Operation& operation) { return double(operation.output_elements.value_or(0)); }
+
+  double forward_s(const Operation& operation) const {
+    if (operation.is_view) return 0;
+    const double flops = operation.flops.value_or(0), moved = read_by(operation) + given_by(operation);
+    if (!device_.is_core()) return on_gpu(operation, flops, moved);
+    const double copied = operation.is_reordered ? moved : 0;
+    return on_core(operation, flops, moved, copied) + operation.loop_operations / device_.scalar_rate;
+  }
+
+  /// It reads the gradient of what was given and what was read, and writes the gradient of that.
+  double backward_s(const Operation& operation, double flops) const {
+    if (operation.is_view) return 0;
+    const double moved = given_by(operation) + 2 * read_by(operation);
+    if (!device_.is_core()) return on_gpu(operation, flops, moved);
+    // For the gradient of a weight what was read and the gradient of what was given are turned.
+    const double copied = operation.is_reordered ? moved : given_by(operation) + read_by(operation);
+    return on_core(operation, flops, moved, copied);
+  }
 
   /// A gradient is whole once the first operation that read its weight has been gone back through.
   void add_backward(const elaborate::Backward& backward) {
     for (const auto& [index, flops] : backward.parts) {
       const Operation& operation = plan_.tape[index];
-      elaborate::Piece piece{seconds(operation, flops, 3), 0};
+      elaborate::Piece piece{backward_s(operation, flops), 0};
       if (!recomputed_block(plan_, machinery_, operation.object).empty()) piece.seconds += forward_s(operation);
       for (const WeightId id : operation.weights) {
         if (first_use_[id] == index && trained_.contains(id)) piece.gradient_bytes += bytes_[id];
@@ -111,7 +159,7 @@ class WorkMaker {
   const Plan& plan_;
   const Machinery& machinery_;
   const elaborate::Device& device_;
-  const double rate_;
+  double bandwidth_;
   Work work_;
   std::map<std::string, size_t> units_;  ///< by path of the block
   std::vector<double> bytes_;            ///< of each weight

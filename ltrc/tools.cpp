@@ -57,7 +57,7 @@ void Tools::add_to(CLI::App& app, Common& common) {
   plan->add_option("--topology", plan_.topology, "in place of the experiment's");
   plan->add_option("--devices", plan_.devices, "in place of the topology's: cpu[4], cuda[8]");
   plan->add_option("--set", plan_.sets, "NAME=VALUE: another value of an hparam")->expected(1, -1);
-  CLI::Option* machine = plan->add_option("--machine", plan_.machine, "what times are predicted for: cpu, a100, h100, v100, p100");
+  CLI::Option* machine = plan->add_option("--machine", plan_.machine, "what times are predicted for: cpu, a100, h100, v100, p100, or a plan that --measure --json wrote");
   plan->add_flag("--measure", plan_.measure, "measure this machine, and predict for it")->excludes(machine);
   plan->add_flag("--json", plan_.json, "for programs");
 

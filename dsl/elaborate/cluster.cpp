@@ -6,22 +6,45 @@ namespace ltr::elaborate {
 
 namespace {
 
-constexpr double kGiB = 1024.0 * 1024 * 1024;
+constexpr double kMiB = 1024.0 * 1024;
+constexpr double kGiB = 1024 * kMiB;
 
-const std::vector<Device>& devices() {
-  static const std::vector<Device> kRows = {
+std::vector<Device> make_devices() {
+  std::vector<Device> rows = {
 #define LTR_DEVICE(name, kind, memory, f32, tf32, bf16, f16, share, bandwidth, launch, source) \
   {#name, kind, source, (memory)*kGiB, (f32)*1e12, (tf32)*1e12, (bf16)*1e12, (f16)*1e12, share, (bandwidth)*1e9, (launch)*1e-6},
+#define LTR_CORE(device, small, find, scalar, meet, cache, cache_bandwidth)
 #define LTR_LINK(name, bandwidth, latency, source)
 #define LTR_CLUSTER(name, device, within, between)
 #include "dsl/elaborate/cluster.def"
   };
+  const auto add = [&](const char* name, double small, double find, double scalar, double meet, double cache, double cache_bandwidth) {
+    Device& device = *std::find_if(rows.begin(), rows.end(), [&](const Device& one) { return one.name == name; });
+    device.small_share = small;
+    device.find_s = find;
+    device.meet_s = meet;
+    device.scalar_rate = scalar;
+    device.cache_bytes = cache;
+    device.cache_bandwidth = cache_bandwidth;
+  };
+#define LTR_DEVICE(name, kind, memory, f32, tf32, bf16, f16, share, bandwidth, launch, source)
+#define LTR_CORE(device, small, find, scalar, meet, cache, cache_bandwidth) \
+  add(#device, small, (find)*1e-6, (scalar)*1e9, (meet)*1e-6, (cache)*kMiB, (cache_bandwidth)*1e9);
+#define LTR_LINK(name, bandwidth, latency, source)
+#define LTR_CLUSTER(name, device, within, between)
+#include "dsl/elaborate/cluster.def"
+  return rows;
+}
+
+const std::vector<Device>& devices() {
+  static const std::vector<Device> kRows = make_devices();
   return kRows;
 }
 
 const std::vector<Link>& links() {
   static const std::vector<Link> kRows = {
 #define LTR_DEVICE(name, kind, memory, f32, tf32, bf16, f16, share, bandwidth, launch, source)
+#define LTR_CORE(device, small, find, scalar, meet, cache, cache_bandwidth)
 #define LTR_LINK(name, bandwidth, latency, source) {#name, source, (bandwidth)*1e9, (latency)*1e-6},
 #define LTR_CLUSTER(name, device, within, between)
 #include "dsl/elaborate/cluster.def"
@@ -43,9 +66,24 @@ double Device::flops(const std::string& precision) const {
   return precision == "f64" ? f32_flops / 2 : f32_flops;
 }
 
+Device Cluster::shared_by(int64_t ranks) const {
+  Device one = device;
+  if (!device.is_core()) return one;
+  if (memory_bytes > 0) one.memory_bytes = memory_bytes / double(ranks);
+  one.cache_bytes /= double(ranks);
+  const int64_t at_once = cores == 0 ? ranks : std::min(ranks, cores);
+  if (bandwidth > 0) one.bandwidth = std::min(device.bandwidth, bandwidth / double(at_once));
+  const double turns = double(ranks) / double(at_once);
+  for (double* rate : {&one.f32_flops, &one.tf32_flops, &one.bf16_flops, &one.f16_flops, &one.scalar_rate, &one.bandwidth, &one.cache_bandwidth})
+    *rate /= turns;
+  for (double* seconds : {&one.launch_s, &one.find_s, &one.meet_s}) *seconds *= turns;
+  return one;
+}
+
 const std::vector<Cluster>& clusters() {
   static const std::vector<Cluster> kRows = {
 #define LTR_DEVICE(name, kind, memory, f32, tf32, bf16, f16, share, bandwidth, launch, source)
+#define LTR_CORE(device, small, find, scalar, meet, cache, cache_bandwidth)
 #define LTR_LINK(name, bandwidth, latency, source)
 #define LTR_CLUSTER(name, device, within, between) \
   {#name, row(devices(), #device), row(links(), #within), row(links(), #between)},
@@ -89,11 +127,13 @@ double all_reduce_s(double bytes, const Ring& ring) {
   return reduce_scatter_s(bytes, ring) + all_gather_s(bytes, ring);
 }
 
-double shared_sum_s(double bytes, int64_t ranks, const Device& device) {
-  // What is copied is read and written, and each addition reads two numbers and writes one.
-  const double copies = 2 * 2 * bytes;
+double shared_sum_s(double bytes, int64_t ranks, const Device& device, double latency_s) {
+  // What is copied is read and written, and each addition reads two numbers and writes one. Gradients come into the bucket,
+  // the bucket goes to the others, the sum comes back.
+  const double copies = 3 * 2 * bytes;
   const double additions = 3 * double(ranks - 1) / double(ranks) * bytes;
-  return (copies + additions) / device.bandwidth;
+  // Each waits for all to have given, summed and taken.
+  return (copies + additions) / device.bandwidth + 3 * latency_s;
 }
 
 }  // namespace ltr::elaborate

@@ -13,8 +13,17 @@ struct Device {
   double f32_flops = 0, tf32_flops = 0, bf16_flops = 0, f16_flops = 0;  ///< a second; 0: not there
   double share = 1;         ///< of them that products reach
   double bandwidth = 0;     ///< of its memory, bytes a second
-  double launch_s = 0;      ///< an operation takes no less
+  double launch_s = 0;      ///< a GPU's operation takes no less, a core's so much more
 
+  // Of a core; a GPU has them at 0.
+  double small_share = 0;      ///< of the FLOP/s that products of few numbers reach
+  double find_s = 0;           ///< to find the kernel of another product
+  double meet_s = 0;           ///< that ranks need at most to agree on a backward pass
+  double scalar_rate = 0;      ///< operations a second of loops without vectors
+  double cache_bytes = 0;      ///< of the last cache
+  double cache_bandwidth = 0;  ///< of what lies in it
+
+  bool is_core() const { return kind == "cpu"; }
   /// Of products in this precision: `f32`, `bf16` and so on; 0 if the device has none.
   double flops(const std::string& precision) const;
 };
@@ -30,7 +39,14 @@ struct Cluster {
   Device device;
   Link within;   ///< between the devices of a node
   Link between;  ///< of a node with others
-  int64_t cores = 0;  ///< of a node whose devices are CPUs; 0: one for each rank
+  // Of a node whose devices are cores.
+  int64_t cores = 0;      ///< 0: one for each rank
+  double memory_bytes = 0;  ///< of all; 0: not known
+  double bandwidth = 0;   ///< that they share; 0: each has its own
+
+  /// What one of `ranks` ranks on a node computes with: cores share memory, its bandwidth and the last cache, and ranks that are
+  /// more than the cores take turns.
+  Device shared_by(int64_t ranks) const;
 };
 
 const std::vector<Cluster>& clusters();
@@ -54,7 +70,7 @@ double reduce_scatter_s(double bytes, const Ring& ring);
 double all_gather_s(double bytes, const Ring& ring);
 double all_reduce_s(double bytes, const Ring& ring);
 /// Of a sum in memory that `ranks` ranks of a node share: each copies its own in, sums a piece of all, and copies the whole
-/// out.
-double shared_sum_s(double bytes, int64_t ranks, const Device& device);
+/// out. `latency_s` is that of one word to another rank.
+double shared_sum_s(double bytes, int64_t ranks, const Device& device, double latency_s);
 
 }  // namespace ltr::elaborate

@@ -8,7 +8,7 @@ namespace ltr::elaborate {
 
 namespace {
 
-enum class CostKind { Product, Output, Input, Copy, View };
+enum class CostKind { Product, Convolution, Products, Output, Input, Copy, View };
 
 struct CostRow {
   CostKind kind = CostKind::Output;
@@ -18,9 +18,43 @@ struct CostRow {
 const CostRow& cost_of(const std::string& name) {
   static const std::unordered_map<std::string, CostRow> kRows = {
 #define LTR_COST(name, kind, factor) {#name, {CostKind::kind, factor}},
+#define LTR_LOOP(name, operations)
+#define LTR_KEEPS(name, what, of_result, of_operand)
 #include "dsl/elaborate/cost.def"
   };
   static const CostRow kOther;
+  const auto row = kRows.find(name);
+  return row == kRows.end() ? kOther : row->second;
+}
+
+/// Operations for each number, of a core; 0: it computes in vectors.
+double loop_of(const std::string& name) {
+  static const std::unordered_map<std::string, double> kRows = {
+#define LTR_COST(name, kind, factor)
+#define LTR_LOOP(name, operations) {#name, operations},
+#define LTR_KEEPS(name, what, of_result, of_operand)
+#include "dsl/elaborate/cost.def"
+  };
+  const auto row = kRows.find(name);
+  return row == kRows.end() ? 0 : row->second;
+}
+
+enum class Kept { Nothing, Operands, Result, Both };
+
+struct KeepsRow {
+  Kept what = Kept::Operands;
+  double of_result = 0;
+  double of_operand = 0;
+};
+
+const KeepsRow& keeps_of(const std::string& name) {
+  static const std::unordered_map<std::string, KeepsRow> kRows = {
+#define LTR_COST(name, kind, factor)
+#define LTR_LOOP(name, operations)
+#define LTR_KEEPS(name, what, of_result, of_operand) {#name, {Kept::what, of_result, of_operand}},
+#include "dsl/elaborate/cost.def"
+  };
+  static const KeepsRow kOther;
   const auto row = kRows.find(name);
   return row == kRows.end() ? kOther : row->second;
 }
@@ -106,12 +140,20 @@ Size multiply_adds(const std::string& name, const std::vector<Value>& args, cons
 
 void count_cost(Operation& operation, const std::vector<Value>& args, const Value& result) {
   const CostRow& row = cost_of(operation.name);
-  operation.is_product = row.kind == CostKind::Product;
+  operation.is_small = row.kind == CostKind::Products;
+  operation.is_reordered = row.kind == CostKind::Convolution;
+  operation.is_product = row.kind == CostKind::Product || operation.is_reordered || operation.is_small;
   operation.is_view = row.kind == CostKind::View;
   operation.output_elements = elements_of(result);
+  Value all;
+  all.kind = Value::Kind::List;
+  all.items = args;
+  operation.input_elements = elements_of(all);
   Size count = 0;
   switch (row.kind) {
     case CostKind::Product:
+    case CostKind::Convolution:
+    case CostKind::Products:
       count = multiply_adds(operation.name, args, result);
       break;
     case CostKind::Output:
@@ -125,7 +167,15 @@ void count_cost(Operation& operation, const std::vector<Value>& args, const Valu
       break;
   }
   operation.flops.reset();
-  if (count) operation.flops = row.factor * double(*count);
+  const KeepsRow& keeps = keeps_of(operation.name);
+  operation.keeps_operands = keeps.what == Kept::Operands || keeps.what == Kept::Both;
+  operation.keeps_result = keeps.what == Kept::Result || keeps.what == Kept::Both;
+  operation.keeps_elements = keeps.of_result * double(operation.output_elements.value_or(0));
+  if (keeps.of_operand > 0 && !args.empty()) operation.keeps_elements += keeps.of_operand * double(elements_of(args[0]).value_or(0));
+  if (!count) return;
+  operation.flops = row.factor * double(*count);
+  const Size looped = operation.is_product ? operation.output_elements : count;
+  operation.loop_operations = loop_of(operation.name) * double(looped.value_or(0));
 }
 
 Backward count_backward(const std::vector<Operation>& tape,
@@ -140,6 +190,7 @@ Backward count_backward(const std::vector<Operation>& tape,
     for (const int32_t input : tape[i].inputs) depends[i] = depends[i] || depends[size_t(input)];
   }
   Backward result;
+  result.at = tape.size();
   if (loss >= 0) matters[size_t(loss)] = true;
   for (size_t i = tape.size(); i-- > 0;) {
     if (!matters[i] || !depends[i]) continue;
@@ -169,8 +220,6 @@ Backward count_backward(const std::vector<Operation>& tape,
       result.parts.emplace_back(i, flops);
       if (operation.is_product) result.product_flops += flops;
     }
-    if (!operation.is_view && operation.output_elements)
-      result.kept_elements += *operation.output_elements;
   }
   return result;
 }

@@ -26,7 +26,8 @@ class Timeline {
   Timeline(const Work& work, const Layout& layout, const Cluster& cluster)
       : work_(work),
         layout_(layout),
-        device_(cluster.device),
+        device_(cluster.shared_by(layout.on_node())),
+        word_s_(cluster.within.latency_s),
         parts_(make_ring(cluster, layout.fsdp, 1, layout.per_node)),
         copies_(make_ring(cluster, layout.replica, layout.fsdp, layout.per_node)) {}
 
@@ -40,10 +41,19 @@ class Timeline {
         whole_batch(is_last);
       }
     }
+    if (layout_.ranks() > 1) now_ += double(work_.passes) * meeting_s();
     return gathers ? now_ + work_.update_s / double(layout_.fsdp) : update();
   }
 
  private:
+  /// Ranks agree on a backward pass while it goes on. What carries their words waits for a core, until the pass ends at the latest.
+  double meeting_s() const {
+    constexpr double kWords = 10;
+    double backward_s = 0;
+    for (const Piece& piece : work_.backward) backward_s += piece.seconds;
+    return std::min(device_.meet_s, kWords * word_s_ + backward_s / double(std::max<int64_t>(work_.passes, 1)));
+  }
+
   /// Every rank has all weights: gradients travel in buckets while the backward pass goes on.
   void whole_batch(bool is_last) {
     now_ += work_.forward_s();
@@ -62,17 +72,16 @@ class Timeline {
   void send_bucket(double bytes) {
     if (layout_.strategy != Strategy::Ddp) {
       wire_.send(now_, scatter_s(bytes));
-    } else if (is_cpu() && layout_.ranks() <= layout_.per_node) {
+    } else if (device_.is_core() && layout_.ranks() <= layout_.per_node) {
       // The thread that computes sums, too.
-      now_ += shared_sum_s(bytes, layout_.ranks(), device_);
+      now_ += shared_sum_s(bytes, layout_.ranks(), device_, word_s_);
     } else {
       wire_.send(now_, all_reduce_s(bytes, copies_));
     }
   }
 
-  bool is_cpu() const { return device_.kind == "cpu"; }
   /// Between CPUs Gloo sums the whole on every rank, of which each keeps its part.
-  double scatter_s(double bytes) const { return is_cpu() ? all_reduce_s(bytes, parts_) : reduce_scatter_s(bytes, parts_); }
+  double scatter_s(double bytes) const { return device_.is_core() ? all_reduce_s(bytes, parts_) : reduce_scatter_s(bytes, parts_); }
 
   /// With divided state each rank updates its part, then all gather the weights.
   double update() {
@@ -112,7 +121,8 @@ class Timeline {
 
   const Work& work_;
   const Layout& layout_;
-  const Device& device_;
+  const Device device_;
+  const double word_s_;  ///< of one word to another rank of the node
   const Ring parts_;
   const Ring copies_;
   Wire wire_;
@@ -133,24 +143,6 @@ double Work::forward_s() const {
                          [](double sum, const Unit& unit) { return sum + unit.forward_s; });
 }
 
-Work Work::slower(double factor) const {
-  Work work = *this;
-  work.update_s *= factor;
-  for (Piece& piece : work.backward) piece.seconds *= factor;
-  const auto slow = [factor](Unit& unit) {
-    unit.forward_s *= factor;
-    unit.backward_s *= factor;
-  };
-  slow(work.rest);
-  std::for_each(work.units.begin(), work.units.end(), slow);
-  return work;
-}
-
-double step_s(const Work& work, const Layout& layout, const Cluster& cluster) {
-  const int64_t on_node = std::min(layout.ranks(), layout.per_node);
-  if (cluster.cores == 0 || on_node <= cluster.cores) return Timeline(work, layout, cluster).run();
-  const Work shared = work.slower(double(on_node) / double(cluster.cores));
-  return Timeline(shared, layout, cluster).run();
-}
+double step_s(const Work& work, const Layout& layout, const Cluster& cluster) { return Timeline(work, layout, cluster).run(); }
 
 }  // namespace ltr::elaborate

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,6 +26,7 @@ struct Layout {
   int64_t replica = 1, fsdp = 1;
   int64_t per_node = 1;  ///< devices of a node
   int64_t ranks() const { return replica * fsdp; }
+  int64_t on_node() const { return std::min(ranks(), per_node); }
 };
 
 /// A part of the backward pass, and the gradients that are whole after it.
@@ -50,13 +52,13 @@ struct Work {
   double wire = 1;              ///< size of a gradient between ranks, over its size
   double bucket_bytes = 25.0 * 1024 * 1024;
   int64_t accumulate = 1;       ///< batches of an update
+  int64_t passes = 1;           ///< backward passes of an update
+  bool is_core = false;         ///< what computes
 
   double forward_s() const;
-  /// The same, computed `factor` times as slowly.
-  Work slower(double factor) const;
 };
 
-/// Seconds of one update. Ranks that have to share cores take turns.
+/// Seconds of one update, of `work` as a device of `cluster` does it beside the others of `layout`.
 double step_s(const Work& work, const Layout& layout, const Cluster& cluster);
 
 }  // namespace ltr::elaborate

@@ -124,10 +124,16 @@ TEST_CASE("CPUs of one node sum in shared memory, and Gloo sums whole buffers") 
   work.rest.forward_s = 0.1;
   work.backward = {{0.1, 50 * kMB}, {0.1, 0}, {0.1, 50 * kMB}};
   work.bucket_bytes = 50 * kMB;
-  // Each bucket is read and written twice, and three times three quarters of it are moved by additions: 6.25 x 5 ms, which
-  // nothing hides.
-  CHECK(shared_sum_s(50 * kMB, 4, cluster.device) == doctest::Approx(0.03125));
-  CHECK(step_s(work, {Strategy::Ddp, 4, 1, 4}, cluster) == doctest::Approx(0.4 + 2 * 0.03125));
+  // Each bucket is read and written three times, and three times three quarters of it are moved by additions: 8.25 x 5 ms, and
+  // three words of 1 ms, which nothing hides.
+  CHECK(shared_sum_s(50 * kMB, 4, cluster.device, 1e-3) == doctest::Approx(0.04425));
+  CHECK(step_s(work, {Strategy::Ddp, 4, 1, 4}, cluster) == doctest::Approx(0.4 + 2 * 0.04425));
+  // Each backward pass is agreed on.
+  cluster.device.meet_s = 0.002;
+  work.passes = 2;
+  CHECK(step_s(work, {Strategy::Ddp, 4, 1, 4}, cluster) == doctest::Approx(0.404 + 2 * 0.04425));
+  CHECK(step_s(work, {Strategy::Single, 1, 1, 4}, cluster) == doctest::Approx(0.4));
+  cluster.device.meet_s = 0;
   // Between two nodes buckets follow each other on the wire from 0.2 on: 2 x (7 x 2 ms + 7/8 x 50 MB / 0.1 GB/s) each.
   CHECK(step_s(work, {Strategy::Ddp, 8, 1, 4}, cluster) == doctest::Approx(0.2 + 2 * 0.903));
   // Divided state: two buckets as an all-reduce, 81 ms each, of which the second waits for the end at 0.4.
@@ -139,17 +145,30 @@ TEST_CASE("CPUs of one node sum in shared memory, and Gloo sums whole buffers") 
   CHECK(step_s(blocks, {Strategy::Fsdp, 1, 4, 4}, cluster) == doctest::Approx(0.033 + 0.2 + 0.033 + 0.4 + 0.066));
 }
 
-TEST_CASE("ranks that share cores take turns") {
+TEST_CASE("ranks of a node share its memory, its cache and its cores") {
   Cluster cluster = plain_cluster();
-  Work work;
-  work.rest.forward_s = 0.1;
-  work.backward = {{0.2, 0}};
-  work.update_s = 0.05;
-  CHECK(step_s(work, {Strategy::Ddp, 4, 1, 4}, cluster) == doctest::Approx(0.35));
+  cluster.device.f32_flops = 100e9;
+  cluster.device.bandwidth = 40e9;
+  cluster.device.launch_s = 1e-6;
+  cluster.memory_bytes = 8e9;
+  // GPUs have their own.
+  CHECK(cluster.shared_by(4).bandwidth == 40e9);
+  cluster.device.kind = "cpu";
+  cluster.device.cache_bytes = 32e6;
+  CHECK(cluster.shared_by(4).bandwidth == 40e9);
+  cluster.bandwidth = 60e9;
   cluster.cores = 2;
-  CHECK(step_s(work, {Strategy::Single, 1, 1, 4}, cluster) == doctest::Approx(0.35));
-  CHECK(step_s(work, {Strategy::Ddp, 2, 1, 2}, cluster) == doctest::Approx(0.35));
-  CHECK(step_s(work, {Strategy::Ddp, 4, 1, 4}, cluster) == doctest::Approx(0.7));
+  CHECK(cluster.shared_by(1).bandwidth == 40e9);
+  CHECK(cluster.shared_by(1).memory_bytes == 8e9);
+  CHECK(cluster.shared_by(2).bandwidth == 30e9);
+  CHECK(cluster.shared_by(2).f32_flops == 100e9);
+  CHECK(cluster.shared_by(2).cache_bytes == 16e6);
+  // Four on two cores take turns: two at once, each half of the time.
+  const Device quarter = cluster.shared_by(4);
+  CHECK(quarter.bandwidth == 15e9);
+  CHECK(quarter.f32_flops == 50e9);
+  CHECK(quarter.launch_s == 2e-6);
+  CHECK(quarter.memory_bytes == 2e9);
 }
 
 TEST_CASE("simulated: Horovod's published efficiencies on P100 and 25 Gbit/s RoCE") {
