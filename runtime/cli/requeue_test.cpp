@@ -1,0 +1,20 @@
+#include "runtime/cli/requeue.h"
+
+#include <doctest/doctest.h>
+
+#include <map>
+
+namespace ltr::cli {
+
+TEST_CASE("the job of SLURM that a run is in, by the name that scontrol takes") {
+  using Variables = std::map<Str, Str>;
+  const auto job = [](const Variables& set) {
+    return slurm_job({.variable = [&](const Str& name) { return set.contains(name) ? Option<Str>(set.at(name)) : std::nullopt; }});
+  };
+  CHECK(!job({}));
+  CHECK(job({{"SLURM_JOB_ID", "17"}}) == Str("17"));
+  // A task of an array has a job's number of its own, by which it cannot be told from the others everywhere.
+  CHECK(job({{"SLURM_JOB_ID", "19"}, {"SLURM_ARRAY_JOB_ID", "17"}, {"SLURM_ARRAY_TASK_ID", "3"}}) == Str("17_3"));
+}
+
+}  // namespace ltr::cli
