@@ -127,6 +127,13 @@ void Fit::open_checkpoint() {
 void Fit::check_state(const nlohmann::json& saved) {
   LoadArchive archive(saved, read_state(request_.resume), request_.resume);
   cx_.logs.check_fits(archive, train_stream_);
+  // Of the same program they are what its steps have not come to yet.
+  const std::vector<Str> late = saved.value("program", "") == request_.program.source_hash ? std::vector<Str>() : cx_.logs.begun_anew(archive);
+  if (!late.empty()) {
+    request_.progress.notice(fmt::format("{} {} not logged in the part of the epoch that is over: {} of the rest of it",
+                                         fmt::join(late, ", "), late.size() == 1 ? "was" : "were",
+                                         late.size() == 1 ? "its value is" : "their values are"));
+  }
   const Archive::Part optimizers(archive, "optimizers");
   for (const auto& optimizer : request_.root.state().optimizers) {
     if (!archive.has(optimizer->name())) continue;

@@ -342,6 +342,19 @@ void LogTable::check_fits(Archive& archive, size_t train_stream) {
   }
 }
 
+std::vector<Str> LogTable::begun_anew(Archive& archive) const {
+  const Archive::Part logs(archive, "logs");
+  const Archive::Part cells(archive, "cells");
+  std::vector<Str> missing;
+  bool is_open = false;
+  for (const Cell& cell : cells_) {
+    if (info(cell).role != Role::Train || info(cell).when == LogWhen::Step) continue;
+    is_open = is_open || archive.has(cell.series);
+    if (!archive.has(cell.series)) missing.push_back(cell.series);
+  }
+  return is_open ? missing : std::vector<Str>();
+}
+
 void LogTable::absorb(Archive& archive, size_t train_stream) {
   const std::vector<Cell> own = cells_;
   const std::map<Str, double> newest = newest_;

@@ -169,7 +169,13 @@ void Saver::open(Written& one, const Ranks& ranks) {
 void Saver::close(const Written& one, const std::vector<nlohmann::json>& shares) {
   close_checkpoint(folder_, one.name, one.data, shares);
   settler_.settle(one.name);
-  point(one.links);
+  try {
+    point(one.links);
+  } catch (const Error&) {
+    // Nobody would find it, or let it go.
+    if (read_link(folder_, "last") != one.name) settler_.remove({one.name});
+    throw;
+  }
 }
 
 std::vector<nlohmann::json> Saver::each(const std::function<nlohmann::json()>& write) const {

@@ -55,6 +55,8 @@ REFUSED = {
                                         more=counting(4), before={"optimizer": ADAM, **counting(3)}, options=INSIDE),
 }
 GOES_ON = {
+    "a metric more": Change(["train.seen was not logged in the part of the epoch that is over: its value is of the rest of it"],
+                            more=counting(3), options=INSIDE),
     "another function": Change([], "[Linear(3, 4), tanh, Linear(4, 1)]"),
     "another name of the optimizer": Change(["the program has no optimizer opt any more; what it kept is dropped",
                                              "the checkpoint has no optimizer other; it begins anew"], optimizer="other = Adam(net.weights, lr = 0.01)"),
