@@ -348,9 +348,9 @@ std::vector<Str> LogTable::begun_anew(Archive& archive) const {
   std::vector<Str> missing;
   bool is_open = false;
   for (const Cell& cell : cells_) {
-    if (info(cell).role != Role::Train || info(cell).when == LogWhen::Step) continue;
+    if (info(cell).role != Role::Train) continue;
     is_open = is_open || archive.has(cell.series);
-    if (!archive.has(cell.series)) missing.push_back(cell.series);
+    if (info(cell).when != LogWhen::Step && !archive.has(cell.series)) missing.push_back(cell.series);
   }
   return is_open ? missing : std::vector<Str>();
 }
