@@ -128,7 +128,10 @@ void Fit::check_state(const nlohmann::json& saved) {
   LoadArchive archive(saved, read_state(request_.resume), request_.resume);
   cx_.logs.check_fits(archive, train_stream_);
   // Of the same program they are what its steps have not come to yet.
-  const std::vector<Str> late = saved.value("program", "") == request_.program.source_hash ? std::vector<Str>() : cx_.logs.begun_anew(archive);
+  Position there;
+  there.visit(archive);
+  const bool is_another = saved.value("program", "") != request_.program.source_hash;
+  const std::vector<Str> late = is_another && !there.is_between_epochs() ? cx_.logs.begun_anew(archive) : std::vector<Str>();
   if (!late.empty()) {
     request_.progress.notice(fmt::format("{} {} not logged in the part of the epoch that is over: {} of the rest of it",
                                          fmt::join(late, ", "), late.size() == 1 ? "was" : "were",

@@ -346,13 +346,11 @@ std::vector<Str> LogTable::begun_anew(Archive& archive) const {
   const Archive::Part logs(archive, "logs");
   const Archive::Part cells(archive, "cells");
   std::vector<Str> missing;
-  bool is_open = false;
   for (const Cell& cell : cells_) {
-    if (info(cell).role != Role::Train) continue;
-    is_open = is_open || archive.has(cell.series);
-    if (info(cell).when != LogWhen::Step && !archive.has(cell.series)) missing.push_back(cell.series);
+    const bool is_of_epoch = info(cell).role == Role::Train && info(cell).when != LogWhen::Step;
+    if (is_of_epoch && !archive.has(cell.series)) missing.push_back(cell.series);
   }
-  return is_open ? missing : std::vector<Str>();
+  return missing;
 }
 
 void LogTable::absorb(Archive& archive, size_t train_stream) {

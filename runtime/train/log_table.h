@@ -53,7 +53,7 @@ class LogTable {
   void visit(Archive& archive, size_t train_stream);
   /// R2010 unless the states of metrics that `archive` has fit those here.
   void check_fits(Archive& archive, size_t train_stream);
-  /// Series of training that have no value in an epoch of which a part is over. Reading only.
+  /// Series of training's epochs of which the checkpoint has nothing. Reading only.
   std::vector<Str> begun_anew(Archive& archive) const;
   /// Adds what another rank had: it is there no more.
   void absorb(Archive& archive, size_t train_stream);
