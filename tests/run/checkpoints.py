@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """The verb `checkpoints`: lists what a run has, verifies it, and puts right what killed writers left."""
+import itertools
 import json
 import pathlib
 import shutil
@@ -17,13 +18,15 @@ def listed(program, *words):
 
 
 def come_and_go(checkpoints, names, stop):
-    """As a run does that keeps few of them: each comes and goes as a whole."""
+    """As a run does that keeps few of them: each comes and goes as a whole, and none comes back under its name."""
     source = checkpoints / min(names)
-    while not stop.is_set():
-        for number in range(20):
+    for first in itertools.count(0, 20):
+        if stop.is_set():
+            return
+        for number in range(first, first + 20):
             shutil.copytree(source, checkpoints / f".tmp-{number}")
             (checkpoints / f".tmp-{number}").rename(checkpoints / f"step99{number:05}")
-        for number in range(20):
+        for number in range(first, first + 20):
             (checkpoints / f"step99{number:05}").rename(checkpoints / f".tmp-gone-{number}")
             shutil.rmtree(checkpoints / f".tmp-gone-{number}")
 
