@@ -10,6 +10,7 @@
 #include "runtime/cli/faults.h"
 #include "runtime/cli/last_words.h"
 #include "runtime/cli/rank_plan.h"
+#include "runtime/cli/run_folder.h"
 #include "runtime/cli/value_text.h"
 #include "runtime/cli/verbs.h"
 #include "runtime/cli/version.h"
@@ -132,6 +133,7 @@ class Run {
   void supervise(const RankPlan& plan) {
     const distributed::TeamReport report_on{
         [&](const Error& error) { report({error}, program_, terminal_); },
+        [](const Error& error, const Str& run) { record_loss(run, error); },
         [&](const Str& text) { make_progress(terminal_)->warning(text); }};
     // Signals are the ranks' from here on; one that finds none of them any more finds nothing to stop.
     SignalWatch::enter(SignalPhase::Over);

@@ -349,6 +349,20 @@ Str run_record_text(const RunRecord& record, const Program& program) {
   return json.dump(2, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
 }
 
+void record_loss(const Str& run, const Error& error) {
+  const Str path = run + "/run.json";
+  std::ifstream file(path, std::ios::binary);
+  OrderedJson json = OrderedJson::parse(file, nullptr, false);
+  if (!json.is_object()) return;
+  const Str status = json.value("status", "");
+  if (status != "running" && status != "failed") return;
+  json["status"] = "failed";
+  if (json["ended"].is_null()) json["ended"] = time_text();
+  json["exit_code"] = error.exit_code();
+  json["reason"] = error.code + ": " + error.message;
+  write_run_file(path, json.dump(2, ' ', false, OrderedJson::error_handler_t::replace) + "\n");
+}
+
 void write_sources(const Str& path, const Program& program) {
   std::error_code failed;
   for (const SourceFile& source : program.sources) {

@@ -78,6 +78,8 @@ std::vector<Str> hosts_of(const std::vector<Str>& ranks);
 Str host_name();
 /// The text of `run.json`.
 Str run_record_text(const RunRecord& record, const Program& program);
+/// In `run.json` of a run whose ranks are gone: `error` is why. What they wrote themselves is how they noticed, or nothing.
+void record_loss(const Str& run, const Error& error);
 /// Replaces a file of a run in one step; R1004 if that fails.
 void write_run_file(const Str& path, const Str& text);
 /// Sources as compiled and the uncommitted diff, in `source/`; R1004 if that fails.

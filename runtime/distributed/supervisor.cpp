@@ -155,6 +155,8 @@ class Attempt {
   /// 0, or what the first that failed ended with; else 75 or 130.
   int exit_code() const { return failure_ ? failure_->exit_code : asked_code_; }
   /// Whether another attempt may end better: nobody asked for this end, and no setting, record or number led to it.
+  /// What was said of a rank that could not say it itself.
+  const Option<Error>& told() const { return told_; }
   bool may_go_better() const { return failure_ && failure_->exit_code == 1 && asked_signal_ == 0 && asked_code_ == 0; }
 
  private:
@@ -236,7 +238,7 @@ class Attempt {
   void failed(const Member& member, int code) {
     if (failure_) return;
     const Option<Failure> first = failed_before(meeting_, {member.rank, code});
-    if (!first) report_.failed(unexplained(member.rank, code));
+    if (!first) tell(unexplained(member.rank, code));
     fail(first.value_or(Failure{member.rank, code}), kGraceTicks);
   }
 
@@ -269,8 +271,13 @@ class Attempt {
     if (failure_) return;
     const Failure own{member.rank, error.exit_code()};
     const Option<Failure> first = failed_before(meeting_, own);
-    if (!first) report_.failed(error);
+    if (!first) tell(error);
     fail(first.value_or(own), grace_ticks);
+  }
+
+  void tell(const Error& error) {
+    told_ = error;
+    report_.failed(error);
   }
 
   void fail(const Failure& failure, int grace_ticks) {
@@ -317,6 +324,7 @@ class Attempt {
   Place meeting_;
   std::vector<Member> members_;
   Option<Failure> failure_;
+  Option<Error> told_;
   int asked_code_ = 0;
   int asked_signal_ = 0;
   Clock::time_point asked_at_;
@@ -345,6 +353,7 @@ int supervise(Team team, const TeamReport& report) {
   for (int64_t number = 0;; number++) {
     Attempt attempt(team, number, signals, report);
     attempt.run(run);
+    if (const Str told = attempt.told() ? run_of(team.first, number) : ""; !told.empty()) report.ended(*attempt.told(), told);
     if (!attempt.may_go_better() || number == team.restarts) return attempt.exit_code();
     if (const Str found = run_of(team.first, number); !found.empty()) run = found;
     report.note(fmt::format("restart {} of {}: all ranks begin again{}", number + 1, team.restarts,

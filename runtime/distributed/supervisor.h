@@ -20,6 +20,8 @@ struct Team {
 /// What is said of them.
 struct TeamReport {
   std::function<void(const Error& error)> failed;  ///< of a rank that could not say it itself
+  /// The same, when all are gone that could write into their run.
+  std::function<void(const Error& error, const Str& run)> ended;
   std::function<void(const Str& text)> note;
 };
 

@@ -3,6 +3,7 @@
 
 Python's standard library alone; LTRC and LTR_SOURCE say which compiler and sources, if not these.
 """
+import json
 import os
 import pathlib
 import signal
@@ -29,6 +30,9 @@ def losses(program, folder):
         team = Team(program, folder / f"killed{rank}", *LONG)
         os.kill(rank_of(program, rank), signal.SIGKILL)
         ended(f"rank {rank} is killed", team, 1, f"rank {rank} was killed (SIGKILL)", "R1002")
+        record = json.loads((newest(folder / f"killed{rank}") / "run.json").read_text())
+        check("and the run says so, too", (record["status"], record["exit_code"]) == ("failed", 1) and record["ended"]
+              and record["reason"] == f"R1002: a rank is lost: rank {rank} was killed (SIGKILL)", str(record))
         team = Team(program, folder / f"stopped{rank}", *LONG)
         os.kill(rank_of(program, rank), signal.SIGSTOP)
         ended(f"rank {rank} stands still", team, 1, f"rank {rank} gave no sign of life", "R1002")
