@@ -99,6 +99,9 @@ void say(const Message& message) {
 }
 
 void stopped_without_saving() {
+  // Another thread may have one, too: the terminal's for all of a group comes beside the one that is passed on.
+  static std::atomic_flag is_told;
+  while (is_told.test_and_set()) ::pause();
   const LastWords* words = current.load();
   Message message;
   message << "\nerror[R1010]: stopped without saving; ";

@@ -61,6 +61,12 @@ def signals(program, folder):
     time.sleep(0.5)  # longer than one is delivered twice
     team.send(signal.SIGINT)
     ended("the second Ctrl-C ends all of them at once", team, 1, "R1010", within=5)
+    team = Team(program, folder / "twice all", *LONG)
+    os.kill(rank_of(program, 1), signal.SIGSTOP)
+    for _ in range(2):
+        os.killpg(team.process.pid, signal.SIGINT)
+        time.sleep(0.5)
+    ended("for the whole group, too, and is told of once", team, 1, "R1010", within=5)
 
 
 def restarts(program, folder):
