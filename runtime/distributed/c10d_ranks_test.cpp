@@ -27,10 +27,7 @@ TEST_CASE("a loss that is not finite on one rank travels with the gradients, whe
     const distributed::C10dRanks ranks(place, store, {20, 20});
     Run run;
     run.poison = rank == 0 ? -1 : 2;
-    const RunRequest one = run.request();
-    RunRequest request{one.program, one.experiment, one.data, one.model, one.root, one.trainer, one.callbacks, nullptr,
-                       one.progress, "", "", "", {}, ranks};
-    request.make_feed = one.make_feed;
+    RunRequest request = run.request(ranks);
     try {
       fit(request);
     } catch (const Error& error) {

@@ -156,7 +156,7 @@ class Listener : public Progress {
 /// One run of the fake program.
 struct Run {
   explicit Run(Mlp::Options options = {}, int64_t samples = 100, int64_t size = 16, bool is_lean = false);
-  RunRequest request();
+  RunRequest request(const Ranks& ranks = one_rank());
 
   Program program;
   ExperimentInfo experiment;

@@ -57,8 +57,8 @@ Run::Run(Mlp::Options options, int64_t sample_count, int64_t batch_size, bool is
   trainer.checkpoint = false;
 }
 
-RunRequest Run::request() {
-  RunRequest request{program, experiment, data, *model, root, trainer, callbacks, nullptr, progress, run_dir, "", resume, {}};
+RunRequest Run::request(const Ranks& ranks) {
+  RunRequest request{program, experiment, data, *model, root, trainer, callbacks, nullptr, progress, run_dir, "", resume, {}, ranks};
   request.make_feed = [this](size_t stream) {
     auto points = std::make_unique<Points>(stream == 0 ? samples : 50, size, model->options.inputs, stream);
     if (stream == 0) points->poison = poison;

@@ -164,10 +164,7 @@ TEST_CASE("ranks on a device exchange as often in a step as those on the host") 
       Run run({}, samples, 16);
       run.trainer.epochs = 1;
       run.trainer.log_every = 1 << 20;
-      const RunRequest one = run.request();
-      RunRequest request{one.program, one.experiment, one.data, one.model, one.root, one.trainer, one.callbacks, nullptr,
-                         one.progress, "", "", "", {}, ranks};
-      request.make_feed = one.make_feed;
+      RunRequest request = run.request(ranks);
       fit(request);
       if (ranks.is_first()) count = exchanges_of(ranks);
     });
@@ -189,10 +186,9 @@ TEST_CASE("a checkpoint of several ranks reads the device once on each") {
       Run run({}, 64, 16);
       run.trainer.epochs = 1;
       run.trainer.checkpoint = false;
-      const RunRequest one = run.request();
-      RunRequest request{one.program, one.experiment, one.data, one.model, one.root, one.trainer, callbacks, nullptr,
-                         one.progress, folder, "", "", {}, ranks};
-      request.make_feed = one.make_feed;
+      run.run_dir = folder;
+      run.callbacks = callbacks;
+      RunRequest request = run.request(ranks);
       fit(request);
     });
     return host_reads() - before;
@@ -215,10 +211,7 @@ TEST_CASE("a loss that is not finite on one rank holds back both, and each host 
   as_two([&](const Ranks& ranks) {
     Run run;
     run.poison = ranks.is_first() ? -1 : 2;
-    const RunRequest one = run.request();
-    RunRequest request{one.program, one.experiment, one.data, one.model, one.root, one.trainer, one.callbacks, nullptr,
-                       one.progress, "", "", "", {}, ranks};
-    request.make_feed = one.make_feed;
+    RunRequest request = run.request(ranks);
     try {
       fit(request);
     } catch (const Error& error) {

@@ -25,10 +25,7 @@ FitReport run_as(const Ranks& ranks, const Str& folder, int64_t poison = -1) {
   run.poison = poison;
   run.run_dir = folder;
   run.trainer.checkpoint = true;
-  RunRequest one = run.request();
-  RunRequest request{one.program, one.experiment, one.data, one.model, one.root, one.trainer, one.callbacks, nullptr,
-                     one.progress, one.run_dir, "", "", {}, ranks};
-  request.make_feed = one.make_feed;
+  RunRequest request = run.request(ranks);
   return fit(request);
 }
 
@@ -141,9 +138,8 @@ TEST_CASE("what any rank left out is known to all, and the first writes it down"
   const fs::path folder = fs::temp_directory_path() / fmt::format("ltr-ranks-out-{}", getpid());
   as_two([&](const Ranks& ranks) {
     Run run;
-    RunRequest one = run.request();
-    RunRequest request{one.program, one.experiment, one.data, one.model, one.root, one.trainer, one.callbacks, nullptr,
-                       one.progress, folder.string(), "", "", {}, ranks};
+    run.run_dir = folder.string();
+    RunRequest request = run.request(ranks);
     Session session(request, {Role::Train});
     session.verb = "fit";
     const Str place = ranks.is_first() ? "a.csv:1" : "a.csv:2";
@@ -172,9 +168,7 @@ TEST_CASE("what any rank left out is known to all, and the first writes it down"
 TEST_CASE("what one rank's metric was given, all tell") {
   as_two([&](const Ranks& ranks) {
     Run run;
-    RunRequest one = run.request();
-    RunRequest request{one.program, one.experiment, one.data, one.model, one.root, one.trainer, one.callbacks, nullptr,
-                       one.progress, "", "", "", {}, ranks};
+    RunRequest request = run.request(ranks);
     MetricInputs inputs(request);
     const Tensor bad = full({2}, NAN), good = full({2}, 1.0);
     for (int64_t batch = 0; batch < 4; batch++) {
