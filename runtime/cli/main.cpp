@@ -10,6 +10,7 @@
 #include "runtime/cli/faults.h"
 #include "runtime/cli/last_words.h"
 #include "runtime/cli/rank_plan.h"
+#include "runtime/cli/report.h"
 #include "runtime/cli/run_folder.h"
 #include "runtime/cli/value_text.h"
 #include "runtime/cli/verbs.h"
@@ -123,7 +124,7 @@ class Run {
     start.is_alone = !verb_.has_ranks;
     start.sharing = plan.sharing;
     start.local_rank = plan.place.local_rank;
-    if (plan.is_supervised) start.tell_run = [&](const Str& run) { distributed::tell_run(plan.place, run); };
+    if (plan.is_supervised) start.tell_run = [&](const distributed::RunWords& run) { distributed::tell_run(plan.place, run); };
     exit_code_ = verb_.run(start);
     // The result of `fit` is the run; of all others it is what they print.
     if (verb_.run != run_fit) check_output();
@@ -133,11 +134,14 @@ class Run {
   void supervise(const RankPlan& plan) {
     const distributed::TeamReport report_on{
         [&](const Error& error) { report({error}, program_, terminal_); },
-        [](const Error& error, const Str& run) { record_loss(run, error); },
+        [&](const Error& error, const distributed::RunWords& run, bool is_mute) {
+          record_loss(run.folder, error);
+          if (is_mute) tell_how_to_go_on(terminal_, run.folder, run.resume);
+        },
         [&](const Str& text) { make_progress(terminal_)->warning(text); }};
     // Signals are the ranks' from here on; one that finds none of them any more finds nothing to stop.
     SignalWatch::enter(SignalPhase::Over);
-    exit_code_ = distributed::supervise({command_, plan.place, plan.restarts}, report_on);
+    exit_code_ = distributed::supervise({command_, plan.place, plan.restarts, plan.least}, report_on);
   }
 
   /// Whether a signal came to all ranks, and this one lost another that was still starting and ended by it.

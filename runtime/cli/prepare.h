@@ -11,6 +11,7 @@
 #include "runtime/cli/settings.h"
 #include "runtime/cli/terminal.h"
 #include "runtime/distributed/strategy.h"
+#include "runtime/distributed/supervisor.h"
 #include "runtime/tensor/device.h"
 #include "runtime/train/model_root.h"
 #include "runtime/train/trainer.h"
@@ -47,7 +48,7 @@ class Start {
   int64_t sharing = 1;    ///< ranks that share the cores of this one
   int64_t local_rank = 0;  ///< this process' place among those of its machine
   /// What the ranks write is known: their supervisor lets them go on with it.
-  std::function<void(const Str& run)> tell_run = [](const Str&) {};
+  std::function<void(const distributed::RunWords& run)> tell_run;  ///< where a supervisor listens
   const ExperimentInfo* experiment = nullptr;
   const TopologyInfo* topology = nullptr;
   RunSettings settings;

@@ -33,15 +33,23 @@ class PlannedRanks final : public Ranks {
   throw Faults{{with_help(error_at({}, fault, text), help)}};
 }
 
-/// `--nproc`, if it was given.
-Option<int64_t> given_count(const CommandLine& line) {
+/// Ranks on this machine, and how few are enough for a restart.
+struct Count {
+  int64_t least = 1;
+  int64_t most = 1;
+};
+
+/// `--nproc N` or `--nproc LEAST:MOST`, if it was given.
+Option<Count> given_count(const CommandLine& line) {
   if (!line.has("nproc")) return std::nullopt;
-  Str wanted;
   const Str text = line.get("nproc");
-  const Option<Value> count = parse_value(text, "int", wanted);
-  if (!count || count->whole < 1)
-    throw Faults{{error_at({}, err::wrong_type, "--nproc", '"' + text + '"', "a count of ranks, 1 or more")}};
-  return count->whole;
+  const size_t colon = text.find(':');
+  Str wanted;
+  const Option<Value> least = parse_value(text.substr(0, colon), "int", wanted);
+  const Option<Value> most = colon == Str::npos ? least : parse_value(text.substr(colon + 1), "int", wanted);
+  if (!least || !most || least->whole < 1 || most->whole < least->whole)
+    throw Faults{{error_at({}, err::wrong_type, "--nproc", '"' + text + '"', "a count of ranks, 1 or more, or LEAST:MOST of them")}};
+  return Count{least->whole, most->whole};
 }
 
 /// The settings of one world.
@@ -84,8 +92,9 @@ class Planner {
     const distributed::Place& place = launch_.place;
     resolve(place.rank, place.world, place.local_rank);
     if (!launch_.is_supervised) {
-      if (const Option<int64_t> count = given_count(line_); count && *count != place.local_size)
-        refuse(err::settings_contradict, fmt::format("--nproc {}, but the launcher {} started {} ranks on this machine", *count, place.launcher, place.local_size),
+      if (const Option<Count> count = given_count(line_); count && (place.local_size < count->least || place.local_size > count->most))
+        refuse(err::settings_contradict,
+               fmt::format("--nproc {}, but the launcher {} started {} ranks on this machine", line_.get("nproc"), place.launcher, place.local_size),
                "leave --nproc to it, or start the program by itself");
       if (count_of("topology.restarts") > 0 && place.rank == 0 && terminal_.has_warnings)
         print_err(fmt::format("warning: restarts = {} is for ranks that the program starts itself; here {} does\n", count_of("topology.restarts"), place.launcher));
@@ -94,14 +103,18 @@ class Planner {
 
   /// Nobody made ranks on this machine.
   void plan_own() {
-    const Option<int64_t> given = given_count(line_);
-    const int64_t local = given ? *given : launch_.local_size > 0 ? launch_.local_size : ranks_of_settings();
+    const Option<Count> given = given_count(line_);
+    const int64_t local = given ? given->most : launch_.local_size > 0 ? launch_.local_size : ranks_of_settings();
     const int64_t world = local * launch_.nodes;
     check_room(local);
+    plan_.least = given ? given->least : local;
+    // What all of them are to run with is known before the first starts.
+    for (int64_t fewer = plan_.least; fewer < local; fewer++) resolve(0, fewer * launch_.nodes, fewer - 1);
     // Of those of one machine the last one wants the most devices.
     resolve(0, world, local - 1);
     warn_of_cores(local);
     plan_.restarts = line_.verb == "fit" ? count_of("topology.restarts") : 0;
+    if (plan_.least < local) check_fewer();
     plan_.is_supervisor = world > 1 || plan_.restarts > 0;
     if (plan_.is_supervisor) refuse_pipes();
     plan_.place.rank = launch_.place.node * local;
@@ -123,6 +136,16 @@ class Planner {
     if (devices->count > 0) return devices->count;
     const int64_t asked = distributed::asked_ranks(setting).value_or(launch_.nodes);
     return std::max(asked / std::max(count_of("topology.nodes"), launch_.nodes), int64_t(1));
+  }
+
+  /// Ranks may become fewer where this process starts all of them again.
+  void check_fewer() const {
+    const Str given = "--nproc " + line_.get("nproc");
+    if (launch_.nodes > 1)
+      refuse(err::settings_contradict, fmt::format("{} on {} machines: each would go on with a number of its own", given, launch_.nodes),
+             "name one number, or let torchrun count machines: `torchrun --nnodes LEAST:MOST`");
+    if (plan_.restarts == 0)
+      refuse(err::settings_contradict, given + " is for restarts with fewer ranks, and there are none", "add `--restarts N`, or name one number");
   }
 
   /// Ranks read it again, each for itself.

@@ -17,6 +17,7 @@ struct RankPlan {
   bool is_supervisor = false;
   int64_t sharing = 1;       ///< ranks that share the cores of this one
   int64_t restarts = 0;      ///< that a supervisor may make
+  int64_t least = 1;         ///< ranks that are enough for one, of those that it starts
   double timeout_s = 600;    ///< how long ranks wait for each other
 };
 

@@ -267,6 +267,14 @@ Str command_for(const Start& start, const char* verb, const char* where, const S
 
 Str resume_command(const Start& start, const Str& run) { return command_for(start, "fit", "--resume", run); }
 
+void tell_how_to_go_on(const Terminal& terminal, const Str& run, const Str& resume_command) {
+  if (terminal.is_json) return;
+  if (find_checkpoint(run, "last", nullptr, true).empty())
+    print_err(fmt::format("failed before the first checkpoint: there is nothing to go on with in {}\n", run));
+  else
+    print_err(fmt::format("failed · go on with:  {}\n", resume_command));
+}
+
 Str test_command(const Start& start, const Str& run) { return command_for(start, "test", "--run", run); }
 
 Str shown_series(Str series) {

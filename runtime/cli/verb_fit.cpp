@@ -259,7 +259,7 @@ class FitVerb {
       folder_.emplace(RunFolder::reopen(resume_.run));
     else if (start_.ranks.is_first())
       temporary_.emplace();
-    if (folder_) start_.tell_run(folder_->path());
+    if (folder_ && start_.tell_run) start_.tell_run({folder_->path(), resume_command(start_, folder_->path())});
     record_.hosts = hosts_of(start_.ranks.texts(host_name()));
     dir_ = start_.ranks.of_first(folder_ ? folder_->path() : temporary_ ? temporary_->path : "");
   }
@@ -349,8 +349,7 @@ class FitVerb {
     } catch (const Error& second) {
       progress_->warning(second.message);  // what went wrong first is what is reported
     }
-    if (find_checkpoint(folder_->path(), "last", nullptr, true).empty() || start_.terminal.is_json) return;
-    print_err(fmt::format("failed · go on with:  {}\n", resume_command(start_, folder_->path())));
+    tell_how_to_go_on(start_.terminal, folder_->path(), resume_command(start_, folder_->path()));
   }
 
   /// Why the result of the run is lost, if it is.

@@ -154,10 +154,12 @@ class Attempt {
 
   /// 0, or what the first that failed ended with; else 75 or 130.
   int exit_code() const { return failure_ ? failure_->exit_code : asked_code_; }
-  /// Whether another attempt may end better: nobody asked for this end, and no setting, record or number led to it.
   /// What was said of a rank that could not say it itself.
   const Option<Error>& told() const { return told_; }
-  bool may_go_better() const { return failure_ && failure_->exit_code == 1 && asked_signal_ == 0 && asked_code_ == 0; }
+  /// Whether the first rank, which tells of the run, ended without a word.
+  bool is_first_mute() const { return is_first_mute_; }
+  /// Whether another attempt may end better: nobody asked for this end, and no setting, record or number led to it.
+  bool may_go_better() const { return failure_ && (failure_->exit_code == 1 || told_) && asked_signal_ == 0 && asked_code_ == 0; }
 
  private:
   /// False if a signal came before all of them were there: none has begun anything then, and all are gone.
@@ -238,7 +240,10 @@ class Attempt {
   void failed(const Member& member, int code) {
     if (failure_) return;
     const Option<Failure> first = failed_before(meeting_, {member.rank, code});
-    if (!first) tell(unexplained(member.rank, code));
+    if (!first) {
+      is_first_mute_ = member.rank == 0;
+      tell(unexplained(member.rank, code));
+    }
     fail(first.value_or(Failure{member.rank, code}), kGraceTicks);
   }
 
@@ -259,7 +264,8 @@ class Attempt {
       return;
     }
     Error error = error_at({}, err::rank_lost, fmt::format("rank {} was killed ({})", member.rank, signal_name(signal)));
-    if (is_crash(signal))
+    has_crashed_ = is_crash(signal);
+    if (has_crashed_)
       error.help = "where it crashed stands above";
     else if (signal == SIGKILL)
       error.help = "if nobody did that, it was for its memory: `dmesg` names it then; try a smaller batch, fewer ranks or fewer --workers";
@@ -269,6 +275,7 @@ class Attempt {
   /// The first that fails is the one that is told about: the others lose it.
   void lose(const Member& member, const Error& error, int grace_ticks) {
     if (failure_) return;
+    is_first_mute_ = member.rank == 0 && !has_crashed_;
     const Failure own{member.rank, error.exit_code()};
     const Option<Failure> first = failed_before(meeting_, own);
     if (!first) tell(error);
@@ -325,6 +332,8 @@ class Attempt {
   std::vector<Member> members_;
   Option<Failure> failure_;
   Option<Error> told_;
+  bool has_crashed_ = false;
+  bool is_first_mute_ = false;
   int asked_code_ = 0;
   int asked_signal_ = 0;
   Clock::time_point asked_at_;
@@ -333,14 +342,27 @@ class Attempt {
   int meeting_silent_ticks_ = 0;
 };
 
+/// One rank fewer, if so few are enough.
+Place without_lost(Place first, int64_t least) {
+  if (first.local_size <= least) return first;
+  first.local_size--;
+  first.world--;
+  return first;
+}
+
+Str who_begins_again(int64_t ranks, int64_t before) {
+  return ranks == before ? "all ranks begin" : fmt::format("{} of {} ranks begin{}", ranks, before, ranks == 1 ? "s" : "");
+}
+
 /// What the ranks have told of their run.
-Str run_of(const Place& first, int64_t attempt) {
+RunWords run_of(const Place& first, int64_t attempt) {
   try {
     const Store store = open_store(as_guest(first, attempt), kAnswer_s);
-    return store->check({"run"}) ? store->get_to_str("run") : "";
+    if (store->check({"run", "resume"})) return {store->get_to_str("run"), store->get_to_str("resume")};
   } catch (const std::exception&) {
-    return "";  // the first machine knows it
+    // The first machine knows it.
   }
+  return {};
 }
 
 }  // namespace
@@ -349,15 +371,18 @@ int supervise(Team team, const TeamReport& report) {
   const TeamSignals signals;
   Option<MeetingPoint> meeting;
   if (team.first.serves) meeting.emplace(team.first);
-  Str run;
+  RunWords run;
   for (int64_t number = 0;; number++) {
     Attempt attempt(team, number, signals, report);
-    attempt.run(run);
-    if (const Str told = attempt.told() ? run_of(team.first, number) : ""; !told.empty()) report.ended(*attempt.told(), told);
+    attempt.run(run.folder);
+    if (!attempt.told() && !attempt.may_go_better()) return attempt.exit_code();
+    if (const RunWords told = run_of(team.first, number); !told.folder.empty()) run = told;
+    if (attempt.told() && !run.folder.empty()) report.ended(*attempt.told(), run, attempt.is_first_mute());
     if (!attempt.may_go_better() || number == team.restarts) return attempt.exit_code();
-    if (const Str found = run_of(team.first, number); !found.empty()) run = found;
-    report.note(fmt::format("restart {} of {}: all ranks begin again{}", number + 1, team.restarts,
-                            run.empty() ? "" : fmt::format(", with {}", run)));
+    const int64_t before = team.first.world;
+    if (attempt.told()) team.first = without_lost(team.first, team.least);
+    report.note(fmt::format("restart {} of {}: {} again{}", number + 1, team.restarts, who_begins_again(team.first.world, before),
+                            run.folder.empty() ? "" : fmt::format(", with {}", run.folder)));
   }
 }
 
@@ -377,6 +402,10 @@ Str run_to_go_on_with() {
 
 void tell_failure(const Place& place, int exit_code) { failed_before(place, {place.rank, exit_code}); }
 
-void tell_run(const Place& place, const Str& folder) { open_store(place, place.join_s)->set("run", folder); }
+void tell_run(const Place& place, const RunWords& run) {
+  const Store store = open_store(place, place.join_s);
+  store->set("run", run.folder);
+  store->set("resume", run.resume);
+}
 
 }  // namespace ltr::distributed

@@ -15,13 +15,21 @@ struct Team {
   std::vector<Str> command;  ///< of this process: theirs, too
   Place first;               ///< of the first of them; the others follow it. `port` 0: any that is free
   int64_t restarts = 0;      ///< how often all of them may be started again
+  int64_t least = 1;         ///< ranks that are enough for that: each restart after one was lost is without it, as far as this goes
+};
+
+/// A run, as its first rank tells of it.
+struct RunWords {
+  Str folder;  ///< "" while there is none
+  Str resume;  ///< the command line that goes on with it
 };
 
 /// What is said of them.
 struct TeamReport {
   std::function<void(const Error& error)> failed;  ///< of a rank that could not say it itself
-  /// The same, when all are gone that could write into their run.
-  std::function<void(const Error& error, const Str& run)> ended;
+  /// The same, when all are gone that could write into their run. `is_mute`: nobody has
+  /// said how to go on, for it was the first rank.
+  std::function<void(const Error& error, const RunWords& run, bool is_mute)> ended;
   std::function<void(const Str& text)> note;
 };
 
@@ -36,7 +44,7 @@ void end_with_supervisor();
 void tell_failure(const Place& place, int exit_code);
 /// The run that ranks started again are to go on with, "" if they begin.
 Str run_to_go_on_with();
-/// Tells the supervisor which run its ranks write, so that they can go on with it.
-void tell_run(const Place& place, const Str& folder);
+/// Tells the supervisor which run its ranks write, so that they, or somebody else, can go on with it.
+void tell_run(const Place& place, const RunWords& run);
 
 }  // namespace ltr::distributed

@@ -102,9 +102,13 @@ class Program:
         result = fit(self.path, runs, *options, env=self.env(FAULT_COUNT=count, FAULT_BELOW=self.folder))
         if not check(f"{self.name}: undisturbed", result.code == 0, result.text):
             finish()
-        self.events = int(count.read_text())
+        self.events = self.counted(count)
         self.whole = outcome(newest(runs))
         self.steps = max(self.whole["journal"])
+
+    def counted(self, file):
+        """The number of events of the undisturbed run."""
+        return int(file.read_text())
 
     def env(self, **settings):
         return {"LD_PRELOAD": str(self.library), **{name: str(value) for name, value in settings.items()}}

@@ -2,8 +2,8 @@
 """One of several ranks is hit at any instant: all of them leave soon, one message names it, nobody is left behind, and the run
 goes on to the bytes of one that was left alone.
 
-Hit by SIGKILL or SIGSTOP, at a time or, the first rank, at a file-system event (stop.c); by SIGTERM to the process that started
-the ranks, SIGINT to all of them, a full disk. Then `--resume auto`; or `--restarts`, where that process does it by itself.
+Hit by SIGKILL or SIGSTOP, at a time or at a file-system event of that rank (stop.c); by a disk that is full for it, SIGTERM to the
+process that started the ranks, SIGINT to all of them. Then `--resume auto`; or `--restarts`, where that process does it by itself.
 
   ranks.py                               10 hits of two and three ranks: what ctest runs
   ranks.py --kills 300 --nproc 2,3,4      as many, of every program
@@ -41,7 +41,7 @@ KINDS = ("KILL", "KILL", "KILL", "EVENT", "EVENT", "AGAIN", "TERM", "INT", "FULL
 @dataclasses.dataclass
 class Hit:
     """`KILL 1 at 0.42`: of rank 1, when this part of the time is over that steps take; below 0, of the time before them.
-    `EVENT` and `FULL` come with the first rank's file-system events instead; `AGAIN` is a KILL after which the ranks are
+    `EVENT` and `FULL` come with the rank's file-system events instead; `AGAIN` is a KILL after which the ranks are
     started again."""
     kind: str
     rank: int
@@ -57,10 +57,9 @@ class Hit:
 
     @staticmethod
     def draw(chance, kind, nproc):
-        rank = 0 if kind in ("EVENT", "FULL") else chance.randrange(nproc)
         # One that stands still before its first sign of life is waited for as one that starts late.
         may_be_early = kind in ("KILL", "AGAIN", "TERM", "INT")
-        return Hit(kind, rank, chance.uniform(-0.3 if may_be_early else 0, 1))
+        return Hit(kind, chance.randrange(nproc), chance.uniform(-0.3 if may_be_early else 0, 1))
 
 
 class Ranked(Program):
@@ -80,7 +79,11 @@ class Ranked(Program):
         self.steps_s = time.monotonic() - begin - self.before_s
 
     def env(self, **settings):
-        return super().env(STOP_RANK=0, **settings)
+        return super().env(**{"STOP_RANK": "all", **settings})
+
+    def counted(self, file):
+        """Of each rank."""
+        return [int(file.with_name(f"{file.name}.{rank}").read_text()) for rank in range(self.nproc)]
 
     def team(self, runs, *options, until='"event":"step"', env=None):
         return Team(self.path, runs, "--resume", "auto", *self.options[2:], *options, nproc=self.nproc, until=until, env=env)
@@ -103,9 +106,10 @@ class Ranked(Program):
     def hit(self, runs, hit):
         """What is wrong with how the ranks leave, in words."""
         until = '"event":"step"' if hit.at > 0 and hit.kind not in ("EVENT", "FULL") else ""
-        settings = {"EVENT": {"STOP_AT": int(hit.at * self.events) + 1, "STOP_SIGNAL": int(signal.SIGKILL)},
-                    "FULL": {"FULL_AT": int(hit.at * self.events) + 1, "FULL_FOR": 5}}.get(hit.kind)
-        env = self.env(FAULT_BELOW=runs, **settings) if settings else None
+        event = int(hit.at * self.events[hit.rank]) + 1
+        settings = {"EVENT": {"STOP_AT": event, "STOP_SIGNAL": int(signal.SIGKILL)},
+                    "FULL": {"FULL_AT": event, "FULL_FOR": 5}}.get(hit.kind)
+        env = self.env(FAULT_BELOW=runs, STOP_RANK=hit.rank, **settings) if settings else None
         team = self.team(runs, *(("--restarts", 3) if hit.kind == "AGAIN" else ()), until=until, env=env)
         is_hit = settings is not None or self.strike(team, hit)
         # What is killed at an event, or goes on by itself, runs on until then.

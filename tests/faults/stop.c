@@ -5,8 +5,8 @@
  *   FULL_AT=N FULL_FOR=M     events N to N+M-1 that need room fail with ENOSPC (M = 0: all from N on)
  *   SLOW_US=N                every event that needs room takes N microseconds more
  *   FAULT_BELOW=PATH         only events on files whose path holds PATH count (descriptors by what they were opened as)
- *   FAULT_COUNT=FILE         the number of events is written to FILE at exit
- *   STOP_RANK=R              only rank R of several is meant, when it is started for the first time
+ *   FAULT_COUNT=FILE         the number of events is written to FILE at exit; of a rank, to FILE.RANK
+ *   STOP_RANK=R              only rank R of several is meant, when it is started for the first time; `all`: each of them
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -36,8 +36,10 @@ static long number(const char* name) {
 
 /* Whether this process is the one that is meant. */
 static int is_meant(void) {
-  if (getenv("STOP_RANK") == NULL) return 1;
-  return getenv("LTR_RANK") != NULL && number("LTR_RANK") == number("STOP_RANK") && number("LTR_ATTEMPT") == 0;
+  const char* rank = getenv("STOP_RANK");
+  if (rank == NULL) return 1;
+  if (getenv("LTR_RANK") == NULL || number("LTR_ATTEMPT") != 0) return 0;
+  return strcmp(rank, "all") == 0 || number("LTR_RANK") == number("STOP_RANK");
 }
 
 __attribute__((constructor)) static void begin(void) {
@@ -57,7 +59,10 @@ __attribute__((constructor)) static void begin(void) {
 
 __attribute__((destructor)) static void end(void) {
   if (count_file == NULL) return;
-  FILE* file = fopen(count_file, "w");
+  char path[4096];
+  const char* rank = getenv("LTR_RANK");
+  snprintf(path, sizeof path, rank == NULL ? "%s" : "%s.%s", count_file, rank);
+  FILE* file = fopen(path, "w");
   if (file == NULL) return;
   fprintf(file, "%ld\n", (long)events);
   fclose(file);

@@ -40,6 +40,34 @@ def misbehaves(program, folder, whole, how, rank):
     check("then the rest", result.returncode == 0 and result_of(newest(runs)) == whole, result.text)
 
 
+def first_without_a_word(program, folder):
+    """The first rank can't say how to go on: who started it does."""
+    for when, words in ((3, "failed before the first checkpoint: there is nothing to go on with in "), (11, "failed · go on with:  ")):
+        result = run(program, "fit", "--no-bar", "--nproc", 2, "--who", 0, "--when", when, "--how", "exit", "--out", folder / "mute", timeout=60)
+        check(f"the first rank ends at step {when}", result.returncode == 9 and result.text.count(words) == 1, result.text)
+
+
+def goes_on_with_fewer(program, folder):
+    """The last rank ends at a step; the restart does without it, and gives what a resume with as many gives."""
+    runs = folder / "fewer"
+    lost = ("--no-bar", "--who", 2, "--when", 11, "--how", "exit")
+    team = Team(program, runs, *lost, "--restarts", 2, nproc="1:3")
+    found = team.end(60)
+    check("--nproc 1:3: a restart with one rank fewer, and no more are lost",
+          found == 0 and team.is_clean and re.findall(r"restart .* again", team.text) == ["restart 1 of 2: 2 of 3 ranks begin again"], f"exit {found}\n{team.text}")
+    by_hand = folder / "fewer by hand"
+    team = Team(program, by_hand, *lost, nproc=3)
+    check("the same without restarts fails", team.end(ALL_GONE) == 9 and team.is_clean, team.text)
+    result = run(program, "fit", "--no-bar", "--threads", 1, "--nproc", 2, "--resume", "auto", "--out", by_hand, timeout=60)
+    check("and a resume of two ranks gives the same bits", result.returncode == 0 and result_of(newest(by_hand)) == result_of(newest(runs)), result.text)
+    for count, options, code, text in (("1:3", (), 2, "--nproc 1:3 is for restarts with fewer ranks, and there are none"),
+                                       ("3:1", ("--restarts", 1), 2, "a count of ranks, 1 or more, or LEAST:MOST of them"),
+                                       ("2:x", ("--restarts", 1), 2, "a count of ranks, 1 or more, or LEAST:MOST of them"),
+                                       ("1:3", ("--restarts", 1, "--devices", "cpu[3]"), 2, "3")):
+        result = run(program, "fit", "--nproc", count, *options, "--out", folder / "refused", timeout=60)
+        check(f"--nproc {count} {' '.join(map(str, options))}", result.returncode == code and text in result.text and result.text.count("error[") == 1, result.text)
+
+
 def told_while_starting(program, folder, number, code):
     """One rank opens its data, the other waits for it with the run's folder: the signal finds both."""
     runs = folder / number.name
@@ -71,6 +99,8 @@ with scratch() as name:
     whole = result_of(newest(folder / "whole"))
     for how, rank in (("throw", 0), ("throw", 1), ("hang", 2), ("exit", 0), ("exit", 1)):
         misbehaves(program, folder, whole, how, rank)
+    first_without_a_word(program, folder)
+    goes_on_with_fewer(program, folder)
     told_while_starting(program, folder, signal.SIGTERM, 75)
     told_while_starting(program, folder, signal.SIGINT, 130)
     for nproc in (1, 2):

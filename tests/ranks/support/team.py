@@ -59,8 +59,8 @@ def free_ports(count):
     return ports
 
 
-def members(program):
-    """{process: its rank} of all that run `program`; None for one that is no rank."""
+def members(program, variable="LTR_RANK"):
+    """{process: its rank, as `variable` says} of all that run `program`; None for one that is no rank."""
     found = {}
     for folder in pathlib.Path("/proc").glob("[0-9]*"):
         try:
@@ -69,7 +69,7 @@ def members(program):
             variables = dict(entry.split("=", 1) for entry in (folder / "environ").read_text().split("\0") if "=" in entry)
         except (OSError, UnicodeDecodeError):
             continue
-        found[int(folder.name)] = int(variables["LTR_RANK"]) if "LTR_RANK" in variables else None
+        found[int(folder.name)] = int(variables[variable]) if variable in variables else None
     return found
 
 
