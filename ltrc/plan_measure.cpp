@@ -11,6 +11,7 @@
 #include <fstream>
 #include <thread>
 
+#include "doors/memory.h"
 #include "ltrc/plan.h"
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
@@ -211,7 +212,7 @@ elaborate::Cluster measure_machine() {
   elaborate::Cluster cluster = elaborate::cluster_of_kind("cpu");
   cluster.name = "this machine";
   cluster.cores = std::max<int64_t>(std::thread::hardware_concurrency(), 1);
-  cluster.memory_bytes = double(sysconf(_SC_PHYS_PAGES)) * double(sysconf(_SC_PAGESIZE));
+  cluster.memory_bytes = double(doors::own_memory());
   elaborate::Device& device = cluster.device;
   device.source = "measured";
   device.memory_bytes = cluster.memory_bytes;

@@ -28,11 +28,12 @@ size_t distance(Str a, Str b) {
 }  // namespace
 
 Str nearest(const Str& word, const std::vector<Str>& names) {
-  constexpr size_t kLimit = 2;
+  // A short word is two edits from too many others.
+  const size_t limit = std::clamp<size_t>(word.size() / 3, 1, 2);
   Str best;
-  size_t best_distance = kLimit + 1;
+  size_t best_distance = limit + 1;
   for (const Str& name : names) {
-    if (std::max(word.size(), name.size()) - std::min(word.size(), name.size()) > kLimit) continue;
+    if (std::max(word.size(), name.size()) - std::min(word.size(), name.size()) > limit) continue;
     const size_t d = distance(word, name);
     if (d < best_distance && d < std::max(word.size(), name.size())) {
       best = name;

@@ -149,18 +149,20 @@ class Run {
     return error.is_of_another && SignalWatch::phase() == SignalPhase::Gather && SignalWatch::received() != 0;
   }
 
+  /// Who says why; what this one met is for who looks into its log.
+  int leave_it_to_another(const std::vector<Error>& faults, int exit_code) const {
+    print_copy(render(faults, program_));
+    return exit_code;
+  }
+
   int fail(const std::vector<Error>& faults) {
     if (was_told_to_leave(faults.front())) return SignalWatch::exit_code(SignalWatch::received());
     const int own_code = cli::exit_code(faults);
     Option<distributed::FirstWord> word;
     if (ranks_ != nullptr) {
-      if (const Option<int> code = ranks_->failing(faults.front())) {
-        // Another one says why; what this one met is for who looks into its log.
-        print_copy(render(faults, program_));
-        return *code;
-      }
+      if (const Option<int> code = ranks_->failing(faults.front())) return leave_it_to_another(faults, *code);
     } else if (launch_.is_supervised) {
-      distributed::tell_failure(launch_.place, own_code);
+      if (const auto first = distributed::tell_failure(launch_.place, own_code)) return leave_it_to_another(faults, first->exit_code);
     } else if (launch_.has_ranks && launch_.place.world > 1 && own_code == 2) {
       // What is wrong with the settings is wrong on all of them.
       word.emplace(launch_.place, distributed::Failure{launch_.place.rank, own_code});

@@ -11,10 +11,13 @@
 #include "runtime/cli/settings.h"
 #include "runtime/cli/terminal.h"
 #include "runtime/distributed/strategy.h"
-#include "runtime/distributed/supervisor.h"
 #include "runtime/tensor/device.h"
 #include "runtime/train/model_root.h"
 #include "runtime/train/trainer.h"
+
+namespace ltr::distributed {
+struct RunWords;
+}
 
 namespace ltr::cli {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "doors/memory.h"
 #include "runtime/cli/cores.h"
-#include "runtime/cli/memory.h"
 #include "runtime/cli/prepare.h"
 #include "runtime/cli/value_text.h"
 
@@ -159,7 +159,7 @@ class Planner {
 
   /// What would swamp the machine is refused before any of it starts.
   static void check_room(int64_t local) {
-    const int64_t cores = own_cores(), memory = own_memory();
+    const int64_t cores = own_cores(), memory = doors::own_memory();
     const int64_t most = std::max(std::min(cores * kMostPerCore, memory / kLeastBytes), int64_t(1));
     if (local <= most) return;
     refuse(err::topology_unavailable,

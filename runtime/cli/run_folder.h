@@ -3,6 +3,7 @@
 // `runs/EXPERIMENT/NUMBER[-NAME]/` (runtime.md 9).
 
 #include "ltr/program.h"
+#include "runtime/api/error.h"
 
 namespace ltr::cli {
 

@@ -247,6 +247,7 @@ TEST_CASE("suggestions reach to distance 2") {
   CHECK(nearest("epohcs", {"epochs", "steps"}) == "epochs");
   CHECK(nearest("max_time", {"max-time"}) == "max-time");
   CHECK(nearest("xyz", {"epochs"}) == "");
+  CHECK(nearest("nope", {"one", "many"}) == "");  // everything short is near everything short
 }
 
 TEST_CASE("numbers for people") {

@@ -94,10 +94,12 @@ constexpr const char* kGather = "the gathering of weights";
 C10dRanks::C10dRanks(const Place& place, Store store, const Patience& patience)
     : place_(place), patience_(patience), store_(std::move(store)), failures_(store_), names_(size_t(place.world)) {
   std::iota(names_.begin(), names_.end(), int64_t(0));
+  const int64_t begin_ms = now_ms();
   try {
     group_ = gloo_group(place_, store_, patience_.join_s);
   } catch (const std::exception& error) {
-    if (!is_timeout(error.what())) {
+    // Gloo calls it a timeout, too, when nobody listens any more where one did.
+    if (!is_timeout(error.what()) || now_ms() - begin_ms < int64_t(patience_.join_s * 900)) {
       const Str cause = Str(error.what()).substr(0, Str(error.what()).find('\n'));
       throw with_help(error_at({}, err::rank_lost, fmt::format("rank {} cannot meet the others: {}", place_.rank, cause)),
                       "GLOO_SOCKET_IFNAME names the network interface that leads to them");

@@ -400,7 +400,7 @@ Str run_to_go_on_with() {
   return run == nullptr ? "" : run;
 }
 
-void tell_failure(const Place& place, int exit_code) { failed_before(place, {place.rank, exit_code}); }
+Option<Failure> tell_failure(const Place& place, int exit_code) { return failed_before(place, {place.rank, exit_code}); }
 
 void tell_run(const Place& place, const RunWords& run) {
   const Store store = open_store(place, place.join_s);

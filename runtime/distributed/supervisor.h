@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "runtime/api/error.h"
+#include "runtime/distributed/first_failure.h"
 #include "runtime/distributed/place.h"
 
 namespace ltr::distributed {
@@ -40,8 +41,8 @@ int supervise(Team team, const TeamReport& report);
 /// To be called first of all: a rank that a supervisor started ends when that one does.
 void end_with_supervisor();
 
-/// What a rank that has not met the others says before it ends with an error.
-void tell_failure(const Place& place, int exit_code);
+/// What a rank that has not met the others says before it ends with an error. Gives another one that was before it.
+Option<Failure> tell_failure(const Place& place, int exit_code);
 /// The run that ranks started again are to go on with, "" if they begin.
 Str run_to_go_on_with();
 /// Tells the supervisor which run its ranks write, so that they, or somebody else, can go on with it.

@@ -49,7 +49,7 @@ def counts(program, folder):
 def refusals(program, folder):
     """Each is said once, by the parent, before there is a rank."""
     cases = [
-        (("--nproc", "0"), "R2003", '--nproc is "0", but a count of ranks, 1 or more is wanted'),
+        (("--nproc", "0"), "R2003", '--nproc is "0", but a count of ranks, 1 or more, or LEAST:MOST of them is wanted'),
         (("--nproc", "-2"), "R2003", '--nproc is "-2"'),
         (("--nproc", "two"), "R2003", '--nproc is "two"'),
         (("--nproc", "1000000"), "R2008", "1,000,000 ranks on this machine, which has "),

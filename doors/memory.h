@@ -4,9 +4,9 @@
 
 #include <cstdint>
 
-namespace ltr::cli {
+namespace ltr::doors {
 
 /// In bytes: what the machine has, or the limit of the container, where that is less.
 int64_t own_memory();
 
-}  // namespace ltr::cli
+}  // namespace ltr::doors

@@ -1,11 +1,11 @@
-#include "runtime/cli/memory.h"
+#include "doors/memory.h"
 
 #include <unistd.h>
 
 #include <algorithm>
 #include <fstream>
 
-namespace ltr::cli {
+namespace ltr::doors {
 
 int64_t own_memory() {
   int64_t bytes = int64_t(::sysconf(_SC_PHYS_PAGES)) * ::sysconf(_SC_PAGESIZE);
@@ -17,4 +17,4 @@ int64_t own_memory() {
   return bytes;
 }
 
-}  // namespace ltr::cli
+}  // namespace ltr::doors
