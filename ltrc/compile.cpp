@@ -99,7 +99,7 @@ void analyze_source(source::SourceId id, Compilation& compilation) {
   // The rest of a file of another edition cannot be understood.
   if (sink.has_errors() && main.decls.empty()) return;
   compilation.graph = timed(compilation, "resolve", [&] {
-    return resolve::resolve(std::move(main), compilation.sources, next_node, sink);
+    return resolve::resolve(std::move(main), compilation.sources, next_node, sink, compilation.reach);
   });
   compilation.program = timed(compilation, "check", [&] {
     const DataFilesHere files;

@@ -27,6 +27,7 @@ struct Common {
 struct Compilation {
   source::SourceManager sources;
   std::unique_ptr<diagnostics::Sink> sink;
+  resolve::Reach reach = resolve::Reach::Mentioned;  ///< of the library
   std::optional<resolve::ModuleGraph> graph;
   std::optional<check::Program> program;
   std::vector<std::pair<std::string, double>> times_ms;

@@ -141,10 +141,7 @@ std::optional<Expr> check_listed(const ast::Expr& value,
     return std::nullopt;
   }
   std::vector<std::string> known;
-  for (const auto& [candidate, other] : cx.graph.prelude) {
-    if (other.kind == SymbolKind::Op && fn_of(cx, other).result.kind == kind)
-      known.push_back(candidate);
-  }
+  for (const std::string& candidate : resolve::LibraryIndex::get().names(what + "s/")) known.push_back(candidate);
   for (const auto& [candidate, other] : cx.graph.modules[scope.module].symbols) {
     if (other.kind == SymbolKind::Callback && kind == Kind::CallbackValue)
       known.push_back(candidate);

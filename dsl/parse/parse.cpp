@@ -55,7 +55,10 @@ void parse_declarations(State& state, Iter first, Iter last, ast::Module& module
 
 ast::Module parse(source::SourceId source, const source::SourceManager& sources, ast::NodeId& next_node_id,
                   diagnostics::Sink& sink) {
-  const std::string_view text = sources.text(source);
+  return parse(source, sources.text(source), next_node_id, sink);
+}
+
+ast::Module parse(source::SourceId source, std::string_view text, ast::NodeId& next_node_id, diagnostics::Sink& sink) {
   const lex::TokenBuffer buffer = lex::lex(source, text, sink);
   State state(buffer, text, sink);
   ast::Module module;

@@ -14,5 +14,7 @@ inline constexpr int64_t kEdition = 1;
 /// are unique over all modules of a compilation.
 ast::Module parse(source::SourceId source, const source::SourceManager& sources, ast::NodeId& next_node_id,
                   diagnostics::Sink& sink);
+/// The same of `text`, which is that of the source with parts of it blank.
+ast::Module parse(source::SourceId source, std::string_view text, ast::NodeId& next_node_id, diagnostics::Sink& sink);
 
 }  // namespace ltr::parse

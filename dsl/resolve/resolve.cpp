@@ -118,30 +118,35 @@ struct Resolver {
     }
   }
 
-  uint32_t load(const source::EmbeddedFile& file) {
+  /// `text` is that of the file, or what is needed of it.
+  uint32_t load(const source::EmbeddedFile& file, std::string_view text) {
     const std::string path = "std/" + std::string(file.name);
     const source::SourceId id = sources.add(path, std::string(file.text));
-    const uint32_t index = add(parse::parse(id, sources, next_node, sink), path, true);
+    const uint32_t index = add(parse::parse(id, text, next_node, sink), path, true);
     by_path[path] = index;
     return index;
   }
 
-  /// `main_name` is the library's file that is the program itself, if it is one: it stands for its
-  /// embedded text, which has no tests. What must be imported is read when it is.
-  void load_library(const std::string& main_name) {
-    for (const source::EmbeddedFile& file : library_texts) {
-      const bool is_main = file.name == main_name;
-      if (is_main) by_path["std/" + main_name] = 0;
-      if (!is_imported_only(file.name)) share(is_main ? 0 : load(file));
+  /// What all may use of the library. `main_name` is the file of it that is the program itself, if it is one: it stands for
+  /// its embedded text, which has no tests.
+  void load_library(const std::string& main_name, Reach reach) {
+    std::vector<std::string_view> texts;
+    for (const Module& module : graph.modules) texts.push_back(sources.text(module.ast.source));
+    std::map<size_t, std::string> needed;
+    if (reach == Reach::Mentioned) needed = LibraryIndex::get().needed_by(texts);
+    for (size_t i = 0; i < library_texts.size(); i++) {
+      const source::EmbeddedFile& file = library_texts[i];
+      if (is_imported_only(file.name)) continue;
+      const auto known = by_path.find("std/" + std::string(file.name));
+      if (file.name == main_name)
+        share(0);
+      else if (known != by_path.end())
+        share(known->second);
+      else if (reach == Reach::Whole)
+        share(load(file, file.text));
+      else if (const auto text = needed.find(i); text != needed.end())
+        share(load(file, text->second));
     }
-  }
-
-  /// Folders whose names are visible only after an import: `import std.vision.{…}`.
-  static bool is_imported_only(std::string_view path) {
-    for (const std::string_view folder : {"vision/", "models/", "tasks/", "text/", "audio/"}) {
-      if (path.starts_with(folder)) return true;
-    }
-    return false;
   }
 
   void take_names(Module& module,
@@ -171,7 +176,7 @@ struct Resolver {
     std::map<std::string, Symbol> found;
     for (const source::EmbeddedFile& file : library_texts) {
       if (file.name.starts_with(folder + "/") && !by_path.contains("std/" + std::string(file.name)))
-        follow(load(file));
+        follow(load(file, file.text));
     }
     for (const auto& [path, module] : by_path) {
       const std::string prefix = "std/" + folder;
@@ -276,9 +281,7 @@ std::vector<std::string> ModuleGraph::visible(uint32_t module) const {
   for (const auto& [name, symbol] : modules[module].symbols) names.insert(name);
   for (const auto& [name, symbol] : modules[module].imported) names.insert(name);
   for (const auto& [name, index] : modules[module].aliases) names.insert(name);
-  for (const auto* library : {&prelude, &stages, &schedules}) {
-    for (const auto& [name, symbol] : *library) names.insert(name);
-  }
+  for (std::string& name : LibraryIndex::get().names()) names.insert(std::move(name));
   return {names.begin(), names.end()};
 }
 
@@ -299,14 +302,16 @@ std::string library_name(const std::string& path) {
 ModuleGraph resolve(ast::Module main,
                     source::SourceManager& sources,
                     ast::NodeId& next_node,
-                    diagnostics::Sink& sink) {
+                    diagnostics::Sink& sink,
+                    Reach reach) {
   Resolver resolver{.sources = sources, .next_node = next_node, .sink = sink};
   const std::string path(sources.path(main.source));
   const std::string name = library_name(path);
   resolver.by_path[std::filesystem::path(path).lexically_normal().string()] =
       resolver.add(std::move(main), path, !name.empty());
-  resolver.load_library(name);
+  if (!name.empty()) resolver.by_path["std/" + name] = 0;
   resolver.follow(0);
+  resolver.load_library(name, reach);
   return std::move(resolver.graph);
 }
 

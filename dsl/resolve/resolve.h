@@ -2,13 +2,12 @@
 
 #include <deque>
 #include <map>
-#include <span>
 #include <string>
 #include <vector>
 
 #include "dsl/ast/decl.h"
 #include "dsl/diagnostics/sink.h"
-#include "dsl/source/embedded.h"
+#include "dsl/resolve/library.h"
 #include "dsl/source/source_manager.h"
 
 namespace ltr::resolve {
@@ -58,7 +57,8 @@ struct Module {
 /// All modules of a program. Module 0 is the program's file.
 struct ModuleGraph {
   std::deque<Module> modules;
-  std::map<std::string, Symbol> prelude;  ///< visible everywhere without import
+  /// Of the library, what was read of it. Visible everywhere without import.
+  std::map<std::string, Symbol> prelude;
   std::map<std::string, Symbol>
       stages;  ///< library functions over streams, chosen by their first argument
   std::map<std::string, Symbol> schedules;  ///< read where a schedule is asked for
@@ -69,8 +69,8 @@ struct ModuleGraph {
   std::vector<std::string> visible(uint32_t module) const;
 };
 
-/// The standard library, embedded: names are paths such as `tensor/pool.ltr`.
-extern const std::span<const source::EmbeddedFile> library_texts;
+/// How much of the library is read: what the program may mention, or all, for who shows what there is.
+enum class Reach { Mentioned, Whole };
 
 /// Loads the modules that `main` imports and gives every top-level name its declaration. Reports
 /// files that are missing or import each other in a circle, and names declared twice. The syntax
@@ -78,6 +78,7 @@ extern const std::span<const source::EmbeddedFile> library_texts;
 ModuleGraph resolve(ast::Module main,
                     source::SourceManager& sources,
                     ast::NodeId& next_node,
-                    diagnostics::Sink& sink);
+                    diagnostics::Sink& sink,
+                    Reach reach = Reach::Mentioned);
 
 }  // namespace ltr::resolve

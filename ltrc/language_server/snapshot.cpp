@@ -58,6 +58,7 @@ std::unique_ptr<Snapshot> take_snapshot(const std::string& path, std::string tex
     }
   }
   try {
+    snapshot->compilation.reach = resolve::Reach::Whole;  // it shows what one could write
     driver::analyze_text(path, std::move(text), {}, snapshot->compilation);
   } catch (const std::exception& error) {
     snapshot->failure = error.what();

@@ -1,0 +1,71 @@
+#include "dsl/resolve/library.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "dsl/parse/parse.h"
+#include "dsl/resolve/resolve.h"
+
+using namespace ltr;
+
+namespace {
+
+struct Resolved {
+  source::SourceManager sources;
+  diagnostics::Sink sink;
+  resolve::ModuleGraph graph;
+
+  Resolved(const std::string& text, resolve::Reach reach) {
+    ast::NodeId next = 1;
+    const source::SourceId id = sources.add("x.ltr", "ltr 1\n" + text + "\n");
+    graph = resolve::resolve(parse::parse(id, sources, next, sink), sources, next, sink, reach);
+  }
+
+  std::vector<const resolve::Symbol*> all(const std::string& name) const {
+    std::vector<const resolve::Symbol*> found;
+    for (const auto* names : {&graph.prelude, &graph.stages, &graph.schedules}) {
+      if (const auto symbol = names->find(name); symbol != names->end()) found.push_back(&symbol->second);
+    }
+    return found;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("the index of the library has the names that a parse of all of it finds") {
+  const Resolved whole("", resolve::Reach::Whole);
+  std::vector<std::string> names;
+  for (const auto* map : {&whole.graph.prelude, &whole.graph.stages, &whole.graph.schedules}) {
+    for (const auto& [name, symbol] : *map) names.push_back(name);
+  }
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  CHECK(names.size() > 300);
+  CHECK(resolve::LibraryIndex::get().names() == names);
+}
+
+TEST_CASE("a name that is mentioned is read as in the whole library") {
+  const Resolved whole("", resolve::Reach::Whole);
+  for (const std::string& name : resolve::LibraryIndex::get().names()) {
+    CAPTURE(name);
+    const Resolved one("const X = " + name, resolve::Reach::Mentioned);
+    CHECK_FALSE(one.sink.has_errors());
+    const auto found = one.all(name), wanted = whole.all(name);
+    REQUIRE(found.size() == wanted.size());
+    for (size_t i = 0; i < found.size(); i++) {
+      CHECK(found[i]->doc == wanted[i]->doc);
+      CHECK(one.sources.text(found[i]->span) == name);
+      CHECK(one.sources.position(found[i]->span).begin.line == whole.sources.position(wanted[i]->span).begin.line);
+    }
+  }
+}
+
+TEST_CASE("what is not mentioned is not read") {
+  const Resolved nothing("", resolve::Reach::Mentioned);
+  CHECK(nothing.graph.modules.size() == 1);
+  const Resolved one("fn f(x: float[3]) -> float[3] = x @ x", resolve::Reach::Mentioned);
+  CHECK(one.graph.prelude.contains("matmul"));
+  CHECK_FALSE(one.graph.prelude.contains("Accuracy"));
+  CHECK(resolve::LibraryIndex::get().names("loggers/").size() < resolve::LibraryIndex::get().names().size());
+}
