@@ -78,7 +78,7 @@ void FunctionEmitter::name_params(cpp::Function& out) {
     out.body.push_back(cpp::expression(cpp::call("program::" + Context::identifier(cx_.tables.defaults), {})));
   }
   // With gradients, what a metric keeps would hold the graphs of all steps of an epoch.
-  if (function_.role == Role::MetricUpdate) {
+  if (function_.role == Role::MetricUpdate || function_.role == Role::MetricMerge) {
     out.body.push_back(cpp::object(cpp::constant(cpp::plain("ltr::NoGrad")), "guard", {}));
   }
   if (function_.role == Role::Fits) {

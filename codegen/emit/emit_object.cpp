@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "codegen/emit/context.h"
 
 namespace ltr::emit {
@@ -136,6 +138,37 @@ class ObjectEmitter {
       compute.body.push_back(cpp::give_back(std::move(value)));
     }
     define(std::move(compute));
+    for (const ir::Function& fn : cx_.module.functions) {
+      if (fn.owner == object_.name && fn.role == ir::Role::MetricMerge) add_merge(fn);
+    }
+  }
+
+  // The runtime has states in their order of declaration, a record by their names.
+  void add_merge(const ir::Function& fn) {
+    std::vector<std::string> states;
+    for (const ObjectMember& member : object_.members) {
+      if (member.kind == ObjectMember::Kind::State) states.push_back(member.name);
+    }
+    cpp::Function merge;
+    merge.result = cpp::generic("std::vector", {cpp::plain("ltr::Tensor")});
+    merge.name = "merge";
+    merge.is_override = true;
+    std::vector<cpp::Expr> parts;
+    for (const char* part : {"first", "second"}) {
+      merge.params.push_back({cpp::const_reference(merge.result), part});
+      std::vector<cpp::Expr> fields;
+      for (const ir::Field& field : fn.result.fields) {
+        const auto place = std::find(states.begin(), states.end(), field.name) - states.begin();
+        fields.push_back(cpp::index(cpp::name(part), cpp::integer(place)));
+      }
+      parts.push_back(cpp::braces(cx_.type(fn.result), std::move(fields)));
+    }
+    cpp::Expr merged = cpp::call(cpp::self(cx_.fn_name(fn)), std::move(parts));
+    merge.body.push_back(cpp::variable(cpp::constant(cx_.type(fn.result)), "merged", std::move(merged)));
+    std::vector<cpp::Expr> all;
+    for (const std::string& state : states) all.push_back(cpp::dot(cpp::name("merged"), Context::identifier(state)));
+    merge.body.push_back(cpp::give_back(cpp::braces(std::move(all))));
+    define(std::move(merge));
   }
 
   void add_callback() {

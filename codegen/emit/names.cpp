@@ -24,7 +24,7 @@ constexpr std::array kReserved = {
     // Ours.
     "ltr", "std", "program", "main", "hparams", "table", "int64_t", "size_t",
     // Members of the base classes.
-    "metrics", "batch", "streams", "reset", "states", "compute", "run", "State", "RoleStream", "MetricMember",
+    "metrics", "batch", "streams", "reset", "states", "compute", "merge", "run", "State", "RoleStream", "MetricMember",
 };
 
 bool is_reserved(std::string_view name) { return std::find(kReserved.begin(), kReserved.end(), name) != kReserved.end(); }
@@ -40,7 +40,7 @@ std::string Context::identifier(const std::string& name) {
 }
 
 std::string Context::facade_name(const std::string& op) {
-  static constexpr std::array kBase = {"metrics", "batch", "streams", "reset", "states", "compute", "run", "State",
+  static constexpr std::array kBase = {"metrics", "batch", "streams", "reset", "states", "compute", "merge", "run", "State",
                                        "RoleStream", "MetricMember", "program", "hparams", "table", "ltr", "I"};
   const bool is_word = is_reserved(op) && std::find(kBase.begin(), kBase.end(), std::string_view(op)) == kBase.end();
   return "ltr::" + op + (is_word ? "_" : "");

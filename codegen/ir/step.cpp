@@ -20,6 +20,7 @@ constexpr std::array kRoles = {
     RoleName{Role::Test, "test"},
     RoleName{Role::MetricUpdate, "metric_update"},
     RoleName{Role::MetricCompute, "metric_compute"},
+    RoleName{Role::MetricMerge, "metric_merge"},
     RoleName{Role::Constructor, "constructor"},
     RoleName{Role::MetricMaker, "metric_maker"},
     RoleName{Role::InitRule, "init_rule"},

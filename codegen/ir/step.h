@@ -78,6 +78,7 @@ struct Op {
 /// What a function is for; tells which parameters C++ adds to it, and how it is reached.
 enum class Role {
   Free, Method, Step, Hook, Test, MetricUpdate, MetricCompute,
+  MetricMerge,  ///< (self, first, second) -> states, each a record of all
   Constructor,  ///< (self, scope, params…); a model's takes `world` behind the scope
   MetricMaker,  ///< (self) -> metric: one state of a metric member
   InitRule,     ///< (self, shape) -> tensor

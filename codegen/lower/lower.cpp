@@ -24,6 +24,7 @@ ir::Role role_of(check::FnRole role, bool has_owner) {
     case check::FnRole::Test: return ir::Role::Test;
     case check::FnRole::MetricUpdate: return ir::Role::MetricUpdate;
     case check::FnRole::MetricCompute: return ir::Role::MetricCompute;
+    case check::FnRole::MetricMerge: return ir::Role::MetricMerge;
   }
   return ir::Role::Free;
 }

@@ -42,9 +42,9 @@ class RemovalPass {
     for (const ir::Hook& hook : object->hooks) add(hook.fn);
     // The runtime calls these through the base class.
     for (const ir::Function& function : module_.functions) {
-      if (function.owner == name && (function.role == ir::Role::MetricUpdate || function.role == ir::Role::MetricCompute)) {
-        add(function.name);
-      }
+      const bool is_called = function.role == ir::Role::MetricUpdate || function.role == ir::Role::MetricCompute ||
+                             function.role == ir::Role::MetricMerge;
+      if (is_called && function.owner == name) add(function.name);
     }
   }
 

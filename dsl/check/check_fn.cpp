@@ -201,6 +201,7 @@ Place place_of(FnRole role) {
       return Place::Compute;
     case FnRole::Free:
     case FnRole::Method:
+    case FnRole::MetricMerge:
       return Place::Fn;
   }
   return Place::Fn;

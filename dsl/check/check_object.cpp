@@ -175,25 +175,7 @@ struct ObjectChecker {
       cx.report(diag::wrong_type(state.type.span,
                                  "the state of a callback is an int, float, bool or str"));
     }
-    if (object.kind == Kind::Metric) {
-      static const std::set<std::string> kReduces = {"sum", "mean", "min", "max", "cat"};
-      const bool grows = type.is_tensor() && !type.dims.empty() && type.dims[0].group == 0 &&
-                         cx.program.atoms.mentions_unknown(type.dims[0].size);
-      if (state.reduce && state.reduce->text == "cat" && !grows && !type.is_error()) {
-        cx.report(diag::wrong_type(state.type.span,
-                                   "a state that is joined by `cat` grows in its first dim: "
-                                   "`state scores: float[?] = zeros(0) reduce cat`"));
-      } else if (!state.reduce || !kReduces.contains(state.reduce->text)) {
-        const Span span = state.reduce ? state.reduce->span : state.name.span;
-        if (state.reduce && state.reduce->text == "merge") {
-          cx.report(diag::not_in_this_version(span, "`reduce merge`"));
-        } else {
-          cx.report(diag::wrong_argument(
-              span,
-              "a state says how ranks are joined: `reduce sum`, `mean`, `min`, `max` or `cat`"));
-        }
-      }
-    }
+    if (object.kind == Kind::Metric) check_reduce(state, type, cx);
     add(state.name, type, MemberKind::State, std::move(value));
     if (state.reduce && !typed.members.empty()) typed.members.back().reduce = state.reduce->text;
   }
@@ -461,6 +443,7 @@ void check_block_like(Context& cx, ObjectInfo& object, const ast::Decl& decl) {
   // read.
   (*objects_of(cx.program, object.kind))[object.index] = typed;
   for (const std::string& name : object.fn_order) check_body_of(cx, *object.fns[name]);
+  if (object.kind == Kind::Metric) check_merge(cx, object, typed, items_of(decl));
   (*objects_of(cx.program, object.kind))[object.index] = std::move(typed);
   object.is_checking = false;
   object.is_done = true;

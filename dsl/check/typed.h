@@ -153,7 +153,16 @@ struct Binder {
   std::string field;  ///< of a record param
 };
 
-enum class FnRole { Free, Method, Step, Hook, Test, MetricUpdate, MetricCompute };
+enum class FnRole {
+  Free,
+  Method,
+  Step,
+  Hook,
+  Test,
+  MetricUpdate,
+  MetricCompute,
+  MetricMerge,  ///< (first, second) -> states, each a record of all: the call of `reduce merge`
+};
 
 struct Fn {
   std::string name;

@@ -248,6 +248,9 @@ void NameWalk::operator()(const ast::Item& item) {
     for (const ast::Group& group : optimizer->groups) settings(group.settings);
     return;
   }
+  if (const auto* state = item.get<ast::State>(); state != nullptr && state->merge) {
+    if (const auto id = find(state->merge->text)) use(*state->merge, *id);
+  }
   for (const auto& [name, id] : members_) {
     if (index_.entity(id).whole == item.span) initialised_ = name;
   }

@@ -157,12 +157,38 @@ double LogTable::reduced(const Total& total, Reduce how) {
     case Reduce::Min: return total.least;
     case Reduce::Max: return total.most;
     case Reduce::Mean:
-    case Reduce::Cat: break;
+    case Reduce::Cat:
+    case Reduce::Merge: break;
   }
   return total.sum / total.weight;
 }
 
+bool LogTable::has_data(const Metric& metric) const {
+  return std::any_of(cells_.begin(), cells_.end(), [&](const Cell& cell) { return cell.metric == &metric && cell.metric_has_data; });
+}
+
+void LogTable::set_aside() {
+  rejoin();
+  for (const Cell& cell : cells_) {
+    const bool is_of_window = info(cell).role == Role::Train && info(cell).when != LogWhen::Epoch && cell.metric_has_data;
+    if (!is_of_window || !is_merged(*cell.metric)) continue;
+    const bool is_done = std::any_of(aside_.begin(), aside_.end(), [&](const Aside& one) { return one.metric == cell.metric; });
+    if (is_done) continue;
+    aside_.push_back({cell.metric, states_of(*cell.metric)});
+    cell.metric->reset();
+  }
+}
+
+void LogTable::rejoin() {
+  for (const Aside& one : aside_) {
+    const bool is_used = std::any_of(cells_.begin(), cells_.end(), [&](const Cell& cell) { return cell.metric == one.metric && cell.metric_in_window; });
+    set_states(*one.metric, is_used ? guarded([&] { return joined(*one.metric, {one.before, states_of(*one.metric)}); }) : one.before);
+  }
+  aside_.clear();
+}
+
 void LogTable::begin_window(bool is_recorded) {
+  set_aside();
   if (!is_recorded) return;
   for (Cell& cell : cells_) {
     cell.before.clear();
@@ -189,6 +215,7 @@ void LogTable::end_window(bool is_recorded, Named& values) {
   } else if (!waiting_.empty()) {
     waiting_.push_back({nullptr, 0});
   }
+  rejoin();
   for (Cell& cell : cells_) {
     if (info(cell).role == Role::Train) cell.metric_in_window = false;
   }
@@ -196,6 +223,7 @@ void LogTable::end_window(bool is_recorded, Named& values) {
 
 void LogTable::end_epoch(Role role, Named& values) {
   settle();
+  rejoin();
   const std::vector<Total> all = totals(role);
   // Two statements may log one metric: it is joined once, and reset when all have read it.
   std::vector<Metric*> metrics;
@@ -290,6 +318,7 @@ void check_states(const Archive& archive, const Str& member, Metric& metric) {
 
 void LogTable::visit(Archive& archive, size_t train_stream) {
   settle();
+  rejoin();
   const Archive::Part logs(archive, "logs");
   std::set<const Metric*> visited;
   {
@@ -356,10 +385,9 @@ std::vector<Str> LogTable::begun_anew(Archive& archive) const {
 void LogTable::absorb(Archive& archive, size_t train_stream) {
   const std::vector<Cell> own = cells_;
   const std::map<Str, double> newest = newest_;
-  std::map<Metric*, std::vector<at::Tensor>> own_states;
+  std::map<Metric*, MetricStates> own_states;
   for (const Cell& cell : own) {
-    if (!cell.metric_has_data || own_states.contains(cell.metric)) continue;
-    for (const Metric::State& state : cell.metric->states()) own_states[cell.metric].push_back(aten(*state.tensor));
+    if (cell.metric_has_data) own_states[cell.metric] = states_of(*cell.metric);
   }
   for (Cell& cell : cells_) forget(cell);
   visit(archive, train_stream);
@@ -378,14 +406,11 @@ void LogTable::absorb(Archive& archive, size_t train_stream) {
       cell.metric_has_data = true;
     }
   }
-  for (const auto& [metric, tensors] : own_states) {
-    const std::vector<Metric::State> states = metric->states();
-    for (size_t i = 0; i < states.size(); i++) {
-      const at::Tensor now = aten(*states[i].tensor);
-      // One that the other rank did not have is as it was.
-      if (now.is_same(tensors[i])) continue;
-      *states[i].tensor = guarded([&] { return give(joined({tensors[i], now}, states[i].reduce)); });
-    }
+  for (const auto& [metric, before] : own_states) {
+    const MetricStates now = states_of(*metric);
+    // One that the other rank did not have is as it was.
+    if (now.empty() || now.front().is_same(before.front())) continue;
+    set_states(*metric, guarded([&] { return joined(*metric, {before, now}); }));
   }
   for (auto& [series, value] : newest_) value = newest.at(series);
 }

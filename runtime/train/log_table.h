@@ -10,6 +10,7 @@
 #include "ltr/program.h"
 #include "runtime/checkpoint/archive.h"
 #include "runtime/tensor/host_read.h"
+#include "runtime/train/metric_states.h"
 #include "runtime/train/ranks.h"
 
 namespace ltr {
@@ -30,7 +31,7 @@ class LogTable {
   void add(int slot, size_t stream, double value, double weight);
   void add(int slot, size_t stream, Metric& metric);
 
-  /// A window begins; one that is recorded keeps what metrics had before it.
+  /// A window begins; one that is recorded keeps what metrics had before it, and what is merged begins anew.
   void begin_window(bool is_recorded);
   /// The window is over: appends its values over all ranks to `values` if it is recorded; forgets them.
   void end_window(bool is_recorded, Named& values);
@@ -81,6 +82,12 @@ class LogTable {
     double weight;
   };
 
+  /// What a metric had before the window, which adds to it when it is over.
+  struct Aside {
+    Metric* metric;
+    MetricStates before;
+  };
+
   Cell* cell(int slot, size_t stream) { return cells_of_slot_[size_t(slot)][stream]; }
   const LogInfo& info(const Cell& cell) const { return program_.logs[cell.slot]; }
   void keep(Cell& cell, double weight);
@@ -105,9 +112,14 @@ class LogTable {
   void join(const std::vector<Metric*>& metrics) const;
   double number_of(const Metric& metric) const;
   Metric* metric_of(double number) const;
+  bool has_data(const Metric& metric) const;
+  /// A function that merges cannot tell what a window added to the epoch: so the window gathers by itself. It does so
+  /// whether it is recorded or not, for what is recorded must not change an epoch's last bits.
+  void set_aside();
+  void rejoin();
   at::Tensor added(const Cell& cell, const Metric::State& state, size_t place) const;
   Str packed_window() const;
-  double value_with(Metric& metric, const std::vector<at::Tensor>& tensors, const Str& series) const;
+  double value_with(Metric& metric, const MetricStates& states, const Str& series) const;
   std::vector<std::pair<size_t, double>> window_values();
   void forget(Cell& cell);
 
@@ -119,6 +131,7 @@ class LogTable {
   std::vector<std::vector<Cell*>> cells_of_slot_;
   std::map<Str, double> newest_;
   std::vector<std::pair<Str, Tensor>> images_;
+  std::vector<Aside> aside_;
   std::vector<Waiting> waiting_;
   DeviceValues values_;
 };

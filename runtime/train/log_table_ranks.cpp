@@ -79,20 +79,32 @@ std::vector<LogTable::Total> LogTable::totals(Role role) const {
   return all;
 }
 
+namespace {
+
+MetricStates unpacked(Unpacking& rank, Metric& metric) {
+  MetricStates states(metric.states().size());
+  for (at::Tensor& state : states) state = rank.tensor();
+  return states;
+}
+
+}  // namespace
+
 void LogTable::join(const std::vector<Metric*>& metrics) const {
   if (metrics.empty() || ranks_.world() == 1) return;
   Str own;
   for (Metric* metric : metrics) {
-    for (const Metric::State& state : metric->states()) pack(own, aten(*state.tensor));
+    pack(own, int64_t(has_data(*metric)));
+    if (!has_data(*metric)) continue;
+    for (const at::Tensor& state : states_of(*metric)) pack(own, state);
   }
   const std::vector<Str> texts = ranks_.texts(own);
   std::vector<Unpacking> ranks(texts.begin(), texts.end());
   for (Metric* metric : metrics) {
-    for (const Metric::State& state : metric->states()) {
-      std::vector<at::Tensor> all;
-      for (Unpacking& rank : ranks) all.push_back(rank.tensor());
-      *state.tensor = give(joined(all, state.reduce).to(In(*state.tensor)->device()));
+    std::vector<MetricStates> parts;
+    for (Unpacking& rank : ranks) {
+      if (rank.number() != 0) parts.push_back(unpacked(rank, *metric));
     }
+    set_states(*metric, joined(*metric, parts));
   }
 }
 
@@ -126,13 +138,12 @@ Str LogTable::packed_window() const {
 }
 
 /// The value that `metric` has with these states alone.
-double LogTable::value_with(Metric& metric, const std::vector<at::Tensor>& tensors, const Str& series) const {
+double LogTable::value_with(Metric& metric, const MetricStates& states, const Str& series) const {
   const NoGrad no_grad;
-  const std::vector<Metric::State> states = metric.states();
-  std::vector<Tensor> now;
-  for (size_t i = 0; i < states.size(); i++) now.push_back(std::exchange(*states[i].tensor, give(tensors[i])));
+  const MetricStates now = states_of(metric);
+  set_states(metric, states);
   const double value = metric_value(metric, series);
-  for (size_t i = 0; i < states.size(); i++) *states[i].tensor = std::move(now[i]);
+  set_states(metric, now);
   return value;
 }
 
@@ -144,7 +155,7 @@ std::vector<std::pair<size_t, double>> LogTable::window_values() {
   for (size_t i = 0; i < cells_.size(); i++) {
     double sum = 0, weight = 0;
     Metric* metric = nullptr;
-    std::vector<std::vector<at::Tensor>> states;  // of each, what all ranks added
+    std::vector<MetricStates> parts;  // what each rank added
     for (Unpacking& rank : ranks) {
       const auto what = double(rank.number());
       if (what == kValue) {
@@ -152,15 +163,11 @@ std::vector<std::pair<size_t, double>> LogTable::window_values() {
         weight += rank.real();
       } else if (what >= kFirstMetric) {
         metric = metric_of(what);
-        states.resize(metric->states().size());
-        for (std::vector<at::Tensor>& state : states) state.push_back(rank.tensor());
+        parts.push_back(unpacked(rank, *metric));
       }
     }
     if (metric != nullptr) {
-      std::vector<at::Tensor> all;
-      const std::vector<Metric::State> own = metric->states();
-      for (size_t k = 0; k < states.size(); k++) all.push_back(joined(states[k], own[k].reduce).to(In(*own[k].tensor)->device()));
-      values.emplace_back(i, guarded([&] { return value_with(*metric, all, cells_[i].series); }));
+      values.emplace_back(i, guarded([&] { return value_with(*metric, joined(*metric, parts), cells_[i].series); }));
     } else if (weight > 0) {
       values.emplace_back(i, sum / weight);
     }

@@ -227,6 +227,26 @@ def test_references_and_rename(client, mnist, **_):
     expect("set channels = 64" in text and "Classifier(channels, lr)" in text and "Conv2d(1, width" in text, text)
 
 
+def test_rename_of_what_merges(client, folder, **_):
+    state = "state n: f64 = 0 reduce merge pool"
+    metric = f"""ltr 1
+
+metric Count() {{
+  {state}
+  fn update[B](x: float[B]) {{ n += B }}
+  fn pool(a: {{n: f64}}, b: {{n: f64}}) -> {{n: f64}} = (n = a.n + b.n)
+  fn compute() -> f64 = n
+}}
+"""
+    (folder / "count.ltr").write_text(metric)
+    uri = client.open(folder / "count.ltr")
+    edit = client.request("textDocument/rename", **client.at(uri, "fn pool", shift=3), newName="joined")
+    text = apply_edits(client.texts[uri], edit["changes"][uri])
+    expect("reduce merge joined" in text and "fn joined(" in text and "pool" not in text, text)
+    found = client.request("textDocument/definition", **client.at(uri, "merge pool", shift=6))
+    expect(covered(metric, found["range"]) == "pool", found)
+
+
 def test_rename_refuses(client, mnist, **_):
     def rename(what, name, **more):
         return lambda: client.request("textDocument/rename", **client.at(mnist, what, **more), newName=name)

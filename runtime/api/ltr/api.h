@@ -295,7 +295,7 @@ LTR_EXPORT int64_t whole(double value);
 // ---- metrics
 // -------------------------------------------------------------------------------------------------
 
-enum class Reduce : uint8_t { Mean, Sum, Min, Max, Cat };
+enum class Reduce : uint8_t { Mean, Sum, Min, Max, Cat, Merge };
 
 /// Base of the generated object of a `metric`: its states of one stream of one role.
 class LTR_EXPORT Metric {
@@ -313,6 +313,9 @@ class LTR_EXPORT Metric {
   virtual std::vector<State> states() = 0;
   /// The value of what was seen, on the host in f64: a 0-d tensor, or a matrix or vector.
   virtual Tensor compute() = 0;
+  /// The states of two parts of the data as those of both, in the order of `states()`; neither part is empty, and
+  /// `first` came before. Nothing where each state has a rule of its own: all or none of them say `Reduce::Merge`.
+  virtual std::vector<Tensor> merge(const std::vector<Tensor>& first, const std::vector<Tensor>& second);
 };
 
 // ---- steps and hooks
