@@ -74,6 +74,20 @@ std::string CanonicalCode::label_of_object(const std::string& object) {
   return fmt::format("object{}", objects_.try_emplace(object, objects_.size()).first->second);
 }
 
+std::string CanonicalCode::rules_of(const ir::ObjectInfo& object) {
+  if (object.kind != TypeKind::Metric) return "";
+  std::string out;
+  for (const ir::ObjectMember& member : object.members) {
+    if (member.kind == ir::ObjectMember::Kind::State) out += " " + member.reduce;
+  }
+  // The runtime calls them, no op does.
+  for (const ir::Function& function : module_.functions) {
+    const bool is_called = function.role == ir::Role::MetricCompute || function.role == ir::Role::MetricMerge;
+    if (is_called && function.owner == object.name) out += " " + label_of(function.name);
+  }
+  return out;
+}
+
 std::string CanonicalCode::path_of(const std::string& path, const Type& at) const {
   std::string out;
   const ir::ObjectInfo* info = module_.tables->find_object(at.name);
@@ -152,7 +166,8 @@ class CanonicalCode::Body {
       case OpKind::Construct: {
         const ir::ObjectInfo* info = code_.module_.tables->find_object(op.name);
         if (info != nullptr && !info->is_library && !info->constructor.empty())
-          return code_.label_of_object(op.name) + " by " + code_.label_of(info->constructor);
+          return code_.label_of_object(op.name) + " by " + code_.label_of(info->constructor) +
+                 code_.rules_of(*info);
         return code_.label_of_object(op.name);
       }
       case OpKind::Member:

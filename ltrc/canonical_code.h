@@ -17,6 +17,8 @@ class CanonicalCode {
   /// The number of a function of the program; it is printed when `take` comes to it.
   std::string label_of(const std::string& function);
   std::string label_of_object(const std::string& object);
+  /// How the states of a metric are joined and what computes its value; nothing of other objects.
+  std::string rules_of(const ir::ObjectInfo& object);
   /// A path of members, `net.body.$size`, from an object of type `at`.
   std::string path_of(const std::string& path, const ir::Type& at) const;
   /// Everything that was labelled, and what that needs: names in the program, and texts.

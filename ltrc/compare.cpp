@@ -127,6 +127,17 @@ bool is_constructor(const std::string& name) {
   return name.ends_with(".$new");
 }
 
+/// What the compiler made a function of, as the program calls it: of `Net.$make_acc` the member `Net.acc`.
+std::string in_words(const std::string& name) {
+  const size_t made = name.find(".$");
+  if (made == std::string::npos) return name;
+  const std::string owner = name.substr(0, made), what = name.substr(made + 2);
+  if (what.starts_with("make_")) return owner + "." + what.substr(5);
+  if (what == "merge") return "reduce merge of " + owner;
+  if (what.starts_with("init_")) return "init of " + owner;
+  return "members of " + owner;
+}
+
 void compare_code(const Canonical& before, const Canonical& after, std::vector<Change>& changes) {
   const auto left = by_key(before, before.code), right = by_key(after, after.code);
   std::vector<Change> made;
@@ -142,10 +153,8 @@ void compare_code(const Canonical& before, const Canonical& after, std::vector<C
       !changes.empty() || std::any_of(made.begin(), made.end(),
                                       [](const Change& c) { return !is_constructor(c.name); });
   for (Change& change : made) {
-    if (is_constructor(change.name)) {
-      if (has_others) continue;
-      change.name = "members of " + change.name.substr(0, change.name.find(".$new"));
-    }
+    if (is_constructor(change.name) && has_others) continue;
+    change.name = in_words(change.name);
     changes.push_back(std::move(change));
   }
 }

@@ -39,9 +39,33 @@ block Net(width: int) {
   }
 }
 
+metric Peak() {
+  state most: f64 = 0 reduce max
+  fn update[B](x: float[B, 3]) { most = maximum(most, max(x).to(f64)) }
+  fn compute() -> f64 = most * 2
+}
+
+metric Level() {
+  state seen: f64 = 0 reduce merge pool
+  state level: f64 = 0 reduce merge pool
+  fn update[B](x: float[B, 3]) {
+    all = pool((seen = seen, level = level), (seen = B, level = mean(x).to(f64)))
+    seen = all.seen
+    level = all.level
+  }
+  fn pool(a: {seen: f64, level: f64}, b: {seen: f64, level: f64}) -> {seen: f64, level: f64} =
+    (seen = a.seen + b.seen, level = (a.level * a.seen + b.level * b.seen) / (a.seen + b.seen))
+  fn compute() -> f64 = level
+}
+
+fn higher(a: {seen: f64, level: f64}, b: {seen: f64, level: f64}) -> {seen: f64, level: f64} =
+  (seen = a.seen + b.seen, level = maximum(a.level, b.level))
+
 model Classifier(width: int, lr: float) {
   net = Net(width)
   accuracy = Accuracy(3)
+  peak = Peak()
+  level = Level()
   optimizer opt = AdamW(net.weights, lr = lr) { clip_norm = 1.0 }
   step train[B](x: float[B, 4], species: i64[B]) {
     loss = cross_entropy(net(double(x)), species)
@@ -52,6 +76,8 @@ model Classifier(width: int, lr: float) {
     logits = net(x)
     log loss = cross_entropy(logits, species)
     log acc = accuracy(logits, species)
+    log peak = peak(logits)
+    log level = level(logits)
   }
 }
 
@@ -87,6 +113,7 @@ SAME = {
     "another name for a parameter": [("block Net(width: int)", "block Net(w: int)"), ("Linear(4, width)", "Linear(4, w)"),
                                      ("Linear(width, 3)", "Linear(w, 3)")],
     "another name for a function": [("fn double", "fn twice"), ("net(double(x))", "net(twice(x))")],
+    "another name for what merges": [("pool", "joined")],
     "another name for a binder": [("step train[B](x: float[B, 4], species: i64[B])", "step train[N](x: float[N, 4], species: i64[N])")],
     "another name for a let": [("let parts", "let halves"), ("parts[0]", "halves[0]"), ("parts[1]", "halves[1]")],
     "a let more": [("  train = parts[0]", "  let first = parts[0]\n  train = first")],
@@ -126,6 +153,10 @@ DIFFERENT = {
     "what the checkpoint watches": [("val.acc, mode = max", "val.loss, mode = min")],
     "what is logged": [("log acc = accuracy(logits, species)", "log acc = accuracy(logits, species) on epoch bar\n    log hits = mean(logits)")],
     "a value without gradient": [("net(double(x))", "net(stop_grad(double(x)))"), ("return fc2(h)", "return fc2(stop_grad(h))")],
+    "how a state is joined": [("reduce max", "reduce sum")],
+    "what computes a metric": [("= most * 2", "= most * 3")],
+    "the function that merges": [("reduce merge pool", "reduce merge higher")],
+    "what merging does": [("maximum(a.level, b.level)", "minimum(a.level, b.level)"), ("reduce merge pool", "reduce merge higher")],
     "a smaller role": [("    log loss = cross_entropy(logits, species)\n", "")],
     "the rule of an hparam": [("where width > 0", "where width > 1")],
 }
