@@ -119,7 +119,8 @@ class MergeChecker {
   /// Sizes are compared where the function is called.
   bool are_alike(const Type& written, const Type& state) const {
     if (written.is_error()) return true;
-    const bool has_group = std::any_of(written.dims.begin(), written.dims.end(), [](const Dim& dim) { return dim.group != 0; });
+    const bool has_group = std::any_of(written.dims.begin(), written.dims.end(),
+                                       [](const Dim& dim) { return dim.group != 0; });
     return written.is_tensor() && written.element == state.element &&
            (has_group || written.dims.size() == state.dims.size());
   }
@@ -184,8 +185,9 @@ class MergeChecker {
     }
     Expr merged = convert(call_fn(*fn_, std::move(self), site), whole_, here, "what it gives");
     Binding binding;
-    if (merged.type.is_error() || !match(whole_, merged.type, binding, {}, use_.span, here, "what it gives", false)) return;
-    if (!is_pure(merged)) return;
+    const bool fits = !merged.type.is_error() &&
+                      match(whole_, merged.type, binding, {}, use_.span, here, "what it gives", false);
+    if (!fits || !is_pure()) return;
     Fn call;
     call.name = "$merge";
     call.owner = metric_.name;
@@ -193,7 +195,7 @@ class MergeChecker {
     call.param_count = 2;
     call.result = whole_;
     call.span = use_.span;
-    call.body.push_back(make_stmt(StmtKind::Return, use_.span, {std::move(merged)}));
+    call.body = {make_stmt(StmtKind::Return, use_.span, {std::move(merged)})};
     call.locals = std::move(locals_);
     cx_.program.fns[index] = std::move(call);
     typed_.fns.push_back(index);
@@ -203,8 +205,8 @@ class MergeChecker {
   }
 
   /// Every rank merges for itself, and all must come to the same.
-  bool is_pure(const Expr& merged) {
-    const Body& body = cx_.program.fns[merged.fn].body;
+  bool is_pure() {
+    const Body& body = cx_.program.fns[fn_->index].body;
     std::set<uint32_t> seen;
     if (draws_random(cx_.program, body, seen)) {
       cx_.report(refusal(fn_->ast->name.span, "it draws random numbers"));

@@ -106,6 +106,14 @@ const char* sign_of(Requirement::Kind kind) {
   return "==";
 }
 
+/// Whether two equalities of one place ask for the same, whichever side is left.
+bool ask_same(const Requirement& one, const Requirement& other) {
+  constexpr auto kEqual = Requirement::Kind::Equal;
+  if (one.kind != kEqual || other.kind != kEqual || one.origin != other.origin) return false;
+  return (one.left == other.left && one.right == other.right) ||
+         (one.left == other.right && one.right == other.left);
+}
+
 }  // namespace
 
 std::optional<Expr> condition_of(const Requirement& requirement, Span span, Scope& scope) {
@@ -163,7 +171,9 @@ void require(Requirement requirement, Span use, Scope& scope) {
   }
   if (scope.requirements != nullptr && rests_on_params(requirement.left, cx) &&
       rests_on_params(requirement.right, cx)) {
-    scope.requirements->push_back(std::move(requirement));
+    const bool is_there = std::any_of(scope.requirements->begin(), scope.requirements->end(),
+                                      [&](const Requirement& one) { return ask_same(one, requirement); });
+    if (!is_there) scope.requirements->push_back(std::move(requirement));
     return;
   }
   obligation.fate = Fate::FirstBatch;

@@ -164,16 +164,18 @@ double LogTable::reduced(const Total& total, Reduce how) {
 }
 
 bool LogTable::has_data(const Metric& metric) const {
-  return std::any_of(cells_.begin(), cells_.end(), [&](const Cell& cell) { return cell.metric == &metric && cell.metric_has_data; });
+  return std::any_of(cells_.begin(), cells_.end(),
+                     [&](const Cell& cell) { return cell.metric == &metric && cell.metric_has_data; });
 }
 
 void LogTable::set_aside() {
   rejoin();
   for (const Cell& cell : cells_) {
-    const bool is_of_window = info(cell).role == Role::Train && info(cell).when != LogWhen::Epoch && cell.metric_has_data;
-    if (!is_of_window || !is_merged(*cell.metric)) continue;
-    const bool is_done = std::any_of(aside_.begin(), aside_.end(), [&](const Aside& one) { return one.metric == cell.metric; });
-    if (is_done) continue;
+    const bool is_of_window = info(cell).role == Role::Train && info(cell).when != LogWhen::Epoch;
+    if (!is_of_window || !cell.metric_has_data || !is_merged(*cell.metric)) continue;
+    const bool is_aside = std::any_of(aside_.begin(), aside_.end(),
+                                      [&](const Aside& one) { return one.metric == cell.metric; });
+    if (is_aside) continue;
     aside_.push_back({cell.metric, states_of(*cell.metric)});
     cell.metric->reset();
   }
@@ -181,8 +183,12 @@ void LogTable::set_aside() {
 
 void LogTable::rejoin() {
   for (const Aside& one : aside_) {
-    const bool is_used = std::any_of(cells_.begin(), cells_.end(), [&](const Cell& cell) { return cell.metric == one.metric && cell.metric_in_window; });
-    set_states(*one.metric, is_used ? guarded([&] { return joined(*one.metric, {one.before, states_of(*one.metric)}); }) : one.before);
+    const bool has_more = std::any_of(cells_.begin(), cells_.end(), [&](const Cell& cell) {
+      return cell.metric == one.metric && cell.metric_in_window;
+    });
+    MetricStates all = one.before;
+    if (has_more) all = guarded([&] { return joined(*one.metric, {one.before, states_of(*one.metric)}); });
+    set_states(*one.metric, all);
   }
   aside_.clear();
 }
@@ -260,6 +266,7 @@ void LogTable::forget(Cell& cell) {
 
 void LogTable::drop(Role role) {
   settle();
+  rejoin();
   for (Cell& cell : cells_) {
     if (info(cell).role != role) continue;
     if (cell.metric != nullptr) cell.metric->reset();

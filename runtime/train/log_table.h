@@ -113,8 +113,8 @@ class LogTable {
   double number_of(const Metric& metric) const;
   Metric* metric_of(double number) const;
   bool has_data(const Metric& metric) const;
-  /// A function that merges cannot tell what a window added to the epoch: so the window gathers by itself. It does so
-  /// whether it is recorded or not, for what is recorded must not change an epoch's last bits.
+  /// What a window added to states that a function merges nothing tells afterwards: so it gathers by itself, and joins
+  /// what was before when it is over. It does so recorded or not, for what is recorded must not change an epoch's bits.
   void set_aside();
   void rejoin();
   at::Tensor added(const Cell& cell, const Metric::State& state, size_t place) const;
