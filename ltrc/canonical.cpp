@@ -111,7 +111,7 @@ class Expressions {
       default:
         break;
     }
-    if (op.kind == OpKind::CallOp) return fmt::format("{}({})", op.name, list(op.operands, 0));
+    if (op.kind == OpKind::CallOp) return fmt::format("{}({})", library::info(op.function).name, list(op.operands, 0));
     const std::string name(op.info().name);
     if (op.name.empty()) return fmt::format("{}({})", name, list(op.operands, 0));
     return fmt::format("{}({}; {})", name, op.name, list(op.operands, 0));

@@ -184,7 +184,7 @@ class CanonicalCode::Body {
                            log.reduce);
       }
       default:
-        return op.name;
+        return std::string(op.target());
     }
   }
 

@@ -173,7 +173,7 @@ void FunctionEmitter::push(cpp::Stmt stmt, const ir::Loc& loc) {
 void FunctionEmitter::at(const ir::Op& op) {
   if (!cx_.is_users(op.loc) || function_.is_library) return;
   const bool is_host = op.info().has(ir::Host) && op.name != "/";
-  const bool may_fail = op.info().has(ir::Library) || (op.effect() != Effect::None && op.effect() != Effect::ReadParam &&
+  const bool may_fail = op.kind == OpKind::CallOp || (op.effect() != Effect::None && op.effect() != Effect::ReadParam &&
                                                        op.effect() != Effect::Region && op.effect() != Effect::Exit);
   if (is_host || !may_fail || (op.loc.file == last_at_.file && op.loc.line == last_at_.line)) return;
   last_at_ = op.loc;
@@ -201,14 +201,14 @@ bool FunctionEmitter::may_inline(const ir::Op& op, const ir::Op* next) const {
       if (id == result) return true;
     }
   }
-  if (op.effect() != Effect::None || op.info().has(ir::Library) || use_depth_.at(result) != depth_) return false;
+  if (op.effect() != Effect::None || op.kind == OpKind::CallOp || use_depth_.at(result) != depth_) return false;
   return op.kind != OpKind::Convert || !function_.values[result].type.is_tensor();
 }
 
 // `x = ltr::relu(x)`: the old value is read here for the last time and goes, so that a chain holds one activation.
 bool FunctionEmitter::reuse(const ir::Op& op, cpp::Expr& value) {
   const ValueId result = op.results[0];
-  if (!op.info().has(ir::Library) || !type(result).is_tensor() || !function_.values[result].name.empty()) return false;
+  if (op.kind != OpKind::CallOp || !type(result).is_tensor() || !function_.values[result].name.empty()) return false;
   for (const ValueId id : op.operands) {
     const auto known = owned_.find(id);
     if (known == owned_.end() || uses_.at(id) != 1 || use_depth_.at(id) != depth_) continue;
@@ -232,7 +232,7 @@ void FunctionEmitter::give(const ir::Op& op, cpp::Expr value, const ir::Op* next
   if (reuse(op, value)) return;
   const std::string name = name_of(result);
   const ir::Type& result_type = type(result);
-  const bool owns = result_type.is_tensor() && op.info().has(ir::Library) && function_.values[result].name.empty();
+  const bool owns = result_type.is_tensor() && op.kind == OpKind::CallOp && function_.values[result].name.empty();
   const cpp::Type cpp_type = cx_.type(result_type);
   push(cpp::variable(owns ? cpp_type : cpp_type.suffix == '*' ? cpp_type : cpp::constant(cpp_type), name, std::move(value)), op.loc);
   values_[result] = cpp::name(name);
@@ -265,7 +265,7 @@ void FunctionEmitter::op(const ir::Op& op, const ir::Op* next) {
       break;
     default: break;
   }
-  const bool is_statement = op.results.empty() && !op.info().has(ir::Library) && op.kind != OpKind::CallFn && op.kind != OpKind::CallMethod;
+  const bool is_statement = op.results.empty() && op.kind != OpKind::CallOp && op.kind != OpKind::CallFn && op.kind != OpKind::CallMethod;
   if (is_statement || op.kind == OpKind::CallMetric) return statement(op);
   give(op, value(op), next);
 }

@@ -8,10 +8,9 @@ using ir::TypeKind;
 using ir::ValueId;
 
 cpp::Expr FunctionEmitter::library_call(const ir::Op& op) {
-  const std::string name = op.kind == OpKind::CallOp ? op.name : std::string(op.info().name);
   std::vector<cpp::Expr> args = uses(op);
-  if (op.kind == OpKind::To) args.push_back(Context::dtype(type(op.results[0]).name));
-  return cpp::call(Context::facade_name(name), std::move(args));
+  if (op.function == library::Id::To) args.push_back(Context::dtype(type(op.results[0]).name));
+  return cpp::call(Context::facade_name(std::string(library::info(op.function).name)), std::move(args));
 }
 
 // A buffer of a block is written in place, here or in a function that is called, so what is read must be a copy. Buffers
@@ -52,7 +51,7 @@ cpp::Expr FunctionEmitter::slot(const ir::Op& op) {
 
 // One line per op: how its value is written.
 cpp::Expr FunctionEmitter::value(const ir::Op& op) {
-  if (op.info().has(ir::Library)) return library_call(op);
+  if (op.kind == OpKind::CallOp) return library_call(op);
   const auto arg = [&](size_t i) { return use(op.operands[i]); };
   const auto place = [&] { return cx_.location(op.loc); };
   switch (op.kind) {

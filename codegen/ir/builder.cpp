@@ -40,6 +40,12 @@ ValueId Builder::op(OpKind kind, Type type, std::vector<ValueId> operands, std::
   return result;
 }
 
+ValueId Builder::call(library::Id function, Type type, std::vector<ValueId> operands) {
+  const ValueId result = op(OpKind::CallOp, std::move(type), std::move(operands));
+  open_.back()->ops.back().function = function;
+  return result;
+}
+
 void Builder::written(std::vector<source::Span> spans) {
   Op& op = open_.back()->ops.back();
   spans.insert(spans.begin(), op.operands.size() - std::min(op.operands.size(), spans.size()), source::Span{});

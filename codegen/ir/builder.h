@@ -26,6 +26,8 @@ class Builder {
   void effect(OpKind kind, std::vector<ValueId> operands, std::string name = {}, std::vector<Attr> attrs = {}) {
     op(kind, Type::of(TypeKind::Void), std::move(operands), std::move(name), std::move(attrs));
   }
+  /// A call of a function of the library.
+  ValueId call(library::Id function, Type type, std::vector<ValueId> operands);
   /// Says where the operands of the newest op stand, the last of them if it has more operands than that.
   void written(std::vector<source::Span> spans);
   /// An op with regions, appended as it is.

@@ -11,9 +11,24 @@ constexpr std::array kOps = {
 #include "codegen/ir/ops.def"
 };
 
+OpInfo call_of(library::Id id) {
+  const library::Function& function = library::info(id);
+  if (function.operands.empty()) return kOps[static_cast<size_t>(OpKind::CallOp)];
+  const bool draws = function.draws != library::Draws::Never;
+  return {OpKind::CallOp, function.name, function.operands, draws ? Effect::Rng : Effect::None, 0};
+}
+
+const std::array kCalls = {
+    call_of(library::Id::None),
+#define LTR_ROW(id, name, space, rule, ...) call_of(library::Id::id),
+#include "dsl/library/functions.def"
+};
+
 }  // namespace
 
 const OpInfo& info(OpKind kind) { return kOps[static_cast<size_t>(kind)]; }
+
+const OpInfo& call_info(library::Id function) { return kCalls[static_cast<size_t>(function)]; }
 
 const OpInfo* find_op(std::string_view name) {
   for (const OpInfo& op : kOps) {
@@ -22,10 +37,6 @@ const OpInfo* find_op(std::string_view name) {
   return nullptr;
 }
 
-OpKind library_op(std::string_view name) {
-  const OpInfo* op = find_op(name);
-  return op != nullptr && op->has(Library) ? op->kind : OpKind::CallOp;
-}
 
 std::string_view to_text(Effect effect) {
   switch (effect) {

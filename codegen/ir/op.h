@@ -3,12 +3,14 @@
 #include <cstdint>
 #include <string_view>
 
+#include "dsl/library/library.h"
+
 namespace ltr::ir {
 
 /// What an op does besides giving results; each is explained in `ops.def`.
 enum class Effect { None, ReadParam, ReadBuffer, WriteBuffer, Rng, Minimize, Log, HostSync, Io, Region, Exit };
 
-enum Trait : uint32_t { Differentiable = 1, Elementwise = 2, Library = 4, Host = 8, Cheap = 16 };
+enum Trait : uint32_t { Host = 1, Cheap = 2 };
 
 enum class OpKind : uint16_t {
 #define LTR_OP(Kind, name, operands, effect, traits) Kind,
@@ -26,11 +28,11 @@ struct OpInfo {
 
 const OpInfo& info(OpKind kind);
 
+/// A call of this function of the library: by its own name if passes know it, else `call.op`.
+const OpInfo& call_info(library::Id function);
+
 /// The op of this name, or null.
 const OpInfo* find_op(std::string_view name);
-
-/// The library function `name` as an op: its own kind if `ops.def` has it, else `CallOp`.
-OpKind library_op(std::string_view name);
 
 std::string_view to_text(Effect effect);
 

@@ -117,10 +117,11 @@ class Printer {
     for (size_t i = 0; i < op.results.size(); ++i) head += (i == 0 ? "" : ", ") + declare(op.results[i]);
     if (!head.empty()) out_ += head + " = ";
     out_ += op.info().name;
-    if (!op.name.empty()) {
-      const bool plain = op.name.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.$") ==
+    const std::string target(op.target());
+    if (!target.empty()) {
+      const bool plain = target.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.$") ==
                          std::string::npos;
-      out_ += " @" + (plain ? op.name : quoted(op.name));
+      out_ += " @" + (plain ? target : quoted(target));
     }
     out_ += " (";
     for (size_t i = 0; i < op.operands.size(); ++i) out_ += (i == 0 ? "" : ", ") + use(op.operands[i]);

@@ -224,8 +224,12 @@ class Reader {
     }
     const std::string name = word();
     const OpInfo* known = find_op(name);
-    if (known == nullptr) fail("unknown op `" + name + "`");
-    op.kind = known->kind;
+    if (known != nullptr) {
+      op.kind = known->kind;
+    } else {
+      op.function = library::find(library::Space::Values, name);
+      if (library::info(op.function).operands.empty()) fail("unknown op `" + name + "`");
+    }
     if (take('@')) op.name = peek() == '"' ? string() : word();
     expect('(');
     if (!take(')')) {
@@ -242,6 +246,7 @@ class Reader {
       } while (take(','));
       expect('>');
     }
+    if (known != nullptr && op.kind == OpKind::CallOp) find_function(op);
     while (take('{')) {
       Region region;
       if (take('|')) {
@@ -253,6 +258,21 @@ class Reader {
     }
     read_loc(op.loc);
     return op;
+  }
+
+  /// The function of a `call.op`: of its name, and of what it takes or gives.
+  void find_function(Op& op) {
+    using library::Space;
+    const auto is = [&](const std::vector<ValueId>& values, TypeKind kind) {
+      return !values.empty() && function_.values[values[0]].type.is(kind);
+    };
+    const bool is_stream = is(op.operands, TypeKind::Stream) || is(op.results, TypeKind::Stream);
+    const bool is_weights = is(op.operands, TypeKind::Weights) || is(op.operands, TypeKind::Gradients);
+    const Space space = is_stream ? Space::Streams : is_weights ? Space::Weights : Space::Values;
+    op.function = library::find(space, op.name);
+    if (op.function == library::Id::None && is_weights) op.function = library::find(Space::Values, op.name);
+    if (op.function == library::Id::None) fail("the library has no function `" + op.name + "`");
+    op.name.clear();
   }
 
   void read_loc(Loc& loc) {

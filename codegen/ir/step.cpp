@@ -41,6 +41,12 @@ const Attr* Op::find(const std::string& key) const {
   return nullptr;
 }
 
+std::string_view Op::target() const {
+  if (kind != OpKind::CallOp) return name;
+  const library::Function& callee = library::info(function);
+  return callee.operands.empty() ? callee.name : std::string_view();
+}
+
 int64_t Op::number(const std::string& key) const {
   const Attr* attr = find(key);
   LTR_INVARIANT(attr != nullptr && std::holds_alternative<int64_t>(attr->value), "op lacks number " + key, loc);

@@ -58,7 +58,8 @@ struct Region {
 
 struct Op {
   OpKind kind = OpKind::CallOp;
-  std::string name;  ///< printed as `@name`: a path, a function, a library op
+  library::Id function = library::Id::None;  ///< CallOp: which one
+  std::string name;  ///< printed as `@name`: a path, a function
   std::vector<ValueId> operands;
   std::vector<ValueId> results;
   std::vector<Attr> attrs;
@@ -66,7 +67,9 @@ struct Op {
   std::vector<source::Span> written;  ///< where each operand stands in the source, where that is known
   Loc loc;
 
-  const OpInfo& info() const { return ir::info(kind); }
+  const OpInfo& info() const { return kind == OpKind::CallOp ? call_info(function) : ir::info(kind); }
+  /// What stands behind `@`: `name`, or the function of a `call.op`.
+  std::string_view target() const;
   Effect effect() const { return info().effect; }
   const Attr* find(const std::string& key) const;
   /// The attribute, which must be there.

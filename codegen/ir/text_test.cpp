@@ -49,7 +49,7 @@ TEST_CASE("a function built by hand prints and reads back") {
   const ValueId self = b.param(Type::object(TypeKind::Model, "M"), "self");
   const ValueId x = b.param(Type::tensor("float", {"B", "4"}), "x");
   const ValueId w = b.op(OpKind::ReadParam, Type::tensor("float", {"10", "4"}), {self}, "fc.weight");
-  const ValueId y = b.op(OpKind::Linear, Type::tensor("float", {"B", "10"}), {x, w, b.none()});
+  const ValueId y = b.call(library::Id::Linear, Type::tensor("float", {"B", "10"}), {x, w, b.none()});
   b.effect(OpKind::LogValue, {y}, "y", {{"slot", int64_t(0)}, {"kind", std::string("scalar")}});
   b.effect(OpKind::Return, {});
   module.functions.push_back(function);
@@ -97,12 +97,29 @@ TEST_CASE("the verifier names what is wrong") {
         "f:0: return reads a value that is not defined before it");
 }
 
-TEST_CASE("library functions without a row are call.op") {
-  CHECK(library_op("relu") == OpKind::Relu);
-  CHECK(library_op("no_such_function") == OpKind::CallOp);
-  // Names of ops that are no functions of the library.
-  CHECK(library_op("list") == OpKind::CallOp);
-  CHECK(info(OpKind::CallOp).effect == Effect::Io);
+TEST_CASE("library functions without operands are call.op") {
+  CHECK(call_info(library::Id::Relu).name == "relu");
+  CHECK(call_info(library::Id::Relu).effect == Effect::None);
+  CHECK(call_info(library::Id::Rand).effect == Effect::Rng);
+  CHECK(call_info(library::Id::Erf).name == "call.op");
+  CHECK(call_info(library::Id::Erf).effect == Effect::Io);
+}
+
+TEST_CASE("a function is found by its name and by what it takes") {
+  const auto function_of = [](const std::string& op) {
+    ReadError error;
+    const std::string head = "module \"m\"\nfn f(%0 : stream{x: int}, %1 : weights, %2 : float[B]) -> float[B] free {\n";
+    const auto module = read(head + "  %3 : " + op + "\n  return (%2)\n}\n", error);
+    if (!module) return library::Id::None;
+    CHECK(print(*module).find(op) != std::string::npos);
+    return module->functions[0].body.ops[0].function;
+  };
+  CHECK(function_of("float[] = select (%2, 0, 1)") == library::Id::Select);
+  CHECK(function_of("stream{x: int} = call.op @select (%0)") == library::Id::SelectFields);
+  CHECK(function_of("stream{i: int} = call.op @range (4)") == library::Id::Range);
+  CHECK(function_of("weights = call.op @clone (%1)") == library::Id::CloneWeights);
+  CHECK(function_of("float[B] = call.op @clone (%2)") == library::Id::Clone);
+  CHECK(function_of("float[B] = call.op @no_such_function (%2)") == library::Id::None);
 }
 
 }  // namespace ltr::ir

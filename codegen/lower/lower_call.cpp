@@ -23,10 +23,10 @@ std::vector<source::Span> spans_of(const std::vector<Expr>& list) {
 // Functions of the library that are more than a call of the runtime's function of that name.
 ValueId BodyLowerer::op(const Expr& expr) {
   const Type type = shared_.type(expr.type);
-  const std::string& name = expr.name;
-  if (name == "overfit") return overfit(expr);
-  if ((name == "csv" || name == "idx") && type.is(TypeKind::Stream)) return typed_source(expr);
-  if (name == "or_else") {
+  const library::Function& function = library::info(expr.op);
+  if (expr.op == library::Id::Overfit) return overfit(expr);
+  if (function.wants_schema) return typed_source(expr);
+  if (expr.op == library::Id::OrElse) {
     const ValueId value = this->expr(expr.args[0]);
     const ValueId defined = host("defined", Type::of(TypeKind::Bool), {value});
     return either(defined, type, [&] { return b.op(OpKind::Convert, type, {value}); },
@@ -43,15 +43,9 @@ ValueId BodyLowerer::op(const Expr& expr) {
       args.push_back(this->expr(arg));
     }
   }
-  if (name == "item" || name == "item_int") return b.op(OpKind::Item, type, std::move(args));
-  const bool is_optimizers = !expr.args.empty() && expr.args[0].type.kind == Kind::Optimizer && type.is(TypeKind::Void);
-  if (name == "stop" || name == "save" || name == "end_epoch" || is_optimizers) {
-    return b.op(OpKind::Trainer, type, std::move(args), name);
-  }
-  const bool is_stage = !expr.args.empty() && expr.args[0].type.kind == Kind::Stream;
-  const bool is_weights = !expr.args.empty() && (expr.args[0].type.kind == Kind::Weights || expr.args[0].type.kind == Kind::Gradients);
-  const OpKind kind = is_stage || is_weights ? OpKind::CallOp : ir::library_op(name);
-  const ValueId result = b.op(kind, type, std::move(args), kind == OpKind::CallOp ? name : "");
+  if (expr.op == library::Id::Item) return b.op(OpKind::Item, type, std::move(args));
+  if (function.asks_trainer) return b.op(OpKind::Trainer, type, std::move(args), std::string(function.name));
+  const ValueId result = b.call(expr.op, type, std::move(args));
   b.written(spans_of(expr.args));
   return result;
 }
@@ -192,7 +186,7 @@ ValueId BodyLowerer::typed_source(const Expr& expr) {
     }
     dims.push_back(sizes);
   }
-  return b.op(OpKind::TypedSource, shared_.type(expr.type), exprs(expr.args), expr.name,
+  return b.op(OpKind::TypedSource, shared_.type(expr.type), exprs(expr.args), std::string(library::info(expr.op).name),
               {{"names", names}, {"types", types}, {"dims", dims}});
 }
 

@@ -290,7 +290,7 @@ ValueId BodyLowerer::scan(const Expr& expr) {
   const ValueId index = b.region_param(int_type);
   for (const check::LocalId local : locals) let(local, b.region_param(local_type(local, before.at(local))));
   const Type element = local_type(expr.locals[0], index);
-  let(expr.locals[0], b.op(OpKind::Select, element, {sequence, b.int_const(expr.whole), index}));
+  let(expr.locals[0], b.call(library::Id::Select, element, {sequence, b.int_const(expr.whole), index}));
   body(check::Body(expr.body.begin(), expr.body.end() - 1));
   std::vector<ValueId> yields;
   for (const Expr& part : is_tuple ? yielded.args : std::vector<Expr>{yielded}) yields.push_back(this->expr(part));
@@ -310,7 +310,7 @@ ValueId BodyLowerer::scan(const Expr& expr) {
   std::vector<ValueId> stacks;
   for (size_t i = 0; i < lists.size(); ++i) {
     const check::Type& stack = is_tuple ? expr.type.fields[i].type : expr.type;
-    stacks.push_back(b.op(OpKind::Stack, shared_.type(stack), {lists[i], b.int_const(expr.whole)}));
+    stacks.push_back(b.call(library::Id::Stack, shared_.type(stack), {lists[i], b.int_const(expr.whole)}));
   }
   return is_tuple ? b.op(OpKind::TupleOf, shared_.type(expr.type), std::move(stacks)) : stacks[0];
 }

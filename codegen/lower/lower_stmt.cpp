@@ -35,7 +35,7 @@ void add_assigned(const Body& body, std::set<LocalId>& locals) {
 
 /// `cat([member, more])` along the first axis.
 bool appends_to(const std::string& member, const check::Expr& value) {
-  if (value.kind != check::ExprKind::Op || value.name != "cat" || value.args.size() != 2) return false;
+  if (value.op != library::Id::Cat || value.args.size() != 2) return false;
   const check::Expr& parts = value.args[0];
   if (parts.kind != check::ExprKind::List || parts.args.size() != 2) return false;
   const check::Expr& first = parts.args[0];
@@ -144,7 +144,7 @@ ValueId BodyLowerer::new_value(const Stmt& stmt) {
   const check::Expr& value = stmt.values[0];
   if (owner == nullptr || owner->kind != TypeKind::Metric || !appends_to(stmt.name, value)) return expr(value);
   const check::Expr& parts = value.args[0];
-  return b.op(OpKind::CallOp, shared_.type(value.type), {expr(parts.args[0]), expr(parts.args[1])}, "append");
+  return b.call(library::Id::Append, shared_.type(value.type), {expr(parts.args[0]), expr(parts.args[1])});
 }
 
 void BodyLowerer::if_stmt(const Stmt& stmt) {

@@ -35,7 +35,7 @@ class SubexpressionPass {
 
  private:
   std::string key(const ir::Op& op) const {
-    std::string text = std::string(op.info().name) + "@" + op.name + "(";
+    std::string text = std::string(op.info().name) + "@" + std::string(op.target()) + "(";
     for (const ir::ValueId operand : op.operands) {
       const ir::ValueId id = replacements_.get(operand);
       const ir::Value& value = function_.values[id];

@@ -18,9 +18,9 @@ bool is_copy(const ir::Function& left, const ir::Function& right) {
 
 void check_activations(const Findings& findings, Sink& sink) {
   for (const Doubled& doubled : findings.doubled) {
-    const std::string& name = doubled.activation.name;
+    const std::string_view name = library::info(doubled.activation.function).name;
     diagnostics::Diagnostic diagnostic =
-        diag::double_activation(doubled.span, doubled.taker, name);
+        diag::double_activation(doubled.span, doubled.taker, std::string(name));
     diagnostic.label(doubled.activation.span, "`{}` here", name);
     const std::string twice =
         doubled.is_metric ? "twice measures something else" : "twice makes gradients vanish";

@@ -23,7 +23,7 @@ struct Object {
 
 struct Owner {
   std::string name;
-  std::string rule;           ///< `Muon`
+  library::Id rule = library::Id::None;  ///< `Muon`
   Span span;
   std::vector<WeightUse> weights;
   bool is_unknown = false;    ///< what it owns could not be found out

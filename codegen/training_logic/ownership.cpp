@@ -63,17 +63,19 @@ void check_second_owners(const Findings& findings, const Heap& heap, Sink& sink)
 
 void check_matrices(const ModelTrace& model, const Heap& heap, Sink& sink) {
   for (const auto& [name, value] : heap.objects[model.object].members) {
-    if (!value.optimizer || heap.owners[*value.optimizer].rule != "Muon") continue;
+    if (!value.optimizer) continue;
+    const library::Function& rule = library::info(heap.owners[*value.optimizer].rule);
+    if (!rule.moves_matrices) continue;
     for (const WeightUse& use : heap.owners[*value.optimizer].weights) {
       const Weight& weight = heap.weights[use.weight];
       if (weight.rank == 2) continue;
-      sink.report(diag::wrong_argument(use.span, "Muon moves matrices, and `" +
+      sink.report(diag::wrong_argument(use.span, std::string(rule.name) + " moves matrices, and `" +
                                                      shown_path(weight.places[0].path) + "` has " +
                                                      std::to_string(weight.rank) +
                                                      (weight.rank == 1 ? " dim" : " dims"))
                       .note("layers such as `Linear` have no bias with `bias = false`")
-                      .help("give Muon blocks that hold matrices alone, and the others an optimizer "
-                            "of their own in a manual step"));
+                      .help("give {} blocks that hold matrices alone, and the others an optimizer "
+                            "of their own in a manual step", rule.name));
       break;  // One says it for all of this optimizer.
     }
   }

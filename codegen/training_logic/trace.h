@@ -68,11 +68,8 @@ class Trace {
   Value element(const ir::Op& op, Frame& frame);
   Value host(const ir::Op& op, Frame& frame);
   Value library(const ir::Op& op, Frame& frame);
-  void look_at_activation(const ir::Op& op, const std::string& name, Frame& frame);
-  void look_at_randomness(const ir::Op& op,
-                          const std::string& name,
-                          const Value& value,
-                          Frame& frame);
+  void look_at_activation(const ir::Op& op, Frame& frame);
+  void look_at_randomness(const ir::Op& op, const Value& first, Frame& frame);
   void update(const ir::Op& op, Frame& frame);
   void trainer(const ir::Op& op, Frame& frame);
 

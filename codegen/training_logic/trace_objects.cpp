@@ -99,7 +99,7 @@ Value Trace::made_optimizer(const ir::Op& op, Frame& frame) {
   const Value weights = use(op.operands[2], frame);
   Owner owner;
   owner.name = op.name;
-  owner.rule = op.text("rule");
+  owner.rule = library::find(library::Space::Settings, op.text("rule"));
   owner.span = op.loc.span;
   owner.weights = weights.weights;
   owner.is_unknown = weights.is_unknown;

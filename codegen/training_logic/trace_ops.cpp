@@ -1,35 +1,32 @@
 // Ops without regions: what their results are.
 #include <algorithm>
 
-#include "codegen/training_logic/gradients.h"
 #include "codegen/training_logic/trace.h"
 
 namespace ltr::training_logic {
 
 using ir::OpKind;
 using ir::TypeKind;
+using library::Draws;
+using library::Gradient;
+using library::Id;
 
 namespace {
-
-/// The name of a library function, whether `ops.def` has it or not.
-std::string function_of(const ir::Op& op) {
-  return op.kind == OpKind::CallOp ? op.name : std::string(op.info().name);
-}
 
 bool is_floating(const ir::Type& type) {
   return type.is_tensor() && type.name != "bool" && !type.name.starts_with("i") &&
          !type.name.starts_with("u");
 }
 
-std::string shown_function(const std::string& function) {
-  static const std::map<std::string, std::string> kOperators = {
-      {"eq", "=="}, {"ne", "!="}, {"lt", "<"}, {"le", "<="}, {"gt", ">"}, {"ge", ">="}};
-  const auto known = kOperators.find(function);
-  return "`" + (known == kOperators.end() ? function : known->second) + "`";
+/// As it is written in the program.
+std::string shown(const ir::Op& op) {
+  const library::Function& function = library::info(op.function);
+  const std::string_view name = op.kind == OpKind::CallOp ? function.name : op.info().name;
+  return "`" + std::string(function.sign.empty() ? name : function.sign) + "`";
 }
 
-bool is_comparison(OpKind kind) {
-  return kind == OpKind::Lt || kind == OpKind::Le || kind == OpKind::Gt || kind == OpKind::Ge;
+bool is_comparison(Id function) {
+  return function == Id::Lt || function == Id::Le || function == Id::Gt || function == Id::Ge;
 }
 
 /// `value` as what a type says it is: its parts hang on all that it hangs on.
@@ -246,15 +243,15 @@ Value Trace::host(const ir::Op& op, Frame& frame) {
 // Gradients go from the result to what the operands hang on. The way to what one operand hangs on
 // needs the value of the others, which matters where those are weights.
 Value Trace::library(const ir::Op& op, Frame& frame) {
-  const std::string name = function_of(op);
+  const library::Function& function = library::info(op.function);
   std::vector<Value> operands;
   for (const ir::ValueId id : op.operands) operands.push_back(use(id, frame));
-  if (name == "ema_update" && !operands.empty()) {
+  if (op.function == Id::EmaUpdate && !operands.empty()) {
     for (const WeightUse& one : weights_in(operands[0], op.loc.span))
       heap_.weights[one.weight].is_averaged = true;
     return {};
   }
-  look_at_activation(op, name, frame);
+  look_at_activation(op, frame);
   Value value;
   for (const Value& operand : operands) depend(value, operand);
   value.lost_term.reset();
@@ -268,31 +265,28 @@ Value Trace::library(const ir::Op& op, Frame& frame) {
     }
   }
   const Span span = user_span(op, frame);
-  const bool is_known = op.kind != OpKind::CallOp && op.info().has(ir::Library);
-  const bool cuts = stops_gradient(name) || (is_known && !op.info().has(ir::Differentiable));
-  const Cut cut{span, shown_function(name), op.kind == OpKind::StopGrad};
-  if (cuts) value = severed(std::move(value), cut);
-  if (is_view(name) && !operands.empty()) {
+  const Cut cut{span, shown(op), op.function == Id::StopGrad};
+  if (function.gradient == Gradient::Stops) value = severed(std::move(value), cut);
+  if (function.rearranges && !operands.empty()) {
     value.leaves = operands[0].leaves;
     value.is_uniform_draw = operands[0].is_uniform_draw;
     value.activation = operands[0].activation;
     for (const Value& part : operands[0].parts) {
-      value.activation = part.activation.name == operands[0].parts[0].activation.name
+      value.activation = part.activation.function == operands[0].parts[0].activation.function
                              ? part.activation
                              : Activation{};
     }
   }
   // Probabilities that are only scaled are no logits yet.
-  const bool is_scaled = (op.kind == OpKind::Mul || op.kind == OpKind::Div) &&
+  const bool is_scaled = (op.function == Id::Mul || op.function == Id::Div) &&
                          operands.size() == 2 &&
                          !frame.function->values[op.operands[1]].type.is_tensor();
-  if (is_scaled && operands[0].activation.name == "softmax")
+  if (is_scaled && operands[0].activation.function == Id::Softmax)
     value.activation = operands[0].activation;
-  if (name == "softmax" || name == "log_softmax" || name == "sigmoid")
-    value.activation = {name, span};
-  if (op.kind == OpKind::Log && operands[0].activation.name == "softmax")
-    value.activation = {"log_softmax", span};
-  const bool is_sum = op.kind == OpKind::Add || op.kind == OpKind::Sub;
+  if (function.gives_probs) value.activation = {op.function, span};
+  if (op.function == Id::Log && operands[0].activation.function == Id::Softmax)
+    value.activation = {Id::LogSoftmax, span};
+  const bool is_sum = op.function == Id::Add || op.function == Id::Sub;
   if (is_sum && operands.size() == 2) {
     for (size_t i = 0; i < 2; ++i) {
       const Value& term = operands[i];
@@ -307,12 +301,12 @@ Value Trace::library(const ir::Op& op, Frame& frame) {
     }
   }
   if (op.results.empty()) return value;
-  if (draws(name)) {
+  if (function.always_draws()) {
     value.varies = true;
-    value.is_uniform_draw = name == "rand" || name == "uniform";
+    value.is_uniform_draw = function.draws == Draws::Uniform;
   }
-  look_at_randomness(op, name, operands.empty() ? Value{} : operands[0], frame);
-  if (name.starts_with("batch_norm") && is_train_step()) findings.statistics.push_back(span);
+  look_at_randomness(op, operands.empty() ? Value{} : operands[0], frame);
+  if (function.is_of_batch && is_train_step()) findings.statistics.push_back(span);
   return shaped(value, frame.function->values[op.results[0]].type, cut);
 }
 
@@ -329,16 +323,17 @@ void Trace::called_metric(const ir::Op& op, Frame& frame) {
   }
 }
 
-void Trace::look_at_activation(const ir::Op& op, const std::string& name, Frame& frame) {
+void Trace::look_at_activation(const ir::Op& op, Frame& frame) {
   if (op.operands.empty()) return;
   const Activation before = use(op.operands[0], frame).activation;
-  if (!doubles(name, before.name)) return;
+  const library::Function& function = library::info(op.function);
+  if (!function.refuses_behind(before.function)) return;
   // Within a metric the mistake is what it was given.
   const Frame* metric = &frame;
   while (metric != nullptr && metric->function->role != ir::Role::MetricUpdate)
     metric = metric->caller;
   if (metric == nullptr) {
-    findings.doubled.push_back({written_span(op, 0, frame), name, before});
+    findings.doubled.push_back({written_span(op, 0, frame), std::string(function.name), before});
     return;
   }
   bool takes_both = false;
@@ -359,15 +354,14 @@ void Trace::look_at_activation(const ir::Op& op, const std::string& name, Frame&
 
 // In evaluation every draw of the step itself counts. Below it only masks do: blocks may well
 // sample (a variational model does), but what is masked by hand stays masked in evaluation.
-void Trace::look_at_randomness(const ir::Op& op,
-                               const std::string& name,
-                               const Value& first,
-                               Frame& frame) {
+void Trace::look_at_randomness(const ir::Op& op, const Value& first, Frame& frame) {
   if (root_->role != ir::Role::Step || frame.function->is_library) return;
   const std::string step = root_->name.substr(root_->name.rfind('.') + 1);
   if (step != "val" && step != "test") return;
-  const bool is_mask = name == "bernoulli" || (is_comparison(op.kind) && first.is_uniform_draw);
-  if (is_mask || (draws(name) && frame.site == nullptr))
+  const library::Function& function = library::info(op.function);
+  const bool is_mask =
+      function.draws == Draws::Mask || (is_comparison(op.function) && first.is_uniform_draw);
+  if (is_mask || (function.always_draws() && frame.site == nullptr))
     findings.draws.push_back({op.loc.span, step, is_mask});
 }
 

@@ -32,7 +32,7 @@ bool Scope::holds(const Scope& other) const {
 bool Value::same_as(const Value& other) const {
   return is_unknown == other.is_unknown && varies == other.varies && is_none == other.is_none &&
          constant == other.constant && leaves == other.leaves &&
-         activation.name == other.activation.name && objects == other.objects &&
+         activation.function == other.activation.function && objects == other.objects &&
          optimizer == other.optimizer && weights.size() == other.weights.size() &&
          same_keys(paths, other.paths) && same_keys(cuts, other.cuts) &&
          parts.size() == other.parts.size() &&
@@ -63,7 +63,7 @@ Value join(const Value& left, const Value& right) {
   value.leaves = left.leaves;
   value.leaves.insert(right.leaves.begin(), right.leaves.end());
   if (left.lost_term && right.lost_term) value.lost_term = left.lost_term;
-  if (left.activation.name == right.activation.name) value.activation = left.activation;
+  if (left.activation.function == right.activation.function) value.activation = left.activation;
   value.weights = left.weights;
   value.weights.insert(value.weights.end(), right.weights.begin(), right.weights.end());
   value.objects = left.objects;

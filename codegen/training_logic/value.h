@@ -46,7 +46,7 @@ struct Cut {
 };
 
 struct Activation {
-  std::string name;  ///< "" is none
+  library::Id function = library::Id::None;
   Span span;
 };
 

@@ -142,7 +142,7 @@ class Walker {
         return {Presence::Kind::Unknown, ""};
       }
       case ExprKind::Op: {
-        if (value.name != "or_else") return {};
+        if (value.op != library::Id::OrElse) return {};
         const Presence first = presence_of(value.args[0], frame);
         return first.kind == Presence::Kind::Absent ? presence_of(value.args[1], frame) : first;
       }

@@ -9,6 +9,7 @@ namespace {
 /// The call kept as a value: an optimizer, schedule, callback or logger, its arguments named.
 Expr value_call(const FnInfo& op, std::vector<Expr> args, Span span, Context& cx) {
   Expr result = make_expr(ExprKind::Call, op.result, span, std::move(args), op.name);
+  result.op = op.id;
   for (const ParamInfo& param : op.params) result.formats.push_back(param.name);
   // A setting that is given a value here may still be given none at the start.
   CallSignature signature{op.name, {}};
@@ -52,8 +53,7 @@ std::optional<std::vector<Expr>> op_arguments(const FnInfo& op, CallSite& site, 
 }
 
 Expr call_op(const FnInfo& op, CallSite& site) {
-  if (auto rule = check_shape_rule(op.name, op, site)) return std::move(*rule);
-  return call_by_signature(op, site);
+  return call_by_rule(op, site);
 }
 
 Expr call_by_signature(const FnInfo& op, CallSite& site) {
@@ -71,7 +71,7 @@ Expr call_by_signature(const FnInfo& op, CallSite& site) {
   }
   Type result = substitute(op.result, binding, site.scope.cx);
   forget_unbound(result, free_atoms(op), site.scope.cx);
-  return op_expr(op.name, std::move(result), site.span, std::move(*args));
+  return op_expr(op.id, std::move(result), site.span, std::move(*args));
 }
 
 Expr call_fn(FnInfo& fn, std::optional<Expr> receiver, CallSite& site) {

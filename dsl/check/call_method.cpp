@@ -33,7 +33,7 @@ std::optional<Expr> call_optimizer(const Expr& optimizer,
     args.push_back(check_given_as(one, Type::of(Kind::Float), scope, "the number"));
     if (args.back().type.is_error()) return error_at(span);
   }
-  return op_expr(name.text, Type::of(Kind::Void), span, std::move(args));
+  return op_expr(library::find(library::Space::Values, name.text), Type::of(Kind::Void), span, std::move(args));
 }
 
 /// `frozen(net).encode(x)`.

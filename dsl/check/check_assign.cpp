@@ -120,17 +120,19 @@ Expr fit_part(Expr value, const Type& part, Scope& scope) {
   return error_at(span);
 }
 
-const std::map<std::string, std::string>& put_ops() {
-  static const std::map<std::string, std::string> kPuts = {
-      {"select", "put_select"}, {"slice", "put_slice"}, {"index_tensor", "put_tensor"}};
-  return kPuts;
+/// What replaces the part that an index takes; `None` if `op` takes none.
+library::Id put_of(library::Id op) {
+  if (op == library::Id::Select) return library::Id::PutSelect;
+  if (op == library::Id::Slice) return library::Id::PutSlice;
+  if (op == library::Id::IndexTensor) return library::Id::PutTensor;
+  return library::Id::None;
 }
 
 /// Whether a value is a part of a variable that can be replaced: indices and fields of it.
 bool is_part(const Expr& part) {
   if (part.kind == ExprKind::Local || part.kind == ExprKind::Member) return true;
   const bool is_step = part.kind == ExprKind::RecordField ||
-                       (part.kind == ExprKind::Op && put_ops().contains(part.name));
+                       put_of(part.op) != library::Id::None;
   return is_step && is_part(part.args[0]);
 }
 
@@ -153,7 +155,7 @@ Expr put_part(const Expr& part, Expr value, Span span, Scope& scope) {
   const Type whole = args[0].type;
   args.push_back(std::move(value));
   const Expr base = args[0];
-  return put_part(base, op_expr(put_ops().at(part.name), whole, span, std::move(args)), span, scope);
+  return put_part(base, op_expr(put_of(part.op), whole, span, std::move(args)), span, scope);
 }
 
 /// The new value of the variable whose part `target` is; `root` becomes its name.

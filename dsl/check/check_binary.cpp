@@ -6,27 +6,27 @@ namespace {
 
 struct Operator {
   const char* sign;  ///< as written
-  const char* op;    ///< the tensor op
+  library::Id op;    ///< of tensors
   const char* verb;  ///< for messages: cannot add …
   bool is_comparison;
 };
 
 const Operator& info(ast::BinaryOp op) {
   static const std::map<ast::BinaryOp, Operator> kOperators = {
-      {ast::BinaryOp::Equal, {"==", "eq", "compare", true}},
-      {ast::BinaryOp::NotEqual, {"!=", "ne", "compare", true}},
-      {ast::BinaryOp::Less, {"<", "lt", "compare", true}},
-      {ast::BinaryOp::LessEqual, {"<=", "le", "compare", true}},
-      {ast::BinaryOp::Greater, {">", "gt", "compare", true}},
-      {ast::BinaryOp::GreaterEqual, {">=", "ge", "compare", true}},
-      {ast::BinaryOp::Add, {"+", "add", "add", false}},
-      {ast::BinaryOp::Subtract, {"-", "sub", "subtract", false}},
-      {ast::BinaryOp::Multiply, {"*", "mul", "multiply", false}},
-      {ast::BinaryOp::Divide, {"/", "div", "divide", false}},
-      {ast::BinaryOp::Remainder, {"%", "remainder", "take the remainder of", false}},
-      {ast::BinaryOp::Power, {"**", "pow", "raise", false}},
-      {ast::BinaryOp::And, {"and", "logical_and", "combine", true}},
-      {ast::BinaryOp::Or, {"or", "logical_or", "combine", true}}};
+      {ast::BinaryOp::Equal, {"==", library::Id::Eq, "compare", true}},
+      {ast::BinaryOp::NotEqual, {"!=", library::Id::Ne, "compare", true}},
+      {ast::BinaryOp::Less, {"<", library::Id::Lt, "compare", true}},
+      {ast::BinaryOp::LessEqual, {"<=", library::Id::Le, "compare", true}},
+      {ast::BinaryOp::Greater, {">", library::Id::Gt, "compare", true}},
+      {ast::BinaryOp::GreaterEqual, {">=", library::Id::Ge, "compare", true}},
+      {ast::BinaryOp::Add, {"+", library::Id::Add, "add", false}},
+      {ast::BinaryOp::Subtract, {"-", library::Id::Sub, "subtract", false}},
+      {ast::BinaryOp::Multiply, {"*", library::Id::Mul, "multiply", false}},
+      {ast::BinaryOp::Divide, {"/", library::Id::Div, "divide", false}},
+      {ast::BinaryOp::Remainder, {"%", library::Id::Remainder, "take the remainder of", false}},
+      {ast::BinaryOp::Power, {"**", library::Id::Pow, "raise", false}},
+      {ast::BinaryOp::And, {"and", library::Id::LogicalAnd, "combine", true}},
+      {ast::BinaryOp::Or, {"or", library::Id::LogicalOr, "combine", true}}};
   return kOperators.at(op);
 }
 
@@ -229,7 +229,7 @@ Expr check_tensors(const Sign& sign, Expr left, Expr right, Span span, Scope& sc
     for (Expr* side : {&left, &right}) {
       if (!side->type.is_tensor()) continue;
       const Type wide = Type::tensor(element, side->type.dims);
-      *side = op_expr("to", wide, side->span, {*side});
+      *side = op_expr(library::Id::To, wide, side->span, {*side});
     }
   }
   if (op.is_comparison) element = Element::Bool;
@@ -253,11 +253,11 @@ Expr apply_operator(ast::BinaryOp written, Span op_span, Expr left, Expr right, 
                      {std::move(left), std::move(right)});
   }
   if (written == ast::BinaryOp::MatMul) {
-    static const std::string kName = "matmul";
-    CallSite site{kName, op_span, span, {}, scope};
+    const FnInfo& matmul = fn_of(cx, library::Id::Matmul);
+    CallSite site{matmul.name, op_span, span, {}, scope};
     site.given.push_back({std::nullopt, nullptr, left, left.span});
     site.given.push_back({std::nullopt, nullptr, right, right.span});
-    return call_op(fn_of(cx, cx.graph.prelude.at(kName)), site);
+    return call_op(matmul, site);
   }
   const bool is_equality = written == ast::BinaryOp::Equal || written == ast::BinaryOp::NotEqual;
   const Operator& op = info(written);

@@ -126,7 +126,7 @@ Expr check_to(CallSite& site) {
   }
   Type type = value.type;
   type.element = *element;
-  return op_expr("to", std::move(type), site.span, {std::move(value)});
+  return op_expr(library::Id::To, std::move(type), site.span, {std::move(value)});
 }
 
 Expr check_item(CallSite& site) {
@@ -147,8 +147,7 @@ Expr check_item(CallSite& site) {
   const Kind kind = is_floating(element)       ? Kind::Float
                     : element == Element::Bool ? Kind::Bool
                                                : Kind::Int;
-  return op_expr(kind == Kind::Int ? "item_int" : "item", Type::of(kind), site.span,
-                 {std::move(value)});
+  return op_expr(library::Id::Item, Type::of(kind), site.span, {std::move(value)});
 }
 
 std::optional<Expr> hook_word(const std::string& name, CallSite& site) {
@@ -163,7 +162,8 @@ std::optional<Expr> hook_word(const std::string& name, CallSite& site) {
     if (!takes(site, 1, "stop(\"why\")")) return error_at(site.span);
     Expr text = check_given_as(site.given[0], Type::of(Kind::Str), scope);
     if (text.type.is_error()) return error_at(site.span);
-    return op_expr(name, Type::of(Kind::Void), site.span, {std::move(text)});
+    return op_expr(library::find(library::Space::Values, name), Type::of(Kind::Void), site.span,
+                   {std::move(text)});
   }
   return std::nullopt;
 }
@@ -187,7 +187,7 @@ std::optional<Expr> test_word(const std::string& name, CallSite& site) {
     }
     Type result = Type::of(Kind::Record);
     result.fields.push_back({"loss", Type::of(Kind::Float)});
-    return op_expr(name, std::move(result), site.span, {model, data, steps});
+    return op_expr(library::Id::Overfit, std::move(result), site.span, {model, data, steps});
   }
   if (name == "close" || name == "equal") {
     if (!takes(site, name == "close" ? 3 : 2,
@@ -203,22 +203,24 @@ std::optional<Expr> test_word(const std::string& name, CallSite& site) {
     if (name == "close")
       args.push_back(check_given_as(site.given[2], Type::of(Kind::Float), scope, "the tolerance"));
     if (args.back().type.is_error()) return error_at(site.span);
-    return op_expr(name, Type::of(Kind::Bool), site.span, std::move(args));
+    return op_expr(library::find(library::Space::Values, name), Type::of(Kind::Bool), site.span,
+                   std::move(args));
   }
   return std::nullopt;
 }
 
 std::optional<Expr> weights_word(const std::string& name, CallSite& site) {
-  if (name != "count" && name != "clone" && name != "norm") return std::nullopt;
+  const library::Id function = library::find(library::Space::Weights, name);
+  if (function == library::Id::None) return std::nullopt;
   if (site.given.empty() || site.given[0].name) return std::nullopt;
   if (!site.given[0].checked) site.given[0].checked = check_expr(*site.given[0].value, site.scope);
   const Kind kind = site.given[0].checked->type.kind;
   if (kind != Kind::Weights && kind != Kind::Gradients) return std::nullopt;
   if (!takes(site, 1, "f(net.weights)")) return error_at(site.span);
-  const Type type = name == "count"   ? Type::host_int()
-                    : name == "clone" ? Type::of(Kind::Weights)
-                                      : Type::tensor(Element::Float, {});
-  return op_expr(name, type, site.span, {*site.given[0].checked});
+  const Type type = function == library::Id::CountWeights   ? Type::host_int()
+                    : function == library::Id::CloneWeights ? Type::of(Kind::Weights)
+                                                            : Type::tensor(Element::Float, {});
+  return op_expr(function, type, site.span, {*site.given[0].checked});
 }
 
 /// `ema_update(target, source, decay)`: target = decay * target + (1 - decay) * source.
@@ -246,7 +248,7 @@ Expr check_ema_update(CallSite& site) {
     scope.cx.report(diag::wrong_place(site.span, "`ema_update` stands in steps and hooks"));
     return error_at(site.span);
   }
-  return op_expr("ema_update", Type::of(Kind::Void), site.span, std::move(args));
+  return op_expr(library::Id::EmaUpdate, Type::of(Kind::Void), site.span, std::move(args));
 }
 
 }  // namespace

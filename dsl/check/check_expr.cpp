@@ -31,8 +31,10 @@ Expr int_const(int64_t value, Span span) {
   return expr;
 }
 
-Expr op_expr(const std::string& name, Type type, Span span, std::vector<Expr> args) {
-  return make_expr(ExprKind::Op, std::move(type), span, std::move(args), name);
+Expr op_expr(library::Id op, Type type, Span span, std::vector<Expr> args) {
+  Expr expr = make_expr(ExprKind::Op, std::move(type), span, std::move(args));
+  expr.op = op;
+  return expr;
 }
 
 Expr host_op(const std::string& name, std::vector<Expr> args, Type type, Span span) {
@@ -196,7 +198,8 @@ Expr check_as_type(const ast::Expr& expr, const ast::As& as, Scope& scope) {
   // `csv(…) as {…}`: the schema is an argument of the source.
   if (const auto* call = as.value->get<ast::Call>()) {
     const auto* name = call->callee->get<ast::NameRef>();
-    if (name != nullptr && (name->name.text == "csv" || name->name.text == "idx")) {
+    const auto source = library::find(library::Space::Streams, name != nullptr ? name->name.text : "");
+    if (library::info(source).wants_schema) {
       CallSite site{name->name.text, name->name.span, expr.span, {}, scope};
       for (const ast::Argument& argument : call->arguments) {
         site.given.push_back({argument.name, &*argument.value, std::nullopt, argument.value->span});
@@ -252,7 +255,7 @@ Expr check_unary(const ast::Expr& expr, const ast::Unary& unary, Scope& scope) {
       return make_expr(ExprKind::Not, Type::of(Kind::Bool), expr.span, {operand});
     if (operand.type.is_tensor() && operand.type.element == Element::Bool) {
       const Type type = operand.type;
-      return op_expr("logical_not", type, expr.span, {operand});
+      return op_expr(library::Id::LogicalNot, type, expr.span, {operand});
     }
     cx.report(diag::wrong_type(expr.span, "`not` takes a bool, not " + cx.text(operand.type)));
     return error_at(expr.span);
@@ -272,7 +275,7 @@ Expr check_unary(const ast::Expr& expr, const ast::Unary& unary, Scope& scope) {
     return host_op("neg", {operand}, Type::of(Kind::Float), expr.span);
   if (operand.type.is_tensor() && operand.type.element != Element::Bool) {
     const Type type = operand.type;
-    return op_expr("neg", type, expr.span, {operand});
+    return op_expr(library::Id::Neg, type, expr.span, {operand});
   }
   cx.report(diag::wrong_type(expr.span, "`-` takes a number, not " + cx.text(operand.type)));
   return error_at(expr.span);

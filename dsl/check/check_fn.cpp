@@ -147,6 +147,26 @@ void read_signature(Context& cx, FnInfo& fn, Scope& scope) {
   }
 }
 
+namespace {
+
+library::Space space_of(const FnInfo& op) {
+  switch (op.result.kind) {
+    case Kind::Stream:
+      return library::Space::Streams;
+    case Kind::Optimizer:
+    case Kind::Schedule:
+    case Kind::CallbackValue:
+    case Kind::Logger:
+      return library::Space::Settings;
+    default: {
+      const bool takes_stream = !op.params.empty() && op.params[0].type.kind == Kind::Stream;
+      return takes_stream ? library::Space::Streams : library::Space::Values;
+    }
+  }
+}
+
+}  // namespace
+
 FnInfo& fn_of(Context& cx, const Symbol& symbol) {
   std::unique_ptr<FnInfo>& place = cx.fns[symbol.fn];
   if (place == nullptr) {
@@ -164,8 +184,15 @@ FnInfo& fn_of(Context& cx, const Symbol& symbol) {
       cx.program.fns.back().name = symbol.name;
     }
     read_signature(cx, *place, scope);
+    if (place->is_op) place->id = library::find(space_of(*place), place->name);
   }
   return *place;
+}
+
+FnInfo& fn_of(Context& cx, library::Id id) {
+  const library::Function& function = library::info(id);
+  const bool is_stream = function.space == library::Space::Streams;
+  return fn_of(cx, (is_stream ? cx.graph.stages : cx.graph.prelude).at(std::string(function.name)));
 }
 
 namespace {
@@ -231,7 +258,7 @@ Body check_value_of(const ast::Expr& expr, FnInfo& fn, Scope& scope) {
 }
 
 void find_differentiated(const Expr& expr, std::set<LocalId>& locals) {
-  if (expr.kind == ExprKind::Op && expr.name == "grad" && expr.args.size() == 2 &&
+  if (expr.op == library::Id::Grad && expr.args.size() == 2 &&
       expr.args[1].kind == ExprKind::Local) {
     locals.insert(expr.args[1].local);
   }
@@ -248,7 +275,7 @@ void find_differentiated(const Body& body, std::set<LocalId>& locals) {
 Expr tracked(Expr value) {
   const Type type = value.type;
   const Span span = value.span;
-  return op_expr("tracked", type, span, {std::move(value)});
+  return op_expr(library::Id::Tracked, type, span, {std::move(value)});
 }
 
 void track_assignments(Body& body, const std::set<LocalId>& locals) {

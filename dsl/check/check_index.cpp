@@ -33,7 +33,7 @@ struct Slicer {
 
   Type& type() { return value.type; }
 
-  void apply(const std::string& op, std::vector<Expr> args, std::vector<Dim> dims) {
+  void apply(library::Id op, std::vector<Expr> args, std::vector<Dim> dims) {
     args.insert(args.begin(), value);
     value = op_expr(op, Type::tensor(value.type.element, std::move(dims)), span, std::move(args));
   }
@@ -43,7 +43,7 @@ struct Slicer {
       has_error = true;
     std::vector<Dim> dims = type().dims;
     dims.erase(dims.begin() + axis);
-    apply("select", {int_const(axis, span), std::move(index)}, std::move(dims));
+    apply(library::Id::Select, {int_const(axis, span), std::move(index)}, std::move(dims));
   }
 
   void by_tensor(Expr index) {
@@ -57,7 +57,7 @@ struct Slicer {
       dims.insert(dims.begin() + axis, index.type.dims.begin(), index.type.dims.end());
     }
     const int step = index.type.element == Element::Bool ? 1 : int(index.type.dims.size());
-    apply("index_tensor", {int_const(axis, span), std::move(index)}, std::move(dims));
+    apply(library::Id::IndexTensor, {int_const(axis, span), std::move(index)}, std::move(dims));
     axis += step;
   }
 
@@ -106,7 +106,7 @@ struct Slicer {
     }
     Expr start = first ? *first : none_at(span);
     Expr end = second ? *second : none_at(span);
-    apply("slice", {int_const(axis, span), std::move(start), std::move(end)}, std::move(dims));
+    apply(library::Id::Slice, {int_const(axis, span), std::move(start), std::move(end)}, std::move(dims));
     ++axis;
   }
 
@@ -213,7 +213,7 @@ Expr check_index(const ast::Expr& expr, const ast::Index& index, Scope& scope) {
       case ast::IndexItem::Kind::New: {
         std::vector<Dim> dims = slicer.type().dims;
         dims.insert(dims.begin() + slicer.axis, Dim{.size = 1, .group = 0});
-        slicer.apply("unsqueeze", {int_const(slicer.axis, expr.span)}, std::move(dims));
+        slicer.apply(library::Id::Unsqueeze, {int_const(slicer.axis, expr.span)}, std::move(dims));
         ++slicer.axis;
         break;
       }

@@ -281,11 +281,11 @@ Expr field_of(Expr base, const ast::Name& name, Span span, Scope& scope) {
       if (field == "weights")
         return make_expr(ExprKind::Weights, Type::of(Kind::Weights), span, {std::move(base)});
       if (field == "grads")
-        return op_expr("grads_of", Type::of(Kind::Gradients), span, {std::move(base)});
+        return op_expr(library::Id::GradsOf, Type::of(Kind::Gradients), span, {std::move(base)});
       if (field == "name")
-        return op_expr("optimizer_name", Type::of(Kind::Str), span, {std::move(base)});
+        return op_expr(library::Id::OptimizerName, Type::of(Kind::Str), span, {std::move(base)});
       if (field == "lr")
-        return op_expr("optimizer_lr", Type::of(Kind::Float), span,
+        return op_expr(library::Id::OptimizerLr, Type::of(Kind::Float), span,
                        {std::move(base), make_expr(ExprKind::Context, Type::host_int(), span, {},
                                                    "global_step")});
       known = {"weights", "grads", "name", "lr"};
@@ -297,11 +297,11 @@ Expr field_of(Expr base, const ast::Name& name, Span span, Scope& scope) {
           const AtomId atom =
               cx.program.atoms.variable("data." + base.name + ".vocab", 0, false, true);
           size.value = Polynomial::atom(atom);
-          Expr result = op_expr("vocab", size, span, {std::move(base)});
+          Expr result = op_expr(library::Id::Vocab, size, span, {std::move(base)});
           cx.atom_exprs[atom] = result;
           return result;
         }
-        return op_expr("vocab", size, span, {std::move(base)});
+        return op_expr(library::Id::Vocab, size, span, {std::move(base)});
       }
       if (field == "vocab") {
         cx.report(diag::unknown_field(name.span, cx.text(type), field)

@@ -285,8 +285,7 @@ Stmt check_expression(const ast::Stmt& statement, const ast::ExprStmt& expressio
                         .help("give it a name, `{} = …`, or take it away", "x"));
     return make_stmt(StmtKind::Error, statement.span);
   }
-  const bool is_hook = value.kind == ExprKind::Op &&
-                       (value.name == "stop" || value.name == "save" || value.name == "end_epoch");
+  const bool is_hook = library::info(value.op).asks_trainer && scope.place == Place::Hook;
   return make_stmt(is_hook ? StmtKind::HookCall : StmtKind::Expr, statement.span,
                    {std::move(value)});
 }

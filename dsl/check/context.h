@@ -62,6 +62,7 @@ struct FnInfo {
   std::vector<Requirement> requirements;
   uint32_t index = 0;
   bool is_op = false;
+  library::Id id = library::Id::None;  ///< of an op
   std::string extern_file;
   bool is_checking = false;
   bool is_manual = false;
@@ -194,6 +195,8 @@ struct Scope {
 // ---- declarations
 // --------------------------------------------------------------------------------------------
 FnInfo& fn_of(Context& cx, const Symbol& symbol);
+/// The declaration of a function of the library that is not named in the program.
+FnInfo& fn_of(Context& cx, library::Id id);
 ObjectInfo& object_of(Context& cx, const Symbol& symbol);
 void check_body_of(Context& cx, FnInfo& fn);
 std::vector<ParamInfo> check_params(Context& cx,
@@ -292,7 +295,7 @@ std::optional<Expr> make_quantity(double value, const std::string& unit, Span sp
 Expr error_at(Span span);
 Expr local_expr(LocalId local, const Scope& scope, Span span);
 Expr int_const(int64_t value, Span span);
-Expr op_expr(const std::string& name, Type type, Span span, std::vector<Expr> args);
+Expr op_expr(library::Id op, Type type, Span span, std::vector<Expr> args);
 Expr host_op(const std::string& name, std::vector<Expr> args, Type type, Span span);
 /// Values that hold at run time for a dim: hparams, locals, sizes.
 std::optional<Expr> expr_of(const Polynomial& value, Scope& scope, Span span);
@@ -364,8 +367,8 @@ Expr call_fn(FnInfo& fn, std::optional<Expr> receiver, CallSite& site);
 Expr construct(const Symbol& symbol, CallSite& site);
 /// A stream source or stage, typed by its rule; nothing if `name` is neither.
 std::optional<Expr> check_stream_call(const std::string& name, CallSite& site);
-/// A function whose result type has a rule in C++; nothing if `name` has none.
-std::optional<Expr> check_shape_rule(const std::string& name, const FnInfo& op, CallSite& site);
+/// A call by the rule that its row of the library's table names.
+Expr call_by_rule(const FnInfo& op, CallSite& site);
 
 // ---- matching
 // ------------------------------------------------------------------------------------------------

@@ -5,20 +5,12 @@ namespace ltr::check {
 namespace {
 
 bool is_random_op(const Expr& expr) {
-  static const std::set<std::string> kRandom = {
-      "rand",          "randn",          "randint",       "normal",
-      "uniform",       "bernoulli",      "sample",        "randperm",
-      "dropout",       "dropout2d",      "random_affine", "trunc_normal",
-      "orthogonal",    "xavier_uniform", "xavier_normal", "kaiming_uniform",
-      "kaiming_normal", "random_crop",   "random_resized_crop", "random_flip",
-      "random_vflip",   "random_rotation", "color_jitter",  "random_erasing"};
-  if (expr.kind != ExprKind::Op) return false;
-  if (expr.name == "attention") {
-    // Its dropout is the sixth argument; a constant 0 draws nothing.
-    return expr.args.size() > 5 &&
-           !(expr.args[5].kind == ExprKind::FloatConst && expr.args[5].number == 0);
-  }
-  return kRandom.contains(expr.name);
+  const library::Function& function = library::info(expr.op);
+  if (function.draws == library::Draws::Never) return false;
+  if (function.rate_at == 0) return true;
+  const bool is_given = expr.args.size() > function.rate_at;
+  const Expr* rate = is_given ? &expr.args[function.rate_at] : nullptr;
+  return rate != nullptr && !(rate->kind == ExprKind::FloatConst && rate->number == 0);
 }
 
 bool expr_draws(const Program& program, const Expr& expr, std::set<uint32_t>& seen) {

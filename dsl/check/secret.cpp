@@ -25,7 +25,7 @@ Expr check_env(CallSite& site) {
             .help("only settings of an experiment that ask for a secret take one"));
     return error;
   }
-  return op_expr("env", Type::of(Kind::Secret), site.span, {std::move(name)});
+  return op_expr(library::Id::Env, Type::of(Kind::Secret), site.span, {std::move(name)});
 }
 
 }  // namespace ltr::check

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "dsl/check/type.h"
+#include "dsl/library/library.h"
 #include "dsl/source/span.h"
 
 namespace ltr::check {
@@ -41,7 +42,7 @@ enum class ExprKind {
                ///< batch_size run.dir …
   ModelOf,     ///< `model` in a hook
   MetricSeries,  ///< metric(val.loss): `name` is the series
-  Op,          ///< library op `name` (an extern "runtime" fn) on args, in declared order, all given
+  Op,          ///< library function `op` on args, in declared order, all given
   CallFn,      ///< function `fn` on args
   CallMethod,  ///< function `fn` of args[0] on args[1..]
   CallMetric,  ///< metric member args[0], updated with args[1..]; type MetricValue
@@ -82,7 +83,8 @@ enum class ExprKind {
                 ///< last `whole` of them if it has leading dims; `name` is its type as text
   Scan,         ///< `body` run for each element of args[0] along axis `whole`; `locals` are the element and
                 ///< what is carried, which begins as args[1..]; the yields are stacked along the same axis
-  Call,      ///< a host call kept as a value: optimizer, schedule, callback, logger `name`; args in
+  Call,      ///< a host call kept as a value: optimizer, schedule, callback, logger `name`, which is
+             ///< `op` unless it is the program's own; args in
              ///< order, names in `formats`
   MapStage,  ///< stream args[0] mapped by function `fn` of Self (or a free one); args[1] is n of `on_bad = skip(n)`
   FnValue,   ///< function `fn` as a value
@@ -100,6 +102,7 @@ struct Expr {
   int64_t whole = 0;
   LocalId local = 0;
   uint32_t fn = 0;  ///< index into Program::fns
+  library::Id op = library::Id::None;
   std::vector<std::string> formats;
   std::vector<LocalId> locals;
   std::vector<Stmt> body;

@@ -6,12 +6,13 @@
 #include <vector>
 
 #include "dsl/elaborate/instance.h"
+#include "dsl/library/library.h"
 
 namespace ltr::elaborate {
 
 /// One call of a library function in the train step.
 struct Operation {
-  std::string name;
+  library::Id function = library::Id::None;
   check::Span span;
   std::vector<int32_t> inputs;    ///< entries of the tape that it reads
   std::vector<WeightId> weights;  ///< weights that it reads
@@ -30,7 +31,7 @@ struct Operation {
   ObjectId object = 0;   ///< whose code it stands in
 };
 
-/// Fills what it costs, by its sizes and the table in `cost.def`.
+/// Fills what it costs, by its sizes and its row of the library's table.
 void count_cost(Operation& operation, const std::vector<Value>& args, const Value& result);
 
 /// What the backward pass of one `minimize` adds.

@@ -11,7 +11,7 @@ namespace {
 
 /// `size` of the last `collate` of a stream; nothing if it is not known.
 Size batch_of(const check::Expr& stream, Machine& machine, Frame& frame) {
-  if (stream.kind == ExprKind::Op && stream.name == "collate" && stream.args.size() > 1) {
+  if (stream.op == library::Id::Collate && stream.args.size() > 1) {
     const Value size = machine.eval(stream.args[1], frame);
     return size.kind == Value::Kind::Int ? Size(size.whole) : std::nullopt;
   }

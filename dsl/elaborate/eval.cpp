@@ -170,7 +170,7 @@ Value Machine::scan(const Expr& expr, Frame& frame) {
   for (size_t i = 1; i < expr.locals.size() && i < expr.args.size(); ++i)
     assign(expr.locals[i], eval(expr.args[i], frame), frame);
   Operation stacked;
-  stacked.name = "stack";
+  stacked.function = library::Id::Stack;
   stacked.span = expr.span;
   stacked.object = frame.self.value_or(plan_.tree.model);
   for (int64_t i = 0; i < *rounds; ++i) {
@@ -189,9 +189,9 @@ Value Machine::scan(const Expr& expr, Frame& frame) {
 Value Machine::op(const Expr& expr, Frame& frame) {
   std::vector<Value> args;
   for (const Expr& arg : expr.args) args.push_back(eval(arg, frame));
-  if (expr.name == "or_else" && args.size() == 2)
+  if (expr.op == library::Id::OrElse && args.size() == 2)
     return args[0].kind == Value::Kind::None ? args[1] : args[0];
-  if (expr.name == "vocab" && !expr.args.empty()) {
+  if (expr.op == library::Id::Vocab && !expr.args.empty()) {
     const std::string let = expr.args[0].kind == ExprKind::DataMember ? expr.args[0].name : "";
     const auto given = options_.data.find("data." + let + ".vocab");
     if (given != options_.data.end()) return Value::of_int(given->second);
@@ -210,8 +210,8 @@ Value Machine::op(const Expr& expr, Frame& frame) {
     // Kept so that what is asked of a source can be answered.
     Value source;
     source.kind = Value::Kind::Call;
-    source.text = expr.name;
-    if (expr.name == "text_chars" && !args.empty()) {
+    source.text = library::info(expr.op).name;
+    if (expr.op == library::Id::TextChars && !args.empty()) {
       source.names = {"file"};
       source.items = {args[0]};
     }
@@ -220,7 +220,7 @@ Value Machine::op(const Expr& expr, Frame& frame) {
   Value result = value_of(expr.type, frame);
   if (!is_tracing) return result;
   Operation operation;
-  operation.name = expr.name;
+  operation.function = expr.op;
   operation.span = expr.span;
   operation.object = frame.self.value_or(plan_.tree.model);
   for (const Value& arg : args) collect(arg, operation);
@@ -228,7 +228,7 @@ Value Machine::op(const Expr& expr, Frame& frame) {
   if (!has_tensor) return result;
   count_cost(operation, args, result);
   if (!operation.flops)
-    unknown("the sizes of `" + expr.name + "`, which is not counted", expr.span);
+    unknown("the sizes of `" + std::string(library::info(expr.op).name) + "`, which is not counted", expr.span);
   set_node(result, int32_t(plan_.tape.size()));
   plan_.tape.push_back(std::move(operation));
   return result;

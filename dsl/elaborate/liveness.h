@@ -16,7 +16,7 @@ struct Peak {
 };
 
 /// Follows the train step and its backward passes. A result is there until nothing will read it: what an operation keeps for its
-/// backward pass is in `cost.def`. `blocks` has for each entry of the tape the block whose results are computed again, "" if
+/// backward pass is in `dsl/library`. `blocks` has for each entry of the tape the block whose results are computed again, "" if
 /// they are kept. `copies`: as on a core, products hold some of what they read and give twice. The gradient of a
 /// weight is as large as `gradient_size` numbers of a result.
 Peak find_peak(const Plan& plan, const std::vector<std::string>& blocks, bool copies, double gradient_size);

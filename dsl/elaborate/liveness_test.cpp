@@ -6,9 +6,8 @@ namespace ltr::elaborate {
 
 namespace {
 
-Operation operation(const char* name, std::vector<int32_t> inputs, int64_t elements) {
+Operation operation(std::vector<int32_t> inputs, int64_t elements) {
   Operation one;
-  one.name = name;
   one.inputs = std::move(inputs);
   one.output_elements = elements;
   one.flops = double(elements);
@@ -16,11 +15,11 @@ Operation operation(const char* name, std::vector<int32_t> inputs, int64_t eleme
   return one;
 }
 
-/// A chain of three functions of 100 numbers and a loss of one, all of which the loss goes back through.
+/// A chain of three functions a, b and c of 100 numbers and a loss of one, all of which the loss goes back through.
 Plan chain() {
   Plan plan;
   plan.tree.weights.push_back({"w", check::Element::Float, {50}, false});
-  plan.tape = {operation("a", {}, 100), operation("b", {0}, 100), operation("c", {1}, 100), operation("loss", {2}, 1)};
+  plan.tape = {operation({}, 100), operation({0}, 100), operation({1}, 100), operation({2}, 1)};
   plan.tape[0].weights = {0};
   plan.backwards.push_back(count_backward(plan.tape, 3, {0}));
   return plan;
@@ -35,10 +34,8 @@ TEST_CASE("results are there until nothing reads them") {
   // In the forward pass all three and the loss; in the backward pass the gradient of c comes beside them, that of the loss goes.
   CHECK(find_peak(plan, kNone, false, 1).results == 401 + 0);
   // What keeps its result instead lets go of what it read: a and c are gone when the next is made.
-  for (Operation& one : plan.tape) {
-    one.keeps_operands = false;
-    one.keeps_result = one.name == "b";
-  }
+  for (Operation& one : plan.tape) one.keeps_operands = false;
+  plan.tape[1].keeps_result = true;
   CHECK(find_peak(plan, kNone, false, 1).results == 300);
   // Masks are its own.
   plan.tape[1].keeps_elements = 70;

@@ -76,7 +76,7 @@ void find_tables(Context& cx,
                  const DataObject& data,
                  const std::vector<Expr>& arguments,
                  const Experiment& experiment) {
-  if (expr.kind == ExprKind::Op && expr.name == "csv" && !expr.type.is_error())
+  if (expr.op == library::Id::CsvFile && !expr.type.is_error())
     check_table(cx, expr, data, arguments, experiment);
   for (const Expr& arg : expr.args) find_tables(cx, arg, data, arguments, experiment);
 }

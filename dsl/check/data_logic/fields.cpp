@@ -17,9 +17,7 @@ bool mentions_batch(const Context& cx, const Object& callback) {
 /// that take tokens or a field, a trainer that counts one.
 bool has_other_readers(const Context& cx, const Experiment& experiment) {
   for (const Expr& callback : experiment.callbacks) {
-    if (callback.name == "Throughput" || callback.name == "ImageGrid" ||
-        callback.name == "SamplePredictions")
-      return true;
+    if (library::info(callback.op).reads_batches) return true;
     for (const Object& own : cx.program.callbacks) {
       if (own.name == callback.name && mentions_batch(cx, own)) return true;
     }

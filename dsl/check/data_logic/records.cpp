@@ -2,22 +2,39 @@
 
 namespace ltr::check {
 
+using library::Records;
+
 namespace {
 
 /// Text that is equal for equal values.
 std::string text_of(const Expr& expr, const DataObject& data) {
   const Expr& value = behind_lets(expr, data);
-  std::string text = std::to_string(int(value.kind)) + value.name + "#" +
+  std::string text = std::to_string(int(value.kind)) + "." + std::to_string(int(value.op)) + value.name + "#" +
                      std::to_string(value.whole) + "," + std::to_string(value.number);
   for (const Expr& arg : value.args) text += "(" + text_of(arg, data) + ")";
   return text;
 }
 
-/// The stages that choose records; all others deliver those that they are given.
-bool chooses(const std::string& stage) {
-  static const std::set<std::string> kChoose = {"take",   "skip",   "shard", "split", "filter",
-                                                "sample", "concat", "zip",   "mix"};
-  return kChoose.contains(stage);
+/// Whether a stage chooses records; all others deliver those that they are given.
+bool chooses(library::Id stage) {
+  switch (library::info(stage).records) {
+    case Records::First:
+    case Records::Rest:
+    case Records::Part:
+    case Records::Chosen:
+    case Records::Joined:
+      return true;
+    case Records::None:
+    case Records::Filed:
+    case Records::Counted:
+    case Records::Same:
+    case Records::Mixed:
+    case Records::Again:
+    case Records::Windows:
+    case Records::Batches:
+      return false;
+  }
+  return false;
 }
 
 /// What a stream delivers, as texts: first exactly its records, then what these were chosen from.
@@ -28,7 +45,7 @@ std::vector<std::string> origins(const Expr& expr, const DataObject& data) {
     const Expr* input = input_of(*at);
     const bool is_choice = at->kind == ExprKind::ListElement ||
                            at->kind == ExprKind::TupleElement ||
-                           (at->kind == ExprKind::Op && chooses(at->name)) || input == nullptr;
+                           chooses(at->op) || input == nullptr;
     // A list of parts is no stream; its parts are.
     if (is_choice && is_new && at->type.kind == Kind::Stream) found.push_back(text_of(*at, data));
     is_new = true;
@@ -63,16 +80,16 @@ struct Counter {
     const Expr& stream = behind_lets(expr, data);
     if (stream.kind == ExprKind::MapStage) return of(stream.args[0]);
     if (stream.kind != ExprKind::Op || stream.args.empty()) return std::nullopt;
-    const std::string& name = stream.name;
-    if (name == "range" || name == "synthetic") return number(stream.args[0]);
-    if (name == "shuffle" || name == "select" || name == "cache" || name == "prefetch")
-      return of(stream.args[0]);
-    if (name != "take" && name != "skip" && name != "window") return std::nullopt;
+    const Records records = library::info(stream.op).records;
+    if (records == Records::Counted) return number(stream.args[0]);
+    if (records == Records::Same || records == Records::Mixed) return of(stream.args[0]);
+    if (records != Records::First && records != Records::Rest && records != Records::Windows)
+      return std::nullopt;
     const auto all = of(stream.args[0]);
     const auto count = stream.args.size() > 1 ? number(stream.args[1]) : std::nullopt;
     if (!all || !count) return std::nullopt;
-    if (name == "take") return std::min(*all, *count);
-    if (name == "skip") return std::max<int64_t>(0, *all - *count);
+    if (records == Records::First) return std::min(*all, *count);
+    if (records == Records::Rest) return std::max<int64_t>(0, *all - *count);
     const auto stride = stream.args.size() > 2 ? number(stream.args[2]) : std::nullopt;
     if (!stride || *stride < 1) return std::nullopt;
     return *all < *count ? 0 : (*all - *count) / *stride + 1;
@@ -103,7 +120,7 @@ void check_split(Context& cx, const Expr& split, const DataObject& data) {
 }
 
 void find_splits(Context& cx, const Expr& expr, const DataObject& data) {
-  if (expr.kind == ExprKind::Op && expr.name == "split" && expr.args[0].type.kind == Kind::Stream)
+  if (expr.op == library::Id::SplitStream)
     check_split(cx, expr, data);
   for (const Expr& arg : expr.args) find_splits(cx, arg, data);
 }

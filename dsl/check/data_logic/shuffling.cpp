@@ -2,15 +2,17 @@
 
 namespace ltr::check {
 
+using library::Records;
+
 namespace {
 
 /// The `shuffle` that a stream itself has behind all that chooses records: what stands before a
 /// `take` or `split` chooses which records they are.
 const Expr* own_shuffle(const Expr& stream) {
-  static const std::set<std::string> kChoose = {"take", "skip", "shard", "split", "sample"};
   for (const Expr* at = &stream; at != nullptr; at = input_of(*at)) {
-    if (at->kind == ExprKind::Op && at->name == "shuffle") return at;
-    if (at->kind == ExprKind::Op && kChoose.contains(at->name)) return nullptr;
+    const Records records = library::info(at->op).records;
+    if (records == Records::Mixed) return at;
+    if (records == Records::First || records == Records::Rest || records == Records::Part) return nullptr;
     if (at->kind == ExprKind::Member || at->kind == ExprKind::ListElement) return nullptr;
   }
   return nullptr;
@@ -19,13 +21,9 @@ const Expr* own_shuffle(const Expr& stream) {
 /// Whether the order of a stream is, or may be, another one than that of its files.
 bool may_be_mixed(const Expr& expr, const DataObject& data) {
   const Expr& stream = behind_lets(expr, data);
-  static const std::set<std::string> kMixed = {"shuffle", "mix", "sample", "bucket"};
-  // Sources without an order of their own.
-  static const std::set<std::string> kUnordered = {"range", "synthetic"};
   if (stream.kind == ExprKind::Error || stream.type.is_error()) return true;
-  if (stream.kind == ExprKind::Op &&
-      (kMixed.contains(stream.name) || kUnordered.contains(stream.name)))
-    return true;
+  const Records records = library::info(stream.op).records;
+  if (records == Records::Mixed || records == Records::Counted) return true;
   const bool is_known = stream.kind == ExprKind::Op || stream.kind == ExprKind::MapStage ||
                         stream.kind == ExprKind::ListElement ||
                         stream.kind == ExprKind::TupleElement;

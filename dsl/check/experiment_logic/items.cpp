@@ -7,8 +7,7 @@ namespace {
 void find_items(const Body& body, std::vector<Span>& found);
 
 void find_items(const Expr& expr, std::vector<Span>& found) {
-  const bool is_item = expr.kind == ExprKind::Op && (expr.name == "item" || expr.name == "item_int");
-  if (is_item) found.push_back(expr.span);
+  if (expr.op == library::Id::Item) found.push_back(expr.span);
   for (const Expr& arg : expr.args) find_items(arg, found);
   find_items(expr.body, found);
 }

@@ -53,8 +53,7 @@ struct Schedules {
       check_range(expr, name, expr.args[i], wired);
       if (wired.expr.kind == ExprKind::Quantity) {
         check_unit(expr.args[i], wired.expr);
-        if (name == "warmup" || (expr.name == "linear_warmup" && name == "n"))
-          check_warmup(expr.args[i], wired.expr);
+        if (!name.empty() && name == library::info(expr.op).warmup) check_warmup(expr.args[i], wired.expr);
       }
       check(expr.args[i]);
     }

@@ -21,10 +21,10 @@ std::optional<int64_t> ranks_of(const Context& cx, const std::string& name) {
 }
 
 /// The last call of a stage in the chain of a stream.
-const Expr* find_stage(const Expr& stream, const std::string& name) {
-  if (stream.kind == ExprKind::Op && stream.name == name) return &stream;
+const Expr* find_stage(const Expr& stream, library::Id stage) {
+  if (stream.op == stage) return &stream;
   const bool goes_on = stream.kind == ExprKind::Op || stream.kind == ExprKind::MapStage;
-  return goes_on && !stream.args.empty() ? find_stage(stream.args[0], name) : nullptr;
+  return goes_on && !stream.args.empty() ? find_stage(stream.args[0], stage) : nullptr;
 }
 
 void count_updates(const Body& body, std::map<std::string, std::vector<Span>>& updates) {
@@ -71,7 +71,7 @@ void check_step(Context& cx, const Experiment& experiment) {
 }
 
 void check_endless(Context& cx, const Experiment& experiment, const StreamDecl& stream) {
-  const Expr* repeat = find_stage(stream.value, "repeat");
+  const Expr* repeat = find_stage(stream.value, library::Id::RepeatStream);
   const bool is_endless =
       repeat != nullptr && repeat->args.size() > 1 && repeat->args[1].kind == ExprKind::NoneConst;
   if (!is_endless || find_setting(experiment.trainer, "steps_per_epoch") != nullptr) return;
@@ -113,7 +113,7 @@ std::optional<TrainBatch> find_train_batch(const Program& program, const Experim
   const DataObject& data = program.datas[experiment.data];
   for (const StreamDecl& stream : data.streams) {
     if (stream.role != "train" || stream.value.type.is_error()) continue;
-    const Expr* collate = find_stage(stream.value, "collate");
+    const Expr* collate = find_stage(stream.value, library::Id::Collate);
     if (collate == nullptr || collate->args.size() < 2) continue;
     Wired size = wire(collate->args[1], data.object, experiment.data_arguments, experiment, program);
     const auto records = evaluate(size.expr, program);

@@ -46,7 +46,7 @@ Expr rule_broadcast(const FnInfo& op, CallSite& site) {
   }
   const auto type = broadcast_all(types, site);
   if (!type) return error_node(site.span);
-  return op_expr(op.name, *type, site.span, std::move(*args));
+  return op_expr(op.id, *type, site.span, std::move(*args));
 }
 
 Expr rule_where(const FnInfo& op, CallSite& site) {
@@ -68,7 +68,7 @@ Expr rule_where(const FnInfo& op, CallSite& site) {
   }
   const auto type = broadcast_all({(*args)[1].type, (*args)[2].type, (*args)[0].type}, site);
   if (!type) return error_node(site.span);
-  return op_expr(op.name, *type, site.span, std::move(*args));
+  return op_expr(op.id, *type, site.span, std::move(*args));
 }
 
 // A host exponent or base stays a number, so that `pow(x, 2)` of a float tensor is float.
@@ -88,7 +88,7 @@ Expr rule_power(const FnInfo& op, CallSite& site) {
     const Kind host = args[0].type.is_tensor() ? args[1].type.kind : args[0].type.kind;
     if (host == Kind::Float && !is_floating(type.element) && type.element != Element::Any)
       type.element = Element::Float;
-    return op_expr(op.name, std::move(type), site.span, std::move(args));
+    return op_expr(op.id, std::move(type), site.span, std::move(args));
   }
   if (args[0].type.element != args[1].type.element) {
     cx.report(diag::wrong_element(site.span, "cannot raise " + cx.text(args[0].type) +
@@ -97,7 +97,7 @@ Expr rule_power(const FnInfo& op, CallSite& site) {
   }
   const auto type = broadcast_all({args[0].type, args[1].type}, site);
   if (!type) return error_node(site.span);
-  return op_expr(op.name, *type, site.span, std::move(args));
+  return op_expr(op.id, *type, site.span, std::move(args));
 }
 
 // The mask broadcasts to its tensor, and the value takes the tensor's element type.
@@ -120,7 +120,7 @@ Expr rule_masked_fill(const FnInfo& op, CallSite& site) {
                                               cx.text(type)));
     return error_node(site.span);
   }
-  return op_expr(op.name, *shape, site.span, std::move(*args));
+  return op_expr(op.id, *shape, site.span, std::move(*args));
 }
 
 }  // namespace ltr::check

@@ -2,9 +2,10 @@
 
 namespace ltr::check {
 
+namespace {
+
 // `full(B, 1, value)` has its value behind the dims, the others name what follows.
-Expr rule_creation(const FnInfo& op, CallSite& site) {
-  const bool has_value = op.name == "full";
+Expr create(const FnInfo& op, bool has_value, CallSite& site) {
   bool value_is_named = false;
   for (const Given& given : site.given)
     value_is_named = value_is_named || (given.name && given.name->text == "value");
@@ -41,15 +42,21 @@ Expr rule_creation(const FnInfo& op, CallSite& site) {
     args = std::move(*others);
   }
   args.insert(args.begin(), std::move(*dims));
-  return op_expr(op.name, Type::tensor(element, std::move(*sizes)), site.span, std::move(args));
+  return op_expr(op.id, Type::tensor(element, std::move(*sizes)), site.span, std::move(args));
 }
+
+}  // namespace
+
+Expr rule_creation(const FnInfo& op, CallSite& site) { return create(op, false, site); }
+
+Expr rule_full(const FnInfo& op, CallSite& site) { return create(op, true, site); }
 
 Expr rule_randint(const FnInfo& op, CallSite& site) {
   auto args = plain_arguments(op, site);
   if (!args) return error_node(site.span);
   auto sizes = dims_of((*args)[2], site);
   if (!sizes) return error_node(site.span);
-  return op_expr(op.name, Type::tensor(Element::I64, std::move(*sizes)), site.span,
+  return op_expr(op.id, Type::tensor(Element::I64, std::move(*sizes)), site.span,
                  std::move(*args));
 }
 

@@ -43,7 +43,7 @@ Expr rule_diagonal(const FnInfo& op, CallSite& site) {
   type.dims.erase(type.dims.begin() + long(std::max(*a, *b)));
   type.dims.erase(type.dims.begin() + long(std::min(*a, *b)));
   type.dims.push_back({.size = *length, .group = 0});
-  return op_expr(op.name, std::move(type), site.span, std::move(*args));
+  return op_expr(op.id, std::move(type), site.span, std::move(*args));
 }
 
 Expr rule_triangle(const FnInfo& op, CallSite& site) {
@@ -58,7 +58,7 @@ Expr rule_triangle(const FnInfo& op, CallSite& site) {
                                                          site.scope.cx.text(type)));
     return error_node(site.span);
   }
-  return op_expr(op.name, type, site.span, std::move(*args));
+  return op_expr(op.id, type, site.span, std::move(*args));
 }
 
 }  // namespace ltr::check

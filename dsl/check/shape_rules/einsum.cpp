@@ -178,7 +178,7 @@ Expr rule_einsum(const FnInfo& op, CallSite& site) {
   }
   if (pattern->output.dots == pattern->output.letters.size()) add_dots();
   const Element element = operands[0].type.element;
-  return op_expr(op.name, Type::tensor(element, std::move(dims)), site.span, std::move(*args));
+  return op_expr(op.id, Type::tensor(element, std::move(dims)), site.span, std::move(*args));
 }
 
 }  // namespace ltr::check

@@ -48,7 +48,7 @@ Expr rule_topk(const FnInfo& op, CallSite& site) {
   places.element = Element::I64;
   Type result = Type::of(Kind::Tuple);
   result.fields = {{"", values}, {"", places}};
-  return op_expr(op.name, std::move(result), site.span, std::move(*args));
+  return op_expr(op.id, std::move(result), site.span, std::move(*args));
 }
 
 Expr rule_sort(const FnInfo& op, CallSite& site) {
@@ -60,7 +60,7 @@ Expr rule_sort(const FnInfo& op, CallSite& site) {
   places.element = Element::I64;
   Type result = Type::of(Kind::Tuple);
   result.fields = {{"", values}, {"", places}};
-  return op_expr(op.name, std::move(result), site.span, std::move(*args));
+  return op_expr(op.id, std::move(result), site.span, std::move(*args));
 }
 
 Expr rule_index_select(const FnInfo& op, CallSite& site) {
@@ -76,7 +76,7 @@ Expr rule_index_select(const FnInfo& op, CallSite& site) {
     return error_node(site.span);
   }
   type.dims[*axis] = (*args)[2].type.dims[0];
-  return op_expr(op.name, std::move(type), site.span, std::move(*args));
+  return op_expr(op.id, std::move(type), site.span, std::move(*args));
 }
 
 Expr rule_select(const FnInfo& op, CallSite& site) {
@@ -95,7 +95,7 @@ Expr rule_select(const FnInfo& op, CallSite& site) {
     return error_node(site.span);
   }
   type.dims.erase(type.dims.begin() + long(*axis));
-  return op_expr(op.name, std::move(type), site.span, std::move(*args));
+  return op_expr(op.id, std::move(type), site.span, std::move(*args));
 }
 
 Expr rule_gather(const FnInfo& op, CallSite& site) {
@@ -106,7 +106,7 @@ Expr rule_gather(const FnInfo& op, CallSite& site) {
   if (!axis_of((*args)[1], type, site) || !want_rank_of((*args)[2], type, site))
     return error_node(site.span);
   type.dims = (*args)[2].type.dims;
-  return op_expr(op.name, std::move(type), site.span, std::move(*args));
+  return op_expr(op.id, std::move(type), site.span, std::move(*args));
 }
 
 // What is written has the shape of the index, or is one number for all.
@@ -139,7 +139,7 @@ Expr rule_scatter(const FnInfo& op, CallSite& site) {
                                                cx.text((*args)[2].type)));
     return error_node(site.span);
   }
-  return op_expr(op.name, type, site.span, std::move(*args));
+  return op_expr(op.id, type, site.span, std::move(*args));
 }
 
 Expr rule_axis_checked(const FnInfo& op, CallSite& site) {
@@ -151,7 +151,7 @@ Expr rule_axis_checked(const FnInfo& op, CallSite& site) {
     if (op.params[i].name == "dim" && !axis_of((*args)[i], type, site))
       return error_node(site.span);
   }
-  return op_expr(op.name, type, site.span, std::move(*args));
+  return op_expr(op.id, type, site.span, std::move(*args));
 }
 
 Expr rule_flip(const FnInfo& op, CallSite& site) {
@@ -174,7 +174,7 @@ Expr rule_flip(const FnInfo& op, CallSite& site) {
     if (!axis_of(arg, tensor.type, site)) return error_node(site.span);
   }
   const Type type = tensor.type;
-  return op_expr(op.name, type, site.span, {std::move(tensor), std::move(*axes)});
+  return op_expr(op.id, type, site.span, {std::move(tensor), std::move(*axes)});
 }
 
 }  // namespace ltr::check

@@ -64,7 +64,7 @@ Expr rule_cat(const FnInfo& op, CallSite& site) {
   if (site.scope.cx.program.atoms.mentions_unknown(result.dims[*axis].size)) {
     result.dims[*axis].size = site.scope.cx.program.atoms.unknown();
   }
-  return op_expr(op.name, std::move(result), site.span, std::move(*args));
+  return op_expr(op.id, std::move(result), site.span, std::move(*args));
 }
 
 Expr rule_stack(const FnInfo& op, CallSite& site) {
@@ -96,7 +96,7 @@ Expr rule_stack(const FnInfo& op, CallSite& site) {
   const Polynomial length =
       (*args)[0].type.value ? *(*args)[0].type.value : cx.program.atoms.unknown();
   result.dims.insert(result.dims.begin() + long(*axis), Dim{.size = length, .group = 0});
-  return op_expr(op.name, std::move(result), site.span, std::move(*args));
+  return op_expr(op.id, std::move(result), site.span, std::move(*args));
 }
 
 Expr rule_chunk(const FnInfo& op, CallSite& site) {
@@ -130,7 +130,7 @@ Expr rule_chunk(const FnInfo& op, CallSite& site) {
   Type list = Type::of(Kind::List);
   list.fields.assign(size_t(*count), TypeField{"", part});
   list.value = Polynomial(*count);
-  return op_expr(op.name, std::move(list), site.span, std::move(*args));
+  return op_expr(op.id, std::move(list), site.span, std::move(*args));
 }
 
 Expr rule_split(const FnInfo& op, CallSite& site) {
@@ -154,7 +154,7 @@ Expr rule_split(const FnInfo& op, CallSite& site) {
     return error_node(site.span);
   }
   list.value = Polynomial(int64_t(list.fields.size()));
-  return op_expr(op.name, std::move(list), site.span, std::move(*args));
+  return op_expr(op.id, std::move(list), site.span, std::move(*args));
 }
 
 Expr rule_matmul(const FnInfo& op, CallSite& site) {
@@ -199,7 +199,7 @@ Expr rule_matmul(const FnInfo& op, CallSite& site) {
   if (a.dims.size() > 1) dims.push_back(a.dims[a.dims.size() - 2]);
   if (b.dims.size() > 1) dims.push_back(b.dims.back());
   const Element element = a.element;
-  return op_expr(op.name, Type::tensor(element, std::move(dims)), site.span, std::move(*args));
+  return op_expr(op.id, Type::tensor(element, std::move(dims)), site.span, std::move(*args));
 }
 
 }  // namespace ltr::check

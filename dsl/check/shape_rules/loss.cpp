@@ -44,8 +44,7 @@ Expr rule_cross_entropy(const FnInfo& op, CallSite& site) {
                          probs.dims.size() == logits->checked->type.dims.size();
     if (is_soft) {
       if (target->name) target->name->text = "probs";
-      const Symbol& soft = site.scope.cx.graph.prelude.at("soft_cross_entropy");
-      return call_by_signature(fn_of(site.scope.cx, soft), site);
+      return call_by_signature(fn_of(site.scope.cx, library::Id::SoftCrossEntropy), site);
     }
     if (!has_rank_of_labels(logits->checked->type, *target, site)) return error_node(site.span);
   }

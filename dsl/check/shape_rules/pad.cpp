@@ -19,7 +19,7 @@ Expr rule_pad(const FnInfo& op, CallSite& site) {
     dim.size =
         is_known ? dim.size + *sizes[i].type.value + *sizes[i + 1].type.value : atoms.unknown();
   }
-  return op_expr(op.name, std::move(type), site.span, std::move(*args));
+  return op_expr(op.id, std::move(type), site.span, std::move(*args));
 }
 
 }  // namespace ltr::check

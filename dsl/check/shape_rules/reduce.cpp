@@ -4,12 +4,9 @@ namespace ltr::check {
 
 namespace {
 
-Element reduced_element(const std::string& op, Element element) {
-  if (op == "argmin" || op == "argmax") return Element::I64;
-  if (op == "any" || op == "all") return Element::Bool;
-  const bool is_total = op == "sum" || op == "prod";
-  if (is_total && !is_floating(element) && element != Element::Any) return Element::I64;
-  return element;
+/// A sum or product of integers may be larger than each of them.
+Element total_of(Element element) {
+  return is_floating(element) || element == Element::Any ? element : Element::I64;
 }
 
 /// The axes of `x.mean([2, 3])`, as written.
@@ -22,16 +19,18 @@ const ast::List* listed_axes(const CallSite& site) {
   return nullptr;
 }
 
+Expr one_axis_only(const FnInfo& op, CallSite& site) {
+  site.scope.cx.report(
+      diag::wrong_argument(site.span, "`" + op.name + "` reduces one axis or all")
+          .help("`.flatten(a, b)` makes one axis of several"));
+  return error_node(site.span);
+}
+
 /// Several axes are reduced one after the other, the last one first, so that the others keep their
 /// numbers.
 Expr reduce_listed(const FnInfo& op, const ast::List& axes, CallSite& site) {
   Context& cx = site.scope.cx;
-  // A variance of variances is not the variance, and a place is a place along one axis.
-  if (op.name == "var" || op.name == "std" || op.name.starts_with("arg") || axes.elements.empty()) {
-    cx.report(diag::wrong_argument(site.span, "`" + op.name + "` reduces one axis or all")
-                  .help("`.flatten(a, b)` makes one axis of several"));
-    return error_node(site.span);
-  }
+  if (axes.elements.empty()) return one_axis_only(op, site);
   Expr value = check_given(site.given[0], site.scope);
   if (!want_tensor(value, site)) return error_node(site.span);
   std::set<size_t> sorted;
@@ -54,16 +53,13 @@ Expr reduce_listed(const FnInfo& op, const ast::List& axes, CallSite& site) {
       once.given[i].checked = int_const(int64_t(*axis), site.span);
     }
     once.given[0].checked = std::move(value);
-    value = rule_reduction(op, once);
+    value = call_by_rule(op, once);
     if (value.type.is_error()) return value;
   }
   return value;
 }
 
-}  // namespace
-
-Expr rule_reduction(const FnInfo& op, CallSite& site) {
-  if (const ast::List* axes = listed_axes(site)) return reduce_listed(op, *axes, site);
+Expr reduce(const FnInfo& op, bool is_total, CallSite& site) {
   Context& cx = site.scope.cx;
   auto args = plain_arguments(op, site);
   if (!args || !want_tensor((*args)[0], site)) return error_node(site.span);
@@ -82,7 +78,9 @@ Expr rule_reduction(const FnInfo& op, CallSite& site) {
     if (op.params[i].name == "keepdim") keep_at = i;
   }
   Type result = before;
-  result.element = reduced_element(op.name, before.element);
+  const Element declared = op.result.element;
+  const bool is_fixed = declared == Element::I64 || declared == Element::Bool;
+  result.element = is_fixed ? declared : is_total ? total_of(before.element) : before.element;
   const bool keep = (*args)[keep_at].kind == ExprKind::BoolConst && (*args)[keep_at].whole == 1;
   if ((*args)[dim_at].kind == ExprKind::NoneConst) {
     result.dims.clear();
@@ -95,7 +93,24 @@ Expr rule_reduction(const FnInfo& op, CallSite& site) {
       result.dims.erase(result.dims.begin() + long(*axis));
     }
   }
-  return op_expr(op.name, std::move(result), site.span, std::move(*args));
+  return op_expr(op.id, std::move(result), site.span, std::move(*args));
+}
+
+}  // namespace
+
+Expr rule_reduction(const FnInfo& op, CallSite& site) {
+  if (const ast::List* axes = listed_axes(site)) return reduce_listed(op, *axes, site);
+  return reduce(op, false, site);
+}
+
+Expr rule_total(const FnInfo& op, CallSite& site) {
+  if (const ast::List* axes = listed_axes(site)) return reduce_listed(op, *axes, site);
+  return reduce(op, true, site);
+}
+
+// A variance of variances is not the variance, and a place is a place along one axis.
+Expr rule_reduction_of_one(const FnInfo& op, CallSite& site) {
+  return listed_axes(site) != nullptr ? one_axis_only(op, site) : reduce(op, false, site);
 }
 
 Expr rule_cumulative(const FnInfo& op, CallSite& site) {
@@ -103,8 +118,8 @@ Expr rule_cumulative(const FnInfo& op, CallSite& site) {
   if (!args || !want_tensor((*args)[0], site)) return error_node(site.span);
   Type type = (*args)[0].type;
   if (!axis_of((*args)[1], type, site)) return error_node(site.span);
-  type.element = reduced_element("sum", type.element);
-  return op_expr(op.name, std::move(type), site.span, std::move(*args));
+  type.element = total_of(type.element);
+  return op_expr(op.id, std::move(type), site.span, std::move(*args));
 }
 
 }  // namespace ltr::check

@@ -73,7 +73,7 @@ Expr rule_reshape(const FnInfo& op, CallSite& site) {
                                   cx.text(wanted)));
     return error_node(site.span);
   }
-  return op_expr(op.name, Type::tensor(type_before.element, std::move(dims)), site.span,
+  return op_expr(op.id, Type::tensor(type_before.element, std::move(dims)), site.span,
                  {std::move(tensor), std::move(list)});
 }
 
@@ -102,7 +102,7 @@ Expr rule_expand(const FnInfo& op, CallSite& site) {
     }
   }
   const Element element = tensor.type.element;
-  return op_expr(op.name, Type::tensor(element, std::move(dims)), site.span,
+  return op_expr(op.id, Type::tensor(element, std::move(dims)), site.span,
                  {std::move(tensor), std::move(list)});
 }
 
@@ -125,7 +125,7 @@ Expr rule_repeat(const FnInfo& op, CallSite& site) {
                                            tensor.type.dims[tensor.type.dims.size() - 1 - i].size);
   }
   const Element element = tensor.type.element;
-  return op_expr(op.name, Type::tensor(element, std::move(counts)), site.span,
+  return op_expr(op.id, Type::tensor(element, std::move(counts)), site.span,
                  {std::move(tensor), std::move(list)});
 }
 
@@ -134,7 +134,7 @@ Expr rule_flatten(const FnInfo& op, CallSite& site) {
   if (!args || !want_tensor((*args)[0], site)) return error_node(site.span);
   const Type before = (*args)[0].type;
   if (before.dims.empty()) {
-    return op_expr(op.name, Type::tensor(before.element, {{.size = 1, .group = 0}}), site.span,
+    return op_expr(op.id, Type::tensor(before.element, {{.size = 1, .group = 0}}), site.span,
                    std::move(*args));
   }
   const auto is_axis = [&](size_t arg, int64_t axis) {
@@ -142,7 +142,7 @@ Expr rule_flatten(const FnInfo& op, CallSite& site) {
   };
   if (has_group(before) && is_axis(1, 0) && is_axis(2, -1)) {
     const Polynomial count = site.scope.cx.program.atoms.unknown();
-    return op_expr(op.name, Type::tensor(before.element, {{.size = count, .group = 0}}), site.span,
+    return op_expr(op.id, Type::tensor(before.element, {{.size = count, .group = 0}}), site.span,
                    std::move(*args));
   }
   const auto start = axis_of((*args)[1], before, site);
@@ -155,7 +155,7 @@ Expr rule_flatten(const FnInfo& op, CallSite& site) {
   std::vector<Dim> dims(before.dims.begin(), before.dims.begin() + long(*start));
   dims.push_back({.size = product(before.dims, *start, *end + 1, site.scope.cx), .group = 0});
   dims.insert(dims.end(), before.dims.begin() + long(*end) + 1, before.dims.end());
-  return op_expr(op.name, Type::tensor(before.element, std::move(dims)), site.span,
+  return op_expr(op.id, Type::tensor(before.element, std::move(dims)), site.span,
                  std::move(*args));
 }
 
@@ -178,7 +178,7 @@ Expr rule_permute(const FnInfo& op, CallSite& site) {
                                    "`permute` names every axis of " + cx.text(before) + " once"));
     return error_node(site.span);
   }
-  return op_expr(op.name, Type::tensor(before.element, std::move(dims)), site.span,
+  return op_expr(op.id, Type::tensor(before.element, std::move(dims)), site.span,
                  {std::move(tensor), std::move(list)});
 }
 
@@ -190,7 +190,7 @@ Expr rule_transpose(const FnInfo& op, CallSite& site) {
   const auto b = axis_of((*args)[2], type, site);
   if (!a || !b) return error_node(site.span);
   std::swap(type.dims[*a], type.dims[*b]);
-  return op_expr(op.name, std::move(type), site.span, std::move(*args));
+  return op_expr(op.id, std::move(type), site.span, std::move(*args));
 }
 
 Expr rule_squeeze(const FnInfo& op, CallSite& site) {
@@ -199,7 +199,7 @@ Expr rule_squeeze(const FnInfo& op, CallSite& site) {
   Type type = (*args)[0].type;
   if ((*args)[1].kind == ExprKind::NoneConst) {
     std::erase_if(type.dims, [](const Dim& dim) { return dim.group == 0 && dim.size.is_one(); });
-    return op_expr(op.name, std::move(type), site.span, std::move(*args));
+    return op_expr(op.id, std::move(type), site.span, std::move(*args));
   }
   const auto axis = axis_of((*args)[1], type, site);
   if (!axis) return error_node(site.span);
@@ -211,7 +211,7 @@ Expr rule_squeeze(const FnInfo& op, CallSite& site) {
     return error_node(site.span);
   }
   type.dims.erase(type.dims.begin() + long(*axis));
-  return op_expr(op.name, std::move(type), site.span, std::move(*args));
+  return op_expr(op.id, std::move(type), site.span, std::move(*args));
 }
 
 Expr rule_unsqueeze(const FnInfo& op, CallSite& site) {
@@ -221,7 +221,7 @@ Expr rule_unsqueeze(const FnInfo& op, CallSite& site) {
   const auto axis = axis_of((*args)[1], type, site, true);
   if (!axis) return error_node(site.span);
   type.dims.insert(type.dims.begin() + long(*axis), Dim{.size = 1, .group = 0});
-  return op_expr(op.name, std::move(type), site.span, std::move(*args));
+  return op_expr(op.id, std::move(type), site.span, std::move(*args));
 }
 
 }  // namespace ltr::check

@@ -144,15 +144,13 @@ void adopt_element(std::vector<Expr>& args, size_t of, size_t at) {
   if (fits) number.type.element = element;
 }
 
-std::optional<Expr> check_shape_rule(const std::string& name, const FnInfo& op, CallSite& site) {
-  static const std::map<std::string, ShapeRule> kRules = {
-#define LTR_SHAPE_RULE(name, rule) {#name, rule},
-#include "dsl/check/shape_rules/shape_rules.def"
+Expr call_by_rule(const FnInfo& op, CallSite& site) {
+  static constexpr ShapeRule kRules[] = {
+      call_by_signature,
+#define LTR_ROW(id, name, space, rule, ...) rule,
+#include "dsl/library/functions.def"
   };
-  const auto rule = kRules.find(name);
-  if (rule == kRules.end() || !site.scope.cx.graph.modules[op.module].is_library)
-    return std::nullopt;
-  return rule->second(op, site);
+  return kRules[size_t(op.id)](op, site);
 }
 
 }  // namespace ltr::check

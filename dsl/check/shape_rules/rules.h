@@ -7,46 +7,9 @@ namespace ltr::check {
 /// The type of a call whose result shape no signature can say. Gives an error node after reporting.
 using ShapeRule = Expr (*)(const FnInfo& op, CallSite& site);
 
-// Creation: dims first, written one by one or as one list.
-Expr rule_creation(const FnInfo& op, CallSite& site);
-Expr rule_randint(const FnInfo& op, CallSite& site);
-// The same elements in another shape.
-Expr rule_reshape(const FnInfo& op, CallSite& site);
-Expr rule_expand(const FnInfo& op, CallSite& site);
-Expr rule_repeat(const FnInfo& op, CallSite& site);
-Expr rule_flatten(const FnInfo& op, CallSite& site);
-Expr rule_permute(const FnInfo& op, CallSite& site);
-Expr rule_transpose(const FnInfo& op, CallSite& site);
-Expr rule_squeeze(const FnInfo& op, CallSite& site);
-Expr rule_unsqueeze(const FnInfo& op, CallSite& site);
-// Several tensors into one, one into several.
-Expr rule_cat(const FnInfo& op, CallSite& site);
-Expr rule_stack(const FnInfo& op, CallSite& site);
-Expr rule_chunk(const FnInfo& op, CallSite& site);
-Expr rule_split(const FnInfo& op, CallSite& site);
-Expr rule_matmul(const FnInfo& op, CallSite& site);
-Expr rule_einsum(const FnInfo& op, CallSite& site);
-// Reductions and broadcasts.
-Expr rule_reduction(const FnInfo& op, CallSite& site);
-Expr rule_cumulative(const FnInfo& op, CallSite& site);
-Expr rule_broadcast(const FnInfo& op, CallSite& site);
-Expr rule_power(const FnInfo& op, CallSite& site);
-Expr rule_where(const FnInfo& op, CallSite& site);
-Expr rule_masked_fill(const FnInfo& op, CallSite& site);
-// Elements chosen by their places.
-Expr rule_topk(const FnInfo& op, CallSite& site);
-Expr rule_sort(const FnInfo& op, CallSite& site);
-Expr rule_index_select(const FnInfo& op, CallSite& site);
-Expr rule_select(const FnInfo& op, CallSite& site);
-Expr rule_gather(const FnInfo& op, CallSite& site);
-Expr rule_scatter(const FnInfo& op, CallSite& site);
-Expr rule_diagonal(const FnInfo& op, CallSite& site);
-Expr rule_triangle(const FnInfo& op, CallSite& site);
-Expr rule_flip(const FnInfo& op, CallSite& site);
-Expr rule_pad(const FnInfo& op, CallSite& site);
-Expr rule_axis_checked(const FnInfo& op, CallSite& site);
-// Losses.
-Expr rule_cross_entropy(const FnInfo& op, CallSite& site);
+// One function each, as the table of library functions names them.
+#define LTR_ROW(id, name, space, rule, ...) Expr rule(const FnInfo& op, CallSite& site);
+#include "dsl/library/functions.def"
 
 // ---- helpers shared by the rules
 // -------------------------------------------------------------------------------
