@@ -150,7 +150,7 @@ Backward count_backward(const std::vector<Operation>& tape,
   const std::set<WeightId> trained(weights.begin(), weights.end());
   std::vector<bool> depends(tape.size(), false), matters(tape.size(), false);
   for (size_t i = 0; i < tape.size(); ++i) {
-    if (tape[i].function == library::Id::StopGrad) continue;
+    if (library::info(tape[i].function).gradient == library::Gradient::Stops) continue;
     for (const WeightId weight : tape[i].weights)
       depends[i] = depends[i] || trained.contains(weight);
     for (const int32_t input : tape[i].inputs) depends[i] = depends[i] || depends[size_t(input)];
