@@ -27,18 +27,18 @@ syntax keyword ltrFunction floor focal full gather gaussian_blur gaussian_nll ge
 syntax keyword ltrFunction group_norm gru hardswish hinge huber idx image_folder image_grid index_select
 syntax keyword ltrFunction instance_norm interpolate inverse_sqrt isfinite isnan kaiming_normal kaiming_uniform
 syntax keyword ltrFunction kl_div l1 layer_norm leaky_relu linear linear_warmup linspace log1p log_softmax
-syntax keyword ltrFunction logsigmoid logsumexp lstm map masked_fill matmul max_pool1d max_pool2d maximum
-syntax keyword ltrFunction minimum mish mnist mse multistep nll noam norm normal normalize numel one_cycle
-syntax keyword ltrFunction one_hot ones or_else orthogonal overfit pad pad_image permute pixel_shuffle plateau
-syntax keyword ltrFunction poisson_nll polynomial posterize pow prefetch prelu prod rand randint randn
-syntax keyword ltrFunction random_affine random_crop random_erasing random_flip random_resized_crop
-syntax keyword ltrFunction random_rotation random_vflip randperm range ranks relu relu6 repeat reshape resize
-syntax keyword ltrFunction rms_norm rnn roll rope round rsqrt sample save save_png scatter scatter_add
-syntax keyword ltrFunction score_curve select selu sequential shuffle sigmoid sign silu sin smooth_l1
-syntax keyword ltrFunction soft_cross_entropy softmax softplus solarize sort split sqrt square squeeze stack
-syntax keyword ltrFunction std stop stop_grad swiglu synthetic take tanh text_chars text_lines to_float
-syntax keyword ltrFunction token_shards topk tracked transpose tril triplet_margin triu trunc_normal uniform
-syntax keyword ltrFunction unique unsqueeze var vocab window wsd xavier_normal xavier_uniform zeros zip
+syntax keyword ltrFunction logcumsumexp logsigmoid logsumexp lstm map masked_fill matmul max_pool1d max_pool2d
+syntax keyword ltrFunction maximum minimum mish mnist mse multistep nll noam norm normal normalize numel
+syntax keyword ltrFunction one_cycle one_hot ones or_else orthogonal overfit pad pad_image permute
+syntax keyword ltrFunction pixel_shuffle plateau poisson_nll polynomial posterize pow prefetch prelu prod rand
+syntax keyword ltrFunction randint randn random_affine random_crop random_erasing random_flip
+syntax keyword ltrFunction random_resized_crop random_rotation random_vflip randperm range ranks relu relu6
+syntax keyword ltrFunction repeat reshape resize rms_norm rnn roll rope round rsqrt sample save save_png
+syntax keyword ltrFunction scatter scatter_add score_curve select selu sequential shuffle sigmoid sign silu sin
+syntax keyword ltrFunction smooth_l1 soft_cross_entropy softmax softplus solarize sort split sqrt square
+syntax keyword ltrFunction squeeze stack std stop stop_grad swiglu synthetic take tanh text_chars text_lines
+syntax keyword ltrFunction to_float token_shards topk tracked transpose tril triplet_margin triu trunc_normal
+syntax keyword ltrFunction uniform unique unsqueeze var vocab window wsd xavier_normal xavier_uniform zeros zip
 syntax keyword ltrBlock AUROC Accuracy Adadelta Adafactor Adagrad Adam AdamW Adamax AdaptiveAvgPool1d
 syntax keyword ltrBlock AdaptiveAvgPool2d AveragePrecision AvgPool1d AvgPool2d BatchNorm1d BatchNorm2d Bilinear
 syntax keyword ltrBlock BinaryAUROC BinaryAccuracy BinaryAveragePrecision BinaryCalibrationError

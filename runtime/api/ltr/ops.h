@@ -263,6 +263,8 @@ LTR_EXPORT Tensor norm(const Tensor& x, double p, Option<int64_t> dim, bool keep
 LTR_EXPORT Tensor cumsum(const Tensor& x, int64_t dim);
 /// Running products along `dim`; of integers `i64`.
 LTR_EXPORT Tensor cumprod(const Tensor& x, int64_t dim);
+/// Logarithms of running sums of exp(x) along `dim`, without overflow.
+LTR_EXPORT Tensor logcumsumexp(const Tensor& x, int64_t dim);
 /// The `k` largest elements along `dim`, falling, and their places. `k` is at most the size of `dim`.
 LTR_EXPORT std::tuple<Tensor, Tensor> topk(const Tensor& x, int64_t k, int64_t dim);
 /// The elements in order along `dim`, and their places. Equal elements keep their order.

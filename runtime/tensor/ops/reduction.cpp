@@ -109,6 +109,10 @@ Tensor cumprod(const Tensor& x, int64_t dim) {
   return guarded([&] { return give(at::cumprod(wide(In(x)), dim)); });
 }
 
+Tensor logcumsumexp(const Tensor& x, int64_t dim) {
+  return guarded([&] { return give(at::logcumsumexp(wide(In(x)), dim)); });
+}
+
 std::tuple<Tensor, Tensor> topk(const Tensor& x, int64_t k, int64_t dim) {
   return guarded([&] {
     auto [values, places] = at::topk(In(x), k, dim);
