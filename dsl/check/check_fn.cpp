@@ -175,7 +175,7 @@ FnInfo& fn_of(Context& cx, const Symbol& symbol) {
     place->ast = symbol.fn;
     place->module = symbol.module;
     place->extern_file = symbol.extern_file;
-    place->is_op = symbol.extern_file == "runtime";
+    place->is_op = symbol.extern_file == "runtime" && cx.graph.modules[symbol.module].is_library;
     std::vector<Local> locals;
     Scope scope{.cx = cx, .module = symbol.module, .place = Place::Fn, .locals = locals};
     if (!place->is_op) {

@@ -118,9 +118,9 @@ Size multiply_adds(CostKind kind, const std::vector<Value>& args, const Value& r
 void count_cost(Operation& operation, const std::vector<Value>& args, const Value& result) {
   const library::Function& function = library::info(operation.function);
   const CostKind kind = function.cost.kind;
-  operation.is_small = kind >= CostKind::Matmul;
+  operation.is_small = function.cost.is_of_few_numbers();
   operation.is_reordered = kind == CostKind::Convolution || kind == CostKind::ConvolutionTransposed;
-  operation.is_product = kind >= CostKind::Linear;
+  operation.is_product = function.cost.is_product();
   operation.is_view = kind == CostKind::View;
   operation.output_elements = elements_of(result);
   Value all;

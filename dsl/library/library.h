@@ -55,6 +55,9 @@ struct Cost {
   };
   Kind kind = Kind::Output;
   double factor = 1;
+
+  bool is_product() const { return kind >= Kind::Linear; }
+  bool is_of_few_numbers() const { return kind >= Kind::Matmul; }
 };
 
 /// What the runtime keeps for the backward pass.

@@ -4,10 +4,10 @@
 
 namespace ltr::check {
 
-/// The type of a call whose result shape no signature can say. Gives an error node after reporting.
+/// A call of `op`, with its type; an error node after reporting.
 using ShapeRule = Expr (*)(const FnInfo& op, CallSite& site);
 
-// One function each, as the table of library functions names them.
+// One function for each rule that the table of library functions names.
 #define LTR_ROW(id, name, space, rule, ...) Expr rule(const FnInfo& op, CallSite& site);
 #include "dsl/library/functions.def"
 
