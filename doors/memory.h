@@ -8,5 +8,12 @@ namespace ltr::doors {
 
 /// In bytes: what the machine has, or the limit of the container, where that is less.
 int64_t own_memory();
+/// Of that, what nobody uses now; files that the machine has read ahead make room.
+int64_t free_memory();
+/// From here on this process gets so many bytes of memory more and is refused what is beyond, as if the machine had no more. A lower
+/// limit that it has stays.
+void limit_memory(int64_t more);
+/// Most that the process ever held at once.
+int64_t peak_memory();
 
 }  // namespace ltr::doors

@@ -7,6 +7,7 @@
 #include "doors/shell.h"
 #include "ltr/program.h"
 #include "runtime/api/suggest.h"
+#include "runtime/cli/batch_trial.h"
 #include "runtime/cli/faults.h"
 #include "runtime/cli/last_words.h"
 #include "runtime/cli/rank_plan.h"
@@ -93,13 +94,13 @@ class Run {
  private:
   void start() {
     launch_ = distributed::find_launch(distributed::process_environment(), line_.get("launcher"));
-    const bool is_first = !launch_.has_ranks || launch_.place.rank == 0;
-    SignalWatch::set_silent(!is_first);
-    mute_output(!is_first);
-    if (!verb_.has_ranks) return run_verb(one_rank(), {});
+    const bool is_heard = (!launch_.has_ranks || launch_.place.rank == 0) && !is_trial();
+    SignalWatch::set_silent(!is_heard);
+    mute_output(!is_heard);
+    if (!verb_.has_ranks) return run_verb(one_rank(), {}, {});
     const RankPlan plan = plan_ranks(program_, line_, terminal_, launch_);
     if (plan.is_supervisor) return supervise(plan);
-    if (plan.place.world == 1 && !plan.is_supervised) return run_verb(one_rank(), plan);
+    if (plan.place.world == 1 && !plan.is_supervised) return run_verb(one_rank(), plan, plan.place);
     run_rank(plan);
   }
 
@@ -113,17 +114,18 @@ class Run {
     file.reset();
     const bool is_told = place.world > 1 && !terminal_.is_quiet && !terminal_.is_json && terminal_.has_notices;
     if (is_told) print_err(distributed::describe_launch(place) + "\n");
-    run_verb(ranks_ != nullptr ? *ranks_ : one_rank(), plan);
+    run_verb(ranks_ != nullptr ? *ranks_ : one_rank(), plan, place);
   }
 
-  void run_verb(const Ranks& ranks, const RankPlan& plan) {
+  void run_verb(const Ranks& ranks, const RankPlan& plan, const distributed::Place& place) {
     Start start(program_, line_, terminal_, ranks);
     // `ltrc run` has made a line of two words of itself.
     start.called = command_[0].starts_with("ltrc run ") ? command_[0] : doors::shell_word(command_[0]);
     start.command = command_;
     start.is_alone = !verb_.has_ranks;
     start.sharing = plan.sharing;
-    start.local_rank = plan.place.local_rank;
+    start.local_rank = place.local_rank;
+    start.place = place;
     if (plan.is_supervised) start.tell_run = [&](const distributed::RunWords& run) { distributed::tell_run(plan.place, run); };
     exit_code_ = verb_.run(start);
     // The result of `fit` is the run; of all others it is what they print.

@@ -251,6 +251,8 @@ void Start::check_topology() {
 }
 
 void Start::resolve() {
+  std::destroy_at(&settings);
+  std::construct_at(&settings, ranks.world());
   choose_experiment();
   choose_topology();
   give_settings();
@@ -287,6 +289,7 @@ std::vector<Str> folders_of(const Program& program) {
 }
 
 void Start::set_up_device() {
+  if (std::exchange(is_device_set_up_, true)) return;
   at::set_num_threads(int(threads));
   if (device.accelerator != nullptr) {
     use_accelerator(device.accelerator, device.index);
@@ -301,9 +304,20 @@ void Start::set_up_device() {
   set_mock_data(flags.mock_data);
 }
 
-void Start::build() {
+void Start::open_data() {
   data.reset(experiment->make_data(settings));
   if (trainer.overfit > 0) overfit();
+}
+
+void Start::let_go() {
+  on_device.reset();
+  model = nullptr;
+  root.reset();
+  data.reset();
+}
+
+void Start::build() {
+  open_data();
   root = std::make_unique<ModelRoot>(
       trainer.seed, [this](const char* path, const char* type, const Value& given, const Location& where) {
         return settings.get(path, type, given, where);
@@ -410,15 +424,27 @@ std::vector<StreamSize> stream_sizes(const Start& start) {
     data::LoaderOptions options = loader_options(*start.data, i, start.trainer);
     if (options.limit.batches == 0 || options.limit.fraction == 0) continue;
     options.mock = start.flags.mock_data;
-    StreamSize size;
-    size.name = options.name;
     const data::Loader loader(start.data->streams[i].stream, options);
-    size.samples = loader.samples();
-    size.batches = loader.batches(0);
-    size.batch_size = loader.batch_size();
-    sizes.push_back(std::move(size));
+    sizes.push_back({options.name, loader.samples(), loader.batches(0), loader.batch_size()});
   }
   return sizes;
+}
+
+StreamSize train_size(const Start& start) {
+  const std::vector<size_t> streams = streams_of(*start.data, Role::Train);
+  if (streams.empty()) return {};
+  data::LoaderOptions options = loader_options(*start.data, streams.front(), start.trainer);
+  options.limit = {};
+  options.mock = start.flags.mock_data;
+  const data::Loader loader(start.data->streams[streams.front()].stream, options);
+  return {options.name, loader.is_endless() ? kEndless : loader.samples(), loader.batches(0), loader.batch_size()};
+}
+
+void take_given_weights(Start& start) {
+  const Str which = start.line.get("weights");
+  if (which.empty() || which == "new") return;
+  Str run;
+  load_weights(*start.root, find_weights(start, which, run), !start.line.has("raw"));
 }
 
 Str find_weights(const Start& start, const Str& which, Str& run) {

@@ -10,6 +10,7 @@
 #include "runtime/cli/options.h"
 #include "runtime/cli/settings.h"
 #include "runtime/cli/terminal.h"
+#include "runtime/distributed/place.h"
 #include "runtime/distributed/strategy.h"
 #include "runtime/tensor/device.h"
 #include "runtime/train/model_root.h"
@@ -31,12 +32,16 @@ class Start {
   Start(const Program& program, CommandLine line, Terminal terminal, const Ranks& ranks = one_rank());
   ~Start();
 
-  /// Chooses the experiment and resolves its settings; throws Faults with everything that is wrong.
+  /// Chooses the experiment and resolves its settings; throws Faults with everything that is wrong. Once more: anew.
   void resolve();
-  /// Threads, device and precision, as resolved.
+  /// Threads, device and precision, as resolved. Once more: nothing.
   void set_up_device();
   /// Opens the data and builds the model.
   void build();
+  /// The data alone.
+  void open_data();
+  /// Data and model go; others may be built.
+  void let_go();
   /// The start block's facts about the streams.
   RunRequest request(Progress& progress);
 
@@ -50,6 +55,7 @@ class Start {
   bool is_plan = false;   ///< looks at the settings of ranks that are still to come, up to `local_rank`: loads no device
   int64_t sharing = 1;    ///< ranks that share the cores of this one
   int64_t local_rank = 0;  ///< this process' place among those of its machine
+  distributed::Place place;  ///< this rank's, and where it met the others
   /// What the ranks write is known: their supervisor lets them go on with it.
   std::function<void(const distributed::RunWords& run)> tell_run;  ///< where a supervisor listens
   const ExperimentInfo* experiment = nullptr;
@@ -82,6 +88,7 @@ class Start {
   void check_topology();
   /// `--overfit`: train and val streams deliver the first train batches.
   void overfit();
+  bool is_device_set_up_ = false;
 };
 
 /// Names of all hparams, and of the parameters of `step predict`: they are options.
@@ -95,10 +102,15 @@ struct StreamSize {
   int64_t batch_size = 0;
 };
 std::vector<StreamSize> stream_sizes(const Start& start);
+/// The same of the train stream alone, without the limits of the trainer; with no name if there is none. `samples` is kEndless
+/// of one that has no end.
+StreamSize train_size(const Start& start);
 
 /// The weights that `--weights` means, as a path for load_weights; "" for new ones. `run` is the folder they came from.
 /// R2010 if there are none.
 Str find_weights(const Start& start, const Str& which, Str& run);
+/// What `--weights` of a run that begins says: the model has them afterwards.
+void take_given_weights(Start& start);
 
 /// The folders of the program's sources, each once.
 std::vector<Str> folders_of(const Program& program);

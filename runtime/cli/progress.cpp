@@ -1,6 +1,5 @@
 // The four faces of Progress: a bar with its own thread, plain lines, JSON events, silence.
 
-#include <sys/ioctl.h>
 #include <unistd.h>
 #include <algorithm>
 #include <atomic>
@@ -60,6 +59,7 @@ class Common : public Progress {
   void round_end(Role, int64_t, int64_t, Scalars) override {}
   void epoch_end(int64_t, int64_t, Scalars) override {}
   void checkpoint(const Str&) override {}
+  void search(const char*, int64_t, int64_t, Scalars) override {}
   void print(const Str& text) override { out(text + "\n"); }
   void notice(const Str& text) override {
     if (terminal_.has_notices) say("note: " + text);
@@ -168,6 +168,9 @@ class JsonEvents : public Common {
     event("round", "\"role\":\"train\"," + object(values));
   }
   void checkpoint(const Str& path) override { event("checkpoint", "\"path\":" + doors::json_string(path)); }
+  void search(const char* finder, int64_t done, int64_t all, Scalars values) override {
+    event("search", fmt::format("\"finder\":{},\"done\":{},\"all\":{},{}", doors::json_string(finder), done, all, object(values)));
+  }
   void print(const Str& text) override { event("print", "\"text\":" + doors::json_string(text)); }
   void notice(const Str& text) override { event("note", "\"text\":" + doors::json_string(text)); }
   void warning(const Str& text) override {
@@ -245,6 +248,14 @@ class Bar : public Common {
       had_round_ = true;
     }
     if (!line.empty()) above(line);
+  }
+  void search(const char* finder, int64_t done, int64_t all, Scalars values) override {
+    const std::lock_guard lock(mutex_);
+    is_running_ = true;
+    round_ = finder;
+    round_batches_ = all;
+    round_batch_ = done;
+    values_.assign(values.begin(), values.end());
   }
   void epoch_end(int64_t, int64_t step, Scalars values) override {
     Str line;
@@ -361,11 +372,6 @@ class Bar : public Common {
     if (halves % 2 == 1) cells += "╸";
     const Str blanks(size_t(kCells - halves / 2 - halves % 2), ' ');
     return terminal_.has_color ? fmt::format(" \x1b[32m{}\x1b[0m{}", cells, blanks) : fmt::format(" {}{}", cells, blanks);
-  }
-
-  static size_t window_width() {
-    winsize size{};
-    return ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
   }
 
   /// Escapes take no room; every other code point is one column.

@@ -116,7 +116,7 @@ class Planner {
     plan_.restarts = line_.verb == "fit" ? count_of("topology.restarts") : 0;
     if (plan_.least < local) check_fewer();
     plan_.is_supervisor = world > 1 || plan_.restarts > 0;
-    if (plan_.is_supervisor) refuse_pipes();
+    if (plan_.is_supervisor) refuse_pipes(line_);
     plan_.place.rank = launch_.place.node * local;
     plan_.place.world = world;
     plan_.place.local_size = local;
@@ -148,15 +148,6 @@ class Planner {
       refuse(err::settings_contradict, given + " is for restarts with fewer ranks, and there are none", "add `--restarts N`, or name one number");
   }
 
-  /// Ranks read it again, each for itself.
-  void refuse_pipes() const {
-    for (const GivenOption& given : line_.options) {
-      if (!given.text || std::filesystem::is_regular_file(given.value)) continue;
-      throw Faults{{with_help(error_at({}, err::wrong_type, given.shown, '"' + given.value + '"', "a file that every rank can read"),
-                              "write the settings to a file first, or give each of them with --set")}};
-    }
-  }
-
   /// What would swamp the machine is refused before any of it starts.
   static void check_room(int64_t local) {
     const int64_t cores = own_cores(), memory = doors::own_memory();
@@ -185,6 +176,14 @@ class Planner {
 };
 
 }  // namespace
+
+void refuse_pipes(const CommandLine& line) {
+  for (const GivenOption& given : line.options) {
+    if (!given.text || std::filesystem::is_regular_file(given.value)) continue;
+    throw Faults{{with_help(error_at({}, err::wrong_type, given.shown, '"' + given.value + '"', "a file that every rank can read"),
+                            "write the settings to a file first, or give each of them with --set")}};
+  }
+}
 
 RankPlan plan_ranks(const Program& program, const CommandLine& line, const Terminal& terminal, const distributed::Launch& launch) {
   return Planner(program, line, terminal, launch).plan();

@@ -21,6 +21,9 @@ struct RankPlan {
   double timeout_s = 600;    ///< how long ranks wait for each other
 };
 
+/// R2003 for settings that were piped in: other processes of the run read them again, each for itself.
+void refuse_pipes(const CommandLine& line);
+
 /// What follows from the launcher and from the settings, which it resolves: throws Faults with everything that is wrong.
 RankPlan plan_ranks(const Program& program, const CommandLine& line, const Terminal& terminal, const distributed::Launch& launch);
 

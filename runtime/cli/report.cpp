@@ -255,7 +255,7 @@ Str command_for(const Start& start, const char* verb, const char* where, const S
   for (const GivenOption& option : start.line.options) {
     const OptionInfo* info = find_option(option.name);
     const bool is_hparam = info == nullptr;
-    if (Str(option.from) != "flag" || !(is_hparam || (info->is_for_resumes() && info->belongs_to(verb)))) continue;
+    if (Str(option.from) == "env" || !(is_hparam || (info->is_for_resumes() && info->belongs_to(verb)))) continue;
     out += " " + option.shown;
     if (!option.value.empty())
       out += (option.value.starts_with("-") ? "=" : " ") + doors::shell_word(option.value);

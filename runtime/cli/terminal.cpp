@@ -1,6 +1,7 @@
 #include "runtime/cli/terminal.h"
 
 #include <fcntl.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 #include <algorithm>
 #include <atomic>
@@ -43,6 +44,14 @@ Terminal make_terminal(bool quiet, bool json, bool no_bar, const Str& color) {
   const bool is_plain = (no_color != nullptr && no_color[0] != '\0') || !is_terminal || is_dumb;
   terminal.has_color = color == "always" || (color != "never" && !is_plain);
   return terminal;
+}
+
+size_t window_width() {
+  winsize size{};
+  for (const int file : {STDERR_FILENO, STDOUT_FILENO}) {
+    if (::ioctl(file, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
+  }
+  return 80;
 }
 
 void mute_output(bool is_muted) {

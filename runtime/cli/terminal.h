@@ -39,6 +39,8 @@ void print_copy(const Str& text);
 /// Its descriptor, -1 without one: safe in a signal handler.
 int copy_file();
 
+/// Columns of the terminal that shows stdout or stderr; 80 where there is none.
+size_t window_width();
 /// The bar, plain lines, JSON events or silence.
 std::unique_ptr<Progress> make_progress(const Terminal& terminal);
 

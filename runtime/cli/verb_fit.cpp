@@ -11,6 +11,7 @@
 #include "doors/number.h"
 #include "runtime/checkpoint/folder.h"
 #include "runtime/cli/faults.h"
+#include "runtime/cli/finders.h"
 #include "runtime/cli/last_words.h"
 #include "runtime/cli/report.h"
 #include "runtime/cli/requeue.h"
@@ -169,6 +170,7 @@ class FitVerb {
   int run() {
     start_.resolve();
     resume_ = agreed_resume();
+    if (const Option<int> code = look_for_settings()) return *code;
     if (!resume_.run.empty()) keep_threads(start_, resume_.run);
     start_.set_up_device();
     start_.build();
@@ -210,6 +212,15 @@ class FitVerb {
     found.checkpoint = start_.ranks.of_first(found.checkpoint);
     if (!found.checkpoint.empty()) found.step = read_manifest(found.checkpoint).at("step").get<int64_t>();
     return found;
+  }
+
+  /// What finders are asked for; what the program exits with if it ends with them.
+  Option<int> look_for_settings() {
+    finders_.emplace(start_);
+    if (!finders_->are_asked()) return std::nullopt;
+    if (resume_.run.empty()) return finders_->run();
+    finders_->take_from(resume_.run);
+    return std::nullopt;
   }
 
   FitReport train() {
@@ -266,11 +277,9 @@ class FitVerb {
 
   void load_given_weights() {
     const Str which = start_.line.get("weights");
-    if (which.empty() || which == "new") return;
-    if (!resume_.checkpoint.empty())
+    if (!resume_.checkpoint.empty() && !which.empty() && which != "new")
       throw error_at({}, err::settings_contradict, "--weights and --resume exclude each other");
-    Str run;
-    load_weights(*start_.root, find_weights(start_, which, run), !start_.line.has("raw"));
+    take_given_weights(start_);
   }
 
   /// SLURM sends SIGUSR1 some time before a job's end, if its file says so. SIGTERM is of who cancels it, or takes the nodes away
@@ -287,6 +296,7 @@ class FitVerb {
     std::error_code ignored;
     fs::remove(dir + "/DONE", ignored);
     write_run_file(dir + "/config.json", start_.settings.to_json());
+    for (const Finding& finding : finders_->findings()) write_run_file(dir + "/" + finding.file, finding.table);
     write_run_file(dir + "/summary.txt", block);
     write_sources(dir, start_.program);
     record_.experiment = start_.experiment->name;
@@ -406,6 +416,7 @@ class FitVerb {
 
   Start& start_;
   Resume resume_;
+  Option<Finders> finders_;
   bool is_kept_ = true;
   bool writes_ = false;     ///< into a folder that is kept
   Str dir_;
@@ -419,7 +430,7 @@ class FitVerb {
 }  // namespace
 
 int run_fit(Start& start) {
-  return FitVerb(start).run();
+  return is_trial() ? run_trial(start) : FitVerb(start).run();
 }
 
 }  // namespace ltr::cli

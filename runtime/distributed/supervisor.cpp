@@ -1,7 +1,5 @@
 #include "runtime/distributed/supervisor.h"
 
-#include <fcntl.h>
-#include <spawn.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -16,10 +14,9 @@
 #include "runtime/distributed/first_failure.h"
 #include "runtime/distributed/heartbeat.h"
 #include "runtime/distributed/meeting_point.h"
+#include "runtime/distributed/rank_process.h"
 #include "runtime/distributed/store.h"
 #include "runtime/distributed/team_signals.h"
-
-extern char** environ;
 
 namespace ltr::distributed {
 
@@ -45,53 +42,6 @@ int code_of(int signal) { return signal == SIGINT ? kInterrupted : kStopped; }
 
 bool is_asked_for(int code) { return code == 0 || code == kStopped || code == kInterrupted; }
 
-/// The variables of a rank, in front of those of this process.
-std::vector<Str> environment_of(const Place& place, int64_t attempt, const Str& run) {
-  std::vector<std::pair<Str, Str>> own = {{"LTR_RANK", std::to_string(place.rank)},
-                                          {"LTR_WORLD", std::to_string(place.world)},
-                                          {"LTR_LOCAL_RANK", std::to_string(place.local_rank)},
-                                          {"LTR_LOCAL_SIZE", std::to_string(place.local_size)},
-                                          {"LTR_NODE_RANK", std::to_string(place.node)},
-                                          {"LTR_MASTER", fmt::format("{}:{}", place.host, place.port)},
-                                          {"LTR_ATTEMPT", std::to_string(attempt)},
-                                          {"LTR_SUPERVISOR", std::to_string(::getpid())}};
-  if (!run.empty()) own.emplace_back(kRunVariable, run);
-  std::vector<Str> all;
-  for (const auto& [name, value] : own) all.push_back(name + "=" + value);
-  for (char** at = environ; *at != nullptr; ++at) {
-    const Str entry = *at;
-    const Str name = entry.substr(0, entry.find('='));
-    if (std::none_of(own.begin(), own.end(), [&](const auto& one) { return one.first == name; })) all.push_back(entry);
-  }
-  return all;
-}
-
-std::vector<char*> pointers(std::vector<Str>& texts) {
-  std::vector<char*> all;
-  for (Str& text : texts) all.push_back(text.data());
-  all.push_back(nullptr);
-  return all;
-}
-
-/// A copy of this program as one rank.
-pid_t spawn(std::vector<Str> command, std::vector<Str> variables, bool is_first, const sigset_t& mask) {
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  posix_spawnattr_setsigmask(&attributes, &mask);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-  posix_spawn_file_actions_t files;
-  posix_spawn_file_actions_init(&files);
-  // What is typed or piped in is for one of them.
-  if (!is_first) posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  pid_t pid = 0;
-  // Not by its path: another build may stand there by now.
-  const int fault = ::posix_spawn(&pid, "/proc/self/exe", &files, &attributes, pointers(command).data(), pointers(variables).data());
-  posix_spawn_file_actions_destroy(&files);
-  posix_spawnattr_destroy(&attributes);
-  if (fault != 0) throw error_at({}, err::rank_lost, "no process could be started: " + std::generic_category().message(fault));
-  return pid;
-}
-
 Str signal_name(int number) {
   const char* name = ::sigabbrev_np(number);
   return name == nullptr ? fmt::format("signal {}", number) : fmt::format("SIG{}", name);
@@ -100,13 +50,6 @@ Str signal_name(int number) {
 /// Whether a crash handler has said it, with the line of the program.
 bool is_crash(int number) {
   return number == SIGSEGV || number == SIGBUS || number == SIGFPE || number == SIGILL || number == SIGABRT;
-}
-
-/// The meeting point of one attempt, as those see it who do not keep it.
-Place as_guest(Place place, int64_t attempt) {
-  place.serves = false;
-  place.prefix = fmt::format("ltr/{}/", attempt);
-  return place;
 }
 
 /// Says to all ranks that `own` failed; nothing, or who was before it.
@@ -170,7 +113,9 @@ class Attempt {
         end_all();
         return false;
       }
-      members_.push_back({place.rank, spawn(team_.command, environment_of(place, number_, run), place.rank == 0, signals_.before())});
+      RankStart rank{.command = team_.command, .place = place, .attempt = number_, .has_input = place.rank == 0, .mask = &signals_.before()};
+      if (!run.empty()) rank.variables.emplace_back(kRunVariable, run);
+      members_.push_back({place.rank, start_rank(rank)});
     }
     // Whoever keeps the meeting point sees all ranks come there.
     if (team_.first.serves) {

@@ -205,6 +205,19 @@ double Optimizer::rate(int64_t t) const {
   return groups_.empty() ? 0 : rate_of(groups_.front(), t);
 }
 
+void Optimizer::set_base_rate(double rate) {
+  prepare();
+  const double before = groups_.back().rule->lr;
+  for (GroupState& group : groups_) {
+    if (!group.rule) continue;
+    double& lr = group.rule->lr;
+    if (lr == before)
+      lr = rate;
+    else if (before > 0)
+      lr *= rate / before;
+  }
+}
+
 std::vector<std::pair<Str, double>> Optimizer::group_rates(int64_t t) const {
   std::vector<std::pair<Str, double>> list;
   for (const GroupState& group : groups_) {

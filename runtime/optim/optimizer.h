@@ -65,6 +65,8 @@ class Optimizer {
   /// Rate of the first group, and of each group with its pattern, at update `t`.
   double rate(int64_t t) const;
   std::vector<std::pair<Str, double>> group_rates(int64_t t) const;
+  /// From now on its own rate is `rate`, and those of its groups keep their ratio to it.
+  void set_base_rate(double rate);
   /// From now on this rate, whatever the schedule says.
   void set_rate(double rate) { fixed_rate_ = rate; }
 

@@ -59,4 +59,10 @@ void share_weights(const RunRequest& request) {
   request.ranks.take_from_first(tensors);
 }
 
+void divide_among_ranks(const RunRequest& request) {
+  if (request.division.what == Divides::Nothing || request.ranks.world() == 1) return;
+  RootState& root = request.root.state();
+  if (!root.division) root.division = std::make_unique<Division>(request.division, root, request.ranks, request.travel);
+}
+
 }  // namespace ltr

@@ -1,6 +1,6 @@
 #pragma once
 
-// What must be the same on all ranks before they begin.
+// What ranks do before they begin: see that they are to do the same, and share what they begin with.
 
 #include "runtime/train/trainer.h"
 
@@ -11,5 +11,8 @@ void check_alike(const RunRequest& request);
 
 /// The first rank's weights and buffers, on all of them.
 void share_weights(const RunRequest& request);
+
+/// From here on each rank has its part of what the request says that they divide.
+void divide_among_ranks(const RunRequest& request);
 
 }  // namespace ltr

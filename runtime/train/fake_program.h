@@ -142,6 +142,7 @@ class Listener : public Progress {
   void round_end(Role, int64_t, int64_t, Scalars values) override { last_round.assign(values.begin(), values.end()); }
   void epoch_end(int64_t, int64_t, Scalars values) override { last_epoch.assign(values.begin(), values.end()); }
   void checkpoint(const Str& path) override { checkpoints.push_back(path); }
+  void search(const char*, int64_t, int64_t, Scalars) override {}
   void print(const Str&) override {}
   void notice(const Str& text) override { notices.push_back(text); }
   void warning(const Str& text) override { warnings.push_back(text); }

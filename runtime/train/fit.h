@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "runtime/callbacks/make.h"
-#include "runtime/train/batch_weight.h"
 #include "runtime/train/saver.h"
 #include "runtime/train/session.h"
 #include "runtime/train/signals.h"
+#include "runtime/train/window_runner.h"
 
 namespace ltr {
 
@@ -27,13 +27,10 @@ class Fit {
 
  private:
   // The loop: fit.cpp.
-  void divide();
   void sanity_round();
   void train();
   Leave train_epoch(Leave leave);
   bool run_window(int64_t batches_of_epoch);
-  double weight_of_window(int64_t rows);
-  void run_row(double total, bool is_last);
   void record_window();
   void show_values();
   Leave settle_window(int64_t batches_of_epoch);
@@ -67,7 +64,6 @@ class Fit {
   RunRequest& request_;
   const TrainerSettings& settings_;
   Session cx_;
-  BatchWeight weight_;
   const StepInfo* train_step_;
   const StepInfo* val_step_;
   size_t train_stream_;
@@ -76,13 +72,12 @@ class Fit {
   std::unique_ptr<Windows> windows_;
   RunState state_;
   Position& at_;
+  WindowRunner window_;
   Times times_;
   Saver saver_;
   nlohmann::json manifest_;                    ///< of the checkpoint that the run goes on from
   std::map<Str, at::Tensor> opened_weights_;  ///< in it
   int64_t shown_step_ = -1;  ///< whose values the bar has
-  Batch batch_;
-  bool has_batch_ = false;  ///< `batch_` is under way: what broke, broke in it
 };
 
 /// One pass over `streams` of `role`, without gradients, in evaluation mode; the logs of the role are filled.

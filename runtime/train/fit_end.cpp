@@ -15,14 +15,15 @@ void Fit::fail(const Error& error) {
   } catch (const Error& second) {
     request_.progress.warning(fmt::format("the hook failure failed itself: {}", second.message));
   }
-  LateGate::Culprit culprit{at_.global_step + 1, at_.epoch, at_.batch, batch_};
+  LateGate::Culprit culprit{at_.global_step + 1, at_.epoch, at_.batch, window_.batch()};
+  bool has_culprit = window_.has_batch();
   if (const auto& late = cx_.late.culprit()) {
     // The host is ahead of it; the weights are not.
     culprit = *late;
     at_.global_step = culprit.step - 1;
-    has_batch_ = true;
+    has_culprit = true;
   }
-  if (has_batch_ && request_.writes() && error.exit_code() == 4) {
+  if (has_culprit && request_.writes() && error.exit_code() == 4) {
     const std::vector<Str> records = feed_->records(culprit.epoch, culprit.number);
     try {
       const Str file = write_fault(request_, culprit.batch, error, culprit.step, records);
@@ -38,8 +39,8 @@ void Fit::fail(const Error& error) {
 }
 
 Error Fit::with_step(const Error& error) const {
-  if (error.code != err::out_of_memory.code || !has_batch_) return error;
-  return Error(error.code, fmt::format("{} (step {}, batch of {})", error.message, at_.global_step + 1, batch_.size), error.location,
+  if (error.code != err::out_of_memory.code || !window_.has_batch()) return error;
+  return Error(error.code, fmt::format("{} (step {}, batch of {})", error.message, at_.global_step + 1, window_.batch().size), error.location,
                error.help);
 }
 

@@ -42,7 +42,6 @@ Fit::Fit(RunRequest& request)
     : request_(request),
       settings_(shortened_for_dev_run(request)),
       cx_(request, {Role::Train, Role::Val}),
-      weight_(request),
       train_step_(find_step(request.experiment, Role::Train)),
       val_step_(find_step(request.experiment, Role::Val)),
       train_stream_(train_stream_of(request)),
@@ -58,6 +57,7 @@ Fit::Fit(RunRequest& request)
              .root = request.root.state(),
              .train_stream = train_stream_},
       at_(state_.at),
+      window_(request_, cx_, *train_step_, train_stream_, *feed_, at_),
       saver_(request_, cx_, state_, times_) {
   check_settings();
   const bool skips_val = settings_.limit_val.batches == 0 || settings_.limit_val.fraction == 0;
@@ -69,7 +69,7 @@ Fit::Fit(RunRequest& request)
   const optim::Length length{windows_->planned(), [this](double epochs) { return windows_->updates(epochs); }};
   for (const auto& optimizer : request_.root.state().optimizers) optimizer->schedule(length);
   at_.batch_size = feed_->batch_size();
-  make_listeners({request_, cx_.logs, *feed_, *windows_, at_, cx_.outcome, times_, batch_, cx_, saver_, cx_.late}, cx_.listeners);
+  make_listeners({request_, cx_.logs, *feed_, *windows_, at_, cx_.outcome, times_, window_.batch(), cx_, saver_, cx_.late}, cx_.listeners);
   cx_.listeners.finish();
   if (request_.writes() && saver_.has_keepers()) remove_leftovers(request_.run_dir + "/checkpoints");
 }

@@ -39,11 +39,33 @@ class Progress {
   /// The epoch is over, with everything logged on epoch by `train`.
   virtual void epoch_end(int64_t epoch, int64_t global_step, Scalars values) = 0;
   virtual void checkpoint(const Str& path) = 0;
+  /// A finder has tried `done` of at most `all`; `values` are of the newest.
+  virtual void search(const char* finder, int64_t done, int64_t all, Scalars values) = 0;
   /// A `print` of the program.
   virtual void print(const Str& text) = 0;
   virtual void notice(const Str& text) = 0;
   virtual void warning(const Str& text) = 0;
   virtual void end() = 0;
+};
+
+/// One that nobody hears.
+class Unheard final : public Progress {
+ public:
+  void begin(const char*, int64_t, int64_t) override {}
+  void epoch(int64_t, int64_t) override {}
+  void batch(int64_t, int64_t, int64_t) override {}
+  bool wants_values() override { return false; }
+  void bar(Scalars) override {}
+  void round_begin(Role, int64_t) override {}
+  void round_batch(int64_t, int64_t) override {}
+  void round_end(Role, int64_t, int64_t, Scalars) override {}
+  void epoch_end(int64_t, int64_t, Scalars) override {}
+  void checkpoint(const Str&) override {}
+  void search(const char*, int64_t, int64_t, Scalars) override {}
+  void print(const Str&) override {}
+  void notice(const Str&) override {}
+  void warning(const Str&) override {}
+  void end() override {}
 };
 
 }  // namespace ltr

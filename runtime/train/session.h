@@ -69,9 +69,12 @@ class Session : public Context {
   /// Of the batch that runs now: its part of the window's gradient, and whether it is the window's last.
   void set_row(double share, bool is_last, double weight) {
     gradients_.set_row(share, is_last);
+    share_ = share;
     is_last_row_ = is_last;
     weight_ = weight;
   }
+  /// The part of the batch that runs now.
+  double share() const { return share_; }
   /// Whether weights moved since the window began.
   bool has_updated() const { return has_updated_; }
   /// Updates that the last row did not reach.
@@ -144,6 +147,7 @@ class Session : public Context {
   JointSum counting_, standing_in_;
   RankBuffers buffers_;
   std::unique_ptr<StepRunner> runner_;
+  double share_ = 1;
   double weight_ = 1;
   bool is_last_row_ = true;
   bool is_recorded_ = false;

@@ -13,6 +13,9 @@ namespace {
 
 constexpr int kSignals[] = {SIGINT, SIGTERM, SIGUSR1, SIGHUP};
 
+constexpr const char* kEndsWork = "\nfinishing this step, then saving; again to stop without saving\n";
+constexpr const char* kEndsSearch = "\nending the search, which leaves nothing to save\n";
+
 // Lock-free, so that the handler may use them.
 std::atomic<int> received_signal{0};
 std::atomic<int64_t> received_ms{0};
@@ -39,17 +42,20 @@ void on_signal(int signal) {
   const int64_t now = now_ms();
   const int before = received_signal;
   if (signal == SIGINT && before == SIGINT && now - received_ms < kSameMs) return;
-  switch (current_phase.load()) {
+  const SignalPhase phase = current_phase;
+  switch (phase) {
     case SignalPhase::Start:
       say("\nstopped before anything was begun: there is nothing to save\n");
       _exit(code_of(signal));
     case SignalPhase::Gather:
+    case SignalPhase::Search:
     case SignalPhase::Work:
       if (signal == SIGINT && before == SIGINT) {
+        if (phase == SignalPhase::Search) _exit(code_of(signal));
         if (void (*act)() = last_act.load(); act != nullptr && !is_signal_silent) act();
         _exit(1);
       }
-      if (signal == SIGINT) say("\nfinishing this step, then saving; again to stop without saving\n");
+      if (signal == SIGINT) say(phase == SignalPhase::Search ? kEndsSearch : kEndsWork);
       received_ms = now;
       received_signal = signal;
       return;
