@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <new>
 #include <string_view>
+#include <system_error>
 
 #include "runtime/tensor/determinism.h"
 #include "runtime/tensor/device.h"
@@ -89,7 +90,13 @@ void rethrow_translated() {
     throw error_here(err::shape_check_failed, text);
   } catch (const std::bad_alloc&) {
     throw error_here(err::out_of_memory, "the host has no memory left");
+  } catch (const std::system_error& error) {
+    // What asks the system for room here is a new thread, for its stack.
+    if (error.code() == std::errc::resource_unavailable_try_again) throw error_here(err::out_of_memory, "no thread could be started");
+    throw error_here(err::shape_check_failed, shortened(error.what()));
   } catch (const std::exception& error) {
+    // oneDNN's, of a product that was found possible when it was made: there is no room for what it needs meanwhile.
+    if (std::string_view(error.what()) == "could not execute a primitive") throw error_here(err::out_of_memory, "a product has no room to work in");
     throw error_here(err::shape_check_failed, shortened(error.what()));
   }
 }

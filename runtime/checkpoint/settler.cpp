@@ -23,7 +23,11 @@ void Settler::settle(const Str& name) {
     std::erase_if(to_remove_, [&](const Task& task) { return task.name == name; });
     to_settle_.push_back({name, ++given_});
   }
-  if (!thread_.joinable()) thread_ = std::thread([this] { work(); });
+  try {
+    if (!thread_.joinable()) thread_ = std::thread([this] { work(); });
+  } catch (const std::system_error&) {
+    // Memory has run out, as when this is the checkpoint of a run that failed for it. Whoever waits does the work.
+  }
   changed_.notify_all();
 }
 
@@ -40,6 +44,7 @@ void Settler::remove(const std::vector<Str>& names) {
 
 void Settler::wait() {
   std::unique_lock lock(mutex_);
+  while (!thread_.joinable() && has_work()) do_next(lock);
   changed_.wait(lock, [&] { return !has_work() && !is_busy_; });
 }
 
@@ -53,21 +58,25 @@ void Settler::work() {
   while (true) {
     changed_.wait(lock, [&] { return is_ending_ || has_work(); });
     if (!has_work()) return;
-    const bool removes = can_remove();
-    std::deque<Task>& tasks = removes ? to_remove_ : to_settle_;
-    const Task task = std::move(tasks.front());
-    tasks.pop_front();
-    is_busy_ = true;
-    lock.unlock();
-    if (removes) {
-      remove_checkpoint(folder_, task.name);
-    } else {
-      sync(task);
-    }
-    lock.lock();
-    is_busy_ = false;
-    changed_.notify_all();
+    do_next(lock);
   }
+}
+
+void Settler::do_next(std::unique_lock<std::mutex>& lock) {
+  const bool removes = can_remove();
+  std::deque<Task>& tasks = removes ? to_remove_ : to_settle_;
+  const Task task = std::move(tasks.front());
+  tasks.pop_front();
+  is_busy_ = true;
+  lock.unlock();
+  if (removes) {
+    remove_checkpoint(folder_, task.name);
+  } else {
+    sync(task);
+  }
+  lock.lock();
+  is_busy_ = false;
+  changed_.notify_all();
 }
 
 void Settler::sync(const Task& task) {

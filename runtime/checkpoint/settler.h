@@ -38,6 +38,8 @@ class Settler {
     int64_t number;  ///< of checkpoints given so far, this one included
   };
   void work();
+  /// The task whose turn it is; `lock` is let go of meanwhile.
+  void do_next(std::unique_lock<std::mutex>& lock);
   bool has_work() const { return !to_settle_.empty() || can_remove(); }
   bool can_remove() const { return !to_remove_.empty() && to_remove_.front().number <= settled_; }
   void sync(const Task& task);

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <sys/resource.h>
+
 #include <filesystem>
 #include <fstream>
 
@@ -74,6 +76,25 @@ TEST_CASE("a checkpoint that takes the name of one which was to go stays") {
   settler.settle("again");
   settler.wait();
   CHECK(folder.has("again"));
+}
+
+TEST_CASE("without memory for a thread, whoever waits brings checkpoints to the disk") {
+  const Folder folder;
+  folder.make("old");
+  folder.make("new");
+  Settler settler(folder.path);
+  rlimit before{};
+  ::getrlimit(RLIMIT_AS, &before);
+  rlimit none = before;
+  none.rlim_cur = 1 << 20;
+  ::setrlimit(RLIMIT_AS, &none);
+  settler.settle("old");
+  ::setrlimit(RLIMIT_AS, &before);
+  settler.remove({"old"});
+  settler.wait();
+  CHECK(!folder.has("old"));
+  CHECK(folder.has("new"));
+  CHECK(settler.take_faults().empty());
 }
 
 }  // namespace ltr

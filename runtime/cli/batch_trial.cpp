@@ -64,7 +64,7 @@ nlohmann::json said_by(pid_t trial, TrialPipe& pipe) {
   if (WIFSIGNALED(status)) return {{"killed", WTERMSIG(status)}};
   const nlohmann::json said = doors::try_json(text);
   if (said.is_object()) return said;
-  return {{"code", err::rank_lost.code}, {"message", fmt::format("a trial ended with exit code {} and without a word", WEXITSTATUS(status))}};
+  return {{"crashed", WEXITSTATUS(status)}};  // without a word
 }
 
 /// Starts the trial of this rank, and waits for it.
@@ -85,7 +85,7 @@ nlohmann::json try_here(const Start& start, const GivenOption& size) {
   pipe.close_input();
   nlohmann::json said = said_by(process, pipe);
   // Those that wait for it learn of its end here; one that spoke has told them itself.
-  if (said.contains("killed")) distributed::tell_failure(distributed::as_guest(place, 0), 1);
+  if (said.contains("killed") || said.contains("crashed")) distributed::tell_failure(distributed::as_guest(place, 0), 1);
   // The meeting point outlives all trials.
   start.ranks.of_first("");
   return said;
@@ -109,6 +109,7 @@ TrialResult::End end_of(const nlohmann::json& said) {
   if (said.contains("signal")) return End::Stopped;
   // The kernel ends with SIGKILL who has more than there is.
   if (said.contains("killed")) return said.at("killed") == SIGKILL ? End::NoMemory : End::Crashed;
+  if (said.contains("crashed")) return End::Crashed;
   if (!said.contains("code")) return End::Fits;
   return said.at("code") == err::out_of_memory.code ? End::NoMemory : End::Failed;
 }
@@ -157,6 +158,7 @@ nlohmann::json windows_of(Start& start) {
   Rehearsal rehearsal(request);
   double window_s = 0;
   for (int i = 0; i < kTrialWindows; i++) {
+    rehearsal.fill();
     const Times::Clock::time_point begin = Times::Clock::now();
     rehearsal.run_window();
     if (Accelerator* device = accelerator()) device->mark()->wait();

@@ -37,7 +37,8 @@ TEST_CASE("the largest size is found to a thirty-second, from any first one") {
   for (const int64_t limit : {1, 2, 3, 31, 1000, 12345}) {
     for (const int64_t first : {1, 7, 64, 50000}) {
       const Tried tried = largest(first, 100000, limit);
-      CAPTURE(limit, first);
+      CAPTURE(limit);
+      CAPTURE(first);
       CHECK(tried.found.size <= limit);
       CHECK(tried.found.size >= limit - std::max<int64_t>(limit / 32, 0));
       CHECK(tried.found.is_limited);

@@ -85,6 +85,7 @@ struct Loader::Impl {
   void begin(int64_t epoch, int64_t first);
   bool next(Batch& batch);
   Slot take();
+  void fill();
   void give_left_out(std::vector<LeftOut> found) {
     left_out.insert(left_out.end(), std::make_move_iterator(found.begin()), std::make_move_iterator(found.end()));
   }
@@ -350,6 +351,13 @@ Slot Loader::Impl::take() {
   return taken;
 }
 
+void Loader::Impl::fill() {
+  if (threads.empty()) return;
+  work_changed.notify_all();
+  std::unique_lock lock(mutex);
+  slot_changed.wait(lock, [&] { return busy == 0 && claimed >= std::min(end, position + ahead); });
+}
+
 bool Loader::Impl::next(Batch& batch) {
   const Clock::time_point start = Clock::now();
   Slot slot{.is_empty = true};
@@ -404,6 +412,8 @@ int64_t Loader::batch_samples(int64_t epoch, int64_t number, int64_t rank) const
 int64_t Loader::own_rank() const {
   return impl_->options.rank;
 }
+
+void Loader::fill() { impl_->fill(); }
 
 int64_t Loader::number() const {
   return impl_->position - 1;

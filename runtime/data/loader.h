@@ -63,6 +63,8 @@ class Loader {
   void start(int64_t epoch, int64_t first_batch = 0);
   /// False at the end of the epoch.
   bool next(Batch& batch);
+  /// Waits until as many batches are ready as may be, so that what they take of memory is taken.
+  void fill();
   /// The number of the batch that `next` gave last.
   int64_t number() const;
   /// Seconds that `next` waited in all.

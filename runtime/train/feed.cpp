@@ -22,6 +22,7 @@ class LoaderFeed : public Feed {
   void begin_behind(int64_t epoch, int64_t batches) override { loader_.begin_behind(epoch, batches); }
   void start(int64_t epoch, int64_t first_batch) override { loader_.start(epoch, first_batch); }
   bool next(Batch& batch) override { return loader_.next(batch); }
+  void fill() override { loader_.fill(); }
   int64_t number() override { return loader_.number(); }
   double waited_s() override { return loader_.waited_s(); }
   std::vector<Str> records(int64_t epoch, int64_t batch) override { return loader_.names_of(epoch, batch); }

@@ -32,6 +32,8 @@ class Feed {
   virtual void begin_behind(int64_t, int64_t) {}
   virtual void start(int64_t epoch, int64_t first_batch) = 0;
   virtual bool next(Batch& batch) = 0;
+  /// Waits until as many batches lie ready as ever do.
+  virtual void fill() {}
   /// The number in its epoch of the batch that `next` gave: those without a good record are passed over.
   virtual int64_t number() = 0;
   virtual double waited_s() = 0;

@@ -21,6 +21,8 @@ class Rehearsal {
   /// The next window; the stream goes round. The mean of what `optimizer` minimized in it, as its gradient is a mean: over
   /// rows and ranks. Nothing if no loss came, or nobody asks.
   Option<double> run_window(const Optimizer* optimizer = nullptr);
+  /// Waits until as many batches lie ready as ever do in a run.
+  void fill() { feed_->fill(); }
   /// The signal that ends it, the same on all ranks; 0 if there is none.
   int signal() const;
   const StepInfo& step() const { return step_; }
