@@ -288,7 +288,7 @@ def memory(wide, folder):
     check("memory rises with the batch", [float(row["bytes"]) for row in trials if row["outcome"] == "fits"][0] < max(float(row["bytes"] or 0) for row in trials))
     check("what was found fits", limited(*command, folder / "fits", "--batch", found).returncode == 0)
     failing = min(size for size, outcome in sizes.items() if outcome != "fits")
-    check("what did not, does not", "R1001" in limited(*command, folder / "fails", "--batch", failing * 2).text)
+    check("what did not, does not", "R1001" in limited(*command, folder / "fails", "--batch", failing * 8).text)
     none = limited(wide, "fit", "packed", "--threads", 1, "--workers", 1, "--find-batch", "--out", folder / "none")
     check("not even the smallest fits", none.returncode == 1 and "R1001" in none.text and "not even a batch of 8192" in none.text, none.text)
     literal = run(wide, "fit", "literal", "--find-batch", "--out", folder / "literal")
