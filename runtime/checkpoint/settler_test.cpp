@@ -89,6 +89,7 @@ TEST_CASE("without memory for a thread, whoever waits brings checkpoints to the 
   none.rlim_cur = 1 << 20;
   ::setrlimit(RLIMIT_AS, &none);
   settler.settle("old");
+  settler.settle("new");
   ::setrlimit(RLIMIT_AS, &before);
   settler.remove({"old"});
   settler.wait();

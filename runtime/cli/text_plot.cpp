@@ -25,7 +25,7 @@ Str draw(const TextPlot& plot, size_t width) {
   const auto [left, right] = std::ranges::minmax(plot.points, {}, &TextPlot::Point::x);
   const auto [low, high] = std::ranges::minmax(plot.points, {}, &TextPlot::Point::y);
   const Str top = plot.name_of(high.y), bottom = plot.name_of(low.y);
-  const size_t margin = std::max(top.size(), bottom.size()) + 3;
+  const size_t margin = std::max(top.size(), bottom.size()) + 2;
   const size_t columns = std::max(width, margin + kLeastColumns + 1) - margin - 1;
   std::vector<std::vector<const char*>> cells(kRows, std::vector<const char*>(columns, " "));
   for (const bool is_marked : {false, true}) {

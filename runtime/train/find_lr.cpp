@@ -28,7 +28,8 @@ Option<size_t> LrCurve::steepest() const {
   if (points_.size() < kFirst + 3) return std::nullopt;
   const size_t last = points_.size() - 2;
   Option<size_t> found;
-  double slope = 0;
+  // What falls less than that is rounded.
+  double slope = -1e-9 * std::abs(points_.front().smoothed);
   for (size_t i = kFirst; i <= last; i++) {
     // Of the neighbours on both sides, as far as they count.
     const Point& before = points_[i == kFirst ? i : i - 1];
