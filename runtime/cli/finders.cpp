@@ -101,11 +101,6 @@ Str batch_table(const BatchSearch& found) {
   return out;
 }
 
-Str json_object(const char* event, const Str& members) {
-  const double time = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-  return fmt::format("{{\"event\":\"{}\",\"time\":{:.3f},{}}}\n", event, time, members);
-}
-
 }  // namespace
 
 Finders::Finders(Start& start) : start_(start), goes_on_(start.line.has("then-fit")) {
@@ -201,7 +196,7 @@ void Finders::tell(const LrCurve& curve, const Str& optimizer, Option<size_t> be
   const Str flag = best ? typed(findings_.back().given) : "";
   if (start_.terminal.is_json) {
     const Str lr = best ? doors::json_number(rounded(curve.points()[*best].lr)) : "null";
-    return print_out(json_object("find_lr", fmt::format("\"optimizer\":{},\"lr\":{},\"option\":{},\"points\":{}", doors::json_string(optimizer), lr,
+    return print_out(json_event("find_lr", fmt::format("\"optimizer\":{},\"lr\":{},\"option\":{},\"points\":{}", doors::json_string(optimizer), lr,
                                                         doors::json_string(flag), curve.points().size())));
   }
   if (!start_.terminal.is_quiet) {
@@ -220,7 +215,7 @@ void Finders::tell(const LrCurve& curve, const Str& optimizer, Option<size_t> be
 void Finders::tell(const BatchSearch& found) {
   const Str flag = typed(*found.option);
   if (start_.terminal.is_json) {
-    return print_out(json_object("find_batch", fmt::format("\"batch\":{},\"largest\":{},\"is_limited\":{},\"option\":{},\"trials\":{}", found.size,
+    return print_out(json_event("find_batch", fmt::format("\"batch\":{},\"largest\":{},\"is_limited\":{},\"option\":{},\"trials\":{}", found.size,
                                                            found.largest, found.is_limited, doors::json_string(flag), found.trials.size())));
   }
   if (!start_.terminal.is_quiet) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -92,6 +93,11 @@ void print_copy(const Str& text) {
 
 int copy_file() {
   return copy;
+}
+
+Str json_event(const char* name, const Str& members) {
+  const double time = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+  return fmt::format("{{\"event\":\"{}\",\"time\":{:.3f},{}}}\n", name, time, members);
 }
 
 std::vector<std::pair<Str, int64_t>> warnings_so_far() {

@@ -44,6 +44,9 @@ size_t window_width();
 /// The bar, plain lines, JSON events or silence.
 std::unique_ptr<Progress> make_progress(const Terminal& terminal);
 
+/// A line of `--json`: an event that happened now, with its `members`.
+Str json_event(const char* name, const Str& members);
+
 /// Warnings that came up, each with its count, for the end report.
 std::vector<std::pair<Str, int64_t>> warnings_so_far();
 void note_warning(const Str& text);

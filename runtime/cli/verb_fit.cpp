@@ -1,7 +1,6 @@
 // `fit`: run folder, loggers, the trainer, the report.
 
 #include <csignal>
-#include <chrono>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -156,11 +155,6 @@ struct Temporary {
   Temporary& operator=(const Temporary&) = delete;
   Str path;
 };
-
-Str json_event(const char* name, const Str& members) {
-  const double time = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-  return fmt::format("{{\"event\":\"{}\",\"time\":{:.3f},{}}}\n", name, time, members);
-}
 
 /// One `fit` from its folder to its report.
 class FitVerb {
