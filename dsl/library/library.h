@@ -107,6 +107,7 @@ struct Function {
   std::string_view warmup;
   bool moves_matrices = false;
   bool reads_batches = false;
+  Id calls = Id::None;
 
   /// Whether it draws whenever it is called.
   bool always_draws() const { return draws > Draws::InTraining; }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "dsl/library/library.h"
+
 namespace ltr::resolve {
 
 namespace {
@@ -36,13 +38,6 @@ std::string_view declared_name(std::string_view line, bool is_in_extern) {
   return is_declaration && line[keyword.size()] == ' ' ? first_word(line.substr(keyword.size() + 1)) : std::string_view();
 }
 
-/// What is called where another word stands.
-struct StandsFor {
-  std::string_view word;
-  std::string_view function;
-};
-constexpr std::array<StandsFor, 2> kStandsFor = {{{"synthetic", "range"}, {"cross_entropy", "soft_cross_entropy"}}};
-
 bool is_comment(std::string_view line) {
   const size_t first = line.find_first_not_of(' ');
   return first != std::string_view::npos && line[first] == '#';
@@ -54,12 +49,9 @@ void for_each_word(std::string_view text, const Visit& visit) {
   for_each_line(text, [&](std::string_view line) {
     if (is_comment(line)) return;
     while (!line.empty()) {
-      if (line.front() == '@') visit("matmul");
+      if (line.front() == '@') visit(library::info(library::Id::Matmul).name);
       const std::string_view word = first_word(line);
       if (!word.empty()) visit(word);
-      for (const StandsFor& other : kStandsFor) {
-        if (word == other.word) visit(other.function);
-      }
       line.remove_prefix(std::max(word.size(), size_t(1)));
     }
   });
@@ -110,6 +102,11 @@ void LibraryIndex::read(size_t file) {
 
 void LibraryIndex::add(std::string_view name, size_t file, size_t begin) {
   by_name_[name].push_back(declarations_.size());
+  // Who mentions it calls what its rule calls.
+  for (const library::Space space : {library::Space::Values, library::Space::Streams}) {
+    const library::Id id = library::find(space, name);
+    if (library::info(id).calls != library::Id::None) implied_.emplace(name, library::info(library::info(id).calls).name);
+  }
   declarations_.push_back({file, begin, begin});
 }
 
@@ -126,6 +123,7 @@ std::map<size_t, std::string> LibraryIndex::needed_by(const std::vector<std::str
         if (is_needed[i]) continue;
         is_needed[i] = true;
         left.push_back(declarations_[i].text());
+        if (const auto implied = implied_.find(word); implied != implied_.end()) left.push_back(implied->second);
       }
     });
   }

@@ -45,6 +45,7 @@ class LibraryIndex {
   void add(std::string_view name, size_t file, size_t begin);
 
   std::vector<Declaration> declarations_;  // In the order of files, and in that of their lines.
+  std::map<std::string_view, std::string_view> implied_;  // By a name what it calls though it does not say so.
   std::unordered_map<std::string_view, std::vector<size_t>> by_name_;  // Some names are declared for streams and for tensors.
 };
 
