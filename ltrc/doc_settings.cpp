@@ -1,4 +1,4 @@
-#include "dsl/check/settings.h"
+#include "dsl/check/experiment/settings.h"
 #include "ltrc/doc_entry.h"
 #include "runtime/api/schedulers.h"
 #include "runtime/api/strategies.h"

@@ -4,9 +4,9 @@
 #include <charconv>
 #include <utility>
 
-#include "dsl/check/context.h"
-#include "dsl/check/devices.h"
-#include "dsl/check/settings.h"
+#include "dsl/check/expressions/expressions.h"
+#include "dsl/check/declarations/devices.h"
+#include "dsl/check/experiment/settings.h"
 #include "dsl/diagnostics/suggest.h"
 #include "ltrc/plan.h"
 #include "runtime/api/schedulers.h"

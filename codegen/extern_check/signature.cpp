@@ -151,7 +151,10 @@ class Errors : public clang::DiagnosticConsumer {
 
 Reading read(const std::string& file, const std::vector<std::string>& flags) {
   Reading reading;
-  const clang::tooling::FixedCompilationDatabase database(".", flags);
+  // Whatever the file is called.
+  std::vector<std::string> as_cpp = {"-xc++"};
+  as_cpp.insert(as_cpp.end(), flags.begin(), flags.end());
+  const clang::tooling::FixedCompilationDatabase database(".", as_cpp);
   clang::tooling::ClangTool tool(database, {file});
   Errors errors(reading);
   Factory factory(reading);

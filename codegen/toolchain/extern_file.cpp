@@ -245,7 +245,7 @@ CompiledExtern compile_extern(const ExternSource& source,
     words.insert(words.end(), {"--cudart=shared", "-ccbin", cpp_compiler(), "-Xcompiler", "-fPIC,-Wall"});
     key += identity(words[0]);
   } else {
-    words.insert(words.end(), {"-fPIC", "-Wall"});
+    words.insert(words.end(), {"-fPIC", "-Wall", "-x", "c++"});
   }
   words.insert(words.end(), {"-I" + header_folder(source).string(), "-c", source.file.string()});
   for (const std::string& word : words) key += "|" + word;

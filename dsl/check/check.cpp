@@ -2,9 +2,10 @@
 
 #include <filesystem>
 
-#include "dsl/check/context.h"
-#include "dsl/check/data_logic/data_logic.h"
-#include "dsl/check/experiment_logic/wired.h"
+#include "dsl/check/declarations/data_logic/data_logic.h"
+#include "dsl/check/declarations/declarations.h"
+#include "dsl/check/experiment/experiment.h"
+#include "dsl/check/experiment/wired.h"
 #include "dsl/check/settle.h"
 
 namespace ltr::check {

@@ -1,7 +1,7 @@
 #pragma once
 
+#include "dsl/check/declarations/weights_file.h"
 #include "dsl/check/typed.h"
-#include "dsl/check/weights_file.h"
 #include "dsl/resolve/resolve.h"
 
 namespace ltr::check {

@@ -2,8 +2,9 @@
 
 #include <set>
 
-#include "dsl/check/experiment_logic/series.h"
-#include "dsl/check/experiment_logic/wired.h"
+#include "dsl/check/experiment/series.h"
+#include "dsl/check/experiment/wired.h"
+#include "dsl/check/library/library_call.h"
 
 namespace ltr::check {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "dsl/check/dims/polynomial.h"
+#include "dsl/check/types/dims/polynomial.h"
 
 namespace ltr::check {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "dsl/check/settings.h"
+#include "dsl/check/experiment/settings.h"
 #include "ltrc/language_server/cursor.h"
 #include "ltrc/language_server/features.h"
 #include "ltrc/language_server/importable.h"
@@ -366,7 +366,7 @@ struct Completer {
     if (cursor.before == K::On && brace == "callback") {
       static constexpr const char* kHooks[] = {
 #define LTR_HOOK(name, names) #name,
-#include "dsl/check/hooks.def"
+#include "dsl/check/declarations/hooks.def"
       };
       for (const char* hook : kHooks) add(hook, ItemKind::Event, 0);
       return true;

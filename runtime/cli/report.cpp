@@ -270,7 +270,7 @@ Str resume_command(const Start& start, const Str& run) { return command_for(star
 void tell_how_to_go_on(const Terminal& terminal, const Str& run, const Str& resume_command) {
   if (terminal.is_json) return;
   if (find_checkpoint(run, "last", nullptr, true).empty())
-    print_err(fmt::format("failed before the first checkpoint: there is nothing to go on with in {}\n", run));
+    print_err(fmt::format("failed before the first checkpoint: no step of {} is kept\n", run));
   else
     print_err(fmt::format("failed · go on with:  {}\n", resume_command));
 }

@@ -21,7 +21,7 @@ Str end_report(const Start& start, const FitReport& report, const Str& run);
 Error with_memory(Error error, const Start& start);
 /// What to type to go on with `run` as it was: with the flags of this start.
 Str resume_command(const Start& start, const Str& run);
-/// Tells people on whose run an error ended how to go on with it, or that there is nothing to go on with.
+/// Tells people on whose run an error ended how to go on with it, or that it has no checkpoint to go on from.
 void tell_how_to_go_on(const Terminal& terminal, const Str& run, const Str& resume_command);
 /// The command that tests the best weights of a run.
 Str test_command(const Start& start, const Str& run);

@@ -37,7 +37,7 @@ def main(source, ltrc):
     headings = {name: {re.sub(r"[\\.]", "", title).lower() for title in re.findall(r"^### (.+)$", text, re.MULTILINE)}
                 for name, text in fresh.items()}
     # A mesh is given axis by axis.
-    for name in re.findall(r"^LTR_\w+_SETTING\((\w+),", (source / "dsl/check/settings.def").read_text(), re.MULTILINE):
+    for name in re.findall(r"^LTR_\w+_SETTING\((\w+),", (source / "dsl/check/experiment/settings.def").read_text(), re.MULTILINE):
         parts = {"mesh": ("meshreplica", "meshfsdp")}.get(name, (name,))
         faults += [f"the setting {part} has no default and meaning in runtime/cli/settings.def"
                    for part in parts if part not in headings["settings.md"]]

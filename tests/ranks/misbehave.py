@@ -42,7 +42,7 @@ def misbehaves(program, folder, whole, how, rank):
 
 def first_without_a_word(program, folder):
     """The first rank can't say how to go on: who started it does."""
-    for when, words in ((3, "failed before the first checkpoint: there is nothing to go on with in "), (11, "failed · go on with:  ")):
+    for when, words in ((3, "failed before the first checkpoint: no step of "), (11, "failed · go on with:  ")):
         result = run(program, "fit", "--no-bar", "--nproc", 2, "--who", 0, "--when", when, "--how", "exit", "--out", folder / "mute", timeout=60)
         check(f"the first rank ends at step {when}", result.returncode == 9 and result.text.count(words) == 1, result.text)
 

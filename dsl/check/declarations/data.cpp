@@ -1,0 +1,195 @@
+#include <algorithm>
+
+#include "dsl/check/declarations/data_logic/data_logic.h"
+#include "dsl/check/declarations/declarations.h"
+#include "dsl/check/expressions/expressions.h"
+#include "dsl/check/types/types.h"
+
+namespace ltr::check {
+
+namespace {
+
+/// Whether what a stream delivers is the batch: its fields are among the batch's, with equal types.
+bool check_stream(Context& cx, const ObjectInfo& object, const StreamDecl& stream, Scope& scope) {
+  Type record = Type::of(Kind::Record);
+  record.fields = stream.value.type.fields;
+  const std::string name = stream.role + (stream.name.empty() ? "" : "." + stream.name);
+  const auto fail = [&](const std::string& why) {
+    cx.report(diag::stream_differs(stream.value.span, name, cx.text(record), cx.text(object.batch))
+                  .note("{}", why));
+    return false;
+  };
+  std::set<AtomId> binders;
+  for (const auto& [binder, atom] : object.batch_binders) binders.insert(atom);
+  AtomTable::Substitution bound;
+  for (const TypeField& field : record.fields) {
+    const auto wanted =
+        std::find_if(object.batch.fields.begin(), object.batch.fields.end(),
+                     [&](const TypeField& other) { return other.name == field.name; });
+    if (wanted == object.batch.fields.end())
+      return fail("the batch has no field `" + field.name + "`");
+    const Type& have = field.type;
+    const Type& want = wanted->type;
+    if (want.is_error() || have.is_error()) return true;
+    if (have.kind != want.kind || have.element != want.element ||
+        have.dims.size() != want.dims.size()) {
+      return fail("`" + field.name + "` is " + cx.text(have) + ", the batch wants " +
+                  cx.text(want));
+    }
+    for (size_t i = 0; i < have.dims.size(); ++i) {
+      const auto atom = want.dims[i].size.single_atom();
+      if (atom && binders.contains(*atom)) {
+        const auto [place, is_new] = bound.try_emplace(*atom, have.dims[i].size);
+        if (is_new || place->second == have.dims[i].size) continue;
+      }
+      const Polynomial size = cx.program.atoms.substitute(want.dims[i].size, bound);
+      if (!require_equal(size, have.dims[i].size, stream.span, scope, true)) {
+        return fail("`" + field.name + "` is " + cx.text(have) + ", the batch wants " +
+                    cx.text(want));
+      }
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+void check_data_items(Context& cx, ObjectInfo& object, const ast::Data& data) {
+  DataObject typed;
+  typed.object = cx.program.datas[object.index].object;
+  Scope scope{.cx = cx,
+              .module = object.module,
+              .place = Place::Data,
+              .owner = &object,
+              .locals = typed.object.locals};
+  scope.requirements = &object.requirements;
+  // The batch: binders, then fields.
+  Scope batch_scope = scope;
+  for (const ast::Name& binder : data.batch_binders) {
+    const AtomId atom = cx.program.atoms.variable(binder.text, cx.next_key++, false, false, true);
+    object.batch_binders[binder.text] = atom;
+    batch_scope.dim_names[binder.text] = atom;
+  }
+  batch_scope.missing_binders = &object.batch_binders;
+  object.batch = Type::of(Kind::Record);
+  for (const ast::FieldType& field : data.batch_fields) {
+    Type type = check_type(*field.type, batch_scope);
+    if (!type.is_error() && !type.is_tensor()) {
+      cx.report(diag::wrong_type(field.type->span, "a batch holds tensors, not " + cx.text(type)));
+      type = Type::error();
+    }
+    object.batch.fields.push_back({field.name.text, type});
+  }
+  // A batch whose dims are not all known says nothing about the steps that take it.
+  object.is_damaged = object.is_damaged || object.batch_binders.size() > data.batch_binders.size();
+  typed.batch = object.batch;
+  // Maps: signatures, then streams and lets in order; bodies are read when a stage uses them, or at
+  // the end.
+  for (const ast::Item& item : data.items) {
+    const auto* fn = item.get<ast::Fn>();
+    if (fn == nullptr) continue;
+    if (object.fns.contains(fn->name.text)) {
+      cx.report(diag::duplicate_name(fn->name.span, fn->name.text));
+      continue;
+    }
+    auto info = std::make_unique<FnInfo>();
+    info->name = fn->name.text;
+    info->ast = fn;
+    info->module = object.module;
+    info->owner = &object;
+    info->role = FnRole::Method;
+    info->index = uint32_t(cx.program.fns.size());
+    cx.program.fns.emplace_back();
+    cx.program.fns.back().name = info->name;
+    typed.object.fns.push_back(info->index);
+    object.fn_order.push_back(info->name);
+    std::vector<Local> locals;
+    Scope fn_scope{.cx = cx,
+                   .module = object.module,
+                   .place = Place::Fn,
+                   .owner = &object,
+                   .locals = locals};
+    read_signature(cx, *info, fn_scope);
+    object.fns[info->name] = std::move(info);
+  }
+  for (const ast::Item& item : data.items) {
+    if (const auto* broken = item.get<ast::ErrorItem>(); broken && !broken->name.text.empty())
+      object.members[broken->name.text] = {Type::error(), MemberKind::Let, broken->name.span};
+    if (const auto* let = item.get<ast::Let>()) {
+      Expr value = let->type ? check_as(let->value, check_type(*let->type, scope), scope)
+                             : check_expr(let->value, scope);
+      if (object.members.contains(let->name.text)) {
+        cx.report(diag::duplicate_name(let->name.span, let->name.text));
+        continue;
+      }
+      object.members[let->name.text] = MemberInfo{value.type, MemberKind::Let, let->name.span};
+      Member member;
+      member.name = let->name.text;
+      member.type = value.type;
+      member.value = std::move(value);
+      member.span = let->name.span;
+      typed.object.members.push_back(std::move(member));
+    }
+    if (const auto* stream = item.get<ast::Stream>()) {
+      const std::string& role = stream->role.text;
+      StreamDecl declared;
+      declared.role = role;
+      declared.name = stream->name ? stream->name->text : "";
+      declared.span = stream->role.span;
+      for (const StreamDecl& other : typed.streams) {
+        if (other.role != role) continue;
+        if (role == "train")
+          cx.report(diag::second_train_stream(stream->role.span, role + "." + declared.name));
+        if (other.name == declared.name) cx.report(diag::duplicate_name(stream->role.span, role));
+      }
+      declared.value = check_expr(stream->value, scope);
+      if (declared.value.type.is_error()) {
+        typed.streams.push_back(std::move(declared));
+        continue;
+      }
+      if (declared.value.type.kind != Kind::Stream) {
+        cx.report(diag::wrong_type(declared.value.span,
+                                   "a stream is wanted here, not " + cx.text(declared.value.type)));
+        declared.value.type = Type::error();
+        typed.streams.push_back(std::move(declared));
+        continue;
+      }
+      if (!declared.value.type.uniform) {
+        cx.report(
+            diag::not_collated(declared.value.span, role).help("end it with `|> collate(SIZE)`"));
+        declared.value.type = Type::error();
+        typed.streams.push_back(std::move(declared));
+        continue;
+      }
+      // Of a stream with a mistake nothing is known, so that no step misses a field of it.
+      if (check_stream(cx, object, declared, scope)) {
+        declared.record = Type::of(Kind::Record);
+        declared.record.fields = declared.value.type.fields;
+      }
+      typed.streams.push_back(std::move(declared));
+    }
+  }
+  for (const std::string& name : object.fn_order) check_body_of(cx, *object.fns[name]);
+  // The schema as run-time sizes: binders and what only run time knows are -1.
+  for (const TypeField& field : object.batch.fields) {
+    std::vector<Expr> dims;
+    for (const Dim& dim : field.type.dims) {
+      bool is_open = cx.program.atoms.mentions_unknown(dim.size);
+      for (const AtomId atom : cx.program.atoms.deep_atoms(dim.size)) {
+        is_open = is_open || cx.program.atoms.at(atom).is_binder;
+      }
+      std::optional<Expr> size = is_open ? std::nullopt : expr_of(dim.size, scope, object.span);
+      dims.push_back(size ? std::move(*size) : int_const(-1, object.span));
+    }
+    typed.batch_dims.push_back(std::move(dims));
+  }
+  if (!cx.graph.modules[object.module].is_library && !object.is_damaged) {
+    check_shuffling(cx, typed);
+    check_same_records(cx, typed);
+    check_splits(cx, typed);
+    check_columns(cx, typed, {}, {});
+  }
+  cx.program.datas[object.index] = std::move(typed);
+}
+
+}  // namespace ltr::check

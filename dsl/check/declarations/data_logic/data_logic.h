@@ -1,0 +1,30 @@
+#pragma once
+
+// Rules of E05 and W05 that look at what streams are made of. Types of streams are checked in
+// `check_stream.cpp`.
+
+#include "dsl/check/scope/context.h"
+
+namespace ltr::check {
+
+/// W0502, W0503: training data is shuffled, other data is not.
+void check_shuffling(Context& cx, const DataObject& data);
+/// W0504: what is trained on is not evaluated on.
+void check_same_records(Context& cx, const DataObject& data);
+/// E0510: a split takes no more records than there are.
+void check_splits(Context& cx, const DataObject& data);
+/// E0512: the columns of a table that is there are in its header. `arguments` are those of an
+/// experiment, or empty.
+void check_columns(Context& cx,
+                   const DataObject& data,
+                   const std::vector<Expr>& arguments,
+                   const Experiment& experiment);
+/// W0501: some step of an experiment reads each field of the batch. For all data, at the end.
+void check_fields(Context& cx);
+
+/// A `let` of the data where an expression names one, else the expression itself.
+const Expr& behind_lets(const Expr& expr, const DataObject& data);
+/// The stream that a stage takes, or null for a source.
+const Expr* input_of(const Expr& stage);
+
+}  // namespace ltr::check

@@ -1,0 +1,73 @@
+#include <algorithm>
+
+#include "dsl/check/declarations/data_logic/data_logic.h"
+#include "dsl/check/experiment/wired.h"
+
+namespace ltr::check {
+
+namespace {
+
+bool mentions_batch(const Context& cx, const Object& callback) {
+  for (const uint32_t fn : callback.fns) {
+    const std::string& name = cx.program.fns[fn].name;
+    if (name.find("_batch_") != std::string::npos) return true;
+  }
+  return false;
+}
+
+/// Whether something beside steps reads batches in this experiment: hooks around batches, callbacks
+/// that take tokens or a field, a trainer that counts one.
+bool has_other_readers(const Context& cx, const Experiment& experiment) {
+  for (const Expr& callback : experiment.callbacks) {
+    if (library::info(callback.op).reads_batches) return true;
+    for (const Object& own : cx.program.callbacks) {
+      if (own.name == callback.name && mentions_batch(cx, own)) return true;
+    }
+  }
+  const SettingValue* weigh = find_setting(experiment.trainer, "weigh");
+  return weigh != nullptr && weigh->value.kind != ExprKind::Symbol;
+}
+
+bool has_field(const DataObject& data, const std::string& name) {
+  return std::any_of(data.batch.fields.begin(), data.batch.fields.end(),
+                     [&](const TypeField& field) { return field.name == name; });
+}
+
+bool is_read(const Context& cx, DeclIndex data, const std::string& field, bool& is_wired) {
+  for (const Experiment& experiment : cx.program.experiments) {
+    if (experiment.data != data) continue;
+    is_wired = true;
+    if (cx.program.models[experiment.model].is_damaged) return true;
+    if (has_other_readers(cx, experiment)) return true;
+    for (const uint32_t index : cx.program.models[experiment.model].fns) {
+      const Fn& fn = cx.program.fns[index];
+      if (fn.role != FnRole::Step) continue;
+      const bool takes_batches = fn.name == "train" || fn.name == "val" || fn.name == "test";
+      for (uint32_t i = 0; i < fn.param_count; ++i) {
+        // A param that no field delivers may well be this one, misspelt.
+        const std::string& param = fn.locals[i].name;
+        if (param == field || (takes_batches && !has_field(cx.program.datas[data], param)))
+          return true;
+      }
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+void check_fields(Context& cx) {
+  for (const auto& [place, object] : cx.objects_of_kind) {
+    const auto* data = object->decl->get<ast::Data>();
+    if (data == nullptr || object->is_damaged || cx.graph.modules[object->module].is_library)
+      continue;
+    for (const ast::FieldType& field : data->batch_fields) {
+      bool is_wired = false;
+      if (is_read(cx, object->index, field.name.text, is_wired) || !is_wired) continue;
+      cx.report(diag::field_never_read(field.name.span, field.name.text)
+                    .help("take it out of the batch, and out of what the maps give"));
+    }
+  }
+}
+
+}  // namespace ltr::check

@@ -1,0 +1,42 @@
+#pragma once
+
+// Functions, blocks, models, data, metrics, callbacks, hparams, topologies, C++ and tests.
+
+#include "dsl/check/expressions/expressions.h"
+
+namespace ltr::check {
+
+FnInfo& fn_of(Context& cx, const Symbol& symbol);
+/// The declaration of a function of the library that is not named in the program.
+FnInfo& fn_of(Context& cx, library::Id id);
+ObjectInfo& object_of(Context& cx, const Symbol& symbol);
+void check_body_of(Context& cx, FnInfo& fn);
+std::vector<ParamInfo> check_params(Context& cx,
+                                    const std::vector<ast::Param>& params,
+                                    Scope& scope,
+                                    bool int_atoms);
+void read_signature(Context& cx, FnInfo& fn, Scope& scope);
+void check_block_like(Context& cx, ObjectInfo& object, const ast::Decl& decl);
+/// Whether a state of a metric is what can be joined over batches and ranks, by a rule that there is.
+void check_reduce(const ast::State& state, const Type& type, Context& cx);
+/// The function of `reduce merge`, which joins all states of `metric`; adds the call of it to the functions of `typed`.
+void check_merge(Context& cx, ObjectInfo& metric, Object& typed, const std::vector<ast::Item>& items);
+void check_data_items(Context& cx, ObjectInfo& object, const ast::Data& data);
+void check_topologies(Context& cx, uint32_t module);
+void check_test(Context& cx, const ast::Test& test, const ast::Decl& decl, uint32_t module);
+/// `.item()` in what a train step calls: E0317, as in the step itself.
+void check_items_of_steps(Context& cx);
+/// The `from` of a member, or nothing if it has a mistake.
+std::optional<WeightSource> check_source(const ast::Member& member, const Expr& value, Scope& scope);
+/// Compares the weights that members load with the files that are there.
+void check_weights(Context& cx);
+/// The files of all `extern` blocks, one entry for each; types that C++ cannot be handed are reported.
+void check_externs(Context& cx);
+/// What the declaration of a C++ function does: calls it, and checks what it gives.
+Body extern_body(const FnInfo& fn, Scope& scope);
+void check_hparam(Context& cx, const ast::Hparam& hparam, const ast::Decl& decl, uint32_t module);
+/// Makes sure that a declaration's members and bodies have been checked.
+void complete(Context& cx, ObjectInfo& object);
+ObjectInfo* find_object(const Context& cx, Kind kind, DeclIndex index);
+
+}  // namespace ltr::check

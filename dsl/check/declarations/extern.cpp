@@ -1,0 +1,166 @@
+// Functions in C++: what their declarations say about types is checked here; whether the file keeps
+// to them is seen where the file is read, which `check` never does.
+
+#include <algorithm>
+#include <filesystem>
+
+#include "dsl/check/declarations/declarations.h"
+#include "dsl/check/statements/statements.h"
+
+namespace ltr::check {
+
+namespace {
+
+/// Whether C++ can be handed a value of this type.
+bool may_cross(const Type& type) {
+  switch (type.kind) {
+    case Kind::Int:
+    case Kind::Float:
+    case Kind::Bool:
+    case Kind::Str:
+    case Kind::Path:
+    case Kind::Tensor:
+    case Kind::Error:
+      return true;
+    case Kind::Option:
+    case Kind::List:
+      return !type.fields.empty() && may_cross(type.fields[0].type) &&
+             type.fields[0].type.kind != Kind::List && type.fields[0].type.kind != Kind::Option;
+    default:
+      return false;
+  }
+}
+
+bool may_come_back(const Type& type) {
+  if (type.kind == Kind::Tuple) {
+    return std::all_of(type.fields.begin(), type.fields.end(), [](const TypeField& field) {
+      return field.type.kind != Kind::Tuple && may_come_back(field.type);
+    });
+  }
+  return type.is_tensor() || type.is_host_number() || type.is_error();
+}
+
+/// With `backward`, all that is given back must have a gradient.
+bool is_differentiable(const Type& type) {
+  if (type.kind == Kind::Tuple) {
+    return std::all_of(type.fields.begin(), type.fields.end(),
+                       [](const TypeField& field) { return is_differentiable(field.type); });
+  }
+  return type.is_error() || (type.is_tensor() && is_floating(type.element));
+}
+
+ExternFn read_function(Context& cx, const ast::ExternFn& decl, const FnInfo& info) {
+  ExternFn fn;
+  fn.name = info.name;
+  fn.text = cx.source_text(decl.span);
+  fn.span = decl.signature.name.span;
+  fn.result = info.result;
+  fn.result_span = decl.signature.result ? decl.signature.result->span : fn.span;
+  if (decl.backward) {
+    fn.backward = decl.backward->text;
+    fn.backward_span = decl.backward->span;
+    if (!is_differentiable(fn.result)) {
+      cx.report(diag::cannot_cross(fn.backward_span,
+                                   "`backward` wants results that have a gradient,"
+                                   " not " +
+                                       cx.text(fn.result)));
+    }
+  }
+  for (size_t i = 0; i < info.params.size(); ++i) {
+    const ParamInfo& param = info.params[i];
+    fn.params.push_back({param.name, param.type});
+    fn.param_spans.push_back(param.span);
+    if (!may_cross(param.type)) {
+      cx.report(diag::cannot_cross(param.span, "C++ cannot be handed " + cx.text(param.type))
+                    .help("tensors, numbers, texts, and lists and options of them can"));
+    }
+  }
+  if (!may_come_back(fn.result)) {
+    cx.report(diag::cannot_cross(fn.result_span, fn.result.kind == Kind::Void
+                                                     ? "an extern function gives a result"
+                                                     : "C++ cannot give " + cx.text(fn.result))
+                  .help("tensors, numbers and tuples of them can be given"));
+  }
+  return fn;
+}
+
+/// The sizes that `type` says its value has, as far as they are known where it is called.
+Expr checked(Expr value, const Type& type, const FnInfo& fn, Scope& scope) {
+  Context& cx = scope.cx;
+  Expr result = make_expr(
+      ExprKind::CheckResult, type, {}, {std::move(value)},
+      "`" + fn.name + "` in " + fn.extern_file + " gave {}, but " + cx.text(type) + " is declared");
+  uint32_t group = 0;
+  for (const Dim& dim : type.dims) {
+    if (dim.group != 0) {
+      group = dim.group;
+      continue;
+    }
+    auto size =
+        cx.program.atoms.mentions_unknown(dim.size) ? std::nullopt : expr_of(dim.size, scope, {});
+    result.args.push_back(size ? std::move(*size) : int_const(-1, {}));
+  }
+  result.whole = int64_t(result.args.size()) - 1;
+  if (group == 0) return result;
+  // The leading dims are those of a param that has the same.
+  for (LocalId i = 0; i < fn.params.size(); ++i) {
+    const Type& param = fn.params[i].type;
+    if (!param.is_tensor()) continue;
+    const auto has = [&](const Dim& dim) { return dim.group == group; };
+    if (std::none_of(param.dims.begin(), param.dims.end(), has)) continue;
+    result.args.push_back(local_expr(i, scope, {}));
+    result.args.push_back(int_const(int64_t(param.dims.size()) - 1, {}));
+    break;
+  }
+  return result;
+}
+
+}  // namespace
+
+Body extern_body(const FnInfo& fn, Scope& scope) {
+  std::vector<Expr> args;
+  for (LocalId i = 0; i < fn.params.size(); ++i) args.push_back(local_expr(i, scope, {}));
+  Expr call = make_expr(ExprKind::CallExtern, fn.result, {}, std::move(args), fn.name);
+  if (fn.result.is_tensor()) {
+    return {make_stmt(StmtKind::Return, {}, {checked(std::move(call), fn.result, fn, scope)})};
+  }
+  if (fn.result.kind != Kind::Tuple) return {make_stmt(StmtKind::Return, {}, {std::move(call)})};
+  Stmt keep = make_stmt(StmtKind::Let, {}, {std::move(call)});
+  keep.local = scope.hidden_local(fn.result);
+  std::vector<Expr> parts;
+  for (size_t i = 0; i < fn.result.fields.size(); ++i) {
+    const Type& type = fn.result.fields[i].type;
+    Expr part = make_expr(ExprKind::TupleElement, type, {}, {local_expr(keep.local, scope, {})});
+    part.number = double(i);
+    part.whole = int64_t(i);
+    parts.push_back(type.is_tensor() ? checked(std::move(part), type, fn, scope) : std::move(part));
+  }
+  Expr tuple = make_expr(ExprKind::Tuple, fn.result, {}, std::move(parts));
+  return {std::move(keep), make_stmt(StmtKind::Return, {}, {std::move(tuple)})};
+}
+
+void check_externs(Context& cx) {
+  namespace fs = std::filesystem;
+  std::map<fs::path, size_t> files;
+  for (const resolve::Module& module : cx.graph.modules) {
+    if (module.is_library) continue;
+    for (const ast::Decl& decl : module.ast.decls) {
+      const auto* block = decl.get<ast::Extern>();
+      if (block == nullptr) continue;
+      const fs::path path = (fs::path(module.path).parent_path() / block->file).lexically_normal();
+      const auto [at, is_new] = files.emplace(path, cx.program.externs.size());
+      if (is_new) {
+        cx.program.externs.push_back({block->file, module.path, block->file_span, {}});
+      }
+      for (const ast::ExternFn& fn : block->fns) {
+        const auto symbol = module.symbols.find(fn.signature.name.text);
+        if (symbol == module.symbols.end() || symbol->second.fn != &fn.signature) continue;
+        FnInfo& info = fn_of(cx, symbol->second);
+        check_body_of(cx, info);
+        cx.program.externs[at->second].fns.push_back(read_function(cx, fn, info));
+      }
+    }
+  }
+}
+
+}  // namespace ltr::check

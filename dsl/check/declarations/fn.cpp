@@ -1,0 +1,415 @@
+#include <algorithm>
+
+#include "dsl/check/declarations/declarations.h"
+#include "dsl/check/statements/statements.h"
+
+namespace ltr::check {
+
+std::vector<ParamInfo> check_params(Context& cx,
+                                    const std::vector<ast::Param>& params,
+                                    Scope& scope,
+                                    bool int_atoms) {
+  std::vector<ParamInfo> result;
+  for (const ast::Param& param : params) {
+    // A `self` was reported as the habit it is.
+    if (param.type.get<ast::ErrorType>() != nullptr && param.name.text == "self") continue;
+    for (const ParamInfo& other : result) {
+      if (other.name == param.name.text)
+        cx.report(diag::duplicate_name(param.name.span, param.name.text));
+    }
+    ParamInfo info;
+    info.name = param.name.text;
+    info.span = param.span;
+    info.type = check_type(param.type, scope);
+    info.initial = param.initial ? &*param.initial : nullptr;
+    if (int_atoms && info.type.kind == Kind::Int) {
+      info.atom = cx.program.atoms.variable(info.name, cx.next_key++);
+      info.type.value = Polynomial::atom(info.atom);
+      scope.dim_names[info.name] = info.atom;
+    }
+    result.push_back(std::move(info));
+  }
+  return result;
+}
+
+void read_where(const ast::Expr& where, Scope& scope, std::vector<Requirement>& requirements) {
+  if (const auto* paren = where.get<ast::Paren>())
+    return read_where(*paren->inner, scope, requirements);
+  const auto* binary = where.get<ast::Binary>();
+  if (binary != nullptr && binary->op == ast::BinaryOp::And) {
+    read_where(*binary->left, scope, requirements);
+    read_where(*binary->right, scope, requirements);
+    return;
+  }
+  if (auto of_values = value_requirement(where, scope)) {
+    requirements.push_back(std::move(*of_values));
+    return;
+  }
+  if (binary == nullptr) return;
+  Requirement requirement;
+  requirement.text = scope.cx.source_text(where.span);
+  requirement.origin = where.span;
+  requirement.is_where = true;
+  const auto* remainder = binary->left->get<ast::Binary>();
+  if (binary->op == ast::BinaryOp::Equal && remainder != nullptr &&
+      remainder->op == ast::BinaryOp::Remainder) {
+    const auto* zero = binary->right->get<ast::IntLiteral>();
+    if (zero != nullptr && zero->value == 0) {
+      const auto left = check_dim(*remainder->left, scope);
+      const auto right = check_dim(*remainder->right, scope);
+      if (!left || !right) return;
+      requirement.kind = Requirement::Kind::Divisible;
+      requirement.left = *left;
+      requirement.right = *right;
+      requirements.push_back(std::move(requirement));
+      return;
+    }
+  }
+  const auto left = check_dim(*binary->left, scope);
+  const auto right = check_dim(*binary->right, scope);
+  if (!left || !right) return;
+  requirement.left = *left;
+  requirement.right = *right;
+  switch (binary->op) {
+    case ast::BinaryOp::Equal:
+      requirement.kind = Requirement::Kind::Equal;
+      break;
+    case ast::BinaryOp::LessEqual:
+      requirement.kind = Requirement::Kind::AtMost;
+      break;
+    case ast::BinaryOp::Less:
+      requirement.kind = Requirement::Kind::Less;
+      break;
+    case ast::BinaryOp::GreaterEqual:
+    case ast::BinaryOp::Greater:
+      requirement.kind = binary->op == ast::BinaryOp::Greater ? Requirement::Kind::Less
+                                                              : Requirement::Kind::AtMost;
+      std::swap(requirement.left, requirement.right);
+      break;
+    default:
+      scope.cx.report(diag::wrong_type(where.span, "a `where` of a function compares sizes"));
+      return;
+  }
+  requirements.push_back(std::move(requirement));
+}
+
+namespace {
+
+/// The axis of a param that gives a binder its value: the first place where it stands alone.
+std::optional<Binder> binder_place(const FnInfo& fn, AtomId atom) {
+  const auto in_tensor = [&](const Type& type) -> std::optional<int> {
+    std::optional<size_t> group;
+    for (size_t i = 0; i < type.dims.size(); ++i) {
+      if (type.dims[i].group != 0) group = i;
+      if (type.dims[i].group != 0 || type.dims[i].size.single_atom() != atom) continue;
+      return group ? int(i) - int(type.dims.size()) : int(i);
+    }
+    return std::nullopt;
+  };
+  for (size_t i = 0; i < fn.params.size(); ++i) {
+    const Type& type = fn.params[i].type;
+    if (const auto axis = type.is_tensor() ? in_tensor(type) : std::nullopt) {
+      return Binder{0, LocalId(i), *axis, ""};
+    }
+    if (type.kind != Kind::Record) continue;
+    for (const TypeField& field : type.fields) {
+      if (const auto axis = field.type.is_tensor() ? in_tensor(field.type) : std::nullopt) {
+        return Binder{0, LocalId(i), *axis, field.name};
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+void read_signature(Context& cx, FnInfo& fn, Scope& scope) {
+  scope.info = &fn;
+  for (const ast::Name& binder : fn.ast->binders) {
+    if (fn.binders.contains(binder.text)) cx.report(diag::duplicate_name(binder.span, binder.text));
+    const AtomId atom = cx.program.atoms.variable(binder.text, cx.next_key++, false, false, true);
+    fn.binders[binder.text] = atom;
+    scope.dim_names[binder.text] = atom;
+  }
+  scope.missing_binders = &fn.binders;
+  fn.params = check_params(cx, fn.ast->params, scope, true);
+  fn.result = fn.ast->result ? check_type(*fn.ast->result, scope) : Type::of(Kind::Void);
+  scope.missing_binders = nullptr;
+  if (fn.ast->where) read_where(*fn.ast->where, scope, fn.requirements);
+  if (fn.is_op) return;
+  // A param whose type could not be read may be the one that names the binder.
+  for (const ParamInfo& param : fn.params) {
+    if (param.type.is_error()) return;
+  }
+  for (const ast::Name& binder : fn.ast->binders) {
+    if (!binder_place(fn, fn.binders[binder.text])) {
+      cx.report(diag::unbound_binder(binder.span, binder.text)
+                    .note("a binder stands alone as a dim of at least one parameter, which gives "
+                          "it its value"));
+    }
+  }
+}
+
+namespace {
+
+library::Space space_of(const FnInfo& op) {
+  switch (op.result.kind) {
+    case Kind::Stream:
+      return library::Space::Streams;
+    case Kind::Optimizer:
+    case Kind::Schedule:
+    case Kind::CallbackValue:
+    case Kind::Logger:
+      return library::Space::Settings;
+    default: {
+      const bool takes_stream = !op.params.empty() && op.params[0].type.kind == Kind::Stream;
+      return takes_stream ? library::Space::Streams : library::Space::Values;
+    }
+  }
+}
+
+}  // namespace
+
+FnInfo& fn_of(Context& cx, const Symbol& symbol) {
+  std::unique_ptr<FnInfo>& place = cx.fns[symbol.fn];
+  if (place == nullptr) {
+    place = std::make_unique<FnInfo>();
+    place->name = symbol.name;
+    place->ast = symbol.fn;
+    place->module = symbol.module;
+    place->extern_file = symbol.extern_file;
+    place->is_op = symbol.extern_file == "runtime" && cx.graph.modules[symbol.module].is_library;
+    std::vector<Local> locals;
+    Scope scope{.cx = cx, .module = symbol.module, .place = Place::Fn, .locals = locals};
+    if (!place->is_op) {
+      place->index = uint32_t(cx.program.fns.size());
+      cx.program.fns.emplace_back();
+      cx.program.fns.back().name = symbol.name;
+    }
+    read_signature(cx, *place, scope);
+    if (place->is_op) place->id = library::find(space_of(*place), place->name);
+  }
+  return *place;
+}
+
+FnInfo& fn_of(Context& cx, library::Id id) {
+  const library::Function& function = library::info(id);
+  const bool is_stream = function.space == library::Space::Streams;
+  return fn_of(cx, (is_stream ? cx.graph.stages : cx.graph.prelude).at(std::string(function.name)));
+}
+
+namespace {
+
+/// Whether a mistake in a body was reported: what it would have done is not known then.
+bool has_error(const Body& body) {
+  return std::any_of(body.begin(), body.end(), [](const Stmt& stmt) {
+    return stmt.kind == StmtKind::Error ||
+           std::any_of(stmt.bodies.begin(), stmt.bodies.end(), has_error);
+  });
+}
+
+bool always_returns(const Body& body) {
+  if (body.empty()) return false;
+  const Stmt& last = body.back();
+  if (last.kind == StmtKind::Return || last.kind == StmtKind::Error) return true;
+  if (last.kind == StmtKind::NoGrad) return always_returns(last.bodies[0]);
+  return last.kind == StmtKind::If && last.bodies.size() == 2 && always_returns(last.bodies[0]) &&
+         always_returns(last.bodies[1]);
+}
+
+Place place_of(FnRole role) {
+  switch (role) {
+    case FnRole::Step:
+      return Place::Step;
+    case FnRole::Hook:
+      return Place::Hook;
+    case FnRole::Test:
+      return Place::Test;
+    case FnRole::MetricUpdate:
+      return Place::Update;
+    case FnRole::MetricCompute:
+      return Place::Compute;
+    case FnRole::Free:
+    case FnRole::Method:
+    case FnRole::MetricMerge:
+      return Place::Fn;
+  }
+  return Place::Fn;
+}
+
+/// The body of `fn f(…) = value` without a declared result: an effect. A value is a mistake, after
+/// which it is taken as the result.
+Body check_value_of(const ast::Expr& expr, FnInfo& fn, Scope& scope) {
+  Expr value = check_expr(expr, scope);
+  Stmt stmt;
+  stmt.span = expr.span;
+  if (value.type.is_error()) {
+    fn.result = Type::error();
+    return {stmt};
+  }
+  const bool has_effect = value.type.kind == Kind::Void || value.kind == ExprKind::CallMetric;
+  if (has_effect) {
+    stmt.kind = StmtKind::Expr;
+    stmt.values.push_back(std::move(value));
+    return {stmt};
+  }
+  const std::string text = scope.cx.text(value.type);
+  scope.cx.report(diag::result_not_declared(value.span, fn.name, text)
+                      .help("declare what it gives: `-> {}`", text));
+  fn.result = value.type;
+  return {stmt};
+}
+
+void find_differentiated(const Expr& expr, std::set<LocalId>& locals) {
+  if (expr.op == library::Id::Grad && expr.args.size() == 2 &&
+      expr.args[1].kind == ExprKind::Local) {
+    locals.insert(expr.args[1].local);
+  }
+  for (const Expr& arg : expr.args) find_differentiated(arg, locals);
+}
+
+void find_differentiated(const Body& body, std::set<LocalId>& locals) {
+  for (const Stmt& stmt : body) {
+    for (const Expr& value : stmt.values) find_differentiated(value, locals);
+    for (const Body& inner : stmt.bodies) find_differentiated(inner, locals);
+  }
+}
+
+Expr tracked(Expr value) {
+  const Type type = value.type;
+  const Span span = value.span;
+  return op_expr(library::Id::Tracked, type, span, {std::move(value)});
+}
+
+void track_assignments(Body& body, const std::set<LocalId>& locals) {
+  for (Stmt& stmt : body) {
+    const bool is_wanted = stmt.kind == StmtKind::Let && locals.contains(stmt.local) &&
+                           stmt.values[0].type.is_tensor();
+    if (is_wanted) stmt.values[0] = tracked(std::move(stmt.values[0]));
+    for (Body& inner : stmt.bodies) track_assignments(inner, locals);
+  }
+}
+
+/// What `grad(y, x)` differentiates by must be known as such before y is computed from it.
+void track_differentiated(Fn& fn, const Scope& scope) {
+  std::set<LocalId> locals;
+  find_differentiated(fn.body, locals);
+  if (locals.empty()) return;
+  track_assignments(fn.body, locals);
+  for (const LocalId local : locals) {
+    if (local >= fn.param_count) continue;
+    Stmt begin;
+    begin.kind = StmtKind::Let;
+    begin.span = fn.span;
+    begin.local = local;
+    begin.values.push_back(tracked(local_expr(local, scope, fn.span)));
+    fn.body.insert(fn.body.begin(), std::move(begin));
+  }
+}
+
+/// E0313 if `step predict` returns what has no rows to write.
+void check_outputs(const FnInfo& fn, Context& cx) {
+  const auto is_output = [](const Type& type) {
+    return type.is_error() || (type.is_tensor() && !type.dims.empty());
+  };
+  const Type& result = fn.result;
+  const bool is_structure = result.kind == Kind::Record || result.kind == Kind::Tuple;
+  const bool all_fit =
+      is_structure ? std::all_of(result.fields.begin(), result.fields.end(),
+                                 [&](const TypeField& one) { return is_output(one.type); })
+                   : is_output(result);
+  if (all_fit) return;
+  cx.report(diag::wrong_type(fn.ast->result ? fn.ast->result->span : fn.ast->name.span,
+                             "`step predict` returns tensors with the batch first, one or a record or "
+                             "tuple of them, not " +
+                                 cx.text(result))
+                .help("each becomes an output of `predict --write`"));
+}
+
+}  // namespace
+
+void check_body_of(Context& cx, FnInfo& fn) {
+  if (fn.is_op || fn.index == 0 || fn.is_checking) return;
+  if (cx.callees.contains(fn.index)) return;  // Its body has been read.
+  fn.is_checking = true;
+  cx.callees[fn.index];
+  std::vector<Local> locals;
+  Scope scope{.cx = cx,
+              .module = fn.module,
+              .place = place_of(fn.role),
+              .fn = fn.index,
+              .info = &fn,
+              .owner = fn.owner,
+              .locals = locals};
+  scope.in_train = fn.role == FnRole::Step && fn.name == "train";
+  scope.requirements =
+      fn.owner != nullptr && fn.role != FnRole::Test ? &fn.owner->requirements : &fn.requirements;
+  Fn typed;
+  typed.name = fn.name;
+  typed.owner = fn.owner != nullptr ? fn.owner->name : "";
+  typed.role = fn.role;
+  typed.span = fn.ast->name.span;
+  typed.is_manual = fn.is_manual;
+  for (const ParamInfo& param : fn.params) scope.declare(param.name, param.type);
+  typed.param_count = uint32_t(fn.params.size());
+  for (const ast::Name& name : fn.ast->binders) {
+    const AtomId atom = fn.binders.at(name.text);
+    const auto place = binder_place(fn, atom);
+    if (!place) {
+      scope.dim_names[name.text] =
+          atom;  // Reported with the signature; its uses are no mistakes of their own.
+      continue;
+    }
+    Binder binder = *place;
+    binder.local = scope.declare(name.text, Type::host_int(Polynomial::atom(atom)));
+    typed.binders.push_back(binder);
+  }
+  for (const auto& [name, atom] : fn.binders) {
+    // One that is missing was reported with the signature.
+    if (!scope.find_local(name) && !scope.dim_names.contains(name)) scope.dim_names[name] = atom;
+  }
+  scope.frames.emplace_back();
+  typed.result = fn.result;
+  if (fn.role == FnRole::Step && fn.name == "predict") check_outputs(fn, cx);
+  // In `compute` a float is a 0-d tensor in full precision.
+  const bool is_compute = fn.role == FnRole::MetricCompute;
+  if (is_compute && fn.result.kind == Kind::Float) typed.result = Type::tensor(Element::F64, {});
+  if (is_compute) fn.result = typed.result;
+  Body entry;
+  if (fn.ast->where && !cx.graph.modules[fn.module].is_library) {
+    // Callers prove it where they can; what only run time knows is seen here.
+    Expr holds = check_as(*fn.ast->where, Type::of(Kind::Bool), scope, "the rule");
+    if (!holds.type.is_error()) {
+      Stmt check;
+      check.kind = StmtKind::Assert;
+      check.span = fn.ast->where->span;
+      check.text = cx.source_text(fn.ast->where->span);
+      check.values.push_back(std::move(holds));
+      entry.push_back(std::move(check));
+    }
+  }
+  if (!fn.extern_file.empty()) {
+    typed.body = extern_body(fn, scope);
+    typed.span = {};  // What goes wrong in C++ is shown at the call.
+  } else if (fn.ast->value) {
+    if (fn.result.kind != Kind::Void) {
+      typed.body.push_back(check_result(*fn.ast->value, fn.ast->value->span, scope));
+    } else {
+      typed.body = check_value_of(*fn.ast->value, fn, scope);
+      typed.result = fn.result;
+    }
+  } else {
+    typed.body = check_body(fn.ast->body, scope);
+    if (fn.result.kind != Kind::Void && !fn.result.is_error() && !always_returns(typed.body) &&
+        !has_error(typed.body)) {
+      cx.report(diag::missing_return(fn.ast->name.span, fn.name, cx.text(fn.result)));
+    }
+  }
+  typed.body.insert(typed.body.begin(), entry.begin(), entry.end());
+  track_differentiated(typed, scope);
+  typed.locals = std::move(locals);
+  cx.program.fns[fn.index] = std::move(typed);
+  fn.is_checking = false;
+}
+
+}  // namespace ltr::check

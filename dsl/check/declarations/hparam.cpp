@@ -1,0 +1,187 @@
+#include <algorithm>
+#include <functional>
+
+#include "dsl/check/declarations/declarations.h"
+#include "dsl/check/library/library_call.h"
+#include "dsl/check/statements/statements.h"
+
+namespace ltr::check {
+
+namespace {
+
+/// Options that every program has; an hparam of the same name could never be reached.
+const std::set<std::string>& reserved_options() {
+  static const std::set<std::string> kReserved = {
+      "set",        "config",        "topology",     "devices",   "nproc",         "launcher",
+      "resume",     "weights",       "raw",          "run",       "strict_resume", "accept_data",
+      "locked",     "epochs",        "steps",        "max_time",  "limit_train",   "limit_val",
+      "limit_test", "limit_predict", "fast_dev_run", "overfit",   "mock_data",     "find_lr",
+      "find_batch", "then_fit",      "profile",      "bare",      "workers",       "threads",
+      "out",        "name",          "read",         "write",     "strict",        "quiet",
+      "no_bar",     "json",          "color",        "log_level", "trials",        "jobs",
+      "over",       "restarts",      "help"};
+  return kReserved;
+}
+
+/// Types whose values can stand on a command line.
+bool is_setting_type(const Type& type) {
+  switch (type.kind) {
+    case Kind::Error:
+    case Kind::Int:
+    case Kind::Float:
+    case Kind::Bool:
+    case Kind::Str:
+    case Kind::Path:
+    case Kind::Duration:
+    case Kind::Period:
+    case Kind::Bytes:
+    case Kind::OneOf:
+      return true;
+    case Kind::List:
+    case Kind::Tuple:
+    case Kind::Option:
+      return std::all_of(type.fields.begin(), type.fields.end(),
+                         [](const TypeField& field) { return is_setting_type(field.type); });
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+void check_hparam(Context& cx, const ast::Hparam& hparam, const ast::Decl& decl, uint32_t module) {
+  std::vector<Local> locals;
+  Scope scope{.cx = cx, .module = module, .place = Place::Hparam, .locals = locals};
+  Hparam typed;
+  typed.name = hparam.name.text;
+  typed.doc = decl.doc;
+  typed.span = hparam.name.span;
+  typed.type = check_type(hparam.type, scope);
+  if (reserved_options().contains(typed.name))
+    cx.report(diag::reserved_option(hparam.name.span, typed.name));
+  if (!is_setting_type(typed.type)) {
+    cx.report(diag::hparam_not_allowed(hparam.type.span, typed.name, cx.text(typed.type)));
+    typed.type = Type::error();
+  }
+  typed.initial = check_as(hparam.value, typed.type, scope, "the default");
+  check_draws_nothing(typed.initial, "a default", cx);
+  if (typed.initial.type.is_error()) typed.type = Type::error();
+  if (typed.type.kind == Kind::Int) {
+    const AtomId atom = cx.program.atoms.variable(typed.name, 0, true);
+    typed.type.value = Polynomial::atom(atom);
+    cx.atom_exprs[atom] = make_expr(ExprKind::Hparam, typed.type, typed.span, {}, typed.name);
+  }
+  cx.program.hparams.push_back(typed);
+  if (!hparam.where) return;
+  Expr where = check_as(*hparam.where, Type::of(Kind::Bool), scope, "the rule");
+  if (where.type.is_error() || typed.type.is_error()) return;
+  Hparam& kept = cx.program.hparams.back();
+  kept.where_text = cx.source_text(hparam.where->span);
+  kept.where = where;
+  if (const auto holds = evaluate(where, cx.program); holds && holds->whole == 0) {
+    cx.report(diag::where_not_satisfied(hparam.value.span, kept.where_text,
+                                        "the default is " + cx.source_text(hparam.value.span))
+                  .label(hparam.where->span, "the rule"));
+  }
+  // Rules of divisibility are facts when shapes are proven.
+  const std::function<void(const Expr&)> learn = [&](const Expr& rule) {
+    if (rule.kind == ExprKind::And) {
+      learn(rule.args[0]);
+      learn(rule.args[1]);
+    }
+    if (rule.kind != ExprKind::Host || rule.name != "==" || rule.args[0].name != "%" ||
+        rule.args[1].kind != ExprKind::IntConst || rule.args[1].whole != 0) {
+      return;
+    }
+    const auto& left = rule.args[0].args[0].type.value;
+    const auto& right = rule.args[0].args[1].type.value;
+    if (!left || !right) return;
+    Requirement fact;
+    fact.kind = Requirement::Kind::Divisible;
+    fact.left = *left;
+    fact.right = *right;
+    fact.text = kept.where_text;
+    fact.origin = hparam.where->span;
+    cx.facts.push_back(std::move(fact));
+  };
+  learn(where);
+}
+
+void check_test(Context& cx, const ast::Test& test, const ast::Decl& decl, uint32_t module) {
+  ast::Fn fn;
+  fn.name = {test.title, test.title_span};
+  fn.body = test.body;
+  fn.has_body = true;
+  cx.synthetic.push_back(std::move(fn));
+  FnInfo info;
+  info.name = test.title;
+  info.ast = &cx.synthetic.back();
+  info.module = module;
+  info.role = FnRole::Test;
+  info.result = Type::of(Kind::Void);
+  info.index = uint32_t(cx.program.fns.size());
+  cx.program.fns.emplace_back();
+  Test typed;
+  typed.title = test.title;
+  typed.fn = info.index;
+  typed.span = decl.span;
+  if (!test.fails) {
+    check_body_of(cx, info);
+    cx.program.tests.push_back(std::move(typed));
+    return;
+  }
+  // Only checked: the code must be found, and nothing else.
+  typed.is_fails = true;
+  const auto expected = diagnostics::find_code(test.fails->text);
+  if (!expected) cx.report(diag::unknown_code(test.fails->span, test.fails->text));
+  diagnostics::Sink own;
+  diagnostics::Sink* outer = cx.sink;
+  const size_t obligations = cx.program.obligations.size();
+  cx.sink = &own;
+  std::vector<Local> locals;
+  Scope scope{.cx = cx,
+              .module = module,
+              .place = Place::Test,
+              .fn = info.index,
+              .info = &info,
+              .locals = locals};
+  scope.may_drop_values = true;
+  scope.frames.emplace_back();
+  Body body = check_body(test.body, scope);
+  cx.sink = outer;
+  cx.program.obligations.resize(obligations);
+  if (expected) {
+    std::string others;
+    bool found = false;
+    for (const diagnostics::Diagnostic& diagnostic : own.reported()) {
+      if (diagnostic.severity != diagnostics::Severity::Error) continue;
+      if (diagnostic.code == *expected) {
+        found = true;
+      } else {
+        others += (others.empty() ? "" : ", ") +
+                  std::string(diagnostics::to_text(diagnostic.code)) + " (" + diagnostic.message +
+                  ")";
+      }
+    }
+    if (!found && others.empty()) {
+      // Its types are right; whether its training logic is, a later phase decides.
+      typed.fails = test.fails->text;
+      typed.fails_span = test.fails->span;
+    } else if (!others.empty()) {
+      cx.report(diag::fails_otherwise(test.fails->span, test.fails->text, "finds " + others));
+    }
+  }
+  Fn kept;
+  kept.role = FnRole::Test;
+  if (!typed.fails.empty()) {
+    kept.name = test.title;
+    kept.span = test.title_span;
+    kept.result = Type::of(Kind::Void);
+    kept.locals = std::move(locals);
+    kept.body = std::move(body);
+  }
+  cx.program.fns[info.index] = std::move(kept);
+  cx.program.tests.push_back(std::move(typed));
+}
+
+}  // namespace ltr::check

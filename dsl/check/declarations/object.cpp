@@ -1,0 +1,454 @@
+#include <algorithm>
+
+#include "dsl/check/declarations/declarations.h"
+
+namespace ltr::check {
+
+namespace {
+
+/// The hooks of a callback, a closed set.
+const std::vector<std::string>& hook_names() {
+  static const std::vector<std::string> kHooks = {
+#define LTR_HOOK(name, names) #name,
+#include "dsl/check/declarations/hooks.def"
+  };
+  return kHooks;
+}
+
+std::vector<Object>* objects_of(Program& program, Kind kind) {
+  switch (kind) {
+    case Kind::Block:
+      return &program.blocks;
+    case Kind::Model:
+      return &program.models;
+    case Kind::Metric:
+      return &program.metrics;
+    case Kind::CallbackValue:
+      return &program.callbacks;
+    default:
+      return nullptr;
+  }
+}
+
+const std::vector<ast::Param>& params_of(const ast::Decl& decl) {
+  if (const auto* block = decl.get<ast::Block>()) return block->params;
+  if (const auto* model = decl.get<ast::Model>()) return model->params;
+  if (const auto* metric = decl.get<ast::Metric>()) return metric->params;
+  if (const auto* data = decl.get<ast::Data>()) return data->params;
+  return decl.get<ast::Callback>()->params;
+}
+
+const std::vector<ast::Item>& items_of(const ast::Decl& decl) {
+  if (const auto* block = decl.get<ast::Block>()) return block->items;
+  if (const auto* model = decl.get<ast::Model>()) return model->items;
+  if (const auto* metric = decl.get<ast::Metric>()) return metric->items;
+  if (const auto* data = decl.get<ast::Data>()) return data->items;
+  return decl.get<ast::Callback>()->items;
+}
+
+Kind kind_of(SymbolKind kind) {
+  switch (kind) {
+    case SymbolKind::Model:
+      return Kind::Model;
+    case SymbolKind::Metric:
+      return Kind::Metric;
+    case SymbolKind::Data:
+      return Kind::Data;
+    case SymbolKind::Callback:
+      return Kind::CallbackValue;
+    default:
+      return Kind::Block;
+  }
+}
+
+/// A list, tuple or record with blocks or functions in it, at any depth.
+bool holds_layers(const Type& type) {
+  if (type.kind != Kind::List && type.kind != Kind::Tuple && type.kind != Kind::Record) return false;
+  return std::any_of(type.fields.begin(), type.fields.end(), [](const TypeField& field) {
+    return field.type.kind == Kind::Block || field.type.kind == Kind::Function ||
+           holds_layers(field.type);
+  });
+}
+
+struct ObjectChecker {
+  Context& cx;
+  ObjectInfo& object;
+  const ast::Decl& decl;
+  Object typed;
+  std::vector<std::pair<const ast::Fn*, FnRole>> pending;
+
+  Scope scope() {
+    Scope result{.cx = cx,
+                 .module = object.module,
+                 .place = Place::Member,
+                 .owner = &object,
+                 .locals = typed.locals};
+    if (object.kind == Kind::Data) result.place = Place::Data;
+    result.requirements = &object.requirements;
+    return result;
+  }
+
+  void add(const ast::Name& name, Type type, MemberKind kind, Expr value) {
+    if (object.members.contains(name.text)) {
+      cx.report(diag::duplicate_name(name.span, name.text)
+                    .label(object.members.at(name.text).span, "first here"));
+      return;
+    }
+    object.members[name.text] = MemberInfo{type, kind, name.span};
+    Member member;
+    member.name = name.text;
+    member.kind = kind;
+    member.type = std::move(type);
+    member.value = std::move(value);
+    member.span = name.span;
+    typed.members.push_back(std::move(member));
+  }
+
+  void check_member(const ast::Member& member) {
+    Scope inner = scope();
+    inner.own_param = member.name.text;
+    Expr value = check_expr(member.value, inner);
+    MemberKind kind = MemberKind::Let;
+    const Type& type = value.type;
+    if (type.kind == Kind::Block) kind = MemberKind::Block;
+    if (type.kind == Kind::Metric) kind = MemberKind::Metric;
+    if (holds_layers(type)) kind = MemberKind::Block;
+    if (type.kind == Kind::Model || type.kind == Kind::Data) {
+      cx.report(diag::wrong_type(
+          value.span,
+          "a " + std::string(type.kind == Kind::Model ? "model" : "data") + " cannot be a member"));
+      value.type = Type::error();
+    }
+    add(member.name, value.type, kind, value);
+    if (member.source && !typed.members.empty())
+      typed.members.back().source = check_source(member, value, inner);
+  }
+
+  void check_parameter(const ast::Parameter& parameter) {
+    Scope inner = scope();
+    inner.own_param = parameter.name.text;
+    const Type type = check_type(parameter.type, inner);
+    Expr value = check_as(parameter.value, type, inner, "the initial value");
+    Binding binding;
+    if (!type.is_error() && !value.type.is_error()) {
+      match(type, value.type, binding, {}, value.span, inner, "the initial value", false);
+    }
+    const Type& tensor = type.kind == Kind::Option ? type.fields[0].type : type;
+    if (!tensor.is_tensor() && !tensor.is_error()) {
+      cx.report(diag::wrong_type(parameter.type.span,
+                                 "a weight or buffer is a tensor, not " + cx.text(type)));
+    }
+    if (!parameter.is_buffer && tensor.is_tensor() && !is_floating(tensor.element)) {
+      cx.report(diag::wrong_element(parameter.type.span, "a weight has floating elements, not " +
+                                                             std::string(to_text(tensor.element)))
+                    .help("what is not trained is a `buffer`"));
+    }
+    add(parameter.name, type, parameter.is_buffer ? MemberKind::Buffer : MemberKind::Weight,
+        std::move(value));
+  }
+
+  void check_let(const ast::Let& let) {
+    Scope inner = scope();
+    if (object.kind == Kind::Metric && let.name.text == "better") {
+      Type direction = Type::of(Kind::OneOf);
+      direction.choices = {"max", "min"};
+      const Expr value = check_as(let.value, direction, inner, "the better direction");
+      typed.better = value.name;
+      return;
+    }
+    Expr value;
+    if (let.type) {
+      const Type type = check_type(*let.type, inner);
+      value = check_as(let.value, type, inner);
+      if (!type.is_error() && type.kind != Kind::Int) value.type = type;
+    } else {
+      value = check_expr(let.value, inner);
+    }
+    const Type type = value.type;
+    add(let.name, type, MemberKind::Let, std::move(value));
+  }
+
+  void check_state(const ast::State& state) {
+    Scope inner = scope();
+    const Type type = check_type(state.type, inner);
+    Expr value = check_as(state.value, type, inner, "the initial value");
+    if (object.kind == Kind::CallbackValue && !type.is_error() && !type.is_host_number() &&
+        type.kind != Kind::Str) {
+      cx.report(diag::wrong_type(state.type.span,
+                                 "the state of a callback is an int, float, bool or str"));
+    }
+    if (object.kind == Kind::Metric) check_reduce(state, type, cx);
+    add(state.name, type, MemberKind::State, std::move(value));
+    if (state.reduce && !typed.members.empty()) typed.members.back().reduce = state.reduce->text;
+  }
+
+  std::vector<std::pair<std::string, Expr>> check_settings(
+      const std::vector<ast::Setting>& settings, const std::vector<ParamInfo>* rule, Scope& inner) {
+    std::vector<std::pair<std::string, Expr>> result;
+    for (const ast::Setting& setting : settings) {
+      const std::string& name = setting.name.text;
+      Type wanted;
+      std::vector<std::string> known;
+      if (rule == nullptr) {
+        known = {"schedule", "clip_norm", "clip_value", "group"};
+        if (name == "clip_norm" || name == "clip_value") wanted = Type::of(Kind::Float);
+      } else {
+        for (size_t i = 1; i < rule->size(); ++i) {
+          known.push_back((*rule)[i].name);
+          if ((*rule)[i].name == name) wanted = (*rule)[i].type;
+        }
+        known.emplace_back("schedule");
+        if (name == "rule") {
+          cx.report(diag::not_in_this_version(setting.span, "a group with a `rule` of its own"));
+          continue;
+        }
+      }
+      if (name == "schedule") wanted = Type::of(Kind::Schedule);
+      if (wanted.is_error()) {
+        diagnostics::Diagnostic diagnostic = diag::unknown_setting(
+            setting.name.span, rule == nullptr ? "an optimizer" : "a group", name);
+        note_known(diagnostic, known);
+        did_you_mean(diagnostic, name, setting.name.span, known);
+        cx.report(std::move(diagnostic));
+        continue;
+      }
+      Expr value = check_as(setting.value, wanted, inner, ("`" + name + "`").c_str());
+      if (!value.type.is_error()) result.emplace_back(name, std::move(value));
+    }
+    return result;
+  }
+
+  void check_optimizer(const ast::Optimizer& optimizer) {
+    Scope inner = scope();
+    Expr value = check_expr(optimizer.value, inner);
+    if (!value.type.is_error() && value.type.kind != Kind::Optimizer) {
+      cx.report(diag::wrong_type(
+          value.span, "an optimizer is wanted here, such as `AdamW(net.weights, lr = lr)`"));
+      value.type = Type::error();
+    }
+    const auto* call = optimizer.value.get<ast::Call>();
+    const auto* name = call != nullptr ? call->callee->get<ast::NameRef>() : nullptr;
+    const auto symbol =
+        name != nullptr ? cx.graph.prelude.find(name->name.text) : cx.graph.prelude.end();
+    const bool has_rule = symbol != cx.graph.prelude.end() && symbol->second.kind == SymbolKind::Op;
+    const std::vector<ParamInfo> rule =
+        has_rule ? fn_of(cx, symbol->second).params : std::vector<ParamInfo>();
+    const Type type = value.type.is_error() ? Type::error() : Type::of(Kind::Optimizer);
+    add(optimizer.name, type, MemberKind::Optimizer, value);
+    std::vector<std::pair<std::string, Expr>> settings =
+        check_settings(optimizer.settings, nullptr, inner);
+    std::vector<GroupSettings> groups;
+    for (const ast::Group& group : optimizer.groups) {
+      if (rule.empty()) break;
+      groups.push_back(
+          {group.pattern, group.pattern_span, check_settings(group.settings, &rule, inner)});
+    }
+    if (typed.members.empty()) return;
+    typed.members.back().settings = std::move(settings);
+    typed.members.back().groups = std::move(groups);
+  }
+
+  void check_init(const ast::Init& init) {
+    Scope inner = scope();
+    Expr value = check_expr(init.value, inner);
+    if (value.type.is_error()) return;
+    const bool is_creation =
+        value.kind == ExprKind::Op && !value.args.empty() && value.args[0].kind == ExprKind::List;
+    if (!is_creation) {
+      cx.report(diag::wrong_type(
+          value.span,
+          "an initialiser is a creation function without its dims, such as `normal(std = 0.02)`"));
+      return;
+    }
+    typed.inits.push_back({init.pattern, std::move(value), init.pattern_span});
+  }
+
+  void declare_fn(
+      const std::string& name, const ast::Fn& fn, FnRole role, bool is_manual, Span span) {
+    if (object.fns.contains(name) || object.members.contains(name)) {
+      cx.report(diag::duplicate_name(span, name));
+      return;
+    }
+    auto info = std::make_unique<FnInfo>();
+    info->name = name;
+    info->ast = &fn;
+    info->module = object.module;
+    info->owner = &object;
+    info->role = role;
+    info->is_manual = is_manual;
+    info->index = uint32_t(cx.program.fns.size());
+    cx.program.fns.emplace_back();
+    cx.program.fns.back().name = name;
+    typed.fns.push_back(info->index);
+    object.fn_order.push_back(name);
+    object.fns[name] = std::move(info);
+  }
+
+  void declare_hook(const ast::Hook& hook) {
+    const std::vector<std::string>& hooks = hook_names();
+    if (std::find(hooks.begin(), hooks.end(), hook.name.text) == hooks.end()) {
+      diagnostics::Diagnostic diagnostic = diag::unknown_hook(hook.name.span, hook.name.text);
+      did_you_mean(diagnostic, hook.name.text, hook.name.span, hooks);
+      cx.report(std::move(diagnostic));
+      return;
+    }
+    ast::Fn fn;
+    fn.name = hook.name;
+    fn.body = hook.body;
+    fn.has_body = true;
+    cx.synthetic.push_back(std::move(fn));
+    declare_fn(hook.name.text, cx.synthetic.back(), FnRole::Hook, false, hook.name.span);
+  }
+
+  void declare_fns() {
+    for (const ast::Item& item : items_of(decl)) {
+      if (const auto* fn = item.get<ast::Fn>()) {
+        FnRole role = FnRole::Method;
+        if (object.kind == Kind::Metric && fn->name.text == "update") role = FnRole::MetricUpdate;
+        if (object.kind == Kind::Metric && fn->name.text == "compute") role = FnRole::MetricCompute;
+        declare_fn(fn->name.text, *fn, role, false, fn->name.span);
+      } else if (const auto* hook = item.get<ast::Hook>()) {
+        declare_hook(*hook);
+      } else if (const auto* step = item.get<ast::Step>()) {
+        const ast::Fn* body = &step->fn;
+        if (step->copy_of) {
+          const auto original = object.fns.find(step->copy_of->text);
+          if (original == object.fns.end() || original->second->role != FnRole::Step) {
+            diagnostics::Diagnostic diagnostic =
+                diag::unknown_name(step->copy_of->span, step->copy_of->text);
+            std::vector<std::string> steps;
+            for (const auto& [name, fn] : object.fns) {
+              if (fn->role == FnRole::Step) steps.push_back(name);
+            }
+            did_you_mean(diagnostic, step->copy_of->text, step->copy_of->span, steps);
+            cx.report(std::move(diagnostic.note("a step is copied from one above it")));
+            continue;
+          }
+          body = original->second->ast;
+        }
+        declare_fn(step->fn.name.text, *body, FnRole::Step, step->is_manual, step->fn.name.span);
+      }
+    }
+  }
+
+  void check_members() {
+    for (const ast::Item& item : items_of(decl)) {
+      if (const auto* broken = item.get<ast::ErrorItem>(); broken && !broken->name.text.empty())
+        object.members[broken->name.text] = {Type::error(), MemberKind::Let, broken->name.span};
+      if (const auto* m = item.get<ast::Member>()) check_member(*m);
+      if (const auto* m = item.get<ast::Parameter>()) check_parameter(*m);
+      if (const auto* m = item.get<ast::Let>()) check_let(*m);
+      if (const auto* m = item.get<ast::State>()) check_state(*m);
+      if (const auto* m = item.get<ast::Optimizer>()) check_optimizer(*m);
+      if (const auto* m = item.get<ast::Init>()) check_init(*m);
+    }
+  }
+};
+
+}  // namespace
+
+ObjectInfo* find_object(const Context& cx, Kind kind, DeclIndex index) {
+  const auto found = cx.objects_of_kind.find({kind, index});
+  return found == cx.objects_of_kind.end() ? nullptr : found->second;
+}
+
+ObjectInfo& object_of(Context& cx, const Symbol& symbol) {
+  std::unique_ptr<ObjectInfo>& place = cx.objects[symbol.decl];
+  if (place != nullptr) return *place;
+  place = std::make_unique<ObjectInfo>();
+  ObjectInfo& object = *place;
+  object.decl = symbol.decl;
+  object.kind = kind_of(symbol.kind);
+  object.name = symbol.name;
+  object.module = symbol.module;
+  object.span = symbol.span;
+  object.is_damaged = symbol.decl->is_damaged;
+  if (object.kind == Kind::Data) {
+    object.index = DeclIndex(cx.program.datas.size());
+    cx.program.datas.emplace_back();
+  } else {
+    std::vector<Object>& list = *objects_of(cx.program, object.kind);
+    object.index = DeclIndex(list.size());
+    list.emplace_back();
+  }
+  cx.objects_of_kind[{object.kind, object.index}] = &object;
+  std::vector<Local> locals;
+  Scope scope{.cx = cx, .module = symbol.module, .place = Place::Member, .locals = locals};
+  object.params = check_params(cx, params_of(*symbol.decl), scope, true);
+  return object;
+}
+
+void complete(Context& cx, ObjectInfo& object) {
+  if (!object.is_done && !object.is_checking) check_block_like(cx, object, *object.decl);
+}
+
+void check_block_like(Context& cx, ObjectInfo& object, const ast::Decl& decl) {
+  object.is_checking = true;
+  ObjectChecker checker{cx, object, decl, {}, {}};
+  Object& typed = checker.typed;
+  typed.name = object.name;
+  typed.module = cx.graph.modules[object.module].path;
+  typed.is_library = cx.graph.modules[object.module].is_library;
+  typed.is_damaged = object.is_damaged;
+  typed.doc = decl.doc;
+  typed.span = object.span;
+  for (const ParamInfo& param : object.params) {
+    typed.params.push_back({param.name, param.type});
+    typed.locals.push_back({param.name, param.type});
+    typed.defaults.emplace_back();
+  }
+  if (const auto* callback = decl.get<ast::Callback>(); callback != nullptr && callback->model) {
+    const Symbol* model = cx.graph.find(object.module, callback->model->text);
+    if (model == nullptr || model->kind != SymbolKind::Model) {
+      std::vector<std::string> models;
+      for (const auto& [name, symbol] : cx.graph.modules[object.module].symbols) {
+        if (symbol.kind == SymbolKind::Model) models.push_back(name);
+      }
+      diagnostics::Diagnostic diagnostic =
+          diag::unknown_name(callback->model->span, callback->model->text);
+      did_you_mean(diagnostic, callback->model->text, callback->model->span, models);
+      if (model == nullptr || model->kind != SymbolKind::Error)
+        cx.report(std::move(diagnostic.note("`for` names a model")));
+      object.is_checking = false;  // Its hooks speak of a model that nobody knows.
+      object.is_done = true;
+      (*objects_of(cx.program, object.kind))[object.index] = typed;
+      return;
+    } else {
+      ObjectInfo& info = object_of(cx, *model);
+      complete(cx, info);
+      object.model = &info;
+      typed.model = info.name;
+    }
+  }
+  // Lets of data see its streams and maps, so its functions come first; elsewhere dims of functions
+  // see members.
+  if (object.kind == Kind::Data) {
+    cx.program.datas[object.index].object = typed;
+    check_data_items(cx, object, *decl.get<ast::Data>());
+    object.is_checking = false;
+    object.is_done = true;
+    return;
+  }
+  checker.check_members();
+  checker.declare_fns();
+  for (const std::string& name : object.fn_order) {
+    std::vector<Local> locals;
+    Scope scope{.cx = cx,
+                .module = object.module,
+                .place = Place::Fn,
+                .owner = &object,
+                .locals = locals};
+    scope.requirements = &object.requirements;
+    read_signature(cx, *object.fns[name], scope);
+  }
+  // Bodies may use other objects of this kind, so what is known is put in place before they are
+  // read.
+  (*objects_of(cx.program, object.kind))[object.index] = typed;
+  for (const std::string& name : object.fn_order) check_body_of(cx, *object.fns[name]);
+  if (object.kind == Kind::Metric) check_merge(cx, object, typed, items_of(decl));
+  (*objects_of(cx.program, object.kind))[object.index] = std::move(typed);
+  object.is_checking = false;
+  object.is_done = true;
+}
+
+}  // namespace ltr::check

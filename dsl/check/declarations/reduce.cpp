@@ -1,0 +1,290 @@
+#include <algorithm>
+
+#include "dsl/check/declarations/declarations.h"
+#include "dsl/check/expressions/call.h"
+#include "dsl/check/library/library_call.h"
+#include "dsl/check/statements/statements.h"
+
+// How the states of a metric are joined, over batches and ranks: each by a rule of its own, or all of them by one
+// function.
+
+namespace ltr::check {
+
+namespace {
+
+/// The rules that look at one state alone.
+const std::set<std::string>& rules() {
+  static const std::set<std::string> kRules = {"sum", "mean", "min", "max", "cat"};
+  return kRules;
+}
+
+/// Visits what code does, in the functions that it calls, too.
+struct StateUse {
+  const Program& program;
+  std::set<uint32_t> seen;
+  std::string assigned;  ///< the state that is written there
+
+  /// Where a state of the metric itself is read or written; nothing if it is left alone.
+  std::optional<Span> in(const Expr& expr, const Object& metric) {
+    const bool is_member = expr.kind == ExprKind::Member && expr.args[0].kind == ExprKind::Self;
+    if (is_member && is_state(metric, expr.name)) return expr.span;
+    const bool calls = expr.kind == ExprKind::CallFn || expr.kind == ExprKind::CallMethod;
+    if (calls && seen.insert(expr.fn).second && in(program.fns[expr.fn].body, metric)) return expr.span;
+    for (const Expr& arg : expr.args) {
+      if (const auto found = in(arg, metric)) return found;
+    }
+    return in(expr.body, metric);
+  }
+
+  std::optional<Span> in(const Body& body, const Object& metric) {
+    for (const Stmt& stmt : body) {
+      if (stmt.kind == StmtKind::SetMember) {
+        assigned = stmt.name;
+        return stmt.span;
+      }
+      for (const Expr& value : stmt.values) {
+        if (const auto found = in(value, metric)) return found;
+      }
+      for (const Body& inner : stmt.bodies) {
+        if (const auto found = in(inner, metric)) return found;
+      }
+    }
+    return std::nullopt;
+  }
+
+  static bool is_state(const Object& metric, const std::string& name) {
+    return std::any_of(metric.members.begin(), metric.members.end(), [&](const Member& member) {
+      return member.kind == MemberKind::State && member.name == name;
+    });
+  }
+};
+
+/// The function that `reduce merge NAME` of one metric names.
+class MergeChecker {
+ public:
+  MergeChecker(Context& cx, ObjectInfo& metric, Object& typed, const ast::Name& use)
+      : cx_(cx), metric_(metric), typed_(typed), use_(use), whole_(Type::of(Kind::Record)) {
+    for (const Member& member : typed.members) {
+      if (member.kind == MemberKind::State) whole_.fields.push_back({member.name, member.type});
+    }
+  }
+
+  void run() {
+    const bool is_known = std::none_of(whole_.fields.begin(), whole_.fields.end(),
+                                       [](const TypeField& state) { return !state.type.is_tensor(); });
+    fn_ = find();
+    if (fn_ == nullptr || !is_known || !takes_two() || !gives_one()) return;
+    add_call();
+  }
+
+ private:
+  Scope scope() {
+    return {.cx = cx_, .module = metric_.module, .place = Place::Fn, .owner = &metric_, .locals = locals_};
+  }
+
+  FnInfo* find() {
+    const auto method = metric_.fns.find(use_.text);
+    if (method != metric_.fns.end() && method->second->role == FnRole::Method) return method->second.get();
+    const bool is_own = method != metric_.fns.end() || metric_.members.contains(use_.text) ||
+                        std::any_of(metric_.params.begin(), metric_.params.end(),
+                                    [&](const ParamInfo& param) { return param.name == use_.text; });
+    const Symbol* symbol = is_own ? nullptr : cx_.graph.find(metric_.module, use_.text);
+    if (symbol != nullptr && symbol->kind == SymbolKind::Fn) return &fn_of(cx_, *symbol);
+    if (is_own || (symbol != nullptr && symbol->kind != SymbolKind::Error)) {
+      cx_.report(diag::wrong_merge(use_.span, use_.text, "it is no function of two states")
+                     .help("name one that is declared so: {}", declaration("pool")));
+    } else if (symbol == nullptr) {
+      Scope here = scope();
+      report_unknown(use_, here);
+    }
+    return nullptr;
+  }
+
+  std::string declaration(const std::string& name) const {
+    const std::string whole = cx_.text(whole_);
+    return "`fn " + name + "(a: " + whole + ", b: " + whole + ") -> " + whole + "`";
+  }
+
+  diagnostics::Diagnostic refusal(Span span, const std::string& reason) const {
+    return diag::wrong_merge(span, use_.text, reason).label(use_.span, "it merges the states of `{}`", metric_.name);
+  }
+
+  bool refuse(Span span, const std::string& reason) {
+    cx_.report(refusal(span, reason).help("declare it so: {}", declaration(use_.text)));
+    return false;
+  }
+
+  const Type* state(const std::string& name) const {
+    for (const TypeField& field : whole_.fields) {
+      if (field.name == name) return &field.type;
+    }
+    return nullptr;
+  }
+
+  /// Sizes are compared where the function is called.
+  bool are_alike(const Type& written, const Type& state) const {
+    if (written.is_error()) return true;
+    const bool has_group = std::any_of(written.dims.begin(), written.dims.end(),
+                                       [](const Dim& dim) { return dim.group != 0; });
+    return written.is_tensor() && written.element == state.element &&
+           (has_group || written.dims.size() == state.dims.size());
+  }
+
+  /// Each field of the record `type`, which `what` is, is a state and has its type.
+  bool has_states(const Type& type, const std::string& what, Span span) {
+    if (type.is_error()) return false;
+    if (type.kind != Kind::Record) return refuse(span, what + " is " + cx_.text(type) + ", not a record of the states");
+    for (const TypeField& field : type.fields) {
+      const Type* wanted = state(field.name);
+      if (wanted == nullptr) return refuse(span, what + " has `" + field.name + "`, which is no state");
+      if (are_alike(field.type, *wanted)) continue;
+      return refuse(span, "`" + field.name + "` of " + what + " is " + cx_.text(field.type) + ", and the state is " +
+                              cx_.text(*wanted));
+    }
+    return true;
+  }
+
+  bool takes_two() {
+    const std::vector<ParamInfo>& params = fn_->params;
+    if (params.size() != 2) {
+      return refuse(fn_->ast->name.span, "it takes " + count_text(params.size(), "argument") +
+                                             ", and is given the states of two parts of the data");
+    }
+    for (size_t i = 0; i < params.size(); ++i) {
+      if (!has_states(params[i].type, "`" + params[i].name + "`", fn_->ast->params[i].type.span)) return false;
+    }
+    return true;
+  }
+
+  bool gives_one() {
+    const Span span = fn_->ast->result ? fn_->ast->result->span : fn_->ast->name.span;
+    if (fn_->result.kind == Kind::Void) return refuse(span, "it gives nothing");
+    if (!has_states(fn_->result, "its result", span)) return false;
+    for (const TypeField& wanted : whole_.fields) {
+      const bool has = std::any_of(fn_->result.fields.begin(), fn_->result.fields.end(),
+                                   [&](const TypeField& field) { return field.name == wanted.name; });
+      if (!has) return refuse(span, "its result lacks the state `" + wanted.name + "`");
+    }
+    return true;
+  }
+
+  /// The call that the runtime makes, as a function of the metric.
+  void add_call() {
+    const auto index = uint32_t(cx_.program.fns.size());
+    cx_.program.fns.emplace_back();
+    Scope here = scope();
+    here.fn = index;
+    here.requirements = &metric_.requirements;
+    CallSite site{.name = fn_->name, .name_span = use_.span, .span = use_.span, .given = {}, .scope = here};
+    for (const char* part : {"first", "second"}) {
+      Given given;
+      given.checked = local_expr(here.declare(part, whole_), here, use_.span);
+      given.span = use_.span;
+      site.given.push_back(std::move(given));
+    }
+    std::optional<Expr> self;
+    if (fn_->owner != nullptr) {
+      Type type = Type::of(Kind::Metric);
+      type.decl = metric_.index;
+      self = make_expr(ExprKind::Self, std::move(type), use_.span);
+    }
+    Expr merged = convert(call_fn(*fn_, std::move(self), site), whole_, here, "what it gives");
+    Binding binding;
+    const bool fits = !merged.type.is_error() &&
+                      match(whole_, merged.type, binding, {}, use_.span, here, "what it gives", false);
+    if (!fits || !is_pure()) return;
+    Fn call;
+    call.name = "$merge";
+    call.owner = metric_.name;
+    call.role = FnRole::MetricMerge;
+    call.param_count = 2;
+    call.result = whole_;
+    call.span = use_.span;
+    call.body = {make_stmt(StmtKind::Return, use_.span, {std::move(merged)})};
+    call.locals = std::move(locals_);
+    cx_.program.fns[index] = std::move(call);
+    typed_.fns.push_back(index);
+    // Whoever updates the metric in a train step merges there, too.
+    if (const auto update = metric_.fns.find("update"); update != metric_.fns.end())
+      cx_.callees[update->second->index].insert(index);
+  }
+
+  /// Every rank merges for itself, and all must come to the same.
+  bool is_pure() {
+    const Body& body = cx_.program.fns[fn_->index].body;
+    std::set<uint32_t> seen;
+    if (draws_random(cx_.program, body, seen)) {
+      cx_.report(refusal(fn_->ast->name.span, "it draws random numbers"));
+      return false;
+    }
+    StateUse use{cx_.program, {}, {}};
+    const auto span = fn_->owner != nullptr ? use.in(body, typed_) : std::nullopt;
+    if (!span) return true;
+    if (use.assigned.empty()) {
+      cx_.report(refusal(*span, "it reads the metric's own states, not those that it is given"));
+    } else {
+      cx_.report(refusal(*span, "it sets `" + use.assigned + "` of the metric itself")
+                     .help("choose another name for the local"));
+    }
+    return false;
+  }
+
+  Context& cx_;
+  ObjectInfo& metric_;
+  Object& typed_;
+  const ast::Name& use_;
+  Type whole_;  ///< `{n: f64[], mean: f64[]}`
+  FnInfo* fn_ = nullptr;
+  std::vector<Local> locals_;
+};
+
+/// E0342 for each state that is joined otherwise than `first`, which is merged.
+bool are_all_merged(const std::vector<const ast::State*>& states, const ast::State& first, Context& cx) {
+  bool all = true;
+  const std::string rule = "merge " + first.merge->text;
+  for (const ast::State* state : states) {
+    if (!state->reduce || (state->merge && state->merge->text == first.merge->text)) continue;
+    all = false;
+    const Span span = state->merge ? state->merge->span : state->reduce->span;
+    const std::string own = state->merge ? "merge " + state->merge->text : state->reduce->text;
+    cx.report(diag::mixed_merge(span, state->name.text, own, first.name.text, rule)
+                  .label(first.merge->span, "this function is given all states of the metric, and gives all")
+                  .help("`reduce {}` here, too", rule)
+                  .fix(span, state->merge ? first.merge->text : rule));
+  }
+  return all;
+}
+
+}  // namespace
+
+void check_reduce(const ast::State& state, const Type& type, Context& cx) {
+  if (!type.is_tensor() && !type.is_error()) {
+    cx.report(diag::wrong_type(state.type.span, "the state of a metric is a tensor, not " + cx.text(type))
+                  .help("one number is `f64` or `i64`"));
+    return;
+  }
+  const std::string rule = state.reduce ? state.reduce->text : "";
+  const bool grows = type.is_tensor() && !type.dims.empty() && type.dims[0].group == 0 &&
+                     cx.program.atoms.mentions_unknown(type.dims[0].size);
+  if (rule == "cat" && !grows && !type.is_error()) {
+    cx.report(diag::wrong_type(state.type.span,
+                               "a state that is joined by `cat` grows in its first dim: "
+                               "`state scores: float[?] = zeros(0) reduce cat`"));
+  } else if (!state.merge && !rules().contains(rule)) {
+    cx.report(diag::wrong_argument(state.reduce ? state.reduce->span : state.name.span,
+                                   "a state says how ranks are joined: `reduce sum`, `mean`, `min`, `max`, `cat` or "
+                                   "`merge` with a function"));
+  }
+}
+
+void check_merge(Context& cx, ObjectInfo& metric, Object& typed, const std::vector<ast::Item>& items) {
+  std::vector<const ast::State*> states;
+  for (const ast::Item& item : items) {
+    if (const auto* state = item.get<ast::State>()) states.push_back(state);
+  }
+  const auto first = std::find_if(states.begin(), states.end(), [](const ast::State* state) { return state->merge; });
+  if (first == states.end() || !are_all_merged(states, **first, cx)) return;
+  MergeChecker(cx, metric, typed, *(*first)->merge).run();
+}
+
+}  // namespace ltr::check

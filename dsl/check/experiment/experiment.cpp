@@ -1,0 +1,455 @@
+#include "dsl/check/experiment/experiment.h"
+
+#include <algorithm>
+
+#include "dsl/check/declarations/data_logic/data_logic.h"
+#include "dsl/check/declarations/declarations.h"
+#include "dsl/check/experiment/settings.h"
+#include "dsl/check/experiment/wired.h"
+#include "dsl/check/library/library_call.h"
+#include "dsl/diagnostics/suggest.h"
+
+namespace ltr::check {
+
+namespace {
+
+/// The experiment with what it amends written into it.
+struct Merged {
+  bool is_damaged = false;  ///< what is missing may stand where it could not be read
+  std::vector<ast::Setting> settings;
+  std::vector<ast::Setting> sets;
+  std::vector<ast::Section> sections;
+};
+
+std::optional<Merged> merge_amended(Context& cx,
+                                    const resolve::Module& module,
+                                    const ast::Experiment& experiment,
+                                    std::set<std::string> seen) {
+  Merged result;
+  if (!seen.insert(experiment.name.text).second) {
+    // Reported once, at the alphabetically first of the circle.
+    if (experiment.name.text == *seen.begin())
+      cx.report(diag::amends_cycle(experiment.name.span, experiment.name.text));
+    return std::nullopt;
+  }
+  if (experiment.amends) {
+    const auto base = module.experiments.find(experiment.amends->text);
+    if (base != module.experiments.end() && base->second.kind == SymbolKind::Error)
+      return std::nullopt;
+    if (base == module.experiments.end()) {
+      std::vector<std::string> names;
+      for (const auto& [name, symbol] : module.experiments) names.push_back(name);
+      diagnostics::Diagnostic diagnostic =
+          diag::unknown_topology(experiment.amends->span, "experiment", experiment.amends->text);
+      if (const auto near = diagnostics::suggest(experiment.amends->text, names))
+        diagnostic.help("did you mean `{}`?", *near).fix(experiment.amends->span, *near);
+      cx.report(std::move(diagnostic));
+      return std::nullopt;
+    }
+    auto merged = merge_amended(cx, module, *base->second.decl->get<ast::Experiment>(), seen);
+    if (!merged) return std::nullopt;
+    result = std::move(*merged);
+  }
+  const auto own = module.experiments.find(experiment.name.text);
+  result.is_damaged = result.is_damaged || own == module.experiments.end() ||
+                      own->second.decl == nullptr || own->second.decl->is_damaged;
+  put(result.settings, experiment.settings);
+  put(result.sets, experiment.sets);
+  for (const ast::Section& section : experiment.sections) {
+    const auto same = std::find_if(
+        result.sections.begin(), result.sections.end(),
+        [&](const ast::Section& other) { return other.name.text == section.name.text; });
+    if (same == result.sections.end()) {
+      result.sections.push_back(section);
+    } else if (section.name.text == "trainer" || section.name.text == "tags") {
+      put(same->settings, section.settings);
+    } else if (section.adds) {
+      same->values.insert(same->values.end(), section.values.begin(), section.values.end());
+    } else {
+      *same = section;
+    }
+  }
+  return result;
+}
+
+/// "{epoch:03}-{val.acc:.3}" is filled in by the callback, with values of its time.
+std::optional<Expr> filename_pattern(const ast::Expr& value, const Context& cx) {
+  const auto* text = value.get<ast::StrLiteral>();
+  if (text == nullptr) return std::nullopt;
+  std::string pattern;
+  for (const ast::StrPart& part : text->parts) {
+    if (!part.value) {
+      pattern += part.text;
+    } else {
+      pattern += "{" + cx.source_text((*part.value)->span) +
+                 (part.format.empty() ? "" : ":" + part.format) + "}";
+    }
+  }
+  return make_expr(ExprKind::StrConst, Type::of(Kind::Str), value.span, {}, pattern);
+}
+
+/// `callbacks { … }` and `loggers { … }`: calls of the library or of the program's own callbacks.
+std::optional<Expr> check_listed(const ast::Expr& value,
+                                 const std::string& what,
+                                 Kind kind,
+                                 Scope& scope) {
+  Context& cx = scope.cx;
+  static const std::set<std::string> kLater = {"Wandb",       "Comet",
+                                               "Jsonl",       "DeviceStats", "Swa",
+                                               "Unfreeze",    "SamplePredictions",
+                                               "ImageGrid",   "Notify",      "SpikeGuard",
+                                               "StopOnSignal", "Histograms"};
+  const auto* call = value.get<ast::Call>();
+  const auto* name = call != nullptr ? call->callee->get<ast::NameRef>() : nullptr;
+  if (name == nullptr) {
+    if (!value.is_error())
+      cx.report(diag::wrong_type(value.span, "a " + what + " is wanted here, such as `" +
+                                                 (kind == Kind::Logger ? "Csv()" : "LrMonitor()") +
+                                                 "`"));
+    return std::nullopt;
+  }
+  CallSite site{name->name.text, name->name.span, value.span, {}, scope};
+  for (const ast::Argument& argument : call->arguments) {
+    site.given.push_back({argument.name, &*argument.value, std::nullopt, argument.value->span});
+    if (argument.name && argument.name->text == "filename")
+      site.given.back().checked = filename_pattern(*argument.value, cx);
+  }
+  const Symbol* symbol = cx.graph.find(scope.module, name->name.text);
+  if (symbol != nullptr && symbol->kind == SymbolKind::Op &&
+      fn_of(cx, *symbol).result.kind == kind) {
+    Expr result = call_op(fn_of(cx, *symbol), site);
+    if (result.type.is_error()) return std::nullopt;
+    return result;
+  }
+  if (symbol != nullptr && symbol->kind == SymbolKind::Callback && kind == Kind::CallbackValue) {
+    ObjectInfo& object = object_of(cx, *symbol);
+    complete(cx, object);
+    const auto bound = bind_arguments(object.params, site, object.name);
+    if (!bound) return std::nullopt;
+    Expr result =
+        make_expr(ExprKind::Call, Type::of(Kind::CallbackValue), value.span, {}, object.name);
+    for (size_t i = 0; i < object.params.size(); ++i) {
+      const ParamInfo& param = object.params[i];
+      const std::string label = "`" + param.name + "`";
+      Expr arg = (*bound)[i] != nullptr
+                     ? check_given_as(*(*bound)[i], param.type, scope, label.c_str())
+                     : check_as(*param.initial, param.type, scope, "the default");
+      if (arg.type.is_error()) return std::nullopt;
+      result.args.push_back(std::move(arg));
+      result.formats.push_back(param.name);
+    }
+    return result;
+  }
+  if (kLater.contains(name->name.text)) {
+    cx.report(
+        diag::not_in_this_version(name->name.span, "the " + what + " `" + name->name.text + "`"));
+    return std::nullopt;
+  }
+  std::vector<std::string> known;
+  for (const std::string& candidate : resolve::LibraryIndex::get().names(what + "s/")) known.push_back(candidate);
+  for (const auto& [candidate, other] : cx.graph.modules[scope.module].symbols) {
+    if (other.kind == SymbolKind::Callback && kind == Kind::CallbackValue)
+      known.push_back(candidate);
+  }
+  diagnostics::Diagnostic diagnostic =
+      diag::unknown_callback(name->name.span, what, name->name.text);
+  if (const auto near = diagnostics::suggest(name->name.text, known))
+    diagnostic.help("did you mean `{}`?", *near).fix(name->name.span, *near);
+  cx.report(std::move(diagnostic));
+  return std::nullopt;
+}
+
+/// Binds a step's params to the fields of the wired data.
+void bind_step(
+    const Expr& model, const Expr& data, FnInfo& fn, Experiment& experiment, Scope& scope) {
+  Context& cx = scope.cx;
+  const ObjectInfo& wired = *find_object(cx, Kind::Data, data.type.decl);
+  const std::vector<StreamDecl>& streams = cx.program.datas[wired.index].streams;
+  StepBinding binding;
+  binding.name = fn.name;
+  binding.role = fn.name;
+  binding.fn = fn.index;
+  std::vector<const StreamDecl*> own;
+  for (const StreamDecl& stream : streams) {
+    if (stream.role == fn.name) own.push_back(&stream);
+  }
+  if (fn.name == "train" && own.empty() && !streams.empty()) {
+    cx.report(diag::no_stream(data.span, wired.name, "train")
+                  .label(fn.ast->name.span, "step train needs one"));
+    return;
+  }
+  Binding types;
+  for (const auto& [atom, value] : model.type.arguments) types.dims[atom] = value;
+  std::set<AtomId> free;
+  for (const auto& [name, atom] : fn.binders) free.insert(atom);
+  for (const ParamInfo& param : fn.params) {
+    const auto field =
+        std::find_if(wired.batch.fields.begin(), wired.batch.fields.end(),
+                     [&](const TypeField& candidate) { return candidate.name == param.name; });
+    const bool is_delivered =
+        field != wired.batch.fields.end() && !own.empty() &&
+        std::all_of(own.begin(), own.end(), [&](const StreamDecl* stream) {
+          return stream->record.is_error() ||
+                 std::any_of(stream->record.fields.begin(), stream->record.fields.end(),
+                             [&](const TypeField& one) { return one.name == param.name; });
+        });
+    if (!is_delivered) {
+      const bool from_flag = param.initial != nullptr || (fn.name == "predict" && own.empty());
+      if (!from_flag && !own.empty()) {
+        diagnostics::Diagnostic diagnostic =
+            diag::step_wants_field(param.span, fn.name, param.name);
+        std::vector<std::string> names;
+        for (const TypeField& candidate : wired.batch.fields) names.push_back(candidate.name);
+        diagnostic.label(wired.span, "data `{}` is wired to it", wired.name);
+        if (const auto near = diagnostics::suggest(param.name, names))
+          diagnostic.help("did you mean `{}`?", *near);
+        cx.report(std::move(diagnostic));
+      }
+      binding.fields.push_back(-1);
+      std::optional<Expr> initial;
+      if (param.initial != nullptr) {
+        Scope constant{
+            .cx = cx, .module = fn.module, .place = Place::Const, .locals = scope.locals};
+        initial = check_as(*param.initial, param.type, constant, "the default");
+      }
+      binding.defaults.push_back(std::move(initial));
+      continue;
+    }
+    binding.fields.push_back(int(field - wired.batch.fields.begin()));
+    binding.defaults.emplace_back();
+    Type delivered = instantiate(field->type, data.type.arguments, cx);
+    match(param.type, delivered, types, free, param.span, scope,
+          "`" + param.name + "`, which data `" + wired.name + "` delivers,", false);
+  }
+  experiment.steps.push_back(std::move(binding));
+}
+
+std::optional<Expr> check_wired(const std::string& what,
+                                Kind kind,
+                                const Merged& merged,
+                                const ast::Experiment& ast,
+                                Scope& scope) {
+  Context& cx = scope.cx;
+  const auto setting =
+      std::find_if(merged.settings.begin(), merged.settings.end(),
+                   [&](const ast::Setting& candidate) { return candidate.name.text == what; });
+  if (setting == merged.settings.end()) {
+    if (!merged.is_damaged) cx.report(diag::missing_part(ast.name.span, ast.name.text, what));
+    return std::nullopt;
+  }
+  Expr value = check_expr(setting->value, scope);
+  if (value.type.is_error()) {
+    // Which data it is can be told all the same, and others read from it.
+    const auto* call = setting->value.get<ast::Call>();
+    const auto* name = call != nullptr ? call->callee->get<ast::NameRef>() : nullptr;
+    const Symbol* symbol =
+        name != nullptr ? cx.graph.find(scope.module, name->name.text) : nullptr;
+    if (kind == Kind::Data && symbol != nullptr && symbol->kind == SymbolKind::Data)
+      scope.data = &object_of(cx, *symbol);
+    return std::nullopt;
+  }
+  if (value.type.kind != kind) {
+    cx.report(diag::wrong_type(value.span, "`" + what + "` is built here, `" + what +
+                                               " = NAME(…)`, and this is " + cx.text(value.type)));
+    return std::nullopt;
+  }
+  return value;
+}
+
+void check_sweep(const ast::Section& section, Scope& scope) {
+  Context& cx = scope.cx;
+  static const std::set<std::string> kWords = {"trials", "minimize", "maximize", "prune", "method"};
+  static const std::set<std::string> kDraws = {"uniform", "log_uniform", "normal", "int_uniform"};
+  for (const ast::Setting& setting : section.settings) {
+    if (kWords.contains(setting.name.text)) continue;
+    std::vector<std::string> names;
+    bool is_hparam = false;
+    for (const Hparam& hparam : cx.program.hparams) {
+      names.push_back(hparam.name);
+      is_hparam = is_hparam || hparam.name == setting.name.text;
+    }
+    if (!is_hparam) {
+      diagnostics::Diagnostic diagnostic =
+          diag::unknown_setting(setting.name.span, "a sweep", setting.name.text);
+      if (const auto near = diagnostics::suggest(setting.name.text, names))
+        diagnostic.help("did you mean the hparam `{}`?", *near).fix(setting.name.span, *near);
+      cx.report(std::move(diagnostic));
+      continue;
+    }
+    if (setting.is_draw) {
+      check_expr(setting.value, scope);
+      continue;
+    }
+    const auto* call = setting.value.get<ast::Call>();
+    const auto* draw = call != nullptr ? call->callee->get<ast::NameRef>() : nullptr;
+    if (draw == nullptr || !kDraws.contains(draw->name.text)) {
+      cx.report(diag::wrong_type(
+          setting.value.span,
+          "a draw is wanted here: uniform, log_uniform, normal or int_uniform, or `in [a, b]`"));
+    }
+  }
+}
+
+/// What is `set` keeps the rules of all hparams.
+void check_sets(Context& cx, const Experiment& experiment) {
+  const Object none;
+  for (const Hparam& hparam : cx.program.hparams) {
+    if (!hparam.where || experiment.sets.empty()) continue;
+    const Wired rule = wire(*hparam.where, none, {}, experiment, cx.program);
+    const auto holds = evaluate(rule.expr, cx.program);
+    const auto by_default = evaluate(*hparam.where, cx.program);
+    // A default that breaks its rule has been reported.
+    if (!holds || holds->whole != 0 || (by_default && by_default->whole == 0)) continue;
+    auto set = std::find_if(experiment.sets.begin(), experiment.sets.end(),
+                            [&](const auto& one) { return one.first == hparam.name; });
+    if (set == experiment.sets.end()) set = std::prev(experiment.sets.end());
+    cx.report(diag::where_not_satisfied(
+                  set->second.span, hparam.where_text,
+                  "`" + set->first + "` is set to " + cx.source_text(set->second.span))
+                  .label(hparam.where->span, "the rule"));
+  }
+}
+
+void check_experiment(Context& cx, uint32_t module_index, const ast::Experiment& ast) {
+  const resolve::Module& module = cx.graph.modules[module_index];
+  const auto merged = merge_amended(cx, module, ast, {});
+  if (!merged) return;
+  std::vector<Local> locals;
+  Scope scope{.cx = cx, .module = module_index, .place = Place::Experiment, .locals = locals};
+  Experiment typed;
+  typed.name = ast.name.text;
+  typed.span = ast.name.span;
+  const size_t first_obligation = cx.program.obligations.size();
+  static const std::vector<std::string> kFields = {"data", "model", "topology"};
+  check_twice(cx, ast.settings);
+  for (const ast::Section& section : ast.sections) {
+    if (section.name.text == "trainer" || section.name.text == "tags")
+      check_twice(cx, section.settings);
+  }
+  for (const ast::Setting& setting : ast.settings) {
+    if (std::find(kFields.begin(), kFields.end(), setting.name.text) != kFields.end()) continue;
+    diagnostics::Diagnostic diagnostic =
+        diag::unknown_setting(setting.name.span, "an experiment", setting.name.text);
+    const auto& trainer = trainer_settings();
+    const bool is_trainers = std::any_of(trainer.begin(), trainer.end(), [&](const auto& info) {
+      return info.name == setting.name.text;
+    });
+    if (is_trainers) {
+      diagnostic.help("it stands in the trainer: `trainer { {} }`", cx.source_text(setting.span));
+    } else {
+      did_you_mean(diagnostic, setting.name.text, setting.name.span, kFields);
+    }
+    cx.report(std::move(diagnostic));
+  }
+  for (const ast::Setting& set : merged->sets) {
+    const auto hparam =
+        std::find_if(cx.program.hparams.begin(), cx.program.hparams.end(),
+                     [&](const Hparam& candidate) { return candidate.name == set.name.text; });
+    if (hparam == cx.program.hparams.end()) {
+      const auto broken = module.symbols.find(set.name.text);
+      if (broken != module.symbols.end() && broken->second.kind == SymbolKind::Error) continue;
+      std::vector<std::string> names;
+      for (const Hparam& candidate : cx.program.hparams) names.push_back(candidate.name);
+      diagnostics::Diagnostic diagnostic = diag::set_unknown(set.name.span, set.name.text);
+      if (const auto near = diagnostics::suggest(set.name.text, names))
+        diagnostic.help("did you mean `{}`?", *near).fix(set.name.span, *near);
+      cx.report(std::move(diagnostic));
+      continue;
+    }
+    const Type type = hparam->type;
+    Expr value = check_as(set.value, type, scope, ("`" + set.name.text + "`").c_str());
+    if (!value.type.is_error()) typed.sets.emplace_back(set.name.text, std::move(value));
+  }
+  check_sets(cx, typed);
+  const auto data = check_wired("data", Kind::Data, *merged, ast, scope);
+  if (data) scope.data = find_object(cx, Kind::Data, data->type.decl);
+  const auto model = check_wired("model", Kind::Model, *merged, ast, scope);
+  for (const ast::Setting& setting : merged->settings) {
+    if (setting.name.text != "topology") continue;
+    if (setting.value.is_error()) continue;
+    const auto* name = setting.value.get<ast::NameRef>();
+    if (name == nullptr || !module.topologies.contains(name->name.text)) {
+      std::vector<std::string> names;
+      for (const auto& [topology, symbol] : module.topologies) names.push_back(topology);
+      diagnostics::Diagnostic diagnostic = diag::unknown_topology(
+          setting.value.span, "topology", cx.source_text(setting.value.span));
+      if (const auto near = diagnostics::suggest(cx.source_text(setting.value.span), names))
+        diagnostic.help("did you mean `{}`?", *near).fix(setting.value.span, *near);
+      cx.report(std::move(diagnostic));
+      continue;
+    }
+    typed.topology = name->name.text;
+  }
+  bool has_limit = false;
+  const ast::Section* sweep = nullptr;
+  for (const ast::Section& section : merged->sections) {
+    const std::string& name = section.name.text;
+    if (name == "trainer") {
+      for (const ast::Setting& setting : section.settings) {
+        has_limit = has_limit || setting.name.text == "epochs" || setting.name.text == "steps" ||
+                    setting.name.text == "max_time";
+        auto value = check_setting(setting, trainer_settings(), "a trainer", scope);
+        has_limit = has_limit || !value;  // A misspelt limit is one mistake, not two.
+        if (value) typed.trainer.push_back(std::move(*value));
+      }
+    } else if (name == "tags") {
+      for (const ast::Setting& setting : section.settings) {
+        Expr value = check_as(setting.value, Type::of(Kind::Str), scope, "a tag");
+        if (!value.type.is_error())
+          typed.tags.push_back({setting.name.text, "str", std::move(value), setting.span});
+      }
+    } else if (name == "callbacks") {
+      for (const ast::Expr& value : section.values) {
+        if (auto callback = check_listed(value, "callback", Kind::CallbackValue, scope))
+          typed.callbacks.push_back(std::move(*callback));
+      }
+    } else if (name == "loggers") {
+      for (const ast::Expr& value : section.values) {
+        if (auto logger = check_listed(value, "logger", Kind::Logger, scope))
+          typed.loggers.push_back(std::move(*logger));
+      }
+    } else if (name == "sweep") {
+      check_sweep(section, scope);
+      sweep = &section;
+    }
+  }
+  if (!has_limit && !ast.amends && !merged->is_damaged) {
+    cx.report(diag::no_limit(ast.name.span)
+                  .help("say `trainer { epochs = 10 }`, or `steps` or `max_time`"));
+  }
+  if (data && model) {
+    typed.data = data->type.decl;
+    typed.model = model->type.decl;
+    typed.data_arguments = data->args;
+    typed.model_arguments = model->args;
+    ObjectInfo& object = *find_object(cx, Kind::Model, model->type.decl);
+    for (const std::string& name : object.fn_order) {
+      FnInfo& fn = *object.fns[name];
+      if (object.is_damaged || (scope.data != nullptr && scope.data->is_damaged)) break;
+      const bool is_role = name == "train" || name == "val" || name == "test" || name == "predict";
+      if (fn.role == FnRole::Step && is_role) bind_step(*model, *data, fn, typed, scope);
+    }
+    check_monitors(cx, typed, sweep);
+    check_schedules(cx, typed);
+    check_windows(cx, typed);
+    check_columns(cx, cx.program.datas[typed.data], typed.data_arguments, typed);
+    add_setting_rules(cx, typed);
+  }
+  for (size_t i = first_obligation; i < cx.program.obligations.size(); ++i) {
+    if (cx.program.obligations[i].fate == Fate::AtStart)
+      typed.obligations.push_back(cx.program.obligations[i]);
+  }
+  // Without data or model there is nothing that later checks could speak of.
+  if (data && model) cx.program.experiments.push_back(std::move(typed));
+}
+
+}  // namespace
+
+void check_experiments(Context& cx, uint32_t module) {
+  for (const ast::Decl& decl : cx.graph.modules[module].ast.decls) {
+    if (const auto* experiment = decl.get<ast::Experiment>())
+      check_experiment(cx, module, *experiment);
+  }
+}
+
+}  // namespace ltr::check

@@ -1,0 +1,57 @@
+#include <algorithm>
+
+#include "dsl/check/experiment/wired.h"
+#include "dsl/check/expressions/expressions.h"
+
+namespace ltr::check {
+
+namespace {
+
+/// The `lr` of an optimizer, or null.
+const Expr* rate_of(const Member& member) {
+  if (member.kind != MemberKind::Optimizer || member.value.type.is_error()) return nullptr;
+  for (size_t i = 0; i < member.value.args.size() && i < member.value.formats.size(); ++i) {
+    if (member.value.formats[i] == "lr") return &member.value.args[i];
+  }
+  return nullptr;
+}
+
+/// Whether the value is a default that breaks its own `where`, which has been reported.
+bool breaks_its_rule(const Wired& wired, const Program& program) {
+  return std::any_of(program.hparams.begin(), program.hparams.end(), [&](const Hparam& hparam) {
+    const bool is_used =
+        std::find(wired.hparams.begin(), wired.hparams.end(), hparam.name) != wired.hparams.end();
+    const auto holds = is_used && hparam.where ? evaluate(*hparam.where, program) : std::nullopt;
+    return holds && holds->whole == 0;
+  });
+}
+
+}  // namespace
+
+void check_learning_rates(Context& cx) {
+  for (const Object& model : cx.program.models) {
+    for (const Member& member : model.members) {
+      const Expr* rate = rate_of(member);
+      const auto value = rate != nullptr ? evaluate(*rate, cx.program) : std::nullopt;
+      if (value && value->real <= 0)
+        cx.report(diag::bad_learning_rate(rate->span, cx.source_text(rate->span)));
+    }
+  }
+  for (const Experiment& experiment : cx.program.experiments) {
+    if (experiment.model >= cx.program.models.size()) continue;
+    const Object& model = cx.program.models[experiment.model];
+    for (const Member& member : model.members) {
+      const Expr* rate = rate_of(member);
+      if (rate == nullptr || evaluate(*rate, cx.program)) continue;
+      const Wired wired = wire(*rate, model, experiment.model_arguments, experiment, cx.program);
+      const auto value = evaluate(wired.expr, cx.program);
+      if (!value || value->real > 0 || breaks_its_rule(wired, cx.program)) continue;
+      diagnostics::Diagnostic diagnostic =
+          diag::bad_learning_rate(wired.given, cx.source_text(wired.given));
+      diagnostic.label(rate->span, "it is the rate of `{}`", member.name);
+      cx.report(std::move(diagnostic));
+    }
+  }
+}
+
+}  // namespace ltr::check

@@ -1,0 +1,35 @@
+#include "dsl/check/experiment/wired.h"
+
+namespace ltr::check {
+
+namespace {
+
+/// Two logs of one name that both run, one after the other, record the mean of two values.
+void check_body_logs(Context& cx, const Body& body) {
+  std::map<std::string, const Stmt*> first;
+  for (const Stmt& stmt : body) {
+    for (const Body& inner : stmt.bodies) check_body_logs(cx, inner);
+    if (stmt.kind != StmtKind::Log || stmt.values.empty()) continue;
+    const LogEntry& entry = cx.program.logs[stmt.index];
+    if (entry.kind != "scalar" && entry.kind != "metric") continue;
+    const auto [place, is_new] = first.try_emplace(entry.name, &stmt);
+    if (is_new) continue;
+    const std::string before = cx.source_text(place->second->values[0].span);
+    if (before == cx.source_text(stmt.values[0].span)) continue;
+    cx.report(diag::logged_twice(entry.span, entry.role + "." + entry.name)
+                  .label(cx.program.logs[place->second->index].span, "first here"));
+  }
+}
+
+}  // namespace
+
+void check_logged_names(Context& cx) {
+  for (const Object& model : cx.program.models) {
+    if (model.is_library) continue;
+    for (const uint32_t fn : model.fns) {
+      if (cx.program.fns[fn].role == FnRole::Step) check_body_logs(cx, cx.program.fns[fn].body);
+    }
+  }
+}
+
+}  // namespace ltr::check

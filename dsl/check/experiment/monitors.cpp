@@ -1,0 +1,162 @@
+#include "dsl/check/experiment/series.h"
+#include "dsl/check/experiment/wired.h"
+#include "dsl/diagnostics/suggest.h"
+
+namespace ltr::check {
+
+namespace {
+
+void report_unknown(Context& cx, const std::string& name, Span span, const SeriesOf& series) {
+  std::vector<std::string> names;
+  std::string list;
+  for (const auto& [known, one] : series) {
+    names.push_back(known);
+    list += (list.empty() ? "" : ", ") + known;
+  }
+  diagnostics::Diagnostic diagnostic = diag::monitor_unknown(span, name);
+  diagnostic.note("logged are: {}", list.empty() ? "nothing" : list);
+  if (const auto near = diagnostics::suggest(name, names))
+    diagnostic.help("did you mean `{}`?", *near).fix(span, *near);
+  cx.report(std::move(diagnostic));
+}
+
+/// The series that is watched, if it is logged and has fresh values.
+const Logged* find_series(
+    Context& cx, const std::string& name, Span span, bool per_epoch, const SeriesOf& series) {
+  const auto found = series.find(name);
+  if (found == series.end()) {
+    report_unknown(cx, name, span, series);
+    return nullptr;
+  }
+  const Logged& one = found->second;
+  if (one.is_error) return nullptr;
+  if (!one.absent.empty()) {
+    diagnostics::Diagnostic diagnostic = diag::monitor_without_value(span, name, one.absent);
+    if (!one.span.is_empty()) diagnostic.label(one.span, "it would be logged here");
+    cx.report(std::move(diagnostic));
+    return nullptr;
+  }
+  if (per_epoch && one.is_on_step) {
+    cx.report(diag::monitor_on_step(span, name)
+                  .label(one.span, "logged here")
+                  .help("add `on both`, or `on epoch`, to its `log`"));
+    return nullptr;
+  }
+  return &one;
+}
+
+void check_mode(
+    Context& cx, const Expr& mode, const std::string& name, Span span, const Logged& one) {
+  if (mode.name == "auto") {
+    if (one.better.empty())
+      cx.report(diag::mode_needed(span, name).help("add `mode = max` or `mode = min`"));
+    return;
+  }
+  const std::string& better = one.better.empty() ? one.named : one.better;
+  if (better.empty() || better == mode.name) return;
+  diagnostics::Diagnostic diagnostic =
+      diag::mode_contradicts(mode.span.is_empty() ? span : mode.span, mode.name, name,
+                             better == "max" ? "larger" : "smaller");
+  diagnostic.help("`mode = {}`", better);
+  if (!mode.span.is_empty()) diagnostic.fix(mode.span, better);
+  cx.report(std::move(diagnostic));
+}
+
+/// What watches values as they come on steps, rather than one for each epoch or round.
+bool watches_steps(const std::string& call) {
+  return call == "SpikeGuard";
+}
+
+void check_watching(Context& cx, const Expr& call, const SeriesOf& series) {
+  for (const Expr& arg : call.args) {
+    if (arg.kind == ExprKind::Call) check_watching(cx, arg, series);
+  }
+  const Expr* watched = watched_series(call);
+  if (watched == nullptr) return;
+  const Logged* one =
+      find_series(cx, watched->name, watched->span, !watches_steps(call.name), series);
+  if (one == nullptr) return;
+  const auto mode = mode_argument(call);
+  if (mode) check_mode(cx, call.args[*mode], watched->name, watched->span, *one);
+}
+
+/// `metric(val.loss)` in the hooks of a callback.
+void check_expr_of_hook(Context& cx, const Expr& expr, const SeriesOf& series) {
+  if (expr.kind == ExprKind::MetricSeries && !series.contains(expr.name)) {
+    // The place of the series within `metric(…)`.
+    const std::string text = cx.source_text(expr.span);
+    const size_t at = text.find(expr.name);
+    Span span = expr.span;
+    if (at != std::string::npos) {
+      span.begin += uint32_t(at);
+      span.end = span.begin + uint32_t(expr.name.size());
+    }
+    report_unknown(cx, expr.name, span, series);
+  }
+  for (const Expr& arg : expr.args) check_expr_of_hook(cx, arg, series);
+}
+
+void check_body_of_hook(Context& cx, const Body& body, const SeriesOf& series) {
+  for (const Stmt& stmt : body) {
+    for (const Expr& value : stmt.values) check_expr_of_hook(cx, value, series);
+    for (const Body& inner : stmt.bodies) check_body_of_hook(cx, inner, series);
+  }
+}
+
+/// The series that a name like "{epoch:03}-{val.acc:.3}" mentions.
+void check_filename(Context& cx, const Expr& call, const SeriesOf& series) {
+  for (size_t i = 0; i < call.args.size() && i < call.formats.size(); ++i) {
+    const Expr& value = call.args[i];
+    if (call.formats[i] != "filename" || value.kind != ExprKind::StrConst) continue;
+    for (size_t open = value.name.find('{'); open != std::string::npos;
+         open = value.name.find('{', open + 1)) {
+      const size_t end = value.name.find_first_of(":}", open);
+      const std::string name = value.name.substr(open + 1, end - open - 1);
+      if (name.find('.') == std::string::npos || series.contains(name)) continue;
+      report_unknown(cx, name, value.span, series);
+    }
+  }
+}
+
+/// `minimize = val.loss` of a sweep.
+void check_sweep_target(Context& cx, const ast::Section& sweep, const SeriesOf& series) {
+  for (const ast::Setting& setting : sweep.settings) {
+    if (setting.name.text != "minimize" && setting.name.text != "maximize") continue;
+    const std::string name = cx.source_text(setting.value.span);
+    const Logged* one = find_series(cx, name, setting.value.span, true, series);
+    if (one == nullptr) continue;
+    const std::string mode = setting.name.text == "minimize" ? "min" : "max";
+    const std::string& better = one->better.empty() ? one->named : one->better;
+    if (better.empty() || better == mode) continue;
+    const std::string right = mode == "min" ? "maximize" : "minimize";
+    cx.report(diag::mode_contradicts(setting.name.span, mode, name,
+                                     better == "max" ? "larger" : "smaller")
+                  .help("`{} = {}`", right, name)
+                  .fix(setting.name.span, right));
+  }
+}
+
+}  // namespace
+
+void check_monitors(Context& cx, const Experiment& experiment, const ast::Section* sweep) {
+  const Object& model = cx.program.models[experiment.model];
+  // What is missing may stand where the program could not be read.
+  if (model.is_damaged || cx.program.datas[experiment.data].object.is_damaged) return;
+  const SeriesOf series = logged_series(cx.program, experiment);
+  for (const Expr& callback : experiment.callbacks) {
+    check_watching(cx, callback, series);
+    check_filename(cx, callback, series);
+  }
+  for (const Member& member : model.members) {
+    for (const auto& [name, value] : member.settings) {
+      if (name == "schedule") check_watching(cx, value, series);
+    }
+  }
+  for (const Object& callback : cx.program.callbacks) {
+    if (!is_listed(callback.name, experiment)) continue;
+    for (const uint32_t fn : callback.fns) check_body_of_hook(cx, cx.program.fns[fn].body, series);
+  }
+  if (sweep != nullptr) check_sweep_target(cx, *sweep, series);
+}
+
+}  // namespace ltr::check

@@ -1,0 +1,123 @@
+#include "dsl/check/experiment/settings.h"
+#include "dsl/check/experiment/wired.h"
+#include "dsl/check/expressions/expressions.h"
+
+namespace ltr::check {
+
+namespace {
+
+struct Training {
+  std::optional<int64_t> steps;
+  std::optional<int64_t> epochs;
+  Span steps_span;
+  Span epochs_span;
+  bool has_epochs = false;
+  bool has_steps = false;
+};
+
+Training training_of(const Context& cx, const Experiment& experiment) {
+  Training training;
+  const Object none;
+  const auto count = [&](const SettingValue& setting) -> std::optional<int64_t> {
+    const Wired wired = wire(setting.value, none, {}, experiment, cx.program);
+    const auto value = evaluate(wired.expr, cx.program);
+    return value && value->kind == HostValue::Kind::Int ? std::optional(value->whole)
+                                                        : std::nullopt;
+  };
+  for (const SettingValue& setting : experiment.trainer) {
+    if (setting.path == "steps") {
+      training.has_steps = true;
+      training.steps = count(setting);
+      training.steps_span = setting.span;
+    } else if (setting.path == "epochs") {
+      training.has_epochs = true;
+      training.epochs = count(setting);
+      training.epochs_span = setting.span;
+    }
+  }
+  return training;
+}
+
+struct Schedules {
+  Context& cx;
+  const Experiment& experiment;
+  const Object& model;
+  const Training training;
+  const std::string& optimizer;
+  bool is_said = false;  ///< one schedule in epochs is one mistake
+
+  void check(const Expr& expr) {
+    for (size_t i = 0; i < expr.args.size(); ++i) {
+      const Wired wired =
+          wire(expr.args[i], model, experiment.model_arguments, experiment, cx.program);
+      const std::string name = i < expr.formats.size() ? expr.formats[i] : "";
+      check_range(expr, name, expr.args[i], wired);
+      if (wired.expr.kind == ExprKind::Quantity) {
+        check_unit(expr.args[i], wired.expr);
+        if (!name.empty() && name == library::info(expr.op).warmup) check_warmup(expr.args[i], wired.expr);
+      }
+      check(expr.args[i]);
+    }
+  }
+
+  void check_range(const Expr& schedule, const std::string& name, const Expr& written, const Wired& wired) {
+    const auto known = wired.expr.type.is_host_number() ? evaluate(wired.expr, cx.program) : std::nullopt;
+    const bool is_period = wired.expr.kind == ExprKind::Quantity;
+    if ((!known && !is_period) || !is_written(written)) return;
+    const double value = is_period ? wired.expr.number : known->real;
+    auto rule = broken_range("schedule.", name, value);
+    if (!rule) rule = broken_range("schedule." + schedule.name + ".", name, value);
+    if (!rule || is_reported(cx, diagnostics::Code::E0325, written.span)) return;
+    diagnostics::Diagnostic diagnostic =
+        diag::out_of_range(written.span, "`" + name + "` cannot be " + cx.source_text(wired.given.is_empty() ? written.span : wired.given));
+    note_hparams(diagnostic.note("`{}`", *rule), wired, cx);
+    cx.report(std::move(diagnostic));
+  }
+
+  bool is_written(const Expr& expr) const {
+    return cx.sources.contains(expr.span.source) && expr.span.source == model_source();
+  }
+  source::SourceId model_source() const { return model.span.source; }
+
+  void check_unit(const Expr& written, const Expr& value) {
+    if (value.name != "epochs" || is_said || training.has_epochs || !training.has_steps) return;
+    if (!is_written(written)) return;
+    is_said = true;
+    cx.report(diag::schedule_in_epochs(training.steps_span, optimizer)
+                  .label(written.span, "epochs here")
+                  .help("say how many `epochs` to train, or write the schedule in steps"));
+  }
+
+  void check_warmup(const Expr& written, const Expr& value) {
+    const bool in_epochs = value.name == "epochs";
+    const std::optional<int64_t> limit = in_epochs ? training.epochs : training.steps;
+    if (!limit || (!in_epochs && value.name != "steps") || value.number <= double(*limit)) return;
+    const std::string unit = in_epochs ? " epochs" : " steps";
+    cx.report(diag::warmup_too_long(in_epochs ? training.epochs_span : training.steps_span,
+                                    optimizer, std::to_string(int64_t(value.number)) + unit,
+                                    std::to_string(*limit) + unit)
+                  .label(written.span, "the warm-up")
+                  .help("shorten the warm-up, or train for longer"));
+  }
+};
+
+}  // namespace
+
+void check_schedules(Context& cx, const Experiment& experiment) {
+  const Object& model = cx.program.models[experiment.model];
+  const Training training = training_of(cx, experiment);
+  for (const Member& member : model.members) {
+    if (member.kind != MemberKind::Optimizer) continue;
+    Schedules schedules{cx, experiment, model, training, member.name};
+    for (const auto& [name, value] : member.settings) {
+      if (name == "schedule") schedules.check(value);
+    }
+    for (const GroupSettings& group : member.groups) {
+      for (const auto& [name, value] : group.settings) {
+        if (name == "schedule") schedules.check(value);
+      }
+    }
+  }
+}
+
+}  // namespace ltr::check

@@ -1,0 +1,54 @@
+#pragma once
+
+// Host values as one experiment wires them, and the rules of E04 that look at settings.
+
+#include "dsl/check/scope/context.h"
+
+namespace ltr::check {
+
+/// An expression of a declaration, with the arguments of an experiment in place of its params and
+/// `lets`, and hparams replaced by their default or by what `set` says.
+struct Wired {
+  Expr expr;
+  Span given;                        ///< where the value comes from, if that is one place
+  std::vector<std::string> hparams;  ///< whose values it rests on
+};
+Wired wire(const Expr& expr,
+           const Object& object,
+           const std::vector<Expr>& arguments,
+           const Experiment& experiment,
+           const Program& program);
+
+/// The setting of this name, or null.
+const SettingValue* find_setting(const std::vector<SettingValue>& settings,
+                                 const std::string& name);
+
+/// Whether another experiment with the same declarations had the same to report.
+bool is_reported(const Context& cx, diagnostics::Code code, Span span);
+
+/// `note: `size` is 1 unless it is set`, for each hparam.
+void note_hparams(diagnostics::Diagnostic& diagnostic, const Wired& wired, const Context& cx);
+
+/// E0415 to E0417, E0429, E0430: what callbacks, schedules and a sweep watch is logged, has a value
+/// while training, and is watched in the right direction.
+void check_monitors(Context& cx, const Experiment& experiment, const ast::Section* sweep);
+/// E0411: two logs of one name in a step record one value.
+void check_logged_names(Context& cx);
+/// E0418: learning rates are above 0, as written and as experiments give them.
+void check_learning_rates(Context& cx);
+/// E0427, E0428: schedules fit the length of training.
+void check_schedules(Context& cx, const Experiment& experiment);
+/// E0431, E0432, E0511, E0513: windows of batches fit the step and the data.
+void check_windows(Context& cx, const Experiment& experiment);
+/// What the params of data and model must keep to whatever is given for them at start: what follows from the arguments
+/// that stand in the program does not follow from `--set model.width=16`.
+void add_setting_rules(Context& cx, Experiment& experiment);
+
+/// How many records a train batch has, where the program alone tells.
+struct TrainBatch {
+  int64_t records = 0;
+  Wired size;
+};
+std::optional<TrainBatch> find_train_batch(const Program& program, const Experiment& experiment);
+
+}  // namespace ltr::check

@@ -1,0 +1,145 @@
+#include "dsl/check/declarations/declarations.h"
+#include "dsl/check/expressions/call.h"
+#include "dsl/check/library/library_call.h"
+
+namespace ltr::check {
+
+Expr call_symbol(const Symbol& symbol, CallSite& site) {
+  switch (symbol.kind) {
+    case SymbolKind::Fn:
+    case SymbolKind::Op: {
+      FnInfo& fn = fn_of(site.scope.cx, symbol);
+      return fn.is_op ? call_op(fn, site) : call_fn(fn, std::nullopt, site);
+    }
+    case SymbolKind::Block:
+    case SymbolKind::Model:
+    case SymbolKind::Metric:
+    case SymbolKind::Data:
+      return construct(symbol, site);
+    case SymbolKind::Error:
+      return error_at(site.span);
+    case SymbolKind::Hparam:
+    case SymbolKind::Const:
+    case SymbolKind::Callback:
+    case SymbolKind::Topology:
+    case SymbolKind::Experiment:
+      break;
+  }
+  site.scope.cx.report(diag::not_callable(site.name_span, "`" + symbol.name + "`"));
+  return error_at(site.span);
+}
+
+namespace {
+
+Expr apply_chain(const Expr& chain, Expr value, Span span, Scope& scope) {
+  for (size_t i = 0; i < chain.type.fields.size(); ++i) {
+    Expr element = make_expr(ExprKind::ListElement, chain.type.fields[i].type, chain.span,
+                             {chain, int_const(int64_t(i), span)});
+    if (chain.type.fields[i].type.kind == Kind::Function)
+      element.name = chain.type.fields[i].type.name;
+    std::vector<Given> given;
+    given.push_back({std::nullopt, nullptr, std::move(value), span});
+    value = apply(std::move(element), std::move(given), span, scope);
+    if (value.type.is_error()) return value;
+  }
+  value.span = span;
+  return value;
+}
+
+Expr apply_list(Expr list, std::vector<Given> given, Span span, Scope& scope) {
+  Context& cx = scope.cx;
+  if (given.size() != 1) {
+    cx.report(diag::wrong_argument(span, "a list of blocks is applied to one value"));
+    return error_at(span);
+  }
+  Expr value = check_given(given[0], scope);
+  if (value.type.is_error()) return error_at(span);
+  const Type element_type = list.type.fields.empty() ? Type::error() : list.type.fields[0].type;
+  if (element_type.kind != Kind::Block) {
+    cx.report(diag::not_callable(span, "a list of " + cx.text(element_type)));
+    return error_at(span);
+  }
+  const Type before = value.type;
+  Expr element =
+      make_expr(ExprKind::ListElement, element_type, list.span, {list, int_const(0, span)});
+  std::vector<Given> once;
+  once.push_back({std::nullopt, nullptr, value, given[0].span});
+  const Expr call = apply(std::move(element), std::move(once), span, scope);
+  if (call.type.is_error()) return call;
+  if (!(call.type == before)) {
+    cx.report(diag::not_shape_preserving(span, cx.text(before), cx.text(call.type)));
+    return error_at(span);
+  }
+  Expr result = make_expr(ExprKind::ApplyList, before, span, {std::move(list), std::move(value)});
+  result.fn = call.fn;
+  return result;
+}
+
+}  // namespace
+
+Expr apply(Expr callee, std::vector<Given> given, Span span, Scope& scope) {
+  Context& cx = scope.cx;
+  if (callee.type.is_error()) return error_at(span);
+  CallSite site{callee.type.name, callee.span, span, std::move(given), scope};
+  switch (callee.type.kind) {
+    case Kind::Block: {
+      ObjectInfo* object = find_object(cx, Kind::Block, callee.type.decl);
+      const auto forward = object->fns.find("forward");
+      if (forward == object->fns.end()) {
+        if (object->is_damaged) return ignore_arguments(site);
+        cx.report(
+            diag::not_callable(callee.span, "`" + object->name + "` has no `fn forward`, so it"));
+        return error_at(span);
+      }
+      return call_fn(*forward->second, std::move(callee), site);
+    }
+    case Kind::List: {
+      if (callee.type.uniform)
+        return apply_list(std::move(callee), std::move(site.given), span, scope);
+      if (site.given.size() != 1) {
+        cx.report(diag::wrong_argument(span, "a chain is applied to one value"));
+        return error_at(span);
+      }
+      return apply_chain(callee, check_given(site.given[0], scope), span, scope);
+    }
+    case Kind::Metric: {
+      ObjectInfo* object = find_object(cx, Kind::Metric, callee.type.decl);
+      const auto update = object->fns.find("update");
+      if (update == object->fns.end()) {
+        cx.report(diag::not_callable(
+            callee.span, "the metric `" + object->name + "` has no `fn update`, so it"));
+        return error_at(span);
+      }
+      if (scope.place != Place::Step && scope.place != Place::Hook) {
+        cx.report(diag::wrong_place(span, "a metric is updated in steps and hooks only"));
+        return error_at(span);
+      }
+      Expr call = call_fn(*update->second, std::move(callee), site);
+      if (call.type.is_error()) return call;
+      call.kind = ExprKind::CallMetric;
+      call.type = Type::of(Kind::MetricValue);
+      return call;
+    }
+    case Kind::Function: {
+      if (callee.type.decl != 0) return apply_closure(callee, std::move(site.given), span, scope);
+      if (!callee.type.fields.empty()) return call_value(std::move(callee), site);
+      if (callee.whole == 1 && scope.owner != nullptr) {
+        const auto method = scope.owner->fns.find(callee.type.name);
+        Type self = Type::of(scope.owner->kind);
+        self.decl = scope.owner->index;
+        if (method != scope.owner->fns.end()) {
+          return call_fn(*method->second, make_expr(ExprKind::Self, self, callee.span), site);
+        }
+      }
+      if (const Symbol* symbol = cx.graph.find(scope.module, callee.type.name))
+        return call_symbol(*symbol, site);
+      break;
+    }
+    default:
+      break;
+  }
+  cx.report(diag::not_callable(callee.span, "a value of type " + cx.text(callee.type)));
+  return error_at(span);
+}
+
+}  // namespace ltr::check

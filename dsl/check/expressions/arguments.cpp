@@ -1,0 +1,127 @@
+#include <algorithm>
+
+#include "dsl/check/expressions/call.h"
+
+namespace ltr::check {
+
+std::string count_text(size_t count, const char* noun) {
+  return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
+}
+
+void forget_unbound(Type& type, const std::set<AtomId>& free, Context& cx) {
+  Binding unbound;
+  for (const AtomId atom : free) unbound.dims[atom] = cx.program.atoms.unknown();
+  type = substitute(type, unbound, cx);
+}
+
+std::set<AtomId> free_atoms(const FnInfo& fn) {
+  std::set<AtomId> free;
+  for (const auto& [name, atom] : fn.binders) free.insert(atom);
+  for (const ParamInfo& param : fn.params) {
+    if (param.atom != 0) free.insert(param.atom);
+  }
+  return free;
+}
+
+Expr check_given(const Given& given, Scope& scope) {
+  return given.checked ? *given.checked : check_expr(*given.value, scope);
+}
+
+Expr check_given_as(const Given& given, const Type& wanted, Scope& scope, const char* what) {
+  return given.checked ? convert(*given.checked, wanted, scope, what)
+                       : check_as(*given.value, wanted, scope, what);
+}
+
+std::optional<std::vector<const Given*>> bind_arguments(const std::vector<ParamInfo>& params,
+                                                        const CallSite& site,
+                                                        const std::string& callee) {
+  Context& cx = site.scope.cx;
+  std::vector<const Given*> bound(params.size(), nullptr);
+  bool has_error = false;
+  size_t next = 0;
+  for (const Given& given : site.given) {
+    // What could not be read may have been more than one argument.
+    if (given.value != nullptr && given.value->is_error()) return std::nullopt;
+  }
+  for (const Given& given : site.given) {
+    if (!given.name) {
+      if (next >= params.size()) {
+        cx.report(diag::wrong_argument(given.span, "`" + callee + "` takes " +
+                                                       count_text(params.size(), "argument") +
+                                                       ", this is one more"));
+        has_error = true;
+        continue;
+      }
+      bound[next++] = &given;
+      continue;
+    }
+    const auto param = std::find_if(params.begin(), params.end(), [&](const ParamInfo& candidate) {
+      return candidate.name == given.name->text;
+    });
+    if (param == params.end()) {
+      std::vector<std::string> names;
+      for (const ParamInfo& candidate : params) names.push_back(candidate.name);
+      diagnostics::Diagnostic diagnostic = diag::wrong_argument(
+          given.name->span, "`" + callee + "` has no parameter `" + given.name->text + "`");
+      if (!did_you_mean(diagnostic, given.name->text, given.name->span, names)) {
+        std::string list;
+        for (const std::string& name : names) list += (list.empty() ? "`" : ", `") + name + "`";
+        if (!list.empty()) diagnostic.note("it has {}", list);
+      }
+      cx.report(std::move(diagnostic));
+      has_error = true;
+      continue;
+    }
+    const size_t index = size_t(param - params.begin());
+    if (bound[index] != nullptr) {
+      cx.report(diag::wrong_argument(given.name->span, "`" + given.name->text + "` is given twice")
+                    .label(bound[index]->span, "first here"));
+      has_error = true;
+      continue;
+    }
+    bound[index] = &given;
+  }
+  std::string missing;
+  for (size_t i = 0; i < params.size(); ++i) {
+    if (bound[i] != nullptr || params[i].initial != nullptr) continue;
+    missing += (missing.empty() ? "`" : ", `") + params[i].name + "`";
+  }
+  if (!missing.empty() && !has_error) {
+    cx.report(diag::wrong_argument(site.name_span, "`" + callee + "` needs " + missing));
+    has_error = true;
+  }
+  if (has_error) return std::nullopt;
+  return bound;
+}
+
+Expr default_of(const std::vector<ParamInfo>& params,
+                size_t index,
+                const std::vector<Expr>& before,
+                uint32_t module,
+                Scope& scope) {
+  const ParamInfo& param = params[index];
+  if (const auto* name = param.initial->get<ast::NameRef>()) {
+    for (size_t i = 0; i < index; ++i) {
+      if (params[i].name == name->name.text) return before[i];
+    }
+  }
+  std::vector<Local> locals;
+  Scope inner{.cx = scope.cx, .module = module, .place = Place::Const, .locals = locals};
+  Expr value = check_as(*param.initial, param.type, inner, "the default");
+  value.span = scope.cx.graph.modules[module].is_library ? Span{} : value.span;
+  return value;
+}
+
+bool has_broken_param(const std::vector<ParamInfo>& params) {
+  return std::any_of(params.begin(), params.end(),
+                     [](const ParamInfo& param) { return param.type.is_error(); });
+}
+
+Expr ignore_arguments(CallSite& site) {
+  for (const Given& given : site.given) {
+    if (!given.checked && given.value != nullptr) check_expr(*given.value, site.scope);
+  }
+  return error_at(site.span);
+}
+
+}  // namespace ltr::check

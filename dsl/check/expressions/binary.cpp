@@ -1,0 +1,317 @@
+#include "dsl/check/declarations/declarations.h"
+#include "dsl/check/library/library_call.h"
+
+namespace ltr::check {
+
+namespace {
+
+struct Operator {
+  const char* sign;  ///< as written
+  library::Id op;    ///< of tensors
+  const char* verb;  ///< for messages: cannot add …
+  bool is_comparison;
+};
+
+const Operator& info(ast::BinaryOp op) {
+  static const std::map<ast::BinaryOp, Operator> kOperators = {
+      {ast::BinaryOp::Equal, {"==", library::Id::Eq, "compare", true}},
+      {ast::BinaryOp::NotEqual, {"!=", library::Id::Ne, "compare", true}},
+      {ast::BinaryOp::Less, {"<", library::Id::Lt, "compare", true}},
+      {ast::BinaryOp::LessEqual, {"<=", library::Id::Le, "compare", true}},
+      {ast::BinaryOp::Greater, {">", library::Id::Gt, "compare", true}},
+      {ast::BinaryOp::GreaterEqual, {">=", library::Id::Ge, "compare", true}},
+      {ast::BinaryOp::Add, {"+", library::Id::Add, "add", false}},
+      {ast::BinaryOp::Subtract, {"-", library::Id::Sub, "subtract", false}},
+      {ast::BinaryOp::Multiply, {"*", library::Id::Mul, "multiply", false}},
+      {ast::BinaryOp::Divide, {"/", library::Id::Div, "divide", false}},
+      {ast::BinaryOp::Remainder, {"%", library::Id::Remainder, "take the remainder of", false}},
+      {ast::BinaryOp::Power, {"**", library::Id::Pow, "raise", false}},
+      {ast::BinaryOp::And, {"and", library::Id::LogicalAnd, "combine", true}},
+      {ast::BinaryOp::Or, {"or", library::Id::LogicalOr, "combine", true}}};
+  return kOperators.at(op);
+}
+
+bool is_comparison(ast::BinaryOp op) {
+  return op >= ast::BinaryOp::Equal && op <= ast::BinaryOp::In;
+}
+
+/// An operator where it is written.
+struct Sign {
+  ast::BinaryOp op;
+  Span op_span;
+};
+
+Expr check_host_ints(const Sign& sign, Expr left, Expr right, Span span, Scope& scope) {
+  AtomTable& atoms = scope.cx.program.atoms;
+  const auto& a = left.type.value;
+  const auto& b = right.type.value;
+  const bool known = a && b;
+  Type type = Type::host_int();
+  const Operator& op = info(sign.op);
+  switch (sign.op) {
+    case ast::BinaryOp::Add:
+      if (known) type.value = *a + *b;
+      break;
+    case ast::BinaryOp::Subtract:
+      if (known) type.value = *a - *b;
+      break;
+    case ast::BinaryOp::Multiply:
+      if (known) type.value = atoms.multiply(*a, *b);
+      break;
+    case ast::BinaryOp::Remainder:
+      if (known) type.value = atoms.remainder(*a, *b);
+      break;
+    case ast::BinaryOp::Power:
+      if (b && b->constant() && *b->constant() < 0) {
+        scope.cx.report(
+            diag::wrong_type(span, "an int has no negative power").help("write `1.0 * …`"));
+        return error_at(span);
+      }
+      if (known && b->constant() && *b->constant() <= 16)
+        type.value = atoms.power(*a, *b->constant());
+      break;
+    case ast::BinaryOp::Divide:
+      if (known) {
+        if (b->constant() == 0) {
+          scope.cx.report(diag::out_of_range(span, "division by zero"));
+          return error_at(span);
+        }
+        type.value = atoms.exact(*a, *b);
+        if (!AtomTable::divide(*a, *b)) {
+          Requirement requirement;
+          requirement.kind = Requirement::Kind::Divisible;
+          requirement.left = *a;
+          requirement.right = *b;
+          requirement.text = scope.cx.text(*a) + " % " + scope.cx.text(*b) + " == 0";
+          requirement.origin = span;
+          if (decide(requirement, scope.cx) == Truth::False) {
+            scope.cx.report(
+                diag::not_divisible(span, scope.cx.source_text(span), scope.cx.text(*a),
+                                    scope.cx.text(*b))
+                    .help("`floor(a / b)` rounds, and a fraction is written `1.0 * a / b`"));
+            return error_at(span);
+          }
+          require(std::move(requirement), span, scope);
+        }
+      }
+      break;
+    default:
+      break;
+  }
+  if (type.value && type.value->has_overflowed()) {
+    scope.cx.report(diag::dim_overflow(span, scope.cx.source_text(span)));
+    return error_at(span);
+  }
+  if (left.kind == ExprKind::IntConst && right.kind == ExprKind::IntConst && type.value &&
+      type.value->constant()) {
+    return int_const(*type.value->constant(), span);
+  }
+  return host_op(op.sign, {std::move(left), std::move(right)}, type, span);
+}
+
+Expr check_host(const Sign& sign, Expr left, Expr right, Span span, Scope& scope) {
+  const Operator& op = info(sign.op);
+  const bool both_bool = left.type.kind == Kind::Bool && right.type.kind == Kind::Bool;
+  const bool one_bool = left.type.kind == Kind::Bool || right.type.kind == Kind::Bool;
+  if (one_bool && !(both_bool && op.is_comparison)) {
+    scope.cx.report(diag::wrong_type(span, "cannot " + std::string(op.verb) + " " +
+                                               scope.cx.text(left.type) + " and " +
+                                               scope.cx.text(right.type)));
+    return error_at(span);
+  }
+  if (op.is_comparison) {
+    if (left.type.kind != right.type.kind) {
+      left = convert(std::move(left), Type::of(Kind::Float), scope);
+      right = convert(std::move(right), Type::of(Kind::Float), scope);
+    }
+    return host_op(op.sign, {std::move(left), std::move(right)}, Type::of(Kind::Bool), span);
+  }
+  if (left.type.kind == Kind::Int && right.type.kind == Kind::Int) {
+    return check_host_ints(sign, std::move(left), std::move(right), span, scope);
+  }
+  left = convert(std::move(left), Type::of(Kind::Float), scope);
+  right = convert(std::move(right), Type::of(Kind::Float), scope);
+  return host_op(op.sign, {std::move(left), std::move(right)}, Type::of(Kind::Float), span);
+}
+
+void report_clash(const Sign& sign, const Expr& left, const Expr& right, Scope& scope) {
+  Context& cx = scope.cx;
+  const Operator& op = info(sign.op);
+  const Type& a = left.type;
+  const Type& b = right.type;
+  diagnostics::Diagnostic diagnostic =
+      diag::symbolic_broadcast(sign.op_span, op.verb, cx.text(a), cx.text(b));
+  diagnostic.label(left.span, "{}", cx.text(a)).label(right.span, "{}", cx.text(b));
+  Type widened = a.dims.size() >= b.dims.size() ? a : b;
+  const Type& other = a.dims.size() >= b.dims.size() ? b : a;
+  for (size_t i = 0; i < other.dims.size(); ++i) {
+    Dim& dim = widened.dims[widened.dims.size() - 1 - i];
+    if (dim.size.is_one()) dim = other.dims[other.dims.size() - 1 - i];
+  }
+  diagnostic.note("broadcasting would silently make {} and train on the wrong loss",
+                  cx.text(widened));
+  const Expr& longer = a.dims.size() >= b.dims.size() ? left : right;
+  if (longer.type.dims.size() == other.dims.size() + 1 && longer.type.dims.back().size.is_one()) {
+    diagnostic.help("{}.squeeze({})", cx.source_text(longer.span), other.dims.size());
+  } else {
+    diagnostic.help("write `.squeeze(…)` or `.unsqueeze(…)` on one side");
+  }
+  cx.report(std::move(diagnostic));
+}
+
+Expr check_tensors(const Sign& sign, Expr left, Expr right, Span span, Scope& scope) {
+  Context& cx = scope.cx;
+  const Operator& op = info(sign.op);
+  // A list beside a tensor takes the tensor's element type.
+  if (left.type.kind == Kind::List)
+    left = convert(std::move(left), Type::tensor(right.type.element, {}), scope, "the list");
+  if (right.type.kind == Kind::List)
+    right = convert(std::move(right), Type::tensor(left.type.element, {}), scope, "the list");
+  if (left.type.is_error() || right.type.is_error()) return error_at(span);
+  const Type& tensor = left.type.is_tensor() ? left.type : right.type;
+  Element element = tensor.element;
+  std::vector<Dim> dims = tensor.dims;
+  if (left.type.is_tensor() && right.type.is_tensor()) {
+    if (left.type.element != right.type.element) {
+      cx.report(diag::wrong_element(sign.op_span, "cannot " + std::string(op.verb) + " " +
+                                                        cx.text(left.type) + " and " +
+                                                        cx.text(right.type))
+                    .label(left.span, "{}", cx.text(left.type))
+                    .label(right.span, "{}", cx.text(right.type))
+                    .help("convert one of them: `.to({})`", to_text(left.type.element)));
+      return error_at(span);
+    }
+    const Broadcast shape = broadcast(left.type.dims, right.type.dims, cx);
+    if (shape.is_symbolic_clash) {
+      report_clash(sign, left, right, scope);
+      return error_at(span);
+    }
+    bool is_equal = shape.dims.has_value();
+    if (is_equal) {
+      for (const auto& [a, b] : shape.equal)
+        is_equal = is_equal && require_equal(a, b, sign.op_span, scope, true);
+    }
+    if (!is_equal) {
+      cx.report(diag::dims_differ(sign.op_span, "cannot " + std::string(op.verb) + " " +
+                                                      cx.text(left.type) + " and " +
+                                                      cx.text(right.type) + ": their dims differ")
+                    .label(left.span, "{}", cx.text(left.type))
+                    .label(right.span, "{}", cx.text(right.type)));
+      return error_at(span);
+    }
+    dims = *shape.dims;
+  } else {
+    const Type& host = left.type.is_tensor() ? right.type : left.type;
+    if (!host.is_host_number()) {
+      cx.report(diag::wrong_type(sign.op_span, "cannot " + std::string(op.verb) + " " +
+                                                     cx.text(left.type) + " and " +
+                                                     cx.text(right.type)));
+      return error_at(span);
+    }
+    if (host.kind == Kind::Float && !is_floating(element) && element != Element::Any)
+      element = Element::Float;
+  }
+  if ((sign.op == ast::BinaryOp::And || sign.op == ast::BinaryOp::Or) &&
+      element != Element::Bool) {
+    cx.report(diag::wrong_element(
+        sign.op_span,
+        "`" + std::string(op.sign) + "` takes bool tensors, not " + cx.text(tensor)));
+    return error_at(span);
+  }
+  if (!op.is_comparison && element == Element::Bool) {
+    cx.report(
+        diag::wrong_element(sign.op_span, "cannot " + std::string(op.verb) + " bool tensors")
+            .help("`.to(i64)` makes 0 and 1 of them"));
+    return error_at(span);
+  }
+  if (sign.op == ast::BinaryOp::Divide && !is_floating(element) && element != Element::Any) {
+    // True division; in `compute` in full precision.
+    element = scope.place == Place::Compute ? Element::F64 : Element::Float;
+    for (Expr* side : {&left, &right}) {
+      if (!side->type.is_tensor()) continue;
+      const Type wide = Type::tensor(element, side->type.dims);
+      *side = op_expr(library::Id::To, wide, side->span, {*side});
+    }
+  }
+  if (op.is_comparison) element = Element::Bool;
+  return op_expr(op.op, Type::tensor(element, std::move(dims)), span,
+                 {std::move(left), std::move(right)});
+}
+
+}  // namespace
+
+Expr apply_operator(ast::BinaryOp written, Span op_span, Expr left, Expr right, Span span, Scope& scope) {
+  if (left.type.is_error() || right.type.is_error()) return error_at(span);
+  const Sign sign{written, op_span};
+  Context& cx = scope.cx;
+  if (written == ast::BinaryOp::In)
+    return check_in(std::move(left), std::move(right), span, scope);
+  if (written == ast::BinaryOp::Range) {
+    left = convert(std::move(left), Type::of(Kind::Int), scope, "the beginning of a range");
+    right = convert(std::move(right), Type::of(Kind::Int), scope, "the end of a range");
+    if (left.type.is_error() || right.type.is_error()) return error_at(span);
+    return make_expr(ExprKind::Range, Type::of(Kind::Range), span,
+                     {std::move(left), std::move(right)});
+  }
+  if (written == ast::BinaryOp::MatMul) {
+    const FnInfo& matmul = fn_of(cx, library::Id::Matmul);
+    CallSite site{matmul.name, op_span, span, {}, scope};
+    site.given.push_back({std::nullopt, nullptr, left, left.span});
+    site.given.push_back({std::nullopt, nullptr, right, right.span});
+    return call_op(matmul, site);
+  }
+  const bool is_equality = written == ast::BinaryOp::Equal || written == ast::BinaryOp::NotEqual;
+  const Operator& op = info(written);
+  if ((left.type.is_tensor() &&
+       (right.type.is_tensor() || right.type.is_host_number() || right.type.kind == Kind::List)) ||
+      (right.type.is_tensor() && (left.type.is_host_number() || left.type.kind == Kind::List))) {
+    return check_tensors(sign, std::move(left), std::move(right), span, scope);
+  }
+  if (written == ast::BinaryOp::And || written == ast::BinaryOp::Or) {
+    left = convert(std::move(left), Type::of(Kind::Bool), scope, "the left side");
+    right = convert(std::move(right), Type::of(Kind::Bool), scope, "the right side");
+    if (left.type.is_error() || right.type.is_error()) return error_at(span);
+    return make_expr(written == ast::BinaryOp::And ? ExprKind::And : ExprKind::Or,
+                     Type::of(Kind::Bool), span, {std::move(left), std::move(right)});
+  }
+  if (left.type.is_host_number() && right.type.is_host_number()) {
+    return check_host(sign, std::move(left), std::move(right), span, scope);
+  }
+  const bool is_text = (left.type.kind == Kind::Str || left.type.kind == Kind::Path) &&
+                       (right.type.kind == Kind::Str || right.type.kind == Kind::Path);
+  if (is_equality) {
+    if (auto result = compare_wholes(left, right, span, scope)) {
+      if (written == ast::BinaryOp::Equal) return std::move(*result);
+      return make_expr(ExprKind::Not, Type::of(Kind::Bool), span, {std::move(*result)});
+    }
+  }
+  if (written == ast::BinaryOp::Add && is_text) {
+    Expr result = make_expr(ExprKind::Interpolate, Type::of(Kind::Str), span,
+                            {std::move(left), std::move(right)});
+    result.formats = {"", ""};
+    return result;
+  }
+  cx.report(diag::wrong_type(op_span, "cannot " + std::string(op.verb) + " " +
+                                                 cx.text(left.type) + " and " + cx.text(right.type))
+                .label(left.span, "{}", cx.text(left.type))
+                .label(right.span, "{}", cx.text(right.type)));
+  return error_at(span);
+}
+
+Expr check_binary(const ast::Expr& expr, const ast::Binary& binary, Scope& scope) {
+  Expr left = check_expr(*binary.left, scope);
+  const bool is_equality =
+      binary.op == ast::BinaryOp::Equal || binary.op == ast::BinaryOp::NotEqual;
+  // A choice is compared with its names: `average == macro`.
+  Expr right = is_equality && left.type.kind == Kind::OneOf
+                   ? check_as(*binary.right, left.type, scope, "the right side")
+                   : check_expr(*binary.right, scope);
+  // A chain `a < b < c` is E0207 already.
+  const auto* before = binary.left->get<ast::Binary>();
+  if (before != nullptr && is_comparison(before->op) && is_comparison(binary.op))
+    return error_at(expr.span);
+  return apply_operator(binary.op, binary.op_span, std::move(left), std::move(right), expr.span,
+                        scope);
+}
+
+}  // namespace ltr::check

@@ -1,0 +1,32 @@
+#pragma once
+
+// What the files about calls share: `arguments.cpp` binds what was given, `call_function.cpp`, `construct.cpp`,
+// `apply.cpp` and `call_method.cpp` call what is meant, `check_call.cpp` finds out what that is.
+
+#include "dsl/check/expressions/expressions.h"
+
+namespace ltr::check {
+
+/// "1 argument", "2 arguments".
+std::string count_text(size_t count, const char* noun);
+/// The binders and params of a signature that a call gives values for.
+std::set<AtomId> free_atoms(const FnInfo& fn);
+/// Dims of a result that no argument told are not known.
+void forget_unbound(Type& type, const std::set<AtomId>& free, Context& cx);
+/// The default of a param; one that is just another param's name repeats that param's argument.
+Expr default_of(const std::vector<ParamInfo>& params,
+                size_t index,
+                const std::vector<Expr>& before,
+                uint32_t module,
+                Scope& scope);
+/// A param that could not be read: what fits it is not known.
+bool has_broken_param(const std::vector<ParamInfo>& params);
+/// Looks at the arguments for mistakes of their own.
+Expr ignore_arguments(CallSite& site);
+
+/// Calls what a name of a module stands for.
+Expr call_symbol(const Symbol& symbol, CallSite& site);
+/// `base.name(…)`.
+Expr call_method(const ast::Field& field, std::vector<Given> given, Span span, Scope& scope);
+
+}  // namespace ltr::check

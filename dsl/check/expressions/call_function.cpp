@@ -1,0 +1,128 @@
+#include <algorithm>
+
+#include "dsl/check/declarations/declarations.h"
+#include "dsl/check/expressions/call.h"
+#include "dsl/check/library/library_call.h"
+
+namespace ltr::check {
+
+namespace {
+
+/// The call kept as a value: an optimizer, schedule, callback or logger, its arguments named.
+Expr value_call(const FnInfo& op, std::vector<Expr> args, Span span, Context& cx) {
+  Expr result = make_expr(ExprKind::Call, op.result, span, std::move(args), op.name);
+  result.op = op.id;
+  for (const ParamInfo& param : op.params) result.formats.push_back(param.name);
+  // A setting that is given a value here may still be given none at the start.
+  CallSignature signature{op.name, {}};
+  for (const ParamInfo& param : op.params) {
+    if (param.type.kind == Kind::Option) signature.params.emplace_back(param.name, to_text(param.type, cx.program.atoms));
+  }
+  const bool is_known = std::any_of(cx.program.calls.begin(), cx.program.calls.end(),
+                                    [&](const CallSignature& one) { return one.name == op.name; });
+  if (!is_known && !signature.params.empty()) cx.program.calls.push_back(std::move(signature));
+  return result;
+}
+
+}  // namespace
+
+std::optional<std::vector<Expr>> op_arguments(const FnInfo& op, CallSite& site, Binding& binding) {
+  const auto bound = bind_arguments(op.params, site, op.name);
+  if (!bound) return std::nullopt;
+  const std::set<AtomId> free = free_atoms(op);
+  std::vector<Expr> args;
+  bool has_error = false;
+  for (size_t i = 0; i < op.params.size(); ++i) {
+    const ParamInfo& param = op.params[i];
+    const std::string what = "`" + param.name + "` of `" + op.name + "`";
+    if ((*bound)[i] == nullptr) {
+      args.push_back(default_of(op.params, i, args, op.module, site.scope));
+    } else {
+      args.push_back(check_given_as(*(*bound)[i], param.type, site.scope, what.c_str()));
+      const Span span = (*bound)[i]->checked ? (*bound)[i]->span : args.back().span;
+      if (!args.back().type.is_error() && args.back().kind != ExprKind::NoneConst &&
+          !match(param.type, args.back().type, binding, free, span, site.scope, what, true)) {
+        has_error = true;
+      }
+    }
+    if (args.back().type.is_error()) has_error = true;
+    if (param.atom != 0 && args.back().type.value)
+      binding.dims[param.atom] = *args.back().type.value;
+  }
+  if (has_error) return std::nullopt;
+  put_requirements(op.requirements, binding, {op.params, args}, site.span, site.scope);
+  return args;
+}
+
+Expr call_op(const FnInfo& op, CallSite& site) {
+  return call_by_rule(op, site);
+}
+
+Expr call_by_signature(const FnInfo& op, CallSite& site) {
+  Binding binding;
+  auto args = op_arguments(op, site, binding);
+  if (!args) return error_at(site.span);
+  switch (op.result.kind) {
+    case Kind::Optimizer:
+    case Kind::Schedule:
+    case Kind::CallbackValue:
+    case Kind::Logger:
+      return value_call(op, std::move(*args), site.span, site.scope.cx);
+    default:
+      break;
+  }
+  Type result = substitute(op.result, binding, site.scope.cx);
+  forget_unbound(result, free_atoms(op), site.scope.cx);
+  return op_expr(op.id, std::move(result), site.span, std::move(*args));
+}
+
+Expr call_fn(FnInfo& fn, std::optional<Expr> receiver, CallSite& site) {
+  Context& cx = site.scope.cx;
+  if (fn.is_checking) {
+    cx.report(diag::recursion(site.name_span, fn.name).note("recursion is not part of edition 1"));
+    return error_at(site.span);
+  }
+  check_body_of(cx, fn);
+  if (has_broken_param(fn.params)) return ignore_arguments(site);
+  const auto bound = bind_arguments(fn.params, site, fn.name);
+  if (!bound) return error_at(site.span);
+  Binding binding;
+  if (receiver) {
+    for (const auto& [atom, value] : receiver->type.arguments) binding.dims[atom] = value;
+  }
+  const std::set<AtomId> free = free_atoms(fn);
+  std::vector<Expr> args;
+  bool has_error = false;
+  for (size_t i = 0; i < fn.params.size(); ++i) {
+    const ParamInfo& param = fn.params[i];
+    const std::string what =
+        "`" + param.name + "` of `" +
+        (fn.name == "forward" && fn.owner != nullptr ? fn.owner->name : fn.name) + "`";
+    if ((*bound)[i] == nullptr) {
+      args.push_back(default_of(fn.params, i, args, fn.module, site.scope));
+    } else {
+      const Type wanted = substitute(param.type, binding, cx);
+      args.push_back(check_given_as(*(*bound)[i], wanted, site.scope, what.c_str()));
+      if (!args.back().type.is_error() && !match(param.type, args.back().type, binding, free,
+                                                 args.back().span, site.scope, what, false)) {
+        has_error = true;
+      }
+    }
+    has_error = has_error || args.back().type.is_error();
+    if (param.atom != 0)
+      binding.dims[param.atom] =
+          args.back().type.value ? *args.back().type.value : cx.program.atoms.unknown();
+  }
+  if (has_error) return error_at(site.span);
+  put_requirements(fn.requirements, binding, {fn.params, args, receiver ? &*receiver : nullptr}, site.span, site.scope);
+  Type result = substitute(fn.result, binding, cx);
+  forget_unbound(result, free, cx);
+  if (site.scope.fn != 0) cx.callees[site.scope.fn].insert(fn.index);
+  if (receiver) args.insert(args.begin(), std::move(*receiver));
+  const ExprKind kind = args.size() > fn.params.size() ? ExprKind::CallMethod : ExprKind::CallFn;
+  Expr call = make_expr(kind, std::move(result), site.span, std::move(args), fn.name);
+  call.fn = fn.index;
+  return call;
+}
+
+}  // namespace ltr::check

@@ -1,0 +1,116 @@
+#include <map>
+
+#include "dsl/check/declarations/declarations.h"
+#include "dsl/check/expressions/call.h"
+#include "dsl/check/library/library_call.h"
+
+namespace ltr::check {
+
+namespace {
+
+/// `opt.zero_grad()` and so on, in a manual step.
+std::optional<Expr> call_optimizer(const Expr& optimizer,
+                                   const ast::Name& name,
+                                   const std::vector<Given>& given,
+                                   Span span,
+                                   Scope& scope) {
+  static const std::map<std::string, size_t> kMethods = {
+      {"zero_grad", 0}, {"step", 0}, {"clip_norm", 1}, {"clip_value", 1}, {"set_lr", 1}};
+  const auto method = kMethods.find(name.text);
+  if (method == kMethods.end()) return std::nullopt;
+  Context& cx = scope.cx;
+  if (scope.place != Place::Step || !scope.info->is_manual) {
+    cx.report(
+        diag::wrong_place(span, "`" + name.text + "` of an optimizer is called in manual steps")
+            .help("`minimize loss` does all of it, or declare `step train(…) manual { … }`"));
+    return error_at(span);
+  }
+  if (given.size() != method->second) {
+    cx.report(diag::wrong_argument(
+        span, "`" + name.text + "` takes " + count_text(method->second, "argument")));
+    return error_at(span);
+  }
+  std::vector<Expr> args = {optimizer};
+  for (const Given& one : given) {
+    args.push_back(check_given_as(one, Type::of(Kind::Float), scope, "the number"));
+    if (args.back().type.is_error()) return error_at(span);
+  }
+  return op_expr(library::find(library::Space::Values, name.text), Type::of(Kind::Void), span, std::move(args));
+}
+
+/// `frozen(net).encode(x)`.
+std::optional<Expr> call_frozen_method(const Expr& base,
+                                       const ast::Field& field,
+                                       const std::vector<Given>& given,
+                                       Span span,
+                                       Scope& scope) {
+  const std::optional<Expr> block = scope.cx.closures[base.type.decl - 1].frozen;
+  if (!block || block->type.kind != Kind::Block) return std::nullopt;
+  const ObjectInfo* object = find_object(scope.cx, Kind::Block, block->type.decl);
+  const auto method = object->fns.find(field.name.text);
+  if (method == object->fns.end()) return std::nullopt;
+  CallSite site{field.name.text, field.name.span, span, given, scope};
+  Expr call = call_fn(*method->second, *block, site);
+  if (call.type.is_error()) return call;
+  const Type type = call.type;
+  return make_expr(ExprKind::Frozen, type, span, {std::move(call), *block});
+}
+
+}  // namespace
+
+Expr call_method(const ast::Field& field, std::vector<Given> given, Span span, Scope& scope) {
+  Context& cx = scope.cx;
+  const std::string& name = field.name.text;
+  if (const auto* base = field.base->get<ast::NameRef>();
+      base != nullptr && !scope.find_local(base->name.text)) {
+    const auto& aliases = cx.graph.modules[scope.module].aliases;
+    if (const auto alias = aliases.find(base->name.text); alias != aliases.end()) {
+      const auto& symbols = cx.graph.modules[alias->second].symbols;
+      if (const auto found = symbols.find(name); found != symbols.end()) {
+        CallSite site{name, field.name.span, span, std::move(given), scope};
+        return call_symbol(found->second, site);
+      }
+    }
+  }
+  Expr base = check_expr(*field.base, scope);
+  if (base.type.is_error()) return error_at(span);
+  const Kind kind = base.type.kind;
+  if (kind == Kind::Function && base.type.decl != 0) {
+    if (auto call = call_frozen_method(base, field, given, span, scope)) return std::move(*call);
+  }
+  // A test looks into a metric: what it updates, and what comes of it.
+  const bool is_tested = kind == Kind::Metric && scope.place == Place::Test;
+  if (kind == Kind::Block || kind == Kind::Model || is_tested) {
+    ObjectInfo* object = find_object(cx, kind, base.type.decl);
+    if (const auto method = object->fns.find(name); method != object->fns.end()) {
+      CallSite site{name, field.name.span, span, std::move(given), scope};
+      return call_fn(*method->second, std::move(base), site);
+    }
+    return apply(field_of(std::move(base), field.name, span, scope), std::move(given), span, scope);
+  }
+  if (kind == Kind::Record || kind == Kind::Optimizer) {
+    if (kind == Kind::Optimizer) {
+      if (auto call = call_optimizer(base, field.name, given, span, scope)) return std::move(*call);
+    }
+    return apply(field_of(std::move(base), field.name, span, scope), std::move(given), span, scope);
+  }
+  given.insert(given.begin(), Given{std::nullopt, nullptr, base, base.span});
+  CallSite site{name, field.name.span, span, std::move(given), scope};
+  if (kind == Kind::Stream) {
+    if (auto stage = check_stream_call(name, site)) return std::move(*stage);
+  }
+  if (auto builtin = check_builtin(name, site)) return std::move(*builtin);
+  const Symbol* symbol = cx.graph.find(scope.module, name);
+  if (symbol != nullptr && (symbol->kind == SymbolKind::Op || symbol->kind == SymbolKind::Fn)) {
+    return call_symbol(*symbol, site);
+  }
+  diagnostics::Diagnostic diagnostic =
+      diag::unknown_field(field.name.span, cx.text(base.type), name);
+  std::vector<std::string> known = cx.graph.visible(scope.module);
+  if (kind == Kind::List) known.emplace_back("weights");
+  did_you_mean(diagnostic, name, field.name.span, known);
+  cx.report(std::move(diagnostic));
+  return error_at(span);
+}
+
+}  // namespace ltr::check

@@ -1,0 +1,222 @@
+#include <algorithm>
+
+#include "dsl/check/expressions/expressions.h"
+
+namespace ltr::check {
+
+namespace {
+
+Expr closure_value(Closure closure, std::string name, Span span, Scope& scope) {
+  closure.module = scope.module;
+  closure.fn = scope.fn;
+  closure.owner = scope.owner;
+  closure.frames = scope.frames;
+  scope.cx.closures.push_back(std::move(closure));
+  Type type = Type::of(Kind::Function);
+  type.name = std::move(name);
+  type.decl = DeclIndex(scope.cx.closures.size());
+  return make_expr(ExprKind::FnValue, std::move(type), span);
+}
+
+/// The object whose member a function is, or stands in: `net` of `net.body[1]`.
+const Expr* object_of_member(const Expr& callee) {
+  if (callee.args.empty()) return nullptr;
+  if (callee.kind == ExprKind::Member) return &callee.args[0];
+  const bool is_part = callee.kind == ExprKind::ListElement ||
+                       callee.kind == ExprKind::TupleElement ||
+                       callee.kind == ExprKind::RecordField;
+  return is_part ? object_of_member(callee.args[0]) : nullptr;
+}
+
+/// Code of another object's member speaks of that object.
+void replace_self(Expr& expr, const Expr& object) {
+  if (expr.kind == ExprKind::Self) {
+    expr = object;
+    return;
+  }
+  for (Expr& arg : expr.args) replace_self(arg, object);
+}
+
+/// Code of a closure that is being read. `may_go_on`: not within itself without end, nor too deep for the stack, nor more
+/// often than fits into memory: each call has its own copy of the code.
+class Application {
+ public:
+  Application(const Expr& callee, const ast::Expr* code, Span span, Context& cx) : cx_(cx) {
+    constexpr auto kMostWithin = 16;
+    constexpr size_t kMostDeep = 200;
+    constexpr size_t kMostCalls = 10'000;
+    if (cx.applied.empty()) {
+      cx.applications = 0;
+      cx.applied_at = span;
+    }
+    if (std::count(cx.applied.begin(), cx.applied.end(), code) == kMostWithin && !cx.is_runaway) {
+      cx.report(diag::recursion(span, callee.type.name).note("recursion is not part of edition 1"));
+      cx.is_runaway = true;
+    } else if (cx.applied.size() == kMostDeep && !cx.is_runaway) {
+      cx.report(diag::nesting_too_deep(span, std::to_string(kMostDeep)));
+      cx.is_runaway = true;
+    } else if (++cx.applications == kMostCalls && !cx.is_runaway) {
+      cx.report(diag::too_many_calls(cx.applied_at, "10,000").help("a `fn` is called, and is not copied"));
+      cx.is_runaway = true;
+    }
+    cx.applied.push_back(code);
+  }
+  ~Application() {
+    cx_.applied.pop_back();
+    if (cx_.applied.empty()) cx_.is_runaway = false;
+  }
+  Application(const Application&) = delete;
+  Application& operator=(const Application&) = delete;
+  bool may_go_on() const { return !cx_.is_runaway; }
+
+ private:
+  Context& cx_;
+};
+
+/// Whether a function speaks of locals that only its own expression makes: `f(x)` of
+/// `f = x => y => x + y`.
+bool makes_locals(const Expr& callee) {
+  return callee.kind == ExprKind::LetIn ||
+         std::any_of(callee.args.begin(), callee.args.end(), makes_locals);
+}
+
+}  // namespace
+
+Expr lambda_value(const ast::Expr& expr, Scope& scope) {
+  return closure_value({.kind = Closure::Kind::Lambda, .code = &expr, .frozen = {}, .frames = {}},
+                       scope.cx.source_text(expr.span), expr.span, scope);
+}
+
+Expr partial_value(const ast::Expr& expr, Scope& scope) {
+  return closure_value({.kind = Closure::Kind::Partial, .code = &expr, .frozen = {}, .frames = {}},
+                       scope.cx.source_text(expr.span), expr.span, scope);
+}
+
+Expr frozen_value(CallSite& site) {
+  Scope& scope = site.scope;
+  if (site.given.size() != 1) {
+    scope.cx.report(
+        diag::wrong_argument(site.name_span, "`frozen` is written `frozen(net)(x)`")
+            .note("it takes a block, and gives one whose weights get no gradient"));
+    return error_at(site.span);
+  }
+  Expr block = check_given(site.given[0], scope);
+  if (block.type.is_error()) return error_at(site.span);
+  const bool is_list = block.type.kind == Kind::List && !block.type.fields.empty() &&
+                       block.type.fields[0].type.kind == Kind::Block;
+  if (block.type.kind != Kind::Block && !is_list) {
+    scope.cx.report(diag::wrong_argument(
+        block.span, "`frozen` takes a block, not " + scope.cx.text(block.type)));
+    return error_at(site.span);
+  }
+  Closure closure{.kind = Closure::Kind::Frozen, .code = nullptr, .frozen = {}, .frames = {}};
+  closure.frozen = std::move(block);
+  return closure_value(std::move(closure), scope.cx.source_text(site.span), site.span, scope);
+}
+
+Expr apply_closure(const Expr& callee, std::vector<Given> given, Span span, Scope& scope) {
+  Context& cx = scope.cx;
+  const Closure closure = cx.closures[callee.type.decl - 1];
+  const bool is_here = closure.fn == scope.fn && closure.owner == scope.owner;
+  Expr result;
+  if (closure.kind == Closure::Kind::Frozen) {
+    result = apply(*closure.frozen, std::move(given), span, scope);
+    if (result.type.is_error()) return result;
+    const Type type = result.type;
+    result = make_expr(ExprKind::Frozen, type, span, {std::move(result), *closure.frozen});
+  } else {
+    if (given.size() != 1 || given[0].name) {
+      cx.report(diag::wrong_argument(span, "`" + callee.type.name + "` takes one value"));
+      return error_at(span);
+    }
+    Expr value = check_given(given[0], scope);
+    if (value.type.is_error()) return error_at(span);
+    const Application application(callee, closure.code, span, cx);
+    if (!application.may_go_on()) return error_at(span);
+    Scope inner = scope;
+    inner.module = closure.module;
+    inner.owner = closure.owner;
+    inner.frames = is_here ? closure.frames : std::vector<std::map<std::string, LocalId>>(1);
+    inner.frames.emplace_back();
+    if (const auto* lambda = closure.code->get<ast::Lambda>()) {
+      const LocalId param = inner.declare(lambda->param.text, value.type);
+      Expr body = check_expr(*lambda->value, inner);
+      if (body.type.is_error()) return error_at(span);
+      const Type type = body.type;
+      result = make_expr(ExprKind::LetIn, type, span, {std::move(value), std::move(body)});
+      result.local = param;
+    } else {
+      result = check_call(*closure.code, *closure.code->get<ast::Call>(), inner, std::move(value));
+      if (result.type.is_error()) return error_at(span);
+    }
+  }
+  if (const Expr* object = object_of_member(callee); object && object->kind != ExprKind::Self)
+    replace_self(result, *object);
+  if (makes_locals(callee)) {
+    const Type type = result.type;
+    const LocalId made = scope.hidden_local(callee.type);
+    result = make_expr(ExprKind::LetIn, type, span, {callee, std::move(result)});
+    result.local = made;
+  }
+  result.span = span;
+  return result;
+}
+
+Expr call_value(Expr callee, CallSite& site) {
+  Scope& scope = site.scope;
+  Context& cx = scope.cx;
+  const std::vector<TypeField>& signature = callee.type.fields;
+  const size_t count = signature.size() - 1;
+  if (site.given.size() != count) {
+    cx.report(diag::wrong_argument(site.span, "`" + cx.source_text(callee.span) + "` takes " +
+                                                  std::to_string(count) + " argument" +
+                                                  (count == 1 ? "" : "s") + ", not " +
+                                                  std::to_string(site.given.size())));
+    return error_at(site.span);
+  }
+  std::set<AtomId> free;
+  for (const auto& [atom, value] : callee.type.arguments) free.insert(atom);
+  Binding binding;
+  std::vector<Expr> args;
+  const std::string what = "the argument of `" + cx.source_text(callee.span) + "`";
+  bool has_error = false;
+  for (size_t i = 0; i < count; ++i) {
+    args.push_back(check_given_as(site.given[i], signature[i].type, scope, what.c_str()));
+    const Expr& arg = args.back();
+    has_error = has_error || arg.type.is_error() ||
+                !match(signature[i].type, arg.type, binding, free, arg.span, scope, what, false);
+  }
+  if (has_error) return error_at(site.span);
+  Type result = substitute(signature.back().type, binding, cx);
+  args.insert(args.begin(), std::move(callee));
+  return make_expr(ExprKind::CallValue, std::move(result), site.span, std::move(args));
+}
+
+Expr as_function(Expr value, const Type& wanted, Scope& scope, const char* what) {
+  const Span span = value.span;
+  Expr function = make_expr(ExprKind::Function, wanted, span);
+  function.local = scope.hidden_local(value.type);
+  // What has no value at run time, such as `relu`, is applied as it was written.
+  Expr callee = value.kind == ExprKind::FnValue ? value
+                                                : local_expr(function.local, scope, span);
+  std::vector<Given> given;
+  for (size_t i = 0; i + 1 < wanted.fields.size(); ++i) {
+    const LocalId param = scope.hidden_local(wanted.fields[i].type);
+    function.locals.push_back(param);
+    given.push_back({std::nullopt, nullptr, local_expr(param, scope, span), span});
+  }
+  Expr body = apply(std::move(callee), std::move(given), span, scope);
+  if (body.type.is_error()) return error_at(span);
+  const Type& result = wanted.fields.back().type;
+  body = convert(std::move(body), result, scope, what);
+  Binding binding;
+  const std::string label = std::string("the result of ") + what;
+  if (body.type.is_error() ||
+      !match(result, body.type, binding, {}, span, scope, label, false)) {
+    return error_at(span);
+  }
+  function.args = {std::move(value), std::move(body)};
+  return function;
+}
+
+}  // namespace ltr::check

@@ -1,0 +1,92 @@
+#include "dsl/check/declarations/declarations.h"
+#include "dsl/check/expressions/call.h"
+
+namespace ltr::check {
+
+namespace {
+
+/// Reports where code builds what must be a member.
+bool may_build(const Symbol& symbol, const CallSite& site) {
+  const Place place = site.scope.place;
+  if (place == Place::Member || place == Place::Test || place == Place::Experiment ||
+      symbol.kind == SymbolKind::Data)
+    return true;
+  Context& cx = site.scope.cx;
+  cx.report(diag::block_built_in_code(site.span, symbol.name)
+                .help("make it a member: `NAME = {}` outside of the function",
+                      cx.source_text(site.span)));
+  return false;
+}
+
+/// The arguments of a constructor in declared order, and what its sizes stand for; unset where one is wrong.
+std::optional<std::vector<Expr>> constructor_arguments(const ObjectInfo& object,
+                                                       CallSite& site,
+                                                       Binding& binding) {
+  Context& cx = site.scope.cx;
+  const auto bound = bind_arguments(object.params, site, object.name);
+  if (!bound) return std::nullopt;
+  std::vector<Expr> args;
+  const auto label = [&](size_t i) { return "`" + object.params[i].name + "`"; };
+  const auto is_function = [&](size_t i) {
+    return object.params[i].type.kind == Kind::Function && (*bound)[i] != nullptr;
+  };
+  bool has_error = false;
+  for (size_t i = 0; i < object.params.size(); ++i) {
+    const ParamInfo& param = object.params[i];
+    if (is_function(i)) {
+      args.push_back(check_given(*(*bound)[i], site.scope));
+    } else if ((*bound)[i] == nullptr) {
+      args.push_back(default_of(object.params, i, args, object.module, site.scope));
+    } else {
+      const Type wanted = substitute(param.type, binding, cx);
+      args.push_back(check_given_as(*(*bound)[i], wanted, site.scope, label(i).c_str()));
+    }
+    has_error = has_error || args.back().type.is_error();
+    if (param.atom != 0)
+      binding.dims[param.atom] =
+          args.back().type.value ? *args.back().type.value : cx.program.atoms.unknown();
+  }
+  // What a block parameter must accept may hang on all other arguments.
+  for (size_t i = 0; i < object.params.size() && !has_error; ++i) {
+    if (!is_function(i)) continue;
+    const Type wanted = substitute(object.params[i].type, binding, cx);
+    args[i] = convert(std::move(args[i]), wanted, site.scope, label(i).c_str());
+    has_error = args[i].type.is_error();
+  }
+  if (has_error) return std::nullopt;
+  // Types that mention other params, such as a shared weight, are compared once all are known.
+  for (size_t i = 0; i < object.params.size(); ++i) {
+    if ((*bound)[i] == nullptr || is_function(i)) continue;
+    if (!match(object.params[i].type, args[i].type, binding, {}, args[i].span, site.scope, label(i),
+               false))
+      return std::nullopt;
+  }
+  return args;
+}
+
+}  // namespace
+
+Expr construct(const Symbol& symbol, CallSite& site) {
+  Context& cx = site.scope.cx;
+  ObjectInfo& object = object_of(cx, symbol);
+  if (object.is_checking) {
+    cx.report(diag::recursion(site.name_span, object.name).note("it is being declared here"));
+    return error_at(site.span);
+  }
+  complete(cx, object);
+  if (!may_build(symbol, site)) return error_at(site.span);
+  if (has_broken_param(object.params)) return ignore_arguments(site);
+  Binding binding;
+  auto args = constructor_arguments(object, site, binding);
+  if (!args) return error_at(site.span);
+  put_requirements(object.requirements, binding, {object.params, *args}, site.span, site.scope);
+  Type type = Type::of(object.kind);
+  type.decl = object.index;
+  type.name = object.name;
+  for (const ParamInfo& param : object.params) {
+    if (param.atom != 0) type.arguments.emplace_back(param.atom, binding.dims[param.atom]);
+  }
+  return make_expr(ExprKind::Construct, std::move(type), site.span, std::move(*args), object.name);
+}
+
+}  // namespace ltr::check

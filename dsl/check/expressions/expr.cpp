@@ -1,0 +1,472 @@
+#include <algorithm>
+#include <cmath>
+
+#include "dsl/check/declarations/declarations.h"
+#include "dsl/check/library/library_call.h"
+
+namespace ltr::check {
+
+Expr make_expr(ExprKind kind, Type type, Span span, std::vector<Expr> args, std::string name) {
+  Expr expr;
+  expr.kind = kind;
+  expr.type = std::move(type);
+  expr.span = span;
+  expr.args = std::move(args);
+  expr.name = std::move(name);
+  return expr;
+}
+
+Expr error_at(Span span) {
+  return make_expr(ExprKind::Error, Type::error(), span);
+}
+
+Expr local_expr(LocalId local, const Scope& scope, Span span) {
+  const Local& variable = scope.locals[local];
+  Expr expr = make_expr(ExprKind::Local, variable.type, span, {}, variable.name);
+  expr.local = local;
+  return expr;
+}
+
+Expr int_const(int64_t value, Span span) {
+  Expr expr = make_expr(ExprKind::IntConst, Type::host_int(Polynomial(value)), span);
+  expr.whole = value;
+  return expr;
+}
+
+Expr op_expr(library::Id op, Type type, Span span, std::vector<Expr> args) {
+  Expr expr = make_expr(ExprKind::Op, std::move(type), span, std::move(args));
+  expr.op = op;
+  return expr;
+}
+
+Expr host_op(const std::string& name, std::vector<Expr> args, Type type, Span span) {
+  return make_expr(ExprKind::Host, std::move(type), span, std::move(args), name);
+}
+
+std::optional<Expr> make_quantity(double value, const std::string& unit, Span span) {
+  static const std::map<std::string, std::pair<const char*, double>> kUnits = {
+      {"steps", {"steps", 1}},
+      {"step", {"steps", 1}},
+      {"epochs", {"epochs", 1}},
+      {"epoch", {"epochs", 1}},
+      {"ms", {"seconds", 1e-3}},
+      {"s", {"seconds", 1}},
+      {"min", {"seconds", 60}},
+      {"h", {"seconds", 3600}},
+      {"KiB", {"bytes", 1024}},
+      {"MiB", {"bytes", 1024.0 * 1024}},
+      {"GiB", {"bytes", 1024.0 * 1024 * 1024}}};
+  const auto found = kUnits.find(unit);
+  if (found == kUnits.end()) return std::nullopt;
+  const std::string name = found->second.first;
+  const Kind kind = name == "seconds" ? Kind::Duration
+                    : name == "bytes" ? Kind::Bytes
+                                      : Kind::Period;
+  Expr result = make_expr(ExprKind::Quantity, Type::of(kind), span, {}, name);
+  result.number = value * found->second.second;
+  return result;
+}
+
+namespace {
+
+Expr check_quantity(const ast::Expr& expr, const ast::Quantity& quantity) {
+  return *make_quantity(quantity.value, quantity.unit, expr.span);
+}
+
+Expr check_string(const ast::Expr& expr, const ast::StrLiteral& literal, Scope& scope) {
+  bool is_plain = true;
+  for (const ast::StrPart& part : literal.parts) is_plain = is_plain && !part.value;
+  if (is_plain) {
+    std::string text;
+    for (const ast::StrPart& part : literal.parts) text += part.text;
+    return make_expr(ExprKind::StrConst, Type::of(Kind::Str), expr.span, {}, text);
+  }
+  Expr result = make_expr(ExprKind::Interpolate, Type::of(Kind::Str), expr.span);
+  for (const ast::StrPart& part : literal.parts) {
+    if (!part.value) {
+      if (part.text.empty()) continue;
+      result.args.push_back(
+          make_expr(ExprKind::StrConst, Type::of(Kind::Str), part.span, {}, part.text));
+      result.formats.emplace_back();
+      continue;
+    }
+    Expr value = check_expr(**part.value, scope);
+    const bool fits = value.type.is_error() || value.type.is_host_number() ||
+                      value.type.kind == Kind::Str || value.type.kind == Kind::Path ||
+                      (value.type.is_tensor() && value.type.dims.empty());
+    if (!fits) {
+      scope.cx.report(diag::wrong_type(value.span, "a value of type " + scope.cx.text(value.type) +
+                                                       " cannot be written into a string"));
+    }
+    result.args.push_back(std::move(value));
+    result.formats.push_back(part.format);
+  }
+  return result;
+}
+
+/// A call of a function, which in a chain lacks its first argument: `leaky_relu(0.2)`.
+bool may_be_partial(const ast::Expr& element, const Scope& scope) {
+  const auto* call = element.get<ast::Call>();
+  const auto* name = call != nullptr ? call->callee->get<ast::NameRef>() : nullptr;
+  if (name == nullptr || scope.find_local(name->name.text)) return false;
+  if (scope.owner != nullptr && scope.owner->members.contains(name->name.text)) return false;
+  const Symbol* symbol = scope.cx.graph.find(scope.module, name->name.text);
+  return symbol != nullptr &&
+         (symbol->kind == SymbolKind::Fn || symbol->kind == SymbolKind::Op);
+}
+
+bool is_chain_element(const Type& type) {
+  const bool is_list = type.kind == Kind::List && !type.fields.empty();
+  return type.kind == Kind::Block || type.kind == Kind::Function ||
+         (is_list && is_chain_element(type.fields[0].type));
+}
+
+// What else stands in a list tells whether it is a chain, so calls of functions are read last.
+Expr check_list(const ast::Expr& expr, const ast::List& list, Scope& scope) {
+  std::vector<Expr> elements(list.elements.size());
+  bool is_chain = false;
+  bool has_error = false;
+  for (const bool partial : {false, true}) {
+    for (size_t i = 0; i < elements.size(); ++i) {
+      if (may_be_partial(list.elements[i], scope) != partial) continue;
+      elements[i] = partial && is_chain ? partial_value(list.elements[i], scope)
+                                        : check_expr(list.elements[i], scope);
+      has_error = has_error || elements[i].type.is_error();
+      is_chain = is_chain || is_chain_element(elements[i].type);
+    }
+  }
+  if (has_error) return error_at(expr.span);
+  Expr result = make_expr(ExprKind::List, Type::of(Kind::List), expr.span);
+  for (Expr& element : elements) {
+    result.type.fields.push_back({"", element.type});
+    result.args.push_back(std::move(element));
+  }
+  result.type.value = Polynomial(int64_t(list.elements.size()));
+  return result;
+}
+
+Expr check_comprehension(const ast::Expr& expr, const ast::Comprehension& list, Scope& scope) {
+  Expr range = check_expr(*list.range, scope);
+  if (range.type.is_error()) return error_at(expr.span);
+  if (range.type.kind != Kind::Range) {
+    scope.cx.report(diag::wrong_type(
+        range.span,
+        "a comprehension runs over a range `a .. b`, not over " + scope.cx.text(range.type)));
+    return error_at(expr.span);
+  }
+  scope.frames.emplace_back();
+  const AtomId atom =
+      scope.cx.program.atoms.variable(list.variable.text, scope.cx.next_key++, false, false, true);
+  const LocalId variable =
+      scope.declare(list.variable.text, Type::host_int(Polynomial::atom(atom)));
+  Expr element = check_expr(*list.element, scope);
+  scope.frames.pop_back();
+  if (element.type.is_error()) return error_at(expr.span);
+  Type type = Type::of(Kind::List);
+  type.uniform = true;
+  type.fields.push_back({"", element.type});
+  const Type& from = range.args[0].type;
+  const Type& to = range.args[1].type;
+  type.value = from.value && to.value ? *to.value - *from.value : scope.cx.program.atoms.unknown();
+  // What the variable is in the first element.
+  type.arguments.emplace_back(atom,
+                              from.value ? *from.value : scope.cx.program.atoms.unknown());
+  Expr result = make_expr(ExprKind::Comprehension, std::move(type), expr.span,
+                          {range.args[0], range.args[1], std::move(element)});
+  result.local = variable;
+  return result;
+}
+
+Expr check_if(const ast::Expr& expr, const ast::IfExpr& branch, Scope& scope) {
+  Expr condition = check_as(*branch.condition, Type::of(Kind::Bool), scope, "the condition");
+  Expr then_value = check_expr(*branch.then_value, scope);
+  Expr else_value = check_expr(*branch.else_value, scope);
+  if (condition.type.is_error() || then_value.type.is_error() || else_value.type.is_error())
+    return error_at(expr.span);
+  const std::optional<Type> type = merge(then_value.type, else_value.type, scope.cx);
+  if (!type) {
+    scope.cx.report(diag::branches_differ(expr.span, scope.cx.text(then_value.type),
+                                          scope.cx.text(else_value.type))
+                        .label(then_value.span, "{}", scope.cx.text(then_value.type))
+                        .label(else_value.span, "{}", scope.cx.text(else_value.type)));
+    return error_at(expr.span);
+  }
+  then_value = convert(std::move(then_value), *type, scope);
+  else_value = convert(std::move(else_value), *type, scope);
+  return make_expr(ExprKind::If, *type, expr.span, {condition, then_value, else_value});
+}
+
+Expr check_as_type(const ast::Expr& expr, const ast::As& as, Scope& scope) {
+  // `csv(…) as {…}`: the schema is an argument of the source.
+  if (const auto* call = as.value->get<ast::Call>()) {
+    const auto* name = call->callee->get<ast::NameRef>();
+    const auto source = library::find(library::Space::Streams, name != nullptr ? name->name.text : "");
+    if (library::info(source).wants_schema) {
+      CallSite site{name->name.text, name->name.span, expr.span, {}, scope};
+      for (const ast::Argument& argument : call->arguments) {
+        site.given.push_back({argument.name, &*argument.value, std::nullopt, argument.value->span});
+      }
+      Given schema;
+      schema.name = ast::Name{"as", as.type->span};
+      schema.checked = make_expr(ExprKind::NoneConst, check_type(*as.type, scope), as.type->span);
+      site.given.push_back(std::move(schema));
+      if (auto stream = check_stream_call(name->name.text, site)) return std::move(*stream);
+    }
+  }
+  Expr value = check_expr(*as.value, scope);
+  const Type type = check_type(*as.type, scope);
+  if (value.type.is_error() || type.is_error()) return error_at(expr.span);
+  if (!value.type.is_tensor() || !type.is_tensor() || value.type.element != type.element) {
+    scope.cx.report(diag::wrong_element(
+        expr.span, "`as` names the dims of a tensor, it does not make " + scope.cx.text(type) +
+                       " of " + scope.cx.text(value.type)));
+    return error_at(expr.span);
+  }
+  if (value.type.dims.size() != type.dims.size()) {
+    scope.cx.report(diag::wrong_rank(
+        expr.span, scope.cx.text(value.type) + " cannot be " + scope.cx.text(type)));
+    return error_at(expr.span);
+  }
+  Expr result = make_expr(ExprKind::CheckShape, type, expr.span, {value},
+                          scope.cx.source_text(as.type->span));
+  for (size_t i = 0; i < type.dims.size(); ++i) {
+    if (scope.cx.program.atoms.mentions_unknown(type.dims[i].size)) {
+      result.args.push_back(int_const(-1, expr.span));
+      result.type.dims[i] = value.type.dims[i];
+    } else if (auto size = expr_of(type.dims[i].size, scope, expr.span)) {
+      result.args.push_back(std::move(*size));
+    } else {
+      result.args.push_back(int_const(-1, expr.span));
+    }
+  }
+  Obligation obligation;
+  obligation.text = scope.cx.source_text(expr.span);
+  obligation.fate = Fate::FirstBatch;
+  obligation.why = "`as` is checked where it stands";
+  obligation.span = expr.span;
+  scope.cx.program.obligations.push_back(std::move(obligation));
+  return result;
+}
+
+Expr check_unary(const ast::Expr& expr, const ast::Unary& unary, Scope& scope) {
+  Expr operand = check_expr(*unary.operand, scope);
+  if (operand.type.is_error()) return error_at(expr.span);
+  Context& cx = scope.cx;
+  if (unary.op == ast::UnaryOp::Not) {
+    if (operand.type.kind == Kind::Bool)
+      return make_expr(ExprKind::Not, Type::of(Kind::Bool), expr.span, {operand});
+    if (operand.type.is_tensor() && operand.type.element == Element::Bool) {
+      const Type type = operand.type;
+      return op_expr(library::Id::LogicalNot, type, expr.span, {operand});
+    }
+    cx.report(diag::wrong_type(expr.span, "`not` takes a bool, not " + cx.text(operand.type)));
+    return error_at(expr.span);
+  }
+  if (operand.kind == ExprKind::IntConst) return int_const(-operand.whole, expr.span);
+  if (operand.kind == ExprKind::FloatConst) {
+    operand.number = -operand.number;
+    operand.span = expr.span;
+    return operand;
+  }
+  if (operand.type.kind == Kind::Int) {
+    Type type = Type::host_int();
+    if (operand.type.value) type.value = Polynomial(0) - *operand.type.value;
+    return host_op("neg", {operand}, type, expr.span);
+  }
+  if (operand.type.kind == Kind::Float)
+    return host_op("neg", {operand}, Type::of(Kind::Float), expr.span);
+  if (operand.type.is_tensor() && operand.type.element != Element::Bool) {
+    const Type type = operand.type;
+    return op_expr(library::Id::Neg, type, expr.span, {operand});
+  }
+  cx.report(diag::wrong_type(expr.span, "`-` takes a number, not " + cx.text(operand.type)));
+  return error_at(expr.span);
+}
+
+}  // namespace
+
+Expr check_expr(const ast::Expr& expr, Scope& scope) {
+  const Span span = expr.span;
+  if (expr.is_error()) return error_at(span);
+  if (const auto* e = expr.get<ast::IntLiteral>()) return int_const(e->value, span);
+  if (const auto* e = expr.get<ast::FloatLiteral>()) {
+    Expr result = make_expr(ExprKind::FloatConst, Type::of(Kind::Float), span);
+    result.number = e->value;
+    return result;
+  }
+  if (const auto* e = expr.get<ast::BoolLiteral>()) {
+    Expr result = make_expr(ExprKind::BoolConst, Type::of(Kind::Bool), span);
+    result.whole = e->value ? 1 : 0;
+    return result;
+  }
+  if (expr.get<ast::NoneLiteral>() != nullptr)
+    return make_expr(ExprKind::NoneConst, Type::of(Kind::None), span);
+  if (const auto* e = expr.get<ast::StrLiteral>()) return check_string(expr, *e, scope);
+  if (const auto* e = expr.get<ast::Quantity>()) return check_quantity(expr, *e);
+  if (const auto* e = expr.get<ast::NameRef>()) return check_name(expr, e->name, scope);
+  if (const auto* e = expr.get<ast::Unary>()) return check_unary(expr, *e, scope);
+  if (const auto* e = expr.get<ast::Binary>()) return check_binary(expr, *e, scope);
+  if (const auto* e = expr.get<ast::Pipe>()) return check_pipe(expr, *e, scope);
+  if (const auto* e = expr.get<ast::Call>()) return check_call(expr, *e, scope);
+  if (const auto* e = expr.get<ast::Index>()) return check_index(expr, *e, scope);
+  if (const auto* e = expr.get<ast::Field>()) return check_field(expr, *e, scope);
+  if (const auto* e = expr.get<ast::List>()) return check_list(expr, *e, scope);
+  if (const auto* e = expr.get<ast::Comprehension>()) return check_comprehension(expr, *e, scope);
+  if (const auto* e = expr.get<ast::Paren>()) return check_expr(*e->inner, scope);
+  if (const auto* e = expr.get<ast::IfExpr>()) return check_if(expr, *e, scope);
+  if (const auto* e = expr.get<ast::As>()) return check_as_type(expr, *e, scope);
+  if (const auto* e = expr.get<ast::Scan>()) return check_scan(expr, *e, scope);
+  if (expr.get<ast::Lambda>() != nullptr) return lambda_value(expr, scope);
+  if (const auto* e = expr.get<ast::Tuple>()) {
+    Expr result = make_expr(ExprKind::Tuple, Type::of(Kind::Tuple), span);
+    for (const ast::Expr& element : e->elements) {
+      result.args.push_back(check_expr(element, scope));
+      if (result.args.back().type.is_error()) return error_at(span);
+      result.type.fields.push_back({"", result.args.back().type});
+    }
+    return result;
+  }
+  if (const auto* e = expr.get<ast::Record>()) {
+    Expr result = make_expr(ExprKind::Record, Type::of(Kind::Record), span);
+    bool has_error = false;
+    for (const ast::RecordField& field : e->fields) {
+      for (const TypeField& other : result.type.fields) {
+        if (other.name == field.name.text)
+          scope.cx.report(diag::duplicate_name(field.name.span, field.name.text));
+      }
+      result.args.push_back(check_expr(*field.value, scope));
+      has_error = has_error || result.args.back().type.is_error();
+      result.type.fields.push_back({field.name.text, result.args.back().type});
+    }
+    return has_error ? error_at(span) : result;
+  }
+  return error_at(span);
+}
+
+namespace {
+
+/// Lists and tuples of closed kinds, at any depth.
+bool has_own_words(const Type& type) {
+  if (type.kind != Kind::List && type.kind != Kind::Tuple) return false;
+  return std::any_of(type.fields.begin(), type.fields.end(), [](const TypeField& field) {
+    return field.type.kind == Kind::Schedule || field.type.kind == Kind::OneOf ||
+           field.type.kind == Kind::Series || has_own_words(field.type);
+  });
+}
+
+/// Elements are read as what the whole is asked for: `[(linear_warmup(…), 200 steps), …]`. Nothing
+/// if `expr` is not written as such a list or tuple.
+std::optional<Expr> check_parts(const ast::Expr& expr,
+                                const Type& wanted,
+                                Scope& scope,
+                                const char* what) {
+  const auto* list = wanted.kind == Kind::List ? expr.get<ast::List>() : nullptr;
+  const auto* tuple = wanted.kind == Kind::Tuple ? expr.get<ast::Tuple>() : nullptr;
+  if (wanted.kind == Kind::Tuple && tuple == nullptr && expr.get<ast::Call>() != nullptr) {
+    scope.cx.report(diag::wrong_argument(
+        expr.span, std::string(what) + " must be " + scope.cx.text(wanted)));
+    return error_at(expr.span);
+  }
+  if (list == nullptr && tuple == nullptr) return std::nullopt;
+  if (list != nullptr && list->elements.empty()) return std::nullopt;
+  const std::vector<ast::Expr>& elements = list != nullptr ? list->elements : tuple->elements;
+  if (tuple != nullptr && elements.size() != wanted.fields.size()) {
+    scope.cx.report(diag::wrong_argument(
+        expr.span, std::string(what) + " must be " + scope.cx.text(wanted)));
+    return error_at(expr.span);
+  }
+  Expr result = make_expr(list != nullptr ? ExprKind::List : ExprKind::Tuple,
+                          Type::of(wanted.kind), expr.span);
+  bool has_error = false;
+  for (size_t i = 0; i < elements.size(); ++i) {
+    const Type& part = wanted.fields[list != nullptr ? 0 : i].type;
+    result.args.push_back(check_as(elements[i], part, scope, what));
+    has_error = has_error || result.args.back().type.is_error();
+    result.type.fields.push_back({"", result.args.back().type});
+  }
+  if (has_error) return error_at(expr.span);
+  if (list != nullptr) result.type.value = Polynomial(int64_t(elements.size()));
+  return result;
+}
+
+}  // namespace
+
+Expr check_as(const ast::Expr& expr, const Type& wanted, Scope& scope, const char* what) {
+  const Type& inner =
+      wanted.kind == Kind::Option && !wanted.fields.empty() ? wanted.fields[0].type : wanted;
+  // Settings of a closed kind read their own words first.
+  if (inner.kind == Kind::OneOf) {
+    const bool has_none =
+        std::find(inner.choices.begin(), inner.choices.end(), "none") != inner.choices.end();
+    if (has_none && expr.get<ast::NoneLiteral>() != nullptr)
+      return make_expr(ExprKind::Symbol, inner, expr.span, {}, "none");
+    if (const auto* name = expr.get<ast::NameRef>()) {
+      for (const std::string& choice : inner.choices) {
+        if (choice == name->name.text) {
+          return make_expr(ExprKind::Symbol, inner, expr.span, {}, choice);
+        }
+      }
+      if (!scope.find_local(name->name.text)) {
+        std::string choices;
+        for (const std::string& choice : inner.choices)
+          choices += (choices.empty() ? "`" : ", `") + choice + "`";
+        const Symbol* symbol = scope.cx.graph.find(scope.module, name->name.text);
+        const bool is_value = symbol != nullptr && (symbol->kind == SymbolKind::Hparam ||
+                                                    symbol->kind == SymbolKind::Const);
+        bool is_param = scope.owner != nullptr && scope.owner->members.contains(name->name.text);
+        for (size_t i = 0; scope.owner != nullptr && i < scope.owner->params.size(); ++i) {
+          is_param = is_param || scope.owner->params[i].name == name->name.text;
+        }
+        if (!is_value && !is_param) {
+          diagnostics::Diagnostic diagnostic =
+              diag::wrong_argument(expr.span, std::string(what) + " must be one of " + choices);
+          did_you_mean(diagnostic, name->name.text, expr.span, inner.choices);
+          scope.cx.report(std::move(diagnostic));
+          return make_expr(ExprKind::Error, Type::error(), expr.span);
+        }
+      }
+    }
+  }
+  if (has_own_words(inner)) {
+    if (auto parts = check_parts(expr, inner, scope, what)) return std::move(*parts);
+  }
+  if (inner.kind == Kind::Series) {
+    std::string series;
+    const ast::Expr* at = &expr;
+    while (const auto* field = at->get<ast::Field>()) {
+      series = field->name.text + (series.empty() ? "" : "." + series);
+      at = &*field->base;
+    }
+    if (const auto* name = at->get<ast::NameRef>(); name != nullptr && !series.empty()) {
+      return make_expr(ExprKind::Series, inner, expr.span, {}, name->name.text + "." + series);
+    }
+    if (expr.get<ast::NoneLiteral>() == nullptr) {
+      scope.cx.report(diag::wrong_type(expr.span, "a series such as `val.loss` is wanted"));
+      return make_expr(ExprKind::Error, Type::error(), expr.span);
+    }
+  }
+  if (inner.kind == Kind::Schedule) {
+    const auto* call = expr.get<ast::Call>();
+    const auto* name = call != nullptr ? call->callee->get<ast::NameRef>() : nullptr;
+    if (name != nullptr) {
+      const auto symbol = scope.cx.graph.schedules.find(name->name.text);
+      if (symbol == scope.cx.graph.schedules.end()) {
+        std::vector<std::string> known;
+        for (const auto& [schedule, unused] : scope.cx.graph.schedules) known.push_back(schedule);
+        diagnostics::Diagnostic diagnostic =
+            diag::unknown_callback(name->name.span, "schedule", name->name.text);
+        did_you_mean(diagnostic, name->name.text, name->name.span, known);
+        scope.cx.report(std::move(diagnostic));
+        return make_expr(ExprKind::Error, Type::error(), expr.span);
+      }
+      CallSite site{name->name.text, name->name.span, expr.span, {}, scope};
+      for (const ast::Argument& argument : call->arguments) {
+        site.given.push_back({argument.name, &*argument.value, std::nullopt, argument.value->span});
+      }
+      return call_op(fn_of(scope.cx, symbol->second), site);
+    }
+  }
+  return convert(check_expr(expr, scope), wanted, scope, what);
+}
+
+}  // namespace ltr::check

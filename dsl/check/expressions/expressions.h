@@ -1,0 +1,94 @@
+#pragma once
+
+// Expressions to typed nodes.
+
+#include "dsl/check/types/types.h"
+
+namespace ltr::check {
+
+/// The value of a host expression over constants and hparam defaults; nothing if it rests on more.
+struct HostValue {
+  enum class Kind { Bool, Int, Float, Str } kind = Kind::Int;
+  int64_t whole = 0;
+  double real = 0;
+  std::string text;
+};
+
+std::optional<HostValue> evaluate(const Expr& expr, const Program& program);
+Expr check_expr(const ast::Expr& expr, Scope& scope);
+/// As `check_expr`, where `wanted` is asked for: names of closed kinds are read, implicit
+/// conversions are made.
+Expr check_as(const ast::Expr& expr, const Type& wanted, Scope& scope, const char* what = "value");
+Expr check_name(const ast::Expr& expr, const ast::Name& name, Scope& scope);
+Expr check_field(const ast::Expr& expr, const ast::Field& field, Scope& scope);
+/// Field `name` of a value that is there already.
+Expr field_of(Expr base, const ast::Name& name, Span span, Scope& scope);
+Expr check_index(const ast::Expr& expr, const ast::Index& index, Scope& scope);
+Expr check_binary(const ast::Expr& expr, const ast::Binary& binary, Scope& scope);
+/// `left op right` of operands that are checked already.
+Expr apply_operator(ast::BinaryOp op, Span op_span, Expr left, Expr right, Span span, Scope& scope);
+/// `left == right` of what is neither a number nor a tensor; nothing, and both as they were, if they
+/// have no type in common.
+std::optional<Expr> compare_wholes(Expr& left, Expr& right, Span span, Scope& scope);
+Expr check_in(Expr left, Expr right, Span span, Scope& scope);
+/// A node with its kind, type, place and operands.
+Expr make_expr(
+    ExprKind kind, Type type, Span span, std::vector<Expr> args = {}, std::string name = {});
+/// `value unit` in seconds, bytes, steps or epochs; nothing if there is no such unit.
+std::optional<Expr> make_quantity(double value, const std::string& unit, Span span);
+/// Stands for a value with a mistake that was reported; silent in all that follows.
+Expr error_at(Span span);
+Expr local_expr(LocalId local, const Scope& scope, Span span);
+Expr int_const(int64_t value, Span span);
+Expr op_expr(library::Id op, Type type, Span span, std::vector<Expr> args);
+Expr host_op(const std::string& name, std::vector<Expr> args, Type type, Span span);
+
+/// An argument as written, or already checked (the receiver of a method, the value of a pipe).
+struct Given {
+  std::optional<ast::Name> name;
+  const ast::Expr* value = nullptr;
+  std::optional<Expr> checked;
+  Span span;
+};
+
+struct CallSite {
+  std::string name;
+  Span name_span;
+  Span span;
+  std::vector<Given> given;
+  Scope& scope;
+};
+
+Expr check_call(const ast::Expr& expr,
+                const ast::Call& call,
+                Scope& scope,
+                std::optional<Expr> piped = std::nullopt);
+Expr check_pipe(const ast::Expr& expr, const ast::Pipe& pipe, Scope& scope);
+/// Calls a value: a block, a chain, a function.
+Expr apply(Expr callee, std::vector<Given> given, Span span, Scope& scope);
+/// Applies a lambda, a partial call or a frozen block.
+Expr apply_closure(const Expr& callee, std::vector<Given> given, Span span, Scope& scope);
+/// Calls the function that a block parameter holds.
+Expr call_value(Expr callee, CallSite& site);
+/// `value`, which can be applied, as a function of the type `wanted`.
+Expr as_function(Expr value, const Type& wanted, Scope& scope, const char* what);
+Expr lambda_value(const ast::Expr& expr, Scope& scope);
+Expr partial_value(const ast::Expr& expr, Scope& scope);
+Expr frozen_value(CallSite& site);
+/// `env("NAME")`: a secret.
+Expr check_env(CallSite& site);
+Expr check_scan(const ast::Expr& expr, const ast::Scan& scan, Scope& scope);
+/// Binds what was given to params by position and name; reports what is missing, extra or given
+/// twice.
+std::optional<std::vector<const Given*>> bind_arguments(const std::vector<ParamInfo>& params,
+                                                        const CallSite& site,
+                                                        const std::string& callee);
+Expr check_given(const Given& given, Scope& scope);
+Expr check_given_as(const Given& given,
+                    const Type& wanted,
+                    Scope& scope,
+                    const char* what = "argument");
+Expr call_fn(FnInfo& fn, std::optional<Expr> receiver, CallSite& site);
+Expr construct(const Symbol& symbol, CallSite& site);
+
+}  // namespace ltr::check

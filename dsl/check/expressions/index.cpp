@@ -1,0 +1,246 @@
+#include <algorithm>
+
+#include "dsl/check/expressions/expressions.h"
+
+namespace ltr::check {
+
+namespace {
+
+Expr none_at(Span span) {
+  return make_expr(ExprKind::NoneConst, Type::of(Kind::None), span);
+}
+
+/// Reports an index or bound that lies outside of a size that is known.
+bool check_bounds(const std::optional<Polynomial>& index,
+                  const Polynomial& size,
+                  bool is_bound,
+                  Span span,
+                  Scope& scope) {
+  if (!index || !index->constant() || !size.constant()) return true;
+  const int64_t value = *index->constant(), limit = *size.constant();
+  const int64_t last = is_bound ? limit : limit - 1;
+  if (value >= -limit && value <= last) return true;
+  scope.cx.report(
+      diag::out_of_range(span, (is_bound ? "the bound " : "the index ") + std::to_string(value) +
+                                   " lies outside of a dim of size " + std::to_string(limit)));
+  return false;
+}
+
+struct Slicer {
+  Scope& scope;
+  Span span;
+  Expr value;
+  int axis = 0;
+  bool has_error = false;
+
+  Type& type() { return value.type; }
+
+  void apply(library::Id op, std::vector<Expr> args, std::vector<Dim> dims) {
+    args.insert(args.begin(), value);
+    value = op_expr(op, Type::tensor(value.type.element, std::move(dims)), span, std::move(args));
+  }
+
+  void select(Expr index) {
+    if (!check_bounds(index.type.value, type().dims[size_t(axis)].size, false, index.span, scope))
+      has_error = true;
+    std::vector<Dim> dims = type().dims;
+    dims.erase(dims.begin() + axis);
+    apply(library::Id::Select, {int_const(axis, span), std::move(index)}, std::move(dims));
+  }
+
+  void by_tensor(Expr index) {
+    std::vector<Dim> dims = type().dims;
+    if (index.type.element == Element::Bool) {
+      dims[size_t(axis)].size = scope.cx.program.atoms.unknown();
+      dims.erase(dims.begin() + axis + 1,
+                 dims.begin() + axis + std::max<long>(1, long(index.type.dims.size())));
+    } else {
+      dims.erase(dims.begin() + axis);
+      dims.insert(dims.begin() + axis, index.type.dims.begin(), index.type.dims.end());
+    }
+    const int step = index.type.element == Element::Bool ? 1 : int(index.type.dims.size());
+    apply(library::Id::IndexTensor, {int_const(axis, span), std::move(index)}, std::move(dims));
+    axis += step;
+  }
+
+  void range(const ast::IndexItem& item) {
+    if (!item.first && !item.second) {
+      ++axis;
+      return;
+    }
+    const Polynomial size = type().dims[size_t(axis)].size;
+    const auto bound = [&](const std::optional<ast::Box<ast::Expr>>& end) -> std::optional<Expr> {
+      if (!end) return std::nullopt;
+      Expr checked = check_as(**end, Type::of(Kind::Int), scope, "a bound");
+      if (checked.type.is_error()) {
+        has_error = true;
+      } else if (!check_bounds(checked.type.value, size, true, checked.span, scope)) {
+        has_error = true;
+      }
+      return checked;
+    };
+    std::optional<Expr> first = bound(item.first);
+    std::optional<Expr> second = bound(item.second);
+    if (has_error) return;
+    // A negative bound counts from the end.
+    const auto place = [&](const std::optional<Expr>& end,
+                           const Polynomial& otherwise) -> std::optional<Polynomial> {
+      if (!end) return otherwise;
+      if (!end->type.value) return std::nullopt;
+      const Polynomial& at = *end->type.value;
+      const auto& terms = at.terms();
+      const bool is_negative =
+          !terms.empty() &&
+          std::all_of(terms.begin(), terms.end(), [](const auto& term) { return term.second < 0; });
+      return is_negative ? size + at : at;
+    };
+    const auto from = place(first, 0);
+    const auto to = place(second, size);
+    std::vector<Dim> dims = type().dims;
+    AtomTable& atoms = scope.cx.program.atoms;
+    const bool is_known = from && to && !atoms.mentions_unknown(size) &&
+                          !atoms.mentions_unknown(*from) && !atoms.mentions_unknown(*to);
+    if (is_known) {
+      require_within(*from, *to, size);
+      dims[size_t(axis)].size = *to - *from;
+    } else {
+      dims[size_t(axis)].size = atoms.unknown();
+    }
+    Expr start = first ? *first : none_at(span);
+    Expr end = second ? *second : none_at(span);
+    apply(library::Id::Slice, {int_const(axis, span), std::move(start), std::move(end)}, std::move(dims));
+    ++axis;
+  }
+
+  /// 0 <= from <= to <= size.
+  void require_within(const Polynomial& from, const Polynomial& to, const Polynomial& size) {
+    const auto at_most = [&](const Polynomial& left, const Polynomial& right) {
+      Requirement requirement;
+      requirement.kind = Requirement::Kind::AtMost;
+      requirement.left = left;
+      requirement.right = right;
+      requirement.text = scope.cx.text(left) + " <= " + scope.cx.text(right);
+      requirement.origin = span;
+      requirement.is_where = true;
+      const Polynomial difference = right - left;
+      const bool is_sum_of_sizes = std::all_of(difference.terms().begin(), difference.terms().end(),
+                                               [](const auto& term) { return term.second >= 0; });
+      if (is_sum_of_sizes) return;  // Sizes are not negative.
+      require(std::move(requirement), span, scope);
+    };
+    at_most(from, to);
+    at_most(to, size);
+  }
+};
+
+}  // namespace
+
+std::vector<std::pair<AtomId, Polynomial>> list_element_arguments(const Type& list,
+                                                                  const Polynomial& index) {
+  if (list.kind != Kind::List || list.arguments.empty()) return {};
+  return {{list.arguments[0].first, list.arguments[0].second + index}};
+}
+
+namespace {
+
+Expr index_list(Expr base, const ast::Index& index, Span span, Scope& scope) {
+  if (index.items.size() != 1 || index.items[0].kind != ast::IndexItem::Kind::Expr) {
+    scope.cx.report(diag::wrong_type(span, "a list takes one index"));
+    return error_at(span);
+  }
+  Expr at = check_as(**index.items[0].first, Type::of(Kind::Int), scope, "an index");
+  if (at.type.is_error()) return error_at(span);
+  Type element = Type::error();
+  if (base.type.uniform && !base.type.fields.empty()) {
+    const Polynomial index =
+        at.type.value ? *at.type.value : scope.cx.program.atoms.unknown();
+    element = instantiate(base.type.fields[0].type, list_element_arguments(base.type, index),
+                          scope.cx);
+  } else {
+    const auto constant = at.type.value ? at.type.value->constant() : std::nullopt;
+    const int64_t size = int64_t(base.type.fields.size());
+    if (!constant) {
+      scope.cx.report(diag::not_a_constant(at.span, "the index of a list whose elements differ"));
+      return error_at(span);
+    }
+    if (*constant < -size || *constant >= size) {
+      scope.cx.report(diag::out_of_range(at.span, "the index " + std::to_string(*constant) +
+                                                      " lies outside of a list of length " +
+                                                      std::to_string(size)));
+      return error_at(span);
+    }
+    at = int_const(*constant < 0 ? *constant + size : *constant, at.span);
+    element = base.type.fields[size_t(at.whole)].type;
+  }
+  if (base.type.kind == Kind::Tuple) {
+    Expr result = make_expr(ExprKind::TupleElement, element, span, {std::move(base)});
+    result.number = double(at.whole);
+    result.whole = at.whole;
+    return result;
+  }
+  return make_expr(ExprKind::ListElement, element, span, {std::move(base), std::move(at)});
+}
+
+}  // namespace
+
+Expr check_index(const ast::Expr& expr, const ast::Index& index, Scope& scope) {
+  Expr base = check_expr(*index.base, scope);
+  if (base.type.is_error()) return error_at(expr.span);
+  if (base.type.kind == Kind::List || base.type.kind == Kind::Tuple)
+    return index_list(std::move(base), index, expr.span, scope);
+  if (!base.type.is_tensor()) {
+    scope.cx.report(
+        diag::wrong_type(expr.span, scope.cx.text(base.type) + " has no elements to index"));
+    return error_at(expr.span);
+  }
+  size_t used = 0;
+  for (const ast::IndexItem& item : index.items) {
+    if (item.kind == ast::IndexItem::Kind::Expr || item.kind == ast::IndexItem::Kind::Range) ++used;
+  }
+  if (used > base.type.dims.size()) {
+    scope.cx.report(diag::wrong_rank(
+        expr.span, scope.cx.text(base.type) + " has " + std::to_string(base.type.dims.size()) +
+                       " dims, but " + std::to_string(used) + " are indexed"));
+    return error_at(expr.span);
+  }
+  const size_t skipped = base.type.dims.size() - used;
+  Slicer slicer{scope, expr.span, std::move(base)};
+  for (const ast::IndexItem& item : index.items) {
+    switch (item.kind) {
+      case ast::IndexItem::Kind::Error:
+        return error_at(expr.span);
+      case ast::IndexItem::Kind::Ellipsis:
+        slicer.axis += int(skipped);
+        break;
+      case ast::IndexItem::Kind::New: {
+        std::vector<Dim> dims = slicer.type().dims;
+        dims.insert(dims.begin() + slicer.axis, Dim{.size = 1, .group = 0});
+        slicer.apply(library::Id::Unsqueeze, {int_const(slicer.axis, expr.span)}, std::move(dims));
+        ++slicer.axis;
+        break;
+      }
+      case ast::IndexItem::Kind::Range:
+        slicer.range(item);
+        break;
+      case ast::IndexItem::Kind::Expr: {
+        Expr at = check_expr(**item.first, scope);
+        if (at.type.is_error()) return error_at(expr.span);
+        if (at.type.kind == Kind::Int) {
+          slicer.select(std::move(at));
+        } else if (at.type.is_tensor() && !is_floating(at.type.element)) {
+          slicer.by_tensor(std::move(at));
+        } else {
+          scope.cx.report(diag::wrong_type(
+              at.span,
+              "an index is an int, or a tensor of i64 or bool, not " + scope.cx.text(at.type)));
+          return error_at(expr.span);
+        }
+        break;
+      }
+    }
+    if (slicer.has_error) return error_at(expr.span);
+  }
+  return std::move(slicer.value);
+}
+
+}  // namespace ltr::check

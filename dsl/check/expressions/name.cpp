@@ -1,0 +1,377 @@
+#include "dsl/check/declarations/declarations.h"
+#include "dsl/check/library/library_call.h"
+#include "dsl/diagnostics/suggest.h"
+
+namespace ltr::check {
+
+namespace {
+
+/// The names that one hook brings, separated by blanks.
+std::string_view names_of_hook(const std::string& hook) {
+#define LTR_HOOK(name, names) \
+  if (hook == #name) return names;
+#include "dsl/check/declarations/hooks.def"
+  return "";
+}
+
+std::optional<Type> hook_name_type(const std::string& name, const std::string& hook) {
+  static const std::map<std::string, Type> kTypes = {
+      {"verb", Type::of(Kind::Str)},       {"path", Type::of(Kind::Str)},
+      {"code", Type::of(Kind::Str)},       {"reason", Type::of(Kind::Str)},
+      {"stream", Type::of(Kind::Str)},     {"grad_norm", Type::of(Kind::Float)},
+      {"loss", Type::tensor(Element::Float, {})},
+      {"optimizer", Type::of(Kind::Optimizer)}};
+  const auto type = kTypes.find(name);
+  if (type == kTypes.end()) return std::nullopt;
+  const std::string all = " " + std::string(names_of_hook(hook)) + " ";
+  if (all.find(" " + name + " ") == std::string::npos) return std::nullopt;
+  return type->second;
+}
+
+/// Names that steps and hooks bring: `epoch`, `rank` and so on; nothing if there is no such one
+/// here.
+std::optional<Type> context_type(const std::string& name, const Scope& scope) {
+  const bool in_step = scope.place == Place::Step || scope.place == Place::Hook;
+  if (in_step && (name == "epoch" || name == "global_step" || name == "batch_index" ||
+                  name == "rank" || name == "batch_size")) {
+    return Type::host_int();
+  }
+  if (name == "world" &&
+      (in_step || scope.place == Place::Member || scope.place == Place::Experiment)) {
+    return Type::host_int();
+  }
+  if (scope.place == Place::Hook && scope.info != nullptr)
+    return hook_name_type(name, scope.info->name);
+  return std::nullopt;
+}
+
+Expr member_of_self(const std::string& name, Type type, Span span, Scope& scope, bool is_param) {
+  Type self = Type::of(scope.owner->kind);
+  self.decl = scope.owner->index;
+  self.name = scope.owner->name;
+  Expr result = make_expr(ExprKind::Member, std::move(type), span,
+                          {make_expr(ExprKind::Self, self, span)}, name);
+  result.whole = is_param ? 1 : 0;
+  return result;
+}
+
+Expr check_symbol(const Symbol& symbol, Span span, Scope& scope) {
+  Context& cx = scope.cx;
+  switch (symbol.kind) {
+    case SymbolKind::Hparam: {
+      const bool is_allowed = scope.place == Place::Data || scope.place == Place::Experiment ||
+                              scope.place == Place::Hparam || scope.place == Place::Test;
+      if (!is_allowed) {
+        cx.report(diag::unknown_name(span, symbol.name)
+                      .label(symbol.span,
+                             "an hparam, which only data, topologies, experiments and tests see")
+                      .help("add a parameter `{}` to this declaration, and give it the value where "
+                            "it is used",
+                            symbol.name));
+        return error_at(span);
+      }
+      for (const Hparam& hparam : cx.program.hparams) {
+        if (hparam.name == symbol.name)
+          return make_expr(ExprKind::Hparam, hparam.type, span, {}, symbol.name);
+      }
+      if (scope.place == Place::Hparam) {
+        cx.report(diag::unknown_name(span, symbol.name)
+                      .label(symbol.span, "declared here")
+                      .note("a default may use the hparams above it"));
+      }
+      return error_at(span);
+    }
+    case SymbolKind::Const: {
+      const auto found = cx.consts.find(symbol.decl);
+      if (found != cx.consts.end()) {
+        Expr value = found->second;
+        value.span = span;
+        return value;
+      }
+      const auto* decl = symbol.decl->get<ast::Const>();
+      if (!cx.consts_in_work.insert(symbol.decl).second) {
+        cx.report(diag::recursion(span, symbol.name));
+        return error_at(span);
+      }
+      std::vector<Local> locals;
+      Scope inner{.cx = cx, .module = symbol.module, .place = Place::Const, .locals = locals};
+      Expr value = decl->type
+                       ? check_as(decl->value, check_type(*decl->type, inner), inner, "the value")
+                       : check_expr(decl->value, inner);
+      check_draws_nothing(value, "a constant", cx);
+      cx.consts[symbol.decl] = value;
+      value.span = span;
+      return value;
+    }
+    case SymbolKind::Fn:
+    case SymbolKind::Op: {
+      const FnInfo& fn = fn_of(cx, symbol);
+      Type type = Type::of(Kind::Function);
+      type.name = fn.name;
+      Expr result = make_expr(ExprKind::FnValue, std::move(type), span, {}, fn.name);
+      result.fn = fn.index;
+      return result;
+    }
+    case SymbolKind::Block:
+    case SymbolKind::Model:
+    case SymbolKind::Metric:
+    case SymbolKind::Data:
+      cx.report(diag::wrong_type(span, "`" + symbol.name + "` is a declaration, not a value")
+                    .help("build one: `{}(…)`", symbol.name));
+      return error_at(span);
+    case SymbolKind::Error:
+    case SymbolKind::Callback:
+    case SymbolKind::Topology:
+    case SymbolKind::Experiment:
+      break;
+  }
+  cx.report(diag::wrong_type(span, "`" + symbol.name + "` is not a value"));
+  return error_at(span);
+}
+
+}  // namespace
+
+void note_known(diagnostics::Diagnostic& diagnostic, const std::vector<std::string>& known) {
+  std::string list;
+  for (const std::string& name : known) list += (list.empty() ? "" : ", ") + name;
+  diagnostic.note("it has {}", list);
+}
+
+bool did_you_mean(diagnostics::Diagnostic& diagnostic,
+                  const std::string& word,
+                  Span span,
+                  const std::vector<std::string>& known) {
+  if (const auto near = diagnostics::suggest(word, known)) {
+    diagnostic.help("did you mean `{}`?", *near).fix(span, *near);
+    return true;
+  }
+  if (const auto advice = diagnostics::foreign_advice(word)) {
+    diagnostic.help("{}", std::string(*advice));
+    return true;
+  }
+  return false;
+}
+
+void report_unknown(const ast::Name& name, Scope& scope) {
+  static const std::set<std::string> kHookWords = {"stop", "save", "end_epoch", "metric"};
+  if (kHookWords.contains(name.text) && scope.place != Place::Hook) {
+    scope.cx.report(
+        diag::wrong_place(name.span, "`" + name.text + "` stands in the hooks of a callback"));
+    return;
+  }
+  diagnostics::Diagnostic diagnostic = diag::unknown_name(name.span, name.text);
+  // What is declared near by is meant more often than what the library holds.
+  did_you_mean(diagnostic, name.text, name.span, scope.near_names()) ||
+      did_you_mean(diagnostic, name.text, name.span, scope.names());
+  scope.cx.report(std::move(diagnostic));
+}
+
+Expr check_name(const ast::Expr& expr, const ast::Name& name, Scope& scope) {
+  (void)expr;
+  Context& cx = scope.cx;
+  if (name.text.empty()) return error_at(name.span);
+  if (const auto local = scope.find_local(name.text)) {
+    Expr result = make_expr(ExprKind::Local, scope.local(*local).type, name.span, {}, name.text);
+    result.local = *local;
+    return result;
+  }
+  if (const auto dim = scope.dim_names.find(name.text); dim != scope.dim_names.end()) {
+    return make_expr(ExprKind::Local, Type::host_int(Polynomial::atom(dim->second)), name.span, {},
+                     name.text);
+  }
+  if (scope.owner != nullptr) {
+    const bool wants_param = scope.own_param == name.text;
+    const auto member = scope.owner->members.find(name.text);
+    if (member != scope.owner->members.end() && !wants_param) {
+      return member_of_self(name.text, member->second.type, name.span, scope, false);
+    }
+    for (const ParamInfo& param : scope.owner->params) {
+      if (param.name == name.text)
+        return member_of_self(name.text, param.type, name.span, scope, true);
+    }
+    if (const auto fn = scope.owner->fns.find(name.text); fn != scope.owner->fns.end()) {
+      Type type = Type::of(Kind::Function);
+      type.name = name.text;
+      Expr result = make_expr(ExprKind::FnValue, std::move(type), name.span, {}, name.text);
+      result.fn = fn->second->index;
+      result.whole = 1;  // A method.
+      return result;
+    }
+  }
+  if (scope.place == Place::Hook && name.text == "model" && scope.owner != nullptr &&
+      scope.owner->model != nullptr) {
+    Type type = Type::of(Kind::Model);
+    type.decl = scope.owner->model->index;
+    type.name = scope.owner->model->name;
+    return make_expr(ExprKind::ModelOf, std::move(type), name.span);
+  }
+  if (const auto type = context_type(name.text, scope)) {
+    return make_expr(ExprKind::Context, *type, name.span, {}, name.text);
+  }
+  if (const Symbol* symbol = cx.graph.find(scope.module, name.text)) {
+    if (symbol->kind == SymbolKind::Error) return error_at(name.span);
+    return check_symbol(*symbol, name.span, scope);
+  }
+  report_unknown(name, scope);
+  return error_at(name.span);
+}
+
+Expr field_of(Expr base, const ast::Name& name, Span span, Scope& scope) {
+  Context& cx = scope.cx;
+  const Type type = base.type;
+  if (type.is_error()) return error_at(span);
+  std::vector<std::string> known;
+  const std::string& field = name.text;
+  switch (type.kind) {
+    case Kind::Record:
+      for (const TypeField& candidate : type.fields) {
+        if (candidate.name == field) {
+          return make_expr(ExprKind::RecordField, candidate.type, span, {std::move(base)}, field);
+        }
+        known.push_back(candidate.name);
+      }
+      break;
+    case Kind::Tensor:
+      if (field == "shape") {
+        Type list = Type::of(Kind::List);
+        list.value = Polynomial(int64_t(type.dims.size()));
+        for (const Dim& dim : type.dims) {
+          list.fields.push_back(
+              {"", Type::host_int(dim.group != 0 ? cx.program.atoms.unknown() : dim.size)});
+          if (dim.group != 0) list.value = cx.program.atoms.unknown();
+        }
+        if (type.dims.empty()) {
+          list.uniform = true;
+          list.fields.push_back({"", Type::host_int()});
+        }
+        return make_expr(ExprKind::Shape, std::move(list), span, {std::move(base)});
+      }
+      known = {"shape"};
+      break;
+    case Kind::Block:
+    case Kind::Model:
+    case Kind::Data: {
+      if (field == "weights" && type.kind != Kind::Data) {
+        return make_expr(ExprKind::Weights, Type::of(Kind::Weights), span, {std::move(base)});
+      }
+      const ObjectInfo* object = find_object(cx, type.kind, type.decl);
+      if (object == nullptr) return error_at(span);
+      if (const auto member = object->members.find(field); member != object->members.end()) {
+        return make_expr(ExprKind::Member, instantiate(member->second.type, type.arguments, cx),
+                         span, {std::move(base)}, field);
+      }
+      for (const ParamInfo& param : object->params) {
+        known.push_back(param.name);
+        if (param.name != field) continue;
+        Expr result = make_expr(ExprKind::Member, instantiate(param.type, type.arguments, cx), span,
+                                {std::move(base)}, field);
+        result.whole = 1;
+        return result;
+      }
+      for (const auto& [member, info] : object->members) known.push_back(member);
+      for (const auto& [fn, info] : object->fns) known.push_back(fn);
+      known.emplace_back("weights");
+      break;
+    }
+    case Kind::List:
+      if (field == "weights")
+        return make_expr(ExprKind::Weights, Type::of(Kind::Weights), span, {std::move(base)});
+      known = {"weights"};
+      break;
+    case Kind::Optimizer:
+      if (field == "weights")
+        return make_expr(ExprKind::Weights, Type::of(Kind::Weights), span, {std::move(base)});
+      if (field == "grads")
+        return op_expr(library::Id::GradsOf, Type::of(Kind::Gradients), span, {std::move(base)});
+      if (field == "name")
+        return op_expr(library::Id::OptimizerName, Type::of(Kind::Str), span, {std::move(base)});
+      if (field == "lr")
+        return op_expr(library::Id::OptimizerLr, Type::of(Kind::Float), span,
+                       {std::move(base), make_expr(ExprKind::Context, Type::host_int(), span, {},
+                                                   "global_step")});
+      known = {"weights", "grads", "name", "lr"};
+      break;
+    case Kind::Stream:
+      if (field == "vocab" && type.has_vocab) {
+        Type size = Type::host_int();
+        if (base.kind == ExprKind::DataMember) {
+          const AtomId atom =
+              cx.program.atoms.variable("data." + base.name + ".vocab", 0, false, true);
+          size.value = Polynomial::atom(atom);
+          Expr result = op_expr(library::Id::Vocab, size, span, {std::move(base)});
+          cx.atom_exprs[atom] = result;
+          return result;
+        }
+        return op_expr(library::Id::Vocab, size, span, {std::move(base)});
+      }
+      if (field == "vocab") {
+        cx.report(diag::unknown_field(name.span, cx.text(type), field)
+                      .note("only a stream of characters, which begins with `text_chars`, has a vocabulary"));
+        return error_at(span);
+      }
+      if (type.has_vocab) known = {"vocab"};
+      break;
+    default:
+      break;
+  }
+  diagnostics::Diagnostic diagnostic = diag::unknown_field(name.span, cx.text(type), field);
+  if (!did_you_mean(diagnostic, field, name.span, known) && !known.empty()) {
+    std::string list;
+    for (const std::string& one : known) list += (list.empty() ? "`" : ", `") + one + "`";
+    diagnostic.note("it has {}", list);
+  }
+  cx.report(std::move(diagnostic));
+  return error_at(span);
+}
+
+Expr check_field(const ast::Expr& expr, const ast::Field& field, Scope& scope) {
+  Context& cx = scope.cx;
+  if (const auto* base = field.base->get<ast::NameRef>();
+      base != nullptr && !scope.find_local(base->name.text)) {
+    const std::string& name = base->name.text;
+    if (name == "data" && scope.data != nullptr) {
+      for (const auto& [member, info] : scope.data->members) {
+        if (member == field.name.text)
+          return make_expr(ExprKind::DataMember, info.type, expr.span, {}, member);
+      }
+      for (const ParamInfo& param : scope.data->params) {
+        if (param.name != field.name.text) continue;
+        Expr result = make_expr(ExprKind::DataMember, param.type, expr.span, {}, param.name);
+        result.whole = 1;
+        return result;
+      }
+      if (scope.data->is_damaged) return error_at(expr.span);
+      std::vector<std::string> known;
+      for (const auto& [member, info] : scope.data->members) known.push_back(member);
+      for (const ParamInfo& param : scope.data->params) known.push_back(param.name);
+      diagnostics::Diagnostic diagnostic =
+          diag::unknown_field(field.name.span, "data `" + scope.data->name + "`", field.name.text);
+      did_you_mean(diagnostic, field.name.text, field.name.span, known);
+      cx.report(std::move(diagnostic));
+      return error_at(expr.span);
+    }
+    if (name == "run" && (scope.place == Place::Hook || scope.place == Place::Experiment)) {
+      if (field.name.text == "dir" || field.name.text == "name") {
+        return make_expr(ExprKind::Context,
+                         Type::of(field.name.text == "dir" ? Kind::Path : Kind::Str), expr.span, {},
+                         "run." + field.name.text);
+      }
+      cx.report(diag::unknown_field(field.name.span, "`run`", field.name.text)
+                    .note("it has `dir` and `name`"));
+      return error_at(expr.span);
+    }
+    const auto& aliases = cx.graph.modules[scope.module].aliases;
+    if (const auto alias = aliases.find(name); alias != aliases.end()) {
+      const resolve::Module& module = cx.graph.modules[alias->second];
+      if (const auto found = module.symbols.find(field.name.text);
+          found != module.symbols.end() && !field.name.text.starts_with("_")) {
+        return check_symbol(found->second, expr.span, scope);
+      }
+      cx.report(diag::unknown_field(field.name.span, "module `" + name + "`", field.name.text));
+      return error_at(expr.span);
+    }
+  }
+  return field_of(check_expr(*field.base, scope), field.name, expr.span, scope);
+}
+
+}  // namespace ltr::check

@@ -1,0 +1,273 @@
+#include <cmath>
+
+#include "dsl/check/library/library_call.h"
+
+namespace ltr::check {
+
+namespace {
+
+bool takes(CallSite& site, size_t count, const char* form) {
+  if (site.given.size() == count) return true;
+  site.scope.cx.report(
+      diag::wrong_argument(site.name_span, "`" + site.name + "` is written `" + form + "`"));
+  return false;
+}
+
+/// Functions of host numbers that share their names with functions of tensors.
+std::optional<Expr> host_function(const std::string& name, CallSite& site) {
+  static const std::set<std::string> kReal = {"sqrt", "exp",  "log", "log1p", "sin",
+                                              "cos",  "tanh", "pow", "erf"};
+  static const std::set<std::string> kRounding = {"floor", "ceil", "round"};
+  static const std::set<std::string> kSame = {"abs", "min", "max"};
+  if (!kReal.contains(name) && !kRounding.contains(name) && !kSame.contains(name))
+    return std::nullopt;
+  Scope& scope = site.scope;
+  if (site.given.empty() || site.given[0].name) return std::nullopt;
+  // `floor(a / b)` of two ints rounds their quotient: it is not an exact division.
+  if (kRounding.contains(name) && site.given.size() == 1 && site.given[0].value != nullptr) {
+    const ast::Expr* inner = site.given[0].value;
+    while (const auto* paren = inner->get<ast::Paren>()) inner = &*paren->inner;
+    const auto* quotient = inner->get<ast::Binary>();
+    if (quotient != nullptr && quotient->op == ast::BinaryOp::Divide) {
+      Expr left = check_expr(*quotient->left, scope);
+      Expr right = check_expr(*quotient->right, scope);
+      if (left.type.is_error() || right.type.is_error()) return error_at(site.span);
+      if (left.type.kind == Kind::Int && right.type.kind == Kind::Int) {
+        Type type = Type::host_int();
+        AtomTable& atoms = scope.cx.program.atoms;
+        if (left.type.value && right.type.value && name != "round") {
+          type.value = name == "floor" ? atoms.floor(*left.type.value, *right.type.value)
+                                       : atoms.ceil(*left.type.value, *right.type.value);
+        }
+        if (name != "round")
+          return host_op(name == "floor" ? "//" : "ceil", {left, right}, type, site.span);
+        Expr real = host_op("/",
+                            {convert(left, Type::of(Kind::Float), scope),
+                             convert(right, Type::of(Kind::Float), scope)},
+                            Type::of(Kind::Float), site.span);
+        return host_op("round", {real}, Type::host_int(), site.span);
+      }
+    }
+  }
+  if (!site.given[0].checked) site.given[0].checked = check_expr(*site.given[0].value, scope);
+  const Type first = site.given[0].checked->type;
+  if (first.is_error()) return error_at(site.span);
+  if (!first.is_host_number()) return std::nullopt;
+  // `pow(2.0, x)` of a tensor is the tensor's function.
+  if (name == "pow" && site.given.size() == 2 && !site.given[1].name) {
+    if (!site.given[1].checked) site.given[1].checked = check_given(site.given[1], scope);
+    const Type& second = site.given[1].checked->type;
+    if (second.is_tensor() || second.kind == Kind::List) return std::nullopt;
+  }
+  std::vector<Expr> args;
+  for (const Given& given : site.given) {
+    args.push_back(check_given(given, scope));
+    if (args.back().type.is_error()) return error_at(site.span);
+    if (!args.back().type.is_host_number()) {
+      scope.cx.report(diag::wrong_argument(
+          args.back().span, "`" + name + "` of host numbers takes host numbers only"));
+      return error_at(site.span);
+    }
+  }
+  if (kReal.contains(name)) {
+    if (!takes(site, name == "pow" ? 2 : 1, name == "pow" ? "pow(x, y)" : "f(x)"))
+      return error_at(site.span);
+    for (Expr& arg : args) arg = convert(std::move(arg), Type::of(Kind::Float), scope);
+    return host_op(name, std::move(args), Type::of(Kind::Float), site.span);
+  }
+  if (kRounding.contains(name)) {
+    if (!takes(site, 1, "f(x)")) return error_at(site.span);
+    if (args[0].type.kind == Kind::Int) return args[0];
+    return host_op(name, std::move(args), Type::host_int(), site.span);
+  }
+  if (name == "abs") {
+    if (!takes(site, 1, "abs(x)")) return error_at(site.span);
+    const Type type = Type::of(args[0].type.kind);
+    return host_op(name, std::move(args), type, site.span);
+  }
+  if (!takes(site, 2, name == "min" ? "min(a, b)" : "max(a, b)")) return error_at(site.span);
+  if (args[0].type.kind == Kind::Int && args[1].type.kind == Kind::Int) {
+    Type type = Type::host_int();
+    AtomTable& atoms = scope.cx.program.atoms;
+    if (args[0].type.value && args[1].type.value) {
+      type.value = name == "min" ? atoms.minimum(*args[0].type.value, *args[1].type.value)
+                                 : atoms.maximum(*args[0].type.value, *args[1].type.value);
+    }
+    return host_op(name, std::move(args), type, site.span);
+  }
+  for (Expr& arg : args) arg = convert(std::move(arg), Type::of(Kind::Float), scope);
+  return host_op(name, std::move(args), Type::of(Kind::Float), site.span);
+}
+
+std::optional<Element> element_named(const Given& given) {
+  const auto* name = given.value != nullptr ? given.value->get<ast::NameRef>() : nullptr;
+  if (name == nullptr || name->name.text == "any") return std::nullopt;
+  return element_of(name->name.text);
+}
+
+Expr check_to(CallSite& site) {
+  if (!takes(site, 2, "x.to(float)")) return error_at(site.span);
+  Expr value = check_given(site.given[0], site.scope);
+  const auto element = element_named(site.given[1]);
+  if (value.type.is_error()) return value;
+  if (!element) {
+    site.scope.cx.report(diag::wrong_argument(
+        site.given[1].span, "`to` takes an element type: float, f32, i64, u8, bool …"));
+    return error_at(site.span);
+  }
+  if (value.type.is_host_number()) {
+    Type type = Type::tensor(*element, {});
+    return make_expr(ExprKind::Convert, type, site.span, {std::move(value)});
+  }
+  if (!value.type.is_tensor()) {
+    site.scope.cx.report(diag::wrong_argument(
+        value.span, "`to` converts a tensor, not " + site.scope.cx.text(value.type)));
+    return error_at(site.span);
+  }
+  Type type = value.type;
+  type.element = *element;
+  return op_expr(library::Id::To, std::move(type), site.span, {std::move(value)});
+}
+
+Expr check_item(CallSite& site) {
+  if (!takes(site, 1, "x.item()")) return error_at(site.span);
+  Expr value = check_given(site.given[0], site.scope);
+  if (value.type.is_error()) return value;
+  if (!value.type.is_tensor()) {
+    site.scope.cx.report(diag::wrong_argument(
+        value.span, "`.item()` reads a tensor, not " + site.scope.cx.text(value.type)));
+    return error_at(site.span);
+  }
+  if (site.scope.in_train) {
+    site.scope.cx.report(diag::item_in_train_step(site.span).help(
+        "log the tensor itself, and branch with `where(…)` on the device"));
+    return error_at(site.span);
+  }
+  const Element element = value.type.element;
+  const Kind kind = is_floating(element)       ? Kind::Float
+                    : element == Element::Bool ? Kind::Bool
+                                               : Kind::Int;
+  return op_expr(library::Id::Item, Type::of(kind), site.span, {std::move(value)});
+}
+
+std::optional<Expr> hook_word(const std::string& name, CallSite& site) {
+  Scope& scope = site.scope;
+  if (name == "metric" && scope.place == Place::Hook) {
+    if (!takes(site, 1, "metric(val.loss)")) return error_at(site.span);
+    const Expr series = check_given_as(site.given[0], Type::of(Kind::Series), scope);
+    if (series.type.is_error()) return error_at(site.span);
+    return make_expr(ExprKind::MetricSeries, Type::of(Kind::Float), site.span, {}, series.name);
+  }
+  if ((name == "stop" || name == "save" || name == "end_epoch") && scope.place == Place::Hook) {
+    if (!takes(site, 1, "stop(\"why\")")) return error_at(site.span);
+    Expr text = check_given_as(site.given[0], Type::of(Kind::Str), scope);
+    if (text.type.is_error()) return error_at(site.span);
+    return op_expr(library::find(library::Space::Values, name), Type::of(Kind::Void), site.span,
+                   {std::move(text)});
+  }
+  return std::nullopt;
+}
+
+std::optional<Expr> test_word(const std::string& name, CallSite& site) {
+  Scope& scope = site.scope;
+  Context& cx = scope.cx;
+  if (scope.place != Place::Test) return std::nullopt;
+  if (name == "overfit") {
+    if (!takes(site, 3, "overfit(model, data, steps = 60)")) return error_at(site.span);
+    Expr model = check_given(site.given[0], scope);
+    Expr data = check_given(site.given[1], scope);
+    Expr steps = check_given_as(site.given[2], Type::of(Kind::Int), scope, "`steps`");
+    if (model.type.is_error() || data.type.is_error() || steps.type.is_error())
+      return error_at(site.span);
+    if (model.type.kind != Kind::Model || data.type.kind != Kind::Data) {
+      cx.report(diag::wrong_argument(site.span, "`overfit` takes a model and data, not " +
+                                                    cx.text(model.type) + " and " +
+                                                    cx.text(data.type)));
+      return error_at(site.span);
+    }
+    Type result = Type::of(Kind::Record);
+    result.fields.push_back({"loss", Type::of(Kind::Float)});
+    return op_expr(library::Id::Overfit, std::move(result), site.span, {model, data, steps});
+  }
+  if (name == "close" || name == "equal") {
+    if (!takes(site, name == "close" ? 3 : 2,
+               name == "close" ? "close(a, b, tolerance)" : "equal(a, b)"))
+      return error_at(site.span);
+    Expr a = check_given(site.given[0], scope);
+    Expr b = check_given(site.given[1], scope);
+    if (a.type.is_error() || b.type.is_error()) return error_at(site.span);
+    if (a.type.is_tensor()) b = convert(std::move(b), a.type, scope);
+    if (b.type.is_tensor()) a = convert(std::move(a), b.type, scope);
+    if (a.type.is_error() || b.type.is_error()) return error_at(site.span);
+    std::vector<Expr> args = {std::move(a), std::move(b)};
+    if (name == "close")
+      args.push_back(check_given_as(site.given[2], Type::of(Kind::Float), scope, "the tolerance"));
+    if (args.back().type.is_error()) return error_at(site.span);
+    return op_expr(library::find(library::Space::Values, name), Type::of(Kind::Bool), site.span,
+                   std::move(args));
+  }
+  return std::nullopt;
+}
+
+std::optional<Expr> weights_word(const std::string& name, CallSite& site) {
+  const library::Id function = library::find(library::Space::Weights, name);
+  if (function == library::Id::None) return std::nullopt;
+  if (site.given.empty() || site.given[0].name) return std::nullopt;
+  if (!site.given[0].checked) site.given[0].checked = check_expr(*site.given[0].value, site.scope);
+  const Kind kind = site.given[0].checked->type.kind;
+  if (kind != Kind::Weights && kind != Kind::Gradients) return std::nullopt;
+  if (!takes(site, 1, "f(net.weights)")) return error_at(site.span);
+  const Type type = function == library::Id::CountWeights   ? Type::host_int()
+                    : function == library::Id::CloneWeights ? Type::of(Kind::Weights)
+                                                            : Type::tensor(Element::Float, {});
+  return op_expr(function, type, site.span, {*site.given[0].checked});
+}
+
+/// `ema_update(target, source, decay)`: target = decay * target + (1 - decay) * source.
+Expr check_ema_update(CallSite& site) {
+  Scope& scope = site.scope;
+  if (!takes(site, 3, "ema_update(target, source, decay)")) return error_at(site.span);
+  std::vector<Expr> args;
+  for (size_t i = 0; i < 2; ++i) {
+    Expr value = check_given(site.given[i], scope);
+    const Span span = value.span;
+    if (value.type.kind == Kind::Block || value.type.kind == Kind::List)
+      value = make_expr(ExprKind::Weights, Type::of(Kind::Weights), span, {std::move(value)});
+    if (!value.type.is_error() && value.type.kind != Kind::Weights) {
+      scope.cx.report(diag::wrong_argument(
+          span, "`ema_update` takes blocks or their weights, not " + scope.cx.text(value.type)));
+      return error_at(site.span);
+    }
+    args.push_back(std::move(value));
+  }
+  args.push_back(check_given_as(site.given[2], Type::of(Kind::Float), scope, "the decay"));
+  for (const Expr& arg : args) {
+    if (arg.type.is_error()) return error_at(site.span);
+  }
+  if (scope.place != Place::Step && scope.place != Place::Hook && scope.place != Place::Test) {
+    scope.cx.report(diag::wrong_place(site.span, "`ema_update` stands in steps and hooks"));
+    return error_at(site.span);
+  }
+  return op_expr(library::Id::EmaUpdate, Type::of(Kind::Void), site.span, std::move(args));
+}
+
+}  // namespace
+
+std::optional<Expr> check_builtin(const std::string& name, CallSite& site) {
+  if (name == "to") return check_to(site);
+  if (name == "item") return check_item(site);
+  if (auto word = hook_word(name, site)) return word;
+  if (auto word = test_word(name, site)) return word;
+  if (auto word = weights_word(name, site)) return word;
+  if (auto host = host_function(name, site)) return host;
+  if (name == "frozen") return frozen_value(site);
+  if (name == "ema_update") return check_ema_update(site);
+  if (name == "env") return check_env(site);
+  if (name == "gradcheck") {
+    site.scope.cx.report(diag::not_in_this_version(site.name_span, "`" + name + "`"));
+    return error_at(site.span);
+  }
+  return std::nullopt;
+}
+
+}  // namespace ltr::check

@@ -1,0 +1,25 @@
+#pragma once
+
+// Calls of library functions, whose types follow rules of their own.
+
+#include "dsl/check/expressions/expressions.h"
+
+namespace ltr::check {
+
+Expr call_op(const FnInfo& op, CallSite& site);
+/// A call of an op whose signature alone gives the type of the result.
+Expr call_by_signature(const FnInfo& op, CallSite& site);
+/// The arguments of an op in declared order, defaults filled in, and what it requires of them; unset where one is wrong.
+std::optional<std::vector<Expr>> op_arguments(const FnInfo& op, CallSite& site, Binding& binding);
+/// Words that are functions in some places only: `metric(val.loss)`, `stop(…)`, `close(a, b, tol)`,
+/// `floor(a / b)`.
+std::optional<Expr> check_builtin(const std::string& name, CallSite& site);
+/// A stream source or stage, typed by its rule; nothing if `name` is neither.
+std::optional<Expr> check_stream_call(const std::string& name, CallSite& site);
+/// A call by the rule that its row of the library's table names.
+Expr call_by_rule(const FnInfo& op, CallSite& site);
+/// Reports E0322 if a value that is fixed before the run draws random numbers.
+void check_draws_nothing(const Expr& expr, const char* what, Context& cx);
+bool draws_random(const Program& program, const Body& body, std::set<uint32_t>& seen);
+
+}  // namespace ltr::check

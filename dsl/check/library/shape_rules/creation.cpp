@@ -1,0 +1,63 @@
+#include "dsl/check/library/shape_rules/rules.h"
+
+namespace ltr::check {
+
+namespace {
+
+// `full(B, 1, value)` has its value behind the dims, the others name what follows.
+Expr create(const FnInfo& op, bool has_value, CallSite& site) {
+  bool value_is_named = false;
+  for (const Given& given : site.given)
+    value_is_named = value_is_named || (given.name && given.name->text == "value");
+  std::optional<Expr> dims = take_dims(site, 0, has_value && !value_is_named ? 1 : 0);
+  if (!dims) return error_node(site.span);
+  auto sizes = dims_of(*dims, site);
+  if (!sizes) return error_node(site.span);
+  FnInfo rest;
+  rest.name = op.name;
+  rest.module = op.module;
+  rest.params.assign(op.params.begin() + 1, op.params.end());
+  Element element = Element::Float;
+  std::vector<Expr> args;
+  if (has_value) {
+    if (site.given.size() != 1) {
+      site.scope.cx.report(diag::wrong_argument(
+          site.name_span, "`full` needs a value behind the dims: `full(B, 1, 0.5)`"));
+      return error_node(site.span);
+    }
+    Expr value = check_given(site.given[0], site.scope);
+    if (value.type.is_error()) return error_node(site.span);
+    if (!value.type.is_host_number()) {
+      site.scope.cx.report(diag::wrong_argument(
+          value.span, "`full` takes a host number, not " + site.scope.cx.text(value.type)));
+      return error_node(site.span);
+    }
+    element = value.type.kind == Kind::Int    ? Element::I64
+              : value.type.kind == Kind::Bool ? Element::Bool
+                                              : Element::Float;
+    args.push_back(std::move(value));
+  } else {
+    auto others = plain_arguments(rest, site);
+    if (!others) return error_node(site.span);
+    args = std::move(*others);
+  }
+  args.insert(args.begin(), std::move(*dims));
+  return op_expr(op.id, Type::tensor(element, std::move(*sizes)), site.span, std::move(args));
+}
+
+}  // namespace
+
+Expr rule_creation(const FnInfo& op, CallSite& site) { return create(op, false, site); }
+
+Expr rule_full(const FnInfo& op, CallSite& site) { return create(op, true, site); }
+
+Expr rule_randint(const FnInfo& op, CallSite& site) {
+  auto args = plain_arguments(op, site);
+  if (!args) return error_node(site.span);
+  auto sizes = dims_of((*args)[2], site);
+  if (!sizes) return error_node(site.span);
+  return op_expr(op.id, Type::tensor(Element::I64, std::move(*sizes)), site.span,
+                 std::move(*args));
+}
+
+}  // namespace ltr::check

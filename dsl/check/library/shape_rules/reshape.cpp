@@ -1,0 +1,229 @@
+#include <algorithm>
+
+#include "dsl/check/library/shape_rules/rules.h"
+
+namespace ltr::check {
+
+namespace {
+
+Polynomial product(const std::vector<Dim>& dims, size_t first, size_t last, Context& cx) {
+  Polynomial result = 1;
+  for (size_t i = first; i < last; ++i) result = cx.program.atoms.multiply(result, dims[i].size);
+  return result;
+}
+
+bool has_group(const Type& type) {
+  return std::any_of(type.dims.begin(), type.dims.end(),
+                     [](const Dim& dim) { return dim.group != 0; });
+}
+
+/// The first given as a tensor, and the dims behind it.
+struct TensorAndDims {
+  Expr tensor;
+  Expr dims;
+};
+std::optional<TensorAndDims> take(CallSite& site) {
+  if (site.given.empty() || site.given[0].name) {
+    site.scope.cx.report(
+        diag::wrong_argument(site.name_span, "`" + site.name + "` needs a tensor"));
+    return std::nullopt;
+  }
+  Expr tensor = tensor_given(site.given[0], site);
+  if (!want_tensor(tensor, site)) return std::nullopt;
+  site.given.erase(site.given.begin());
+  auto dims = take_dims(site, 0, 0);
+  if (!dims) return std::nullopt;
+  if (!site.given.empty()) {
+    site.scope.cx.report(
+        diag::wrong_argument(site.given[0].span, "`" + site.name + "` takes dims only"));
+    return std::nullopt;
+  }
+  return TensorAndDims{std::move(tensor), std::move(*dims)};
+}
+
+}  // namespace
+
+Expr rule_reshape(const FnInfo& op, CallSite& site) {
+  Context& cx = site.scope.cx;
+  auto taken = take(site);
+  if (!taken) return error_node(site.span);
+  auto& [tensor, list] = *taken;
+  auto sizes = dims_of(list, site);
+  if (!sizes) return error_node(site.span);
+  std::vector<Dim>& dims = *sizes;
+  AtomTable& atoms = cx.program.atoms;
+  const Type type_before = tensor.type;
+  const bool is_open =
+      has_group(tensor.type) ||
+      atoms.mentions_unknown(product(tensor.type.dims, 0, tensor.type.dims.size(), cx));
+  const Polynomial before = product(tensor.type.dims, 0, tensor.type.dims.size(), cx);
+  std::optional<size_t> inferred;
+  Polynomial after = 1;
+  for (size_t i = 0; i < dims.size(); ++i) {
+    if (dims[i].size.constant() == -1) {
+      inferred = i;
+    } else {
+      after = atoms.multiply(after, dims[i].size);
+    }
+  }
+  if (inferred) {
+    dims[*inferred].size = is_open ? atoms.unknown() : atoms.exact(before, after);
+  } else if (!is_open && !atoms.mentions_unknown(after) &&
+             !require_equal(before, after, site.span, site.scope, true)) {
+    Type wanted = Type::tensor(tensor.type.element, dims);
+    cx.report(diag::reshape_count(site.span, cx.text(before), cx.text(type_before), cx.text(after),
+                                  cx.text(wanted)));
+    return error_node(site.span);
+  }
+  return op_expr(op.id, Type::tensor(type_before.element, std::move(dims)), site.span,
+                 {std::move(tensor), std::move(list)});
+}
+
+Expr rule_expand(const FnInfo& op, CallSite& site) {
+  Context& cx = site.scope.cx;
+  auto taken = take(site);
+  if (!taken) return error_node(site.span);
+  auto& [tensor, list] = *taken;
+  auto sizes = dims_of(list, site);
+  if (!sizes) return error_node(site.span);
+  std::vector<Dim>& dims = *sizes;
+  if (dims.size() < tensor.type.dims.size()) {
+    cx.report(
+        diag::wrong_rank(site.span, "`expand` cannot take dims away from " + cx.text(tensor.type)));
+    return error_node(site.span);
+  }
+  for (size_t i = 0; i < tensor.type.dims.size(); ++i) {
+    const Dim& old = tensor.type.dims[tensor.type.dims.size() - 1 - i];
+    Dim& wanted = dims[dims.size() - 1 - i];
+    if (wanted.size.constant() == -1) wanted = old;
+    if (!old.size.is_one() && !require_equal(old.size, wanted.size, site.span, site.scope, true)) {
+      cx.report(diag::dims_differ(site.span, "`expand` stretches dims of size 1 only, not " +
+                                                 cx.text(old.size) + " to " +
+                                                 cx.text(wanted.size)));
+      return error_node(site.span);
+    }
+  }
+  const Element element = tensor.type.element;
+  return op_expr(op.id, Type::tensor(element, std::move(dims)), site.span,
+                 {std::move(tensor), std::move(list)});
+}
+
+Expr rule_repeat(const FnInfo& op, CallSite& site) {
+  Context& cx = site.scope.cx;
+  auto taken = take(site);
+  if (!taken) return error_node(site.span);
+  auto& [tensor, list] = *taken;
+  auto sizes = dims_of(list, site);
+  if (!sizes) return error_node(site.span);
+  std::vector<Dim>& counts = *sizes;
+  if (counts.size() < tensor.type.dims.size()) {
+    cx.report(diag::wrong_rank(site.span,
+                               "`repeat` needs a count for every dim of " + cx.text(tensor.type)));
+    return error_node(site.span);
+  }
+  for (size_t i = 0; i < tensor.type.dims.size(); ++i) {
+    Dim& count = counts[counts.size() - 1 - i];
+    count.size = cx.program.atoms.multiply(count.size,
+                                           tensor.type.dims[tensor.type.dims.size() - 1 - i].size);
+  }
+  const Element element = tensor.type.element;
+  return op_expr(op.id, Type::tensor(element, std::move(counts)), site.span,
+                 {std::move(tensor), std::move(list)});
+}
+
+Expr rule_flatten(const FnInfo& op, CallSite& site) {
+  auto args = plain_arguments(op, site);
+  if (!args || !want_tensor((*args)[0], site)) return error_node(site.span);
+  const Type before = (*args)[0].type;
+  if (before.dims.empty()) {
+    return op_expr(op.id, Type::tensor(before.element, {{.size = 1, .group = 0}}), site.span,
+                   std::move(*args));
+  }
+  const auto is_axis = [&](size_t arg, int64_t axis) {
+    return (*args)[arg].type.value && (*args)[arg].type.value->constant() == axis;
+  };
+  if (has_group(before) && is_axis(1, 0) && is_axis(2, -1)) {
+    const Polynomial count = site.scope.cx.program.atoms.unknown();
+    return op_expr(op.id, Type::tensor(before.element, {{.size = count, .group = 0}}), site.span,
+                   std::move(*args));
+  }
+  const auto start = axis_of((*args)[1], before, site);
+  const auto end = axis_of((*args)[2], before, site);
+  if (!start || !end) return error_node(site.span);
+  if (*start > *end) {
+    site.scope.cx.report(diag::wrong_argument(site.span, "`flatten` starts behind its end"));
+    return error_node(site.span);
+  }
+  std::vector<Dim> dims(before.dims.begin(), before.dims.begin() + long(*start));
+  dims.push_back({.size = product(before.dims, *start, *end + 1, site.scope.cx), .group = 0});
+  dims.insert(dims.end(), before.dims.begin() + long(*end) + 1, before.dims.end());
+  return op_expr(op.id, Type::tensor(before.element, std::move(dims)), site.span,
+                 std::move(*args));
+}
+
+Expr rule_permute(const FnInfo& op, CallSite& site) {
+  Context& cx = site.scope.cx;
+  auto taken = take(site);
+  if (!taken) return error_node(site.span);
+  auto& [tensor, list] = *taken;
+  const Type before = tensor.type;
+  std::vector<Dim> dims;
+  std::set<size_t> used;
+  for (const Expr& arg : list.args) {
+    const auto axis = axis_of(arg, before, site);
+    if (!axis) return error_node(site.span);
+    used.insert(*axis);
+    dims.push_back(before.dims[*axis]);
+  }
+  if (used.size() != before.dims.size() || dims.size() != before.dims.size()) {
+    cx.report(diag::wrong_argument(site.span,
+                                   "`permute` names every axis of " + cx.text(before) + " once"));
+    return error_node(site.span);
+  }
+  return op_expr(op.id, Type::tensor(before.element, std::move(dims)), site.span,
+                 {std::move(tensor), std::move(list)});
+}
+
+Expr rule_transpose(const FnInfo& op, CallSite& site) {
+  auto args = plain_arguments(op, site);
+  if (!args || !want_tensor((*args)[0], site)) return error_node(site.span);
+  Type type = (*args)[0].type;
+  const auto a = axis_of((*args)[1], type, site);
+  const auto b = axis_of((*args)[2], type, site);
+  if (!a || !b) return error_node(site.span);
+  std::swap(type.dims[*a], type.dims[*b]);
+  return op_expr(op.id, std::move(type), site.span, std::move(*args));
+}
+
+Expr rule_squeeze(const FnInfo& op, CallSite& site) {
+  auto args = plain_arguments(op, site);
+  if (!args || !want_tensor((*args)[0], site)) return error_node(site.span);
+  Type type = (*args)[0].type;
+  if ((*args)[1].kind == ExprKind::NoneConst) {
+    std::erase_if(type.dims, [](const Dim& dim) { return dim.group == 0 && dim.size.is_one(); });
+    return op_expr(op.id, std::move(type), site.span, std::move(*args));
+  }
+  const auto axis = axis_of((*args)[1], type, site);
+  if (!axis) return error_node(site.span);
+  if (!type.dims[*axis].size.is_one()) {
+    site.scope.cx.report(
+        diag::dims_differ(site.span, "`squeeze` takes away a dim of size 1, and axis " +
+                                         std::to_string(*axis) + " of " + site.scope.cx.text(type) +
+                                         " is " + site.scope.cx.text(type.dims[*axis].size)));
+    return error_node(site.span);
+  }
+  type.dims.erase(type.dims.begin() + long(*axis));
+  return op_expr(op.id, std::move(type), site.span, std::move(*args));
+}
+
+Expr rule_unsqueeze(const FnInfo& op, CallSite& site) {
+  auto args = plain_arguments(op, site);
+  if (!args || !want_tensor((*args)[0], site)) return error_node(site.span);
+  Type type = (*args)[0].type;
+  const auto axis = axis_of((*args)[1], type, site, true);
+  if (!axis) return error_node(site.span);
+  type.dims.insert(type.dims.begin() + long(*axis), Dim{.size = 1, .group = 0});
+  return op_expr(op.id, std::move(type), site.span, std::move(*args));
+}
+
+}  // namespace ltr::check

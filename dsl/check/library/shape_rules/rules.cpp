@@ -1,0 +1,158 @@
+#include "dsl/check/library/shape_rules/rules.h"
+
+#include "dsl/check/library/library_call.h"
+
+namespace ltr::check {
+
+std::optional<std::vector<Expr>> plain_arguments(const FnInfo& op, CallSite& site) {
+  Binding ignored;
+  const auto bound = bind_arguments(op.params, site, op.name);
+  if (!bound) return std::nullopt;
+  std::vector<Expr> args;
+  bool has_error = false;
+  for (size_t i = 0; i < op.params.size(); ++i) {
+    const ParamInfo& param = op.params[i];
+    const std::string what = "`" + param.name + "`";
+    if ((*bound)[i] != nullptr) {
+      args.push_back(check_given_as(*(*bound)[i], param.type, site.scope, what.c_str()));
+      if ((*bound)[i]->checked) args.back().span = (*bound)[i]->span;
+    } else {
+      std::vector<Local> locals;
+      Scope inner{
+          .cx = site.scope.cx, .module = op.module, .place = Place::Const, .locals = locals};
+      args.push_back(check_as(*param.initial, param.type, inner, "the default"));
+      args.back().span = {};
+    }
+    has_error = has_error || args.back().type.is_error();
+  }
+  if (has_error) return std::nullopt;
+  return args;
+}
+
+std::optional<size_t> axis_of(const Expr& arg, const Type& tensor, CallSite& site, bool extra) {
+  const int64_t rank = int64_t(tensor.dims.size()) + (extra ? 1 : 0);
+  if (!arg.type.value || !arg.type.value->constant()) {
+    site.scope.cx.report(diag::not_a_constant(arg.span, "an axis"));
+    return std::nullopt;
+  }
+  int64_t axis = *arg.type.value->constant();
+  for (size_t i = 0; i < tensor.dims.size(); ++i) {
+    if (tensor.dims[i].group == 0) continue;
+    // Behind a `...` only the axes counted from the end are known; a new one may stand before it.
+    if (axis >= 0 && size_t(axis) < i + (extra ? 1 : 0)) return size_t(axis);
+    if (axis < 0 && -axis <= rank - int64_t(i) - 1) return size_t(rank + axis);
+    site.scope.cx.report(diag::wrong_rank(
+        arg.span, "axis " + std::to_string(axis) + " lies in what `...` stands for"));
+    return std::nullopt;
+  }
+  if (axis < 0) axis += rank;
+  if (axis < 0 || axis >= rank) {
+    site.scope.cx.report(diag::unknown_axis(arg.span.is_empty() ? site.span : arg.span,
+                                            std::to_string(*arg.type.value->constant()),
+                                            site.scope.cx.text(tensor)));
+    return std::nullopt;
+  }
+  return size_t(axis);
+}
+
+namespace {
+
+Type list_of_ints() {
+  Type type = Type::of(Kind::List);
+  type.uniform = true;
+  type.fields.push_back({"", Type::of(Kind::Int)});
+  return type;
+}
+
+}  // namespace
+
+std::optional<Expr> take_dims(CallSite& site, size_t first, size_t keep) {
+  size_t positional = 0;
+  while (positional < site.given.size() && !site.given[positional].name) ++positional;
+  const size_t last = positional > keep ? positional - keep : first;
+  Expr dims = make_expr(ExprKind::List, Type::of(Kind::List), site.span);
+  if (last == first + 1) {
+    Expr one = check_given(site.given[first], site.scope);
+    if (one.type.is_error()) return std::nullopt;
+    if (one.type.kind == Kind::List) {
+      site.given.erase(site.given.begin() + long(first));
+      one = convert(std::move(one), list_of_ints(), site.scope, "a dim");
+      if (one.type.is_error()) return std::nullopt;
+      return one;
+    }
+    site.given[first].checked = std::move(one);
+  }
+  for (size_t i = first; i < last; ++i) {
+    Expr dim = check_given_as(site.given[i], Type::of(Kind::Int), site.scope, "a dim");
+    if (dim.type.is_error()) return std::nullopt;
+    if (dim.type.value && dim.type.value->constant() && *dim.type.value->constant() < -1) {
+      site.scope.cx.report(diag::negative_dim(dim.span, site.scope.cx.source_text(dim.span),
+                                              std::to_string(*dim.type.value->constant())));
+      return std::nullopt;
+    }
+    dims.type.fields.push_back({"", dim.type});
+    dims.args.push_back(std::move(dim));
+  }
+  dims.type.value = Polynomial(int64_t(dims.args.size()));
+  site.given.erase(site.given.begin() + long(first), site.given.begin() + long(last));
+  return convert(std::move(dims), list_of_ints(), site.scope, "a dim");
+}
+
+std::optional<std::vector<Dim>> dims_of(const Expr& list, CallSite& site) {
+  AtomTable& atoms = site.scope.cx.program.atoms;
+  std::vector<Dim> dims;
+  if (!list.type.uniform) {
+    for (const TypeField& field : list.type.fields)
+      dims.push_back({.size = field.type.value ? *field.type.value : atoms.unknown(), .group = 0});
+    return dims;
+  }
+  const auto count = list.type.value ? list.type.value->constant() : std::nullopt;
+  if (!count) {
+    site.scope.cx.report(
+        diag::wrong_argument(list.span.is_empty() ? site.span : list.span,
+                             "how many dims a list of any length gives is not known here")
+            .help("write them one by one: `{}(sizes[0], sizes[1])`", site.name));
+    return std::nullopt;
+  }
+  for (int64_t i = 0; i < *count; ++i) dims.push_back({.size = atoms.unknown(), .group = 0});
+  return dims;
+}
+
+Expr tensor_given(const Given& given, CallSite& site) {
+  Expr value = check_given(given, site.scope);
+  if (value.type.kind != Kind::List) return value;
+  Type any = Type::tensor(Element::Any, {});
+  return convert(std::move(value), any, site.scope, "the list");
+}
+
+bool want_tensor(const Expr& expr, CallSite& site) {
+  if (expr.type.is_tensor()) return true;
+  if (!expr.type.is_error()) {
+    site.scope.cx.report(diag::wrong_argument(
+        expr.span, "`" + site.name + "` takes a tensor, not " + site.scope.cx.text(expr.type)));
+  }
+  return false;
+}
+
+void adopt_element(std::vector<Expr>& args, size_t of, size_t at) {
+  Expr& number = args[at];
+  const bool is_number = number.kind == ExprKind::Convert && number.type.dims.empty();
+  if (!is_number || (args[of].kind == ExprKind::Convert && args[of].type.dims.empty())) return;
+  const Element element = args[of].type.element;
+  const Kind host = number.args[0].type.kind;
+  const bool fits = host == Kind::Bool ? element == Element::Bool
+                                       : is_floating(element) || (host == Kind::Int &&
+                                                                  element != Element::Bool);
+  if (fits) number.type.element = element;
+}
+
+Expr call_by_rule(const FnInfo& op, CallSite& site) {
+  static constexpr ShapeRule kRules[] = {
+      call_by_signature,
+#define LTR_ROW(id, name, space, rule, ...) rule,
+#include "dsl/library/functions.def"
+  };
+  return kRules[size_t(op.id)](op, site);
+}
+
+}  // namespace ltr::check

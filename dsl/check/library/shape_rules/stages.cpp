@@ -1,0 +1,383 @@
+#include <algorithm>
+
+#include "dsl/check/declarations/declarations.h"
+#include "dsl/check/library/library_call.h"
+#include "dsl/check/library/shape_rules/streams.h"
+#include "dsl/diagnostics/suggest.h"
+
+namespace ltr::check {
+
+namespace {
+
+/// What a stage makes of a stream: other fields, the same vocabulary.
+Type stream_behind(const Type& stream, std::vector<TypeField> fields) {
+  Type type = stream_of(std::move(fields), stream.uniform);
+  type.has_vocab = stream.has_vocab;
+  return type;
+}
+
+/// A field in a window or batch: one more axis in front. Host fields become tensors; a str cannot.
+std::optional<Type> widened(const TypeField& field,
+                            const Polynomial& size,
+                            Span span,
+                            Scope& scope) {
+  Type type = field.type;
+  switch (type.kind) {
+    case Kind::Int:
+      type = Type::tensor(Element::I64, {});
+      break;
+    case Kind::Float:
+      type = Type::tensor(Element::Float, {});
+      break;
+    case Kind::Bool:
+      type = Type::tensor(Element::Bool, {});
+      break;
+    case Kind::Tensor:
+      break;
+    default:
+      scope.cx.report(
+          diag::cannot_collate(span, field.name, scope.cx.text(type))
+              .help("encode it in a map: `class_of(row.{}, [\"…\", \"…\"])` is its number",
+                    field.name));
+      return std::nullopt;
+  }
+  type.dims.insert(type.dims.begin(), Dim{.size = size, .group = 0});
+  return type;
+}
+
+/// Whether two streams deliver the same fields; the value of a host int is no part of its type
+/// here.
+bool equal_records(const Type& left, const Type& right) {
+  if (left.fields.size() != right.fields.size() || left.uniform != right.uniform) return false;
+  for (size_t i = 0; i < left.fields.size(); ++i) {
+    Type a = left.fields[i].type, b = right.fields[i].type;
+    a.value.reset();
+    b.value.reset();
+    if (left.fields[i].name != right.fields[i].name || !(a == b)) return false;
+  }
+  return true;
+}
+
+/// The function of a `map` or `filter`, its param matched with the stream's record.
+FnInfo* map_function(const Given& given, const Type& stream, bool is_numbered, CallSite& site) {
+  Scope& scope = site.scope;
+  Context& cx = scope.cx;
+  const Expr value = check_given(given, scope);
+  if (value.type.is_error()) return nullptr;
+  FnInfo* fn = nullptr;
+  if (value.type.kind == Kind::Function) {
+    if (value.whole == 1 && scope.owner != nullptr && scope.owner->fns.contains(value.type.name)) {
+      fn = scope.owner->fns.at(value.type.name).get();
+    } else if (const Symbol* symbol = cx.graph.find(scope.module, value.type.name);
+               symbol != nullptr && symbol->fn != nullptr) {
+      fn = &fn_of(cx, *symbol);
+    }
+  }
+  if (fn == nullptr) {
+    cx.report(
+        diag::wrong_argument(given.span, "`" + site.name + "` takes a function of this program"));
+    return nullptr;
+  }
+  if (fn->is_op) {
+    cx.report(
+        diag::wrong_argument(
+            given.span, "`" + site.name + "` takes a function of this program that maps records")
+            .help("write a `fn` that takes the record and calls `{}`", fn->name));
+    return nullptr;
+  }
+  check_body_of(cx, *fn);
+  Type record = Type::of(Kind::Record);
+  record.fields = stream.fields;
+  const bool takes_number = is_numbered && fn->params.size() == 1 && fn->params[0].type.kind == Kind::Int;
+  if (takes_number) return fn;
+  if (fn->params.size() != 1 ||
+      (fn->params[0].type.kind != Kind::Record && !fn->params[0].type.is_error())) {
+    cx.report(
+        diag::map_type(given.span, fn->name, "other parameters than one record", cx.text(record)));
+    return nullptr;
+  }
+  for (const TypeField& wanted : fn->params[0].type.fields) {
+    const auto have =
+        std::find_if(record.fields.begin(), record.fields.end(),
+                     [&](const TypeField& field) { return field.name == wanted.name; });
+    const bool fits = have != record.fields.end() && have->type.kind == wanted.type.kind &&
+                      have->type.element == wanted.type.element &&
+                      have->type.dims.size() == wanted.type.dims.size();
+    if (!fits) {
+      cx.report(diag::map_type(given.span, fn->name, cx.text(fn->params[0].type), cx.text(record))
+                    .label(fn->params[0].span, "`{}` is declared {} here", wanted.name,
+                           cx.text(wanted.type)));
+      return nullptr;
+    }
+  }
+  Binding binding;
+  std::set<AtomId> free;
+  for (const auto& [name, atom] : fn->binders) free.insert(atom);
+  if (!match(fn->params[0].type, record, binding, free, given.span, scope, "the record", false))
+    return nullptr;
+  return fn;
+}
+
+/// A stage of arguments as they are declared; unset where one is wrong.
+std::optional<Expr> stage(const FnInfo& op, CallSite& site) {
+  Binding binding;
+  auto args = op_arguments(op, site, binding);
+  if (!args) return std::nullopt;
+  Type type = (*args)[0].type;
+  return op_expr(op.id, std::move(type), site.span, std::move(*args));
+}
+
+/// `window` and `collate`: several records as one.
+Expr grouped(const FnInfo& op, bool is_batch, CallSite& site) {
+  Context& cx = site.scope.cx;
+  auto group = stage(op, site);
+  if (!group) return error_node(site.span);
+  const Expr& count = group->args[1];
+  Type& type = group->type;
+  if (count.kind == ExprKind::IntConst && count.whole < 1) {
+    cx.report(diag::out_of_range(count.span, "`" + op.name + "` needs a size of at least 1"));
+    return error_node(site.span);
+  }
+  if (type.uniform) {
+    cx.report(diag::wrong_place(
+        site.name_span,
+        "`" + op.name + "` stands behind `collate`, where there are batches already"));
+    return error_node(site.span);
+  }
+  const Polynomial size =
+      !is_batch && count.type.value ? *count.type.value : cx.program.atoms.unknown();
+  for (TypeField& field : type.fields) {
+    const auto wide = widened(field, size, site.name_span, site.scope);
+    if (!wide) return error_node(site.span);
+    for (size_t i = 1; is_batch && i < wide->dims.size(); ++i) {
+      if (!cx.program.atoms.mentions_unknown(wide->dims[i].size)) continue;
+      cx.report(diag::cannot_collate(site.name_span, field.name, cx.text(field.type))
+                    .note("its size differs from record to record")
+                    .help("bring all records to one size in a map, such as `resize(64, 64)`"));
+      return error_node(site.span);
+    }
+    field.type = *wide;
+  }
+  type.uniform = is_batch;
+  return std::move(*group);
+}
+
+}  // namespace
+
+Expr map_stream(Expr stream, bool is_numbered, CallSite& site) {
+  Scope& scope = site.scope;
+  Context& cx = scope.cx;
+  if (site.given.size() < 2) {
+    cx.report(diag::wrong_argument(site.name_span, "`map` needs a function: `map(prepare)`"));
+    return error_node(site.span);
+  }
+  std::optional<Expr> skip_bad;
+  for (size_t i = 2; i < site.given.size(); ++i) {
+    const Given& given = site.given[i];
+    const auto* call = given.value != nullptr ? given.value->get<ast::Call>() : nullptr;
+    const auto* word = call != nullptr ? call->callee->get<ast::NameRef>() : nullptr;
+    const auto* plain = given.value != nullptr ? given.value->get<ast::NameRef>() : nullptr;
+    if (given.name && given.name->text == "on_bad" && plain != nullptr &&
+        plain->name.text == "fail")
+      continue;
+    if (given.name && given.name->text == "on_bad" && word != nullptr &&
+        word->name.text == "skip" && call->arguments.size() == 1) {
+      skip_bad = check_as(*call->arguments[0].value, Type::of(Kind::Int), scope,
+                          "the number of bad records");
+      if (skip_bad->type.is_error()) continue;
+      const auto count = evaluate(*skip_bad, cx.program);
+      if (!count || count->real >= 0) continue;
+      cx.report(diag::out_of_range(skip_bad->span, "`skip` needs a number of records of at least 0")
+                    .help("`on_bad = fail` ends at the first bad record"));
+      return error_node(site.span);
+    }
+    cx.report(diag::wrong_argument(
+        given.span, "`map` takes a function and `on_bad = fail` or `on_bad = skip(10)`"));
+    return error_node(site.span);
+  }
+  FnInfo* fn = map_function(site.given[1], stream.type, is_numbered, site);
+  if (fn == nullptr || (skip_bad && skip_bad->type.is_error())) return error_node(site.span);
+  if (fn->result.is_error()) return error_node(site.span);
+  if (fn->result.kind != Kind::Record) {
+    cx.report(diag::map_type(site.given[1].span, fn->name, "to give " + cx.text(fn->result),
+                             "records, and maps must give records"));
+    return error_node(site.span);
+  }
+  if (!check_record(fn->result.fields, site.given[1].span, cx)) return error_node(site.span);
+  Binding binding;
+  Type record = Type::of(Kind::Record);
+  record.fields = stream.type.fields;
+  std::set<AtomId> free;
+  for (const auto& [name, atom] : fn->binders) free.insert(atom);
+  if (fn->params[0].type.kind == Kind::Record) {
+    match(fn->params[0].type, record, binding, free, site.given[1].span, scope, "the record",
+          false);
+  } else {
+    binding.dims[fn->params[0].atom] = cx.program.atoms.unknown();
+  }
+  const Type result = substitute(fn->result, binding, cx);
+  Expr map = make_expr(ExprKind::MapStage, stream_behind(stream.type, result.fields), site.span,
+                       {std::move(stream)}, fn->name);
+  if (skip_bad) map.args.push_back(std::move(*skip_bad));
+  map.fn = fn->index;
+  return map;
+}
+
+Expr rule_map(const FnInfo&, CallSite& site) { return map_stream(*site.given[0].checked, false, site); }
+
+Expr rule_filter(const FnInfo& op, CallSite& site) {
+  site.scope.cx.report(diag::not_in_this_version(site.name_span, "the stage `" + op.name + "`"));
+  return error_node(site.span);
+}
+
+Expr rule_same_fields(const FnInfo& op, CallSite& site) {
+  auto same = stage(op, site);
+  return same ? std::move(*same) : error_node(site.span);
+}
+
+Expr rule_window(const FnInfo& op, CallSite& site) { return grouped(op, false, site); }
+
+Expr rule_collate(const FnInfo& op, CallSite& site) { return grouped(op, true, site); }
+
+Expr rule_vocab(const FnInfo& op, CallSite& site) {
+  const auto stream = stage(op, site);
+  if (!stream) return error_node(site.span);
+  return field_of(stream->args[0], {op.name, site.name_span}, site.span, site.scope);
+}
+
+Expr rule_concat(const FnInfo& op, CallSite& site) {
+  Context& cx = site.scope.cx;
+  auto both = stage(op, site);
+  if (!both) return error_node(site.span);
+  if (!equal_records(both->args[1].type, both->type)) {
+    cx.report(diag::wrong_argument(site.span, "`concat` joins streams of equal records, not " +
+                                                  cx.text(both->type) + " and " +
+                                                  cx.text(both->args[1].type)));
+    return error_node(site.span);
+  }
+  both->type.has_vocab = false;  // Each part has numbered its characters for itself.
+  return std::move(*both);
+}
+
+Expr rule_select_fields(const FnInfo& op, CallSite& site) {
+  Context& cx = site.scope.cx;
+  Expr stream = *site.given[0].checked;
+  std::vector<TypeField> fields;
+  Expr names = make_expr(ExprKind::List, Type::of(Kind::List), site.span);
+  for (size_t i = 1; i < site.given.size(); ++i) {
+    Expr name = check_given_as(site.given[i], Type::of(Kind::Str), site.scope, "a field's name");
+    if (name.type.is_error()) return error_node(site.span);
+    const auto field =
+        std::find_if(stream.type.fields.begin(), stream.type.fields.end(),
+                     [&](const TypeField& candidate) { return candidate.name == name.name; });
+    if (name.kind != ExprKind::StrConst || field == stream.type.fields.end()) {
+      std::vector<std::string> known;
+      for (const TypeField& candidate : stream.type.fields) known.push_back(candidate.name);
+      diagnostics::Diagnostic diagnostic = diag::unknown_field(name.span, "the stream", name.name);
+      if (const auto near = diagnostics::suggest(name.name, known))
+        diagnostic.help("did you mean \"{}\"?", *near);
+      cx.report(std::move(diagnostic));
+      return error_node(site.span);
+    }
+    const bool is_taken = std::any_of(fields.begin(), fields.end(), [&](const TypeField& taken) { return taken.name == name.name; });
+    if (is_taken) {
+      cx.report(diag::wrong_argument(name.span, "`select` names \"" + name.name + "\" twice"));
+      return error_node(site.span);
+    }
+    fields.push_back(*field);
+    names.type.fields.push_back({"", name.type});
+    names.args.push_back(std::move(name));
+  }
+  Type type = stream_behind(stream.type, std::move(fields));
+  return op_expr(op.id, std::move(type), site.span, {std::move(stream), std::move(names)});
+}
+
+Expr rule_split_stream(const FnInfo& op, CallSite& site) {
+  Context& cx = site.scope.cx;
+  const Expr stream = *site.given[0].checked;
+  const auto bound = bind_arguments(op.params, site, op.name);
+  if (!bound) return error_node(site.span);
+  Expr parts = check_given(*(*bound)[1], site.scope);
+  if (parts.type.is_error()) return error_node(site.span);
+  if (parts.kind != ExprKind::List || parts.args.empty()) {
+    cx.report(diag::wrong_argument(
+        parts.span, "`split` takes a list of counts or shares: `split([0.9, 0.1])`"));
+    return error_node(site.span);
+  }
+  const bool is_counts = std::all_of(parts.args.begin(), parts.args.end(),
+                                     [](const Expr& arg) { return arg.type.kind == Kind::Int; });
+  Type wanted = Type::of(Kind::List);
+  wanted.uniform = true;
+  wanted.fields.push_back({"", Type::of(is_counts ? Kind::Int : Kind::Float)});
+  parts = convert(std::move(parts), wanted, site.scope, "a part");
+  if (parts.type.is_error()) return error_node(site.span);
+  if (!is_counts) {
+    double total = 0;
+    bool all_known = true;
+    for (const Expr& arg : parts.args) {
+      all_known = all_known && arg.kind == ExprKind::FloatConst;
+      total += arg.number;
+    }
+    if (all_known && total > 1.0 + 1e-9) {
+      cx.report(diag::out_of_range(parts.span, "the shares add up to more than the whole"));
+      return error_node(site.span);
+    }
+  }
+  std::vector<Expr> args = {stream, parts};
+  const size_t by = op.params.size() - 1;
+  if (const Given* given = (*bound)[by]; given != nullptr && op.params[by].name == "by") {
+    const Expr field = check_given(*given, site.scope);
+    std::vector<std::string> known;
+    for (const TypeField& candidate : stream.type.fields) known.push_back(candidate.name);
+    if (field.kind == ExprKind::StrConst &&
+        std::find(known.begin(), known.end(), field.name) == known.end()) {
+      diagnostics::Diagnostic diagnostic =
+          diag::unknown_field(field.span, "the stream", field.name);
+      if (const auto near = diagnostics::suggest(field.name, known))
+        diagnostic.help("did you mean \"{}\"?", *near).fix(field.span, "\"" + *near + "\"");
+      cx.report(std::move(diagnostic));
+      return error_node(site.span);
+    }
+  }
+  for (size_t i = 2; i < op.params.size(); ++i) {
+    if ((*bound)[i] != nullptr) {
+      args.push_back(
+          check_given_as(*(*bound)[i], op.params[i].type, site.scope, op.params[i].name.c_str()));
+    } else {
+      args.push_back(make_expr(ExprKind::NoneConst, op.params[i].type, site.span));
+    }
+    if (args.back().type.is_error()) return error_node(site.span);
+  }
+  Type list = Type::of(Kind::List);
+  list.fields.assign(parts.args.size(), TypeField{"", stream.type});
+  list.value = Polynomial(int64_t(parts.args.size()));
+  return op_expr(op.id, std::move(list), site.span, std::move(args));
+}
+
+/// The fields of both streams; a name on both sides would hide one of them.
+Expr rule_zip(const FnInfo& op, CallSite& site) {
+  Context& cx = site.scope.cx;
+  Binding binding;
+  auto args = op_arguments(op, site, binding);
+  if (!args) return error_node(site.span);
+  const Type& left = (*args)[0].type;
+  const Type& right = (*args)[1].type;
+  if (left.uniform != right.uniform) {
+    cx.report(diag::wrong_place(site.span, "`zip` joins two streams of records, or of batches"));
+    return error_node(site.span);
+  }
+  std::vector<TypeField> fields = left.fields;
+  for (const TypeField& field : right.fields) {
+    for (const TypeField& other : left.fields) {
+      if (field.name != other.name) continue;
+      cx.report(diag::wrong_argument(site.span, "both streams of `zip` have a field `" +
+                                                    field.name + "`")
+                    .help("leave one out with `select`, or name it anew in a map"));
+      return error_node(site.span);
+    }
+    fields.push_back(field);
+  }
+  return op_expr(op.id, stream_of(std::move(fields), left.uniform), site.span, std::move(*args));
+}
+
+}  // namespace ltr::check

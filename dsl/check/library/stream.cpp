@@ -1,0 +1,27 @@
+#include "dsl/check/declarations/declarations.h"
+#include "dsl/check/library/library_call.h"
+
+namespace ltr::check {
+
+std::optional<Expr> check_stream_call(const std::string& name, CallSite& site) {
+  Scope& scope = site.scope;
+  Context& cx = scope.cx;
+  const auto symbol = cx.graph.stages.find(name);
+  if (symbol == cx.graph.stages.end()) return std::nullopt;
+  const FnInfo& op = fn_of(cx, symbol->second);
+  const bool takes_stream = !op.params.empty() && op.params[0].type.kind == Kind::Stream;
+  if (!takes_stream) return call_by_rule(op, site);
+  if (site.given.empty() || site.given[0].name) return std::nullopt;
+  Expr stream = check_given(site.given[0], scope);
+  if (stream.type.is_error()) return error_at(site.span);
+  if (stream.type.kind != Kind::Stream) {
+    if (cx.graph.prelude.contains(name)) return std::nullopt;
+    cx.report(diag::wrong_argument(stream.span,
+                                   "`" + name + "` takes a stream, not " + cx.text(stream.type)));
+    return error_at(site.span);
+  }
+  site.given[0].checked = std::move(stream);
+  return call_by_rule(op, site);
+}
+
+}  // namespace ltr::check

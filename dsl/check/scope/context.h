@@ -1,0 +1,45 @@
+#pragma once
+
+// What all of `check` reads and writes for one program.
+
+#include <deque>
+
+#include "dsl/check/check.h"
+#include "dsl/check/scope/declared.h"
+#include "dsl/diagnostics/diagnostic.h"
+#include "dsl/diagnostics/sink.h"
+
+namespace ltr::check {
+
+struct Context {
+  const source::SourceManager& sources;
+  diagnostics::Sink* sink;  ///< not a reference: the body of a `fails` test has one of its own
+  const resolve::ModuleGraph& graph;
+  const DataFiles* files = nullptr;
+  Program program;
+  std::map<const ast::Decl*, std::unique_ptr<ObjectInfo>> objects;
+  std::map<std::pair<Kind, DeclIndex>, ObjectInfo*> objects_of_kind;  ///< the same, in the order of the program
+  std::map<const ast::Fn*, std::unique_ptr<FnInfo>> fns;
+  std::map<const ast::Decl*, Expr> consts;
+  std::set<const ast::Decl*> consts_in_work;  ///< to stop a constant that mentions itself
+  std::map<std::string, uint32_t> calls;      ///< index into Program::calls
+  std::vector<Requirement> facts;             ///< `where` clauses of hparams
+  std::deque<ast::Fn> synthetic;              ///< functions made of hooks and tests
+  std::deque<Closure> closures;
+  std::vector<const ast::Expr*> applied;      ///< code of closures that is being read, outermost first
+  size_t applications = 0;                    ///< closures that were read for the outermost one
+  Span applied_at;                            ///< where that one stands
+  bool is_runaway = false;                    ///< there are too many of them, which was said
+  uint32_t next_key = 1;
+  uint32_t next_group = 1;
+  std::map<uint32_t, std::set<uint32_t>>
+      callees;                        ///< fn -> fns it calls, for recursion and randomness
+  std::map<AtomId, Expr> atom_exprs;  ///< how hparams and data sizes are read at run time
+
+  void report(diagnostics::Diagnostic diagnostic) { sink->report(std::move(diagnostic)); }
+  std::string text(const Type& type) const { return to_text(type, program.atoms); }
+  std::string text(const Polynomial& value) const { return program.atoms.to_text(value); }
+  std::string source_text(Span span) const;
+};
+
+}  // namespace ltr::check

@@ -1,0 +1,109 @@
+#pragma once
+
+// What `check` knows of declarations before and while their code is read.
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "dsl/ast/decl.h"
+#include "dsl/check/typed.h"
+#include "dsl/library/library.h"
+#include "dsl/resolve/resolve.h"
+
+namespace ltr::check {
+
+using resolve::Symbol;
+using resolve::SymbolKind;
+
+/// A shape fact that the user of a declaration must satisfy.
+struct Requirement {
+  enum class Kind { Equal, Divisible, AtMost, Less, Holds };
+  Kind kind = Kind::Equal;
+  Polynomial left;
+  Polynomial right;
+  std::optional<Expr> rule;  ///< Holds: over the params of the declaration that requires it
+  std::string text;  ///< as written, `D % heads == 0`
+  Span origin;
+  bool is_where = false;
+};
+
+struct ParamInfo {
+  std::string name;
+  Type type;
+  const ast::Expr* initial = nullptr;
+  Span span;
+  AtomId atom = 0;  ///< of an int param
+  bool is_block = false;
+};
+
+struct ObjectInfo;
+
+/// The signature of a function, and its body's place in `Program::fns` when it has one.
+struct FnInfo {
+  std::string name;
+  const ast::Fn* ast = nullptr;
+  uint32_t module = 0;
+  ObjectInfo* owner = nullptr;
+  FnRole role = FnRole::Free;
+  std::vector<ParamInfo> params;
+  std::map<std::string, AtomId> binders;
+  uint32_t group = 0;  ///< of `...`
+  Type result;
+  std::vector<Requirement> requirements;
+  uint32_t index = 0;
+  bool is_op = false;
+  library::Id id = library::Id::None;  ///< of an op
+  std::string extern_file;
+  bool is_checking = false;
+  bool is_manual = false;
+  std::set<std::string> logs;
+};
+
+struct MemberInfo {
+  Type type;
+  MemberKind kind = MemberKind::Let;
+  Span span;
+};
+
+/// A block, model, data, metric or callback.
+struct ObjectInfo {
+  const ast::Decl* decl = nullptr;
+  Kind kind = Kind::Block;
+  std::string name;
+  uint32_t module = 0;
+  DeclIndex index = 0;
+  Span span;
+  std::vector<ParamInfo> params;
+  std::map<std::string, MemberInfo> members;
+  std::map<std::string, std::unique_ptr<FnInfo>> fns;
+  std::vector<std::string> fn_order;
+  std::vector<Requirement> requirements;
+  const ObjectInfo* model = nullptr;  ///< of a callback: its `for`
+  Type batch;                         ///< of data
+  std::map<std::string, AtomId> batch_binders;
+  bool is_checking = false;
+  bool is_done = false;
+  bool is_damaged = false;  ///< something in it could not be read: what is missing may be there
+};
+
+/// A function without a declaration of its own. What it gives hangs on what it is applied to, so its
+/// code is read anew at each application. `Type::decl` of its value is its index plus one.
+struct Closure {
+  enum class Kind {
+    Lambda,   ///< `x => expr`
+    Partial,  ///< `leaky_relu(0.2)` in a chain: a call that lacks its first argument
+    Frozen    ///< `frozen(net)`
+  } kind = Kind::Lambda;
+  const ast::Expr* code = nullptr;  ///< Lambda, Partial: stands in the tree of the module
+  std::optional<Expr> frozen;       ///< Frozen: the block
+  uint32_t module = 0;
+  uint32_t fn = 0;  ///< whose locals it may read
+  ObjectInfo* owner = nullptr;
+  std::vector<std::map<std::string, LocalId>> frames;
+};
+
+}  // namespace ltr::check

@@ -1,0 +1,52 @@
+#include "dsl/check/scope/scope.h"
+
+namespace ltr::check {
+
+std::string Context::source_text(Span span) const {
+  return std::string(sources.text(span));
+}
+
+LocalId Scope::declare(const std::string& name, Type type) {
+  locals.push_back({name, std::move(type)});
+  const LocalId id = LocalId(locals.size() - 1);
+  frames.back()[name] = id;
+  return id;
+}
+
+LocalId Scope::hidden_local(Type type) {
+  locals.push_back({"", std::move(type)});
+  return LocalId(locals.size() - 1);
+}
+
+std::optional<LocalId> Scope::find_local(const std::string& name) const {
+  for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) {
+    if (const auto found = frame->find(name); found != frame->end()) return found->second;
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string> Scope::near_names() const {
+  std::vector<std::string> names;
+  for (const auto& frame : frames) {
+    for (const auto& [name, id] : frame) names.push_back(name);
+  }
+  for (const auto& [name, atom] : dim_names) names.push_back(name);
+  if (owner != nullptr) {
+    for (const ParamInfo& param : owner->params) names.push_back(param.name);
+    for (const auto& [name, member] : owner->members) names.push_back(name);
+    for (const auto& [name, fn] : owner->fns) names.push_back(name);
+  }
+  if (place == Place::Step || place == Place::Hook) {
+    for (const char* name : {"epoch", "global_step", "batch_index", "batch_size", "rank", "world"})
+      names.emplace_back(name);
+  }
+  return names;
+}
+
+std::vector<std::string> Scope::names() const {
+  std::vector<std::string> names = near_names();
+  for (const std::string& name : cx.graph.visible(module)) names.push_back(name);
+  return names;
+}
+
+}  // namespace ltr::check

@@ -1,0 +1,71 @@
+#pragma once
+
+// The names that code can see, and what it may do where it stands.
+
+#include "dsl/check/scope/context.h"
+
+namespace ltr::check {
+
+/// Where code stands: what it may do there.
+enum class Place {
+  Hparam,
+  Const,
+  Fn,
+  Map,
+  Member,
+  Step,
+  Hook,
+  Test,
+  Data,
+  Experiment,
+  Compute,
+  Update
+};
+
+/// The names that can be seen from one place in one function.
+struct Scope {
+  Context& cx;
+  uint32_t module = 0;
+  Place place = Place::Fn;
+  uint32_t fn = 0;  ///< typed function under construction
+  FnInfo* info = nullptr;
+  ObjectInfo* owner = nullptr;  ///< the declaration that the code stands in
+  std::vector<Local>& locals;  ///< of that function, or of this place alone
+  std::vector<std::map<std::string, LocalId>> frames = {{}};
+  std::map<std::string, AtomId> dim_names;  ///< binders, where they are no locals
+  /// While a signature is read: where a binder that is missing is noted, so that it is reported once.
+  std::map<std::string, AtomId>* missing_binders = nullptr;
+  const ObjectInfo* data = nullptr;         ///< in an experiment: the wired data
+  std::string own_param;  ///< in a member's initialiser: the param of the same name is meant
+  int loop_depth = 0;
+  bool in_train = false;
+  bool may_drop_values = false;  ///< in a `fails` test an expression's value may be dropped
+  std::vector<Requirement>* requirements =
+      nullptr;  ///< of the declaration: what its user must satisfy
+  Body* hoisted = nullptr;  ///< the body being checked: takes what must happen before a statement
+  bool in_scan = false;  ///< directly in the body of a `scan`, where `yield` may stand
+
+  LocalId declare(const std::string& name, Type type);
+  std::optional<LocalId> find_local(const std::string& name) const;
+  /// A variable that no name of the program means.
+  LocalId hidden_local(Type type);
+  Local& local(LocalId id) { return locals[id]; }
+  /// Names declared here; `names` are all that can be seen.
+  std::vector<std::string> near_names() const;
+  std::vector<std::string> names() const;
+};
+
+/// Adds what `word` at `span` was probably meant to be: one of `known`, or the form that stands here
+/// for a word of another library. False if nothing is near.
+bool did_you_mean(diagnostics::Diagnostic& diagnostic,
+                  const std::string& word,
+                  Span span,
+                  const std::vector<std::string>& known);
+/// Adds the list of what there is.
+void note_known(diagnostics::Diagnostic& diagnostic, const std::vector<std::string>& known);
+/// Reports E0301 with the nearest name.
+void report_unknown(const ast::Name& name, Scope& scope);
+/// Where an existing local lives, if it is not of the innermost body.
+std::optional<LocalId> outer_local(const std::string& name, const Scope& scope);
+
+}  // namespace ltr::check

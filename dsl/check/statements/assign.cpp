@@ -1,0 +1,283 @@
+#include "dsl/check/statements/statements.h"
+
+namespace ltr::check {
+
+namespace {
+
+bool is_nested(const Scope& scope) {
+  return scope.frames.size() > 2;
+}
+
+}  // namespace
+
+std::optional<LocalId> outer_local(const std::string& name, const Scope& scope) {
+  if (!is_nested(scope) || scope.frames.back().contains(name)) return std::nullopt;
+  return scope.find_local(name);
+}
+
+namespace {
+
+/// Assigns to a variable of an enclosing body. A loop keeps its type; after a branch dims that
+/// differ are `?`.
+bool rejoin(LocalId local, Expr& value, Scope& scope) {
+  Context& cx = scope.cx;
+  const Type declared = scope.local(local).type;
+  if (declared.is_error() || value.type.is_error() || declared == value.type) return true;
+  value = convert(std::move(value), declared, scope, "the value");
+  if (value.type.is_error()) return false;
+  const auto merged = merge(declared, value.type, cx);
+  if (!merged) {
+    cx.report(
+        diag::branches_differ(value.span, cx.text(declared), cx.text(value.type))
+            .note("`{}` keeps its type where branches and loops meet", scope.local(local).name));
+    return false;
+  }
+  if (scope.loop_depth > 0 && declared.is_tensor()) {
+    for (size_t i = 0; i < declared.dims.size(); ++i) {
+      const Polynomial& kept = declared.dims[i].size;
+      if (declared.dims[i] == value.type.dims[i] || cx.program.atoms.mentions_unknown(kept))
+        continue;
+      cx.report(diag::wrong_type(value.span, "a loop carries `" + scope.local(local).name +
+                                                 "`: it stays " + cx.text(declared) +
+                                                 ", and cannot become " + cx.text(value.type))
+                    .help("declare the dim that grows before the loop: `{}: {}[…, ?] = …`",
+                          scope.local(local).name, to_text(declared.element)));
+      return false;
+    }
+    return true;
+  }
+  scope.local(local).type = *merged;
+  return true;
+}
+
+Stmt assign_name(const ast::Name& name, Expr value, Span span, Scope& scope) {
+  Context& cx = scope.cx;
+  if (scope.owner != nullptr) {
+    if (const auto member = scope.owner->members.find(name.text);
+        member != scope.owner->members.end()) {
+      const MemberKind kind = member->second.kind;
+      if (kind == MemberKind::Buffer || kind == MemberKind::State) {
+        value = convert(std::move(value), member->second.type, scope, "the value");
+        Binding binding;
+        if (value.type.is_error() || !match(member->second.type, value.type, binding, {},
+                                            value.span, scope, "the value", false)) {
+          return make_stmt(StmtKind::Error, span);
+        }
+        Stmt stmt = make_stmt(StmtKind::SetMember, span, {std::move(value)});
+        stmt.name = name.text;
+        return stmt;
+      }
+      const char* what =
+          kind == MemberKind::Weight ? "a weight: optimizers change it" : "a member, built once";
+      cx.report(diag::not_assignable_member(name.span, name.text, what)
+                    .help("choose another name for the local"));
+      return make_stmt(StmtKind::Error, span);
+    }
+    for (const ParamInfo& param : scope.owner->params) {
+      if (param.name != name.text || scope.info == nullptr || scope.find_local(name.text)) continue;
+      cx.report(diag::not_assignable_member(name.span, name.text,
+                                            "a parameter of `" + scope.owner->name + "`")
+                    .help("choose another name for the local"));
+      return make_stmt(StmtKind::Error, span);
+    }
+  }
+  Stmt stmt = make_stmt(StmtKind::Let, span);
+  if (const auto outer = outer_local(name.text, scope)) {
+    if (!rejoin(*outer, value, scope)) return make_stmt(StmtKind::Error, span);
+    stmt.local = *outer;
+  } else {
+    stmt.local = scope.declare(name.text, value.type);
+  }
+  stmt.values.push_back(std::move(value));
+  return stmt;
+}
+
+/// Makes `value` what may stand in place of a part of type `part`; it may be stretched to it.
+Expr fit_part(Expr value, const Type& part, Scope& scope) {
+  Context& cx = scope.cx;
+  const bool is_number = value.type.is_host_number() && part.is_tensor();
+  value = convert(std::move(value), is_number ? Type::tensor(part.element, {}) : part, scope,
+                  "the value");
+  if (value.type.is_error()) return value;
+  const Span span = value.span;
+  if (!part.is_tensor()) return value;
+  if (value.type.element != part.element) {
+    cx.report(diag::wrong_element(span, std::string("the value has elements of type ") +
+                                            to_text(value.type.element) + ", the part " +
+                                            to_text(part.element))
+                  .help("`.to({})` converts", to_text(part.element)));
+    return error_at(span);
+  }
+  const Broadcast joined = broadcast(part.dims, value.type.dims, cx);
+  bool fits = joined.dims && joined.dims->size() == part.dims.size();
+  for (size_t i = 0; fits && i < part.dims.size(); ++i)
+    fits = (*joined.dims)[i] == part.dims[i] || cx.program.atoms.mentions_unknown(part.dims[i].size);
+  for (const auto& [left, right] : joined.equal)
+    fits = fits && require_equal(left, right, span, scope, true);
+  if (fits) return value;
+  cx.report(diag::dims_differ(span, "the value does not fit: the part is " + cx.text(part))
+                .label(span, "{}", cx.text(value.type)));
+  return error_at(span);
+}
+
+/// What replaces the part that an index takes; `None` if `op` takes none.
+library::Id put_of(library::Id op) {
+  if (op == library::Id::Select) return library::Id::PutSelect;
+  if (op == library::Id::Slice) return library::Id::PutSlice;
+  if (op == library::Id::IndexTensor) return library::Id::PutTensor;
+  return library::Id::None;
+}
+
+/// Whether a value is a part of a variable that can be replaced: indices and fields of it.
+bool is_part(const Expr& part) {
+  if (part.kind == ExprKind::Local || part.kind == ExprKind::Member) return true;
+  const bool is_step = part.kind == ExprKind::RecordField ||
+                       put_of(part.op) != library::Id::None;
+  return is_step && is_part(part.args[0]);
+}
+
+/// The whole of which `part` is a part, with `value` in its place. Tensors are values, so this is a
+/// new one. `part` is what indexing gave: `select`, `slice` and so on of what stands around it.
+Expr put_part(const Expr& part, Expr value, Span span, Scope& scope) {
+  if (part.kind == ExprKind::Local || part.kind == ExprKind::Member) return value;
+  if (part.kind == ExprKind::RecordField) {
+    const Expr& record = part.args[0];
+    Expr whole = make_expr(ExprKind::Record, record.type, span);
+    for (const TypeField& field : record.type.fields) {
+      whole.args.push_back(field.name == part.name
+                               ? value
+                               : make_expr(ExprKind::RecordField, field.type, span, {record},
+                                           field.name));
+    }
+    return put_part(record, std::move(whole), span, scope);
+  }
+  std::vector<Expr> args = part.args;
+  const Type whole = args[0].type;
+  args.push_back(std::move(value));
+  const Expr base = args[0];
+  return put_part(base, op_expr(put_of(part.op), whole, span, std::move(args)), span, scope);
+}
+
+/// The new value of the variable whose part `target` is; `root` becomes its name.
+Expr with_part(
+    const ast::Expr& target, Expr part, Expr value, const ast::Expr*& root, Scope& scope) {
+  for (;;) {
+    if (const auto* index = root->get<ast::Index>()) {
+      root = &*index->base;
+    } else if (const auto* field = root->get<ast::Field>()) {
+      root = &*field->base;
+    } else {
+      break;
+    }
+  }
+  if (!is_part(part)) {
+    scope.cx.report(diag::wrong_place(
+        target.span, "only an index or a field of a variable can be assigned to"));
+    return error_at(target.span);
+  }
+  value = fit_part(std::move(value), part.type, scope);
+  if (value.type.is_error()) return value;
+  return put_part(part, std::move(value), target.span, scope);
+}
+
+}  // namespace
+
+namespace {
+
+/// `x += e` is `x = x + e`; nothing for `x = e`.
+std::optional<ast::BinaryOp> operator_of(ast::AssignOp op) {
+  switch (op) {
+    case ast::AssignOp::Set:
+      break;
+    case ast::AssignOp::Add:
+      return ast::BinaryOp::Add;
+    case ast::AssignOp::Subtract:
+      return ast::BinaryOp::Subtract;
+    case ast::AssignOp::Multiply:
+      return ast::BinaryOp::Multiply;
+    case ast::AssignOp::Divide:
+      return ast::BinaryOp::Divide;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Stmt check_assign(const ast::Stmt& statement, const ast::Assign& assign, Scope& scope) {
+  const std::optional<ast::BinaryOp> op = operator_of(assign.op);
+  const auto* name = assign.target.get<ast::NameRef>();
+  if (assign.target.is_error()) {
+    check_expr(assign.value, scope);
+    return make_stmt(StmtKind::Error, statement.span);
+  }
+  // What is read of the target: its old value, or the part that is replaced.
+  Expr part;
+  if (op || name == nullptr) part = check_expr(assign.target, scope);
+  Expr value = check_expr(assign.value, scope);
+  if (op)
+    value = apply_operator(*op, assign.op_span, part, std::move(value), statement.span, scope);
+  if (name == nullptr) {
+    if (part.type.is_error() || value.type.is_error())
+      return make_stmt(StmtKind::Error, statement.span);
+    const ast::Expr* root = &assign.target;
+    value = with_part(assign.target, std::move(part), std::move(value), root, scope);
+    if (value.type.is_error()) return make_stmt(StmtKind::Error, statement.span);
+    name = root->get<ast::NameRef>();
+  }
+  if (value.type.kind == Kind::Void || value.type.kind == Kind::MetricValue) {
+    scope.cx.report(diag::wrong_type(value.span, value.type.kind == Kind::Void
+                                                     ? "this gives no value"
+                                                     : "the value of a metric can only be logged"));
+    value.type = Type::error();
+  }
+  const auto known = scope.find_local(name->name.text);
+  if (value.type.kind == Kind::None && known && scope.local(*known).type.kind == Kind::Option) {
+    value = convert(std::move(value), scope.local(*known).type, scope, "the value");
+  } else if (value.type.kind == Kind::None) {
+    scope.cx.report(diag::wrong_type(value.span, "`none` alone has no type: declare it, `" +
+                                                     name->name.text + ": option[…] = none`"));
+    value.type = Type::error();
+  }
+  return assign_name(name->name, std::move(value), statement.span, scope);
+}
+
+Stmt check_unpack(const ast::Stmt& statement, const ast::Unpack& unpack, Scope& scope) {
+  Expr value = check_expr(unpack.value, scope);
+  Stmt stmt = make_stmt(StmtKind::Unpack, statement.span);
+  const bool is_sequence =
+      value.type.kind == Kind::Tuple || (value.type.kind == Kind::List && !value.type.uniform);
+  if (!value.type.is_error() && (!is_sequence || value.type.fields.size() != unpack.names.size())) {
+    scope.cx.report(diag::wrong_type(value.span, std::to_string(unpack.names.size()) +
+                                                     " names cannot take " +
+                                                     scope.cx.text(value.type) + " apart"));
+    value.type = Type::error();
+  }
+  for (size_t i = 0; i < unpack.names.size(); ++i) {
+    const Type type = value.type.is_error() ? Type::error() : value.type.fields[i].type;
+    const std::string& name = unpack.names[i].text;
+    if (scope.owner != nullptr && scope.owner->members.contains(name)) {
+      scope.cx.report(
+          diag::not_assignable_member(unpack.names[i].span, name, "a member, built once")
+              .help("choose another name for the local"));
+    }
+    const auto outer = outer_local(name, scope);
+    stmt.locals.push_back(outer ? *outer : scope.declare(name, type));
+  }
+  stmt.values.push_back(std::move(value));
+  return stmt;
+}
+
+Stmt check_declare(const ast::Stmt& statement, const ast::Declare& declare, Scope& scope) {
+  const Type type = check_type(declare.type, scope);
+  Expr value = check_as(declare.value, type, scope, "the value");
+  Binding binding;
+  if (!value.type.is_error() && !type.is_error()) {
+    match(type, value.type, binding, {}, value.span, scope, "the value", false);
+  }
+  Stmt stmt = make_stmt(StmtKind::Let, statement.span);
+  stmt.local = scope.declare(declare.name.text, type);
+  stmt.values.push_back(std::move(value));
+  return stmt;
+}
+
+}  // namespace ltr::check

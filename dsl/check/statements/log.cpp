@@ -1,0 +1,133 @@
+#include "dsl/check/statements/statements.h"
+
+namespace ltr::check {
+
+namespace {
+
+/// The role that logs of a step or hook belong to, `train` of `train_epoch_end`.
+std::string role_of(const Scope& scope) {
+  const std::string& name = scope.info != nullptr ? scope.info->name : "";
+  for (const char* role : {"train", "val", "test"}) {
+    if (name == role || name.starts_with(std::string(role) + "_")) return role;
+  }
+  if (scope.place == Place::Hook && (name == "before_backward" || name == "after_backward" ||
+                                     name == "before_step" || name == "after_step")) {
+    return "train";
+  }
+  return "";
+}
+
+/// Whether the hook runs once an epoch or round, in none of its streams.
+bool is_of_epoch(const Scope& scope) {
+  if (scope.place != Place::Hook || scope.info == nullptr) return false;
+  const std::string& hook = scope.info->name;
+  return hook.ends_with("_epoch_start") || hook.ends_with("_epoch_end") || hook == "train_end";
+}
+
+}  // namespace
+
+Stmt check_log(const ast::Stmt& statement, const ast::Log& log, Scope& scope) {
+  Context& cx = scope.cx;
+  const std::string role = role_of(scope);
+  if ((scope.place != Place::Step && scope.place != Place::Hook) || role.empty()) {
+    cx.report(diag::log_misplaced(
+        statement.span, scope.place == Place::Step
+                            ? "`log` has no meaning in step " + scope.info->name
+                            : "`log` stands in steps and in hooks of train, val and test"));
+    return make_stmt(StmtKind::Error, statement.span);
+  }
+  Expr value = log.value ? check_expr(*log.value, scope) : check_name({}, log.name, scope);
+  LogEntry entry;
+  entry.name = log.name.text;
+  entry.role = role;
+  if (value.type.is_error()) {
+    // Still logged, so that a monitor of it is no second mistake.
+    entry.kind = "error";
+    entry.owner = scope.owner != nullptr ? scope.owner->name : "";
+    cx.program.logs.push_back(std::move(entry));
+    return make_stmt(StmtKind::Error, statement.span);
+  }
+  entry.bar = log.bar;
+  entry.owner = scope.owner != nullptr ? scope.owner->name : "";
+  entry.span = log.name.span;
+  entry.is_whole = is_of_epoch(scope);
+  const bool is_metric = value.type.kind == Kind::MetricValue;
+  if (is_metric && !value.args.empty())
+    entry.better = cx.program.metrics[value.args[0].type.decl].better;
+  switch (log.kind) {
+    case ast::LogKind::Scalar:
+      entry.kind = is_metric ? "metric" : "scalar";
+      if (!is_metric && !value.type.is_host_number() &&
+          !(value.type.is_tensor() && value.type.dims.empty())) {
+        cx.report(diag::wrong_type(
+            value.span,
+            "`log` takes a number, a 0-d tensor or a metric, not " + cx.text(value.type)));
+        return make_stmt(StmtKind::Error, statement.span);
+      }
+      break;
+    case ast::LogKind::Image:
+      entry.kind = "image";
+      break;
+    case ast::LogKind::Histogram:
+      entry.kind = "histogram";
+      break;
+    case ast::LogKind::Text:
+      entry.kind = "text";
+      break;
+  }
+  if ((log.kind == ast::LogKind::Image || log.kind == ast::LogKind::Histogram) && !is_metric &&
+      !value.type.is_tensor()) {
+    cx.report(diag::wrong_type(value.span, "a tensor is wanted here, not " + cx.text(value.type)));
+    return make_stmt(StmtKind::Error, statement.span);
+  }
+  if (log.kind == ast::LogKind::Text && value.type.kind != Kind::Str) {
+    cx.report(diag::wrong_type(value.span, "`log text` takes a str, not " + cx.text(value.type)));
+    return make_stmt(StmtKind::Error, statement.span);
+  }
+  const bool on_step =
+      role == "train" && scope.info->name != "train_epoch_end" && scope.info->name != "train_end";
+  switch (log.when) {
+    case ast::LogWhen::Default:
+      entry.when = on_step && !is_metric ? "step" : "epoch";
+      break;
+    case ast::LogWhen::Step:
+      entry.when = "step";
+      break;
+    case ast::LogWhen::Epoch:
+      entry.when = "epoch";
+      break;
+    case ast::LogWhen::Both:
+      entry.when = "both";
+      break;
+  }
+  if (!on_step && entry.when != "epoch") {
+    cx.report(diag::log_misplaced(log.when_span,
+                                  "outside of training values are recorded on epoch only"));
+    entry.when = "epoch";
+  }
+  entry.reduce = "mean";
+  if (log.reduce) {
+    static const std::set<std::string> kReduces = {"sum", "mean", "min", "max"};
+    if (!kReduces.contains(log.reduce->text)) {
+      cx.report(diag::log_misplaced(log.reduce->span, "`log` reduces by sum, mean, min or max"));
+    } else if (is_metric) {
+      cx.report(diag::log_misplaced(log.reduce->span, "a metric brings its own reduction"));
+    } else {
+      entry.reduce = log.reduce->text;
+    }
+  }
+  for (const LogEntry& other : cx.program.logs) {
+    if (other.kind != "error" && other.owner == entry.owner && other.role == entry.role &&
+        other.name == entry.name &&
+        (other.kind != entry.kind || other.when != entry.when || other.reduce != entry.reduce)) {
+      cx.report(diag::logged_twice(log.name.span, role + "." + entry.name)
+                    .label(other.span, "first here"));
+    }
+  }
+  Stmt stmt = make_stmt(StmtKind::Log, statement.span, {std::move(value)});
+  stmt.index = uint32_t(cx.program.logs.size());
+  cx.program.logs.push_back(std::move(entry));
+  return stmt;
+}
+
+}  // namespace ltr::check

@@ -1,0 +1,428 @@
+#include <algorithm>
+
+#include "dsl/check/statements/statements.h"
+
+namespace ltr::check {
+
+Stmt make_stmt(StmtKind kind, Span span, std::vector<Expr> values) {
+  Stmt stmt;
+  stmt.kind = kind;
+  stmt.span = span;
+  stmt.values = std::move(values);
+  return stmt;
+}
+
+Body check_nested(const ast::Body& body, Scope& scope) {
+  scope.frames.emplace_back();
+  Body typed = check_body(body, scope);
+  scope.frames.pop_back();
+  return typed;
+}
+
+Stmt check_result(const ast::Expr& result, Span span, Scope& scope) {
+  const Type wanted = scope.info != nullptr ? scope.info->result : Type::of(Kind::Void);
+  Expr value =
+      check_as(result, wanted.kind == Kind::Void ? Type::error() : wanted, scope, "the result");
+  if (wanted.kind == Kind::Void && scope.info != nullptr) {
+    if (scope.place != Place::Hook && scope.place != Place::Test) scope.info->result = value.type;
+    if (!value.type.is_error()) {
+      const std::string text = scope.cx.text(value.type);
+      scope.cx.report(diag::result_not_declared(value.span, scope.info->name, text)
+                          .help("declare what it gives: `-> {}`", text));
+    }
+    return make_stmt(StmtKind::Error, span);
+  }
+  // In `compute` an integer or exact result is a number all the same.
+  const bool is_compute = scope.place == Place::Compute && value.type.is_tensor() &&
+                          wanted.is_tensor() && wanted.dims.empty();
+  Binding binding;
+  if (!is_compute && !value.type.is_error() && !wanted.is_error() &&
+      !match(wanted, value.type, binding, {}, value.span, scope, "the result", false)) {
+    return make_stmt(StmtKind::Error, span);
+  }
+  return make_stmt(StmtKind::Return, span, {std::move(value)});
+}
+
+namespace {
+
+Stmt check_return(const ast::Stmt& statement, const ast::Return& result, Scope& scope) {
+  if (result.value) return check_result(*result.value, statement.span, scope);
+  const Type wanted = scope.info != nullptr ? scope.info->result : Type::of(Kind::Void);
+  if (wanted.kind != Kind::Void && !wanted.is_error()) {
+    scope.cx.report(diag::missing_return(statement.span, scope.info->name, scope.cx.text(wanted)));
+  }
+  return make_stmt(StmtKind::Return, statement.span);
+}
+
+/// A loss: one floating number on the device.
+Expr check_loss(const ast::Expr& expr, const char* verb, Scope& scope) {
+  Context& cx = scope.cx;
+  Expr loss = check_expr(expr, scope);
+  const bool is_scalar =
+      loss.type.is_tensor() && loss.type.dims.empty() && is_floating(loss.type.element);
+  if (loss.type.is_error() || is_scalar) return loss;
+  diagnostics::Diagnostic diagnostic = diag::loss_not_scalar(loss.span, cx.text(loss.type));
+  if (loss.type.is_tensor() && is_floating(loss.type.element))
+    diagnostic.help("take the mean: `{} mean({})`", verb, cx.source_text(loss.span));
+  cx.report(std::move(diagnostic));
+  loss.type = Type::error();
+  return loss;
+}
+
+Stmt check_backward(const ast::Backward& backward, Span span, Scope& scope) {
+  const bool is_manual = scope.place == Place::Step && scope.info->is_manual;
+  Expr loss = check_loss(backward.loss, "backward", scope);
+  if (!is_manual) {
+    scope.cx.report(diag::wrong_place(span, "`backward` stands in manual steps")
+                        .help("`minimize {}` differentiates and updates, or declare `step "
+                              "train(…) manual { … }`",
+                              scope.cx.source_text(backward.loss.span)));
+    return make_stmt(StmtKind::Error, span);
+  }
+  if (loss.type.is_error()) return make_stmt(StmtKind::Error, span);
+  return make_stmt(StmtKind::Backward, span, {std::move(loss)});
+}
+
+Stmt check_minimize(const ast::Stmt& statement, const ast::Minimize& minimize, Scope& scope) {
+  Context& cx = scope.cx;
+  if (scope.place != Place::Step && scope.place != Place::Test) {
+    cx.report(diag::wrong_place(statement.span, "`minimize` stands in steps"));
+    return make_stmt(StmtKind::Error, statement.span);
+  }
+  if (scope.place == Place::Step && scope.info->is_manual) {
+    cx.report(diag::wrong_place(statement.span, "a manual step does not `minimize`")
+                  .help("`opt.zero_grad()`, `backward loss`, `opt.step()`"));
+    return make_stmt(StmtKind::Error, statement.span);
+  }
+  if (scope.place == Place::Step &&
+      (scope.info->name == "val" || scope.info->name == "test" || scope.info->name == "predict")) {
+    cx.report(diag::minimize_in_evaluation(statement.span, scope.info->name));
+    return make_stmt(StmtKind::Error, statement.span);
+  }
+  Expr loss = check_loss(minimize.loss, "minimize", scope);
+  Expr optimizer;
+  if (minimize.optimizer) {
+    optimizer = check_expr(*minimize.optimizer, scope);
+    if (!optimizer.type.is_error() && optimizer.type.kind != Kind::Optimizer) {
+      cx.report(diag::wrong_type(optimizer.span,
+                                 "`with` names an optimizer, not " + cx.text(optimizer.type)));
+      optimizer.type = Type::error();
+    }
+  } else {
+    std::vector<ast::Name> optimizers;
+    if (scope.owner != nullptr) {
+      for (const auto& [name, member] : scope.owner->members) {
+        if (member.kind == MemberKind::Optimizer) optimizers.push_back({name, statement.span});
+      }
+    }
+    if (optimizers.size() != 1) {
+      cx.report(diag::which_optimizer(statement.span, std::to_string(optimizers.size()))
+                    .help("`minimize {} with OPTIMIZER`", cx.source_text(minimize.loss.span)));
+      return make_stmt(StmtKind::Error, statement.span);
+    }
+    optimizer = check_name({}, optimizers[0], scope);
+  }
+  if (loss.type.is_error() || optimizer.type.is_error())
+    return make_stmt(StmtKind::Error, statement.span);
+  return make_stmt(StmtKind::Minimize, statement.span, {std::move(loss), std::move(optimizer)});
+}
+
+Stmt check_assert(const ast::Stmt& statement, const ast::Assert& assertion, Scope& scope) {
+  if (scope.place != Place::Step && scope.place != Place::Hook && scope.place != Place::Test) {
+    scope.cx.report(diag::wrong_place(statement.span, "`assert` stands in steps, hooks and tests")
+                        .help("what callers must satisfy is a `where` of the function"));
+  }
+  Expr condition = check_expr(assertion.condition, scope);
+  const bool is_bool = condition.type.kind == Kind::Bool ||
+                       (condition.type.is_tensor() && condition.type.element == Element::Bool &&
+                        condition.type.dims.empty());
+  if (!is_bool && !condition.type.is_error()) {
+    scope.cx.report(diag::wrong_type(condition.span, "`assert` takes a bool or bool[], not " +
+                                                         scope.cx.text(condition.type))
+                        .help("for an element-wise comparison write `all(…)`"));
+    return make_stmt(StmtKind::Error, statement.span);
+  }
+  Stmt stmt = make_stmt(StmtKind::Assert, statement.span, {std::move(condition)});
+  stmt.text = scope.cx.source_text(assertion.condition.span);
+  if (assertion.message)
+    stmt.values.push_back(check_as(*assertion.message, Type::of(Kind::Str), scope, "the message"));
+  return stmt;
+}
+
+bool leaves(const Body& body) {
+  return !body.empty() &&
+         (body.back().kind == StmtKind::Return || body.back().kind == StmtKind::Error);
+}
+
+/// Names that every path through a branch has assigned go on behind it, under one local of their
+/// own.
+void join_branches(Stmt& stmt, const std::map<std::string, LocalId> (&names)[2], Scope& scope) {
+  Context& cx = scope.cx;
+  const bool left[2] = {leaves(stmt.bodies[0]), leaves(stmt.bodies[1])};
+  if (left[0] && left[1]) return;
+  for (const auto& [name, local] : names[left[0] ? 1 : 0]) {
+    const bool in_both = left[0] || left[1] || names[1].contains(name);
+    if (!in_both || scope.find_local(name)) continue;
+    LocalId ends[2] = {local, local};
+    if (!left[0] && !left[1]) ends[1] = names[1].at(name);
+    const auto type = merge(scope.local(ends[0]).type, scope.local(ends[1]).type, cx);
+    if (!type) {
+      cx.report(diag::branches_differ(stmt.span, cx.text(scope.local(ends[0]).type),
+                                      cx.text(scope.local(ends[1]).type))
+                    .note("`{}` is assigned in both", name));
+      scope.declare(name, Type::error());
+      continue;
+    }
+    const LocalId joined = scope.declare(name, *type);
+    for (int side = 0; side < 2; ++side) {
+      if (left[side]) continue;
+      Expr value = make_expr(ExprKind::Local, scope.local(ends[side]).type, stmt.span, {}, name);
+      value.local = ends[side];
+      Stmt assign = make_stmt(StmtKind::Let, stmt.span, {convert(std::move(value), *type, scope)});
+      assign.local = joined;
+      stmt.bodies[size_t(side)].push_back(std::move(assign));
+    }
+  }
+}
+
+Stmt check_if(const ast::If& branch, Span span, Expr condition, Scope& scope) {
+  Stmt stmt = make_stmt(StmtKind::If, span, {std::move(condition)});
+  std::map<std::string, LocalId> names[2];
+  const ast::Body* bodies[2] = {&branch.then_body, &branch.else_body};
+  for (int side = 0; side < 2; ++side) {
+    scope.frames.emplace_back();
+    stmt.bodies.push_back(check_body(*bodies[side], scope));
+    names[side] = scope.frames.back();
+    scope.frames.pop_back();
+  }
+  join_branches(stmt, names, scope);
+  return stmt;
+}
+
+/// `for x in xs` is a loop over the places of the list.
+Stmt check_for_list(const ast::Stmt& statement, const ast::For& loop, Expr list, Scope& scope) {
+  Context& cx = scope.cx;
+  std::optional<Type> element = list.type.fields.empty()
+                                    ? std::optional<Type>(Type::host_int())
+                                    : std::optional<Type>(list.type.fields[0].type);
+  for (const TypeField& field : list.type.fields) {
+    if (element) element = merge(*element, field.type, cx);
+  }
+  if (!element) {
+    cx.report(diag::wrong_type(list.span, "`for` runs over a list of one type, not over " +
+                                              cx.text(list.type)));
+    element = Type::error();
+  }
+  if (!list.type.uniform && !element->is_error()) {
+    Type one_type = Type::of(Kind::List);
+    one_type.uniform = true;
+    one_type.fields.push_back({"", *element});
+    list = convert(std::move(list), one_type, scope, "the list");
+  }
+  const Type list_type = list.type;
+  const LocalId kept = scope.hidden_local(list_type);
+  Stmt keep = make_stmt(StmtKind::Let, statement.span, {std::move(list)});
+  keep.local = kept;
+  scope.hoisted->push_back(std::move(keep));
+  const Expr all = local_expr(kept, scope, loop.range.span);
+  Stmt stmt = make_stmt(StmtKind::For, statement.span);
+  const AtomId atom = cx.program.atoms.variable(loop.variable.text, cx.next_key++, false, false, true);
+  stmt.local = scope.hidden_local(Type::host_int(Polynomial::atom(atom)));
+  stmt.values = {int_const(0, statement.span),
+                 make_expr(ExprKind::ListLength, Type::host_int(list_type.value), statement.span,
+                           {all})};
+  scope.frames.emplace_back();
+  ++scope.loop_depth;
+  Type type = instantiate(*element, list_element_arguments(list_type, Polynomial::atom(atom)), cx);
+  Stmt take = make_stmt(StmtKind::Let, statement.span,
+                        {make_expr(ExprKind::ListElement, type, loop.range.span,
+                                   {all, local_expr(stmt.local, scope, statement.span)})});
+  take.local = scope.declare(loop.variable.text, type);
+  Body body = check_body(loop.body, scope);
+  body.insert(body.begin(), std::move(take));
+  stmt.bodies.push_back(std::move(body));
+  --scope.loop_depth;
+  scope.frames.pop_back();
+  return element->is_error() ? make_stmt(StmtKind::Error, statement.span) : stmt;
+}
+
+Stmt check_for(const ast::Stmt& statement, const ast::For& loop, Scope& scope) {
+  Expr range = check_expr(loop.range, scope);
+  if (range.type.kind == Kind::List) return check_for_list(statement, loop, std::move(range), scope);
+  Stmt stmt = make_stmt(StmtKind::For, statement.span);
+  if (!range.type.is_error() && range.type.kind != Kind::Range) {
+    diagnostics::Diagnostic diagnostic = diag::wrong_type(
+        range.span,
+        "`for` runs over a range `a .. b` or a list, not over " + scope.cx.text(range.type));
+    if (range.type.kind == Kind::Int)
+      diagnostic.help("`for {} in 0 .. {} { … }`", loop.variable.text,
+                      scope.cx.source_text(range.span));
+    if (range.type.is_tensor())
+      diagnostic.help("`scan x over {} dim 0 with … { … }` runs over a tensor",
+                      scope.cx.source_text(range.span));
+    scope.cx.report(std::move(diagnostic));
+    range.type = Type::error();
+  }
+  scope.frames.emplace_back();
+  ++scope.loop_depth;
+  const AtomId atom =
+      scope.cx.program.atoms.variable(loop.variable.text, scope.cx.next_key++, false, false, true);
+  stmt.local = scope.declare(loop.variable.text, Type::host_int(Polynomial::atom(atom)));
+  stmt.bodies.push_back(check_body(loop.body, scope));
+  --scope.loop_depth;
+  scope.frames.pop_back();
+  if (range.type.is_error()) return make_stmt(StmtKind::Error, statement.span);
+  stmt.values = range.args;
+  return stmt;
+}
+
+Stmt check_expression(const ast::Stmt& statement, const ast::ExprStmt& expression, Scope& scope) {
+  Expr value = check_expr(expression.value, scope);
+  if (value.type.is_error()) return make_stmt(StmtKind::Error, statement.span);
+  const bool has_effect = value.type.kind == Kind::Void || value.kind == ExprKind::CallMetric;
+  if (!has_effect && !scope.may_drop_values) {
+    const bool is_call = expression.value.get<ast::Call>() != nullptr ||
+                         expression.value.get<ast::Pipe>() != nullptr;
+    scope.cx.report(diag::unused_value(value.span, is_call ? "call" : "expression")
+                        .help("give it a name, `{} = …`, or take it away", "x"));
+    return make_stmt(StmtKind::Error, statement.span);
+  }
+  const bool is_hook = library::info(value.op).asks_trainer && scope.place == Place::Hook;
+  return make_stmt(is_hook ? StmtKind::HookCall : StmtKind::Expr, statement.span,
+                   {std::move(value)});
+}
+
+/// What `if` and `while` ask: a bool on the host.
+Expr check_condition(const ast::Expr& expr, const char* word, Scope& scope) {
+  Expr condition = check_expr(expr, scope);
+  if (!condition.type.is_tensor())
+    return convert(std::move(condition), Type::of(Kind::Bool), scope, "the condition");
+  diagnostics::Diagnostic diagnostic = diag::wrong_type(
+      condition.span, "`" + std::string(word) + "` takes a host bool, not " +
+                          scope.cx.text(condition.type));
+  if (scope.in_train) {
+    diagnostic.help("`where(condition, a, b)` chooses on the device");
+  } else {
+    diagnostic.help("`{}.item()` reads it; `where(condition, a, b)` chooses on the device",
+                    scope.cx.source_text(condition.span));
+  }
+  scope.cx.report(std::move(diagnostic));
+  condition.type = Type::error();
+  return condition;
+}
+
+/// Whether a value has a text: numbers, text, tensors, and what is built of them.
+bool is_printable(const Type& type) {
+  switch (type.kind) {
+    case Kind::Error:
+    case Kind::None:
+    case Kind::Int:
+    case Kind::Float:
+    case Kind::Bool:
+    case Kind::Str:
+    case Kind::Path:
+    case Kind::OneOf:
+    case Kind::Tensor:
+    case Kind::Range:
+      return true;
+    case Kind::List:
+    case Kind::Tuple:
+    case Kind::Record:
+    case Kind::Option:
+      return std::all_of(type.fields.begin(), type.fields.end(),
+                         [](const TypeField& field) { return is_printable(field.type); });
+    default:
+      return false;
+  }
+}
+
+Stmt check_print(const ast::Print& print, Span span, Scope& scope) {
+  Stmt stmt = make_stmt(StmtKind::Print, span);
+  for (const ast::Expr& value : print.values) {
+    stmt.values.push_back(check_expr(value, scope));
+    Expr& checked = stmt.values.back();
+    if (is_printable(checked.type)) continue;
+    scope.cx.report(diag::wrong_type(
+        checked.span, "a value of type " + scope.cx.text(checked.type) + " cannot be printed"));
+    checked = error_at(checked.span);
+  }
+  if (scope.place != Place::Step && scope.place != Place::Hook && scope.place != Place::Test)
+    scope.cx.report(diag::wrong_place(span, "`print` stands in steps, hooks and tests"));
+  return stmt;
+}
+
+Stmt check_stmt(const ast::Stmt& statement, Scope& scope) {
+  const Span span = statement.span;
+  if (const auto* s = statement.get<ast::Unpack>()) return check_unpack(statement, *s, scope);
+  if (const auto* s = statement.get<ast::Assign>()) return check_assign(statement, *s, scope);
+  if (const auto* s = statement.get<ast::Declare>()) return check_declare(statement, *s, scope);
+  if (const auto* s = statement.get<ast::Return>()) return check_return(statement, *s, scope);
+  if (const auto* s = statement.get<ast::Assert>()) return check_assert(statement, *s, scope);
+  if (const auto* s = statement.get<ast::Minimize>()) return check_minimize(statement, *s, scope);
+  if (const auto* s = statement.get<ast::Log>()) return check_log(statement, *s, scope);
+  if (const auto* s = statement.get<ast::For>()) return check_for(statement, *s, scope);
+  if (const auto* s = statement.get<ast::ExprStmt>()) return check_expression(statement, *s, scope);
+  if (const auto* s = statement.get<ast::Print>()) return check_print(*s, span, scope);
+  if (const auto* s = statement.get<ast::If>()) {
+    Expr condition = check_condition(s->condition, "if", scope);
+    return check_if(*s, span, std::move(condition), scope);
+  }
+  if (const auto* s = statement.get<ast::While>()) {
+    Stmt stmt = make_stmt(StmtKind::While, span, {check_condition(s->condition, "while", scope)});
+    ++scope.loop_depth;
+    stmt.bodies.push_back(check_nested(s->body, scope));
+    --scope.loop_depth;
+    return stmt;
+  }
+  if (const auto* s = statement.get<ast::Every>()) {
+    if (scope.place != Place::Step && scope.place != Place::Hook) {
+      scope.cx.report(diag::wrong_place(span, "`every` stands in steps and hooks"));
+    }
+    Stmt stmt = make_stmt(StmtKind::Every, span,
+                          {check_as(s->period, Type::of(Kind::Period), scope, "the period")});
+    stmt.bodies.push_back(check_nested(s->body, scope));
+    return stmt;
+  }
+  if (const auto* s = statement.get<ast::NoGrad>()) {
+    Stmt stmt = make_stmt(StmtKind::NoGrad, span);
+    stmt.bodies.push_back(check_nested(s->body, scope));
+    return stmt;
+  }
+  if (const auto* s = statement.get<ast::ErrorStmt>()) {
+    for (const ast::Name& name : s->names) {
+      if (!outer_local(name.text, scope)) scope.declare(name.text, Type::error());
+    }
+  }
+  if (statement.get<ast::Yield>() != nullptr)
+    scope.cx.report(diag::wrong_place(span, "`yield` stands at the end of the body of a `scan`"));
+  if (const auto* s = statement.get<ast::Backward>()) return check_backward(*s, span, scope);
+  return make_stmt(StmtKind::Error, span);
+}
+
+}  // namespace
+
+Body check_body(const ast::Body& body, Scope& scope) {
+  Body typed;
+  const bool in_scan = std::exchange(scope.in_scan, false);
+  Body* const outer = std::exchange(scope.hoisted, &typed);
+  for (const ast::Stmt& statement : body) {
+    const auto* yield = statement.get<ast::Yield>();
+    if (yield != nullptr && in_scan && &statement == &body.back()) {
+      Expr value = check_expr(yield->value, scope);
+      const StmtKind kind = value.type.is_error() ? StmtKind::Error : StmtKind::Yield;
+      typed.push_back(make_stmt(kind, statement.span, {std::move(value)}));
+    } else {
+      typed.push_back(check_stmt(statement, scope));
+    }
+  }
+  scope.hoisted = outer;
+  // The graph of a step may go after its last update.
+  std::vector<Stmt*> updates;
+  for (Stmt& stmt : typed) {
+    if (stmt.kind == StmtKind::Minimize) updates.push_back(&stmt);
+  }
+  if (!updates.empty() && scope.loop_depth == 0) updates.back()->is_last = true;
+  return typed;
+}
+
+}  // namespace ltr::check

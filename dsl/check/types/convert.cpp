@@ -1,0 +1,271 @@
+#include <algorithm>
+
+#include "dsl/check/expressions/expressions.h"
+
+namespace ltr::check {
+
+namespace {
+
+bool is_host_list(const Type& type) {
+  if (type.kind != Kind::List) return false;
+  return std::all_of(type.fields.begin(), type.fields.end(),
+                     [](const TypeField& field) { return field.type.is_host_number(); });
+}
+
+Element element_of_host(const Type& type) {
+  return type.kind == Kind::Int    ? Element::I64
+         : type.kind == Kind::Bool ? Element::Bool
+                                   : Element::Float;
+}
+
+/// Whether a host number of this type may become an element of that one without a conversion in the
+/// program.
+bool host_fits(const Type& host, Element element) {
+  if (element == Element::Any || element == element_of_host(host)) return true;
+  if (host.kind == Kind::Bool) return element == Element::Bool;
+  if (host.kind == Kind::Float) return is_floating(element);
+  return element != Element::Bool;
+}
+
+Expr fail(const Expr& expr, const Type& wanted, Scope& scope, const std::string& what) {
+  if (expr.type.kind == Kind::Secret) {
+    scope.cx.report(diag::secret_misplaced(expr.span, "given as " + what)
+                        .note("it would be printed or saved; only settings that ask for a secret take one"));
+    return error_at(expr.span);
+  }
+  diagnostics::Diagnostic diagnostic =
+      wanted.is_tensor() && expr.type.is_tensor()
+          ? diag::wrong_element(expr.span, what + " must be " + scope.cx.text(wanted) + ", not " +
+                                               scope.cx.text(expr.type))
+          : diag::wrong_argument(expr.span, what + " must be " + scope.cx.text(wanted) + ", not " +
+                                                scope.cx.text(expr.type));
+  if (expr.type.is_tensor() && wanted.is_host_number()) {
+    diagnostic.help("a tensor becomes a host number only by `.item()`, which waits for the device");
+  }
+  if (wanted.kind == Kind::Int && expr.type.kind == Kind::Float) {
+    diagnostic.help("`floor(…)`, `ceil(…)` and `round(…)` make an int of a float");
+  }
+  if (wanted.kind == Kind::Period && expr.type.kind == Kind::Int) {
+    diagnostic.help("say `{} steps` or `{} epochs`", scope.cx.source_text(expr.span),
+                    scope.cx.source_text(expr.span));
+  }
+  scope.cx.report(std::move(diagnostic));
+  return error_at(expr.span);
+}
+
+Expr convert_to_tensor(Expr expr, const Type& wanted, Scope& scope, const std::string& what) {
+  const Span span = expr.span;
+  if (expr.type.is_host_number() && host_fits(expr.type, wanted.element)) {
+    Type type = wanted;
+    if (type.element == Element::Any) type.element = element_of_host(expr.type);
+    if (!std::all_of(type.dims.begin(), type.dims.end(),
+                     [](const Dim& dim) { return dim.group != 0; })) {
+      return fail(expr, wanted, scope, what);
+    }
+    type.dims.clear();
+    return make_expr(ExprKind::Convert, type, span, {std::move(expr)});
+  }
+  if (is_host_list(expr.type) && !expr.type.fields.empty()) {
+    Element element = wanted.element;
+    bool all_fit = true;
+    if (element == Element::Any) {
+      element = Element::I64;
+      for (const TypeField& field : expr.type.fields) {
+        if (field.type.kind == Kind::Float) element = Element::Float;
+        if (field.type.kind == Kind::Bool) element = Element::Bool;
+      }
+    }
+    for (const TypeField& field : expr.type.fields)
+      all_fit = all_fit && host_fits(field.type, element);
+    if (all_fit) {
+      const Polynomial length =
+          expr.type.value ? *expr.type.value : scope.cx.program.atoms.unknown();
+      return make_expr(ExprKind::Convert, Type::tensor(element, {{.size = length, .group = 0}}),
+                       span, {std::move(expr)});
+    }
+  }
+  return fail(expr, wanted, scope, what);
+}
+
+/// What is not written part by part is converted as a whole.
+Expr convert_whole(Expr expr, const Type& wanted, Scope& scope, const std::string& what) {
+  switch (fit_of(expr.type, wanted)) {
+    case Fit::Same:
+      return expr;
+    case Fit::Converts: {
+      const Type type = converted(expr.type, wanted);
+      const Span span = expr.span;
+      return make_expr(ExprKind::Convert, type, span, {std::move(expr)});
+    }
+    case Fit::No:
+      break;
+  }
+  return fail(expr, wanted, scope, what);
+}
+
+}  // namespace
+
+Expr convert(Expr expr, const Type& wanted, Scope& scope, const char* what) {
+  if (expr.type.is_error() || wanted.is_error()) return expr;
+  const Type& have = expr.type;
+  switch (wanted.kind) {
+    case Kind::Option: {
+      if (have.kind == Kind::None) {
+        expr.type = wanted;
+        return expr;
+      }
+      if (have.kind == Kind::Option) return convert_whole(std::move(expr), wanted, scope, what);
+      return convert(std::move(expr), wanted.fields[0].type, scope, what);
+    }
+    case Kind::Int:
+      if (have.kind == Kind::Int) return expr;
+      break;
+    case Kind::Float:
+      if (have.kind == Kind::Float) return expr;
+      if (have.kind == Kind::Int) {
+        if (expr.kind == ExprKind::IntConst) {
+          expr.kind = ExprKind::FloatConst;
+          expr.number = double(expr.whole);
+          expr.type = wanted;
+          return expr;
+        }
+        const Span span = expr.span;
+        return make_expr(ExprKind::Convert, wanted, span, {std::move(expr)});
+      }
+      break;
+    case Kind::Bool:
+      if (have.kind == Kind::Bool) return expr;
+      break;
+    case Kind::Str:
+      if (have.kind == Kind::Str) return expr;
+      break;
+    case Kind::Path:
+      if (have.kind == Kind::Path) return expr;
+      if (have.kind == Kind::Str) {
+        expr.type = wanted;
+        return expr;
+      }
+      break;
+    case Kind::Period:
+      if (have.kind == Kind::Period || have.kind == Kind::Duration) return expr;
+      break;
+    case Kind::Tensor:
+      if (have.is_tensor()) return expr;
+      return convert_to_tensor(std::move(expr), wanted, scope, what);
+    case Kind::List: {
+      if (have.kind != Kind::List) break;
+      if (wanted.fields.empty()) return expr;
+      const Type& element = wanted.fields[0].type;
+      if (expr.kind == ExprKind::List && expr.args.empty()) {
+        // Of what it holds nothing, only the place that takes it knows.
+        expr.type = wanted;
+        expr.type.value = Polynomial(0);
+        return expr;
+      }
+      if (expr.kind == ExprKind::List) {
+        for (size_t i = 0; i < expr.args.size(); ++i) {
+          expr.args[i] = convert(std::move(expr.args[i]), element, scope, what);
+          expr.type.fields[i].type = expr.args[i].type;
+          if (expr.args[i].type.is_error()) return error_at(expr.span);
+        }
+        return expr;
+      }
+      return convert_whole(std::move(expr), wanted, scope, what);
+    }
+    case Kind::Tuple: {
+      if (have.kind != Kind::Tuple || have.fields.size() != wanted.fields.size()) break;
+      if (expr.kind != ExprKind::Tuple)
+        return convert_whole(std::move(expr), wanted, scope, what);
+      for (size_t i = 0; i < expr.args.size(); ++i) {
+        expr.args[i] = convert(std::move(expr.args[i]), wanted.fields[i].type, scope, what);
+        expr.type.fields[i].type = expr.args[i].type;
+        if (expr.args[i].type.is_error()) return error_at(expr.span);
+      }
+      return expr;
+    }
+    case Kind::Function: {
+      if (wanted.fields.empty()) {
+        if (have.kind == Kind::Function) return expr;
+        break;
+      }
+      const bool can_be_applied =
+          have.kind == Kind::Block || have.kind == Kind::List || have.kind == Kind::Function;
+      if (can_be_applied) return as_function(std::move(expr), wanted, scope, what);
+      break;
+    }
+    case Kind::Record: {
+      if (have.kind != Kind::Record) break;
+      for (const TypeField& field : wanted.fields) {
+        const auto found =
+            std::find_if(have.fields.begin(), have.fields.end(),
+                         [&](const TypeField& other) { return other.name == field.name; });
+        if (found == have.fields.end()) {
+          scope.cx.report(diag::unknown_field(expr.span, scope.cx.text(have), field.name)
+                              .note("{} is wanted", scope.cx.text(wanted)));
+          return error_at(expr.span);
+        }
+      }
+      if (expr.kind == ExprKind::Record) {
+        for (size_t i = 0; i < expr.args.size(); ++i) {
+          const auto field = std::find_if(
+              wanted.fields.begin(), wanted.fields.end(),
+              [&](const TypeField& other) { return other.name == expr.type.fields[i].name; });
+          if (field == wanted.fields.end()) continue;
+          const std::string label = "the field `" + field->name + "`";
+          expr.args[i] = convert(std::move(expr.args[i]), field->type, scope, label.c_str());
+          expr.type.fields[i].type = expr.args[i].type;
+          if (expr.args[i].type.is_error()) return error_at(expr.span);
+        }
+        return expr;
+      }
+      return convert_whole(std::move(expr), wanted, scope, what);
+    }
+    case Kind::Weights: {
+      if (have.kind == Kind::Weights) return expr;
+      // A `weight` of the model itself: the optimizer takes it by name.
+      if (expr.kind == ExprKind::Member && have.is_tensor() && expr.args.size() == 1 &&
+          expr.args[0].kind == ExprKind::Self) {
+        const Span span = expr.span;
+        return make_expr(ExprKind::Weights, wanted, span, {std::move(expr)});
+      }
+      if (expr.kind == ExprKind::List) {
+        for (size_t i = 0; i < expr.args.size(); ++i) {
+          if (expr.args[i].kind == ExprKind::Member && expr.args[i].type.is_tensor()) {
+            expr.args[i] = convert(std::move(expr.args[i]), wanted, scope, what);
+          }
+        }
+      }
+      const bool all_weights = expr.kind == ExprKind::List && !expr.args.empty() &&
+                               std::all_of(expr.args.begin(), expr.args.end(), [](const Expr& arg) {
+                                 return arg.type.kind == Kind::Weights;
+                               });
+      if (all_weights) {
+        expr.type = wanted;
+        return expr;
+      }
+      break;
+    }
+    case Kind::OneOf:
+      if (have.kind == Kind::OneOf &&
+          std::all_of(have.choices.begin(), have.choices.end(), [&](const std::string& choice) {
+            return std::find(wanted.choices.begin(), wanted.choices.end(), choice) !=
+                   wanted.choices.end();
+          })) {
+        return expr;
+      }
+      {
+        std::string choices;
+        for (const std::string& choice : wanted.choices)
+          choices += (choices.empty() ? "`" : ", `") + choice + "`";
+        scope.cx.report(
+            diag::wrong_argument(expr.span, std::string(what) + " must be one of " + choices));
+        return error_at(expr.span);
+      }
+    default:
+      if (have.kind == wanted.kind) return expr;
+      break;
+  }
+  return fail(expr, wanted, scope, what);
+}
+
+}  // namespace ltr::check

@@ -1,0 +1,129 @@
+#include <algorithm>
+
+#include "dsl/check/expressions/expressions.h"
+
+namespace ltr::check {
+
+namespace {
+
+std::optional<Polynomial> dim_name(const ast::Expr& expr, const ast::NameRef& ref, Scope& scope) {
+  const std::string& name = ref.name.text;
+  if (const auto dim = scope.dim_names.find(name); dim != scope.dim_names.end())
+    return Polynomial::atom(dim->second);
+  const bool is_known =
+      scope.find_local(name) ||
+      (scope.owner != nullptr &&
+       (scope.owner->members.contains(name) ||
+        std::any_of(scope.owner->params.begin(), scope.owner->params.end(),
+                    [&](const ParamInfo& param) { return param.name == name; }))) ||
+      scope.cx.graph.find(scope.module, name) != nullptr;
+  if (!is_known) {
+    diagnostics::Diagnostic diagnostic = diag::unknown_dim(ref.name.span, name);
+    std::vector<std::string> dims = scope.near_names();
+    for (const auto& [dim, atom] : scope.dim_names) dims.push_back(dim);
+    const bool is_near = did_you_mean(diagnostic, name, ref.name.span, dims) ||
+                         did_you_mean(diagnostic, name, ref.name.span, scope.names());
+    if (!is_near)
+      diagnostic.help("a size that differs between calls is a binder: `fn f[{}](…)`", name);
+    scope.cx.report(std::move(diagnostic));
+    if (scope.missing_binders == nullptr || is_near) return std::nullopt;
+    // What it would have been is not known, so nothing is said about its sizes.
+    const Polynomial unknown = scope.cx.program.atoms.unknown();
+    (*scope.missing_binders)[name] = *unknown.single_atom();
+    scope.dim_names[name] = *unknown.single_atom();
+    return unknown;
+  }
+  const Expr value = check_name(expr, ref.name, scope);
+  if (value.type.is_error()) return std::nullopt;
+  if (value.type.kind != Kind::Int) {
+    scope.cx.report(
+        diag::wrong_type(expr.span, "a dim is an int, not " + scope.cx.text(value.type)));
+    return std::nullopt;
+  }
+  return value.type.value ? *value.type.value : scope.cx.program.atoms.unknown();
+}
+
+}  // namespace
+
+std::optional<Polynomial> check_dim(const ast::Expr& expr, Scope& scope) {
+  if (const auto* ref = expr.get<ast::NameRef>()) return dim_name(expr, *ref, scope);
+  // Names inside are looked at first, so that an unknown one is called a dim.
+  if (const auto* binary = expr.get<ast::Binary>()) {
+    if (!check_dim(*binary->left, scope) || !check_dim(*binary->right, scope)) return std::nullopt;
+  }
+  const Expr value = check_expr(expr, scope);
+  if (value.type.is_error()) return std::nullopt;
+  if (value.type.kind != Kind::Int) {
+    scope.cx.report(
+        diag::wrong_type(expr.span, "a dim is an int, not " + scope.cx.text(value.type)));
+    return std::nullopt;
+  }
+  return value.type.value ? *value.type.value : scope.cx.program.atoms.unknown();
+}
+
+std::optional<Expr> expr_of(const Polynomial& value, Scope& scope, Span span) {
+  const auto atom_expr = [&](AtomId id) -> std::optional<Expr> {
+    const Atom atom = scope.cx.program.atoms.at(id);
+    if (const auto known = scope.cx.atom_exprs.find(id); known != scope.cx.atom_exprs.end())
+      return known->second;
+    const auto pair = [&](const char* op) -> std::optional<Expr> {
+      auto left = expr_of(atom.left, scope, span);
+      auto right = expr_of(atom.right, scope, span);
+      if (!left || !right) return std::nullopt;
+      return host_op(op, {*left, *right}, Type::host_int(Polynomial::atom(id)), span);
+    };
+    switch (atom.kind) {
+      case Atom::Kind::Unknown:
+        return std::nullopt;
+      case Atom::Kind::Exact:
+        return pair("/");
+      case Atom::Kind::Floor:
+        return pair("//");
+      case Atom::Kind::Ceil:
+        return pair("ceil");
+      case Atom::Kind::Remainder:
+        return pair("%");
+      case Atom::Kind::Min:
+        return pair("min");
+      case Atom::Kind::Max:
+        return pair("max");
+      case Atom::Kind::Variable:
+        break;
+    }
+    for (LocalId local = 0; local < scope.locals.size(); ++local) {
+      const Type& type = scope.locals[local].type;
+      if (type.kind == Kind::Int && type.value && type.value->single_atom() == id)
+        return local_expr(local, scope, span);
+    }
+    if (scope.owner != nullptr) {
+      for (const ParamInfo& param : scope.owner->params) {
+        if (param.atom != id) continue;
+        const ast::Expr unused;
+        Type self = Type::of(scope.owner->kind);
+        self.decl = scope.owner->index;
+        Expr result = make_expr(ExprKind::Member, param.type, span,
+                                {make_expr(ExprKind::Self, self, span)}, param.name);
+        result.whole = 1;
+        return result;
+      }
+    }
+    return std::nullopt;
+  };
+  std::optional<Expr> sum;
+  for (const auto& [monomial, coefficient] : value.terms()) {
+    std::optional<Expr> term;
+    if (monomial.empty() || coefficient != 1) term = int_const(coefficient, span);
+    for (const auto& [id, power] : monomial) {
+      const std::optional<Expr> atom = atom_expr(id);
+      if (!atom) return std::nullopt;
+      for (int i = 0; i < power; ++i) {
+        term = term ? host_op("*", {*term, *atom}, Type::host_int(), span) : *atom;
+      }
+    }
+    sum = sum ? host_op("+", {*sum, *term}, Type::host_int(), span) : *term;
+  }
+  if (!sum) sum = int_const(0, span);
+  return sum;
+}
+
+}  // namespace ltr::check

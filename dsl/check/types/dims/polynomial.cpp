@@ -1,0 +1,335 @@
+#include "dsl/check/types/dims/polynomial.h"
+
+#include <algorithm>
+#include <set>
+
+#include "dsl/check/host_math.h"
+#include "dsl/check/types/types.h"
+
+namespace ltr::check {
+
+namespace {
+
+/// False if the sum of the coefficients does not fit.
+bool add_term(std::map<Monomial, int64_t>& terms, const Monomial& monomial, int64_t coefficient) {
+  if (coefficient == 0) return true;
+  const auto [place, is_new] = terms.try_emplace(monomial, coefficient);
+  if (is_new) return true;
+  const bool fits = !__builtin_add_overflow(place->second, coefficient, &place->second);
+  if (place->second == 0) terms.erase(place);
+  return fits;
+}
+
+Monomial product(const Monomial& a, const Monomial& b) {
+  std::map<AtomId, int> powers(a.begin(), a.end());
+  for (const auto& [atom, power] : b) powers[atom] += power;
+  return {powers.begin(), powers.end()};
+}
+
+/// a / b as monomials, if every power of b is in a.
+std::optional<Monomial> quotient(const Monomial& a, const Monomial& b) {
+  std::map<AtomId, int> powers(a.begin(), a.end());
+  for (const auto& [atom, power] : b) {
+    const auto place = powers.find(atom);
+    if (place == powers.end() || place->second < power) return std::nullopt;
+    place->second -= power;
+    if (place->second == 0) powers.erase(place);
+  }
+  return Monomial(powers.begin(), powers.end());
+}
+
+/// What `op` gives of two constants; nothing if one is none, or it gives nothing.
+std::optional<int64_t> of_constants(std::optional<int64_t> (*op)(int64_t, int64_t),
+                                    const Polynomial& a,
+                                    const Polynomial& b) {
+  const auto left = a.constant(), right = b.constant();
+  return left && right ? op(*left, *right) : std::nullopt;
+}
+
+}  // namespace
+
+Polynomial::Polynomial(int64_t constant) {
+  add_term(terms_, {}, constant);
+}
+
+Polynomial Polynomial::atom(AtomId id) {
+  Polynomial result;
+  result.terms_[{{id, 1}}] = 1;
+  return result;
+}
+
+Polynomial Polynomial::of(std::map<Monomial, int64_t> terms) {
+  Polynomial result;
+  for (const auto& [monomial, coefficient] : terms) add_term(result.terms_, monomial, coefficient);
+  return result;
+}
+
+std::optional<int64_t> Polynomial::constant() const {
+  if (terms_.empty()) return 0;
+  if (terms_.size() == 1 && terms_.begin()->first.empty()) return terms_.begin()->second;
+  return std::nullopt;
+}
+
+std::optional<AtomId> Polynomial::single_atom() const {
+  if (terms_.size() != 1) return std::nullopt;
+  const auto& [monomial, coefficient] = *terms_.begin();
+  if (coefficient != 1 || monomial.size() != 1 || monomial[0].second != 1) return std::nullopt;
+  return monomial[0].first;
+}
+
+std::vector<AtomId> Polynomial::atoms() const {
+  std::set<AtomId> found;
+  for (const auto& [monomial, coefficient] : terms_) {
+    for (const auto& [atom, power] : monomial) found.insert(atom);
+  }
+  return {found.begin(), found.end()};
+}
+
+Polynomial operator+(const Polynomial& a, const Polynomial& b) {
+  Polynomial result = a;
+  result.has_overflowed_ = a.has_overflowed_ || b.has_overflowed_;
+  for (const auto& [monomial, coefficient] : b.terms_) {
+    if (!add_term(result.terms_, monomial, coefficient)) result.has_overflowed_ = true;
+  }
+  return result;
+}
+
+Polynomial operator-(const Polynomial& a, const Polynomial& b) {
+  return a + Polynomial(-1) * b;
+}
+
+Polynomial operator*(const Polynomial& a, const Polynomial& b) {
+  Polynomial result;
+  result.has_overflowed_ = a.has_overflowed_ || b.has_overflowed_;
+  for (const auto& [left, left_coefficient] : a.terms_) {
+    for (const auto& [right, right_coefficient] : b.terms_) {
+      int64_t coefficient = 0;
+      const bool fits = !__builtin_mul_overflow(left_coefficient, right_coefficient, &coefficient) &&
+                        add_term(result.terms_, product(left, right), coefficient);
+      if (!fits) result.has_overflowed_ = true;
+    }
+  }
+  return result;
+}
+
+AtomId AtomTable::variable(
+    const std::string& name, uint32_t key, bool is_hparam, bool is_data, bool is_binder) {
+  Atom atom;
+  atom.name = name;
+  atom.key = key;
+  atom.is_hparam = is_hparam;
+  atom.is_data = is_data;
+  atom.is_binder = is_binder;
+  return *intern(std::move(atom)).single_atom();
+}
+
+Polynomial AtomTable::unknown() {
+  Atom atom;
+  atom.kind = Atom::Kind::Unknown;
+  atom.key = ++unknowns_;
+  return intern(std::move(atom));
+}
+
+Polynomial AtomTable::intern(Atom atom) {
+  for (AtomId id = 1; id < atoms_.size(); ++id) {
+    const Atom& known = atoms_[id];
+    if (known.kind == atom.kind && known.name == atom.name && known.key == atom.key &&
+        known.left == atom.left && known.right == atom.right) {
+      return Polynomial::atom(id);
+    }
+  }
+  atoms_.push_back(std::move(atom));
+  return Polynomial::atom(AtomId(atoms_.size() - 1));
+}
+
+std::optional<Polynomial> AtomTable::divide(const Polynomial& a, const Polynomial& b) {
+  if (b.terms().empty()) return std::nullopt;
+  if (a == b) return Polynomial(1);
+  if (b.terms().size() != 1) return std::nullopt;
+  const auto& [divisor, divisor_coefficient] = *b.terms().begin();
+  std::map<Monomial, int64_t> terms;
+  for (const auto& [monomial, coefficient] : a.terms()) {
+    const std::optional<Monomial> rest = quotient(monomial, divisor);
+    const std::optional<int64_t> quotient_of_numbers = host::exact_div(coefficient, divisor_coefficient);
+    if (!rest || !quotient_of_numbers) return std::nullopt;
+    terms[*rest] = *quotient_of_numbers;
+  }
+  return Polynomial::of(std::move(terms));
+}
+
+// `(D / heads) * heads` is D: a term that holds both a quotient and its divisor loses both.
+Polynomial AtomTable::cancel(const Polynomial& value) {
+  for (const auto& [monomial, coefficient] : value.terms()) {
+    for (const auto& [id, power] : monomial) {
+      const Atom atom = atoms_[id];
+      if (atom.kind != Atom::Kind::Exact) continue;
+      const std::optional<Monomial> without = quotient(monomial, {{id, 1}});
+      const Polynomial rest = Polynomial::of({{*without, coefficient}});
+      const std::optional<Polynomial> divided = divide(rest, atom.right);
+      if (!divided) continue;
+      const Polynomial others = value - Polynomial::of({{monomial, coefficient}});
+      return cancel(others + *divided * atom.left);
+    }
+  }
+  return value;
+}
+
+Polynomial AtomTable::multiply(const Polynomial& a, const Polynomial& b) {
+  return cancel(a * b);
+}
+
+Polynomial AtomTable::exact(const Polynomial& a, const Polynomial& b) {
+  if (const auto divided = divide(a, b)) return *divided;
+  return intern({.kind = Atom::Kind::Exact, .left = a, .right = b});
+}
+
+Polynomial AtomTable::floor(const Polynomial& a, const Polynomial& b) {
+  if (const auto known = of_constants(host::floor_div, a, b)) return *known;
+  if (const auto divided = divide(a, b)) return *divided;
+  return intern({.kind = Atom::Kind::Floor, .left = a, .right = b});
+}
+
+Polynomial AtomTable::ceil(const Polynomial& a, const Polynomial& b) {
+  if (const auto known = of_constants(host::ceil_div, a, b)) return *known;
+  if (const auto divided = divide(a, b)) return *divided;
+  return intern({.kind = Atom::Kind::Ceil, .left = a, .right = b});
+}
+
+Polynomial AtomTable::remainder(const Polynomial& a, const Polynomial& b) {
+  if (const auto known = of_constants(host::mod, a, b)) return *known;
+  if (divide(a, b)) return 0;
+  return intern({.kind = Atom::Kind::Remainder, .left = a, .right = b});
+}
+
+Polynomial AtomTable::minimum(const Polynomial& a, const Polynomial& b) {
+  if (const auto difference = (a - b).constant()) return *difference <= 0 ? a : b;
+  return intern({.kind = Atom::Kind::Min, .left = std::min(a, b), .right = std::max(a, b)});
+}
+
+Polynomial AtomTable::maximum(const Polynomial& a, const Polynomial& b) {
+  if (const auto difference = (a - b).constant()) return *difference >= 0 ? a : b;
+  return intern({.kind = Atom::Kind::Max, .left = std::min(a, b), .right = std::max(a, b)});
+}
+
+Polynomial AtomTable::power(const Polynomial& base, int64_t exponent) {
+  Polynomial result = 1;
+  for (int64_t i = 0; i < exponent; ++i) result = multiply(result, base);
+  return result;
+}
+
+Polynomial AtomTable::substitute(const Polynomial& value, const Substitution& replacements) {
+  Polynomial result;
+  for (const auto& [monomial, coefficient] : value.terms()) {
+    Polynomial term = coefficient;
+    for (const auto& [id, power] : monomial) {
+      const Atom atom = atoms_[id];  // A copy: interning may move the table.
+      Polynomial factor = Polynomial::atom(id);
+      if (const auto found = replacements.find(id); found != replacements.end()) {
+        factor = found->second;
+      } else if (atom.kind != Atom::Kind::Variable && atom.kind != Atom::Kind::Unknown) {
+        const Polynomial left = substitute(atom.left, replacements);
+        const Polynomial right = substitute(atom.right, replacements);
+        switch (atom.kind) {
+          case Atom::Kind::Variable:
+          case Atom::Kind::Unknown:
+            break;
+          case Atom::Kind::Exact:
+            factor = exact(left, right);
+            break;
+          case Atom::Kind::Floor:
+            factor = floor(left, right);
+            break;
+          case Atom::Kind::Ceil:
+            factor = ceil(left, right);
+            break;
+          case Atom::Kind::Remainder:
+            factor = remainder(left, right);
+            break;
+          case Atom::Kind::Min:
+            factor = minimum(left, right);
+            break;
+          case Atom::Kind::Max:
+            factor = maximum(left, right);
+            break;
+        }
+      }
+      term = multiply(term, this->power(factor, power));
+    }
+    result = result + term;
+  }
+  return cancel(result);
+}
+
+std::vector<AtomId> AtomTable::deep_atoms(const Polynomial& value) const {
+  std::set<AtomId> found;
+  std::vector<AtomId> to_visit = value.atoms();
+  while (!to_visit.empty()) {
+    const AtomId id = to_visit.back();
+    to_visit.pop_back();
+    if (!found.insert(id).second) continue;
+    for (const Polynomial* part : {&atoms_[id].left, &atoms_[id].right}) {
+      for (const AtomId inner : part->atoms()) to_visit.push_back(inner);
+    }
+  }
+  return {found.begin(), found.end()};
+}
+
+bool AtomTable::mentions_unknown(const Polynomial& value) const {
+  for (const AtomId id : deep_atoms(value)) {
+    if (atoms_[id].kind == Atom::Kind::Unknown) return true;
+  }
+  return false;
+}
+
+std::string AtomTable::to_text(const Polynomial& value) const {
+  if (value.terms().empty()) return "0";
+  const auto atom_text = [&](AtomId id) -> std::string {
+    const Atom& atom = atoms_[id];
+    const std::string left = to_text(atom.left), right = to_text(atom.right);
+    const std::string wrapped_left = atom.left.terms().size() > 1 ? "(" + left + ")" : left;
+    const std::string wrapped_right = atom.right.terms().size() > 1 ? "(" + right + ")" : right;
+    switch (atom.kind) {
+      case Atom::Kind::Variable:
+        return atom.name;
+      case Atom::Kind::Unknown:
+        return "?";
+      case Atom::Kind::Exact:
+        return "(" + wrapped_left + " / " + wrapped_right + ")";
+      case Atom::Kind::Floor:
+        return "floor(" + wrapped_left + " / " + wrapped_right + ")";
+      case Atom::Kind::Ceil:
+        return "ceil(" + wrapped_left + " / " + wrapped_right + ")";
+      case Atom::Kind::Remainder:
+        return "(" + wrapped_left + " % " + wrapped_right + ")";
+      case Atom::Kind::Min:
+        return "min(" + left + ", " + right + ")";
+      case Atom::Kind::Max:
+        return "max(" + left + ", " + right + ")";
+    }
+    return "";
+  };
+  // Terms of the highest degree first, the constant last, as people write them.
+  std::vector<std::pair<Monomial, int64_t>> terms(value.terms().begin(), value.terms().end());
+  std::stable_sort(terms.begin(), terms.end(),
+                   [](const auto& a, const auto& b) { return a.first.size() > b.first.size(); });
+  std::string text;
+  for (const auto& [monomial, coefficient] : terms) {
+    std::string term;
+    if (monomial.empty() || (coefficient != 1 && coefficient != -1)) {
+      term = std::to_string(coefficient < 0 ? -coefficient : coefficient);
+    }
+    for (const auto& [id, power] : monomial) {
+      if (!term.empty()) term += " * ";
+      term += atom_text(id);
+      if (power > 1) term += "**" + std::to_string(power);
+    }
+    if (text.empty()) {
+      text = (coefficient < 0 ? "-" : "") + term;
+    } else {
+      text += (coefficient < 0 ? " - " : " + ") + term;
+    }
+  }
+  return text;
+}
+
+}  // namespace ltr::check

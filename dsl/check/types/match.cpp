@@ -1,0 +1,495 @@
+#include <algorithm>
+
+#include "dsl/check/expressions/expressions.h"
+#include "dsl/check/host_math.h"
+
+namespace ltr::check {
+
+namespace {
+
+/// Whether a symbolic dim is made of names that its declaration's user chooses: params, hparams,
+/// data.
+bool rests_on_params(const Polynomial& value, const Context& cx) {
+  for (const AtomId id : cx.program.atoms.deep_atoms(value)) {
+    const Atom& atom = cx.program.atoms.at(id);
+    if (atom.kind == Atom::Kind::Unknown) return false;
+    if (atom.kind == Atom::Kind::Variable && atom.is_binder) return false;
+  }
+  return true;
+}
+
+bool all_of_one_sign(const Polynomial& value) {
+  bool any_positive = false, any_negative = false;
+  for (const auto& [monomial, coefficient] : value.terms())
+    (coefficient > 0 ? any_positive : any_negative) = true;
+  return any_positive != any_negative;
+}
+
+}  // namespace
+
+Truth decide(const Requirement& requirement, const Context& cx) {
+  const Polynomial& left = requirement.left;
+  const Polynomial& right = requirement.right;
+  const Polynomial difference = left - right;
+  switch (requirement.kind) {
+    case Requirement::Kind::Equal:
+      if (difference == Polynomial(0)) return Truth::Proven;
+      // Sizes are positive, so a sum of them alone is never zero: `D` is not `4 * D`.
+      if (difference.constant() ||
+          (all_of_one_sign(difference) && rests_on_params(difference, cx))) {
+        return Truth::False;
+      }
+      return Truth::Open;
+    case Requirement::Kind::Divisible: {
+      if (AtomTable::divide(left, right)) return Truth::Proven;
+      if (left.constant() && right.constant()) {
+        return host::mod(*left.constant(), *right.constant()) == 0 ? Truth::Proven : Truth::False;
+      }
+      for (const Requirement& fact : cx.facts) {
+        if (fact.kind != Requirement::Kind::Divisible || !(fact.right == right)) continue;
+        if (fact.left == left || AtomTable::divide(left, fact.left)) return Truth::Proven;
+      }
+      return Truth::Open;
+    }
+    case Requirement::Kind::AtMost:
+    case Requirement::Kind::Less: {
+      const auto constant = difference.constant();
+      if (!constant) return Truth::Open;
+      const bool holds =
+          requirement.kind == Requirement::Kind::AtMost ? *constant <= 0 : *constant < 0;
+      return holds ? Truth::Proven : Truth::False;
+    }
+    case Requirement::Kind::Holds:
+      return Truth::Open;  // `require_value` asks.
+  }
+  return Truth::Open;
+}
+
+namespace {
+
+std::string values_text(const Requirement& requirement, const Context& cx) {
+  return cx.text(requirement.left) + " and " + cx.text(requirement.right);
+}
+
+void report_false(const Requirement& requirement, Span use, Context& cx) {
+  const auto with_origin = [&](diagnostics::Diagnostic diagnostic) {
+    if (requirement.origin != use && !requirement.origin.is_empty()) {
+      diagnostic.label(requirement.origin, "required here");
+    }
+    cx.report(std::move(diagnostic));
+  };
+  if (requirement.kind == Requirement::Kind::Divisible) {
+    with_origin(diag::not_divisible(use,
+                                    cx.text(requirement.left) + " / " + cx.text(requirement.right),
+                                    cx.text(requirement.left), cx.text(requirement.right)));
+  } else if (requirement.kind == Requirement::Kind::Equal && !requirement.is_where) {
+    with_origin(diag::dims_differ(use, "the dims " + values_text(requirement, cx) + " differ"));
+  } else {
+    with_origin(diag::where_not_satisfied(use, requirement.text,
+                                          "the values are " + values_text(requirement, cx)));
+  }
+}
+
+const char* sign_of(Requirement::Kind kind) {
+  switch (kind) {
+    case Requirement::Kind::Equal:
+      return "==";
+    case Requirement::Kind::Divisible:
+      return "==";
+    case Requirement::Kind::AtMost:
+      return "<=";
+    case Requirement::Kind::Less:
+      return "<";
+    case Requirement::Kind::Holds:
+      break;
+  }
+  return "==";
+}
+
+/// Whether two equalities of one place ask for the same, whichever side is left.
+bool ask_same(const Requirement& one, const Requirement& other) {
+  constexpr auto kEqual = Requirement::Kind::Equal;
+  if (one.kind != kEqual || other.kind != kEqual || one.origin != other.origin) return false;
+  return (one.left == other.left && one.right == other.right) ||
+         (one.left == other.right && one.right == other.left);
+}
+
+}  // namespace
+
+std::optional<Expr> condition_of(const Requirement& requirement, Span span, Scope& scope) {
+  std::optional<Expr> left = expr_of(requirement.left, scope, span);
+  std::optional<Expr> right = expr_of(requirement.right, scope, span);
+  if (!left || !right) return std::nullopt;
+  if (requirement.kind == Requirement::Kind::Divisible) {
+    Expr rest = host_op("%", {*left, *right}, Type::host_int(), span);
+    Expr zero;
+    zero.kind = ExprKind::IntConst;
+    zero.type = Type::host_int(Polynomial(0));
+    zero.span = span;
+    return host_op("==", {rest, zero}, Type::of(Kind::Bool), span);
+  }
+  return host_op(sign_of(requirement.kind), {*left, *right}, Type::of(Kind::Bool), span);
+}
+
+void require(Requirement requirement, Span use, Scope& scope) {
+  if (requirement.kind == Requirement::Kind::Holds) return require_value(std::move(requirement), use, scope);
+  Context& cx = scope.cx;
+  Obligation obligation;
+  obligation.text = requirement.text;
+  obligation.span = requirement.origin.is_empty() ? use : requirement.origin;
+  switch (decide(requirement, cx)) {
+    case Truth::False:
+      report_false(requirement, use, cx);
+      return;
+    case Truth::Proven:
+      if (cx.graph.modules[scope.module].is_library) return;
+      obligation.fate = Fate::Proven;
+      obligation.why = "follows from the dims";
+      cx.program.obligations.push_back(std::move(obligation));
+      return;
+    case Truth::Open:
+      break;
+  }
+  bool at_start = true;
+  bool needs_data = false;
+  for (const Polynomial* side : {&requirement.left, &requirement.right}) {
+    for (const AtomId id : cx.program.atoms.deep_atoms(*side)) {
+      const Atom& atom = cx.program.atoms.at(id);
+      if (atom.kind == Atom::Kind::Unknown) at_start = false;
+      if (atom.kind != Atom::Kind::Variable) continue;
+      if (!atom.is_hparam && !atom.is_data) at_start = false;
+      needs_data = needs_data || atom.is_data;
+    }
+  }
+  if (at_start) {
+    obligation.fate = Fate::AtStart;
+    obligation.why = needs_data ? "rests on the data" : "rests on hparams";
+    obligation.needs_data = needs_data;
+    obligation.condition = condition_of(requirement, use, scope);
+    cx.program.obligations.push_back(std::move(obligation));
+    return;
+  }
+  if (scope.requirements != nullptr && rests_on_params(requirement.left, cx) &&
+      rests_on_params(requirement.right, cx)) {
+    const bool is_there = std::any_of(scope.requirements->begin(), scope.requirements->end(),
+                                      [&](const Requirement& one) { return ask_same(one, requirement); });
+    if (!is_there) scope.requirements->push_back(std::move(requirement));
+    return;
+  }
+  obligation.fate = Fate::FirstBatch;
+  obligation.why = "rests on a dim that only run time knows";
+  cx.program.obligations.push_back(std::move(obligation));
+}
+
+bool require_equal(
+    const Polynomial& left, const Polynomial& right, Span span, Scope& scope, bool allow_unknown) {
+  Context& cx = scope.cx;
+  if (left == right) return true;
+  if (cx.program.atoms.mentions_unknown(left) || cx.program.atoms.mentions_unknown(right))
+    return allow_unknown;
+  Requirement requirement;
+  requirement.left = left;
+  requirement.right = right;
+  requirement.text = cx.text(left) + " == " + cx.text(right);
+  requirement.origin = span;
+  if (decide(requirement, cx) == Truth::False) return false;
+  // Binders stand for any size, so two of them are not the same one.
+  if (!rests_on_params(left, cx) || !rests_on_params(right, cx)) return false;
+  require(std::move(requirement), span, scope);
+  return true;
+}
+
+Broadcast broadcast(const std::vector<Dim>& left, const std::vector<Dim>& right, Context& cx) {
+  Broadcast result;
+  std::vector<Dim> dims;
+  const bool left_longer = left.size() >= right.size();
+  const std::vector<Dim>& longer = left_longer ? left : right;
+  const std::vector<Dim>& shorter = left_longer ? right : left;
+  const bool ranks_differ = longer.size() != shorter.size();
+  for (size_t i = 0; i < longer.size(); ++i) {
+    const Dim& a = longer[longer.size() - 1 - i];
+    if (i >= shorter.size()) {
+      dims.insert(dims.begin(), a);
+      continue;
+    }
+    const Dim& b = shorter[shorter.size() - 1 - i];
+    if (a == b) {
+      dims.insert(dims.begin(), a);
+      continue;
+    }
+    if (a.group != 0 || b.group != 0) {
+      // What `...` stands for is not known here, so nothing but nothing may stand beside it.
+      result.is_symbolic_clash = true;
+      return result;
+    }
+    const bool a_known = a.size.constant().has_value(), b_known = b.size.constant().has_value();
+    if (b.size.is_one()) {
+      dims.insert(dims.begin(), a);
+    } else if (a.size.is_one()) {
+      if (ranks_differ && !b_known && !cx.program.atoms.mentions_unknown(b.size)) {
+        result.is_symbolic_clash = true;
+        return result;
+      }
+      dims.insert(dims.begin(), b);
+    } else if (cx.program.atoms.mentions_unknown(a.size)) {
+      dims.insert(dims.begin(), b);
+    } else if (cx.program.atoms.mentions_unknown(b.size)) {
+      dims.insert(dims.begin(), a);
+    } else if (a_known && b_known) {
+      return result;
+    } else {
+      result.equal.emplace_back(a.size, b.size);
+      dims.insert(dims.begin(), a);
+    }
+  }
+  result.dims = std::move(dims);
+  return result;
+}
+
+Type substitute(const Type& type, const Binding& binding, Context& cx) {
+  Type result = type;
+  if (result.kind == Kind::Tensor) {
+    if (result.element == Element::Any && binding.any) result.element = *binding.any;
+    if (result.element == Element::Float && binding.floating) result.element = *binding.floating;
+    std::vector<Dim> dims;
+    for (const Dim& dim : type.dims) {
+      if (dim.group != 0) {
+        const auto found = binding.groups.find(dim.group);
+        if (found == binding.groups.end()) {
+          dims.push_back(dim);
+        } else {
+          dims.insert(dims.end(), found->second.begin(), found->second.end());
+        }
+      } else {
+        dims.push_back({.size = cx.program.atoms.substitute(dim.size, binding.dims), .group = 0});
+      }
+    }
+    result.dims = std::move(dims);
+  }
+  if (result.value) result.value = cx.program.atoms.substitute(*result.value, binding.dims);
+  for (TypeField& field : result.fields) field.type = substitute(field.type, binding, cx);
+  for (auto& [atom, value] : result.arguments)
+    value = cx.program.atoms.substitute(value, binding.dims);
+  return result;
+}
+
+Type instantiate(const Type& type,
+                 const std::vector<std::pair<AtomId, Polynomial>>& arguments,
+                 Context& cx) {
+  if (arguments.empty()) return type;
+  Binding binding;
+  for (const auto& [atom, value] : arguments) binding.dims[atom] = value;
+  return substitute(type, binding, cx);
+}
+
+namespace {
+
+struct Matcher {
+  Binding& binding;
+  const std::set<AtomId>& free;
+  Span span;
+  Scope& scope;
+  const std::string& what;
+  bool is_op;
+
+  Context& cx() { return scope.cx; }
+
+  bool fail_dims(const Type& param, const Type& argument, const std::string& detail) {
+    Type wanted = substitute(param, binding, cx());
+    cx().report(diag::dims_differ(span, what + " has the wrong size: " + detail)
+                    .label(span, "{}", cx().text(argument))
+                    .note("{} is wanted", cx().text(wanted)));
+    return false;
+  }
+
+  bool match_dim(const Dim& param,
+                 const Dim& argument,
+                 const Type& param_type,
+                 const Type& argument_type) {
+    if (argument.group != 0) {
+      return fail_dims(param_type, argument_type,
+                       "`...` stands where `" + cx().text(param.size) + "` is wanted");
+    }
+    const auto atom = param.size.single_atom();
+    if (atom && free.contains(*atom) && !binding.dims.contains(*atom)) {
+      binding.dims[*atom] = argument.size;
+      return true;
+    }
+    if (atom && cx().program.atoms.at(*atom).kind == Atom::Kind::Unknown) return true;
+    const Polynomial wanted = cx().program.atoms.substitute(param.size, binding.dims);
+    if (wanted == argument.size) return true;
+    if (cx().program.atoms.mentions_unknown(argument.size)) {
+      if (is_op || cx().program.atoms.mentions_unknown(wanted)) return true;
+      cx().report(diag::unknown_size(span, "this dim of " + cx().text(argument_type),
+                                     "`" + cx().text(wanted) + "`")
+                      .help("say it with `as`: `value as {}`",
+                            cx().text(substitute(param_type, binding, cx()))));
+      return false;
+    }
+    if (cx().program.atoms.mentions_unknown(wanted)) return true;
+    if (require_equal(wanted, argument.size, span, scope, true)) return true;
+    return fail_dims(
+        param_type, argument_type,
+        "`" + cx().text(wanted) + "` is wanted, not `" + cx().text(argument.size) + "`");
+  }
+
+  bool match_tensor(const Type& param, const Type& argument) {
+    if (param.element == Element::Any) {
+      if (!binding.any) binding.any = argument.element;
+      if (*binding.any != argument.element) {
+        cx().report(diag::wrong_element(span, what + " has elements of type " +
+                                                  to_text(argument.element) + ", the others " +
+                                                  to_text(*binding.any))
+                        .help("convert one: `.to({})`", to_text(*binding.any)));
+        return false;
+      }
+    } else if (is_op && param.element == Element::Float && is_floating(argument.element)) {
+      if (!binding.floating) binding.floating = argument.element;
+      if (*binding.floating != argument.element) {
+        cx().report(diag::wrong_element(span, what + " has elements of type " +
+                                                  to_text(argument.element) + ", the others " +
+                                                  to_text(*binding.floating))
+                        .help("convert one: `.to({})`", to_text(*binding.floating)));
+        return false;
+      }
+    } else if (param.element != argument.element) {
+      cx().report(diag::wrong_element(span, what + " must have elements of type " +
+                                                std::string(to_text(param.element)) + ", not " +
+                                                to_text(argument.element))
+                      .label(span, "{}", cx().text(argument))
+                      .help("`.to({})` converts", to_text(param.element)));
+      return false;
+    }
+    size_t group_at = param.dims.size();
+    for (size_t i = 0; i < param.dims.size(); ++i) {
+      if (param.dims[i].group != 0) group_at = i;
+    }
+    if (group_at == param.dims.size()) {
+      if (param.dims.size() != argument.dims.size()) return fail_rank(param, argument);
+      for (size_t i = 0; i < param.dims.size(); ++i) {
+        if (!match_dim(param.dims[i], argument.dims[i], param, argument)) return false;
+      }
+      return true;
+    }
+    const size_t before = group_at, after = param.dims.size() - group_at - 1;
+    if (argument.dims.size() < before + after) return fail_rank(param, argument);
+    for (size_t i = 0; i < before; ++i) {
+      if (!match_dim(param.dims[i], argument.dims[i], param, argument)) return false;
+    }
+    const std::vector<Dim> middle(argument.dims.begin() + long(before),
+                                  argument.dims.end() - long(after));
+    const uint32_t group = param.dims[group_at].group;
+    if (const auto bound = binding.groups.find(group); bound != binding.groups.end()) {
+      if (!match_group(bound->second, middle, argument)) return false;
+    } else {
+      binding.groups[group] = middle;
+    }
+    for (size_t i = 0; i < after; ++i) {
+      if (!match_dim(param.dims[group_at + 1 + i], argument.dims[argument.dims.size() - after + i],
+                     param, argument)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  bool match_group(const std::vector<Dim>& bound,
+                   const std::vector<Dim>& here,
+                   const Type& argument) {
+    if (bound == here) return true;
+    Type first = argument;
+    first.dims = bound;
+    bool is_equal = bound.size() == here.size();
+    for (size_t i = 0; is_equal && i < here.size(); ++i) {
+      is_equal =
+          bound[i].group == here[i].group &&
+          (bound[i].group != 0 || require_equal(bound[i].size, here[i].size, span, scope, true));
+    }
+    if (is_equal) return true;
+    // Shapes that PyTorch would stretch against each other deserve the warning that this is what
+    // would happen.
+    const Broadcast stretched = broadcast(bound, here, cx());
+    if (stretched.is_symbolic_clash || (stretched.dims && stretched.equal.empty())) {
+      diagnostics::Diagnostic diagnostic =
+          diag::symbolic_broadcast(span, "compare", cx().text(first), cx().text(argument));
+      diagnostic.label(span, "{}", cx().text(argument));
+      diagnostic.note("broadcasting would silently pair every element with every other");
+      if (bound.size() == here.size() + 1) {
+        diagnostic.help("write `.squeeze({})` on the first, or `.unsqueeze({})` on this one",
+                        here.size(), here.size());
+      } else if (here.size() == bound.size() + 1) {
+        diagnostic.help("write `.squeeze({})` on this one, or `.unsqueeze({})` on the first",
+                        bound.size(), bound.size());
+      }
+      cx().report(std::move(diagnostic));
+      return false;
+    }
+    cx().report(diag::dims_differ(span, what + " has another shape than what stands before it")
+                    .label(span, "{}", cx().text(argument))
+                    .note("{} is wanted", cx().text(first)));
+    return false;
+  }
+
+  bool fail_rank(const Type& param, const Type& argument) {
+    const Type wanted = substitute(param, binding, cx());
+    cx().report(diag::wrong_rank(
+                    span, what + " must be " + cx().text(wanted) + ", not " + cx().text(argument))
+                    .label(span, "this has {} dims", argument.dims.size()));
+    return false;
+  }
+};
+
+}  // namespace
+
+bool match(const Type& param,
+           const Type& argument,
+           Binding& binding,
+           const std::set<AtomId>& free,
+           Span span,
+           Scope& scope,
+           const std::string& what,
+           bool is_op) {
+  if (param.is_error() || argument.is_error()) return true;
+  Matcher matcher{binding, free, span, scope, what, is_op};
+  if (param.kind == Kind::Tensor && argument.kind == Kind::Tensor)
+    return matcher.match_tensor(param, argument);
+  if (param.kind == Kind::Option) {
+    if (argument.kind == Kind::None) return true;
+    const Type& inner = argument.kind == Kind::Option ? argument.fields[0].type : argument;
+    return match(param.fields[0].type, inner, binding, free, span, scope, what, is_op);
+  }
+  if (param.kind == Kind::Record && argument.kind == Kind::Record) {
+    for (const TypeField& field : param.fields) {
+      const auto found =
+          std::find_if(argument.fields.begin(), argument.fields.end(),
+                       [&](const TypeField& other) { return other.name == field.name; });
+      if (found == argument.fields.end()) {
+        scope.cx.report(diag::unknown_field(span, scope.cx.text(argument), field.name));
+        return false;
+      }
+      if (!match(field.type, found->type, binding, free, span, scope,
+                 "the field `" + field.name + "`", is_op))
+        return false;
+    }
+    return true;
+  }
+  if (param.kind == Kind::List && argument.kind == Kind::List && !param.fields.empty()) {
+    for (const TypeField& element : argument.fields) {
+      if (!match(param.fields[0].type, element.type, binding, free, span, scope, what, is_op))
+        return false;
+    }
+    return true;
+  }
+  if (param.kind == Kind::Tuple && argument.kind == Kind::Tuple &&
+      param.fields.size() == argument.fields.size()) {
+    for (size_t i = 0; i < param.fields.size(); ++i) {
+      if (!match(param.fields[i].type, argument.fields[i].type, binding, free, span, scope, what,
+                 is_op))
+        return false;
+    }
+    return true;
+  }
+  return true;
+}
+
+}  // namespace ltr::check

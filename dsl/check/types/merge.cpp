@@ -1,0 +1,158 @@
+// Types that meet: of two branches, of a value and the place that it goes to.
+
+#include <algorithm>
+
+#include "dsl/check/types/types.h"
+
+namespace ltr::check {
+
+namespace {
+
+Type optional_of(const Type& type) {
+  if (type.kind == Kind::Option) return type;
+  Type option = Type::of(Kind::Option);
+  option.fields.push_back({"", type});
+  return option;
+}
+
+std::optional<Type> merge_tensors(const Type& left, const Type& right, Context& cx) {
+  if (left.element != right.element || left.dims.size() != right.dims.size()) return std::nullopt;
+  Type type = left;
+  for (size_t i = 0; i < left.dims.size(); ++i) {
+    if (left.dims[i] == right.dims[i]) continue;
+    if (left.dims[i].group != 0 || right.dims[i].group != 0) return std::nullopt;
+    type.dims[i].size = cx.program.atoms.unknown();
+  }
+  return type;
+}
+
+/// Lists of which one does not say its elements one by one have one element type in common.
+std::optional<Type> merge_lists(const Type& left, const Type& right, Context& cx) {
+  std::optional<Type> element;
+  for (const Type* side : {&left, &right}) {
+    for (const TypeField& field : side->fields) {
+      element = element ? merge(*element, field.type, cx) : field.type;
+      if (!element) return std::nullopt;
+    }
+  }
+  Type type = Type::of(Kind::List);
+  type.uniform = true;
+  if (element) type.fields.push_back({"", *element});
+  if (left.value && left.value == right.value) type.value = left.value;
+  return type;
+}
+
+/// Fields in any order.
+const TypeField* find_field(const Type& record, const std::string& name) {
+  const auto found = std::find_if(record.fields.begin(), record.fields.end(),
+                                  [&](const TypeField& field) { return field.name == name; });
+  return found == record.fields.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+std::optional<Type> merge(const Type& left, const Type& right, Context& cx) {
+  if (left == right) return left;
+  if (left.kind == Kind::None) return optional_of(right);
+  if (right.kind == Kind::None) return optional_of(left);
+  if (left.kind == Kind::Option || right.kind == Kind::Option) {
+    const Type& inner_left = left.kind == Kind::Option ? left.fields[0].type : left;
+    const Type& inner_right = right.kind == Kind::Option ? right.fields[0].type : right;
+    if (const auto inner = merge(inner_left, inner_right, cx)) return optional_of(*inner);
+    return std::nullopt;
+  }
+  if (left.kind == Kind::Int && right.kind == Kind::Int)
+    return Type::host_int(cx.program.atoms.unknown());
+  if (left.is_host_number() && right.is_host_number() && left.kind != Kind::Bool &&
+      right.kind != Kind::Bool) {
+    return Type::of(Kind::Float);
+  }
+  if (left.kind != right.kind) return std::nullopt;
+  if (left.is_tensor()) return merge_tensors(left, right, cx);
+  const bool each_by_each = !left.uniform && !right.uniform &&
+                            left.fields.size() == right.fields.size();
+  const bool is_one_empty = left.fields.empty() || right.fields.empty();
+  if (left.kind == Kind::List && !each_by_each && (left.uniform != right.uniform || is_one_empty))
+    return merge_lists(left, right, cx);
+  if (left.fields.size() != right.fields.size() || left.decl != right.decl) return std::nullopt;
+  Type type = left;
+  for (size_t i = 0; i < left.fields.size(); ++i) {
+    const TypeField* other = left.kind == Kind::Record ? find_field(right, left.fields[i].name)
+                                                       : &right.fields[i];
+    const auto field = other != nullptr ? merge(left.fields[i].type, other->type, cx) : std::nullopt;
+    if (!field) return std::nullopt;
+    type.fields[i].type = *field;
+  }
+  if (type.kind == Kind::List && left.value != right.value) type.value.reset();
+  return type;
+}
+
+Fit fit_of(const Type& have, const Type& wanted) {
+  const auto worst_of = [](const auto& pairs) {
+    Fit worst = Fit::Same;
+    for (const auto& [here, there] : pairs) worst = std::max(worst, fit_of(*here, *there));
+    return worst;
+  };
+  std::vector<std::pair<const Type*, const Type*>> pairs;
+  if (have.is_error() || wanted.is_error()) return Fit::Same;
+  if (wanted.kind == Kind::Option) {
+    if (have.kind == Kind::None) return Fit::Converts;
+    if (have.kind == Kind::Option) return fit_of(have.fields[0].type, wanted.fields[0].type);
+    return std::max(Fit::Converts, fit_of(have, wanted.fields[0].type));
+  }
+  if (have.kind == Kind::Int && wanted.kind == Kind::Float) return Fit::Converts;
+  if (have.kind == Kind::Str && wanted.kind == Kind::Path) return Fit::Same;
+  if (have.kind == Kind::Duration && wanted.kind == Kind::Period) return Fit::Same;
+  if (have.kind != wanted.kind) return Fit::No;
+  switch (wanted.kind) {
+    case Kind::Tuple:
+      if (have.fields.size() != wanted.fields.size()) return Fit::No;
+      for (size_t i = 0; i < have.fields.size(); ++i)
+        pairs.emplace_back(&have.fields[i].type, &wanted.fields[i].type);
+      return worst_of(pairs);
+    case Kind::Record:
+      for (const TypeField& field : wanted.fields) {
+        const TypeField* found = find_field(have, field.name);
+        if (found == nullptr) return Fit::No;
+        pairs.emplace_back(&found->type, &field.type);
+      }
+      return std::max(have.fields.size() == wanted.fields.size() ? Fit::Same : Fit::Converts,
+                      worst_of(pairs));
+    case Kind::List:
+      if (wanted.fields.empty()) return Fit::Same;
+      if (have.fields.empty()) return Fit::Converts;
+      for (const TypeField& field : have.fields)
+        pairs.emplace_back(&field.type, &wanted.fields[0].type);
+      return worst_of(pairs);
+    default:
+      return Fit::Same;
+  }
+}
+
+Type converted(const Type& have, const Type& wanted) {
+  // Sizes are what they were.
+  if (have.is_tensor() || have.is_error() || (have.kind == Kind::Int && wanted.kind == Kind::Int))
+    return have;
+  Type type = wanted;
+  if (wanted.kind == Kind::List) {
+    type.uniform = true;
+    type.value = have.value;
+    if (!have.fields.empty() && !wanted.fields.empty())
+      type.fields[0].type = converted(have.fields[0].type, wanted.fields[0].type);
+    return type;
+  }
+  for (size_t i = 0; i < type.fields.size(); ++i) {
+    const bool is_inner = wanted.kind == Kind::Option && have.kind != Kind::Option;
+    const TypeField* field = wanted.kind == Kind::Record ? find_field(have, type.fields[i].name)
+                             : is_inner || i >= have.fields.size() ? nullptr
+                                                                    : &have.fields[i];
+    if (is_inner && have.kind != Kind::None) {
+      type.fields[i].type = converted(have, wanted.fields[i].type);
+    } else if (field != nullptr) {
+      type.fields[i].type = converted(field->type, wanted.fields[i].type);
+    }
+  }
+  return type;
+}
+
+}  // namespace ltr::check

@@ -1,0 +1,94 @@
+#pragma once
+
+// Types as written, compared, converted; sizes and what is required of them.
+
+#include "dsl/check/scope/scope.h"
+
+namespace ltr::check {
+
+/// `where` clauses as requirements: of sizes, or of what params that are no sizes are worth.
+void read_where(const ast::Expr& where, Scope& scope, std::vector<Requirement>& requirements);
+/// The type that is written; unknown names and dims are reported.
+Type check_type(const ast::TypeExpr& type, Scope& scope);
+std::optional<Element> element_of(const std::string& name);
+/// Type text of a setting, `option[float]`.
+std::string setting_type(const Type& type);
+/// The type that both branches have; where tensors differ in a dim, the dim is `?`.
+std::optional<Type> merge(const Type& left, const Type& right, Context& cx);
+/// How a host value of one type gets to a place of another without a word in the program; sizes and
+/// elements of tensors are compared by `match`.
+enum class Fit { Same, Converts, No };
+Fit fit_of(const Type& have, const Type& wanted);
+/// What a `have` is once it is converted to `wanted`, which it fits.
+Type converted(const Type& have, const Type& wanted);
+/// `expr` as `wanted`; reports E0303, E0306, E0307 or E0309 if it does not fit.
+Expr convert(Expr expr, const Type& wanted, Scope& scope, const char* what = "value");
+/// The dim that an expression stands for, in a type.
+std::optional<Polynomial> check_dim(const ast::Expr& expr, Scope& scope);
+/// What the variable of the comprehension that made a list stands for at `index`.
+std::vector<std::pair<AtomId, Polynomial>> list_element_arguments(const Type& list,
+                                                                  const Polynomial& index);
+/// Values that hold at run time for a dim: hparams, locals, sizes.
+std::optional<Expr> expr_of(const Polynomial& value, Scope& scope, Span span);
+
+/// What binders, groups and element types of a signature stand for at one call.
+struct Binding {
+  AtomTable::Substitution dims;
+  std::map<uint32_t, std::vector<Dim>> groups;
+  std::optional<Element> any;       ///< what `any` stands for
+  std::optional<Element> floating;  ///< of an op: what `float` stands for
+};
+
+/// Matches an argument's type with a param's; reports a mismatch at `span`. Equalities that rest on
+/// params of the enclosing declaration become its requirements.
+bool match(const Type& param,
+           const Type& argument,
+           Binding& binding,
+           const std::set<AtomId>& free,
+           Span span,
+           Scope& scope,
+           const std::string& what,
+           bool is_op);
+Type substitute(const Type& type, const Binding& binding, Context& cx);
+Type instantiate(const Type& type,
+                 const std::vector<std::pair<AtomId, Polynomial>>& arguments,
+                 Context& cx);
+enum class Truth { Proven, False, Open };
+Truth decide(const Requirement& requirement, const Context& cx);
+/// Puts a requirement where it belongs: proven, reported as false, passed on to the declaration's
+/// user, or an obligation of the program.
+void require(Requirement requirement, Span use, Scope& scope);
+/// A clause of the `where` of `scope.info` that speaks of what its params are worth; nothing if it compares sizes.
+std::optional<Requirement> value_requirement(const ast::Expr& clause, Scope& scope);
+/// As `require`, of a rule whose params have been replaced by what is given for them.
+void require_value(Requirement requirement, Span use, Scope& scope);
+
+/// What was given for the params of a declaration; `receiver` is the object whose method is called.
+struct Arguments {
+  const std::vector<ParamInfo>& params;
+  const std::vector<Expr>& values;
+  const Expr* receiver = nullptr;
+};
+
+/// A requirement of sizes as a host expression over what `scope` knows at start.
+std::optional<Expr> condition_of(const Requirement& requirement, Span span, Scope& scope);
+/// Requires of what was given what the declaration requires of its params.
+void put_requirements(const std::vector<Requirement>& requirements,
+                      const Binding& binding,
+                      const Arguments& given,
+                      Span use,
+                      Scope& scope);
+/// Reports unless the dims are equal, or can be made so by the declaration's user. False if they
+/// differ.
+bool require_equal(
+    const Polynomial& left, const Polynomial& right, Span span, Scope& scope, bool allow_unknown);
+
+struct Broadcast {
+  std::optional<std::vector<Dim>> dims;
+  bool is_symbolic_clash = false;
+  std::vector<std::pair<Polynomial, Polynomial>> equal;  ///< to be required
+};
+
+Broadcast broadcast(const std::vector<Dim>& left, const std::vector<Dim>& right, Context& cx);
+
+}  // namespace ltr::check

@@ -1,0 +1,199 @@
+#include <array>
+
+#include "dsl/check/declarations/declarations.h"
+
+namespace ltr::check {
+
+std::optional<Element> element_of(const std::string& name) {
+  static const std::map<std::string, Element> kElements = {
+      {"float", Element::Float}, {"f16", Element::F16},   {"bf16", Element::BF16},
+      {"f32", Element::F32},     {"f64", Element::F64},   {"i8", Element::I8},
+      {"i16", Element::I16},     {"i32", Element::I32},   {"i64", Element::I64},
+      {"u8", Element::U8},       {"bool", Element::Bool}, {"any", Element::Any}};
+  const auto found = kElements.find(name);
+  if (found == kElements.end()) return std::nullopt;
+  return found->second;
+}
+
+namespace {
+
+std::optional<Kind> host_kind(const std::string& name) {
+  static const std::map<std::string, Kind> kKinds = {{"int", Kind::Int},
+                                                     {"float", Kind::Float},
+                                                     {"bool", Kind::Bool},
+                                                     {"str", Kind::Str},
+                                                     {"path", Kind::Path},
+                                                     {"duration", Kind::Duration},
+                                                     {"period", Kind::Period},
+                                                     {"bytes", Kind::Bytes},
+                                                     {"secret", Kind::Secret},
+                                                     {"series", Kind::Series},
+                                                     {"weights", Kind::Weights},
+                                                     {"optimizer", Kind::Optimizer},
+                                                     {"stream", Kind::Stream},
+                                                     {"schedule", Kind::Schedule},
+                                                     {"logger", Kind::Logger},
+                                                     {"callback", Kind::CallbackValue},
+                                                     {"map_fn", Kind::Function},
+                                                     {"filter_fn", Kind::Function},
+                                                     {"initializer", Kind::Initializer},
+                                                     {"number", Kind::Float}};
+  const auto found = kKinds.find(name);
+  if (found == kKinds.end()) return std::nullopt;
+  return found->second;
+}
+
+/// The policy types and sizes that programs may write; for did-you-mean.
+std::vector<std::string> type_names(const Scope& scope) {
+  std::vector<std::string> names = {"int",    "float",  "bool",   "str",    "path", "duration",
+                                    "period", "bytes",  "f16",    "bf16",   "f32",  "f64",
+                                    "i8",     "i16",    "i32",    "i64",    "u8",   "list",
+                                    "option", "one_of", "series", "weights"};
+  for (const std::string& name : scope.cx.graph.visible(scope.module)) names.push_back(name);
+  return names;
+}
+
+Type check_dims(const ast::NamedType& named, Element element, Scope& scope) {
+  std::vector<Dim> dims;
+  for (const ast::Dim& dim : named.dims) {
+    switch (dim.kind) {
+      case ast::Dim::Kind::Error:
+        return Type::error();
+      case ast::Dim::Kind::Unknown:
+        dims.push_back({.size = scope.cx.program.atoms.unknown(), .group = 0});
+        break;
+      case ast::Dim::Kind::Ellipsis: {
+        uint32_t group = scope.info != nullptr ? scope.info->group : 0;
+        if (group == 0) {
+          group = scope.cx.next_group++;
+          if (scope.info != nullptr) scope.info->group = group;
+        }
+        dims.push_back({.size = {}, .group = group});
+        break;
+      }
+      case ast::Dim::Kind::Expr: {
+        const std::optional<Polynomial> size = check_dim(**dim.value, scope);
+        if (!size) return Type::error();
+        if (const auto constant = size->constant(); constant && *constant < 0) {
+          scope.cx.report(diag::negative_dim(dim.span, scope.cx.source_text(dim.span),
+                                             std::to_string(*constant)));
+          return Type::error();
+        }
+        dims.push_back({.size = *size, .group = 0});
+        break;
+      }
+    }
+  }
+  return Type::tensor(element, std::move(dims));
+}
+
+Type check_named(const ast::TypeExpr& type, const ast::NamedType& named, Scope& scope) {
+  const std::string& name = named.name.text;
+  if (name == "one_of") {
+    Type result = Type::of(Kind::OneOf);
+    for (const ast::Dim& dim : named.dims) {
+      const ast::NameRef* choice = dim.value ? (*dim.value)->get<ast::NameRef>() : nullptr;
+      if (choice != nullptr) {
+        result.choices.push_back(choice->name.text);
+      } else if (dim.value && (*dim.value)->get<ast::NoneLiteral>() != nullptr) {
+        result.choices.emplace_back("none");
+      }
+    }
+    return result;
+  }
+  if (named.has_dims) {
+    if (const auto element = element_of(name)) return check_dims(named, *element, scope);
+    if (name == "int") {
+      scope.cx.report(diag::unknown_type(named.name.span, name + "[…]")
+                          .help("a tensor of whole numbers is `i64[…]`")
+                          .fix(named.name.span, "i64"));
+      return Type::error();
+    }
+  }
+  if (const auto kind = host_kind(name)) return Type::of(*kind);
+  if (const auto element = element_of(name)) return Type::tensor(*element, {});
+  const Symbol* symbol = scope.cx.graph.find(scope.module, name);
+  if (symbol != nullptr &&
+      (symbol->kind == SymbolKind::Block || symbol->kind == SymbolKind::Model ||
+       symbol->kind == SymbolKind::Data || symbol->kind == SymbolKind::Metric)) {
+    const ObjectInfo& object = object_of(scope.cx, *symbol);
+    Type result = Type::of(object.kind);
+    result.decl = object.index;
+    result.name = object.name;
+    return result;
+  }
+  if (symbol != nullptr && symbol->kind == SymbolKind::Error) return Type::error();
+  diagnostics::Diagnostic diagnostic = diag::unknown_type(named.name.span, name);
+  did_you_mean(diagnostic, name, named.name.span, type_names(scope));
+  scope.cx.report(std::move(diagnostic));
+  (void)type;
+  return Type::error();
+}
+
+}  // namespace
+
+Type check_type(const ast::TypeExpr& type, Scope& scope) {
+  if (const auto* named = type.get<ast::NamedType>()) return check_named(type, *named, scope);
+  if (const auto* applied = type.get<ast::AppliedType>()) {
+    Type result = Type::of(applied->name.text == "list" ? Kind::List : Kind::Option);
+    result.uniform = result.kind == Kind::List;
+    result.fields.push_back({"", check_type(*applied->argument, scope)});
+    return result;
+  }
+  if (const auto* record = type.get<ast::RecordType>()) {
+    Type result = Type::of(Kind::Record);
+    for (const ast::FieldType& field : record->fields) {
+      for (const TypeField& other : result.fields) {
+        if (other.name == field.name.text)
+          scope.cx.report(diag::duplicate_name(field.name.span, field.name.text));
+      }
+      result.fields.push_back({field.name.text, check_type(*field.type, scope)});
+    }
+    return result;
+  }
+  if (const auto* tuple = type.get<ast::TupleType>()) {
+    Type result = Type::of(Kind::Tuple);
+    for (const ast::TypeExpr& element : tuple->elements)
+      result.fields.push_back({"", check_type(element, scope)});
+    return result;
+  }
+  if (const auto* block = type.get<ast::BlockType>()) {
+    Type result = Type::of(Kind::Function);
+    result.name = "block";
+    Scope inner = scope;
+    for (const ast::Name& binder : block->binders) {
+      const AtomId atom = scope.cx.program.atoms.variable(binder.text, scope.cx.next_key++, false,
+                                                          false, true);
+      inner.dim_names[binder.text] = atom;
+      result.arguments.emplace_back(atom, Polynomial::atom(atom));
+    }
+    for (const ast::TypeExpr& param : block->params)
+      result.fields.push_back({"", check_type(param, inner)});
+    result.fields.push_back({"->", check_type(*block->result, inner)});
+    for (const TypeField& field : result.fields) {
+      if (field.type.is_error()) return Type::error();
+    }
+    return result;
+  }
+  return Type::error();
+}
+
+std::string setting_type(const Type& type) {
+  static const AtomTable kNoAtoms;
+  switch (type.kind) {
+    case Kind::Option:
+      return "option[" + (type.fields.empty() ? "" : setting_type(type.fields[0].type)) + "]";
+    case Kind::List:
+      return "list[" + (type.fields.empty() ? "" : setting_type(type.fields[0].type)) + "]";
+    case Kind::Tuple: {
+      std::string text;
+      for (const TypeField& field : type.fields)
+        text += (text.empty() ? "" : ", ") + setting_type(field.type);
+      return "(" + text + ")";
+    }
+    default:
+      return to_text(type, kNoAtoms);
+  }
+}
+
+}  // namespace ltr::check
