@@ -21,7 +21,7 @@ DECLARING = re.compile(r"^(?:  )?(fn|block|model|metric|callback|data)\s+([A-Za-
 
 def words_of(source):
     tokens = (source / "dsl/lex/token_kind.def").read_text()
-    types = (source / "dsl/check/check_type.cpp").read_text()
+    types = (source / "dsl/check/types/written_type.cpp").read_text()
     functions, blocks = set(), set()
     for path in sorted((source / "stdlib").rglob("*.ltr")):
         text = path.read_text()
@@ -42,8 +42,8 @@ def words_of(source):
         "reserved": [word for word in reserved if word not in constants],
         "constants": constants,
         "units": re.findall(r'^LTR_UNIT\("(\w+)"', (source / "dsl/lex/unit.def").read_text(), re.M),
-        "hooks": re.findall(r"^LTR_HOOK\((\w+),", (source / "dsl/check/hooks.def").read_text(), re.M),
-        "settings": re.findall(r"^LTR_\w+_SETTING\((\w+),", (source / "dsl/check/settings.def").read_text(), re.M),
+        "hooks": re.findall(r"^LTR_HOOK\((\w+),", (source / "dsl/check/declarations/hooks.def").read_text(), re.M),
+        "settings": re.findall(r"^LTR_\w+_SETTING\((\w+),", (source / "dsl/check/experiment/settings.def").read_text(), re.M),
         "types": sorted(word for word in types - set(keywords) if not word.endswith("_fn")),
         "functions": sorted(functions),
         "blocks": sorted(blocks),
