@@ -42,7 +42,7 @@ def words_of(source):
         "reserved": [word for word in reserved if word not in constants],
         "constants": constants,
         "units": re.findall(r'^LTR_UNIT\("(\w+)"', (source / "dsl/lex/unit.def").read_text(), re.M),
-        "hooks": re.findall(r"^LTR_HOOK\((\w+),", (source / "dsl/check/declarations/hooks.def").read_text(), re.M),
+        "hooks": re.findall(r"^LTR_HOOK\((\w+),", (source / "runtime/callbacks/hooks.def").read_text(), re.M),
         "settings": re.findall(r"^LTR_\w+_SETTING\((\w+),", (source / "dsl/check/experiment/settings.def").read_text(), re.M),
         "types": sorted(word for word in types - set(keywords) if not word.endswith("_fn")),
         "functions": sorted(functions),

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "dsl/check/declarations/hook.h"
 #include "dsl/check/experiment/settings.h"
 #include "ltrc/language_server/cursor.h"
 #include "ltrc/language_server/features.h"
@@ -364,11 +365,7 @@ struct Completer {
     using K = lex::TokenKind;
     const std::string brace = cursor.braces.empty() ? "" : cursor.braces.back();
     if (cursor.before == K::On && brace == "callback") {
-      static constexpr const char* kHooks[] = {
-#define LTR_HOOK(name, names) #name,
-#include "dsl/check/declarations/hooks.def"
-      };
-      for (const char* hook : kHooks) add(hook, ItemKind::Event, 0);
+      for (const check::Hook& hook : check::hooks()) add(std::string(hook.name), ItemKind::Event, 0);
       return true;
     }
     if (cursor.before == K::On)

@@ -1,19 +1,11 @@
 #include <algorithm>
 
 #include "dsl/check/declarations/declarations.h"
+#include "dsl/check/declarations/hook.h"
 
 namespace ltr::check {
 
 namespace {
-
-/// The hooks of a callback, a closed set.
-const std::vector<std::string>& hook_names() {
-  static const std::vector<std::string> kHooks = {
-#define LTR_HOOK(name, names) #name,
-#include "dsl/check/declarations/hooks.def"
-  };
-  return kHooks;
-}
 
 std::vector<Object>* objects_of(Program& program, Kind kind) {
   switch (kind) {
@@ -285,10 +277,11 @@ struct ObjectChecker {
   }
 
   void declare_hook(const ast::Hook& hook) {
-    const std::vector<std::string>& hooks = hook_names();
-    if (std::find(hooks.begin(), hooks.end(), hook.name.text) == hooks.end()) {
+    if (find_hook(hook.name.text) == nullptr) {
       diagnostics::Diagnostic diagnostic = diag::unknown_hook(hook.name.span, hook.name.text);
-      did_you_mean(diagnostic, hook.name.text, hook.name.span, hooks);
+      std::vector<std::string> known;
+      for (const Hook& one : hooks()) known.emplace_back(one.name);
+      did_you_mean(diagnostic, hook.name.text, hook.name.span, known);
       cx.report(std::move(diagnostic));
       return;
     }

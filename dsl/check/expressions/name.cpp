@@ -1,4 +1,5 @@
 #include "dsl/check/declarations/declarations.h"
+#include "dsl/check/declarations/hook.h"
 #include "dsl/check/library/library_call.h"
 #include "dsl/diagnostics/suggest.h"
 
@@ -6,14 +7,7 @@ namespace ltr::check {
 
 namespace {
 
-/// The names that one hook brings, separated by blanks.
-std::string_view names_of_hook(const std::string& hook) {
-#define LTR_HOOK(name, names) \
-  if (hook == #name) return names;
-#include "dsl/check/declarations/hooks.def"
-  return "";
-}
-
+/// The type of a name that `hook` brings.
 std::optional<Type> hook_name_type(const std::string& name, const std::string& hook) {
   static const std::map<std::string, Type> kTypes = {
       {"verb", Type::of(Kind::Str)},       {"path", Type::of(Kind::Str)},
@@ -23,7 +17,8 @@ std::optional<Type> hook_name_type(const std::string& name, const std::string& h
       {"optimizer", Type::of(Kind::Optimizer)}};
   const auto type = kTypes.find(name);
   if (type == kTypes.end()) return std::nullopt;
-  const std::string all = " " + std::string(names_of_hook(hook)) + " ";
+  const Hook* info = find_hook(hook);
+  const std::string all = " " + std::string(info != nullptr ? info->names : "") + " ";
   if (all.find(" " + name + " ") == std::string::npos) return std::nullopt;
   return type->second;
 }

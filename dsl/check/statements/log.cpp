@@ -1,27 +1,24 @@
+#include "dsl/check/declarations/hook.h"
 #include "dsl/check/statements/statements.h"
 
 namespace ltr::check {
 
 namespace {
 
-/// The role that logs of a step or hook belong to, `train` of `train_epoch_end`.
-std::string role_of(const Scope& scope) {
-  const std::string& name = scope.info != nullptr ? scope.info->name : "";
-  for (const char* role : {"train", "val", "test"}) {
-    if (name == role || name.starts_with(std::string(role) + "_")) return role;
-  }
-  if (scope.place == Place::Hook && (name == "before_backward" || name == "after_backward" ||
-                                     name == "before_step" || name == "after_step")) {
-    return "train";
-  }
-  return "";
+const Hook* hook_of(const Scope& scope) {
+  return scope.place == Place::Hook && scope.info != nullptr ? find_hook(scope.info->name) : nullptr;
 }
 
-/// Whether the hook runs once an epoch or round, in none of its streams.
+/// The role that logs of a step or hook belong to, `train` of `train_epoch_end`.
+std::string role_of(const Scope& scope) {
+  if (const Hook* hook = hook_of(scope)) return std::string(hook->role);
+  const std::string& name = scope.info != nullptr ? scope.info->name : "";
+  return name == "train" || name == "val" || name == "test" ? name : "";
+}
+
 bool is_of_epoch(const Scope& scope) {
-  if (scope.place != Place::Hook || scope.info == nullptr) return false;
-  const std::string& hook = scope.info->name;
-  return hook.ends_with("_epoch_start") || hook.ends_with("_epoch_end") || hook == "train_end";
+  const Hook* hook = hook_of(scope);
+  return hook != nullptr && hook->is_of_epoch;
 }
 
 }  // namespace
