@@ -11,6 +11,7 @@
 #include "ltrc/commands.h"
 #include "ltrc/doc_entry.h"
 #include "ltrc/exit_code.h"
+#include "ltrc/language_pages.h"
 #include "ltrc/source_files.h"
 
 namespace ltr::driver {
@@ -29,6 +30,7 @@ std::vector<DocModule> read_modules(const std::string& place, Compilation& compi
     for (const source::EmbeddedFile& file : resolve::library_texts)
       add(sources.add("std/" + std::string(file.name), std::string(file.text)));
     for (DocModule& page : settings_pages()) modules.push_back(std::move(page));
+    for (DocModule& page : places_pages()) modules.push_back(std::move(page));
     return modules;
   }
   for (const std::string& file : find_sources(place)) {
@@ -60,9 +62,23 @@ int write_pages(const std::string& folder,
   return kOk;
 }
 
-int show_name(const std::vector<DocModule>& modules, const std::string& name, bool color) {
+/// Sections of the language's reference, if it is the language that was asked.
+bool show_word(const std::string& word, bool color, std::vector<std::string>& known) {
   bool is_found = false;
+  for (const LanguageSection& section : language_sections()) {
+    known.insert(known.end(), section.words.begin(), section.words.end());
+  }
+  for (const LanguageSection* section : find_sections(word)) {
+    const std::string shown = color ? fmt::format("\x1b[1m{}\x1b[0m", word) : word;
+    fmt::print("{}{}  language, docs/language/{}\n\n{}\n", is_found ? "\n" : "", shown, section->page, section->text);
+    is_found = true;
+  }
+  return is_found;
+}
+
+int show_name(const std::vector<DocModule>& modules, const std::string& name, bool is_library, bool color) {
   std::vector<std::string> known;
+  bool is_found = is_library && show_word(name, color, known);
   for (const DocModule& module : modules) {
     // `trainer` is all of its settings.
     const bool is_whole = module.folder() == "settings" && module.name() == name;
@@ -74,25 +90,40 @@ int show_name(const std::vector<DocModule>& modules, const std::string& name, bo
     }
   }
   if (is_found) return kOk;
-  fmt::print(stderr, "error: nothing public is called `{}`\n", name);
+  fmt::print(stderr, "error: {} is called `{}`\n", is_library ? "nothing of the language or the library" : "nothing public", name);
   if (const auto near = diagnostics::suggest(name, known))
     fmt::print(stderr, "  = help: did you mean `{}`?\n", *near);
   return kErrors;
 }
 
-void list_names(const std::vector<DocModule>& modules) {
-  for (const DocModule& module : modules) {
-    if (module.entries.empty()) continue;
-    std::string line;
-    for (const DocEntry& entry : module.entries) {
-      if (line.size() + entry.name.size() > 100) {
-        fmt::print("{}\n", line);
-        line.clear();
-      }
-      if (line.empty()) line = &entry == module.entries.data() ? module.title + ":" : "   ";
-      line += " " + entry.name;
+void list_names(const std::string& title, const std::vector<std::string>& names) {
+  if (names.empty()) return;
+  std::string line = title + ":";
+  for (const std::string& name : names) {
+    if (line.size() + name.size() > 100) {
+      fmt::print("{}\n", line);
+      line = "   ";
     }
-    fmt::print("{}\n", line);
+    line += " " + name;
+  }
+  fmt::print("{}\n", line);
+}
+
+/// The words of the language by page, then the names of the library by file.
+void list_all(const std::vector<DocModule>& modules) {
+  const std::vector<LanguageSection>& sections = language_sections();
+  std::vector<std::string> names;
+  for (size_t i = 0; i < sections.size(); ++i) {
+    names.insert(names.end(), sections[i].words.begin(), sections[i].words.end());
+    const std::string& page = sections[i].page;
+    if (i + 1 < sections.size() && sections[i + 1].page == page) continue;
+    list_names("language/" + page.substr(0, page.find('.')), names);
+    names.clear();
+  }
+  for (const DocModule& module : modules) {
+    names.clear();
+    for (const DocEntry& entry : module.entries) names.push_back(entry.name);
+    list_names(module.title, names);
   }
 }
 
@@ -128,9 +159,9 @@ int run_doc(const DocOptions& options, const Common& common) {
   }
   const bool color = common.color == "always" || (common.color == "auto" && isatty(1) != 0 &&
                                                   std::getenv("NO_COLOR") == nullptr);
-  if (!name.empty()) return show_name(modules, name, color);
+  if (!name.empty()) return show_name(modules, name, place == "std", color);
   if (place == "std") {
-    list_names(modules);
+    list_all(modules);
     return kOk;
   }
   bool is_first = true;

@@ -5,6 +5,7 @@
 
 #include "dsl/check/declarations/hook.h"
 #include "dsl/check/experiment/settings.h"
+#include "dsl/check/scope/places.h"
 #include "ltrc/language_server/cursor.h"
 #include "ltrc/language_server/features.h"
 #include "ltrc/language_server/importable.h"
@@ -365,7 +366,8 @@ struct Completer {
     using K = lex::TokenKind;
     const std::string brace = cursor.braces.empty() ? "" : cursor.braces.back();
     if (cursor.before == K::On && brace == "callback") {
-      for (const check::Hook& hook : check::hooks()) add(std::string(hook.name), ItemKind::Event, 0);
+      for (const check::Hook& hook : check::hooks())
+        add(std::string(hook.name), ItemKind::Event, 0, std::string(hook.names), std::string(hook.doc));
       return true;
     }
     if (cursor.before == K::On)
@@ -401,6 +403,12 @@ struct Completer {
       return true;
     }
     return false;
+  }
+  void add_place_names(bool in_hook) {
+    for (const check::PlaceName& name : check::kPlaceNames) {
+      if (!in_hook && name.reach == check::Reach::SomeHooks) continue;
+      add(std::string(name.name), ItemKind::Variable, 3, std::string(name.type), std::string(name.doc));
+    }
   }
   void add_keywords() {
     const std::string brace = cursor.braces.empty() ? "" : cursor.braces.back();
@@ -450,9 +458,7 @@ struct Completer {
       add_words({"model", "run", "stop", "save", "end_epoch", "metric"}, ItemKind::Function, 3);
     if (stands_in("test"))
       add_words({"overfit", "gradcheck", "close", "equal"}, ItemKind::Function, 3);
-    if (stands_in("step") || stands_in("on"))
-      add_words({"epoch", "global_step", "batch_index", "batch_size", "rank", "world"},
-                ItemKind::Variable, 3);
+    if (stands_in("step") || stands_in("on")) add_place_names(stands_in("on"));
     add_symbols(graph().prelude, 5);
     add_symbols(graph().stages, 6);
   }

@@ -1,6 +1,7 @@
 #include <fmt/core.h>
 
 #include "ltrc/doc_entry.h"
+#include "ltrc/language_pages.h"
 #include "ltrc/language_server/cursor.h"
 #include "ltrc/language_server/features.h"
 
@@ -101,6 +102,46 @@ void add_obligations(const Snapshot& snapshot, uint32_t offset, std::string& tex
     add(experiment.obligations);
 }
 
+/// The part of a text that is one word, with `offset` in it or at its end.
+Span word_at(std::string_view text, uint32_t offset) {
+  const auto is_letter = [&](uint32_t at) {
+    return at < text.size() && (std::isalnum(static_cast<unsigned char>(text[at])) != 0 || text[at] == '_');
+  };
+  Span word{kMain, offset, offset};
+  while (word.begin > 0 && is_letter(word.begin - 1)) --word.begin;
+  while (is_letter(word.end)) ++word.end;
+  return word;
+}
+
+std::string entry_text(const std::vector<driver::DocModule>& pages, const std::string& page, const std::string& name) {
+  for (const driver::DocModule& module : pages) {
+    for (const driver::DocEntry& entry : module.entries) {
+      if (module.name() == page && entry.name == name)
+        return "```ltr\n" + entry.signature + "\n```\n" + entry.kind + "\n\n" + entry.doc;
+    }
+  }
+  return "";
+}
+
+/// What the language's reference says of a hook, a setting or a word of the language where it stands.
+std::string reference_of(std::string_view text, Span span) {
+  const Cursor cursor = cursor_at(text, span.end);
+  const std::string word(text.substr(span.begin, span.end - span.begin));
+  if (cursor.in_text || word.empty()) return "";
+  const std::string brace = cursor.braces.empty() ? "" : cursor.braces.back();
+  if (brace == "callback" && cursor.before == lex::TokenKind::On)
+    return entry_text(driver::places_pages(), "hooks", word);
+  if ((brace == "trainer" || brace == "topology") && cursor.starts_entry) {
+    std::string setting = entry_text(driver::settings_pages(), brace, word);
+    if (!setting.empty()) return setting;
+  }
+  std::string result;
+  if (lex::find_word(word) == lex::TokenKind::Name) return result;
+  for (const driver::LanguageSection* section : driver::find_sections(word))
+    result += (result.empty() ? "" : "\n\n") + section->text;
+  return result;
+}
+
 std::string type_text(const check::Type& type, const Snapshot& snapshot) {
   return check::to_text(type, snapshot.compilation.program->atoms);
 }
@@ -180,6 +221,13 @@ Json hover(const Snapshot& snapshot, uint32_t offset) {
     if (!entity.doc.empty()) text += "\n\n" + entity.doc;
   } else if (typed != nullptr) {
     text = "```ltr\n" + type_text(typed->type, snapshot) + "\n```";
+  }
+  if (use == nullptr) {
+    const Span word = word_at(snapshot.text(), offset);
+    if (const std::string reference = reference_of(snapshot.text(), word); !reference.empty()) {
+      text = reference;
+      span = word;
+    }
   }
   add_obligations(snapshot, offset, text);
   if (text.empty()) return nullptr;

@@ -5,7 +5,7 @@ namespace ltr {
 namespace {
 
 constexpr const char* kHookNames[] = {
-#define LTR_HOOK(name, role, per, names) #name,
+#define LTR_HOOK(name, role, per, names, doc) #name,
 #include "runtime/callbacks/hooks.def"
 #undef LTR_HOOK
 };

@@ -11,12 +11,21 @@ enum class Per { Once, Batch, Epoch };
 constexpr std::string_view kNone = "", kTrain = "train", kVal = "val", kTest = "test";
 
 constexpr Hook kHooks[] = {
-#define LTR_HOOK(name, role, per, names) {#name, k##role, Per::per == Per::Epoch, names},
+#define LTR_HOOK(name, role, per, names, doc) {#name, k##role, Per::per == Per::Epoch, names, doc},
 #include "runtime/callbacks/hooks.def"
 #undef LTR_HOOK
 };
 
 }  // namespace
+
+bool Hook::brings(std::string_view wanted) const {
+  for (size_t begin = 0; begin < names.size();) {
+    const size_t end = std::min(names.find(' ', begin), names.size());
+    if (names.substr(begin, end - begin) == wanted) return true;
+    begin = end + 1;
+  }
+  return false;
+}
 
 std::span<const Hook> hooks() { return kHooks; }
 

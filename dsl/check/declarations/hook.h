@@ -11,7 +11,10 @@ struct Hook {
   std::string_view name;
   std::string_view role;     ///< whose names a `log` in it gets, "train"; "" where `log` has no meaning
   bool is_of_epoch = false;  ///< it runs once an epoch or round, in none of its streams
-  std::string_view names;    ///< that it brings beside those that are always in scope, separated by blanks
+  std::string_view names;    ///< of `kPlaceNames` those that it brings and not every hook has, separated by blanks
+  std::string_view doc;      ///< when it runs
+
+  bool brings(std::string_view wanted) const;
 };
 
 /// All of them, in the order in which a run meets them.

@@ -1,42 +1,41 @@
 #include "dsl/check/declarations/declarations.h"
 #include "dsl/check/declarations/hook.h"
 #include "dsl/check/library/library_call.h"
+#include "dsl/check/scope/places.h"
 #include "dsl/diagnostics/suggest.h"
 
 namespace ltr::check {
 
 namespace {
 
-/// The type of a name that `hook` brings.
-std::optional<Type> hook_name_type(const std::string& name, const std::string& hook) {
-  static const std::map<std::string, Type> kTypes = {
-      {"verb", Type::of(Kind::Str)},       {"path", Type::of(Kind::Str)},
-      {"code", Type::of(Kind::Str)},       {"reason", Type::of(Kind::Str)},
-      {"stream", Type::of(Kind::Str)},     {"grad_norm", Type::of(Kind::Float)},
-      {"loss", Type::tensor(Element::Float, {})},
-      {"optimizer", Type::of(Kind::Optimizer)}};
-  const auto type = kTypes.find(name);
-  if (type == kTypes.end()) return std::nullopt;
-  const Hook* info = find_hook(hook);
-  const std::string all = " " + std::string(info != nullptr ? info->names : "") + " ";
-  if (all.find(" " + name + " ") == std::string::npos) return std::nullopt;
-  return type->second;
+bool is_brought(const PlaceName& name, const Scope& scope) {
+  const bool in_hook = scope.place == Place::Hook;
+  switch (name.reach) {
+    case Reach::Steps:
+      return in_hook || scope.place == Place::Step;
+    case Reach::Settings:
+      return in_hook || scope.place == Place::Step || scope.place == Place::Member || scope.place == Place::Experiment;
+    case Reach::SomeHooks: {
+      const Hook* hook = in_hook && scope.info != nullptr ? find_hook(scope.info->name) : nullptr;
+      return hook != nullptr && hook->brings(name.name);
+    }
+  }
+  return false;
 }
 
-/// Names that steps and hooks bring: `epoch`, `rank` and so on; nothing if there is no such one
-/// here.
+Type type_of_place_name(std::string_view text) {
+  if (text == "int") return Type::host_int();
+  if (text == "float") return Type::of(Kind::Float);
+  if (text == "str") return Type::of(Kind::Str);
+  if (text == "optimizer") return Type::of(Kind::Optimizer);
+  return Type::tensor(Element::Float, {});
+}
+
+/// Names that a place brings: `epoch`, `rank` and so on; nothing if there is no such one here.
 std::optional<Type> context_type(const std::string& name, const Scope& scope) {
-  const bool in_step = scope.place == Place::Step || scope.place == Place::Hook;
-  if (in_step && (name == "epoch" || name == "global_step" || name == "batch_index" ||
-                  name == "rank" || name == "batch_size")) {
-    return Type::host_int();
+  for (const PlaceName& candidate : kPlaceNames) {
+    if (candidate.name == name && is_brought(candidate, scope)) return type_of_place_name(candidate.type);
   }
-  if (name == "world" &&
-      (in_step || scope.place == Place::Member || scope.place == Place::Experiment)) {
-    return Type::host_int();
-  }
-  if (scope.place == Place::Hook && scope.info != nullptr)
-    return hook_name_type(name, scope.info->name);
   return std::nullopt;
 }
 
@@ -125,6 +124,14 @@ Expr check_symbol(const Symbol& symbol, Span span, Scope& scope) {
 }
 
 }  // namespace
+
+std::vector<std::string> Scope::brought_names() const {
+  std::vector<std::string> names;
+  for (const PlaceName& name : kPlaceNames) {
+    if (is_brought(name, *this)) names.emplace_back(name.name);
+  }
+  return names;
+}
 
 void note_known(diagnostics::Diagnostic& diagnostic, const std::vector<std::string>& known) {
   std::string list;

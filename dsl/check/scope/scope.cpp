@@ -36,10 +36,7 @@ std::vector<std::string> Scope::near_names() const {
     for (const auto& [name, member] : owner->members) names.push_back(name);
     for (const auto& [name, fn] : owner->fns) names.push_back(name);
   }
-  if (place == Place::Step || place == Place::Hook) {
-    for (const char* name : {"epoch", "global_step", "batch_index", "batch_size", "rank", "world"})
-      names.emplace_back(name);
-  }
+  for (std::string& name : brought_names()) names.push_back(std::move(name));
   return names;
 }
 

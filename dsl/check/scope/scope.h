@@ -53,6 +53,8 @@ struct Scope {
   /// Names declared here; `names` are all that can be seen.
   std::vector<std::string> near_names() const;
   std::vector<std::string> names() const;
+  /// Those that the place brings: `epoch`, `loss`.
+  std::vector<std::string> brought_names() const;
 };
 
 /// Adds what `word` at `span` was probably meant to be: one of `known`, or the form that stands here

@@ -1,0 +1,235 @@
+"""A grammar in EBNF: read from a page, sentences of it written, programs recognized by it.
+
+A part is `("word", w)`, `("rule", name, arguments)`, `("seq", parts)`, `("choice", parts)`, `("option", part)` or
+`("many", part)`; in a word's place may stand a token in capitals.
+"""
+import re
+import sys
+from dataclasses import dataclass
+
+BLOCK = re.compile(r"^```ebnf\n(.*?)^```$", re.M | re.S)
+SIGN = re.compile(r'"([^"]*)"|(\w+)|([=|.(){}\[\],])|\s+')
+COUNTS = (0, 0, 0, 1, 2)  # how often a writer repeats
+
+
+@dataclass
+class Rule:
+    parameters: list
+    body: tuple
+
+
+class _Reader:
+    def __init__(self, text):
+        self.signs = [match for match in SIGN.finditer(text) if match.group().strip()]
+        self.at = 0
+
+    def next_is(self, sign):
+        return self.at < len(self.signs) and self.signs[self.at][3] == sign
+
+    def take(self, sign):
+        assert self.next_is(sign), f"`{sign}` is wanted before `{self.signs[self.at].string[self.signs[self.at].start():][:40]}`"
+        self.at += 1
+
+    def name(self):
+        self.at += 1
+        return self.signs[self.at - 1][2]
+
+    def arguments(self):
+        found = []
+        if self.next_is("(") and self.signs[self.at].start() == self.signs[self.at - 1].end():
+            self.take("(")
+            found = [self.name()]
+            self.take(")")
+        return found
+
+    def rule(self):
+        name = self.name()
+        parameters = self.arguments()
+        self.take("=")
+        body = self.choice()
+        self.take(".")
+        return name, Rule(parameters, body)
+
+    def choice(self):
+        parts = [self.sequence()]
+        while self.next_is("|"):
+            self.take("|")
+            parts.append(self.sequence())
+        return parts[0] if len(parts) == 1 else ("choice", tuple(parts))
+
+    def sequence(self):
+        parts = []
+        while not any(self.next_is(sign) for sign in "|.)]}"):
+            parts.append(self.part())
+        return parts[0] if len(parts) == 1 else ("seq", tuple(parts))
+
+    def part(self):
+        for opening, closing, kind in (("[", "]", "option"), ("{", "}", "many"), ("(", ")", None)):
+            if self.next_is(opening):
+                self.take(opening)
+                inner = self.choice()
+                self.take(closing)
+                return (kind, inner) if kind else inner
+        word = self.signs[self.at][1]
+        if word is not None:
+            self.at += 1
+            return ("word", word)
+        name = self.name()
+        return ("word", name) if name.isupper() else ("rule", name, tuple(self.arguments()))
+
+
+def read_grammar(page):
+    """The productions of all `ebnf` blocks of a page, by name."""
+    reader, rules = _Reader("\n".join(BLOCK.findall(page))), {}
+    while reader.at < len(reader.signs):
+        name, rule = reader.rule()
+        assert name not in rules, f"{name} is defined twice"
+        rules[name] = rule
+    return rules
+
+
+def _inner(part):
+    return part[1] if part[0] in ("seq", "choice") else part[1:2] if part[0] in ("option", "many") else ()
+
+
+def _walk(part):
+    yield part
+    for inner in _inner(part):
+        yield from _walk(inner)
+
+
+def terminals_of(rules):
+    parts = [part for rule in rules.values() for part in _walk(rule.body)]
+    arguments = {name for part in parts if part[0] == "rule" for name in part[2] if name.isupper()}
+    return {part[1] for part in parts if part[0] == "word"} | arguments
+
+
+def names_of(body, parameters):
+    used = {name for part in _walk(body) if part[0] == "rule" for name in (part[1], *part[2])}
+    return {name for name in used if name not in parameters and not name.isupper()}
+
+
+def choices(rules):
+    """All that a sentence may decide: the branch of a choice, whether an option or a repetition is there."""
+    for name, rule in rules.items():
+        if name == "program":
+            continue
+        for number, part in enumerate(_walk(rule.body)):
+            ways = range(len(part[1])) if part[0] == "choice" else range(2) if part[0] in ("option", "many") else ()
+            yield from ((name, number, way) for way in ways)
+
+
+def _bound(part, bindings):
+    """A use of a parameter as what its user filled in."""
+    if part[0] == "rule" and part[1] in bindings:
+        return bindings[part[1]]
+    return part
+
+
+def _filled(part, rules, bindings):
+    """The bindings of the production that `part` uses."""
+    arguments = [_bound(("rule", name, ()), bindings) if not name.isupper() else ("word", name) for name in part[2]]
+    return dict(zip(rules[part[1]].parameters, arguments))
+
+
+class Writer:
+    """Sentences by chance; deep inside, the shortest way out."""
+
+    SAMPLES = {"NAME": "a", "WORD": "then", "INT": "2", "FLOAT": "1.5", "UNIT": "epochs", "STR": '"s"', "NEWLINE": "\n",
+               "STR_BEGIN": '"', "STR_TEXT": "s", "INTERP_BEGIN": "{", "INTERP_FORMAT": ":.3", "INTERP_END": "}",
+               "STR_END": '"', "END": ""}
+    DEEP = 22
+
+    def __init__(self, rules, chance):
+        self.rules, self.chance, self.taken = rules, chance, set()
+        self.numbers = {name: {id(part): number for number, part in enumerate(_walk(rule.body))}
+                        for name, rule in rules.items()}
+        self.heights = {}
+        for _ in rules:  # a height rests on those of lower productions
+            self.heights = {name: self.height(rule.body) for name, rule in rules.items()}
+
+    def height(self, part):
+        if part[0] == "rule":
+            return 1 + self.heights.get(part[1], 0 if part[1] not in self.rules else 1000)
+        if part[0] in ("option", "many", "word"):
+            return 0
+        heights = [self.height(inner) for inner in part[1]]
+        return min(heights) if part[0] == "choice" else max(heights, default=0)
+
+    def sentence(self, name):
+        return self.write(("rule", name, ()), "", {}, 0)
+
+    def decide(self, part, rule, ways, way):
+        self.taken.add((rule, self.numbers[rule][id(part)], ways[way]))
+        return way
+
+    def write(self, part, rule, bindings, depth):
+        kind = part[0]
+        if kind == "word":
+            return self.SAMPLES.get(part[1], part[1])
+        if kind == "rule":
+            target = _bound(part, bindings)
+            if target is not part:
+                return self.write(target, rule, {}, depth)
+            inner = self.DEEP if part[1] == "string" else depth + 1  # no strings in strings
+            return self.write(self.rules[part[1]].body, part[1], _filled(part, self.rules, bindings), inner)
+        if kind == "seq":
+            return " ".join(self.write(inner, rule, bindings, depth) for inner in part[1])
+        if kind == "choice":
+            lowest = min(map(self.height, part[1]))
+            ways = [i for i, inner in enumerate(part[1]) if depth < self.DEEP or self.height(inner) == lowest]
+            way = ways[self.decide(part, rule, ways, self.chance.randrange(len(ways)))]
+            return self.write(part[1][way], rule, bindings, depth)
+        is_free = depth < self.DEEP or rule == "string"
+        count = self.chance.choice(COUNTS) if is_free else 0
+        self.decide(part, rule, (0, 1), min(count, 1))
+        count = min(count, 1) if kind == "option" else count
+        return " ".join(self.write(part[1], rule, bindings, depth) for _ in range(count))
+
+
+class Recognizer:
+    """Whether tokens are a sentence; all ways at once, so that nothing hangs on the order of choices."""
+
+    def __init__(self, rules, table):
+        sys.setrecursionlimit(100_000)
+        self.rules, self.table = rules, table
+
+    def problem(self, tokens):
+        """What is wrong first; nothing if they are a sentence."""
+        self.tokens, self.known, self.furthest = tokens, {}, 0
+        if len(tokens) in self.ends(("rule", "program", ()), 0, ()):
+            return None
+        token = tokens[min(self.furthest, len(tokens) - 1)]
+        return f"`{token.text or sorted(token.terminals)}` at {token.place}"
+
+    def ends(self, part, at, bindings):
+        kind = part[0]
+        if kind == "word":
+            self.furthest = max(self.furthest, at)
+            return {at + 1} if at < len(self.tokens) and part[1] in self.tokens[at].terminals else set()
+        if kind == "rule":
+            return self.rule_ends(part, at, dict(bindings))
+        if kind == "choice":
+            return set().union(*(self.ends(inner, at, bindings) for inner in part[1]))
+        if kind == "seq":
+            reached = {at}
+            for inner in part[1]:
+                reached = set().union(*(self.ends(inner, begin, bindings) for begin in reached))
+            return reached
+        reached, fresh = {at}, {at}
+        while fresh:
+            fresh = set().union(*(self.ends(part[1], begin, bindings) for begin in fresh)) - reached
+            reached |= fresh
+            if kind == "option":
+                break
+        return reached
+
+    def rule_ends(self, part, at, bindings):
+        target = _bound(part, bindings)
+        if target is not part:
+            return self.ends(target, at, ())
+        filled = tuple(_filled(part, self.rules, bindings).items())
+        key = (part[1], filled, at)
+        if key not in self.known:
+            self.known[key] = self.ends(self.rules[part[1]].body, at, filled)
+        return self.known[key]
