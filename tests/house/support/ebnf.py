@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 BLOCK = re.compile(r"^```ebnf\n(.*?)^```$", re.M | re.S)
 SIGN = re.compile(r'"([^"]*)"|(\w+)|([=|.(){}\[\],])|\s+')
-COUNTS = (0, 0, 0, 1, 2)  # how often a writer repeats
 
 
 @dataclass
@@ -133,12 +132,12 @@ def _filled(part, rules, bindings):
 
 
 class Writer:
-    """Sentences by chance; deep inside, the shortest way out."""
+    """Sentences by chance; once one is long, the shortest way out."""
 
     SAMPLES = {"NAME": "a", "WORD": "then", "INT": "2", "FLOAT": "1.5", "UNIT": "epochs", "STR": '"s"', "NEWLINE": "\n",
                "STR_BEGIN": '"', "STR_TEXT": "s", "INTERP_BEGIN": "{", "INTERP_FORMAT": ":.3", "INTERP_END": "}",
                "STR_END": '"', "END": ""}
-    DEEP = 22
+    LONG = 200
 
     def __init__(self, rules, chance):
         self.rules, self.chance, self.taken = rules, chance, set()
@@ -157,34 +156,48 @@ class Writer:
         return min(heights) if part[0] == "choice" else max(heights, default=0)
 
     def sentence(self, name):
-        return self.write(("rule", name, ()), "", {}, 0)
+        self.words, self.in_string, self.open = 0, False, []
+        return self.write(("rule", name, ()), "", {})
 
-    def decide(self, part, rule, ways, way):
-        self.taken.add((rule, self.numbers[rule][id(part)], ways[way]))
+    def is_free(self):
+        is_deep = any(self.open.count(name) > 2 for name in ("expr", "body", "type"))
+        return self.words < self.LONG and not self.in_string and not is_deep
+
+    def decide(self, part, rule, ways):
+        """One of the ways by chance, of those that were not taken before if there are any."""
+        number = self.numbers[rule][id(part)]
+        way = self.chance.choice([way for way in ways if (rule, number, way) not in self.taken] or ways)
+        self.taken.add((rule, number, way))
         return way
 
-    def write(self, part, rule, bindings, depth):
+    def write(self, part, rule, bindings):
         kind = part[0]
         if kind == "word":
-            return self.SAMPLES.get(part[1], part[1])
+            self.words += 1
+            name = "INT" if part[1] == "STR" and self.in_string else part[1]
+            return self.SAMPLES.get(name, name)
         if kind == "rule":
             target = _bound(part, bindings)
-            if target is not part:
-                return self.write(target, rule, {}, depth)
-            inner = self.DEEP if part[1] == "string" else depth + 1  # no strings in strings
-            return self.write(self.rules[part[1]].body, part[1], _filled(part, self.rules, bindings), inner)
+            return self.write(target, rule, {}) if target is not part else self.write_rule(part, bindings)
         if kind == "seq":
-            return " ".join(self.write(inner, rule, bindings, depth) for inner in part[1])
+            return " ".join(self.write(inner, rule, bindings) for inner in part[1])
         if kind == "choice":
             lowest = min(map(self.height, part[1]))
-            ways = [i for i, inner in enumerate(part[1]) if depth < self.DEEP or self.height(inner) == lowest]
-            way = ways[self.decide(part, rule, ways, self.chance.randrange(len(ways)))]
-            return self.write(part[1][way], rule, bindings, depth)
-        is_free = depth < self.DEEP or rule == "string"
-        count = self.chance.choice(COUNTS) if is_free else 0
-        self.decide(part, rule, (0, 1), min(count, 1))
-        count = min(count, 1) if kind == "option" else count
-        return " ".join(self.write(part[1], rule, bindings, depth) for _ in range(count))
+            is_any = self.is_free() or rule == "string"
+            ways = [way for way, inner in enumerate(part[1]) if is_any or self.height(inner) == lowest]
+            return self.write(part[1][self.decide(part, rule, ways)], rule, bindings)
+        is_there = self.decide(part, rule, (0, 0, 1) if self.is_free() or rule == "string" else (0,))
+        count = self.chance.choice((1, 2)) if is_there and kind == "many" else is_there
+        return " ".join(self.write(part[1], rule, bindings) for _ in range(count))
+
+    def write_rule(self, part, bindings):
+        outside = self.in_string
+        self.in_string = outside or part[1] == "string"  # in a string stand no strings, and the shortest values
+        self.open.append(part[1])
+        text = self.write(self.rules[part[1]].body, part[1], _filled(part, self.rules, bindings))
+        self.open.pop()
+        self.in_string = outside
+        return text.replace(":.3 }", ":.3}")  # a format ends where its braces do
 
 
 class Recognizer:
