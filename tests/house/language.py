@@ -50,7 +50,7 @@ def faults_of_links(source):
 def main(source, ltrc):
     source = pathlib.Path(source).resolve()
     signs = set(TokenTable(source / "dsl/lex/token_kind.def").spellings)
-    places = re.findall(r'^    \{"(\w+)", "[^"]+", Reach::', (source / "dsl/check/places.h").read_text(), re.M)
+    places = re.findall(r'^    \{"(\w+)", "[^"]+", Reach::', (source / "dsl/check/scope/places.h").read_text(), re.M)
     words = words_of_editors(source) | signs | set(places)
     listed = subprocess.run([ltrc, "doc"], capture_output=True, text=True, check=True).stdout
     known = {word for line in listed.splitlines() for word in line.partition(": ")[2].split() or line.split()}
