@@ -73,6 +73,7 @@ cpp::Expr FunctionEmitter::value(const ir::Op& op) {
     }
     case OpKind::WeightsOfOptimizer: return cpp::call("ltr::weights_of", {cpp::unary("*", arg(0))});
     case OpKind::JoinWeights: {
+      if (op.operands.empty()) return cpp::braces(cpp::plain("ltr::Weights"), {});
       cpp::Expr joined = arg(0);
       for (size_t i = 1; i < op.operands.size(); ++i) joined = cpp::binary("+", std::move(joined), arg(i));
       return joined;

@@ -60,6 +60,11 @@ class BodyLowerer {
   ir::ValueId comprehension(const check::Expr& expr);
   ir::ValueId apply_list(const check::Expr& expr);
   ir::ValueId weights(const check::Expr& expr);
+  /// The place of a list, tuple or record that is, or is in, a member; nothing where that is not known by its name.
+  std::optional<ir::ValueId> place_below(const check::Expr& expr);
+  /// The weights of all blocks in a value, of each element of a list.
+  ir::ValueId weights_in(ir::ValueId value, const check::Type& type);
+  ir::ValueId weights_of_each(ir::ValueId list, const check::Type& element);
   ir::ValueId frozen(const check::Expr& expr);
   ir::ValueId function(const check::Expr& expr);
   ir::ValueId scan(const check::Expr& expr);

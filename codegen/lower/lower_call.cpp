@@ -102,54 +102,6 @@ ValueId BodyLowerer::construct(const Expr& expr) {
   return b.op(OpKind::Construct, ref.type(), std::move(args), ref.name);
 }
 
-ValueId BodyLowerer::weights(const Expr& expr) {
-  const Type type = Type::of(TypeKind::Weights);
-  const Expr& base = expr.args[0];
-  if (base.type.kind == Kind::Optimizer) return b.op(OpKind::WeightsOfOptimizer, type, {this->expr(base)});
-  if (base.kind == ExprKind::List) {
-    std::vector<ValueId> parts;
-    for (const Expr& part : base.args) {
-      Expr one = expr;
-      one.args = {part};
-      parts.push_back(weights(one));
-    }
-    return b.op(OpKind::JoinWeights, type, std::move(parts));
-  }
-  const Type scope = Type::of(TypeKind::Scope);
-  if (base.type.kind == Kind::List && base.kind == ExprKind::Member) {
-    // A list has no object of its own, only a place below its owner.
-    const ValueId object = this->expr(base.args[0]);
-    const ValueId owner_place = b.op(OpKind::ScopeOf, scope, {object});
-    return b.op(OpKind::WeightsAt, type, {b.op(OpKind::Place, scope, {owner_place}, base.name)});
-  }
-  const ValueId place = b.op(OpKind::ScopeOf, scope, {this->expr(base)});
-  if (!base.type.is_tensor()) return b.op(OpKind::WeightsAt, type, {place});
-  // One weight, under its path from the model.
-  std::string path = base.name;
-  for (const Expr* at = &base.args[0]; at->kind == ExprKind::Member; at = &at->args[0]) path = at->name + "." + path;
-  return b.op(OpKind::WeightsAt, type, {place}, "", {{"weight", path}});
-}
-
-ValueId BodyLowerer::frozen(const Expr& expr) {
-  Expr all;
-  all.kind = ExprKind::Weights;
-  all.args = {expr.args[1]};
-  all.span = expr.span;
-  ir::Op op;
-  op.kind = OpKind::FrozenRegion;
-  op.operands = {weights(all)};
-  op.loc = b.loc;
-  ir::Region region;
-  b.open(region);
-  b.effect(OpKind::Yield, {this->expr(expr.args[0])});
-  b.close();
-  op.regions.push_back(std::move(region));
-  const ValueId result = b.new_value(shared_.type(expr.type));
-  op.results.push_back(result);
-  b.append(std::move(op));
-  return result;
-}
-
 ValueId BodyLowerer::map_stage(const Expr& expr) {
   const ValueId stream = this->expr(expr.args[0]);
   std::vector<ValueId> operands = {*self, stream};

@@ -317,11 +317,11 @@ ValueId BodyLowerer::scan(const Expr& expr) {
 
 // `body(x)` of a uniform list is a loop that carries x.
 ValueId BodyLowerer::apply_list(const Expr& expr) {
-  const ValueId blocks = this->expr(expr.args[0]);
+  const ValueId list = this->expr(expr.args[0]);
   const ValueId initial = this->expr(expr.args[1]);
-  const Type element = b.type(blocks).fields[0].type;
+  const Type element = b.type(list).fields[0].type;
   const Type type = shared_.type(expr.type);
-  const ValueId length = b.op(OpKind::ListLength, Type::of(TypeKind::Int), {blocks});
+  const ValueId length = b.op(OpKind::ListLength, Type::of(TypeKind::Int), {list});
   ir::Op op;
   op.kind = OpKind::For;
   op.operands = {b.int_const(0), length, initial};
@@ -330,8 +330,9 @@ ValueId BodyLowerer::apply_list(const Expr& expr) {
   b.open(region);
   const ValueId index = b.region_param(Type::of(TypeKind::Int));
   const ValueId carried = b.region_param(type);
-  const ValueId block = b.op(OpKind::ListGet, element, {blocks, index});
-  b.effect(OpKind::Yield, {b.op(OpKind::CallMethod, type, {block, carried}, shared_.fn_names[expr.fn])});
+  let(expr.locals[0], b.op(OpKind::ListGet, element, {list, index}));
+  let(expr.locals[1], carried);
+  b.effect(OpKind::Yield, {this->expr(expr.args[2])});
   b.close();
   op.regions.push_back(std::move(region));
   const ValueId result = b.new_value(type);

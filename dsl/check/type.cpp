@@ -1,5 +1,7 @@
 #include "dsl/check/type.h"
 
+#include <algorithm>
+
 namespace ltr::check {
 
 const char* to_text(Element element) {
@@ -32,6 +34,13 @@ const char* to_text(Element element) {
       return "any";
   }
   return "error";
+}
+
+bool holds_layers(const Type& type) {
+  if (type.kind != Kind::List && type.kind != Kind::Tuple && type.kind != Kind::Record) return false;
+  return std::any_of(type.fields.begin(), type.fields.end(), [](const TypeField& field) {
+    return field.type.kind == Kind::Block || field.type.kind == Kind::Function || holds_layers(field.type);
+  });
 }
 
 bool is_floating(Element element) {

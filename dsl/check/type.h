@@ -118,6 +118,8 @@ inline bool Type::operator==(const Type& other) const {
 }
 
 const char* to_text(Element element);
+/// A list, tuple or record with blocks or functions in it, at any depth.
+bool holds_layers(const Type& type);
 bool is_floating(Element element);
 /// `float[B, 10]`, `{image: u8[28, 28]}`, `Linear`.
 std::string to_text(const Type& type, const AtomTable& atoms);

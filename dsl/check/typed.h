@@ -55,8 +55,8 @@ enum class ExprKind {
   ListElement,    ///< args[0][args[1]]
   ListLength,     ///< of args[0]
   Comprehension,  ///< list of args[2] for `local` from args[0] to args[1]
-  ApplyList,      ///< args[0] a uniform list of blocks, applied in order to args[1]: method `fn` of
-                  ///< each
+  ApplyList,      ///< args[0] a uniform list of blocks or chains, applied in order to args[1]: each is `locals[0]`, what
+                  ///< flows `locals[1]`, args[2] the one put to the other
   Shape,          ///< list[int] of tensor args[0]
   SizeOf,         ///< size of tensor args[0] along axis `number` (may be negative)
   If,             ///< args[0] ? args[1] : args[2]

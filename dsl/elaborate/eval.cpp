@@ -291,9 +291,10 @@ Value Machine::eval(const Expr& expr, Frame& frame) {
         unknown("how long the list is", expr.span);
         return value_of(expr.type, frame);
       }
-      for (const Value& block : list.items) {
-        if (block.kind != Value::Kind::Object) return value_of(expr.type, frame);
-        value = call(expr.fn, ObjectId(block.whole), {std::move(value)});
+      for (const Value& part : list.items) {
+        assign(expr.locals[0], part, frame);
+        assign(expr.locals[1], std::move(value), frame);
+        value = arg(2);
       }
       return value;
     }

@@ -53,15 +53,6 @@ Kind kind_of(SymbolKind kind) {
   }
 }
 
-/// A list, tuple or record with blocks or functions in it, at any depth.
-bool holds_layers(const Type& type) {
-  if (type.kind != Kind::List && type.kind != Kind::Tuple && type.kind != Kind::Record) return false;
-  return std::any_of(type.fields.begin(), type.fields.end(), [](const TypeField& field) {
-    return field.type.kind == Kind::Block || field.type.kind == Kind::Function ||
-           holds_layers(field.type);
-  });
-}
-
 struct ObjectChecker {
   Context& cx;
   ObjectInfo& object;

@@ -55,23 +55,24 @@ Expr apply_list(Expr list, std::vector<Given> given, Span span, Scope& scope) {
   Expr value = check_given(given[0], scope);
   if (value.type.is_error()) return error_at(span);
   const Type element_type = list.type.fields.empty() ? Type::error() : list.type.fields[0].type;
-  if (element_type.kind != Kind::Block) {
+  if (element_type.kind != Kind::Block && element_type.kind != Kind::Function && !holds_layers(element_type)) {
     cx.report(diag::not_callable(span, "a list of " + cx.text(element_type)));
     return error_at(span);
   }
   const Type before = value.type;
-  Expr element =
-      make_expr(ExprKind::ListElement, element_type, list.span, {list, int_const(0, span)});
+  const LocalId element = scope.hidden_local(element_type);
+  const LocalId flowing = scope.hidden_local(before);
   std::vector<Given> once;
-  once.push_back({std::nullopt, nullptr, value, given[0].span});
-  const Expr call = apply(std::move(element), std::move(once), span, scope);
+  once.push_back({std::nullopt, nullptr, local_expr(flowing, scope, given[0].span), given[0].span});
+  Expr call = apply(local_expr(element, scope, list.span), std::move(once), span, scope);
   if (call.type.is_error()) return call;
   if (!(call.type == before)) {
     cx.report(diag::not_shape_preserving(span, cx.text(before), cx.text(call.type)));
     return error_at(span);
   }
-  Expr result = make_expr(ExprKind::ApplyList, before, span, {std::move(list), std::move(value)});
-  result.fn = call.fn;
+  Expr result = make_expr(ExprKind::ApplyList, before, span,
+                          {std::move(list), std::move(value), std::move(call)});
+  result.locals = {element, flowing};
   return result;
 }
 

@@ -34,7 +34,8 @@ std::optional<std::vector<Expr>> constructor_arguments(const ObjectInfo& object,
   for (size_t i = 0; i < object.params.size(); ++i) {
     const ParamInfo& param = object.params[i];
     if (is_function(i)) {
-      args.push_back(check_given(*(*bound)[i], site.scope));
+      const Given& given = *(*bound)[i];
+      args.push_back(given.checked ? *given.checked : check_function(*given.value, site.scope));
     } else if ((*bound)[i] == nullptr) {
       args.push_back(default_of(object.params, i, args, object.module, site.scope));
     } else {

@@ -104,8 +104,13 @@ Expr check_string(const ast::Expr& expr, const ast::StrLiteral& literal, Scope& 
   return result;
 }
 
-/// A call of a function, which in a chain lacks its first argument: `leaky_relu(0.2)`.
+/// A call of a function, which in a chain lacks its first argument: `leaky_relu(0.2)`, or a list of such calls.
 bool may_be_partial(const ast::Expr& element, const Scope& scope) {
+  if (const auto* list = element.get<ast::List>()) {
+    return !list->elements.empty() &&
+           std::all_of(list->elements.begin(), list->elements.end(),
+                       [&](const ast::Expr& inner) { return may_be_partial(inner, scope); });
+  }
   const auto* call = element.get<ast::Call>();
   const auto* name = call != nullptr ? call->callee->get<ast::NameRef>() : nullptr;
   if (name == nullptr || scope.find_local(name->name.text)) return false;
@@ -122,14 +127,13 @@ bool is_chain_element(const Type& type) {
 }
 
 // What else stands in a list tells whether it is a chain, so calls of functions are read last.
-Expr check_list(const ast::Expr& expr, const ast::List& list, Scope& scope) {
+Expr check_list(const ast::Expr& expr, const ast::List& list, Scope& scope, bool is_chain = false) {
   std::vector<Expr> elements(list.elements.size());
-  bool is_chain = false;
   bool has_error = false;
   for (const bool partial : {false, true}) {
     for (size_t i = 0; i < elements.size(); ++i) {
       if (may_be_partial(list.elements[i], scope) != partial) continue;
-      elements[i] = partial && is_chain ? partial_value(list.elements[i], scope)
+      elements[i] = partial && is_chain ? check_function(list.elements[i], scope)
                                         : check_expr(list.elements[i], scope);
       has_error = has_error || elements[i].type.is_error();
       is_chain = is_chain || is_chain_element(elements[i].type);
@@ -284,6 +288,11 @@ Expr check_unary(const ast::Expr& expr, const ast::Unary& unary, Scope& scope) {
 }
 
 }  // namespace
+
+Expr check_function(const ast::Expr& expr, Scope& scope) {
+  if (const auto* list = expr.get<ast::List>()) return check_list(expr, *list, scope, true);
+  return may_be_partial(expr, scope) ? partial_value(expr, scope) : check_expr(expr, scope);
+}
 
 Expr check_expr(const ast::Expr& expr, Scope& scope) {
   const Span span = expr.span;

@@ -16,6 +16,8 @@ struct HostValue {
 
 std::optional<HostValue> evaluate(const Expr& expr, const Program& program);
 Expr check_expr(const ast::Expr& expr, Scope& scope);
+/// Where a function is wanted: a call that lacks its first argument is one, in a list too.
+Expr check_function(const ast::Expr& expr, Scope& scope);
 /// As `check_expr`, where `wanted` is asked for: names of closed kinds are read, implicit
 /// conversions are made.
 Expr check_as(const ast::Expr& expr, const Type& wanted, Scope& scope, const char* what = "value");

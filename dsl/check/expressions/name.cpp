@@ -232,6 +232,10 @@ Expr field_of(Expr base, const ast::Name& name, Span span, Scope& scope) {
         }
         known.push_back(candidate.name);
       }
+      if (!holds_layers(type)) break;
+      if (field == "weights")
+        return make_expr(ExprKind::Weights, Type::of(Kind::Weights), span, {std::move(base)});
+      known.emplace_back("weights");
       break;
     case Kind::Tensor:
       if (field == "shape") {
@@ -276,6 +280,8 @@ Expr field_of(Expr base, const ast::Name& name, Span span, Scope& scope) {
       break;
     }
     case Kind::List:
+    case Kind::Tuple:
+      if (!holds_layers(type) && !type.fields.empty()) break;
       if (field == "weights")
         return make_expr(ExprKind::Weights, Type::of(Kind::Weights), span, {std::move(base)});
       known = {"weights"};

@@ -18,8 +18,7 @@ bool is_random_op(const Expr& expr) {
 bool expr_draws(const Program& program, const Expr& expr, std::set<uint32_t>& seen) {
   // What a block parameter holds is not known here.
   if (is_random_op(expr) || expr.kind == ExprKind::CallValue) return true;
-  const bool calls = expr.kind == ExprKind::CallFn || expr.kind == ExprKind::CallMethod ||
-                     expr.kind == ExprKind::ApplyList;
+  const bool calls = expr.kind == ExprKind::CallFn || expr.kind == ExprKind::CallMethod;
   if (calls && expr.fn != 0 && seen.insert(expr.fn).second &&
       draws_random(program, program.fns[expr.fn].body, seen))
     return true;

@@ -37,6 +37,7 @@ struct Scope {
   std::map<std::string, AtomId>* missing_binders = nullptr;
   const ObjectInfo* data = nullptr;         ///< in an experiment: the wired data
   std::string own_param;  ///< in a member's initialiser: the param of the same name is meant
+  uint32_t signature_group = 0;  ///< in the signature of a block parameter: what all its `...` stand for
   int loop_depth = 0;
   bool in_train = false;
   bool may_drop_values = false;  ///< in a `fails` test an expression's value may be dropped

@@ -63,7 +63,7 @@ Type check_dims(const ast::NamedType& named, Element element, Scope& scope) {
         dims.push_back({.size = scope.cx.program.atoms.unknown(), .group = 0});
         break;
       case ast::Dim::Kind::Ellipsis: {
-        uint32_t group = scope.info != nullptr ? scope.info->group : 0;
+        uint32_t group = scope.signature_group != 0 ? scope.signature_group : scope.info != nullptr ? scope.info->group : 0;
         if (group == 0) {
           group = scope.cx.next_group++;
           if (scope.info != nullptr) scope.info->group = group;
@@ -161,6 +161,7 @@ Type check_type(const ast::TypeExpr& type, Scope& scope) {
     Type result = Type::of(Kind::Function);
     result.name = "block";
     Scope inner = scope;
+    inner.signature_group = scope.cx.next_group++;
     for (const ast::Name& binder : block->binders) {
       const AtomId atom = scope.cx.program.atoms.variable(binder.text, scope.cx.next_key++, false,
                                                           false, true);
