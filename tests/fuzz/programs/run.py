@@ -1,49 +1,108 @@
 #!/usr/bin/env python3
 """Random right programs: `ltrc check` accepts them, their C++ compiles, their tests hold what they are worth, and they train
-a step. Fixed seeds; more by hand: `run.py --minutes 10`, one again: `run.py --seed 17 --keep FOLDER`.
+a step and predict. Fixed seeds; more by hand:
 
-Python's standard library alone; LTRC and LTR_SOURCE say which compiler and sources, if not these.
+    tests/fuzz/programs/run.py --checks 100000 --count 500      # so many are checked, so many of them compiled and run
+    tests/fuzz/programs/run.py --minutes 10 --checks 20000      # as long as that, each compiled
+    tests/fuzz/programs/run.py --seed 17 --keep FOLDER          # one again, and its smallest form that fails
+
+Python's standard library alone; LTRC and LTR_SOURCE say which compiler and sources, if not these. What the generator knows
+of a program: program.py and values.py make what has a value, which tests hold; network.py, block.py and layers.py what has
+a shape.
 """
 import argparse
 import collections
 import os
 import pathlib
+import re
 import sys
 import time
 
 sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[2] / "run/support"), str(pathlib.Path(__file__).parent)]
 from harness import LTRC, check, finish, run, scratch  # noqa: E402
+from network import Network  # noqa: E402
 from program import Program  # noqa: E402
+from shrink import shrunk  # noqa: E402
+
+BATCH = 100
 
 
-def fault_of(seed, folder, trains):
-    """(what is wrong, text) of the program of that seed; ("", "") if nothing."""
-    source = folder / f"p{seed}.ltr"
-    source.write_text(Program(seed).text())
-    result = run(LTRC, "check", source)
-    if result.returncode != 0:
-        return ("refused" if result.returncode == 1 else f"check ends with {result.returncode}"), result.text
-    program = folder / f"p{seed}"
+def program_of(seed):
+    """{file: text}, the program first: of layers where the seed is odd, of values where it is even."""
+    return Network(seed).files() if seed % 2 else {f"p{seed}.ltr": Program(seed).text()}
+
+
+def written(files, folder):
+    for name, text in files.items():
+        (folder / name).write_text(text)
+    return folder / next(iter(files))
+
+
+def refusal(source):
+    """What `ltrc check` has against a program."""
+    result = run(LTRC, "check", "--message-format=short", source)
+    if result.returncode == 0:
+        return "", ""
+    errors = [line for line in result.text.split("\n") if "error[" in line]
+    return ("refused" if result.returncode == 1 else f"check ends with {result.returncode}"), "\n".join(errors) or result.text
+
+
+def failure(source, program):
+    """(what is wrong, text) with the program in C++ and in motion."""
     result = run(LTRC, "build", source, "-O", 0, "-o", program)
     if result.returncode != 0:
-        return "its C++ does not compile", result.text
+        return "its C++ does not compile" if result.returncode == 70 else f"build ends with {result.returncode}", result.text
     result = run(program, "__tests")
     if result.returncode != 0 or " 0 failed" not in result.text:
         return "a test does not hold", result.text
-    if trains:
-        result = run(program, "fit", "--no-bar", "--threads", 1, "--out", folder / "runs")
+    out = program.parent / "runs"
+    result = run(program, "fit", "e", "--no-bar", "--threads", 1, "--out", out)
+    if result.returncode != 0:
+        return f"fit ends with {result.returncode}", result.text
+    if "step predict" in source.read_text():
+        result = run(program, "predict", "e", "--weights", "last", "--no-bar", "--threads", 1, "--out", out, "--write", program.parent / "out.jsonl")
         if result.returncode != 0:
-            return f"fit ends with {result.returncode}", result.text
+            return f"predict ends with {result.returncode}", result.text
     program.unlink()
     return "", ""
 
 
+def fault_of(source):
+    fault, text = refusal(source)
+    return (fault, text) if fault else failure(source, source.with_suffix(""))
+
+
+def same(one, other):
+    """Whether two faults are one, whatever the names, numbers and places."""
+    first = [re.sub(r"\d+", "", text.split("\n")[0].split("error")[-1]) for _, text in (one, other)]
+    return one[0] == other[0] and first[0] == first[1]
+
+
+def report(seed, fault, folder):
+    """Says what is wrong, with the smallest form."""
+    place = folder / f"small{seed}"
+    place.mkdir(exist_ok=True)
+    small = shrunk(program_of(seed), lambda files: same(fault_of(written(files, place)), fault))
+    written(small, place)
+    check(f"program {seed}", False, "\n".join([*fault, *(f"---- {name}\n{text}" for name, text in small.items())]))
+
+
+def refused(seeds, folder):
+    """The seeds among them whose programs `ltrc check` does not take. Many at once; one by one where one is refused."""
+    sources = {seed: written(program_of(seed), folder) for seed in seeds}
+    if run(LTRC, "check", "--message-format=short", *sources.values()).returncode == 0:
+        return {}
+    faults = {seed: refusal(source) for seed, source in sources.items()}
+    return {seed: fault for seed, fault in faults.items() if fault[0]}
+
+
 def main():
-    parser = argparse.ArgumentParser()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seed", type=int, help="this one alone")
     parser.add_argument("--first", type=int, default=1)
-    parser.add_argument("--count", type=int, default=4)
-    parser.add_argument("--minutes", type=float, help="from --first on, as long as that")
+    parser.add_argument("--checks", type=int, default=0, help="so many are checked, those that are compiled apart")
+    parser.add_argument("--count", type=int, default=4, help="so many are compiled and run")
+    parser.add_argument("--minutes", type=float, help="compiled from --first on, as long as that")
     parser.add_argument("--keep", type=pathlib.Path, help="where the programs stay")
     options = parser.parse_args()
     found = collections.Counter()
@@ -51,15 +110,27 @@ def main():
         folder = options.keep or pathlib.Path(place)
         folder.mkdir(exist_ok=True)
         os.environ["LTR_CACHE_DIR"] = str(pathlib.Path(place) / "cache")
+        for first in range(options.first, options.first + options.checks, BATCH):
+            seeds = range(first, min(first + BATCH, options.first + options.checks))
+            for seed, fault in refused(seeds, folder).items():
+                found[fault[0]] += 1
+                report(seed, fault, folder)
+            if not options.keep:
+                for file in folder.glob("*.ltr"):
+                    file.unlink()
+        check(f"{options.checks} programs are checked", not found)
         end = time.monotonic() + 60 * (options.minutes or 0)
         seed, count = (options.seed, 1) if options.seed is not None else (options.first, options.count)
         tried = 0
         while time.monotonic() < end if options.minutes else tried < count:
-            fault, text = fault_of(seed + tried, folder, trains=True)
-            found[fault] += 1
-            check(f"program {seed + tried}", not fault, f"{fault}\n{text}")
+            fault = fault_of(written(program_of(seed + tried), folder))
+            found[fault[0]] += 1
+            if fault[0]:
+                report(seed + tried, fault, folder)
+            else:
+                check(f"program {seed + tried}", True)
             tried += 1
-    print(f"{tried} programs: " + (", ".join(f"{n} {fault or 'right'}" for fault, n in found.most_common())))
+    print(f"{options.checks} checked, {tried} compiled: " + (", ".join(f"{n} {fault or 'right'}" for fault, n in found.most_common())))
     finish()
 
 
