@@ -27,6 +27,7 @@ ValueId BodyLowerer::weights(const Expr& expr) {
   if (base.kind == ExprKind::List) {
     std::vector<ValueId> parts;
     for (const Expr& part : base.args) {
+      if (part.type.kind == Kind::Function) continue;
       Expr one = expr;
       one.args = {part};
       parts.push_back(weights(one));
