@@ -229,7 +229,8 @@ void Finders::tell(const BatchSearch& found) {
     plot.first = "batch " + with_commas(least);
     plot.last = with_commas(found.largest);
     const Str limit = found.is_limited ? fmt::format("{} is the largest that fits", with_commas(found.largest))
-                                       : fmt::format("{} fits, and there are no more samples", with_commas(found.largest));
+                      : found.largest < found.most ? fmt::format("{} fits, and no larger one is allowed", with_commas(found.largest))
+                                                   : fmt::format("{} fits, and there are no more samples", with_commas(found.largest));
     print_out(fmt::format("find-batch: memory of {}, {} windows each; {}\n{}", plural(int64_t(found.trials.size()), "trial"), kTrialWindows, limit,
                           draw(plot, window_width())));
   }

@@ -424,6 +424,9 @@ std::vector<StreamSize> stream_sizes(const Start& start) {
     data::LoaderOptions options = loader_options(*start.data, i, start.trainer);
     if (options.limit.batches == 0 || options.limit.fraction == 0) continue;
     options.mock = start.flags.mock_data;
+    // What is counted in batches is counted by each rank.
+    if (options.limit.batches > 0) options.limit.batches *= start.ranks.world();
+    if (options.steps_per_epoch > 0) options.steps_per_epoch *= start.ranks.world();
     const data::Loader loader(start.data->streams[i].stream, options);
     sizes.push_back({options.name, loader.samples(), loader.batches(0), loader.batch_size()});
   }

@@ -257,8 +257,10 @@ Str command_for(const Start& start, const char* verb, const char* where, const S
     const bool is_hparam = info == nullptr;
     if (Str(option.from) == "env" || !(is_hparam || (info->is_for_resumes() && info->belongs_to(verb)))) continue;
     out += " " + option.shown;
-    if (!option.value.empty())
-      out += (option.value.starts_with("-") ? "=" : " ") + doors::shell_word(option.value);
+    // Only a fit can do with fewer ranks.
+    const bool is_range = option.name == "nproc" && Str(verb) != "fit";
+    const Str value = is_range ? option.value.substr(option.value.find(':') + 1) : option.value;
+    if (!value.empty()) out += (value.starts_with("-") ? "=" : " ") + doors::shell_word(value);
   }
   return out;
 }

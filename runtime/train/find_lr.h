@@ -26,8 +26,8 @@ class LrCurve {
   void stop() { end_ = End::Stopped; }
   const std::vector<Point>& points() const { return points_; }
   End end() const { return end_; }
-  /// The point where the smoothed loss falls steepest over the logarithm of the rate. The first 10 points and the last one do not
-  /// count. Nothing if it falls nowhere, or they are too few.
+  /// The point where the smoothed loss falls steepest over the logarithm of the rate. The first 10 points, the last one and
+  /// those behind the best do not count. Nothing if it falls nowhere, or they are too few.
   Option<size_t> steepest() const;
 
  private:

@@ -62,6 +62,10 @@ TEST_CASE("the steepest fall is found, but not in the first ten points or the la
   CHECK(found >= 49);
   CHECK(found <= 51);
   CHECK(falls_at(3, 3).steepest().value_or(0) == 10);  // it goes on behind them
+  // It falls a little, rises far, and falls from there.
+  const auto hump = curve_of([](int64_t t) { return t < 40 ? 3.0 - 0.01 * double(t) : t < 60 ? 6.0 : 2.7; });
+  REQUIRE(hump.steepest());
+  CHECK(*hump.steepest() <= 40);
   CHECK(!curve_of([](int64_t t) { return 1.0 + double(t); }).steepest());
   LrCurve few;
   for (int64_t t = 0; t < 12; t++) few.add(rate_of_search(t), double(20 - t));

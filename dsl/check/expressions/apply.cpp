@@ -1,6 +1,7 @@
 #include "dsl/check/declarations/declarations.h"
 #include "dsl/check/expressions/call.h"
 #include "dsl/check/library/library_call.h"
+#include "dsl/diagnostics/suggest.h"
 
 namespace ltr::check {
 
@@ -105,12 +106,16 @@ Expr apply(Expr callee, std::vector<Given> given, Span span, Scope& scope) {
     }
     case Kind::Metric: {
       ObjectInfo* object = find_object(cx, Kind::Metric, callee.type.decl);
-      const auto update = object->fns.find("update");
-      if (update == object->fns.end()) {
-        cx.report(diag::not_callable(
-            callee.span, "the metric `" + object->name + "` has no `fn update`, so it"));
+      for (const std::string name : {"update", "compute"}) {
+        if (object->fns.contains(name)) continue;
+        if (object->is_damaged) return error_at(span);
+        diagnostics::Diagnostic diagnostic = diag::not_callable(callee.span, "the metric `" + object->name + "` has no `fn " + name + "`, so it");
+        diagnostic.label(object->span, "declared here");
+        if (const auto near = diagnostics::suggest(name, object->fn_order)) diagnostic.help("is `fn {}` meant to be it?", *near);
+        cx.report(std::move(diagnostic));
         return error_at(span);
       }
+      const auto update = object->fns.find("update");
       if (scope.place != Place::Step && scope.place != Place::Hook) {
         cx.report(diag::wrong_place(span, "a metric is updated in steps and hooks only"));
         return error_at(span);
