@@ -9,6 +9,7 @@ Tolerance: 1e-12 relative of what Python computes from the same records. What go
 import json
 import math
 import pathlib
+import re
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -105,6 +106,9 @@ with scratch() as name:
         result = fit(program, runs, world, *limit)
         check(f"goes on with {world}", result.returncode == 0, result.text)
     same("3 ranks, then 2, then 1, in open epochs", runs)
+
+    result = run(program, "fit", "--no-bar", "--threads", 1, "--nproc", "1:2", "--restarts", 1, "--steps", 2, "--out", folder / "range", timeout=60)
+    check("a test is not told to do with fewer ranks", result.returncode == 0 and re.search(r"test it: .* --nproc 2\b", result.text), result.text)
 
     runs = folder / "windows"
     result = fit(program, runs, 1, batches=3)

@@ -46,6 +46,13 @@ def counts(program, folder):
         check("more ranks than cores are warned of", f"warning: {cores + 1} ranks share" in result.stderr, result.text)
 
 
+def limits(program, folder):
+    """Limits in batches are of each rank; the start says what all of them read."""
+    result = run(program, "fit", "--nproc", 2, "--limit-train", 2, "--epochs", 1, "--no-bar", "--out", folder / "limits", timeout=60)
+    check("--limit-train 2 of two ranks: four batches, two steps", result.returncode == 0 and "train 64 samples, 4 batches · " in result.text
+          and "1 epoch = 2 steps" in result.text, result.text)
+
+
 def refusals(program, folder):
     """Each is said once, by the parent, before there is a rank."""
     cases = [
@@ -214,6 +221,7 @@ with scratch() as name:
     folder = pathlib.Path(name).resolve()
     iris = build(EXAMPLES / "iris.ltr", folder)
     counts(iris, folder)
+    limits(iris, folder)
     refusals(iris, folder)
     pipes(iris, folder)
     variables(iris, folder)
