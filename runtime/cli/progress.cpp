@@ -46,20 +46,9 @@ Str values_text(Scalars values) {
 }
 
 /// What all of them do alike: `print` to stdout, warnings and notices to stderr.
-class Common : public Progress {
+class Common : public Unheard {
  public:
   explicit Common(const Terminal& terminal) : terminal_(terminal) {}
-  void begin(const char*, int64_t, int64_t) override {}
-  void epoch(int64_t, int64_t) override {}
-  void batch(int64_t, int64_t, int64_t) override {}
-  bool wants_values() override { return false; }
-  void bar(Scalars) override {}
-  void round_begin(Role, int64_t) override {}
-  void round_batch(int64_t, int64_t) override {}
-  void round_end(Role, int64_t, int64_t, Scalars) override {}
-  void epoch_end(int64_t, int64_t, Scalars) override {}
-  void checkpoint(const Str&) override {}
-  void search(const char*, int64_t, int64_t, Scalars) override {}
   void print(const Str& text) override { out(text + "\n"); }
   void notice(const Str& text) override {
     if (terminal_.has_notices) say("note: " + text);
@@ -68,7 +57,6 @@ class Common : public Progress {
     note_warning(text);
     if (terminal_.has_warnings) say("warning: " + text);
   }
-  void end() override {}
 
  protected:
   virtual void say(const Str& line) { print_err(line + "\n"); }

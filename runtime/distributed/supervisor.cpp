@@ -100,7 +100,7 @@ class Attempt {
   /// What was said of a rank that could not say it itself.
   const Option<Error>& told() const { return told_; }
   /// Whether the first rank, which tells of the run, ended without a word.
-  bool is_first_mute() const { return is_first_mute_; }
+  bool is_first_mute() const { return told_ && failure_->rank == 0 && !has_crashed_; }
   /// Whether another attempt may end better: nobody asked for this end, and no setting, record or number led to it.
   bool may_go_better() const { return failure_ && (failure_->exit_code == 1 || told_) && asked_signal_ == 0 && asked_code_ == 0; }
 
@@ -185,10 +185,7 @@ class Attempt {
   void failed(const Member& member, int code) {
     if (failure_) return;
     const Option<Failure> first = failed_before(meeting_, {member.rank, code});
-    if (!first) {
-      is_first_mute_ = member.rank == 0;
-      tell(unexplained(member.rank, code));
-    }
+    if (!first) tell(unexplained(member.rank, code));
     fail(first.value_or(Failure{member.rank, code}), kGraceTicks);
   }
 
@@ -220,7 +217,6 @@ class Attempt {
   /// The first that fails is the one that is told about: the others lose it.
   void lose(const Member& member, const Error& error, int grace_ticks) {
     if (failure_) return;
-    is_first_mute_ = member.rank == 0 && !has_crashed_;
     const Failure own{member.rank, error.exit_code()};
     const Option<Failure> first = failed_before(meeting_, own);
     if (!first) tell(error);
@@ -278,7 +274,6 @@ class Attempt {
   Option<Failure> failure_;
   Option<Error> told_;
   bool has_crashed_ = false;
-  bool is_first_mute_ = false;
   int asked_code_ = 0;
   int asked_signal_ = 0;
   Clock::time_point asked_at_;

@@ -130,23 +130,15 @@ class Points : public Feed {
 };
 
 /// A quiet Progress that keeps what it was told.
-class Listener : public Progress {
+class Listener : public Unheard {
  public:
-  void begin(const char*, int64_t, int64_t) override {}
-  void epoch(int64_t, int64_t) override {}
   void batch(int64_t, int64_t, int64_t) override { batches++; }
-  bool wants_values() override { return false; }
-  void bar(Scalars) override {}
   void round_begin(Role, int64_t) override { rounds++; }
-  void round_batch(int64_t, int64_t) override {}
   void round_end(Role, int64_t, int64_t, Scalars values) override { last_round.assign(values.begin(), values.end()); }
   void epoch_end(int64_t, int64_t, Scalars values) override { last_epoch.assign(values.begin(), values.end()); }
   void checkpoint(const Str& path) override { checkpoints.push_back(path); }
-  void search(const char*, int64_t, int64_t, Scalars) override {}
-  void print(const Str&) override {}
   void notice(const Str& text) override { notices.push_back(text); }
   void warning(const Str& text) override { warnings.push_back(text); }
-  void end() override {}
 
   int64_t batches = 0;
   int64_t rounds = 0;

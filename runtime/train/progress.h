@@ -49,7 +49,7 @@ class Progress {
 };
 
 /// One that nobody hears.
-class Unheard final : public Progress {
+class Unheard : public Progress {
  public:
   void begin(const char*, int64_t, int64_t) override {}
   void epoch(int64_t, int64_t) override {}

@@ -8,31 +8,11 @@ import pathlib
 import re
 import sys
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "runtime/api"))
+from make_ops import closing, split  # noqa: E402
+
 ROW = re.compile(r"^LTR_(?:FUNCTION|STREAM|SETTING|WORD|ROW)\((\w+), *(\w+)((?:[^()]|\([^()]*\))*)\)", re.MULTILINE)
 LANGUAGE = "language"
-
-
-def closing(text, at):
-    depth = 0
-    for i in range(at, len(text)):
-        depth += text[i] in "([{"
-        depth -= text[i] in ")]}"
-        if depth == 0:
-            return i
-    raise SystemExit(f"a bracket is not closed: {text[at:at + 40]}")
-
-
-def split(text):
-    """The parts of `text` at commas outside of brackets."""
-    parts, depth = [""], 0
-    for c in text:
-        depth += c in "([{"
-        depth -= c in ")]}"
-        if c == "," and depth == 0:
-            parts.append("")
-        else:
-            parts[-1] += c
-    return [part.strip() for part in parts if part.strip()]
 
 
 def externs(path):

@@ -6,6 +6,16 @@ namespace ltr::check {
 
 namespace {
 
+/// What a checked value is as a dim.
+std::optional<Polynomial> dim_of(const Expr& value, Span span, const Scope& scope) {
+  if (value.type.is_error()) return std::nullopt;
+  if (value.type.kind != Kind::Int) {
+    scope.cx.report(diag::wrong_type(span, "a dim is an int, not " + scope.cx.text(value.type)));
+    return std::nullopt;
+  }
+  return value.type.value ? *value.type.value : scope.cx.program.atoms.unknown();
+}
+
 std::optional<Polynomial> dim_name(const ast::Expr& expr, const ast::NameRef& ref, Scope& scope) {
   const std::string& name = ref.name.text;
   if (const auto dim = scope.dim_names.find(name); dim != scope.dim_names.end())
@@ -33,14 +43,7 @@ std::optional<Polynomial> dim_name(const ast::Expr& expr, const ast::NameRef& re
     scope.dim_names[name] = *unknown.single_atom();
     return unknown;
   }
-  const Expr value = check_name(expr, ref.name, scope);
-  if (value.type.is_error()) return std::nullopt;
-  if (value.type.kind != Kind::Int) {
-    scope.cx.report(
-        diag::wrong_type(expr.span, "a dim is an int, not " + scope.cx.text(value.type)));
-    return std::nullopt;
-  }
-  return value.type.value ? *value.type.value : scope.cx.program.atoms.unknown();
+  return dim_of(check_name(expr, ref.name, scope), expr.span, scope);
 }
 
 }  // namespace
@@ -51,14 +54,7 @@ std::optional<Polynomial> check_dim(const ast::Expr& expr, Scope& scope) {
   if (const auto* binary = expr.get<ast::Binary>()) {
     if (!check_dim(*binary->left, scope) || !check_dim(*binary->right, scope)) return std::nullopt;
   }
-  const Expr value = check_expr(expr, scope);
-  if (value.type.is_error()) return std::nullopt;
-  if (value.type.kind != Kind::Int) {
-    scope.cx.report(
-        diag::wrong_type(expr.span, "a dim is an int, not " + scope.cx.text(value.type)));
-    return std::nullopt;
-  }
-  return value.type.value ? *value.type.value : scope.cx.program.atoms.unknown();
+  return dim_of(check_expr(expr, scope), expr.span, scope);
 }
 
 std::optional<Expr> expr_of(const Polynomial& value, Scope& scope, Span span) {

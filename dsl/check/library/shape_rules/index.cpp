@@ -5,6 +5,15 @@ namespace ltr::check {
 
 namespace {
 
+/// Values, and as many places where they were.
+Type with_places(const Type& values) {
+  Type places = values;
+  places.element = Element::I64;
+  Type result = Type::of(Kind::Tuple);
+  result.fields = {{"", values}, {"", places}};
+  return result;
+}
+
 /// Whether the places in `index` are `i64`; reports it otherwise.
 bool want_places(const Expr& index, CallSite& site) {
   if (!want_tensor(index, site)) return false;
@@ -45,11 +54,7 @@ Expr rule_topk(const FnInfo& op, CallSite& site) {
     require(std::move(fits), site.span, site.scope);
   }
   size = count.type.value ? *count.type.value : cx.program.atoms.unknown();
-  Type places = values;
-  places.element = Element::I64;
-  Type result = Type::of(Kind::Tuple);
-  result.fields = {{"", values}, {"", places}};
-  return op_expr(op.id, std::move(result), site.span, std::move(*args));
+  return op_expr(op.id, with_places(values), site.span, std::move(*args));
 }
 
 Expr rule_sort(const FnInfo& op, CallSite& site) {
@@ -57,11 +62,7 @@ Expr rule_sort(const FnInfo& op, CallSite& site) {
   if (!args || !want_tensor((*args)[0], site)) return error_node(site.span);
   const Type values = (*args)[0].type;
   if (!axis_of((*args)[1], values, site)) return error_node(site.span);
-  Type places = values;
-  places.element = Element::I64;
-  Type result = Type::of(Kind::Tuple);
-  result.fields = {{"", values}, {"", places}};
-  return op_expr(op.id, std::move(result), site.span, std::move(*args));
+  return op_expr(op.id, with_places(values), site.span, std::move(*args));
 }
 
 Expr rule_index_select(const FnInfo& op, CallSite& site) {

@@ -17,12 +17,12 @@ bool has_group(const Type& type) {
                      [](const Dim& dim) { return dim.group != 0; });
 }
 
-/// The first given as a tensor, and the dims behind it.
-struct TensorAndDims {
+/// The first given as a tensor, and the ints behind it.
+struct TensorAndList {
   Expr tensor;
-  Expr dims;
+  Expr list;
 };
-std::optional<TensorAndDims> take(CallSite& site) {
+std::optional<TensorAndList> take(CallSite& site) {
   if (site.given.empty() || site.given[0].name) {
     site.scope.cx.report(
         diag::wrong_argument(site.name_span, "`" + site.name + "` needs a tensor"));
@@ -31,26 +31,37 @@ std::optional<TensorAndDims> take(CallSite& site) {
   Expr tensor = tensor_given(site.given[0], site);
   if (!want_tensor(tensor, site)) return std::nullopt;
   site.given.erase(site.given.begin());
-  auto dims = take_dims(site, 0, 0);
-  if (!dims) return std::nullopt;
+  auto list = take_dims(site, 0, 0);
+  if (!list) return std::nullopt;
   if (!site.given.empty()) {
     site.scope.cx.report(
         diag::wrong_argument(site.given[0].span, "`" + site.name + "` takes dims only"));
     return std::nullopt;
   }
-  return TensorAndDims{std::move(tensor), std::move(*dims)};
+  return TensorAndList{std::move(tensor), std::move(*list)};
+}
+
+/// The same where the ints are sizes.
+struct TensorAndDims {
+  Expr tensor;
+  Expr list;
+  std::vector<Dim> dims;
+};
+std::optional<TensorAndDims> take_sizes(CallSite& site) {
+  auto taken = take(site);
+  if (!taken) return std::nullopt;
+  auto dims = dims_of(taken->list, site);
+  if (!dims) return std::nullopt;
+  return TensorAndDims{std::move(taken->tensor), std::move(taken->list), std::move(*dims)};
 }
 
 }  // namespace
 
 Expr rule_reshape(const FnInfo& op, CallSite& site) {
   Context& cx = site.scope.cx;
-  auto taken = take(site);
+  auto taken = take_sizes(site);
   if (!taken) return error_node(site.span);
-  auto& [tensor, list] = *taken;
-  auto sizes = dims_of(list, site);
-  if (!sizes) return error_node(site.span);
-  std::vector<Dim>& dims = *sizes;
+  auto& [tensor, list, dims] = *taken;
   AtomTable& atoms = cx.program.atoms;
   const Type type_before = tensor.type;
   const bool is_open =
@@ -81,12 +92,9 @@ Expr rule_reshape(const FnInfo& op, CallSite& site) {
 
 Expr rule_expand(const FnInfo& op, CallSite& site) {
   Context& cx = site.scope.cx;
-  auto taken = take(site);
+  auto taken = take_sizes(site);
   if (!taken) return error_node(site.span);
-  auto& [tensor, list] = *taken;
-  auto sizes = dims_of(list, site);
-  if (!sizes) return error_node(site.span);
-  std::vector<Dim>& dims = *sizes;
+  auto& [tensor, list, dims] = *taken;
   if (dims.size() < tensor.type.dims.size()) {
     cx.report(
         diag::wrong_rank(site.span, "`expand` cannot take dims away from " + cx.text(tensor.type)));
@@ -110,12 +118,9 @@ Expr rule_expand(const FnInfo& op, CallSite& site) {
 
 Expr rule_repeat(const FnInfo& op, CallSite& site) {
   Context& cx = site.scope.cx;
-  auto taken = take(site);
+  auto taken = take_sizes(site);
   if (!taken) return error_node(site.span);
-  auto& [tensor, list] = *taken;
-  auto sizes = dims_of(list, site);
-  if (!sizes) return error_node(site.span);
-  std::vector<Dim>& counts = *sizes;
+  auto& [tensor, list, counts] = *taken;
   if (counts.size() < tensor.type.dims.size()) {
     cx.report(diag::wrong_rank(site.span,
                                "`repeat` needs a count for every dim of " + cx.text(tensor.type)));
