@@ -238,10 +238,11 @@ void print_plan(const std::string& experiment,
   line("weights", memory.weights);
   if (memory.buffers > 0) line("buffers", memory.buffers);
   line("gradients", memory.gradients);
-  std::string rules;
-  for (const Plan::Optimizer& optimizer : plan.optimizers)
-    rules += (rules.empty() ? "" : ", ") + optimizer.rule.text;
-  line("optimizer", memory.state, rules);
+  std::vector<std::string> rules;
+  for (const Plan::Optimizer& optimizer : plan.optimizers) {
+    if (std::find(rules.begin(), rules.end(), optimizer.rule.text) == rules.end()) rules.push_back(optimizer.rule.text);
+  }
+  line("optimizer", memory.state, fmt::format("{}", fmt::join(rules, ", ")));
   line("activations", memory.activations,
        machinery.recompute.empty() ? "results and their gradients, when there are most"
                                    : "results and their gradients, when there are most, one block computed again");

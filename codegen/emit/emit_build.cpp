@@ -188,6 +188,12 @@ cpp::Expr FunctionEmitter::map_stream(const ir::Op& op) {
                                        cx_.location(op.loc)});
 }
 
+cpp::Expr FunctionEmitter::filter_stream(const ir::Op& op) {
+  const auto number = size_t(op.number("map"));
+  return cpp::call("ltr::build::filter", {use(op.operands[1]), use(op.operands[0]), cpp::unary("&", cpp::name("program::ltr_map_" + std::to_string(number))),
+                                          cpp::string(cx_.tables.maps[number].name), cx_.location(op.loc)});
+}
+
 void FunctionEmitter::set_batch(const ir::Op& op) {
   for (const ir::DataInfo& data : cx_.tables.datas) {
     if (data.object != function_.owner) continue;

@@ -9,6 +9,7 @@ using ir::ValueId;
 
 cpp::Expr FunctionEmitter::library_call(const ir::Op& op) {
   std::vector<cpp::Expr> args = uses(op);
+  if (op.function == library::Id::Gradcheck) args.insert(args.begin(), cpp::name("cx"));
   if (op.function == library::Id::To) args.push_back(Context::dtype(type(op.results[0]).name));
   return cpp::call(Context::facade_name(std::string(library::info(op.function).name)), std::move(args));
 }
@@ -38,6 +39,9 @@ cpp::Expr FunctionEmitter::call(const ir::Op& op) {
 // `world` and the run are known to the settings before there is a context.
 cpp::Expr FunctionEmitter::context(const ir::Op& op) {
   std::string field = op.name;
+  for (const std::string from : {"batch", "output"}) {
+    if (field.starts_with(from + ".")) return cpp::call("ltr::" + from + "_field", {cpp::name("cx"), cpp::string(field.substr(from.size() + 1))});
+  }
   if (field == "run.dir") field = "run_dir";
   if (field == "run.name") field = "run_name";
   if (field == "stream") field = "stream_name";
@@ -152,6 +156,7 @@ cpp::Expr FunctionEmitter::value(const ir::Op& op) {
     case OpKind::DeclareHparam: return setting(op, ir::Type::of(uses_.count(op.results[0]) != 0 ? TypeKind::Value : TypeKind::Void));
     case OpKind::ReadSlot: return slot(op);
     case OpKind::MapStream: return map_stream(op);
+    case OpKind::FilterStream: return filter_stream(op);
     case OpKind::TypedSource: return typed_source(op);
     default: break;
   }

@@ -20,16 +20,9 @@ const char* cell_field(const ir::Type& type) {
 
 cpp::Expr element(const char* list, size_t index) { return cpp::index(cpp::name(list), cpp::integer(int64_t(index))); }
 
-void emit_map(const ir::MapInfo& map, size_t number, Context& cx) {
-  const ir::Function* fn = cx.module.find(map.fn);
-  if (fn == nullptr) return;
-  cpp::Function out;
-  out.result = cpp::plain("void");
-  out.name = "ltr_map_" + std::to_string(number);
-  out.params = {{cpp::const_reference(cpp::plain("ltr::Data")), "self"},
-                {cpp::const_reference(cpp::plain("ltr::Record")), "in"},
-                {cpp::reference(cpp::plain("ltr::Record")), "out"}};
-  const ir::Type record = fn->values[fn->body.params.back()].type;
+/// What the function of `map` gives for the record `in`.
+cpp::Expr call_on_record(const ir::MapInfo& map, const ir::Function& fn, Context& cx) {
+  const ir::Type record = fn.values[fn.body.params.back()].type;
   std::vector<cpp::Expr> fields;
   for (const ir::Field& field : record.fields) {
     for (size_t i = 0; i < map.input.size(); ++i) {
@@ -41,16 +34,31 @@ void emit_map(const ir::MapInfo& map, size_t number, Context& cx) {
   // What is made of numbers takes the number alone.
   cpp::Expr argument = record.is(TypeKind::Int) ? cpp::dot(element("in", 0), cell_field(record))
                                                 : cpp::braces(cx.type(record), std::move(fields));
-  cpp::Expr call;
-  if (map.data.empty()) {
-    call = cpp::call(cx.fn_name(*fn), {std::move(argument)});
-  } else {
-    // A map reads its object and writes nothing, but its C++ methods are not `const`.
-    const cpp::Type object = cpp::reference(cpp::plain(cx.struct_name(map.data)));
-    cpp::Expr self = cpp::call(cpp::templated("const_cast", object),
-                               {cpp::cast(cpp::const_reference(cpp::plain(cx.struct_name(map.data))), cpp::name("self"))});
-    call = cpp::call(cpp::dot(std::move(self), cx.fn_name(*fn)), {std::move(argument)});
+  if (map.data.empty()) return cpp::call(cx.fn_name(fn), {std::move(argument)});
+  // A map reads its object and writes nothing, but its C++ methods are not `const`.
+  const cpp::Type object = cpp::reference(cpp::plain(cx.struct_name(map.data)));
+  cpp::Expr self = cpp::call(cpp::templated("const_cast", object),
+                             {cpp::cast(cpp::const_reference(cpp::plain(cx.struct_name(map.data))), cpp::name("self"))});
+  return cpp::call(cpp::dot(std::move(self), cx.fn_name(fn)), {std::move(argument)});
+}
+
+void emit_map(const ir::MapInfo& map, size_t number, Context& cx) {
+  const ir::Function* fn = cx.module.find(map.fn);
+  if (fn == nullptr) return;
+  cpp::Function out;
+  out.result = cpp::plain(map.is_filter ? "bool" : "void");
+  out.name = "ltr_map_" + std::to_string(number);
+  out.params = {{cpp::const_reference(cpp::plain("ltr::Data")), "self"},
+                {cpp::const_reference(cpp::plain("ltr::Record")), "in"}};
+  cpp::Expr call = call_on_record(map, *fn, cx);
+  if (map.is_filter) {
+    const bool is_tensor = fn->result.is_tensor();
+    out.body.push_back(cpp::give_back(is_tensor ? cpp::binary("!=", cpp::call(cpp::dot(std::move(call), "item"), {}), cpp::integer(0))
+                                                : std::move(call)));
+    cx.file.functions.push_back(std::move(out));
+    return;
   }
+  out.params.push_back({cpp::reference(cpp::plain("ltr::Record")), "out"});
   out.body.push_back(cpp::variable(cpp::constant(cx.type(fn->result)), "result", std::move(call)));
   out.body.push_back(cpp::expression(cpp::call(cpp::dot(cpp::name("out"), "resize"), {cpp::integer(int64_t(map.output.size()))})));
   for (size_t i = 0; i < map.output.size(); ++i) {

@@ -72,6 +72,7 @@ class FunctionEmitter {
   cpp::Expr make_optimizer(const ir::Op& op);
   cpp::Expr context(const ir::Op& op);
   cpp::Expr map_stream(const ir::Op& op);
+  cpp::Expr filter_stream(const ir::Op& op);
   cpp::Expr typed_source(const ir::Op& op);
   cpp::Expr fields(const std::vector<ir::Field>& fields, const std::vector<std::vector<cpp::Expr>>& dims);
   cpp::Expr slot(const ir::Op& op);

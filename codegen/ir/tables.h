@@ -42,7 +42,7 @@ struct ObjectInfo {
   Loc loc;
 };
 
-/// One use of a map function on a stream.
+/// One use of a function of records on a stream: by `map`, or by `filter`.
 struct MapInfo {
   std::string fn;
   std::string data;                ///< the object, "" for a free function
@@ -51,6 +51,7 @@ struct MapInfo {
   std::vector<std::vector<int64_t>> dims;  ///< of the outputs; -1 where it is not a constant
   std::string name;
   bool random = false;
+  bool is_filter = false;          ///< gives a bool, and no output
 };
 
 struct HparamInfo {

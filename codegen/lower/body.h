@@ -55,6 +55,8 @@ class BodyLowerer {
   ir::ValueId construct(const check::Expr& expr);
   ir::ValueId list(const check::Expr& expr);
   ir::ValueId record(const check::Expr& expr);
+  /// What `step predict` gave, in the hook behind it.
+  ir::ValueId output(const check::Type& type);
   /// The elements of a list, tuple or record; blocks among them are built below the place of the whole.
   std::vector<ir::ValueId> placed(const check::Expr& expr);
   ir::ValueId comprehension(const check::Expr& expr);

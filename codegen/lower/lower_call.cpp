@@ -112,18 +112,21 @@ ValueId BodyLowerer::map_stage(const Expr& expr) {
   map.data = shared_.fn_owners[expr.fn] != nullptr ? shared_.fn_owners[expr.fn]->name : "";
   map.name = mapped.name;
   map.random = mapped.draws_random;
+  map.is_filter = expr.kind == ExprKind::FilterStage;
   for (const check::TypeField& field : expr.args[0].type.fields) map.input.push_back({field.name, shared_.type(field.type)});
   for (const check::TypeField& field : expr.type.fields) {
+    if (map.is_filter) break;
     map.output.push_back({field.name, shared_.type(field.type)});
     std::vector<int64_t> dims;
     for (const check::Dim& dim : field.type.dims) dims.push_back(dim.group == 0 ? dim.size.constant().value_or(-1) : -1);
     map.dims.push_back(std::move(dims));
   }
+  const bool is_filter = map.is_filter;
   size_t index = 0;
   std::vector<ir::MapInfo>& maps = shared_.tables.maps;
   while (index < maps.size() && !(maps[index].fn == map.fn && maps[index].input == map.input && maps[index].output == map.output)) ++index;
   if (index == maps.size()) maps.push_back(std::move(map));
-  return b.op(OpKind::MapStream, shared_.type(expr.type), std::move(operands), shared_.fn_names[expr.fn],
+  return b.op(is_filter ? OpKind::FilterStream : OpKind::MapStream, shared_.type(expr.type), std::move(operands), shared_.fn_names[expr.fn],
               {{"map", int64_t(index)}});
 }
 

@@ -121,6 +121,10 @@ class ExperimentLowerer {
     }
     declare_all(shared_, lowerer, "trainer", experiment_.trainer);
     declare_all(shared_, lowerer, "tags", experiment_.tags);
+    if (experiment_.sweep) {
+      lowerer.b.loc = shared_.loc(experiment_.sweep->span);
+      lowerer.b.effect(OpKind::ListCall, {lowerer.setting(*experiment_.sweep)}, "sweep");
+    }
     add_obligations(lowerer, shared_.program.obligations, false);
     add_obligations(lowerer, experiment_.obligations, false);
     add_rules(lowerer, experiment_.data_rules, "data", data_, false);

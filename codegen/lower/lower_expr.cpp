@@ -72,6 +72,7 @@ ValueId BodyLowerer::expr(const Expr& expr) {
     }
     case ExprKind::Context:
       if (expr.name == "world" && world) return *world;
+      if (expr.name == "output") return output(expr.type);
       return b.op(OpKind::ReadContext, type(), {}, expr.name);
     case ExprKind::MetricSeries: return b.op(OpKind::ReadSeries, type(), {}, expr.name);
     case ExprKind::Op: return op(expr);
@@ -111,9 +112,12 @@ ValueId BodyLowerer::expr(const Expr& expr) {
       return b.type(value) == to ? value : convert(value, to);
     }
     case ExprKind::CheckShape: return b.op(OpKind::CheckShape, type(), exprs(expr.args), "", {{"text", expr.name}});
-    case ExprKind::Interpolate:
-      return b.op(OpKind::Interpolate, Type::of(TypeKind::Str), exprs(expr.args), "",
+    case ExprKind::Interpolate: {
+      std::vector<ValueId> parts;
+      for (const Expr& arg : expr.args) parts.push_back(text(this->expr(arg), arg.type));
+      return b.op(OpKind::Interpolate, Type::of(TypeKind::Str), std::move(parts), "",
                   {{"formats", ir::Texts(expr.formats.begin(), expr.formats.end())}});
+    }
     case ExprKind::Weights: return weights(expr);
     case ExprKind::Frozen: return frozen(expr);
     case ExprKind::LetIn:
@@ -128,7 +132,8 @@ ValueId BodyLowerer::expr(const Expr& expr) {
       return b.op(OpKind::CheckResult, type(), exprs(expr.args), "", {{"text", expr.name}, {"dims", expr.whole}});
     case ExprKind::CallValue: return b.op(OpKind::CallValue, type(), exprs(expr.args));
     case ExprKind::Scan: return scan(expr);
-    case ExprKind::MapStage: return map_stage(expr);
+    case ExprKind::MapStage:
+    case ExprKind::FilterStage: return map_stage(expr);
     case ExprKind::FnValue: return b.constant(Type::of(TypeKind::Function), ir::NoneConstant{});
     case ExprKind::Error: break;
   }
@@ -339,6 +344,18 @@ ValueId BodyLowerer::apply_list(const Expr& expr) {
   op.results.push_back(result);
   b.append(std::move(op));
   return result;
+}
+
+ValueId BodyLowerer::output(const check::Type& type) {
+  const auto part = [&](const std::string& name, const Type& of) { return b.op(OpKind::ReadContext, of, {}, "output." + name); };
+  const Type whole = shared_.type(type);
+  if (whole.is_tensor()) return part("prediction", whole);
+  std::vector<ValueId> parts;
+  for (size_t i = 0; i < whole.fields.size(); ++i) {
+    const ir::Field& field = whole.fields[i];
+    parts.push_back(part(whole.is(TypeKind::Record) ? field.name : "output_" + std::to_string(i), field.type));
+  }
+  return b.op(whole.is(TypeKind::Record) ? OpKind::RecordOf : OpKind::TupleOf, whole, std::move(parts));
 }
 
 namespace {

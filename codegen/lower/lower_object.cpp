@@ -157,20 +157,26 @@ class ObjectLowerer {
     const check::Expr& owned = member.value.args[0];
     const ValueId weights = lowerer_.expr(owned);
     std::vector<ValueId> operands = {scope_, rule, weights};
-    ir::Texts names, types, patterns, group_names, group_types, group_sizes, group_lines;
-    const auto add = [&](const std::pair<std::string, check::Expr>& one, ir::Texts& to_names, ir::Texts& to_types) {
+    ir::Texts names, types, patterns, group_names, group_types, group_sizes, group_lines, group_rules;
+    const auto add = [&](const std::string& rule_name, const std::pair<std::string, check::Expr>& one, ir::Texts& to_names, ir::Texts& to_types) {
       to_names.push_back(one.first);
-      const std::string declared = shared_.argument_type(member.value.name, one.first);
+      const std::string declared = shared_.argument_type(rule_name, one.first);
       to_types.push_back(!declared.empty() ? declared : one.first == "schedule" ? "schedule" : setting_text(one.second.type));
       operands.push_back(lowerer_.setting(one.second));
     };
-    for (const auto& one : member.settings) add(one, names, types);
+    for (const auto& one : member.settings) add(member.value.name, one, names, types);
     for (const check::GroupSettings& group : member.groups) {
       patterns.push_back(group.pattern);
-      group_sizes.push_back(std::to_string(group.settings.size()));
+      group_sizes.push_back(std::to_string(group.settings.size() + (group.rule ? 1 : 0)));
+      group_rules.push_back(group.rule ? group.rule->name : "");
       const ir::Loc loc = shared_.loc(group.span);
       group_lines.push_back(std::to_string(loc.line) + ":" + std::to_string(loc.column));
-      for (const auto& one : group.settings) add(one, group_names, group_types);
+      const std::string& moved_by = group.rule ? group.rule->name : member.value.name;
+      for (const auto& one : group.settings) add(moved_by, one, group_names, group_types);
+      if (!group.rule) continue;
+      group_names.emplace_back("rule");
+      group_types.emplace_back("optimizer");
+      operands.push_back(lowerer_.setting(*group.rule));
     }
     const ValueId optimizer =
         lowerer_.b.op(OpKind::MakeOptimizer, Type::of(TypeKind::Optimizer), std::move(operands), member.name,
@@ -179,6 +185,7 @@ class ObjectLowerer {
                        {"types", types},
                        {"patterns", patterns},
                        {"group_sizes", group_sizes},
+                       {"group_rules", group_rules},
                        {"group_names", group_names},
                        {"group_types", group_types},
                        {"group_places", group_lines}});

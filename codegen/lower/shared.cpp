@@ -63,6 +63,7 @@ TypeKind plain_kind(Kind kind) {
     case Kind::Device:
     case Kind::Precision:
     case Kind::Initializer:
+    case Kind::TrainerValue:
     case Kind::Draw: return TypeKind::Value;
     case Kind::Tensor: return TypeKind::Tensor;
     case Kind::Record: return TypeKind::Record;

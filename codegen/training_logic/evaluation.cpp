@@ -40,7 +40,7 @@ void check_evaluation(const Findings& findings, Sink& sink) {
       diagnostic.note("a mask made by hand is not switched off in evaluation")
           .help("`dropout(x, p)` and `Dropout(p)` are the identity in evaluation");
     } else {
-      diagnostic.note("what it measures then hangs on the draw")
+      diagnostic.note("what is measured of the inputs then hangs on the draw")
           .help("keep the numbers in a `buffer`, drawn once");
     }
     sink.report(std::move(diagnostic));

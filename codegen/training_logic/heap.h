@@ -23,9 +23,9 @@ struct Object {
 
 struct Owner {
   std::string name;
-  library::Id rule = library::Id::None;  ///< `Muon`
   Span span;
   std::vector<WeightUse> weights;
+  std::vector<library::Id> rules;  ///< what moves each of them: `Muon`
   bool is_unknown = false;    ///< what it owns could not be found out
   bool is_used = false;       ///< a step minimizes with it
   bool is_contested = false;  ///< another one owns some of its weights too, which is said

@@ -64,18 +64,18 @@ void check_second_owners(const Findings& findings, const Heap& heap, Sink& sink)
 void check_matrices(const ModelTrace& model, const Heap& heap, Sink& sink) {
   for (const auto& [name, value] : heap.objects[model.object].members) {
     if (!value.optimizer) continue;
-    const library::Function& rule = library::info(heap.owners[*value.optimizer].rule);
-    if (!rule.moves_matrices) continue;
-    for (const WeightUse& use : heap.owners[*value.optimizer].weights) {
+    const Owner& owner = heap.owners[*value.optimizer];
+    for (size_t i = 0; i < owner.weights.size(); ++i) {
+      const WeightUse& use = owner.weights[i];
       const Weight& weight = heap.weights[use.weight];
-      if (weight.rank == 2) continue;
+      const library::Function& rule = library::info(owner.rules[i]);
+      if (!rule.moves_matrices || weight.rank == 2) continue;
       sink.report(diag::wrong_argument(use.span, std::string(rule.name) + " moves matrices, and `" +
                                                      shown_path(weight.places[0].path) + "` has " +
                                                      std::to_string(weight.rank) +
                                                      (weight.rank == 1 ? " dim" : " dims"))
-                      .note("layers such as `Linear` have no bias with `bias = false`")
-                      .help("give {} blocks that hold matrices alone, and the others an optimizer "
-                            "of their own in a manual step", rule.name));
+                      .help("give the others a rule of their own: `group \"{}\" { rule = AdamW(lr = 1e-3) }`",
+                            weight.rank < 2 ? "@1d" : shown_path(weight.places[0].path)));
       break;  // One says it for all of this optimizer.
     }
   }

@@ -23,14 +23,36 @@ bool matches(std::string_view pattern, std::string_view path) {
 namespace {
 
 /// A path is meant whole, or from the block that was given to the optimizer.
-bool chooses(const Pattern& pattern, const Scope& place) {
-  if (matches(pattern.text, place.path)) return true;
-  const std::string& base = pattern.scope.path;
-  return pattern.scope.holds(place) && place.path.size() > base.size() &&
-         matches(pattern.text, place.path.substr(base.empty() ? 0 : base.size() + 1));
+bool chooses(const std::string& pattern, const Scope& scope, const Scope& place) {
+  if (matches(pattern, place.path)) return true;
+  const std::string& base = scope.path;
+  return scope.holds(place) && place.path.size() > base.size() &&
+         matches(pattern, place.path.substr(base.empty() ? 0 : base.size() + 1));
+}
+
+/// The declaration of the block that a weight is a member of.
+std::string kind_of(const Scope& place, const Heap& heap) {
+  const size_t dot = place.path.rfind('.');
+  const std::string parent = dot == std::string::npos ? "" : place.path.substr(0, dot);
+  for (const Object& object : heap.objects) {
+    if (object.scope.root == place.root && object.scope.path == parent) return object.name;
+  }
+  return "";
 }
 
 }  // namespace
+
+bool takes(const std::string& pattern, const Scope& scope, WeightId id, const Heap& heap) {
+  const Weight& weight = heap.weights[id];
+  if (pattern == "@1d") return weight.rank < 2;
+  return std::any_of(weight.places.begin(), weight.places.end(), [&](const Scope& place) {
+    const std::string name = place.path.substr(place.path.rfind('.') + 1);
+    if (pattern == "@bias") return name == "bias" || name.starts_with("bias_");
+    if (pattern == "@norm") return kind_of(place, heap).find("Norm") != std::string::npos;
+    if (pattern == "@embedding") return kind_of(place, heap) == "Embedding";
+    return chooses(pattern, scope, place);
+  });
+}
 
 void check_patterns(const Findings& findings, const Heap& heap, Sink& sink) {
   for (const Pattern& pattern : findings.patterns) {
@@ -38,7 +60,7 @@ void check_patterns(const Findings& findings, const Heap& heap, Sink& sink) {
         std::any_of(pattern.weights.begin(), pattern.weights.end(), [&](WeightId id) {
           const std::vector<Scope>& places = heap.weights[id].places;
           return std::any_of(places.begin(), places.end(),
-                             [&](const Scope& place) { return chooses(pattern, place); });
+                             [&](const Scope& place) { return chooses(pattern.text, pattern.scope, place); });
         });
     if (is_used) continue;
     diagnostics::Diagnostic diagnostic =

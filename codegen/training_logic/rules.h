@@ -14,6 +14,9 @@ using diagnostics::Sink;
 /// is not known, which fits any number of the pattern.
 bool matches(std::string_view pattern, std::string_view path);
 
+/// Whether a group of an optimizer takes a weight, by its path, whole or from `scope` on, or its kind: `@1d`.
+bool takes(const std::string& pattern, const Scope& scope, WeightId id, const Heap& heap);
+
 /// A model of the program, built, with its steps followed.
 struct ModelTrace {
   const ir::ObjectInfo& info;

@@ -115,8 +115,11 @@ void Trace::run(const ir::Function& function, std::optional<ObjectId> self) {
   active_.clear();
   budget_ = kMaxOps;
   std::vector<Value> arguments;
-  for (const ir::ValueId param : function.body.params)
-    arguments.push_back(parameter(function.values[param].type));
+  for (const ir::ValueId param : function.body.params) {
+    const ir::Type& type = function.values[param].type;
+    arguments.push_back(parameter(type));
+    arguments.back().is_of_input = function.role == ir::Role::Step && type.is_tensor();
+  }
   if (self && !arguments.empty()) {
     arguments[0] = Value{};
     arguments[0].objects = {*self};

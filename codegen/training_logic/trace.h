@@ -60,6 +60,7 @@ class Trace {
   void made_metric(const ir::Op& op, Frame& frame);
   void called_metric(const ir::Op& op, Frame& frame);
   Value chosen_by_pattern(const ir::Op& op, Frame& frame);
+  std::vector<library::Id> rules_of(const ir::Op& op, const Value& weights) const;
   void note_groups(const ir::Op& op, const Value& weights);
   Value member(const ir::Op& op, Frame& frame);
   /// Marks the weights that a `freeze` of the op matches.
@@ -69,7 +70,8 @@ class Trace {
   Value host(const ir::Op& op, Frame& frame);
   Value library(const ir::Op& op, Frame& frame);
   void look_at_activation(const ir::Op& op, Frame& frame);
-  void look_at_randomness(const ir::Op& op, const Value& first, Frame& frame);
+  void look_at_randomness(const ir::Op& op, const std::vector<Value>& operands, Value& value, const Frame& frame);
+  Value read_on_host(const ir::Op& op, const Frame& frame) const;
   void update(const ir::Op& op, Frame& frame);
   void trainer(const ir::Op& op, Frame& frame);
 

@@ -1,4 +1,6 @@
 // Constructors: what objects, weights and optimizers there are.
+#include <algorithm>
+
 #include "codegen/training_logic/rules.h"
 #include "codegen/training_logic/trace.h"
 
@@ -99,10 +101,10 @@ Value Trace::made_optimizer(const ir::Op& op, Frame& frame) {
   const Value weights = use(op.operands[2], frame);
   Owner owner;
   owner.name = op.name;
-  owner.rule = library::find(library::Space::Settings, op.text("rule"));
   owner.span = op.loc.span;
   owner.weights = weights.weights;
   owner.is_unknown = weights.is_unknown;
+  owner.rules = rules_of(op, weights);
   heap_.owners.push_back(owner);
   for (const WeightUse& one : owner.weights) {
     Weight& weight = heap_.weights[one.weight];
@@ -144,6 +146,23 @@ Value Trace::chosen_by_pattern(const ir::Op& op, Frame& frame) {
     pattern.weights.push_back(one.weight);
   findings.patterns.push_back(std::move(pattern));
   return {};
+}
+
+/// What moves each of `weights`: the rule of the first group that takes it, or the optimizer's.
+std::vector<library::Id> Trace::rules_of(const ir::Op& op, const Value& weights) const {
+  const auto named = [](const std::string& name) { return library::find(library::Space::Settings, name); };
+  std::vector<library::Id> rules(weights.weights.size(), named(op.text("rule")));
+  if (op.find("patterns") == nullptr) return rules;
+  const ir::Texts &patterns = op.texts("patterns"), &own = op.texts("group_rules");
+  for (size_t i = 0; i < rules.size(); ++i) {
+    const auto first = std::find_if(patterns.begin(), patterns.end(), [&](const std::string& pattern) {
+      return takes(pattern, weights.weights[0].scope, weights.weights[i].weight, heap_);
+    });
+    if (first == patterns.end()) continue;
+    const std::string& rule = own[size_t(first - patterns.begin())];
+    if (!rule.empty()) rules[i] = named(rule);
+  }
+  return rules;
 }
 
 void Trace::note_groups(const ir::Op& op, const Value& weights) {

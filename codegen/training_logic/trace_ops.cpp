@@ -161,7 +161,7 @@ Value Trace::value_of(const ir::Op& op, Frame& frame) {
     case OpKind::ListLength:
     case OpKind::ShapeOf:
     case OpKind::SizeOf:
-      return severed(joined_operands(op, frame), {user_span(op, frame), "`item`", false});
+      return severed(read_on_host(op, frame), {user_span(op, frame), "`item`", false});
     case OpKind::ReadHparam:
     case OpKind::ReadContext:
     case OpKind::ReadSeries:
@@ -305,7 +305,7 @@ Value Trace::library(const ir::Op& op, Frame& frame) {
     value.varies = true;
     value.is_uniform_draw = function.draws == Draws::Uniform;
   }
-  look_at_randomness(op, operands.empty() ? Value{} : operands[0], frame);
+  look_at_randomness(op, operands, value, frame);
   if (function.is_of_batch && is_train_step()) findings.statistics.push_back(span);
   return shaped(value, frame.function->values[op.results[0]].type, cut);
 }
@@ -352,17 +352,40 @@ void Trace::look_at_activation(const ir::Op& op, Frame& frame) {
                               metric->function->owner, before, true, takes_both});
 }
 
-// In evaluation every draw of the step itself counts. Below it only masks do: blocks may well
-// sample (a variational model does), but what is masked by hand stays masked in evaluation.
-void Trace::look_at_randomness(const ir::Op& op, const Value& first, Frame& frame) {
-  if (root_->role != ir::Role::Step || frame.function->is_library) return;
+// Sizes hang on no numbers.
+Value Trace::read_on_host(const ir::Op& op, const Frame& frame) const {
+  Value value = joined_operands(op, frame);
+  if (op.kind != OpKind::Item) value.is_of_input = false;
+  return value;
+}
+
+// What a step draws by itself may be the input of a generator, and meet inputs beside each other in a `cat`; added to
+// inputs, or to what was computed from them, it is noise in what is measured. Below the step only masks count: blocks may
+// well sample (a variational model does), but what is masked by hand stays masked in evaluation.
+void Trace::look_at_randomness(const ir::Op& op, const std::vector<Value>& operands, Value& value, const Frame& frame) {
+  if (root_->role != ir::Role::Step) return;
   const std::string step = root_->name.substr(root_->name.rfind('.') + 1);
   if (step != "val" && step != "test") return;
   const library::Function& function = library::info(op.function);
-  const bool is_mask =
-      function.draws == Draws::Mask || (is_comparison(op.function) && first.is_uniform_draw);
-  if (is_mask || (function.always_draws() && frame.site == nullptr))
-    findings.draws.push_back({op.loc.span, step, is_mask});
+  const bool meets_input = std::any_of(operands.begin(), operands.end(), [](const Value& one) { return one.holds_input(); });
+  if (!frame.function->is_library) {
+    const bool is_mask = function.draws == Draws::Mask ||
+                         (is_comparison(op.function) && !operands.empty() && operands[0].is_uniform_draw);
+    const bool is_own_draw = function.always_draws() && frame.site == nullptr;
+    if (is_mask || (is_own_draw && meets_input)) findings.draws.push_back({op.loc.span, step, is_mask});
+    if (is_own_draw && !is_mask && !meets_input) value.noise = op.loc.span;
+  }
+  for (size_t i = 0; i < operands.size(); ++i) {
+    const std::optional<Span> noise = operands[i].held_noise();
+    if (!noise) continue;
+    bool is_alone = !operands[i].holds_input();
+    for (size_t k = 0; k < operands.size(); ++k) {
+      if (k == i) continue;
+      is_alone = is_alone && !operands[k].varies && operands[k].paths.empty();
+      if (operands[k].holds_input() && !function.rearranges) findings.draws.push_back({*noise, step, false});
+    }
+    if (is_alone) value.noise = noise;
+  }
 }
 
 // ---- updates

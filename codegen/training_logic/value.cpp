@@ -29,8 +29,21 @@ bool Scope::holds(const Scope& other) const {
           other.path[path.size()] == '.');
 }
 
+bool Value::holds_input() const {
+  return is_of_input || std::any_of(parts.begin(), parts.end(), [](const Value& part) { return part.holds_input(); });
+}
+
+std::optional<Span> Value::held_noise() const {
+  if (noise) return noise;
+  for (const Value& part : parts) {
+    if (const auto held = part.held_noise()) return held;
+  }
+  return std::nullopt;
+}
+
 bool Value::same_as(const Value& other) const {
-  return is_unknown == other.is_unknown && varies == other.varies && is_none == other.is_none &&
+  return is_unknown == other.is_unknown && varies == other.varies &&
+         is_of_input == other.is_of_input && noise.has_value() == other.noise.has_value() && is_none == other.is_none &&
          constant == other.constant && leaves == other.leaves &&
          activation.function == other.activation.function && objects == other.objects &&
          optimizer == other.optimizer && weights.size() == other.weights.size() &&
@@ -43,6 +56,7 @@ bool Value::same_as(const Value& other) const {
 void depend(Value& into, const Value& from) {
   into.is_unknown = into.is_unknown || from.is_unknown;
   into.varies = into.varies || from.varies;
+  into.is_of_input = into.is_of_input || from.is_of_input;
   into.paths.insert(from.paths.begin(), from.paths.end());
   into.cuts.insert(from.cuts.begin(), from.cuts.end());
   if (!into.lost_term) into.lost_term = from.lost_term;
@@ -53,6 +67,8 @@ Value join(const Value& left, const Value& right) {
   Value value;
   value.is_unknown = left.is_unknown || right.is_unknown;
   value.varies = left.varies || right.varies;
+  value.is_of_input = left.is_of_input || right.is_of_input;
+  value.noise = left.noise ? left.noise : right.noise;
   value.is_none = left.is_none && right.is_none;
   value.is_uniform_draw = left.is_uniform_draw || right.is_uniform_draw;
   if (left.constant == right.constant) value.constant = left.constant;

@@ -73,6 +73,8 @@ struct Value {
   bool is_unknown = false;  ///< hangs on code that could not be checked: anything may be true of it
   bool varies = false;      ///< hangs on data, buffers, weights or random numbers
   bool is_none = false;
+  bool is_of_input = false;      ///< hangs on what the step was given
+  std::optional<Span> noise;     ///< drawn here by the step itself; neither a weight nor an input has met it yet
   bool is_uniform_draw = false;  ///< uniform random numbers, what a mask is made of
   std::optional<ir::Constant> constant;
   std::map<Path, Span> paths;    ///< with the place where the weights were read
@@ -104,6 +106,9 @@ struct Value {
     return value;
   }
 
+  /// Itself or a part of it.
+  bool holds_input() const;
+  std::optional<Span> held_noise() const;
   /// Equal as far as analysis is concerned; places do not count.
   bool same_as(const Value& other) const;
 };

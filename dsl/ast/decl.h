@@ -211,7 +211,7 @@ struct Test {
 };
 
 struct ErrorDecl {
-  Name name;  ///< what it would have declared, as far as that can be told
+  std::vector<Name> names;  ///< what it would have declared or imported, as far as that can be told
 };
 struct Decl {
   Span span;

@@ -163,6 +163,8 @@ std::string to_text(const Type& type, const AtomTable& atoms) {
       return "precision";
     case Kind::Initializer:
       return "initializer";
+    case Kind::TrainerValue:
+      return "value of a trainer";
     case Kind::Draw:
       return "draw";
     case Kind::Gradients:

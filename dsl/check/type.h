@@ -60,7 +60,8 @@ enum class Kind {
   Device,
   Precision,
   Initializer,
-  Draw,
+  TrainerValue,  ///< `fraction(0.1)`, `by_epoch([(0, 1)])`
+  Draw,          ///< `log_uniform(1e-4, 1e-2)`
   Gradients,
   Batches,
 };

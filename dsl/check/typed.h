@@ -87,6 +87,7 @@ enum class ExprKind {
              ///< `op` unless it is the program's own; args in
              ///< order, names in `formats`
   MapStage,  ///< stream args[0] mapped by function `fn` of Self (or a free one); args[1] is n of `on_bad = skip(n)`
+  FilterStage,  ///< of stream args[0] the records for which function `fn`, likewise, gives true
   FnValue,   ///< function `fn` as a value
 };
 
@@ -187,6 +188,7 @@ struct GroupSettings {
   std::string pattern;
   Span span;
   std::vector<std::pair<std::string, Expr>> settings;
+  std::optional<Expr> rule;  ///< Call: moves these weights in place of the optimizer's
 };
 
 struct WeightRule {
@@ -324,6 +326,7 @@ struct Experiment {
   std::vector<SettingValue> tags;
   std::vector<Expr> callbacks;  ///< Call
   std::vector<Expr> loggers;    ///< Call
+  std::optional<Expr> sweep;    ///< Call, its axes and settings by name: a draw, a List of values, `trials`
   std::vector<StepBinding> steps;
   std::vector<Obligation> obligations;
   std::vector<Obligation> data_rules;   ///< over the params of the data, which are settings

@@ -1,5 +1,6 @@
 #include "dsl/elaborate/elaborate.h"
 
+#include "dsl/elaborate/groups.h"
 #include "dsl/elaborate/machine.h"
 
 namespace ltr::elaborate {
@@ -19,14 +20,14 @@ Size batch_of(const check::Expr& stream, Machine& machine, Frame& frame) {
   return batch_of(stream.args[0], machine, frame);
 }
 
-/// The code of the data, its parameters being known.
-Frame data_frame(const Object& data, const check::Object& decl, ObjectId id) {
+/// The code of an object, its parameters being known.
+Frame params_frame(const Object& object, const check::Object& decl, ObjectId id) {
   Frame frame;
   frame.locals = &decl.locals;
   frame.self = id;
   for (size_t i = 0; i < decl.params.size(); ++i) {
-    const auto value = data.params.find(decl.params[i].name);
-    if (value != data.params.end()) frame.values[check::LocalId(i)] = value->second;
+    const auto value = object.params.find(decl.params[i].name);
+    if (value != object.params.end()) frame.values[check::LocalId(i)] = value->second;
   }
   return frame;
 }
@@ -135,7 +136,7 @@ Plan elaborate(const check::Program& program,
   machine.name_weights(plan.tree.model, "");
 
   const check::DataObject& data = program.datas[experiment.data];
-  Frame frame = data_frame(plan.tree.objects[plan.tree.data], data.object, plan.tree.data);
+  Frame frame = params_frame(plan.tree.objects[plan.tree.data], data.object, plan.tree.data);
   for (const check::StreamDecl& stream : data.streams) {
     if (stream.role == "train" && !plan.batch) plan.batch = batch_of(stream.value, machine, frame);
   }
@@ -150,10 +151,12 @@ Plan elaborate(const check::Program& program,
   }
   const Object& model = plan.tree.objects[plan.tree.model];
   const check::Object& decl = machine.decl_of(model);
+  Frame model_frame = params_frame(model, decl, plan.tree.model);
   for (size_t i = 0; i < decl.members.size(); ++i) {
     const Value& value = model.members[i].second;
     if (decl.members[i].kind != check::MemberKind::Optimizer || value.items.empty()) continue;
-    plan.optimizers.push_back({decl.members[i].name, value, value.items[0].weights});
+    std::vector<Plan::Optimizer> parts = parts_of(decl.members[i], value, machine, model_frame, plan.tree);
+    plan.optimizers.insert(plan.optimizers.end(), parts.begin(), parts.end());
   }
   for (const check::StepBinding& step : experiment.steps) {
     if (step.role != "train") continue;

@@ -450,6 +450,7 @@ Value Machine::eval(const Expr& expr, Frame& frame) {
     case ExprKind::Range:
     case ExprKind::Interpolate:
     case ExprKind::MapStage:
+    case ExprKind::FilterStage:
     case ExprKind::Error:
       break;
   }

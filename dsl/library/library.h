@@ -19,7 +19,7 @@ enum class Id : uint16_t {
 enum class Space : uint8_t {
   Values,    ///< of tensors and host values
   Streams,   ///< sources and stages
-  Settings,  ///< calls that are kept as values: optimizers, schedules, callbacks, loggers
+  Settings,  ///< calls that are kept as values: optimizers, schedules, callbacks, loggers, values of the trainer, draws
   Weights,   ///< of the weights of a block
 };
 

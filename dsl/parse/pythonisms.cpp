@@ -69,6 +69,28 @@ bool is_python_header(const State& state, Iter start, Iter at) {
   return at->kind == K::Colon && std::next(at)->kind == K::Newline;
 }
 
+std::optional<PythonImport> read_python_import(const State& state, Iter start) {
+  PythonImport import;
+  Iter at = std::next(start);
+  for (; !at->starts_line && at->kind != K::Import && at->kind != K::End; ++at) import.path += state.text(*at);
+  if (at->kind != K::Import) return std::nullopt;
+  Iter last = at;
+  for (++at; !at->starts_line && lex::is_word(at->kind); ++at) {
+    import.imported += (import.imported.empty() ? "" : ", ") + std::string(state.text(*at));
+    import.names.push_back(state.name(*at));
+    last = at++;
+    if (at->kind == K::As && lex::is_word(std::next(at)->kind)) {
+      import.names.back() = state.name(*++at);
+      import.is_plain = false;
+      last = at++;
+    }
+    if (at->kind != K::Comma) break;
+  }
+  if (import.names.empty()) return std::nullopt;
+  import.span = source::join(start->span, last->span);
+  return import;
+}
+
 std::optional<diagnostics::Diagnostic> find_python_form(const State& state, Iter start, Iter at) {
   if (start->kind == K::At && start->starts_line) {
     return diag::python_form(start->span, "@decorator", "not needed");
@@ -76,6 +98,9 @@ std::optional<diagnostics::Diagnostic> find_python_form(const State& state, Iter
   if (begins_something(start) && (start->kind == K::Name || start->kind == K::From || start->kind == K::With)) {
     if (const Habit* habit = find_first_word(state.text(*start))) {
       diagnostics::Diagnostic diagnostic = diag::python_form(start->span, habit->shown, habit->ours);
+      const auto import = habit->word == "from" ? read_python_import(state, start) : std::nullopt;
+      if (import && import->is_plain && import->path.starts_with("std."))
+        diagnostic.fix(import->span, "import " + import->path + ".{" + import->imported + "}");
       if (habit->word == "def" || habit->word == "func" || habit->word == "function") diagnostic.fix(start->span, "fn");
       return diagnostic;
     }

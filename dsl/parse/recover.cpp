@@ -104,6 +104,14 @@ ast::Name find_declared(const State& state, Iter first, Iter last) {
   return found;
 }
 
+std::vector<ast::Name> find_all_declared(const State& state, Iter first, Iter last) {
+  if (first < last && state.text(*first) == "from") {
+    if (const std::optional<PythonImport> import = read_python_import(state, first)) return import->names;
+  }
+  const ast::Name name = find_declared(state, first, last);
+  return name.text.empty() ? std::vector<ast::Name>() : std::vector{name};
+}
+
 std::string describe_found(const State& state, Iter at) {
   switch (at->kind) {
     case K::Int:

@@ -111,6 +111,8 @@ class State {
 std::vector<ast::Name> find_assigned(const State& state, Iter first, Iter last);
 /// The name that a broken declaration or member would have declared; without text if it has none.
 ast::Name find_declared(const State& state, Iter first, Iter last);
+/// The same of a declaration, which may be `from std.models import resnet18, vit_b16`.
+std::vector<ast::Name> find_all_declared(const State& state, Iter first, Iter last);
 
 /// The name of a broken parameter.
 ast::Name find_param(const State& state, Iter first, Iter last);
@@ -126,6 +128,15 @@ void report_nesting(State& state, Iter where, int limit);
 Iter find_resumption(const State& state, Level level, Iter start, Iter at);
 
 /// A form of Python (or a relative) that explains why parsing failed at `at`.
+/// `from a.b import c, d as e`.
+struct PythonImport {
+  std::string path;               ///< `a.b`
+  std::string imported;           ///< `c, d`
+  std::vector<ast::Name> names;   ///< by which they are known: c, e
+  bool is_plain = true;           ///< no name is changed
+  Span span;
+};
+std::optional<PythonImport> read_python_import(const State& state, Iter start);
 std::optional<diagnostics::Diagnostic> find_python_form(const State& state, Iter start, Iter at);
 /// `pass`, `break`, `continue` as a statement.
 std::optional<diagnostics::Diagnostic> find_python_word(const ast::Name& statement);

@@ -249,7 +249,7 @@ inline void mark_error(const State& state, ast::Item& node, Iter first, Iter las
 }
 inline void mark_error(const State& state, ast::Decl& node, Iter first, Iter last) {
   if (!node.span.is_empty()) return;
-  node = ast::Decl{.span = state.span(first, last), .doc = {}, .node = ast::ErrorDecl{find_declared(state, first, last)}};
+  node = ast::Decl{.span = state.span(first, last), .doc = {}, .node = ast::ErrorDecl{find_all_declared(state, first, last)}};
 }
 inline void mark_error(const State& state, ast::Param& node, Iter first, Iter last) {
   node.name = find_param(state, first, last);

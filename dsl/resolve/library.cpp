@@ -140,6 +140,20 @@ std::map<size_t, std::string> LibraryIndex::needed_by(const std::vector<std::str
   return needed;
 }
 
+std::string LibraryIndex::module_of(std::string_view name) {
+  for (const source::EmbeddedFile& file : library_texts) {
+    if (!is_imported_only(file.name) || name.starts_with('_')) continue;
+    bool is_declared = false;
+    bool is_extern = false;
+    for_each_line(file.text, [&](std::string_view line) {
+      if (line.starts_with("extern ") || (is_extern && line == "}")) is_extern = line != "}";
+      is_declared = is_declared || declared_name(line, is_extern) == name;
+    });
+    if (is_declared) return "std." + std::string(file.name.substr(0, file.name.find('/')));
+  }
+  return "";
+}
+
 std::vector<std::string> LibraryIndex::names(std::string_view folder) const {
   std::vector<std::string> names;
   for (const auto& [name, declarations] : by_name_) {

@@ -28,6 +28,8 @@ class LibraryIndex {
   /// mention. All other declarations are blank in it, so that places in it are those of the file. Every word of a text counts,
   /// whatever it stands for there.
   std::map<size_t, std::string> needed_by(const std::vector<std::string_view>& texts) const;
+  /// The module that `name` is to be imported from, `std.models`; "" if there is none.
+  static std::string module_of(std::string_view name);
   /// All public names, or those of files below `folder`, `callbacks/`; in order.
   std::vector<std::string> names(std::string_view folder = "") const;
 

@@ -41,9 +41,10 @@ struct Resolver {
     Module& module = graph.modules[index];
     for (const ast::Decl& decl : module.ast.decls) {
       auto& symbols = module.symbols;
-      if (const auto* d = decl.get<ast::ErrorDecl>(); d != nullptr && !d->name.text.empty()) {
-        for (auto* names : {&symbols, &module.topologies, &module.experiments})
-          names->try_emplace(d->name.text, poison(d->name));
+      if (const auto* d = decl.get<ast::ErrorDecl>()) {
+        for (const ast::Name& name : d->names) {
+          for (auto* names : {&symbols, &module.topologies, &module.experiments}) names->try_emplace(name.text, poison(name));
+        }
       }
       if (const auto* d = decl.get<ast::Hparam>())
         declare(index, symbols, SymbolKind::Hparam, d->name, decl);
@@ -112,6 +113,8 @@ struct Resolver {
         graph.stages[name] = symbol;
       } else if (fn != nullptr && fn->result && is_named(*fn->result, "schedule")) {
         graph.schedules[name] = symbol;
+      } else if (fn != nullptr && fn->result && (is_named(*fn->result, "trainer_value") || is_named(*fn->result, "draw"))) {
+        graph.setting_values[name] = symbol;
       } else {
         graph.prelude[name] = symbol;
       }

@@ -62,6 +62,7 @@ struct ModuleGraph {
   std::map<std::string, Symbol>
       stages;  ///< library functions over streams, chosen by their first argument
   std::map<std::string, Symbol> schedules;  ///< read where a schedule is asked for
+  std::map<std::string, Symbol> setting_values;  ///< read where a setting of the trainer or an axis of a sweep is
 
   /// The meaning of `name` in `module`: its own names, its imports, the prelude; or nothing.
   const Symbol* find(uint32_t module, const std::string& name) const;

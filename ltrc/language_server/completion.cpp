@@ -273,6 +273,10 @@ struct Completer {
       add_words({"true", "false"}, ItemKind::Keyword, 0);
     if (type.find("option[") != std::string_view::npos) add("none", ItemKind::Keyword, 1);
     if (type.find("schedule") != std::string_view::npos) add_symbols(graph().schedules, 0);
+    for (const auto& [name, symbol] : graph().setting_values) {
+      const bool is_asked = (std::string(type) + " ").find(" or " + name + " ") != std::string::npos;
+      if (const auto id = is_asked ? index().find(symbol.span) : std::nullopt) add(index().entity(*id), 0);
+    }
     if (type.find("device") != std::string_view::npos)
       add_words({"auto", "cpu", "cuda"}, ItemKind::Value, 0);
   }
@@ -328,6 +332,7 @@ struct Completer {
         for (const char* name : {"schedule", "clip_norm", "clip_value", "lr", "weight_decay"})
           add(name, ItemKind::Property, 0, "", "", std::string(name) + " = ");
         if (brace == "optimizer") add("group", ItemKind::Keyword, 1);
+        if (brace == "group") add("rule", ItemKind::Property, 0, "", "", "rule = ");
       }
       if (cursor.setting == "schedule") add_symbols(graph().schedules, 0);
       return cursor.starts_entry;

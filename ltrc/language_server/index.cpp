@@ -231,7 +231,7 @@ std::optional<EntityId> Index::find_symbol(const std::string& name) const {
   if (!compilation_->graph) return std::nullopt;
   const resolve::ModuleGraph& graph = *compilation_->graph;
   const resolve::Symbol* symbol = graph.find(0, name);
-  for (const auto* library : {&graph.stages, &graph.schedules}) {
+  for (const auto* library : {&graph.stages, &graph.schedules, &graph.setting_values}) {
     if (symbol != nullptr) break;
     if (const auto found = library->find(name); found != library->end()) symbol = &found->second;
   }

@@ -81,7 +81,8 @@ std::optional<EntityId> NameWalk::find(const std::string& name) const {
   if (const auto own = find_own(name)) return own;
   if (const resolve::Symbol* symbol = graph_.find(number_, name)) return index_.find(symbol->span);
   if (const auto stage = of_symbols(graph_.stages, name)) return stage;
-  return of_symbols(graph_.schedules, name);
+  if (const auto schedule = of_symbols(graph_.schedules, name)) return schedule;
+  return of_symbols(graph_.setting_values, name);
 }
 
 std::optional<EntityId> NameWalk::find_series(const std::string& role,

@@ -103,6 +103,11 @@ Stream map(const Stream& stream, const Data* self, MapFunction run, Fields& out,
   return ltr::map(stream, self, {run, out.take(), random, name, at}, skip_bad);
 }
 
+Stream filter(const Stream& stream, const Data* self, bool (*keeps)(const Data& self, const Record& in), const char* name,
+              const Location& at) {
+  return ltr::filter(stream, self, {keeps, name, at});
+}
+
 Stream csv(const Str& file, const Str& sep, Fields& fields) { return ltr::csv(file, sep, fields.take()); }
 Stream idx(const Str& path, Fields& fields) { return ltr::idx(path, fields.take()); }
 void set_batch(Data& data, Fields& fields) { data.batch = fields.take(); }

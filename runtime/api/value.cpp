@@ -150,12 +150,55 @@ Str text_of(bool value, const char* format) { return formatted(value, format); }
 
 Str text_of(const Str& value, const char* format) { return formatted(value, format); }
 
+namespace {
+
+/// Of more elements than this, each axis shows its first and last three, as PyTorch does.
+constexpr int64_t kShownWhole = 1000;
+constexpr int64_t kEdge = 3;
+
+Str element_text(const at::Tensor& tensor, const char* format) {
+  if (tensor.scalar_type() == at::kBool) return formatted(tensor.item<bool>(), format);
+  return tensor.is_floating_point() ? text_of(tensor.item<double>(), format) : formatted(tensor.item<int64_t>(), format);
+}
+
+/// `tensor` lies in host memory.
+Str nested_text(const at::Tensor& tensor, const char* format, bool is_long) {
+  if (tensor.dim() == 0) return element_text(tensor, format);
+  const int64_t size = tensor.size(0);
+  Str text = "[";
+  for (int64_t i = 0; i < size; i++) {
+    if (i > 0) text += ", ";
+    if (is_long && i == kEdge && size > 2 * kEdge) {
+      text += "…, ";
+      i = size - kEdge;
+    }
+    text += nested_text(tensor.select(0, i), format, is_long);
+  }
+  return text + "]";
+}
+
+}  // namespace
+
 Str text_of(const Tensor& value, const char* format) {
   const In tensor(value);
   if (!tensor->defined()) return "none";
-  if (tensor->numel() != 1) return fmt::format("{}[{}]", c10::toString(tensor->scalar_type()), fmt::join(tensor->sizes().vec(), ", "));
-  if (tensor->scalar_type() == at::kBool) return formatted(value.item_int() != 0, format);
-  return tensor->is_floating_point() ? text_of(value.item(), format) : formatted(value.item_int(), format);
+  return nested_text(tensor->detach().cpu(), format, tensor->numel() > kShownWhole);
+}
+
+// ---- what hooks see ------------------------------------------------------------------------------------------
+
+Tensor batch_field(const Context& cx, const char* name) {
+  for (size_t i = 0; cx.batch != nullptr && i < cx.schema->size(); i++) {
+    if (std::strcmp((*cx.schema)[i].name, name) == 0 && cx.batch->fields[i].defined()) return cx.batch->fields[i];
+  }
+  throw error_here(err::shape_check_failed, fmt::format("this batch has no field {}", name));
+}
+
+Tensor output_field(const Context& cx, const char* name) {
+  for (const Output& one : cx.outputs()) {
+    if (std::strcmp(one.name, name) == 0) return one.value;
+  }
+  throw error_here(err::shape_check_failed, fmt::format("step predict gave no {}", name));
 }
 
 // ---- host arithmetic -----------------------------------------------------------------------------------------

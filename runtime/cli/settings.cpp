@@ -208,6 +208,10 @@ void RunSettings::set_run(Str dir, Str name) {
 }
 
 void RunSettings::call(const char* section, const Value& given) {
+  if (Str(section) == "sweep") {
+    sweep_ = given;
+    return;
+  }
   const Str name = given.text;
   const int64_t index = call_counts_[Str(section) + "." + name]++;
   const Str prefixes[] = {fmt::format("{}.{}", section, name), fmt::format("{}.{}.{}", section, name, index)};

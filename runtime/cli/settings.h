@@ -64,6 +64,8 @@ class RunSettings : public Settings {
   const std::vector<HparamInfo>& hparams() const { return hparams_; }
   const std::vector<Value>& callbacks() const { return callbacks_; }
   const std::vector<Value>& loggers() const { return loggers_; }
+  /// The `sweep` of the experiment as a call, its axes and settings by name; none if there is none.
+  const Value& sweep() const { return sweep_; }
   bool has_hparam(const Str& name) const;
   /// What holds for `path` as it was typed, in a command or a file: `--set trainer.epochs=3`; "" where the program's value holds.
   Str typed(const Str& path) const;
@@ -95,6 +97,7 @@ class RunSettings : public Settings {
   std::map<Str, int64_t> call_counts_;
   std::vector<Value> callbacks_;
   std::vector<Value> loggers_;
+  Value sweep_;
   Str run_dir_ = "runs";
   Str run_name_;
 };

@@ -258,6 +258,65 @@ Option<Value> parse_elements(const Value& read, const Str& type, Str& wanted) {
   return std::nullopt;
 }
 
+struct Param {
+  const char* name;
+  const char* type;
+  const char* initial = "";  ///< "": it must be given
+};
+
+struct CallForm {
+  const char* name;
+  std::vector<Param> params;
+};
+
+/// The calls of `stdlib/trainer/values.ltr`.
+const std::vector<CallForm>& call_forms() {
+  static const std::vector<CallForm> forms = {
+      {"fraction", {{"x", "float"}}},
+      {"by_epoch", {{"pairs", "list[(int, int)]"}}},
+      {"ramp", {{"from", "int"}, {"to", "int"}, {"over", "period"}}},
+      {"count", {{"field", "str"}, {"ignore", "int", "-100"}}},
+  };
+  return forms;
+}
+
+/// The call with all of its arguments, each under its name and of its type; nothing where one is missing, or one too many.
+Option<Value> bound_call(const Value& call) {
+  const auto form = std::find_if(call_forms().begin(), call_forms().end(), [&](const CallForm& one) { return call.text == one.name; });
+  if (form == call_forms().end() || call.items.size() > form->params.size()) return std::nullopt;
+  std::vector<Argument> arguments;
+  size_t used = 0;
+  for (size_t i = 0; i < form->params.size(); ++i) {
+    const Param& param = form->params[i];
+    const Value* given = call.find(param.name);
+    if (given == nullptr && i < call.items.size() && *call.items[i].name == 0) given = &call.items[i].value;
+    used += given != nullptr ? 1 : 0;
+    Str unused;
+    const Option<Value> value = parse_value(given != nullptr ? show(*given) : Str(param.initial), param.type, unused);
+    if (!value || (given == nullptr && *param.initial == 0)) return std::nullopt;
+    arguments.push_back({param.name, *value, param.type, {}});
+  }
+  return used == call.items.size() ? Option<Value>(Value::call(call.text, std::move(arguments))) : std::nullopt;
+}
+
+/// `int or by_epoch or ramp`: a value of the type, or one of the calls behind it.
+Option<Value> parse_alternatives(const Str& text, const Str& type, Str& wanted) {
+  const size_t first = type.find(" or ");
+  if (Option<Value> plain = parse_value(text, type.substr(0, first), wanted)) return plain;
+  const Option<Value> read = Reader(text).whole();
+  const bool is_named = read && read->kind == Value::Kind::Call && (type + " ").find(" or " + read->text + " ") != Str::npos;
+  if (is_named) {
+    if (Option<Value> call = bound_call(*read)) return call;
+  }
+  for (const CallForm& form : call_forms()) {
+    if ((type + " ").find(fmt::format(" or {} ", form.name)) == Str::npos) continue;
+    Str params;
+    for (const Param& param : form.params) params += fmt::format("{}{}: {}", params.empty() ? "" : ", ", param.name, param.type);
+    wanted += fmt::format(" or {}({})", form.name, params);
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 Option<Value> parse_value(const Str& given, const Str& type, Str& wanted) {
@@ -272,6 +331,7 @@ Option<Value> parse_value(const Str& given, const Str& type, Str& wanted) {
     if (text == "none") return Value();
     return parse_value(text, inside_brackets(type), wanted);
   }
+  if (type.find(" or ") != Str::npos) return parse_alternatives(text, type, wanted);
   if (type == "auto_or_int" || type == "auto_or_bytes") {
     if (text == "auto") return Value::symbol(text);
     const bool is_count = type == "auto_or_int";
@@ -331,7 +391,10 @@ Option<Value> parse_value(const Str& given, const Str& type, Str& wanted) {
       wanted = value->real == 1 ? "1 or 100%" : doors::shortest(value->real * 100) + "%";
       return std::nullopt;
     }
-    if (kind == Kind::Call && value->text == "fraction") return value;
+    if (kind == Kind::Call && value->text == "fraction") {
+      const Option<Value> part = bound_call(*value);
+      return part && part->items[0].value.real >= 0 && part->items[0].value.real <= 1 ? part : std::nullopt;
+    }
     return kind == Kind::Int && value->whole >= 0 ? value : std::nullopt;
   }
   wanted = type.empty() ? "a value as in .ltr" : type;

@@ -31,6 +31,15 @@ Str streams_text(const Start& start) {
   return out;
 }
 
+/// `sweep  lr = log_uniform(0.001, 1), size in [8, 16], trials = 20, minimize = val.loss`
+Str sweep_text(const Value& sweep) {
+  if (sweep.is_none()) return "";
+  std::vector<Str> parts;
+  for (const Argument& one : sweep.items)
+    parts.push_back(fmt::format("{} {} {}", one.name, one.value.kind == Value::Kind::List ? "in" : "=", one.value.to_text()));
+  return fmt::format("sweep  {}\n", fmt::join(parts, ", "));
+}
+
 }  // namespace
 
 int run_describe(Start& start) {
@@ -40,7 +49,7 @@ int run_describe(Start& start) {
   const std::unique_ptr<Progress> progress = make_progress(start.terminal);
   RunRequest request = start.request(*progress);
   Str out = headline(start, "") + model_table(start) + optimizer_table(start) + batch_text(start) +
-            streams_text(start) + plan_line(start, planned_steps(request));
+            streams_text(start) + sweep_text(start.settings.sweep()) + plan_line(start, planned_steps(request));
   for (const ObligationInfo& one : start.program.obligations) {
     if (Str(one.fate) != "proven") out += fmt::format("  {:<12} {}  {}\n", one.fate, one.text, place(one.location));
   }

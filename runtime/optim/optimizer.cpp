@@ -133,6 +133,7 @@ void Optimizer::make_groups() {
           group.schedule_call = argument.value;
         } else if (std::strcmp(argument.name, "rule") == 0) {
           call = argument.value;
+          group.has_own_rule = true;
         } else {
           over.push_back(argument);
         }

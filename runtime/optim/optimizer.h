@@ -79,6 +79,7 @@ class Optimizer {
   struct GroupState {
     Str pattern;
     Str rule_text;
+    bool has_own_rule = false;
     std::vector<std::pair<Str, Value>> settings;
     std::unique_ptr<optim::Rule> rule;
     Value schedule_call;
@@ -92,6 +93,8 @@ class Optimizer {
   };
 
   void make_groups();
+  /// Its rule, and those that groups have in its place, as checkpoints name them.
+  Str rules_text() const;
   void make_state(GroupState& group);
   /// The gradient by which `weight` moves here goes from it into `gradient`. Whether one came, on any rank.
   bool take_gradient(const at::Tensor& weight, at::Tensor& gradient);

@@ -19,11 +19,19 @@ Error Optimizer::misfit(const Str& what) const {
                    "fit --weights CHECKPOINT");
 }
 
+Str Optimizer::rules_text() const {
+  Str text = rule_.text;
+  for (const GroupState& group : groups_) {
+    if (group.has_own_rule) text += fmt::format(", {} for \"{}\"", group.rule_text, group.pattern);
+  }
+  return text;
+}
+
 void Optimizer::check_fits(Archive& archive) {
   prepare();
-  Str rule;
-  archive.value("rule", rule);
-  if (rule != rule_.text) throw misfit(fmt::format("is {} in the checkpoint and {} here", rule, rule_.text));
+  Str rules;
+  archive.value("rule", rules);
+  if (rules != rules_text()) throw misfit(fmt::format("is {} in the checkpoint and {} here", rules, rules_text()));
   for (const GroupState& group : groups_) {
     for (const Str& path : group.paths) {
       const Str prefix = state_prefix(path);
@@ -64,8 +72,8 @@ Str Optimizer::without_place(const Archive& archive) const {
 void Optimizer::visit(Archive& archive) {
   if (archive.is_reading()) check_fits(archive);
   prepare();
-  Str rule = rule_.text;
-  archive.value("rule", rule);
+  Str rules = rules_text();
+  archive.value("rule", rules);
   double rate = fixed_rate_.value_or(NAN);
   archive.value("rate", rate);
   if (archive.is_reading() && !std::isnan(rate)) fixed_rate_ = rate;

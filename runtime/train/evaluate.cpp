@@ -54,6 +54,7 @@ void pass(Session& cx, const StepInfo& step, const std::vector<size_t>& streams,
       } else {
         cx.batch_size = batch.size;
         cx.set_row(1, true, weight.of(batch));
+        const Session::BatchScope hooked(cx, batch);
         cx.run_hook(hooks.batch_start);
         blaming(*feed, 0, number, [&] { cx.run_step(step, batch, stream, uint64_t(number)); });
         cx.run_hook(hooks.batch_end);

@@ -39,6 +39,7 @@ const Outputs& Predictor::predict(const Batch& batch, size_t stream) {
   const ModeScope evaluation(false, false);
   cx_.batch_index = batches_;
   cx_.predicted.clear();
+  const Session::BatchScope hooked(cx_, batch);
   cx_.run_hook(Hook::predict_batch_start);
   cx_.run_step(step_, batch, stream, uint64_t(batches_));
   cx_.run_hook(Hook::predict_batch_end);

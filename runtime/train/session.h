@@ -52,6 +52,22 @@ class Session : public Context {
   void clip_value(Optimizer& optimizer, double limit) override;
   void set_lr(Optimizer& optimizer, double rate) override;
   void output(Outputs values) override;
+  const Outputs& outputs() const override { return predicted; }
+
+  /// Hooks see this batch while it lives.
+  class BatchScope {
+   public:
+    BatchScope(Session& session, const Batch& shown) : session_(session) {
+      session.batch = &shown;
+      session.schema = &session.request.data.batch;
+    }
+    ~BatchScope() { session_.batch = nullptr; }
+    BatchScope(const BatchScope&) = delete;
+    BatchScope& operator=(const BatchScope&) = delete;
+
+   private:
+    Session& session_;
+  };
 
   void run_hook(Hook hook) {
     if (!is_silent) listeners.run(hook, *this);

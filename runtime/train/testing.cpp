@@ -1,4 +1,5 @@
 #include <ATen/ATen.h>
+#include <c10/core/GradMode.h>
 #include <torch/csrc/autograd/autograd.h>
 
 #include <cmath>
@@ -70,6 +71,7 @@ class TestContext : public Context {
   const Tensor& into_metric(const char*, const Tensor& input) override { return input; }
   double metric(const char*) override { return std::numeric_limits<double>::quiet_NaN(); }
   void output(Outputs) override {}
+  const Outputs& outputs() const override { return none_; }
 
   ModelRoot root;
   double last_loss = std::numeric_limits<double>::quiet_NaN();
@@ -83,6 +85,7 @@ class TestContext : public Context {
     }
     return *gradients_;
   }
+  Outputs none_;
   LossScale scale_;
   std::unique_ptr<Backward> gradients_;
   const std::function<void(const Str&)>& show_;
@@ -134,28 +137,69 @@ double overfit(Context& cx, Model& model, Data& data, const TrainPair& pair, int
   return test.last_loss;
 }
 
-bool gradcheck(Tensor (*f)(const void* self, const Tensor& x), const void* self, const Tensor& given) {
+namespace {
+
+/// The weights and float buffers of a test are f64 while it lives.
+class WideWeights {
+ public:
+  explicit WideWeights(RootState& root) {
+    for (const Entry& entry : root.entries) {
+      at::Tensor tensor = aten(entry.tensor);
+      if (!tensor.is_floating_point() || tensor.scalar_type() == at::kDouble) continue;
+      narrow_.emplace_back(tensor, tensor.data());
+      tensor.set_data(tensor.data().to(at::kDouble));
+    }
+  }
+  ~WideWeights() {
+    for (auto& [tensor, data] : narrow_) tensor.set_data(data);
+  }
+  WideWeights(const WideWeights&) = delete;
+  WideWeights& operator=(const WideWeights&) = delete;
+
+ private:
+  std::vector<std::pair<at::Tensor, at::Tensor>> narrow_;
+};
+
+}  // namespace
+
+bool gradcheck(Context& cx, const Callable<Tensor, Tensor>& f, const Tensor& given) {
   return guarded([&] {
-    const PolicyScope f64(at::kDouble);
     constexpr double kStep = 1e-6;
     constexpr double kTolerance = 1e-5;
-    const at::Tensor x = In(given)->detach().to(at::kDouble).clone().requires_grad_(true);
-    const at::Tensor y = at::sum(In(f(self, give(x))));
-    const at::Tensor gradient = torch::autograd::grad({y}, {x}, {}, {}, false, true)[0];
+    const PolicyScope f64(at::kDouble);
+    const WideWeights wide(test_context(cx).root.state());
+    const uint64_t key = random_key(0, "gradcheck", {});
+    // What draws random numbers draws the same ones each time.
+    at::Tensor direction;
+    const auto along = [&](const at::Tensor& x) {
+      seed_random(key);
+      const at::Tensor y = aten(f(give(x)));
+      if (!direction.defined()) direction = at::cos(at::arange(1, y.numel() + 1, at::kDouble)).view(y.sizes());
+      return at::sum(y.to(at::kDouble) * direction);
+    };
+    const at::Tensor x = In(given)->detach().to(at::kDouble).clone(at::MemoryFormat::Contiguous).requires_grad_(true);
+    at::Tensor gradient;
+    {
+      const c10::AutoGradMode on(true);
+      const at::Tensor y = along(x);
+      if (y.requires_grad()) gradient = torch::autograd::grad({y}, {x}, {}, {}, false, true)[0];
+    }
     const NoGrad no_grad;
     const at::Tensor analytic = gradient.defined() ? gradient.contiguous() : at::zeros_like(x);
-    at::Tensor probe = x.detach().contiguous().clone();
+    at::Tensor probe = x.detach().clone();
     double* data = probe.mutable_data_ptr<double>();
     const double* expected = analytic.const_data_ptr<double>();
+    const auto value = [&] { return along(probe.clone()).item<double>(); };
     for (int64_t i = 0; i < probe.numel(); i++) {
       const double before = data[i];
       data[i] = before + kStep;
-      const double above = at::sum(In(f(self, give(probe.clone())))).item<double>();
+      const double above = value();
       data[i] = before - kStep;
-      const double below = at::sum(In(f(self, give(probe.clone())))).item<double>();
+      const double below = value();
       data[i] = before;
       const double numeric = (above - below) / (2 * kStep);
-      if (std::abs(numeric - expected[i]) > kTolerance * std::max({1.0, std::abs(numeric), std::abs(expected[i])})) return false;
+      // Not a number on either side is no gradient.
+      if (!(std::abs(numeric - expected[i]) <= kTolerance * std::max({1.0, std::abs(numeric), std::abs(expected[i])}))) return false;
     }
     return true;
   });

@@ -48,6 +48,7 @@ void WindowRunner::run_row(double total, bool is_last) {
   cx_.batch_size = batch_.size;
   if (counts) {
     cx_.late.begin_row(batch_, at_.epoch, number);
+    const Session::BatchScope batch(cx_, batch_);
     cx_.run_hook(Hook::train_batch_start);
     blaming(feed_, at_.epoch, number, [&] { cx_.run_step(step_, batch_, stream_, uint64_t(at_.batch_counter)); });
     cx_.run_hook(Hook::train_batch_end);

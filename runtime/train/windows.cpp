@@ -16,10 +16,25 @@ Windows::Windows(const TrainerSettings& settings, int64_t batch_size, std::funct
     }
     accumulate_ = settings.global_batch / batch_size;
   }
+  const auto refuse = [&](const Value& value, const char* rule) {
+    throw error_here(err::out_of_range, "trainer.accumulate", value.to_text(), rule);
+  };
   if (accumulate_.kind == Value::Kind::Int) {
     constant_ = accumulate_.as_int();
-    if (constant_ < 1) throw error_here(err::out_of_range, "trainer.accumulate", constant_, "accumulate >= 1");
-  } else if (accumulate_.kind != Value::Kind::Call || (accumulate_.text != "by_epoch" && accumulate_.text != "ramp")) {
+    if (constant_ < 1) refuse(accumulate_, "accumulate >= 1");
+  } else if (accumulate_.kind == Value::Kind::Call && accumulate_.text == "by_epoch") {
+    int64_t next = 0;
+    for (const Argument& pair : accumulate_.items[0].value.items) {
+      const int64_t epoch = pair.value.items[0].value.as_int();
+      if (epoch < next) refuse(accumulate_, "epochs from 0 that rise");
+      if (pair.value.items[1].value.as_int() < 1) refuse(accumulate_, "at least 1 batch");
+      next = epoch + 1;
+    }
+  } else if (accumulate_.kind == Value::Kind::Call && accumulate_.text == "ramp") {
+    const Value& over = *accumulate_.find("over");
+    if (over.kind != Value::Kind::Steps && over.kind != Value::Kind::Epochs) refuse(accumulate_, "over steps or epochs");
+    if (accumulate_.find("from")->as_int() < 1 || accumulate_.find("to")->as_int() < 1) refuse(accumulate_, "at least 1 batch");
+  } else {
     throw error_here(err::wrong_type, "trainer.accumulate", accumulate_.to_text(), "an int, by_epoch(…) or ramp(…)");
   }
   if (settings.epochs >= 0) planned_ = int64_t(std::llround(updates(double(settings.epochs))));
@@ -31,18 +46,16 @@ int64_t Windows::rows(int64_t epoch, int64_t global_step) const {
   if (accumulate_.text == "by_epoch") {
     // The pair with the latest epoch that has begun.
     int64_t rows = 1;
-    for (const Argument& pair : accumulate_.items.empty() ? accumulate_.items : accumulate_.items[0].value.items) {
-      if (pair.value.items.size() == 2 && pair.value.items[0].value.as_int() <= epoch) {
-        rows = pair.value.items[1].value.as_int();
-      }
+    for (const Argument& pair : accumulate_.items[0].value.items) {
+      if (pair.value.items[0].value.as_int() <= epoch) rows = pair.value.items[1].value.as_int();
     }
-    return std::max<int64_t>(rows, 1);
+    return rows;
   }
-  const double from = accumulate_.items.size() > 0 ? accumulate_.items[0].value.as_float() : 1;
-  const double to = accumulate_.items.size() > 1 ? accumulate_.items[1].value.as_float() : from;
-  const Value* over = accumulate_.find("over");
-  const double length = over != nullptr ? std::max(over->kind == Value::Kind::Int ? double(over->whole) : over->real, 1.0) : 1;
-  const double share = std::min(double(global_step) / length, 1.0);
+  const double from = accumulate_.find("from")->as_float();
+  const double to = accumulate_.find("to")->as_float();
+  const Value& over = *accumulate_.find("over");
+  const double done = over.kind == Value::Kind::Epochs ? double(epoch) : double(global_step);
+  const double share = over.real > 0 ? std::min(done / over.real, 1.0) : 1;
   return std::max<int64_t>(int64_t(std::llround(from + (to - from) * share)), 1);
 }
 

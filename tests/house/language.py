@@ -23,7 +23,7 @@ def words_of_editors(source):
     words = generate.words_of(source)
     names = ("keywords", "reserved", "constants", "units", "hooks", "settings", "types")
     # Types that only declarations of the library write.
-    of_library = {"optimizer", "stream", "schedule", "logger", "callback", "initializer"}
+    of_library = {"optimizer", "stream", "schedule", "logger", "callback", "initializer", "trainer_value", "draw"}
     found = {word for name in names for word in words[name]} - of_library
     return found | set(generate.PLACE_FUNCTIONS) | set(generate.APPLIED_TYPES)
 

@@ -1,5 +1,5 @@
 """Every public declaration of the standard library has a doc comment, and a test that mentions it: in its own file, or, for
-what only a run can show (data, callbacks, loggers, schedules, vision), in a program of tests/ or examples/, a unit test of
+what only a run can show (data, callbacks, loggers, schedules, sweep, trainer, vision), in a program of tests/ or examples/, a unit test of
 the runtime, or a script of tests/run. The table of optimizers names each declared one, with its defaults. Tests of a library file stand behind the line `# ---- tests`, which is where the compiler stops embedding it.
 
     stdlib.py SOURCE_DIR LTRC
@@ -8,7 +8,7 @@ import pathlib
 import re
 import sys
 
-NEEDS_A_RUN = {"data", "callbacks", "loggers", "schedules", "vision"}
+NEEDS_A_RUN = {"data", "callbacks", "loggers", "schedules", "sweep", "trainer", "vision"}
 MARK = "\n# ---- tests\n"
 DECLARATION = re.compile(r"((?:^[ ]*##[^\n]*\n)*)^([ ]*)(?:fn|block|metric|model|data|const|callback) (\w+)", re.MULTILINE)
 

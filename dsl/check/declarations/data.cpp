@@ -101,7 +101,6 @@ void check_data_items(Context& cx, ObjectInfo& object, const ast::Data& data) {
     info->index = uint32_t(cx.program.fns.size());
     cx.program.fns.emplace_back();
     cx.program.fns.back().name = info->name;
-    typed.object.fns.push_back(info->index);
     object.fn_order.push_back(info->name);
     std::vector<Local> locals;
     Scope fn_scope{.cx = cx,
@@ -169,7 +168,10 @@ void check_data_items(Context& cx, ObjectInfo& object, const ast::Data& data) {
       typed.streams.push_back(std::move(declared));
     }
   }
-  for (const std::string& name : object.fn_order) check_body_of(cx, *object.fns[name]);
+  for (const std::string& name : object.fn_order) {
+    check_body_of(cx, *object.fns[name]);
+    typed.object.fns.push_back(object.fns[name]->index);
+  }
   // The schema as run-time sizes: binders and what only run time knows are -1.
   for (const TypeField& field : object.batch.fields) {
     std::vector<Expr> dims;
@@ -187,6 +189,7 @@ void check_data_items(Context& cx, ObjectInfo& object, const ast::Data& data) {
     check_shuffling(cx, typed);
     check_same_records(cx, typed);
     check_splits(cx, typed);
+    check_filters(cx, typed);
     check_columns(cx, typed, {}, {});
   }
   cx.program.datas[object.index] = std::move(typed);

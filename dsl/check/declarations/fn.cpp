@@ -160,6 +160,8 @@ library::Space space_of(const FnInfo& op) {
     case Kind::Schedule:
     case Kind::CallbackValue:
     case Kind::Logger:
+    case Kind::TrainerValue:
+    case Kind::Draw:
       return library::Space::Settings;
     default: {
       const bool takes_stream = !op.params.empty() && op.params[0].type.kind == Kind::Stream;
@@ -245,6 +247,12 @@ Body check_value_of(const ast::Expr& expr, FnInfo& fn, Scope& scope) {
   stmt.span = expr.span;
   if (value.type.is_error()) {
     fn.result = Type::error();
+    return {stmt};
+  }
+  if (fn.infers_result) {
+    fn.result = value.type;
+    stmt.kind = StmtKind::Return;
+    stmt.values.push_back(std::move(value));
     return {stmt};
   }
   const bool has_effect = value.type.kind == Kind::Void || value.kind == ExprKind::CallMetric;

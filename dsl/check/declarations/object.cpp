@@ -2,6 +2,7 @@
 
 #include "dsl/check/declarations/declarations.h"
 #include "dsl/check/declarations/hook.h"
+#include "dsl/resolve/library.h"
 
 namespace ltr::check {
 
@@ -165,6 +166,64 @@ struct ObjectChecker {
     if (state.reduce && !typed.members.empty()) typed.members.back().reduce = state.reduce->text;
   }
 
+  /// What a call of an optimizer's rule takes: the weights, then its settings. Nothing where it is none.
+  const std::vector<ParamInfo>* rule_params(const ast::Expr& value) {
+    const auto* call = value.get<ast::Call>();
+    const auto* name = call != nullptr ? call->callee->get<ast::NameRef>() : nullptr;
+    if (name == nullptr) return nullptr;
+    const auto symbol = cx.graph.prelude.find(name->name.text);
+    if (symbol == cx.graph.prelude.end() || symbol->second.kind != SymbolKind::Op) return nullptr;
+    const FnInfo& rule = fn_of(cx, symbol->second);
+    return rule.result.kind == Kind::Optimizer ? &rule.params : nullptr;
+  }
+
+  /// E0301 with what there is, where a call names no function at all.
+  bool report_unknown_rule(const ast::Expr& value, Scope& inner) {
+    const auto* call = value.get<ast::Call>();
+    const auto* name = call != nullptr ? call->callee->get<ast::NameRef>() : nullptr;
+    if (name == nullptr || cx.graph.find(object.module, name->name.text) != nullptr || inner.find_local(name->name.text) ||
+        object.members.contains(name->name.text) || object.fns.contains(name->name.text))
+      return false;
+    const std::vector<std::string> known = resolve::LibraryIndex::get().names("optim/");
+    diagnostics::Diagnostic diagnostic = diag::unknown_name(name->name.span, name->name.text);
+    if (!did_you_mean(diagnostic, name->name.text, name->name.span, known)) note_there_are(diagnostic, known);
+    cx.report(std::move(diagnostic));
+    return true;
+  }
+
+  /// `rule = AdamW(lr = 1e-3)`, over the weights of the group.
+  Expr check_group_rule(const ast::Setting& setting, const Expr& weights, Scope& inner) {
+    const auto* call = setting.value.get<ast::Call>();
+    if (rule_params(setting.value) != nullptr) return check_call(setting.value, *call, inner, weights);
+    if (report_unknown_rule(setting.value, inner)) return error_at(setting.value.span);
+    Expr value = check_expr(setting.value, inner);
+    if (!value.type.is_error())
+      cx.report(diag::wrong_type(value.span, "a rule is an optimizer without weights, such as `AdamW(lr = 1e-3)`, not " +
+                                                 cx.text(value.type)));
+    return error_at(value.span);
+  }
+
+  GroupSettings check_group(const ast::Group& group,
+                            const std::vector<ParamInfo>& of_optimizer,
+                            const Expr& weights,
+                            Scope& inner) {
+    GroupSettings result{group.pattern, group.pattern_span, {}, {}};
+    std::vector<ast::Setting> settings;
+    const std::vector<ParamInfo>* params = &of_optimizer;
+    for (const ast::Setting& setting : group.settings) {
+      if (setting.name.text != "rule") {
+        settings.push_back(setting);
+        continue;
+      }
+      if (const auto* own = rule_params(setting.value)) params = own;
+      Expr rule = check_group_rule(setting, weights, inner);
+      if (!rule.type.is_error()) result.rule = std::move(rule);
+    }
+    check_twice(cx, group.settings);
+    result.settings = check_settings(settings, params, inner);
+    return result;
+  }
+
   std::vector<std::pair<std::string, Expr>> check_settings(
       const std::vector<ast::Setting>& settings, const std::vector<ParamInfo>* rule, Scope& inner) {
     std::vector<std::pair<std::string, Expr>> result;
@@ -180,11 +239,7 @@ struct ObjectChecker {
           known.push_back((*rule)[i].name);
           if ((*rule)[i].name == name) wanted = (*rule)[i].type;
         }
-        known.emplace_back("schedule");
-        if (name == "rule") {
-          cx.report(diag::not_in_this_version(setting.span, "a group with a `rule` of its own"));
-          continue;
-        }
+        known.insert(known.end(), {"schedule", "rule"});
       }
       if (name == "schedule") wanted = Type::of(Kind::Schedule);
       if (wanted.is_error()) {
@@ -203,28 +258,26 @@ struct ObjectChecker {
 
   void check_optimizer(const ast::Optimizer& optimizer) {
     Scope inner = scope();
+    if (report_unknown_rule(optimizer.value, inner)) {
+      add(optimizer.name, Type::error(), MemberKind::Optimizer, error_at(optimizer.value.span));
+      return;
+    }
     Expr value = check_expr(optimizer.value, inner);
     if (!value.type.is_error() && value.type.kind != Kind::Optimizer) {
       cx.report(diag::wrong_type(
           value.span, "an optimizer is wanted here, such as `AdamW(net.weights, lr = lr)`"));
       value.type = Type::error();
     }
-    const auto* call = optimizer.value.get<ast::Call>();
-    const auto* name = call != nullptr ? call->callee->get<ast::NameRef>() : nullptr;
-    const auto symbol =
-        name != nullptr ? cx.graph.prelude.find(name->name.text) : cx.graph.prelude.end();
-    const bool has_rule = symbol != cx.graph.prelude.end() && symbol->second.kind == SymbolKind::Op;
-    const std::vector<ParamInfo> rule =
-        has_rule ? fn_of(cx, symbol->second).params : std::vector<ParamInfo>();
+    const std::vector<ParamInfo>* rule = rule_params(optimizer.value);
+    const Expr weights = value.args.empty() ? error_at(value.span) : value.args[0];
     const Type type = value.type.is_error() ? Type::error() : Type::of(Kind::Optimizer);
     add(optimizer.name, type, MemberKind::Optimizer, value);
     std::vector<std::pair<std::string, Expr>> settings =
         check_settings(optimizer.settings, nullptr, inner);
     std::vector<GroupSettings> groups;
     for (const ast::Group& group : optimizer.groups) {
-      if (rule.empty()) break;
-      groups.push_back(
-          {group.pattern, group.pattern_span, check_settings(group.settings, &rule, inner)});
+      if (rule == nullptr || weights.type.is_error()) break;
+      groups.push_back(check_group(group, *rule, weights, inner));
     }
     if (typed.members.empty()) return;
     typed.members.back().settings = std::move(settings);
@@ -272,7 +325,7 @@ struct ObjectChecker {
       diagnostics::Diagnostic diagnostic = diag::unknown_hook(hook.name.span, hook.name.text);
       std::vector<std::string> known;
       for (const Hook& one : hooks()) known.emplace_back(one.name);
-      did_you_mean(diagnostic, hook.name.text, hook.name.span, known);
+      if (!did_you_mean(diagnostic, hook.name.text, hook.name.span, known)) note_there_are(diagnostic, known);
       cx.report(std::move(diagnostic));
       return;
     }

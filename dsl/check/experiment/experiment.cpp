@@ -41,8 +41,7 @@ std::optional<Merged> merge_amended(Context& cx,
       for (const auto& [name, symbol] : module.experiments) names.push_back(name);
       diagnostics::Diagnostic diagnostic =
           diag::unknown_topology(experiment.amends->span, "experiment", experiment.amends->text);
-      if (const auto near = diagnostics::suggest(experiment.amends->text, names))
-        diagnostic.help("did you mean `{}`?", *near).fix(experiment.amends->span, *near);
+      if (!did_you_mean(diagnostic, experiment.amends->text, experiment.amends->span, names)) note_there_are(diagnostic, names);
       cx.report(std::move(diagnostic));
       return std::nullopt;
     }
@@ -153,8 +152,7 @@ std::optional<Expr> check_listed(const ast::Expr& value,
   }
   diagnostics::Diagnostic diagnostic =
       diag::unknown_callback(name->name.span, what, name->name.text);
-  if (const auto near = diagnostics::suggest(name->name.text, known))
-    diagnostic.help("did you mean `{}`?", *near).fix(name->name.span, *near);
+  if (!did_you_mean(diagnostic, name->name.text, name->name.span, known)) note_there_are(diagnostic, known);
   cx.report(std::move(diagnostic));
   return std::nullopt;
 }
@@ -256,40 +254,6 @@ std::optional<Expr> check_wired(const std::string& what,
   return value;
 }
 
-void check_sweep(const ast::Section& section, Scope& scope) {
-  Context& cx = scope.cx;
-  static const std::set<std::string> kWords = {"trials", "minimize", "maximize", "prune", "method"};
-  static const std::set<std::string> kDraws = {"uniform", "log_uniform", "normal", "int_uniform"};
-  for (const ast::Setting& setting : section.settings) {
-    if (kWords.contains(setting.name.text)) continue;
-    std::vector<std::string> names;
-    bool is_hparam = false;
-    for (const Hparam& hparam : cx.program.hparams) {
-      names.push_back(hparam.name);
-      is_hparam = is_hparam || hparam.name == setting.name.text;
-    }
-    if (!is_hparam) {
-      diagnostics::Diagnostic diagnostic =
-          diag::unknown_setting(setting.name.span, "a sweep", setting.name.text);
-      if (const auto near = diagnostics::suggest(setting.name.text, names))
-        diagnostic.help("did you mean the hparam `{}`?", *near).fix(setting.name.span, *near);
-      cx.report(std::move(diagnostic));
-      continue;
-    }
-    if (setting.is_draw) {
-      check_expr(setting.value, scope);
-      continue;
-    }
-    const auto* call = setting.value.get<ast::Call>();
-    const auto* draw = call != nullptr ? call->callee->get<ast::NameRef>() : nullptr;
-    if (draw == nullptr || !kDraws.contains(draw->name.text)) {
-      cx.report(diag::wrong_type(
-          setting.value.span,
-          "a draw is wanted here: uniform, log_uniform, normal or int_uniform, or `in [a, b]`"));
-    }
-  }
-}
-
 /// What is `set` keeps the rules of all hparams.
 void check_sets(Context& cx, const Experiment& experiment) {
   const Object none;
@@ -323,7 +287,7 @@ void check_experiment(Context& cx, uint32_t module_index, const ast::Experiment&
   static const std::vector<std::string> kFields = {"data", "model", "topology"};
   check_twice(cx, ast.settings);
   for (const ast::Section& section : ast.sections) {
-    if (section.name.text == "trainer" || section.name.text == "tags")
+    if (section.name.text == "trainer" || section.name.text == "tags" || section.name.text == "sweep")
       check_twice(cx, section.settings);
   }
   for (const ast::Setting& setting : ast.settings) {
@@ -351,8 +315,7 @@ void check_experiment(Context& cx, uint32_t module_index, const ast::Experiment&
       std::vector<std::string> names;
       for (const Hparam& candidate : cx.program.hparams) names.push_back(candidate.name);
       diagnostics::Diagnostic diagnostic = diag::set_unknown(set.name.span, set.name.text);
-      if (const auto near = diagnostics::suggest(set.name.text, names))
-        diagnostic.help("did you mean `{}`?", *near).fix(set.name.span, *near);
+      if (!did_you_mean(diagnostic, set.name.text, set.name.span, names)) note_there_are(diagnostic, names);
       cx.report(std::move(diagnostic));
       continue;
     }
@@ -373,8 +336,7 @@ void check_experiment(Context& cx, uint32_t module_index, const ast::Experiment&
       for (const auto& [topology, symbol] : module.topologies) names.push_back(topology);
       diagnostics::Diagnostic diagnostic = diag::unknown_topology(
           setting.value.span, "topology", cx.source_text(setting.value.span));
-      if (const auto near = diagnostics::suggest(cx.source_text(setting.value.span), names))
-        diagnostic.help("did you mean `{}`?", *near).fix(setting.value.span, *near);
+      if (!did_you_mean(diagnostic, cx.source_text(setting.value.span), setting.value.span, names)) note_there_are(diagnostic, names);
       cx.report(std::move(diagnostic));
       continue;
     }
@@ -409,7 +371,7 @@ void check_experiment(Context& cx, uint32_t module_index, const ast::Experiment&
           typed.loggers.push_back(std::move(*logger));
       }
     } else if (name == "sweep") {
-      check_sweep(section, scope);
+      typed.sweep = check_sweep(section, scope);
       sweep = &section;
     }
   }
@@ -430,6 +392,7 @@ void check_experiment(Context& cx, uint32_t module_index, const ast::Experiment&
       if (fn.role == FnRole::Step && is_role) bind_step(*model, *data, fn, typed, scope);
     }
     check_monitors(cx, typed, sweep);
+    check_hook_fields(cx, typed);
     check_schedules(cx, typed);
     check_windows(cx, typed);
     check_columns(cx, cx.program.datas[typed.data], typed.data_arguments, typed);

@@ -1,9 +1,11 @@
 #include <algorithm>
 
+#include "dsl/check/declarations/declarations.h"
 #include "dsl/check/declarations/devices.h"
 #include "dsl/check/experiment/settings.h"
 #include "dsl/check/expressions/evaluate.h"
 #include "dsl/check/expressions/expressions.h"
+#include "dsl/check/library/library_call.h"
 #include "dsl/diagnostics/suggest.h"
 
 namespace ltr::check {
@@ -68,15 +70,55 @@ std::optional<Expr> check_devices(const ast::Expr& value, Scope& scope) {
   return symbol(value, *kind + "[" + std::to_string(known->whole) + "]");
 }
 
-/// A form of a setting that edition 1 has and this version has not.
-std::optional<std::string> later_form(const ast::Expr& value) {
-  static const std::set<std::string> kCalls = {"by_epoch", "ramp", "fraction", "count"};
+/// What a type such as `int or fraction` asks for: a type, or calls of the named functions.
+struct Asked {
+  std::string type;
+  std::vector<std::string> calls;
+};
+
+Asked asked_for(const std::string& text) {
+  constexpr std::string_view kOr = " or ";
+  Asked asked;
+  size_t end = text.find(kOr);
+  asked.type = text.substr(0, end);
+  while (end != std::string::npos) {
+    const size_t begin = end + kOr.size();
+    end = text.find(kOr, begin);
+    asked.calls.push_back(text.substr(begin, end - begin));
+  }
+  return asked;
+}
+
+/// Whether it calls a function of another setting's values.
+bool names_setting_value(const ast::Expr& value, const Scope& scope) {
   const auto* call = value.get<ast::Call>();
   const auto* callee = call != nullptr ? call->callee->get<ast::NameRef>() : nullptr;
-  if (callee != nullptr && kCalls.contains(callee->name.text)) return callee->name.text + "(…)";
-  const std::string* word = word_of(value);
-  if (word != nullptr && *word == "warn") return *word;
-  return std::nullopt;
+  return callee != nullptr && scope.cx.graph.setting_values.contains(callee->name.text) &&
+         scope.cx.graph.find(scope.module, callee->name.text) == nullptr;
+}
+
+/// Rules of a call's arguments that no `where` says; false after a report.
+bool check_pairs(const Expr& call, Context& cx) {
+  if (call.op == library::Id::Ramp && call.args[2].name == "seconds") {
+    cx.report(diag::wrong_type(call.args[2].span, "`ramp` goes over steps or epochs, not over a time"));
+    return false;
+  }
+  if (call.op != library::Id::ByEpoch) return true;
+  std::optional<int64_t> before;
+  for (const Expr& pair : call.args[0].args) {
+    if (pair.args.size() != 2) continue;
+    const auto epoch = evaluate(pair.args[0], cx.program), batches = evaluate(pair.args[1], cx.program);
+    if (epoch && (epoch->whole < 0 || (before && epoch->whole <= *before))) {
+      cx.report(diag::out_of_range(pair.args[0].span, "the epochs of `by_epoch` begin at 0 or later, and rise"));
+      return false;
+    }
+    if (batches && batches->whole < 1) {
+      cx.report(diag::out_of_range(pair.args[1].span, "an update takes at least 1 batch"));
+      return false;
+    }
+    if (epoch) before = epoch->whole;
+  }
+  return true;
 }
 
 /// What a number is worth before the run; of an hparam its default.
@@ -87,6 +129,17 @@ std::optional<double> constant(const Expr& expr, Context& cx) {
 }
 
 }  // namespace
+
+std::optional<Expr> check_setting_call(const ast::Expr& value, const std::vector<std::string>& names, Scope& scope) {
+  const auto* call = value.get<ast::Call>();
+  const auto* callee = call != nullptr ? call->callee->get<ast::NameRef>() : nullptr;
+  if (callee == nullptr || std::find(names.begin(), names.end(), callee->name.text) == names.end()) return std::nullopt;
+  CallSite site{callee->name.text, callee->name.span, value.span, {}, scope};
+  for (const ast::Argument& argument : call->arguments) {
+    site.given.push_back({argument.name, &*argument.value, std::nullopt, argument.value->span});
+  }
+  return call_op(fn_of(scope.cx, scope.cx.graph.setting_values.at(callee->name.text)), site);
+}
 
 std::vector<std::string> choices_of(const std::string& type) {
   std::vector<std::string> choices;
@@ -140,10 +193,6 @@ std::optional<SettingValue> check_setting(const ast::Setting& setting,
     cx.report(std::move(diagnostic));
     return std::nullopt;
   }
-  if (const auto word = later_form(setting.value)) {
-    cx.report(diag::not_in_this_version(setting.value.span, "`" + *word + "` as a setting"));
-    return std::nullopt;
-  }
   SettingValue result;
   result.path = setting.name.text;
   result.type = info->type;
@@ -160,14 +209,26 @@ std::optional<SettingValue> check_setting(const ast::Setting& setting,
     return result;
   }
   const std::string* word = word_of(setting.value);
-  if (result.type.starts_with("auto_or_") && word != nullptr && *word == "auto") {
+  // `auto_or_int` is a type, or the one word that stands in front of it.
+  const size_t or_at = result.type.find("_or_");
+  if (or_at != std::string::npos && word != nullptr && *word == result.type.substr(0, or_at)) {
     result.value = symbol(setting.value, *word);
     return result;
   }
-  const std::string type = result.type.starts_with("auto_or_") ? result.type.substr(8) : result.type;
-  result.value = check_as(setting.value, type_of_text(type), scope, ("`" + setting.name.text + "`").c_str());
+  const Asked asked = asked_for(or_at == std::string::npos ? result.type : result.type.substr(or_at + 4));
+  if (auto call = check_setting_call(setting.value, asked.calls, scope)) {
+    if (call->type.is_error() || !check_pairs(*call, cx)) return std::nullopt;
+    result.value = std::move(*call);
+  } else if (names_setting_value(setting.value, scope)) {
+    cx.report(diag::wrong_argument(setting.value.span, "`" + setting.name.text + "` takes " + result.type + ", not " +
+                                                           cx.source_text(setting.value.span)));
+    return std::nullopt;
+  } else {
+    result.value = check_as(setting.value, type_of_text(asked.type), scope, ("`" + setting.name.text + "`").c_str());
+  }
   if (result.value.type.is_error()) return std::nullopt;
-  const auto value = result.value.kind == ExprKind::Quantity ? std::optional(result.value.number) : constant(result.value, cx);
+  const Expr& bounded = result.value.op == library::Id::Fraction ? result.value.args[0] : result.value;
+  const auto value = bounded.kind == ExprKind::Quantity ? std::optional(bounded.number) : constant(bounded, cx);
   const auto rule = value ? broken_range(section == "a trainer" ? "trainer." : "topology.", result.path, *value) : std::nullopt;
   if (rule) {
     cx.report(diag::out_of_range(result.value.span, "`" + result.path + "` cannot be " + cx.source_text(result.value.span))

@@ -25,6 +25,8 @@ const std::vector<SettingInfo>& topology_settings();
 std::vector<std::string> choices_of(const std::string& type);
 /// The rule of the runtime's table of ranges that `value` breaks, as `.ltr` says it; `section` ends with a dot.
 std::optional<std::string> broken_range(const std::string& section, const std::string& name, double value);
+/// A call of one of the named functions that give values of settings, `fraction(0.1)`; nothing if `value` is none.
+std::optional<Expr> check_setting_call(const ast::Expr& value, const std::vector<std::string>& names, Scope& scope);
 /// A setting of a closed list, typed; nothing after a report.
 std::optional<SettingValue> check_setting(const ast::Setting& setting,
                                           const std::vector<SettingInfo>& known,

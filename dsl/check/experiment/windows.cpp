@@ -26,7 +26,7 @@ std::optional<int64_t> ranks_of(const Context& cx, const std::string& name) {
 /// The last call of a stage in the chain of a stream.
 const Expr* find_stage(const Expr& stream, library::Id stage) {
   if (stream.op == stage) return &stream;
-  const bool goes_on = stream.kind == ExprKind::Op || stream.kind == ExprKind::MapStage;
+  const bool goes_on = stream.kind == ExprKind::Op || stream.kind == ExprKind::MapStage || stream.kind == ExprKind::FilterStage;
   return goes_on && !stream.args.empty() ? find_stage(stream.args[0], stage) : nullptr;
 }
 
@@ -110,6 +110,21 @@ void check_global_batch(Context& cx, const Experiment& experiment, const TrainBa
   cx.report(std::move(diagnostic));
 }
 
+/// `weigh = count("tokens")`: a field of the batch.
+void check_counted(Context& cx, const Experiment& experiment) {
+  const SettingValue* weigh = find_setting(experiment.trainer, "weigh");
+  if (weigh == nullptr || weigh->value.op != library::Id::CountOfField) return;
+  const Expr& field = weigh->value.args[0];
+  const DataObject& data = cx.program.datas[experiment.data];
+  if (field.kind != ExprKind::StrConst || data.object.is_damaged) return;
+  std::vector<std::string> known;
+  for (const TypeField& one : data.batch.fields) known.push_back(one.name);
+  if (std::find(known.begin(), known.end(), field.name) != known.end() || is_reported(cx, diagnostics::Code::E0308, field.span)) return;
+  diagnostics::Diagnostic diagnostic = diag::unknown_field(field.span, "the batch", field.name);
+  if (!did_you_mean(diagnostic, field.name, field.span, known)) note_known(diagnostic, known);
+  cx.report(std::move(diagnostic));
+}
+
 }  // namespace
 
 std::optional<TrainBatch> find_train_batch(const Program& program, const Experiment& experiment) {
@@ -127,6 +142,7 @@ std::optional<TrainBatch> find_train_batch(const Program& program, const Experim
 
 void check_windows(Context& cx, const Experiment& experiment) {
   check_step(cx, experiment);
+  check_counted(cx, experiment);
   for (const StreamDecl& stream : cx.program.datas[experiment.data].streams) {
     if (stream.role == "train" && !stream.value.type.is_error())
       check_endless(cx, experiment, stream);

@@ -6,6 +6,8 @@
 
 namespace ltr::check {
 
+struct Scope;
+
 /// An expression of a declaration, with the arguments of an experiment in place of its params and
 /// `lets`, and hparams replaced by their default or by what `set` says.
 struct Wired {
@@ -36,6 +38,10 @@ void check_monitors(Context& cx, const Experiment& experiment, const ast::Sectio
 void check_logged_names(Context& cx);
 /// E0418: learning rates are above 0, as written and as experiments give them.
 void check_learning_rates(Context& cx);
+/// `sweep { … }` as a call, its axes and settings by name; nothing after a report.
+std::optional<Expr> check_sweep(const ast::Section& section, Scope& scope);
+/// E0515: `batch.x` in the hooks of a listed callback is what the streams of their role deliver.
+void check_hook_fields(Context& cx, const Experiment& experiment);
 /// E0427, E0428: schedules fit the length of training.
 void check_schedules(Context& cx, const Experiment& experiment);
 /// E0431, E0432, E0511, E0513: windows of batches fit the step and the data.

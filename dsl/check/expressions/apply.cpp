@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "dsl/check/declarations/declarations.h"
 #include "dsl/check/expressions/call.h"
 #include "dsl/check/library/library_call.h"
@@ -32,8 +34,65 @@ Expr call_symbol(const Symbol& symbol, CallSite& site) {
 
 namespace {
 
+/// The list of a chain as it is written in the program; null where that cannot be told.
+const Expr* written_list(const Expr& chain, Context& cx) {
+  if (chain.kind == ExprKind::List) return &chain;
+  if (chain.kind == ExprKind::ListElement && chain.args[1].kind == ExprKind::IntConst) {
+    const Expr* outer = written_list(chain.args[0], cx);
+    const auto index = size_t(chain.args[1].whole);
+    return outer != nullptr && index < outer->args.size() ? written_list(outer->args[index], cx) : nullptr;
+  }
+  if (chain.kind != ExprKind::Member || chain.args.empty()) return nullptr;
+  const Type& owner = chain.args[0].type;
+  const bool is_block = owner.kind == Kind::Block;
+  if (!is_block && owner.kind != Kind::Model) return nullptr;
+  const Object& object = (is_block ? cx.program.blocks : cx.program.models)[owner.decl];
+  const auto member = std::find_if(object.members.begin(), object.members.end(), [&](const Member& one) { return one.name == chain.name; });
+  return member != object.members.end() ? written_list(member->value, cx) : nullptr;
+}
+
+/// Where element `i` of a chain is written; nothing where that cannot be told.
+std::optional<Span> element_place(const Expr& chain, size_t i, Context& cx) {
+  const Expr* list = written_list(chain, cx);
+  if (list == nullptr || i >= list->args.size()) return std::nullopt;
+  const Span place = list->args[i].span;
+  return !place.is_empty() && cx.sources.contains(place.source) ? std::optional(place) : std::nullopt;
+}
+
+/// While it lives, what is said of a call is said of an element of the chain that is called, with the call as a label.
+class BlameElement {
+ public:
+  BlameElement(std::optional<Span> element, Span call, Context& cx)
+      : element_(element), call_(call), cx_(cx), outer_(cx.sink) {
+    if (element_) cx_.sink = &found_;
+  }
+  ~BlameElement() {
+    if (!element_) return;
+    cx_.sink = outer_;
+    for (diagnostics::Diagnostic diagnostic : found_.reported()) {
+      if (diagnostic.span == call_) {
+        const bool is_labelled = std::any_of(diagnostic.labels.begin(), diagnostic.labels.end(),
+                                             [&](const diagnostics::Label& one) { return one.span == call_; });
+        diagnostic.span = *element_;
+        if (!is_labelled) diagnostic.label(call_, "in this call");
+      }
+      cx_.report(std::move(diagnostic));
+    }
+  }
+  BlameElement(const BlameElement&) = delete;
+  BlameElement& operator=(const BlameElement&) = delete;
+
+ private:
+  std::optional<Span> element_;
+  Span call_;
+  Context& cx_;
+  diagnostics::Sink* outer_;
+  diagnostics::Sink found_;
+};
+
 Expr apply_chain(const Expr& chain, Expr value, Span span, Scope& scope) {
   for (size_t i = 0; i < chain.type.fields.size(); ++i) {
+    const BlameElement blame(element_place(chain, i, scope.cx), span, scope.cx);
     Expr element = make_expr(ExprKind::ListElement, chain.type.fields[i].type, chain.span,
                              {chain, int_const(int64_t(i), span)});
     if (chain.type.fields[i].type.kind == Kind::Function)

@@ -67,6 +67,8 @@ Expr call_by_signature(const FnInfo& op, CallSite& site) {
     case Kind::Schedule:
     case Kind::CallbackValue:
     case Kind::Logger:
+    case Kind::TrainerValue:
+    case Kind::Draw:
       return value_call(op, std::move(*args), site.span, site.scope.cx);
     default:
       break;

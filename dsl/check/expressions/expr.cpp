@@ -3,6 +3,7 @@
 
 #include "dsl/check/declarations/declarations.h"
 #include "dsl/check/library/library_call.h"
+#include "dsl/resolve/library.h"
 
 namespace ltr::check {
 
@@ -71,37 +72,6 @@ namespace {
 
 Expr check_quantity(const ast::Expr& expr, const ast::Quantity& quantity) {
   return *make_quantity(quantity.value, quantity.unit, expr.span);
-}
-
-Expr check_string(const ast::Expr& expr, const ast::StrLiteral& literal, Scope& scope) {
-  bool is_plain = true;
-  for (const ast::StrPart& part : literal.parts) is_plain = is_plain && !part.value;
-  if (is_plain) {
-    std::string text;
-    for (const ast::StrPart& part : literal.parts) text += part.text;
-    return make_expr(ExprKind::StrConst, Type::of(Kind::Str), expr.span, {}, text);
-  }
-  Expr result = make_expr(ExprKind::Interpolate, Type::of(Kind::Str), expr.span);
-  for (const ast::StrPart& part : literal.parts) {
-    if (!part.value) {
-      if (part.text.empty()) continue;
-      result.args.push_back(
-          make_expr(ExprKind::StrConst, Type::of(Kind::Str), part.span, {}, part.text));
-      result.formats.emplace_back();
-      continue;
-    }
-    Expr value = check_expr(**part.value, scope);
-    const bool fits = value.type.is_error() || value.type.is_host_number() ||
-                      value.type.kind == Kind::Str || value.type.kind == Kind::Path ||
-                      (value.type.is_tensor() && value.type.dims.empty());
-    if (!fits) {
-      scope.cx.report(diag::wrong_type(value.span, "a value of type " + scope.cx.text(value.type) +
-                                                       " cannot be written into a string"));
-    }
-    result.args.push_back(std::move(value));
-    result.formats.push_back(part.format);
-  }
-  return result;
 }
 
 /// A call of a function, which in a chain lacks its first argument: `leaky_relu(0.2)`, or a list of such calls.
@@ -460,11 +430,10 @@ Expr check_as(const ast::Expr& expr, const Type& wanted, Scope& scope, const cha
     if (name != nullptr) {
       const auto symbol = scope.cx.graph.schedules.find(name->name.text);
       if (symbol == scope.cx.graph.schedules.end()) {
-        std::vector<std::string> known;
-        for (const auto& [schedule, unused] : scope.cx.graph.schedules) known.push_back(schedule);
+        const std::vector<std::string> known = resolve::LibraryIndex::get().names("schedules/");
         diagnostics::Diagnostic diagnostic =
             diag::unknown_callback(name->name.span, "schedule", name->name.text);
-        did_you_mean(diagnostic, name->name.text, name->name.span, known);
+        if (!did_you_mean(diagnostic, name->name.text, name->name.span, known)) note_there_are(diagnostic, known);
         scope.cx.report(std::move(diagnostic));
         return make_expr(ExprKind::Error, Type::error(), expr.span);
       }

@@ -25,6 +25,12 @@ Expr check_name(const ast::Expr& expr, const ast::Name& name, Scope& scope);
 Expr check_field(const ast::Expr& expr, const ast::Field& field, Scope& scope);
 /// Field `name` of a value that is there already.
 Expr field_of(Expr base, const ast::Name& name, Span span, Scope& scope);
+/// Whether the code stands in a hook that brings `name`.
+bool hook_brings(std::string_view name, const Scope& scope);
+/// `batch.FIELD` in the hooks of a batch: a field of the program's data.
+Expr hook_batch_field(const ast::Name& field, Span span, Scope& scope);
+/// `output` in the hook behind `step predict` of the callback's model.
+Expr hook_output(Span span, Scope& scope);
 Expr check_index(const ast::Expr& expr, const ast::Index& index, Scope& scope);
 Expr check_binary(const ast::Expr& expr, const ast::Binary& binary, Scope& scope);
 /// `left op right` of operands that are checked already.
@@ -68,6 +74,10 @@ Expr check_call(const ast::Expr& expr,
 Expr check_pipe(const ast::Expr& expr, const ast::Pipe& pipe, Scope& scope);
 /// Calls a value: a block, a chain, a function.
 Expr apply(Expr callee, std::vector<Given> given, Span span, Scope& scope);
+/// A string, its parts in braces as values with their texts.
+Expr check_string(const ast::Expr& expr, const ast::StrLiteral& literal, Scope& scope);
+/// Whether a value has a text: numbers, text, tensors, and what is built of them.
+bool is_printable(const Type& type);
 /// Applies a lambda, a partial call or a frozen block.
 Expr apply_closure(const Expr& callee, std::vector<Given> given, Span span, Scope& scope);
 /// Calls the function that a block parameter holds.

@@ -3,6 +3,7 @@
 #include "dsl/check/library/library_call.h"
 #include "dsl/check/scope/places.h"
 #include "dsl/diagnostics/suggest.h"
+#include "dsl/resolve/library.h"
 
 namespace ltr::check {
 
@@ -16,8 +17,7 @@ bool is_brought(const PlaceName& name, const Scope& scope) {
     case Reach::Settings:
       return in_hook || scope.place == Place::Step || scope.place == Place::Member || scope.place == Place::Experiment;
     case Reach::SomeHooks: {
-      const Hook* hook = in_hook && scope.info != nullptr ? find_hook(scope.info->name) : nullptr;
-      return hook != nullptr && hook->brings(name.name);
+      return hook_brings(name.name, scope);
     }
   }
   return false;
@@ -34,6 +34,8 @@ Type type_of_place_name(std::string_view text) {
 /// Names that a place brings: `epoch`, `rank` and so on; nothing if there is no such one here.
 std::optional<Type> context_type(const std::string& name, const Scope& scope) {
   for (const PlaceName& candidate : kPlaceNames) {
+    // What a batch and an output hold, data and model say: hook_values.cpp.
+    if (name == "batch" || name == "output") continue;
     if (candidate.name == name && is_brought(candidate, scope)) return type_of_place_name(candidate.type);
   }
   return std::nullopt;
@@ -139,6 +141,12 @@ void note_known(diagnostics::Diagnostic& diagnostic, const std::vector<std::stri
   diagnostic.note("it has {}", list);
 }
 
+void note_there_are(diagnostics::Diagnostic& diagnostic, const std::vector<std::string>& known) {
+  std::string list;
+  for (const std::string& name : known) list += (list.empty() ? "" : ", ") + name;
+  if (!list.empty()) diagnostic.note("there are {}", list);
+}
+
 bool did_you_mean(diagnostics::Diagnostic& diagnostic,
                   const std::string& word,
                   Span span,
@@ -154,6 +162,30 @@ bool did_you_mean(diagnostics::Diagnostic& diagnostic,
   return false;
 }
 
+namespace {
+
+std::vector<std::string> hooks_that_bring(const std::string& name) {
+  std::vector<std::string> list;
+  for (const Hook& hook : hooks()) {
+    if (hook.brings(name)) list.emplace_back(hook.name);
+  }
+  return list;
+}
+
+/// Where an import may be put into the file: the end of the line of its edition.
+std::optional<Span> behind_edition(const Scope& scope) {
+  const resolve::Module& module = scope.cx.graph.modules[scope.module];
+  const std::string_view text = scope.cx.sources.text(module.ast.source);
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find('\n', begin), text.size());
+    if (text.substr(begin, end - begin).starts_with("ltr ")) return Span{module.ast.source, uint32_t(end), uint32_t(end)};
+    begin = end + 1;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 void report_unknown(const ast::Name& name, Scope& scope) {
   static const std::set<std::string> kHookWords = {"stop", "save", "end_epoch", "metric"};
   if (kHookWords.contains(name.text) && scope.place != Place::Hook) {
@@ -162,6 +194,19 @@ void report_unknown(const ast::Name& name, Scope& scope) {
     return;
   }
   diagnostics::Diagnostic diagnostic = diag::unknown_name(name.span, name.text);
+  if (const std::vector<std::string> bring = hooks_that_bring(name.text); scope.place == Place::Hook && !bring.empty()) {
+    std::string list;
+    for (const std::string& hook : bring) list += (list.empty() ? "" : ", ") + hook;
+    scope.cx.report(std::move(diagnostic.note("hooks that bring it: {}", list)));
+    return;
+  }
+  if (const std::string module = resolve::LibraryIndex::module_of(name.text); !module.empty()) {
+    const std::string import = "import " + module + ".{" + name.text + "}";
+    diagnostic.note("it is in `{}`", module).help("`{}` below the first line", import);
+    if (const auto place = behind_edition(scope)) diagnostic.fix(*place, "\n" + import);
+    scope.cx.report(std::move(diagnostic));
+    return;
+  }
   // What is declared near by is meant more often than what the library holds.
   did_you_mean(diagnostic, name.text, name.span, scope.near_names()) ||
       did_you_mean(diagnostic, name.text, name.span, scope.names());
@@ -206,6 +251,11 @@ Expr check_name(const ast::Expr& expr, const ast::Name& name, Scope& scope) {
     type.decl = scope.owner->model->index;
     type.name = scope.owner->model->name;
     return make_expr(ExprKind::ModelOf, std::move(type), name.span);
+  }
+  if (name.text == "output" && hook_brings("output", scope)) return hook_output(name.span, scope);
+  if (name.text == "batch" && hook_brings("batch", scope)) {
+    cx.report(diag::wrong_type(name.span, "`batch` is read by its fields, such as `batch.x`"));
+    return error_at(name.span);
   }
   if (const auto type = context_type(name.text, scope)) {
     return make_expr(ExprKind::Context, *type, name.span, {}, name.text);
@@ -358,6 +408,7 @@ Expr check_field(const ast::Expr& expr, const ast::Field& field, Scope& scope) {
       cx.report(std::move(diagnostic));
       return error_at(expr.span);
     }
+    if (name == "batch" && hook_brings("batch", scope)) return hook_batch_field(field.name, expr.span, scope);
     if (name == "run" && (scope.place == Place::Hook || scope.place == Place::Experiment)) {
       if (field.name.text == "dir" || field.name.text == "name") {
         return make_expr(ExprKind::Context,

@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "dsl/check/library/library_call.h"
+#include "dsl/check/library/shape_rules/rules.h"
 
 namespace ltr::check {
 
@@ -168,6 +169,36 @@ std::optional<Expr> hook_word(const std::string& name, CallSite& site) {
   return std::nullopt;
 }
 
+/// `gradcheck(f, x)`: `f` as a function of one tensor.
+Expr check_gradcheck(CallSite& site) {
+  Scope& scope = site.scope;
+  Context& cx = scope.cx;
+  if (!takes(site, 2, "gradcheck(f, x)")) return error_at(site.span);
+  Expr f = site.given[0].checked ? *site.given[0].checked : check_function(*site.given[0].value, scope);
+  Expr x = tensor_given(site.given[1], site);
+  if (f.type.is_error() || x.type.is_error()) return error_at(site.span);
+  const auto is_real = [](const Type& type) { return type.is_tensor() && is_floating(type.element); };
+  if (!is_real(x.type)) {
+    cx.report(diag::wrong_argument(x.span, "`gradcheck` differentiates by a tensor of floats, not by " + cx.text(x.type)));
+    return error_at(site.span);
+  }
+  const Span span = f.span;
+  Expr function = make_expr(ExprKind::Function, Type::of(Kind::Function), span);
+  function.local = scope.hidden_local(f.type);
+  const LocalId param = scope.hidden_local(x.type);
+  function.locals.push_back(param);
+  Expr callee = f.kind == ExprKind::FnValue ? f : local_expr(function.local, scope, span);
+  Expr body = apply(std::move(callee), {{std::nullopt, nullptr, local_expr(param, scope, span), span}}, span, scope);
+  if (body.type.is_error()) return error_at(site.span);
+  if (!is_real(body.type)) {
+    cx.report(diag::wrong_argument(span, "`gradcheck` takes a function that gives a tensor of floats, not " + cx.text(body.type)));
+    return error_at(site.span);
+  }
+  function.type.fields = {{"", x.type}, {"", body.type}};
+  function.args = {std::move(f), std::move(body)};
+  return op_expr(library::Id::Gradcheck, Type::of(Kind::Bool), site.span, {std::move(function), std::move(x)});
+}
+
 std::optional<Expr> test_word(const std::string& name, CallSite& site) {
   Scope& scope = site.scope;
   Context& cx = scope.cx;
@@ -189,6 +220,7 @@ std::optional<Expr> test_word(const std::string& name, CallSite& site) {
     result.fields.push_back({"loss", Type::of(Kind::Float)});
     return op_expr(library::Id::Overfit, std::move(result), site.span, {model, data, steps});
   }
+  if (name == "gradcheck") return check_gradcheck(site);
   if (name == "close" || name == "equal") {
     if (!takes(site, name == "close" ? 3 : 2,
                name == "close" ? "close(a, b, tolerance)" : "equal(a, b)"))
@@ -263,10 +295,6 @@ std::optional<Expr> check_builtin(const std::string& name, CallSite& site) {
   if (name == "frozen") return frozen_value(site);
   if (name == "ema_update") return check_ema_update(site);
   if (name == "env") return check_env(site);
-  if (name == "gradcheck") {
-    site.scope.cx.report(diag::not_in_this_version(site.name_span, "`" + name + "`"));
-    return error_at(site.span);
-  }
   return std::nullopt;
 }
 

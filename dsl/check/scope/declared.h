@@ -60,6 +60,7 @@ struct FnInfo {
   std::string extern_file;
   bool is_checking = false;
   bool is_manual = false;
+  bool infers_result = false;  ///< a lambda of a stage: it gives what its code gives
   std::set<std::string> logs;
 };
 

@@ -28,6 +28,8 @@ inline constexpr PlaceName kPlaceNames[] = {
     {"rank", "int", Reach::Steps, "which process this is, from 0"},
     {"world", "int", Reach::Settings, "how many processes there are"},
     {"verb", "str", Reach::SomeHooks, "what the program was told to do: `fit`, `test`"},
+    {"batch", "record", Reach::SomeHooks, "the batch, by its fields: `batch.image`"},
+    {"output", "tensor", Reach::SomeHooks, "what `step predict` of the model behind `for` returned"},
     {"loss", "float[]", Reach::SomeHooks, "the loss of the batch, on this rank"},
     {"optimizer", "optimizer", Reach::SomeHooks, "whose update it is: `.name`, `.lr`, `.weights`, `.grads`"},
     {"grad_norm", "float", Reach::SomeHooks, "the norm of the optimizer's gradients, before clipping"},

@@ -66,6 +66,8 @@ bool did_you_mean(diagnostics::Diagnostic& diagnostic,
                   const std::vector<std::string>& known);
 /// Adds the list of what there is.
 void note_known(diagnostics::Diagnostic& diagnostic, const std::vector<std::string>& known);
+/// The same of names that are there: `there are adam, sgd`.
+void note_there_are(diagnostics::Diagnostic& diagnostic, const std::vector<std::string>& known);
 /// Reports E0301 with the nearest name.
 void report_unknown(const ast::Name& name, Scope& scope);
 /// Where an existing local lives, if it is not of the innermost body.

@@ -311,31 +311,6 @@ Expr check_condition(const ast::Expr& expr, const char* word, Scope& scope) {
   return condition;
 }
 
-/// Whether a value has a text: numbers, text, tensors, and what is built of them.
-bool is_printable(const Type& type) {
-  switch (type.kind) {
-    case Kind::Error:
-    case Kind::None:
-    case Kind::Int:
-    case Kind::Float:
-    case Kind::Bool:
-    case Kind::Str:
-    case Kind::Path:
-    case Kind::OneOf:
-    case Kind::Tensor:
-    case Kind::Range:
-      return true;
-    case Kind::List:
-    case Kind::Tuple:
-    case Kind::Record:
-    case Kind::Option:
-      return std::all_of(type.fields.begin(), type.fields.end(),
-                         [](const TypeField& field) { return is_printable(field.type); });
-    default:
-      return false;
-  }
-}
-
 Stmt check_print(const ast::Print& print, Span span, Scope& scope) {
   Stmt stmt = make_stmt(StmtKind::Print, span);
   for (const ast::Expr& value : print.values) {

@@ -37,6 +37,8 @@ std::optional<Kind> host_kind(const std::string& name) {
                                                      {"map_fn", Kind::Function},
                                                      {"filter_fn", Kind::Function},
                                                      {"initializer", Kind::Initializer},
+                                                     {"trainer_value", Kind::TrainerValue},
+                                                     {"draw", Kind::Draw},
                                                      {"number", Kind::Float}};
   const auto found = kKinds.find(name);
   if (found == kKinds.end()) return std::nullopt;

@@ -35,7 +35,8 @@ bool parse_python_word(State& state, Iter& first, ast::Expr& out) {
   };
   if (word == "True") return literal("true", ast::BoolLiteral{true});
   if (word == "False") return literal("false", ast::BoolLiteral{false});
-  if (word == "None") return literal("none", ast::NoneLiteral{});
+  // Whether `none` may stand there is another question.
+  if (word == "None") return literal("none", ast::ErrorExpr{});
   const Iter dot = std::next(first);
   if (word == "self" && dot->kind == TokenKind::Dot && kWords.has(std::next(dot)->kind)) {
     const Iter member = std::next(dot);

@@ -354,6 +354,8 @@ class LTR_EXPORT Context {
   Str code;                        ///< of the failure
   Str reason;
   Str stream_name;                 ///< `val.clean`
+  const Batch* batch = nullptr;    ///< the one under way, in the hooks around its step
+  const Schema* schema = nullptr;  ///< of its fields
 
   /// One update of `optimizer`: runtime.md 2.4. `last` tells that no later `minimize` needs the
   /// graph.
@@ -387,7 +389,13 @@ class LTR_EXPORT Context {
   virtual void set_lr(Optimizer& optimizer, double rate) = 0;
   /// What `step predict` returns for this batch.
   virtual void output(Outputs values) = 0;
+  /// The same, in the hook behind the step.
+  virtual const Outputs& outputs() const = 0;
 };
+
+/// `batch.NAME` and `output.NAME` in the hooks of a batch; R1006 where this batch has none.
+LTR_EXPORT Tensor batch_field(const Context& cx, const char* name);
+LTR_EXPORT Tensor output_field(const Context& cx, const char* name);
 
 /// The metric states of one member, one per stream, made when first used.
 template <class T>

@@ -97,6 +97,8 @@ class LTR_EXPORT Fields {
 using MapFunction = void (*)(const Data& self, const Record& in, Record& out);
 LTR_EXPORT Stream map(const Stream& stream, const Data* self, MapFunction run, Fields& out, bool random, const char* name,
                       const Option<int64_t>& skip_bad, const Location& at);
+LTR_EXPORT Stream filter(const Stream& stream, const Data* self, bool (*keeps)(const Data& self, const Record& in), const char* name,
+                         const Location& at);
 LTR_EXPORT Stream csv(const Str& file, const Str& sep, Fields& fields);
 LTR_EXPORT Stream idx(const Str& path, Fields& fields);
 LTR_EXPORT void set_batch(Data& data, Fields& fields);

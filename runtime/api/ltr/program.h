@@ -158,10 +158,10 @@ struct TrainPair {
 /// loss.
 LTR_EXPORT double overfit(
     Context& cx, Model& model, Data& data, const TrainPair& pair, int64_t steps);
-/// Largest difference between the gradient of `f` at `x` and central differences, relative; in f64.
-LTR_EXPORT bool gradcheck(Tensor (*f)(const void* self, const Tensor& x),
-                          const void* self,
-                          const Tensor& x);
+/// Whether the gradient of `f` at `x` is that of central differences, within 1e-5 of its size or of 1: a program's own
+/// computations, its weights included, are in f64 meanwhile. A result of several numbers is looked at along one fixed
+/// random direction.
+LTR_EXPORT bool gradcheck(Context& cx, const Callable<Tensor, Tensor>& f, const Tensor& x);
 
 /// Builds a model for a test, outside of any experiment; it lives until the test ends.
 LTR_EXPORT Scope test_root(Context& cx);

@@ -1,4 +1,4 @@
-// Stages that renumber by arithmetic: shuffle, take, skip, shard, repeat, and what filter keeps.
+// Stages that renumber by arithmetic: shuffle, take, skip, shard, repeat.
 
 #include <algorithm>
 
@@ -141,20 +141,6 @@ Stream first_batches(const Stream& stream, int64_t n) {
 Stream prefetch(const Stream& stream, int64_t n) {
   if (n < 0) refuse("prefetch", "n", n, "n >= 0");
   return Stream(new Prefetch(stream, n));
-}
-
-Stream filter(const Stream& stream, const Data* self, const FilterInfo& info) {
-  need_end(stream, "filter");
-  std::vector<int64_t> kept;
-  const StreamState& state = *stream.state();
-  const int64_t size = state.size();
-  const bool is_mock = is_mock_data();
-  Record record;
-  for (int64_t i = 0; i < size; ++i) {
-    const Early found = is_mock ? Early::Bad : read_early(state, i, record);
-    if (found == Early::Bad || (found == Early::Good && info.run(*self, record))) kept.push_back(i);
-  }
-  return Stream(new Subset(stream, std::move(kept)));
 }
 
 }  // namespace ltr

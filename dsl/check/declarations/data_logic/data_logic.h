@@ -13,6 +13,8 @@ void check_shuffling(Context& cx, const DataObject& data);
 void check_same_records(Context& cx, const DataObject& data);
 /// E0510: a split takes no more records than there are.
 void check_splits(Context& cx, const DataObject& data);
+/// E0514: what a filter chooses hangs on no random numbers.
+void check_filters(Context& cx, const DataObject& data);
 /// E0512: the columns of a table that is there are in its header. `arguments` are those of an
 /// experiment, or empty.
 void check_columns(Context& cx,

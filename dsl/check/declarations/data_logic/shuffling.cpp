@@ -27,6 +27,7 @@ bool may_be_mixed(const Expr& expr, const DataObject& data) {
   const Records records = library::info(stream.op).records;
   if (records == Records::Mixed || records == Records::Counted) return true;
   const bool is_known = stream.kind == ExprKind::Op || stream.kind == ExprKind::MapStage ||
+                        stream.kind == ExprKind::FilterStage ||
                         stream.kind == ExprKind::ListElement ||
                         stream.kind == ExprKind::TupleElement;
   if (!is_known) return true;

@@ -58,10 +58,43 @@ bool equal_records(const Type& left, const Type& right) {
   return true;
 }
 
+/// `x => …` as a function of the data, or of the file where the stream stands elsewhere, that takes one record.
+FnInfo* lambda_function(const ast::Lambda& lambda, const Type& record, CallSite& site) {
+  Scope& scope = site.scope;
+  Context& cx = scope.cx;
+  ast::Fn& written = cx.synthetic.emplace_back();
+  written.name = {"lambda", lambda.param.span};
+  written.value = *lambda.value;
+  auto made = std::make_unique<FnInfo>();
+  FnInfo* fn = made.get();
+  fn->name = "lambda";
+  fn->ast = &written;
+  fn->module = scope.module;
+  fn->owner = scope.owner;
+  fn->role = FnRole::Method;
+  fn->infers_result = true;
+  fn->result = Type::of(Kind::Void);
+  fn->params.push_back({.name = lambda.param.text, .type = record, .span = lambda.param.span});
+  fn->index = uint32_t(cx.program.fns.size());
+  cx.program.fns.emplace_back();
+  cx.program.fns.back().name = fn->name;
+  const std::string key = "lambda " + std::to_string(fn->index);
+  scope.owner->fn_order.push_back(key);
+  scope.owner->fns[key] = std::move(made);
+  check_body_of(cx, *fn);
+  return fn;
+}
+
 /// The function of a `map` or `filter`, its param matched with the stream's record.
 FnInfo* map_function(const Given& given, const Type& stream, bool is_numbered, CallSite& site) {
   Scope& scope = site.scope;
   Context& cx = scope.cx;
+  const auto* lambda = given.value != nullptr ? given.value->get<ast::Lambda>() : nullptr;
+  if (lambda != nullptr && scope.owner != nullptr) {
+    Type record = Type::of(Kind::Record);
+    record.fields = stream.fields;
+    return lambda_function(*lambda, record, site);
+  }
   const Expr value = check_given(given, scope);
   if (value.type.is_error()) return nullptr;
   FnInfo* fn = nullptr;
@@ -217,7 +250,7 @@ Expr map_stream(Expr stream, bool is_numbered, CallSite& site) {
   }
   const Type result = substitute(fn->result, binding, cx);
   Expr map = make_expr(ExprKind::MapStage, stream_behind(stream.type, result.fields), site.span,
-                       {std::move(stream)}, fn->name);
+                       {std::move(stream)}, cx.source_text(site.given[1].span));
   if (skip_bad) map.args.push_back(std::move(*skip_bad));
   map.fn = fn->index;
   return map;
@@ -226,8 +259,36 @@ Expr map_stream(Expr stream, bool is_numbered, CallSite& site) {
 Expr rule_map(const FnInfo&, CallSite& site) { return map_stream(*site.given[0].checked, false, site); }
 
 Expr rule_filter(const FnInfo& op, CallSite& site) {
-  site.scope.cx.report(diag::not_in_this_version(site.name_span, "the stage `" + op.name + "`"));
-  return error_node(site.span);
+  Context& cx = site.scope.cx;
+  Expr stream = *site.given[0].checked;
+  const bool is_written = site.given.size() == 2 && (!site.given[1].name || site.given[1].name->text == "fn");
+  if (!is_written) {
+    cx.report(diag::wrong_argument(site.name_span, "`filter` takes a function: `filter(row => row.x > 0)`"));
+    return error_node(site.span);
+  }
+  if (stream.type.uniform) {
+    cx.report(diag::wrong_place(site.name_span, "`filter` stands behind `collate`, where there are batches already"));
+    return error_node(site.span);
+  }
+  const FnInfo* fn = map_function(site.given[1], stream.type, false, site);
+  if (fn == nullptr || fn->result.is_error()) return error_node(site.span);
+  const Type& result = fn->result;
+  const bool tells = result.kind == Kind::Bool ||
+                     (result.is_tensor() && result.element == Element::Bool && result.dims.empty());
+  if (!tells) {
+    diagnostics::Diagnostic diagnostic =
+        diag::wrong_type(site.given[1].span, "`filter` keeps the records for which a bool is true, not " + cx.text(result));
+    if (result.is_tensor() && result.element == Element::Bool)
+      diagnostic.help("`all(…)` or `any(…)` make one bool of many");
+    cx.report(std::move(diagnostic));
+    return error_node(site.span);
+  }
+  Type same = stream.type;
+  Expr filter = make_expr(ExprKind::FilterStage, std::move(same), site.span, {std::move(stream)},
+                          cx.source_text(site.given[1].span));
+  filter.op = op.id;
+  filter.fn = fn->index;
+  return filter;
 }
 
 Expr rule_same_fields(const FnInfo& op, CallSite& site) {

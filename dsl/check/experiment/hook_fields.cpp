@@ -1,0 +1,67 @@
+#include <algorithm>
+
+#include "dsl/check/declarations/hook.h"
+#include "dsl/check/experiment/wired.h"
+
+namespace ltr::check {
+
+namespace {
+
+/// A field of the batch that a hook reads.
+struct Read {
+  std::string field;
+  Span span;
+};
+
+void find_reads(const Expr& expr, std::vector<Read>& reads);
+
+void find_reads(const Body& body, std::vector<Read>& reads) {
+  for (const Stmt& stmt : body) {
+    for (const Expr& value : stmt.values) find_reads(value, reads);
+    for (const Body& inner : stmt.bodies) find_reads(inner, reads);
+  }
+}
+
+void find_reads(const Expr& expr, std::vector<Read>& reads) {
+  constexpr std::string_view kBatch = "batch.";
+  if (expr.kind == ExprKind::Context && expr.name.starts_with(kBatch)) reads.push_back({expr.name.substr(kBatch.size()), expr.span});
+  for (const Expr& arg : expr.args) find_reads(arg, reads);
+  find_reads(expr.body, reads);
+}
+
+/// `val` of `val_batch_end`.
+std::string role_of(const std::string& hook) { return hook.substr(0, hook.find('_')); }
+
+bool delivers(const StreamDecl& stream, const std::string& field) {
+  return stream.record.is_error() || std::any_of(stream.record.fields.begin(), stream.record.fields.end(),
+                                                 [&](const TypeField& one) { return one.name == field; });
+}
+
+}  // namespace
+
+void check_hook_fields(Context& cx, const Experiment& experiment) {
+  const DataObject& data = cx.program.datas[experiment.data];
+  if (data.object.is_damaged) return;
+  for (const Object& callback : cx.program.callbacks) {
+    const bool is_listed = std::any_of(experiment.callbacks.begin(), experiment.callbacks.end(),
+                                       [&](const Expr& one) { return one.name == callback.name; });
+    if (!is_listed) continue;
+    for (const uint32_t index : callback.fns) {
+      const Fn& fn = cx.program.fns[index];
+      if (fn.role != FnRole::Hook) continue;
+      std::vector<Read> reads;
+      find_reads(fn.body, reads);
+      for (const Read& read : reads) {
+        for (const StreamDecl& stream : data.streams) {
+          if (stream.role != role_of(fn.name) || delivers(stream, read.field) ||
+              is_reported(cx, diagnostics::Code::E0515, read.span))
+            continue;
+          cx.report(diag::hook_wants_field(read.span, fn.name, read.field, data.object.name)
+                        .label(stream.span, "this stream lacks it"));
+        }
+      }
+    }
+  }
+}
+
+}  // namespace ltr::check

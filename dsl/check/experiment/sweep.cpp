@@ -1,0 +1,120 @@
+#include <algorithm>
+
+#include "dsl/check/experiment/settings.h"
+#include "dsl/check/experiment/wired.h"
+#include "dsl/check/expressions/expressions.h"
+#include "dsl/diagnostics/suggest.h"
+
+namespace ltr::check {
+
+namespace {
+
+/// What says how trials are chosen and judged; all else of a sweep are axes.
+constexpr const char* kWords[] = {"trials", "method", "minimize", "maximize", "prune"};
+
+bool is_word(const std::string& name) { return std::find(std::begin(kWords), std::end(kWords), name) != std::end(kWords); }
+
+Expr check_word(const ast::Setting& setting, Scope& scope) {
+  const std::string& name = setting.name.text;
+  Context& cx = scope.cx;
+  if (name == "prune") {
+    if (auto rule = check_setting_call(setting.value, {"asha"}, scope)) return std::move(*rule);
+    cx.report(diag::wrong_type(setting.value.span, "`prune` is `asha(max = 10 epochs)`, not " + cx.source_text(setting.value.span)));
+    return error_at(setting.value.span);
+  }
+  if (name == "method") {
+    Type methods = Type::of(Kind::OneOf);
+    methods.choices = {"random", "grid"};
+    return check_as(setting.value, methods, scope, "`method`");
+  }
+  if (name == "minimize" || name == "maximize") return check_as(setting.value, Type::of(Kind::Series), scope, "the target");
+  Expr trials = check_as(setting.value, Type::of(Kind::Int), scope, "`trials`");
+  const auto count = trials.type.is_error() ? std::nullopt : evaluate(trials, cx.program);
+  if (!count || count->whole >= 1) return trials;
+  cx.report(diag::out_of_range(trials.span, "a sweep has at least 1 trial"));
+  return error_at(trials.span);
+}
+
+/// What an hparam of a type may be drawn from.
+std::vector<std::string> draws_of(const Type& type) {
+  if (type.kind == Kind::Float) return {"uniform", "log_uniform", "normal"};
+  if (type.kind == Kind::Int) return {"int_uniform"};
+  return {};
+}
+
+Expr check_axis(const ast::Setting& setting, const Hparam& hparam, Scope& scope) {
+  Context& cx = scope.cx;
+  if (hparam.type.is_error()) return error_at(setting.value.span);
+  if (setting.is_draw) {
+    Type list = Type::of(Kind::List);
+    list.uniform = true;
+    list.fields.push_back({"", hparam.type});
+    list.fields[0].type.value.reset();
+    Expr values = check_as(setting.value, list, scope, ("`" + hparam.name + "`").c_str());
+    if (values.type.is_error() || values.kind != ExprKind::List || !values.args.empty()) return values;
+    cx.report(diag::wrong_argument(values.span, "there is no value in this list"));
+    return error_at(values.span);
+  }
+  const std::vector<std::string> known = draws_of(hparam.type);
+  if (auto draw = check_setting_call(setting.value, known, scope)) return std::move(*draw);
+  std::string list;
+  for (const std::string& one : known) list += "`" + one + "`, ";
+  cx.report(diag::wrong_type(setting.value.span, "`" + hparam.name + "` is " + cx.text(hparam.type) + ": it is drawn by " + list +
+                                                     "or taken from a list, `" + hparam.name + " in [a, b]`"));
+  return error_at(setting.value.span);
+}
+
+const Hparam* find_hparam(const ast::Setting& setting, Scope& scope) {
+  std::vector<std::string> known;
+  for (const Hparam& hparam : scope.cx.program.hparams) {
+    if (hparam.name == setting.name.text) return &hparam;
+    known.push_back(hparam.name);
+  }
+  known.insert(known.end(), std::begin(kWords), std::end(kWords));
+  diagnostics::Diagnostic diagnostic = diag::unknown_setting(setting.name.span, "a sweep", setting.name.text);
+  note_known(diagnostic, known);
+  did_you_mean(diagnostic, setting.name.text, setting.name.span, known);
+  scope.cx.report(std::move(diagnostic));
+  return nullptr;
+}
+
+}  // namespace
+
+std::optional<Expr> check_sweep(const ast::Section& section, Scope& scope) {
+  Context& cx = scope.cx;
+  Expr sweep = make_expr(ExprKind::Call, Type::of(Kind::TrainerValue), section.name.span, {}, "sweep");
+  const ast::Setting* draw = nullptr;
+  const ast::Setting* grid = nullptr;
+  bool has_axis = false, has_target = false, has_trials = false, has_error = false;
+  for (const ast::Setting& setting : section.settings) {
+    const std::string& name = setting.name.text;
+    Expr value;
+    if (is_word(name)) {
+      value = check_word(setting, scope);
+      has_target = has_target || name == "minimize" || name == "maximize";
+      has_trials = has_trials || name == "trials";
+      if (name == "method" && value.name == "grid") grid = &setting;
+    } else {
+      has_axis = true;
+      const Hparam* hparam = find_hparam(setting, scope);
+      value = hparam != nullptr ? check_axis(setting, *hparam, scope) : error_at(setting.name.span);
+      if (value.kind == ExprKind::Call) draw = &setting;
+    }
+    has_error = has_error || value.type.is_error();
+    sweep.formats.push_back(name);
+    sweep.args.push_back(std::move(value));
+  }
+  if (has_error) return std::nullopt;
+  const auto refuse = [&](Span span, const std::string& text, const std::string& help) {
+    cx.report(diag::wrong_argument(span, text).help("{}", help));
+    return std::nullopt;
+  };
+  if (!has_axis) return refuse(section.name.span, "this sweep changes nothing", "`lr = log_uniform(1e-4, 1e-2)` or `width in [16, 32]`");
+  if (!has_target) return refuse(section.name.span, "a sweep says which trial is best", "`minimize = val.loss`");
+  if (grid != nullptr && draw != nullptr)
+    return refuse(draw->value.span, "`method = grid` goes through lists, and this is drawn", "`" + draw->name.text + " in [a, b]`");
+  if (grid == nullptr && !has_trials) return refuse(section.name.span, "a sweep says how many trials it has", "`trials = 20`, or `method = grid`");
+  return sweep;
+}
+
+}  // namespace ltr::check

@@ -1,0 +1,64 @@
+#include <algorithm>
+
+#include "dsl/check/expressions/expressions.h"
+
+namespace ltr::check {
+
+bool is_printable(const Type& type) {
+  switch (type.kind) {
+    case Kind::Error:
+    case Kind::None:
+    case Kind::Int:
+    case Kind::Float:
+    case Kind::Bool:
+    case Kind::Str:
+    case Kind::Path:
+    case Kind::OneOf:
+    case Kind::Tensor:
+    case Kind::Range:
+      return true;
+    case Kind::List:
+    case Kind::Tuple:
+    case Kind::Record:
+    case Kind::Option:
+      return std::all_of(type.fields.begin(), type.fields.end(),
+                         [](const TypeField& field) { return is_printable(field.type); });
+    default:
+      return false;
+  }
+}
+
+Expr check_string(const ast::Expr& expr, const ast::StrLiteral& literal, Scope& scope) {
+  bool is_plain = true;
+  for (const ast::StrPart& part : literal.parts) is_plain = is_plain && !part.value;
+  if (is_plain) {
+    std::string text;
+    for (const ast::StrPart& part : literal.parts) text += part.text;
+    return make_expr(ExprKind::StrConst, Type::of(Kind::Str), expr.span, {}, text);
+  }
+  Expr result = make_expr(ExprKind::Interpolate, Type::of(Kind::Str), expr.span);
+  for (const ast::StrPart& part : literal.parts) {
+    if (!part.value) {
+      if (part.text.empty()) continue;
+      result.args.push_back(
+          make_expr(ExprKind::StrConst, Type::of(Kind::Str), part.span, {}, part.text));
+      result.formats.emplace_back();
+      continue;
+    }
+    Expr value = check_expr(**part.value, scope);
+    const Type& type = value.type;
+    const bool takes_format = type.is_error() || type.is_host_number() || type.is_tensor() ||
+                              type.kind == Kind::Str || type.kind == Kind::Path;
+    if (!is_printable(type) || (!takes_format && !part.format.empty())) {
+      scope.cx.report(diag::wrong_type(value.span, "a value of type " + scope.cx.text(type) +
+                                                       (is_printable(type) ? " takes no format"
+                                                                           : " cannot be written into a string")));
+      value = error_at(value.span);
+    }
+    result.args.push_back(std::move(value));
+    result.formats.push_back(part.format);
+  }
+  return result;
+}
+
+}  // namespace ltr::check
