@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """How long `ltrc lsp` takes to answer on a program of 1,000 lines, each time right after an edit, so that the answer
-includes an analysis. Prints a table; 100 ms are promised. Python's standard library alone.
+includes an analysis. Prints a table; 50 ms are promised. Python's standard library alone.
 
     bench/lsp.py [LTRC]
 """

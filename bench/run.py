@@ -8,7 +8,6 @@ Needs torch; Lightning's columns are empty without lightning. README.md says wha
 import argparse
 import contextlib
 import importlib.metadata
-import importlib.util
 import io
 import json
 import logging
@@ -31,6 +30,7 @@ import torch.nn.functional as F
 from torch import nn
 from torch.utils.data import DataLoader
 
+from compiler import LIGHTNING, measure_compiler
 from ltr import LTRC, SOURCE, answer, build, end_of, words
 from programs import PROGRAMS, write_data
 
@@ -47,7 +47,6 @@ except ImportError:                     # then PyTorch's loop draws no bar, and 
         def set_postfix(self, **values):
             pass
 
-LIGHTNING = next((name for name in ("lightning", "pytorch_lightning") if importlib.util.find_spec(name)), None)
 
 
 def torch_seconds(program, steps, is_bare=False, **options):
@@ -227,64 +226,6 @@ def measure_steps(ltr, programs, rounds, thread_counts, deadline):
             worker.stop()
 
 
-def generated_program(blocks):
-    """A correct program of about 10 lines a block."""
-    lines = ["ltr 1", "", "hparam lr: float = 1e-3 where lr > 0", ""]
-    for i in range(blocks):
-        lines += [f"block Part{i}(D: int) {{", "  norm = LayerNorm(D)", "  up   = Linear(D, 4 * D)",
-                  "  down = Linear(4 * D, D)", "", "  fn forward[B, S](x: float[B, S, D]) -> float[B, S, D] {",
-                  "    h = norm(x) |> up |> gelu |> down", "    return x + h", "  }", "}", ""]
-    lines += ["data Points(file: path = \"points.csv\") {", "  batch[B] { x: float[B, 8, 16], label: i64[B] }",
-              "  fn widen(row: {a: float, label: int}) -> {x: float[8, 16], label: int} = (x = full(8, 16, row.a), label = row.label)",
-              "  train = csv(file) as {a: float, label: int} |> map(widen) |> collate(8)", "}", "", "block Net() {"]
-    lines += [f"  part{i} = Part{i}(16)" for i in range(blocks)]
-    chain = " |> ".join(f"part{i}" for i in range(blocks))
-    lines += ["  head = Linear(16, 10)", f"  fn forward[B](x: float[B, 8, 16]) -> float[B, 10] = (x |> {chain}).mean(1) |> head",
-              "}", "", "model Classifier(lr: float) {", "  net = Net()", "  optimizer opt = Adam(net.weights, lr = lr)",
-              "  step train[B](x: float[B, 8, 16], label: i64[B]) {", "    loss = cross_entropy(net(x), label)",
-              "    minimize loss", "    log loss", "  }", "}", "", "experiment generated {", "  data = Points()",
-              "  model = Classifier(lr)", "  trainer { steps = 10 }", "}", ""]
-    return "\n".join(lines)
-
-
-def wall_ms(command, repeats, before=lambda: None, **options):
-    times = []
-    for _ in range(repeats):
-        before()
-        start = time.perf_counter()
-        subprocess.run([str(word) for word in command], check=True, capture_output=True, **options)
-        times.append(1000 * (time.perf_counter() - start))
-    return times
-
-
-def measure_tool(ltr, rounds):
-    file = ltr.folder / "generated.ltr"
-    file.write_text(generated_program(38))
-    lines = len(file.read_text().splitlines())
-    examples = SOURCE / "examples"
-
-    def cold():
-        return {**os.environ, "LTR_CACHE_DIR": tempfile.mkdtemp(dir=ltr.folder)}
-
-    print("\n| what | median ms | minimum ms | promised |\n|---|---|---|---|")
-
-    def row(what, times, promise="–"):
-        print(f"| {what} | {statistics.median(times):.0f} | {min(times):.0f} | {promise} |", flush=True)
-
-    row(f"`ltrc check` of {lines} lines", wall_ms([ltr.ltrc, "check", file], 2 * rounds), "50")
-    row("`ltrc build mnist.ltr`, empty cache",
-        [wall_ms([ltr.ltrc, "build", examples / "mnist.ltr", "-o", ltr.folder / "cold"], 1, env=cold())[0]
-         for _ in range(3)], "1000")
-    for name in ("iris", "mnist"):
-        program = ltr.build(examples / f"{name}.ltr")
-        row(f"`./{name} fit --fast-dev-run`, start to end: data, model, one batch of each step",
-            wall_ms([program, "fit", "--fast-dev-run", "--no-bar", "--threads", 1], rounds))
-    row("for comparison: `python -c 'import torch'`", wall_ms([sys.executable, "-c", "import torch"], 3))
-    if LIGHTNING:
-        row(f"for comparison: `python -c 'import {LIGHTNING}'`",
-            wall_ms([sys.executable, "-c", f"import {LIGHTNING}"], 2))
-
-
 # A process counts the memory of the one that started it until it becomes its own program; so a small one starts it.
 PEAK = """import resource, subprocess, sys
 subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -336,7 +277,7 @@ def main():
         programs = [program for program in PROGRAMS if program.name in given.only or not given.only]
         measure_steps(ltr, programs, given.rounds, given.threads, started + given.seconds)
         if not given.only:
-            measure_tool(ltr, given.rounds)
+            measure_compiler(ltr.ltrc, ltr.folder, given.rounds)
             measure_memory(ltr)
     print(f"\n{time.perf_counter() - started:.0f} s in all, load at the end {os.getloadavg()[0]:.1f}")
 

@@ -1,7 +1,7 @@
 #include "dsl/check/experiment/settings.h"
 #include "ltrc/doc_entry.h"
-#include "runtime/api/schedulers.h"
-#include "runtime/api/strategies.h"
+#include "runtime/tables/schedulers.h"
+#include "runtime/tables/strategies.h"
 
 namespace ltr::driver {
 
@@ -16,15 +16,16 @@ struct Setting {
 
 /// What every run has, as the runtime resolves it: a table of text, the one place of defaults and meanings.
 const Setting kSettings[] = {
-#define LTR_SETTING(path, type, initial, doc) {path, type, initial, doc},
-#include "runtime/cli/settings.def"
-#undef LTR_SETTING
+#define LTR_TRAINER(name, Field, type, written, initial, range, doc) {"trainer." #name, type, initial, doc},
+#define LTR_TOPOLOGY(name, type, written, initial, range, doc) {"topology." #name, type, initial, doc},
+#define LTR_PART(path, type, initial, range, doc) {"topology." path, type, initial, doc},
+#include "runtime/tables/settings.def"
 };
 
 /// The type as `.ltr` writes it; of what has a form of its own there (`mesh = (…)`, `shard …`), that of its part.
 std::string type_of(const std::string& name, const std::string& type, const std::vector<check::SettingInfo>& infos) {
   for (const check::SettingInfo& info : infos) {
-    if (info.name == name) return info.type;
+    if (info.name == name) return std::string(info.type);
   }
   const std::string option = "option[";
   return type.starts_with(option) ? type.substr(option.size(), type.size() - option.size() - 1) : type;

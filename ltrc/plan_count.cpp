@@ -4,7 +4,7 @@
 
 #include "dsl/elaborate/liveness.h"
 #include "ltrc/plan.h"
-#include "runtime/optim/rule_states.h"
+#include "runtime/tables/rule_states.h"
 
 namespace ltr::driver {
 

@@ -9,8 +9,7 @@
 #include "dsl/check/experiment/settings.h"
 #include "dsl/diagnostics/suggest.h"
 #include "ltrc/plan.h"
-#include "runtime/api/schedulers.h"
-#include "runtime/api/strategies.h"
+#include "runtime/tables/ranges.h"
 
 namespace ltr::driver {
 
@@ -33,11 +32,11 @@ const char* table_type_of(const std::string& path) {
     const char* type;
   };
   static constexpr SettingRow kRows[] = {
-#define LTR_SETTING(path, type, initial, doc) {path, type},
-#include "runtime/cli/settings.def"
-#undef LTR_SETTING
+#define LTR_TOPOLOGY(name, type, written, initial, range, doc) {#name, type},
+#define LTR_PART(path, type, initial, range, doc) {path, type},
+#include "runtime/tables/settings.def"
   };
-  const auto* row = std::find_if(std::begin(kRows), std::end(kRows), [&](const SettingRow& one) { return one.path == "topology." + path; });
+  const auto* row = std::find_if(std::begin(kRows), std::end(kRows), [&](const SettingRow& one) { return one.path == path; });
   return row == std::end(kRows) ? nullptr : row->type;
 }
 
@@ -60,7 +59,7 @@ std::optional<Expr> read_bucket(const std::string& text) {
   const auto bytes = stop == text.c_str() || unit == std::string::npos
                          ? std::nullopt
                          : check::make_quantity(number, behind.substr(unit), {});
-  const bool is_size = bytes && bytes->type.kind == check::Kind::Bytes && !check::broken_range("topology.", "bucket", bytes->number);
+  const bool is_size = bytes && bytes->type.kind == check::Kind::Bytes && !broken_rule("topology.bucket", bytes->number);
   return is_size ? bytes : std::nullopt;
 }
 
@@ -175,7 +174,7 @@ class TopologyReader {
     if (found == settings_.end()) return std::nullopt;
     const elaborate::Value value = elaborate::evaluate_setting(found->second, program_, experiment_, numbers_);
     const bool is_known = value.kind == elaborate::Value::Kind::Int;
-    const auto rule = is_known ? check::broken_range("topology.", path, double(value.whole)) : std::nullopt;
+    const auto rule = is_known ? broken_rule("topology." + path, double(value.whole)) : std::nullopt;
     if (is_known && !rule) return value.whole;
     is_right_ = false;
     if (rule) {

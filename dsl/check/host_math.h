@@ -1,7 +1,7 @@
 #pragma once
 
 // Arithmetic of host numbers as the language defines it, for everything that computes before the run: constants, dims,
-// `plan`, the folding of IR. `runtime/api/value.cpp` does the same while a program runs; `tests/run/host_math.py` holds
+// `plan`, the folding of IR. `runtime/facade/value.cpp` does the same while a program runs; `tests/run/host_math.py` holds
 // the two against each other.
 
 #include <cstdint>

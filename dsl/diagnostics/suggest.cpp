@@ -91,4 +91,10 @@ std::optional<std::string> suggest(std::string_view word, const std::vector<std:
   return suggest(word, std::span<const std::string_view>(views));
 }
 
+std::string listed(std::span<const std::string> names) {
+  std::string text;
+  for (size_t i = 0; i < names.size(); ++i) text += (i == 0 ? "" : i + 1 == names.size() ? " and " : ", ") + names[i];
+  return text;
+}
+
 }  // namespace ltr::diagnostics

@@ -20,4 +20,7 @@ std::optional<std::string_view> foreign_advice(std::string_view word);
 std::optional<std::string> suggest(std::string_view word, std::span<const std::string_view> candidates);
 std::optional<std::string> suggest(std::string_view word, const std::vector<std::string>& candidates);
 
+/// `a, b and c`.
+std::string listed(std::span<const std::string> names);
+
 }  // namespace ltr::diagnostics

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "dsl/elaborate/cluster.h"
-#include "runtime/api/strategies.h"
+#include "runtime/tables/strategies.h"
 
 /// How long one update takes on several devices: computing and messages on two lines that wait for each other.
 namespace ltr::elaborate {

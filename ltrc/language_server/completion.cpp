@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "dsl/ast/section.h"
 #include "dsl/check/declarations/hook.h"
 #include "dsl/check/experiment/settings.h"
 #include "dsl/check/scope/places.h"
@@ -301,9 +302,9 @@ struct Completer {
   }
   void add_settings(const std::vector<check::SettingInfo>& settings) {
     for (const check::SettingInfo& setting : settings) {
-      if (cursor.setting == setting.name) add_values(setting.type);
+      if (cursor.setting == setting.name) add_values(std::string(setting.type));
       if (cursor.setting.empty() && cursor.starts_entry)
-        add(setting.name, ItemKind::Property, 0, setting.type, "",
+        add(setting.name, ItemKind::Property, 0, std::string(setting.type), "",
             std::string(setting.name) + " = ");
     }
   }
@@ -339,9 +340,9 @@ struct Completer {
     }
     if (brace == "experiment") {
       if (cursor.starts_entry) {
-        add_words({"data", "model", "topology", "trainer", "callbacks", "loggers", "tags", "sweep",
-                   "set"},
-                  ItemKind::Keyword, 0);
+        for (const std::string_view part : ast::kExperimentParts) add(std::string(part), ItemKind::Keyword, 0);
+        for (const ast::SectionInfo& section : ast::kSections) add(std::string(section.name), ItemKind::Keyword, 0);
+        add("set", ItemKind::Keyword, 0);
         return true;
       }
       if (cursor.setting == "topology") return add_symbols(graph().modules[0].topologies, 0), true;

@@ -6,7 +6,7 @@ namespace {
 
 constexpr const char* kHookNames[] = {
 #define LTR_HOOK(name, role, per, names, doc) #name,
-#include "runtime/callbacks/hooks.def"
+#include "runtime/tables/hooks.def"
 #undef LTR_HOOK
 };
 

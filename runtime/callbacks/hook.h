@@ -11,12 +11,12 @@ namespace ltr {
 
 enum class Hook : uint8_t {
 #define LTR_HOOK(name, role, per, names, doc) name,
-#include "runtime/callbacks/hooks.def"
+#include "runtime/tables/hooks.def"
 #undef LTR_HOOK
 };
 inline constexpr size_t kHookCount = 0
 #define LTR_HOOK(name, role, per, names, doc) +1
-#include "runtime/callbacks/hooks.def"
+#include "runtime/tables/hooks.def"
 #undef LTR_HOOK
     ;
 

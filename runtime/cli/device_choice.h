@@ -6,7 +6,7 @@
 #include <functional>
 
 #include "runtime/api/error.h"
-#include "runtime/distributed/devices.h"
+#include "runtime/settings/devices.h"
 #include "runtime/tensor/plugin.h"
 
 namespace ltr::cli {
@@ -22,7 +22,7 @@ const Machine& this_machine();
 
 /// What a run asks for.
 struct DeviceWish {
-  distributed::Devices devices;
+  Devices devices;
   Str precision = "f32";
   int64_t local_rank = 0;
   Location location;

@@ -24,7 +24,7 @@ struct Given {
 };
 
 DeviceWish wish_of(const Str& devices, const Str& precision, int64_t local_rank) {
-  return {.devices = *distributed::read_devices(devices),
+  return {.devices = *read_devices(devices),
           .precision = precision,
           .local_rank = local_rank,
           .topology = "box",

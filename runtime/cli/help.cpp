@@ -1,7 +1,7 @@
 // `--help`.
 
 #include "runtime/cli/faults.h"
-#include "runtime/cli/value_text.h"
+#include "runtime/settings/value_text.h"
 #include "runtime/cli/verbs.h"
 
 namespace ltr::cli {

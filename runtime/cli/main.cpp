@@ -13,7 +13,7 @@
 #include "runtime/cli/rank_plan.h"
 #include "runtime/cli/report.h"
 #include "runtime/cli/run_folder.h"
-#include "runtime/cli/value_text.h"
+#include "runtime/settings/value_text.h"
 #include "runtime/cli/verbs.h"
 #include "runtime/cli/version.h"
 #include "runtime/distributed/error_file.h"

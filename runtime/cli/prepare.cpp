@@ -14,7 +14,7 @@
 #include "runtime/cli/config_file.h"
 #include "runtime/cli/cores.h"
 #include "runtime/cli/run_folder.h"
-#include "runtime/cli/value_text.h"
+#include "runtime/settings/value_text.h"
 #include "runtime/data/loader.h"
 #include "runtime/data/paths.h"
 #include "runtime/data/stream.h"
@@ -31,21 +31,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-int64_t int_or(const Value& value, int64_t otherwise) {
-  return value.is_none() ? otherwise : value.as_int();
-}
-
-Limit limit_of(const Value& value) {
-  Limit limit;
-  if (value.kind == Value::Kind::Int) limit.batches = value.whole;
-  if (value.kind == Value::Kind::Call && !value.items.empty()) limit.fraction = value.items[0].value.as_float();
-  return limit;
-}
-
-Str text_of_value(const Value& value) {
-  return value.kind == Value::Kind::Bool ? show(value) : value.text;
-}
-
 /// The topologies of the program that need no GPU.
 std::vector<Str> fitting_topologies(const Program& program) {
   std::vector<Str> names;
@@ -54,7 +39,7 @@ std::vector<Str> fitting_topologies(const Program& program) {
     topology.resolve(settings);
     settings.add_defaults();
     const Str precision = show(settings.value("topology.precision"));
-    const bool is_cuda = distributed::read_devices(show(settings.value("topology.devices")))->kind == "cuda";
+    const bool is_cuda = read_devices(show(settings.value("topology.devices")))->kind == "cuda";
     if (!is_cuda && precision != "f16" && precision != "tf32") names.emplace_back(topology.name);
   }
   return names;
@@ -180,48 +165,20 @@ void Start::give_settings() {
 }
 
 void Start::read_trainer() {
-  const auto value = [&](const char* name) -> const Value& { return settings.value(Str("trainer.") + name); };
-  trainer.epochs = int_or(value("epochs"), -1);
-  trainer.steps = int_or(value("steps"), -1);
-  trainer.max_time_s = value("max_time").is_none() ? -1 : value("max_time").real;
-  trainer.min_epochs = value("min_epochs").as_int();
-  trainer.min_steps = value("min_steps").as_int();
-  trainer.steps_per_epoch = int_or(value("steps_per_epoch"), -1);
-  trainer.val_every = value("val_every");
-  trainer.sanity_val = value("sanity_val").as_int();
-  trainer.limit_train = limit_of(value("limit_train"));
-  trainer.limit_val = limit_of(value("limit_val"));
-  trainer.limit_test = limit_of(value("limit_test"));
-  trainer.limit_predict = limit_of(value("limit_predict"));
-  trainer.overfit = value("overfit").as_int();
-  trainer.accumulate = value("accumulate");
-  trainer.global_batch = int_or(value("global_batch"), -1);
-  trainer.weigh = value("weigh");
-  trainer.log_every = int_or(value("log_every"), 10);
-  if (value("log_every").kind == Value::Kind::Steps) trainer.log_every = int64_t(value("log_every").real);
-  trainer.nan = text_of_value(value("nan"));
-  trainer.nan_limit = value("nan_limit").as_int();
-  trainer.check_grads = value("check_grads").as_bool();
-  trainer.seed = value("seed").as_int();
-  trainer.deterministic = text_of_value(value("deterministic"));
-  const Str benchmark = text_of_value(value("benchmark"));
-  trainer.benchmark = benchmark == "true" || (benchmark == "auto" && trainer.deterministic == "false");
-  if (trainer.benchmark && trainer.deterministic == "true") {
+  trainer = TrainerSettings([this](const char* path) { return settings.value(path); });
+  if (trainer.times_algorithms() && trainer.deterministic == "true") {
     settings.faults.push_back(
         with_help(error_at(experiment->location, err::settings_contradict,
                            "trainer.benchmark chooses convolutions by timing, so two runs may differ, which "
                            "trainer.deterministic excludes"),
                   "--set trainer.deterministic=false, or leave benchmark out"));
   }
-  trainer.host_ahead = value("host_ahead").as_int();
-  trainer.anomaly = value("anomaly").as_bool();
-  trainer.checkpoint = value("checkpoint").as_bool();
 }
 
 void Start::check_topology() {
   const Location where = topology != nullptr ? topology->location : experiment->location;
   const Str name = topology != nullptr ? topology->name : "default";
-  const distributed::Devices devices = *distributed::read_devices(show(settings.value("topology.devices")));
+  const Devices devices = *read_devices(show(settings.value("topology.devices")));
   precision = show(settings.value("topology.precision"));
   const auto typed = [&](const Str& path) { return settings.typed("topology." + path); };
   const DeviceWish wish{.devices = devices,
@@ -297,7 +254,7 @@ void Start::set_up_device() {
     set_determinism(trainer.deterministic, [this](const Str& op) {
       if (terminal.has_warnings) print_err(fmt::format("warning: {} has no deterministic form: equal runs may differ in last digits\n", op));
     });
-    device.accelerator->set_modes({precision == "tf32", trainer.deterministic != "false", trainer.benchmark});
+    device.accelerator->set_modes({precision == "tf32", trainer.deterministic != "false", trainer.times_algorithms()});
   }
   set_precision(precision);
   set_program_folders(folders_of(program));

@@ -6,7 +6,7 @@
 #include "doors/memory.h"
 #include "runtime/cli/cores.h"
 #include "runtime/cli/prepare.h"
-#include "runtime/cli/value_text.h"
+#include "runtime/settings/value_text.h"
 
 namespace ltr::cli {
 
@@ -131,7 +131,7 @@ class Planner {
       // They are found again with all ranks.
     }
     const auto setting = [&](const Str& name) -> const Value& { return start_->settings.value("topology." + name); };
-    const Option<distributed::Devices> devices = distributed::read_devices(show(setting("devices")));
+    const Option<Devices> devices = read_devices(show(setting("devices")));
     if (!devices) return 1;
     if (devices->count > 0) return devices->count;
     const int64_t asked = distributed::asked_ranks(setting).value_or(launch_.nodes);

@@ -5,7 +5,7 @@
 
 #include "doors/number.h"
 #include "doors/shell.h"
-#include "runtime/cli/value_text.h"
+#include "runtime/settings/value_text.h"
 #include "runtime/cli/version.h"
 #include "runtime/tensor/handle.h"
 #include "runtime/tensor/device.h"
@@ -143,7 +143,7 @@ Str plan_line(const Start& start, int64_t planned) {
     out += ends_by_steps ? fmt::format(" · {}, at most {}", steps, epochs) : fmt::format(" · {} = {}", epochs, steps);
   else if (!epochs.empty() || !steps.empty())
     out += " · " + epochs + steps;
-  if (trainer.max_time_s >= 0) out += " · at most " + seconds_text(trainer.max_time_s);
+  if (trainer.max_time >= 0) out += " · at most " + seconds_text(trainer.max_time);
   // Shapes that the compiler has proven need no word.
   int64_t at_start = 0;
   int64_t at_first = 0;

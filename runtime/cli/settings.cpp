@@ -3,12 +3,12 @@
 #include <algorithm>
 
 #include "doors/number.h"
-#include "runtime/api/ranges.h"
-#include "runtime/api/schedulers.h"
-#include "runtime/api/strategies.h"
+#include "runtime/api/value_range.h"
+#include "runtime/tables/schedulers.h"
+#include "runtime/tables/strategies.h"
 #include "runtime/api/suggest.h"
 #include "runtime/cli/faults.h"
-#include "runtime/cli/value_text.h"
+#include "runtime/settings/value_text.h"
 
 namespace ltr::cli {
 
@@ -20,9 +20,10 @@ struct Row {
   const char* initial;
 };
 constexpr Row kRows[] = {
-#define LTR_SETTING(path, type, initial, doc) {path, type, initial},
-#include "runtime/cli/settings.def"
-#undef LTR_SETTING
+#define LTR_TRAINER(name, Field, type, written, initial, range, doc) {"trainer." #name, type, initial},
+#define LTR_TOPOLOGY(name, type, written, initial, range, doc) {"topology." #name, type, initial},
+#define LTR_PART(path, type, initial, range, doc) {"topology." path, type, initial},
+#include "runtime/tables/settings.def"
 };
 
 const Row* find_row(const Str& path) {
@@ -306,7 +307,7 @@ Str RunSettings::to_json() const {
   for (const Resolved& setting : resolved_) {
     out += out.size() > 1 ? ",\n" : "\n";
     out += fmt::format("  {}: {{\"value\": {}, \"from\": {}", doors::json_string(setting.path),
-                       cli::to_json(setting.value), doors::json_string(setting.from));
+                       ltr::to_json(setting.value), doors::json_string(setting.from));
     if (!setting.at.empty()) out += ", \"at\": " + doors::json_string(setting.at);
     out += "}";
   }

@@ -7,7 +7,7 @@
 #include "runtime/cli/options.h"
 #include "runtime/cli/settings.h"
 #include "runtime/cli/terminal.h"
-#include "runtime/cli/value_text.h"
+#include "runtime/settings/value_text.h"
 
 namespace ltr::cli {
 

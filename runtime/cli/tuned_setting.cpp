@@ -2,7 +2,7 @@
 
 #include "doors/number.h"
 #include "doors/shell.h"
-#include "runtime/cli/value_text.h"
+#include "runtime/settings/value_text.h"
 #include "runtime/train/root_state.h"
 
 namespace ltr::cli {

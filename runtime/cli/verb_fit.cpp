@@ -15,7 +15,7 @@
 #include "runtime/cli/report.h"
 #include "runtime/cli/requeue.h"
 #include "runtime/cli/run_folder.h"
-#include "runtime/cli/value_text.h"
+#include "runtime/settings/value_text.h"
 #include "runtime/cli/verbs.h"
 #include "runtime/distributed/supervisor.h"
 #include "runtime/loggers/make.h"

@@ -7,7 +7,7 @@
 #include "runtime/cli/predictions.h"
 #include "runtime/cli/run_folder.h"
 #include "runtime/cli/tensor_param.h"
-#include "runtime/cli/value_text.h"
+#include "runtime/settings/value_text.h"
 #include "runtime/cli/verbs.h"
 #include "runtime/data/loader.h"
 #include "runtime/data/rows_source.h"

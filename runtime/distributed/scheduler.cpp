@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "runtime/api/schedulers.h"
+#include "runtime/tables/schedulers.h"
 
 namespace ltr::distributed {
 

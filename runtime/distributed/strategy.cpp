@@ -5,7 +5,7 @@
 #include <fmt/ranges.h>
 
 #include "runtime/api/suggest.h"
-#include "runtime/distributed/devices.h"
+#include "runtime/settings/devices.h"
 
 namespace ltr::distributed {
 

@@ -6,7 +6,7 @@
 
 #include "ltr/program.h"
 #include "runtime/api/error.h"
-#include "runtime/api/strategies.h"
+#include "runtime/tables/strategies.h"
 
 namespace ltr::distributed {
 

@@ -4,7 +4,7 @@
 
 #include <map>
 
-#include "runtime/distributed/devices.h"
+#include "runtime/settings/devices.h"
 
 namespace ltr::distributed {
 

@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/optim/optimizer.h"
-#include "runtime/optim/rule_states.h"
+#include "runtime/tables/rule_states.h"
 #include "runtime/tensor/handle.h"
 #include "runtime/train/root_state.h"
 

@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "runtime/api/error.h"
-#include "runtime/api/ranges.h"
+#include "runtime/api/value_range.h"
 
 namespace ltr::optim {
 
@@ -81,7 +81,7 @@ struct Maker {
 
 constexpr Maker kMakers[] = {
 #define LTR_RULE(name, maker, lr, weight_decay, states, more, moves) {#name, maker, lr, weight_decay, Moves::moves},
-#include "runtime/optim/rules.def"
+#include "runtime/tables/rules.def"
 #undef LTR_RULE
 };
 

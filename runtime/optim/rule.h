@@ -88,7 +88,7 @@ at::Tensor wide_norm(const at::Tensor& tensor);
 std::unique_ptr<Rule> make_rule(const Value& call, Location location);
 
 #define LTR_RULE(name, maker, lr, weight_decay, states, more, moves) std::unique_ptr<Rule> maker(Arguments& arguments);
-#include "runtime/optim/rules.def"
+#include "runtime/tables/rules.def"
 #undef LTR_RULE
 
 }  // namespace ltr::optim

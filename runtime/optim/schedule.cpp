@@ -5,7 +5,7 @@
 #include <numbers>
 
 #include "runtime/api/error.h"
-#include "runtime/api/ranges.h"
+#include "runtime/api/value_range.h"
 
 namespace ltr::optim {
 

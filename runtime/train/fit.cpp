@@ -218,7 +218,7 @@ void Fit::flush_row() {
 Leave Fit::why_leave() const {
   if (cx_.agreement.signal() != 0) return Leave::Now;
   if (settings_.steps >= 0 && at_.global_step >= settings_.steps) return Leave::Planned;
-  if (settings_.max_time_s >= 0 && times_.train_s() >= settings_.max_time_s) return Leave::Planned;
+  if (settings_.max_time >= 0 && times_.train_s() >= settings_.max_time) return Leave::Planned;
   const bool may_stop = at_.epoch >= settings_.min_epochs && at_.global_step >= settings_.min_steps;
   if (cx_.outcome.is_stopping && may_stop) return Leave::Planned;
   return at_.ends_epoch ? Leave::EpochOver : Leave::No;

@@ -81,7 +81,7 @@ void Fit::check_settings() const {
   if (settings_.nan != "stop" && settings_.nan != "skip" && settings_.nan != "raise") {
     throw error_at(where, err::wrong_type, "trainer.nan", settings_.nan, "stop, skip or raise");
   }
-  if (settings_.epochs < 0 && settings_.steps < 0 && settings_.max_time_s < 0) {
+  if (settings_.epochs < 0 && settings_.steps < 0 && settings_.max_time < 0) {
     throw error_at(where, err::settings_contradict, "training needs an end: trainer.epochs, steps or max_time");
   }
 }

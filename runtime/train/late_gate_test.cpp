@@ -61,7 +61,7 @@ Mlp::Options with_rule(const char* rule, std::vector<Argument> arguments = {}) {
 
 constexpr const char* kRules[] = {
 #define LTR_RULE(name, maker, lr, weight_decay, states, more, moves) #name,
-#include "runtime/optim/rules.def"
+#include "runtime/tables/rules.def"
 #undef LTR_RULE
 };
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "ltr/program.h"
+#include "runtime/settings/trainer_settings.h"
 #include "runtime/train/division_plan.h"
 #include "runtime/train/progress.h"
 #include "runtime/train/ranks.h"
@@ -21,39 +22,6 @@ class ModelRoot;
 namespace loggers {
 class Recorder;
 }
-
-/// How much of a stream is used: batches per rank, or a part of them. Both negative: all of it. 0 skips the role.
-struct Limit {
-  int64_t batches = -1;
-  double fraction = -1;
-};
-
-/// The settings of `trainer {}` (runtime.md 2.1). -1 is "not given" for limits, as in `epochs`.
-struct TrainerSettings {
-  int64_t epochs = -1;
-  int64_t steps = -1;
-  double max_time_s = -1;
-  int64_t min_epochs = 0;
-  int64_t min_steps = 0;
-  int64_t steps_per_epoch = -1;
-  Value val_every = Value::epochs(1);  ///< Epochs (also parts), Steps or Seconds
-  int64_t sanity_val = 2;
-  Limit limit_train, limit_val, limit_test, limit_predict;
-  int64_t overfit = 0;
-  Value accumulate = 1;                ///< Int, or a call `by_epoch`, `ramp`
-  int64_t global_batch = -1;
-  Value weigh = Value::symbol("samples");  ///< Symbol samples or batches, or the call `count`
-  int64_t log_every = 10;
-  Str nan = "stop";                    ///< stop, skip, raise
-  int64_t nan_limit = 100;
-  bool check_grads = false;
-  int64_t seed = 0;
-  Str deterministic = "true";          ///< true, warn, false
-  bool benchmark = false;              ///< convolution algorithms of a GPU chosen by timing
-  int64_t host_ahead = 2;              ///< windows that the host may run ahead of a GPU
-  bool anomaly = false;
-  bool checkpoint = true;
-};
 
 /// What flags ask of the loop.
 struct RunFlags {

@@ -36,11 +36,6 @@ def main(source, ltrc):
             faults.append(f"docs/reference/{name} is not up to date: ltrc doc std --markdown docs/reference")
     headings = {name: {re.sub(r"[\\.]", "", title).lower() for title in re.findall(r"^### (.+)$", text, re.MULTILINE)}
                 for name, text in fresh.items()}
-    # A mesh is given axis by axis.
-    for name in re.findall(r"^LTR_\w+_SETTING\((\w+),", (source / "dsl/check/experiment/settings.def").read_text(), re.MULTILINE):
-        parts = {"mesh": ("meshreplica", "meshfsdp")}.get(name, (name,))
-        faults += [f"the setting {part} has no default and meaning in runtime/cli/settings.def"
-                   for part in parts if part not in headings["settings.md"]]
     count = 0
     for path in sorted((source / "stdlib").rglob("*.ltr")):
         page = path.relative_to(source / "stdlib").parent.as_posix().replace("/", "_") + ".md"

@@ -23,15 +23,15 @@ def declarations(text):
 
 
 def optimizer_faults(source):
-    """Where runtime/optim/rules.def and the declarations in stdlib/optim say something else."""
+    """Where runtime/tables/rules.def and the declarations in stdlib/optim say something else."""
     rows = {name: tuple(map(float, numbers)) for name, *numbers in
-            re.findall(r"^LTR_RULE\((\w+), *\w+, *([\d.e-]+), *([\d.e-]+)", (source / "runtime/optim/rules.def").read_text(), re.MULTILINE)}
+            re.findall(r"^LTR_RULE\((\w+), *\w+, *([\d.e-]+), *([\d.e-]+)", (source / "runtime/tables/rules.def").read_text(), re.MULTILINE)}
     declared = {}
     for path in (source / "stdlib/optim").glob("*.ltr"):
         for name, params in re.findall(r"fn (\w+)\((weights: weights,.*?)\)\s*-> optimizer", path.read_text(), re.DOTALL):
             numbers = [re.search(rf"\b{one}: float = ([\d.e-]+)", params) for one in ("lr", "weight_decay")]
             declared[name] = tuple(float(number[1]) if number else 0.0 for number in numbers)
-    return [f"runtime/optim/rules.def: {name}: lr and weight_decay are {rows.get(name)}, stdlib/optim says {declared.get(name)}"
+    return [f"runtime/tables/rules.def: {name}: lr and weight_decay are {rows.get(name)}, stdlib/optim says {declared.get(name)}"
             for name in sorted(rows.keys() | declared.keys()) if rows.get(name) != declared.get(name)]
 
 

@@ -17,13 +17,21 @@ with scratch() as place:
         check(f"{title}: exit {exit_code}", result.returncode == exit_code, f"exit {result.returncode}\n{result.text}")
         return result
 
-    starters = does("new --list", "new", "--list").stdout.split()
-    check("there is a starter", starters)
+    listed = does("new --list", "new", "--list").stdout.splitlines()
+    starters = [line.split()[0] for line in listed]
+    check("there is a starter for each kind of data", {"classifier", "forecast", "gan", "image"} <= set(starters), listed)
+    check("each says what it is for", all(len(line.split()) > 3 for line in listed), listed)
+    for starter in starters:
+        name = f"my_{starter}"
+        does(f"new {starter}", "new", name, "--from", starter)
+        check(f"it wrote {name}.ltr", (folder / f"{name}.ltr").exists())
+        does(f"check {starter}", "check", f"{name}.ltr")
+        does(f"test {starter}", "test", f"{name}.ltr")
+        result = does(f"fit {starter}", "run", f"{name}.ltr", "fit", "--no-bar", "--threads", 1, "--limit-train", 2, "--epochs", 1)
+        check(f"{starter}: the run folder is where it says", (folder / f"runs/{name}/0001/DONE").exists(), result.text)
+
     does("new", "new", "x")
-    check("it wrote x.ltr", (folder / "x.ltr").exists())
     written = (folder / "x.ltr").read_bytes()
-    does("check", "check", "x.ltr")
-    does("test", "test", "x.ltr")
     result = does("fit", "run", "x.ltr", "fit", "--no-bar", "--threads", 1)
     check("the run folder is where it says", (folder / "runs/x/0001/DONE").exists(), result.text)
     check("the report names it", "runs/x/0001" in result.stdout, result.text)

@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "dsl/check/experiment/settings.h"
+#include "runtime/tables/ranges.h"
 
 namespace ltr::check {
 
@@ -11,7 +12,7 @@ const std::vector<std::string>& device_kinds() {
   static const std::vector<std::string> kKinds = {
       "auto",
 #define LTR_DEVICE(name) #name,
-#include "runtime/api/devices.def"
+#include "runtime/tables/devices.def"
   };
   return kKinds;
 }
@@ -26,7 +27,7 @@ std::optional<Devices> read_devices(const std::string& text) {
   const char* const end = text.data() + text.size() - 1;
   const auto [stop, error] = std::from_chars(text.data() + open + 1, end, devices.count);
   const bool is_number = stop == end && error == std::errc();
-  if (!is_number || devices.kind == "auto" || broken_range("topology.", "devices", double(devices.count)))
+  if (!is_number || devices.kind == "auto" || broken_rule("topology.devices", double(devices.count)))
     return std::nullopt;
   return devices;
 }

@@ -12,7 +12,7 @@ constexpr std::string_view kNone = "", kTrain = "train", kVal = "val", kTest = "
 
 constexpr Hook kHooks[] = {
 #define LTR_HOOK(name, role, per, names, doc) {#name, k##role, Per::per == Per::Epoch, names, doc},
-#include "runtime/callbacks/hooks.def"
+#include "runtime/tables/hooks.def"
 #undef LTR_HOOK
 };
 

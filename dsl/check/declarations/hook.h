@@ -1,6 +1,6 @@
 #pragma once
 
-// The hooks of callbacks, a closed set: the rows of `runtime/callbacks/hooks.def`.
+// The hooks of callbacks, a closed set: the rows of `runtime/tables/hooks.def`.
 
 #include <span>
 #include <string_view>

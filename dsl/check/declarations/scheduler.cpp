@@ -2,7 +2,7 @@
 
 #include "dsl/check/experiment/settings.h"
 #include "dsl/check/expressions/expressions.h"
-#include "runtime/api/schedulers.h"
+#include "runtime/tables/schedulers.h"
 
 namespace ltr::check {
 

@@ -4,6 +4,7 @@
 #include "dsl/check/declarations/devices.h"
 #include "dsl/check/experiment/settings.h"
 #include "dsl/diagnostics/suggest.h"
+#include "runtime/tables/ranges.h"
 
 namespace ltr::check {
 
@@ -176,7 +177,7 @@ class TopologyChecker {
     Expr size = check_as(*field.value, Type::of(Kind::Int), scope_, "the size of an axis");
     if (size.type.is_error()) return false;
     const auto value = evaluate(size, cx_.program);
-    const auto rule = value ? broken_range("topology.mesh.", name, value->real) : std::nullopt;
+    const auto rule = value ? broken_rule("topology.mesh." + name, value->real) : std::nullopt;
     if (rule) {
       cx_.report(diag::out_of_range(size.span, "an axis cannot have a size of " + cx_.source_text(size.span)).note("`{}`", *rule));
       return false;
@@ -399,7 +400,7 @@ class TopologyChecker {
     if (is_precision_decided_) return;
     const auto info = std::find_if(topology_settings().begin(), topology_settings().end(),
                                    [](const SettingInfo& one) { return one.name == std::string("precision"); });
-    put_typed({"precision", info->type,
+    put_typed({"precision", std::string(info->type),
                make_expr(ExprKind::Symbol, Type::of(Kind::OneOf), section.span, {}, row->name),
                section.span});
     if (is_narrower)

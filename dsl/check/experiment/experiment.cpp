@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "dsl/ast/section.h"
 #include "dsl/check/declarations/data_logic/data_logic.h"
 #include "dsl/check/declarations/declarations.h"
 #include "dsl/check/experiment/settings.h"
@@ -60,7 +61,7 @@ std::optional<Merged> merge_amended(Context& cx,
         [&](const ast::Section& other) { return other.name.text == section.name.text; });
     if (same == result.sections.end()) {
       result.sections.push_back(section);
-    } else if (section.name.text == "trainer" || section.name.text == "tags") {
+    } else if (ast::section_info(section.name.text).amends == ast::Amends::Over) {
       put(same->settings, section.settings);
     } else if (section.adds) {
       same->values.insert(same->values.end(), section.values.begin(), section.values.end());
@@ -284,11 +285,10 @@ void check_experiment(Context& cx, uint32_t module_index, const ast::Experiment&
   typed.name = ast.name.text;
   typed.span = ast.name.span;
   const size_t first_obligation = cx.program.obligations.size();
-  static const std::vector<std::string> kFields = {"data", "model", "topology"};
+  static const std::vector<std::string> kFields(ast::kExperimentParts.begin(), ast::kExperimentParts.end());
   check_twice(cx, ast.settings);
   for (const ast::Section& section : ast.sections) {
-    if (section.name.text == "trainer" || section.name.text == "tags" || section.name.text == "sweep")
-      check_twice(cx, section.settings);
+    check_twice(cx, section.settings);
   }
   for (const ast::Setting& setting : ast.settings) {
     if (std::find(kFields.begin(), kFields.end(), setting.name.text) != kFields.end()) continue;
@@ -345,34 +345,41 @@ void check_experiment(Context& cx, uint32_t module_index, const ast::Experiment&
   bool has_limit = false;
   const ast::Section* sweep = nullptr;
   for (const ast::Section& section : merged->sections) {
-    const std::string& name = section.name.text;
-    if (name == "trainer") {
-      for (const ast::Setting& setting : section.settings) {
-        has_limit = has_limit || setting.name.text == "epochs" || setting.name.text == "steps" ||
-                    setting.name.text == "max_time";
-        auto value = check_setting(setting, trainer_settings(), "a trainer", scope);
-        has_limit = has_limit || !value;  // A misspelt limit is one mistake, not two.
-        if (value) typed.trainer.push_back(std::move(*value));
-      }
-    } else if (name == "tags") {
-      for (const ast::Setting& setting : section.settings) {
-        Expr value = check_as(setting.value, Type::of(Kind::Str), scope, "a tag");
-        if (!value.type.is_error())
-          typed.tags.push_back({setting.name.text, "str", std::move(value), setting.span});
-      }
-    } else if (name == "callbacks") {
-      for (const ast::Expr& value : section.values) {
-        if (auto callback = check_listed(value, "callback", Kind::CallbackValue, scope))
-          typed.callbacks.push_back(std::move(*callback));
-      }
-    } else if (name == "loggers") {
-      for (const ast::Expr& value : section.values) {
-        if (auto logger = check_listed(value, "logger", Kind::Logger, scope))
-          typed.loggers.push_back(std::move(*logger));
-      }
-    } else if (name == "sweep") {
-      typed.sweep = check_sweep(section, scope);
-      sweep = &section;
+    switch (ast::section_info(section.name.text).kind) {
+      case ast::SectionKind::Trainer:
+        for (const ast::Setting& setting : section.settings) {
+          has_limit = has_limit || setting.name.text == "epochs" || setting.name.text == "steps" ||
+                      setting.name.text == "max_time";
+          auto value = check_setting(setting, trainer_settings(), "a trainer", scope);
+          has_limit = has_limit || !value;  // A misspelt limit is one mistake, not two.
+          if (value) typed.trainer.push_back(std::move(*value));
+        }
+        break;
+      case ast::SectionKind::Tags:
+        for (const ast::Setting& setting : section.settings) {
+          Expr value = check_as(setting.value, Type::of(Kind::Str), scope, "a tag");
+          if (!value.type.is_error())
+            typed.tags.push_back({setting.name.text, "str", std::move(value), setting.span});
+        }
+        break;
+      case ast::SectionKind::Callbacks:
+        for (const ast::Expr& value : section.values) {
+          if (auto callback = check_listed(value, "callback", Kind::CallbackValue, scope))
+            typed.callbacks.push_back(std::move(*callback));
+        }
+        break;
+      case ast::SectionKind::Loggers:
+        for (const ast::Expr& value : section.values) {
+          if (auto logger = check_listed(value, "logger", Kind::Logger, scope))
+            typed.loggers.push_back(std::move(*logger));
+        }
+        break;
+      case ast::SectionKind::Sweep:
+        typed.sweep = check_sweep(section, scope);
+        sweep = &section;
+        break;
+      case ast::SectionKind::Error:
+        break;
     }
   }
   if (!has_limit && !ast.amends && !merged->is_damaged) {

@@ -1,6 +1,7 @@
 #include "dsl/check/experiment/settings.h"
 #include "dsl/check/experiment/wired.h"
 #include "dsl/check/expressions/expressions.h"
+#include "runtime/tables/ranges.h"
 
 namespace ltr::check {
 
@@ -65,8 +66,8 @@ struct Schedules {
     const bool is_period = wired.expr.kind == ExprKind::Quantity;
     if ((!known && !is_period) || !is_written(written)) return;
     const double value = is_period ? wired.expr.number : known->real;
-    auto rule = broken_range("schedule.", name, value);
-    if (!rule) rule = broken_range("schedule." + schedule.name + ".", name, value);
+    auto rule = broken_rule("schedule." + name, value);
+    if (!rule) rule = broken_rule("schedule." + schedule.name + "." + name, value);
     if (!rule || is_reported(cx, diagnostics::Code::E0325, written.span)) return;
     diagnostics::Diagnostic diagnostic =
         diag::out_of_range(written.span, "`" + name + "` cannot be " + cx.source_text(wired.given.is_empty() ? written.span : wired.given));

@@ -7,6 +7,7 @@
 #include "dsl/check/expressions/expressions.h"
 #include "dsl/check/library/library_call.h"
 #include "dsl/diagnostics/suggest.h"
+#include "runtime/tables/ranges.h"
 
 namespace ltr::check {
 
@@ -63,7 +64,7 @@ std::optional<Expr> check_devices(const ast::Expr& value, Scope& scope) {
                   .help("`--devices {}[8]` gives another one at the start of a run", *kind));
     return std::nullopt;
   }
-  if (const auto rule = broken_range("topology.", "devices", known->real)) {
+  if (const auto rule = broken_rule("topology.devices", known->real)) {
     cx.report(diag::out_of_range(given.span, "a node cannot have " + cx.source_text(given.span) + " devices").note("`{}`", *rule));
     return std::nullopt;
   }
@@ -155,26 +156,6 @@ std::vector<std::string> choices_of(const std::string& type) {
   return choices;
 }
 
-std::optional<std::string> broken_range(const std::string& section, const std::string& name, double value) {
-  struct Range {
-    std::string_view path;
-    std::string_view op;
-    double bound;
-  };
-  static constexpr Range kRanges[] = {
-#define LTR_RANGE(path, op, bound) {path, op, bound},
-#include "runtime/api/ranges.def"
-#undef LTR_RANGE
-  };
-  for (const Range& range : kRanges) {
-    if (range.path != section + name) continue;
-    const bool holds = range.op == ">=" ? value >= range.bound : range.op == ">" ? value > range.bound
-                       : range.op == "<=" ? value <= range.bound : value < range.bound;
-    if (!holds) return name + " " + std::string(range.op) + " " + std::to_string(int64_t(range.bound));
-  }
-  return std::nullopt;
-}
-
 std::optional<SettingValue> check_setting(const ast::Setting& setting,
                                           const std::vector<SettingInfo>& known,
                                           const std::string& section,
@@ -229,7 +210,7 @@ std::optional<SettingValue> check_setting(const ast::Setting& setting,
   if (result.value.type.is_error()) return std::nullopt;
   const Expr& bounded = result.value.op == library::Id::Fraction ? result.value.args[0] : result.value;
   const auto value = bounded.kind == ExprKind::Quantity ? std::optional(bounded.number) : constant(bounded, cx);
-  const auto rule = value ? broken_range(section == "a trainer" ? "trainer." : "topology.", result.path, *value) : std::nullopt;
+  const auto rule = value ? broken_rule((section == "a trainer" ? "trainer." : "topology.") + result.path, *value) : std::nullopt;
   if (rule) {
     cx.report(diag::out_of_range(result.value.span, "`" + result.path + "` cannot be " + cx.source_text(result.value.span))
                   .note("`{}`", *rule));

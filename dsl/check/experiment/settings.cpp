@@ -1,23 +1,34 @@
 #include "dsl/check/experiment/settings.h"
 
-#include "runtime/api/strategies.h"
+#include "runtime/tables/schedulers.h"
+#include "runtime/tables/strategies.h"
 
 namespace ltr::check {
 
+namespace {
+
+/// The type in a program: as `written`, else that of the run, whose `option[…]` leaving the setting out stands for.
+constexpr std::string_view type_in_program(std::string_view type, std::string_view written) {
+  constexpr std::string_view option = "option[";
+  if (!written.empty()) return written;
+  return type.starts_with(option) ? type.substr(option.size(), type.size() - option.size() - 1) : type;
+}
+
+}  // namespace
+
 const std::vector<SettingInfo>& trainer_settings() {
   static const std::vector<SettingInfo> kSettings = {
-#define LTR_TRAINER_SETTING(name, type) {#name, type},
-#define LTR_TOPOLOGY_SETTING(name, type)
-#include "dsl/check/experiment/settings.def"
+#define LTR_TRAINER(name, Field, type, written, initial, range, doc) {#name, type_in_program(type, written)},
+#include "runtime/tables/settings.def"
   };
   return kSettings;
 }
 
 const std::vector<SettingInfo>& topology_settings() {
   static const std::vector<SettingInfo> kSettings = {
-#define LTR_TRAINER_SETTING(name, type)
-#define LTR_TOPOLOGY_SETTING(name, type) {#name, type},
-#include "dsl/check/experiment/settings.def"
+#define LTR_TOPOLOGY(name, type, written, initial, range, doc) {#name, type_in_program(type, written)},
+#define LTR_FORM(name, written) {#name, written},
+#include "runtime/tables/settings.def"
   };
   return kSettings;
 }

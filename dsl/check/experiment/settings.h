@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "dsl/ast/decl.h"
@@ -16,15 +17,13 @@ struct Scope;
 /// `.ltr`.
 struct SettingInfo {
   const char* name;
-  const char* type;
+  std::string_view type;
 };
 const std::vector<SettingInfo>& trainer_settings();
 const std::vector<SettingInfo>& topology_settings();
 
 /// The words of `one_of[a, b]`.
 std::vector<std::string> choices_of(const std::string& type);
-/// The rule of the runtime's table of ranges that `value` breaks, as `.ltr` says it; `section` ends with a dot.
-std::optional<std::string> broken_range(const std::string& section, const std::string& name, double value);
 /// A call of one of the named functions that give values of settings, `fraction(0.1)`; nothing if `value` is none.
 std::optional<Expr> check_setting_call(const ast::Expr& value, const std::vector<std::string>& names, Scope& scope);
 /// A setting of a closed list, typed; nothing after a report.

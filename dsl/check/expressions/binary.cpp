@@ -306,6 +306,7 @@ Expr check_binary(const ast::Expr& expr, const ast::Binary& binary, Scope& scope
   Expr right = is_equality && left.type.kind == Kind::OneOf
                    ? check_as(*binary.right, left.type, scope, "the right side")
                    : check_expr(*binary.right, scope);
+  if (binary.op == ast::BinaryOp::Error) return error_at(expr.span);
   // A chain `a < b < c` is E0207 already.
   const auto* before = binary.left->get<ast::Binary>();
   if (before != nullptr && is_comparison(before->op) && is_comparison(binary.op))

@@ -1,6 +1,6 @@
-#include <array>
 #include <utility>
 
+#include "dsl/ast/section.h"
 #include "dsl/diagnostics/suggest.h"
 #include "dsl/parse/grammar/rules.h"
 
@@ -20,8 +20,14 @@ const Rule<SettingsSectionId, ast::Section> settings_section = "section";
 struct ValuesSectionId : Spanned {};
 const Rule<ValuesSectionId, ast::Section> values_section = "section";
 
-constexpr KindSet kSettingsSections = {K::Trainer, K::Sweep, K::Tags};
-constexpr KindSet kValuesSections = {K::Callbacks, K::Loggers};
+constexpr KindSet kSettingsSections = {
+#define LTR_SETTINGS_SECTION(Token, name, amends) K::Token,
+#include "dsl/ast/section.def"
+};
+constexpr KindSet kValuesSections = {
+#define LTR_VALUES_SECTION(Token, name) K::Token,
+#include "dsl/ast/section.def"
+};
 
 const auto push_sets = [](auto& c) {
   for (ast::Setting& one : x3::_attr(c)) x3::_val(c).sets.push_back(std::move(one));
@@ -34,14 +40,15 @@ struct UnknownSection : x3::parser<UnknownSection> {
   template <class C, class RContext, class Attribute>
   bool parse(Iter& first, const Iter&, const C& context, RContext&&, Attribute&&) const {
     if (!kNames.has(first->kind) || std::next(first)->kind != K::OpenBrace) return false;
-    constexpr std::array<std::string_view, 5> kSections = {"trainer", "callbacks", "loggers", "sweep", "tags"};
+    std::vector<std::string> names;
+    for (const ast::SectionInfo& info : ast::kSections) names.emplace_back(info.name);
     State& state = state_of(context);
     diagnostics::Diagnostic diagnostic = diag::unknown_section(first->span, state.text(*first));
-    const auto near = diagnostics::suggest(state.text(*first), std::span<const std::string_view>(kSections));
+    const auto near = diagnostics::suggest(state.text(*first), names);
     if (near) {
       diagnostic.help("did you mean `{}`?", *near).fix(first->span, *near);
     } else {
-      diagnostic.help("its sections are trainer, callbacks, loggers, sweep and tags");
+      diagnostic.help("its sections are {}", diagnostics::listed(names));
     }
     state.report_at(first, std::move(diagnostic));
     fail_reported(first);

@@ -32,10 +32,9 @@ constexpr std::array kHomes = {
     Home{K::Recompute, kNames, "a topology"},
     Home{K::Set, kNames, "an experiment"},
     Home{K::Group, kStrings, "the braces of an optimizer"},
-    Home{K::Trainer, K::OpenBrace, "an experiment"},
-    Home{K::Sweep, K::OpenBrace, "an experiment"},
-    Home{K::Callbacks, KindSet{K::OpenBrace, K::PlusAssign}, "an experiment"},
-    Home{K::Loggers, KindSet{K::OpenBrace, K::PlusAssign}, "an experiment"},
+#define LTR_SETTINGS_SECTION(Token, name, amends) Home{K::Token, K::OpenBrace, "an experiment"},
+#define LTR_VALUES_SECTION(Token, name) Home{K::Token, KindSet{K::OpenBrace, K::PlusAssign}, "an experiment"},
+#include "dsl/ast/section.def"
     Home{K::Log, kNames, kBodies},
     Home{K::Minimize, kNames, kBodies},
     Home{K::Return, kNames, kBodies},

@@ -85,7 +85,10 @@ struct Operators : x3::unary_parser<Operand, Operators<Operand>> {
       state.height_ = std::max(outer, state.height_);
       grow(state, first);
       const Span span = source::join(left.span, right.span);
-      left = ast::Expr{span, 0, ast::Binary{row->op, op_span, std::move(left), std::move(right)}};
+      // `//` was refused by the lexer, and is no division: what it gives is not judged.
+      const bool is_refused = row->op == ast::BinaryOp::Divide && op_span.end - op_span.begin > 1;
+      const ast::BinaryOp op = is_refused ? ast::BinaryOp::Error : row->op;
+      left = ast::Expr{span, 0, ast::Binary{op, op_span, std::move(left), std::move(right)}};
     }
   }
 

@@ -1,4 +1,4 @@
-#include "runtime/cli/value_text.h"
+#include "runtime/settings/value_text.h"
 
 #include <algorithm>
 #include <array>
@@ -9,11 +9,13 @@
 #include <mutex>
 #include <set>
 
+#include <fmt/format.h>
+
 #include "doors/csv.h"
 #include "doors/number.h"
-#include "runtime/distributed/devices.h"
+#include "runtime/settings/devices.h"
 
-namespace ltr::cli {
+namespace ltr {
 
 namespace {
 
@@ -373,7 +375,7 @@ Option<Value> parse_value(const Str& given, const Str& type, Str& wanted) {
   }
   if (type == "devices") {
     wanted = "auto, cpu, cpu[4], cuda or cuda[8]";
-    return kind == Kind::Symbol && distributed::read_devices(value->text) ? value : std::nullopt;
+    return kind == Kind::Symbol && read_devices(value->text) ? value : std::nullopt;
   }
   if (type == "series") {
     wanted = "a series such as val.loss";
@@ -425,4 +427,4 @@ Str to_json(const Value& value) {
   }
 }
 
-}  // namespace ltr::cli
+}  // namespace ltr

@@ -4,7 +4,7 @@
 
 #include "ltr/api.h"
 
-namespace ltr::distributed {
+namespace ltr {
 
 struct Devices {
   Str kind = "auto";  ///< or a row of devices.def
@@ -14,4 +14,4 @@ struct Devices {
 /// `auto`, `cpu`, `cuda[8]`; nothing for what names no devices.
 Option<Devices> read_devices(const Str& text);
 
-}  // namespace ltr::distributed
+}  // namespace ltr

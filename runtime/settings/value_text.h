@@ -4,7 +4,7 @@
 
 #include "ltr/api.h"
 
-namespace ltr::cli {
+namespace ltr {
 
 /// Reads `text` as a value of `type` (`int`, `option[float]`, `one_of[a, b]`, `period`, …; "" for any value, as
 /// written in `.ltr`). Nothing if it is none; `wanted` then says in words what would be.
@@ -16,4 +16,4 @@ Str show(const Value& value);
 /// As a JSON value: numbers, bools and strings stay what they are, all else is text as in `.ltr`.
 Str to_json(const Value& value);
 
-}  // namespace ltr::cli
+}  // namespace ltr

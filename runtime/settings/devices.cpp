@@ -1,18 +1,18 @@
-#include "runtime/distributed/devices.h"
+#include "runtime/settings/devices.h"
 
 #include <algorithm>
 #include <iterator>
 
 #include "doors/csv.h"
-#include "runtime/api/ranges.h"
+#include "runtime/api/value_range.h"
 
-namespace ltr::distributed {
+namespace ltr {
 
 namespace {
 
 constexpr const char* kKinds[] = {
 #define LTR_DEVICE(name) #name,
-#include "runtime/api/devices.def"
+#include "runtime/tables/devices.def"
 };
 
 }  // namespace
@@ -29,4 +29,4 @@ Option<Devices> read_devices(const Str& text) {
   return devices;
 }
 
-}  // namespace ltr::distributed
+}  // namespace ltr

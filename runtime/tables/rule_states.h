@@ -12,7 +12,7 @@ struct RuleStates {
 
 inline constexpr RuleStates kRuleStates[] = {
 #define LTR_RULE(name, maker, lr, weight_decay, states, more, moves) {#name, states, more},
-#include "runtime/optim/rules.def"
+#include "runtime/tables/rules.def"
 #undef LTR_RULE
 };
 

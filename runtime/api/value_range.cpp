@@ -1,28 +1,12 @@
-#include "runtime/api/ranges.h"
+#include "runtime/api/value_range.h"
 
 #include <cmath>
-#include <string_view>
+
+#include "runtime/tables/ranges.h"
 
 namespace ltr {
 
 namespace {
-
-struct Range {
-  const char* path;
-  std::string_view op;
-  double bound;
-};
-constexpr Range kRanges[] = {
-#define LTR_RANGE(path, op, bound) {path, op, bound},
-#include "runtime/api/ranges.def"
-#undef LTR_RANGE
-};
-
-bool keeps(double value, const Range& range) {
-  if (range.op == ">=") return value >= range.bound;
-  if (range.op == "<=") return value <= range.bound;
-  return range.op == ">" ? value > range.bound : value < range.bound;
-}
 
 /// The number in a value with or without a unit; nothing if it is none.
 Option<double> number_of(const Value& value) {
@@ -54,12 +38,7 @@ Option<Str> broken_range(const Str& path, const Value& value) {
     return std::nullopt;
   }
   const Option<double> number = number_of(value);
-  if (!number) return std::nullopt;
-  const Str name = path.substr(path.rfind('.') + 1);
-  for (const Range& range : kRanges) {
-    if (path == range.path && !keeps(*number, range)) return fmt::format("{} {} {}", name, range.op, range.bound);
-  }
-  return std::nullopt;
+  return number ? broken_rule(path, *number) : std::nullopt;
 }
 
 }  // namespace ltr
