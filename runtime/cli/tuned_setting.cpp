@@ -64,9 +64,11 @@ bool moves_batch(const Start& start, int64_t size, const GivenOption& given) {
 
 }  // namespace
 
-std::unique_ptr<Start> with_option(const Start& start, const GivenOption& given) {
+std::unique_ptr<Start> with_option(const Start& start, const GivenOption& given) { return with_options(start, {given}); }
+
+std::unique_ptr<Start> with_options(const Start& start, const std::vector<GivenOption>& given) {
   auto probe = std::make_unique<Start>(start.program, start.line, start.terminal, start.ranks);
-  probe->line.options.push_back(given);
+  probe->line.options.insert(probe->line.options.end(), given.begin(), given.end());
   probe->sharing = start.sharing;
   probe->local_rank = start.local_rank;
   probe->is_plan = true;

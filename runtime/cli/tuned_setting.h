@@ -9,6 +9,7 @@ namespace ltr::cli {
 
 /// `start` with one option more, resolved, for looks alone: it loads no device. Nothing if its settings do not allow the option.
 std::unique_ptr<Start> with_option(const Start& start, const GivenOption& given);
+std::unique_ptr<Start> with_options(const Start& start, const std::vector<GivenOption>& given);
 
 /// For the rate of `optimizer`; `from` says who found it. Of several optimizers it moves no other one. The model of `start` has been
 /// built, and gone.

@@ -14,7 +14,7 @@ const std::vector<VerbInfo>& verb_table() {
       {"config", 'c', "prints the resolved settings", run_config},
       {"version", 'V', "prints versions and build flags", nullptr, run_version},
       {"serve", 's', "answers requests"},
-      {"sweep", 'w', "runs the sweep section"},
+      {"sweep", 'w', "runs the sweep section: a fit for each trial", run_sweep},
       {"report", 'r', "an HTML page of a run"},
       {"checkpoints", 'k', "lists the checkpoints of a run and verifies them: checkpoints [RUN]", nullptr, run_checkpoints},
       {"__tests", 'T', "", nullptr, run_tests},

@@ -328,6 +328,7 @@ int supervise(Team team, const TeamReport& report) {
 
 void end_with_supervisor() {
   const char* supervisor = std::getenv("LTR_SUPERVISOR");
+  if (supervisor == nullptr) supervisor = std::getenv("LTR_SWEEP");  // of a trial
   if (supervisor == nullptr) return;
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   ::prctl(PR_SET_NAME, program_invocation_short_name);  // it was started as `exe`

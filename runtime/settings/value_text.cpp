@@ -271,13 +271,17 @@ struct CallForm {
   std::vector<Param> params;
 };
 
-/// The calls of `stdlib/trainer/values.ltr`.
+/// The calls of `stdlib/trainer/` and `stdlib/sweep/`.
 const std::vector<CallForm>& call_forms() {
   static const std::vector<CallForm> forms = {
       {"fraction", {{"x", "float"}}},
       {"by_epoch", {{"pairs", "list[(int, int)]"}}},
       {"ramp", {{"from", "int"}, {"to", "int"}, {"over", "period"}}},
       {"count", {{"field", "str"}, {"ignore", "int", "-100"}}},
+      {"uniform", {{"low", "float"}, {"high", "float"}}},
+      {"log_uniform", {{"low", "float"}, {"high", "float"}}},
+      {"normal", {{"mean", "float"}, {"std", "float"}}},
+      {"int_uniform", {{"low", "int"}, {"high", "int"}}},
   };
   return forms;
 }

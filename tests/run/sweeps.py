@@ -1,9 +1,17 @@
 #!/usr/bin/env python3
-"""What a `sweep` says reaches the program: `describe` shows it; that of an amended experiment replaces it.
+"""`sweep`: what the program says of one, the values of its trials, side by side and one after the other, a sweep that is killed and
+goes on, trials that fail or are pruned, grids, other axes; the `fit` that it prints repeats the best trial.
 
 Python's standard library alone; LTRC and LTR_SOURCE say which compiler and sources, if not these.
 """
+import csv
+import json
+import math
 import pathlib
+import re
+import shlex
+import signal
+import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
@@ -13,7 +21,9 @@ PROGRAM = """ltr 1
 
 hparam lr: float = 0.1 where lr > 0
 hparam width: int = 4
-hparam most: int = 20
+hparam half: int = 2 where half * 2 <= width
+hparam most: int = 6
+hparam slow: bool = false
 
 data Ones(size: int = 4) {
   batch[B] { x: float[B, 2] }
@@ -21,23 +31,39 @@ data Ones(size: int = 4) {
   val = range(4) |> map(row => (x = ones(2))) |> collate(size)
 }
 model Net(lr: float, width: int) {
-  net = [Linear(2, width), relu, Linear(width, 1)]
+  net = [Linear(2, width), tanh, Linear(width, 1)]
   optimizer opt = SGD(net.weights, lr = lr)
   step train[B](x: float[B, 2]) { minimize mean(net(x) ** 2) }
   step val[B](x: float[B, 2]) { log loss = mean(net(x) ** 2) }
 }
+callback Slow(slow: bool) { on train_epoch_end { if slow { print "{sum(matmul(randn(900, 900), randn(900, 900)))}" } } }
 experiment one {
-  data = Ones(), model = Net(lr, width), trainer { epochs = 1 }
-  sweep { lr = log_uniform(1e-3, 1), width in [4, 8], trials = most, minimize = val.loss, prune = asha(max = 9 epochs) }
+  data = Ones(), model = Net(lr, width), trainer { epochs = 2, checkpoint = false }, callbacks { Slow(slow) }
+  sweep { lr = log_uniform(1e-3, 1), width in [4, 8], trials = most, minimize = val.loss }
 }
-experiment two amends one { sweep { width in [2, 3], method = grid, maximize = val.loss } }
+experiment pruned amends one {
+  trainer { epochs = 40 }
+  sweep { lr = uniform(0.01, 0.5), trials = 9, minimize = val.loss, prune = asha(max = 9 epochs, min = 1 epoch, eta = 3) }
+}
+experiment grid amends one { sweep { width in [2, 4], half in [1, 2], method = grid, minimize = val.loss } }
+experiment bad amends one { sweep { lr in [0.1, 1e30], trials = 8, minimize = val.loss } }
 experiment plain { data = Ones(), model = Net(lr, width), trainer { epochs = 1 } }
 """
 
 with scratch() as place:
     folder = pathlib.Path(place)
-    (folder / "sweeps.ltr").write_text(PROGRAM.replace("maximize = val.loss", "minimize = val.loss"))
+    (folder / "sweeps.ltr").write_text(PROGRAM)
     program = build(folder / "sweeps.ltr", folder)
+
+    def sweep(experiment, out, *options):
+        return run(program, "sweep", experiment, "--out", folder / out, "--threads", 1, *options)
+
+    def rows(experiment, out, number=1):
+        with open(folder / out / experiment / f"sweep-{number:04}/results.csv") as file:
+            return list(csv.DictReader(file))
+
+    def drawn(table):
+        return [(row["lr"], row["width"]) for row in table]
 
     def shown(experiment, *options):
         result = run(program, "describe", experiment, *options)
@@ -45,9 +71,77 @@ with scratch() as place:
         return next((line for line in result.stdout.splitlines() if line.startswith("sweep")), "")
 
     said = shown("one", "--most", 30)
-    check("axes and settings", said == "sweep  lr = log_uniform(low = 0.001, high = 1.0), width in [4, 8], trials = 30, minimize = val.loss, "
-          "prune = asha(max = 9 epochs, min = 1 epoch, eta = 3)", said)
-    said = shown("two")
-    check("an amended one replaces them", said == "sweep  width in [2, 3], method = grid, minimize = val.loss", said)
+    check("axes and settings", said == "sweep  lr = log_uniform(low = 0.001, high = 1.0), width in [4, 8], trials = 30, minimize = val.loss", said)
+    said = shown("grid")
+    check("an amended one replaces them", said == "sweep  width in [2, 4], half in [1, 2], method = grid, minimize = val.loss", said)
     check("none, no line", shown("plain") == "")
+
+    result = sweep("one", "a")
+    table = rows("one", "a")
+    check("a sweep ends", result.returncode == 0 and len(table) == 6, result.text)
+    check("each trial is finished", {row["state"] for row in table} == {"finished"} and all(row["epochs"] == "2" for row in table), table)
+    rates = [float(row["lr"]) for row in table]
+    check("draws lie in their range and differ", all(1e-3 <= rate <= 1 for rate in rates) and len(set(rates)) == 6, rates)
+    check("values come from the list", {row["width"] for row in table} == {"4", "8"}, table)
+    best = min(table, key=lambda row: float(row["val/loss"]))
+    check("the best is told", f"trial-{int(best['trial']):03}" in re.search(r"^best .*$", result.stdout, re.M)[0], result.text)
+    again = shlex.split(re.search(r"again:  (.*)$", result.stdout, re.M)[1])
+    repeated = run(program, *again[1:], "--out", folder / "again", "--json")
+    events = [json.loads(line) for line in repeated.stdout.splitlines() if line.startswith("{")]
+    losses = [event["values"]["val/loss"] for event in events if event["event"] == "round" and event["role"] == "val"]
+    check("its fit gives the same", repeated.returncode == 0 and min(losses) == float(best["val/loss"]), (again, losses, best))
+    check("the same draws side by side", sweep("one", "b", "--jobs", 3).returncode == 0 and drawn(rows("one", "b")) == drawn(table), rows("one", "b"))
+    check("others with another seed", sweep("one", "c", "--seed", 5, "--trials", 2).returncode == 0 and
+          not set(drawn(rows("one", "c"))) & set(drawn(table)) and len(rows("one", "c")) == 2, rows("one", "c"))
+    result = sweep("one", "a", "--trials", 3)
+    check("one that is done is begun anew, with the same first trials", drawn(rows("one", "a", 2)) == drawn(table)[:3], result.text)
+
+    # Killed in the midst: what is finished is not repeated.
+    words = [str(word) for word in (program, "sweep", "one", "--out", folder / "killed", "--threads", 1, "--json", "--slow", "true", "--epochs", 30)]
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    told = [json.loads(process.stdout.readline()) for _ in range(2)]
+    process.kill()
+    process.wait()
+    process.stdout.close()
+    before = {row["trial"]: row for row in rows("one", "killed") if row["state"] == "finished"}
+    result = run(*words)
+    after = rows("one", "killed")
+    check("a killed sweep goes on", result.returncode == 0 and len(after) == 6 and drawn(after) == drawn(table), result.text)
+    check("without repeating trials", len(before) >= 2 and all(row == before.get(row["trial"], row) for row in after) and
+          len(list((folder / "killed/one/sweep-0001/trial-000/one").glob("0*"))) == 1, (told, before, after))
+    process = subprocess.Popen(words[:4] + [str(folder / "stopped")] + words[5:], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process.stdout.readline()
+    process.send_signal(signal.SIGTERM)
+    check("a signal is heard", process.wait(timeout=60) == 75 and "goes on" in process.stderr.read())
+
+    result = sweep("pruned", "p")
+    table = rows("pruned", "p")
+    states = [row["state"] for row in table]
+    check("trials that are worse end early", result.returncode == 0 and "pruned" in states and "finished" in states, table)
+    check("none goes beyond the most", max(float(row["epochs"]) for row in table) == 9 and
+          all(float(row["epochs"]) < 9 for row in table if row["state"] == "pruned"), table)
+    check("the first one meets nobody", states[0] == "finished", states)
+
+    result = sweep("grid", "g", "--jobs", 2)
+    cells = [(row["width"], row["half"], row["state"]) for row in rows("grid", "g")]
+    check("a grid has all cells, but for those that rules refuse", result.returncode == 0 and cells ==
+          [("2", "1", "finished"), ("", "", "refused"), ("4", "1", "finished"), ("4", "2", "finished")], (cells, result.text))
+    result = sweep("bad", "f")
+    table = rows("bad", "f")
+    check("a trial that fails stops nothing", result.returncode == 0 and {row["state"] for row in table} == {"finished", "failed"} and
+          all("R4" in row["reason"] for row in table if row["state"] == "failed"), table)
+    result = sweep("bad", "n", "--over", "lr in [1e30]", "--trials", 2)
+    check("where none finishes it says so", result.returncode == 1 and "R1013" in result.text and "log.txt" in result.text, result.text)
+
+    result = sweep("one", "o", "--over", "lr=normal(0.2,0.01)", "--over", "width in [5]", "--trials", 4)
+    table = rows("one", "o")
+    check("other axes", result.returncode == 0 and {row["width"] for row in table} == {"5"} and
+          all(abs(float(row["lr"]) - 0.2) < 0.1 for row in table) and not math.isclose(float(table[0]["lr"]), 0.2), table)
+    for options, said in ((("--over", "lr=0.1"), "R2003"), (("--over", "rate=uniform(0,1)"), "R2002"), (("--over", "lr=uniform(2,1)"), "low < high"),
+                          (("--over", "width=uniform(2,4)"), "R2003"), (("--over", "width in []"), "R2003"), (("--over", "lr=uniform(1)"), "R2003"),
+                          (("--lr", "0.1"), "R2006"), (("--trials", "0"), "R2003"), (("--jobs", "x"), "R2003")):
+        result = sweep("one", "refused", *options)
+        check(f"{' '.join(options)} is refused", result.returncode == 2 and said in result.text, result.text)
+    result = sweep("plain", "refused")
+    check("no sweep", result.returncode == 2 and "R2006" in result.text and "has no sweep" in result.text, result.text)
 finish()
