@@ -7,7 +7,7 @@
 #include "doors/number.h"
 #include "runtime/api/suggest.h"
 #include "runtime/cli/tuned_setting.h"
-#include "runtime/cli/value_text.h"
+#include "runtime/settings/value_text.h"
 #include "runtime/tensor/random.h"
 
 namespace ltr::cli {

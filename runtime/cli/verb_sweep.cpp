@@ -16,7 +16,7 @@
 #include "runtime/cli/rank_plan.h"
 #include "runtime/cli/run_folder.h"
 #include "runtime/cli/sweep_trial.h"
-#include "runtime/cli/value_text.h"
+#include "runtime/settings/value_text.h"
 #include "runtime/cli/verbs.h"
 #include "runtime/train/signals.h"
 

@@ -63,7 +63,7 @@ Fit::Fit(RunRequest& request)
   const bool skips_val = settings_.limit_val.batches == 0 || settings_.limit_val.fraction == 0;
   if (val_step_ != nullptr && !skips_val) val_streams_ = streams_of(request_.data, Role::Val);
   windows_ = std::make_unique<Windows>(settings_, feed_->batch_size() * request.ranks.world(), [this](int64_t epoch) { return feed_->batches(epoch); });
-  if (train_step_->is_manual && windows_->rows(0, 0) != 1) {
+  if (train_step_->is_manual && !(windows_->is_constant() && windows_->rows(0, 0) == 1)) {
     throw error_at(train_step_->location, err::settings_contradict, "a manual step needs accumulate = 1");
   }
   const optim::Length length{windows_->planned(), [this](double epochs) { return windows_->updates(epochs); }};
@@ -78,6 +78,10 @@ Fit::~Fit() = default;
 
 void Fit::check_settings() const {
   const Location& where = request_.experiment.location;
+  if (settings_.steps_per_epoch > 0 && settings_.accumulate.kind == Value::Kind::Call) {
+    throw error_at(where, err::settings_contradict,
+                   fmt::format("steps_per_epoch counts updates, whose batches change with accumulate = {}", settings_.accumulate.to_text()));
+  }
   if (settings_.nan != "stop" && settings_.nan != "skip" && settings_.nan != "raise") {
     throw error_at(where, err::wrong_type, "trainer.nan", settings_.nan, "stop, skip or raise");
   }

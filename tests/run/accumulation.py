@@ -96,6 +96,13 @@ with scratch() as place:
         refused = fit(plain, folder / "refused", "--set", f"trainer.accumulate={value}")
         check(f"accumulate = {value} is refused", refused.returncode == 2 and said in refused.text, refused.text)
 
+    refused = fit(plain, folder / "refused", "--set", f"trainer.accumulate={BY_EPOCH}", "--set", "trainer.steps_per_epoch=4")
+    check("steps_per_epoch wants one number of batches", refused.returncode == 2 and "R2006" in refused.text, refused.text)
+    manual = PROGRAM.replace(") {{\n    loss =", ") manual {{\n    opt.zero_grad()\n    loss =").replace("minimize loss", "backward loss\n    opt.step()")
+    (folder / "manual.ltr").write_text(manual.format(trainer=""))
+    refused = fit(build(folder / "manual.ltr", folder), folder / "refused", "--set", "trainer.accumulate=by_epoch([(2, 4)])")
+    check("a manual step takes batch by batch, later too", refused.returncode == 2 and "R2006" in refused.text and "manual" in refused.text, refused.text)
+
     limited = built("limited", "limit_train = fraction(0.5), limit_val = fraction(0.25), deterministic = warn")
     result = fit(limited, folder / "limited-runs", "--json")
     check("fraction: half of the batches", updates(result) == [[1] * 6] * 4, result.text)
