@@ -35,13 +35,29 @@ def optimizer_faults(source):
             for name in sorted(rows.keys() | declared.keys()) if rows.get(name) != declared.get(name)]
 
 
+def call_faults(source):
+    """Where the calls that the command line reads and the declarations in stdlib/trainer and stdlib/sweep say something else."""
+    listed = (source / "runtime/settings/value_text.cpp").read_text()
+    listed = listed[listed.index("forms = {"):listed.index("return forms")]
+    rows = {name: [tuple(re.findall(r'"([^"]*)"', param)) for param in re.findall(r"\{((?:\"[^\"]*\"(?:, )?)+)\}", params)]
+            for name, params in re.findall(r'^ +\{"(\w+)", \{(.*)\}\},$', listed, re.MULTILINE)}
+    declared = {}
+    for path in [*(source / "stdlib/trainer").glob("*.ltr"), *(source / "stdlib/sweep").glob("*.ltr")]:
+        for name, params in re.findall(r"fn (\w+)\((.*)\) ->", path.read_text()):
+            found = re.findall(r"(\w+): (list\[\(.*?\)\]|\w+)(?: = (\S+?))?(?:, |$)", params)
+            declared[name] = [tuple(part for part in param if part) for param in found]
+    declared.pop("asha")  # of the program alone
+    return [f"runtime/settings/value_text.cpp: {name} takes {rows.get(name)}, the library says {declared.get(name)}"
+            for name in sorted(rows.keys() | declared.keys()) if rows.get(name) != declared.get(name)]
+
+
 def main(source, _ltrc=None):
     source = pathlib.Path(source)
     files = sorted((source / "stdlib").rglob("*.ltr"))
     elsewhere = [p.read_text(errors="replace") for p in [*(source / "tests").rglob("*.ltr"), *(source / "tests/run").rglob("*.py"),
                                                          *(source / "examples").glob("*.ltr"), *(source / "runtime").rglob("*_test.cpp")]]
     words = {word for text in elsewhere for word in re.findall(r"\w+", text)}
-    faults, count = optimizer_faults(source), 0
+    faults, count = optimizer_faults(source) + call_faults(source), 0
     for path in files:
         text, mark, tests = path.read_text().partition(MARK)
         place = path.relative_to(source)
