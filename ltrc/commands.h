@@ -72,6 +72,7 @@ int run_run(const std::string& file,
 struct TestOptions {
   std::vector<std::string> files;
   std::string filter;
+  std::string devices;  ///< where they compute, as a program's `--devices`; "": on the CPU
 };
 int run_test(const TestOptions& options, const Common& common);
 

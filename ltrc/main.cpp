@@ -120,6 +120,7 @@ int main_of(const std::vector<std::string>& words) {
   CLI::App* test_command = app.add_subcommand("test", "run the tests of programs");
   test_command->add_option("FILE", test.files, "programs")->required();
   test_command->add_option("--filter", test.filter, "only tests whose title holds this text");
+  test_command->add_option("--devices", test.devices, "where they compute: cpu (the default), auto or cuda");
   CLI::App* dump_command =
       app.add_subcommand("dump", "print what a phase made: tokens, ast, typed, canonical, header, ir, cpp");
   dump_command->add_option("WHAT", what, "tokens, ast, typed, canonical, header, ir or cpp")

@@ -16,10 +16,11 @@ struct Tally {
   size_t passed = 0;
   size_t failed = 0;
   bool was_interrupted = false;
+  int refused = kOk;  ///< what a program exited with that began no test, and said why
 };
 
 /// Runs the binary's tests; its lines are passed on, its last one is read for the counts.
-bool run_binary(const std::string& program, const std::string& filter, Tally& tally) {
+bool run_binary(const std::string& program, const TestOptions& options, Tally& tally) {
   int ends[2];
   if (pipe(ends) != 0) return false;
   std::fflush(nullptr);
@@ -30,7 +31,8 @@ bool run_binary(const std::string& program, const std::string& filter, Tally& ta
     close(ends[0]);
     close(ends[1]);
     std::vector<std::string> words = {program, "__tests"};
-    if (!filter.empty()) words.insert(words.end(), {"--filter", filter});
+    if (!options.filter.empty()) words.insert(words.end(), {"--filter", options.filter});
+    if (!options.devices.empty()) words.insert(words.end(), {"--devices", options.devices});
     std::vector<char*> argv;
     for (std::string& word : words) argv.push_back(word.data());
     argv.push_back(nullptr);
@@ -59,6 +61,7 @@ bool run_binary(const std::string& program, const std::string& filter, Tally& ta
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
   tally.was_interrupted = WIFSIGNALED(status) || (WIFEXITED(status) && WEXITSTATUS(status) == 130);
+  if (!has_counts && WIFEXITED(status)) tally.refused = WEXITSTATUS(status);
   return has_counts;
 }
 
@@ -82,8 +85,9 @@ int run_test(const TestOptions& options, const Common& common) {
       }
     }
     std::fflush(stdout);
-    if (any_to_run && !run_binary(compiled.program.string(), options.filter, tally)) {
+    if (any_to_run && !run_binary(compiled.program.string(), options, tally)) {
       if (tally.was_interrupted) return 130;
+      if (tally.refused != kOk) return tally.refused;
       fmt::print(stderr, "error: the tests of {} ended without a result\n", file);
       return kErrors;
     }

@@ -5,10 +5,32 @@
 #include "runtime/cli/prepare.h"
 #include "runtime/cli/verbs.h"
 #include "runtime/data/paths.h"
+#include "runtime/tensor/determinism.h"
 
 namespace ltr::cli {
 
+namespace {
+
+/// Where tests compute: on the CPU, unless `--devices` says otherwise. As runs do that set nothing else.
+c10::Device set_up_device(const CommandLine& line) {
+  const Str text = line.get("devices", "cpu");
+  const Option<Devices> devices = read_devices(text);
+  if (!devices || devices->count > 1) {
+    throw error_at({}, err::wrong_type, "--devices", '"' + text + '"', "auto, cpu or cuda: tests are one process");
+  }
+  const DeviceChoice choice = choose_device(
+      {.devices = *devices, .topology = "of a test", .typed_devices = "--devices " + text, .fitting = [] { return std::vector<Str>(); }});
+  if (choice.accelerator == nullptr) return c10::kCPU;
+  use_accelerator(choice.accelerator, choice.index);
+  set_determinism("true", nullptr);
+  choice.accelerator->set_modes({});
+  return compute_device();
+}
+
+}  // namespace
+
 int run_tests(const Program& program, const CommandLine& line) {
+  const DeviceScope there(set_up_device(line));
   set_program_folders(folders_of(program));
   const Str filter = line.get("filter");
   const bool is_json = line.has("json");

@@ -22,6 +22,9 @@ class StepRunner {
   virtual void run(const StepInfo& step, const Batch& batch, size_t stream, uint64_t number) = 0;
 };
 
+/// The batch where the step computes.
+Batch on_device(const Batch& batch);
+
 /// The generated function, op by op, with LibTorch's autograd: any device, any control flow.
 std::unique_ptr<StepRunner> make_torch_runner(Session& session);
 

@@ -13,6 +13,7 @@
 #include "runtime/train/backward.h"
 #include "runtime/train/feed.h"
 #include "runtime/train/root_state.h"
+#include "runtime/train/step_runner.h"
 
 // `test` blocks: a context in which `minimize` updates at once and nothing is logged.
 
@@ -127,12 +128,13 @@ double overfit(Context& cx, Model& model, Data& data, const TrainPair& pair, int
   Batch batch;
   if (!loader.next(batch)) throw error_here(err::stream_too_short, "overfit: the train stream is empty");
   const ModeScope training(true, true);
+  const Batch there = on_device(batch);
   for (int64_t i = 0; i < steps; i++) {
     test.batch_size = batch.size;
     test.stream = int64_t(streams.front());
     seed_random(random_key(0, "overfit", {uint64_t(i)}));
     forget_casts();
-    pair.run(model, test, batch, {});
+    pair.run(model, test, there, {});
   }
   return test.last_loss;
 }

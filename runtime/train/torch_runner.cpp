@@ -7,15 +7,15 @@
 
 namespace ltr {
 
-namespace {
-
-/// The batch where the step computes. The host may be windows ahead of the device: so a copy is there before it is asked for.
+// The host may be windows ahead of the device: so a copy is there before it is asked for.
 Batch on_device(const Batch& batch) {
   if (accelerator() == nullptr) return batch;
   Batch there = batch;
   there.fields = give(accelerator()->to_device(aten(batch.fields)));
   return there;
 }
+
+namespace {
 
 class TorchRunner : public StepRunner {
  public:
