@@ -108,7 +108,7 @@ void load_weights(const Scope& place,
       const at::Tensor value = borrow_tensor(file, *stored.at(there), path, location);
       const at::Tensor mine = In(root.entries[entry].tensor);
       const auto [before, is_first] = filled.emplace(entry, there);
-      if (!is_first && !at::equal(value.to(mine.scalar_type()), mine)) {
+      if (!is_first && !at::equal(value.to(mine.options()), mine)) {
         throw error_at(location, err::checkpoint_misfit,
                        fmt::format("{}: {} and {} are one weight here, but differ there", path,
                                    before->second, there));

@@ -1,5 +1,6 @@
 #include "runtime/cli/last_words.h"
 
+#include <c10/util/Exception.h>
 #include <execinfo.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -8,11 +9,15 @@
 #include <atomic>
 #include <cerrno>
 #include <csignal>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <exception>
 
 #include "runtime/api/crash_stack.h"
 #include "runtime/api/error.h"
 #include "runtime/cli/terminal.h"
+#include "runtime/tensor/handle.h"
 #include "runtime/train/signals.h"
 
 namespace ltr::cli {
@@ -146,6 +151,41 @@ void on_crash(int signal) {
   ::raise(signal);
 }
 
+/// The error that nobody can catch, if it is one of those that are known to end a process.
+Option<Error> fatal_error(const std::exception_ptr& thrown) {
+  if (thrown == nullptr) return std::nullopt;
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const c10::DistError& error) {
+    const Str text = error.what_without_backtrace();
+    return error_at({}, err::rank_lost, "it left an exchange over NCCL: " + text.substr(0, text.find('\n')));
+  } catch (const c10::AcceleratorError&) {
+    try {
+      guarded([&] { std::rethrow_exception(thrown); });
+    } catch (const Error& error) {
+      return error;
+    }
+  } catch (...) {
+  }
+  return std::nullopt;
+}
+
+/// In place of a crash, where it is one of those.
+void on_terminate() {
+  const Option<Error> error = fatal_error(std::current_exception());
+  if (!error) std::abort();
+  Message message;
+  message << "\n" << error->what() << "\n";
+  if (!error->help.empty()) message << "  = help: " << error->help.c_str() << "\n";
+  const LastWords* words = current.load();
+  char name[4096] = "";
+  if (words != nullptr && last_checkpoint(*words, name)[0] != '\0') message << "go on with:  " << words->resume.c_str() << "\n";
+  say(message);
+  if (words != nullptr) write_record(*words, words->record_failed(*error));
+  std::fflush(nullptr);
+  ::_exit(error->exit_code());
+}
+
 /// Descriptors 0 to 2 that nobody opened: a file of the run would get one of them, and what is printed would go there.
 void open_standard_files() {
   for (int file = 0; file <= 2; ++file) {
@@ -162,6 +202,7 @@ void prepare_process() {
   ::signal(SIGXFSZ, SIG_IGN);
   SignalWatch::set_last_act(stopped_without_saving);
   static const CrashStack kMain;
+  std::set_terminate(on_terminate);
   void* frame = nullptr;
   ::backtrace(&frame, 1);  // the first call loads a library, which a handler must not
   struct sigaction action = {};

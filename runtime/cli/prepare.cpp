@@ -257,11 +257,11 @@ void Start::set_up_device() {
     device.accelerator->set_modes({precision == "tf32", trainer.deterministic != "false", trainer.times_algorithms()});
   }
   set_precision(precision);
-  set_program_folders(folders_of(program));
-  set_mock_data(flags.mock_data);
 }
 
 void Start::open_data() {
+  set_program_folders(folders_of(program));
+  set_mock_data(flags.mock_data);
   data.reset(experiment->make_data(settings));
   if (trainer.overfit > 0) overfit();
 }

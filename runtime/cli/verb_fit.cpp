@@ -317,7 +317,7 @@ class FitVerb {
   void write_record() {
     write_run_file(folder_->path() + "/run.json", run_record_text(record_, start_.program));
     if (record_.status != "running") return set_last_words(nullptr);
-    LastWords words{folder_->path(), folder_->path() + "/checkpoints", resume_command(start_, folder_->path()), "", ""};
+    LastWords words{folder_->path(), folder_->path() + "/checkpoints", resume_command(start_, folder_->path()), "", "", {}};
     RunRecord ended = record_;
     ended.status = "failed";
     ended.reason = "R1009: crashed";
@@ -325,6 +325,11 @@ class FitVerb {
     ended.reason = "R1010: stopped without saving";
     ended.exit_code = 1;
     words.record_stopped = run_record_text(ended, start_.program);
+    words.record_failed = [ended, &program = start_.program](const Error& error) {
+      RunRecord failed = ended;
+      failed.reason = error.code + ": " + error.message;
+      return run_record_text(failed, program);
+    };
     set_last_words(&words);
   }
 

@@ -222,6 +222,7 @@ Slot Loader::Impl::read(int64_t of_epoch, int64_t number) const {
 bool Loader::Impl::read_fields(int64_t of_epoch, int64_t number, Batch& batch) const {
   const ModeScope mode(false, false);
   const PolicyScope policy(data_float());
+  const DeviceScope on_host(c10::kCPU);  // without workers it is the step's thread that reads
   const at::AutoDispatchBelowADInplaceOrView no_autograd;  // maps have no gradients: a third less per small op
   at(options.location);
   const ReadAt place = place_of(of_epoch, number);

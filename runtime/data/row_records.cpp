@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "runtime/data/rows.h"
+#include "runtime/tensor/device.h"
 #include "runtime/tensor/handle.h"
 
 namespace ltr {
@@ -138,6 +139,7 @@ class Probe {
     }
   }
 
+  const DeviceScope on_host_{c10::kCPU};  ///< the model may lie elsewhere already; records do not
   const Stream& like_;
   const Schema& schema_;
   const std::vector<Str>& used_;

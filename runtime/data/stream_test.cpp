@@ -8,6 +8,7 @@
 
 #include <doctest/doctest.h>
 
+#include "ltr/ops.h"
 #include "ltr/streams.h"
 #include "runtime/api/error.h"
 #include "runtime/data/loader.h"
@@ -307,7 +308,7 @@ TEST_CASE("an error of a worker comes after the batches before it") {
 
 /// i -> {x: float[2]} = [i, i / 3]
 void third(const Data&, const Record& in, Record& out) {
-  out[0].tensor = give(at::tensor({double(in[0].whole), double(in[0].whole) / 3}, at::kFloat));
+  out[0].tensor = tensor_of(Floats{double(in[0].whole), double(in[0].whole) / 3}, DType::F32);
 }
 
 TEST_CASE("who reads a batch narrows it, and lays it where a device copies from; what does not fit is told of the first one") {
@@ -324,6 +325,7 @@ TEST_CASE("who reads a batch narrows it, and lays it where a device copies from;
     REQUIRE(wide.next(plain));
     {
       fake::OnFakeDevice on;
+      const DeviceScope elsewhere(c10::Device(c10::DeviceType::Meta));  // where the thread that runs the steps makes tensors
       set_precision("bf16_pure");
       data::Loader loader(stream, options);
       loader.start(0);

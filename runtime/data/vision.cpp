@@ -10,6 +10,7 @@
 #include "ltr/ops.h"
 #include "runtime/api/error.h"
 #include "runtime/tensor/handle.h"
+#include "runtime/tensor/host_read.h"
 #include "runtime/tensor/random.h"
 
 namespace ltr {
@@ -91,7 +92,7 @@ doors::Image to_image(const Tensor& tensor) {
 }  // namespace
 
 Tensor random_affine(const Tensor& image, double degrees, double translate, const std::tuple<double, double>& scale) {
-  const at::Tensor in = aten(image).contiguous();
+  const at::Tensor in = on_host(In(image)).contiguous();  // a map of records; one in a step may be given what is elsewhere
   if (in.dim() < 2 || !in.is_floating_point()) {
     throw error_here(err::shape_check_failed, "random_affine takes float[…, H, W]");
   }
@@ -118,7 +119,7 @@ Tensor random_affine(const Tensor& image, double degrees, double translate, cons
     warp(wide.const_data_ptr<float>(), warped.data_ptr<float>(), planes, height, width, matrix);
     out = warped.to(in.scalar_type());
   }
-  return give(std::move(out));
+  return give(out.to(In(image)->device()));
 }
 
 Tensor image_grid(const Tensor& images, int64_t columns) {

@@ -37,8 +37,9 @@ at::Tensor narrowed(const at::Tensor& value, const at::Tensor& image) {
 
 at::Tensor resized(const at::Tensor& image, int64_t height, int64_t width) {
   if (image.size(1) == height && image.size(2) == width) return image;
-  // Bytes have a kernel of their own, with weights of 16 bits; f32 and rounding would differ from it in places.
-  const at::Tensor input = image.scalar_type() == at::kByte ? image : widened(image);
+  // Bytes have a kernel of their own on the CPU, with weights of 16 bits; f32 and rounding would differ from it in places.
+  const bool has_kernel = image.scalar_type() == at::kByte && image.is_cpu();
+  const at::Tensor input = has_kernel ? image : widened(image);
   return narrowed(at::_upsample_bilinear2d_aa(input.unsqueeze(0), {height, width}, false).squeeze(0), image);
 }
 
@@ -141,7 +142,7 @@ Tensor normalize(const Tensor& image, const Floats& mean, const Floats& std) {
         throw error_here(err::shape_check_failed,
                          fmt::format("normalize: {} numbers for {} channels", values.size(), in.size(0)));
       }
-      return at::tensor(at::ArrayRef<double>(values), in.scalar_type()).reshape({-1, 1, 1});
+      return at::tensor(at::ArrayRef<double>(values), in.options()).reshape({-1, 1, 1});
     };
     return give((in - per_channel(mean)) / per_channel(std));
   });

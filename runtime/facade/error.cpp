@@ -47,6 +47,25 @@ Str asked_of_device(const Str& text) {
                      text.substr(number, end == Str::npos ? Str::npos : end - number));
 }
 
+/// What the device is out of order by, from now on: in the words of its driver.
+Error failed_device(const c10::AcceleratorError& error) {
+  // Of the driver's codes the one of memory; the device is as it was.
+  constexpr int kNoMemory = 2;
+  if (error.get_error_code() == kNoMemory) return error_here(err::out_of_memory, compute_device().str() + " has no room left");
+  Str what = shortened(error.what_without_backtrace());
+  static constexpr std::string_view kBefore = "CUDA error: ";
+  if (what.starts_with(kBefore)) what.erase(0, kBefore.size());
+  const bool is_assert = what.find("assert") != Str::npos;
+  return with_help(error_here(err::device_failed, compute_device().str(), what),
+                   is_assert ? "most likely a class, an id or an index that does not exist: --devices cpu says which, of which record"
+                             : "CUDA_LAUNCH_BLOCKING=1 in the environment makes the line exact");
+}
+
+/// Whether a library of the device found no memory for its own work.
+bool has_no_workspace(const Str& text) {
+  return text.find("CUBLAS_STATUS_ALLOC_FAILED") != Str::npos || text.find("CUDNN_STATUS_ALLOC_FAILED") != Str::npos;
+}
+
 }  // namespace
 
 void at(const Location& location) { here = location; }
@@ -79,9 +98,12 @@ void rethrow_translated() {
     throw error_here(err::out_of_memory, shortened(asked_of_device(error.what_without_backtrace())));
   } catch (const c10::IndexError& error) {
     throw error_here(err::value_out_of_range, shortened(error.what_without_backtrace()));
+  } catch (const c10::AcceleratorError& error) {
+    throw failed_device(error);
   } catch (const c10::Error& error) {
     const Str text = shortened(error.what_without_backtrace());
     if (text.find("can't allocate memory") != Str::npos) throw error_here(err::out_of_memory, asked_for(text));
+    if (has_no_workspace(text)) throw error_here(err::out_of_memory, "a product or a convolution has no room to work in");
     if (const Str op = without_deterministic_form(text); !op.empty()) {
       throw with_help(error_here(err::not_deterministic, op),
                       "--set trainer.deterministic=warn goes on and names every such op once; then runs may differ in last digits");

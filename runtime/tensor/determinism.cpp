@@ -11,15 +11,21 @@ namespace ltr {
 
 namespace {
 
-/// Tells of each op once, and hands on whatever else LibTorch warns of.
-class OpsToldOnce final : public c10::WarningHandler {
+/// Tells of each op once, and hands on whatever else LibTorch warns of, in each step perhaps, once.
+class ToldOnce final : public c10::WarningHandler {
  public:
-  explicit OpsToldOnce(std::function<void(const Str&)> tell) : tell_(std::move(tell)) {}
+  explicit ToldOnce(std::function<void(const Str&)> tell) : tell_(std::move(tell)) {}
   void process(const c10::Warning& warning) override {
+    // cuDNN wants all weights of a recurrent layer behind each other. Here each is a tensor of its own, which checkpoints and
+    // optimizers see; to put them together takes a copy of a few of them.
+    if (warning.msg().find("RNN module weights are not part of single contiguous chunk") != Str::npos) return;
     const Str op = without_deterministic_form(warning.msg());
-    if (op.empty()) return c10::WarningHandler::process(warning);
     const std::scoped_lock lock(mutex_);
-    if (told_.insert(op).second) tell_(op);
+    if (!told_.insert(op.empty() ? warning.msg() : op).second) return;
+    if (op.empty())
+      c10::WarningHandler::process(warning);
+    else
+      tell_(op);
   }
 
  private:
@@ -42,8 +48,7 @@ void set_determinism(const Str& mode, const std::function<void(const Str&)>& tel
   context.setDeterministicFillUninitializedMemory(false);
   // cuBLAS reads it at its first call: with one workspace of fixed size its products are summed in one order.
   if (mode != "false") ::setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", 0);
-  if (mode != "warn") return;
-  static OpsToldOnce handler(tell);
+  static ToldOnce handler(tell);
   c10::WarningUtils::set_warning_handler(&handler);
 }
 

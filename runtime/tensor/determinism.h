@@ -9,7 +9,8 @@
 namespace ltr {
 
 /// `true`: an op that has no deterministic kernel is R1008. `warn`: `tell` is given the name of each, once. `false`: all
-/// kernels may be used. Before the first product on the device.
+/// kernels may be used. What else LibTorch warns of in this thread is said once from here on. Before the first product on the
+/// device.
 void set_determinism(const Str& mode, const std::function<void(const Str& op)>& tell);
 
 /// The op of which LibTorch's `text` says that it has no deterministic kernel, "" if it speaks of something else.

@@ -1,6 +1,7 @@
 #include "runtime/tensor/device.h"
 
 #include <ATen/ATen.h>
+#include <c10/core/AutogradState.h>
 #include <fmt/format.h>
 
 #include <utility>
@@ -28,6 +29,9 @@ void use_accelerator(Accelerator* accelerator, int64_t index) {
   device_of_process = c10::Device(c10::DeviceType::CPU);
   if (accelerator == nullptr) return;
   accelerator->choose(index);
+  // LibTorch would walk a backward pass over tensors of a device in a thread of its own, where nothing is known of what this
+  // one knows: the mode, the precision and its casts, the place in the program, who looks at the ops.
+  c10::AutogradState::get_tls_state().set_multithreading_enabled(false);
   // The fake one of tests lies in host memory, which has no numbers.
   const bool is_host = accelerator->type() == c10::DeviceType::CPU;
   device_of_process = is_host ? device_of_process : c10::Device(accelerator->type(), static_cast<c10::DeviceIndex>(index));

@@ -26,7 +26,8 @@ class DeviceScope {
   c10::Device before_;
 };
 
-/// The process computes on device `index` of `accelerator`; null: on the CPU.
+/// The process computes on device `index` of `accelerator`; null: on the CPU. The thread that runs the steps says so: its
+/// backward passes stay in it.
 void use_accelerator(Accelerator* accelerator, int64_t index = 0);
 /// What the process computes on, null for the CPU. With one, numbers come later than the host goes on: whoever reads one
 /// waits.

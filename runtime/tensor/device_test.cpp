@@ -16,11 +16,11 @@ namespace ltr {
 
 namespace {
 
-/// What becomes of an exception of LibTorch.
-template <class Thrown>
-Error translated(const Str& text) {
+/// What becomes of an exception of LibTorch; `code` is the driver's.
+template <class Thrown, class... Code>
+Error translated(const Str& text, Code... code) {
   try {
-    guarded([&] { throw Thrown({__func__, __FILE__, __LINE__}, text); });
+    guarded([&] { throw Thrown({__func__, __FILE__, __LINE__}, code..., text); });
   } catch (const Error& error) {
     return error;
   }
@@ -72,6 +72,15 @@ TEST_CASE("a device without room says what it has and what was asked for") {
   const Error error = translated<c10::OutOfMemoryError>(text);
   CHECK(error.code == "R1001");
   CHECK(error.message == "out of memory: cpu Fake 1000 has 0.1 GiB left of 8.0, and a tensor of 1.50 GiB was asked for");
+}
+
+TEST_CASE("a device that failed is R1014 in the words of its driver, one without room R1001") {
+  const Error error = translated<c10::AcceleratorError>("CUDA error: device-side assert triggered\nSearch for `cudaErrorAssert'", 710);
+  CHECK(error.code == "R1014");
+  CHECK(error.message == "cpu failed: device-side assert triggered");
+  CHECK(error.help.find("--devices cpu") != Str::npos);
+  CHECK(translated<c10::AcceleratorError>("CUDA error: out of memory", 2).code == "R1001");
+  CHECK(translated<c10::Error>("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`").code == "R1001");
 }
 
 TEST_CASE("an op without a deterministic kernel is R1008 that names it") {

@@ -101,8 +101,11 @@ void normal(T* out, int64_t count, double mean, double std) {
 at::Tensor fill_kept_there(at::Tensor out, double keep, double value) {
   const DrawSite at = next_site();
   at::Generator generator = at::globalContext().defaultGenerator(out.device());
-  const std::scoped_lock lock(generator.mutex());
-  generator.set_current_seed(random_key(at.key, "mask", {at.site}));
+  {
+    // The draw takes the lock itself.
+    const std::scoped_lock lock(generator.mutex());
+    generator.set_current_seed(random_key(at.key, "mask", {at.site}));
+  }
   return out.bernoulli_(keep, generator).mul_(value);
 }
 

@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "runtime/tensor/device.h"
 #include "runtime/train/faults.h"
 #include "runtime/train/fit.h"
 
@@ -8,20 +9,25 @@
 namespace ltr {
 
 void Fit::fail(const Error& error) {
+  // Nothing can be asked of it any more, by a hook or for a checkpoint.
+  if (error.code == err::device_failed.code) return;
+  LateGate::Culprit culprit{at_.global_step + 1, at_.epoch, at_.batch, window_.batch()};
+  bool has_culprit = window_.has_batch();
+  if (const auto& late = cx_.late.culprit()) {
+    // The host is ahead of it; the weights are not.
+    culprit = *late;
+    // All ranks learn of it at the same window, and have queued the same exchanges behind it: who left now would leave the others
+    // waiting in theirs.
+    accelerator()->mark()->wait();
+    at_.global_step = cx_.global_step = culprit.step - 1;
+    has_culprit = true;
+  }
   cx_.code = error.code;
   cx_.reason = error.message;
   try {
     cx_.run_hook(Hook::failure);
   } catch (const Error& second) {
     request_.progress.warning(fmt::format("the hook failure failed itself: {}", second.message));
-  }
-  LateGate::Culprit culprit{at_.global_step + 1, at_.epoch, at_.batch, window_.batch()};
-  bool has_culprit = window_.has_batch();
-  if (const auto& late = cx_.late.culprit()) {
-    // The host is ahead of it; the weights are not.
-    culprit = *late;
-    at_.global_step = culprit.step - 1;
-    has_culprit = true;
   }
   if (has_culprit && request_.writes() && error.exit_code() == 4) {
     const std::vector<Str> records = feed_->records(culprit.epoch, culprit.number);

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "ltr/ops.h"
+#include "runtime/tensor/device.h"
 #include "runtime/tensor/handle.h"
 #include "runtime/tensor/mode.h"
 #include "runtime/tensor/precision.h"
@@ -62,8 +63,9 @@ Tensor rope(const Tensor& x, double base, int64_t offset) {
     const In input(x);
     const int64_t size = input->size(-1);
     const int64_t half = size / 2;
-    const at::Tensor rates = at::pow(base, at::arange(half, at::kDouble) * (-2.0 / double(size)));
-    const at::Tensor places = at::arange(offset, offset + input->size(-2), at::kDouble);
+    const at::TensorOptions wide = input->options().dtype(at::kDouble);
+    const at::Tensor rates = at::pow(base, at::arange(half, wide) * (-2.0 / double(size)));
+    const at::Tensor places = at::arange(offset, offset + input->size(-2), wide);
     const at::Tensor angles = at::outer(places, rates);
     const at::Tensor cos = at::cos(angles).to(input->scalar_type());
     const at::Tensor sin = at::sin(angles).to(input->scalar_type());
@@ -75,8 +77,9 @@ Tensor rope(const Tensor& x, double base, int64_t offset) {
 
 Tensor alibi(int64_t heads, int64_t size) {
   return guarded([&] {
-    const at::Tensor slopes = at::pow(2.0, (at::arange(heads, at::kDouble) + 1) * (-8.0 / double(heads)));
-    const at::Tensor places = at::arange(size, at::kDouble);
+    const at::TensorOptions wide = at::TensorOptions(at::kDouble).device(run_device());
+    const at::Tensor slopes = at::pow(2.0, (at::arange(heads, wide) + 1) * (-8.0 / double(heads)));
+    const at::Tensor places = at::arange(size, wide);
     const at::Tensor distance = at::abs(places.unsqueeze(0) - places.unsqueeze(1));
     return give((-slopes.reshape({heads, 1, 1}) * distance).to(policy_type()));
   });

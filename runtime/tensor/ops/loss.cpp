@@ -19,6 +19,17 @@ at::Tensor wide_aten(const Tensor& tensor) { return wide(In(tensor)); }
 /// No class has this number, so a loss that ignores it ignores nothing.
 constexpr int64_t kNothing = INT64_MIN;
 
+struct Rows {
+  at::Tensor scores;  ///< [rows, classes]
+  at::Tensor target;
+};
+
+/// Scores of pixels as those of rows, on a device: LibTorch's kernel for images has no deterministic form there.
+Rows rows_of(const at::Tensor& scores, const at::Tensor& target) {
+  if (scores.dim() <= 2 || scores.is_cpu()) return {scores, target};
+  return {scores.movedim(1, -1).flatten(0, -2), target.flatten()};
+}
+
 /// Runs a loss over the classes of `scores`; R3007 for a target that is none of them.
 template <class Body>
 Tensor classed(const Tensor& target, const at::Tensor& scores, Option<int64_t> ignored, Body&& body) {
@@ -49,8 +60,9 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& target, const Tensor& w
       });
     }
     return classed(target, scores, ignore_index, [&] {
-      return give(at::cross_entropy_loss(wide_aten(logits), In(target), optional_aten(weight), reduction_of(reduction),
-                                         ignored, label_smoothing));
+      const Rows rows = rows_of(wide_aten(logits), In(target));
+      return give(at::cross_entropy_loss(rows.scores, rows.target, optional_aten(weight), reduction_of(reduction), ignored,
+                                         label_smoothing));
     });
   });
 }
@@ -68,7 +80,8 @@ Tensor nll(const Tensor& log_probs, const Tensor& target, const Tensor& weight, 
            const Str& reduction) {
   return guarded([&] {
     return classed(target, In(log_probs), ignore_index, [&] {
-      return give(at::nll_loss_nd(wide_aten(log_probs), In(target), optional_aten(weight), reduction_of(reduction),
+      const Rows rows = rows_of(wide_aten(log_probs), In(target));
+      return give(at::nll_loss_nd(rows.scores, rows.target, optional_aten(weight), reduction_of(reduction),
                                   ignore_index.value_or(kNothing)));
     });
   });

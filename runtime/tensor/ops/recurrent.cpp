@@ -1,4 +1,5 @@
 #include <ATen/ATen.h>
+#include <c10/core/GradMode.h>
 
 #include "ltr/ops.h"
 #include "runtime/tensor/handle.h"
@@ -22,6 +23,9 @@ at::Tensor turned(const at::Tensor& sequence, bool reverse) { return reverse ? a
 
 at::Tensor state_of(const Tensor& state) { return Narrow(state)->unsqueeze(0); }
 
+/// Whether `x` is the input of a layer in training, of which alone cuDNN keeps what a backward pass needs.
+bool is_trained(const Tensor& x) { return !In(x)->is_cpu() && c10::GradMode::is_enabled(); }
+
 }  // namespace
 
 std::tuple<Tensor, Tensor, Tensor> lstm(const Tensor& x, const Tensor& h, const Tensor& c, const Tensor& weight_ih,
@@ -36,7 +40,7 @@ std::tuple<Tensor, Tensor, Tensor> lstm(const Tensor& x, const Tensor& h, const 
     }
     auto [y, last_h, last_c] =
         at::lstm(turned(Narrow(x), reverse), {state_of(h), state_of(c)},
-                 layer_weights(weight_ih, weight_hh, bias_ih, bias_hh), bias_ih.defined(), 1, 0.0, false, false, true);
+                 layer_weights(weight_ih, weight_hh, bias_ih, bias_hh), bias_ih.defined(), 1, 0.0, is_trained(x), false, true);
     return std::tuple(give(turned(y, reverse)), give(last_h.squeeze(0)), give(last_c.squeeze(0)));
   });
 }
@@ -45,7 +49,7 @@ std::tuple<Tensor, Tensor> gru(const Tensor& x, const Tensor& h, const Tensor& w
                                const Tensor& bias_ih, const Tensor& bias_hh, bool reverse) {
   return guarded([&] {
     auto [y, last] = at::gru(turned(Narrow(x), reverse), state_of(h),
-                             layer_weights(weight_ih, weight_hh, bias_ih, bias_hh), bias_ih.defined(), 1, 0.0, false,
+                             layer_weights(weight_ih, weight_hh, bias_ih, bias_hh), bias_ih.defined(), 1, 0.0, is_trained(x),
                              false, true);
     return std::tuple(give(turned(y, reverse)), give(last.squeeze(0)));
   });
@@ -57,8 +61,8 @@ std::tuple<Tensor, Tensor> rnn(const Tensor& x, const Tensor& h, const Tensor& w
     const at::Tensor input = turned(Narrow(x), reverse), start = state_of(h);
     const std::vector<at::Tensor> weights = layer_weights(weight_ih, weight_hh, bias_ih, bias_hh);
     auto [y, last] = nonlinearity == "relu"
-                         ? at::rnn_relu(input, start, weights, bias_ih.defined(), 1, 0.0, false, false, true)
-                         : at::rnn_tanh(input, start, weights, bias_ih.defined(), 1, 0.0, false, false, true);
+                         ? at::rnn_relu(input, start, weights, bias_ih.defined(), 1, 0.0, is_trained(x), false, true)
+                         : at::rnn_tanh(input, start, weights, bias_ih.defined(), 1, 0.0, is_trained(x), false, true);
     return std::tuple(give(turned(y, reverse)), give(last.squeeze(0)));
   });
 }
