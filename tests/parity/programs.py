@@ -10,8 +10,12 @@ Needs torch and safetensors (exit 77 without); LTRC and LTR_SOURCE say which com
 With `--wide` both compute as they do for users, with all that the processor has: PyTorch with 256 bits against PyTorch with
 512 differs by 2e-3 in the last loss of keras_cnn.
 
+With LTR_TEST_DEVICES=cuda both compute on the GPU, a hundred steps, with the kernels that PyTorch calls deterministic, in each
+precision that `PRECISIONS` names; exit 77 where there is none.
+
     python programs.py [--wide] [NAME…]
 """
+import contextlib
 import csv
 import gzip
 import math
@@ -22,6 +26,7 @@ import sys
 import tempfile
 
 WIDE = "--wide" in sys.argv
+DEVICE = os.environ.get("LTR_TEST_DEVICES", "cpu")
 if not WIDE:
     os.environ["ATEN_CPU_CAPABILITY"] = "avx2"  # read when LibTorch starts, here and in the programs
 
@@ -33,15 +38,28 @@ except ImportError as missing:
     print(f"skipped: {missing}")
     sys.exit(77)
 
+if DEVICE == "cuda":
+    if not torch.cuda.is_available():
+        print("skipped: there is no GPU")
+        sys.exit(77)
+    os.environ["CUBLAS_WORKSPACE_CONFIG"] = ":4096:8"
+    torch.use_deterministic_algorithms(True)
+
 SOURCE = pathlib.Path(os.environ.get("LTR_SOURCE", pathlib.Path(__file__).resolve().parents[2]))
 LTRC = os.environ.get("LTRC", str(SOURCE / "build/release/bin/ltrc"))
 os.environ.setdefault("LTR_CACHE_DIR", str(SOURCE / "build/release/cache"))
 EXAMPLES = SOURCE / "examples"
-STEPS = 20
+STEPS = 20  # of the program that is compared
+# On a GPU both take the same kernels, and more steps show more. Twenty of the CNN with Adadelta multiply a rounding by thousands.
+MORE_STEPS = {"iris": 100, "mnist": 100, "forecast": 100, "char_gpt": 100} if DEVICE == "cuda" else {}
 WARMUP = 5
 # Both sides sum in f32, in orders that differ with the kernels chosen; 20 steps amplify that a little. Two products round
 # otherwise in every step, and twenty steps of a CNN or GAN make 4e-4 of that (docs/runtime/speed.md).
 TOLERANCE = 1e-3 if WIDE else 1e-4
+# As Ltr does, there.
+FUSED = {"fused": True} if DEVICE == "cuda" else {}
+# How far each precision may be from PyTorch's in the same one: bf16 is autocast there.
+PRECISIONS = {"f32": TOLERANCE, "tf32": 1e-3, "bf16": 3e-2} if DEVICE == "cuda" else {"f32": TOLERANCE}
 # A weight that training does not move shows nothing.
 LEAST_MOVE = 1e-4
 
@@ -59,7 +77,7 @@ TEXTS = {
 }
 
 
-def train_ltr(name, folder):
+def train_ltr(name, folder, precision):
     """Runs the changed copy; returns its losses by column, its initial and its final weights."""
     text = (EXAMPLES / f"{name}.ltr").read_text()
     for old, new in TEXTS[name]:
@@ -70,12 +88,12 @@ def train_ltr(name, folder):
     program.write_text(text)
 
     def fit(out, *options):
-        done = subprocess.run([LTRC, "run", program, "fit", "--threads", "1", "--no-bar", "--out", folder / out,
-                               "--limit-val", "1", "--set", "trainer.log_every=1", *options],
+        done = subprocess.run([LTRC, "run", program, "fit", "--threads", "1", "--no-bar", "--out", folder / f"{precision}-{out}", "--devices", DEVICE,
+                               "--set", f"topology.precision={precision}", "--limit-val", "1", "--set", "trainer.log_every=1", *options],
                               cwd=EXAMPLES, capture_output=True, text=True)
         if done.returncode != 0:
             sys.exit(f"{name}: exit {done.returncode}\n{done.stdout}{done.stderr}")
-        run = folder / out / name / "0001"
+        run = folder / f"{precision}-{out}" / name / "0001"
         return run, load_file(run / "checkpoints/last/weights.safetensors")
 
     # Weights are saved after an update at the earliest; one with this rate changes no digit of them.
@@ -98,9 +116,12 @@ def labels():
     return torch.frombuffer(bytearray(raw), dtype=torch.uint8).long()
 
 
-def batches(size, *fields):
-    """STEPS batches of `size` in order, from the start again where an epoch ends; the last of an epoch may be short."""
+def batches(size, *fields, drop_last=False):
+    """STEPS batches of `size` in order, from the start again where an epoch ends; the last of an epoch may be short, unless it is dropped."""
+    fields = [field.to(DEVICE) for field in fields]
     whole = [[field[i:i + size] for field in fields] for i in range(0, len(fields[0]), size)]
+    if drop_last and len(whole[-1][0]) < size:
+        whole.pop()
     return [whole[step % len(whole)] for step in range(STEPS)]
 
 
@@ -110,6 +131,11 @@ def linear(w, path, x):
 
 def conv(w, path, x, **options):
     return F.conv2d(x, w[f"{path}.weight"], w[f"{path}.bias"], **options)
+
+
+def cross_entropy(logits, target):
+    """In f32, as Ltr has it: autocast leaves log-probabilities as narrow as the logits are."""
+    return F.cross_entropy(logits.float(), target)
 
 
 def cosine(step, final):
@@ -126,7 +152,8 @@ def loop(w, optimizer, data, loss_of, factor=lambda step: 1.0, clip_norm=None):
     for step, batch in enumerate(data):
         for group, rate in zip(optimizer.param_groups, rates):
             group["lr"] = rate * factor(step)
-        loss = loss_of(*batch)
+        with NARROW:
+            loss = loss_of(*batch)
         optimizer.zero_grad()
         loss.backward()
         if clip_norm:
@@ -143,27 +170,27 @@ def iris(w):
     x = torch.tensor([[float(row[name]) for name in names] for row in rows])
     x = (x - torch.tensor([5.84, 3.06, 3.76, 1.20])) / torch.tensor([0.83, 0.44, 1.77, 0.76])
     y = torch.tensor([["setosa", "versicolor", "virginica"].index(row["species"]) for row in rows])
-    return loop(w, torch.optim.Adam(w.values(), lr=0.05), batches(16, x, y),
-                lambda x, y: F.cross_entropy(linear(w, "net.2", linear(w, "net.0", x).relu()), y))
+    return loop(w, torch.optim.Adam(w.values(), lr=0.05, **FUSED), batches(16, x, y),
+                lambda x, y: cross_entropy(linear(w, "net.2", linear(w, "net.0", x).relu()), y))
 
 
 def mnist(w):
     def loss(x, y):
         x = F.max_pool2d(conv(w, "net.conv1", x, padding=1).relu(), 2)
         x = F.max_pool2d(conv(w, "net.conv2", x, padding=1).relu(), 2)
-        return F.cross_entropy(linear(w, "net.fc2", linear(w, "net.fc1", x.flatten(1)).relu()), y)
+        return cross_entropy(linear(w, "net.fc2", linear(w, "net.fc1", x.flatten(1)).relu()), y)
 
     x = ((images() / 255 - 0.1307) / 0.3081).unsqueeze(1)
-    return loop(w, torch.optim.AdamW(w.values(), lr=1e-3, weight_decay=0.01), batches(64, x, labels()), loss,
+    return loop(w, torch.optim.AdamW(w.values(), lr=1e-3, weight_decay=0.01, **FUSED), batches(64, x, labels(), drop_last=True), loss,
                 lambda step: cosine(step, 0.0), clip_norm=1.0)
 
 
 def keras_cnn(w):
     def loss(x, y):
         x = F.max_pool2d(conv(w, "net.conv2", conv(w, "net.conv1", x).relu()).relu(), 2)
-        return F.cross_entropy(linear(w, "net.fc2", linear(w, "net.fc1", x.flatten(1)).relu()), y)
+        return cross_entropy(linear(w, "net.fc2", linear(w, "net.fc1", x.flatten(1)).relu()), y)
 
-    return loop(w, torch.optim.Adadelta(w.values(), lr=1.0, rho=0.95, eps=1e-7),
+    return loop(w, torch.optim.Adadelta(w.values(), lr=1.0, rho=0.95, eps=1e-7, foreach=False),
                 batches(128, (images() / 255).unsqueeze(1), labels()), loss)
 
 
@@ -176,9 +203,9 @@ def forecast(w):
     def loss(past, target):
         own = {name.removeprefix("rnn."): weight for name, weight in w.items() if name.startswith("rnn.")}
         y, _ = torch.func.functional_call(rnn, own, (past,))
-        return F.huber_loss(linear(w, "head", y[:, -1]), target)
+        return F.huber_loss(linear(w, "head", y[:, -1]).float(), target)
 
-    return loop(w, torch.optim.RMSprop(w.values(), lr=1e-2),
+    return loop(w, torch.optim.RMSprop(w.values(), lr=1e-2, foreach=False),
                 batches(32, f[:, :24].unsqueeze(2), f[:, 24:]), loss)
 
 
@@ -199,15 +226,17 @@ def gan(w):
     noise = w.pop("noise").detach()
     w.pop("probe")
     optimizers = {part: torch.optim.Adam([weight for name, weight in w.items() if name.startswith(part)], lr=2e-4,
-                                         betas=(0.5, 0.999)) for part in "GD"}
+                                         betas=(0.5, 0.999), **FUSED) for part in "GD"}
     losses = {"train/d_loss": [], "train/g_loss": []}
-    for (image,) in batches(128, (images() / 127.5 - 1).flatten(1)):
-        fake = generate(noise)
-        d_loss = verdict(judge(image), 1.0) + verdict(judge(fake.detach()), 0.0)
+    for (image,) in batches(128, (images() / 127.5 - 1).flatten(1), drop_last=True):
+        with NARROW:
+            fake = generate(noise)
+            d_loss = verdict(judge(image), 1.0) + verdict(judge(fake.detach()), 0.0)
         optimizers["D"].zero_grad()
         d_loss.backward()
         optimizers["D"].step()
-        g_loss = verdict(judge(fake), 1.0)
+        with NARROW:
+            g_loss = verdict(judge(fake), 1.0)
         optimizers["G"].zero_grad()
         g_loss.backward()
         optimizers["G"].step()
@@ -238,37 +267,47 @@ def char_gpt(w):
             h = h + attend(f"{layer}.attn", norm(f"{layer}.norm1", h))
             h = h + linear(w, f"{layer}.down", F.gelu(linear(w, f"{layer}.up", norm(f"{layer}.norm2", h))))
         logits = F.linear(norm("net.norm", h), w["net.tok.weight"])
-        return F.cross_entropy(logits.flatten(0, 1), y.flatten())
+        return cross_entropy(logits.flatten(0, 1), y.flatten())
 
     plain = [weight for name, weight in w.items() if "norm" in name or name.endswith(".bias")]
     decayed = [weight for name, weight in w.items() if not ("norm" in name or name.endswith(".bias"))]
     optimizer = torch.optim.AdamW([{"params": decayed}, {"params": plain, "weight_decay": 0.0}], lr=1e-3,
-                                  betas=(0.9, 0.99), weight_decay=0.1)
+                                  betas=(0.9, 0.99), weight_decay=0.1, **FUSED)
     return loop(w, optimizer, batches(12, windows[:, :T], windows[:, 1:]), loss, lambda step: cosine(step, 0.1),
                 clip_norm=1.0)
 
 
-def compare(name, folder):
+def compare(name, folder, precision):
     """Prints one line; true if losses and weights agree."""
-    losses, initial, final = train_ltr(name, folder)
-    w = {path: weight.clone().requires_grad_(weight.is_floating_point()) for path, weight in initial.items()}
+    global NARROW, STEPS
+    STEPS = MORE_STEPS.get(name, 20)
+    losses, initial, final = train_ltr(name, folder, precision)
+    w = {path: weight.to(DEVICE, copy=True).requires_grad_(weight.is_floating_point()) for path, weight in initial.items()}
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = precision == "tf32"
+    NARROW = torch.autocast(DEVICE, torch.bfloat16) if precision == "bf16" else contextlib.nullcontext()
     expected = globals()[name](w)
+    w = {path: weight.detach().cpu() for path, weight in w.items()}
     loss_gap = max(abs(ours - theirs) / abs(theirs) for column in expected
                    for ours, theirs in zip(losses[column], expected[column], strict=True))
     gaps = {path: ((final[path] - weight.detach()).norm() / weight.detach().norm().clamp(min=1e-12)).item()
             for path, weight in w.items()}
     moved = min(((final[path] - initial[path]).norm() / initial[path].norm().clamp(min=1e-12)).item() for path in w)
     worst = max(gaps, key=gaps.get)
-    fine = loss_gap <= TOLERANCE and gaps[worst] <= TOLERANCE and moved > LEAST_MOVE
-    print(f"{'ok  ' if fine else 'FAIL'} {name}: {STEPS} losses within {loss_gap:.1e}, weights within {gaps[worst]:.1e} "
+    tolerance = PRECISIONS[precision]
+    fine = loss_gap <= tolerance and gaps[worst] <= tolerance and moved > LEAST_MOVE
+    print(f"{'ok  ' if fine else 'FAIL'} {name}, {precision}: {STEPS} losses within {loss_gap:.1e}, weights within {gaps[worst]:.1e} "
           f"({worst}); every weight moved by {moved:.1e} or more", flush=True)
     if not fine:
         for column in expected:
+            far = [step for step, (ours, theirs) in enumerate(zip(losses[column], expected[column])) if abs(ours - theirs) > tolerance * abs(theirs)]
+            print(f"     {column}: beyond it in steps {far[:5]}")
             print(f"     {column}  ltr {losses[column][:6]}\n     {'':{len(column)}}  torch {expected[column][:6]}")
     return fine
 
 
 torch.set_num_threads(1)
 with tempfile.TemporaryDirectory(prefix="ltr-") as place:
-    results = [compare(name, pathlib.Path(place)) for name in [word for word in sys.argv[1:] if word != "--wide"] or TEXTS]
+    results = [compare(name, pathlib.Path(place), precision) for precision in PRECISIONS
+               for name in [word for word in sys.argv[1:] if word != "--wide"] or TEXTS
+               if (name, precision) != ("forecast", "bf16")]  # autocast computes recurrent layers in f16, whatever it is asked for
 sys.exit(0 if all(results) else 1)

@@ -14,7 +14,7 @@ import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
-from harness import PATIENCE, build, check, finish, interrupt, newest, result_of, run, scratch
+from harness import EXAMPLES, PATIENCE, build, check, finish, interrupt, newest, result_of, run, scratch
 
 DATA = """
 hparam lr: float = 0.05 where lr > 0
@@ -264,6 +264,9 @@ def batches(program, folder):
     check("without an hparam it is --set", fixed.returncode == 0 and "--set data.size=150" in fixed.stdout, fixed.text)
     divided = fit(program, folder / "global", "plain", "--find-batch", "--set", "trainer.global_batch=48")
     check("global_batch divides", divided.returncode == 0 and "--batch 48" in divided.stdout, divided.text)
+    iris = build(EXAMPLES / "iris.ltr", folder)
+    result = run(iris, "fit", "--find-batch", "--no-bar", "--threads", 1, "--out", folder / "iris-runs", cwd=folder)
+    check("files beside the program are found from any folder", result.returncode == 0 and "--set data.size=120" in result.stdout, result.text)
     both = fit(program, folder / "both", "plain", "--find-batch", "--find-lr", "--then-fit", "--epochs", 1)
     found = newest(folder / "both")
     config = json.loads((found / "config.json").read_text())

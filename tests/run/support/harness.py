@@ -14,8 +14,23 @@ os.environ.setdefault("LTR_CACHE_DIR", str(SOURCE / "build/release/cache"))
 PATIENCE = int(os.environ.get("LTR_PATIENCE", "1"))
 for name in ("LTR_ARGS", "LTR_OUT", "LTR_DATA_DIR"):
     os.environ.pop(name, None)
+# Where every program of a test computes that is told nothing else.
+DEVICES = os.environ.get("LTR_TEST_DEVICES", "")
+if DEVICES:
+    os.environ["LTR_ARGS"] = f"--devices {DEVICES}"
 
 failures = []
+
+
+def need_gpu():
+    """Ends the test as skipped where nothing can be computed on a GPU."""
+    if not pathlib.Path("/dev/nvidiactl").exists() or not (LTRC.parent.parent / "lib/ltr/libltr_runtime_cuda.so").exists():
+        print("skip: there is no GPU, or the runtime was built without CUDA")
+        sys.exit(77)
+
+
+if DEVICES.startswith("cuda"):
+    need_gpu()
 
 
 def check(title, holds, detail=""):
