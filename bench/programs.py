@@ -50,7 +50,7 @@ class Gpt(nn.Module):
         self.head.weight = self.tok.weight
 
     def forward(self, x):
-        h = self.tok(x) + self.pos(torch.arange(x.shape[1]))
+        h = self.tok(x) + self.pos(torch.arange(x.shape[1], device=x.device))
         return self.head(self.norm(self.body(h))).transpose(1, 2)
 
 
