@@ -91,8 +91,11 @@ int show_name(const std::vector<DocModule>& modules, const std::string& name, bo
   }
   if (is_found) return kOk;
   fmt::print(stderr, "error: {} is called `{}`\n", is_library ? "nothing of the language or the library" : "nothing public", name);
+  const std::vector<std::string> longer = diagnostics::longer_forms(name, known);
   if (const auto near = diagnostics::suggest(name, known))
     fmt::print(stderr, "  = help: did you mean `{}`?\n", *near);
+  else if (!longer.empty())
+    fmt::print(stderr, "  = help: there are {}\n", diagnostics::listed(longer));
   return kErrors;
 }
 

@@ -91,6 +91,14 @@ std::optional<std::string> suggest(std::string_view word, const std::vector<std:
   return suggest(word, std::span<const std::string_view>(views));
 }
 
+std::vector<std::string> longer_forms(std::string_view word, const std::vector<std::string>& candidates) {
+  std::vector<std::string> found;
+  for (const std::string& candidate : candidates) {
+    if (candidate.ends_with("_" + std::string(word))) found.push_back(candidate);
+  }
+  return found;
+}
+
 std::string listed(std::span<const std::string> names) {
   std::string text;
   for (size_t i = 0; i < names.size(); ++i) text += (i == 0 ? "" : i + 1 == names.size() ? " and " : ", ") + names[i];

@@ -20,6 +20,9 @@ std::optional<std::string_view> foreign_advice(std::string_view word);
 std::optional<std::string> suggest(std::string_view word, std::span<const std::string_view> candidates);
 std::optional<std::string> suggest(std::string_view word, const std::vector<std::string>& candidates);
 
+/// The candidates of which `word` is the end: `train_epoch_end` and `val_epoch_end` of `epoch_end`.
+std::vector<std::string> longer_forms(std::string_view word, const std::vector<std::string>& candidates);
+
 /// `a, b and c`.
 std::string listed(std::span<const std::string> names);
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "dsl/diagnostics/suggest.h"
 #include "dsl/parse/state.h"
 
 // What is said when the grammar does not go on, and where parsing resumes.
@@ -48,6 +49,18 @@ bool expects(const State& state, TokenKind kind) {
   return state.expected_.test(static_cast<size_t>(kind));
 }
 
+/// The words of the language among those that the message names.
+std::vector<std::string> expected_words(const State& state) {
+  std::vector<std::string> words;
+  const std::string text = describe(state.expected_);
+  for (size_t begin = 0, end = 0; begin < text.size(); begin = end + 1) {
+    end = std::min(text.find_first_not_of("abcdefghijklmnopqrstuvwxyz", begin), text.size());
+    const std::string word = text.substr(begin, end - begin);
+    if (lex::find_word(word) != K::Name && word != "or") words.push_back(word);
+  }
+  return words;
+}
+
 /// What the message alone does not say.
 void add_help(const State& state, Level level, Iter start, Iter at, diagnostics::Diagnostic& diagnostic) {
   if (level == Level::Parameter && expects(state, K::Colon)) {
@@ -66,6 +79,11 @@ void add_help(const State& state, Level level, Iter start, Iter at, diagnostics:
     diagnostic.help("`import \"file.ltr\" as name`, or `import std.vision.{resize}`");
   } else if (expects(state, K::OpenBrace) && expects(state, K::Assign)) {
     diagnostic.help("a body is `{ … }`, or `= value` if it is one value");
+  } else if (kNames.has(at->kind)) {
+    if (const auto near = diagnostics::suggest(state.text(*at), expected_words(state)))
+      diagnostic.help("did you mean `{}`?", *near).fix(at->span, *near);
+    else if (expects(state, Expected::Reduction))
+      diagnostic.help("`reduce merge FUNCTION` makes one of the states of two ranks by a function of the metric");
   }
 }
 

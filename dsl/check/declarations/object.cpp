@@ -2,6 +2,7 @@
 
 #include "dsl/check/declarations/declarations.h"
 #include "dsl/check/declarations/hook.h"
+#include "dsl/diagnostics/suggest.h"
 #include "dsl/resolve/library.h"
 
 namespace ltr::check {
@@ -325,7 +326,10 @@ struct ObjectChecker {
       diagnostics::Diagnostic diagnostic = diag::unknown_hook(hook.name.span, hook.name.text);
       std::vector<std::string> known;
       for (const Hook& one : hooks()) known.emplace_back(one.name);
-      if (!did_you_mean(diagnostic, hook.name.text, hook.name.span, known)) note_there_are(diagnostic, known);
+      if (!did_you_mean(diagnostic, hook.name.text, hook.name.span, known)) {
+        const std::vector<std::string> longer = diagnostics::longer_forms(hook.name.text, known);
+        note_there_are(diagnostic, longer.empty() ? known : longer);
+      }
       cx.report(std::move(diagnostic));
       return;
     }

@@ -56,6 +56,8 @@ Stmt assign_name(const ast::Name& name, Expr value, Span span, Scope& scope) {
     if (const auto member = scope.owner->members.find(name.text);
         member != scope.owner->members.end()) {
       const MemberKind kind = member->second.kind;
+      // What could not be read may have been a state.
+      if (member->second.type.is_error()) return make_stmt(StmtKind::Error, span);
       if (kind == MemberKind::Buffer || kind == MemberKind::State) {
         value = convert(std::move(value), member->second.type, scope, "the value");
         Binding binding;

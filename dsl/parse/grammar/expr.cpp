@@ -182,7 +182,8 @@ const auto record_def = x3::omit[ahead(K::OpenParen, kNames, K::Assign) >> skip(
                                  separated(record_field[push<&ast::Record::fields>]) > skip(K::CloseParen)];
 const auto paren_elements_def =
     x3::omit[skip_quietly(K::OpenParen) > expr[push<&Elements::list>] >
-             *(skip(K::Comma)[raise<&Elements::has_comma>] >> -expr[push<&Elements::list>]) > skip(K::CloseParen)];
+             *(skip(K::Comma)[raise<&Elements::has_comma>] >> expr[push<&Elements::list>]) >>
+             -skip(K::Comma)[raise<&Elements::has_comma>] > skip(K::CloseParen)];
 const auto list_elements_def =
     x3::omit[skip_quietly(K::OpenBracket) >
              -(expr[push<&Elements::list>] >>

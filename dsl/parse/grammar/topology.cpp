@@ -20,7 +20,7 @@ const auto setting_def = x3::omit[name[set<&ast::Setting::name>] > skip(K::Assig
 
 // A `, NAME` goes on with the axes unless it begins the next entry.
 constexpr KindSet kAfterEntryName = KindSet{K::Assign, K::OpenBrace} | kNames;
-const auto next_axis = (ahead(K::Comma, kNames, K::AtWord) |
+const auto next_axis = ((ahead(K::Comma, kNames, K::AtWord) >> !ahead(K::Comma, K::Recompute)) |
                         (ahead(K::Comma, kNames) >> !ahead(K::Comma, kNames, kAfterEntryName))) >>
                        skip_quietly(K::Comma);
 const auto shard_def =
