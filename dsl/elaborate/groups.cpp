@@ -51,7 +51,8 @@ Value rule_of(const check::GroupSettings& group, const Value& of_optimizer, Mach
 
 }  // namespace
 
-std::vector<Plan::Optimizer> parts_of(const check::Member& optimizer, const Value& made, Machine& machine, Frame& frame, const Tree& tree) {
+std::vector<Plan::Optimizer> parts_of(const check::Member& optimizer, const Value& made, Machine& machine, Frame& frame,
+                                      const Tree& tree) {
   std::vector<Plan::Optimizer> parts;
   for (const check::GroupSettings& group : optimizer.groups)
     parts.push_back({optimizer.name, rule_of(group, made, machine, frame), {}});

@@ -36,7 +36,8 @@ struct Resolved {
 TEST_CASE("the index of the library has the names that a parse of all of it finds") {
   const Resolved whole("", resolve::Reach::Whole);
   std::vector<std::string> names;
-  for (const auto* map : {&whole.graph.prelude, &whole.graph.stages, &whole.graph.schedules, &whole.graph.setting_values}) {
+  for (const auto* map :
+       {&whole.graph.prelude, &whole.graph.stages, &whole.graph.schedules, &whole.graph.setting_values}) {
     for (const auto& [name, symbol] : *map) names.push_back(name);
   }
   std::sort(names.begin(), names.end());

@@ -43,7 +43,8 @@ struct Resolver {
       auto& symbols = module.symbols;
       if (const auto* d = decl.get<ast::ErrorDecl>()) {
         for (const ast::Name& name : d->names) {
-          for (auto* names : {&symbols, &module.topologies, &module.experiments}) names->try_emplace(name.text, poison(name));
+          for (auto* names : {&symbols, &module.topologies, &module.experiments})
+            names->try_emplace(name.text, poison(name));
         }
       }
       if (const auto* d = decl.get<ast::Hparam>())
@@ -113,7 +114,8 @@ struct Resolver {
         graph.stages[name] = symbol;
       } else if (fn != nullptr && fn->result && is_named(*fn->result, "schedule")) {
         graph.schedules[name] = symbol;
-      } else if (fn != nullptr && fn->result && (is_named(*fn->result, "trainer_value") || is_named(*fn->result, "draw"))) {
+      } else if (fn != nullptr && fn->result &&
+                 (is_named(*fn->result, "trainer_value") || is_named(*fn->result, "draw"))) {
         graph.setting_values[name] = symbol;
       } else {
         graph.prelude[name] = symbol;

@@ -103,8 +103,8 @@ Stream map(const Stream& stream, const Data* self, MapFunction run, Fields& out,
   return ltr::map(stream, self, {run, out.take(), random, name, at}, skip_bad);
 }
 
-Stream filter(const Stream& stream, const Data* self, bool (*keeps)(const Data& self, const Record& in), const char* name,
-              const Location& at) {
+Stream filter(const Stream& stream, const Data* self, bool (*keeps)(const Data& self, const Record& in),
+              const char* name, const Location& at) {
   return ltr::filter(stream, self, {keeps, name, at});
 }
 

@@ -29,7 +29,9 @@ SweepAxis read_over(const Start& start, const Str& spec) {
   const size_t in = spec.find(" in "), equals = spec.find('=');
   const bool is_list = in != Str::npos && (equals == Str::npos || in < equals);
   const size_t at = is_list ? in : equals;
-  const auto fail = [&](const Str& wanted) -> Error { return error_at({}, err::wrong_type, "--over", fmt::format("\"{}\"", spec), wanted); };
+  const auto fail = [&](const Str& wanted) -> Error {
+    return error_at({}, err::wrong_type, "--over", fmt::format("\"{}\"", spec), wanted);
+  };
   if (at == Str::npos) throw fail("NAME=DRAW or NAME in [VALUES]");
   Str name = spec.substr(0, at);
   name.erase(name.find_last_not_of(' ') + 1);
@@ -38,18 +40,25 @@ SweepAxis read_over(const Start& start, const Str& spec) {
     std::vector<Str> names;
     for (const HparamInfo& info : start.settings.hparams()) names.emplace_back(info.name);
     const Str near = nearest(name, names);
-    throw error_at({}, err::unknown_setting, fmt::format("{} to sweep over{}", name, near.empty() ? "" : fmt::format("; did you mean {}?", near)));
+    throw error_at(
+        {}, err::unknown_setting,
+        fmt::format("{} to sweep over{}", name, near.empty() ? "" : fmt::format("; did you mean {}?", near)));
   }
   const Str type = hparam->type;
   const Str draws = type == "float" ? " or uniform or log_uniform or normal" : type == "int" ? " or int_uniform" : "";
   Str wanted;
-  const Option<Value> value = parse_value(spec.substr(at + (is_list ? 4 : 1)), is_list ? fmt::format("list[{}]", type) : "one_of[]" + draws, wanted);
+  const Option<Value> value = parse_value(spec.substr(at + (is_list ? 4 : 1)),
+                                          is_list ? fmt::format("list[{}]", type) : "one_of[]" + draws, wanted);
   const bool is_drawn = value && value->kind == Value::Kind::Call;
   if (!value || (is_list ? value->items.empty() : !is_drawn)) throw fail(is_list ? wanted : "a draw" + wanted);
   if (is_drawn) {
     const double low = value->items[0].value.as_float(), high = value->items[1].value.as_float();
     const bool fits = value->text == "normal" ? high > 0 : low < high && (value->text != "log_uniform" || low > 0);
-    if (!fits) throw error_at({}, err::out_of_range, "--over", value->to_text(), value->text == "normal" ? "std > 0" : value->text == "log_uniform" ? "0 < low < high" : "low < high");
+    if (!fits)
+      throw error_at({}, err::out_of_range, "--over", value->to_text(),
+                     value->text == "normal"        ? "std > 0"
+                     : value->text == "log_uniform" ? "0 < low < high"
+                                                    : "low < high");
   }
   return {name, *value};
 }
@@ -62,7 +71,9 @@ Pruning read_pruning(const Value& call, const Location& where) {
   pruning.eta = call.find("eta")->as_int();
   const bool has_units = most.kind == Value::Kind::Epochs || most.kind == Value::Kind::Steps;
   if (!has_units || most.kind != least.kind || least.real <= 0 || most.real < least.real) {
-    throw error_at(where, err::settings_contradict, fmt::format("{}: max and min are both epochs or both steps, and min is the smaller one", call.to_text()));
+    throw error_at(
+        where, err::settings_contradict,
+        fmt::format("{}: max and min are both epochs or both steps, and min is the smaller one", call.to_text()));
   }
   for (double rung = least.real; rung < most.real; rung *= double(pruning.eta)) pruning.rungs.push_back(rung);
   return pruning;
@@ -112,9 +123,11 @@ bool keeps_rules(const Start& start, const std::vector<TrialValue>& values) {
 }  // namespace
 
 Str SweepPlan::text() const {
-  Str text = fmt::format("seed {}, {} {}, {} {}", seed, trials, is_grid ? "of a grid" : "drawn", is_max ? "maximize" : "minimize", target);
+  Str text = fmt::format("seed {}, {} {}, {} {}", seed, trials, is_grid ? "of a grid" : "drawn",
+                         is_max ? "maximize" : "minimize", target);
   for (const SweepAxis& axis : axes) text += fmt::format(", {} {}", axis.name, axis.values.to_text());
-  if (pruning) text += fmt::format(", asha {} {} {}", pruning->most, pruning->in_epochs ? "epochs" : "steps", pruning->eta);
+  if (pruning)
+    text += fmt::format(", asha {} {} {}", pruning->most, pruning->in_epochs ? "epochs" : "steps", pruning->eta);
   return text;
 }
 
@@ -141,7 +154,8 @@ SweepPlan read_sweep(const Start& start) {
     }
   }
   if (plan.target.empty()) {
-    throw with_help(error_at(where, err::settings_contradict, fmt::format("the experiment {} has no sweep", start.experiment->name)),
+    throw with_help(error_at(where, err::settings_contradict,
+                             fmt::format("the experiment {} has no sweep", start.experiment->name)),
                     "sweep { lr = log_uniform(1e-4, 1e-2), trials = 20, minimize = val.loss }");
   }
   for (const GivenOption& option : start.line.options) {
@@ -156,19 +170,26 @@ SweepPlan read_sweep(const Start& start) {
     if (option.name == "trials") {
       Str wanted;
       const Option<Value> count = parse_value(option.value, "int", wanted);
-      if (!count || count->whole < 1) throw error_at({}, err::wrong_type, "--trials", fmt::format("\"{}\"", option.value), "a number of at least 1");
+      if (!count || count->whole < 1)
+        throw error_at({}, err::wrong_type, "--trials", fmt::format("\"{}\"", option.value), "a number of at least 1");
       trials = count->whole;
     }
   }
   for (const SweepAxis& axis : plan.axes) {
-    const bool is_given = std::ranges::any_of(start.line.options, [&](const GivenOption& option) { return option.name == axis.name; });
-    if (is_given) throw error_at({}, err::settings_contradict, fmt::format("--{} gives a value to what the sweep goes over", axis.name));
+    const bool is_given =
+        std::ranges::any_of(start.line.options, [&](const GivenOption& option) { return option.name == axis.name; });
+    if (is_given)
+      throw error_at({}, err::settings_contradict,
+                     fmt::format("--{} gives a value to what the sweep goes over", axis.name));
     if (plan.is_grid && axis.values.kind != Value::Kind::List)
-      throw error_at(where, err::settings_contradict, fmt::format("method = grid goes through lists, and {} is drawn", axis.name));
+      throw error_at(where, err::settings_contradict,
+                     fmt::format("method = grid goes through lists, and {} is drawn", axis.name));
   }
   int64_t cells = 1;
   for (const SweepAxis& axis : plan.axes) cells *= plan.is_grid ? int64_t(axis.values.items.size()) : 1;
-  if (!plan.is_grid && !trials) throw with_help(error_at(where, err::settings_contradict, "the sweep does not say how many trials it has"), "--trials 20");
+  if (!plan.is_grid && !trials)
+    throw with_help(error_at(where, err::settings_contradict, "the sweep does not say how many trials it has"),
+                    "--trials 20");
   plan.trials = plan.is_grid ? std::min(cells, trials.value_or(cells)) : *trials;
   return plan;
 }
@@ -177,7 +198,8 @@ Option<std::vector<TrialValue>> values_of(const SweepPlan& plan, int64_t number,
   for (int64_t attempt = 0; attempt < (plan.is_grid ? 1 : kAttempts); ++attempt) {
     std::vector<Value> values;
     if (plan.is_grid) values = of_grid(plan, number);
-    for (size_t axis = 0; !plan.is_grid && axis < plan.axes.size(); ++axis) values.push_back(drawn(plan, number, axis, uint64_t(attempt)));
+    for (size_t axis = 0; !plan.is_grid && axis < plan.axes.size(); ++axis)
+      values.push_back(drawn(plan, number, axis, uint64_t(attempt)));
     std::vector<TrialValue> list = named(plan, values);
     if (keeps_rules(start, list)) return list;
   }

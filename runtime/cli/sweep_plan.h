@@ -36,7 +36,8 @@ struct SweepPlan {
   bool is_better(double left, double right) const { return is_max ? left > right : left < right; }
 };
 
-/// The `sweep` of the experiment that `start` has resolved, with `--over` and `--trials`. R2006 and R2003 for what contradicts.
+/// The `sweep` of the experiment that `start` has resolved, with `--over` and `--trials`. R2006 and R2003 for what
+/// contradicts.
 SweepPlan read_sweep(const Start& start);
 
 /// An hparam of a trial, as one types it.
@@ -45,8 +46,8 @@ struct TrialValue {
   Str text;
 };
 
-/// The values of trial `number`, from 0, that keep to all rules of hparams; nothing where a grid has none there, or no draw of
-/// many keeps to them.
+/// The values of trial `number`, from 0, that keep to all rules of hparams; nothing where a grid has none there, or no
+/// draw of many keeps to them.
 Option<std::vector<TrialValue>> values_of(const SweepPlan& plan, int64_t number, const Start& start);
 
 /// `lr = 0.01, width = 16`.

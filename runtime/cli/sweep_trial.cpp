@@ -26,13 +26,15 @@ std::vector<char*> pointers(const std::vector<Str>& words) {
   return list;
 }
 
-/// This process' variables with `own` in place of those of their names; what is said on the command line is not said twice.
+/// This process' variables with `own` in place of those of their names; what is said on the command line is not said
+/// twice.
 std::vector<Str> environment(const std::vector<Str>& own) {
   std::vector<Str> list = own;
   for (char** variable = environ; *variable != nullptr; ++variable) {
     const Str text = *variable;
     const Str name = text.substr(0, text.find('=') + 1);
-    const bool is_replaced = name == "LTR_ARGS=" || std::any_of(own.begin(), own.end(), [&](const Str& one) { return one.starts_with(name); });
+    const bool is_replaced = name == "LTR_ARGS=" ||
+                             std::any_of(own.begin(), own.end(), [&](const Str& one) { return one.starts_with(name); });
     if (!is_replaced) list.push_back(text);
   }
   return list;
@@ -40,10 +42,12 @@ std::vector<Str> environment(const std::vector<Str>& own) {
 
 }  // namespace
 
-SweepTrial::SweepTrial(TrialRecord begun, const std::vector<Str>& command, const std::vector<Str>& variables, const Str& log)
+SweepTrial::SweepTrial(TrialRecord begun, const std::vector<Str>& command, const std::vector<Str>& variables,
+                       const Str& log)
     : record(std::move(begun)) {
   int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) throw error_at({}, err::cannot_write, "a pipe", std::generic_category().message(errno));
+  if (::pipe2(ends, O_CLOEXEC) != 0)
+    throw error_at({}, err::cannot_write, "a pipe", std::generic_category().message(errno));
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
@@ -52,7 +56,8 @@ SweepTrial::SweepTrial(TrialRecord begun, const std::vector<Str>& command, const
   std::vector<Str> own = variables;
   own.push_back("LTR_SWEEP=" + std::to_string(::getpid()));  // it ends with this process
   const std::vector<Str> all = environment(own);
-  const int failed = ::posix_spawn(&process_, "/proc/self/exe", &actions, nullptr, pointers(command).data(), pointers(all).data());
+  const int failed =
+      ::posix_spawn(&process_, "/proc/self/exe", &actions, nullptr, pointers(command).data(), pointers(all).data());
   posix_spawn_file_actions_destroy(&actions);
   ::close(ends[1]);
   events_ = ends[0];
@@ -92,7 +97,8 @@ bool SweepTrial::take(const SweepPlan& plan, const std::function<bool(TrialRecor
   return false;
 }
 
-void SweepTrial::read_line(const Str& line, const SweepPlan& plan, const std::function<bool(TrialRecord&, double value)>& reached) {
+void SweepTrial::read_line(const Str& line, const SweepPlan& plan,
+                           const std::function<bool(TrialRecord&, double value)>& reached) {
   const nlohmann::json event = doors::try_json(line);
   if (!event.is_object()) return;
   const Str kind = event.value("event", "");
@@ -126,7 +132,8 @@ void SweepTrial::end() {
     record.state = "running";  // a signal: it goes on with the sweep
   } else {
     record.state = "failed";
-    if (record.reason.empty()) record.reason = code >= 0 ? fmt::format("exit {}", code) : fmt::format("signal {}", WTERMSIG(status));
+    if (record.reason.empty())
+      record.reason = code >= 0 ? fmt::format("exit {}", code) : fmt::format("signal {}", WTERMSIG(status));
   }
 }
 

@@ -13,7 +13,7 @@ struct TrialRecord {
   int64_t number = 0;
   Str state = "running";  ///< running finished pruned failed; refused: its values break a rule
   std::vector<TrialValue> values;
-  Option<double> best;          ///< of the target
+  Option<double> best;           ///< of the target
   std::vector<double> at_rungs;  ///< its value at each rung that it reached
   double epochs = 0;
   int64_t steps = 0;
@@ -30,8 +30,8 @@ class SweepTrial {
   SweepTrial& operator=(const SweepTrial&) = delete;
 
   int events() const { return events_; }  ///< descriptor to poll
-  /// Takes the events that are there; `reached` is told each value of the target, and says whether the trial goes on. False
-  /// once it has ended, and `record` says how.
+  /// Takes the events that are there; `reached` is told each value of the target, and says whether the trial goes on.
+  /// False once it has ended, and `record` says how.
   bool take(const SweepPlan& plan, const std::function<bool(TrialRecord&, double value)>& reached);
   /// Lets it save and end.
   void stop() const;
@@ -39,7 +39,8 @@ class SweepTrial {
   TrialRecord record;
 
  private:
-  void read_line(const Str& line, const SweepPlan& plan, const std::function<bool(TrialRecord&, double value)>& reached);
+  void read_line(const Str& line, const SweepPlan& plan,
+                 const std::function<bool(TrialRecord&, double value)>& reached);
   void end();
   pid_t process_ = -1;
   int events_ = -1;

@@ -64,7 +64,9 @@ bool moves_batch(const Start& start, int64_t size, const GivenOption& given) {
 
 }  // namespace
 
-std::unique_ptr<Start> with_option(const Start& start, const GivenOption& given) { return with_options(start, {given}); }
+std::unique_ptr<Start> with_option(const Start& start, const GivenOption& given) {
+  return with_options(start, {given});
+}
 
 std::unique_ptr<Start> with_options(const Start& start, const std::vector<GivenOption>& given) {
   auto probe = std::make_unique<Start>(start.program, start.line, start.terminal, start.ranks);

@@ -36,7 +36,8 @@ Str sweep_text(const Value& sweep) {
   if (sweep.is_none()) return "";
   std::vector<Str> parts;
   for (const Argument& one : sweep.items)
-    parts.push_back(fmt::format("{} {} {}", one.name, one.value.kind == Value::Kind::List ? "in" : "=", one.value.to_text()));
+    parts.push_back(
+        fmt::format("{} {} {}", one.name, one.value.kind == Value::Kind::List ? "in" : "=", one.value.to_text()));
   return fmt::format("sweep  {}\n", fmt::join(parts, ", "));
 }
 

@@ -1,5 +1,6 @@
-// `sweep`: a `fit` for each trial, each in a process of its own, some side by side. What is known of them lies in the folder of
-// the sweep, `sweep-NNNN` beside the runs of the experiment: `results.csv` for people, `sweep.json` to go on from.
+// `sweep`: a `fit` for each trial, each in a process of its own, some side by side. What is known of them lies in the
+// folder of the sweep, `sweep-NNNN` beside the runs of the experiment: `results.csv` for people, `sweep.json` to go on
+// from.
 
 #include <poll.h>
 
@@ -29,7 +30,8 @@ using OrderedJson = nlohmann::ordered_json;
 
 /// Options that a trial is not given: those of the sweep itself, and what the sweep says anew.
 bool is_own_option(const Str& name) {
-  static const std::set<Str> kOwn = {"trials", "jobs", "over", "out", "json", "quiet", "no-bar", "color", "log-level", "threads"};
+  static const std::set<Str> kOwn = {"trials", "jobs",   "over",  "out",       "json",
+                                     "quiet",  "no-bar", "color", "log-level", "threads"};
   return kOwn.contains(name);
 }
 
@@ -37,8 +39,9 @@ OrderedJson as_json(const TrialRecord& record) {
   OrderedJson values = OrderedJson::object();
   for (const TrialValue& one : record.values) values[one.name] = one.text;
   OrderedJson best = record.best ? OrderedJson(*record.best) : OrderedJson();
-  return {{"trial", record.number}, {"state", record.state}, {"values", values}, {"best", best}, {"at_rungs", record.at_rungs},
-          {"epochs", record.epochs}, {"steps", record.steps}, {"seconds", record.seconds}, {"reason", record.reason}};
+  return {{"trial", record.number}, {"state", record.state},       {"values", values},
+          {"best", best},           {"at_rungs", record.at_rungs}, {"epochs", record.epochs},
+          {"steps", record.steps},  {"seconds", record.seconds},   {"reason", record.reason}};
 }
 
 TrialRecord record_of(const OrderedJson& json) {
@@ -75,7 +78,8 @@ class Sweep {
     SignalWatch::enter(SignalPhase::Search);
     const int signal = run_all();
     if (signal == 0) return finish();
-    print_err(fmt::format("stopped after {} of {}; the same command goes on\n", count_done(), plural(plan_.trials, "trial")));
+    print_err(
+        fmt::format("stopped after {} of {}; the same command goes on\n", count_done(), plural(plan_.trials, "trial")));
     return SignalWatch::exit_code(signal);
   }
 
@@ -83,7 +87,9 @@ class Sweep {
   void read_jobs() {
     Str wanted;
     const Option<Value> jobs = parse_value(start_.line.get("jobs", "1"), "int", wanted);
-    if (!jobs || jobs->whole < 1) throw error_at({}, err::wrong_type, "--jobs", fmt::format("\"{}\"", start_.line.get("jobs")), "a number of at least 1");
+    if (!jobs || jobs->whole < 1)
+      throw error_at({}, err::wrong_type, "--jobs", fmt::format("\"{}\"", start_.line.get("jobs")),
+                     "a number of at least 1");
     jobs_ = jobs->whole;
     if (jobs_ == 1 || start_.device.accelerator == nullptr) return;
     const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
@@ -96,8 +102,9 @@ class Sweep {
       }
     }
     if (int64_t(devices_.size()) >= jobs_) return;
-    throw with_help(error_at({}, err::topology_unavailable, fmt::format("{} side by side need a GPU each", plural(jobs_, "trial"))),
-                    "CUDA_VISIBLE_DEVICES=0,1 names those that there are");
+    throw with_help(
+        error_at({}, err::topology_unavailable, fmt::format("{} side by side need a GPU each", plural(jobs_, "trial"))),
+        "CUDA_VISIBLE_DEVICES=0,1 names those that there are");
   }
 
   // ---- the folder
@@ -164,8 +171,8 @@ class Sweep {
         const auto value = std::ranges::find(record.values, axis.name, &TrialValue::name);
         table += "," + (value != record.values.end() ? csv_cell(value->text) : "");
       }
-      table += fmt::format(",{},{},{},{:.3f},{},{}\n", record.best ? show(Value(*record.best)) : "", record.epochs, record.steps, record.seconds,
-                           trial_name(record.number), csv_cell(record.reason));
+      table += fmt::format(",{},{},{},{:.3f},{},{}\n", record.best ? show(Value(*record.best)) : "", record.epochs,
+                           record.steps, record.seconds, trial_name(record.number), csv_cell(record.reason));
     }
     write_run_file(state_path(folder), OrderedJson{{"ltr", 1}, {"spec", spec()}, {"trials", trials}}.dump(1) + "\n");
     write_run_file(folder + "/results.csv", table);
@@ -188,7 +195,8 @@ class Sweep {
     if (plan_.pruning) {
       const int64_t own = plan_.pruning->in_epochs ? start_.trainer.epochs : start_.trainer.steps;
       const auto most = int64_t(plan_.pruning->most);
-      words.push_back(fmt::format("--{}={}", plan_.pruning->in_epochs ? "epochs" : "steps", own >= 0 ? std::min(own, most) : most));
+      words.push_back(
+          fmt::format("--{}={}", plan_.pruning->in_epochs ? "epochs" : "steps", own >= 0 ? std::min(own, most) : most));
     }
     const Str threads = start_.line.get("threads");
     if (!threads.empty()) {
@@ -203,12 +211,15 @@ class Sweep {
     std::vector<Str> words = {start_.command[0], "fit", start_.experiment->name};
     for (const Str& word : options()) words.push_back(word);
     for (const TrialValue& one : record.values) words.push_back(fmt::format("--{}={}", one.name, one.text));
-    for (const Str& word : {"--out=" + folder_ + "/" + trial_name(record.number), Str("--json"), Str("--resume=auto")}) words.push_back(word);
+    for (const Str& word : {"--out=" + folder_ + "/" + trial_name(record.number), Str("--json"), Str("--resume=auto")})
+      words.push_back(word);
     return words;
   }
 
   bool is_done(const TrialRecord& record) const { return record.state != "running"; }
-  int64_t count_done() const { return std::ranges::count_if(records_, [&](const TrialRecord& one) { return is_done(one); }); }
+  int64_t count_done() const {
+    return std::ranges::count_if(records_, [&](const TrialRecord& one) { return is_done(one); });
+  }
 
   void begin(int64_t number, int64_t slot) {
     auto known = std::ranges::find(records_, number, &TrialRecord::number);
@@ -249,11 +260,13 @@ class Sweep {
     }
   }
 
-  /// Whether a trial whose target is now `value` goes on: at each rung it must be among the best of each `eta` that came there.
+  /// Whether a trial whose target is now `value` goes on: at each rung it must be among the best of each `eta` that
+  /// came there.
   bool reached(TrialRecord& record, double value) {
     if (!plan_.pruning) return true;
     const double far = plan_.pruning->in_epochs ? record.epochs : double(record.steps);
-    while (record.at_rungs.size() < plan_.pruning->rungs.size() && far >= plan_.pruning->rungs[record.at_rungs.size()]) {
+    while (record.at_rungs.size() < plan_.pruning->rungs.size() &&
+           far >= plan_.pruning->rungs[record.at_rungs.size()]) {
       const size_t rung = record.at_rungs.size();
       if (rungs_.size() <= rung) rungs_.emplace_back();
       std::vector<double>& seen = rungs_[rung];
@@ -274,7 +287,10 @@ class Sweep {
     while (true) {
       for (int64_t slot = 0; slot < jobs_ && SignalWatch::received() == 0; ++slot) {
         if (std::ranges::any_of(running_, [&](const Running& one) { return one.slot == slot; })) continue;
-        while (next < plan_.trials && std::ranges::any_of(records_, [&](const TrialRecord& one) { return one.number == next && is_done(one); })) ++next;
+        while (next < plan_.trials && std::ranges::any_of(records_, [&](const TrialRecord& one) {
+                 return one.number == next && is_done(one);
+               }))
+          ++next;
         if (next < plan_.trials) begin(next++, slot);
       }
       const bool has_more = next < plan_.trials && SignalWatch::received() == 0;
@@ -293,12 +309,11 @@ class Sweep {
     if (::poll(events.data(), events.size(), events.empty() ? 0 : kLookEvery_ms) <= 0) return;
     for (size_t i = running_.size(); i-- > 0;) {
       SweepTrial& trial = *running_[i].trial;
-      const bool is_under_way = events[i].revents == 0 ||
-                           trial.take(plan_, [this](TrialRecord& record, double value) {
-                             const bool goes_on = reached(record, value);
-                             put(record);  // a sweep that is killed knows it
-                             return goes_on;
-                           });
+      const bool is_under_way = events[i].revents == 0 || trial.take(plan_, [this](TrialRecord& record, double value) {
+        const bool goes_on = reached(record, value);
+        put(record);  // a sweep that is killed knows it
+        return goes_on;
+      });
       if (is_under_way) continue;
       put(trial.record);
       if (is_done(trial.record)) tell(trial.record);
@@ -315,8 +330,8 @@ class Sweep {
       Str members = as_json(record).dump();
       print_out(json_event("trial", members.substr(1, members.size() - 2)));
     } else if (!start_.terminal.is_quiet) {
-      print_out(fmt::format("{}  {:<8}  {}  {}{}\n", trial_name(record.number), record.state, target_text(record), values_text(record.values),
-                            record.reason.empty() ? "" : "  " + record.reason));
+      print_out(fmt::format("{}  {:<8}  {}  {}{}\n", trial_name(record.number), record.state, target_text(record),
+                            values_text(record.values), record.reason.empty() ? "" : "  " + record.reason));
     }
   }
 
@@ -335,17 +350,21 @@ class Sweep {
                       fmt::format("{}/results.csv says why; what each wrote is in its log.txt", folder_));
     }
     Str states;
-    for (const auto& [state, count] : counts) states += fmt::format("{}{} {}", states.empty() ? "" : ", ", count, state);
+    for (const auto& [state, count] : counts)
+      states += fmt::format("{}{} {}", states.empty() ? "" : ", ", count, state);
     Str again = fmt::format("{} fit {}", start_.called, start_.experiment->name);
     for (const Str& word : options()) again += " " + doors::shell_word(word);
-    for (const TrialValue& one : best->values) again += fmt::format(" --{}", doors::shell_word(one.name + "=" + one.text));
+    for (const TrialValue& one : best->values)
+      again += fmt::format(" --{}", doors::shell_word(one.name + "=" + one.text));
     write_run_file(folder_ + "/DONE", fmt::format("{} {}\n", trial_name(best->number), target_text(*best)));
     if (start_.terminal.is_json) {
-      print_out(json_event("end", fmt::format("\"best\":{},\"fit\":{}", as_json(*best).dump(), doors::json_string(again))));
+      print_out(
+          json_event("end", fmt::format("\"best\":{},\"fit\":{}", as_json(*best).dump(), doors::json_string(again))));
       return 0;
     }
-    print_out(fmt::format("finished: {}: {}\nbest  {}  {}, {}\n{}/results.csv · again:  {}\n", plural(plan_.trials, "trial"), states,
-                          target_text(*best), trial_name(best->number), values_text(best->values), folder_, again));
+    print_out(fmt::format("finished: {}: {}\nbest  {}  {}, {}\n{}/results.csv · again:  {}\n",
+                          plural(plan_.trials, "trial"), states, target_text(*best), trial_name(best->number),
+                          values_text(best->values), folder_, again));
     return 0;
   }
 

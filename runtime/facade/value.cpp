@@ -158,7 +158,8 @@ constexpr int64_t kEdge = 3;
 
 Str element_text(const at::Tensor& tensor, const char* format) {
   if (tensor.scalar_type() == at::kBool) return formatted(tensor.item<bool>(), format);
-  return tensor.is_floating_point() ? text_of(tensor.item<double>(), format) : formatted(tensor.item<int64_t>(), format);
+  return tensor.is_floating_point() ? text_of(tensor.item<double>(), format)
+                                    : formatted(tensor.item<int64_t>(), format);
 }
 
 /// `tensor` lies in host memory.

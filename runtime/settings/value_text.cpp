@@ -286,9 +286,11 @@ const std::vector<CallForm>& call_forms() {
   return forms;
 }
 
-/// The call with all of its arguments, each under its name and of its type; nothing where one is missing, or one too many.
+/// The call with all of its arguments, each under its name and of its type; nothing where one is missing, or one too
+/// many.
 Option<Value> bound_call(const Value& call) {
-  const auto form = std::find_if(call_forms().begin(), call_forms().end(), [&](const CallForm& one) { return call.text == one.name; });
+  const auto form = std::find_if(call_forms().begin(), call_forms().end(),
+                                 [&](const CallForm& one) { return call.text == one.name; });
   if (form == call_forms().end() || call.items.size() > form->params.size()) return std::nullopt;
   std::vector<Argument> arguments;
   size_t used = 0;
@@ -310,14 +312,16 @@ Option<Value> parse_alternatives(const Str& text, const Str& type, Str& wanted) 
   const size_t first = type.find(" or ");
   if (Option<Value> plain = parse_value(text, type.substr(0, first), wanted)) return plain;
   const Option<Value> read = Reader(text).whole();
-  const bool is_named = read && read->kind == Value::Kind::Call && (type + " ").find(" or " + read->text + " ") != Str::npos;
+  const bool is_named =
+      read && read->kind == Value::Kind::Call && (type + " ").find(" or " + read->text + " ") != Str::npos;
   if (is_named) {
     if (Option<Value> call = bound_call(*read)) return call;
   }
   for (const CallForm& form : call_forms()) {
     if ((type + " ").find(fmt::format(" or {} ", form.name)) == Str::npos) continue;
     Str params;
-    for (const Param& param : form.params) params += fmt::format("{}{}: {}", params.empty() ? "" : ", ", param.name, param.type);
+    for (const Param& param : form.params)
+      params += fmt::format("{}{}: {}", params.empty() ? "" : ", ", param.name, param.type);
     wanted += fmt::format(" or {}({})", form.name, params);
   }
   return std::nullopt;

@@ -80,7 +80,8 @@ void Fit::check_settings() const {
   const Location& where = request_.experiment.location;
   if (settings_.steps_per_epoch > 0 && settings_.accumulate.kind == Value::Kind::Call) {
     throw error_at(where, err::settings_contradict,
-                   fmt::format("steps_per_epoch counts updates, whose batches change with accumulate = {}", settings_.accumulate.to_text()));
+                   fmt::format("steps_per_epoch counts updates, whose batches change with accumulate = {}",
+                               settings_.accumulate.to_text()));
   }
   if (settings_.nan != "stop" && settings_.nan != "skip" && settings_.nan != "raise") {
     throw error_at(where, err::wrong_type, "trainer.nan", settings_.nan, "stop, skip or raise");

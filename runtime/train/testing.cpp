@@ -201,7 +201,8 @@ bool gradcheck(Context& cx, const Callable<Tensor, Tensor>& f, const Tensor& giv
       data[i] = before;
       const double numeric = (above - below) / (2 * kStep);
       // Not a number on either side is no gradient.
-      if (!(std::abs(numeric - expected[i]) <= kTolerance * std::max({1.0, std::abs(numeric), std::abs(expected[i])}))) return false;
+      if (!(std::abs(numeric - expected[i]) <= kTolerance * std::max({1.0, std::abs(numeric), std::abs(expected[i])})))
+        return false;
     }
     return true;
   });

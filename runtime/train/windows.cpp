@@ -32,8 +32,10 @@ Windows::Windows(const TrainerSettings& settings, int64_t batch_size, std::funct
     }
   } else if (accumulate_.kind == Value::Kind::Call && accumulate_.text == "ramp") {
     const Value& over = *accumulate_.find("over");
-    if (over.kind != Value::Kind::Steps && over.kind != Value::Kind::Epochs) refuse(accumulate_, "over steps or epochs");
-    if (accumulate_.find("from")->as_int() < 1 || accumulate_.find("to")->as_int() < 1) refuse(accumulate_, "at least 1 batch");
+    if (over.kind != Value::Kind::Steps && over.kind != Value::Kind::Epochs)
+      refuse(accumulate_, "over steps or epochs");
+    if (accumulate_.find("from")->as_int() < 1 || accumulate_.find("to")->as_int() < 1)
+      refuse(accumulate_, "at least 1 batch");
   } else {
     throw error_here(err::wrong_type, "trainer.accumulate", accumulate_.to_text(), "an int, by_epoch(…) or ramp(…)");
   }

@@ -182,8 +182,9 @@ struct ObjectChecker {
   bool report_unknown_rule(const ast::Expr& value, Scope& inner) {
     const auto* call = value.get<ast::Call>();
     const auto* name = call != nullptr ? call->callee->get<ast::NameRef>() : nullptr;
-    if (name == nullptr || cx.graph.find(object.module, name->name.text) != nullptr || inner.find_local(name->name.text) ||
-        object.members.contains(name->name.text) || object.fns.contains(name->name.text))
+    if (name == nullptr || cx.graph.find(object.module, name->name.text) != nullptr ||
+        inner.find_local(name->name.text) || object.members.contains(name->name.text) ||
+        object.fns.contains(name->name.text))
       return false;
     const std::vector<std::string> known = resolve::LibraryIndex::get().names("optim/");
     diagnostics::Diagnostic diagnostic = diag::unknown_name(name->name.span, name->name.text);
@@ -199,8 +200,9 @@ struct ObjectChecker {
     if (report_unknown_rule(setting.value, inner)) return error_at(setting.value.span);
     Expr value = check_expr(setting.value, inner);
     if (!value.type.is_error())
-      cx.report(diag::wrong_type(value.span, "a rule is an optimizer without weights, such as `AdamW(lr = 1e-3)`, not " +
-                                                 cx.text(value.type)));
+      cx.report(diag::wrong_type(
+          value.span,
+          "a rule is an optimizer without weights, such as `AdamW(lr = 1e-3)`, not " + cx.text(value.type)));
     return error_at(value.span);
   }
 

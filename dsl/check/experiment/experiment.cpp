@@ -42,7 +42,8 @@ std::optional<Merged> merge_amended(Context& cx,
       for (const auto& [name, symbol] : module.experiments) names.push_back(name);
       diagnostics::Diagnostic diagnostic =
           diag::unknown_topology(experiment.amends->span, "experiment", experiment.amends->text);
-      if (!did_you_mean(diagnostic, experiment.amends->text, experiment.amends->span, names)) note_there_are(diagnostic, names);
+      if (!did_you_mean(diagnostic, experiment.amends->text, experiment.amends->span, names))
+        note_there_are(diagnostic, names);
       cx.report(std::move(diagnostic));
       return std::nullopt;
     }
@@ -336,7 +337,8 @@ void check_experiment(Context& cx, uint32_t module_index, const ast::Experiment&
       for (const auto& [topology, symbol] : module.topologies) names.push_back(topology);
       diagnostics::Diagnostic diagnostic = diag::unknown_topology(
           setting.value.span, "topology", cx.source_text(setting.value.span));
-      if (!did_you_mean(diagnostic, cx.source_text(setting.value.span), setting.value.span, names)) note_there_are(diagnostic, names);
+      if (!did_you_mean(diagnostic, cx.source_text(setting.value.span), setting.value.span, names))
+        note_there_are(diagnostic, names);
       cx.report(std::move(diagnostic));
       continue;
     }

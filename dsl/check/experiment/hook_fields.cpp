@@ -24,13 +24,16 @@ void find_reads(const Body& body, std::vector<Read>& reads) {
 
 void find_reads(const Expr& expr, std::vector<Read>& reads) {
   constexpr std::string_view kBatch = "batch.";
-  if (expr.kind == ExprKind::Context && expr.name.starts_with(kBatch)) reads.push_back({expr.name.substr(kBatch.size()), expr.span});
+  if (expr.kind == ExprKind::Context && expr.name.starts_with(kBatch))
+    reads.push_back({expr.name.substr(kBatch.size()), expr.span});
   for (const Expr& arg : expr.args) find_reads(arg, reads);
   find_reads(expr.body, reads);
 }
 
 /// `val` of `val_batch_end`.
-std::string role_of(const std::string& hook) { return hook.substr(0, hook.find('_')); }
+std::string role_of(const std::string& hook) {
+  return hook.substr(0, hook.find('_'));
+}
 
 bool delivers(const StreamDecl& stream, const std::string& field) {
   return stream.record.is_error() || std::any_of(stream.record.fields.begin(), stream.record.fields.end(),

@@ -12,14 +12,17 @@ namespace {
 /// What says how trials are chosen and judged; all else of a sweep are axes.
 constexpr const char* kWords[] = {"trials", "method", "minimize", "maximize", "prune"};
 
-bool is_word(const std::string& name) { return std::find(std::begin(kWords), std::end(kWords), name) != std::end(kWords); }
+bool is_word(const std::string& name) {
+  return std::find(std::begin(kWords), std::end(kWords), name) != std::end(kWords);
+}
 
 Expr check_word(const ast::Setting& setting, Scope& scope) {
   const std::string& name = setting.name.text;
   Context& cx = scope.cx;
   if (name == "prune") {
     if (auto rule = check_setting_call(setting.value, {"asha"}, scope)) return std::move(*rule);
-    cx.report(diag::wrong_type(setting.value.span, "`prune` is `asha(max = 10 epochs)`, not " + cx.source_text(setting.value.span)));
+    cx.report(diag::wrong_type(setting.value.span,
+                               "`prune` is `asha(max = 10 epochs)`, not " + cx.source_text(setting.value.span)));
     return error_at(setting.value.span);
   }
   if (name == "method") {
@@ -27,7 +30,8 @@ Expr check_word(const ast::Setting& setting, Scope& scope) {
     methods.choices = {"random", "grid"};
     return check_as(setting.value, methods, scope, "`method`");
   }
-  if (name == "minimize" || name == "maximize") return check_as(setting.value, Type::of(Kind::Series), scope, "the target");
+  if (name == "minimize" || name == "maximize")
+    return check_as(setting.value, Type::of(Kind::Series), scope, "the target");
   Expr trials = check_as(setting.value, Type::of(Kind::Int), scope, "`trials`");
   const auto count = trials.type.is_error() ? std::nullopt : evaluate(trials, cx.program);
   if (!count || count->whole >= 1) return trials;
@@ -59,8 +63,9 @@ Expr check_axis(const ast::Setting& setting, const Hparam& hparam, Scope& scope)
   if (auto draw = check_setting_call(setting.value, known, scope)) return std::move(*draw);
   std::string list;
   for (const std::string& one : known) list += "`" + one + "`, ";
-  cx.report(diag::wrong_type(setting.value.span, "`" + hparam.name + "` is " + cx.text(hparam.type) + ": it is drawn by " + list +
-                                                     "or taken from a list, `" + hparam.name + " in [a, b]`"));
+  cx.report(diag::wrong_type(setting.value.span, "`" + hparam.name + "` is " + cx.text(hparam.type) +
+                                                     ": it is drawn by " + list + "or taken from a list, `" +
+                                                     hparam.name + " in [a, b]`"));
   return error_at(setting.value.span);
 }
 
@@ -109,11 +114,15 @@ std::optional<Expr> check_sweep(const ast::Section& section, Scope& scope) {
     cx.report(diag::wrong_argument(span, text).help("{}", help));
     return std::nullopt;
   };
-  if (!has_axis) return refuse(section.name.span, "this sweep changes nothing", "`lr = log_uniform(1e-4, 1e-2)` or `width in [16, 32]`");
+  if (!has_axis)
+    return refuse(section.name.span, "this sweep changes nothing",
+                  "`lr = log_uniform(1e-4, 1e-2)` or `width in [16, 32]`");
   if (!has_target) return refuse(section.name.span, "a sweep says which trial is best", "`minimize = val.loss`");
   if (grid != nullptr && draw != nullptr)
-    return refuse(draw->value.span, "`method = grid` goes through lists, and this is drawn", "`" + draw->name.text + " in [a, b]`");
-  if (grid == nullptr && !has_trials) return refuse(section.name.span, "a sweep says how many trials it has", "`trials = 20`, or `method = grid`");
+    return refuse(draw->value.span, "`method = grid` goes through lists, and this is drawn",
+                  "`" + draw->name.text + " in [a, b]`");
+  if (grid == nullptr && !has_trials)
+    return refuse(section.name.span, "a sweep says how many trials it has", "`trials = 20`, or `method = grid`");
   return sweep;
 }
 

@@ -26,7 +26,8 @@ std::optional<int64_t> ranks_of(const Context& cx, const std::string& name) {
 /// The last call of a stage in the chain of a stream.
 const Expr* find_stage(const Expr& stream, library::Id stage) {
   if (stream.op == stage) return &stream;
-  const bool goes_on = stream.kind == ExprKind::Op || stream.kind == ExprKind::MapStage || stream.kind == ExprKind::FilterStage;
+  const bool goes_on =
+      stream.kind == ExprKind::Op || stream.kind == ExprKind::MapStage || stream.kind == ExprKind::FilterStage;
   return goes_on && !stream.args.empty() ? find_stage(stream.args[0], stage) : nullptr;
 }
 
@@ -119,7 +120,9 @@ void check_counted(Context& cx, const Experiment& experiment) {
   if (field.kind != ExprKind::StrConst || data.object.is_damaged) return;
   std::vector<std::string> known;
   for (const TypeField& one : data.batch.fields) known.push_back(one.name);
-  if (std::find(known.begin(), known.end(), field.name) != known.end() || is_reported(cx, diagnostics::Code::E0308, field.span)) return;
+  if (std::find(known.begin(), known.end(), field.name) != known.end() ||
+      is_reported(cx, diagnostics::Code::E0308, field.span))
+    return;
   diagnostics::Diagnostic diagnostic = diag::unknown_field(field.span, "the batch", field.name);
   if (!did_you_mean(diagnostic, field.name, field.span, known)) note_known(diagnostic, known);
   cx.report(std::move(diagnostic));

@@ -47,7 +47,8 @@ const Expr* written_list(const Expr& chain, Context& cx) {
   const bool is_block = owner.kind == Kind::Block;
   if (!is_block && owner.kind != Kind::Model) return nullptr;
   const Object& object = (is_block ? cx.program.blocks : cx.program.models)[owner.decl];
-  const auto member = std::find_if(object.members.begin(), object.members.end(), [&](const Member& one) { return one.name == chain.name; });
+  const auto member = std::find_if(object.members.begin(), object.members.end(),
+                                   [&](const Member& one) { return one.name == chain.name; });
   return member != object.members.end() ? written_list(member->value, cx) : nullptr;
 }
 

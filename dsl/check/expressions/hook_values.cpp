@@ -19,7 +19,8 @@ Type seen_from_outside(Type type, Context& cx) {
 
 /// One type for both, their sizes where they are equal; nothing where they differ in more.
 std::optional<Type> common(const Type& left, const Type& right, Context& cx) {
-  if (left.kind != right.kind || left.element != right.element || left.dims.size() != right.dims.size()) return std::nullopt;
+  if (left.kind != right.kind || left.element != right.element || left.dims.size() != right.dims.size())
+    return std::nullopt;
   Type type = left;
   for (size_t i = 0; i < type.dims.size(); ++i) {
     if (left.dims[i].size != right.dims[i].size) type.dims[i].size = cx.program.atoms.unknown();
@@ -89,7 +90,8 @@ Expr hook_output(Span span, Scope& scope) {
   }
   const auto step = model->fns.find("predict");
   if (step == model->fns.end() || step->second->role != FnRole::Step) {
-    if (!model->is_damaged) cx.report(diag::unknown_name(span, "output").note("`{}` has no `step predict`", model->name));
+    if (!model->is_damaged)
+      cx.report(diag::unknown_name(span, "output").note("`{}` has no `step predict`", model->name));
     return error_at(span);
   }
   Type type = seen_from_outside(step->second->result, cx);

@@ -178,7 +178,8 @@ std::optional<Span> behind_edition(const Scope& scope) {
   const std::string_view text = scope.cx.sources.text(module.ast.source);
   for (size_t begin = 0; begin < text.size();) {
     const size_t end = std::min(text.find('\n', begin), text.size());
-    if (text.substr(begin, end - begin).starts_with("ltr ")) return Span{module.ast.source, uint32_t(end), uint32_t(end)};
+    if (text.substr(begin, end - begin).starts_with("ltr "))
+      return Span{module.ast.source, uint32_t(end), uint32_t(end)};
     begin = end + 1;
   }
   return std::nullopt;
@@ -194,7 +195,8 @@ void report_unknown(const ast::Name& name, Scope& scope) {
     return;
   }
   diagnostics::Diagnostic diagnostic = diag::unknown_name(name.span, name.text);
-  if (const std::vector<std::string> bring = hooks_that_bring(name.text); scope.place == Place::Hook && !bring.empty()) {
+  if (const std::vector<std::string> bring = hooks_that_bring(name.text);
+      scope.place == Place::Hook && !bring.empty()) {
     std::string list;
     for (const std::string& hook : bring) list += (list.empty() ? "" : ", ") + hook;
     scope.cx.report(std::move(diagnostic.note("hooks that bring it: {}", list)));

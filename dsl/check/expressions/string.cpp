@@ -40,19 +40,18 @@ Expr check_string(const ast::Expr& expr, const ast::StrLiteral& literal, Scope& 
   for (const ast::StrPart& part : literal.parts) {
     if (!part.value) {
       if (part.text.empty()) continue;
-      result.args.push_back(
-          make_expr(ExprKind::StrConst, Type::of(Kind::Str), part.span, {}, part.text));
+      result.args.push_back(make_expr(ExprKind::StrConst, Type::of(Kind::Str), part.span, {}, part.text));
       result.formats.emplace_back();
       continue;
     }
     Expr value = check_expr(**part.value, scope);
     const Type& type = value.type;
-    const bool takes_format = type.is_error() || type.is_host_number() || type.is_tensor() ||
-                              type.kind == Kind::Str || type.kind == Kind::Path;
+    const bool takes_format = type.is_error() || type.is_host_number() || type.is_tensor() || type.kind == Kind::Str ||
+                              type.kind == Kind::Path;
     if (!is_printable(type) || (!takes_format && !part.format.empty())) {
-      scope.cx.report(diag::wrong_type(value.span, "a value of type " + scope.cx.text(type) +
-                                                       (is_printable(type) ? " takes no format"
-                                                                           : " cannot be written into a string")));
+      scope.cx.report(diag::wrong_type(
+          value.span, "a value of type " + scope.cx.text(type) +
+                          (is_printable(type) ? " takes no format" : " cannot be written into a string")));
       value = error_at(value.span);
     }
     result.args.push_back(std::move(value));

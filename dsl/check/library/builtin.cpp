@@ -179,7 +179,8 @@ Expr check_gradcheck(CallSite& site) {
   if (f.type.is_error() || x.type.is_error()) return error_at(site.span);
   const auto is_real = [](const Type& type) { return type.is_tensor() && is_floating(type.element); };
   if (!is_real(x.type)) {
-    cx.report(diag::wrong_argument(x.span, "`gradcheck` differentiates by a tensor of floats, not by " + cx.text(x.type)));
+    cx.report(
+        diag::wrong_argument(x.span, "`gradcheck` differentiates by a tensor of floats, not by " + cx.text(x.type)));
     return error_at(site.span);
   }
   const Span span = f.span;
@@ -191,7 +192,8 @@ Expr check_gradcheck(CallSite& site) {
   Expr body = apply(std::move(callee), {{std::nullopt, nullptr, local_expr(param, scope, span), span}}, span, scope);
   if (body.type.is_error()) return error_at(site.span);
   if (!is_real(body.type)) {
-    cx.report(diag::wrong_argument(span, "`gradcheck` takes a function that gives a tensor of floats, not " + cx.text(body.type)));
+    cx.report(diag::wrong_argument(
+        span, "`gradcheck` takes a function that gives a tensor of floats, not " + cx.text(body.type)));
     return error_at(site.span);
   }
   function.type.fields = {{"", x.type}, {"", body.type}};

@@ -61,7 +61,8 @@ class KeptInOrder : public IndexStage {
 
 bool keeps(const StreamState& stream, int64_t index, const Record& record, const Data& self, const FilterInfo& info) {
   const auto fail = [&](const Str& code, const Str& reason, const Location& location) {
-    throw Error(code, fmt::format("{}: {}", stream.name_of({0, index}), reason), location.line > 0 ? location : info.location);
+    throw Error(code, fmt::format("{}: {}", stream.name_of({0, index}), reason),
+                location.line > 0 ? location : info.location);
   };
   try {
     return info.run(self, record);
@@ -79,8 +80,9 @@ Stream filter(const Stream& stream, const Data* self, const FilterInfo& info) {
   need_end(stream, "filter");
   const StreamState& state = *stream.state();
   if (!state.is_pure()) {
-    throw with_help(error_at(info.location, err::settings_contradict, "filter chooses among records that are others in each epoch"),
-                    "put it in front of maps that draw random numbers, and of joined streams that are shuffled");
+    throw with_help(
+        error_at(info.location, err::settings_contradict, "filter chooses among records that are others in each epoch"),
+        "put it in front of maps that draw random numbers, and of joined streams that are shuffled");
   }
   const int64_t size = state.size();
   const bool is_mock = is_mock_data();

@@ -12,10 +12,9 @@ const Expr& behind_lets(const Expr& expr, const DataObject& data) {
 }
 
 const Expr* input_of(const Expr& stage) {
-  const bool is_stage = stage.kind == ExprKind::MapStage || stage.kind == ExprKind::FilterStage || stage.kind == ExprKind::ListElement ||
-                        stage.kind == ExprKind::TupleElement ||
-                        (stage.kind == ExprKind::Op && !stage.args.empty() &&
-                         stage.args[0].type.kind == Kind::Stream);
+  const bool is_stage = stage.kind == ExprKind::MapStage || stage.kind == ExprKind::FilterStage ||
+                        stage.kind == ExprKind::ListElement || stage.kind == ExprKind::TupleElement ||
+                        (stage.kind == ExprKind::Op && !stage.args.empty() && stage.args[0].type.kind == Kind::Stream);
   return is_stage && !stage.args.empty() ? &stage.args[0] : nullptr;
 }
 

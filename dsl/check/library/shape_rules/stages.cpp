@@ -276,8 +276,8 @@ Expr rule_filter(const FnInfo& op, CallSite& site) {
   const bool tells = result.kind == Kind::Bool ||
                      (result.is_tensor() && result.element == Element::Bool && result.dims.empty());
   if (!tells) {
-    diagnostics::Diagnostic diagnostic =
-        diag::wrong_type(site.given[1].span, "`filter` keeps the records for which a bool is true, not " + cx.text(result));
+    diagnostics::Diagnostic diagnostic = diag::wrong_type(
+        site.given[1].span, "`filter` keeps the records for which a bool is true, not " + cx.text(result));
     if (result.is_tensor() && result.element == Element::Bool)
       diagnostic.help("`all(…)` or `any(…)` make one bool of many");
     cx.report(std::move(diagnostic));
