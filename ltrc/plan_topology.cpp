@@ -7,6 +7,7 @@
 #include "dsl/check/expressions/expressions.h"
 #include "dsl/check/declarations/devices.h"
 #include "dsl/check/experiment/settings.h"
+#include "dsl/check/walk.h"
 #include "dsl/diagnostics/suggest.h"
 #include "ltrc/plan.h"
 #include "runtime/tables/ranges.h"
@@ -16,7 +17,7 @@ namespace ltr::driver {
 namespace {
 
 using check::Expr;
-using check::ExprKind;
+using check::ExprView;
 using elaborate::Layout;
 using elaborate::Size;
 using elaborate::Strategy;
@@ -40,14 +41,15 @@ const char* table_type_of(const std::string& path) {
   return row == std::end(kRows) ? nullptr : row->type;
 }
 
-Expr make_word(ExprKind kind, check::Kind type, const std::string& text) {
-  return check::make_expr(kind, check::Type::of(type), {}, {}, text);
+Expr make_word(const std::string& text) {
+  return check::symbol_const(text, check::Type::of(check::Kind::OneOf), {});
 }
 
 std::optional<Expr> read_int(const std::string& text) {
-  Expr expr = make_word(ExprKind::IntConst, check::Kind::Int, "");
-  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), expr.whole);
-  return error == std::errc() && stop == text.data() + text.size() ? std::optional(expr) : std::nullopt;
+  int64_t number = 0;
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && stop == text.data() + text.size() ? std::optional(check::int_const(number, {}))
+                                                                   : std::nullopt;
 }
 
 /// `8 MiB`, the size of a bucket.
@@ -59,23 +61,28 @@ std::optional<Expr> read_bucket(const std::string& text) {
   const auto bytes = stop == text.c_str() || unit == std::string::npos
                          ? std::nullopt
                          : check::make_quantity(number, behind.substr(unit), {});
-  const bool is_size = bytes && bytes->type.kind == check::Kind::Bytes && !broken_rule("topology.bucket", bytes->number);
-  return is_size ? bytes : std::nullopt;
+  const bool is_size = bytes && bytes->type.kind == check::Kind::Bytes;
+  if (!is_size || broken_rule("topology.bucket", bytes->get<check::node::Quantity>()->value)) return std::nullopt;
+  return bytes;
 }
 
 /// `[Layer, "Net"]`, as the runtime reads it.
-std::optional<Expr> read_list(const std::string& text) {
+std::optional<std::vector<std::string>> read_list(const std::string& text) {
   if (text.size() < 2 || text.front() != '[' || text.back() != ']') return std::nullopt;
-  Expr list = make_word(ExprKind::List, check::Kind::List, "");
+  std::vector<std::string> list;
   std::string word;
   for (const char c : text.substr(1)) {
     if (c != ',' && c != ']') {
       if (c != ' ' && c != '"') word += c;
     } else if (!word.empty()) {
-      list.args.push_back(make_word(ExprKind::StrConst, check::Kind::Str, std::exchange(word, "")));
+      list.push_back(std::exchange(word, ""));
     }
   }
   return list;
+}
+
+void refuse(const std::string& path, const std::string& text, const std::string& wanted) {
+  fmt::print(stderr, "error: topology.{} cannot be `{}`\n  = help: {}\n", path, text, wanted);
 }
 
 /// `text` as a setting of this type; nothing after a message.
@@ -86,24 +93,20 @@ std::optional<Expr> read_text(const std::string& path, const std::string& type, 
     wanted = "a whole number";
     value = read_int(text);
   } else if (type == "str") {
-    value = make_word(ExprKind::StrConst, check::Kind::Str, text);
-  } else if (type == "list[str]") {
-    wanted = "a list, as [] or [\"Layer\"]";
-    value = read_list(text);
+    value = check::str_const(text, {});
   } else if (type == "devices") {
     wanted = "auto, cpu, cpu[4], cuda or cuda[8]";
-    if (check::read_devices(text)) value = make_word(ExprKind::Symbol, check::Kind::OneOf, text);
+    if (check::read_devices(text)) value = make_word(text);
   } else if (type == "auto_or_bytes") {
     wanted = "auto, or a size such as 8 MiB";
-    value = text == "auto" ? make_word(ExprKind::Symbol, check::Kind::OneOf, text) : read_bucket(text);
+    value = text == "auto" ? make_word(text) : read_bucket(text);
   } else {
     const std::vector<std::string> choices = check::choices_of(type);
     wanted = fmt::format("{}", fmt::join(choices, ", "));
     if (std::find(choices.begin(), choices.end(), text) != choices.end())
-      value = make_word(ExprKind::Symbol, check::Kind::OneOf, text);
+      value = make_word(text);
   }
-  if (!value)
-    fmt::print(stderr, "error: topology.{} cannot be `{}`\n  = help: {}\n", path, text, wanted);
+  if (!value) refuse(path, text, wanted);
   return value;
 }
 
@@ -116,7 +119,10 @@ class TopologyReader {
   std::optional<Machinery> run(const std::string& name, const TopologySets& sets) {
     for (const check::Topology& topology : program_.topologies) {
       if (topology.name != name) continue;
-      for (const check::SettingValue& setting : topology.settings) settings_[setting.path] = setting.value;
+      for (const check::SettingValue& setting : topology.settings) {
+        settings_[setting.path] = setting.value;
+        if (setting.path == "recompute") recompute_ = words_of(setting.value);
+      }
     }
     for (const auto& [path, text] : sets) {
       if (!replace(path, text)) return std::nullopt;
@@ -133,11 +139,30 @@ class TopologyReader {
     const std::string option = "option[", type = table_type_of(path);
     const bool is_option = type.starts_with(option);
     settings_.erase(path);
+    if (path == "recompute") return replace_recompute(text);
     if (is_option && text == "none") return true;
     const auto value = read_text(path, is_option ? type.substr(option.size(), type.size() - option.size() - 1) : type, text);
     if (!value || (path == "shard.weights" && !is_block(path, text))) return false;
     settings_[path] = *value;
-    return path != "recompute" || std::all_of(value->args.begin(), value->args.end(), [&](const Expr& one) { return is_block(path, one.name); });
+    return true;
+  }
+
+  /// False after a message.
+  bool replace_recompute(const std::string& text) {
+    const auto blocks = read_list(text);
+    if (!blocks) {
+      refuse("recompute", text, "a list, as [] or [\"Layer\"]");
+      return false;
+    }
+    recompute_ = *blocks;
+    return std::all_of(blocks->begin(), blocks->end(),
+                       [&](const std::string& block) { return is_block("recompute", block); });
+  }
+
+  std::vector<std::string> words_of(const ExprView& list) const {
+    std::vector<std::string> words;
+    check::for_each_child(list, [&](check::ExprId word) { words.push_back(check::text_of(program_.exprs[word])); });
+    return words;
   }
 
   /// False after a message.
@@ -165,7 +190,7 @@ class TopologyReader {
 
   std::string text(const char* path, const std::string& otherwise) const {
     const auto found = settings_.find(path);
-    return found == settings_.end() ? otherwise : found->second.name;
+    return found == settings_.end() ? otherwise : check::text_of(found->second);
   }
 
   /// Nothing if it is not said, or after a message.
@@ -194,11 +219,10 @@ class TopologyReader {
     result.precision = text("precision", result.precision);
     result.reduce = text("precision.reduce", "");
     result.block = text("shard.weights", "");
-    if (const auto bucket = settings_.find("bucket"); bucket != settings_.end() && bucket->second.kind == ExprKind::Quantity)
-      result.bucket_bytes = bucket->second.number;
-    if (const auto recompute = settings_.find("recompute"); recompute != settings_.end()) {
-      for (const Expr& block : recompute->second.args) result.recompute.push_back(block.name);
-    }
+    const auto bucket = settings_.find("bucket");
+    const auto* bytes = bucket != settings_.end() ? bucket->second.get<check::node::Quantity>() : nullptr;
+    if (bytes != nullptr) result.bucket_bytes = bytes->value;
+    result.recompute = recompute_;
     const Size replica = number("mesh.replica"), fsdp = number("mesh.fsdp");
     result.has_mesh = replica || fsdp;
     // Without a number of devices the mesh has it.
@@ -255,6 +279,7 @@ class TopologyReader {
   const check::Experiment& experiment_;
   const elaborate::Options& numbers_;
   std::map<std::string, Expr> settings_;
+  std::vector<std::string> recompute_;
   bool is_right_ = true;
 };
 

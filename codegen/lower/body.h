@@ -3,6 +3,8 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
+#include <span>
 
 #include "codegen/ir/builder.h"
 #include "codegen/lower/shared.h"
@@ -27,9 +29,10 @@ class BodyLowerer {
   std::map<std::string, ir::ValueId> own_params;   ///< in a constructor: params and members made so far
   std::map<std::string, ir::ValueId> own_members;
 
-  ir::ValueId expr(const check::Expr& expr);
+  ir::ValueId expr(const check::ExprView& expr);
+  ir::ValueId expr(check::ExprId id) { return expr(at(id)); }
   /// As a `Value` of a setting: `200 steps`, `max`, `cosine(…)`, or a plain host value.
-  ir::ValueId setting(const check::Expr& expr);
+  ir::ValueId setting(const check::ExprView& expr);
   /// A host value of type `type` as `Value`, and back.
   ir::ValueId to_value(ir::ValueId id);
   ir::ValueId from_value(ir::ValueId id, const ir::Type& type);
@@ -37,7 +40,7 @@ class BodyLowerer {
   ir::ValueId fit(ir::ValueId value, const ir::Type& wanted);
   /// What `print` shows of a value: text of a list, tuple, record, range or option, else the value itself.
   ir::ValueId text(ir::ValueId value, const check::Type& type);
-  void body(const check::Body& body);
+  void body(std::span<const check::Stmt> body);
   /// `return` at the end, unless every path has left already.
   void finish();
 
@@ -47,35 +50,81 @@ class BodyLowerer {
   // What has an error of its own, in a module for analysis.
   ir::ValueId unknown(const ir::Type& type);
 
-  // Expressions.
-  ir::ValueId constant(const check::Expr& expr);
-  ir::ValueId member(const check::Expr& expr);
-  ir::ValueId op(const check::Expr& expr);
-  ir::ValueId call(const check::Expr& expr);
-  ir::ValueId construct(const check::Expr& expr);
-  ir::ValueId list(const check::Expr& expr);
-  ir::ValueId record(const check::Expr& expr);
-  /// What `step predict` gave, in the hook behind it.
-  ir::ValueId output(const check::Type& type);
+  // Expressions: one function for each kind of node, `expr` the node with its type and place.
+  ir::ValueId lower(const check::node::Error& node, const check::ExprView& expr);
+  ir::ValueId lower(const check::node::IntConst& node, const check::ExprView& expr);
+  ir::ValueId lower(const check::node::FloatConst& node, const check::ExprView& expr);
+  ir::ValueId lower(const check::node::BoolConst& node, const check::ExprView& expr);
+  ir::ValueId lower(const check::node::StrConst& node, const check::ExprView& expr);
+  ir::ValueId lower(const check::node::NoneConst& node, const check::ExprView& expr);
+  ir::ValueId lower(const check::node::Quantity& node, const check::ExprView& expr);
+  ir::ValueId lower(const check::node::Symbol& node, const check::ExprView& expr);
+  ir::ValueId lower(const check::node::Series& node, const check::ExprView& expr);
+  ir::ValueId lower(const check::node::Local& node, const check::ExprView& expr);
+  ir::ValueId lower(const check::node::Self& node, const check::ExprView& expr);
+  ir::ValueId lower(const check::node::Member& node, const check::ExprView& expr);
+  ir::ValueId lower(const check::node::Hparam& node, const check::ExprView& expr);
+  ir::ValueId lower(const check::node::DataMember& node, const check::ExprView& expr);
+  ir::ValueId lower(const check::node::Context& node, const check::ExprView& expr);
+  ir::ValueId lower(const check::node::ModelOf& node, const check::ExprView& expr);
+  ir::ValueId lower(const check::node::MetricSeries& node, const check::ExprView& expr);
+  ir::ValueId lower(const check::node::FnValue& node, const check::ExprView& expr);
+  ir::ValueId lower(const check::node::Op& node, const check::ExprView& expr);
+  ir::ValueId lower(const check::node::CallFn& node, const check::ExprView& expr);
+  ir::ValueId lower(const check::node::CallMethod& node, const check::ExprView& expr);
+  ir::ValueId lower(const check::node::CallMetric& node, const check::ExprView& expr);
+  ir::ValueId lower(const check::node::CallValue& node, const check::ExprView& expr);
+  ir::ValueId lower(const check::node::CallExtern& node, const check::ExprView& expr);
+  ir::ValueId lower(const check::node::Construct& node, const check::ExprView& expr);
+  ir::ValueId lower(const check::node::Call& node, const check::ExprView& expr);
+  ir::ValueId lower(const check::node::MapStage& node, const check::ExprView& expr);
+  ir::ValueId lower(const check::node::FilterStage& node, const check::ExprView& expr);
+  ir::ValueId lower(const check::node::List& node, const check::ExprView& expr);
+  ir::ValueId lower(const check::node::Tuple& node, const check::ExprView& expr);
+  ir::ValueId lower(const check::node::Record& node, const check::ExprView& expr);
+  ir::ValueId lower(const check::node::RecordField& node, const check::ExprView& expr);
+  ir::ValueId lower(const check::node::TupleElement& node, const check::ExprView& expr);
+  ir::ValueId lower(const check::node::ListElement& node, const check::ExprView& expr);
+  ir::ValueId lower(const check::node::ListLength& node, const check::ExprView& expr);
+  ir::ValueId lower(const check::node::Comprehension& node, const check::ExprView& expr);
+  ir::ValueId lower(const check::node::ApplyList& node, const check::ExprView& expr);
+  ir::ValueId lower(const check::node::Shape& node, const check::ExprView& expr);
+  ir::ValueId lower(const check::node::If& node, const check::ExprView& expr);
+  ir::ValueId lower(const check::node::And& node, const check::ExprView& expr);
+  ir::ValueId lower(const check::node::Or& node, const check::ExprView& expr);
+  ir::ValueId lower(const check::node::Not& node, const check::ExprView& expr);
+  ir::ValueId lower(const check::node::Host& node, const check::ExprView& expr);
+  ir::ValueId lower(const check::node::In& node, const check::ExprView& expr);
+  ir::ValueId lower(const check::node::Range& node, const check::ExprView& expr);
+  ir::ValueId lower(const check::node::Equal& node, const check::ExprView& expr);
+  ir::ValueId lower(const check::node::Convert& node, const check::ExprView& expr);
+  ir::ValueId lower(const check::node::Interpolate& node, const check::ExprView& expr);
+  ir::ValueId lower(const check::node::CheckShape& node, const check::ExprView& expr);
+  ir::ValueId lower(const check::node::CheckResult& node, const check::ExprView& expr);
+  ir::ValueId lower(const check::node::Weights& node, const check::ExprView& expr);
+  ir::ValueId lower(const check::node::Frozen& node, const check::ExprView& expr);
+  ir::ValueId lower(const check::node::LetIn& node, const check::ExprView& expr);
+  ir::ValueId lower(const check::node::Function& node, const check::ExprView& expr);
+  ir::ValueId lower(const check::node::Scan& node, const check::ExprView& expr);
   /// The elements of a list, tuple or record; blocks among them are built below the place of the whole.
-  std::vector<ir::ValueId> placed(const check::Expr& expr);
-  ir::ValueId comprehension(const check::Expr& expr);
-  ir::ValueId apply_list(const check::Expr& expr);
-  ir::ValueId weights(const check::Expr& expr);
+  std::vector<ir::ValueId> placed(const check::ExprIds& elements, const check::Type& type);
+  ir::ValueId weights(const check::ExprView& of);
   /// The place of a list, tuple or record that is, or is in, a member; nothing where that is not known by its name.
-  std::optional<ir::ValueId> place_below(const check::Expr& expr);
+  std::optional<ir::ValueId> place_below(const check::ExprView& expr);
   /// The weights of all blocks in a value, of each element of a list.
   ir::ValueId weights_in(ir::ValueId value, const check::Type& type);
   ir::ValueId weights_of_each(ir::ValueId list, const check::Type& element);
-  ir::ValueId frozen(const check::Expr& expr);
-  ir::ValueId function(const check::Expr& expr);
-  ir::ValueId scan(const check::Expr& expr);
-  ir::ValueId map_stage(const check::Expr& expr);
-  ir::ValueId typed_source(const check::Expr& expr);
-  ir::ValueId overfit(const check::Expr& expr);
-  ir::ValueId in_list(const check::Expr& expr);
-  ir::ValueId kept_call(const check::Expr& expr);
-  ir::ValueId lazy(const check::Expr& expr);
+  /// What `step predict` gave, in the hook behind it.
+  ir::ValueId output(const check::Type& type);
+  /// The row of `map` in the table of functions over records, made if it is not there.
+  int64_t map_row(ir::MapInfo map, check::FnId fn, const check::Type& stream);
+  ir::ValueId typed_source(const check::node::Op& op, const check::ExprView& expr);
+  ir::ValueId overfit(const check::node::Op& op, const check::ExprView& expr);
+  ir::ValueId kept_call(const check::node::Call& call);
+  /// The arguments of a call of `fn`, each as its param holds it.
+  std::vector<ir::ValueId> arguments(check::FnId fn, const check::ExprIds& args);
+  void note_written(const check::ExprIds& args);
+  ir::ValueId lazy(bool is_and, check::ExprId left, check::ExprId right);
   ir::ValueId either(ir::ValueId condition, const ir::Type& type, const Make& then_value, const Make& else_value);
   ir::ValueId get_element(ir::ValueId base, ir::ValueId index, const ir::Type& type);
   ir::ValueId convert(ir::ValueId value, const ir::Type& to);
@@ -84,23 +133,40 @@ class BodyLowerer {
   /// Likewise inside of brackets, where texts have quotes.
   ir::ValueId element_text(ir::ValueId value, const check::Type& type);
   ir::ValueId list_text(ir::ValueId list, const check::Type& element);
-  std::vector<ir::ValueId> exprs(const std::vector<check::Expr>& list, size_t from = 0);
+  std::vector<ir::ValueId> exprs(const check::ExprIds& list);
+  check::ExprView at(check::ExprId id) const { return shared_.program.exprs[id]; }
   ir::ValueId host(const std::string& name, const ir::Type& type, std::vector<ir::ValueId> operands) {
     return b.op(ir::OpKind::HostOp, type, std::move(operands), name);
   }
 
-  // Statements.
-  void stmt(const check::Stmt& stmt);
+  // Statements, likewise.
+  void lower(const check::stmt::Error& stmt);
+  void lower(const check::stmt::Let& stmt);
+  void lower(const check::stmt::Unpack& stmt);
+  void lower(const check::stmt::SetMember& stmt);
+  void lower(const check::stmt::Return& stmt);
+  void lower(const check::stmt::Yield& stmt);
+  void lower(const check::stmt::Assert& stmt);
+  void lower(const check::stmt::Print& stmt);
+  void lower(const check::stmt::Minimize& stmt);
+  void lower(const check::stmt::Backward& stmt);
+  void lower(const check::stmt::Log& stmt);
+  void lower(const check::stmt::If& stmt);
+  void lower(const check::stmt::For& stmt);
+  void lower(const check::stmt::While& stmt);
+  void lower(const check::stmt::Every& stmt);
+  void lower(const check::stmt::NoGrad& stmt);
+  void lower(const check::stmt::Eval& stmt);
+  void lower(const check::stmt::HookCall& stmt);
   /// What a member becomes.
-  ir::ValueId new_value(const check::Stmt& stmt);
+  ir::ValueId new_value(const check::stmt::SetMember& set);
   void let(check::LocalId local, ir::ValueId value);
-  void if_stmt(const check::Stmt& stmt);
   void branch(ir::ValueId condition, const check::Body* then_body, const check::Body* else_body);
-  void for_stmt(const check::Stmt& stmt);
-  void while_stmt(const check::Stmt& stmt);
-  void no_grad(const check::Stmt& stmt);
   ir::Type local_type(check::LocalId local, ir::ValueId value) const;
-  std::vector<check::LocalId> carried(const std::vector<const check::Body*>& bodies) const;
+  /// The locals that have a value already and get another one in a body.
+  std::vector<check::LocalId> carried(const check::Body& body) const;
+  void add_assigned(const check::Body& body, std::set<check::LocalId>& locals) const;
+  void add_assigned(check::ExprId id, std::set<check::LocalId>& locals) const;
 
   Shared& shared_;
 };

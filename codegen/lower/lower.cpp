@@ -4,6 +4,7 @@
 #include <set>
 
 #include "codegen/lower/body.h"
+#include "dsl/check/walk.h"
 #include "codegen/lower/shared.h"
 
 namespace ltr::lower {
@@ -36,7 +37,9 @@ std::vector<std::string> recomputed_blocks(const check::Program& program) {
     const auto setting = std::find_if(topology.settings.begin(), topology.settings.end(),
                                       [](const check::SettingValue& one) { return one.path == "recompute"; });
     if (setting == topology.settings.end()) continue;
-    for (const check::Expr& block : setting->value.args) blocks.insert(block.name);
+    check::for_each_child(setting->value, [&](check::ExprId block) {
+      if (const auto* name = program.exprs[block].get<check::node::StrConst>()) blocks.insert(name->text);
+    });
   }
   return {blocks.begin(), blocks.end()};
 }

@@ -1,82 +1,115 @@
+#include <algorithm>
+
 #include "codegen/lower/body.h"
 
 namespace ltr::lower {
 
 using check::Expr;
-using check::ExprKind;
+using check::ExprView;
+using check::ExprId;
+using check::ExprIds;
 using check::Kind;
 using ir::OpKind;
 using ir::Type;
 using ir::TypeKind;
 using ir::ValueId;
+namespace node = check::node;
 
-namespace {
-
-std::vector<source::Span> spans_of(const std::vector<Expr>& list) {
+void BodyLowerer::note_written(const ExprIds& args) {
   std::vector<source::Span> spans;
-  for (const Expr& expr : list) spans.push_back(expr.span);
-  return spans;
+  for (const ExprId arg : args) spans.push_back(at(arg).span);
+  b.written(std::move(spans));
 }
 
-}  // namespace
-
 // Functions of the library that are more than a call of the runtime's function of that name.
-ValueId BodyLowerer::op(const Expr& expr) {
+ValueId BodyLowerer::lower(const node::Op& node, const ExprView& expr) {
   const Type type = shared_.type(expr.type);
-  const library::Function& function = library::info(expr.op);
-  if (expr.op == library::Id::Overfit) return overfit(expr);
-  if (function.wants_schema) return typed_source(expr);
-  if (expr.op == library::Id::OrElse) {
-    const ValueId value = this->expr(expr.args[0]);
+  const library::Function& function = library::info(node.op);
+  if (node.op == library::Id::Overfit) return overfit(node, expr);
+  if (function.wants_schema) return typed_source(node, expr);
+  if (node.op == library::Id::OrElse) {
+    const ValueId value = this->expr(node.args[0]);
     const ValueId defined = host("defined", Type::of(TypeKind::Bool), {value});
     return either(defined, type, [&] { return b.op(OpKind::Convert, type, {value}); },
-                  [&] { return this->expr(expr.args[1]); });
+                  [&] { return this->expr(node.args[1]); });
   }
   std::vector<ValueId> args;
-  for (const Expr& arg : expr.args) {
+  for (const ExprId arg : node.args) {
     // Sizes and times are numbers to the runtime.
-    if (arg.kind == ExprKind::Quantity && arg.name == "bytes") {
-      args.push_back(b.int_const(int64_t(arg.number)));
-    } else if (arg.kind == ExprKind::Quantity && arg.name == "seconds") {
-      args.push_back(b.float_const(arg.number));
+    const auto* quantity = at(arg).get<node::Quantity>();
+    if (quantity != nullptr && quantity->unit == "bytes") {
+      args.push_back(b.int_const(int64_t(quantity->value)));
+    } else if (quantity != nullptr && quantity->unit == "seconds") {
+      args.push_back(b.float_const(quantity->value));
     } else {
       args.push_back(this->expr(arg));
     }
   }
-  if (expr.op == library::Id::Item) return b.op(OpKind::Item, type, std::move(args));
+  if (node.op == library::Id::Item) return b.op(OpKind::Item, type, std::move(args));
   if (function.asks_trainer) return b.op(OpKind::Trainer, type, std::move(args), std::string(function.name));
-  const ValueId result = b.call(expr.op, type, std::move(args));
-  b.written(spans_of(expr.args));
+  const ValueId result = b.call(node.op, type, std::move(args));
+  note_written(node.args);
   return result;
 }
 
-ValueId BodyLowerer::call(const Expr& expr) {
-  const check::Fn& callee = shared_.program.fns[expr.fn];
-  const bool is_method = shared_.fn_owners[expr.fn] != nullptr;
-  std::vector<ValueId> args;
-  if (is_method && expr.kind != ExprKind::CallMetric) args.push_back(this->expr(expr.args[0]));
-  for (size_t i = is_method ? 1 : 0; i < expr.args.size(); ++i) {
-    const size_t param = i - (is_method ? 1 : 0);
-    const ValueId value = this->expr(expr.args[i]);
-    args.push_back(param < callee.param_count ? fit(value, shared_.type(callee.locals[param].type)) : value);
+std::vector<ValueId> BodyLowerer::arguments(check::FnId fn, const ExprIds& args) {
+  const check::Fn& callee = shared_.program.fns[fn];
+  std::vector<ValueId> values;
+  for (size_t i = 0; i < args.size(); ++i) {
+    const ValueId value = expr(args[i]);
+    values.push_back(i < callee.param_count ? fit(value, shared_.type(callee.locals[i].type)) : value);
   }
-  const std::string& name = shared_.fn_names[expr.fn];
-  if (expr.kind == ExprKind::CallMetric) {
-    const Expr& metric = expr.args[0];
-    args.insert(args.begin(), this->expr(metric.args[0]));
-    const std::string owner_name = shared_.object(metric.type).name;
-    const ValueId value = b.op(OpKind::CallMetric, Type::object(TypeKind::MetricValue, owner_name),
-                               std::move(args), metric.name, {{"fn", name}});
-    b.written(spans_of(expr.args));
-    return value;
-  }
-  const ValueId result = b.op(is_method ? OpKind::CallMethod : OpKind::CallFn, shared_.type(expr.type), std::move(args), name);
-  b.written(spans_of(expr.args));
+  return values;
+}
+
+ValueId BodyLowerer::lower(const node::CallFn& node, const ExprView& expr) {
+  const ValueId result =
+      b.op(OpKind::CallFn, shared_.type(expr.type), arguments(node.fn, node.args), shared_.fn_names[node.fn]);
+  note_written(node.args);
   return result;
+}
+
+ValueId BodyLowerer::lower(const node::CallMethod& node, const ExprView& expr) {
+  std::vector<ValueId> operands = {this->expr(node.object)};
+  for (const ValueId value : arguments(node.fn, node.args)) operands.push_back(value);
+  const ValueId result =
+      b.op(OpKind::CallMethod, shared_.type(expr.type), std::move(operands), shared_.fn_names[node.fn]);
+  ExprIds written = {node.object};
+  written.insert(written.end(), node.args.begin(), node.args.end());
+  note_written(written);
+  return result;
+}
+
+// The metric is a member: it is updated by its name in the object that has it.
+ValueId BodyLowerer::lower(const node::CallMetric& node, const ExprView&) {
+  const ExprView& metric = at(node.metric);
+  const auto* member = metric.get<node::Member>();
+  LTR_INVARIANT(member != nullptr, "a metric that is no member is updated", b.loc);
+  const std::vector<ValueId> args = arguments(node.fn, node.args);
+  std::vector<ValueId> operands = {this->expr(member->object)};
+  operands.insert(operands.end(), args.begin(), args.end());
+  const ValueId value = b.op(OpKind::CallMetric, Type::object(TypeKind::MetricValue, shared_.object(metric.type).name),
+                             std::move(operands), member->name, {{"fn", shared_.fn_names[node.fn]}});
+  ExprIds written = {node.metric};
+  written.insert(written.end(), node.args.begin(), node.args.end());
+  note_written(written);
+  return value;
+}
+
+ValueId BodyLowerer::lower(const node::CallValue& node, const ExprView& expr) {
+  std::vector<ValueId> operands = {this->expr(node.callee)};
+  for (const ExprId arg : node.args) operands.push_back(this->expr(arg));
+  return b.op(OpKind::CallValue, shared_.type(expr.type), std::move(operands));
+}
+
+ValueId BodyLowerer::lower(const node::CallExtern& node, const ExprView& expr) {
+  const ir::ExternFn& callee = shared_.extern_fn(node.name);
+  return b.op(OpKind::CallExtern, shared_.type(expr.type), exprs(node.args), node.name,
+              {{"backward", callee.backward}});
 }
 
 // A block that is built as an argument of another one is its member under the param's name.
-ValueId BodyLowerer::construct(const Expr& expr) {
+ValueId BodyLowerer::lower(const node::Construct& node, const ExprView& expr) {
   const ObjectRef& ref = shared_.object(expr.type);
   const bool has_place = ref.kind == TypeKind::Block || ref.kind == TypeKind::Model;
   const std::optional<ValueId> outer = place;
@@ -89,48 +122,61 @@ ValueId BodyLowerer::construct(const Expr& expr) {
     }
   }
   const std::optional<ValueId> here = place;
-  for (size_t i = 0; i < expr.args.size(); ++i) {
+  for (size_t i = 0; i < node.args.size(); ++i) {
     place = here;
-    const bool is_function = expr.args[i].kind == ExprKind::Function;
-    const Kind kind = is_function ? expr.args[i].args[0].type.kind : expr.args[i].type.kind;
-    if (has_place && (kind == Kind::Block || (is_function && kind == Kind::List))) {
+    const auto* function = at(node.args[i]).get<node::Function>();
+    const Kind kind = at(function != nullptr ? function->value : node.args[i]).type.kind;
+    if (has_place && (kind == Kind::Block || (function != nullptr && kind == Kind::List))) {
       place = b.op(OpKind::Place, Type::of(TypeKind::Scope), {*here}, ref.object->params[i].name);
     }
-    args.push_back(this->expr(expr.args[i]));
+    args.push_back(this->expr(node.args[i]));
   }
   place = outer;
   return b.op(OpKind::Construct, ref.type(), std::move(args), ref.name);
 }
 
-ValueId BodyLowerer::map_stage(const Expr& expr) {
-  const ValueId stream = this->expr(expr.args[0]);
-  std::vector<ValueId> operands = {*self, stream};
-  if (expr.args.size() > 1) operands.push_back(this->expr(expr.args[1]));
-  const check::Fn& mapped = shared_.program.fns[expr.fn];
-  ir::MapInfo map;
-  map.fn = shared_.fn_names[expr.fn];
-  map.data = shared_.fn_owners[expr.fn] != nullptr ? shared_.fn_owners[expr.fn]->name : "";
+int64_t BodyLowerer::map_row(ir::MapInfo map, check::FnId fn, const check::Type& stream) {
+  const check::Fn& mapped = shared_.program.fns[fn];
+  map.fn = shared_.fn_names[fn];
+  map.data = shared_.fn_owners[fn] != nullptr ? shared_.fn_owners[fn]->name : "";
   map.name = mapped.name;
   map.random = mapped.draws_random;
-  map.is_filter = expr.kind == ExprKind::FilterStage;
-  for (const check::TypeField& field : expr.args[0].type.fields) map.input.push_back({field.name, shared_.type(field.type)});
+  for (const check::TypeField& field : stream.fields) map.input.push_back({field.name, shared_.type(field.type)});
+  std::vector<ir::MapInfo>& maps = shared_.tables.maps;
+  const auto known = std::find_if(maps.begin(), maps.end(), [&](const ir::MapInfo& one) {
+    return one.fn == map.fn && one.input == map.input && one.output == map.output;
+  });
+  const auto row = int64_t(known - maps.begin());
+  if (known == maps.end()) maps.push_back(std::move(map));
+  return row;
+}
+
+ValueId BodyLowerer::lower(const node::MapStage& node, const ExprView& expr) {
+  const ValueId stream = this->expr(node.stream);
+  std::vector<ValueId> operands = {*self, stream};
+  if (node.skip_bad) operands.push_back(this->expr(*node.skip_bad));
+  ir::MapInfo map;
   for (const check::TypeField& field : expr.type.fields) {
-    if (map.is_filter) break;
     map.output.push_back({field.name, shared_.type(field.type)});
     std::vector<int64_t> dims;
     for (const check::Dim& dim : field.type.dims) dims.push_back(dim.group == 0 ? dim.size.constant().value_or(-1) : -1);
     map.dims.push_back(std::move(dims));
   }
-  const bool is_filter = map.is_filter;
-  size_t index = 0;
-  std::vector<ir::MapInfo>& maps = shared_.tables.maps;
-  while (index < maps.size() && !(maps[index].fn == map.fn && maps[index].input == map.input && maps[index].output == map.output)) ++index;
-  if (index == maps.size()) maps.push_back(std::move(map));
-  return b.op(is_filter ? OpKind::FilterStream : OpKind::MapStream, shared_.type(expr.type), std::move(operands), shared_.fn_names[expr.fn],
-              {{"map", int64_t(index)}});
+  const int64_t row = map_row(std::move(map), node.fn, at(node.stream).type);
+  return b.op(OpKind::MapStream, shared_.type(expr.type), std::move(operands), shared_.fn_names[node.fn],
+              {{"map", row}});
 }
 
-ValueId BodyLowerer::typed_source(const Expr& expr) {
+ValueId BodyLowerer::lower(const node::FilterStage& node, const ExprView& expr) {
+  const ValueId stream = this->expr(node.stream);
+  ir::MapInfo filter;
+  filter.is_filter = true;
+  const int64_t row = map_row(std::move(filter), node.fn, at(node.stream).type);
+  return b.op(OpKind::FilterStream, shared_.type(expr.type), {*self, stream}, shared_.fn_names[node.fn],
+              {{"map", row}});
+}
+
+ValueId BodyLowerer::typed_source(const node::Op& op, const ExprView& expr) {
   ir::Texts names, types, dims;
   for (const check::TypeField& field : expr.type.fields) {
     names.push_back(field.name);
@@ -141,13 +187,13 @@ ValueId BodyLowerer::typed_source(const Expr& expr) {
     }
     dims.push_back(sizes);
   }
-  return b.op(OpKind::TypedSource, shared_.type(expr.type), exprs(expr.args), std::string(library::info(expr.op).name),
+  return b.op(OpKind::TypedSource, shared_.type(expr.type), exprs(op.args), std::string(library::info(op.op).name),
               {{"names", names}, {"types", types}, {"dims", dims}});
 }
 
-ValueId BodyLowerer::overfit(const Expr& expr) {
-  const ObjectRef& model_ref = shared_.object(expr.args[0].type);
-  const ObjectRef& data_ref = shared_.object(expr.args[1].type);
+ValueId BodyLowerer::overfit(const node::Op& op, const ExprView& expr) {
+  const ObjectRef& model_ref = shared_.object(at(op.args[0]).type);
+  const ObjectRef& data_ref = shared_.object(at(op.args[1]).type);
   const auto [known, is_new] = shared_.pairs.emplace(model_ref.name + "/" + data_ref.name, shared_.tables.pairs.size());
   if (is_new) {
     ir::TrainPair pair;
@@ -171,29 +217,30 @@ ValueId BodyLowerer::overfit(const Expr& expr) {
     LTR_INVARIANT(!pair.fn.empty(), "overfit: the model has no train step", b.loc);
     shared_.tables.pairs.push_back(std::move(pair));
   }
-  const ValueId loss = b.op(OpKind::Overfit, Type::of(TypeKind::Float), exprs(expr.args), "", {{"pair", int64_t(known->second)}});
+  const ValueId loss =
+      b.op(OpKind::Overfit, Type::of(TypeKind::Float), exprs(op.args), "", {{"pair", int64_t(known->second)}});
   return b.op(OpKind::RecordOf, shared_.type(expr.type), {loss});
 }
 
-// ---- settings ------------------------------------------------------------------------------------------------
+// Settings.
 
-ValueId BodyLowerer::kept_call(const Expr& expr) {
+ValueId BodyLowerer::kept_call(const node::Call& call) {
   std::vector<ValueId> args;
   ir::Texts names, types;
-  for (size_t i = 0; i < expr.args.size(); ++i) {
+  for (const node::NamedArg& arg : call.args) {
     // The weights of an optimizer's rule go beside the rule, not into it.
-    const Kind kind = expr.args[i].type.kind;
-    if (kind == Kind::Weights || expr.args[i].kind == ExprKind::Weights) continue;
-    const std::string name = i < expr.formats.size() ? expr.formats[i] : "";
-    names.push_back(name);
-    const std::string declared = shared_.argument_type(expr.name, name);
-    types.push_back(declared.empty() ? setting_text(expr.args[i].type) : declared);
-    args.push_back(setting(expr.args[i]));
+    const ExprView& value = at(arg.value);
+    if (value.type.kind == Kind::Weights || value.is<node::Weights>()) continue;
+    names.push_back(arg.name);
+    const std::string declared = shared_.argument_type(call.name, arg.name);
+    types.push_back(declared.empty() ? setting_text(value.type) : declared);
+    args.push_back(setting(value));
   }
-  return b.op(OpKind::MakeCall, Type::of(TypeKind::Value), std::move(args), expr.name, {{"names", names}, {"types", types}});
+  return b.op(OpKind::MakeCall, Type::of(TypeKind::Value), std::move(args), call.name,
+              {{"names", names}, {"types", types}});
 }
 
-ValueId BodyLowerer::setting(const Expr& expr) {
+ValueId BodyLowerer::setting(const ExprView& expr) {
   const ir::Loc outer = b.loc;
   if (!expr.span.is_empty()) b.loc = shared_.loc(expr.span);
   struct Restore {
@@ -201,27 +248,26 @@ ValueId BodyLowerer::setting(const Expr& expr) {
     ir::Loc value;
     ~Restore() { loc = value; }
   } restore{b.loc, outer};
-  const Type type = Type::of(TypeKind::Value);
   const auto make = [&](const std::string& kind, std::vector<ValueId> operands) {
-    return b.op(OpKind::MakeValue, type, std::move(operands), "", {{"kind", kind}});
+    return b.op(OpKind::MakeValue, Type::of(TypeKind::Value), std::move(operands), "", {{"kind", kind}});
   };
-  switch (expr.kind) {
-    case ExprKind::Symbol: return make("symbol", {b.str_const(expr.name)});
-    case ExprKind::Series: return make("series", {b.str_const(expr.name)});
-    case ExprKind::NoneConst: return make("none", {});
-    case ExprKind::Call: return kept_call(expr);
-    case ExprKind::Quantity:
-      if (expr.name == "bytes") return make("bytes", {b.int_const(int64_t(expr.number))});
-      return make(expr.name, {b.float_const(expr.number)});
-    case ExprKind::List:
-    case ExprKind::Tuple:
-    case ExprKind::Range: {
-      std::vector<ValueId> items;
-      for (const Expr& arg : expr.args) items.push_back(setting(arg));
-      return make(expr.kind == ExprKind::List ? "list" : "tuple", std::move(items));
-    }
-    default: return to_value(this->expr(expr));
+  const auto items = [&](const ExprIds& elements) {
+    std::vector<ValueId> values;
+    for (const ExprId element : elements) values.push_back(setting(at(element)));
+    return values;
+  };
+  if (const auto* symbol = expr.get<node::Symbol>()) return make("symbol", {b.str_const(symbol->text)});
+  if (const auto* series = expr.get<node::Series>()) return make("series", {b.str_const(series->name)});
+  if (expr.is<node::NoneConst>()) return make("none", {});
+  if (const auto* call = expr.get<node::Call>()) return kept_call(*call);
+  if (const auto* quantity = expr.get<node::Quantity>()) {
+    const bool is_size = quantity->unit == "bytes";
+    return make(quantity->unit, {is_size ? b.int_const(int64_t(quantity->value)) : b.float_const(quantity->value)});
   }
+  if (const auto* list = expr.get<node::List>()) return make("list", items(list->elements));
+  if (const auto* tuple = expr.get<node::Tuple>()) return make("tuple", items(tuple->elements));
+  if (const auto* range = expr.get<node::Range>()) return make("tuple", items({range->from, range->to}));
+  return to_value(this->expr(expr));
 }
 
 ValueId BodyLowerer::to_value(ValueId id) {

@@ -3,21 +3,20 @@
 
 #include "codegen/ir/text.h"
 #include "codegen/lower/body.h"
+#include "dsl/check/walk.h"
 
 namespace ltr::lower {
 
 using check::Expr;
-using check::ExprKind;
+using check::ExprView;
+using check::ExprId;
 using ir::OpKind;
 using ir::Type;
 using ir::TypeKind;
 using ir::ValueId;
+namespace node = check::node;
 
 namespace {
-
-bool needs_data(const Expr& expr) {
-  return expr.kind == ExprKind::DataMember || std::any_of(expr.args.begin(), expr.args.end(), needs_data);
-}
 
 /// Types that a setting of the command line can have; others go straight from `resolve` to the makers.
 bool is_setting(const Type& type) {
@@ -43,14 +42,14 @@ void set_hparam(Shared& shared, BodyLowerer& lowerer, const check::Hparam& hpara
   lowerer.b.effect(OpKind::SetHparam, {lowerer.from_value(value, type)}, hparam.name);
 }
 
-void add_hparams(const Expr& expr, std::set<std::string>& names) {
-  if (expr.kind == ExprKind::Hparam) names.insert(expr.name);
-  for (const Expr& arg : expr.args) add_hparams(arg, names);
+void add_hparams(const ExprView& expr, const check::Program& program, std::set<std::string>& names) {
+  if (const auto* hparam = expr.get<node::Hparam>()) names.insert(hparam->name);
+  check::for_each_child(expr, [&](ExprId child) { add_hparams(program.exprs[child], program, names); });
 }
 
-ir::Texts hparams_of(const Expr& expr) {
+ir::Texts hparams_of(const ExprView& expr, const check::Program& program) {
   std::set<std::string> names;
-  add_hparams(expr, names);
+  add_hparams(expr, program, names);
   return {names.begin(), names.end()};
 }
 
@@ -97,6 +96,9 @@ class ExperimentLowerer {
   }
 
  private:
+  ExprView at(ExprId id) const { return shared_.program.exprs[id]; }
+  bool needs_data(const ExprView& expr) const { return check::needs_data(expr, shared_.program); }
+
   static std::string slot(const std::string& side, const std::string& param) { return side + "_" + param; }
 
   void resolve() {
@@ -111,12 +113,14 @@ class ExperimentLowerer {
       lowerer.b.loc = shared_.loc(hparam.span);
       lowerer.b.effect(OpKind::CheckHparam, {lowerer.expr(*hparam.where)}, hparam.name);
     }
-    for (size_t i = 0; i < experiment_.data_arguments.size(); ++i) fill_slot(lowerer, "data", data_, i, experiment_.data_arguments[i]);
+    for (size_t i = 0; i < experiment_.data_arguments.size(); ++i)
+      fill_slot(lowerer, "data", data_, i, at(experiment_.data_arguments[i]));
     for (size_t i = 0; i < experiment_.model_arguments.size(); ++i) {
-      if (needs_data(experiment_.model_arguments[i])) {
+      const ExprView& given = at(experiment_.model_arguments[i]);
+      if (needs_data(given)) {
         info_.slots.push_back({slot("model", model_.object->params[i].name), shared_.type(model_.object->params[i].type)});
       } else {
-        fill_slot(lowerer, "model", model_, i, experiment_.model_arguments[i]);
+        fill_slot(lowerer, "model", model_, i, given);
       }
     }
     declare_all(shared_, lowerer, "trainer", experiment_.trainer);
@@ -133,14 +137,16 @@ class ExperimentLowerer {
     shared_.module.functions.push_back(std::move(function));
   }
 
-  void fill_slot(BodyLowerer& lowerer, const std::string& side, const ObjectRef& ref, size_t index, const Expr& given) {
+  void fill_slot(BodyLowerer& lowerer, const std::string& side, const ObjectRef& ref, size_t index,
+                 const ExprView& given) {
     const check::Local& param = ref.object->params[index];
     const Type type = shared_.type(param.type);
     info_.slots.push_back({slot(side, param.name), type});
     put_slot(lowerer, side, param, type, given);
   }
 
-  void put_slot(BodyLowerer& lowerer, const std::string& side, const check::Local& param, const Type& type, const Expr& given) {
+  void put_slot(BodyLowerer& lowerer, const std::string& side, const check::Local& param, const Type& type,
+                const ExprView& given) {
     if (!given.span.is_empty()) lowerer.b.loc = shared_.loc(given.span);
     ValueId value = 0;
     if (is_setting(type)) {
@@ -154,10 +160,12 @@ class ExperimentLowerer {
   }
 
   /// What is given for a setting that an hparam fills passes the hparam's rule by no other way in.
-  void check_slot(BodyLowerer& lowerer, const std::string& path, const Expr& given, ValueId value) {
-    if (given.kind != ExprKind::Hparam) return;
+  void check_slot(BodyLowerer& lowerer, const std::string& path, const ExprView& given, ValueId value) {
+    const auto* use = given.get<node::Hparam>();
+    if (use == nullptr) return;
     for (const check::Hparam& hparam : shared_.program.hparams) {
-      if (hparam.name == given.name && hparam.where) lowerer.b.effect(OpKind::CheckSetting, {value}, path, {{"hparam", hparam.name}});
+      if (hparam.name == use->name && hparam.where)
+        lowerer.b.effect(OpKind::CheckSetting, {value}, path, {{"hparam", hparam.name}});
     }
   }
 
@@ -171,12 +179,13 @@ class ExperimentLowerer {
       if ((obligation.needs_data || needs_data(*obligation.condition)) != with_data) continue;
       lowerer.b.loc = shared_.loc(obligation.span);
       lowerer.b.effect(OpKind::Oblige, {lowerer.expr(*obligation.condition)}, "",
-                       {{"text", obligation.text}, {"hparams", hparams_of(*obligation.condition)}});
+                       {{"text", obligation.text}, {"hparams", hparams_of(*obligation.condition, shared_.program)}});
     }
   }
 
   bool model_needs_data() const {
-    return std::any_of(experiment_.model_arguments.begin(), experiment_.model_arguments.end(), needs_data);
+    return std::any_of(experiment_.model_arguments.begin(), experiment_.model_arguments.end(),
+                       [&](ExprId given) { return needs_data(at(given)); });
   }
 
   /// Rules over the params of `ref`, whose slots are filled.
@@ -198,11 +207,12 @@ class ExperimentLowerer {
   }
 
   /// The settings that `expr` reads: own params are those of `side`.
-  static void add_paths(const Expr& expr, const std::string& side, std::set<std::string>& paths) {
-    const bool is_own = expr.kind == ExprKind::Member && expr.whole == 1 && expr.args[0].kind == ExprKind::Self;
-    if (is_own) paths.insert(side + "." + expr.name);
-    if (expr.kind == ExprKind::DataMember && expr.whole == 1) paths.insert("data." + expr.name);
-    for (const Expr& arg : expr.args) add_paths(arg, side, paths);
+  void add_paths(const ExprView& expr, const std::string& side, std::set<std::string>& paths) const {
+    const auto* own = expr.get<node::Member>();
+    if (own != nullptr && own->is_param && at(own->object).is<node::Self>()) paths.insert(side + "." + own->name);
+    const auto* delivered = expr.get<node::DataMember>();
+    if (delivered != nullptr && delivered->is_param) paths.insert("data." + delivered->name);
+    check::for_each_child(expr, [&](ExprId child) { add_paths(at(child), side, paths); });
   }
 
   void make_data() {
@@ -226,7 +236,7 @@ class ExperimentLowerer {
     std::vector<ValueId> args = {root, lowerer.b.op(OpKind::ReadContext, Type::of(TypeKind::Int), {}, "world")};
     for (size_t i = 0; i < model_.object->params.size(); ++i) {
       const check::Local& param = model_.object->params[i];
-      const Expr& given = experiment_.model_arguments[i];
+      const ExprView& given = at(experiment_.model_arguments[i]);
       if (needs_data(given)) put_slot(lowerer, "model", param, shared_.type(param.type), given);
       args.push_back(read_slot(lowerer, "model", param));
     }
@@ -298,15 +308,13 @@ class ExperimentLowerer {
     info_.steps.push_back(std::move(step));
   }
 
-  std::string constant_text(const Expr& expr) const {
-    switch (expr.kind) {
-      case ExprKind::IntConst: return std::to_string(expr.whole);
-      case ExprKind::BoolConst: return expr.whole != 0 ? "true" : "false";
-      case ExprKind::StrConst:
-      case ExprKind::Symbol: return expr.name;
-      case ExprKind::NoneConst: return "none";
-      default: return std::string(shared_.sources.text(expr.span));
-    }
+  std::string constant_text(const ExprView& expr) const {
+    if (const auto* number = expr.get<node::IntConst>()) return std::to_string(number->value);
+    if (const auto* flag = expr.get<node::BoolConst>()) return flag->value ? "true" : "false";
+    if (const auto* text = expr.get<node::StrConst>()) return text->text;
+    if (const auto* word = expr.get<node::Symbol>()) return word->text;
+    if (expr.is<node::NoneConst>()) return "none";
+    return std::string(shared_.sources.text(expr.span));
   }
 
   Shared& shared_;

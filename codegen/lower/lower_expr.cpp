@@ -3,16 +3,19 @@
 namespace ltr::lower {
 
 using check::Expr;
-using check::ExprKind;
+using check::ExprView;
+using check::ExprId;
+using check::ExprIds;
 using check::Kind;
 using ir::OpKind;
 using ir::Type;
 using ir::TypeKind;
 using ir::ValueId;
+namespace node = check::node;
 
-std::vector<ValueId> BodyLowerer::exprs(const std::vector<Expr>& list, size_t from) {
+std::vector<ValueId> BodyLowerer::exprs(const ExprIds& list) {
   std::vector<ValueId> values;
-  for (size_t i = from; i < list.size(); ++i) values.push_back(expr(list[i]));
+  for (const ExprId id : list) values.push_back(expr(id));
   return values;
 }
 
@@ -22,19 +25,7 @@ ValueId BodyLowerer::unknown(const Type& type) {
   return b.op(OpKind::Unknown, type, {});
 }
 
-ValueId BodyLowerer::constant(const Expr& expr) {
-  const Type type = shared_.type(expr.type);
-  switch (expr.kind) {
-    case ExprKind::IntConst: return b.int_const(expr.whole);
-    case ExprKind::FloatConst: return b.float_const(expr.number);
-    case ExprKind::BoolConst: return b.bool_const(expr.whole != 0);
-    case ExprKind::StrConst: return b.str_const(expr.name);
-    default: return b.constant(type, ir::NoneConstant{});
-  }
-}
-
-// The cases follow `check::ExprKind`; each that is more than an op has a function of its own.
-ValueId BodyLowerer::expr(const Expr& expr) {
+ValueId BodyLowerer::expr(const ExprView& expr) {
   const ir::Loc outer = b.loc;
   if (!expr.span.is_empty()) b.loc = shared_.loc(expr.span);
   struct Restore {
@@ -42,129 +33,155 @@ ValueId BodyLowerer::expr(const Expr& expr) {
     ir::Loc value;
     ~Restore() { loc = value; }
   } restore{b.loc, outer};
-  const auto type = [&] { return shared_.type(expr.type); };
   if (expr.type.is_error()) return unknown(Type::of(TypeKind::Error));
-  switch (expr.kind) {
-    case ExprKind::IntConst:
-    case ExprKind::FloatConst:
-    case ExprKind::BoolConst:
-    case ExprKind::StrConst:
-    case ExprKind::NoneConst: return constant(expr);
-    case ExprKind::Symbol:
-      if (expr.type.kind == Kind::OneOf) return b.str_const(expr.name);
-      return setting(expr);
-    case ExprKind::Quantity:
-    case ExprKind::Series:
-    case ExprKind::Call: return setting(expr);
-    case ExprKind::Local: {
-      const auto known = env.find(expr.local);
-      if (known == env.end() && shared_.is_analysis) return unknown(type());
-      LTR_INVARIANT(known != env.end(), "local `" + expr.name + "` has no value", b.loc);
-      return known->second;
-    }
-    case ExprKind::Self: return *self;
-    case ExprKind::ModelOf: return *model;
-    case ExprKind::Member: return member(expr);
-    case ExprKind::Hparam: return b.op(OpKind::ReadHparam, type(), {}, expr.name);
-    case ExprKind::DataMember: {
-      LTR_INVARIANT(data.has_value(), "no data is wired here", b.loc);
-      return b.op(OpKind::Member, type(), {*data}, expr.whole == 1 ? "$" + expr.name : expr.name);
-    }
-    case ExprKind::Context:
-      if (expr.name == "world" && world) return *world;
-      if (expr.name == "output") return output(expr.type);
-      return b.op(OpKind::ReadContext, type(), {}, expr.name);
-    case ExprKind::MetricSeries: return b.op(OpKind::ReadSeries, type(), {}, expr.name);
-    case ExprKind::Op: return op(expr);
-    case ExprKind::CallFn:
-    case ExprKind::CallMethod:
-    case ExprKind::CallMetric: return call(expr);
-    case ExprKind::Construct: return construct(expr);
-    case ExprKind::List: return list(expr);
-    case ExprKind::Tuple: return b.op(OpKind::TupleOf, type(), placed(expr));
-    case ExprKind::Range: return b.op(OpKind::TupleOf, type(), exprs(expr.args));
-    case ExprKind::Record: return record(expr);
-    case ExprKind::RecordField: return b.op(OpKind::RecordGet, type(), {this->expr(expr.args[0])}, expr.name);
-    case ExprKind::TupleElement:
-      return get_element(this->expr(expr.args[0]), b.int_const(int64_t(expr.number)), type());
-    case ExprKind::ListElement: {
-      const ValueId base = this->expr(expr.args[0]);
-      return get_element(base, this->expr(expr.args[1]), type());
-    }
-    case ExprKind::ListLength: return b.op(OpKind::ListLength, type(), {this->expr(expr.args[0])});
-    case ExprKind::Comprehension: return comprehension(expr);
-    case ExprKind::ApplyList: return apply_list(expr);
-    case ExprKind::Shape: return b.op(OpKind::ShapeOf, Type::list(Type::of(TypeKind::Int)), {this->expr(expr.args[0])});
-    case ExprKind::SizeOf:
-      return b.op(OpKind::SizeOf, type(), {this->expr(expr.args[0])}, "", {{"axis", int64_t(expr.number)}});
-    case ExprKind::If:
-      return either(this->expr(expr.args[0]), type(), [&] { return this->expr(expr.args[1]); },
-                    [&] { return this->expr(expr.args[2]); });
-    case ExprKind::And:
-    case ExprKind::Or: return lazy(expr);
-    case ExprKind::Not: return host("not", Type::of(TypeKind::Bool), exprs(expr.args));
-    case ExprKind::Host: return host(expr.name, type(), exprs(expr.args));
-    case ExprKind::In: return in_list(expr);
-    case ExprKind::Equal: return b.op(OpKind::Equal, Type::of(TypeKind::Bool), exprs(expr.args));
-    case ExprKind::Convert: {
-      const ValueId value = this->expr(expr.args[0]);
-      const Type to = type();
-      return b.type(value) == to ? value : convert(value, to);
-    }
-    case ExprKind::CheckShape: return b.op(OpKind::CheckShape, type(), exprs(expr.args), "", {{"text", expr.name}});
-    case ExprKind::Interpolate: {
-      std::vector<ValueId> parts;
-      for (const Expr& arg : expr.args) parts.push_back(text(this->expr(arg), arg.type));
-      return b.op(OpKind::Interpolate, Type::of(TypeKind::Str), std::move(parts), "",
-                  {{"formats", ir::Texts(expr.formats.begin(), expr.formats.end())}});
-    }
-    case ExprKind::Weights: return weights(expr);
-    case ExprKind::Frozen: return frozen(expr);
-    case ExprKind::LetIn:
-      let(expr.local, this->expr(expr.args[0]));
-      return this->expr(expr.args[1]);
-    case ExprKind::Function: return function(expr);
-    case ExprKind::CallExtern: {
-      const ir::ExternFn& callee = shared_.extern_fn(expr.name);
-      return b.op(OpKind::CallExtern, type(), exprs(expr.args), expr.name, {{"backward", callee.backward}});
-    }
-    case ExprKind::CheckResult:
-      return b.op(OpKind::CheckResult, type(), exprs(expr.args), "", {{"text", expr.name}, {"dims", expr.whole}});
-    case ExprKind::CallValue: return b.op(OpKind::CallValue, type(), exprs(expr.args));
-    case ExprKind::Scan: return scan(expr);
-    case ExprKind::MapStage:
-    case ExprKind::FilterStage: return map_stage(expr);
-    case ExprKind::FnValue: return b.constant(Type::of(TypeKind::Function), ir::NoneConstant{});
-    case ExprKind::Error: break;
-  }
+  return std::visit([&](const auto& node) { return lower(node, expr); }, expr.node);
+}
+
+ValueId BodyLowerer::lower(const node::Error&, const ExprView&) {
   throw ir::InternalError("an expression with an error reached lower", b.loc);
 }
 
+ValueId BodyLowerer::lower(const node::IntConst& node, const ExprView&) { return b.int_const(node.value); }
+ValueId BodyLowerer::lower(const node::FloatConst& node, const ExprView&) { return b.float_const(node.value); }
+ValueId BodyLowerer::lower(const node::BoolConst& node, const ExprView&) { return b.bool_const(node.value); }
+ValueId BodyLowerer::lower(const node::StrConst& node, const ExprView&) { return b.str_const(node.text); }
+ValueId BodyLowerer::lower(const node::NoneConst&, const ExprView& expr) {
+  return b.constant(shared_.type(expr.type), ir::NoneConstant{});
+}
+ValueId BodyLowerer::lower(const node::Symbol& node, const ExprView& expr) {
+  return expr.type.kind == Kind::OneOf ? b.str_const(node.text) : setting(expr);
+}
+ValueId BodyLowerer::lower(const node::Quantity&, const ExprView& expr) { return setting(expr); }
+ValueId BodyLowerer::lower(const node::Series&, const ExprView& expr) { return setting(expr); }
+ValueId BodyLowerer::lower(const node::Call&, const ExprView& expr) { return setting(expr); }
+
+ValueId BodyLowerer::lower(const node::Local& node, const ExprView& expr) {
+  const auto known = env.find(node.local);
+  if (known == env.end() && shared_.is_analysis) return unknown(shared_.type(expr.type));
+  LTR_INVARIANT(known != env.end(), "local `" + node.name + "` has no value", b.loc);
+  return known->second;
+}
+ValueId BodyLowerer::lower(const node::Self&, const ExprView&) { return *self; }
+ValueId BodyLowerer::lower(const node::ModelOf&, const ExprView&) { return *model; }
+ValueId BodyLowerer::lower(const node::Hparam& node, const ExprView& expr) {
+  return b.op(OpKind::ReadHparam, shared_.type(expr.type), {}, node.name);
+}
+ValueId BodyLowerer::lower(const node::DataMember& node, const ExprView& expr) {
+  LTR_INVARIANT(data.has_value(), "no data is wired here", b.loc);
+  return b.op(OpKind::Member, shared_.type(expr.type), {*data}, node.is_param ? "$" + node.name : node.name);
+}
+ValueId BodyLowerer::lower(const node::Context& node, const ExprView& expr) {
+  if (node.name == "world" && world) return *world;
+  if (node.name == "output") return output(expr.type);
+  return b.op(OpKind::ReadContext, shared_.type(expr.type), {}, node.name);
+}
+ValueId BodyLowerer::lower(const node::MetricSeries& node, const ExprView& expr) {
+  return b.op(OpKind::ReadSeries, shared_.type(expr.type), {}, node.series);
+}
+ValueId BodyLowerer::lower(const node::FnValue&, const ExprView&) {
+  return b.constant(Type::of(TypeKind::Function), ir::NoneConstant{});
+}
+
 // A param and a member may share a name; params are `$name` in paths.
-ValueId BodyLowerer::member(const Expr& expr) {
-  const Expr& base = expr.args[0];
+ValueId BodyLowerer::lower(const node::Member& node, const ExprView& expr) {
+  const ExprView& base = at(node.object);
   const Type type = shared_.type(expr.type);
-  const bool is_param = expr.whole == 1;
-  if (base.kind == ExprKind::Self) {
-    const auto& made = is_param ? own_params : own_members;
-    const auto known = made.find(expr.name);
+  if (base.is<node::Self>()) {
+    const auto& made = node.is_param ? own_params : own_members;
+    const auto known = made.find(node.name);
     if (known != made.end()) return known->second;
   }
   const ValueId object = this->expr(base);
-  if (is_param) return b.op(OpKind::Member, type, {object}, "$" + expr.name);
-  const ObjectRef& ref = base.kind == ExprKind::Self ? *owner : shared_.object(base.type);
-  const check::Member* member = ref.find_member(expr.name);
-  if (member == nullptr) return b.op(OpKind::Member, type, {object}, "$" + expr.name);
+  if (node.is_param) return b.op(OpKind::Member, type, {object}, "$" + node.name);
+  const ObjectRef& ref = base.is<node::Self>() ? *owner : shared_.object(base.type);
+  const check::Member* member = ref.find_member(node.name);
+  if (member == nullptr) return b.op(OpKind::Member, type, {object}, "$" + node.name);
   switch (member->kind) {
-    case check::MemberKind::Weight: return b.op(OpKind::ReadParam, type, {object}, expr.name);
+    case check::MemberKind::Weight: return b.op(OpKind::ReadParam, type, {object}, node.name);
     case check::MemberKind::Buffer:
-    case check::MemberKind::State: return b.op(OpKind::ReadBuffer, type, {object}, expr.name);
+    case check::MemberKind::State: return b.op(OpKind::ReadBuffer, type, {object}, node.name);
     case check::MemberKind::Block:
     case check::MemberKind::Let:
     case check::MemberKind::Metric:
     case check::MemberKind::Optimizer: break;
   }
-  return b.op(OpKind::Member, type, {object}, expr.name);
+  return b.op(OpKind::Member, type, {object}, node.name);
+}
+
+ValueId BodyLowerer::lower(const node::Tuple& node, const ExprView& expr) {
+  return b.op(OpKind::TupleOf, shared_.type(expr.type), placed(node.elements, expr.type));
+}
+ValueId BodyLowerer::lower(const node::Range& node, const ExprView& expr) {
+  const ValueId from = this->expr(node.from);
+  return b.op(OpKind::TupleOf, shared_.type(expr.type), {from, this->expr(node.to)});
+}
+ValueId BodyLowerer::lower(const node::RecordField& node, const ExprView& expr) {
+  return b.op(OpKind::RecordGet, shared_.type(expr.type), {this->expr(node.record)}, node.name);
+}
+ValueId BodyLowerer::lower(const node::TupleElement& node, const ExprView& expr) {
+  const ValueId index = b.int_const(node.index);
+  return get_element(this->expr(node.tuple), index, shared_.type(expr.type));
+}
+ValueId BodyLowerer::lower(const node::ListElement& node, const ExprView& expr) {
+  const ValueId list = this->expr(node.list);
+  return get_element(list, this->expr(node.index), shared_.type(expr.type));
+}
+ValueId BodyLowerer::lower(const node::ListLength& node, const ExprView& expr) {
+  return b.op(OpKind::ListLength, shared_.type(expr.type), {this->expr(node.list)});
+}
+ValueId BodyLowerer::lower(const node::Shape& node, const ExprView&) {
+  return b.op(OpKind::ShapeOf, Type::list(Type::of(TypeKind::Int)), {this->expr(node.tensor)});
+}
+
+ValueId BodyLowerer::lower(const node::If& node, const ExprView& expr) {
+  const ValueId condition = this->expr(node.condition);
+  return either(condition, shared_.type(expr.type), [&] { return this->expr(node.then_value); },
+                [&] { return this->expr(node.else_value); });
+}
+ValueId BodyLowerer::lower(const node::And& node, const ExprView&) { return lazy(true, node.left, node.right); }
+ValueId BodyLowerer::lower(const node::Or& node, const ExprView&) { return lazy(false, node.left, node.right); }
+ValueId BodyLowerer::lower(const node::Not& node, const ExprView&) {
+  return host("not", Type::of(TypeKind::Bool), {this->expr(node.value)});
+}
+ValueId BodyLowerer::lower(const node::Host& node, const ExprView& expr) {
+  return host(node.op, shared_.type(expr.type), exprs(node.args));
+}
+ValueId BodyLowerer::lower(const node::Equal& node, const ExprView&) {
+  const ValueId left = this->expr(node.left);
+  return b.op(OpKind::Equal, Type::of(TypeKind::Bool), {left, this->expr(node.right)});
+}
+ValueId BodyLowerer::lower(const node::Convert& node, const ExprView& expr) {
+  const ValueId value = this->expr(node.value);
+  const Type to = shared_.type(expr.type);
+  return b.type(value) == to ? value : convert(value, to);
+}
+ValueId BodyLowerer::lower(const node::Interpolate& node, const ExprView&) {
+  std::vector<ValueId> parts;
+  ir::Texts formats;
+  for (const node::TextPart& part : node.parts) {
+    parts.push_back(text(this->expr(part.value), at(part.value).type));
+    formats.push_back(part.format);
+  }
+  return b.op(OpKind::Interpolate, Type::of(TypeKind::Str), std::move(parts), "", {{"formats", std::move(formats)}});
+}
+ValueId BodyLowerer::lower(const node::CheckShape& node, const ExprView& expr) {
+  std::vector<ValueId> operands = {this->expr(node.tensor)};
+  for (const ExprId dim : node.dims) operands.push_back(this->expr(dim));
+  return b.op(OpKind::CheckShape, shared_.type(expr.type), std::move(operands), "", {{"text", node.text}});
+}
+ValueId BodyLowerer::lower(const node::CheckResult& node, const ExprView& expr) {
+  std::vector<ValueId> operands = {this->expr(node.tensor)};
+  for (const ExprId dim : node.dims) operands.push_back(this->expr(dim));
+  if (node.leading) {
+    operands.push_back(this->expr(node.leading->tensor));
+    operands.push_back(this->expr(node.leading->axes));
+  }
+  return b.op(OpKind::CheckResult, shared_.type(expr.type), std::move(operands), "",
+              {{"text", node.text}, {"dims", int64_t(node.dims.size())}});
+}
+ValueId BodyLowerer::lower(const node::LetIn& node, const ExprView&) {
+  let(node.local, this->expr(node.value));
+  return this->expr(node.result);
 }
 
 ValueId BodyLowerer::get_element(ValueId base, ValueId index, const Type& type) {
@@ -179,37 +196,31 @@ ValueId BodyLowerer::get_element(ValueId base, ValueId index, const Type& type) 
 namespace {
 
 /// Expressions that build blocks, themselves or in their elements: each gets a place of its own.
-bool takes_place(const Expr& expr) {
-  switch (expr.kind) {
-    case ExprKind::Construct:
-    case ExprKind::List:
-    case ExprKind::Tuple:
-    case ExprKind::Record:
-    case ExprKind::Comprehension: return true;
-    default: return false;
-  }
+bool takes_place(const ExprView& expr) {
+  return expr.is<node::Construct>() || expr.is<node::List>() || expr.is<node::Tuple>() || expr.is<node::Record>() ||
+         expr.is<node::Comprehension>();
 }
 
 }  // namespace
 
-std::vector<ValueId> BodyLowerer::placed(const Expr& expr) {
+std::vector<ValueId> BodyLowerer::placed(const ExprIds& elements, const check::Type& type) {
   const std::optional<ValueId> outer = place;
   const Type scope = Type::of(TypeKind::Scope);
   std::vector<ValueId> values;
-  for (size_t i = 0; i < expr.args.size(); ++i) {
-    if (outer && takes_place(expr.args[i])) {
-      place = expr.kind == ExprKind::Record ? b.op(OpKind::Place, scope, {*outer}, expr.type.fields[i].name)
-                                            : b.op(OpKind::PlaceElement, scope, {*outer, b.int_const(int64_t(i))});
+  for (size_t i = 0; i < elements.size(); ++i) {
+    if (outer && takes_place(at(elements[i]))) {
+      place = type.kind == Kind::Record ? b.op(OpKind::Place, scope, {*outer}, type.fields[i].name)
+                                        : b.op(OpKind::PlaceElement, scope, {*outer, b.int_const(int64_t(i))});
     }
-    values.push_back(this->expr(expr.args[i]));
+    values.push_back(this->expr(elements[i]));
     place = outer;
   }
   return values;
 }
 
-ValueId BodyLowerer::record(const Expr& expr) {
+ValueId BodyLowerer::lower(const node::Record& node, const ExprView& expr) {
   const Type type = shared_.type(expr.type);
-  const std::vector<ValueId> values = placed(expr);  // Evaluated as written, stored in the order of the type.
+  const std::vector<ValueId> values = placed(node.values, expr.type);  // Evaluated as written, stored as in the type.
   std::vector<ValueId> ordered;
   for (const ir::Field& field : type.fields) {
     for (size_t i = 0; i < values.size(); ++i) {
@@ -219,17 +230,18 @@ ValueId BodyLowerer::record(const Expr& expr) {
   return b.op(OpKind::RecordOf, type, std::move(ordered));
 }
 
-ValueId BodyLowerer::list(const Expr& expr) {
-  if (expr.type.kind == Kind::Weights) return b.op(OpKind::JoinWeights, Type::of(TypeKind::Weights), exprs(expr.args));
-  if (shape && expr.args.empty()) return *shape;
-  std::vector<ValueId> values = placed(expr);
+ValueId BodyLowerer::lower(const node::List& node, const ExprView& expr) {
+  if (expr.type.kind == Kind::Weights)
+    return b.op(OpKind::JoinWeights, Type::of(TypeKind::Weights), exprs(node.elements));
+  if (shape && node.elements.empty()) return *shape;
+  std::vector<ValueId> values = placed(node.elements, expr.type);
   const Type type = shared_.type(expr.type);
   return b.op(type.is(TypeKind::Tuple) ? OpKind::TupleOf : OpKind::ListOf, type, std::move(values));
 }
 
-ValueId BodyLowerer::comprehension(const Expr& expr) {
-  const ValueId from = this->expr(expr.args[0]);
-  const ValueId to = this->expr(expr.args[1]);
+ValueId BodyLowerer::lower(const node::Comprehension& node, const ExprView& expr) {
+  const ValueId from = this->expr(node.from);
+  const ValueId to = this->expr(node.to);
   ir::Op op;
   op.kind = OpKind::Comprehension;
   op.operands = {from, to};
@@ -237,15 +249,15 @@ ValueId BodyLowerer::comprehension(const Expr& expr) {
   ir::Region region;
   b.open(region);
   const ValueId index = b.region_param(Type::of(TypeKind::Int));
-  env[expr.local] = index;
+  env[node.variable] = index;
   const std::optional<ValueId> outer = place;
-  if (outer && takes_place(expr.args[2])) {
+  if (outer && takes_place(at(node.element))) {
     const auto& start = b.value(from).constant;
     const bool from_zero = start && *start == ir::Constant(int64_t(0));
     const ValueId number = from_zero ? index : host("-", Type::of(TypeKind::Int), {index, from});
     place = b.op(OpKind::PlaceElement, Type::of(TypeKind::Scope), {*outer, number});
   }
-  b.effect(OpKind::Yield, {this->expr(expr.args[2])});
+  b.effect(OpKind::Yield, {this->expr(node.element)});
   place = outer;
   b.close();
   op.regions.push_back(std::move(region));
@@ -256,16 +268,16 @@ ValueId BodyLowerer::comprehension(const Expr& expr) {
 }
 
 // What is applied is evaluated once, where the function is made.
-ValueId BodyLowerer::function(const Expr& expr) {
-  if (expr.args[0].kind != ExprKind::FnValue) env[expr.local] = this->expr(expr.args[0]);
+ValueId BodyLowerer::lower(const node::Function& node, const ExprView& expr) {
+  if (!at(node.value).is<node::FnValue>()) env[node.local] = this->expr(node.value);
   ir::Op op;
   op.kind = OpKind::Function;
   op.loc = b.loc;
   ir::Region region;
   b.open(region);
-  for (size_t i = 0; i < expr.locals.size(); ++i)
-    env[expr.locals[i]] = b.region_param(shared_.type(expr.type.fields[i].type));
-  b.effect(OpKind::Yield, {this->expr(expr.args[1])});
+  for (size_t i = 0; i < node.params.size(); ++i)
+    env[node.params[i]] = b.region_param(shared_.type(expr.type.fields[i].type));
+  b.effect(OpKind::Yield, {this->expr(node.result)});
   b.close();
   op.regions.push_back(std::move(region));
   const ValueId result = b.new_value(shared_.type(expr.type));
@@ -275,30 +287,30 @@ ValueId BodyLowerer::function(const Expr& expr) {
 }
 
 // A loop over the elements of one axis that collects what it yields.
-ValueId BodyLowerer::scan(const Expr& expr) {
-  const ValueId sequence = this->expr(expr.args[0]);
+ValueId BodyLowerer::lower(const node::Scan& node, const ExprView& expr) {
+  const ValueId sequence = this->expr(node.sequence);
   const Type int_type = Type::of(TypeKind::Int);
-  for (size_t i = 1; i < expr.args.size(); ++i) let(expr.locals[i], this->expr(expr.args[i]));
+  for (const node::Carried& one : node.carried) let(one.local, this->expr(one.initial));
   ir::Op op;
   op.kind = OpKind::Scan;
   op.loc = b.loc;
-  op.operands = {b.int_const(0), b.op(OpKind::SizeOf, int_type, {sequence}, "", {{"axis", expr.whole}})};
-  const std::vector<check::LocalId> locals = carried({&expr.body});
+  op.operands = {b.int_const(0), b.op(OpKind::SizeOf, int_type, {sequence}, "", {{"axis", node.axis}})};
+  const std::vector<check::LocalId> locals = carried(node.body);
   for (const check::LocalId local : locals) op.operands.push_back(env.at(local));
   const auto before = env;
-  const Expr& yielded = expr.body.back().values[0];
-  const bool is_tuple = yielded.kind == ExprKind::Tuple;
+  const ExprId yielded = node.body.back().get<check::stmt::Yield>()->value;
+  const auto* tuple = at(yielded).get<node::Tuple>();
+  const ExprIds parts = tuple != nullptr ? tuple->elements : ExprIds{yielded};
   std::vector<Type> types;
-  for (const Expr& part : is_tuple ? yielded.args : std::vector<Expr>{yielded}) types.push_back(shared_.type(part.type));
+  for (const ExprId part : parts) types.push_back(shared_.type(at(part).type));
   ir::Region region;
   b.open(region);
   const ValueId index = b.region_param(int_type);
   for (const check::LocalId local : locals) let(local, b.region_param(local_type(local, before.at(local))));
-  const Type element = local_type(expr.locals[0], index);
-  let(expr.locals[0], b.call(library::Id::Select, element, {sequence, b.int_const(expr.whole), index}));
-  body(check::Body(expr.body.begin(), expr.body.end() - 1));
-  std::vector<ValueId> yields;
-  for (const Expr& part : is_tuple ? yielded.args : std::vector<Expr>{yielded}) yields.push_back(this->expr(part));
+  const Type element = local_type(node.element, index);
+  let(node.element, b.call(library::Id::Select, element, {sequence, b.int_const(node.axis), index}));
+  body(std::span(node.body).first(node.body.size() - 1));
+  std::vector<ValueId> yields = exprs(parts);
   for (const check::LocalId local : locals) yields.push_back(env.at(local));
   b.effect(OpKind::Yield, std::move(yields));
   b.close();
@@ -314,16 +326,16 @@ ValueId BodyLowerer::scan(const Expr& expr) {
   b.append(std::move(op));
   std::vector<ValueId> stacks;
   for (size_t i = 0; i < lists.size(); ++i) {
-    const check::Type& stack = is_tuple ? expr.type.fields[i].type : expr.type;
-    stacks.push_back(b.call(library::Id::Stack, shared_.type(stack), {lists[i], b.int_const(expr.whole)}));
+    const check::Type& stack = tuple != nullptr ? expr.type.fields[i].type : expr.type;
+    stacks.push_back(b.call(library::Id::Stack, shared_.type(stack), {lists[i], b.int_const(node.axis)}));
   }
-  return is_tuple ? b.op(OpKind::TupleOf, shared_.type(expr.type), std::move(stacks)) : stacks[0];
+  return tuple != nullptr ? b.op(OpKind::TupleOf, shared_.type(expr.type), std::move(stacks)) : stacks[0];
 }
 
 // `body(x)` of a uniform list is a loop that carries x.
-ValueId BodyLowerer::apply_list(const Expr& expr) {
-  const ValueId list = this->expr(expr.args[0]);
-  const ValueId initial = this->expr(expr.args[1]);
+ValueId BodyLowerer::lower(const node::ApplyList& node, const ExprView& expr) {
+  const ValueId list = this->expr(node.list);
+  const ValueId initial = this->expr(node.value);
   const Type element = b.type(list).fields[0].type;
   const Type type = shared_.type(expr.type);
   const ValueId length = b.op(OpKind::ListLength, Type::of(TypeKind::Int), {list});
@@ -335,9 +347,9 @@ ValueId BodyLowerer::apply_list(const Expr& expr) {
   b.open(region);
   const ValueId index = b.region_param(Type::of(TypeKind::Int));
   const ValueId carried = b.region_param(type);
-  let(expr.locals[0], b.op(OpKind::ListGet, element, {list, index}));
-  let(expr.locals[1], carried);
-  b.effect(OpKind::Yield, {this->expr(expr.args[2])});
+  let(node.element, b.op(OpKind::ListGet, element, {list, index}));
+  let(node.flowing, carried);
+  b.effect(OpKind::Yield, {this->expr(node.applied)});
   b.close();
   op.regions.push_back(std::move(region));
   const ValueId result = b.new_value(type);
@@ -420,11 +432,10 @@ ValueId BodyLowerer::either(ValueId condition, const Type& type, const Make& the
 }
 
 // `a and b` is a plain op where computing b does no harm, else a branch.
-ValueId BodyLowerer::lazy(const Expr& expr) {
-  const bool is_and = expr.kind == ExprKind::And;
+ValueId BodyLowerer::lazy(bool is_and, ExprId first, ExprId second) {
   const Type type = Type::of(TypeKind::Bool);
-  const ValueId left = this->expr(expr.args[0]);
-  const auto right = [&] { return this->expr(expr.args[1]); };
+  const ValueId left = expr(first);
+  const auto right = [&] { return expr(second); };
   ir::Region trial;
   b.open(trial);
   const ValueId value = right();
@@ -437,18 +448,19 @@ ValueId BodyLowerer::lazy(const Expr& expr) {
   return is_and ? either(left, type, right, known) : either(left, type, known, right);
 }
 
-ValueId BodyLowerer::in_list(const Expr& expr) {
+ValueId BodyLowerer::lower(const node::In& node, const ExprView&) {
   const Type type = Type::of(TypeKind::Bool);
-  const ValueId value = this->expr(expr.args[0]);
-  if (expr.args[1].kind == ExprKind::Range) {
-    const ValueId low = host(">=", type, {value, this->expr(expr.args[1].args[0])});
-    return host("and", type, {low, host("<", type, {value, this->expr(expr.args[1].args[1])})});
+  const ValueId value = expr(node.value);
+  if (const auto* range = at(node.set).get<node::Range>()) {
+    const ValueId low = host(">=", type, {value, expr(range->from)});
+    return host("and", type, {low, host("<", type, {value, expr(range->to)})});
   }
-  if (expr.args[1].kind != ExprKind::List) return b.op(OpKind::InList, type, {value, this->expr(expr.args[1])});
+  const auto* list = at(node.set).get<node::List>();
+  if (list == nullptr) return b.op(OpKind::InList, type, {value, expr(node.set)});
   // A written list becomes comparisons.
   ValueId any = b.bool_const(false);
-  for (size_t i = 0; i < expr.args[1].args.size(); ++i) {
-    const ValueId item = this->expr(expr.args[1].args[i]);
+  for (size_t i = 0; i < list->elements.size(); ++i) {
+    const ValueId item = expr(list->elements[i]);
     // Folding knows numbers and texts; parts of records and tuples are compared one by one.
     const bool is_plain = b.type(item).fields.empty() && !b.type(item).is_tensor();
     const ValueId same = is_plain ? host("==", type, {value, item}) : b.op(OpKind::Equal, type, {value, item});

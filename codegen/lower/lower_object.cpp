@@ -152,10 +152,10 @@ class ObjectLowerer {
   }
 
   void add_optimizer(const Member& member) {
-    LTR_INVARIANT(!member.value.args.empty(), "an optimizer without weights", lowerer_.b.loc);
+    const auto* call = member.value.get<check::node::Call>();
+    LTR_INVARIANT(call != nullptr && !call->args.empty(), "an optimizer without weights", lowerer_.b.loc);
     const ValueId rule = lowerer_.setting(member.value);
-    const check::Expr& owned = member.value.args[0];
-    const ValueId weights = lowerer_.expr(owned);
+    const ValueId weights = lowerer_.expr(call->args[0].value);
     std::vector<ValueId> operands = {scope_, rule, weights};
     ir::Texts names, types, patterns, group_names, group_types, group_sizes, group_lines, group_rules;
     const auto add = [&](const std::string& rule_name, const std::pair<std::string, check::Expr>& one, ir::Texts& to_names, ir::Texts& to_types) {
@@ -164,14 +164,15 @@ class ObjectLowerer {
       to_types.push_back(!declared.empty() ? declared : one.first == "schedule" ? "schedule" : setting_text(one.second.type));
       operands.push_back(lowerer_.setting(one.second));
     };
-    for (const auto& one : member.settings) add(member.value.name, one, names, types);
+    for (const auto& one : member.settings) add(call->name, one, names, types);
     for (const check::GroupSettings& group : member.groups) {
       patterns.push_back(group.pattern);
       group_sizes.push_back(std::to_string(group.settings.size() + (group.rule ? 1 : 0)));
-      group_rules.push_back(group.rule ? group.rule->name : "");
+      const auto* own_rule = group.rule ? group.rule->get<check::node::Call>() : nullptr;
+      group_rules.push_back(own_rule != nullptr ? own_rule->name : "");
       const ir::Loc loc = shared_.loc(group.span);
       group_lines.push_back(std::to_string(loc.line) + ":" + std::to_string(loc.column));
-      const std::string& moved_by = group.rule ? group.rule->name : member.value.name;
+      const std::string& moved_by = own_rule != nullptr ? own_rule->name : call->name;
       for (const auto& one : group.settings) add(moved_by, one, group_names, group_types);
       if (!group.rule) continue;
       group_names.emplace_back("rule");
@@ -180,7 +181,7 @@ class ObjectLowerer {
     }
     const ValueId optimizer =
         lowerer_.b.op(OpKind::MakeOptimizer, Type::of(TypeKind::Optimizer), std::move(operands), member.name,
-                      {{"rule", member.value.name},
+                      {{"rule", call->name},
                        {"names", names},
                        {"types", types},
                        {"patterns", patterns},

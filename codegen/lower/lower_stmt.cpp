@@ -2,54 +2,40 @@
 #include <set>
 
 #include "codegen/lower/body.h"
+#include "dsl/check/walk.h"
 
 namespace ltr::lower {
 
 using check::Body;
 using check::LocalId;
 using check::Stmt;
-using check::StmtKind;
 using ir::OpKind;
 using ir::Type;
 using ir::TypeKind;
 using ir::ValueId;
+namespace node = check::node;
+namespace stmt = check::stmt;
 
-namespace {
-
-void add_assigned(const Body& body, std::set<LocalId>& locals);
-
-/// The body of a `scan` stands in an expression.
-void add_assigned(const check::Expr& expr, std::set<LocalId>& locals) {
-  add_assigned(expr.body, locals);
-  for (const check::Expr& arg : expr.args) add_assigned(arg, locals);
+void BodyLowerer::add_assigned(check::ExprId id, std::set<LocalId>& locals) const {
+  // The body of a `scan` stands in an expression.
+  check::for_each_body(at(id), [&](const Body& inner) { add_assigned(inner, locals); });
+  check::for_each_child(at(id), [&](check::ExprId child) { add_assigned(child, locals); });
 }
 
-void add_assigned(const Body& body, std::set<LocalId>& locals) {
-  for (const Stmt& stmt : body) {
-    if (stmt.kind == StmtKind::Let) locals.insert(stmt.local);
-    if (stmt.kind == StmtKind::Unpack) locals.insert(stmt.locals.begin(), stmt.locals.end());
-    for (const Body& inner : stmt.bodies) add_assigned(inner, locals);
-    for (const check::Expr& value : stmt.values) add_assigned(value, locals);
+void BodyLowerer::add_assigned(const Body& body, std::set<LocalId>& locals) const {
+  for (const Stmt& statement : body) {
+    if (const auto* let = statement.get<stmt::Let>()) locals.insert(let->local);
+    if (const auto* unpack = statement.get<stmt::Unpack>()) locals.insert(unpack->locals.begin(), unpack->locals.end());
+    check::for_each_body(statement, [&](const Body& inner) { add_assigned(inner, locals); });
+    check::for_each_child(statement, [&](check::ExprId child) { add_assigned(child, locals); });
   }
 }
 
-/// `cat([member, more])` along the first axis.
-bool appends_to(const std::string& member, const check::Expr& value) {
-  if (value.op != library::Id::Cat || value.args.size() != 2) return false;
-  const check::Expr& parts = value.args[0];
-  if (parts.kind != check::ExprKind::List || parts.args.size() != 2) return false;
-  const check::Expr& first = parts.args[0];
-  const check::Expr& dim = value.args[1];
-  return first.kind == check::ExprKind::Member && first.name == member && first.args[0].kind == check::ExprKind::Self &&
-         dim.kind == check::ExprKind::IntConst && dim.whole == 0;
-}
-
-}  // namespace
-
-void BodyLowerer::body(const Body& body) {
+void BodyLowerer::body(std::span<const Stmt> body) {
   for (const Stmt& one : body) {
     if (b.is_terminated()) return;  // What stands behind a `return` never runs.
-    stmt(one);
+    b.loc = shared_.loc(one.span);
+    std::visit([&](const auto& node) { lower(node); }, one.node);
   }
 }
 
@@ -67,90 +53,98 @@ Type BodyLowerer::local_type(LocalId local, ValueId value) const {
   return fn != nullptr && local < fn->locals.size() ? shared_.type(fn->locals[local].type) : b.type(value);
 }
 
-void BodyLowerer::stmt(const Stmt& stmt) {
-  b.loc = shared_.loc(stmt.span);
-  switch (stmt.kind) {
-    case StmtKind::Let: return let(stmt.local, expr(stmt.values[0]));
-    case StmtKind::Unpack: {
-      const ValueId value = expr(stmt.values[0]);
-      if (stmt.values[0].type.is_error()) {
-        for (const LocalId local : stmt.locals) let(local, value);
-        return;
-      }
-      for (size_t i = 0; i < stmt.locals.size(); ++i) {
-        const Type type = shared_.type(stmt.values[0].type.fields[i].type);
-        let(stmt.locals[i], get_element(value, b.int_const(int64_t(i)), type));
-      }
-      return;
-    }
-    case StmtKind::SetMember: return b.effect(OpKind::WriteBuffer, {*self, new_value(stmt)}, stmt.name);
-    case StmtKind::Return: {
-      if (stmt.values.empty()) return b.effect(OpKind::Return, {});
-      const ValueId value = expr(stmt.values[0]);
-      // A C++ function that could not be read gives nothing.
-      if (stmt.values[0].type.kind == check::Kind::Void) return b.effect(OpKind::Return, {});
-      return b.effect(OpKind::Return, {fit(value, b.function().result)});
-    }
-    case StmtKind::Assert: {
-      ValueId condition = expr(stmt.values[0]);
-      if (b.type(condition).is_tensor()) condition = b.op(OpKind::Item, Type::of(TypeKind::Bool), {condition});
-      std::vector<ValueId> operands = {condition};
-      if (stmt.values.size() > 1) operands.push_back(expr(stmt.values[1]));
-      return b.effect(OpKind::Assert, std::move(operands), "", {{"text", stmt.text}});
-    }
-    case StmtKind::Print: {
-      std::vector<ValueId> texts;
-      for (const check::Expr& value : stmt.values) texts.push_back(text(expr(value), value.type));
-      return b.effect(OpKind::Print, std::move(texts));
-    }
-    case StmtKind::Minimize: {
-      const ValueId loss = expr(stmt.values[0]);
-      b.effect(OpKind::Minimize, {loss, expr(stmt.values[1])}, "", {{"last", int64_t(stmt.is_last)}});
-      return b.written({stmt.values[0].span, stmt.values[1].span});
-    }
-    case StmtKind::Backward:
-      b.effect(OpKind::Backward, exprs(stmt.values));
-      return b.written({stmt.values[0].span});
-    case StmtKind::Log: {
-      const check::LogEntry& entry = shared_.program.logs[stmt.index];
-      return b.effect(OpKind::LogValue, exprs(stmt.values), entry.name, {{"slot", int64_t(stmt.index)}, {"kind", entry.kind}});
-    }
-    case StmtKind::If: return if_stmt(stmt);
-    case StmtKind::For: return for_stmt(stmt);
-    case StmtKind::While: return while_stmt(stmt);
-    case StmtKind::Every: {
-      const ValueId period = setting(stmt.values[0]);
-      const std::string& name = fn != nullptr ? fn->name : "";
-      const auto is_end = int64_t(fn != nullptr && fn->role == check::FnRole::Hook && name.ends_with("_end"));
-      const ValueId due = b.op(OpKind::Due, Type::of(TypeKind::Bool), {period}, "", {{"is_end", is_end}});
-      return branch(due, &stmt.bodies[0], nullptr);
-    }
-    case StmtKind::NoGrad: return no_grad(stmt);
-    case StmtKind::Expr:
-    case StmtKind::HookCall:
-      expr(stmt.values[0]);
-      return;
-    case StmtKind::Error:
-      unknown(Type::of(TypeKind::Void));
-      return;
-    case StmtKind::Yield: break;
+void BodyLowerer::lower(const stmt::Error&) { unknown(Type::of(TypeKind::Void)); }
+
+void BodyLowerer::lower(const stmt::Let& let) { this->let(let.local, expr(let.value)); }
+
+void BodyLowerer::lower(const stmt::Unpack& unpack) {
+  const ValueId value = expr(unpack.value);
+  const check::Type& whole = at(unpack.value).type;
+  for (size_t i = 0; i < unpack.locals.size(); ++i) {
+    const ValueId part =
+        whole.is_error() ? value : get_element(value, b.int_const(int64_t(i)), shared_.type(whole.fields[i].type));
+    let(unpack.locals[i], part);
   }
-  throw ir::InternalError("a statement that check does not give reached lower", b.loc);
 }
+
+void BodyLowerer::lower(const stmt::SetMember& set) {
+  b.effect(OpKind::WriteBuffer, {*self, new_value(set)}, set.name);
+}
+
+void BodyLowerer::lower(const stmt::Return& result) {
+  if (!result.value) return b.effect(OpKind::Return, {});
+  const ValueId value = expr(*result.value);
+  // A C++ function that could not be read gives nothing.
+  if (at(*result.value).type.kind == check::Kind::Void) return b.effect(OpKind::Return, {});
+  b.effect(OpKind::Return, {fit(value, b.function().result)});
+}
+
+// `scan` lowers what its body ends with; check lets it stand nowhere else.
+void BodyLowerer::lower(const stmt::Yield&) {
+  throw ir::InternalError("a `yield` that ends no scan reached lower", b.loc);
+}
+
+void BodyLowerer::lower(const stmt::Assert& assertion) {
+  ValueId condition = expr(assertion.condition);
+  if (b.type(condition).is_tensor()) condition = b.op(OpKind::Item, Type::of(TypeKind::Bool), {condition});
+  std::vector<ValueId> operands = {condition};
+  if (assertion.message) operands.push_back(expr(*assertion.message));
+  b.effect(OpKind::Assert, std::move(operands), "", {{"text", assertion.text}});
+}
+
+void BodyLowerer::lower(const stmt::Print& print) {
+  std::vector<ValueId> texts;
+  for (const check::ExprId value : print.values) texts.push_back(text(expr(value), at(value).type));
+  b.effect(OpKind::Print, std::move(texts));
+}
+
+void BodyLowerer::lower(const stmt::Minimize& minimize) {
+  const ValueId loss = expr(minimize.loss);
+  b.effect(OpKind::Minimize, {loss, expr(minimize.optimizer)}, "", {{"last", int64_t(minimize.is_last)}});
+  note_written({minimize.loss, minimize.optimizer});
+}
+
+void BodyLowerer::lower(const stmt::Backward& backward) {
+  b.effect(OpKind::Backward, {expr(backward.loss)});
+  note_written({backward.loss});
+}
+
+void BodyLowerer::lower(const stmt::Log& log) {
+  const check::LogEntry& entry = shared_.program.logs[log.slot];
+  b.effect(OpKind::LogValue, {expr(log.value)}, entry.name, {{"slot", int64_t(log.slot)}, {"kind", entry.kind}});
+}
+
+void BodyLowerer::lower(const stmt::Every& every) {
+  const ValueId period = setting(at(every.period));
+  const std::string& name = fn != nullptr ? fn->name : "";
+  const auto is_end = int64_t(fn != nullptr && fn->role == check::FnRole::Hook && name.ends_with("_end"));
+  const ValueId due = b.op(OpKind::Due, Type::of(TypeKind::Bool), {period}, "", {{"is_end", is_end}});
+  branch(due, &every.body, nullptr);
+}
+
+void BodyLowerer::lower(const stmt::Eval& eval) { expr(eval.value); }
+
+void BodyLowerer::lower(const stmt::HookCall& call) { expr(call.value); }
 
 // A metric keeps what it has seen by `scores = cat([scores, more])`. A copy of all at each update would make an epoch
 // quadratic, so it is appended.
-ValueId BodyLowerer::new_value(const Stmt& stmt) {
-  const check::Expr& value = stmt.values[0];
-  if (owner == nullptr || owner->kind != TypeKind::Metric || !appends_to(stmt.name, value)) return expr(value);
-  const check::Expr& parts = value.args[0];
-  return b.call(library::Id::Append, shared_.type(value.type), {expr(parts.args[0]), expr(parts.args[1])});
+ValueId BodyLowerer::new_value(const stmt::SetMember& set) {
+  const check::ExprView& value = at(set.value);
+  const auto* joined = value.get<node::Op>();
+  const bool is_metric = owner != nullptr && owner->kind == TypeKind::Metric;
+  if (!is_metric || joined == nullptr || joined->op != library::Id::Cat || joined->args.size() != 2) return expr(value);
+  const auto* parts = at(joined->args[0]).get<node::List>();
+  const auto* dim = at(joined->args[1]).get<node::IntConst>();
+  if (parts == nullptr || parts->elements.size() != 2 || dim == nullptr || dim->value != 0) return expr(value);
+  const auto* first = at(parts->elements[0]).get<node::Member>();
+  if (first == nullptr || first->name != set.name || !at(first->object).is<node::Self>()) return expr(value);
+  const ValueId old = expr(parts->elements[0]);
+  return b.call(library::Id::Append, shared_.type(value.type), {old, expr(parts->elements[1])});
 }
 
-void BodyLowerer::if_stmt(const Stmt& stmt) {
-  const ValueId condition = expr(stmt.values[0]);
-  const bool has_else = stmt.bodies.size() > 1 && !stmt.bodies[1].empty();
-  branch(condition, &stmt.bodies[0], has_else ? &stmt.bodies[1] : nullptr);
+void BodyLowerer::lower(const stmt::If& branch) {
+  const ValueId condition = expr(branch.condition);
+  this->branch(condition, &branch.then_body, branch.else_body.empty() ? nullptr : &branch.else_body);
 }
 
 // A local that a branch assigns and that has a value on every path that goes on becomes a result.
@@ -199,28 +193,28 @@ void BodyLowerer::branch(ValueId condition, const Body* then_body, const Body* e
   b.append(std::move(op));
 }
 
-std::vector<LocalId> BodyLowerer::carried(const std::vector<const Body*>& bodies) const {
+std::vector<LocalId> BodyLowerer::carried(const Body& body) const {
   std::set<LocalId> assigned;
-  for (const Body* body : bodies) add_assigned(*body, assigned);
+  add_assigned(body, assigned);
   std::vector<LocalId> carried;
   std::copy_if(assigned.begin(), assigned.end(), std::back_inserter(carried), [&](LocalId local) { return env.count(local) != 0; });
   return carried;
 }
 
-void BodyLowerer::for_stmt(const Stmt& stmt) {
+void BodyLowerer::lower(const stmt::For& loop) {
   ir::Op op;
   op.kind = OpKind::For;
   op.loc = b.loc;
-  op.operands = {expr(stmt.values[0]), expr(stmt.values[1])};
-  const std::vector<LocalId> locals = carried({&stmt.bodies[0]});
+  const ValueId from = expr(loop.from);
+  op.operands = {from, expr(loop.to)};
+  const std::vector<LocalId> locals = carried(loop.body);
   for (const LocalId local : locals) op.operands.push_back(env.at(local));
   const auto before = env;
   ir::Region region;
   b.open(region);
-  env[stmt.local] = b.region_param(Type::of(TypeKind::Int));
-  let(stmt.local, env[stmt.local]);
+  let(loop.variable, b.region_param(Type::of(TypeKind::Int)));
   for (const LocalId local : locals) let(local, b.region_param(local_type(local, before.at(local))));
-  body(stmt.bodies[0]);
+  body(loop.body);
   if (!b.is_terminated()) {
     std::vector<ValueId> yields;
     for (const LocalId local : locals) yields.push_back(env.at(local));
@@ -236,23 +230,23 @@ void BodyLowerer::for_stmt(const Stmt& stmt) {
   b.append(std::move(op));
 }
 
-void BodyLowerer::while_stmt(const Stmt& stmt) {
+void BodyLowerer::lower(const stmt::While& loop) {
   ir::Op op;
   op.kind = OpKind::While;
   op.loc = b.loc;
-  const std::vector<LocalId> locals = carried({&stmt.bodies[0]});
+  const std::vector<LocalId> locals = carried(loop.body);
   for (const LocalId local : locals) op.operands.push_back(env.at(local));
   const auto before = env;
   ir::Region test;
   b.open(test);
   for (const LocalId local : locals) let(local, b.region_param(local_type(local, before.at(local))));
-  b.effect(OpKind::Yield, {expr(stmt.values[0])});
+  b.effect(OpKind::Yield, {expr(loop.condition)});
   b.close();
   env = before;
-  ir::Region loop;
-  b.open(loop);
+  ir::Region round;
+  b.open(round);
   for (const LocalId local : locals) let(local, b.region_param(local_type(local, before.at(local))));
-  body(stmt.bodies[0]);
+  body(loop.body);
   if (!b.is_terminated()) {
     std::vector<ValueId> yields;
     for (const LocalId local : locals) yields.push_back(env.at(local));
@@ -260,7 +254,7 @@ void BodyLowerer::while_stmt(const Stmt& stmt) {
   }
   b.close();
   op.regions.push_back(std::move(test));
-  op.regions.push_back(std::move(loop));
+  op.regions.push_back(std::move(round));
   env = before;
   for (const LocalId local : locals) {
     op.results.push_back(b.new_value(local_type(local, before.at(local))));
@@ -270,17 +264,17 @@ void BodyLowerer::while_stmt(const Stmt& stmt) {
 }
 
 // The body is no branch: every local that it assigns is known afterwards.
-void BodyLowerer::no_grad(const Stmt& stmt) {
+void BodyLowerer::lower(const stmt::NoGrad& inner) {
   ir::Op op;
   op.kind = OpKind::NoGrad;
   op.loc = b.loc;
   ir::Region region;
   b.open(region);
-  body(stmt.bodies[0]);
+  body(inner.body);
   std::vector<ValueId> yields;
   if (!b.is_terminated()) {
     std::set<LocalId> assigned;
-    add_assigned(stmt.bodies[0], assigned);
+    add_assigned(inner.body, assigned);
     for (const LocalId local : assigned) {
       const auto known = env.find(local);
       if (known == env.end()) continue;

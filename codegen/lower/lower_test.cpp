@@ -24,7 +24,11 @@ ir::Module analyze_broken(bool has_errors) {
   check::Program program = check::check(graph, sources, sink);
   REQUIRE_FALSE(sink.has_errors());
   for (check::Fn& fn : program.fns) {
-    if (fn.name == "twice") fn.body[0].values[0].kind = check::ExprKind::Error;
+    if (fn.name != "twice") continue;
+    auto& result = *fn.body[0].get<check::stmt::Return>();
+    check::Expr broken = program.exprs[*result.value];
+    broken.node = check::node::Error{};
+    result.value = program.exprs.add(std::move(broken));
   }
   Options options;
   options.has_errors = has_errors;

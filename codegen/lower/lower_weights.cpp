@@ -5,12 +5,14 @@
 namespace ltr::lower {
 
 using check::Expr;
-using check::ExprKind;
+using check::ExprView;
+using check::ExprId;
 using check::Kind;
 using ir::OpKind;
 using ir::Type;
 using ir::TypeKind;
 using ir::ValueId;
+namespace node = check::node;
 
 namespace {
 
@@ -20,49 +22,53 @@ bool has_parts(const check::Type& type) {
 
 }  // namespace
 
-ValueId BodyLowerer::weights(const Expr& expr) {
+ValueId BodyLowerer::lower(const node::Weights& node, const ExprView&) { return weights(at(node.of)); }
+
+ValueId BodyLowerer::weights(const ExprView& base) {
   const Type type = Type::of(TypeKind::Weights);
-  const Expr& base = expr.args[0];
-  if (base.type.kind == Kind::Optimizer) return b.op(OpKind::WeightsOfOptimizer, type, {this->expr(base)});
-  if (base.kind == ExprKind::List) {
+  if (base.type.kind == Kind::Optimizer) return b.op(OpKind::WeightsOfOptimizer, type, {expr(base)});
+  if (const auto* list = base.get<node::List>()) {
     std::vector<ValueId> parts;
-    for (const Expr& part : base.args) {
-      if (part.type.kind == Kind::Function) continue;
-      Expr one = expr;
-      one.args = {part};
-      parts.push_back(weights(one));
+    for (const ExprId part : list->elements) {
+      if (at(part).type.kind != Kind::Function) parts.push_back(weights(at(part)));
     }
     return b.op(OpKind::JoinWeights, type, std::move(parts));
   }
   if (has_parts(base.type)) {
     const auto below = place_below(base);
-    return below ? b.op(OpKind::WeightsAt, type, {*below}) : weights_in(this->expr(base), base.type);
+    return below ? b.op(OpKind::WeightsAt, type, {*below}) : weights_in(expr(base), base.type);
   }
-  const ValueId place = b.op(OpKind::ScopeOf, Type::of(TypeKind::Scope), {this->expr(base)});
+  const ValueId place = b.op(OpKind::ScopeOf, Type::of(TypeKind::Scope), {expr(base)});
   if (!base.type.is_tensor()) return b.op(OpKind::WeightsAt, type, {place});
   // One weight, under its path from the model.
-  std::string path = base.name;
-  for (const Expr* at = &base.args[0]; at->kind == ExprKind::Member; at = &at->args[0]) path = at->name + "." + path;
+  const auto* member = base.get<node::Member>();
+  std::string path = member->name;
+  while ((member = at(member->object).get<node::Member>()) != nullptr) path = member->name + "." + path;
   return b.op(OpKind::WeightsAt, type, {place}, "", {{"weight", path}});
 }
 
-std::optional<ValueId> BodyLowerer::place_below(const Expr& expr) {
+std::optional<ValueId> BodyLowerer::place_below(const ExprView& expr) {
   const Type scope = Type::of(TypeKind::Scope);
-  if (expr.kind == ExprKind::Member && expr.whole == 0) {
-    const ValueId owner = b.op(OpKind::ScopeOf, scope, {this->expr(expr.args[0])});
-    return b.op(OpKind::Place, scope, {owner}, expr.name);
+  if (const auto* member = expr.get<node::Member>()) {
+    if (member->is_param) return std::nullopt;
+    const ValueId owner = b.op(OpKind::ScopeOf, scope, {this->expr(member->object)});
+    return b.op(OpKind::Place, scope, {owner}, member->name);
   }
-  const bool is_part = expr.kind == ExprKind::RecordField || expr.kind == ExprKind::TupleElement ||
-                       expr.kind == ExprKind::ListElement;
-  const auto whole = is_part ? place_below(expr.args[0]) : std::nullopt;
+  if (const auto* field = expr.get<node::RecordField>()) {
+    const auto whole = place_below(at(field->record));
+    return whole ? std::optional(b.op(OpKind::Place, scope, {*whole}, field->name)) : std::nullopt;
+  }
+  if (const auto* part = expr.get<node::TupleElement>()) {
+    const auto whole = place_below(at(part->tuple));
+    return whole ? std::optional(b.op(OpKind::PlaceElement, scope, {*whole, b.int_const(part->index)})) : std::nullopt;
+  }
+  const auto* part = expr.get<node::ListElement>();
+  const auto whole = part != nullptr ? place_below(at(part->list)) : std::nullopt;
   if (!whole) return std::nullopt;
-  if (expr.kind == ExprKind::RecordField) return b.op(OpKind::Place, scope, {*whole}, expr.name);
-  if (expr.kind == ExprKind::TupleElement)
-    return b.op(OpKind::PlaceElement, scope, {*whole, b.int_const(expr.whole)});
-  const Expr& at = expr.args[1];
   // From the end it is counted when the length is known, as a value.
-  if (at.kind != ExprKind::IntConst || at.whole < 0) return std::nullopt;
-  return b.op(OpKind::PlaceElement, scope, {*whole, this->expr(at)});
+  const auto* index = at(part->index).get<node::IntConst>();
+  if (index == nullptr || index->value < 0) return std::nullopt;
+  return b.op(OpKind::PlaceElement, scope, {*whole, this->expr(part->index)});
 }
 
 ValueId BodyLowerer::weights_in(ValueId value, const check::Type& type) {
@@ -104,18 +110,14 @@ ValueId BodyLowerer::weights_of_each(ValueId list, const check::Type& element) {
   return result;
 }
 
-ValueId BodyLowerer::frozen(const Expr& expr) {
-  Expr all;
-  all.kind = ExprKind::Weights;
-  all.args = {expr.args[1]};
-  all.span = expr.span;
+ValueId BodyLowerer::lower(const node::Frozen& node, const ExprView& expr) {
   ir::Op op;
   op.kind = OpKind::FrozenRegion;
-  op.operands = {weights(all)};
+  op.operands = {weights(at(node.block))};
   op.loc = b.loc;
   ir::Region region;
   b.open(region);
-  b.effect(OpKind::Yield, {this->expr(expr.args[0])});
+  b.effect(OpKind::Yield, {this->expr(node.value)});
   b.close();
   op.regions.push_back(std::move(region));
   const ValueId result = b.new_value(shared_.type(expr.type));

@@ -1,5 +1,7 @@
 #include "dsl/check/dump.h"
 
+#include "dsl/check/walk.h"
+
 namespace ltr::check {
 
 namespace {
@@ -14,34 +16,25 @@ struct Dumper {
     text += std::string(size_t(depth) * 2, ' ') + content + "\n";
   }
 
+  std::string type(ExprId id) const { return type(program.exprs[id].type); }
+
   void body(const Fn& fn, const Body& statements, int depth) {
     for (const Stmt& stmt : statements) {
-      const std::string value = stmt.values.empty() ? "" : type(stmt.values[0].type);
-      switch (stmt.kind) {
-        case StmtKind::Let:
-          line(depth, fn.locals[stmt.local].name + ": " + value);
-          break;
-        case StmtKind::Unpack:
-          for (const LocalId local : stmt.locals)
-            line(depth, fn.locals[local].name + ": " + type(fn.locals[local].type));
-          break;
-        case StmtKind::SetMember:
-          line(depth, "self." + stmt.name + ": " + value);
-          break;
-        case StmtKind::Return:
-          line(depth, "return " + value);
-          break;
-        case StmtKind::Minimize:
-          line(depth, "minimize " + value);
-          break;
-        case StmtKind::Log:
-          line(depth, "log " + program.logs[stmt.index].role + "." + program.logs[stmt.index].name +
-                          " = " + value);
-          break;
-        default:
-          break;
+      if (const auto* let = stmt.get<stmt::Let>())
+        line(depth, fn.locals[let->local].name + ": " + type(let->value));
+      if (const auto* unpack = stmt.get<stmt::Unpack>()) {
+        for (const LocalId local : unpack->locals)
+          line(depth, fn.locals[local].name + ": " + type(fn.locals[local].type));
       }
-      for (const Body& inner : stmt.bodies) body(fn, inner, depth + 1);
+      if (const auto* set = stmt.get<stmt::SetMember>()) line(depth, "self." + set->name + ": " + type(set->value));
+      if (const auto* result = stmt.get<stmt::Return>())
+        line(depth, "return " + (result->value ? type(*result->value) : ""));
+      if (const auto* minimize = stmt.get<stmt::Minimize>()) line(depth, "minimize " + type(minimize->loss));
+      if (const auto* log = stmt.get<stmt::Log>()) {
+        const LogEntry& entry = program.logs[log->slot];
+        line(depth, "log " + entry.role + "." + entry.name + " = " + type(log->value));
+      }
+      for_each_body(stmt, [&](const Body& inner) { body(fn, inner, depth + 1); });
     }
   }
 

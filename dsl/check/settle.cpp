@@ -10,16 +10,24 @@ namespace ltr::check {
 
 namespace {
 
-Expr with_mode(Expr call, const SeriesOf& series) {
-  for (Expr& arg : call.args) {
-    if (arg.kind == ExprKind::Call) arg = with_mode(std::move(arg), series);
+/// A call with what `mode = auto` means of what it watches, in the calls among its arguments, too.
+Expr with_mode(Expr expr, const SeriesOf& series, Program& program) {
+  auto* call = expr.get<node::Call>();
+  if (call == nullptr) return expr;
+  for (node::NamedArg& arg : call->args) {
+    if (program.exprs[arg.value].is<node::Call>())
+      arg.value = program.exprs.add(with_mode(program.exprs[arg.value], series, program));
   }
-  const Expr* watched = watched_series(call);
-  const auto mode = mode_argument(call);
-  if (watched == nullptr || !mode || call.args[*mode].name != "auto") return call;
-  const auto one = series.find(watched->name);
-  if (one != series.end() && !one->second.better.empty()) call.args[*mode].name = one->second.better;
-  return call;
+  const auto watched = watched_series(*call, program);
+  const auto at = mode_argument(*call, program);
+  if (!watched || !at) return expr;
+  Expr mode = program.exprs[call->args[*at].value];
+  auto* word = mode.get<node::Symbol>();
+  const auto one = series.find(watched->series);
+  if (word->text != "auto" || one == series.end() || one->second.better.empty()) return expr;
+  word->text = one->second.better;
+  call->args[*at].value = program.exprs.add(std::move(mode));
+  return expr;
 }
 
 }  // namespace
@@ -32,16 +40,16 @@ Program settle(Program checked) {
     }
     const SeriesOf series = logged_series(checked, experiment);
     for (Expr& callback : experiment.callbacks)
-      callback = with_mode(std::move(callback), series);
+      callback = with_mode(std::move(callback), series, checked);
     // A schedule belongs to its model; what tells its mode are logs of that model.
     for (Member& member : checked.models[experiment.model].members) {
       for (auto& [name, value] : member.settings) {
-        if (name == "schedule") value = with_mode(std::move(value), series);
+        if (name == "schedule") value = with_mode(std::move(value), series, checked);
       }
     }
   }
   for (Fn& fn : checked.fns) {
-    std::set<uint32_t> seen;
+    std::set<FnId> seen;
     fn.draws_random = draws_random(checked, fn.body, seen);
   }
   return checked;

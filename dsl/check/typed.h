@@ -10,139 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "dsl/check/type.h"
-#include "dsl/library/library.h"
-#include "dsl/source/span.h"
+#include "dsl/check/code.h"
 
 namespace ltr::check {
-
-using source::Span;
-
-/// A variable of one function: parameter, binder or local. Index into `Fn::locals`.
-using LocalId = uint32_t;
-
-enum class ExprKind {
-  Error,
-  IntConst,
-  FloatConst,
-  BoolConst,
-  StrConst,
-  NoneConst,
-  Quantity,  ///< `number` of `name` ("steps" "epochs" "seconds" "bytes"), a host value
-  Symbol,    ///< a choice of a one_of: `name`
-  Series,    ///< `name` is "val.loss"
-  Local,     ///< `local`
-  Self,      ///< the block, model, data, metric or callback whose code this is
-  Member,    ///< member `name` of args[0]: a block, weight, buffer, `let`, param, state, metric or
-             ///< optimizer
-  Hparam,    ///< `name`
-  DataMember,  ///< `let` or param `name` of the experiment's data; followed by Builtin "vocab" and
-               ///< so on
-  Context,     ///< `name` in scope in steps and hooks: epoch global_step batch_index rank world
-               ///< batch_size run.dir …
-  ModelOf,     ///< `model` in a hook
-  MetricSeries,  ///< metric(val.loss): `name` is the series
-  Op,          ///< library function `op` on args, in declared order, all given
-  CallFn,      ///< function `fn` on args
-  CallMethod,  ///< function `fn` of args[0] on args[1..]
-  CallMetric,  ///< metric member args[0], updated with args[1..]; type MetricValue
-  Construct,   ///< block, model, data or metric `decl` (kind by type) from args
-  List,
-  Tuple,          ///< of args
-  Record,         ///< of args, names in type.fields
-  RecordField,    ///< field `name` of args[0]
-  TupleElement,   ///< element `number` of args[0]
-  ListElement,    ///< args[0][args[1]]
-  ListLength,     ///< of args[0]
-  Comprehension,  ///< list of args[2] for `local` from args[0] to args[1]
-  ApplyList,      ///< args[0] a uniform list of blocks or chains, applied in order to args[1]: each is `locals[0]`, what
-                  ///< flows `locals[1]`, args[2] the one put to the other
-  Shape,          ///< list[int] of tensor args[0]
-  SizeOf,         ///< size of tensor args[0] along axis `number` (may be negative)
-  If,             ///< args[0] ? args[1] : args[2]
-  And,
-  Or,
-  Not,   ///< host bools, lazy
-  Host,  ///< host arithmetic or comparison `name`: + - * / // ceil % ** == != < <= > >= min max neg
-         ///< floor round abs sqrt exp log …; type tells int or float
-  In,    ///< args[0] in args[1] (a List of host values, or Range)
-  Range,    ///< args[0] .. args[1]
-  Equal,    ///< args[0] == args[1] of lists, tuples, records, weights, str; one host bool
-  Convert,  ///< args[0] implicitly to `type`: int to float, host number or list to tensor, str to
-            ///< path
-  CheckShape,   ///< args[0] checked at run time to be `type`; args[1..] give its dims (-1: any);
-                ///< `name` is its text
-  Interpolate,  ///< text of args joined; `formats[i]` applies to args[i]
-  Weights,      ///< trained tensors of the block, list or optimizer args[0]
-  Frozen,       ///< args[0] evaluated with the weights of args[1] frozen
-  LetIn,        ///< args[1], in which `local` is args[0]
-  Function,     ///< the function of `locals` that gives args[1], in which `local` is args[0], evaluated once
-  CallValue,    ///< function value args[0] on args[1..]
-  CallExtern,   ///< the C++ function `name` on args: the body of what an `extern` declares
-  CheckResult,  ///< args[0], a tensor that C++ gave, is `type`: args[1..] are its dims (-1: any), the
-                ///< last `whole` of them if it has leading dims; `name` is its type as text
-  Scan,         ///< `body` run for each element of args[0] along axis `whole`; `locals` are the element and
-                ///< what is carried, which begins as args[1..]; the yields are stacked along the same axis
-  Call,      ///< a host call kept as a value: optimizer, schedule, callback, logger `name`, which is
-             ///< `op` unless it is the program's own; args in
-             ///< order, names in `formats`
-  MapStage,  ///< stream args[0] mapped by function `fn` of Self (or a free one); args[1] is n of `on_bad = skip(n)`
-  FilterStage,  ///< of stream args[0] the records for which function `fn`, likewise, gives true
-  FnValue,   ///< function `fn` as a value
-};
-
-struct Stmt;
-
-struct Expr {
-  ExprKind kind = ExprKind::Error;
-  Type type;
-  Span span;
-  std::vector<Expr> args;
-  std::string name;
-  double number = 0;
-  int64_t whole = 0;
-  LocalId local = 0;
-  uint32_t fn = 0;  ///< index into Program::fns
-  library::Id op = library::Id::None;
-  std::vector<std::string> formats;
-  std::vector<LocalId> locals;
-  std::vector<Stmt> body;
-};
-
-enum class StmtKind {
-  Error,
-  Let,        ///< `local` = value (first or later version)
-  Unpack,     ///< `locals` = elements of the tuple or list value
-  SetMember,  ///< member `name` of Self = value: a buffer or a state
-  Return,     ///< value, or none
-  Yield,      ///< value; the last statement of a `Scan`
-  Assert,    ///< value; `text` is the source text shown when it fails; values[1] may be a message
-  Print,     ///< values
-  Minimize,  ///< values[0] with optimizer member values[1]; `is_last` of its step
-  Backward,
-  Log,  ///< slot `index` of Program::logs; value
-  If,   ///< value; bodies[0], bodies[1]
-  For,  ///< `local` in values[0] .. values[1]; bodies[0]
-  While,
-  Every,  ///< value is a period
-  NoGrad,
-  Expr,
-  HookCall,  ///< stop, save, end_epoch, save_png …: values[0] is an Op
-};
-
-struct Stmt {
-  StmtKind kind = StmtKind::Error;
-  Span span;
-  LocalId local = 0;
-  std::vector<LocalId> locals;
-  std::string name;
-  std::string text;
-  uint32_t index = 0;
-  bool is_last = false;
-  std::vector<Expr> values;
-  std::vector<std::vector<Stmt>> bodies;
-};
-using Body = std::vector<Stmt>;
 
 struct Local {
   std::string name;
@@ -318,8 +188,8 @@ struct Experiment {
   std::string name;
   uint32_t data = 0;                 ///< index into Program::datas
   uint32_t model = 0;                ///< index into Program::models
-  std::vector<Expr> data_arguments;  ///< for each param, given or default
-  std::vector<Expr> model_arguments;
+  ExprIds data_arguments;  ///< for each param, given or default
+  ExprIds model_arguments;
   std::string topology;
   std::vector<std::pair<std::string, Expr>> sets;  ///< hparam, value
   std::vector<SettingValue> trainer;
@@ -375,6 +245,7 @@ struct ExternFile {
 
 struct Program {
   std::string name;
+  ExprStore exprs;
   std::vector<Fn> fns;  ///< index 0 is unused
   std::vector<Object> blocks, models, metrics, callbacks;
   std::vector<DataObject> datas;

@@ -5,19 +5,22 @@
 
 namespace ltr::elaborate {
 
-using check::ExprKind;
 using check::Kind;
 
 namespace {
 
 /// `size` of the last `collate` of a stream; nothing if it is not known.
-Size batch_of(const check::Expr& stream, Machine& machine, Frame& frame) {
-  if (stream.op == library::Id::Collate && stream.args.size() > 1) {
-    const Value size = machine.eval(stream.args[1], frame);
-    return size.kind == Value::Kind::Int ? Size(size.whole) : std::nullopt;
-  }
-  if (stream.args.empty()) return std::nullopt;
-  return batch_of(stream.args[0], machine, frame);
+Size batch_of(const check::ExprView& stream, const check::Program& program, Machine& machine, Frame& frame) {
+  if (const auto* map = stream.get<check::node::MapStage>())
+    return batch_of(program.exprs[map->stream], program, machine, frame);
+  if (const auto* filter = stream.get<check::node::FilterStage>())
+    return batch_of(program.exprs[filter->stream], program, machine, frame);
+  const auto* stage = stream.get<check::node::Op>();
+  if (stage == nullptr || stage->args.empty()) return std::nullopt;
+  if (stage->op != library::Id::Collate || stage->args.size() < 2)
+    return batch_of(program.exprs[stage->args[0]], program, machine, frame);
+  const Value size = machine.eval(stage->args[1], frame);
+  return size.kind == Value::Kind::Int ? Size(size.whole) : std::nullopt;
 }
 
 /// The code of an object, its parameters being known.
@@ -102,7 +105,7 @@ void check_rules(const check::Program& program,
 
 }  // namespace
 
-Value evaluate_setting(const check::Expr& expr,
+Value evaluate_setting(const check::ExprView& expr,
                        const check::Program& program,
                        const check::Experiment& experiment,
                        const Options& options) {
@@ -123,9 +126,9 @@ Plan elaborate(const check::Program& program,
   if (!plan.broken.empty()) return plan;
   Frame top;
   const auto construct = [&](Kind kind, check::DeclIndex decl,
-                             const std::vector<check::Expr>& arguments) {
+                             const check::ExprIds& arguments) {
     std::vector<Value> args;
-    for (const check::Expr& argument : arguments) args.push_back(machine.eval(argument, top));
+    for (const check::ExprId argument : arguments) args.push_back(machine.eval(argument, top));
     check::Type type = check::Type::of(kind);
     type.decl = decl;
     return ObjectId(machine.construct(type, std::move(args)).whole);
@@ -138,7 +141,7 @@ Plan elaborate(const check::Program& program,
   const check::DataObject& data = program.datas[experiment.data];
   Frame frame = params_frame(plan.tree.objects[plan.tree.data], data.object, plan.tree.data);
   for (const check::StreamDecl& stream : data.streams) {
-    if (stream.role == "train" && !plan.batch) plan.batch = batch_of(stream.value, machine, frame);
+    if (stream.role == "train" && !plan.batch) plan.batch = batch_of(stream.value, program, machine, frame);
   }
   for (const check::SettingValue& setting : experiment.trainer) {
     if (setting.path != "accumulate") continue;

@@ -44,7 +44,7 @@ struct Plan {
 };
 
 /// The value of a setting, which rests on hparams alone, under `options` and what the experiment sets.
-Value evaluate_setting(const check::Expr& expr,
+Value evaluate_setting(const check::ExprView& expr,
                        const check::Program& program,
                        const check::Experiment& experiment,
                        const Options& options);

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 
+#include "dsl/check/walk.h"
+
 /// Objects, calls and statements.
 namespace ltr::elaborate {
 
 using check::Kind;
 using check::MemberKind;
-using check::StmtKind;
+namespace stmt = check::stmt;
 
 namespace {
 
@@ -38,6 +40,14 @@ void Machine::assign(check::LocalId local, Value value, Frame& frame) const {
   if (frame.locals != nullptr && local < frame.locals->size())
     bind((*frame.locals)[local].type, value, frame.sizes);
   frame.values[local] = std::move(value);
+}
+
+void Machine::assign_anew(check::LocalId local, Value value, Frame& frame) const {
+  if (frame.locals != nullptr && local < frame.locals->size()) {
+    const check::Type& type = (*frame.locals)[local].type;
+    if (type.value && type.value->single_atom()) frame.sizes.atoms.erase(*type.value->single_atom());
+  }
+  assign(local, std::move(value), frame);
 }
 
 Value Machine::add_weight(const check::Member& member, Value value, const Frame& frame) {
@@ -178,91 +188,86 @@ Value Machine::call(uint32_t fn, std::optional<ObjectId> self, std::vector<Value
   return {};
 }
 
+/// Runs one statement; what it gives is what the function returns.
+struct Machine::StmtRunner {
+  using Result = std::optional<Value>;
+
+  Machine& machine;
+  const check::Stmt& statement;
+  Frame& frame;
+
+  Result operator()(const stmt::Error&) const { return std::nullopt; }
+  Result operator()(const stmt::Let& let) const {
+    machine.assign(let.local, machine.eval(let.value, frame), frame);
+    return std::nullopt;
+  }
+  Result operator()(const stmt::Unpack& unpack) const {
+    const Value value = machine.eval(unpack.value, frame);
+    for (size_t i = 0; i < unpack.locals.size(); ++i)
+      machine.assign(unpack.locals[i], i < value.items.size() ? value.items[i] : Value{}, frame);
+    return std::nullopt;
+  }
+  Result operator()(const stmt::Return& result) const {
+    return result.value ? machine.eval(*result.value, frame) : Value{};
+  }
+  Result operator()(const stmt::Yield& yield) const {
+    machine.yielded_ = machine.eval(yield.value, frame);
+    return std::nullopt;
+  }
+  Result operator()(const stmt::Minimize& minimize) const {
+    const Value loss = machine.eval(minimize.loss, frame);
+    const std::vector<WeightId> weights = machine.weights_of(machine.eval(minimize.optimizer, frame));
+    machine.plan_.backwards.push_back(count_backward(machine.plan_.tape, loss.node, weights));
+    return std::nullopt;
+  }
+  Result operator()(const stmt::If& branch) const {
+    const Value condition = machine.eval(branch.condition, frame);
+    const bool is_known = condition.kind == Value::Kind::Bool;
+    if (!is_known) machine.unknown("which branch is taken; the first is counted", statement.span);
+    return machine.run(!is_known || condition.whole != 0 ? branch.then_body : branch.else_body, frame);
+  }
+  Result operator()(const stmt::For& loop) const {
+    const Value from = machine.eval(loop.from, frame), to = machine.eval(loop.to, frame);
+    const bool is_known = from.kind == Value::Kind::Int && to.kind == Value::Kind::Int &&
+                          to.whole - from.whole <= kMaxRounds;
+    if (!is_known) {
+      machine.unknown("how often the loop runs; one round is counted", statement.span);
+      machine.assign(loop.variable, Value{}, frame);
+      return machine.run(loop.body, frame);
+    }
+    for (int64_t i = from.whole; i < to.whole; ++i) {
+      machine.assign_anew(loop.variable, Value::of_int(i), frame);
+      if (auto result = machine.run(loop.body, frame)) return result;
+    }
+    return std::nullopt;
+  }
+  Result operator()(const stmt::While& loop) const {
+    machine.unknown("how often the loop runs; one round is counted", statement.span);
+    return machine.run(loop.body, frame);
+  }
+  Result operator()(const stmt::NoGrad& inner) const { return machine.run(inner.body, frame); }
+  Result operator()(const stmt::Every&) const { return std::nullopt; }  // Not a part of each step.
+
+  // What counts by its operands alone.
+  Result operator()(const stmt::SetMember&) const { return operands(); }
+  Result operator()(const stmt::Backward&) const { return operands(); }
+  Result operator()(const stmt::Log&) const { return operands(); }
+  Result operator()(const stmt::Eval&) const { return operands(); }
+  Result operator()(const stmt::Assert&) const { return operands(); }
+  Result operator()(const stmt::Print&) const { return operands(); }
+  Result operator()(const stmt::HookCall&) const { return operands(); }
+
+  Result operands() const {
+    check::for_each_child(statement, [&](check::ExprId operand) { machine.eval(operand, frame); });
+    return std::nullopt;
+  }
+};
+
 std::optional<Value> Machine::run(const check::Body& body, Frame& frame) {
-  for (const check::Stmt& stmt : body) {
-    if (auto result = run(stmt, frame)) return result;
+  for (const check::Stmt& statement : body) {
+    if (auto result = std::visit(StmtRunner{*this, statement, frame}, statement.node)) return result;
   }
   return std::nullopt;
-}
-
-std::optional<Value> Machine::run(const check::Stmt& stmt, Frame& frame) {
-  switch (stmt.kind) {
-    case StmtKind::Let:
-      assign(stmt.local, eval(stmt.values[0], frame), frame);
-      break;
-    case StmtKind::Unpack: {
-      const Value value = eval(stmt.values[0], frame);
-      for (size_t i = 0; i < stmt.locals.size(); ++i)
-        assign(stmt.locals[i], i < value.items.size() ? value.items[i] : Value{}, frame);
-      break;
-    }
-    case StmtKind::Return:
-      return stmt.values.empty() ? Value{} : eval(stmt.values[0], frame);
-    case StmtKind::Minimize:
-      minimize(stmt, frame);
-      break;
-    case StmtKind::If: {
-      const Value condition = eval(stmt.values[0], frame);
-      if (condition.kind != Value::Kind::Bool) {
-        unknown("which branch is taken; the first is counted", stmt.span);
-        return run(stmt.bodies[0], frame);
-      }
-      if (condition.whole != 0) return run(stmt.bodies[0], frame);
-      if (stmt.bodies.size() > 1) return run(stmt.bodies[1], frame);
-      break;
-    }
-    case StmtKind::For:
-      return run_loop(stmt, frame);
-    case StmtKind::While:
-      unknown("how often the loop runs; one round is counted", stmt.span);
-      return run(stmt.bodies[0], frame);
-    case StmtKind::NoGrad:
-      return run(stmt.bodies[0], frame);
-    case StmtKind::Yield:
-      yielded_ = eval(stmt.values[0], frame);
-      break;
-    case StmtKind::Every:
-      break;  // Not a part of each step.
-    case StmtKind::SetMember:
-    case StmtKind::Backward:
-    case StmtKind::Log:
-    case StmtKind::Expr:
-    case StmtKind::Assert:
-    case StmtKind::Print:
-    case StmtKind::HookCall:
-      for (const check::Expr& value : stmt.values) eval(value, frame);
-      break;
-    case StmtKind::Error:
-      break;
-  }
-  return std::nullopt;
-}
-
-std::optional<Value> Machine::run_loop(const check::Stmt& stmt, Frame& frame) {
-  const Value from = eval(stmt.values[0], frame), to = eval(stmt.values[1], frame);
-  const bool is_known = from.kind == Value::Kind::Int && to.kind == Value::Kind::Int &&
-                        to.whole - from.whole <= kMaxRounds;
-  if (!is_known) {
-    unknown("how often the loop runs; one round is counted", stmt.span);
-    assign(stmt.local, Value{}, frame);
-    return run(stmt.bodies[0], frame);
-  }
-  for (int64_t i = from.whole; i < to.whole; ++i) {
-    // The variable is an atom of the sizes in the body, with another value each round.
-    const check::Type& type = (*frame.locals)[stmt.local].type;
-    if (type.value && type.value->single_atom())
-      frame.sizes.atoms.erase(*type.value->single_atom());
-    assign(stmt.local, Value::of_int(i), frame);
-    if (auto result = run(stmt.bodies[0], frame)) return result;
-  }
-  return std::nullopt;
-}
-
-void Machine::minimize(const check::Stmt& stmt, Frame& frame) {
-  const Value loss = eval(stmt.values[0], frame);
-  std::vector<WeightId> weights;
-  if (stmt.values.size() > 1) weights = weights_of(eval(stmt.values[1], frame));
-  plan_.backwards.push_back(count_backward(plan_.tape, loss.node, weights));
 }
 
 }  // namespace ltr::elaborate

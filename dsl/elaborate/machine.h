@@ -23,7 +23,8 @@ class Machine {
   Machine(const check::Program& program, const Options& options, Plan& plan)
       : program_(program), options_(options), plan_(plan) {}
 
-  Value eval(const check::Expr& expr, Frame& frame);
+  Value eval(const check::ExprView& expr, Frame& frame);
+  Value eval(check::ExprId id, Frame& frame) { return eval(program_.exprs[id], frame); }
   Value call(uint32_t fn, std::optional<ObjectId> self, std::vector<Value> args);
   Value construct(const check::Type& type, std::vector<Value> args);
   /// Gives every weight its path, from the members of the model down.
@@ -41,17 +42,11 @@ class Machine {
   Size size_of(const check::Polynomial& value, const Frame& frame) const;
   Size atom(check::AtomId id, const Frame& frame) const;
   void assign(check::LocalId local, Value value, Frame& frame) const;
+  /// Likewise for the variable of a loop, an atom of the sizes in its body with another value each round.
+  void assign_anew(check::LocalId local, Value value, Frame& frame) const;
   std::optional<Value> run(const check::Body& body, Frame& frame);
-  std::optional<Value> run(const check::Stmt& stmt, Frame& frame);
-  std::optional<Value> run_loop(const check::Stmt& stmt, Frame& frame);
-  void minimize(const check::Stmt& stmt, Frame& frame);
-  Value op(const check::Expr& expr, Frame& frame);
-  Value host(const check::Expr& expr, Frame& frame);
-  Value element(const Value& list, const Value& index, const check::Type& type, const Frame& frame);
-  Value member(const check::Expr& expr, Frame& frame);
-  Value data_member(const check::Expr& expr);
-  Value comprehension(const check::Expr& expr, Frame& frame);
-  Value scan(const check::Expr& expr, Frame& frame);
+  struct ExprRunner;
+  struct StmtRunner;
   Value add_weight(const check::Member& member, Value value, const Frame& frame);
   void unknown(const std::string& what, check::Span span);
   std::vector<WeightId> weights_of(const Value& value) const;

@@ -188,8 +188,8 @@ struct Completer {
         return add_symbols(graph().modules[alias->second].symbols, 0);
     }
     if (!snapshot.compilation.program) return;
-    if (const check::Expr* base = index().typed_before(kMain, cursor.dot))
-      return add_fields(base->type);
+    if (const TypedPlace* base = index().typed_before(kMain, cursor.dot))
+      return add_fields(*base->type);
     add_by_declaration();
   }
   /// The base was not typed, because what stands around it is broken or wrong: the declarations of
@@ -236,8 +236,8 @@ struct Completer {
     const std::optional<EntityId> nearest = visible_entity(name);
     if (!nearest) return std::nullopt;
     for (const Use& use : index().uses()) {
-      const check::Expr* typed = use.entity == *nearest ? index().typed(use.span) : nullptr;
-      if (typed != nullptr) return typed->type;
+      const TypedPlace* typed = use.entity == *nearest ? index().typed(use.span) : nullptr;
+      if (typed != nullptr) return *typed->type;
     }
     const check::Program& program = *snapshot.compilation.program;
     for (const auto* objects :

@@ -190,7 +190,7 @@ std::string signature_of(const Entity& entity, const Snapshot& snapshot) {
 Json hover(const Snapshot& snapshot, uint32_t offset) {
   const Index& index = *snapshot.index;
   const Use* use = index.use_at(kMain, offset);
-  const check::Expr* typed =
+  const TypedPlace* typed =
       use != nullptr ? index.typed(use->span) : index.typed_at(kMain, offset);
   if (use == nullptr && cursor_at(snapshot.text(), offset + 1).in_comment) return nullptr;
   std::string text;
@@ -199,7 +199,7 @@ Json hover(const Snapshot& snapshot, uint32_t offset) {
     const Entity& entity = index.entity(use->entity);
     span = use->span;
     std::string signature = signature_of(entity, snapshot);
-    const check::Type* type = typed != nullptr ? &typed->type : nullptr;
+    const check::Type* type = typed != nullptr ? typed->type : nullptr;
     for (const Inferred& inferred : index.inferred()) {
       // At another use the newest version before it is what is read; the typed place knows that.
       if (inferred.name == use->span) type = &inferred.type[0];
@@ -215,12 +215,12 @@ Json hover(const Snapshot& snapshot, uint32_t offset) {
     if (type != nullptr && !is_plain && !is_called)
       text += "\n\nhere: `" + type_text(*type, snapshot) + "`";
     // What is called has no type of its own; the smallest expression around it is the call.
-    const check::Expr* call = typed == nullptr ? index.typed_at(kMain, offset) : nullptr;
+    const TypedPlace* call = typed == nullptr ? index.typed_at(kMain, offset) : nullptr;
     if (call != nullptr && entity.params != nullptr)
-      text += "\n\ngives `" + type_text(call->type, snapshot) + "`";
+      text += "\n\ngives `" + type_text(*call->type, snapshot) + "`";
     if (!entity.doc.empty()) text += "\n\n" + entity.doc;
   } else if (typed != nullptr) {
-    text = "```ltr\n" + type_text(typed->type, snapshot) + "\n```";
+    text = "```ltr\n" + type_text(*typed->type, snapshot) + "\n```";
   }
   if (use == nullptr) {
     const Span word = word_at(snapshot.text(), offset);

@@ -197,26 +197,26 @@ const Use* Index::use_at(source::SourceId source, uint32_t offset) const {
   return holds ? &*at : nullptr;
 }
 
-const check::Expr* Index::typed_at(source::SourceId source, uint32_t offset) const {
-  const check::Expr* best = nullptr;
+const TypedPlace* Index::typed_at(source::SourceId source, uint32_t offset) const {
+  const TypedPlace* best = nullptr;
   for (auto at = typed_.lower_bound(Span{source, 0, 0});
        at != typed_.end() && at->first.source == source && at->first.begin <= offset; ++at) {
     if (offset > at->first.end) continue;
     if (best == nullptr || at->first.end - at->first.begin <= best->span.end - best->span.begin)
-      best = at->second;
+      best = &at->second;
   }
   return best;
 }
 
-const check::Expr* Index::typed(Span span) const {
+const TypedPlace* Index::typed(Span span) const {
   const auto found = typed_.find(span);
-  return found != typed_.end() ? found->second : nullptr;
+  return found != typed_.end() ? &found->second : nullptr;
 }
 
-const check::Expr* Index::typed_before(source::SourceId source, uint32_t end) const {
+const TypedPlace* Index::typed_before(source::SourceId source, uint32_t end) const {
   for (auto at = typed_.lower_bound(Span{source, 0, 0});
        at != typed_.end() && at->first.source == source && at->first.begin < end; ++at) {
-    if (at->first.end == end) return at->second;
+    if (at->first.end == end) return &at->second;
   }
   return nullptr;
 }

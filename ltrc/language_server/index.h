@@ -80,6 +80,12 @@ struct Inferred {
   const check::Type* type = nullptr;
 };
 
+/// A typed expression as it is written.
+struct TypedPlace {
+  Span span;
+  const check::Type* type = nullptr;
+};
+
 /// What the features look into. Made once after each analysis of it, never changed; it lives as
 /// long as the compilation, and no longer.
 class Index {
@@ -96,10 +102,10 @@ class Index {
   /// The name that `offset` of `source` stands in or at the end of.
   const Use* use_at(source::SourceId source, uint32_t offset) const;
   /// The smallest typed expression around `offset`, and the one that is exactly `span`.
-  const check::Expr* typed_at(source::SourceId source, uint32_t offset) const;
-  const check::Expr* typed(Span span) const;
+  const TypedPlace* typed_at(source::SourceId source, uint32_t offset) const;
+  const TypedPlace* typed(Span span) const;
   /// The largest one that ends at `end`.
-  const check::Expr* typed_before(source::SourceId source, uint32_t end) const;
+  const TypedPlace* typed_before(source::SourceId source, uint32_t end) const;
   std::optional<EntityId> find(Span name) const;
   /// What can be called or constructed: a top-level name seen from the program.
   std::optional<EntityId> find_symbol(const std::string& name) const;
@@ -120,12 +126,12 @@ class Index {
   std::vector<Visible> visible_;
   std::vector<PlainName> plain_;
   std::vector<Inferred> inferred_;
-  std::map<Span, const check::Expr*> typed_;
+  std::map<Span, TypedPlace> typed_;
 };
 
 /// Every typed expression by its place, conversions looked through; and the statements.
 struct TypedPlaces {
-  std::map<Span, const check::Expr*> exprs;
+  std::map<Span, TypedPlace> exprs;
   std::map<Span, std::pair<const check::Fn*, const check::Stmt*>> statements;
 };
 TypedPlaces typed_places(const check::Program& program);

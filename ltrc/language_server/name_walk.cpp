@@ -296,9 +296,10 @@ void NameWalk::infer(const ast::Name& name, const ast::Stmt& statement, size_t p
   const auto found = statements_.find(statement.span);
   if (found == statements_.end()) return;
   const auto& [fn, typed] = found->second;
-  const check::LocalId local = typed->kind == check::StmtKind::Let ? typed->local
-                               : position < typed->locals.size()   ? typed->locals[position]
-                                                                   : UINT32_MAX;
+  const auto* let = typed->get<check::stmt::Let>();
+  const auto* unpack = typed->get<check::stmt::Unpack>();
+  const bool is_named = unpack != nullptr && position < unpack->locals.size();
+  const check::LocalId local = let != nullptr ? let->local : is_named ? unpack->locals[position] : UINT32_MAX;
   if (local < fn->locals.size() && !fn->locals[local].type.is_error())
     index_.inferred_.push_back({name.span, &fn->locals[local].type});
 }

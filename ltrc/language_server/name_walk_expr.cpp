@@ -33,13 +33,13 @@ std::optional<EntityId> NameWalk::member(const ast::Expr& base, const std::strin
       return of_symbols(graph_.modules[alias->second].symbols, name);
     if (is_role(ref->name.text)) return find_series(ref->name.text, name);
   }
-  const check::Expr* typed = index_.typed(base.span);
+  const TypedPlace* typed = index_.typed(base.span);
   if (typed != nullptr) {
-    for (const EntityId id : index_.members_of(typed->type)) {
+    for (const EntityId id : index_.members_of(*typed->type)) {
       if (index_.entity(id).name == name) return id;
     }
-    if (typed->type.kind == check::Kind::Stream) return of_symbols(graph_.stages, name);
-    if (typed->type.is_tensor() || typed->type.is_host_number()) {
+    if (typed->type->kind == check::Kind::Stream) return of_symbols(graph_.stages, name);
+    if (typed->type->is_tensor() || typed->type->is_host_number()) {
       const auto method = graph_.prelude.find(name);
       const resolve::Symbol* own = graph_.find(number_, name);
       if (own != nullptr && own->fn != nullptr) return index_.find(own->span);

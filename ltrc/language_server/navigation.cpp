@@ -96,10 +96,10 @@ Json definition(const Snapshot& snapshot, uint32_t offset) {
 
 Json type_definition(const Snapshot& snapshot, uint32_t offset) {
   const Use* use = snapshot.index->use_at(kMain, offset);
-  const check::Expr* typed =
+  const TypedPlace* typed =
       use != nullptr ? snapshot.index->typed(use->span) : snapshot.index->typed_at(kMain, offset);
   const resolve::Symbol* symbol =
-      typed != nullptr ? symbol_of(typed->type, snapshot.compilation) : nullptr;
+      typed != nullptr ? symbol_of(*typed->type, snapshot.compilation) : nullptr;
   return symbol != nullptr ? snapshot.location(symbol->span) : nullptr;
 }
 

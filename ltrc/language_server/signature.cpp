@@ -32,9 +32,9 @@ Json signature_help(const Snapshot& snapshot, uint32_t offset) {
   const bool is_value = entity->params == nullptr;
   if (is_value && use != nullptr) {
     // A block that is called is its `forward`, a metric its `update`.
-    const check::Expr* typed = snapshot.index->typed(use->span);
+    const TypedPlace* typed = snapshot.index->typed(use->span);
     for (const EntityId member :
-         typed != nullptr ? snapshot.index->members_of(typed->type) : std::vector<EntityId>{}) {
+         typed != nullptr ? snapshot.index->members_of(*typed->type) : std::vector<EntityId>{}) {
       const std::string& name = snapshot.index->entity(member).name;
       if (name == "forward" || name == "update") entity = &snapshot.index->entity(member);
     }

@@ -1,3 +1,4 @@
+#include "dsl/check/walk.h"
 #include "ltrc/language_server/index.h"
 
 namespace ltr::language_server {
@@ -5,24 +6,27 @@ namespace ltr::language_server {
 namespace {
 
 struct Collector {
+  const check::Program& program;
   TypedPlaces places;
 
-  void expr(const check::Expr& value, const check::Fn* fn) {
-    for (const check::Expr& argument : value.args) expr(argument, fn);
-    body(value.body, fn);
+  void expr(check::ExprId id, const check::Fn* fn) { expr(program.exprs[id], fn); }
+  void expr(const check::ExprView& value, const check::Fn* fn) {
+    check::for_each_child(value, [&](check::ExprId child) { expr(child, fn); });
+    check::for_each_body(value, [&](const check::Body& inner) { body(inner, fn); });
     if (value.type.is_error() || value.span.is_empty()) return;
+    const TypedPlace place{value.span, &value.type};
     // The inner one was there first; it is what was written, the outer a conversion of it.
-    if (value.kind == check::ExprKind::Convert) {
-      places.exprs.try_emplace(value.span, &value);
+    if (value.is<check::node::Convert>()) {
+      places.exprs.try_emplace(value.span, place);
     } else {
-      places.exprs[value.span] = &value;
+      places.exprs[value.span] = place;
     }
   }
   void body(const check::Body& statements, const check::Fn* fn) {
     for (const check::Stmt& statement : statements) {
       if (fn != nullptr) places.statements.try_emplace(statement.span, fn, &statement);
-      for (const check::Expr& value : statement.values) expr(value, fn);
-      for (const check::Body& inner : statement.bodies) body(inner, fn);
+      check::for_each_child(statement, [&](check::ExprId child) { expr(child, fn); });
+      check::for_each_body(statement, [&](const check::Body& inner) { body(inner, fn); });
     }
   }
   void settings(const std::vector<std::pair<std::string, check::Expr>>& list) {
@@ -43,9 +47,11 @@ struct Collector {
     for (const check::InitRule& rule : value.inits) expr(rule.value, nullptr);
   }
   void experiment(const check::Experiment& value) {
-    for (const auto* arguments :
-         {&value.data_arguments, &value.model_arguments, &value.callbacks, &value.loggers}) {
-      for (const check::Expr& argument : *arguments) expr(argument, nullptr);
+    for (const auto* arguments : {&value.data_arguments, &value.model_arguments}) {
+      for (const check::ExprId argument : *arguments) expr(argument, nullptr);
+    }
+    for (const auto* listed : {&value.callbacks, &value.loggers}) {
+      for (const check::Expr& call : *listed) expr(call, nullptr);
     }
     settings(value.sets);
     for (const auto* list : {&value.trainer, &value.tags}) settings(*list);
@@ -55,7 +61,7 @@ struct Collector {
 }  // namespace
 
 TypedPlaces typed_places(const check::Program& program) {
-  Collector collector;
+  Collector collector{program, {}};
   for (const auto* objects :
        {&program.blocks, &program.models, &program.metrics, &program.callbacks}) {
     for (const check::Object& object : *objects) collector.object(object);

@@ -10,7 +10,7 @@ namespace {
 struct Frame {
   const Object& object;
   std::vector<std::pair<AtomId, Polynomial>> dims;
-  const std::vector<Expr>* args = nullptr;  ///< null: its params are not known
+  const ExprIds* args = nullptr;   ///< null: its params are not known
   const Frame* outer = nullptr;             ///< where the arguments are read
   std::string prefix;
   std::map<LocalId, int64_t> loops;
@@ -23,42 +23,28 @@ class Walker {
   BlockTree tree;
 
   /// Adds what a member's value builds at the place `prefix`, which ends in a dot or is empty.
-  void add(const Expr& value, const Frame& frame, const std::string& prefix) {
-    switch (value.kind) {
-      case ExprKind::Construct:
-        return add_object(value, frame, prefix);
-      case ExprKind::Record:
-        for (size_t i = 0; i < value.args.size(); ++i) {
-          add(value.args[i], frame, prefix + value.type.fields[i].name + ".");
-        }
-        return;
-      case ExprKind::List:
-      case ExprKind::Tuple:
-        for (size_t i = 0; i < value.args.size(); ++i) {
-          add(value.args[i], frame, prefix + std::to_string(i) + ".");
-        }
-        return;
-      case ExprKind::Comprehension:
-        return add_comprehension(value, frame, prefix);
-      case ExprKind::If: {
-        const auto holds = evaluate_in(value.args[0], frame);
-        if (holds) return add(value.args[holds->whole != 0 ? 1 : 2], frame, prefix);
-        break;
+  void add(const ExprView& value, const Frame& frame, const std::string& prefix) {
+    const auto elements = [&](const ExprIds& ids) {
+      for (size_t i = 0; i < ids.size(); ++i) add(cx_.at(ids[i]), frame, prefix + std::to_string(i) + ".");
+    };
+    if (const auto* built = value.get<node::Construct>()) return add_object(value, *built, frame, prefix);
+    if (const auto* list = value.get<node::List>()) return elements(list->elements);
+    if (const auto* tuple = value.get<node::Tuple>()) return elements(tuple->elements);
+    if (const auto* list = value.get<node::Comprehension>()) return add_comprehension(value, *list, frame, prefix);
+    if (const auto* convert = value.get<node::Convert>()) return add(cx_.at(convert->value), frame, prefix);
+    if (const auto* function = value.get<node::Function>()) return add(cx_.at(function->value), frame, prefix);
+    if (value.is<node::FnValue>()) return;
+    if (const auto* record = value.get<node::Record>()) {
+      for (size_t i = 0; i < record->values.size(); ++i) {
+        add(cx_.at(record->values[i]), frame, prefix + value.type.fields[i].name + ".");
       }
-      case ExprKind::Convert:
-      case ExprKind::Function:
-        return add(value.args[0], frame, prefix);
-      case ExprKind::Member: {
-        // A block that was handed in belongs to whoever built it.
-        const Expr* given = argument(value, frame);
-        if (given != nullptr) return;
-        break;
-      }
-      case ExprKind::FnValue:
-        return;
-      default:
-        break;
+      return;
     }
+    if (const auto* choice = value.get<node::If>()) {
+      if (const auto taken = taken_of(*choice, frame)) return add(cx_.at(*taken), frame, prefix);
+    }
+    // A block that was handed in belongs to whoever built it.
+    if (argument(value, frame)) return;
     if (builds(value.type)) tree.is_complete = false;
   }
 
@@ -71,17 +57,24 @@ class Walker {
     return false;
   }
 
-  void add_object(const Expr& value, const Frame& frame, const std::string& prefix) {
+  /// The branch that is taken; nothing where that is not known.
+  std::optional<ExprId> taken_of(const node::If& choice, const Frame& frame) {
+    const auto holds = evaluate_in(cx_.at(choice.condition), frame);
+    if (!holds) return std::nullopt;
+    return holds->whole != 0 ? choice.then_value : choice.else_value;
+  }
+
+  void add_object(const ExprView& value, const node::Construct& built, const Frame& frame, const std::string& prefix) {
     if (value.type.kind != Kind::Block) return;
     const Object& object = cx_.program.blocks[value.type.decl];
     Frame inner{object,      instantiate(value.type, frame.dims, cx_).arguments,
-                &value.args, &frame,
+                &built.args, &frame,
                 prefix,      {}};
-    for (size_t i = 0; i < object.params.size() && i < value.args.size(); ++i) {
+    for (size_t i = 0; i < object.params.size() && i < built.args.size(); ++i) {
       // A block that is built as an argument is a member under the param's name.
       const Type& type = object.params[i].type;
       if (type.kind == Kind::Function || type.kind == Kind::Block) {
-        add(value.args[i], frame, prefix + object.params[i].name + ".");
+        add(cx_.at(built.args[i]), frame, prefix + object.params[i].name + ".");
       }
     }
     for (const Member& member : object.members) {
@@ -93,21 +86,24 @@ class Walker {
     }
   }
 
-  void add_comprehension(const Expr& value, const Frame& frame, const std::string& prefix) {
+  void add_comprehension(const ExprView& value,
+                         const node::Comprehension& list,
+                         const Frame& frame,
+                         const std::string& prefix) {
     const Type type = instantiate(value.type, frame.dims, cx_);
     const auto length = type.value ? type.value->constant() : std::nullopt;
-    const auto from = evaluate_in(value.args[0], frame);
+    const auto from = evaluate_in(cx_.at(list.from), frame);
     if (!length || !from || *length > kMaxLength) {
       tree.is_complete = false;
       return;
     }
     Frame inner = frame;
-    const Type& variable = frame.object.locals[value.local].type;
+    const Type& variable = frame.object.locals[list.variable].type;
     const auto atom = variable.value ? variable.value->single_atom() : std::nullopt;
     for (int64_t i = 0; i < *length; ++i) {
-      inner.loops[value.local] = from->whole + i;
+      inner.loops[list.variable] = from->whole + i;
       if (atom) inner.dims.emplace_back(*atom, Polynomial(from->whole + i));
-      add(value.args[2], inner, prefix + std::to_string(i) + ".");
+      add(cx_.at(list.element), inner, prefix + std::to_string(i) + ".");
       if (atom) inner.dims.pop_back();
     }
   }
@@ -130,65 +126,61 @@ class Walker {
   };
 
   /// What the initial value of a weight says about it.
-  Presence presence_of(const Expr& value, const Frame& frame) {
-    switch (value.kind) {
-      case ExprKind::NoneConst:
-        return {Presence::Kind::Absent, ""};
-      case ExprKind::Convert:
-        return presence_of(value.args[0], frame);
-      case ExprKind::If: {
-        const auto holds = evaluate_in(value.args[0], frame);
-        if (holds) return presence_of(value.args[holds->whole != 0 ? 1 : 2], frame);
-        return {Presence::Kind::Unknown, ""};
-      }
-      case ExprKind::Op: {
-        if (value.op != library::Id::OrElse) return {};
-        const Presence first = presence_of(value.args[0], frame);
-        return first.kind == Presence::Kind::Absent ? presence_of(value.args[1], frame) : first;
-      }
-      case ExprKind::Member: {
-        if (value.whole == 1 && value.args[0].kind == ExprKind::Self) {
-          const Expr* given = argument(value, frame);
-          return given != nullptr ? presence_of(*given, *frame.outer)
-                                  : Presence{Presence::Kind::Unknown, ""};
-        }
-        const auto path = path_of(value, frame);
-        return path ? Presence{Presence::Kind::Shared, *path}
-                    : Presence{Presence::Kind::Unknown, ""};
-      }
-      default:
-        return {};
+  Presence presence_of(const ExprView& value, const Frame& frame) {
+    const Presence unknown{Presence::Kind::Unknown, ""};
+    if (value.is<node::NoneConst>()) return {Presence::Kind::Absent, ""};
+    if (const auto* convert = value.get<node::Convert>()) return presence_of(cx_.at(convert->value), frame);
+    if (const auto* choice = value.get<node::If>()) {
+      const auto taken = taken_of(*choice, frame);
+      return taken ? presence_of(cx_.at(*taken), frame) : unknown;
     }
+    if (const auto* op = value.get<node::Op>()) {
+      if (op->op != library::Id::OrElse) return {};
+      const Presence first = presence_of(cx_.at(op->args[0]), frame);
+      return first.kind == Presence::Kind::Absent ? presence_of(cx_.at(op->args[1]), frame) : first;
+    }
+    const auto* member = value.get<node::Member>();
+    if (member == nullptr) return {};
+    if (member->is_param && cx_.at(member->object).is<node::Self>()) {
+      const auto given = argument(value, frame);
+      return given ? presence_of(cx_.at(*given), *frame.outer) : unknown;
+    }
+    const auto path = path_of(value, frame);
+    return path ? Presence{Presence::Kind::Shared, *path} : unknown;
   }
 
   /// `tok.weight` of the expression that reads it.
-  std::optional<std::string> path_of(const Expr& expr, const Frame& frame) const {
-    if (expr.kind != ExprKind::Member) return std::nullopt;
-    if (expr.args[0].kind == ExprKind::Self) return frame.prefix + expr.name;
-    const auto base = path_of(expr.args[0], frame);
-    return base ? std::optional(*base + "." + expr.name) : std::nullopt;
+  std::optional<std::string> path_of(const ExprView& expr, const Frame& frame) const {
+    const auto* member = expr.get<node::Member>();
+    if (member == nullptr) return std::nullopt;
+    const ExprView& object = cx_.at(member->object);
+    if (object.is<node::Self>()) return frame.prefix + member->name;
+    const auto base = path_of(object, frame);
+    return base ? std::optional(*base + "." + member->name) : std::nullopt;
   }
 
-  /// The argument that a param of the frame's object stands for, or null.
-  const Expr* argument(const Expr& expr, const Frame& frame) const {
-    if (expr.kind != ExprKind::Member || expr.whole != 1 || frame.args == nullptr) return nullptr;
+  /// The argument that a param of the frame's object stands for; nothing if `expr` is none.
+  std::optional<ExprId> argument(const ExprView& expr, const Frame& frame) const {
+    const auto* member = expr.get<node::Member>();
+    if (member == nullptr || !member->is_param || frame.args == nullptr) return std::nullopt;
     for (size_t i = 0; i < frame.object.params.size() && i < frame.args->size(); ++i) {
-      if (frame.object.params[i].name == expr.name) return &(*frame.args)[i];
+      if (frame.object.params[i].name == member->name) return (*frame.args)[i];
     }
-    return nullptr;
+    return std::nullopt;
   }
 
-  std::optional<HostValue> evaluate_in(const Expr& expr, const Frame& frame) {
-    return evaluate(expr, cx_.program, [&](const Expr& open) -> std::optional<HostValue> {
-      if (open.kind == ExprKind::Hparam) return std::nullopt;
-      if (open.kind == ExprKind::Local) {
-        const auto loop = frame.loops.find(open.local);
+  std::optional<HostValue> evaluate_in(const ExprView& expr, const Frame& frame) {
+    return evaluate(expr, cx_.program, [&](const ExprView& open) -> std::optional<HostValue> {
+      if (open.is<node::Hparam>()) return std::nullopt;
+      if (const auto* local = open.get<node::Local>()) {
+        const auto loop = frame.loops.find(local->local);
         if (loop != frame.loops.end()) return whole(loop->second);
       }
-      if (const Expr* given = argument(open, frame)) return evaluate_in(*given, *frame.outer);
-      if (open.kind == ExprKind::Member && open.args[0].kind == ExprKind::Self && open.whole == 0) {
+      if (const auto given = argument(open, frame)) return evaluate_in(cx_.at(*given), *frame.outer);
+      const auto* own = open.get<node::Member>();
+      if (own != nullptr && !own->is_param && cx_.at(own->object).is<node::Self>()) {
         for (const Member& member : frame.object.members) {
-          if (member.kind == MemberKind::Let && member.name == open.name) {
+          if (member.kind == MemberKind::Let && member.name == own->name) {
             return evaluate_in(member.value, frame);
           }
         }

@@ -27,7 +27,7 @@ void check_test(Context& cx, const ast::Test& test, const ast::Decl& decl, uint3
 /// `.item()` in what a train step calls: E0317, as in the step itself.
 void check_items_of_steps(Context& cx);
 /// The `from` of a member, or nothing if it has a mistake.
-std::optional<WeightSource> check_source(const ast::Member& member, const Expr& value, Scope& scope);
+std::optional<WeightSource> check_source(const ast::Member& member, const ExprView& value, Scope& scope);
 /// Compares the weights that members load with the files that are there.
 void check_weights(Context& cx);
 /// The files of all `extern` blocks, one entry for each; types that C++ cannot be handed are reported.

@@ -87,9 +87,9 @@ ExternFn read_function(Context& cx, const ast::ExternFn& decl, const FnInfo& inf
 /// The sizes that `type` says its value has, as far as they are known where it is called.
 Expr checked(Expr value, const Type& type, const FnInfo& fn, Scope& scope) {
   Context& cx = scope.cx;
-  Expr result = make_expr(
-      ExprKind::CheckResult, type, {}, {std::move(value)},
-      "`" + fn.name + "` in " + fn.extern_file + " gave {}, but " + cx.text(type) + " is declared");
+  node::CheckResult result;
+  result.text = "`" + fn.name + "` in " + fn.extern_file + " gave {}, but " + cx.text(type) + " is declared";
+  result.tensor = cx.keep(std::move(value));
   uint32_t group = 0;
   for (const Dim& dim : type.dims) {
     if (dim.group != 0) {
@@ -98,45 +98,43 @@ Expr checked(Expr value, const Type& type, const FnInfo& fn, Scope& scope) {
     }
     auto size =
         cx.program.atoms.mentions_unknown(dim.size) ? std::nullopt : expr_of(dim.size, scope, {});
-    result.args.push_back(size ? std::move(*size) : int_const(-1, {}));
+    result.dims.push_back(cx.keep(size ? std::move(*size) : int_const(-1, {})));
   }
-  result.whole = int64_t(result.args.size()) - 1;
-  if (group == 0) return result;
   // The leading dims are those of a param that has the same.
-  for (LocalId i = 0; i < fn.params.size(); ++i) {
+  for (LocalId i = 0; group != 0 && i < fn.params.size(); ++i) {
     const Type& param = fn.params[i].type;
     if (!param.is_tensor()) continue;
     const auto has = [&](const Dim& dim) { return dim.group == group; };
     if (std::none_of(param.dims.begin(), param.dims.end(), has)) continue;
-    result.args.push_back(local_expr(i, scope, {}));
-    result.args.push_back(int_const(int64_t(param.dims.size()) - 1, {}));
+    const ExprId axes = cx.keep(int_const(int64_t(param.dims.size()) - 1, {}));
+    result.leading = node::Leading{cx.keep(local_expr(i, scope, {})), axes};
     break;
   }
-  return result;
+  return {type, {}, std::move(result)};
 }
 
 }  // namespace
 
 Body extern_body(const FnInfo& fn, Scope& scope) {
-  std::vector<Expr> args;
-  for (LocalId i = 0; i < fn.params.size(); ++i) args.push_back(local_expr(i, scope, {}));
-  Expr call = make_expr(ExprKind::CallExtern, fn.result, {}, std::move(args), fn.name);
-  if (fn.result.is_tensor()) {
-    return {make_stmt(StmtKind::Return, {}, {checked(std::move(call), fn.result, fn, scope)})};
+  Context& cx = scope.cx;
+  ExprIds args;
+  for (LocalId i = 0; i < fn.params.size(); ++i) args.push_back(cx.keep(local_expr(i, scope, {})));
+  Expr call{fn.result, {}, node::CallExtern{fn.name, std::move(args)}};
+  if (fn.result.kind != Kind::Tuple) {
+    if (fn.result.is_tensor()) call = checked(std::move(call), fn.result, fn, scope);
+    return {{{}, stmt::Return{cx.keep(std::move(call))}}};
   }
-  if (fn.result.kind != Kind::Tuple) return {make_stmt(StmtKind::Return, {}, {std::move(call)})};
-  Stmt keep = make_stmt(StmtKind::Let, {}, {std::move(call)});
-  keep.local = scope.hidden_local(fn.result);
-  std::vector<Expr> parts;
+  const LocalId kept = scope.hidden_local(fn.result);
+  node::Tuple parts;
   for (size_t i = 0; i < fn.result.fields.size(); ++i) {
     const Type& type = fn.result.fields[i].type;
-    Expr part = make_expr(ExprKind::TupleElement, type, {}, {local_expr(keep.local, scope, {})});
-    part.number = double(i);
-    part.whole = int64_t(i);
-    parts.push_back(type.is_tensor() ? checked(std::move(part), type, fn, scope) : std::move(part));
+    Expr part{type, {}, node::TupleElement{cx.keep(local_expr(kept, scope, {})), int64_t(i)}};
+    if (type.is_tensor()) part = checked(std::move(part), type, fn, scope);
+    parts.elements.push_back(cx.keep(std::move(part)));
   }
-  Expr tuple = make_expr(ExprKind::Tuple, fn.result, {}, std::move(parts));
-  return {std::move(keep), make_stmt(StmtKind::Return, {}, {std::move(tuple)})};
+  const ExprId value = cx.keep(std::move(call));
+  const ExprId tuple = cx.keep({fn.result, {}, std::move(parts)});
+  return {{{}, stmt::Let{kept, value}}, {{}, stmt::Return{tuple}}};
 }
 
 void check_externs(Context& cx) {

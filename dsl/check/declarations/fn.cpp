@@ -2,6 +2,7 @@
 
 #include "dsl/check/declarations/declarations.h"
 #include "dsl/check/statements/statements.h"
+#include "dsl/check/walk.h"
 
 namespace ltr::check {
 
@@ -205,18 +206,19 @@ namespace {
 /// Whether a mistake in a body was reported: what it would have done is not known then.
 bool has_error(const Body& body) {
   return std::any_of(body.begin(), body.end(), [](const Stmt& stmt) {
-    return stmt.kind == StmtKind::Error ||
-           std::any_of(stmt.bodies.begin(), stmt.bodies.end(), has_error);
+    bool found = stmt.is<stmt::Error>();
+    for_each_body(stmt, [&](const Body& inner) { found = found || has_error(inner); });
+    return found;
   });
 }
 
 bool always_returns(const Body& body) {
   if (body.empty()) return false;
   const Stmt& last = body.back();
-  if (last.kind == StmtKind::Return || last.kind == StmtKind::Error) return true;
-  if (last.kind == StmtKind::NoGrad) return always_returns(last.bodies[0]);
-  return last.kind == StmtKind::If && last.bodies.size() == 2 && always_returns(last.bodies[0]) &&
-         always_returns(last.bodies[1]);
+  if (last.is<stmt::Return>() || last.is<stmt::Error>()) return true;
+  if (const auto* inner = last.get<stmt::NoGrad>()) return always_returns(inner->body);
+  const auto* branch = last.get<stmt::If>();
+  return branch != nullptr && always_returns(branch->then_body) && always_returns(branch->else_body);
 }
 
 Place place_of(FnRole role) {
@@ -243,75 +245,67 @@ Place place_of(FnRole role) {
 /// which it is taken as the result.
 Body check_value_of(const ast::Expr& expr, FnInfo& fn, Scope& scope) {
   Expr value = check_expr(expr, scope);
-  Stmt stmt;
-  stmt.span = expr.span;
   if (value.type.is_error()) {
     fn.result = Type::error();
-    return {stmt};
+    return {{expr.span, stmt::Error{}}};
   }
   if (fn.infers_result) {
     fn.result = value.type;
-    stmt.kind = StmtKind::Return;
-    stmt.values.push_back(std::move(value));
-    return {stmt};
+    return {{expr.span, stmt::Return{scope.cx.keep(std::move(value))}}};
   }
-  const bool has_effect = value.type.kind == Kind::Void || value.kind == ExprKind::CallMetric;
-  if (has_effect) {
-    stmt.kind = StmtKind::Expr;
-    stmt.values.push_back(std::move(value));
-    return {stmt};
-  }
+  const bool has_effect = value.type.kind == Kind::Void || value.is<node::CallMetric>();
+  if (has_effect) return {{expr.span, stmt::Eval{scope.cx.keep(std::move(value))}}};
   const std::string text = scope.cx.text(value.type);
   scope.cx.report(diag::result_not_declared(value.span, fn.name, text)
                       .help("declare what it gives: `-> {}`", text));
   fn.result = value.type;
-  return {stmt};
+  return {{expr.span, stmt::Error{}}};
 }
 
-void find_differentiated(const Expr& expr, std::set<LocalId>& locals) {
-  if (expr.op == library::Id::Grad && expr.args.size() == 2 &&
-      expr.args[1].kind == ExprKind::Local) {
-    locals.insert(expr.args[1].local);
+void find_differentiated(const Body& body, const Context& cx, std::set<LocalId>& locals);
+
+void find_differentiated(ExprId id, const Context& cx, std::set<LocalId>& locals) {
+  const ExprView& expr = cx.at(id);
+  const auto* op = expr.get<node::Op>();
+  if (op != nullptr && op->op == library::Id::Grad && op->args.size() == 2) {
+    if (const auto* by = cx.at(op->args[1]).get<node::Local>()) locals.insert(by->local);
   }
-  for (const Expr& arg : expr.args) find_differentiated(arg, locals);
+  for_each_child(expr, [&](ExprId child) { find_differentiated(child, cx, locals); });
+  for_each_body(expr, [&](const Body& body) { find_differentiated(body, cx, locals); });
 }
 
-void find_differentiated(const Body& body, std::set<LocalId>& locals) {
+void find_differentiated(const Body& body, const Context& cx, std::set<LocalId>& locals) {
   for (const Stmt& stmt : body) {
-    for (const Expr& value : stmt.values) find_differentiated(value, locals);
-    for (const Body& inner : stmt.bodies) find_differentiated(inner, locals);
+    for_each_child(stmt, [&](ExprId child) { find_differentiated(child, cx, locals); });
+    for_each_body(stmt, [&](const Body& inner) { find_differentiated(inner, cx, locals); });
   }
 }
 
-Expr tracked(Expr value) {
-  const Type type = value.type;
-  const Span span = value.span;
-  return op_expr(library::Id::Tracked, type, span, {std::move(value)});
+ExprId tracked(ExprId value, Context& cx) {
+  const ExprView& expr = cx.at(value);
+  return cx.keep(op_expr(library::Id::Tracked, expr.type, expr.span, {value}));
 }
 
-void track_assignments(Body& body, const std::set<LocalId>& locals) {
+void track_assignments(Body& body, const std::set<LocalId>& locals, Context& cx) {
   for (Stmt& stmt : body) {
-    const bool is_wanted = stmt.kind == StmtKind::Let && locals.contains(stmt.local) &&
-                           stmt.values[0].type.is_tensor();
-    if (is_wanted) stmt.values[0] = tracked(std::move(stmt.values[0]));
-    for (Body& inner : stmt.bodies) track_assignments(inner, locals);
+    auto* let = stmt.get<stmt::Let>();
+    if (let != nullptr && locals.contains(let->local) && cx.at(let->value).type.is_tensor())
+      let->value = tracked(let->value, cx);
+    for_each_body(stmt, [&](Body& inner) { track_assignments(inner, locals, cx); });
   }
 }
 
 /// What `grad(y, x)` differentiates by must be known as such before y is computed from it.
 void track_differentiated(Fn& fn, const Scope& scope) {
+  Context& cx = scope.cx;
   std::set<LocalId> locals;
-  find_differentiated(fn.body, locals);
+  find_differentiated(fn.body, cx, locals);
   if (locals.empty()) return;
-  track_assignments(fn.body, locals);
+  track_assignments(fn.body, locals, cx);
   for (const LocalId local : locals) {
     if (local >= fn.param_count) continue;
-    Stmt begin;
-    begin.kind = StmtKind::Let;
-    begin.span = fn.span;
-    begin.local = local;
-    begin.values.push_back(tracked(local_expr(local, scope, fn.span)));
-    fn.body.insert(fn.body.begin(), std::move(begin));
+    const ExprId param = cx.keep(local_expr(local, scope, fn.span));
+    fn.body.insert(fn.body.begin(), {fn.span, stmt::Let{local, tracked(param, cx)}});
   }
 }
 
@@ -388,12 +382,8 @@ void check_body_of(Context& cx, FnInfo& fn) {
     // Callers prove it where they can; what only run time knows is seen here.
     Expr holds = check_as(*fn.ast->where, Type::of(Kind::Bool), scope, "the rule");
     if (!holds.type.is_error()) {
-      Stmt check;
-      check.kind = StmtKind::Assert;
-      check.span = fn.ast->where->span;
-      check.text = cx.source_text(fn.ast->where->span);
-      check.values.push_back(std::move(holds));
-      entry.push_back(std::move(check));
+      const Span span = fn.ast->where->span;
+      entry.push_back({span, stmt::Assert{cx.keep(std::move(holds)), {}, cx.source_text(span)}});
     }
   }
   if (!fn.extern_file.empty()) {

@@ -69,7 +69,7 @@ void check_hparam(Context& cx, const ast::Hparam& hparam, const ast::Decl& decl,
   if (typed.type.kind == Kind::Int) {
     const AtomId atom = cx.program.atoms.variable(typed.name, 0, true);
     typed.type.value = Polynomial::atom(atom);
-    cx.atom_exprs[atom] = make_expr(ExprKind::Hparam, typed.type, typed.span, {}, typed.name);
+    cx.atom_exprs[atom] = Expr{typed.type, typed.span, node::Hparam{typed.name}};
   }
   cx.program.hparams.push_back(typed);
   if (!hparam.where) return;
@@ -84,17 +84,18 @@ void check_hparam(Context& cx, const ast::Hparam& hparam, const ast::Decl& decl,
                   .label(hparam.where->span, "the rule"));
   }
   // Rules of divisibility are facts when shapes are proven.
-  const std::function<void(const Expr&)> learn = [&](const Expr& rule) {
-    if (rule.kind == ExprKind::And) {
-      learn(rule.args[0]);
-      learn(rule.args[1]);
+  const std::function<void(const ExprView&)> learn = [&](const ExprView& rule) {
+    if (const auto* both = rule.get<node::And>()) {
+      learn(cx.at(both->left));
+      learn(cx.at(both->right));
     }
-    if (rule.kind != ExprKind::Host || rule.name != "==" || rule.args[0].name != "%" ||
-        rule.args[1].kind != ExprKind::IntConst || rule.args[1].whole != 0) {
-      return;
-    }
-    const auto& left = rule.args[0].args[0].type.value;
-    const auto& right = rule.args[0].args[1].type.value;
+    const auto* comparison = rule.get<node::Host>();
+    if (comparison == nullptr || comparison->op != "==") return;
+    const auto* rest = cx.at(comparison->args[0]).get<node::Host>();
+    const auto* zero = cx.at(comparison->args[1]).get<node::IntConst>();
+    if (rest == nullptr || rest->op != "%" || zero == nullptr || zero->value != 0) return;
+    const auto& left = cx.at(rest->args[0]).type.value;
+    const auto& right = cx.at(rest->args[1]).type.value;
     if (!left || !right) return;
     Requirement fact;
     fact.kind = Requirement::Kind::Divisible;

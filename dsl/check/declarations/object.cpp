@@ -138,7 +138,7 @@ struct ObjectChecker {
       Type direction = Type::of(Kind::OneOf);
       direction.choices = {"max", "min"};
       const Expr value = check_as(let.value, direction, inner, "the better direction");
-      typed.better = value.name;
+      typed.better = text_of(value);
       return;
     }
     Expr value;
@@ -272,7 +272,9 @@ struct ObjectChecker {
       value.type = Type::error();
     }
     const std::vector<ParamInfo>* rule = rule_params(optimizer.value);
-    const Expr weights = value.args.empty() ? error_at(value.span) : value.args[0];
+    const auto* made = value.get<node::Call>();
+    const bool has_weights = made != nullptr && !made->args.empty();
+    const Expr weights = has_weights ? Expr(cx.at(made->args[0].value)) : error_at(value.span);
     const Type type = value.type.is_error() ? Type::error() : Type::of(Kind::Optimizer);
     add(optimizer.name, type, MemberKind::Optimizer, value);
     std::vector<std::pair<std::string, Expr>> settings =
@@ -291,8 +293,8 @@ struct ObjectChecker {
     Scope inner = scope();
     Expr value = check_expr(init.value, inner);
     if (value.type.is_error()) return;
-    const bool is_creation =
-        value.kind == ExprKind::Op && !value.args.empty() && value.args[0].kind == ExprKind::List;
+    const auto* op = value.get<node::Op>();
+    const bool is_creation = op != nullptr && !op->args.empty() && cx.at(op->args[0]).is<node::List>();
     if (!is_creation) {
       cx.report(diag::wrong_type(
           value.span,

@@ -4,6 +4,7 @@
 #include "dsl/check/expressions/call.h"
 #include "dsl/check/library/library_call.h"
 #include "dsl/check/statements/statements.h"
+#include "dsl/check/walk.h"
 
 // How the states of a metric are joined, over batches and ranks: each by a rule of its own, or all of them by one
 // function.
@@ -21,35 +22,42 @@ const std::set<std::string>& rules() {
 /// Visits what code does, in the functions that it calls, too.
 struct StateUse {
   const Program& program;
-  std::set<uint32_t> seen;
+  std::set<FnId> seen;
   std::string assigned;  ///< the state that is written there
 
   /// Where a state of the metric itself is read or written; nothing if it is left alone.
-  std::optional<Span> in(const Expr& expr, const Object& metric) {
-    const bool is_member = expr.kind == ExprKind::Member && expr.args[0].kind == ExprKind::Self;
-    if (is_member && is_state(metric, expr.name)) return expr.span;
-    const bool calls = expr.kind == ExprKind::CallFn || expr.kind == ExprKind::CallMethod;
-    if (calls && seen.insert(expr.fn).second && in(program.fns[expr.fn].body, metric)) return expr.span;
-    for (const Expr& arg : expr.args) {
-      if (const auto found = in(arg, metric)) return found;
-    }
-    return in(expr.body, metric);
+  std::optional<Span> in(ExprId id, const Object& metric) {
+    const ExprView& expr = program.exprs[id];
+    const auto* member = expr.get<node::Member>();
+    const bool is_own = member != nullptr && program.exprs[member->object].is<node::Self>();
+    if (is_own && is_state(metric, member->name)) return expr.span;
+    const auto* method = expr.get<node::CallMethod>();
+    const auto* function = expr.get<node::CallFn>();
+    const FnId fn = method != nullptr ? method->fn : function != nullptr ? function->fn : 0;
+    if (fn != 0 && seen.insert(fn).second && in(program.fns[fn].body, metric)) return expr.span;
+    return in_parts(expr, metric);
   }
 
   std::optional<Span> in(const Body& body, const Object& metric) {
     for (const Stmt& stmt : body) {
-      if (stmt.kind == StmtKind::SetMember) {
-        assigned = stmt.name;
+      if (const auto* set = stmt.get<stmt::SetMember>()) {
+        assigned = set->name;
         return stmt.span;
       }
-      for (const Expr& value : stmt.values) {
-        if (const auto found = in(value, metric)) return found;
-      }
-      for (const Body& inner : stmt.bodies) {
-        if (const auto found = in(inner, metric)) return found;
-      }
+      if (const auto found = in_parts(stmt, metric)) return found;
     }
     return std::nullopt;
+  }
+
+  /// In the operands and bodies of an expression or statement.
+  std::optional<Span> in_parts(const auto& node, const Object& metric) {
+    std::optional<Span> found;
+    const auto look = [&](const auto& part) {
+      if (!found) found = in(part, metric);
+    };
+    for_each_child(node, look);
+    for_each_body(node, look);
+    return found;
   }
 
   static bool is_state(const Object& metric, const std::string& name) {
@@ -184,9 +192,7 @@ class MergeChecker {
     }
     std::optional<Expr> self;
     if (fn_->owner != nullptr) {
-      Type type = Type::of(Kind::Metric);
-      type.decl = metric_.index;
-      self = make_expr(ExprKind::Self, std::move(type), use_.span);
+      self = self_expr(here, use_.span);
     }
     Expr merged = convert(call_fn(*fn_, std::move(self), site), whole_, here, "what it gives");
     Binding binding;
@@ -200,7 +206,7 @@ class MergeChecker {
     call.param_count = 2;
     call.result = whole_;
     call.span = use_.span;
-    call.body = {make_stmt(StmtKind::Return, use_.span, {std::move(merged)})};
+    call.body = {{use_.span, stmt::Return{cx_.keep(std::move(merged))}}};
     call.locals = std::move(locals_);
     cx_.program.fns[index] = std::move(call);
     typed_.fns.push_back(index);

@@ -47,7 +47,7 @@ std::vector<SettingValue> check_scheduler(const ast::Setting& setting, Scope& sc
     return {};
   }
   std::vector<SettingValue> settings;
-  settings.push_back({setting.name.text, LTR_SCHEDULER_TYPE, make_expr(ExprKind::Symbol, Type::of(Kind::OneOf), value.span, {}, scheduler),
+  settings.push_back({setting.name.text, LTR_SCHEDULER_TYPE, symbol_const(scheduler, Type::of(Kind::OneOf), value.span),
                       setting.name.span});
   const std::vector<SettingInfo> fields = fields_of(scheduler);
   std::vector<ast::Setting> given;

@@ -125,7 +125,7 @@ class TopologyChecker {
   /// `cuda[8]` on each of the nodes, if both are known.
   std::optional<int64_t> device_count() const {
     const SettingValue* devices = typed("devices");
-    const int64_t count = devices == nullptr ? 0 : read_devices(devices->value.name)->count;
+    const int64_t count = devices == nullptr ? 0 : read_devices(text_of(devices->value))->count;
     if (count == 0) return std::nullopt;
     if (setting("nodes") == nullptr) return count;
     const SettingValue* nodes = typed("nodes");
@@ -222,7 +222,7 @@ class TopologyChecker {
                        .help("`shard weights over fsdp at BLOCK`, or `strategy = zero1` or `zero2`"));
       return;
     }
-    const std::string& strategy = given->value.name;
+    const std::string strategy = text_of(given->value);
     const Span span = given->value.span;
     const std::string name = "`strategy = " + strategy + "` ";
     const bool divides_weights = strategy == "fsdp" || strategy == "hsdp";
@@ -292,7 +292,7 @@ class TopologyChecker {
                      .help("`shard weights over fsdp at BLOCK`: the weights of one such block are gathered at a time"));
       return;
     }
-    put_typed({"shard.weights", "str", make_expr(ExprKind::StrConst, Type::of(Kind::Str), shard.at->span, {}, shard.at->text), shard.span});
+    put_typed({"shard.weights", "str", str_const(shard.at->text, shard.at->span), shard.span});
   }
 
   /// Every device has records of its own, so a batch is spread over all axes.
@@ -311,16 +311,17 @@ class TopologyChecker {
   void check_recompute() {
     const auto own = std::find_if(chain_.begin(), chain_.end(), [](const ast::Topology* at) { return !at->recomputes.empty(); });
     if (own == chain_.end()) return;
-    Expr blocks = make_expr(ExprKind::List, list_of_str(), (*own)->recomputes.front().span);
+    node::List blocks;
     std::map<std::string, const ast::Name*> seen;
     for (const ast::Recompute& recompute : (*own)->recomputes) {
       check_block(recompute.at);
       const auto [first, is_new] = seen.emplace(recompute.at.text, &recompute.at);
       if (!is_new)
         cx_.report(diag::setting_twice(recompute.at.span, "recompute at " + recompute.at.text).label(first->second->span, "first here"));
-      if (is_new) blocks.args.push_back(make_expr(ExprKind::StrConst, Type::of(Kind::Str), recompute.at.span, {}, recompute.at.text));
+      if (is_new) blocks.elements.push_back(cx_.keep(str_const(recompute.at.text, recompute.at.span)));
     }
-    put_typed({"recompute", "list[str]", std::move(blocks), (*own)->recomputes.front().span});
+    const Span span = (*own)->recomputes.front().span;
+    put_typed({"recompute", "list[str]", Expr{list_of_str(), span, std::move(blocks)}, span});
   }
 
   void put_typed(SettingValue value) {
@@ -352,8 +353,8 @@ class TopologyChecker {
       has_error = has_error || !value;
       if (!value) continue;
       written[part.name.text] = &part;
-      parts[part.name.text] = value->value.name;
-      if (part.name.text == "compute") check_available(part.value, value->value.name);
+      parts[part.name.text] = text_of(value->value);
+      if (part.name.text == "compute") check_available(part.value, text_of(value->value));
     }
     if (!has_error) put_precision(section, written, std::move(parts));
   }
@@ -401,18 +402,18 @@ class TopologyChecker {
     const auto info = std::find_if(topology_settings().begin(), topology_settings().end(),
                                    [](const SettingInfo& one) { return one.name == std::string("precision"); });
     put_typed({"precision", std::string(info->type),
-               make_expr(ExprKind::Symbol, Type::of(Kind::OneOf), section.span, {}, row->name),
+               symbol_const(row->name, Type::of(Kind::OneOf), section.span),
                section.span});
     if (is_narrower)
       put_typed({"precision.reduce", "one_of[bf16, f16]",
-                 make_expr(ExprKind::Symbol, Type::of(Kind::OneOf), written.at("reduce")->value.span, {}, reduce), section.span});
+                 symbol_const(reduce, Type::of(Kind::OneOf), written.at("reduce")->value.span), section.span});
   }
 
   void check_precision() {
     const ast::Setting* precision = setting("precision");
     if (precision == nullptr) return;
     for (const SettingValue& one : typed_.settings) {
-      if (one.path == "precision") check_available(precision->value, one.value.name);
+      if (one.path == "precision") check_available(precision->value, text_of(one.value));
     }
   }
 
@@ -421,7 +422,7 @@ class TopologyChecker {
     const ast::Setting* devices = setting("devices");
     if (devices == nullptr || (precision != "f16" && precision != "tf32")) return;
     const SettingValue* kind = typed("devices");
-    if (kind == nullptr || !kind->value.name.starts_with("cpu")) return;
+    if (kind == nullptr || !text_of(kind->value).starts_with("cpu")) return;
     // The setting that stands later is the one to change.
     const bool is_later = devices->value.span.source == written.span.source &&
                           devices->value.span.begin > written.span.begin;

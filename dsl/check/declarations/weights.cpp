@@ -207,7 +207,8 @@ class Comparison {
   }
 
   std::string file_name() const {
-    return source_.path.kind == ExprKind::StrConst ? source_.path.name : "the file";
+    const auto* text = source_.path.get<node::StrConst>();
+    return text != nullptr ? text->text : "the file";
   }
 
   const TreeTensor& tensor_of(const BlockTree& tree, const std::string& name) const {
@@ -254,7 +255,7 @@ bool is_usable(const WeightsFile& file,
 void compare(const Member& member, const Object& owner, Context& cx) {
   const WeightSource& source = *member.source;
   const auto path = evaluate(source.path, cx.program);
-  if (!path || source.path.kind == ExprKind::Hparam) return;
+  if (!path || source.path.is<node::Hparam>()) return;
   const WeightsFile file = cx.files->weights(path->text, owner.module);
   if (!is_usable(file, source, path->text, cx)) return;
   Comparison comparison(member, source, file, cx);
@@ -267,7 +268,7 @@ void compare(const Member& member, const Object& owner, Context& cx) {
     std::vector<std::pair<AtomId, Polynomial>> dims;
     for (size_t i = 0; i < owner.params.size() && i < experiment.model_arguments.size(); ++i) {
       const Type& param = owner.params[i].type;
-      const Type& given = experiment.model_arguments[i].type;
+      const Type& given = cx.at(experiment.model_arguments[i]).type;
       const auto atom = param.value ? param.value->single_atom() : std::nullopt;
       if (atom && given.value) dims.emplace_back(*atom, *given.value);
     }
@@ -282,7 +283,7 @@ void compare(const Member& member, const Object& owner, Context& cx) {
 }  // namespace
 
 std::optional<WeightSource> check_source(const ast::Member& member,
-                                         const Expr& value,
+                                         const ExprView& value,
                                          Scope& scope) {
   WeightSource source;
   source.span = member.source->span;

@@ -86,7 +86,7 @@ std::optional<Expr> filename_pattern(const ast::Expr& value, const Context& cx) 
                  (part.format.empty() ? "" : ":" + part.format) + "}";
     }
   }
-  return make_expr(ExprKind::StrConst, Type::of(Kind::Str), value.span, {}, pattern);
+  return str_const(pattern, value.span);
 }
 
 /// `callbacks { … }` and `loggers { … }`: calls of the library or of the program's own callbacks.
@@ -127,8 +127,7 @@ std::optional<Expr> check_listed(const ast::Expr& value,
     complete(cx, object);
     const auto bound = bind_arguments(object.params, site, object.name);
     if (!bound) return std::nullopt;
-    Expr result =
-        make_expr(ExprKind::Call, Type::of(Kind::CallbackValue), value.span, {}, object.name);
+    node::Call call{.name = object.name, .op = library::Id::None, .args = {}};
     for (size_t i = 0; i < object.params.size(); ++i) {
       const ParamInfo& param = object.params[i];
       const std::string label = "`" + param.name + "`";
@@ -136,10 +135,9 @@ std::optional<Expr> check_listed(const ast::Expr& value,
                      ? check_given_as(*(*bound)[i], param.type, scope, label.c_str())
                      : check_as(*param.initial, param.type, scope, "the default");
       if (arg.type.is_error()) return std::nullopt;
-      result.args.push_back(std::move(arg));
-      result.formats.push_back(param.name);
+      call.args.push_back({param.name, cx.keep(std::move(arg))});
     }
-    return result;
+    return Expr{Type::of(Kind::CallbackValue), value.span, std::move(call)};
   }
   if (kLater.contains(name->name.text)) {
     cx.report(
@@ -161,7 +159,7 @@ std::optional<Expr> check_listed(const ast::Expr& value,
 
 /// Binds a step's params to the fields of the wired data.
 void bind_step(
-    const Expr& model, const Expr& data, FnInfo& fn, Experiment& experiment, Scope& scope) {
+    const ExprView& model, const ExprView& data, FnInfo& fn, Experiment& experiment, Scope& scope) {
   Context& cx = scope.cx;
   const ObjectInfo& wired = *find_object(cx, Kind::Data, data.type.decl);
   const std::vector<StreamDecl>& streams = cx.program.datas[wired.index].streams;
@@ -248,7 +246,7 @@ std::optional<Expr> check_wired(const std::string& what,
       scope.data = &object_of(cx, *symbol);
     return std::nullopt;
   }
-  if (value.type.kind != kind) {
+  if (value.type.kind != kind || !value.is<node::Construct>()) {
     cx.report(diag::wrong_type(value.span, "`" + what + "` is built here, `" + what +
                                                " = NAME(…)`, and this is " + cx.text(value.type)));
     return std::nullopt;
@@ -391,8 +389,8 @@ void check_experiment(Context& cx, uint32_t module_index, const ast::Experiment&
   if (data && model) {
     typed.data = data->type.decl;
     typed.model = model->type.decl;
-    typed.data_arguments = data->args;
-    typed.model_arguments = model->args;
+    typed.data_arguments = data->get<node::Construct>()->args;
+    typed.model_arguments = model->get<node::Construct>()->args;
     ObjectInfo& object = *find_object(cx, Kind::Model, model->type.decl);
     for (const std::string& name : object.fn_order) {
       FnInfo& fn = *object.fns[name];

@@ -2,6 +2,7 @@
 
 #include "dsl/check/declarations/hook.h"
 #include "dsl/check/experiment/wired.h"
+#include "dsl/check/walk.h"
 
 namespace ltr::check {
 
@@ -13,21 +14,22 @@ struct Read {
   Span span;
 };
 
-void find_reads(const Expr& expr, std::vector<Read>& reads);
+void find_reads(const Body& body, const Program& program, std::vector<Read>& reads);
 
-void find_reads(const Body& body, std::vector<Read>& reads) {
-  for (const Stmt& stmt : body) {
-    for (const Expr& value : stmt.values) find_reads(value, reads);
-    for (const Body& inner : stmt.bodies) find_reads(inner, reads);
-  }
+void find_reads(const ExprView& expr, const Program& program, std::vector<Read>& reads) {
+  constexpr std::string_view kBatch = "batch.";
+  const auto* brought = expr.get<node::Context>();
+  if (brought != nullptr && brought->name.starts_with(kBatch))
+    reads.push_back({brought->name.substr(kBatch.size()), expr.span});
+  for_each_child(expr, [&](ExprId child) { find_reads(program.exprs[child], program, reads); });
+  for_each_body(expr, [&](const Body& body) { find_reads(body, program, reads); });
 }
 
-void find_reads(const Expr& expr, std::vector<Read>& reads) {
-  constexpr std::string_view kBatch = "batch.";
-  if (expr.kind == ExprKind::Context && expr.name.starts_with(kBatch))
-    reads.push_back({expr.name.substr(kBatch.size()), expr.span});
-  for (const Expr& arg : expr.args) find_reads(arg, reads);
-  find_reads(expr.body, reads);
+void find_reads(const Body& body, const Program& program, std::vector<Read>& reads) {
+  for (const Stmt& stmt : body) {
+    for_each_child(stmt, [&](ExprId child) { find_reads(program.exprs[child], program, reads); });
+    for_each_body(stmt, [&](const Body& inner) { find_reads(inner, program, reads); });
+  }
 }
 
 /// `val` of `val_batch_end`.
@@ -47,13 +49,13 @@ void check_hook_fields(Context& cx, const Experiment& experiment) {
   if (data.object.is_damaged) return;
   for (const Object& callback : cx.program.callbacks) {
     const bool is_listed = std::any_of(experiment.callbacks.begin(), experiment.callbacks.end(),
-                                       [&](const Expr& one) { return one.name == callback.name; });
+                                       [&](const Expr& one) { return one.get<node::Call>()->name == callback.name; });
     if (!is_listed) continue;
     for (const uint32_t index : callback.fns) {
       const Fn& fn = cx.program.fns[index];
       if (fn.role != FnRole::Hook) continue;
       std::vector<Read> reads;
-      find_reads(fn.body, reads);
+      find_reads(fn.body, cx.program, reads);
       for (const Read& read : reads) {
         for (const StreamDecl& stream : data.streams) {
           if (stream.role != role_of(fn.name) || delivers(stream, read.field) ||

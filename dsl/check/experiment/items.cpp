@@ -1,21 +1,23 @@
 #include "dsl/check/declarations/declarations.h"
+#include "dsl/check/walk.h"
 
 namespace ltr::check {
 
 namespace {
 
-void find_items(const Body& body, std::vector<Span>& found);
+void find_items(const Body& body, const Context& cx, std::vector<Span>& found);
 
-void find_items(const Expr& expr, std::vector<Span>& found) {
-  if (expr.op == library::Id::Item) found.push_back(expr.span);
-  for (const Expr& arg : expr.args) find_items(arg, found);
-  find_items(expr.body, found);
+void find_items(const ExprView& expr, const Context& cx, std::vector<Span>& found) {
+  const auto* op = expr.get<node::Op>();
+  if (op != nullptr && op->op == library::Id::Item) found.push_back(expr.span);
+  for_each_child(expr, [&](ExprId child) { find_items(cx.at(child), cx, found); });
+  for_each_body(expr, [&](const Body& body) { find_items(body, cx, found); });
 }
 
-void find_items(const Body& body, std::vector<Span>& found) {
+void find_items(const Body& body, const Context& cx, std::vector<Span>& found) {
   for (const Stmt& stmt : body) {
-    for (const Expr& value : stmt.values) find_items(value, found);
-    for (const Body& inner : stmt.bodies) find_items(inner, found);
+    for_each_child(stmt, [&](ExprId child) { find_items(cx.at(child), cx, found); });
+    for_each_body(stmt, [&](const Body& inner) { find_items(inner, cx, found); });
   }
 }
 
@@ -33,7 +35,7 @@ void check_items_of_steps(Context& cx) {
         const uint32_t at = open.back();
         open.pop_back();
         std::vector<Span> found;
-        if (at != step) find_items(cx.program.fns[at].body, found);
+        if (at != step) find_items(cx.program.fns[at].body, cx, found);
         for (const Span span : found) {
           cx.report(diag::item_in_train_step(span)
                         .label(train.span, "this step runs it")

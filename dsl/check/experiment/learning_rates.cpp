@@ -7,13 +7,15 @@ namespace ltr::check {
 
 namespace {
 
-/// The `lr` of an optimizer, or null.
-const Expr* rate_of(const Member& member) {
-  if (member.kind != MemberKind::Optimizer || member.value.type.is_error()) return nullptr;
-  for (size_t i = 0; i < member.value.args.size() && i < member.value.formats.size(); ++i) {
-    if (member.value.formats[i] == "lr") return &member.value.args[i];
+/// The `lr` of an optimizer.
+std::optional<ExprView> rate_of(const Member& member, const Context& cx) {
+  if (member.kind != MemberKind::Optimizer || member.value.type.is_error()) return std::nullopt;
+  const auto* rule = member.value.get<node::Call>();
+  if (rule == nullptr) return std::nullopt;
+  for (const node::NamedArg& arg : rule->args) {
+    if (arg.name == "lr") return cx.at(arg.value);
   }
-  return nullptr;
+  return std::nullopt;
 }
 
 /// Whether the value is a default that breaks its own `where`, which has been reported.
@@ -31,8 +33,8 @@ bool breaks_its_rule(const Wired& wired, const Program& program) {
 void check_learning_rates(Context& cx) {
   for (const Object& model : cx.program.models) {
     for (const Member& member : model.members) {
-      const Expr* rate = rate_of(member);
-      const auto value = rate != nullptr ? evaluate(*rate, cx.program) : std::nullopt;
+      const auto rate = rate_of(member, cx);
+      const auto value = rate ? evaluate(*rate, cx.program) : std::nullopt;
       if (value && value->real <= 0)
         cx.report(diag::bad_learning_rate(rate->span, cx.source_text(rate->span)));
     }
@@ -41,8 +43,8 @@ void check_learning_rates(Context& cx) {
     if (experiment.model >= cx.program.models.size()) continue;
     const Object& model = cx.program.models[experiment.model];
     for (const Member& member : model.members) {
-      const Expr* rate = rate_of(member);
-      if (rate == nullptr || evaluate(*rate, cx.program)) continue;
+      const auto rate = rate_of(member, cx);
+      if (!rate || evaluate(*rate, cx.program)) continue;
       const Wired wired = wire(*rate, model, experiment.model_arguments, experiment, cx.program);
       const auto value = evaluate(wired.expr, cx.program);
       if (!value || value->real > 0 || breaks_its_rule(wired, cx.program)) continue;

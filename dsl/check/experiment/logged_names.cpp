@@ -1,4 +1,5 @@
 #include "dsl/check/experiment/wired.h"
+#include "dsl/check/walk.h"
 
 namespace ltr::check {
 
@@ -6,18 +7,19 @@ namespace {
 
 /// Two logs of one name that both run, one after the other, record the mean of two values.
 void check_body_logs(Context& cx, const Body& body) {
-  std::map<std::string, const Stmt*> first;
+  std::map<std::string, const stmt::Log*> first;
   for (const Stmt& stmt : body) {
-    for (const Body& inner : stmt.bodies) check_body_logs(cx, inner);
-    if (stmt.kind != StmtKind::Log || stmt.values.empty()) continue;
-    const LogEntry& entry = cx.program.logs[stmt.index];
+    for_each_body(stmt, [&](const Body& inner) { check_body_logs(cx, inner); });
+    const auto* log = stmt.get<stmt::Log>();
+    if (log == nullptr) continue;
+    const LogEntry& entry = cx.program.logs[log->slot];
     if (entry.kind != "scalar" && entry.kind != "metric") continue;
-    const auto [place, is_new] = first.try_emplace(entry.name, &stmt);
+    const auto [place, is_new] = first.try_emplace(entry.name, log);
     if (is_new) continue;
-    const std::string before = cx.source_text(place->second->values[0].span);
-    if (before == cx.source_text(stmt.values[0].span)) continue;
+    const std::string before = cx.source_text(cx.at(place->second->value).span);
+    if (before == cx.source_text(cx.at(log->value).span)) continue;
     cx.report(diag::logged_twice(entry.span, entry.role + "." + entry.name)
-                  .label(cx.program.logs[place->second->index].span, "first here"));
+                  .label(cx.program.logs[place->second->slot].span, "first here"));
   }
 }
 

@@ -1,5 +1,6 @@
 #include "dsl/check/experiment/series.h"
 #include "dsl/check/experiment/wired.h"
+#include "dsl/check/walk.h"
 #include "dsl/diagnostics/suggest.h"
 
 namespace ltr::check {
@@ -46,19 +47,20 @@ const Logged* find_series(
 }
 
 void check_mode(
-    Context& cx, const Expr& mode, const std::string& name, Span span, const Logged& one) {
-  if (mode.name == "auto") {
+    Context& cx, const ExprView& written, const std::string& name, Span span, const Logged& one) {
+  const std::string& mode = written.get<node::Symbol>()->text;
+  if (mode == "auto") {
     if (one.better.empty())
       cx.report(diag::mode_needed(span, name).help("add `mode = max` or `mode = min`"));
     return;
   }
   const std::string& better = one.better.empty() ? one.named : one.better;
-  if (better.empty() || better == mode.name) return;
+  if (better.empty() || better == mode) return;
   diagnostics::Diagnostic diagnostic =
-      diag::mode_contradicts(mode.span.is_empty() ? span : mode.span, mode.name, name,
+      diag::mode_contradicts(written.span.is_empty() ? span : written.span, mode, name,
                              better == "max" ? "larger" : "smaller");
   diagnostic.help("`mode = {}`", better);
-  if (!mode.span.is_empty()) diagnostic.fix(mode.span, better);
+  if (!written.span.is_empty()) diagnostic.fix(written.span, better);
   cx.report(std::move(diagnostic));
 }
 
@@ -67,51 +69,56 @@ bool watches_steps(const std::string& call) {
   return call == "SpikeGuard";
 }
 
-void check_watching(Context& cx, const Expr& call, const SeriesOf& series) {
-  for (const Expr& arg : call.args) {
-    if (arg.kind == ExprKind::Call) check_watching(cx, arg, series);
-  }
-  const Expr* watched = watched_series(call);
-  if (watched == nullptr) return;
+void check_watching(Context& cx, const ExprView& expr, const SeriesOf& series) {
+  const auto* call = expr.get<node::Call>();
+  if (call == nullptr) return;
+  for (const node::NamedArg& arg : call->args) check_watching(cx, cx.at(arg.value), series);
+  const auto watched = watched_series(*call, cx.program);
+  if (!watched) return;
   const Logged* one =
-      find_series(cx, watched->name, watched->span, !watches_steps(call.name), series);
+      find_series(cx, watched->series, watched->span, !watches_steps(call->name), series);
   if (one == nullptr) return;
-  const auto mode = mode_argument(call);
-  if (mode) check_mode(cx, call.args[*mode], watched->name, watched->span, *one);
+  const auto mode = mode_argument(*call, cx.program);
+  if (mode) check_mode(cx, cx.at(call->args[*mode].value), watched->series, watched->span, *one);
 }
 
+void check_body_of_hook(Context& cx, const Body& body, const SeriesOf& series);
+
 /// `metric(val.loss)` in the hooks of a callback.
-void check_expr_of_hook(Context& cx, const Expr& expr, const SeriesOf& series) {
-  if (expr.kind == ExprKind::MetricSeries && !series.contains(expr.name)) {
+void check_expr_of_hook(Context& cx, const ExprView& expr, const SeriesOf& series) {
+  const auto* metric = expr.get<node::MetricSeries>();
+  if (metric != nullptr && !series.contains(metric->series)) {
     // The place of the series within `metric(…)`.
     const std::string text = cx.source_text(expr.span);
-    const size_t at = text.find(expr.name);
+    const size_t at = text.find(metric->series);
     Span span = expr.span;
     if (at != std::string::npos) {
       span.begin += uint32_t(at);
-      span.end = span.begin + uint32_t(expr.name.size());
+      span.end = span.begin + uint32_t(metric->series.size());
     }
-    report_unknown(cx, expr.name, span, series);
+    report_unknown(cx, metric->series, span, series);
   }
-  for (const Expr& arg : expr.args) check_expr_of_hook(cx, arg, series);
+  for_each_child(expr, [&](ExprId child) { check_expr_of_hook(cx, cx.at(child), series); });
+  for_each_body(expr, [&](const Body& body) { check_body_of_hook(cx, body, series); });
 }
 
 void check_body_of_hook(Context& cx, const Body& body, const SeriesOf& series) {
   for (const Stmt& stmt : body) {
-    for (const Expr& value : stmt.values) check_expr_of_hook(cx, value, series);
-    for (const Body& inner : stmt.bodies) check_body_of_hook(cx, inner, series);
+    for_each_child(stmt, [&](ExprId child) { check_expr_of_hook(cx, cx.at(child), series); });
+    for_each_body(stmt, [&](const Body& inner) { check_body_of_hook(cx, inner, series); });
   }
 }
 
 /// The series that a name like "{epoch:03}-{val.acc:.3}" mentions.
-void check_filename(Context& cx, const Expr& call, const SeriesOf& series) {
-  for (size_t i = 0; i < call.args.size() && i < call.formats.size(); ++i) {
-    const Expr& value = call.args[i];
-    if (call.formats[i] != "filename" || value.kind != ExprKind::StrConst) continue;
-    for (size_t open = value.name.find('{'); open != std::string::npos;
-         open = value.name.find('{', open + 1)) {
-      const size_t end = value.name.find_first_of(":}", open);
-      const std::string name = value.name.substr(open + 1, end - open - 1);
+void check_filename(Context& cx, const node::Call& call, const SeriesOf& series) {
+  for (const node::NamedArg& arg : call.args) {
+    const ExprView& value = cx.at(arg.value);
+    const auto* constant = value.get<node::StrConst>();
+    if (arg.name != "filename" || constant == nullptr) continue;
+    const std::string& pattern = constant->text;
+    for (size_t open = pattern.find('{'); open != std::string::npos; open = pattern.find('{', open + 1)) {
+      const size_t end = pattern.find_first_of(":}", open);
+      const std::string name = pattern.substr(open + 1, end - open - 1);
       if (name.find('.') == std::string::npos || series.contains(name)) continue;
       report_unknown(cx, name, value.span, series);
     }
@@ -145,7 +152,7 @@ void check_monitors(Context& cx, const Experiment& experiment, const ast::Sectio
   const SeriesOf series = logged_series(cx.program, experiment);
   for (const Expr& callback : experiment.callbacks) {
     check_watching(cx, callback, series);
-    check_filename(cx, callback, series);
+    check_filename(cx, *callback.get<node::Call>(), series);
   }
   for (const Member& member : model.members) {
     for (const auto& [name, value] : member.settings) {

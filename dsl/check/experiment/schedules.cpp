@@ -1,6 +1,7 @@
 #include "dsl/check/experiment/settings.h"
 #include "dsl/check/experiment/wired.h"
 #include "dsl/check/expressions/expressions.h"
+#include "dsl/check/walk.h"
 #include "runtime/tables/ranges.h"
 
 namespace ltr::check {
@@ -16,7 +17,7 @@ struct Training {
   bool has_steps = false;
 };
 
-Training training_of(const Context& cx, const Experiment& experiment) {
+Training training_of(Context& cx, const Experiment& experiment) {
   Training training;
   const Object none;
   const auto count = [&](const SettingValue& setting) -> std::optional<int64_t> {
@@ -47,25 +48,29 @@ struct Schedules {
   const std::string& optimizer;
   bool is_said = false;  ///< one schedule in epochs is one mistake
 
-  void check(const Expr& expr) {
-    for (size_t i = 0; i < expr.args.size(); ++i) {
-      const Wired wired =
-          wire(expr.args[i], model, experiment.model_arguments, experiment, cx.program);
-      const std::string name = i < expr.formats.size() ? expr.formats[i] : "";
-      check_range(expr, name, expr.args[i], wired);
-      if (wired.expr.kind == ExprKind::Quantity) {
-        check_unit(expr.args[i], wired.expr);
-        if (!name.empty() && name == library::info(expr.op).warmup) check_warmup(expr.args[i], wired.expr);
-      }
-      check(expr.args[i]);
+  void check(const ExprView& expr) {
+    if (const auto* call = expr.get<node::Call>()) {
+      for (const node::NamedArg& arg : call->args) check_argument(*call, arg.name, cx.at(arg.value));
+    } else {
+      for_each_child(expr, [&](ExprId child) { check_argument({}, "", cx.at(child)); });
     }
   }
 
-  void check_range(const Expr& schedule, const std::string& name, const Expr& written, const Wired& wired) {
+  void check_argument(const node::Call& schedule, const std::string& name, const ExprView& written) {
+    const Wired wired = wire(written, model, experiment.model_arguments, experiment, cx.program);
+    check_range(schedule, name, written, wired);
+    if (const auto* period = wired.expr.get<node::Quantity>()) {
+      check_unit(written, *period);
+      if (!name.empty() && name == library::info(schedule.op).warmup) check_warmup(written, *period);
+    }
+    check(written);
+  }
+
+  void check_range(const node::Call& schedule, const std::string& name, const ExprView& written, const Wired& wired) {
     const auto known = wired.expr.type.is_host_number() ? evaluate(wired.expr, cx.program) : std::nullopt;
-    const bool is_period = wired.expr.kind == ExprKind::Quantity;
-    if ((!known && !is_period) || !is_written(written)) return;
-    const double value = is_period ? wired.expr.number : known->real;
+    const auto* period = wired.expr.get<node::Quantity>();
+    if ((!known && period == nullptr) || !is_written(written)) return;
+    const double value = period != nullptr ? period->value : known->real;
     auto rule = broken_rule("schedule." + name, value);
     if (!rule) rule = broken_rule("schedule." + schedule.name + "." + name, value);
     if (!rule || is_reported(cx, diagnostics::Code::E0325, written.span)) return;
@@ -75,13 +80,13 @@ struct Schedules {
     cx.report(std::move(diagnostic));
   }
 
-  bool is_written(const Expr& expr) const {
+  bool is_written(const ExprView& expr) const {
     return cx.sources.contains(expr.span.source) && expr.span.source == model_source();
   }
   source::SourceId model_source() const { return model.span.source; }
 
-  void check_unit(const Expr& written, const Expr& value) {
-    if (value.name != "epochs" || is_said || training.has_epochs || !training.has_steps) return;
+  void check_unit(const ExprView& written, const node::Quantity& value) {
+    if (value.unit != "epochs" || is_said || training.has_epochs || !training.has_steps) return;
     if (!is_written(written)) return;
     is_said = true;
     cx.report(diag::schedule_in_epochs(training.steps_span, optimizer)
@@ -89,13 +94,13 @@ struct Schedules {
                   .help("say how many `epochs` to train, or write the schedule in steps"));
   }
 
-  void check_warmup(const Expr& written, const Expr& value) {
-    const bool in_epochs = value.name == "epochs";
+  void check_warmup(const ExprView& written, const node::Quantity& value) {
+    const bool in_epochs = value.unit == "epochs";
     const std::optional<int64_t> limit = in_epochs ? training.epochs : training.steps;
-    if (!limit || (!in_epochs && value.name != "steps") || value.number <= double(*limit)) return;
+    if (!limit || (!in_epochs && value.unit != "steps") || value.value <= double(*limit)) return;
     const std::string unit = in_epochs ? " epochs" : " steps";
     cx.report(diag::warmup_too_long(in_epochs ? training.epochs_span : training.steps_span,
-                                    optimizer, std::to_string(int64_t(value.number)) + unit,
+                                    optimizer, std::to_string(int64_t(value.value)) + unit,
                                     std::to_string(*limit) + unit)
                   .label(written.span, "the warm-up")
                   .help("shorten the warm-up, or train for longer"));

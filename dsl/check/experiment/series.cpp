@@ -59,18 +59,20 @@ SeriesOf logged_series(const Program& program, const Experiment& experiment) {
 
 bool is_listed(const std::string& callback, const Experiment& experiment) {
   return std::any_of(experiment.callbacks.begin(), experiment.callbacks.end(),
-                     [&](const Expr& listed) { return listed.name == callback; });
+                     [&](const Expr& listed) { return listed.get<node::Call>()->name == callback; });
 }
 
-const Expr* watched_series(const Expr& call) {
-  const auto watched = std::find_if(call.args.begin(), call.args.end(),
-                                    [](const Expr& arg) { return arg.kind == ExprKind::Series; });
-  return watched == call.args.end() ? nullptr : &*watched;
+std::optional<Watched> watched_series(const node::Call& call, const Program& program) {
+  for (const node::NamedArg& arg : call.args) {
+    const ExprView& value = program.exprs[arg.value];
+    if (const auto* series = value.get<node::Series>()) return Watched{series->name, value.span};
+  }
+  return std::nullopt;
 }
 
-std::optional<size_t> mode_argument(const Expr& call) {
+std::optional<size_t> mode_argument(const node::Call& call, const Program& program) {
   for (size_t i = 0; i < call.args.size(); ++i) {
-    if (call.formats[i] == "mode" && call.args[i].kind == ExprKind::Symbol) return i;
+    if (call.args[i].name == "mode" && program.exprs[call.args[i].value].is<node::Symbol>()) return i;
   }
   return std::nullopt;
 }

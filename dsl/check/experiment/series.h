@@ -24,9 +24,13 @@ SeriesOf logged_series(const Program& program, const Experiment& experiment);
 /// Whether the callback of this name stands in the experiment.
 bool is_listed(const std::string& callback, const Experiment& experiment);
 
-/// The series that a call watches, or null.
-const Expr* watched_series(const Expr& call);
-/// Which argument of a call is its `mode`.
-std::optional<size_t> mode_argument(const Expr& call);
+/// A series that a call watches, and where it says so.
+struct Watched {
+  std::string series;
+  Span span;
+};
+std::optional<Watched> watched_series(const node::Call& call, const Program& program);
+/// Which argument of a call is its `mode`, a word.
+std::optional<size_t> mode_argument(const node::Call& call, const Program& program);
 
 }  // namespace ltr::check

@@ -6,6 +6,7 @@
 #include "dsl/check/expressions/evaluate.h"
 #include "dsl/check/expressions/expressions.h"
 #include "dsl/check/library/library_call.h"
+#include "dsl/check/walk.h"
 #include "dsl/diagnostics/suggest.h"
 #include "runtime/tables/ranges.h"
 
@@ -31,11 +32,11 @@ const std::string* word_of(const ast::Expr& value) {
 }
 
 Expr symbol(const ast::Expr& value, const std::string& text) {
-  return make_expr(ExprKind::Symbol, Type::of(Kind::OneOf), value.span, {}, text);
+  return symbol_const(text, Type::of(Kind::OneOf), value.span);
 }
 
-bool reads_hparam(const Expr& expr) {
-  return expr.kind == ExprKind::Hparam || std::any_of(expr.args.begin(), expr.args.end(), reads_hparam);
+bool reads_hparam(const ExprView& expr, const Context& cx) {
+  return expr.is<node::Hparam>() || any_child(expr, [&](ExprId child) { return reads_hparam(cx.at(child), cx); });
 }
 
 /// `auto`, `cpu`, `cuda[8]`: a kind, and how many of it on each node. The count is a number: `--devices` is what changes it.
@@ -59,7 +60,7 @@ std::optional<Expr> check_devices(const ast::Expr& value, Scope& scope) {
   const Expr count = check_as(given, Type::of(Kind::Int), scope, "the count of devices");
   if (count.type.is_error()) return std::nullopt;
   const auto known = evaluate(count, cx.program);
-  if (!known || reads_hparam(count)) {
+  if (!known || reads_hparam(count, cx)) {
     cx.report(diag::wrong_argument(given.span, "the count of devices is a number, not " + cx.source_text(given.span))
                   .help("`--devices {}[8]` gives another one at the start of a run", *kind));
     return std::nullopt;
@@ -99,22 +100,27 @@ bool names_setting_value(const ast::Expr& value, const Scope& scope) {
 }
 
 /// Rules of a call's arguments that no `where` says; false after a report.
-bool check_pairs(const Expr& call, Context& cx) {
-  if (call.op == library::Id::Ramp && call.args[2].name == "seconds") {
-    cx.report(diag::wrong_type(call.args[2].span, "`ramp` goes over steps or epochs, not over a time"));
+bool check_pairs(const node::Call& call, Context& cx) {
+  if (call.op == library::Id::Ramp) {
+    const ExprView over = cx.at(call.args[2].value);
+    const auto* period = over.get<node::Quantity>();
+    if (period == nullptr || period->unit != "seconds") return true;
+    cx.report(diag::wrong_type(over.span, "`ramp` goes over steps or epochs, not over a time"));
     return false;
   }
-  if (call.op != library::Id::ByEpoch) return true;
+  const auto* pairs = call.op == library::Id::ByEpoch ? cx.at(call.args[0].value).get<node::List>() : nullptr;
   std::optional<int64_t> before;
-  for (const Expr& pair : call.args[0].args) {
-    if (pair.args.size() != 2) continue;
-    const auto epoch = evaluate(pair.args[0], cx.program), batches = evaluate(pair.args[1], cx.program);
+  for (const ExprId id : pairs != nullptr ? pairs->elements : ExprIds{}) {
+    const auto* pair = cx.at(id).get<node::Tuple>();
+    if (pair == nullptr || pair->elements.size() != 2) continue;
+    const ExprView from = cx.at(pair->elements[0]), count = cx.at(pair->elements[1]);
+    const auto epoch = evaluate(from, cx.program), batches = evaluate(count, cx.program);
     if (epoch && (epoch->whole < 0 || (before && epoch->whole <= *before))) {
-      cx.report(diag::out_of_range(pair.args[0].span, "the epochs of `by_epoch` begin at 0 or later, and rise"));
+      cx.report(diag::out_of_range(from.span, "the epochs of `by_epoch` begin at 0 or later, and rise"));
       return false;
     }
     if (batches && batches->whole < 1) {
-      cx.report(diag::out_of_range(pair.args[1].span, "an update takes at least 1 batch"));
+      cx.report(diag::out_of_range(count.span, "an update takes at least 1 batch"));
       return false;
     }
     if (epoch) before = epoch->whole;
@@ -123,7 +129,7 @@ bool check_pairs(const Expr& call, Context& cx) {
 }
 
 /// What a number is worth before the run; of an hparam its default.
-std::optional<double> constant(const Expr& expr, Context& cx) {
+std::optional<double> constant(const ExprView& expr, Context& cx) {
   if (!expr.type.is_host_number() || expr.type.kind == Kind::Bool) return std::nullopt;
   const auto value = evaluate(expr, cx.program);
   return value ? std::optional(value->real) : std::nullopt;
@@ -180,7 +186,7 @@ std::optional<SettingValue> check_setting(const ast::Setting& setting,
   result.span = setting.name.span;
   if (result.type == "text") {
     result.type = "str";
-    result.value = make_expr(ExprKind::StrConst, Type::of(Kind::Str), setting.value.span, {}, cx.source_text(setting.value.span));
+    result.value = str_const(cx.source_text(setting.value.span), setting.value.span);
     return result;
   }
   if (result.type == "devices") {
@@ -198,7 +204,8 @@ std::optional<SettingValue> check_setting(const ast::Setting& setting,
   }
   const Asked asked = asked_for(or_at == std::string::npos ? result.type : result.type.substr(or_at + 4));
   if (auto call = check_setting_call(setting.value, asked.calls, scope)) {
-    if (call->type.is_error() || !check_pairs(*call, cx)) return std::nullopt;
+    const auto* made = call->get<node::Call>();
+    if (made == nullptr || !check_pairs(*made, cx)) return std::nullopt;
     result.value = std::move(*call);
   } else if (names_setting_value(setting.value, scope)) {
     cx.report(diag::wrong_argument(setting.value.span, "`" + setting.name.text + "` takes " + result.type + ", not " +
@@ -208,8 +215,11 @@ std::optional<SettingValue> check_setting(const ast::Setting& setting,
     result.value = check_as(setting.value, type_of_text(asked.type), scope, ("`" + setting.name.text + "`").c_str());
   }
   if (result.value.type.is_error()) return std::nullopt;
-  const Expr& bounded = result.value.op == library::Id::Fraction ? result.value.args[0] : result.value;
-  const auto value = bounded.kind == ExprKind::Quantity ? std::optional(bounded.number) : constant(bounded, cx);
+  const auto* made = result.value.get<node::Call>();
+  const bool is_fraction = made != nullptr && made->op == library::Id::Fraction;
+  const ExprView bounded = is_fraction ? cx.at(made->args[0].value) : ExprView(result.value);
+  const auto* quantity = bounded.get<node::Quantity>();
+  const auto value = quantity != nullptr ? std::optional(quantity->value) : constant(bounded, cx);
   const auto rule = value ? broken_rule((section == "a trainer" ? "trainer." : "topology.") + result.path, *value) : std::nullopt;
   if (rule) {
     cx.report(diag::out_of_range(result.value.span, "`" + result.path + "` cannot be " + cx.source_text(result.value.span))

@@ -2,23 +2,18 @@
 #include "dsl/check/experiment/wired.h"
 #include "dsl/check/expressions/expressions.h"
 #include "dsl/check/types/types.h"
+#include "dsl/check/walk.h"
 
 namespace ltr::check {
 
 namespace {
 
-bool is_param_of_self(const Expr& expr) {
-  return expr.kind == ExprKind::Member && expr.whole == 1 && expr.args[0].kind == ExprKind::Self;
-}
-
 /// Its params as what they are to a model: those of the data that is wired to it.
-Expr as_data(Expr expr) {
-  if (is_param_of_self(expr)) {
-    expr.kind = ExprKind::DataMember;
-    expr.args.clear();
-  }
-  for (Expr& part : expr.args) part = as_data(std::move(part));
-  return expr;
+Expr as_data(Expr expr, Context& cx) {
+  const auto* member = expr.get<node::Member>();
+  if (member != nullptr && member->is_param && cx.at(member->object).is<node::Self>())
+    return {std::move(expr.type), expr.span, node::DataMember{member->name, true}};
+  return with_children(std::move(expr), [&](ExprId child) { return cx.keep(as_data(cx.at(child), cx)); });
 }
 
 /// The scope of what rests on the params of `object`.
@@ -64,7 +59,8 @@ void add_field_rules(Context& cx, const FnInfo& fn, const StepBinding& step, Obj
       rule.fate = Fate::AtStart;
       rule.span = fn.params[i].span;
       rule.needs_data = true;
-      rule.condition = host_op("==", {std::move(*mine), as_data(*theirs)}, Type::of(Kind::Bool), rule.span);
+      rule.condition = host_op("==", {cx.keep(std::move(*mine)), cx.keep(as_data(*theirs, cx))}, Type::of(Kind::Bool),
+                               rule.span);
       rules.push_back(std::move(rule));
     }
   }

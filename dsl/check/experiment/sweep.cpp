@@ -55,7 +55,8 @@ Expr check_axis(const ast::Setting& setting, const Hparam& hparam, Scope& scope)
     list.fields.push_back({"", hparam.type});
     list.fields[0].type.value.reset();
     Expr values = check_as(setting.value, list, scope, ("`" + hparam.name + "`").c_str());
-    if (values.type.is_error() || values.kind != ExprKind::List || !values.args.empty()) return values;
+    const auto* written = values.get<node::List>();
+    if (values.type.is_error() || written == nullptr || !written->elements.empty()) return values;
     cx.report(diag::wrong_argument(values.span, "there is no value in this list"));
     return error_at(values.span);
   }
@@ -87,7 +88,7 @@ const Hparam* find_hparam(const ast::Setting& setting, Scope& scope) {
 
 std::optional<Expr> check_sweep(const ast::Section& section, Scope& scope) {
   Context& cx = scope.cx;
-  Expr sweep = make_expr(ExprKind::Call, Type::of(Kind::TrainerValue), section.name.span, {}, "sweep");
+  node::Call sweep{.name = "sweep", .op = library::Id::None, .args = {}};
   const ast::Setting* draw = nullptr;
   const ast::Setting* grid = nullptr;
   bool has_axis = false, has_target = false, has_trials = false, has_error = false;
@@ -98,16 +99,15 @@ std::optional<Expr> check_sweep(const ast::Section& section, Scope& scope) {
       value = check_word(setting, scope);
       has_target = has_target || name == "minimize" || name == "maximize";
       has_trials = has_trials || name == "trials";
-      if (name == "method" && value.name == "grid") grid = &setting;
+      if (name == "method" && text_of(value) == "grid") grid = &setting;
     } else {
       has_axis = true;
       const Hparam* hparam = find_hparam(setting, scope);
       value = hparam != nullptr ? check_axis(setting, *hparam, scope) : error_at(setting.name.span);
-      if (value.kind == ExprKind::Call) draw = &setting;
+      if (value.is<node::Call>()) draw = &setting;
     }
     has_error = has_error || value.type.is_error();
-    sweep.formats.push_back(name);
-    sweep.args.push_back(std::move(value));
+    sweep.args.push_back({name, cx.keep(std::move(value))});
   }
   if (has_error) return std::nullopt;
   const auto refuse = [&](Span span, const std::string& text, const std::string& help) {
@@ -123,7 +123,7 @@ std::optional<Expr> check_sweep(const ast::Section& section, Scope& scope) {
                   "`" + draw->name.text + " in [a, b]`");
   if (grid == nullptr && !has_trials)
     return refuse(section.name.span, "a sweep says how many trials it has", "`trials = 20`, or `method = grid`");
-  return sweep;
+  return Expr{Type::of(Kind::TrainerValue), section.name.span, std::move(sweep)};
 }
 
 }  // namespace ltr::check

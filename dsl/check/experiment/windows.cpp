@@ -3,6 +3,7 @@
 #include "dsl/check/declarations/devices.h"
 #include "dsl/check/experiment/wired.h"
 #include "dsl/check/expressions/expressions.h"
+#include "dsl/check/walk.h"
 
 namespace ltr::check {
 
@@ -15,7 +16,7 @@ std::optional<int64_t> ranks_of(const Context& cx, const std::string& name) {
     if (topology.name != name) continue;
     const SettingValue* devices = find_setting(topology.settings, "devices");
     const SettingValue* nodes = find_setting(topology.settings, "nodes");
-    const int64_t count = devices == nullptr ? 1 : std::max<int64_t>(read_devices(devices->value.name)->count, 1);
+    const int64_t count = devices == nullptr ? 1 : std::max<int64_t>(read_devices(text_of(devices->value))->count, 1);
     if (nodes == nullptr) return count;
     const auto value = evaluate(nodes->value, cx.program);
     return value ? std::optional(count * value->whole) : std::nullopt;
@@ -24,18 +25,23 @@ std::optional<int64_t> ranks_of(const Context& cx, const std::string& name) {
 }
 
 /// The last call of a stage in the chain of a stream.
-const Expr* find_stage(const Expr& stream, library::Id stage) {
-  if (stream.op == stage) return &stream;
-  const bool goes_on =
-      stream.kind == ExprKind::Op || stream.kind == ExprKind::MapStage || stream.kind == ExprKind::FilterStage;
-  return goes_on && !stream.args.empty() ? find_stage(stream.args[0], stage) : nullptr;
+std::optional<ExprView> find_stage(const ExprView& stream, library::Id stage, const Program& program) {
+  if (const auto* map = stream.get<node::MapStage>()) return find_stage(program.exprs[map->stream], stage, program);
+  if (const auto* filter = stream.get<node::FilterStage>())
+    return find_stage(program.exprs[filter->stream], stage, program);
+  const auto* op = stream.get<node::Op>();
+  if (op == nullptr) return std::nullopt;
+  if (op->op == stage) return stream;
+  return !op->args.empty() ? find_stage(program.exprs[op->args[0]], stage, program) : std::nullopt;
 }
 
-void count_updates(const Body& body, std::map<std::string, std::vector<Span>>& updates) {
+void count_updates(const Body& body, const Context& cx, std::map<std::string, std::vector<Span>>& updates) {
   for (const Stmt& stmt : body) {
-    if (stmt.kind == StmtKind::Minimize && stmt.values.size() > 1)
-      updates[stmt.values[1].name].push_back(stmt.span);
-    for (const Body& inner : stmt.bodies) count_updates(inner, updates);
+    if (const auto* update = stmt.get<stmt::Minimize>()) {
+      const auto* optimizer = cx.at(update->optimizer).get<node::Member>();
+      updates[optimizer != nullptr ? optimizer->name : ""].push_back(stmt.span);
+    }
+    for_each_body(stmt, [&](const Body& inner) { count_updates(inner, cx, updates); });
   }
 }
 
@@ -63,7 +69,7 @@ void check_step(Context& cx, const Experiment& experiment) {
       continue;
     }
     std::map<std::string, std::vector<Span>> updates;
-    count_updates(fn.body, updates);
+    count_updates(fn.body, cx, updates);
     for (const auto& [optimizer, places] : updates) {
       if (places.size() < 2) continue;
       cx.report(diag::accumulate_twice(window->span, window->path, optimizer)
@@ -75,9 +81,9 @@ void check_step(Context& cx, const Experiment& experiment) {
 }
 
 void check_endless(Context& cx, const Experiment& experiment, const StreamDecl& stream) {
-  const Expr* repeat = find_stage(stream.value, library::Id::RepeatStream);
-  const bool is_endless =
-      repeat != nullptr && repeat->args.size() > 1 && repeat->args[1].kind == ExprKind::NoneConst;
+  const auto repeat = find_stage(stream.value, library::Id::RepeatStream, cx.program);
+  const auto* call = repeat ? repeat->get<node::Op>() : nullptr;
+  const bool is_endless = call != nullptr && call->args.size() > 1 && cx.at(call->args[1]).is<node::NoneConst>();
   if (!is_endless || find_setting(experiment.trainer, "steps_per_epoch") != nullptr) return;
   Span span = experiment.span;
   for (const SettingValue& setting : experiment.trainer) {
@@ -114,29 +120,32 @@ void check_global_batch(Context& cx, const Experiment& experiment, const TrainBa
 /// `weigh = count("tokens")`: a field of the batch.
 void check_counted(Context& cx, const Experiment& experiment) {
   const SettingValue* weigh = find_setting(experiment.trainer, "weigh");
-  if (weigh == nullptr || weigh->value.op != library::Id::CountOfField) return;
-  const Expr& field = weigh->value.args[0];
+  const auto* count = weigh != nullptr ? weigh->value.get<node::Call>() : nullptr;
+  if (count == nullptr || count->op != library::Id::CountOfField) return;
+  const ExprView field = cx.at(count->args[0].value);
+  const auto* name = field.get<node::StrConst>();
   const DataObject& data = cx.program.datas[experiment.data];
-  if (field.kind != ExprKind::StrConst || data.object.is_damaged) return;
+  if (name == nullptr || data.object.is_damaged) return;
   std::vector<std::string> known;
   for (const TypeField& one : data.batch.fields) known.push_back(one.name);
-  if (std::find(known.begin(), known.end(), field.name) != known.end() ||
+  if (std::find(known.begin(), known.end(), name->text) != known.end() ||
       is_reported(cx, diagnostics::Code::E0308, field.span))
     return;
-  diagnostics::Diagnostic diagnostic = diag::unknown_field(field.span, "the batch", field.name);
-  if (!did_you_mean(diagnostic, field.name, field.span, known)) note_known(diagnostic, known);
+  diagnostics::Diagnostic diagnostic = diag::unknown_field(field.span, "the batch", name->text);
+  if (!did_you_mean(diagnostic, name->text, field.span, known)) note_known(diagnostic, known);
   cx.report(std::move(diagnostic));
 }
 
 }  // namespace
 
-std::optional<TrainBatch> find_train_batch(const Program& program, const Experiment& experiment) {
+std::optional<TrainBatch> find_train_batch(Program& program, const Experiment& experiment) {
   const DataObject& data = program.datas[experiment.data];
   for (const StreamDecl& stream : data.streams) {
     if (stream.role != "train" || stream.value.type.is_error()) continue;
-    const Expr* collate = find_stage(stream.value, library::Id::Collate);
+    const auto stage = find_stage(stream.value, library::Id::Collate, program);
+    const auto* collate = stage ? stage->get<node::Op>() : nullptr;
     if (collate == nullptr || collate->args.size() < 2) continue;
-    Wired size = wire(collate->args[1], data.object, experiment.data_arguments, experiment, program);
+    Wired size = wire(program.exprs[collate->args[1]], data.object, experiment.data_arguments, experiment, program);
     const auto records = evaluate(size.expr, program);
     if (records && records->whole >= 1) return TrainBatch{records->whole, std::move(size)};
   }

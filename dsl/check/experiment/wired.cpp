@@ -2,36 +2,38 @@
 
 #include <algorithm>
 
+#include "dsl/check/walk.h"
+
 namespace ltr::check {
 
 namespace {
 
 struct Wirer {
   const Object& object;
-  const std::vector<Expr>& arguments;
+  const ExprIds& arguments;
   const Experiment& experiment;
-  const Program& program;
+  Program& program;
   Wired result;
 
-  Expr hparam(const std::string& name, const Expr& use) {
+  std::optional<Expr> hparam(const std::string& name) {
     for (const Hparam& candidate : program.hparams) {
       if (candidate.name != name) continue;
       const auto set = std::find_if(experiment.sets.begin(), experiment.sets.end(),
                                     [&](const auto& one) { return one.first == name; });
-      const Expr& value = set != experiment.sets.end() ? set->second : candidate.initial;
+      const ExprView& value = set != experiment.sets.end() ? set->second : candidate.initial;
       result.given = value.span;
       if (set == experiment.sets.end()) result.hparams.push_back(name);
       return of(value);
     }
-    return use;
+    return std::nullopt;
   }
 
   /// A param or `let` of the object itself.
   std::optional<Expr> own(const std::string& name, bool is_param) {
     for (size_t i = 0; i < object.params.size() && i < arguments.size(); ++i) {
       if (object.params[i].name != name || !is_param) continue;
-      result.given = arguments[i].span;
-      return of(arguments[i]);
+      result.given = program.exprs[arguments[i]].span;
+      return of(program.exprs[arguments[i]]);
     }
     for (const Member& member : object.members) {
       if (member.name == name && member.kind == MemberKind::Let && !is_param)
@@ -40,29 +42,40 @@ struct Wirer {
     return std::nullopt;
   }
 
-  Expr of(const Expr& expr) {
-    if (expr.kind == ExprKind::Hparam) return hparam(expr.name, expr);
-    const bool is_own =
-        expr.kind == ExprKind::Member && !expr.args.empty() && expr.args[0].kind == ExprKind::Self;
-    if (is_own) {
-      if (auto known = own(expr.name, expr.whole == 1)) return *known;
+  /// What `expr` stands for; nothing if it stands for itself.
+  std::optional<Expr> meant(const ExprView& expr) {
+    if (const auto* use = expr.get<node::Hparam>()) return hparam(use->name);
+    const auto* member = expr.get<node::Member>();
+    if (member != nullptr && program.exprs[member->object].is<node::Self>()) {
+      if (auto known = own(member->name, member->is_param)) return known;
     }
-    if (expr.kind == ExprKind::Local && expr.local < object.params.size()) {
-      if (auto known = own(object.params[expr.local].name, true)) return *known;
+    const auto* local = expr.get<node::Local>();
+    if (local != nullptr && local->local < object.params.size()) {
+      if (auto known = own(object.params[local->local].name, true)) return known;
     }
-    Expr copy = expr;
-    for (Expr& arg : copy.args) arg = of(arg);
-    return copy;
+    bool is_changed = false;
+    Expr changed = with_children(expr, [&](ExprId child) {
+      auto other = meant(program.exprs[child]);
+      if (!other) return child;
+      is_changed = true;
+      return program.exprs.add(std::move(*other));
+    });
+    return is_changed ? std::optional(std::move(changed)) : std::nullopt;
+  }
+
+  Expr of(const ExprView& expr) {
+    auto other = meant(expr);
+    return other ? std::move(*other) : Expr(expr);
   }
 };
 
 }  // namespace
 
-Wired wire(const Expr& expr,
+Wired wire(const ExprView& expr,
            const Object& object,
-           const std::vector<Expr>& arguments,
+           const ExprIds& arguments,
            const Experiment& experiment,
-           const Program& program) {
+           Program& program) {
   Wirer wirer{object, arguments, experiment, program, {}};
   wirer.result.given = expr.span;
   wirer.result.expr = wirer.of(expr);

@@ -15,11 +15,11 @@ struct Wired {
   Span given;                        ///< where the value comes from, if that is one place
   std::vector<std::string> hparams;  ///< whose values it rests on
 };
-Wired wire(const Expr& expr,
+Wired wire(const ExprView& expr,
            const Object& object,
-           const std::vector<Expr>& arguments,
+           const ExprIds& arguments,
            const Experiment& experiment,
-           const Program& program);
+           Program& program);
 
 /// The setting of this name, or null.
 const SettingValue* find_setting(const std::vector<SettingValue>& settings,
@@ -55,6 +55,6 @@ struct TrainBatch {
   int64_t records = 0;
   Wired size;
 };
-std::optional<TrainBatch> find_train_batch(const Program& program, const Experiment& experiment);
+std::optional<TrainBatch> find_train_batch(Program& program, const Experiment& experiment);
 
 }  // namespace ltr::check

@@ -34,29 +34,31 @@ Expr call_symbol(const Symbol& symbol, CallSite& site) {
 
 namespace {
 
-/// The list of a chain as it is written in the program; null where that cannot be told.
-const Expr* written_list(const Expr& chain, Context& cx) {
-  if (chain.kind == ExprKind::List) return &chain;
-  if (chain.kind == ExprKind::ListElement && chain.args[1].kind == ExprKind::IntConst) {
-    const Expr* outer = written_list(chain.args[0], cx);
-    const auto index = size_t(chain.args[1].whole);
-    return outer != nullptr && index < outer->args.size() ? written_list(outer->args[index], cx) : nullptr;
+/// The elements of a chain as they are written in the program; null where that cannot be told.
+const ExprIds* written_elements(const ExprView& chain, const Context& cx) {
+  if (const auto* list = chain.get<node::List>()) return &list->elements;
+  if (const auto* part = chain.get<node::ListElement>()) {
+    const auto* index = cx.at(part->index).get<node::IntConst>();
+    const ExprIds* outer = index != nullptr ? written_elements(cx.at(part->list), cx) : nullptr;
+    const bool is_there = outer != nullptr && size_t(index->value) < outer->size();
+    return is_there ? written_elements(cx.at((*outer)[size_t(index->value)]), cx) : nullptr;
   }
-  if (chain.kind != ExprKind::Member || chain.args.empty()) return nullptr;
-  const Type& owner = chain.args[0].type;
+  const auto* use = chain.get<node::Member>();
+  if (use == nullptr) return nullptr;
+  const Type& owner = cx.at(use->object).type;
   const bool is_block = owner.kind == Kind::Block;
   if (!is_block && owner.kind != Kind::Model) return nullptr;
   const Object& object = (is_block ? cx.program.blocks : cx.program.models)[owner.decl];
   const auto member = std::find_if(object.members.begin(), object.members.end(),
-                                   [&](const Member& one) { return one.name == chain.name; });
-  return member != object.members.end() ? written_list(member->value, cx) : nullptr;
+                                   [&](const Member& one) { return one.name == use->name; });
+  return member != object.members.end() ? written_elements(member->value, cx) : nullptr;
 }
 
 /// Where element `i` of a chain is written; nothing where that cannot be told.
-std::optional<Span> element_place(const Expr& chain, size_t i, Context& cx) {
-  const Expr* list = written_list(chain, cx);
-  if (list == nullptr || i >= list->args.size()) return std::nullopt;
-  const Span place = list->args[i].span;
+std::optional<Span> element_place(const ExprView& chain, size_t i, const Context& cx) {
+  const ExprIds* list = written_elements(chain, cx);
+  if (list == nullptr || i >= list->size()) return std::nullopt;
+  const Span place = cx.at((*list)[i]).span;
   return !place.is_empty() && cx.sources.contains(place.source) ? std::optional(place) : std::nullopt;
 }
 
@@ -91,13 +93,12 @@ class BlameElement {
   diagnostics::Sink found_;
 };
 
-Expr apply_chain(const Expr& chain, Expr value, Span span, Scope& scope) {
+Expr apply_chain(const ExprView& chain, Expr value, Span span, Scope& scope) {
+  Context& cx = scope.cx;
+  const ExprId list = cx.keep(chain);
   for (size_t i = 0; i < chain.type.fields.size(); ++i) {
-    const BlameElement blame(element_place(chain, i, scope.cx), span, scope.cx);
-    Expr element = make_expr(ExprKind::ListElement, chain.type.fields[i].type, chain.span,
-                             {chain, int_const(int64_t(i), span)});
-    if (chain.type.fields[i].type.kind == Kind::Function)
-      element.name = chain.type.fields[i].type.name;
+    const BlameElement blame(element_place(chain, i, cx), span, cx);
+    Expr element{chain.type.fields[i].type, chain.span, node::ListElement{list, cx.keep(int_const(int64_t(i), span))}};
     std::vector<Given> given;
     given.push_back({std::nullopt, nullptr, std::move(value), span});
     value = apply(std::move(element), std::move(given), span, scope);
@@ -131,10 +132,12 @@ Expr apply_list(Expr list, std::vector<Given> given, Span span, Scope& scope) {
     cx.report(diag::not_shape_preserving(span, cx.text(before), cx.text(call.type)));
     return error_at(span);
   }
-  Expr result = make_expr(ExprKind::ApplyList, before, span,
-                          {std::move(list), std::move(value), std::move(call)});
-  result.locals = {element, flowing};
-  return result;
+  return {before, span,
+          node::ApplyList{.list = cx.keep(std::move(list)),
+                          .value = cx.keep(std::move(value)),
+                          .element = element,
+                          .flowing = flowing,
+                          .applied = cx.keep(std::move(call))}};
 }
 
 }  // namespace
@@ -182,20 +185,18 @@ Expr apply(Expr callee, std::vector<Given> given, Span span, Scope& scope) {
       }
       Expr call = call_fn(*update->second, std::move(callee), site);
       if (call.type.is_error()) return call;
-      call.kind = ExprKind::CallMetric;
-      call.type = Type::of(Kind::MetricValue);
-      return call;
+      auto& update_call = *call.get<node::CallMethod>();
+      return {Type::of(Kind::MetricValue), call.span,
+              node::CallMetric{update_call.fn, update_call.object, std::move(update_call.args)}};
     }
     case Kind::Function: {
       if (callee.type.decl != 0) return apply_closure(callee, std::move(site.given), span, scope);
       if (!callee.type.fields.empty()) return call_value(std::move(callee), site);
-      if (callee.whole == 1 && scope.owner != nullptr) {
+      const auto* function = callee.get<node::FnValue>();
+      if (function != nullptr && function->is_method && scope.owner != nullptr) {
         const auto method = scope.owner->fns.find(callee.type.name);
-        Type self = Type::of(scope.owner->kind);
-        self.decl = scope.owner->index;
-        if (method != scope.owner->fns.end()) {
-          return call_fn(*method->second, make_expr(ExprKind::Self, self, callee.span), site);
-        }
+        if (method != scope.owner->fns.end())
+          return call_fn(*method->second, self_expr(scope, callee.span), site);
       }
       if (const Symbol* symbol = cx.graph.find(scope.module, callee.type.name))
         return call_symbol(*symbol, site);

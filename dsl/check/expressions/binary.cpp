@@ -102,11 +102,11 @@ Expr check_host_ints(const Sign& sign, Expr left, Expr right, Span span, Scope& 
     scope.cx.report(diag::dim_overflow(span, scope.cx.source_text(span)));
     return error_at(span);
   }
-  if (left.kind == ExprKind::IntConst && right.kind == ExprKind::IntConst && type.value &&
+  if (left.is<node::IntConst>() && right.is<node::IntConst>() && type.value &&
       type.value->constant()) {
     return int_const(*type.value->constant(), span);
   }
-  return host_op(op.sign, {std::move(left), std::move(right)}, type, span);
+  return host_op(op.sign, {scope.cx.keep(std::move(left)), scope.cx.keep(std::move(right))}, type, span);
 }
 
 Expr check_host(const Sign& sign, Expr left, Expr right, Span span, Scope& scope) {
@@ -124,17 +124,19 @@ Expr check_host(const Sign& sign, Expr left, Expr right, Span span, Scope& scope
       left = convert(std::move(left), Type::of(Kind::Float), scope);
       right = convert(std::move(right), Type::of(Kind::Float), scope);
     }
-    return host_op(op.sign, {std::move(left), std::move(right)}, Type::of(Kind::Bool), span);
+    return host_op(op.sign, {scope.cx.keep(std::move(left)), scope.cx.keep(std::move(right))}, Type::of(Kind::Bool),
+                   span);
   }
   if (left.type.kind == Kind::Int && right.type.kind == Kind::Int) {
     return check_host_ints(sign, std::move(left), std::move(right), span, scope);
   }
   left = convert(std::move(left), Type::of(Kind::Float), scope);
   right = convert(std::move(right), Type::of(Kind::Float), scope);
-  return host_op(op.sign, {std::move(left), std::move(right)}, Type::of(Kind::Float), span);
+  return host_op(op.sign, {scope.cx.keep(std::move(left)), scope.cx.keep(std::move(right))}, Type::of(Kind::Float),
+                 span);
 }
 
-void report_clash(const Sign& sign, const Expr& left, const Expr& right, Scope& scope) {
+void report_clash(const Sign& sign, const ExprView& left, const ExprView& right, Scope& scope) {
   Context& cx = scope.cx;
   const Operator& op = info(sign.op);
   const Type& a = left.type;
@@ -150,7 +152,7 @@ void report_clash(const Sign& sign, const Expr& left, const Expr& right, Scope& 
   }
   diagnostic.note("broadcasting would silently make {} and train on the wrong loss",
                   cx.text(widened));
-  const Expr& longer = a.dims.size() >= b.dims.size() ? left : right;
+  const ExprView& longer = a.dims.size() >= b.dims.size() ? left : right;
   if (longer.type.dims.size() == other.dims.size() + 1 && longer.type.dims.back().size.is_one()) {
     diagnostic.help("{}.squeeze({})", cx.source_text(longer.span), other.dims.size());
   } else {
@@ -230,12 +232,13 @@ Expr check_tensors(const Sign& sign, Expr left, Expr right, Span span, Scope& sc
     for (Expr* side : {&left, &right}) {
       if (!side->type.is_tensor()) continue;
       const Type wide = Type::tensor(element, side->type.dims);
-      *side = op_expr(library::Id::To, wide, side->span, {*side});
+      const Span place = side->span;
+      *side = op_expr(library::Id::To, wide, place, {cx.keep(std::move(*side))});
     }
   }
   if (op.is_comparison) element = Element::Bool;
   return op_expr(op.op, Type::tensor(element, std::move(dims)), span,
-                 {std::move(left), std::move(right)});
+                 {cx.keep(std::move(left)), cx.keep(std::move(right))});
 }
 
 }  // namespace
@@ -250,8 +253,7 @@ Expr apply_operator(ast::BinaryOp written, Span op_span, Expr left, Expr right, 
     left = convert(std::move(left), Type::of(Kind::Int), scope, "the beginning of a range");
     right = convert(std::move(right), Type::of(Kind::Int), scope, "the end of a range");
     if (left.type.is_error() || right.type.is_error()) return error_at(span);
-    return make_expr(ExprKind::Range, Type::of(Kind::Range), span,
-                     {std::move(left), std::move(right)});
+    return {Type::of(Kind::Range), span, node::Range{cx.keep(std::move(left)), cx.keep(std::move(right))}};
   }
   if (written == ast::BinaryOp::MatMul) {
     const FnInfo& matmul = fn_of(cx, library::Id::Matmul);
@@ -271,8 +273,9 @@ Expr apply_operator(ast::BinaryOp written, Span op_span, Expr left, Expr right, 
     left = convert(std::move(left), Type::of(Kind::Bool), scope, "the left side");
     right = convert(std::move(right), Type::of(Kind::Bool), scope, "the right side");
     if (left.type.is_error() || right.type.is_error()) return error_at(span);
-    return make_expr(written == ast::BinaryOp::And ? ExprKind::And : ExprKind::Or,
-                     Type::of(Kind::Bool), span, {std::move(left), std::move(right)});
+    const ExprId first = cx.keep(std::move(left)), second = cx.keep(std::move(right));
+    if (written == ast::BinaryOp::And) return {Type::of(Kind::Bool), span, node::And{first, second}};
+    return {Type::of(Kind::Bool), span, node::Or{first, second}};
   }
   if (left.type.is_host_number() && right.type.is_host_number()) {
     return check_host(sign, std::move(left), std::move(right), span, scope);
@@ -282,14 +285,12 @@ Expr apply_operator(ast::BinaryOp written, Span op_span, Expr left, Expr right, 
   if (is_equality) {
     if (auto result = compare_wholes(left, right, span, scope)) {
       if (written == ast::BinaryOp::Equal) return std::move(*result);
-      return make_expr(ExprKind::Not, Type::of(Kind::Bool), span, {std::move(*result)});
+      return {Type::of(Kind::Bool), span, node::Not{cx.keep(std::move(*result))}};
     }
   }
   if (written == ast::BinaryOp::Add && is_text) {
-    Expr result = make_expr(ExprKind::Interpolate, Type::of(Kind::Str), span,
-                            {std::move(left), std::move(right)});
-    result.formats = {"", ""};
-    return result;
+    return {Type::of(Kind::Str), span,
+            node::Interpolate{{{cx.keep(std::move(left)), ""}, {cx.keep(std::move(right)), ""}}}};
   }
   cx.report(diag::wrong_type(op_span, "cannot " + std::string(op.verb) + " " +
                                                  cx.text(left.type) + " and " + cx.text(right.type))

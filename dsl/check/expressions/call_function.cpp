@@ -10,9 +10,8 @@ namespace {
 
 /// The call kept as a value: an optimizer, schedule, callback or logger, its arguments named.
 Expr value_call(const FnInfo& op, std::vector<Expr> args, Span span, Context& cx) {
-  Expr result = make_expr(ExprKind::Call, op.result, span, std::move(args), op.name);
-  result.op = op.id;
-  for (const ParamInfo& param : op.params) result.formats.push_back(param.name);
+  node::Call call{.name = op.name, .op = op.id, .args = {}};
+  for (size_t i = 0; i < args.size(); ++i) call.args.push_back({op.params[i].name, cx.keep(std::move(args[i]))});
   // A setting that is given a value here may still be given none at the start.
   CallSignature signature{op.name, {}};
   for (const ParamInfo& param : op.params) {
@@ -21,7 +20,7 @@ Expr value_call(const FnInfo& op, std::vector<Expr> args, Span span, Context& cx
   const bool is_known = std::any_of(cx.program.calls.begin(), cx.program.calls.end(),
                                     [&](const CallSignature& one) { return one.name == op.name; });
   if (!is_known && !signature.params.empty()) cx.program.calls.push_back(std::move(signature));
-  return result;
+  return {op.result, span, std::move(call)};
 }
 
 }  // namespace
@@ -40,7 +39,7 @@ std::optional<std::vector<Expr>> op_arguments(const FnInfo& op, CallSite& site, 
     } else {
       args.push_back(check_given_as(*(*bound)[i], param.type, site.scope, what.c_str()));
       const Span span = (*bound)[i]->checked ? (*bound)[i]->span : args.back().span;
-      if (!args.back().type.is_error() && args.back().kind != ExprKind::NoneConst &&
+      if (!args.back().type.is_error() && !args.back().is<node::NoneConst>() &&
           !match(param.type, args.back().type, binding, free, span, site.scope, what, true)) {
         has_error = true;
       }
@@ -75,7 +74,7 @@ Expr call_by_signature(const FnInfo& op, CallSite& site) {
   }
   Type result = substitute(op.result, binding, site.scope.cx);
   forget_unbound(result, free_atoms(op), site.scope.cx);
-  return op_expr(op.id, std::move(result), site.span, std::move(*args));
+  return op_expr(op.id, std::move(result), site.span, site.scope.cx.keep(std::move(*args)));
 }
 
 Expr call_fn(FnInfo& fn, std::optional<Expr> receiver, CallSite& site) {
@@ -120,11 +119,9 @@ Expr call_fn(FnInfo& fn, std::optional<Expr> receiver, CallSite& site) {
   Type result = substitute(fn.result, binding, cx);
   forget_unbound(result, free, cx);
   if (site.scope.fn != 0) cx.callees[site.scope.fn].insert(fn.index);
-  if (receiver) args.insert(args.begin(), std::move(*receiver));
-  const ExprKind kind = args.size() > fn.params.size() ? ExprKind::CallMethod : ExprKind::CallFn;
-  Expr call = make_expr(kind, std::move(result), site.span, std::move(args), fn.name);
-  call.fn = fn.index;
-  return call;
+  ExprIds kept = cx.keep(std::move(args));
+  if (!receiver) return {std::move(result), site.span, node::CallFn{fn.index, std::move(kept)}};
+  return {std::move(result), site.span, node::CallMethod{fn.index, cx.keep(std::move(*receiver)), std::move(kept)}};
 }
 
 }  // namespace ltr::check

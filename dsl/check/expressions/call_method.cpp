@@ -9,7 +9,7 @@ namespace ltr::check {
 namespace {
 
 /// `opt.zero_grad()` and so on, in a manual step.
-std::optional<Expr> call_optimizer(const Expr& optimizer,
+std::optional<Expr> call_optimizer(const ExprView& optimizer,
                                    const ast::Name& name,
                                    const std::vector<Given>& given,
                                    Span span,
@@ -35,11 +35,12 @@ std::optional<Expr> call_optimizer(const Expr& optimizer,
     args.push_back(check_given_as(one, Type::of(Kind::Float), scope, "the number"));
     if (args.back().type.is_error()) return error_at(span);
   }
-  return op_expr(library::find(library::Space::Values, name.text), Type::of(Kind::Void), span, std::move(args));
+  return op_expr(library::find(library::Space::Values, name.text), Type::of(Kind::Void), span,
+                 cx.keep(std::move(args)));
 }
 
 /// `frozen(net).encode(x)`.
-std::optional<Expr> call_frozen_method(const Expr& base,
+std::optional<Expr> call_frozen_method(const ExprView& base,
                                        const ast::Field& field,
                                        const std::vector<Given>& given,
                                        Span span,
@@ -52,8 +53,7 @@ std::optional<Expr> call_frozen_method(const Expr& base,
   CallSite site{field.name.text, field.name.span, span, given, scope};
   Expr call = call_fn(*method->second, *block, site);
   if (call.type.is_error()) return call;
-  const Type type = call.type;
-  return make_expr(ExprKind::Frozen, type, span, {std::move(call), *block});
+  return frozen_expr(std::move(call), *block, span, scope.cx);
 }
 
 }  // namespace

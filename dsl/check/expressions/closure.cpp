@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "dsl/check/expressions/expressions.h"
+#include "dsl/check/walk.h"
 
 namespace ltr::check {
 
@@ -15,33 +16,35 @@ Expr closure_value(Closure closure, std::string name, Span span, Scope& scope) {
   Type type = Type::of(Kind::Function);
   type.name = std::move(name);
   type.decl = DeclIndex(scope.cx.closures.size());
-  return make_expr(ExprKind::FnValue, std::move(type), span);
+  return {std::move(type), span, node::FnValue{}};
 }
 
 /// The object whose member a function is, or stands in: `net` of `net.body[1]`.
-const Expr* object_of_member(const Expr& callee) {
-  if (callee.args.empty()) return nullptr;
-  if (callee.kind == ExprKind::Member) return &callee.args[0];
-  const bool is_part = callee.kind == ExprKind::ListElement ||
-                       callee.kind == ExprKind::TupleElement ||
-                       callee.kind == ExprKind::RecordField;
-  return is_part ? object_of_member(callee.args[0]) : nullptr;
+std::optional<ExprId> object_of_member(const ExprView& callee, const Context& cx) {
+  if (const auto* member = callee.get<node::Member>()) return member->object;
+  if (const auto* part = callee.get<node::ListElement>()) return object_of_member(cx.at(part->list), cx);
+  if (const auto* part = callee.get<node::TupleElement>()) return object_of_member(cx.at(part->tuple), cx);
+  if (const auto* part = callee.get<node::RecordField>()) return object_of_member(cx.at(part->record), cx);
+  return std::nullopt;
 }
 
 /// Code of another object's member speaks of that object.
-void replace_self(Expr& expr, const Expr& object) {
-  if (expr.kind == ExprKind::Self) {
-    expr = object;
-    return;
-  }
-  for (Expr& arg : expr.args) replace_self(arg, object);
+ExprId with_self(ExprId id, ExprId object, Context& cx) {
+  if (cx.at(id).is<node::Self>()) return object;
+  bool is_changed = false;
+  Expr changed = with_children(cx.at(id), [&](ExprId child) {
+    const ExprId other = with_self(child, object, cx);
+    is_changed = is_changed || other != child;
+    return other;
+  });
+  return is_changed ? cx.keep(std::move(changed)) : id;
 }
 
 /// Code of a closure that is being read. `may_go_on`: not within itself without end, nor too deep for the stack, nor more
 /// often than fits into memory: each call has its own copy of the code.
 class Application {
  public:
-  Application(const Expr& callee, const ast::Expr* code, Span span, Context& cx) : cx_(cx) {
+  Application(const ExprView& callee, const ast::Expr* code, Span span, Context& cx) : cx_(cx) {
     constexpr auto kMostWithin = 16;
     constexpr size_t kMostDeep = 200;
     constexpr size_t kMostCalls = 10'000;
@@ -75,12 +78,21 @@ class Application {
 
 /// Whether a function speaks of locals that only its own expression makes: `f(x)` of
 /// `f = x => y => x + y`.
-bool makes_locals(const Expr& callee) {
-  return callee.kind == ExprKind::LetIn ||
-         std::any_of(callee.args.begin(), callee.args.end(), makes_locals);
+bool makes_locals(const ExprView& callee, const Context& cx) {
+  return callee.is<node::LetIn>() || any_child(callee, [&](ExprId id) { return makes_locals(cx.at(id), cx); });
+}
+
+Expr let_in(LocalId local, Expr value, Expr result, Span span, Context& cx) {
+  Type type = result.type;
+  return {std::move(type), span, node::LetIn{local, cx.keep(std::move(value)), cx.keep(std::move(result))}};
 }
 
 }  // namespace
+
+Expr frozen_expr(Expr value, Expr block, Span span, Context& cx) {
+  Type type = value.type;
+  return {std::move(type), span, node::Frozen{cx.keep(std::move(value)), cx.keep(std::move(block))}};
+}
 
 Expr lambda_value(const ast::Expr& expr, Scope& scope) {
   return closure_value({.kind = Closure::Kind::Lambda, .code = &expr, .frozen = {}, .frames = {}},
@@ -114,7 +126,7 @@ Expr frozen_value(CallSite& site) {
   return closure_value(std::move(closure), scope.cx.source_text(site.span), site.span, scope);
 }
 
-Expr apply_closure(const Expr& callee, std::vector<Given> given, Span span, Scope& scope) {
+Expr apply_closure(const ExprView& callee, std::vector<Given> given, Span span, Scope& scope) {
   Context& cx = scope.cx;
   const Closure closure = cx.closures[callee.type.decl - 1];
   const bool is_here = closure.fn == scope.fn && closure.owner == scope.owner;
@@ -122,8 +134,7 @@ Expr apply_closure(const Expr& callee, std::vector<Given> given, Span span, Scop
   if (closure.kind == Closure::Kind::Frozen) {
     result = apply(*closure.frozen, std::move(given), span, scope);
     if (result.type.is_error()) return result;
-    const Type type = result.type;
-    result = make_expr(ExprKind::Frozen, type, span, {std::move(result), *closure.frozen});
+    result = frozen_expr(std::move(result), *closure.frozen, span, cx);
   } else {
     if (given.size() != 1 || given[0].name) {
       cx.report(diag::wrong_argument(span, "`" + callee.type.name + "` takes one value"));
@@ -142,22 +153,16 @@ Expr apply_closure(const Expr& callee, std::vector<Given> given, Span span, Scop
       const LocalId param = inner.declare(lambda->param.text, value.type);
       Expr body = check_expr(*lambda->value, inner);
       if (body.type.is_error()) return error_at(span);
-      const Type type = body.type;
-      result = make_expr(ExprKind::LetIn, type, span, {std::move(value), std::move(body)});
-      result.local = param;
+      result = let_in(param, std::move(value), std::move(body), span, cx);
     } else {
       result = check_call(*closure.code, *closure.code->get<ast::Call>(), inner, std::move(value));
       if (result.type.is_error()) return error_at(span);
     }
   }
-  if (const Expr* object = object_of_member(callee); object && object->kind != ExprKind::Self)
-    replace_self(result, *object);
-  if (makes_locals(callee)) {
-    const Type type = result.type;
-    const LocalId made = scope.hidden_local(callee.type);
-    result = make_expr(ExprKind::LetIn, type, span, {callee, std::move(result)});
-    result.local = made;
-  }
+  if (const auto object = object_of_member(callee, cx); object && !cx.at(*object).is<node::Self>())
+    result = cx.at(with_self(cx.keep(std::move(result)), *object, cx));
+  if (makes_locals(callee, cx))
+    result = let_in(scope.hidden_local(callee.type), callee, std::move(result), span, cx);
   result.span = span;
   return result;
 }
@@ -182,27 +187,26 @@ Expr call_value(Expr callee, CallSite& site) {
   bool has_error = false;
   for (size_t i = 0; i < count; ++i) {
     args.push_back(check_given_as(site.given[i], signature[i].type, scope, what.c_str()));
-    const Expr& arg = args.back();
+    const ExprView& arg = args.back();
     has_error = has_error || arg.type.is_error() ||
                 !match(signature[i].type, arg.type, binding, free, arg.span, scope, what, false);
   }
   if (has_error) return error_at(site.span);
   Type result = substitute(signature.back().type, binding, cx);
-  args.insert(args.begin(), std::move(callee));
-  return make_expr(ExprKind::CallValue, std::move(result), site.span, std::move(args));
+  return {std::move(result), site.span,
+          node::CallValue{cx.keep(std::move(callee)), cx.keep(std::move(args))}};
 }
 
 Expr as_function(Expr value, const Type& wanted, Scope& scope, const char* what) {
   const Span span = value.span;
-  Expr function = make_expr(ExprKind::Function, wanted, span);
+  node::Function function;
   function.local = scope.hidden_local(value.type);
   // What has no value at run time, such as `relu`, is applied as it was written.
-  Expr callee = value.kind == ExprKind::FnValue ? value
-                                                : local_expr(function.local, scope, span);
+  Expr callee = value.is<node::FnValue>() ? value : local_expr(function.local, scope, span);
   std::vector<Given> given;
   for (size_t i = 0; i + 1 < wanted.fields.size(); ++i) {
     const LocalId param = scope.hidden_local(wanted.fields[i].type);
-    function.locals.push_back(param);
+    function.params.push_back(param);
     given.push_back({std::nullopt, nullptr, local_expr(param, scope, span), span});
   }
   Expr body = apply(std::move(callee), std::move(given), span, scope);
@@ -215,8 +219,9 @@ Expr as_function(Expr value, const Type& wanted, Scope& scope, const char* what)
       !match(result, body.type, binding, {}, span, scope, label, false)) {
     return error_at(span);
   }
-  function.args = {std::move(value), std::move(body)};
-  return function;
+  function.value = scope.cx.keep(std::move(value));
+  function.result = scope.cx.keep(std::move(body));
+  return {wanted, span, std::move(function)};
 }
 
 }  // namespace ltr::check

@@ -35,11 +35,11 @@ std::optional<Type> common_type(const Type& left, const Type& right, Context& cx
   return merge(as_compared(left), as_compared(right), cx);
 }
 
-Expr taken_as(Expr value, const Type& common) {
+Expr taken_as(Expr value, const Type& common, Context& cx) {
   if (value.type == common || is_text(value.type)) return value;
   if (value.type.kind == Kind::Int && common.kind == Kind::Int) return value;
   const Span span = value.span;
-  return make_expr(ExprKind::Convert, common, span, {std::move(value)});
+  return {common, span, node::Convert{cx.keep(std::move(value))}};
 }
 
 }  // namespace
@@ -48,11 +48,11 @@ std::optional<Expr> compare_wholes(Expr& left, Expr& right, Span span, Scope& sc
   if (left.type.kind != Kind::Weights || right.type.kind != Kind::Weights) {
     const auto common = common_type(left.type, right.type, scope.cx);
     if (!common) return std::nullopt;
-    left = taken_as(std::move(left), *common);
-    right = taken_as(std::move(right), *common);
+    left = taken_as(std::move(left), *common, scope.cx);
+    right = taken_as(std::move(right), *common, scope.cx);
   }
-  const Type type = Type::of(Kind::Bool);
-  return make_expr(ExprKind::Equal, type, span, {std::move(left), std::move(right)});
+  const ExprId first = scope.cx.keep(std::move(left)), second = scope.cx.keep(std::move(right));
+  return Expr{Type::of(Kind::Bool), span, node::Equal{first, second}};
 }
 
 Expr check_in(Expr left, Expr right, Span span, Scope& scope) {
@@ -79,8 +79,8 @@ Expr check_in(Expr left, Expr right, Span span, Scope& scope) {
                   .label(right.span, "{}", cx.text(right.type)));
     return error_at(span);
   }
-  if (right.kind == ExprKind::List) {
-    for (Expr& element : right.args) element = taken_as(std::move(element), *common);
+  if (auto* list = right.get<node::List>()) {
+    for (ExprId& element : list->elements) element = cx.keep(taken_as(cx.at(element), *common, cx));
   } else if (right.type.kind == Kind::List) {
     Type list = right.type;
     if (list.fields.empty()) {
@@ -88,10 +88,10 @@ Expr check_in(Expr left, Expr right, Span span, Scope& scope) {
       list.fields.emplace_back();
     }
     for (TypeField& field : list.fields) field.type = *common;
-    right = taken_as(std::move(right), list);
+    right = taken_as(std::move(right), list, cx);
   }
-  if (right.type.kind == Kind::List) left = taken_as(std::move(left), *common);
-  return make_expr(ExprKind::In, Type::of(Kind::Bool), span, {std::move(left), std::move(right)});
+  if (right.type.kind == Kind::List) left = taken_as(std::move(left), *common, cx);
+  return {Type::of(Kind::Bool), span, node::In{cx.keep(std::move(left)), cx.keep(std::move(right))}};
 }
 
 }  // namespace ltr::check

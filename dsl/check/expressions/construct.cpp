@@ -87,7 +87,7 @@ Expr construct(const Symbol& symbol, CallSite& site) {
   for (const ParamInfo& param : object.params) {
     if (param.atom != 0) type.arguments.emplace_back(param.atom, binding.dims[param.atom]);
   }
-  return make_expr(ExprKind::Construct, std::move(type), site.span, std::move(*args), object.name);
+  return {std::move(type), site.span, node::Construct{cx.keep(std::move(*args))}};
 }
 
 }  // namespace ltr::check

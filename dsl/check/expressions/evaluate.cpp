@@ -42,77 +42,86 @@ std::optional<Value> unary(const std::string& op, const Value& a) {
   return a.kind == Value::Kind::Str ? std::nullopt : value_of(host::fold(op, number_of(a)));
 }
 
+/// The value of one node.
+struct Evaluator {
+  const ExprView& expr;
+  const Program& program;
+  const Lookup& lookup;
+
+  std::optional<Value> of(ExprId id) const { return evaluate(program.exprs[id], program, lookup); }
+
+  std::optional<Value> value(const node::IntConst& constant) const { return make_int(constant.value); }
+  std::optional<Value> value(const node::FloatConst& constant) const { return make_float(constant.value); }
+  std::optional<Value> value(const node::BoolConst& constant) const { return make_bool(constant.value); }
+  std::optional<Value> value(const node::StrConst& constant) const {
+    return Value{Value::Kind::Str, 0, 0, constant.text};
+  }
+  std::optional<Value> value(const node::Hparam& use) const {
+    for (const Hparam& hparam : program.hparams) {
+      if (hparam.name == use.name) return evaluate(hparam.initial, program);
+    }
+    return std::nullopt;
+  }
+  std::optional<Value> value(const node::Convert& convert) const {
+    const auto value = of(convert.value);
+    if (value && expr.type.kind == Kind::Float) return make_float(value->real);
+    return std::nullopt;
+  }
+  std::optional<Value> value(const node::Not& negation) const {
+    const auto value = of(negation.value);
+    return value ? std::optional(make_bool(value->whole == 0)) : std::nullopt;
+  }
+  std::optional<Value> value(const node::And& both) const {
+    const auto a = of(both.left), b = of(both.right);
+    return a && b ? std::optional(make_bool(a->whole != 0 && b->whole != 0)) : std::nullopt;
+  }
+  std::optional<Value> value(const node::Or& either) const {
+    const auto a = of(either.left), b = of(either.right);
+    return a && b ? std::optional(make_bool(a->whole != 0 || b->whole != 0)) : std::nullopt;
+  }
+  std::optional<Value> value(const node::Equal& equal) const {
+    const auto a = of(equal.left), b = of(equal.right);
+    return a && b ? binary("==", *a, *b) : std::nullopt;
+  }
+  std::optional<Value> value(const node::In& in) const {
+    const auto a = of(in.value);
+    if (!a) return std::nullopt;
+    const ExprView& set = program.exprs[in.set];
+    if (const auto* range = set.get<node::Range>()) {
+      const auto from = of(range->from), to = of(range->to);
+      if (!from || !to) return std::nullopt;
+      return make_bool(a->real >= from->real && a->real < to->real);
+    }
+    const auto* list = set.get<node::List>();
+    if (list == nullptr) return std::nullopt;
+    for (const ExprId element : list->elements) {
+      const auto value = of(element);
+      if (!value) return std::nullopt;
+      const auto same = binary("==", *a, *value);
+      if (!same) return std::nullopt;
+      if (same->whole != 0) return make_bool(true);
+    }
+    return make_bool(false);
+  }
+  std::optional<Value> value(const node::Host& host) const {
+    const auto a = of(host.args[0]);
+    if (!a) return std::nullopt;
+    if (host.args.size() == 1) return unary(host.op, *a);
+    const auto b = of(host.args[1]);
+    return b ? binary(host.op, *a, *b) : std::nullopt;
+  }
+  /// All else has a value only where its place knows one.
+  std::optional<Value> value(const auto&) const { return lookup(expr); }
+};
+
 }  // namespace
 
-std::optional<HostValue> evaluate(const Expr& expr, const Program& program) {
-  return evaluate(expr, program, [](const Expr&) { return std::nullopt; });
+std::optional<HostValue> evaluate(const ExprView& expr, const Program& program) {
+  return evaluate(expr, program, [](const ExprView&) { return std::nullopt; });
 }
 
-std::optional<HostValue> evaluate(const Expr& expr, const Program& program, const Lookup& lookup) {
-  const auto arg = [&](size_t i) { return evaluate(expr.args[i], program, lookup); };
-  switch (expr.kind) {
-    case ExprKind::IntConst:
-      return make_int(expr.whole);
-    case ExprKind::FloatConst:
-      return make_float(expr.number);
-    case ExprKind::BoolConst:
-      return make_bool(expr.whole != 0);
-    case ExprKind::StrConst:
-      return Value{Value::Kind::Str, 0, 0, expr.name};
-    case ExprKind::Hparam:
-      for (const Hparam& hparam : program.hparams) {
-        if (hparam.name == expr.name) return evaluate(hparam.initial, program);
-      }
-      return std::nullopt;
-    case ExprKind::Convert: {
-      auto value = arg(0);
-      if (value && expr.type.kind == Kind::Float) return make_float(value->real);
-      return std::nullopt;
-    }
-    case ExprKind::Not: {
-      const auto value = arg(0);
-      return value ? std::optional(make_bool(value->whole == 0)) : std::nullopt;
-    }
-    case ExprKind::And:
-    case ExprKind::Or: {
-      const auto a = arg(0), b = arg(1);
-      if (!a || !b) return std::nullopt;
-      return make_bool(expr.kind == ExprKind::And ? a->whole != 0 && b->whole != 0
-                                                  : a->whole != 0 || b->whole != 0);
-    }
-    case ExprKind::Equal: {
-      const auto a = arg(0), b = arg(1);
-      return a && b ? binary("==", *a, *b) : std::nullopt;
-    }
-    case ExprKind::In: {
-      const auto a = arg(0);
-      if (!a) return std::nullopt;
-      const Expr& set = expr.args[1];
-      if (set.kind == ExprKind::Range) {
-        const auto from = evaluate(set.args[0], program, lookup), to = evaluate(set.args[1], program, lookup);
-        if (!from || !to) return std::nullopt;
-        return make_bool(a->real >= from->real && a->real < to->real);
-      }
-      if (set.kind != ExprKind::List) return std::nullopt;
-      for (const Expr& element : set.args) {
-        const auto value = evaluate(element, program, lookup);
-        if (!value) return std::nullopt;
-        const auto same = binary("==", *a, *value);
-        if (!same) return std::nullopt;
-        if (same->whole != 0) return make_bool(true);
-      }
-      return make_bool(false);
-    }
-    case ExprKind::Host: {
-      const auto a = arg(0);
-      if (!a) return std::nullopt;
-      if (expr.args.size() == 1) return unary(expr.name, *a);
-      const auto b = arg(1);
-      return b ? binary(expr.name, *a, *b) : std::nullopt;
-    }
-    default:
-      return lookup(expr);
-  }
+std::optional<HostValue> evaluate(const ExprView& expr, const Program& program, const Lookup& lookup) {
+  return std::visit([&](const auto& node) { return Evaluator{expr, program, lookup}.value(node); }, expr.node);
 }
 
 }  // namespace ltr::check

@@ -7,41 +7,54 @@
 
 namespace ltr::check {
 
-Expr make_expr(ExprKind kind, Type type, Span span, std::vector<Expr> args, std::string name) {
-  Expr expr;
-  expr.kind = kind;
-  expr.type = std::move(type);
-  expr.span = span;
-  expr.args = std::move(args);
-  expr.name = std::move(name);
-  return expr;
-}
-
 Expr error_at(Span span) {
-  return make_expr(ExprKind::Error, Type::error(), span);
+  return {Type::error(), span, node::Error{}};
 }
 
 Expr local_expr(LocalId local, const Scope& scope, Span span) {
   const Local& variable = scope.locals[local];
-  Expr expr = make_expr(ExprKind::Local, variable.type, span, {}, variable.name);
-  expr.local = local;
-  return expr;
+  return {variable.type, span, node::Local{local, variable.name}};
 }
 
 Expr int_const(int64_t value, Span span) {
-  Expr expr = make_expr(ExprKind::IntConst, Type::host_int(Polynomial(value)), span);
-  expr.whole = value;
-  return expr;
+  return {Type::host_int(Polynomial(value)), span, node::IntConst{value}};
 }
 
-Expr op_expr(library::Id op, Type type, Span span, std::vector<Expr> args) {
-  Expr expr = make_expr(ExprKind::Op, std::move(type), span, std::move(args));
-  expr.op = op;
-  return expr;
+Expr none_const(Span span) {
+  return {Type::of(Kind::None), span, node::NoneConst{}};
 }
 
-Expr host_op(const std::string& name, std::vector<Expr> args, Type type, Span span) {
-  return make_expr(ExprKind::Host, std::move(type), span, std::move(args), name);
+Expr str_const(std::string text, Span span) {
+  return {Type::of(Kind::Str), span, node::StrConst{std::move(text)}};
+}
+
+Expr symbol_const(std::string text, Type type, Span span) {
+  return {std::move(type), span, node::Symbol{std::move(text)}};
+}
+
+Expr self_expr(const Scope& scope, Span span) {
+  Type type = Type::of(scope.owner->kind);
+  type.decl = scope.owner->index;
+  type.name = scope.owner->name;
+  return {std::move(type), span, node::Self{}};
+}
+
+Expr op_expr(library::Id op, Type type, Span span, ExprIds args) {
+  return {std::move(type), span, node::Op{op, std::move(args)}};
+}
+
+Expr host_op(std::string op, ExprIds args, Type type, Span span) {
+  return {std::move(type), span, node::Host{std::move(op), std::move(args)}};
+}
+
+Expr weights_of(Expr value, Span span, Context& cx) {
+  return {Type::of(Kind::Weights), span, node::Weights{cx.keep(std::move(value))}};
+}
+
+std::string text_of(const ExprView& expr) {
+  if (const auto* text = expr.get<node::StrConst>()) return text->text;
+  const auto* symbol = expr.get<node::Symbol>();
+  return symbol != nullptr ? symbol->text : "";
 }
 
 std::optional<Expr> make_quantity(double value, const std::string& unit, Span span) {
@@ -59,13 +72,12 @@ std::optional<Expr> make_quantity(double value, const std::string& unit, Span sp
       {"GiB", {"bytes", 1024.0 * 1024 * 1024}}};
   const auto found = kUnits.find(unit);
   if (found == kUnits.end()) return std::nullopt;
-  const std::string name = found->second.first;
-  const Kind kind = name == "seconds" ? Kind::Duration
-                    : name == "bytes" ? Kind::Bytes
+  const auto& [name, scale] = found->second;
+  const std::string_view base = name;
+  const Kind kind = base == "seconds" ? Kind::Duration
+                    : base == "bytes" ? Kind::Bytes
                                       : Kind::Period;
-  Expr result = make_expr(ExprKind::Quantity, Type::of(kind), span, {}, name);
-  result.number = value * found->second.second;
-  return result;
+  return Expr{Type::of(kind), span, node::Quantity{value * scale, name}};
 }
 
 namespace {
@@ -110,13 +122,10 @@ Expr check_list(const ast::Expr& expr, const ast::List& list, Scope& scope, bool
     }
   }
   if (has_error) return error_at(expr.span);
-  Expr result = make_expr(ExprKind::List, Type::of(Kind::List), expr.span);
-  for (Expr& element : elements) {
-    result.type.fields.push_back({"", element.type});
-    result.args.push_back(std::move(element));
-  }
-  result.type.value = Polynomial(int64_t(list.elements.size()));
-  return result;
+  Type type = Type::of(Kind::List);
+  for (const Expr& element : elements) type.fields.push_back({"", element.type});
+  type.value = Polynomial(int64_t(list.elements.size()));
+  return {std::move(type), expr.span, node::List{scope.cx.keep(std::move(elements))}};
 }
 
 Expr check_comprehension(const ast::Expr& expr, const ast::Comprehension& list, Scope& scope) {
@@ -139,16 +148,15 @@ Expr check_comprehension(const ast::Expr& expr, const ast::Comprehension& list, 
   Type type = Type::of(Kind::List);
   type.uniform = true;
   type.fields.push_back({"", element.type});
-  const Type& from = range.args[0].type;
-  const Type& to = range.args[1].type;
+  const auto* bounds = range.get<node::Range>();
+  const Type& from = scope.cx.at(bounds->from).type;
+  const Type& to = scope.cx.at(bounds->to).type;
   type.value = from.value && to.value ? *to.value - *from.value : scope.cx.program.atoms.unknown();
   // What the variable is in the first element.
   type.arguments.emplace_back(atom,
                               from.value ? *from.value : scope.cx.program.atoms.unknown());
-  Expr result = make_expr(ExprKind::Comprehension, std::move(type), expr.span,
-                          {range.args[0], range.args[1], std::move(element)});
-  result.local = variable;
-  return result;
+  return {std::move(type), expr.span,
+          node::Comprehension{variable, bounds->from, bounds->to, scope.cx.keep(std::move(element))}};
 }
 
 Expr check_if(const ast::Expr& expr, const ast::IfExpr& branch, Scope& scope) {
@@ -167,7 +175,9 @@ Expr check_if(const ast::Expr& expr, const ast::IfExpr& branch, Scope& scope) {
   }
   then_value = convert(std::move(then_value), *type, scope);
   else_value = convert(std::move(else_value), *type, scope);
-  return make_expr(ExprKind::If, *type, expr.span, {condition, then_value, else_value});
+  Context& cx = scope.cx;
+  return {*type, expr.span,
+          node::If{cx.keep(std::move(condition)), cx.keep(std::move(then_value)), cx.keep(std::move(else_value))}};
 }
 
 Expr check_as_type(const ast::Expr& expr, const ast::As& as, Scope& scope) {
@@ -182,7 +192,7 @@ Expr check_as_type(const ast::Expr& expr, const ast::As& as, Scope& scope) {
       }
       Given schema;
       schema.name = ast::Name{"as", as.type->span};
-      schema.checked = make_expr(ExprKind::NoneConst, check_type(*as.type, scope), as.type->span);
+      schema.checked = Expr{check_type(*as.type, scope), as.type->span, node::NoneConst{}};
       site.given.push_back(std::move(schema));
       if (auto stream = check_stream_call(name->name.text, site)) return std::move(*stream);
     }
@@ -201,25 +211,28 @@ Expr check_as_type(const ast::Expr& expr, const ast::As& as, Scope& scope) {
         expr.span, scope.cx.text(value.type) + " cannot be " + scope.cx.text(type)));
     return error_at(expr.span);
   }
-  Expr result = make_expr(ExprKind::CheckShape, type, expr.span, {value},
-                          scope.cx.source_text(as.type->span));
+  Type known = type;
+  node::CheckShape check;
+  check.text = scope.cx.source_text(as.type->span);
+  const auto add = [&](Expr dim) { check.dims.push_back(scope.cx.keep(std::move(dim))); };
   for (size_t i = 0; i < type.dims.size(); ++i) {
     if (scope.cx.program.atoms.mentions_unknown(type.dims[i].size)) {
-      result.args.push_back(int_const(-1, expr.span));
-      result.type.dims[i] = value.type.dims[i];
+      add(int_const(-1, expr.span));
+      known.dims[i] = value.type.dims[i];
     } else if (auto size = expr_of(type.dims[i].size, scope, expr.span)) {
-      result.args.push_back(std::move(*size));
+      add(std::move(*size));
     } else {
-      result.args.push_back(int_const(-1, expr.span));
+      add(int_const(-1, expr.span));
     }
   }
+  check.tensor = scope.cx.keep(std::move(value));
   Obligation obligation;
   obligation.text = scope.cx.source_text(expr.span);
   obligation.fate = Fate::FirstBatch;
   obligation.why = "`as` is checked where it stands";
   obligation.span = expr.span;
   scope.cx.program.obligations.push_back(std::move(obligation));
-  return result;
+  return {std::move(known), expr.span, std::move(check)};
 }
 
 Expr check_unary(const ast::Expr& expr, const ast::Unary& unary, Scope& scope) {
@@ -228,30 +241,30 @@ Expr check_unary(const ast::Expr& expr, const ast::Unary& unary, Scope& scope) {
   Context& cx = scope.cx;
   if (unary.op == ast::UnaryOp::Not) {
     if (operand.type.kind == Kind::Bool)
-      return make_expr(ExprKind::Not, Type::of(Kind::Bool), expr.span, {operand});
+      return {Type::of(Kind::Bool), expr.span, node::Not{cx.keep(std::move(operand))}};
     if (operand.type.is_tensor() && operand.type.element == Element::Bool) {
       const Type type = operand.type;
-      return op_expr(library::Id::LogicalNot, type, expr.span, {operand});
+      return op_expr(library::Id::LogicalNot, type, expr.span, {cx.keep(std::move(operand))});
     }
     cx.report(diag::wrong_type(expr.span, "`not` takes a bool, not " + cx.text(operand.type)));
     return error_at(expr.span);
   }
-  if (operand.kind == ExprKind::IntConst) return int_const(-operand.whole, expr.span);
-  if (operand.kind == ExprKind::FloatConst) {
-    operand.number = -operand.number;
+  if (const auto* number = operand.get<node::IntConst>()) return int_const(-number->value, expr.span);
+  if (auto* number = operand.get<node::FloatConst>()) {
+    number->value = -number->value;
     operand.span = expr.span;
     return operand;
   }
   if (operand.type.kind == Kind::Int) {
     Type type = Type::host_int();
     if (operand.type.value) type.value = Polynomial(0) - *operand.type.value;
-    return host_op("neg", {operand}, type, expr.span);
+    return host_op("neg", {cx.keep(std::move(operand))}, type, expr.span);
   }
   if (operand.type.kind == Kind::Float)
-    return host_op("neg", {operand}, Type::of(Kind::Float), expr.span);
+    return host_op("neg", {cx.keep(std::move(operand))}, Type::of(Kind::Float), expr.span);
   if (operand.type.is_tensor() && operand.type.element != Element::Bool) {
     const Type type = operand.type;
-    return op_expr(library::Id::Neg, type, expr.span, {operand});
+    return op_expr(library::Id::Neg, type, expr.span, {cx.keep(std::move(operand))});
   }
   cx.report(diag::wrong_type(expr.span, "`-` takes a number, not " + cx.text(operand.type)));
   return error_at(expr.span);
@@ -268,18 +281,9 @@ Expr check_expr(const ast::Expr& expr, Scope& scope) {
   const Span span = expr.span;
   if (expr.is_error()) return error_at(span);
   if (const auto* e = expr.get<ast::IntLiteral>()) return int_const(e->value, span);
-  if (const auto* e = expr.get<ast::FloatLiteral>()) {
-    Expr result = make_expr(ExprKind::FloatConst, Type::of(Kind::Float), span);
-    result.number = e->value;
-    return result;
-  }
-  if (const auto* e = expr.get<ast::BoolLiteral>()) {
-    Expr result = make_expr(ExprKind::BoolConst, Type::of(Kind::Bool), span);
-    result.whole = e->value ? 1 : 0;
-    return result;
-  }
-  if (expr.get<ast::NoneLiteral>() != nullptr)
-    return make_expr(ExprKind::NoneConst, Type::of(Kind::None), span);
+  if (const auto* e = expr.get<ast::FloatLiteral>()) return {Type::of(Kind::Float), span, node::FloatConst{e->value}};
+  if (const auto* e = expr.get<ast::BoolLiteral>()) return {Type::of(Kind::Bool), span, node::BoolConst{e->value}};
+  if (expr.get<ast::NoneLiteral>() != nullptr) return none_const(span);
   if (const auto* e = expr.get<ast::StrLiteral>()) return check_string(expr, *e, scope);
   if (const auto* e = expr.get<ast::Quantity>()) return check_quantity(expr, *e);
   if (const auto* e = expr.get<ast::NameRef>()) return check_name(expr, e->name, scope);
@@ -297,27 +301,30 @@ Expr check_expr(const ast::Expr& expr, Scope& scope) {
   if (const auto* e = expr.get<ast::Scan>()) return check_scan(expr, *e, scope);
   if (expr.get<ast::Lambda>() != nullptr) return lambda_value(expr, scope);
   if (const auto* e = expr.get<ast::Tuple>()) {
-    Expr result = make_expr(ExprKind::Tuple, Type::of(Kind::Tuple), span);
+    Type type = Type::of(Kind::Tuple);
+    std::vector<Expr> elements;
     for (const ast::Expr& element : e->elements) {
-      result.args.push_back(check_expr(element, scope));
-      if (result.args.back().type.is_error()) return error_at(span);
-      result.type.fields.push_back({"", result.args.back().type});
+      elements.push_back(check_expr(element, scope));
+      if (elements.back().type.is_error()) return error_at(span);
+      type.fields.push_back({"", elements.back().type});
     }
-    return result;
+    return {std::move(type), span, node::Tuple{scope.cx.keep(std::move(elements))}};
   }
   if (const auto* e = expr.get<ast::Record>()) {
-    Expr result = make_expr(ExprKind::Record, Type::of(Kind::Record), span);
+    Type type = Type::of(Kind::Record);
+    std::vector<Expr> values;
     bool has_error = false;
     for (const ast::RecordField& field : e->fields) {
-      for (const TypeField& other : result.type.fields) {
+      for (const TypeField& other : type.fields) {
         if (other.name == field.name.text)
           scope.cx.report(diag::duplicate_name(field.name.span, field.name.text));
       }
-      result.args.push_back(check_expr(*field.value, scope));
-      has_error = has_error || result.args.back().type.is_error();
-      result.type.fields.push_back({field.name.text, result.args.back().type});
+      values.push_back(check_expr(*field.value, scope));
+      has_error = has_error || values.back().type.is_error();
+      type.fields.push_back({field.name.text, values.back().type});
     }
-    return has_error ? error_at(span) : result;
+    if (has_error) return error_at(span);
+    return {std::move(type), span, node::Record{scope.cx.keep(std::move(values))}};
   }
   return error_at(span);
 }
@@ -354,18 +361,20 @@ std::optional<Expr> check_parts(const ast::Expr& expr,
         expr.span, std::string(what) + " must be " + scope.cx.text(wanted)));
     return error_at(expr.span);
   }
-  Expr result = make_expr(list != nullptr ? ExprKind::List : ExprKind::Tuple,
-                          Type::of(wanted.kind), expr.span);
+  Type type = Type::of(wanted.kind);
+  std::vector<Expr> parts;
   bool has_error = false;
   for (size_t i = 0; i < elements.size(); ++i) {
     const Type& part = wanted.fields[list != nullptr ? 0 : i].type;
-    result.args.push_back(check_as(elements[i], part, scope, what));
-    has_error = has_error || result.args.back().type.is_error();
-    result.type.fields.push_back({"", result.args.back().type});
+    parts.push_back(check_as(elements[i], part, scope, what));
+    has_error = has_error || parts.back().type.is_error();
+    type.fields.push_back({"", parts.back().type});
   }
   if (has_error) return error_at(expr.span);
-  if (list != nullptr) result.type.value = Polynomial(int64_t(elements.size()));
-  return result;
+  ExprIds ids = scope.cx.keep(std::move(parts));
+  if (list == nullptr) return Expr{std::move(type), expr.span, node::Tuple{std::move(ids)}};
+  type.value = Polynomial(int64_t(elements.size()));
+  return Expr{std::move(type), expr.span, node::List{std::move(ids)}};
 }
 
 }  // namespace
@@ -378,11 +387,11 @@ Expr check_as(const ast::Expr& expr, const Type& wanted, Scope& scope, const cha
     const bool has_none =
         std::find(inner.choices.begin(), inner.choices.end(), "none") != inner.choices.end();
     if (has_none && expr.get<ast::NoneLiteral>() != nullptr)
-      return make_expr(ExprKind::Symbol, inner, expr.span, {}, "none");
+      return symbol_const("none", inner, expr.span);
     if (const auto* name = expr.get<ast::NameRef>()) {
       for (const std::string& choice : inner.choices) {
         if (choice == name->name.text) {
-          return make_expr(ExprKind::Symbol, inner, expr.span, {}, choice);
+          return symbol_const(choice, inner, expr.span);
         }
       }
       if (!scope.find_local(name->name.text)) {
@@ -401,7 +410,7 @@ Expr check_as(const ast::Expr& expr, const Type& wanted, Scope& scope, const cha
               diag::wrong_argument(expr.span, std::string(what) + " must be one of " + choices);
           did_you_mean(diagnostic, name->name.text, expr.span, inner.choices);
           scope.cx.report(std::move(diagnostic));
-          return make_expr(ExprKind::Error, Type::error(), expr.span);
+          return error_at(expr.span);
         }
       }
     }
@@ -417,11 +426,11 @@ Expr check_as(const ast::Expr& expr, const Type& wanted, Scope& scope, const cha
       at = &*field->base;
     }
     if (const auto* name = at->get<ast::NameRef>(); name != nullptr && !series.empty()) {
-      return make_expr(ExprKind::Series, inner, expr.span, {}, name->name.text + "." + series);
+      return {inner, expr.span, node::Series{name->name.text + "." + series}};
     }
     if (expr.get<ast::NoneLiteral>() == nullptr) {
       scope.cx.report(diag::wrong_type(expr.span, "a series such as `val.loss` is wanted"));
-      return make_expr(ExprKind::Error, Type::error(), expr.span);
+      return error_at(expr.span);
     }
   }
   if (inner.kind == Kind::Schedule) {
@@ -435,7 +444,7 @@ Expr check_as(const ast::Expr& expr, const Type& wanted, Scope& scope, const cha
             diag::unknown_callback(name->name.span, "schedule", name->name.text);
         if (!did_you_mean(diagnostic, name->name.text, name->name.span, known)) note_there_are(diagnostic, known);
         scope.cx.report(std::move(diagnostic));
-        return make_expr(ExprKind::Error, Type::error(), expr.span);
+        return error_at(expr.span);
       }
       CallSite site{name->name.text, name->name.span, expr.span, {}, scope};
       for (const ast::Argument& argument : call->arguments) {

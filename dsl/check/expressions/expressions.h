@@ -14,7 +14,7 @@ struct HostValue {
   std::string text;
 };
 
-std::optional<HostValue> evaluate(const Expr& expr, const Program& program);
+std::optional<HostValue> evaluate(const ExprView& expr, const Program& program);
 Expr check_expr(const ast::Expr& expr, Scope& scope);
 /// Where a function is wanted: a call that lacks its first argument is one, in a list too.
 Expr check_function(const ast::Expr& expr, Scope& scope);
@@ -39,17 +39,23 @@ Expr apply_operator(ast::BinaryOp op, Span op_span, Expr left, Expr right, Span 
 /// have no type in common.
 std::optional<Expr> compare_wholes(Expr& left, Expr& right, Span span, Scope& scope);
 Expr check_in(Expr left, Expr right, Span span, Scope& scope);
-/// A node with its kind, type, place and operands.
-Expr make_expr(
-    ExprKind kind, Type type, Span span, std::vector<Expr> args = {}, std::string name = {});
 /// `value unit` in seconds, bytes, steps or epochs; nothing if there is no such unit.
 std::optional<Expr> make_quantity(double value, const std::string& unit, Span span);
 /// Stands for a value with a mistake that was reported; silent in all that follows.
 Expr error_at(Span span);
 Expr local_expr(LocalId local, const Scope& scope, Span span);
 Expr int_const(int64_t value, Span span);
-Expr op_expr(library::Id op, Type type, Span span, std::vector<Expr> args);
-Expr host_op(const std::string& name, std::vector<Expr> args, Type type, Span span);
+Expr none_const(Span span);
+Expr str_const(std::string text, Span span);
+Expr symbol_const(std::string text, Type type, Span span);
+/// The object whose code this is.
+Expr self_expr(const Scope& scope, Span span);
+Expr op_expr(library::Id op, Type type, Span span, ExprIds args);
+Expr host_op(std::string op, ExprIds args, Type type, Span span);
+/// The trained tensors of a block, list or optimizer.
+Expr weights_of(Expr value, Span span, Context& cx);
+/// The text of a constant str or a choice; "" for other expressions.
+std::string text_of(const ExprView& expr);
 
 /// An argument as written, or already checked (the receiver of a method, the value of a pipe).
 struct Given {
@@ -79,7 +85,7 @@ Expr check_string(const ast::Expr& expr, const ast::StrLiteral& literal, Scope& 
 /// Whether a value has a text: numbers, text, tensors, and what is built of them.
 bool is_printable(const Type& type);
 /// Applies a lambda, a partial call or a frozen block.
-Expr apply_closure(const Expr& callee, std::vector<Given> given, Span span, Scope& scope);
+Expr apply_closure(const ExprView& callee, std::vector<Given> given, Span span, Scope& scope);
 /// Calls the function that a block parameter holds.
 Expr call_value(Expr callee, CallSite& site);
 /// `value`, which can be applied, as a function of the type `wanted`.
@@ -87,6 +93,8 @@ Expr as_function(Expr value, const Type& wanted, Scope& scope, const char* what)
 Expr lambda_value(const ast::Expr& expr, Scope& scope);
 Expr partial_value(const ast::Expr& expr, Scope& scope);
 Expr frozen_value(CallSite& site);
+/// `value`, evaluated with the weights of `block` frozen.
+Expr frozen_expr(Expr value, Expr block, Span span, Context& cx);
 /// `env("NAME")`: a secret.
 Expr check_env(CallSite& site);
 Expr check_scan(const ast::Expr& expr, const ast::Scan& scan, Scope& scope);

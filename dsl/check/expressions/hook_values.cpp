@@ -71,7 +71,7 @@ Expr hook_batch_field(const ast::Name& field, Span span, Scope& scope) {
       type = *both;
     }
   }
-  if (type) return make_expr(ExprKind::Context, *type, span, {}, "batch." + field.text);
+  if (type) return {std::move(*type), span, node::Context{"batch." + field.text}};
   if (is_damaged) return error_at(span);
   diagnostics::Diagnostic diagnostic = diag::unknown_field(field.span, "the batch", field.text);
   if (!did_you_mean(diagnostic, field.text, field.span, known)) note_known(diagnostic, known);
@@ -96,7 +96,7 @@ Expr hook_output(Span span, Scope& scope) {
   }
   Type type = seen_from_outside(step->second->result, cx);
   if (type.is_error()) return error_at(span);
-  return make_expr(ExprKind::Context, std::move(type), span, {}, "output");
+  return {std::move(type), span, node::Context{"output"}};
 }
 
 }  // namespace ltr::check

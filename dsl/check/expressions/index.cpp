@@ -6,10 +6,6 @@ namespace ltr::check {
 
 namespace {
 
-Expr none_at(Span span) {
-  return make_expr(ExprKind::NoneConst, Type::of(Kind::None), span);
-}
-
 /// Reports an index or bound that lies outside of a size that is known.
 bool check_bounds(const std::optional<Polynomial>& index,
                   const Polynomial& size,
@@ -36,8 +32,9 @@ struct Slicer {
   Type& type() { return value.type; }
 
   void apply(library::Id op, std::vector<Expr> args, std::vector<Dim> dims) {
-    args.insert(args.begin(), value);
-    value = op_expr(op, Type::tensor(value.type.element, std::move(dims)), span, std::move(args));
+    Type type = Type::tensor(value.type.element, std::move(dims));
+    args.insert(args.begin(), std::move(value));
+    value = op_expr(op, std::move(type), span, scope.cx.keep(std::move(args)));
   }
 
   void select(Expr index) {
@@ -106,8 +103,8 @@ struct Slicer {
     } else {
       dims[size_t(axis)].size = atoms.unknown();
     }
-    Expr start = first ? *first : none_at(span);
-    Expr end = second ? *second : none_at(span);
+    Expr start = first ? *first : none_const(span);
+    Expr end = second ? *second : none_const(span);
     apply(library::Id::Slice, {int_const(axis, span), std::move(start), std::move(end)}, std::move(dims));
     ++axis;
   }
@@ -169,16 +166,13 @@ Expr index_list(Expr base, const ast::Index& index, Span span, Scope& scope) {
                                                       std::to_string(size)));
       return error_at(span);
     }
-    at = int_const(*constant < 0 ? *constant + size : *constant, at.span);
-    element = base.type.fields[size_t(at.whole)].type;
+    const int64_t place = *constant < 0 ? *constant + size : *constant;
+    element = base.type.fields[size_t(place)].type;
+    if (base.type.kind == Kind::Tuple)
+      return {element, span, node::TupleElement{scope.cx.keep(std::move(base)), place}};
+    at = int_const(place, at.span);
   }
-  if (base.type.kind == Kind::Tuple) {
-    Expr result = make_expr(ExprKind::TupleElement, element, span, {std::move(base)});
-    result.number = double(at.whole);
-    result.whole = at.whole;
-    return result;
-  }
-  return make_expr(ExprKind::ListElement, element, span, {std::move(base), std::move(at)});
+  return {element, span, node::ListElement{scope.cx.keep(std::move(base)), scope.cx.keep(std::move(at))}};
 }
 
 }  // namespace

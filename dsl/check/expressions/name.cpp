@@ -42,13 +42,7 @@ std::optional<Type> context_type(const std::string& name, const Scope& scope) {
 }
 
 Expr member_of_self(const std::string& name, Type type, Span span, Scope& scope, bool is_param) {
-  Type self = Type::of(scope.owner->kind);
-  self.decl = scope.owner->index;
-  self.name = scope.owner->name;
-  Expr result = make_expr(ExprKind::Member, std::move(type), span,
-                          {make_expr(ExprKind::Self, self, span)}, name);
-  result.whole = is_param ? 1 : 0;
-  return result;
+  return {std::move(type), span, node::Member{scope.cx.keep(self_expr(scope, span)), name, is_param}};
 }
 
 Expr check_symbol(const Symbol& symbol, Span span, Scope& scope) {
@@ -68,7 +62,7 @@ Expr check_symbol(const Symbol& symbol, Span span, Scope& scope) {
       }
       for (const Hparam& hparam : cx.program.hparams) {
         if (hparam.name == symbol.name)
-          return make_expr(ExprKind::Hparam, hparam.type, span, {}, symbol.name);
+          return {hparam.type, span, node::Hparam{symbol.name}};
       }
       if (scope.place == Place::Hparam) {
         cx.report(diag::unknown_name(span, symbol.name)
@@ -104,9 +98,7 @@ Expr check_symbol(const Symbol& symbol, Span span, Scope& scope) {
       const FnInfo& fn = fn_of(cx, symbol);
       Type type = Type::of(Kind::Function);
       type.name = fn.name;
-      Expr result = make_expr(ExprKind::FnValue, std::move(type), span, {}, fn.name);
-      result.fn = fn.index;
-      return result;
+      return {std::move(type), span, node::FnValue{.fn = fn.index}};
     }
     case SymbolKind::Block:
     case SymbolKind::Model:
@@ -220,13 +212,10 @@ Expr check_name(const ast::Expr& expr, const ast::Name& name, Scope& scope) {
   Context& cx = scope.cx;
   if (name.text.empty()) return error_at(name.span);
   if (const auto local = scope.find_local(name.text)) {
-    Expr result = make_expr(ExprKind::Local, scope.local(*local).type, name.span, {}, name.text);
-    result.local = *local;
-    return result;
+    return {scope.local(*local).type, name.span, node::Local{*local, name.text}};
   }
   if (const auto dim = scope.dim_names.find(name.text); dim != scope.dim_names.end()) {
-    return make_expr(ExprKind::Local, Type::host_int(Polynomial::atom(dim->second)), name.span, {},
-                     name.text);
+    return {Type::host_int(Polynomial::atom(dim->second)), name.span, node::Local{0, name.text}};
   }
   if (scope.owner != nullptr) {
     const bool wants_param = scope.own_param == name.text;
@@ -241,10 +230,7 @@ Expr check_name(const ast::Expr& expr, const ast::Name& name, Scope& scope) {
     if (const auto fn = scope.owner->fns.find(name.text); fn != scope.owner->fns.end()) {
       Type type = Type::of(Kind::Function);
       type.name = name.text;
-      Expr result = make_expr(ExprKind::FnValue, std::move(type), name.span, {}, name.text);
-      result.fn = fn->second->index;
-      result.whole = 1;  // A method.
-      return result;
+      return {std::move(type), name.span, node::FnValue{.fn = fn->second->index, .is_method = true}};
     }
   }
   if (scope.place == Place::Hook && name.text == "model" && scope.owner != nullptr &&
@@ -252,7 +238,7 @@ Expr check_name(const ast::Expr& expr, const ast::Name& name, Scope& scope) {
     Type type = Type::of(Kind::Model);
     type.decl = scope.owner->model->index;
     type.name = scope.owner->model->name;
-    return make_expr(ExprKind::ModelOf, std::move(type), name.span);
+    return {std::move(type), name.span, node::ModelOf{}};
   }
   if (name.text == "output" && hook_brings("output", scope)) return hook_output(name.span, scope);
   if (name.text == "batch" && hook_brings("batch", scope)) {
@@ -260,7 +246,7 @@ Expr check_name(const ast::Expr& expr, const ast::Name& name, Scope& scope) {
     return error_at(name.span);
   }
   if (const auto type = context_type(name.text, scope)) {
-    return make_expr(ExprKind::Context, *type, name.span, {}, name.text);
+    return {*type, name.span, node::Context{name.text}};
   }
   if (const Symbol* symbol = cx.graph.find(scope.module, name.text)) {
     if (symbol->kind == SymbolKind::Error) return error_at(name.span);
@@ -280,13 +266,13 @@ Expr field_of(Expr base, const ast::Name& name, Span span, Scope& scope) {
     case Kind::Record:
       for (const TypeField& candidate : type.fields) {
         if (candidate.name == field) {
-          return make_expr(ExprKind::RecordField, candidate.type, span, {std::move(base)}, field);
+          return {candidate.type, span, node::RecordField{cx.keep(std::move(base)), field}};
         }
         known.push_back(candidate.name);
       }
       if (!holds_layers(type)) break;
       if (field == "weights")
-        return make_expr(ExprKind::Weights, Type::of(Kind::Weights), span, {std::move(base)});
+        return weights_of(std::move(base), span, cx);
       known.emplace_back("weights");
       break;
     case Kind::Tensor:
@@ -302,7 +288,7 @@ Expr field_of(Expr base, const ast::Name& name, Span span, Scope& scope) {
           list.uniform = true;
           list.fields.push_back({"", Type::host_int()});
         }
-        return make_expr(ExprKind::Shape, std::move(list), span, {std::move(base)});
+        return {std::move(list), span, node::Shape{cx.keep(std::move(base))}};
       }
       known = {"shape"};
       break;
@@ -310,21 +296,19 @@ Expr field_of(Expr base, const ast::Name& name, Span span, Scope& scope) {
     case Kind::Model:
     case Kind::Data: {
       if (field == "weights" && type.kind != Kind::Data) {
-        return make_expr(ExprKind::Weights, Type::of(Kind::Weights), span, {std::move(base)});
+        return weights_of(std::move(base), span, cx);
       }
       const ObjectInfo* object = find_object(cx, type.kind, type.decl);
       if (object == nullptr) return error_at(span);
       if (const auto member = object->members.find(field); member != object->members.end()) {
-        return make_expr(ExprKind::Member, instantiate(member->second.type, type.arguments, cx),
-                         span, {std::move(base)}, field);
+        return {instantiate(member->second.type, type.arguments, cx), span,
+                node::Member{cx.keep(std::move(base)), field}};
       }
       for (const ParamInfo& param : object->params) {
         known.push_back(param.name);
         if (param.name != field) continue;
-        Expr result = make_expr(ExprKind::Member, instantiate(param.type, type.arguments, cx), span,
-                                {std::move(base)}, field);
-        result.whole = 1;
-        return result;
+        return {instantiate(param.type, type.arguments, cx), span,
+                node::Member{cx.keep(std::move(base)), field, true}};
       }
       for (const auto& [member, info] : object->members) known.push_back(member);
       for (const auto& [fn, info] : object->fns) known.push_back(fn);
@@ -335,34 +319,34 @@ Expr field_of(Expr base, const ast::Name& name, Span span, Scope& scope) {
     case Kind::Tuple:
       if (!holds_layers(type) && !type.fields.empty()) break;
       if (field == "weights")
-        return make_expr(ExprKind::Weights, Type::of(Kind::Weights), span, {std::move(base)});
+        return weights_of(std::move(base), span, cx);
       known = {"weights"};
       break;
     case Kind::Optimizer:
       if (field == "weights")
-        return make_expr(ExprKind::Weights, Type::of(Kind::Weights), span, {std::move(base)});
+        return weights_of(std::move(base), span, cx);
       if (field == "grads")
-        return op_expr(library::Id::GradsOf, Type::of(Kind::Gradients), span, {std::move(base)});
+        return op_expr(library::Id::GradsOf, Type::of(Kind::Gradients), span, {cx.keep(std::move(base))});
       if (field == "name")
-        return op_expr(library::Id::OptimizerName, Type::of(Kind::Str), span, {std::move(base)});
+        return op_expr(library::Id::OptimizerName, Type::of(Kind::Str), span, {cx.keep(std::move(base))});
       if (field == "lr")
         return op_expr(library::Id::OptimizerLr, Type::of(Kind::Float), span,
-                       {std::move(base), make_expr(ExprKind::Context, Type::host_int(), span, {},
-                                                   "global_step")});
+                       {cx.keep(std::move(base)),
+                        cx.keep({Type::host_int(), span, node::Context{"global_step"}})});
       known = {"weights", "grads", "name", "lr"};
       break;
     case Kind::Stream:
       if (field == "vocab" && type.has_vocab) {
         Type size = Type::host_int();
-        if (base.kind == ExprKind::DataMember) {
+        if (const auto* member = base.get<node::DataMember>()) {
           const AtomId atom =
-              cx.program.atoms.variable("data." + base.name + ".vocab", 0, false, true);
+              cx.program.atoms.variable("data." + member->name + ".vocab", 0, false, true);
           size.value = Polynomial::atom(atom);
-          Expr result = op_expr(library::Id::Vocab, size, span, {std::move(base)});
+          Expr result = op_expr(library::Id::Vocab, size, span, {cx.keep(std::move(base))});
           cx.atom_exprs[atom] = result;
           return result;
         }
-        return op_expr(library::Id::Vocab, size, span, {std::move(base)});
+        return op_expr(library::Id::Vocab, size, span, {cx.keep(std::move(base))});
       }
       if (field == "vocab") {
         cx.report(diag::unknown_field(name.span, cx.text(type), field)
@@ -392,13 +376,11 @@ Expr check_field(const ast::Expr& expr, const ast::Field& field, Scope& scope) {
     if (name == "data" && scope.data != nullptr) {
       for (const auto& [member, info] : scope.data->members) {
         if (member == field.name.text)
-          return make_expr(ExprKind::DataMember, info.type, expr.span, {}, member);
+          return {info.type, expr.span, node::DataMember{member}};
       }
       for (const ParamInfo& param : scope.data->params) {
         if (param.name != field.name.text) continue;
-        Expr result = make_expr(ExprKind::DataMember, param.type, expr.span, {}, param.name);
-        result.whole = 1;
-        return result;
+        return {param.type, expr.span, node::DataMember{param.name, true}};
       }
       if (scope.data->is_damaged) return error_at(expr.span);
       std::vector<std::string> known;
@@ -413,9 +395,8 @@ Expr check_field(const ast::Expr& expr, const ast::Field& field, Scope& scope) {
     if (name == "batch" && hook_brings("batch", scope)) return hook_batch_field(field.name, expr.span, scope);
     if (name == "run" && (scope.place == Place::Hook || scope.place == Place::Experiment)) {
       if (field.name.text == "dir" || field.name.text == "name") {
-        return make_expr(ExprKind::Context,
-                         Type::of(field.name.text == "dir" ? Kind::Path : Kind::Str), expr.span, {},
-                         "run." + field.name.text);
+        const Type type = Type::of(field.name.text == "dir" ? Kind::Path : Kind::Str);
+        return {type, expr.span, node::Context{"run." + field.name.text}};
       }
       cx.report(diag::unknown_field(field.name.span, "`run`", field.name.text)
                     .note("it has `dir` and `name`"));

@@ -7,7 +7,7 @@ namespace ltr::check {
 namespace {
 
 /// A stack of what the loop yields: one more axis where the sequence has its own.
-std::optional<Type> stacked(const Expr& value, size_t axis, const Polynomial& size, Scope& scope) {
+std::optional<Type> stacked(const ExprView& value, size_t axis, const Polynomial& size, Scope& scope) {
   if (!value.type.is_tensor()) {
     if (!value.type.is_error()) {
       scope.cx.report(diag::wrong_type(
@@ -28,12 +28,12 @@ std::optional<Type> stacked(const Expr& value, size_t axis, const Polynomial& si
   return type;
 }
 
-Type stacked_type(const Expr& value, size_t axis, const Polynomial& size, Scope& scope) {
-  if (value.kind != ExprKind::Tuple)
-    return stacked(value, axis, size, scope).value_or(Type::error());
+Type stacked_type(const ExprView& value, size_t axis, const Polynomial& size, Scope& scope) {
+  const auto* parts = value.get<node::Tuple>();
+  if (parts == nullptr) return stacked(value, axis, size, scope).value_or(Type::error());
   Type tuple = Type::of(Kind::Tuple);
-  for (const Expr& part : value.args) {
-    const auto type = stacked(part, axis, size, scope);
+  for (const ExprId part : parts->elements) {
+    const auto type = stacked(scope.cx.at(part), axis, size, scope);
     if (!type) return Type::error();
     tuple.fields.push_back({"", *type});
   }
@@ -46,15 +46,15 @@ Expr check_scan(const ast::Expr& expr, const ast::Scan& scan, Scope& scope) {
   Context& cx = scope.cx;
   Expr sequence = check_expr(*scan.sequence, scope);
   const Expr dim = check_as(*scan.dim, Type::of(Kind::Int), scope, "the dim of `scan`");
-  std::vector<Expr> args = {sequence};
-  for (const ast::ScanCarry& carry : scan.carried) args.push_back(check_expr(*carry.initial, scope));
+  std::vector<Expr> initials;
+  for (const ast::ScanCarry& carry : scan.carried) initials.push_back(check_expr(*carry.initial, scope));
   if (!sequence.type.is_error() && !sequence.type.is_tensor()) {
     cx.report(diag::wrong_type(sequence.span,
                                "`scan` runs over a tensor, not " + cx.text(sequence.type))
                   .help("over a range of ints runs `for`"));
     sequence.type = Type::error();
   }
-  Expr result = make_expr(ExprKind::Scan, Type::error(), expr.span);
+  node::Scan result;
   Type element = Type::error();
   Polynomial size;
   const auto number = dim.type.value ? dim.type.value->constant() : std::nullopt;
@@ -62,22 +62,23 @@ Expr check_scan(const ast::Expr& expr, const ast::Scan& scan, Scope& scope) {
     cx.report(diag::not_a_constant(dim.span, "the dim of `scan`"));
   if (sequence.type.is_tensor() && number) {
     const int64_t rank = int64_t(sequence.type.dims.size());
-    result.whole = *number < 0 ? *number + rank : *number;
-    if (result.whole < 0 || result.whole >= rank) {
+    result.axis = *number < 0 ? *number + rank : *number;
+    if (result.axis < 0 || result.axis >= rank) {
       cx.report(
           diag::unknown_axis(dim.span, std::to_string(*number), cx.text(sequence.type)));
     } else {
       element = sequence.type;
-      size = element.dims[size_t(result.whole)].size;
-      element.dims.erase(element.dims.begin() + long(result.whole));
+      size = element.dims[size_t(result.axis)].size;
+      element.dims.erase(element.dims.begin() + long(result.axis));
     }
   }
   scope.frames.emplace_back();
-  result.locals.push_back(scope.declare(scan.element.text, element));
+  result.element = scope.declare(scan.element.text, element);
   bool has_error = element.is_error();
   for (size_t i = 0; i < scan.carried.size(); ++i) {
-    has_error = has_error || args[i + 1].type.is_error();
-    result.locals.push_back(scope.declare(scan.carried[i].name.text, args[i + 1].type));
+    has_error = has_error || initials[i].type.is_error();
+    const LocalId local = scope.declare(scan.carried[i].name.text, initials[i].type);
+    result.carried.push_back({local, cx.keep(std::move(initials[i]))});
   }
   const bool outer = std::exchange(scope.in_scan, true);
   ++scope.loop_depth;
@@ -86,19 +87,18 @@ Expr check_scan(const ast::Expr& expr, const ast::Scan& scan, Scope& scope) {
   scope.in_scan = outer;
   scope.frames.pop_back();
   has_error = has_error || std::any_of(result.body.begin(), result.body.end(), [](const Stmt& stmt) {
-                return stmt.kind == StmtKind::Error;
+                return stmt.is<stmt::Error>();
               });
   if (has_error) return error_at(expr.span);
-  const bool ends_with_yield = !result.body.empty() && result.body.back().kind == StmtKind::Yield;
-  if (!ends_with_yield) {
+  const auto* yield = result.body.empty() ? nullptr : result.body.back().get<stmt::Yield>();
+  if (yield == nullptr) {
     cx.report(diag::scan_without_yield(expr.span).help("end its body with `yield h`"));
     return error_at(expr.span);
   }
-  result.type =
-      stacked_type(result.body.back().values[0], size_t(result.whole), size, scope);
-  if (result.type.is_error()) return error_at(expr.span);
-  result.args = std::move(args);
-  return result;
+  Type type = stacked_type(cx.at(yield->value), size_t(result.axis), size, scope);
+  if (type.is_error()) return error_at(expr.span);
+  result.sequence = cx.keep(std::move(sequence));
+  return {std::move(type), expr.span, std::move(result)};
 }
 
 }  // namespace ltr::check

@@ -5,7 +5,7 @@ namespace ltr::check {
 // A secret is named where an experiment hands it to a setting that asks for one, and nowhere else:
 // it could be printed, logged or saved.
 Expr check_env(CallSite& site) {
-  Expr error = make_expr(ExprKind::Error, Type::error(), site.span);
+  const Expr error = error_at(site.span);
   const bool is_name =
       site.given.size() == 1 && !site.given[0].name && site.given[0].value != nullptr;
   if (!is_name) {
@@ -15,7 +15,7 @@ Expr check_env(CallSite& site) {
   }
   Expr name = check_given_as(site.given[0], Type::of(Kind::Str), site.scope, "the name");
   if (name.type.is_error()) return error;
-  if (name.kind != ExprKind::StrConst) {
+  if (!name.is<node::StrConst>()) {
     site.scope.cx.report(diag::not_a_constant(name.span, "the name of a secret"));
     return error;
   }
@@ -25,7 +25,7 @@ Expr check_env(CallSite& site) {
             .help("only settings of an experiment that ask for a secret take one"));
     return error;
   }
-  return op_expr(library::Id::Env, Type::of(Kind::Secret), site.span, {std::move(name)});
+  return op_expr(library::Id::Env, Type::of(Kind::Secret), site.span, {site.scope.cx.keep(std::move(name))});
 }
 
 }  // namespace ltr::check

@@ -34,14 +34,13 @@ Expr check_string(const ast::Expr& expr, const ast::StrLiteral& literal, Scope& 
   if (is_plain) {
     std::string text;
     for (const ast::StrPart& part : literal.parts) text += part.text;
-    return make_expr(ExprKind::StrConst, Type::of(Kind::Str), expr.span, {}, text);
+    return str_const(text, expr.span);
   }
-  Expr result = make_expr(ExprKind::Interpolate, Type::of(Kind::Str), expr.span);
+  node::Interpolate joined;
   for (const ast::StrPart& part : literal.parts) {
     if (!part.value) {
       if (part.text.empty()) continue;
-      result.args.push_back(make_expr(ExprKind::StrConst, Type::of(Kind::Str), part.span, {}, part.text));
-      result.formats.emplace_back();
+      joined.parts.push_back({scope.cx.keep(str_const(part.text, part.span)), ""});
       continue;
     }
     Expr value = check_expr(**part.value, scope);
@@ -54,10 +53,9 @@ Expr check_string(const ast::Expr& expr, const ast::StrLiteral& literal, Scope& 
                           (is_printable(type) ? " takes no format" : " cannot be written into a string")));
       value = error_at(value.span);
     }
-    result.args.push_back(std::move(value));
-    result.formats.push_back(part.format);
+    joined.parts.push_back({scope.cx.keep(std::move(value)), part.format});
   }
-  return result;
+  return {Type::of(Kind::Str), expr.span, std::move(joined)};
 }
 
 }  // namespace ltr::check

@@ -34,19 +34,21 @@ std::optional<Expr> host_function(const std::string& name, CallSite& site) {
       Expr right = check_expr(*quotient->right, scope);
       if (left.type.is_error() || right.type.is_error()) return error_at(site.span);
       if (left.type.kind == Kind::Int && right.type.kind == Kind::Int) {
+        Context& cx = scope.cx;
         Type type = Type::host_int();
-        AtomTable& atoms = scope.cx.program.atoms;
+        AtomTable& atoms = cx.program.atoms;
         if (left.type.value && right.type.value && name != "round") {
           type.value = name == "floor" ? atoms.floor(*left.type.value, *right.type.value)
                                        : atoms.ceil(*left.type.value, *right.type.value);
         }
         if (name != "round")
-          return host_op(name == "floor" ? "//" : "ceil", {left, right}, type, site.span);
+          return host_op(name == "floor" ? "//" : "ceil", {cx.keep(std::move(left)), cx.keep(std::move(right))}, type,
+                         site.span);
         Expr real = host_op("/",
-                            {convert(left, Type::of(Kind::Float), scope),
-                             convert(right, Type::of(Kind::Float), scope)},
+                            {cx.keep(convert(std::move(left), Type::of(Kind::Float), scope)),
+                             cx.keep(convert(std::move(right), Type::of(Kind::Float), scope))},
                             Type::of(Kind::Float), site.span);
-        return host_op("round", {real}, Type::host_int(), site.span);
+        return host_op("round", {cx.keep(std::move(real))}, Type::host_int(), site.span);
       }
     }
   }
@@ -74,17 +76,17 @@ std::optional<Expr> host_function(const std::string& name, CallSite& site) {
     if (!takes(site, name == "pow" ? 2 : 1, name == "pow" ? "pow(x, y)" : "f(x)"))
       return error_at(site.span);
     for (Expr& arg : args) arg = convert(std::move(arg), Type::of(Kind::Float), scope);
-    return host_op(name, std::move(args), Type::of(Kind::Float), site.span);
+    return host_op(name, scope.cx.keep(std::move(args)), Type::of(Kind::Float), site.span);
   }
   if (kRounding.contains(name)) {
     if (!takes(site, 1, "f(x)")) return error_at(site.span);
     if (args[0].type.kind == Kind::Int) return args[0];
-    return host_op(name, std::move(args), Type::host_int(), site.span);
+    return host_op(name, scope.cx.keep(std::move(args)), Type::host_int(), site.span);
   }
   if (name == "abs") {
     if (!takes(site, 1, "abs(x)")) return error_at(site.span);
     const Type type = Type::of(args[0].type.kind);
-    return host_op(name, std::move(args), type, site.span);
+    return host_op(name, scope.cx.keep(std::move(args)), type, site.span);
   }
   if (!takes(site, 2, name == "min" ? "min(a, b)" : "max(a, b)")) return error_at(site.span);
   if (args[0].type.kind == Kind::Int && args[1].type.kind == Kind::Int) {
@@ -94,10 +96,10 @@ std::optional<Expr> host_function(const std::string& name, CallSite& site) {
       type.value = name == "min" ? atoms.minimum(*args[0].type.value, *args[1].type.value)
                                  : atoms.maximum(*args[0].type.value, *args[1].type.value);
     }
-    return host_op(name, std::move(args), type, site.span);
+    return host_op(name, scope.cx.keep(std::move(args)), type, site.span);
   }
   for (Expr& arg : args) arg = convert(std::move(arg), Type::of(Kind::Float), scope);
-  return host_op(name, std::move(args), Type::of(Kind::Float), site.span);
+  return host_op(name, scope.cx.keep(std::move(args)), Type::of(Kind::Float), site.span);
 }
 
 std::optional<Element> element_named(const Given& given) {
@@ -118,7 +120,7 @@ Expr check_to(CallSite& site) {
   }
   if (value.type.is_host_number()) {
     Type type = Type::tensor(*element, {});
-    return make_expr(ExprKind::Convert, type, site.span, {std::move(value)});
+    return {std::move(type), site.span, node::Convert{site.scope.cx.keep(std::move(value))}};
   }
   if (!value.type.is_tensor()) {
     site.scope.cx.report(diag::wrong_argument(
@@ -127,7 +129,7 @@ Expr check_to(CallSite& site) {
   }
   Type type = value.type;
   type.element = *element;
-  return op_expr(library::Id::To, std::move(type), site.span, {std::move(value)});
+  return op_expr(library::Id::To, std::move(type), site.span, {site.scope.cx.keep(std::move(value))});
 }
 
 Expr check_item(CallSite& site) {
@@ -148,7 +150,7 @@ Expr check_item(CallSite& site) {
   const Kind kind = is_floating(element)       ? Kind::Float
                     : element == Element::Bool ? Kind::Bool
                                                : Kind::Int;
-  return op_expr(library::Id::Item, Type::of(kind), site.span, {std::move(value)});
+  return op_expr(library::Id::Item, Type::of(kind), site.span, {site.scope.cx.keep(std::move(value))});
 }
 
 std::optional<Expr> hook_word(const std::string& name, CallSite& site) {
@@ -157,14 +159,17 @@ std::optional<Expr> hook_word(const std::string& name, CallSite& site) {
     if (!takes(site, 1, "metric(val.loss)")) return error_at(site.span);
     const Expr series = check_given_as(site.given[0], Type::of(Kind::Series), scope);
     if (series.type.is_error()) return error_at(site.span);
-    return make_expr(ExprKind::MetricSeries, Type::of(Kind::Float), site.span, {}, series.name);
+    const auto* written = series.get<node::Series>();
+    if (written != nullptr) return Expr{Type::of(Kind::Float), site.span, node::MetricSeries{written->name}};
+    scope.cx.report(diag::wrong_type(series.span, "a series such as `val.loss` is wanted"));
+    return error_at(site.span);
   }
   if ((name == "stop" || name == "save" || name == "end_epoch") && scope.place == Place::Hook) {
     if (!takes(site, 1, "stop(\"why\")")) return error_at(site.span);
     Expr text = check_given_as(site.given[0], Type::of(Kind::Str), scope);
     if (text.type.is_error()) return error_at(site.span);
     return op_expr(library::find(library::Space::Values, name), Type::of(Kind::Void), site.span,
-                   {std::move(text)});
+                   {scope.cx.keep(std::move(text))});
   }
   return std::nullopt;
 }
@@ -184,11 +189,11 @@ Expr check_gradcheck(CallSite& site) {
     return error_at(site.span);
   }
   const Span span = f.span;
-  Expr function = make_expr(ExprKind::Function, Type::of(Kind::Function), span);
+  node::Function function;
   function.local = scope.hidden_local(f.type);
   const LocalId param = scope.hidden_local(x.type);
-  function.locals.push_back(param);
-  Expr callee = f.kind == ExprKind::FnValue ? f : local_expr(function.local, scope, span);
+  function.params.push_back(param);
+  Expr callee = f.is<node::FnValue>() ? f : local_expr(function.local, scope, span);
   Expr body = apply(std::move(callee), {{std::nullopt, nullptr, local_expr(param, scope, span), span}}, span, scope);
   if (body.type.is_error()) return error_at(site.span);
   if (!is_real(body.type)) {
@@ -196,9 +201,12 @@ Expr check_gradcheck(CallSite& site) {
         span, "`gradcheck` takes a function that gives a tensor of floats, not " + cx.text(body.type)));
     return error_at(site.span);
   }
-  function.type.fields = {{"", x.type}, {"", body.type}};
-  function.args = {std::move(f), std::move(body)};
-  return op_expr(library::Id::Gradcheck, Type::of(Kind::Bool), site.span, {std::move(function), std::move(x)});
+  Type type = Type::of(Kind::Function);
+  type.fields = {{"", x.type}, {"", body.type}};
+  function.value = cx.keep(std::move(f));
+  function.result = cx.keep(std::move(body));
+  const ExprId kept = cx.keep({std::move(type), span, std::move(function)});
+  return op_expr(library::Id::Gradcheck, Type::of(Kind::Bool), site.span, {kept, cx.keep(std::move(x))});
 }
 
 std::optional<Expr> test_word(const std::string& name, CallSite& site) {
@@ -220,7 +228,8 @@ std::optional<Expr> test_word(const std::string& name, CallSite& site) {
     }
     Type result = Type::of(Kind::Record);
     result.fields.push_back({"loss", Type::of(Kind::Float)});
-    return op_expr(library::Id::Overfit, std::move(result), site.span, {model, data, steps});
+    return op_expr(library::Id::Overfit, std::move(result), site.span, 
+                   {cx.keep(std::move(model)), cx.keep(std::move(data)), cx.keep(std::move(steps))});
   }
   if (name == "gradcheck") return check_gradcheck(site);
   if (name == "close" || name == "equal") {
@@ -238,7 +247,7 @@ std::optional<Expr> test_word(const std::string& name, CallSite& site) {
       args.push_back(check_given_as(site.given[2], Type::of(Kind::Float), scope, "the tolerance"));
     if (args.back().type.is_error()) return error_at(site.span);
     return op_expr(library::find(library::Space::Values, name), Type::of(Kind::Bool), site.span,
-                   std::move(args));
+                   cx.keep(std::move(args)));
   }
   return std::nullopt;
 }
@@ -254,7 +263,7 @@ std::optional<Expr> weights_word(const std::string& name, CallSite& site) {
   const Type type = function == library::Id::CountWeights   ? Type::host_int()
                     : function == library::Id::CloneWeights ? Type::of(Kind::Weights)
                                                             : Type::tensor(Element::Float, {});
-  return op_expr(function, type, site.span, {*site.given[0].checked});
+  return op_expr(function, type, site.span, {site.scope.cx.keep(*site.given[0].checked)});
 }
 
 /// `ema_update(target, source, decay)`: target = decay * target + (1 - decay) * source.
@@ -266,7 +275,7 @@ Expr check_ema_update(CallSite& site) {
     Expr value = check_given(site.given[i], scope);
     const Span span = value.span;
     if (value.type.kind == Kind::Block || value.type.kind == Kind::List)
-      value = make_expr(ExprKind::Weights, Type::of(Kind::Weights), span, {std::move(value)});
+      value = weights_of(std::move(value), span, scope.cx);
     if (!value.type.is_error() && value.type.kind != Kind::Weights) {
       scope.cx.report(diag::wrong_argument(
           span, "`ema_update` takes blocks or their weights, not " + scope.cx.text(value.type)));
@@ -282,7 +291,7 @@ Expr check_ema_update(CallSite& site) {
     scope.cx.report(diag::wrong_place(site.span, "`ema_update` stands in steps and hooks"));
     return error_at(site.span);
   }
-  return op_expr(library::Id::EmaUpdate, Type::of(Kind::Void), site.span, std::move(args));
+  return op_expr(library::Id::EmaUpdate, Type::of(Kind::Void), site.span, scope.cx.keep(std::move(args)));
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ std::optional<Expr> check_stream_call(const std::string& name, CallSite& site);
 /// A call by the rule that its row of the library's table names.
 Expr call_by_rule(const FnInfo& op, CallSite& site);
 /// Reports E0322 if a value that is fixed before the run draws random numbers.
-void check_draws_nothing(const Expr& expr, const char* what, Context& cx);
+void check_draws_nothing(const ExprView& expr, const char* what, Context& cx);
 bool draws_random(const Program& program, const Body& body, std::set<uint32_t>& seen);
 
 }  // namespace ltr::check

@@ -1,50 +1,48 @@
-#include <algorithm>
-
 #include "dsl/check/library/library_call.h"
+#include "dsl/check/walk.h"
 
 namespace ltr::check {
 
 namespace {
 
-bool is_random_op(const Expr& expr) {
-  const library::Function& function = library::info(expr.op);
+bool is_random_op(const node::Op& op, const Program& program) {
+  const library::Function& function = library::info(op.op);
   if (function.draws == library::Draws::Never) return false;
   if (function.rate_at == 0) return true;
-  const bool is_given = expr.args.size() > function.rate_at;
-  const Expr* rate = is_given ? &expr.args[function.rate_at] : nullptr;
-  return rate != nullptr && !(rate->kind == ExprKind::FloatConst && rate->number == 0);
+  if (op.args.size() <= function.rate_at) return false;
+  const auto* rate = program.exprs[op.args[function.rate_at]].get<node::FloatConst>();
+  return rate == nullptr || rate->value != 0;
 }
 
-bool expr_draws(const Program& program, const Expr& expr, std::set<uint32_t>& seen) {
+bool expr_draws(const Program& program, const ExprView& expr, std::set<FnId>& seen) {
+  const auto fn_draws = [&](FnId fn) {
+    return fn != 0 && seen.insert(fn).second && draws_random(program, program.fns[fn].body, seen);
+  };
+  if (const auto* op = expr.get<node::Op>(); op != nullptr && is_random_op(*op, program)) return true;
   // What a block parameter holds is not known here.
-  if (is_random_op(expr) || expr.kind == ExprKind::CallValue) return true;
-  const bool calls = expr.kind == ExprKind::CallFn || expr.kind == ExprKind::CallMethod;
-  if (calls && expr.fn != 0 && seen.insert(expr.fn).second &&
-      draws_random(program, program.fns[expr.fn].body, seen))
-    return true;
-  return draws_random(program, expr.body, seen) ||
-         std::any_of(expr.args.begin(), expr.args.end(),
-                     [&](const Expr& arg) { return expr_draws(program, arg, seen); });
+  if (expr.is<node::CallValue>()) return true;
+  if (const auto* call = expr.get<node::CallFn>(); call != nullptr && fn_draws(call->fn)) return true;
+  if (const auto* call = expr.get<node::CallMethod>(); call != nullptr && fn_draws(call->fn)) return true;
+  bool result = any_child(expr, [&](ExprId child) { return expr_draws(program, program.exprs[child], seen); });
+  for_each_body(expr, [&](const Body& body) { result = result || draws_random(program, body, seen); });
+  return result;
 }
 
 }  // namespace
 
-void check_draws_nothing(const Expr& expr, const char* what, Context& cx) {
-  std::set<uint32_t> seen;
+void check_draws_nothing(const ExprView& expr, const char* what, Context& cx) {
+  std::set<FnId> seen;
   if (expr_draws(cx.program, expr, seen))
     cx.report(diag::wrong_place(expr.span, std::string(what) + " draws no random numbers"));
 }
 
-bool draws_random(const Program& program, const Body& body, std::set<uint32_t>& seen) {
+bool draws_random(const Program& program, const Body& body, std::set<FnId>& seen) {
+  bool result = false;
   for (const Stmt& stmt : body) {
-    for (const Expr& value : stmt.values) {
-      if (expr_draws(program, value, seen)) return true;
-    }
-    for (const Body& inner : stmt.bodies) {
-      if (draws_random(program, inner, seen)) return true;
-    }
+    for_each_child(stmt, [&](ExprId child) { result = result || expr_draws(program, program.exprs[child], seen); });
+    for_each_body(stmt, [&](const Body& inner) { result = result || draws_random(program, inner, seen); });
   }
-  return false;
+  return result;
 }
 
 }  // namespace ltr::check

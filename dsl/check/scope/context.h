@@ -36,6 +36,13 @@ struct Context {
       callees;                        ///< fn -> fns it calls, for recursion and randomness
   std::map<AtomId, Expr> atom_exprs;  ///< how hparams and data sizes are read at run time
 
+  ExprId keep(Expr expr) { return program.exprs.add(std::move(expr)); }
+  ExprIds keep(std::vector<Expr> list) {
+    ExprIds ids;
+    for (Expr& expr : list) ids.push_back(keep(std::move(expr)));
+    return ids;
+  }
+  ExprView at(ExprId id) const { return program.exprs[id]; }
   void report(diagnostics::Diagnostic diagnostic) { sink->report(std::move(diagnostic)); }
   std::string text(const Type& type) const { return to_text(type, program.atoms); }
   std::string text(const Polynomial& value) const { return program.atoms.to_text(value); }

@@ -57,41 +57,34 @@ Stmt assign_name(const ast::Name& name, Expr value, Span span, Scope& scope) {
         member != scope.owner->members.end()) {
       const MemberKind kind = member->second.kind;
       // What could not be read may have been a state.
-      if (member->second.type.is_error()) return make_stmt(StmtKind::Error, span);
+      if (member->second.type.is_error()) return {span, stmt::Error{}};
       if (kind == MemberKind::Buffer || kind == MemberKind::State) {
         value = convert(std::move(value), member->second.type, scope, "the value");
         Binding binding;
         if (value.type.is_error() || !match(member->second.type, value.type, binding, {},
                                             value.span, scope, "the value", false)) {
-          return make_stmt(StmtKind::Error, span);
+          return {span, stmt::Error{}};
         }
-        Stmt stmt = make_stmt(StmtKind::SetMember, span, {std::move(value)});
-        stmt.name = name.text;
-        return stmt;
+        return {span, stmt::SetMember{name.text, cx.keep(std::move(value))}};
       }
       const char* what =
           kind == MemberKind::Weight ? "a weight: optimizers change it" : "a member, built once";
       cx.report(diag::not_assignable_member(name.span, name.text, what)
                     .help("choose another name for the local"));
-      return make_stmt(StmtKind::Error, span);
+      return {span, stmt::Error{}};
     }
     for (const ParamInfo& param : scope.owner->params) {
       if (param.name != name.text || scope.info == nullptr || scope.find_local(name.text)) continue;
       cx.report(diag::not_assignable_member(name.span, name.text,
                                             "a parameter of `" + scope.owner->name + "`")
                     .help("choose another name for the local"));
-      return make_stmt(StmtKind::Error, span);
+      return {span, stmt::Error{}};
     }
   }
-  Stmt stmt = make_stmt(StmtKind::Let, span);
-  if (const auto outer = outer_local(name.text, scope)) {
-    if (!rejoin(*outer, value, scope)) return make_stmt(StmtKind::Error, span);
-    stmt.local = *outer;
-  } else {
-    stmt.local = scope.declare(name.text, value.type);
-  }
-  stmt.values.push_back(std::move(value));
-  return stmt;
+  const auto outer = outer_local(name.text, scope);
+  if (outer && !rejoin(*outer, value, scope)) return {span, stmt::Error{}};
+  const LocalId local = outer ? *outer : scope.declare(name.text, value.type);
+  return {span, stmt::Let{local, cx.keep(std::move(value))}};
 }
 
 /// Makes `value` what may stand in place of a part of type `part`; it may be stretched to it.
@@ -131,33 +124,35 @@ library::Id put_of(library::Id op) {
 }
 
 /// Whether a value is a part of a variable that can be replaced: indices and fields of it.
-bool is_part(const Expr& part) {
-  if (part.kind == ExprKind::Local || part.kind == ExprKind::Member) return true;
-  const bool is_step = part.kind == ExprKind::RecordField ||
-                       put_of(part.op) != library::Id::None;
-  return is_step && is_part(part.args[0]);
+bool is_part(const ExprView& part, const Context& cx) {
+  if (part.is<node::Local>() || part.is<node::Member>()) return true;
+  if (const auto* field = part.get<node::RecordField>()) return is_part(cx.at(field->record), cx);
+  const auto* index = part.get<node::Op>();
+  return index != nullptr && put_of(index->op) != library::Id::None && is_part(cx.at(index->args[0]), cx);
 }
 
 /// The whole of which `part` is a part, with `value` in its place. Tensors are values, so this is a
 /// new one. `part` is what indexing gave: `select`, `slice` and so on of what stands around it.
-Expr put_part(const Expr& part, Expr value, Span span, Scope& scope) {
-  if (part.kind == ExprKind::Local || part.kind == ExprKind::Member) return value;
-  if (part.kind == ExprKind::RecordField) {
-    const Expr& record = part.args[0];
-    Expr whole = make_expr(ExprKind::Record, record.type, span);
+Expr put_part(const ExprView& part, Expr value, Span span, Scope& scope) {
+  Context& cx = scope.cx;
+  if (const auto* written = part.get<node::RecordField>()) {
+    const ExprView& record = cx.at(written->record);
+    node::Record whole;
+    const ExprId put = cx.keep(std::move(value));
     for (const TypeField& field : record.type.fields) {
-      whole.args.push_back(field.name == part.name
-                               ? value
-                               : make_expr(ExprKind::RecordField, field.type, span, {record},
-                                           field.name));
+      whole.values.push_back(field.name == written->name
+                                 ? put
+                                 : cx.keep({field.type, span, node::RecordField{written->record, field.name}}));
     }
-    return put_part(record, std::move(whole), span, scope);
+    return put_part(record, {record.type, span, std::move(whole)}, span, scope);
   }
-  std::vector<Expr> args = part.args;
-  const Type whole = args[0].type;
-  args.push_back(std::move(value));
-  const Expr base = args[0];
-  return put_part(base, op_expr(put_of(part.op), whole, span, std::move(args)), span, scope);
+  if (const auto* index = part.get<node::Op>()) {
+    ExprIds args = index->args;
+    args.push_back(cx.keep(std::move(value)));
+    const ExprView& base = cx.at(index->args[0]);
+    return put_part(base, op_expr(put_of(index->op), base.type, span, std::move(args)), span, scope);
+  }
+  return value;
 }
 
 /// The new value of the variable whose part `target` is; `root` becomes its name.
@@ -172,7 +167,7 @@ Expr with_part(
       break;
     }
   }
-  if (!is_part(part)) {
+  if (!is_part(part, scope.cx)) {
     scope.cx.report(diag::wrong_place(
         target.span, "only an index or a field of a variable can be assigned to"));
     return error_at(target.span);
@@ -210,7 +205,7 @@ Stmt check_assign(const ast::Stmt& statement, const ast::Assign& assign, Scope& 
   const auto* name = assign.target.get<ast::NameRef>();
   if (assign.target.is_error()) {
     check_expr(assign.value, scope);
-    return make_stmt(StmtKind::Error, statement.span);
+    return {statement.span, stmt::Error{}};
   }
   // What is read of the target: its old value, or the part that is replaced.
   Expr part;
@@ -220,10 +215,10 @@ Stmt check_assign(const ast::Stmt& statement, const ast::Assign& assign, Scope& 
     value = apply_operator(*op, assign.op_span, part, std::move(value), statement.span, scope);
   if (name == nullptr) {
     if (part.type.is_error() || value.type.is_error())
-      return make_stmt(StmtKind::Error, statement.span);
+      return {statement.span, stmt::Error{}};
     const ast::Expr* root = &assign.target;
     value = with_part(assign.target, std::move(part), std::move(value), root, scope);
-    if (value.type.is_error()) return make_stmt(StmtKind::Error, statement.span);
+    if (value.type.is_error()) return {statement.span, stmt::Error{}};
     name = root->get<ast::NameRef>();
   }
   if (value.type.kind == Kind::Void || value.type.kind == Kind::MetricValue) {
@@ -245,7 +240,7 @@ Stmt check_assign(const ast::Stmt& statement, const ast::Assign& assign, Scope& 
 
 Stmt check_unpack(const ast::Stmt& statement, const ast::Unpack& unpack, Scope& scope) {
   Expr value = check_expr(unpack.value, scope);
-  Stmt stmt = make_stmt(StmtKind::Unpack, statement.span);
+  stmt::Unpack result;
   const bool is_sequence =
       value.type.kind == Kind::Tuple || (value.type.kind == Kind::List && !value.type.uniform);
   if (!value.type.is_error() && (!is_sequence || value.type.fields.size() != unpack.names.size())) {
@@ -263,10 +258,10 @@ Stmt check_unpack(const ast::Stmt& statement, const ast::Unpack& unpack, Scope& 
               .help("choose another name for the local"));
     }
     const auto outer = outer_local(name, scope);
-    stmt.locals.push_back(outer ? *outer : scope.declare(name, type));
+    result.locals.push_back(outer ? *outer : scope.declare(name, type));
   }
-  stmt.values.push_back(std::move(value));
-  return stmt;
+  result.value = scope.cx.keep(std::move(value));
+  return {statement.span, std::move(result)};
 }
 
 Stmt check_declare(const ast::Stmt& statement, const ast::Declare& declare, Scope& scope) {
@@ -276,10 +271,8 @@ Stmt check_declare(const ast::Stmt& statement, const ast::Declare& declare, Scop
   if (!value.type.is_error() && !type.is_error()) {
     match(type, value.type, binding, {}, value.span, scope, "the value", false);
   }
-  Stmt stmt = make_stmt(StmtKind::Let, statement.span);
-  stmt.local = scope.declare(declare.name.text, type);
-  stmt.values.push_back(std::move(value));
-  return stmt;
+  const LocalId local = scope.declare(declare.name.text, type);
+  return {statement.span, stmt::Let{local, scope.cx.keep(std::move(value))}};
 }
 
 }  // namespace ltr::check

@@ -31,7 +31,7 @@ Stmt check_log(const ast::Stmt& statement, const ast::Log& log, Scope& scope) {
         statement.span, scope.place == Place::Step
                             ? "`log` has no meaning in step " + scope.info->name
                             : "`log` stands in steps and in hooks of train, val and test"));
-    return make_stmt(StmtKind::Error, statement.span);
+    return {statement.span, stmt::Error{}};
   }
   Expr value = log.value ? check_expr(*log.value, scope) : check_name({}, log.name, scope);
   LogEntry entry;
@@ -42,15 +42,15 @@ Stmt check_log(const ast::Stmt& statement, const ast::Log& log, Scope& scope) {
     entry.kind = "error";
     entry.owner = scope.owner != nullptr ? scope.owner->name : "";
     cx.program.logs.push_back(std::move(entry));
-    return make_stmt(StmtKind::Error, statement.span);
+    return {statement.span, stmt::Error{}};
   }
   entry.bar = log.bar;
   entry.owner = scope.owner != nullptr ? scope.owner->name : "";
   entry.span = log.name.span;
   entry.is_whole = is_of_epoch(scope);
   const bool is_metric = value.type.kind == Kind::MetricValue;
-  if (is_metric && !value.args.empty())
-    entry.better = cx.program.metrics[value.args[0].type.decl].better;
+  if (const auto* update = value.get<node::CallMetric>())
+    entry.better = cx.program.metrics[cx.at(update->metric).type.decl].better;
   switch (log.kind) {
     case ast::LogKind::Scalar:
       entry.kind = is_metric ? "metric" : "scalar";
@@ -59,7 +59,7 @@ Stmt check_log(const ast::Stmt& statement, const ast::Log& log, Scope& scope) {
         cx.report(diag::wrong_type(
             value.span,
             "`log` takes a number, a 0-d tensor or a metric, not " + cx.text(value.type)));
-        return make_stmt(StmtKind::Error, statement.span);
+        return {statement.span, stmt::Error{}};
       }
       break;
     case ast::LogKind::Image:
@@ -75,11 +75,11 @@ Stmt check_log(const ast::Stmt& statement, const ast::Log& log, Scope& scope) {
   if ((log.kind == ast::LogKind::Image || log.kind == ast::LogKind::Histogram) && !is_metric &&
       !value.type.is_tensor()) {
     cx.report(diag::wrong_type(value.span, "a tensor is wanted here, not " + cx.text(value.type)));
-    return make_stmt(StmtKind::Error, statement.span);
+    return {statement.span, stmt::Error{}};
   }
   if (log.kind == ast::LogKind::Text && value.type.kind != Kind::Str) {
     cx.report(diag::wrong_type(value.span, "`log text` takes a str, not " + cx.text(value.type)));
-    return make_stmt(StmtKind::Error, statement.span);
+    return {statement.span, stmt::Error{}};
   }
   const bool on_step =
       role == "train" && scope.info->name != "train_epoch_end" && scope.info->name != "train_end";
@@ -121,10 +121,9 @@ Stmt check_log(const ast::Stmt& statement, const ast::Log& log, Scope& scope) {
                     .label(other.span, "first here"));
     }
   }
-  Stmt stmt = make_stmt(StmtKind::Log, statement.span, {std::move(value)});
-  stmt.index = uint32_t(cx.program.logs.size());
+  const auto slot = uint32_t(cx.program.logs.size());
   cx.program.logs.push_back(std::move(entry));
-  return stmt;
+  return {statement.span, stmt::Log{slot, cx.keep(std::move(value))}};
 }
 
 }  // namespace ltr::check

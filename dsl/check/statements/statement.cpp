@@ -4,14 +4,6 @@
 
 namespace ltr::check {
 
-Stmt make_stmt(StmtKind kind, Span span, std::vector<Expr> values) {
-  Stmt stmt;
-  stmt.kind = kind;
-  stmt.span = span;
-  stmt.values = std::move(values);
-  return stmt;
-}
-
 Body check_nested(const ast::Body& body, Scope& scope) {
   scope.frames.emplace_back();
   Body typed = check_body(body, scope);
@@ -30,7 +22,7 @@ Stmt check_result(const ast::Expr& result, Span span, Scope& scope) {
       scope.cx.report(diag::result_not_declared(value.span, scope.info->name, text)
                           .help("declare what it gives: `-> {}`", text));
     }
-    return make_stmt(StmtKind::Error, span);
+    return {span, stmt::Error{}};
   }
   // In `compute` an integer or exact result is a number all the same.
   const bool is_compute = scope.place == Place::Compute && value.type.is_tensor() &&
@@ -38,9 +30,9 @@ Stmt check_result(const ast::Expr& result, Span span, Scope& scope) {
   Binding binding;
   if (!is_compute && !value.type.is_error() && !wanted.is_error() &&
       !match(wanted, value.type, binding, {}, value.span, scope, "the result", false)) {
-    return make_stmt(StmtKind::Error, span);
+    return {span, stmt::Error{}};
   }
-  return make_stmt(StmtKind::Return, span, {std::move(value)});
+  return {span, stmt::Return{scope.cx.keep(std::move(value))}};
 }
 
 namespace {
@@ -51,7 +43,7 @@ Stmt check_return(const ast::Stmt& statement, const ast::Return& result, Scope& 
   if (wanted.kind != Kind::Void && !wanted.is_error()) {
     scope.cx.report(diag::missing_return(statement.span, scope.info->name, scope.cx.text(wanted)));
   }
-  return make_stmt(StmtKind::Return, statement.span);
+  return {statement.span, stmt::Return{}};
 }
 
 /// A loss: one floating number on the device.
@@ -77,27 +69,27 @@ Stmt check_backward(const ast::Backward& backward, Span span, Scope& scope) {
                         .help("`minimize {}` differentiates and updates, or declare `step "
                               "train(…) manual { … }`",
                               scope.cx.source_text(backward.loss.span)));
-    return make_stmt(StmtKind::Error, span);
+    return {span, stmt::Error{}};
   }
-  if (loss.type.is_error()) return make_stmt(StmtKind::Error, span);
-  return make_stmt(StmtKind::Backward, span, {std::move(loss)});
+  if (loss.type.is_error()) return {span, stmt::Error{}};
+  return {span, stmt::Backward{scope.cx.keep(std::move(loss))}};
 }
 
 Stmt check_minimize(const ast::Stmt& statement, const ast::Minimize& minimize, Scope& scope) {
   Context& cx = scope.cx;
   if (scope.place != Place::Step && scope.place != Place::Test) {
     cx.report(diag::wrong_place(statement.span, "`minimize` stands in steps"));
-    return make_stmt(StmtKind::Error, statement.span);
+    return {statement.span, stmt::Error{}};
   }
   if (scope.place == Place::Step && scope.info->is_manual) {
     cx.report(diag::wrong_place(statement.span, "a manual step does not `minimize`")
                   .help("`opt.zero_grad()`, `backward loss`, `opt.step()`"));
-    return make_stmt(StmtKind::Error, statement.span);
+    return {statement.span, stmt::Error{}};
   }
   if (scope.place == Place::Step &&
       (scope.info->name == "val" || scope.info->name == "test" || scope.info->name == "predict")) {
     cx.report(diag::minimize_in_evaluation(statement.span, scope.info->name));
-    return make_stmt(StmtKind::Error, statement.span);
+    return {statement.span, stmt::Error{}};
   }
   Expr loss = check_loss(minimize.loss, "minimize", scope);
   Expr optimizer;
@@ -118,13 +110,13 @@ Stmt check_minimize(const ast::Stmt& statement, const ast::Minimize& minimize, S
     if (optimizers.size() != 1) {
       cx.report(diag::which_optimizer(statement.span, std::to_string(optimizers.size()))
                     .help("`minimize {} with OPTIMIZER`", cx.source_text(minimize.loss.span)));
-      return make_stmt(StmtKind::Error, statement.span);
+      return {statement.span, stmt::Error{}};
     }
     optimizer = check_name({}, optimizers[0], scope);
   }
   if (loss.type.is_error() || optimizer.type.is_error())
-    return make_stmt(StmtKind::Error, statement.span);
-  return make_stmt(StmtKind::Minimize, statement.span, {std::move(loss), std::move(optimizer)});
+    return {statement.span, stmt::Error{}};
+  return {statement.span, stmt::Minimize{.loss = cx.keep(std::move(loss)), .optimizer = cx.keep(std::move(optimizer))}};
 }
 
 Stmt check_assert(const ast::Stmt& statement, const ast::Assert& assertion, Scope& scope) {
@@ -140,25 +132,27 @@ Stmt check_assert(const ast::Stmt& statement, const ast::Assert& assertion, Scop
     scope.cx.report(diag::wrong_type(condition.span, "`assert` takes a bool or bool[], not " +
                                                          scope.cx.text(condition.type))
                         .help("for an element-wise comparison write `all(…)`"));
-    return make_stmt(StmtKind::Error, statement.span);
+    return {statement.span, stmt::Error{}};
   }
-  Stmt stmt = make_stmt(StmtKind::Assert, statement.span, {std::move(condition)});
-  stmt.text = scope.cx.source_text(assertion.condition.span);
+  stmt::Assert result;
+  result.condition = scope.cx.keep(std::move(condition));
+  result.text = scope.cx.source_text(assertion.condition.span);
   if (assertion.message)
-    stmt.values.push_back(check_as(*assertion.message, Type::of(Kind::Str), scope, "the message"));
-  return stmt;
+    result.message = scope.cx.keep(check_as(*assertion.message, Type::of(Kind::Str), scope, "the message"));
+  return {statement.span, std::move(result)};
 }
 
 bool leaves(const Body& body) {
   return !body.empty() &&
-         (body.back().kind == StmtKind::Return || body.back().kind == StmtKind::Error);
+         (body.back().is<stmt::Return>() || body.back().is<stmt::Error>());
 }
 
 /// Names that every path through a branch has assigned go on behind it, under one local of their
 /// own.
-void join_branches(Stmt& stmt, const std::map<std::string, LocalId> (&names)[2], Scope& scope) {
+void join_branches(stmt::If& branch, Span span, const std::map<std::string, LocalId> (&names)[2], Scope& scope) {
   Context& cx = scope.cx;
-  const bool left[2] = {leaves(stmt.bodies[0]), leaves(stmt.bodies[1])};
+  Body* const bodies[2] = {&branch.then_body, &branch.else_body};
+  const bool left[2] = {leaves(branch.then_body), leaves(branch.else_body)};
   if (left[0] && left[1]) return;
   for (const auto& [name, local] : names[left[0] ? 1 : 0]) {
     const bool in_both = left[0] || left[1] || names[1].contains(name);
@@ -167,7 +161,7 @@ void join_branches(Stmt& stmt, const std::map<std::string, LocalId> (&names)[2],
     if (!left[0] && !left[1]) ends[1] = names[1].at(name);
     const auto type = merge(scope.local(ends[0]).type, scope.local(ends[1]).type, cx);
     if (!type) {
-      cx.report(diag::branches_differ(stmt.span, cx.text(scope.local(ends[0]).type),
+      cx.report(diag::branches_differ(span, cx.text(scope.local(ends[0]).type),
                                       cx.text(scope.local(ends[1]).type))
                     .note("`{}` is assigned in both", name));
       scope.declare(name, Type::error());
@@ -176,27 +170,27 @@ void join_branches(Stmt& stmt, const std::map<std::string, LocalId> (&names)[2],
     const LocalId joined = scope.declare(name, *type);
     for (int side = 0; side < 2; ++side) {
       if (left[side]) continue;
-      Expr value = make_expr(ExprKind::Local, scope.local(ends[side]).type, stmt.span, {}, name);
-      value.local = ends[side];
-      Stmt assign = make_stmt(StmtKind::Let, stmt.span, {convert(std::move(value), *type, scope)});
-      assign.local = joined;
-      stmt.bodies[size_t(side)].push_back(std::move(assign));
+      Expr value = convert(local_expr(ends[side], scope, span), *type, scope);
+      bodies[side]->push_back({span, stmt::Let{joined, cx.keep(std::move(value))}});
     }
   }
 }
 
 Stmt check_if(const ast::If& branch, Span span, Expr condition, Scope& scope) {
-  Stmt stmt = make_stmt(StmtKind::If, span, {std::move(condition)});
+  stmt::If result;
+  result.condition = scope.cx.keep(std::move(condition));
   std::map<std::string, LocalId> names[2];
-  const ast::Body* bodies[2] = {&branch.then_body, &branch.else_body};
-  for (int side = 0; side < 2; ++side) {
+  const auto side = [&](const ast::Body& body, std::map<std::string, LocalId>& own) {
     scope.frames.emplace_back();
-    stmt.bodies.push_back(check_body(*bodies[side], scope));
-    names[side] = scope.frames.back();
+    Body typed = check_body(body, scope);
+    own = scope.frames.back();
     scope.frames.pop_back();
-  }
-  join_branches(stmt, names, scope);
-  return stmt;
+    return typed;
+  };
+  result.then_body = side(branch.then_body, names[0]);
+  result.else_body = side(branch.else_body, names[1]);
+  join_branches(result, span, names, scope);
+  return {span, std::move(result)};
 }
 
 /// `for x in xs` is a loop over the places of the list.
@@ -221,35 +215,30 @@ Stmt check_for_list(const ast::Stmt& statement, const ast::For& loop, Expr list,
   }
   const Type list_type = list.type;
   const LocalId kept = scope.hidden_local(list_type);
-  Stmt keep = make_stmt(StmtKind::Let, statement.span, {std::move(list)});
-  keep.local = kept;
-  scope.hoisted->push_back(std::move(keep));
-  const Expr all = local_expr(kept, scope, loop.range.span);
-  Stmt stmt = make_stmt(StmtKind::For, statement.span);
+  scope.hoisted->push_back({statement.span, stmt::Let{kept, cx.keep(std::move(list))}});
+  const ExprId all = cx.keep(local_expr(kept, scope, loop.range.span));
+  stmt::For result;
   const AtomId atom = cx.program.atoms.variable(loop.variable.text, cx.next_key++, false, false, true);
-  stmt.local = scope.hidden_local(Type::host_int(Polynomial::atom(atom)));
-  stmt.values = {int_const(0, statement.span),
-                 make_expr(ExprKind::ListLength, Type::host_int(list_type.value), statement.span,
-                           {all})};
+  result.variable = scope.hidden_local(Type::host_int(Polynomial::atom(atom)));
+  result.from = cx.keep(int_const(0, statement.span));
+  result.to = cx.keep({Type::host_int(list_type.value), statement.span, node::ListLength{all}});
   scope.frames.emplace_back();
   ++scope.loop_depth;
   Type type = instantiate(*element, list_element_arguments(list_type, Polynomial::atom(atom)), cx);
-  Stmt take = make_stmt(StmtKind::Let, statement.span,
-                        {make_expr(ExprKind::ListElement, type, loop.range.span,
-                                   {all, local_expr(stmt.local, scope, statement.span)})});
-  take.local = scope.declare(loop.variable.text, type);
-  Body body = check_body(loop.body, scope);
-  body.insert(body.begin(), std::move(take));
-  stmt.bodies.push_back(std::move(body));
+  const ExprId at = cx.keep(local_expr(result.variable, scope, statement.span));
+  const ExprId taken = cx.keep({type, loop.range.span, node::ListElement{all, at}});
+  const LocalId variable = scope.declare(loop.variable.text, type);
+  result.body = check_body(loop.body, scope);
+  result.body.insert(result.body.begin(), {statement.span, stmt::Let{variable, taken}});
   --scope.loop_depth;
   scope.frames.pop_back();
-  return element->is_error() ? make_stmt(StmtKind::Error, statement.span) : stmt;
+  if (element->is_error()) return {statement.span, stmt::Error{}};
+  return {statement.span, std::move(result)};
 }
 
 Stmt check_for(const ast::Stmt& statement, const ast::For& loop, Scope& scope) {
   Expr range = check_expr(loop.range, scope);
   if (range.type.kind == Kind::List) return check_for_list(statement, loop, std::move(range), scope);
-  Stmt stmt = make_stmt(StmtKind::For, statement.span);
   if (!range.type.is_error() && range.type.kind != Kind::Range) {
     diagnostics::Diagnostic diagnostic = diag::wrong_type(
         range.span,
@@ -267,29 +256,31 @@ Stmt check_for(const ast::Stmt& statement, const ast::For& loop, Scope& scope) {
   ++scope.loop_depth;
   const AtomId atom =
       scope.cx.program.atoms.variable(loop.variable.text, scope.cx.next_key++, false, false, true);
-  stmt.local = scope.declare(loop.variable.text, Type::host_int(Polynomial::atom(atom)));
-  stmt.bodies.push_back(check_body(loop.body, scope));
+  const LocalId variable = scope.declare(loop.variable.text, Type::host_int(Polynomial::atom(atom)));
+  Body body = check_body(loop.body, scope);
   --scope.loop_depth;
   scope.frames.pop_back();
-  if (range.type.is_error()) return make_stmt(StmtKind::Error, statement.span);
-  stmt.values = range.args;
-  return stmt;
+  if (range.type.is_error()) return {statement.span, stmt::Error{}};
+  const auto* bounds = range.get<node::Range>();
+  return {statement.span, stmt::For{variable, bounds->from, bounds->to, std::move(body)}};
 }
 
 Stmt check_expression(const ast::Stmt& statement, const ast::ExprStmt& expression, Scope& scope) {
   Expr value = check_expr(expression.value, scope);
-  if (value.type.is_error()) return make_stmt(StmtKind::Error, statement.span);
-  const bool has_effect = value.type.kind == Kind::Void || value.kind == ExprKind::CallMetric;
+  if (value.type.is_error()) return {statement.span, stmt::Error{}};
+  const bool has_effect = value.type.kind == Kind::Void || value.is<node::CallMetric>();
   if (!has_effect && !scope.may_drop_values) {
     const bool is_call = expression.value.get<ast::Call>() != nullptr ||
                          expression.value.get<ast::Pipe>() != nullptr;
     scope.cx.report(diag::unused_value(value.span, is_call ? "call" : "expression")
                         .help("give it a name, `{} = …`, or take it away", "x"));
-    return make_stmt(StmtKind::Error, statement.span);
+    return {statement.span, stmt::Error{}};
   }
-  const bool is_hook = library::info(value.op).asks_trainer && scope.place == Place::Hook;
-  return make_stmt(is_hook ? StmtKind::HookCall : StmtKind::Expr, statement.span,
-                   {std::move(value)});
+  const auto* op = value.get<node::Op>();
+  const bool is_hook = op != nullptr && library::info(op->op).asks_trainer && scope.place == Place::Hook;
+  const ExprId kept = scope.cx.keep(std::move(value));
+  if (is_hook) return {statement.span, stmt::HookCall{kept}};
+  return {statement.span, stmt::Eval{kept}};
 }
 
 /// What `if` and `while` ask: a bool on the host.
@@ -312,18 +303,19 @@ Expr check_condition(const ast::Expr& expr, const char* word, Scope& scope) {
 }
 
 Stmt check_print(const ast::Print& print, Span span, Scope& scope) {
-  Stmt stmt = make_stmt(StmtKind::Print, span);
+  stmt::Print result;
   for (const ast::Expr& value : print.values) {
-    stmt.values.push_back(check_expr(value, scope));
-    Expr& checked = stmt.values.back();
-    if (is_printable(checked.type)) continue;
-    scope.cx.report(diag::wrong_type(
-        checked.span, "a value of type " + scope.cx.text(checked.type) + " cannot be printed"));
-    checked = error_at(checked.span);
+    Expr checked = check_expr(value, scope);
+    if (!is_printable(checked.type)) {
+      scope.cx.report(diag::wrong_type(
+          checked.span, "a value of type " + scope.cx.text(checked.type) + " cannot be printed"));
+      checked = error_at(checked.span);
+    }
+    result.values.push_back(scope.cx.keep(std::move(checked)));
   }
   if (scope.place != Place::Step && scope.place != Place::Hook && scope.place != Place::Test)
     scope.cx.report(diag::wrong_place(span, "`print` stands in steps, hooks and tests"));
-  return stmt;
+  return {span, std::move(result)};
 }
 
 Stmt check_stmt(const ast::Stmt& statement, Scope& scope) {
@@ -343,26 +335,20 @@ Stmt check_stmt(const ast::Stmt& statement, Scope& scope) {
     return check_if(*s, span, std::move(condition), scope);
   }
   if (const auto* s = statement.get<ast::While>()) {
-    Stmt stmt = make_stmt(StmtKind::While, span, {check_condition(s->condition, "while", scope)});
+    const ExprId condition = scope.cx.keep(check_condition(s->condition, "while", scope));
     ++scope.loop_depth;
-    stmt.bodies.push_back(check_nested(s->body, scope));
+    Body body = check_nested(s->body, scope);
     --scope.loop_depth;
-    return stmt;
+    return {span, stmt::While{condition, std::move(body)}};
   }
   if (const auto* s = statement.get<ast::Every>()) {
     if (scope.place != Place::Step && scope.place != Place::Hook) {
       scope.cx.report(diag::wrong_place(span, "`every` stands in steps and hooks"));
     }
-    Stmt stmt = make_stmt(StmtKind::Every, span,
-                          {check_as(s->period, Type::of(Kind::Period), scope, "the period")});
-    stmt.bodies.push_back(check_nested(s->body, scope));
-    return stmt;
+    const ExprId period = scope.cx.keep(check_as(s->period, Type::of(Kind::Period), scope, "the period"));
+    return {span, stmt::Every{period, check_nested(s->body, scope)}};
   }
-  if (const auto* s = statement.get<ast::NoGrad>()) {
-    Stmt stmt = make_stmt(StmtKind::NoGrad, span);
-    stmt.bodies.push_back(check_nested(s->body, scope));
-    return stmt;
-  }
+  if (const auto* s = statement.get<ast::NoGrad>()) return {span, stmt::NoGrad{check_nested(s->body, scope)}};
   if (const auto* s = statement.get<ast::ErrorStmt>()) {
     for (const ast::Name& name : s->names) {
       if (!outer_local(name.text, scope)) scope.declare(name.text, Type::error());
@@ -371,7 +357,7 @@ Stmt check_stmt(const ast::Stmt& statement, Scope& scope) {
   if (statement.get<ast::Yield>() != nullptr)
     scope.cx.report(diag::wrong_place(span, "`yield` stands at the end of the body of a `scan`"));
   if (const auto* s = statement.get<ast::Backward>()) return check_backward(*s, span, scope);
-  return make_stmt(StmtKind::Error, span);
+  return {span, stmt::Error{}};
 }
 
 }  // namespace
@@ -384,19 +370,22 @@ Body check_body(const ast::Body& body, Scope& scope) {
     const auto* yield = statement.get<ast::Yield>();
     if (yield != nullptr && in_scan && &statement == &body.back()) {
       Expr value = check_expr(yield->value, scope);
-      const StmtKind kind = value.type.is_error() ? StmtKind::Error : StmtKind::Yield;
-      typed.push_back(make_stmt(kind, statement.span, {std::move(value)}));
+      if (value.type.is_error()) {
+        typed.push_back({statement.span, stmt::Error{}});
+      } else {
+        typed.push_back({statement.span, stmt::Yield{scope.cx.keep(std::move(value))}});
+      }
     } else {
       typed.push_back(check_stmt(statement, scope));
     }
   }
   scope.hoisted = outer;
   // The graph of a step may go after its last update.
-  std::vector<Stmt*> updates;
-  for (Stmt& stmt : typed) {
-    if (stmt.kind == StmtKind::Minimize) updates.push_back(&stmt);
+  stmt::Minimize* last = nullptr;
+  for (Stmt& statement : typed) {
+    if (auto* update = statement.get<stmt::Minimize>()) last = update;
   }
-  if (!updates.empty() && scope.loop_depth == 0) updates.back()->is_last = true;
+  if (last != nullptr && scope.loop_depth == 0) last->is_last = true;
   return typed;
 }
 

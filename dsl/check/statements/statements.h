@@ -9,7 +9,6 @@ namespace ltr::check {
 Body check_body(const ast::Body& body, Scope& scope);
 /// As `check_body`, in a scope of its own.
 Body check_nested(const ast::Body& body, Scope& scope);
-Stmt make_stmt(StmtKind kind, Span span, std::vector<Expr> values = {});
 /// What the function of this scope returns.
 Stmt check_result(const ast::Expr& result, Span span, Scope& scope);
 Stmt check_assign(const ast::Stmt& statement, const ast::Assign& assign, Scope& scope);

@@ -30,74 +30,74 @@ std::optional<Type> broadcast_all(const std::vector<Type>& types, CallSite& site
 
 Expr rule_broadcast(const FnInfo& op, CallSite& site) {
   auto args = plain_arguments(op, site);
-  if (!args) return error_node(site.span);
-  adopt_element(*args, 0, 1);
-  adopt_element(*args, 1, 0);
+  if (!args) return error_at(site.span);
+  adopt_element(*args, 0, 1, site.scope.cx);
+  adopt_element(*args, 1, 0, site.scope.cx);
   std::vector<Type> types;
   for (const Expr& arg : *args) {
-    if (!want_tensor(arg, site)) return error_node(site.span);
+    if (!want_tensor(arg, site)) return error_at(site.span);
     if (!types.empty() && types[0].element != arg.type.element) {
       site.scope.cx.report(diag::wrong_element(
           site.span, "`" + op.name + "` takes two tensors of one element type, not " +
                          site.scope.cx.text(types[0]) + " and " + site.scope.cx.text(arg.type)));
-      return error_node(site.span);
+      return error_at(site.span);
     }
     types.push_back(arg.type);
   }
   const auto type = broadcast_all(types, site);
-  if (!type) return error_node(site.span);
-  return op_expr(op.id, *type, site.span, std::move(*args));
+  if (!type) return error_at(site.span);
+  return typed_call(op, *type, site, std::move(*args));
 }
 
 Expr rule_where(const FnInfo& op, CallSite& site) {
   auto args = plain_arguments(op, site);
-  if (!args) return error_node(site.span);
-  if (!want_tensor((*args)[0], site)) return error_node(site.span);
+  if (!args) return error_at(site.span);
+  if (!want_tensor((*args)[0], site)) return error_at(site.span);
   if ((*args)[0].type.element != Element::Bool) {
     site.scope.cx.report(
         diag::wrong_element((*args)[0].span, "the condition of `where` is a bool tensor"));
-    return error_node(site.span);
+    return error_at(site.span);
   }
-  adopt_element(*args, 1, 2);
-  adopt_element(*args, 2, 1);
+  adopt_element(*args, 1, 2, site.scope.cx);
+  adopt_element(*args, 2, 1, site.scope.cx);
   if ((*args)[1].type.element != (*args)[2].type.element) {
     site.scope.cx.report(diag::wrong_element(
         site.span, "the branches of `where` are " + site.scope.cx.text((*args)[1].type) + " and " +
                        site.scope.cx.text((*args)[2].type)));
-    return error_node(site.span);
+    return error_at(site.span);
   }
   const auto type = broadcast_all({(*args)[1].type, (*args)[2].type, (*args)[0].type}, site);
-  if (!type) return error_node(site.span);
-  return op_expr(op.id, *type, site.span, std::move(*args));
+  if (!type) return error_at(site.span);
+  return typed_call(op, *type, site, std::move(*args));
 }
 
 // A host exponent or base stays a number, so that `pow(x, 2)` of a float tensor is float.
 Expr rule_power(const FnInfo& op, CallSite& site) {
   Context& cx = site.scope.cx;
   const auto bound = bind_arguments(op.params, site, op.name);
-  if (!bound) return error_node(site.span);
+  if (!bound) return error_at(site.span);
   std::vector<Expr> args;
   for (const Given* given : *bound) {
     args.push_back(tensor_given(*given, site));
-    if (args.back().type.is_error()) return error_node(site.span);
+    if (args.back().type.is_error()) return error_at(site.span);
     if (!args.back().type.is_host_number() && !want_tensor(args.back(), site))
-      return error_node(site.span);
+      return error_at(site.span);
   }
   if (!args[0].type.is_tensor() || !args[1].type.is_tensor()) {
     Type type = args[0].type.is_tensor() ? args[0].type : args[1].type;
     const Kind host = args[0].type.is_tensor() ? args[1].type.kind : args[0].type.kind;
     if (host == Kind::Float && !is_floating(type.element) && type.element != Element::Any)
       type.element = Element::Float;
-    return op_expr(op.id, std::move(type), site.span, std::move(args));
+    return typed_call(op, std::move(type), site, std::move(args));
   }
   if (args[0].type.element != args[1].type.element) {
     cx.report(diag::wrong_element(site.span, "cannot raise " + cx.text(args[0].type) +
                                                  " to the power " + cx.text(args[1].type)));
-    return error_node(site.span);
+    return error_at(site.span);
   }
   const auto type = broadcast_all({args[0].type, args[1].type}, site);
-  if (!type) return error_node(site.span);
-  return op_expr(op.id, *type, site.span, std::move(args));
+  if (!type) return error_at(site.span);
+  return typed_call(op, *type, site, std::move(args));
 }
 
 // The mask broadcasts to its tensor, and the value takes the tensor's element type.
@@ -105,22 +105,22 @@ Expr rule_masked_fill(const FnInfo& op, CallSite& site) {
   Context& cx = site.scope.cx;
   auto args = plain_arguments(op, site);
   if (!args || !want_tensor((*args)[0], site) || !want_tensor((*args)[1], site))
-    return error_node(site.span);
+    return error_at(site.span);
   const Type type = (*args)[0].type;
   const Type& mask = (*args)[1].type;
   if (mask.element != Element::Bool) {
     cx.report(diag::wrong_element((*args)[1].span,
                                   "the mask of `masked_fill` is bool, not " + cx.text(mask)));
-    return error_node(site.span);
+    return error_at(site.span);
   }
   const auto shape = broadcast_all({type, mask}, site);
-  if (!shape) return error_node(site.span);
+  if (!shape) return error_at(site.span);
   if (shape->dims.size() != type.dims.size()) {
     cx.report(diag::wrong_rank(site.span, "a mask " + cx.text(mask) + " does not fit into " +
                                               cx.text(type)));
-    return error_node(site.span);
+    return error_at(site.span);
   }
-  return op_expr(op.id, *shape, site.span, std::move(*args));
+  return typed_call(op, *shape, site, std::move(*args));
 }
 
 }  // namespace ltr::check

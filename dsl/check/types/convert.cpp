@@ -27,7 +27,7 @@ bool host_fits(const Type& host, Element element) {
   return element != Element::Bool;
 }
 
-Expr fail(const Expr& expr, const Type& wanted, Scope& scope, const std::string& what) {
+Expr fail(const ExprView& expr, const Type& wanted, Scope& scope, const std::string& what) {
   if (expr.type.kind == Kind::Secret) {
     scope.cx.report(diag::secret_misplaced(expr.span, "given as " + what)
                         .note("it would be printed or saved; only settings that ask for a secret take one"));
@@ -63,7 +63,7 @@ Expr convert_to_tensor(Expr expr, const Type& wanted, Scope& scope, const std::s
       return fail(expr, wanted, scope, what);
     }
     type.dims.clear();
-    return make_expr(ExprKind::Convert, type, span, {std::move(expr)});
+    return {std::move(type), span, node::Convert{scope.cx.keep(std::move(expr))}};
   }
   if (is_host_list(expr.type) && !expr.type.fields.empty()) {
     Element element = wanted.element;
@@ -80,8 +80,8 @@ Expr convert_to_tensor(Expr expr, const Type& wanted, Scope& scope, const std::s
     if (all_fit) {
       const Polynomial length =
           expr.type.value ? *expr.type.value : scope.cx.program.atoms.unknown();
-      return make_expr(ExprKind::Convert, Type::tensor(element, {{.size = length, .group = 0}}),
-                       span, {std::move(expr)});
+      return {Type::tensor(element, {{.size = length, .group = 0}}), span,
+              node::Convert{scope.cx.keep(std::move(expr))}};
     }
   }
   return fail(expr, wanted, scope, what);
@@ -93,14 +93,22 @@ Expr convert_whole(Expr expr, const Type& wanted, Scope& scope, const std::strin
     case Fit::Same:
       return expr;
     case Fit::Converts: {
-      const Type type = converted(expr.type, wanted);
+      Type type = converted(expr.type, wanted);
       const Span span = expr.span;
-      return make_expr(ExprKind::Convert, type, span, {std::move(expr)});
+      return {std::move(type), span, node::Convert{scope.cx.keep(std::move(expr))}};
     }
     case Fit::No:
       break;
   }
   return fail(expr, wanted, scope, what);
+}
+
+/// Converts a part of a whole that is written part by part; `type` becomes that of the part. False after a report.
+bool convert_part(ExprId& part, Type& type, const Type& wanted, Scope& scope, const char* what) {
+  Expr converted = convert(scope.cx.at(part), wanted, scope, what);
+  type = converted.type;
+  part = scope.cx.keep(std::move(converted));
+  return !type.is_error();
 }
 
 }  // namespace
@@ -123,14 +131,10 @@ Expr convert(Expr expr, const Type& wanted, Scope& scope, const char* what) {
     case Kind::Float:
       if (have.kind == Kind::Float) return expr;
       if (have.kind == Kind::Int) {
-        if (expr.kind == ExprKind::IntConst) {
-          expr.kind = ExprKind::FloatConst;
-          expr.number = double(expr.whole);
-          expr.type = wanted;
-          return expr;
-        }
         const Span span = expr.span;
-        return make_expr(ExprKind::Convert, wanted, span, {std::move(expr)});
+        if (const auto* number = expr.get<node::IntConst>())
+          return {wanted, span, node::FloatConst{double(number->value)}};
+        return {wanted, span, node::Convert{scope.cx.keep(std::move(expr))}};
       }
       break;
     case Kind::Bool:
@@ -156,30 +160,27 @@ Expr convert(Expr expr, const Type& wanted, Scope& scope, const char* what) {
       if (have.kind != Kind::List) break;
       if (wanted.fields.empty()) return expr;
       const Type& element = wanted.fields[0].type;
-      if (expr.kind == ExprKind::List && expr.args.empty()) {
+      auto* list = expr.get<node::List>();
+      if (list == nullptr) return convert_whole(std::move(expr), wanted, scope, what);
+      if (list->elements.empty()) {
         // Of what it holds nothing, only the place that takes it knows.
         expr.type = wanted;
         expr.type.value = Polynomial(0);
         return expr;
       }
-      if (expr.kind == ExprKind::List) {
-        for (size_t i = 0; i < expr.args.size(); ++i) {
-          expr.args[i] = convert(std::move(expr.args[i]), element, scope, what);
-          expr.type.fields[i].type = expr.args[i].type;
-          if (expr.args[i].type.is_error()) return error_at(expr.span);
-        }
-        return expr;
+      for (size_t i = 0; i < list->elements.size(); ++i) {
+        if (!convert_part(list->elements[i], expr.type.fields[i].type, element, scope, what))
+          return error_at(expr.span);
       }
-      return convert_whole(std::move(expr), wanted, scope, what);
+      return expr;
     }
     case Kind::Tuple: {
       if (have.kind != Kind::Tuple || have.fields.size() != wanted.fields.size()) break;
-      if (expr.kind != ExprKind::Tuple)
-        return convert_whole(std::move(expr), wanted, scope, what);
-      for (size_t i = 0; i < expr.args.size(); ++i) {
-        expr.args[i] = convert(std::move(expr.args[i]), wanted.fields[i].type, scope, what);
-        expr.type.fields[i].type = expr.args[i].type;
-        if (expr.args[i].type.is_error()) return error_at(expr.span);
+      auto* tuple = expr.get<node::Tuple>();
+      if (tuple == nullptr) return convert_whole(std::move(expr), wanted, scope, what);
+      for (size_t i = 0; i < tuple->elements.size(); ++i) {
+        if (!convert_part(tuple->elements[i], expr.type.fields[i].type, wanted.fields[i].type, scope, what))
+          return error_at(expr.span);
       }
       return expr;
     }
@@ -205,45 +206,39 @@ Expr convert(Expr expr, const Type& wanted, Scope& scope, const char* what) {
           return error_at(expr.span);
         }
       }
-      if (expr.kind == ExprKind::Record) {
-        for (size_t i = 0; i < expr.args.size(); ++i) {
-          const auto field = std::find_if(
-              wanted.fields.begin(), wanted.fields.end(),
-              [&](const TypeField& other) { return other.name == expr.type.fields[i].name; });
-          if (field == wanted.fields.end()) continue;
-          const std::string label = "the field `" + field->name + "`";
-          expr.args[i] = convert(std::move(expr.args[i]), field->type, scope, label.c_str());
-          expr.type.fields[i].type = expr.args[i].type;
-          if (expr.args[i].type.is_error()) return error_at(expr.span);
-        }
-        return expr;
+      auto* record = expr.get<node::Record>();
+      if (record == nullptr) return convert_whole(std::move(expr), wanted, scope, what);
+      for (size_t i = 0; i < record->values.size(); ++i) {
+        const auto field = std::find_if(
+            wanted.fields.begin(), wanted.fields.end(),
+            [&](const TypeField& other) { return other.name == expr.type.fields[i].name; });
+        if (field == wanted.fields.end()) continue;
+        const std::string label = "the field `" + field->name + "`";
+        if (!convert_part(record->values[i], expr.type.fields[i].type, field->type, scope, label.c_str()))
+          return error_at(expr.span);
       }
-      return convert_whole(std::move(expr), wanted, scope, what);
+      return expr;
     }
     case Kind::Weights: {
       if (have.kind == Kind::Weights) return expr;
       // A `weight` of the model itself: the optimizer takes it by name.
-      if (expr.kind == ExprKind::Member && have.is_tensor() && expr.args.size() == 1 &&
-          expr.args[0].kind == ExprKind::Self) {
+      const auto* member = expr.get<node::Member>();
+      if (member != nullptr && have.is_tensor() && scope.cx.at(member->object).is<node::Self>()) {
         const Span span = expr.span;
-        return make_expr(ExprKind::Weights, wanted, span, {std::move(expr)});
+        return weights_of(std::move(expr), span, scope.cx);
       }
-      if (expr.kind == ExprKind::List) {
-        for (size_t i = 0; i < expr.args.size(); ++i) {
-          if (expr.args[i].kind == ExprKind::Member && expr.args[i].type.is_tensor()) {
-            expr.args[i] = convert(std::move(expr.args[i]), wanted, scope, what);
-          }
-        }
+      auto* list = expr.get<node::List>();
+      if (list == nullptr || list->elements.empty()) break;
+      bool all_weights = true;
+      for (ExprId& element : list->elements) {
+        const ExprView& one = scope.cx.at(element);
+        if (one.is<node::Member>() && one.type.is_tensor())
+          element = scope.cx.keep(convert(one, wanted, scope, what));
+        all_weights = all_weights && scope.cx.at(element).type.kind == Kind::Weights;
       }
-      const bool all_weights = expr.kind == ExprKind::List && !expr.args.empty() &&
-                               std::all_of(expr.args.begin(), expr.args.end(), [](const Expr& arg) {
-                                 return arg.type.kind == Kind::Weights;
-                               });
-      if (all_weights) {
-        expr.type = wanted;
-        return expr;
-      }
-      break;
+      if (!all_weights) break;
+      expr.type = wanted;
+      return expr;
     }
     case Kind::OneOf:
       if (have.kind == Kind::OneOf &&

@@ -7,7 +7,7 @@ namespace ltr::check {
 namespace {
 
 /// What a checked value is as a dim.
-std::optional<Polynomial> dim_of(const Expr& value, Span span, const Scope& scope) {
+std::optional<Polynomial> dim_of(const ExprView& value, Span span, const Scope& scope) {
   if (value.type.is_error()) return std::nullopt;
   if (value.type.kind != Kind::Int) {
     scope.cx.report(diag::wrong_type(span, "a dim is an int, not " + scope.cx.text(value.type)));
@@ -66,7 +66,8 @@ std::optional<Expr> expr_of(const Polynomial& value, Scope& scope, Span span) {
       auto left = expr_of(atom.left, scope, span);
       auto right = expr_of(atom.right, scope, span);
       if (!left || !right) return std::nullopt;
-      return host_op(op, {*left, *right}, Type::host_int(Polynomial::atom(id)), span);
+      return host_op(op, {scope.cx.keep(std::move(*left)), scope.cx.keep(std::move(*right))},
+                     Type::host_int(Polynomial::atom(id)), span);
     };
     switch (atom.kind) {
       case Atom::Kind::Unknown:
@@ -94,16 +95,14 @@ std::optional<Expr> expr_of(const Polynomial& value, Scope& scope, Span span) {
     if (scope.owner != nullptr) {
       for (const ParamInfo& param : scope.owner->params) {
         if (param.atom != id) continue;
-        const ast::Expr unused;
-        Type self = Type::of(scope.owner->kind);
-        self.decl = scope.owner->index;
-        Expr result = make_expr(ExprKind::Member, param.type, span,
-                                {make_expr(ExprKind::Self, self, span)}, param.name);
-        result.whole = 1;
-        return result;
+        return Expr{param.type, span, node::Member{scope.cx.keep(self_expr(scope, span)), param.name, true}};
       }
     }
     return std::nullopt;
+  };
+  Context& cx = scope.cx;
+  const auto product = [&](Expr left, Expr right) {
+    return host_op("*", {cx.keep(std::move(left)), cx.keep(std::move(right))}, Type::host_int(), span);
   };
   std::optional<Expr> sum;
   for (const auto& [monomial, coefficient] : value.terms()) {
@@ -113,10 +112,10 @@ std::optional<Expr> expr_of(const Polynomial& value, Scope& scope, Span span) {
       const std::optional<Expr> atom = atom_expr(id);
       if (!atom) return std::nullopt;
       for (int i = 0; i < power; ++i) {
-        term = term ? host_op("*", {*term, *atom}, Type::host_int(), span) : *atom;
+        term = term ? product(std::move(*term), *atom) : *atom;
       }
     }
-    sum = sum ? host_op("+", {*sum, *term}, Type::host_int(), span) : *term;
+    sum = sum ? host_op("+", {cx.keep(std::move(*sum)), cx.keep(std::move(*term))}, Type::host_int(), span) : *term;
   }
   if (!sum) sum = int_const(0, span);
   return sum;

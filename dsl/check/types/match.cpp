@@ -120,15 +120,12 @@ std::optional<Expr> condition_of(const Requirement& requirement, Span span, Scop
   std::optional<Expr> left = expr_of(requirement.left, scope, span);
   std::optional<Expr> right = expr_of(requirement.right, scope, span);
   if (!left || !right) return std::nullopt;
+  ExprIds sides = {scope.cx.keep(std::move(*left)), scope.cx.keep(std::move(*right))};
   if (requirement.kind == Requirement::Kind::Divisible) {
-    Expr rest = host_op("%", {*left, *right}, Type::host_int(), span);
-    Expr zero;
-    zero.kind = ExprKind::IntConst;
-    zero.type = Type::host_int(Polynomial(0));
-    zero.span = span;
-    return host_op("==", {rest, zero}, Type::of(Kind::Bool), span);
+    const ExprId rest = scope.cx.keep(host_op("%", sides, Type::host_int(), span));
+    return host_op("==", {rest, scope.cx.keep(int_const(0, span))}, Type::of(Kind::Bool), span);
   }
-  return host_op(sign_of(requirement.kind), {*left, *right}, Type::of(Kind::Bool), span);
+  return host_op(sign_of(requirement.kind), std::move(sides), Type::of(Kind::Bool), span);
 }
 
 void require(Requirement requirement, Span use, Scope& scope) {

@@ -2,6 +2,7 @@
 
 #include "dsl/ast/walk.h"
 #include "dsl/check/expressions/expressions.h"
+#include "dsl/check/walk.h"
 
 namespace ltr::check {
 
@@ -26,57 +27,50 @@ struct ValueParams {
 /// What the value of a rule hangs on, from what is known first to what is known last.
 enum class Rests { Constants, Start, Params, Run };
 
-bool is_own_param(const Expr& expr) {
-  return expr.kind == ExprKind::Member && expr.whole == 1 && expr.args[0].kind == ExprKind::Self;
+/// The name of the own param that an expression is, or null.
+const std::string* own_param(const ExprView& expr, const Context& cx) {
+  const auto* member = expr.get<node::Member>();
+  const bool is_own = member != nullptr && member->is_param && cx.at(member->object).is<node::Self>();
+  return is_own ? &member->name : nullptr;
 }
 
-Rests rests_on(const Expr& rule) {
-  switch (rule.kind) {
-    case ExprKind::IntConst:
-    case ExprKind::FloatConst:
-    case ExprKind::BoolConst:
-    case ExprKind::StrConst:
-      return Rests::Constants;
-    case ExprKind::Hparam:
-    case ExprKind::DataMember:
-      return Rests::Start;
-    case ExprKind::Host:
-    case ExprKind::Convert:
-    case ExprKind::Not:
-    case ExprKind::And:
-    case ExprKind::Or:
-    case ExprKind::Equal:
-    case ExprKind::In:
-    case ExprKind::Range:
-    case ExprKind::List: {
-      Rests latest = Rests::Constants;
-      for (const Expr& part : rule.args) latest = std::max(latest, rests_on(part));
-      return latest;
-    }
-    default:
-      return is_own_param(rule) ? Rests::Params : Rests::Run;
-  }
+/// Whether what is computed of parts rests on no more than its parts do.
+bool is_computed(const ExprView& expr) {
+  return expr.is<node::Host>() || expr.is<node::Convert>() || expr.is<node::Not>() || expr.is<node::And>() ||
+         expr.is<node::Or>() || expr.is<node::Equal>() || expr.is<node::In>() || expr.is<node::Range>() ||
+         expr.is<node::List>();
 }
 
-bool needs_data(const Expr& rule) {
-  return rule.kind == ExprKind::DataMember || std::any_of(rule.args.begin(), rule.args.end(), needs_data);
+Rests rests_on(const ExprView& rule, const Context& cx) {
+  if (rule.is<node::IntConst>() || rule.is<node::FloatConst>() || rule.is<node::BoolConst>() ||
+      rule.is<node::StrConst>())
+    return Rests::Constants;
+  if (rule.is<node::Hparam>() || rule.is<node::DataMember>()) return Rests::Start;
+  if (!is_computed(rule)) return own_param(rule, cx) != nullptr ? Rests::Params : Rests::Run;
+  Rests latest = Rests::Constants;
+  for_each_child(rule, [&](ExprId part) { latest = std::max(latest, rests_on(cx.at(part), cx)); });
+  return latest;
 }
 
 /// `rule` with what was given for the params that it names; `place` becomes that of the last of them.
-Expr with_arguments(Expr rule, const Arguments& given, Span& place) {
-  if (rule.kind == ExprKind::Local || is_own_param(rule)) {
-    for (size_t i = 0; i < given.params.size(); ++i) {
-      if (given.params[i].name != rule.name) continue;
-      if (!given.values[i].span.is_empty()) place = given.values[i].span;
-      return given.values[i];
-    }
+Expr with_arguments(const ExprView& rule, const Arguments& given, Span& place, Context& cx) {
+  const auto* local = rule.get<node::Local>();
+  const std::string* name = local != nullptr ? &local->name : own_param(rule, cx);
+  for (size_t i = 0; name != nullptr && i < given.params.size(); ++i) {
+    if (given.params[i].name != *name) continue;
+    if (!given.values[i].span.is_empty()) place = given.values[i].span;
+    return given.values[i];
   }
-  if (rule.kind == ExprKind::Self && given.receiver != nullptr) return *given.receiver;
-  for (Expr& part : rule.args) part = with_arguments(std::move(part), given, place);
-  return rule;
+  if (rule.is<node::Self>() && given.receiver != nullptr) return *given.receiver;
+  return with_children(rule, [&](ExprId part) { return cx.keep(with_arguments(cx.at(part), given, place, cx)); });
 }
 
 }  // namespace
+
+bool needs_data(const ExprView& rule, const Program& program) {
+  return rule.is<node::DataMember>() ||
+         any_child(rule, [&](ExprId part) { return needs_data(program.exprs[part], program); });
+}
 
 std::optional<Requirement> value_requirement(const ast::Expr& clause, Scope& scope) {
   ValueParams names{scope.info->params};
@@ -97,11 +91,11 @@ std::optional<Requirement> value_requirement(const ast::Expr& clause, Scope& sco
 
 void require_value(Requirement requirement, Span use, Scope& scope) {
   Context& cx = scope.cx;
-  const Expr& rule = *requirement.rule;
+  const ExprView& rule = *requirement.rule;
   Obligation obligation;
   obligation.text = requirement.text;
   obligation.span = requirement.origin;
-  switch (rests_on(rule)) {
+  switch (rests_on(rule, cx)) {
     case Rests::Constants: {
       const auto holds = evaluate(rule, cx.program);
       if (holds && holds->whole == 0) {
@@ -118,7 +112,7 @@ void require_value(Requirement requirement, Span use, Scope& scope) {
       return;
     case Rests::Start:
       obligation.fate = Fate::AtStart;
-      obligation.needs_data = needs_data(rule);
+      obligation.needs_data = needs_data(rule, cx.program);
       obligation.why = obligation.needs_data ? "rests on the data" : "rests on hparams";
       obligation.condition = rule;
       cx.program.obligations.push_back(std::move(obligation));
@@ -140,7 +134,7 @@ void put_requirements(const std::vector<Requirement>& requirements,
     requirement.left = scope.cx.program.atoms.substitute(requirement.left, binding.dims);
     requirement.right = scope.cx.program.atoms.substitute(requirement.right, binding.dims);
     Span place = use;
-    if (requirement.rule) requirement.rule = with_arguments(std::move(*requirement.rule), given, place);
+    if (requirement.rule) requirement.rule = with_arguments(*requirement.rule, given, place, scope.cx);
     require(std::move(requirement), place, scope);
   }
 }

@@ -2,6 +2,7 @@
 
 #include "dsl/check/declarations/data_logic/data_logic.h"
 #include "dsl/check/experiment/wired.h"
+#include "dsl/check/walk.h"
 #include "dsl/diagnostics/suggest.h"
 
 namespace ltr::check {
@@ -31,14 +32,16 @@ std::vector<std::string> header_of(const std::string& line, char separator) {
 }
 
 void check_table(Context& cx,
-                 const Expr& table,
+                 const ExprView& table,
+                 const node::Op& call,
                  const DataObject& data,
-                 const std::vector<Expr>& arguments,
+                 const ExprIds& arguments,
                  const Experiment& experiment) {
   const auto text = [&](size_t i) -> std::string {
-    if (i >= table.args.size()) return "";
-    const Wired wired = wire(table.args[i], data.object, arguments, experiment, cx.program);
-    return wired.expr.kind == ExprKind::StrConst ? wired.expr.name : "";
+    if (i >= call.args.size()) return "";
+    const Wired wired = wire(cx.at(call.args[i]), data.object, arguments, experiment, cx.program);
+    const auto* constant = wired.expr.get<node::StrConst>();
+    return constant != nullptr ? constant->text : "";
   };
   const std::string path = text(0), separator = text(1);
   if (path.empty() || separator.size() != 1) return;
@@ -74,20 +77,21 @@ void check_table(Context& cx,
 }
 
 void find_tables(Context& cx,
-                 const Expr& expr,
+                 const ExprView& expr,
                  const DataObject& data,
-                 const std::vector<Expr>& arguments,
+                 const ExprIds& arguments,
                  const Experiment& experiment) {
-  if (expr.op == library::Id::CsvFile && !expr.type.is_error())
-    check_table(cx, expr, data, arguments, experiment);
-  for (const Expr& arg : expr.args) find_tables(cx, arg, data, arguments, experiment);
+  const auto* call = expr.get<node::Op>();
+  if (call != nullptr && call->op == library::Id::CsvFile && !expr.type.is_error())
+    check_table(cx, expr, *call, data, arguments, experiment);
+  for_each_child(expr, [&](ExprId child) { find_tables(cx, cx.at(child), data, arguments, experiment); });
 }
 
 }  // namespace
 
 void check_columns(Context& cx,
                    const DataObject& data,
-                   const std::vector<Expr>& arguments,
+                   const ExprIds& arguments,
                    const Experiment& experiment) {
   if (cx.files == nullptr) return;
   for (const Member& member : data.object.members)

@@ -19,14 +19,16 @@ void check_filters(Context& cx, const DataObject& data);
 /// experiment, or empty.
 void check_columns(Context& cx,
                    const DataObject& data,
-                   const std::vector<Expr>& arguments,
+                   const ExprIds& arguments,
                    const Experiment& experiment);
 /// W0501: some step of an experiment reads each field of the batch. For all data, at the end.
 void check_fields(Context& cx);
 
 /// A `let` of the data where an expression names one, else the expression itself.
-const Expr& behind_lets(const Expr& expr, const DataObject& data);
-/// The stream that a stage takes, or null for a source.
-const Expr* input_of(const Expr& stage);
+ExprView behind_lets(const ExprView& expr, const DataObject& data, const Program& program);
+/// The stream that a stage takes; nothing for a source.
+std::optional<ExprId> input_of(const ExprView& stage, const Program& program);
+/// The function of the library that a stream is a call of; None for others.
+library::Id stage_of(const ExprView& stream);
 
 }  // namespace ltr::check

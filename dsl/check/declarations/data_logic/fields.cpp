@@ -19,13 +19,14 @@ bool mentions_batch(const Context& cx, const Object& callback) {
 /// that take tokens or a field, a trainer that counts one.
 bool has_other_readers(const Context& cx, const Experiment& experiment) {
   for (const Expr& callback : experiment.callbacks) {
-    if (library::info(callback.op).reads_batches) return true;
+    const auto& call = *callback.get<node::Call>();
+    if (library::info(call.op).reads_batches) return true;
     for (const Object& own : cx.program.callbacks) {
-      if (own.name == callback.name && mentions_batch(cx, own)) return true;
+      if (own.name == call.name && mentions_batch(cx, own)) return true;
     }
   }
   const SettingValue* weigh = find_setting(experiment.trainer, "weigh");
-  return weigh != nullptr && weigh->value.kind != ExprKind::Symbol;
+  return weigh != nullptr && !weigh->value.is<node::Symbol>();
 }
 
 bool has_field(const DataObject& data, const std::string& name) {

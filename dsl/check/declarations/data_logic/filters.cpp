@@ -1,36 +1,41 @@
 #include "dsl/check/declarations/data_logic/data_logic.h"
 #include "dsl/check/library/library_call.h"
+#include "dsl/check/walk.h"
 
 namespace ltr::check {
 
 namespace {
 
-bool draws(const Context& cx, uint32_t fn) {
-  std::set<uint32_t> seen = {fn};
+bool draws(const Context& cx, FnId fn) {
+  std::set<FnId> seen = {fn};
   return draws_random(cx.program, cx.program.fns[fn].body, seen);
 }
 
-/// The map in front of a stage that draws random numbers, if there is one.
-const Expr* random_map(const Expr& expr, const Context& cx, const DataObject& data) {
-  const Expr& stream = behind_lets(expr, data);
-  if (stream.kind == ExprKind::MapStage && draws(cx, stream.fn)) return &stream;
-  for (const Expr& arg : stream.args) {
+/// Where the map in front of a stage is that draws random numbers, if there is one.
+std::optional<Span> random_map(const ExprView& expr, const Context& cx, const DataObject& data) {
+  const ExprView stream = behind_lets(expr, data, cx.program);
+  const auto* map = stream.get<node::MapStage>();
+  if (map != nullptr && draws(cx, map->fn)) return stream.span;
+  std::optional<Span> found;
+  for_each_child(stream, [&](ExprId child) {
+    const ExprView arg = cx.at(child);
     const bool is_stream = arg.type.kind == Kind::Stream || arg.type.kind == Kind::List;
-    if (const Expr* map = is_stream ? random_map(arg, cx, data) : nullptr) return map;
-  }
-  return nullptr;
+    if (is_stream && !found) found = random_map(arg, cx, data);
+  });
+  return found;
 }
 
-void find_filters(Context& cx, const Expr& expr, const DataObject& data) {
-  for (const Expr& arg : expr.args) find_filters(cx, arg, data);
-  if (expr.kind != ExprKind::FilterStage) return;
-  if (draws(cx, expr.fn)) {
+void find_filters(Context& cx, const ExprView& expr, const DataObject& data) {
+  for_each_child(expr, [&](ExprId child) { find_filters(cx, cx.at(child), data); });
+  const auto* filter = expr.get<node::FilterStage>();
+  if (filter == nullptr) return;
+  if (draws(cx, filter->fn)) {
     cx.report(diag::filter_draws(expr.span)
                   .note("it looks at each record once, at the start of a run")
                   .help("`split([0.9, 0.1], seed = 1)` takes a part at random"));
-  } else if (const Expr* map = random_map(expr.args[0], cx, data)) {
+  } else if (const auto map = random_map(cx.at(filter->stream), cx, data)) {
     cx.report(diag::filter_draws(expr.span)
-                  .label(map->span, "this map draws random numbers, others in each epoch")
+                  .label(*map, "this map draws random numbers, others in each epoch")
                   .help("put `filter` in front of `map`"));
   }
 }

@@ -2,6 +2,7 @@
 
 #include "dsl/check/declarations/data_logic/data_logic.h"
 #include "dsl/check/expressions/expressions.h"
+#include "dsl/check/walk.h"
 
 namespace ltr::check {
 
@@ -9,13 +10,28 @@ using library::Records;
 
 namespace {
 
-/// Text that is equal for equal values.
-std::string text_of(const Expr& expr, const DataObject& data) {
-  const Expr& value = behind_lets(expr, data);
-  std::string text = std::to_string(int(value.kind)) + "." + std::to_string(int(value.op)) + value.name + "#" +
-                     std::to_string(value.whole) + "," + std::to_string(value.number);
-  for (const Expr& arg : value.args) text += "(" + text_of(arg, data) + ")";
-  return text;
+/// The function of a map or filter as it is written, or null.
+const std::string* written_function(const ExprView& stage) {
+  if (const auto* map = stage.get<node::MapStage>()) return &map->written;
+  const auto* filter = stage.get<node::FilterStage>();
+  return filter != nullptr ? &filter->written : nullptr;
+}
+
+/// Whether two expressions of `data` have the same value.
+bool are_equal(const ExprView& one, const ExprView& other, const DataObject& data, const Program& program) {
+  const ExprView& left = behind_lets(one, data, program);
+  const ExprView& right = behind_lets(other, data, program);
+  const std::string* function = written_function(left);
+  // A lambda is another function at each place that it is written.
+  const bool is_same_stage = function != nullptr && left.node.index() == right.node.index();
+  if (is_same_stage ? *function != *written_function(right) : !is_like(left, right)) return false;
+  ExprIds parts;
+  for_each_child(left, [&](ExprId part) { parts.push_back(part); });
+  ExprIds others;
+  for_each_child(right, [&](ExprId part) { others.push_back(part); });
+  return std::equal(parts.begin(), parts.end(), others.begin(), others.end(), [&](ExprId one, ExprId other) {
+    return are_equal(program.exprs[one], program.exprs[other], data, program);
+  });
 }
 
 /// Whether a stage chooses records; all others deliver those that they are given.
@@ -40,25 +56,18 @@ bool chooses(library::Id stage) {
   return false;
 }
 
-/// What a stream delivers, as texts: first exactly its records, then what these were chosen from.
-std::vector<std::string> origins(const Expr& expr, const DataObject& data) {
-  std::vector<std::string> found;
-  bool is_new = true;  // Whether `at` delivers other records than what was noted last.
-  for (const Expr* at = &behind_lets(expr, data); at != nullptr;) {
-    const Expr* input = input_of(*at);
-    const bool is_choice = at->kind == ExprKind::ListElement ||
-                           at->kind == ExprKind::TupleElement ||
-                           chooses(at->op) || input == nullptr;
-    // A list of parts is no stream; its parts are.
-    if (is_choice && is_new && at->type.kind == Kind::Stream) found.push_back(text_of(*at, data));
-    is_new = true;
-    at = input != nullptr ? &behind_lets(*input, data) : nullptr;
-  }
+/// What a stream delivers: first exactly its records, then what these were chosen from.
+std::vector<ExprView> origins(const ExprView& expr, const DataObject& data, const Program& program) {
+  const ExprView stream = behind_lets(expr, data, program);
+  const auto input = input_of(stream, program);
+  const bool is_choice =
+      stream.is<node::ListElement>() || stream.is<node::TupleElement>() || chooses(stage_of(stream)) || !input;
+  std::vector<ExprView> found;
+  // A list of parts is no stream; its parts are.
+  if (is_choice && stream.type.kind == Kind::Stream) found.push_back(stream);
+  if (!input) return found;
+  for (const ExprView& before : origins(program.exprs[*input], data, program)) found.push_back(before);
   return found;
-}
-
-bool holds(const std::vector<std::string>& list, const std::string& text) {
-  return std::find(list.begin(), list.end(), text) != list.end();
 }
 
 /// How many records a stream has, where that is written.
@@ -67,44 +76,50 @@ struct Counter {
   const DataObject& data;
   std::set<std::string> hparams;
 
-  std::optional<int64_t> number(const Expr& expr) {
+  std::optional<int64_t> number(const ExprView& expr) {
     note(expr);
-    const auto value = evaluate(behind_lets(expr, data), cx.program);
+    const auto value = evaluate(behind_lets(expr, data, cx.program), cx.program);
     return value && value->kind == HostValue::Kind::Int ? std::optional(value->whole)
                                                         : std::nullopt;
   }
 
-  void note(const Expr& expr) {
-    if (expr.kind == ExprKind::Hparam) hparams.insert(expr.name);
-    for (const Expr& arg : expr.args) note(arg);
+  void note(const ExprView& expr) {
+    if (const auto* hparam = expr.get<node::Hparam>()) hparams.insert(hparam->name);
+    for_each_child(expr, [&](ExprId child) { note(cx.at(child)); });
   }
 
-  std::optional<int64_t> of(const Expr& expr) {
-    const Expr& stream = behind_lets(expr, data);
-    if (stream.kind == ExprKind::MapStage) return of(stream.args[0]);
-    if (stream.kind != ExprKind::Op || stream.args.empty()) return std::nullopt;
-    const Records records = library::info(stream.op).records;
-    if (records == Records::Counted) return number(stream.args[0]);
-    if (records == Records::Same || records == Records::Mixed) return of(stream.args[0]);
+  std::optional<int64_t> of(const ExprView& expr) {
+    const ExprView& stream = behind_lets(expr, data, cx.program);
+    if (const auto* map = stream.get<node::MapStage>()) return of(cx.at(map->stream));
+    const auto* stage = stream.get<node::Op>();
+    if (stage == nullptr || stage->args.empty()) return std::nullopt;
+    const auto arg = [&](size_t i) { return cx.at(stage->args[i]); };
+    const Records records = library::info(stage->op).records;
+    if (records == Records::Counted) return number(arg(0));
+    if (records == Records::Same || records == Records::Mixed) return of(arg(0));
     if (records != Records::First && records != Records::Rest && records != Records::Windows)
       return std::nullopt;
-    const auto all = of(stream.args[0]);
-    const auto count = stream.args.size() > 1 ? number(stream.args[1]) : std::nullopt;
+    const auto all = of(arg(0));
+    const auto count = stage->args.size() > 1 ? number(arg(1)) : std::nullopt;
     if (!all || !count) return std::nullopt;
     if (records == Records::First) return std::min(*all, *count);
     if (records == Records::Rest) return std::max<int64_t>(0, *all - *count);
-    const auto stride = stream.args.size() > 2 ? number(stream.args[2]) : std::nullopt;
+    const auto stride = stage->args.size() > 2 ? number(arg(2)) : std::nullopt;
     if (!stride || *stride < 1) return std::nullopt;
     return *all < *count ? 0 : (*all - *count) / *stride + 1;
   }
 };
 
-void check_split(Context& cx, const Expr& split, const DataObject& data) {
-  if (split.args.size() < 2 || split.args[1].kind != ExprKind::List) return;
+void check_split(Context& cx, const node::Op& split, const DataObject& data) {
+  if (split.args.size() < 2) return;
+  const ExprView written = cx.at(split.args[1]);
+  const auto* parts = written.get<node::List>();
+  if (parts == nullptr) return;
   Counter counter{cx, data, {}};
-  const auto records = counter.of(split.args[0]);
+  const auto records = counter.of(cx.at(split.args[0]));
   int64_t wanted = 0;
-  for (const Expr& part : split.args[1].args) {
+  for (const ExprId id : parts->elements) {
+    const ExprView& part = cx.at(id);
     if (part.type.kind != Kind::Int) return;
     const auto count = counter.number(part);
     if (!count) return;
@@ -112,7 +127,7 @@ void check_split(Context& cx, const Expr& split, const DataObject& data) {
   }
   if (!records || wanted <= *records) return;
   diagnostics::Diagnostic diagnostic =
-      diag::split_too_large(split.args[1].span, std::to_string(wanted), std::to_string(*records));
+      diag::split_too_large(written.span, std::to_string(wanted), std::to_string(*records));
   for (const std::string& name : counter.hparams) {
     for (const Hparam& hparam : cx.program.hparams) {
       if (hparam.name == name)
@@ -122,10 +137,10 @@ void check_split(Context& cx, const Expr& split, const DataObject& data) {
   cx.report(std::move(diagnostic));
 }
 
-void find_splits(Context& cx, const Expr& expr, const DataObject& data) {
-  if (expr.op == library::Id::SplitStream)
-    check_split(cx, expr, data);
-  for (const Expr& arg : expr.args) find_splits(cx, arg, data);
+void find_splits(Context& cx, const ExprView& expr, const DataObject& data) {
+  const auto* op = expr.get<node::Op>();
+  if (op != nullptr && op->op == library::Id::SplitStream) check_split(cx, *op, data);
+  for_each_child(expr, [&](ExprId child) { find_splits(cx, cx.at(child), data); });
 }
 
 }  // namespace
@@ -134,11 +149,15 @@ void check_same_records(Context& cx, const DataObject& data) {
   const auto train = std::find_if(data.streams.begin(), data.streams.end(),
                                   [](const StreamDecl& one) { return one.role == "train"; });
   if (train == data.streams.end() || train->value.type.is_error()) return;
-  const std::vector<std::string> trained = origins(train->value, data);
+  const std::vector<ExprView> trained = origins(train->value, data, cx.program);
+  const auto holds = [&](const std::vector<ExprView>& list, const ExprView& one) {
+    return std::any_of(list.begin(), list.end(),
+                       [&](const ExprView& other) { return are_equal(one, other, data, cx.program); });
+  };
   if (trained.empty()) return;
   for (const StreamDecl& stream : data.streams) {
     if ((stream.role != "val" && stream.role != "test") || stream.value.type.is_error()) continue;
-    const std::vector<std::string> measured = origins(stream.value, data);
+    const std::vector<ExprView> measured = origins(stream.value, data, cx.program);
     if (measured.empty()) continue;
     if (!holds(measured, trained.front()) && !holds(trained, measured.front())) continue;
     const std::string name = stream.role + (stream.name.empty() ? "" : "." + stream.name);

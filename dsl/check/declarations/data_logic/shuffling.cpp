@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "dsl/check/declarations/data_logic/data_logic.h"
+#include "dsl/check/walk.h"
 
 namespace ltr::check {
 
@@ -10,40 +11,39 @@ namespace {
 
 /// The `shuffle` that a stream itself has behind all that chooses records: what stands before a
 /// `take` or `split` chooses which records they are.
-const Expr* own_shuffle(const Expr& stream) {
-  for (const Expr* at = &stream; at != nullptr; at = input_of(*at)) {
-    const Records records = library::info(at->op).records;
-    if (records == Records::Mixed) return at;
-    if (records == Records::First || records == Records::Rest || records == Records::Part) return nullptr;
-    if (at->kind == ExprKind::Member || at->kind == ExprKind::ListElement) return nullptr;
-  }
-  return nullptr;
+std::optional<ExprView> own_shuffle(const ExprView& stream, const Program& program) {
+  const Records records = library::info(stage_of(stream)).records;
+  if (records == Records::Mixed) return stream;
+  if (records == Records::First || records == Records::Rest || records == Records::Part) return std::nullopt;
+  if (stream.is<node::Member>() || stream.is<node::ListElement>()) return std::nullopt;
+  const auto input = input_of(stream, program);
+  return input ? own_shuffle(program.exprs[*input], program) : std::nullopt;
 }
 
 /// Whether the order of a stream is, or may be, another one than that of its files.
-bool may_be_mixed(const Expr& expr, const DataObject& data) {
-  const Expr& stream = behind_lets(expr, data);
-  if (stream.kind == ExprKind::Error || stream.type.is_error()) return true;
-  const Records records = library::info(stream.op).records;
+bool may_be_mixed(const ExprView& expr, const DataObject& data, const Program& program) {
+  const ExprView& stream = behind_lets(expr, data, program);
+  if (stream.is<node::Error>() || stream.type.is_error()) return true;
+  const Records records = library::info(stage_of(stream)).records;
   if (records == Records::Mixed || records == Records::Counted) return true;
-  const bool is_known = stream.kind == ExprKind::Op || stream.kind == ExprKind::MapStage ||
-                        stream.kind == ExprKind::FilterStage ||
-                        stream.kind == ExprKind::ListElement ||
-                        stream.kind == ExprKind::TupleElement;
+  const bool is_known = stream.is<node::Op>() || stream.is<node::MapStage>() || stream.is<node::FilterStage>() ||
+                        stream.is<node::ListElement>() || stream.is<node::TupleElement>();
   if (!is_known) return true;
-  return std::any_of(stream.args.begin(), stream.args.end(), [&](const Expr& arg) {
+  return any_child(stream, [&](ExprId child) {
+    const ExprView& arg = program.exprs[child];
     const bool is_stream = arg.type.kind == Kind::Stream || arg.type.kind == Kind::List;
-    return is_stream && behind_lets(arg, data).kind != ExprKind::List && may_be_mixed(arg, data);
+    return is_stream && !behind_lets(arg, data, program).is<node::List>() && may_be_mixed(arg, data, program);
   });
 }
 
 /// The text to cut so that a stage goes: from behind its input to its end.
-std::optional<Span> pipe_of(const Context& cx, const Expr& stage) {
-  const Expr* input = input_of(stage);
-  if (input == nullptr || input->span.source != stage.span.source ||
-      input->span.begin != stage.span.begin || input->span.end >= stage.span.end)
+std::optional<Span> pipe_of(const Context& cx, const ExprView& stage) {
+  const auto id = input_of(stage, cx.program);
+  const Span input = id ? cx.at(*id).span : Span{};
+  if (!id || input.source != stage.span.source ||
+      input.begin != stage.span.begin || input.end >= stage.span.end)
     return std::nullopt;
-  const Span span{stage.span.source, input->span.end, stage.span.end};
+  const Span span{stage.span.source, input.end, stage.span.end};
   return cx.source_text(span).find("|>") != std::string::npos ? std::optional(span) : std::nullopt;
 }
 
@@ -55,8 +55,8 @@ void check_shuffling(Context& cx, const DataObject& data) {
   for (const StreamDecl& stream : data.streams) {
     if (stream.value.type.is_error()) continue;
     if (stream.role != "train") {
-      const Expr* shuffle = own_shuffle(stream.value);
-      if (shuffle == nullptr) continue;
+      const auto shuffle = own_shuffle(stream.value, cx.program);
+      if (!shuffle) continue;
       const auto pipe = pipe_of(cx, *shuffle);
       diagnostics::Diagnostic diagnostic =
           diag::evaluation_shuffled(pipe ? *pipe : shuffle->span,
@@ -64,7 +64,7 @@ void check_shuffling(Context& cx, const DataObject& data) {
       diagnostic.help("take `shuffle` away: what is measured does not hang on the order");
       if (pipe) diagnostic.fix(*pipe, "");
       cx.report(std::move(diagnostic));
-    } else if (&stream == &*first_train && !may_be_mixed(stream.value, data)) {
+    } else if (&stream == &*first_train && !may_be_mixed(stream.value, data, cx.program)) {
       cx.report(diag::train_not_shuffled(stream.span)
                     .note("the same neighbours make a batch in every epoch, and in sorted files "
                           "they are all alike")

@@ -2,20 +2,29 @@
 
 namespace ltr::check {
 
-const Expr& behind_lets(const Expr& expr, const DataObject& data) {
-  if (expr.kind != ExprKind::Member || expr.args.empty() || expr.args[0].kind != ExprKind::Self)
-    return expr;
+ExprView behind_lets(const ExprView& expr, const DataObject& data, const Program& program) {
+  const auto* use = expr.get<node::Member>();
+  if (use == nullptr || !program.exprs[use->object].is<node::Self>()) return expr;
   for (const Member& member : data.object.members) {
-    if (member.name == expr.name) return behind_lets(member.value, data);
+    if (member.name == use->name) return behind_lets(member.value, data, program);
   }
   return expr;
 }
 
-const Expr* input_of(const Expr& stage) {
-  const bool is_stage = stage.kind == ExprKind::MapStage || stage.kind == ExprKind::FilterStage ||
-                        stage.kind == ExprKind::ListElement || stage.kind == ExprKind::TupleElement ||
-                        (stage.kind == ExprKind::Op && !stage.args.empty() && stage.args[0].type.kind == Kind::Stream);
-  return is_stage && !stage.args.empty() ? &stage.args[0] : nullptr;
+std::optional<ExprId> input_of(const ExprView& stage, const Program& program) {
+  if (const auto* map = stage.get<node::MapStage>()) return map->stream;
+  if (const auto* filter = stage.get<node::FilterStage>()) return filter->stream;
+  if (const auto* part = stage.get<node::ListElement>()) return part->list;
+  if (const auto* part = stage.get<node::TupleElement>()) return part->tuple;
+  const auto* op = stage.get<node::Op>();
+  if (op == nullptr || op->args.empty()) return std::nullopt;
+  return program.exprs[op->args[0]].type.kind == Kind::Stream ? std::optional(op->args[0]) : std::nullopt;
+}
+
+library::Id stage_of(const ExprView& stream) {
+  if (stream.is<node::FilterStage>()) return library::Id::Filter;
+  const auto* op = stream.get<node::Op>();
+  return op != nullptr ? op->op : library::Id::None;
 }
 
 }  // namespace ltr::check

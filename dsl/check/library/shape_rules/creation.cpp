@@ -10,9 +10,9 @@ Expr create(const FnInfo& op, bool has_value, CallSite& site) {
   for (const Given& given : site.given)
     value_is_named = value_is_named || (given.name && given.name->text == "value");
   std::optional<Expr> dims = take_dims(site, 0, has_value && !value_is_named ? 1 : 0);
-  if (!dims) return error_node(site.span);
+  if (!dims) return error_at(site.span);
   auto sizes = dims_of(*dims, site);
-  if (!sizes) return error_node(site.span);
+  if (!sizes) return error_at(site.span);
   FnInfo rest;
   rest.name = op.name;
   rest.module = op.module;
@@ -23,14 +23,14 @@ Expr create(const FnInfo& op, bool has_value, CallSite& site) {
     if (site.given.size() != 1) {
       site.scope.cx.report(diag::wrong_argument(
           site.name_span, "`full` needs a value behind the dims: `full(B, 1, 0.5)`"));
-      return error_node(site.span);
+      return error_at(site.span);
     }
     Expr value = check_given(site.given[0], site.scope);
-    if (value.type.is_error()) return error_node(site.span);
+    if (value.type.is_error()) return error_at(site.span);
     if (!value.type.is_host_number()) {
       site.scope.cx.report(diag::wrong_argument(
           value.span, "`full` takes a host number, not " + site.scope.cx.text(value.type)));
-      return error_node(site.span);
+      return error_at(site.span);
     }
     element = value.type.kind == Kind::Int    ? Element::I64
               : value.type.kind == Kind::Bool ? Element::Bool
@@ -38,11 +38,11 @@ Expr create(const FnInfo& op, bool has_value, CallSite& site) {
     args.push_back(std::move(value));
   } else {
     auto others = plain_arguments(rest, site);
-    if (!others) return error_node(site.span);
+    if (!others) return error_at(site.span);
     args = std::move(*others);
   }
   args.insert(args.begin(), std::move(*dims));
-  return op_expr(op.id, Type::tensor(element, std::move(*sizes)), site.span, std::move(args));
+  return typed_call(op, Type::tensor(element, std::move(*sizes)), site, std::move(args));
 }
 
 }  // namespace
@@ -53,11 +53,10 @@ Expr rule_full(const FnInfo& op, CallSite& site) { return create(op, true, site)
 
 Expr rule_randint(const FnInfo& op, CallSite& site) {
   auto args = plain_arguments(op, site);
-  if (!args) return error_node(site.span);
+  if (!args) return error_at(site.span);
   auto sizes = dims_of((*args)[2], site);
-  if (!sizes) return error_node(site.span);
-  return op_expr(op.id, Type::tensor(Element::I64, std::move(*sizes)), site.span,
-                 std::move(*args));
+  if (!sizes) return error_at(site.span);
+  return typed_call(op, Type::tensor(Element::I64, std::move(*sizes)), site, std::move(*args));
 }
 
 }  // namespace ltr::check

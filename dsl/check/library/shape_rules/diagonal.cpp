@@ -9,7 +9,7 @@ namespace {
 /// How many elements the diagonal `offset` of a `rows` × `columns` matrix has; it must have some.
 std::optional<Polynomial> length_of(const Polynomial& rows,
                                     const Polynomial& columns,
-                                    const Expr& offset,
+                                    const ExprView& offset,
                                     CallSite& site) {
   AtomTable& atoms = site.scope.cx.program.atoms;
   const auto shift = offset.type.value ? offset.type.value->constant() : std::nullopt;
@@ -31,26 +31,26 @@ std::optional<Polynomial> length_of(const Polynomial& rows,
 
 Expr rule_diagonal(const FnInfo& op, CallSite& site) {
   auto args = plain_arguments(op, site);
-  if (!args || !want_tensor((*args)[0], site)) return error_node(site.span);
+  if (!args || !want_tensor((*args)[0], site)) return error_at(site.span);
   Type type = (*args)[0].type;
   const auto a = axis_of((*args)[2], type, site);
   const auto b = axis_of((*args)[3], type, site);
-  if (!a || !b) return error_node(site.span);
+  if (!a || !b) return error_at(site.span);
   if (*a == *b) {
     site.scope.cx.report(diag::wrong_argument(site.span, "a diagonal runs through two axes"));
-    return error_node(site.span);
+    return error_at(site.span);
   }
   const auto length = length_of(type.dims[*a].size, type.dims[*b].size, (*args)[1], site);
-  if (!length) return error_node(site.span);
+  if (!length) return error_at(site.span);
   type.dims.erase(type.dims.begin() + long(std::max(*a, *b)));
   type.dims.erase(type.dims.begin() + long(std::min(*a, *b)));
   type.dims.push_back({.size = *length, .group = 0});
-  return op_expr(op.id, std::move(type), site.span, std::move(*args));
+  return typed_call(op, std::move(type), site, std::move(*args));
 }
 
 Expr rule_triangle(const FnInfo& op, CallSite& site) {
   auto args = plain_arguments(op, site);
-  if (!args || !want_tensor((*args)[0], site)) return error_node(site.span);
+  if (!args || !want_tensor((*args)[0], site)) return error_at(site.span);
   const Type type = (*args)[0].type;
   size_t named = 0;
   for (const Dim& dim : type.dims) named += dim.group == 0 ? 1 : 0;
@@ -58,9 +58,9 @@ Expr rule_triangle(const FnInfo& op, CallSite& site) {
     site.scope.cx.report(diag::wrong_rank(site.span, "`" + op.name +
                                                          "` works on the last two axes, not on " +
                                                          site.scope.cx.text(type)));
-    return error_node(site.span);
+    return error_at(site.span);
   }
-  return op_expr(op.id, type, site.span, std::move(*args));
+  return typed_call(op, type, site, std::move(*args));
 }
 
 }  // namespace ltr::check

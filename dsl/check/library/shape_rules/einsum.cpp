@@ -131,21 +131,21 @@ struct Sizes {
 Expr rule_einsum(const FnInfo& op, CallSite& site) {
   Context& cx = site.scope.cx;
   auto args = plain_arguments(op, site);
-  if (!args) return error_node(site.span);
-  const Expr& text = (*args)[0];
-  if (text.kind != ExprKind::StrConst) {
-    cx.report(diag::not_a_constant(text.span, "the pattern of `einsum`"));
-    return error_node(site.span);
+  if (!args) return error_at(site.span);
+  const auto* text = (*args)[0].get<node::StrConst>();
+  if (text == nullptr) {
+    cx.report(diag::not_a_constant((*args)[0].span, "the pattern of `einsum`"));
+    return error_at(site.span);
   }
-  const auto pattern = read_pattern(text.name);
+  const auto pattern = read_pattern(text->text);
   const std::vector<TypeField>& operands = (*args)[1].type.fields;
   if (!pattern || pattern->inputs.size() != operands.size()) {
     cx.report(diag::wrong_argument(
-        text.span, pattern ? "the pattern speaks of " + std::to_string(pattern->inputs.size()) +
+        (*args)[0].span, pattern ? "the pattern speaks of " + std::to_string(pattern->inputs.size()) +
                                  " tensors, and the list has " + std::to_string(operands.size())
                            : "a pattern of `einsum` is letters, `,`, `...` and `->`: "
                              "\"bij,bjk->bik\""));
-    return error_node(site.span);
+    return error_at(site.span);
   }
   Sizes sizes{site, site.span, {}, std::nullopt};
   for (size_t i = 0; i < operands.size(); ++i) {
@@ -155,9 +155,9 @@ Expr rule_einsum(const FnInfo& op, CallSite& site) {
       cx.report(diag::wrong_element(
           (*args)[1].span, "`einsum` multiplies tensors of one floating type, not " +
                                cx.text(operands[0].type) + " and " + cx.text(type)));
-      return error_node(site.span);
+      return error_at(site.span);
     }
-    if (!sizes.take(pattern->inputs[i], type)) return error_node(site.span);
+    if (!sizes.take(pattern->inputs[i], type)) return error_at(site.span);
   }
   std::vector<Dim> dims;
   const auto add_dots = [&] {
@@ -170,16 +170,16 @@ Expr rule_einsum(const FnInfo& op, CallSite& site) {
     const auto size = sizes.letters.find(letter);
     if (size == sizes.letters.end() || !kept.insert(letter).second) {
       cx.report(diag::wrong_argument(
-          text.span, "`" + std::string(1, letter) +
+          (*args)[0].span, "`" + std::string(1, letter) +
                          (size == sizes.letters.end() ? "` of the result is in no operand"
                                                       : "` stands twice in the result")));
-      return error_node(site.span);
+      return error_at(site.span);
     }
     dims.push_back(size->second);
   }
   if (pattern->output.dots == pattern->output.letters.size()) add_dots();
   const Element element = operands[0].type.element;
-  return op_expr(op.id, Type::tensor(element, std::move(dims)), site.span, std::move(*args));
+  return typed_call(op, Type::tensor(element, std::move(dims)), site, std::move(*args));
 }
 
 }  // namespace ltr::check

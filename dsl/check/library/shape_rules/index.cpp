@@ -15,7 +15,7 @@ Type with_places(const Type& values) {
 }
 
 /// Whether the places in `index` are `i64`; reports it otherwise.
-bool want_places(const Expr& index, CallSite& site) {
+bool want_places(const ExprView& index, CallSite& site) {
   if (!want_tensor(index, site)) return false;
   if (index.type.element == Element::I64) return true;
   site.scope.cx.report(
@@ -25,7 +25,7 @@ bool want_places(const Expr& index, CallSite& site) {
   return false;
 }
 
-bool want_rank_of(const Expr& index, const Type& tensor, CallSite& site) {
+bool want_rank_of(const ExprView& index, const Type& tensor, CallSite& site) {
   if (index.type.dims.size() == tensor.dims.size()) return true;
   site.scope.cx.report(diag::wrong_rank(
       site.span, "`" + site.name + "` needs an index with as many dims as its tensor: " +
@@ -38,11 +38,11 @@ bool want_rank_of(const Expr& index, const Type& tensor, CallSite& site) {
 Expr rule_topk(const FnInfo& op, CallSite& site) {
   Context& cx = site.scope.cx;
   auto args = plain_arguments(op, site);
-  if (!args || !want_tensor((*args)[0], site)) return error_node(site.span);
+  if (!args || !want_tensor((*args)[0], site)) return error_at(site.span);
   Type values = (*args)[0].type;
   const auto axis = axis_of((*args)[2], values, site);
-  if (!axis) return error_node(site.span);
-  const Expr& count = (*args)[1];
+  if (!axis) return error_at(site.span);
+  const ExprView& count = (*args)[1];
   Polynomial& size = values.dims[*axis].size;
   if (count.type.value && !cx.program.atoms.mentions_unknown(size)) {
     Requirement fits;
@@ -54,39 +54,39 @@ Expr rule_topk(const FnInfo& op, CallSite& site) {
     require(std::move(fits), site.span, site.scope);
   }
   size = count.type.value ? *count.type.value : cx.program.atoms.unknown();
-  return op_expr(op.id, with_places(values), site.span, std::move(*args));
+  return typed_call(op, with_places(values), site, std::move(*args));
 }
 
 Expr rule_sort(const FnInfo& op, CallSite& site) {
   auto args = plain_arguments(op, site);
-  if (!args || !want_tensor((*args)[0], site)) return error_node(site.span);
+  if (!args || !want_tensor((*args)[0], site)) return error_at(site.span);
   const Type values = (*args)[0].type;
-  if (!axis_of((*args)[1], values, site)) return error_node(site.span);
-  return op_expr(op.id, with_places(values), site.span, std::move(*args));
+  if (!axis_of((*args)[1], values, site)) return error_at(site.span);
+  return typed_call(op, with_places(values), site, std::move(*args));
 }
 
 Expr rule_index_select(const FnInfo& op, CallSite& site) {
   auto args = plain_arguments(op, site);
   if (!args || !want_tensor((*args)[0], site) || !want_places((*args)[2], site))
-    return error_node(site.span);
+    return error_at(site.span);
   Type type = (*args)[0].type;
   const auto axis = axis_of((*args)[1], type, site);
-  if (!axis) return error_node(site.span);
+  if (!axis) return error_at(site.span);
   if ((*args)[2].type.dims.size() != 1) {
     site.scope.cx.report(
         diag::wrong_rank((*args)[2].span, "the index of `index_select` has one dim"));
-    return error_node(site.span);
+    return error_at(site.span);
   }
   type.dims[*axis] = (*args)[2].type.dims[0];
-  return op_expr(op.id, std::move(type), site.span, std::move(*args));
+  return typed_call(op, std::move(type), site, std::move(*args));
 }
 
 Expr rule_select(const FnInfo& op, CallSite& site) {
   auto args = plain_arguments(op, site);
-  if (!args || !want_tensor((*args)[0], site)) return error_node(site.span);
+  if (!args || !want_tensor((*args)[0], site)) return error_at(site.span);
   Type type = (*args)[0].type;
   const auto axis = axis_of((*args)[1], type, site);
-  if (!axis) return error_node(site.span);
+  if (!axis) return error_at(site.span);
   const auto& place = (*args)[2].type.value;
   const auto at = place ? place->constant() : std::nullopt;
   const auto size = type.dims[*axis].size.constant();
@@ -94,21 +94,21 @@ Expr rule_select(const FnInfo& op, CallSite& site) {
     site.scope.cx.report(diag::out_of_range((*args)[2].span, "the index " + std::to_string(*at) +
                                                                  " lies outside of a dim of size " +
                                                                  std::to_string(*size)));
-    return error_node(site.span);
+    return error_at(site.span);
   }
   type.dims.erase(type.dims.begin() + long(*axis));
-  return op_expr(op.id, std::move(type), site.span, std::move(*args));
+  return typed_call(op, std::move(type), site, std::move(*args));
 }
 
 Expr rule_gather(const FnInfo& op, CallSite& site) {
   auto args = plain_arguments(op, site);
   if (!args || !want_tensor((*args)[0], site) || !want_places((*args)[2], site))
-    return error_node(site.span);
+    return error_at(site.span);
   Type type = (*args)[0].type;
   if (!axis_of((*args)[1], type, site) || !want_rank_of((*args)[2], type, site))
-    return error_node(site.span);
+    return error_at(site.span);
   type.dims = (*args)[2].type.dims;
-  return op_expr(op.id, std::move(type), site.span, std::move(*args));
+  return typed_call(op, std::move(type), site, std::move(*args));
 }
 
 // What is written has the shape of the index, or is one number for all.
@@ -116,16 +116,16 @@ Expr rule_scatter(const FnInfo& op, CallSite& site) {
   Context& cx = site.scope.cx;
   auto args = plain_arguments(op, site);
   if (!args || !want_tensor((*args)[0], site) || !want_places((*args)[2], site))
-    return error_node(site.span);
-  adopt_element(*args, 0, 3);
+    return error_at(site.span);
+  adopt_element(*args, 0, 3, site.scope.cx);
   const Type type = (*args)[0].type;
   const Type& source = (*args)[3].type;
   if (!axis_of((*args)[1], type, site) || !want_rank_of((*args)[2], type, site))
-    return error_node(site.span);
+    return error_at(site.span);
   if (source.element != type.element) {
     cx.report(diag::wrong_element(site.span, "`" + op.name + "` cannot write " + cx.text(source) +
                                                  " into " + cx.text(type)));
-    return error_node(site.span);
+    return error_at(site.span);
   }
   const std::vector<Dim>& places = (*args)[2].type.dims;
   bool is_equal = source.dims.empty() || source.dims.size() == places.size();
@@ -139,44 +139,45 @@ Expr rule_scatter(const FnInfo& op, CallSite& site) {
                                                "` have one shape, and these are " +
                                                cx.text(source) + " and " +
                                                cx.text((*args)[2].type)));
-    return error_node(site.span);
+    return error_at(site.span);
   }
-  return op_expr(op.id, type, site.span, std::move(*args));
+  return typed_call(op, type, site, std::move(*args));
 }
 
 Expr rule_axis_checked(const FnInfo& op, CallSite& site) {
   Binding binding;
   auto args = op_arguments(op, site, binding);
-  if (!args) return error_node(site.span);
+  if (!args) return error_at(site.span);
   const Type type = (*args)[0].type;
   for (size_t i = 1; i < op.params.size(); ++i) {
     if (op.params[i].name == "dim" && !axis_of((*args)[i], type, site))
-      return error_node(site.span);
+      return error_at(site.span);
   }
-  return op_expr(op.id, type, site.span, std::move(*args));
+  return typed_call(op, type, site, std::move(*args));
 }
 
 Expr rule_flip(const FnInfo& op, CallSite& site) {
   Context& cx = site.scope.cx;
   if (site.given.empty() || site.given[0].name) {
     cx.report(diag::wrong_argument(site.name_span, "`flip` needs a tensor"));
-    return error_node(site.span);
+    return error_at(site.span);
   }
   Expr tensor = tensor_given(site.given[0], site);
-  if (!want_tensor(tensor, site)) return error_node(site.span);
+  if (!want_tensor(tensor, site)) return error_at(site.span);
   if (site.given.size() == 2 && site.given[1].name && site.given[1].name->text == "axes")
     site.given[1].name.reset();
   auto axes = take_dims(site, 1, 0);
-  if (!axes) return error_node(site.span);
-  if (site.given.size() != 1 || axes->args.empty()) {
+  if (!axes) return error_at(site.span);
+  const auto* list = axes->get<node::List>();
+  if (site.given.size() != 1 || list == nullptr || list->elements.empty()) {
     cx.report(diag::wrong_argument(site.span, "`flip` takes the axes to turn: `x.flip(0, 1)`"));
-    return error_node(site.span);
+    return error_at(site.span);
   }
-  for (const Expr& arg : axes->args) {
-    if (!axis_of(arg, tensor.type, site)) return error_node(site.span);
+  for (const ExprId axis : list->elements) {
+    if (!axis_of(cx.at(axis), tensor.type, site)) return error_at(site.span);
   }
   const Type type = tensor.type;
-  return op_expr(op.id, type, site.span, {std::move(tensor), std::move(*axes)});
+  return typed_call(op, type, site, {std::move(tensor), std::move(*axes)});
 }
 
 }  // namespace ltr::check

@@ -7,7 +7,7 @@ namespace ltr::check {
 namespace {
 
 /// The elements of a list argument, as tensors of one element type.
-std::optional<std::vector<Type>> tensors_of(const Expr& list, CallSite& site) {
+std::optional<std::vector<Type>> tensors_of(const ExprView& list, CallSite& site) {
   Context& cx = site.scope.cx;
   if (list.type.kind != Kind::List || list.type.fields.empty()) {
     cx.report(diag::wrong_argument(
@@ -52,21 +52,21 @@ bool equal_but(const Type& a, const Type& b, std::optional<size_t> axis, CallSit
 
 Expr rule_cat(const FnInfo& op, CallSite& site) {
   auto args = plain_arguments(op, site);
-  if (!args) return error_node(site.span);
+  if (!args) return error_at(site.span);
   const auto types = tensors_of((*args)[0], site);
-  if (!types) return error_node(site.span);
+  if (!types) return error_at(site.span);
   Type result = (*types)[0];
   const auto axis = axis_of((*args)[1], result, site);
-  if (!axis) return error_node(site.span);
+  if (!axis) return error_at(site.span);
   for (size_t i = 1; i < types->size(); ++i) {
-    if (!equal_but(result, (*types)[i], axis, site)) return error_node(site.span);
+    if (!equal_but(result, (*types)[i], axis, site)) return error_at(site.span);
     result.dims[*axis].size = result.dims[*axis].size + (*types)[i].dims[*axis].size;
   }
   // A sum with a `?` in it is no more known than the `?` itself.
   if (site.scope.cx.program.atoms.mentions_unknown(result.dims[*axis].size)) {
     result.dims[*axis].size = site.scope.cx.program.atoms.unknown();
   }
-  return op_expr(op.id, std::move(result), site.span, std::move(*args));
+  return typed_call(op, std::move(result), site, std::move(*args));
 }
 
 Expr rule_stack(const FnInfo& op, CallSite& site) {
@@ -74,7 +74,7 @@ Expr rule_stack(const FnInfo& op, CallSite& site) {
   // Host numbers become 0-d tensors: `stack([row.a, row.b])` is float[2].
   if (!site.given.empty() && !site.given[0].checked && site.given[0].value != nullptr) {
     Expr list = check_expr(*site.given[0].value, site.scope);
-    if (list.type.is_error()) return error_node(site.span);
+    if (list.type.is_error()) return error_at(site.span);
     const bool is_host = list.type.kind == Kind::List && !list.type.fields.empty() &&
                          list.type.fields[0].type.is_host_number();
     if (is_host && site.given.size() == 1) {
@@ -86,38 +86,38 @@ Expr rule_stack(const FnInfo& op, CallSite& site) {
     site.given[0].checked = std::move(list);
   }
   auto args = plain_arguments(op, site);
-  if (!args) return error_node(site.span);
+  if (!args) return error_at(site.span);
   const auto types = tensors_of((*args)[0], site);
-  if (!types) return error_node(site.span);
+  if (!types) return error_at(site.span);
   Type result = (*types)[0];
   for (size_t i = 1; i < types->size(); ++i) {
-    if (!equal_but(result, (*types)[i], std::nullopt, site)) return error_node(site.span);
+    if (!equal_but(result, (*types)[i], std::nullopt, site)) return error_at(site.span);
   }
   const auto axis = axis_of((*args)[1], result, site, true);
-  if (!axis) return error_node(site.span);
+  if (!axis) return error_at(site.span);
   const Polynomial length =
       (*args)[0].type.value ? *(*args)[0].type.value : cx.program.atoms.unknown();
   result.dims.insert(result.dims.begin() + long(*axis), Dim{.size = length, .group = 0});
-  return op_expr(op.id, std::move(result), site.span, std::move(*args));
+  return typed_call(op, std::move(result), site, std::move(*args));
 }
 
 Expr rule_chunk(const FnInfo& op, CallSite& site) {
   Context& cx = site.scope.cx;
   auto args = plain_arguments(op, site);
-  if (!args || !want_tensor((*args)[0], site)) return error_node(site.span);
+  if (!args || !want_tensor((*args)[0], site)) return error_at(site.span);
   const auto count = (*args)[1].type.value ? (*args)[1].type.value->constant() : std::nullopt;
   if (!count || *count < 1) {
     cx.report(diag::not_a_constant((*args)[1].span, "the number of chunks"));
-    return error_node(site.span);
+    return error_at(site.span);
   }
   Type part = (*args)[0].type;
   const auto axis = axis_of((*args)[2], part, site);
-  if (!axis) return error_node(site.span);
+  if (!axis) return error_at(site.span);
   const Polynomial size = part.dims[*axis].size;
   if (size.constant() && *size.constant() % *count != 0) {
     cx.report(diag::not_divisible(site.span, cx.text(size) + " / " + std::to_string(*count),
                                   cx.text(size), std::to_string(*count)));
-    return error_node(site.span);
+    return error_at(site.span);
   }
   if (!AtomTable::divide(size, *count)) {
     Requirement requirement;
@@ -132,16 +132,16 @@ Expr rule_chunk(const FnInfo& op, CallSite& site) {
   Type list = Type::of(Kind::List);
   list.fields.assign(size_t(*count), TypeField{"", part});
   list.value = Polynomial(*count);
-  return op_expr(op.id, std::move(list), site.span, std::move(*args));
+  return typed_call(op, std::move(list), site, std::move(*args));
 }
 
 Expr rule_split(const FnInfo& op, CallSite& site) {
   Context& cx = site.scope.cx;
   auto args = plain_arguments(op, site);
-  if (!args || !want_tensor((*args)[0], site)) return error_node(site.span);
+  if (!args || !want_tensor((*args)[0], site)) return error_at(site.span);
   const Type whole = (*args)[0].type;
   const auto axis = axis_of((*args)[2], whole, site);
-  if (!axis) return error_node(site.span);
+  if (!axis) return error_at(site.span);
   Type list = Type::of(Kind::List);
   Polynomial total;
   for (const TypeField& field : (*args)[1].type.fields) {
@@ -153,17 +153,17 @@ Expr rule_split(const FnInfo& op, CallSite& site) {
   if (!require_equal(total, whole.dims[*axis].size, site.span, site.scope, true)) {
     cx.report(diag::dims_differ(site.span, "the parts hold " + cx.text(total) + ", the axis " +
                                                cx.text(whole.dims[*axis].size)));
-    return error_node(site.span);
+    return error_at(site.span);
   }
   list.value = Polynomial(int64_t(list.fields.size()));
-  return op_expr(op.id, std::move(list), site.span, std::move(*args));
+  return typed_call(op, std::move(list), site, std::move(*args));
 }
 
 Expr rule_matmul(const FnInfo& op, CallSite& site) {
   Context& cx = site.scope.cx;
   auto args = plain_arguments(op, site);
   if (!args || !want_tensor((*args)[0], site) || !want_tensor((*args)[1], site))
-    return error_node(site.span);
+    return error_at(site.span);
   const Type& a = (*args)[0].type;
   const Type& b = (*args)[1].type;
   const auto fail = [&](const std::string& reason) {
@@ -171,17 +171,17 @@ Expr rule_matmul(const FnInfo& op, CallSite& site) {
                   site.span, "cannot multiply " + cx.text(a) + " and " + cx.text(b) + ": " + reason)
                   .label((*args)[0].span, "{}", cx.text(a))
                   .label((*args)[1].span, "{}", cx.text(b)));
-    return error_node(site.span);
+    return error_at(site.span);
   };
   if (a.element != b.element || !is_floating(a.element)) {
     cx.report(diag::wrong_element(site.span, "cannot multiply " + cx.text(a) + " and " +
                                                  cx.text(b) +
                                                  ": matrices have floating elements of one type"));
-    return error_node(site.span);
+    return error_at(site.span);
   }
   if (a.dims.empty() || b.dims.empty()) {
     cx.report(diag::wrong_rank(site.span, "a matrix product needs at least one dim on both sides"));
-    return error_node(site.span);
+    return error_at(site.span);
   }
   const Dim& inner_a = a.dims.back();
   const Dim& inner_b = b.dims.size() == 1 ? b.dims[0] : b.dims[b.dims.size() - 2];
@@ -201,7 +201,7 @@ Expr rule_matmul(const FnInfo& op, CallSite& site) {
   if (a.dims.size() > 1) dims.push_back(a.dims[a.dims.size() - 2]);
   if (b.dims.size() > 1) dims.push_back(b.dims.back());
   const Element element = a.element;
-  return op_expr(op.id, Type::tensor(element, std::move(dims)), site.span, std::move(*args));
+  return typed_call(op, Type::tensor(element, std::move(dims)), site, std::move(*args));
 }
 
 }  // namespace ltr::check

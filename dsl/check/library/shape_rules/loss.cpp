@@ -39,7 +39,7 @@ Expr rule_cross_entropy(const FnInfo& op, CallSite& site) {
   if (logits != nullptr && target != nullptr) {
     for (Given* given : {logits, target}) {
       if (!given->checked) given->checked = check_given(*given, site.scope);
-      if (given->checked->type.is_error()) return error_node(site.span);
+      if (given->checked->type.is_error()) return error_at(site.span);
     }
     const Type& probs = target->checked->type;
     const bool is_soft = probs.is_tensor() && is_floating(probs.element) && probs.dims.size() > 1 &&
@@ -48,7 +48,7 @@ Expr rule_cross_entropy(const FnInfo& op, CallSite& site) {
       if (target->name) target->name->text = "probs";
       return call_by_signature(fn_of(site.scope.cx, library::Id::SoftCrossEntropy), site);
     }
-    if (!has_rank_of_labels(logits->checked->type, *target, site)) return error_node(site.span);
+    if (!has_rank_of_labels(logits->checked->type, *target, site)) return error_at(site.span);
   }
   return call_by_signature(op, site);
 }

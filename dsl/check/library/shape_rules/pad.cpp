@@ -4,13 +4,13 @@ namespace ltr::check {
 
 Expr rule_pad(const FnInfo& op, CallSite& site) {
   auto args = plain_arguments(op, site);
-  if (!args || !want_tensor((*args)[0], site)) return error_node(site.span);
+  if (!args || !want_tensor((*args)[0], site)) return error_at(site.span);
   Type type = (*args)[0].type;
   const std::vector<TypeField>& sizes = (*args)[1].type.fields;
   if (sizes.size() % 2 != 0 || sizes.size() / 2 > type.dims.size()) {
     site.scope.cx.report(diag::wrong_argument(
         (*args)[1].span, "`pad` takes two sizes for each axis, from the last one on"));
-    return error_node(site.span);
+    return error_at(site.span);
   }
   AtomTable& atoms = site.scope.cx.program.atoms;
   for (size_t i = 0; i < sizes.size(); i += 2) {
@@ -19,7 +19,7 @@ Expr rule_pad(const FnInfo& op, CallSite& site) {
     dim.size =
         is_known ? dim.size + *sizes[i].type.value + *sizes[i + 1].type.value : atoms.unknown();
   }
-  return op_expr(op.id, std::move(type), site.span, std::move(*args));
+  return typed_call(op, std::move(type), site, std::move(*args));
 }
 
 }  // namespace ltr::check

@@ -24,7 +24,7 @@ Expr one_axis_only(const FnInfo& op, CallSite& site) {
   site.scope.cx.report(
       diag::wrong_argument(site.span, "`" + op.name + "` reduces one axis or all")
           .help("`.flatten(a, b)` makes one axis of several"));
-  return error_node(site.span);
+  return error_at(site.span);
 }
 
 /// Several axes are reduced one after the other, the last one first, so that the others keep their
@@ -33,16 +33,16 @@ Expr reduce_listed(const FnInfo& op, const ast::List& axes, CallSite& site) {
   Context& cx = site.scope.cx;
   if (axes.elements.empty()) return one_axis_only(op, site);
   Expr value = check_given(site.given[0], site.scope);
-  if (!want_tensor(value, site)) return error_node(site.span);
+  if (!want_tensor(value, site)) return error_at(site.span);
   std::set<size_t> sorted;
   for (const ast::Expr& element : axes.elements) {
     const Expr axis = check_as(element, Type::of(Kind::Int), site.scope, "an axis");
-    if (axis.type.is_error()) return error_node(site.span);
+    if (axis.type.is_error()) return error_at(site.span);
     const auto place = axis_of(axis, value.type, site);
-    if (!place) return error_node(site.span);
+    if (!place) return error_at(site.span);
     if (!sorted.insert(*place).second) {
       cx.report(diag::wrong_argument(axis.span, "this axis is named twice"));
-      return error_node(site.span);
+      return error_at(site.span);
     }
   }
   for (auto axis = sorted.rbegin(); axis != sorted.rend(); ++axis) {
@@ -63,7 +63,7 @@ Expr reduce_listed(const FnInfo& op, const ast::List& axes, CallSite& site) {
 Expr reduce(const FnInfo& op, bool is_total, CallSite& site) {
   Context& cx = site.scope.cx;
   auto args = plain_arguments(op, site);
-  if (!args || !want_tensor((*args)[0], site)) return error_node(site.span);
+  if (!args || !want_tensor((*args)[0], site)) return error_at(site.span);
   const Type before = (*args)[0].type;
   const bool needs_float = op.params[0].type.element == Element::Float;
   if (needs_float && !is_floating(before.element)) {
@@ -71,7 +71,7 @@ Expr reduce(const FnInfo& op, bool is_total, CallSite& site) {
                   site.span, "`" + op.name + "` needs floating elements, not " + cx.text(before))
                   .label((*args)[0].span, "{}", cx.text(before))
                   .help("`.to(float)` converts"));
-    return error_node(site.span);
+    return error_at(site.span);
   }
   size_t dim_at = 1, keep_at = 2;
   for (size_t i = 0; i < op.params.size(); ++i) {
@@ -82,19 +82,19 @@ Expr reduce(const FnInfo& op, bool is_total, CallSite& site) {
   const Element declared = op.result.element;
   const bool is_fixed = declared == Element::I64 || declared == Element::Bool;
   result.element = is_fixed ? declared : is_total ? total_of(before.element) : before.element;
-  const bool keep = (*args)[keep_at].kind == ExprKind::BoolConst && (*args)[keep_at].whole == 1;
-  if ((*args)[dim_at].kind == ExprKind::NoneConst) {
+  const auto* keep = (*args)[keep_at].get<node::BoolConst>();
+  if ((*args)[dim_at].is<node::NoneConst>()) {
     result.dims.clear();
   } else {
     const auto axis = axis_of((*args)[dim_at], before, site);
-    if (!axis) return error_node(site.span);
-    if (keep) {
+    if (!axis) return error_at(site.span);
+    if (keep != nullptr && keep->value) {
       result.dims[*axis].size = 1;
     } else {
       result.dims.erase(result.dims.begin() + long(*axis));
     }
   }
-  return op_expr(op.id, std::move(result), site.span, std::move(*args));
+  return typed_call(op, std::move(result), site, std::move(*args));
 }
 
 }  // namespace
@@ -116,11 +116,11 @@ Expr rule_reduction_of_one(const FnInfo& op, CallSite& site) {
 
 Expr rule_cumulative(const FnInfo& op, CallSite& site) {
   auto args = plain_arguments(op, site);
-  if (!args || !want_tensor((*args)[0], site)) return error_node(site.span);
+  if (!args || !want_tensor((*args)[0], site)) return error_at(site.span);
   Type type = (*args)[0].type;
-  if (!axis_of((*args)[1], type, site)) return error_node(site.span);
+  if (!axis_of((*args)[1], type, site)) return error_at(site.span);
   type.element = total_of(type.element);
-  return op_expr(op.id, std::move(type), site.span, std::move(*args));
+  return typed_call(op, std::move(type), site, std::move(*args));
 }
 
 }  // namespace ltr::check

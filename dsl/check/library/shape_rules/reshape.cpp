@@ -60,7 +60,7 @@ std::optional<TensorAndDims> take_sizes(CallSite& site) {
 Expr rule_reshape(const FnInfo& op, CallSite& site) {
   Context& cx = site.scope.cx;
   auto taken = take_sizes(site);
-  if (!taken) return error_node(site.span);
+  if (!taken) return error_at(site.span);
   auto& [tensor, list, dims] = *taken;
   AtomTable& atoms = cx.program.atoms;
   const Type type_before = tensor.type;
@@ -84,21 +84,20 @@ Expr rule_reshape(const FnInfo& op, CallSite& site) {
     Type wanted = Type::tensor(tensor.type.element, dims);
     cx.report(diag::reshape_count(site.span, cx.text(before), cx.text(type_before), cx.text(after),
                                   cx.text(wanted)));
-    return error_node(site.span);
+    return error_at(site.span);
   }
-  return op_expr(op.id, Type::tensor(type_before.element, std::move(dims)), site.span,
-                 {std::move(tensor), std::move(list)});
+  return typed_call(op, Type::tensor(type_before.element, std::move(dims)), site, {std::move(tensor), std::move(list)});
 }
 
 Expr rule_expand(const FnInfo& op, CallSite& site) {
   Context& cx = site.scope.cx;
   auto taken = take_sizes(site);
-  if (!taken) return error_node(site.span);
+  if (!taken) return error_at(site.span);
   auto& [tensor, list, dims] = *taken;
   if (dims.size() < tensor.type.dims.size()) {
     cx.report(
         diag::wrong_rank(site.span, "`expand` cannot take dims away from " + cx.text(tensor.type)));
-    return error_node(site.span);
+    return error_at(site.span);
   }
   for (size_t i = 0; i < tensor.type.dims.size(); ++i) {
     const Dim& old = tensor.type.dims[tensor.type.dims.size() - 1 - i];
@@ -108,23 +107,22 @@ Expr rule_expand(const FnInfo& op, CallSite& site) {
       cx.report(diag::dims_differ(site.span, "`expand` stretches dims of size 1 only, not " +
                                                  cx.text(old.size) + " to " +
                                                  cx.text(wanted.size)));
-      return error_node(site.span);
+      return error_at(site.span);
     }
   }
   const Element element = tensor.type.element;
-  return op_expr(op.id, Type::tensor(element, std::move(dims)), site.span,
-                 {std::move(tensor), std::move(list)});
+  return typed_call(op, Type::tensor(element, std::move(dims)), site, {std::move(tensor), std::move(list)});
 }
 
 Expr rule_repeat(const FnInfo& op, CallSite& site) {
   Context& cx = site.scope.cx;
   auto taken = take_sizes(site);
-  if (!taken) return error_node(site.span);
+  if (!taken) return error_at(site.span);
   auto& [tensor, list, counts] = *taken;
   if (counts.size() < tensor.type.dims.size()) {
     cx.report(diag::wrong_rank(site.span,
                                "`repeat` needs a count for every dim of " + cx.text(tensor.type)));
-    return error_node(site.span);
+    return error_at(site.span);
   }
   for (size_t i = 0; i < tensor.type.dims.size(); ++i) {
     Dim& count = counts[counts.size() - 1 - i];
@@ -132,103 +130,99 @@ Expr rule_repeat(const FnInfo& op, CallSite& site) {
                                            tensor.type.dims[tensor.type.dims.size() - 1 - i].size);
   }
   const Element element = tensor.type.element;
-  return op_expr(op.id, Type::tensor(element, std::move(counts)), site.span,
-                 {std::move(tensor), std::move(list)});
+  return typed_call(op, Type::tensor(element, std::move(counts)), site, {std::move(tensor), std::move(list)});
 }
 
 Expr rule_flatten(const FnInfo& op, CallSite& site) {
   auto args = plain_arguments(op, site);
-  if (!args || !want_tensor((*args)[0], site)) return error_node(site.span);
+  if (!args || !want_tensor((*args)[0], site)) return error_at(site.span);
   const Type before = (*args)[0].type;
   if (before.dims.empty()) {
-    return op_expr(op.id, Type::tensor(before.element, {{.size = 1, .group = 0}}), site.span,
-                   std::move(*args));
+    return typed_call(op, Type::tensor(before.element, {{.size = 1, .group = 0}}), site, std::move(*args));
   }
   const auto is_axis = [&](size_t arg, int64_t axis) {
     return (*args)[arg].type.value && (*args)[arg].type.value->constant() == axis;
   };
   if (has_group(before) && is_axis(1, 0) && is_axis(2, -1)) {
     const Polynomial count = site.scope.cx.program.atoms.unknown();
-    return op_expr(op.id, Type::tensor(before.element, {{.size = count, .group = 0}}), site.span,
-                   std::move(*args));
+    return typed_call(op, Type::tensor(before.element, {{.size = count, .group = 0}}), site, std::move(*args));
   }
   const auto start = axis_of((*args)[1], before, site);
   const auto end = axis_of((*args)[2], before, site);
-  if (!start || !end) return error_node(site.span);
+  if (!start || !end) return error_at(site.span);
   if (*start > *end) {
     site.scope.cx.report(diag::wrong_argument(site.span, "`flatten` starts behind its end"));
-    return error_node(site.span);
+    return error_at(site.span);
   }
   std::vector<Dim> dims(before.dims.begin(), before.dims.begin() + long(*start));
   dims.push_back({.size = product(before.dims, *start, *end + 1, site.scope.cx), .group = 0});
   dims.insert(dims.end(), before.dims.begin() + long(*end) + 1, before.dims.end());
-  return op_expr(op.id, Type::tensor(before.element, std::move(dims)), site.span,
-                 std::move(*args));
+  return typed_call(op, Type::tensor(before.element, std::move(dims)), site, std::move(*args));
 }
 
 Expr rule_permute(const FnInfo& op, CallSite& site) {
   Context& cx = site.scope.cx;
   auto taken = take(site);
-  if (!taken) return error_node(site.span);
+  if (!taken) return error_at(site.span);
   auto& [tensor, list] = *taken;
   const Type before = tensor.type;
   std::vector<Dim> dims;
   std::set<size_t> used;
-  for (const Expr& arg : list.args) {
-    const auto axis = axis_of(arg, before, site);
-    if (!axis) return error_node(site.span);
+  const auto* axes = list.get<node::List>();
+  for (const ExprId id : axes != nullptr ? axes->elements : ExprIds{}) {
+    const auto axis = axis_of(cx.at(id), before, site);
+    if (!axis) return error_at(site.span);
     used.insert(*axis);
     dims.push_back(before.dims[*axis]);
   }
   if (used.size() != before.dims.size() || dims.size() != before.dims.size()) {
     cx.report(diag::wrong_argument(site.span,
                                    "`permute` names every axis of " + cx.text(before) + " once"));
-    return error_node(site.span);
+    return error_at(site.span);
   }
-  return op_expr(op.id, Type::tensor(before.element, std::move(dims)), site.span,
-                 {std::move(tensor), std::move(list)});
+  return typed_call(op, Type::tensor(before.element, std::move(dims)), site, {std::move(tensor), std::move(list)});
 }
 
 Expr rule_transpose(const FnInfo& op, CallSite& site) {
   auto args = plain_arguments(op, site);
-  if (!args || !want_tensor((*args)[0], site)) return error_node(site.span);
+  if (!args || !want_tensor((*args)[0], site)) return error_at(site.span);
   Type type = (*args)[0].type;
   const auto a = axis_of((*args)[1], type, site);
   const auto b = axis_of((*args)[2], type, site);
-  if (!a || !b) return error_node(site.span);
+  if (!a || !b) return error_at(site.span);
   std::swap(type.dims[*a], type.dims[*b]);
-  return op_expr(op.id, std::move(type), site.span, std::move(*args));
+  return typed_call(op, std::move(type), site, std::move(*args));
 }
 
 Expr rule_squeeze(const FnInfo& op, CallSite& site) {
   auto args = plain_arguments(op, site);
-  if (!args || !want_tensor((*args)[0], site)) return error_node(site.span);
+  if (!args || !want_tensor((*args)[0], site)) return error_at(site.span);
   Type type = (*args)[0].type;
-  if ((*args)[1].kind == ExprKind::NoneConst) {
+  if ((*args)[1].is<node::NoneConst>()) {
     std::erase_if(type.dims, [](const Dim& dim) { return dim.group == 0 && dim.size.is_one(); });
-    return op_expr(op.id, std::move(type), site.span, std::move(*args));
+    return typed_call(op, std::move(type), site, std::move(*args));
   }
   const auto axis = axis_of((*args)[1], type, site);
-  if (!axis) return error_node(site.span);
+  if (!axis) return error_at(site.span);
   if (!type.dims[*axis].size.is_one()) {
     site.scope.cx.report(
         diag::dims_differ(site.span, "`squeeze` takes away a dim of size 1, and axis " +
                                          std::to_string(*axis) + " of " + site.scope.cx.text(type) +
                                          " is " + site.scope.cx.text(type.dims[*axis].size)));
-    return error_node(site.span);
+    return error_at(site.span);
   }
   type.dims.erase(type.dims.begin() + long(*axis));
-  return op_expr(op.id, std::move(type), site.span, std::move(*args));
+  return typed_call(op, std::move(type), site, std::move(*args));
 }
 
 Expr rule_unsqueeze(const FnInfo& op, CallSite& site) {
   auto args = plain_arguments(op, site);
-  if (!args || !want_tensor((*args)[0], site)) return error_node(site.span);
+  if (!args || !want_tensor((*args)[0], site)) return error_at(site.span);
   Type type = (*args)[0].type;
   const auto axis = axis_of((*args)[1], type, site, true);
-  if (!axis) return error_node(site.span);
+  if (!axis) return error_at(site.span);
   type.dims.insert(type.dims.begin() + long(*axis), Dim{.size = 1, .group = 0});
-  return op_expr(op.id, std::move(type), site.span, std::move(*args));
+  return typed_call(op, std::move(type), site, std::move(*args));
 }
 
 }  // namespace ltr::check

@@ -29,7 +29,7 @@ std::optional<std::vector<Expr>> plain_arguments(const FnInfo& op, CallSite& sit
   return args;
 }
 
-std::optional<size_t> axis_of(const Expr& arg, const Type& tensor, CallSite& site, bool extra) {
+std::optional<size_t> axis_of(const ExprView& arg, const Type& tensor, CallSite& site, bool extra) {
   const int64_t rank = int64_t(tensor.dims.size()) + (extra ? 1 : 0);
   if (!arg.type.value || !arg.type.value->constant()) {
     site.scope.cx.report(diag::not_a_constant(arg.span, "an axis"));
@@ -70,7 +70,8 @@ std::optional<Expr> take_dims(CallSite& site, size_t first, size_t keep) {
   size_t positional = 0;
   while (positional < site.given.size() && !site.given[positional].name) ++positional;
   const size_t last = positional > keep ? positional - keep : first;
-  Expr dims = make_expr(ExprKind::List, Type::of(Kind::List), site.span);
+  Type type = Type::of(Kind::List);
+  node::List dims;
   if (last == first + 1) {
     Expr one = check_given(site.given[first], site.scope);
     if (one.type.is_error()) return std::nullopt;
@@ -90,15 +91,15 @@ std::optional<Expr> take_dims(CallSite& site, size_t first, size_t keep) {
                                               std::to_string(*dim.type.value->constant())));
       return std::nullopt;
     }
-    dims.type.fields.push_back({"", dim.type});
-    dims.args.push_back(std::move(dim));
+    type.fields.push_back({"", dim.type});
+    dims.elements.push_back(site.scope.cx.keep(std::move(dim)));
   }
-  dims.type.value = Polynomial(int64_t(dims.args.size()));
+  type.value = Polynomial(int64_t(dims.elements.size()));
   site.given.erase(site.given.begin() + long(first), site.given.begin() + long(last));
-  return convert(std::move(dims), list_of_ints(), site.scope, "a dim");
+  return convert({std::move(type), site.span, std::move(dims)}, list_of_ints(), site.scope, "a dim");
 }
 
-std::optional<std::vector<Dim>> dims_of(const Expr& list, CallSite& site) {
+std::optional<std::vector<Dim>> dims_of(const ExprView& list, CallSite& site) {
   AtomTable& atoms = site.scope.cx.program.atoms;
   std::vector<Dim> dims;
   if (!list.type.uniform) {
@@ -125,7 +126,7 @@ Expr tensor_given(const Given& given, CallSite& site) {
   return convert(std::move(value), any, site.scope, "the list");
 }
 
-bool want_tensor(const Expr& expr, CallSite& site) {
+bool want_tensor(const ExprView& expr, CallSite& site) {
   if (expr.type.is_tensor()) return true;
   if (!expr.type.is_error()) {
     site.scope.cx.report(diag::wrong_argument(
@@ -134,16 +135,20 @@ bool want_tensor(const Expr& expr, CallSite& site) {
   return false;
 }
 
-void adopt_element(std::vector<Expr>& args, size_t of, size_t at) {
-  Expr& number = args[at];
-  const bool is_number = number.kind == ExprKind::Convert && number.type.dims.empty();
-  if (!is_number || (args[of].kind == ExprKind::Convert && args[of].type.dims.empty())) return;
+void adopt_element(std::vector<Expr>& args, size_t of, size_t at, const Context& cx) {
+  const auto number_in = [](const ExprView& arg) { return arg.type.dims.empty() ? arg.get<node::Convert>() : nullptr; };
+  const auto* number = number_in(args[at]);
+  if (number == nullptr || number_in(args[of]) != nullptr) return;
   const Element element = args[of].type.element;
-  const Kind host = number.args[0].type.kind;
+  const Kind host = cx.at(number->value).type.kind;
   const bool fits = host == Kind::Bool ? element == Element::Bool
                                        : is_floating(element) || (host == Kind::Int &&
                                                                   element != Element::Bool);
-  if (fits) number.type.element = element;
+  if (fits) args[at].type.element = element;
+}
+
+Expr typed_call(const FnInfo& op, Type type, CallSite& site, std::vector<Expr> args) {
+  return op_expr(op.id, std::move(type), site.span, site.scope.cx.keep(std::move(args)));
 }
 
 Expr call_by_rule(const FnInfo& op, CallSite& site) {

@@ -14,7 +14,7 @@ Type tensor(Element element, const std::vector<Polynomial>& sizes) {
 
 /// What a call of a source without a schema of its own delivers.
 Expr source(const FnInfo& op, std::vector<TypeField> fields, std::vector<Expr> args, CallSite& site) {
-  return op_expr(op.id, stream_of(std::move(fields)), site.span, std::move(args));
+  return typed_call(op, stream_of(std::move(fields)), site, std::move(args));
 }
 
 std::optional<std::vector<Expr>> arguments(const FnInfo& op, CallSite& site) {
@@ -23,7 +23,7 @@ std::optional<std::vector<Expr>> arguments(const FnInfo& op, CallSite& site) {
 }
 
 /// The size that an argument gives.
-Polynomial size_of(const Expr& arg, CallSite& site) {
+Polynomial size_of(const ExprView& arg, CallSite& site) {
   return arg.type.value ? *arg.type.value : site.scope.cx.program.atoms.unknown();
 }
 
@@ -63,21 +63,21 @@ bool check_record(const std::vector<TypeField>& fields, Span span, Context& cx) 
 
 Expr rule_digits(const FnInfo& op, CallSite& site) {
   auto args = arguments(op, site);
-  if (!args) return error_node(site.span);
+  if (!args) return error_at(site.span);
   return source(op, {{"image", tensor(Element::U8, {28, 28})}, {"label", tensor(Element::U8, {})}},
                 std::move(*args), site);
 }
 
 Expr rule_cifar10(const FnInfo& op, CallSite& site) {
   auto args = arguments(op, site);
-  if (!args) return error_node(site.span);
+  if (!args) return error_at(site.span);
   return source(op, {{"image", tensor(Element::U8, {3, 32, 32})}, {"label", tensor(Element::U8, {})}},
                 std::move(*args), site);
 }
 
 Expr rule_text_chars(const FnInfo& op, CallSite& site) {
   auto args = arguments(op, site);
-  if (!args) return error_node(site.span);
+  if (!args) return error_at(site.span);
   Expr stream = source(op, {{"ids", tensor(Element::I64, {})}}, std::move(*args), site);
   stream.type.has_vocab = true;
   return stream;
@@ -85,20 +85,20 @@ Expr rule_text_chars(const FnInfo& op, CallSite& site) {
 
 Expr rule_text_lines(const FnInfo& op, CallSite& site) {
   auto args = arguments(op, site);
-  if (!args) return error_node(site.span);
+  if (!args) return error_at(site.span);
   return source(op, {{"text", Type::of(Kind::Str)}}, std::move(*args), site);
 }
 
 Expr rule_token_shards(const FnInfo& op, CallSite& site) {
   auto args = arguments(op, site);
-  if (!args) return error_node(site.span);
+  if (!args) return error_at(site.span);
   const Polynomial window = size_of((*args)[1], site);
   return source(op, {{"tokens", tensor(Element::I32, {window})}}, std::move(*args), site);
 }
 
 Expr rule_image_folder(const FnInfo& op, CallSite& site) {
   auto args = arguments(op, site);
-  if (!args) return error_node(site.span);
+  if (!args) return error_at(site.span);
   AtomTable& atoms = site.scope.cx.program.atoms;
   const Polynomial channels = size_of((*args)[1], site);
   const Polynomial height = atoms.unknown(), width = atoms.unknown();
@@ -108,7 +108,7 @@ Expr rule_image_folder(const FnInfo& op, CallSite& site) {
 
 Expr rule_range(const FnInfo& op, CallSite& site) {
   auto args = arguments(op, site);
-  if (!args) return error_node(site.span);
+  if (!args) return error_at(site.span);
   return source(op, {{"i", Type::host_int(site.scope.cx.program.atoms.unknown())}}, std::move(*args), site);
 }
 
@@ -121,18 +121,18 @@ Expr rule_table(const FnInfo& op, CallSite& site) {
     site.given.pop_back();
   }
   auto args = arguments(op, site);
-  if (!args || (schema && schema->is_error())) return error_node(site.span);
+  if (!args || (schema && schema->is_error())) return error_at(site.span);
   if (!schema) {
     cx.report(diag::schema_needed(site.span, op.name)
                   .help("say what is wanted: `{} as {NAME: float, …}`", cx.source_text(site.span)));
-    return error_node(site.span);
+    return error_at(site.span);
   }
   if (schema->kind != Kind::Record) {
     cx.report(
         diag::wrong_type(site.span, "the columns of a file are written `as {name: float, …}`"));
-    return error_node(site.span);
+    return error_at(site.span);
   }
-  if (!check_record(schema->fields, site.span, cx)) return error_node(site.span);
+  if (!check_record(schema->fields, site.span, cx)) return error_at(site.span);
   return source(op, schema->fields, std::move(*args), site);
 }
 
@@ -142,10 +142,10 @@ Expr rule_synthetic(const FnInfo&, CallSite& site) {
   if (site.given.size() != 2) {
     scope.cx.report(
         diag::wrong_argument(site.name_span, "`synthetic` is written `synthetic(1000, make)`"));
-    return error_node(site.span);
+    return error_at(site.span);
   }
   Expr count = check_given_as(site.given[0], Type::of(Kind::Int), scope, "the number of records");
-  if (count.type.is_error()) return error_node(site.span);
+  if (count.type.is_error()) return error_at(site.span);
   const FnInfo& range = fn_of(scope.cx, library::Id::Range);
   CallSite numbers{range.name, site.name_span, site.span, {}, scope};
   numbers.given.push_back({std::nullopt, nullptr, std::move(count), site.span});

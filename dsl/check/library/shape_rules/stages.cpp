@@ -99,7 +99,8 @@ FnInfo* map_function(const Given& given, const Type& stream, bool is_numbered, C
   if (value.type.is_error()) return nullptr;
   FnInfo* fn = nullptr;
   if (value.type.kind == Kind::Function) {
-    if (value.whole == 1 && scope.owner != nullptr && scope.owner->fns.contains(value.type.name)) {
+    const auto* named = value.get<node::FnValue>();
+    if (named != nullptr && named->is_method && scope.owner != nullptr && scope.owner->fns.contains(value.type.name)) {
       fn = scope.owner->fns.at(value.type.name).get();
     } else if (const Symbol* symbol = cx.graph.find(scope.module, value.type.name);
                symbol != nullptr && symbol->fn != nullptr) {
@@ -157,37 +158,37 @@ std::optional<Expr> stage(const FnInfo& op, CallSite& site) {
   auto args = op_arguments(op, site, binding);
   if (!args) return std::nullopt;
   Type type = (*args)[0].type;
-  return op_expr(op.id, std::move(type), site.span, std::move(*args));
+  return typed_call(op, std::move(type), site, std::move(*args));
 }
 
 /// `window` and `collate`: several records as one.
 Expr grouped(const FnInfo& op, bool is_batch, CallSite& site) {
   Context& cx = site.scope.cx;
   auto group = stage(op, site);
-  if (!group) return error_node(site.span);
-  const Expr& count = group->args[1];
+  if (!group) return error_at(site.span);
+  const ExprView& count = cx.at(group->get<node::Op>()->args[1]);
   Type& type = group->type;
-  if (count.kind == ExprKind::IntConst && count.whole < 1) {
+  if (const auto* number = count.get<node::IntConst>(); number != nullptr && number->value < 1) {
     cx.report(diag::out_of_range(count.span, "`" + op.name + "` needs a size of at least 1"));
-    return error_node(site.span);
+    return error_at(site.span);
   }
   if (type.uniform) {
     cx.report(diag::wrong_place(
         site.name_span,
         "`" + op.name + "` stands behind `collate`, where there are batches already"));
-    return error_node(site.span);
+    return error_at(site.span);
   }
   const Polynomial size =
       !is_batch && count.type.value ? *count.type.value : cx.program.atoms.unknown();
   for (TypeField& field : type.fields) {
     const auto wide = widened(field, size, site.name_span, site.scope);
-    if (!wide) return error_node(site.span);
+    if (!wide) return error_at(site.span);
     for (size_t i = 1; is_batch && i < wide->dims.size(); ++i) {
       if (!cx.program.atoms.mentions_unknown(wide->dims[i].size)) continue;
       cx.report(diag::cannot_collate(site.name_span, field.name, cx.text(field.type))
                     .note("its size differs from record to record")
                     .help("bring all records to one size in a map, such as `resize(64, 64)`"));
-      return error_node(site.span);
+      return error_at(site.span);
     }
     field.type = *wide;
   }
@@ -202,7 +203,7 @@ Expr map_stream(Expr stream, bool is_numbered, CallSite& site) {
   Context& cx = scope.cx;
   if (site.given.size() < 2) {
     cx.report(diag::wrong_argument(site.name_span, "`map` needs a function: `map(prepare)`"));
-    return error_node(site.span);
+    return error_at(site.span);
   }
   std::optional<Expr> skip_bad;
   for (size_t i = 2; i < site.given.size(); ++i) {
@@ -222,21 +223,21 @@ Expr map_stream(Expr stream, bool is_numbered, CallSite& site) {
       if (!count || count->real >= 0) continue;
       cx.report(diag::out_of_range(skip_bad->span, "`skip` needs a number of records of at least 0")
                     .help("`on_bad = fail` ends at the first bad record"));
-      return error_node(site.span);
+      return error_at(site.span);
     }
     cx.report(diag::wrong_argument(
         given.span, "`map` takes a function and `on_bad = fail` or `on_bad = skip(10)`"));
-    return error_node(site.span);
+    return error_at(site.span);
   }
   FnInfo* fn = map_function(site.given[1], stream.type, is_numbered, site);
-  if (fn == nullptr || (skip_bad && skip_bad->type.is_error())) return error_node(site.span);
-  if (fn->result.is_error()) return error_node(site.span);
+  if (fn == nullptr || (skip_bad && skip_bad->type.is_error())) return error_at(site.span);
+  if (fn->result.is_error()) return error_at(site.span);
   if (fn->result.kind != Kind::Record) {
     cx.report(diag::map_type(site.given[1].span, fn->name, "to give " + cx.text(fn->result),
                              "records, and maps must give records"));
-    return error_node(site.span);
+    return error_at(site.span);
   }
-  if (!check_record(fn->result.fields, site.given[1].span, cx)) return error_node(site.span);
+  if (!check_record(fn->result.fields, site.given[1].span, cx)) return error_at(site.span);
   Binding binding;
   Type record = Type::of(Kind::Record);
   record.fields = stream.type.fields;
@@ -249,29 +250,31 @@ Expr map_stream(Expr stream, bool is_numbered, CallSite& site) {
     binding.dims[fn->params[0].atom] = cx.program.atoms.unknown();
   }
   const Type result = substitute(fn->result, binding, cx);
-  Expr map = make_expr(ExprKind::MapStage, stream_behind(stream.type, result.fields), site.span,
-                       {std::move(stream)}, cx.source_text(site.given[1].span));
-  if (skip_bad) map.args.push_back(std::move(*skip_bad));
-  map.fn = fn->index;
-  return map;
+  Type type = stream_behind(stream.type, result.fields);
+  node::MapStage map{.stream = cx.keep(std::move(stream)),
+                     .fn = fn->index,
+                     .written = cx.source_text(site.given[1].span),
+                     .skip_bad = {}};
+  if (skip_bad) map.skip_bad = cx.keep(std::move(*skip_bad));
+  return {std::move(type), site.span, std::move(map)};
 }
 
 Expr rule_map(const FnInfo&, CallSite& site) { return map_stream(*site.given[0].checked, false, site); }
 
-Expr rule_filter(const FnInfo& op, CallSite& site) {
+Expr rule_filter(const FnInfo&, CallSite& site) {
   Context& cx = site.scope.cx;
   Expr stream = *site.given[0].checked;
   const bool is_written = site.given.size() == 2 && (!site.given[1].name || site.given[1].name->text == "fn");
   if (!is_written) {
     cx.report(diag::wrong_argument(site.name_span, "`filter` takes a function: `filter(row => row.x > 0)`"));
-    return error_node(site.span);
+    return error_at(site.span);
   }
   if (stream.type.uniform) {
     cx.report(diag::wrong_place(site.name_span, "`filter` stands behind `collate`, where there are batches already"));
-    return error_node(site.span);
+    return error_at(site.span);
   }
   const FnInfo* fn = map_function(site.given[1], stream.type, false, site);
-  if (fn == nullptr || fn->result.is_error()) return error_node(site.span);
+  if (fn == nullptr || fn->result.is_error()) return error_at(site.span);
   const Type& result = fn->result;
   const bool tells = result.kind == Kind::Bool ||
                      (result.is_tensor() && result.element == Element::Bool && result.dims.empty());
@@ -281,19 +284,16 @@ Expr rule_filter(const FnInfo& op, CallSite& site) {
     if (result.is_tensor() && result.element == Element::Bool)
       diagnostic.help("`all(…)` or `any(…)` make one bool of many");
     cx.report(std::move(diagnostic));
-    return error_node(site.span);
+    return error_at(site.span);
   }
   Type same = stream.type;
-  Expr filter = make_expr(ExprKind::FilterStage, std::move(same), site.span, {std::move(stream)},
-                          cx.source_text(site.given[1].span));
-  filter.op = op.id;
-  filter.fn = fn->index;
-  return filter;
+  return {std::move(same), site.span,
+          node::FilterStage{cx.keep(std::move(stream)), fn->index, cx.source_text(site.given[1].span)}};
 }
 
 Expr rule_same_fields(const FnInfo& op, CallSite& site) {
   auto same = stage(op, site);
-  return same ? std::move(*same) : error_node(site.span);
+  return same ? std::move(*same) : error_at(site.span);
 }
 
 Expr rule_window(const FnInfo& op, CallSite& site) { return grouped(op, false, site); }
@@ -302,19 +302,19 @@ Expr rule_collate(const FnInfo& op, CallSite& site) { return grouped(op, true, s
 
 Expr rule_vocab(const FnInfo& op, CallSite& site) {
   const auto stream = stage(op, site);
-  if (!stream) return error_node(site.span);
-  return field_of(stream->args[0], {op.name, site.name_span}, site.span, site.scope);
+  if (!stream) return error_at(site.span);
+  return field_of(site.scope.cx.at(stream->get<node::Op>()->args[0]), {op.name, site.name_span}, site.span, site.scope);
 }
 
 Expr rule_concat(const FnInfo& op, CallSite& site) {
   Context& cx = site.scope.cx;
   auto both = stage(op, site);
-  if (!both) return error_node(site.span);
-  if (!equal_records(both->args[1].type, both->type)) {
+  if (!both) return error_at(site.span);
+  const Type& second = cx.at(both->get<node::Op>()->args[1]).type;
+  if (!equal_records(second, both->type)) {
     cx.report(diag::wrong_argument(site.span, "`concat` joins streams of equal records, not " +
-                                                  cx.text(both->type) + " and " +
-                                                  cx.text(both->args[1].type)));
-    return error_node(site.span);
+                                                  cx.text(both->type) + " and " + cx.text(second)));
+    return error_at(site.span);
   }
   both->type.has_vocab = false;  // Each part has numbered its characters for itself.
   return std::move(*both);
@@ -324,64 +324,73 @@ Expr rule_select_fields(const FnInfo& op, CallSite& site) {
   Context& cx = site.scope.cx;
   Expr stream = *site.given[0].checked;
   std::vector<TypeField> fields;
-  Expr names = make_expr(ExprKind::List, Type::of(Kind::List), site.span);
+  Type name_types = Type::of(Kind::List);
+  std::vector<Expr> names;
   for (size_t i = 1; i < site.given.size(); ++i) {
     Expr name = check_given_as(site.given[i], Type::of(Kind::Str), site.scope, "a field's name");
-    if (name.type.is_error()) return error_node(site.span);
+    if (name.type.is_error()) return error_at(site.span);
+    const auto* written = name.get<node::StrConst>();
+    const std::string word = written != nullptr ? written->text : "";
     const auto field =
         std::find_if(stream.type.fields.begin(), stream.type.fields.end(),
-                     [&](const TypeField& candidate) { return candidate.name == name.name; });
-    if (name.kind != ExprKind::StrConst || field == stream.type.fields.end()) {
+                     [&](const TypeField& candidate) { return candidate.name == word; });
+    if (written == nullptr || field == stream.type.fields.end()) {
       std::vector<std::string> known;
       for (const TypeField& candidate : stream.type.fields) known.push_back(candidate.name);
-      diagnostics::Diagnostic diagnostic = diag::unknown_field(name.span, "the stream", name.name);
-      if (const auto near = diagnostics::suggest(name.name, known))
+      diagnostics::Diagnostic diagnostic = diag::unknown_field(name.span, "the stream", word);
+      if (const auto near = diagnostics::suggest(word, known))
         diagnostic.help("did you mean \"{}\"?", *near);
       cx.report(std::move(diagnostic));
-      return error_node(site.span);
+      return error_at(site.span);
     }
-    const bool is_taken = std::any_of(fields.begin(), fields.end(), [&](const TypeField& taken) { return taken.name == name.name; });
+    const bool is_taken =
+        std::any_of(fields.begin(), fields.end(), [&](const TypeField& taken) { return taken.name == word; });
     if (is_taken) {
-      cx.report(diag::wrong_argument(name.span, "`select` names \"" + name.name + "\" twice"));
-      return error_node(site.span);
+      cx.report(diag::wrong_argument(name.span, "`select` names \"" + word + "\" twice"));
+      return error_at(site.span);
     }
     fields.push_back(*field);
-    names.type.fields.push_back({"", name.type});
-    names.args.push_back(std::move(name));
+    name_types.fields.push_back({"", name.type});
+    names.push_back(std::move(name));
   }
   Type type = stream_behind(stream.type, std::move(fields));
-  return op_expr(op.id, std::move(type), site.span, {std::move(stream), std::move(names)});
+  Expr list{std::move(name_types), site.span, node::List{cx.keep(std::move(names))}};
+  return typed_call(op, std::move(type), site, {std::move(stream), std::move(list)});
 }
 
 Expr rule_split_stream(const FnInfo& op, CallSite& site) {
   Context& cx = site.scope.cx;
   const Expr stream = *site.given[0].checked;
   const auto bound = bind_arguments(op.params, site, op.name);
-  if (!bound) return error_node(site.span);
+  if (!bound) return error_at(site.span);
   Expr parts = check_given(*(*bound)[1], site.scope);
-  if (parts.type.is_error()) return error_node(site.span);
-  if (parts.kind != ExprKind::List || parts.args.empty()) {
+  if (parts.type.is_error()) return error_at(site.span);
+  const auto* written = parts.get<node::List>();
+  if (written == nullptr || written->elements.empty()) {
     cx.report(diag::wrong_argument(
         parts.span, "`split` takes a list of counts or shares: `split([0.9, 0.1])`"));
-    return error_node(site.span);
+    return error_at(site.span);
   }
-  const bool is_counts = std::all_of(parts.args.begin(), parts.args.end(),
-                                     [](const Expr& arg) { return arg.type.kind == Kind::Int; });
+  const bool is_counts = std::all_of(written->elements.begin(), written->elements.end(),
+                                     [&](ExprId part) { return cx.at(part).type.kind == Kind::Int; });
   Type wanted = Type::of(Kind::List);
   wanted.uniform = true;
   wanted.fields.push_back({"", Type::of(is_counts ? Kind::Int : Kind::Float)});
   parts = convert(std::move(parts), wanted, site.scope, "a part");
-  if (parts.type.is_error()) return error_node(site.span);
+  if (parts.type.is_error()) return error_at(site.span);
+  const ExprIds& shares = parts.get<node::List>()->elements;
+  const size_t count = shares.size();
   if (!is_counts) {
     double total = 0;
     bool all_known = true;
-    for (const Expr& arg : parts.args) {
-      all_known = all_known && arg.kind == ExprKind::FloatConst;
-      total += arg.number;
+    for (const ExprId id : shares) {
+      const auto* share = cx.at(id).get<node::FloatConst>();
+      all_known = all_known && share != nullptr;
+      if (share != nullptr) total += share->value;
     }
     if (all_known && total > 1.0 + 1e-9) {
       cx.report(diag::out_of_range(parts.span, "the shares add up to more than the whole"));
-      return error_node(site.span);
+      return error_at(site.span);
     }
   }
   std::vector<Expr> args = {stream, parts};
@@ -390,14 +399,13 @@ Expr rule_split_stream(const FnInfo& op, CallSite& site) {
     const Expr field = check_given(*given, site.scope);
     std::vector<std::string> known;
     for (const TypeField& candidate : stream.type.fields) known.push_back(candidate.name);
-    if (field.kind == ExprKind::StrConst &&
-        std::find(known.begin(), known.end(), field.name) == known.end()) {
-      diagnostics::Diagnostic diagnostic =
-          diag::unknown_field(field.span, "the stream", field.name);
-      if (const auto near = diagnostics::suggest(field.name, known))
+    const auto* word = field.get<node::StrConst>();
+    if (word != nullptr && std::find(known.begin(), known.end(), word->text) == known.end()) {
+      diagnostics::Diagnostic diagnostic = diag::unknown_field(field.span, "the stream", word->text);
+      if (const auto near = diagnostics::suggest(word->text, known))
         diagnostic.help("did you mean \"{}\"?", *near).fix(field.span, "\"" + *near + "\"");
       cx.report(std::move(diagnostic));
-      return error_node(site.span);
+      return error_at(site.span);
     }
   }
   for (size_t i = 2; i < op.params.size(); ++i) {
@@ -405,14 +413,14 @@ Expr rule_split_stream(const FnInfo& op, CallSite& site) {
       args.push_back(
           check_given_as(*(*bound)[i], op.params[i].type, site.scope, op.params[i].name.c_str()));
     } else {
-      args.push_back(make_expr(ExprKind::NoneConst, op.params[i].type, site.span));
+      args.push_back({op.params[i].type, site.span, node::NoneConst{}});
     }
-    if (args.back().type.is_error()) return error_node(site.span);
+    if (args.back().type.is_error()) return error_at(site.span);
   }
   Type list = Type::of(Kind::List);
-  list.fields.assign(parts.args.size(), TypeField{"", stream.type});
-  list.value = Polynomial(int64_t(parts.args.size()));
-  return op_expr(op.id, std::move(list), site.span, std::move(args));
+  list.fields.assign(count, TypeField{"", stream.type});
+  list.value = Polynomial(int64_t(count));
+  return typed_call(op, std::move(list), site, std::move(args));
 }
 
 /// The fields of both streams; a name on both sides would hide one of them.
@@ -420,12 +428,12 @@ Expr rule_zip(const FnInfo& op, CallSite& site) {
   Context& cx = site.scope.cx;
   Binding binding;
   auto args = op_arguments(op, site, binding);
-  if (!args) return error_node(site.span);
+  if (!args) return error_at(site.span);
   const Type& left = (*args)[0].type;
   const Type& right = (*args)[1].type;
   if (left.uniform != right.uniform) {
     cx.report(diag::wrong_place(site.span, "`zip` joins two streams of records, or of batches"));
-    return error_node(site.span);
+    return error_at(site.span);
   }
   std::vector<TypeField> fields = left.fields;
   for (const TypeField& field : right.fields) {
@@ -434,11 +442,11 @@ Expr rule_zip(const FnInfo& op, CallSite& site) {
       cx.report(diag::wrong_argument(site.span, "both streams of `zip` have a field `" +
                                                     field.name + "`")
                     .help("leave one out with `select`, or name it anew in a map"));
-      return error_node(site.span);
+      return error_at(site.span);
     }
     fields.push_back(field);
   }
-  return op_expr(op.id, stream_of(std::move(fields), left.uniform), site.span, std::move(*args));
+  return typed_call(op, stream_of(std::move(fields), left.uniform), site, std::move(*args));
 }
 
 }  // namespace ltr::check

@@ -1,0 +1,112 @@
+#include "dsl/check/walk.h"
+
+#include <boost/pfr.hpp>
+#include <type_traits>
+
+namespace ltr::check {
+
+namespace {
+
+template <class T>
+inline constexpr bool is_list = false;
+template <class T>
+inline constexpr bool is_list<std::vector<T>> = true;
+template <class T>
+inline constexpr bool is_optional = false;
+template <class T>
+inline constexpr bool is_optional<std::optional<T>> = true;
+
+template <class T>
+inline constexpr bool is_leaf = std::is_arithmetic_v<T> || std::is_enum_v<T> || std::is_same_v<T, std::string>;
+
+/// Hands each `ExprId` in `part` to `visit`: in itself, in a list, or in the fields of a struct.
+template <class T, class Visit>
+void for_each_id(T& part, Visit& visit) {
+  using Part = std::remove_const_t<T>;
+  if constexpr (std::is_same_v<Part, ExprId>) {
+    visit(part);
+  } else if constexpr (std::is_same_v<Part, Body> || is_leaf<Part>) {
+    // A body is no operand.
+  } else if constexpr (is_optional<Part>) {
+    if (part) for_each_id(*part, visit);
+  } else if constexpr (is_list<Part>) {
+    for (auto& element : part) for_each_id(element, visit);
+  } else {
+    boost::pfr::for_each_field(part, [&](auto& field) { for_each_id(field, visit); });
+  }
+}
+
+/// Hands each body among the fields of `node` to `visit`.
+template <class T, class Visit>
+void for_each_body_in(T& node, Visit& visit) {
+  boost::pfr::for_each_field(node, [&](auto& field) {
+    if constexpr (std::is_same_v<std::remove_cvref_t<decltype(field)>, Body>) visit(field);
+  });
+}
+
+/// Whether two parts are equal but for the ids in them.
+template <class T>
+bool is_like_part(const T& left, const T& right) {
+  if constexpr (std::is_same_v<T, ExprId> || std::is_same_v<T, Body>) {
+    return true;
+  } else if constexpr (is_leaf<T>) {
+    return left == right;
+  } else if constexpr (is_optional<T>) {
+    return left.has_value() == right.has_value() && (!left || is_like_part(*left, *right));
+  } else if constexpr (is_list<T>) {
+    if (left.size() != right.size()) return false;
+    for (size_t i = 0; i < left.size(); ++i) {
+      if (!is_like_part(left[i], right[i])) return false;
+    }
+    return true;
+  } else {
+    bool result = true;
+    boost::pfr::for_each_field(left, [&](const auto& field, auto index) {
+      result = result && is_like_part(field, boost::pfr::get<index>(right));
+    });
+    return result;
+  }
+}
+
+}  // namespace
+
+void for_each_child(const ExprView& expr, const std::function<void(ExprId)>& visit) {
+  std::visit([&](const auto& node) { for_each_id(node, visit); }, expr.node);
+}
+
+void for_each_child(const Stmt& stmt, const std::function<void(ExprId)>& visit) {
+  std::visit([&](const auto& node) { for_each_id(node, visit); }, stmt.node);
+}
+
+void for_each_body(const ExprView& expr, const std::function<void(const Body&)>& visit) {
+  std::visit([&](const auto& node) { for_each_body_in(node, visit); }, expr.node);
+}
+
+void for_each_body(const Stmt& stmt, const std::function<void(const Body&)>& visit) {
+  std::visit([&](const auto& node) { for_each_body_in(node, visit); }, stmt.node);
+}
+
+void for_each_body(Stmt& stmt, const std::function<void(Body&)>& visit) {
+  std::visit([&](auto& node) { for_each_body_in(node, visit); }, stmt.node);
+}
+
+bool any_child(const ExprView& expr, const std::function<bool(ExprId)>& test) {
+  bool found = false;
+  for_each_child(expr, [&](ExprId child) { found = found || test(child); });
+  return found;
+}
+
+Expr with_children(Expr expr, const std::function<ExprId(ExprId)>& map) {
+  const auto put = [&](ExprId& child) { child = map(child); };
+  std::visit([&](auto& node) { for_each_id(node, put); }, expr.node);
+  return expr;
+}
+
+bool is_like(const ExprView& left, const ExprView& right) {
+  if (left.node.index() != right.node.index()) return false;
+  return std::visit(
+      [&](const auto& node) { return is_like_part(node, std::get<std::remove_cvref_t<decltype(node)>>(right.node)); },
+      left.node);
+}
+
+}  // namespace ltr::check
