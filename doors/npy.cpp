@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include <utf8proc.h>
+
 #include "doors/bytes.h"
 #include "doors/csv.h"
 #include "doors/file.h"
@@ -79,23 +81,55 @@ NpyArray read_npy(const std::string& path) {
   return array;
 }
 
-std::string encode_npy(const NpyArray& array) {
-  const auto* type =
-      std::find_if(std::begin(kNpyTypes), std::end(kNpyTypes), [&](const NpyType& row) { return array.dtype == row.dtype; });
-  if (type == std::end(kNpyTypes)) throw std::runtime_error("npy has no element type " + array.dtype);
+namespace {
+
+std::string encode(const std::string& element, const std::vector<int64_t>& sizes, const std::string& data) {
   std::string shape = "(";
-  for (const int64_t dim : array.shape) shape += std::to_string(dim) + ", ";
-  if (array.shape.size() > 1) shape.resize(shape.size() - 2);
-  if (array.shape.size() == 1) shape.resize(shape.size() - 1);
-  std::string header =
-      std::string("{'descr': '") + type->numpy + "', 'fortran_order': False, 'shape': " + shape + "), }";
+  for (const int64_t dim : sizes) shape += std::to_string(dim) + ", ";
+  if (sizes.size() > 1) shape.resize(shape.size() - 2);
+  if (sizes.size() == 1) shape.resize(shape.size() - 1);
+  std::string header = "{'descr': '" + element + "', 'fortran_order': False, 'shape': " + shape + "), }";
   header.append(63 - (10 + header.size()) % 64, ' ');
   header += '\n';
   std::string out = "\x93NUMPY";
   out += '\1';
   out += '\0';
   put_le(out, uint16_t(header.size()));
-  return out + header + array.data;
+  return out + header + data;
+}
+
+/// The code points of a text; bytes that are no UTF-8 stand for themselves.
+std::vector<uint32_t> points_of(const std::string& text) {
+  const auto* bytes = reinterpret_cast<const utf8proc_uint8_t*>(text.data());
+  std::vector<uint32_t> points;
+  for (size_t at = 0; at < text.size();) {
+    utf8proc_int32_t point = 0;
+    const auto read = utf8proc_iterate(bytes + at, utf8proc_ssize_t(text.size() - at), &point);
+    points.push_back(read > 0 ? uint32_t(point) : bytes[at]);
+    at += read > 0 ? size_t(read) : 1;
+  }
+  return points;
+}
+
+}  // namespace
+
+std::string encode_npy(const NpyArray& array) {
+  const auto* type =
+      std::find_if(std::begin(kNpyTypes), std::end(kNpyTypes), [&](const NpyType& row) { return array.dtype == row.dtype; });
+  if (type == std::end(kNpyTypes)) throw std::runtime_error("npy has no element type " + array.dtype);
+  return encode(type->numpy, array.shape, array.data);
+}
+
+std::string encode_npy_texts(const std::vector<std::string>& texts) {
+  size_t longest = 1;  // NumPy has no texts of width 0.
+  for (const std::string& text : texts) longest = std::max(longest, points_of(text).size());
+  std::string data;
+  for (const std::string& text : texts) {
+    std::vector<uint32_t> points = points_of(text);
+    points.resize(longest);
+    for (const uint32_t point : points) put_le(data, point);
+  }
+  return encode("<U" + std::to_string(longest), {int64_t(texts.size())}, data);
 }
 
 }  // namespace ltr::doors

@@ -19,5 +19,7 @@ struct NpyArray {
 NpyArray read_npy(const std::string& path);
 /// The bytes of a file.
 std::string encode_npy(const NpyArray& array);
+/// An array of texts, which are UTF-8, as NumPy's `U`.
+std::string encode_npy_texts(const std::vector<std::string>& texts);
 
 }  // namespace ltr::doors

@@ -20,6 +20,7 @@
 #include "dsl/parse/parse.h"
 #include "ltrc/exit_code.h"
 #include "ltrc/externs.h"
+#include "ltrc/project.h"
 #include "ltrc/weights.h"
 
 namespace ltr::driver {
@@ -99,7 +100,9 @@ void analyze_source(source::SourceId id, Compilation& compilation) {
   // The rest of a file of another edition cannot be understood.
   if (sink.has_errors() && main.decls.empty()) return;
   compilation.graph = timed(compilation, "resolve", [&] {
-    return resolve::resolve(std::move(main), compilation.sources, next_node, sink, compilation.reach);
+    const std::vector<std::string> folders =
+        project_folders(std::string(compilation.sources.path(id)), compilation.sources, sink);
+    return resolve::resolve(std::move(main), compilation.sources, next_node, sink, compilation.reach, folders);
   });
   compilation.program = timed(compilation, "check", [&] {
     const DataFilesHere files;

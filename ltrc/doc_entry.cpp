@@ -53,6 +53,7 @@ class Documenter {
   void operator()(const ast::Import&) {}
   void operator()(const ast::Test&) {}
   void operator()(const ast::Hparam& hparam) { add("hparam", hparam.name, end_of(*decl_)); }
+  void operator()(const ast::TypeName& type) { add("type", type.name, end_of(*decl_)); }
   void operator()(const ast::Const& constant) { add("constant", constant.name, end_of(*decl_)); }
   void operator()(const ast::Fn& fn) { add("function", fn.name, end_of(fn)); }
   void operator()(const ast::Extern& block) {

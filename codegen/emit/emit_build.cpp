@@ -155,14 +155,22 @@ std::vector<cpp::Expr> dims_of(const std::string& text) {
 cpp::Expr FunctionEmitter::fields(const std::vector<ir::Field>& fields, const std::vector<std::vector<cpp::Expr>>& dims) {
   cpp::Expr out = cpp::construct(cpp::plain("ltr::build::Fields"), {});
   for (size_t i = 0; i < fields.size(); ++i) {
-    const ir::Type& field = fields[i].type;
+    const bool is_option = fields[i].type.is(TypeKind::Option);
+    const ir::Type& field = is_option ? fields[i].type.fields[0].type : fields[i].type;
+    const bool is_texts = field.is_tensor() && field.name == "str";
+    std::vector<cpp::Expr> sizes = dims[i];
+    if (is_texts) sizes.push_back(cpp::integer(-1));
     const char* host = field.is(TypeKind::Int)     ? "int"
                        : field.is(TypeKind::Float) ? "float"
                        : field.is(TypeKind::Bool)  ? "bool"
-                       : field.is(TypeKind::Str)   ? "str"
+                       : field.is(TypeKind::Str) || field.is(TypeKind::List) ? "str"
                                                    : "";
-    cpp::Expr element = field.is_tensor() ? Context::dtype(field.name) : cpp::name("ltr::DType::Float");
-    out = cpp::call(cpp::dot(std::move(out), "add"), {cpp::string(fields[i].name), std::move(element), cpp::string(host), cpp::braces(dims[i])});
+    cpp::Expr element = is_texts            ? cpp::name("ltr::DType::U8")
+                        : field.is_tensor() ? Context::dtype(field.name)
+                                            : cpp::name("ltr::DType::Float");
+    std::vector<cpp::Expr> args = {cpp::string(fields[i].name), std::move(element), cpp::string(host), cpp::braces(std::move(sizes))};
+    if (is_option || is_texts) args.push_back(cpp::name(is_option ? "ltr::FieldForm::Option" : "ltr::FieldForm::Texts"));
+    out = cpp::call(cpp::dot(std::move(out), "add"), std::move(args));
   }
   return out;
 }

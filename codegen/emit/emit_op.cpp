@@ -10,6 +10,9 @@ using ir::ValueId;
 cpp::Expr FunctionEmitter::library_call(const ir::Op& op) {
   std::vector<cpp::Expr> args = uses(op);
   if (op.function == library::Id::Gradcheck) args.insert(args.begin(), cpp::name("cx"));
+  // What is known of a stream belongs to the data that is built; what is decoded is so by the wired data.
+  if (op.function == library::Id::Facts || op.function == library::Id::Vocab) args.insert(args.begin(), cpp::unary("*", cpp::name("this")));
+  if (op.function == library::Id::DecodeRows) args.insert(args.begin(), cpp::name("cx"));
   if (op.function == library::Id::To) args.push_back(Context::dtype(type(op.results[0]).name));
   return cpp::call(Context::facade_name(std::string(library::info(op.function).name)), std::move(args));
 }

@@ -14,11 +14,34 @@ const char* cell_field(const ir::Type& type) {
     case TypeKind::Bool: return "whole";
     case TypeKind::Float: return "real";
     case TypeKind::Str: return "text";
+    case TypeKind::List: return "texts";
     default: return "tensor";
   }
 }
 
 cpp::Expr element(const char* list, size_t index) { return cpp::index(cpp::name(list), cpp::integer(int64_t(index))); }
+
+/// Cell `i` of the record `in` as a value.
+cpp::Expr cell_value(size_t i, const ir::Type& type, Context& cx) {
+  if (type.is(TypeKind::Option)) {
+    cpp::Expr value = cpp::construct(cx.type(type), {cell_value(i, type.fields[0].type, cx)});
+    return cpp::ternary(cpp::dot(element("in", i), "is_missing"), cx.none_of(type), std::move(value));
+  }
+  cpp::Expr cell = cpp::dot(element("in", i), cell_field(type));
+  return type.is(TypeKind::Bool) ? cpp::binary("!=", std::move(cell), cpp::integer(0)) : cell;
+}
+
+/// `out[i] = value`.
+void set_cell(size_t i, const ir::Type& type, const cpp::Expr& value, cpp::Body& body) {
+  if (!type.is(TypeKind::Option)) {
+    body.push_back(cpp::assign(cpp::dot(element("out", i), cell_field(type)), value));
+    return;
+  }
+  const ir::Type& inner = type.fields[0].type;
+  body.push_back(cpp::assign(cpp::dot(element("out", i), "is_missing"), cpp::unary("!", cpp::call(cpp::dot(value, "has_value"), {}))));
+  body.push_back(cpp::branch(cpp::call(cpp::dot(value, "has_value"), {}),
+                             {cpp::assign(cpp::dot(element("out", i), cell_field(inner)), cpp::unary("*", value))}));
+}
 
 /// What the function of `map` gives for the record `in`.
 cpp::Expr call_on_record(const ir::MapInfo& map, const ir::Function& fn, Context& cx) {
@@ -27,8 +50,7 @@ cpp::Expr call_on_record(const ir::MapInfo& map, const ir::Function& fn, Context
   for (const ir::Field& field : record.fields) {
     for (size_t i = 0; i < map.input.size(); ++i) {
       if (map.input[i].name != field.name) continue;
-      cpp::Expr cell = cpp::dot(element("in", i), cell_field(field.type));
-      fields.push_back(field.type.is(TypeKind::Bool) ? cpp::binary("!=", std::move(cell), cpp::integer(0)) : std::move(cell));
+      fields.push_back(cell_value(i, field.type, cx));
     }
   }
   // What is made of numbers takes the number alone.
@@ -63,8 +85,9 @@ void emit_map(const ir::MapInfo& map, size_t number, Context& cx) {
   out.body.push_back(cpp::expression(cpp::call(cpp::dot(cpp::name("out"), "resize"), {cpp::integer(int64_t(map.output.size()))})));
   for (size_t i = 0; i < map.output.size(); ++i) {
     const ir::Field& field = map.output[i];
-    out.body.push_back(cpp::assign(cpp::dot(element("out", i), cell_field(field.type)),
-                                   cpp::dot(cpp::name("result"), Context::identifier(field.name))));
+    const cpp::Expr result = cpp::name("result");
+    const bool is_whole = !fn->result.is(TypeKind::Record);
+    set_cell(i, field.type, is_whole ? result : cpp::dot(result, Context::identifier(field.name)), out.body);
   }
   cx.file.functions.push_back(std::move(out));
 }
@@ -73,14 +96,16 @@ void emit_map(const ir::MapInfo& map, size_t number, Context& cx) {
 cpp::Expr outputs_of(const ir::Type& type) {
   const cpp::Expr result = cpp::name("result");
   std::vector<cpp::Expr> outputs;
-  const auto add = [&](const std::string& name, cpp::Expr value) {
-    outputs.push_back(cpp::braces({cpp::string(name), std::move(value)}));
+  const auto add = [&](const std::string& name, const ir::Type& of, cpp::Expr value) {
+    std::vector<cpp::Expr> parts = {cpp::string(name), std::move(value)};
+    if (of.name == "str") parts.push_back(cpp::boolean(true));
+    outputs.push_back(cpp::braces(std::move(parts)));
   };
-  if (type.is_tensor()) add("prediction", result);
+  if (type.is_tensor()) add("prediction", type, result);
   for (size_t i = 0; i < type.fields.size(); ++i) {
     const std::string& name = type.fields[i].name;
-    if (type.is(ir::TypeKind::Record)) add(name, cpp::dot(result, Context::identifier(name)));
-    else add("output_" + std::to_string(i), cpp::call("std::get<" + std::to_string(i) + ">", {result}));
+    if (type.is(ir::TypeKind::Record)) add(name, type.fields[i].type, cpp::dot(result, Context::identifier(name)));
+    else add("output_" + std::to_string(i), type.fields[i].type, cpp::call("std::get<" + std::to_string(i) + ">", {result}));
   }
   return cpp::braces(std::move(outputs));
 }

@@ -37,6 +37,7 @@ cpp::Type Context::type(const ir::Type& type) {
     case TypeKind::Tensor: return cpp::plain("ltr::Tensor");
     case TypeKind::Weights: return cpp::plain("ltr::Weights");
     case TypeKind::Gradients: return cpp::plain("ltr::Tensors");
+    case TypeKind::Handle: return cpp::pointer(cpp::plain("const ltr::" + type.name));
     case TypeKind::Optimizer: return cpp::pointer(cpp::plain("ltr::Optimizer"));
     case TypeKind::Stream: return cpp::plain("ltr::Stream");
     case TypeKind::Scope: return cpp::plain("ltr::Scope");
@@ -95,6 +96,7 @@ cpp::Type Context::param_type(const ir::Type& type) {
     case TypeKind::Bool:
     case TypeKind::None:
     case TypeKind::Function:
+    case TypeKind::Handle:
     case TypeKind::Optimizer:
     case TypeKind::Scope:
     case TypeKind::Block:

@@ -269,7 +269,8 @@ class Reader {
     const bool is_stream = is(op.operands, TypeKind::Stream) || is(op.results, TypeKind::Stream);
     const bool is_weights = is(op.operands, TypeKind::Weights) || is(op.operands, TypeKind::Gradients);
     const Space space = is_stream ? Space::Streams : is_weights ? Space::Weights : Space::Values;
-    op.function = library::find(space, op.name);
+    if (is(op.operands, TypeKind::Str) || is(op.operands, TypeKind::List)) op.function = library::find(Space::Texts, op.name);
+    if (op.function == library::Id::None) op.function = library::find(space, op.name);
     if (op.function == library::Id::None && is_weights) op.function = library::find(Space::Values, op.name);
     if (op.function == library::Id::None) fail("the library has no function `" + op.name + "`");
     op.name.clear();

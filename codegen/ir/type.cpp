@@ -27,6 +27,7 @@ constexpr std::array kNamed = {
     PlainName{TypeKind::Block, "block"},       PlainName{TypeKind::Model, "model"},
     PlainName{TypeKind::Data, "data"},         PlainName{TypeKind::Metric, "metric"},
     PlainName{TypeKind::Callback, "callback"}, PlainName{TypeKind::MetricValue, "metric_value"},
+    PlainName{TypeKind::Handle, "handle"},
 };
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }

@@ -17,6 +17,7 @@ enum class TypeKind {
   Block, Model, Data, Metric, Callback,   ///< `name` is the object's
   MetricValue,  ///< the state of a metric after an update; `name` is the metric's
   Optimizer, Stream, Scope, Function,
+  Handle,       ///< what only the runtime looks into: `Facts`, `Vocabulary`; `name` is its class
 };
 
 struct Field;

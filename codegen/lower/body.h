@@ -118,6 +118,8 @@ class BodyLowerer {
   ir::ValueId output(const check::Type& type);
   /// The row of `map` in the table of functions over records, made if it is not there.
   int64_t map_row(ir::MapInfo map, check::FnId fn, const check::Type& stream);
+  /// The fields of `facts(stream)` that the program asks for, as a list of names.
+  ir::ValueId fact_fields(const check::Type& facts);
   ir::ValueId typed_source(const check::node::Op& op, const check::ExprView& expr);
   ir::ValueId overfit(const check::node::Op& op, const check::ExprView& expr);
   ir::ValueId kept_call(const check::node::Call& call);

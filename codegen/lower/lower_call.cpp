@@ -45,11 +45,23 @@ ValueId BodyLowerer::lower(const node::Op& node, const ExprView& expr) {
       args.push_back(this->expr(arg));
     }
   }
+  if (node.op == library::Id::Facts) args.push_back(fact_fields(expr.type));
   if (node.op == library::Id::Item) return b.op(OpKind::Item, type, std::move(args));
   if (function.asks_trainer) return b.op(OpKind::Trainer, type, std::move(args), std::string(function.name));
   const ValueId result = b.call(node.op, type, std::move(args));
   note_written(node.args);
   return result;
+}
+
+// Of a stream with many fields those are counted that the program asks for.
+ValueId BodyLowerer::fact_fields(const check::Type& facts) {
+  const auto used = shared_.program.fact_fields.find(facts.name);
+  std::vector<ValueId> names;
+  for (const check::TypeField& field : facts.fields) {
+    if (used != shared_.program.fact_fields.end() && used->second.contains(field.name))
+      names.push_back(b.str_const(field.name));
+  }
+  return b.op(OpKind::ListOf, Type::list(Type::of(TypeKind::Str)), std::move(names));
 }
 
 std::vector<ValueId> BodyLowerer::arguments(check::FnId fn, const ExprIds& args) {

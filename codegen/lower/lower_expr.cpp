@@ -67,8 +67,11 @@ ValueId BodyLowerer::lower(const node::Hparam& node, const ExprView& expr) {
   return b.op(OpKind::ReadHparam, shared_.type(expr.type), {}, node.name);
 }
 ValueId BodyLowerer::lower(const node::DataMember& node, const ExprView& expr) {
-  LTR_INVARIANT(data.has_value(), "no data is wired here", b.loc);
-  return b.op(OpKind::Member, shared_.type(expr.type), {*data}, node.is_param ? "$" + node.name : node.name);
+  // A dim that the data tells is read from itself where its own code asks for it.
+  const bool is_own = !data && owner != nullptr && owner->kind == TypeKind::Data;
+  LTR_INVARIANT(data.has_value() || is_own, "no data is wired here", b.loc);
+  return b.op(OpKind::Member, shared_.type(expr.type), {is_own ? *self : *data},
+              node.is_param ? "$" + node.name : node.name);
 }
 ValueId BodyLowerer::lower(const node::Context& node, const ExprView& expr) {
   if (node.name == "world" && world) return *world;

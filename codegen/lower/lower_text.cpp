@@ -53,6 +53,7 @@ ValueId BodyLowerer::text(ValueId value, const check::Type& type) {
       return joined({get_element(value, b.int_const(0), Type::of(TypeKind::Int)), b.str_const(" .. "),
                      get_element(value, b.int_const(1), Type::of(TypeKind::Int))});
     case Kind::None: return b.str_const("none");
+    case Kind::Texts: return b.call(library::Id::ShowTexts, Type::of(TypeKind::Str), {value});
     case Kind::Tuple:
     case Kind::Record: break;
     case Kind::Option: {

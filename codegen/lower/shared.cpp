@@ -65,7 +65,8 @@ TypeKind plain_kind(Kind kind) {
     case Kind::Initializer:
     case Kind::TrainerValue:
     case Kind::Draw: return TypeKind::Value;
-    case Kind::Tensor: return TypeKind::Tensor;
+    case Kind::Tensor:
+    case Kind::Texts: return TypeKind::Tensor;
     case Kind::Record: return TypeKind::Record;
     case Kind::Tuple:
     case Kind::Range: return TypeKind::Tuple;
@@ -81,6 +82,9 @@ TypeKind plain_kind(Kind kind) {
     case Kind::Optimizer: return TypeKind::Optimizer;
     case Kind::Stream:
     case Kind::Batches: return TypeKind::Stream;
+    case Kind::Facts:
+    case Kind::FieldFacts:
+    case Kind::Vocabulary: return TypeKind::Handle;
     case Kind::Function: return TypeKind::Function;
     case Kind::Error: return TypeKind::Error;
   }
@@ -92,8 +96,12 @@ TypeKind plain_kind(Kind kind) {
 ir::Type Shared::type(const check::Type& type) const {
   ir::Type out = ir::Type::of(plain_kind(type.kind));
   switch (out.kind) {
+    case TypeKind::Handle:
+      out.name = type.kind == Kind::Facts ? "Facts" : type.kind == Kind::FieldFacts ? "FieldFacts" : "Vocabulary";
+      return out;
     case TypeKind::Tensor:
-      out.name = check::to_text(type.element);
+      // Texts are a tensor of bytes, a row for each.
+      out.name = type.kind == Kind::Texts ? "str" : check::to_text(type.element);
       for (const check::Dim& dim : type.dims) {
         out.dims.push_back(dim.group != 0 ? "..." : program.atoms.to_text(dim.size));
       }

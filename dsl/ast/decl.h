@@ -18,6 +18,11 @@ struct Hparam {
   Expr value;
   std::optional<Expr> where;
 };
+/// `type name = type`: another name for it.
+struct TypeName {
+  Name name;
+  TypeExpr type;
+};
 struct Const {
   Name name;
   std::optional<TypeExpr> type;
@@ -221,6 +226,7 @@ struct Decl {
   std::variant<ErrorDecl,
                Import,
                Hparam,
+               TypeName,
                Const,
                Fn,
                Extern,

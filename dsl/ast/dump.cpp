@@ -329,6 +329,7 @@ class Dump {
     named("Hparam", hparam);
     child("where", hparam.where);
   }
+  void operator()(const TypeName& type) { named("TypeName", type); }
   void operator()(const Const& constant) { named("Const", constant); }
   void operator()(const Extern& block) {
     line("Extern " + quote(block.file), span_);
@@ -432,7 +433,7 @@ class Dump {
   void named(const std::string& kind, const T& part, const std::string& more = "") {
     line(kind + " " + part.name.text + more, span_);
     child(":", part.type);
-    child("=", part.value);
+    if constexpr (requires { part.value; }) child("=", part.value);
   }
   template <class T>
   void container(const std::string& kind, const T& decl, const std::string& more = "") {

@@ -207,4 +207,7 @@ struct Expr {
   }
 };
 
+/// `Row`, or `b.Row` of an imported file, where an expression is no more than that.
+std::optional<Name> name_written(const Expr& expr);
+
 }  // namespace ltr::ast

@@ -225,6 +225,11 @@ struct Alternatives {
     parts(node.argument);
   }
   template <class T>
+    requires is_one_of<T, TypeName>
+  void operator()(T& node) const {
+    parts(node.type);
+  }
+  template <class T>
     requires is_one_of<T, BlockType>
   void operator()(T& node) const {
     parts(node.params, node.result);

@@ -10,6 +10,33 @@
 
 namespace ltr::check {
 
+namespace {
+
+/// An imported hparam is a flag of the program; so are those of a file whose experiment is imported or amended.
+void take_imported_hparams(Context& cx, const ast::Decl& decl) {
+  using resolve::Space;
+  if (const auto* import = decl.get<ast::Import>()) {
+    for (const ast::Name& name : import->names) {
+      const Symbol* symbol = cx.graph.find(0, name.text);
+      if (symbol != nullptr && symbol->kind == SymbolKind::Hparam) hparam_of(cx, *symbol);
+      const Symbol* experiment = cx.graph.find(0, name.text, Space::Experiments);
+      if (experiment != nullptr && experiment->kind == SymbolKind::Experiment) take_hparams(cx, experiment->module);
+    }
+  }
+  const auto* experiment = decl.get<ast::Experiment>();
+  uint32_t module = 0;
+  std::set<const ast::Experiment*> seen;
+  while (experiment != nullptr && experiment->amends && seen.insert(experiment).second) {
+    const Symbol* base = cx.graph.find(module, experiment->amends->text, Space::Experiments);
+    if (base == nullptr || base->kind != SymbolKind::Experiment) return;
+    module = base->module;
+    experiment = base->decl->get<ast::Experiment>();
+    take_hparams(cx, module);
+  }
+}
+
+}  // namespace
+
 Program check(const resolve::ModuleGraph& graph,
               const source::SourceManager& sources,
               diagnostics::Sink& sink,
@@ -18,9 +45,8 @@ Program check(const resolve::ModuleGraph& graph,
   cx.program.fns.emplace_back();  // Index 0 is no function.
   const resolve::Module& main = graph.modules[0];
   cx.program.name = std::filesystem::path(main.path).stem().string();
-  for (const ast::Decl& decl : main.ast.decls) {
-    if (const auto* hparam = decl.get<ast::Hparam>()) check_hparam(cx, *hparam, decl, 0);
-  }
+  take_hparams(cx, 0);
+  for (const ast::Decl& decl : main.ast.decls) take_imported_hparams(cx, decl);
   for (const ast::Decl& decl : main.ast.decls) {
     const auto symbol = [&](const ast::Name& name) -> const Symbol* {
       const auto found = main.symbols.find(name.text);
@@ -37,6 +63,11 @@ Program check(const resolve::ModuleGraph& graph,
     if (const auto* d = decl.get<ast::Fn>()) {
       if (const Symbol* found = symbol(d->name)) check_body_of(cx, fn_of(cx, *found));
     }
+    if (const auto* d = decl.get<ast::TypeName>(); d != nullptr && symbol(d->name) != nullptr) {
+      std::vector<Local> locals;
+      Scope scope{.cx = cx, .module = 0, .place = Place::Const, .locals = locals};
+      check_type({d->name.span, 0, ast::NamedType{d->name, false, {}}}, scope);
+    }
     if (const auto* d = decl.get<ast::Const>()) {
       std::vector<Local> locals;
       Scope scope{.cx = cx, .module = 0, .place = Place::Test, .locals = locals};
@@ -46,8 +77,8 @@ Program check(const resolve::ModuleGraph& graph,
   }
   check_items_of_steps(cx);
   check_externs(cx);
-  check_topologies(cx, 0);
-  check_experiments(cx, 0);
+  check_topologies(cx);
+  check_experiments(cx);
   check_logged_names(cx);
   check_learning_rates(cx);
   check_fields(cx);

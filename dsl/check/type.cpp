@@ -114,6 +114,8 @@ std::string to_text(const Type& type, const AtomTable& atoms) {
       }
       return text + "]";
     }
+    case Kind::Texts:
+      return "str[" + atoms.to_text(type.dims[0].size) + "]";
     case Kind::Record:
       return "{" + join_fields(type.fields, atoms, true) + "}";
     case Kind::Tuple:
@@ -167,6 +169,12 @@ std::string to_text(const Type& type, const AtomTable& atoms) {
       return "value of a trainer";
     case Kind::Draw:
       return "draw";
+    case Kind::Facts:
+      return "facts of {" + join_fields(type.fields, atoms, true) + "}";
+    case Kind::FieldFacts:
+      return "facts of " + join_fields(type.fields, atoms, false);
+    case Kind::Vocabulary:
+      return "vocabulary";
     case Kind::Gradients:
       return "gradients";
     case Kind::Batches:

@@ -38,6 +38,7 @@ enum class Kind {
   Bytes,
   Secret,  // host values
   Tensor,
+  Texts,  ///< `str[B]`: a text for each record of a batch
   Record,
   Tuple,
   List,
@@ -62,6 +63,9 @@ enum class Kind {
   Initializer,
   TrainerValue,  ///< `fraction(0.1)`, `by_epoch([(0, 1)])`
   Draw,          ///< `log_uniform(1e-4, 1e-2)`
+  Facts,       ///< what `facts(stream)` gives: `fields` of the stream, `name` of its `let`
+  FieldFacts,  ///< of one field, whose type is in `fields`
+  Vocabulary,  ///< `uniform`: a word that is not there has a number, or is left out
   Gradients,
   Batches,
 };
@@ -71,7 +75,7 @@ enum class Kind {
 struct Type {
   Kind kind = Kind::Error;
   Element element = Element::Error;  ///< Tensor
-  std::vector<Dim> dims;             ///< Tensor
+  std::vector<Dim> dims;             ///< Tensor, Texts
   std::vector<TypeField>
       fields;  ///< Record, Stream: named; Tuple, List: elements; Option: one; Function: its params
   std::vector<std::string> choices;  ///< OneOf

@@ -6,7 +6,9 @@
 // `select`/`slice`/`unsqueeze`.
 
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -257,6 +259,7 @@ struct Program {
   std::vector<Obligation> obligations;
   std::vector<CallSignature> calls;
   std::vector<ExternFile> externs;
+  std::map<std::string, std::set<std::string>> fact_fields;  ///< by the name of a `let` that holds facts: the fields that are asked for
   AtomTable atoms;
 };
 

@@ -134,7 +134,9 @@ struct Machine::ExprRunner {
   Value operator()(const node::Function&) const { return function_value(0); }
 
   Value operator()(const node::Op& op) const {
-    return op.op == library::Id::Vocab ? vocabulary(op) : call(op.op, eval(op.args));
+    const std::vector<Value> args = eval(op.args);
+    const std::string path = data_path(op);
+    return path.empty() ? call(op.op, args) : told_by_data(op, path, args);
   }
   Value operator()(const node::CallExtern& extern_call) const {
     return call(library::Id::None, eval(extern_call.args));
@@ -396,19 +398,33 @@ struct Machine::ExprRunner {
     return {};
   }
 
-  /// How many characters a stream has.
-  Value vocabulary(const node::Op& op) const {
-    const Value stream = eval(op.args[0]);
-    const auto* member = machine.program_.exprs[op.args[0]].get<node::DataMember>();
-    const std::string let = member != nullptr ? member->name : "";
-    const auto given = machine.options_.data.find("data." + let + ".vocab");
+  /// How an int that only the data knows is written: `data.chars.vocab`, `data.words.size`, `data.seen.city.unique`; ""
+  /// for all others.
+  std::string data_path(const node::Op& op) const {
+    if (op.args.empty()) return "";
+    const ExprView of = machine.program_.exprs[op.args[0]];
+    const auto* member = of.get<node::DataMember>();
+    const std::string let = member != nullptr ? "data." + member->name : "";
+    if (op.op == library::Id::CharacterCount) return (let.empty() ? "data." : let) + ".vocab";
+    if (op.op == library::Id::VocabSize && !let.empty()) return let + ".size";
+    const auto* facts = op.op == library::Id::FactUnique ? of.get<node::Op>() : nullptr;
+    if (facts == nullptr || facts->op != library::Id::FieldFacts || facts->args.size() != 2) return "";
+    const auto* seen = machine.program_.exprs[facts->args[0]].get<node::DataMember>();
+    const auto* field = machine.program_.exprs[facts->args[1]].get<node::StrConst>();
+    return seen != nullptr && field != nullptr ? "data." + seen->name + "." + field->text + ".unique" : "";
+  }
+
+  Value told_by_data(const node::Op& op, const std::string& path, const std::vector<Value>& args) const {
+    const auto given = machine.options_.data.find(path);
     if (given != machine.options_.data.end()) return Value::of_int(given->second);
-    const Value* file = stream.find("file");
+    const bool is_count = op.op == library::Id::CharacterCount;
+    const Value* file = is_count ? args[0].find("file") : nullptr;
     const Size count = file != nullptr && file->kind == Value::Kind::Str && machine.options_.count_characters
                            ? machine.options_.count_characters(file->text)
                            : std::nullopt;
     if (count) return Value::of_int(*count);
-    machine.unknown("data." + let + ".vocab, as its file is not here; `--set data." + let + ".vocab=N` gives it",
+    machine.unknown(path + (is_count ? ", as its file is not here" : ", which a run finds out") + "; `--set " + path +
+                        "=N` gives it",
                     expr.span);
     return {};
   }

@@ -21,6 +21,7 @@ enum class Space : uint8_t {
   Streams,   ///< sources and stages
   Settings,  ///< calls that are kept as values: optimizers, schedules, callbacks, loggers, values of the trainer, draws
   Weights,   ///< of the weights of a block
+  Texts,     ///< methods of text
 };
 
 enum class Draws : uint8_t {

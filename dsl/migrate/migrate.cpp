@@ -66,6 +66,7 @@ class OwnNames {
     if (const auto* data = decl.get<ast::Data>()) add(data->name, data->params);
     if (const auto* callback = decl.get<ast::Callback>()) add(callback->name, callback->params);
     if (const auto* hparam = decl.get<ast::Hparam>()) names_.insert(hparam->name.text);
+    if (const auto* type = decl.get<ast::TypeName>()) names_.insert(type->name.text);
     if (const auto* constant = decl.get<ast::Const>()) names_.insert(constant->name.text);
     if (const auto* import = decl.get<ast::Import>()) {
       if (import->alias) names_.insert(import->alias->text);

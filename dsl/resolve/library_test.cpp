@@ -24,7 +24,7 @@ struct Resolved {
 
   std::vector<const resolve::Symbol*> all(const std::string& name) const {
     std::vector<const resolve::Symbol*> found;
-    for (const auto* names : {&graph.prelude, &graph.stages, &graph.schedules, &graph.setting_values}) {
+    for (const auto* names : {&graph.prelude, &graph.stages, &graph.texts, &graph.schedules, &graph.setting_values}) {
       if (const auto symbol = names->find(name); symbol != names->end()) found.push_back(&symbol->second);
     }
     return found;
@@ -36,8 +36,8 @@ struct Resolved {
 TEST_CASE("the index of the library has the names that a parse of all of it finds") {
   const Resolved whole("", resolve::Reach::Whole);
   std::vector<std::string> names;
-  for (const auto* map :
-       {&whole.graph.prelude, &whole.graph.stages, &whole.graph.schedules, &whole.graph.setting_values}) {
+  for (const auto* map : {&whole.graph.prelude, &whole.graph.stages, &whole.graph.texts, &whole.graph.schedules,
+                          &whole.graph.setting_values}) {
     for (const auto& [name, symbol] : *map) names.push_back(name);
   }
   std::sort(names.begin(), names.end());

@@ -17,6 +17,7 @@ struct Resolver {
   source::SourceManager& sources;
   ast::NodeId& next_node;
   diagnostics::Sink& sink;
+  const std::vector<std::string>& folders;
   ModuleGraph graph;
   std::map<std::string, uint32_t> by_path;
   std::vector<uint32_t> loading;  // Modules whose imports are being followed, for cycles.
@@ -49,6 +50,8 @@ struct Resolver {
       }
       if (const auto* d = decl.get<ast::Hparam>())
         declare(index, symbols, SymbolKind::Hparam, d->name, decl);
+      if (const auto* d = decl.get<ast::TypeName>())
+        declare(index, symbols, SymbolKind::Type, d->name, decl);
       if (const auto* d = decl.get<ast::Const>())
         declare(index, symbols, SymbolKind::Const, d->name, decl);
       if (const auto* d = decl.get<ast::Fn>())
@@ -101,11 +104,15 @@ struct Resolver {
     return named != nullptr && named->name.text == name;
   }
 
-  /// Library functions are sorted by what they are for, so that `split` of a stream and of a tensor
-  /// coexist.
+  /// Library functions are sorted by what they are for, so that `split` of a stream, of a tensor and of a text coexist.
   void share(uint32_t index) {
+    const bool is_text = graph.modules[index].path.find("/str/") != std::string::npos;
     for (const auto& [name, symbol] : graph.modules[index].symbols) {
       if (name.starts_with("_")) continue;
+      if (is_text) {
+        graph.texts[name] = symbol;
+        continue;
+      }
       const ast::Fn* fn = symbol.fn;
       const bool is_stage =
           fn != nullptr && ((fn->result && is_named(*fn->result, "stream")) ||
@@ -154,31 +161,53 @@ struct Resolver {
     }
   }
 
-  void take_names(Module& module,
-                  const ast::Import& import,
-                  const std::map<std::string, Symbol>& from,
-                  const std::string& what) {
+  /// `import file.{name}`: the name in each name space that has it.
+  void take_names(uint32_t index, const ast::Import& import, const Names& from, const std::string& what) {
+    Names& imported = graph.modules[index].imported;
     for (const ast::Name& name : import.names) {
-      const auto found = from.find(name.text);
-      if (found == from.end() || name.text.starts_with("_")) {
-        std::vector<std::string> known;
-        for (const auto& [candidate, symbol] : from) known.push_back(candidate);
-        diagnostics::Diagnostic diagnostic = diag::unknown_field(name.span, what, name.text);
-        if (const auto near = diagnostics::suggest(name.text, known))
-          diagnostic.help("did you mean `{}`?", *near).fix(name.span, *near);
-        sink.report(std::move(diagnostic));
-        module.imported[name.text] = poison(name);
-        continue;
+      bool is_there = false;
+      const auto take = [&](const std::map<std::string, Symbol>& names, std::map<std::string, Symbol>& into) {
+        const auto found = names.find(name.text);
+        if (found == names.end() || name.text.starts_with("_")) return;
+        is_there = true;
+        const auto [place, is_new] = into.try_emplace(name.text, found->second);
+        if (!is_new && place->second.decl != found->second.decl && place->second.kind != SymbolKind::Error)
+          sink.report(diag::duplicate_name(name.span, name.text).label(place->second.span, "imported already"));
+      };
+      take(from.symbols, imported.symbols);
+      take(from.topologies, imported.topologies);
+      take(from.experiments, imported.experiments);
+      if (is_there) continue;
+      std::vector<std::string> known;
+      for (const auto* names : {&from.symbols, &from.topologies, &from.experiments}) {
+        for (const auto& [candidate, symbol] : *names) {
+          if (!candidate.starts_with("_")) known.push_back(candidate);
+        }
       }
-      module.imported[name.text] = found->second;
+      diagnostics::Diagnostic diagnostic = diag::unknown_field(name.span, what, name.text);
+      if (const auto near = diagnostics::suggest(name.text, known))
+        diagnostic.help("did you mean `{}`?", *near).fix(name.span, *near);
+      sink.report(std::move(diagnostic));
+      take_poison(index, name);
     }
+  }
+
+  /// Uses of what could not be imported are no mistakes of their own.
+  void take_poison(uint32_t index, const ast::Name& name) {
+    Names& imported = graph.modules[index].imported;
+    for (auto* names : {&imported.symbols, &imported.topologies, &imported.experiments})
+      names->try_emplace(name.text, poison(name));
+  }
+  void take_poison(uint32_t index, const ast::Import& import) {
+    for (const ast::Name& name : import.names) take_poison(index, name);
+    if (import.alias) take_poison(index, *import.alias);
   }
 
   void import_library(uint32_t index, const ast::Import& import) {
     std::string folder;
     for (size_t i = 1; i < import.path.size(); ++i)
       folder += import.path[i].text + (i + 1 < import.path.size() ? "/" : "");
-    std::map<std::string, Symbol> found;
+    Names found;
     for (const source::EmbeddedFile& file : library_texts) {
       if (file.name.starts_with(folder + "/") && !by_path.contains("std/" + std::string(file.name)))
         follow(load(file, file.text));
@@ -186,33 +215,60 @@ struct Resolver {
     for (const auto& [path, module] : by_path) {
       const std::string prefix = "std/" + folder;
       if (path.starts_with(prefix + "/") || path == prefix + ".ltr") {
-        for (const auto& [name, symbol] : graph.modules[module].symbols) found[name] = symbol;
+        for (const auto& [name, symbol] : graph.modules[module].symbols) found.symbols[name] = symbol;
       }
     }
     const ast::Name& last = import.path.back();
-    if (found.empty()) {
+    if (found.symbols.empty()) {
       sink.report(diag::file_not_found(last.span, "of a module `std." + folder + "`"));
-      for (const ast::Name& name : import.names)
-        graph.modules[index].imported[name.text] = poison(name);
+      return take_poison(index, import);
+    }
+    take_names(index, import, found, "module `std." + folder + "`");
+  }
+
+  /// `import "file" as name`, `import a.b` and `import a.b.{c}`.
+  void import_file(uint32_t index, const ast::Import& import, source::Span span) {
+    std::string file = import.file.value_or("");
+    for (const ast::Name& part : import.path) file += (file.empty() ? "" : "/") + part.text;
+    if (!import.file) file += ".ltr";
+    const std::optional<uint32_t> target = load_file(index, file, import.file ? span : path_span(import));
+    const std::optional<ast::Name> alias =
+        import.alias || import.has_names ? import.alias : std::optional(import.path.back());
+    if (!target) {
+      take_poison(index, import);
+      if (alias) take_poison(index, *alias);
       return;
     }
-    take_names(graph.modules[index], import, found, "module `std." + folder + "`");
+    if (alias) graph.modules[index].aliases[alias->text] = *target;
+    take_names(index, import, graph.modules[*target], "`" + file + "`");
   }
 
-  void import_file(uint32_t index, const ast::Import& import, source::Span span) {
-    const std::optional<uint32_t> target = load_file(index, import, span);
-    if (!import.alias) return;
-    if (target) {
-      graph.modules[index].aliases[import.alias->text] = *target;
-    } else {
-      graph.modules[index].imported[import.alias->text] = poison(*import.alias);
-    }
+  static source::Span path_span(const ast::Import& import) {
+    return source::join(import.path.front().span, import.path.back().span);
   }
 
-  std::optional<uint32_t> load_file(uint32_t index, const ast::Import& import, source::Span span) {
+  /// Where `file` lies: beside the one that imports it, or in one of the folders of the project. The first place if it is in none.
+  std::vector<std::string> places_of(uint32_t index, const std::string& file) const {
     namespace fs = std::filesystem;
-    const fs::path from = fs::path(graph.modules[index].path).parent_path();
-    const std::string path = (from / *import.file).lexically_normal().string();
+    std::vector<std::string> places = {(fs::path(graph.modules[index].path).parent_path() / file).lexically_normal().string()};
+    for (const std::string& folder : folders) places.push_back((fs::path(folder) / file).lexically_normal().string());
+    return places;
+  }
+
+  std::optional<uint32_t> load_file(uint32_t index, const std::string& file, source::Span span) {
+    namespace fs = std::filesystem;
+    const std::vector<std::string> places = places_of(index, file);
+    const auto found = std::find_if(places.begin(), places.end(), [&](const std::string& place) {
+      std::error_code ignored;
+      return by_path.contains(place) || fs::exists(place, ignored);
+    });
+    if (found == places.end()) {
+      diagnostics::Diagnostic diagnostic = diag::file_not_found(span, file);
+      for (const std::string& place : places) diagnostic.note("looked for {}", place);
+      sink.report(std::move(diagnostic));
+      return std::nullopt;
+    }
+    const std::string& path = *found;
     uint32_t target = 0;
     if (const auto known = by_path.find(path); known != by_path.end()) {
       target = known->second;
@@ -226,18 +282,13 @@ struct Resolver {
         sink.report(diag::import_cycle(span, circle + (is_alone ? "itself" : path)).help("{}", cure));
         return std::nullopt;
       }
-    } else {
-      std::error_code ignored;
-      if (!fs::exists(path, ignored)) {
-        sink.report(diag::file_not_found(span, *import.file).note("looked for {}", path));
-        return std::nullopt;
-      }
-      const auto id = diagnostics::load_source(path, sources, sink);
-      if (!id) return std::nullopt;
-      target = add(parse::parse(*id, sources, next_node, sink), path, false);
-      by_path[path] = target;
-      follow(target);
+      return target;
     }
+    const auto id = diagnostics::load_source(path, sources, sink);
+    if (!id) return std::nullopt;
+    target = add(parse::parse(*id, sources, next_node, sink), path, false);
+    by_path[path] = target;
+    follow(target);
     return target;
   }
 
@@ -248,21 +299,11 @@ struct Resolver {
       const auto* import = decl.get<ast::Import>();
       if (import == nullptr) continue;
       if (decl.is_damaged) {
-        for (const ast::Name& name : import->names)
-          graph.modules[index].imported[name.text] = poison(name);
-        if (import->alias)
-          graph.modules[index].imported[import->alias->text] = poison(*import->alias);
-        continue;
-      }
-      if (import->file) {
-        import_file(index, *import, decl.span);
+        take_poison(index, *import);
       } else if (!import->path.empty() && import->path[0].text == "std") {
         import_library(index, *import);
-      } else if (!import->path.empty()) {
-        sink.report(
-            diag::file_not_found(import->path[0].span, "of a module `" + import->path[0].text + "`")
-                .help("the standard library is `import std.….{…}`, a file `import \"file.ltr\" "
-                      "as name`"));
+      } else if (import->file || !import->path.empty()) {
+        import_file(index, *import, decl.span);
       }
     }
     loading.pop_back();
@@ -271,23 +312,61 @@ struct Resolver {
 
 }  // namespace
 
-const Symbol* ModuleGraph::find(uint32_t module, const std::string& name) const {
-  const Module& from = modules[module];
-  if (const auto found = from.symbols.find(name); found != from.symbols.end())
-    return &found->second;
-  if (const auto found = from.imported.find(name); found != from.imported.end())
-    return &found->second;
-  if (const auto found = prelude.find(name); found != prelude.end()) return &found->second;
-  return nullptr;
+namespace {
+
+const std::map<std::string, Symbol>& names_of(const Names& names, Space space) {
+  switch (space) {
+    case Space::Symbols:
+      return names.symbols;
+    case Space::Topologies:
+      return names.topologies;
+    case Space::Experiments:
+      return names.experiments;
+  }
+  return names.symbols;
 }
 
-std::vector<std::string> ModuleGraph::visible(uint32_t module) const {
+}  // namespace
+
+const Symbol* ModuleGraph::find(uint32_t module, const std::string& name, Space space) const {
+  const Module& from = modules[module];
+  const auto look = [&](const std::map<std::string, Symbol>& names, const std::string& wanted) -> const Symbol* {
+    const auto found = names.find(wanted);
+    return found == names.end() ? nullptr : &found->second;
+  };
+  if (const size_t dot = name.find('.'); dot != std::string::npos) {
+    const auto alias = from.aliases.find(name.substr(0, dot));
+    const std::string rest = name.substr(dot + 1);
+    if (alias != from.aliases.end() && !rest.starts_with("_"))
+      return look(names_of(modules[alias->second], space), rest);
+    const Symbol* failed = look(from.imported.symbols, name.substr(0, dot));
+    return failed != nullptr && failed->kind == SymbolKind::Error ? failed : nullptr;
+  }
+  if (const Symbol* own = look(names_of(from, space), name)) return own;
+  if (const Symbol* taken = look(names_of(from.imported, space), name)) return taken;
+  return space == Space::Symbols ? look(prelude, name) : nullptr;
+}
+
+std::vector<std::string> ModuleGraph::visible(uint32_t module, Space space) const {
   std::set<std::string> names;
-  for (const auto& [name, symbol] : modules[module].symbols) names.insert(name);
-  for (const auto& [name, symbol] : modules[module].imported) names.insert(name);
-  for (const auto& [name, index] : modules[module].aliases) names.insert(name);
-  for (std::string& name : LibraryIndex::get().names()) names.insert(std::move(name));
+  for (const auto& [name, symbol] : names_of(modules[module], space)) names.insert(name);
+  for (const auto& [name, symbol] : names_of(modules[module].imported, space)) names.insert(name);
+  for (const auto& [alias, index] : modules[module].aliases) {
+    if (space == Space::Symbols) names.insert(alias);
+    for (const auto& [name, symbol] : names_of(modules[index], space)) {
+      if (!name.starts_with("_")) names.insert(alias + "." + name);
+    }
+  }
+  if (space == Space::Symbols) {
+    for (std::string& name : LibraryIndex::get().names()) names.insert(std::move(name));
+  }
   return {names.begin(), names.end()};
+}
+
+uint32_t ModuleGraph::module_of(source::SourceId source) const {
+  uint32_t index = 0;
+  while (index + 1 < modules.size() && !(modules[index].ast.source == source)) ++index;
+  return index;
 }
 
 namespace {
@@ -308,8 +387,9 @@ ModuleGraph resolve(ast::Module main,
                     source::SourceManager& sources,
                     ast::NodeId& next_node,
                     diagnostics::Sink& sink,
-                    Reach reach) {
-  Resolver resolver{.sources = sources, .next_node = next_node, .sink = sink};
+                    Reach reach,
+                    const std::vector<std::string>& folders) {
+  Resolver resolver{.sources = sources, .next_node = next_node, .sink = sink, .folders = folders};
   const std::string path(sources.path(main.source));
   const std::string name = library_name(path);
   resolver.by_path[std::filesystem::path(path).lexically_normal().string()] =

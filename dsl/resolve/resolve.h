@@ -17,6 +17,7 @@ using ast::Span;
 enum class SymbolKind {
   Error,
   Hparam,
+  Type,
   Const,
   Fn,
   Op,
@@ -41,16 +42,20 @@ struct Symbol {
   std::string doc;
   Span span;
 };
-/// One file. `imported` are names taken from others, `aliases` whole modules under a name.
-struct Module {
+/// Topologies and experiments have name spaces of their own: `experiment mnist` hides no source `mnist`.
+struct Names {
+  std::map<std::string, Symbol> symbols;
+  std::map<std::string, Symbol> topologies;
+  std::map<std::string, Symbol> experiments;
+};
+enum class Space { Symbols, Topologies, Experiments };
+
+/// One file. Its own names are what it declares, `imported` those taken from others, `aliases` whole modules under a name.
+struct Module : Names {
   ast::Module ast;
   std::string path;
   bool is_library = false;
-  std::map<std::string, Symbol> symbols;
-  std::map<std::string, Symbol>
-      topologies;  // Name spaces of their own: `experiment mnist` hides no source `mnist`.
-  std::map<std::string, Symbol> experiments;
-  std::map<std::string, Symbol> imported;
+  Names imported;
   std::map<std::string, uint32_t> aliases;
 };
 
@@ -61,13 +66,17 @@ struct ModuleGraph {
   std::map<std::string, Symbol> prelude;
   std::map<std::string, Symbol>
       stages;  ///< library functions over streams, chosen by their first argument
+  std::map<std::string, Symbol> texts;      ///< library functions that are methods of text
   std::map<std::string, Symbol> schedules;  ///< read where a schedule is asked for
   std::map<std::string, Symbol> setting_values;  ///< read where a setting of the trainer or an axis of a sweep is
 
-  /// The meaning of `name` in `module`: its own names, its imports, the prelude; or nothing.
-  const Symbol* find(uint32_t module, const std::string& name) const;
+  /// The meaning of `name` in `module`: its own names, its imports, the prelude; or nothing. `b.name` is what the file
+  /// imported as `b` declares.
+  const Symbol* find(uint32_t module, const std::string& name, Space space = Space::Symbols) const;
   /// All names visible in `module`, for did-you-mean.
-  std::vector<std::string> visible(uint32_t module) const;
+  std::vector<std::string> visible(uint32_t module, Space space = Space::Symbols) const;
+  /// The module that is read from `source`.
+  uint32_t module_of(source::SourceId source) const;
 };
 
 /// How much of the library is read: what the program may mention, or all, for who shows what there is.
@@ -76,10 +85,12 @@ enum class Reach { Mentioned, Whole };
 /// Loads the modules that `main` imports and gives every top-level name its declaration. Reports
 /// files that are missing or import each other in a circle, and names declared twice. The syntax
 /// trees stay in the graph.
+/// Files that stand not beside the one that imports them are looked for in `folders`.
 ModuleGraph resolve(ast::Module main,
                     source::SourceManager& sources,
                     ast::NodeId& next_node,
                     diagnostics::Sink& sink,
-                    Reach reach = Reach::Mentioned);
+                    Reach reach = Reach::Mentioned,
+                    const std::vector<std::string>& folders = {});
 
 }  // namespace ltr::resolve

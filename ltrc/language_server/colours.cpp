@@ -50,6 +50,7 @@ Colour colour_of(EntityKind kind) {
     case EntityKind::Method:
     case EntityKind::Step:
       return Colour::Method;
+    case EntityKind::Type:
     case EntityKind::Metric:
     case EntityKind::Data:
     case EntityKind::Block:

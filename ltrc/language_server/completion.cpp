@@ -40,6 +40,7 @@ ItemKind kind_of(EntityKind kind) {
       return ItemKind::Constant;
     case EntityKind::Function:
       return ItemKind::Function;
+    case EntityKind::Type:
     case EntityKind::Metric:
     case EntityKind::Data:
     case EntityKind::Block:
@@ -455,7 +456,7 @@ struct Completer {
     }
     const resolve::Module& main = graph().modules[0];
     add_symbols(main.symbols, 2);
-    add_symbols(main.imported, 2);
+    add_symbols(main.imported.symbols, 2);
     for (const auto& [name, module] : main.aliases) add(name, ItemKind::Module, 2);
     const auto stands_in = [&](const char* word) {
       return std::find(cursor.braces.begin(), cursor.braces.end(), word) != cursor.braces.end();

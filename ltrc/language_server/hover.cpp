@@ -15,6 +15,8 @@ const char* word_of(EntityKind kind) {
       return "module";
     case EntityKind::Hparam:
       return "hparam";
+    case EntityKind::Type:
+      return "type";
     case EntityKind::Const:
       return "const";
     case EntityKind::Function:
@@ -152,6 +154,7 @@ std::string signature_of(const Entity& entity, const Snapshot& snapshot) {
   const source::SourceManager& sources = snapshot.sources();
   switch (entity.kind) {
     case EntityKind::Hparam:
+    case EntityKind::Type:
     case EntityKind::Const:
     case EntityKind::Function:
     case EntityKind::Metric:

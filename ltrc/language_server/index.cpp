@@ -13,6 +13,8 @@ EntityKind kind_of(resolve::SymbolKind kind) {
   switch (kind) {
     case K::Hparam:
       return EntityKind::Hparam;
+    case K::Type:
+      return EntityKind::Type;
     case K::Const:
       return EntityKind::Const;
     case K::Metric:

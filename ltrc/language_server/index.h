@@ -14,6 +14,7 @@ using source::Span;
 enum class EntityKind {
   Module,
   Hparam,
+  Type,
   Const,
   Function,
   Metric,

@@ -42,9 +42,13 @@ EntityId NameWalk::declare(EntityKind kind,
 
 void NameWalk::use(const ast::Name& name, EntityId entity, bool is_write) {
   if (name.text.empty()) return;
-  index_.uses_.push_back({.span = name.span,
+  // Of `b.Row` the last word is the name.
+  Span span = name.span;
+  if (const size_t dot = name.text.rfind('.'); dot != std::string::npos)
+    span.begin = span.end - uint32_t(name.text.size() - dot - 1);
+  index_.uses_.push_back({.span = span,
                           .entity = entity,
-                          .is_definition = index_.entity(entity).span == name.span,
+                          .is_definition = index_.entity(entity).span == span,
                           .is_write = is_write});
 }
 
@@ -74,6 +78,11 @@ std::optional<EntityId> NameWalk::of_symbols(const std::map<std::string, resolve
                                              const std::string& name) const {
   const auto found = from.find(name);
   return found != from.end() ? index_.find(found->second.span) : std::nullopt;
+}
+
+std::optional<EntityId> NameWalk::of_space(resolve::Space space, const std::string& name) const {
+  const resolve::Symbol* symbol = graph_.find(number_, name, space);
+  return symbol != nullptr ? index_.find(symbol->span) : std::nullopt;
 }
 
 std::optional<EntityId> NameWalk::find(const std::string& name) const {
@@ -151,7 +160,9 @@ void NameWalk::operator()(const ast::Decl& decl) {
   };
   if (const auto* import = decl.get<ast::Import>()) {
     for (const ast::Name& name : import->names) {
-      if (const auto id = of_symbols(module_.imported, name.text)) use(name, *id);
+      for (const auto* names : {&module_.imported.symbols, &module_.imported.topologies, &module_.imported.experiments}) {
+        if (const auto id = of_symbols(*names, name.text)) use(name, *id);
+      }
     }
     if (import->alias && module_.aliases.contains(import->alias->text))
       declare(EntityKind::Module, *import->alias, decl.span);
@@ -196,7 +207,7 @@ void NameWalk::operator()(const ast::Decl& decl) {
   }
   if (const auto* topology = decl.get<ast::Topology>()) {
     if (topology->amends) {
-      if (const auto id = of_symbols(module_.topologies, topology->amends->text))
+      if (const auto id = of_space(resolve::Space::Topologies, topology->amends->text))
         use(*topology->amends, *id);
     }
     settings(topology->settings);
@@ -212,7 +223,7 @@ void NameWalk::operator()(const ast::Decl& decl) {
   }
   if (const auto* experiment = decl.get<ast::Experiment>()) {
     if (experiment->amends) {
-      if (const auto id = of_symbols(module_.experiments, experiment->amends->text))
+      if (const auto id = of_space(resolve::Space::Experiments, experiment->amends->text))
         use(*experiment->amends, *id);
     }
     settings(experiment->settings);
@@ -267,12 +278,12 @@ void NameWalk::settings(const std::vector<ast::Setting>& list, bool are_hparams)
     } else {
       plain(setting.name.span, PlainKind::Setting);
     }
-    const auto* name = setting.value.get<ast::NameRef>();
-    const auto topology = name != nullptr && setting.name.text == "topology"
-                              ? of_symbols(module_.topologies, name->name.text)
+    const std::optional<ast::Name> name = ast::name_written(setting.value);
+    const auto topology = name && setting.name.text == "topology"
+                              ? of_space(resolve::Space::Topologies, name->text)
                               : std::nullopt;
     if (topology) {
-      use(name->name, *topology);
+      use(*name, *topology);
     } else {
       (*this)(setting.value);
     }

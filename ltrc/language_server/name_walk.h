@@ -47,6 +47,7 @@ class NameWalk {
   std::optional<EntityId> find_own(const std::string& name) const;
   std::optional<EntityId> find(const std::string& name) const;
   std::optional<EntityId> find_series(const std::string& role, const std::string& name) const;
+  std::optional<EntityId> of_space(resolve::Space space, const std::string& name) const;
   std::optional<EntityId> of_symbols(const std::map<std::string, resolve::Symbol>& from,
                                      const std::string& name) const;
 

@@ -38,8 +38,8 @@ OutlineKind kind_of(const ast::Decl& decl) {
 }
 
 const char* word_of(const ast::Decl& decl) {
-  static constexpr const char* kWords[] = {"",         "import",   "hparam",     "const", "fn",
-                                           "extern",   "metric",   "data",       "block", "model",
+  static constexpr const char* kWords[] = {"",         "import",   "hparam",   "type",       "const", "fn",
+                                           "extern",   "metric",   "data",     "block",      "model",
                                            "callback", "topology", "experiment", "test"};
   return kWords[decl.node.index()];
 }

@@ -7,7 +7,6 @@ namespace ltr {
 Block::~Block() = default;
 Callback::~Callback() = default;
 Context::~Context() = default;
-Data::~Data() = default;
 Metric::~Metric() = default;
 std::vector<Tensor> Metric::merge(const std::vector<Tensor>&, const std::vector<Tensor>&) { return {}; }
 Settings::~Settings() = default;

@@ -93,8 +93,8 @@ Fields::Fields() : schema_(new Schema()) {}
 Fields::~Fields() { delete schema_; }
 Schema Fields::take() { return taken(schema_); }
 
-Fields& Fields::add(const char* name, DType dtype, const char* host, std::initializer_list<int64_t> dims) {
-  schema_->push_back({name, dtype, Ints(dims), host});
+Fields& Fields::add(const char* name, DType dtype, const char* host, std::initializer_list<int64_t> dims, FieldForm form) {
+  schema_->push_back({name, dtype, Ints(dims), host, form});
   return *this;
 }
 

@@ -12,12 +12,12 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 HEADER = ROOT / "runtime/api/ltr/ops.h"
-FOLDERS = ["tensor", "losses", "init", "vision"]
+FOLDERS = ["tensor", "losses", "init", "vision", "str"]
 HOST = {"int": "int64_t", "float": "double", "bool": "bool", "str": "const Str&", "path": "const Str&",
         "number": "Scalar", "weights": "const Weights&", "list[int]": "const Ints&", "list[float]": "const Floats&",
         "list[str]": "const std::vector<Str>&", "(float, float)": "const std::tuple<double, double>&",
-        "option[int]": "Option<int64_t>", "option[float]": "Option<double>"}
-RESULT = {"int": "int64_t", "float": "double", "bool": "bool"}
+        "option[str]": "const Option<Str>&", "option[int]": "Option<int64_t>", "option[float]": "Option<double>"}
+RESULT = {"int": "int64_t", "float": "double", "bool": "bool", "str": "Str", "list[str]": "std::vector<Str>"}
 # Names that mean something else to C++; `Context::facade_name` of the emitter changes them alike.
 RESERVED = {"std", "isnan"}
 TENSOR = re.compile(r"(any|float|bool|[fiu]\d+|bf16)\[")

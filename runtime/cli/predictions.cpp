@@ -13,6 +13,7 @@
 #include "doors/number.h"
 #include "runtime/api/error.h"
 #include "runtime/cli/terminal.h"
+#include "runtime/data/texts.h"
 #include "runtime/tensor/dtype.h"
 #include "runtime/tensor/handle.h"
 
@@ -23,10 +24,11 @@ namespace fs = std::filesystem;
 namespace {
 
 /// The names of the cells of a row: of an output of several elements with their numbers.
-std::vector<Str> columns(const std::vector<Str>& names, const std::vector<at::Tensor>& outputs, int64_t row) {
+std::vector<Str> columns(const std::vector<Str>& names, const std::vector<bool>& are_texts,
+                         const std::vector<at::Tensor>& outputs, int64_t row) {
   std::vector<Str> all;
   for (size_t k = 0; k < names.size(); ++k) {
-    const int64_t count = outputs[k][row].numel();
+    const int64_t count = are_texts[k] ? 1 : outputs[k][row].numel();
     for (int64_t i = 0; i < count; ++i) all.push_back(count == 1 ? names[k] : fmt::format("{}_{}", names[k], i));
   }
   return all;
@@ -46,6 +48,15 @@ Str nested(const at::Tensor& tensor) {
   Str out = "[";
   for (int64_t i = 0; i < tensor.size(0); ++i) out += (i == 0 ? "" : ",") + nested(tensor[i]);
   return out + "]";
+}
+
+/// An array has one width, and batches that were filled up may have several.
+void check_widths(const std::vector<at::Tensor>& parts, const Str& name) {
+  for (const at::Tensor& part : parts) {
+    if (part.sizes().slice(1) == parts[0].sizes().slice(1)) continue;
+    throw with_help(error_at({}, err::settings_contradict, fmt::format("--write: the rows of {} differ in size, which an array cannot hold", name)),
+                    "--write x.jsonl takes rows of any size");
+  }
 }
 
 [[noreturn]] void refuse_write(const Str& path) {
@@ -99,8 +110,10 @@ Predictions::~Predictions() {
 void Predictions::put(const Outputs& outputs) {
   std::vector<at::Tensor> host;
   names_.clear();
+  are_texts_.clear();
   for (const Output& one : outputs) {
     names_.emplace_back(one.name);
+    are_texts_.push_back(one.is_texts);
     host.push_back(aten(one.value).detach().to(at::kCPU).contiguous());
   }
   count_not_finite(host);
@@ -139,22 +152,28 @@ void Predictions::close(size_t rows) {
   if (failed) throw error_at({}, err::cannot_write, path_, failed.message());
 }
 
+Option<Str> Predictions::text_in(const std::vector<at::Tensor>& outputs, size_t k, int64_t row) const {
+  if (are_texts_[k]) return unpack_texts(outputs[k].narrow(0, row, 1))[0];
+  if (characters_ != nullptr && outputs.size() == 1) return decode(outputs[k][row], *characters_);
+  return std::nullopt;
+}
+
 void Predictions::put_row(const std::vector<at::Tensor>& outputs, int64_t row) {
   const bool is_text = characters_ != nullptr && outputs.size() == 1;
   std::vector<Str> cells;
   for (size_t k = 0; k < outputs.size(); ++k) {
     const at::Tensor one = outputs[k][row];
-    const at::Tensor flat = one.flatten();
+    const Option<Str> text = text_in(outputs, k, row);
     if (!is_csv_) {
-      const Str value = is_text ? doors::json_string(decode(one, *characters_)) : nested(one);
-      cells.push_back(fmt::format("{}:{}", doors::json_string(names_[k]), value));
-    } else if (is_text) {
-      cells.push_back(doors::csv_cell(decode(one, *characters_)));
+      cells.push_back(fmt::format("{}:{}", doors::json_string(names_[k]), text ? doors::json_string(*text) : nested(one)));
+    } else if (text) {
+      cells.push_back(doors::csv_cell(*text));
     } else {
+      const at::Tensor flat = one.flatten();
       for (int64_t i = 0; i < flat.numel(); ++i) cells.push_back(number(flat[i], false));
     }
   }
-  if (is_csv_ && !has_header_) put_header(is_text ? names_ : columns(names_, outputs, row));
+  if (is_csv_ && !has_header_) put_header(is_text ? names_ : columns(names_, are_texts_, outputs, row));
   has_header_ = true;
   const Str line = fmt::format("{}", fmt::join(cells, ","));
   put_line(is_csv_ ? line + "\n" : "{" + line + "}\n");
@@ -188,9 +207,25 @@ std::vector<Str> Predictions::files() const {
   return all;
 }
 
+void Predictions::write_texts(const std::vector<at::Tensor>& parts, const Str& path) {
+  std::vector<Str> texts;
+  for (const at::Tensor& part : parts) {
+    for (Str& text : unpack_texts(part)) texts.push_back(std::move(text));
+  }
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  file << doors::encode_npy_texts(texts);
+  file.close();
+  if (!file) refuse_write(path);
+}
+
 void Predictions::write_npy() {
   if (parts_.empty()) parts_.push_back({at::zeros({0})});
   for (size_t k = 0; k < parts_.size(); ++k) {
+    if (k < are_texts_.size() && are_texts_[k]) {
+      write_texts(parts_[k], files()[k]);
+      continue;
+    }
+    check_widths(parts_[k], names_.empty() ? "" : names_[k]);
     at::Tensor whole = at::cat(parts_[k]);
     if (whole.scalar_type() == at::kBFloat16) whole = whole.to(at::kFloat);
     const at::Tensor dense = whole.contiguous();

@@ -49,11 +49,14 @@ class Predictions {
  private:
   void count_not_finite(const std::vector<at::Tensor>& outputs);
   void put_row(const std::vector<at::Tensor>& outputs, int64_t row);
+  /// The text in row `row` of the output `k`, if it is texts.
+  Option<Str> text_in(const std::vector<at::Tensor>& outputs, size_t k, int64_t row) const;
   /// Rows with faults from here to the next good one, at most up to `end`.
   void put_header(const std::vector<Str>& names);
   void put_faults(size_t end);
   void put_line(const Str& line);
   void write_npy();
+  static void write_texts(const std::vector<at::Tensor>& parts, const Str& path);
 
   Str path_;
   Str part_;  ///< where `file_` is until it is whole; "" for what is no file, such as a pipe
@@ -64,6 +67,7 @@ class Predictions {
   bool has_header_ = false;
   std::ofstream file_;
   std::vector<Str> names_;                       ///< of the outputs
+  std::vector<bool> are_texts_;                  ///< likewise
   std::vector<std::vector<at::Tensor>> parts_;  ///< of each output, to be written at the end
   std::vector<Str> faults_;
   size_t row_ = 0;  ///< of the input

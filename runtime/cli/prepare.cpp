@@ -259,13 +259,6 @@ void Start::set_up_device() {
   set_precision(precision);
 }
 
-void Start::open_data() {
-  set_program_folders(folders_of(program));
-  set_mock_data(flags.mock_data);
-  data.reset(experiment->make_data(settings));
-  if (trainer.overfit > 0) overfit();
-}
-
 void Start::let_go() {
   on_device.reset();
   model = nullptr;
@@ -290,16 +283,6 @@ void Start::build() {
   settings.check_unused(true);
   check();
   at({});  // What comes now is asked for by options, not by a line of the program.
-}
-
-void Start::overfit() {
-  const auto train = std::find_if(data->streams.begin(), data->streams.end(),
-                                  [](const Data::RoleStream& one) { return one.role == Role::Train; });
-  if (train == data->streams.end()) return;
-  const Stream first = first_batches(train->stream, trainer.overfit);
-  for (Data::RoleStream& one : data->streams) {
-    if (one.role == Role::Train || one.role == Role::Val) one.stream = first;
-  }
 }
 
 /// What ranks divide under a strategy.

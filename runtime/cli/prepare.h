@@ -40,6 +40,8 @@ class Start {
   void build();
   /// The data alone.
   void open_data();
+  /// What streams hold, facts and vocabularies, is what the checkpoint of `weights` says, if they are of one.
+  void know_from(const Str& weights);
   /// Data and model go; others may be built.
   void let_go();
   /// The start block's facts about the streams.
@@ -89,6 +91,7 @@ class Start {
   /// `--overfit`: train and val streams deliver the first train batches.
   void overfit();
   bool is_device_set_up_ = false;
+  Str known_from_;  ///< a checkpoint
 };
 
 /// Names of all hparams, and of the parameters of `step predict`: they are options.

@@ -167,6 +167,7 @@ class FitVerb {
     if (const Option<int> code = look_for_settings()) return *code;
     if (!resume_.run.empty()) keep_threads(start_, resume_.run);
     start_.set_up_device();
+    start_.know_from(resume_.checkpoint);
     start_.build();
     load_given_weights();
     is_kept_ = start_.flags.fast_dev_run == 0 && !start_.flags.bare;

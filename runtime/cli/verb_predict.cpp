@@ -79,7 +79,7 @@ void read_rows(const Start& start, const RunRequest& request, const StepInfo& st
   if (own == nullptr)
     throw error_at(source.location, err::settings_contradict, "--read needs a predict stream with one source");
   const Schema& schema = own->schema();
-  Rows rows = ltr::read_rows(file, schema, {.refuses_names = start.line.has("strict"), .refuses_rows = needs_all});
+  Rows rows = ltr::read_rows(file, schema, {.refuses_names = !start.line.has("ignore-columns"), .refuses_rows = needs_all});
 
   std::vector<Str> used;
   for (const int field : step.fields) used.emplace_back(start.data->batch[size_t(field)].name);
@@ -215,6 +215,7 @@ int run_predict(Start& start) {
   const Str weights = find_weights(start, start.line.get("weights"), run);
   start.settings.set_run(run.empty() ? start.out_dir() : run, start.run_name());
   start.experiment->list_callbacks(start.settings);
+  start.know_from(weights);
   start.build();
   if (!weights.empty()) load_weights(*start.root, weights, !start.line.has("raw"));
 

@@ -32,6 +32,8 @@ std::vector<Str> places_of(const Str& path, const char* name) {
     if (std::none_of(places.begin(), places.end(), is_same)) places.push_back(place.lexically_normal().string());
   };
   if (fs::path(path).is_relative()) {
+    if (const char* written_in = current_location().file; written_in != nullptr && written_in[0] != '\0')
+      add(fs::path(written_in).parent_path() / path);
     for (const Str& folder : program_folders) add(fs::path(folder) / path);
   }
   if (name[0] != '\0') {

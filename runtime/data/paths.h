@@ -11,7 +11,7 @@ namespace ltr {
 /// The folders of the program's `.ltr` files, which relative paths also mean. Set once, by `ltr::main`.
 void set_program_folders(std::vector<Str> folders);
 
-/// The first place of `path` that exists: as given, from the folders of the program, then, for the named data
+/// The first place of `path` that exists: as given, from the folder of the file that is at work (`at`), from those of the program, then, for the named data
 /// `name`, in `$LTR_DATA_DIR` and `data`. R3001 lists all places; `name` adds what belongs there.
 Str find_path(const Str& path, const char* name = "");
 /// The same for the first of `alternatives` inside the folder `root`: `train-images…`, `train-images….gz`.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "runtime/data/known.h"
 #include "runtime/data/rows.h"
 #include "runtime/tensor/device.h"
 #include "runtime/tensor/handle.h"
@@ -107,13 +108,14 @@ class Probe {
 
   void take_own(int64_t index) {
     Record record;
-    if (index < 0 || is_mock_data()) return;
+    if (index < 0 || is_mock_data() || own().is_absent()) return;
     if (read_early(own(), index, record) == Early::Good) own_.push_back(record);
   }
 
   std::vector<Cell> choices(size_t field) const {
     std::vector<Cell> out;
     for (const Record& record : own_) out.push_back(record[field]);
+    if (own_.empty()) out = known_values(schema_[field]);
     for (int which = 0; which < kStandIns; ++which) out.push_back(stand_in(schema_[field], which));
     return out;
   }

@@ -71,12 +71,14 @@ at::ScalarType field_type(const FieldInfo& field) {
 }
 
 Str type_text(const FieldInfo& field) {
+  if (field.form == FieldForm::Option) return fmt::format("option[{}]", field.host);
+  if (field.form == FieldForm::Texts) return "str" + dims_text(at::IntArrayRef(field.dims).slice(0, 1));
   if (field.host[0] != '\0') return field.host;
   return to_text(field.dtype) + dims_text(field.dims);
 }
 
 int64_t row_bytes(const FieldInfo& field) {
-  if (field.host[0] == 's' || field.host[0] == 'p') return -1;
+  if (field.host[0] == 's' || field.host[0] == 'p' || field.form == FieldForm::Option) return -1;
   auto bytes = int64_t(c10::elementSize(field_type(field)));
   for (const int64_t dim : field.dims) {
     if (dim < 0) return -1;
@@ -96,6 +98,7 @@ int64_t row_bytes(const Schema& schema) {
 }
 
 bool is_too_large(const FieldInfo& field, const Cell& cell) {
+  if (field.form == FieldForm::Option && cell.is_missing) return false;
   return field.host[0] == 'f' && data_float() != at::kDouble && std::isfinite(cell.real) && !std::isfinite(float(cell.real));
 }
 

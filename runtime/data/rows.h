@@ -21,7 +21,7 @@ at::ScalarType field_type(const FieldInfo& field);
 /// As in `.ltr`: `u8[28, 28]`, `int`.
 Str type_text(const FieldInfo& field);
 
-/// Bytes of one row of `field`; -1 if a dim is not known or it is text.
+/// Bytes of one row of `field`; -1 if a dim is not known, it is text, or it may be missing.
 int64_t row_bytes(const FieldInfo& field);
 /// -1 if one of the fields has none.
 int64_t row_bytes(const Schema& schema);

@@ -33,6 +33,8 @@ bool sizes_fit(const FieldInfo& field, at::IntArrayRef sizes) {
 /// `json` as a value of `field`; Misfit if it is none.
 Cell cell_of(const Json& json, const FieldInfo& field) {
   Cell cell;
+  cell.is_missing = field.form == FieldForm::Option && json.is_null();
+  if (cell.is_missing) return cell;
   switch (field.host[0]) {
     case 'i':
     case 'b': {
@@ -80,7 +82,7 @@ class RowReader {
     if (!unknown.empty()) {
       throw with_help(error_at({}, err::schema_differs, place,
                                fmt::format("no field {} in the records", fmt::join(unknown, ", "))),
-                      fmt::format("the records have: {}", fmt::join(known, ", ")));
+                      fmt::format("the records have: {}; --ignore-columns reads no others", fmt::join(known, ", ")));
     }
   }
   void set_known(const std::vector<Str>& names, const Str& place) {
@@ -137,7 +139,7 @@ class RowReader {
  private:
   void note_numbers(const Record& record, const Str& place) {
     for (size_t i = 0; i < schema_.size(); ++i) {
-      if (schema_[i].host[0] != 'f' || !is_there_[i] || std::isfinite(record[i].real)) continue;
+      if (schema_[i].host[0] != 'f' || !is_there_[i] || record[i].is_missing || std::isfinite(record[i].real)) continue;
       if (not_finite_count_++ == 0) not_finite_ = fmt::format("{}: the field {} is {}", place, schema_[i].name, record[i].real);
     }
   }
@@ -201,7 +203,8 @@ void read_json_lines(std::istream& in, const Str& file, const Schema& schema, Ro
 Cell cell_of(const Str& text, const FieldInfo& field) {
   Cell cell;
   cell.text = text;
-  if (is_text(field)) return cell;
+  cell.is_missing = field.form == FieldForm::Option && text.empty();
+  if (is_text(field) || cell.is_missing) return cell;
   if (field.host[0] == 'f') {
     if (doors::parse_float(text, cell.real)) return cell;
     throw Misfit{"is \"" + text + "\""};

@@ -63,12 +63,16 @@ class StreamState {
   virtual std::vector<Str> names_of(const ReadAt& at) const { return {name_of(at)}; }
   /// Whether a record that was read before was left out as a bad one.
   virtual bool is_left_out(const ReadAt&) const { return false; }
+  /// Whether its files are gone: it has no records, and nobody may ask how many there were.
+  virtual bool is_absent() const { return false; }
   /// R3003 for a record that is known to be bad since its file was opened, unless a stage leaves such out.
   virtual void check() const {}
   /// Stages below: keys the random numbers of this one.
   virtual int depth() const { return 0; }
   /// Lets the outermost pure map keep its results in memory. Called once a loader reads the stream.
   virtual void plan() const {}
+  /// So many records at a time will make a batch: `bucket` puts those of like size together.
+  virtual void group(int64_t) const {}
   /// Nominal records per batch; 0 in front of `collate`.
   virtual int64_t batch_size() const { return 0; }
   /// Records in batch `index`.
@@ -107,12 +111,14 @@ class Stage : public StreamState {
   std::vector<Str> names_of(const ReadAt& at) const override { return inner().names_of(at); }
   bool is_left_out(const ReadAt& at) const override { return inner().is_left_out(at); }
   void check() const override { inner().check(); }
+  bool is_absent() const override { return inner().is_absent(); }
   Origin origin(const ReadAt& at) const override { return inner().origin(at); }
   const StreamState* root() const override { return inner().root(); }
   bool is_fixed() const override { return inner().is_fixed(); }
   bool is_pure() const override { return inner().is_pure(); }
   int depth() const override { return inner().depth() + 1; }
   void plan() const override { inner().plan(); }
+  void group(int64_t size) const override { inner().group(size); }
   int64_t batch_size() const override { return inner().batch_size(); }
   int64_t batch_samples(int64_t index) const override { return inner().batch_samples(index); }
   int64_t vocab() const override { return inner().vocab(); }

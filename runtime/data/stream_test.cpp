@@ -387,13 +387,13 @@ TEST_CASE("csv: columns by name, cells with their place") {
 TEST_CASE("text_chars: ids by code point, vocabulary, windows") {
   const Scratch file("hé\nah", ".txt");
   const Stream stream = text_chars(file.path);
-  CHECK(vocab(stream) == 4);
+  CHECK(character_count(stream) == 4);
   CHECK(stream.state()->size() == 5);
   Record record;
   window(stream, 5, 5).state()->read({0, 0}, record);
   CHECK(at::equal(aten(record[0].tensor), at::tensor({2, 3, 0, 1, 2}, at::kLong)));
   CHECK(code_of([] { text_chars(Scratch("a\xff", ".txt").path); }) == "R3003");
-  CHECK(code_of([] { vocab(range(3)); }) == "R3002");
+  CHECK(code_of([] { character_count(range(3)); }) == "R3002");
 }
 
 TEST_CASE("named data: a missing file names all places and what belongs there") {

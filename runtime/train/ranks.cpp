@@ -168,6 +168,7 @@ std::vector<Outputs> Ranks::gather(const Outputs& own) const {
   Str packed;
   for (const Output& output : own) {
     pack(packed, std::string_view(output.name));
+    pack(packed, std::string_view(output.is_texts ? "texts" : ""));
     pack(packed, aten(output.value));
   }
   std::vector<Outputs> all;
@@ -176,7 +177,8 @@ std::vector<Outputs> Ranks::gather(const Outputs& own) const {
     Outputs& outputs = all.emplace_back();
     for (Unpacking from(text); !from.is_over();) {
       const char* name = kept_name(from.text());
-      outputs.push_back({name, give(from.tensor())});
+      const bool is_texts = !from.text().empty();
+      outputs.push_back({name, give(from.tensor()), is_texts});
     }
   }
   return all;

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "runtime/data/known.h"
 #include "runtime/loggers/logger.h"
 #include "runtime/tensor/handle.h"
 #include "runtime/tensor/host_read.h"
@@ -34,6 +35,7 @@ nlohmann::json Saver::facts() const {
   for (const DataFile& file : request_.data_files) {
     facts["data"].push_back({{"path", file.path}, {"bytes", file.bytes}, {"fingerprint", file.fingerprint}});
   }
+  facts["known"] = known_of(request_.data);
   return facts;
 }
 

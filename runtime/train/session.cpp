@@ -61,6 +61,7 @@ Session::Session(RunRequest& run_request, std::vector<Role> roles)
       gradients_(run_request.root, run_request.ranks, run_request.travel, scale, late, run_request.progress),
       buffers_(run_request.root.state(), run_request.ranks, run_request.sync_batchnorm),
       runner_(make_torch_runner(*this)) {
+  data = &request.data;
   run_dir = request.run_dir;
   run_name = request.run_name;
   rank = request.ranks.rank();

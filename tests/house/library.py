@@ -11,7 +11,7 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "runtime/api"))
 from make_ops import closing, split  # noqa: E402
 
-ROW = re.compile(r"^LTR_(?:FUNCTION|STREAM|SETTING|WORD|ROW)\((\w+), *(\w+)((?:[^()]|\([^()]*\))*)\)", re.MULTILINE)
+ROW = re.compile(r"^LTR_(?:FUNCTION|STREAM|TEXT|SETTING|WORD|ROW)\((\w+), *(\w+)((?:[^()]|\([^()]*\))*)\)", re.MULTILINE)
 LANGUAGE = "language"
 
 

@@ -117,15 +117,17 @@ def foreign(program, folder):
     check("read: a label is not needed", result.returncode == 0 and len(result.rows) == 2, result.text)
     result = read(program, folder, "x,size,kind\n1,s,zebra\n2,s,b\n3,m,emu\n")
     check("read: of no known class is no matter either", result.returncode == 0 and len(result.rows) == 3, result.text)
-    result = read(program, folder, "x,kind,colour\n1,a,red\n")
+    result = read(program, folder, "x,kind,colour\n1,a,red\n", "--ignore-columns")
     check("read: what the prediction hangs on is", result.returncode == 3 and "no field size" in result.text, result.text)
-    result = read(program, folder, "x,size,colour\n1,huge,red\n500,s,blue\n2,m,red\n")
+    result = read(program, folder, "x,size,colour\n1,huge,red\n500,s,blue\n2,m,red\n", "--ignore-columns")
     check("read: a row that a map refuses has its place and reason, the others are predicted", result.returncode == 1
           and [sorted(row) for row in result.rows] == [["error"], ["prediction"], ["prediction"]]
           and "in.csv:2" in result.rows[0]["error"] and "huge" in result.rows[0]["error"], result.text)
     check("read: columns of no use are named", "not read, as no field of the records: colour" in result.stderr, result.stderr)
-    result = read(program, folder, "x,size,kind,colour\n1,s,a,red\n", "--strict")
-    check("read: --strict refuses them", result.returncode == 3 and "no field colour" in result.text, result.text)
+    result = read(program, folder, "x,siez\n1,s\n")
+    check("read: a misspelt one is refused", result.returncode == 3 and "no field siez (did you mean size?)" in result.text, result.text)
+    result = read(program, folder, "x,size,kind,colour\n1,s,a,red\n")
+    check("read: without --ignore-columns they are refused", result.returncode == 3 and "no field colour" in result.text, result.text)
     result = read(program, folder, "x,size,kind\n1,s,a\n500,huge,a\n", "--strict")
     check("read: --strict ends at a row that a map refuses", result.returncode == 3 and "in.csv:3" in result.text, result.text)
     (folder / "out.jsonl").write_text("precious")
@@ -141,11 +143,11 @@ def foreign(program, folder):
     check("predictions that are not finite are counted", "1 of 2 predictions is not finite; the first is number 2"
           in result.stderr, result.text)
     for name in ("out.jsonl", "out.csv", "out.npy"):
-        result = read(program, folder, "x,size,colour\n1,s,red\n", "--write", folder / name)
+        result = read(program, folder, "x,size,colour\n1,s,red\n", "--ignore-columns", "--write", folder / name)
         check(f"read: columns of no use are a note with {name}, too, and one prediction is one", result.returncode == 0
               and "not read, as no field of the records: colour" in result.stderr and "1 prediction in " in result.stderr, result.text)
-        result = read(program, folder, "x,size,colour\n1,s,red\n", "--strict", "--write", folder / name)
-        check(f"read: and --strict refuses them with {name}", result.returncode == 3 and "no field colour" in result.text, result.text)
+        result = read(program, folder, "x,size,colour\n1,s,red\n", "--write", folder / name)
+        check(f"read: and they are refused with {name}", result.returncode == 3 and "no field colour" in result.text, result.text)
     result = read(program, folder, "x;size;kind\n1;s;a\n")
     check("read: a header in one piece is guessed", result.returncode == 3
           and "R3002]: " in result.text and "separated by `;`" in result.text, result.text)

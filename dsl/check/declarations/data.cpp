@@ -4,6 +4,7 @@
 #include "dsl/check/declarations/declarations.h"
 #include "dsl/check/expressions/expressions.h"
 #include "dsl/check/types/types.h"
+#include "dsl/check/walk.h"
 
 namespace ltr::check {
 
@@ -14,9 +15,11 @@ bool check_stream(Context& cx, const ObjectInfo& object, const StreamDecl& strea
   Type record = Type::of(Kind::Record);
   record.fields = stream.value.type.fields;
   const std::string name = stream.role + (stream.name.empty() ? "" : "." + stream.name);
-  const auto fail = [&](const std::string& why) {
-    cx.report(diag::stream_differs(stream.value.span, name, cx.text(record), cx.text(object.batch))
-                  .note("{}", why));
+  const auto fail = [&](const std::string& why, const std::string& cure = "") {
+    diagnostics::Diagnostic diagnostic = diag::stream_differs(stream.value.span, name, cx.text(record), cx.text(object.batch));
+    diagnostic.note("{}", why);
+    if (!cure.empty()) diagnostic.help("{}", cure);
+    cx.report(std::move(diagnostic));
     return false;
   };
   std::set<AtomId> binders;
@@ -33,8 +36,9 @@ bool check_stream(Context& cx, const ObjectInfo& object, const StreamDecl& strea
     if (want.is_error() || have.is_error()) return true;
     if (have.kind != want.kind || have.element != want.element ||
         have.dims.size() != want.dims.size()) {
-      return fail("`" + field.name + "` is " + cx.text(have) + ", the batch wants " +
-                  cx.text(want));
+      const bool is_text = have.kind == Kind::Texts && want.is_tensor();
+      return fail("`" + field.name + "` is " + cx.text(have) + ", the batch wants " + cx.text(want),
+                  is_text ? "make numbers of texts in a map: `class_of(row." + field.name + ", [\"…\", \"…\"])`" : "");
     }
     for (size_t i = 0; i < have.dims.size(); ++i) {
       const auto atom = want.dims[i].size.single_atom();
@@ -52,6 +56,16 @@ bool check_stream(Context& cx, const ObjectInfo& object, const StreamDecl& strea
   return true;
 }
 
+/// What is known of a stream is a `let` of its own, not a part of one.
+void check_known_inside(const ExprView& expr, Context& cx) {
+  const auto* op = expr.get<node::Op>();
+  if (op != nullptr && (op->op == library::Id::Facts || op->op == library::Id::Vocab)) {
+    const std::string name(library::info(op->op).name);
+    cx.report(diag::wrong_place(expr.span, "`" + name + "` is the value of a `let` of data").help("give it a `let` of its own"));
+  }
+  for_each_child(expr, [&](ExprId child) { check_known_inside(cx.at(child), cx); });
+}
+
 }  // namespace
 
 void check_data_items(Context& cx, ObjectInfo& object, const ast::Data& data) {
@@ -63,28 +77,8 @@ void check_data_items(Context& cx, ObjectInfo& object, const ast::Data& data) {
               .owner = &object,
               .locals = typed.object.locals};
   scope.requirements = &object.requirements;
-  // The batch: binders, then fields.
-  Scope batch_scope = scope;
-  for (const ast::Name& binder : data.batch_binders) {
-    const AtomId atom = cx.program.atoms.variable(binder.text, cx.next_key++, false, false, true);
-    object.batch_binders[binder.text] = atom;
-    batch_scope.dim_names[binder.text] = atom;
-  }
-  batch_scope.missing_binders = &object.batch_binders;
-  object.batch = Type::of(Kind::Record);
-  for (const ast::FieldType& field : data.batch_fields) {
-    Type type = check_type(*field.type, batch_scope);
-    if (!type.is_error() && !type.is_tensor()) {
-      cx.report(diag::wrong_type(field.type->span, "a batch holds tensors, not " + cx.text(type)));
-      type = Type::error();
-    }
-    object.batch.fields.push_back({field.name.text, type});
-  }
-  // A batch whose dims are not all known says nothing about the steps that take it.
-  object.is_damaged = object.is_damaged || object.batch_binders.size() > data.batch_binders.size();
-  typed.batch = object.batch;
-  // Maps: signatures, then streams and lets in order; bodies are read when a stage uses them, or at
-  // the end.
+  // Functions are read when a stage uses them, or at the end: their signatures, and the dims of the batch, may mention what
+  // lets hold.
   for (const ast::Item& item : data.items) {
     const auto* fn = item.get<ast::Fn>();
     if (fn == nullptr) continue;
@@ -102,21 +96,18 @@ void check_data_items(Context& cx, ObjectInfo& object, const ast::Data& data) {
     cx.program.fns.emplace_back();
     cx.program.fns.back().name = info->name;
     object.fn_order.push_back(info->name);
-    std::vector<Local> locals;
-    Scope fn_scope{.cx = cx,
-                   .module = object.module,
-                   .place = Place::Fn,
-                   .owner = &object,
-                   .locals = locals};
-    read_signature(cx, *info, fn_scope);
+    info->is_unread = true;
     object.fns[info->name] = std::move(info);
   }
   for (const ast::Item& item : data.items) {
     if (const auto* broken = item.get<ast::ErrorItem>(); broken && !broken->name.text.empty())
       object.members[broken->name.text] = {Type::error(), MemberKind::Let, broken->name.span};
     if (const auto* let = item.get<ast::Let>()) {
+      scope.let_name = let->name.text;
       Expr value = let->type ? check_as(let->value, check_type(*let->type, scope), scope)
                              : check_expr(let->value, scope);
+      scope.let_name.clear();
+      for_each_child(value, [&](ExprId child) { check_known_inside(cx.at(child), cx); });
       if (object.members.contains(let->name.text)) {
         cx.report(diag::duplicate_name(let->name.span, let->name.text));
         continue;
@@ -129,6 +120,31 @@ void check_data_items(Context& cx, ObjectInfo& object, const ast::Data& data) {
       member.span = let->name.span;
       typed.object.members.push_back(std::move(member));
     }
+  }
+  // The batch: binders, then fields.
+  Scope batch_scope = scope;
+  for (const ast::Name& binder : data.batch_binders) {
+    const AtomId atom = cx.program.atoms.variable(binder.text, cx.next_key++, false, false, true);
+    object.batch_binders[binder.text] = atom;
+    batch_scope.dim_names[binder.text] = atom;
+  }
+  batch_scope.missing_binders = &object.batch_binders;
+  object.batch = Type::of(Kind::Record);
+  for (const ast::FieldType& field : data.batch_fields) {
+    Type type = check_type(*field.type, batch_scope);
+    if (!type.is_error() && !type.is_tensor() && type.kind != Kind::Texts) {
+      diagnostics::Diagnostic diagnostic = diag::wrong_type(field.type->span, "a batch holds tensors and texts, not " + cx.text(type));
+      if (type.kind == Kind::Str) diagnostic.help("a text for each record is `str[{}]`", object.batch_binders.empty() ? "B" : data.batch_binders[0].text);
+      cx.report(std::move(diagnostic));
+      type = Type::error();
+    }
+    object.batch.fields.push_back({field.name.text, type});
+  }
+  // A batch whose dims are not all known says nothing about the steps that take it.
+  object.is_damaged = object.is_damaged || object.batch_binders.size() > data.batch_binders.size();
+  typed.batch = object.batch;
+  for (const std::string& name : object.fn_order) read_late(cx, *object.fns[name]);
+  for (const ast::Item& item : data.items) {
     if (const auto* stream = item.get<ast::Stream>()) {
       const std::string& role = stream->role.text;
       StreamDecl declared;
@@ -190,6 +206,7 @@ void check_data_items(Context& cx, ObjectInfo& object, const ast::Data& data) {
     check_same_records(cx, typed);
     check_splits(cx, typed);
     check_filters(cx, typed);
+    check_known_records(cx, typed);
     check_columns(cx, typed, {}, {});
   }
   cx.program.datas[object.index] = std::move(typed);

@@ -16,15 +16,20 @@ std::vector<ParamInfo> check_params(Context& cx,
                                     Scope& scope,
                                     bool int_atoms);
 void read_signature(Context& cx, FnInfo& fn, Scope& scope);
+/// The signature of a function of data, which may mention what a `let` above its first use holds.
+void read_late(Context& cx, FnInfo& fn);
 void check_block_like(Context& cx, ObjectInfo& object, const ast::Decl& decl);
 /// Whether a state of a metric is what can be joined over batches and ranks, by a rule that there is.
 void check_reduce(const ast::State& state, const Type& type, Context& cx);
 /// The function of `reduce merge`, which joins all states of `metric`; adds the call of it to the functions of `typed`.
 void check_merge(Context& cx, ObjectInfo& metric, Object& typed, const std::vector<ast::Item>& items);
 void check_data_items(Context& cx, ObjectInfo& object, const ast::Data& data);
-void check_topologies(Context& cx, uint32_t module);
+/// Those of the program's file, and those that it imports.
+void check_topologies(Context& cx);
+/// The topology that an experiment names, made one of the program.
+void take_topology(Context& cx, const Symbol& symbol, Span use);
 void check_test(Context& cx, const ast::Test& test, const ast::Decl& decl, uint32_t module);
-/// `.item()` in what a train step calls: E0317, as in the step itself.
+/// What steps and all that they call must not do: `.item()` in a train step (E0317), methods of text (E0322).
 void check_items_of_steps(Context& cx);
 /// The `from` of a member, or nothing if it has a mistake.
 std::optional<WeightSource> check_source(const ast::Member& member, const ExprView& value, Scope& scope);
@@ -34,7 +39,10 @@ void check_weights(Context& cx);
 void check_externs(Context& cx);
 /// What the declaration of a C++ function does: calls it, and checks what it gives.
 Body extern_body(const FnInfo& fn, Scope& scope);
-void check_hparam(Context& cx, const ast::Hparam& hparam, const ast::Decl& decl, uint32_t module);
+/// Makes an hparam a setting of the program, once; null if its name is that of another one (E0310).
+const Hparam* hparam_of(Context& cx, const Symbol& symbol);
+/// Those of a file whose experiment the program takes: what it sets by itself can be set here.
+void take_hparams(Context& cx, uint32_t module);
 /// Makes sure that a declaration's members and bodies have been checked.
 void complete(Context& cx, ObjectInfo& object);
 ObjectInfo* find_object(const Context& cx, Kind kind, DeclIndex index);

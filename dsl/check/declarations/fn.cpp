@@ -153,7 +153,9 @@ void read_signature(Context& cx, FnInfo& fn, Scope& scope) {
 
 namespace {
 
-library::Space space_of(const FnInfo& op) {
+library::Space space_of(const FnInfo& op, const Context& cx) {
+  if (const auto text = cx.graph.texts.find(op.name); text != cx.graph.texts.end() && text->second.fn == op.ast)
+    return library::Space::Texts;
   switch (op.result.kind) {
     case Kind::Stream:
       return library::Space::Streams;
@@ -190,15 +192,17 @@ FnInfo& fn_of(Context& cx, const Symbol& symbol) {
       cx.program.fns.back().name = symbol.name;
     }
     read_signature(cx, *place, scope);
-    if (place->is_op) place->id = library::find(space_of(*place), place->name);
+    if (place->is_op) place->id = library::find(space_of(*place, cx), place->name);
   }
   return *place;
 }
 
 FnInfo& fn_of(Context& cx, library::Id id) {
   const library::Function& function = library::info(id);
-  const bool is_stream = function.space == library::Space::Streams;
-  return fn_of(cx, (is_stream ? cx.graph.stages : cx.graph.prelude).at(std::string(function.name)));
+  const auto& from = function.space == library::Space::Streams ? cx.graph.stages
+                     : function.space == library::Space::Texts ? cx.graph.texts
+                                                               : cx.graph.prelude;
+  return fn_of(cx, from.at(std::string(function.name)));
 }
 
 namespace {
@@ -312,7 +316,7 @@ void track_differentiated(Fn& fn, const Scope& scope) {
 /// E0313 if `step predict` returns what has no rows to write.
 void check_outputs(const FnInfo& fn, Context& cx) {
   const auto is_output = [](const Type& type) {
-    return type.is_error() || (type.is_tensor() && !type.dims.empty());
+    return type.is_error() || type.kind == Kind::Texts || (type.is_tensor() && !type.dims.empty());
   };
   const Type& result = fn.result;
   const bool is_structure = result.kind == Kind::Record || result.kind == Kind::Tuple;
@@ -322,16 +326,25 @@ void check_outputs(const FnInfo& fn, Context& cx) {
                    : is_output(result);
   if (all_fit) return;
   cx.report(diag::wrong_type(fn.ast->result ? fn.ast->result->span : fn.ast->name.span,
-                             "`step predict` returns tensors with the batch first, one or a record or "
-                             "tuple of them, not " +
+                             "`step predict` returns tensors or texts with the batch first, one or a record "
+                             "or tuple of them, not " +
                                  cx.text(result))
                 .help("each becomes an output of `predict --write`"));
 }
 
 }  // namespace
 
+void read_late(Context& cx, FnInfo& fn) {
+  if (!fn.is_unread) return;
+  fn.is_unread = false;
+  std::vector<Local> locals;
+  Scope scope{.cx = cx, .module = fn.module, .place = Place::Fn, .owner = fn.owner, .locals = locals};
+  read_signature(cx, fn, scope);
+}
+
 void check_body_of(Context& cx, FnInfo& fn) {
   if (fn.is_op || fn.index == 0 || fn.is_checking) return;
+  read_late(cx, fn);
   if (cx.callees.contains(fn.index)) return;  // Its body has been read.
   fn.is_checking = true;
   cx.callees[fn.index];

@@ -17,7 +17,7 @@ const std::set<std::string>& reserved_options() {
       "locked",     "epochs",        "steps",        "max_time",  "limit_train",   "limit_val",
       "limit_test", "limit_predict", "fast_dev_run", "overfit",   "mock_data",     "find_lr",
       "find_batch", "then_fit",      "profile",      "bare",      "workers",       "threads",
-      "out",        "name",          "read",         "write",     "strict",        "quiet",
+      "out",        "name",          "read",         "write",        "ignore_columns",     "strict",        "quiet",
       "no_bar",     "json",          "color",        "log_level", "trials",        "jobs",
       "over",       "restarts",      "help"};
   return kReserved;
@@ -46,8 +46,6 @@ bool is_setting_type(const Type& type) {
       return false;
   }
 }
-
-}  // namespace
 
 void check_hparam(Context& cx, const ast::Hparam& hparam, const ast::Decl& decl, uint32_t module) {
   std::vector<Local> locals;
@@ -106,6 +104,34 @@ void check_hparam(Context& cx, const ast::Hparam& hparam, const ast::Decl& decl,
     cx.facts.push_back(std::move(fact));
   };
   learn(where);
+}
+
+}  // namespace
+
+const Hparam* hparam_of(Context& cx, const Symbol& symbol) {
+  const auto find = [&]() -> const Hparam* {
+    for (const Hparam& hparam : cx.program.hparams) {
+      if (hparam.name == symbol.name) return &hparam;
+    }
+    return nullptr;
+  };
+  if (find() == nullptr) check_hparam(cx, *symbol.decl->get<ast::Hparam>(), *symbol.decl, symbol.module);
+  const Hparam* known = find();
+  if (known->span == symbol.span) return known;
+  // What the program itself declares is what its author will change.
+  const bool is_own = cx.graph.module_of(known->span.source) == 0;
+  cx.report(diag::duplicate_name(is_own ? known->span : symbol.span, symbol.name)
+                .label(is_own ? symbol.span : known->span, "both would be the flag `--{}`", symbol.name));
+  return nullptr;
+}
+
+void take_hparams(Context& cx, uint32_t module) {
+  for (const ast::Decl& decl : cx.graph.modules[module].ast.decls) {
+    const auto* hparam = decl.get<ast::Hparam>();
+    if (hparam == nullptr) continue;
+    const Symbol* symbol = cx.graph.find(module, hparam->name.text);
+    if (symbol != nullptr && symbol->decl == &decl) hparam_of(cx, *symbol);
+  }
 }
 
 void check_test(Context& cx, const ast::Test& test, const ast::Decl& decl, uint32_t module) {

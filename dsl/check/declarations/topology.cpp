@@ -47,11 +47,12 @@ class TopologyChecker {
     for (auto at = chain_.rbegin(); at != chain_.rend(); ++at) put(settings_, (*at)->settings);
     for (const ast::Setting& setting : settings_) {
       if (setting.name.text == "mesh") continue;
+      Scope scope = scope_.in_file_of(setting.span);
       if (setting.name.text == "scheduler") {
-        for (SettingValue& one : check_scheduler(setting, scope_)) typed_.settings.push_back(std::move(one));
+        for (SettingValue& one : check_scheduler(setting, scope)) typed_.settings.push_back(std::move(one));
         continue;
       }
-      if (auto value = check_setting(setting, topology_settings(), "a topology", scope_))
+      if (auto value = check_setting(setting, topology_settings(), "a topology", scope))
         typed_.settings.push_back(std::move(*value));
     }
     check_mesh();
@@ -79,7 +80,7 @@ class TopologyChecker {
 
  private:
   void find_amended() {
-    const resolve::Module& module = cx_.graph.modules[module_index_];
+    uint32_t module = module_index_;
     for (const ast::Topology* at = &topology_; at != nullptr;) {
       if (std::find(chain_.begin(), chain_.end(), at) != chain_.end()) {
         cx_.report(diag::amends_cycle(topology_.name.span, topology_.name.text));
@@ -87,16 +88,15 @@ class TopologyChecker {
       }
       chain_.push_back(at);
       if (!at->amends) return;
-      const auto base = module.topologies.find(at->amends->text);
-      if (base == module.topologies.end()) {
-        std::vector<std::string> names;
-        for (const auto& [name, symbol] : module.topologies) names.push_back(name);
+      const Symbol* base = cx_.graph.find(module, at->amends->text, resolve::Space::Topologies);
+      if (base == nullptr) {
         suggest(diag::unknown_topology(at->amends->span, "topology", at->amends->text), *at->amends,
-                names);
+                cx_.graph.visible(module, resolve::Space::Topologies));
         return;
       }
-      if (base->second.kind == SymbolKind::Error) return;
-      at = base->second.decl->get<ast::Topology>();
+      if (base->kind == SymbolKind::Error) return;
+      at = base->decl->get<ast::Topology>();
+      module = base->module;
     }
   }
 
@@ -451,11 +451,27 @@ class TopologyChecker {
 
 }  // namespace
 
-void check_topologies(Context& cx, uint32_t module_index) {
-  for (const ast::Decl& decl : cx.graph.modules[module_index].ast.decls) {
-    if (const auto* topology = decl.get<ast::Topology>())
-      TopologyChecker(cx, module_index, *topology).run();
+void check_topologies(Context& cx) {
+  for (const ast::Decl& decl : cx.graph.modules[0].ast.decls) {
+    if (const auto* topology = decl.get<ast::Topology>()) TopologyChecker(cx, 0, *topology).run();
+    const auto* import = decl.get<ast::Import>();
+    for (const ast::Name& name : import != nullptr ? import->names : std::vector<ast::Name>()) {
+      const Symbol* symbol = cx.graph.find(0, name.text, resolve::Space::Topologies);
+      if (symbol != nullptr && symbol->kind == SymbolKind::Topology) take_topology(cx, *symbol, name.span);
+    }
   }
+}
+
+void take_topology(Context& cx, const Symbol& symbol, Span use) {
+  for (const Topology& known : cx.program.topologies) {
+    if (known.span == symbol.span) return;
+    if (known.name != symbol.name) continue;
+    cx.report(diag::duplicate_name(use, symbol.name)
+                  .label(known.span, "the program has this one")
+                  .label(symbol.span, "and would have this one"));
+    return;
+  }
+  TopologyChecker(cx, symbol.module, *symbol.decl->get<ast::Topology>()).run();
 }
 
 }  // namespace ltr::check

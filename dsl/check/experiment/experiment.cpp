@@ -7,6 +7,7 @@
 #include "dsl/check/declarations/declarations.h"
 #include "dsl/check/experiment/settings.h"
 #include "dsl/check/experiment/wired.h"
+#include "dsl/check/walk.h"
 #include "dsl/check/library/library_call.h"
 #include "dsl/diagnostics/suggest.h"
 
@@ -23,23 +24,21 @@ struct Merged {
 };
 
 std::optional<Merged> merge_amended(Context& cx,
-                                    const resolve::Module& module,
+                                    uint32_t module,
                                     const ast::Experiment& experiment,
-                                    std::set<std::string> seen) {
+                                    std::set<Span> seen) {
   Merged result;
-  if (!seen.insert(experiment.name.text).second) {
-    // Reported once, at the alphabetically first of the circle.
-    if (experiment.name.text == *seen.begin())
+  if (!seen.insert(experiment.name.span).second) {
+    // Reported once, at the first of the circle.
+    if (experiment.name.span == *seen.begin())
       cx.report(diag::amends_cycle(experiment.name.span, experiment.name.text));
     return std::nullopt;
   }
   if (experiment.amends) {
-    const auto base = module.experiments.find(experiment.amends->text);
-    if (base != module.experiments.end() && base->second.kind == SymbolKind::Error)
-      return std::nullopt;
-    if (base == module.experiments.end()) {
-      std::vector<std::string> names;
-      for (const auto& [name, symbol] : module.experiments) names.push_back(name);
+    const Symbol* base = cx.graph.find(module, experiment.amends->text, resolve::Space::Experiments);
+    if (base != nullptr && base->kind == SymbolKind::Error) return std::nullopt;
+    if (base == nullptr) {
+      const std::vector<std::string> names = cx.graph.visible(module, resolve::Space::Experiments);
       diagnostics::Diagnostic diagnostic =
           diag::unknown_topology(experiment.amends->span, "experiment", experiment.amends->text);
       if (!did_you_mean(diagnostic, experiment.amends->text, experiment.amends->span, names))
@@ -47,12 +46,13 @@ std::optional<Merged> merge_amended(Context& cx,
       cx.report(std::move(diagnostic));
       return std::nullopt;
     }
-    auto merged = merge_amended(cx, module, *base->second.decl->get<ast::Experiment>(), seen);
+    auto merged = merge_amended(cx, base->module, *base->decl->get<ast::Experiment>(), seen);
     if (!merged) return std::nullopt;
     result = std::move(*merged);
   }
-  const auto own = module.experiments.find(experiment.name.text);
-  result.is_damaged = result.is_damaged || own == module.experiments.end() ||
+  const auto& experiments = cx.graph.modules[module].experiments;
+  const auto own = experiments.find(experiment.name.text);
+  result.is_damaged = result.is_damaged || own == experiments.end() ||
                       own->second.decl == nullptr || own->second.decl->is_damaged;
   put(result.settings, experiment.settings);
   put(result.sets, experiment.sets);
@@ -101,21 +101,21 @@ std::optional<Expr> check_listed(const ast::Expr& value,
                                                "ImageGrid",   "Notify",      "SpikeGuard",
                                                "StopOnSignal", "Histograms"};
   const auto* call = value.get<ast::Call>();
-  const auto* name = call != nullptr ? call->callee->get<ast::NameRef>() : nullptr;
-  if (name == nullptr) {
+  const std::optional<ast::Name> name = call != nullptr ? name_written(*call->callee) : std::nullopt;
+  if (!name) {
     if (!value.is_error())
       cx.report(diag::wrong_type(value.span, "a " + what + " is wanted here, such as `" +
                                                  (kind == Kind::Logger ? "Csv()" : "LrMonitor()") +
                                                  "`"));
     return std::nullopt;
   }
-  CallSite site{name->name.text, name->name.span, value.span, {}, scope};
+  CallSite site{name->text, name->span, value.span, {}, scope};
   for (const ast::Argument& argument : call->arguments) {
     site.given.push_back({argument.name, &*argument.value, std::nullopt, argument.value->span});
     if (argument.name && argument.name->text == "filename")
       site.given.back().checked = filename_pattern(*argument.value, cx);
   }
-  const Symbol* symbol = cx.graph.find(scope.module, name->name.text);
+  const Symbol* symbol = cx.graph.find(scope.module, name->text);
   if (symbol != nullptr && symbol->kind == SymbolKind::Op &&
       fn_of(cx, *symbol).result.kind == kind) {
     Expr result = call_op(fn_of(cx, *symbol), site);
@@ -139,20 +139,21 @@ std::optional<Expr> check_listed(const ast::Expr& value,
     }
     return Expr{Type::of(Kind::CallbackValue), value.span, std::move(call)};
   }
-  if (kLater.contains(name->name.text)) {
+  if (symbol != nullptr && symbol->kind == SymbolKind::Error) return std::nullopt;
+  if (kLater.contains(name->text)) {
     cx.report(
-        diag::not_in_this_version(name->name.span, "the " + what + " `" + name->name.text + "`"));
+        diag::not_in_this_version(name->span, "the " + what + " `" + name->text + "`"));
     return std::nullopt;
   }
   std::vector<std::string> known;
   for (const std::string& candidate : resolve::LibraryIndex::get().names(what + "s/")) known.push_back(candidate);
-  for (const auto& [candidate, other] : cx.graph.modules[scope.module].symbols) {
-    if (other.kind == SymbolKind::Callback && kind == Kind::CallbackValue)
-      known.push_back(candidate);
+  for (const std::string& candidate : cx.graph.visible(scope.module)) {
+    const Symbol* other = cx.graph.find(scope.module, candidate);
+    if (other != nullptr && other->kind == SymbolKind::Callback && kind == Kind::CallbackValue) known.push_back(candidate);
   }
   diagnostics::Diagnostic diagnostic =
-      diag::unknown_callback(name->name.span, what, name->name.text);
-  if (!did_you_mean(diagnostic, name->name.text, name->name.span, known)) note_there_are(diagnostic, known);
+      diag::unknown_callback(name->span, what, name->text);
+  if (!did_you_mean(diagnostic, name->text, name->span, known)) note_there_are(diagnostic, known);
   cx.report(std::move(diagnostic));
   return std::nullopt;
 }
@@ -175,6 +176,18 @@ void bind_step(
     cx.report(diag::no_stream(data.span, wired.name, "train")
                   .label(fn.ast->name.span, "step train needs one"));
     return;
+  }
+  for (const ast::Name& name : fn.decodes) {
+    const auto member = wired.members.find(name.text);
+    if (member != wired.members.end() && (member->second.type.kind == Kind::Vocabulary || member->second.type.is_error())) continue;
+    std::vector<std::string> known;
+    for (const auto& [candidate, info] : wired.members) {
+      if (info.type.kind == Kind::Vocabulary) known.push_back(candidate);
+    }
+    diagnostics::Diagnostic diagnostic = diag::unknown_field(name.span, "data `" + wired.name + "`", name.text);
+    diagnostic.label(wired.span, "the experiment wires it").note("`decode` takes a `let` of the data that is a `vocab(…, of = …)`");
+    did_you_mean(diagnostic, name.text, name.span, known);
+    cx.report(std::move(diagnostic));
   }
   Binding types;
   for (const auto& [atom, value] : model.type.arguments) types.dims[atom] = value;
@@ -235,13 +248,13 @@ std::optional<Expr> check_wired(const std::string& what,
     if (!merged.is_damaged) cx.report(diag::missing_part(ast.name.span, ast.name.text, what));
     return std::nullopt;
   }
-  Expr value = check_expr(setting->value, scope);
+  Scope there = scope.in_file_of(setting->span);
+  Expr value = check_expr(setting->value, there);
   if (value.type.is_error()) {
     // Which data it is can be told all the same, and others read from it.
     const auto* call = setting->value.get<ast::Call>();
-    const auto* name = call != nullptr ? call->callee->get<ast::NameRef>() : nullptr;
-    const Symbol* symbol =
-        name != nullptr ? cx.graph.find(scope.module, name->name.text) : nullptr;
+    const std::optional<ast::Name> name = call != nullptr ? name_written(*call->callee) : std::nullopt;
+    const Symbol* symbol = name ? cx.graph.find(there.module, name->text) : nullptr;
     if (kind == Kind::Data && symbol != nullptr && symbol->kind == SymbolKind::Data)
       scope.data = &object_of(cx, *symbol);
     return std::nullopt;
@@ -274,9 +287,19 @@ void check_sets(Context& cx, const Experiment& experiment) {
   }
 }
 
+/// Reports what a setting that is read before any file is opened asks of the data.
+void refuse_data(const ExprView& setting, Context& cx) {
+  if (setting.is<node::DataMember>()) {
+    cx.report(diag::wrong_place(setting.span, "what the data holds is known once its files are open")
+                  .note("trainer, tags, callbacks and loggers are set before; `data` and `model` may be given it"));
+    return;
+  }
+  for_each_child(setting, [&](ExprId child) { refuse_data(cx.at(child), cx); });
+}
+
 void check_experiment(Context& cx, uint32_t module_index, const ast::Experiment& ast) {
   const resolve::Module& module = cx.graph.modules[module_index];
-  const auto merged = merge_amended(cx, module, ast, {});
+  const auto merged = merge_amended(cx, module_index, ast, {});
   if (!merged) return;
   std::vector<Local> locals;
   Scope scope{.cx = cx, .module = module_index, .place = Place::Experiment, .locals = locals};
@@ -319,7 +342,8 @@ void check_experiment(Context& cx, uint32_t module_index, const ast::Experiment&
       continue;
     }
     const Type type = hparam->type;
-    Expr value = check_as(set.value, type, scope, ("`" + set.name.text + "`").c_str());
+    Scope there = scope.in_file_of(set.span);
+    Expr value = check_as(set.value, type, there, ("`" + set.name.text + "`").c_str());
     if (!value.type.is_error()) typed.sets.emplace_back(set.name.text, std::move(value));
   }
   check_sets(cx, typed);
@@ -329,10 +353,11 @@ void check_experiment(Context& cx, uint32_t module_index, const ast::Experiment&
   for (const ast::Setting& setting : merged->settings) {
     if (setting.name.text != "topology") continue;
     if (setting.value.is_error()) continue;
-    const auto* name = setting.value.get<ast::NameRef>();
-    if (name == nullptr || !module.topologies.contains(name->name.text)) {
-      std::vector<std::string> names;
-      for (const auto& [topology, symbol] : module.topologies) names.push_back(topology);
+    const uint32_t file = cx.graph.module_of(setting.span.source);
+    const std::optional<ast::Name> name = name_written(setting.value);
+    const Symbol* topology = name ? cx.graph.find(file, name->text, resolve::Space::Topologies) : nullptr;
+    if (topology == nullptr) {
+      const std::vector<std::string> names = cx.graph.visible(file, resolve::Space::Topologies);
       diagnostics::Diagnostic diagnostic = diag::unknown_topology(
           setting.value.span, "topology", cx.source_text(setting.value.span));
       if (!did_you_mean(diagnostic, cx.source_text(setting.value.span), setting.value.span, names))
@@ -340,7 +365,8 @@ void check_experiment(Context& cx, uint32_t module_index, const ast::Experiment&
       cx.report(std::move(diagnostic));
       continue;
     }
-    typed.topology = name->name.text;
+    if (topology->kind == SymbolKind::Topology) take_topology(cx, *topology, setting.value.span);
+    typed.topology = topology->name;
   }
   bool has_limit = false;
   const ast::Section* sweep = nullptr;
@@ -350,37 +376,49 @@ void check_experiment(Context& cx, uint32_t module_index, const ast::Experiment&
         for (const ast::Setting& setting : section.settings) {
           has_limit = has_limit || setting.name.text == "epochs" || setting.name.text == "steps" ||
                       setting.name.text == "max_time";
-          auto value = check_setting(setting, trainer_settings(), "a trainer", scope);
+          Scope there = scope.in_file_of(setting.span);
+          auto value = check_setting(setting, trainer_settings(), "a trainer", there);
           has_limit = has_limit || !value;  // A misspelt limit is one mistake, not two.
           if (value) typed.trainer.push_back(std::move(*value));
         }
         break;
       case ast::SectionKind::Tags:
         for (const ast::Setting& setting : section.settings) {
-          Expr value = check_as(setting.value, Type::of(Kind::Str), scope, "a tag");
+          Scope there = scope.in_file_of(setting.span);
+          Expr value = check_as(setting.value, Type::of(Kind::Str), there, "a tag");
           if (!value.type.is_error())
             typed.tags.push_back({setting.name.text, "str", std::move(value), setting.span});
         }
         break;
       case ast::SectionKind::Callbacks:
         for (const ast::Expr& value : section.values) {
-          if (auto callback = check_listed(value, "callback", Kind::CallbackValue, scope))
+          Scope there = scope.in_file_of(value.span);
+          if (auto callback = check_listed(value, "callback", Kind::CallbackValue, there))
             typed.callbacks.push_back(std::move(*callback));
         }
         break;
       case ast::SectionKind::Loggers:
         for (const ast::Expr& value : section.values) {
-          if (auto logger = check_listed(value, "logger", Kind::Logger, scope))
+          Scope there = scope.in_file_of(value.span);
+          if (auto logger = check_listed(value, "logger", Kind::Logger, there))
             typed.loggers.push_back(std::move(*logger));
         }
         break;
-      case ast::SectionKind::Sweep:
-        typed.sweep = check_sweep(section, scope);
+      case ast::SectionKind::Sweep: {
+        Scope there = scope.in_file_of(section.span);
+        typed.sweep = check_sweep(section, there);
         sweep = &section;
         break;
+      }
       case ast::SectionKind::Error:
         break;
     }
+  }
+  for (const auto* settings : {&typed.trainer, &typed.tags}) {
+    for (const SettingValue& setting : *settings) refuse_data(setting.value, cx);
+  }
+  for (const auto* calls : {&typed.callbacks, &typed.loggers}) {
+    for (const Expr& call : *calls) refuse_data(call, cx);
   }
   if (!has_limit && !ast.amends && !merged->is_damaged) {
     cx.report(diag::no_limit(ast.name.span)
@@ -415,10 +453,15 @@ void check_experiment(Context& cx, uint32_t module_index, const ast::Experiment&
 
 }  // namespace
 
-void check_experiments(Context& cx, uint32_t module) {
-  for (const ast::Decl& decl : cx.graph.modules[module].ast.decls) {
-    if (const auto* experiment = decl.get<ast::Experiment>())
-      check_experiment(cx, module, *experiment);
+void check_experiments(Context& cx) {
+  for (const ast::Decl& decl : cx.graph.modules[0].ast.decls) {
+    if (const auto* experiment = decl.get<ast::Experiment>()) check_experiment(cx, 0, *experiment);
+    const auto* import = decl.get<ast::Import>();
+    for (const ast::Name& name : import != nullptr ? import->names : std::vector<ast::Name>()) {
+      const Symbol* symbol = cx.graph.find(0, name.text, resolve::Space::Experiments);
+      if (symbol != nullptr && symbol->kind == SymbolKind::Experiment && symbol->module != 0)
+        check_experiment(cx, symbol->module, *symbol->decl->get<ast::Experiment>());
+    }
   }
 }
 

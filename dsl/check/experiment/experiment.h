@@ -6,6 +6,7 @@
 
 namespace ltr::check {
 
-void check_experiments(Context& cx, uint32_t module);
+/// Those of the program's file, and those that it imports.
+void check_experiments(Context& cx);
 
 }  // namespace ltr::check

@@ -1,3 +1,6 @@
+#include <functional>
+#include <utility>
+
 #include "dsl/check/declarations/declarations.h"
 #include "dsl/check/walk.h"
 
@@ -5,46 +8,72 @@ namespace ltr::check {
 
 namespace {
 
-void find_items(const Body& body, const Context& cx, std::vector<Span>& found);
+using Visit = std::function<void(const ExprView& expr)>;
 
-void find_items(const ExprView& expr, const Context& cx, std::vector<Span>& found) {
-  const auto* op = expr.get<node::Op>();
-  if (op != nullptr && op->op == library::Id::Item) found.push_back(expr.span);
-  for_each_child(expr, [&](ExprId child) { find_items(cx.at(child), cx, found); });
-  for_each_body(expr, [&](const Body& body) { find_items(body, cx, found); });
+void each_expr(const Body& body, const Program& program, const Visit& visit);
+
+void each_expr(const ExprView& expr, const Program& program, const Visit& visit) {
+  visit(expr);
+  for_each_child(expr, [&](ExprId child) { each_expr(program.exprs[child], program, visit); });
+  for_each_body(expr, [&](const Body& body) { each_expr(body, program, visit); });
 }
 
-void find_items(const Body& body, const Context& cx, std::vector<Span>& found) {
+void each_expr(const Body& body, const Program& program, const Visit& visit) {
   for (const Stmt& stmt : body) {
-    for_each_child(stmt, [&](ExprId child) { find_items(cx.at(child), cx, found); });
-    for_each_body(stmt, [&](const Body& inner) { find_items(inner, cx, found); });
+    for_each_child(stmt, [&](ExprId child) { each_expr(program.exprs[child], program, visit); });
+    for_each_body(stmt, [&](const Body& inner) { each_expr(inner, program, visit); });
+  }
+}
+
+/// A step and the functions that it calls, and those that they call; the step first.
+std::vector<uint32_t> run_by(uint32_t step, Context& cx) {
+  std::set<uint32_t> seen = {step};
+  std::vector<uint32_t> order = {step};
+  for (size_t i = 0; i < order.size(); ++i) {
+    for (const uint32_t callee : cx.callees[order[i]]) {
+      if (seen.insert(callee).second) order.push_back(callee);
+    }
+  }
+  return order;
+}
+
+/// The step itself was looked at as it was read; here are the functions that it calls.
+void check_items(const std::vector<uint32_t>& fns, Context& cx) {
+  for (size_t i = 1; i < fns.size(); ++i) {
+    each_expr(cx.program.fns[fns[i]].body, cx.program, [&](const ExprView& expr) {
+      const auto* op = expr.get<node::Op>();
+      if (op == nullptr || op->op != library::Id::Item) return;
+      cx.report(diag::item_in_train_step(expr.span)
+                    .label(cx.program.fns[fns[0]].span, "this step runs it")
+                    .help("return the tensor itself, and choose with `where(…)` on the device"));
+    });
+  }
+}
+
+void check_texts(const std::vector<uint32_t>& fns, Context& cx) {
+  for (const uint32_t fn : fns) {
+    bool is_reported = false;
+    each_expr(cx.program.fns[fn].body, cx.program, [&](const ExprView& expr) {
+      const auto* op = expr.get<node::Op>();
+      const bool is_text = op != nullptr && (library::info(op->op).space == library::Space::Texts ||
+                                             op->op == library::Id::SliceText);
+      if (!is_text || std::exchange(is_reported, true)) return;
+      diagnostics::Diagnostic diagnostic = diag::wrong_place(expr.span, "methods of text stand in maps, hooks, tests and settings");
+      if (fn != fns[0]) diagnostic.label(cx.program.fns[fns[0]].span, "this step runs it");
+      cx.report(std::move(diagnostic.help("make numbers of texts in a map of the data")));
+    });
   }
 }
 
 }  // namespace
 
-// The step itself was looked at as it was read; here are the functions that it calls, and those that they call.
 void check_items_of_steps(Context& cx) {
   for (const Object& model : cx.program.models) {
     for (const uint32_t step : model.fns) {
-      const Fn& train = cx.program.fns[step];
-      if (train.role != FnRole::Step || train.name != "train") continue;
-      std::set<uint32_t> seen = {step};
-      std::vector<uint32_t> open = {step};
-      while (!open.empty()) {
-        const uint32_t at = open.back();
-        open.pop_back();
-        std::vector<Span> found;
-        if (at != step) find_items(cx.program.fns[at].body, cx, found);
-        for (const Span span : found) {
-          cx.report(diag::item_in_train_step(span)
-                        .label(train.span, "this step runs it")
-                        .help("return the tensor itself, and choose with `where(…)` on the device"));
-        }
-        for (const uint32_t callee : cx.callees[at]) {
-          if (seen.insert(callee).second) open.push_back(callee);
-        }
-      }
+      if (cx.program.fns[step].role != FnRole::Step) continue;
+      const std::vector<uint32_t> fns = run_by(step, cx);
+      if (cx.program.fns[step].name == "train") check_items(fns, cx);
+      check_texts(fns, cx);
     }
   }
 }

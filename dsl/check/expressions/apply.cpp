@@ -22,6 +22,7 @@ Expr call_symbol(const Symbol& symbol, CallSite& site) {
     case SymbolKind::Error:
       return error_at(site.span);
     case SymbolKind::Hparam:
+    case SymbolKind::Type:
     case SymbolKind::Const:
     case SymbolKind::Callback:
     case SymbolKind::Topology:

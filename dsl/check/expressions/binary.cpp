@@ -241,6 +241,43 @@ Expr check_tensors(const Sign& sign, Expr left, Expr right, Span span, Scope& sc
                  {cx.keep(std::move(left)), cx.keep(std::move(right))});
 }
 
+/// A list of host values whose elements have one type.
+std::optional<Type> uniform_list(const Type& list, Context& cx) {
+  std::optional<Type> element;
+  for (const TypeField& field : list.fields) {
+    Type one = field.type;
+    one.value.reset();
+    element = element ? merge(*element, one, cx) : one;
+    if (!element || holds_layers(*element) || element->kind == Kind::Block || element->kind == Kind::Function) return std::nullopt;
+  }
+  Type type = list;
+  type.uniform = true;
+  type.fields.clear();
+  if (element) type.fields.push_back({"", *element});
+  return type;
+}
+
+/// `left + right` of two lists; nothing if their elements have no type in common.
+std::optional<Expr> join_lists(Expr& left, Expr& right, Span span, Scope& scope) {
+  Context& cx = scope.cx;
+  std::optional<Type> first = uniform_list(left.type, cx), second = uniform_list(right.type, cx);
+  if (!first || !second) return std::nullopt;
+  if (first->fields.empty()) first->fields = second->fields;
+  if (second->fields.empty()) second->fields = first->fields;
+  if (first->fields.empty()) return left;
+  const auto element = merge(first->fields[0].type, second->fields[0].type, cx);
+  if (!element) return std::nullopt;
+  first->fields[0].type = second->fields[0].type = *element;
+  Type type = *first;
+  type.value.reset();
+  if (first->value && second->value) type.value = *first->value + *second->value;
+  left = convert(std::move(left), *first, scope, "the left side");
+  right = convert(std::move(right), *second, scope, "the right side");
+  if (left.type.is_error() || right.type.is_error()) return error_at(span);
+  for (Expr* side : {&left, &right}) side->type = side == &left ? *first : *second;
+  return op_expr(library::Id::JoinLists, std::move(type), span, {cx.keep(std::move(left)), cx.keep(std::move(right))});
+}
+
 }  // namespace
 
 Expr apply_operator(ast::BinaryOp written, Span op_span, Expr left, Expr right, Span span, Scope& scope) {
@@ -287,6 +324,9 @@ Expr apply_operator(ast::BinaryOp written, Span op_span, Expr left, Expr right, 
       if (written == ast::BinaryOp::Equal) return std::move(*result);
       return {Type::of(Kind::Bool), span, node::Not{cx.keep(std::move(*result))}};
     }
+  }
+  if (written == ast::BinaryOp::Add && left.type.kind == Kind::List && right.type.kind == Kind::List) {
+    if (auto joined = join_lists(left, right, span, scope)) return std::move(*joined);
   }
   if (written == ast::BinaryOp::Add && is_text) {
     return {Type::of(Kind::Str), span,

@@ -33,6 +33,8 @@ Expr call_written(const ast::Expr& callee, std::vector<Given> given, Span span, 
   const Symbol* symbol = cx.graph.find(scope.module, name);
   const bool is_users = symbol != nullptr && !cx.graph.modules[symbol->module].is_library;
   if (!is_users) {
+    // A text may be piped into a method of its own.
+    if (auto text = check_text_call(name, site)) return std::move(*text);
     if (auto builtin = check_builtin(name, site)) return std::move(*builtin);
     if (scope.place == Place::Data && (cx.graph.stages.contains(name) || symbol == nullptr)) {
       // `split repeat sample` are stages when their first argument is a stream.

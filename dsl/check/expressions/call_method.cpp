@@ -2,6 +2,7 @@
 
 #include "dsl/check/declarations/declarations.h"
 #include "dsl/check/expressions/call.h"
+#include "dsl/check/expressions/known.h"
 #include "dsl/check/library/library_call.h"
 
 namespace ltr::check {
@@ -63,17 +64,21 @@ Expr call_method(const ast::Field& field, std::vector<Given> given, Span span, S
   const std::string& name = field.name.text;
   if (const auto* base = field.base->get<ast::NameRef>();
       base != nullptr && !scope.find_local(base->name.text)) {
-    const auto& aliases = cx.graph.modules[scope.module].aliases;
-    if (const auto alias = aliases.find(base->name.text); alias != aliases.end()) {
-      const auto& symbols = cx.graph.modules[alias->second].symbols;
-      if (const auto found = symbols.find(name); found != symbols.end()) {
-        CallSite site{name, field.name.span, span, std::move(given), scope};
-        return call_symbol(found->second, site);
-      }
+    if (cx.graph.modules[scope.module].aliases.contains(base->name.text)) {
+      CallSite site{name, field.name.span, span, std::move(given), scope};
+      if (const Symbol* symbol = cx.graph.find(scope.module, base->name.text + "." + name)) return call_symbol(*symbol, site);
+      report_not_in_module(field.name, base->name.text, scope);
+      return ignore_arguments(site);
     }
   }
+  CallSite decode{name, field.name.span, span, given, scope};
+  if (auto call = decode_in_predict(field, decode)) return std::move(*call);
   Expr base = check_expr(*field.base, scope);
   if (base.type.is_error()) return error_at(span);
+  if (base.type.kind == Kind::Vocabulary) {
+    if (auto call = vocabulary_call(base, decode)) return std::move(*call);
+    return known_field(std::move(base), field.name, span, scope);
+  }
   const Kind kind = base.type.kind;
   if (kind == Kind::Function && base.type.decl != 0) {
     if (auto call = call_frozen_method(base, field, given, span, scope)) return std::move(*call);
@@ -99,6 +104,7 @@ Expr call_method(const ast::Field& field, std::vector<Given> given, Span span, S
   if (kind == Kind::Stream) {
     if (auto stage = check_stream_call(name, site)) return std::move(*stage);
   }
+  if (auto text = check_text_call(name, site)) return std::move(*text);
   if (auto builtin = check_builtin(name, site)) return std::move(*builtin);
   const Symbol* symbol = cx.graph.find(scope.module, name);
   if (symbol != nullptr && (symbol->kind == SymbolKind::Op || symbol->kind == SymbolKind::Fn)) {
@@ -106,8 +112,9 @@ Expr call_method(const ast::Field& field, std::vector<Given> given, Span span, S
   }
   diagnostics::Diagnostic diagnostic =
       diag::unknown_field(field.name.span, cx.text(base.type), name);
-  std::vector<std::string> known = cx.graph.visible(scope.module);
-  if (kind == Kind::List) known.emplace_back("weights");
+  std::vector<std::string> known = text_methods(base.type, cx);
+  if (known.empty()) known = cx.graph.visible(scope.module);
+  if (kind == Kind::List) known.insert(known.end(), {"weights", "length"});
   did_you_mean(diagnostic, name, field.name.span, known);
   cx.report(std::move(diagnostic));
   return error_at(span);

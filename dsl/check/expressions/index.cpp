@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "dsl/check/expressions/expressions.h"
+#include "dsl/check/library/library_call.h"
 
 namespace ltr::check {
 
@@ -182,6 +183,8 @@ Expr check_index(const ast::Expr& expr, const ast::Index& index, Scope& scope) {
   if (base.type.is_error()) return error_at(expr.span);
   if (base.type.kind == Kind::List || base.type.kind == Kind::Tuple)
     return index_list(std::move(base), index, expr.span, scope);
+  if (base.type.kind == Kind::Str || base.type.kind == Kind::Path)
+    return slice_text(std::move(base), index, expr.span, scope);
   if (!base.type.is_tensor()) {
     scope.cx.report(
         diag::wrong_type(expr.span, scope.cx.text(base.type) + " has no elements to index"));

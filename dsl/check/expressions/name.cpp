@@ -1,5 +1,6 @@
 #include "dsl/check/declarations/declarations.h"
 #include "dsl/check/declarations/hook.h"
+#include "dsl/check/expressions/known.h"
 #include "dsl/check/library/library_call.h"
 #include "dsl/check/scope/places.h"
 #include "dsl/diagnostics/suggest.h"
@@ -60,11 +61,11 @@ Expr check_symbol(const Symbol& symbol, Span span, Scope& scope) {
                             symbol.name));
         return error_at(span);
       }
-      for (const Hparam& hparam : cx.program.hparams) {
-        if (hparam.name == symbol.name)
-          return {hparam.type, span, node::Hparam{symbol.name}};
-      }
-      if (scope.place == Place::Hparam) {
+      // Of its own file a default uses what is above it; of other files hparams come as they are needed.
+      const bool is_late = scope.place == Place::Hparam && symbol.module == scope.module && span.begin < symbol.span.begin;
+      if (const Hparam* hparam = is_late ? nullptr : hparam_of(cx, symbol))
+        return {hparam->type, span, node::Hparam{symbol.name}};
+      if (is_late) {
         cx.report(diag::unknown_name(span, symbol.name)
                       .label(symbol.span, "declared here")
                       .note("a default may use the hparams above it"));
@@ -107,7 +108,11 @@ Expr check_symbol(const Symbol& symbol, Span span, Scope& scope) {
       cx.report(diag::wrong_type(span, "`" + symbol.name + "` is a declaration, not a value")
                     .help("build one: `{}(…)`", symbol.name));
       return error_at(span);
+    case SymbolKind::Type:
+      cx.report(diag::wrong_type(span, "`" + symbol.name + "` is a type, not a value"));
+      return error_at(span);
     case SymbolKind::Error:
+      return error_at(span);
     case SymbolKind::Callback:
     case SymbolKind::Topology:
     case SymbolKind::Experiment:
@@ -152,6 +157,18 @@ bool did_you_mean(diagnostics::Diagnostic& diagnostic,
     return true;
   }
   return false;
+}
+
+void report_not_in_module(const ast::Name& name, const std::string& module, Scope& scope) {
+  const resolve::ModuleGraph& graph = scope.cx.graph;
+  std::vector<std::string> known;
+  for (const auto& [candidate, symbol] : graph.modules[graph.modules[scope.module].aliases.at(module)].symbols) {
+    if (!candidate.starts_with("_")) known.push_back(candidate);
+  }
+  diagnostics::Diagnostic diagnostic = diag::unknown_field(name.span, "module `" + module + "`", name.text);
+  if (name.text.starts_with("_")) diagnostic.note("names that begin with `_` are private to their file");
+  did_you_mean(diagnostic, name.text, name.span, known);
+  scope.cx.report(std::move(diagnostic));
 }
 
 namespace {
@@ -317,10 +334,21 @@ Expr field_of(Expr base, const ast::Name& name, Span span, Scope& scope) {
     }
     case Kind::List:
     case Kind::Tuple:
+      if (field == "length" && type.kind == Kind::List) {
+        // The elements of a mixed list are counted as they are written.
+        if (!type.uniform) return int_const(int64_t(type.fields.size()), span);
+        return {Type::host_int(type.value), span, node::ListLength{cx.keep(std::move(base))}};
+      }
+      if (type.kind == Kind::List) known = {"length"};
       if (!holds_layers(type) && !type.fields.empty()) break;
-      if (field == "weights")
-        return weights_of(std::move(base), span, cx);
-      known = {"weights"};
+      if (field == "weights") return weights_of(std::move(base), span, cx);
+      known.emplace_back("weights");
+      break;
+    case Kind::Str:
+    case Kind::Path:
+      if (field == "length")
+        return op_expr(library::Id::TextLength, Type::host_int(), span, {cx.keep(std::move(base))});
+      known = text_methods(type, cx);
       break;
     case Kind::Optimizer:
       if (field == "weights")
@@ -335,6 +363,10 @@ Expr field_of(Expr base, const ast::Name& name, Span span, Scope& scope) {
                         cx.keep({Type::host_int(), span, node::Context{"global_step"}})});
       known = {"weights", "grads", "name", "lr"};
       break;
+    case Kind::Facts:
+    case Kind::FieldFacts:
+    case Kind::Vocabulary:
+      return known_field(std::move(base), name, span, scope);
     case Kind::Stream:
       if (field == "vocab" && type.has_vocab) {
         Type size = Type::host_int();
@@ -342,11 +374,11 @@ Expr field_of(Expr base, const ast::Name& name, Span span, Scope& scope) {
           const AtomId atom =
               cx.program.atoms.variable("data." + member->name + ".vocab", 0, false, true);
           size.value = Polynomial::atom(atom);
-          Expr result = op_expr(library::Id::Vocab, size, span, {cx.keep(std::move(base))});
+          Expr result = op_expr(library::Id::CharacterCount, size, span, {cx.keep(std::move(base))});
           cx.atom_exprs[atom] = result;
           return result;
         }
-        return op_expr(library::Id::Vocab, size, span, {cx.keep(std::move(base))});
+        return op_expr(library::Id::CharacterCount, size, span, {cx.keep(std::move(base))});
       }
       if (field == "vocab") {
         cx.report(diag::unknown_field(name.span, cx.text(type), field)
@@ -402,14 +434,10 @@ Expr check_field(const ast::Expr& expr, const ast::Field& field, Scope& scope) {
                     .note("it has `dir` and `name`"));
       return error_at(expr.span);
     }
-    const auto& aliases = cx.graph.modules[scope.module].aliases;
-    if (const auto alias = aliases.find(name); alias != aliases.end()) {
-      const resolve::Module& module = cx.graph.modules[alias->second];
-      if (const auto found = module.symbols.find(field.name.text);
-          found != module.symbols.end() && !field.name.text.starts_with("_")) {
-        return check_symbol(found->second, expr.span, scope);
-      }
-      cx.report(diag::unknown_field(field.name.span, "module `" + name + "`", field.name.text));
+    if (cx.graph.modules[scope.module].aliases.contains(name)) {
+      if (const Symbol* symbol = cx.graph.find(scope.module, name + "." + field.name.text))
+        return check_symbol(*symbol, expr.span, scope);
+      report_not_in_module(field.name, name, scope);
       return error_at(expr.span);
     }
   }

@@ -15,6 +15,7 @@ bool is_printable(const Type& type) {
     case Kind::Path:
     case Kind::OneOf:
     case Kind::Tensor:
+    case Kind::Texts:
     case Kind::Range:
       return true;
     case Kind::List:

@@ -16,6 +16,12 @@ std::optional<std::vector<Expr>> op_arguments(const FnInfo& op, CallSite& site, 
 std::optional<Expr> check_builtin(const std::string& name, CallSite& site);
 /// A stream source or stage, typed by its rule; nothing if `name` is neither.
 std::optional<Expr> check_stream_call(const std::string& name, CallSite& site);
+/// A method of text, or of a list of texts; nothing if `name` is none.
+std::optional<Expr> check_text_call(const std::string& name, CallSite& site);
+/// Names of the methods that a value of this type has as a text.
+std::vector<std::string> text_methods(const Type& type, const Context& cx);
+/// `s[a .. b]`.
+Expr slice_text(Expr text, const ast::Index& index, Span span, Scope& scope);
 /// A call by the rule that its row of the library's table names.
 Expr call_by_rule(const FnInfo& op, CallSite& site);
 /// Reports E0322 if a value that is fixed before the run draws random numbers.

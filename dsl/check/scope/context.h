@@ -11,6 +11,10 @@
 
 namespace ltr::check {
 
+/// How far the type behind a name has been read. It is read anew at each use, since each `?` in it is another, and its mistakes
+/// are reported once.
+enum class TypeNameState { New, InWork, Good, Bad };
+
 struct Context {
   const source::SourceManager& sources;
   diagnostics::Sink* sink;  ///< not a reference: the body of a `fails` test has one of its own
@@ -20,6 +24,7 @@ struct Context {
   std::map<const ast::Decl*, std::unique_ptr<ObjectInfo>> objects;
   std::map<std::pair<Kind, DeclIndex>, ObjectInfo*> objects_of_kind;  ///< the same, in the order of the program
   std::map<const ast::Fn*, std::unique_ptr<FnInfo>> fns;
+  std::map<const ast::Decl*, TypeNameState> type_names;
   std::map<const ast::Decl*, Expr> consts;
   std::set<const ast::Decl*> consts_in_work;  ///< to stop a constant that mentions itself
   std::map<std::string, uint32_t> calls;      ///< index into Program::calls

@@ -62,6 +62,8 @@ struct FnInfo {
   bool is_manual = false;
   bool infers_result = false;  ///< a lambda of a stage: it gives what its code gives
   std::set<std::string> logs;
+  std::vector<ast::Name> decodes;  ///< of `step predict`: the vocabularies that the wired data must have
+  bool is_unread = false;          ///< a function of data whose signature may mention what a `let` is known to hold
 };
 
 struct MemberInfo {

@@ -6,6 +6,12 @@ std::string Context::source_text(Span span) const {
   return std::string(sources.text(span));
 }
 
+Scope Scope::in_file_of(Span span) const {
+  Scope other = *this;
+  other.module = cx.graph.module_of(span.source);
+  return other;
+}
+
 LocalId Scope::declare(const std::string& name, Type type) {
   locals.push_back({name, std::move(type)});
   const LocalId id = LocalId(locals.size() - 1);

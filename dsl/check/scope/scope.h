@@ -36,6 +36,7 @@ struct Scope {
   /// While a signature is read: where a binder that is missing is noted, so that it is reported once.
   std::map<std::string, AtomId>* missing_binders = nullptr;
   const ObjectInfo* data = nullptr;         ///< in an experiment: the wired data
+  std::string let_name;  ///< of the `let` of data whose value is read
   std::string own_param;  ///< in a member's initialiser: the param of the same name is meant
   uint32_t signature_group = 0;  ///< in the signature of a block parameter: what all its `...` stand for
   int loop_depth = 0;
@@ -46,6 +47,8 @@ struct Scope {
   Body* hoisted = nullptr;  ///< the body being checked: takes what must happen before a statement
   bool in_scan = false;  ///< directly in the body of a `scan`, where `yield` may stand
 
+  /// The same place in the file that `span` is of: what is taken from there means what it means there.
+  Scope in_file_of(Span span) const;
   LocalId declare(const std::string& name, Type type);
   std::optional<LocalId> find_local(const std::string& name) const;
   /// A variable that no name of the program means.
@@ -68,6 +71,8 @@ bool did_you_mean(diagnostics::Diagnostic& diagnostic,
 void note_known(diagnostics::Diagnostic& diagnostic, const std::vector<std::string>& known);
 /// The same of names that are there: `there are adam, sgd`.
 void note_there_are(diagnostics::Diagnostic& diagnostic, const std::vector<std::string>& known);
+/// Reports E0308 for a name that the imported file `module` does not declare, or not for others.
+void report_not_in_module(const ast::Name& name, const std::string& module, Scope& scope);
 /// Reports E0301 with the nearest name.
 void report_unknown(const ast::Name& name, Scope& scope);
 /// Where an existing local lives, if it is not of the innermost body.

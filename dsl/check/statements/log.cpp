@@ -77,6 +77,10 @@ Stmt check_log(const ast::Stmt& statement, const ast::Log& log, Scope& scope) {
     cx.report(diag::wrong_type(value.span, "a tensor is wanted here, not " + cx.text(value.type)));
     return {statement.span, stmt::Error{}};
   }
+  if (log.kind == ast::LogKind::Text && value.type.kind == Kind::Texts) {
+    const Span span = value.span;
+    value = op_expr(library::Id::ShowTexts, Type::of(Kind::Str), span, {cx.keep(std::move(value))});
+  }
   if (log.kind == ast::LogKind::Text && value.type.kind != Kind::Str) {
     cx.report(diag::wrong_type(value.span, "`log text` takes a str, not " + cx.text(value.type)));
     return {statement.span, stmt::Error{}};

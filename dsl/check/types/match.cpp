@@ -245,7 +245,7 @@ Broadcast broadcast(const std::vector<Dim>& left, const std::vector<Dim>& right,
 
 Type substitute(const Type& type, const Binding& binding, Context& cx) {
   Type result = type;
-  if (result.kind == Kind::Tensor) {
+  if (result.kind == Kind::Tensor || result.kind == Kind::Texts) {
     if (result.element == Element::Any && binding.any) result.element = *binding.any;
     if (result.element == Element::Float && binding.floating) result.element = *binding.floating;
     std::vector<Dim> dims;
@@ -448,7 +448,7 @@ bool match(const Type& param,
            bool is_op) {
   if (param.is_error() || argument.is_error()) return true;
   Matcher matcher{binding, free, span, scope, what, is_op};
-  if (param.kind == Kind::Tensor && argument.kind == Kind::Tensor)
+  if (param.kind == argument.kind && (param.kind == Kind::Tensor || param.kind == Kind::Texts))
     return matcher.match_tensor(param, argument);
   if (param.kind == Kind::Option) {
     if (argument.kind == Kind::None) return true;

@@ -39,6 +39,8 @@ std::optional<Kind> host_kind(const std::string& name) {
                                                      {"initializer", Kind::Initializer},
                                                      {"trainer_value", Kind::TrainerValue},
                                                      {"draw", Kind::Draw},
+                                                     {"facts", Kind::Facts},
+                                                     {"vocabulary", Kind::Vocabulary},
                                                      {"number", Kind::Float}};
   const auto found = kKinds.find(name);
   if (found == kKinds.end()) return std::nullopt;
@@ -89,6 +91,26 @@ Type check_dims(const ast::NamedType& named, Element element, Scope& scope) {
   return Type::tensor(element, std::move(dims));
 }
 
+/// The type that a name of the program stands for.
+Type named_type(const Symbol& symbol, Span use, Context& cx) {
+  TypeNameState& state = cx.type_names[symbol.decl];
+  if (state == TypeNameState::Bad) return Type::error();
+  if (state == TypeNameState::InWork) {
+    cx.report(diag::type_cycle(use, symbol.name));
+    state = TypeNameState::Bad;
+    return Type::error();
+  }
+  const bool is_new = state == TypeNameState::New;
+  const size_t errors = cx.sink->error_count();
+  state = TypeNameState::InWork;
+  std::vector<Local> locals;
+  Scope scope{.cx = cx, .module = symbol.module, .place = Place::Const, .locals = locals};
+  Type type = check_type(symbol.decl->get<ast::TypeName>()->type, scope);
+  if (state == TypeNameState::InWork) state = TypeNameState::Good;
+  if (is_new && cx.sink->error_count() != errors) state = TypeNameState::Bad;
+  return state == TypeNameState::Bad ? Type::error() : type;
+}
+
 Type check_named(const ast::TypeExpr& type, const ast::NamedType& named, Scope& scope) {
   const std::string& name = named.name.text;
   if (name == "one_of") {
@@ -105,6 +127,16 @@ Type check_named(const ast::TypeExpr& type, const ast::NamedType& named, Scope& 
   }
   if (named.has_dims) {
     if (const auto element = element_of(name)) return check_dims(named, *element, scope);
+    if (name == "str") {
+      Type texts = check_dims(named, Element::Error, scope);
+      if (texts.is_error()) return texts;
+      if (texts.dims.size() != 1 || texts.dims[0].group != 0) {
+        scope.cx.report(diag::wrong_rank(type.span, "texts have one dim, that of the batch: `str[B]`"));
+        return Type::error();
+      }
+      texts.kind = Kind::Texts;
+      return texts;
+    }
     if (name == "int") {
       scope.cx.report(diag::unknown_type(named.name.span, name + "[…]")
                           .help("a tensor of whole numbers is `i64[…]`")
@@ -115,6 +147,12 @@ Type check_named(const ast::TypeExpr& type, const ast::NamedType& named, Scope& 
   if (const auto kind = host_kind(name)) return Type::of(*kind);
   if (const auto element = element_of(name)) return Type::tensor(*element, {});
   const Symbol* symbol = scope.cx.graph.find(scope.module, name);
+  if (symbol != nullptr && symbol->kind == SymbolKind::Type) {
+    if (!named.has_dims) return named_type(*symbol, named.name.span, scope.cx);
+    scope.cx.report(diag::unknown_type(type.span, scope.cx.source_text(type.span))
+                        .label(symbol->span, "`{}` stands for a whole type and takes no dims", symbol->name));
+    return Type::error();
+  }
   if (symbol != nullptr &&
       (symbol->kind == SymbolKind::Block || symbol->kind == SymbolKind::Model ||
        symbol->kind == SymbolKind::Data || symbol->kind == SymbolKind::Metric)) {
@@ -128,7 +166,6 @@ Type check_named(const ast::TypeExpr& type, const ast::NamedType& named, Scope& 
   diagnostics::Diagnostic diagnostic = diag::unknown_type(named.name.span, name);
   did_you_mean(diagnostic, name, named.name.span, type_names(scope));
   scope.cx.report(std::move(diagnostic));
-  (void)type;
   return Type::error();
 }
 

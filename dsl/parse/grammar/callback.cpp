@@ -22,7 +22,7 @@ const auto callback_item_def = x3::omit[labelled(
     Expected::CallbackMember, hook[take_node] | state_member[take_node] | fn[take_node] | misplaced("a callback"))];
 const auto callback_def =
     x3::omit[keyword(K::Callback) > name[set<&ast::Callback::name>] > -params[params_of] >
-             -(skip(K::For) > name[set<&ast::Callback::model>]) >
+             -(skip(K::For) > qualified[set<&ast::Callback::model>]) >
              braced_entries(
                  recovering(Level::Statement, x3::eps > callback_item > end_of_entry)[push<&ast::Callback::items>])];
 

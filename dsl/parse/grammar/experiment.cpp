@@ -73,7 +73,7 @@ const auto experiment_entry =
                                     values_section[push<&ast::Experiment::sections>] | misplaced("an experiment") |
                                     UnknownSection() | setting[push<&ast::Experiment::settings>]);
 const auto experiment_def = x3::omit[keyword(K::Experiment) > name[set<&ast::Experiment::name>] >
-                                     -(skip_quietly(K::Amends) > name[set<&ast::Experiment::amends>]) >
+                                     -(skip_quietly(K::Amends) > qualified[set<&ast::Experiment::amends>]) >
                                      braced_entries(recovering(Level::Entry, x3::eps > experiment_entry > end_of_entry))];
 
 BOOST_SPIRIT_DEFINE(draw, sets, settings_section, values_section)

@@ -4,7 +4,7 @@
 
 #include "dsl/parse/grammar/rules.h"
 
-// fn, its parameters, and the one-line declarations: hparam, const, let, extern, import.
+// fn, its parameters, and the one-line declarations: hparam, type, const, let, extern, import.
 namespace ltr::parse::grammar {
 
 namespace {
@@ -82,6 +82,8 @@ const auto fn_def = x3::omit[keyword(K::Fn) > name[set<&ast::Fn::name>] > fn_tai
 const auto hparam_def = x3::omit[keyword(K::Hparam) > name[set<&ast::Hparam::name>] > skip(K::Colon) >
                                  type[set<&ast::Hparam::type>] > skip(K::Assign) > value[set<&ast::Hparam::value>] >
                                  -(skip_quietly(K::Where) > value[set<&ast::Hparam::where>])];
+const auto type_name_def =
+    x3::omit[keyword(K::Type) > name[set<&ast::TypeName::name>] > skip(K::Assign) > type[set<&ast::TypeName::type>]];
 const auto constant_def =
     x3::omit[keyword(K::Const) > name[set<&ast::Const::name>] > -(skip(K::Colon) > type[set<&ast::Const::type>]) >
              skip(K::Assign) > value[set<&ast::Const::value>]];
@@ -111,12 +113,13 @@ BOOST_SPIRIT_DEFINE(param, param_list, extern_fn)
 
 }  // namespace
 
-BOOST_SPIRIT_DEFINE(binders, params, fn_tail, fn, hparam, constant, let, extern_fns, import)
+BOOST_SPIRIT_DEFINE(binders, params, fn_tail, fn, hparam, type_name, constant, let, extern_fns, import)
 LTR_INSTANTIATE(binders)
 LTR_INSTANTIATE(params)
 LTR_INSTANTIATE(fn_tail)
 LTR_INSTANTIATE(fn)
 LTR_INSTANTIATE(hparam)
+LTR_INSTANTIATE(type_name)
 LTR_INSTANTIATE(constant)
 LTR_INSTANTIATE(let)
 LTR_INSTANTIATE(extern_fns)

@@ -43,6 +43,7 @@ constexpr std::array kHomes = {
     Home{K::Backward, kNames, kBodies},
     Home{K::For, kNames, kBodies},
     Home{K::Hparam, kNames, kTop},
+    Home{K::Type, kNames, kTop},
     Home{K::Const, kNames, kTop},
     Home{K::Import, kNames | kStrings, kTop},
     Home{K::Extern, kStrings, kTop},

@@ -35,6 +35,9 @@ struct ExprId : Spanned {};
 inline const Rule<ExprId, ast::Expr> expr = "expression";
 
 // type.cpp
+struct QualifiedId {};
+/// A name of this file, or `b.Row` of the one that is imported as `b`.
+inline const Rule<QualifiedId, ast::Name> qualified = "name";
 struct TypeId : Spanned {};
 inline const Rule<TypeId, ast::TypeExpr> type = "type";
 struct SignatureId : Spanned {};
@@ -63,6 +66,8 @@ struct FnTailId {};
 inline const Rule<FnTailId, ast::Fn> fn_tail = "function";
 struct HparamId {};
 inline const Rule<HparamId, ast::Hparam> hparam = "hparam";
+struct TypeNameId {};
+inline const Rule<TypeNameId, ast::TypeName> type_name = "type";
 struct ConstId {};
 inline const Rule<ConstId, ast::Const> constant = "const";
 struct LetId {};
@@ -112,9 +117,9 @@ inline const Rule<TestId, ast::Test> test = "test";
 struct DeclId : Documented {};
 inline const Rule<DeclId, ast::Decl> declaration = "declaration";
 
-BOOST_SPIRIT_DECLARE(decltype(expr), decltype(type), decltype(signature), decltype(record_type), decltype(body),
+BOOST_SPIRIT_DECLARE(decltype(expr), decltype(qualified), decltype(type), decltype(signature), decltype(record_type), decltype(body),
                      decltype(binders), decltype(params), decltype(fn), decltype(fn_tail), decltype(hparam),
-                     decltype(constant), decltype(let), decltype(extern_fns), decltype(import), decltype(data),
+                     decltype(type_name), decltype(constant), decltype(let), decltype(extern_fns), decltype(import), decltype(data),
                      decltype(metric), decltype(block), decltype(member), decltype(parameter), decltype(model),
                      decltype(callback), decltype(state_member), decltype(topology), decltype(setting),
                      decltype(experiment), decltype(test), decltype(declaration))

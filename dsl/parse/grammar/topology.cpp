@@ -36,7 +36,7 @@ const auto topology_entry =
                                     section[push<&ast::Topology::sections>] | misplaced("a topology") |
                                     setting[push<&ast::Topology::settings>]);
 const auto topology_def = x3::omit[keyword(K::Topology) > name[set<&ast::Topology::name>] >
-                                   -(skip_quietly(K::Amends) > name[set<&ast::Topology::amends>]) >
+                                   -(skip_quietly(K::Amends) > qualified[set<&ast::Topology::amends>]) >
                                    braced_entries(recovering(Level::Entry, x3::eps > topology_entry > end_of_entry))];
 
 BOOST_SPIRIT_DEFINE(shard, recompute, section)

@@ -2,7 +2,7 @@
 
 #include "dsl/parse/grammar/rules.h"
 
-// type = NAME [ "[" dim { "," dim } "]" ] | "{" fields "}" | "(" type { "," type } ")".
+// type = NAME [ "." NAME ] [ "[" dim { "," dim } "]" ] | "{" fields "}" | "(" type { "," type } ")".
 namespace ltr::parse::grammar {
 
 namespace {
@@ -43,11 +43,19 @@ struct AppliedAhead : x3::parser<AppliedAhead> {
 const auto dim_def = x3::omit[labelled(
     Expected::Dim, (skip_quietly(K::Question)[kind_is(ast::Dim::Kind::Unknown)]) |
                        (skip_quietly(K::Ellipsis)[kind_is(ast::Dim::Kind::Ellipsis)]) | expr[to_dim])];
-const auto named_type_def = x3::omit[name[set<&ast::NamedType::name>] >>
+const auto named_type_def = x3::omit[qualified[set<&ast::NamedType::name>] >>
                                      -(skip_quietly(K::OpenBracket)[raise<&ast::NamedType::has_dims>] >
                                        -separated(dim[push<&ast::NamedType::dims>]) > skip(K::CloseBracket))];
 const auto applied_type_def = x3::omit[AppliedAhead() >> name[set<&ast::AppliedType::name>] > skip(K::OpenBracket) >
                                        type[set<&ast::AppliedType::argument>] > skip(K::CloseBracket)];
+
+const auto join_name = [](auto& c) {
+  ast::Name& whole = x3::_val(c);
+  whole.text += "." + x3::_attr(c).text;
+  whole.span = source::join(whole.span, x3::_attr(c).span);
+};
+const auto qualified_def =
+    x3::omit[name[take] >> -((ahead(K::Dot, kWords) >> skip_quietly(K::Dot)) > any_word[join_name])];
 
 const auto field_type_def =
     x3::omit[x3::eps > name[set<&ast::FieldType::name>] > skip(K::Colon) > type[set<&ast::FieldType::type>]];
@@ -70,7 +78,8 @@ BOOST_SPIRIT_DEFINE(dim, named_type, applied_type, field_type, tuple_type, block
 
 }  // namespace
 
-BOOST_SPIRIT_DEFINE(type, signature, record_type)
+BOOST_SPIRIT_DEFINE(qualified, type, signature, record_type)
+LTR_INSTANTIATE(qualified)
 LTR_INSTANTIATE(type)
 LTR_INSTANTIATE(signature)
 LTR_INSTANTIATE(record_type)

@@ -6,41 +6,42 @@ syntax case match
 
 " The words of the language and of its library; `editors/generate.py` writes these lines.
 " generated: begin
-syntax keyword ltrKeyword ltr import hparam const fn extern data block model callback topology experiment test
-syntax keyword ltrKeyword backward state reduce merge let batch train val predict from rename freeze weight
-syntax keyword ltrKeyword buffer optimizer group init manual on for amends over at recompute set trainer sweep
-syntax keyword ltrKeyword tags callbacks loggers fails return yield assert print minimize with image histogram
-syntax keyword ltrKeyword text epoch both bar while every no_grad scan dim new
+syntax keyword ltrKeyword ltr import hparam type const fn extern data block model callback topology experiment
+syntax keyword ltrKeyword test backward state reduce merge let batch train val predict from rename freeze
+syntax keyword ltrKeyword weight buffer optimizer group init manual on for amends over at recompute set trainer
+syntax keyword ltrKeyword sweep tags callbacks loggers fails return yield assert print minimize with image
+syntax keyword ltrKeyword histogram text epoch both bar while every no_grad scan dim new
 syntax keyword ltrOperatorWord and or not in as if then else
 syntax keyword ltrConstant true false none
-syntax keyword ltrType bf16 bool bytes draw duration f16 f32 f64 float i16 i32 i64 i8 initializer int list
-syntax keyword ltrType logger one_of option path period schedule secret series str stream trainer_value u8
-syntax keyword ltrType weights
+syntax keyword ltrType bf16 bool bytes draw duration f16 f32 f64 facts float i16 i32 i64 i8 initializer int
+syntax keyword ltrType list logger one_of option path period schedule secret series str stream trainer_value u8
+syntax keyword ltrType vocabulary weights
 syntax keyword ltrFunction abs adaptive_avg_pool1d adaptive_avg_pool2d alibi all any arange argmax argmin asha
 syntax keyword ltrFunction attention auto_contrast avg_pool1d avg_pool2d batch_norm bce bce_with_logits
-syntax keyword ltrFunction bernoulli bilinear bmm by_epoch cache ceil center_crop chain chunk cifar10 clamp
-syntax keyword ltrFunction class_counts class_of clone close collate color_jitter concat confusion_counts
-syntax keyword ltrFunction constant contrastive conv1d conv2d conv3d conv_transpose1d conv_transpose2d
-syntax keyword ltrFunction conv_transpose3d cos cosine cosine_embedding cosine_restarts count counted
-syntax keyword ltrFunction cross_entropy csv ctc cumprod cumsum cyclic diagonal dice dropout dropout2d
-syntax keyword ltrFunction edit_distances einsum elu embedding end_epoch equal erf exp expand exponential eye
-syntax keyword ltrFunction fashion_mnist filter flatten flip floor focal fraction full gather gaussian_blur
-syntax keyword ltrFunction gaussian_nll gelu glu grad gradcheck grayscale group_norm gru hardswish hinge huber
-syntax keyword ltrFunction idx image_folder image_grid index_select instance_norm int_uniform interpolate
-syntax keyword ltrFunction inverse_sqrt isfinite isnan kaiming_normal kaiming_uniform kl_div l1 layer_norm
-syntax keyword ltrFunction leaky_relu linear linear_warmup linspace log1p log_softmax log_uniform logcumsumexp
-syntax keyword ltrFunction logsigmoid logsumexp lstm map masked_fill matmul max_pool1d max_pool2d maximum
-syntax keyword ltrFunction minimum mish mnist mse multistep nll noam norm normal normalize numel one_cycle
-syntax keyword ltrFunction one_hot ones or_else orthogonal overfit pad pad_image permute pixel_shuffle plateau
-syntax keyword ltrFunction poisson_nll polynomial posterize pow prefetch prelu prod ramp rand randint randn
-syntax keyword ltrFunction random_affine random_crop random_erasing random_flip random_resized_crop
-syntax keyword ltrFunction random_rotation random_vflip randperm range ranks relu relu6 repeat reshape resize
-syntax keyword ltrFunction rms_norm rnn roll rope round rsqrt sample save save_png scatter scatter_add
-syntax keyword ltrFunction score_curve select selu sequential shuffle sigmoid sign silu sin smooth_l1
-syntax keyword ltrFunction soft_cross_entropy softmax softplus solarize sort split sqrt square squeeze stack
-syntax keyword ltrFunction std stop stop_grad swiglu synthetic take tanh text_chars text_lines to_float
-syntax keyword ltrFunction token_shards topk tracked transpose tril triplet_margin triu trunc_normal uniform
-syntax keyword ltrFunction unique unsqueeze var vocab window wsd xavier_normal xavier_uniform zeros zip
+syntax keyword ltrFunction bernoulli bilinear bmm bucket by_epoch cache ceil center_crop chain chars chunk
+syntax keyword ltrFunction cifar10 clamp class_counts class_of clone close collate color_jitter concat
+syntax keyword ltrFunction confusion_counts constant contains contrastive conv1d conv2d conv3d conv_transpose1d
+syntax keyword ltrFunction conv_transpose2d conv_transpose3d cos cosine cosine_embedding cosine_restarts count
+syntax keyword ltrFunction counted cross_entropy csv ctc cumprod cumsum cyclic diagonal dice dropout dropout2d
+syntax keyword ltrFunction edit_distances einsum elu embedding end_epoch ends_with equal erf exp expand
+syntax keyword ltrFunction exponential eye fashion_mnist filter find flatten flip floor focal fraction full
+syntax keyword ltrFunction gather gaussian_blur gaussian_nll gelu glu grad gradcheck grayscale group_norm gru
+syntax keyword ltrFunction hardswish hinge huber idx image_folder image_grid index_select instance_norm
+syntax keyword ltrFunction int_uniform interpolate inverse_sqrt isfinite isnan join kaiming_normal
+syntax keyword ltrFunction kaiming_uniform kl_div l1 layer_norm leaky_relu length linear linear_warmup linspace
+syntax keyword ltrFunction log1p log_softmax log_uniform logcumsumexp logsigmoid logsumexp lower lstm map
+syntax keyword ltrFunction masked_fill matmul max_pool1d max_pool2d maximum minimum mish mnist mse multistep
+syntax keyword ltrFunction nll noam norm normal normalize numel one_cycle one_hot ones or_else orthogonal
+syntax keyword ltrFunction overfit pad pad_image permute pixel_shuffle plateau poisson_nll polynomial posterize
+syntax keyword ltrFunction pow prefetch prelu prod ramp rand randint randn random_affine random_crop
+syntax keyword ltrFunction random_erasing random_flip random_resized_crop random_rotation random_vflip randperm
+syntax keyword ltrFunction range ranks relu relu6 repeat replace reshape resize rms_norm rnn roll rope round
+syntax keyword ltrFunction rsqrt sample save save_png scatter scatter_add score_curve select selu sequential
+syntax keyword ltrFunction shuffle sigmoid sign silu sin smooth_l1 soft_cross_entropy softmax softplus solarize
+syntax keyword ltrFunction sort split sqrt square squeeze stack starts_with std stop stop_grad strip swiglu
+syntax keyword ltrFunction synthetic take tanh text_chars text_lines to_float token_shards topk tracked
+syntax keyword ltrFunction transpose tril triplet_margin triu trunc_normal uniform unique unsqueeze upper var
+syntax keyword ltrFunction vocab window wsd xavier_normal xavier_uniform zeros zip
 syntax keyword ltrBlock AUROC Accuracy Adadelta Adafactor Adagrad Adam AdamW Adamax AdaptiveAvgPool1d
 syntax keyword ltrBlock AdaptiveAvgPool2d AveragePrecision AvgPool1d AvgPool2d BatchNorm1d BatchNorm2d Bilinear
 syntax keyword ltrBlock BinaryAUROC BinaryAccuracy BinaryAveragePrecision BinaryCalibrationError

@@ -325,6 +325,7 @@ class LTR_EXPORT Metric {
 struct Output {
   const char* name;
   Tensor value;
+  bool is_texts = false;  ///< `u8[B, W]` of texts, as a batch has them
 };
 using Outputs = std::vector<Output>;
 
@@ -342,6 +343,7 @@ class LTR_EXPORT Context {
   int64_t batch_size = 0;
   int64_t rank = 0;
   int64_t world = 1;
+  const Data* data = nullptr;  ///< the wired data
   int64_t stream = 0;  ///< index of the running stream in `Data::streams`; picks the metric's state
   Str run_dir;
   Str run_name;

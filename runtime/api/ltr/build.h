@@ -87,7 +87,7 @@ class LTR_EXPORT Fields {
   ~Fields();
   Fields(const Fields&) = delete;
   Fields& operator=(const Fields&) = delete;
-  Fields& add(const char* name, DType dtype, const char* host, std::initializer_list<int64_t> dims);
+  Fields& add(const char* name, DType dtype, const char* host, std::initializer_list<int64_t> dims, FieldForm form = FieldForm::Plain);
   Schema take();
 
  private:

@@ -6,6 +6,14 @@
 
 namespace ltr {
 
+enum class FieldForm : uint8_t {
+  Plain,
+  Option,  ///< a host value that may be missing
+  Texts,   ///< of a batch: `u8[B, W]`, the UTF-8 of each text, filled up with `kNoByte`
+};
+/// Stands in no UTF-8.
+inline constexpr uint8_t kNoByte = 0xFF;
+
 /// One field of a record or batch. `dims`: sizes behind the batch dim in records, all of them in
 /// batches; -1 is any. `host` fields are not tensors yet: "int" "float" "bool" "str" "path"; for
 /// tensors it is empty.
@@ -14,6 +22,7 @@ struct FieldInfo {
   DType dtype = DType::Float;
   Ints dims;
   const char* host = "";
+  FieldForm form = FieldForm::Plain;
 };
 using Schema = std::vector<FieldInfo>;
 
@@ -23,9 +32,12 @@ struct Cell {
   int64_t whole = 0;
   double real = 0;
   Str text;
+  std::vector<Str> texts;   ///< of a list of texts, which no record holds: what `vocab` counts
+  bool is_missing = false;  ///< of a field that is an option
 };
 using Record = std::vector<Cell>;
 
+class Known;
 class StreamState;
 /// A stream of records or batches: a pure function of (epoch, position). A counted handle.
 class LTR_EXPORT Stream {
@@ -83,6 +95,7 @@ class LTR_EXPORT Data {
 
   Schema batch;                     ///< binders are -1
   std::vector<RoleStream> streams;  ///< in order of declaration
+  std::vector<const Known*> known;  ///< facts and vocabularies, which it owns
 };
 
 }  // namespace ltr

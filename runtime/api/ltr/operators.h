@@ -82,4 +82,16 @@ LTR_EXPORT bool close(const Tensor& a, const Tensor& b, double tolerance);
 LTR_EXPORT bool close(double a, double b, double tolerance);
 LTR_EXPORT bool equal(const Tensor& a, const Tensor& b);
 
+/// Code points `first` to `end` of `text`, as a slice of a tensor: negative ones count from the end, others are clamped.
+LTR_EXPORT Str slice_text(const Str& text, Option<int64_t> first, Option<int64_t> end);
+
+template <class T>
+std::vector<T> join_lists(std::vector<T> first, const std::vector<T>& second) {
+  first.insert(first.end(), second.begin(), second.end());
+  return first;
+}
+
+/// The texts of a batch, as `print` shows a list of them.
+LTR_EXPORT Str show_texts(const Tensor& texts);
+
 }  // namespace ltr

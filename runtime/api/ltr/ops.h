@@ -106,7 +106,7 @@ LTR_EXPORT Tensor stop_grad(const Tensor& x);
 LTR_EXPORT Tensor tracked(const Tensor& x);
 /// The gradient of the scalar `y` by `x`, itself differentiable.
 LTR_EXPORT Tensor grad(const Tensor& y, const Tensor& x);
-/// `value`, or `other` where it is `none`.
+/// `value`, or `other` where it is `none`: of tensors, and of host values.
 LTR_EXPORT Tensor or_else(const Tensor& value, const Tensor& other);
 /// The number of elements.
 LTR_EXPORT int64_t numel(const Tensor& x);
@@ -173,8 +173,9 @@ LTR_EXPORT Tensor randperm(int64_t n);
 LTR_EXPORT Tensor bernoulli(const Tensor& p);
 /// Draws one class per row: `probs` are non-negative and need not sum to 1.
 LTR_EXPORT Tensor sample(const Tensor& probs);
-/// The place of `text` in `classes`; R3007 if it is none of them.
-LTR_EXPORT int64_t class_of(const Str& text, const std::vector<Str>& classes);
+/// The place of `text` in `classes`. A text that is none of them is of class `other`, R3007 without it; one that is missing
+/// is of class `missing`, R3003 without it.
+LTR_EXPORT int64_t class_of(const Option<Str>& text, const std::vector<Str>& classes, Option<int64_t> missing, Option<int64_t> other);
 
 // ---- stdlib/tensor/matmul.ltr
 
@@ -451,5 +452,34 @@ LTR_EXPORT Tensor solarize(const Tensor& image, double threshold);
 /// With probability `p` a rectangle of `scale` of the area and of `ratio` (height by width) becomes `value`. Zhong et
 /// al. 2017.
 LTR_EXPORT Tensor random_erasing(const Tensor& image, double p, const std::tuple<double, double>& scale, const std::tuple<double, double>& ratio, double value);
+
+// ---- stdlib/str/text.ltr
+
+/// Number of code points; written `s.length`.
+LTR_EXPORT int64_t length(const Str& s);
+/// Where `part` begins in `s` for the first time, -1 if it is nowhere.
+LTR_EXPORT int64_t find(const Str& s, const Str& part);
+/// The text in small letters, by Unicode's simple mapping.
+LTR_EXPORT Str lower(const Str& s);
+/// The text in capital letters, by Unicode's simple mapping.
+LTR_EXPORT Str upper(const Str& s);
+/// Without the white space at both ends.
+LTR_EXPORT Str strip(const Str& s);
+/// `by` in each place of `part`, from left to right; an empty `part` is nowhere.
+LTR_EXPORT Str replace(const Str& s, const Str& part, const Str& by);
+/// Whether `s` begins with `part`.
+LTR_EXPORT bool starts_with(const Str& s, const Str& part);
+/// Whether `s` ends with `part`.
+LTR_EXPORT bool ends_with(const Str& s, const Str& part);
+/// Whether `part` is in `s`.
+LTR_EXPORT bool contains(const Str& s, const Str& part);
+/// Its code points, each a text.
+LTR_EXPORT std::vector<Str> chars(const Str& s);
+/// Its bytes in UTF-8.
+LTR_EXPORT Tensor bytes(const Str& s);
+/// The parts between runs of white space, none of them empty; with `at` the parts between each `at`, empty ones too.
+LTR_EXPORT std::vector<Str> split(const Str& s, const Option<Str>& at);
+/// The parts in a row with `between` between them: `["a", "b"].join(", ")`.
+LTR_EXPORT Str join(const std::vector<Str>& parts, const Str& between);
 
 }  // namespace ltr

@@ -6,6 +6,7 @@
 // Stages are cheap: records are read when a loader asks for them.
 
 #include "ltr/api.h"
+#include "ltr/facts.h"
 
 namespace ltr {
 
@@ -23,7 +24,7 @@ LTR_EXPORT Stream csv(const Str& file, const Str& sep, const Schema& schema);
 /// `{ids: i64}`, one record per character. Ids number the characters that occur, in order of code point.
 LTR_EXPORT Stream text_chars(const Str& file);
 /// Number of different characters, or 64 with `--mock-data`.
-LTR_EXPORT int64_t vocab(const Stream& stream);
+LTR_EXPORT int64_t character_count(const Stream& stream);
 /// `{text: str}`, one record per line of the files that `glob` names, in the order of their names.
 LTR_EXPORT Stream text_lines(const Str& glob);
 /// `{tokens: i32[window]}`: windows of token ids, `stride` apart, none across two files.
@@ -71,7 +72,13 @@ LTR_EXPORT Stream concat(const Stream& first, const Stream& second);
 LTR_EXPORT Stream cache(const Stream& stream, const Str& where, int64_t limit_bytes);
 /// Batches that may be ready ahead of the trainer.
 LTR_EXPORT Stream prefetch(const Stream& stream, int64_t n);
-/// Batches of `size`: a first dim before every field; `int float bool` become `i64 float bool` tensors.
-LTR_EXPORT Stream collate(const Stream& stream, int64_t size, bool drop_last);
+/// The same records, those of like size next to each other; `by` names a field with a length, or delivers one number for each
+/// record of `stream`. `collate` behind it says how many make a batch.
+LTR_EXPORT Stream bucket(const Stream& stream, const Str& by, int64_t width);
+LTR_EXPORT Stream bucket(const Stream& stream, const Stream& by, int64_t width);
+/// Batches of `size`: a first dim before every field; `int float bool` become `i64 float bool` tensors, texts `u8[B, W]`.
+/// `pad` fills fields up whose last size differs; `lengths` names fields and what holds their lengths.
+LTR_EXPORT Stream collate(const Stream& stream, int64_t size, bool drop_last, const Option<double>& pad = {},
+                          const std::vector<std::tuple<Str, Str>>& lengths = {});
 
 }  // namespace ltr

@@ -6,6 +6,7 @@
 
 #include "doors/csv.h"
 #include "ltr/streams.h"
+#include "runtime/data/known.h"
 #include "runtime/data/paths.h"
 #include "runtime/data/row_records.h"
 #include "runtime/data/rows.h"
@@ -24,9 +25,11 @@ struct Column {
   std::vector<int64_t> whole;
   std::vector<double> real;
   std::vector<Str> text;
+  std::vector<bool> missing;  ///< of an option
 
   /// Brings the column of `kind` to `count` values.
   void pad(Kind kind, size_t count) {
+    missing.resize(count);
     if (kind == Kind::Real)
       real.resize(count);
     else if (kind == Kind::Text)
@@ -114,6 +117,7 @@ class Csv : public Source {
     for (size_t i = 0; i < columns_.size(); ++i) {
       const Column& column = columns_[i];
       Cell& cell = out[i];
+      cell.is_missing = column.missing[row];
       switch (kind_of(schema_[i])) {
         case Kind::Int:
         case Kind::Bool:
@@ -145,7 +149,12 @@ class Csv : public Source {
       if (cells.size() != width) fault = fmt::format("{} fields, but the header has {}", cells.size(), width);
       for (size_t i = 0; fault.empty() && i < columns_.size(); ++i) {
         const Str& cell = cells[columns_[i].position];
-        if (!parse(cell, kind_of(schema_[i]), columns_[i])) fault = fault_of(schema_[i], cell);
+        const bool is_missing = cell.empty() && schema_[i].form == FieldForm::Option;
+        columns_[i].missing.push_back(is_missing);
+        if (is_missing)
+          columns_[i].pad(kind_of(schema_[i]), columns_[i].missing.size());
+        else if (!parse(cell, kind_of(schema_[i]), columns_[i]))
+          fault = fault_of(schema_[i], cell);
       }
       lines_.push_back(reader.line());
       if (fault.empty()) {
@@ -163,7 +172,7 @@ class Csv : public Source {
  private:
   void note_numbers(const std::vector<Str>& cells) {
     for (size_t i = 0; i < columns_.size(); ++i) {
-      if (kind_of(schema_[i]) != Kind::Real || std::isfinite(columns_[i].real.back())) continue;
+      if (kind_of(schema_[i]) != Kind::Real || columns_[i].missing.back() || std::isfinite(columns_[i].real.back())) continue;
       const Str& cell = cells[columns_[i].position];
       if (not_finite_count_++ == 0)
         not_finite_ = fmt::format("{}:{}: the field {} is {}", path_, lines_.back(), schema_[i].name,
@@ -173,7 +182,7 @@ class Csv : public Source {
 
   static Str fault_of(const FieldInfo& field, const Str& cell) {
     if (!cell.empty()) return fmt::format("the field {} is \"{}\", but {} is wanted", field.name, cell, type_text(field));
-    return fmt::format("the field {} is empty; {} has no value for that, float has nan", field.name, type_text(field));
+    return fmt::format("the field {} is empty; {} has no value for that, option[{}] has none", field.name, type_text(field), type_text(field));
   }
 
   [[noreturn]] void refuse(const std::pair<const int64_t, Str>& bad) const {
@@ -212,14 +221,16 @@ class Csv : public Source {
 Stream csv(const Str& file, const Str& sep, const Schema& schema) {
   if (sep.size() != 1) throw error_here(err::out_of_range, "csv: sep", '"' + sep + '"', "one character");
   if (is_mock_data()) return mock_source(schema);
-  const Str path = find_path(file);
-  note_opened(path);
-  auto* source = new Csv(schema, path);
-  Stream stream(source);
-  source->load(reading(path, [&] { return doors::read_file(path); }), sep[0]);
-  note_records(path, source->size());
-  note_doubt(path, source->not_finite());
-  return stream;
+  return open_or_absent(schema, [&] {
+    const Str path = find_path(file);
+    note_opened(path);
+    auto* source = new Csv(schema, path);
+    Stream stream(source);
+    source->load(reading(path, [&] { return doors::read_file(path); }), sep[0]);
+    note_records(path, source->size());
+    note_doubt(path, source->not_finite());
+    return stream;
+  });
 }
 
 }  // namespace ltr

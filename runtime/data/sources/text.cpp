@@ -5,6 +5,7 @@
 #include <map>
 
 #include "ltr/streams.h"
+#include "runtime/data/known.h"
 #include "runtime/data/paths.h"
 #include "runtime/data/sources/source.h"
 #include "runtime/tensor/handle.h"
@@ -147,7 +148,7 @@ Stream text_chars(const Str& file) {
   return Stream(source);
 }
 
-int64_t vocab(const Stream& stream) {
+int64_t character_count(const Stream& stream) {
   if (is_mock_data()) return kMockVocab;
   const int64_t count = stream.state()->vocab();
   if (count < 0) throw error_here(err::schema_differs, "vocab", "this stream has no vocabulary");
@@ -156,7 +157,7 @@ int64_t vocab(const Stream& stream) {
 
 Stream text_lines(const Str& glob) {
   if (is_mock_data()) return mock_source({{"text", DType::U8, {}, "str"}});
-  return Stream(new Lines(find_files(glob)));
+  return open_or_absent({{"text", DType::U8, {}, "str"}}, [&] { return Stream(new Lines(find_files(glob))); });
 }
 
 Stream range(int64_t n) {

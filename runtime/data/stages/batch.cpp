@@ -1,20 +1,25 @@
 // `window` and `collate`: several records as one, with a new first dim.
 
+#include <algorithm>
+#include <memory>
+
 #include <ATen/ops/empty.h>
+#include <ATen/ops/full.h>
 #include <ATen/ops/stack.h>
 
 #include "ltr/streams.h"
 #include "runtime/api/error.h"
 #include "runtime/data/rows.h"
 #include "runtime/data/stream.h"
+#include "runtime/data/texts.h"
 #include "runtime/tensor/handle.h"
 
 namespace ltr {
 
 namespace {
 
-/// Each field with `first` as new first dim; host fields become tensors. Text cannot.
-Schema stacked(const Schema& schema, int64_t first, const char* stage) {
+/// Each field with `first` as new first dim; host fields become tensors, texts only in batches.
+Schema stacked(const Schema& schema, int64_t first, const char* stage, bool is_batch) {
   Schema out = schema;
   for (FieldInfo& field : out) {
     switch (field.host[0]) {
@@ -30,9 +35,14 @@ Schema stacked(const Schema& schema, int64_t first, const char* stage) {
         field.dtype = DType::Bool;
         break;
       default:
-        throw with_help(error_here(err::schema_differs, stage,
-                                   fmt::format("the field {} is text, which no tensor holds", field.name)),
-                        "leave it out with select, or encode it in a map: class_of(…, […])");
+        if (!is_batch) {
+          throw with_help(error_here(err::schema_differs, stage,
+                                     fmt::format("the field {} is text, which no tensor holds", field.name)),
+                          "leave it out with select, or encode it in a map: class_of(…, […])");
+        }
+        field.dtype = DType::U8;
+        field.dims = {-1};
+        field.form = FieldForm::Texts;
     }
     field.host = "";
     field.dims.insert(field.dims.begin(), first);
@@ -49,7 +59,7 @@ at::Tensor rows_of(const FieldInfo& field, int64_t count) {
 class Window : public Stage {
  public:
   Window(const Stream& inner, int64_t n, int64_t stride)
-      : Stage(stacked(inner.state()->schema(), n, "window"), inner), n_(n), stride_(stride) {
+      : Stage(stacked(inner.state()->schema(), n, "window", false), inner), n_(n), stride_(stride) {
     const int64_t records = this->inner().size();
     if (records == kEndless)
       size_ = kEndless;
@@ -118,14 +128,31 @@ class Window : public Stage {
   std::vector<int64_t> bytes_;
 };
 
+/// What fills fields up whose last size differs from record to record, and which of their lengths are kept: pairs of a
+/// field and the name of its lengths.
+struct Padding {
+  Option<double> fill;
+  std::vector<std::tuple<Str, Str>> lengths;
+};
+
+Schema batched(const Schema& record, const Padding& padding) {
+  Schema out = stacked(record, -1, "collate", true);
+  for (const auto& [field, name] : padding.lengths) out.push_back({name.c_str(), DType::I64, {-1}, ""});
+  return out;
+}
+
 class Collate : public Stage {
  public:
-  Collate(const Stream& inner, int64_t size, bool drop_last)
-      : Stage(stacked(inner.state()->schema(), -1, "collate"), inner), batch_(size), drop_last_(drop_last) {
+  /// `padding` outlives the stream, which takes the names of its fields from there.
+  Collate(const Stream& inner, int64_t size, bool drop_last, std::shared_ptr<const Padding> padding)
+      : Stage(batched(inner.state()->schema(), *padding), inner), batch_(size), drop_last_(drop_last), padding_(std::move(padding)) {
     for (const FieldInfo& field : this->inner().schema()) {
       bytes_.push_back(row_bytes(field));
       has_rows_ = has_rows_ && bytes_.back() >= 0;
     }
+    has_rows_ = has_rows_ && padding_->lengths.empty();
+    for (const auto& [field, name] : padding_->lengths) measured_.push_back(column_of(field));
+    this->inner().group(size);
   }
 
   int64_t size() const override {
@@ -137,7 +164,7 @@ class Collate : public Stage {
   const StreamState* root() const override { return this; }
   bool is_pure() const override { return is_fixed(); }
   Stream rebuilt(const Stream& source) const override {
-    return Stream(new Collate(inner().rebuilt(source), batch_, false));
+    return Stream(new Collate(inner().rebuilt(source), batch_, false, padding_));
   }
   int64_t batch_size() const override { return batch_; }
   int64_t batch_samples(int64_t index) const override {
@@ -185,30 +212,73 @@ class Collate : public Stage {
     return count > 0;
   }
 
+  size_t column_of(const Str& field) const {
+    const Schema& fields = inner().schema();
+    for (size_t i = 0; i < fields.size(); ++i) {
+      if (field == fields[i].name && fields[i].host[0] == '\0' && !fields[i].dims.empty()) return i;
+    }
+    throw error_here(err::schema_differs, "collate", fmt::format("there is no field {} with a length", field));
+  }
+
   /// For fields whose size is known from the record alone.
   bool stack(const ReadAt& at, Record& out) const {
-    std::vector<std::vector<at::Tensor>> columns(schema_.size());
+    const Schema& fields = inner().schema();
+    std::vector<std::vector<at::Tensor>> columns(fields.size());
+    std::vector<std::vector<Str>> texts(fields.size());
     ReadAt one = at;
     one.index = at.index * batch_;
     Record record;
+    int64_t count = 0;
     for (int64_t i = 0; i < batch_samples(at.index); ++i, ++one.index) {
       if (!inner().read(one, record)) continue;
+      ++count;
       for (size_t field = 0; field < columns.size(); ++field) {
-        at::Tensor tensor = tensor_of(inner().schema()[field], record[field], one);
-        if (!columns[field].empty() && columns[field][0].sizes() != tensor.sizes()) {
-          throw with_help(error_at(location(), err::bad_record, inner().name_of(one),
-                                   fmt::format("the field {} is {}, others of its batch are {}", schema_[field].name,
-                                               sizes_text(tensor), sizes_text(columns[field][0]))),
-                          "bring them to one size in a map");
+        if (schema_[field].form == FieldForm::Texts) {
+          texts[field].push_back(record[field].text);
+          continue;
         }
+        at::Tensor tensor = tensor_of(fields[field], record[field], one);
+        if (!columns[field].empty()) check_sizes(field, tensor, columns[field][0], one);
         columns[field].push_back(std::move(tensor));
       }
     }
+    if (count == 0) return false;
     for (size_t field = 0; field < columns.size(); ++field) {
-      if (columns[field].empty()) return false;
-      out[field].tensor = give(at::stack(columns[field]));
+      const bool is_texts = schema_[field].form == FieldForm::Texts;
+      out[field].tensor = give(is_texts ? pack_texts(texts[field]) : joined(columns[field]));
     }
+    for (size_t i = 0; i < measured_.size(); ++i) out[fields.size() + i].tensor = give(lengths_of(columns[measured_[i]]));
     return true;
+  }
+
+  /// Records of one batch differ in their last size alone, and only where they are filled up.
+  void check_sizes(size_t field, const at::Tensor& tensor, const at::Tensor& first, const ReadAt& at) const {
+    const bool is_open = padding_->fill && tensor.dim() > 0 && tensor.dim() == first.dim() && inner().schema()[field].dims.back() < 0;
+    const bool fits = is_open ? tensor.sizes().slice(0, size_t(tensor.dim()) - 1) == first.sizes().slice(0, size_t(tensor.dim()) - 1)
+                              : tensor.sizes() == first.sizes();
+    if (fits) return;
+    throw with_help(error_at(location(), err::bad_record, inner().name_of(at),
+                             fmt::format("the field {} is {}, others of its batch are {}", schema_[field].name, sizes_text(tensor),
+                                         sizes_text(first))),
+                    "bring them to one size in a map, or fill them up: collate(…, pad = 0)");
+  }
+
+  /// One tensor of all, the shorter ones filled up at their end.
+  at::Tensor joined(const std::vector<at::Tensor>& column) const {
+    const bool is_even = std::all_of(column.begin(), column.end(), [&](const at::Tensor& one) { return one.sizes() == column[0].sizes(); });
+    if (is_even) return at::stack(column);
+    std::vector<int64_t> sizes = column[0].sizes().vec();
+    for (const at::Tensor& one : column) sizes.back() = std::max(sizes.back(), one.size(-1));
+    sizes.insert(sizes.begin(), int64_t(column.size()));
+    const at::Tensor whole = at::full(sizes, *padding_->fill, column[0].options());
+    for (size_t i = 0; i < column.size(); ++i) whole[int64_t(i)].narrow(-1, 0, column[i].size(-1)).copy_(column[i]);
+    return whole;
+  }
+
+  static at::Tensor lengths_of(const std::vector<at::Tensor>& column) {
+    at::Tensor lengths = at::empty({int64_t(column.size())}, at::kLong);
+    for (size_t i = 0; i < column.size(); ++i) lengths.data_ptr<int64_t>()[i] = column[i].size(-1);
+    return lengths;
   }
 
   at::Tensor tensor_of(const FieldInfo& field, const Cell& cell, const ReadAt& at) const {
@@ -224,6 +294,8 @@ class Collate : public Stage {
 
   int64_t batch_;
   bool drop_last_;
+  std::shared_ptr<const Padding> padding_;
+  std::vector<size_t> measured_;  ///< the fields whose lengths are kept
   bool has_rows_ = true;
   std::vector<int64_t> bytes_;
 };
@@ -236,9 +308,10 @@ Stream window(const Stream& stream, int64_t n, int64_t stride) {
   return Stream(new Window(stream, n, stride));
 }
 
-Stream collate(const Stream& stream, int64_t size, bool drop_last) {
+Stream collate(const Stream& stream, int64_t size, bool drop_last, const Option<double>& pad,
+               const std::vector<std::tuple<Str, Str>>& lengths) {
   if (size < 1) throw error_here(err::out_of_range, "collate: size", size, "size >= 1");
-  return Stream(new Collate(stream, size, drop_last));
+  return Stream(new Collate(stream, size, drop_last, std::make_shared<const Padding>(Padding{pad, lengths})));
 }
 
 }  // namespace ltr

@@ -179,13 +179,14 @@ Stream select(const Stream& stream, const std::vector<Str>& names) {
 Stream zip(const Stream& left, const Stream& right, const Str& length) {
   const int64_t a = left.state()->size();
   const int64_t b = right.state()->size();
-  if (length == "equal" && a != b && !is_mock_data()) {
+  const bool is_absent = left.state()->is_absent() || right.state()->is_absent();
+  if (length == "equal" && a != b && !is_mock_data() && !is_absent) {
     const auto text = [](int64_t size) { return size == kEndless ? Str("no end") : std::to_string(size); };
     throw with_help(
         error_here(err::stream_too_short, fmt::format("zip: the streams have {} and {} records", text(a), text(b))),
         "length = min or cycle takes streams of different lengths");
   }
-  if (length == "cycle" && (a == 0 || b == 0)) throw error_here(err::stream_too_short, "zip: a stream is empty");
+  if (length == "cycle" && (a == 0 || b == 0) && !is_absent) throw error_here(err::stream_too_short, "zip: a stream is empty");
   Schema fields = left.state()->schema();
   fields.insert(fields.end(), right.state()->schema().begin(), right.state()->schema().end());
   return Stream(new Zip(left, right, std::move(fields), length == "cycle" ? std::max(a, b) : std::min(a, b)));

@@ -130,7 +130,7 @@ Stream shard(const Stream& stream, int64_t index, int64_t count) {
 Stream repeat(const Stream& stream, const Option<int64_t>& n) {
   if (n.has_value() && *n < 1) refuse("repeat", "n", *n, "n >= 1");
   need_end(stream, "repeat");
-  if (stream.state()->size() == 0) throw error_here(err::stream_too_short, "repeat of an empty stream");
+  if (stream.state()->size() == 0 && !stream.state()->is_absent()) throw error_here(err::stream_too_short, "repeat of an empty stream");
   return Stream(new Repeat(stream, n.value_or(0)));
 }
 

@@ -75,7 +75,7 @@ std::vector<Stream> split_in_order(const Stream& stream, const std::vector<int64
   return parts;
 }
 
-/// The records of each value of the field `by`, in file order; under "" those that cannot be read.
+/// The records of each value of the field `by`, in file order; under "" those that cannot be read, or lack it.
 std::map<Str, std::vector<int64_t>> strata(const Stream& stream, const Str& by) {
   const StreamState& state = *stream.state();
   const Schema& schema = state.schema();
@@ -98,6 +98,10 @@ std::map<Str, std::vector<int64_t>> strata(const Stream& stream, const Str& by) 
     }
     const Cell& cell = record[column];
     Str value = cell.text;
+    if (field->form == FieldForm::Option && cell.is_missing) {
+      out[""].push_back(i);
+      continue;
+    }
     if (field->host[0] == 'i' || field->host[0] == 'b') value = std::to_string(cell.whole);
     if (field->host[0] == 'f') value = text_of(cell.real);
     if (field->host[0] == '\0') value = std::to_string(aten(cell.tensor).item().toLong());
@@ -141,8 +145,8 @@ std::vector<Stream> split(const Stream& stream, const Ints& counts, const Option
     if (count < 0) throw error_here(err::out_of_range, "split: a part", count, "count >= 0");
     sum += count;
   }
-  if (is_mock_data() || by.has_value()) {
-    if (!is_mock_data() && sum > size) {
+  if (is_mock_data() || stream.state()->is_absent() || by.has_value()) {
+    if (!is_mock_data() && !stream.state()->is_absent() && sum > size) {
       throw error_here(err::stream_too_short, fmt::format("split wants {} records, the stream has {}", sum, size));
     }
     Floats shares;

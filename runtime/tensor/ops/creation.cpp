@@ -86,12 +86,16 @@ Tensor tensor_of(const Ints& values, DType dtype) {
   return guarded([&] { return drawn(at::tensor(at::ArrayRef<int64_t>(values), at::kLong).to(aten(dtype))); });
 }
 
-int64_t class_of(const Str& text, const std::vector<Str>& classes) {
-  const auto place = std::find(classes.begin(), classes.end(), text);
-  if (place == classes.end()) {
-    throw error_here(err::value_out_of_range, fmt::format("\"{}\" is none of {}", text, fmt::join(classes, ", ")));
+int64_t class_of(const Option<Str>& text, const std::vector<Str>& classes, Option<int64_t> missing, Option<int64_t> other) {
+  if (!text) {
+    if (missing) return *missing;
+    throw with_help(error_here(err::bad_record, "class_of", "the text is missing"), "`missing = k` is the class of what is missing");
   }
-  return place - classes.begin();
+  const auto place = std::find(classes.begin(), classes.end(), *text);
+  if (place != classes.end()) return place - classes.begin();
+  if (other) return *other;
+  throw with_help(error_here(err::value_out_of_range, fmt::format("\"{}\" is none of {}", *text, fmt::join(classes, ", "))),
+                  "`other = k` is the class of all other texts");
 }
 
 // ---- random --------------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 A part is `("word", w)`, `("rule", name, arguments)`, `("seq", parts)`, `("choice", parts)`, `("option", part)` or
 `("many", part)`; in a word's place may stand a token in capitals.
 """
+import collections
 import re
 import sys
 from dataclasses import dataclass
@@ -141,6 +142,7 @@ class Writer:
 
     def __init__(self, rules, chance):
         self.rules, self.chance, self.taken = rules, chance, set()
+        self.left = collections.Counter(rule for rule, _, _ in choices(rules))
         self.numbers = {name: {id(part): number for number, part in enumerate(_walk(rule.body))}
                         for name, rule in rules.items()}
         self.heights = {}
@@ -163,10 +165,16 @@ class Writer:
         is_deep = any(self.open.count(name) > 2 for name in ("expr", "body", "type"))
         return self.words < self.LONG and not self.in_string and not is_deep
 
+    def leads_on(self, part):
+        """Whether a production that stands in the part has choices that were not taken: few sentences reach the last ones."""
+        return any(self.left[name] for name in names_of(part, ()))
+
     def decide(self, part, rule, ways):
         """One of the ways by chance, of those that were not taken before if there are any."""
         number = self.numbers[rule][id(part)]
         way = self.chance.choice([way for way in ways if (rule, number, way) not in self.taken] or ways)
+        if (rule, number, way) not in self.taken:
+            self.left[rule] -= 1
         self.taken.add((rule, number, way))
         return way
 
@@ -186,7 +194,8 @@ class Writer:
             is_any = self.is_free() or rule == "string"
             ways = [way for way, inner in enumerate(part[1]) if is_any or self.height(inner) == lowest]
             return self.write(part[1][self.decide(part, rule, ways)], rule, bindings)
-        is_there = self.decide(part, rule, (0, 0, 1) if self.is_free() or rule == "string" else (0,))
+        ways = (0, 0, 1) if self.is_free() or rule == "string" else (0,)
+        is_there = self.decide(part, rule, (1,) if len(ways) > 1 and self.leads_on(part[1]) else ways)
         count = self.chance.choice((1, 2)) if is_there and kind == "many" else is_there
         return " ".join(self.write(part[1], rule, bindings) for _ in range(count))
 

@@ -11,6 +11,8 @@ namespace ltr::check {
 void check_shuffling(Context& cx, const DataObject& data);
 /// W0504: what is trained on is not evaluated on.
 void check_same_records(Context& cx, const DataObject& data);
+/// W0505: what maps of `train` know of streams is nothing that is measured on.
+void check_known_records(Context& cx, const DataObject& data);
 /// E0510: a split takes no more records than there are.
 void check_splits(Context& cx, const DataObject& data);
 /// E0514: what a filter chooses hangs on no random numbers.

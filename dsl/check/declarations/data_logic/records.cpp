@@ -70,6 +70,11 @@ std::vector<ExprView> origins(const ExprView& expr, const DataObject& data, cons
   return found;
 }
 
+bool holds(const std::vector<ExprView>& list, const ExprView& one, const DataObject& data, const Context& cx) {
+  return std::any_of(list.begin(), list.end(),
+                     [&](const ExprView& other) { return are_equal(one, other, data, cx.program); });
+}
+
 /// How many records a stream has, where that is written.
 struct Counter {
   const Context& cx;
@@ -150,21 +155,77 @@ void check_same_records(Context& cx, const DataObject& data) {
                                   [](const StreamDecl& one) { return one.role == "train"; });
   if (train == data.streams.end() || train->value.type.is_error()) return;
   const std::vector<ExprView> trained = origins(train->value, data, cx.program);
-  const auto holds = [&](const std::vector<ExprView>& list, const ExprView& one) {
-    return std::any_of(list.begin(), list.end(),
-                       [&](const ExprView& other) { return are_equal(one, other, data, cx.program); });
-  };
   if (trained.empty()) return;
   for (const StreamDecl& stream : data.streams) {
     if ((stream.role != "val" && stream.role != "test") || stream.value.type.is_error()) continue;
     const std::vector<ExprView> measured = origins(stream.value, data, cx.program);
     if (measured.empty()) continue;
-    if (!holds(measured, trained.front()) && !holds(trained, measured.front())) continue;
+    if (!holds(measured, trained.front(), data, cx) && !holds(trained, measured.front(), data, cx)) continue;
     const std::string name = stream.role + (stream.name.empty() ? "" : "." + stream.name);
     cx.report(diag::same_records(stream.value.span, name, "train")
                   .label(train->value.span, "trained on here")
                   .note("what is measured on them says nothing about other records")
                   .help("keep some records for evaluation: `split([0.9, 0.1], seed = 1)`"));
+  }
+}
+
+namespace {
+
+void find_members(const Body& body, const Program& program, std::set<std::string>& names, std::set<FnId>& seen);
+
+/// The members of its data that an expression reads, also in the functions that it calls.
+void find_members(const ExprView& expr, const Program& program, std::set<std::string>& names, std::set<FnId>& seen) {
+  const auto* member = expr.get<node::Member>();
+  if (member != nullptr && program.exprs[member->object].is<node::Self>()) names.insert(member->name);
+  const auto* function = expr.get<node::CallFn>();
+  const auto* method = expr.get<node::CallMethod>();
+  const auto* map = expr.get<node::MapStage>();
+  const FnId fn = function != nullptr ? function->fn : method != nullptr ? method->fn : map != nullptr ? map->fn : 0;
+  if (fn != 0 && seen.insert(fn).second) find_members(program.fns[fn].body, program, names, seen);
+  for_each_child(expr, [&](ExprId child) { find_members(program.exprs[child], program, names, seen); });
+  for_each_body(expr, [&](const Body& body) { find_members(body, program, names, seen); });
+}
+
+void find_members(const Body& body, const Program& program, std::set<std::string>& names, std::set<FnId>& seen) {
+  for (const Stmt& stmt : body) {
+    for_each_child(stmt, [&](ExprId child) { find_members(program.exprs[child], program, names, seen); });
+    for_each_body(stmt, [&](const Body& inner) { find_members(inner, program, names, seen); });
+  }
+}
+
+/// Adds what the maps of a stream read: those of its stages, and of the `let`s that it is made of.
+void add_read_by_maps(const ExprView& expr, const DataObject& data, const Program& program,
+                      std::set<std::string>& names, std::set<FnId>& seen) {
+  const ExprView stream = behind_lets(expr, data, program);
+  const auto* map = stream.get<node::MapStage>();
+  if (map != nullptr && seen.insert(map->fn).second) find_members(program.fns[map->fn].body, program, names, seen);
+  if (const auto input = input_of(stream, program)) add_read_by_maps(program.exprs[*input], data, program, names, seen);
+}
+
+}  // namespace
+
+void check_known_records(Context& cx, const DataObject& data) {
+  const auto train = std::find_if(data.streams.begin(), data.streams.end(),
+                                  [](const StreamDecl& one) { return one.role == "train"; });
+  if (train == data.streams.end() || train->value.type.is_error()) return;
+  std::set<std::string> used;
+  std::set<FnId> seen;
+  add_read_by_maps(train->value, data, cx.program, used, seen);
+  for (const Member& member : data.object.members) {
+    const auto* op = member.value.get<node::Op>();
+    const bool is_known = op != nullptr && (op->op == library::Id::Facts || op->op == library::Id::Vocab);
+    if (!is_known || op->args.size() < 2 || !used.contains(member.name)) continue;
+    const std::vector<ExprView> known = origins(cx.at(op->args[0]), data, cx.program);
+    for (const StreamDecl& stream : data.streams) {
+      if ((stream.role != "val" && stream.role != "test") || stream.value.type.is_error() || known.empty()) continue;
+      const std::vector<ExprView> measured = origins(stream.value, data, cx.program);
+      if (measured.empty() || (!holds(measured, known.front(), data, cx) && !holds(known, measured.front(), data, cx))) continue;
+      const std::string name = stream.role + (stream.name.empty() ? "" : "." + stream.name);
+      cx.report(diag::known_too_much(member.value.span, member.name, name)
+                    .label(stream.value.span, "measured on these records")
+                    .help("take it of the part that is trained on: `{}(parts[0])`", std::string(library::info(op->op).name)));
+      break;
+    }
   }
 }
 

@@ -47,14 +47,15 @@ bool check_record(const std::vector<TypeField>& fields, Span span, Context& cx) 
       case Kind::Str:
       case Kind::Path:
         continue;
-      case Kind::Option:
-        cx.report(diag::not_in_this_version(
-            span, "a field that may be missing (`" + field.name + ": " + cx.text(field.type) + "`)"));
-        return false;
+      case Kind::Option: {
+        const Type& inner = field.type.fields[0].type;
+        if (inner.is_host_number() || inner.kind == Kind::Str || inner.kind == Kind::Path) continue;
+        [[fallthrough]];
+      }
       default:
         cx.report(diag::wrong_type(span, "the field `" + field.name + "` of a record cannot be " +
                                              cx.text(field.type))
-                      .note("fields are tensors, int, float, bool, str or path"));
+                      .note("fields are tensors, int, float, bool, str, path, or options of these host values"));
         return false;
     }
   }

@@ -16,35 +16,6 @@ Type stream_behind(const Type& stream, std::vector<TypeField> fields) {
   return type;
 }
 
-/// A field in a window or batch: one more axis in front. Host fields become tensors; a str cannot.
-std::optional<Type> widened(const TypeField& field,
-                            const Polynomial& size,
-                            Span span,
-                            Scope& scope) {
-  Type type = field.type;
-  switch (type.kind) {
-    case Kind::Int:
-      type = Type::tensor(Element::I64, {});
-      break;
-    case Kind::Float:
-      type = Type::tensor(Element::Float, {});
-      break;
-    case Kind::Bool:
-      type = Type::tensor(Element::Bool, {});
-      break;
-    case Kind::Tensor:
-      break;
-    default:
-      scope.cx.report(
-          diag::cannot_collate(span, field.name, scope.cx.text(type))
-              .help("encode it in a map: `class_of(row.{}, [\"…\", \"…\"])` is its number",
-                    field.name));
-      return std::nullopt;
-  }
-  type.dims.insert(type.dims.begin(), Dim{.size = size, .group = 0});
-  return type;
-}
-
 /// Whether two streams deliver the same fields; the value of a host int is no part of its type
 /// here.
 bool equal_records(const Type& left, const Type& right) {
@@ -152,7 +123,8 @@ FnInfo* map_function(const Given& given, const Type& stream, bool is_numbered, C
   return fn;
 }
 
-/// A stage of arguments as they are declared; unset where one is wrong.
+}  // namespace
+
 std::optional<Expr> stage(const FnInfo& op, CallSite& site) {
   Binding binding;
   auto args = op_arguments(op, site, binding);
@@ -160,43 +132,6 @@ std::optional<Expr> stage(const FnInfo& op, CallSite& site) {
   Type type = (*args)[0].type;
   return typed_call(op, std::move(type), site, std::move(*args));
 }
-
-/// `window` and `collate`: several records as one.
-Expr grouped(const FnInfo& op, bool is_batch, CallSite& site) {
-  Context& cx = site.scope.cx;
-  auto group = stage(op, site);
-  if (!group) return error_at(site.span);
-  const ExprView& count = cx.at(group->get<node::Op>()->args[1]);
-  Type& type = group->type;
-  if (const auto* number = count.get<node::IntConst>(); number != nullptr && number->value < 1) {
-    cx.report(diag::out_of_range(count.span, "`" + op.name + "` needs a size of at least 1"));
-    return error_at(site.span);
-  }
-  if (type.uniform) {
-    cx.report(diag::wrong_place(
-        site.name_span,
-        "`" + op.name + "` stands behind `collate`, where there are batches already"));
-    return error_at(site.span);
-  }
-  const Polynomial size =
-      !is_batch && count.type.value ? *count.type.value : cx.program.atoms.unknown();
-  for (TypeField& field : type.fields) {
-    const auto wide = widened(field, size, site.name_span, site.scope);
-    if (!wide) return error_at(site.span);
-    for (size_t i = 1; is_batch && i < wide->dims.size(); ++i) {
-      if (!cx.program.atoms.mentions_unknown(wide->dims[i].size)) continue;
-      cx.report(diag::cannot_collate(site.name_span, field.name, cx.text(field.type))
-                    .note("its size differs from record to record")
-                    .help("bring all records to one size in a map, such as `resize(64, 64)`"));
-      return error_at(site.span);
-    }
-    field.type = *wide;
-  }
-  type.uniform = is_batch;
-  return std::move(*group);
-}
-
-}  // namespace
 
 Expr map_stream(Expr stream, bool is_numbered, CallSite& site) {
   Scope& scope = site.scope;
@@ -259,6 +194,21 @@ Expr map_stream(Expr stream, bool is_numbered, CallSite& site) {
   return {std::move(type), site.span, std::move(map)};
 }
 
+Expr mapped_value(const ExprView& stream, const Given& given, const Type& wanted, CallSite& site) {
+  Context& cx = site.scope.cx;
+  FnInfo* fn = map_function(given, stream.type, false, site);
+  if (fn == nullptr || fn->result.is_error()) return error_at(site.span);
+  const bool fits = fn->result.kind == wanted.kind && (wanted.kind != Kind::List || (fn->result.fields[0].type.kind == Kind::Str));
+  if (!fits) {
+    cx.report(diag::wrong_type(given.span, "`" + fn->name + "` gives " + cx.text(fn->result) + ", and `" + site.name + "` wants " + cx.text(wanted)));
+    return error_at(site.span);
+  }
+  Type value = fn->result;
+  value.value.reset();
+  return {stream_of({{"value", std::move(value)}}), site.span,
+          node::MapStage{cx.keep(stream), fn->index, cx.source_text(given.span), {}}};
+}
+
 Expr rule_map(const FnInfo&, CallSite& site) { return map_stream(*site.given[0].checked, false, site); }
 
 Expr rule_filter(const FnInfo&, CallSite& site) {
@@ -294,16 +244,6 @@ Expr rule_filter(const FnInfo&, CallSite& site) {
 Expr rule_same_fields(const FnInfo& op, CallSite& site) {
   auto same = stage(op, site);
   return same ? std::move(*same) : error_at(site.span);
-}
-
-Expr rule_window(const FnInfo& op, CallSite& site) { return grouped(op, false, site); }
-
-Expr rule_collate(const FnInfo& op, CallSite& site) { return grouped(op, true, site); }
-
-Expr rule_vocab(const FnInfo& op, CallSite& site) {
-  const auto stream = stage(op, site);
-  if (!stream) return error_at(site.span);
-  return field_of(site.scope.cx.at(stream->get<node::Op>()->args[0]), {op.name, site.name_span}, site.span, site.scope);
 }
 
 Expr rule_concat(const FnInfo& op, CallSite& site) {

@@ -1,0 +1,247 @@
+// `window`, `collate` and `bucket`: several records as one.
+
+#include <algorithm>
+
+#include "dsl/check/declarations/declarations.h"
+#include "dsl/check/library/library_call.h"
+#include "dsl/check/library/shape_rules/rules.h"
+#include "dsl/check/library/shape_rules/streams.h"
+
+namespace ltr::check {
+
+namespace {
+
+/// A field in a window or batch: one more axis in front. Host fields become tensors; texts stay texts, in batches alone.
+std::optional<Type> widened(const TypeField& field,
+                            const Polynomial& size,
+                            bool is_batch,
+                            Span span,
+                            Scope& scope) {
+  Type type = field.type;
+  switch (type.kind) {
+    case Kind::Int:
+      type = Type::tensor(Element::I64, {});
+      break;
+    case Kind::Float:
+      type = Type::tensor(Element::Float, {});
+      break;
+    case Kind::Bool:
+      type = Type::tensor(Element::Bool, {});
+      break;
+    case Kind::Tensor:
+      break;
+    case Kind::Option:
+      scope.cx.report(
+          diag::cannot_collate(span, field.name, scope.cx.text(type))
+              .help("say in a map what stands for a missing value: `or_else(row.{}, …)`", field.name));
+      return std::nullopt;
+    case Kind::Str:
+    case Kind::Path:
+      if (is_batch) return Type{.kind = Kind::Texts, .dims = {Dim{.size = size, .group = 0}}};
+      [[fallthrough]];
+    default:
+      scope.cx.report(
+          diag::cannot_collate(span, field.name, scope.cx.text(type))
+              .help("encode it in a map: `class_of(row.{}, [\"…\", \"…\"])` is its number",
+                    field.name));
+      return std::nullopt;
+  }
+  type.dims.insert(type.dims.begin(), Dim{.size = size, .group = 0});
+  return type;
+}
+
+/// An argument of a stage.
+ExprView argument(const Expr& stage, size_t i, const Context& cx) { return cx.at(stage.get<node::Op>()->args[i]); }
+
+/// Whether `window` or `collate` can stand here: E0325 and E0322.
+bool check_group(const FnInfo& op, const Expr& group, CallSite& site) {
+  Context& cx = site.scope.cx;
+  const ExprView count = argument(group, 1, cx);
+  if (const auto* number = count.get<node::IntConst>(); number != nullptr && number->value < 1) {
+    cx.report(diag::out_of_range(count.span, "`" + op.name + "` needs a size of at least 1"));
+    return false;
+  }
+  if (!group.type.uniform) return true;
+  cx.report(diag::wrong_place(
+      site.name_span,
+      "`" + op.name + "` stands behind `collate`, where there are batches already"));
+  return false;
+}
+
+/// Whether a batch can hold a field; one whose last size differs from record to record if it is filled up.
+bool check_batched(const TypeField& field, const Type& wide, bool is_padded, CallSite& site) {
+  Context& cx = site.scope.cx;
+  for (size_t i = 1; i < wide.dims.size(); ++i) {
+    if (!cx.program.atoms.mentions_unknown(wide.dims[i].size)) continue;
+    const bool is_last = i + 1 == wide.dims.size();
+    if (is_padded && is_last) continue;
+    diagnostics::Diagnostic diagnostic = diag::cannot_collate(site.name_span, field.name, cx.text(field.type));
+    diagnostic.note("its size differs from record to record");
+    if (is_last && wide.dims.size() == 2)
+      diagnostic.help("`collate(…, pad = 0)` fills the shorter ones up");
+    else
+      diagnostic.help("bring all records to one size in a map, such as `resize(64, 64)`");
+    cx.report(std::move(diagnostic));
+    return false;
+  }
+  return true;
+}
+
+bool has_open_end(const Type& type, const Context& cx) {
+  return type.is_tensor() && !type.dims.empty() && cx.program.atoms.mentions_unknown(type.dims.back().size);
+}
+
+/// The fields that are filled up, in the order of the batch schema where there is one.
+std::vector<std::string> padded_fields(const std::vector<TypeField>& record, const Scope& scope) {
+  std::vector<std::string> names;
+  const auto add = [&](const std::string& name) {
+    for (const TypeField& field : record) {
+      if (field.name == name && has_open_end(field.type, scope.cx) && std::find(names.begin(), names.end(), name) == names.end())
+        names.push_back(name);
+    }
+  };
+  if (scope.owner != nullptr) {
+    for (const TypeField& field : scope.owner->batch.fields) add(field.name);
+  }
+  for (const TypeField& field : record) add(field.name);
+  return names;
+}
+
+/// `lengths = "n"` as the pairs that it stands for: the first field that is filled up, and the name of its lengths.
+void spread_lengths(CallSite& site, const std::vector<std::string>& padded) {
+  for (Given& given : site.given) {
+    if (!given.name || given.name->text != "lengths" || given.value == nullptr) continue;
+    Expr value = check_expr(*given.value, site.scope);
+    if (value.type.kind == Kind::Str && !padded.empty()) {
+      const Type text = Type::of(Kind::Str);
+      Type pair = Type::of(Kind::Tuple), list = Type::of(Kind::List);
+      pair.fields = {{"", text}, {"", text}};
+      list.fields = {{"", pair}};
+      list.value = Polynomial(1);
+      const Span span = value.span;
+      Context& cx = site.scope.cx;
+      const ExprId field = cx.keep(str_const(padded[0], span)), name = cx.keep(std::move(value));
+      const ExprId one = cx.keep({pair, span, node::Tuple{{field, name}}});
+      value = {list, span, node::List{{one}}};
+    }
+    given.checked = std::move(value);
+  }
+}
+
+/// Adds the fields that `lengths` asks for; false where one cannot be.
+bool add_lengths(const ExprIds& lengths, const std::vector<std::string>& padded, Type& batch, CallSite& site) {
+  Context& cx = site.scope.cx;
+  for (const ExprId id : lengths) {
+    const auto* pair = cx.at(id).get<node::Tuple>();
+    const auto* first = pair != nullptr ? cx.at(pair->elements[0]).get<node::StrConst>() : nullptr;
+    const auto* second = pair != nullptr ? cx.at(pair->elements[1]).get<node::StrConst>() : nullptr;
+    if (first == nullptr || second == nullptr) {
+      cx.report(diag::not_a_constant(cx.at(id).span, "the name of a field"));
+      return false;
+    }
+    const std::string &of = first->text, &name = second->text;
+    if (std::find(padded.begin(), padded.end(), of) == padded.end()) {
+      diagnostics::Diagnostic diagnostic = diag::wrong_argument(cx.at(pair->elements[0]).span, "`" + of + "` is no field that is filled up");
+      note_known(diagnostic, padded);
+      cx.report(std::move(diagnostic));
+      return false;
+    }
+    for (const TypeField& field : batch.fields) {
+      if (field.name != name) continue;
+      cx.report(diag::wrong_argument(cx.at(pair->elements[1]).span, "the record has a field `" + name + "` already"));
+      return false;
+    }
+    batch.fields.push_back({name, Type::tensor(Element::I64, {Dim{.size = cx.program.atoms.unknown(), .group = 0}})});
+  }
+  return true;
+}
+
+}  // namespace
+
+Expr rule_window(const FnInfo& op, CallSite& site) {
+  auto group = stage(op, site);
+  if (!group || !check_group(op, *group, site)) return error_at(site.span);
+  const ExprView count = argument(*group, 1, site.scope.cx);
+  const Polynomial size = count.type.value ? *count.type.value : site.scope.cx.program.atoms.unknown();
+  for (TypeField& field : group->type.fields) {
+    const auto wide = widened(field, size, false, site.name_span, site.scope);
+    if (!wide) return error_at(site.span);
+    field.type = *wide;
+  }
+  return std::move(*group);
+}
+
+Expr rule_collate(const FnInfo& op, CallSite& site) {
+  constexpr size_t kPad = 3, kLengths = 4;
+  Context& cx = site.scope.cx;
+  const std::vector<TypeField> record = site.given[0].checked->type.fields;
+  const std::vector<std::string> padded = padded_fields(record, site.scope);
+  spread_lengths(site, padded);
+  auto group = stage(op, site);
+  if (!group || !check_group(op, *group, site)) return error_at(site.span);
+  const bool is_padded = !argument(*group, kPad, cx).is<node::NoneConst>();
+  const ExprView lengths = argument(*group, kLengths, cx);
+  const auto* pairs = lengths.get<node::List>();
+  const ExprIds asked = pairs != nullptr ? pairs->elements : ExprIds{};
+  if (!is_padded && !asked.empty()) {
+    cx.report(diag::wrong_argument(lengths.span, "`lengths` goes with `pad`").help("`pad = 0` fills the shorter records up with 0"));
+    return error_at(site.span);
+  }
+  if (is_padded && padded.empty()) {
+    cx.report(diag::wrong_argument(argument(*group, kPad, cx).span, "no field of the record has a size that differs, so nothing is filled up"));
+    return error_at(site.span);
+  }
+  Type& type = group->type;
+  for (TypeField& field : type.fields) {
+    const auto wide = widened(field, cx.program.atoms.unknown(), true, site.name_span, site.scope);
+    if (!wide || !check_batched(field, *wide, is_padded, site)) return error_at(site.span);
+    field.type = *wide;
+  }
+  if (!add_lengths(asked, padded, type, site)) return error_at(site.span);
+  type.uniform = true;
+  return std::move(*group);
+}
+
+/// The numbers that `by` gives are a stream of their own beside that of the records.
+Expr rule_bucket(const FnInfo& op, CallSite& site) {
+  Context& cx = site.scope.cx;
+  const Expr stream = *site.given[0].checked;
+  if (stream.type.uniform) {
+    cx.report(diag::wrong_place(site.name_span, "`bucket` stands in front of `collate`, which makes the batches"));
+    return error_at(site.span);
+  }
+  const auto bound = bind_arguments(op.params, site, op.name);
+  if (!bound) return error_at(site.span);
+  const Given& by = *(*bound)[1];
+  Expr width = (*bound)[2] != nullptr ? check_given_as(*(*bound)[2], Type::of(Kind::Int), site.scope, "`width`") : int_const(8, site.span);
+  const auto* name = by.value != nullptr ? by.value->get<ast::StrLiteral>() : nullptr;
+  Expr sizes;
+  if (name != nullptr) {
+    const Expr field = check_given(by, site.scope);
+    const std::string word = text_of(field);
+    const auto found = std::find_if(stream.type.fields.begin(), stream.type.fields.end(),
+                                    [&](const TypeField& one) { return one.name == word; });
+    const bool has_length = found != stream.type.fields.end() && (found->type.kind == Kind::Str || (found->type.is_tensor() && !found->type.dims.empty()));
+    if (!has_length) {
+      std::vector<std::string> known;
+      for (const TypeField& one : stream.type.fields) known.push_back(one.name);
+      diagnostics::Diagnostic diagnostic = diag::unknown_field(field.span, "the stream", word + "` of some length, and no `" + word);
+      if (found == stream.type.fields.end()) diagnostic = diag::unknown_field(field.span, "the stream", word);
+      did_you_mean(diagnostic, word, field.span, known);
+      cx.report(std::move(diagnostic));
+      return error_at(site.span);
+    }
+    sizes = field;
+  } else {
+    sizes = mapped_value(stream, by, Type::of(Kind::Int), site);
+  }
+  if (sizes.type.is_error() || width.type.is_error()) return error_at(site.span);
+  if (const auto* number = width.get<node::IntConst>(); number != nullptr && number->value < 1) {
+    cx.report(diag::out_of_range(width.span, "`bucket` needs a width of at least 1"));
+    return error_at(site.span);
+  }
+  const Type type = stream.type;
+  return typed_call(op, type, site, {stream, std::move(sizes), std::move(width)});
+}
+
+}  // namespace ltr::check

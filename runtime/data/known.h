@@ -1,0 +1,59 @@
+#pragma once
+
+// What a stream is known to hold, by the name of its `let`: kept in checkpoints, so that predictions need no training data,
+// and in a cache, so that it is computed once.
+
+#include <atomic>
+#include <functional>
+#include <mutex>
+
+#include <nlohmann/json.hpp>
+
+#include "runtime/data/stream.h"
+
+namespace ltr {
+
+/// Facts or a vocabulary of one stream.
+class Known {
+ public:
+  Known(Str name, Stream stream, Location location);
+  Known(const Known&) = delete;
+  Known& operator=(const Known&) = delete;
+  virtual ~Known() = default;
+
+  const Str& name() const { return name_; }
+  const Location& location() const { return location_; }
+  /// Finds out what there is to know, once.
+  void need() const;
+  /// What checkpoints keep.
+  nlohmann::json to_json() const;
+
+ protected:
+  const Stream& stream() const { return stream_; }
+  /// Reads the whole stream; of `--mock-data` it makes something up.
+  virtual nlohmann::json compute() const = 0;
+  /// Throws what nlohmann throws if `json` is nothing that `compute` gave.
+  virtual void take(const nlohmann::json& json) const = 0;
+  /// What of the program it hangs on beside its stream.
+  virtual Str key() const = 0;
+
+ private:
+  Str name_;
+  Stream stream_;
+  Location location_;
+  mutable std::mutex mutex_;
+  mutable std::atomic<bool> is_known_{false};  ///< once it is, nobody waits for the lock
+  mutable nlohmann::json value_;
+};
+
+/// What a checkpoint says, by name, and what else than files the streams of this run hang on: the program, its settings.
+void set_known(nlohmann::json kept, Str program);
+/// All that is known of the streams of `data`, by name; it is found out now.
+nlohmann::json known_of(const Data& data);
+/// Values that a field of this name had, as far as a checkpoint says so: its classes.
+std::vector<Cell> known_values(const FieldInfo& field);
+/// What `open` gives. Where a checkpoint says what streams hold, files that are gone (R3001) are missed by whoever reads records
+/// of `schema` from them, not where they are opened: a prediction of other rows needs none.
+Stream open_or_absent(const Schema& schema, const std::function<Stream()>& open);
+
+}  // namespace ltr
