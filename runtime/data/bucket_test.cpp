@@ -44,7 +44,7 @@ TEST_CASE("shorter records are filled up to the longest of the batch, and their 
   REQUIRE(batches.state()->read({}, out));
   const at::Tensor wanted = at::tensor({0, -1, -1, 1, 1, -1, 2, 2, 2}, at::kLong).reshape({3, 3});
   CHECK(aten(out[0].tensor).equal(wanted));
-  CHECK(unpack_texts(aten(out[1].tensor)) == std::vector<Str>{"x", "xx", "xxx"});
+  CHECK((unpack_texts(aten(out[1].tensor)) == std::vector<Str>{"x", "xx", "xxx"}));
   CHECK(aten(out[2].tensor).equal(at::tensor({1, 2, 3}, at::kLong)));
   CHECK(Str(batches.state()->schema()[2].name) == "n");
 }
@@ -53,7 +53,7 @@ TEST_CASE("texts of a batch are what they were") {
   const std::vector<Str> texts = {"", "größe", "a"};
   CHECK(unpack_texts(pack_texts(texts)) == texts);
   CHECK(pack_texts({"", ""}).sizes() == at::IntArrayRef({2, 0}));
-  CHECK(unpack_texts(pack_texts({"", ""})) == std::vector<Str>{"", ""});
+  CHECK((unpack_texts(pack_texts({"", ""})) == std::vector<Str>{"", ""}));
 }
 
 TEST_CASE("bucket puts records of like size together, each once, and begins anew in each epoch") {

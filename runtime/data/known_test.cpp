@@ -6,6 +6,7 @@
 
 #include <cmath>
 
+#include "ltr/operators.h"
 #include "ltr/streams.h"
 #include "runtime/api/error.h"
 #include "runtime/data/known.h"
@@ -60,7 +61,7 @@ TEST_CASE("facts of numbers leave out what is missing and nan, and count it") {
   CHECK(fact_median(age) == 3);
   const FieldFacts* rooms = field_facts(seen, "rooms");
   CHECK(fact_unique(rooms) == 2);
-  CHECK(fact_ints(rooms) == Ints{2, 3});
+  CHECK((fact_ints(rooms) == Ints{2, 3}));
   CHECK(fact_mean(rooms) == 2.5);
 }
 
@@ -68,8 +69,8 @@ TEST_CASE("classes stand in order, and rare ones weigh more") {
   const Forget forget;
   Data data;
   const FieldFacts* town = field_facts(facts(data, homes(), "seen", {"town"}), "town");
-  CHECK(fact_texts(town) == std::vector<Str>{"Bonn", "Ulm"});
-  CHECK(fact_counts(town) == Ints{2, 3});
+  CHECK((fact_texts(town) == std::vector<Str>{"Bonn", "Ulm"}));
+  CHECK((fact_counts(town) == Ints{2, 3}));
   CHECK(fact_missing(town) == 1);
   CHECK(fact_class_weights(town)[0] == 5.0 / 4);
   CHECK(fact_class_weights(town)[1] == 5.0 / 6);
@@ -88,8 +89,8 @@ TEST_CASE("words: special ones, then by falling count, equal counts by code poin
   const Forget forget;
   Data data;
   const Vocabulary* all = vocab(data, homes(), Str("text"), {}, 1, {"<pad>", "<unk>"}, "special", "all");
-  CHECK(decode_words(all, tensor_of(Ints{0, 1, 2, 3, 4, 5, 6}, DType::I64)) ==
-        std::vector<Str>{"<pad>", "<unk>", "a", "b", "c", "d", "ü"});
+  CHECK((decode_words(all, tensor_of(Ints{0, 1, 2, 3, 4, 5, 6}, DType::I64)) ==
+        std::vector<Str>{"<pad>", "<unk>", "a", "b", "c", "d", "ü"}));
   CHECK(vocab_size(all) == 7);
   CHECK(aten(encode_words(all, {"b", "zebra", "<pad>"})).equal(at::tensor({3, 1, 0}, at::kLong)));
   CHECK(word_id(all, "ü") == 6);
