@@ -271,7 +271,8 @@ class Reader {
     const Space space = is_stream ? Space::Streams : is_weights ? Space::Weights : Space::Values;
     if (is(op.operands, TypeKind::Str) || is(op.operands, TypeKind::List)) op.function = library::find(Space::Texts, op.name);
     if (op.function == library::Id::None) op.function = library::find(space, op.name);
-    if (op.function == library::Id::None && is_weights) op.function = library::find(Space::Values, op.name);
+    // What the language makes of a stream or of weights is no function of them.
+    if (op.function == library::Id::None) op.function = library::find(Space::Values, op.name);
     if (op.function == library::Id::None) fail("the library has no function `" + op.name + "`");
     op.name.clear();
   }
