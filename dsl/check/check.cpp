@@ -86,6 +86,7 @@ Program check(const resolve::ModuleGraph& graph,
   for (const ast::Decl& decl : main.ast.decls) {
     if (const auto* test = decl.get<ast::Test>()) check_test(cx, *test, decl, 0);
   }
+  check_uncalled_steps(cx);
   return settle(std::move(cx.program));
 }
 

@@ -384,6 +384,7 @@ class ExprStore {
     const Kept& kept = kept_[id];
     return {types_[kept.type], kept.span, kept.node};
   }
+  uint32_t size() const { return kept_.size(); }  ///< ids are below
 
  private:
   struct Kept {

@@ -96,7 +96,10 @@ class Parser {
     const Str near = nearest(typed, all);
     faults_.push_back(
         error_at({}, err::unknown_option, "--" + typed + (near.empty() ? "" : "; did you mean --" + near + "?")));
-    if (near.empty()) faults_.back().help = "a verb with --help lists its options and the hparams";
+    if (!near.empty()) return;
+    faults_.back().help = typed.find('.') != Str::npos
+                              ? fmt::format("a setting is given by its path: --set {}=VALUE", typed)
+                              : Str("a verb with --help lists its options and the hparams");
   }
 
   CommandLine& out_;

@@ -19,7 +19,7 @@ with scratch() as place:
 
     listed = does("new --list", "new", "--list").stdout.splitlines()
     starters = [line.split()[0] for line in listed]
-    check("there is a starter for each kind of data", {"classifier", "forecast", "gan", "image"} <= set(starters), listed)
+    check("there is a starter for each kind of data", {"classifier", "forecast", "gan", "image", "tabular", "text"} <= set(starters), listed)
     check("each says what it is for", all(len(line.split()) > 3 for line in listed), listed)
     for starter in starters:
         name = f"my_{starter}"

@@ -1,0 +1,46 @@
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "dsl/check/declarations/declarations.h"
+#include "dsl/diagnostics/suggest.h"
+
+namespace ltr::check {
+
+namespace {
+
+/// The steps that a trainer calls by itself.
+constexpr std::array<std::string_view, 4> kTrainersSteps = {"train", "val", "test", "predict"};
+
+std::set<FnId> called_methods(const Program& program) {
+  std::set<FnId> called;
+  for (ExprId id; id.index < program.exprs.size(); ++id.index) {
+    if (const auto* call = program.exprs[id].get<node::CallMethod>()) called.insert(call->fn);
+  }
+  return called;
+}
+
+}  // namespace
+
+void check_uncalled_steps(Context& cx) {
+  const std::set<FnId> called = called_methods(cx.program);
+  for (const auto& [place, object] : cx.objects_of_kind) {
+    // Another file may have an experiment with this model, and steps that call it.
+    const bool is_used = std::any_of(cx.program.experiments.begin(), cx.program.experiments.end(), [&](const Experiment& one) {
+      return object->kind == Kind::Model && one.model == object->index;
+    });
+    if (!is_used || object->is_damaged || object->module != 0) continue;
+    for (const auto& [name, fn] : object->fns) {
+      const bool is_trainers = std::find(kTrainersSteps.begin(), kTrainersSteps.end(), name) != kTrainersSteps.end();
+      if (fn->role != FnRole::Step || is_trainers || called.contains(fn->index)) continue;
+      diagnostics::Diagnostic diagnostic = diag::uncalled_step(fn->ast->name.span, name);
+      if (const auto near = diagnostics::suggest(name, kTrainersSteps))
+        diagnostic.help("did you mean `{}`?", *near).fix(fn->ast->name.span, *near);
+      else
+        diagnostic.help("the trainer calls `train`, `val`, `test` and `predict`; others are called by steps, hooks and tests");
+      cx.report(std::move(diagnostic));
+    }
+  }
+}
+
+}  // namespace ltr::check
