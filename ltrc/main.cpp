@@ -91,6 +91,7 @@ int main_run(const std::vector<std::string>& words) {
 int main_of(const std::vector<std::string>& words) {
   CLI::App app("Compiler of the training language Ltr", "ltrc");
   app.require_subcommand(1);
+  app.footer("A program has options of its own, one for each hparam among them: ltrc run x.ltr fit --help");
   app.set_version_flag("--version", "ltrc " LTR_VERSION);
   Common common;
   CheckOptions check;

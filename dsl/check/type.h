@@ -97,6 +97,8 @@ struct Type {
 
   static Type of(Kind kind) { return Type{.kind = kind}; }
   static Type error() { return {}; }
+  /// list[element], of a length that the caller may add as its `value`.
+  static Type list_of(Type element);
   static Type host_int(std::optional<Polynomial> value = std::nullopt) {
     Type type = of(Kind::Int);
     type.value = std::move(value);
@@ -115,6 +117,13 @@ struct TypeField {
   Type type;
   bool operator==(const TypeField&) const = default;
 };
+
+inline Type Type::list_of(Type element) {
+  Type list = of(Kind::List);
+  list.uniform = true;
+  list.fields.push_back({"", std::move(element)});
+  return list;
+}
 
 inline bool Type::operator==(const Type& other) const {
   return kind == other.kind && element == other.element && dims == other.dims &&

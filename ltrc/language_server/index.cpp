@@ -9,31 +9,31 @@ namespace ltr::language_server {
 namespace {
 
 EntityKind kind_of(resolve::SymbolKind kind) {
-  using K = resolve::SymbolKind;
+  using From = resolve::SymbolKind;
   switch (kind) {
-    case K::Hparam:
+    case From::Hparam:
       return EntityKind::Hparam;
-    case K::Type:
+    case From::Type:
       return EntityKind::Type;
-    case K::Const:
+    case From::Const:
       return EntityKind::Const;
-    case K::Metric:
+    case From::Metric:
       return EntityKind::Metric;
-    case K::Data:
+    case From::Data:
       return EntityKind::Data;
-    case K::Block:
+    case From::Block:
       return EntityKind::Block;
-    case K::Model:
+    case From::Model:
       return EntityKind::Model;
-    case K::Callback:
+    case From::Callback:
       return EntityKind::Callback;
-    case K::Topology:
+    case From::Topology:
       return EntityKind::Topology;
-    case K::Experiment:
+    case From::Experiment:
       return EntityKind::Experiment;
-    case K::Error:
-    case K::Fn:
-    case K::Op:
+    case From::Error:
+    case From::Fn:
+    case From::Op:
       return EntityKind::Function;
   }
   return EntityKind::Function;

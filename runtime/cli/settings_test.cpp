@@ -75,6 +75,17 @@ TEST_CASE("values of the command line by type") {
   CHECK(parsed("(1", "") == "not a value as in .ltr");
 }
 
+TEST_CASE("texts of a list read back as they are shown") {
+  Value list;
+  list.kind = Value::Kind::List;
+  const Str texts[] = {"two\nlines", "a\tb", "say \"hi\" \\ {x}", ""};
+  for (const Str& text : texts) list.items.push_back({"", Value(text), "", {}});
+  Str wanted;
+  const Option<Value> again = parse_value(show(list), "list[str]", wanted);
+  REQUIRE(again.has_value());
+  for (size_t i = 0; i < std::size(texts); ++i) CHECK(again->items[i].value.text == texts[i]);
+}
+
 TEST_CASE("the origin of a value: default, experiment, file, environment, flag") {
   RunSettings settings;
   settings.give("lr", {"0.5", "file", "c.json", "lr"});

@@ -1,7 +1,6 @@
 #include "runtime/cli/sweep_trial.h"
 
 #include <fcntl.h>
-#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,37 +11,11 @@
 #include <system_error>
 
 #include "doors/json.h"
-
-extern char** environ;
+#include "runtime/distributed/own_process.h"
 
 namespace ltr::cli {
 
-namespace {
-
-std::vector<char*> pointers(const std::vector<Str>& words) {
-  std::vector<char*> list;
-  for (const Str& word : words) list.push_back(const_cast<char*>(word.c_str()));
-  list.push_back(nullptr);
-  return list;
-}
-
-/// This process' variables with `own` in place of those of their names; what is said on the command line is not said
-/// twice.
-std::vector<Str> environment(const std::vector<Str>& own) {
-  std::vector<Str> list = own;
-  for (char** variable = environ; *variable != nullptr; ++variable) {
-    const Str text = *variable;
-    const Str name = text.substr(0, text.find('=') + 1);
-    const bool is_replaced = name == "LTR_ARGS=" ||
-                             std::any_of(own.begin(), own.end(), [&](const Str& one) { return one.starts_with(name); });
-    if (!is_replaced) list.push_back(text);
-  }
-  return list;
-}
-
-}  // namespace
-
-SweepTrial::SweepTrial(TrialRecord begun, const std::vector<Str>& command, const std::vector<Str>& variables,
+SweepTrial::SweepTrial(TrialRecord begun, const std::vector<Str>& command, std::vector<std::pair<Str, Str>> variables,
                        const Str& log)
     : record(std::move(begun)) {
   int ends[2];
@@ -53,11 +26,9 @@ SweepTrial::SweepTrial(TrialRecord begun, const std::vector<Str>& command, const
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
   posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
-  std::vector<Str> own = variables;
-  own.push_back("LTR_SWEEP=" + std::to_string(::getpid()));  // it ends with this process
-  const std::vector<Str> all = environment(own);
-  const int failed =
-      ::posix_spawn(&process_, "/proc/self/exe", &actions, nullptr, pointers(command).data(), pointers(all).data());
+  variables.emplace_back("LTR_SWEEP", std::to_string(::getpid()));  // it ends with this process
+  variables.emplace_back("LTR_ARGS", "");                           // the command says it
+  const int failed = distributed::start_own_process({command, std::move(variables)}, actions, process_);
   posix_spawn_file_actions_destroy(&actions);
   ::close(ends[1]);
   events_ = ends[0];

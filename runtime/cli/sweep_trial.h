@@ -24,7 +24,8 @@ struct TrialRecord {
 class SweepTrial {
  public:
   /// Starts `command`, its events to this process and its errors to the file `log`. R1004 where that fails.
-  SweepTrial(TrialRecord record, const std::vector<Str>& command, const std::vector<Str>& variables, const Str& log);
+  SweepTrial(TrialRecord record, const std::vector<Str>& command, std::vector<std::pair<Str, Str>> variables,
+             const Str& log);
   ~SweepTrial();
   SweepTrial(const SweepTrial&) = delete;
   SweepTrial& operator=(const SweepTrial&) = delete;

@@ -11,14 +11,15 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "doors/csv.h"
 #include "doors/json.h"
 #include "doors/shell.h"
 #include "runtime/cli/cores.h"
 #include "runtime/cli/rank_plan.h"
 #include "runtime/cli/run_folder.h"
 #include "runtime/cli/sweep_trial.h"
-#include "runtime/settings/value_text.h"
 #include "runtime/cli/verbs.h"
+#include "runtime/settings/value_text.h"
 #include "runtime/train/signals.h"
 
 namespace ltr::cli {
@@ -54,13 +55,6 @@ TrialRecord record_of(const OrderedJson& json) {
   record.seconds = json.at("seconds");
   record.reason = json.at("reason");
   return record;
-}
-
-Str csv_cell(const Str& text) {
-  if (text.find_first_of(",\"\n") == Str::npos) return text;
-  Str quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? Str("\"\"") : Str(1, c);
-  return quoted + "\"";
 }
 
 class Sweep {
@@ -169,10 +163,10 @@ class Sweep {
       table += fmt::format("{},{}", record.number, record.state);
       for (const SweepAxis& axis : plan_.axes) {
         const auto value = std::ranges::find(record.values, axis.name, &TrialValue::name);
-        table += "," + (value != record.values.end() ? csv_cell(value->text) : "");
+        table += "," + (value != record.values.end() ? doors::csv_cell(value->text) : "");
       }
       table += fmt::format(",{},{},{},{:.3f},{},{}\n", record.best ? show(Value(*record.best)) : "", record.epochs,
-                           record.steps, record.seconds, trial_name(record.number), csv_cell(record.reason));
+                           record.steps, record.seconds, trial_name(record.number), doors::csv_cell(record.reason));
     }
     write_run_file(state_path(folder), OrderedJson{{"ltr", 1}, {"spec", spec()}, {"trials", trials}}.dump(1) + "\n");
     write_run_file(folder + "/results.csv", table);
@@ -237,8 +231,8 @@ class Sweep {
     const Str folder = folder_ + "/" + trial_name(number);
     std::error_code failed;
     fs::create_directories(folder, failed);
-    std::vector<Str> variables;
-    if (!devices_.empty()) variables.push_back("CUDA_VISIBLE_DEVICES=" + devices_[size_t(slot)]);
+    std::vector<std::pair<Str, Str>> variables;
+    if (!devices_.empty()) variables.emplace_back("CUDA_VISIBLE_DEVICES", devices_[size_t(slot)]);
     running_.push_back({std::make_unique<SweepTrial>(record, command(record), variables, folder + "/log.txt"), slot});
   }
 

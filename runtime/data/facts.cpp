@@ -17,27 +17,6 @@ namespace {
 
 constexpr int64_t kMockCount = 64;
 
-/// What of a field is counted.
-enum class Form : uint8_t { Real, Int, Bool, Text };
-
-Form form_of(const FieldInfo& field) {
-  switch (field.host[0]) {
-    case 'i':
-      return Form::Int;
-    case 'b':
-      return Form::Bool;
-    case 's':
-    case 'p':
-      return Form::Text;
-    case 'f':
-      return Form::Real;
-    default:
-      break;
-  }
-  const at::ScalarType type = field_type(field);
-  return type == at::kBool ? Form::Bool : at::isFloatingType(type) ? Form::Real : Form::Int;
-}
-
 /// JSON has no nan.
 nlohmann::json number(double value) { return std::isnan(value) ? nlohmann::json() : nlohmann::json(value); }
 double number(const nlohmann::json& json) { return json.is_null() ? NAN : json.get<double>(); }
@@ -45,13 +24,13 @@ double number(const nlohmann::json& json) { return json.is_null() ? NAN : json.g
 /// The values of one field.
 class Column {
  public:
-  explicit Column(Form form) : form_(form) {}
+  explicit Column(CellKind kind) : kind_(kind) {}
 
   void add(const FieldInfo& field, const Cell& cell) {
     if (field.form == FieldForm::Option && cell.is_missing) return void(++missing_);
-    if (form_ == Form::Text) return void(++texts_[cell.text]);
+    if (kind_ == CellKind::Text) return void(++texts_[cell.text]);
     const bool is_tensor = field.host[0] == '\0';
-    if (form_ != Form::Real) {
+    if (kind_ != CellKind::Real) {
       const int64_t whole = is_tensor ? aten(cell.tensor).to(at::kLong).item<int64_t>() : cell.whole;
       ++wholes_[whole];
       return;
@@ -65,7 +44,7 @@ class Column {
 
   nlohmann::json to_json() {
     nlohmann::json json = {{"missing", missing_}};
-    if (form_ == Form::Text) {
+    if (kind_ == CellKind::Text) {
       int64_t count = 0;
       for (const auto& [text, times] : texts_) {
         json["classes"].push_back(text);
@@ -101,7 +80,7 @@ class Column {
     json["median"] = number(n > 0 ? (reals_[(n - 1) / 2] + reals_[n / 2]) / 2 : NAN);
   }
 
-  Form form_;
+  CellKind kind_;
   int64_t missing_ = 0;
   std::vector<double> reals_;
   std::map<int64_t, int64_t> wholes_;
@@ -109,14 +88,14 @@ class Column {
 };
 
 /// 64 values, as `--mock-data` has 64 characters.
-nlohmann::json made_up(Form form) {
+nlohmann::json made_up(CellKind kind) {
   nlohmann::json json = {{"missing", 0}, {"count", kMockCount}};
-  const int64_t classes = form == Form::Bool ? 2 : kMockCount;
-  for (int64_t i = 0; form != Form::Real && i < classes; ++i) {
-    json["classes"].push_back(form == Form::Text ? nlohmann::json(fmt::format("class {:02}", i)) : nlohmann::json(i));
+  const int64_t classes = kind == CellKind::Bool ? 2 : kMockCount;
+  for (int64_t i = 0; kind != CellKind::Real && i < classes; ++i) {
+    json["classes"].push_back(kind == CellKind::Text ? nlohmann::json(fmt::format("class {:02}", i)) : nlohmann::json(i));
     json["counts"].push_back(kMockCount / classes);
   }
-  if (form != Form::Text) json.update({{"mean", 0}, {"std", 1}, {"min", -1}, {"max", 1}, {"median", 0}});
+  if (kind != CellKind::Text) json.update({{"mean", 0}, {"std", 1}, {"min", -1}, {"max", 1}, {"median", 0}});
   return json;
 }
 
@@ -124,7 +103,7 @@ nlohmann::json made_up(Form form) {
 
 class FieldFacts {
  public:
-  explicit FieldFacts(const Facts& of) : of_(of) {}
+  explicit FieldFacts(const Facts& of) : of_(&of) {}
   /// What is known, once it is.
   const FieldFacts& known() const;
 
@@ -136,7 +115,7 @@ class FieldFacts {
   Ints counts;
 
  private:
-  const Facts& of_;
+  const Facts* of_;
 };
 
 class Facts : public Known {
@@ -158,7 +137,7 @@ class Facts : public Known {
   nlohmann::json compute() const override {
     const StreamState& state = *stream().state();
     std::vector<Column> columns;
-    for (const size_t at : columns_) columns.emplace_back(form_of(state.schema()[at]));
+    for (const size_t at : columns_) columns.emplace_back(cell_kind(state.schema()[at]));
     Record record;
     for (int64_t i = 0; !is_mock_data() && i < state.size(); ++i) {
       if (!state.read({.index = i, .ordered = true}, record)) continue;
@@ -167,7 +146,7 @@ class Facts : public Known {
     nlohmann::json json = nlohmann::json::object();
     for (size_t k = 0; k < columns.size(); ++k) {
       const FieldInfo& field = state.schema()[columns_[k]];
-      json[field.name] = is_mock_data() ? made_up(form_of(field)) : columns[k].to_json();
+      json[field.name] = is_mock_data() ? made_up(cell_kind(field)) : columns[k].to_json();
     }
     return json;
   }
@@ -196,10 +175,7 @@ class Facts : public Known {
       fields.emplace(name, std::move(facts));
     }
     // What stands in the map stays where it is: the program holds pointers to it.
-    for (auto& [name, facts] : fields_) {
-      std::destroy_at(&facts);
-      std::construct_at(&facts, fields.at(name));
-    }
+    for (auto& [name, facts] : fields_) facts = std::move(fields.at(name));
   }
 
   Str key() const override {
@@ -214,7 +190,7 @@ class Facts : public Known {
 };
 
 const FieldFacts& FieldFacts::known() const {
-  of_.need();
+  of_->need();
   return *this;
 }
 

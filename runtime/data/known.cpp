@@ -82,7 +82,7 @@ std::vector<Cell> known_values(const FieldInfo& field) {
   for (const nlohmann::json& facts : known_before) {
     if (!facts.is_object() || !facts.contains(field.name)) continue;
     for (const nlohmann::json& one : facts[field.name].value("classes", nlohmann::json::array())) {
-      const bool is_text = field.host[0] == 's' || field.host[0] == 'p';
+      const bool is_text = cell_kind(field) == CellKind::Text;
       if (field.host[0] == '\0' || one.is_string() != is_text) continue;
       Cell cell;
       if (is_text)

@@ -57,6 +57,12 @@ at::ScalarType scalar_type(DType dtype) {
   return at::kFloat;
 }
 
+CellKind cell_kind(const FieldInfo& field) {
+  if (field.host[0] == 's' || field.host[0] == 'p') return CellKind::Text;
+  const at::ScalarType type = field_type(field);
+  return type == at::kBool ? CellKind::Bool : at::isFloatingType(type) ? CellKind::Real : CellKind::Int;
+}
+
 at::ScalarType field_type(const FieldInfo& field) {
   switch (field.host[0]) {
     case 'i':

@@ -16,6 +16,9 @@ namespace ltr {
 at::ScalarType data_float();
 
 at::ScalarType scalar_type(DType dtype);
+/// What a cell of a field holds on the host: `whole` (Int, Bool), `real` or `text`; of a 0-d tensor its number.
+enum class CellKind : uint8_t { Int, Real, Bool, Text };
+CellKind cell_kind(const FieldInfo& field);
 /// The type of field `field` in a batch: `int float bool` become tensors.
 at::ScalarType field_type(const FieldInfo& field);
 /// As in `.ltr`: `u8[28, 28]`, `int`.

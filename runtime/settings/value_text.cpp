@@ -85,8 +85,10 @@ class Reader {
     Str out;
     ++position_;
     while (position_ < text_.size() && text_[position_] != '"') {
-      if (text_[position_] == '\\' && position_ + 1 < text_.size()) ++position_;
-      out += text_[position_++];
+      const bool is_escaped = text_[position_] == '\\' && position_ + 1 < text_.size();
+      const char c = text_[position_ += is_escaped ? 1 : 0];
+      out += is_escaped && c == 'n' ? '\n' : is_escaped && c == 't' ? '\t' : c;
+      ++position_;
     }
     if (!take('"')) return fail();
     return Value(out);

@@ -2,6 +2,7 @@
 
 #include "dsl/check/declarations/declarations.h"
 #include "dsl/check/declarations/hook.h"
+#include "dsl/check/experiment/settings.h"
 #include "dsl/diagnostics/suggest.h"
 #include "dsl/resolve/library.h"
 

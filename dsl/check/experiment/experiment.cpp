@@ -158,6 +158,13 @@ std::optional<Expr> check_listed(const ast::Expr& value,
   return std::nullopt;
 }
 
+void check_all_listed(const ast::Section& section, const std::string& what, Kind kind, Scope& scope, std::vector<Expr>& into) {
+  for (const ast::Expr& value : section.values) {
+    Scope there = scope.in_file_of(value.span);
+    if (auto listed = check_listed(value, what, kind, there)) into.push_back(std::move(*listed));
+  }
+}
+
 /// Binds a step's params to the fields of the wired data.
 void bind_step(
     const ExprView& model, const ExprView& data, FnInfo& fn, Experiment& experiment, Scope& scope) {
@@ -391,18 +398,10 @@ void check_experiment(Context& cx, uint32_t module_index, const ast::Experiment&
         }
         break;
       case ast::SectionKind::Callbacks:
-        for (const ast::Expr& value : section.values) {
-          Scope there = scope.in_file_of(value.span);
-          if (auto callback = check_listed(value, "callback", Kind::CallbackValue, there))
-            typed.callbacks.push_back(std::move(*callback));
-        }
+        check_all_listed(section, "callback", Kind::CallbackValue, scope, typed.callbacks);
         break;
       case ast::SectionKind::Loggers:
-        for (const ast::Expr& value : section.values) {
-          Scope there = scope.in_file_of(value.span);
-          if (auto logger = check_listed(value, "logger", Kind::Logger, there))
-            typed.loggers.push_back(std::move(*logger));
-        }
+        check_all_listed(section, "logger", Kind::Logger, scope, typed.loggers);
         break;
       case ast::SectionKind::Sweep: {
         Scope there = scope.in_file_of(section.span);

@@ -50,10 +50,9 @@ Expr check_axis(const ast::Setting& setting, const Hparam& hparam, Scope& scope)
   Context& cx = scope.cx;
   if (hparam.type.is_error()) return error_at(setting.value.span);
   if (setting.is_draw) {
-    Type list = Type::of(Kind::List);
-    list.uniform = true;
-    list.fields.push_back({"", hparam.type});
-    list.fields[0].type.value.reset();
+    Type element = hparam.type;
+    element.value.reset();
+    const Type list = Type::list_of(std::move(element));
     Expr values = check_as(setting.value, list, scope, ("`" + hparam.name + "`").c_str());
     const auto* written = values.get<node::List>();
     if (values.type.is_error() || written == nullptr || !written->elements.empty()) return values;

@@ -145,9 +145,7 @@ Expr check_comprehension(const ast::Expr& expr, const ast::Comprehension& list, 
   Expr element = check_expr(*list.element, scope);
   scope.frames.pop_back();
   if (element.type.is_error()) return error_at(expr.span);
-  Type type = Type::of(Kind::List);
-  type.uniform = true;
-  type.fields.push_back({"", element.type});
+  Type type = Type::list_of(element.type);
   const auto* bounds = range.get<node::Range>();
   const Type& from = scope.cx.at(bounds->from).type;
   const Type& to = scope.cx.at(bounds->to).type;

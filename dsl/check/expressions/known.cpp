@@ -84,13 +84,6 @@ Expr as_dim(Expr value, const std::string& name, Scope& scope) {
   return value;
 }
 
-Type list_of(Kind kind) {
-  Type list = Type::of(Kind::List);
-  list.uniform = true;
-  list.fields.push_back({"", Type::of(kind)});
-  return list;
-}
-
 void report_unknown_fact(const ExprView& base, const ast::Name& name, const std::vector<std::string>& known, Scope& scope) {
   diagnostics::Diagnostic diagnostic = diag::unknown_field(name.span, scope.cx.text(base.type), name.text);
   note_known(diagnostic, known);
@@ -137,7 +130,11 @@ Expr fact(Expr base, const ast::Name& name, Span span, Scope& scope) {
       const Expr unique = as_dim(op_expr(Id::FactUnique, Type::host_int(), span, {scope.cx.keep(base)}), "unique", scope);
       Id op = found->op;
       if (op == Id::FactTexts && !is_text(field)) op = is_bool(field) ? Id::FactBools : Id::FactInts;
-      Type list = list_of(op == Id::FactTexts ? Kind::Str : op == Id::FactBools ? Kind::Bool : op == Id::FactClassWeights ? Kind::Float : Kind::Int);
+      const Kind element = op == Id::FactTexts          ? Kind::Str
+                           : op == Id::FactBools        ? Kind::Bool
+                           : op == Id::FactClassWeights ? Kind::Float
+                                                        : Kind::Int;
+      Type list = Type::list_of(Type::of(element));
       list.value = unique.type.value;
       return op_expr(op, std::move(list), span, {scope.cx.keep(std::move(base))});
     }
@@ -174,7 +171,7 @@ std::optional<Expr> vocabulary_call(Expr base, CallSite& site) {
   Scope& scope = site.scope;
   if (site.name == "encode") {
     if (!takes(site, 1, "words.encode(text.split())")) return error_at(site.span);
-    Expr text = check_given_as(site.given[0], list_of(Kind::Str), scope, "what is encoded");
+    Expr text = check_given_as(site.given[0], Type::list_of(Type::of(Kind::Str)), scope, "what is encoded");
     if (text.type.is_error()) return error_at(site.span);
     if (!base.type.uniform) {
       scope.cx.report(diag::unknown_words(site.name_span, base.type.name)
@@ -189,7 +186,7 @@ std::optional<Expr> vocabulary_call(Expr base, CallSite& site) {
     if (!takes(site, 1, "words.decode(ids)")) return error_at(site.span);
     Expr ids = check_given(site.given[0], scope);
     if (!holds_ids(ids, scope)) return error_at(site.span);
-    return op_expr(Id::DecodeWords, list_of(Kind::Str), site.span,
+    return op_expr(Id::DecodeWords, Type::list_of(Type::of(Kind::Str)), site.span,
                    {scope.cx.keep(std::move(base)), scope.cx.keep(std::move(ids))});
   }
   if (site.name == "id") {

@@ -208,10 +208,7 @@ Stmt check_for_list(const ast::Stmt& statement, const ast::For& loop, Expr list,
     element = Type::error();
   }
   if (!list.type.uniform && !element->is_error()) {
-    Type one_type = Type::of(Kind::List);
-    one_type.uniform = true;
-    one_type.fields.push_back({"", *element});
-    list = convert(std::move(list), one_type, scope, "the list");
+    list = convert(std::move(list), Type::list_of(*element), scope, "the list");
   }
   const Type list_type = list.type;
   const LocalId kept = scope.hidden_local(list_type);

@@ -17,8 +17,6 @@ namespace ltr {
 
 namespace {
 
-enum class Kind : uint8_t { Int, Real, Bool, Text };
-
 /// Values of one column: numbers as parsed, text as it stands.
 struct Column {
   size_t position = 0;  ///< in a line of the file
@@ -28,70 +26,37 @@ struct Column {
   std::vector<bool> missing;  ///< of an option
 
   /// Brings the column of `kind` to `count` values.
-  void pad(Kind kind, size_t count) {
+  void pad(CellKind kind, size_t count) {
     missing.resize(count);
-    if (kind == Kind::Real)
+    if (kind == CellKind::Real)
       real.resize(count);
-    else if (kind == Kind::Text)
+    else if (kind == CellKind::Text)
       text.resize(count);
     else
       whole.resize(count);
   }
 };
 
-Kind kind_of(const FieldInfo& field) {
-  switch (field.host[0]) {
-    case 'i':
-      return Kind::Int;
-    case 'f':
-      return Kind::Real;
-    case 'b':
-      return Kind::Bool;
-    case 's':
-    case 'p':
-      return Kind::Text;
-    default:
-      break;
-  }
-  switch (field.dtype) {
-    case DType::Float:
-    case DType::F16:
-    case DType::BF16:
-    case DType::F32:
-    case DType::F64:
-      return Kind::Real;
-    case DType::Bool:
-      return Kind::Bool;
-    case DType::I8:
-    case DType::I16:
-    case DType::I32:
-    case DType::I64:
-    case DType::U8:
-      return Kind::Int;
-  }
-  return Kind::Text;
-}
-
 /// False if `cell` is no value of `kind`.
-bool parse(const Str& cell, Kind kind, Column& column) {
+bool parse(const Str& cell, CellKind kind, Column& column) {
   int64_t whole = 0;
   double real = 0;
   switch (kind) {
-    case Kind::Int:
+    case CellKind::Int:
       if (!doors::parse_int(cell, whole)) return false;
       column.whole.push_back(whole);
       return true;
-    case Kind::Real:
+    case CellKind::Real:
       if (!doors::parse_float(cell, real)) return false;
       column.real.push_back(real);
       return true;
-    case Kind::Bool:
+    case CellKind::Bool:
       if (cell != "true" && cell != "false" && cell != "True" && cell != "False" && cell != "0" && cell != "1") {
         return false;
       }
       column.whole.push_back(cell == "true" || cell == "True" || cell == "1");
       return true;
-    case Kind::Text:
+    case CellKind::Text:
       if (cell.empty()) return false;
       column.text.push_back(cell);
       return true;
@@ -118,20 +83,20 @@ class Csv : public Source {
       const Column& column = columns_[i];
       Cell& cell = out[i];
       cell.is_missing = column.missing[row];
-      switch (kind_of(schema_[i])) {
-        case Kind::Int:
-        case Kind::Bool:
+      switch (cell_kind(schema_[i])) {
+        case CellKind::Int:
+        case CellKind::Bool:
           cell.whole = column.whole[row];
           break;
-        case Kind::Real:
+        case CellKind::Real:
           cell.real = column.real[row];
           break;
-        case Kind::Text:
+        case CellKind::Text:
           cell.text = column.text[row];
           break;
       }
       if (schema_[i].host[0] == '\0') {
-        const at::Scalar value = kind_of(schema_[i]) == Kind::Real ? at::Scalar(cell.real) : at::Scalar(cell.whole);
+        const at::Scalar value = cell_kind(schema_[i]) == CellKind::Real ? at::Scalar(cell.real) : at::Scalar(cell.whole);
         cell.tensor = give(at::scalar_tensor(value, at::TensorOptions().dtype(scalar_type(schema_[i].dtype))));
       }
     }
@@ -152,8 +117,8 @@ class Csv : public Source {
         const bool is_missing = cell.empty() && schema_[i].form == FieldForm::Option;
         columns_[i].missing.push_back(is_missing);
         if (is_missing)
-          columns_[i].pad(kind_of(schema_[i]), columns_[i].missing.size());
-        else if (!parse(cell, kind_of(schema_[i]), columns_[i]))
+          columns_[i].pad(cell_kind(schema_[i]), columns_[i].missing.size());
+        else if (!parse(cell, cell_kind(schema_[i]), columns_[i]))
           fault = fault_of(schema_[i], cell);
       }
       lines_.push_back(reader.line());
@@ -162,7 +127,7 @@ class Csv : public Source {
         continue;
       }
       bad_.emplace(int64_t(lines_.size() - 1), std::move(fault));
-      for (size_t i = 0; i < columns_.size(); ++i) columns_[i].pad(kind_of(schema_[i]), lines_.size());
+      for (size_t i = 0; i < columns_.size(); ++i) columns_[i].pad(cell_kind(schema_[i]), lines_.size());
     }
   }
 
@@ -172,7 +137,7 @@ class Csv : public Source {
  private:
   void note_numbers(const std::vector<Str>& cells) {
     for (size_t i = 0; i < columns_.size(); ++i) {
-      if (kind_of(schema_[i]) != Kind::Real || columns_[i].missing.back() || std::isfinite(columns_[i].real.back())) continue;
+      if (cell_kind(schema_[i]) != CellKind::Real || columns_[i].missing.back() || std::isfinite(columns_[i].real.back())) continue;
       const Str& cell = cells[columns_[i].position];
       if (not_finite_count_++ == 0)
         not_finite_ = fmt::format("{}:{}: the field {} is {}", path_, lines_.back(), schema_[i].name,

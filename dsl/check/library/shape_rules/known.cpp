@@ -83,10 +83,7 @@ Expr rule_vocab(const FnInfo& op, CallSite& site) {
   const Given& of = *(*bound)[kOf];
   std::optional<Expr> words = field_named(of, stream, site.scope);
   if (!words) {
-    Type list = Type::of(Kind::List);
-    list.uniform = true;
-    list.fields.push_back({"", Type::of(Kind::Str)});
-    words = mapped_value(stream, of, list, site);
+    words = mapped_value(stream, of, Type::list_of(Type::of(Kind::Str)), site);
   }
   if (words->type.is_error()) return error_at(site.span);
   std::vector<Expr> args = {stream, std::move(*words)};

@@ -55,17 +55,6 @@ std::optional<size_t> axis_of(const ExprView& arg, const Type& tensor, CallSite&
   return size_t(axis);
 }
 
-namespace {
-
-Type list_of_ints() {
-  Type type = Type::of(Kind::List);
-  type.uniform = true;
-  type.fields.push_back({"", Type::of(Kind::Int)});
-  return type;
-}
-
-}  // namespace
-
 std::optional<Expr> take_dims(CallSite& site, size_t first, size_t keep) {
   size_t positional = 0;
   while (positional < site.given.size() && !site.given[positional].name) ++positional;
@@ -77,7 +66,7 @@ std::optional<Expr> take_dims(CallSite& site, size_t first, size_t keep) {
     if (one.type.is_error()) return std::nullopt;
     if (one.type.kind == Kind::List) {
       site.given.erase(site.given.begin() + long(first));
-      one = convert(std::move(one), list_of_ints(), site.scope, "a dim");
+      one = convert(std::move(one), Type::list_of(Type::of(Kind::Int)), site.scope, "a dim");
       if (one.type.is_error()) return std::nullopt;
       return one;
     }
@@ -96,7 +85,7 @@ std::optional<Expr> take_dims(CallSite& site, size_t first, size_t keep) {
   }
   type.value = Polynomial(int64_t(dims.elements.size()));
   site.given.erase(site.given.begin() + long(first), site.given.begin() + long(last));
-  return convert({std::move(type), site.span, std::move(dims)}, list_of_ints(), site.scope, "a dim");
+  return convert({std::move(type), site.span, std::move(dims)}, Type::list_of(Type::of(Kind::Int)), site.scope, "a dim");
 }
 
 std::optional<std::vector<Dim>> dims_of(const ExprView& list, CallSite& site) {

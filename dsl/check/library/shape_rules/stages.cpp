@@ -313,9 +313,7 @@ Expr rule_split_stream(const FnInfo& op, CallSite& site) {
   }
   const bool is_counts = std::all_of(written->elements.begin(), written->elements.end(),
                                      [&](ExprId part) { return cx.at(part).type.kind == Kind::Int; });
-  Type wanted = Type::of(Kind::List);
-  wanted.uniform = true;
-  wanted.fields.push_back({"", Type::of(is_counts ? Kind::Int : Kind::Float)});
+  const Type wanted = Type::list_of(Type::of(is_counts ? Kind::Int : Kind::Float));
   parts = convert(std::move(parts), wanted, site.scope, "a part");
   if (parts.type.is_error()) return error_at(site.span);
   const ExprIds& shares = parts.get<node::List>()->elements;
