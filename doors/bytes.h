@@ -28,9 +28,7 @@ T get_le(const void* data) {
   return value;
 }
 
-inline uint32_t get_be32(const void* data) {
-  return __builtin_bswap32(get_le<uint32_t>(data));
-}
+inline uint32_t get_be32(const void* data) { return __builtin_bswap32(get_le<uint32_t>(data)); }
 
 /// Seven bits a byte, lowest first.
 inline void put_varint(std::string& out, uint64_t value) {

@@ -9,23 +9,15 @@ namespace ltr::doors {
 
 namespace {
 
-EVP_MD_CTX* context_of(void* context) {
-  return static_cast<EVP_MD_CTX*>(context);
-}
+EVP_MD_CTX* context_of(void* context) { return static_cast<EVP_MD_CTX*>(context); }
 
 }  // namespace
 
-Sha256::Sha256() : context_(EVP_MD_CTX_new()) {
-  EVP_DigestInit_ex(context_of(context_), EVP_sha256(), nullptr);
-}
+Sha256::Sha256() : context_(EVP_MD_CTX_new()) { EVP_DigestInit_ex(context_of(context_), EVP_sha256(), nullptr); }
 
-Sha256::~Sha256() {
-  EVP_MD_CTX_free(context_of(context_));
-}
+Sha256::~Sha256() { EVP_MD_CTX_free(context_of(context_)); }
 
-void Sha256::update(const void* data, size_t bytes) {
-  EVP_DigestUpdate(context_of(context_), data, bytes);
-}
+void Sha256::update(const void* data, size_t bytes) { EVP_DigestUpdate(context_of(context_), data, bytes); }
 
 std::string Sha256::hex() {
   std::array<unsigned char, 32> digest{};

@@ -16,7 +16,7 @@ struct IdxType {
   size_t bytes;
 };
 constexpr IdxType kIdxTypes[] = {{0x08, "U8", 1},  {0x09, "I8", 1},  {0x0B, "I16", 2},
-                           {0x0C, "I32", 4}, {0x0D, "F32", 4}, {0x0E, "F64", 8}};
+                                 {0x0C, "I32", 4}, {0x0D, "F32", 4}, {0x0E, "F64", 8}};
 
 }  // namespace
 

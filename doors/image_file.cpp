@@ -110,7 +110,8 @@ class Jpeg {
   /// beside the data harms none of it.
   static void warned(j_common_ptr info, int level) {
     const int code = info->err->msg_code;
-    if (level < 0 && code != JWRN_EXTRANEOUS_DATA && code != JWRN_ADOBE_XFORM && code != JWRN_TOO_MUCH_DATA) failed(info);
+    if (level < 0 && code != JWRN_EXTRANEOUS_DATA && code != JWRN_ADOBE_XFORM && code != JWRN_TOO_MUCH_DATA)
+      failed(info);
   }
   static void count_scans(j_common_ptr info) {
     if (info->is_decompressor && self(info).info_.input_scan_number > limits::kJpegScans) {

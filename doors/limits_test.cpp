@@ -54,7 +54,8 @@ std::string png_chunk(const std::string& type, const std::string& data) {
 
 /// A PNG whose header says so many pixels, with no more data than that.
 std::string png_header(uint32_t width, uint32_t height) {
-  return std::string("\x89PNG\r\n\x1a\n", 8) + png_chunk("IHDR", be32(width) + be32(height) + std::string("\x08\x02\0\0\0", 5)) +
+  return std::string("\x89PNG\r\n\x1a\n", 8) +
+         png_chunk("IHDR", be32(width) + be32(height) + std::string("\x08\x02\0\0\0", 5)) +
          png_chunk("IDAT", std::string("\x78\x9c\x03\0\0\0\0\1", 8)) + png_chunk("IEND", "");
 }
 
@@ -104,8 +105,8 @@ std::string text(const std::string& value) {
 
 /// A tensor of four floats with these sizes and strides, as torch pickles it.
 std::string tensor(const std::string& sizes, const std::string& strides) {
-  return "ctorch._utils\n_rebuild_tensor_v2\n((" + text("storage") + "ctorch\nFloatStorage\n" + text("0") + text("cpu") +
-         "K\4tQK" + std::string(1, '\0') + "(" + sizes + "t(" + strides + "t\x89}tR";
+  return "ctorch._utils\n_rebuild_tensor_v2\n((" + text("storage") + "ctorch\nFloatStorage\n" + text("0") +
+         text("cpu") + "K\4tQK" + std::string(1, '\0') + "(" + sizes + "t(" + strides + "t\x89}tR";
 }
 
 std::string weights_refusal(const std::string& path) {
@@ -141,7 +142,8 @@ TEST_CASE("an image of too many pixels is refused by its header") {
 
 TEST_CASE("gzip that grows beyond its bound is refused before it has grown") {
   std::string zeros(size_t(1) << 20, '\0');
-  const std::string path = (std::filesystem::temp_directory_path() / ("ltr-bomb-" + std::to_string(::getpid()))).string();
+  const std::string path =
+      (std::filesystem::temp_directory_path() / ("ltr-bomb-" + std::to_string(::getpid()))).string();
   gzFile file = gzopen(path.c_str(), "wb9");
   for (int i = 0; i < 80; ++i) gzwrite(file, zeros.data(), unsigned(zeros.size()));
   gzclose(file);
@@ -153,7 +155,8 @@ TEST_CASE("dicts that share dicts are not multiplied out") {
   // d0 = {"t": tensor}, d1 = {"a": d0, "b": d0}, …: 2^40 names in a few hundred bytes.
   std::string dict = "}" + text("t") + tensor("K\4", "K\1") + "sq" + std::string(1, '\0');
   for (char level = 1; level <= 40; ++level) {
-    dict = "}" + text("a") + dict + "s" + text("b") + "h" + std::string(1, char(level - 1)) + "sq" + std::string(1, level);
+    dict =
+        "}" + text("a") + dict + "s" + text("b") + "h" + std::string(1, char(level - 1)) + "sq" + std::string(1, level);
   }
   const Scratch file(".pt", torch_archive("\x80\x02}" + text("state_dict") + dict + "s."));
   CHECK(weights_refusal(file.path + "#state_dict") == "it makes more than 64 MiB of names");
@@ -170,8 +173,10 @@ TEST_CASE("a tensor that repeats its elements is read") {
 }
 
 TEST_CASE("a pickle that asks for copies upon copies is refused") {
-  std::string pickle = "\x80\x02"
-      "ca\nb\nq" + std::string(1, '\0') + "(" + std::string(2'000'000, 'N') + "tq\1" ;
+  std::string pickle =
+      "\x80\x02"
+      "ca\nb\nq" +
+      std::string(1, '\0') + "(" + std::string(2'000'000, 'N') + "tq\1";
   for (int i = 0; i < 400; ++i) pickle += std::string("h\0h\1R", 5);
   CHECK_THROWS_WITH(read_pickle(pickle + "."), doctest::Contains("more than 1 GiB"));
 }
@@ -185,7 +190,8 @@ TEST_CASE("the page of limits says every bound") {
     const size_t name = line.find(" k");
     if (!line.starts_with("inline constexpr") || name == std::string::npos) continue;
     ++bounds;
-    CHECK_MESSAGE(page.find("`" + line.substr(name + 1, line.find(' ', name + 1) - name - 1) + "`") != std::string::npos, line);
+    CHECK_MESSAGE(
+        page.find("`" + line.substr(name + 1, line.find(' ', name + 1) - name - 1) + "`") != std::string::npos, line);
   }
   CHECK(bounds > 10);
 }

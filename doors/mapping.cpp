@@ -20,8 +20,7 @@ Mapping::Mapping(const std::string& path) {
   if (descriptor < 0 || ::fstat(descriptor, &facts) != 0) fail(errno);
   if (!S_ISREG(facts.st_mode)) fail(S_ISDIR(facts.st_mode) ? EISDIR : EINVAL);
   if (facts.st_size > 0) {
-    void* const bytes =
-        ::mmap(nullptr, size_t(facts.st_size), PROT_READ, MAP_PRIVATE, descriptor, 0);
+    void* const bytes = ::mmap(nullptr, size_t(facts.st_size), PROT_READ, MAP_PRIVATE, descriptor, 0);
     if (bytes == MAP_FAILED) fail(errno);
     bytes_ = bytes;
     size_ = uint64_t(facts.st_size);

@@ -20,8 +20,8 @@ struct MemoryGroup {
 };
 constexpr MemoryGroup kGroups[] = {
     {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current", "/sys/fs/cgroup/memory.stat", "inactive_file"},
-    {"/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes", "/sys/fs/cgroup/memory/memory.stat",
-     "total_inactive_file"}};
+    {"/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes",
+     "/sys/fs/cgroup/memory/memory.stat", "total_inactive_file"}};
 
 /// The number that stands behind `name` in `file`, 0 if there is none.
 int64_t number_behind(const std::string& name, const char* file) {

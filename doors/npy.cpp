@@ -20,8 +20,8 @@ struct NpyType {
   size_t bytes;
 };
 constexpr NpyType kNpyTypes[] = {{"F64", "<f8", 8}, {"F32", "<f4", 4}, {"F16", "<f2", 2},
-                           {"I64", "<i8", 8}, {"I32", "<i4", 4}, {"I16", "<i2", 2},
-                           {"I8", "|i1", 1},  {"U8", "|u1", 1},  {"BOOL", "|b1", 1}};
+                                 {"I64", "<i8", 8}, {"I32", "<i4", 4}, {"I16", "<i2", 2},
+                                 {"I8", "|i1", 1},  {"U8", "|u1", 1},  {"BOOL", "|b1", 1}};
 
 /// What stands behind `'key':` in the header's dict, up to the next comma outside of brackets.
 std::string value_of(const std::string& header, const std::string& key) {
@@ -114,8 +114,8 @@ std::vector<uint32_t> points_of(const std::string& text) {
 }  // namespace
 
 std::string encode_npy(const NpyArray& array) {
-  const auto* type =
-      std::find_if(std::begin(kNpyTypes), std::end(kNpyTypes), [&](const NpyType& row) { return array.dtype == row.dtype; });
+  const auto* type = std::find_if(std::begin(kNpyTypes), std::end(kNpyTypes),
+                                  [&](const NpyType& row) { return array.dtype == row.dtype; });
   if (type == std::end(kNpyTypes)) throw std::runtime_error("npy has no element type " + array.dtype);
   return encode(type->numpy, array.shape, array.data);
 }

@@ -17,11 +17,10 @@ using Kind = PickleValue::Kind;
 
 const std::map<std::string, std::string>& storages() {
   static const std::map<std::string, std::string> kTypes = {
-      {"torch.DoubleStorage", "F64"}, {"torch.FloatStorage", "F32"},
-      {"torch.HalfStorage", "F16"},   {"torch.BFloat16Storage", "BF16"},
-      {"torch.LongStorage", "I64"},   {"torch.IntStorage", "I32"},
-      {"torch.ShortStorage", "I16"},  {"torch.CharStorage", "I8"},
-      {"torch.ByteStorage", "U8"},    {"torch.BoolStorage", "BOOL"}};
+      {"torch.DoubleStorage", "F64"},    {"torch.FloatStorage", "F32"}, {"torch.HalfStorage", "F16"},
+      {"torch.BFloat16Storage", "BF16"}, {"torch.LongStorage", "I64"},  {"torch.IntStorage", "I32"},
+      {"torch.ShortStorage", "I16"},     {"torch.CharStorage", "I8"},   {"torch.ByteStorage", "U8"},
+      {"torch.BoolStorage", "BOOL"}};
   return kTypes;
 }
 
@@ -90,8 +89,7 @@ class Machine {
 
   void push(PickleId id) { stack_.push_back(id); }
   PickleId pop() {
-    if (stack_.empty() || (!marks_.empty() && stack_.size() == marks_.back()))
-      fail("nothing is left on the stack");
+    if (stack_.empty() || (!marks_.empty() && stack_.size() == marks_.back())) fail("nothing is left on the stack");
     const PickleId id = stack_.back();
     stack_.pop_back();
     return id;
@@ -127,8 +125,7 @@ class Machine {
     // What an object holds beside its state is of no interest to anyone.
     if (target.kind == Kind::Object || target.kind == Kind::Call) return;
     if (target.kind != kind)
-      fail(kind == Kind::List ? "it appends to what is no list"
-                              : "it sets a key of what is no dict");
+      fail(kind == Kind::List ? "it appends to what is no list" : "it sets a key of what is no dict");
     charge(items.size() * sizeof(PickleId));
     target.items.insert(target.items.end(), items.begin(), items.end());
   }
@@ -158,36 +155,19 @@ bool Machine::step() {
     case 0x80:  // PROTO
       if (take(1)[0] != 2) fail("it is not of protocol 2");
       return true;
-    case '(':
-      marks_.push_back(stack_.size());
-      return true;
-    case '.':
-      pickle_.root = pop();
-      return false;
-    case 'N':
-      push(0);
-      return true;
-    case 0x88:
-      push(add_int(1, Kind::Bool));
-      return true;
-    case 0x89:
-      push(add_int(0, Kind::Bool));
-      return true;
-    case 'J':
-      push(add_int(number<int32_t>()));
-      return true;
-    case 'K':
-      push(add_int(number<uint8_t>()));
-      return true;
-    case 'M':
-      push(add_int(number<uint16_t>()));
-      return true;
+    case '(': marks_.push_back(stack_.size()); return true;
+    case '.': pickle_.root = pop(); return false;
+    case 'N': push(0); return true;
+    case 0x88: push(add_int(1, Kind::Bool)); return true;
+    case 0x89: push(add_int(0, Kind::Bool)); return true;
+    case 'J': push(add_int(number<int32_t>())); return true;
+    case 'K': push(add_int(number<uint8_t>())); return true;
+    case 'M': push(add_int(number<uint16_t>())); return true;
     case 0x8a: {  // LONG1
       const std::string_view digits = take(number<uint8_t>());
       if (digits.size() > 8) fail("an integer has more than 64 bits");
       uint64_t whole = !digits.empty() && (digits.back() & 0x80) != 0 ? ~uint64_t(0) : 0;
-      for (size_t i = digits.size(); i-- > 0;)
-        whole = whole << 8 | static_cast<unsigned char>(digits[i]);
+      for (size_t i = digits.size(); i-- > 0;) whole = whole << 8 | static_cast<unsigned char>(digits[i]);
       push(add_int(int64_t(whole)));
       return true;
     }
@@ -199,59 +179,31 @@ bool Machine::step() {
       push(add(std::move(real)));
       return true;
     }
-    case 'X':
-      push(add(Kind::Str, {}, std::string(take(number<uint32_t>()))));
-      return true;
-    case '}':
-      push(add(Kind::Dict));
-      return true;
-    case ']':
-      push(add(Kind::List));
-      return true;
-    case ')':
-      push(add(Kind::Tuple));
-      return true;
-    case 't':
-      push(add(Kind::Tuple, pop_mark()));
-      return true;
-    case 0x85:
-      push(add(Kind::Tuple, pop_last(1)));
-      return true;
-    case 0x86:
-      push(add(Kind::Tuple, pop_last(2)));
-      return true;
-    case 0x87:
-      push(add(Kind::Tuple, pop_last(3)));
-      return true;
+    case 'X': push(add(Kind::Str, {}, std::string(take(number<uint32_t>())))); return true;
+    case '}': push(add(Kind::Dict)); return true;
+    case ']': push(add(Kind::List)); return true;
+    case ')': push(add(Kind::Tuple)); return true;
+    case 't': push(add(Kind::Tuple, pop_mark())); return true;
+    case 0x85: push(add(Kind::Tuple, pop_last(1))); return true;
+    case 0x86: push(add(Kind::Tuple, pop_last(2))); return true;
+    case 0x87: push(add(Kind::Tuple, pop_last(3))); return true;
     case 'a': {
       const PickleId item = pop();
       append({item}, Kind::List);
       return true;
     }
-    case 'e':
-      append(pop_mark(), Kind::List);
-      return true;
-    case 's':
-      append(pop_last(2), Kind::Dict);
-      return true;
+    case 'e': append(pop_mark(), Kind::List); return true;
+    case 's': append(pop_last(2), Kind::Dict); return true;
     case 'u': {
       const std::vector<PickleId> items = pop_mark();
       if (items.size() % 2 != 0) fail("a key has no value");
       append(items, Kind::Dict);
       return true;
     }
-    case 'q':
-      remember(number<uint8_t>());
-      return true;
-    case 'r':
-      remember(number<uint32_t>());
-      return true;
-    case 'h':
-      recall(number<uint8_t>());
-      return true;
-    case 'j':
-      recall(number<uint32_t>());
-      return true;
+    case 'q': remember(number<uint8_t>()); return true;
+    case 'r': remember(number<uint32_t>()); return true;
+    case 'h': recall(number<uint8_t>()); return true;
+    case 'j': recall(number<uint32_t>()); return true;
     case 'c': {
       const std::string module = line();
       push(add(Kind::Global, {}, module + "." + line()));
@@ -266,8 +218,7 @@ bool Machine::step() {
       const PickleId arguments = pop(), type = pop();
       const std::string& name = value(type).text;
       charge(name.size());
-      push(name == "collections.OrderedDict" ? add(Kind::Dict)
-                                             : add(Kind::Object, {arguments}, name));
+      push(name == "collections.OrderedDict" ? add(Kind::Dict) : add(Kind::Object, {arguments}, name));
       return true;
     }
     case 'b': {
@@ -281,11 +232,8 @@ bool Machine::step() {
       }
       return true;
     }
-    case 'Q':
-      push(persistent(pop()));
-      return true;
-    default:
-      fail("opcode " + std::to_string(opcode) + " is none that torch.save writes");
+    case 'Q': push(persistent(pop())); return true;
+    default: fail("opcode " + std::to_string(opcode) + " is none that torch.save writes");
   }
 }
 
@@ -297,8 +245,7 @@ PickleId Machine::reduce(PickleId function, PickleId arguments) {
   const std::string& name = callee.text;
   if (callee.kind == Kind::Global) {
     if (name == "collections.OrderedDict" && args.empty()) return add(Kind::Dict);
-    if (name == "torch._utils._rebuild_tensor" || name == "torch._utils._rebuild_tensor_v2")
-      return rebuilt(args);
+    if (name == "torch._utils._rebuild_tensor" || name == "torch._utils._rebuild_tensor_v2") return rebuilt(args);
     if (name == "torch._utils._rebuild_parameter" && !args.empty()) return args[0];
     if (name == "torch.Size" && args.size() == 1) return args[0];
     if (name == "torch.device") return add(Kind::Str, {}, args.empty() ? "" : value(args[0]).text);
@@ -317,8 +264,7 @@ std::vector<int64_t> Machine::counts(PickleId id) {
   if (value(id).items.size() > limits::kTensorDims) fail("a tensor has too many dims");
   std::vector<int64_t> list;
   for (const PickleId item : value(id).items) {
-    if (value(item).kind != Kind::Int || value(item).whole < 0)
-      fail("a size or stride is no count");
+    if (value(item).kind != Kind::Int || value(item).whole < 0) fail("a size or stride is no count");
     list.push_back(value(item).whole);
   }
   return list;
@@ -358,14 +304,11 @@ PickleId Machine::persistent(PickleId id) {
 
 const PickleValue* Pickle::find(const PickleValue& dict, std::string_view key) const {
   for (size_t i = 0; i + 1 < dict.items.size(); i += 2) {
-    if (at(dict.items[i]).kind == Kind::Str && at(dict.items[i]).text == key)
-      return &at(dict.items[i + 1]);
+    if (at(dict.items[i]).kind == Kind::Str && at(dict.items[i]).text == key) return &at(dict.items[i + 1]);
   }
   return nullptr;
 }
 
-Pickle read_pickle(std::string_view bytes) {
-  return Machine(bytes).run();
-}
+Pickle read_pickle(std::string_view bytes) { return Machine(bytes).run(); }
 
 }  // namespace ltr::doors

@@ -42,8 +42,7 @@ struct PickleValue {
 struct Pickle {
   std::vector<PickleValue> values;
   PickleId root = 0;
-  std::vector<std::string>
-      calls;  ///< names of unknown functions that it would call, sorted, each once
+  std::vector<std::string> calls;  ///< names of unknown functions that it would call, sorted, each once
 
   const PickleValue& at(PickleId id) const { return values[id]; }
   /// The value of a dict under a text key, or null.

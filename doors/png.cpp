@@ -18,14 +18,10 @@ void flush_nothing(png_structp) {}
 
 int color_type(int64_t channels) {
   switch (channels) {
-    case 1:
-      return PNG_COLOR_TYPE_GRAY;
-    case 2:
-      return PNG_COLOR_TYPE_GRAY_ALPHA;
-    case 3:
-      return PNG_COLOR_TYPE_RGB;
-    default:
-      return PNG_COLOR_TYPE_RGB_ALPHA;
+    case 1: return PNG_COLOR_TYPE_GRAY;
+    case 2: return PNG_COLOR_TYPE_GRAY_ALPHA;
+    case 3: return PNG_COLOR_TYPE_RGB;
+    default: return PNG_COLOR_TYPE_RGB_ALPHA;
   }
 }
 

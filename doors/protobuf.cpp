@@ -4,9 +4,7 @@
 
 namespace ltr::doors {
 
-void Message::key(int field, int wire_type) {
-  put_varint(data_, (uint64_t(field) << 3) | uint64_t(wire_type));
-}
+void Message::key(int field, int wire_type) { put_varint(data_, (uint64_t(field) << 3) | uint64_t(wire_type)); }
 
 Message& Message::varint(int field, uint64_t value) {
   key(field, 0);

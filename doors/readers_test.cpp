@@ -35,9 +35,7 @@ struct Scratch {
   std::string path;
 };
 
-std::string idx_bytes(const std::string& data) {
-  return std::string("\0\0\x08\x02\0\0\0\x02\0\0\0\x03", 12) + data;
-}
+std::string idx_bytes(const std::string& data) { return std::string("\0\0\x08\x02\0\0\0\x02\0\0\0\x03", 12) + data; }
 
 }  // namespace
 

@@ -98,7 +98,8 @@ void write_safetensors(const std::string& path, std::vector<TensorEntry> entries
     for (size_t count = 0; bytes > 0; next += count, bytes -= count) {
       count = std::min(bytes, kPiece);
       if (digest != nullptr) digest->update(next, count);
-      if (std::fwrite(next, 1, count, file.get()) != count) throw std::system_error(errno, std::generic_category(), path);
+      if (std::fwrite(next, 1, count, file.get()) != count)
+        throw std::system_error(errno, std::generic_category(), path);
     }
   };
   if (file == nullptr) throw std::system_error(errno, std::generic_category(), path);
@@ -119,7 +120,8 @@ SafetensorsFile SafetensorsFile::open(const std::string& path) {
   if (size < 8) throw FormatError(path, 0, "too short for a safetensors file");
   const char* bytes = file.mapping_.data();
   const auto header_size = get_le<uint64_t>(bytes);
-  if (header_size > limits::kSafetensorsHeader) throw FormatError(path, 0, "no safetensors file: its header would be longer than 100 MB");
+  if (header_size > limits::kSafetensorsHeader)
+    throw FormatError(path, 0, "no safetensors file: its header would be longer than 100 MB");
   if (header_size > size - 8) throw FormatError(path, 0, "the header goes beyond the file");
   if (header_size == 0 || bytes[8] != '{') throw FormatError(path, 8, "the header does not begin with {");
   const Json header = parse_header(path, {bytes + 8, header_size});

@@ -31,10 +31,8 @@ size_t dtype_bytes(const std::string& dtype);
 /// which is replaced. Equal input gives equal bytes. Not atomic and not synced: the caller renames.
 /// Throws std::system_error when the disk fails, FormatError when an entry's bytes do not fit its
 /// shape. `digest` takes in every byte on its way, so that nobody has to read the file again.
-void write_safetensors(const std::string& path,
-                       std::vector<TensorEntry> entries,
-                       const std::map<std::string, std::string>& metadata,
-                       Sha256* digest = nullptr);
+void write_safetensors(const std::string& path, std::vector<TensorEntry> entries,
+                       const std::map<std::string, std::string>& metadata, Sha256* digest = nullptr);
 
 /// An open file; `TensorEntry::data` points into the mapping and lives as long as it.
 class SafetensorsFile {

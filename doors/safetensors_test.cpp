@@ -68,9 +68,10 @@ TEST_CASE("a digest takes in what is written, pieces and all") {
   const Scratch scratch;
   const std::vector<float> values(300000, 0.25f);
   Sha256 digest;
-  write_safetensors(scratch.path,
-                    {{"a", "F32", {300000}, values.data(), values.size() * sizeof(float)}, {"e", "F32", {0}, nullptr, 0}},
-                    {}, &digest);
+  write_safetensors(
+      scratch.path,
+      {{"a", "F32", {300000}, values.data(), values.size() * sizeof(float)}, {"e", "F32", {0}, nullptr, 0}}, {},
+      &digest);
   CHECK(digest.hex() == sha256_file(scratch.path));
 }
 

@@ -63,6 +63,4 @@ assert end.status == 1 and end.end_time_secs == 204
 
 }  // namespace ltr::doors
 
-int main() {
-  return ltr::doors::check_with_reader();
-}
+int main() { return ltr::doors::check_with_reader(); }

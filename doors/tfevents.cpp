@@ -143,9 +143,7 @@ EventFile::EventFile(const std::string& path, int64_t step, double time)
   }
 }
 
-EventFile::~EventFile() {
-  ::close(file_);
-}
+EventFile::~EventFile() { ::close(file_); }
 
 void EventFile::write(const std::string& payload) {
   const std::string record = frame_record(payload);

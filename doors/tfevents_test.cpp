@@ -14,9 +14,7 @@
 
 namespace ltr::doors {
 
-TEST_CASE("CRC-32C of the standard check string") {
-  CHECK(crc32c("123456789", 9) == 0xE3069283u);
-}
+TEST_CASE("CRC-32C of the standard check string") { CHECK(crc32c("123456789", 9) == 0xE3069283u); }
 
 TEST_CASE("an event file begins with its version and a session start, and frames a scalar") {
   const std::string path = (std::filesystem::temp_directory_path() / ("ltr-ev-" + std::to_string(::getpid()))).string();

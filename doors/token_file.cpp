@@ -25,8 +25,7 @@ TokenFile::TokenFile(const std::string& path) : bytes_(path) {
   count_ = size / width_;
   if (has_header && (word(2) < 0 || uint64_t(word(2)) != count_)) {
     throw FormatError(path, 8,
-                      "the header says " + std::to_string(word(2)) + " ids, the file holds " +
-                          std::to_string(count_));
+                      "the header says " + std::to_string(word(2)) + " ids, the file holds " + std::to_string(count_));
   }
 }
 

@@ -100,11 +100,9 @@ class Collector {
     } else if (value.kind == Kind::Dict) {
       for (size_t i = 0; i + 1 < value.items.size(); i += 2) {
         const PickleValue& key = pickle_.at(value.items[i]);
-        if (key.kind == Kind::Str)
-          add(pickle_.at(value.items[i + 1]), joined(prefix, key.text), depth + 1);
+        if (key.kind == Kind::Str) add(pickle_.at(value.items[i + 1]), joined(prefix, key.text), depth + 1);
       }
-    } else if (value.kind == Kind::Object && value.whole == 1 &&
-               value.text.starts_with("__torch__.")) {
+    } else if (value.kind == Kind::Object && value.whole == 1 && value.text.starts_with("__torch__.")) {
       add(pickle_.at(value.items.back()), prefix, depth + 1);
     }
   }
@@ -120,8 +118,7 @@ class Collector {
     const PickleValue& storage = pickle_.at(value.items[0]);
     const ZipEntry* entry = archive_.find("data/" + storage.text);
     const auto damaged = [&](const std::string& why) {
-      throw WeightsError(WeightsError::Kind::Damaged, entry == nullptr ? 0 : entry->offset,
-                         name + ": " + why);
+      throw WeightsError(WeightsError::Kind::Damaged, entry == nullptr ? 0 : entry->offset, name + ": " + why);
     };
     if (entry == nullptr) damaged("its storage " + storage.text + " is missing");
     const std::string_view bytes = archive_.place(*entry);
@@ -131,9 +128,7 @@ class Collector {
     for (size_t i = 0; i < value.shape.size(); ++i) {
       fits = fits && !__builtin_mul_overflow(count, uint64_t(value.shape[i]), &count);
       if (value.shape[i] == 0) continue;
-      fits = fits &&
-             !__builtin_mul_overflow(uint64_t(value.shape[i] - 1), uint64_t(value.strides[i]),
-                                     &span) &&
+      fits = fits && !__builtin_mul_overflow(uint64_t(value.shape[i] - 1), uint64_t(value.strides[i]), &span) &&
              !__builtin_add_overflow(last, span, &last);
     }
     const uint64_t held = bytes.size() / unit;
@@ -144,12 +139,11 @@ class Collector {
     if (!is_inside || __builtin_mul_overflow(count, unit, &size)) damaged("it lies outside of its storage");
     TorchTensor result;
     result.storage = *entry;
-    result.entry = {name, value.dtype, value.shape,
-                    count == 0 ? bytes.data() : bytes.data() + offset * unit, size_t(size)};
+    result.entry = {name, value.dtype, value.shape, count == 0 ? bytes.data() : bytes.data() + offset * unit,
+                    size_t(size)};
     int64_t dense = 1;
     for (size_t i = value.shape.size(); i-- > 0;) {
-      if (value.shape[i] != 1 && value.strides[i] != dense && count != 0)
-        result.strides = value.strides;
+      if (value.shape[i] != 1 && value.strides[i] != dense && count != 0) result.strides = value.strides;
       dense *= value.shape[i];
     }
     return result;
@@ -164,9 +158,7 @@ bool is_state_dict(const Pickle& pickle, const PickleValue& value) {
   if (value.kind == Kind::Object) return value.whole == 1 && value.text.starts_with("__torch__.");
   if (value.kind != Kind::Dict || value.items.empty()) return false;
   for (size_t i = 0; i + 1 < value.items.size(); i += 2) {
-    if (pickle.at(value.items[i]).kind != Kind::Str ||
-        pickle.at(value.items[i + 1]).kind != Kind::Tensor)
-      return false;
+    if (pickle.at(value.items[i]).kind != Kind::Str || pickle.at(value.items[i + 1]).kind != Kind::Tensor) return false;
   }
   return true;
 }
@@ -183,8 +175,7 @@ const PickleValue& part_of(const std::string& path, const Pickle& pickle, const 
   const PickleValue& root = pickle.at(pickle.root);
   if (!part.empty()) {
     const PickleValue* found = root.kind == Kind::Dict ? pickle.find(root, part) : nullptr;
-    if (found == nullptr)
-      refuse(0, "it has no part " + part + "; it holds " + keys_of(pickle, root));
+    if (found == nullptr) refuse(0, "it has no part " + part + "; it holds " + keys_of(pickle, root));
     return *found;
   }
   for (const char* name : {"state_dict", "model_state_dict", "model", "module"}) {
@@ -193,8 +184,7 @@ const PickleValue& part_of(const std::string& path, const Pickle& pickle, const 
   }
   // A module that was saved whole.
   if (root.kind == Kind::Object && !root.text.starts_with("__torch__.")) refuse_code(path, 0, {root.text});
-  if (!is_state_dict(pickle, root))
-    refuse(0, "no part of it maps names to tensors; it holds " + keys_of(pickle, root));
+  if (!is_state_dict(pickle, root)) refuse(0, "no part of it maps names to tensors; it holds " + keys_of(pickle, root));
   return root;
 }
 
@@ -202,12 +192,11 @@ const PickleValue& part_of(const std::string& path, const Pickle& pickle, const 
 
 void check_crc(const Mapping& file, const ZipEntry& entry) {
   if (has_its_crc(file, entry)) return;
-  throw WeightsError(WeightsError::Kind::Damaged, entry.offset, "the bytes of " + entry.name + " do not have their CRC-32");
+  throw WeightsError(WeightsError::Kind::Damaged, entry.offset,
+                     "the bytes of " + entry.name + " do not have their CRC-32");
 }
 
-std::vector<TorchTensor> read_torch(const std::string& path,
-                                    const Mapping& file,
-                                    const std::string& part) {
+std::vector<TorchTensor> read_torch(const std::string& path, const Mapping& file, const std::string& part) {
   if (!file.text().starts_with("PK")) {
     if (!file.text().starts_with("\x80")) refuse(0, "it is no archive of torch.save");
     refuse(0, "it is a plain pickle, as torch.save wrote before version 1.6", convert_line(path, false));
@@ -215,8 +204,7 @@ std::vector<TorchTensor> read_torch(const std::string& path,
   const Archive archive(path, file);
   const ZipEntry* data = archive.find("data.pkl");
   if (data == nullptr) refuse(0, "the archive has no data.pkl");
-  if (const ZipEntry* order = archive.find("byteorder");
-      order != nullptr && archive.bytes(*order).starts_with("big")) {
+  if (const ZipEntry* order = archive.find("byteorder"); order != nullptr && archive.bytes(*order).starts_with("big")) {
     refuse(order->offset, "its numbers are big-endian", convert_line(path, false));
   }
   Pickle pickle;

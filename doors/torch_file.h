@@ -20,9 +20,7 @@ struct TorchTensor {
 /// The tensors of the archive at `path`: those of its part `part`, or, for "", of the first that
 /// maps names to tensors among state_dict, model_state_dict, model, module, and the whole.
 /// WeightsError for what cannot be used.
-std::vector<TorchTensor> read_torch(const std::string& path,
-                                    const Mapping& file,
-                                    const std::string& part);
+std::vector<TorchTensor> read_torch(const std::string& path, const Mapping& file, const std::string& part);
 
 /// WeightsError if the bytes of an entry are not those that were written.
 void check_crc(const Mapping& file, const ZipEntry& entry);

@@ -9,9 +9,7 @@ namespace ltr::doors {
 namespace {
 
 /// `name` under the first rename that fits it.
-std::string renamed(const std::string& name,
-                    const std::vector<LoadRule>& rules,
-                    std::vector<bool>& used) {
+std::string renamed(const std::string& name, const std::vector<LoadRule>& rules, std::vector<bool>& used) {
   for (size_t i = 0; i < rules.size(); ++i) {
     const LoadRule& rule = rules[i];
     if (rule.kind != LoadRule::Kind::Rename || !fits_pattern(rule.pattern, name)) continue;
@@ -25,9 +23,7 @@ std::string renamed(const std::string& name,
 }
 
 /// Notes the rules of `kind` that fit `name`; whether there is one.
-bool any_fits(LoadRule::Kind kind,
-              const std::string& name,
-              const std::vector<LoadRule>& rules,
+bool any_fits(LoadRule::Kind kind, const std::string& name, const std::vector<LoadRule>& rules,
               std::vector<bool>& used) {
   bool any = false;
   for (size_t i = 0; i < rules.size(); ++i) {
@@ -48,18 +44,15 @@ std::vector<std::string> common_prefixes(const std::vector<std::string>& names) 
   const std::string& middle = sorted[sorted.size() / 2];
   for (size_t dot = middle.find('.'); dot != std::string::npos; dot = middle.find('.', dot + 1)) {
     const std::string prefix = middle.substr(0, dot + 1);
-    const auto count = std::count_if(names.begin(), names.end(), [&](const std::string& name) {
-      return name.starts_with(prefix);
-    });
+    const auto count =
+        std::count_if(names.begin(), names.end(), [&](const std::string& name) { return name.starts_with(prefix); });
     if (size_t(count) * 5 < names.size() * 4) break;
     prefixes.push_back(prefix);
   }
   return prefixes;
 }
 
-void propose_rename(const std::vector<Wanted>& wanted,
-                    const std::vector<std::string>& stored,
-                    LoadPlan& plan) {
+void propose_rename(const std::vector<Wanted>& wanted, const std::vector<std::string>& stored, LoadPlan& plan) {
   std::vector<std::string> names;
   for (const Wanted& one : wanted) names.push_back(one.name);
   const std::set<std::string> known(names.begin(), names.end());
@@ -95,8 +88,7 @@ std::string weight_name(const std::string& path) {
     const size_t number_end = std::min(path.find('.', begin), path.size());
     const bool is_list = begin < path.size() && path[begin] >= '0' && path[begin] <= '9';
     if (is_list) {
-      segment.insert(std::min(segment.find('_', 1), segment.size()),
-                     path.substr(begin, number_end - begin));
+      segment.insert(std::min(segment.find('_', 1), segment.size()), path.substr(begin, number_end - begin));
       begin = number_end + 1;
     }
     ending += segment;
@@ -125,8 +117,7 @@ bool fits_pattern(const std::string& pattern, const std::string& name) {
   return p == pattern.size();
 }
 
-LoadPlan plan_load(const std::vector<Wanted>& wanted,
-                   const std::vector<std::string>& stored,
+LoadPlan plan_load(const std::vector<Wanted>& wanted, const std::vector<std::string>& stored,
                    const std::vector<LoadRule>& rules) {
   LoadPlan plan;
   std::vector<bool> used(rules.size(), false);
@@ -134,8 +125,8 @@ LoadPlan plan_load(const std::vector<Wanted>& wanted,
   std::vector<std::string> doubled;
   for (const std::string& name : stored) {
     const std::string here = renamed(name, rules, used);
-    const bool is_skipped = any_fits(LoadRule::Kind::Skip, name, rules, used) ||
-                            any_fits(LoadRule::Kind::Skip, here, rules, used);
+    const bool is_skipped =
+        any_fits(LoadRule::Kind::Skip, name, rules, used) || any_fits(LoadRule::Kind::Skip, here, rules, used);
     if (!is_skipped && !by_name.emplace(here, name).second) doubled.push_back(name);
   }
   std::set<std::string> names;

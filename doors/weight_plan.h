@@ -39,11 +39,10 @@ struct LoadPlan {
   std::vector<std::string> unexpected;                     ///< in the file, but not here
   std::vector<size_t> idle_rules;                          ///< match nothing
   std::vector<std::string> frozen;                         ///< names here
-  std::string rename_from, rename_to;  ///< a rename that makes at least 80 % of the names fit
+  std::string rename_from, rename_to;                      ///< a rename that makes at least 80 % of the names fit
 };
 
-LoadPlan plan_load(const std::vector<Wanted>& wanted,
-                   const std::vector<std::string>& stored,
+LoadPlan plan_load(const std::vector<Wanted>& wanted, const std::vector<std::string>& stored,
                    const std::vector<LoadRule>& rules);
 
 bool fits_pattern(const std::string& pattern, const std::string& name);

@@ -48,8 +48,7 @@ WeightsFile WeightsFile::open(const std::string& given) {
   try {
     if (path.ends_with(".index.json")) {
       file.open_shards(path);
-    } else if (is_torch_name(path) || !part.empty() ||
-               Mapping(path).text().starts_with("PK\x03\x04")) {
+    } else if (is_torch_name(path) || !part.empty() || Mapping(path).text().starts_with("PK\x03\x04")) {
       file.open_torch(path, part);
     } else {
       file.open_safetensors(path);
@@ -57,9 +56,8 @@ WeightsFile WeightsFile::open(const std::string& given) {
   } catch (const FormatError& damage) {
     throw WeightsError(WeightsError::Kind::Damaged, damage.offset, damage.reason);
   }
-  std::sort(
-      file.tensors_.begin(), file.tensors_.end(),
-      [](const TensorEntry& left, const TensorEntry& right) { return left.name < right.name; });
+  std::sort(file.tensors_.begin(), file.tensors_.end(),
+            [](const TensorEntry& left, const TensorEntry& right) { return left.name < right.name; });
   return file;
 }
 
@@ -79,17 +77,14 @@ void WeightsFile::open_shards(const std::string& index) {
     if (!file.is_string()) throw refuse("the file of " + name + " is no text");
     const std::string shard = file.get<std::string>();
     // An index names its neighbours, never files elsewhere.
-    if (shard.find('/') != std::string::npos)
-      throw refuse("the shard " + shard + " lies in another folder");
+    if (shard.find('/') != std::string::npos) throw refuse("the shard " + shard + " lies in another folder");
     files.insert(shard);
   }
-  for (const std::string& shard : files)
-    open_safetensors((fs::path(index).parent_path() / shard).string());
+  for (const std::string& shard : files) open_safetensors((fs::path(index).parent_path() / shard).string());
   std::set<std::string> names;
   for (const TensorEntry& tensor : tensors_) {
     if (!names.insert(tensor.name).second) throw refuse("two shards hold " + tensor.name);
-    if (!parsed["weight_map"].contains(tensor.name))
-      throw refuse(tensor.name + " is in a shard, but not in the index");
+    if (!parsed["weight_map"].contains(tensor.name)) throw refuse(tensor.name + " is in a shard, but not in the index");
   }
   for (const auto& [name, file] : parsed["weight_map"].items()) {
     if (names.count(name) == 0) throw refuse(name + " is in no shard");

@@ -23,8 +23,7 @@ struct WeightsError : std::runtime_error {
     Unsupported,  ///< a form that is not read; `cure` converts it
     NeedsCode,    ///< PyTorch would call `callables`
   };
-  WeightsError(Kind what, uint64_t at, const std::string& why)
-      : std::runtime_error(why), kind(what), offset(at) {}
+  WeightsError(Kind what, uint64_t at, const std::string& why) : std::runtime_error(why), kind(what), offset(at) {}
   Kind kind;
   uint64_t offset;
   std::string cure;

@@ -22,9 +22,7 @@ const std::string kInputs = LTR_SOURCE_DIR "/tests/doors/Inputs/";
 
 struct Scratch {
   explicit Scratch(const std::string& name, const std::string& bytes)
-      : path((std::filesystem::temp_directory_path() /
-              ("ltr-wf-" + std::to_string(::getpid()) + name))
-                 .string()) {
+      : path((std::filesystem::temp_directory_path() / ("ltr-wf-" + std::to_string(::getpid()) + name)).string()) {
     std::ofstream(path, std::ios::binary) << bytes;
   }
   ~Scratch() { std::filesystem::remove(path); }
@@ -79,8 +77,7 @@ TEST_CASE("weights: private members leave no segment in a name") {
 TEST_CASE("a state_dict of torch.save: every type, views, empty and 0-d tensors") {
   WeightsFile file = WeightsFile::open(kInputs + "plain.pt");
   CHECK(file.tensors().size() == 7);
-  CHECK(values<float>(file, "a.weight") ==
-        std::vector<float>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11});
+  CHECK(values<float>(file, "a.weight") == std::vector<float>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11});
   CHECK(entry(file, "a.turned").shape == std::vector<int64_t>{3, 3});
   CHECK(values<float>(file, "a.turned") == std::vector<float>{1, 5, 9, 2, 6, 10, 3, 7, 11});
   CHECK(entry(file, "b.half").dtype == "F16");
@@ -98,16 +95,15 @@ TEST_CASE("a checkpoint: its state_dict, or the part that is named") {
   CHECK(file.tensors().size() == 7);
   WeightsFile part = WeightsFile::open(kInputs + "checkpoint.ckpt#ema");
   CHECK(values<double>(part, "w") == std::vector<double>{1, 1});
-  CHECK(refusal(kInputs + "checkpoint.ckpt#other")
-            .find("no part other; it holds epoch, state_dict") != std::string::npos);
+  CHECK(refusal(kInputs + "checkpoint.ckpt#other").find("no part other; it holds epoch, state_dict") !=
+        std::string::npos);
   CHECK(WeightsFile::exists(kInputs + "checkpoint.ckpt#ema"));
   CHECK(!WeightsFile::exists(kInputs + "none.ckpt#ema"));
 }
 
 TEST_CASE("PyTorch files that are refused say why") {
   CHECK(refusal(kInputs + "legacy.pt").find("plain pickle") != std::string::npos);
-  CHECK(refusal(LTR_SOURCE_DIR "/tests/corpus/data/runs_code.pt").find("os.system") !=
-        std::string::npos);
+  CHECK(refusal(LTR_SOURCE_DIR "/tests/corpus/data/runs_code.pt").find("os.system") != std::string::npos);
   const Scratch cut(".pt", read_file(kInputs + "plain.pt").substr(0, 900));
   CHECK(refusal(cut.path).find("cut off") != std::string::npos);
 }
@@ -197,13 +193,10 @@ TEST_CASE("a pickle runs nothing and keeps within its stack") {
 
 TEST_CASE("rename, skip and freeze") {
   using Kind = LoadRule::Kind;
-  LoadPlan plan = plan_load(wanted({"fc1.weight", "fc2.weight"}), {"m.fc1.weight", "head.weight"},
-                            {{Kind::Rename, "m.*", "*"},
-                             {Kind::Skip, "fc2.*", ""},
-                             {Kind::Skip, "head.*", ""},
-                             {Kind::Freeze, "*1*", ""}});
-  CHECK(plan.loads ==
-        std::vector<std::pair<std::string, std::string>>{{"fc1.weight", "m.fc1.weight"}});
+  LoadPlan plan = plan_load(
+      wanted({"fc1.weight", "fc2.weight"}), {"m.fc1.weight", "head.weight"},
+      {{Kind::Rename, "m.*", "*"}, {Kind::Skip, "fc2.*", ""}, {Kind::Skip, "head.*", ""}, {Kind::Freeze, "*1*", ""}});
+  CHECK(plan.loads == std::vector<std::pair<std::string, std::string>>{{"fc1.weight", "m.fc1.weight"}});
   CHECK(plan.missing.empty());
   CHECK(plan.unexpected.empty());
   CHECK(plan.idle_rules.empty());
@@ -216,8 +209,8 @@ TEST_CASE("rename, skip and freeze") {
 }
 
 TEST_CASE("a rename is proposed where most names fit with it") {
-  LoadPlan plan = plan_load(wanted({"a.w", "a.b", "c.w", "c.b"}),
-                            {"module.a.w", "module.a.b", "module.c.w", "module.c.b"}, {});
+  LoadPlan plan =
+      plan_load(wanted({"a.w", "a.b", "c.w", "c.b"}), {"module.a.w", "module.a.b", "module.c.w", "module.c.b"}, {});
   CHECK(plan.rename_from == "module.*");
   CHECK(plan.rename_to == "*");
   plan = plan_load(wanted({"net.a", "net.b"}), {"model.a", "model.b"}, {});

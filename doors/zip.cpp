@@ -25,11 +25,9 @@ class Reader {
   std::vector<ZipEntry> run() {
     const uint64_t end = find_end();
     uint64_t count = at<uint16_t>(end + 10), begin = at<uint32_t>(end + 16);
-    if ((count == 0xFFFF || begin == 0xFFFFFFFF) && end >= 20 &&
-        at<uint32_t>(end - 20) == kEnd64Locator) {
+    if ((count == 0xFFFF || begin == 0xFFFFFFFF) && end >= 20 && at<uint32_t>(end - 20) == kEnd64Locator) {
       const uint64_t end64 = at<uint64_t>(end - 12);
-      if (at<uint32_t>(end64) != kEnd64)
-        fail(end64, "the zip64 directory is not where it should be");
+      if (at<uint32_t>(end64) != kEnd64) fail(end64, "the zip64 directory is not where it should be");
       count = at<uint64_t>(end64 + 32);
       begin = at<uint64_t>(end64 + 48);
     }
@@ -39,9 +37,7 @@ class Reader {
   }
 
  private:
-  [[noreturn]] void fail(uint64_t offset, const std::string& reason) const {
-    throw FormatError(path_, offset, reason);
-  }
+  [[noreturn]] void fail(uint64_t offset, const std::string& reason) const { throw FormatError(path_, offset, reason); }
 
   template <class T>
   T at(uint64_t offset) const {
@@ -111,9 +107,7 @@ class Reader {
 
 }  // namespace
 
-std::vector<ZipEntry> read_zip(const std::string& path, const Mapping& file) {
-  return Reader(path, file).run();
-}
+std::vector<ZipEntry> read_zip(const std::string& path, const Mapping& file) { return Reader(path, file).run(); }
 
 bool has_its_crc(const Mapping& file, const ZipEntry& entry) {
   const auto* bytes = reinterpret_cast<const Bytef*>(file.data() + entry.offset);

@@ -14,7 +14,7 @@ struct ZipEntry {
   std::string name;
   uint64_t offset = 0;  ///< of its bytes in the file
   uint64_t size = 0;
-  uint32_t crc = 0;     ///< CRC-32 of its bytes; 0 where the writer computed none
+  uint32_t crc = 0;  ///< CRC-32 of its bytes; 0 where the writer computed none
   bool is_compressed = false;
 };
 

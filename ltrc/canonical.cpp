@@ -21,15 +21,12 @@ class Expressions {
  public:
   using Slots = std::map<std::string, std::string>;
 
-  Expressions(const ir::Function& function, CanonicalCode& code)
-      : function_(function), code_(code) {
+  Expressions(const ir::Function& function, CanonicalCode& code) : function_(function), code_(code) {
     collect(function.body);
   }
 
   /// What the parameters stand for; the first may be the object itself.
-  void bind(size_t param, std::string text) {
-    texts_[function_.body.params[param]] = std::move(text);
-  }
+  void bind(size_t param, std::string text) { texts_[function_.body.params[param]] = std::move(text); }
   Slots slots;                    ///< what `read_slot` gives
   Slots members;                  ///< what `data.NAME` stands for
   std::set<std::string> hparams;  ///< read on the way
@@ -48,36 +45,25 @@ class Expressions {
 
   std::string text(const Op& op) {
     switch (op.kind) {
-      case OpKind::MakeValue:
-        return made_value(op);
-      case OpKind::MakeCall:
-        return op.name + named(op, op.texts("names"), 0);
+      case OpKind::MakeValue: return made_value(op);
+      case OpKind::MakeCall: return op.name + named(op, op.texts("names"), 0);
       case OpKind::Setting:
-      case OpKind::Convert:
-        return text(op.operands[0]);
+      case OpKind::Convert: return text(op.operands[0]);
       case OpKind::DeclareHparam: {
         const ir::Value& given = function_.values[op.operands[1]];
-        const bool is_set =
-            !given.constant || !std::holds_alternative<ir::NoneConstant>(*given.constant);
+        const bool is_set = !given.constant || !std::holds_alternative<ir::NoneConstant>(*given.constant);
         return text(op.operands[is_set ? 1 : 0]);
       }
-      case OpKind::ReadHparam:
-        hparams.insert(op.name);
-        return op.name;
-      case OpKind::ReadContext:
-        return op.name;
+      case OpKind::ReadHparam: hparams.insert(op.name); return op.name;
+      case OpKind::ReadContext: return op.name;
       case OpKind::ReadSlot: {
         const auto slot = slots.find(op.name);
         return slot == slots.end() ? op.name : slot->second;
       }
-      case OpKind::HostOp:
-        return host(op);
-      case OpKind::ListOf:
-        return fmt::format("[{}]", list(op.operands, 0));
-      case OpKind::TupleOf:
-        return fmt::format("({})", list(op.operands, 0));
-      case OpKind::ListGet:
-        return text(op.operands[0]) + "[" + text(op.operands[1]) + "]";
+      case OpKind::HostOp: return host(op);
+      case OpKind::ListOf: return fmt::format("[{}]", list(op.operands, 0));
+      case OpKind::TupleOf: return fmt::format("({})", list(op.operands, 0));
+      case OpKind::ListGet: return text(op.operands[0]) + "[" + text(op.operands[1]) + "]";
       case OpKind::Member: {
         const std::string path = text(op.operands[0]) + "." + op.name;
         const auto known = members.find(path);
@@ -87,18 +73,14 @@ class Expressions {
         const auto member = member_of_.find(op.operands[0]);
         return member == member_of_.end() ? text(op.operands[0]) : member->second;
       }
-      case OpKind::WeightsAt:
-        return text(op.operands[0]) + ".weights";
-      case OpKind::Construct:
-        return fmt::format("{}({})", code_.label_of_object(op.name), list(op.operands, 0));
+      case OpKind::WeightsAt: return text(op.operands[0]) + ".weights";
+      case OpKind::Construct: return fmt::format("{}({})", code_.label_of_object(op.name), list(op.operands, 0));
       case OpKind::MapStream:
-        return fmt::format("map({}, {}, {})", text(op.operands[1]), code_.label_of(op.name),
-                           list(op.operands, 2));
+        return fmt::format("map({}, {}, {})", text(op.operands[1]), code_.label_of(op.name), list(op.operands, 2));
       case OpKind::TypedSource: {
         std::string columns;
         const ir::Texts &names = op.texts("names"), &types = op.texts("types");
-        for (size_t i = 0; i < names.size(); ++i)
-          columns += (i == 0 ? "" : ", ") + names[i] + ": " + types[i];
+        for (size_t i = 0; i < names.size(); ++i) columns += (i == 0 ? "" : ", ") + names[i] + ": " + types[i];
         return fmt::format("{}({}) as {{{}}}", op.name, list(op.operands, 0), columns);
       }
       case OpKind::Interpolate: {
@@ -106,10 +88,8 @@ class Expressions {
         for (const std::string& format : op.texts("formats")) formats += "|" + format;
         return fmt::format("text({}{})", list(op.operands, 0), formats);
       }
-      case OpKind::CallFn:
-        return fmt::format("{}({})", code_.label_of(op.name), list(op.operands, 0));
-      default:
-        break;
+      case OpKind::CallFn: return fmt::format("{}({})", code_.label_of(op.name), list(op.operands, 0));
+      default: break;
     }
     if (op.kind == OpKind::CallOp) return fmt::format("{}({})", library::info(op.function).name, list(op.operands, 0));
     const std::string name(op.info().name);
@@ -230,8 +210,7 @@ class Build {
     for (size_t i = 0; i < arguments.size(); ++i) expr.bind(i + 1, arguments[i]);
     expr.bind(0, "data");
     for (const Op& op : fn.body.ops) {
-      if (op.kind == OpKind::SetMember)
-        data_members_["data." + op.name] = expr.text(op.operands[1]);
+      if (op.kind == OpKind::SetMember) data_members_["data." + op.name] = expr.text(op.operands[1]);
     }
     for (size_t i = 0; i < object.params.size() && i < arguments.size(); ++i)
       data_members_["data.$" + object.params[i].name] = arguments[i];
@@ -239,9 +218,8 @@ class Build {
       if (info.object != info_.data) continue;
       std::string fields;
       std::vector<std::string> sorted;
-      const auto sizes = std::find_if(fn.body.ops.begin(), fn.body.ops.end(), [](const Op& op) {
-        return op.kind == OpKind::SetBatch;
-      });
+      const auto sizes = std::find_if(fn.body.ops.begin(), fn.body.ops.end(),
+                                      [](const Op& op) { return op.kind == OpKind::SetBatch; });
       for (size_t i = 0; i < info.batch.size(); ++i) {
         const ir::BatchField& field = info.batch[i];
         std::string text = field.name + ": " + type_text(field.type, code_);
@@ -311,9 +289,8 @@ class Build {
     size_t setting = 0;
     for (size_t i = 0; i < patterns.size(); ++i) {
       for (int64_t count = std::stoll(sizes[i]); count > 0; --count) {
-        result_.optimizers.emplace_back(
-            fmt::format("{}.group \"{}\" {}", op.name, patterns[i], names[setting]),
-            expr.text(op.operands[at++]));
+        result_.optimizers.emplace_back(fmt::format("{}.group \"{}\" {}", op.name, patterns[i], names[setting]),
+                                        expr.text(op.operands[at++]));
         ++setting;
       }
     }
@@ -334,12 +311,10 @@ class Build {
         // Its parameters by place, its code by number.
         std::string arguments;
         for (const Op& call : fn.body.ops) {
-          if (call.kind == OpKind::MakeCall && call.name == name)
-            arguments = expr.list(call.operands, 0);
+          if (call.kind == OpKind::MakeCall && call.name == name) arguments = expr.list(call.operands, 0);
         }
         text = code_.label_of_object(name) + "(" + arguments + ")";
-        for (const ir::Hook& hook : own->hooks)
-          text += " " + hook.name + " " + code_.label_of(hook.fn);
+        for (const ir::Hook& hook : own->hooks) text += " " + hook.name + " " + code_.label_of(hook.fn);
       }
       note_words(text);
       into.emplace_back(name, text);
@@ -389,8 +364,7 @@ class Build {
     }
     for (const std::string& name : used_) {
       const auto rule = rules_.find(name);
-      result_.hparams.emplace_back(
-          name, declared_[name] + (rule == rules_.end() ? "" : " where " + rule->second));
+      result_.hparams.emplace_back(name, declared_[name] + (rule == rules_.end() ? "" : " where " + rule->second));
     }
   }
 
@@ -403,16 +377,12 @@ class Build {
   std::set<std::string> used_;
 };
 
-void append(std::string& out,
-            const char* section,
-            const Canonical::Entries& entries,
-            bool by_number) {
+void append(std::string& out, const char* section, const Canonical::Entries& entries, bool by_number) {
   out += section;
   out += "\n";
   for (size_t i = 0; i < entries.size(); ++i) {
     const std::string key = by_number ? std::to_string(i) : entries[i].first;
-    out += fmt::format("  {}: {}{}", key, entries[i].second,
-                       entries[i].second.ends_with("\n") ? "" : "\n");
+    out += fmt::format("  {}: {}{}", key, entries[i].second, entries[i].second.ends_with("\n") ? "" : "\n");
   }
 }
 
@@ -441,8 +411,8 @@ std::string Canonical::with_names(const std::string& text) const {
   const auto flush = [&] {
     const bool is_fn = word.starts_with("fn"), is_object = word.starts_with("object");
     const std::string digits = word.substr(is_fn ? 2 : is_object ? 6 : word.size());
-    const bool is_label = !digits.empty() && digits.size() < 9 &&
-                          digits.find_first_not_of("0123456789") == std::string::npos;
+    const bool is_label =
+        !digits.empty() && digits.size() < 9 && digits.find_first_not_of("0123456789") == std::string::npos;
     const size_t number = is_label ? std::stoul(digits) : 0;
     if (is_label && is_fn && number < code.size()) word = code[number].first;
     if (is_label && is_object && number < objects.size()) word = objects[number];
@@ -461,14 +431,11 @@ std::string Canonical::with_names(const std::string& text) const {
   return out;
 }
 
-std::string Canonical::hash() const {
-  return toolchain::digest(text());
-}
+std::string Canonical::hash() const { return toolchain::digest(text()); }
 
 std::vector<Canonical> canonical_forms(const ir::Module& module) {
   std::vector<Canonical> forms;
-  for (const ir::ExperimentInfo& info : module.tables->experiments)
-    forms.push_back(Build(module, info).run());
+  for (const ir::ExperimentInfo& info : module.tables->experiments) forms.push_back(Build(module, info).run());
   return forms;
 }
 

@@ -27,8 +27,7 @@ std::string constant_text(const ir::Constant& constant) {
 
 std::string type_text(const Type& type, CanonicalCode& code) {
   switch (type.kind) {
-    case TypeKind::Tensor:
-      return fmt::format("{}[{}]", type.name, type.dims.size());
+    case TypeKind::Tensor: return fmt::format("{}[{}]", type.name, type.dims.size());
     case TypeKind::Record:
     case TypeKind::Stream: {
       std::string out = "{";
@@ -39,9 +38,7 @@ std::string type_text(const Type& type, CanonicalCode& code) {
     case TypeKind::Tuple:
     case TypeKind::List:
     case TypeKind::Option: {
-      std::string out = type.kind == TypeKind::Tuple  ? "("
-                        : type.kind == TypeKind::List ? "list("
-                                                      : "option(";
+      std::string out = type.kind == TypeKind::Tuple ? "(" : type.kind == TypeKind::List ? "list(" : "option(";
       for (const ir::Field& field : type.fields) {
         if (out.back() != '(') out += ", ";
         out += type_text(field.type, code);
@@ -53,10 +50,8 @@ std::string type_text(const Type& type, CanonicalCode& code) {
     case TypeKind::Data:
     case TypeKind::Metric:
     case TypeKind::Callback:
-    case TypeKind::MetricValue:
-      return code.label_of_object(type.name);
-    default:
-      return ir::to_text(type);
+    case TypeKind::MetricValue: return code.label_of_object(type.name);
+    default: return ir::to_text(type);
   }
 }
 
@@ -97,8 +92,7 @@ std::string CanonicalCode::path_of(const std::string& path, const Type& at) cons
     std::string shown = name;
     const ir::ObjectInfo* next = nullptr;
     const auto step = [&](const Type& type) {
-      const Type& element =
-          type.is(TypeKind::List) && !type.fields.empty() ? type.fields[0].type : type;
+      const Type& element = type.is(TypeKind::List) && !type.fields.empty() ? type.fields[0].type : type;
       next = module_.tables->find_object(element.name);
     };
     if (info != nullptr && name == "model" && info->kind == TypeKind::Callback) {
@@ -137,8 +131,7 @@ class CanonicalCode::Body {
   std::string run() {
     out_ = ir::to_text(function_.role);
     out_ += " (";
-    for (const ValueId param : function_.body.params)
-      out_ += (out_.back() == '(' ? "" : ", ") + declare(param);
+    for (const ValueId param : function_.body.params) out_ += (out_.back() == '(' ? "" : ", ") + declare(param);
     out_ += ")\n";
     region(function_.body, 1);
     return std::move(out_);
@@ -161,13 +154,11 @@ class CanonicalCode::Body {
     switch (op.kind) {
       case OpKind::CallFn:
       case OpKind::CallMethod:
-      case OpKind::MapStream:
-        return code_.label_of(op.name);
+      case OpKind::MapStream: return code_.label_of(op.name);
       case OpKind::Construct: {
         const ir::ObjectInfo* info = code_.module_.tables->find_object(op.name);
         if (info != nullptr && !info->is_library && !info->constructor.empty())
-          return code_.label_of_object(op.name) + " by " + code_.label_of(info->constructor) +
-                 code_.rules_of(*info);
+          return code_.label_of_object(op.name) + " by " + code_.label_of(info->constructor) + code_.rules_of(*info);
         return code_.label_of_object(op.name);
       }
       case OpKind::Member:
@@ -180,11 +171,9 @@ class CanonicalCode::Body {
         return code_.path_of(op.name, function_.values[op.operands[0]].type);
       case OpKind::LogValue: {
         const ir::LogInfo& log = code_.module_.tables->logs[size_t(op.number("slot"))];
-        return fmt::format("{}.{} {} on {} reduce {}", log.role, log.name, log.kind, log.when,
-                           log.reduce);
+        return fmt::format("{}.{} {} on {} reduce {}", log.role, log.name, log.kind, log.when, log.reduce);
       }
-      default:
-        return std::string(op.target());
+      default: return std::string(op.target());
     }
   }
 
@@ -193,14 +182,12 @@ class CanonicalCode::Body {
     static const std::set<std::string> kSilent = {"text",         "slot",  "map",  "experiment",
                                                   "group_places", "types", "kind", "group_types"};
     for (const ir::Attr& attr : op.attrs) {
-      if (kSilent.contains(attr.key) && !(attr.key == "kind" && op.kind == OpKind::MakeValue))
-        continue;
+      if (kSilent.contains(attr.key) && !(attr.key == "kind" && op.kind == OpKind::MakeValue)) continue;
       out_ += fmt::format(" {}=", attr.key);
       if (const auto* number = std::get_if<int64_t>(&attr.value)) {
         out_ += std::to_string(*number);
       } else if (const auto* text = std::get_if<std::string>(&attr.value)) {
-        out_ +=
-            attr.key == "fn" || attr.key == "make" ? code_.label_of(*text) : source::quote(*text);
+        out_ += attr.key == "fn" || attr.key == "make" ? code_.label_of(*text) : source::quote(*text);
       } else {
         for (const std::string& word : std::get<ir::Texts>(attr.value)) out_ += source::quote(word);
       }
@@ -211,14 +198,12 @@ class CanonicalCode::Body {
     for (const Op& op : region.ops) {
       out_.append(2 * depth, ' ');
       std::string results;
-      for (const ValueId result : op.results)
-        results += (results.empty() ? "" : ", ") + declare(result);
+      for (const ValueId result : op.results) results += (results.empty() ? "" : ", ") + declare(result);
       if (!results.empty()) out_ += results + " = ";
       out_ += op.info().name;
       if (const std::string called = name(op); !called.empty()) out_ += fmt::format(" @{}", called);
       out_ += " (";
-      for (const ValueId operand : op.operands)
-        out_ += (out_.back() == '(' ? "" : ", ") + use(operand);
+      for (const ValueId operand : op.operands) out_ += (out_.back() == '(' ? "" : ", ") + use(operand);
       out_ += ")";
       attrs(op);
       out_ += "\n";

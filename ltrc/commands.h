@@ -65,9 +65,7 @@ struct BuildOptions {
 int run_build(const BuildOptions& options, const Common& common);
 
 /// Builds into the cache and becomes the program, with `arguments`.
-int run_run(const std::string& file,
-            const std::vector<std::string>& arguments,
-            const Common& common);
+int run_run(const std::string& file, const std::vector<std::string>& arguments, const Common& common);
 
 struct TestOptions {
   std::vector<std::string> files;
@@ -76,10 +74,7 @@ struct TestOptions {
 };
 int run_test(const TestOptions& options, const Common& common);
 
-int run_dump(const std::string& what,
-             const std::string& file,
-             const std::string& after,
-             const Common& common);
+int run_dump(const std::string& what, const std::string& file, const std::string& after, const Common& common);
 int run_explain(const std::string& code);
 int run_info();
 int run_new(const std::string& name, const std::string& from, bool list);

@@ -56,16 +56,13 @@ std::map<std::string, BlockRow> blocks_of(const Plan& plan) {
     std::string shape;
     for (const elaborate::Size& dim : weight.dims)
       shape += (shape.empty() ? "" : ", ") + (dim ? std::to_string(*dim) : "?");
-    row.text += (row.text.empty() ? types[block] + (block.empty() ? "" : " ") : ", ") + name +
-                " [" + shape + "]";
+    row.text += (row.text.empty() ? types[block] + (block.empty() ? "" : " ") : ", ") + name + " [" + shape + "]";
     if (!weight.is_buffer) row.weights += elaborate::count_elements(weight.dims).value_or(0);
   }
   return rows;
 }
 
-std::string signed_count(int64_t count) {
-  return fmt::format("{}{} weights", count > 0 ? "+" : "", count);
-}
+std::string signed_count(int64_t count) { return fmt::format("{}{} weights", count > 0 ? "+" : "", count); }
 
 void compare_blocks(const Plan& before, const Plan& after, std::vector<Change>& changes) {
   const auto left = blocks_of(before), right = blocks_of(after);
@@ -76,13 +73,12 @@ void compare_blocks(const Plan& before, const Plan& after, std::vector<Change>& 
     const std::string text = other == right.end() ? "" : other->second.text;
     const int64_t weights = other == right.end() ? 0 : other->second.weights;
     if (text == row.text) continue;
-    changes.push_back({"model", path, row.text, text,
-                       weights == row.weights ? "" : signed_count(weights - row.weights)});
+    changes.push_back(
+        {"model", path, row.text, text, weights == row.weights ? "" : signed_count(weights - row.weights)});
   }
   for (const auto& [path, row] : right) {
     sum_after += row.weights;
-    if (!left.contains(path))
-      changes.push_back({"model", path, "", row.text, signed_count(row.weights)});
+    if (!left.contains(path)) changes.push_back({"model", path, "", row.text, signed_count(row.weights)});
   }
   if (sum_before != sum_after) {
     changes.push_back({"model", "weights", std::to_string(sum_before), std::to_string(sum_after),
@@ -91,8 +87,7 @@ void compare_blocks(const Plan& before, const Plan& after, std::vector<Change>& 
 }
 
 /// Keys that stand several times are told apart by their number.
-std::map<std::string, std::string> by_key(const Canonical& form,
-                                          const Canonical::Entries& entries) {
+std::map<std::string, std::string> by_key(const Canonical& form, const Canonical::Entries& entries) {
   std::map<std::string, std::string> result;
   std::map<std::string, int> seen;
   for (const auto& [key, value] : entries) {
@@ -102,12 +97,8 @@ std::map<std::string, std::string> by_key(const Canonical& form,
   return result;
 }
 
-void compare_entries(const std::string& section,
-                     const Canonical& before,
-                     const Canonical::Entries& left,
-                     const Canonical& after,
-                     const Canonical::Entries& right,
-                     std::vector<Change>& changes) {
+void compare_entries(const std::string& section, const Canonical& before, const Canonical::Entries& left,
+                     const Canonical& after, const Canonical::Entries& right, std::vector<Change>& changes) {
   const auto old_entries = by_key(before, left), new_entries = by_key(after, right);
   for (const auto& [key, value] : old_entries) {
     const auto other = new_entries.find(key);
@@ -123,9 +114,7 @@ void compare_entries(const std::string& section,
 }
 
 /// Constructors are told by the blocks they make.
-bool is_constructor(const std::string& name) {
-  return name.ends_with(".$new");
-}
+bool is_constructor(const std::string& name) { return name.ends_with(".$new"); }
 
 /// What the compiler made a function of, as the program calls it: of `Net.$make_acc` the member `Net.acc`.
 std::string in_words(const std::string& name) {
@@ -149,9 +138,8 @@ void compare_code(const Canonical& before, const Canonical& after, std::vector<C
   for (const auto& [name, text] : right) {
     if (!left.contains(name)) made.push_back({"code", name, "", "new", ""});
   }
-  const bool has_others =
-      !changes.empty() || std::any_of(made.begin(), made.end(),
-                                      [](const Change& c) { return !is_constructor(c.name); });
+  const bool has_others = !changes.empty() || std::any_of(made.begin(), made.end(),
+                                                          [](const Change& c) { return !is_constructor(c.name); });
   for (Change& change : made) {
     if (is_constructor(change.name) && has_others) continue;
     change.name = in_words(change.name);
@@ -161,8 +149,7 @@ void compare_code(const Canonical& before, const Canonical& after, std::vector<C
 
 void note_names(const Canonical& before, const Canonical& after, std::vector<std::string>& notes) {
   for (size_t i = 0; i < before.objects.size() && i < after.objects.size(); ++i) {
-    if (before.objects[i] != after.objects[i])
-      notes.push_back(before.objects[i] + " is now " + after.objects[i]);
+    if (before.objects[i] != after.objects[i]) notes.push_back(before.objects[i] + " is now " + after.objects[i]);
   }
   for (size_t i = 0; i < before.code.size() && i < after.code.size(); ++i) {
     const auto last = [](const std::string& name) { return name.substr(name.rfind('.') + 1); };
@@ -171,23 +158,19 @@ void note_names(const Canonical& before, const Canonical& after, std::vector<std
   }
 }
 
-Comparison compare_pair(const Side& before_side,
-                        const Canonical& before,
-                        const Side& after_side,
+Comparison compare_pair(const Side& before_side, const Canonical& before, const Side& after_side,
                         const Canonical& after) {
   Comparison result;
   result.name = before.experiment;
   if (before.experiment != after.experiment) {
     result.name += ", now " + after.experiment;
-    result.without_effect.push_back("experiment " + before.experiment + " is now " +
-                                    after.experiment);
+    result.without_effect.push_back("experiment " + before.experiment + " is now " + after.experiment);
   }
   result.hash_before = before.hash();
   result.hash_after = after.hash();
   result.is_same = before.text() == after.text();
   std::vector<Change> silent;
-  const auto entries = [&](const char* section, Canonical::Entries Canonical::*member,
-                           std::vector<Change>& into) {
+  const auto entries = [&](const char* section, Canonical::Entries Canonical::* member, std::vector<Change>& into) {
     compare_entries(section, before, before.*member, after, after.*member, into);
   };
   entries("loggers", &Canonical::loggers, silent);
@@ -212,8 +195,7 @@ Comparison compare_pair(const Side& before_side,
   entries("topology", &Canonical::topology, result.changes);
   entries("callbacks", &Canonical::callbacks, result.changes);
   compare_code(before, after, result.changes);
-  if (result.changes.empty())
-    result.changes.push_back({"code", "order", "", "the same parts in another order", ""});
+  if (result.changes.empty()) result.changes.push_back({"code", "order", "", "the same parts in another order", ""});
   return result;
 }
 
@@ -221,8 +203,8 @@ Comparison alone(const Canonical& form, bool is_before) {
   Comparison result;
   result.name = form.experiment;
   (is_before ? result.hash_before : result.hash_after) = form.hash();
-  result.changes.push_back({"experiment", form.experiment, is_before ? "is there" : "",
-                            is_before ? "" : "is there", ""});
+  result.changes.push_back(
+      {"experiment", form.experiment, is_before ? "is there" : "", is_before ? "" : "is there", ""});
   return result;
 }
 
@@ -250,8 +232,7 @@ std::vector<Comparison> compare(const Side& before, const Side& after) {
     return list.size() - size_t(std::count(list.begin(), list.end(), nullptr));
   };
   // The only two that are left are one that was renamed and changed.
-  if (count(left) == 1 && count(right) == 1)
-    pair_by([](const Canonical&, const Canonical&) { return true; });
+  if (count(left) == 1 && count(right) == 1) pair_by([](const Canonical&, const Canonical&) { return true; });
   for (const Canonical* one : left) {
     if (one != nullptr) result.push_back(alone(*one, true));
   }

@@ -8,9 +8,7 @@ namespace ltr::driver {
 
 namespace {
 
-std::string verdict(const Comparison& comparison) {
-  return comparison.is_same ? "same" : "different";
-}
+std::string verdict(const Comparison& comparison) { return comparison.is_same ? "same" : "different"; }
 
 /// A cell of a table holds one line, and no bar.
 std::string cell(const std::string& text) {
@@ -46,8 +44,7 @@ std::string human_report(const std::vector<Comparison>& comparisons) {
       if (!change.effect.empty()) out += "  (" + change.effect + ")";
       out += "\n";
     }
-    for (const std::string& note : comparison.without_effect)
-      out += "  without effect: " + note + "\n";
+    for (const std::string& note : comparison.without_effect) out += "  without effect: " + note + "\n";
   }
   return out;
 }
@@ -55,18 +52,14 @@ std::string human_report(const std::vector<Comparison>& comparisons) {
 std::string markdown_report(const std::vector<Comparison>& comparisons) {
   std::string out;
   for (const Comparison& comparison : comparisons) {
-    out += fmt::format("{}**{}: {}**\n", out.empty() ? "" : "\n", comparison.name,
-                       verdict(comparison));
-    if (!comparison.changes.empty())
-      out += "\n| what | before | after | effect |\n|---|---|---|---|\n";
+    out += fmt::format("{}**{}: {}**\n", out.empty() ? "" : "\n", comparison.name, verdict(comparison));
+    if (!comparison.changes.empty()) out += "\n| what | before | after | effect |\n|---|---|---|---|\n";
     for (const Change& change : comparison.changes) {
-      const std::string name =
-          change.section == "model" ? change.name : change.section + " " + change.name;
-      out += fmt::format("| {} | {} | {} | {} |\n", cell(name), cell(change.before),
-                         cell(change.after), cell(change.effect));
+      const std::string name = change.section == "model" ? change.name : change.section + " " + change.name;
+      out += fmt::format("| {} | {} | {} | {} |\n", cell(name), cell(change.before), cell(change.after),
+                         cell(change.effect));
     }
-    for (const std::string& note : comparison.without_effect)
-      out += fmt::format("\nWithout effect: {}\n", note);
+    for (const std::string& note : comparison.without_effect) out += fmt::format("\nWithout effect: {}\n", note);
   }
   return out;
 }

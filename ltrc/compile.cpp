@@ -33,8 +33,7 @@ auto timed(Compilation& compilation, const char* phase, F&& run) {
   const auto begin = std::chrono::steady_clock::now();
   auto result = run();
   compilation.times_ms.emplace_back(
-      phase,
-      std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count());
+      phase, std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count());
   return result;
 }
 
@@ -54,8 +53,7 @@ std::string hash_of(const Compilation& compilation) {
 /// Files are meant from the working directory, else from the folder of the source that names them.
 class DataFilesHere : public check::DataFiles {
  public:
-  std::optional<std::string> first_line(const std::string& path,
-                                        const std::string& from) const override {
+  std::optional<std::string> first_line(const std::string& path, const std::string& from) const override {
     const std::filesystem::path beside = std::filesystem::path(from).parent_path() / path;
     for (const std::filesystem::path& place : {std::filesystem::path(path), beside}) {
       std::error_code failed;
@@ -73,12 +71,9 @@ class DataFilesHere : public check::DataFiles {
     return read_weights(path, from);
   }
 
-  std::string weight_name(const std::string& path) const override {
-    return doors::weight_name(path);
-  }
+  std::string weight_name(const std::string& path) const override { return doors::weight_name(path); }
 
-  check::LoadPlan plan(const std::vector<check::WantedTensor>& wanted,
-                       const std::vector<std::string>& stored,
+  check::LoadPlan plan(const std::vector<check::WantedTensor>& wanted, const std::vector<std::string>& stored,
                        const std::vector<check::WeightRule>& rules) const override {
     return plan_weights(wanted, stored, rules);
   }
@@ -95,8 +90,8 @@ lower::Options lower_options(const Compilation& compilation) {
 void analyze_source(source::SourceId id, Compilation& compilation) {
   diagnostics::Sink& sink = *compilation.sink;
   ast::NodeId next_node = 1;
-  ast::Module main = timed(compilation, "parse",
-                           [&] { return parse::parse(id, compilation.sources, next_node, sink); });
+  ast::Module main =
+      timed(compilation, "parse", [&] { return parse::parse(id, compilation.sources, next_node, sink); });
   // The rest of a file of another edition cannot be understood.
   if (sink.has_errors() && main.decls.empty()) return;
   compilation.graph = timed(compilation, "resolve", [&] {
@@ -111,8 +106,7 @@ void analyze_source(source::SourceId id, Compilation& compilation) {
   timed(compilation, "logic", [&] {
     lower::Options options = lower_options(compilation);
     options.has_errors = sink.has_errors();
-    const ir::Module module =
-        lower::lower_for_analysis(*compilation.program, compilation.sources, options);
+    const ir::Module module = lower::lower_for_analysis(*compilation.program, compilation.sources, options);
     training_logic::check_training(module, *compilation.program, sink);
     return true;
   });
@@ -127,10 +121,7 @@ void analyze(const std::string& file, const Common& common, Compilation& compila
   if (id) analyze_source(*id, compilation);
 }
 
-void analyze_text(const std::string& path,
-                  std::string text,
-                  const Common& common,
-                  Compilation& compilation) {
+void analyze_text(const std::string& path, std::string text, const Common& common, Compilation& compilation) {
   compilation.sink = std::make_unique<diagnostics::Sink>(common.max_errors);
   analyze_source(compilation.sources.add(path, std::move(text)), compilation);
 }
@@ -139,23 +130,20 @@ ir::Module to_ir(Compilation& compilation, const std::string& dump_after, std::s
   lower::Options options = lower_options(compilation);
   options.source_hash = hash_of(compilation);
   options.compiler = LTR_VERSION;
-  ir::Module module = timed(compilation, "lower", [&] {
-    return lower::lower(*compilation.program, compilation.sources, options);
-  });
+  ir::Module module =
+      timed(compilation, "lower", [&] { return lower::lower(*compilation.program, compilation.sources, options); });
   passes::PipelineOptions pipeline;
   pipeline.dump_after = dump_after;
 #ifndef NDEBUG
   pipeline.verify = true;
 #endif
-  passes::PipelineResult result =
-      timed(compilation, "passes", [&] { return passes::run_passes(module, pipeline); });
+  passes::PipelineResult result = timed(compilation, "passes", [&] { return passes::run_passes(module, pipeline); });
   if (dump != nullptr) *dump = std::move(result.dump);
   return module;
 }
 
 std::string to_cpp(Compilation& compilation, ir::Module& module) {
-  return timed(compilation, "emit",
-               [&] { return emit::emit(module, compilation.program->name + ".cpp"); });
+  return timed(compilation, "emit", [&] { return emit::emit(module, compilation.program->name + ".cpp"); });
 }
 
 int report(const Compilation& compilation, const Common& common) {
@@ -165,13 +153,11 @@ int report(const Compilation& compilation, const Common& common) {
     } else if (common.message_format == "short") {
       fmt::print(stderr, "{}", diagnostics::render_short(diagnostic, compilation.sources));
     } else {
-      fmt::print(
-          stderr, "{}\n",
-          diagnostics::render_human(diagnostic, compilation.sources, {.color = use_color(common)}));
+      fmt::print(stderr, "{}\n",
+                 diagnostics::render_human(diagnostic, compilation.sources, {.color = use_color(common)}));
     }
   }
-  const size_t errors = compilation.sink->error_count(),
-               warnings = compilation.sink->warning_count();
+  const size_t errors = compilation.sink->error_count(), warnings = compilation.sink->warning_count();
   const auto denies = [&](const char* what) {
     return std::find(common.deny.begin(), common.deny.end(), what) != common.deny.end();
   };
@@ -184,27 +170,22 @@ int report(const Compilation& compilation, const Common& common) {
     for (const check::Obligation& obligation : compilation.program->obligations)
       open += obligation.fate != check::Fate::Proven ? 1 : 0;
     if (open > 0) {
-      fmt::print(
-          stderr,
-          "{} shape{} not proven, denied by --deny runtime-shapes; `ltrc check -v` lists them\n",
-          open, open == 1 ? " is" : "s are");
+      fmt::print(stderr, "{} shape{} not proven, denied by --deny runtime-shapes; `ltrc check -v` lists them\n", open,
+                 open == 1 ? " is" : "s are");
       return kErrors;
     }
   }
   return kOk;
 }
 
-Compiled compile(const std::string& file,
-                 const Common& common,
-                 const toolchain::CompileOptions& options,
+Compiled compile(const std::string& file, const Common& common, const toolchain::CompileOptions& options,
                  Compilation& compilation) {
   analyze(file, common, compilation);
   Compiled compiled;
   const toolchain::Installation installation = toolchain::find_installation();
   std::vector<toolchain::ExternObject> objects;
   if (!compilation.has_errors() && compilation.program && !compilation.program->externs.empty()) {
-    auto built = timed(compilation, "extern",
-                       [&] { return build_externs(compilation, installation, options); });
+    auto built = timed(compilation, "extern", [&] { return build_externs(compilation, installation, options); });
     if (built) objects = std::move(*built);
   }
   compiled.exit_code = report(compilation, common);
@@ -219,8 +200,7 @@ Compiled compile(const std::string& file,
   ir::Module module = to_ir(compilation, "", nullptr);
   const std::string cpp = to_cpp(compilation, module);
   const toolchain::Built built = timed(compilation, "c++", [&] {
-    return toolchain::build(cpp, key, compilation.program->name, installation, options,
-                            objects);
+    return toolchain::build(cpp, key, compilation.program->name, installation, options, objects);
   });
   if (built.failure) {
     fmt::print(stderr, "error: {}\n  = help: {}\n", built.failure->message, built.failure->cure);

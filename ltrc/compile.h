@@ -39,10 +39,7 @@ struct Compilation {
 void analyze(const std::string& file, const Common& common, Compilation& compilation);
 /// The same for a text that is in no file yet, or in another state there: `path` is where it
 /// belongs.
-void analyze_text(const std::string& path,
-                  std::string text,
-                  const Common& common,
-                  Compilation& compilation);
+void analyze_text(const std::string& path, std::string text, const Common& common, Compilation& compilation);
 
 /// Typed program to Step IR, through the passes. `dump_after` names a pass whose text is wanted in
 /// `dump`.
@@ -58,9 +55,7 @@ struct Compiled {
   std::filesystem::path program;
   int exit_code = 0;
 };
-Compiled compile(const std::string& file,
-                 const Common& common,
-                 const toolchain::CompileOptions& options,
+Compiled compile(const std::string& file, const Common& common, const toolchain::CompileOptions& options,
                  Compilation& compilation);
 
 }  // namespace ltr::driver

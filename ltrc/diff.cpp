@@ -18,14 +18,12 @@ int print_result(const std::vector<Comparison>& comparisons, const DiffOptions& 
   fmt::print("{}", options.json       ? json_report(comparisons)
                    : options.markdown ? markdown_report(comparisons)
                                       : human_report(comparisons));
-  return std::all_of(comparisons.begin(), comparisons.end(),
-                     [](const Comparison& one) { return one.is_same; })
+  return std::all_of(comparisons.begin(), comparisons.end(), [](const Comparison& one) { return one.is_same; })
              ? kOk
              : kErrors;
 }
 
-std::optional<std::vector<Comparison>> compare_sides(const std::string& before,
-                                                     const std::string& after,
+std::optional<std::vector<Comparison>> compare_sides(const std::string& before, const std::string& after,
                                                      const Common& common) {
   Side left, right;
   if (!locate(before, left) || !locate(after, right)) return std::nullopt;
@@ -57,8 +55,7 @@ int compare_revisions(const DiffOptions& options, size_t dots, const Common& com
       Comparison whole;
       whole.name = file;
       const std::string there = "is there";
-      whole.changes.push_back(
-          {"program", file, state == 'D' ? there : "", state == 'A' ? there : "", ""});
+      whole.changes.push_back({"program", file, state == 'D' ? there : "", state == 'A' ? there : "", ""});
       all.push_back(std::move(whole));
       continue;
     }
@@ -80,8 +77,7 @@ int compare_revisions(const DiffOptions& options, size_t dots, const Common& com
 int run_diff(const DiffOptions& options, const Common& common) {
   std::error_code error;
   const size_t dots = options.sides[0].find("..");
-  const bool is_range = dots != std::string::npos && dots > 0 &&
-                        options.sides[0].find('/') == std::string::npos &&
+  const bool is_range = dots != std::string::npos && dots > 0 && options.sides[0].find('/') == std::string::npos &&
                         !std::filesystem::exists(options.sides[0], error);
   if (is_range) return compare_revisions(options, dots, common);
   if (options.sides.size() != 2) {

@@ -122,8 +122,7 @@ bool locate_run(const fs::path& folder, Side& side) {
   const auto settings = nlohmann::json::parse(config, nullptr, false);
   if (!run.is_object() || !run.contains("source") || !run["source"].contains("files") ||
       run["source"]["files"].empty()) {
-    fmt::print(stderr, "error: {} does not say which program ran\n",
-               (folder / "run.json").string());
+    fmt::print(stderr, "error: {} does not say which program ran\n", (folder / "run.json").string());
     return false;
   }
   // The program comes first; its copy is named as the run named it.
@@ -178,10 +177,8 @@ bool read_forms(Side& side, const Common& common) {
   }
   side.forms = canonical_forms(to_ir(side.compilation, "", nullptr));
   if (side.experiment.empty()) return true;
-  std::erase_if(side.forms,
-                [&](const Canonical& form) { return form.experiment != side.experiment; });
-  const auto put = [](Canonical::Entries& entries, const std::string& key,
-                      const std::string& value) {
+  std::erase_if(side.forms, [&](const Canonical& form) { return form.experiment != side.experiment; });
+  const auto put = [](Canonical::Entries& entries, const std::string& key, const std::string& value) {
     for (auto& [name, text] : entries) {
       if (name != key) continue;
       // The rule behind the value stays.
@@ -212,19 +209,15 @@ bool read_forms(Side& side, const Common& common) {
   return true;
 }
 
-std::optional<std::vector<ChangedFile>> changed_files(const std::string& base,
-                                                      const std::string& head) {
+std::optional<std::vector<ChangedFile>> changed_files(const std::string& base, const std::string& head) {
   for (const std::string& revision : {base, head}) {
-    if (run_git("", {"rev-parse", "--verify", "--quiet", revision + "^{commit}"}).status == 0)
-      continue;
+    if (run_git("", {"rev-parse", "--verify", "--quiet", revision + "^{commit}"}).status == 0) continue;
     fmt::print(stderr, "error: git knows no revision `{}`\n", revision);
     return std::nullopt;
   }
-  const Output output = run_git(
-      "", {"diff", "--name-status", "--relative", "--no-renames", base, head, "--", "*.ltr"});
+  const Output output = run_git("", {"diff", "--name-status", "--relative", "--no-renames", base, head, "--", "*.ltr"});
   std::vector<ChangedFile> files;
-  for (const std::string& line : lines_of(output.text))
-    files.push_back({line[0], line.substr(line.find('\t') + 1)});
+  for (const std::string& line : lines_of(output.text)) files.push_back({line[0], line.substr(line.find('\t') + 1)});
   return files;
 }
 

@@ -47,7 +47,6 @@ struct ChangedFile {
   std::string file;
 };
 /// The `.ltr` files of the repository around here that differ; nothing after a message.
-std::optional<std::vector<ChangedFile>> changed_files(const std::string& base,
-                                                      const std::string& head);
+std::optional<std::vector<ChangedFile>> changed_files(const std::string& base, const std::string& head);
 
 }  // namespace ltr::driver

@@ -38,17 +38,15 @@ std::vector<DocModule> read_modules(const std::string& place, Compilation& compi
   }
   std::error_code error;
   for (DocModule& module : modules) {
-    const std::string below =
-        std::filesystem::is_directory(place, error)
-            ? std::filesystem::path(module.title).lexically_relative(place).string()
-            : std::filesystem::path(module.title).filename().string();
+    const std::string below = std::filesystem::is_directory(place, error)
+                                  ? std::filesystem::path(module.title).lexically_relative(place).string()
+                                  : std::filesystem::path(module.title).filename().string();
     module.title = below;
   }
   return modules;
 }
 
-int write_pages(const std::string& folder,
-                const std::vector<std::pair<std::string, std::string>>& pages) {
+int write_pages(const std::string& folder, const std::vector<std::pair<std::string, std::string>>& pages) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   for (const auto& [name, text] : pages) {
@@ -90,7 +88,8 @@ int show_name(const std::vector<DocModule>& modules, const std::string& name, bo
     }
   }
   if (is_found) return kOk;
-  fmt::print(stderr, "error: {} is called `{}`\n", is_library ? "nothing of the language or the library" : "nothing public", name);
+  fmt::print(stderr, "error: {} is called `{}`\n",
+             is_library ? "nothing of the language or the library" : "nothing public", name);
   const std::vector<std::string> longer = diagnostics::longer_forms(name, known);
   if (const auto near = diagnostics::suggest(name, known))
     fmt::print(stderr, "  = help: did you mean `{}`?\n", *near);
@@ -160,8 +159,8 @@ int run_doc(const DocOptions& options, const Common& common) {
     const std::string command = fmt::format("ltrc doc {} --markdown", place);
     return write_pages(options.markdown, markdown_pages(modules, title, command));
   }
-  const bool color = common.color == "always" || (common.color == "auto" && isatty(1) != 0 &&
-                                                  std::getenv("NO_COLOR") == nullptr);
+  const bool color =
+      common.color == "always" || (common.color == "auto" && isatty(1) != 0 && std::getenv("NO_COLOR") == nullptr);
   if (!name.empty()) return show_name(modules, name, place == "std", color);
   if (place == "std") {
     list_all(modules);

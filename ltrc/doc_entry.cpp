@@ -38,8 +38,7 @@ std::string one_line(std::string_view text) {
 
 class Documenter {
  public:
-  Documenter(const ast::Module& module, const source::SourceManager& sources)
-      : module_(module), sources_(sources) {}
+  Documenter(const ast::Module& module, const source::SourceManager& sources) : module_(module), sources_(sources) {}
 
   std::vector<DocEntry> run() {
     for (const ast::Decl& decl : module_.decls) {
@@ -74,9 +73,7 @@ class Documenter {
     put(std::move(entry));
   }
   void operator()(const ast::Topology& topology) { add("topology", topology.name, end_of(*decl_)); }
-  void operator()(const ast::Experiment& experiment) {
-    add("experiment", experiment.name, end_of(*decl_));
-  }
+  void operator()(const ast::Experiment& experiment) { add("experiment", experiment.name, end_of(*decl_)); }
 
  private:
   std::string text(Span span) const { return one_line(sources_.text(span)); }
@@ -106,8 +103,7 @@ class Documenter {
       return name != nullptr ? name->name.text : "";
     };
     const std::string result = fn.result ? named(*fn.result) : "";
-    if (result == "stream")
-      return !fn.params.empty() && named(fn.params[0].type) == "stream" ? "stage" : "source";
+    if (result == "stream") return !fn.params.empty() && named(fn.params[0].type) == "stream" ? "stage" : "source";
     for (const char* kind : {"optimizer", "schedule", "callback", "logger"}) {
       if (result == kind) return kind;
     }
@@ -152,14 +148,10 @@ class Documenter {
 
   void parts(const std::vector<ast::Item>& items, DocEntry& entry) const {
     for (const ast::Item& item : items) {
-      const auto line = [&](uint32_t end) {
-        return text(Span{module_.source, item.span.begin, end});
-      };
-      if (const auto* parameter = item.get<ast::Parameter>())
-        entry.parts.push_back(line(parameter->type.span.end));
+      const auto line = [&](uint32_t end) { return text(Span{module_.source, item.span.begin, end}); };
+      if (const auto* parameter = item.get<ast::Parameter>()) entry.parts.push_back(line(parameter->type.span.end));
       if (const auto* fn = item.get<ast::Fn>()) entry.parts.push_back(line(end_of(*fn)));
-      if (const auto* state = item.get<ast::State>())
-        entry.parts.push_back(line(state->type.span.end));
+      if (const auto* state = item.get<ast::State>()) entry.parts.push_back(line(state->type.span.end));
       if (const auto* step = item.get<ast::Step>())
         entry.parts.push_back(step->copy_of ? text(item.span) : line(end_of(step->fn)));
       if (const auto* hook = item.get<ast::Hook>()) entry.parts.push_back("on " + hook->name.text);
@@ -187,9 +179,7 @@ DocModule document(const ast::Module& module, const source::SourceManager& sourc
 }
 
 std::string text_page(const DocModule& module, const DocEntry& entry, bool color) {
-  const auto bold = [&](const std::string& text) {
-    return color ? fmt::format("\x1b[1m{}\x1b[0m", text) : text;
-  };
+  const auto bold = [&](const std::string& text) { return color ? fmt::format("\x1b[1m{}\x1b[0m", text) : text; };
   const auto indented = [](const std::string& text) {
     std::string out = "  ";
     for (const char c : text) out += c == '\n' ? std::string("\n  ") : std::string(1, c);

@@ -44,8 +44,8 @@ DocModule document(const ast::Module& module, const source::SourceManager& sourc
 std::vector<std::pair<std::string, std::string>> html_pages(const std::vector<DocModule>& modules,
                                                             const std::string& title);
 /// README.md and one file for each folder.
-std::vector<std::pair<std::string, std::string>> markdown_pages(
-    const std::vector<DocModule>& modules, const std::string& title, const std::string& command);
+std::vector<std::pair<std::string, std::string>> markdown_pages(const std::vector<DocModule>& modules,
+                                                                const std::string& title, const std::string& command);
 /// One entry for the terminal.
 std::string text_page(const DocModule& module, const DocEntry& entry, bool color);
 

@@ -27,20 +27,11 @@ std::string escape(std::string_view text) {
   std::string out;
   for (const char c : text) {
     switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      default:
-        out += c;
+      case '&': out += "&amp;"; break;
+      case '<': out += "&lt;"; break;
+      case '>': out += "&gt;"; break;
+      case '"': out += "&quot;"; break;
+      default: out += c;
     }
   }
   return out;
@@ -104,12 +95,11 @@ std::string page(const std::string& title, const std::string& body, const std::s
 }
 
 std::string module_page(const DocModule& module, const std::string& title) {
-  std::string body = fmt::format("<p><a href=\"index.html\">{}</a></p>\n<h1>{}</h1>\n",
-                                 escape(title), escape(module.title));
+  std::string body =
+      fmt::format("<p><a href=\"index.html\">{}</a></p>\n<h1>{}</h1>\n", escape(title), escape(module.title));
   for (const DocEntry& entry : module.entries) {
-    body += fmt::format("<h2 id=\"{0}\">{0} <small>{1}</small></h2>\n<pre>{2}</pre>\n{3}",
-                        escape(entry.name), escape(entry.kind), escape(entry.signature),
-                        prose(entry.doc));
+    body += fmt::format("<h2 id=\"{0}\">{0} <small>{1}</small></h2>\n<pre>{2}</pre>\n{3}", escape(entry.name),
+                        escape(entry.kind), escape(entry.signature), prose(entry.doc));
     if (entry.parts.empty()) continue;
     body += "<pre>";
     for (const std::string& part : entry.parts) body += escape(part) + "\n";
@@ -124,15 +114,13 @@ std::vector<std::pair<std::string, std::string>> html_pages(const std::vector<Do
                                                             const std::string& title) {
   std::vector<std::pair<std::string, std::string>> pages;
   std::string body = fmt::format(
-      "<h1>{}</h1>\n<input id=\"search\" type=\"search\" placeholder=\"search\" autofocus>\n",
-      escape(title));
+      "<h1>{}</h1>\n<input id=\"search\" type=\"search\" placeholder=\"search\" autofocus>\n", escape(title));
   for (const DocModule& module : modules) {
     if (module.entries.empty()) continue;
-    body += fmt::format("<section>\n<h3><a href=\"{}\">{}</a></h3>\n<ul>\n", file_of(module),
-                        escape(module.title));
+    body += fmt::format("<section>\n<h3><a href=\"{}\">{}</a></h3>\n<ul>\n", file_of(module), escape(module.title));
     for (const DocEntry& entry : module.entries) {
-      body += fmt::format("<li><a href=\"{0}#{1}\">{1}</a> {2}</li>\n", file_of(module),
-                          escape(entry.name), inline_text(first_sentence(entry.doc)));
+      body += fmt::format("<li><a href=\"{0}#{1}\">{1}</a> {2}</li>\n", file_of(module), escape(entry.name),
+                          inline_text(first_sentence(entry.doc)));
     }
     body += "</ul>\n</section>\n";
     pages.emplace_back(file_of(module), module_page(module, title));

@@ -52,8 +52,8 @@ std::string anchor(std::string name) {
 
 }  // namespace
 
-std::vector<std::pair<std::string, std::string>> markdown_pages(
-    const std::vector<DocModule>& modules, const std::string& title, const std::string& command) {
+std::vector<std::pair<std::string, std::string>> markdown_pages(const std::vector<DocModule>& modules,
+                                                                const std::string& title, const std::string& command) {
   std::map<std::string, std::string> pages;
   std::string index = fmt::format(
       "# {}\n\nWritten by `{}` from the declarations and their `##` "
@@ -71,10 +71,9 @@ std::vector<std::pair<std::string, std::string>> markdown_pages(
     page += fmt::format("\n## {}\n", module.title);
     index += fmt::format("- {}:", module.title);
     for (const DocEntry& entry : module.entries) {
-      index += fmt::format("{}[{}]({}#{})", &entry == module.entries.data() ? " " : ", ",
-                           escape(entry.name), file_of(module), anchor(entry.name));
-      page += fmt::format("\n### {}\n\n```text\n{}\n```\n\n{}", escape(entry.name), entry.signature,
-                          prose(entry.doc));
+      index += fmt::format("{}[{}]({}#{})", &entry == module.entries.data() ? " " : ", ", escape(entry.name),
+                           file_of(module), anchor(entry.name));
+      page += fmt::format("\n### {}\n\n```text\n{}\n```\n\n{}", escape(entry.name), entry.signature, prose(entry.doc));
       if (entry.parts.empty()) continue;
       page += "\n```text\n";
       for (const std::string& part : entry.parts) page += part + "\n";

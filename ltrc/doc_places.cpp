@@ -11,12 +11,9 @@ namespace {
 /// Where a name is known.
 std::string reach_of(const check::PlaceName& name) {
   switch (name.reach) {
-    case check::Reach::Steps:
-      return "in steps and hooks";
-    case check::Reach::Settings:
-      return "in steps and hooks, members, optimizers and experiments";
-    case check::Reach::SomeHooks:
-      break;
+    case check::Reach::Steps: return "in steps and hooks";
+    case check::Reach::Settings: return "in steps and hooks, members, optimizers and experiments";
+    case check::Reach::SomeHooks: break;
   }
   std::string hooks;
   for (const check::Hook& hook : check::hooks()) {

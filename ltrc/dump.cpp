@@ -14,23 +14,18 @@
 
 namespace ltr::driver {
 
-int run_dump(const std::string& what,
-             const std::string& file,
-             const std::string& after,
-             const Common& common) {
+int run_dump(const std::string& what, const std::string& file, const std::string& after, const Common& common) {
   Compilation compilation;
   if (what == "tokens" || what == "ast") {
     compilation.sink = std::make_unique<diagnostics::Sink>(common.max_errors);
     const auto id = diagnostics::load_source(file, compilation.sources, *compilation.sink);
     if (id && what == "tokens") {
-      fmt::print("{}",
-                 lex::dump_tokens(lex::lex(*id, compilation.sources.text(*id), *compilation.sink),
-                                  compilation.sources));
+      fmt::print(
+          "{}", lex::dump_tokens(lex::lex(*id, compilation.sources.text(*id), *compilation.sink), compilation.sources));
     } else if (id) {
       ast::NodeId next_node = 1;
-      fmt::print("{}",
-                 ast::dump_ast(parse::parse(*id, compilation.sources, next_node, *compilation.sink),
-                               compilation.sources));
+      fmt::print("{}", ast::dump_ast(parse::parse(*id, compilation.sources, next_node, *compilation.sink),
+                                     compilation.sources));
     }
     std::fflush(stdout);
     return report(compilation, common);
@@ -49,8 +44,7 @@ int run_dump(const std::string& what,
   std::string dumped;
   ir::Module module = to_ir(compilation, after, &dumped);
   if (what == "canonical") {
-    for (const Canonical& form : canonical_forms(module))
-      fmt::print("experiment {}\n{}", form.experiment, form.text());
+    for (const Canonical& form : canonical_forms(module)) fmt::print("experiment {}\n{}", form.experiment, form.text());
   } else if (what == "ir") {
     fmt::print("{}", after.empty() ? ir::print(module) : dumped);
   } else {

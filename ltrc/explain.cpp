@@ -18,8 +18,7 @@ extern const std::span<const source::EmbeddedFile> runtime_pages;
 
 int run_explain(const std::string& given) {
   std::string code = given;
-  std::transform(code.begin(), code.end(), code.begin(),
-                 [](unsigned char c) { return char(std::toupper(c)); });
+  std::transform(code.begin(), code.end(), code.begin(), [](unsigned char c) { return char(std::toupper(c)); });
   if (const auto page = diagnostics::explain(code)) {
     fmt::print("{}", *page);
     return kOk;
@@ -35,8 +34,7 @@ int run_explain(const std::string& given) {
   }
   for (const diagnostics::CodeInfo& info : diagnostics::all_codes()) known.emplace_back(info.text);
   fmt::print(stderr, "error: there is no page for `{}`\n", given);
-  if (const auto near = diagnostics::suggest(code, known))
-    fmt::print(stderr, "  = help: did you mean {}?\n", *near);
+  if (const auto near = diagnostics::suggest(code, known)) fmt::print(stderr, "  = help: did you mean {}?\n", *near);
   return kUsage;
 }
 

@@ -75,18 +75,16 @@ class Checker {
     if (finding.size() < at + 4 || finding[at + 1] == "0") return {};
     // Clang gives whole paths; people know the file as the program names it.
     std::error_code error;
-    const std::string file =
-        fs::equivalent(finding[at], path_, error) ? path_.string() : finding[at];
-    return cpp_span(compilation_, file, uint32_t(std::stoul(finding[at + 1])),
-                    uint32_t(std::stoul(finding[at + 2])), uint32_t(std::stoul(finding[at + 3])));
+    const std::string file = fs::equivalent(finding[at], path_, error) ? path_.string() : finding[at];
+    return cpp_span(compilation_, file, uint32_t(std::stoul(finding[at + 1])), uint32_t(std::stoul(finding[at + 2])),
+                    uint32_t(std::stoul(finding[at + 3])));
   }
 
   void send(Diagnostic diagnostic) { compilation_.sink->report(std::move(diagnostic)); }
 
   void compile_error(const Finding& finding) {
     Diagnostic diagnostic = diag::extern_not_compiled(file_.span, path_.string(), finding[5]);
-    if (const Span span = place(finding, 1); !span.is_empty())
-      diagnostic.label(span, "{}", finding[5]);
+    if (const Span span = place(finding, 1); !span.is_empty()) diagnostic.label(span, "{}", finding[5]);
     send(std::move(diagnostic));
   }
 
@@ -107,16 +105,14 @@ class Checker {
                .help("define it outside of name spaces, without `static`"));
     } else if (kind == "count") {
       const size_t found = std::stoul(finding[6]), wanted = std::stoul(finding[7]);
-      const Span span =
-          found < wanted && found < fn.param_spans.size() ? fn.param_spans[found] : fn.span;
+      const Span span = found < wanted && found < fn.param_spans.size() ? fn.param_spans[found] : fn.span;
       send(diag::extern_param_count(span, fn.name, counted(found),
                                     std::to_string(wanted) + (wanted == 1 ? " is" : " are"))
                .label(place(finding, 2), "defined here"));
     } else if (kind == "param") {
       const size_t index = std::stoul(finding[6]);
       const check::Local& param = fn.params[index];
-      send(diag::extern_param_type(fn.param_spans[index], param.name, quoted(finding[8]),
-                                   quoted(finding[9]))
+      send(diag::extern_param_type(fn.param_spans[index], param.name, quoted(finding[8]), quoted(finding[9]))
                .label(fn.param_spans[index], "{} in C++", quoted(finding[9]))
                .label(place(finding, 2), "{}", quoted(finding[8])));
     } else if (kind == "result") {
@@ -128,25 +124,23 @@ class Checker {
 
   void backward(const Finding& finding, const ExternFn& fn) {
     const std::string& kind = finding[0];
-    std::string message = path_.string() + " defines no function `" + fn.backward +
-                          "`, the gradient of `" + fn.name + "`";
+    std::string message =
+        path_.string() + " defines no function `" + fn.backward + "`, the gradient of `" + fn.name + "`";
     if (kind == "hidden") {
       message = "`" + fn.backward + "` cannot be called from other files: it " + finding[6];
     } else if (kind == "count") {
-      message = "`" + fn.backward + "` takes " + counted(std::stoul(finding[6])) +
-                ", but the gradient of `" + fn.name + "` is handed " + finding[7];
+      message = "`" + fn.backward + "` takes " + counted(std::stoul(finding[6])) + ", but the gradient of `" + fn.name +
+                "` is handed " + finding[7];
     } else if (kind == "param") {
-      message = "`" + fn.backward + "` takes " + quoted(finding[8]) + " where it is handed " +
-                quoted(finding[9]);
+      message = "`" + fn.backward + "` takes " + quoted(finding[8]) + " where it is handed " + quoted(finding[9]);
     } else if (kind == "result") {
-      message = "`" + fn.backward + "` gives " + quoted(finding[6]) + ", but the gradient of `" +
-                fn.name + "` is " + quoted(finding[7]);
+      message = "`" + fn.backward + "` gives " + quoted(finding[6]) + ", but the gradient of `" + fn.name + "` is " +
+                quoted(finding[7]);
     }
     Diagnostic diagnostic = diag::backward_differs(fn.backward_span, message);
     if (kind == "missing") {
       const std::vector<std::string> defined(finding.begin() + 2, finding.end());
-      if (const auto near = diagnostics::suggest(fn.backward, defined))
-        diagnostic.help("did you mean `{}`?", *near);
+      if (const auto near = diagnostics::suggest(fn.backward, defined)) diagnostic.help("did you mean `{}`?", *near);
     } else {
       diagnostic.label(place(finding, 2), "defined here");
     }
@@ -162,17 +156,13 @@ class Checker {
   }
   static std::string joined(const std::vector<std::string>& names) {
     std::string text;
-    for (size_t i = 0; i < names.size() && i < 8; ++i)
-      text += (i == 0 ? "`" : ", `") + names[i] + "`";
+    for (size_t i = 0; i < names.size() && i < 8; ++i) text += (i == 0 ? "`" : ", `") + names[i] + "`";
     return text;
   }
 
  public:
   /// A place in a C++ file, which is loaded when it is first shown.
-  static Span cpp_span(Compilation& compilation,
-                       const std::string& file,
-                       uint32_t line,
-                       uint32_t column,
+  static Span cpp_span(Compilation& compilation, const std::string& file, uint32_t line, uint32_t column,
                        uint32_t length) {
     source::SourceManager& sources = compilation.sources;
     source::SourceId id;
@@ -203,8 +193,7 @@ void report_missing(const ExternFile& file, const fs::path& path, Compilation& c
   Diagnostic diagnostic = diag::extern_file_missing(file.span, path.string());
   std::vector<std::string> there;
   std::error_code error;
-  for (const auto& entry :
-       fs::directory_iterator(path.has_parent_path() ? path.parent_path() : fs::path("."), error)) {
+  for (const auto& entry : fs::directory_iterator(path.has_parent_path() ? path.parent_path() : fs::path("."), error)) {
     const std::string extension = entry.path().extension().string();
     if (extension == ".cpp" || extension == ".cu" || extension == ".cc")
       there.push_back(entry.path().filename().string());
@@ -219,9 +208,8 @@ void report_missing(const ExternFile& file, const fs::path& path, Compilation& c
 void report_no_cuda(const ExternFile& file, const fs::path& path, Compilation& compilation) {
   fs::path twin = path;
   twin.replace_extension(".cpp");
-  compilation.sink->report(
-      diag::cuda_unavailable(file.span, path.string(), "there is no nvcc, the CUDA compiler")
-          .help("install the CUDA toolkit, set CUDACXX, or write {} for the CPU", twin.string()));
+  compilation.sink->report(diag::cuda_unavailable(file.span, path.string(), "there is no nvcc, the CUDA compiler")
+                               .help("install the CUDA toolkit, set CUDACXX, or write {} for the CPU", twin.string()));
 }
 
 /// False after a report. A form for the CPU does not help: with an nvcc the program has both.
@@ -238,8 +226,7 @@ bool check_toolkit(const ExternFile& file, const Forms& forms, Compilation& comp
 
 std::vector<std::string> extern_headers(const Compilation& compilation) {
   std::vector<std::string> headers;
-  for (const ir::ExternFile& file :
-       lower::lower_externs(*compilation.program, compilation.sources)) {
+  for (const ir::ExternFile& file : lower::lower_externs(*compilation.program, compilation.sources)) {
     headers.push_back(emit::emit_extern_header(file));
   }
   return headers;
@@ -250,8 +237,7 @@ void check_externs(Compilation& compilation) {
   const toolchain::Installation installation = toolchain::find_installation();
   // A declaration with an error has no C++ form to compare with.
   const bool may_compare = !compilation.has_errors();
-  const std::vector<std::string> headers =
-      may_compare ? extern_headers(compilation) : std::vector<std::string>();
+  const std::vector<std::string> headers = may_compare ? extern_headers(compilation) : std::vector<std::string>();
   bool has_tool = true;
   for (size_t i = 0; i < compilation.program->externs.size(); ++i) {
     const ExternFile& file = compilation.program->externs[i];
@@ -278,18 +264,16 @@ void check_externs(Compilation& compilation) {
   }
 }
 
-std::optional<std::vector<toolchain::ExternObject>> build_externs(
-    Compilation& compilation,
-    const toolchain::Installation& installation,
-    const toolchain::CompileOptions& options) {
+std::optional<std::vector<toolchain::ExternObject>> build_externs(Compilation& compilation,
+                                                                  const toolchain::Installation& installation,
+                                                                  const toolchain::CompileOptions& options) {
   std::vector<toolchain::ExternObject> objects;
   bool has_error = false;
   const std::vector<std::string> headers = extern_headers(compilation);
   for (size_t i = 0; i < headers.size(); ++i) {
     const ExternFile& file = compilation.program->externs[i];
     for (const fs::path& form : forms_of(path_of(file)).all()) {
-      toolchain::CompiledExtern compiled =
-          toolchain::compile_extern({form, headers[i]}, installation, options);
+      toolchain::CompiledExtern compiled = toolchain::compile_extern({form, headers[i]}, installation, options);
       if (!compiled.warnings.empty()) fmt::print(stderr, "{}", compiled.warnings);
       if (compiled.object) {
         objects.push_back(std::move(*compiled.object));
@@ -299,8 +283,7 @@ std::optional<std::vector<toolchain::ExternObject>> build_externs(
       const toolchain::CompilerMessage& first = compiled.errors.front();
       Diagnostic diagnostic = diag::extern_not_compiled(file.span, form.string(), first.text);
       for (const toolchain::CompilerMessage& message : compiled.errors) {
-        const Span span =
-            Checker::cpp_span(compilation, message.file, message.line, message.column, 1);
+        const Span span = Checker::cpp_span(compilation, message.file, message.line, message.column, 1);
         if (!span.is_empty()) diagnostic.label(span, "{}", message.text);
       }
       compilation.sink->report(std::move(diagnostic));

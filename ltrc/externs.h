@@ -13,9 +13,8 @@ std::vector<std::string> extern_headers(const Compilation& compilation);
 void check_externs(Compilation& compilation);
 
 /// Compiles them. Nothing if one does not compile, which is reported.
-std::optional<std::vector<toolchain::ExternObject>> build_externs(
-    Compilation& compilation,
-    const toolchain::Installation& installation,
-    const toolchain::CompileOptions& options);
+std::optional<std::vector<toolchain::ExternObject>> build_externs(Compilation& compilation,
+                                                                  const toolchain::Installation& installation,
+                                                                  const toolchain::CompileOptions& options);
 
 }  // namespace ltr::driver

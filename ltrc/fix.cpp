@@ -54,8 +54,7 @@ std::vector<const Diagnostic*> choose(const std::vector<Diagnostic>& diagnostics
 }
 
 /// Writes every file that a fix changes.
-bool write_fixes(const std::vector<const Diagnostic*>& chosen,
-                 const source::SourceManager& sources) {
+bool write_fixes(const std::vector<const Diagnostic*>& chosen, const source::SourceManager& sources) {
   std::map<source::SourceId, std::vector<Fix>> by_file;
   for (const Diagnostic* diagnostic : chosen) {
     for (const Fix& fix : diagnostic->fixes) by_file[fix.span.source].push_back(fix);
@@ -88,11 +87,9 @@ void print_fixes(const Diagnostic& diagnostic, const source::SourceManager& sour
 
 std::string apply_fixes(std::string_view text, std::vector<Fix> fixes) {
   // From the back, so that the places before stay right.
-  std::sort(fixes.begin(), fixes.end(),
-            [](const Fix& a, const Fix& b) { return a.span.begin > b.span.begin; });
+  std::sort(fixes.begin(), fixes.end(), [](const Fix& a, const Fix& b) { return a.span.begin > b.span.begin; });
   std::string result(text);
-  for (const Fix& fix : fixes)
-    result.replace(fix.span.begin, fix.span.end - fix.span.begin, fix.replacement);
+  for (const Fix& fix : fixes) result.replace(fix.span.begin, fix.span.end - fix.span.begin, fix.replacement);
   return result;
 }
 

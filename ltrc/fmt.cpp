@@ -78,16 +78,14 @@ int format_file(const std::string& file, const FmtOptions& options, const Common
 }  // namespace
 
 int run_fmt(const FmtOptions& options, const Common& common) {
-  const std::vector<std::string> places =
-      options.places.empty() ? std::vector<std::string>{"."} : options.places;
+  const std::vector<std::string> places = options.places.empty() ? std::vector<std::string>{"."} : options.places;
   int status = kOk;
   for (const std::string& place : places) {
     if (place == "-") {
       status = std::max(status, format_stdin(options, common));
       continue;
     }
-    for (const std::string& file : find_sources(place))
-      status = std::max(status, format_file(file, options, common));
+    for (const std::string& file : find_sources(place)) status = std::max(status, format_file(file, options, common));
   }
   return status;
 }

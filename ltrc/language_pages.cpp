@@ -87,8 +87,7 @@ const std::vector<LanguageSection>& language_sections() {
 std::vector<const LanguageSection*> find_sections(std::string_view word) {
   std::vector<const LanguageSection*> found;
   for (const LanguageSection& section : language_sections()) {
-    if (std::find(section.words.begin(), section.words.end(), word) != section.words.end())
-      found.push_back(&section);
+    if (std::find(section.words.begin(), section.words.end(), word) != section.words.end()) found.push_back(&section);
   }
   return found;
 }

@@ -16,8 +16,7 @@ namespace {
 
 /// Every command of this version.
 std::vector<std::string> commands() {
-  std::vector<std::string> all = {"new",  "check", "build",   "run",
-                                  "test", "dump",  "explain", "info"};
+  std::vector<std::string> all = {"new", "check", "build", "run", "test", "dump", "explain", "info"};
   const std::vector<std::string> tools = Tools::names();
   all.insert(all.end(), tools.begin(), tools.end());
   return all;
@@ -66,16 +65,14 @@ int unknown_command(const std::string& word) {
 int main_run(const std::vector<std::string>& words) {
   Common common;
   size_t file = 0;
-  while (file < words.size() && words[file].starts_with("-") && words[file] != "-h" &&
-         words[file] != "--help") {
+  while (file < words.size() && words[file].starts_with("-") && words[file] != "-h" && words[file] != "--help") {
     file += words[file].find('=') == std::string::npos && words[file] != "--time" ? 2 : 1;
   }
   CLI::App app("Builds a program into the cache and runs it", "run");
   add_common(app, common);
   std::string given;
   app.add_option("FILE", given, "the program; everything behind it is passed to it")->required();
-  std::vector<std::string> own(words.begin(),
-                               words.begin() + long(std::min(file + 1, words.size())));
+  std::vector<std::string> own(words.begin(), words.begin() + long(std::min(file + 1, words.size())));
   std::reverse(own.begin(), own.end());
   try {
     app.parse(own);
@@ -106,16 +103,13 @@ int main_of(const std::vector<std::string>& words) {
   new_command->add_flag("--list", list, "name the starters");
   CLI::App* check_command = app.add_subcommand("check", "find mistakes, build nothing");
   check_command->add_option("FILE", check.files, "programs")->required();
-  check_command->add_flag("-v,--verbose", check.verbose,
-                          "list every shape obligation and when it is checked");
+  check_command->add_flag("-v,--verbose", check.verbose, "list every shape obligation and when it is checked");
   check_command->add_flag("--fix", check.fix, "apply the fixes that are right whenever offered");
   CLI::App* build_command = app.add_subcommand("build", "make a native program");
   build_command->add_option("FILE", build.file, "the program")->required();
-  build_command->add_option("-o,--output", build.output,
-                            "where to write it (default: its name, here)");
+  build_command->add_option("-o,--output", build.output, "where to write it (default: its name, here)");
   build_command->add_flag("-g", build.compile.debug, "for a debugger");
-  build_command
-      ->add_option("-O", build.compile.optimization, "optimization of the C++ compiler, 0 to 3")
+  build_command->add_option("-O", build.compile.optimization, "optimization of the C++ compiler, 0 to 3")
       ->check(CLI::Range(0, 3));
   app.add_subcommand("run", "build into the cache and run: ltrc run x.ltr fit --lr 3e-4");
   CLI::App* test_command = app.add_subcommand("test", "run the tests of programs");
@@ -129,12 +123,10 @@ int main_of(const std::vector<std::string>& words) {
       ->check(CLI::IsMember({"tokens", "ast", "typed", "canonical", "header", "ir", "cpp"}));
   dump_command->add_option("FILE", file, "the program")->required();
   dump_command->add_option("--dump-after", after, "with ir: the text after this pass");
-  CLI::App* explain_command =
-      app.add_subcommand("explain", "what a code such as E0304 or R3001 means");
+  CLI::App* explain_command = app.add_subcommand("explain", "what a code such as E0304 or R3001 means");
   explain_command->add_option("CODE", code, "the code")->required();
   app.add_subcommand("info", "versions and places");
-  for (CLI::App* command : {check_command, build_command, test_command, dump_command})
-    add_common(*command, common);
+  for (CLI::App* command : {check_command, build_command, test_command, dump_command}) add_common(*command, common);
   Tools tools;
   tools.add_to(app, common);
 
@@ -171,10 +163,8 @@ int guarded_main(std::vector<std::string> words) {
     if (!is_command && !words[0].starts_with("-")) return unknown_command(words[0]);
     return main_of(words);
   } catch (const std::exception& error) {
-    fmt::print(
-        stderr,
-        "error: ltrc itself made a mistake: {}\n  = help: please report it with the .ltr file\n",
-        error.what());
+    fmt::print(stderr, "error: ltrc itself made a mistake: {}\n  = help: please report it with the .ltr file\n",
+               error.what());
     return kInternal;
   }
 }
@@ -184,10 +174,8 @@ int guarded_main(std::vector<std::string> words) {
 void add_common(CLI::App& app, Common& common) {
   app.add_option("--message-format", common.message_format, "human, short or json")
       ->check(CLI::IsMember({"human", "short", "json"}));
-  app.add_option("--color", common.color, "auto, always or never")
-      ->check(CLI::IsMember({"auto", "always", "never"}));
-  app.add_option("--max-errors", common.max_errors, "stop after so many errors")
-      ->check(CLI::PositiveNumber);
+  app.add_option("--color", common.color, "auto, always or never")->check(CLI::IsMember({"auto", "always", "never"}));
+  app.add_option("--max-errors", common.max_errors, "stop after so many errors")->check(CLI::PositiveNumber);
   app.add_option("--deny", common.deny, "warnings, runtime-shapes: treat them as errors")
       ->check(CLI::IsMember({"warnings", "runtime-shapes"}));
   app.add_flag("--time", common.time, "print how long each phase took");

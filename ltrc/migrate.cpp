@@ -28,19 +28,17 @@ int migrate_file(const std::string& file, const MigrateOptions& options, const C
   if (module.edition >= options.to) return kOk;
   migrate::find_deprecated(module, options.to, *compilation.sink);
   if (options.check) {
-    fmt::print("{}: edition {}, {} to rewrite for edition {}\n", file, module.edition,
-               compilation.sink->error_count(), options.to);
+    fmt::print("{}: edition {}, {} to rewrite for edition {}\n", file, module.edition, compilation.sink->error_count(),
+               options.to);
     std::fflush(stdout);
     report(compilation, common);
     return kErrors;
   }
   // The edition line is the last fix, so a file that still needs a hand keeps its edition.
   const std::vector<diagnostics::Diagnostic> found = compilation.sink->sorted();
-  const bool is_whole =
-      std::none_of(found.begin(), found.end(), [](const auto& one) { return one.fixes.empty(); });
+  const bool is_whole = std::none_of(found.begin(), found.end(), [](const auto& one) { return one.fixes.empty(); });
   std::vector<diagnostics::Fix> fixes;
-  for (const diagnostics::Diagnostic& one : found)
-    fixes.insert(fixes.end(), one.fixes.begin(), one.fixes.end());
+  for (const diagnostics::Diagnostic& one : found) fixes.insert(fixes.end(), one.fixes.begin(), one.fixes.end());
   if (is_whole) fixes.push_back({module.edition_span, "ltr " + std::to_string(options.to)});
   if (const auto reason = write_file(file, apply_fixes(sources.text(*id), fixes))) {
     fmt::print(stderr, "error: cannot write {}: {}\n", file, *reason);
@@ -58,8 +56,7 @@ int migrate_file(const std::string& file, const MigrateOptions& options, const C
   left.sink = std::make_unique<diagnostics::Sink>(common.max_errors);
   const auto again = diagnostics::load_source(file, left.sources, *left.sink);
   if (again) {
-    migrate::find_deprecated(parse::parse(*again, left.sources, next_node, *left.sink), options.to,
-                             *left.sink);
+    migrate::find_deprecated(parse::parse(*again, left.sources, next_node, *left.sink), options.to, *left.sink);
   }
   return report(left, common);
 }
@@ -67,20 +64,16 @@ int migrate_file(const std::string& file, const MigrateOptions& options, const C
 }  // namespace
 
 int run_migrate(const MigrateOptions& options, const Common& common) {
-  const std::vector<int64_t> known =
-      migrate::known_editions(std::getenv("LTR_TEST_EDITION") != nullptr);
+  const std::vector<int64_t> known = migrate::known_editions(std::getenv("LTR_TEST_EDITION") != nullptr);
   if (std::find(known.begin(), known.end(), options.to) == known.end()) {
     std::string list;
-    for (const int64_t edition : known)
-      list += (list.empty() ? "" : ", ") + std::to_string(edition);
-    fmt::print(stderr, "error: there is no edition {}\n  = help: this compiler knows {}\n",
-               options.to, list);
+    for (const int64_t edition : known) list += (list.empty() ? "" : ", ") + std::to_string(edition);
+    fmt::print(stderr, "error: there is no edition {}\n  = help: this compiler knows {}\n", options.to, list);
     return kUsage;
   }
   int status = kOk;
   for (const std::string& place : options.files) {
-    for (const std::string& file : find_sources(place))
-      status = std::max(status, migrate_file(file, options, common));
+    for (const std::string& file : find_sources(place)) status = std::max(status, migrate_file(file, options, common));
   }
   return status;
 }

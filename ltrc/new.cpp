@@ -42,28 +42,22 @@ int run_new(const std::string& name, const std::string& from, bool list) {
   }
   if (list) return kOk;
   if (name.empty()) {
-    fmt::print(stderr,
-               "error: ltrc new needs a name\n  = help: `ltrc new my_first` writes my_first.ltr\n");
+    fmt::print(stderr, "error: ltrc new needs a name\n  = help: `ltrc new my_first` writes my_first.ltr\n");
     return kUsage;
   }
   if (std::find(starters.begin(), starters.end(), from) == starters.end()) {
     fmt::print(stderr, "error: there is no starter `{}`\n", from);
     const auto near = diagnostics::suggest(from, starters);
-    fmt::print(stderr, "  = help: {}\n",
-               near ? "did you mean `" + *near + "`?" : "`ltrc new --list` names them");
+    fmt::print(stderr, "  = help: {}\n", near ? "did you mean `" + *near + "`?" : "`ltrc new --list` names them");
     return kUsage;
   }
   std::string stem = fs::path(name).filename().string();
   if (stem.ends_with(".ltr")) stem.resize(stem.size() - 4);
   const bool is_name =
       !stem.empty() && std::isdigit(static_cast<unsigned char>(stem[0])) == 0 &&
-      stem.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") ==
-          std::string::npos;
+      stem.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == std::string::npos;
   if (!is_name) {
-    fmt::print(
-        stderr,
-        "error: `{}` cannot name a program: letters, digits and _, not beginning with a digit\n",
-        stem);
+    fmt::print(stderr, "error: `{}` cannot name a program: letters, digits and _, not beginning with a digit\n", stem);
     return kUsage;
   }
   const fs::path folder = fs::path(name).parent_path();
@@ -75,8 +69,7 @@ int run_new(const std::string& name, const std::string& from, bool list) {
     std::string text(file.text);
     if (const size_t at = path.find("NAME.ltr"); at != std::string::npos) {
       path.replace(at, 4, stem);
-      for (size_t found = text.find("NAME"); found != std::string::npos;
-           found = text.find("NAME", found + stem.size()))
+      for (size_t found = text.find("NAME"); found != std::string::npos; found = text.find("NAME", found + stem.size()))
         text.replace(found, 4, stem);
     }
     files.emplace_back(folder / path, std::move(text));

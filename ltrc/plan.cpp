@@ -54,8 +54,7 @@ std::string scaled(double value, double base, const std::vector<std::string>& un
     value /= base;
     ++unit;
   }
-  return unit == 0 ? fmt::format("{:.0f} {}", value, units[unit])
-                   : fmt::format("{:.4g} {}", value, units[unit]);
+  return unit == 0 ? fmt::format("{:.0f} {}", value, units[unit]) : fmt::format("{:.4g} {}", value, units[unit]);
 }
 std::string flops_text(double flops) {
   return scaled(flops, 1000, {"FLOP", "kFLOP", "MFLOP", "GFLOP", "TFLOP", "PFLOP", "EFLOP"});
@@ -63,8 +62,7 @@ std::string flops_text(double flops) {
 
 std::string shape_text(const std::vector<Size>& dims) {
   std::string text = "[";
-  for (size_t i = 0; i < dims.size(); ++i)
-    text += (i > 0 ? ", " : "") + (dims[i] ? std::to_string(*dims[i]) : "?");
+  for (size_t i = 0; i < dims.size(); ++i) text += (i > 0 ? ", " : "") + (dims[i] ? std::to_string(*dims[i]) : "?");
   return text + "]";
 }
 
@@ -86,22 +84,18 @@ std::optional<Value> read_value(const check::Type& type, const std::string& text
     case check::Kind::Bool:
       if (text == "true" || text == "false") return Value::of_bool(text == "true");
       return std::nullopt;
-    default:
-      return Value::of_str(text);
+    default: return Value::of_str(text);
   }
 }
 
 /// `--set NAME=VALUE`; false after a message.
-bool read_set(const std::string& given,
-              const check::Program& program,
-              elaborate::Options& options,
+bool read_set(const std::string& given, const check::Program& program, elaborate::Options& options,
               TopologySets& topology) {
   const size_t equals = given.find('=');
   const std::string name = given.substr(0, equals);
   const std::string text = equals == std::string::npos ? "" : given.substr(equals + 1);
   if (equals == std::string::npos) {
-    fmt::print(stderr, "error: `--set {}` has no value\n  = help: write --set {}=VALUE\n", given,
-               name);
+    fmt::print(stderr, "error: `--set {}` has no value\n  = help: write --set {}=VALUE\n", given, name);
     return false;
   }
   if (const std::string section = "topology."; name.starts_with(section)) {
@@ -126,8 +120,7 @@ bool read_set(const std::string& given,
     return value.has_value();
   }
   fmt::print(stderr, "error: there is no hparam `{}`\n", name);
-  if (const auto near = diagnostics::suggest(name, known))
-    fmt::print(stderr, "  = help: did you mean `{}`?\n", *near);
+  if (const auto near = diagnostics::suggest(name, known)) fmt::print(stderr, "  = help: did you mean `{}`?\n", *near);
   return false;
 }
 
@@ -148,8 +141,7 @@ std::vector<Row> rows_of(const Plan& plan) {
         row.weights += elaborate::count_elements(weight.dims).value_or(0);
     }
     for (const elaborate::Operation& operation : plan.tape) {
-      if (is_below(plan.tree.objects[operation.object].path, object.path))
-        row.flops += operation.flops.value_or(0);
+      if (is_below(plan.tree.objects[operation.object].path, object.path)) row.flops += operation.flops.value_or(0);
     }
     rows.push_back(std::move(row));
   }
@@ -163,11 +155,11 @@ void print_table(const std::vector<Row>& rows) {
     type = std::max(type, row.type.size());
     shape = std::max(shape, row.shape.size());
   }
-  fmt::print("  {:<{}}  {:<{}}  {:<{}}  {:>13}  {:>13}\n", "name", path, "type", type, "output",
-             shape, "weights", "forward");
+  fmt::print("  {:<{}}  {:<{}}  {:<{}}  {:>13}  {:>13}\n", "name", path, "type", type, "output", shape, "weights",
+             "forward");
   for (const Row& row : rows) {
-    fmt::print("  {:<{}}  {:<{}}  {:<{}}  {:>13}  {:>13}\n", row.path, path, row.type, type,
-               row.shape, shape, grouped(row.weights), flops_text(row.flops));
+    fmt::print("  {:<{}}  {:<{}}  {:<{}}  {:>13}  {:>13}\n", row.path, path, row.type, type, row.shape, shape,
+               grouped(row.weights), flops_text(row.flops));
   }
 }
 
@@ -185,34 +177,29 @@ std::pair<int64_t, int64_t> count_weights(const Plan& plan) {
   return counts;
 }
 
-std::vector<std::string> unknown_of(const Plan& plan,
-                                    const Memory& memory,
-                                    const source::SourceManager& sources) {
+std::vector<std::string> unknown_of(const Plan& plan, const Memory& memory, const source::SourceManager& sources) {
   std::vector<std::string> lines;
   for (const elaborate::Unknown& one : plan.unknown) {
     if (one.span.is_empty()) {
       lines.push_back(one.what);
       continue;
     }
-    lines.push_back(fmt::format("{}:{}: {}", sources.path(one.span.source),
-                                sources.position(one.span).begin.line, one.what));
+    lines.push_back(
+        fmt::format("{}:{}: {}", sources.path(one.span.source), sources.position(one.span).begin.line, one.what));
   }
   lines.insert(lines.end(), memory.unknown.begin(), memory.unknown.end());
   return lines;
 }
 
-void print_plan(const std::string& experiment,
-                const Plan& plan,
-                const Machinery& machinery,
-                const elaborate::Cluster& cluster,
-                const Compilation& compilation) {
+void print_plan(const std::string& experiment, const Plan& plan, const Machinery& machinery,
+                const elaborate::Cluster& cluster, const Compilation& compilation) {
   const elaborate::Work work = make_work(plan, machinery, cluster.device);
   const Memory memory = count_memory(plan, machinery, machinery.layout, work);
   const Flops flops = count_flops(plan);
   const auto [trained, fixed] = count_weights(plan);
   fmt::print("{}  {} of {} x {}, {}, {}\n", experiment,
-             machinery.topology.empty() ? "no topology" : "topology " + machinery.topology,
-             machinery.devices(), machinery.kind, elaborate::to_text(machinery.layout.strategy), machinery.precision);
+             machinery.topology.empty() ? "no topology" : "topology " + machinery.topology, machinery.devices(),
+             machinery.kind, elaborate::to_text(machinery.layout.strategy), machinery.precision);
   std::string hparams;
   for (const auto& [name, value] : plan.hparams) {
     hparams += (hparams.empty() ? "" : ", ") + name + " = ";
@@ -226,8 +213,8 @@ void print_plan(const std::string& experiment,
   print_table(rows_of(plan));
   fmt::print("\nweights       {} trained, {} not trained\n", grouped(trained), grouped(fixed));
   fmt::print("one batch     {}: {} forward, {} backward\n",
-             plan.batch ? grouped(*plan.batch) + " records" : "of unknown size",
-             flops_text(flops.forward), flops_text(flops.backward));
+             plan.batch ? grouped(*plan.batch) + " records" : "of unknown size", flops_text(flops.forward),
+             flops_text(flops.backward));
   fmt::print("one update    {} on each device, {} of it in products\n",
              flops_text((flops.forward + flops.backward) * double(plan.accumulate)),
              flops_text(flops.products * double(plan.accumulate)));
@@ -255,11 +242,8 @@ void print_plan(const std::string& experiment,
   for (const std::string& one : unknown) fmt::print("  {}\n", one);
 }
 
-void print_json(const std::string& experiment,
-                const Plan& plan,
-                const Machinery& machinery,
-                const elaborate::Cluster& cluster,
-                const Compilation& compilation) {
+void print_json(const std::string& experiment, const Plan& plan, const Machinery& machinery,
+                const elaborate::Cluster& cluster, const Compilation& compilation) {
   const elaborate::Work work = make_work(plan, machinery, cluster.device);
   const Memory memory = count_memory(plan, machinery, machinery.layout, work);
   const Flops flops = count_flops(plan);
@@ -273,8 +257,7 @@ void print_json(const std::string& experiment,
   json["batch"] = plan.batch ? nlohmann::ordered_json(*plan.batch) : nlohmann::ordered_json();
   json["accumulate"] = plan.accumulate;
   json["weights"] = {{"trained", trained}, {"not_trained", fixed}};
-  json["flops_per_batch"] = {
-      {"forward", flops.forward}, {"backward", flops.backward}, {"products", flops.products}};
+  json["flops_per_batch"] = {{"forward", flops.forward}, {"backward", flops.backward}, {"products", flops.products}};
   json["bytes_per_device"] = {{"weights", memory.weights},         {"buffers", memory.buffers},
                               {"gradients", memory.gradients},     {"optimizer", memory.state},
                               {"activations", memory.activations}, {"buckets", memory.buckets},
@@ -286,8 +269,7 @@ void print_json(const std::string& experiment,
     for (const Size& dim : weight.dims) {
       shape.push_back(dim ? nlohmann::ordered_json(*dim) : nlohmann::ordered_json());
     }
-    json["parameters"].push_back(
-        {{"name", weight.path}, {"shape", shape}, {"is_buffer", weight.is_buffer}});
+    json["parameters"].push_back({{"name", weight.path}, {"shape", shape}, {"is_buffer", weight.is_buffer}});
   }
   json["unknown"] = unknown_of(plan, memory, compilation.sources);
   fmt::print("{}\n", json.dump(2));
@@ -297,8 +279,7 @@ const check::Experiment* choose(const check::Program& program, const std::string
   std::vector<std::string> known;
   for (const check::Experiment& experiment : program.experiments) {
     known.push_back(experiment.name);
-    if (experiment.name == name || (name.empty() && program.experiments.size() == 1))
-      return &experiment;
+    if (experiment.name == name || (name.empty() && program.experiments.size() == 1)) return &experiment;
   }
   if (known.empty()) {
     fmt::print(stderr, "error: {} has no experiment\n", program.name);
@@ -309,14 +290,12 @@ const check::Experiment* choose(const check::Program& program, const std::string
     return nullptr;
   }
   fmt::print(stderr, "error: there is no experiment `{}`\n", name);
-  if (const auto near = diagnostics::suggest(name, known))
-    fmt::print(stderr, "  = help: did you mean `{}`?\n", *near);
+  if (const auto near = diagnostics::suggest(name, known)) fmt::print(stderr, "  = help: did you mean `{}`?\n", *near);
   return nullptr;
 }
 
 /// The topology named on the command line, else the experiment's; nothing after a message.
-std::optional<std::string> choose_topology(const check::Program& program,
-                                           const check::Experiment& experiment,
+std::optional<std::string> choose_topology(const check::Program& program, const check::Experiment& experiment,
                                            const std::string& given) {
   if (given.empty()) return experiment.topology;
   std::vector<std::string> known;
@@ -324,10 +303,10 @@ std::optional<std::string> choose_topology(const check::Program& program,
     known.push_back(topology.name);
     if (topology.name == given) return given;
   }
-  const std::string there = known.empty() ? "the program declares none" : fmt::format("there are {}", fmt::join(known, ", "));
+  const std::string there =
+      known.empty() ? "the program declares none" : fmt::format("there are {}", fmt::join(known, ", "));
   fmt::print(stderr, "error: there is no topology `{}`; {}\n", given, there);
-  if (const auto near = diagnostics::suggest(given, known))
-    fmt::print(stderr, "  = help: did you mean `{}`?\n", *near);
+  if (const auto near = diagnostics::suggest(given, known)) fmt::print(stderr, "  = help: did you mean `{}`?\n", *near);
   return std::nullopt;
 }
 
@@ -335,7 +314,9 @@ std::optional<std::string> choose_topology(const check::Program& program,
 std::optional<elaborate::Cluster> choose_machine(const PlanOptions& options, const Machinery& machinery) {
   const std::string kind = machinery.kind == "auto" ? "cpu" : machinery.kind;
   if (options.measure && kind != "cpu") {
-    fmt::print(stderr, "error: --measure measures this machine's CPU, and the devices are {}\n  = help: name a machine: --machine {}\n",
+    fmt::print(stderr,
+               "error: --measure measures this machine's CPU, and the devices are {}\n  = help: name a machine: "
+               "--machine {}\n",
                machinery.kind, elaborate::cluster_of_kind(kind).name);
     return std::nullopt;
   }
@@ -345,7 +326,8 @@ std::optional<elaborate::Cluster> choose_machine(const PlanOptions& options, con
   if (std::filesystem::is_regular_file(options.machine)) return read_machine(options.machine);
   std::vector<std::string> known;
   for (const elaborate::Cluster& one : elaborate::clusters()) known.push_back(one.name);
-  fmt::print(stderr, "error: there is no machine and no file `{}`; known are {}\n", options.machine, fmt::join(known, ", "));
+  fmt::print(stderr, "error: there is no machine and no file `{}`; known are {}\n", options.machine,
+             fmt::join(known, ", "));
   if (const auto near = diagnostics::suggest(options.machine, known))
     fmt::print(stderr, "  = help: did you mean `{}`?\n", *near);
   return std::nullopt;
@@ -354,16 +336,15 @@ std::optional<elaborate::Cluster> choose_machine(const PlanOptions& options, con
 /// False after a message: the device computes in this precision.
 bool check_precision(const elaborate::Device& device, const std::string& precision) {
   if (device.flops(precision) > 0) return true;
-  fmt::print(stderr, "error: {} has no {}\n  = help: another machine with --machine, or another precision in the topology\n",
+  fmt::print(stderr,
+             "error: {} has no {}\n  = help: another machine with --machine, or another precision in the topology\n",
              device.name, precision);
   return false;
 }
 
 }  // namespace
 
-std::string bytes_text(double bytes) {
-  return scaled(bytes, 1024, {"B", "KiB", "MiB", "GiB", "TiB"});
-}
+std::string bytes_text(double bytes) { return scaled(bytes, 1024, {"B", "KiB", "MiB", "GiB", "TiB"}); }
 
 std::string seconds_text(double seconds) {
   if (seconds < 1e-3) return fmt::format("{:.3g} us", seconds * 1e6);
@@ -380,9 +361,7 @@ int run_plan(const PlanOptions& options, const Common& common) {
   const auto topology = choose_topology(program, *experiment, options.topology);
   if (!topology) return kUsage;
   elaborate::Options numbers;
-  numbers.count_characters = [&](const std::string& path) {
-    return count_characters(path, options.file);
-  };
+  numbers.count_characters = [&](const std::string& path) { return count_characters(path, options.file); };
   TopologySets topology_sets;
   for (const std::string& set : options.sets) {
     if (!read_set(set, program, numbers, topology_sets)) return kUsage;
@@ -394,8 +373,7 @@ int run_plan(const PlanOptions& options, const Common& common) {
   const auto machine = choose_machine(options, *machinery);
   if (!machine || !check_precision(machine->device, machinery->precision)) return kUsage;
   const Plan plan = elaborate::elaborate(program, *experiment, numbers);
-  for (const std::string& rule : plan.broken)
-    fmt::print(stderr, "error: these numbers break `{}`\n", rule);
+  for (const std::string& rule : plan.broken) fmt::print(stderr, "error: these numbers break `{}`\n", rule);
   if (!plan.broken.empty()) return kErrors;
   if (options.json) {
     print_json(experiment->name, plan, *machinery, *machine, compilation);

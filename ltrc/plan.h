@@ -18,10 +18,10 @@ struct Machinery {
   int64_t per_node = 1;
   int64_t nodes = 1;
   std::string precision = "f32";
-  std::string reduce;         ///< type of gradients between ranks, "" for their own
-  elaborate::Layout layout;   ///< its own strategy
+  std::string reduce;        ///< type of gradients between ranks, "" for their own
+  elaborate::Layout layout;  ///< its own strategy
   bool has_mesh = false;
-  std::string block;          ///< at which weights are divided, "" if it names none
+  std::string block;  ///< at which weights are divided, "" if it names none
   std::vector<std::string> recompute;
   double bucket_bytes = 25.0 * 1024 * 1024;
 
@@ -47,10 +47,8 @@ using TopologySets = std::map<std::string, std::string>;
 
 /// The topology `name` of the program, `{ devices = auto }` if there is none, with `sets` in place of its own settings and
 /// the hparams of `numbers`. Nothing after a message.
-std::optional<Machinery> read_topology(const check::Program& program,
-                                       const check::Experiment& experiment,
-                                       const std::string& name,
-                                       const TopologySets& sets,
+std::optional<Machinery> read_topology(const check::Program& program, const check::Experiment& experiment,
+                                       const std::string& name, const TopologySets& sets,
                                        const elaborate::Options& numbers);
 /// The path of the outermost block with the code of `object` whose results are computed again; "" if there is none.
 std::string recomputed_block(const elaborate::Plan& plan, const Machinery& machinery, elaborate::ObjectId object);
@@ -88,10 +86,12 @@ struct StrategyRow {
 };
 
 /// Every strategy that the devices of the topology can form.
-std::vector<StrategyRow> predict(const elaborate::Plan& plan, const Machinery& machinery, const elaborate::Cluster& cluster);
+std::vector<StrategyRow> predict(const elaborate::Plan& plan, const Machinery& machinery,
+                                 const elaborate::Cluster& cluster);
 /// The fastest that fits, or where that is not known the fastest; null if none fits.
 const StrategyRow* best_of(const std::vector<StrategyRow>& rows);
-void print_strategies(const std::vector<StrategyRow>& rows, const Machinery& machinery, const elaborate::Cluster& cluster);
+void print_strategies(const std::vector<StrategyRow>& rows, const Machinery& machinery,
+                      const elaborate::Cluster& cluster);
 nlohmann::ordered_json strategies_json(const std::vector<StrategyRow>& rows, const elaborate::Cluster& cluster);
 
 /// This machine, measured for a second: one core, the memory of one and of all, messages between two sockets.

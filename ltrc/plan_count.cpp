@@ -31,23 +31,18 @@ bool divides_weights(Strategy strategy) { return strategy == Strategy::Fsdp || s
 double bytes_of(check::Element element, const std::string& precision) {
   switch (element) {
     case check::Element::F64:
-    case check::Element::I64:
-      return 8;
+    case check::Element::I64: return 8;
     case check::Element::F32:
-    case check::Element::I32:
-      return 4;
+    case check::Element::I32: return 4;
     case check::Element::F16:
     case check::Element::BF16:
-    case check::Element::I16:
-      return 2;
+    case check::Element::I16: return 2;
     case check::Element::I8:
     case check::Element::U8:
-    case check::Element::Bool:
-      return 1;
+    case check::Element::Bool: return 1;
     case check::Element::Float:
     case check::Element::Any:
-    case check::Element::Error:
-      break;
+    case check::Element::Error: break;
   }
   return precision == "f64" ? 8 : precision == "bf16_pure" ? 2 : 4;
 }
@@ -76,8 +71,10 @@ std::string recomputed_block(const Plan& plan, const Machinery& machinery, elabo
   const std::string& path = plan.tree.objects[object].path;
   std::string outermost;
   for (const elaborate::Object& one : plan.tree.objects) {
-    const bool is_named = std::find(machinery.recompute.begin(), machinery.recompute.end(), one.type) != machinery.recompute.end();
-    if (is_named && one.kind == check::Kind::Block && is_below(path, one.path) && (outermost.empty() || one.path.size() < outermost.size()))
+    const bool is_named =
+        std::find(machinery.recompute.begin(), machinery.recompute.end(), one.type) != machinery.recompute.end();
+    if (is_named && one.kind == check::Kind::Block && is_below(path, one.path) &&
+        (outermost.empty() || one.path.size() < outermost.size()))
       outermost = one.path;
   }
   return outermost;
@@ -130,7 +127,8 @@ Memory count_memory(const Plan& plan, const Machinery& machinery, const Layout& 
   }
   const double result = result_bytes(machinery.precision);
   const double gradient = bytes_of(check::Element::Float, machinery.precision);
-  const elaborate::Peak peak = elaborate::find_peak(plan, recomputed_blocks(plan, machinery), work.is_core, gradient / result);
+  const elaborate::Peak peak =
+      elaborate::find_peak(plan, recomputed_blocks(plan, machinery), work.is_core, gradient / result);
   memory.activations = result * peak.results;
   // Where one process computes alone, gradients come while results go; ranks have room for all of theirs throughout.
   if (layout.ranks() == 1 && work.accumulate == 1)

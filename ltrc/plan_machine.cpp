@@ -40,7 +40,8 @@ constexpr Constant<Device> kOfDevice[] = {
     {"cache_bandwidth", &Device::cache_bandwidth, true},
 };
 constexpr Constant<Link> kOfLink[] = {{"bandwidth", &Link::bandwidth}, {"latency_s", &Link::latency_s}};
-constexpr Constant<Cluster> kOfCluster[] = {{"memory_bytes", &Cluster::memory_bytes, true}, {"bandwidth", &Cluster::bandwidth, true}};
+constexpr Constant<Cluster> kOfCluster[] = {{"memory_bytes", &Cluster::memory_bytes, true},
+                                            {"bandwidth", &Cluster::bandwidth, true}};
 
 template <class Of, class Constants>
 void write_numbers(ordered_json& json, const Of& of, const Constants& constants) {
@@ -109,7 +110,8 @@ ordered_json link_json(const Link& link) {
 }  // namespace
 
 ordered_json machine_json(const Cluster& cluster) {
-  ordered_json device = {{"name", cluster.device.name}, {"kind", cluster.device.kind}, {"source", cluster.device.source}};
+  ordered_json device = {
+      {"name", cluster.device.name}, {"kind", cluster.device.kind}, {"source", cluster.device.source}};
   write_numbers(device, cluster.device, kOfDevice);
   ordered_json json = {{"name", cluster.name},
                        {"device", std::move(device)},

@@ -207,7 +207,7 @@ elaborate::Link measure_link(const elaborate::Link& otherwise) {
 }  // namespace
 
 elaborate::Cluster measure_machine() {
-  constexpr int64_t kMostThreads = 16;       // A node's memory is busy with fewer.
+  constexpr int64_t kMostThreads = 16;          // A node's memory is busy with fewer.
   constexpr size_t kInCache = size_t(4) << 20;  // Twice, and not in the caches of a core.
   elaborate::Cluster cluster = elaborate::cluster_of_kind("cpu");
   cluster.name = "this machine";

@@ -105,7 +105,8 @@ void print_strategies(const std::vector<StrategyRow>& rows, const Machinery& mac
   if (cluster.device.memory_bytes == 0)
     fmt::print("fits ?: how much memory a device of {} has is not known{}\n", cluster.name,
                machinery.kind == "cuda" ? "" : "; --measure takes this machine's");
-  if (!machinery.recompute.empty()) fmt::print("with {} computed again in the backward pass\n", fmt::join(machinery.recompute, ", "));
+  if (!machinery.recompute.empty())
+    fmt::print("with {} computed again in the backward pass\n", fmt::join(machinery.recompute, ", "));
 }
 
 nlohmann::ordered_json strategies_json(const std::vector<StrategyRow>& rows, const Cluster& cluster) {

@@ -4,9 +4,9 @@
 #include <charconv>
 #include <utility>
 
-#include "dsl/check/expressions/expressions.h"
 #include "dsl/check/declarations/devices.h"
 #include "dsl/check/experiment/settings.h"
+#include "dsl/check/expressions/expressions.h"
 #include "dsl/check/walk.h"
 #include "dsl/diagnostics/suggest.h"
 #include "ltrc/plan.h"
@@ -23,8 +23,8 @@ using elaborate::Size;
 using elaborate::Strategy;
 
 /// What a plan rests on. Other settings of a topology change neither its memory nor its times.
-constexpr const char* kRead[] = {"devices",     "nodes", "precision",     "precision.reduce", "strategy",
-                                 "mesh.replica", "mesh.fsdp", "shard.weights", "recompute", "bucket"};
+constexpr const char* kRead[] = {"devices",      "nodes",     "precision",     "precision.reduce", "strategy",
+                                 "mesh.replica", "mesh.fsdp", "shard.weights", "recompute",        "bucket"};
 
 /// The type of `topology.PATH`, as the runtime's table has it; null if there is none.
 const char* table_type_of(const std::string& path) {
@@ -37,13 +37,12 @@ const char* table_type_of(const std::string& path) {
 #define LTR_PART(path, type, initial, range, doc) {path, type},
 #include "runtime/tables/settings.def"
   };
-  const auto* row = std::find_if(std::begin(kRows), std::end(kRows), [&](const SettingRow& one) { return one.path == path; });
+  const auto* row =
+      std::find_if(std::begin(kRows), std::end(kRows), [&](const SettingRow& one) { return one.path == path; });
   return row == std::end(kRows) ? nullptr : row->type;
 }
 
-Expr make_word(const std::string& text) {
-  return check::symbol_const(text, check::Type::of(check::Kind::OneOf), {});
-}
+Expr make_word(const std::string& text) { return check::symbol_const(text, check::Type::of(check::Kind::OneOf), {}); }
 
 std::optional<Expr> read_int(const std::string& text) {
   int64_t number = 0;
@@ -103,8 +102,7 @@ std::optional<Expr> read_text(const std::string& path, const std::string& type, 
   } else {
     const std::vector<std::string> choices = check::choices_of(type);
     wanted = fmt::format("{}", fmt::join(choices, ", "));
-    if (std::find(choices.begin(), choices.end(), text) != choices.end())
-      value = make_word(text);
+    if (std::find(choices.begin(), choices.end(), text) != choices.end()) value = make_word(text);
   }
   if (!value) refuse(path, text, wanted);
   return value;
@@ -141,7 +139,8 @@ class TopologyReader {
     settings_.erase(path);
     if (path == "recompute") return replace_recompute(text);
     if (is_option && text == "none") return true;
-    const auto value = read_text(path, is_option ? type.substr(option.size(), type.size() - option.size() - 1) : type, text);
+    const auto value =
+        read_text(path, is_option ? type.substr(option.size(), type.size() - option.size() - 1) : type, text);
     if (!value || (path == "shard.weights" && !is_block(path, text))) return false;
     settings_[path] = *value;
     return true;
@@ -171,7 +170,8 @@ class TopologyReader {
     for (const check::Object& block : program_.blocks) known.push_back(block.name);
     if (std::find(known.begin(), known.end(), name) != known.end()) return true;
     fmt::print(stderr, "error: topology.{} cannot be `{}`: there is no such block\n", path, name);
-    if (const auto near = diagnostics::suggest(name, known)) fmt::print(stderr, "  = help: did you mean `{}`?\n", *near);
+    if (const auto near = diagnostics::suggest(name, known))
+      fmt::print(stderr, "  = help: did you mean `{}`?\n", *near);
     return false;
   }
 
@@ -270,8 +270,8 @@ class TopologyReader {
     const bool copies = layout.strategy == Strategy::Ddp || layout.strategy == Strategy::Hsdp;
     const bool divides = layout.strategy != Strategy::Single && layout.strategy != Strategy::Ddp;
     if ((copies || layout.replica == 1) && (divides || layout.fsdp == 1)) return true;
-    fmt::print(stderr, "error: strategy {} has no mesh of (replica = {}, fsdp = {})\n", elaborate::to_text(layout.strategy),
-               layout.replica, layout.fsdp);
+    fmt::print(stderr, "error: strategy {} has no mesh of (replica = {}, fsdp = {})\n",
+               elaborate::to_text(layout.strategy), layout.replica, layout.fsdp);
     return false;
   }
 
@@ -285,10 +285,8 @@ class TopologyReader {
 
 }  // namespace
 
-std::optional<Machinery> read_topology(const check::Program& program,
-                                       const check::Experiment& experiment,
-                                       const std::string& name,
-                                       const TopologySets& sets,
+std::optional<Machinery> read_topology(const check::Program& program, const check::Experiment& experiment,
+                                       const std::string& name, const TopologySets& sets,
                                        const elaborate::Options& numbers) {
   return TopologyReader(program, experiment, numbers).run(name, sets);
 }

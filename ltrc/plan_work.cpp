@@ -93,13 +93,16 @@ class WorkMaker {
   /// A step whose numbers lie in the last cache finds them there again.
   void choose_bandwidth() {
     double results = 0;
-    for (const Operation& operation : plan_.tape) results += operation.is_view ? 0 : double(operation.output_elements.value_or(0));
+    for (const Operation& operation : plan_.tape)
+      results += operation.is_view ? 0 : double(operation.output_elements.value_or(0));
     const double all = all_weights_ + all_gradients_ + all_states_ + results * result_bytes(machinery_.precision);
     if (all <= device_.cache_bytes) bandwidth_ = device_.cache_bandwidth;
   }
 
   /// A product that the runtime leaves to MKL.
-  static bool is_small(const Operation& operation) { return operation.is_small || operation.flops.value_or(0) < 2 * kLeastWork; }
+  static bool is_small(const Operation& operation) {
+    return operation.is_small || operation.flops.value_or(0) < 2 * kLeastWork;
+  }
 
   double bytes_s(double elements) const { return elements * result_bytes(machinery_.precision) / bandwidth_; }
 
@@ -113,7 +116,8 @@ class WorkMaker {
   double on_core(const Operation& operation, double flops, double moved, double copied) const {
     const double other_s = device_.launch_s + bytes_s(moved);
     if (!operation.is_product) return other_s;
-    const double rate = device_.flops(machinery_.precision) * (is_small(operation) ? device_.small_share : device_.share);
+    const double rate =
+        device_.flops(machinery_.precision) * (is_small(operation) ? device_.small_share : device_.share);
     return other_s + flops / rate + (is_small(operation) ? 0 : device_.find_s + bytes_s(2 * copied));
   }
 

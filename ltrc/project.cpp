@@ -1,9 +1,9 @@
 #include "ltrc/project.h"
 
+#include <toml++/toml.h>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
-#include <toml++/toml.h>
 
 #include "dsl/diagnostics/diagnostic.h"
 
@@ -84,7 +84,8 @@ struct Reader {
 
 }  // namespace
 
-std::vector<std::string> project_folders(const std::string& file, source::SourceManager& sources, diagnostics::Sink& sink) {
+std::vector<std::string> project_folders(const std::string& file, source::SourceManager& sources,
+                                         diagnostics::Sink& sink) {
   const fs::path project = find_project(file);
   if (project.empty()) return {};
   std::ifstream in(project, std::ios::binary);

@@ -10,9 +10,7 @@
 
 namespace ltr::driver {
 
-int run_run(const std::string& file,
-            const std::vector<std::string>& arguments,
-            const Common& common) {
+int run_run(const std::string& file, const std::vector<std::string>& arguments, const Common& common) {
   Compilation compilation;
   const Compiled compiled = compile(file, common, {}, compilation);
   if (compiled.exit_code != kOk) return compiled.exit_code;

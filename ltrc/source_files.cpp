@@ -16,8 +16,7 @@ std::vector<std::string> find_sources(const std::string& place) {
   std::error_code error;
   if (!fs::is_directory(place, error)) return {place};
   std::vector<std::string> files;
-  auto at =
-      fs::recursive_directory_iterator(place, fs::directory_options::skip_permission_denied, error);
+  auto at = fs::recursive_directory_iterator(place, fs::directory_options::skip_permission_denied, error);
   for (; !error && at != fs::end(at); at.increment(error)) {
     const std::string name = at->path().filename().string();
     if (at->is_directory(error) && name.starts_with(".")) {
@@ -36,8 +35,7 @@ std::optional<std::string> write_file(const std::string& file, const std::string
   const fs::path target = fs::exists(file, error) ? fs::canonical(file, error) : fs::path(file);
   if (error) return error.message();
   if (fs::exists(target, error) && access(target.c_str(), W_OK) != 0) return std::strerror(errno);
-  std::string temporary =
-      (target.parent_path() / ("." + target.filename().string() + ".XXXXXX")).string();
+  std::string temporary = (target.parent_path() / ("." + target.filename().string() + ".XXXXXX")).string();
   const int descriptor = mkstemp(temporary.data());
   if (descriptor < 0) return std::strerror(errno);
   size_t written = 0;

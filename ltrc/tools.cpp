@@ -12,10 +12,7 @@ std::vector<std::string> Tools::names() {
   return names;
 }
 
-CLI::App* Tools::add(CLI::App& app,
-                     Common& common,
-                     const std::string& name,
-                     const std::string& help,
+CLI::App* Tools::add(CLI::App& app, Common& common, const std::string& name, const std::string& help,
                      std::function<int()> run) {
   CLI::App* command = app.add_subcommand(name, help);
   add_common(*command, common);
@@ -32,12 +29,9 @@ void Tools::add_to(CLI::App& app, Common& common) {
 
   CLI::App* doc = add(app, common, "doc", "what a name of the library or of a program means",
                       [this, &common] { return run_doc(doc_, common); });
-  doc->add_option("WORDS", doc_.words,
-                  "a name of the library; or a file, folder or std, and a name")
-      ->expected(0, 2);
+  doc->add_option("WORDS", doc_.words, "a name of the library; or a file, folder or std, and a name")->expected(0, 2);
   CLI::Option* html = doc->add_option("--html", doc_.html, "write a static site to this folder");
-  doc->add_option("--markdown", doc_.markdown, "write Markdown pages to this folder")
-      ->excludes(html);
+  doc->add_option("--markdown", doc_.markdown, "write Markdown pages to this folder")->excludes(html);
 
   CLI::App* migrate = add(app, common, "migrate", "rewrite programs for a later edition",
                           [this, &common] { return run_migrate(migrate_, common); });
@@ -45,9 +39,8 @@ void Tools::add_to(CLI::App& app, Common& common) {
   migrate->add_option("--to", migrate_.to, "the edition")->required();
   migrate->add_flag("--check", migrate_.check, "write nothing, say what would change, exit 1");
 
-  CLI::App* lsp =
-      add(app, common, "lsp", "answer an editor: the language server, on stdin and stdout",
-          [&common] { return run_lsp(common); });
+  CLI::App* lsp = add(app, common, "lsp", "answer an editor: the language server, on stdin and stdout",
+                      [&common] { return run_lsp(common); });
   lsp->add_flag("--stdio")->description("the only way there is; editors name it");
 
   CLI::App* plan = add(app, common, "plan", "weights, memory and work of an experiment",
@@ -57,15 +50,15 @@ void Tools::add_to(CLI::App& app, Common& common) {
   plan->add_option("--topology", plan_.topology, "in place of the experiment's");
   plan->add_option("--devices", plan_.devices, "in place of the topology's: cpu[4], cuda[8]");
   plan->add_option("--set", plan_.sets, "NAME=VALUE: another value of an hparam")->expected(1, -1);
-  CLI::Option* machine = plan->add_option("--machine", plan_.machine, "what times are predicted for: cpu, a100, h100, v100, p100, or a plan that --measure --json wrote");
+  CLI::Option* machine = plan->add_option(
+      "--machine", plan_.machine,
+      "what times are predicted for: cpu, a100, h100, v100, p100, or a plan that --measure --json wrote");
   plan->add_flag("--measure", plan_.measure, "measure this machine, and predict for it")->excludes(machine);
   plan->add_flag("--json", plan_.json, "for programs");
 
   CLI::App* diff = add(app, common, "diff", "do two programs compute the same, and what differs",
                        [this, &common] { return run_diff(diff_, common); });
-  diff->add_option("SIDES", diff_.sides,
-                   "two of: FILE, FILE@REVISION, run folder; or BASE..HEAD [FILES]")
-      ->required();
+  diff->add_option("SIDES", diff_.sides, "two of: FILE, FILE@REVISION, run folder; or BASE..HEAD [FILES]")->required();
   CLI::Option* markdown = diff->add_flag("--markdown", diff_.markdown, "for a review comment");
   diff->add_flag("--json", diff_.json, "for programs")->excludes(markdown);
 }

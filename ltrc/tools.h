@@ -25,10 +25,7 @@ class Tools {
   int run(const std::string& command) const { return run_.at(command)(); }
 
  private:
-  CLI::App* add(CLI::App& app,
-                Common& common,
-                const std::string& name,
-                const std::string& help,
+  CLI::App* add(CLI::App& app, Common& common, const std::string& name, const std::string& help,
                 std::function<int()> run);
 
   FmtOptions fmt_;

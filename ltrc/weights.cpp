@@ -14,24 +14,18 @@ using check::WeightsFile;
 
 WeightsFile::Problem problem_of(doors::WeightsError::Kind kind) {
   switch (kind) {
-    case doors::WeightsError::Kind::Damaged:
-      return WeightsFile::Problem::Damaged;
-    case doors::WeightsError::Kind::Unsupported:
-      return WeightsFile::Problem::Unsupported;
-    case doors::WeightsError::Kind::NeedsCode:
-      return WeightsFile::Problem::NeedsCode;
+    case doors::WeightsError::Kind::Damaged: return WeightsFile::Problem::Damaged;
+    case doors::WeightsError::Kind::Unsupported: return WeightsFile::Problem::Unsupported;
+    case doors::WeightsError::Kind::NeedsCode: return WeightsFile::Problem::NeedsCode;
   }
   return WeightsFile::Problem::Damaged;
 }
 
 doors::LoadRule::Kind kind_of(check::WeightRule::Kind kind) {
   switch (kind) {
-    case check::WeightRule::Kind::Rename:
-      return doors::LoadRule::Kind::Rename;
-    case check::WeightRule::Kind::Skip:
-      return doors::LoadRule::Kind::Skip;
-    case check::WeightRule::Kind::Freeze:
-      break;
+    case check::WeightRule::Kind::Rename: return doors::LoadRule::Kind::Rename;
+    case check::WeightRule::Kind::Skip: return doors::LoadRule::Kind::Skip;
+    case check::WeightRule::Kind::Freeze: break;
   }
   return doors::LoadRule::Kind::Freeze;
 }
@@ -64,19 +58,15 @@ WeightsFile read_weights(const std::string& path, const std::string& from) {
   return file;
 }
 
-check::LoadPlan plan_weights(const std::vector<check::WantedTensor>& wanted,
-                             const std::vector<std::string>& stored,
+check::LoadPlan plan_weights(const std::vector<check::WantedTensor>& wanted, const std::vector<std::string>& stored,
                              const std::vector<check::WeightRule>& rules) {
   std::vector<doors::Wanted> tensors;
-  for (const check::WantedTensor& tensor : wanted)
-    tensors.push_back({tensor.name, tensor.shared_with});
+  for (const check::WantedTensor& tensor : wanted) tensors.push_back({tensor.name, tensor.shared_with});
   std::vector<doors::LoadRule> all;
-  for (const check::WeightRule& rule : rules)
-    all.push_back({kind_of(rule.kind), rule.pattern, rule.replacement});
+  for (const check::WeightRule& rule : rules) all.push_back({kind_of(rule.kind), rule.pattern, rule.replacement});
   doors::LoadPlan made = doors::plan_load(tensors, stored, all);
-  return {std::move(made.loads),      std::move(made.missing), std::move(made.unexpected),
-          std::move(made.idle_rules), std::move(made.frozen),  std::move(made.rename_from),
-          std::move(made.rename_to)};
+  return {std::move(made.loads),  std::move(made.missing),     std::move(made.unexpected), std::move(made.idle_rules),
+          std::move(made.frozen), std::move(made.rename_from), std::move(made.rename_to)};
 }
 
 }  // namespace ltr::driver

@@ -56,8 +56,8 @@ struct Context {
   std::set<std::string> written_buffers;  ///< names of members that some function writes
 
  private:
-  std::map<std::string, std::string> records_;  ///< type text -> struct
-  std::map<std::string, std::string> wrappers_; ///< what a wrapper does -> its name
+  std::map<std::string, std::string> records_;   ///< type text -> struct
+  std::map<std::string, std::string> wrappers_;  ///< what a wrapper does -> its name
 };
 
 /// True for functions that are handed the `Context` of the running step.

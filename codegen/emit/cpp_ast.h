@@ -25,22 +25,25 @@ inline Type const_reference(Type type) { return type.is_const = true, type.suffi
 inline Type constant(Type type) { return type.is_const = true, type; }
 
 enum class ExprKind {
-  Name,      ///< `text`
-  Int, Real, Bool, Str,
-  Call,      ///< args[0](args[1..])
-  Dot,       ///< args[0].text
-  Arrow,     ///< args[0]->text
-  Unary,     ///< text args[0]
-  Binary,    ///< args[0] text args[1]
-  Ternary,   ///< args[0] ? args[1] : args[2]
-  Index,     ///< args[0][args[1]]
-  Braces,    ///< type{args…}; without a type {args…}
-  Designated,///< {.name = arg, …}: names in `names`
-  Construct, ///< type(args…)
-  Cast,      ///< static_cast<type>(args[0])
-  New,       ///< new type(args…)
-  Template,  ///< text<type>, to be called
-  Lambda,    ///< [text](params) -> type { body }
+  Name,  ///< `text`
+  Int,
+  Real,
+  Bool,
+  Str,
+  Call,        ///< args[0](args[1..])
+  Dot,         ///< args[0].text
+  Arrow,       ///< args[0]->text
+  Unary,       ///< text args[0]
+  Binary,      ///< args[0] text args[1]
+  Ternary,     ///< args[0] ? args[1] : args[2]
+  Index,       ///< args[0][args[1]]
+  Braces,      ///< type{args…}; without a type {args…}
+  Designated,  ///< {.name = arg, …}: names in `names`
+  Construct,   ///< type(args…)
+  Cast,        ///< static_cast<type>(args[0])
+  New,         ///< new type(args…)
+  Template,    ///< text<type>, to be called
+  Lambda,      ///< [text](params) -> type { body }
 };
 
 struct Stmt;
@@ -69,8 +72,8 @@ enum class StmtKind {
   For,       ///< for (int64_t name = value; name < limit; ++name) body
   Forever,   ///< for (;;) body
   Break,
-  Return,    ///< return value; or return;
-  Block,     ///< { body }
+  Return,  ///< return value; or return;
+  Block,   ///< { body }
 };
 
 /// Where a statement comes from in the `.ltr` source; line 0: nowhere, -1: wherever the one before it does.
@@ -103,7 +106,7 @@ struct Function {
   bool is_override = false;
   bool is_explicit = false;
   bool is_weak = false;  ///< of a declaration: it may have no definition
-  std::string owner;  ///< set: defined outside of this struct
+  std::string owner;     ///< set: defined outside of this struct
 };
 
 struct Field {
@@ -131,14 +134,14 @@ struct Global {
 struct File {
   std::string comment;
   std::vector<std::string> includes;
-  std::vector<Function> foreign;      ///< declared outside of the name space: they are defined elsewhere
+  std::vector<Function> foreign;  ///< declared outside of the name space: they are defined elsewhere
   std::string name_space;
-  std::vector<std::string> forward;   ///< structs
-  std::vector<Global> constants;      ///< in front of the structs
+  std::vector<std::string> forward;  ///< structs
+  std::vector<Global> constants;     ///< in front of the structs
   std::vector<Struct> structs;
-  std::vector<Global> variables;      ///< behind the structs
-  std::vector<Function> functions;    ///< declared first, then defined in order
-  Function main;                      ///< outside of the name space
+  std::vector<Global> variables;    ///< behind the structs
+  std::vector<Function> functions;  ///< declared first, then defined in order
+  Function main;                    ///< outside of the name space
 };
 
 /// A header of prototypes.

@@ -66,8 +66,12 @@ Expr ternary(Expr condition, Expr first, Expr second) {
 
 Expr index(Expr base, Expr at) { return make(ExprKind::Index, "", {std::move(base), std::move(at)}); }
 Expr braces(std::vector<Expr> args) { return make(ExprKind::Braces, "", std::move(args)); }
-Expr braces(Type type, std::vector<Expr> args) { return make_typed(ExprKind::Braces, std::move(type), std::move(args)); }
-Expr construct(Type type, std::vector<Expr> args) { return make_typed(ExprKind::Construct, std::move(type), std::move(args)); }
+Expr braces(Type type, std::vector<Expr> args) {
+  return make_typed(ExprKind::Braces, std::move(type), std::move(args));
+}
+Expr construct(Type type, std::vector<Expr> args) {
+  return make_typed(ExprKind::Construct, std::move(type), std::move(args));
+}
 Expr cast(Type type, Expr value) { return make_typed(ExprKind::Cast, std::move(type), {std::move(value)}); }
 Expr make_new(Type type, std::vector<Expr> args) { return make_typed(ExprKind::New, std::move(type), std::move(args)); }
 

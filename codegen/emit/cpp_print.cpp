@@ -17,9 +17,9 @@ constexpr int kPrimary = 100, kPostfix = 90, kUnary = 80, kTernary = 10, kAssign
 
 // Binding strength of binary operators; all but assignment group to the left.
 constexpr std::array kLevels = {
-    Level{"*", 70},  Level{"/", 70},  Level{"%", 70},  Level{"+", 60},  Level{"-", 60},      Level{"<", 50},
-    Level{"<=", 50}, Level{">", 50},  Level{">=", 50}, Level{"==", 45}, Level{"!=", 45},     Level{"&&", 30},
-    Level{"||", 20}, Level{"=", kAssign},
+    Level{"*", 70},  Level{"/", 70},  Level{"%", 70},  Level{"+", 60},      Level{"-", 60},
+    Level{"<", 50},  Level{"<=", 50}, Level{">", 50},  Level{">=", 50},     Level{"==", 45},
+    Level{"!=", 45}, Level{"&&", 30}, Level{"||", 20}, Level{"=", kAssign},
 };
 
 int level_of(const Expr& expr) {
@@ -66,7 +66,8 @@ class Printer {
     if (!file.comment.empty()) line("// " + file.comment);
     for (const std::string& include : file.includes) line("#include \"" + include + "\"");
     line("");
-    for (const Function& function : file.foreign) line((function.is_weak ? "[[gnu::weak]] " : "") + head(function, false) + ";");
+    for (const Function& function : file.foreign)
+      line((function.is_weak ? "[[gnu::weak]] " : "") + head(function, false) + ";");
     line("namespace " + file.name_space + " {");
     line("");
     for (const std::string& name : file.forward) line("struct " + name + ";");
@@ -145,11 +146,13 @@ class Printer {
                at_least(e.args[1], to_right ? level : level + 1);
       }
       case ExprKind::Ternary:
-        return at_least(e.args[0], kTernary + 1) + " ? " + at_least(e.args[1], kTernary + 1) + " : " + at_least(e.args[2], kTernary);
+        return at_least(e.args[0], kTernary + 1) + " ? " + at_least(e.args[1], kTernary + 1) + " : " +
+               at_least(e.args[2], kTernary);
       case ExprKind::Braces: return type_text(e.type) + "{" + list(e.args, 0) + "}";
       case ExprKind::Designated: {
         std::string text = type_text(e.type) + "{";
-        for (size_t i = 0; i < e.args.size(); ++i) text += (i == 0 ? "." : ", .") + e.names[i] + " = " + expr(e.args[i]);
+        for (size_t i = 0; i < e.args.size(); ++i)
+          text += (i == 0 ? "." : ", .") + e.names[i] + " = " + expr(e.args[i]);
         return text + "}";
       }
       case ExprKind::Construct: return type_text(e.type) + "(" + list(e.args, 0) + ")";
@@ -172,7 +175,8 @@ class Printer {
 
   static std::string params(const std::vector<Param>& params) {
     std::string text;
-    for (size_t i = 0; i < params.size(); ++i) text += (i == 0 ? "" : ", ") + type_text(params[i].type) + " " + params[i].name;
+    for (size_t i = 0; i < params.size(); ++i)
+      text += (i == 0 ? "" : ", ") + type_text(params[i].type) + " " + params[i].name;
     return text;
   }
 
@@ -181,7 +185,8 @@ class Printer {
     inner.tracks_lines_ = false;
     inner.depth_ = depth_ + 1;
     inner.body(e.body);
-    return "[" + e.text + "](" + params(e.params) + ") -> " + type_text(e.type) + " {\n" + inner.out_ + std::string(depth_ * 2, ' ') + "}";
+    return "[" + e.text + "](" + params(e.params) + ") -> " + type_text(e.type) + " {\n" + inner.out_ +
+           std::string(depth_ * 2, ' ') + "}";
   }
 
   void line(const std::string& text) {
@@ -223,14 +228,19 @@ class Printer {
     origin(s.origin);
     switch (s.kind) {
       case StmtKind::Expr: return line(expr(s.value) + ";");
-      case StmtKind::Variable: return line(type_text(s.type) + " " + s.name + (s.has_value ? " = " + expr(s.value) : "") + ";");
-      case StmtKind::Object: return line(type_text(s.type) + " " + s.name + (s.value.args.empty() ? "" : "(" + list(s.value.args, 0) + ")") + ";");
+      case StmtKind::Variable:
+        return line(type_text(s.type) + " " + s.name + (s.has_value ? " = " + expr(s.value) : "") + ";");
+      case StmtKind::Object:
+        return line(type_text(s.type) + " " + s.name + (s.value.args.empty() ? "" : "(" + list(s.value.args, 0) + ")") +
+                    ";");
       case StmtKind::If:
         nested("if (" + expr(s.value) + ") {", s.body, s.other.empty() ? "}" : "");
         if (!s.other.empty()) nested("} else {", s.other);
         return;
       case StmtKind::For:
-        return nested("for (int64_t " + s.name + " = " + expr(s.value) + "; " + s.name + " < " + expr(s.limit) + "; ++" + s.name + ") {", s.body);
+        return nested("for (int64_t " + s.name + " = " + expr(s.value) + "; " + s.name + " < " + expr(s.limit) +
+                          "; ++" + s.name + ") {",
+                      s.body);
       case StmtKind::Forever: return nested("for (;;) {", s.body);
       case StmtKind::Break: return line("break;");
       case StmtKind::Return: return line(s.has_value ? "return " + expr(s.value) + ";" : "return;");
@@ -239,7 +249,9 @@ class Printer {
   }
 
   static std::string head(const Function& function, bool in_struct) {
-    std::string text = in_struct && function.is_static ? "static " : in_struct && function.is_explicit ? "explicit " : "";
+    std::string text = in_struct && function.is_static     ? "static "
+                       : in_struct && function.is_explicit ? "explicit "
+                                                           : "";
     if (!function.result.name.empty()) text += type_text(function.result) + " ";
     if (!in_struct && !function.owner.empty()) text += function.owner + "::";
     text += function.name + "(" + params(function.params) + ")";
@@ -251,7 +263,8 @@ class Printer {
     origin({});
     std::string text = head(function, false);
     for (size_t i = 0; i < function.initializers.size(); ++i) {
-      text += (i == 0 ? " : " : ", ") + function.initializers[i].first + "(" + expr(function.initializers[i].second) + ")";
+      text +=
+          (i == 0 ? " : " : ", ") + function.initializers[i].first + "(" + expr(function.initializers[i].second) + ")";
     }
     nested(text + " {", function.body, "");
     origin({});
@@ -263,7 +276,8 @@ class Printer {
     line("struct " + one.name + (one.base.empty() ? "" : " final : " + one.base) + " {");
     ++depth_;
     for (const Function& method : one.methods) line(head(method, true) + ";");
-    for (const Field& field : one.fields) line(type_text(field.type) + " " + field.name + (field.is_initialized ? "{}" : "") + ";");
+    for (const Field& field : one.fields)
+      line(type_text(field.type) + " " + field.name + (field.is_initialized ? "{}" : "") + ";");
     --depth_;
     line("};");
   }
@@ -284,9 +298,9 @@ class Printer {
   std::string out_;
   size_t depth_ = 0;
   bool tracks_lines_ = true;
-  int lines_ = 0;            // Written so far.
+  int lines_ = 0;  // Written so far.
   std::string source_file_ = path_;
-  int source_line_ = 1;      // What the compiler believes the next line to be.
+  int source_line_ = 1;  // What the compiler believes the next line to be.
 };
 
 }  // namespace

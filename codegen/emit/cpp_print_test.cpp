@@ -41,8 +41,11 @@ TEST_CASE("numbers keep their value") {
 
 TEST_CASE("strings are quoted so that C++ reads the same bytes") {
   CHECK(quoted("a \"b\" \\ \n\t") == R"("a \"b\" \\ \n\t")");
-  CHECK(quoted("what?" "?/") == "\"what?\\?/\"");
-  CHECK(quoted(std::string("\0" "1", 2)) == R"("\0001")");
+  CHECK(quoted("what?"
+               "?/") == "\"what?\\?/\"");
+  CHECK(quoted(std::string("\0"
+                           "1",
+                           2)) == R"("\0001")");
   CHECK(quoted("\xc3\xa9") == R"("\303\251")");
 }
 

@@ -15,7 +15,8 @@ cpp::Global places(const Context& cx) {
   table.is_array = true;
   table.is_constexpr = true;
   for (const ir::Loc& loc : cx.places) {
-    table.value.args.push_back(cpp::braces({cpp::string(cx.module.files[loc.file]), cpp::integer(loc.line), cpp::integer(loc.column)}));
+    table.value.args.push_back(
+        cpp::braces({cpp::string(cx.module.files[loc.file]), cpp::integer(loc.line), cpp::integer(loc.column)}));
   }
   if (table.value.args.empty()) table.value.args.push_back(cpp::braces({}));
   return table;
@@ -23,12 +24,14 @@ cpp::Global places(const Context& cx) {
 
 bool has_op(const ir::Region& region, ir::OpKind kind) {
   return std::any_of(region.ops.begin(), region.ops.end(), [&](const ir::Op& op) {
-    return op.kind == kind || std::any_of(op.regions.begin(), op.regions.end(), [&](const ir::Region& inner) { return has_op(inner, kind); });
+    return op.kind == kind || std::any_of(op.regions.begin(), op.regions.end(),
+                                          [&](const ir::Region& inner) { return has_op(inner, kind); });
   });
 }
 
 bool has_op(const ir::Module& module, ir::OpKind kind) {
-  return std::any_of(module.functions.begin(), module.functions.end(), [&](const ir::Function& fn) { return has_op(fn.body, kind); });
+  return std::any_of(module.functions.begin(), module.functions.end(),
+                     [&](const ir::Function& fn) { return has_op(fn.body, kind); });
 }
 
 cpp::Function main_function(const Context& cx) {
@@ -36,11 +39,13 @@ cpp::Function main_function(const Context& cx) {
   main.result = cpp::plain("int");
   main.name = "main";
   main.params = {{cpp::plain("int"), "argc"}, {cpp::plain("char**"), "argv"}};
-  cpp::Expr made = cpp::call("ltr::build::program", {cpp::string(cx.module.name), cpp::integer(cx.tables.edition),
-                                                     cpp::string(cx.tables.source_hash), cpp::string(cx.tables.compiler)});
+  cpp::Expr made =
+      cpp::call("ltr::build::program", {cpp::string(cx.module.name), cpp::integer(cx.tables.edition),
+                                        cpp::string(cx.tables.source_hash), cpp::string(cx.tables.compiler)});
   main.body.push_back(cpp::variable(cpp::reference(cpp::plain("ltr::Program")), "table", std::move(made)));
   main.body.push_back(cpp::expression(cpp::call("program::table", {cpp::name("table")})));
-  main.body.push_back(cpp::give_back(cpp::call("ltr::main", {cpp::name("argc"), cpp::name("argv"), cpp::name("table")})));
+  main.body.push_back(
+      cpp::give_back(cpp::call("ltr::main", {cpp::name("argc"), cpp::name("argv"), cpp::name("table")})));
   return main;
 }
 
@@ -49,7 +54,8 @@ cpp::Function main_function(const Context& cx) {
 std::string emit(const ir::Module& module, const std::string& path) {
   LTR_INVARIANT(module.tables != nullptr, "a module without tables is no program", ir::Loc{});
   Context cx(module);
-  cx.file.comment = "Made by ltrc from " + (module.files.empty() ? module.name : module.files[0]) + ". Read the source instead.";
+  cx.file.comment =
+      "Made by ltrc from " + (module.files.empty() ? module.name : module.files[0]) + ". Read the source instead.";
   cx.file.includes = {"ltr/build.h", "ltr/ops.h", "ltr/streams.h"};
   if (has_op(module, ir::OpKind::LoadWeights)) cx.file.includes.push_back("ltr/load.h");
   cx.file.name_space = "program";

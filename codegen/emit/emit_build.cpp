@@ -22,7 +22,8 @@ cpp::Expr FunctionEmitter::make_value(const ir::Op& op) {
 }
 
 /// One more row behind `rows`. A value of a known form is given as what it is.
-cpp::Expr FunctionEmitter::row(cpp::Expr rows, const std::string& name, const std::string& type_text, const ir::Loc& loc, ValueId id) {
+cpp::Expr FunctionEmitter::row(cpp::Expr rows, const std::string& name, const std::string& type_text,
+                               const ir::Loc& loc, ValueId id) {
   std::vector<cpp::Expr> args = {cpp::string(name), cpp::string(type_text), cx_.location(loc)};
   std::string method = "add";
   const ir::Op* made = definition(id);
@@ -37,7 +38,8 @@ cpp::Expr FunctionEmitter::row(cpp::Expr rows, const std::string& name, const st
     const ir::Type plain = made->operands.empty() ? ir::Type{} : type(made->operands[0]);
     if (kind == "none") {
       method = "none";
-    } else if (kind == "list" || kind == "tuple" || (kind == "plain" && !plain.is_host_number() && !plain.is(TypeKind::Str))) {
+    } else if (kind == "list" || kind == "tuple" ||
+               (kind == "plain" && !plain.is_host_number() && !plain.is(TypeKind::Str))) {
       args.push_back(make_value(*made));
     } else {
       if (kind != "plain") method = kind;
@@ -49,23 +51,25 @@ cpp::Expr FunctionEmitter::row(cpp::Expr rows, const std::string& name, const st
   return cpp::call(cpp::dot(std::move(rows), method), std::move(args));
 }
 
-cpp::Expr FunctionEmitter::arguments(cpp::Expr rows, const ir::Op& op, const ir::Texts& names, const ir::Texts& types, size_t& operand,
-                                     size_t from, size_t count) {
-  for (size_t i = from; i < from + count; ++i) rows = row(std::move(rows), names[i], types[i], op.loc, op.operands[operand++]);
+cpp::Expr FunctionEmitter::arguments(cpp::Expr rows, const ir::Op& op, const ir::Texts& names, const ir::Texts& types,
+                                     size_t& operand, size_t from, size_t count) {
+  for (size_t i = from; i < from + count; ++i)
+    rows = row(std::move(rows), names[i], types[i], op.loc, op.operands[operand++]);
   return rows;
 }
 
 cpp::Expr FunctionEmitter::call_rows(const ir::Op& call) {
   size_t operand = 0;
   const ir::Texts& names = call.texts("names");
-  return arguments(cpp::construct(cpp::plain("ltr::build::Arguments"), {}), call, names, call.texts("types"), operand, 0, names.size());
+  return arguments(cpp::construct(cpp::plain("ltr::build::Arguments"), {}), call, names, call.texts("types"), operand,
+                   0, names.size());
 }
 
 /// The declaration of a setting or hparam, read as `wanted`; void: not read.
 cpp::Expr FunctionEmitter::setting(const ir::Op& op, const ir::Type& wanted) {
   const bool is_hparam = op.kind == OpKind::DeclareHparam;
-  cpp::Expr rows = row(cpp::construct(cpp::plain("ltr::build::Arguments"), {}), is_hparam ? "" : op.name, is_hparam ? "" : op.text("type"),
-                       op.loc, op.operands[0]);
+  cpp::Expr rows = row(cpp::construct(cpp::plain("ltr::build::Arguments"), {}), is_hparam ? "" : op.name,
+                       is_hparam ? "" : op.text("type"), op.loc, op.operands[0]);
   std::vector<cpp::Expr> args = {cpp::name("settings")};
   if (is_hparam) {
     if (!is_none(op.operands[1])) rows = row(std::move(rows), "", "", op.loc, op.operands[1]);
@@ -84,7 +88,8 @@ cpp::Expr FunctionEmitter::make_optimizer(const ir::Op& op) {
   const std::string name = "build_" + Context::identifier(op.name);
   const cpp::Expr builder = cpp::name(name);
   push(cpp::object(cpp::plain("ltr::build::OptimizerBuilder"), name, {}), op.loc);
-  const auto add = [&](const char* field, const ir::Op& from, const ir::Texts& names, const ir::Texts& types, size_t operand) {
+  const auto add = [&](const char* field, const ir::Op& from, const ir::Texts& names, const ir::Texts& types,
+                       size_t operand) {
     if (names.empty()) return;
     push(cpp::expression(arguments(cpp::dot(builder, field), from, names, types, operand, 0, names.size())), op.loc);
   };
@@ -95,19 +100,20 @@ cpp::Expr FunctionEmitter::make_optimizer(const ir::Op& op) {
   size_t first = 0;
   for (size_t i = 0; i < op.texts("patterns").size(); ++i) {
     const size_t count = size_t(std::stoul(op.texts("group_sizes")[i]));
-    cpp::Expr rows = arguments(cpp::construct(cpp::plain("ltr::build::Arguments"), {}), op, op.texts("group_names"), op.texts("group_types"),
-                               operand, first, count);
+    cpp::Expr rows = arguments(cpp::construct(cpp::plain("ltr::build::Arguments"), {}), op, op.texts("group_names"),
+                               op.texts("group_types"), operand, first, count);
     first += count;
     ir::Loc loc = op.loc;
     const std::string& place = op.texts("group_places")[i];
     loc.line = std::stoi(place);
     loc.column = std::stoi(place.substr(place.find(':') + 1));
-    push(cpp::expression(cpp::call(cpp::dot(builder, "group"), {cpp::string(op.texts("patterns")[i]), cpp::call(cpp::dot(std::move(rows), "rows"), {}),
-                                                                cx_.location(loc)})),
+    push(cpp::expression(cpp::call(cpp::dot(builder, "group"),
+                                   {cpp::string(op.texts("patterns")[i]),
+                                    cpp::call(cpp::dot(std::move(rows), "rows"), {}), cx_.location(loc)})),
          op.loc);
   }
-  return cpp::call(cpp::dot(builder, "make"), {use(op.operands[0]), cpp::string(op.name), cpp::string(rule->name), cx_.location(rule->loc),
-                                               use(op.operands[2]), cx_.location(op.loc)});
+  return cpp::call(cpp::dot(builder, "make"), {use(op.operands[0]), cpp::string(op.name), cpp::string(rule->name),
+                                               cx_.location(rule->loc), use(op.operands[2]), cx_.location(op.loc)});
 }
 
 // Blocks belong to their root, data to the runtime; what a test builds lives on its stack.
@@ -152,7 +158,8 @@ std::vector<cpp::Expr> dims_of(const std::string& text) {
 
 }  // namespace
 
-cpp::Expr FunctionEmitter::fields(const std::vector<ir::Field>& fields, const std::vector<std::vector<cpp::Expr>>& dims) {
+cpp::Expr FunctionEmitter::fields(const std::vector<ir::Field>& fields,
+                                  const std::vector<std::vector<cpp::Expr>>& dims) {
   cpp::Expr out = cpp::construct(cpp::plain("ltr::build::Fields"), {});
   for (size_t i = 0; i < fields.size(); ++i) {
     const bool is_option = fields[i].type.is(TypeKind::Option);
@@ -160,16 +167,18 @@ cpp::Expr FunctionEmitter::fields(const std::vector<ir::Field>& fields, const st
     const bool is_texts = field.is_tensor() && field.name == "str";
     std::vector<cpp::Expr> sizes = dims[i];
     if (is_texts) sizes.push_back(cpp::integer(-1));
-    const char* host = field.is(TypeKind::Int)     ? "int"
-                       : field.is(TypeKind::Float) ? "float"
-                       : field.is(TypeKind::Bool)  ? "bool"
+    const char* host = field.is(TypeKind::Int)                               ? "int"
+                       : field.is(TypeKind::Float)                           ? "float"
+                       : field.is(TypeKind::Bool)                            ? "bool"
                        : field.is(TypeKind::Str) || field.is(TypeKind::List) ? "str"
-                                                   : "";
+                                                                             : "";
     cpp::Expr element = is_texts            ? cpp::name("ltr::DType::U8")
                         : field.is_tensor() ? Context::dtype(field.name)
                                             : cpp::name("ltr::DType::Float");
-    std::vector<cpp::Expr> args = {cpp::string(fields[i].name), std::move(element), cpp::string(host), cpp::braces(std::move(sizes))};
-    if (is_option || is_texts) args.push_back(cpp::name(is_option ? "ltr::FieldForm::Option" : "ltr::FieldForm::Texts"));
+    std::vector<cpp::Expr> args = {cpp::string(fields[i].name), std::move(element), cpp::string(host),
+                                   cpp::braces(std::move(sizes))};
+    if (is_option || is_texts)
+      args.push_back(cpp::name(is_option ? "ltr::FieldForm::Option" : "ltr::FieldForm::Texts"));
     out = cpp::call(cpp::dot(std::move(out), "add"), std::move(args));
   }
   return out;
@@ -191,14 +200,16 @@ cpp::Expr FunctionEmitter::map_stream(const ir::Op& op) {
     for (const int64_t dim : map.dims[i]) dims[i].push_back(cpp::integer(dim));
   }
   const cpp::Expr skip_bad = op.operands.size() > 2 ? use(op.operands[2]) : cpp::name("std::nullopt");
-  return cpp::call("ltr::build::map", {use(op.operands[1]), use(op.operands[0]), cpp::unary("&", cpp::name("program::ltr_map_" + std::to_string(number))),
-                                       fields(map.output, dims), cpp::boolean(map.random), cpp::string(map.name), skip_bad,
-                                       cx_.location(op.loc)});
+  return cpp::call("ltr::build::map",
+                   {use(op.operands[1]), use(op.operands[0]),
+                    cpp::unary("&", cpp::name("program::ltr_map_" + std::to_string(number))), fields(map.output, dims),
+                    cpp::boolean(map.random), cpp::string(map.name), skip_bad, cx_.location(op.loc)});
 }
 
 cpp::Expr FunctionEmitter::filter_stream(const ir::Op& op) {
   const auto number = size_t(op.number("map"));
-  return cpp::call("ltr::build::filter", {use(op.operands[1]), use(op.operands[0]), cpp::unary("&", cpp::name("program::ltr_map_" + std::to_string(number))),
+  return cpp::call("ltr::build::filter", {use(op.operands[1]), use(op.operands[0]),
+                                          cpp::unary("&", cpp::name("program::ltr_map_" + std::to_string(number))),
                                           cpp::string(cx_.tables.maps[number].name), cx_.location(op.loc)});
 }
 
@@ -213,7 +224,9 @@ void FunctionEmitter::set_batch(const ir::Op& op) {
       LTR_INVARIANT(list != nullptr && list->kind == OpKind::ListOf, "the dims of a batch field are no list", op.loc);
       dims.push_back(uses(*list));
     }
-    push(cpp::expression(cpp::call("ltr::build::set_batch", {cpp::unary("*", cpp::name("this")), fields(schema, dims)})), op.loc);
+    push(
+        cpp::expression(cpp::call("ltr::build::set_batch", {cpp::unary("*", cpp::name("this")), fields(schema, dims)})),
+        op.loc);
   }
 }
 

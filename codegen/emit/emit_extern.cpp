@@ -15,14 +15,11 @@ namespace {
 
 constexpr const char* kOnCuda = "_on_cuda";
 
-bool is_cuda_file(const std::string& file) {
-  return file.ends_with(".cu");
-}
+bool is_cuda_file(const std::string& file) { return file.ends_with(".cu"); }
 
 bool is_floating(const ir::Type& type) {
   if (type.is(TypeKind::Option)) return is_floating(type.fields[0].type);
-  return type.is_tensor() &&
-         (type.name == "float" || type.name.starts_with("f") || type.name == "bf16");
+  return type.is_tensor() && (type.name == "float" || type.name.starts_with("f") || type.name == "bf16");
 }
 
 cpp::Function prototype(const ir::ExternFn& fn, Context& cx) {
@@ -96,13 +93,11 @@ cpp::Expr FunctionEmitter::call_extern(const ir::Op& op) {
   }
   LTR_INVARIANT(fn != nullptr, "no C++ function " + op.name, op.loc);
   std::vector<cpp::Expr> operands;
-  for (size_t i = 0; i < op.operands.size(); ++i)
-    operands.push_back(use_as(op.operands[i], fn->params[i].type));
+  for (size_t i = 0; i < op.operands.size(); ++i) operands.push_back(use_as(op.operands[i], fn->params[i].type));
   const auto form_of = [&](const std::string& name) {
     if (!is_cuda_file(file->file)) return extern_address(name);
-    std::vector<cpp::Expr> args = {
-        cpp::string(name), cpp::string(file->file), extern_address(name),
-        cpp::unary("&", cpp::name("::" + Context::identifier(name) + kOnCuda))};
+    std::vector<cpp::Expr> args = {cpp::string(name), cpp::string(file->file), extern_address(name),
+                                   cpp::unary("&", cpp::name("::" + Context::identifier(name) + kOnCuda))};
     args.insert(args.end(), operands.begin(), operands.end());
     return cpp::call("ltr::foreign::on_device", std::move(args));
   };
@@ -129,8 +124,7 @@ std::string emit_extern_header(const ir::ExternFile& file) {
   module.tables = std::make_shared<const ir::Tables>();
   Context cx(module);
   cpp::Header header;
-  header.comment =
-      "What the program expects of " + file.file + ". Made by ltrc; include it first in that file.";
+  header.comment = "What the program expects of " + file.file + ". Made by ltrc; include it first in that file.";
   header.includes = {"ltr/extern.h"};
   std::string last;
   each_prototype(file, cx, [&](const ir::ExternFn& fn, cpp::Function one) {

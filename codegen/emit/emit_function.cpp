@@ -174,7 +174,7 @@ void FunctionEmitter::at(const ir::Op& op) {
   if (!cx_.is_users(op.loc) || function_.is_library) return;
   const bool is_host = op.info().has(ir::Host) && op.name != "/";
   const bool may_fail = op.kind == OpKind::CallOp || (op.effect() != Effect::None && op.effect() != Effect::ReadParam &&
-                                                       op.effect() != Effect::Region && op.effect() != Effect::Exit);
+                                                      op.effect() != Effect::Region && op.effect() != Effect::Exit);
   if (is_host || !may_fail || (op.loc.file == last_at_.file && op.loc.line == last_at_.line)) return;
   last_at_ = op.loc;
   cpp::Stmt stmt = cpp::expression(cpp::call("ltr::at", {cx_.location(op.loc)}));
@@ -195,8 +195,9 @@ bool FunctionEmitter::may_inline(const ir::Op& op, const ir::Op* next) const {
   if (op.info().has(ir::Cheap)) return true;
   if (reads != 1) return false;
   // The reader is the next op and takes nothing else that could come in between.
-  if (next != nullptr && (next->kind == OpKind::Return || next->kind == OpKind::SetMember || next->kind == OpKind::SetHparam ||
-                          next->kind == OpKind::SetSlot || next->kind == OpKind::WriteBuffer)) {
+  if (next != nullptr &&
+      (next->kind == OpKind::Return || next->kind == OpKind::SetMember || next->kind == OpKind::SetHparam ||
+       next->kind == OpKind::SetSlot || next->kind == OpKind::WriteBuffer)) {
     for (const ValueId id : next->operands) {
       if (id == result) return true;
     }
@@ -234,7 +235,11 @@ void FunctionEmitter::give(const ir::Op& op, cpp::Expr value, const ir::Op* next
   const ir::Type& result_type = type(result);
   const bool owns = result_type.is_tensor() && op.kind == OpKind::CallOp && function_.values[result].name.empty();
   const cpp::Type cpp_type = cx_.type(result_type);
-  push(cpp::variable(owns ? cpp_type : cpp_type.suffix == '*' ? cpp_type : cpp::constant(cpp_type), name, std::move(value)), op.loc);
+  push(cpp::variable(owns                     ? cpp_type
+                     : cpp_type.suffix == '*' ? cpp_type
+                                              : cpp::constant(cpp_type),
+                     name, std::move(value)),
+       op.loc);
   values_[result] = cpp::name(name);
   if (owns) owned_[result] = name;
 }
@@ -261,11 +266,14 @@ void FunctionEmitter::op(const ir::Op& op, const ir::Op* next) {
     case OpKind::Setting:
     case OpKind::DeclareHparam:
       // `Convert` asks for the value in its own type.
-      if (next != nullptr && next->kind == OpKind::Convert && next->operands[0] == op.results[0] && uses_.at(op.results[0]) == 1) return;
+      if (next != nullptr && next->kind == OpKind::Convert && next->operands[0] == op.results[0] &&
+          uses_.at(op.results[0]) == 1)
+        return;
       break;
     default: break;
   }
-  const bool is_statement = op.results.empty() && op.kind != OpKind::CallOp && op.kind != OpKind::CallFn && op.kind != OpKind::CallMethod;
+  const bool is_statement =
+      op.results.empty() && op.kind != OpKind::CallOp && op.kind != OpKind::CallFn && op.kind != OpKind::CallMethod;
   if (is_statement || op.kind == OpKind::CallMetric) return statement(op);
   give(op, value(op), next);
 }

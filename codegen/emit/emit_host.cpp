@@ -17,13 +17,15 @@ struct Row {
 };
 
 // Operators that C++ has with the same meaning.
-constexpr std::array kOperators = {Row{"+", "+"},   Row{"-", "-"},   Row{"*", "*"},    Row{"<", "<"},  Row{"<=", "<="}, Row{">", ">"},
-                                   Row{">=", ">="}, Row{"==", "=="}, Row{"!=", "!="}, Row{"and", "&&"}, Row{"or", "||"}};
+constexpr std::array kOperators = {Row{"+", "+"},   Row{"-", "-"},    Row{"*", "*"},   Row{"<", "<"},
+                                   Row{"<=", "<="}, Row{">", ">"},    Row{">=", ">="}, Row{"==", "=="},
+                                   Row{"!=", "!="}, Row{"and", "&&"}, Row{"or", "||"}};
 
 // Functions of doubles, by the compiler's own names: no header is needed.
-constexpr std::array kReal = {Row{"sqrt", "__builtin_sqrt"}, Row{"exp", "__builtin_exp"},   Row{"log", "__builtin_log"},
-                              Row{"log1p", "__builtin_log1p"}, Row{"sin", "__builtin_sin"}, Row{"cos", "__builtin_cos"},
-                              Row{"tanh", "__builtin_tanh"}, Row{"erf", "__builtin_erf"},   Row{"pow", "__builtin_pow"}};
+constexpr std::array kReal = {
+    Row{"sqrt", "__builtin_sqrt"},   Row{"exp", "__builtin_exp"}, Row{"log", "__builtin_log"},
+    Row{"log1p", "__builtin_log1p"}, Row{"sin", "__builtin_sin"}, Row{"cos", "__builtin_cos"},
+    Row{"tanh", "__builtin_tanh"},   Row{"erf", "__builtin_erf"}, Row{"pow", "__builtin_pow"}};
 
 template <size_t N>
 std::string find(const std::array<Row, N>& rows, const std::string& name) {
@@ -51,12 +53,15 @@ cpp::Expr FunctionEmitter::host(const ir::Op& op) {
   if (name == "//") return cpp::call("ltr::floor_div", uses(op));
   if (name == "ceil" && op.operands.size() == 2) return cpp::call("ltr::ceil_div", uses(op));
   if (name == "%") return cpp::call(is_int ? "ltr::mod" : "ltr::real_mod", uses(op));
-  if (name == "**") return cpp::call(type(op.results[0]).is(TypeKind::Int) ? "ltr::int_pow" : "ltr::real_pow", uses(op));
-  if (name == "min" || name == "max") return cpp::call("std::" + name + "<" + (is_int ? "int64_t" : "double") + ">", uses(op));
+  if (name == "**")
+    return cpp::call(type(op.results[0]).is(TypeKind::Int) ? "ltr::int_pow" : "ltr::real_pow", uses(op));
+  if (name == "min" || name == "max")
+    return cpp::call("std::" + name + "<" + (is_int ? "int64_t" : "double") + ">", uses(op));
   if (name == "neg") return cpp::unary("-", arg(0));
   if (name == "not") return cpp::unary("!", arg(0));
   if (name == "abs") {
-    return is_int ? cpp::cast(cpp::plain("int64_t"), cpp::call("__builtin_llabs", uses(op))) : cpp::call("__builtin_fabs", uses(op));
+    return is_int ? cpp::cast(cpp::plain("int64_t"), cpp::call("__builtin_llabs", uses(op)))
+                  : cpp::call("__builtin_fabs", uses(op));
   }
   if (name == "floor" || name == "ceil" || name == "round") {
     // Halves go to the even number, as in PyTorch.
@@ -78,7 +83,8 @@ cpp::Expr FunctionEmitter::convert(const ir::Op& op) {
   const ir::Type& from = type(id);
   const ir::Type& to = type(op.results[0]);
   const ir::Op* declared = definition(id);
-  const bool is_declared = declared != nullptr && (declared->kind == ir::OpKind::Setting || declared->kind == ir::OpKind::DeclareHparam);
+  const bool is_declared =
+      declared != nullptr && (declared->kind == ir::OpKind::Setting || declared->kind == ir::OpKind::DeclareHparam);
   if (is_declared && values_.count(id) == 0) {
     const bool is_plain = to.is_host_number() || to.is(TypeKind::Str);
     if (is_plain) return setting(*declared, to);
@@ -94,13 +100,16 @@ cpp::Expr FunctionEmitter::convert(const ir::Op& op) {
     return cpp::call("ltr::tensor_of", {std::move(value), Context::dtype(to.name)});
   }
   if (to.is(TypeKind::List) && from.is(TypeKind::List) && cpp::print(cx_.type(to)) != cpp::print(cx_.type(from))) {
-    return cpp::construct(cx_.type(to), {cpp::call(cpp::dot(value, "begin"), {}), cpp::call(cpp::dot(value, "end"), {})});
+    return cpp::construct(cx_.type(to),
+                          {cpp::call(cpp::dot(value, "begin"), {}), cpp::call(cpp::dot(value, "end"), {})});
   }
   // A literal has a type of C++'s choice; what an option holds has ours.
   // What stands behind the test of a lone none is never run, and has a type all the same.
   if (function_.values[id].constant && (to.is_host_number() || to.is(TypeKind::Str)))
-    return cpp::construct(cx_.type(to), is_none(id) ? std::vector<cpp::Expr>{} : std::vector<cpp::Expr>{std::move(value)});
-  const bool unwraps = from.is(TypeKind::Option) && !to.is(TypeKind::Option) && cpp::print(cx_.type(to)) != cpp::print(cx_.type(from));
+    return cpp::construct(cx_.type(to),
+                          is_none(id) ? std::vector<cpp::Expr>{} : std::vector<cpp::Expr>{std::move(value)});
+  const bool unwraps =
+      from.is(TypeKind::Option) && !to.is(TypeKind::Option) && cpp::print(cx_.type(to)) != cpp::print(cx_.type(from));
   return unwraps ? cpp::unary("*", std::move(value)) : value;
 }
 
@@ -109,7 +118,8 @@ namespace {
 /// Whether C++ compares values of this type as the language does: no records and no tensors are in it.
 bool has_equality(const ir::Type& type) {
   if (type.is_tensor() || type.is(TypeKind::Record)) return false;
-  return std::all_of(type.fields.begin(), type.fields.end(), [](const ir::Field& field) { return has_equality(field.type); });
+  return std::all_of(type.fields.begin(), type.fields.end(),
+                     [](const ir::Field& field) { return has_equality(field.type); });
 }
 
 /// `body` for each place `i` of `list`.
@@ -146,10 +156,11 @@ cpp::Expr FunctionEmitter::equal(const ir::Type& type, const cpp::Expr& left, co
     const auto size = [](const cpp::Expr& whole) { return cpp::call(cpp::dot(whole, "size"), {}); };
     cpp::Expr same = equal(type.fields[0].type, cpp::index(a, at), cpp::index(b, at));
     cpp::Body differs = {cpp::branch(cpp::unary("!", std::move(same)), {cpp::give_back(cpp::boolean(false))})};
-    return cpp::call(cpp::lambda({{list, "a"}, {list, "b"}}, cpp::plain("bool"),
-                                 {cpp::branch(cpp::binary("!=", size(a), size(b)), {cpp::give_back(cpp::boolean(false))}),
-                                  for_each(a, std::move(differs)), cpp::give_back(cpp::boolean(true))}),
-                     {left, right});
+    return cpp::call(
+        cpp::lambda({{list, "a"}, {list, "b"}}, cpp::plain("bool"),
+                    {cpp::branch(cpp::binary("!=", size(a), size(b)), {cpp::give_back(cpp::boolean(false))}),
+                     for_each(a, std::move(differs)), cpp::give_back(cpp::boolean(true))}),
+        {left, right});
   }
   const bool is_literal = left.kind == cpp::ExprKind::Str;
   return cpp::binary("==", is_literal ? cpp::construct(cpp::plain("ltr::Str"), {left}) : left, right);
@@ -158,10 +169,12 @@ cpp::Expr FunctionEmitter::equal(const ir::Type& type, const cpp::Expr& left, co
 cpp::Expr FunctionEmitter::in_list(const ir::Op& op) {
   const cpp::Expr items = cpp::name("items");
   const cpp::Expr one = cpp::index(items, cpp::cast(cpp::plain("size_t"), cpp::name("i")));
-  cpp::Stmt loop = for_each(items, {cpp::branch(equal(type(op.operands[0]), one, cpp::name("item")), {cpp::give_back(cpp::boolean(true))})});
+  cpp::Stmt loop = for_each(
+      items, {cpp::branch(equal(type(op.operands[0]), one, cpp::name("item")), {cpp::give_back(cpp::boolean(true))})});
   const cpp::Type list = cx_.type(type(op.operands[1]));
-  cpp::Expr search = cpp::lambda({{cpp::const_reference(cx_.type(type(op.operands[0]))), "item"}, {cpp::const_reference(list), "items"}},
-                                 cpp::plain("bool"), {std::move(loop), cpp::give_back(cpp::boolean(false))});
+  cpp::Expr search = cpp::lambda(
+      {{cpp::const_reference(cx_.type(type(op.operands[0]))), "item"}, {cpp::const_reference(list), "items"}},
+      cpp::plain("bool"), {std::move(loop), cpp::give_back(cpp::boolean(false))});
   return cpp::call(std::move(search), uses(op));
 }
 

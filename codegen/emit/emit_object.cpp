@@ -48,7 +48,8 @@ class ObjectEmitter {
   void add_fields() {
     if (has_scope()) out_.fields.push_back({cpp::plain("ltr::Scope"), "ltr_scope"});
     if (object_.kind == TypeKind::Callback) {
-      const cpp::Type model = object_.model.empty() ? cpp::plain("ltr::Model") : cpp::plain(cx_.struct_name(object_.model));
+      const cpp::Type model =
+          object_.model.empty() ? cpp::plain("ltr::Model") : cpp::plain(cx_.struct_name(object_.model));
       out_.fields.push_back({cpp::pointer(model), "model"});
     }
     for (const ir::ObjectParam& param : object_.params) {
@@ -89,7 +90,8 @@ class ObjectEmitter {
       first = 1;
     }
     for (size_t i = 0; i < object_.params.size(); ++i) {
-      out.initializers.emplace_back(cx_.field_name(object_, object_.params[i].field), cpp::name(out.params[first + i].name));
+      out.initializers.emplace_back(cx_.field_name(object_, object_.params[i].field),
+                                    cpp::name(out.params[first + i].name));
     }
     if (object_.kind != TypeKind::Metric) {
       out.body = std::move(body.body);
@@ -122,8 +124,9 @@ class ObjectEmitter {
       if (member.kind != ObjectMember::Kind::State) continue;
       std::string reduce = member.reduce.empty() ? "sum" : member.reduce;
       reduce[0] = char(reduce[0] - 'a' + 'A');
-      rows.push_back(cpp::braces({cpp::string(member.name), cpp::unary("&", cpp::self(cx_.field_name(object_, member.name))),
-                                  cpp::name("ltr::Reduce::" + reduce)}));
+      rows.push_back(
+          cpp::braces({cpp::string(member.name), cpp::unary("&", cpp::self(cx_.field_name(object_, member.name))),
+                       cpp::name("ltr::Reduce::" + reduce)}));
     }
     states.body.push_back(cpp::give_back(cpp::braces(std::move(rows))));
     define(std::move(states));
@@ -191,8 +194,13 @@ class ObjectEmitter {
     std::vector<cpp::Expr> rows;
     for (const ObjectMember& member : object_.members) {
       if (member.kind != ObjectMember::Kind::State) continue;
-      const char* type = member.type.is(TypeKind::Int) ? "int" : member.type.is(TypeKind::Float) ? "float" : member.type.is(TypeKind::Bool) ? "bool" : "str";
-      rows.push_back(cpp::braces({cpp::string(member.name), cpp::unary("&", cpp::self(cx_.field_name(object_, member.name))), cpp::string(type)}));
+      const char* type = member.type.is(TypeKind::Int)     ? "int"
+                         : member.type.is(TypeKind::Float) ? "float"
+                         : member.type.is(TypeKind::Bool)  ? "bool"
+                                                           : "str";
+      rows.push_back(
+          cpp::braces({cpp::string(member.name), cpp::unary("&", cpp::self(cx_.field_name(object_, member.name))),
+                       cpp::string(type)}));
     }
     states.body.push_back(cpp::give_back(cpp::braces(std::move(rows))));
     define(std::move(states));
@@ -207,7 +215,8 @@ class ObjectEmitter {
 
 // Metrics first: models hold their states by value. What no kept function builds is left out.
 void emit_objects(Context& cx) {
-  constexpr TypeKind kOrder[] = {TypeKind::Metric, TypeKind::Block, TypeKind::Model, TypeKind::Data, TypeKind::Callback};
+  constexpr TypeKind kOrder[] = {TypeKind::Metric, TypeKind::Block, TypeKind::Model, TypeKind::Data,
+                                 TypeKind::Callback};
   for (const TypeKind kind : kOrder) {
     for (const ir::ObjectInfo& object : cx.tables.objects) {
       if (object.kind != kind || cx.module.find(object.constructor) == nullptr) continue;

@@ -11,7 +11,8 @@ cpp::Expr FunctionEmitter::library_call(const ir::Op& op) {
   std::vector<cpp::Expr> args = uses(op);
   if (op.function == library::Id::Gradcheck) args.insert(args.begin(), cpp::name("cx"));
   // What is known of a stream belongs to the data that is built; what is decoded is so by the wired data.
-  if (op.function == library::Id::Facts || op.function == library::Id::Vocab) args.insert(args.begin(), cpp::unary("*", cpp::name("this")));
+  if (op.function == library::Id::Facts || op.function == library::Id::Vocab)
+    args.insert(args.begin(), cpp::unary("*", cpp::name("this")));
   if (op.function == library::Id::DecodeRows) args.insert(args.begin(), cpp::name("cx"));
   if (op.function == library::Id::To) args.push_back(Context::dtype(type(op.results[0]).name));
   return cpp::call(Context::facade_name(std::string(library::info(op.function).name)), std::move(args));
@@ -23,7 +24,9 @@ cpp::Expr FunctionEmitter::read_buffer(const ir::Op& op) {
   const ir::Type& object = type(op.operands[0]);
   cpp::Expr buffer = cx_.path(use(op.operands[0]), object, op.name);
   const bool in_place = object.is(TypeKind::Block) || object.is(TypeKind::Model);
-  return in_place && cx_.written_buffers.count(op.name.substr(op.name.rfind('.') + 1)) != 0 ? cpp::call("ltr::clone", {std::move(buffer)}) : buffer;
+  return in_place && cx_.written_buffers.count(op.name.substr(op.name.rfind('.') + 1)) != 0
+             ? cpp::call("ltr::clone", {std::move(buffer)})
+             : buffer;
 }
 
 cpp::Expr FunctionEmitter::call(const ir::Op& op) {
@@ -43,7 +46,8 @@ cpp::Expr FunctionEmitter::call(const ir::Op& op) {
 cpp::Expr FunctionEmitter::context(const ir::Op& op) {
   std::string field = op.name;
   for (const std::string from : {"batch", "output"}) {
-    if (field.starts_with(from + ".")) return cpp::call("ltr::" + from + "_field", {cpp::name("cx"), cpp::string(field.substr(from.size() + 1))});
+    if (field.starts_with(from + "."))
+      return cpp::call("ltr::" + from + "_field", {cpp::name("cx"), cpp::string(field.substr(from.size() + 1))});
   }
   if (field == "run.dir") field = "run_dir";
   if (field == "run.name") field = "run_name";
@@ -53,7 +57,8 @@ cpp::Expr FunctionEmitter::context(const ir::Op& op) {
 }
 
 cpp::Expr FunctionEmitter::slot(const ir::Op& op) {
-  return cpp::dot(cpp::name("program::slots_" + Context::identifier(op.text("experiment").substr(1))), Context::identifier(op.name));
+  return cpp::dot(cpp::name("program::slots_" + Context::identifier(op.text("experiment").substr(1))),
+                  Context::identifier(op.name));
 }
 
 // One line per op: how its value is written.
@@ -69,8 +74,12 @@ cpp::Expr FunctionEmitter::value(const ir::Op& op) {
     case OpKind::PlaceElement: return cpp::call(cpp::dot(arg(0), "element"), {arg(1)});
     case OpKind::ScopeOf: return cpp::arrow(arg(0), "ltr_scope");
     case OpKind::TestRoot: return cpp::call("ltr::test_root", {cpp::name("cx")});
-    case OpKind::MakeWeight: return cpp::call(cpp::dot(arg(0), "weight"), {cpp::string(op.name), use_as(op.operands[1], type(op.results[0])), place()});
-    case OpKind::MakeBuffer: return cpp::call(cpp::dot(arg(0), "buffer"), {cpp::string(op.name), use_as(op.operands[1], type(op.results[0])), place()});
+    case OpKind::MakeWeight:
+      return cpp::call(cpp::dot(arg(0), "weight"),
+                       {cpp::string(op.name), use_as(op.operands[1], type(op.results[0])), place()});
+    case OpKind::MakeBuffer:
+      return cpp::call(cpp::dot(arg(0), "buffer"),
+                       {cpp::string(op.name), use_as(op.operands[1], type(op.results[0])), place()});
     case OpKind::MakeOptimizer: return make_optimizer(op);
     case OpKind::WeightsAt: {
       if (op.find("weight") == nullptr) return cpp::call("ltr::weights_of", {arg(0)});
@@ -95,7 +104,9 @@ cpp::Expr FunctionEmitter::value(const ir::Op& op) {
       // Literals alone would bring types of their own: `const char*`, `int`.
       const auto arm = [&](size_t i) {
         cpp::Expr value = arg(i);
-        return function_.values[op.operands[i]].constant ? cpp::construct(cx_.type(type(op.results[0])), {std::move(value)}) : value;
+        return function_.values[op.operands[i]].constant
+                   ? cpp::construct(cx_.type(type(op.results[0])), {std::move(value)})
+                   : value;
       };
       return cpp::ternary(arg(0), arm(1), arm(2));
     }
@@ -109,12 +120,14 @@ cpp::Expr FunctionEmitter::value(const ir::Op& op) {
     }
     case OpKind::TupleOf: {
       std::vector<cpp::Expr> items;
-      for (size_t i = 0; i < op.operands.size(); ++i) items.push_back(use_as(op.operands[i], type(op.results[0]).fields[i].type));
+      for (size_t i = 0; i < op.operands.size(); ++i)
+        items.push_back(use_as(op.operands[i], type(op.results[0]).fields[i].type));
       return cpp::braces(cx_.type(type(op.results[0])), std::move(items));
     }
     case OpKind::RecordOf: {
       std::vector<cpp::Expr> items;
-      for (size_t i = 0; i < op.operands.size(); ++i) items.push_back(use_as(op.operands[i], type(op.results[0]).fields[i].type));
+      for (size_t i = 0; i < op.operands.size(); ++i)
+        items.push_back(use_as(op.operands[i], type(op.results[0]).fields[i].type));
       return cpp::braces(cx_.type(type(op.results[0])), std::move(items));
     }
     case OpKind::ListGet: {
@@ -146,17 +159,20 @@ cpp::Expr FunctionEmitter::value(const ir::Op& op) {
     case OpKind::CheckShape: {
       std::vector<cpp::Expr> dims;
       for (size_t i = 1; i < op.operands.size(); ++i) dims.push_back(arg(i));
-      return cpp::call("ltr::check_shape", {arg(0), cpp::braces(std::move(dims)), cpp::string(op.text("text")), place()});
+      return cpp::call("ltr::check_shape",
+                       {arg(0), cpp::braces(std::move(dims)), cpp::string(op.text("text")), place()});
     }
-    case OpKind::Due:
-      return cpp::call("ltr::due", {cpp::name("cx"), arg(0), cpp::boolean(op.number("is_end") != 0)});
+    case OpKind::Due: return cpp::call("ltr::due", {cpp::name("cx"), arg(0), cpp::boolean(op.number("is_end") != 0)});
     case OpKind::Overfit:
-      return cpp::call("ltr::overfit", {cpp::name("cx"), cpp::unary("*", arg(0)), cpp::unary("*", arg(1)),
-                                        cpp::braces(cpp::plain("ltr::TrainPair"),
-                                                    {cpp::unary("&", cpp::name("program::ltr_pair_" + std::to_string(op.number("pair"))))}),
-                                        arg(2)});
+      return cpp::call(
+          "ltr::overfit",
+          {cpp::name("cx"), cpp::unary("*", arg(0)), cpp::unary("*", arg(1)),
+           cpp::braces(cpp::plain("ltr::TrainPair"),
+                       {cpp::unary("&", cpp::name("program::ltr_pair_" + std::to_string(op.number("pair"))))}),
+           arg(2)});
     case OpKind::Setting:
-    case OpKind::DeclareHparam: return setting(op, ir::Type::of(uses_.count(op.results[0]) != 0 ? TypeKind::Value : TypeKind::Void));
+    case OpKind::DeclareHparam:
+      return setting(op, ir::Type::of(uses_.count(op.results[0]) != 0 ? TypeKind::Value : TypeKind::Void));
     case OpKind::ReadSlot: return slot(op);
     case OpKind::MapStream: return map_stream(op);
     case OpKind::FilterStream: return filter_stream(op);
@@ -176,8 +192,7 @@ void FunctionEmitter::statement(const ir::Op& op) {
     push(cpp::expression(cpp::call(cpp::dot(cpp::name("settings"), method), std::move(args))), op.loc);
   };
   switch (op.kind) {
-    case OpKind::SetMember:
-      return push(cpp::assign(cx_.path(arg(0), type(op.operands[0]), op.name), arg(1)), op.loc);
+    case OpKind::SetMember: return push(cpp::assign(cx_.path(arg(0), type(op.operands[0]), op.name), arg(1)), op.loc);
     case OpKind::WriteBuffer: {
       // Buffers of blocks are registered, so the tensor stays and its elements change.
       const bool in_place = type(op.operands[0]).is(TypeKind::Block) || type(op.operands[0]).is(TypeKind::Model);
@@ -191,15 +206,19 @@ void FunctionEmitter::statement(const ir::Op& op) {
       const ir::Function* init = cx_.module.find(op.text("fn"));
       LTR_INVARIANT(init != nullptr, "no function " + op.text("fn"), op.loc);
       cpp::Expr fn = cpp::unary("&", cpp::name(cx_.struct_name(init->owner) + "::" + cx_.fn_name(*init)));
-      return push(cpp::expression(cpp::call(cpp::dot(arg(0), "init"), {cpp::string(op.text("pattern")), std::move(fn), arg(1), place()})), op.loc);
+      return push(cpp::expression(cpp::call(cpp::dot(arg(0), "init"),
+                                            {cpp::string(op.text("pattern")), std::move(fn), arg(1), place()})),
+                  op.loc);
     }
     case OpKind::LoadWeights: {
       std::vector<cpp::Expr> rules;
       for (size_t i = 0; i < op.texts("rules").size(); ++i) {
-        rules.push_back(cpp::braces({cpp::name("ltr::LoadRule::" + op.texts("rules")[i]), cpp::string(op.texts("patterns")[i]),
-                                     cpp::string(op.texts("replacements")[i])}));
+        rules.push_back(cpp::braces({cpp::name("ltr::LoadRule::" + op.texts("rules")[i]),
+                                     cpp::string(op.texts("patterns")[i]), cpp::string(op.texts("replacements")[i])}));
       }
-      return push(cpp::expression(cpp::call("ltr::load_weights", {arg(0), arg(1), cpp::braces(std::move(rules)), place()})), op.loc);
+      return push(
+          cpp::expression(cpp::call("ltr::load_weights", {arg(0), arg(1), cpp::braces(std::move(rules)), place()})),
+          op.loc);
     }
     case OpKind::MakeMetric: return make_metric(op);
     case OpKind::CallMetric: return call_metric(op);
@@ -213,18 +232,21 @@ void FunctionEmitter::statement(const ir::Op& op) {
       for (size_t i = 0; i < op.operands.size(); ++i) {
         if (i > 0) text = cpp::binary("+", std::move(text), cpp::string(" "));
         cpp::Expr one = text_of(op.operands[i], "");
-        text = i == 0 && one.kind != cpp::ExprKind::Str ? std::move(one) : cpp::binary("+", std::move(text), std::move(one));
+        text = i == 0 && one.kind != cpp::ExprKind::Str ? std::move(one)
+                                                        : cpp::binary("+", std::move(text), std::move(one));
       }
       return cx_call("print", {std::move(text)});
     }
-    case OpKind::Minimize: return cx_call("minimize", {arg(0), cpp::unary("*", arg(1)), cpp::boolean(op.number("last") != 0), place()});
+    case OpKind::Minimize:
+      return cx_call("minimize", {arg(0), cpp::unary("*", arg(1)), cpp::boolean(op.number("last") != 0), place()});
     case OpKind::Backward: return cx_call("backward", {arg(0), place()});
     case OpKind::LogValue: return log_value(op);
     case OpKind::Trainer: return cx_call(op.name, uses(op));
     case OpKind::CheckHparam: {
       cpp::Expr fits = cpp::name("nullptr");
       for (const ir::HparamInfo& hparam : cx_.tables.hparams) {
-        if (hparam.name == op.name && !hparam.fits.empty() && hparam.type.is(TypeKind::Int)) fits = cpp::unary("&", cpp::name("program::" + Context::identifier(hparam.fits)));
+        if (hparam.name == op.name && !hparam.fits.empty() && hparam.type.is(TypeKind::Int))
+          fits = cpp::unary("&", cpp::name("program::" + Context::identifier(hparam.fits)));
       }
       return settings_call("check_hparam", {cpp::string(op.name), arg(0), std::move(fits)});
     }
@@ -247,19 +269,23 @@ void FunctionEmitter::statement(const ir::Op& op) {
     case OpKind::ObligeSettings: {
       std::vector<cpp::Expr> paths;
       for (const std::string& path : op.texts("settings")) paths.push_back(cpp::string(path));
-      return settings_call("oblige_settings", {arg(0), cpp::string(op.text("text")), cpp::braces(std::move(paths)), place()});
+      return settings_call("oblige_settings",
+                           {arg(0), cpp::string(op.text("text")), cpp::braces(std::move(paths)), place()});
     }
     case OpKind::ListCall: {
       const ir::Op* listed = definition(op.operands[0]);
-      if (listed == nullptr || listed->kind != OpKind::MakeCall) return settings_call("call", {cpp::string(op.name), arg(0)});
-      cpp::Expr list = cpp::call(cpp::dot(call_rows(*listed), "list"), {cpp::name("settings"), cpp::string(op.name), cpp::string(listed->name), place()});
+      if (listed == nullptr || listed->kind != OpKind::MakeCall)
+        return settings_call("call", {cpp::string(op.name), arg(0)});
+      cpp::Expr list = cpp::call(cpp::dot(call_rows(*listed), "list"),
+                                 {cpp::name("settings"), cpp::string(op.name), cpp::string(listed->name), place()});
       return push(cpp::expression(std::move(list)), op.loc);
     }
     case OpKind::AddStream: {
       std::string role = op.text("role");
       role[0] = char(role[0] - 'a' + 'A');
-      return push(cpp::expression(cpp::call("ltr::build::add_stream", {cpp::unary("*", cpp::name("this")), cpp::name("ltr::Role::" + role),
-                                                                       cpp::string(op.name), arg(1), place()})),
+      return push(cpp::expression(cpp::call("ltr::build::add_stream",
+                                            {cpp::unary("*", cpp::name("this")), cpp::name("ltr::Role::" + role),
+                                             cpp::string(op.name), arg(1), place()})),
                   op.loc);
     }
     case OpKind::SetBatch: return set_batch(op);
@@ -271,11 +297,16 @@ void FunctionEmitter::statement(const ir::Op& op) {
 void FunctionEmitter::log_value(const ir::Op& op) {
   const ValueId id = op.operands[0];
   const std::string& kind = op.text("kind");
-  const std::string method = kind == "image" ? "log_image" : kind == "histogram" ? "log_histogram" : kind == "text" ? "log_text" : "log";
+  const std::string method = kind == "image"       ? "log_image"
+                             : kind == "histogram" ? "log_histogram"
+                             : kind == "text"      ? "log_text"
+                                                   : "log";
   cpp::Expr value = use(id);
   if (type(id).is(TypeKind::MetricValue)) value = cpp::unary("*", std::move(value));
   if (type(id).is_host_number()) value = cpp::cast(cpp::plain("double"), std::move(value));
-  push(cpp::expression(cpp::call(cpp::dot(cpp::name("cx"), method), {cpp::integer(op.number("slot")), std::move(value)})), op.loc);
+  push(cpp::expression(
+           cpp::call(cpp::dot(cpp::name("cx"), method), {cpp::integer(op.number("slot")), std::move(value)})),
+       op.loc);
 }
 
 // The state of the running stream is updated; what is logged is that state.
@@ -293,7 +324,8 @@ void FunctionEmitter::call_metric(const ir::Op& op) {
     const ir::Type& wanted = update->values[update->body.params[i]].type;
     cpp::Expr arg = use_as(op.operands[i], wanted);
     // The runtime looks for nan, which most metrics would count as an ordinary number.
-    if (wanted.is_tensor()) arg = cpp::call(cpp::dot(cpp::name("cx"), "into_metric"), {cpp::string(op.name), std::move(arg)});
+    if (wanted.is_tensor())
+      arg = cpp::call(cpp::dot(cpp::name("cx"), "into_metric"), {cpp::string(op.name), std::move(arg)});
     args.push_back(std::move(arg));
   }
   push(cpp::expression(cpp::call(cpp::arrow(cpp::name(name), cx_.fn_name(*update)), std::move(args))), op.loc);
@@ -311,9 +343,12 @@ void FunctionEmitter::make_metric(const ir::Op& op) {
   const std::string field_name = cx_.field_name(cx_.object(function_.owner), op.name);
   cpp::Expr self = cpp::cast(cpp::reference(cpp::plain(owner)), cpp::name("model"));
   cpp::Expr of = cpp::call(cpp::dot(cpp::dot(std::move(self), field_name), "of"), {cpp::name("stream")});
-  cpp::Expr reach = cpp::lambda({{cpp::reference(cpp::plain("ltr::Model")), "model"}, {cpp::plain("int64_t"), "stream"}},
-                                cpp::reference(cpp::plain("ltr::Metric")), {cpp::give_back(std::move(of))});
-  push(cpp::expression(cpp::call("ltr::build::add_metric", {cpp::unary("*", cpp::name("this")), cpp::string(op.name), std::move(reach)})), op.loc);
+  cpp::Expr reach =
+      cpp::lambda({{cpp::reference(cpp::plain("ltr::Model")), "model"}, {cpp::plain("int64_t"), "stream"}},
+                  cpp::reference(cpp::plain("ltr::Metric")), {cpp::give_back(std::move(of))});
+  push(cpp::expression(cpp::call("ltr::build::add_metric",
+                                 {cpp::unary("*", cpp::name("this")), cpp::string(op.name), std::move(reach)})),
+       op.loc);
 }
 
 }  // namespace ltr::emit

@@ -167,7 +167,8 @@ void FunctionEmitter::yield(const ir::Op& op) {
     }
   }
   if (parent.kind == OpKind::Comprehension) {
-    return push(cpp::expression(cpp::call(cpp::dot(cpp::name(collected_), "push_back"), {use(op.operands[0])})), op.loc);
+    return push(cpp::expression(cpp::call(cpp::dot(cpp::name(collected_), "push_back"), {use(op.operands[0])})),
+                op.loc);
   }
   if (parent.kind == OpKind::While && op.operands.size() == 1 && type(op.operands[0]).is(TypeKind::Bool) &&
       &parent.regions[0].ops.back() == &op) {
@@ -199,7 +200,8 @@ void FunctionEmitter::leave(const ir::Op& op) {
     push(cpp::variable(cpp::constant(cpp::plain("bool")), "fits", use(op.operands[0])), op.loc);
     for (const ir::HparamInfo& hparam : cx_.tables.hparams) {
       if (hparam.fits != function_.name) continue;
-      push(cpp::assign(cpp::dot(cpp::name("program::hparams"), Context::identifier(hparam.name)), cpp::name("saved")), op.loc);
+      push(cpp::assign(cpp::dot(cpp::name("program::hparams"), Context::identifier(hparam.name)), cpp::name("saved")),
+           op.loc);
     }
     return push(cpp::give_back(cpp::name("fits")), op.loc);
   }

@@ -33,28 +33,37 @@ void add(cpp::Body& body, const std::string& function, std::vector<cpp::Expr> ro
 
 void add_step(cpp::Body& body, const ir::ExperimentInfo& experiment, const ir::StepInfo& step, Context& cx) {
   std::vector<int> fields;
-  std::copy_if(step.fields.begin(), step.fields.end(), std::back_inserter(fields), [](int field) { return field >= 0; });
-  add(body, "add_step", {cpp::string(step.name), enumerator("Role", step.role), cpp::unary("&", cpp::name("program::" + cx.wrapper_name(experiment, step))),
-                         numbers(fields), numbers(step.logs), cpp::boolean(step.random), cpp::boolean(step.minimizes),
-                         cpp::boolean(step.is_manual), cx.location(step.loc), cpp::boolean(step.updates_always)});
+  std::copy_if(step.fields.begin(), step.fields.end(), std::back_inserter(fields),
+               [](int field) { return field >= 0; });
+  add(body, "add_step",
+      {cpp::string(step.name), enumerator("Role", step.role),
+       cpp::unary("&", cpp::name("program::" + cx.wrapper_name(experiment, step))), numbers(fields), numbers(step.logs),
+       cpp::boolean(step.random), cpp::boolean(step.minimizes), cpp::boolean(step.is_manual), cx.location(step.loc),
+       cpp::boolean(step.updates_always)});
   for (const ir::StepParam& param : step.params) {
-    add(body, "add_param", {cpp::string(param.name), cpp::string(param.type_text), cpp::string(param.initial), cx.location(param.loc)});
+    add(body, "add_param",
+        {cpp::string(param.name), cpp::string(param.type_text), cpp::string(param.initial), cx.location(param.loc)});
   }
 }
 
 void emit_rows(cpp::Body& body, Context& cx) {
-  for (const ir::SourceText& source : cx.tables.sources) add(body, "add_source", {cpp::string(source.path), cpp::string(source.text)});
+  for (const ir::SourceText& source : cx.tables.sources)
+    add(body, "add_source", {cpp::string(source.path), cpp::string(source.text)});
   for (const ir::LogInfo& log : cx.tables.logs) {
-    add(body, "add_log", {cpp::string(log.name), enumerator("Role", log.role), enumerator("LogKind", log.kind), enumerator("LogWhen", log.when),
-                          enumerator("Reduce", log.reduce.empty() ? "mean" : log.reduce), cpp::boolean(log.bar), cx.location(log.loc), cpp::boolean(log.is_whole)});
+    add(body, "add_log",
+        {cpp::string(log.name), enumerator("Role", log.role), enumerator("LogKind", log.kind),
+         enumerator("LogWhen", log.when), enumerator("Reduce", log.reduce.empty() ? "mean" : log.reduce),
+         cpp::boolean(log.bar), cx.location(log.loc), cpp::boolean(log.is_whole)});
   }
   for (const ir::CallbackInfo& callback : cx.tables.callbacks) {
     const ir::ObjectInfo& object = cx.object(callback.object);
     if (cx.module.find(object.constructor) == nullptr) continue;
     std::vector<std::string> hooks;
     for (const ir::Hook& hook : object.hooks) hooks.push_back(hook.name);
-    add(body, "add_callback", {cpp::string(object.shown), strings(hooks), numbers(callback.logs),
-                               cpp::unary("&", cpp::name("program::ltr_make_" + Context::identifier(callback.object))), cx.location(object.loc)});
+    add(body, "add_callback",
+        {cpp::string(object.shown), strings(hooks), numbers(callback.logs),
+         cpp::unary("&", cpp::name("program::ltr_make_" + Context::identifier(callback.object))),
+         cx.location(object.loc)});
   }
   for (const ir::TopologyInfo& topology : cx.tables.topologies) {
     add(body, "add_topology", {cpp::string(topology.name), address(topology.resolve), cx.location(topology.loc)});
@@ -69,14 +78,17 @@ void emit_rows(cpp::Body& body, Context& cx) {
     add(body, "add_block", {cpp::string(block), cpp::boolean(is_recomputed)});
   }
   for (const ir::ExperimentInfo& experiment : cx.tables.experiments) {
-    add(body, "add_experiment", {cpp::string(experiment.name), cpp::string(experiment.data_shown), cpp::string(experiment.model_shown),
-                                 cpp::string(experiment.topology), address(experiment.resolve), address(experiment.make_data),
-                                 address(experiment.make_model), address(experiment.list_callbacks), cx.location(experiment.loc)});
+    add(body, "add_experiment",
+        {cpp::string(experiment.name), cpp::string(experiment.data_shown), cpp::string(experiment.model_shown),
+         cpp::string(experiment.topology), address(experiment.resolve), address(experiment.make_data),
+         address(experiment.make_model), address(experiment.list_callbacks), cx.location(experiment.loc)});
     for (const ir::StepInfo& step : experiment.steps) add_step(body, experiment, step, cx);
   }
-  for (const ir::TestInfo& test : cx.tables.tests) add(body, "add_test", {cpp::string(test.title), address(test.fn), cx.location(test.loc)});
+  for (const ir::TestInfo& test : cx.tables.tests)
+    add(body, "add_test", {cpp::string(test.title), address(test.fn), cx.location(test.loc)});
   for (const ir::ObligationInfo& obligation : cx.tables.obligations) {
-    add(body, "add_obligation", {cpp::string(obligation.text), cpp::string(obligation.fate), cx.location(obligation.loc)});
+    add(body, "add_obligation",
+        {cpp::string(obligation.text), cpp::string(obligation.fate), cx.location(obligation.loc)});
   }
 }
 
@@ -90,8 +102,9 @@ void emit_hparams(Context& cx) {
   infos.is_array = true;
   for (const ir::HparamInfo& hparam : cx.tables.hparams) {
     values.fields.push_back({cx.type(hparam.type), Context::identifier(hparam.name), true});
-    infos.value.args.push_back(cpp::braces({cpp::string(hparam.name), cpp::string(hparam.type_text), cpp::string(hparam.doc),
-                                            cpp::string(hparam.where), cx.location(hparam.loc)}));
+    infos.value.args.push_back(
+        cpp::braces({cpp::string(hparam.name), cpp::string(hparam.type_text), cpp::string(hparam.doc),
+                     cpp::string(hparam.where), cx.location(hparam.loc)}));
   }
   cx.file.structs.push_back(std::move(values));
   cx.file.variables.push_back(std::move(infos));
@@ -107,7 +120,8 @@ void emit_slots(Context& cx) {
     const std::string name = Context::identifier(experiment.resolve.substr(1));
     cpp::Struct slots;
     slots.name = "Slots_" + name;
-    for (const ir::SlotInfo& slot : experiment.slots) slots.fields.push_back({cx.type(slot.type), Context::identifier(slot.name), true});
+    for (const ir::SlotInfo& slot : experiment.slots)
+      slots.fields.push_back({cx.type(slot.type), Context::identifier(slot.name), true});
     cpp::Global variable;
     variable.type = cpp::plain(slots.name);
     variable.name = "slots_" + name;

@@ -28,9 +28,11 @@ struct Lowered {
 void lower_source(source::SourceId id, Lowered& out) {
   diagnostics::Sink sink;
   ast::NodeId next = 1;
-  const resolve::ModuleGraph graph = resolve::resolve(parse::parse(id, out.sources, next, sink), out.sources, next, sink);
+  const resolve::ModuleGraph graph =
+      resolve::resolve(parse::parse(id, out.sources, next, sink), out.sources, next, sink);
   const check::Program program = check::check(graph, out.sources, sink);
-  for (const diagnostics::Diagnostic& diagnostic : sink.sorted()) MESSAGE(diagnostics::render_short(diagnostic, out.sources));
+  for (const diagnostics::Diagnostic& diagnostic : sink.sorted())
+    MESSAGE(diagnostics::render_short(diagnostic, out.sources));
   REQUIRE_FALSE(sink.has_errors());
   lower::Options options;
   for (const resolve::Module& module : graph.modules) {

@@ -38,7 +38,8 @@ void set_cell(size_t i, const ir::Type& type, const cpp::Expr& value, cpp::Body&
     return;
   }
   const ir::Type& inner = type.fields[0].type;
-  body.push_back(cpp::assign(cpp::dot(element("out", i), "is_missing"), cpp::unary("!", cpp::call(cpp::dot(value, "has_value"), {}))));
+  body.push_back(cpp::assign(cpp::dot(element("out", i), "is_missing"),
+                             cpp::unary("!", cpp::call(cpp::dot(value, "has_value"), {}))));
   body.push_back(cpp::branch(cpp::call(cpp::dot(value, "has_value"), {}),
                              {cpp::assign(cpp::dot(element("out", i), cell_field(inner)), cpp::unary("*", value))}));
 }
@@ -59,8 +60,9 @@ cpp::Expr call_on_record(const ir::MapInfo& map, const ir::Function& fn, Context
   if (map.data.empty()) return cpp::call(cx.fn_name(fn), {std::move(argument)});
   // A map reads its object and writes nothing, but its C++ methods are not `const`.
   const cpp::Type object = cpp::reference(cpp::plain(cx.struct_name(map.data)));
-  cpp::Expr self = cpp::call(cpp::templated("const_cast", object),
-                             {cpp::cast(cpp::const_reference(cpp::plain(cx.struct_name(map.data))), cpp::name("self"))});
+  cpp::Expr self =
+      cpp::call(cpp::templated("const_cast", object),
+                {cpp::cast(cpp::const_reference(cpp::plain(cx.struct_name(map.data))), cpp::name("self"))});
   return cpp::call(cpp::dot(std::move(self), cx.fn_name(fn)), {std::move(argument)});
 }
 
@@ -75,14 +77,16 @@ void emit_map(const ir::MapInfo& map, size_t number, Context& cx) {
   cpp::Expr call = call_on_record(map, *fn, cx);
   if (map.is_filter) {
     const bool is_tensor = fn->result.is_tensor();
-    out.body.push_back(cpp::give_back(is_tensor ? cpp::binary("!=", cpp::call(cpp::dot(std::move(call), "item"), {}), cpp::integer(0))
-                                                : std::move(call)));
+    out.body.push_back(
+        cpp::give_back(is_tensor ? cpp::binary("!=", cpp::call(cpp::dot(std::move(call), "item"), {}), cpp::integer(0))
+                                 : std::move(call)));
     cx.file.functions.push_back(std::move(out));
     return;
   }
   out.params.push_back({cpp::reference(cpp::plain("ltr::Record")), "out"});
   out.body.push_back(cpp::variable(cpp::constant(cx.type(fn->result)), "result", std::move(call)));
-  out.body.push_back(cpp::expression(cpp::call(cpp::dot(cpp::name("out"), "resize"), {cpp::integer(int64_t(map.output.size()))})));
+  out.body.push_back(
+      cpp::expression(cpp::call(cpp::dot(cpp::name("out"), "resize"), {cpp::integer(int64_t(map.output.size()))})));
   for (size_t i = 0; i < map.output.size(); ++i) {
     const ir::Field& field = map.output[i];
     const cpp::Expr result = cpp::name("result");
@@ -104,8 +108,11 @@ cpp::Expr outputs_of(const ir::Type& type) {
   if (type.is_tensor()) add("prediction", type, result);
   for (size_t i = 0; i < type.fields.size(); ++i) {
     const std::string& name = type.fields[i].name;
-    if (type.is(ir::TypeKind::Record)) add(name, type.fields[i].type, cpp::dot(result, Context::identifier(name)));
-    else add("output_" + std::to_string(i), type.fields[i].type, cpp::call("std::get<" + std::to_string(i) + ">", {result}));
+    if (type.is(ir::TypeKind::Record))
+      add(name, type.fields[i].type, cpp::dot(result, Context::identifier(name)));
+    else
+      add("output_" + std::to_string(i), type.fields[i].type,
+          cpp::call("std::get<" + std::to_string(i) + ">", {result}));
   }
   return cpp::braces(std::move(outputs));
 }
@@ -155,7 +162,8 @@ void emit_callback(const ir::CallbackInfo& callback, Context& cx) {
   cpp::Function out;
   out.result = cpp::pointer(cpp::plain("ltr::Callback"));
   out.name = "ltr_make_" + Context::identifier(callback.object);
-  out.params = {{cpp::const_reference(cpp::plain("ltr::Value")), "arguments"}, {cpp::reference(cpp::plain("ltr::Model")), "model"}};
+  out.params = {{cpp::const_reference(cpp::plain("ltr::Value")), "arguments"},
+                {cpp::reference(cpp::plain("ltr::Model")), "model"}};
   std::vector<cpp::Expr> args = {cpp::name("model")};
   for (const ir::ObjectParam& param : object.params) {
     const cpp::Expr found = cpp::call(cpp::dot(cpp::name("arguments"), "find"), {cpp::string(param.name)});
@@ -176,7 +184,8 @@ void emit_wrappers(Context& cx) {
   for (const ir::ExperimentInfo& experiment : cx.tables.experiments) {
     for (const ir::StepInfo& step : experiment.steps) {
       const std::string name = cx.wrapper_name(experiment, step);
-      if (made.insert(name).second) emit_step(name, experiment.model, experiment.data, step.fn, step.fields, step.params, cx);
+      if (made.insert(name).second)
+        emit_step(name, experiment.model, experiment.data, step.fn, step.fields, step.params, cx);
     }
   }
   for (size_t i = 0; i < cx.tables.pairs.size(); ++i) {

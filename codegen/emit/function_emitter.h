@@ -63,9 +63,10 @@ class FunctionEmitter {
   cpp::Expr text_of(ir::ValueId id, const std::string& format);
   cpp::Expr make_value(const ir::Op& op);
   /// `ltr::build::Arguments().add(…)…` of operands from `operand` on, which moves behind them.
-  cpp::Expr arguments(cpp::Expr rows, const ir::Op& op, const ir::Texts& names, const ir::Texts& types, size_t& operand, size_t from,
-                      size_t count);
-  cpp::Expr row(cpp::Expr rows, const std::string& name, const std::string& type_text, const ir::Loc& loc, ir::ValueId id);
+  cpp::Expr arguments(cpp::Expr rows, const ir::Op& op, const ir::Texts& names, const ir::Texts& types, size_t& operand,
+                      size_t from, size_t count);
+  cpp::Expr row(cpp::Expr rows, const std::string& name, const std::string& type_text, const ir::Loc& loc,
+                ir::ValueId id);
   cpp::Expr call_rows(const ir::Op& call);
   cpp::Expr setting(const ir::Op& op, const ir::Type& wanted);
   const ir::Op* definition(ir::ValueId id) const;
@@ -87,15 +88,15 @@ class FunctionEmitter {
   const ir::Function& function_;
   Context& cx_;
   cpp::Body* body_ = nullptr;
-  std::unordered_map<ir::ValueId, cpp::Expr> values_;   ///< how a value is written
+  std::unordered_map<ir::ValueId, cpp::Expr> values_;  ///< how a value is written
   std::unordered_map<ir::ValueId, int> uses_;
   std::unordered_map<ir::ValueId, const ir::Op*> definitions_;
   std::unordered_map<ir::ValueId, int> use_depth_;      ///< of the region that reads it last
   std::unordered_map<ir::ValueId, std::string> owned_;  ///< tensor variables of the open region that may be reused
   int depth_ = 0;
   ir::Loc last_at_;
-  std::vector<const ir::Op*> parents_;                  ///< ops whose regions are open
-  std::string collected_;                               ///< the vector that a comprehension fills
+  std::vector<const ir::Op*> parents_;  ///< ops whose regions are open
+  std::string collected_;               ///< the vector that a comprehension fills
 };
 
 }  // namespace ltr::emit

@@ -117,7 +117,8 @@ cpp::Expr Context::none_of(const ir::Type& type) {
 
 cpp::Expr Context::read_value(cpp::Expr value, const ir::Type& type) {
   const cpp::Type wanted = this->type(type);
-  return cpp::print(wanted) == "ltr::Value" ? value : cpp::call(cpp::templated("ltr::value_as", wanted), {std::move(value)});
+  return cpp::print(wanted) == "ltr::Value" ? value
+                                            : cpp::call(cpp::templated("ltr::value_as", wanted), {std::move(value)});
 }
 
 cpp::Expr Context::dtype(const std::string& element) {
@@ -125,9 +126,9 @@ cpp::Expr Context::dtype(const std::string& element) {
     const char* element;
     const char* name;
   };
-  static constexpr Row kRows[] = {{"float", "Float"}, {"f16", "F16"}, {"bf16", "BF16"}, {"f32", "F32"}, {"f64", "F64"},
-                                  {"i8", "I8"},       {"i16", "I16"}, {"i32", "I32"},   {"i64", "I64"}, {"u8", "U8"},
-                                  {"bool", "Bool"}};
+  static constexpr Row kRows[] = {{"float", "Float"}, {"f16", "F16"}, {"bf16", "BF16"}, {"f32", "F32"},
+                                  {"f64", "F64"},     {"i8", "I8"},   {"i16", "I16"},   {"i32", "I32"},
+                                  {"i64", "I64"},     {"u8", "U8"},   {"bool", "Bool"}};
   for (const Row& row : kRows) {
     if (element == row.element) return cpp::name(std::string("ltr::DType::") + row.name);
   }

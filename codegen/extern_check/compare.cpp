@@ -4,16 +4,9 @@ namespace ltr::extern_check {
 
 namespace {
 
-Finding at(const char* kind,
-           const std::string& name,
-           const Place& place,
-           const std::vector<std::string>& rest) {
-  Finding finding = {kind,
-                     name,
-                     place.file,
-                     std::to_string(place.line),
-                     std::to_string(place.column),
-                     std::to_string(place.length)};
+Finding at(const char* kind, const std::string& name, const Place& place, const std::vector<std::string>& rest) {
+  Finding finding = {
+      kind, name, place.file, std::to_string(place.line), std::to_string(place.column), std::to_string(place.length)};
   finding.insert(finding.end(), rest.begin(), rest.end());
   return finding;
 }
@@ -29,26 +22,22 @@ size_t agreement(const Signature& found, const Signature& wanted) {
 
 void compare_with(const Signature& found, const Signature& wanted, std::vector<Finding>& findings) {
   if (found.params.size() != wanted.params.size()) {
-    findings.push_back(
-        at("count", wanted.name, found.place,
-           {std::to_string(found.params.size()), std::to_string(wanted.params.size())}));
+    findings.push_back(at("count", wanted.name, found.place,
+                          {std::to_string(found.params.size()), std::to_string(wanted.params.size())}));
     return;
   }
   for (size_t i = 0; i < found.params.size(); ++i) {
     const Param& param = found.params[i];
     if (param.canonical == wanted.params[i].canonical) continue;
-    findings.push_back(at("param", wanted.name, param.place,
-                          {std::to_string(i), param.name, param.type, wanted.params[i].type}));
+    findings.push_back(
+        at("param", wanted.name, param.place, {std::to_string(i), param.name, param.type, wanted.params[i].type}));
   }
   if (found.result.canonical != wanted.result.canonical) {
-    findings.push_back(
-        at("result", wanted.name, found.result.place, {found.result.type, wanted.result.type}));
+    findings.push_back(at("result", wanted.name, found.result.place, {found.result.type, wanted.result.type}));
   }
 }
 
-void compare_one(const Signature& wanted,
-                 const std::vector<Signature>& defined,
-                 std::vector<Finding>& findings) {
+void compare_one(const Signature& wanted, const std::vector<Signature>& defined, std::vector<Finding>& findings) {
   const Signature* best = nullptr;
   const Signature* hidden = nullptr;
   for (const Signature& found : defined) {
@@ -61,8 +50,8 @@ void compare_one(const Signature& wanted,
   }
   if (best != nullptr) return compare_with(*best, wanted, findings);
   if (hidden != nullptr) {
-    const std::string where = hidden->is_local ? "is seen in this file only"
-                                               : "stands in the name space " + hidden->scope;
+    const std::string where =
+        hidden->is_local ? "is seen in this file only" : "stands in the name space " + hidden->scope;
     findings.push_back(at("hidden", wanted.name, hidden->place, {where}));
     return;
   }

@@ -29,15 +29,14 @@ int main(int argc, char** argv) {
     std::fputs("usage: ltr_extern_check FILE COMPILER-FLAGS…\n", stderr);
     return 2;
   }
-  const ltr::extern_check::Reading reading =
-      ltr::extern_check::read(argv[1], {argv + 2, argv + argc});
+  const ltr::extern_check::Reading reading = ltr::extern_check::read(argv[1], {argv + 2, argv + argc});
   // A file that does not compile is not understood; what seems to be missing may follow from that.
   if (reading.errors.empty()) {
     for (const Finding& finding : ltr::extern_check::compare(reading)) print(finding);
   }
   for (const auto& [place, text] : reading.errors) {
-    print({"error", place.file, std::to_string(place.line), std::to_string(place.column),
-           std::to_string(place.length), text});
+    print({"error", place.file, std::to_string(place.line), std::to_string(place.column), std::to_string(place.length),
+           text});
   }
   for (const std::string& input : reading.inputs) print({"input", input});
   return 0;

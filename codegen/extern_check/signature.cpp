@@ -17,8 +17,7 @@ namespace {
 
 constexpr const char* kExpected = "ltr_expected";
 
-Place place_of(clang::SourceLocation location,
-               const clang::SourceManager& sources,
+Place place_of(clang::SourceLocation location, const clang::SourceManager& sources,
                const clang::LangOptions& language) {
   const clang::PresumedLoc presumed = sources.getPresumedLoc(sources.getExpansionLoc(location));
   if (presumed.isInvalid()) return {};
@@ -46,8 +45,7 @@ class Visitor : public clang::RecursiveASTVisitor<Visitor> {
  private:
   Param param(const std::string& name, clang::QualType type, clang::SourceLocation location) const {
     const clang::PrintingPolicy policy(context_.getLangOpts());
-    return {name, type.getAsString(policy), type.getCanonicalType().getAsString(policy),
-            place(location)};
+    return {name, type.getAsString(policy), type.getCanonicalType().getAsString(policy), place(location)};
   }
 
   Place place(clang::SourceLocation location) const {
@@ -61,11 +59,9 @@ class Visitor : public clang::RecursiveASTVisitor<Visitor> {
     made.scope = qualified.substr(0, qualified.size() - made.name.size());
     made.is_local = !function.isExternallyVisible();
     made.place = place(function.getLocation());
-    made.result =
-        param("", function.getReturnType(), function.getReturnTypeSourceRange().getBegin());
+    made.result = param("", function.getReturnType(), function.getReturnTypeSourceRange().getBegin());
     for (const clang::ParmVarDecl* one : function.parameters()) {
-      const clang::SourceLocation at =
-          one->getName().empty() ? one->getBeginLoc() : one->getLocation();
+      const clang::SourceLocation at = one->getName().empty() ? one->getBeginLoc() : one->getLocation();
       made.params.push_back(param(one->getNameAsString(), one->getType(), at));
     }
     return made;
@@ -84,8 +80,7 @@ class Consumer : public clang::ASTConsumer {
     const clang::SourceManager& sources = context.getSourceManager();
     for (auto file = sources.fileinfo_begin(); file != sources.fileinfo_end(); ++file) {
       const clang::FileID id = sources.translateFile(file->first);
-      if (id.isValid() &&
-          clang::SrcMgr::isSystem(sources.getFileCharacteristic(sources.getLocForStartOfFile(id))))
+      if (id.isValid() && clang::SrcMgr::isSystem(sources.getFileCharacteristic(sources.getLocForStartOfFile(id))))
         continue;
       reading_.inputs.push_back(file->first.getName().str());
     }
@@ -100,8 +95,7 @@ class Action : public clang::ASTFrontendAction {
  public:
   explicit Action(Reading& reading) : reading_(reading) {}
 
-  std::unique_ptr<clang::ASTConsumer> CreateASTConsumer(clang::CompilerInstance& compiler,
-                                                        llvm::StringRef) override {
+  std::unique_ptr<clang::ASTConsumer> CreateASTConsumer(clang::CompilerInstance& compiler, llvm::StringRef) override {
     // Set here, before parsing: bodies in headers take most of the time, and no body matters.
     compiler.getFrontendOpts().SkipFunctionBodies = true;
     return std::make_unique<Consumer>(reading_);
@@ -114,9 +108,7 @@ class Action : public clang::ASTFrontendAction {
 class Factory : public clang::tooling::FrontendActionFactory {
  public:
   explicit Factory(Reading& reading) : reading_(reading) {}
-  std::unique_ptr<clang::FrontendAction> create() override {
-    return std::make_unique<Action>(reading_);
-  }
+  std::unique_ptr<clang::FrontendAction> create() override { return std::make_unique<Action>(reading_); }
 
  private:
   Reading& reading_;
@@ -130,8 +122,7 @@ class Errors : public clang::DiagnosticConsumer {
     language_ = language;
   }
 
-  void HandleDiagnostic(clang::DiagnosticsEngine::Level level,
-                        const clang::Diagnostic& diagnostic) override {
+  void HandleDiagnostic(clang::DiagnosticsEngine::Level level, const clang::Diagnostic& diagnostic) override {
     clang::DiagnosticConsumer::HandleDiagnostic(level, diagnostic);
     if (level < clang::DiagnosticsEngine::Error) return;
     llvm::SmallString<200> text;
@@ -160,8 +151,7 @@ Reading read(const std::string& file, const std::vector<std::string>& flags) {
   Factory factory(reading);
   tool.setDiagnosticConsumer(&errors);
   tool.setPrintErrorMessage(false);
-  if (tool.run(&factory) != 0 && reading.errors.empty())
-    reading.errors.push_back({{}, "clang could not read it"});
+  if (tool.run(&factory) != 0 && reading.errors.empty()) reading.errors.push_back({{}, "clang could not read it"});
   return reading;
 }
 

@@ -25,9 +25,8 @@ struct Param {
 
 struct Signature {
   std::string name;
-  std::string scope;  ///< `kernels::` of a function that stands in a name space
-  bool is_local =
-      false;  ///< `static` or in a name space without a name: other files cannot call it
+  std::string scope;      ///< `kernels::` of a function that stands in a name space
+  bool is_local = false;  ///< `static` or in a name space without a name: other files cannot call it
   Param result;
   std::vector<Param> params;
   Place place;

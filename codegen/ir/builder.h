@@ -22,7 +22,8 @@ class Builder {
   ValueId none() { return constant(Type::of(TypeKind::None), NoneConstant{}); }
 
   /// An op without regions; `type` Void: without result.
-  ValueId op(OpKind kind, Type type, std::vector<ValueId> operands, std::string name = {}, std::vector<Attr> attrs = {});
+  ValueId op(OpKind kind, Type type, std::vector<ValueId> operands, std::string name = {},
+             std::vector<Attr> attrs = {});
   void effect(OpKind kind, std::vector<ValueId> operands, std::string name = {}, std::vector<Attr> attrs = {}) {
     op(kind, Type::of(TypeKind::Void), std::move(operands), std::move(name), std::move(attrs));
   }

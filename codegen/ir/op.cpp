@@ -6,8 +6,7 @@ namespace ltr::ir {
 namespace {
 
 constexpr std::array kOps = {
-#define LTR_OP(Kind, name, operands, effect, traits) \
-  OpInfo{OpKind::Kind, #name, operands, Effect::effect, traits},
+#define LTR_OP(Kind, name, operands, effect, traits) OpInfo{OpKind::Kind, #name, operands, Effect::effect, traits},
 #include "codegen/ir/ops.def"
 };
 
@@ -36,7 +35,6 @@ const OpInfo* find_op(std::string_view name) {
   }
   return nullptr;
 }
-
 
 std::string_view to_text(Effect effect) {
   switch (effect) {

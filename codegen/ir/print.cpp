@@ -119,8 +119,8 @@ class Printer {
     out_ += op.info().name;
     const std::string target(op.target());
     if (!target.empty()) {
-      const bool plain = target.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.$") ==
-                         std::string::npos;
+      const bool plain = target.find_first_not_of(
+                             "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.$") == std::string::npos;
       out_ += " @" + (plain ? target : quoted(target));
     }
     out_ += " (";

@@ -76,8 +76,9 @@ class Reader {
   std::string word() {
     skip();
     const size_t begin = position_;
-    while (position_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[position_])) != 0 ||
-                                        text_[position_] == '_' || text_[position_] == '.' || text_[position_] == '$')) {
+    while (position_ < text_.size() &&
+           (std::isalnum(static_cast<unsigned char>(text_[position_])) != 0 || text_[position_] == '_' ||
+            text_[position_] == '.' || text_[position_] == '$')) {
       ++position_;
     }
     return std::string(text_.substr(begin, position_ - begin));
@@ -121,7 +122,8 @@ class Reader {
     function_.name = word();
     expect('(');
     if (!take(')')) {
-      do function_.body.params.push_back(declaration()); while (take(','));
+      do function_.body.params.push_back(declaration());
+      while (take(','));
       expect(')');
     }
     expect('-');
@@ -207,7 +209,8 @@ class Reader {
     if (!take('[')) return number();
     Texts texts;
     if (take(']')) return texts;
-    do texts.push_back(string()); while (take(','));
+    do texts.push_back(string());
+    while (take(','));
     expect(']');
     return texts;
   }
@@ -219,7 +222,8 @@ class Reader {
   Op op() {
     Op op;
     if (peek() == '%') {
-      do op.results.push_back(declaration()); while (take(','));
+      do op.results.push_back(declaration());
+      while (take(','));
       expect('=');
     }
     const std::string name = word();
@@ -233,7 +237,8 @@ class Reader {
     if (take('@')) op.name = peek() == '"' ? string() : word();
     expect('(');
     if (!take(')')) {
-      do op.operands.push_back(operand()); while (take(','));
+      do op.operands.push_back(operand());
+      while (take(','));
       expect(')');
     }
     if (take('<')) {
@@ -250,7 +255,8 @@ class Reader {
     while (take('{')) {
       Region region;
       if (take('|')) {
-        do region.params.push_back(declaration()); while (take(','));
+        do region.params.push_back(declaration());
+        while (take(','));
         expect('|');
       }
       ops(region);
@@ -269,7 +275,8 @@ class Reader {
     const bool is_stream = is(op.operands, TypeKind::Stream) || is(op.results, TypeKind::Stream);
     const bool is_weights = is(op.operands, TypeKind::Weights) || is(op.operands, TypeKind::Gradients);
     const Space space = is_stream ? Space::Streams : is_weights ? Space::Weights : Space::Values;
-    if (is(op.operands, TypeKind::Str) || is(op.operands, TypeKind::List)) op.function = library::find(Space::Texts, op.name);
+    if (is(op.operands, TypeKind::Str) || is(op.operands, TypeKind::List))
+      op.function = library::find(Space::Texts, op.name);
     if (op.function == library::Id::None) op.function = library::find(space, op.name);
     // What the language makes of a stream or of weights is no function of them.
     if (op.function == library::Id::None) op.function = library::find(Space::Values, op.name);

@@ -25,9 +25,7 @@ struct Loc {
   int32_t line = 0;
   int32_t column = 0;
   source::Span span;  ///< all of it, for diagnostics; not part of the text form, nor of `==`
-  bool operator==(const Loc& other) const {
-    return file == other.file && line == other.line && column == other.column;
-  }
+  bool operator==(const Loc& other) const { return file == other.file && line == other.line && column == other.column; }
 };
 
 struct NoneConstant {
@@ -59,7 +57,7 @@ struct Region {
 struct Op {
   OpKind kind = OpKind::CallOp;
   library::Id function = library::Id::None;  ///< CallOp: which one
-  std::string name;  ///< printed as `@name`: a path, a function
+  std::string name;                          ///< printed as `@name`: a path, a function
   std::vector<ValueId> operands;
   std::vector<ValueId> results;
   std::vector<Attr> attrs;
@@ -80,27 +78,38 @@ struct Op {
 
 /// What a function is for; tells which parameters C++ adds to it, and how it is reached.
 enum class Role {
-  Free, Method, Step, Hook, Test, MetricUpdate, MetricCompute,
+  Free,
+  Method,
+  Step,
+  Hook,
+  Test,
+  MetricUpdate,
+  MetricCompute,
   MetricMerge,  ///< (self, first, second) -> states, each a record of all
   Constructor,  ///< (self, scope, params…); a model's takes `world` behind the scope
   MetricMaker,  ///< (self) -> metric: one state of a metric member
   InitRule,     ///< (self, shape) -> tensor
-  Resolve, Defaults, Fits, MakeData, MakeModel, ListCallbacks,
+  Resolve,
+  Defaults,
+  Fits,
+  MakeData,
+  MakeModel,
+  ListCallbacks,
 };
 
 struct Function {
-  std::string name;    ///< unique: `Owner.fn`, `fn`, or what the role makes of it
-  std::string owner;   ///< the object whose method it is, as `%0`
+  std::string name;   ///< unique: `Owner.fn`, `fn`, or what the role makes of it
+  std::string owner;  ///< the object whose method it is, as `%0`
   Role role = Role::Free;
   std::vector<Value> values;
   Type result;
-  Region body;         ///< its params are the function's
+  Region body;  ///< its params are the function's
   Loc loc;
   bool is_library = false;
   bool draws_random = false;
   bool is_manual = false;
   bool is_recomputed = false;  ///< what it gives may be computed again in the backward pass: its calls stay calls
-  bool has_error = false;  ///< some of its code could not be checked; such a module is for analysis only
+  bool has_error = false;      ///< some of its code could not be checked; such a module is for analysis only
 };
 
 struct Tables;

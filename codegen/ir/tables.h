@@ -19,8 +19,8 @@ struct ObjectMember {
   std::string name;
   Kind kind = Kind::Let;
   Type type;
-  std::string reduce;   ///< State
-  std::string maker;    ///< Metric: the function that makes one state
+  std::string reduce;  ///< State
+  std::string maker;   ///< Metric: the function that makes one state
 };
 
 struct Hook {
@@ -30,13 +30,13 @@ struct Hook {
 
 /// A block, model, data, metric or callback.
 struct ObjectInfo {
-  std::string name;      ///< unique
-  std::string shown;     ///< as declared
+  std::string name;   ///< unique
+  std::string shown;  ///< as declared
   TypeKind kind = TypeKind::Block;
   std::vector<ObjectParam> params;
   std::vector<ObjectMember> members;
   std::string constructor;
-  std::string model;     ///< Callback: the type of `model`, "" if any
+  std::string model;  ///< Callback: the type of `model`, "" if any
   std::vector<Hook> hooks;
   bool is_library = false;
   Loc loc;
@@ -45,13 +45,13 @@ struct ObjectInfo {
 /// One use of a function of records on a stream: by `map`, or by `filter`.
 struct MapInfo {
   std::string fn;
-  std::string data;                ///< the object, "" for a free function
-  std::vector<Field> input;        ///< the stream's record, in order
+  std::string data;          ///< the object, "" for a free function
+  std::vector<Field> input;  ///< the stream's record, in order
   std::vector<Field> output;
   std::vector<std::vector<int64_t>> dims;  ///< of the outputs; -1 where it is not a constant
   std::string name;
   bool random = false;
-  bool is_filter = false;          ///< gives a bool, and no output
+  bool is_filter = false;  ///< gives a bool, and no output
 };
 
 struct HparamInfo {
@@ -60,7 +60,7 @@ struct HparamInfo {
   std::string type_text;
   std::string doc;
   std::string where;
-  std::string fits;      ///< function (its type) -> bool, "" if it has no rule
+  std::string fits;  ///< function (its type) -> bool, "" if it has no rule
   Loc loc;
 };
 
@@ -83,7 +83,7 @@ struct StepInfo {
   std::string name;
   std::string role;
   std::string fn;
-  std::vector<int> fields;         ///< for each param of the step: a batch field, or -1: the next of `params`
+  std::vector<int> fields;  ///< for each param of the step: a batch field, or -1: the next of `params`
   std::vector<StepParam> params;
   std::vector<int> logs;
   bool random = false;
@@ -100,11 +100,11 @@ struct SlotInfo {
 
 struct ExperimentInfo {
   std::string name;
-  std::string data, model;         ///< objects
+  std::string data, model;  ///< objects
   std::string data_shown, model_shown;
   std::string topology;
   std::string resolve, make_data, make_model, list_callbacks;  ///< functions
-  std::vector<SlotInfo> slots;     ///< values handed from `resolve` to the makers
+  std::vector<SlotInfo> slots;                                 ///< values handed from `resolve` to the makers
   std::vector<StepInfo> steps;
   Loc loc;
 };
@@ -129,7 +129,7 @@ struct TestInfo {
 struct TrainPair {
   std::string name;
   std::string model, data;
-  std::string fn;                  ///< the train step
+  std::string fn;  ///< the train step
   std::vector<int> fields;
 };
 
@@ -154,15 +154,15 @@ struct SourceText {
 
 struct ExternFn {
   std::string name;
-  std::string text;                ///< the declaration
-  std::string backward;            ///< "" without
+  std::string text;      ///< the declaration
+  std::string backward;  ///< "" without
   std::vector<Field> params;
   Type result;
 };
 
 /// A C++ file of the program.
 struct ExternFile {
-  std::string file;                ///< as written
+  std::string file;  ///< as written
   std::vector<ExternFn> fns;
 };
 
@@ -172,7 +172,7 @@ struct Tables {
   std::vector<DataInfo> datas;
   std::vector<MapInfo> maps;
   std::vector<HparamInfo> hparams;
-  std::string defaults;            ///< the function that gives hparams their defaults, "" without hparams
+  std::string defaults;  ///< the function that gives hparams their defaults, "" without hparams
   std::vector<LogInfo> logs;
   std::vector<CallbackInfo> callbacks;
   std::vector<TopologyInfo> topologies;

@@ -15,7 +15,8 @@ Module read_sound(const std::string& text) {
 }
 
 std::string mistake_of(const std::string& body) {
-  const Module module = read_sound("module \"m\"\nfn f(%0 : model M, %1 : float[B], %2 : bool) -> float[B] step of M {\n" + body + "}\n");
+  const Module module =
+      read_sound("module \"m\"\nfn f(%0 : model M, %1 : float[B], %2 : bool) -> float[B] step of M {\n" + body + "}\n");
   const std::vector<std::string> mistakes = verify(module);
   return mistakes.empty() ? "" : mistakes.front();
 }
@@ -24,8 +25,8 @@ std::string mistake_of(const std::string& body) {
 
 TEST_CASE("types read back from their text") {
   for (const char* text : {"int", "float[B, 10]", "float[]", "list[int]", "option[float[2 * D, floor(S / c[0, 1])]]",
-                           "{image: u8[28, 28], label: u8[]}", "stream{x: float[4]}", "(float[], int)", "block Linear", "metric_value Accuracy",
-                           "list[(int, str)]", "{}", "()"}) {
+                           "{image: u8[28, 28], label: u8[]}", "stream{x: float[4]}", "(float[], int)", "block Linear",
+                           "metric_value Accuracy", "list[(int, str)]", "{}", "()"}) {
     size_t position = 0;
     const Type type = read_type(text, position);
     CHECK(to_text(type) == text);
@@ -72,7 +73,8 @@ TEST_CASE("a mistake in the text is named with its line") {
 
 TEST_CASE("every prefix of a text is refused without a crash") {
   const std::string text =
-      "module \"m\"\nfn f(%0 : {a: float[2 * B]}, %1 : int) -> int free {\n  %2 : int = for (0, 3, %1) <n = [\"a\"]> { |%3 : int, %4 : int|\n"
+      "module \"m\"\nfn f(%0 : {a: float[2 * B]}, %1 : int) -> int free {\n  %2 : int = for (0, 3, %1) <n = [\"a\"]> { "
+      "|%3 : int, %4 : int|\n"
       "    yield (%4)\n  }  loc(1:2)\n  return (%2)\n}\n";
   read_sound(text);
   for (size_t length = 0; length < text.size(); ++length) {
@@ -93,8 +95,8 @@ TEST_CASE("the verifier names what is wrong") {
   CHECK(mistake_of("  minimize (%1, %0)\n  return (%1)\n") == "f:0: operand 2 of minimize is model M");
   CHECK(mistake_of("  %3 : float[B] = if (%2) {\n    yield (%1)\n  } {\n    yield ()\n  }\n  return (%3)\n") ==
         "f:0: yield gives another number of values");
-  CHECK(mistake_of("  %3 : float[B] = if (%2) {\n    %4 : float[B] = exp (%1)\n    yield (%4)\n  } {\n    yield (%1)\n  }\n  return (%4)\n") ==
-        "f:0: return reads a value that is not defined before it");
+  CHECK(mistake_of("  %3 : float[B] = if (%2) {\n    %4 : float[B] = exp (%1)\n    yield (%4)\n  } {\n    yield (%1)\n "
+                   " }\n  return (%4)\n") == "f:0: return reads a value that is not defined before it");
 }
 
 TEST_CASE("library functions without operands are call.op") {
@@ -108,7 +110,8 @@ TEST_CASE("library functions without operands are call.op") {
 TEST_CASE("a function is found by its name and by what it takes") {
   const auto function_of = [](const std::string& op) {
     ReadError error;
-    const std::string head = "module \"m\"\nfn f(%0 : stream{x: int}, %1 : weights, %2 : float[B]) -> float[B] free {\n";
+    const std::string head =
+        "module \"m\"\nfn f(%0 : stream{x: int}, %1 : weights, %2 : float[B]) -> float[B] free {\n";
     const auto module = read(head + "  %3 : " + op + "\n  return (%2)\n}\n", error);
     if (!module) return library::Id::None;
     CHECK(print(*module).find(op) != std::string::npos);

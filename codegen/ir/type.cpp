@@ -13,12 +13,18 @@ struct PlainName {
 
 // Types that are one word. The tensor element types are any other word with brackets behind it.
 constexpr std::array kPlain = {
-    PlainName{TypeKind::Void, "void"},           PlainName{TypeKind::None, "none"},
-    PlainName{TypeKind::Int, "int"},             PlainName{TypeKind::Float, "float"},
-    PlainName{TypeKind::Bool, "bool"},           PlainName{TypeKind::Str, "str"},
-    PlainName{TypeKind::Value, "value"},         PlainName{TypeKind::Weights, "weights"},
-    PlainName{TypeKind::Gradients, "gradients"}, PlainName{TypeKind::Optimizer, "optimizer"},
-    PlainName{TypeKind::Scope, "scope"},         PlainName{TypeKind::Function, "function"},
+    PlainName{TypeKind::Void, "void"},
+    PlainName{TypeKind::None, "none"},
+    PlainName{TypeKind::Int, "int"},
+    PlainName{TypeKind::Float, "float"},
+    PlainName{TypeKind::Bool, "bool"},
+    PlainName{TypeKind::Str, "str"},
+    PlainName{TypeKind::Value, "value"},
+    PlainName{TypeKind::Weights, "weights"},
+    PlainName{TypeKind::Gradients, "gradients"},
+    PlainName{TypeKind::Optimizer, "optimizer"},
+    PlainName{TypeKind::Scope, "scope"},
+    PlainName{TypeKind::Function, "function"},
     PlainName{TypeKind::Error, "error"},
 };
 

@@ -8,16 +8,32 @@
 namespace ltr::ir {
 
 enum class TypeKind {
-  Error, Void, None,
-  Int, Float, Bool, Str,
-  Value,        ///< a host value of a setting: `200 steps`, `max`, `AdamW(lr = …)`
-  Tensor,       ///< `name` is the element type, `dims` the axes as text
-  Record, Tuple, List, Option,
-  Weights, Gradients,
-  Block, Model, Data, Metric, Callback,   ///< `name` is the object's
+  Error,
+  Void,
+  None,
+  Int,
+  Float,
+  Bool,
+  Str,
+  Value,   ///< a host value of a setting: `200 steps`, `max`, `AdamW(lr = …)`
+  Tensor,  ///< `name` is the element type, `dims` the axes as text
+  Record,
+  Tuple,
+  List,
+  Option,
+  Weights,
+  Gradients,
+  Block,
+  Model,
+  Data,
+  Metric,
+  Callback,     ///< `name` is the object's
   MetricValue,  ///< the state of a metric after an update; `name` is the metric's
-  Optimizer, Stream, Scope, Function,
-  Handle,       ///< what only the runtime looks into: `Facts`, `Vocabulary`; `name` is its class
+  Optimizer,
+  Stream,
+  Scope,
+  Function,
+  Handle,  ///< what only the runtime looks into: `Facts`, `Vocabulary`; `name` is its class
 };
 
 struct Field;
@@ -39,9 +55,7 @@ struct Type {
 
   bool is(TypeKind other) const { return kind == other; }
   bool is_tensor() const { return kind == TypeKind::Tensor; }
-  bool is_host_number() const {
-    return kind == TypeKind::Int || kind == TypeKind::Float || kind == TypeKind::Bool;
-  }
+  bool is_host_number() const { return kind == TypeKind::Int || kind == TypeKind::Float || kind == TypeKind::Bool; }
   bool is_object() const;
   bool operator==(const Type& other) const;
 };

@@ -8,8 +8,8 @@ namespace {
 bool fits(char wanted, const Value& value) {
   const Type& type = value.type;
   const bool is_none = type.is(TypeKind::None);
-  const bool is_tensor = type.is_tensor() ||
-                         (type.is(TypeKind::Option) && !type.fields.empty() && type.fields[0].type.is_tensor());
+  const bool is_tensor =
+      type.is_tensor() || (type.is(TypeKind::Option) && !type.fields.empty() && type.fields[0].type.is_tensor());
   switch (wanted) {
     case 't': return is_tensor;
     case 'n': return is_tensor || type.is_host_number();
@@ -56,7 +56,8 @@ class Verifier {
       const Op& op = region.ops[i];
       check(op, parent);
       const bool is_last = i + 1 == region.ops.size();
-      if ((op.effect() == Effect::Exit) != is_last) report(op.loc, "a region ends with yield or return, and only there");
+      if ((op.effect() == Effect::Exit) != is_last)
+        report(op.loc, "a region ends with yield or return, and only there");
       for (const ValueId result : op.results) {
         define(result, op.loc);
         here.push_back(result);
@@ -112,7 +113,8 @@ class Verifier {
     if (op.kind != OpKind::CallFn && op.kind != OpKind::CallMethod) return;
     const Function* callee = module_.find(op.name);
     if (callee == nullptr) return report(op.loc, "no function @" + op.name);
-    if (callee->body.params.size() != op.operands.size()) report(op.loc, "@" + op.name + " takes another number of operands");
+    if (callee->body.params.size() != op.operands.size())
+      report(op.loc, "@" + op.name + " takes another number of operands");
   }
 
   void check_yield(const Op& op, const Op* parent) {

@@ -17,16 +17,16 @@ class BodyLowerer {
   BodyLowerer(Shared& shared, ir::Function& function) : b(function), shared_(shared) {}
 
   ir::Builder b;
-  const check::Fn* fn = nullptr;               ///< whose locals have declared types; null in initialisers
-  std::map<check::LocalId, ir::ValueId> env;   ///< value of each local now
+  const check::Fn* fn = nullptr;              ///< whose locals have declared types; null in initialisers
+  std::map<check::LocalId, ir::ValueId> env;  ///< value of each local now
   const ObjectRef* owner = nullptr;
   std::optional<ir::ValueId> self;
-  std::optional<ir::ValueId> data;             ///< the wired data, in an experiment
-  std::optional<ir::ValueId> model;            ///< what `model` is in a hook
-  std::optional<ir::ValueId> world;            ///< in a constructor of a model
-  std::optional<ir::ValueId> place;            ///< where the next block is built
-  std::optional<ir::ValueId> shape;            ///< in an init rule: stands for its empty list of dims
-  std::map<std::string, ir::ValueId> own_params;   ///< in a constructor: params and members made so far
+  std::optional<ir::ValueId> data;                ///< the wired data, in an experiment
+  std::optional<ir::ValueId> model;               ///< what `model` is in a hook
+  std::optional<ir::ValueId> world;               ///< in a constructor of a model
+  std::optional<ir::ValueId> place;               ///< where the next block is built
+  std::optional<ir::ValueId> shape;               ///< in an init rule: stands for its empty list of dims
+  std::map<std::string, ir::ValueId> own_params;  ///< in a constructor: params and members made so far
   std::map<std::string, ir::ValueId> own_members;
 
   ir::ValueId expr(const check::ExprView& expr);

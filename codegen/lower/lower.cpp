@@ -4,8 +4,8 @@
 #include <set>
 
 #include "codegen/lower/body.h"
-#include "dsl/check/walk.h"
 #include "codegen/lower/shared.h"
+#include "dsl/check/walk.h"
 
 namespace ltr::lower {
 
@@ -88,7 +88,8 @@ void lower_function(Shared& shared, uint32_t index) {
         base = lowerer.b.op(OpKind::RecordGet, shared.type(field.type), {base}, field.name);
       }
     }
-    const ValueId size = lowerer.b.op(OpKind::SizeOf, Type::of(TypeKind::Int), {base}, "", {{"axis", int64_t(binder.axis)}});
+    const ValueId size =
+        lowerer.b.op(OpKind::SizeOf, Type::of(TypeKind::Int), {base}, "", {{"axis", int64_t(binder.axis)}});
     lowerer.env[binder.local] = size;
     function.values[size].name = fn.locals[binder.local].name;
   }
@@ -140,7 +141,8 @@ void lower_tests(Shared& shared) {
   }
 }
 
-ir::Module lower_for_analysis(const check::Program& program, const source::SourceManager& sources, const Options& options) {
+ir::Module lower_for_analysis(const check::Program& program, const source::SourceManager& sources,
+                              const Options& options) {
   ir::Module module;
   ir::Tables tables;
   module.name = program.name;
@@ -164,14 +166,16 @@ ir::Module lower(const check::Program& program, const source::SourceManager& sou
   for (uint32_t i = 1; i <= sources.count(); ++i) {
     const bool is_library = options.library_sources.count(i) != 0;
     tables.is_library_file.push_back(is_library);
-    if (!is_library) tables.sources.push_back({std::string(sources.path({i})), std::string(sources.text(source::SourceId{i}))});
+    if (!is_library)
+      tables.sources.push_back({std::string(sources.path({i})), std::string(sources.text(source::SourceId{i}))});
   }
   tables.source_hash = options.source_hash;
   tables.compiler = options.compiler;
   Shared shared{program, sources, options, module, tables, {}, {}, {}, {}, {}, {}, false};
   shared.name_everything();
   for (const check::LogEntry& entry : program.logs) {
-    tables.logs.push_back({entry.name, entry.role, entry.kind, entry.when, entry.reduce, entry.bar, shared.loc(entry.span), entry.is_whole});
+    tables.logs.push_back({entry.name, entry.role, entry.kind, entry.when, entry.reduce, entry.bar,
+                           shared.loc(entry.span), entry.is_whole});
   }
   tables.recomputed = recomputed_blocks(program);
   lower_externs(shared);
@@ -183,7 +187,9 @@ ir::Module lower(const check::Program& program, const source::SourceManager& sou
   lower_experiments(shared);
   const auto add_obligations = [&](const std::vector<check::Obligation>& list) {
     for (const check::Obligation& obligation : list) {
-      const char* fate = obligation.fate == check::Fate::Proven ? "proven" : obligation.fate == check::Fate::AtStart ? "at start" : "first batch";
+      const char* fate = obligation.fate == check::Fate::Proven    ? "proven"
+                         : obligation.fate == check::Fate::AtStart ? "at start"
+                                                                   : "first batch";
       tables.obligations.push_back({obligation.text, fate, shared.loc(obligation.span)});
     }
   };

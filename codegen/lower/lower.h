@@ -19,7 +19,8 @@ struct Options {
 /// Makes the functions of a typed program that may have errors, for analysis: constructors of blocks and models, and one
 /// function per `check::Fn`, `fails` tests too. An expression with an error is an op `unknown`; its function, or one
 /// that cannot be lowered at all because of errors and has no ops, says `has_error`. Places have spans alone, no lines.
-ir::Module lower_for_analysis(const check::Program& program, const source::SourceManager& sources, const Options& options);
+ir::Module lower_for_analysis(const check::Program& program, const source::SourceManager& sources,
+                              const Options& options);
 
 /// Makes Step IR of a typed program without errors: one function per `check::Fn`, constructors, and the functions that
 /// resolve settings and build data and models; tables beside them in `Module::tables`.

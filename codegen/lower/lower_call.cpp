@@ -5,9 +5,9 @@
 namespace ltr::lower {
 
 using check::Expr;
-using check::ExprView;
 using check::ExprId;
 using check::ExprIds;
+using check::ExprView;
 using check::Kind;
 using ir::OpKind;
 using ir::Type;
@@ -30,8 +30,8 @@ ValueId BodyLowerer::lower(const node::Op& node, const ExprView& expr) {
   if (node.op == library::Id::OrElse) {
     const ValueId value = this->expr(node.args[0]);
     const ValueId defined = host("defined", Type::of(TypeKind::Bool), {value});
-    return either(defined, type, [&] { return b.op(OpKind::Convert, type, {value}); },
-                  [&] { return this->expr(node.args[1]); });
+    return either(
+        defined, type, [&] { return b.op(OpKind::Convert, type, {value}); }, [&] { return this->expr(node.args[1]); });
   }
   std::vector<ValueId> args;
   for (const ExprId arg : node.args) {
@@ -171,7 +171,8 @@ ValueId BodyLowerer::lower(const node::MapStage& node, const ExprView& expr) {
   for (const check::TypeField& field : expr.type.fields) {
     map.output.push_back({field.name, shared_.type(field.type)});
     std::vector<int64_t> dims;
-    for (const check::Dim& dim : field.type.dims) dims.push_back(dim.group == 0 ? dim.size.constant().value_or(-1) : -1);
+    for (const check::Dim& dim : field.type.dims)
+      dims.push_back(dim.group == 0 ? dim.size.constant().value_or(-1) : -1);
     map.dims.push_back(std::move(dims));
   }
   const int64_t row = map_row(std::move(map), node.fn, at(node.stream).type);

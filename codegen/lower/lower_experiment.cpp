@@ -8,8 +8,8 @@
 namespace ltr::lower {
 
 using check::Expr;
-using check::ExprView;
 using check::ExprId;
+using check::ExprView;
 using ir::OpKind;
 using ir::Type;
 using ir::TypeKind;
@@ -38,7 +38,8 @@ void set_hparam(Shared& shared, BodyLowerer& lowerer, const check::Hparam& hpara
   const Type type = shared.type(hparam.type);
   std::vector<ValueId> operands = {lowerer.setting(hparam.initial)};
   operands.push_back(set != nullptr ? lowerer.setting(*set) : lowerer.b.none());
-  const ValueId value = lowerer.b.op(OpKind::DeclareHparam, Type::of(TypeKind::Value), std::move(operands), hparam.name);
+  const ValueId value =
+      lowerer.b.op(OpKind::DeclareHparam, Type::of(TypeKind::Value), std::move(operands), hparam.name);
   lowerer.b.effect(OpKind::SetHparam, {lowerer.from_value(value, type)}, hparam.name);
 }
 
@@ -58,7 +59,8 @@ ValueId declare(BodyLowerer& lowerer, const std::string& path, const std::string
   return lowerer.b.op(OpKind::Setting, Type::of(TypeKind::Value), {given}, path, {{"type", type_text}});
 }
 
-void declare_all(Shared& shared, BodyLowerer& lowerer, const std::string& section, const std::vector<check::SettingValue>& list) {
+void declare_all(Shared& shared, BodyLowerer& lowerer, const std::string& section,
+                 const std::vector<check::SettingValue>& list) {
   for (const check::SettingValue& setting : list) {
     lowerer.b.loc = shared.loc(setting.span);
     declare(lowerer, section + "." + setting.path, setting.type, lowerer.setting(setting.value));
@@ -105,7 +107,8 @@ class ExperimentLowerer {
     ir::Function function = new_function(info_.resolve, ir::Role::Resolve, Type::of(TypeKind::Void), info_.loc);
     BodyLowerer lowerer(shared_, function);
     for (const check::Hparam& hparam : shared_.program.hparams) {
-      const auto set = std::find_if(experiment_.sets.begin(), experiment_.sets.end(), [&](const auto& one) { return one.first == hparam.name; });
+      const auto set = std::find_if(experiment_.sets.begin(), experiment_.sets.end(),
+                                    [&](const auto& one) { return one.first == hparam.name; });
       set_hparam(shared_, lowerer, hparam, set != experiment_.sets.end() ? &set->second : nullptr);
     }
     for (const check::Hparam& hparam : shared_.program.hparams) {
@@ -118,7 +121,8 @@ class ExperimentLowerer {
     for (size_t i = 0; i < experiment_.model_arguments.size(); ++i) {
       const ExprView& given = at(experiment_.model_arguments[i]);
       if (needs_data(given)) {
-        info_.slots.push_back({slot("model", model_.object->params[i].name), shared_.type(model_.object->params[i].type)});
+        info_.slots.push_back(
+            {slot("model", model_.object->params[i].name), shared_.type(model_.object->params[i].type)});
       } else {
         fill_slot(lowerer, "model", model_, i, given);
       }
@@ -170,7 +174,8 @@ class ExperimentLowerer {
   }
 
   ValueId read_slot(BodyLowerer& lowerer, const std::string& side, const check::Local& param) {
-    return lowerer.b.op(OpKind::ReadSlot, shared_.type(param.type), {}, slot(side, param.name), {{"experiment", info_.resolve}});
+    return lowerer.b.op(OpKind::ReadSlot, shared_.type(param.type), {}, slot(side, param.name),
+                        {{"experiment", info_.resolve}});
   }
 
   void add_obligations(BodyLowerer& lowerer, const std::vector<check::Obligation>& list, bool with_data) {
@@ -247,7 +252,8 @@ class ExperimentLowerer {
   }
 
   void list_callbacks() {
-    ir::Function function = new_function(info_.list_callbacks, ir::Role::ListCallbacks, Type::of(TypeKind::Void), info_.loc);
+    ir::Function function =
+        new_function(info_.list_callbacks, ir::Role::ListCallbacks, Type::of(TypeKind::Void), info_.loc);
     BodyLowerer lowerer(shared_, function);
     for (const Expr& callback : experiment_.callbacks) {
       lowerer.b.loc = shared_.loc(callback.span);
@@ -329,7 +335,8 @@ class ExperimentLowerer {
 void lower_hparams(Shared& shared) {
   if (shared.program.hparams.empty()) return;
   for (const check::Hparam& hparam : shared.program.hparams) {
-    ir::HparamInfo info{hparam.name, shared.type(hparam.type), setting_text(hparam.type), hparam.doc, hparam.where_text, "", shared.loc(hparam.span)};
+    ir::HparamInfo info{hparam.name, shared.type(hparam.type), setting_text(hparam.type), hparam.doc, hparam.where_text,
+                        "",          shared.loc(hparam.span)};
     if (hparam.where) {
       info.fits = "$fits_" + hparam.name;
       ir::Function fits = new_function(info.fits, ir::Role::Fits, Type::of(TypeKind::Bool), info.loc);
@@ -346,7 +353,8 @@ void lower_hparams(Shared& shared) {
   BodyLowerer lowerer(shared, defaults);
   for (const check::Hparam& hparam : shared.program.hparams) {
     lowerer.b.loc = shared.loc(hparam.span);
-    lowerer.b.effect(OpKind::SetHparam, {lowerer.fit(lowerer.expr(hparam.initial), shared.type(hparam.type))}, hparam.name);
+    lowerer.b.effect(OpKind::SetHparam, {lowerer.fit(lowerer.expr(hparam.initial), shared.type(hparam.type))},
+                     hparam.name);
   }
   lowerer.finish();
   shared.module.functions.push_back(std::move(defaults));
@@ -355,7 +363,8 @@ void lower_hparams(Shared& shared) {
 void lower_topologies(Shared& shared) {
   for (const check::Topology& topology : shared.program.topologies) {
     const ir::Loc loc = shared.loc(topology.span);
-    ir::Function function = new_function("$topology_" + topology.name, ir::Role::Resolve, Type::of(TypeKind::Void), loc);
+    ir::Function function =
+        new_function("$topology_" + topology.name, ir::Role::Resolve, Type::of(TypeKind::Void), loc);
     BodyLowerer lowerer(shared, function);
     declare_all(shared, lowerer, "topology", topology.settings);
     lowerer.finish();

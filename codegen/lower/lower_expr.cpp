@@ -3,9 +3,9 @@
 namespace ltr::lower {
 
 using check::Expr;
-using check::ExprView;
 using check::ExprId;
 using check::ExprIds;
+using check::ExprView;
 using check::Kind;
 using ir::OpKind;
 using ir::Type;
@@ -138,8 +138,9 @@ ValueId BodyLowerer::lower(const node::Shape& node, const ExprView&) {
 
 ValueId BodyLowerer::lower(const node::If& node, const ExprView& expr) {
   const ValueId condition = this->expr(node.condition);
-  return either(condition, shared_.type(expr.type), [&] { return this->expr(node.then_value); },
-                [&] { return this->expr(node.else_value); });
+  return either(
+      condition, shared_.type(expr.type), [&] { return this->expr(node.then_value); },
+      [&] { return this->expr(node.else_value); });
 }
 ValueId BodyLowerer::lower(const node::And& node, const ExprView&) { return lazy(true, node.left, node.right); }
 ValueId BodyLowerer::lower(const node::Or& node, const ExprView&) { return lazy(false, node.left, node.right); }
@@ -362,7 +363,9 @@ ValueId BodyLowerer::lower(const node::ApplyList& node, const ExprView& expr) {
 }
 
 ValueId BodyLowerer::output(const check::Type& type) {
-  const auto part = [&](const std::string& name, const Type& of) { return b.op(OpKind::ReadContext, of, {}, "output." + name); };
+  const auto part = [&](const std::string& name, const Type& of) {
+    return b.op(OpKind::ReadContext, of, {}, "output." + name);
+  };
   const Type whole = shared_.type(type);
   if (whole.is_tensor()) return part("prediction", whole);
   std::vector<ValueId> parts;

@@ -17,16 +17,14 @@ void lower_externs(Shared& shared) {
     ir::ExternFile lowered{file.file, {}};
     for (const check::ExternFn& fn : file.fns) {
       ir::ExternFn one{fn.name, fn.text, fn.backward, {}, shared.type(fn.result)};
-      for (const check::Local& param : fn.params)
-        one.params.push_back({param.name, shared.type(param.type)});
+      for (const check::Local& param : fn.params) one.params.push_back({param.name, shared.type(param.type)});
       lowered.fns.push_back(std::move(one));
     }
     shared.tables.externs.push_back(std::move(lowered));
   }
 }
 
-std::vector<ir::ExternFile> lower_externs(const check::Program& program,
-                                          const source::SourceManager& sources) {
+std::vector<ir::ExternFile> lower_externs(const check::Program& program, const source::SourceManager& sources) {
   ir::Module module;
   ir::Tables tables;
   const Options options;

@@ -100,7 +100,8 @@ class ObjectLowerer {
         const bool is_weight = member.kind == MemberKind::Weight;
         lowerer_.b.effect(OpKind::SeedWeight, {scope_}, member.name);
         const ValueId initial = lowerer_.expr(member.value);
-        const ValueId made = lowerer_.b.op(is_weight ? OpKind::MakeWeight : OpKind::MakeBuffer, type, {scope_, initial}, member.name);
+        const ValueId made =
+            lowerer_.b.op(is_weight ? OpKind::MakeWeight : OpKind::MakeBuffer, type, {scope_, initial}, member.name);
         return set(member, is_weight ? Kind::Weight : Kind::Buffer, type, made);
       }
       case MemberKind::State: return add_state(member, type);
@@ -158,10 +159,13 @@ class ObjectLowerer {
     const ValueId weights = lowerer_.expr(call->args[0].value);
     std::vector<ValueId> operands = {scope_, rule, weights};
     ir::Texts names, types, patterns, group_names, group_types, group_sizes, group_lines, group_rules;
-    const auto add = [&](const std::string& rule_name, const std::pair<std::string, check::Expr>& one, ir::Texts& to_names, ir::Texts& to_types) {
+    const auto add = [&](const std::string& rule_name, const std::pair<std::string, check::Expr>& one,
+                         ir::Texts& to_names, ir::Texts& to_types) {
       to_names.push_back(one.first);
       const std::string declared = shared_.argument_type(rule_name, one.first);
-      to_types.push_back(!declared.empty() ? declared : one.first == "schedule" ? "schedule" : setting_text(one.second.type));
+      to_types.push_back(!declared.empty()         ? declared
+                         : one.first == "schedule" ? "schedule"
+                                                   : setting_text(one.second.type));
       operands.push_back(lowerer_.setting(one.second));
     };
     for (const auto& one : member.settings) add(call->name, one, names, types);
@@ -259,8 +263,7 @@ namespace {
 /// The constructors that analysis follows; one that cannot be lowered has no ops.
 void lower_intact_objects(Shared& shared) {
   for (const auto& [key, ref] : shared.objects) {
-    const bool is_followed = ref.kind == TypeKind::Block || ref.kind == TypeKind::Model ||
-                             ref.kind == TypeKind::Metric;
+    const bool is_followed = ref.kind == TypeKind::Block || ref.kind == TypeKind::Model || ref.kind == TypeKind::Metric;
     if (!is_followed) continue;
     try {
       ObjectLowerer(shared, ref).run();

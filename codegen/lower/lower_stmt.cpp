@@ -46,7 +46,8 @@ void BodyLowerer::finish() {
 void BodyLowerer::let(LocalId local, ValueId value) {
   env[local] = value;
   ir::Value& named = b.function().values[value];
-  if (fn != nullptr && local < fn->locals.size() && named.name.empty() && !named.constant) named.name = fn->locals[local].name;
+  if (fn != nullptr && local < fn->locals.size() && named.name.empty() && !named.constant)
+    named.name = fn->locals[local].name;
 }
 
 Type BodyLowerer::local_type(LocalId local, ValueId value) const {
@@ -197,7 +198,8 @@ std::vector<LocalId> BodyLowerer::carried(const Body& body) const {
   std::set<LocalId> assigned;
   add_assigned(body, assigned);
   std::vector<LocalId> carried;
-  std::copy_if(assigned.begin(), assigned.end(), std::back_inserter(carried), [&](LocalId local) { return env.count(local) != 0; });
+  std::copy_if(assigned.begin(), assigned.end(), std::back_inserter(carried),
+               [&](LocalId local) { return env.count(local) != 0; });
   return carried;
 }
 

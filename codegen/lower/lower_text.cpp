@@ -47,7 +47,8 @@ ValueId BodyLowerer::list_text(ValueId list, const check::Type& element) {
 ValueId BodyLowerer::text(ValueId value, const check::Type& type) {
   switch (type.kind) {
     case Kind::List:
-      if (b.type(value).is(TypeKind::List)) return list_text(value, type.fields.empty() ? check::Type::host_int() : type.fields[0].type);
+      if (b.type(value).is(TypeKind::List))
+        return list_text(value, type.fields.empty() ? check::Type::host_int() : type.fields[0].type);
       break;
     case Kind::Range:
       return joined({get_element(value, b.int_const(0), Type::of(TypeKind::Int)), b.str_const(" .. "),
@@ -60,9 +61,10 @@ ValueId BodyLowerer::text(ValueId value, const check::Type& type) {
       const check::Type& inner = type.fields[0].type;
       if (inner.is_tensor()) return value;
       const ValueId is_there = host("defined", Type::of(TypeKind::Bool), {value});
-      return either(is_there, Type::of(TypeKind::Str),
-                    [&] { return joined({element_text(b.op(OpKind::Convert, shared_.type(inner), {value}), inner)}); },
-                    [&] { return joined({b.str_const("none")}); });
+      return either(
+          is_there, Type::of(TypeKind::Str),
+          [&] { return joined({element_text(b.op(OpKind::Convert, shared_.type(inner), {value}), inner)}); },
+          [&] { return joined({b.str_const("none")}); });
     }
     default: return value;
   }
@@ -73,7 +75,8 @@ ValueId BodyLowerer::text(ValueId value, const check::Type& type) {
     const bool is_record = type.kind == Kind::Record;
     parts.push_back(b.str_const((i == 0 ? "" : ", ") + (is_record ? field.name + " = " : "")));
     const Type part = shared_.type(field.type);
-    const ValueId one = is_record ? b.op(OpKind::RecordGet, part, {value}, field.name) : get_element(value, b.int_const(int64_t(i)), part);
+    const ValueId one = is_record ? b.op(OpKind::RecordGet, part, {value}, field.name)
+                                  : get_element(value, b.int_const(int64_t(i)), part);
     parts.push_back(element_text(one, field.type));
   }
   parts.push_back(b.str_const(is_list ? "]" : ")"));

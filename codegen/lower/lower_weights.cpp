@@ -5,8 +5,8 @@
 namespace ltr::lower {
 
 using check::Expr;
-using check::ExprView;
 using check::ExprId;
+using check::ExprView;
 using check::Kind;
 using ir::OpKind;
 using ir::Type;

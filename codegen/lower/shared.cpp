@@ -118,7 +118,8 @@ ir::Type Shared::type(const check::Type& type) const {
   for (const check::TypeField& field : type.fields) out.fields.push_back({field.name, this->type(field.type)});
   // Field order does not matter in the language, so equal records get one order.
   if (out.is(TypeKind::Record)) {
-    std::stable_sort(out.fields.begin(), out.fields.end(), [](const ir::Field& a, const ir::Field& b) { return a.name < b.name; });
+    std::stable_sort(out.fields.begin(), out.fields.end(),
+                     [](const ir::Field& a, const ir::Field& b) { return a.name < b.name; });
   }
   if (!out.is(TypeKind::List)) return out;
   if (out.fields.empty()) return ir::Type::list(ir::Type::of(TypeKind::None));

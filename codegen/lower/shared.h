@@ -32,12 +32,12 @@ struct Shared {
   ir::Tables& tables;
   std::map<std::pair<check::Kind, check::DeclIndex>, ObjectRef> objects;
   std::vector<ObjectRef> callbacks;
-  std::vector<std::string> fn_names;            ///< by index in Program::fns
-  std::vector<const ObjectRef*> fn_owners;      ///< likewise; null for free functions
-  std::map<std::string, size_t> pairs;          ///< model and data: index of their TrainPair
+  std::vector<std::string> fn_names;        ///< by index in Program::fns
+  std::vector<const ObjectRef*> fn_owners;  ///< likewise; null for free functions
+  std::map<std::string, size_t> pairs;      ///< model and data: index of their TrainPair
 
-  std::map<std::string, std::string> lists;     ///< text of a function that lists callbacks: its name
-  bool is_analysis = false;                     ///< the program may have errors
+  std::map<std::string, std::string> lists;  ///< text of a function that lists callbacks: its name
+  bool is_analysis = false;                  ///< the program may have errors
 
   ir::Loc loc(check::Span span) const;
   bool is_library(check::Span span) const { return options.library_sources.count(span.source.index) != 0; }

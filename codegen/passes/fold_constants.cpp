@@ -61,9 +61,11 @@ class FoldingPass {
       if (!number) return {};
       numbers.push_back(*number);
     }
-    const bool has_float = std::any_of(numbers.begin(), numbers.end(), [](const host::Number& one) { return one.index() == 2; });
+    const bool has_float =
+        std::any_of(numbers.begin(), numbers.end(), [](const host::Number& one) { return one.index() == 2; });
     if (!is_exact(op.name, has_float)) return {};
-    return constant_of(numbers.size() == 1 ? host::fold(op.name, numbers[0]) : host::fold(op.name, numbers[0], numbers[1]));
+    return constant_of(numbers.size() == 1 ? host::fold(op.name, numbers[0])
+                                           : host::fold(op.name, numbers[0], numbers[1]));
   }
 
   /// The region that an `if` with a known condition takes; null if it is not known, or leaves the function.

@@ -24,8 +24,8 @@ bool returns_inside(const ir::Region& region, bool is_body) {
 }
 
 bool is_profitable(const ir::Function& callee) {
-  return (callee.role == ir::Role::Free || callee.role == ir::Role::Method) && !callee.is_recomputed && count_ops(callee.body) <= kMaxOps &&
-         !returns_inside(callee.body, true);
+  return (callee.role == ir::Role::Free || callee.role == ir::Role::Method) && !callee.is_recomputed &&
+         count_ops(callee.body) <= kMaxOps && !returns_inside(callee.body, true);
 }
 
 /// A copy of a callee's body with values of the caller.

@@ -19,9 +19,9 @@ const std::vector<Pass>& pipeline();
 const Pass* find_pass(const std::string& name);
 
 struct PipelineOptions {
-  std::vector<std::string> off;   ///< passes to leave out
-  std::string dump_after;         ///< "lower", or a pass: its text goes to `dump`
-  bool verify = false;            ///< after every pass; a mistake is an `ir::InternalError`
+  std::vector<std::string> off;  ///< passes to leave out
+  std::string dump_after;        ///< "lower", or a pass: its text goes to `dump`
+  bool verify = false;           ///< after every pass; a mistake is an `ir::InternalError`
 };
 
 struct PassTime {

@@ -51,7 +51,9 @@ class RemovalPass {
   void add_tables(const ir::Tables& tables) {
     add(tables.defaults);
     for (const ir::ExperimentInfo& experiment : tables.experiments) {
-      for (const std::string& fn : {experiment.resolve, experiment.make_data, experiment.make_model, experiment.list_callbacks}) add(fn);
+      for (const std::string& fn :
+           {experiment.resolve, experiment.make_data, experiment.make_model, experiment.list_callbacks})
+        add(fn);
       for (const ir::StepInfo& step : experiment.steps) add(step.fn);
     }
     for (const ir::TopologyInfo& topology : tables.topologies) add(topology.resolve);
@@ -64,11 +66,13 @@ class RemovalPass {
 
   void add_region(const ir::Region& region) {
     for (const ir::Op& op : region.ops) {
-      if (op.kind == ir::OpKind::CallFn || op.kind == ir::OpKind::CallMethod || op.kind == ir::OpKind::FnValue) add(op.name);
+      if (op.kind == ir::OpKind::CallFn || op.kind == ir::OpKind::CallMethod || op.kind == ir::OpKind::FnValue)
+        add(op.name);
       if (op.kind == ir::OpKind::Construct) add_object(op.name);
       for (const char* key : {"fn", "make"}) {
         const ir::Attr* attr = op.find(key);
-        if (attr != nullptr && std::holds_alternative<std::string>(attr->value)) add(std::get<std::string>(attr->value));
+        if (attr != nullptr && std::holds_alternative<std::string>(attr->value))
+          add(std::get<std::string>(attr->value));
       }
       for (const ir::Region& inner : op.regions) add_region(inner);
     }

@@ -38,7 +38,8 @@ void sweep(ir::Region& region, Used& used) {
   // A reader stands behind what it reads, so from the back every reader is seen first.
   for (size_t i = region.ops.size(); i-- > 0;) {
     ir::Op& op = region.ops[i];
-    const bool is_read = std::any_of(op.results.begin(), op.results.end(), [&](ir::ValueId id) { return used.count(id) != 0; });
+    const bool is_read =
+        std::any_of(op.results.begin(), op.results.end(), [&](ir::ValueId id) { return used.count(id) != 0; });
     dead[i] = !is_read && may_go(op);
     if (dead[i]) continue;
     for (ir::Region& inner : op.regions) sweep(inner, used);

@@ -36,16 +36,14 @@ std::string digest(const std::string& text) {
 }
 
 fs::path cache_folder() {
-  if (const char* given = std::getenv("LTR_CACHE_DIR"); given != nullptr && *given != '\0')
-    return given;
+  if (const char* given = std::getenv("LTR_CACHE_DIR"); given != nullptr && *given != '\0') return given;
   if (const char* given = std::getenv("XDG_CACHE_HOME"); given != nullptr && *given != '\0')
     return fs::path(given) / "ltr";
   const char* home = std::getenv("HOME");
   return fs::path(home != nullptr && *home != '\0' ? home : "/tmp") / ".cache" / "ltr";
 }
 
-std::string build_key(const std::string& sources_hash,
-                      const Installation& installation,
+std::string build_key(const std::string& sources_hash, const Installation& installation,
                       const CompileOptions& options) {
   std::string text = sources_hash;
   const auto add_identity = [&](const fs::path& file) {

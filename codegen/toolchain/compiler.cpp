@@ -39,8 +39,7 @@ std::string cpp_compiler() {
   return given != nullptr && *given != '\0' ? given : "c++";
 }
 
-std::vector<std::string> compile_command(const Installation& installation,
-                                         const CompileOptions& options) {
+std::vector<std::string> compile_command(const Installation& installation, const CompileOptions& options) {
   std::vector<std::string> words = {cpp_compiler(), "-std=c++20"};
   if (options.debug) {
     words.insert(words.end(), {"-g", "-O0"});
@@ -79,12 +78,8 @@ bool is_full(const fs::path& folder, const std::string& output) {
 
 }  // namespace
 
-Built build(const std::string& cpp,
-            const std::string& key,
-            const std::string& name,
-            const Installation& installation,
-            const CompileOptions& options,
-            const std::vector<ExternObject>& objects) {
+Built build(const std::string& cpp, const std::string& key, const std::string& name, const Installation& installation,
+            const CompileOptions& options, const std::vector<ExternObject>& objects) {
   std::error_code error;
   const fs::path folder = cache_folder() / "programs" / key;
   fs::create_directories(folder, error);
@@ -92,9 +87,8 @@ Built build(const std::string& cpp,
     return fail("cannot make the cache folder " + folder.string() + ": " + error.message(),
                 "set LTR_CACHE_DIR to a folder that can be written");
   if (!fs::exists(installation.library / "libltr_runtime.so", error)) {
-    return fail(
-        "the runtime is not there: " + (installation.library / "libltr_runtime.so").string(),
-        "build it, or install Ltr anew");
+    return fail("the runtime is not there: " + (installation.library / "libltr_runtime.so").string(),
+                "build it, or install Ltr anew");
   }
   const fs::path work = folder / ("." + std::to_string(getpid()));
   fs::create_directories(work, error);
@@ -116,14 +110,13 @@ Built build(const std::string& cpp,
     words.push_back(object.file.string());
     has_cuda = has_cuda || object.is_cuda;
   }
-  words.insert(words.end(), {"-L" + library, "-lltr_runtime", "-Wl,-rpath," + library,
-                             "-Wl,-rpath,$ORIGIN/lib", "-Wl,--allow-shlib-undefined"});
+  words.insert(words.end(), {"-L" + library, "-lltr_runtime", "-Wl,-rpath," + library, "-Wl,-rpath,$ORIGIN/lib",
+                             "-Wl,--allow-shlib-undefined"});
   if (has_cuda) add_cuda_libraries(words);
   const Finished finished = run(words, log);
   if (finished.status == -1) {
     fs::remove_all(work, error);
-    return fail("there is no C++ compiler `" + compiler + "`",
-                "install g++, or set CXX to a compiler with C++20");
+    return fail("there is no C++ compiler `" + compiler + "`", "install g++, or set CXX to a compiler with C++20");
   }
   const std::vector<std::string> undefined = undefined_functions(finished.output);
   if (finished.status != 0 && !objects.empty() && !undefined.empty()) {
@@ -138,20 +131,15 @@ Built build(const std::string& cpp,
                 "make room, or set LTR_CACHE_DIR to another folder");
   }
   if (finished.status != 0) {
-    return fail(
-        "the C++ compiler refused the generated program, kept as " + source.string() + ":\n" +
-            finished.output,
-        "this is a mistake of ltrc, not of your program; please report it with the .ltr file",
-        true);
+    return fail("the C++ compiler refused the generated program, kept as " + source.string() + ":\n" + finished.output,
+                "this is a mistake of ltrc, not of your program; please report it with the .ltr file", true);
   }
-  if (!write_sum(program))
-    return fail("cannot write " + program.string() + kSumSuffix, "is the disk full?");
+  if (!write_sum(program)) return fail("cannot write " + program.string() + kSumSuffix, "is the disk full?");
   fs::rename(source, folder / (name + ".cpp"), error);
   fs::rename(program, folder / name, error);
   if (!error) fs::rename(program.string() + kSumSuffix, folder / (name + kSumSuffix), error);
   if (error)
-    return fail("cannot put the program into " + folder.string() + ": " + error.message(),
-                "is the disk full?");
+    return fail("cannot put the program into " + folder.string() + ": " + error.message(), "is the disk full?");
   fs::remove_all(work, error);
   Built built;
   built.program = folder / name;

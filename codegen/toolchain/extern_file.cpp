@@ -42,8 +42,7 @@ std::string identity(const fs::path& file) {
 
 /// The folder with the generated header, which stands on the include path.
 fs::path header_folder(const ExternSource& source) {
-  const fs::path folder =
-      cache_folder() / "headers" / digest(source.header_name() + source.header).substr(0, 24);
+  const fs::path folder = cache_folder() / "headers" / digest(source.header_name() + source.header).substr(0, 24);
   std::error_code error;
   fs::create_directories(folder, error);
   const fs::path header = folder / source.header_name();
@@ -74,8 +73,7 @@ struct Entry {
     bool any = false;
     for (std::string line; std::getline(lines, line); any = true) {
       const size_t space = line.find(' ');
-      if (space == std::string::npos ||
-          digest(read_text(line.substr(space + 1))) != line.substr(0, space))
+      if (space == std::string::npos || digest(read_text(line.substr(space + 1))) != line.substr(0, space))
         return false;
     }
     return any;
@@ -119,8 +117,7 @@ std::vector<CompilerMessage> errors_in(const std::string& output) {
   std::vector<CompilerMessage> messages;
   std::istringstream lines(output);
   for (std::string line; std::getline(lines, line);) {
-    const std::string mark =
-        line.find(": fatal error: ") != std::string::npos ? ": fatal error: " : ": error: ";
+    const std::string mark = line.find(": fatal error: ") != std::string::npos ? ": fatal error: " : ": error: ";
     const size_t at = line.find(mark);
     if (at == std::string::npos) continue;
     CompilerMessage message;
@@ -139,18 +136,15 @@ std::vector<CompilerMessage> errors_in(const std::string& output) {
              std::all_of(word.begin(), word.end(), [](char c) { return c >= '0' && c <= '9'; });
     };
     size_t numbers = 0;
-    while (numbers < 2 && numbers < words.size() && is_number(words[words.size() - 1 - numbers]))
-      ++numbers;
+    while (numbers < 2 && numbers < words.size() && is_number(words[words.size() - 1 - numbers])) ++numbers;
     if (numbers > 0 && words.size() > numbers) {
       message.line = uint32_t(std::stoul(words[words.size() - numbers]));
       message.column = numbers == 2 ? uint32_t(std::stoul(words.back())) : 1;
-      for (size_t i = 0; i + numbers < words.size(); ++i)
-        message.file += (i == 0 ? "" : ":") + words[i];
+      for (size_t i = 0; i + numbers < words.size(); ++i) message.file += (i == 0 ? "" : ":") + words[i];
     }
     messages.push_back(std::move(message));
   }
-  if (messages.empty())
-    messages.push_back({"", 0, 0, output.empty() ? "the compiler gave no reason" : output});
+  if (messages.empty()) messages.push_back({"", 0, 0, output.empty() ? "the compiler gave no reason" : output});
   return messages;
 }
 
@@ -186,8 +180,7 @@ std::optional<std::string> broken_toolkit(const fs::path& nvcc) {
   return "the toolkit of " + nvcc.string() + " is not CUDA 13: it has no lib64/" + kRuntime;
 }
 
-std::optional<std::vector<Finding>> check_extern(const ExternSource& source,
-                                                 const Installation& installation) {
+std::optional<std::vector<Finding>> check_extern(const ExternSource& source, const Installation& installation) {
   const fs::path tool = installation.ltrc.parent_path() / "ltr_extern_check";
   std::error_code error;
   if (!fs::exists(tool, error)) return std::nullopt;
@@ -232,8 +225,7 @@ std::optional<std::vector<Finding>> check_extern(const ExternSource& source,
   return findings;
 }
 
-CompiledExtern compile_extern(const ExternSource& source,
-                              const Installation& installation,
+CompiledExtern compile_extern(const ExternSource& source, const Installation& installation,
                               const CompileOptions& options) {
   CompiledExtern compiled;
   std::vector<std::string> words = compile_command(installation, options);

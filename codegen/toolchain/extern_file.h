@@ -28,8 +28,7 @@ using Finding = std::vector<std::string>;
 
 /// What the file's definitions are, compared with its header. Nothing if `ltr_extern_check` is not
 /// installed.
-std::optional<std::vector<Finding>> check_extern(const ExternSource& source,
-                                                 const Installation& installation);
+std::optional<std::vector<Finding>> check_extern(const ExternSource& source, const Installation& installation);
 
 /// A line of the C++ compiler.
 struct CompilerMessage {
@@ -42,13 +41,12 @@ struct CompilerMessage {
 struct CompiledExtern {
   std::optional<ExternObject> object;
   std::vector<CompilerMessage> errors;  ///< why there is no object
-  std::string warnings;  ///< what the compiler said about a file that it compiled just now
+  std::string warnings;                 ///< what the compiler said about a file that it compiled just now
 };
 
 /// Compiles the file as the program is compiled, with -Wall, unless its object is in the cache and
 /// no file that it includes has changed.
-CompiledExtern compile_extern(const ExternSource& source,
-                              const Installation& installation,
+CompiledExtern compile_extern(const ExternSource& source, const Installation& installation,
                               const CompileOptions& options);
 
 /// What linking a CUDA object takes.

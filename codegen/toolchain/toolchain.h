@@ -46,9 +46,7 @@ std::string digest(const std::string& text);
 fs::path cache_folder();
 
 /// The key of a build: everything that its bytes depend on.
-std::string build_key(const std::string& sources_hash,
-                      const Installation& installation,
-                      const CompileOptions& options);
+std::string build_key(const std::string& sources_hash, const Installation& installation, const CompileOptions& options);
 
 /// Behind the name of a cached program: the file that holds its digest.
 inline constexpr const char* kSumSuffix = ".sha256";
@@ -67,17 +65,12 @@ struct ExternObject {
 /// `CXX`, else `c++`.
 std::string cpp_compiler();
 /// The compiler and the flags that all C++ of a program shares.
-std::vector<std::string> compile_command(const Installation& installation,
-                                         const CompileOptions& options);
+std::vector<std::string> compile_command(const Installation& installation, const CompileOptions& options);
 
 /// Compiles and links `cpp` with the user's C++ compiler (`CXX`, else `c++`) into the cache. Two
 /// builds of one key at the same time give the same file: each links its own and renames it into
 /// place.
-Built build(const std::string& cpp,
-            const std::string& key,
-            const std::string& name,
-            const Installation& installation,
-            const CompileOptions& options,
-            const std::vector<ExternObject>& objects = {});
+Built build(const std::string& cpp, const std::string& key, const std::string& name, const Installation& installation,
+            const CompileOptions& options, const std::vector<ExternObject>& objects = {});
 
 }  // namespace ltr::toolchain

@@ -4,9 +4,7 @@ namespace ltr::training_logic {
 
 namespace {
 
-std::string name_of(const ir::Function& step) {
-  return step.name.substr(step.name.rfind('.') + 1);
-}
+std::string name_of(const ir::Function& step) { return step.name.substr(step.name.rfind('.') + 1); }
 
 /// `step test = val` is a copy with metric objects of its own.
 bool is_copy(const ir::Function& left, const ir::Function& right) {
@@ -19,11 +17,9 @@ bool is_copy(const ir::Function& left, const ir::Function& right) {
 void check_activations(const Findings& findings, Sink& sink) {
   for (const Doubled& doubled : findings.doubled) {
     const std::string_view name = library::info(doubled.activation.function).name;
-    diagnostics::Diagnostic diagnostic =
-        diag::double_activation(doubled.span, doubled.taker, std::string(name));
+    diagnostics::Diagnostic diagnostic = diag::double_activation(doubled.span, doubled.taker, std::string(name));
     diagnostic.label(doubled.activation.span, "`{}` here", name);
-    const std::string twice =
-        doubled.is_metric ? "twice measures something else" : "twice makes gradients vanish";
+    const std::string twice = doubled.is_metric ? "twice measures something else" : "twice makes gradients vanish";
     const std::string other = doubled.takes_both ? ", or declare it with `logits = false`" : "";
     diagnostic.note("`{}` applies it itself; {}", doubled.taker, twice)
         .help("give it the values before `{}`{}", name, other);

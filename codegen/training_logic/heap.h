@@ -26,9 +26,9 @@ struct Owner {
   Span span;
   std::vector<WeightUse> weights;
   std::vector<library::Id> rules;  ///< what moves each of them: `Muon`
-  bool is_unknown = false;    ///< what it owns could not be found out
-  bool is_used = false;       ///< a step minimizes with it
-  bool is_contested = false;  ///< another one owns some of its weights too, which is said
+  bool is_unknown = false;         ///< what it owns could not be found out
+  bool is_used = false;            ///< a step minimizes with it
+  bool is_contested = false;       ///< another one owns some of its weights too, which is said
 };
 
 /// The objects that constructors made. A list of blocks counts as one block that stands for all.

@@ -17,8 +17,7 @@ void add(Part& part, const std::string& path, bool is_owned) {
   (is_owned ? part.has_owned : part.has_unowned) = true;
   if (path.empty()) return;
   const size_t dot = path.find('.');
-  add(part.parts[path.substr(0, dot)], dot == std::string::npos ? "" : path.substr(dot + 1),
-      is_owned);
+  add(part.parts[path.substr(0, dot)], dot == std::string::npos ? "" : path.substr(dot + 1), is_owned);
 }
 
 /// The topmost places all of whose weights lack an optimizer.
@@ -28,8 +27,7 @@ void find_unowned(const Part& part, const std::string& path, std::vector<std::st
     found.push_back(path);
     return;
   }
-  for (const auto& [name, inner] : part.parts)
-    find_unowned(inner, path.empty() ? name : path + "." + name, found);
+  for (const auto& [name, inner] : part.parts) find_unowned(inner, path.empty() ? name : path + "." + name, found);
 }
 
 /// `net.body` of `net.body.*.weight`: an element that stands for all is not named.
@@ -52,12 +50,10 @@ void check_second_owners(const Findings& findings, const Heap& heap, Sink& sink)
     const bool is_within = second.weight.scope.holds(second.first.scope);
     const std::string path = shown_path(is_within ? second.first.scope.path : second.weight.scope.path);
     const Owner& first = heap.owners[heap.weights[second.weight.weight].owner];
-    const std::string owners = heap.weights[second.weight.weight].owner == second.owner
-                                   ? "`" + first.name + "` twice"
-                                   : "two optimizers";
+    const std::string owners =
+        heap.weights[second.weight.weight].owner == second.owner ? "`" + first.name + "` twice" : "two optimizers";
     sink.report(diag::weight_with_two_optimizers(second.weight.span, path, owners)
-                    .label(second.first.span, "`{}` owns `{}` here", first.name,
-                           shown_path(second.first.scope.path)));
+                    .label(second.first.span, "`{}` owns `{}` here", first.name, shown_path(second.first.scope.path)));
   }
 }
 
@@ -70,10 +66,9 @@ void check_matrices(const ModelTrace& model, const Heap& heap, Sink& sink) {
       const Weight& weight = heap.weights[use.weight];
       const library::Function& rule = library::info(owner.rules[i]);
       if (!rule.moves_matrices || weight.rank == 2) continue;
-      sink.report(diag::wrong_argument(use.span, std::string(rule.name) + " moves matrices, and `" +
-                                                     shown_path(weight.places[0].path) + "` has " +
-                                                     std::to_string(weight.rank) +
-                                                     (weight.rank == 1 ? " dim" : " dims"))
+      sink.report(diag::wrong_argument(
+                      use.span, std::string(rule.name) + " moves matrices, and `" + shown_path(weight.places[0].path) +
+                                    "` has " + std::to_string(weight.rank) + (weight.rank == 1 ? " dim" : " dims"))
                       .help("give the others a rule of their own: `group \"{}\" { rule = AdamW(lr = 1e-3) }`",
                             weight.rank < 2 ? "@1d" : shown_path(weight.places[0].path)));
       break;  // One says it for all of this optimizer.
@@ -83,9 +78,8 @@ void check_matrices(const ModelTrace& model, const Heap& heap, Sink& sink) {
 
 void check_ownership(const ModelTrace& model, const Heap& heap, Sink& sink) {
   const Object& object = heap.objects[model.object];
-  const bool trains =
-      std::any_of(model.steps.begin(), model.steps.end(),
-                  [](const ir::Function* step) { return step->name.ends_with(".train"); });
+  const bool trains = std::any_of(model.steps.begin(), model.steps.end(),
+                                  [](const ir::Function* step) { return step->name.ends_with(".train"); });
   if (!trains || model.has_error) return;
   bool any_used = false;
   std::vector<OwnerId> owners;
@@ -103,9 +97,7 @@ void check_ownership(const ModelTrace& model, const Heap& heap, Sink& sink) {
   Part all;
   for (const Weight& weight : heap.weights) {
     for (const Scope& place : weight.places) {
-      if (place.root != object.scope.root ||
-          (weight.owner == 0 && needs_none(weight, model.train_has_error)))
-        continue;
+      if (place.root != object.scope.root || (weight.owner == 0 && needs_none(weight, model.train_has_error))) continue;
       add(all, place.path, weight.owner != 0);
     }
   }
@@ -116,16 +108,14 @@ void check_ownership(const ModelTrace& model, const Heap& heap, Sink& sink) {
     const auto span = object.spans.find(member);
     const bool is_weight = all.parts.at(member).parts.empty();
     const std::string named = shown_path(path);
-    diagnostics::Diagnostic diagnostic = diag::weight_without_optimizer(
-        span == object.spans.end() ? model.info.loc.span : span->second, named);
+    diagnostics::Diagnostic diagnostic =
+        diag::weight_without_optimizer(span == object.spans.end() ? model.info.loc.span : span->second, named);
     for (const OwnerId owner : owners) {
       const std::vector<WeightUse>& uses = heap.owners[owner].weights;
-      const auto near = std::find_if(uses.begin(), uses.end(), [&](const WeightUse& use) {
-        return use.scope.path.starts_with(member + ".");
-      });
+      const auto near = std::find_if(uses.begin(), uses.end(),
+                                     [&](const WeightUse& use) { return use.scope.path.starts_with(member + "."); });
       if (near != uses.end())
-        diagnostic.label(near->span, "`{}` owns `{}` alone", heap.owners[owner].name,
-                         shown_path(near->scope.path));
+        diagnostic.label(near->span, "`{}` owns `{}` alone", heap.owners[owner].name, shown_path(near->scope.path));
     }
     diagnostic.help("add `{}` to an optimizer; what only serves others is used as `frozen({})(x)`",
                     is_weight ? named : named + ".weights", named);

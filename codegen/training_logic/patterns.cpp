@@ -56,15 +56,13 @@ bool takes(const std::string& pattern, const Scope& scope, WeightId id, const He
 
 void check_patterns(const Findings& findings, const Heap& heap, Sink& sink) {
   for (const Pattern& pattern : findings.patterns) {
-    const bool is_used =
-        std::any_of(pattern.weights.begin(), pattern.weights.end(), [&](WeightId id) {
-          const std::vector<Scope>& places = heap.weights[id].places;
-          return std::any_of(places.begin(), places.end(),
-                             [&](const Scope& place) { return chooses(pattern.text, pattern.scope, place); });
-        });
+    const bool is_used = std::any_of(pattern.weights.begin(), pattern.weights.end(), [&](WeightId id) {
+      const std::vector<Scope>& places = heap.weights[id].places;
+      return std::any_of(places.begin(), places.end(),
+                         [&](const Scope& place) { return chooses(pattern.text, pattern.scope, place); });
+    });
     if (is_used) continue;
-    diagnostics::Diagnostic diagnostic =
-        diag::pattern_matches_nothing(pattern.span, pattern.of, pattern.text);
+    diagnostics::Diagnostic diagnostic = diag::pattern_matches_nothing(pattern.span, pattern.of, pattern.text);
     if (!pattern.weights.empty()) {
       std::string list;
       for (size_t i = 0; i < std::min<size_t>(pattern.weights.size(), 6); ++i)

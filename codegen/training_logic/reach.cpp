@@ -10,11 +10,10 @@ bool updates(const ir::Region& region, const ir::Module& module, std::set<std::s
   for (const ir::Op& op : region.ops) {
     if (op.kind == ir::OpKind::Minimize || op.kind == ir::OpKind::Backward) return true;
     if (op.kind == ir::OpKind::Trainer && op.name == "step") return true;
-    if ((op.kind == ir::OpKind::CallFn || op.kind == ir::OpKind::CallMethod) &&
-        seen.insert(op.name).second) {
+    if ((op.kind == ir::OpKind::CallFn || op.kind == ir::OpKind::CallMethod) && seen.insert(op.name).second) {
       const ir::Function* callee = module.find(op.name);
-      if (callee != nullptr && ((callee->has_error && callee->role == ir::Role::Step) ||
-                                updates(callee->body, module, seen)))
+      if (callee != nullptr &&
+          ((callee->has_error && callee->role == ir::Role::Step) || updates(callee->body, module, seen)))
         return true;
     }
     for (const ir::Region& inner : op.regions) {
@@ -40,9 +39,8 @@ void explain(diagnostics::Diagnostic& diagnostic, const Update& update, const He
     const Cut& cut = own->second;
     diagnostic.label(cut.span, "no gradient passes {}", cut.by);
     if (cut.by == "`frozen`") {
-      diagnostic.help(
-          "`{}` has nothing to train here: take `frozen` away, or the weights out of the optimizer",
-          heap.owners[update.owner].name);
+      diagnostic.help("`{}` has nothing to train here: take `frozen` away, or the weights out of the optimizer",
+                      heap.owners[update.owner].name);
     } else if (cut.is_meant) {
       diagnostic.help("compute the loss from values that are not behind {}", cut.by);
     } else {
@@ -52,40 +50,34 @@ void explain(diagnostics::Diagnostic& diagnostic, const Update& update, const He
     return;
   }
   if (heap.owners[update.owner].weights.empty()) {
-    diagnostic.label(heap.owners[update.owner].span, "`{}` owns no weights",
-                     heap.owners[update.owner].name);
+    diagnostic.label(heap.owners[update.owner].span, "`{}` owns no weights", heap.owners[update.owner].name);
     return;
   }
   const std::vector<std::string> others = reached(update.loss, heap);
   if (others.empty()) {
     diagnostic.note("it is computed without them");
   } else {
-    diagnostic.note("it reaches those of `{}`", others[0])
-        .help("did you mean `with {}`?", others[0]);
+    diagnostic.note("it reaches those of `{}`", others[0]).help("did you mean `with {}`?", others[0]);
   }
 }
 
 void check_one(const Update& update, const Heap& heap, Sink& sink) {
   if (update.loss.is_unknown) return;
   const bool is_backward = update.owner == 0;
-  if (!is_backward &&
-      (heap.owners[update.owner].is_unknown || heap.owners[update.owner].is_contested))
-    return;
-  const bool reaches = std::any_of(
-      update.loss.paths.begin(), update.loss.paths.end(),
-      [&](const auto& one) { return is_backward || one.first.to.owner == update.owner; });
+  if (!is_backward && (heap.owners[update.owner].is_unknown || heap.owners[update.owner].is_contested)) return;
+  const bool reaches = std::any_of(update.loss.paths.begin(), update.loss.paths.end(),
+                                   [&](const auto& one) { return is_backward || one.first.to.owner == update.owner; });
   if (reaches) {
     if (update.loss.lost_term) {
-      sink.report(diag::lost_term(update.loss.lost_term->span, update.loss.lost_term->by)
-                      .label(update.loss_span, "the loss is a sum with it")
-                      .help("compute it from the values before {}, or take it out of the loss",
-                            update.loss.lost_term->by));
+      sink.report(
+          diag::lost_term(update.loss.lost_term->span, update.loss.lost_term->by)
+              .label(update.loss_span, "the loss is a sum with it")
+              .help("compute it from the values before {}, or take it out of the loss", update.loss.lost_term->by));
     }
     return;
   }
   if (!update.loss.varies && update.loss.cuts.empty()) {
-    sink.report(
-        diag::constant_loss(update.loss_span).note("nothing that it is computed from changes"));
+    sink.report(diag::constant_loss(update.loss_span).note("nothing that it is computed from changes"));
     return;
   }
   diagnostics::Diagnostic diagnostic = diag::loss_reaches_nothing(
@@ -99,8 +91,7 @@ void check_one(const Update& update, const Heap& heap, Sink& sink) {
 void check_train_step(const ir::Module& module, const ModelTrace& model, Sink& sink) {
   for (const ir::Function* step : model.steps) {
     std::set<std::string> seen;
-    if (!step->name.ends_with(".train") || step->has_error || updates(step->body, module, seen))
-      continue;
+    if (!step->name.ends_with(".train") || step->has_error || updates(step->body, module, seen)) continue;
     sink.report(diag::minimizes_nothing(step->loc.span).help("`minimize loss` makes one update"));
   }
 }

@@ -17,22 +17,19 @@ constexpr size_t kMaxOps = 1'000'000;
 constexpr int kMaxRounds = 16;
 
 bool same(const std::vector<Value>& left, const std::vector<Value>& right) {
-  return left.size() == right.size() &&
-         std::equal(left.begin(), left.end(), right.begin(),
-                    [](const Value& a, const Value& b) { return a.same_as(b); });
+  return left.size() == right.size() && std::equal(left.begin(), left.end(), right.begin(),
+                                                   [](const Value& a, const Value& b) { return a.same_as(b); });
 }
 
 size_t count(const Findings& findings) {
-  return findings.updates.size() + findings.doubled.size() + findings.draws.size() +
-         findings.metrics.size() + findings.second_owners.size() + findings.statistics.size() +
-         findings.patterns.size();
+  return findings.updates.size() + findings.doubled.size() + findings.draws.size() + findings.metrics.size() +
+         findings.second_owners.size() + findings.statistics.size() + findings.patterns.size();
 }
 
 }  // namespace
 
 Trace::Trace(const ir::Module& module, Heap& heap) : module_(module), heap_(heap) {
-  for (const ir::Function& function : module.functions)
-    functions_.emplace(function.name, &function);
+  for (const ir::Function& function : module.functions) functions_.emplace(function.name, &function);
 }
 
 const ir::Function* Trace::find(const std::string& function) const {
@@ -47,8 +44,7 @@ Value Trace::use(ir::ValueId id, const Frame& frame) const {
   const ir::Value& value = frame.function->values[id];
   if (!value.constant) return frame.values[id];
   Value known = Value::of(*value.constant);
-  known.is_none = std::holds_alternative<ir::NoneConstant>(*value.constant) &&
-                  !value.type.is(TypeKind::Function);
+  known.is_none = std::holds_alternative<ir::NoneConstant>(*value.constant) && !value.type.is(TypeKind::Function);
   return known;
 }
 
@@ -69,8 +65,7 @@ Span Trace::user_span(const ir::Op& op, const Frame& frame) const {
 }
 
 Span Trace::written_span(const ir::Op& op, size_t operand, const Frame& frame) const {
-  const bool is_here =
-      !frame.function->is_library && operand < op.written.size() && !op.written[operand].is_empty();
+  const bool is_here = !frame.function->is_library && operand < op.written.size() && !op.written[operand].is_empty();
   return is_here ? op.written[operand] : user_span(op, frame);
 }
 
@@ -86,16 +81,14 @@ VersionId Trace::version_of(OwnerId owner) const {
 }
 
 VersionId Trace::version_at(const ir::Op& op, OwnerId owner, Span span) {
-  const auto [place, is_new] =
-      version_ids_.try_emplace({&op, owner}, VersionId(update_spans_.size()));
+  const auto [place, is_new] = version_ids_.try_emplace({&op, owner}, VersionId(update_spans_.size()));
   if (is_new) update_spans_.push_back(span);
   return place->second;
 }
 
 Value Trace::parameter(const ir::Type& type) const {
   Value value = Value::varying();
-  if (type.is_object() || type.is(TypeKind::Optimizer) || type.is(TypeKind::Weights) ||
-      type.is(TypeKind::Function))
+  if (type.is_object() || type.is(TypeKind::Optimizer) || type.is(TypeKind::Weights) || type.is(TypeKind::Function))
     return Value::unknown();
   value.is_uniform = type.is(TypeKind::List);
   if (type.is(TypeKind::Record) || type.is(TypeKind::Tuple) || type.is(TypeKind::List)) {
@@ -127,24 +120,19 @@ void Trace::run(const ir::Function& function, std::optional<ObjectId> self) {
   call(function, std::move(arguments), nullptr, nullptr);
 }
 
-Value Trace::call(const ir::Function& function,
-                  std::vector<Value> arguments,
-                  const Frame* caller,
-                  const ir::Op* site) {
+Value Trace::call(const ir::Function& function, std::vector<Value> arguments, const Frame* caller, const ir::Op* site) {
   followed_.insert(function.name);
   findings.has_error = findings.has_error || function.has_error;
   const bool is_opaque = function.has_error && function.body.ops.empty();
   // A function that calls itself is an error of its own.
-  if (is_opaque || arguments.size() != function.body.params.size() ||
-      !active_.insert(&function).second)
+  if (is_opaque || arguments.size() != function.body.params.size() || !active_.insert(&function).second)
     return Value::unknown();
   Frame frame;
   frame.function = &function;
   frame.caller = caller;
   frame.site = site;
   frame.values.resize(function.values.size());
-  for (size_t i = 0; i < arguments.size(); ++i)
-    frame.values[function.body.params[i]] = std::move(arguments[i]);
+  for (size_t i = 0; i < arguments.size(); ++i) frame.values[function.body.params[i]] = std::move(arguments[i]);
   std::vector<Value> yielded;
   region(function.body, frame, yielded);
   active_.erase(&function);
@@ -167,9 +155,7 @@ bool Trace::region(const ir::Region& region, Frame& frame, std::vector<Value>& y
     if (one.kind == OpKind::Return) {
       // Code that is broken may have returned something all the same.
       const bool is_lost = one.operands.empty() && frame.function->has_error;
-      Value value = is_lost                ? Value::unknown()
-                    : one.operands.empty() ? Value{}
-                                           : use(one.operands[0], frame);
+      Value value = is_lost ? Value::unknown() : one.operands.empty() ? Value{} : use(one.operands[0], frame);
       frame.result = frame.result ? join(*frame.result, value) : std::move(value);
       return false;
     }
@@ -228,8 +214,7 @@ bool Trace::branch(const ir::Op& op, Frame& frame) {
 // of rounds".
 void Trace::loop(const ir::Op& op, Frame& frame, size_t first_carried) {
   std::vector<Value> carried;
-  for (size_t i = first_carried; i < op.operands.size(); ++i)
-    carried.push_back(use(op.operands[i], frame));
+  for (size_t i = first_carried; i < op.operands.size(); ++i) carried.push_back(use(op.operands[i], frame));
   Versions entry = versions_;
   const Findings before = findings;
   const size_t found = count(findings);
@@ -350,38 +335,18 @@ Value Trace::call_value(const ir::Op& op, Frame& frame) {
 
 bool Trace::op(const ir::Op& op, Frame& frame) {
   switch (op.kind) {
-    case OpKind::If:
-      return branch(op, frame);
-    case OpKind::For:
-      loop(op, frame, 2);
-      return true;
-    case OpKind::While:
-      loop(op, frame, 0);
-      return true;
-    case OpKind::Scan:
-      loop(op, frame, 2);
-      return true;
-    case OpKind::Function:
-      closure(op, frame);
-      return true;
-    case OpKind::NoGrad:
-      severed_region(op, frame);
-      return true;
-    case OpKind::FrozenRegion:
-      frozen_region(op, frame);
-      return true;
-    case OpKind::Comprehension:
-      comprehension(op, frame);
-      return true;
+    case OpKind::If: return branch(op, frame);
+    case OpKind::For: loop(op, frame, 2); return true;
+    case OpKind::While: loop(op, frame, 0); return true;
+    case OpKind::Scan: loop(op, frame, 2); return true;
+    case OpKind::Function: closure(op, frame); return true;
+    case OpKind::NoGrad: severed_region(op, frame); return true;
+    case OpKind::FrozenRegion: frozen_region(op, frame); return true;
+    case OpKind::Comprehension: comprehension(op, frame); return true;
     case OpKind::Minimize:
-    case OpKind::Backward:
-      update(op, frame);
-      return true;
-    case OpKind::Trainer:
-      trainer(op, frame);
-      return true;
-    default:
-      break;
+    case OpKind::Backward: update(op, frame); return true;
+    case OpKind::Trainer: trainer(op, frame); return true;
+    default: break;
   }
   Value value = value_of(op, frame);
   if (!no_grad_.empty()) value = severed(std::move(value), no_grad_.back());

@@ -34,10 +34,7 @@ class Trace {
   };
   using Versions = std::map<OwnerId, VersionId>;
 
-  Value call(const ir::Function& function,
-             std::vector<Value> arguments,
-             const Frame* caller,
-             const ir::Op* site);
+  Value call(const ir::Function& function, std::vector<Value> arguments, const Frame* caller, const ir::Op* site);
   /// False if every path through the region has left the function. `yielded` takes the operands of
   /// its `yield`.
   bool region(const ir::Region& region, Frame& frame, std::vector<Value>& yielded);
@@ -86,9 +83,7 @@ class Trace {
   /// The number that stands for "what is after this op", the same each time.
   VersionId version_at(const ir::Op& op, OwnerId owner, Span span);
   Value parameter(const ir::Type& type) const;
-  bool is_train_step() const {
-    return root_->role == ir::Role::Step && root_->name.ends_with(".train");
-  }
+  bool is_train_step() const { return root_->role == ir::Role::Step && root_->name.ends_with(".train"); }
   std::vector<WeightUse> weights_in(const Value& value, Span span) const;
 
   const ir::Module& module_;

@@ -76,15 +76,13 @@ Value Trace::made_weight(const ir::Op& op, Frame& frame) {
   const Scope place = scope.scope->below(op.name);
   // A weight whose initial value is another weight is that weight.
   if (!initial.weights.empty()) {
-    for (const WeightUse& tied : initial.weights)
-      heap_.weights[tied.weight].places.push_back(place);
+    for (const WeightUse& tied : initial.weights) heap_.weights[tied.weight].places.push_back(place);
     return initial;
   }
   Value made;
   for (WeightId id = 0; id < heap_.weights.size(); ++id) {
     const Scope& known = heap_.weights[id].places[0];
-    if (known.root == place.root && known.path == place.path)
-      made.weights = {{id, place, op.loc.span}};
+    if (known.root == place.root && known.path == place.path) made.weights = {{id, place, op.loc.span}};
   }
   if (made.weights.empty()) {
     made.weights = {{WeightId(heap_.weights.size()), place, op.loc.span}};
@@ -142,8 +140,7 @@ Value Trace::chosen_by_pattern(const ir::Op& op, Frame& frame) {
   const Value scope = use(op.operands[0], frame);
   if (!scope.scope) return {};
   Pattern pattern{op.loc.span, op.text("pattern"), root_->owner, *scope.scope, {}};
-  for (const WeightUse& one : heap_.weights_at(*scope.scope, {}))
-    pattern.weights.push_back(one.weight);
+  for (const WeightUse& one : heap_.weights_at(*scope.scope, {})) pattern.weights.push_back(one.weight);
   findings.patterns.push_back(std::move(pattern));
   return {};
 }
@@ -202,8 +199,7 @@ void Trace::freeze(const ir::Op& op, Frame& frame) {
   for (Weight& weight : heap_.weights) {
     for (const Scope& at : weight.places) {
       if (!place->holds(at) || at.path.size() <= place->path.size()) continue;
-      const std::string_view path =
-          std::string_view(at.path).substr(place->path.empty() ? 0 : place->path.size() + 1);
+      const std::string_view path = std::string_view(at.path).substr(place->path.empty() ? 0 : place->path.size() + 1);
       for (size_t i = 0; i < rules.size(); ++i) {
         if (rules[i] == "Freeze" && matches(patterns[i], path)) weight.is_frozen = true;
       }
@@ -240,8 +236,7 @@ std::vector<WeightUse> Trace::weights_in(const Value& value, Span span) const {
   if (!value.weights.empty()) return value.weights;
   std::vector<WeightUse> found;
   for (const ObjectId id : value.objects) {
-    for (const WeightUse& one : heap_.weights_at(heap_.objects[id].scope, span))
-      found.push_back(one);
+    for (const WeightUse& one : heap_.weights_at(heap_.objects[id].scope, span)) found.push_back(one);
   }
   for (const Value& part : value.parts) {
     for (const WeightUse& one : weights_in(part, span)) found.push_back(one);

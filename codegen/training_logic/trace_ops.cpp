@@ -14,8 +14,7 @@ using library::Id;
 namespace {
 
 bool is_floating(const ir::Type& type) {
-  return type.is_tensor() && type.name != "bool" && !type.name.starts_with("i") &&
-         !type.name.starts_with("u");
+  return type.is_tensor() && type.name != "bool" && !type.name.starts_with("i") && !type.name.starts_with("u");
 }
 
 /// As it is written in the program.
@@ -35,8 +34,7 @@ Value shaped(const Value& whole, const ir::Type& type, const Cut& cut) {
   if (type.is_tensor() && !is_floating(type)) value = severed(std::move(value), cut);
   if (type.is(TypeKind::Tuple) || type.is(TypeKind::List) || type.is(TypeKind::Record)) {
     value.is_uniform = type.is(TypeKind::List);
-    for (const ir::Field& field : type.fields)
-      value.parts.push_back(shaped(whole, field.type, cut));
+    for (const ir::Field& field : type.fields) value.parts.push_back(shaped(whole, field.type, cut));
     value.paths.clear();
   }
   return value;
@@ -49,8 +47,7 @@ Value Trace::value_of(const ir::Op& op, Frame& frame) {
   switch (op.kind) {
     case OpKind::Member:
     case OpKind::ReadParam:
-    case OpKind::ReadBuffer:
-      return member(op, frame);
+    case OpKind::ReadBuffer: return member(op, frame);
     case OpKind::SetMember: {
       for (const ObjectId id : operand(0).objects) {
         heap_.objects[id].members[op.name] = operand(1);
@@ -87,15 +84,11 @@ Value Trace::value_of(const ir::Op& op, Frame& frame) {
       place.scope = Scope{++heap_.roots, ""};
       return place;
     }
-    case OpKind::Construct:
-      return construct(op, frame);
+    case OpKind::Construct: return construct(op, frame);
     case OpKind::MakeWeight:
-    case OpKind::MakeBuffer:
-      return made_weight(op, frame);
-    case OpKind::MakeOptimizer:
-      return made_optimizer(op, frame);
-    case OpKind::MakeInit:
-      return chosen_by_pattern(op, frame);
+    case OpKind::MakeBuffer: return made_weight(op, frame);
+    case OpKind::MakeOptimizer: return made_optimizer(op, frame);
+    case OpKind::MakeInit: return chosen_by_pattern(op, frame);
     case OpKind::WeightsAt: {
       const Value place = operand(0);
       if (!place.scope) return Value::unknown();
@@ -118,32 +111,20 @@ Value Trace::value_of(const ir::Op& op, Frame& frame) {
       return value;
     }
     case OpKind::CallFn:
-    case OpKind::CallMethod:
-      return call_op(op, frame);
-    case OpKind::CallValue:
-      return call_value(op, frame);
-    case OpKind::MakeMetric:
-      made_metric(op, frame);
-      return {};
-    case OpKind::CallMetric:
-      called_metric(op, frame);
-      return Value::varying();
-    case OpKind::HostOp:
-      return host(op, frame);
-    case OpKind::Choose:
-      return join(operand(1), operand(2));
+    case OpKind::CallMethod: return call_op(op, frame);
+    case OpKind::CallValue: return call_value(op, frame);
+    case OpKind::MakeMetric: made_metric(op, frame); return {};
+    case OpKind::CallMetric: called_metric(op, frame); return Value::varying();
+    case OpKind::HostOp: return host(op, frame);
+    case OpKind::Choose: return join(operand(1), operand(2));
     case OpKind::Convert: {
       Value value = operand(0);
-      if (value.parts.empty() || !frame.function->values[op.results[0]].type.is_tensor())
-        return value;
+      if (value.parts.empty() || !frame.function->values[op.results[0]].type.is_tensor()) return value;
       return joined_operands(op, frame);
     }
-    case OpKind::LoadWeights:
-      freeze(op, frame);
-      return {};
+    case OpKind::LoadWeights: freeze(op, frame); return {};
     case OpKind::CheckShape:
-    case OpKind::CheckResult:
-      return operand(0);
+    case OpKind::CheckResult: return operand(0);
     case OpKind::ListOf:
     case OpKind::TupleOf:
     case OpKind::RecordOf: {
@@ -153,27 +134,21 @@ Value Trace::value_of(const ir::Op& op, Frame& frame) {
     }
     case OpKind::ListGet:
     case OpKind::TupleGet:
-    case OpKind::RecordGet:
-      return element(op, frame);
+    case OpKind::RecordGet: return element(op, frame);
     case OpKind::Item:
     case OpKind::Equal:
     case OpKind::InList:
     case OpKind::ListLength:
     case OpKind::ShapeOf:
-    case OpKind::SizeOf:
-      return severed(read_on_host(op, frame), {user_span(op, frame), "`item`", false});
+    case OpKind::SizeOf: return severed(read_on_host(op, frame), {user_span(op, frame), "`item`", false});
     case OpKind::ReadHparam:
     case OpKind::ReadContext:
     case OpKind::ReadSeries:
     case OpKind::Due:
     case OpKind::Interpolate:
-    case OpKind::Overfit:
-      return Value::varying();
-    case OpKind::Unknown:
-      findings.has_error = true;
-      return Value::unknown();
-    default:
-      return library(op, frame);
+    case OpKind::Overfit: return Value::varying();
+    case OpKind::Unknown: findings.has_error = true; return Value::unknown();
+    default: return library(op, frame);
   }
 }
 
@@ -247,8 +222,7 @@ Value Trace::library(const ir::Op& op, Frame& frame) {
   std::vector<Value> operands;
   for (const ir::ValueId id : op.operands) operands.push_back(use(id, frame));
   if (op.function == Id::EmaUpdate && !operands.empty()) {
-    for (const WeightUse& one : weights_in(operands[0], op.loc.span))
-      heap_.weights[one.weight].is_averaged = true;
+    for (const WeightUse& one : weights_in(operands[0], op.loc.span)) heap_.weights[one.weight].is_averaged = true;
     return {};
   }
   look_at_activation(op, frame);
@@ -259,8 +233,7 @@ Value Trace::library(const ir::Op& op, Frame& frame) {
     for (const Snapshot& leaf : operands[i].leaves) {
       for (size_t k = 0; k < operands.size(); ++k) {
         if (k == i) continue;
-        for (const auto& [path, span] : operands[k].paths)
-          value.paths.emplace(Path{path.to, leaf}, span);
+        for (const auto& [path, span] : operands[k].paths) value.paths.emplace(Path{path.to, leaf}, span);
       }
     }
   }
@@ -272,17 +245,14 @@ Value Trace::library(const ir::Op& op, Frame& frame) {
     value.is_uniform_draw = operands[0].is_uniform_draw;
     value.activation = operands[0].activation;
     for (const Value& part : operands[0].parts) {
-      value.activation = part.activation.function == operands[0].parts[0].activation.function
-                             ? part.activation
-                             : Activation{};
+      value.activation =
+          part.activation.function == operands[0].parts[0].activation.function ? part.activation : Activation{};
     }
   }
   // Probabilities that are only scaled are no logits yet.
-  const bool is_scaled = (op.function == Id::Mul || op.function == Id::Div) &&
-                         operands.size() == 2 &&
+  const bool is_scaled = (op.function == Id::Mul || op.function == Id::Div) && operands.size() == 2 &&
                          !frame.function->values[op.operands[1]].type.is_tensor();
-  if (is_scaled && operands[0].activation.function == Id::Softmax)
-    value.activation = operands[0].activation;
+  if (is_scaled && operands[0].activation.function == Id::Softmax) value.activation = operands[0].activation;
   if (function.gives_probs) value.activation = {op.function, span};
   if (op.function == Id::Log && operands[0].activation.function == Id::Softmax)
     value.activation = {Id::LogSoftmax, span};
@@ -292,12 +262,10 @@ Value Trace::library(const ir::Op& op, Frame& frame) {
       const Value& term = operands[i];
       const Value& other = operands[1 - i];
       if (term.lost_term) value.lost_term = term.lost_term;
-      if (term.is_unknown || !term.paths.empty() || term.cuts.empty() || other.paths.empty())
-        continue;
-      const bool is_meant = std::any_of(term.cuts.begin(), term.cuts.end(),
-                                        [](const auto& one) { return one.second.is_meant; });
-      if (!is_meant)
-        value.lost_term = Cut{written_span(op, i, frame), term.cuts.begin()->second.by, false};
+      if (term.is_unknown || !term.paths.empty() || term.cuts.empty() || other.paths.empty()) continue;
+      const bool is_meant =
+          std::any_of(term.cuts.begin(), term.cuts.end(), [](const auto& one) { return one.second.is_meant; });
+      if (!is_meant) value.lost_term = Cut{written_span(op, i, frame), term.cuts.begin()->second.by, false};
     }
   }
   if (op.results.empty()) return value;
@@ -330,8 +298,7 @@ void Trace::look_at_activation(const ir::Op& op, Frame& frame) {
   if (!function.refuses_behind(before.function)) return;
   // Within a metric the mistake is what it was given.
   const Frame* metric = &frame;
-  while (metric != nullptr && metric->function->role != ir::Role::MetricUpdate)
-    metric = metric->caller;
+  while (metric != nullptr && metric->function->role != ir::Role::MetricUpdate) metric = metric->caller;
   if (metric == nullptr) {
     findings.doubled.push_back({written_span(op, 0, frame), std::string(function.name), before});
     return;
@@ -348,8 +315,8 @@ void Trace::look_at_activation(const ir::Op& op, Frame& frame) {
   for (size_t i = 1; i < site.operands.size(); ++i) {
     if (use(site.operands[i], *metric->caller).activation.span == before.span) given = i;
   }
-  findings.doubled.push_back({written_span(site, given, *metric->caller),
-                              metric->function->owner, before, true, takes_both});
+  findings.doubled.push_back(
+      {written_span(site, given, *metric->caller), metric->function->owner, before, true, takes_both});
 }
 
 // Sizes hang on no numbers.
@@ -367,7 +334,8 @@ void Trace::look_at_randomness(const ir::Op& op, const std::vector<Value>& opera
   const std::string step = root_->name.substr(root_->name.rfind('.') + 1);
   if (step != "val" && step != "test") return;
   const library::Function& function = library::info(op.function);
-  const bool meets_input = std::any_of(operands.begin(), operands.end(), [](const Value& one) { return one.holds_input(); });
+  const bool meets_input =
+      std::any_of(operands.begin(), operands.end(), [](const Value& one) { return one.holds_input(); });
   if (!frame.function->is_library) {
     const bool is_mask = function.draws == Draws::Mask ||
                          (is_comparison(op.function) && !operands.empty() && operands[0].is_uniform_draw);
@@ -423,8 +391,7 @@ void Trace::trainer(const ir::Op& op, Frame& frame) {
     const Value operand = use(id, frame);
     if (!operand.optimizer) continue;
     heap_.owners[*operand.optimizer].is_used = true;
-    if (op.name == "step")
-      versions_[*operand.optimizer] = version_at(op, *operand.optimizer, op.loc.span);
+    if (op.name == "step") versions_[*operand.optimizer] = version_at(op, *operand.optimizer, op.loc.span);
   }
   for (const ir::ValueId result : op.results) frame.values[result] = Value::varying();
 }

@@ -34,9 +34,8 @@ class Checker {
 
  private:
   void check_model(const ir::ObjectInfo& info) {
-    const auto declared =
-        std::find_if(program_.models.begin(), program_.models.end(),
-                     [&](const check::Object& one) { return one.name == info.shown; });
+    const auto declared = std::find_if(program_.models.begin(), program_.models.end(),
+                                       [&](const check::Object& one) { return one.name == info.shown; });
     const bool is_damaged = declared != program_.models.end() && declared->is_damaged;
     trace_.findings = {};
     ModelTrace model{info, trace_.build(info), {}};
@@ -63,8 +62,7 @@ class Checker {
       if (callback.model != info.shown) continue;
       const ObjectId self = trace_.build_callback(callback.name, model);
       for (const ir::Function& function : module_.functions) {
-        if (function.role == ir::Role::Hook && function.owner == callback.name)
-          trace_.run(function, self);
+        if (function.role == ir::Role::Hook && function.owner == callback.name) trace_.run(function, self);
       }
     }
     trace_.findings = kept;
@@ -74,12 +72,10 @@ class Checker {
   void check_batches(const ir::ObjectInfo& info) {
     if (trace_.findings.statistics.empty()) return;
     for (const check::Experiment& experiment : program_.experiments) {
-      if (experiment.train_batch != 1 || program_.models[experiment.model].name != info.shown)
-        continue;
+      if (experiment.train_batch != 1 || program_.models[experiment.model].name != info.shown) continue;
       diagnostics::Diagnostic diagnostic = diag::batch_of_one(experiment.train_batch_span);
       diagnostic.label(trace_.findings.statistics[0], "BatchNorm in step train")
-          .help(
-              "take larger batches, or GroupNorm or LayerNorm, which look at one record at a time");
+          .help("take larger batches, or GroupNorm or LayerNorm, which look at one record at a time");
       sink_.report(std::move(diagnostic));
     }
   }
@@ -94,9 +90,9 @@ class Checker {
     for (const ir::Function* test : tests) {
       trace_.findings = {};
       trace_.run(*test, std::nullopt);
-      const auto declared = std::find_if(
-          program_.tests.begin(), program_.tests.end(),
-          [&](const check::Test& one) { return program_.fns[one.fn].span == test->loc.span; });
+      const auto declared = std::find_if(program_.tests.begin(), program_.tests.end(), [&](const check::Test& one) {
+        return program_.fns[one.fn].span == test->loc.span;
+      });
       if (declared == program_.tests.end() || declared->fails.empty()) {
         check_findings(trace_.findings, heap_, sink_);
       } else {
@@ -117,9 +113,8 @@ class Checker {
       others += (others.empty() ? "" : ", ") + std::string(code) + " (" + diagnostic.message + ")";
     }
     if (is_found && others.empty()) return;
-    sink_.report(
-        diag::fails_otherwise(test.fails_span, test.fails,
-                              others.empty() ? "nothing is wrong with it" : "finds " + others));
+    sink_.report(diag::fails_otherwise(test.fails_span, test.fails,
+                                       others.empty() ? "nothing is wrong with it" : "finds " + others));
   }
 
   // What no step and no test calls is looked at by itself; its arguments may be anything.
@@ -129,8 +124,7 @@ class Checker {
     for (const ir::Function& function : module_.functions) {
       const bool is_code = function.role == ir::Role::Free || function.role == ir::Role::Method;
       if (!is_code || function.is_library || trace_.has_followed(function.name)) continue;
-      const ir::ObjectInfo* owner =
-          function.owner.empty() ? nullptr : module_.tables->find_object(function.owner);
+      const ir::ObjectInfo* owner = function.owner.empty() ? nullptr : module_.tables->find_object(function.owner);
       std::optional<ObjectId> self;
       if (owner != nullptr) {
         const auto known = built.find(owner->name);
@@ -151,9 +145,7 @@ class Checker {
 
 }  // namespace
 
-void check_training(const ir::Module& module,
-                    const check::Program& program,
-                    diagnostics::Sink& sink) {
+void check_training(const ir::Module& module, const check::Program& program, diagnostics::Sink& sink) {
   Checker(module, program, sink).run();
 }
 

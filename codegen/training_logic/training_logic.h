@@ -11,8 +11,6 @@ namespace ltr::training_logic {
 /// outlives an update, that activations are not doubled, that evaluation only evaluates. Sees
 /// through functions, blocks, lists, branches and loops. What hangs on code with an error is left
 /// alone. `fails` tests that `check` found nothing wrong with are decided here.
-void check_training(const ir::Module& module,
-                    const check::Program& program,
-                    diagnostics::Sink& sink);
+void check_training(const ir::Module& module, const check::Program& program, diagnostics::Sink& sink);
 
 }  // namespace ltr::training_logic

@@ -8,9 +8,8 @@ namespace {
 
 template <class Map>
 bool same_keys(const Map& left, const Map& right) {
-  return left.size() == right.size() &&
-         std::equal(left.begin(), left.end(), right.begin(),
-                    [](const auto& a, const auto& b) { return a.first == b.first; });
+  return left.size() == right.size() && std::equal(left.begin(), left.end(), right.begin(),
+                                                   [](const auto& a, const auto& b) { return a.first == b.first; });
 }
 
 template <class T>
@@ -25,8 +24,7 @@ void add_new(std::vector<T>& into, const std::vector<T>& from) {
 bool Scope::holds(const Scope& other) const {
   if (root != other.root) return false;
   return path.empty() || other.path == path ||
-         (other.path.size() > path.size() && other.path.starts_with(path) &&
-          other.path[path.size()] == '.');
+         (other.path.size() > path.size() && other.path.starts_with(path) && other.path[path.size()] == '.');
 }
 
 bool Value::holds_input() const {
@@ -42,13 +40,11 @@ std::optional<Span> Value::held_noise() const {
 }
 
 bool Value::same_as(const Value& other) const {
-  return is_unknown == other.is_unknown && varies == other.varies &&
-         is_of_input == other.is_of_input && noise.has_value() == other.noise.has_value() && is_none == other.is_none &&
-         constant == other.constant && leaves == other.leaves &&
-         activation.function == other.activation.function && objects == other.objects &&
-         optimizer == other.optimizer && weights.size() == other.weights.size() &&
-         same_keys(paths, other.paths) && same_keys(cuts, other.cuts) &&
-         parts.size() == other.parts.size() &&
+  return is_unknown == other.is_unknown && varies == other.varies && is_of_input == other.is_of_input &&
+         noise.has_value() == other.noise.has_value() && is_none == other.is_none && constant == other.constant &&
+         leaves == other.leaves && activation.function == other.activation.function && objects == other.objects &&
+         optimizer == other.optimizer && weights.size() == other.weights.size() && same_keys(paths, other.paths) &&
+         same_keys(cuts, other.cuts) && parts.size() == other.parts.size() &&
          std::equal(parts.begin(), parts.end(), other.parts.begin(),
                     [](const Value& a, const Value& b) { return a.same_as(b); });
 }
@@ -88,13 +84,11 @@ Value join(const Value& left, const Value& right) {
   add_new(value.closures, right.closures);
   if (left.optimizer == right.optimizer) value.optimizer = left.optimizer;
   value.is_unknown = value.is_unknown || left.optimizer != right.optimizer;
-  if (left.scope && right.scope && left.scope->root == right.scope->root &&
-      left.scope->path == right.scope->path)
+  if (left.scope && right.scope && left.scope->root == right.scope->root && left.scope->path == right.scope->path)
     value.scope = left.scope;
   if (left.parts.size() == right.parts.size() && left.is_uniform == right.is_uniform) {
     value.is_uniform = left.is_uniform;
-    for (size_t i = 0; i < left.parts.size(); ++i)
-      value.parts.push_back(join(left.parts[i], right.parts[i]));
+    for (size_t i = 0; i < left.parts.size(); ++i) value.parts.push_back(join(left.parts[i], right.parts[i]));
   } else {
     // Lists of different lengths: any element may be any of them.
     std::optional<Value> any;
@@ -118,8 +112,7 @@ Value severed(Value value, const Cut& cut) {
 void rename(Value& value, Snapshot from, VersionId to) {
   const auto renamed = [&](Snapshot one) { return one == from ? Snapshot{one.owner, to} : one; };
   std::map<Path, Span> paths;
-  for (const auto& [path, span] : value.paths)
-    paths.emplace(Path{renamed(path.to), renamed(path.through)}, span);
+  for (const auto& [path, span] : value.paths) paths.emplace(Path{renamed(path.to), renamed(path.through)}, span);
   value.paths = std::move(paths);
   std::set<Snapshot> leaves;
   for (const Snapshot& leaf : value.leaves) leaves.insert(renamed(leaf));

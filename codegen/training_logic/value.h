@@ -55,9 +55,7 @@ struct Scope {
   uint32_t root = 0;
   std::string path;
 
-  Scope below(const std::string& name) const {
-    return {root, path.empty() ? name : path + "." + name};
-  }
+  Scope below(const std::string& name) const { return {root, path.empty() ? name : path + "." + name}; }
   /// Whether `other` is this place or lies below it.
   bool holds(const Scope& other) const;
 };
@@ -77,11 +75,11 @@ struct Value {
   std::optional<Span> noise;     ///< drawn here by the step itself; neither a weight nor an input has met it yet
   bool is_uniform_draw = false;  ///< uniform random numbers, what a mask is made of
   std::optional<ir::Constant> constant;
-  std::map<Path, Span> paths;    ///< with the place where the weights were read
-  std::map<OwnerId, Cut> cuts;   ///< owners on whose weights it hangs, but no gradient reaches them
-  std::set<Snapshot> leaves;     ///< it is a weight, or a view of one
-  std::optional<Cut> lost_term;  ///< a term of this sum has no gradient
-  Activation activation;         ///< what was applied last
+  std::map<Path, Span> paths;      ///< with the place where the weights were read
+  std::map<OwnerId, Cut> cuts;     ///< owners on whose weights it hangs, but no gradient reaches them
+  std::set<Snapshot> leaves;       ///< it is a weight, or a view of one
+  std::optional<Cut> lost_term;    ///< a term of this sum has no gradient
+  Activation activation;           ///< what was applied last
   std::vector<WeightUse> weights;  ///< of type weights; or the one weight it is
   std::vector<uint32_t> closures;  ///< the function it may be: indices into `Trace::closures`
   std::vector<ObjectId> objects;   ///< the block, model … it may be

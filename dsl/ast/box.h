@@ -11,9 +11,7 @@ template <class T>
 class Box {
  public:
   Box() : value_(std::make_unique<T>()) {}
-  Box(T value)
-      : value_(std::make_unique<T>(std::move(value))) {
-  }  // NOLINT(google-explicit-constructor): a value
+  Box(T value) : value_(std::make_unique<T>(std::move(value))) {}  // NOLINT(google-explicit-constructor): a value
   Box(const Box& other) : value_(std::make_unique<T>(*other.value_)) {}
   Box(Box&& other) noexcept = default;
   Box& operator=(const Box& other) {

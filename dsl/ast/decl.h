@@ -138,8 +138,7 @@ struct Item {
   Span span;
   NodeId id = 0;
   std::string doc;
-  std::variant<ErrorItem, Let, Fn, State, Member, Parameter, Optimizer, Init, Step, Stream, Hook>
-      node;
+  std::variant<ErrorItem, Let, Fn, State, Member, Parameter, Optimizer, Init, Step, Stream, Hook> node;
 
   template <class T>
   const T* get() const {
@@ -222,22 +221,9 @@ struct Decl {
   Span span;
   NodeId id = 0;
   bool is_damaged = false;  ///< something in it could not be read, and was reported
-  std::string doc;  ///< the `##` lines above it, without marks
-  std::variant<ErrorDecl,
-               Import,
-               Hparam,
-               TypeName,
-               Const,
-               Fn,
-               Extern,
-               Metric,
-               Data,
-               Block,
-               Model,
-               Callback,
-               Topology,
-               Experiment,
-               Test>
+  std::string doc;          ///< the `##` lines above it, without marks
+  std::variant<ErrorDecl, Import, Hparam, TypeName, Const, Fn, Extern, Metric, Data, Block, Model, Callback, Topology,
+               Experiment, Test>
       node;
 
   template <class T>

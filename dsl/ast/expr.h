@@ -175,29 +175,8 @@ struct As {
 struct Expr {
   Span span;
   NodeId id = 0;
-  std::variant<ErrorExpr,
-               IntLiteral,
-               FloatLiteral,
-               BoolLiteral,
-               NoneLiteral,
-               StrLiteral,
-               Quantity,
-               NameRef,
-               Unary,
-               Binary,
-               Pipe,
-               Call,
-               Index,
-               Field,
-               List,
-               Comprehension,
-               Tuple,
-               Record,
-               Paren,
-               IfExpr,
-               Lambda,
-               Scan,
-               As>
+  std::variant<ErrorExpr, IntLiteral, FloatLiteral, BoolLiteral, NoneLiteral, StrLiteral, Quantity, NameRef, Unary,
+               Binary, Pipe, Call, Index, Field, List, Comprehension, Tuple, Record, Paren, IfExpr, Lambda, Scan, As>
       node;
 
   bool is_error() const { return std::holds_alternative<ErrorExpr>(node); }

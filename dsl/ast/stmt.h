@@ -89,23 +89,8 @@ struct ExprStmt {
 struct Stmt {
   Span span;
   NodeId id = 0;
-  std::variant<ErrorStmt,
-               Unpack,
-               Assign,
-               Declare,
-               Return,
-               Yield,
-               Assert,
-               Print,
-               Minimize,
-               Backward,
-               Log,
-               If,
-               For,
-               While,
-               Every,
-               NoGrad,
-               ExprStmt>
+  std::variant<ErrorStmt, Unpack, Assign, Declare, Return, Yield, Assert, Print, Minimize, Backward, Log, If, For,
+               While, Every, NoGrad, ExprStmt>
       node;
 
   template <class T>

@@ -37,9 +37,7 @@ void take_imported_hparams(Context& cx, const ast::Decl& decl) {
 
 }  // namespace
 
-Program check(const resolve::ModuleGraph& graph,
-              const source::SourceManager& sources,
-              diagnostics::Sink& sink,
+Program check(const resolve::ModuleGraph& graph, const source::SourceManager& sources, diagnostics::Sink& sink,
               const DataFiles* files) {
   Context cx{.sources = sources, .sink = &sink, .graph = graph, .files = files};
   cx.program.fns.emplace_back();  // Index 0 is no function.

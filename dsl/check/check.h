@@ -11,15 +11,13 @@ struct DataFiles {
   virtual ~DataFiles() = default;
   /// The first line of a text file named in the source at `from`, without its line end; nothing if
   /// it is not there or cannot be read.
-  virtual std::optional<std::string> first_line(const std::string& path,
-                                                const std::string& from) const = 0;
+  virtual std::optional<std::string> first_line(const std::string& path, const std::string& from) const = 0;
   /// The header of a file of weights, a `#PART` of PyTorch files included.
   virtual WeightsFile weights(const std::string& path, const std::string& from) const = 0;
   /// What a weight at the place `path` of a block is called in files.
   virtual std::string weight_name(const std::string& path) const = 0;
   /// Which of the tensors `stored` becomes which of `wanted`.
-  virtual LoadPlan plan(const std::vector<WantedTensor>& wanted,
-                        const std::vector<std::string>& stored,
+  virtual LoadPlan plan(const std::vector<WantedTensor>& wanted, const std::vector<std::string>& stored,
                         const std::vector<WeightRule>& rules) const = 0;
 };
 
@@ -27,9 +25,7 @@ struct DataFiles {
 /// that module 0 declares is checked, of other modules what it uses. Afterwards every expression
 /// has a type (`error` where a mistake was reported) and every shape obligation is proven, put off
 /// to run time, or reported. With `files`, headers of data files that are there are read.
-Program check(const resolve::ModuleGraph& graph,
-              const source::SourceManager& sources,
-              diagnostics::Sink& sink,
+Program check(const resolve::ModuleGraph& graph, const source::SourceManager& sources, diagnostics::Sink& sink,
               const DataFiles* files = nullptr);
 
 }  // namespace ltr::check

@@ -326,16 +326,16 @@ struct Scan {
 
 }  // namespace node
 
-using Node = std::variant<node::Error, node::IntConst, node::FloatConst, node::BoolConst, node::StrConst,
-                          node::NoneConst, node::Quantity, node::Symbol, node::Series, node::Local, node::Self,
-                          node::Member, node::Hparam, node::DataMember, node::Context, node::ModelOf,
-                          node::MetricSeries, node::FnValue, node::Op, node::CallFn, node::CallMethod,
-                          node::CallMetric, node::CallValue, node::CallExtern, node::Construct, node::Call,
-                          node::MapStage, node::FilterStage, node::List, node::Tuple, node::Record, node::RecordField,
-                          node::TupleElement, node::ListElement, node::ListLength, node::Comprehension,
-                          node::ApplyList, node::Shape, node::If, node::And, node::Or, node::Not, node::Host, node::In,
-                          node::Range, node::Equal, node::Convert, node::Interpolate, node::CheckShape,
-                          node::CheckResult, node::Weights, node::Frozen, node::LetIn, node::Function, node::Scan>;
+using Node =
+    std::variant<node::Error, node::IntConst, node::FloatConst, node::BoolConst, node::StrConst, node::NoneConst,
+                 node::Quantity, node::Symbol, node::Series, node::Local, node::Self, node::Member, node::Hparam,
+                 node::DataMember, node::Context, node::ModelOf, node::MetricSeries, node::FnValue, node::Op,
+                 node::CallFn, node::CallMethod, node::CallMetric, node::CallValue, node::CallExtern, node::Construct,
+                 node::Call, node::MapStage, node::FilterStage, node::List, node::Tuple, node::Record,
+                 node::RecordField, node::TupleElement, node::ListElement, node::ListLength, node::Comprehension,
+                 node::ApplyList, node::Shape, node::If, node::And, node::Or, node::Not, node::Host, node::In,
+                 node::Range, node::Equal, node::Convert, node::Interpolate, node::CheckShape, node::CheckResult,
+                 node::Weights, node::Frozen, node::LetIn, node::Function, node::Scan>;
 
 struct Expr {
   Type type;

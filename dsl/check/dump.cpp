@@ -12,16 +12,13 @@ struct Dumper {
 
   std::string type(const Type& value) const { return to_text(value, program.atoms); }
 
-  void line(int depth, const std::string& content) {
-    text += std::string(size_t(depth) * 2, ' ') + content + "\n";
-  }
+  void line(int depth, const std::string& content) { text += std::string(size_t(depth) * 2, ' ') + content + "\n"; }
 
   std::string type(ExprId id) const { return type(program.exprs[id].type); }
 
   void body(const Fn& fn, const Body& statements, int depth) {
     for (const Stmt& stmt : statements) {
-      if (const auto* let = stmt.get<stmt::Let>())
-        line(depth, fn.locals[let->local].name + ": " + type(let->value));
+      if (const auto* let = stmt.get<stmt::Let>()) line(depth, fn.locals[let->local].name + ": " + type(let->value));
       if (const auto* unpack = stmt.get<stmt::Unpack>()) {
         for (const LocalId local : unpack->locals)
           line(depth, fn.locals[local].name + ": " + type(fn.locals[local].type));
@@ -43,16 +40,14 @@ struct Dumper {
     std::string params;
     for (uint32_t i = 0; i < fn.param_count; ++i)
       params += (i > 0 ? ", " : "") + fn.locals[i].name + ": " + type(fn.locals[i].type);
-    line(depth, "fn " + fn.name + "(" + params + ") -> " + type(fn.result) +
-                    (fn.draws_random ? "  random" : ""));
+    line(depth, "fn " + fn.name + "(" + params + ") -> " + type(fn.result) + (fn.draws_random ? "  random" : ""));
     body(fn, fn.body, depth + 1);
   }
 
   void object(const char* kind, const Object& value) {
     if (value.is_library) return;
     line(0, std::string(kind) + " " + value.name);
-    for (const Local& param : value.params)
-      line(1, "param " + param.name + ": " + type(param.type));
+    for (const Local& param : value.params) line(1, "param " + param.name + ": " + type(param.type));
     for (const Member& member : value.members) line(1, member.name + ": " + type(member.type));
     for (const uint32_t fn : value.fns) function(fn, 1);
   }
@@ -72,8 +67,8 @@ std::string dump_typed(const Program& program, const source::SourceManager& sour
     dumper.object("data", data.object);
     dumper.line(1, "batch " + dumper.type(data.batch));
     for (const StreamDecl& stream : data.streams)
-      dumper.line(1, stream.role + (stream.name.empty() ? "" : "." + stream.name) + ": " +
-                         dumper.type(stream.value.type));
+      dumper.line(1,
+                  stream.role + (stream.name.empty() ? "" : "." + stream.name) + ": " + dumper.type(stream.value.type));
   }
   for (const Object& block : program.blocks) dumper.object("block", block);
   for (const Object& metric : program.metrics) dumper.object("metric", metric);
@@ -89,8 +84,7 @@ std::string dump_typed(const Program& program, const source::SourceManager& sour
                                                           : "first batch";
     const auto place = sources.position(obligation.span).begin;
     dumper.line(0, "obligation " + obligation.text + "  " + fate + "  " +
-                       std::string(sources.path(obligation.span.source)) + ":" +
-                       std::to_string(place.line));
+                       std::string(sources.path(obligation.span.source)) + ":" + std::to_string(place.line));
   }
   return dumper.text;
 }

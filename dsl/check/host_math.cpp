@@ -8,13 +8,9 @@ namespace {
 
 using Result = std::optional<Number>;
 
-Result of(std::optional<int64_t> value) {
-  return value ? Result(*value) : std::nullopt;
-}
+Result of(std::optional<int64_t> value) { return value ? Result(*value) : std::nullopt; }
 
-bool divides_badly(int64_t a, int64_t b) {
-  return b == 0 || (a == INT64_MIN && b == -1);
-}
+bool divides_badly(int64_t a, int64_t b) { return b == 0 || (a == INT64_MIN && b == -1); }
 
 template <class T>
 Result compare(std::string_view name, const T& a, const T& b) {

@@ -39,8 +39,7 @@ Program settle(Program checked) {
       experiment.train_batch_span = batch->size.given;
     }
     const SeriesOf series = logged_series(checked, experiment);
-    for (Expr& callback : experiment.callbacks)
-      callback = with_mode(std::move(callback), series, checked);
+    for (Expr& callback : experiment.callbacks) callback = with_mode(std::move(callback), series, checked);
     // A schedule belongs to its model; what tells its mode are logs of that model.
     for (Member& member : checked.models[experiment.model].members) {
       for (auto& [name, value] : member.settings) {

@@ -6,32 +6,19 @@ namespace ltr::check {
 
 const char* to_text(Element element) {
   switch (element) {
-    case Element::Error:
-      return "error";
-    case Element::Float:
-      return "float";
-    case Element::F16:
-      return "f16";
-    case Element::BF16:
-      return "bf16";
-    case Element::F32:
-      return "f32";
-    case Element::F64:
-      return "f64";
-    case Element::I8:
-      return "i8";
-    case Element::I16:
-      return "i16";
-    case Element::I32:
-      return "i32";
-    case Element::I64:
-      return "i64";
-    case Element::U8:
-      return "u8";
-    case Element::Bool:
-      return "bool";
-    case Element::Any:
-      return "any";
+    case Element::Error: return "error";
+    case Element::Float: return "float";
+    case Element::F16: return "f16";
+    case Element::BF16: return "bf16";
+    case Element::F32: return "f32";
+    case Element::F64: return "f64";
+    case Element::I8: return "i8";
+    case Element::I16: return "i16";
+    case Element::I32: return "i32";
+    case Element::I64: return "i64";
+    case Element::U8: return "u8";
+    case Element::Bool: return "bool";
+    case Element::Any: return "any";
   }
   return "error";
 }
@@ -49,8 +36,7 @@ bool is_floating(Element element) {
     case Element::F16:
     case Element::BF16:
     case Element::F32:
-    case Element::F64:
-      return true;
+    case Element::F64: return true;
     case Element::Error:
     case Element::I8:
     case Element::I16:
@@ -58,17 +44,14 @@ bool is_floating(Element element) {
     case Element::I64:
     case Element::U8:
     case Element::Bool:
-    case Element::Any:
-      return false;
+    case Element::Any: return false;
   }
   return false;
 }
 
 namespace {
 
-std::string join_fields(const std::vector<TypeField>& fields,
-                        const AtomTable& atoms,
-                        bool with_names) {
+std::string join_fields(const std::vector<TypeField>& fields, const AtomTable& atoms, bool with_names) {
   std::string text;
   for (const TypeField& field : fields) {
     if (!text.empty()) text += ", ";
@@ -82,30 +65,18 @@ std::string join_fields(const std::vector<TypeField>& fields,
 
 std::string to_text(const Type& type, const AtomTable& atoms) {
   switch (type.kind) {
-    case Kind::Error:
-      return "error";
-    case Kind::Void:
-      return "nothing";
-    case Kind::None:
-      return "none";
-    case Kind::Int:
-      return "int";
-    case Kind::Float:
-      return "float";
-    case Kind::Bool:
-      return "bool";
-    case Kind::Str:
-      return "str";
-    case Kind::Path:
-      return "path";
-    case Kind::Duration:
-      return "duration";
-    case Kind::Period:
-      return "period";
-    case Kind::Bytes:
-      return "bytes";
-    case Kind::Secret:
-      return "secret";
+    case Kind::Error: return "error";
+    case Kind::Void: return "nothing";
+    case Kind::None: return "none";
+    case Kind::Int: return "int";
+    case Kind::Float: return "float";
+    case Kind::Bool: return "bool";
+    case Kind::Str: return "str";
+    case Kind::Path: return "path";
+    case Kind::Duration: return "duration";
+    case Kind::Period: return "period";
+    case Kind::Bytes: return "bytes";
+    case Kind::Secret: return "secret";
     case Kind::Tensor: {
       std::string text = std::string(to_text(type.element)) + "[";
       for (size_t i = 0; i < type.dims.size(); ++i) {
@@ -114,71 +85,46 @@ std::string to_text(const Type& type, const AtomTable& atoms) {
       }
       return text + "]";
     }
-    case Kind::Texts:
-      return "str[" + atoms.to_text(type.dims[0].size) + "]";
-    case Kind::Record:
-      return "{" + join_fields(type.fields, atoms, true) + "}";
-    case Kind::Tuple:
-      return "(" + join_fields(type.fields, atoms, false) + ")";
+    case Kind::Texts: return "str[" + atoms.to_text(type.dims[0].size) + "]";
+    case Kind::Record: return "{" + join_fields(type.fields, atoms, true) + "}";
+    case Kind::Tuple: return "(" + join_fields(type.fields, atoms, false) + ")";
     case Kind::List:
-      if (type.uniform)
-        return "list[" + (type.fields.empty() ? "" : to_text(type.fields[0].type, atoms)) + "]";
+      if (type.uniform) return "list[" + (type.fields.empty() ? "" : to_text(type.fields[0].type, atoms)) + "]";
       return "[" + join_fields(type.fields, atoms, false) + "]";
-    case Kind::Option:
-      return "option[" + join_fields(type.fields, atoms, false) + "]";
+    case Kind::Option: return "option[" + join_fields(type.fields, atoms, false) + "]";
     case Kind::OneOf: {
       std::string text;
       for (const std::string& choice : type.choices) text += (text.empty() ? "" : ", ") + choice;
       return "one_of[" + text + "]";
     }
-    case Kind::Series:
-      return "series";
-    case Kind::Weights:
-      return "weights";
-    case Kind::Range:
-      return "range";
+    case Kind::Series: return "series";
+    case Kind::Weights: return "weights";
+    case Kind::Range: return "range";
     case Kind::Block:
     case Kind::Model:
     case Kind::Data:
     case Kind::Metric:
-    case Kind::CallbackValue:
-      return type.name;
+    case Kind::CallbackValue: return type.name;
     case Kind::Function: {
       if (type.fields.empty()) return type.name;
       const std::vector<TypeField> params(type.fields.begin(), type.fields.end() - 1);
-      return "block (" + join_fields(params, atoms, false) + ") -> " +
-             to_text(type.fields.back().type, atoms);
+      return "block (" + join_fields(params, atoms, false) + ") -> " + to_text(type.fields.back().type, atoms);
     }
-    case Kind::MetricValue:
-      return "the value of a metric";
-    case Kind::Optimizer:
-      return "optimizer";
-    case Kind::Stream:
-      return "stream of {" + join_fields(type.fields, atoms, true) + "}";
-    case Kind::Schedule:
-      return "schedule";
-    case Kind::Logger:
-      return "logger";
-    case Kind::Device:
-      return "device";
-    case Kind::Precision:
-      return "precision";
-    case Kind::Initializer:
-      return "initializer";
-    case Kind::TrainerValue:
-      return "value of a trainer";
-    case Kind::Draw:
-      return "draw";
-    case Kind::Facts:
-      return "facts of {" + join_fields(type.fields, atoms, true) + "}";
-    case Kind::FieldFacts:
-      return "facts of " + join_fields(type.fields, atoms, false);
-    case Kind::Vocabulary:
-      return "vocabulary";
-    case Kind::Gradients:
-      return "gradients";
-    case Kind::Batches:
-      return "batches";
+    case Kind::MetricValue: return "the value of a metric";
+    case Kind::Optimizer: return "optimizer";
+    case Kind::Stream: return "stream of {" + join_fields(type.fields, atoms, true) + "}";
+    case Kind::Schedule: return "schedule";
+    case Kind::Logger: return "logger";
+    case Kind::Device: return "device";
+    case Kind::Precision: return "precision";
+    case Kind::Initializer: return "initializer";
+    case Kind::TrainerValue: return "value of a trainer";
+    case Kind::Draw: return "draw";
+    case Kind::Facts: return "facts of {" + join_fields(type.fields, atoms, true) + "}";
+    case Kind::FieldFacts: return "facts of " + join_fields(type.fields, atoms, false);
+    case Kind::Vocabulary: return "vocabulary";
+    case Kind::Gradients: return "gradients";
+    case Kind::Batches: return "batches";
   }
   return "error";
 }

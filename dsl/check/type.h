@@ -63,9 +63,9 @@ enum class Kind {
   Initializer,
   TrainerValue,  ///< `fraction(0.1)`, `by_epoch([(0, 1)])`
   Draw,          ///< `log_uniform(1e-4, 1e-2)`
-  Facts,       ///< what `facts(stream)` gives: `fields` of the stream, `name` of its `let`
-  FieldFacts,  ///< of one field, whose type is in `fields`
-  Vocabulary,  ///< `uniform`: a word that is not there has a number, or is left out
+  Facts,         ///< what `facts(stream)` gives: `fields` of the stream, `name` of its `let`
+  FieldFacts,    ///< of one field, whose type is in `fields`
+  Vocabulary,    ///< `uniform`: a word that is not there has a number, or is left out
   Gradients,
   Batches,
 };
@@ -76,23 +76,18 @@ struct Type {
   Kind kind = Kind::Error;
   Element element = Element::Error;  ///< Tensor
   std::vector<Dim> dims;             ///< Tensor, Texts
-  std::vector<TypeField>
-      fields;  ///< Record, Stream: named; Tuple, List: elements; Option: one; Function: its params
+  std::vector<TypeField> fields;  ///< Record, Stream: named; Tuple, List: elements; Option: one; Function: its params
   std::vector<std::string> choices;  ///< OneOf
-  std::optional<Polynomial>
-      value;             ///< Int: its value as a dim, if it is one; List with `uniform`: its length
-  bool uniform = false;  ///< List: `fields` has one element type for all, and `value` is the length
-  bool has_vocab = false;  ///< Stream: of characters, whose number is known at start
-  DeclIndex decl = 0;    ///< Block, Model, Data, Metric
-  std::string name;      ///< Block, Model, Data, Metric, Function: for messages
-  std::vector<std::pair<AtomId, Polynomial>>
-      arguments;  ///< Block …: its int parameters at this instance
+  std::optional<Polynomial> value;   ///< Int: its value as a dim, if it is one; List with `uniform`: its length
+  bool uniform = false;              ///< List: `fields` has one element type for all, and `value` is the length
+  bool has_vocab = false;            ///< Stream: of characters, whose number is known at start
+  DeclIndex decl = 0;                ///< Block, Model, Data, Metric
+  std::string name;                  ///< Block, Model, Data, Metric, Function: for messages
+  std::vector<std::pair<AtomId, Polynomial>> arguments;  ///< Block …: its int parameters at this instance
 
   bool is_error() const { return kind == Kind::Error; }
   bool is_tensor() const { return kind == Kind::Tensor; }
-  bool is_host_number() const {
-    return kind == Kind::Int || kind == Kind::Float || kind == Kind::Bool;
-  }
+  bool is_host_number() const { return kind == Kind::Int || kind == Kind::Float || kind == Kind::Bool; }
   bool operator==(const Type&) const;
 
   static Type of(Kind kind) { return Type{.kind = kind}; }
@@ -126,9 +121,9 @@ inline Type Type::list_of(Type element) {
 }
 
 inline bool Type::operator==(const Type& other) const {
-  return kind == other.kind && element == other.element && dims == other.dims &&
-         fields == other.fields && choices == other.choices && value == other.value &&
-         uniform == other.uniform && decl == other.decl && arguments == other.arguments;
+  return kind == other.kind && element == other.element && dims == other.dims && fields == other.fields &&
+         choices == other.choices && value == other.value && uniform == other.uniform && decl == other.decl &&
+         arguments == other.arguments;
 }
 
 const char* to_text(Element element);

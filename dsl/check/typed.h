@@ -83,10 +83,9 @@ struct Member {
   Type type;
   Expr value;  ///< Block: Construct, List or Comprehension; Optimizer: Call (rule), args[0] is
                ///< Weights
-  std::vector<std::pair<std::string, Expr>>
-      settings;  ///< Optimizer: schedule, clip_norm, clip_value
+  std::vector<std::pair<std::string, Expr>> settings;  ///< Optimizer: schedule, clip_norm, clip_value
   std::vector<GroupSettings> groups;
-  std::string reduce;  ///< State of a metric
+  std::string reduce;                  ///< State of a metric
   std::optional<WeightSource> source;  ///< Block
   Span span;
 };
@@ -174,9 +173,8 @@ struct Obligation {
 struct StepBinding {
   std::string name;  ///< train
   uint32_t fn = 0;
-  std::string role;  ///< train val test predict
-  std::vector<int>
-      fields;  ///< for each param: index into the batch fields, or -1 (a param with a default)
+  std::string role;         ///< train val test predict
+  std::vector<int> fields;  ///< for each param: index into the batch fields, or -1 (a param with a default)
   std::vector<std::optional<Expr>> defaults;
 };
 
@@ -188,8 +186,8 @@ struct Topology {
 
 struct Experiment {
   std::string name;
-  uint32_t data = 0;                 ///< index into Program::datas
-  uint32_t model = 0;                ///< index into Program::models
+  uint32_t data = 0;       ///< index into Program::datas
+  uint32_t model = 0;      ///< index into Program::models
   ExprIds data_arguments;  ///< for each param, given or default
   ExprIds model_arguments;
   std::string topology;
@@ -203,8 +201,8 @@ struct Experiment {
   std::vector<Obligation> obligations;
   std::vector<Obligation> data_rules;   ///< over the params of the data, which are settings
   std::vector<Obligation> model_rules;  ///< over those of the model; some need the data
-  std::optional<int64_t> train_batch;  ///< records in a train batch, if it is known
-  Span train_batch_span;               ///< what says so
+  std::optional<int64_t> train_batch;   ///< records in a train batch, if it is known
+  Span train_batch_span;                ///< what says so
   Span span;
 };
 
@@ -259,7 +257,8 @@ struct Program {
   std::vector<Obligation> obligations;
   std::vector<CallSignature> calls;
   std::vector<ExternFile> externs;
-  std::map<std::string, std::set<std::string>> fact_fields;  ///< by the name of a `let` that holds facts: the fields that are asked for
+  std::map<std::string, std::set<std::string>>
+      fact_fields;  ///< by the name of a `let` that holds facts: the fields that are asked for
   AtomTable atoms;
 };
 

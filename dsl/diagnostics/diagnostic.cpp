@@ -30,17 +30,11 @@ std::string fill(std::string_view format, std::initializer_list<Text> arguments)
   return out;
 }
 
-std::span<const CodeInfo> all_codes() {
-  return std::span(kCodes).subspan(1);
-}
+std::span<const CodeInfo> all_codes() { return std::span(kCodes).subspan(1); }
 
-const CodeInfo& info(Code code) {
-  return kCodes[static_cast<size_t>(code)];
-}
+const CodeInfo& info(Code code) { return kCodes[static_cast<size_t>(code)]; }
 
-std::string_view to_text(Code code) {
-  return info(code).text;
-}
+std::string_view to_text(Code code) { return info(code).text; }
 
 std::optional<Code> find_code(std::string_view text) {
   for (const CodeInfo& row : all_codes()) {

@@ -29,17 +29,14 @@ std::optional<source::SourceId> load_source(const std::filesystem::path& file, s
   const std::string path = shown ? *shown : file.string();
   const source::LoadResult result = sources.load(file, std::move(shown));
   switch (result.problem) {
-    case source::LoadProblem::None:
-      return result.source;
+    case source::LoadProblem::None: return result.source;
     case source::LoadProblem::NotFound: {
       Diagnostic diagnostic = diag::file_not_found(cause, path);
       if (const auto similar = find_similar_file(file)) diagnostic.help("did you mean {}?", *similar);
       sink.report(std::move(diagnostic));
       break;
     }
-    case source::LoadProblem::NotReadable:
-      sink.report(diag::file_not_readable(cause, path, result.reason));
-      break;
+    case source::LoadProblem::NotReadable: sink.report(diag::file_not_readable(cause, path, result.reason)); break;
     case source::LoadProblem::Directory:
       sink.report(diag::file_is_directory(cause, path).help("name a file in it, such as {}/main.ltr", path));
       break;
@@ -49,8 +46,8 @@ std::optional<source::SourceId> load_source(const std::filesystem::path& file, s
       break;
     case source::LoadProblem::NotUtf8: {
       const auto at = static_cast<uint32_t>(result.bad_byte);
-      sink.report(
-          diag::not_utf8(Span{result.source, at, at + 1}, path, result.bad_byte).help("save the file as UTF-8 (`iconv -f LATIN1 -t UTF-8`)"));
+      sink.report(diag::not_utf8(Span{result.source, at, at + 1}, path, result.bad_byte)
+                      .help("save the file as UTF-8 (`iconv -f LATIN1 -t UTF-8`)"));
       break;
     }
   }

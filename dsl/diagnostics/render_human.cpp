@@ -246,27 +246,13 @@ class Human {
       return;
     }
     switch (style) {
-      case Style::Error:
-        out_ += "\x1b[1;31m";
-        break;
-      case Style::Warning:
-        out_ += "\x1b[1;33m";
-        break;
-      case Style::Gutter:
-        out_ += "\x1b[1;34m";
-        break;
-      case Style::Primary:
-        out_ += diagnostic_.severity == Severity::Error ? "\x1b[1;31m" : "\x1b[1;33m";
-        break;
-      case Style::Secondary:
-        out_ += "\x1b[34m";
-        break;
-      case Style::Note:
-        out_ += "\x1b[1;36m";
-        break;
-      case Style::Bold:
-        out_ += "\x1b[1m";
-        break;
+      case Style::Error: out_ += "\x1b[1;31m"; break;
+      case Style::Warning: out_ += "\x1b[1;33m"; break;
+      case Style::Gutter: out_ += "\x1b[1;34m"; break;
+      case Style::Primary: out_ += diagnostic_.severity == Severity::Error ? "\x1b[1;31m" : "\x1b[1;33m"; break;
+      case Style::Secondary: out_ += "\x1b[34m"; break;
+      case Style::Note: out_ += "\x1b[1;36m"; break;
+      case Style::Bold: out_ += "\x1b[1m"; break;
     }
     out_ += text;
     out_ += "\x1b[0m";

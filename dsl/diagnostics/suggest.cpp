@@ -61,8 +61,7 @@ std::optional<std::string_view> foreign_advice(std::string_view word) {
 std::optional<std::string> suggest(std::string_view word, std::span<const std::string_view> candidates) {
   for (const Row& row : kRenamed) {
     if (row.theirs != word) continue;
-    if (std::find(candidates.begin(), candidates.end(), row.text) != candidates.end())
-      return std::string(row.text);
+    if (std::find(candidates.begin(), candidates.end(), row.text) != candidates.end()) return std::string(row.text);
   }
   if (foreign_advice(word)) return std::nullopt;
   const size_t limit = std::max<size_t>(1, word.size() / 3);

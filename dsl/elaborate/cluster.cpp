@@ -12,13 +12,15 @@ constexpr double kGiB = 1024 * kMiB;
 std::vector<Device> make_devices() {
   std::vector<Device> rows = {
 #define LTR_DEVICE(name, kind, memory, f32, tf32, bf16, f16, share, bandwidth, launch, source) \
-  {#name, kind, source, (memory)*kGiB, (f32)*1e12, (tf32)*1e12, (bf16)*1e12, (f16)*1e12, share, (bandwidth)*1e9, (launch)*1e-6},
+  {#name,         kind,         source, (memory) * kGiB,   (f32) * 1e12,   (tf32) * 1e12,      \
+   (bf16) * 1e12, (f16) * 1e12, share,  (bandwidth) * 1e9, (launch) * 1e-6},
 #define LTR_CORE(device, small, find, scalar, meet, cache, cache_bandwidth)
 #define LTR_LINK(name, bandwidth, latency, source)
 #define LTR_CLUSTER(name, device, within, between)
 #include "dsl/elaborate/cluster.def"
   };
-  const auto add = [&](const char* name, double small, double find, double scalar, double meet, double cache, double cache_bandwidth) {
+  const auto add = [&](const char* name, double small, double find, double scalar, double meet, double cache,
+                       double cache_bandwidth) {
     Device& device = *std::find_if(rows.begin(), rows.end(), [&](const Device& one) { return one.name == name; });
     device.small_share = small;
     device.find_s = find;
@@ -29,7 +31,7 @@ std::vector<Device> make_devices() {
   };
 #define LTR_DEVICE(name, kind, memory, f32, tf32, bf16, f16, share, bandwidth, launch, source)
 #define LTR_CORE(device, small, find, scalar, meet, cache, cache_bandwidth) \
-  add(#device, small, (find)*1e-6, (scalar)*1e9, (meet)*1e-6, (cache)*kMiB, (cache_bandwidth)*1e9);
+  add(#device, small, (find) * 1e-6, (scalar) * 1e9, (meet) * 1e-6, (cache) * kMiB, (cache_bandwidth) * 1e9);
 #define LTR_LINK(name, bandwidth, latency, source)
 #define LTR_CLUSTER(name, device, within, between)
 #include "dsl/elaborate/cluster.def"
@@ -45,7 +47,7 @@ const std::vector<Link>& links() {
   static const std::vector<Link> kRows = {
 #define LTR_DEVICE(name, kind, memory, f32, tf32, bf16, f16, share, bandwidth, launch, source)
 #define LTR_CORE(device, small, find, scalar, meet, cache, cache_bandwidth)
-#define LTR_LINK(name, bandwidth, latency, source) {#name, source, (bandwidth)*1e9, (latency)*1e-6},
+#define LTR_LINK(name, bandwidth, latency, source) {#name, source, (bandwidth) * 1e9, (latency) * 1e-6},
 #define LTR_CLUSTER(name, device, within, between)
 #include "dsl/elaborate/cluster.def"
   };
@@ -74,7 +76,8 @@ Device Cluster::shared_by(int64_t ranks) const {
   const int64_t at_once = cores == 0 ? ranks : std::min(ranks, cores);
   if (bandwidth > 0) one.bandwidth = std::min(device.bandwidth, bandwidth / double(at_once));
   const double turns = double(ranks) / double(at_once);
-  for (double* rate : {&one.f32_flops, &one.tf32_flops, &one.bf16_flops, &one.f16_flops, &one.scalar_rate, &one.bandwidth, &one.cache_bandwidth})
+  for (double* rate : {&one.f32_flops, &one.tf32_flops, &one.bf16_flops, &one.f16_flops, &one.scalar_rate,
+                       &one.bandwidth, &one.cache_bandwidth})
     *rate /= turns;
   for (double* seconds : {&one.launch_s, &one.find_s, &one.meet_s}) *seconds *= turns;
   return one;

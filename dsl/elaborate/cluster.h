@@ -9,11 +9,11 @@ namespace ltr::elaborate {
 
 struct Device {
   std::string name, kind, source;
-  double memory_bytes = 0;  ///< 0: not known
+  double memory_bytes = 0;                                              ///< 0: not known
   double f32_flops = 0, tf32_flops = 0, bf16_flops = 0, f16_flops = 0;  ///< a second; 0: not there
-  double share = 1;         ///< of them that products reach
-  double bandwidth = 0;     ///< of its memory, bytes a second
-  double launch_s = 0;      ///< a GPU's operation takes no less, a core's so much more
+  double share = 1;                                                     ///< of them that products reach
+  double bandwidth = 0;                                                 ///< of its memory, bytes a second
+  double launch_s = 0;  ///< a GPU's operation takes no less, a core's so much more
 
   // Of a core; a GPU has them at 0.
   double small_share = 0;      ///< of the FLOP/s that products of few numbers reach
@@ -40,9 +40,9 @@ struct Cluster {
   Link within;   ///< between the devices of a node
   Link between;  ///< of a node with others
   // Of a node whose devices are cores.
-  int64_t cores = 0;      ///< 0: one for each rank
+  int64_t cores = 0;        ///< 0: one for each rank
   double memory_bytes = 0;  ///< of all; 0: not known
-  double bandwidth = 0;   ///< that they share; 0: each has its own
+  double bandwidth = 0;     ///< that they share; 0: each has its own
 
   /// What one of `ranks` ranks on a node computes with: cores share memory, its bandwidth and the last cache, and ranks that are
   /// more than the cores take turns.

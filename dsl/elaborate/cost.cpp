@@ -29,13 +29,10 @@ Size elements_of(const Value& value) {
 Size dim(const Value& tensor, int axis) {
   const int rank = int(tensor.dims.size());
   const int at = axis < 0 ? axis + rank : axis;
-  return tensor.kind == Value::Kind::Tensor && at >= 0 && at < rank ? tensor.dims[size_t(at)]
-                                                                    : std::nullopt;
+  return tensor.kind == Value::Kind::Tensor && at >= 0 && at < rank ? tensor.dims[size_t(at)] : std::nullopt;
 }
 
-Size product(std::initializer_list<Size> sizes) {
-  return count_elements(std::vector<Size>(sizes));
-}
+Size product(std::initializer_list<Size> sizes) { return count_elements(std::vector<Size>(sizes)); }
 
 /// Sizes of all letters of a pattern: each is one loop around the multiply-add.
 Size einsum_loops(const Value& pattern, const Value& tensors) {
@@ -88,27 +85,18 @@ Size multiply_adds(CostKind kind, const std::vector<Value>& args, const Value& r
   if (args.size() < 2) return std::nullopt;
   switch (kind) {
     case CostKind::Linear:
-    case CostKind::Matmul:
-      return product({elements_of(result), dim(args[0], -1)});
-    case CostKind::Bilinear:
-      return product({elements_of(result), dim(args[0], -1), dim(args[1], -1)});
-    case CostKind::Einsum:
-      return einsum_loops(args[0], args[1]);
-    case CostKind::Convolution:
-      return convolution_products(elements_of(result), args[1]);
-    case CostKind::ConvolutionTransposed:
-      return convolution_products(elements_of(args[0]), args[1]);
-    case CostKind::Attention:
-      return attention_products(args);
-    case CostKind::Recurrent:
-      return recurrent_products(args, 2);
-    case CostKind::Lstm:
-      return recurrent_products(args, 3);
+    case CostKind::Matmul: return product({elements_of(result), dim(args[0], -1)});
+    case CostKind::Bilinear: return product({elements_of(result), dim(args[0], -1), dim(args[1], -1)});
+    case CostKind::Einsum: return einsum_loops(args[0], args[1]);
+    case CostKind::Convolution: return convolution_products(elements_of(result), args[1]);
+    case CostKind::ConvolutionTransposed: return convolution_products(elements_of(args[0]), args[1]);
+    case CostKind::Attention: return attention_products(args);
+    case CostKind::Recurrent: return recurrent_products(args, 2);
+    case CostKind::Lstm: return recurrent_products(args, 3);
     case CostKind::Output:
     case CostKind::Input:
     case CostKind::Copy:
-    case CostKind::View:
-      break;
+    case CostKind::View: break;
   }
   return std::nullopt;
 }
@@ -131,8 +119,8 @@ void count_cost(Operation& operation, const std::vector<Value>& args, const Valu
   operation.keeps_operands = keeps.what == Keeps::What::Operands || keeps.what == Keeps::What::Both;
   operation.keeps_result = keeps.what == Keeps::What::Result || keeps.what == Keeps::What::Both;
   const Size first = args.empty() ? Size(0) : elements_of(args[0]);
-  operation.keeps_elements = keeps.of_result * double(operation.output_elements.value_or(0)) +
-                             keeps.of_operand * double(first.value_or(0));
+  operation.keeps_elements =
+      keeps.of_result * double(operation.output_elements.value_or(0)) + keeps.of_operand * double(first.value_or(0));
   operation.flops.reset();
   Size count = 0;
   if (operation.is_product) count = multiply_adds(kind, args, result);
@@ -144,15 +132,12 @@ void count_cost(Operation& operation, const std::vector<Value>& args, const Valu
   operation.loop_operations = function.loop * double(looped.value_or(0));
 }
 
-Backward count_backward(const std::vector<Operation>& tape,
-                        int32_t loss,
-                        const std::vector<WeightId>& weights) {
+Backward count_backward(const std::vector<Operation>& tape, int32_t loss, const std::vector<WeightId>& weights) {
   const std::set<WeightId> trained(weights.begin(), weights.end());
   std::vector<bool> depends(tape.size(), false), matters(tape.size(), false);
   for (size_t i = 0; i < tape.size(); ++i) {
     if (library::info(tape[i].function).gradient == library::Gradient::Stops) continue;
-    for (const WeightId weight : tape[i].weights)
-      depends[i] = depends[i] || trained.contains(weight);
+    for (const WeightId weight : tape[i].weights) depends[i] = depends[i] || trained.contains(weight);
     for (const int32_t input : tape[i].inputs) depends[i] = depends[i] || depends[size_t(input)];
   }
   Backward result;
@@ -170,8 +155,7 @@ Backward count_backward(const std::vector<Operation>& tape,
     // The gradient of a bias is a sum, so of the weights of a product only the first is one more
     // product.
     bool has_weight = false;
-    for (const WeightId weight : operation.weights)
-      has_weight = has_weight || trained.contains(weight);
+    for (const WeightId weight : operation.weights) has_weight = has_weight || trained.contains(weight);
     gradients += has_weight ? 1 : 0;
     // Attention holds two products, so all its gradients are four; the state of a recurrent layer
     // has a gradient whatever its input has.

@@ -36,17 +36,12 @@ Frame params_frame(const Object& object, const check::Object& decl, ObjectId id)
 }
 
 /// A batch of the data as the parameters of a step.
-std::vector<Value> step_arguments(const check::DataObject& data,
-                                  const check::StepBinding& step,
-                                  Size batch,
-                                  Machine& machine,
-                                  Frame& frame) {
+std::vector<Value> step_arguments(const check::DataObject& data, const check::StepBinding& step, Size batch,
+                                  Machine& machine, Frame& frame) {
   std::vector<Value> args;
   for (size_t i = 0; i < step.fields.size(); ++i) {
     if (step.fields[i] < 0) {
-      args.push_back(i < step.defaults.size() && step.defaults[i]
-                         ? machine.eval(*step.defaults[i], frame)
-                         : Value{});
+      args.push_back(i < step.defaults.size() && step.defaults[i] ? machine.eval(*step.defaults[i], frame) : Value{});
       continue;
     }
     const size_t field = size_t(step.fields[i]);
@@ -65,11 +60,8 @@ std::vector<Value> step_arguments(const check::DataObject& data,
   return args;
 }
 
-void read_hparams(const check::Program& program,
-                  const check::Experiment& experiment,
-                  const Options& options,
-                  Machine& machine,
-                  Plan& plan) {
+void read_hparams(const check::Program& program, const check::Experiment& experiment, const Options& options,
+                  Machine& machine, Plan& plan) {
   for (const check::Hparam& hparam : program.hparams) {
     const check::Expr* source = &hparam.initial;
     for (const auto& [name, value] : experiment.sets) {
@@ -78,17 +70,13 @@ void read_hparams(const check::Program& program,
     const auto given = options.hparams.find(hparam.name);
     Frame frame;
     Value value = given != options.hparams.end() ? given->second : machine.eval(*source, frame);
-    if (hparam.type.kind == Kind::Float && value.kind == Value::Kind::Int)
-      value = Value::of_float(double(value.whole));
+    if (hparam.type.kind == Kind::Float && value.kind == Value::Kind::Int) value = Value::of_float(double(value.whole));
     plan.hparams.emplace_back(hparam.name, std::move(value));
   }
 }
 
 /// What would be refused at start is refused here.
-void check_rules(const check::Program& program,
-                 const check::Experiment& experiment,
-                 Machine& machine,
-                 Plan& plan) {
+void check_rules(const check::Program& program, const check::Experiment& experiment, Machine& machine, Plan& plan) {
   Frame frame;
   const auto is_broken = [&](const std::optional<check::Expr>& condition) {
     if (!condition) return false;
@@ -105,9 +93,7 @@ void check_rules(const check::Program& program,
 
 }  // namespace
 
-Value evaluate_setting(const check::ExprView& expr,
-                       const check::Program& program,
-                       const check::Experiment& experiment,
+Value evaluate_setting(const check::ExprView& expr, const check::Program& program, const check::Experiment& experiment,
                        const Options& options) {
   Plan plan;
   Machine machine(program, options, plan);
@@ -116,17 +102,14 @@ Value evaluate_setting(const check::ExprView& expr,
   return machine.eval(expr, top);
 }
 
-Plan elaborate(const check::Program& program,
-               const check::Experiment& experiment,
-               const Options& options) {
+Plan elaborate(const check::Program& program, const check::Experiment& experiment, const Options& options) {
   Plan plan;
   Machine machine(program, options, plan);
   read_hparams(program, experiment, options, machine, plan);
   check_rules(program, experiment, machine, plan);
   if (!plan.broken.empty()) return plan;
   Frame top;
-  const auto construct = [&](Kind kind, check::DeclIndex decl,
-                             const check::ExprIds& arguments) {
+  const auto construct = [&](Kind kind, check::DeclIndex decl, const check::ExprIds& arguments) {
     std::vector<Value> args;
     for (const check::ExprId argument : arguments) args.push_back(machine.eval(argument, top));
     check::Type type = check::Type::of(kind);

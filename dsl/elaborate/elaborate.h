@@ -44,15 +44,11 @@ struct Plan {
 };
 
 /// The value of a setting, which rests on hparams alone, under `options` and what the experiment sets.
-Value evaluate_setting(const check::ExprView& expr,
-                       const check::Program& program,
-                       const check::Experiment& experiment,
+Value evaluate_setting(const check::ExprView& expr, const check::Program& program, const check::Experiment& experiment,
                        const Options& options);
 
 /// The instances of `experiment` and the cost of its train step. The program has no errors. What
 /// cannot be told is listed in `unknown` and left out of the sums.
-Plan elaborate(const check::Program& program,
-               const check::Experiment& experiment,
-               const Options& options);
+Plan elaborate(const check::Program& program, const check::Experiment& experiment, const Options& options);
 
 }  // namespace ltr::elaborate

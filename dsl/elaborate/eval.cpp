@@ -8,9 +8,9 @@
 namespace ltr::elaborate {
 
 using check::Expr;
-using check::ExprView;
 using check::ExprId;
 using check::ExprIds;
+using check::ExprView;
 using check::Kind;
 namespace node = check::node;
 
@@ -61,9 +61,7 @@ std::optional<bool> equal(const Value& a, const Value& b) {
   return std::nullopt;
 }
 
-Value of_flag(std::optional<bool> flag) {
-  return flag ? Value::of_bool(*flag) : Value{};
-}
+Value of_flag(std::optional<bool> flag) { return flag ? Value::of_bool(*flag) : Value{}; }
 
 }  // namespace
 
@@ -122,9 +120,7 @@ struct Machine::ExprRunner {
     }
     return {};
   }
-  Value operator()(const node::DataMember& member) const {
-    return machine.data ? data_member(member) : Value{};
-  }
+  Value operator()(const node::DataMember& member) const { return machine.data ? data_member(member) : Value{}; }
   Value operator()(const node::Context& context) const {
     return context.name == "world" ? Value::of_int(machine.options_.world) : typed();
   }
@@ -284,8 +280,7 @@ struct Machine::ExprRunner {
   }
   Value operator()(const node::Convert& convert) const {
     Value value = eval(convert.value);
-    if (expr.type.kind == Kind::Float && value.kind == Value::Kind::Int)
-      return Value::of_float(double(value.whole));
+    if (expr.type.kind == Kind::Float && value.kind == Value::Kind::Int) return Value::of_float(double(value.whole));
     if (expr.type.is_tensor() && value.kind != Value::Kind::Tensor) return typed();
     return value;
   }
@@ -319,8 +314,7 @@ struct Machine::ExprRunner {
       machine.unknown("how often the scan runs; one round is counted", expr.span);
       rounds = 1;
     }
-    for (const node::Carried& carried : scan.carried)
-      machine.assign(carried.local, eval(carried.initial), frame);
+    for (const node::Carried& carried : scan.carried) machine.assign(carried.local, eval(carried.initial), frame);
     Operation stacked = operation(library::Id::Stack);
     for (int64_t i = 0; i < *rounds; ++i) {
       machine.assign(scan.element, element, frame);

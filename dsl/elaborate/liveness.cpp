@@ -35,18 +35,20 @@ class Walk {
  private:
   /// What one entry of the tape gave.
   struct Result {
-    size_t owner = kNone;     ///< whose memory it is, where it is a view; none: of the batch or a weight
+    size_t owner = kNone;  ///< whose memory it is, where it is a view; none: of the batch or a weight
     double size = 0;
-    int holders = 0;          ///< readers to come, in the step or its backward passes
-    double gradient = 0;      ///< what its gradient takes, while there is one
-    size_t last_pass = kNone; ///< that goes through it
+    int holders = 0;           ///< readers to come, in the step or its backward passes
+    double gradient = 0;       ///< what its gradient takes, while there is one
+    size_t last_pass = kNone;  ///< that goes through it
   };
 
   void find_owners() {
     for (size_t i = 0; i < tape_.size(); ++i) {
       const Operation& operation = tape_[i];
       results_[i].size = operation.is_view ? 0 : double(operation.output_elements.value_or(0));
-      results_[i].owner = !operation.is_view ? i : operation.inputs.empty() ? kNone : results_[size_t(operation.inputs[0])].owner;
+      results_[i].owner = !operation.is_view         ? i
+                          : operation.inputs.empty() ? kNone
+                                                     : results_[size_t(operation.inputs[0])].owner;
     }
   }
 
@@ -58,7 +60,9 @@ class Walk {
 
   bool is_needed_back(size_t i) const { return results_[i].last_pass != kNone; }
   /// A block that is computed again keeps what came into it; all else of it comes back with its backward pass.
-  bool is_computed_again(size_t owner, size_t reader) const { return !blocks_[reader].empty() && blocks_[owner] == blocks_[reader]; }
+  bool is_computed_again(size_t owner, size_t reader) const {
+    return !blocks_[reader].empty() && blocks_[owner] == blocks_[reader];
+  }
 
   /// The owners that `operation` keeps for its backward pass, each once.
   std::set<size_t> kept_by(size_t i) const {
@@ -163,7 +167,8 @@ class Walk {
       if (owner != kNone && taking_part.contains(owner)) add_gradient(owner);
     }
     for (const WeightId id : operation.weights) {
-      if (counted_.insert(id).second) gradients_ += gradient_size_ * double(count_elements(plan_.tree.weights[id].dims).value_or(0));
+      if (counted_.insert(id).second)
+        gradients_ += gradient_size_ * double(count_elements(plan_.tree.weights[id].dims).value_or(0));
     }
     note(copies(i, true));
     live_ -= std::exchange(results_[i].gradient, 0);

@@ -19,16 +19,11 @@ constexpr int kMaxDepth = 200;
 
 const check::Object& Machine::decl_of(const Object& object) const {
   switch (object.kind) {
-    case Kind::Model:
-      return program_.models[object.decl];
-    case Kind::Metric:
-      return program_.metrics[object.decl];
-    case Kind::Data:
-      return program_.datas[object.decl].object;
-    case Kind::CallbackValue:
-      return program_.callbacks[object.decl];
-    default:
-      return program_.blocks[object.decl];
+    case Kind::Model: return program_.models[object.decl];
+    case Kind::Metric: return program_.metrics[object.decl];
+    case Kind::Data: return program_.datas[object.decl].object;
+    case Kind::CallbackValue: return program_.callbacks[object.decl];
+    default: return program_.blocks[object.decl];
   }
 }
 
@@ -37,8 +32,7 @@ void Machine::unknown(const std::string& what, check::Span span) {
 }
 
 void Machine::assign(check::LocalId local, Value value, Frame& frame) const {
-  if (frame.locals != nullptr && local < frame.locals->size())
-    bind((*frame.locals)[local].type, value, frame.sizes);
+  if (frame.locals != nullptr && local < frame.locals->size()) bind((*frame.locals)[local].type, value, frame.sizes);
   frame.values[local] = std::move(value);
 }
 
@@ -53,8 +47,7 @@ void Machine::assign_anew(check::LocalId local, Value value, Frame& frame) const
 Value Machine::add_weight(const check::Member& member, Value value, const Frame& frame) {
   if (value.kind == Value::Kind::None) return value;
   if (value.weight) return value;  // Tied: the value is a weight that exists.
-  const check::Type& type =
-      member.type.kind == Kind::Option ? member.type.fields[0].type : member.type;
+  const check::Type& type = member.type.kind == Kind::Option ? member.type.fields[0].type : member.type;
   Weight weight;
   weight.element = type.element;
   weight.dims = dims_of(type, frame);
@@ -124,8 +117,7 @@ void Machine::name_weights(ObjectId object, const std::string& path) {
   for (const auto& [name, value] : plan_.tree.objects[object].members)
     visit(visit, value, path.empty() ? name : path + "." + name);
   for (const auto& [name, value] : plan_.tree.objects[object].params) {
-    if (value.kind == Value::Kind::Object)
-      visit(visit, value, path.empty() ? name : path + "." + name);
+    if (value.kind == Value::Kind::Object) visit(visit, value, path.empty() ? name : path + "." + name);
   }
 }
 
@@ -164,13 +156,11 @@ Value Machine::call(uint32_t fn, std::optional<ObjectId> self, std::vector<Value
     --depth_;
     return {};
   }
-  for (size_t i = 0; i < args.size() && i < code.param_count; ++i)
-    assign(check::LocalId(i), std::move(args[i]), frame);
+  for (size_t i = 0; i < args.size() && i < code.param_count; ++i) assign(check::LocalId(i), std::move(args[i]), frame);
   for (const check::Binder& binder : code.binders) {
     const check::Type& type = code.locals[binder.local].type;
     if (type.value) {
-      if (const Size known = size_of(*type.value, frame))
-        frame.values[binder.local] = Value::of_int(*known);
+      if (const Size known = size_of(*type.value, frame)) frame.values[binder.local] = Value::of_int(*known);
     }
   }
   std::optional<Value> result = run(code.body, frame);
@@ -180,8 +170,7 @@ Value Machine::call(uint32_t fn, std::optional<ObjectId> self, std::vector<Value
     object.is_called = true;
     // Of several results the first is the output, as of a recurrent layer.
     const Value* output = result ? &*result : nullptr;
-    if (output != nullptr && output->kind == Value::Kind::List && !output->items.empty())
-      output = output->items.data();
+    if (output != nullptr && output->kind == Value::Kind::List && !output->items.empty()) output = output->items.data();
     if (output != nullptr && output->kind == Value::Kind::Tensor) object.output = output->dims;
   }
   if (result) return std::move(*result);
@@ -228,8 +217,8 @@ struct Machine::StmtRunner {
   }
   Result operator()(const stmt::For& loop) const {
     const Value from = machine.eval(loop.from, frame), to = machine.eval(loop.to, frame);
-    const bool is_known = from.kind == Value::Kind::Int && to.kind == Value::Kind::Int &&
-                          to.whole - from.whole <= kMaxRounds;
+    const bool is_known =
+        from.kind == Value::Kind::Int && to.kind == Value::Kind::Int && to.whole - from.whole <= kMaxRounds;
     if (!is_known) {
       machine.unknown("how often the loop runs; one round is counted", statement.span);
       machine.assign(loop.variable, Value{}, frame);

@@ -32,21 +32,14 @@ Size Machine::atom(check::AtomId id, const Frame& frame) const {
   const Size left = size_of(atom.left, frame), right = size_of(atom.right, frame);
   if (!left || !right) return std::nullopt;
   switch (atom.kind) {
-    case Atom::Kind::Exact:
-      return host::exact_div(*left, *right);
-    case Atom::Kind::Floor:
-      return host::floor_div(*left, *right);
-    case Atom::Kind::Ceil:
-      return host::ceil_div(*left, *right);
-    case Atom::Kind::Remainder:
-      return host::mod(*left, *right);
-    case Atom::Kind::Min:
-      return std::min(*left, *right);
-    case Atom::Kind::Max:
-      return std::max(*left, *right);
+    case Atom::Kind::Exact: return host::exact_div(*left, *right);
+    case Atom::Kind::Floor: return host::floor_div(*left, *right);
+    case Atom::Kind::Ceil: return host::ceil_div(*left, *right);
+    case Atom::Kind::Remainder: return host::mod(*left, *right);
+    case Atom::Kind::Min: return std::min(*left, *right);
+    case Atom::Kind::Max: return std::max(*left, *right);
     case Atom::Kind::Variable:
-    case Atom::Kind::Unknown:
-      break;
+    case Atom::Kind::Unknown: break;
   }
   return std::nullopt;
 }
@@ -59,8 +52,7 @@ Size Machine::size_of(const Polynomial& value, const Frame& frame) const {
     for (const auto& [id, power] : monomial) {
       const Size known = atom(id, frame);
       if (!known) return std::nullopt;
-      for (int i = 0; i < power; ++i)
-        overflows = __builtin_mul_overflow(term, *known, &term) || overflows;
+      for (int i = 0; i < power; ++i) overflows = __builtin_mul_overflow(term, *known, &term) || overflows;
     }
     overflows = __builtin_add_overflow(sum, term, &sum) || overflows;
   }
@@ -93,8 +85,7 @@ Value Machine::value_of(const Type& type, const Frame& frame) const {
       value.element = type.element;
       value.dims = dims_of(type, frame);
       break;
-    case Kind::Option:
-      return value_of(type.fields[0].type, frame);
+    case Kind::Option: return value_of(type.fields[0].type, frame);
     case Kind::Int:
       if (type.value) {
         if (const Size known = size_of(*type.value, frame)) return Value::of_int(*known);
@@ -111,8 +102,7 @@ Value Machine::value_of(const Type& type, const Frame& frame) const {
     case Kind::List: {
       value.kind = Value::Kind::List;
       if (!type.uniform) {
-        for (const check::TypeField& field : type.fields)
-          value.items.push_back(value_of(field.type, frame));
+        for (const check::TypeField& field : type.fields) value.items.push_back(value_of(field.type, frame));
         break;
       }
       const Size length = type.value ? size_of(*type.value, frame) : std::nullopt;
@@ -120,8 +110,7 @@ Value Machine::value_of(const Type& type, const Frame& frame) const {
       value.items.assign(size_t(*length), value_of(type.fields[0].type, frame));
       break;
     }
-    default:
-      break;
+    default: break;
   }
   return value;
 }
@@ -132,8 +121,7 @@ void Machine::bind(const Type& type, const Value& value, Sizes& sizes) const {
       if (type.value && type.value->single_atom() && value.kind == Value::Kind::Int)
         sizes.atoms[*type.value->single_atom()] = value.whole;
       return;
-    case Kind::Option:
-      return bind(type.fields[0].type, value, sizes);
+    case Kind::Option: return bind(type.fields[0].type, value, sizes);
     case Kind::Record:
       for (const check::TypeField& field : type.fields) {
         if (const Value* item = value.find(field.name)) bind(field.type, *item, sizes);
@@ -143,10 +131,8 @@ void Machine::bind(const Type& type, const Value& value, Sizes& sizes) const {
       for (size_t i = 0; i < type.fields.size() && i < value.items.size(); ++i)
         bind(type.fields[i].type, value.items[i], sizes);
       return;
-    case Kind::Tensor:
-      break;
-    default:
-      return;
+    case Kind::Tensor: break;
+    default: return;
   }
   if (value.kind != Value::Kind::Tensor) return;
   size_t at = 0;
@@ -154,8 +140,7 @@ void Machine::bind(const Type& type, const Value& value, Sizes& sizes) const {
     if (dim.group != 0) {
       if (value.dims.size() + 1 < type.dims.size()) return;
       const size_t count = value.dims.size() + 1 - type.dims.size();
-      sizes.groups.try_emplace(dim.group, value.dims.begin() + long(at),
-                               value.dims.begin() + long(at + count));
+      sizes.groups.try_emplace(dim.group, value.dims.begin() + long(at), value.dims.begin() + long(at + count));
       at += count;
       continue;
     }

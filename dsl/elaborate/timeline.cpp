@@ -81,7 +81,9 @@ class Timeline {
   }
 
   /// Between CPUs Gloo sums the whole on every rank, of which each keeps its part.
-  double scatter_s(double bytes) const { return device_.is_core() ? all_reduce_s(bytes, parts_) : reduce_scatter_s(bytes, parts_); }
+  double scatter_s(double bytes) const {
+    return device_.is_core() ? all_reduce_s(bytes, parts_) : reduce_scatter_s(bytes, parts_);
+  }
 
   /// With divided state each rank updates its part, then all gather the weights.
   double update() {
@@ -143,6 +145,8 @@ double Work::forward_s() const {
                          [](double sum, const Unit& unit) { return sum + unit.forward_s; });
 }
 
-double step_s(const Work& work, const Layout& layout, const Cluster& cluster) { return Timeline(work, layout, cluster).run(); }
+double step_s(const Work& work, const Layout& layout, const Cluster& cluster) {
+  return Timeline(work, layout, cluster).run();
+}
 
 }  // namespace ltr::elaborate

@@ -51,9 +51,9 @@ struct Work {
   double update_s = 0;          ///< by the optimizers, of all weights
   double wire = 1;              ///< size of a gradient between ranks, over its size
   double bucket_bytes = 25.0 * 1024 * 1024;
-  int64_t accumulate = 1;       ///< batches of an update
-  int64_t passes = 1;           ///< backward passes of an update
-  bool is_core = false;         ///< what computes
+  int64_t accumulate = 1;  ///< batches of an update
+  int64_t passes = 1;      ///< backward passes of an update
+  bool is_core = false;    ///< what computes
 
   double forward_s() const;
 };

@@ -52,15 +52,13 @@ void align(std::vector<Piece>& pieces, const std::vector<Head>& heads) {
       ++last;
     const auto begin = heads.begin() + long(first), end = heads.begin() + long(last);
     // One space everywhere is no alignment, only names of one length; no space anywhere is neither.
-    const bool is_aligned =
-        last > first + 1 && heads[first].anchor != 0 &&
-        std::all_of(begin, end, [](const Head& head) { return head.source_gap > 0; }) &&
-        std::any_of(begin, end, [](const Head& head) { return head.source_gap > 1; });
+    const bool is_aligned = last > first + 1 && heads[first].anchor != 0 &&
+                            std::all_of(begin, end, [](const Head& head) { return head.source_gap > 0; }) &&
+                            std::any_of(begin, end, [](const Head& head) { return head.source_gap > 1; });
     if (is_aligned) {
       uint32_t column = 0;
       for (auto head = begin; head != end; ++head) column = std::max(column, head->natural);
-      for (auto head = begin; head != end; ++head)
-        pieces[head->anchor].pad = column - head->natural;
+      for (auto head = begin; head != end; ++head) pieces[head->anchor].pad = column - head->natural;
     }
     first = last;
   }

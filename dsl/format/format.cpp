@@ -36,8 +36,7 @@ struct Line {
 
 class Print {
  public:
-  Print(std::vector<Piece> pieces, std::string_view text)
-      : pieces_(std::move(pieces)), text_(text) {}
+  Print(std::vector<Piece> pieces, std::string_view text) : pieces_(std::move(pieces)), text_(text) {}
 
   std::string run() {
     for (size_t i = 0; i < pieces_.size(); ++i) {
@@ -112,9 +111,7 @@ class Print {
     frame.entry = frame.content;
     frames_.push_back(frame);
   }
-  bool is_comment_behind(size_t at) const {
-    return at + 1 < pieces_.size() && pieces_[at + 1].is_comment;
-  }
+  bool is_comment_behind(size_t at) const { return at + 1 < pieces_.size() && pieces_[at + 1].is_comment; }
 
   void end_comment(const Piece& piece) {
     Line& line = lines_.back();
@@ -131,8 +128,7 @@ class Print {
     for (size_t first = 0; first < lines_.size();) {
       size_t last = first + 1;
       if (!lines_[first].comment.empty()) {
-        while (last < lines_.size() && !lines_[last].comment.empty() &&
-               !lines_[last].is_blank_before &&
+        while (last < lines_.size() && !lines_[last].comment.empty() && !lines_[last].is_blank_before &&
                lines_[last].source_column == lines_[first].source_column)
           ++last;
         uint32_t column = 0;
@@ -171,8 +167,7 @@ std::string without_places(const std::string& dump) {
   for (size_t begin = 0; begin < dump.size();) {
     const size_t end = std::min(dump.find('\n', begin), dump.size());
     const std::string_view line = std::string_view(dump).substr(begin, end - begin);
-    const bool is_doc =
-        line.substr(std::min(line.find_first_not_of(' '), line.size())).starts_with("Doc ");
+    const bool is_doc = line.substr(std::min(line.find_first_not_of(' '), line.size())).starts_with("Doc ");
     out += is_doc ? line : line.substr(0, line.rfind(' '));
     out += '\n';
     begin = end + 1;
@@ -190,11 +185,8 @@ std::string format(const ast::Module& module, std::string_view text) {
   return Print(std::move(pieces), text).run();
 }
 
-bool is_same_tree(const ast::Module& left,
-                  const ast::Module& right,
-                  const source::SourceManager& sources) {
-  return without_places(ast::dump_ast(left, sources)) ==
-         without_places(ast::dump_ast(right, sources));
+bool is_same_tree(const ast::Module& left, const ast::Module& right, const source::SourceManager& sources) {
+  return without_places(ast::dump_ast(left, sources)) == without_places(ast::dump_ast(right, sources));
 }
 
 }  // namespace ltr::format

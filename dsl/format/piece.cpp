@@ -87,8 +87,7 @@ class PieceCollector {
     }
   }
   void skip_comments_before(uint32_t offset) {
-    while (next_comment_ < tokens_.comments.size() &&
-           tokens_.comments[next_comment_].span.begin < offset)
+    while (next_comment_ < tokens_.comments.size() && tokens_.comments[next_comment_].span.begin < offset)
       ++next_comment_;
   }
 
@@ -125,9 +124,7 @@ std::unordered_map<size_t, size_t> pair_up(const std::vector<Piece>& pieces) {
 
 /// Whether the body from `first` to `last` has lines of its own: an entry of it begins or ends on
 /// another line than its neighbour. An entry that itself needs several lines does not count.
-bool is_open_body(const std::vector<Piece>& pieces,
-                  const std::unordered_map<size_t, size_t>& other,
-                  size_t first,
+bool is_open_body(const std::vector<Piece>& pieces, const std::unordered_map<size_t, size_t>& other, size_t first,
                   size_t last) {
   if (last == first + 1) return false;
   for (size_t i = first + 1; i <= last; ++i) {
@@ -140,12 +137,8 @@ bool is_open_body(const std::vector<Piece>& pieces,
 
 }  // namespace
 
-bool Piece::is_opener() const {
-  return kind == K::OpenParen || kind == K::OpenBracket || kind == K::OpenBrace;
-}
-bool Piece::is_closer() const {
-  return kind == K::CloseParen || kind == K::CloseBracket || kind == K::CloseBrace;
-}
+bool Piece::is_opener() const { return kind == K::OpenParen || kind == K::OpenBracket || kind == K::OpenBrace; }
+bool Piece::is_closer() const { return kind == K::CloseParen || kind == K::CloseBracket || kind == K::CloseBrace; }
 
 bool begins_entry(const std::vector<Piece>& pieces, size_t at) {
   const Piece& piece = pieces[at];
@@ -158,9 +151,7 @@ bool begins_entry(const std::vector<Piece>& pieces, size_t at) {
          (before.kind == K::Comma && !piece.is_continued);
 }
 
-std::vector<Piece> lay_out(const lex::TokenBuffer& tokens,
-                           std::string_view text,
-                           const Roles& roles) {
+std::vector<Piece> lay_out(const lex::TokenBuffer& tokens, std::string_view text, const Roles& roles) {
   std::vector<Piece> pieces = PieceCollector(tokens, text, roles).run();
   const auto other = pair_up(pieces);
   std::vector<Piece> laid_out;
@@ -173,11 +164,9 @@ std::vector<Piece> lay_out(const lex::TokenBuffer& tokens,
     if (piece.is_closer() && open.size() > 1 && !piece.is_body) open.pop_back();
     if (piece.kind == K::Semicolon) {
       const bool is_last = i + 1 == pieces.size() || pieces[i + 1].kind == K::CloseBrace;
-      const bool is_lone =
-          is_first || laid_out.back().kind == K::OpenBrace || laid_out.back().kind == K::Semicolon;
+      const bool is_lone = is_first || laid_out.back().kind == K::OpenBrace || laid_out.back().kind == K::Semicolon;
       // Behind a comment there is no line whose end the comment behind this could go to.
-      const bool holds_comment = i + 1 < pieces.size() && pieces[i + 1].is_comment &&
-                                 pieces[i + 1].newlines == 0 &&
+      const bool holds_comment = i + 1 < pieces.size() && pieces[i + 1].is_comment && pieces[i + 1].newlines == 0 &&
                                  (is_first || laid_out.back().is_comment);
       if ((open.back() || is_last || is_lone) && !holds_comment) {
         newlines += piece.newlines;
@@ -202,14 +191,12 @@ std::vector<Piece> lay_out(const lex::TokenBuffer& tokens,
       const Piece& before = laid_out.back();
       const bool begins_open = before.kind == K::OpenBrace && before.is_body && open.back();
       const bool is_empty = is_end && before.kind == K::OpenBrace;
-      const bool joins_brace =
-          piece.kind == K::Else && before.kind == K::CloseBrace && before.is_body;
+      const bool joins_brace = piece.kind == K::Else && before.kind == K::CloseBrace && before.is_body;
       piece.breaks = before.is_comment || (piece.newlines > 0 && !is_empty && !joins_brace) ||
                      (begins_open && !piece.is_comment) || ends_open ||
                      (piece.follows_newline && !piece.is_comment && open.back());
     }
-    if (piece.is_opener())
-      open.push_back(piece.is_body && is_open_body(pieces, other, i, other.at(i)));
+    if (piece.is_opener()) open.push_back(piece.is_body && is_open_body(pieces, other, i, other.at(i)));
     laid_out.push_back(piece);
   }
   return laid_out;
@@ -221,30 +208,24 @@ bool needs_space(const Piece& left, const Piece& right) {
     case K::Semicolon:
     case K::CloseParen:
     case K::CloseBracket:
-    case K::Dot:
-      return false;
-    case K::CloseBrace:
-      return right.is_body && left.kind != K::OpenBrace;
-    case K::Colon:
-      return left.kind == K::Comma;
+    case K::Dot: return false;
+    case K::CloseBrace: return right.is_body && left.kind != K::OpenBrace;
+    case K::Colon: return left.kind == K::Comma;
     case K::OpenBrace:
       if (left.kind == K::Dot) return false;
       break;
-    default:
-      break;
+    default: break;
   }
   if (left.kind == K::OpenParen || left.kind == K::OpenBracket || left.kind == K::Dot) return false;
   if (left.kind == K::OpenBrace) return left.is_body;
   if (left.is_unary) return false;
-  if (right.kind == K::OpenParen || right.kind == K::OpenBracket)
-    return right.is_grouping || left.is_block_type;
+  if (right.kind == K::OpenParen || right.kind == K::OpenBracket) return right.is_grouping || left.is_block_type;
   return true;
 }
 
 uint32_t width(std::string_view text) {
   const size_t newline = text.rfind('\n');
-  return source::count_characters(newline == std::string_view::npos ? text
-                                                                    : text.substr(newline + 1));
+  return source::count_characters(newline == std::string_view::npos ? text : text.substr(newline + 1));
 }
 
 }  // namespace ltr::format

@@ -32,9 +32,7 @@ struct Piece {
 
 /// The pieces of `text` in order, those of one line with their line breaks settled: what is in a
 /// body of several lines has a line of its own, and semicolons that separate lines are gone.
-std::vector<Piece> lay_out(const lex::TokenBuffer& tokens,
-                           std::string_view text,
-                           const Roles& roles);
+std::vector<Piece> lay_out(const lex::TokenBuffer& tokens, std::string_view text, const Roles& roles);
 
 /// Gives `pad` to the `=` and `{` that the author aligned over neighbouring entries.
 void align_entries(std::vector<Piece>& pieces, std::string_view text);

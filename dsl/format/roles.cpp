@@ -12,10 +12,9 @@ class RoleCollector {
 
   void operator()(const ast::Expr& expr) {
     const uint32_t begin = expr.span.begin;
-    const bool is_grouping =
-        expr.get<ast::Paren>() != nullptr || expr.get<ast::Tuple>() != nullptr ||
-        expr.get<ast::Record>() != nullptr || expr.get<ast::List>() != nullptr ||
-        expr.get<ast::Comprehension>() != nullptr;
+    const bool is_grouping = expr.get<ast::Paren>() != nullptr || expr.get<ast::Tuple>() != nullptr ||
+                             expr.get<ast::Record>() != nullptr || expr.get<ast::List>() != nullptr ||
+                             expr.get<ast::Comprehension>() != nullptr;
     if (is_grouping) roles_.grouping.insert(begin);
     if (const auto* unary = expr.get<ast::Unary>(); unary && unary->op == ast::UnaryOp::Negate)
       roles_.unary.insert(begin);

@@ -12,15 +12,11 @@ std::string dump_tokens(const TokenBuffer& buffer, const source::SourceManager& 
       case TokenKind::Name:
       case TokenKind::Int:
       case TokenKind::Float:
-      case TokenKind::Error:
-        out += " " + std::string(sources.text(token.span));
-        break;
+      case TokenKind::Error: out += " " + std::string(sources.text(token.span)); break;
       case TokenKind::Unit:
       case TokenKind::Str:
       case TokenKind::StrText:
-      case TokenKind::InterpFormat:
-        out += " " + source::quote(buffer.strings[token.value]);
-        break;
+      case TokenKind::InterpFormat: out += " " + source::quote(buffer.strings[token.value]); break;
       default:  // The kind says it all.
         break;
     }

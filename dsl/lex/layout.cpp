@@ -44,10 +44,8 @@ bool joins_next_line(TokenKind kind) {
     case TokenKind::Or:
     case TokenKind::Not:
     case TokenKind::In:
-    case TokenKind::As:
-      return true;
-    default:
-      return false;
+    case TokenKind::As: return true;
+    default: return false;
   }
 }
 
@@ -59,8 +57,7 @@ bool joins_line_before(const Token& token, const Token& next) {
     case TokenKind::CloseParen:
     case TokenKind::CloseBracket:
     case TokenKind::Arrow:
-    case TokenKind::Else:
-      return true;
+    case TokenKind::Else: return true;
     case TokenKind::Where:
       // A field, setting or variable may have that name.
       switch (next.kind) {
@@ -71,13 +68,10 @@ bool joins_line_before(const Token& token, const Token& next) {
         case TokenKind::SlashAssign:
         case TokenKind::Colon:
         case TokenKind::Dot:
-        case TokenKind::Comma:
-          return false;
-        default:
-          return true;
+        case TokenKind::Comma: return false;
+        default: return true;
       }
-    default:
-      return false;
+    default: return false;
   }
 }
 
@@ -113,13 +107,10 @@ bool starts_declaration(const Token& token, const Token& next) {
     case TokenKind::Model:
     case TokenKind::Callback:
     case TokenKind::Topology:
-    case TokenKind::Experiment:
-      return is_name(next.kind);
+    case TokenKind::Experiment: return is_name(next.kind);
     case TokenKind::Extern:
-    case TokenKind::Test:
-      return next.kind == TokenKind::Str || next.kind == TokenKind::StrBegin;
-    case TokenKind::Import:
-      return is_name(next.kind) || next.kind == TokenKind::Str;
+    case TokenKind::Test: return next.kind == TokenKind::Str || next.kind == TokenKind::StrBegin;
+    case TokenKind::Import: return is_name(next.kind) || next.kind == TokenKind::Str;
     default:  // Every other kind may stand inside brackets.
       return false;
   }

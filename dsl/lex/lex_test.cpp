@@ -38,9 +38,7 @@ TEST_CASE("punctuation takes the longest match") {
         "NotEqual Ellipsis Range Dot Pipe Question At");
 }
 
-TEST_CASE("a range of integers is not two fractions") {
-  CHECK(Lexed("0..4").kinds() == "Int Range Int");
-}
+TEST_CASE("a range of integers is not two fractions") { CHECK(Lexed("0..4").kinds() == "Int Range Int"); }
 
 TEST_CASE("numbers have their values") {
   const Lexed lexed("1_000 0x1f 1e-3 2.5 9223372036854775807");

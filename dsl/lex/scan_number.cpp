@@ -10,9 +10,7 @@ namespace ltr::lex {
 
 namespace {
 
-bool is_hex_digit(char c) {
-  return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
-}
+bool is_hex_digit(char c) { return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
 
 /// `_` stands between two digits only.
 bool has_stray_underscore(std::string_view digits) {
@@ -135,7 +133,8 @@ void Scanner::scan_unit(size_t number_begin) {
   // `kernel = 3 padding = 1` lacks a comma: the word begins what follows.
   size_t next = end;
   while (next < text_.size() && (text_[next] == ' ' || text_[next] == '\t')) ++next;
-  const bool is_assigned = next < text_.size() && text_[next] == '=' && !(next + 1 < text_.size() && text_[next + 1] == '=');
+  const bool is_assigned =
+      next < text_.size() && text_[next] == '=' && !(next + 1 < text_.size() && text_[next + 1] == '=');
   if (!is_known && !is_glued && is_assigned) return;
   // Words that other languages or our own messages know better than "unknown unit".
   if (!is_known && !is_glued && (word == "is" || word == "elif")) return;

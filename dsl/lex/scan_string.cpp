@@ -181,24 +181,12 @@ void Scanner::scan_escape(const StringForm& form, std::string& out) {
   const size_t begin = at_;
   ++at_;
   switch (peek()) {
-    case 'n':
-      out += '\n';
-      break;
-    case 't':
-      out += '\t';
-      break;
-    case '"':
-      out += '"';
-      break;
-    case '\\':
-      out += '\\';
-      break;
-    case '{':
-      out += '{';
-      break;
-    case 'u':
-      scan_unicode_escape(out, begin);
-      return;
+    case 'n': out += '\n'; break;
+    case 't': out += '\t'; break;
+    case '"': out += '"'; break;
+    case '\\': out += '\\'; break;
+    case '{': out += '{'; break;
+    case 'u': scan_unicode_escape(out, begin); return;
     default: {
       if (at_line_end()) return;  // The string is not closed, which says enough.
       at_ += character_length(at_);

@@ -78,9 +78,7 @@ constexpr std::array kForeignOperators = {
     ForeignOperator{"^", "**", "`**` is power"},
 };
 
-bool is_bracket(char c) {
-  return c == '(' || c == ')' || c == '[' || c == ']' || c == '{' || c == '}';
-}
+bool is_bracket(char c) { return c == '(' || c == ')' || c == '[' || c == ']' || c == '{' || c == '}'; }
 
 }  // namespace
 

@@ -8,18 +8,10 @@
 
 namespace ltr::lex {
 
-inline bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-inline bool is_name_start(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
-inline bool is_name_char(char c) {
-  return is_name_start(c) || is_digit(c);
-}
-inline bool is_ascii(char c) {
-  return (static_cast<unsigned char>(c) & 0x80U) == 0;
-}
+inline bool is_digit(char c) { return c >= '0' && c <= '9'; }
+inline bool is_name_start(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+inline bool is_name_char(char c) { return is_name_start(c) || is_digit(c); }
+inline bool is_ascii(char c) { return (static_cast<unsigned char>(c) & 0x80U) == 0; }
 
 /// A character that looks like one of ours and is not.
 struct Confusable {

@@ -24,15 +24,11 @@ constexpr std::array kKinds = {
 #include "dsl/lex/token_kind.def"
 };
 
-const KindInfo& info(TokenKind kind) {
-  return kKinds[static_cast<size_t>(kind)];
-}
+const KindInfo& info(TokenKind kind) { return kKinds[static_cast<size_t>(kind)]; }
 
 }  // namespace
 
-std::string_view name_of(TokenKind kind) {
-  return info(kind).name;
-}
+std::string_view name_of(TokenKind kind) { return info(kind).name; }
 
 std::string describe(TokenKind kind) {
   const KindInfo& row = info(kind);
@@ -44,12 +40,8 @@ std::string_view spelling(TokenKind kind) {
   return row.kind_class == Class::Other ? std::string_view() : row.text;
 }
 
-bool is_reserved(TokenKind kind) {
-  return info(kind).kind_class == Class::Reserved;
-}
-bool is_keyword(TokenKind kind) {
-  return info(kind).kind_class == Class::Keyword;
-}
+bool is_reserved(TokenKind kind) { return info(kind).kind_class == Class::Reserved; }
+bool is_keyword(TokenKind kind) { return info(kind).kind_class == Class::Keyword; }
 
 TokenKind find_word(std::string_view word) {
   static const auto kWords = [] {

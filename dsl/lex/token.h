@@ -37,13 +37,9 @@ std::string_view spelling(TokenKind kind);
 bool is_reserved(TokenKind kind);
 bool is_keyword(TokenKind kind);
 /// A name, or a keyword, which names things wherever it has no meaning of its own.
-inline bool is_name(TokenKind kind) {
-  return kind == TokenKind::Name || is_keyword(kind);
-}
+inline bool is_name(TokenKind kind) { return kind == TokenKind::Name || is_keyword(kind); }
 /// Any word: also one that is reserved.
-inline bool is_word(TokenKind kind) {
-  return is_name(kind) || is_reserved(kind);
-}
+inline bool is_word(TokenKind kind) { return is_name(kind) || is_reserved(kind); }
 /// `Name` if `word` is no word of the language.
 TokenKind find_word(std::string_view word);
 bool is_unit(std::string_view word);

@@ -15,7 +15,7 @@ using enum Records;
 // A row says what differs from the rest, by the names of the columns.
 constexpr Function kFunctions[] = {
     {},
-#define LTR_ROW(id, text, in, rule, ...) {.name = #text, .space = Space::in __VA_OPT__(,) __VA_ARGS__},
+#define LTR_ROW(id, text, in, rule, ...) {.name = #text, .space = Space::in __VA_OPT__(, ) __VA_ARGS__},
 #include "dsl/library/functions.def"
 };
 

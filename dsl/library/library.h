@@ -28,8 +28,8 @@ enum class Draws : uint8_t {
   Never,
   InTraining,  ///< random numbers; in evaluation it draws none
   Always,
-  Uniform,     ///< always, numbers in a range: compared with a share they are a mask
-  Mask,        ///< always, zeros and ones
+  Uniform,  ///< always, numbers in a range: compared with a share they are a mask
+  Mask,     ///< always, zeros and ones
 };
 
 enum class Gradient : uint8_t { Flows, Stops };

@@ -21,8 +21,7 @@ struct Form {
 
 constexpr std::array kForms = {
 #define LTR_RENAMED_FUNCTION(edition, old_name, new_name) Form{edition, old_name, "", new_name},
-#define LTR_RENAMED_ARGUMENT(edition, function, old_name, new_name) \
-  Form{edition, function, old_name, new_name},
+#define LTR_RENAMED_ARGUMENT(edition, function, old_name, new_name) Form{edition, function, old_name, new_name},
 #include "dsl/migrate/form.def"
 };
 
@@ -129,15 +128,13 @@ class FindForms {
   }
 
   void report(const Form& form, const ast::Name& place) {
-    diagnostics::Diagnostic diagnostic = diag::deprecated_form(
-        place.span, place.text, std::string(form.replacement), std::to_string(form.edition));
+    diagnostics::Diagnostic diagnostic =
+        diag::deprecated_form(place.span, place.text, std::string(form.replacement), std::to_string(form.edition));
     if (own_.contains(std::string(form.function))) {
-      diagnostic.note(
-          "the program calls something of its own `{}`, so look whether the library's is meant",
-          std::string(form.function));
+      diagnostic.note("the program calls something of its own `{}`, so look whether the library's is meant",
+                      std::string(form.function));
     } else {
-      diagnostic.help("write `{}`", std::string(form.replacement))
-          .fix(place.span, std::string(form.replacement));
+      diagnostic.help("write `{}`", std::string(form.replacement)).fix(place.span, std::string(form.replacement));
     }
     sink_.report(std::move(diagnostic));
   }

@@ -15,9 +15,7 @@ bool is_opener(TokenKind kind) {
   return kind == K::OpenParen || kind == K::OpenBracket || kind == K::OpenBrace || kind == K::InterpBegin;
 }
 
-bool is_closer(TokenKind kind) {
-  return kind == K::CloseParen || kind == K::CloseBracket || kind == K::CloseBrace;
-}
+bool is_closer(TokenKind kind) { return kind == K::CloseParen || kind == K::CloseBracket || kind == K::CloseBrace; }
 
 /// The innermost bracket around `at`, if it is one that is never closed.
 const lex::BracketPair* find_unclosed(const State& state, Iter at) {
@@ -41,13 +39,9 @@ bool is_stray_closer(const State& state, Iter at) {
                       [&](const lex::BracketPair& pair) { return pair.is_closed && pair.closer == index; });
 }
 
-bool expects(const State& state, Expected what) {
-  return state.expected_.test(static_cast<size_t>(what));
-}
+bool expects(const State& state, Expected what) { return state.expected_.test(static_cast<size_t>(what)); }
 
-bool expects(const State& state, TokenKind kind) {
-  return state.expected_.test(static_cast<size_t>(kind));
-}
+bool expects(const State& state, TokenKind kind) { return state.expected_.test(static_cast<size_t>(kind)); }
 
 /// The words of the language among those that the message names.
 std::vector<std::string> expected_words(const State& state) {
@@ -133,14 +127,10 @@ std::vector<ast::Name> find_all_declared(const State& state, Iter first, Iter la
 std::string describe_found(const State& state, Iter at) {
   switch (at->kind) {
     case K::Int:
-    case K::Float:
-      return "the number `" + std::string(state.text(*at)) + "`";
-    case K::Unit:
-      return "the unit `" + std::string(state.text(*at)) + "`";
-    case K::Name:
-      return "`" + std::string(state.text(*at)) + "`";
-    default:
-      return lex::describe(at->kind);
+    case K::Float: return "the number `" + std::string(state.text(*at)) + "`";
+    case K::Unit: return "the unit `" + std::string(state.text(*at)) + "`";
+    case K::Name: return "`" + std::string(state.text(*at)) + "`";
+    default: return lex::describe(at->kind);
   }
 }
 

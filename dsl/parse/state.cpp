@@ -12,45 +12,27 @@ namespace {
 
 std::string describe_label(Expected label) {
   switch (label) {
-    case Expected::Name:
-      return "a name";
-    case Expected::Expression:
-      return "a value";
-    case Expected::Type:
-      return "a type";
-    case Expected::Dim:
-      return "a dim";
-    case Expected::Parameter:
-      return "a parameter";
-    case Expected::Statement:
-      return "a statement";
+    case Expected::Name: return "a name";
+    case Expected::Expression: return "a value";
+    case Expected::Type: return "a type";
+    case Expected::Dim: return "a dim";
+    case Expected::Parameter: return "a parameter";
+    case Expected::Statement: return "a statement";
     case Expected::Declaration:
       return "a declaration (import, hparam, const, fn, extern, metric, data, block, model, callback, topology, "
              "experiment or test)";
-    case Expected::BlockMember:
-      return "a member (`name = value`, let, weight, buffer or fn)";
-    case Expected::ModelMember:
-      return "a member (`name = value`, let, weight, buffer, fn, optimizer, init or step)";
-    case Expected::MetricMember:
-      return "state, let or fn";
-    case Expected::DataMember:
-      return "batch, let, fn or a stream";
-    case Expected::CallbackMember:
-      return "on, state or fn";
-    case Expected::Setting:
-      return "a setting (`name = value`)";
-    case Expected::Section:
-      return "a setting, a section or set";
-    case Expected::LoadRule:
-      return "rename, skip or freeze";
-    case Expected::Reduction:
-      return "sum, mean, min, max, cat or merge";
-    case Expected::LogWhen:
-      return "step, epoch or both";
-    case Expected::Separator:
-      return "end of line";
-    case Expected::Count:
-      break;
+    case Expected::BlockMember: return "a member (`name = value`, let, weight, buffer or fn)";
+    case Expected::ModelMember: return "a member (`name = value`, let, weight, buffer, fn, optimizer, init or step)";
+    case Expected::MetricMember: return "state, let or fn";
+    case Expected::DataMember: return "batch, let, fn or a stream";
+    case Expected::CallbackMember: return "on, state or fn";
+    case Expected::Setting: return "a setting (`name = value`)";
+    case Expected::Section: return "a setting, a section or set";
+    case Expected::LoadRule: return "rename, skip or freeze";
+    case Expected::Reduction: return "sum, mean, min, max, cat or merge";
+    case Expected::LogWhen: return "step, epoch or both";
+    case Expected::Separator: return "end of line";
+    case Expected::Count: break;
   }
   return "something else";
 }

@@ -130,10 +130,10 @@ Iter find_resumption(const State& state, Level level, Iter start, Iter at);
 /// A form of Python (or a relative) that explains why parsing failed at `at`.
 /// `from a.b import c, d as e`.
 struct PythonImport {
-  std::string path;               ///< `a.b`
-  std::string imported;           ///< `c, d`
-  std::vector<ast::Name> names;   ///< by which they are known: c, e
-  bool is_plain = true;           ///< no name is changed
+  std::string path;              ///< `a.b`
+  std::string imported;          ///< `c, d`
+  std::vector<ast::Name> names;  ///< by which they are known: c, e
+  bool is_plain = true;          ///< no name is changed
   Span span;
 };
 std::optional<PythonImport> read_python_import(const State& state, Iter start);

@@ -15,9 +15,7 @@ struct StateTag {};
 using Context = x3::context<StateTag, State>;
 using Failure = x3::expectation_failure<Iter>;
 
-State& state_of(const auto& context) {
-  return x3::get<StateTag>(context);
-}
+State& state_of(const auto& context) { return x3::get<StateTag>(context); }
 
 /// `which` of a failure whose message was given where it was found.
 inline constexpr const char* kReported = "reported";
@@ -54,21 +52,11 @@ struct OneOf : x3::parser<OneOf> {
     return false;
   }
 };
-inline OneOf token(TokenKind kind) {
-  return {kind, static_cast<Expected>(kind), false};
-}
-inline OneOf token(KindSet kinds, Expected wanted) {
-  return {kinds, wanted, false};
-}
-inline OneOf quiet(KindSet kinds) {
-  return {kinds, Expected::Count, true};
-}
-inline auto skip(TokenKind kind) {
-  return x3::omit[token(kind)];
-}
-inline auto skip_quietly(TokenKind kind) {
-  return x3::omit[quiet(kind)];
-}
+inline OneOf token(TokenKind kind) { return {kind, static_cast<Expected>(kind), false}; }
+inline OneOf token(KindSet kinds, Expected wanted) { return {kinds, wanted, false}; }
+inline OneOf quiet(KindSet kinds) { return {kinds, Expected::Count, true}; }
+inline auto skip(TokenKind kind) { return x3::omit[token(kind)]; }
+inline auto skip_quietly(TokenKind kind) { return x3::omit[quiet(kind)]; }
 
 /// A name; its attribute is an `ast::Name`.
 struct NameParser : x3::parser<NameParser> {
@@ -124,9 +112,7 @@ struct StringParser : x3::parser<StringParser> {
     return true;
   }
 };
-inline StringParser string(const char* what) {
-  return StringParser{what};
-}
+inline StringParser string(const char* what) { return StringParser{what}; }
 
 /// Succeeds, without moving, if the next tokens are of these kinds.
 template <size_t N>
@@ -173,9 +159,7 @@ struct EndOfEntry : x3::parser<EndOfEntry> {
 inline const EndOfEntry end_of_entry{};
 
 /// Fails as a mistake whose message was already given.
-[[noreturn]] inline void fail_reported(Iter where) {
-  throw Failure(where, kReported);
-}
+[[noreturn]] inline void fail_reported(Iter where) { throw Failure(where, kReported); }
 
 /// Counts the level of nesting; one stands in every recursive cycle of the grammar.
 template <class Subject>
@@ -234,9 +218,8 @@ inline void mark_error(const State& state, ast::Expr& node, Iter first, Iter las
   node = ast::Expr{state.span(first, last), 0, ast::ErrorExpr{}};
 }
 inline bool has_body(const ast::Stmt& node) {
-  return node.get<ast::If>() != nullptr || node.get<ast::For>() != nullptr ||
-         node.get<ast::While>() != nullptr || node.get<ast::Every>() != nullptr ||
-         node.get<ast::NoGrad>() != nullptr;
+  return node.get<ast::If>() != nullptr || node.get<ast::For>() != nullptr || node.get<ast::While>() != nullptr ||
+         node.get<ast::Every>() != nullptr || node.get<ast::NoGrad>() != nullptr;
 }
 inline void mark_error(const State& state, ast::Stmt& node, Iter first, Iter last) {
   // The body of a statement that has one was read; what another one does is not known.
@@ -249,7 +232,8 @@ inline void mark_error(const State& state, ast::Item& node, Iter first, Iter las
 }
 inline void mark_error(const State& state, ast::Decl& node, Iter first, Iter last) {
   if (!node.span.is_empty()) return;
-  node = ast::Decl{.span = state.span(first, last), .doc = {}, .node = ast::ErrorDecl{find_all_declared(state, first, last)}};
+  node = ast::Decl{
+      .span = state.span(first, last), .doc = {}, .node = ast::ErrorDecl{find_all_declared(state, first, last)}};
 }
 inline void mark_error(const State& state, ast::Param& node, Iter first, Iter last) {
   node.name = find_param(state, first, last);

@@ -34,8 +34,10 @@ std::string_view declared_name(std::string_view line, bool is_in_extern) {
   constexpr std::string_view kOfExtern = "  fn ";
   if (is_in_extern) return line.starts_with(kOfExtern) ? first_word(line.substr(kOfExtern.size())) : std::string_view();
   const std::string_view keyword = first_word(line);
-  const bool is_declaration = !keyword.empty() && keyword != "ltr" && keyword != "import" && keyword.size() + 1 < line.size();
-  return is_declaration && line[keyword.size()] == ' ' ? first_word(line.substr(keyword.size() + 1)) : std::string_view();
+  const bool is_declaration =
+      !keyword.empty() && keyword != "ltr" && keyword != "import" && keyword.size() + 1 < line.size();
+  return is_declaration && line[keyword.size()] == ' ' ? first_word(line.substr(keyword.size() + 1))
+                                                       : std::string_view();
 }
 
 bool is_comment(std::string_view line) {
@@ -61,7 +63,8 @@ void for_each_word(std::string_view text, const Visit& visit) {
 
 bool is_imported_only(std::string_view file) {
   constexpr std::array<std::string_view, 5> kFolders = {"vision/", "models/", "tasks/", "text/", "audio/"};
-  return std::any_of(kFolders.begin(), kFolders.end(), [&](std::string_view folder) { return file.starts_with(folder); });
+  return std::any_of(kFolders.begin(), kFolders.end(),
+                     [&](std::string_view folder) { return file.starts_with(folder); });
 }
 
 const LibraryIndex& LibraryIndex::get() {
@@ -78,7 +81,7 @@ LibraryIndex::LibraryIndex() {
 
 void LibraryIndex::read(size_t file) {
   const std::string_view text = library_texts[file].text;
-  size_t begin = 0;    // of the line, or of the comment above it
+  size_t begin = 0;  // of the line, or of the comment above it
   size_t last = declarations_.size();
   bool is_extern = false;
   const auto close = [&](size_t end) {
@@ -105,7 +108,8 @@ void LibraryIndex::add(std::string_view name, size_t file, size_t begin) {
   // Who mentions it calls what its rule calls.
   for (const library::Space space : {library::Space::Values, library::Space::Streams}) {
     const library::Id id = library::find(space, name);
-    if (library::info(id).calls != library::Id::None) implied_.emplace(name, library::info(library::info(id).calls).name);
+    if (library::info(id).calls != library::Id::None)
+      implied_.emplace(name, library::info(library::info(id).calls).name);
   }
   declarations_.push_back({file, begin, begin});
 }
@@ -135,7 +139,8 @@ std::map<size_t, std::string> LibraryIndex::needed_by(const std::vector<std::str
     const Declaration& declaration = declarations_[i];
     const auto text = needed.find(declaration.file);
     if (!is_needed[i] && text != needed.end())
-      std::fill(text->second.begin() + ptrdiff_t(declaration.begin), text->second.begin() + ptrdiff_t(declaration.end), ' ');
+      std::fill(text->second.begin() + ptrdiff_t(declaration.begin), text->second.begin() + ptrdiff_t(declaration.end),
+                ' ');
   }
   return needed;
 }

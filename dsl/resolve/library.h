@@ -46,9 +46,10 @@ class LibraryIndex {
   void read(size_t file);
   void add(std::string_view name, size_t file, size_t begin);
 
-  std::vector<Declaration> declarations_;  // In the order of files, and in that of their lines.
+  std::vector<Declaration> declarations_;                 // In the order of files, and in that of their lines.
   std::map<std::string_view, std::string_view> implied_;  // By a name what it calls though it does not say so.
-  std::unordered_map<std::string_view, std::vector<size_t>> by_name_;  // Some names are declared for streams and for tensors.
+  std::unordered_map<std::string_view, std::vector<size_t>>
+      by_name_;  // Some names are declared for streams and for tensors.
 };
 
 }  // namespace ltr::resolve

@@ -22,17 +22,11 @@ struct Resolver {
   std::map<std::string, uint32_t> by_path;
   std::vector<uint32_t> loading;  // Modules whose imports are being followed, for cycles.
 
-  void declare(uint32_t index,
-               std::map<std::string, Symbol>& into,
-               SymbolKind kind,
-               const ast::Name& name,
-               const ast::Decl& decl,
-               const ast::Fn* fn = nullptr,
-               const std::string& extern_file = "",
+  void declare(uint32_t index, std::map<std::string, Symbol>& into, SymbolKind kind, const ast::Name& name,
+               const ast::Decl& decl, const ast::Fn* fn = nullptr, const std::string& extern_file = "",
                const std::string& doc = "") {
     if (name.text.empty()) return;
-    Symbol symbol{kind,     name.text, index, &decl, fn, extern_file, doc.empty() ? decl.doc : doc,
-                  name.span};
+    Symbol symbol{kind, name.text, index, &decl, fn, extern_file, doc.empty() ? decl.doc : doc, name.span};
     const auto [place, is_new] = into.try_emplace(name.text, symbol);
     if (is_new) return;
     sink.report(diag::duplicate_name(name.span, name.text).label(place->second.span, "first here"));
@@ -48,32 +42,22 @@ struct Resolver {
             names->try_emplace(name.text, poison(name));
         }
       }
-      if (const auto* d = decl.get<ast::Hparam>())
-        declare(index, symbols, SymbolKind::Hparam, d->name, decl);
-      if (const auto* d = decl.get<ast::TypeName>())
-        declare(index, symbols, SymbolKind::Type, d->name, decl);
-      if (const auto* d = decl.get<ast::Const>())
-        declare(index, symbols, SymbolKind::Const, d->name, decl);
-      if (const auto* d = decl.get<ast::Fn>())
-        declare(index, symbols, SymbolKind::Fn, d->name, decl, d);
-      if (const auto* d = decl.get<ast::Metric>())
-        declare(index, symbols, SymbolKind::Metric, d->name, decl);
-      if (const auto* d = decl.get<ast::Data>())
-        declare(index, symbols, SymbolKind::Data, d->name, decl);
-      if (const auto* d = decl.get<ast::Block>())
-        declare(index, symbols, SymbolKind::Block, d->name, decl);
-      if (const auto* d = decl.get<ast::Model>())
-        declare(index, symbols, SymbolKind::Model, d->name, decl);
-      if (const auto* d = decl.get<ast::Callback>())
-        declare(index, symbols, SymbolKind::Callback, d->name, decl);
+      if (const auto* d = decl.get<ast::Hparam>()) declare(index, symbols, SymbolKind::Hparam, d->name, decl);
+      if (const auto* d = decl.get<ast::TypeName>()) declare(index, symbols, SymbolKind::Type, d->name, decl);
+      if (const auto* d = decl.get<ast::Const>()) declare(index, symbols, SymbolKind::Const, d->name, decl);
+      if (const auto* d = decl.get<ast::Fn>()) declare(index, symbols, SymbolKind::Fn, d->name, decl, d);
+      if (const auto* d = decl.get<ast::Metric>()) declare(index, symbols, SymbolKind::Metric, d->name, decl);
+      if (const auto* d = decl.get<ast::Data>()) declare(index, symbols, SymbolKind::Data, d->name, decl);
+      if (const auto* d = decl.get<ast::Block>()) declare(index, symbols, SymbolKind::Block, d->name, decl);
+      if (const auto* d = decl.get<ast::Model>()) declare(index, symbols, SymbolKind::Model, d->name, decl);
+      if (const auto* d = decl.get<ast::Callback>()) declare(index, symbols, SymbolKind::Callback, d->name, decl);
       if (const auto* d = decl.get<ast::Topology>())
         declare(index, module.topologies, SymbolKind::Topology, d->name, decl);
       if (const auto* d = decl.get<ast::Experiment>())
         declare(index, module.experiments, SymbolKind::Experiment, d->name, decl);
       if (const auto* d = decl.get<ast::Extern>()) {
         for (const ast::ExternFn& fn : d->fns)
-          declare(index, symbols, SymbolKind::Op, fn.signature.name, decl, &fn.signature, d->file,
-                  fn.doc);
+          declare(index, symbols, SymbolKind::Op, fn.signature.name, decl, &fn.signature, d->file, fn.doc);
       }
     }
   }
@@ -98,8 +82,7 @@ struct Resolver {
   }
 
   static bool is_named(const ast::TypeExpr& type, const char* name) {
-    if (const auto* applied = type.get<ast::AppliedType>())
-      return is_named(*applied->argument, name);
+    if (const auto* applied = type.get<ast::AppliedType>()) return is_named(*applied->argument, name);
     const auto* named = type.get<ast::NamedType>();
     return named != nullptr && named->name.text == name;
   }
@@ -114,9 +97,8 @@ struct Resolver {
         continue;
       }
       const ast::Fn* fn = symbol.fn;
-      const bool is_stage =
-          fn != nullptr && ((fn->result && is_named(*fn->result, "stream")) ||
-                            (!fn->params.empty() && is_named(fn->params[0].type, "stream")));
+      const bool is_stage = fn != nullptr && ((fn->result && is_named(*fn->result, "stream")) ||
+                                              (!fn->params.empty() && is_named(fn->params[0].type, "stream")));
       if (is_stage) {
         graph.stages[name] = symbol;
       } else if (fn != nullptr && fn->result && is_named(*fn->result, "schedule")) {
@@ -250,7 +232,8 @@ struct Resolver {
   /// Where `file` lies: beside the one that imports it, or in one of the folders of the project. The first place if it is in none.
   std::vector<std::string> places_of(uint32_t index, const std::string& file) const {
     namespace fs = std::filesystem;
-    std::vector<std::string> places = {(fs::path(graph.modules[index].path).parent_path() / file).lexically_normal().string()};
+    std::vector<std::string> places = {
+        (fs::path(graph.modules[index].path).parent_path() / file).lexically_normal().string()};
     for (const std::string& folder : folders) places.push_back((fs::path(folder) / file).lexically_normal().string());
     return places;
   }
@@ -272,8 +255,7 @@ struct Resolver {
     uint32_t target = 0;
     if (const auto known = by_path.find(path); known != by_path.end()) {
       target = known->second;
-      if (const auto first = std::find(loading.begin(), loading.end(), target);
-          first != loading.end()) {
+      if (const auto first = std::find(loading.begin(), loading.end(), target); first != loading.end()) {
         std::string circle = path + " imports ";
         for (auto at = first + 1; at != loading.end(); ++at) circle += graph.modules[*at].path + ", which imports ";
         const bool is_alone = first + 1 == loading.end();
@@ -316,12 +298,9 @@ namespace {
 
 const std::map<std::string, Symbol>& names_of(const Names& names, Space space) {
   switch (space) {
-    case Space::Symbols:
-      return names.symbols;
-    case Space::Topologies:
-      return names.topologies;
-    case Space::Experiments:
-      return names.experiments;
+    case Space::Symbols: return names.symbols;
+    case Space::Topologies: return names.topologies;
+    case Space::Experiments: return names.experiments;
   }
   return names.symbols;
 }
@@ -383,12 +362,8 @@ std::string library_name(const std::string& path) {
 
 }  // namespace
 
-ModuleGraph resolve(ast::Module main,
-                    source::SourceManager& sources,
-                    ast::NodeId& next_node,
-                    diagnostics::Sink& sink,
-                    Reach reach,
-                    const std::vector<std::string>& folders) {
+ModuleGraph resolve(ast::Module main, source::SourceManager& sources, ast::NodeId& next_node, diagnostics::Sink& sink,
+                    Reach reach, const std::vector<std::string>& folders) {
   Resolver resolver{.sources = sources, .next_node = next_node, .sink = sink, .folders = folders};
   const std::string path(sources.path(main.source));
   const std::string name = library_name(path);

@@ -64,10 +64,9 @@ struct ModuleGraph {
   std::deque<Module> modules;
   /// Of the library, what was read of it. Visible everywhere without import.
   std::map<std::string, Symbol> prelude;
-  std::map<std::string, Symbol>
-      stages;  ///< library functions over streams, chosen by their first argument
-  std::map<std::string, Symbol> texts;      ///< library functions that are methods of text
-  std::map<std::string, Symbol> schedules;  ///< read where a schedule is asked for
+  std::map<std::string, Symbol> stages;          ///< library functions over streams, chosen by their first argument
+  std::map<std::string, Symbol> texts;           ///< library functions that are methods of text
+  std::map<std::string, Symbol> schedules;       ///< read where a schedule is asked for
   std::map<std::string, Symbol> setting_values;  ///< read where a setting of the trainer or an axis of a sweep is
 
   /// The meaning of `name` in `module`: its own names, its imports, the prelude; or nothing. `b.name` is what the file
@@ -86,11 +85,7 @@ enum class Reach { Mentioned, Whole };
 /// files that are missing or import each other in a circle, and names declared twice. The syntax
 /// trees stay in the graph.
 /// Files that stand not beside the one that imports them are looked for in `folders`.
-ModuleGraph resolve(ast::Module main,
-                    source::SourceManager& sources,
-                    ast::NodeId& next_node,
-                    diagnostics::Sink& sink,
-                    Reach reach = Reach::Mentioned,
-                    const std::vector<std::string>& folders = {});
+ModuleGraph resolve(ast::Module main, source::SourceManager& sources, ast::NodeId& next_node, diagnostics::Sink& sink,
+                    Reach reach = Reach::Mentioned, const std::vector<std::string>& folders = {});
 
 }  // namespace ltr::resolve

@@ -6,9 +6,7 @@ namespace ltr::source {
 
 namespace {
 
-Position at(std::string_view text, uint32_t offset) {
-  return LineIndex(text).position(text, offset);
-}
+Position at(std::string_view text, uint32_t offset) { return LineIndex(text).position(text, offset); }
 
 }  // namespace
 

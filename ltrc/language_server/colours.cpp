@@ -43,35 +43,28 @@ struct Mark {
 
 Colour colour_of(EntityKind kind) {
   switch (kind) {
-    case EntityKind::Module:
-      return Colour::Namespace;
-    case EntityKind::Function:
-      return Colour::Function;
+    case EntityKind::Module: return Colour::Namespace;
+    case EntityKind::Function: return Colour::Function;
     case EntityKind::Method:
-    case EntityKind::Step:
-      return Colour::Method;
+    case EntityKind::Step: return Colour::Method;
     case EntityKind::Type:
     case EntityKind::Metric:
     case EntityKind::Data:
     case EntityKind::Block:
     case EntityKind::Model:
-    case EntityKind::Callback:
-      return Colour::Class;
+    case EntityKind::Callback: return Colour::Class;
     case EntityKind::Param:
-    case EntityKind::Binder:
-      return Colour::Parameter;
+    case EntityKind::Binder: return Colour::Parameter;
     case EntityKind::Hparam:
     case EntityKind::Const:
     case EntityKind::Topology:
     case EntityKind::Experiment:
-    case EntityKind::Local:
-      return Colour::Variable;
+    case EntityKind::Local: return Colour::Variable;
     case EntityKind::Member:
     case EntityKind::State:
     case EntityKind::Stream:
     case EntityKind::Field:
-    case EntityKind::Series:
-      return Colour::Property;
+    case EntityKind::Series: return Colour::Property;
   }
   return Colour::Variable;
 }
@@ -79,12 +72,9 @@ Colour colour_of(EntityKind kind) {
 Colour colour_of(PlainKind kind) {
   switch (kind) {
     case PlainKind::Setting:
-    case PlainKind::Field:
-      return Colour::Property;
-    case PlainKind::Type:
-      return Colour::Type;
-    case PlainKind::Hook:
-      return Colour::Event;
+    case PlainKind::Field: return Colour::Property;
+    case PlainKind::Type: return Colour::Type;
+    case PlainKind::Hook: return Colour::Event;
   }
   return Colour::Property;
 }
@@ -99,8 +89,7 @@ std::map<uint32_t, Mark> marks_of(const Snapshot& snapshot) {
     const Entity& entity = snapshot.index->entity(use.entity);
     Mark mark{colour_of(entity.kind), 0};
     if (use.is_definition) mark.modifiers |= kDeclaration;
-    if (entity.kind == EntityKind::Const || entity.kind == EntityKind::Hparam)
-      mark.modifiers |= kReadonly;
+    if (entity.kind == EntityKind::Const || entity.kind == EntityKind::Hparam) mark.modifiers |= kReadonly;
     if (snapshot.compilation.graph->modules[entity.module].is_library) mark.modifiers |= kLibrary;
     marks[use.span.begin] = mark;
   }
@@ -134,16 +123,13 @@ std::vector<Token> tokens_of(const Snapshot& snapshot) {
   }
   for (const lex::Comment& comment : buffer.comments)
     tokens.push_back({comment.span, {Colour::Comment, comment.is_doc ? kDocumentation : 0}});
-  std::sort(tokens.begin(), tokens.end(),
-            [](const Token& left, const Token& right) { return left.span < right.span; });
+  std::sort(tokens.begin(), tokens.end(), [](const Token& left, const Token& right) { return left.span < right.span; });
   return tokens;
 }
 
 }  // namespace
 
-Json semantic_legend() {
-  return {{"tokenTypes", kColours}, {"tokenModifiers", kModifiers}};
-}
+Json semantic_legend() { return {{"tokenTypes", kColours}, {"tokenModifiers", kModifiers}}; }
 
 Json semantic_tokens(const Snapshot& snapshot) {
   Json data = Json::array();
@@ -158,8 +144,8 @@ Json semantic_tokens(const Snapshot& snapshot) {
       const uint32_t line = at["line"], column = at["character"];
       if (!piece.empty()) {
         const uint32_t shift = line == last_line ? column - last_column : column;
-        for (const uint32_t number : {line - last_line, shift, utf16_length(piece),
-                                      uint32_t(token.mark.colour), token.mark.modifiers}) {
+        for (const uint32_t number :
+             {line - last_line, shift, utf16_length(piece), uint32_t(token.mark.colour), token.mark.modifiers}) {
           data.push_back(number);
         }
         last_line = line;
@@ -178,8 +164,7 @@ Json inlay_hints(const Snapshot& snapshot, const Json& range) {
   std::set<Span> seen;
   for (const Inferred& inferred : snapshot.index->inferred()) {
     const Span span = inferred.name;
-    if (span.source != kMain || span.end < begin || span.begin > end || !seen.insert(span).second)
-      continue;
+    if (span.source != kMain || span.end < begin || span.begin > end || !seen.insert(span).second) continue;
     const std::string text = check::to_text(*inferred.type, snapshot.compilation.program->atoms);
     if (text.size() > 60) continue;
     result.push_back({{"position", position_of(snapshot.text(), snapshot.lines(), span.end)},
@@ -201,8 +186,7 @@ Json formatting(const Snapshot& snapshot, const Json* range) {
   const source::SourceId copy = sources.add(snapshot.path, text);
   const ast::Module after = parse::parse(copy, sources, next_node, sink);
   if (sink.has_errors() || !format::is_same_tree(before, after, sources))
-    throw std::runtime_error(
-        "formatting would change what the program means; please report this file");
+    throw std::runtime_error("formatting would change what the program means; please report this file");
   const uint32_t first = range != nullptr ? snapshot.offset(range->at("start")) : 0;
   const uint32_t last = range != nullptr ? snapshot.offset(range->at("end")) : UINT32_MAX;
   Json edits = Json::array();

@@ -33,36 +33,28 @@ enum class ItemKind {
 
 ItemKind kind_of(EntityKind kind) {
   switch (kind) {
-    case EntityKind::Module:
-      return ItemKind::Module;
+    case EntityKind::Module: return ItemKind::Module;
     case EntityKind::Const:
-    case EntityKind::Hparam:
-      return ItemKind::Constant;
-    case EntityKind::Function:
-      return ItemKind::Function;
+    case EntityKind::Hparam: return ItemKind::Constant;
+    case EntityKind::Function: return ItemKind::Function;
     case EntityKind::Type:
     case EntityKind::Metric:
     case EntityKind::Data:
     case EntityKind::Block:
     case EntityKind::Model:
-    case EntityKind::Callback:
-      return ItemKind::Class;
+    case EntityKind::Callback: return ItemKind::Class;
     case EntityKind::Method:
-    case EntityKind::Step:
-      return ItemKind::Method;
+    case EntityKind::Step: return ItemKind::Method;
     case EntityKind::Topology:
-    case EntityKind::Experiment:
-      return ItemKind::Value;
+    case EntityKind::Experiment: return ItemKind::Value;
     case EntityKind::Param:
     case EntityKind::Binder:
-    case EntityKind::Local:
-      return ItemKind::Variable;
+    case EntityKind::Local: return ItemKind::Variable;
     case EntityKind::Member:
     case EntityKind::State:
     case EntityKind::Stream:
     case EntityKind::Field:
-    case EntityKind::Series:
-      return ItemKind::Field;
+    case EntityKind::Series: return ItemKind::Field;
   }
   return ItemKind::Variable;
 }
@@ -79,15 +71,10 @@ struct Completer {
   const resolve::ModuleGraph& graph() const { return *snapshot.compilation.graph; }
 
   /// What comes first in `rank` is shown first.
-  void add(const std::string& label,
-           ItemKind kind,
-           int rank,
-           const std::string& detail = "",
-           const std::string& doc = "",
-           const std::string& insert = "") {
+  void add(const std::string& label, ItemKind kind, int rank, const std::string& detail = "",
+           const std::string& doc = "", const std::string& insert = "") {
     if (label.empty() || !seen.insert(label).second) return;
-    Json item = {
-        {"label", label}, {"kind", int(kind)}, {"sortText", fmt::format("{}{}", rank, label)}};
+    Json item = {{"label", label}, {"kind", int(kind)}, {"sortText", fmt::format("{}{}", rank, label)}};
     if (!detail.empty()) item["detail"] = detail;
     if (!doc.empty()) item["documentation"] = {{"kind", "markdown"}, {"value", doc}};
     if (!insert.empty()) item["insertText"] = insert;
@@ -120,8 +107,7 @@ struct Completer {
   void add_series(const std::string& role, size_t given) {
     if (!snapshot.compilation.program) return;
     for (const check::LogEntry& entry : snapshot.compilation.program->logs) {
-      if (entry.role == role && given == 1)
-        add(entry.name, ItemKind::Field, 0, role + "." + entry.name);
+      if (entry.role == role && given == 1) add(entry.name, ItemKind::Field, 0, role + "." + entry.name);
     }
   }
   bool add_after_role() {
@@ -142,8 +128,7 @@ struct Completer {
     using check::Kind;
     const check::AtomTable& atoms = snapshot.compilation.program->atoms;
     for (const check::TypeField& field : type.fields) {
-      if (type.kind == Kind::Record)
-        add(field.name, ItemKind::Field, 0, check::to_text(field.type, atoms));
+      if (type.kind == Kind::Record) add(field.name, ItemKind::Field, 0, check::to_text(field.type, atoms));
     }
     for (const EntityId id : index().members_of(type)) {
       const Entity& entity = index().entity(id);
@@ -158,8 +143,8 @@ struct Completer {
     add("shape", ItemKind::Property, 0, "list[int]");
     add_words({"item", "to"}, ItemKind::Method, 1);
     for (const auto& [name, symbol] : graph().prelude) {
-      const bool takes_tensor = symbol.fn != nullptr && !symbol.fn->params.empty() &&
-                                is_tensor_type(symbol.fn->params[0].type);
+      const bool takes_tensor =
+          symbol.fn != nullptr && !symbol.fn->params.empty() && is_tensor_type(symbol.fn->params[0].type);
       const auto id = takes_tensor ? index().find(symbol.span) : std::nullopt;
       if (id) add(index().entity(*id), 2);
     }
@@ -167,10 +152,8 @@ struct Completer {
   /// By the type as it was written.
   void add_fields(const ast::TypeExpr& type) {
     const auto* record = type.get<ast::RecordType>();
-    for (const ast::FieldType& field :
-         record != nullptr ? record->fields : std::vector<ast::FieldType>{})
-      add(field.name.text, ItemKind::Field, 0,
-          std::string(snapshot.sources().text(field.type->span)));
+    for (const ast::FieldType& field : record != nullptr ? record->fields : std::vector<ast::FieldType>{})
+      add(field.name.text, ItemKind::Field, 0, std::string(snapshot.sources().text(field.type->span)));
     if (is_tensor_type(type)) add_tensor_fields();
   }
   static bool is_tensor_type(const ast::TypeExpr& type) {
@@ -189,8 +172,7 @@ struct Completer {
         return add_symbols(graph().modules[alias->second].symbols, 0);
     }
     if (!snapshot.compilation.program) return;
-    if (const TypedPlace* base = index().typed_before(kMain, cursor.dot))
-      return add_fields(*base->type);
+    if (const TypedPlace* base = index().typed_before(kMain, cursor.dot)) return add_fields(*base->type);
     add_by_declaration();
   }
   /// The base was not typed, because what stands around it is broken or wrong: the declarations of
@@ -198,22 +180,19 @@ struct Completer {
   void add_by_declaration() {
     if (cursor.dotted.empty()) return;
     std::optional<check::Type> type = type_of_name(cursor.dotted[0]);
-    for (size_t i = 1; type && i < cursor.dotted.size(); ++i)
-      type = type_of_member(*type, cursor.dotted[i]);
+    for (size_t i = 1; type && i < cursor.dotted.size(); ++i) type = type_of_member(*type, cursor.dotted[i]);
     if (type) return add_fields(*type);
     const auto nearest = visible_entity(cursor.dotted[0]);
     if (!nearest || cursor.dotted.size() > 1) return;
     if (const ast::TypeExpr* written = index().entity(*nearest).written) add_fields(*written);
   }
-  static std::optional<check::Type> type_of_member(const check::Object& object,
-                                                   const std::string& name) {
+  static std::optional<check::Type> type_of_member(const check::Object& object, const std::string& name) {
     for (const check::Member& member : object.members) {
       if (member.name == name) return member.type;
     }
     return std::nullopt;
   }
-  std::optional<check::Type> type_of_member(const check::Type& type,
-                                            const std::string& name) const {
+  std::optional<check::Type> type_of_member(const check::Type& type, const std::string& name) const {
     for (const check::TypeField& field : type.fields) {
       if (field.name == name) return field.type;
     }
@@ -227,8 +206,7 @@ struct Completer {
     std::optional<EntityId> nearest;
     for (const Visible& visible : index().visible()) {
       const bool is_it = visible.region.source == kMain && visible.region.begin <= offset &&
-                         offset <= visible.region.end &&
-                         index().entity(visible.entity).name == name;
+                         offset <= visible.region.end && index().entity(visible.entity).name == name;
       if (is_it) nearest = visible.entity;
     }
     return nearest;
@@ -241,8 +219,7 @@ struct Completer {
       if (typed != nullptr) return *typed->type;
     }
     const check::Program& program = *snapshot.compilation.program;
-    for (const auto* objects :
-         {&program.blocks, &program.models, &program.metrics, &program.callbacks}) {
+    for (const auto* objects : {&program.blocks, &program.models, &program.metrics, &program.callbacks}) {
       for (const check::Object& object : *objects) {
         if (object.name == index().entity(*nearest).container) return type_of_member(object, name);
       }
@@ -271,16 +248,14 @@ struct Completer {
           add(entry.role + "." + entry.name, ItemKind::Field, 0, "logged by " + entry.owner);
       }
     }
-    if (type.find("bool") != std::string_view::npos)
-      add_words({"true", "false"}, ItemKind::Keyword, 0);
+    if (type.find("bool") != std::string_view::npos) add_words({"true", "false"}, ItemKind::Keyword, 0);
     if (type.find("option[") != std::string_view::npos) add("none", ItemKind::Keyword, 1);
     if (type.find("schedule") != std::string_view::npos) add_symbols(graph().schedules, 0);
     for (const auto& [name, symbol] : graph().setting_values) {
       const bool is_asked = (std::string(type) + " ").find(" or " + name + " ") != std::string::npos;
       if (const auto id = is_asked ? index().find(symbol.span) : std::nullopt) add(index().entity(*id), 0);
     }
-    if (type.find("device") != std::string_view::npos)
-      add_words({"auto", "cpu", "cuda"}, ItemKind::Value, 0);
+    if (type.find("device") != std::string_view::npos) add_words({"auto", "cpu", "cuda"}, ItemKind::Value, 0);
   }
   bool add_argument() {
     const Cursor::Call& call = *cursor.call;
@@ -293,11 +268,10 @@ struct Completer {
         if (param.name.text == call.argument) add_values(type);
         continue;
       }
-      const bool is_given =
-          std::find(call.given.begin(), call.given.end(), param.name.text) != call.given.end();
+      const bool is_given = std::find(call.given.begin(), call.given.end(), param.name.text) != call.given.end();
       if (!is_given)
-        add(param.name.text + " =", ItemKind::Property, 0,
-            std::string(snapshot.sources().text(param.span)), "", param.name.text + " = ");
+        add(param.name.text + " =", ItemKind::Property, 0, std::string(snapshot.sources().text(param.span)), "",
+            param.name.text + " = ");
     }
     return false;
   }
@@ -305,8 +279,7 @@ struct Completer {
     for (const check::SettingInfo& setting : settings) {
       if (cursor.setting == setting.name) add_values(std::string(setting.type));
       if (cursor.setting.empty() && cursor.starts_entry)
-        add(setting.name, ItemKind::Property, 0, std::string(setting.type), "",
-            std::string(setting.name) + " = ");
+        add(setting.name, ItemKind::Property, 0, std::string(setting.type), "", std::string(setting.name) + " = ");
     }
   }
   /// Functions of the library that give `result`: callbacks, loggers, optimizers.
@@ -314,8 +287,7 @@ struct Completer {
     for (const auto& [name, symbol] : graph().prelude) {
       const ast::Fn* fn = symbol.fn;
       const auto* named = fn != nullptr && fn->result ? fn->result->get<ast::NamedType>() : nullptr;
-      const auto id =
-          named != nullptr && named->name.text == result ? index().find(symbol.span) : std::nullopt;
+      const auto id = named != nullptr && named->name.text == result ? index().find(symbol.span) : std::nullopt;
       if (id) add(index().entity(*id), 0);
     }
   }
@@ -349,8 +321,8 @@ struct Completer {
       if (cursor.setting == "topology") return add_symbols(graph().modules[0].topologies, 0), true;
       const EntityKind wanted = cursor.setting == "data" ? EntityKind::Data : EntityKind::Model;
       for (const Entity& entity : index().entities()) {
-        const bool is_wanted = (cursor.setting == "data" || cursor.setting == "model") &&
-                               entity.kind == wanted && !is_library(entity);
+        const bool is_wanted =
+            (cursor.setting == "data" || cursor.setting == "model") && entity.kind == wanted && !is_library(entity);
         if (is_wanted) add(entity, 0);
       }
       return false;
@@ -377,8 +349,7 @@ struct Completer {
         add(std::string(hook.name), ItemKind::Event, 0, std::string(hook.names), std::string(hook.doc));
       return true;
     }
-    if (cursor.before == K::On)
-      return add_words({"step", "epoch", "both"}, ItemKind::Keyword, 0), true;
+    if (cursor.before == K::On) return add_words({"step", "epoch", "both"}, ItemKind::Keyword, 0), true;
     if (cursor.before == K::Reduce)
       return add_words({"sum", "mean", "min", "max", "cat", "merge"}, ItemKind::Keyword, 0), true;
     if (cursor.before == K::Fails) {
@@ -397,8 +368,7 @@ struct Completer {
       }
       return cursor.before == K::Set;
     }
-    const bool in_type =
-        cursor.before == K::Arrow || (cursor.before == K::Colon && !cursor.in_brackets);
+    const bool in_type = cursor.before == K::Arrow || (cursor.before == K::Colon && !cursor.in_brackets);
     if (in_type) {
       add_words({"float", "f16",    "bf16", "f32",    "f64",    "i8",     "i16",      "i32",
                  "i64",   "u8",     "bool", "int",    "str",    "path",   "duration", "period",
@@ -420,38 +390,34 @@ struct Completer {
   void add_keywords() {
     const std::string brace = cursor.braces.empty() ? "" : cursor.braces.back();
     if (!cursor.starts_entry) {
-      add_words(
-          {"if", "then", "else", "and", "or", "not", "true", "false", "none", "in", "as", "scan"},
-          ItemKind::Keyword, 8);
+      add_words({"if", "then", "else", "and", "or", "not", "true", "false", "none", "in", "as", "scan"},
+                ItemKind::Keyword, 8);
       return;
     }
     if (cursor.braces.empty()) {
-      return add_words({"import", "hparam", "const", "fn", "extern", "metric", "data", "block",
-                        "model", "callback", "topology", "experiment", "test"},
+      return add_words({"import", "hparam", "const", "fn", "extern", "metric", "data", "block", "model", "callback",
+                        "topology", "experiment", "test"},
                        ItemKind::Keyword, 0);
     }
     if (brace == "block") return add_words({"weight", "buffer", "let", "fn"}, ItemKind::Keyword, 0);
     if (brace == "model")
-      return add_words({"weight", "buffer", "let", "fn", "optimizer", "init", "step"},
-                       ItemKind::Keyword, 0);
+      return add_words({"weight", "buffer", "let", "fn", "optimizer", "init", "step"}, ItemKind::Keyword, 0);
     if (brace == "metric") return add_words({"state", "let", "fn"}, ItemKind::Keyword, 0);
     if (brace == "callback") return add_words({"on", "state", "fn"}, ItemKind::Keyword, 0);
     if (brace == "data")
-      return add_words({"batch", "fn", "let", "train", "val", "test", "predict"}, ItemKind::Keyword,
-                       0);
-    add_words({"return", "assert", "print", "minimize", "backward", "log", "if", "for", "while",
-               "every", "no_grad", "yield"},
-              ItemKind::Keyword, 3);
+      return add_words({"batch", "fn", "let", "train", "val", "test", "predict"}, ItemKind::Keyword, 0);
+    add_words(
+        {"return", "assert", "print", "minimize", "backward", "log", "if", "for", "while", "every", "no_grad", "yield"},
+        ItemKind::Keyword, 3);
   }
   bool is_items_brace() const {
     static const std::set<std::string> kItems = {"block", "model", "metric", "callback", "data"};
     return cursor.starts_entry && (cursor.braces.empty() || kItems.contains(cursor.braces.back()));
   }
   void add_names() {
-    for (auto visible = index().visible().rbegin(); visible != index().visible().rend();
-         ++visible) {
-      const bool is_seen = visible->region.source == kMain && visible->region.begin <= offset &&
-                           offset <= visible->region.end;
+    for (auto visible = index().visible().rbegin(); visible != index().visible().rend(); ++visible) {
+      const bool is_seen =
+          visible->region.source == kMain && visible->region.begin <= offset && offset <= visible->region.end;
       if (is_seen) add(index().entity(visible->entity), 1);
     }
     const resolve::Module& main = graph().modules[0];
@@ -461,10 +427,8 @@ struct Completer {
     const auto stands_in = [&](const char* word) {
       return std::find(cursor.braces.begin(), cursor.braces.end(), word) != cursor.braces.end();
     };
-    if (stands_in("on"))
-      add_words({"model", "run", "stop", "save", "end_epoch", "metric"}, ItemKind::Function, 3);
-    if (stands_in("test"))
-      add_words({"overfit", "gradcheck", "close", "equal"}, ItemKind::Function, 3);
+    if (stands_in("on")) add_words({"model", "run", "stop", "save", "end_epoch", "metric"}, ItemKind::Function, 3);
+    if (stands_in("test")) add_words({"overfit", "gradcheck", "close", "equal"}, ItemKind::Function, 3);
     if (stands_in("step") || stands_in("on")) add_place_names(stands_in("on"));
     add_symbols(graph().prelude, 5);
     add_symbols(graph().stages, 6);

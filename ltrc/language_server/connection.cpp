@@ -61,12 +61,9 @@ bool Connection::read_one() {
     }
     is_header = true;
     const size_t colon = text.find(':');
-    if (colon == std::string_view::npos ||
-        !is_word(trimmed(text.substr(0, colon)), "content-length"))
-      continue;
+    if (colon == std::string_view::npos || !is_word(trimmed(text.substr(0, colon)), "content-length")) continue;
     const std::string number(trimmed(text.substr(colon + 1)));
-    if (number.empty() || number.size() > 10 ||
-        number.find_first_not_of("0123456789") != std::string::npos) {
+    if (number.empty() || number.size() > 10 || number.find_first_not_of("0123456789") != std::string::npos) {
       continue;
     }
     length = std::strtoull(number.c_str(), nullptr, 10);
@@ -97,8 +94,8 @@ bool Connection::read_one() {
 void Connection::put(Incoming incoming) {
   const std::lock_guard lock(mutex_);
   const Json& message = incoming.message;
-  if (message.is_object() && message.value("method", Json()) == "$/cancelRequest" &&
-      message.contains("params") && message["params"].is_object()) {
+  if (message.is_object() && message.value("method", Json()) == "$/cancelRequest" && message.contains("params") &&
+      message["params"].is_object()) {
     cancelled_.insert(message["params"].value("id", Json()).dump());
     return;
   }

@@ -28,8 +28,8 @@ struct Reader {
       const K kind = tokens[i].kind;
       if (kind == K::OpenParen || kind == K::OpenBracket || kind == K::OpenBrace) ++depth;
       if (kind == K::CloseParen || kind == K::CloseBracket || kind == K::CloseBrace) --depth;
-      const bool ends = kind == K::Newline || kind == K::Semicolon || kind == K::Comma ||
-                        (kind == K::CloseBrace && depth == 0);
+      const bool ends =
+          kind == K::Newline || kind == K::Semicolon || kind == K::Comma || (kind == K::CloseBrace && depth == 0);
       if (ends && depth == 0) at = i + 1;
     }
     return at;
@@ -44,9 +44,8 @@ std::string head_word(const Reader& reader, size_t brace) {
     const lex::Token& token = reader.tokens[first - 1];
     if (token.kind == K::CloseParen || token.kind == K::CloseBracket) ++depth;
     if (token.kind == K::OpenParen || token.kind == K::OpenBracket) --depth;
-    const bool ends = token.kind == K::Newline || token.kind == K::Semicolon ||
-                      token.kind == K::OpenBrace || token.kind == K::CloseBrace ||
-                      token.kind == K::Comma;
+    const bool ends = token.kind == K::Newline || token.kind == K::Semicolon || token.kind == K::OpenBrace ||
+                      token.kind == K::CloseBrace || token.kind == K::Comma;
     if (ends && depth <= 0) break;
     --first;
   }
@@ -57,8 +56,7 @@ Cursor::Call call_at(const Reader& reader, size_t opener) {
   Cursor::Call call;
   call.callee = reader.word(opener - 1);
   call.callee_begin = reader.tokens[opener - 1].span.begin;
-  call.takes_receiver =
-      opener >= 2 && (reader.is(opener - 2, K::Dot) || reader.is(opener - 2, K::Pipe));
+  call.takes_receiver = opener >= 2 && (reader.is(opener - 2, K::Dot) || reader.is(opener - 2, K::Pipe));
   int depth = 0;
   size_t argument = opener + 1;
   for (size_t i = opener + 1; i < reader.tokens.size(); ++i) {
@@ -117,17 +115,15 @@ Cursor cursor_at(std::string_view text, uint32_t offset) {
       at -= 2;
     }
   }
-  const bool on_new_line =
-      before.substr(0, cursor.word_begin).find_last_not_of(" \t") == std::string_view::npos ||
-      before[before.substr(0, cursor.word_begin).find_last_not_of(" \t")] == '\n';
+  const bool on_new_line = before.substr(0, cursor.word_begin).find_last_not_of(" \t") == std::string_view::npos ||
+                           before[before.substr(0, cursor.word_begin).find_last_not_of(" \t")] == '\n';
   std::vector<size_t> open;
   for (size_t i = 0; i < tokens.size(); ++i) {
     const K kind = tokens[i].kind;
     if (kind == K::OpenParen || kind == K::OpenBracket || kind == K::OpenBrace) open.push_back(i);
     if (kind == K::CloseParen || kind == K::CloseBracket || kind == K::CloseBrace) {
       // A `}` closes what was forgotten inside it.
-      while (!open.empty() && kind == K::CloseBrace && tokens[open.back()].kind != K::OpenBrace)
-        open.pop_back();
+      while (!open.empty() && kind == K::CloseBrace && tokens[open.back()].kind != K::OpenBrace) open.pop_back();
       if (!open.empty()) open.pop_back();
     }
   }
@@ -139,16 +135,14 @@ Cursor cursor_at(std::string_view text, uint32_t offset) {
   }
   for (auto i = open.rbegin(); i != open.rend() && tokens[*i].kind != K::OpenBrace; ++i) {
     if (i == open.rbegin() && tokens[*i].kind == K::OpenBracket) cursor.in_brackets = true;
-    const bool is_call =
-        tokens[*i].kind == K::OpenParen && *i > 0 && lex::is_word(tokens[*i - 1].kind);
+    const bool is_call = tokens[*i].kind == K::OpenParen && *i > 0 && lex::is_word(tokens[*i - 1].kind);
     if (is_call) {
       cursor.call = call_at(reader, *i);
       break;
     }
   }
-  const size_t entry = on_new_line && !cursor.call && !cursor.after_dot
-                           ? tokens.size()
-                           : reader.entry_begin(tokens.size(), begin);
+  const size_t entry =
+      on_new_line && !cursor.call && !cursor.after_dot ? tokens.size() : reader.entry_begin(tokens.size(), begin);
   cursor.starts_entry = entry >= tokens.size();
   if (entry < tokens.size()) {
     cursor.entry_first = reader.word(entry);
@@ -165,9 +159,7 @@ std::string without_word(std::string text, uint32_t offset) {
   const Cursor cursor = cursor_at(text, offset);
   if (!cursor.after_dot) return text;
   // The rest of the word behind the place goes too; what stands before the dot is then whole.
-  const auto is_letter = [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
-  };
+  const auto is_letter = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
   uint32_t end = offset;
   while (end < text.size() && is_letter(text[end])) ++end;
   for (uint32_t i = cursor.dot; i < end; ++i) text[i] = text[i] == '\n' ? '\n' : ' ';

@@ -22,16 +22,16 @@ struct Cursor {
     std::vector<std::string> given;  ///< names of the arguments before
   };
 
-  uint32_t word_begin = 0;  ///< where the name begins that is being written; the place if none
-  std::string word;         ///< its part before the place
+  uint32_t word_begin = 0;          ///< where the name begins that is being written; the place if none
+  std::string word;                 ///< its part before the place
   std::vector<std::string> dotted;  ///< the names before it: of `val.ac` `val`; the nearest last
   bool after_dot = false;
-  uint32_t dot = 0;                 ///< offset of that `.`
-  std::vector<std::string> braces;  ///< first words of what opened each `{`, the innermost last
-  std::optional<Call> call;         ///< the innermost, if it is inside the innermost brace
-  bool in_brackets = false;         ///< an open `[` is the innermost bracket
-  std::string setting;              ///< in `NAME = …` of an entry: the name
-  bool starts_entry = false;        ///< nothing of the entry stands before the word
+  uint32_t dot = 0;                             ///< offset of that `.`
+  std::vector<std::string> braces;              ///< first words of what opened each `{`, the innermost last
+  std::optional<Call> call;                     ///< the innermost, if it is inside the innermost brace
+  bool in_brackets = false;                     ///< an open `[` is the innermost bracket
+  std::string setting;                          ///< in `NAME = …` of an entry: the name
+  bool starts_entry = false;                    ///< nothing of the entry stands before the word
   lex::TokenKind before = lex::TokenKind::End;  ///< the token before the word
   std::string before_text;
   std::string entry_first;  ///< the first word of the entry, `import`, `log`, `on` …

@@ -15,8 +15,7 @@ Json to_json(const Diagnostic& diagnostic, const Snapshot& snapshot) {
   Json related = Json::array();
   for (const diagnostics::Label& label : diagnostic.labels) {
     Json location = snapshot.location(label.span);
-    if (!location.is_null())
-      related.push_back({{"location", std::move(location)}, {"message", label.message}});
+    if (!location.is_null()) related.push_back({{"location", std::move(location)}, {"message", label.message}});
   }
   Json result = {{"range", snapshot.range(diagnostic.span)},
                  {"severity", diagnostic.severity == diagnostics::Severity::Error ? 1 : 2},
@@ -28,8 +27,7 @@ Json to_json(const Diagnostic& diagnostic, const Snapshot& snapshot) {
 }
 
 bool touches(const Json& range, Span span, const Snapshot& snapshot) {
-  return snapshot.offset(range.at("start")) <= span.end &&
-         span.begin <= snapshot.offset(range.at("end"));
+  return snapshot.offset(range.at("start")) <= span.end && span.begin <= snapshot.offset(range.at("end"));
 }
 
 Json edits_of(const std::vector<diagnostics::Fix>& fixes, const Snapshot& snapshot) {
@@ -59,8 +57,7 @@ Diagnostics diagnostics_of(const Snapshot& snapshot) {
   for (const Diagnostic& diagnostic : snapshot.compilation.sink->sorted()) {
     Json json = to_json(diagnostic, snapshot);
     const source::SourceId file = diagnostic.span.source;
-    if (file == kMain || !snapshot.sources().contains(file) ||
-        is_in_library(diagnostic, snapshot)) {
+    if (file == kMain || !snapshot.sources().contains(file) || is_in_library(diagnostic, snapshot)) {
       if (file != kMain) json["range"] = snapshot.range({kMain, 0, 0});
       result.own.push_back(std::move(json));
     } else {

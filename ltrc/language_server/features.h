@@ -32,24 +32,15 @@ Json type_definition(const Snapshot& snapshot, uint32_t offset);
 Json highlights(const Snapshot& snapshot, uint32_t offset);
 /// Snapshots of the other files that may use what this one declares.
 using Others = std::function<std::vector<const Snapshot*>()>;
-Json references(const Snapshot& snapshot,
-                uint32_t offset,
-                bool with_declaration,
-                const Others& others);
+Json references(const Snapshot& snapshot, uint32_t offset, bool with_declaration, const Others& others);
 /// What prevents a rename is thrown as std::runtime_error.
 Json prepare_rename(const Snapshot& snapshot, uint32_t offset);
-Json rename(const Snapshot& snapshot,
-            uint32_t offset,
-            const std::string& name,
-            const Others& others);
+Json rename(const Snapshot& snapshot, uint32_t offset, const std::string& name, const Others& others);
 
 Json document_symbols(const Snapshot& snapshot);
 /// Symbols of `module` whose name holds the letters of `query` in order.
-void add_workspace_symbols(const ast::Module& module,
-                           const source::SourceManager& sources,
-                           const std::string& path,
-                           const std::string& query,
-                           Json& symbols);
+void add_workspace_symbols(const ast::Module& module, const source::SourceManager& sources, const std::string& path,
+                           const std::string& query, Json& symbols);
 Json folding_ranges(const Snapshot& snapshot);
 Json document_links(const Snapshot& snapshot, const std::vector<std::string>& folders);
 Json code_lenses(const Snapshot& snapshot);

@@ -11,62 +11,37 @@ namespace {
 
 const char* word_of(EntityKind kind) {
   switch (kind) {
-    case EntityKind::Module:
-      return "module";
-    case EntityKind::Hparam:
-      return "hparam";
-    case EntityKind::Type:
-      return "type";
-    case EntityKind::Const:
-      return "const";
-    case EntityKind::Function:
-      return "function";
-    case EntityKind::Metric:
-      return "metric";
-    case EntityKind::Data:
-      return "data";
-    case EntityKind::Block:
-      return "block";
-    case EntityKind::Model:
-      return "model";
-    case EntityKind::Callback:
-      return "callback";
-    case EntityKind::Topology:
-      return "topology";
-    case EntityKind::Experiment:
-      return "experiment";
-    case EntityKind::Param:
-      return "parameter";
-    case EntityKind::Binder:
-      return "dim";
-    case EntityKind::Local:
-      return "local";
-    case EntityKind::Member:
-      return "member";
-    case EntityKind::Method:
-      return "method";
-    case EntityKind::Step:
-      return "step";
-    case EntityKind::State:
-      return "state";
-    case EntityKind::Stream:
-      return "stream";
-    case EntityKind::Field:
-      return "field";
-    case EntityKind::Series:
-      return "series";
+    case EntityKind::Module: return "module";
+    case EntityKind::Hparam: return "hparam";
+    case EntityKind::Type: return "type";
+    case EntityKind::Const: return "const";
+    case EntityKind::Function: return "function";
+    case EntityKind::Metric: return "metric";
+    case EntityKind::Data: return "data";
+    case EntityKind::Block: return "block";
+    case EntityKind::Model: return "model";
+    case EntityKind::Callback: return "callback";
+    case EntityKind::Topology: return "topology";
+    case EntityKind::Experiment: return "experiment";
+    case EntityKind::Param: return "parameter";
+    case EntityKind::Binder: return "dim";
+    case EntityKind::Local: return "local";
+    case EntityKind::Member: return "member";
+    case EntityKind::Method: return "method";
+    case EntityKind::Step: return "step";
+    case EntityKind::State: return "state";
+    case EntityKind::Stream: return "stream";
+    case EntityKind::Field: return "field";
+    case EntityKind::Series: return "series";
   }
   return "name";
 }
 
 const char* text_of(check::Fate fate) {
   switch (fate) {
-    case check::Fate::Proven:
-      return "proven";
-    case check::Fate::AtStart:
-      return "checked at start";
-    case check::Fate::FirstBatch:
-      return "checked on the first batch";
+    case check::Fate::Proven: return "proven";
+    case check::Fate::AtStart: return "checked at start";
+    case check::Fate::FirstBatch: return "checked on the first batch";
   }
   return "";
 }
@@ -88,8 +63,7 @@ std::string head_of(std::string_view text) {
 void add_obligations(const Snapshot& snapshot, uint32_t offset, std::string& text) {
   const auto add = [&](const std::vector<check::Obligation>& list) {
     for (const check::Obligation& obligation : list) {
-      if (obligation.span.source != kMain || offset < obligation.span.begin ||
-          offset > obligation.span.end) {
+      if (obligation.span.source != kMain || offset < obligation.span.begin || offset > obligation.span.end) {
         continue;
       }
       std::string line = fmt::format("\n\n`{}`: {}", obligation.text, text_of(obligation.fate));
@@ -100,8 +74,7 @@ void add_obligations(const Snapshot& snapshot, uint32_t offset, std::string& tex
   };
   if (!snapshot.compilation.program) return;
   add(snapshot.compilation.program->obligations);
-  for (const check::Experiment& experiment : snapshot.compilation.program->experiments)
-    add(experiment.obligations);
+  for (const check::Experiment& experiment : snapshot.compilation.program->experiments) add(experiment.obligations);
 }
 
 /// The part of a text that is one word, with `offset` in it or at its end.
@@ -166,8 +139,7 @@ std::string signature_of(const Entity& entity, const Snapshot& snapshot) {
     case EntityKind::Experiment: {
       const resolve::Module& module = snapshot.compilation.graph->modules[entity.module];
       for (driver::DocEntry& entry : driver::document(module.ast, sources).entries) {
-        const bool is_it =
-            entry.name == entity.name && entry.line == sources.position(entity.whole).begin.line;
+        const bool is_it = entry.name == entity.name && entry.line == sources.position(entity.whole).begin.line;
         if (is_it) return std::move(entry.signature);
       }
       return head_of(sources.text(entity.whole));
@@ -178,14 +150,11 @@ std::string signature_of(const Entity& entity, const Snapshot& snapshot) {
     case EntityKind::State:
     case EntityKind::Stream:
     case EntityKind::Param:
-    case EntityKind::Field:
-      return head_of(sources.text(entity.whole));
+    case EntityKind::Field: return head_of(sources.text(entity.whole));
     case EntityKind::Module:
     case EntityKind::Binder:
-    case EntityKind::Local:
-      return entity.name;
-    case EntityKind::Series:
-      return entity.container + "." + entity.name;
+    case EntityKind::Local: return entity.name;
+    case EntityKind::Series: return entity.container + "." + entity.name;
   }
   return entity.name;
 }
@@ -193,8 +162,7 @@ std::string signature_of(const Entity& entity, const Snapshot& snapshot) {
 Json hover(const Snapshot& snapshot, uint32_t offset) {
   const Index& index = *snapshot.index;
   const Use* use = index.use_at(kMain, offset);
-  const TypedPlace* typed =
-      use != nullptr ? index.typed(use->span) : index.typed_at(kMain, offset);
+  const TypedPlace* typed = use != nullptr ? index.typed(use->span) : index.typed_at(kMain, offset);
   if (use == nullptr && cursor_at(snapshot.text(), offset + 1).in_comment) return nullptr;
   std::string text;
   Span span = typed != nullptr ? typed->span : Span{};
@@ -215,12 +183,10 @@ Json hover(const Snapshot& snapshot, uint32_t offset) {
     const std::string_view path = snapshot.sources().path(entity.span.source);
     if (path.starts_with("std/")) text += fmt::format(", {}", path);
     const bool is_called = type != nullptr && type->kind == check::Kind::Function;
-    if (type != nullptr && !is_plain && !is_called)
-      text += "\n\nhere: `" + type_text(*type, snapshot) + "`";
+    if (type != nullptr && !is_plain && !is_called) text += "\n\nhere: `" + type_text(*type, snapshot) + "`";
     // What is called has no type of its own; the smallest expression around it is the call.
     const TypedPlace* call = typed == nullptr ? index.typed_at(kMain, offset) : nullptr;
-    if (call != nullptr && entity.params != nullptr)
-      text += "\n\ngives `" + type_text(*call->type, snapshot) + "`";
+    if (call != nullptr && entity.params != nullptr) text += "\n\ngives `" + type_text(*call->type, snapshot) + "`";
     if (!entity.doc.empty()) text += "\n\n" + entity.doc;
   } else if (typed != nullptr) {
     text = "```ltr\n" + type_text(*typed->type, snapshot) + "\n```";

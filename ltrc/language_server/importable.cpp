@@ -13,8 +13,7 @@ namespace {
 /// The names that stand behind `block`, `fn` and so on at the beginning of a line; functions of an
 /// `extern` block are indented, and so are methods, which no file of functions has.
 void add_declared(const source::EmbeddedFile& file, std::vector<LibraryName>& names) {
-  static const std::set<std::string_view> kDeclaring = {"fn",     "block", "model",
-                                                        "metric", "data",  "callback"};
+  static const std::set<std::string_view> kDeclaring = {"fn", "block", "model", "metric", "data", "callback"};
   diagnostics::Sink sink;
   const lex::TokenBuffer buffer = lex::lex(source::SourceId{1}, file.text, sink);
   const auto word = [&](size_t at) {
@@ -24,8 +23,7 @@ void add_declared(const source::EmbeddedFile& file, std::vector<LibraryName>& na
   const bool has_extern = file.text.find("extern ") != std::string_view::npos;
   for (size_t i = 0; i + 1 < buffer.tokens.size(); ++i) {
     const lex::Token& token = buffer.tokens[i];
-    const bool may_declare =
-        token.starts_line && (token.indent == 0 || (token.indent == 2 && has_extern));
+    const bool may_declare = token.starts_line && (token.indent == 0 || (token.indent == 2 && has_extern));
     if (may_declare && kDeclaring.contains(word(i)) && !word(i + 1).starts_with("_"))
       names.push_back({std::string(word(i + 1)), "std/" + std::string(file.name)});
   }

@@ -11,30 +11,19 @@ namespace {
 EntityKind kind_of(resolve::SymbolKind kind) {
   using From = resolve::SymbolKind;
   switch (kind) {
-    case From::Hparam:
-      return EntityKind::Hparam;
-    case From::Type:
-      return EntityKind::Type;
-    case From::Const:
-      return EntityKind::Const;
-    case From::Metric:
-      return EntityKind::Metric;
-    case From::Data:
-      return EntityKind::Data;
-    case From::Block:
-      return EntityKind::Block;
-    case From::Model:
-      return EntityKind::Model;
-    case From::Callback:
-      return EntityKind::Callback;
-    case From::Topology:
-      return EntityKind::Topology;
-    case From::Experiment:
-      return EntityKind::Experiment;
+    case From::Hparam: return EntityKind::Hparam;
+    case From::Type: return EntityKind::Type;
+    case From::Const: return EntityKind::Const;
+    case From::Metric: return EntityKind::Metric;
+    case From::Data: return EntityKind::Data;
+    case From::Block: return EntityKind::Block;
+    case From::Model: return EntityKind::Model;
+    case From::Callback: return EntityKind::Callback;
+    case From::Topology: return EntityKind::Topology;
+    case From::Experiment: return EntityKind::Experiment;
     case From::Error:
     case From::Fn:
-    case From::Op:
-      return EntityKind::Function;
+    case From::Op: return EntityKind::Function;
   }
   return EntityKind::Function;
 }
@@ -51,8 +40,7 @@ Entity entity_of(const ast::Item& item) {
   Entity entity;
   entity.whole = item.span;
   entity.doc = item.doc;
-  const auto take = [&](EntityKind kind, const ast::Name& name,
-                        const ast::TypeExpr* type = nullptr) {
+  const auto take = [&](EntityKind kind, const ast::Name& name, const ast::TypeExpr* type = nullptr) {
     entity.kind = kind;
     entity.name = name.text;
     entity.span = name.span;
@@ -62,13 +50,10 @@ Entity entity_of(const ast::Item& item) {
     entity.fn = &fn;
     entity.params = &fn.params;
   };
-  if (const auto* let = item.get<ast::Let>())
-    take(EntityKind::Member, let->name, let->type ? &*let->type : nullptr);
-  if (const auto* state = item.get<ast::State>())
-    take(EntityKind::State, state->name, &state->type);
+  if (const auto* let = item.get<ast::Let>()) take(EntityKind::Member, let->name, let->type ? &*let->type : nullptr);
+  if (const auto* state = item.get<ast::State>()) take(EntityKind::State, state->name, &state->type);
   if (const auto* member = item.get<ast::Member>()) take(EntityKind::Member, member->name);
-  if (const auto* weight = item.get<ast::Parameter>())
-    take(EntityKind::Member, weight->name, &weight->type);
+  if (const auto* weight = item.get<ast::Parameter>()) take(EntityKind::Member, weight->name, &weight->type);
   if (const auto* optimizer = item.get<ast::Optimizer>()) take(EntityKind::Member, optimizer->name);
   if (const auto* stream = item.get<ast::Stream>())
     take(EntityKind::Stream, stream->name ? *stream->name : stream->role);
@@ -101,9 +86,8 @@ std::string name_of(const ast::Decl& decl) {
 }
 
 const std::vector<ast::Item>* items_of(const ast::Decl& decl) {
-  for (const auto* items :
-       {items_in<ast::Block>(decl), items_in<ast::Model>(decl), items_in<ast::Metric>(decl),
-        items_in<ast::Data>(decl), items_in<ast::Callback>(decl)}) {
+  for (const auto* items : {items_in<ast::Block>(decl), items_in<ast::Model>(decl), items_in<ast::Metric>(decl),
+                            items_in<ast::Data>(decl), items_in<ast::Callback>(decl)}) {
     if (items != nullptr) return items;
   }
   return nullptr;
@@ -130,8 +114,7 @@ EntityId Index::of_symbol(const resolve::Symbol& symbol) {
     entity.params = &symbol.fn->params;
   } else if (symbol.decl != nullptr) {
     has_params<ast::Block>(*symbol.decl, entity) || has_params<ast::Model>(*symbol.decl, entity) ||
-        has_params<ast::Metric>(*symbol.decl, entity) ||
-        has_params<ast::Data>(*symbol.decl, entity) ||
+        has_params<ast::Metric>(*symbol.decl, entity) || has_params<ast::Data>(*symbol.decl, entity) ||
         has_params<ast::Callback>(*symbol.decl, entity);
   }
   if (symbol.decl != nullptr) {
@@ -185,8 +168,7 @@ Index::Index(const driver::Compilation& compilation) : compilation_(&compilation
     // The library is walked as well: its uses of its own names answer `references`.
     NameWalk(*this, compilation, places.statements, i).run();
   }
-  std::sort(uses_.begin(), uses_.end(),
-            [](const Use& left, const Use& right) { return left.span < right.span; });
+  std::sort(uses_.begin(), uses_.end(), [](const Use& left, const Use& right) { return left.span < right.span; });
 }
 
 const Use* Index::use_at(source::SourceId source, uint32_t offset) const {
@@ -194,8 +176,7 @@ const Use* Index::use_at(source::SourceId source, uint32_t offset) const {
                              [](const Span& span, const Use& use) { return span < use.span; });
   if (at == uses_.begin()) return nullptr;
   --at;
-  const bool holds =
-      at->span.source == source && at->span.begin <= offset && offset <= at->span.end;
+  const bool holds = at->span.source == source && at->span.begin <= offset && offset <= at->span.end;
   return holds ? &*at : nullptr;
 }
 
@@ -204,8 +185,7 @@ const TypedPlace* Index::typed_at(source::SourceId source, uint32_t offset) cons
   for (auto at = typed_.lower_bound(Span{source, 0, 0});
        at != typed_.end() && at->first.source == source && at->first.begin <= offset; ++at) {
     if (offset > at->first.end) continue;
-    if (best == nullptr || at->first.end - at->first.begin <= best->span.end - best->span.begin)
-      best = &at->second;
+    if (best == nullptr || at->first.end - at->first.begin <= best->span.end - best->span.begin) best = &at->second;
   }
   return best;
 }

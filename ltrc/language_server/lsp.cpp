@@ -3,8 +3,6 @@
 
 namespace ltr::driver {
 
-int run_lsp(const Common&) {
-  return language_server::Server().run();
-}
+int run_lsp(const Common&) { return language_server::Server().run(); }
 
 }  // namespace ltr::driver

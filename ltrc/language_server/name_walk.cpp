@@ -4,10 +4,7 @@
 
 namespace ltr::language_server {
 
-NameWalk::NameWalk(Index& index,
-                   const driver::Compilation& compilation,
-                   const Statements& statements,
-                   uint32_t module)
+NameWalk::NameWalk(Index& index, const driver::Compilation& compilation, const Statements& statements, uint32_t module)
     : index_(index),
       compilation_(compilation),
       statements_(statements),
@@ -15,16 +12,11 @@ NameWalk::NameWalk(Index& index,
       module_(graph_.modules[module]),
       number_(module) {}
 
-void NameWalk::run() {
-  children(module_.ast);
-}
+void NameWalk::run() { children(module_.ast); }
 
 // ---- what names mean
 
-EntityId NameWalk::declare(EntityKind kind,
-                           const ast::Name& name,
-                           Span whole,
-                           const ast::TypeExpr* written) {
+EntityId NameWalk::declare(EntityKind kind, const ast::Name& name, Span whole, const ast::TypeExpr* written) {
   Entity entity;
   entity.kind = kind;
   entity.name = name.text;
@@ -46,17 +38,14 @@ void NameWalk::use(const ast::Name& name, EntityId entity, bool is_write) {
   Span span = name.span;
   if (const size_t dot = name.text.rfind('.'); dot != std::string::npos)
     span.begin = span.end - uint32_t(name.text.size() - dot - 1);
-  index_.uses_.push_back({.span = span,
-                          .entity = entity,
-                          .is_definition = index_.entity(entity).span == span,
-                          .is_write = is_write});
+  index_.uses_.push_back(
+      {.span = span, .entity = entity, .is_definition = index_.entity(entity).span == span, .is_write = is_write});
 }
 
 void NameWalk::define(EntityId entity) {
   const Entity& defined = index_.entity(entity);
   if (defined.name.empty()) return;
-  index_.uses_.push_back(
-      {.span = defined.span, .entity = entity, .is_definition = true, .is_write = true});
+  index_.uses_.push_back({.span = defined.span, .entity = entity, .is_definition = true, .is_write = true});
 }
 
 std::optional<EntityId> NameWalk::find_local(const std::string& name) const {
@@ -68,8 +57,7 @@ std::optional<EntityId> NameWalk::find_local(const std::string& name) const {
 
 std::optional<EntityId> NameWalk::find_own(const std::string& name) const {
   const auto member = members_.find(name), param = own_params_.find(name);
-  if (member != members_.end() && (name != initialised_ || param == own_params_.end()))
-    return member->second;
+  if (member != members_.end() && (name != initialised_ || param == own_params_.end())) return member->second;
   if (param != own_params_.end()) return param->second;
   return std::nullopt;
 }
@@ -94,14 +82,12 @@ std::optional<EntityId> NameWalk::find(const std::string& name) const {
   return of_symbols(graph_.setting_values, name);
 }
 
-std::optional<EntityId> NameWalk::find_series(const std::string& role,
-                                              const std::string& name) const {
+std::optional<EntityId> NameWalk::find_series(const std::string& role, const std::string& name) const {
   if (!compilation_.program) return std::nullopt;
   for (const check::LogEntry& entry : compilation_.program->logs) {
     if (entry.role != role || entry.name != name) continue;
     for (auto at = index_.by_name_.lower_bound(Span{entry.span.source, entry.span.begin, 0});
-         at != index_.by_name_.end() && at->first.source == entry.span.source &&
-         at->first.end <= entry.span.end;
+         at != index_.by_name_.end() && at->first.source == entry.span.source && at->first.end <= entry.span.end;
          ++at) {
       const Entity& entity = index_.entity(at->second);
       if (entity.kind == EntityKind::Series && entity.name == name) return at->second;
@@ -143,8 +129,7 @@ void NameWalk::operator()(const ast::Decl& decl) {
   container_ = name_of(decl);
   for (const auto* names : {&module_.symbols, &module_.topologies, &module_.experiments}) {
     const auto found = names->find(container_);
-    if (found != names->end() && found->second.decl == &decl)
-      define(*index_.find(found->second.span));
+    if (found != names->end() && found->second.decl == &decl) define(*index_.find(found->second.span));
   }
   const auto object = [&](const std::vector<ast::Param>* list) {
     frames_.emplace_back();
@@ -160,7 +145,8 @@ void NameWalk::operator()(const ast::Decl& decl) {
   };
   if (const auto* import = decl.get<ast::Import>()) {
     for (const ast::Name& name : import->names) {
-      for (const auto* names : {&module_.imported.symbols, &module_.imported.topologies, &module_.imported.experiments}) {
+      for (const auto* names :
+           {&module_.imported.symbols, &module_.imported.topologies, &module_.imported.experiments}) {
         if (const auto id = of_symbols(*names, name.text)) use(name, *id);
       }
     }
@@ -192,8 +178,7 @@ void NameWalk::operator()(const ast::Decl& decl) {
     object(&data->params);
     frames_.emplace_back();
     const Span outer = std::exchange(region_, data->batch_span);
-    for (const ast::Name& binder : data->batch_binders)
-      declare(EntityKind::Binder, binder, binder.span);
+    for (const ast::Name& binder : data->batch_binders) declare(EntityKind::Binder, binder, binder.span);
     for (const ast::FieldType& field : data->batch_fields) {
       (*this)(*field.type);
       declare(EntityKind::Field, field.name, join(field.name.span, field.type->span), &*field.type);
@@ -207,8 +192,7 @@ void NameWalk::operator()(const ast::Decl& decl) {
   }
   if (const auto* topology = decl.get<ast::Topology>()) {
     if (topology->amends) {
-      if (const auto id = of_space(resolve::Space::Topologies, topology->amends->text))
-        use(*topology->amends, *id);
+      if (const auto id = of_space(resolve::Space::Topologies, topology->amends->text)) use(*topology->amends, *id);
     }
     settings(topology->settings);
     for (const ast::Shard& shard : topology->shards) {
@@ -279,9 +263,8 @@ void NameWalk::settings(const std::vector<ast::Setting>& list, bool are_hparams)
       plain(setting.name.span, PlainKind::Setting);
     }
     const std::optional<ast::Name> name = ast::name_written(setting.value);
-    const auto topology = name && setting.name.text == "topology"
-                              ? of_space(resolve::Space::Topologies, name->text)
-                              : std::nullopt;
+    const auto topology =
+        name && setting.name.text == "topology" ? of_space(resolve::Space::Topologies, name->text) : std::nullopt;
     if (topology) {
       use(*name, *topology);
     } else {
@@ -315,13 +298,10 @@ void NameWalk::infer(const ast::Name& name, const ast::Stmt& statement, size_t p
     index_.inferred_.push_back({name.span, &fn->locals[local].type});
 }
 
-void NameWalk::assigned(const ast::Name& name,
-                        const ast::Stmt& statement,
-                        const ast::TypeExpr* written) {
+void NameWalk::assigned(const ast::Name& name, const ast::Stmt& statement, const ast::TypeExpr* written) {
   if (name.text.empty()) return;
   if (const auto local = find_local(name.text)) return use(name, *local, true);
-  if (const auto member = members_.find(name.text); member != members_.end())
-    return use(name, member->second, true);
+  if (const auto member = members_.find(name.text); member != members_.end()) return use(name, member->second, true);
   if (then_names_ != nullptr) {
     // One local, which both branches give its value.
     if (const auto twin = then_names_->find(name.text); twin != then_names_->end()) {
@@ -440,8 +420,8 @@ void NameWalk::operator()(const ast::TypeExpr& type) {
   const auto name = [&](const ast::Name& word) {
     const auto id = find(word.text);
     const EntityKind kind = id ? index_.entity(*id).kind : EntityKind::Local;
-    const bool is_declared = kind == EntityKind::Block || kind == EntityKind::Model ||
-                             kind == EntityKind::Metric || kind == EntityKind::Data;
+    const bool is_declared = kind == EntityKind::Block || kind == EntityKind::Model || kind == EntityKind::Metric ||
+                             kind == EntityKind::Data;
     if (is_declared) return use(word, *id);
     plain(word.span, PlainKind::Type);
   };

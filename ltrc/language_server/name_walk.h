@@ -17,10 +17,7 @@ const std::vector<ast::Item>* items_of(const ast::Decl& decl);
 /// does, but goes on where that gives up, so that it serves programs with mistakes.
 class NameWalk {
  public:
-  NameWalk(Index& index,
-           const driver::Compilation& compilation,
-           const Statements& statements,
-           uint32_t module);
+  NameWalk(Index& index, const driver::Compilation& compilation, const Statements& statements, uint32_t module);
   void run();
 
   void operator()(const ast::Decl& decl);
@@ -36,10 +33,7 @@ class NameWalk {
   void children(const Node& node) {
     ast::for_each_child(node, *this);
   }
-  EntityId declare(EntityKind kind,
-                   const ast::Name& name,
-                   Span whole,
-                   const ast::TypeExpr* written = nullptr);
+  EntityId declare(EntityKind kind, const ast::Name& name, Span whole, const ast::TypeExpr* written = nullptr);
   void use(const ast::Name& name, EntityId entity, bool is_write = false);
   void define(EntityId entity);
   void plain(Span span, PlainKind kind) { index_.plain_.push_back({span, kind}); }
@@ -48,17 +42,14 @@ class NameWalk {
   std::optional<EntityId> find(const std::string& name) const;
   std::optional<EntityId> find_series(const std::string& role, const std::string& name) const;
   std::optional<EntityId> of_space(resolve::Space space, const std::string& name) const;
-  std::optional<EntityId> of_symbols(const std::map<std::string, resolve::Symbol>& from,
-                                     const std::string& name) const;
+  std::optional<EntityId> of_symbols(const std::map<std::string, resolve::Symbol>& from, const std::string& name) const;
 
   void params(const std::vector<ast::Param>& params);
   void function(const ast::Fn& fn, Span whole);
   void body(const ast::Body& statements, Span region);
   void branch(const ast::If& branch, Span region);
   void assign(const ast::Stmt& statement, const ast::Assign& assign);
-  void assigned(const ast::Name& name,
-                const ast::Stmt& statement,
-                const ast::TypeExpr* written = nullptr);
+  void assigned(const ast::Name& name, const ast::Stmt& statement, const ast::TypeExpr* written = nullptr);
   void infer(const ast::Name& name, const ast::Stmt& statement, size_t position);
   void settings(const std::vector<ast::Setting>& settings, bool are_hparams = false);
   void section(const ast::Section& section);

@@ -12,8 +12,7 @@ bool is_role(const std::string& word) {
 
 }  // namespace
 
-std::optional<EntityId> NameWalk::written_field(const ast::Expr& base,
-                                                const std::string& name) const {
+std::optional<EntityId> NameWalk::written_field(const ast::Expr& base, const std::string& name) const {
   const auto* ref = base.get<ast::NameRef>();
   const auto id = ref != nullptr ? find_local(ref->name.text) : std::nullopt;
   const ast::TypeExpr* written = id ? index_.entity(*id).written : nullptr;
@@ -43,8 +42,7 @@ std::optional<EntityId> NameWalk::member(const ast::Expr& base, const std::strin
       const auto method = graph_.prelude.find(name);
       const resolve::Symbol* own = graph_.find(number_, name);
       if (own != nullptr && own->fn != nullptr) return index_.find(own->span);
-      if (method != graph_.prelude.end() && method->second.fn != nullptr)
-        return index_.find(method->second.span);
+      if (method != graph_.prelude.end() && method->second.fn != nullptr) return index_.find(method->second.span);
     }
     return std::nullopt;
   }
@@ -91,8 +89,7 @@ void NameWalk::operator()(const ast::Expr& expr) {
     if (module_.aliases.contains(ref->name.text)) {
       for (const auto& [span, id] : index_.by_name_) {
         const Entity& entity = index_.entity(id);
-        if (entity.kind == EntityKind::Module && entity.name == ref->name.text &&
-            entity.module == number_) {
+        if (entity.kind == EntityKind::Module && entity.name == ref->name.text && entity.module == number_) {
           return use(ref->name, id);
         }
       }
@@ -142,8 +139,7 @@ void NameWalk::operator()(const ast::Expr& expr) {
     frames_.emplace_back();
     for (const ast::ScanCarry& carry : scan->carried) (*this)(*carry.initial);
     declare(EntityKind::Local, scan->element, scan->element.span);
-    for (const ast::ScanCarry& carry : scan->carried)
-      declare(EntityKind::Local, carry.name, carry.name.span);
+    for (const ast::ScanCarry& carry : scan->carried) declare(EntityKind::Local, carry.name, carry.name.span);
     body(*scan->body, expr.span);
   } else {
     return children(expr);

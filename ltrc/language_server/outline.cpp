@@ -26,21 +26,18 @@ enum class OutlineKind {
 };
 
 OutlineKind kind_of(const ast::Decl& decl) {
-  if (decl.get<ast::Fn>() != nullptr || decl.get<ast::Test>() != nullptr)
-    return OutlineKind::Function;
-  if (decl.get<ast::Hparam>() != nullptr || decl.get<ast::Const>() != nullptr)
-    return OutlineKind::Constant;
-  if (decl.get<ast::Topology>() != nullptr || decl.get<ast::Experiment>() != nullptr)
-    return OutlineKind::Object;
+  if (decl.get<ast::Fn>() != nullptr || decl.get<ast::Test>() != nullptr) return OutlineKind::Function;
+  if (decl.get<ast::Hparam>() != nullptr || decl.get<ast::Const>() != nullptr) return OutlineKind::Constant;
+  if (decl.get<ast::Topology>() != nullptr || decl.get<ast::Experiment>() != nullptr) return OutlineKind::Object;
   if (decl.get<ast::Data>() != nullptr) return OutlineKind::Interface;
   if (decl.get<ast::Callback>() != nullptr) return OutlineKind::Event;
   return OutlineKind::Class;
 }
 
 const char* word_of(const ast::Decl& decl) {
-  static constexpr const char* kWords[] = {"",         "import",   "hparam",   "type",       "const", "fn",
-                                           "extern",   "metric",   "data",     "block",      "model",
-                                           "callback", "topology", "experiment", "test"};
+  static constexpr const char* kWords[] = {"",      "import",   "hparam",   "type",       "const",
+                                           "fn",    "extern",   "metric",   "data",       "block",
+                                           "model", "callback", "topology", "experiment", "test"};
   return kWords[decl.node.index()];
 }
 
@@ -53,13 +50,11 @@ struct Line {
 Line line_of(const ast::Item& item) {
   if (const auto* node = item.get<ast::Let>()) return {node->name, OutlineKind::Constant, "let"};
   if (const auto* node = item.get<ast::Fn>()) return {node->name, OutlineKind::Method, "fn"};
-  if (const auto* node = item.get<ast::State>())
-    return {node->name, OutlineKind::Variable, "state"};
+  if (const auto* node = item.get<ast::State>()) return {node->name, OutlineKind::Variable, "state"};
   if (const auto* node = item.get<ast::Member>()) return {node->name, OutlineKind::Field, ""};
   if (const auto* node = item.get<ast::Parameter>())
     return {node->name, OutlineKind::Field, node->is_buffer ? "buffer" : "weight"};
-  if (const auto* node = item.get<ast::Optimizer>())
-    return {node->name, OutlineKind::Property, "optimizer"};
+  if (const auto* node = item.get<ast::Optimizer>()) return {node->name, OutlineKind::Property, "optimizer"};
   if (const auto* node = item.get<ast::Step>()) return {node->fn.name, OutlineKind::Method, "step"};
   if (const auto* node = item.get<ast::Stream>())
     return {node->name ? *node->name : node->role, OutlineKind::Property, "stream"};
@@ -68,11 +63,7 @@ Line line_of(const ast::Item& item) {
 }
 
 /// A range must hold the name; that of half-written text may not.
-Json symbol(const Snapshot& snapshot,
-            const std::string& name,
-            OutlineKind kind,
-            const char* word,
-            Span whole,
+Json symbol(const Snapshot& snapshot, const std::string& name, OutlineKind kind, const char* word, Span whole,
             Span selection) {
   if (selection.is_empty() || selection.begin < whole.begin || selection.end > whole.end)
     selection = {kMain, whole.begin, whole.begin};
@@ -95,8 +86,8 @@ Span name_span(const ast::Decl& decl) {
 bool matches(const std::string& name, const std::string& query) {
   size_t at = 0;
   for (const char c : name) {
-    if (at < query.size() && std::tolower(static_cast<unsigned char>(c)) ==
-                                 std::tolower(static_cast<unsigned char>(query[at]))) {
+    if (at < query.size() &&
+        std::tolower(static_cast<unsigned char>(c)) == std::tolower(static_cast<unsigned char>(query[at]))) {
       ++at;
     }
   }
@@ -112,8 +103,8 @@ Json document_symbols(const Snapshot& snapshot) {
     if (const auto* block = decl.get<ast::Extern>()) {
       for (const ast::ExternFn& fn : block->fns) {
         if (!fn.signature.name.text.empty())
-          result.push_back(symbol(snapshot, fn.signature.name.text, OutlineKind::Function,
-                                  "extern fn", fn.span, fn.signature.name.span));
+          result.push_back(symbol(snapshot, fn.signature.name.text, OutlineKind::Function, "extern fn", fn.span,
+                                  fn.signature.name.span));
       }
       continue;
     }
@@ -127,8 +118,7 @@ Json document_symbols(const Snapshot& snapshot) {
       for (const ast::Item& item : *items) {
         const Line line = line_of(item);
         if (!line.name.text.empty())
-          children.push_back(
-              symbol(snapshot, line.name.text, line.kind, line.word, item.span, line.name.span));
+          children.push_back(symbol(snapshot, line.name.text, line.kind, line.word, item.span, line.name.span));
       }
     }
     if (!children.empty()) entry["children"] = std::move(children);
@@ -137,11 +127,8 @@ Json document_symbols(const Snapshot& snapshot) {
   return result;
 }
 
-void add_workspace_symbols(const ast::Module& module,
-                           const source::SourceManager& sources,
-                           const std::string& path,
-                           const std::string& query,
-                           Json& symbols) {
+void add_workspace_symbols(const ast::Module& module, const source::SourceManager& sources, const std::string& path,
+                           const std::string& query, Json& symbols) {
   const auto add = [&](const ast::Name& name, OutlineKind kind, const std::string& container) {
     if (name.text.empty() || !matches(name.text, query)) return;
     Json one = {{"name", name.text},
@@ -195,8 +182,7 @@ Json folding_ranges(const Snapshot& snapshot) {
   }
   add(first, last, "comment");
   first = last = 0;
-  for (const ast::Decl& decl :
-       snapshot.module() != nullptr ? snapshot.module()->decls : std::vector<ast::Decl>{}) {
+  for (const ast::Decl& decl : snapshot.module() != nullptr ? snapshot.module()->decls : std::vector<ast::Decl>{}) {
     if (decl.get<ast::Import>() == nullptr) continue;
     if (first == 0) first = lines.line_of(decl.span.begin);
     last = lines.line_of(decl.span.end);
@@ -227,8 +213,7 @@ Json document_links(const Snapshot& snapshot, const std::vector<std::string>& fo
       break;
     }
   }
-  for (const ast::Decl& decl :
-       snapshot.module() != nullptr ? snapshot.module()->decls : std::vector<ast::Decl>{}) {
+  for (const ast::Decl& decl : snapshot.module() != nullptr ? snapshot.module()->decls : std::vector<ast::Decl>{}) {
     const auto* import = decl.get<ast::Import>();
     if (import == nullptr || import->path.size() < 2 || import->path[0].text != "std") continue;
     std::string folder = "std";
@@ -247,13 +232,10 @@ Json document_links(const Snapshot& snapshot, const std::vector<std::string>& fo
 Json code_lenses(const Snapshot& snapshot) {
   Json result = Json::array();
   const auto add = [&](Span span, const std::string& title, const char* command, Json arguments) {
-    result.push_back(
-        {{"range", snapshot.range(span)},
-         {"command",
-          {{"title", title}, {"command", command}, {"arguments", std::move(arguments)}}}});
+    result.push_back({{"range", snapshot.range(span)},
+                      {"command", {{"title", title}, {"command", command}, {"arguments", std::move(arguments)}}}});
   };
-  for (const ast::Decl& decl :
-       snapshot.module() != nullptr ? snapshot.module()->decls : std::vector<ast::Decl>{}) {
+  for (const ast::Decl& decl : snapshot.module() != nullptr ? snapshot.module()->decls : std::vector<ast::Decl>{}) {
     if (const auto* test = decl.get<ast::Test>())
       add(test->title_span, "run test", "ltr.test", {snapshot.path, test->title});
     const auto* experiment = decl.get<ast::Experiment>();

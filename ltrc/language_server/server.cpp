@@ -19,8 +19,7 @@ constexpr size_t kMaxFiles = 300;
 
 std::optional<std::string> read_file(const std::string& path) {
   std::error_code failed;
-  if (std::filesystem::file_size(path, failed) > source::kMaxSourceBytes || failed)
-    return std::nullopt;
+  if (std::filesystem::file_size(path, failed) > source::kMaxSourceBytes || failed) return std::nullopt;
   std::ifstream file(path, std::ios::binary);
   if (!file) return std::nullopt;
   return std::string{std::istreambuf_iterator<char>(file), {}};
@@ -39,8 +38,7 @@ int Server::run() {
   while (!has_exited_ && !connection_.has_ended()) {
     std::optional<Clock::time_point> deadline;
     for (const auto& [uri, document] : documents_) {
-      if (document.publish_at && (!deadline || *document.publish_at < *deadline))
-        deadline = document.publish_at;
+      if (document.publish_at && (!deadline || *document.publish_at < *deadline)) deadline = document.publish_at;
     }
     if (const auto incoming = connection_.wait(deadline)) take(*incoming);
     publish_due();
@@ -50,10 +48,8 @@ int Server::run() {
 
 void Server::take(const Incoming& incoming) {
   const Json& message = incoming.message;
-  if (!incoming.malformed.empty())
-    return connection_.fail(nullptr, ErrorCode::ParseError, incoming.malformed);
-  if (!message.is_object())
-    return connection_.fail(nullptr, ErrorCode::InvalidRequest, "a message is an object");
+  if (!incoming.malformed.empty()) return connection_.fail(nullptr, ErrorCode::ParseError, incoming.malformed);
+  if (!message.is_object()) return connection_.fail(nullptr, ErrorCode::InvalidRequest, "a message is an object");
   const bool is_answer = message.contains("result") || message.contains("error");
   const Json id = message.value("id", Json());
   const auto method = message.find("method");
@@ -76,20 +72,17 @@ void Server::take(const Incoming& incoming) {
 }
 
 void Server::take_request(const Json& id, const std::string& method, const Json& params) {
-  if (connection_.take_cancelled(id))
-    return connection_.fail(id, ErrorCode::RequestCancelled, "cancelled");
+  if (connection_.take_cancelled(id)) return connection_.fail(id, ErrorCode::RequestCancelled, "cancelled");
   const auto handler = requests_.find(method);
   if (handler == requests_.end())
     return connection_.fail(id, ErrorCode::MethodNotFound, "there is no request " + method);
   if (!is_initialized_ && method != "initialize")
     return connection_.fail(id, ErrorCode::ServerNotInitialized, "the first request is initialize");
-  if (is_shut_down_)
-    return connection_.fail(id, ErrorCode::InvalidRequest, "the server was shut down");
+  if (is_shut_down_) return connection_.fail(id, ErrorCode::InvalidRequest, "the server was shut down");
   try {
     Json result = handler->second(params);
     closed_.clear();
-    if (connection_.take_cancelled(id))
-      return connection_.fail(id, ErrorCode::RequestCancelled, "cancelled");
+    if (connection_.take_cancelled(id)) return connection_.fail(id, ErrorCode::RequestCancelled, "cancelled");
     connection_.answer(id, std::move(result));
   } catch (const Json::exception& error) {
     connection_.fail(id, ErrorCode::InvalidParams, error.what());
@@ -113,8 +106,7 @@ void Server::add_lifecycle() {
       folders_.push_back(path_of(folder.at("uri").get<std::string>()));
     const Json root = params.value("rootUri", Json());
     if (folders_.empty() && root.is_string()) folders_.push_back(path_of(root.get<std::string>()));
-    return {{"capabilities", capabilities()},
-            {"serverInfo", {{"name", "ltrc"}, {"version", LTR_VERSION}}}};
+    return {{"capabilities", capabilities()}, {"serverInfo", {{"name", "ltrc"}, {"version", LTR_VERSION}}}};
   };
   requests_["shutdown"] = [this](const Json&) -> Json {
     is_shut_down_ = true;
@@ -203,8 +195,7 @@ void Server::add_synchronization() {
     uris.insert(closing.uri);
     documents_.erase(closing.uri);
     for (const std::string& uri : uris)
-      connection_.notify("textDocument/publishDiagnostics",
-                         {{"uri", uri}, {"diagnostics", Json::array()}});
+      connection_.notify("textDocument/publishDiagnostics", {{"uri", uri}, {"diagnostics", Json::array()}});
     return nullptr;
   };
   // Others may import what was saved.
@@ -239,14 +230,12 @@ void Server::publish(Document& document) {
   for (auto& [uri, list] : found.others) {
     // An open file speaks for itself.
     if (documents_.contains(uri)) continue;
-    connection_.notify("textDocument/publishDiagnostics",
-                       {{"uri", uri}, {"diagnostics", std::move(list)}});
+    connection_.notify("textDocument/publishDiagnostics", {{"uri", uri}, {"diagnostics", std::move(list)}});
     others.insert(uri);
   }
   for (const std::string& uri : document.others) {
     if (!others.contains(uri) && !documents_.contains(uri))
-      connection_.notify("textDocument/publishDiagnostics",
-                         {{"uri", uri}, {"diagnostics", Json::array()}});
+      connection_.notify("textDocument/publishDiagnostics", {{"uri", uri}, {"diagnostics", Json::array()}});
   }
   document.others = std::move(others);
 }
@@ -255,14 +244,12 @@ void Server::publish(Document& document) {
 
 std::vector<std::string> Server::workspace_files(const std::string& near) const {
   std::vector<std::string> folders = folders_, files;
-  if (folders.empty() && near.starts_with("/"))
-    folders.push_back(std::filesystem::path(near).parent_path().string());
+  if (folders.empty() && near.starts_with("/")) folders.push_back(std::filesystem::path(near).parent_path().string());
   for (const std::string& folder : folders) {
     std::error_code failed;
     if (!std::filesystem::is_directory(folder, failed)) continue;
     for (const std::string& file : driver::find_sources(folder)) {
-      if (files.size() < kMaxFiles)
-        files.push_back(std::filesystem::path(file).lexically_normal().string());
+      if (files.size() < kMaxFiles) files.push_back(std::filesystem::path(file).lexically_normal().string());
     }
   }
   return files;
@@ -298,9 +285,7 @@ void Server::add_at(const std::string& method, Json (*answer)(const Snapshot&, u
 }
 
 void Server::add_whole(const std::string& method, Json (*answer)(const Snapshot&)) {
-  requests_[method] = [this, answer](const Json& params) -> Json {
-    return answer(snapshot(document(params)));
-  };
+  requests_[method] = [this, answer](const Json& params) -> Json { return answer(snapshot(document(params))); };
 }
 
 void Server::add_features() {
@@ -326,8 +311,8 @@ void Server::add_features() {
     Document& asked = document(params);
     const Snapshot& now = snapshot(asked);
     const Json context = params.value("context", Json::object());
-    return references(now, now.offset(params.at("position")),
-                      context.value("includeDeclaration", true), [&] { return others(asked); });
+    return references(now, now.offset(params.at("position")), context.value("includeDeclaration", true),
+                      [&] { return others(asked); });
   };
   requests_["textDocument/rename"] = [this](const Json& params) -> Json {
     Document& asked = document(params);
@@ -360,8 +345,7 @@ void Server::add_features() {
       diagnostics::Sink sink;
       ast::NodeId next_node = 1;
       const source::SourceId id = sources.add(path, std::move(text));
-      add_workspace_symbols(parse::parse(id, sources, next_node, sink), sources, place, query,
-                            symbols);
+      add_workspace_symbols(parse::parse(id, sources, next_node, sink), sources, place, query, symbols);
     };
     for (const auto& [uri, document] : documents_) {
       if (seen.insert(document.path).second) add(document.path, document.text, document.path);

@@ -25,8 +25,7 @@ const fs::path& library_folder() {
       fs::create_directories(path.parent_path(), failed);
       // Where the cache cannot be written, the place is named all the same: the editor says so.
       if (driver::write_file(path.string(), std::string(file.text))) continue;
-      fs::permissions(path, fs::perms::owner_read | fs::perms::group_read | fs::perms::others_read,
-                      failed);
+      fs::permissions(path, fs::perms::owner_read | fs::perms::group_read | fs::perms::others_read, failed);
     }
     return place;
   }();

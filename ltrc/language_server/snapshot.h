@@ -21,9 +21,7 @@ struct Snapshot {
   std::string_view text() const { return compilation.sources.text(kMain); }
   const source::LineIndex& lines() const { return compilation.sources.lines(kMain); }
   /// The main file as it was parsed; nothing if there is none (another edition).
-  const ast::Module* module() const {
-    return compilation.graph ? &compilation.graph->modules[0].ast : nullptr;
-  }
+  const ast::Module* module() const { return compilation.graph ? &compilation.graph->modules[0].ast : nullptr; }
   uint32_t offset(const Json& position) const { return offset_of(text(), lines(), position); }
   Json range(Span span) const { return range_of(sources(), span); }
   /// `uri` and `range`; null for a span that is in no file.

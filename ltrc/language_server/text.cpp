@@ -21,8 +21,7 @@ uint32_t number_in(const Json& position, const char* name) {
 
 uint32_t utf16_length(std::string_view text) {
   uint32_t units = 0;
-  for (size_t i = 0; i < text.size(); i += width_of(text[i]))
-    units += width_of(text[i]) == 4 ? 2 : 1;
+  for (size_t i = 0; i < text.size(); i += width_of(text[i])) units += width_of(text[i]) == 4 ? 2 : 1;
   return units;
 }
 
@@ -70,8 +69,7 @@ std::string path_of(const std::string& uri) {
   if (!uri.starts_with(kScheme)) return uri;
   std::string path;
   for (size_t i = kScheme.size(); i < uri.size(); ++i) {
-    if (uri[i] == '%' && i + 2 < uri.size() &&
-        std::isxdigit(static_cast<unsigned char>(uri[i + 1])) != 0 &&
+    if (uri[i] == '%' && i + 2 < uri.size() && std::isxdigit(static_cast<unsigned char>(uri[i + 1])) != 0 &&
         std::isxdigit(static_cast<unsigned char>(uri[i + 2])) != 0) {
       path += char(std::stoi(uri.substr(i + 1, 2), nullptr, 16));
       i += 2;
@@ -114,9 +112,7 @@ std::vector<std::string_view> lines_of(std::string_view text) {
 
 }  // namespace
 
-std::vector<TextEdit> line_edits(source::SourceId id,
-                                 std::string_view before,
-                                 std::string_view after) {
+std::vector<TextEdit> line_edits(source::SourceId id, std::string_view before, std::string_view after) {
   const std::vector<std::string_view> old_lines = lines_of(before), new_lines = lines_of(after);
   size_t head = 0, old_end = old_lines.size(), new_end = new_lines.size();
   while (head < std::min(old_end, new_end) && old_lines[head] == new_lines[head]) ++head;
@@ -133,9 +129,8 @@ std::vector<TextEdit> line_edits(source::SourceId id,
   if (is_small) {
     for (size_t i = rows; i-- > 0;) {
       for (size_t j = columns; j-- > 0;) {
-        cell(i, j) = old_lines[head + i] == new_lines[head + j]
-                         ? cell(i + 1, j + 1) + 1
-                         : std::max(cell(i + 1, j), cell(i, j + 1));
+        cell(i, j) = old_lines[head + i] == new_lines[head + j] ? cell(i + 1, j + 1) + 1
+                                                                : std::max(cell(i + 1, j), cell(i, j + 1));
       }
     }
   }
@@ -149,8 +144,7 @@ std::vector<TextEdit> line_edits(source::SourceId id,
   };
   size_t i = 0, j = 0;
   while (i < rows || j < columns) {
-    const bool is_same =
-        is_small && i < rows && j < columns && old_lines[head + i] == new_lines[head + j];
+    const bool is_same = is_small && i < rows && j < columns && old_lines[head + i] == new_lines[head + j];
     if (is_same) {
       is_open = false;
       at += uint32_t(old_lines[head + i].size());

@@ -33,8 +33,6 @@ struct TextEdit {
   Span span;
   std::string text;
 };
-std::vector<TextEdit> line_edits(source::SourceId id,
-                                 std::string_view before,
-                                 std::string_view after);
+std::vector<TextEdit> line_edits(source::SourceId id, std::string_view before, std::string_view after);
 
 }  // namespace ltr::language_server

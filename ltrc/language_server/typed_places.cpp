@@ -62,8 +62,7 @@ struct Collector {
 
 TypedPlaces typed_places(const check::Program& program) {
   Collector collector{program, {}};
-  for (const auto* objects :
-       {&program.blocks, &program.models, &program.metrics, &program.callbacks}) {
+  for (const auto* objects : {&program.blocks, &program.models, &program.metrics, &program.callbacks}) {
     for (const check::Object& object : *objects) collector.object(object);
   }
   for (const check::DataObject& data : program.datas) {
@@ -87,8 +86,7 @@ const check::Object* object_of(const check::Type& type, const check::Program& pr
   if (type.kind == check::Kind::Block) return pick(program.blocks);
   if (type.kind == check::Kind::Model) return pick(program.models);
   if (type.kind == check::Kind::Metric) return pick(program.metrics);
-  if (type.kind == check::Kind::Data && type.decl < program.datas.size())
-    return &program.datas[type.decl].object;
+  if (type.kind == check::Kind::Data && type.decl < program.datas.size()) return &program.datas[type.decl].object;
   return nullptr;
 }
 
@@ -98,8 +96,7 @@ const resolve::Symbol* symbol_of(const check::Type& type, const driver::Compilat
   if (object == nullptr) return nullptr;
   for (const resolve::Module& module : compilation.graph->modules) {
     if (module.path != object->module) continue;
-    if (const auto found = module.symbols.find(object->name); found != module.symbols.end())
-      return &found->second;
+    if (const auto found = module.symbols.find(object->name); found != module.symbols.end()) return &found->second;
   }
   return nullptr;
 }

@@ -22,12 +22,24 @@ Arguments& Arguments::add(const char* name, const char* type, const Location& at
   return *this;
 }
 
-Arguments& Arguments::add(const char* name, const char* type, const Location& at, int64_t value) { return add(name, type, at, Value(value)); }
-Arguments& Arguments::add(const char* name, const char* type, const Location& at, double value) { return add(name, type, at, Value(value)); }
-Arguments& Arguments::add(const char* name, const char* type, const Location& at, bool value) { return add(name, type, at, Value(value)); }
-Arguments& Arguments::add(const char* name, const char* type, const Location& at, const char* value) { return add(name, type, at, Value(value)); }
-Arguments& Arguments::add(const char* name, const char* type, const Location& at, const Str& value) { return add(name, type, at, Value(value)); }
-Arguments& Arguments::none(const char* name, const char* type, const Location& at) { return add(name, type, at, Value()); }
+Arguments& Arguments::add(const char* name, const char* type, const Location& at, int64_t value) {
+  return add(name, type, at, Value(value));
+}
+Arguments& Arguments::add(const char* name, const char* type, const Location& at, double value) {
+  return add(name, type, at, Value(value));
+}
+Arguments& Arguments::add(const char* name, const char* type, const Location& at, bool value) {
+  return add(name, type, at, Value(value));
+}
+Arguments& Arguments::add(const char* name, const char* type, const Location& at, const char* value) {
+  return add(name, type, at, Value(value));
+}
+Arguments& Arguments::add(const char* name, const char* type, const Location& at, const Str& value) {
+  return add(name, type, at, Value(value));
+}
+Arguments& Arguments::none(const char* name, const char* type, const Location& at) {
+  return add(name, type, at, Value());
+}
 
 Arguments& Arguments::symbol(const char* name, const char* type, const Location& at, const char* value) {
   return add(name, type, at, Value::symbol(value));
@@ -37,12 +49,21 @@ Arguments& Arguments::series(const char* name, const char* type, const Location&
   return add(name, type, at, Value::series(value));
 }
 
-Arguments& Arguments::steps(const char* name, const char* type, const Location& at, double count) { return add(name, type, at, Value::steps(count)); }
-Arguments& Arguments::epochs(const char* name, const char* type, const Location& at, double count) { return add(name, type, at, Value::epochs(count)); }
-Arguments& Arguments::seconds(const char* name, const char* type, const Location& at, double count) { return add(name, type, at, Value::seconds(count)); }
-Arguments& Arguments::bytes(const char* name, const char* type, const Location& at, int64_t count) { return add(name, type, at, Value::bytes(count)); }
+Arguments& Arguments::steps(const char* name, const char* type, const Location& at, double count) {
+  return add(name, type, at, Value::steps(count));
+}
+Arguments& Arguments::epochs(const char* name, const char* type, const Location& at, double count) {
+  return add(name, type, at, Value::epochs(count));
+}
+Arguments& Arguments::seconds(const char* name, const char* type, const Location& at, double count) {
+  return add(name, type, at, Value::seconds(count));
+}
+Arguments& Arguments::bytes(const char* name, const char* type, const Location& at, int64_t count) {
+  return add(name, type, at, Value::bytes(count));
+}
 
-Arguments& Arguments::call(const char* name, const char* type, const Location& at, const char* callee, Arguments& arguments) {
+Arguments& Arguments::call(const char* name, const char* type, const Location& at, const char* callee,
+                           Arguments& arguments) {
   return add(name, type, at, Value::call(callee, arguments.take(), at));
 }
 
@@ -93,7 +114,8 @@ Fields::Fields() : schema_(new Schema()) {}
 Fields::~Fields() { delete schema_; }
 Schema Fields::take() { return taken(schema_); }
 
-Fields& Fields::add(const char* name, DType dtype, const char* host, std::initializer_list<int64_t> dims, FieldForm form) {
+Fields& Fields::add(const char* name, DType dtype, const char* host, std::initializer_list<int64_t> dims,
+                    FieldForm form) {
   schema_->push_back({name, dtype, Ints(dims), host, form});
   return *this;
 }
@@ -116,7 +138,9 @@ void add_stream(Data& data, Role role, const char* name, const Stream& stream, c
   data.streams.push_back({role, name, stream, at});
 }
 
-void add_metric(Model& model, const char* name, Metric& (*of)(Model& model, int64_t stream)) { model.metrics.push_back({name, of}); }
+void add_metric(Model& model, const char* name, Metric& (*of)(Model& model, int64_t stream)) {
+  model.metrics.push_back({name, of});
+}
 
 Program& program(const char* name, int edition, const char* source_hash, const char* compiler) {
   static Program program;
@@ -129,13 +153,13 @@ Program& program(const char* name, int edition, const char* source_hash, const c
 
 void add_source(Program& program, const char* path, const char* text) { program.sources.push_back({path, text}); }
 
-void add_log(Program& program, const char* name, Role role, LogKind kind, LogWhen when, Reduce reduce, bool bar, const Location& at,
-             bool is_whole) {
+void add_log(Program& program, const char* name, Role role, LogKind kind, LogWhen when, Reduce reduce, bool bar,
+             const Location& at, bool is_whole) {
   program.logs.push_back({name, role, kind, when, reduce, bar, at, is_whole});
 }
 
-void add_callback(Program& program, const char* name, std::initializer_list<const char*> hooks, std::initializer_list<int> logs,
-                  Callback* (*make)(const Value&, Model&), const Location& at) {
+void add_callback(Program& program, const char* name, std::initializer_list<const char*> hooks,
+                  std::initializer_list<int> logs, Callback* (*make)(const Value&, Model&), const Location& at) {
   program.callbacks.push_back({name, hooks, logs, make, at});
 }
 
@@ -143,11 +167,14 @@ void add_topology(Program& program, const char* name, void (*resolve)(Settings&)
   program.topologies.push_back({name, resolve, at});
 }
 
-void add_block(Program& program, const char* name, bool is_recomputed) { program.blocks.push_back({name, is_recomputed}); }
+void add_block(Program& program, const char* name, bool is_recomputed) {
+  program.blocks.push_back({name, is_recomputed});
+}
 
 void add_experiment(Program& program, const char* name, const char* data, const char* model, const char* topology,
-                    void (*resolve)(Settings&), Data* (*make_data)(Settings&), Model* (*make_model)(Settings&, Data&, Scope),
-                    void (*list_callbacks)(Settings&), const Location& at) {
+                    void (*resolve)(Settings&), Data* (*make_data)(Settings&),
+                    Model* (*make_model)(Settings&, Data&, Scope), void (*list_callbacks)(Settings&),
+                    const Location& at) {
   program.experiments.push_back({name, data, model, topology, resolve, make_data, make_model, list_callbacks, {}, at});
 }
 
@@ -162,7 +189,9 @@ void add_param(Program& program, const char* name, const char* type, const char*
   program.experiments.back().steps.back().params.push_back({name, type, initial, at});
 }
 
-void add_test(Program& program, const char* title, void (*run)(Context&), const Location& at) { program.tests.push_back({title, run, at}); }
+void add_test(Program& program, const char* title, void (*run)(Context&), const Location& at) {
+  program.tests.push_back({title, run, at});
+}
 
 void add_obligation(Program& program, const char* text, const char* fate, const Location& at) {
   program.obligations.push_back({text, fate, at});

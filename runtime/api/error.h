@@ -38,7 +38,7 @@ struct LTR_EXPORT Error : std::exception {
   Str message;
   Location location;
   Str help;
-  int64_t sample = -1;  ///< of the batch, where one is to blame
+  int64_t sample = -1;         ///< of the batch, where one is to blame
   bool is_of_another = false;  ///< another rank's, which has more to say of it
 
  private:

@@ -12,19 +12,15 @@ namespace {
 Option<double> number_of(const Value& value) {
   switch (value.kind) {
     case Value::Kind::Int:
-    case Value::Kind::Bytes:
-      return double(value.whole);
+    case Value::Kind::Bytes: return double(value.whole);
     case Value::Kind::Float:
     case Value::Kind::Epochs:
-    case Value::Kind::Seconds:
-      return value.real;
-    case Value::Kind::Steps:
-      return std::floor(value.real);  // half a step is none
+    case Value::Kind::Seconds: return value.real;
+    case Value::Kind::Steps: return std::floor(value.real);  // half a step is none
     case Value::Kind::Call:
       if (value.text == "fraction" && !value.items.empty()) return value.items[0].value.as_float();
       return std::nullopt;
-    default:
-      return std::nullopt;
+    default: return std::nullopt;
   }
 }
 

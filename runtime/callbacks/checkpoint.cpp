@@ -51,7 +51,8 @@ ListenerPtr make_checkpoint(const Value& call, const FitView& view) {
   if (request.flags.bare || request.flags.fast_dev_run > 0 || request.run_dir.empty()) return nullptr;
   const Str monitor = text_argument(call, "monitor", "");
   if (!monitor.empty()) check_series(view.logs, monitor, "Checkpoint", call.location);
-  const bool larger = !monitor.empty() && is_max(request.program, monitor, text_argument(call, "mode", "auto"), call.location);
+  const bool larger =
+      !monitor.empty() && is_max(request.program, monitor, text_argument(call, "mode", "auto"), call.location);
   return std::make_unique<CheckpointListener>(CheckpointKeeper(call, larger), view);
 }
 

@@ -59,7 +59,8 @@ void Ema::take_in(int64_t global_step, const at::Tensor& is_stopped) {
     const bool is_averaged = now.is_floating_point() && (entry.trained || averages_buffers_);
     if (is_stopped.defined()) {
       const at::Tensor fresh = now.to(averages_[i].scalar_type());
-      averages_[i].copy_(at::where(is_stopped, averages_[i], is_averaged ? averages_[i].lerp(fresh, 1 - decay) : fresh));
+      averages_[i].copy_(
+          at::where(is_stopped, averages_[i], is_averaged ? averages_[i].lerp(fresh, 1 - decay) : fresh));
     } else if (is_averaged) {
       averages_[i].lerp_(now.to(averages_[i].scalar_type()), 1 - decay);
     } else {
@@ -98,7 +99,8 @@ void Ema::visit(Archive& archive) {
     const Entry& entry = root_.entries[i];
     const at::Tensor weight = aten(entry.tensor);
     const at::ScalarType type = widened(at::empty({0}, weight.options())).scalar_type();
-    root_.visit_own(archive, Str(kAveraged) + entry.path, weight, averages_[i], at::empty(weight.sizes(), at::device(at::kMeta).dtype(type)));
+    root_.visit_own(archive, Str(kAveraged) + entry.path, weight, averages_[i],
+                    at::empty(weight.sizes(), at::device(at::kMeta).dtype(type)));
   }
 }
 

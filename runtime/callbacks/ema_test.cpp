@@ -29,7 +29,8 @@ TEST_CASE("an average follows its formula, stands in for the weights, and gives 
   const Tensor w = root.scope().weight("w", give(at::ones({3})), {});
   const Tensor count = root.scope().buffer("count", give(at::zeros({}, at::kLong)), {});
   root.finish();
-  Ema ema(Value::call("Ema", {{"decay", 0.9, "", {}}, {"every", Value::steps(2), "", {}}, {"start", Value::steps(3), "", {}}}),
+  Ema ema(Value::call("Ema",
+                      {{"decay", 0.9, "", {}}, {"every", Value::steps(2), "", {}}, {"start", Value::steps(3), "", {}}}),
           root.state(), kSteps);
   ema.take_in(2);
   CHECK(ema.updates() == 0);
@@ -81,7 +82,8 @@ TEST_CASE("gradient norms in all, by block and by weight") {
   Weights weights = root.scope().child("fc").weights();
   for (const Scope& scope : {root.scope().child("out"), root.scope()}) {
     for (const Weight& weight : scope.weights()) {
-      const bool is_there = std::ranges::any_of(weights, [&](const Weight& one) { return one.tensor.impl() == weight.tensor.impl(); });
+      const bool is_there =
+          std::ranges::any_of(weights, [&](const Weight& one) { return one.tensor.impl() == weight.tensor.impl(); });
       if (!is_there) weights.push_back(weight);
     }
   }
@@ -107,8 +109,10 @@ TEST_CASE("gradient norms in all, by block and by weight") {
   CHECK(measured("total", 1) == Named{{"grad_norm_1/opt", 103}});
   CHECK(measured("block", 2) == Named{{"grad_norm/opt/fc", 5}, {"grad_norm/opt/out", 12}, {"grad_norm/opt/model", 84}});
   const Named per_weight = measured("weight", 2);
-  CHECK(per_weight ==
-        Named{{"grad_norm/opt/fc.weight", 3}, {"grad_norm/opt/fc.bias", 4}, {"grad_norm/opt/out.weight", 12}, {"grad_norm/opt/scale", 84}});
+  CHECK(per_weight == Named{{"grad_norm/opt/fc.weight", 3},
+                            {"grad_norm/opt/fc.bias", 4},
+                            {"grad_norm/opt/out.weight", 12},
+                            {"grad_norm/opt/scale", 84}});
   const fake::OnFakeDevice there;
   const int64_t before = host_reads();
   CHECK(measured("weight", 2) == per_weight);

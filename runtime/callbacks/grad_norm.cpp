@@ -12,8 +12,7 @@
 
 namespace ltr {
 
-GradNorm::GradNorm(const Value& call) : per_(text_argument(call, "per", "total")), p_(float_argument(call, "p", 2)) {
-}
+GradNorm::GradNorm(const Value& call) : per_(text_argument(call, "per", "total")), p_(float_argument(call, "p", 2)) {}
 
 Str GradNorm::name_of(const Optimizer& optimizer, const Weight& weight) const {
   const Str total = (p_ == 2 ? Str("grad_norm/") : fmt::format("grad_norm_{}/", p_)) + optimizer.name();

@@ -90,7 +90,8 @@ void CheckpointKeeper::saved(const Str& name, int64_t step) {
     kept_.insert(kept_.begin(), kept);
   } else {
     // Behind equal ones: ties keep the older.
-    const auto place = std::find_if(kept_.begin(), kept_.end(), [&](const Kept& one) { return ranks_before(kept, one); });
+    const auto place =
+        std::find_if(kept_.begin(), kept_.end(), [&](const Kept& one) { return ranks_before(kept, one); });
     kept_.insert(place, kept);
   }
   if (int64_t(kept_.size()) > keep_) kept_.resize(size_t(keep_));

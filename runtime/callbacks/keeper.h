@@ -69,11 +69,11 @@ class CheckpointKeeper {
   bool async_;
   Str filename_;
   bool has_fresh_ = false;
-  bool waits_ = false;       ///< `every` has passed, the next fresh value counts
+  bool waits_ = false;  ///< `every` has passed, the next fresh value counts
   double fresh_ = 0;
-  int64_t last_mark_ = 0;    ///< step or epoch of the last save by `every`
+  int64_t last_mark_ = 0;  ///< step or epoch of the last save by `every`
   double last_time_s_ = 0;
-  std::vector<Kept> kept_;   ///< best first with monitor, else newest first
+  std::vector<Kept> kept_;  ///< best first with monitor, else newest first
   Str newest_;
 };
 

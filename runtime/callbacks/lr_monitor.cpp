@@ -26,7 +26,8 @@ class LrMonitor : public Listener {
     for (const auto& optimizer : view_.request.root.state().optimizers) {
       const auto groups = optimizer->group_rates(t);
       if (groups.size() < 2) continue;
-      for (const auto& [pattern, rate] : groups) values.emplace_back(fmt::format("lr/{}/{}", optimizer->name(), pattern), rate);
+      for (const auto& [pattern, rate] : groups)
+        values.emplace_back(fmt::format("lr/{}/{}", optimizer->name(), pattern), rate);
     }
   }
   FitView view_;

@@ -20,11 +20,16 @@ struct Row {
 };
 
 constexpr Row kRows[] = {
-    {"Checkpoint", Turn::Checkpoint, make_checkpoint}, {"EarlyStop", Turn::EarlyStop, make_early_stop},
-    {"Ema", Turn::Weights, make_ema},                  {"GradNorm", Turn::Listed, make_grad_norm},
-    {"LrMonitor", Turn::Listed, make_lr_monitor},      {"Throughput", Turn::Listed, make_throughput},
-    {"Timer", Turn::Listed, make_timer},               {"ProgressBar", Turn::Listed, nullptr},
-    {"Summary", Turn::Listed, nullptr},                {"StopOnSignal", Turn::Listed, nullptr},
+    {"Checkpoint", Turn::Checkpoint, make_checkpoint},
+    {"EarlyStop", Turn::EarlyStop, make_early_stop},
+    {"Ema", Turn::Weights, make_ema},
+    {"GradNorm", Turn::Listed, make_grad_norm},
+    {"LrMonitor", Turn::Listed, make_lr_monitor},
+    {"Throughput", Turn::Listed, make_throughput},
+    {"Timer", Turn::Listed, make_timer},
+    {"ProgressBar", Turn::Listed, nullptr},
+    {"Summary", Turn::Listed, nullptr},
+    {"StopOnSignal", Turn::Listed, nullptr},
 };
 
 Error unknown_callback(const Value& call) {
@@ -49,7 +54,8 @@ void make_listeners(const FitView& view, Listeners& listeners) {
   int averages = 0;
   for (const Value& call : request.callbacks) {
     if (find_callback(request.program, call.text) != nullptr) continue;  // the session has those of the program
-    const Row* row = std::find_if(std::begin(kRows), std::end(kRows), [&](const Row& one) { return call.text == one.name; });
+    const Row* row =
+        std::find_if(std::begin(kRows), std::end(kRows), [&](const Row& one) { return call.text == one.name; });
     if (row == std::end(kRows)) throw unknown_callback(call);
     if (call.text == "Ema" && ++averages > 1) {
       throw error_at(call.location, err::settings_contradict, "there are two callbacks Ema");

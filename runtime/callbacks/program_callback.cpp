@@ -20,13 +20,15 @@ void visit_state(Archive& archive, const Callback::State& state) {
 
 }  // namespace
 
-ProgramCallback::ProgramCallback(uint64_t number, const CallbackInfo& info, std::unique_ptr<Callback> callback, uint64_t seed)
+ProgramCallback::ProgramCallback(uint64_t number, const CallbackInfo& info, std::unique_ptr<Callback> callback,
+                                 uint64_t seed)
     : number_(number), callback_(std::move(callback)), seed_(seed) {
   for (size_t index = 0; index < info.hooks.size(); index++) {
     const Option<Hook> hook = find_hook(info.hooks[index]);
     if (!hook) {
-      throw error_at(info.location, err::settings_contradict,
-                     fmt::format("the callback {} wants a hook {}, which does not exist", info.name, info.hooks[index]));
+      throw error_at(
+          info.location, err::settings_contradict,
+          fmt::format("the callback {} wants a hook {}, which does not exist", info.name, info.hooks[index]));
     }
     hooks_.push_back({*hook, int(index)});
   }

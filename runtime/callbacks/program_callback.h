@@ -22,7 +22,7 @@ class ProgramCallback : public Listener {
   uint64_t seed_;
   struct Own {
     Hook hook;
-    int index;            ///< in CallbackInfo::hooks
+    int index;  ///< in CallbackInfo::hooks
     uint64_t count = 0;
   };
   std::vector<Own> hooks_;

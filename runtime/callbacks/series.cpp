@@ -31,8 +31,9 @@ bool is_max(const Program& program, const Str& series, const Str& mode, const Lo
     if (name != info.name || info.kind != LogKind::Metric) continue;
     return !ends_with_any(name, {"mae", "mse", "rmse", "wer", "cer"});
   }
-  throw with_help(error_at(location, err::settings_contradict, fmt::format("is a larger or a smaller {} better?", series)),
-                  "write mode = max or mode = min");
+  throw with_help(
+      error_at(location, err::settings_contradict, fmt::format("is a larger or a smaller {} better?", series)),
+      "write mode = max or mode = min");
 }
 
 bool is_of(const Str& series, Role role) { return series.starts_with(Str(role_name(role)) + "."); }

@@ -52,9 +52,9 @@ void LoadArchive::value(const Str& name, Str& value) { value = find(name).get<St
 void LoadArchive::check_fits(const Str& name, at::IntArrayRef there, at::ScalarType type_there, at::IntArrayRef here,
                              at::ScalarType type_here) const {
   if (there == here && type_there == type_here) return;
-  throw error_here(err::checkpoint_misfit,
-                   fmt::format("{} is {}[{}] in {}, {}[{}] here", name, c10::toString(type_there), fmt::join(there.vec(), ", "), path_,
-                               c10::toString(type_here), fmt::join(here.vec(), ", ")));
+  throw error_here(err::checkpoint_misfit, fmt::format("{} is {}[{}] in {}, {}[{}] here", name,
+                                                       c10::toString(type_there), fmt::join(there.vec(), ", "), path_,
+                                                       c10::toString(type_here), fmt::join(here.vec(), ", ")));
 }
 
 void LoadArchive::tensor(const Str& name, at::Tensor& tensor) {
@@ -114,7 +114,8 @@ at::Tensor LoadArchive::shape_of(const Str& name) const {
   }
   const auto parted = stored_.parted.find(name);
   if (parted == stored_.parted.end()) return {};
-  return at::empty(parted->second.sizes, at::device(at::kMeta).dtype(parted->second.parts.front().values.scalar_type()));
+  return at::empty(parted->second.sizes,
+                   at::device(at::kMeta).dtype(parted->second.parts.front().values.scalar_type()));
 }
 
 void LoadArchive::enter(const Str& name) { place_.push_back(has(name) ? &(*place_.back())[name] : &kNothing); }

@@ -96,7 +96,9 @@ class SaveArchive : public Archive {
   void value(const Str& name, bool& value) override { (*place_.back())[name] = value; }
   void value(const Str& name, Str& value) override { (*place_.back())[name] = value; }
   void tensor(const Str& name, at::Tensor& tensor) override { data_.train.push_back({name, tensor}); }
-  void slice(const Str& name, at::Tensor& own, const Slice& slice) override { data_.share.slices.push_back({name, own, slice}); }
+  void slice(const Str& name, at::Tensor& own, const Slice& slice) override {
+    data_.share.slices.push_back({name, own, slice});
+  }
   bool has(const Str&) const override { return true; }
   bool has_tensor(const Str&) const override { return true; }
   std::vector<Str> names() const override { return {}; }
@@ -131,7 +133,9 @@ class LoadArchive : public Archive {
   void tensor(const Str& name, at::Tensor& tensor) override;
   void slice(const Str& name, at::Tensor& own, const Slice& slice) override;
   bool has(const Str& name) const override;
-  bool has_tensor(const Str& name) const override { return stored_.tensors.contains(name) || stored_.parted.contains(name) || slices_.contains(name); }
+  bool has_tensor(const Str& name) const override {
+    return stored_.tensors.contains(name) || stored_.parted.contains(name) || slices_.contains(name);
+  }
   std::vector<Str> names() const override;
   std::vector<Str> tensor_names() const override;
   at::Tensor shape_of(const Str& name) const override;
@@ -147,7 +151,8 @@ class LoadArchive : public Archive {
   const nlohmann::json& find(const Str& name) const;
 
   /// R2010 unless the tensor `name` of the checkpoint is of this shape and type.
-  void check_fits(const Str& name, at::IntArrayRef there, at::ScalarType type_there, at::IntArrayRef here, at::ScalarType type_here) const;
+  void check_fits(const Str& name, at::IntArrayRef there, at::ScalarType type_there, at::IntArrayRef here,
+                  at::ScalarType type_here) const;
 
   StoredState stored_;
   std::map<Str, at::Tensor> slices_;  ///< of this process

@@ -78,7 +78,8 @@ void check_space(const Str& folder, uint64_t bytes) {
   std::error_code unknown;
   const fs::space_info space = fs::space(folder, unknown);
   if (unknown || space.available >= bytes) return;
-  throw std::system_error(ENOSPC, std::generic_category(), fmt::format("{} bytes are needed, {} are left", bytes, space.available));
+  throw std::system_error(ENOSPC, std::generic_category(),
+                          fmt::format("{} bytes are needed, {} are left", bytes, space.available));
 }
 
 /// `path` becomes what `temporary` is. At every instant one of the two is whole under a name that is found again.
@@ -138,7 +139,9 @@ void writing(const Str& folder, const Str& name, const std::function<void()>& bo
   }
 }
 
-nlohmann::json file_row(const Str& file, const Str& digest) { return {{"bytes", fs::file_size(file)}, {"sha256", digest}}; }
+nlohmann::json file_row(const Str& file, const Str& digest) {
+  return {{"bytes", fs::file_size(file)}, {"sha256", digest}};
+}
 
 /// Where one rank writes its tensors of a kind.
 Str file_name(const Str& kind, const CheckpointShare& share) {
@@ -189,9 +192,8 @@ class ShareWriter {
  private:
   Str temporary_;
   const CheckpointShare& share_;
-  nlohmann::json said_ = {{"files", nlohmann::json::object()},
-                          {"slices", nlohmann::json::object()},
-                          {"indexes", nlohmann::json::object()}};
+  nlohmann::json said_ = {
+      {"files", nlohmann::json::object()}, {"slices", nlohmann::json::object()}, {"indexes", nlohmann::json::object()}};
 };
 
 /// What all ranks said, as members of the manifest; the indexes.
@@ -239,7 +241,8 @@ void sync_open(const Str& folder, const Str& name) {
   writing(folder, name, [&] { sync_files(temporary_of(folder, name)); });
 }
 
-Str close_checkpoint(const Str& folder, const Str& name, const CheckpointData& data, const std::vector<nlohmann::json>& shares) {
+Str close_checkpoint(const Str& folder, const Str& name, const CheckpointData& data,
+                     const std::vector<nlohmann::json>& shares) {
   const Str path = folder + "/" + name, temporary = temporary_of(folder, name);
   writing(folder, name, [&] {
     nlohmann::json manifest = data.manifest;
@@ -277,7 +280,8 @@ std::map<Str, PartedTensor> read_slices(const Str& path) {
       const Str file = part.at(2);
       if (!files.contains(file)) files[file] = read_tensors(path + "/" + file);
       const auto found = files[file].find(name);
-      if (found == files[file].end()) throw error_at({}, err::checkpoint_damaged, path, fmt::format("{} lacks {}", file, name));
+      if (found == files[file].end())
+        throw error_at({}, err::checkpoint_damaged, path, fmt::format("{} lacks {}", file, name));
       one.parts.push_back({part.at(0).get<int64_t>(), found->second.flatten()});
       missing -= found->second.numel();
     }

@@ -21,7 +21,7 @@ struct Slice {
   int64_t end = 0;
   std::vector<int64_t> sizes;  ///< of the whole
   at::ScalarType type = at::kFloat;
-  bool is_written = true;      ///< by this rank, where several have the same
+  bool is_written = true;  ///< by this rank, where several have the same
 };
 struct SlicedTensor {
   Str name;
@@ -33,19 +33,19 @@ struct SlicedTensor {
 struct CheckpointShare {
   int64_t rank = 0;
   int64_t world = 1;
-  bool has_weights = false;           ///< weights and averages are in a file of each rank, and an index says what is where
-  std::vector<NamedTensor> weights;   ///< beside those that the first rank has
+  bool has_weights = false;  ///< weights and averages are in a file of each rank, and an index says what is where
+  std::vector<NamedTensor> weights;  ///< beside those that the first rank has
   std::vector<NamedTensor> averages;
-  std::vector<SlicedTensor> slices;   ///< `train-RANK.safetensors`
+  std::vector<SlicedTensor> slices;  ///< `train-RANK.safetensors`
 };
 
 /// What a checkpoint holds.
 struct CheckpointData {
-  std::vector<NamedTensor> weights;  ///< `weights.safetensors`: weights and buffers by path
-  std::vector<NamedTensor> averages; ///< `averages.safetensors`, the state_dict of averaged weights; empty without Ema
-  std::vector<NamedTensor> train;    ///< `train.safetensors`; empty if only weights are kept
-  nlohmann::json manifest;           ///< everything else, without the files' digests
-  CheckpointShare share;             ///< of this rank, where they divide something
+  std::vector<NamedTensor> weights;   ///< `weights.safetensors`: weights and buffers by path
+  std::vector<NamedTensor> averages;  ///< `averages.safetensors`, the state_dict of averaged weights; empty without Ema
+  std::vector<NamedTensor> train;     ///< `train.safetensors`; empty if only weights are kept
+  nlohmann::json manifest;            ///< everything else, without the files' digests
+  CheckpointShare share;              ///< of this rank, where they divide something
 };
 
 inline constexpr int kCheckpointVersion = 2;
@@ -60,7 +60,8 @@ void open_checkpoint(const Str& folder, const Str& name);
 nlohmann::json write_share(const Str& folder, const Str& name, const CheckpointData& data);
 /// Waits until what was written so far of a checkpoint that is open is on the disk.
 void sync_open(const Str& folder, const Str& name);
-Str close_checkpoint(const Str& folder, const Str& name, const CheckpointData& data, const std::vector<nlohmann::json>& shares);
+Str close_checkpoint(const Str& folder, const Str& name, const CheckpointData& data,
+                     const std::vector<nlohmann::json>& shares);
 
 /// Waits until the checkpoint `name` and its name are on the disk; std::system_error if they do not get there.
 void sync_checkpoint(const Str& folder, const Str& name);

@@ -26,15 +26,18 @@ bool fits(at::ScalarType there, at::ScalarType here, WeightTypes types) {
 
 }  // namespace
 
-void check_weights(const ModelRoot& root, const std::map<Str, at::Tensor>& tensors, const Str& source, WeightTypes types) {
+void check_weights(const ModelRoot& root, const std::map<Str, at::Tensor>& tensors, const Str& source,
+                   WeightTypes types) {
   std::vector<Str> missing, unexpected, differing;
   for (const Entry& entry : root.state().entries) {
     const auto found = tensors.find(entry.path);
     const In mine(entry.tensor);
     if (found == tensors.end()) {
       missing.push_back(entry.path);
-    } else if (found->second.sizes() != mine->sizes() || !fits(found->second.scalar_type(), mine->scalar_type(), types)) {
-      differing.push_back(fmt::format("{} is {} there, {} here", entry.path, shape_text(found->second), shape_text(mine)));
+    } else if (found->second.sizes() != mine->sizes() ||
+               !fits(found->second.scalar_type(), mine->scalar_type(), types)) {
+      differing.push_back(
+          fmt::format("{} is {} there, {} here", entry.path, shape_text(found->second), shape_text(mine)));
     }
   }
   for (const auto& [name, tensor] : tensors) {
@@ -143,7 +146,8 @@ Str find_checkpoint(const Str& run_dir, const Str& name, std::vector<Str>* notic
   std::reverse(names.begin(), names.end());
   for (const Str& candidate : names) {
     if (candidate == target || !is_whole(candidate)) continue;
-    if (!to_resume || !read_manifest(folder + "/" + candidate).value("weights_only", false)) return folder + "/" + candidate;
+    if (!to_resume || !read_manifest(folder + "/" + candidate).value("weights_only", false))
+      return folder + "/" + candidate;
   }
   return "";
 }

@@ -14,7 +14,8 @@ enum class WeightTypes { Same, Convert };
 
 /// R2010 unless `tensors` are the weights and buffers of `root`: it lists missing, unexpected and differing ones. Floats
 /// fit floats of another width only if `types` says so.
-void check_weights(const ModelRoot& root, const std::map<Str, at::Tensor>& tensors, const Str& source, WeightTypes types);
+void check_weights(const ModelRoot& root, const std::map<Str, at::Tensor>& tensors, const Str& source,
+                   WeightTypes types);
 
 /// Copies `tensors` into the weights and buffers of the same paths, if they fit as `check_weights` asks.
 void take_weights(ModelRoot& root, const std::map<Str, at::Tensor>& tensors, const Str& source,

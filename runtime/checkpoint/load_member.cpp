@@ -23,20 +23,15 @@ struct Slot {
   size_t entry;
 };
 
-void collect(const ScopeState& scope,
-             const ScopeState& from,
-             const Str& prefix,
-             std::vector<Slot>& slots) {
+void collect(const ScopeState& scope, const ScopeState& from, const Str& prefix, std::vector<Slot>& slots) {
   const Str base = from.path.empty() ? "" : from.path + ".";
   for (const ScopeState::Local& local : scope.locals) {
     const Str& own = scope.root->entries[local.entry].path;
     const Str name = doors::weight_name(prefix + local.name);
     const bool is_shared = own != doors::weight_name(base + prefix + local.name);
-    slots.push_back(
-        {{name, is_shared && own.rfind(base, 0) == 0 ? own.substr(base.size()) : ""}, local.entry});
+    slots.push_back({{name, is_shared && own.rfind(base, 0) == 0 ? own.substr(base.size()) : ""}, local.entry});
   }
-  for (const ScopeState* child : scope.children)
-    collect(*child, from, prefix + child->name + ".", slots);
+  for (const ScopeState* child : scope.children) collect(*child, from, prefix + child->name + ".", slots);
 }
 
 doors::WeightsFile open(const Str& path, const Location& location) {
@@ -52,10 +47,7 @@ doors::WeightsFile open(const Str& path, const Location& location) {
 
 }  // namespace
 
-void load_weights(const Scope& place,
-                  const Str& path,
-                  const std::vector<LoadRule>& rules,
-                  const Location& location) {
+void load_weights(const Scope& place, const Str& path, const std::vector<LoadRule>& rules, const Location& location) {
   at(location);
   RootState& root = *place.state()->root;
   std::vector<Slot> slots;
@@ -74,9 +66,7 @@ void load_weights(const Scope& place,
     given.push_back({doors::LoadRule::Kind(rule.kind), rule.pattern, rule.replacement});
   const doors::LoadPlan plan = doors::plan_load(wanted, names, given);
   const auto entry_of = [&](const Str& name) {
-    return std::find_if(slots.begin(), slots.end(),
-                        [&](const Slot& slot) { return slot.wanted.name == name; })
-        ->entry;
+    return std::find_if(slots.begin(), slots.end(), [&](const Slot& slot) { return slot.wanted.name == name; })->entry;
   };
 
   std::vector<Str> differing, idle;
@@ -84,8 +74,7 @@ void load_weights(const Scope& place,
     const Str why = misfit(*stored.at(there), In(root.entries[entry_of(name)].tensor));
     if (!why.empty()) differing.push_back(fmt::format("{} is {}", name, why));
   }
-  for (const size_t rule : plan.idle_rules)
-    idle.push_back(fmt::format("\"{}\"", rules[rule].pattern));
+  for (const size_t rule : plan.idle_rules) idle.push_back(fmt::format("\"{}\"", rules[rule].pattern));
   if (!plan.missing.empty() || !plan.unexpected.empty() || !differing.empty() || !idle.empty()) {
     Str text = fmt::format("{} does not fit {}:", path, place.state()->path);
     if (!plan.missing.empty()) text += fmt::format(" missing {};", listed(plan.missing));
@@ -93,9 +82,8 @@ void load_weights(const Scope& place,
     if (!differing.empty()) text += fmt::format(" differing {};", listed(differing));
     if (!idle.empty()) text += fmt::format(" nothing matches {};", listed(idle));
     text.pop_back();
-    const Str help = plan.rename_from.empty()
-                         ? ""
-                         : fmt::format("rename \"{}\" => \"{}\"", plan.rename_from, plan.rename_to);
+    const Str help =
+        plan.rename_from.empty() ? "" : fmt::format("rename \"{}\" => \"{}\"", plan.rename_from, plan.rename_to);
     throw with_help(error_at(location, err::checkpoint_misfit, text), help);
   }
 
@@ -110,8 +98,7 @@ void load_weights(const Scope& place,
       const auto [before, is_first] = filled.emplace(entry, there);
       if (!is_first && !at::equal(value.to(mine.options()), mine)) {
         throw error_at(location, err::checkpoint_misfit,
-                       fmt::format("{}: {} and {} are one weight here, but differ there", path,
-                                   before->second, there));
+                       fmt::format("{}: {} and {} are one weight here, but differ there", path, before->second, there));
       }
       if (value.scalar_type() != mine.scalar_type()) converted.push_back(name);
       mine.copy_(value);

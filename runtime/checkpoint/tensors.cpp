@@ -43,8 +43,9 @@ std::map<Str, at::Tensor> read_tensors(const Str& file) {
       }
       // The file stays open for as long as one of its tensors is held.
       result.emplace(entry.name, entry.bytes == 0 ? at::empty(entry.shape, *type)
-                                                  : at::from_blob(const_cast<void*>(tensors->bytes_of(entry)), entry.shape,
-                                                                  [tensors](void*) {}, *type));
+                                                  : at::from_blob(
+                                                        const_cast<void*>(tensors->bytes_of(entry)), entry.shape,
+                                                        [tensors](void*) {}, *type));
     }
     return result;
   } catch (const doors::WeightsError& error) {
@@ -60,7 +61,8 @@ at::Tensor PartedTensor::elements(int64_t begin, int64_t end) const {
   at::Tensor found = at::empty({end - begin}, parts.front().values.options());
   for (const Part& part : parts) {
     const int64_t first = std::max(begin, part.begin), last = std::min(end, part.begin + part.values.numel());
-    if (first < last) found.narrow(0, first - begin, last - first).copy_(part.values.narrow(0, first - part.begin, last - first));
+    if (first < last)
+      found.narrow(0, first - begin, last - first).copy_(part.values.narrow(0, first - part.begin, last - first));
   }
   return found;
 }

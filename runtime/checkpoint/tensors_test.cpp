@@ -14,7 +14,8 @@ TEST_CASE("a tensor in parts gives any stretch of its elements") {
   const PartedTensor parted{{3, 4}, {{7, all.narrow(0, 7, 5)}, {0, all.narrow(0, 0, 3)}, {3, all.narrow(0, 3, 4)}}};
   CHECK(at::equal(parted.whole(), all.view({3, 4})));
   for (int64_t begin = 0; begin <= 12; begin++) {
-    for (int64_t end = begin; end <= 12; end++) CHECK(at::equal(parted.elements(begin, end), all.narrow(0, begin, end - begin)));
+    for (int64_t end = begin; end <= 12; end++)
+      CHECK(at::equal(parted.elements(begin, end), all.narrow(0, begin, end - begin)));
   }
 }
 

@@ -52,7 +52,8 @@ Str conversion_note(const Str& source, const std::vector<Str>& converted) {
 
 Error unreadable(const doors::WeightsError& error, const Str& shown, const Location& location) {
   if (error.kind == doors::WeightsError::Kind::Damaged) {
-    return error_at(location, err::checkpoint_damaged, shown, fmt::format("{} (at byte {})", error.what(), error.offset));
+    return error_at(location, err::checkpoint_damaged, shown,
+                    fmt::format("{} (at byte {})", error.what(), error.offset));
   }
   Str text = fmt::format("{}: {}", shown, error.what());
   if (!error.callables.empty()) text += ": " + listed(error.callables);

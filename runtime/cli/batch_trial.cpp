@@ -28,7 +28,8 @@ constexpr const char* kTrialVariable = "LTR_TRIAL";  // the open file that takes
 /// A pipe from a trial.
 struct TrialPipe {
   TrialPipe() {
-    if (::pipe2(ends, O_CLOEXEC) != 0) throw error_at({}, err::cannot_write, "a pipe", std::generic_category().message(errno));
+    if (::pipe2(ends, O_CLOEXEC) != 0)
+      throw error_at({}, err::cannot_write, "a pipe", std::generic_category().message(errno));
   }
   ~TrialPipe() {
     close_input();
@@ -85,7 +86,8 @@ nlohmann::json try_here(const Start& start, const GivenOption& size) {
   pipe.close_input();
   nlohmann::json said = said_by(process, pipe);
   // Those that wait for it learn of its end here; one that spoke has told them itself.
-  if (said.contains("killed") || said.contains("crashed")) distributed::tell_failure(distributed::as_guest(place, 0), 1);
+  if (said.contains("killed") || said.contains("crashed"))
+    distributed::tell_failure(distributed::as_guest(place, 0), 1);
   // The meeting point outlives all trials.
   start.ranks.of_first("");
   return said;
@@ -139,12 +141,8 @@ TrialResult joined(const std::vector<Str>& texts, const Program& program) {
 }
 
 nlohmann::json as_json(const Error& error) {
-  return {{"code", error.code},
-          {"message", error.message},
-          {"file", error.location.file},
-          {"line", error.location.line},
-          {"column", error.location.column},
-          {"help", error.help}};
+  return {{"code", error.code},          {"message", error.message},        {"file", error.location.file},
+          {"line", error.location.line}, {"column", error.location.column}, {"help", error.help}};
 }
 
 nlohmann::json windows_of(Start& start) {

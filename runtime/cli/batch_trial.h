@@ -11,10 +11,10 @@ namespace ltr::cli {
 struct TrialResult {
   enum class End : uint8_t { Fits, NoMemory, Crashed, Failed, Stopped };
   End end = End::Fits;
-  double bytes = 0;     ///< most that a rank held at once
-  double window_s = 0;  ///< the slowest rank's last window
+  double bytes = 0;                 ///< most that a rank held at once
+  double window_s = 0;              ///< the slowest rank's last window
   Error error = Error("", "", {});  ///< of Failed
-  int signal = 0;       ///< of Stopped
+  int signal = 0;                   ///< of Stopped
 };
 
 /// The windows of a trial.

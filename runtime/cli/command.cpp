@@ -20,7 +20,8 @@ constexpr size_t kMaxOutput = size_t(1) << 20;
 bool read_all(int pipe, std::chrono::steady_clock::time_point deadline, Str& out) {
   char buffer[65536];
   while (true) {
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now()).count();
+    const auto left =
+        std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now()).count();
     pollfd watch{pipe, POLLIN, 0};
     if (left <= 0 || ::poll(&watch, 1, int(left)) <= 0) return false;
     const ssize_t count = ::read(pipe, buffer, sizeof buffer);

@@ -9,8 +9,9 @@
 namespace ltr::cli {
 
 struct CommandEnd {
-  Option<int> code;  ///< what it exited with; nothing: it could not be started, was killed, took too long or said too much
-  Str text;          ///< what it wrote
+  Option<int>
+      code;  ///< what it exited with; nothing: it could not be started, was killed, took too long or said too much
+  Str text;  ///< what it wrote
 };
 
 /// Runs `words`, the first one found on the path, with no input. Its errors are dropped, or stand in the text, too. After

@@ -26,20 +26,23 @@ Error refusal(const DeviceWish& wish, const Str& text) {
 Str asked(const DeviceWish& wish) {
   if (!wish.typed_devices.empty()) return wish.typed_devices;
   const auto& [kind, count] = wish.devices;
-  return fmt::format("the topology {} asks for {}", wish.topology, count == 0 ? kind : fmt::format("{}[{}]", kind, count));
+  return fmt::format("the topology {} asks for {}", wish.topology,
+                     count == 0 ? kind : fmt::format("{}[{}]", kind, count));
 }
 
 Error precision_refusal(const DeviceWish& wish, const Str& needs, const Str& values) {
   const Str& typed = wish.typed_precision;
   const Str text = fmt::format("precision {} needs {}", wish.precision, needs);
-  return with_help(error_at(place_of(wish, typed), err::topology_unavailable, typed.empty() ? text : typed + ": " + text),
-                   (typed.empty() ? "use " : "--set topology.precision=N, where N is ") + values);
+  return with_help(
+      error_at(place_of(wish, typed), err::topology_unavailable, typed.empty() ? text : typed + ": " + text),
+      (typed.empty() ? "use " : "--set topology.precision=N, where N is ") + values);
 }
 
 void check_on_cpu(const DeviceWish& wish) {
   if (wish.precision != "f16" && wish.precision != "tf32") return;
   const Str& devices = wish.typed_devices;
-  const Str where = devices.empty() ? fmt::format("the topology {} runs on the CPU here", wish.topology) : devices + " is the CPU here";
+  const Str where = devices.empty() ? fmt::format("the topology {} runs on the CPU here", wish.topology)
+                                    : devices + " is the CPU here";
   throw precision_refusal(wish, "a GPU, and " + where, "f32, bf16, bf16_pure or f64");
 }
 
@@ -57,7 +60,9 @@ void check_facts(const DeviceWish& wish, const Accelerator& there, int64_t index
                                     architecture_text(facts.architecture), fmt::join(names, ", ")));
   }
   if (wish.precision == "tf32" && facts.architecture < kAmpere) {
-    throw precision_refusal(wish, fmt::format("{} or newer, and {} is {}", architecture_text(kAmpere), facts.name, architecture_text(facts.architecture)),
+    throw precision_refusal(wish,
+                            fmt::format("{} or newer, and {} is {}", architecture_text(kAmpere), facts.name,
+                                        architecture_text(facts.architecture)),
                             "f32, or f16 with its loss scale");
   }
 }
@@ -109,8 +114,8 @@ DeviceChoice choose_device(const DeviceWish& wish, const Machine& machine) {
     throw refusal(wish, fmt::format("{}, but CUDA finds no device: {}", asked(wish), plugin.accelerator->why_none()));
   }
   if (there < wish.devices.count || there <= wish.local_rank) {
-    throw refusal(wish, fmt::format("{}, but this machine has {} of {}", asked(wish), there,
-                                    plugin.accelerator->facts(0).name));
+    throw refusal(
+        wish, fmt::format("{}, but this machine has {} of {}", asked(wish), there, plugin.accelerator->facts(0).name));
   }
   check_facts(wish, *plugin.accelerator, wish.local_rank);
   return {plugin.accelerator, wish.local_rank};

@@ -27,8 +27,8 @@ struct DeviceWish {
   int64_t local_rank = 0;
   Location location;
   Str topology = "default";
-  Str typed_devices = "";    ///< as in a command; "" where the topology says which
-  Str typed_precision = "";  ///< likewise
+  Str typed_devices = "";                     ///< as in a command; "" where the topology says which
+  Str typed_precision = "";                   ///< likewise
   std::function<std::vector<Str>()> fitting;  ///< topologies of the program that need no GPU, if somebody asks
 };
 

@@ -13,7 +13,9 @@ struct Given {
   explicit Given(int64_t devices, int architecture = 90) : device(devices, architecture), count(devices) {}
   Machine machine() {
     return {[this] { return file; }, [this] { return count; },
-            [this](const Str&) { return ++loaded, loads ? Plugin{&device, ""} : Plugin{nullptr, "libcudnn.so.9: not found"}; }};
+            [this](const Str&) {
+              return ++loaded, loads ? Plugin{&device, ""} : Plugin{nullptr, "libcudnn.so.9: not found"};
+            }};
   }
   Given(Given&&) = delete;
   fake::FakeAccelerator device;
@@ -43,7 +45,9 @@ Str outcome(Given&& given, const Str& devices, const Str& precision = "f32", int
 }
 
 /// What helps where `devices` are not there.
-Str cure(const Str& devices) { return fmt::format(" | use --devices {}, or --topology laptop, --topology small", devices); }
+Str cure(const Str& devices) {
+  return fmt::format(" | use --devices {}, or --topology laptop, --topology small", devices);
+}
 
 }  // namespace
 
@@ -60,18 +64,22 @@ TEST_CASE("auto is the first GPU, else the CPU") {
 TEST_CASE("a GPU that is not there is one error that says what is, and what would do") {
   CHECK(outcome(Given(0), "cuda[8]") ==
         Str("R2008: the topology box asks for cuda[8], but the NVIDIA driver shows no device here") + cure("cpu[8]"));
-  CHECK(outcome(Given(2), "cuda[8]") == Str("R2008: the topology box asks for cuda[8], but this machine has 2 of Fake 1000") + cure("cpu[8]"));
+  CHECK(outcome(Given(2), "cuda[8]") ==
+        Str("R2008: the topology box asks for cuda[8], but this machine has 2 of Fake 1000") + cure("cpu[8]"));
   Given without(1);
   without.file = "";
-  CHECK(outcome(std::move(without), "cuda") ==
-        Str("R2008: the topology box asks for cuda, but this runtime was built without CUDA; build Ltr with LTR_CUDA=ON ./bootstrap") + cure("cpu"));
+  CHECK(outcome(std::move(without), "cuda") == Str("R2008: the topology box asks for cuda, but this runtime was built "
+                                                   "without CUDA; build Ltr with LTR_CUDA=ON ./bootstrap") +
+                                                   cure("cpu"));
   Given broken(1);
   broken.loads = false;
   CHECK(outcome(std::move(broken), "cuda") ==
-        Str("R2008: the topology box asks for cuda, but the CUDA runtime cannot be loaded: libcudnn.so.9: not found") + cure("cpu"));
+        Str("R2008: the topology box asks for cuda, but the CUDA runtime cannot be loaded: libcudnn.so.9: not found") +
+            cure("cpu"));
   Given behind(0);
   behind.count = 1;
-  CHECK(outcome(std::move(behind), "cuda") == Str("R2008: the topology box asks for cuda, but CUDA finds no device: no driver") + cure("cpu"));
+  CHECK(outcome(std::move(behind), "cuda") ==
+        Str("R2008: the topology box asks for cuda, but CUDA finds no device: no driver") + cure("cpu"));
 }
 
 TEST_CASE("devices and precision that were typed are the place of their error") {
@@ -88,15 +96,18 @@ TEST_CASE("devices and precision that were typed are the place of their error") 
   };
   CHECK(refusal(0).starts_with("3 the topology box asks for cuda[8], but "));
   wish.typed_devices = "--devices cuda[8]";
-  CHECK(refusal(0).starts_with("0 --devices cuda[8], but the NVIDIA driver shows no device here | use --devices cpu[8]"));
+  CHECK(
+      refusal(0).starts_with("0 --devices cuda[8], but the NVIDIA driver shows no device here | use --devices cpu[8]"));
   wish = wish_of("cpu", "f16", 0);
   wish.location = {"a.ltr", 3, 1};
   wish.typed_devices = "--devices cpu";
-  CHECK(refusal(0) == "3 precision f16 needs a GPU, and --devices cpu is the CPU here | use f32, bf16, bf16_pure or f64");
+  CHECK(refusal(0) ==
+        "3 precision f16 needs a GPU, and --devices cpu is the CPU here | use f32, bf16, bf16_pure or f64");
   wish.typed_devices = "";
   wish.typed_precision = "--set topology.precision=f16";
-  CHECK(refusal(0) == "0 --set topology.precision=f16: precision f16 needs a GPU, and the topology box runs on the CPU here | "
-                      "--set topology.precision=N, where N is f32, bf16, bf16_pure or f64");
+  CHECK(refusal(0) ==
+        "0 --set topology.precision=f16: precision f16 needs a GPU, and the topology box runs on the CPU here | "
+        "--set topology.precision=N, where N is f32, bf16, bf16_pure or f64");
 }
 
 TEST_CASE("ranks that are still to come are refused by what the driver knows, without loading anything") {
@@ -114,22 +125,27 @@ TEST_CASE("ranks that are still to come are refused by what the driver knows, wi
   CHECK(refusal("cuda", 1) == "");
   CHECK(refusal("cuda[2]", 1) == "");
   CHECK(refusal("cuda", 3) ==
-        Str("R2008: the topology box asks for cuda, one for each of 4 ranks, but the NVIDIA driver shows 2 here") + cure("cpu"));
-  CHECK(refusal("cuda[8]", 7) == Str("R2008: the topology box asks for cuda[8], but the NVIDIA driver shows 2 here") + cure("cpu[8]"));
+        Str("R2008: the topology box asks for cuda, one for each of 4 ranks, but the NVIDIA driver shows 2 here") +
+            cure("cpu"));
+  CHECK(refusal("cuda[8]", 7) ==
+        Str("R2008: the topology box asks for cuda[8], but the NVIDIA driver shows 2 here") + cure("cpu[8]"));
   given.count = 0;
   CHECK(refusal("auto", 3) == "");
-  CHECK(refusal("cuda", 0) == Str("R2008: the topology box asks for cuda, but the NVIDIA driver shows no device here") + cure("cpu"));
+  CHECK(refusal("cuda", 0) ==
+        Str("R2008: the topology box asks for cuda, but the NVIDIA driver shows no device here") + cure("cpu"));
   CHECK(given.loaded == 0);
 }
 
 TEST_CASE("a GPU that is too old is refused before anything is allocated") {
-  CHECK(outcome(Given(1, 52), "cuda") == Str("R2008: Fake 1000 is sm_52; this LibTorch has code for sm_80, sm_90") + cure("cpu"));
+  CHECK(outcome(Given(1, 52), "cuda") ==
+        Str("R2008: Fake 1000 is sm_52; this LibTorch has code for sm_80, sm_90") + cure("cpu"));
   CHECK(outcome(Given(1, 89), "cuda") == "cuda:0");  // runs the code of sm_80
   CHECK(outcome(Given(1, 100), "cuda").starts_with("R2008"));
 }
 
 TEST_CASE("a precision that the device lacks is refused") {
-  CHECK(outcome(Given(0), "auto", "f16").starts_with("R2008: precision f16 needs a GPU, and the topology box runs on the CPU here"));
+  CHECK(outcome(Given(0), "auto", "f16")
+            .starts_with("R2008: precision f16 needs a GPU, and the topology box runs on the CPU here"));
   CHECK(outcome(Given(0), "cpu", "tf32").starts_with("R2008: precision tf32 needs a GPU"));
   CHECK(outcome(Given(1), "cuda", "f16") == "cuda:0");
   CHECK(outcome(Given(1), "cuda", "tf32") == "cuda:0");

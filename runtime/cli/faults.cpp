@@ -46,9 +46,7 @@ Str render(const std::vector<Error>& errors, const Program& program) {
   return out;
 }
 
-int exit_code(const std::vector<Error>& errors) {
-  return errors.empty() ? 0 : errors.front().exit_code();
-}
+int exit_code(const std::vector<Error>& errors) { return errors.empty() ? 0 : errors.front().exit_code(); }
 
 Str place(const Location& location) {
   return location.line > 0 ? fmt::format("{}:{}", location.file, location.line) : "";

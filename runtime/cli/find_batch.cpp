@@ -52,13 +52,16 @@ class BatchFinder {
 
   Error no_setting() const {
     const auto stream = std::ranges::find(start_.data->streams, Role::Train, &Data::RoleStream::role);
-    return with_help(error_at(stream->location, err::settings_contradict,
-                              fmt::format("--find-batch: no setting says that batches have {}", plural(size_, "record"))),
-                     "give the size to `collate` as a parameter of the data, `collate(size)`, or from an hparam: `hparam batch: int = 32`");
+    return with_help(
+        error_at(stream->location, err::settings_contradict,
+                 fmt::format("--find-batch: no setting says that batches have {}", plural(size_, "record"))),
+        "give the size to `collate` as a parameter of the data, `collate(size)`, or from an hparam: `hparam batch: int "
+        "= 32`");
   }
 
   void search() {
-    const SizeSearch sizes{size_, found_.most, [this](int64_t size) { return allowed(size); }, [this](int64_t size) { return fits(size); }};
+    const SizeSearch sizes{size_, found_.most, [this](int64_t size) { return allowed(size); },
+                           [this](int64_t size) { return fits(size); }};
     const LargestSize largest = find_largest(sizes);
     if (largest.size == 0) throw nothing_fits();
     found_.largest = largest.size;
@@ -85,15 +88,18 @@ class BatchFinder {
     if (result.end == End::Stopped) throw Interrupted{result.signal};
     if (result.end == End::Failed) throw result.error;
     // Libraries that get no memory may crash. Where nothing has fitted it is no matter of the size.
-    const bool has_fitted = std::ranges::any_of(found_.trials, [](const auto& one) { return one.result.end == End::Fits; });
-    if (result.end == End::Crashed && !has_fitted) throw error_at({}, err::crashed, fmt::format("a trial with a batch of {}", size));
+    const bool has_fitted =
+        std::ranges::any_of(found_.trials, [](const auto& one) { return one.result.end == End::Fits; });
+    if (result.end == End::Crashed && !has_fitted)
+      throw error_at({}, err::crashed, fmt::format("a trial with a batch of {}", size));
     found_.trials.push_back({size, result});
     told_(found_);
     return result.end == End::Fits;
   }
 
   Error nothing_fits() const {
-    const Str smallest = found_.trials.empty() ? "no size is allowed" : fmt::format("not even a batch of {} fits", found_.trials.back().size);
+    const Str smallest = found_.trials.empty() ? "no size is allowed"
+                                               : fmt::format("not even a batch of {} fits", found_.trials.back().size);
     return with_help(error_at({}, err::out_of_memory, fmt::format("--find-batch: {}", smallest)),
                      "precision = bf16, a smaller model, or weights that ranks divide: strategy = fsdp");
   }
@@ -107,6 +113,8 @@ class BatchFinder {
 
 }  // namespace
 
-BatchSearch find_batch(Start& start, const std::function<void(const BatchSearch&)>& told) { return BatchFinder(start, told).run(); }
+BatchSearch find_batch(Start& start, const std::function<void(const BatchSearch&)>& told) {
+  return BatchFinder(start, told).run();
+}
 
 }  // namespace ltr::cli

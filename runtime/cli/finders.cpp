@@ -37,9 +37,7 @@ int signal_of_all(const Ranks& ranks) {
 }
 
 /// So many digits as a search can tell.
-double rounded(double rate) {
-  return std::stod(fmt::format("{:.3e}", rate));
-}
+double rounded(double rate) { return std::stod(fmt::format("{:.3e}", rate)); }
 
 Str bytes_name(double bytes) { return bytes_text(bytes); }
 
@@ -55,12 +53,14 @@ Optimizer& chosen_optimizer(const Start& start) {
   const Str list = fmt::format("{}", fmt::join(names, ", "));
   if (names.empty()) throw error_at({}, err::settings_contradict, "--find-lr: the model has no optimizer");
   if (wanted.empty()) {
-    throw with_help(error_at({}, err::settings_contradict, fmt::format("--find-lr: which optimizer? The model has: {}", list)),
-                    fmt::format("--find-lr={} moves the rate of that one alone", names.front()));
+    throw with_help(
+        error_at({}, err::settings_contradict, fmt::format("--find-lr: which optimizer? The model has: {}", list)),
+        fmt::format("--find-lr={} moves the rate of that one alone", names.front()));
   }
   const Str near = nearest(wanted, names);
   throw error_at({}, err::unknown_option,
-                 fmt::format("--find-lr={}{} (optimizers are: {})", wanted, near.empty() ? "" : fmt::format("; did you mean --find-lr={}?", near), list));
+                 fmt::format("--find-lr={}{} (optimizers are: {})", wanted,
+                             near.empty() ? "" : fmt::format("; did you mean --find-lr={}?", near), list));
 }
 
 Str why_ended(LrCurve::End end) {
@@ -76,7 +76,8 @@ Str why_ended(LrCurve::End end) {
 Str lr_table(const LrCurve& curve) {
   Str out = "lr,loss,smoothed\n";
   for (const LrCurve::Point& point : curve.points())
-    out += fmt::format("{},{},{}\n", doors::shortest(point.lr), doors::shortest(point.loss), doors::shortest(point.smoothed));
+    out += fmt::format("{},{},{}\n", doors::shortest(point.lr), doors::shortest(point.loss),
+                       doors::shortest(point.smoothed));
   return out;
 }
 
@@ -95,7 +96,8 @@ Str batch_table(const BatchSearch& found) {
   Str out = "batch,outcome,bytes,window_s\n";
   for (const BatchSearch::Trial& trial : found.trials) {
     const bool fits = trial.result.end == TrialResult::End::Fits;
-    out += fmt::format("{},{},{},{}\n", trial.size, outcome_of(trial.result), fits ? doors::shortest(trial.result.bytes) : "",
+    out += fmt::format("{},{},{},{}\n", trial.size, outcome_of(trial.result),
+                       fits ? doors::shortest(trial.result.bytes) : "",
                        fits ? doors::shortest(trial.result.window_s) : "");
   }
   return out;
@@ -111,7 +113,9 @@ Finders::Finders(Start& start) : start_(start), goes_on_(start.line.has("then-fi
     throw error_at({}, err::settings_contradict, "--then-fit follows a search: --find-lr or --find-batch");
   for (const char* other : {"fast-dev-run", "bare"}) {
     if (are_asked() && start.line.has(other))
-      throw error_at({}, err::settings_contradict, fmt::format("--{} keeps nothing, so there is nothing to look for with --{}", other, asked_.front()));
+      throw error_at(
+          {}, err::settings_contradict,
+          fmt::format("--{} keeps nothing, so there is nothing to look for with --{}", other, asked_.front()));
   }
 }
 
@@ -130,7 +134,8 @@ Option<int> Finders::run_batch() {
   const std::unique_ptr<Progress> progress = make_progress(start_.terminal);
   const BatchSearch found = find_batch(start_, [&](const BatchSearch& so_far) {
     const BatchSearch::Trial& trial = so_far.trials.back();
-    const std::pair<Str, double> values[] = {{"batch", double(trial.size)}, {"fits", trial.result.end == TrialResult::End::Fits ? 1 : 0}};
+    const std::pair<Str, double> values[] = {{"batch", double(trial.size)},
+                                             {"fits", trial.result.end == TrialResult::End::Fits ? 1 : 0}};
     progress->search(kFindBatch, int64_t(so_far.trials.size()), -1, values);
   });
   progress->end();
@@ -166,7 +171,8 @@ Option<int> Finders::run_lr() {
   if (!best) {
     const double last = curve.points().empty() ? rate_of_search(0) : curve.points().back().lr;
     throw with_help(error_at({}, err::nothing_found, "--find-lr",
-                             fmt::format("the loss of {} fell nowhere between 1e-08 and {}; {}", name, short_number(last), why_ended(curve.end()))),
+                             fmt::format("the loss of {} fell nowhere between 1e-08 and {}; {}", name,
+                                         short_number(last), why_ended(curve.end()))),
                     "the losses are in " + path_of("find_lr.csv"));
   }
   take(*given);
@@ -178,7 +184,9 @@ void Finders::take(GivenOption given) {
   start_.resolve();
 }
 
-Str Finders::path_of(const Str& file) const { return fmt::format("{}/{}/{}", start_.out_dir(), start_.experiment->name, file); }
+Str Finders::path_of(const Str& file) const {
+  return fmt::format("{}/{}/{}", start_.out_dir(), start_.experiment->name, file);
+}
 
 void Finders::keep(const Str& file, const Str& table, const GivenOption* given) {
   if (given != nullptr) findings_.push_back({file, table, *given});
@@ -196,27 +204,33 @@ void Finders::tell(const LrCurve& curve, const Str& optimizer, Option<size_t> be
   const Str flag = best ? typed(findings_.back().given) : "";
   if (start_.terminal.is_json) {
     const Str lr = best ? doors::json_number(rounded(curve.points()[*best].lr)) : "null";
-    return print_out(json_event("find_lr", fmt::format("\"optimizer\":{},\"lr\":{},\"option\":{},\"points\":{}", doors::json_string(optimizer), lr,
-                                                        doors::json_string(flag), curve.points().size())));
+    return print_out(json_event(
+        "find_lr", fmt::format("\"optimizer\":{},\"lr\":{},\"option\":{},\"points\":{}", doors::json_string(optimizer),
+                               lr, doors::json_string(flag), curve.points().size())));
   }
   if (!start_.terminal.is_quiet) {
-    TextPlot plot{{}, "", "lr " + (curve.points().empty() ? Str() : short_number(curve.points().back().lr)), short_number};
+    TextPlot plot{
+        {}, "", "lr " + (curve.points().empty() ? Str() : short_number(curve.points().back().lr)), short_number};
     if (!curve.points().empty()) plot.first = short_number(curve.points().front().lr);
     for (size_t i = 0; i < curve.points().size(); i++) {
       const LrCurve::Point& point = curve.points()[i];
       plot.points.push_back({std::log(point.lr), point.smoothed, best && i == *best});
     }
-    print_out(fmt::format("find-lr: the loss of {}, smoothed, over {} rates, {}\n{}", optimizer, curve.points().size(), why_ended(curve.end()),
-                          draw(plot, window_width())));
+    print_out(fmt::format("find-lr: the loss of {}, smoothed, over {} rates, {}\n{}", optimizer, curve.points().size(),
+                          why_ended(curve.end()), draw(plot, window_width())));
   }
-  if (best) print_out(fmt::format("lr {} · use it:  {}{}\n", short_number(rounded(curve.points()[*best].lr)), flag, goes_on_ ? "" : " · the curve: " + path_of("find_lr.csv")));
+  if (best)
+    print_out(fmt::format("lr {} · use it:  {}{}\n", short_number(rounded(curve.points()[*best].lr)), flag,
+                          goes_on_ ? "" : " · the curve: " + path_of("find_lr.csv")));
 }
 
 void Finders::tell(const BatchSearch& found) {
   const Str flag = typed(*found.option);
   if (start_.terminal.is_json) {
-    return print_out(json_event("find_batch", fmt::format("\"batch\":{},\"largest\":{},\"is_limited\":{},\"option\":{},\"trials\":{}", found.size,
-                                                           found.largest, found.is_limited, doors::json_string(flag), found.trials.size())));
+    return print_out(
+        json_event("find_batch",
+                   fmt::format("\"batch\":{},\"largest\":{},\"is_limited\":{},\"option\":{},\"trials\":{}", found.size,
+                               found.largest, found.is_limited, doors::json_string(flag), found.trials.size())));
   }
   if (!start_.terminal.is_quiet) {
     TextPlot plot{{}, "", "", bytes_name};
@@ -229,13 +243,15 @@ void Finders::tell(const BatchSearch& found) {
     plot.first = "batch " + with_commas(least);
     plot.last = with_commas(found.largest);
     const Str limit = found.is_limited ? fmt::format("{} is the largest that fits", with_commas(found.largest))
-                      : found.largest < found.most ? fmt::format("{} fits, and no larger one is allowed", with_commas(found.largest))
-                                                   : fmt::format("{} fits, and there are no more samples", with_commas(found.largest));
-    print_out(fmt::format("find-batch: memory of {}, {} windows each; {}\n{}", plural(int64_t(found.trials.size()), "trial"), kTrialWindows, limit,
+                      : found.largest < found.most
+                          ? fmt::format("{} fits, and no larger one is allowed", with_commas(found.largest))
+                          : fmt::format("{} fits, and there are no more samples", with_commas(found.largest));
+    print_out(fmt::format("find-batch: memory of {}, {} windows each; {}\n{}",
+                          plural(int64_t(found.trials.size()), "trial"), kTrialWindows, limit,
                           draw(plot, window_width())));
   }
-  print_out(fmt::format("batch {}{} · use it:  {}{}\n", found.size, found.is_limited ? ", 0.95 of the largest" : "", flag,
-                        goes_on_ ? "" : " · the trials: " + path_of("find_batch.csv")));
+  print_out(fmt::format("batch {}{} · use it:  {}{}\n", found.size, found.is_limited ? ", 0.95 of the largest" : "",
+                        flag, goes_on_ ? "" : " · the trials: " + path_of("find_batch.csv")));
 }
 
 void Finders::take_from(const Str& run) {
@@ -255,8 +271,11 @@ void Finders::take_from(const Str& run) {
       is_there = true;
     }
     if (!is_there) {
-      throw with_help(error_at({}, err::settings_contradict, fmt::format("--{} looks for the start of a run, and {} goes on", finder, run)),
-                      fmt::format("leave --{} out; a run that began with it and --then-fit goes on with what was found then", finder));
+      throw with_help(
+          error_at({}, err::settings_contradict,
+                   fmt::format("--{} looks for the start of a run, and {} goes on", finder, run)),
+          fmt::format("leave --{} out; a run that began with it and --then-fit goes on with what was found then",
+                      finder));
     }
   }
   for (GivenOption& one : found) start_.line.options.push_back(std::move(one));

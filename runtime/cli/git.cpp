@@ -14,7 +14,8 @@ using Clock = std::chrono::steady_clock;
 /// Standard output of `git ARGS`; nothing if it fails or `deadline` passes.
 Option<Str> git(std::vector<Str> arguments, Clock::time_point deadline) {
   arguments.insert(arguments.begin(), "git");
-  CommandEnd end = run_command(arguments, std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()));
+  CommandEnd end =
+      run_command(arguments, std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()));
   return end.code == 0 ? Option<Str>(std::move(end.text)) : std::nullopt;
 }
 
@@ -29,9 +30,7 @@ Str without_secrets(Str url) {
   return url.substr(0, url.find_first_of("?#"));
 }
 
-Str first_line(const Str& text) {
-  return text.substr(0, text.find('\n'));
-}
+Str first_line(const Str& text) { return text.substr(0, text.find('\n')); }
 
 }  // namespace
 

@@ -1,8 +1,8 @@
 // `--help`.
 
 #include "runtime/cli/faults.h"
-#include "runtime/settings/value_text.h"
 #include "runtime/cli/verbs.h"
+#include "runtime/settings/value_text.h"
 
 namespace ltr::cli {
 

@@ -115,8 +115,8 @@ void stopped_without_saving() {
   if (checkpoint[0] == '\0') {
     message << "there is no checkpoint yet\n";
   } else {
-    message << "the last checkpoint is " << words->checkpoints.c_str() << "/" << checkpoint << "\n  = help: go on with:  "
-            << words->resume.c_str() << "\n";
+    message << "the last checkpoint is " << words->checkpoints.c_str() << "/" << checkpoint
+            << "\n  = help: go on with:  " << words->resume.c_str() << "\n";
   }
   say(message);
   if (words != nullptr) write_record(*words, words->record_stopped);
@@ -179,7 +179,8 @@ void on_terminate() {
   if (!error->help.empty()) message << "  = help: " << error->help.c_str() << "\n";
   const LastWords* words = current.load();
   char name[4096] = "";
-  if (words != nullptr && last_checkpoint(*words, name)[0] != '\0') message << "go on with:  " << words->resume.c_str() << "\n";
+  if (words != nullptr && last_checkpoint(*words, name)[0] != '\0')
+    message << "go on with:  " << words->resume.c_str() << "\n";
   say(message);
   if (words != nullptr) write_record(*words, words->record_failed(*error));
   std::fflush(nullptr);

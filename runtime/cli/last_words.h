@@ -18,11 +18,11 @@ void prepare_process();
 
 /// The run that `fit` writes.
 struct LastWords {
-  Str run;              ///< its folder
-  Str checkpoints;      ///< where its checkpoints are
-  Str resume;           ///< the command that goes on with it
-  Str record_crashed;   ///< `run.json` after a crash
-  Str record_stopped;   ///< and after a stop without saving
+  Str run;                                         ///< its folder
+  Str checkpoints;                                 ///< where its checkpoints are
+  Str resume;                                      ///< the command that goes on with it
+  Str record_crashed;                              ///< `run.json` after a crash
+  Str record_stopped;                              ///< and after a stop without saving
   std::function<Str(const Error&)> record_failed;  ///< and after an error that ends it where it is
 };
 /// Until the next call; null: there is none any more.

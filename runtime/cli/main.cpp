@@ -13,7 +13,6 @@
 #include "runtime/cli/rank_plan.h"
 #include "runtime/cli/report.h"
 #include "runtime/cli/run_folder.h"
-#include "runtime/settings/value_text.h"
 #include "runtime/cli/verbs.h"
 #include "runtime/cli/version.h"
 #include "runtime/distributed/error_file.h"
@@ -23,6 +22,7 @@
 #include "runtime/distributed/meeting_file.h"
 #include "runtime/distributed/store.h"
 #include "runtime/distributed/supervisor.h"
+#include "runtime/settings/value_text.h"
 #include "runtime/tensor/handle.h"
 #include "runtime/tensor/memory_pool.h"
 #include "runtime/train/signals.h"
@@ -83,7 +83,8 @@ std::vector<Error> faults_of(const Body& body) {
 /// One run of the program, or of one rank of it.
 class Run {
  public:
-  Run(const VerbInfo& verb, const Program& program, const CommandLine& line, const Terminal& terminal, const std::vector<Str>& command)
+  Run(const VerbInfo& verb, const Program& program, const CommandLine& line, const Terminal& terminal,
+      const std::vector<Str>& command)
       : verb_(verb), program_(program), line_(line), terminal_(terminal), command_(command) {}
 
   int run() {
@@ -126,7 +127,8 @@ class Run {
     start.sharing = plan.sharing;
     start.local_rank = place.local_rank;
     start.place = place;
-    if (plan.is_supervised) start.tell_run = [&](const distributed::RunWords& run) { distributed::tell_run(plan.place, run); };
+    if (plan.is_supervised)
+      start.tell_run = [&](const distributed::RunWords& run) { distributed::tell_run(plan.place, run); };
     exit_code_ = verb_.run(start);
     // The result of `fit` is the run; of all others it is what they print.
     if (verb_.run != run_fit) check_output();
@@ -134,13 +136,12 @@ class Run {
 
   /// This process starts the ranks of its machine and does nothing else.
   void supervise(const RankPlan& plan) {
-    const distributed::TeamReport report_on{
-        [&](const Error& error) { report({error}, program_, terminal_); },
-        [&](const Error& error, const distributed::RunWords& run, bool is_mute) {
-          record_loss(run.folder, error);
-          if (is_mute) tell_how_to_go_on(terminal_, run.folder, run.resume);
-        },
-        [&](const Str& text) { make_progress(terminal_)->warning(text); }};
+    const distributed::TeamReport report_on{[&](const Error& error) { report({error}, program_, terminal_); },
+                                            [&](const Error& error, const distributed::RunWords& run, bool is_mute) {
+                                              record_loss(run.folder, error);
+                                              if (is_mute) tell_how_to_go_on(terminal_, run.folder, run.resume);
+                                            },
+                                            [&](const Str& text) { make_progress(terminal_)->warning(text); }};
     // Signals are the ranks' from here on; one that finds none of them any more finds nothing to stop.
     SignalWatch::enter(SignalPhase::Over);
     exit_code_ = distributed::supervise({command_, plan.place, plan.restarts, plan.least}, report_on);
@@ -164,7 +165,8 @@ class Run {
     if (ranks_ != nullptr) {
       if (const Option<int> code = ranks_->failing(faults.front())) return leave_it_to_another(faults, *code);
     } else if (launch_.is_supervised) {
-      if (const auto first = distributed::tell_failure(launch_.place, own_code)) return leave_it_to_another(faults, first->exit_code);
+      if (const auto first = distributed::tell_failure(launch_.place, own_code))
+        return leave_it_to_another(faults, first->exit_code);
     } else if (launch_.has_ranks && launch_.place.world > 1 && own_code == 2) {
       // What is wrong with the settings is wrong on all of them.
       word.emplace(launch_.place, distributed::Failure{launch_.place.rank, own_code});

@@ -19,9 +19,7 @@ Str with_dashes(Str name) {
 }
 
 /// Options that may be given more than once.
-bool is_repeatable(const Str& name) {
-  return name == "set" || name == "config" || name == "over";
-}
+bool is_repeatable(const Str& name) { return name == "set" || name == "config" || name == "over"; }
 
 /// Reads one source of options: the environment or the command line.
 class Parser {

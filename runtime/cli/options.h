@@ -34,7 +34,8 @@ struct GivenOption {
   Str value;
   const char* from;
   Str shown;  ///< `--max-time`
-  Option<Str> text = {};  ///< of the file that `--config` names: settings are resolved more than once, and a pipe is read once
+  Option<Str> text =
+      {};  ///< of the file that `--config` names: settings are resolved more than once, and a pipe is read once
 };
 
 struct CommandLine {

@@ -54,7 +54,8 @@ Str nested(const at::Tensor& tensor) {
 void check_widths(const std::vector<at::Tensor>& parts, const Str& name) {
   for (const at::Tensor& part : parts) {
     if (part.sizes().slice(1) == parts[0].sizes().slice(1)) continue;
-    throw with_help(error_at({}, err::settings_contradict, fmt::format("--write: the rows of {} differ in size, which an array cannot hold", name)),
+    throw with_help(error_at({}, err::settings_contradict,
+                             fmt::format("--write: the rows of {} differ in size, which an array cannot hold", name)),
                     "--write x.jsonl takes rows of any size");
   }
 }
@@ -132,7 +133,8 @@ void Predictions::put(const Outputs& outputs) {
 void Predictions::count_not_finite(const std::vector<at::Tensor>& outputs) {
   at::Tensor bad = at::zeros({outputs[0].size(0)}, at::kBool);
   for (const at::Tensor& one : outputs) {
-    if (one.is_floating_point() && one.numel() > 0) bad |= one.isfinite().logical_not().reshape({one.size(0), -1}).any(1);
+    if (one.is_floating_point() && one.numel() > 0)
+      bad |= one.isfinite().logical_not().reshape({one.size(0), -1}).any(1);
   }
   const at::Tensor rows = bad.nonzero();
   if (not_finite_ == 0 && rows.size(0) > 0) first_not_finite_ = put_ + rows[0].item<int64_t>() + 1;
@@ -165,7 +167,8 @@ void Predictions::put_row(const std::vector<at::Tensor>& outputs, int64_t row) {
     const at::Tensor one = outputs[k][row];
     const Option<Str> text = text_in(outputs, k, row);
     if (!is_csv_) {
-      cells.push_back(fmt::format("{}:{}", doors::json_string(names_[k]), text ? doors::json_string(*text) : nested(one)));
+      cells.push_back(
+          fmt::format("{}:{}", doors::json_string(names_[k]), text ? doors::json_string(*text) : nested(one)));
     } else if (text) {
       cells.push_back(doors::csv_cell(*text));
     } else {
@@ -183,14 +186,16 @@ void Predictions::put_header(const std::vector<Str>& names) {
   std::set<Str> known;
   for (const Str& name : names) {
     if (known.insert(name).second) continue;
-    throw with_help(error_at({}, err::settings_contradict, fmt::format("--write {}: two columns would be named {}", path_, name)),
-                    "--write x.jsonl keeps the outputs apart");
+    throw with_help(
+        error_at({}, err::settings_contradict, fmt::format("--write {}: two columns would be named {}", path_, name)),
+        "--write x.jsonl keeps the outputs apart");
   }
   put_line(fmt::format("{}\n", fmt::join(names, ",")));
 }
 
 void Predictions::put_faults(size_t end) {
-  for (; row_ < end && !faults_[row_].empty(); ++row_) put_line("{\"error\":" + doors::json_string(faults_[row_]) + "}\n");
+  for (; row_ < end && !faults_[row_].empty(); ++row_)
+    put_line("{\"error\":" + doors::json_string(faults_[row_]) + "}\n");
 }
 
 void Predictions::put_line(const Str& line) {

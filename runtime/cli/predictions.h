@@ -66,8 +66,8 @@ class Predictions {
   bool is_npy_ = false;
   bool has_header_ = false;
   std::ofstream file_;
-  std::vector<Str> names_;                       ///< of the outputs
-  std::vector<bool> are_texts_;                  ///< likewise
+  std::vector<Str> names_;                      ///< of the outputs
+  std::vector<bool> are_texts_;                 ///< likewise
   std::vector<std::vector<at::Tensor>> parts_;  ///< of each output, to be written at the end
   std::vector<Str> faults_;
   size_t row_ = 0;  ///< of the input

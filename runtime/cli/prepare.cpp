@@ -14,11 +14,11 @@
 #include "runtime/cli/config_file.h"
 #include "runtime/cli/cores.h"
 #include "runtime/cli/run_folder.h"
-#include "runtime/settings/value_text.h"
 #include "runtime/data/loader.h"
 #include "runtime/data/paths.h"
 #include "runtime/data/stream.h"
 #include "runtime/distributed/scheduler.h"
+#include "runtime/settings/value_text.h"
 #include "runtime/tensor/determinism.h"
 #include "runtime/tensor/handle.h"
 #include "runtime/tensor/precision.h"
@@ -99,9 +99,9 @@ void Start::choose_topology() {
   const Str near = nearest(wanted, names);
   Str known = "this program declares none";
   if (!names.empty()) known = fmt::format("there are: {}", fmt::join(names, ", "));
-  settings.faults.push_back(error_at(
-      {}, err::topology_unavailable,
-      fmt::format("no topology {}{} ({})", wanted, near.empty() ? "" : fmt::format("; did you mean {}?", near), known)));
+  settings.faults.push_back(error_at({}, err::topology_unavailable,
+                                     fmt::format("no topology {}{} ({})", wanted,
+                                                 near.empty() ? "" : fmt::format("; did you mean {}?", near), known)));
 }
 
 void Start::give_option(GivenOption& given) {
@@ -202,8 +202,10 @@ void Start::check_topology() {
   const int64_t world = is_alone ? distributed::asked_ranks(setting).value_or(1) : ranks.world();
   const bool is_deterministic = trainer.deterministic == "true";
   strategy = distributed::read_strategy(
-      {name, where, setting, world, is_deterministic, device.accelerator != nullptr, program.blocks, typed}, settings.faults);
-  const Option<Str> elsewhere = distributed::not_scheduled(show(settings.value("topology.scheduler")), distributed::process_environment());
+      {name, where, setting, world, is_deterministic, device.accelerator != nullptr, program.blocks, typed},
+      settings.faults);
+  const Option<Str> elsewhere =
+      distributed::not_scheduled(show(settings.value("topology.scheduler")), distributed::process_environment());
   if (elsewhere) strategy.warnings.push_back(fmt::format("the topology {} has {}", name, *elsewhere));
 }
 
@@ -230,7 +232,8 @@ void Start::resolve() {
   // OMP_NUM_THREADS is what one rank computes with; to the threads that read data it says nothing.
   const int64_t computing = std::getenv("OMP_NUM_THREADS") != nullptr ? 1 : sharing;
   threads = thread_count(settings.value("topology.threads"), std::max(at::get_num_threads() / computing, int64_t(1)));
-  workers = thread_count(settings.value("topology.workers"), std::clamp(own_cores() / sharing - threads, int64_t(1), int64_t(8)));
+  workers = thread_count(settings.value("topology.workers"),
+                         std::clamp(own_cores() / sharing - threads, int64_t(1), int64_t(8)));
   prefetch = settings.value("topology.prefetch").as_int();
   check();
 }
@@ -252,7 +255,8 @@ void Start::set_up_device() {
     use_accelerator(device.accelerator, device.index);
     ranks.meet_on(*device.accelerator);
     set_determinism(trainer.deterministic, [this](const Str& op) {
-      if (terminal.has_warnings) print_err(fmt::format("warning: {} has no deterministic form: equal runs may differ in last digits\n", op));
+      if (terminal.has_warnings)
+        print_err(fmt::format("warning: {} has no deterministic form: equal runs may differ in last digits\n", op));
     });
     device.accelerator->set_modes({precision == "tf32", trainer.deterministic != "false", trainer.times_algorithms()});
   }
@@ -278,7 +282,8 @@ void Start::build() {
   check();
   root->finish();
   for (const Str& block : strategy.recompute) {
-    if (!root->recompute_at(block)) strategy.warnings.push_back(fmt::format("recompute at {}: the model has no such block", block));
+    if (!root->recompute_at(block))
+      strategy.warnings.push_back(fmt::format("recompute at {}: the model has no such block", block));
   }
   settings.check_unused(true);
   check();
@@ -327,8 +332,9 @@ RunRequest Start::request(Progress& progress) {
   for (const Resolved& setting : settings.resolved()) {
     // How many threads read data changes no bit; how many compute is kept by the run.
     // Nor do how long ranks wait, how often they begin again and who starts them.
-    static const std::set<Str> kFree = {"topology.workers", "topology.prefetch", "topology.threads", "topology.timeout", "topology.restarts", "topology.scheduler",
-                                       "topology.scheduler.requeue"};
+    static const std::set<Str> kFree = {"topology.workers",          "topology.prefetch", "topology.threads",
+                                        "topology.timeout",          "topology.restarts", "topology.scheduler",
+                                        "topology.scheduler.requeue"};
     if (!kFree.contains(setting.path)) out.settings.emplace_back(setting.path, setting.value);
   }
   return out;
@@ -424,8 +430,10 @@ Str find_weights(const Start& start, const Str& which, Str& run) {
   if (path.empty() && which != "last" && which != "best") path = find_checkpoint(run, "last", &notices);
   for (const Str& notice : notices) print_err("note: " + notice + "\n");
   if (path.empty()) throw error_at({}, err::checkpoint_misfit, fmt::format("{} has no checkpoint", run));
-  const Str made_by = read_manifest(path).value("program", "").substr(0, 12), now = Str(start.program.source_hash).substr(0, 12);
-  if (made_by != now) print_err(fmt::format("note: the program changed since this checkpoint: {} → {}\n", made_by, now));
+  const Str made_by = read_manifest(path).value("program", "").substr(0, 12),
+            now = Str(start.program.source_hash).substr(0, 12);
+  if (made_by != now)
+    print_err(fmt::format("note: the program changed since this checkpoint: {} → {}\n", made_by, now));
   return path;
 }
 

@@ -49,14 +49,15 @@ class Start {
 
   const Program& program;
   std::vector<Str> command;  ///< all words, for `run.json`
-  Str called;  ///< what the program is started by: `./mnist`, `ltrc run mnist.ltr`
+  Str called;                ///< what the program is started by: `./mnist`, `ltrc run mnist.ltr`
   CommandLine line;
   Terminal terminal;
   const Ranks& ranks;
-  bool is_alone = false;  ///< tells of a run without being one of its ranks: the topology may ask for any number of them
-  bool is_plan = false;   ///< looks at the settings of ranks that are still to come, up to `local_rank`: loads no device
-  int64_t sharing = 1;    ///< ranks that share the cores of this one
-  int64_t local_rank = 0;  ///< this process' place among those of its machine
+  bool is_alone =
+      false;             ///< tells of a run without being one of its ranks: the topology may ask for any number of them
+  bool is_plan = false;  ///< looks at the settings of ranks that are still to come, up to `local_rank`: loads no device
+  int64_t sharing = 1;   ///< ranks that share the cores of this one
+  int64_t local_rank = 0;    ///< this process' place among those of its machine
   distributed::Place place;  ///< this rank's, and where it met the others
   /// What the ranks write is known: their supervisor lets them go on with it.
   std::function<void(const distributed::RunWords& run)> tell_run;  ///< where a supervisor listens

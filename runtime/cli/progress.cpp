@@ -21,20 +21,14 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 const char* role_text(Role role) {
   switch (role) {
-    case Role::Train:
-      return "train";
-    case Role::Val:
-      return "val";
-    case Role::Test:
-      return "test";
-    case Role::Predict:
-      return "predict";
+    case Role::Train: return "train";
+    case Role::Val: return "val";
+    case Role::Test: return "test";
+    case Role::Predict: return "predict";
   }
   return "";
 }
@@ -64,7 +58,8 @@ class Common : public Unheard {
   void out(const Str& text) {
     print_out(text);
     if (output_fault().empty() || is_told_.exchange(true)) return;
-    print_err(fmt::format("warning: standard output takes nothing any more ({}); the run goes on without it\n", output_fault()));
+    print_err(fmt::format("warning: standard output takes nothing any more ({}); the run goes on without it\n",
+                          output_fault()));
   }
   const Terminal terminal_;
 
@@ -157,7 +152,8 @@ class JsonEvents : public Common {
   }
   void checkpoint(const Str& path) override { event("checkpoint", "\"path\":" + doors::json_string(path)); }
   void search(const char* finder, int64_t done, int64_t all, Scalars values) override {
-    event("search", fmt::format("\"finder\":{},\"done\":{},\"all\":{},{}", doors::json_string(finder), done, all, object(values)));
+    event("search", fmt::format("\"finder\":{},\"done\":{},\"all\":{},{}", doors::json_string(finder), done, all,
+                                object(values)));
   }
   void print(const Str& text) override { event("print", "\"text\":" + doors::json_string(text)); }
   void notice(const Str& text) override { event("note", "\"text\":" + doors::json_string(text)); }
@@ -177,8 +173,8 @@ class JsonEvents : public Common {
   }
   void event(const char* name, const Str& members) {
     const double time = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-    out(fmt::format("{{\"event\":\"{}\",\"time\":{:.3f},\"step\":{},\"epoch\":{},{}}}\n", name, time, step_,
-                          epoch_, members));
+    out(fmt::format("{{\"event\":\"{}\",\"time\":{:.3f},\"step\":{},\"epoch\":{},{}}}\n", name, time, step_, epoch_,
+                    members));
   }
   int64_t epoch_ = 0;
   int64_t step_ = 0;
@@ -336,12 +332,14 @@ class Bar : public Common {
     Str values;
     for (const auto& [name, value] : values_) values += fmt::format("  {} {}", name, short_number(value));
     Str speed = rate > 0 ? fmt::format("  {} samples/s", with_commas(int64_t(rate))) : "";
-    Str left = steps_ > 0 && step_rate > 0 ? fmt::format("  {} left", clock_text(double(steps_ - step) / step_rate)) : "";
+    Str left =
+        steps_ > 0 && step_rate > 0 ? fmt::format("  {} left", clock_text(double(steps_ - step) / step_rate)) : "";
     Str memory = fmt::format("  mem {}", bytes_text(held_bytes()));
     Str cells = all > 0 ? cells_text(done, all) : "";
     const auto line = [&] {
       const Str what = is_round ? round_ : "epoch " + epoch_text();
-      return what + cells + (all > 0 ? fmt::format(" {}/{}  {}%", done, all, done * 100 / all) : fmt::format("  {} batches", done)) +
+      return what + cells +
+             (all > 0 ? fmt::format(" {}/{}  {}%", done, all, done * 100 / all) : fmt::format("  {} batches", done)) +
              speed + left + memory + values;
     };
     // In a narrow window what matters least goes first: the values are what people look for.
@@ -359,7 +357,8 @@ class Bar : public Common {
     for (int64_t i = 0; i < halves / 2; ++i) cells += "━";
     if (halves % 2 == 1) cells += "╸";
     const Str blanks(size_t(kCells - halves / 2 - halves % 2), ' ');
-    return terminal_.has_color ? fmt::format(" \x1b[32m{}\x1b[0m{}", cells, blanks) : fmt::format(" {}{}", cells, blanks);
+    return terminal_.has_color ? fmt::format(" \x1b[32m{}\x1b[0m{}", cells, blanks)
+                               : fmt::format(" {}{}", cells, blanks);
   }
 
   /// Escapes take no room; every other code point is one column.

@@ -14,7 +14,8 @@ namespace {
 
 // Of ranks that this program starts. Beyond these they would stand in each other's way before the first step.
 constexpr int64_t kMostPerCore = 64;
-constexpr int64_t kLeastBytes = int64_t(64) << 20;  // that one of a model of 131 weights has of its own, beside the libraries that all share
+constexpr int64_t kLeastBytes =
+    int64_t(64) << 20;  // that one of a model of 131 weights has of its own, beside the libraries that all share
 
 /// Ranks that have not met yet: enough to resolve settings.
 class PlannedRanks final : public Ranks {
@@ -48,7 +49,8 @@ Option<Count> given_count(const CommandLine& line) {
   const Option<Value> least = parse_value(text.substr(0, colon), "int", wanted);
   const Option<Value> most = colon == Str::npos ? least : parse_value(text.substr(colon + 1), "int", wanted);
   if (!least || !most || least->whole < 1 || most->whole < least->whole)
-    throw Faults{{error_at({}, err::wrong_type, "--nproc", '"' + text + '"', "a count of ranks, 1 or more, or LEAST:MOST of them")}};
+    throw Faults{{error_at({}, err::wrong_type, "--nproc", '"' + text + '"',
+                           "a count of ranks, 1 or more, or LEAST:MOST of them")}};
   return Count{least->whole, most->whole};
 }
 
@@ -92,12 +94,15 @@ class Planner {
     const distributed::Place& place = launch_.place;
     resolve(place.rank, place.world, place.local_rank);
     if (!launch_.is_supervised) {
-      if (const Option<Count> count = given_count(line_); count && (place.local_size < count->least || place.local_size > count->most))
+      if (const Option<Count> count = given_count(line_);
+          count && (place.local_size < count->least || place.local_size > count->most))
         refuse(err::settings_contradict,
-               fmt::format("--nproc {}, but the launcher {} started {} ranks on this machine", line_.get("nproc"), place.launcher, place.local_size),
+               fmt::format("--nproc {}, but the launcher {} started {} ranks on this machine", line_.get("nproc"),
+                           place.launcher, place.local_size),
                "leave --nproc to it, or start the program by itself");
       if (count_of("topology.restarts") > 0 && place.rank == 0 && terminal_.has_warnings)
-        print_err(fmt::format("warning: restarts = {} is for ranks that the program starts itself; here {} does\n", count_of("topology.restarts"), place.launcher));
+        print_err(fmt::format("warning: restarts = {} is for ranks that the program starts itself; here {} does\n",
+                              count_of("topology.restarts"), place.launcher));
     }
   }
 
@@ -142,10 +147,12 @@ class Planner {
   void check_fewer() const {
     const Str given = "--nproc " + line_.get("nproc");
     if (launch_.nodes > 1)
-      refuse(err::settings_contradict, fmt::format("{} on {} machines: each would go on with a number of its own", given, launch_.nodes),
+      refuse(err::settings_contradict,
+             fmt::format("{} on {} machines: each would go on with a number of its own", given, launch_.nodes),
              "name one number, or let torchrun count machines: `torchrun --nnodes LEAST:MOST`");
     if (plan_.restarts == 0)
-      refuse(err::settings_contradict, given + " is for restarts with fewer ranks, and there are none", "add `--restarts N`, or name one number");
+      refuse(err::settings_contradict, given + " is for restarts with fewer ranks, and there are none",
+             "add `--restarts N`, or name one number");
   }
 
   /// What would swamp the machine is refused before any of it starts.
@@ -154,15 +161,17 @@ class Planner {
     const int64_t most = std::max(std::min(cores * kMostPerCore, memory / kLeastBytes), int64_t(1));
     if (local <= most) return;
     refuse(err::topology_unavailable,
-           fmt::format("{} ranks on this machine, which has {} and {} of memory: it has room for {} at most", with_commas(local),
-                       plural(cores, "core"), bytes_text(double(memory)), with_commas(most)),
-           fmt::format("--nproc {} is one for each core; more than {} for each, or with less than {} of memory for each, are not started",
+           fmt::format("{} ranks on this machine, which has {} and {} of memory: it has room for {} at most",
+                       with_commas(local), plural(cores, "core"), bytes_text(double(memory)), with_commas(most)),
+           fmt::format("--nproc {} is one for each core; more than {} for each, or with less than {} of memory for "
+                       "each, are not started",
                        cores, kMostPerCore, bytes_text(double(kLeastBytes))));
   }
 
   void warn_of_cores(int64_t local) const {
     if (local > own_cores() && terminal_.has_warnings)
-      print_err(fmt::format("warning: {} ranks share {}: each waits for the others\n", local, plural(own_cores(), "core")));
+      print_err(
+          fmt::format("warning: {} ranks share {}: each waits for the others\n", local, plural(own_cores(), "core")));
   }
 
   const Program& program_;
@@ -180,12 +189,14 @@ class Planner {
 void refuse_pipes(const CommandLine& line) {
   for (const GivenOption& given : line.options) {
     if (!given.text || std::filesystem::is_regular_file(given.value)) continue;
-    throw Faults{{with_help(error_at({}, err::wrong_type, given.shown, '"' + given.value + '"', "a file that every rank can read"),
-                            "write the settings to a file first, or give each of them with --set")}};
+    throw Faults{{with_help(
+        error_at({}, err::wrong_type, given.shown, '"' + given.value + '"', "a file that every rank can read"),
+        "write the settings to a file first, or give each of them with --set")}};
   }
 }
 
-RankPlan plan_ranks(const Program& program, const CommandLine& line, const Terminal& terminal, const distributed::Launch& launch) {
+RankPlan plan_ranks(const Program& program, const CommandLine& line, const Terminal& terminal,
+                    const distributed::Launch& launch) {
   return Planner(program, line, terminal, launch).plan();
 }
 

@@ -168,7 +168,8 @@ TEST_CASE("two ranks leave one run folder, with the files of one, and go on from
   const Folder folder;
   const Str out = folder.path.string();
   CHECK(run_line({"fit", "--out", out + "/alone"}, one_rank()) == 0);
-  fake::as_two([&](const Ranks& ranks) { CHECK(run_line({"fit", "--out", out + "/pair", "--seed", "random"}, ranks) == 0); });
+  fake::as_two(
+      [&](const Ranks& ranks) { CHECK(run_line({"fit", "--out", out + "/pair", "--seed", "random"}, ranks) == 0); });
   const std::map<Str, Str> pair = tree(out + "/pair");
   CHECK(pair.contains("point/0001/metrics.csv"));
   const auto run = nlohmann::json::parse(pair.at("point/0001/run.json"));

@@ -5,10 +5,10 @@
 
 #include "doors/number.h"
 #include "doors/shell.h"
-#include "runtime/settings/value_text.h"
 #include "runtime/cli/version.h"
-#include "runtime/tensor/handle.h"
+#include "runtime/settings/value_text.h"
 #include "runtime/tensor/device.h"
+#include "runtime/tensor/handle.h"
 #include "runtime/train/root_state.h"
 
 namespace ltr::cli {
@@ -39,22 +39,19 @@ double optimizer_bytes(const ModelRoot& root) {
   return bytes;
 }
 
-int64_t depth_of(const Str& path) {
-  return path.empty() ? 0 : 1 + std::count(path.begin(), path.end(), '.');
-}
+int64_t depth_of(const Str& path) { return path.empty() ? 0 : 1 + std::count(path.begin(), path.end(), '.'); }
 
-bool lies_in(const BlockEntry& block, const Str& path) {
-  return block.path.starts_with(path + ".");
-}
+bool lies_in(const BlockEntry& block, const Str& path) { return block.path.starts_with(path + "."); }
 
 /// A list of blocks as one row: `3 × Residual`, with the weights of all.
 BlockEntry row_of_list(const std::vector<BlockEntry>& blocks, const Str& path) {
   BlockEntry row{path, "", 0, 0, 0};
   std::vector<Str> kinds;
   for (const BlockEntry& block : blocks) {
-    const bool is_outermost = lies_in(block, path) && std::none_of(blocks.begin(), blocks.end(), [&](const BlockEntry& other) {
-      return lies_in(other, path) && lies_in(block, other.path);
-    });
+    const bool is_outermost =
+        lies_in(block, path) && std::none_of(blocks.begin(), blocks.end(), [&](const BlockEntry& other) {
+          return lies_in(other, path) && lies_in(block, other.path);
+        });
     if (!is_outermost) continue;
     kinds.push_back(block.kind);
     row.all_weights += block.all_weights;
@@ -74,11 +71,13 @@ std::vector<BlockEntry> level_of(const std::vector<BlockEntry>& blocks, int64_t 
       for (int64_t i = 0; i < depth; ++i) end = block.path.find('.', end + (i > 0 ? 1 : 0));
       const Str path = block.path.substr(0, end);
       const auto is_it = [&](const BlockEntry& other) { return other.path == path; };
-      const bool is_known = std::any_of(rows.begin(), rows.end(), is_it) || std::any_of(blocks.begin(), blocks.end(), is_it);
+      const bool is_known =
+          std::any_of(rows.begin(), rows.end(), is_it) || std::any_of(blocks.begin(), blocks.end(), is_it);
       if (!is_known) rows.push_back(row_of_list(blocks, path));
       continue;
     }
-    const bool is_leaf = std::none_of(blocks.begin(), blocks.end(), [&](const BlockEntry& other) { return lies_in(other, block.path); });
+    const bool is_leaf =
+        std::none_of(blocks.begin(), blocks.end(), [&](const BlockEntry& other) { return lies_in(other, block.path); });
     if (parts == depth || (parts > 0 && is_leaf)) rows.push_back(block);
   }
   return rows;
@@ -104,8 +103,8 @@ std::vector<BlockEntry> rows_of(const ModelRoot& root) {
 Str headline(const Start& start, const Str& run) {
   Str out = start.experiment->name;
   if (!run.empty()) out += " · " + run;
-  return out + fmt::format(" · seed {} · {}, {} · LibTorch {}\n", start.trainer.seed, compute_device_name(), start.precision,
-                           libtorch_version().substr(0, libtorch_version().rfind('.')));
+  return out + fmt::format(" · seed {} · {}, {} · LibTorch {}\n", start.trainer.seed, compute_device_name(),
+                           start.precision, libtorch_version().substr(0, libtorch_version().rfind('.')));
 }
 
 Str model_table(const Start& start) {
@@ -123,7 +122,8 @@ Str model_table(const Start& start) {
   }
   const Sums sums = sums_of(*start.root);
   out += fmt::format("  {} trainable, {} frozen{} · {} weights, {} with optimizer\n", with_commas(sums.trained),
-                     with_commas(sums.frozen), sums.buffers > 0 ? fmt::format(", {} in buffers", with_commas(sums.buffers)) : "",
+                     with_commas(sums.frozen),
+                     sums.buffers > 0 ? fmt::format(", {} in buffers", with_commas(sums.buffers)) : "",
                      bytes_text(sums.bytes), bytes_text(sums.bytes + optimizer_bytes(*start.root)));
   return out;
 }
@@ -137,7 +137,8 @@ Str plan_line(const Start& start, int64_t planned) {
                : fmt::format("{} {}, {}", size.name, with_commas(size.samples), with_commas(size.batches));
   }
   const TrainerSettings& trainer = start.trainer;
-  const Str epochs = trainer.epochs >= 0 ? plural(trainer.epochs, "epoch") : "", steps = planned >= 0 ? plural(planned, "step") : "";
+  const Str epochs = trainer.epochs >= 0 ? plural(trainer.epochs, "epoch") : "",
+            steps = planned >= 0 ? plural(planned, "step") : "";
   const bool ends_by_steps = planned >= 0 && planned == trainer.steps;
   if (!epochs.empty() && !steps.empty())
     out += ends_by_steps ? fmt::format(" · {}, at most {}", steps, epochs) : fmt::format(" · {} = {}", epochs, steps);

@@ -9,7 +9,8 @@ namespace ltr::cli {
 TEST_CASE("the job of SLURM that a run is in, by the name that scontrol takes") {
   using Variables = std::map<Str, Str>;
   const auto job = [](const Variables& set) {
-    return slurm_job({.variable = [&](const Str& name) { return set.contains(name) ? Option<Str>(set.at(name)) : std::nullopt; }});
+    return slurm_job(
+        {.variable = [&](const Str& name) { return set.contains(name) ? Option<Str>(set.at(name)) : std::nullopt; }});
   };
   CHECK(!job({}));
   CHECK(job({{"SLURM_JOB_ID", "17"}}) == Str("17"));

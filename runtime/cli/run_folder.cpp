@@ -84,9 +84,7 @@ const Option<GitFacts>& git_facts(const Program& program) {
   return kFacts;
 }
 
-OrderedJson or_null(const Str& text) {
-  return text.empty() ? OrderedJson(nullptr) : OrderedJson(text);
-}
+OrderedJson or_null(const Str& text) { return text.empty() ? OrderedJson(nullptr) : OrderedJson(text); }
 
 }  // namespace
 
@@ -99,9 +97,7 @@ RunFolder::~RunFolder() {
   if (lock_ >= 0) ::close(lock_);
 }
 
-Str RunFolder::folder_name() const {
-  return fs::path(path_).filename().string();
-}
+Str RunFolder::folder_name() const { return fs::path(path_).filename().string(); }
 
 void RunFolder::discard() const {
   std::error_code ignored;
@@ -183,7 +179,8 @@ void RunFolder::lock() {
   lock_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
   if (lock_ < 0) throw error_at({}, err::cannot_write, path, std::strerror(errno));
   if (::flock(lock_, LOCK_EX | LOCK_NB) != 0) {
-    throw with_help(error_at({}, err::run_in_use, path_, holder_in(lock_)), "wait for it, or begin another run with --resume none");
+    throw with_help(error_at({}, err::run_in_use, path_, holder_in(lock_)),
+                    "wait for it, or begin another run with --resume none");
   }
   const Str text = std::to_string(::getpid()) + "\n";
   if (::ftruncate(lock_, 0) != 0 || ::pwrite(lock_, text.data(), text.size(), 0) < 0) {
@@ -239,7 +236,8 @@ void link_checkpoints(const Str& run, const Str& experiment, const std::vector<V
   std::error_code failed;
   if (wanted == kUsual || fs::exists(fs::symlink_status(run + "/" + kUsual, failed))) return;
   if (!path.is_absolute() && (path.empty() || *path.begin() == ".." || path == "."))
-    throw error_at(location, err::settings_contradict, fmt::format("Checkpoint(dir = \"{}\") leaves the run folder", wanted));
+    throw error_at(location, err::settings_contradict,
+                   fmt::format("Checkpoint(dir = \"{}\") leaves the run folder", wanted));
   const fs::path target = path.is_absolute() ? path / experiment / fs::path(run).filename() : fs::path(run) / path;
   try {
     fs::create_directories(target);

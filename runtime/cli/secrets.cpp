@@ -21,14 +21,17 @@ constexpr View kFiles[] = {".netrc", ".npmrc", ".pypirc", ".htpasswd", ".git-cre
 constexpr View kFileBegins[] = {".env", "id_rsa", "id_ed25519", "id_ecdsa", "credentials", "secrets"};
 constexpr View kFileEnds[] = {".pem", ".key", ".p12", ".pfx", ".keystore", ".kdbx"};
 /// How tokens of services begin.
-constexpr View kTokens[] = {"AKIA", "ASIA",   "ghp_", "gho_", "ghu_",   "ghs_",  "ghr_",        "github_pat_", "glpat-", "sk-",
-                            "sk_live_", "rk_live_", "xoxb-", "xoxp-", "xoxa-", "xoxs-", "hf_", "AIza", "pypi-", "npm_", "eyJ"};
+constexpr View kTokens[] = {"AKIA",        "ASIA",   "ghp_", "gho_",     "ghu_",     "ghs_",  "ghr_",
+                            "github_pat_", "glpat-", "sk-",  "sk_live_", "rk_live_", "xoxb-", "xoxp-",
+                            "xoxa-",       "xoxs-",  "hf_",  "AIza",     "pypi-",    "npm_",  "eyJ"};
 /// What names of secrets hold.
-constexpr View kNames[] = {"password", "passwd", "secret", "token", "api_key", "apikey", "access_key", "private_key", "webhook", "credential"};
+constexpr View kNames[] = {"password", "passwd",     "secret",      "token",   "api_key",
+                           "apikey",   "access_key", "private_key", "webhook", "credential"};
 
 Str lower(View text) {
   Str out(text);
-  std::transform(out.begin(), out.end(), out.begin(), [](unsigned char c) { return char(c == '-' ? '_' : std::tolower(c)); });
+  std::transform(out.begin(), out.end(), out.begin(),
+                 [](unsigned char c) { return char(c == '-' ? '_' : std::tolower(c)); });
   return out;
 }
 
@@ -59,7 +62,8 @@ std::vector<Str> secret_values() {
     const size_t equals = text.find('=');
     if (equals == View::npos || text.size() - equals - 1 < kLeast) continue;
     const Str name = lower(text.substr(0, equals));
-    if (holds_any(name, kNames) || name.ends_with("_key") || name.ends_with("_pass")) values.emplace_back(text.substr(equals + 1));
+    if (holds_any(name, kNames) || name.ends_with("_key") || name.ends_with("_pass"))
+      values.emplace_back(text.substr(equals + 1));
   }
   return values;
 }
@@ -71,7 +75,8 @@ class Line {
 
   void hide_values(const std::vector<Str>& values) {
     for (const Str& value : values) {
-      for (size_t at = text_.find(value); at != Str::npos; at = text_.find(value, at + kInstead.size())) hide(at, value.size());
+      for (size_t at = text_.find(value); at != Str::npos; at = text_.find(value, at + kInstead.size()))
+        hide(at, value.size());
     }
   }
 
@@ -81,8 +86,9 @@ class Line {
       size_t end = i;
       while (end < text_.size() && is_word(text_[end])) ++end;
       const View word = View(text_).substr(i, end - i);
-      const bool is_token = word.size() >= kLeast && looks_random(word) &&
-                            std::any_of(std::begin(kTokens), std::end(kTokens), [&](View begin) { return word.starts_with(begin); });
+      const bool is_token =
+          word.size() >= kLeast && looks_random(word) &&
+          std::any_of(std::begin(kTokens), std::end(kTokens), [&](View begin) { return word.starts_with(begin); });
       if (is_token) end = i + hide(i, word.size());
       i = end + 1;
     }
@@ -102,7 +108,8 @@ class Line {
   void hide_assigned() {
     for (size_t at = text_.find_first_of("=:"); at != Str::npos; at = text_.find_first_of("=:", at + 1)) {
       size_t name_end = at;
-      while (name_end > 0 && (text_[name_end - 1] == ' ' || text_[name_end - 1] == '"' || text_[name_end - 1] == '\'')) --name_end;
+      while (name_end > 0 && (text_[name_end - 1] == ' ' || text_[name_end - 1] == '"' || text_[name_end - 1] == '\''))
+        --name_end;
       size_t name_begin = name_end;
       while (name_begin > 0 && is_word(text_[name_begin - 1])) --name_begin;
       if (!holds_any(lower(View(text_).substr(name_begin, name_end - name_begin)), kNames)) continue;
@@ -148,7 +155,8 @@ View path_of(View header) {
 bool is_secret_file(View path) {
   const View name = path.substr(path.rfind('/') + 1);
   const auto any = [&](const auto& list, auto fits) { return std::any_of(std::begin(list), std::end(list), fits); };
-  return any(kFiles, [&](View one) { return name == one; }) || any(kFileBegins, [&](View one) { return name.starts_with(one); }) ||
+  return any(kFiles, [&](View one) { return name == one; }) ||
+         any(kFileBegins, [&](View one) { return name.starts_with(one); }) ||
          any(kFileEnds, [&](View one) { return name.ends_with(one); });
 }
 

@@ -3,12 +3,12 @@
 #include <algorithm>
 
 #include "doors/number.h"
-#include "runtime/api/value_range.h"
-#include "runtime/tables/schedulers.h"
-#include "runtime/tables/strategies.h"
 #include "runtime/api/suggest.h"
+#include "runtime/api/value_range.h"
 #include "runtime/cli/faults.h"
 #include "runtime/settings/value_text.h"
+#include "runtime/tables/schedulers.h"
+#include "runtime/tables/strategies.h"
 
 namespace ltr::cli {
 
@@ -31,20 +31,14 @@ const Row* find_row(const Str& path) {
   return row == std::end(kRows) ? nullptr : row;
 }
 
-Str section_of(const Str& path) {
-  return path.substr(0, path.find('.'));
-}
+Str section_of(const Str& path) { return path.substr(0, path.find('.')); }
 
 /// `30`, or `none` as people would say it.
-Str in_quotes(const Str& text) {
-  return "\"" + text + "\"";
-}
+Str in_quotes(const Str& text) { return "\"" + text + "\""; }
 
 }  // namespace
 
-void RunSettings::give(const Str& path, Given given) {
-  given_[path].push_back(std::move(given));
-}
+void RunSettings::give(const Str& path, Given given) { given_[path].push_back(std::move(given)); }
 
 const Given* RunSettings::given(const Str& path) const {
   const auto found = given_.find(path);
@@ -52,7 +46,8 @@ const Given* RunSettings::given(const Str& path) const {
 }
 
 Str RunSettings::typed(const Str& path) const {
-  const auto setting = std::find_if(resolved_.begin(), resolved_.end(), [&](const Resolved& one) { return one.path == path; });
+  const auto setting =
+      std::find_if(resolved_.begin(), resolved_.end(), [&](const Resolved& one) { return one.path == path; });
   if (setting == resolved_.end() || setting->from == "default" || setting->from == "experiment") return "";
   return setting->from == "flag" ? setting->at : fmt::format("{}={} in {}", path, show(setting->value), setting->at);
 }
@@ -163,25 +158,23 @@ Value RunSettings::get(const char* path, const char* type, const Value& given, c
   return setting.value;
 }
 
-void RunSettings::oblige(bool holds,
-                         const char* rule,
-                         const std::vector<const char*>& hparams,
+void RunSettings::oblige(bool holds, const char* rule, const std::vector<const char*>& hparams,
                          const Location& location) {
   if (holds) return;
   Str values;
   for (const Resolved& setting : resolved_) {
-    const bool is_read = std::any_of(hparams.begin(), hparams.end(), [&](const char* name) { return setting.path == name; });
+    const bool is_read =
+        std::any_of(hparams.begin(), hparams.end(), [&](const char* name) { return setting.path == name; });
     if (is_read) values += (values.empty() ? ": " : ", ") + setting.path + " = " + show(setting.value);
   }
   faults.push_back(error_at(location, err::obligation_not_met, rule, values));
 }
 
-void RunSettings::oblige_settings(bool holds,
-                                  const char* rule,
-                                  const std::vector<const char*>& paths,
+void RunSettings::oblige_settings(bool holds, const char* rule, const std::vector<const char*>& paths,
                                   const Location& location) {
   const bool is_own = std::any_of(paths.begin(), paths.end(), [&](const char* path) { return given(path) != nullptr; });
-  const bool is_faulty = std::any_of(paths.begin(), paths.end(), [&](const char* path) { return faulty_.count(path) != 0; });
+  const bool is_faulty =
+      std::any_of(paths.begin(), paths.end(), [&](const char* path) { return faulty_.count(path) != 0; });
   if (is_own && !is_faulty) oblige(holds, rule, paths, location);
 }
 

@@ -20,9 +20,7 @@ Str parsed(const Str& text, const Str& type) {
 }
 
 const HparamInfo kWidth = {"width", "int", "Channels.", "width % 8 == 0", {"mnist.ltr", 6, 1}};
-bool fits_width(int64_t width) {
-  return width % 8 == 0;
-}
+bool fits_width(int64_t width) { return width % 8 == 0; }
 
 }  // namespace
 
@@ -188,7 +186,8 @@ TEST_CASE("numbers keep to their ranges, whoever gives them, and all that is giv
   CHECK(fault_of("topology.threads", "auto").empty());
   CHECK(fault_of("topology.mesh.fsdp", "0") == "topology.mesh.fsdp 0 does not satisfy `fsdp >= 1`");
   CHECK(fault_of("topology.bucket", "0 MiB") == "topology.bucket 0 B does not satisfy `bucket >= 1`");
-  CHECK(fault_of("topology.precision.reduce", "f32") == "topology.precision.reduce is \"f32\", but bf16 or f16 is wanted");
+  CHECK(fault_of("topology.precision.reduce", "f32") ==
+        "topology.precision.reduce is \"f32\", but bf16 or f16 is wanted");
 
   RunSettings twice;
   twice.give("trainer.epochs", {"abc", "flag", "--set", "trainer.epochs"});

@@ -11,8 +11,9 @@ namespace ltr::cli {
 struct SizeSearch {
   int64_t first = 1;  ///< to begin with
   int64_t most = 1;
-  std::function<int64_t(int64_t size)> allowed;  ///< the largest allowed one that is not above `size`; 0 if there is none
-  std::function<bool(int64_t size)> fits;        ///< tries it
+  std::function<int64_t(int64_t size)>
+      allowed;                             ///< the largest allowed one that is not above `size`; 0 if there is none
+  std::function<bool(int64_t size)> fits;  ///< tries it
 };
 
 struct LargestSize {

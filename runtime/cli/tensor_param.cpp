@@ -40,8 +40,8 @@ at::ScalarType type_of(const Str& type) {
   const Str element = type.substr(0, type.find('['));
   const std::pair<const char*, at::ScalarType> types[] = {
       {"float", policy_type()}, {"f64", at::kDouble}, {"f32", at::kFloat}, {"f16", at::kHalf},
-      {"bf16", at::kBFloat16}, {"i64", at::kLong},   {"i32", at::kInt},   {"i16", at::kShort},
-      {"i8", at::kChar},       {"u8", at::kByte},    {"bool", at::kBool}};
+      {"bf16", at::kBFloat16},  {"i64", at::kLong},   {"i32", at::kInt},   {"i16", at::kShort},
+      {"i8", at::kChar},        {"u8", at::kByte},    {"bool", at::kBool}};
   for (const auto& [name, scalar] : types) {
     if (element == name) return scalar;
   }

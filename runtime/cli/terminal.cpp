@@ -55,23 +55,20 @@ size_t window_width() {
   return 80;
 }
 
-void mute_output(bool is_muted) {
-  is_output_muted = is_muted;
-}
+void mute_output(bool is_muted) { is_output_muted = is_muted; }
 
 void print_out(const Str& text) {
   if (!is_output_muted && output_error == 0) output_error = doors::write_all(STDOUT_FILENO, text);
   print_copy(text);
 }
 
-Str output_fault() {
-  return output_error == 0 ? "" : std::generic_category().message(output_error);
-}
+Str output_fault() { return output_error == 0 ? "" : std::generic_category().message(output_error); }
 
 bool is_output_closed() { return output_error == EPIPE; }
 
 void check_output() {
-  if (output_error != 0 && !is_output_closed()) throw error_at({}, err::cannot_write, "standard output", output_fault());
+  if (output_error != 0 && !is_output_closed())
+    throw error_at({}, err::cannot_write, "standard output", output_fault());
 }
 
 void print_err(const Str& text) {
@@ -82,7 +79,8 @@ void print_err(const Str& text) {
 
 void copy_output_to(const Str& path) {
   const std::lock_guard lock(copy_mutex);
-  const int before = copy.exchange(path.empty() ? -1 : ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
+  const int before =
+      copy.exchange(path.empty() ? -1 : ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
   if (before >= 0) ::close(before);
 }
 
@@ -91,9 +89,7 @@ void print_copy(const Str& text) {
   if (copy >= 0 && !text.starts_with("\r")) doors::write_all(copy, text);
 }
 
-int copy_file() {
-  return copy;
-}
+int copy_file() { return copy; }
 
 Str json_event(const char* name, const Str& members) {
   const double time = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();

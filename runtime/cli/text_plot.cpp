@@ -41,11 +41,16 @@ Str draw(const TextPlot& plot, size_t width) {
     Str line;
     for (const char* cell : cells[row]) line += cell;
     line.resize(line.find_last_not_of(' ') + 1);
-    out += fmt::format("{:>{}} {}{}\n", row == 0 ? top : is_named ? bottom : Str(), margin - 2, is_named ? "┤" : "│", line);
+    out += fmt::format("{:>{}} {}{}\n",
+                       row == 0   ? top
+                       : is_named ? bottom
+                                  : Str(),
+                       margin - 2, is_named ? "┤" : "│", line);
   }
   out += fmt::format("{:>{}}└", "", margin - 1);
   for (size_t column = 0; column < columns; column++) out += "─";
-  const size_t gap = columns > plot.first.size() + plot.last.size() ? columns - plot.first.size() - plot.last.size() : 1;
+  const size_t gap =
+      columns > plot.first.size() + plot.last.size() ? columns - plot.first.size() - plot.last.size() : 1;
   return out + fmt::format("\n{:>{}}{}{:>{}}{}\n", "", margin, plot.first, "", gap, plot.last);
 }
 

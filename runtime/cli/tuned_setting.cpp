@@ -19,7 +19,8 @@ GivenOption option_of_setting(const Str& path, const char* from) { return {"set"
 std::vector<std::pair<Str, Str>> rates_of(const Start& start) {
   std::vector<std::pair<Str, Str>> rates;
   for (const Resolved& setting : start.settings.resolved()) {
-    if (setting.path.starts_with("model.") && setting.path.ends_with(".lr")) rates.emplace_back(setting.path, show(setting.value));
+    if (setting.path.starts_with("model.") && setting.path.ends_with(".lr"))
+      rates.emplace_back(setting.path, show(setting.value));
   }
   return rates;
 }

@@ -40,9 +40,10 @@ Str run_of(const Program& program, const CommandLine& line, const Str& which) {
     newest = time;
   }
   if (!found.empty()) return found;
-  throw with_help(error_at({}, err::checkpoint_misfit,
-                           which.empty() ? fmt::format("no run in {}", out) : fmt::format("no run {} in {}", which, out)),
-                  "it takes the folder, number or name of a run; --out says where runs are");
+  throw with_help(
+      error_at({}, err::checkpoint_misfit,
+               which.empty() ? fmt::format("no run in {}", out) : fmt::format("no run {} in {}", which, out)),
+      "it takes the folder, number or name of a run; --out says where runs are");
 }
 
 /// Nothing if it is gone: a run that goes on removes checkpoints while they are looked at.
@@ -101,8 +102,15 @@ std::vector<Str> mend_last(const Str& folder, const std::vector<Kept>& rows) {
 Str json_of(const Str& run, const std::vector<Kept>& rows, const Str& last, const Str& best) {
   nlohmann::json list = nlohmann::json::array();
   for (const Kept& row : rows) {
-    list.push_back({{"name", row.name}, {"step", row.step}, {"bytes", row.bytes}, {"world", row.world}, {"whole", row.damage.empty()},
-                    {"damage", row.damage}, {"weights_only", row.has_weights_only}, {"last", row.name == last}, {"best", row.name == best}});
+    list.push_back({{"name", row.name},
+                    {"step", row.step},
+                    {"bytes", row.bytes},
+                    {"world", row.world},
+                    {"whole", row.damage.empty()},
+                    {"damage", row.damage},
+                    {"weights_only", row.has_weights_only},
+                    {"last", row.name == last},
+                    {"best", row.name == best}});
   }
   return nlohmann::json({{"run", run}, {"checkpoints", list}}).dump() + "\n";
 }
@@ -126,7 +134,9 @@ Str table_of(const Str& run, const std::vector<Kept>& rows, const Str& last, con
 }  // namespace
 
 int run_checkpoints(const Program& program, const CommandLine& line) {
-  if (line.words.size() > 1) throw error_at({}, err::unknown_option, fmt::format("for the word {}; the run is {}", line.words[1], line.words[0]));
+  if (line.words.size() > 1)
+    throw error_at({}, err::unknown_option,
+                   fmt::format("for the word {}; the run is {}", line.words[1], line.words[0]));
   const Str run = run_of(program, line, line.words.empty() ? line.get("run") : line.words[0]);
   const Str folder = run + "/checkpoints";
   const bool is_repair = line.has("repair") && fs::is_directory(folder);

@@ -7,9 +7,9 @@
 #include "runtime/cli/faults.h"
 #include "runtime/cli/report.h"
 #include "runtime/cli/run_folder.h"
-#include "runtime/settings/value_text.h"
 #include "runtime/cli/verbs.h"
 #include "runtime/data/rows.h"
+#include "runtime/settings/value_text.h"
 
 namespace ltr::cli {
 

@@ -39,7 +39,8 @@ Str table(const EvalReport& report) {
     }
     out += "\n";
   }
-  for (const auto& [name, value] : report.values) out += fmt::format("  {:<{}}  {:>12}\n", name, width, short_number(value));
+  for (const auto& [name, value] : report.values)
+    out += fmt::format("  {:<{}}  {:>12}\n", name, width, short_number(value));
   out += fmt::format("  {:<{}}", "samples", width);
   for (const EvalReport::Stream& stream : report.streams) out += fmt::format("  {:>12}", with_commas(stream.samples));
   return out + fmt::format("\n{}\n", seconds_text(report.total_s));

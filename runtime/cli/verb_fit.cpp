@@ -1,7 +1,7 @@
 // `fit`: run folder, loggers, the trainer, the report.
 
-#include <csignal>
 #include <cmath>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 
@@ -15,10 +15,10 @@
 #include "runtime/cli/report.h"
 #include "runtime/cli/requeue.h"
 #include "runtime/cli/run_folder.h"
-#include "runtime/settings/value_text.h"
 #include "runtime/cli/verbs.h"
 #include "runtime/distributed/supervisor.h"
 #include "runtime/loggers/make.h"
+#include "runtime/settings/value_text.h"
 #include "runtime/tensor/handle.h"
 #include "runtime/train/bucket_trial.h"
 #include "runtime/train/signals.h"
@@ -47,9 +47,10 @@ void choose_checkpoint(Resume& out, const Str& what, bool may_be_none) {
   out.checkpoint = find_checkpoint(out.run, what, &out.notices, true);
   if (!out.checkpoint.empty()) return;
   if (!out.notices.empty()) {
-    throw with_help(Error(err::checkpoint_damaged.code,
-                          fmt::format("{} has no whole checkpoint to go on from: {}", out.run, fmt::join(out.notices, "; ")), {}),
-                    "to begin anew, use --resume none");
+    throw with_help(
+        Error(err::checkpoint_damaged.code,
+              fmt::format("{} has no whole checkpoint to go on from: {}", out.run, fmt::join(out.notices, "; ")), {}),
+        "to begin anew, use --resume none");
   }
   if (may_be_none) return;
   throw with_help(error_at({}, err::checkpoint_misfit, fmt::format("{} has no checkpoint to go on from", out.run)),
@@ -92,7 +93,8 @@ Resume find_resume(const Start& start) {
                        ? fmt::format("--resume {}: no run of {} in {}", what, start.experiment->name, start.out_dir())
                        : fmt::format("--run {}: no such run of {} in {}", start.line.get("run"), start.experiment->name,
                                      start.out_dir())),
-          "--resume auto goes on with a run if there is one and starts one if there is none; --out says where runs are");
+          "--resume auto goes on with a run if there is one and starts one if there is none; --out says where runs "
+          "are");
     }
     choose_checkpoint(out, what, false);
   } else if (fs::exists(what + "/checkpoint.json", failed)) {
@@ -102,8 +104,9 @@ Resume find_resume(const Start& start) {
   } else {
     out.run = find_run(start.out_dir(), start.experiment->name, start.run_name(), what);
     if (out.run.empty())
-      throw with_help(error_at({}, err::checkpoint_misfit, fmt::format("--resume {}: neither a checkpoint nor a run", what)),
-                      "it takes auto, last, best, the folder of a checkpoint or of a run");
+      throw with_help(
+          error_at({}, err::checkpoint_misfit, fmt::format("--resume {}: neither a checkpoint nor a run", what)),
+          "it takes auto, last, best, the folder of a checkpoint or of a run");
     choose_checkpoint(out, "last", false);
   }
   return out;
@@ -123,17 +126,10 @@ std::map<Str, doors::HparamValue> logged_hparams(const RunSettings& settings) {
   for (const Resolved& setting : settings.resolved()) {
     if (setting.path.find('.') != Str::npos) continue;
     switch (setting.value.kind) {
-      case Value::Kind::Bool:
-        out[setting.path] = setting.value.as_bool();
-        break;
-      case Value::Kind::Int:
-        out[setting.path] = double(setting.value.whole);
-        break;
-      case Value::Kind::Float:
-        out[setting.path] = setting.value.real;
-        break;
-      default:
-        out[setting.path] = show(setting.value);
+      case Value::Kind::Bool: out[setting.path] = setting.value.as_bool(); break;
+      case Value::Kind::Int: out[setting.path] = double(setting.value.whole); break;
+      case Value::Kind::Float: out[setting.path] = setting.value.real; break;
+      default: out[setting.path] = show(setting.value);
     }
   }
   return out;
@@ -318,7 +314,8 @@ class FitVerb {
   void write_record() {
     write_run_file(folder_->path() + "/run.json", run_record_text(record_, start_.program));
     if (record_.status != "running") return set_last_words(nullptr);
-    LastWords words{folder_->path(), folder_->path() + "/checkpoints", resume_command(start_, folder_->path()), "", "", {}};
+    LastWords words{
+        folder_->path(), folder_->path() + "/checkpoints", resume_command(start_, folder_->path()), "", "", {}};
     RunRecord ended = record_;
     ended.status = "failed";
     ended.reason = "R1009: crashed";
@@ -375,7 +372,8 @@ class FitVerb {
       record_.best_checkpoint = inside(folder_->path(), report.best[0].path);
     }
     try {
-      if (!folder_->is_there()) throw error_at({}, err::cannot_write, folder_->path(), "it was deleted while the run wrote into it");
+      if (!folder_->is_there())
+        throw error_at({}, err::cannot_write, folder_->path(), "it was deleted while the run wrote into it");
       close_record(report.exit_code == 0 ? "finish"
                    : is_interrupted      ? "stop"
                                          : "fail",
@@ -418,7 +416,7 @@ class FitVerb {
   Resume resume_;
   Option<Finders> finders_;
   bool is_kept_ = true;
-  bool writes_ = false;     ///< into a folder that is kept
+  bool writes_ = false;  ///< into a folder that is kept
   Str dir_;
   Option<RunFolder> folder_;
   Option<Temporary> temporary_;
@@ -429,8 +427,6 @@ class FitVerb {
 
 }  // namespace
 
-int run_fit(Start& start) {
-  return is_trial() ? run_trial(start) : FitVerb(start).run();
-}
+int run_fit(Start& start) { return is_trial() ? run_trial(start) : FitVerb(start).run(); }
 
 }  // namespace ltr::cli

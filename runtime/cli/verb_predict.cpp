@@ -7,11 +7,11 @@
 #include "runtime/cli/predictions.h"
 #include "runtime/cli/run_folder.h"
 #include "runtime/cli/tensor_param.h"
-#include "runtime/settings/value_text.h"
 #include "runtime/cli/verbs.h"
 #include "runtime/data/loader.h"
 #include "runtime/data/rows_source.h"
 #include "runtime/data/stream.h"
+#include "runtime/settings/value_text.h"
 #include "runtime/tensor/handle.h"
 #include "runtime/train/feed.h"
 #include "runtime/train/left_out_records.h"
@@ -60,7 +60,8 @@ void read_params(const Start& start, const StepInfo& step, Input& input) {
   if (!faults.empty()) throw Faults{faults};
 }
 
-std::unique_ptr<data::Loader> make_loader(const RunRequest& request, const Data::RoleStream& source, const Stream& stream) {
+std::unique_ptr<data::Loader> make_loader(const RunRequest& request, const Data::RoleStream& source,
+                                          const Stream& stream) {
   const auto number = size_t(&source - request.data.streams.data());
   return std::make_unique<data::Loader>(stream, loader_options(request, number));
 }
@@ -79,7 +80,8 @@ void read_rows(const Start& start, const RunRequest& request, const StepInfo& st
   if (own == nullptr)
     throw error_at(source.location, err::settings_contradict, "--read needs a predict stream with one source");
   const Schema& schema = own->schema();
-  Rows rows = ltr::read_rows(file, schema, {.refuses_names = !start.line.has("ignore-columns"), .refuses_rows = needs_all});
+  Rows rows =
+      ltr::read_rows(file, schema, {.refuses_names = !start.line.has("ignore-columns"), .refuses_rows = needs_all});
 
   std::vector<Str> used;
   for (const int field : step.fields) used.emplace_back(start.data->batch[size_t(field)].name);
@@ -87,11 +89,14 @@ void read_rows(const Start& start, const RunRequest& request, const StepInfo& st
   for (const size_t field : fields_missed(source.stream, rows, used)) missing.emplace_back(schema[field].name);
   if (!missing.empty()) {
     const Str near = nearest(missing[0], rows.ignored);
-    throw with_help(error_at({}, err::schema_differs, file, fmt::format("no field {}", fmt::join(missing, ", "))),
-                    near.empty() ? "the prediction hangs on it" : fmt::format("the prediction hangs on it; the file has {}, did you mean {}?", near, missing[0]));
+    throw with_help(
+        error_at({}, err::schema_differs, file, fmt::format("no field {}", fmt::join(missing, ", "))),
+        near.empty() ? "the prediction hangs on it"
+                     : fmt::format("the prediction hangs on it; the file has {}, did you mean {}?", near, missing[0]));
   }
   if (!rows.ignored.empty())
-    input.notes.push_back(fmt::format("{}: not read, as no field of the records: {}", file, fmt::join(rows.ignored, ", ")));
+    input.notes.push_back(
+        fmt::format("{}: not read, as no field of the records: {}", file, fmt::join(rows.ignored, ", ")));
   if (!rows.not_finite.empty()) input.notes.push_back(rows.not_finite);
 
   Stream stream = source.stream.state()->rebuilt(rows.stream);
@@ -99,7 +104,8 @@ void read_rows(const Start& start, const RunRequest& request, const StepInfo& st
     rows.need_all();
     stream = source.stream.state()->rebuilt(rows.stream);
   }
-  const auto fault = std::find_if(rows.faults.begin(), rows.faults.end(), [](const Str& text) { return !text.empty(); });
+  const auto fault =
+      std::find_if(rows.faults.begin(), rows.faults.end(), [](const Str& text) { return !text.empty(); });
   if (fault != rows.faults.end() && records_of(*stream.state()) != int64_t(rows.faults.size())) {
     throw error_at({}, err::bad_record, file, *fault + " (the predict stream joins rows, so none can be left out)");
   }
@@ -184,16 +190,17 @@ std::function<bool(Batch&)> batches_of(const Ranks& ranks, Input& input, size_t 
 void need_folder(const Str& out) {
   for (const char* ending : {".jsonl", ".csv", ".npy", ".json", ".npz", ".safetensors"}) {
     if (!out.ends_with(ending)) continue;
-    throw with_help(error_at({}, err::settings_contradict, fmt::format("--out {}: it is the folder that holds the runs", out)),
-                    fmt::format("predictions are written by --write {}", out));
+    throw with_help(
+        error_at({}, err::settings_contradict, fmt::format("--out {}: it is the folder that holds the runs", out)),
+        fmt::format("predictions are written by --write {}", out));
   }
 }
 
 void tell_doubts(const Input& input, const Predictions& predictions, int64_t samples) {
   if (predictions.not_finite() > 0) {
-    print_err(fmt::format("warning: {} of {} {} not finite; the first is number {}\n", with_commas(predictions.not_finite()),
-                          plural(samples, "prediction"), predictions.not_finite() == 1 ? "is" : "are",
-                          predictions.first_not_finite()));
+    print_err(fmt::format("warning: {} of {} {} not finite; the first is number {}\n",
+                          with_commas(predictions.not_finite()), plural(samples, "prediction"),
+                          predictions.not_finite() == 1 ? "is" : "are", predictions.first_not_finite()));
   }
   if (const Str left_out = input.left_out.summary(); !left_out.empty()) {
     print_err(fmt::format("note: {}; what is left out has no prediction\n", left_out));
@@ -229,7 +236,9 @@ int run_predict(Start& start) {
 
   const std::vector<int32_t>* characters = input.is_text ? characters_of(*start.data) : nullptr;
   const bool prints_text = input.is_text && !start.line.has("write");
-  const Str usual = run.empty() || prints_text ? "-" : request.writes() ? next_numbered(run + "/predict", "", ".jsonl") : "";
+  const Str usual = run.empty() || prints_text ? "-"
+                    : request.writes()         ? next_numbered(run + "/predict", "", ".jsonl")
+                                               : "";
   const Str target = start.ranks.of_first(start.line.get("write", usual));
   Predictions predictions(target, characters, start.ranks.is_first());
   open_streams(start, request, *step, start.line.has("strict") || prints_text || !predictions.takes_faults(), input);
@@ -250,9 +259,8 @@ int run_predict(Start& start) {
   SignalWatch::enter(SignalPhase::End);
   predictions.close(input.rows);
   if (target != "-" && !prints_text) {
-    print_err(
-        fmt::format("{} in {} · {}\n", plural(report.samples, "prediction"), seconds_text(report.total_s),
-                    fmt::join(predictions.files(), ", ")));
+    print_err(fmt::format("{} in {} · {}\n", plural(report.samples, "prediction"), seconds_text(report.total_s),
+                          fmt::join(predictions.files(), ", ")));
   }
   tell_doubts(input, predictions, report.samples);
   if (SignalWatch::received() != 0 || input.is_stopped) {

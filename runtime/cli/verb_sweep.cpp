@@ -281,9 +281,9 @@ class Sweep {
     while (true) {
       for (int64_t slot = 0; slot < jobs_ && SignalWatch::received() == 0; ++slot) {
         if (std::ranges::any_of(running_, [&](const Running& one) { return one.slot == slot; })) continue;
-        while (next < plan_.trials && std::ranges::any_of(records_, [&](const TrialRecord& one) {
-                 return one.number == next && is_done(one);
-               }))
+        while (
+            next < plan_.trials &&
+            std::ranges::any_of(records_, [&](const TrialRecord& one) { return one.number == next && is_done(one); }))
           ++next;
         if (next < plan_.trials) begin(next++, slot);
       }

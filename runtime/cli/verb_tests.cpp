@@ -18,8 +18,10 @@ c10::Device set_up_device(const CommandLine& line) {
   if (!devices || devices->count > 1) {
     throw error_at({}, err::wrong_type, "--devices", '"' + text + '"', "auto, cpu or cuda: tests are one process");
   }
-  const DeviceChoice choice = choose_device(
-      {.devices = *devices, .topology = "of a test", .typed_devices = "--devices " + text, .fitting = [] { return std::vector<Str>(); }});
+  const DeviceChoice choice =
+      choose_device({.devices = *devices, .topology = "of a test", .typed_devices = "--devices " + text, .fitting = [] {
+                       return std::vector<Str>();
+                     }});
   if (choice.accelerator == nullptr) return c10::kCPU;
   use_accelerator(choice.accelerator, choice.index);
   set_determinism("true", nullptr);

@@ -16,7 +16,8 @@ const std::vector<VerbInfo>& verb_table() {
       {"serve", 's', "answers requests"},
       {"sweep", 'w', "runs the sweep section: a fit for each trial", run_sweep},
       {"report", 'r', "an HTML page of a run"},
-      {"checkpoints", 'k', "lists the checkpoints of a run and verifies them: checkpoints [RUN]", nullptr, run_checkpoints},
+      {"checkpoints", 'k', "lists the checkpoints of a run and verifies them: checkpoints [RUN]", nullptr,
+       run_checkpoints},
       {"__tests", 'T', "", nullptr, run_tests},
   };
   return kTable;

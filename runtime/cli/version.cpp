@@ -11,13 +11,9 @@
 
 namespace ltr::cli {
 
-Str libtorch_version() {
-  return TORCH_VERSION;
-}
+Str libtorch_version() { return TORCH_VERSION; }
 
-Str compiler_version() {
-  return fmt::format("g++ {}.{}.{}", __GNUC__, __GNUC_MINOR__, __GNUC_PATCHLEVEL__);
-}
+Str compiler_version() { return fmt::format("g++ {}.{}.{}", __GNUC__, __GNUC_MINOR__, __GNUC_PATCHLEVEL__); }
 
 Str cuda_version() {
   const Str file = plugin_file();
@@ -28,7 +24,8 @@ Str cuda_version() {
   for (const int one : plugin.accelerator->architectures()) built.push_back(fmt::format("sm_{}", one));
   std::vector<Str> there;
   for (int64_t i = 0; i < plugin.accelerator->count(); i++) there.push_back(plugin.accelerator->facts(i).name);
-  const Str devices = there.empty() ? "no device: " + plugin.accelerator->why_none() : fmt::format("{}", fmt::join(there, ", "));
+  const Str devices =
+      there.empty() ? "no device: " + plugin.accelerator->why_none() : fmt::format("{}", fmt::join(there, ", "));
   std::vector<Str> libraries;
   for (const auto& [name, version] : plugin.accelerator->libraries()) {
     libraries.push_back(libraries.empty() ? version : name + " " + version);
@@ -44,8 +41,8 @@ int run_version(const Program& program, const CommandLine&) {
       "CUDA      {}\n"
       "compiler  {}, C++{}\n"
       "CPU       {}, {} threads\n",
-      program.name, program.compiler, program.edition, program.source_hash, libtorch_version(), cuda_version(), compiler_version(),
-      __cplusplus / 100 % 100, at::get_cpu_capability(), at::get_num_threads()));
+      program.name, program.compiler, program.edition, program.source_hash, libtorch_version(), cuda_version(),
+      compiler_version(), __cplusplus / 100 % 100, at::get_cpu_capability(), at::get_num_threads()));
   return 0;
 }
 

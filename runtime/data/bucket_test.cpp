@@ -73,7 +73,8 @@ TEST_CASE("bucket puts records of like size together, each once, and begins anew
   const auto order = [&](int64_t epoch, uint64_t seed) {
     std::vector<int64_t> all;
     for (int64_t i = 0; i < 20; ++i) {
-      for (const int64_t length : lengths_at(batches, {.epoch = epoch, .index = i, .seed = seed})) all.push_back(length);
+      for (const int64_t length : lengths_at(batches, {.epoch = epoch, .index = i, .seed = seed}))
+        all.push_back(length);
     }
     return all;
   };

@@ -92,7 +92,8 @@ nlohmann::json made_up(CellKind kind) {
   nlohmann::json json = {{"missing", 0}, {"count", kMockCount}};
   const int64_t classes = kind == CellKind::Bool ? 2 : kMockCount;
   for (int64_t i = 0; kind != CellKind::Real && i < classes; ++i) {
-    json["classes"].push_back(kind == CellKind::Text ? nlohmann::json(fmt::format("class {:02}", i)) : nlohmann::json(i));
+    json["classes"].push_back(kind == CellKind::Text ? nlohmann::json(fmt::format("class {:02}", i))
+                                                     : nlohmann::json(i));
     json["counts"].push_back(kMockCount / classes);
   }
   if (kind != CellKind::Text) json.update({{"mean", 0}, {"std", 1}, {"min", -1}, {"max", 1}, {"median", 0}});
@@ -124,7 +125,8 @@ class Facts : public Known {
       : Known(std::move(name), stream, location) {
     const Schema& schema = stream.state()->schema();
     for (const Str& field : fields) {
-      const auto found = std::find_if(schema.begin(), schema.end(), [&](const FieldInfo& one) { return field == one.name; });
+      const auto found =
+          std::find_if(schema.begin(), schema.end(), [&](const FieldInfo& one) { return field == one.name; });
       if (found == schema.end()) throw error_here(err::schema_differs, "facts", "there is no field " + field);
       columns_.push_back(size_t(found - schema.begin()));
       fields_.emplace(field, FieldFacts(*this));
@@ -222,7 +224,8 @@ std::vector<bool> fact_bools(const FieldFacts* field) {
 Floats fact_class_weights(const FieldFacts* field) {
   const FieldFacts& known = field->known();
   Floats weights;
-  for (const int64_t count : known.counts) weights.push_back(double(known.count) / (double(known.counts.size()) * double(count)));
+  for (const int64_t count : known.counts)
+    weights.push_back(double(known.count) / (double(known.counts.size()) * double(count)));
   return weights;
 }
 

@@ -21,7 +21,8 @@ namespace {
 
 struct Scratch {
   Scratch(const Str& ending, const Str& text)
-      : path((std::filesystem::temp_directory_path() / fmt::format("ltr-f-{}-{}{}", ::getpid(), count++, ending)).string()) {
+      : path((std::filesystem::temp_directory_path() / fmt::format("ltr-f-{}-{}{}", ::getpid(), count++, ending))
+                 .string()) {
     std::ofstream(path, std::ios::binary) << text;
   }
   ~Scratch() { std::filesystem::remove(path); }
@@ -29,7 +30,9 @@ struct Scratch {
   static inline int count = 0;
 };
 
-at::Tensor read(const Str& text, at::ScalarType type = at::kLong) { return tensor_of_json(doors::parse_json(text, "--v"), type); }
+at::Tensor read(const Str& text, at::ScalarType type = at::kLong) {
+  return tensor_of_json(doors::parse_json(text, "--v"), type);
+}
 
 Str fault(const Str& text, at::ScalarType type = at::kLong) {
   try {
@@ -49,7 +52,8 @@ Error error_of(const std::function<void()>& body) {
   return Error("", "");
 }
 
-const Schema kPoint = {{"width", DType::Float, {}, "float"}, {"height", DType::Float, {}, "float"}, {"kind", DType::I64, {}, "int"}};
+const Schema kPoint = {
+    {"width", DType::Float, {}, "float"}, {"height", DType::Float, {}, "float"}, {"kind", DType::I64, {}, "int"}};
 
 class NoData : public Data {};
 const NoData kData;
@@ -78,7 +82,8 @@ Stream points() {
 
 TEST_CASE("JSON gives its numbers in their order, past ten of them") {
   CHECK(at::equal(read("[0,1,2,3,4,5,6,7,8,9,10,11,12]"), at::arange(13, at::kLong)));
-  CHECK(at::equal(read("[[0,1,2,3,4,5,6,7,8,9,10],[11,12,13,14,15,16,17,18,19,20,21]]"), at::arange(22, at::kLong).view({2, 11})));
+  CHECK(at::equal(read("[[0,1,2,3,4,5,6,7,8,9,10],[11,12,13,14,15,16,17,18,19,20,21]]"),
+                  at::arange(22, at::kLong).view({2, 11})));
   CHECK(read("[]").sizes() == at::IntArrayRef({0}));
   CHECK(read("[[],[]]").sizes() == at::IntArrayRef({2, 0}));
   CHECK(read("[[[1.5],[true]]]", at::kFloat).sizes() == at::IntArrayRef({1, 2, 1}));
@@ -108,7 +113,8 @@ TEST_CASE("rows from outside: unknown fields are not read, and refused when stri
   CHECK(error.code == "R3002");
   CHECK(error.message.find("no field widht (did you mean width?), colour in the records") != Str::npos);
   CHECK(error.location.line == 0);
-  const Scratch json_file(".jsonl", "{\"width\": 1, \"height\": 2, \"kind\": 3}\n{\"width\": 1, \"hieght\": 2, \"kind\": 3}\n");
+  const Scratch json_file(".jsonl",
+                          "{\"width\": 1, \"height\": 2, \"kind\": 3}\n{\"width\": 1, \"hieght\": 2, \"kind\": 3}\n");
   const Error second = error_of([&] { read_rows(json_file.path, kPoint, {true, true}); });
   CHECK(second.code == "R3002");
   CHECK(second.message.find(".jsonl:2: no field hieght (did you mean height?)") != Str::npos);
@@ -124,9 +130,15 @@ TEST_CASE("rows from outside: what is ignored, not finite, twice there or cut of
   CHECK(reason.find("number overflow parsing '1e400'") != Str::npos);
   CHECK(reason.find("json.exception") == Str::npos);
   const Scratch large(".csv", "width,height,kind\n1,1e400,0\n1,2,0\n");
-  CHECK(read_rows(large.path, kPoint, {}).faults[0].ends_with(".csv:2: the field height is \"1e400\", but float is wanted"));
-  const Scratch twice(".jsonl", "{\"width\": 1, \"height\": 2, \"kind\": 3}\n{\"width\": 1, \"height\": 2, \"height\": 4, \"kind\": 3}\n");
-  CHECK(read_rows(twice.path, kPoint, {}).faults[1].ends_with(".jsonl:2: the name \"height\" stands twice in one object"));
+  CHECK(read_rows(large.path, kPoint, {})
+            .faults[0]
+            .ends_with(".csv:2: the field height is \"1e400\", but float is wanted"));
+  const Scratch twice(
+      ".jsonl",
+      "{\"width\": 1, \"height\": 2, \"kind\": 3}\n{\"width\": 1, \"height\": 2, \"height\": 4, \"kind\": 3}\n");
+  CHECK(read_rows(twice.path, kPoint, {})
+            .faults[1]
+            .ends_with(".jsonl:2: the name \"height\" stands twice in one object"));
   const Scratch open(".csv", "width,height,kind\n1,2,3\n1,\"2,3\n");
   const Error error = error_of([&] { read_rows(open.path, kPoint, {}); });
   CHECK(error.message.find(open.path + ":3: ") != Str::npos);
@@ -134,9 +146,10 @@ TEST_CASE("rows from outside: what is ignored, not finite, twice there or cut of
 
 TEST_CASE("rows from outside: a row that a map refuses has a fault of its own, but not for what nobody needs") {
   const Scratch own(".csv", "width,height,kind\n1,2,0\n3,4,1\n");
-  const Stream like = collate(map(csv(own.path, ",", kPoint), &kData,
-                                  {refuse_kind, {{"x", DType::F32, {2}, ""}, {"y", DType::I64, {}, ""}}, false, "refuse", {}}),
-                              2, false);
+  const Stream like =
+      collate(map(csv(own.path, ",", kPoint), &kData,
+                  {refuse_kind, {{"x", DType::F32, {2}, ""}, {"y", DType::I64, {}, ""}}, false, "refuse", {}}),
+              2, false);
   const Scratch file(".csv", "width,height,kind\n1,2,9\n-1,2,0\n5,6,1\n");
   Record batch;
   take_left_out();
@@ -185,7 +198,8 @@ TEST_CASE("rows from outside: a row that does not fit is a fault in its place, o
   const Error error = error_of([&] { read_rows(file.path, kPoint, {true, true}); });
   CHECK(error.code == "R3003");
   CHECK(error.message.find(".csv:3: the field height is") != Str::npos);
-  const Scratch lines(".jsonl", "{\"width\": 1, \"height\": 2, \"kind\": 3}\n[1]\n{\"width\": 1, \"kind\": 3}\n" + Str(100, '[') + "\n");
+  const Scratch lines(".jsonl", "{\"width\": 1, \"height\": 2, \"kind\": 3}\n[1]\n{\"width\": 1, \"kind\": 3}\n" +
+                                    Str(100, '[') + "\n");
   const Rows more = read_rows(lines.path, kPoint, {});
   CHECK(more.faults[1].ends_with(":2: no JSON object"));
   CHECK(more.faults[2].ends_with(":3: the field height is missing"));

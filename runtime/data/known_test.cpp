@@ -90,7 +90,7 @@ TEST_CASE("words: special ones, then by falling count, equal counts by code poin
   Data data;
   const Vocabulary* all = vocab(data, homes(), Str("text"), {}, 1, {"<pad>", "<unk>"}, "special", "all");
   CHECK((decode_words(all, tensor_of(Ints{0, 1, 2, 3, 4, 5, 6}, DType::I64)) ==
-        std::vector<Str>{"<pad>", "<unk>", "a", "b", "c", "d", "ü"}));
+         std::vector<Str>{"<pad>", "<unk>", "a", "b", "c", "d", "ü"}));
   CHECK(vocab_size(all) == 7);
   CHECK(aten(encode_words(all, {"b", "zebra", "<pad>"})).equal(at::tensor({3, 1, 0}, at::kLong)));
   CHECK(word_id(all, "ü") == 6);

@@ -27,9 +27,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 /// So much may be read ahead of small batches: waking a thread for each would cost more than the batch.
 constexpr int64_t kBytesAhead = int64_t(1) << 20;
@@ -48,7 +46,7 @@ struct Slot {
   bool is_ready = false;
   bool is_empty = false;  ///< every record of it was left out
   Batch batch;
-  Option<Error> misfit;   ///< what differs from the data's batch; told of the first one
+  Option<Error> misfit;  ///< what differs from the data's batch; told of the first one
   std::vector<LeftOut> left_out;
   std::exception_ptr error;
 };
@@ -98,7 +96,7 @@ struct Loader::Impl {
   int64_t position = 0;  ///< what `next` gives next
   int64_t end = 0;
   int64_t begun_epoch = -1;
-  int64_t begun = 0;     ///< batches of that epoch that were done by others
+  int64_t begun = 0;  ///< batches of that epoch that were done by others
   bool is_checked = false;
   at::ScalarType step_float = at::kFloat;  ///< of `float` in the step
   std::vector<LeftOut> left_out;
@@ -205,7 +203,8 @@ bool Loader::Impl::read_or_stand_in(ReadAt place, Record& record, Batch& batch) 
     place.index = all == kEndless ? place.index + 1 : (place.index + 1) % all;
     if (stream.state()->read(place, record)) return true;
   }
-  throw error_at(options.location, err::stream_too_short, fmt::format("{} has no batch with a good record", options.name));
+  throw error_at(options.location, err::stream_too_short,
+                 fmt::format("{} has no batch with a good record", options.name));
 }
 
 /// All that is done to a batch is done by who reads it, so that the step does not pay for it.
@@ -222,7 +221,7 @@ Slot Loader::Impl::read(int64_t of_epoch, int64_t number) const {
 bool Loader::Impl::read_fields(int64_t of_epoch, int64_t number, Batch& batch) const {
   const ModeScope mode(false, false);
   const PolicyScope policy(data_float());
-  const DeviceScope on_host(c10::kCPU);  // without workers it is the step's thread that reads
+  const DeviceScope on_host(c10::kCPU);                    // without workers it is the step's thread that reads
   const at::AutoDispatchBelowADInplaceOrView no_autograd;  // maps have no gradients: a third less per small op
   at(options.location);
   const ReadAt place = place_of(of_epoch, number);
@@ -263,7 +262,8 @@ Option<Error> Loader::Impl::misfit_of(const Batch& batch) const {
 void Loader::Impl::narrow(Batch& batch) const {
   if (step_float == data_float()) return;
   for (size_t i = 0; i < batch.fields.size(); ++i) {
-    if (options.batch[i].dtype != DType::Float || options.batch[i].host[0] != '\0' || !batch.fields[i].defined()) continue;
+    if (options.batch[i].dtype != DType::Float || options.batch[i].host[0] != '\0' || !batch.fields[i].defined())
+      continue;
     batch.fields[i] = give(In(batch.fields[i])->to(step_float));
   }
 }
@@ -288,8 +288,7 @@ void Loader::Impl::work() {
   ++ready_threads;
   slot_changed.notify_all();
   while (true) {
-    work_changed.wait(lock,
-                      [&] { return is_stopping || (claimed < end && claimed < position + ahead); });
+    work_changed.wait(lock, [&] { return is_stopping || (claimed < end && claimed < position + ahead); });
     if (is_stopping) return;
     const int64_t number = claimed++;
     const int64_t of_epoch = epoch;
@@ -392,13 +391,9 @@ Loader::Loader(const Stream& stream, LoaderOptions options)
 
 Loader::~Loader() = default;
 
-bool Loader::is_endless() const {
-  return impl_->stream.state()->size() == kEndless;
-}
+bool Loader::is_endless() const { return impl_->stream.state()->size() == kEndless; }
 
-int64_t Loader::batches(int64_t epoch) const {
-  return impl_->count(epoch);
-}
+int64_t Loader::batches(int64_t epoch) const { return impl_->count(epoch); }
 
 int64_t Loader::samples() const {
   const int64_t batches = impl_->count(0);
@@ -410,43 +405,29 @@ int64_t Loader::batch_samples(int64_t epoch, int64_t number, int64_t rank) const
   return impl_->stream.state()->batch_samples(impl_->of_all(epoch, number, rank));
 }
 
-int64_t Loader::own_rank() const {
-  return impl_->options.rank;
-}
+int64_t Loader::own_rank() const { return impl_->options.rank; }
 
 void Loader::fill() { impl_->fill(); }
 
-int64_t Loader::number() const {
-  return impl_->position - 1;
-}
+int64_t Loader::number() const { return impl_->position - 1; }
 
 std::vector<Str> Loader::names_of(int64_t epoch, int64_t number) const {
   return impl_->stream.state()->names_of(impl_->place_of(epoch, number));
 }
 
-int64_t Loader::batch_size() const {
-  return impl_->stream.state()->batch_size();
-}
+int64_t Loader::batch_size() const { return impl_->stream.state()->batch_size(); }
 
 void Loader::begin_behind(int64_t epoch, int64_t batches) {
   impl_->begun_epoch = epoch;
   impl_->begun = batches;
 }
 
-void Loader::start(int64_t epoch, int64_t first_batch) {
-  impl_->begin(epoch, first_batch);
-}
+void Loader::start(int64_t epoch, int64_t first_batch) { impl_->begin(epoch, first_batch); }
 
-bool Loader::next(Batch& batch) {
-  return impl_->next(batch);
-}
+bool Loader::next(Batch& batch) { return impl_->next(batch); }
 
-double Loader::waited_s() const {
-  return impl_->waited_s;
-}
+double Loader::waited_s() const { return impl_->waited_s; }
 
-std::vector<LeftOut> Loader::take_left_out() {
-  return std::exchange(impl_->left_out, {});
-}
+std::vector<LeftOut> Loader::take_left_out() { return std::exchange(impl_->left_out, {}); }
 
 }  // namespace ltr::data

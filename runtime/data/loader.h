@@ -27,9 +27,9 @@ struct LoaderOptions {
   int64_t steps_per_epoch = -1;  ///< batches of an epoch of an endless stream, which goes on over epochs
   int64_t rank = 0;              ///< of the process: of every `world` batches it reads one
   int64_t world = 1;
-  bool is_even = false;          ///< all ranks read equally many: one that has none at a turn gets a stand-in
-  int64_t overfit = 0;           ///< the first N batches, unshuffled, in every epoch; 0 is off
-  bool mock = false;             ///< batches made up from `batch`, as many and as large as the stream's
+  bool is_even = false;  ///< all ranks read equally many: one that has none at a turn gets a stand-in
+  int64_t overfit = 0;   ///< the first N batches, unshuffled, in every epoch; 0 is off
+  bool mock = false;     ///< batches made up from `batch`, as many and as large as the stream's
 };
 
 /// A stream being read. One thread uses a loader; it owns its workers, which live as long as it.

@@ -6,9 +6,9 @@
 
 #include "runtime/data/rows.h"
 #include "runtime/data/sources/source.h"
+#include "runtime/tensor/draw.h"
 #include "runtime/tensor/handle.h"
 #include "runtime/tensor/random.h"
-#include "runtime/tensor/draw.h"
 
 namespace ltr {
 
@@ -65,12 +65,8 @@ class MockBatches : public Stage {
 
 }  // namespace
 
-Stream mock_source(Schema schema) {
-  return Stream(new MockSource(std::move(schema)));
-}
+Stream mock_source(Schema schema) { return Stream(new MockSource(std::move(schema))); }
 
-Stream mock_batches(const Stream& stream, const Schema& batch) {
-  return Stream(new MockBatches(stream, batch));
-}
+Stream mock_batches(const Stream& stream, const Schema& batch) { return Stream(new MockBatches(stream, batch)); }
 
 }  // namespace ltr

@@ -101,9 +101,7 @@ bool take_facts(OpenedFile& file) {
 
 }  // namespace
 
-void set_program_folders(std::vector<Str> folders) {
-  program_folders = std::move(folders);
-}
+void set_program_folders(std::vector<Str> folders) { program_folders = std::move(folders); }
 
 Str find_path(const Str& path, const char* name) {
   const std::vector<Str> places = places_of(path, name);
@@ -147,7 +145,8 @@ std::vector<Str> find_files(const Str& pattern) {
 
 void note_opened(const Str& path) {
   const std::lock_guard lock(opened_mutex);
-  const bool is_known = std::any_of(opened.begin(), opened.end(), [&](const OpenedFile& file) { return file.path == path; });
+  const bool is_known =
+      std::any_of(opened.begin(), opened.end(), [&](const OpenedFile& file) { return file.path == path; });
   if (!is_known) opened.push_back({.path = path});
 }
 

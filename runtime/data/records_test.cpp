@@ -101,7 +101,7 @@ TEST_CASE("a bad cell of a CSV stops the start with file and line, unless such r
   CHECK(numbers(skipping) == std::vector<int64_t>{1, 3, 5});
   CHECK(error_of([&] { map(rows, &kData, {same, kRow, false, "same", {}}, -1); }).code == "R2004");
   CHECK(told() == std::vector<Str>{path + ":3 | the field n is \"x\", but int is wanted",
-                                         path + ":6 | 2 fields, but the header has 1"});
+                                   path + ":6 | 2 fields, but the header has 1"});
 }
 
 TEST_CASE("filter and split by a field leave a bad record to who reads it") {
@@ -145,7 +145,8 @@ TEST_CASE("an image folder passes over nothing in silence") {
   CHECK(error_of([&] { image_folder(folder.path, 3); }).message.starts_with(other));
   fs::remove(other);
   fs::create_directories(folder.path + "/dog");
-  CHECK(error_of([&] { image_folder(folder.path, 3); }).message == folder.path + "/dog: the folder of a class, without an image");
+  CHECK(error_of([&] { image_folder(folder.path, 3); }).message ==
+        folder.path + "/dog: the folder of a class, without an image");
   folder.write("dog/deeper/c.jpg", whole);
   CHECK(error_of([&] { image_folder(folder.path, 3); }).message.starts_with(folder.path + "/dog/deeper"));
   fs::remove_all(folder.path + "/dog");

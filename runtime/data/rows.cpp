@@ -25,34 +25,21 @@ Str dims_text(at::IntArrayRef dims) {
 
 }  // namespace
 
-at::ScalarType data_float() {
-  return precision().policy == at::kDouble ? at::kDouble : at::kFloat;
-}
+at::ScalarType data_float() { return precision().policy == at::kDouble ? at::kDouble : at::kFloat; }
 
 at::ScalarType scalar_type(DType dtype) {
   switch (dtype) {
-    case DType::Float:
-      return data_float();
-    case DType::F16:
-      return at::kHalf;
-    case DType::BF16:
-      return at::kBFloat16;
-    case DType::F32:
-      return at::kFloat;
-    case DType::F64:
-      return at::kDouble;
-    case DType::I8:
-      return at::kChar;
-    case DType::I16:
-      return at::kShort;
-    case DType::I32:
-      return at::kInt;
-    case DType::I64:
-      return at::kLong;
-    case DType::U8:
-      return at::kByte;
-    case DType::Bool:
-      return at::kBool;
+    case DType::Float: return data_float();
+    case DType::F16: return at::kHalf;
+    case DType::BF16: return at::kBFloat16;
+    case DType::F32: return at::kFloat;
+    case DType::F64: return at::kDouble;
+    case DType::I8: return at::kChar;
+    case DType::I16: return at::kShort;
+    case DType::I32: return at::kInt;
+    case DType::I64: return at::kLong;
+    case DType::U8: return at::kByte;
+    case DType::Bool: return at::kBool;
   }
   return at::kFloat;
 }
@@ -65,14 +52,10 @@ CellKind cell_kind(const FieldInfo& field) {
 
 at::ScalarType field_type(const FieldInfo& field) {
   switch (field.host[0]) {
-    case 'i':
-      return at::kLong;
-    case 'f':
-      return data_float();
-    case 'b':
-      return at::kBool;
-    default:
-      return scalar_type(field.dtype);
+    case 'i': return at::kLong;
+    case 'f': return data_float();
+    case 'b': return at::kBool;
+    default: return scalar_type(field.dtype);
   }
 }
 
@@ -105,7 +88,8 @@ int64_t row_bytes(const Schema& schema) {
 
 bool is_too_large(const FieldInfo& field, const Cell& cell) {
   if (field.form == FieldForm::Option && cell.is_missing) return false;
-  return field.host[0] == 'f' && data_float() != at::kDouble && std::isfinite(cell.real) && !std::isfinite(float(cell.real));
+  return field.host[0] == 'f' && data_float() != at::kDouble && std::isfinite(cell.real) &&
+         !std::isfinite(float(cell.real));
 }
 
 Str too_large_text(const FieldInfo& field, const Cell& cell) {
@@ -147,12 +131,8 @@ void write_cell(const FieldInfo& field, const Cell& cell, std::byte* row, const 
 
 void read_cell(const FieldInfo& field, const std::byte* row, Cell& cell) {
   switch (field.host[0]) {
-    case 'i':
-      std::memcpy(&cell.whole, row, sizeof cell.whole);
-      return;
-    case 'b':
-      cell.whole = row[0] != std::byte(0);
-      return;
+    case 'i': std::memcpy(&cell.whole, row, sizeof cell.whole); return;
+    case 'b': cell.whole = row[0] != std::byte(0); return;
     case 'f': {
       float narrow = 0;
       if (data_float() == at::kDouble) {
@@ -163,8 +143,7 @@ void read_cell(const FieldInfo& field, const std::byte* row, Cell& cell) {
       }
       return;
     }
-    default:
-      cell.tensor = give(borrow(row, field.dims, field_type(field)));
+    default: cell.tensor = give(borrow(row, field.dims, field_type(field)));
   }
 }
 

@@ -80,15 +80,16 @@ class RowReader {
       unknown.push_back(near.empty() ? name : fmt::format("{} (did you mean {}?)", name, near));
     }
     if (!unknown.empty()) {
-      throw with_help(error_at({}, err::schema_differs, place,
-                               fmt::format("no field {} in the records", fmt::join(unknown, ", "))),
-                      fmt::format("the records have: {}; --ignore-columns reads no others", fmt::join(known, ", ")));
+      throw with_help(
+          error_at({}, err::schema_differs, place, fmt::format("no field {} in the records", fmt::join(unknown, ", "))),
+          fmt::format("the records have: {}; --ignore-columns reads no others", fmt::join(known, ", ")));
     }
   }
   void set_known(const std::vector<Str>& names, const Str& place) {
     if (rules_.refuses_names) return need_known(names, place);
     for (const Str& name : names) {
-      const bool is_field = std::any_of(schema_.begin(), schema_.end(), [&](const FieldInfo& field) { return name == field.name; });
+      const bool is_field =
+          std::any_of(schema_.begin(), schema_.end(), [&](const FieldInfo& field) { return name == field.name; });
       if (!is_field && std::find(ignored_.begin(), ignored_.end(), name) == ignored_.end()) ignored_.push_back(name);
     }
   }
@@ -140,7 +141,8 @@ class RowReader {
   void note_numbers(const Record& record, const Str& place) {
     for (size_t i = 0; i < schema_.size(); ++i) {
       if (schema_[i].host[0] != 'f' || !is_there_[i] || record[i].is_missing || std::isfinite(record[i].real)) continue;
-      if (not_finite_count_++ == 0) not_finite_ = fmt::format("{}: the field {} is {}", place, schema_[i].name, record[i].real);
+      if (not_finite_count_++ == 0)
+        not_finite_ = fmt::format("{}: the field {} is {}", place, schema_[i].name, record[i].real);
     }
   }
 
@@ -209,7 +211,8 @@ Cell cell_of(const Str& text, const FieldInfo& field) {
     if (doors::parse_float(text, cell.real)) return cell;
     throw Misfit{"is \"" + text + "\""};
   }
-  const Json json = field.host[0] == 'b' && (text == "True" || text == "False") ? Json(text == "True") : doors::try_json(text);
+  const Json json =
+      field.host[0] == 'b' && (text == "True" || text == "False") ? Json(text == "True") : doors::try_json(text);
   if (json.is_discarded()) throw Misfit{"is \"" + text + "\""};
   return cell_of(json, field);
 }

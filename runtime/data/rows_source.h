@@ -10,13 +10,13 @@ class RowSource;
 
 /// What a file of rows gave.
 struct Rows {
-  Stream stream;               ///< its records; a row with a fault is left out where it stands
-  std::vector<Str> faults;     ///< of each row, "" for a good one
-  std::vector<Str> places;     ///< of each row: file and line
-  std::vector<size_t> absent;  ///< fields of the schema that no row has: they hold stand-ins
-  std::vector<Str> ignored;    ///< names of the file that are no fields
-  Str not_finite;              ///< the first number that is none, and how many there are; "" if all are
-  RowSource* source = nullptr; ///< what `stream` reads
+  Stream stream;                ///< its records; a row with a fault is left out where it stands
+  std::vector<Str> faults;      ///< of each row, "" for a good one
+  std::vector<Str> places;      ///< of each row: file and line
+  std::vector<size_t> absent;   ///< fields of the schema that no row has: they hold stand-ins
+  std::vector<Str> ignored;     ///< names of the file that are no fields
+  Str not_finite;               ///< the first number that is none, and how many there are; "" if all are
+  RowSource* source = nullptr;  ///< what `stream` reads
 
   /// A row that a map refuses is an error from now on, not left out.
   void need_all() const;

@@ -65,12 +65,8 @@ std::atomic<bool> mock_data = false;
 
 }  // namespace
 
-void set_mock_data(bool on) {
-  mock_data = on;
-}
+void set_mock_data(bool on) { mock_data = on; }
 
-bool is_mock_data() {
-  return mock_data;
-}
+bool is_mock_data() { return mock_data; }
 
 }  // namespace ltr

@@ -311,7 +311,9 @@ void third(const Data&, const Record& in, Record& out) {
   out[0].tensor = tensor_of(Floats{double(in[0].whole), double(in[0].whole) / 3}, DType::F32);
 }
 
-TEST_CASE("who reads a batch narrows it, and lays it where a device copies from; what does not fit is told of the first one") {
+TEST_CASE(
+    "who reads a batch narrows it, and lays it where a device copies from; what does not fit is told of the first "
+    "one") {
   const Schema thirds = {{"x", DType::Float, {2}, ""}};
   const Stream stream = collate(map(range(12), &kData, {third, thirds, false, "", {}}), 4, false);
   for (const int workers : {0, 2}) {
@@ -325,7 +327,8 @@ TEST_CASE("who reads a batch narrows it, and lays it where a device copies from;
     REQUIRE(wide.next(plain));
     {
       fake::OnFakeDevice on;
-      const DeviceScope elsewhere(c10::Device(c10::DeviceType::Meta));  // where the thread that runs the steps makes tensors
+      const DeviceScope elsewhere(
+          c10::Device(c10::DeviceType::Meta));  // where the thread that runs the steps makes tensors
       set_precision("bf16_pure");
       data::Loader loader(stream, options);
       loader.start(0);
@@ -375,8 +378,9 @@ TEST_CASE("csv: columns by name, cells with their place") {
   CHECK(message_of([&] {
           csv(Scratch("a,b\n1,2\nx,3\n").path, ",", schema).state()->check();
         }).ends_with(".csv:3: the field a is \"x\", but int is wanted"));
-  CHECK(
-      message_of([&] { csv(Scratch("a,b\n1\n").path, ",", schema).state()->check(); }).ends_with(":2: 1 fields, but the header has 2"));
+  CHECK(message_of([&] {
+          csv(Scratch("a,b\n1\n").path, ",", schema).state()->check();
+        }).ends_with(":2: 1 fields, but the header has 2"));
   CHECK(code_of([&] { csv(Scratch("a,c\n1,2\n").path, ",", schema); }) == "R3002");
   CHECK(code_of([&] { csv(Scratch("a,b\n,2\n").path, ",", schema).state()->check(); }) == "R3003");
   CHECK(code_of([&] { csv("/nowhere/x.csv", ",", schema); }) == "R3001");

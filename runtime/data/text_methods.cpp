@@ -42,10 +42,8 @@ bool is_space(int32_t point) {
   switch (utf8proc_category(point)) {
     case UTF8PROC_CATEGORY_ZS:
     case UTF8PROC_CATEGORY_ZL:
-    case UTF8PROC_CATEGORY_ZP:
-      return true;
-    default:
-      return false;
+    case UTF8PROC_CATEGORY_ZP: return true;
+    default: return false;
   }
 }
 

@@ -17,9 +17,7 @@ namespace ltr {
 
 namespace {
 
-double uniform(double low, double high) {
-  return low + (high - low) * (double(random_bits() >> 11) * 0x1.0p-53);
-}
+double uniform(double low, double high) { return low + (high - low) * (double(random_bits() >> 11) * 0x1.0p-53); }
 
 /// `std::floor` without the call that it costs where the compiler may not assume SSE 4.1.
 int64_t round_down(double value) {
@@ -92,7 +90,8 @@ doors::Image to_image(const Tensor& tensor) {
 }  // namespace
 
 Tensor random_affine(const Tensor& image, double degrees, double translate, const std::tuple<double, double>& scale) {
-  const at::Tensor in = on_host(In(image)).contiguous();  // a map of records; one in a step may be given what is elsewhere
+  const at::Tensor in =
+      on_host(In(image)).contiguous();  // a map of records; one in a step may be given what is elsewhere
   if (in.dim() < 2 || !in.is_floating_point()) {
     throw error_here(err::shape_check_failed, "random_affine takes float[…, H, W]");
   }

@@ -179,7 +179,8 @@ Tensor color_jitter(const Tensor& image, double brightness, double contrast, dou
 
 Tensor gaussian_blur(const Tensor& image, int64_t kernel, double sigma) {
   return guarded([&] {
-    if (kernel < 1 || kernel % 2 == 0) throw error_here(err::out_of_range, "gaussian_blur: kernel", kernel, "kernel is odd");
+    if (kernel < 1 || kernel % 2 == 0)
+      throw error_here(err::out_of_range, "gaussian_blur: kernel", kernel, "kernel is odd");
     const In in(image);
     const at::Tensor wide = widened(in);
     const double half = double(kernel - 1) / 2;
@@ -189,7 +190,10 @@ Tensor gaussian_blur(const Tensor& image, int64_t kernel, double sigma) {
     const int64_t border = kernel / 2, channels = wide.size(0);
     const at::Tensor padded = at::pad(wide.unsqueeze(0), {border, border, border, border}, "reflect");
     const at::Tensor window = at::outer(line, line).expand({channels, 1, kernel, kernel}).contiguous();
-    return give(narrowed(at::conv2d(padded, window, at::Tensor(), at::IntArrayRef{1}, at::IntArrayRef{0}, at::IntArrayRef{1}, channels).squeeze(0), in));
+    return give(narrowed(
+        at::conv2d(padded, window, at::Tensor(), at::IntArrayRef{1}, at::IntArrayRef{0}, at::IntArrayRef{1}, channels)
+            .squeeze(0),
+        in));
   });
 }
 

@@ -60,7 +60,8 @@ class Vocabulary : public Known {
   const Str& word(int64_t id) const {
     const auto count = int64_t(words().size());
     if (id >= 0 && id < count) return words_[size_t(id)];
-    throw error_here(err::value_out_of_range, fmt::format("{} has no word {}: its ids are 0 to {}", name(), id, count - 1));
+    throw error_here(err::value_out_of_range,
+                     fmt::format("{} has no word {}: its ids are 0 to {}", name(), id, count - 1));
   }
 
  protected:
@@ -109,10 +110,11 @@ class Vocabulary : public Known {
 
 namespace {
 
-const Vocabulary* make(Data& data, const Stream& stream, Option<size_t> column, const Option<int64_t>& max, int64_t min_count,
-                       const std::vector<Str>& special, const Str& unknown, const Str& name) {
+const Vocabulary* make(Data& data, const Stream& stream, Option<size_t> column, const Option<int64_t>& max,
+                       int64_t min_count, const std::vector<Str>& special, const Str& unknown, const Str& name) {
   if (max && *max < int64_t(special.size()) + 1)
-    throw error_here(err::out_of_range, "vocab: max", *max, fmt::format("more than the {} special words", special.size()));
+    throw error_here(err::out_of_range, "vocab: max", *max,
+                     fmt::format("more than the {} special words", special.size()));
   auto* made = new Vocabulary(name, stream, column, {max, min_count, special, unknown == "skip"}, current_location());
   data.known.push_back(made);
   return made;

@@ -1,10 +1,10 @@
 #include "runtime/distributed/c10d_ranks.h"
 
 #include <ATen/ATen.h>
+#include <unistd.h>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 #include <torch/csrc/distributed/c10d/comm.hpp>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -29,7 +29,8 @@ constexpr int64_t kLookEvery_ms = 250;
 std::chrono::milliseconds ms(double seconds) { return std::chrono::milliseconds(int64_t(seconds * 1000)); }
 
 int64_t now_ms() {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now().time_since_epoch())
+      .count();
 }
 
 std::vector<uint8_t> bytes(std::string_view text) { return {text.begin(), text.end()}; }
@@ -42,8 +43,9 @@ bool is_timeout(std::string_view reason) {
 /// Ranks of one machine meet on loopback; others by the address of their host's name.
 c10::intrusive_ptr<c10d::ProcessGroup> gloo_group(const Place& place, const Store& store, double timeout_s) {
   const auto options = c10d::ProcessGroupGloo::Options::create(ms(timeout_s));
-  options->devices.push_back(place.local_size == place.world ? c10d::ProcessGroupGloo::createDeviceForHostname("127.0.0.1")
-                                                             : c10d::ProcessGroupGloo::createDefaultDevice());
+  options->devices.push_back(place.local_size == place.world
+                                 ? c10d::ProcessGroupGloo::createDeviceForHostname("127.0.0.1")
+                                 : c10d::ProcessGroupGloo::createDefaultDevice());
   const auto gloo = c10::make_intrusive<c10d::ProcessGroupGloo>(store, int(place.rank), int(place.world), options);
   auto group = c10::make_intrusive<c10d::ProcessGroup>(store, int(place.rank), int(place.world));
   group->setBackend(c10::DeviceType::CPU, c10d::ProcessGroup::BackendType::GLOO, gloo);
@@ -55,7 +57,8 @@ c10::intrusive_ptr<c10d::ProcessGroup> gloo_group(const Place& place, const Stor
 class C10dSum final : public PendingSum {
  public:
   // The tensor owns its memory: Gloo's thread may still write there when an error has taken this away.
-  C10dSum(const C10dRanks& ranks, const std::vector<double>& numbers) : ranks_(ranks), sums_{at::tensor(numbers, at::kDouble)} {
+  C10dSum(const C10dRanks& ranks, const std::vector<double>& numbers)
+      : ranks_(ranks), sums_{at::tensor(numbers, at::kDouble)} {
     work_ = ranks_.exchange("a sum", [&] { return ranks_.group()->allreduce(sums_); });
   }
   std::vector<double> wait() override {
@@ -72,7 +75,8 @@ class C10dSum final : public PendingSum {
 
 class C10dTensors final : public PendingTensors {
  public:
-  C10dTensors(const C10dRanks& ranks, const char* what, c10::intrusive_ptr<c10d::Work> work, std::function<void()> then = {})
+  C10dTensors(const C10dRanks& ranks, const char* what, c10::intrusive_ptr<c10d::Work> work,
+              std::function<void()> then = {})
       : ranks_(ranks), what_(what), work_(std::move(work)), then_(std::move(then)) {}
   void wait() override {
     ranks_.exchange(what_, [&] { work_->wait(); });
@@ -101,12 +105,14 @@ C10dRanks::C10dRanks(const Place& place, Store store, const Patience& patience)
     // Gloo calls it a timeout, too, when nobody listens any more where one did.
     if (!is_timeout(error.what()) || now_ms() - begin_ms < int64_t(patience_.join_s * 900)) {
       const Str cause = Str(error.what()).substr(0, Str(error.what()).find('\n'));
-      throw with_help(error_at({}, err::rank_lost, fmt::format("rank {} cannot meet the others: {}", place_.rank, cause)),
-                      "GLOO_SOCKET_IFNAME names the network interface that leads to them");
+      throw with_help(
+          error_at({}, err::rank_lost, fmt::format("rank {} cannot meet the others: {}", place_.rank, cause)),
+          "GLOO_SOCKET_IFNAME names the network interface that leads to them");
     }
-    throw with_help(error_at({}, err::rank_lost, fmt::format("not all of the {} ranks came within {:.0f} s", place_.world,
-                                                             patience_.join_s)),
-                    "see whether all of them were started, and from one build; LTR_JOIN_TIMEOUT=SECONDS waits longer");
+    throw with_help(
+        error_at({}, err::rank_lost,
+                 fmt::format("not all of the {} ranks came within {:.0f} s", place_.world, patience_.join_s)),
+        "see whether all of them were started, and from one build; LTR_JOIN_TIMEOUT=SECONDS waits longer");
   }
   group_->getBackend(c10::DeviceType::CPU)->setTimeout(ms(patience_.exchange_s));
   store_->setTimeout(ms(patience_.join_s));
@@ -200,7 +206,8 @@ std::unique_ptr<PendingTensors> C10dRanks::begin_scatter(const at::Tensor& part,
 
 std::unique_ptr<PendingTensors> C10dRanks::begin_gather(const at::Tensor& whole, const at::Tensor& part) const {
   at::Tensor to = whole, from = part;
-  return std::make_unique<C10dTensors>(*this, kGather, exchange(kGather, [&] { return group_->_allgather_base(to, from); }));
+  return std::make_unique<C10dTensors>(*this, kGather,
+                                       exchange(kGather, [&] { return group_->_allgather_base(to, from); }));
 }
 
 std::unique_ptr<Ranks> C10dRanks::among(const std::vector<int64_t>& members) const {
@@ -288,8 +295,10 @@ Error C10dRanks::lost(const char* what, std::string_view reason) const {
     return of_another(with_help(error_here(err::collective_timed_out, what, patience_.exchange_s, who),
                                 "what hangs there is the cause; if it is only slow, set topology.timeout"));
   }
-  return of_another(with_help(error_here(err::rank_lost, fmt::format("rank {} lost its connection to another one in {}", names_[size_t(rank())], what)),
-                   "the machine may have killed it for its memory; --resume last goes on from the last checkpoint"));
+  return of_another(with_help(
+      error_here(err::rank_lost,
+                 fmt::format("rank {} lost its connection to another one in {}", names_[size_t(rank())], what)),
+      "the machine may have killed it for its memory; --resume last goes on from the last checkpoint"));
 }
 
 Option<Failure> C10dRanks::failed_first(double wait_s) const {

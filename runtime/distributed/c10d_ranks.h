@@ -67,16 +67,16 @@ class C10dRanks final : public Ranks {
   Place place_;
   Patience patience_;
   Store store_;
-  Store failures_;                         ///< where ranks say that they failed: that of all, also of a group
-  std::vector<int64_t> names_;             ///< of the ranks here, among all
+  Store failures_;              ///< where ranks say that they failed: that of all, also of a group
+  std::vector<int64_t> names_;  ///< of the ranks here, among all
   mutable c10::intrusive_ptr<c10d::ProcessGroup> group_;
   mutable Accelerator* accelerator_ = nullptr;  ///< whose tensors go between ranks, too
-  mutable int64_t groups_ = 0;             ///< made by `among`
-  mutable int64_t turn_ = 0;               ///< exchanges begun
-  mutable int64_t hurried_ = 0;            ///< calls that were answered
-  mutable int64_t looked_ms_ = 0;          ///< when the store was last asked whether to hurry
-  mutable int64_t checked_ms_ = 0;         ///< and whether all are there
-  std::vector<pid_t> processes_;           ///< of the ranks of this machine, if it has all
+  mutable int64_t groups_ = 0;                  ///< made by `among`
+  mutable int64_t turn_ = 0;                    ///< exchanges begun
+  mutable int64_t hurried_ = 0;                 ///< calls that were answered
+  mutable int64_t looked_ms_ = 0;               ///< when the store was last asked whether to hurry
+  mutable int64_t checked_ms_ = 0;              ///< and whether all are there
+  std::vector<pid_t> processes_;                ///< of the ranks of this machine, if it has all
 };
 
 /// A wait for other ranks that looks whether they are still there.

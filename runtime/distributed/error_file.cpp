@@ -13,7 +13,8 @@ namespace ltr::distributed {
 void write_error_file(const Str& text) {
   const char* path = std::getenv("TORCHELASTIC_ERROR_FILE");
   if (path == nullptr || path[0] == '\0') return;
-  const nlohmann::json error = {{"message", {{"message", text}, {"extraInfo", {{"timestamp", std::to_string(std::time(nullptr))}}}}}};
+  const nlohmann::json error = {
+      {"message", {{"message", text}, {"extraInfo", {{"timestamp", std::to_string(std::time(nullptr))}}}}}};
   try {
     doors::write_file_atomically(path, error.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
   } catch (const std::system_error&) {

@@ -48,7 +48,8 @@ void FirstWord::part() const {
   else
     store_->wait({kSaid}, kStay);
   if (!place_.serves) return;
-  for (auto left = kStay; store_->add(kCame, 0) < place_.world && left > 0ms; left -= kLook) std::this_thread::sleep_for(kLook);
+  for (auto left = kStay; store_->add(kCame, 0) < place_.world && left > 0ms; left -= kLook)
+    std::this_thread::sleep_for(kLook);
 }
 
 }  // namespace ltr::distributed

@@ -62,7 +62,9 @@ void EverySecond::run() {
 }
 
 Heartbeat::Heartbeat(const Place& place)
-    : thread_(place, [key = key_of(place.rank)](c10d::Store& store, bool is_last) { store.add(key, is_last ? kFarewell : 1); }) {}
+    : thread_(place, [key = key_of(place.rank)](c10d::Store& store, bool is_last) {
+        store.add(key, is_last ? kFarewell : 1);
+      }) {}
 
 Pulses::Pulses(const Place& place, int64_t first, int64_t count)
     : first_(first), beats_(size_t(count)), thread_(place, [this](c10d::Store& store, bool) {

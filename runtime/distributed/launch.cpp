@@ -107,7 +107,8 @@ uint64_t hash_of(const Str& name) {
 }
 
 /// A process of a launcher that numbers its ranks node by node.
-Launch rank_by(const Variables& given, const Str& rank, const Str& world, const Str& local_rank, const Str& local_size) {
+Launch rank_by(const Variables& given, const Str& rank, const Str& world, const Str& local_rank,
+               const Str& local_size) {
   Launch launch;
   Place& place = launch.place;
   given.fill(place.rank, place.world, rank, world);
@@ -148,7 +149,8 @@ Launch read_torchrun(const Variables& given) {
     place.local_size = std::max<int64_t>(1, place.world / nodes);
     place.local_rank = given.number("LOCAL_RANK");
     if (place.local_rank >= place.local_size)
-      given.refuse(fmt::format("LOCAL_RANK is {}, but there are {} ranks on {} nodes", place.local_rank, place.world, nodes));
+      given.refuse(
+          fmt::format("LOCAL_RANK is {}, but there are {} ranks on {} nodes", place.local_rank, place.world, nodes));
     place.node = place.rank / place.local_size;
     place.serves = place.rank == 0;
   }
@@ -184,14 +186,15 @@ Launch with_meeting(const Variables& given, Launch launch) {
 bool is_horovod(const Variables& given) { return given.has("HOROVOD_RANK"); }
 
 Launch read_horovod(const Variables& given) {
-  return with_meeting(given, rank_by(given, "HOROVOD_RANK", "HOROVOD_SIZE", "HOROVOD_LOCAL_RANK", "HOROVOD_LOCAL_SIZE"));
+  return with_meeting(given,
+                      rank_by(given, "HOROVOD_RANK", "HOROVOD_SIZE", "HOROVOD_LOCAL_RANK", "HOROVOD_LOCAL_SIZE"));
 }
 
 bool is_openmpi(const Variables& given) { return given.has("OMPI_COMM_WORLD_RANK"); }
 
 Launch read_openmpi(const Variables& given) {
-  return with_meeting(given, rank_by(given, "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK",
-                                     "OMPI_COMM_WORLD_LOCAL_SIZE"));
+  return with_meeting(given, rank_by(given, "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
+                                     "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"));
 }
 
 /// SLURM may start processes with PMI's variables, too; it tells their place on the machine in its own way.
@@ -219,7 +222,8 @@ Launch read_lsf(const Variables& given) {
   std::vector<Str> hosts;
   for (Str host; lines >> host;) hosts.push_back(host);
   // The first line is the machine that jsrun was called on, which computes nothing.
-  if (hosts.size() < 2) given.refuse(fmt::format("LSB_DJOB_RANKFILE, {}, names no compute host", given.text("LSB_DJOB_RANKFILE")));
+  if (hosts.size() < 2)
+    given.refuse(fmt::format("LSB_DJOB_RANKFILE, {}, names no compute host", given.text("LSB_DJOB_RANKFILE")));
   const auto nodes = int64_t(std::set<Str>(hosts.begin() + 1, hosts.end()).size());
   place.local_size = std::max((place.world + nodes - 1) / nodes, place.local_rank + 1);
   place.node = place.rank / place.local_size;
@@ -260,7 +264,8 @@ Launch read_slurm(const Variables& given) {
   const Str tasks_name = given.has("SLURM_STEP_TASKS_PER_NODE") ? "SLURM_STEP_TASKS_PER_NODE" : "SLURM_TASKS_PER_NODE";
   const Option<int64_t> tasks = tasks_of(given.text(tasks_name), place.node);
   if (!tasks || place.local_rank >= *tasks)
-    given.refuse(fmt::format("{} is \"{}\" for task {} of node {}", tasks_name, given.text(tasks_name), place.local_rank, place.node));
+    given.refuse(fmt::format("{} is \"{}\" for task {} of node {}", tasks_name, given.text(tasks_name),
+                             place.local_rank, place.node));
   place.local_size = *tasks;
   place.serves = place.rank == 0;
   const Str nodes_name = given.has("SLURM_STEP_NODELIST") ? "SLURM_STEP_NODELIST" : "SLURM_JOB_NODELIST";
@@ -286,7 +291,8 @@ Launch read_sagemaker(const Variables& given) {
   const nlohmann::json config = doors::try_json(given.file(kSageMakerFile));
   const bool has_hosts = config.is_object() && config.contains("hosts") && config["hosts"].is_array();
   const nlohmann::json hosts = has_hosts ? config["hosts"] : nlohmann::json::array();
-  const auto found = std::find(hosts.begin(), hosts.end(), config.is_object() ? config.value("current_host", nlohmann::json()) : nlohmann::json());
+  const auto found = std::find(hosts.begin(), hosts.end(),
+                               config.is_object() ? config.value("current_host", nlohmann::json()) : nlohmann::json());
   if (found == hosts.end() || !found->is_string())
     given.refuse(fmt::format("{} does not have `current_host` among `hosts`", kSageMakerFile));
   Launch launch = node_of(found - hosts.begin(), int64_t(hosts.size()));
@@ -350,7 +356,8 @@ const Row& find_row(const Environment& environment, const Str& forced) {
     if (is_wanted) return row;
   }
   const Str near = nearest(forced, names);
-  throw with_help(error_at({}, err::wrong_type, "--launcher", '"' + forced + '"', Str("one of ") + fmt::format("{}", fmt::join(names, ", "))),
+  throw with_help(error_at({}, err::wrong_type, "--launcher", '"' + forced + '"',
+                           Str("one of ") + fmt::format("{}", fmt::join(names, ", "))),
                   near.empty() ? "" : fmt::format("did you mean {}?", near));
 }
 
@@ -383,8 +390,8 @@ Launch find_launch(const Environment& environment, const Str& forced) {
 
 Str describe_launch(const Place& place) {
   const int64_t nodes = (place.world + place.local_size - 1) / place.local_size;
-  return fmt::format("launcher {}: {} rank{} on {} node{}, meeting {}", place.launcher, place.world, place.world == 1 ? "" : "s",
-                     nodes, nodes == 1 ? "" : "s", place.meeting());
+  return fmt::format("launcher {}: {} rank{} on {} node{}, meeting {}", place.launcher, place.world,
+                     place.world == 1 ? "" : "s", nodes, nodes == 1 ? "" : "s", place.meeting());
 }
 
 }  // namespace ltr::distributed

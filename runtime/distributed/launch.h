@@ -20,11 +20,11 @@ struct Launch {
   /// Of this process, or, where it is to make the ranks of its machine itself, `node` and the meeting point alone. No host:
   /// several machines, and no variable says where they meet.
   Place place;
-  int64_t nodes = 1;        ///< machines that are to make their ranks themselves
-  bool has_ranks = true;    ///< the launcher made one process for each rank
+  int64_t nodes = 1;           ///< machines that are to make their ranks themselves
+  bool has_ranks = true;       ///< the launcher made one process for each rank
   bool is_supervised = false;  ///< this one is a rank that a process of ours started and watches
-  int64_t local_size = 0;   ///< how many ranks this machine shall have, if the launcher says so
-  Str job;                  ///< a name that no other job has at this time
+  int64_t local_size = 0;      ///< how many ranks this machine shall have, if the launcher says so
+  Str job;                     ///< a name that no other job has at this time
 };
 
 /// The first row of the table that fits, or the one called `forced`. R2008 for variables that are half set or contradict

@@ -30,7 +30,8 @@ Str host_name() {
 
 /// Without what does not belong into the name of a file.
 Str file_name(Str job) {
-  std::replace_if(job.begin(), job.end(), [](unsigned char c) { return std::isalnum(c) == 0 && c != '-' && c != '.'; }, '_');
+  std::replace_if(
+      job.begin(), job.end(), [](unsigned char c) { return std::isalnum(c) == 0 && c != '-' && c != '.'; }, '_');
   return job;
 }
 
@@ -69,9 +70,11 @@ MeetingFile::MeetingFile(Place& place, const Str& folder, const Str& job, std::c
   const auto end = std::chrono::steady_clock::now() + patience;
   while (!read_meeting(path_, place)) {
     if (std::chrono::steady_clock::now() > end) {
-      throw with_help(error_at({}, err::topology_unavailable,
-                               fmt::format("the launcher {} does not say where the ranks meet, and rank 0 has not left {}", place.launcher, path_)),
-                      "say it: `mpirun -x MASTER_ADDR=HOST -x MASTER_PORT=29500 …`, or let all machines share --out");
+      throw with_help(
+          error_at({}, err::topology_unavailable,
+                   fmt::format("the launcher {} does not say where the ranks meet, and rank 0 has not left {}",
+                               place.launcher, path_)),
+          "say it: `mpirun -x MASTER_ADDR=HOST -x MASTER_PORT=29500 …`, or let all machines share --out");
     }
     std::this_thread::sleep_for(100ms);
   }

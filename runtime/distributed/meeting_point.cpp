@@ -14,7 +14,9 @@ namespace ltr::distributed {
 namespace {
 
 Error no_meeting(const Place& place, const Str& reason, const Str& help) {
-  return with_help(error_at({}, err::topology_unavailable, fmt::format("the ranks cannot meet at {}: {}", place.meeting(), reason)), help);
+  return with_help(
+      error_at({}, err::topology_unavailable, fmt::format("the ranks cannot meet at {}: {}", place.meeting(), reason)),
+      help);
 }
 
 /// The address `host` that no other machine reaches, or, where that is empty, all that this one has.
@@ -45,7 +47,8 @@ int listen_by(int family, const Str& host, int& port) {
     errno = reason;
     return -1;
   }
-  port = ntohs(family == AF_INET6 ? reinterpret_cast<sockaddr_in6&>(address).sin6_port : reinterpret_cast<sockaddr_in&>(address).sin_port);
+  port = ntohs(family == AF_INET6 ? reinterpret_cast<sockaddr_in6&>(address).sin6_port
+                                  : reinterpret_cast<sockaddr_in&>(address).sin_port);
   return file;
 }
 

@@ -37,7 +37,8 @@ int start_own_process(OwnProcess start, const posix_spawn_file_actions_t& files,
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
   }
   // Not by its path: another build may stand there by now.
-  const int fault = ::posix_spawn(&pid, "/proc/self/exe", &files, &attributes, pointers(start.command).data(), pointers(variables).data());
+  const int fault = ::posix_spawn(&pid, "/proc/self/exe", &files, &attributes, pointers(start.command).data(),
+                                  pointers(variables).data());
   posix_spawnattr_destroy(&attributes);
   return fault;
 }

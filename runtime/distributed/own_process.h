@@ -2,9 +2,9 @@
 
 // This program once more, as a process of its own: a rank, a trial of a sweep.
 
-#include <csignal>
 #include <spawn.h>
 #include <sys/types.h>
+#include <csignal>
 
 #include <utility>
 #include <vector>

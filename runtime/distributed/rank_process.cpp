@@ -43,7 +43,8 @@ pid_t start_rank(const RankStart& start) {
   pid_t pid = 0;
   const int fault = start_own_process({start.command, variables_of(start), start.mask}, files, pid);
   posix_spawn_file_actions_destroy(&files);
-  if (fault != 0) throw error_at({}, err::rank_lost, "no process could be started: " + std::generic_category().message(fault));
+  if (fault != 0)
+    throw error_at({}, err::rank_lost, "no process could be started: " + std::generic_category().message(fault));
   return pid;
 }
 

@@ -17,8 +17,8 @@ Place as_guest(Place place, int64_t attempt);
 
 /// How a rank is started.
 struct RankStart {
-  std::vector<Str> command;                         ///< its words
-  Place place;                                      ///< where it stands, and meets the others
+  std::vector<Str> command;  ///< its words
+  Place place;               ///< where it stands, and meets the others
   int64_t attempt = 0;
   std::vector<std::pair<Str, Str>> variables = {};  ///< beside those of its place, in front of those of this process
   bool has_input = false;                           ///< what is typed or piped in is its

@@ -101,7 +101,8 @@ int64_t largest(const std::vector<std::vector<size_t>>& buckets, const std::vect
 std::vector<std::vector<size_t>> buckets_of(const std::vector<at::Tensor>& weights, size_t bytes) {
   constexpr size_t kFirst = size_t(1) << 20;
   const std::vector<at::Tensor> reversed(weights.rbegin(), weights.rend());
-  std::vector<std::vector<size_t>> buckets = std::get<0>(c10d::compute_bucket_assignment_by_size(reversed, {std::min(kFirst, bytes), bytes}));
+  std::vector<std::vector<size_t>> buckets =
+      std::get<0>(c10d::compute_bucket_assignment_by_size(reversed, {std::min(kFirst, bytes), bytes}));
   for (std::vector<size_t>& bucket : buckets) {
     for (size_t& index : bucket) index = weights.size() - 1 - index;
   }
@@ -116,7 +117,8 @@ ReducerSum::ReducerSum(const C10dRanks& ranks, const std::vector<at::Tensor>& we
   reducer_ = std::make_unique<c10d::Reducer>(
       weights, buckets, ranks.group(), std::vector<bool>(weights.size(), false), travel.bucket_bytes,
       /*find_unused_parameters=*/false, /*gradient_as_bucket_view=*/true, std::unordered_map<size_t, std::string>(),
-      travel.bucket_bytes, /*skip_all_reduce_unused_params=*/false, /*use_python_reducer=*/false, std::vector<int64_t>());
+      travel.bucket_bytes, /*skip_all_reduce_unused_params=*/false, /*use_python_reducer=*/false,
+      std::vector<int64_t>());
   if (ranks.is_one_machine() && weights.front().is_cpu()) shared_ = SharedSum::make(ranks, largest(buckets, weights));
   reducer_->register_comm_hook(std::make_unique<SumHook<Clock>>(ranks, travel.type, clock_, shared_.get()));
 }

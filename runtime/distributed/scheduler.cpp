@@ -23,9 +23,10 @@ constexpr SchedulerRow kSchedulers[] = {
 Option<Str> not_scheduled(const Str& scheduler, const Environment& environment) {
   for (const SchedulerRow& row : kSchedulers) {
     if (scheduler != row.name || !environment.variable(row.variable).value_or("").empty()) continue;
-    return fmt::format("scheduler = {}, but no job of it started this run ({} is not set), so nothing that it asks for holds here; "
-                       "choose another with --topology, or --set topology.scheduler=none",
-                       scheduler, row.variable);
+    return fmt::format(
+        "scheduler = {}, but no job of it started this run ({} is not set), so nothing that it asks for holds here; "
+        "choose another with --topology, or --set topology.scheduler=none",
+        scheduler, row.variable);
   }
   return std::nullopt;
 }

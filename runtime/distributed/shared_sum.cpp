@@ -42,7 +42,9 @@ void announce(std::atomic<uint32_t>& counter, int64_t number) {
 /// The file of `bytes` that all ranks map; null if it cannot be. The first rank makes it, and takes its name away when all
 /// have it.
 void* map(const C10dRanks& ranks, size_t bytes) {
-  const Str own = ranks.is_first() ? fmt::format("/ltr-{}-{}", ::getpid(), std::chrono::steady_clock::now().time_since_epoch().count()) : "";
+  const Str own = ranks.is_first() ? fmt::format("/ltr-{}-{}", ::getpid(),
+                                                 std::chrono::steady_clock::now().time_since_epoch().count())
+                                   : "";
   int file = -1;
   if (ranks.is_first()) {
     file = ::shm_open(own.c_str(), O_CREAT | O_EXCL | O_RDWR, 0600);
@@ -72,7 +74,8 @@ void* map(const C10dRanks& ranks, size_t bytes) {
 std::unique_ptr<SharedSum> SharedSum::make(const C10dRanks& ranks, int64_t bytes) {
   const auto slot_bytes = int64_t(page_whole(size_t(bytes)));
   // A slot of each rank, and one for the sum, twice; the counters come first.
-  const size_t all = page_whole(size_t(ranks.world()) * sizeof(Header)) + size_t(kSlots * (ranks.world() + 1) * slot_bytes);
+  const size_t all =
+      page_whole(size_t(ranks.world()) * sizeof(Header)) + size_t(kSlots * (ranks.world() + 1) * slot_bytes);
   void* memory = map(ranks, all);
   return memory == nullptr ? nullptr : std::unique_ptr<SharedSum>(new SharedSum(ranks, memory, all, slot_bytes));
 }
@@ -88,7 +91,7 @@ at::Tensor SharedSum::slot(int64_t rank, int64_t number, const at::Tensor& like)
   return at::from_blob(data, {like.numel()}, like.options().requires_grad(false));
 }
 
-void SharedSum::wait_for(std::atomic<uint32_t> Header::*counter, int64_t number) const {
+void SharedSum::wait_for(std::atomic<uint32_t> Header::* counter, int64_t number) const {
   const auto* headers = reinterpret_cast<const Header*>(memory_);
   for (int64_t rank = 0; rank < ranks_.world(); rank++) {
     const std::atomic<uint32_t>& its = headers[rank].*counter;

@@ -39,7 +39,7 @@ class SharedSum {
   void sum(Given& given);
   at::Tensor slot(int64_t rank, int64_t number, const at::Tensor& like) const;
   /// Until every rank's counter has come to `number`; R1002 or R1003 if one does not.
-  void wait_for(std::atomic<uint32_t> Header::*counter, int64_t number) const;
+  void wait_for(std::atomic<uint32_t> Header::* counter, int64_t number) const;
 
   const C10dRanks& ranks_;
   char* memory_;

@@ -22,7 +22,8 @@ void quiet_c10d() {
 
 /// c10d tries twice, and waits without an end for the first answer of whoever listens there, who may be no store.
 Store connect_store(const Str& host, const c10d::TCPStoreOptions& options) {
-  const auto task = std::make_shared<std::packaged_task<Store()>>([=]() -> Store { return c10::make_intrusive<c10d::TCPStore>(host, options); });
+  const auto task = std::make_shared<std::packaged_task<Store()>>(
+      [=]() -> Store { return c10::make_intrusive<c10d::TCPStore>(host, options); });
   std::future<Store> connected = task->get_future();
   std::thread([task] { (*task)(); }).detach();
   const auto limit = 2 * options.timeout + std::chrono::seconds(1);
@@ -31,7 +32,9 @@ Store connect_store(const Str& host, const c10d::TCPStoreOptions& options) {
 }
 
 Store open_store(const Place& place, double timeout_s) {
-  const auto with_prefix = [&](const Store& store) { return c10::make_intrusive<c10d::PrefixStore>(place.prefix, store); };
+  const auto with_prefix = [&](const Store& store) {
+    return c10::make_intrusive<c10d::PrefixStore>(place.prefix, store);
+  };
   if (place.serves) {
     Place here = place;
     return with_prefix(MeetingPoint(here, timeout_s).store());
@@ -43,8 +46,9 @@ Store open_store(const Place& place, double timeout_s) {
   try {
     return with_prefix(connect_store(place.host, options));
   } catch (const std::exception&) {
-    throw with_help(error_at({}, err::rank_lost, fmt::format("rank {} found nobody at the meeting point {} for {:.0f} s",
-                                                             place.rank, place.meeting(), timeout_s)),
+    throw with_help(error_at({}, err::rank_lost,
+                             fmt::format("rank {} found nobody at the meeting point {} for {:.0f} s", place.rank,
+                                         place.meeting(), timeout_s)),
                     "rank 0 opens it: see whether it runs, and whether its machine can be reached from here");
   }
 }

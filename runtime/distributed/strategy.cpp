@@ -88,8 +88,12 @@ class StrategyReader {
     faults_.push_back(words.empty() ? with_help(error_at(request_.where, fault, text), cure.in_program)
                                     : with_help(error_at({}, fault, words + ": " + text), cure.in_options));
   }
-  void contradict(const Names& about, const Str& text, const Cure& cure) { add(err::settings_contradict, about, text, cure); }
-  void refuse(const Names& about, const Str& text, const Cure& cure) { add(err::topology_unavailable, about, text, cure); }
+  void contradict(const Names& about, const Str& text, const Cure& cure) {
+    add(err::settings_contradict, about, text, cure);
+  }
+  void refuse(const Names& about, const Str& text, const Cure& cure) {
+    add(err::topology_unavailable, about, text, cure);
+  }
   bool has_backend(const Str& name) const {
     const Value& backend = setting_("backend");
     return !backend.is_none() && backend.text == name;
@@ -114,14 +118,20 @@ class StrategyReader {
     const int64_t nodes = setting_("nodes").as_int();
     const int64_t devices = read_devices(setting_("devices").text)->count * nodes;  // 0: as many as there are ranks
     if (has_mesh() && devices > 0 && *asked != devices) {
-      const Str help = "change the axes with --set topology.mesh.replica=N and --set topology.mesh.fsdp=N, or the devices with --devices";
-      refuse(kCounts, fmt::format("the mesh of the topology {} has {}, but it has {}", request_.topology, counted(*asked, "place"),
-                                  counted(devices, "device")),
+      const Str help =
+          "change the axes with --set topology.mesh.replica=N and --set topology.mesh.fsdp=N, or the devices with "
+          "--devices";
+      refuse(kCounts,
+             fmt::format("the mesh of the topology {} has {}, but it has {}", request_.topology,
+                         counted(*asked, "place"), counted(devices, "device")),
              {help, help});
     } else if (has_mesh() && *asked % nodes != 0) {
-      const Str help = "change the axes with --set topology.mesh.replica=N and --set topology.mesh.fsdp=N, or --set topology.nodes=N";
-      refuse(kCounts, fmt::format("the mesh of the topology {} has {}, which {} cannot have in equal parts", request_.topology,
-                                  counted(*asked, "place"), counted(nodes, "machine")),
+      const Str help =
+          "change the axes with --set topology.mesh.replica=N and --set topology.mesh.fsdp=N, or --set "
+          "topology.nodes=N";
+      refuse(kCounts,
+             fmt::format("the mesh of the topology {} has {}, which {} cannot have in equal parts", request_.topology,
+                         counted(*asked, "place"), counted(nodes, "machine")),
              {help, help});
     } else if (*asked != request_.world) {
       refuse_world(*asked);
@@ -131,10 +141,12 @@ class StrategyReader {
   void refuse_world(int64_t asked) {
     const Str words = typed(kCounts);
     const Str who = words.empty() ? "the topology " + request_.topology : words;
-    const Str text = fmt::format("{} asks for {}, but there {} {}", who, counted(asked, "rank"), request_.world == 1 ? "is" : "are", request_.world);
-    faults_.push_back(with_help(error_at(words.empty() ? request_.where : Location(), err::topology_unavailable, text),
-                                words.empty() ? "start as many processes, replace its devices with --devices, or choose another with --topology"
-                                              : "start as many processes, or ask for as many as there are"));
+    const Str text = fmt::format("{} asks for {}, but there {} {}", who, counted(asked, "rank"),
+                                 request_.world == 1 ? "is" : "are", request_.world);
+    faults_.push_back(with_help(
+        error_at(words.empty() ? request_.where : Location(), err::topology_unavailable, text),
+        words.empty() ? "start as many processes, replace its devices with --devices, or choose another with --topology"
+                      : "start as many processes, or ask for as many as there are"));
   }
 
   /// False after an error: nothing more can be said of mesh and blocks then.
@@ -143,7 +155,8 @@ class StrategyReader {
     if (!given.is_none()) {
       out_.kind = kind_of(given.text);
     } else if (fsdp_ && out_.block.empty()) {
-      contradict({"mesh.fsdp", "shard.weights"}, "the mesh has the axis fsdp, but nothing says what is divided along it",
+      contradict({"mesh.fsdp", "shard.weights"},
+                 "the mesh has the axis fsdp, but nothing says what is divided along it",
                  {"`shard weights over fsdp at BLOCK`, or `strategy = zero1` or `zero2`",
                   "--set topology.shard.weights=BLOCK, or --set topology.strategy=zero1 or zero2"});
       return false;
@@ -166,32 +179,40 @@ class StrategyReader {
       return;
     }
     if (out_.kind == StrategyKind::Hsdp && !(replica_ && fsdp_)) {
-      contradict({"strategy", "mesh.replica", "mesh.fsdp"}, "strategy = hsdp needs a mesh of two axes",
-                 {"`mesh = (replica = 2, fsdp = 4)`: parts within a node, copies between nodes",
-                  "--set topology.mesh.replica=2 --set topology.mesh.fsdp=4: parts within a node, copies between nodes"});
+      contradict(
+          {"strategy", "mesh.replica", "mesh.fsdp"}, "strategy = hsdp needs a mesh of two axes",
+          {"`mesh = (replica = 2, fsdp = 4)`: parts within a node, copies between nodes",
+           "--set topology.mesh.replica=2 --set topology.mesh.fsdp=4: parts within a node, copies between nodes"});
       return;
     }
     const bool copies = out_.kind == StrategyKind::Ddp || out_.kind == StrategyKind::Hsdp;
     if (!copies && out_.replica > 1) {
-      contradict({"strategy", "mesh.replica"}, fmt::format("{} has no axis replica, and the mesh has {} along it", kind_text(), counted(out_.replica, "rank")),
-                 divides ? Cure{"`mesh = (fsdp = N)`, or `strategy = hsdp`",
-                                "--set topology.mesh.replica=1 --set topology.mesh.fsdp=N, or --set topology.strategy=hsdp"}
-                         : Cure{"use strategy = ddp", "--set topology.strategy=ddp"});
+      contradict({"strategy", "mesh.replica"},
+                 fmt::format("{} has no axis replica, and the mesh has {} along it", kind_text(),
+                             counted(out_.replica, "rank")),
+                 divides
+                     ? Cure{"`mesh = (fsdp = N)`, or `strategy = hsdp`",
+                            "--set topology.mesh.replica=1 --set topology.mesh.fsdp=N, or --set topology.strategy=hsdp"}
+                     : Cure{"use strategy = ddp", "--set topology.strategy=ddp"});
     }
     if (!divides && out_.fsdp > 1) {
-      contradict({"strategy", "mesh.fsdp"}, fmt::format("{} divides nothing, and the mesh has {} along fsdp", kind_text(), counted(out_.fsdp, "rank")),
-                 {"`mesh = (replica = N)`, or another strategy",
-                  "--set topology.mesh.fsdp=1 --set topology.mesh.replica=N, or another topology.strategy"});
+      contradict(
+          {"strategy", "mesh.fsdp"},
+          fmt::format("{} divides nothing, and the mesh has {} along fsdp", kind_text(), counted(out_.fsdp, "rank")),
+          {"`mesh = (replica = N)`, or another strategy",
+           "--set topology.mesh.fsdp=1 --set topology.mesh.replica=N, or another topology.strategy"});
     }
   }
 
   void check_block() {
     const bool gathers = out_.kind == StrategyKind::Fsdp || out_.kind == StrategyKind::Hsdp;
     if (gathers && out_.block.empty())
-      contradict({"strategy", "shard.weights"}, fmt::format("{} does not say at which block weights are divided", kind_text()),
+      contradict({"strategy", "shard.weights"},
+                 fmt::format("{} does not say at which block weights are divided", kind_text()),
                  {"`shard weights over fsdp at BLOCK`", "--set topology.shard.weights=BLOCK"});
     if (!gathers && !out_.block.empty())
-      contradict({"strategy", "shard.weights"}, fmt::format("{} keeps weights whole, but they are to be divided at {}", kind_text(), out_.block),
+      contradict({"strategy", "shard.weights"},
+                 fmt::format("{} keeps weights whole, but they are to be divided at {}", kind_text(), out_.block),
                  {"use strategy = fsdp, or --set topology.shard.weights=none",
                   "--set topology.strategy=fsdp, or --set topology.shard.weights=none"});
     if (gathers && !out_.block.empty()) find_block(out_.block, "shard.weights");
@@ -200,15 +221,19 @@ class StrategyReader {
   /// What carries gradients, and how.
   void check_exchange() {
     if (has_backend("nccl") && !request_.on_cuda)
-      contradict({"backend", "devices"}, fmt::format("backend = nccl carries what lies on CUDA devices, and the devices are {}", setting_("devices").text),
+      contradict({"backend", "devices"},
+                 fmt::format("backend = nccl carries what lies on CUDA devices, and the devices are {}",
+                             setting_("devices").text),
                  {"leave backend out: it is gloo here", "--set topology.backend=none: it is gloo here"});
     if (out_.bucket_bytes == 0 && out_.kind != StrategyKind::Single && out_.kind != StrategyKind::Ddp)
       contradict({"bucket", "strategy"},
-                 fmt::format("bucket = auto is measured where gradients are all that travels, and {} divides by it", kind_text()),
+                 fmt::format("bucket = auto is measured where gradients are all that travels, and {} divides by it",
+                             kind_text()),
                  {"name a size, as bucket = 25 MiB", "name a size: --set topology.bucket=\"25 MiB\""});
     if (out_.bucket_bytes == 0 && request_.deterministic)
       contradict({"bucket"},
-                 "bucket = auto measures which size is best, so equal runs differ in their last bits; trainer.deterministic is true",
+                 "bucket = auto measures which size is best, so equal runs differ in their last bits; "
+                 "trainer.deterministic is true",
                  {"name a size, as bucket = 25 MiB, or set trainer.deterministic=false",
                   "name a size, as --set topology.bucket=\"25 MiB\", or --set trainer.deterministic=false"});
     if (!out_.sync_batchnorm && request_.world > 1)
@@ -225,7 +250,8 @@ class StrategyReader {
     }
     const Str near = nearest(name, names);
     const Str help = near.empty() ? "" : fmt::format("did you mean {}?", near);
-    contradict({about}, fmt::format("there is no block {} (the program has: {})", name, fmt::join(names, ", ")), {help, help});
+    contradict({about}, fmt::format("there is no block {} (the program has: {})", name, fmt::join(names, ", ")),
+               {help, help});
     return nullptr;
   }
 
@@ -239,9 +265,12 @@ class StrategyReader {
       const Str& name = item.value.text;
       const BlockInfo* const block = find_block(name, "recompute");
       if (block != nullptr && !block->is_recomputed) {
-        const Str help = fmt::format("write `recompute at {}` into a topology{}", name,
-                                     compiled.empty() ? "" : fmt::format(", or choose among {}", fmt::join(compiled, ", ")));
-        contradict({"recompute"}, fmt::format("no topology of the program says `recompute at {}`, so it was built without", name), {help, help});
+        const Str help =
+            fmt::format("write `recompute at {}` into a topology{}", name,
+                        compiled.empty() ? "" : fmt::format(", or choose among {}", fmt::join(compiled, ", ")));
+        contradict({"recompute"},
+                   fmt::format("no topology of the program says `recompute at {}`, so it was built without", name),
+                   {help, help});
       }
       out_.recompute.push_back(name);
     }

@@ -25,9 +25,9 @@ struct Strategy {
   Str block;  ///< fsdp, hsdp: weights are gathered for one block of this name at a time
   bool sync_batchnorm = true;
   int64_t bucket_bytes = 25 * 1024 * 1024;  ///< 0: `auto`, to be measured
-  std::vector<Str> recompute;  ///< blocks whose results are computed again in the backward pass
+  std::vector<Str> recompute;               ///< blocks whose results are computed again in the backward pass
   Option<DType> reduce;                     ///< gradients cross ranks in this type, narrower than theirs
-  std::vector<Str> warnings;  ///< to be told at the start of training
+  std::vector<Str> warnings;                ///< to be told at the start of training
 };
 
 /// The value of the setting `topology.NAME`.
@@ -42,8 +42,8 @@ struct StrategyRequest {
   Location where;  ///< of its declaration
   TopologySetting setting;
   int64_t world = 1;
-  bool deterministic = true;  ///< `trainer.deterministic = true`
-  bool on_cuda = false;       ///< the devices are CUDA's, or `auto` found some
+  bool deterministic = true;           ///< `trainer.deterministic = true`
+  bool on_cuda = false;                ///< the devices are CUDA's, or `auto` found some
   std::vector<BlockInfo> blocks = {};  ///< of the program
   /// What the command line or a file says of `topology.NAME`, as it was typed; "" where the program says it.
   std::function<Str(const Str& name)> typed = [](const Str&) { return Str(); };

@@ -17,7 +17,8 @@ struct Reading {
   std::vector<Error> faults;
 };
 
-Reading read(const Settings& given, int64_t world, bool deterministic = true, bool on_cuda = false, const std::map<Str, Str>& typed = {}) {
+Reading read(const Settings& given, int64_t world, bool deterministic = true, bool on_cuda = false,
+             const std::map<Str, Str>& typed = {}) {
   Settings all = {{"devices", Value::symbol("auto")},
                   {"nodes", 1},
                   {"strategy", {}},
@@ -31,16 +32,15 @@ Reading read(const Settings& given, int64_t world, bool deterministic = true, bo
                   {"precision.reduce", {}}};
   for (const auto& [name, value] : given) all.at(name) = value;
   Reading out;
-  out.strategy = read_strategy(
-      {.topology = "t",
-       .where = {"a.ltr", 3, 1},
-       .setting = [&](const Str& name) -> const Value& { return all.at(name); },
-       .world = world,
-       .deterministic = deterministic,
-       .on_cuda = on_cuda,
-       .blocks = {{"Layer", true}, {"Stack", false}},
-       .typed = [&](const Str& name) { return typed.contains(name) ? typed.at(name) : ""; }},
-      out.faults);
+  out.strategy = read_strategy({.topology = "t",
+                                .where = {"a.ltr", 3, 1},
+                                .setting = [&](const Str& name) -> const Value& { return all.at(name); },
+                                .world = world,
+                                .deterministic = deterministic,
+                                .on_cuda = on_cuda,
+                                .blocks = {{"Layer", true}, {"Stack", false}},
+                                .typed = [&](const Str& name) { return typed.contains(name) ? typed.at(name) : ""; }},
+                               out.faults);
   return out;
 }
 
@@ -133,7 +133,8 @@ TEST_CASE("buckets are measured where gradients are all that travels") {
   CHECK(reading.strategy.bucket_bytes == 0);
   const Reading divided = read({{"bucket", word("auto")}, {"strategy", word("zero1")}}, 2, false);
   REQUIRE(divided.faults.size() == 1);
-  CHECK(divided.faults[0].message == "bucket = auto is measured where gradients are all that travels, and strategy = zero1 divides by it");
+  CHECK(divided.faults[0].message ==
+        "bucket = auto is measured where gradients are all that travels, and strategy = zero1 divides by it");
 }
 
 TEST_CASE("blocks that are computed again are those of the program") {
@@ -144,7 +145,8 @@ TEST_CASE("blocks that are computed again are those of the program") {
   REQUIRE(unknown.faults.size() == 1);
   CHECK(unknown.faults[0].message == "there is no block Layr (the program has: Layer, Stack)");
   CHECK(unknown.faults[0].help == "did you mean Layer?");
-  CHECK(shown({{"mesh.fsdp", 2}, {"shard.weights", "Layr"}}, 2) == "R2006 there is no block Layr (the program has: Layer, Stack)");
+  CHECK(shown({{"mesh.fsdp", 2}, {"shard.weights", "Layr"}}, 2) ==
+        "R2006 there is no block Layr (the program has: Layer, Stack)");
 }
 
 TEST_CASE("what was typed is the place of its error, and the help speaks as a command does") {
@@ -154,11 +156,13 @@ TEST_CASE("what was typed is the place of its error, and the help speaks as a co
   CHECK(of_program.help == "`shard weights over fsdp at BLOCK`");
   const Error of_command = read(fsdp, 2, true, false, {{"strategy", "--set topology.strategy=fsdp"}}).faults.at(0);
   CHECK(of_command.location.line == 0);
-  CHECK(of_command.message == "--set topology.strategy=fsdp: strategy = fsdp does not say at which block weights are divided");
+  CHECK(of_command.message ==
+        "--set topology.strategy=fsdp: strategy = fsdp does not say at which block weights are divided");
   CHECK(of_command.help == "--set topology.shard.weights=BLOCK");
 
   const Error world = read({{"devices", word("cpu[2]")}, {"nodes", 2}}, 2, true, false,
-                           {{"devices", "--devices cpu[2]"}, {"nodes", "--set topology.nodes=2"}}).faults.at(0);
+                           {{"devices", "--devices cpu[2]"}, {"nodes", "--set topology.nodes=2"}})
+                          .faults.at(0);
   CHECK(world.message == "--devices cpu[2], --set topology.nodes=2 asks for 4 ranks, but there are 2");
   CHECK(world.location.line == 0);
   CHECK(world.help == "start as many processes, or ask for as many as there are");

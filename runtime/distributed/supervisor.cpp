@@ -32,7 +32,7 @@ constexpr int kSilentTicks = 10;
 constexpr int kGraceTicks = 10;
 constexpr int kSilentGraceTicks = 3;
 constexpr auto kSameSignal = 300ms;  // one Ctrl-C that came twice
-constexpr double kAnswer_s = 3;  // of a meeting point that is open
+constexpr double kAnswer_s = 3;      // of a meeting point that is open
 constexpr const char* kRunVariable = "LTR_RESUME_RUN";
 
 constexpr int kStopped = 75;
@@ -102,7 +102,9 @@ class Attempt {
   /// Whether the first rank, which tells of the run, ended without a word.
   bool is_first_mute() const { return told_ && failure_->rank == 0 && !has_crashed_; }
   /// Whether another attempt may end better: nobody asked for this end, and no setting, record or number led to it.
-  bool may_go_better() const { return failure_ && (failure_->exit_code == 1 || told_) && asked_signal_ == 0 && asked_code_ == 0; }
+  bool may_go_better() const {
+    return failure_ && (failure_->exit_code == 1 || told_) && asked_signal_ == 0 && asked_code_ == 0;
+  }
 
  private:
   /// False if a signal came before all of them were there: none has begun anything then, and all are gone.
@@ -113,7 +115,11 @@ class Attempt {
         end_all();
         return false;
       }
-      RankStart rank{.command = team_.command, .place = place, .attempt = number_, .has_input = place.rank == 0, .mask = &signals_.before()};
+      RankStart rank{.command = team_.command,
+                     .place = place,
+                     .attempt = number_,
+                     .has_input = place.rank == 0,
+                     .mask = &signals_.before()};
       if (!run.empty()) rank.variables.emplace_back(kRunVariable, run);
       members_.push_back({place.rank, start_rank(rank)});
     }
@@ -136,7 +142,8 @@ class Attempt {
   }
 
   bool is_any_left() const {
-    return std::any_of(members_.begin(), members_.end(), [](const Member& one) { return one.pid != 0 && !one.is_gone; });
+    return std::any_of(members_.begin(), members_.end(),
+                       [](const Member& one) { return one.pid != 0 && !one.is_gone; });
   }
 
   void kill_all(int signal) {
@@ -192,10 +199,12 @@ class Attempt {
   Error unexplained(int64_t rank, int code) const {
     const bool may_be_elsewhere = meeting_.world > meeting_.local_size && code == 1;
     if (may_be_elsewhere)
-      return with_help(error_at({}, err::rank_lost, fmt::format("rank {} lost another one, which has not said why", rank)),
-                       "look at the other machines: what ended there says more");
-    return with_help(error_at({}, err::rank_lost, fmt::format("rank {} ended with exit code {} and without a word", rank, code)),
-                     "C++ or a library that the program calls may have ended it");
+      return with_help(
+          error_at({}, err::rank_lost, fmt::format("rank {} lost another one, which has not said why", rank)),
+          "look at the other machines: what ended there says more");
+    return with_help(
+        error_at({}, err::rank_lost, fmt::format("rank {} ended with exit code {} and without a word", rank, code)),
+        "C++ or a library that the program calls may have ended it");
   }
 
   void killed(const Member& member, int signal) {
@@ -205,12 +214,15 @@ class Attempt {
       asked_code_ = std::max(asked_code_, code_of(signal));
       return;
     }
-    Error error = error_at({}, err::rank_lost, fmt::format("rank {} was killed ({})", member.rank, signal_name(signal)));
+    Error error =
+        error_at({}, err::rank_lost, fmt::format("rank {} was killed ({})", member.rank, signal_name(signal)));
     has_crashed_ = is_crash(signal);
     if (has_crashed_)
       error.help = "where it crashed stands above";
     else if (signal == SIGKILL)
-      error.help = "if nobody did that, it was for its memory: `dmesg` names it then; try a smaller batch, fewer ranks or fewer --workers";
+      error.help =
+          "if nobody did that, it was for its memory: `dmesg` names it then; try a smaller batch, fewer ranks or fewer "
+          "--workers";
     lose(member, error, kGraceTicks);
   }
 
@@ -241,8 +253,11 @@ class Attempt {
     meeting_silent_ticks_ = is_meeting_silent && looks_ > 0 ? meeting_silent_ticks_ + 1 : 0;
     looks_ = pulses.looks();
     if (meeting_silent_ticks_ == kSilentTicks) {
-      lose(members_.front(), with_help(error_at({}, err::rank_lost, fmt::format("the first machine, {}, does not answer any more", meeting_.host)),
-                                       "look there for why its process ended, and at the network between"), kSilentGraceTicks);
+      lose(members_.front(),
+           with_help(error_at({}, err::rank_lost,
+                              fmt::format("the first machine, {}, does not answer any more", meeting_.host)),
+                     "look there for why its process ended, and at the network between"),
+           kSilentGraceTicks);
     }
     if (is_meeting_silent) return;  // it has told nothing new of anybody
     for (Member& member : members_) listen_to(member, pulses.beats(member.rank));
@@ -256,10 +271,13 @@ class Attempt {
     member.beats = beats;
     if (member.silent_ticks < kSilentTicks || member.is_gone || member.is_ended) return;
     member.is_ended = true;
-    const Str who = member.pid == 0 ? fmt::format("rank {}, on another machine,", member.rank) : fmt::format("rank {}", member.rank);
+    const Str who = member.pid == 0 ? fmt::format("rank {}, on another machine,", member.rank)
+                                    : fmt::format("rank {}", member.rank);
     if (member.pid != 0) ::kill(member.pid, SIGKILL);
-    lose(member, with_help(error_at({}, err::rank_lost, fmt::format("{} gave no sign of life for {} s", who, kSilentTicks)),
-                           member.pid == 0 ? "its machine or the network is gone" : "it was stopped, or its machine is out of memory; it has been killed"),
+    lose(member,
+         with_help(error_at({}, err::rank_lost, fmt::format("{} gave no sign of life for {} s", who, kSilentTicks)),
+                   member.pid == 0 ? "its machine or the network is gone"
+                                   : "it was stopped, or its machine is out of memory; it has been killed"),
          kSilentGraceTicks);
   }
 
@@ -291,7 +309,8 @@ Place without_lost(Place first, int64_t least) {
 }
 
 Str who_begins_again(int64_t ranks, int64_t before) {
-  return ranks == before ? "all ranks begin" : fmt::format("{} of {} ranks begin{}", ranks, before, ranks == 1 ? "s" : "");
+  return ranks == before ? "all ranks begin"
+                         : fmt::format("{} of {} ranks begin{}", ranks, before, ranks == 1 ? "s" : "");
 }
 
 /// What the ranks have told of their run.
@@ -321,7 +340,8 @@ int supervise(Team team, const TeamReport& report) {
     if (!attempt.may_go_better() || number == team.restarts) return attempt.exit_code();
     const int64_t before = team.first.world;
     if (attempt.told()) team.first = without_lost(team.first, team.least);
-    report.note(fmt::format("restart {} of {}: {} again{}", number + 1, team.restarts, who_begins_again(team.first.world, before),
+    report.note(fmt::format("restart {} of {}: {} again{}", number + 1, team.restarts,
+                            who_begins_again(team.first.world, before),
                             run.folder.empty() ? "" : fmt::format(", with {}", run.folder)));
   }
 }
@@ -341,7 +361,9 @@ Str run_to_go_on_with() {
   return run == nullptr ? "" : run;
 }
 
-Option<Failure> tell_failure(const Place& place, int exit_code) { return failed_before(place, {place.rank, exit_code}); }
+Option<Failure> tell_failure(const Place& place, int exit_code) {
+  return failed_before(place, {place.rank, exit_code});
+}
 
 void tell_run(const Place& place, const RunWords& run) {
   const Store store = open_store(place, place.join_s);

@@ -16,7 +16,8 @@ struct Team {
   std::vector<Str> command;  ///< of this process: theirs, too
   Place first;               ///< of the first of them; the others follow it. `port` 0: any that is free
   int64_t restarts = 0;      ///< how often all of them may be started again
-  int64_t least = 1;         ///< ranks that are enough for that: each restart after one was lost is without it, as far as this goes
+  int64_t least =
+      1;  ///< ranks that are enough for that: each restart after one was lost is without it, as far as this goes
 };
 
 /// A run, as its first rank tells of it.

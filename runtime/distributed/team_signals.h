@@ -2,8 +2,8 @@
 
 // Signals as something to wait for.
 
-#include <csignal>
 #include <chrono>
+#include <csignal>
 
 #include "ltr/api.h"
 

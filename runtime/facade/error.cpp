@@ -33,7 +33,8 @@ Str asked_for(const Str& text) {
   static constexpr std::string_view kBefore = "you tried to allocate ";
   const size_t place = text.find(kBefore);
   if (place == Str::npos) return text;
-  return fmt::format("a tensor of {:.1f} GiB was asked for", std::strtod(text.c_str() + place + kBefore.size(), nullptr) / 0x1p30);
+  return fmt::format("a tensor of {:.1f} GiB was asked for",
+                     std::strtod(text.c_str() + place + kBefore.size(), nullptr) / 0x1p30);
 }
 
 /// What its allocator of device memory was asked for, and what the device has left.
@@ -51,14 +52,17 @@ Str asked_of_device(const Str& text) {
 Error failed_device(const c10::AcceleratorError& error) {
   // Of the driver's codes the one of memory; the device is as it was.
   constexpr int kNoMemory = 2;
-  if (error.get_error_code() == kNoMemory) return error_here(err::out_of_memory, compute_device().str() + " has no room left");
+  if (error.get_error_code() == kNoMemory)
+    return error_here(err::out_of_memory, compute_device().str() + " has no room left");
   Str what = shortened(error.what_without_backtrace());
   static constexpr std::string_view kBefore = "CUDA error: ";
   if (what.starts_with(kBefore)) what.erase(0, kBefore.size());
   const bool is_assert = what.find("assert") != Str::npos;
-  return with_help(error_here(err::device_failed, compute_device().str(), what),
-                   is_assert ? "most likely a class, an id or an index that does not exist: --devices cpu says which, of which record"
-                             : "CUDA_LAUNCH_BLOCKING=1 in the environment makes the line exact");
+  return with_help(
+      error_here(err::device_failed, compute_device().str(), what),
+      is_assert
+          ? "most likely a class, an id or an index that does not exist: --devices cpu says which, of which record"
+          : "CUDA_LAUNCH_BLOCKING=1 in the environment makes the line exact");
 }
 
 /// Whether a library of the device found no memory for its own work.
@@ -103,10 +107,12 @@ void rethrow_translated() {
   } catch (const c10::Error& error) {
     const Str text = shortened(error.what_without_backtrace());
     if (text.find("can't allocate memory") != Str::npos) throw error_here(err::out_of_memory, asked_for(text));
-    if (has_no_workspace(text)) throw error_here(err::out_of_memory, "a product or a convolution has no room to work in");
+    if (has_no_workspace(text))
+      throw error_here(err::out_of_memory, "a product or a convolution has no room to work in");
     if (const Str op = without_deterministic_form(text); !op.empty()) {
-      throw with_help(error_here(err::not_deterministic, op),
-                      "--set trainer.deterministic=warn goes on and names every such op once; then runs may differ in last digits");
+      throw with_help(
+          error_here(err::not_deterministic, op),
+          "--set trainer.deterministic=warn goes on and names every such op once; then runs may differ in last digits");
     }
     if (text.find("index out of range") != Str::npos) throw error_here(err::value_out_of_range, text);
     throw error_here(err::shape_check_failed, text);
@@ -114,11 +120,13 @@ void rethrow_translated() {
     throw error_here(err::out_of_memory, "the host has no memory left");
   } catch (const std::system_error& error) {
     // What asks the system for room here is a new thread, for its stack.
-    if (error.code() == std::errc::resource_unavailable_try_again) throw error_here(err::out_of_memory, "no thread could be started");
+    if (error.code() == std::errc::resource_unavailable_try_again)
+      throw error_here(err::out_of_memory, "no thread could be started");
     throw error_here(err::shape_check_failed, shortened(error.what()));
   } catch (const std::exception& error) {
     // oneDNN's, of a product that was found possible when it was made: there is no room for what it needs meanwhile.
-    if (std::string_view(error.what()) == "could not execute a primitive") throw error_here(err::out_of_memory, "a product has no room to work in");
+    if (std::string_view(error.what()) == "could not execute a primitive")
+      throw error_here(err::out_of_memory, "a product has no room to work in");
     throw error_here(err::shape_check_failed, shortened(error.what()));
   }
 }

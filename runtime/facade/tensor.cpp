@@ -65,9 +65,7 @@ Tensors give(std::vector<at::Tensor> tensors) {
   return list;
 }
 
-at::Scalar aten(const Scalar& scalar) {
-  return scalar.is_int ? at::Scalar(scalar.whole) : at::Scalar(scalar.real);
-}
+at::Scalar aten(const Scalar& scalar) { return scalar.is_int ? at::Scalar(scalar.whole) : at::Scalar(scalar.real); }
 
 at::ScalarType aten(DType dtype) {
   switch (dtype) {

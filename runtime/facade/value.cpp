@@ -43,7 +43,8 @@ Str shortest(double value) {
 
 /// In the largest unit that it is a whole number of.
 Str size_text(int64_t bytes) {
-  constexpr std::pair<const char*, int64_t> kUnits[] = {{"GiB", int64_t(1) << 30}, {"MiB", int64_t(1) << 20}, {"KiB", int64_t(1) << 10}};
+  constexpr std::pair<const char*, int64_t> kUnits[] = {
+      {"GiB", int64_t(1) << 30}, {"MiB", int64_t(1) << 20}, {"KiB", int64_t(1) << 10}};
   for (const auto& [unit, size] : kUnits) {
     if (bytes != 0 && bytes % size == 0) return fmt::format("{} {}", bytes / size, unit);
   }
@@ -144,7 +145,9 @@ Str Value::to_text() const {
 Str text_of(int64_t value, const char* format) { return formatted(value, format); }
 
 // Of what is not a number the sign says nothing.
-Str text_of(double value, const char* format) { return formatted(std::isnan(value) ? std::fabs(value) : value, format); }
+Str text_of(double value, const char* format) {
+  return formatted(std::isnan(value) ? std::fabs(value) : value, format);
+}
 
 Str text_of(bool value, const char* format) { return formatted(value, format); }
 

@@ -32,7 +32,8 @@ Weights weights_of(const Scope& place) { return place.weights(); }
 Weights clone(const Weights& weights) {
   return guarded([&] {
     Weights copy;
-    for (const Weight& weight : weights) copy.push_back({weight.path, give(whole_value(In(weight.tensor)).detach().clone())});
+    for (const Weight& weight : weights)
+      copy.push_back({weight.path, give(whole_value(In(weight.tensor)).detach().clone())});
     return copy;
   });
 }

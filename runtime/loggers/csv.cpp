@@ -113,8 +113,8 @@ class Csv : public Logger {
   std::vector<Str> names_;  ///< of the columns; those of an older program come last
   WaitingFile file_;
   int64_t step_ = -1;
-  bool has_row_ = false;     ///< the row of `step_` was begun
-  std::vector<Str> cells_;   ///< of that row, one for each name
+  bool has_row_ = false;    ///< the row of `step_` was begun
+  std::vector<Str> cells_;  ///< of that row, one for each name
 };
 
 }  // namespace

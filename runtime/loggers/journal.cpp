@@ -16,19 +16,19 @@ class Journal : public Logger {
 
   void scalars(int64_t step, int64_t epoch, double time, const NamedValues& values) override {
     write("{\"kind\":\"metrics\",\"step\":" + std::to_string(step) + ",\"epoch\":" + std::to_string(epoch) +
-          ",\"time\":" + seconds(time) + ",\"values\":" + object(values) + "}\n",
+              ",\"time\":" + seconds(time) + ",\"values\":" + object(values) + "}\n",
           true);
   }
 
   void system(int64_t step, double time, const NamedValues& values) override {
     write("{\"kind\":\"system\",\"step\":" + std::to_string(step) + ",\"time\":" + seconds(time) +
-          ",\"values\":" + object(values) + "}\n",
+              ",\"values\":" + object(values) + "}\n",
           true);
   }
 
   void event(int64_t step, double time, const Str& name, const Str& json) override {
     write("{\"kind\":\"event\",\"event\":" + doors::json_string(name) + ",\"step\":" + std::to_string(step) +
-          ",\"time\":" + seconds(time) + (json.empty() ? "" : "," + json) + "}\n",
+              ",\"time\":" + seconds(time) + (json.empty() ? "" : "," + json) + "}\n",
           false);
   }
 
@@ -38,7 +38,7 @@ class Journal : public Logger {
 
   void text(int64_t step, double time, const Str& tag, const Str& text) override {
     write("{\"kind\":\"text\",\"step\":" + std::to_string(step) + ",\"time\":" + seconds(time) +
-          ",\"name\":" + doors::json_string(tag) + ",\"text\":" + doors::json_string(text) + "}\n",
+              ",\"name\":" + doors::json_string(tag) + ",\"text\":" + doors::json_string(text) + "}\n",
           true);
   }
 
@@ -62,8 +62,6 @@ class Journal : public Logger {
 
 }  // namespace
 
-std::unique_ptr<Logger> make_journal(const Str& path) {
-  return std::make_unique<Journal>(path);
-}
+std::unique_ptr<Logger> make_journal(const Str& path) { return std::make_unique<Journal>(path); }
 
 }  // namespace ltr::loggers

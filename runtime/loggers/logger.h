@@ -50,7 +50,8 @@ class Logger {
 class Recorder {
  public:
   using Warn = std::function<void(const Str& message)>;
-  explicit Recorder(std::vector<std::unique_ptr<Logger>> loggers, Warn warn = nullptr, size_t most_bytes = size_t(64) << 20);
+  explicit Recorder(std::vector<std::unique_ptr<Logger>> loggers, Warn warn = nullptr,
+                    size_t most_bytes = size_t(64) << 20);
   ~Recorder();
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;

@@ -13,7 +13,8 @@ namespace {
 Str file_of(const Str& given, const Location& location) {
   const std::filesystem::path path = std::filesystem::path(given).lexically_normal();
   if (path.is_absolute() || *path.begin() == ".." || path.extension() != ".csv") {
-    throw with_help(error_at(location, err::settings_contradict, fmt::format("Csv(file = \"{}\") is no .csv file of the run folder", given)),
+    throw with_help(error_at(location, err::settings_contradict,
+                             fmt::format("Csv(file = \"{}\") is no .csv file of the run folder", given)),
                     "give it a name such as \"metrics.csv\" or \"tables/losses.csv\"");
   }
   return path.string();

@@ -24,15 +24,11 @@ void Logger::histogram(int64_t, double, const Str&, const std::vector<double>&) 
 void Logger::text(int64_t, double, const Str&, const Str&) {}
 void Logger::flush() {}
 void Logger::close() {}
-int64_t Logger::dropped() const {
-  return 0;
-}
+int64_t Logger::dropped() const { return 0; }
 
 namespace {
 
-double now() {
-  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
+double now() { return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count(); }
 
 /// A call that waits for the loggers.
 struct Item {
@@ -156,9 +152,7 @@ Recorder::Recorder(std::vector<std::unique_ptr<Logger>> loggers, Warn warn, size
   impl_->thread = std::thread([impl = impl_.get()] { impl->run(); });
 }
 
-Recorder::~Recorder() {
-  close();
-}
+Recorder::~Recorder() { close(); }
 
 void Recorder::columns(std::vector<Str> names) {
   impl_->push([names = std::move(names)](Logger& logger) { logger.columns(names); });
@@ -166,17 +160,15 @@ void Recorder::columns(std::vector<Str> names) {
 
 void Recorder::scalars(int64_t step, int64_t epoch, NamedValues values) {
   const size_t bytes = bytes_of(values);
-  impl_->push([step, epoch, time = now(), values = std::move(values)](
-                  Logger& logger) { logger.scalars(step, epoch, time, values); },
-              bytes,
-              true);
+  impl_->push([step, epoch, time = now(),
+               values = std::move(values)](Logger& logger) { logger.scalars(step, epoch, time, values); },
+              bytes, true);
 }
 
 void Recorder::system(int64_t step, NamedValues values) {
   const size_t bytes = bytes_of(values);
   impl_->push([step, time = now(), values = std::move(values)](Logger& logger) { logger.system(step, time, values); },
-              bytes,
-              true);
+              bytes, true);
 }
 
 void Recorder::event(int64_t step, Str name, Str json) {
@@ -187,26 +179,23 @@ void Recorder::event(int64_t step, Str name, Str json) {
 
 void Recorder::image(int64_t step, Str tag, doors::Image image) {
   const size_t bytes = image.pixels.size();
-  impl_->push([step, time = now(), tag = std::move(tag), image = std::move(image)](
-                  Logger& logger) { logger.image(step, time, tag, image); },
-              bytes,
-              true);
+  impl_->push([step, time = now(), tag = std::move(tag),
+               image = std::move(image)](Logger& logger) { logger.image(step, time, tag, image); },
+              bytes, true);
 }
 
 void Recorder::histogram(int64_t step, Str tag, std::vector<double> values) {
   const size_t bytes = values.size() * sizeof(double);
-  impl_->push([step, time = now(), tag = std::move(tag), values = std::move(values)](
-                  Logger& logger) { logger.histogram(step, time, tag, values); },
-              bytes,
-              true);
+  impl_->push([step, time = now(), tag = std::move(tag),
+               values = std::move(values)](Logger& logger) { logger.histogram(step, time, tag, values); },
+              bytes, true);
 }
 
 void Recorder::text(int64_t step, Str tag, Str text) {
   const size_t bytes = text.size();
-  impl_->push([step, time = now(), tag = std::move(tag), text = std::move(text)](
-                  Logger& logger) { logger.text(step, time, tag, text); },
-              bytes,
-              true);
+  impl_->push([step, time = now(), tag = std::move(tag),
+               text = std::move(text)](Logger& logger) { logger.text(step, time, tag, text); },
+              bytes, true);
 }
 
 void Recorder::flush() {

@@ -93,7 +93,8 @@ TEST_CASE("metrics.csv goes on by name: new columns are empty in old rows, gone 
   const Folder folder;
   auto recorder = record(folder.path);
   recorder->columns({"a", "b"});
-  for (int64_t step = 1; step <= 3; ++step) recorder->scalars(step, 0, {{"a", double(step)}, {"b", 10.0 * double(step)}});
+  for (int64_t step = 1; step <= 3; ++step)
+    recorder->scalars(step, 0, {{"a", double(step)}, {"b", 10.0 * double(step)}});
   recorder.reset();
   recorder = record(folder.path, 3);
   recorder->columns({"new", "b"});

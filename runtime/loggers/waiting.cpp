@@ -58,14 +58,13 @@ void WaitingFile::replace_last(Str line) {
   write_waiting();
 }
 
-void WaitingFile::flush() {
-  write_waiting();
-}
+void WaitingFile::flush() { write_waiting(); }
 
 void WaitingFile::write_waiting() {
   open();
   struct stat facts{};
-  if (::fstat(file_, &facts) == 0 && facts.st_nlink == 0) throw Waiting(ENOENT, std::generic_category(), path_ + " was deleted");
+  if (::fstat(file_, &facts) == 0 && facts.st_nlink == 0)
+    throw Waiting(ENOENT, std::generic_category(), path_ + " was deleted");
   while (!waiting_.empty()) {
     const Str& text = waiting_.front().text;
     const ssize_t count = ::pwrite(file_, text.data(), text.size(), end_);

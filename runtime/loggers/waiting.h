@@ -46,8 +46,8 @@ class WaitingFile {
   std::function<void()> begin_;
   size_t most_;
   int file_ = -1;
-  int64_t end_ = 0;    ///< of the file, without what waits
-  int64_t last_ = 0;   ///< where the line written last begins
+  int64_t end_ = 0;   ///< of the file, without what waits
+  int64_t last_ = 0;  ///< where the line written last begins
   std::deque<Line> waiting_;
   size_t bytes_ = 0;
   int64_t dropped_ = 0;

@@ -41,16 +41,18 @@ class Adam : public Rule {
 
  private:
   void update_elements(const Update& up) const {
-    const Decay by_weight{.sign = maximize_ ? -1.0F : 1.0F, .l2 = float(decoupled_ ? 0 : weight_decay),
+    const Decay by_weight{.sign = maximize_ ? -1.0F : 1.0F,
+                          .l2 = float(decoupled_ ? 0 : weight_decay),
                           .shrink = float(decoupled_ ? 1 - up.lr * weight_decay : 1)};
     for (size_t i = 0; i < up.weights.size(); i++) {
       const double step = double(*up.steps[i].const_data_ptr<float>());
-      const AdamNumbers by{.fresh1 = float(1 - betas_.first), .beta2 = float(betas_.second), .fresh2 = float(1 - betas_.second),
+      const AdamNumbers by{.fresh1 = float(1 - betas_.first),
+                           .beta2 = float(betas_.second),
+                           .fresh2 = float(1 - betas_.second),
                            .step_size = float(up.lr / (1 - std::pow(betas_.first, step))),
-                           .root = float(std::sqrt(1 - std::pow(betas_.second, step))), .eps = float(eps_)};
-      by_kernel(up, i, [&](const ElementKernels& kernels, const Elements& e) {
-        kernels.adam(e, by_weight, by);
-      });
+                           .root = float(std::sqrt(1 - std::pow(betas_.second, step))),
+                           .eps = float(eps_)};
+      by_kernel(up, i, [&](const ElementKernels& kernels, const Elements& e) { kernels.adam(e, by_weight, by); });
     }
   }
 
@@ -115,7 +117,8 @@ class AdamLike : public Rule {
 
 class NAdam : public AdamLike {
  public:
-  explicit NAdam(Arguments& arguments) : AdamLike(arguments), momentum_decay_(arguments.number("momentum_decay", 4e-3)) {
+  explicit NAdam(Arguments& arguments)
+      : AdamLike(arguments), momentum_decay_(arguments.number("momentum_decay", 4e-3)) {
     decoupled_ = arguments.flag("decoupled", false);
   }
 
@@ -154,8 +157,7 @@ class RAdam : public AdamLike {
     const double rho_inf = 2 / (1 - betas_.second) - 1;
     const double rho = rho_inf - 2 * step * std::pow(betas_.second, step) / correction2;
     if (rho > 5) {
-      const double rectified =
-          std::sqrt((rho - 4) * (rho - 2) * rho_inf / ((rho_inf - 4) * (rho_inf - 2) * rho));
+      const double rectified = std::sqrt((rho - 4) * (rho - 2) * rho_inf / ((rho_inf - 4) * (rho_inf - 2) * rho));
       const at::Tensor adaptive = std::sqrt(correction2) / at::sqrt(up.state[1][i]).add_(eps_);
       up.weights[i].add_(mean * up.lr * adaptive * rectified, -1.0);
     } else {
@@ -169,11 +171,12 @@ class Adamax : public AdamLike {
   explicit Adamax(Arguments& arguments) : AdamLike(arguments) {}
 
   bool move_elements(const Update& up, size_t i, double step) override {
-    const AdamaxNumbers by{.fresh1 = float(1 - betas_.first), .beta2 = float(betas_.second),
-                           .step_size = float(up.lr / (1 - std::pow(betas_.first, step))), .eps = float(eps_)};
-    return by_kernel(up, i, [&](const ElementKernels& kernels, const Elements& e) {
-      kernels.adamax(e, decay(maximize_), by);
-    });
+    const AdamaxNumbers by{.fresh1 = float(1 - betas_.first),
+                           .beta2 = float(betas_.second),
+                           .step_size = float(up.lr / (1 - std::pow(betas_.first, step))),
+                           .eps = float(eps_)};
+    return by_kernel(
+        up, i, [&](const ElementKernels& kernels, const Elements& e) { kernels.adamax(e, decay(maximize_), by); });
   }
 
   std::vector<const char*> state_names() const override { return {"exp_avg", "exp_inf"}; }

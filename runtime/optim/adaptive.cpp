@@ -143,7 +143,9 @@ class Rprop : public Rule {
     for (size_t i = 0; i < up.weights.size(); i++) {
       const bool is_done = by_kernel(up, i, [&](const ElementKernels& kernels, const Elements& e) {
         kernels.rprop(e, decay(maximize_),
-                      {.shrink = float(etas_.first), .grow = float(etas_.second), .least = float(sizes_.first),
+                      {.shrink = float(etas_.first),
+                       .grow = float(etas_.second),
+                       .least = float(sizes_.first),
                        .most = float(sizes_.second)});
       });
       if (is_done) continue;
@@ -151,8 +153,9 @@ class Rprop : public Rule {
       at::Tensor& before = up.state[0][i];
       at::Tensor& size = up.state[1][i];
       const at::Tensor agreement = at::sign(grad * before);
-      const at::Tensor factor = at::where(agreement > 0, at::full_like(grad, etas_.second),
-                                          at::where(agreement < 0, at::full_like(grad, etas_.first), at::ones_like(grad)));
+      const at::Tensor factor =
+          at::where(agreement > 0, at::full_like(grad, etas_.second),
+                    at::where(agreement < 0, at::full_like(grad, etas_.first), at::ones_like(grad)));
       size.mul_(factor).clamp_(sizes_.first, sizes_.second);
       // Where the sign turned, this gradient does not count.
       grad.masked_fill_(agreement < 0, 0);

@@ -24,22 +24,22 @@ struct Decay {
 };
 
 struct AdamNumbers {
-  float fresh1;       ///< 1 - β1
+  float fresh1;  ///< 1 - β1
   float beta2;
-  float fresh2;       ///< 1 - β2
-  float step_size;    ///< lr / (1 - β1^t)
-  float root;         ///< sqrt(1 - β2^t)
+  float fresh2;     ///< 1 - β2
+  float step_size;  ///< lr / (1 - β1^t)
+  float root;       ///< sqrt(1 - β2^t)
   float eps;
 };
 struct AdamaxNumbers {
   float fresh1, beta2;
-  float step_size;    ///< lr / (1 - β1^t)
+  float step_size;  ///< lr / (1 - β1^t)
   float eps;
 };
 struct SgdNumbers {
   float lr;
-  float kept;         ///< of the buffer; without momentum there is none, and its pointer is null
-  float taken;        ///< of the gradient: 1 - dampening
+  float kept;   ///< of the buffer; without momentum there is none, and its pointer is null
+  float taken;  ///< of the gradient: 1 - dampening
   bool nesterov;
 };
 struct RpropNumbers {

@@ -18,7 +18,8 @@ bool is_plain(const at::Tensor& tensor) {
 
 bool fits_kernel(const Update& update, size_t i) {
   const at::Tensor& weight = update.weights[i];
-  return element_kernels() != nullptr && is_plain(weight) && is_plain(update.grads[i]) && std::ranges::all_of(update.state, [&](const TensorVec& list) {
+  return element_kernels() != nullptr && is_plain(weight) && is_plain(update.grads[i]) &&
+         std::ranges::all_of(update.state, [&](const TensorVec& list) {
            return list[i].sizes() != weight.sizes() || is_plain(list[i]);
          });
 }

@@ -44,8 +44,9 @@ class Adafactor : public Rule {
       // Norms stay on the device, in f64: the host waits for none of them.
       const at::Tensor alpha = wide_norm(weight).div_(size).clamp_min_(least_.second).mul_(rate);
       if (weight_decay != 0) weight.mul_(1 - up.lr * weight_decay);
-      const double floor = least_.first.value_or(weight.scalar_type() == at::kDouble ? std::numeric_limits<double>::epsilon()
-                                                                                    : std::numeric_limits<float>::epsilon());
+      const double floor =
+          least_.first.value_or(weight.scalar_type() == at::kDouble ? std::numeric_limits<double>::epsilon()
+                                                                    : std::numeric_limits<float>::epsilon());
       at::Tensor variance = moved_variance(up, i, grad, fresh, floor);
       at::Tensor direction = variance.clamp_min_(floor * floor).rsqrt_().mul_(grad);
       const at::Tensor length = wide_norm(direction).div_(size * most_).clamp_min_(1.0);

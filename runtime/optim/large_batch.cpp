@@ -19,7 +19,9 @@ class Lion : public Rule {
   void update(const Update& up) override {
     for (size_t i = 0; i < up.weights.size(); i++) {
       const bool is_done = by_kernel(up, i, [&](const ElementKernels& kernels, const Elements& e) {
-        kernels.lion(e, {.lr = float(up.lr), .weight_decay = float(weight_decay), .fresh1 = float(1 - betas_.first),
+        kernels.lion(e, {.lr = float(up.lr),
+                         .weight_decay = float(weight_decay),
+                         .fresh1 = float(1 - betas_.first),
                          .fresh2 = float(1 - betas_.second)});
       });
       if (is_done) continue;

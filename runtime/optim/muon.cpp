@@ -49,9 +49,11 @@ class Muon : public Rule {
       const at::Tensor& weight = up.weights[i];
       at::Tensor& buffer = up.state[0][i];
       buffer.lerp_(up.grads[i], 1 - momentum_);
-      const at::Tensor direction = orthogonalized(nesterov_ ? at::lerp(up.grads[i], buffer, momentum_) : buffer, steps_);
+      const at::Tensor direction =
+          orthogonalized(nesterov_ ? at::lerp(up.grads[i], buffer, momentum_) : buffer, steps_);
       const auto rows = double(weight.size(0)), columns = double(weight.size(1));
-      const double ratio = matches_adamw_ ? 0.2 * std::sqrt(std::max(rows, columns)) : std::sqrt(std::max(1.0, rows / columns));
+      const double ratio =
+          matches_adamw_ ? 0.2 * std::sqrt(std::max(rows, columns)) : std::sqrt(std::max(1.0, rows / columns));
       weight.mul_(1 - up.lr * weight_decay);
       weight.add_(direction, -up.lr * ratio);
     }

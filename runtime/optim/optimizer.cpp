@@ -33,7 +33,9 @@ Value merged(const Value& call, const std::vector<Argument>& over) {
 
 bool is_norm_kind(const Str& kind) { return kind.find("Norm") != Str::npos; }
 
-at::Tensor norm_later(const optim::TensorVec& list) { return at::linalg_vector_norm(at::stack(at::_foreach_norm(list, 2))); }
+at::Tensor norm_later(const optim::TensorVec& list) {
+  return at::linalg_vector_norm(at::stack(at::_foreach_norm(list, 2)));
+}
 
 double norm_of(const optim::TensorVec& list) {
   const at::Tensor norm = norm_later(list);
@@ -90,7 +92,8 @@ void Optimizer::prepare() {
 bool Optimizer::takes(const Group& group, const Weight& weight, const Str& whole_path) const {
   const Str pattern = group.pattern;
   if (pattern == "@1d") return In(weight.tensor)->dim() < 2;
-  if (pattern == "@bias") return whole_path == "bias" || whole_path.ends_with(".bias") || whole_path.find(".bias_") != Str::npos;
+  if (pattern == "@bias")
+    return whole_path == "bias" || whole_path.ends_with(".bias") || whole_path.find(".bias_") != Str::npos;
   if (pattern == "@norm") return is_norm_kind(root_.kind_of(whole_path));
   if (pattern == "@embedding") return root_.kind_of(whole_path) == "Embedding";
   if (pattern.starts_with("@")) {
@@ -178,7 +181,8 @@ double Optimizer::state_bytes() const {
   for (const GroupState& group : groups_) {
     for (const at::Tensor& weight : group.weights) {
       const at::Tensor shape = shape_of(weight);
-      for (const char* name : group.rule->state_names()) bytes += double(group.rule->initial_state(name, shape).nbytes());
+      for (const char* name : group.rule->state_names())
+        bytes += double(group.rule->initial_state(name, shape).nbytes());
     }
   }
   return bytes;
@@ -358,7 +362,8 @@ std::vector<at::Tensor> Optimizer::whole_gradients() const {
     if (part == nullptr) {
       list.push_back(weight.grad());
     } else {
-      list.push_back(part->has_gradient ? root_.division->join(weight, part->gradient, shape_of(weight)) : at::Tensor());
+      list.push_back(part->has_gradient ? root_.division->join(weight, part->gradient, shape_of(weight))
+                                        : at::Tensor());
     }
   }
   return list;
@@ -396,7 +401,8 @@ at::Tensor Optimizer::measure_norm_later() const {
   const optim::TensorVec list = grads();
   const Division* division = root_.division.get();
   if (division == nullptr) return list.empty() ? at::Tensor() : norm_later(list);
-  const at::Tensor norm = list.empty() ? at::zeros({}, In(weights_.front().tensor)->options().requires_grad(false)) : norm_later(list);
+  const at::Tensor norm =
+      list.empty() ? at::zeros({}, In(weights_.front().tensor)->options().requires_grad(false)) : norm_later(list);
   const at::Tensor square = norm.square();
   division->holders().sum_tensor(square);
   return square.sqrt();

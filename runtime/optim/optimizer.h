@@ -86,10 +86,10 @@ class Optimizer {
     std::unique_ptr<optim::Schedule> own_schedule;
     std::vector<Str> paths;
     optim::TensorVec weights;
-    optim::TensorVec own;                 ///< what of each moves here: its part where ranks divide it, undefined if it has none
+    optim::TensorVec own;  ///< what of each moves here: its part where ranks divide it, undefined if it has none
     std::vector<optim::TensorVec> state;  ///< of these, one list per state name; empty until the first update
     optim::TensorVec steps;
-    std::vector<char> has_moved;          ///< weights whose state counts
+    std::vector<char> has_moved;  ///< weights whose state counts
   };
 
   void make_groups();

@@ -38,7 +38,8 @@ void Optimizer::check_fits(Archive& archive) {
       if (!archive.has_tensor(prefix + "step")) continue;
       for (const char* name : group.rule->state_names()) {
         if (archive.has_tensor(prefix + name)) continue;
-        throw misfit(fmt::format("keeps {} of {} here, which it did not in the checkpoint: its arguments or groups changed", name, path));
+        throw misfit(fmt::format(
+            "keeps {} of {} here, which it did not in the checkpoint: its arguments or groups changed", name, path));
       }
     }
   }
@@ -85,7 +86,8 @@ void Optimizer::visit(Archive& archive) {
   }
   if (!archive.is_reading()) return;
   if (const Str dropped = without_place(archive); !dropped.empty()) {
-    archive.note(fmt::format("the optimizer {} has no place any more for {}; what the checkpoint has of that is dropped", name_, dropped));
+    archive.note(fmt::format(
+        "the optimizer {} has no place any more for {}; what the checkpoint has of that is dropped", name_, dropped));
   }
 }
 
@@ -96,7 +98,8 @@ void Optimizer::visit_states(Archive& archive, GroupState& group, size_t i) {
   const std::vector<const char*> names = group.rule->state_names();
   for (size_t k = 0; k < names.size(); k++) {
     const at::Tensor& weight = group.weights[i];
-    const at::Tensor whole = group.rule->initial_state(names[k], at::empty_like(weight, weight.options().device(at::kMeta)));
+    const at::Tensor whole =
+        group.rule->initial_state(names[k], at::empty_like(weight, weight.options().device(at::kMeta)));
     root_.visit_own(archive, prefix + names[k], weight, group.state[k][i], whole);
   }
   archive.tensor(prefix + "step", group.steps[i]);

@@ -64,13 +64,15 @@ Value schedule_call(const Str& name) {
   if (name.starts_with("cosine(final")) return Value::call("cosine", {number("final", 0.1), total});
   if (name.starts_with("step(")) return Value::call("step", {steps("every", 30), number("gamma", 0.5)});
   if (name.starts_with("multistep(")) {
-    return Value::call("multistep", {{"at", Value::list({Value::steps(20), Value::steps(50), Value::steps(90)}), "", {}},
-                                     number("gamma", 0.3)});
+    return Value::call(
+        "multistep",
+        {{"at", Value::list({Value::steps(20), Value::steps(50), Value::steps(90)}), "", {}}, number("gamma", 0.3)});
   }
   if (name.starts_with("exponential(")) return Value::call("exponential", {number("gamma", 0.9), steps("every", 1)});
   if (name.starts_with("linear(")) return Value::call("linear", {number("to", 0.1), steps("total", 100)});
   if (name.starts_with("polynomial(")) return Value::call("polynomial", {number("power", 2), steps("total", 100)});
-  if (name.starts_with("cosine_restarts(")) return Value::call("cosine_restarts", {steps("first", 20), number("mult", 2)});
+  if (name.starts_with("cosine_restarts("))
+    return Value::call("cosine_restarts", {steps("first", 20), number("mult", 2)});
   if (name == "one_cycle(total = 120 steps)") return Value::call("one_cycle", {total});
   if (name.starts_with("one_cycle(")) {
     return Value::call("one_cycle", {total, {"three_phase", true, "bool", {}}, symbol("anneal", "linear")});
@@ -231,7 +233,11 @@ TEST_CASE("schedules by hand") {
        {0.5 / std::sqrt(8), 1 / std::sqrt(8), 0.5 / std::sqrt(3), 0.25}},
       {Value::call("inverse_sqrt", {steps("warmup", 2)}), {0.5, 1, std::sqrt(2.0 / 3), std::sqrt(0.5)}},
       {Value::call("wsd", {steps("warmup", 1), steps("decay", 2), steps("total", 4)}), {1, 1, 1, 0.5}},
-      {Value::call("sequential", {{"parts", Value::list({Value::tuple({flat, Value::steps(2)}), Value::tuple({falls, Value::steps(2)})}), "", {}}}),
+      {Value::call("sequential",
+                   {{"parts",
+                     Value::list({Value::tuple({flat, Value::steps(2)}), Value::tuple({falls, Value::steps(2)})}),
+                     "",
+                     {}}}),
        {1, 1, 1, 0.5}},
       {Value::call("chain", {{"a", rises, "", {}}, {"b", falls, "", {}}}), {0.5, 0.5, 0.25, 0.125}},
   };
@@ -260,7 +266,8 @@ TEST_CASE("Lion, Lamb and Lars follow their formulas") {
       } else if (rule_name == "Lamb") {
         m = 0.9 * m + 0.1 * g;
         v = 0.999 * v + 0.001 * g * g;
-        const at::Tensor r = m / (1 - std::pow(0.9, t + 1)) / (at::sqrt(v / (1 - std::pow(0.999, t + 1))) + 1e-6) + 0.1 * w;
+        const at::Tensor r =
+            m / (1 - std::pow(0.9, t + 1)) / (at::sqrt(v / (1 - std::pow(0.999, t + 1))) + 1e-6) + 0.1 * w;
         w = w - 0.01 * (w.norm() / r.norm()) * r;
       } else {
         const at::Tensor ratio = 1e-3 * w.norm() / (g.norm() + 0.1 * w.norm() + 1e-8);
@@ -279,14 +286,16 @@ TEST_CASE("groups: the first match wins, and one without match is an error") {
   const Tensor w = root.scope().child("norm1").weight("weight", give(at::ones({3}, at::kDouble)), {});
   const Tensor v = root.scope().child("fc").weight("weight", give(at::ones({3, 3}, at::kDouble)), {});
   const Value rule = Value::call("SGD", {{"lr", 0.1, "", {}}});
-  Optimizer* optimizer = root.scope().optimizer("opt", rule, root.scope().weights(), {},
-                                                {{"*norm*", {{"lr", 0.5, "", {}}}, {}}, {"@1d", {{"lr", 9.0, "", {}}}, {}}}, {});
+  Optimizer* optimizer =
+      root.scope().optimizer("opt", rule, root.scope().weights(), {},
+                             {{"*norm*", {{"lr", 0.5, "", {}}}, {}}, {"@1d", {{"lr", 9.0, "", {}}}, {}}}, {});
   CHECK_THROWS_AS(root.finish(), Error);
 
   ModelRoot good(0);
   const Tensor a = good.scope().child("norm1").weight("weight", give(at::ones({3}, at::kDouble)), {});
   const Tensor b = good.scope().child("fc").weight("weight", give(at::ones({3, 3}, at::kDouble)), {});
-  optimizer = good.scope().optimizer("opt", rule, good.scope().weights(), {}, {{"*norm*", {{"lr", 0.5, "", {}}}, {}}}, {});
+  optimizer =
+      good.scope().optimizer("opt", rule, good.scope().weights(), {}, {{"*norm*", {{"lr", 0.5, "", {}}}, {}}}, {});
   good.finish();
   const NoGrad no_grad;
   In(a)->mutable_grad() = at::ones({3}, at::kDouble);

@@ -46,7 +46,7 @@ struct Update {
   std::vector<TensorVec>& state;  ///< in the order of `state_names`
   TensorVec& steps;               ///< f32[] each: updates done, this one included
   double lr;
-  at::Tensor blocked;             ///< f32[] on the device: 1 if nothing may move after all. Undefined: everything moves
+  at::Tensor blocked;  ///< f32[] on the device: 1 if nothing may move after all. Undefined: everything moves
 };
 
 /// How a rule keeps an update from happening whose `blocked` the host does not know yet.

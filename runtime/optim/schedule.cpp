@@ -213,7 +213,8 @@ class Sequential : public Schedule {
       throw error_at(call.value().location, err::wrong_type, "sequential", "[]", "[(schedule, period), …]");
     for (const Argument& item : parts->items) {
       if (item.value.items.size() != 2) {
-        throw error_at(call.value().location, err::wrong_type, "sequential", item.value.to_text(), "(schedule, period)");
+        throw error_at(call.value().location, err::wrong_type, "sequential", item.value.to_text(),
+                       "(schedule, period)");
       }
       const double length = updates_in(item.value.items[1].value, call.length(), "sequential");
       Length inner = call.length();
@@ -293,8 +294,8 @@ std::unique_ptr<Schedule> make_wsd(const Call& call) {
 std::unique_ptr<Schedule> make_linear(const Call& call, double from, double to, double power) {
   const double warmup = call.period("warmup", 0);
   const double total = call.total() - warmup;
-  return std::make_unique<Factor>(
-      warmup, [=](double t) { return to + (from - to) * std::pow(1 - part(t, total), power); });
+  return std::make_unique<Factor>(warmup,
+                                  [=](double t) { return to + (from - to) * std::pow(1 - part(t, total), power); });
 }
 
 using ScheduleMaker = std::unique_ptr<Schedule> (*)(const Call&);
@@ -304,10 +305,12 @@ struct Row {
 };
 
 constexpr Row kSchedules[] = {
-    {"constant", [](const Call& call) -> std::unique_ptr<Schedule> {
+    {"constant",
+     [](const Call& call) -> std::unique_ptr<Schedule> {
        return std::make_unique<Factor>(call.period("warmup", 0), [](double) { return 1.0; });
      }},
-    {"linear_warmup", [](const Call& call) -> std::unique_ptr<Schedule> {
+    {"linear_warmup",
+     [](const Call& call) -> std::unique_ptr<Schedule> {
        const double n = call.needed("n");
        const double from = call.number("from", 0);
        return std::make_unique<Factor>(0, [=](double t) { return t < n ? from + (1 - from) * (t + 1) / n : 1.0; });
@@ -315,20 +318,23 @@ constexpr Row kSchedules[] = {
     {"linear", [](const Call& call) { return make_linear(call, call.number("from", 1), call.number("to", 0), 1); }},
     {"polynomial",
      [](const Call& call) { return make_linear(call, 1, call.number("final", 0), call.number("power", 1)); }},
-    {"step", [](const Call& call) -> std::unique_ptr<Schedule> {
+    {"step",
+     [](const Call& call) -> std::unique_ptr<Schedule> {
        const double every = call.needed("every");
        const double gamma = call.number("gamma", 0.1);
        return std::make_unique<Factor>(call.period("warmup", 0),
                                        [=](double t) { return std::pow(gamma, std::floor(t / every)); });
      }},
     {"multistep", make_multistep},
-    {"exponential", [](const Call& call) -> std::unique_ptr<Schedule> {
+    {"exponential",
+     [](const Call& call) -> std::unique_ptr<Schedule> {
        const double every = call.find("every") != nullptr ? call.needed("every") : call.length().of_epochs(1);
        const double gamma = call.number("gamma", 1);
        return std::make_unique<Factor>(call.period("warmup", 0),
                                        [=](double t) { return std::pow(gamma, std::floor(t / every)); });
      }},
-    {"cosine", [](const Call& call) -> std::unique_ptr<Schedule> {
+    {"cosine",
+     [](const Call& call) -> std::unique_ptr<Schedule> {
        const double warmup = call.period("warmup", 0);
        const double total = call.total() - warmup;
        const double final = call.number("final", 0);
@@ -337,14 +343,16 @@ constexpr Row kSchedules[] = {
     {"cosine_restarts", make_restarts},
     {"one_cycle", [](const Call& call) -> std::unique_ptr<Schedule> { return std::make_unique<OneCycle>(call); }},
     {"cyclic", [](const Call& call) -> std::unique_ptr<Schedule> { return std::make_unique<Cyclic>(call); }},
-    {"noam", [](const Call& call) -> std::unique_ptr<Schedule> {
+    {"noam",
+     [](const Call& call) -> std::unique_ptr<Schedule> {
        const double size = call.number("d", 512);
        const double warmup = call.needed("warmup");
        return std::make_unique<Factor>(0, [=](double t) {
          return std::pow(size, -0.5) * std::min(std::pow(t + 1, -0.5), (t + 1) * std::pow(warmup, -1.5));
        });
      }},
-    {"inverse_sqrt", [](const Call& call) -> std::unique_ptr<Schedule> {
+    {"inverse_sqrt",
+     [](const Call& call) -> std::unique_ptr<Schedule> {
        const double warmup = call.needed("warmup");
        return std::make_unique<Factor>(warmup, [=](double t) { return std::sqrt(warmup / (t + warmup + 1)); });
      }},

@@ -11,7 +11,7 @@ namespace ltr::optim {
 
 /// What a schedule must know of the run.
 struct Length {
-  int64_t total = -1;                             ///< planned updates, -1 if not known
+  int64_t total = -1;                              ///< planned updates, -1 if not known
   std::function<double(double epochs)> of_epochs;  ///< updates in so many epochs from the start
 };
 

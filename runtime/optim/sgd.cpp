@@ -54,8 +54,8 @@ class Sgd : public Rule {
  private:
   void update_unless_blocked(const Update& up) const {
     static const TensorVec none;
-    at::_fused_sgd_(up.weights, up.grads, momentum_ != 0 ? up.state[0] : none, weight_decay, momentum_, up.lr, dampening_,
-                    nesterov_, maximize_, /*is_first_step=*/false, {}, up.blocked);
+    at::_fused_sgd_(up.weights, up.grads, momentum_ != 0 ? up.state[0] : none, weight_decay, momentum_, up.lr,
+                    dampening_, nesterov_, maximize_, /*is_first_step=*/false, {}, up.blocked);
   }
 
   double momentum_;

@@ -13,26 +13,18 @@ void read(const Value& value, int64_t& field) {
   field = value.is_none() ? -1 : value.kind == Value::Kind::Steps ? int64_t(value.real) : value.as_int();
 }
 
-void read(const Value& value, double& field) {
-  field = value.is_none() ? -1 : value.real;
-}
+void read(const Value& value, double& field) { field = value.is_none() ? -1 : value.real; }
 
-void read(const Value& value, bool& field) {
-  field = value.as_bool();
-}
+void read(const Value& value, bool& field) { field = value.as_bool(); }
 
-void read(const Value& value, Str& field) {
-  field = value.kind == Value::Kind::Bool ? show(value) : value.text;
-}
+void read(const Value& value, Str& field) { field = value.kind == Value::Kind::Bool ? show(value) : value.text; }
 
 void read(const Value& value, Limit& field) {
   if (value.kind == Value::Kind::Int) field.batches = value.whole;
   if (value.kind == Value::Kind::Call && !value.items.empty()) field.fraction = value.items[0].value.as_float();
 }
 
-void read(const Value& value, Value& field) {
-  field = value;
-}
+void read(const Value& value, Value& field) { field = value; }
 
 }  // namespace
 

@@ -422,18 +422,12 @@ Str show(const Value& value) {
 
 Str to_json(const Value& value) {
   switch (value.kind) {
-    case Value::Kind::None:
-      return "null";
-    case Value::Kind::Bool:
-      return value.as_bool() ? "true" : "false";
-    case Value::Kind::Int:
-      return std::to_string(value.whole);
-    case Value::Kind::Float:
-      return doors::json_number(value.real);
-    case Value::Kind::Str:
-      return doors::json_string(value.text);
-    default:
-      return doors::json_string(value.to_text());
+    case Value::Kind::None: return "null";
+    case Value::Kind::Bool: return value.as_bool() ? "true" : "false";
+    case Value::Kind::Int: return std::to_string(value.whole);
+    case Value::Kind::Float: return doors::json_number(value.real);
+    case Value::Kind::Str: return doors::json_string(value.text);
+    default: return doors::json_string(value.to_text());
   }
 }
 

@@ -42,12 +42,16 @@ inline std::optional<std::string> broken_rule(std::string_view path, double valu
 #undef LTR_RANGE
   };
   const std::string name(path.substr(path.rfind('.') + 1));
-  const auto rule = [&](const char* op, double bound) { return name + " " + op + " " + std::to_string(int64_t(bound)); };
+  const auto rule = [&](const char* op, double bound) {
+    return name + " " + op + " " + std::to_string(int64_t(bound));
+  };
   for (const auto& [own, range] : kRows) {
     if (own != path || range.low == any_number().low) continue;
     // A number that is none keeps to nothing.
-    if (!(range.is_low_open ? value > range.low : value >= range.low)) return rule(range.is_low_open ? ">" : ">=", range.low);
-    if (!(range.is_high_open ? value < range.high : value <= range.high)) return rule(range.is_high_open ? "<" : "<=", range.high);
+    if (!(range.is_low_open ? value > range.low : value >= range.low))
+      return rule(range.is_low_open ? ">" : ">=", range.low);
+    if (!(range.is_high_open ? value < range.high : value <= range.high))
+      return rule(range.is_high_open ? "<" : "<=", range.high);
   }
   return std::nullopt;
 }

@@ -22,8 +22,8 @@ namespace ltr {
 
 /// One device, as its driver describes it.
 struct DeviceFacts {
-  std::string name;         ///< `NVIDIA H100 80GB HBM3`
-  int architecture = 0;     ///< ten times the compute capability: 90
+  std::string name;      ///< `NVIDIA H100 80GB HBM3`
+  int architecture = 0;  ///< ten times the compute capability: 90
   int64_t memory_bytes = 0;
 };
 
@@ -37,9 +37,9 @@ struct DeviceMemory {
 
 /// How the libraries of a device are to compute.
 struct DeviceModes {
-  bool tf32 = false;           ///< products of f32 in TF32 units
-  bool deterministic = true;   ///< only kernels that give the same bits again
-  bool benchmark = false;      ///< convolution algorithms chosen by timing
+  bool tf32 = false;          ///< products of f32 in TF32 units
+  bool deterministic = true;  ///< only kernels that give the same bits again
+  bool benchmark = false;     ///< convolution algorithms chosen by timing
 };
 
 /// A place in the queue of a device: everything that was queued before it was made.
@@ -93,8 +93,8 @@ class Accelerator {
   virtual at::Tensor host_memory(at::IntArrayRef sizes, at::ScalarType type) = 0;
 
   /// How the `world` processes that meet at `store` exchange tensors of this device. Every one of them calls it.
-  virtual c10::intrusive_ptr<c10d::Backend> make_group(const c10::intrusive_ptr<c10d::Store>& store, int rank, int world,
-                                                       std::chrono::milliseconds timeout) = 0;
+  virtual c10::intrusive_ptr<c10d::Backend> make_group(const c10::intrusive_ptr<c10d::Store>& store, int rank,
+                                                       int world, std::chrono::milliseconds timeout) = 0;
 };
 
 }  // namespace ltr

@@ -34,7 +34,8 @@ void use_accelerator(Accelerator* accelerator, int64_t index) {
   c10::AutogradState::get_tls_state().set_multithreading_enabled(false);
   // The fake one of tests lies in host memory, which has no numbers.
   const bool is_host = accelerator->type() == c10::DeviceType::CPU;
-  device_of_process = is_host ? device_of_process : c10::Device(accelerator->type(), static_cast<c10::DeviceIndex>(index));
+  device_of_process =
+      is_host ? device_of_process : c10::Device(accelerator->type(), static_cast<c10::DeviceIndex>(index));
 }
 
 Accelerator* accelerator() { return accelerator_of_process; }

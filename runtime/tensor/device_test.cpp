@@ -67,20 +67,24 @@ TEST_CASE("new tensors and draws go where the thread computes; the numbers are t
 
 TEST_CASE("a device without room says what it has and what was asked for") {
   const Str text =
-      "CUDA out of memory. Tried to allocate 1.50 GiB. GPU 0 has a total capacity of 8.00 GiB of which 100.00 MiB is free.";
+      "CUDA out of memory. Tried to allocate 1.50 GiB. GPU 0 has a total capacity of 8.00 GiB of which 100.00 MiB is "
+      "free.";
   const fake::OnFakeDevice there;
   const Error error = translated<c10::OutOfMemoryError>(text);
   CHECK(error.code == "R1001");
-  CHECK(error.message == "out of memory: cpu Fake 1000 has 0.1 GiB left of 8.0, and a tensor of 1.50 GiB was asked for");
+  CHECK(error.message ==
+        "out of memory: cpu Fake 1000 has 0.1 GiB left of 8.0, and a tensor of 1.50 GiB was asked for");
 }
 
 TEST_CASE("a device that failed is R1014 in the words of its driver, one without room R1001") {
-  const Error error = translated<c10::AcceleratorError>("CUDA error: device-side assert triggered\nSearch for `cudaErrorAssert'", 710);
+  const Error error =
+      translated<c10::AcceleratorError>("CUDA error: device-side assert triggered\nSearch for `cudaErrorAssert'", 710);
   CHECK(error.code == "R1014");
   CHECK(error.message == "cpu failed: device-side assert triggered");
   CHECK(error.help.find("--devices cpu") != Str::npos);
   CHECK(translated<c10::AcceleratorError>("CUDA error: out of memory", 2).code == "R1001");
-  CHECK(translated<c10::Error>("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`").code == "R1001");
+  CHECK(translated<c10::Error>("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`").code ==
+        "R1001");
 }
 
 TEST_CASE("an op without a deterministic kernel is R1008 that names it") {

@@ -40,9 +40,7 @@ void for_groups(int64_t elements, const Fill& fill) {
   });
 }
 
-double unit(uint32_t high, uint32_t low) {
-  return double((uint64_t(high) << 32 | low) >> 11) * 0x1.0p-53;
-}
+double unit(uint32_t high, uint32_t low) { return double((uint64_t(high) << 32 | low) >> 11) * 0x1.0p-53; }
 
 template <class T>
 void uniform(T* out, int64_t count, double low, double high) {
@@ -89,7 +87,8 @@ void normal(T* out, int64_t count, double mean, double std) {
   } else {
     for_groups<1>(count, [&](const uint32_t* words, int64_t begin, int64_t n) {
       for (int64_t i = 0; i < std::min(n, kHalf); i++) {
-        const auto [a, b] = box_muller((float(words[i]) + 0.5F) * 0x1.0p-32F, float(words[kHalf + i] >> 8) * 0x1.0p-24F);
+        const auto [a, b] =
+            box_muller((float(words[i]) + 0.5F) * 0x1.0p-32F, float(words[kHalf + i] >> 8) * 0x1.0p-24F);
         put(begin, n, i, a, b);
       }
     });
@@ -112,16 +111,14 @@ at::Tensor fill_kept_there(at::Tensor out, double keep, double value) {
 }  // namespace
 
 at::Tensor fill_uniform(at::Tensor out, double low, double high) {
-  AT_DISPATCH_FLOATING_TYPES_AND2(at::kHalf, at::kBFloat16, out.scalar_type(), "uniform", [&] {
-    uniform(out.mutable_data_ptr<scalar_t>(), out.numel(), low, high);
-  });
+  AT_DISPATCH_FLOATING_TYPES_AND2(at::kHalf, at::kBFloat16, out.scalar_type(), "uniform",
+                                  [&] { uniform(out.mutable_data_ptr<scalar_t>(), out.numel(), low, high); });
   return out;
 }
 
 at::Tensor fill_normal(at::Tensor out, double mean, double std) {
-  AT_DISPATCH_FLOATING_TYPES_AND2(at::kHalf, at::kBFloat16, out.scalar_type(), "normal", [&] {
-    normal(out.mutable_data_ptr<scalar_t>(), out.numel(), mean, std);
-  });
+  AT_DISPATCH_FLOATING_TYPES_AND2(at::kHalf, at::kBFloat16, out.scalar_type(), "normal",
+                                  [&] { normal(out.mutable_data_ptr<scalar_t>(), out.numel(), mean, std); });
   return out;
 }
 
@@ -178,7 +175,8 @@ at::Tensor draw_index(const at::Tensor& weights) {
   const at::Tensor wide = on_host(weights).to(at::kDouble);
   const at::Tensor sums = at::cumsum(wide, -1);
   const at::Tensor total = sums.narrow(-1, sums.size(-1) - 1, 1).contiguous();
-  const bool is_sound = at::logical_and(at::isfinite(total), total > 0).all().item<bool>() && !(wide < 0).any().item<bool>();
+  const bool is_sound =
+      at::logical_and(at::isfinite(total), total > 0).all().item<bool>() && !(wide < 0).any().item<bool>();
   if (!is_sound) {
     throw error_here(err::value_out_of_range, "probabilities must be finite, not negative, and one of a row positive");
   }

@@ -33,10 +33,12 @@ TEST_CASE("draws hang on key and place alone: neither on threads nor on how much
     const int before = at::get_num_threads();
     at::set_num_threads(threads);
     seed_random(42);
-    const std::vector<at::Tensor> all = {
-        fill_uniform(at::empty({count}), -1, 1),          fill_normal(at::empty({count}), 0, 1),
-        fill_normal(at::empty({count}, at::kDouble), 0, 1), fill_kept(at::empty({count}), 0.75, 4.0 / 3),
-        fill_whole(at::empty({count}, at::kLong), -5, 1000), draw_permutation(count)};
+    const std::vector<at::Tensor> all = {fill_uniform(at::empty({count}), -1, 1),
+                                         fill_normal(at::empty({count}), 0, 1),
+                                         fill_normal(at::empty({count}, at::kDouble), 0, 1),
+                                         fill_kept(at::empty({count}), 0.75, 4.0 / 3),
+                                         fill_whole(at::empty({count}, at::kLong), -5, 1000),
+                                         draw_permutation(count)};
     at::set_num_threads(before);
     return all;
   };

@@ -31,47 +31,38 @@ void* elements(const Tensor& x, DType dtype) {
         err::shape_check_failed,
         !x.defined() ? Str("an undefined tensor has no elements")
         : tensor->scalar_type() != wanted
-            ? fmt::format("the elements are {}, not {}", c10::toString(tensor->scalar_type()),
-                          c10::toString(wanted))
+            ? fmt::format("the elements are {}, not {}", c10::toString(tensor->scalar_type()), c10::toString(wanted))
             : Str("the elements are not contiguous; `ltr::contiguous(x)` has them in order"));
   }
   return tensor->data_ptr();
 }
 
-bool is_cuda(const Tensor& x) {
-  return In(x)->is_cuda();
-}
+bool is_cuda(const Tensor& x) { return In(x)->is_cuda(); }
 
-void* stream() {
-  return accelerator() == nullptr ? nullptr : accelerator()->stream();
-}
+void* stream() { return accelerator() == nullptr ? nullptr : accelerator()->stream(); }
 
 namespace foreign {
 
 namespace {
 
 Str shape_text(const at::Tensor& tensor) {
-  return fmt::format("{}[{}]", to_text(dtype_of(tensor.scalar_type())),
-                     fmt::join(tensor.sizes().vec(), ", "));
+  return fmt::format("{}[{}]", to_text(dtype_of(tensor.scalar_type())), fmt::join(tensor.sizes().vec(), ", "));
 }
 
 /// `float` is what the program computes in: the policy type, or the narrow one.
 bool fits(at::ScalarType type, DType wanted) {
-  return type == aten(wanted) ||
-         (wanted == DType::Float && precision().narrows && type == precision().compute);
+  return type == aten(wanted) || (wanted == DType::Float && precision().narrows && type == precision().compute);
 }
 
 }  // namespace
 
 void fail(const char* name) {
-  const auto throw_failed = [&](const Str& text) {
-    throw error_here(err::extern_failed, name, text);
-  };
+  const auto throw_failed = [&](const Str& text) { throw error_here(err::extern_failed, name, text); };
   try {
     throw;
   } catch (const Error& error) {
-    throw Error(error.code, fmt::format("in the C++ function `{}`: {}", name, error.message),
-                error.location, error.help);
+    throw Error(error.code, fmt::format("in the C++ function `{}`: {}", name, error.message), error.location,
+                error.help);
   } catch (const std::bad_alloc&) {
     throw_failed("the host has no memory left");
   } catch (const c10::Error& error) {
@@ -85,17 +76,13 @@ void fail(const char* name) {
 }
 
 void fail_device(const char* name, const char* file, bool on_cuda) {
-  const char* form = on_cuda ? "no CUDA form: it was built without nvcc"
-                             : "no form for the CPU: there is no .cpp file of this name";
+  const char* form =
+      on_cuda ? "no CUDA form: it was built without nvcc" : "no form for the CPU: there is no .cpp file of this name";
   throw Error("E0705", fmt::format("`{}` of {} has {}", name, file, form));
 }
 
-const Tensor& check_result(const Tensor& result,
-                           DType dtype,
-                           std::initializer_list<int64_t> dims,
-                           const char* text,
-                           const Tensor& like,
-                           int64_t like_last) {
+const Tensor& check_result(const Tensor& result, DType dtype, std::initializer_list<int64_t> dims, const char* text,
+                           const Tensor& like, int64_t like_last) {
   const In tensor(result);
   const auto last = int64_t(dims.size());
   const auto is_right = [&] {
@@ -115,8 +102,7 @@ const Tensor& check_result(const Tensor& result,
   if (is_right()) return result;
   Str message = text;
   const size_t gap = message.find("{}");
-  if (gap != Str::npos)
-    message.replace(gap, 2, result.defined() ? shape_text(tensor) : "an undefined tensor");
+  if (gap != Str::npos) message.replace(gap, 2, result.defined() ? shape_text(tensor) : "an undefined tensor");
   throw error_here(err::shape_check_failed, message);
 }
 
@@ -129,9 +115,7 @@ struct Work : torch::CustomClassHolder {
 
 /// The gradients that the pair's backward gives, one for each floating input, each of its shape or
 /// undefined.
-std::vector<at::Tensor> gradients_of(const Pair& pair,
-                                     const std::vector<at::Tensor>& inputs,
-                                     const Tensors& outputs,
+std::vector<at::Tensor> gradients_of(const Pair& pair, const std::vector<at::Tensor>& inputs, const Tensors& outputs,
                                      const Tensors& gradients) {
   Tensors given;
   // A thread of autograd makes new tensors where the gradients are.
@@ -148,17 +132,15 @@ std::vector<at::Tensor> gradients_of(const Pair& pair,
     if (next == given.size()) break;
     result[i] = aten(given[next++]);
     if (result[i].defined() && result[i].sizes() != inputs[i].sizes()) {
-      throw error_here(err::shape_check_failed,
-                       fmt::format("`{}` gave {} as gradient of {}", pair.backward_name,
-                                   shape_text(result[i]), shape_text(inputs[i])));
+      throw error_here(err::shape_check_failed, fmt::format("`{}` gave {} as gradient of {}", pair.backward_name,
+                                                            shape_text(result[i]), shape_text(inputs[i])));
     }
   }
   return result;
 }
 
 struct Node : torch::autograd::Function<Node> {
-  static std::vector<at::Tensor> forward(torch::autograd::AutogradContext* cx,
-                                         const c10::intrusive_ptr<Work>& work,
+  static std::vector<at::Tensor> forward(torch::autograd::AutogradContext* cx, const c10::intrusive_ptr<Work>& work,
                                          at::TensorList given) {
     const std::vector<at::Tensor> inputs = given.vec();
     Tensors outputs;
@@ -182,8 +164,7 @@ struct Node : torch::autograd::Function<Node> {
     std::vector<at::Tensor> inputs = cx->get_saved_variables();
     const std::vector<at::Tensor> outputs(inputs.begin() + count, inputs.end());
     inputs.resize(size_t(count));
-    std::vector<at::Tensor> result =
-        gradients_of(work->pair, inputs, give(outputs), give(gradients));
+    std::vector<at::Tensor> result = gradients_of(work->pair, inputs, give(outputs), give(gradients));
     result.insert(result.begin(), at::Tensor());  // That of `work`.
     return result;
   }

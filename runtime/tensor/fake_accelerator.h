@@ -15,7 +15,8 @@ namespace ltr::fake {
 
 class FakeAccelerator final : public Accelerator {
  public:
-  explicit FakeAccelerator(int64_t devices = 1, int architecture = 90) : devices_(devices), architecture_(architecture) {}
+  explicit FakeAccelerator(int64_t devices = 1, int architecture = 90)
+      : devices_(devices), architecture_(architecture) {}
 
   c10::DeviceType type() const override { return c10::DeviceType::CPU; }
   bool holds(const at::Tensor& tensor) const override { return tensor.is_cpu() && !has_lent(tensor); }

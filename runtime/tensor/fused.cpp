@@ -49,8 +49,9 @@ struct LinearBackward : public Node {
     const BelowAutograd below;
     const at::Tensor rows = rows_of(grad);
     // A gradient of the gradient needs products that autograd knows.
-    const auto times = c10::GradMode::is_enabled() ? [](const at::Tensor& a, const at::Tensor& b) { return at::mm(a, b.t()); }
-                                                   : [](const at::Tensor& a, const at::Tensor& b) { return product(a, b); };
+    const auto times = c10::GradMode::is_enabled()
+                           ? [](const at::Tensor& a, const at::Tensor& b) { return at::mm(a, b.t()); }
+                           : [](const at::Tensor& a, const at::Tensor& b) { return product(a, b); };
     if (wants_x) {
       result[0] = times(rows, weight.t());
       if (grad.dim() != 2) {

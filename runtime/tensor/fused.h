@@ -11,6 +11,7 @@ namespace ltr {
 at::Tensor linear_node(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias);
 
 /// Cross entropy of `logits` [N, C] against classes, without class weights and smoothing.
-at::Tensor cross_entropy_node(const at::Tensor& logits, const at::Tensor& target, int64_t reduction, int64_t ignore_index);
+at::Tensor cross_entropy_node(const at::Tensor& logits, const at::Tensor& target, int64_t reduction,
+                              int64_t ignore_index);
 
 }  // namespace ltr

@@ -37,7 +37,8 @@ Statistics joint_statistics(const JointSum& joint, const at::Tensor& x) {
   const double own = joint.counts ? double(x.numel() / channels) : 0;
   auto [var, mean] = at::var_mean(x, all_but_channels(x), 0);
   mean = mean.to(at::kDouble);
-  const at::Tensor sums = at::cat({at::full({1}, own, mean.options()), mean * own, (var.to(at::kDouble) + mean * mean) * own});
+  const at::Tensor sums =
+      at::cat({at::full({1}, own, mean.options()), mean * own, (var.to(at::kDouble) + mean * mean) * own});
   joint.sum(sums);
   Statistics all;
   all.count = read_number(sums[0]);
@@ -84,7 +85,10 @@ class JointNorm : public torch::autograd::Function<JointNorm> {
     return {of_x,
             weight.defined() ? product * inverse : at::Tensor(),
             context->saved_data["has_bias"].toBool() ? sum : at::Tensor(),
-            {}, {}, {}, {}};
+            {},
+            {},
+            {},
+            {}};
   }
 };
 
@@ -96,16 +100,18 @@ JointSumScope::JointSumScope(const JointSum* sum) : before_(std::exchange(curren
 
 JointSumScope::~JointSumScope() { current_sum = before_; }
 
-at::Tensor joint_batch_norm(const JointSum& joint, const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
-                            const at::Tensor& running_mean, const at::Tensor& running_var, double momentum, double eps) {
+at::Tensor joint_batch_norm(const JointSum& joint, const at::Tensor& x, const at::Tensor& weight,
+                            const at::Tensor& bias, const at::Tensor& running_mean, const at::Tensor& running_var,
+                            double momentum, double eps) {
   const at::Tensor input = x.scalar_type() == at::kDouble ? x : x.to(at::kFloat);
   Statistics all;
   {
     const NoGrad no_grad;
     all = joint_statistics(joint, input.detach());
     if (all.count <= 1) {
-      throw error_here(err::shape_check_failed, "batch norm trains on more than one value for each channel, and the batch of "
-                                                "all ranks has one");
+      throw error_here(err::shape_check_failed,
+                       "batch norm trains on more than one value for each channel, and the batch of "
+                       "all ranks has one");
     }
     running_mean.mul_(1 - momentum).add_(all.mean, momentum);
     running_var.mul_(1 - momentum).add_(all.var, momentum * all.count / (all.count - 1));

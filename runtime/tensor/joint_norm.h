@@ -32,7 +32,8 @@ class JointSumScope {
 /// What `batch_norm` gives in training: `x` [B, C, …] with mean 0 and variance 1 for each of the C channels of the joint
 /// batch, times `weight`, plus `bias`; both [C] or undefined. Moves `running_mean` and `running_var` by `momentum`, the
 /// latter towards the variance that divides by n - 1. R1006 where the joint batch has one value for each channel.
-at::Tensor joint_batch_norm(const JointSum& joint, const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
-                            const at::Tensor& running_mean, const at::Tensor& running_var, double momentum, double eps);
+at::Tensor joint_batch_norm(const JointSum& joint, const at::Tensor& x, const at::Tensor& weight,
+                            const at::Tensor& bias, const at::Tensor& running_mean, const at::Tensor& running_var,
+                            double momentum, double eps);
 
 }  // namespace ltr

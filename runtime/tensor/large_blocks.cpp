@@ -36,7 +36,7 @@ struct alignas(kLine) LargeBlocks::Block {
   size_t size;      ///< with this head
   Block* previous;  ///< null for the first of a segment
   bool is_free;
-  bool is_last;     ///< of a segment
+  bool is_last;  ///< of a segment
 };
 
 bool LargeBlocks::BySize::operator()(const Block* a, const Block* b) const {
@@ -51,7 +51,9 @@ LargeBlocks::Block* LargeBlocks::after(Block* block) {
   return block->is_last ? nullptr : reinterpret_cast<Block*>(reinterpret_cast<char*>(block) + block->size);
 }
 
-size_t LargeBlocks::size_of(const void* memory) { return (static_cast<const Block*>(memory) - 1)->size - sizeof(Block); }
+size_t LargeBlocks::size_of(const void* memory) {
+  return (static_cast<const Block*>(memory) - 1)->size - sizeof(Block);
+}
 
 void* LargeBlocks::take(size_t bytes) {
   static_assert(sizeof(Block) == kLine);
@@ -88,7 +90,8 @@ LargeBlocks::Block* LargeBlocks::grow(size_t bytes) {
 /// Makes `block` as small as `size`; the rest is free.
 void LargeBlocks::cut(Block* block, size_t size) {
   if (block->size - size < kLeastRest) return;
-  Block* const rest = new (reinterpret_cast<char*>(block) + size) Block{block->size - size, block, true, block->is_last};
+  Block* const rest =
+      new (reinterpret_cast<char*>(block) + size) Block{block->size - size, block, true, block->is_last};
   if (Block* const next = after(rest)) next->previous = rest;
   block->size = size;
   block->is_last = false;

@@ -31,7 +31,8 @@ Tensor squared(const Tensor& x) { return sum(square(x), {}, false); }
 
 Tensor lstm_sum(const Tensor& x) {
   const Tensor zero = give(at::zeros({2, 2}, at::kDouble));
-  auto [y, h, c] = lstm(reshape(x, {2, 3, 5}), zero, zero, wave({8, 5}, 0), wave({8, 2}, 1), wave({8}, 2), wave({8}, 3), false);
+  auto [y, h, c] =
+      lstm(reshape(x, {2, 3, 5}), zero, zero, wave({8, 5}, 0), wave({8, 2}, 1), wave({8}, 2), wave({8}, 3), false);
   return add(add(squared(y), sum(h, {}, false)), sum(c, {}, false));
 }
 
@@ -44,7 +45,8 @@ Tensor gru_sum(const Tensor& x) {
 
 Tensor rnn_sum(const Tensor& x) {
   const Tensor zero = give(at::zeros({2, 2}, at::kDouble));
-  auto [y, h] = rnn(reshape(x, {2, 3, 5}), zero, wave({2, 5}, 0), wave({2, 2}, 1), wave({2}, 2), wave({2}, 3), "relu", false);
+  auto [y, h] =
+      rnn(reshape(x, {2, 3, 5}), zero, wave({2, 5}, 0), wave({2, 2}, 1), wave({2}, 2), wave({2}, 3), "relu", false);
   return add(squared(y), sum(h, {}, false));
 }
 
@@ -79,11 +81,13 @@ std::map<Str, std::function<Tensor(const Tensor&)>> functions() {
       {"layer_norm", [](const Tensor& x) { return squared(layer_norm(x, wave({5}, 1), wave({5}, 2), 1e-5)); }},
       {"rms_norm", [](const Tensor& x) { return squared(rms_norm(x, wave({5}, 1), 1e-6)); }},
       {"linear", [](const Tensor& x) { return squared(linear(x, wave({3, 5}, 1), wave({3}, 2))); }},
-      {"linear 3d", [](const Tensor& x) { return squared(linear(reshape(x, {2, 3, 5}), wave({3, 5}, 1), wave({3}, 2))); }},
+      {"linear 3d",
+       [](const Tensor& x) { return squared(linear(reshape(x, {2, 3, 5}), wave({3, 5}, 1), wave({3}, 2))); }},
       {"linear no bias", [](const Tensor& x) { return squared(linear(x, wave({3, 5}, 1), {})); }},
       {"attention causal",
        [](const Tensor& x) {
-         return squared(attention(reshape(x, {1, 1, 6, 5}), wave({1, 1, 6, 5}, 1), wave({1, 1, 6, 5}, 2), {}, true, 0, {}));
+         return squared(
+             attention(reshape(x, {1, 1, 6, 5}), wave({1, 1, 6, 5}, 1), wave({1, 1, 6, 5}, 2), {}, true, 0, {}));
        }},
       {"lstm", lstm_sum},
       {"gru both ways", gru_sum},
@@ -95,7 +99,9 @@ std::map<Str, std::function<Tensor(const Tensor&)>> functions() {
       {"nll", [=](const Tensor& x) { return nll(log_softmax(x, 1), label, {}, {}, kMean); }},
       {"bce", [=](const Tensor& x) { return bce(sigmoid(x), abs(wave(X, 2)), kMean); }},
       {"bce_with_logits weighted",
-       [=](const Tensor& x) { return bce_with_logits(x, abs(wave(X, 2)), add(abs(wave({5}, 1)), Scalar(0.1)), kMean); }},
+       [=](const Tensor& x) {
+         return bce_with_logits(x, abs(wave(X, 2)), add(abs(wave({5}, 1)), Scalar(0.1)), kMean);
+       }},
       {"hinge", [=](const Tensor& x) { return hinge(x, sign(wave(X, 2)), 1, kMean); }},
       {"cosine_embedding",
        [=](const Tensor& x) { return cosine_embedding(x, wave(X, 2), sign(wave({6}, 1)), 0.2, kMean); }},
@@ -113,7 +119,10 @@ std::map<Str, std::function<Tensor(const Tensor&)>> functions() {
       {"glu", [](const Tensor& x) { return squared(glu(reshape(x, {5, 6}))); }},
       {"group_norm",
        [](const Tensor& x) { return squared(group_norm(reshape(x, {1, 6, 5}), 3, wave({6}, 1), wave({6}, 2), 1e-5)); }},
-      {"instance_norm", [](const Tensor& x) { return squared(mul(instance_norm(reshape(x, {2, 3, 5}), {}, {}, 1e-5), wave({2, 3, 5}, 1))); }},
+      {"instance_norm",
+       [](const Tensor& x) {
+         return squared(mul(instance_norm(reshape(x, {2, 3, 5}), {}, {}, 1e-5), wave({2, 3, 5}, 1)));
+       }},
       {"conv_transpose2d",
        [](const Tensor& x) {
          return squared(conv_transpose2d(reshape(x, {1, 2, 3, 5}), wave({2, 2, 3, 3}, 1), wave({4}, 2), 2, 1, 1, 2, 1));

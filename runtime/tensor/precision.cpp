@@ -32,9 +32,11 @@ void set_precision(const Str& name) {
   } else if (name == "bf16_pure") {
     run_precision = {at::kBFloat16, at::kBFloat16, false};
   } else if ((name == "f16" || name == "tf32") && accelerator() == nullptr) {
-    throw with_help(error_here(err::topology_unavailable, fmt::format("precision {} needs a GPU, and this run computes on the CPU", name)),
-                    fmt::format("f64, f32, bf16 and bf16_pure are there on a CPU; {} is nearest: --set topology.precision={}",
-                                nearest_on_cpu(name), nearest_on_cpu(name)));
+    throw with_help(
+        error_here(err::topology_unavailable,
+                   fmt::format("precision {} needs a GPU, and this run computes on the CPU", name)),
+        fmt::format("f64, f32, bf16 and bf16_pure are there on a CPU; {} is nearest: --set topology.precision={}",
+                    nearest_on_cpu(name), nearest_on_cpu(name)));
   } else if (name == "f16") {
     run_precision = {at::kFloat, at::kHalf, true, true};
   } else if (name == "tf32") {

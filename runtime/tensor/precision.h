@@ -11,7 +11,7 @@
 namespace ltr {
 
 struct Precision {
-  at::ScalarType policy = at::kFloat;  ///< of weights, of `float` in the program
+  at::ScalarType policy = at::kFloat;   ///< of weights, of `float` in the program
   at::ScalarType compute = at::kFloat;  ///< of matmul-like ops
   bool narrows = false;                 ///< `compute` is narrower than `policy`
   bool scales = false;                  ///< gradients need a loss scale: `compute` has few exponents
@@ -37,9 +37,7 @@ class PolicyScope {
 
 at::Tensor cast_narrow(const at::Tensor& x);
 /// `x` for a matmul-like op. A cast weight is kept until `forget_casts`.
-inline at::Tensor narrow(const at::Tensor& x) {
-  return precision().narrows && x.defined() ? cast_narrow(x) : x;
-}
+inline at::Tensor narrow(const at::Tensor& x) { return precision().narrows && x.defined() ? cast_narrow(x) : x; }
 /// `x` for an op that sums or exponentiates.
 inline at::Tensor wide(const at::Tensor& x) {
   return precision().narrows && x.defined() && x.scalar_type() == precision().compute ? x.to(precision().policy) : x;

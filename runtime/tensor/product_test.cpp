@@ -22,8 +22,13 @@ double distance(const at::Tensor& found, const at::Tensor& wide) {
 }  // namespace
 
 TEST_CASE("a product is the one of f64 to the last digits, at every size and stride") {
-  for (const auto& [m, k, n] : {std::tuple<int64_t, int64_t, int64_t>{3, 4, 5}, {64, 32, 64}, {768, 128, 512},
-                                {128, 784, 512}, {257, 129, 131}, {1, 4096, 1024}, {0, 5, 7}}) {
+  for (const auto& [m, k, n] : {std::tuple<int64_t, int64_t, int64_t>{3, 4, 5},
+                                {64, 32, 64},
+                                {768, 128, 512},
+                                {128, 784, 512},
+                                {257, 129, 131},
+                                {1, 4096, 1024},
+                                {0, 5, 7}}) {
     const at::Tensor a = wave({m, k}, 1);
     const at::Tensor b = wave({n, k}, 2);
     const at::Tensor bias = wave({n}, 3);

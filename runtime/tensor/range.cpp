@@ -18,8 +18,9 @@ void need_in_range(const at::Tensor& ids, int64_t count, std::optional<int64_t> 
   Error error = error_here(err::value_out_of_range, fmt::format("the {} {} is not in [0, {})", what, wrong, count));
   // Below 0 it is likely a mark for what shall not count; above, a wrong number of classes.
   if (wrong < 0 && can_ignore && !ignored) {
-    error.help = fmt::format("labels of {0} are left out with `ignore_index = {0}` in a loss, `ignore = {0}` in a metric that takes it",
-                             wrong);
+    error.help = fmt::format(
+        "labels of {0} are left out with `ignore_index = {0}` in a loss, `ignore = {0}` in a metric that takes it",
+        wrong);
   }
   if (ids.dim() > 0) error.sample = first / width;
   throw error;

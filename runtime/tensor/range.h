@@ -19,9 +19,8 @@ void need_in_range(const at::Tensor& ids, int64_t count, std::optional<int64_t> 
 
 /// Runs `body`, whose kernel finds ids out of range by itself; only then are they looked through.
 template <class Body>
-auto in_range(const at::Tensor& ids, int64_t count, std::optional<int64_t> ignored, const char* what,
-              bool can_ignore, Body&& body)
-    -> decltype(body()) {
+auto in_range(const at::Tensor& ids, int64_t count, std::optional<int64_t> ignored, const char* what, bool can_ignore,
+              Body&& body) -> decltype(body()) {
   try {
     return body();
   } catch (const c10::Error&) {

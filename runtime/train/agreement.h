@@ -72,7 +72,7 @@ class Agreement {
   Pace windows_, batches_;
   int signal_ = 0;
   std::function<bool()> watched_;
-  bool is_over_ = false;  ///< what is watched, on all ranks
+  bool is_over_ = false;        ///< what is watched, on all ranks
   bool is_called_off_ = false;  ///< the round, here or by another rank
 };
 

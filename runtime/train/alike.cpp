@@ -19,7 +19,8 @@ std::vector<std::pair<Str, Str>> facts_of(const RunRequest& request) {
   for (const auto& [name, value] : request.settings) facts.emplace_back(name, value.to_text());
   for (size_t i = 0; i < request.data_files.size(); i++) {
     const DataFile& file = request.data_files[i];
-    facts.emplace_back(fmt::format("data file {}", i + 1), fmt::format("{} ({})", file.path, file.fingerprint.substr(0, 12)));
+    facts.emplace_back(fmt::format("data file {}", i + 1),
+                       fmt::format("{} ({})", file.path, file.fingerprint.substr(0, 12)));
   }
   return facts;
 }

@@ -46,7 +46,8 @@ namespace {
 /// The gradient of `loss` times `share` begins with this.
 at::Tensor first_gradient(at::Tensor& one, const at::Tensor& loss, double share, const LossScale& scale) {
   if (loss.numel() != 1) {
-    throw error_here(err::shape_check_failed, fmt::format("the loss is [{}], not a scalar", fmt::join(loss.sizes().vec(), ", ")));
+    throw error_here(err::shape_check_failed,
+                     fmt::format("the loss is [{}], not a scalar", fmt::join(loss.sizes().vec(), ", ")));
   }
   if (!loss.requires_grad()) {
     throw error_here(err::settings_contradict, "the loss reaches no weight that is trained");

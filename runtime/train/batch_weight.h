@@ -19,7 +19,7 @@ class BatchWeight {
 
  private:
   bool per_batch_ = false;
-  int field_ = -1;        ///< of `count("field")`
+  int field_ = -1;  ///< of `count("field")`
   int64_t ignore_ = -100;
 };
 

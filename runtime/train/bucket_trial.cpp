@@ -18,7 +18,8 @@ bool BucketTrial::took(double seconds, const Ranks& ranks) {
   ranks.most({&median, 1});
   medians_.push_back(median);
   seconds_.clear();
-  const size_t next = is_over() ? size_t(std::min_element(medians_.begin(), medians_.end()) - medians_.begin()) : medians_.size();
+  const size_t next =
+      is_over() ? size_t(std::min_element(medians_.begin(), medians_.end()) - medians_.begin()) : medians_.size();
   return std::exchange(size_, kSizes[next]) != kSizes[next];
 }
 
@@ -33,12 +34,15 @@ Option<Str> settle_buckets(const RootState& root, GradientTravel& travel) {
   constexpr int64_t kSmallest = BucketTrial::kSizes.front();
   for (const auto& optimizer : root.optimizers) {
     int64_t bytes = 0;
-    for (const Weight& weight : optimizer->weights()) bytes += In(weight.tensor)->requires_grad() ? int64_t(In(weight.tensor)->nbytes()) : 0;
+    for (const Weight& weight : optimizer->weights())
+      bytes += In(weight.tensor)->requires_grad() ? int64_t(In(weight.tensor)->nbytes()) : 0;
     if (bytes > kSmallest) return std::nullopt;
   }
   travel.bucket_bytes = kSmallest;
-  return fmt::format("bucket = auto: all gradients of an optimizer fit into {} MiB, so they leave together whatever the size, and none is tried",
-                     kSmallest >> 20);
+  return fmt::format(
+      "bucket = auto: all gradients of an optimizer fit into {} MiB, so they leave together whatever the size, and "
+      "none is tried",
+      kSmallest >> 20);
 }
 
 }  // namespace ltr

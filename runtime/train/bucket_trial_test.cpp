@@ -23,7 +23,8 @@ TEST_CASE("the size of buckets that the slowest rank likes best, after ten windo
     }
     CHECK(windows == 30);
     CHECK(changes == std::vector<int64_t>{25, 64, 25});
-    CHECK(trial.found() == "bucket = auto: 25 MiB from here on; 300.0 ms with 8 MiB, 100.0 ms with 25 MiB, 200.0 ms with 64 MiB");
+    CHECK(trial.found() ==
+          "bucket = auto: 25 MiB from here on; 300.0 ms with 8 MiB, 100.0 ms with 25 MiB, 200.0 ms with 64 MiB");
   });
 }
 

@@ -40,7 +40,8 @@ DividedSum::DividedSum(Division& division, std::vector<size_t> units) : division
 
 DividedSum::~DividedSum() {
   for (const OfUnit& one : units_) {
-    for (const at::Tensor& weight : one.divided->unit.weights()) torch::autograd::impl::set_post_acc_grad_hooks(weight, nullptr);
+    for (const at::Tensor& weight : one.divided->unit.weights())
+      torch::autograd::impl::set_post_acc_grad_hooks(weight, nullptr);
   }
 }
 
@@ -60,7 +61,8 @@ void DividedSum::during(const std::function<void()>& pass) {
 
 void DividedSum::begin() {
   for (OfUnit& one : units_) {
-    one.missing = std::ranges::count_if(one.divided->unit.weights(), [](const at::Tensor& weight) { return weight.requires_grad(); });
+    one.missing = std::ranges::count_if(one.divided->unit.weights(),
+                                        [](const at::Tensor& weight) { return weight.requires_grad(); });
   }
   next_ = 0;
   is_summing_ = true;

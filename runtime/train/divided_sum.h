@@ -21,7 +21,7 @@ class DividedSum final : public GradientSum {
 
  private:
   struct OfUnit {
-    size_t number;        ///< in the division
+    size_t number;  ///< in the division
     DividedUnit* divided;
     int64_t missing = 0;  ///< gradients that are still to come
   };
@@ -44,7 +44,7 @@ class DividedSum final : public GradientSum {
   Division& division_;
   std::vector<OfUnit> units_;
   std::deque<Leaving> leaving_;
-  size_t next_ = 0;        ///< whose turn it is to leave
+  size_t next_ = 0;  ///< whose turn it is to leave
   bool is_summing_ = false;
   Times times_;
   std::chrono::steady_clock::time_point first_left_;

@@ -81,7 +81,8 @@ void Division::divide_by_block(const RootState& root) {
     if (!entry.is_weight) continue;
     const at::Tensor weight = aten(entry.tensor);
     const size_t mover = mover_of(entry.tensor);
-    const bool is_whole = mover < root.optimizers.size() && root.optimizers[mover]->moves_of(weight) == optim::Moves::whole;
+    const bool is_whole =
+        mover < root.optimizers.size() && root.optimizers[mover]->moves_of(weight) == optim::Moves::whole;
     const Kind kind(instance_of(root, plan_.block, entry.path), mover, weight.scalar_type(), is_whole);
     if (!units.contains(kind)) order.push_back(kind);
     units[kind].push_back(weight);
@@ -91,7 +92,8 @@ void Division::divide_by_block(const RootState& root) {
   std::ranges::stable_partition(order, [](const Kind& kind) { return !std::get<Str>(kind).empty(); });
   for (const Kind& kind : order) {
     const size_t mover = std::get<size_t>(kind);
-    add_unit(std::move(units[kind]), std::get<bool>(kind), mover < root.optimizers.size() ? root.optimizers[mover].get() : nullptr);
+    add_unit(std::move(units[kind]), std::get<bool>(kind),
+             mover < root.optimizers.size() ? root.optimizers[mover].get() : nullptr);
   }
 }
 
@@ -118,7 +120,8 @@ void Division::divide_by_size(const Optimizer& optimizer, int64_t bytes) {
 
 void Division::add_unit(std::vector<at::Tensor> weights, bool keeps_whole, const Optimizer* optimizer) {
   const NoGrad no_grad;
-  auto divided = std::make_unique<DividedUnit>(DividedUnit{Unit(std::move(weights), keeps_whole, holders_->world()), optimizer});
+  auto divided =
+      std::make_unique<DividedUnit>(DividedUnit{Unit(std::move(weights), keeps_whole, holders_->world()), optimizer});
   const Unit& unit = divided->unit;
   const at::Tensor row = at::zeros({unit.size()}, unit.options());
   divided->chunk = row.narrow(0, holders_->rank() * unit.chunk(), unit.chunk());
@@ -159,7 +162,8 @@ at::Tensor Division::whole(const at::Tensor& weight) {
   const Place& at = place(weight);
   const at::Tensor in_row = units_[at.unit]->unit.in_row(row(at.unit), at.member);
   // No view, as autograd sees it: its gradient goes another way.
-  return at::empty({0}, in_row.options()).set_(in_row.storage(), in_row.storage_offset(), in_row.sizes(), in_row.strides());
+  return at::empty({0}, in_row.options())
+      .set_(in_row.storage(), in_row.storage_offset(), in_row.sizes(), in_row.strides());
 }
 
 void Division::assign(const at::Tensor& weight, const at::Tensor& values) {
@@ -190,7 +194,8 @@ at::Tensor Division::join(const at::Tensor& weight, const at::Tensor& own, const
   if (like.numel() == 0) return at::empty(like.sizes(), options);
   const Place& at = place(weight);
   std::vector<int64_t> sizes;
-  for (int64_t rank = 0; rank < holders_->world(); rank++) sizes.push_back(units_[at.unit]->unit.stretch(at.member, rank).size());
+  for (int64_t rank = 0; rank < holders_->world(); rank++)
+    sizes.push_back(units_[at.unit]->unit.stretch(at.member, rank).size());
   const bool is_cut = like.numel() == weight.numel();
   const int64_t slot = is_cut ? *std::max_element(sizes.begin(), sizes.end()) : like.numel();
   const at::Tensor mine = at::zeros({slot}, options), all = at::empty({slot * holders_->world()}, options);
@@ -213,7 +218,8 @@ Slice Division::slice_of(const at::Tensor& weight, const at::Tensor& like) const
   const bool is_cut = like.numel() == weight.numel(), has_some = own.size() > 0;
   // Several groups hold the same, as do all ranks with a part where nothing is cut: the first writes.
   bool is_written = has_some && rank == rank_;
-  for (int64_t before = 0; before < rank && !is_cut; before++) is_written = is_written && unit.stretch(at.member, before).size() == 0;
+  for (int64_t before = 0; before < rank && !is_cut; before++)
+    is_written = is_written && unit.stretch(at.member, before).size() == 0;
   const Stretch here = is_cut ? own : Stretch{0, has_some ? like.numel() : 0};
   return {here.begin, here.end, like.sizes().vec(), like.scalar_type(), is_written};
 }
@@ -241,7 +247,8 @@ Division::Held Division::held() const {
       of.all += one->unit.weights()[i].numel();
     }
   }
-  for (const auto& [optimizer, of] : elements) held.states += optimizer->describe().state_bytes * double(of.here) / double(std::max<int64_t>(of.all, 1));
+  for (const auto& [optimizer, of] : elements)
+    held.states += optimizer->describe().state_bytes * double(of.here) / double(std::max<int64_t>(of.all, 1));
   return held;
 }
 
@@ -258,7 +265,8 @@ std::unique_ptr<GradientSum> Division::sum_gradients(const Optimizer& optimizer)
 void Division::moved(const Optimizer& optimizer) {
   std::vector<DividedUnit*> units;
   for (const auto& one : units_) {
-    const bool has_moved = std::ranges::any_of(one->unit.weights(), [&](const at::Tensor& weight) { return part(weight).has_gradient; });
+    const bool has_moved =
+        std::ranges::any_of(one->unit.weights(), [&](const at::Tensor& weight) { return part(weight).has_gradient; });
     if (one->optimizer == &optimizer && has_moved) units.push_back(one.get());
   }
   for (DividedUnit* one : units) {

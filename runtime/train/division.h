@@ -101,7 +101,7 @@ class Division {
   DivisionPlan plan_;
   GradientTravel travel_;
   const Ranks* holders_;
-  int64_t rank_;   ///< among all
+  int64_t rank_;  ///< among all
   int64_t world_;
   std::unique_ptr<Ranks> own_holders_, peers_;  ///< where there are several groups
   DividedUnits units_;

@@ -53,19 +53,21 @@ End train_as(const Ranks& ranks, const Course& course) {
   run.run_dir = course.run_dir;
   run.resume = course.resume;
   RunRequest one = run.request();
-  RunRequest request{one.program, one.experiment, one.data, one.model, one.root, one.trainer, one.callbacks, nullptr,
-                     one.progress, one.run_dir, "", one.resume, {}, ranks};
+  RunRequest request{one.program, one.experiment, one.data,    one.model, one.root,   one.trainer, one.callbacks,
+                     nullptr,     one.progress,   one.run_dir, "",        one.resume, {},          ranks};
   request.travel.bucket_bytes = kBucket;
   request.division = course.plan;
   // Each rank has batches of its own.
   request.make_feed = [&](size_t stream) {
-    return std::make_unique<Points>(stream == 0 ? 96 : 48, 16, run.model->options.inputs, 10 * stream + uint64_t(ranks.rank()));
+    return std::make_unique<Points>(stream == 0 ? 96 : 48, 16, run.model->options.inputs,
+                                    10 * stream + uint64_t(ranks.rank()));
   };
   End end;
   end.last = fit(request).last;
   for (const Entry& entry : run.root.weights()) {
     const at::Tensor values = whole_value(aten(entry.tensor)).detach().flatten().to(at::kDouble);
-    end.weights.insert(end.weights.end(), values.const_data_ptr<double>(), values.const_data_ptr<double>() + values.numel());
+    end.weights.insert(end.weights.end(), values.const_data_ptr<double>(),
+                       values.const_data_ptr<double>() + values.numel());
   }
   return end;
 }
@@ -312,7 +314,8 @@ TEST_CASE("divided weights have no memory of their own, and a graph keeps none o
   });
 }
 
-TEST_CASE("a checkpoint that ranks write in parts is one of the whole: any division and number of ranks goes on from it") {
+TEST_CASE(
+    "a checkpoint that ranks write in parts is one of the whole: any division and number of ranks goes on from it") {
   const Folder folder;
   Course course;
   course.callbacks.push_back(Value::call("Ema", {{"decay", 0.5, "float", {}}}));
@@ -334,7 +337,8 @@ TEST_CASE("a checkpoint that ranks write in parts is one of the whole: any divis
       const Str found = fs::canonical(course.run_dir + "/checkpoints/last").string();
       CHECK(verify_checkpoint(found) == "");
       CHECK(shapes(put_together(read_state(found))) == shapes(put_together(read_state(wanted))));
-      CHECK(shapes(read_tensors(tensors_file(found, "weights"))) == shapes(read_tensors(tensors_file(wanted, "weights"))));
+      CHECK(shapes(read_tensors(tensors_file(found, "weights"))) ==
+            shapes(read_tensors(tensors_file(wanted, "weights"))));
       course.resume = found;
       course.epochs = 3;
       for (const Divides what : {Divides::Nothing, Divides::States, Divides::Weights}) {
@@ -342,7 +346,8 @@ TEST_CASE("a checkpoint that ranks write in parts is one of the whole: any divis
         course.run_dir = folder.path + "/resumed";
         fs::remove_all(course.run_dir);
         fs::create_directories(course.run_dir + "/checkpoints");
-        fs::copy(found, course.run_dir + "/checkpoints/" + fs::path(found).filename().string(), fs::copy_options::recursive);
+        fs::copy(found, course.run_dir + "/checkpoints/" + fs::path(found).filename().string(),
+                 fs::copy_options::recursive);
         check_close(train(course).front().weights, whole.weights);
       }
     }
@@ -357,10 +362,12 @@ TEST_CASE("each rank writes its part of a checkpoint, and half a set is refused 
   train(course);
   const Str path = fs::canonical(folder.path + "/checkpoints/last").string();
   std::vector<Str> names;
-  for (const fs::directory_entry& entry : fs::directory_iterator(path)) names.push_back(entry.path().filename().string());
+  for (const fs::directory_entry& entry : fs::directory_iterator(path))
+    names.push_back(entry.path().filename().string());
   std::ranges::sort(names);
-  CHECK(names == std::vector<Str>{"checkpoint.json", "model.safetensors.index.json", "train-0.safetensors", "train-1.safetensors",
-                                  "train.safetensors", "weights-00001-of-00002.safetensors", "weights-00002-of-00002.safetensors"});
+  CHECK(names == std::vector<Str>{"checkpoint.json", "model.safetensors.index.json", "train-0.safetensors",
+                                  "train-1.safetensors", "train.safetensors", "weights-00001-of-00002.safetensors",
+                                  "weights-00002-of-00002.safetensors"});
   // No rank has more than its part; chunks of the three units are rounded up to 16 elements.
   uint64_t bytes = 0;
   for (const auto& [name, tensor] : read_tensors(path + "/train-0.safetensors")) bytes += tensor.nbytes();

@@ -15,8 +15,7 @@ struct RoleHooks {
 
 RoleHooks hooks_of(Role role) {
   switch (role) {
-    case Role::Val:
-      return {Hook::val_epoch_start, Hook::val_epoch_end, Hook::val_batch_start, Hook::val_batch_end};
+    case Role::Val: return {Hook::val_epoch_start, Hook::val_epoch_end, Hook::val_batch_start, Hook::val_batch_end};
     case Role::Test:
       return {Hook::test_epoch_start, Hook::test_epoch_end, Hook::test_batch_start, Hook::test_batch_end};
     case Role::Train:
@@ -75,8 +74,9 @@ EvalReport evaluate(RunRequest& request, Role role) {
   const StepInfo* step = find_step(request.experiment, role);
   const std::vector<size_t> streams = streams_of(request.data, role);
   if (step == nullptr || streams.empty()) {
-    throw error_at(request.experiment.location, err::settings_contradict,
-                   fmt::format("the experiment {} has no {} step and stream", request.experiment.name, role_name(role)));
+    throw error_at(
+        request.experiment.location, err::settings_contradict,
+        fmt::format("the experiment {} has no {} step and stream", request.experiment.name, role_name(role)));
   }
   check_alike(request);
   share_weights(request);
@@ -113,7 +113,8 @@ EvalReport evaluate(RunRequest& request, Role role) {
     });
   }
   // What hooks log of several streams belongs to the role.
-  for (const auto& [name, value] : values) report.values.emplace_back(name.substr(Str(role_name(role)).size() + 1), value);
+  for (const auto& [name, value] : values)
+    report.values.emplace_back(name.substr(Str(role_name(role)).size() + 1), value);
   cx.tell_metric_inputs(role);
   cx.tell_left_out();
   cx.run_hook(Hook::run_end);

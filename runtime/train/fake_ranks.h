@@ -30,7 +30,8 @@ class Meeting {
       count_ = 0;
       turn_++;
       changed_.notify_all();
-    } else if (!changed_.wait_for(lock, std::chrono::seconds(30), [&] { return turn_ != turn || is_over_; }) || turn_ == turn) {
+    } else if (!changed_.wait_for(lock, std::chrono::seconds(30), [&] { return turn_ != turn || is_over_; }) ||
+               turn_ == turn) {
       throw error_at({}, err::settings_contradict, "a rank waits for another one");
     }
     return last_;

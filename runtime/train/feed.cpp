@@ -83,7 +83,8 @@ std::unique_ptr<Feed> make_feed(const RunRequest& request, size_t stream, int64_
     for (const size_t train : streams_of(request.data, Role::Train)) return make_feed(request, train, batches);
   }
   data::LoaderOptions options = loader_options(request, stream);
-  if (batches >= 0) options.limit.batches = options.limit.batches >= 0 ? std::min(options.limit.batches, batches) : batches;
+  if (batches >= 0)
+    options.limit.batches = options.limit.batches >= 0 ? std::min(options.limit.batches, batches) : batches;
   return std::make_unique<LoaderFeed>(request.data.streams[stream].stream, std::move(options));
 }
 

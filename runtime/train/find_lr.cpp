@@ -28,7 +28,8 @@ Option<size_t> LrCurve::steepest() const {
   constexpr size_t kFirst = 10;
   if (points_.size() < kFirst + 3) return std::nullopt;
   // Behind its best the loss has left the weights that it came from: where it falls again says nothing of them.
-  const auto best = std::min_element(points_.begin(), points_.end(), [](const Point& a, const Point& b) { return a.smoothed < b.smoothed; });
+  const auto best = std::min_element(points_.begin(), points_.end(),
+                                     [](const Point& a, const Point& b) { return a.smoothed < b.smoothed; });
   const size_t last = std::min(points_.size() - 2, size_t(best - points_.begin()));
   Option<size_t> found;
   // What falls less than that is rounded.

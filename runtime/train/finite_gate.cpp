@@ -22,13 +22,15 @@ double number_of(const at::Tensor& loss) {
 
 }  // namespace
 
-bool FiniteGate::is_finite(const at::Tensor& loss) const { return request_.flags.bare || std::isfinite(number_of(loss)); }
-
-Str FiniteGate::shown(const at::Tensor& loss) {
-  return shown(number_of(loss));
+bool FiniteGate::is_finite(const at::Tensor& loss) const {
+  return request_.flags.bare || std::isfinite(number_of(loss));
 }
 
-Str FiniteGate::shown(double value) { return std::isnan(value) ? "nan" : fmt::format("{}", value); }  // no sign of a nan
+Str FiniteGate::shown(const at::Tensor& loss) { return shown(number_of(loss)); }
+
+Str FiniteGate::shown(double value) {
+  return std::isnan(value) ? "nan" : fmt::format("{}", value);
+}  // no sign of a nan
 
 void FiniteGate::refuse_loss_elsewhere(Option<int64_t> step) {
   try {
@@ -83,8 +85,9 @@ void FiniteGate::check_weights() const {
 void FiniteGate::refuse(const Fault& fault, const Str& what, Option<int64_t> step) {
   if (request_.trainer.nan != "skip") {
     const Error error = error_here(fault, what, step.value_or(step_ + 1));  // the step that is under way
-    if (request_.trainer.nan == "raise") throw error;        // the batch is repeated, which says more
-    throw with_help(error, "--set trainer.nan=raise names the operation that makes it; the batch is kept in faults/ of the run");
+    if (request_.trainer.nan == "raise") throw error;                       // the batch is repeated, which says more
+    throw with_help(
+        error, "--set trainer.nan=raise names the operation that makes it; the batch is kept in faults/ of the run");
   }
   skipped_++;
   if (++skipped_in_row_ >= request_.trainer.nan_limit) throw error_here(err::too_many_skipped, skipped_in_row_);

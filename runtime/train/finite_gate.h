@@ -41,7 +41,7 @@ class FiniteGate {
 
   const RunRequest& request_;
   const int64_t& step_;
-  int64_t skipped_ = 0;         ///< updates in all that were dropped
+  int64_t skipped_ = 0;  ///< updates in all that were dropped
   int64_t skipped_in_row_ = 0;
 };
 

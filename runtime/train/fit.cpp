@@ -57,7 +57,8 @@ FitReport Fit::run() {
 }
 
 void Fit::sanity_round() {
-  if (val_streams_.empty() || settings_.sanity_val <= 0 || request_.flags.bare || request_.flags.fast_dev_run > 0) return;
+  if (val_streams_.empty() || settings_.sanity_val <= 0 || request_.flags.bare || request_.flags.fast_dev_run > 0)
+    return;
   cx_.run_hook(Hook::sanity_start);
   {
     struct Silence {
@@ -76,9 +77,9 @@ void Fit::train() {
   cx_.run_hook(Hook::train_start);
   times_.began = Times::Clock::now();
   times_.before_s = at_.train_s;
-  cx_.agreement.begin(train_step_->is_manual || cx_.listeners.has_any({Hook::train_batch_start, Hook::train_batch_end,
-                                                                       Hook::before_backward, Hook::after_backward,
-                                                                       Hook::before_step, Hook::after_step}),
+  cx_.agreement.begin(train_step_->is_manual ||
+                          cx_.listeners.has_any({Hook::train_batch_start, Hook::train_batch_end, Hook::before_backward,
+                                                 Hook::after_backward, Hook::before_step, Hook::after_step}),
                       times_);
   cx_.take_left_out(take_left_out());  // those that were met when the data was opened
   saver_.write_wanted();
@@ -282,11 +283,11 @@ bool Fit::round_is_due_in_epoch(int64_t batches_of_epoch) const {
   switch (every.kind) {
     case Value::Kind::Int:
     case Value::Kind::Steps: {
-      const auto steps = std::max<int64_t>(int64_t(every.kind == Value::Kind::Int ? double(every.whole) : every.real), 1);
+      const auto steps =
+          std::max<int64_t>(int64_t(every.kind == Value::Kind::Int ? double(every.whole) : every.real), 1);
       return at_.global_step % steps == 0;
     }
-    case Value::Kind::Seconds:
-      return times_.train_s() - at_.round_time_s >= every.real;
+    case Value::Kind::Seconds: return times_.train_s() - at_.round_time_s >= every.real;
     case Value::Kind::Epochs: {
       if (every.real >= 1 || at_.batch >= batches_of_epoch) return false;
       // After the window in which another part of the epoch is full.

@@ -75,9 +75,9 @@ class Fit {
   WindowRunner window_;
   Times times_;
   Saver saver_;
-  nlohmann::json manifest_;                    ///< of the checkpoint that the run goes on from
+  nlohmann::json manifest_;                   ///< of the checkpoint that the run goes on from
   std::map<Str, at::Tensor> opened_weights_;  ///< in it
-  int64_t shown_step_ = -1;  ///< whose values the bar has
+  int64_t shown_step_ = -1;                   ///< whose values the bar has
 };
 
 /// One pass over `streams` of `role`, without gradients, in evaluation mode; the logs of the role are filled.

@@ -46,8 +46,9 @@ void Fit::fail(const Error& error) {
 
 Error Fit::with_step(const Error& error) const {
   if (error.code != err::out_of_memory.code || !window_.has_batch()) return error;
-  return Error(error.code, fmt::format("{} (step {}, batch of {})", error.message, at_.global_step + 1, window_.batch().size), error.location,
-               error.help);
+  return Error(error.code,
+               fmt::format("{} (step {}, batch of {})", error.message, at_.global_step + 1, window_.batch().size),
+               error.location, error.help);
 }
 
 void Fit::fill(FitReport& report) {
@@ -77,7 +78,8 @@ void Fit::fill(FitReport& report) {
   report.train_s = std::max(at_.train_s - times_.before_s - times_.val_s - times_.checkpoint_s, 0.0);
   for (const CheckpointKeeper* keeper : saver_.keepers()) {
     const CheckpointKeeper::Kept* best = keeper->best();
-    if (best != nullptr) report.best.push_back({keeper->monitor(), best->value, best->step, saver_.path_of(best->name)});
+    if (best != nullptr)
+      report.best.push_back({keeper->monitor(), best->value, best->step, saver_.path_of(best->name)});
   }
   for (const auto& [series, value] : cx_.logs.all_newest()) {
     if (!std::isnan(value)) report.last.emplace_back(series, value);
@@ -89,7 +91,9 @@ int64_t planned_steps(const RunRequest& request) {
   const std::vector<size_t> streams = streams_of(request.data, Role::Train);
   if (streams.empty()) return -1;
   const std::unique_ptr<Feed> feed = make_feed(request, streams.front());
-  return Windows(request.trainer, feed->batch_size() * request.ranks.world(), [&](int64_t epoch) { return feed->batches(epoch); }).planned();
+  return Windows(request.trainer, feed->batch_size() * request.ranks.world(),
+                 [&](int64_t epoch) { return feed->batches(epoch); })
+      .planned();
 }
 
 }  // namespace ltr

@@ -62,14 +62,17 @@ Fit::Fit(RunRequest& request)
   check_settings();
   const bool skips_val = settings_.limit_val.batches == 0 || settings_.limit_val.fraction == 0;
   if (val_step_ != nullptr && !skips_val) val_streams_ = streams_of(request_.data, Role::Val);
-  windows_ = std::make_unique<Windows>(settings_, feed_->batch_size() * request.ranks.world(), [this](int64_t epoch) { return feed_->batches(epoch); });
+  windows_ = std::make_unique<Windows>(settings_, feed_->batch_size() * request.ranks.world(),
+                                       [this](int64_t epoch) { return feed_->batches(epoch); });
   if (train_step_->is_manual && !(windows_->is_constant() && windows_->rows(0, 0) == 1)) {
     throw error_at(train_step_->location, err::settings_contradict, "a manual step needs accumulate = 1");
   }
   const optim::Length length{windows_->planned(), [this](double epochs) { return windows_->updates(epochs); }};
   for (const auto& optimizer : request_.root.state().optimizers) optimizer->schedule(length);
   at_.batch_size = feed_->batch_size();
-  make_listeners({request_, cx_.logs, *feed_, *windows_, at_, cx_.outcome, times_, window_.batch(), cx_, saver_, cx_.late}, cx_.listeners);
+  make_listeners(
+      {request_, cx_.logs, *feed_, *windows_, at_, cx_.outcome, times_, window_.batch(), cx_, saver_, cx_.late},
+      cx_.listeners);
   cx_.listeners.finish();
   if (request_.writes() && saver_.has_keepers()) remove_leftovers(request_.run_dir + "/checkpoints");
 }
@@ -109,7 +112,8 @@ void Fit::open_checkpoint() {
   const nlohmann::json saved = upgraded(read_manifest(path));
   if (!damage.empty()) throw error_at({}, err::checkpoint_damaged, path, damage);
   if (saved.value("weights_only", false)) {
-    throw with_help(error_at({}, err::checkpoint_misfit, fmt::format("{} holds weights only", path)), "give it to --weights");
+    throw with_help(error_at({}, err::checkpoint_misfit, fmt::format("{} holds weights only", path)),
+                    "give it to --weights");
   }
   const Str experiment = saved.value("experiment", "");
   if (experiment != request_.experiment.name) {
@@ -121,8 +125,10 @@ void Fit::open_checkpoint() {
   try {
     check_weights(request_.root, opened_weights_, path, WeightTypes::Same);
   } catch (const Error& error) {
-    throw with_help(Error(error), "resume with the program that the run had; what fits of its weights another one takes with `from \"FILE\" "
-                                  "{ skip \"PATTERN\" }`");
+    throw with_help(
+        Error(error),
+        "resume with the program that the run had; what fits of its weights another one takes with `from \"FILE\" "
+        "{ skip \"PATTERN\" }`");
   }
   check_state(saved);
   manifest_ = saved;
@@ -136,7 +142,8 @@ void Fit::check_state(const nlohmann::json& saved) {
   Position there;
   there.visit(archive);
   const bool is_another = saved.value("program", "") != request_.program.source_hash;
-  const std::vector<Str> late = is_another && !there.is_between_epochs() ? cx_.logs.begun_anew(archive) : std::vector<Str>();
+  const std::vector<Str> late =
+      is_another && !there.is_between_epochs() ? cx_.logs.begun_anew(archive) : std::vector<Str>();
   if (!late.empty()) {
     request_.progress.notice(fmt::format("{} {} not logged in the part of the epoch that is over: {} of the rest of it",
                                          fmt::join(late, ", "), late.size() == 1 ? "was" : "were",
@@ -185,8 +192,10 @@ void Fit::resume() {
 void Fit::change_world(int64_t before, const StoredState& saved) {
   const Ranks& ranks = request_.ranks;
   if (feed_->is_endless()) {
-    throw with_help(error_at({}, err::settings_contradict, fmt::format("the train stream has no end, so that a run of {} "
-                                                                       "processes cannot go on with {}", before, ranks.world())),
+    throw with_help(error_at({}, err::settings_contradict,
+                             fmt::format("the train stream has no end, so that a run of {} "
+                                         "processes cannot go on with {}",
+                                         before, ranks.world())),
                     fmt::format("start {} of them", before));
   }
   for (int64_t rank = ranks.rank() + ranks.world(); rank < before; rank += ranks.world()) {
@@ -201,8 +210,9 @@ void Fit::change_world(int64_t before, const StoredState& saved) {
 void Fit::begin_elsewhere(int64_t world_before) {
   if (feed_->is_endless()) {
     at_.batch_size = feed_->batch_size();
-    return request_.progress.notice("the batch size changed, and the train stream has no end: it goes on at the batch of the same "
-                                    "number, behind other records");
+    return request_.progress.notice(
+        "the batch size changed, and the train stream has no end: it goes on at the batch of the same "
+        "number, behind other records");
   }
   const int64_t before = at_.batch_size > 0 ? at_.batch_size : feed_->batch_size();
   const int64_t records = (at_.begun + at_.batch * world_before) * before;
@@ -210,8 +220,9 @@ void Fit::begin_elsewhere(int64_t world_before) {
   at_.begun = records / at_.batch_size;
   at_.batch = 0;
   if (const int64_t again = records % at_.batch_size; again != 0) {
-    request_.progress.notice(fmt::format("{} records of the epoch come again: what was done of it does not divide by batches of {}",
-                                         again, at_.batch_size));
+    request_.progress.notice(
+        fmt::format("{} records of the epoch come again: what was done of it does not divide by batches of {}", again,
+                    at_.batch_size));
   }
 }
 
@@ -222,13 +233,15 @@ void Fit::check_data(const nlohmann::json& saved) const {
   const std::vector<DataFile>& now = request_.data_files;
   std::vector<Str> changed;
   for (size_t i = 0; i < std::max(now.size(), before.size()); i++) {
-    const bool is_same = i < now.size() && i < before.size() && before[i].value("fingerprint", "") == now[i].fingerprint;
+    const bool is_same =
+        i < now.size() && i < before.size() && before[i].value("fingerprint", "") == now[i].fingerprint;
     if (!is_same) changed.push_back(i < now.size() ? now[i].path : before[i].value("path", ""));
   }
   if (changed.empty()) return;
   const Str files = fmt::format("{}", fmt::join(changed, ", "));
   if (!request_.flags.accept_data) {
-    throw with_help(error_at({}, err::data_changed, files), "--accept-data goes on with what is there now, not bit for bit");
+    throw with_help(error_at({}, err::data_changed, files),
+                    "--accept-data goes on with what is there now, not bit for bit");
   }
   request_.progress.notice(fmt::format("continues with changed data, not bit for bit: {}", files));
 }

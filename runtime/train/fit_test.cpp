@@ -31,7 +31,8 @@ bool Points::next(Batch& batch) {
   batch.size = Points::batch_samples(epoch_, next_);
   const Tensor x = uniform({batch.size, inputs_}, -1, 1);
   batch.fields = {x, to(gt(sum(x, 1, false), Scalar(0)), DType::I64)};
-  if (next_ == poison) In(x)->index_put_({at::zeros({1}, at::kLong), at::zeros({1}, at::kLong)}, at::scalar_tensor(NAN));
+  if (next_ == poison)
+    In(x)->index_put_({at::zeros({1}, at::kLong), at::zeros({1}, at::kLong)}, at::scalar_tensor(NAN));
   next_++;
   return true;
 }
@@ -45,8 +46,9 @@ Run::Run(Mlp::Options options, int64_t sample_count, int64_t batch_size, bool is
   experiment.name = "fake";
   experiment.data = "Points";
   experiment.model = "Mlp";
-  experiment.steps = {{"train", Role::Train, is_lean ? train_step_lean : train_step, {0, 1}, {}, {0, 3}, true, true, false, {}},
-                      {"val", Role::Val, val_step, {0, 1}, {}, {1, 2}, false, false, false, {}}};
+  experiment.steps = {
+      {"train", Role::Train, is_lean ? train_step_lean : train_step, {0, 1}, {}, {0, 3}, true, true, false, {}},
+      {"val", Role::Val, val_step, {0, 1}, {}, {1, 2}, false, false, false, {}}};
   data.batch = {{"x", DType::Float, {-1, options.inputs}}, {"label", DType::I64, {-1}}};
   data.streams.push_back({Role::Train, "", {}, {}});
   data.streams.push_back({Role::Val, "", {}, {}});
@@ -58,7 +60,8 @@ Run::Run(Mlp::Options options, int64_t sample_count, int64_t batch_size, bool is
 }
 
 RunRequest Run::request(const Ranks& ranks) {
-  RunRequest request{program, experiment, data, *model, root, trainer, callbacks, nullptr, progress, run_dir, "", resume, {}, ranks};
+  RunRequest request{program, experiment, data,    *model, root,   trainer, callbacks,
+                     nullptr, progress,   run_dir, "",     resume, {},      ranks};
   request.make_feed = [this](size_t stream) {
     auto points = std::make_unique<Points>(stream == 0 ? samples : 50, size, model->options.inputs, stream);
     if (stream == 0) points->poison = poison;
@@ -160,9 +163,10 @@ TEST_CASE("a resumed run ends with the bits of the undisturbed one") {
       run.trainer.epochs = 4;
       run.run_dir = folder;
       run.resume = resume;
-      run.callbacks = {call("Checkpoint", {{"every", Value::steps(double(stop_at)), "period", {}},
-                                           {"keep", Value::symbol("all"), "", {}}}),
-                       call("EarlyStop", {{"monitor", Value::series("val.loss"), "series", {}}, {"patience", 100, "int", {}}})};
+      run.callbacks = {
+          call("Checkpoint",
+               {{"every", Value::steps(double(stop_at)), "period", {}}, {"keep", Value::symbol("all"), "", {}}}),
+          call("EarlyStop", {{"monitor", Value::series("val.loss"), "series", {}}, {"patience", 100, "int", {}}})};
       RunRequest request = run.request();
       return fit(request);
     };
@@ -203,7 +207,8 @@ TEST_CASE("Checkpoint keeps the best and the newest") {
   Run run;
   run.trainer.epochs = 6;
   run.run_dir = folder.path;
-  run.callbacks = {call("Checkpoint", {{"monitor", Value::series("val.acc"), "series", {}}, {"mode", Value::symbol("max"), "", {}}})};
+  run.callbacks = {call("Checkpoint",
+                        {{"monitor", Value::series("val.acc"), "series", {}}, {"mode", Value::symbol("max"), "", {}}})};
   RunRequest request = run.request();
   const FitReport report = fit(request);
   REQUIRE(report.best.size() == 1);
@@ -287,8 +292,9 @@ TEST_CASE("a metric that is given nan is told once an epoch") {
   trains.trainer.nan = "skip";
   RunRequest request = trains.request();
   fit(request);
-  const Str sentence = "train: the metric accuracy was given numbers that are not finite (batch_index 3): "
-                       "its value cannot be trusted";
+  const Str sentence =
+      "train: the metric accuracy was given numbers that are not finite (batch_index 3): "
+      "its value cannot be trusted";
   CHECK(trains.progress.warnings == std::vector<Str>{sentence, sentence, sentence});
 
   // Weights that are nan give logits that are: an accuracy is an ordinary number all the same.
@@ -299,8 +305,9 @@ TEST_CASE("a metric that is given nan is told once an epoch") {
   const EvalReport report = evaluate(evaluation, Role::Val);
   CHECK(std::isfinite(value_of(report.streams.at(0).values, "acc")));
   REQUIRE(evaluates.progress.warnings.size() == 1);
-  CHECK(evaluates.progress.warnings[0].starts_with("val: the metric accuracy was given numbers that are not finite "
-                                                   "(4 batches, the first with batch_index 0)"));
+  CHECK(
+      evaluates.progress.warnings[0].starts_with("val: the metric accuracy was given numbers that are not finite "
+                                                 "(4 batches, the first with batch_index 0)"));
 }
 
 TEST_CASE("what a metric was given before a stop is told after it") {

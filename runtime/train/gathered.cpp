@@ -18,7 +18,9 @@ thread_local Division* reading = nullptr;
 /// From a weight to its whole values: the gradient of these is the weight's.
 struct Gathered : torch::autograd::Node {
   using Node::Node;
-  torch::autograd::variable_list apply(torch::autograd::variable_list&& gradients) override { return std::move(gradients); }
+  torch::autograd::variable_list apply(torch::autograd::variable_list&& gradients) override {
+    return std::move(gradients);
+  }
 };
 
 /// What an op keeps for its backward pass. Of a weight only where it was.
@@ -55,7 +57,8 @@ class SavedWhole final : public torch::autograd::SavedVariableHooks {
 }  // namespace
 
 GatheredScope::GatheredScope(Division& division)
-    : before_(std::exchange(reading, &division)), memory_([&division] { return std::make_unique<SavedWhole>(division); }) {
+    : before_(std::exchange(reading, &division)),
+      memory_([&division] { return std::make_unique<SavedWhole>(division); }) {
   divided_weights++;
 }
 

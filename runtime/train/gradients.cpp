@@ -45,8 +45,8 @@ enum : size_t { kShare, kRows, kBad, kWhole, kUpdates, kWaits, kNumbers };
 
 }  // namespace
 
-Gradients::Gradients(ModelRoot& root, const Ranks& ranks, const GradientTravel& travel, const LossScale& scale, const LateGate& late,
-                     Progress& progress)
+Gradients::Gradients(ModelRoot& root, const Ranks& ranks, const GradientTravel& travel, const LossScale& scale,
+                     const LateGate& late, Progress& progress)
     : root_(root.state()), ranks_(ranks), travel_(travel), late_(late), backward_(root, scale), progress_(progress) {
   if (travel_.bucket_bytes == 0) {
     if (ranks.world() > 1) trial_.emplace();
@@ -117,7 +117,8 @@ std::unique_ptr<PendingSum> Gradients::begin_vote(const OfOptimizer* updated, bo
     const bool is_updated = &one == updated;
     const bool waits = one.is_open && !is_updated;
     const bool has_all = is_updated ? is_whole : waits && without_gradient(one.weights).empty();
-    for (const double number : {one.came.share, one.came.rows, one.came.bad, double(has_all), double(is_updated), double(waits)}) {
+    for (const double number :
+         {one.came.share, one.came.rows, one.came.bad, double(has_all), double(is_updated), double(waits)}) {
       numbers.push_back(number);
     }
   }
@@ -135,9 +136,10 @@ Gradients::Turn Gradients::counted(PendingSum& votes) {
   };
   const std::vector<OfOptimizer*> updated = find(kUpdates), waiting = find(kWaits);
   if (updated.size() > 1) {
-    throw with_help(error_here(err::ranks_differ, fmt::format("at one time some update {} and some {}",
-                                                              updated[0]->optimizer->name(), updated[1]->optimizer->name())),
-                    "which `minimize` runs may depend on the step's number, not on what is in a batch");
+    throw with_help(
+        error_here(err::ranks_differ, fmt::format("at one time some update {} and some {}",
+                                                  updated[0]->optimizer->name(), updated[1]->optimizer->name())),
+        "which `minimize` runs may depend on the step's number, not on what is in a batch");
   }
   Turn turn;
   turn.one = !updated.empty() ? updated.front() : !waiting.empty() ? waiting.front() : nullptr;
@@ -189,7 +191,8 @@ GradientSum& Gradients::sum_of(OfOptimizer& one) {
   return *one.sum;
 }
 
-void Gradients::run_summed(const at::Tensor& loss, OfOptimizer& one, bool keep_graph, const std::vector<at::Tensor>& unreached) {
+void Gradients::run_summed(const at::Tensor& loss, OfOptimizer& one, bool keep_graph,
+                           const std::vector<at::Tensor>& unreached) {
   GradientSum& sum = sum_of(one);
   Backward::Given given{one.mark, {}};
   if (one.mark.defined()) given.gradient = late_.bad_loss(*one.optimizer).to(one.mark.scalar_type()).reshape({1});
@@ -206,7 +209,8 @@ at::Tensor Gradients::count_bad_losses(const OfOptimizer& one) const {
 void Gradients::settle(OfOptimizer& one, const Turn& turn, const std::vector<at::Tensor>& lacking) {
   one.came = turn.all;
   // All hold back alike, and no host waits for it. The memory of what was summed is that of the next sum.
-  one.came.bad_later = one.mark.defined() ? std::exchange(one.mark.mutable_grad(), {}).reshape({}).clone() : count_bad_losses(one);
+  one.came.bad_later =
+      one.mark.defined() ? std::exchange(one.mark.mutable_grad(), {}).reshape({}).clone() : count_bad_losses(one);
   if (turn.is_whole) return;
   // A weight that no rank reached has no gradient, as where a single process runs.
   std::vector<double> reached = reached_here(one.weights, lacking);
@@ -225,7 +229,8 @@ void Gradients::add_manual(const at::Tensor& loss, bool is_finite) {
     // What all ranks have summed is summed once.
     if (!std::exchange(one.is_gathered, false) || root_.division) continue;
     one.summed.resize(one.weights.size());
-    for (size_t i = 0; i < one.weights.size(); i++) one.summed[i] = std::exchange(one.weights[i].mutable_grad(), at::Tensor());
+    for (size_t i = 0; i < one.weights.size(); i++)
+      one.summed[i] = std::exchange(one.weights[i].mutable_grad(), at::Tensor());
   }
   backward_.run(loss, share_, nullptr, true);
 }

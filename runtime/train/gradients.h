@@ -20,16 +20,17 @@ namespace ltr {
 
 class Gradients {
  public:
-  Gradients(ModelRoot& root, const Ranks& ranks, const GradientTravel& travel, const LossScale& scale, const LateGate& late,
-            Progress& progress);
+  Gradients(ModelRoot& root, const Ranks& ranks, const GradientTravel& travel, const LossScale& scale,
+            const LateGate& late, Progress& progress);
 
   /// What came for an optimizer, of all ranks once they are summed.
   struct Came {
     double share = 0;  ///< of the window's weight
     double rows = 0;
-    double bad = 0;    ///< rows whose loss is not finite: they gave nothing
+    double bad = 0;  ///< rows whose loss is not finite: they gave nothing
     bool is_bad_here = false;
-    at::Tensor bad_later;  ///< f32[]: ranks with a loss that is not finite, where the host does not know it yet and there are several
+    at::Tensor
+        bad_later;  ///< f32[]: ranks with a loss that is not finite, where the host does not know it yet and there are several
   };
 
   /// `may_differ`: the ranks may leave different updates out.
@@ -64,17 +65,17 @@ class Gradients {
   struct OfOptimizer {
     Optimizer* optimizer = nullptr;
     Came came;
-    bool is_open = false;      ///< rows came that no update took
-    bool is_gathered = false;  ///< of a manual step: the sums are there
+    bool is_open = false;             ///< rows came that no update took
+    bool is_gathered = false;         ///< of a manual step: the sums are there
     std::vector<at::Tensor> weights;  ///< that are trained
     std::vector<at::Tensor> summed;   ///< of a manual step: gradients that were gathered before others came, by weight
     std::unique_ptr<GradientSum> sum;
     at::Tensor mark;  ///< travels as one more weight, where LateGate looks at losses: its gradient is `bad_loss`
   };
   struct Turn {
-    OfOptimizer* one = nullptr;    ///< whose turn it is; null: all ranks are done
+    OfOptimizer* one = nullptr;  ///< whose turn it is; null: all ranks are done
     Came all;
-    bool is_whole = false;         ///< some rank has a gradient for each of its weights
+    bool is_whole = false;  ///< some rank has a gradient for each of its weights
   };
 
   OfOptimizer& of(const Optimizer& optimizer);
@@ -106,9 +107,9 @@ class Gradients {
   bool is_last_row_ = true;
   bool may_differ_ = false;
   Progress& progress_;
-  Option<BucketTrial> trial_;         ///< while it goes on
-  double window_s_ = 0;               ///< of summed backward passes, while sizes are tried
-  GradientSum::Times times_before_;   ///< of sums that are gone
+  Option<BucketTrial> trial_;        ///< while it goes on
+  double window_s_ = 0;              ///< of summed backward passes, while sizes are tried
+  GradientSum::Times times_before_;  ///< of sums that are gone
 };
 
 }  // namespace ltr

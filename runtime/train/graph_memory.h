@@ -28,7 +28,8 @@ class GraphMemory {
 
 /// What was needed for a backward pass is no more.
 inline Error weight_moved() {
-  return error_here(err::settings_contradict, "a weight moved between a loss and its backward pass, which needs it as it was");
+  return error_here(err::settings_contradict,
+                    "a weight moved between a loss and its backward pass, which needs it as it was");
 }
 
 }  // namespace ltr

@@ -15,8 +15,8 @@ doors::Image image_of(const at::Tensor& given) {
   if (image.dim() == 2) image = image.unsqueeze(0);
   if (image.dim() == 4) image = at::cat(at::unbind(image), -1);
   if (image.dim() != 3 || image.size(0) > 4 || image.size(0) < 1) {
-    throw error_here(err::shape_check_failed,
-                     fmt::format("an image is [C, H, W] or [N, C, H, W], not [{}]", fmt::join(given.sizes().vec(), ", ")));
+    throw error_here(err::shape_check_failed, fmt::format("an image is [C, H, W] or [N, C, H, W], not [{}]",
+                                                          fmt::join(given.sizes().vec(), ", ")));
   }
   if (image.scalar_type() != at::kByte) image = (image.to(at::kFloat).clamp(0, 1) * 255).round().to(at::kByte);
   image = image.permute({1, 2, 0}).contiguous();

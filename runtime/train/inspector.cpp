@@ -93,7 +93,8 @@ void after(const at::RecordFunction& op, at::ObserverContext* context) {
 
 }  // namespace
 
-void Inspector::Impl::look(const at::RecordFunction& op, const std::vector<at::Tensor>& inputs, const Location& location) {
+void Inspector::Impl::look(const at::RecordFunction& op, const std::vector<at::Tensor>& inputs,
+                           const Location& location) {
   // What is computed to look is not looked at.
   const at::RecordFunctionGuard off(false);
   const at::NoGradGuard no_grad;
@@ -119,10 +120,11 @@ void Inspector::Impl::look(const at::RecordFunction& op, const std::vector<at::T
 
 Inspector::Inspector() : impl_(new Impl) {
   current = impl_.get();
-  impl_->handle = at::addThreadLocalCallback(at::RecordFunctionCallback(before, after)
-                                                 .needsInputs(true)
-                                                 .needsOutputs(true)
-                                                 .scopes({at::RecordScope::FUNCTION, at::RecordScope::BACKWARD_FUNCTION}));
+  impl_->handle =
+      at::addThreadLocalCallback(at::RecordFunctionCallback(before, after)
+                                     .needsInputs(true)
+                                     .needsOutputs(true)
+                                     .scopes({at::RecordScope::FUNCTION, at::RecordScope::BACKWARD_FUNCTION}));
 }
 
 Inspector::~Inspector() {
@@ -135,8 +137,8 @@ Error Inspector::explained(Error error) const {
   if (!finding) return error;
   error.location = finding->location;
   error.help = fmt::format("{} makes the first {} here{}{}{}", finding->op, impl_->nan ? "nan" : "infinity",
-                           finding->is_backward ? ", in the backward pass" : "", finding->operands.empty() ? "" : ", of ",
-                           fmt::join(finding->operands, " and "));
+                           finding->is_backward ? ", in the backward pass" : "",
+                           finding->operands.empty() ? "" : ", of ", fmt::join(finding->operands, " and "));
   return error;
 }
 

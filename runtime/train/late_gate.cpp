@@ -51,7 +51,8 @@ at::Tensor LateGate::bad_loss(const Optimizer& optimizer) const {
   return losses.empty() ? zero_.to(at::kBool) : at::stack(losses).isfinite().all().logical_not();
 }
 
-at::Tensor LateGate::blocked(const Optimizer& optimizer, const at::Tensor& bad_losses, const at::Tensor& norm, const at::Tensor& overflow) {
+at::Tensor LateGate::blocked(const Optimizer& optimizer, const at::Tensor& bad_losses, const at::Tensor& norm,
+                             const at::Tensor& overflow) {
   if (request_.flags.bare) return overflow;
   // What no update would bring into order again; an overflow is the scale's own affair.
   at::Tensor hit = bad_losses.defined() ? bad_losses > 0 : bad_loss(optimizer);
@@ -121,7 +122,8 @@ void LateGate::judge(const Window& window) {
   for (const Update& update : window.updates) judge_update(window, update, numbers);
   for (size_t i = 0; i < window.losses.size(); i++) {
     const Loss& loss = window.losses[i];
-    const bool is_taken = std::ranges::any_of(window.updates, [&](const Update& update) { return loss.is_of(*update.optimizer); });
+    const bool is_taken =
+        std::ranges::any_of(window.updates, [&](const Update& update) { return loss.is_of(*update.optimizer); });
     if (is_taken || std::isfinite(numbers[i])) continue;
     refusing(window, loss.row, [&] { gate_.refuse_loss(loss.location, FiniteGate::shown(numbers[i]), window.step); });
   }
@@ -133,7 +135,8 @@ void LateGate::judge_update(const Window& window, const Update& update, const do
   for (size_t i = 0; i < window.losses.size(); i++) {
     const Loss& loss = window.losses[i];
     if (!loss.is_of(*update.optimizer) || std::isfinite(numbers[i])) continue;
-    return refusing(window, loss.row, [&] { gate_.refuse_loss(loss.location, FiniteGate::shown(numbers[i]), window.step); });
+    return refusing(window, loss.row,
+                    [&] { gate_.refuse_loss(loss.location, FiniteGate::shown(numbers[i]), window.step); });
   }
   if (own[3] != 0) {
     return refusing(window, window.rows.size(), [&] { gate_.refuse_loss_elsewhere(window.step); });

@@ -33,7 +33,8 @@ class LateGate {
   /// f32[]: 1 if the update of `optimizer` must not happen; undefined where nothing is looked at. `bad_losses` counts the
   /// ranks with a `bad_loss`; undefined for a process by itself. `norm` is of its gradients, `overflow` what LossScale found in them;
   /// both may be undefined.
-  at::Tensor blocked(const Optimizer& optimizer, const at::Tensor& bad_losses, const at::Tensor& norm, const at::Tensor& overflow);
+  at::Tensor blocked(const Optimizer& optimizer, const at::Tensor& bad_losses, const at::Tensor& norm,
+                     const at::Tensor& overflow);
   /// What the window saw goes to the host; the one `host_ahead` windows ago is judged: R4001, R4002 or R4003, with
   /// `culprit` the batch it was.
   void end_window();
@@ -72,7 +73,7 @@ class LateGate {
   struct Window {
     int64_t step = 0;
     std::vector<Row> rows;
-    std::vector<Loss> losses;      ///< number i is loss i
+    std::vector<Loss> losses;  ///< number i is loss i
     std::vector<Update> updates;
     std::vector<at::Tensor> there;  ///< scalars on the device
     at::Tensor here;

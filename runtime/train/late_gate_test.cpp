@@ -105,7 +105,8 @@ TEST_CASE("between recorded steps the host reads nothing from a device that is b
   }
 }
 
-TEST_CASE("stop: the device holds back the step that is not finite and all behind it, and the host learns of it later") {
+TEST_CASE(
+    "stop: the device holds back the step that is not finite and all behind it, and the host learns of it later") {
   for (const int64_t ahead : {0, 2, 5}) {
     CAPTURE(ahead);
     Run before, run;
@@ -297,7 +298,8 @@ TEST_CASE("an update that is held back leaves weights, states and counts as they
     Run run(with_rule(rule.c_str()));
     Optimizer& opt = *run.model->opt;
     const auto give_grads = [&](float value) {
-      for (const Weight& weight : opt.weights()) In(weight.tensor)->mutable_grad() = at::full_like(In(weight.tensor), value);
+      for (const Weight& weight : opt.weights())
+        In(weight.tensor)->mutable_grad() = at::full_like(In(weight.tensor), value);
     };
     const auto snapshot = [&] {
       CheckpointData data;

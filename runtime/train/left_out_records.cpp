@@ -56,7 +56,8 @@ void LeftOutRecords::visit(Archive& archive) {
 Str LeftOutRecords::lines(const std::vector<LeftOut>& records) {
   Str out;
   for (const LeftOut& one : records) {
-    out += fmt::format("{{\"record\":{},\"reason\":{}}}\n", doors::json_string(one.place), doors::json_string(one.reason));
+    out +=
+        fmt::format("{{\"record\":{},\"reason\":{}}}\n", doors::json_string(one.place), doors::json_string(one.reason));
   }
   return out;
 }

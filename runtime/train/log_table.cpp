@@ -173,8 +173,8 @@ void LogTable::set_aside() {
   for (const Cell& cell : cells_) {
     const bool is_of_window = info(cell).role == Role::Train && info(cell).when != LogWhen::Epoch;
     if (!is_of_window || !cell.metric_has_data || !is_merged(*cell.metric)) continue;
-    const bool is_aside = std::any_of(aside_.begin(), aside_.end(),
-                                      [&](const Aside& one) { return one.metric == cell.metric; });
+    const bool is_aside =
+        std::any_of(aside_.begin(), aside_.end(), [&](const Aside& one) { return one.metric == cell.metric; });
     if (is_aside) continue;
     aside_.push_back({cell.metric, states_of(*cell.metric)});
     cell.metric->reset();
@@ -234,7 +234,8 @@ void LogTable::end_epoch(Role role, Named& values) {
   // Two statements may log one metric: it is joined once, and reset when all have read it.
   std::vector<Metric*> metrics;
   for (const Total& one : all) {
-    if (one.metric != nullptr && std::find(metrics.begin(), metrics.end(), one.metric) == metrics.end()) metrics.push_back(one.metric);
+    if (one.metric != nullptr && std::find(metrics.begin(), metrics.end(), one.metric) == metrics.end())
+      metrics.push_back(one.metric);
   }
   guarded([&] { join(metrics); });
   for (size_t i = 0; i < all.size(); i++) {
@@ -299,7 +300,9 @@ void LogTable::bar_values(Named& values) {
 namespace {
 
 /// The name in checkpoints.
-Str state_name(const Str& member, const Metric::State& state) { return fmt::format("metric.{}.{}", member, state.name); }
+Str state_name(const Str& member, const Metric::State& state) {
+  return fmt::format("metric.{}.{}", member, state.name);
+}
 
 /// Whether values of these shapes can be one state: what is appended to may be longer.
 bool are_alike(const at::Tensor& there, const at::Tensor& here, Reduce how) {
@@ -313,11 +316,14 @@ void check_states(const Archive& archive, const Str& member, Metric& metric) {
     const at::Tensor there = archive.shape_of(state_name(member, state)), here = aten(*state.tensor);
     if (there.defined() && are_alike(there, here, state.reduce)) continue;
     const auto text = [](const at::Tensor& one) {
-      return one.defined() ? fmt::format("{}[{}]", c10::toString(one.scalar_type()), fmt::join(one.sizes().vec(), ", ")) : "nothing";
+      return one.defined() ? fmt::format("{}[{}]", c10::toString(one.scalar_type()), fmt::join(one.sizes().vec(), ", "))
+                           : "nothing";
     };
-    throw with_help(error_at({}, err::checkpoint_misfit,
-                             fmt::format("the metric {} keeps {} as {} here, and as {} in the checkpoint", member, state.name, text(here), text(there))),
-                    "resume with the metric that the run had, or from a checkpoint of an epoch's end, where metrics begin anew");
+    throw with_help(
+        error_at({}, err::checkpoint_misfit,
+                 fmt::format("the metric {} keeps {} as {} here, and as {} in the checkpoint", member, state.name,
+                             text(here), text(there))),
+        "resume with the metric that the run had, or from a checkpoint of an epoch's end, where metrics begin anew");
   }
 }
 

@@ -62,14 +62,14 @@ class LogTable {
  private:
   struct Cell {
     size_t slot = 0;
-    Str series;              ///< `val.acc`
+    Str series;  ///< `val.acc`
     double step_sum = 0;
     double step_weight = 0;
     double sum = 0;
     double weight = 0;
     double least = 0;
     double most = 0;
-    int64_t count = 0;       ///< values of this epoch
+    int64_t count = 0;  ///< values of this epoch
     Metric* metric = nullptr;
     bool metric_has_data = false;
     bool metric_in_window = false;

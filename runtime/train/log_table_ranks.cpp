@@ -18,7 +18,8 @@ constexpr double kFirstMetric = 2;
 double LogTable::number_of(const Metric& metric) const {
   for (size_t member = 0; member < model_.metrics.size(); member++) {
     for (int64_t stream = 0; stream < streams_; stream++) {
-      if (&model_.metrics[member].of(model_, stream) == &metric) return kFirstMetric + double(int64_t(member) * streams_ + stream);
+      if (&model_.metrics[member].of(model_, stream) == &metric)
+        return kFirstMetric + double(int64_t(member) * streams_ + stream);
     }
   }
   throw error_here(err::settings_contradict, "a metric that is no member of the model is logged by several processes");
@@ -122,7 +123,8 @@ at::Tensor LogTable::added(const Cell& cell, const Metric::State& state, size_t 
 Str LogTable::packed_window() const {
   Str out;
   for (const Cell& cell : cells_) {
-    const bool is_due = info(cell).role == Role::Train && info(cell).when != LogWhen::Epoch && is_recorded_kind(info(cell).kind);
+    const bool is_due =
+        info(cell).role == Role::Train && info(cell).when != LogWhen::Epoch && is_recorded_kind(info(cell).kind);
     const bool has_metric = is_due && cell.metric != nullptr && cell.metric_in_window;
     const bool has_value = is_due && cell.metric == nullptr && cell.step_weight > 0;
     pack(out, int64_t(has_metric ? number_of(*cell.metric) : has_value ? kValue : kNothing));

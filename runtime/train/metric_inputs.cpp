@@ -34,8 +34,8 @@ void MetricInputs::settle() {
 }
 
 void MetricInputs::merge(std::vector<Found>& all, const Found& one) {
-  const auto same = std::find_if(all.begin(), all.end(),
-                                 [&](const Found& other) { return other.name == one.name && other.stream == one.stream; });
+  const auto same = std::find_if(
+      all.begin(), all.end(), [&](const Found& other) { return other.name == one.name && other.stream == one.stream; });
   if (same == all.end()) {
     all.push_back(one);
     return;
@@ -65,15 +65,17 @@ std::vector<Str> MetricInputs::tell(Role role) {
     nlohmann::json packed = nlohmann::json::array();
     for (const Found& one : own) packed.push_back({one.name, one.stream, one.first, one.newest, one.batches});
     for (const Str& text : request_.ranks.texts(packed.dump())) {
-      for (const nlohmann::json& one : nlohmann::json::parse(text)) merge(all, {one[0], one[1], one[2], one[3], one[4]});
+      for (const nlohmann::json& one : nlohmann::json::parse(text))
+        merge(all, {one[0], one[1], one[2], one[3], one[4]});
     }
   }
   std::vector<Str> sentences;
   for (const Found& one : all) {
     const Str where = one.batches == 1 ? "" : fmt::format("{} batches, the first with ", one.batches);
-    sentences.push_back(fmt::format("{}: the metric {} was given numbers that are not finite ({}batch_index {}): "
-                                    "its value cannot be trusted",
-                                    stream_name(request_.data, size_t(one.stream)), one.name, where, one.first));
+    sentences.push_back(
+        fmt::format("{}: the metric {} was given numbers that are not finite ({}batch_index {}): "
+                    "its value cannot be trusted",
+                    stream_name(request_.data, size_t(one.stream)), one.name, where, one.first));
   }
   return sentences;
 }

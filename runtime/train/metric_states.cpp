@@ -38,7 +38,8 @@ void set_states(Metric& metric, const MetricStates& states) {
 
 bool is_merged(Metric& metric) {
   const std::vector<Metric::State> states = metric.states();
-  return std::any_of(states.begin(), states.end(), [](const Metric::State& state) { return state.reduce == Reduce::Merge; });
+  return std::any_of(states.begin(), states.end(),
+                     [](const Metric::State& state) { return state.reduce == Reduce::Merge; });
 }
 
 MetricStates joined(Metric& metric, const std::vector<MetricStates>& parts) {

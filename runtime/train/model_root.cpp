@@ -73,7 +73,8 @@ at::Tensor RootState::own(const at::Tensor& tensor) const {
   return part != nullptr ? part->values : tensor;
 }
 
-void RootState::visit_own(Archive& archive, const Str& name, const at::Tensor& weight, at::Tensor& own, const at::Tensor& like) const {
+void RootState::visit_own(Archive& archive, const Str& name, const at::Tensor& weight, at::Tensor& own,
+                          const at::Tensor& like) const {
   if (part_of(weight) == nullptr) return archive.tensor(name, own);
   archive.slice(name, own, division->slice_of(weight, like));
 }
@@ -129,7 +130,8 @@ void apply_inits(ScopeState& scope) {
       guarded([&] { In(entry.tensor)->copy_(In(value)); });
     });
     if (!found) {
-      throw error_at(rule.location, err::settings_contradict, fmt::format("init \"{}\" matches no weight", rule.pattern));
+      throw error_at(rule.location, err::settings_contradict,
+                     fmt::format("init \"{}\" matches no weight", rule.pattern));
     }
   }
   scope.inits.clear();

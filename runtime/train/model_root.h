@@ -13,7 +13,7 @@ namespace ltr {
 
 /// A weight or buffer and the place that registered it.
 struct Entry {
-  Str path;        ///< whole: `net.body.3.attn.qkv.weight`
+  Str path;  ///< whole: `net.body.3.attn.qkv.weight`
   Tensor tensor;
   bool trained = true;
   Location location;
@@ -22,8 +22,8 @@ struct Entry {
 
 /// A block of the tree, outermost first.
 struct BlockEntry {
-  Str path;        ///< "" for the model
-  Str kind;        ///< name of its declaration
+  Str path;  ///< "" for the model
+  Str kind;  ///< name of its declaration
   int64_t depth = 0;
   int64_t own_weights = 0;  ///< elements of the weights registered right here
   int64_t all_weights = 0;  ///< and below
@@ -31,14 +31,14 @@ struct BlockEntry {
 
 /// One group of an optimizer, as resolved.
 struct GroupEntry {
-  Str pattern;     ///< "" for the weights that no group took
+  Str pattern;  ///< "" for the weights that no group took
   std::vector<Str> paths;
   std::vector<std::pair<Str, Value>> settings;
 };
 struct OptimizerEntry {
   Str name;
-  Str rule;        ///< `AdamW`
-  Str schedule;    ///< as text, "" if none
+  Str rule;      ///< `AdamW`
+  Str schedule;  ///< as text, "" if none
   std::vector<GroupEntry> groups;
   double state_bytes = 0;  ///< what it keeps for its weights once all have moved
 };

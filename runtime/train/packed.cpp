@@ -45,7 +45,8 @@ at::Tensor Unpacking::tensor() {
   for (int64_t& size : sizes) size = number();
   const std::string_view bytes = text();
   at::Tensor tensor = at::empty(sizes, type);
-  if (tensor.nbytes() != bytes.size()) throw error_at({}, err::rank_lost, "a message of another rank has a wrong length");
+  if (tensor.nbytes() != bytes.size())
+    throw error_at({}, err::rank_lost, "a message of another rank has a wrong length");
   std::memcpy(tensor.mutable_data_ptr(), bytes.data(), bytes.size());
   return tensor;
 }

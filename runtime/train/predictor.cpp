@@ -62,8 +62,9 @@ void Predictor::check_outputs(const Batch& batch) const {
     if (size_t(field) >= request_.data.batch.size()) continue;  // given by a flag: no record
     const int64_t records = batch.fields[size_t(field)].size(0);
     if (records == first.value.size(0)) return;
-    throw error_at(step_.location, err::settings_contradict,
-                   fmt::format("step predict returned {} rows of {} for a batch of {}", first.value.size(0), first.name, records));
+    throw error_at(
+        step_.location, err::settings_contradict,
+        fmt::format("step predict returned {} rows of {} for a batch of {}", first.value.size(0), first.name, records));
   }
 }
 

@@ -23,7 +23,7 @@ class RankBuffers {
  private:
   struct Buffer {
     at::Tensor tensor;
-    int64_t version;    ///< of the tensor, when all ranks had the same
+    int64_t version;  ///< of the tensor, when all ranks had the same
   };
   const Ranks& ranks_;
   std::vector<Buffer> buffers_;

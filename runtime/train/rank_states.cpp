@@ -12,7 +12,9 @@ namespace {
 /// In front of the name of a tensor that is another rank's.
 Str prefix_of(int64_t rank) { return fmt::format("rank{}.", rank); }
 
-bool is_of_other_rank(const Str& name) { return name.starts_with("rank") && name.find('.') != Str::npos && std::isdigit(name[4]); }
+bool is_of_other_rank(const Str& name) {
+  return name.starts_with("rank") && name.find('.') != Str::npos && std::isdigit(name[4]);
+}
 
 constexpr std::string_view kOptimizer = "opt.";
 
@@ -35,8 +37,9 @@ void check_common(const std::vector<Str>& all) {
       const Str name(first.text()), other_name(other.text());
       const int64_t own = first.number(), others = other.number();
       if (name == other_name && own == others) continue;
-      throw with_help(error_at({}, err::ranks_differ, fmt::format("{} is not the same on rank {} as on rank 0", name, rank)),
-                      "a step or hook computes something of its own on each rank, or the machines do not compute alike");
+      throw with_help(
+          error_at({}, err::ranks_differ, fmt::format("{} is not the same on rank {} as on rank 0", name, rank)),
+          "a step or hook computes something of its own on each rank, or the machines do not compute alike");
     }
     throw error_at({}, err::ranks_differ, fmt::format("rank {} has other tensors than rank 0", rank));
   }

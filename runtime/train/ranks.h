@@ -59,8 +59,8 @@ class GradientSum {
 
 /// How gradients travel.
 struct GradientTravel {
-  int64_t bucket_bytes = int64_t(25) << 20;             ///< so many leave together
-  at::ScalarType type = at::ScalarType::Undefined;      ///< on the wire; Undefined: as they are
+  int64_t bucket_bytes = int64_t(25) << 20;         ///< so many leave together
+  at::ScalarType type = at::ScalarType::Undefined;  ///< on the wire; Undefined: as they are
 };
 
 class Ranks {
@@ -89,7 +89,8 @@ class Ranks {
   /// All get the first rank's values, in place.
   virtual void take_from_first(const std::vector<at::Tensor>& tensors) const;
   /// `weights` all need gradients.
-  virtual std::unique_ptr<GradientSum> sum_gradients(const std::vector<at::Tensor>& weights, const GradientTravel& travel) const;
+  virtual std::unique_ptr<GradientSum> sum_gradients(const std::vector<at::Tensor>& weights,
+                                                     const GradientTravel& travel) const;
 
   /// Tensors of this accelerator, whose device is chosen, are exchanged from here on, too.
   virtual void meet_on(Accelerator&) const {}

@@ -45,7 +45,9 @@ TEST_CASE("the first rank alone writes checkpoints; two that see the same have w
   const Str base = (fs::temp_directory_path() / fmt::format("ltr-ranks-{}", getpid())).string();
   const FitReport alone = run_as(one_rank(), base + "/alone");
   std::array<FitReport, 2> reports;
-  as_two([&](const Ranks& ranks) { reports[size_t(ranks.rank())] = run_as(ranks, base + (ranks.is_first() ? "/first" : "/second")); });
+  as_two([&](const Ranks& ranks) {
+    reports[size_t(ranks.rank())] = run_as(ranks, base + (ranks.is_first() ? "/first" : "/second"));
+  });
   CHECK(fs::exists(base + "/first/checkpoints/last"));
   CHECK_FALSE(fs::exists(base + "/second/checkpoints"));
   for (const FitReport& report : reports) {
@@ -160,7 +162,8 @@ TEST_CASE("what any rank left out is known to all, and the first writes it down"
   });
   std::ifstream file(folder / "faults/bad_records.jsonl");
   const Str lines(std::istreambuf_iterator<char>(file), {});
-  CHECK(lines.starts_with("{\"record\":\"a.csv:1\",\"reason\":\"no number\"}\n{\"record\":\"a.csv:2\",\"reason\":\"no number\"}\n"));
+  CHECK(lines.starts_with(
+      "{\"record\":\"a.csv:1\",\"reason\":\"no number\"}\n{\"record\":\"a.csv:2\",\"reason\":\"no number\"}\n"));
   CHECK(std::count(lines.begin(), lines.end(), '\n') == 3);
   fs::remove_all(folder);
 }

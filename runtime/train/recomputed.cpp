@@ -62,14 +62,17 @@ struct BufferThen {
 /// The values of `buffer` now. They lie in its memory until somebody writes there: most buffers are never written.
 at::Tensor kept(const at::Tensor& buffer) {
   const c10::StorageImpl& storage = *buffer.storage().unsafeGetStorageImpl();
-  const bool can_share = c10::impl::cow::is_cow_data_ptr(storage.data_ptr()) || c10::impl::cow::has_simple_data_ptr(storage);
+  const bool can_share =
+      c10::impl::cow::is_cow_data_ptr(storage.data_ptr()) || c10::impl::cow::has_simple_data_ptr(storage);
   return can_share ? at::_lazy_clone(buffer) : buffer.clone();
 }
 
 /// Weights and buffers as they were then, while it lives. Who compares versions sees nothing of it.
 class BlockThen {
  public:
-  BlockThen(const RecomputedBlock& block, const std::vector<WeightThen>& weights, const std::vector<BufferThen>& buffers) : block_(block) {
+  BlockThen(const RecomputedBlock& block, const std::vector<WeightThen>& weights,
+            const std::vector<BufferThen>& buffers)
+      : block_(block) {
     for (size_t i = 0; i < weights.size(); i++) {
       needed_gradient_.push_back(block.weights[i].requires_grad());
       block.weights[i].set_requires_grad(weights[i].requires_grad);
@@ -195,7 +198,8 @@ void Segment::compute_again() {
   bool is_same = values_.size() == forms_.size();
   for (size_t i = 0; is_same && i < values_.size(); i++) is_same = form_of(values_[i]) == forms_[i];
   if (!is_same)
-    throw error_at(location_, err::shape_check_failed, block_.kind + " computed other shapes when the backward pass ran it again");
+    throw error_at(location_, err::shape_check_failed,
+                   block_.kind + " computed other shapes when the backward pass ran it again");
 }
 
 }  // namespace
@@ -213,7 +217,9 @@ Recomputed::Recomputed(const Scope& place, std::shared_ptr<void> again, void (*c
 
 Recomputed::~Recomputed() = default;
 
-bool Scope::is_recomputed() const { return state_->recomputed != nullptr && !is_under_way && c10::GradMode::is_enabled(); }
+bool Scope::is_recomputed() const {
+  return state_->recomputed != nullptr && !is_under_way && c10::GradMode::is_enabled();
+}
 
 bool ModelRoot::recompute_at(const Str& kind) {
   bool is_found = false;

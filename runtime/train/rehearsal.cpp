@@ -71,7 +71,8 @@ Rehearsal::Rehearsal(const RunRequest& request)
       stream_(streams_of(request_.data, Role::Train).front()),
       cx_(std::make_unique<Losses>(request_, std::vector<Role>{Role::Train})),
       feed_(make_feed(request_, stream_)),
-      windows_(request_.trainer, feed_->batch_size() * request_.ranks.world(), [this](int64_t epoch) { return feed_->batches(epoch); }),
+      windows_(request_.trainer, feed_->batch_size() * request_.ranks.world(),
+               [this](int64_t epoch) { return feed_->batches(epoch); }),
       window_(std::make_unique<WindowRunner>(request_, *cx_, step_, stream_, *feed_, at_)) {
   for (const auto& optimizer : request_.root.state().optimizers) optimizer->prepare();
   share_weights(request_);

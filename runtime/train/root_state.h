@@ -57,7 +57,7 @@ struct RootState {
   std::vector<std::unique_ptr<Block>> blocks;
   std::vector<std::unique_ptr<Optimizer>> optimizers;
   std::unique_ptr<Division> division;  ///< of the weights among ranks; null: each has all of them
-  std::vector<Entry> weights;     ///< filled by finish
+  std::vector<Entry> weights;          ///< filled by finish
   std::vector<Entry> buffers;
 
   /// The whole path of a registered tensor, or null.
@@ -69,7 +69,8 @@ struct RootState {
   /// What of a weight or buffer is here: where it is divided this rank's part, undefined if it has none.
   at::Tensor own(const at::Tensor& tensor) const;
   /// Likewise of what goes with a weight and is like `like` as a whole, in a checkpoint.
-  void visit_own(Archive& archive, const Str& name, const at::Tensor& weight, at::Tensor& own, const at::Tensor& like) const;
+  void visit_own(Archive& archive, const Str& name, const at::Tensor& weight, at::Tensor& own,
+                 const at::Tensor& like) const;
   /// The kind of the block that registered the weight or buffer with this whole path.
   Str kind_of(const Str& path) const;
 };

@@ -39,7 +39,8 @@ void RunState::visit(Archive& archive) {
   listeners.visit(archive);
   const Archive::Part optimizers(archive, "optimizers");
   for (const Str& name : archive.names()) {
-    const bool is_known = std::any_of(root.optimizers.begin(), root.optimizers.end(), [&](const auto& one) { return one->name() == name; });
+    const bool is_known = std::any_of(root.optimizers.begin(), root.optimizers.end(),
+                                      [&](const auto& one) { return one->name() == name; });
     if (!is_known) archive.note(fmt::format("the program has no optimizer {} any more; what it kept is dropped", name));
   }
   for (const auto& optimizer : root.optimizers) {

@@ -32,12 +32,12 @@ struct Place {
 
 /// How far training is.
 struct Position {
-  int64_t epoch = 0;        ///< the epoch under way, or the next one
-  int64_t batch = 0;        ///< batches of it that are done, on each rank
-  int64_t begun = 0;        ///< before these, batches of it that as many other ranks did
+  int64_t epoch = 0;  ///< the epoch under way, or the next one
+  int64_t batch = 0;  ///< batches of it that are done, on each rank
+  int64_t begun = 0;  ///< before these, batches of it that as many other ranks did
   int64_t global_step = 0;
   int64_t batch_counter = 0;  ///< batches in all; with the seed it keys every draw of a step
-  int64_t batch_size = 0;   ///< nominal, of each
+  int64_t batch_size = 0;     ///< nominal, of each
   int64_t samples = 0;
   int64_t round_step = -1;    ///< `global_step` of the last round
   double round_time_s = 0;    ///< training time at the last round

@@ -18,18 +18,19 @@
 namespace ltr {
 
 Saver::Saver(RunRequest& request, Session& session, RunState& state, Times& times)
-    : request_(request), session_(session), state_(state), times_(times), folder_(request.run_dir + "/checkpoints"),
+    : request_(request),
+      session_(session),
+      state_(state),
+      times_(times),
+      folder_(request.run_dir + "/checkpoints"),
       settler_(folder_) {}
 
 // ---- what a checkpoint holds ---------------------------------------------------------------------------------
 
 nlohmann::json Saver::facts() const {
-  nlohmann::json facts = {{"ltr", request_.program.compiler},
-                          {"program", request_.program.source_hash},
-                          {"experiment", request_.experiment.name},
-                          {"seed", request_.trainer.seed},
-                          {"world", request_.ranks.world()},
-                          {"threads", at::get_num_threads()},
+  nlohmann::json facts = {{"ltr", request_.program.compiler},       {"program", request_.program.source_hash},
+                          {"experiment", request_.experiment.name}, {"seed", request_.trainer.seed},
+                          {"world", request_.ranks.world()},        {"threads", at::get_num_threads()},
                           {"data", nlohmann::json::array()}};
   for (const auto& [name, value] : request_.settings) facts["settings"][name] = value.to_text();
   for (const DataFile& file : request_.data_files) {
@@ -90,7 +91,8 @@ void Saver::add_divided(CheckpointData& data) const {
     }
     if (const auto average = averages.find(entry.path); average != averages.end()) {
       const SlicedTensor& one = average->second;
-      const at::Tensor whole = division.join(weight, one.tensor, at::empty(one.slice.sizes, at::device(at::kMeta).dtype(one.slice.type)));
+      const at::Tensor whole =
+          division.join(weight, one.tensor, at::empty(one.slice.sizes, at::device(at::kMeta).dtype(one.slice.type)));
       if (is_mine) share.averages.push_back({entry.path, whole});
     }
   }
@@ -290,7 +292,8 @@ void Saver::write_last(bool by_signal) {
 Str Saver::write_broken(const Error& error) {
   const int64_t step = state_.at.global_step;
   const bool is_wanted = !keepers_.empty() && keepers_.front()->saves_on_failure() && step > 0;
-  if (!is_wanted || error.code == err::cannot_write.code || error.code == err::weight_not_finite.code || saved_.step == step) {
+  if (!is_wanted || error.code == err::cannot_write.code || error.code == err::weight_not_finite.code ||
+      saved_.step == step) {
     return "";
   }
   // Where another rank is lost, the last checkpoint is as good.

@@ -32,8 +32,8 @@ class Saver {
   struct Wish {
     Str name;
     bool weights_only = false;
-    bool is_async = false;        ///< written while training goes on
-    std::function<void()> undo;   ///< it could not be written
+    bool is_async = false;       ///< written while training goes on
+    std::function<void()> undo;  ///< it could not be written
   };
   /// Wishes of one moment are written together, so that each checkpoint knows of the others.
   void want(Wish wish) { wishes_.push_back(std::move(wish)); }
@@ -73,8 +73,8 @@ class Saver {
   struct Written {
     Str name;
     bool weights_only = false;
-    bool passes = true;           ///< retention may remove it again
-    Place place;                  ///< the position in it
+    bool passes = true;  ///< retention may remove it again
+    Place place;         ///< the position in it
     CheckpointData data;
     Links links;
     std::function<void()> undo;
@@ -122,11 +122,11 @@ class Saver {
   Settler settler_;
   std::vector<CheckpointKeeper*> keepers_;
   std::vector<Wish> wishes_;
-  std::set<Str> passing_;   ///< checkpoints that retention may remove
-  Str best_before_;         ///< the best one when this process began
-  Str last_;                ///< name of the newest checkpoint
+  std::set<Str> passing_;  ///< checkpoints that retention may remove
+  Str best_before_;        ///< the best one when this process began
+  Str last_;               ///< name of the newest checkpoint
   Str resumed_from_;
-  Place saved_;             ///< the position in the newest checkpoint
+  Place saved_;  ///< the position in the newest checkpoint
   bool is_pinned_ = false;
   bool is_failing_ = false;  ///< the newest write failed, which was said
   bool has_waited_ = false;  ///< one waited for the one before it, which was said

@@ -47,9 +47,10 @@ void Saver::finish() {
   // Less is not waiting, but asking.
   constexpr double kSaid_s = 0.01;
   if (waited_s < kSaid_s || std::exchange(has_waited_, true)) return;
-  request_.progress.notice(fmt::format("the checkpoint of step {} waited {:.2f} s until {} was written: they are due faster than "
-                                       "they can be written",
-                                       state_.at.global_step, waited_s, name));
+  request_.progress.notice(
+      fmt::format("the checkpoint of step {} waited {:.2f} s until {} was written: they are due faster than "
+                  "they can be written",
+                  state_.at.global_step, waited_s, name));
 }
 
 void Saver::finish_alone() {

@@ -74,8 +74,9 @@ Session::Session(RunRequest& run_request, std::vector<Role> roles)
     const CallbackInfo* info = find_callback(request.program, call.text);
     if (info == nullptr) continue;
     std::unique_ptr<Callback> callback(info->make(call, request.model));
-    listeners.add(Turn::Listed, fmt::format("{}#{}", call.text, instances[call.text]++),
-                  std::make_unique<ProgramCallback>(number++, *info, std::move(callback), uint64_t(request.trainer.seed)));
+    listeners.add(
+        Turn::Listed, fmt::format("{}#{}", call.text, instances[call.text]++),
+        std::make_unique<ProgramCallback>(number++, *info, std::move(callback), uint64_t(request.trainer.seed)));
   }
 }
 
@@ -122,7 +123,8 @@ void Session::stand_in(const StepInfo& info, const Batch& batch, size_t stream_i
   for (auto& [state, values] : before) *state = std::move(values);
 }
 
-Error Session::repeated(const Error& error, const StepInfo& info, const Batch& batch, size_t stream_index, uint64_t number) {
+Error Session::repeated(const Error& error, const StepInfo& info, const Batch& batch, size_t stream_index,
+                        uint64_t number) {
   const Inspector inspector;
   const JointSumScope alone(nullptr);  // the other ranks do not repeat it
   is_repeating_ = is_silent = true;
@@ -247,7 +249,8 @@ void Session::backward(const Tensor& loss, const Location& location) {
     run_hook(Hook::before_backward);
     // What unscaled gradients there are, others with the scale cannot be added to.
     if (!overflows_.empty()) {
-      throw error_at(location, err::settings_contradict, "precision = f16 takes no `backward` between `clip_norm` and `step`");
+      throw error_at(location, err::settings_contradict,
+                     "precision = f16 takes no `backward` between `clip_norm` and `step`");
     }
     const bool is_finite = lets_loss(value, nullptr, location);
     // Alone, what is not finite is left out at once; several ranks learn of it when they sum.
@@ -385,9 +388,10 @@ void Session::tell_left_out() {
   request.progress.notice(verb == "fit" ? news + "; faults/bad_records.jsonl has all" : news);
   if (request.recorder == nullptr) return;
   const LeftOut& first = left_out.all()[size_t(before)];
-  request.recorder->event(global_step, "left_out",
-                          fmt::format("\"records\":{},\"in_all\":{},\"first\":{},\"reason\":{}", left_out.count() - before,
-                                      left_out.count(), doors::json_string(first.place), doors::json_string(first.reason)));
+  request.recorder->event(
+      global_step, "left_out",
+      fmt::format("\"records\":{},\"in_all\":{},\"first\":{},\"reason\":{}", left_out.count() - before,
+                  left_out.count(), doors::json_string(first.place), doors::json_string(first.reason)));
 }
 
 void Session::record(Named values) {
@@ -423,7 +427,8 @@ double Session::metric(const char* series) { return logs.newest(series); }
 
 bool due(const Context& cx, const Value& period, bool is_end) {
   const auto count = int64_t(period.kind == Value::Kind::Int ? double(period.whole) : period.real);
-  if (count < 1 || (period.kind != Value::Kind::Int && period.kind != Value::Kind::Steps && period.kind != Value::Kind::Epochs)) {
+  if (count < 1 ||
+      (period.kind != Value::Kind::Int && period.kind != Value::Kind::Steps && period.kind != Value::Kind::Epochs)) {
     throw error_here(err::wrong_type, "every", period.to_text(), "a period in steps or epochs");
   }
   if (period.kind == Value::Kind::Epochs) return (cx.epoch + (is_end ? 1 : 0)) % count == 0;

@@ -12,9 +12,9 @@
 #include "runtime/train/agreement.h"
 #include "runtime/train/feed.h"
 #include "runtime/train/finite_gate.h"
+#include "runtime/train/gradients.h"
 #include "runtime/train/late_gate.h"
 #include "runtime/train/later_named.h"
-#include "runtime/train/gradients.h"
 #include "runtime/train/left_out_records.h"
 #include "runtime/train/log_table.h"
 #include "runtime/train/metric_inputs.h"
@@ -125,12 +125,12 @@ class Session : public Context {
   Outcome outcome;
   StepThreads threads;
   bool ends_epoch = false;
-  bool is_silent = false;          ///< no hook runs: the sanity round's results are thrown away
-  std::vector<Str> saves;          ///< names that `save` was called with
+  bool is_silent = false;  ///< no hook runs: the sanity round's results are thrown away
+  std::vector<Str> saves;  ///< names that `save` was called with
   Agreement agreement;
-  bool is_stand_in = false;        ///< the batch under way counts nothing: no log or metric of it, and no hook of a batch
-  LaterNamed norms;                ///< of this window's updates, where computed
-  Outputs predicted;               ///< what `output` gave
+  bool is_stand_in = false;  ///< the batch under way counts nothing: no log or metric of it, and no hook of a batch
+  LaterNamed norms;          ///< of this window's updates, where computed
+  Outputs predicted;         ///< what `output` gave
   LeftOutRecords left_out;
 
  private:
@@ -169,12 +169,12 @@ class Session : public Context {
   bool is_recorded_ = false;
   bool has_updated_ = false;
   bool is_repeating_ = false;
-  Location bad_loss_;      ///< of the window, where its loss was not finite
+  Location bad_loss_;  ///< of the window, where its loss was not finite
   Str bad_value_;
-  std::set<const Optimizer*> not_finite_;  ///< whose gradients a manual step found so when it clipped them
-  std::map<const Optimizer*, at::Tensor> overflows_;     ///< of gradients that are unscaled: what was found in them
-  std::map<const Optimizer*, at::Tensor> norms_later_;   ///< of gradients that a manual step clipped
-  std::unordered_map<int, int64_t> shown_;  ///< the newest step of each slot that shows something
+  std::set<const Optimizer*> not_finite_;               ///< whose gradients a manual step found so when it clipped them
+  std::map<const Optimizer*, at::Tensor> overflows_;    ///< of gradients that are unscaled: what was found in them
+  std::map<const Optimizer*, at::Tensor> norms_later_;  ///< of gradients that a manual step clipped
+  std::unordered_map<int, int64_t> shown_;              ///< the newest step of each slot that shows something
 };
 
 /// The next batch of `feed`, and what was left out before it counted.

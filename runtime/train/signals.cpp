@@ -62,8 +62,7 @@ void on_signal(int signal) {
     case SignalPhase::End:
       if (signal == SIGINT) say("\neverything is saved; the last reports are being written\n");
       return;
-    case SignalPhase::Over:
-      return;
+    case SignalPhase::Over: return;
   }
 }
 

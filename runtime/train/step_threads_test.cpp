@@ -21,9 +21,9 @@ struct ThreadCount {
 }  // namespace
 
 TEST_CASE("a step is small by its bytes and by its products") {
-  CHECK(is_small_step(300'000, 6'400, 64));                // 32-64-64-2
-  CHECK_FALSE(is_small_step(3'000'000, 669'706, 128));     // 784-512-512-10
-  CHECK_FALSE(is_small_step(100'000'000, 1'000, 16));      // convolutions: few weights, large tensors
+  CHECK(is_small_step(300'000, 6'400, 64));             // 32-64-64-2
+  CHECK_FALSE(is_small_step(3'000'000, 669'706, 128));  // 784-512-512-10
+  CHECK_FALSE(is_small_step(100'000'000, 1'000, 16));   // convolutions: few weights, large tensors
   CHECK_FALSE(is_small_step(1'000, 1'000'000'000, 1));
 }
 

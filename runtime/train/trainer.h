@@ -25,11 +25,11 @@ class Recorder;
 
 /// What flags ask of the loop.
 struct RunFlags {
-  bool bare = false;             ///< only the loop: no logs, rounds before training, checkpoints, non-finite test
-  int64_t fast_dev_run = 0;      ///< N batches through every step that has a stream; 0 is off
+  bool bare = false;         ///< only the loop: no logs, rounds before training, checkpoints, non-finite test
+  int64_t fast_dev_run = 0;  ///< N batches through every step that has a stream; 0 is off
   bool strict_resume = false;
-  bool accept_data = false;      ///< go on although the data changed since the checkpoint
-  bool mock_data = false;        ///< batches from the schema, no file is opened
+  bool accept_data = false;  ///< go on although the data changed since the checkpoint
+  bool mock_data = false;    ///< batches from the schema, no file is opened
 };
 
 /// A file that the data opened, and what tells it from another: its path, size and digest.
@@ -45,14 +45,14 @@ struct RunRequest {
   const ExperimentInfo& experiment;
   Data& data;
   Model& model;
-  ModelRoot& root;                   ///< finished
+  ModelRoot& root;  ///< finished
   TrainerSettings trainer;
-  std::vector<Value> callbacks;      ///< calls, in order: `Checkpoint(…)`, `EarlyStop(…)`, the program's own
-  loggers::Recorder* recorder = nullptr;      ///< null: nothing is recorded
+  std::vector<Value> callbacks;           ///< calls, in order: `Checkpoint(…)`, `EarlyStop(…)`, the program's own
+  loggers::Recorder* recorder = nullptr;  ///< null: nothing is recorded
   Progress& progress;
-  Str run_dir;                       ///< checkpoints go to `run_dir/checkpoints`
+  Str run_dir;  ///< checkpoints go to `run_dir/checkpoints`
   Str run_name;
-  Str resume;                        ///< checkpoint folder to go on from, "" for a new run
+  Str resume;  ///< checkpoint folder to go on from, "" for a new run
   RunFlags flags;
   const Ranks& ranks = one_rank();
   GradientTravel travel;             ///< between them
@@ -61,7 +61,7 @@ struct RunRequest {
   std::vector<DataFile> data_files;  ///< in the order in which they were opened
   int64_t workers = 1;               ///< loader threads
   int64_t prefetch = 2;
-  Str precision = "f32";             ///< f64 f32 bf16 bf16_pure
+  Str precision = "f32";                        ///< f64 f32 bf16 bf16_pure
   std::vector<std::pair<Str, Value>> settings;  ///< resolved, for the checkpoint's manifest
   std::vector<Value> predict_params;            ///< values of `StepInfo::params` of the step that runs
   /// Reads stream `stream` of the data; empty: through data::Loader. Tests give their own.
@@ -72,24 +72,24 @@ struct RunRequest {
 
 /// A monitored value and where it was best.
 struct Best {
-  Str series;        ///< `val.acc`
+  Str series;  ///< `val.acc`
   double value = 0;
   int64_t step = 0;
-  Str path;          ///< its checkpoint, "" if none is left
+  Str path;  ///< its checkpoint, "" if none is left
 };
 
 struct FitReport {
   int signal = 0;  ///< that ended it
   /// 0 finished, early stop, `stop()`; 4 not finite; 75 after SIGTERM or SIGUSR1; 130 after SIGINT.
   int exit_code = 0;
-  Str outcome;         ///< "finished" "early stop" "stopped" "interrupted" "not finite"
-  Str reason;          ///< in words, "" if finished as planned
+  Str outcome;  ///< "finished" "early stop" "stopped" "interrupted" "not finite"
+  Str reason;   ///< in words, "" if finished as planned
   int64_t steps = 0;
   int64_t epochs = 0;  ///< completed ones
   int64_t samples = 0;
   int64_t skipped_updates = 0;
-  int64_t left_out = 0;         ///< bad records, of all streams and resumes
-  Str left_out_text;            ///< the same in words, "" if there are none
+  int64_t left_out = 0;  ///< bad records, of all streams and resumes
+  Str left_out_text;     ///< the same in words, "" if there are none
   double total_s = 0;
   double train_s = 0;
   double val_s = 0;
@@ -102,9 +102,9 @@ struct FitReport {
 };
 
 struct EvalReport {
-  int signal = 0;                              ///< that ended it: its values are of a part of the data
+  int signal = 0;  ///< that ended it: its values are of a part of the data
   struct Stream {
-    Str name;                                  ///< "" if the role has one stream
+    Str name;                                    ///< "" if the role has one stream
     std::vector<std::pair<Str, double>> values;  ///< `acc`, without role and stream
     int64_t samples = 0;
   };

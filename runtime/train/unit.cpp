@@ -34,7 +34,8 @@ void Unit::lay_in_order() {
 void Unit::lay_uncut() {
   std::vector<size_t> order(weights_.size());
   std::iota(order.begin(), order.end(), size_t(0));
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return weights_[a].numel() > weights_[b].numel(); });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return weights_[a].numel() > weights_[b].numel(); });
   std::vector<int64_t> loads(size_t(ranks_), 0);
   std::vector<size_t> ranks(weights_.size());
   for (const size_t i : order) {

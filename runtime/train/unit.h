@@ -23,7 +23,7 @@ class Unit {
   Unit(std::vector<at::Tensor> weights, bool keeps_whole, int64_t ranks);
 
   const std::vector<at::Tensor>& weights() const { return weights_; }
-  int64_t chunk() const { return chunk_; }        ///< elements of one rank
+  int64_t chunk() const { return chunk_; }  ///< elements of one rank
   int64_t size() const { return chunk_ * ranks_; }
   at::TensorOptions options() const;
 

@@ -46,7 +46,9 @@ void WholeUnits::forget() {
 
 size_t WholeUnits::find(const at::Tensor& tensor) const {
   if (!tensor.has_storage()) return units_.size();
-  const auto is_its = [&](const at::Tensor& row) { return row.defined() && row.storage().is_alias_of(tensor.storage()); };
+  const auto is_its = [&](const at::Tensor& row) {
+    return row.defined() && row.storage().is_alias_of(tensor.storage());
+  };
   // Others are seldom whole.
   if (now_ != kNone && is_its(units_[now_]->whole)) return now_;
   for (size_t i = 0; i < units_.size(); i++) {

@@ -21,7 +21,7 @@ struct DividedUnit {
   const Optimizer* optimizer;  ///< null: none moves it
   at::Tensor whole;            ///< the row; undefined while it is not whole here
   at::Tensor chunk;
-  int64_t moves = 0;           ///< updates so far
+  int64_t moves = 0;  ///< updates so far
 };
 using DividedUnits = std::vector<std::unique_ptr<DividedUnit>>;
 

@@ -14,7 +14,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   ast::Module module = parse::parse(id, sources, next_node, sink);
   const resolve::ModuleGraph graph = resolve::resolve(std::move(module), sources, next_node, sink);
   check::check(graph, sources, sink);
-  for (const diagnostics::Diagnostic& diagnostic : sink.sorted())
-    diagnostics::render_human(diagnostic, sources, {});
+  for (const diagnostics::Diagnostic& diagnostic : sink.sorted()) diagnostics::render_human(diagnostic, sources, {});
   return 0;
 }

@@ -9,11 +9,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const source::SourceId id = sources.add("fuzz.ltr", std::string(fuzz::text_of(data, size)));
   diagnostics::Sink sink;
   const lex::TokenBuffer buffer = lex::lex(id, sources.text(id), sink);
-  fuzz::expect(!buffer.tokens.empty() && buffer.tokens.back().kind == lex::TokenKind::End,
-               "the last token is the end");
+  fuzz::expect(!buffer.tokens.empty() && buffer.tokens.back().kind == lex::TokenKind::End, "the last token is the end");
   for (const lex::Token& token : buffer.tokens) {
-    fuzz::expect(token.span.begin <= token.span.end && token.span.end <= size,
-                 "a token lies within the text");
+    fuzz::expect(token.span.begin <= token.span.end && token.span.end <= size, "a token lies within the text");
   }
   return 0;
 }

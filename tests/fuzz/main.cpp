@@ -59,24 +59,18 @@ std::string damage(const std::vector<std::string>& seeds, std::mt19937_64& rando
       case 0:
         if (at < text.size()) text[at] = char(random());
         break;
-      case 1:
-        text.erase(at, length);
-        break;
-      case 2:
-        text.insert(at, piece);
-        break;
-      case 3:
-        text.insert(pick(text.size() + 1), piece);
-        break;
+      case 1: text.erase(at, length); break;
+      case 2: text.insert(at, piece); break;
+      case 3: text.insert(pick(text.size() + 1), piece); break;
       case 4: {
         const std::string& other = seeds[pick(seeds.size())];
         text.insert(at, other.substr(pick(other.size() + 1), 1 + pick(60)));
         break;
       }
       default: {
-        static const char* const kWords[] = {"(", ")",  "[",   "]",     "{",     "}",    "\"", "#", ",",
-                                             "=", "=>", "|>",  "..",    "...",   "?",    "if", "scan",
-                                             ":", "\n", "\r\n", "-> ", "1e999", "0x",   "\xff", "9999999999999"};
+        static const char* const kWords[] = {"(",  ")",    "[",   "]",     "{",   "}",    "\"",           "#",    ",",
+                                             "=",  "=>",   "|>",  "..",    "...", "?",    "if",           "scan", ":",
+                                             "\n", "\r\n", "-> ", "1e999", "0x",  "\xff", "9999999999999"};
         text.insert(at, kWords[pick(std::size(kWords))]);
       }
     }

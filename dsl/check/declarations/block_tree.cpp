@@ -10,8 +10,8 @@ namespace {
 struct Frame {
   const Object& object;
   std::vector<std::pair<AtomId, Polynomial>> dims;
-  const ExprIds* args = nullptr;   ///< null: its params are not known
-  const Frame* outer = nullptr;             ///< where the arguments are read
+  const ExprIds* args = nullptr;  ///< null: its params are not known
+  const Frame* outer = nullptr;   ///< where the arguments are read
   std::string prefix;
   std::map<LocalId, int64_t> loops;
 };
@@ -67,9 +67,7 @@ class Walker {
   void add_object(const ExprView& value, const node::Construct& built, const Frame& frame, const std::string& prefix) {
     if (value.type.kind != Kind::Block) return;
     const Object& object = cx_.program.blocks[value.type.decl];
-    Frame inner{object,      instantiate(value.type, frame.dims, cx_).arguments,
-                &built.args, &frame,
-                prefix,      {}};
+    Frame inner{object, instantiate(value.type, frame.dims, cx_).arguments, &built.args, &frame, prefix, {}};
     for (size_t i = 0; i < object.params.size() && i < built.args.size(); ++i) {
       // A block that is built as an argument is a member under the param's name.
       const Type& type = object.params[i].type;
@@ -86,9 +84,7 @@ class Walker {
     }
   }
 
-  void add_comprehension(const ExprView& value,
-                         const node::Comprehension& list,
-                         const Frame& frame,
+  void add_comprehension(const ExprView& value, const node::Comprehension& list, const Frame& frame,
                          const std::string& prefix) {
     const Type type = instantiate(value.type, frame.dims, cx_);
     const auto length = type.value ? type.value->constant() : std::nullopt;
@@ -109,8 +105,7 @@ class Walker {
   }
 
   void add_tensor(const Member& member, const Frame& frame, const std::string& name) {
-    const Type& declared =
-        member.type.kind == Kind::Option ? member.type.fields[0].type : member.type;
+    const Type& declared = member.type.kind == Kind::Option ? member.type.fields[0].type : member.type;
     const Presence presence = presence_of(member.value, frame);
     if (presence.kind == Presence::Kind::Absent) return;
     if (presence.kind == Presence::Kind::Unknown) {
@@ -201,9 +196,7 @@ class Walker {
 
 }  // namespace
 
-BlockTree tree_of(const Member& member,
-                  const Object& owner,
-                  const std::vector<std::pair<AtomId, Polynomial>>& dims,
+BlockTree tree_of(const Member& member, const Object& owner, const std::vector<std::pair<AtomId, Polynomial>>& dims,
                   Context& cx) {
   Walker walker(cx);
   const Frame frame{owner, dims, nullptr, nullptr, "", {}};

@@ -23,9 +23,7 @@ struct BlockTree {
 
 /// The tree of `member`, a block or list of blocks of `owner`. `dims` are what the owner's int
 /// params stand for, as far as that is known; the others stay symbols. `cx` has files.
-BlockTree tree_of(const Member& member,
-                  const Object& owner,
-                  const std::vector<std::pair<AtomId, Polynomial>>& dims,
+BlockTree tree_of(const Member& member, const Object& owner, const std::vector<std::pair<AtomId, Polynomial>>& dims,
                   Context& cx);
 
 }  // namespace ltr::check

@@ -16,7 +16,8 @@ bool check_stream(Context& cx, const ObjectInfo& object, const StreamDecl& strea
   record.fields = stream.value.type.fields;
   const std::string name = stream.role + (stream.name.empty() ? "" : "." + stream.name);
   const auto fail = [&](const std::string& why, const std::string& cure = "") {
-    diagnostics::Diagnostic diagnostic = diag::stream_differs(stream.value.span, name, cx.text(record), cx.text(object.batch));
+    diagnostics::Diagnostic diagnostic =
+        diag::stream_differs(stream.value.span, name, cx.text(record), cx.text(object.batch));
     diagnostic.note("{}", why);
     if (!cure.empty()) diagnostic.help("{}", cure);
     cx.report(std::move(diagnostic));
@@ -26,16 +27,13 @@ bool check_stream(Context& cx, const ObjectInfo& object, const StreamDecl& strea
   for (const auto& [binder, atom] : object.batch_binders) binders.insert(atom);
   AtomTable::Substitution bound;
   for (const TypeField& field : record.fields) {
-    const auto wanted =
-        std::find_if(object.batch.fields.begin(), object.batch.fields.end(),
-                     [&](const TypeField& other) { return other.name == field.name; });
-    if (wanted == object.batch.fields.end())
-      return fail("the batch has no field `" + field.name + "`");
+    const auto wanted = std::find_if(object.batch.fields.begin(), object.batch.fields.end(),
+                                     [&](const TypeField& other) { return other.name == field.name; });
+    if (wanted == object.batch.fields.end()) return fail("the batch has no field `" + field.name + "`");
     const Type& have = field.type;
     const Type& want = wanted->type;
     if (want.is_error() || have.is_error()) return true;
-    if (have.kind != want.kind || have.element != want.element ||
-        have.dims.size() != want.dims.size()) {
+    if (have.kind != want.kind || have.element != want.element || have.dims.size() != want.dims.size()) {
       const bool is_text = have.kind == Kind::Texts && want.is_tensor();
       return fail("`" + field.name + "` is " + cx.text(have) + ", the batch wants " + cx.text(want),
                   is_text ? "make numbers of texts in a map: `class_of(row." + field.name + ", [\"…\", \"…\"])`" : "");
@@ -48,8 +46,7 @@ bool check_stream(Context& cx, const ObjectInfo& object, const StreamDecl& strea
       }
       const Polynomial size = cx.program.atoms.substitute(want.dims[i].size, bound);
       if (!require_equal(size, have.dims[i].size, stream.span, scope, true)) {
-        return fail("`" + field.name + "` is " + cx.text(have) + ", the batch wants " +
-                    cx.text(want));
+        return fail("`" + field.name + "` is " + cx.text(have) + ", the batch wants " + cx.text(want));
       }
     }
   }
@@ -61,7 +58,8 @@ void check_known_inside(const ExprView& expr, Context& cx) {
   const auto* op = expr.get<node::Op>();
   if (op != nullptr && (op->op == library::Id::Facts || op->op == library::Id::Vocab)) {
     const std::string name(library::info(op->op).name);
-    cx.report(diag::wrong_place(expr.span, "`" + name + "` is the value of a `let` of data").help("give it a `let` of its own"));
+    cx.report(diag::wrong_place(expr.span, "`" + name + "` is the value of a `let` of data")
+                  .help("give it a `let` of its own"));
   }
   for_each_child(expr, [&](ExprId child) { check_known_inside(cx.at(child), cx); });
 }
@@ -71,11 +69,7 @@ void check_known_inside(const ExprView& expr, Context& cx) {
 void check_data_items(Context& cx, ObjectInfo& object, const ast::Data& data) {
   DataObject typed;
   typed.object = cx.program.datas[object.index].object;
-  Scope scope{.cx = cx,
-              .module = object.module,
-              .place = Place::Data,
-              .owner = &object,
-              .locals = typed.object.locals};
+  Scope scope{.cx = cx, .module = object.module, .place = Place::Data, .owner = &object, .locals = typed.object.locals};
   scope.requirements = &object.requirements;
   // Functions are read when a stage uses them, or at the end: their signatures, and the dims of the batch, may mention what
   // lets hold.
@@ -104,8 +98,8 @@ void check_data_items(Context& cx, ObjectInfo& object, const ast::Data& data) {
       object.members[broken->name.text] = {Type::error(), MemberKind::Let, broken->name.span};
     if (const auto* let = item.get<ast::Let>()) {
       scope.let_name = let->name.text;
-      Expr value = let->type ? check_as(let->value, check_type(*let->type, scope), scope)
-                             : check_expr(let->value, scope);
+      Expr value =
+          let->type ? check_as(let->value, check_type(*let->type, scope), scope) : check_expr(let->value, scope);
       scope.let_name.clear();
       for_each_child(value, [&](ExprId child) { check_known_inside(cx.at(child), cx); });
       if (object.members.contains(let->name.text)) {
@@ -133,8 +127,11 @@ void check_data_items(Context& cx, ObjectInfo& object, const ast::Data& data) {
   for (const ast::FieldType& field : data.batch_fields) {
     Type type = check_type(*field.type, batch_scope);
     if (!type.is_error() && !type.is_tensor() && type.kind != Kind::Texts) {
-      diagnostics::Diagnostic diagnostic = diag::wrong_type(field.type->span, "a batch holds tensors and texts, not " + cx.text(type));
-      if (type.kind == Kind::Str) diagnostic.help("a text for each record is `str[{}]`", object.batch_binders.empty() ? "B" : data.batch_binders[0].text);
+      diagnostics::Diagnostic diagnostic =
+          diag::wrong_type(field.type->span, "a batch holds tensors and texts, not " + cx.text(type));
+      if (type.kind == Kind::Str)
+        diagnostic.help("a text for each record is `str[{}]`",
+                        object.batch_binders.empty() ? "B" : data.batch_binders[0].text);
       cx.report(std::move(diagnostic));
       type = Type::error();
     }
@@ -153,8 +150,7 @@ void check_data_items(Context& cx, ObjectInfo& object, const ast::Data& data) {
       declared.span = stream->role.span;
       for (const StreamDecl& other : typed.streams) {
         if (other.role != role) continue;
-        if (role == "train")
-          cx.report(diag::second_train_stream(stream->role.span, role + "." + declared.name));
+        if (role == "train") cx.report(diag::second_train_stream(stream->role.span, role + "." + declared.name));
         if (other.name == declared.name) cx.report(diag::duplicate_name(stream->role.span, role));
       }
       declared.value = check_expr(stream->value, scope);
@@ -163,15 +159,14 @@ void check_data_items(Context& cx, ObjectInfo& object, const ast::Data& data) {
         continue;
       }
       if (declared.value.type.kind != Kind::Stream) {
-        cx.report(diag::wrong_type(declared.value.span,
-                                   "a stream is wanted here, not " + cx.text(declared.value.type)));
+        cx.report(
+            diag::wrong_type(declared.value.span, "a stream is wanted here, not " + cx.text(declared.value.type)));
         declared.value.type = Type::error();
         typed.streams.push_back(std::move(declared));
         continue;
       }
       if (!declared.value.type.uniform) {
-        cx.report(
-            diag::not_collated(declared.value.span, role).help("end it with `|> collate(SIZE)`"));
+        cx.report(diag::not_collated(declared.value.span, role).help("end it with `|> collate(SIZE)`"));
         declared.value.type = Type::error();
         typed.streams.push_back(std::move(declared));
         continue;

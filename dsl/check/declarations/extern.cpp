@@ -20,14 +20,12 @@ bool may_cross(const Type& type) {
     case Kind::Str:
     case Kind::Path:
     case Kind::Tensor:
-    case Kind::Error:
-      return true;
+    case Kind::Error: return true;
     case Kind::Option:
     case Kind::List:
-      return !type.fields.empty() && may_cross(type.fields[0].type) &&
-             type.fields[0].type.kind != Kind::List && type.fields[0].type.kind != Kind::Option;
-    default:
-      return false;
+      return !type.fields.empty() && may_cross(type.fields[0].type) && type.fields[0].type.kind != Kind::List &&
+             type.fields[0].type.kind != Kind::Option;
+    default: return false;
   }
 }
 
@@ -76,9 +74,8 @@ ExternFn read_function(Context& cx, const ast::ExternFn& decl, const FnInfo& inf
     }
   }
   if (!may_come_back(fn.result)) {
-    cx.report(diag::cannot_cross(fn.result_span, fn.result.kind == Kind::Void
-                                                     ? "an extern function gives a result"
-                                                     : "C++ cannot give " + cx.text(fn.result))
+    cx.report(diag::cannot_cross(fn.result_span, fn.result.kind == Kind::Void ? "an extern function gives a result"
+                                                                              : "C++ cannot give " + cx.text(fn.result))
                   .help("tensors, numbers and tuples of them can be given"));
   }
   return fn;
@@ -96,8 +93,7 @@ Expr checked(Expr value, const Type& type, const FnInfo& fn, Scope& scope) {
       group = dim.group;
       continue;
     }
-    auto size =
-        cx.program.atoms.mentions_unknown(dim.size) ? std::nullopt : expr_of(dim.size, scope, {});
+    auto size = cx.program.atoms.mentions_unknown(dim.size) ? std::nullopt : expr_of(dim.size, scope, {});
     result.dims.push_back(cx.keep(size ? std::move(*size) : int_const(-1, {})));
   }
   // The leading dims are those of a param that has the same.

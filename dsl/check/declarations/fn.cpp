@@ -6,17 +6,13 @@
 
 namespace ltr::check {
 
-std::vector<ParamInfo> check_params(Context& cx,
-                                    const std::vector<ast::Param>& params,
-                                    Scope& scope,
-                                    bool int_atoms) {
+std::vector<ParamInfo> check_params(Context& cx, const std::vector<ast::Param>& params, Scope& scope, bool int_atoms) {
   std::vector<ParamInfo> result;
   for (const ast::Param& param : params) {
     // A `self` was reported as the habit it is.
     if (param.type.get<ast::ErrorType>() != nullptr && param.name.text == "self") continue;
     for (const ParamInfo& other : result) {
-      if (other.name == param.name.text)
-        cx.report(diag::duplicate_name(param.name.span, param.name.text));
+      if (other.name == param.name.text) cx.report(diag::duplicate_name(param.name.span, param.name.text));
     }
     ParamInfo info;
     info.name = param.name.text;
@@ -34,8 +30,7 @@ std::vector<ParamInfo> check_params(Context& cx,
 }
 
 void read_where(const ast::Expr& where, Scope& scope, std::vector<Requirement>& requirements) {
-  if (const auto* paren = where.get<ast::Paren>())
-    return read_where(*paren->inner, scope, requirements);
+  if (const auto* paren = where.get<ast::Paren>()) return read_where(*paren->inner, scope, requirements);
   const auto* binary = where.get<ast::Binary>();
   if (binary != nullptr && binary->op == ast::BinaryOp::And) {
     read_where(*binary->left, scope, requirements);
@@ -52,8 +47,7 @@ void read_where(const ast::Expr& where, Scope& scope, std::vector<Requirement>& 
   requirement.origin = where.span;
   requirement.is_where = true;
   const auto* remainder = binary->left->get<ast::Binary>();
-  if (binary->op == ast::BinaryOp::Equal && remainder != nullptr &&
-      remainder->op == ast::BinaryOp::Remainder) {
+  if (binary->op == ast::BinaryOp::Equal && remainder != nullptr && remainder->op == ast::BinaryOp::Remainder) {
     const auto* zero = binary->right->get<ast::IntLiteral>();
     if (zero != nullptr && zero->value == 0) {
       const auto left = check_dim(*remainder->left, scope);
@@ -72,24 +66,15 @@ void read_where(const ast::Expr& where, Scope& scope, std::vector<Requirement>& 
   requirement.left = *left;
   requirement.right = *right;
   switch (binary->op) {
-    case ast::BinaryOp::Equal:
-      requirement.kind = Requirement::Kind::Equal;
-      break;
-    case ast::BinaryOp::LessEqual:
-      requirement.kind = Requirement::Kind::AtMost;
-      break;
-    case ast::BinaryOp::Less:
-      requirement.kind = Requirement::Kind::Less;
-      break;
+    case ast::BinaryOp::Equal: requirement.kind = Requirement::Kind::Equal; break;
+    case ast::BinaryOp::LessEqual: requirement.kind = Requirement::Kind::AtMost; break;
+    case ast::BinaryOp::Less: requirement.kind = Requirement::Kind::Less; break;
     case ast::BinaryOp::GreaterEqual:
     case ast::BinaryOp::Greater:
-      requirement.kind = binary->op == ast::BinaryOp::Greater ? Requirement::Kind::Less
-                                                              : Requirement::Kind::AtMost;
+      requirement.kind = binary->op == ast::BinaryOp::Greater ? Requirement::Kind::Less : Requirement::Kind::AtMost;
       std::swap(requirement.left, requirement.right);
       break;
-    default:
-      scope.cx.report(diag::wrong_type(where.span, "a `where` of a function compares sizes"));
-      return;
+    default: scope.cx.report(diag::wrong_type(where.span, "a `where` of a function compares sizes")); return;
   }
   requirements.push_back(std::move(requirement));
 }
@@ -157,15 +142,13 @@ library::Space space_of(const FnInfo& op, const Context& cx) {
   if (const auto text = cx.graph.texts.find(op.name); text != cx.graph.texts.end() && text->second.fn == op.ast)
     return library::Space::Texts;
   switch (op.result.kind) {
-    case Kind::Stream:
-      return library::Space::Streams;
+    case Kind::Stream: return library::Space::Streams;
     case Kind::Optimizer:
     case Kind::Schedule:
     case Kind::CallbackValue:
     case Kind::Logger:
     case Kind::TrainerValue:
-    case Kind::Draw:
-      return library::Space::Settings;
+    case Kind::Draw: return library::Space::Settings;
     default: {
       const bool takes_stream = !op.params.empty() && op.params[0].type.kind == Kind::Stream;
       return takes_stream ? library::Space::Streams : library::Space::Values;
@@ -227,20 +210,14 @@ bool always_returns(const Body& body) {
 
 Place place_of(FnRole role) {
   switch (role) {
-    case FnRole::Step:
-      return Place::Step;
-    case FnRole::Hook:
-      return Place::Hook;
-    case FnRole::Test:
-      return Place::Test;
-    case FnRole::MetricUpdate:
-      return Place::Update;
-    case FnRole::MetricCompute:
-      return Place::Compute;
+    case FnRole::Step: return Place::Step;
+    case FnRole::Hook: return Place::Hook;
+    case FnRole::Test: return Place::Test;
+    case FnRole::MetricUpdate: return Place::Update;
+    case FnRole::MetricCompute: return Place::Compute;
     case FnRole::Free:
     case FnRole::Method:
-    case FnRole::MetricMerge:
-      return Place::Fn;
+    case FnRole::MetricMerge: return Place::Fn;
   }
   return Place::Fn;
 }
@@ -260,8 +237,7 @@ Body check_value_of(const ast::Expr& expr, FnInfo& fn, Scope& scope) {
   const bool has_effect = value.type.kind == Kind::Void || value.is<node::CallMetric>();
   if (has_effect) return {{expr.span, stmt::Eval{scope.cx.keep(std::move(value))}}};
   const std::string text = scope.cx.text(value.type);
-  scope.cx.report(diag::result_not_declared(value.span, fn.name, text)
-                      .help("declare what it gives: `-> {}`", text));
+  scope.cx.report(diag::result_not_declared(value.span, fn.name, text).help("declare what it gives: `-> {}`", text));
   fn.result = value.type;
   return {{expr.span, stmt::Error{}}};
 }
@@ -320,10 +296,9 @@ void check_outputs(const FnInfo& fn, Context& cx) {
   };
   const Type& result = fn.result;
   const bool is_structure = result.kind == Kind::Record || result.kind == Kind::Tuple;
-  const bool all_fit =
-      is_structure ? std::all_of(result.fields.begin(), result.fields.end(),
-                                 [&](const TypeField& one) { return is_output(one.type); })
-                   : is_output(result);
+  const bool all_fit = is_structure ? std::all_of(result.fields.begin(), result.fields.end(),
+                                                  [&](const TypeField& one) { return is_output(one.type); })
+                                    : is_output(result);
   if (all_fit) return;
   cx.report(diag::wrong_type(fn.ast->result ? fn.ast->result->span : fn.ast->name.span,
                              "`step predict` returns tensors or texts with the batch first, one or a record "
@@ -357,8 +332,7 @@ void check_body_of(Context& cx, FnInfo& fn) {
               .owner = fn.owner,
               .locals = locals};
   scope.in_train = fn.role == FnRole::Step && fn.name == "train";
-  scope.requirements =
-      fn.owner != nullptr && fn.role != FnRole::Test ? &fn.owner->requirements : &fn.requirements;
+  scope.requirements = fn.owner != nullptr && fn.role != FnRole::Test ? &fn.owner->requirements : &fn.requirements;
   Fn typed;
   typed.name = fn.name;
   typed.owner = fn.owner != nullptr ? fn.owner->name : "";
@@ -371,8 +345,7 @@ void check_body_of(Context& cx, FnInfo& fn) {
     const AtomId atom = fn.binders.at(name.text);
     const auto place = binder_place(fn, atom);
     if (!place) {
-      scope.dim_names[name.text] =
-          atom;  // Reported with the signature; its uses are no mistakes of their own.
+      scope.dim_names[name.text] = atom;  // Reported with the signature; its uses are no mistakes of their own.
       continue;
     }
     Binder binder = *place;

@@ -30,7 +30,8 @@ bool Hook::brings(std::string_view wanted) const {
 std::span<const Hook> hooks() { return kHooks; }
 
 const Hook* find_hook(std::string_view name) {
-  const auto found = std::find_if(std::begin(kHooks), std::end(kHooks), [&](const Hook& one) { return one.name == name; });
+  const auto found =
+      std::find_if(std::begin(kHooks), std::end(kHooks), [&](const Hook& one) { return one.name == name; });
   return found == std::end(kHooks) ? nullptr : found;
 }
 

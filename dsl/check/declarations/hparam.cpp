@@ -12,14 +12,13 @@ namespace {
 /// Options that every program has; an hparam of the same name could never be reached.
 const std::set<std::string>& reserved_options() {
   static const std::set<std::string> kReserved = {
-      "set",        "config",        "topology",     "devices",   "nproc",         "launcher",
-      "resume",     "weights",       "raw",          "run",       "strict_resume", "accept_data",
-      "locked",     "epochs",        "steps",        "max_time",  "limit_train",   "limit_val",
-      "limit_test", "limit_predict", "fast_dev_run", "overfit",   "mock_data",     "find_lr",
-      "find_batch", "then_fit",      "profile",      "bare",      "workers",       "threads",
-      "out",        "name",          "read",         "write",        "ignore_columns",     "strict",        "quiet",
-      "no_bar",     "json",          "color",        "log_level", "trials",        "jobs",
-      "over",       "restarts",      "help"};
+      "set",     "config",    "topology",    "devices",       "nproc",       "launcher",      "resume",
+      "weights", "raw",       "run",         "strict_resume", "accept_data", "locked",        "epochs",
+      "steps",   "max_time",  "limit_train", "limit_val",     "limit_test",  "limit_predict", "fast_dev_run",
+      "overfit", "mock_data", "find_lr",     "find_batch",    "then_fit",    "profile",       "bare",
+      "workers", "threads",   "out",         "name",          "read",        "write",         "ignore_columns",
+      "strict",  "quiet",     "no_bar",      "json",          "color",       "log_level",     "trials",
+      "jobs",    "over",      "restarts",    "help"};
   return kReserved;
 }
 
@@ -35,15 +34,13 @@ bool is_setting_type(const Type& type) {
     case Kind::Duration:
     case Kind::Period:
     case Kind::Bytes:
-    case Kind::OneOf:
-      return true;
+    case Kind::OneOf: return true;
     case Kind::List:
     case Kind::Tuple:
     case Kind::Option:
       return std::all_of(type.fields.begin(), type.fields.end(),
                          [](const TypeField& field) { return is_setting_type(field.type); });
-    default:
-      return false;
+    default: return false;
   }
 }
 
@@ -55,8 +52,7 @@ void check_hparam(Context& cx, const ast::Hparam& hparam, const ast::Decl& decl,
   typed.doc = decl.doc;
   typed.span = hparam.name.span;
   typed.type = check_type(hparam.type, scope);
-  if (reserved_options().contains(typed.name))
-    cx.report(diag::reserved_option(hparam.name.span, typed.name));
+  if (reserved_options().contains(typed.name)) cx.report(diag::reserved_option(hparam.name.span, typed.name));
   if (!is_setting_type(typed.type)) {
     cx.report(diag::hparam_not_allowed(hparam.type.span, typed.name, cx.text(typed.type)));
     typed.type = Type::error();
@@ -166,12 +162,7 @@ void check_test(Context& cx, const ast::Test& test, const ast::Decl& decl, uint3
   const size_t obligations = cx.program.obligations.size();
   cx.sink = &own;
   std::vector<Local> locals;
-  Scope scope{.cx = cx,
-              .module = module,
-              .place = Place::Test,
-              .fn = info.index,
-              .info = &info,
-              .locals = locals};
+  Scope scope{.cx = cx, .module = module, .place = Place::Test, .fn = info.index, .info = &info, .locals = locals};
   scope.may_drop_values = true;
   scope.frames.emplace_back();
   Body body = check_body(test.body, scope);
@@ -185,9 +176,8 @@ void check_test(Context& cx, const ast::Test& test, const ast::Decl& decl, uint3
       if (diagnostic.code == *expected) {
         found = true;
       } else {
-        others += (others.empty() ? "" : ", ") +
-                  std::string(diagnostics::to_text(diagnostic.code)) + " (" + diagnostic.message +
-                  ")";
+        others += (others.empty() ? "" : ", ") + std::string(diagnostics::to_text(diagnostic.code)) + " (" +
+                  diagnostic.message + ")";
       }
     }
     if (!found && others.empty()) {

@@ -12,16 +12,11 @@ namespace {
 
 std::vector<Object>* objects_of(Program& program, Kind kind) {
   switch (kind) {
-    case Kind::Block:
-      return &program.blocks;
-    case Kind::Model:
-      return &program.models;
-    case Kind::Metric:
-      return &program.metrics;
-    case Kind::CallbackValue:
-      return &program.callbacks;
-    default:
-      return nullptr;
+    case Kind::Block: return &program.blocks;
+    case Kind::Model: return &program.models;
+    case Kind::Metric: return &program.metrics;
+    case Kind::CallbackValue: return &program.callbacks;
+    default: return nullptr;
   }
 }
 
@@ -43,16 +38,11 @@ const std::vector<ast::Item>& items_of(const ast::Decl& decl) {
 
 Kind kind_of(SymbolKind kind) {
   switch (kind) {
-    case SymbolKind::Model:
-      return Kind::Model;
-    case SymbolKind::Metric:
-      return Kind::Metric;
-    case SymbolKind::Data:
-      return Kind::Data;
-    case SymbolKind::Callback:
-      return Kind::CallbackValue;
-    default:
-      return Kind::Block;
+    case SymbolKind::Model: return Kind::Model;
+    case SymbolKind::Metric: return Kind::Metric;
+    case SymbolKind::Data: return Kind::Data;
+    case SymbolKind::Callback: return Kind::CallbackValue;
+    default: return Kind::Block;
   }
 }
 
@@ -64,11 +54,7 @@ struct ObjectChecker {
   std::vector<std::pair<const ast::Fn*, FnRole>> pending;
 
   Scope scope() {
-    Scope result{.cx = cx,
-                 .module = object.module,
-                 .place = Place::Member,
-                 .owner = &object,
-                 .locals = typed.locals};
+    Scope result{.cx = cx, .module = object.module, .place = Place::Member, .owner = &object, .locals = typed.locals};
     if (object.kind == Kind::Data) result.place = Place::Data;
     result.requirements = &object.requirements;
     return result;
@@ -76,8 +62,7 @@ struct ObjectChecker {
 
   void add(const ast::Name& name, Type type, MemberKind kind, Expr value) {
     if (object.members.contains(name.text)) {
-      cx.report(diag::duplicate_name(name.span, name.text)
-                    .label(object.members.at(name.text).span, "first here"));
+      cx.report(diag::duplicate_name(name.span, name.text).label(object.members.at(name.text).span, "first here"));
       return;
     }
     object.members[name.text] = MemberInfo{type, kind, name.span};
@@ -101,13 +86,11 @@ struct ObjectChecker {
     if (holds_layers(type)) kind = MemberKind::Block;
     if (type.kind == Kind::Model || type.kind == Kind::Data) {
       cx.report(diag::wrong_type(
-          value.span,
-          "a " + std::string(type.kind == Kind::Model ? "model" : "data") + " cannot be a member"));
+          value.span, "a " + std::string(type.kind == Kind::Model ? "model" : "data") + " cannot be a member"));
       value.type = Type::error();
     }
     add(member.name, value.type, kind, value);
-    if (member.source && !typed.members.empty())
-      typed.members.back().source = check_source(member, value, inner);
+    if (member.source && !typed.members.empty()) typed.members.back().source = check_source(member, value, inner);
   }
 
   void check_parameter(const ast::Parameter& parameter) {
@@ -121,16 +104,14 @@ struct ObjectChecker {
     }
     const Type& tensor = type.kind == Kind::Option ? type.fields[0].type : type;
     if (!tensor.is_tensor() && !tensor.is_error()) {
-      cx.report(diag::wrong_type(parameter.type.span,
-                                 "a weight or buffer is a tensor, not " + cx.text(type)));
+      cx.report(diag::wrong_type(parameter.type.span, "a weight or buffer is a tensor, not " + cx.text(type)));
     }
     if (!parameter.is_buffer && tensor.is_tensor() && !is_floating(tensor.element)) {
-      cx.report(diag::wrong_element(parameter.type.span, "a weight has floating elements, not " +
-                                                             std::string(to_text(tensor.element)))
+      cx.report(diag::wrong_element(parameter.type.span,
+                                    "a weight has floating elements, not " + std::string(to_text(tensor.element)))
                     .help("what is not trained is a `buffer`"));
     }
-    add(parameter.name, type, parameter.is_buffer ? MemberKind::Buffer : MemberKind::Weight,
-        std::move(value));
+    add(parameter.name, type, parameter.is_buffer ? MemberKind::Buffer : MemberKind::Weight, std::move(value));
   }
 
   void check_let(const ast::Let& let) {
@@ -158,10 +139,8 @@ struct ObjectChecker {
     Scope inner = scope();
     const Type type = check_type(state.type, inner);
     Expr value = check_as(state.value, type, inner, "the initial value");
-    if (object.kind == Kind::CallbackValue && !type.is_error() && !type.is_host_number() &&
-        type.kind != Kind::Str) {
-      cx.report(diag::wrong_type(state.type.span,
-                                 "the state of a callback is an int, float, bool or str"));
+    if (object.kind == Kind::CallbackValue && !type.is_error() && !type.is_host_number() && type.kind != Kind::Str) {
+      cx.report(diag::wrong_type(state.type.span, "the state of a callback is an int, float, bool or str"));
     }
     if (object.kind == Kind::Metric) check_reduce(state, type, cx);
     add(state.name, type, MemberKind::State, std::move(value));
@@ -207,9 +186,7 @@ struct ObjectChecker {
     return error_at(value.span);
   }
 
-  GroupSettings check_group(const ast::Group& group,
-                            const std::vector<ParamInfo>& of_optimizer,
-                            const Expr& weights,
+  GroupSettings check_group(const ast::Group& group, const std::vector<ParamInfo>& of_optimizer, const Expr& weights,
                             Scope& inner) {
     GroupSettings result{group.pattern, group.pattern_span, {}, {}};
     std::vector<ast::Setting> settings;
@@ -228,8 +205,8 @@ struct ObjectChecker {
     return result;
   }
 
-  std::vector<std::pair<std::string, Expr>> check_settings(
-      const std::vector<ast::Setting>& settings, const std::vector<ParamInfo>* rule, Scope& inner) {
+  std::vector<std::pair<std::string, Expr>> check_settings(const std::vector<ast::Setting>& settings,
+                                                           const std::vector<ParamInfo>* rule, Scope& inner) {
     std::vector<std::pair<std::string, Expr>> result;
     for (const ast::Setting& setting : settings) {
       const std::string& name = setting.name.text;
@@ -247,8 +224,8 @@ struct ObjectChecker {
       }
       if (name == "schedule") wanted = Type::of(Kind::Schedule);
       if (wanted.is_error()) {
-        diagnostics::Diagnostic diagnostic = diag::unknown_setting(
-            setting.name.span, rule == nullptr ? "an optimizer" : "a group", name);
+        diagnostics::Diagnostic diagnostic =
+            diag::unknown_setting(setting.name.span, rule == nullptr ? "an optimizer" : "a group", name);
         note_known(diagnostic, known);
         did_you_mean(diagnostic, name, setting.name.span, known);
         cx.report(std::move(diagnostic));
@@ -268,8 +245,7 @@ struct ObjectChecker {
     }
     Expr value = check_expr(optimizer.value, inner);
     if (!value.type.is_error() && value.type.kind != Kind::Optimizer) {
-      cx.report(diag::wrong_type(
-          value.span, "an optimizer is wanted here, such as `AdamW(net.weights, lr = lr)`"));
+      cx.report(diag::wrong_type(value.span, "an optimizer is wanted here, such as `AdamW(net.weights, lr = lr)`"));
       value.type = Type::error();
     }
     const std::vector<ParamInfo>* rule = rule_params(optimizer.value);
@@ -278,8 +254,7 @@ struct ObjectChecker {
     const Expr weights = has_weights ? Expr(cx.at(made->args[0].value)) : error_at(value.span);
     const Type type = value.type.is_error() ? Type::error() : Type::of(Kind::Optimizer);
     add(optimizer.name, type, MemberKind::Optimizer, value);
-    std::vector<std::pair<std::string, Expr>> settings =
-        check_settings(optimizer.settings, nullptr, inner);
+    std::vector<std::pair<std::string, Expr>> settings = check_settings(optimizer.settings, nullptr, inner);
     std::vector<GroupSettings> groups;
     for (const ast::Group& group : optimizer.groups) {
       if (rule == nullptr || weights.type.is_error()) break;
@@ -298,15 +273,13 @@ struct ObjectChecker {
     const bool is_creation = op != nullptr && !op->args.empty() && cx.at(op->args[0]).is<node::List>();
     if (!is_creation) {
       cx.report(diag::wrong_type(
-          value.span,
-          "an initialiser is a creation function without its dims, such as `normal(std = 0.02)`"));
+          value.span, "an initialiser is a creation function without its dims, such as `normal(std = 0.02)`"));
       return;
     }
     typed.inits.push_back({init.pattern, std::move(value), init.pattern_span});
   }
 
-  void declare_fn(
-      const std::string& name, const ast::Fn& fn, FnRole role, bool is_manual, Span span) {
+  void declare_fn(const std::string& name, const ast::Fn& fn, FnRole role, bool is_manual, Span span) {
     if (object.fns.contains(name) || object.members.contains(name)) {
       cx.report(diag::duplicate_name(span, name));
       return;
@@ -360,8 +333,7 @@ struct ObjectChecker {
         if (step->copy_of) {
           const auto original = object.fns.find(step->copy_of->text);
           if (original == object.fns.end() || original->second->role != FnRole::Step) {
-            diagnostics::Diagnostic diagnostic =
-                diag::unknown_name(step->copy_of->span, step->copy_of->text);
+            diagnostics::Diagnostic diagnostic = diag::unknown_name(step->copy_of->span, step->copy_of->text);
             std::vector<std::string> steps;
             for (const auto& [name, fn] : object.fns) {
               if (fn->role == FnRole::Step) steps.push_back(name);
@@ -450,8 +422,7 @@ void check_block_like(Context& cx, ObjectInfo& object, const ast::Decl& decl) {
       for (const auto& [name, symbol] : cx.graph.modules[object.module].symbols) {
         if (symbol.kind == SymbolKind::Model) models.push_back(name);
       }
-      diagnostics::Diagnostic diagnostic =
-          diag::unknown_name(callback->model->span, callback->model->text);
+      diagnostics::Diagnostic diagnostic = diag::unknown_name(callback->model->span, callback->model->text);
       did_you_mean(diagnostic, callback->model->text, callback->model->span, models);
       if (model == nullptr || model->kind != SymbolKind::Error)
         cx.report(std::move(diagnostic.note("`for` names a model")));
@@ -479,11 +450,7 @@ void check_block_like(Context& cx, ObjectInfo& object, const ast::Decl& decl) {
   checker.declare_fns();
   for (const std::string& name : object.fn_order) {
     std::vector<Local> locals;
-    Scope scope{.cx = cx,
-                .module = object.module,
-                .place = Place::Fn,
-                .owner = &object,
-                .locals = locals};
+    Scope scope{.cx = cx, .module = object.module, .place = Place::Fn, .owner = &object, .locals = locals};
     scope.requirements = &object.requirements;
     read_signature(cx, *object.fns[name], scope);
   }

@@ -61,9 +61,8 @@ struct StateUse {
   }
 
   static bool is_state(const Object& metric, const std::string& name) {
-    return std::any_of(metric.members.begin(), metric.members.end(), [&](const Member& member) {
-      return member.kind == MemberKind::State && member.name == name;
-    });
+    return std::any_of(metric.members.begin(), metric.members.end(),
+                       [&](const Member& member) { return member.kind == MemberKind::State && member.name == name; });
   }
 };
 
@@ -132,8 +131,8 @@ class MergeChecker {
   /// Sizes are compared where the function is called.
   bool are_alike(const Type& written, const Type& state) const {
     if (written.is_error()) return true;
-    const bool has_group = std::any_of(written.dims.begin(), written.dims.end(),
-                                       [](const Dim& dim) { return dim.group != 0; });
+    const bool has_group =
+        std::any_of(written.dims.begin(), written.dims.end(), [](const Dim& dim) { return dim.group != 0; });
     return written.is_tensor() && written.element == state.element &&
            (has_group || written.dims.size() == state.dims.size());
   }
@@ -196,8 +195,8 @@ class MergeChecker {
     }
     Expr merged = convert(call_fn(*fn_, std::move(self), site), whole_, here, "what it gives");
     Binding binding;
-    const bool fits = !merged.type.is_error() &&
-                      match(whole_, merged.type, binding, {}, use_.span, here, "what it gives", false);
+    const bool fits =
+        !merged.type.is_error() && match(whole_, merged.type, binding, {}, use_.span, here, "what it gives", false);
     if (!fits || !is_pure()) return;
     Fn call;
     call.name = "$merge";

@@ -53,7 +53,8 @@ std::vector<SettingValue> check_scheduler(const ast::Setting& setting, Scope& sc
   std::vector<ast::Setting> given;
   for (const ast::Argument& argument : call->arguments) {
     if (!argument.name) {
-      cx.report(diag::wrong_argument(argument.value->span, "what a scheduler is told has a name").help("`{}({} = …)`", scheduler, fields.back().name));
+      cx.report(diag::wrong_argument(argument.value->span, "what a scheduler is told has a name")
+                    .help("`{}({} = …)`", scheduler, fields.back().name));
       continue;
     }
     given.push_back({*argument.name, *argument.value});

@@ -70,8 +70,7 @@ class TopologyChecker {
       for (const ast::Section& section : at->sections) {
         check_section(section);
         if (precision != nullptr && section.name.text == "precision")
-          cx_.report(diag::setting_twice(section.name.span, "precision")
-                         .label(precision->name.span, "first here"));
+          cx_.report(diag::setting_twice(section.name.span, "precision").label(precision->name.span, "first here"));
       }
       is_precision_decided_ = is_precision_decided_ || !at->sections.empty();
     }
@@ -100,9 +99,7 @@ class TopologyChecker {
     }
   }
 
-  void suggest(diagnostics::Diagnostic diagnostic,
-               const ast::Name& name,
-               const std::vector<std::string>& known) {
+  void suggest(diagnostics::Diagnostic diagnostic, const ast::Name& name, const std::vector<std::string>& known) {
     if (const auto near = diagnostics::suggest(name.text, known))
       diagnostic.help("did you mean `{}`?", *near).fix(name.span, *near);
     cx_.report(std::move(diagnostic));
@@ -140,8 +137,7 @@ class TopologyChecker {
     if (record == nullptr) {
       is_mesh_known_ = false;
       if (!mesh->value.is_error())
-        cx_.report(
-            diag::wrong_type(mesh->value.span, "a mesh names its axes: `mesh = (fsdp = 8)`"));
+        cx_.report(diag::wrong_type(mesh->value.span, "a mesh names its axes: `mesh = (fsdp = 8)`"));
       return;
     }
     for (const ast::RecordField& field : record->fields) is_mesh_known_ = check_axis(field) && is_mesh_known_;
@@ -149,14 +145,14 @@ class TopologyChecker {
     int64_t places = 1;
     for (const Axis& axis : axes_) places *= axis.size.value_or(1);
     const auto devices = device_count();
-    const bool is_known = std::all_of(axes_.begin(), axes_.end(), [](const Axis& axis) { return axis.size.has_value(); });
+    const bool is_known =
+        std::all_of(axes_.begin(), axes_.end(), [](const Axis& axis) { return axis.size.has_value(); });
     if (!is_known || !devices || *devices == places) return;
     is_mesh_right_ = false;
     diagnostics::Diagnostic diagnostic =
         diag::mesh_differs(mesh->value.span, std::to_string(places), std::to_string(*devices));
     diagnostic.label(setting("devices")->value.span, "the devices of one node");
-    if (const ast::Setting* nodes = setting("nodes"))
-      diagnostic.label(nodes->value.span, "the nodes");
+    if (const ast::Setting* nodes = setting("nodes")) diagnostic.label(nodes->value.span, "the nodes");
     cx_.report(std::move(diagnostic));
   }
 
@@ -171,7 +167,8 @@ class TopologyChecker {
     }
     axes_.push_back({field.name, std::nullopt});
     if (std::find(kAxes.begin(), kAxes.end(), name) == kAxes.end()) {
-      suggest(diag::unknown_mesh_axis(field.name.span, name).note("a mesh has the axes `replica` and `fsdp`"), field.name, kAxes);
+      suggest(diag::unknown_mesh_axis(field.name.span, name).note("a mesh has the axes `replica` and `fsdp`"),
+              field.name, kAxes);
       return false;
     }
     Expr size = check_as(*field.value, Type::of(Kind::Int), scope_, "the size of an axis");
@@ -179,7 +176,8 @@ class TopologyChecker {
     const auto value = evaluate(size, cx_.program);
     const auto rule = value ? broken_rule("topology.mesh." + name, value->real) : std::nullopt;
     if (rule) {
-      cx_.report(diag::out_of_range(size.span, "an axis cannot have a size of " + cx_.source_text(size.span)).note("`{}`", *rule));
+      cx_.report(diag::out_of_range(size.span, "an axis cannot have a size of " + cx_.source_text(size.span))
+                     .note("`{}`", *rule));
       return false;
     }
     if (value) axes_.back().size = value->whole;
@@ -202,7 +200,8 @@ class TopologyChecker {
       for (const ast::Shard& shard : at->shards) {
         const auto [first, is_new] = own.emplace(shard.what.text, &shard);
         if (!is_new)
-          cx_.report(diag::setting_twice(shard.what.span, "shard " + shard.what.text).label(first->second->what.span, "first here"));
+          cx_.report(diag::setting_twice(shard.what.span, "shard " + shard.what.text)
+                         .label(first->second->what.span, "first here"));
       }
       by_what.merge(own);
     }
@@ -228,17 +227,21 @@ class TopologyChecker {
     const bool divides_weights = strategy == "fsdp" || strategy == "hsdp";
     const bool divides = divides_weights || strategy.starts_with("zero");
     if (strategy == "hsdp" && (replica == nullptr || fsdp == nullptr))
-      cx_.report(diag::strategy_contradicts(span, name + "needs a mesh of two axes").help("`mesh = (replica = 2, fsdp = 4)`"));
+      cx_.report(
+          diag::strategy_contradicts(span, name + "needs a mesh of two axes").help("`mesh = (replica = 2, fsdp = 4)`"));
     if (divides_weights && weights_ == nullptr)
       cx_.report(diag::strategy_contradicts(span, name + "does not say at which block weights are divided")
                      .help("`shard weights over fsdp at BLOCK`"));
     if (!divides_weights && weights_ != nullptr)
       cx_.report(diag::strategy_contradicts(span, name + "keeps weights whole")
-                     .label(weights_->span, "divided here").help("`strategy = fsdp`, or no `shard weights`"));
+                     .label(weights_->span, "divided here")
+                     .help("`strategy = fsdp`, or no `shard weights`"));
     if (!divides && fsdp != nullptr && fsdp->size != 1)
-      cx_.report(diag::strategy_contradicts(span, name + "divides nothing along `fsdp`").label(fsdp->name.span, "an axis of the mesh"));
+      cx_.report(diag::strategy_contradicts(span, name + "divides nothing along `fsdp`")
+                     .label(fsdp->name.span, "an axis of the mesh"));
     if (strategy != "ddp" && strategy != "hsdp" && replica != nullptr && replica->size != 1)
-      cx_.report(diag::strategy_contradicts(span, name + "has no copies along `replica`").label(replica->name.span, "an axis of the mesh"));
+      cx_.report(diag::strategy_contradicts(span, name + "has no copies along `replica`")
+                     .label(replica->name.span, "an axis of the mesh"));
   }
 
   void check_shard(const ast::Shard& shard) {
@@ -251,8 +254,9 @@ class TopologyChecker {
       if (has_known_axes) check_batch(shard);
     } else {
       has_unknown_shard_ = true;
-      suggest(diag::not_shardable(shard.what.span, shard.what.text).note("sharded are `weights`, at a block, and `batch`"),
-              shard.what, kWhat);
+      suggest(
+          diag::not_shardable(shard.what.span, shard.what.text).note("sharded are `weights`, at a block, and `batch`"),
+          shard.what, kWhat);
     }
   }
 
@@ -299,7 +303,8 @@ class TopologyChecker {
   void check_batch(const ast::Shard& shard) {
     if (!is_mesh_right_) return;
     for (const Axis& axis : axes_) {
-      const bool is_named = std::any_of(shard.axes.begin(), shard.axes.end(), [&](const ast::Name& one) { return one.text == axis.name.text; });
+      const bool is_named = std::any_of(shard.axes.begin(), shard.axes.end(),
+                                        [&](const ast::Name& one) { return one.text == axis.name.text; });
       if (is_named || axis.size == 1) continue;
       cx_.report(diag::batch_axis_missing(shard.span, axis.name.text)
                      .label(axis.name.span, "an axis of the mesh")
@@ -309,7 +314,8 @@ class TopologyChecker {
 
   /// The blocks of the topology itself, or of the nearest that it amends and that has some.
   void check_recompute() {
-    const auto own = std::find_if(chain_.begin(), chain_.end(), [](const ast::Topology* at) { return !at->recomputes.empty(); });
+    const auto own =
+        std::find_if(chain_.begin(), chain_.end(), [](const ast::Topology* at) { return !at->recomputes.empty(); });
     if (own == chain_.end()) return;
     node::List blocks;
     std::map<std::string, const ast::Name*> seen;
@@ -317,7 +323,8 @@ class TopologyChecker {
       check_block(recompute.at);
       const auto [first, is_new] = seen.emplace(recompute.at.text, &recompute.at);
       if (!is_new)
-        cx_.report(diag::setting_twice(recompute.at.span, "recompute at " + recompute.at.text).label(first->second->span, "first here"));
+        cx_.report(diag::setting_twice(recompute.at.span, "recompute at " + recompute.at.text)
+                       .label(first->second->span, "first here"));
       if (is_new) blocks.elements.push_back(cx_.keep(str_const(recompute.at.text, recompute.at.span)));
     }
     const Span span = (*own)->recomputes.front().span;
@@ -360,33 +367,28 @@ class TopologyChecker {
   }
 
   /// Parts that make one of the precisions there are are that precision; others are refused.
-  void put_precision(const ast::Section& section,
-                     const std::map<std::string, const ast::Setting*>& written,
+  void put_precision(const ast::Section& section, const std::map<std::string, const ast::Setting*>& written,
                      std::map<std::string, std::string> parts) {
     struct Row {
       const char* name;
       const char* compute;
       const char* weights;  ///< the state of optimizers has their type
     };
-    static constexpr Row kRows[] = {{"f64", "f64", "f64"},   {"f32", "f32", "f32"},
-                                    {"tf32", "tf32", "f32"}, {"bf16", "bf16", "f32"},
-                                    {"f16", "f16", "f32"},   {"bf16_pure", "bf16", "bf16"}};
+    static constexpr Row kRows[] = {{"f64", "f64", "f64"},   {"f32", "f32", "f32"}, {"tf32", "tf32", "f32"},
+                                    {"bf16", "bf16", "f32"}, {"f16", "f16", "f32"}, {"bf16_pure", "bf16", "bf16"}};
     const std::string compute = parts.try_emplace("compute", "f32").first->second;
-    const std::string weights =
-        parts.try_emplace("weights", compute == "f64" ? "f64" : "f32").first->second;
+    const std::string weights = parts.try_emplace("weights", compute == "f64" ? "f64" : "f32").first->second;
     const std::string state = parts.try_emplace("state", weights).first->second;
     const std::string reduce = parts.try_emplace("reduce", weights).first->second;
     const auto refuse = [&](const char* part, const std::string& what, const char* why) {
       const auto at = written.find(part);
-      cx_.report(diag::not_in_this_version(
-                     at == written.end() ? section.span : at->second->value.span, what)
+      cx_.report(diag::not_in_this_version(at == written.end() ? section.span : at->second->value.span, what)
                      .note("{}", why)
                      .help("`precision = bf16` computes in bf16 and keeps weights in f32, "
                            "`bf16_pure` has all in bf16"));
     };
-    const Row* row = std::find_if(std::begin(kRows), std::end(kRows), [&](const Row& one) {
-      return compute == one.compute && weights == one.weights;
-    });
+    const Row* row = std::find_if(std::begin(kRows), std::end(kRows),
+                                  [&](const Row& one) { return compute == one.compute && weights == one.weights; });
     if (row == std::end(kRows))
       return refuse("weights", "`weights = " + weights + "` with `compute = " + compute + "`",
                     "weights have the type of the products, or are f32 where products are narrower");
@@ -396,13 +398,13 @@ class TopologyChecker {
     // The wire may be narrower than the weights, not wider.
     const bool is_narrower = (reduce == "bf16" || reduce == "f16") && (weights == "f32" || weights == "f64");
     if (reduce != weights && !is_narrower)
-      return refuse("reduce", "`reduce = " + reduce + "` with `weights = " + weights + "`",
-                    "gradients have the type of the weights, and cross the wire in it, or as bf16 or f16 from a wider one");
+      return refuse(
+          "reduce", "`reduce = " + reduce + "` with `weights = " + weights + "`",
+          "gradients have the type of the weights, and cross the wire in it, or as bf16 or f16 from a wider one");
     if (is_precision_decided_) return;
     const auto info = std::find_if(topology_settings().begin(), topology_settings().end(),
                                    [](const SettingInfo& one) { return one.name == std::string("precision"); });
-    put_typed({"precision", std::string(info->type),
-               symbol_const(row->name, Type::of(Kind::OneOf), section.span),
+    put_typed({"precision", std::string(info->type), symbol_const(row->name, Type::of(Kind::OneOf), section.span),
                section.span});
     if (is_narrower)
       put_typed({"precision.reduce", "one_of[bf16, f16]",
@@ -424,10 +426,10 @@ class TopologyChecker {
     const SettingValue* kind = typed("devices");
     if (kind == nullptr || !text_of(kind->value).starts_with("cpu")) return;
     // The setting that stands later is the one to change.
-    const bool is_later = devices->value.span.source == written.span.source &&
-                          devices->value.span.begin > written.span.begin;
-    diagnostics::Diagnostic diagnostic = diag::precision_unavailable(
-        is_later ? devices->value.span : written.span, precision, "a CPU");
+    const bool is_later =
+        devices->value.span.source == written.span.source && devices->value.span.begin > written.span.begin;
+    diagnostics::Diagnostic diagnostic =
+        diag::precision_unavailable(is_later ? devices->value.span : written.span, precision, "a CPU");
     diagnostic.label(is_later ? written.span : devices->value.span, "with this")
         .help("`precision = {}` is there on a CPU", precision == "f16" ? "bf16" : "f32");
     cx_.report(std::move(diagnostic));
@@ -443,9 +445,9 @@ class TopologyChecker {
   std::vector<ast::Setting> settings_;
   std::vector<Axis> axes_;
   const ast::Shard* weights_ = nullptr;  ///< the `shard weights` that counts
-  bool is_mesh_known_ = true;       ///< nothing was reported of its axes
-  bool is_mesh_right_ = true;       ///< it has as many places as there are devices
-  bool has_unknown_shard_ = false;  ///< it may be meant to be one that there is
+  bool is_mesh_known_ = true;            ///< nothing was reported of its axes
+  bool is_mesh_right_ = true;            ///< it has as many places as there are devices
+  bool has_unknown_shard_ = false;       ///< it may be meant to be one that there is
   bool is_precision_decided_ = false;
 };
 

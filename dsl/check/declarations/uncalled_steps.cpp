@@ -26,9 +26,9 @@ void check_uncalled_steps(Context& cx) {
   const std::set<FnId> called = called_methods(cx.program);
   for (const auto& [place, object] : cx.objects_of_kind) {
     // Another file may have an experiment with this model, and steps that call it.
-    const bool is_used = std::any_of(cx.program.experiments.begin(), cx.program.experiments.end(), [&](const Experiment& one) {
-      return object->kind == Kind::Model && one.model == object->index;
-    });
+    const bool is_used =
+        std::any_of(cx.program.experiments.begin(), cx.program.experiments.end(),
+                    [&](const Experiment& one) { return object->kind == Kind::Model && one.model == object->index; });
     if (!is_used || object->is_damaged || object->module != 0) continue;
     for (const auto& [name, fn] : object->fns) {
       const bool is_trainers = std::find(kTrainersSteps.begin(), kTrainersSteps.end(), name) != kTrainersSteps.end();
@@ -37,7 +37,8 @@ void check_uncalled_steps(Context& cx) {
       if (const auto near = diagnostics::suggest(name, kTrainersSteps))
         diagnostic.help("did you mean `{}`?", *near).fix(fn->ast->name.span, *near);
       else
-        diagnostic.help("the trainer calls `train`, `val`, `test` and `predict`; others are called by steps, hooks and tests");
+        diagnostic.help(
+            "the trainer calls `train`, `val`, `test` and `predict`; others are called by steps, hooks and tests");
       cx.report(std::move(diagnostic));
     }
   }

@@ -17,32 +17,25 @@ using diagnostics::Diagnostic;
 
 bool is_block_or_list(const Type& type) {
   if (type.kind == Kind::Block) return true;
-  return type.kind == Kind::List &&
-         std::any_of(type.fields.begin(), type.fields.end(),
-                     [](const TypeField& field) { return is_block_or_list(field.type); });
+  return type.kind == Kind::List && std::any_of(type.fields.begin(), type.fields.end(),
+                                                [](const TypeField& field) { return is_block_or_list(field.type); });
 }
 
 WeightRule::Kind kind_of(ast::LoadRule::Kind kind) {
   switch (kind) {
-    case ast::LoadRule::Kind::Rename:
-      return WeightRule::Kind::Rename;
-    case ast::LoadRule::Kind::Skip:
-      return WeightRule::Kind::Skip;
+    case ast::LoadRule::Kind::Rename: return WeightRule::Kind::Rename;
+    case ast::LoadRule::Kind::Skip: return WeightRule::Kind::Skip;
     case ast::LoadRule::Kind::Freeze:
-    case ast::LoadRule::Kind::Error:
-      break;
+    case ast::LoadRule::Kind::Error: break;
   }
   return WeightRule::Kind::Freeze;
 }
 
 const char* word_of(WeightRule::Kind kind) {
   switch (kind) {
-    case WeightRule::Kind::Rename:
-      return "rename";
-    case WeightRule::Kind::Skip:
-      return "skip";
-    case WeightRule::Kind::Freeze:
-      return "freeze";
+    case WeightRule::Kind::Rename: return "rename";
+    case WeightRule::Kind::Skip: return "skip";
+    case WeightRule::Kind::Freeze: return "freeze";
   }
   return "";
 }
@@ -60,8 +53,7 @@ std::optional<Element> element_of_dtype(const std::string& dtype) {
 std::string joined(const std::vector<std::string>& names) {
   constexpr size_t kShown = 8;
   std::string text;
-  for (size_t i = 0; i < names.size() && i < kShown; ++i)
-    text += (i == 0 ? "`" : ", `") + names[i] + "`";
+  for (size_t i = 0; i < names.size() && i < kShown; ++i) text += (i == 0 ? "`" : ", `") + names[i] + "`";
   if (names.size() > kShown) text += " and " + std::to_string(names.size() - kShown) + " more";
   return text;
 }
@@ -73,8 +65,7 @@ std::string shape_text(const std::vector<int64_t>& shape) {
 }
 
 /// What can be read, where no command makes it of what is there.
-const std::string kPlainFile =
-    "save names and tensors alone: `torch.save(model.state_dict(), \"weights.pt\")`";
+const std::string kPlainFile = "save names and tensors alone: `torch.save(model.state_dict(), \"weights.pt\")`";
 
 /// Compares one member with its file.
 class Comparison {
@@ -87,13 +78,11 @@ class Comparison {
     const LoadPlan plan = plan_for(tree);
     if (!plan.rename_from.empty()) {
       cx_.report(missing(plan.missing)
-                     .help("the names fit with `{ rename \"{}\" => \"{}\" }`", plan.rename_from,
-                           plan.rename_to));
+                     .help("the names fit with `{ rename \"{}\" => \"{}\" }`", plan.rename_from, plan.rename_to));
       return;
     }
     for (const size_t rule : plan.idle_rules) {
-      if (tree.is_complete || source_.rules[rule].kind == WeightRule::Kind::Rename)
-        idle(rule, tree);
+      if (tree.is_complete || source_.rules[rule].kind == WeightRule::Kind::Rename) idle(rule, tree);
     }
     // A rule that matches nothing is why names are left over.
     if (!plan.idle_rules.empty()) return;
@@ -129,8 +118,7 @@ class Comparison {
 
   LoadPlan plan_for(const BlockTree& tree) const {
     std::vector<WantedTensor> wanted;
-    for (const TreeTensor& tensor : tree.tensors)
-      wanted.push_back({tensor.name, tensor.shared_with});
+    for (const TreeTensor& tensor : tree.tensors) wanted.push_back({tensor.name, tensor.shared_with});
     std::vector<std::string> stored;
     for (const StoredTensor& tensor : file_.tensors) stored.push_back(tensor.name);
     return cx_.files->plan(wanted, stored, source_.rules);
@@ -152,15 +140,13 @@ class Comparison {
     diagnostic.label(member_.span, "`{}` needs it", member_.name);
     std::vector<std::string> stored;
     for (const StoredTensor& tensor : file_.tensors) stored.push_back(tensor.name);
-    if (const auto near = diagnostics::suggest(names.front(), stored))
-      diagnostic.note("it has `{}`", *near);
+    if (const auto near = diagnostics::suggest(names.front(), stored)) diagnostic.note("it has `{}`", *near);
     if (names.size() > 1) diagnostic.note("nor {}", joined({names.begin() + 1, names.end()}));
     return diagnostic;
   }
 
   void unexpected(const std::vector<std::string>& names) {
-    Diagnostic diagnostic =
-        diag::weights_unexpected(source_.span, file_name(), names.front(), member_.name);
+    Diagnostic diagnostic = diag::weights_unexpected(source_.span, file_name(), names.front(), member_.name);
     if (names.size() > 1) diagnostic.note("and {}", joined({names.begin() + 1, names.end()}));
     cx_.report(std::move(diagnostic).help("leave it out with `skip \"{}\"`", names.front()));
   }
@@ -175,8 +161,7 @@ class Comparison {
       for (const StoredTensor& tensor : file_.tensors) names.push_back(tensor.name);
     }
     cx_.report(diag::weights_pattern(rule.span, word_of(rule.kind), rule.pattern)
-                   .note("{} has {}", is_block_side ? "`" + member_.name + "`" : file_name(),
-                         joined(names)));
+                   .note("{} has {}", is_block_side ? "`" + member_.name + "`" : file_name(), joined(names)));
   }
 
   void dtypes(const BlockTree& tree, const LoadPlan& plan) {
@@ -186,8 +171,7 @@ class Comparison {
       const std::string& dtype = stored_of(there).dtype;
       const auto element = element_of_dtype(dtype);
       // Floats become floats of another width; nothing else changes its type.
-      const bool fits =
-          element && (*element == wanted || (is_floating(*element) && is_floating(wanted)));
+      const bool fits = element && (*element == wanted || (is_floating(*element) && is_floating(wanted)));
       if (fits) continue;
       const std::string shown = element ? std::string(to_text(*element)) : dtype;
       add(differing, diag::weights_dtype(source_.span, name, shown, std::string(to_text(wanted))));
@@ -200,8 +184,7 @@ class Comparison {
     Requirement requirement;
     requirement.left = size;
     requirement.right = Polynomial(stored);
-    requirement.text =
-        cx_.text(size) + " == " + std::to_string(stored) + ", as `" + name + "` of " + file_name();
+    requirement.text = cx_.text(size) + " == " + std::to_string(stored) + ", as `" + name + "` of " + file_name();
     requirement.origin = source_.span;
     require(std::move(requirement), source_.span, scope);
   }
@@ -227,15 +210,10 @@ class Comparison {
 };
 
 /// Reports why a file cannot be used; true if it can.
-bool is_usable(const WeightsFile& file,
-               const WeightSource& source,
-               const std::string& path,
-               Context& cx) {
+bool is_usable(const WeightsFile& file, const WeightSource& source, const std::string& path, Context& cx) {
   switch (file.problem) {
-    case WeightsFile::Problem::None:
-      return true;
-    case WeightsFile::Problem::NotThere:
-      return false;
+    case WeightsFile::Problem::None: return true;
+    case WeightsFile::Problem::NotThere: return false;
     case WeightsFile::Problem::Damaged:
       cx.report(diag::weights_damaged(source.span, path, file.offset, file.reason));
       return false;
@@ -282,27 +260,22 @@ void compare(const Member& member, const Object& owner, Context& cx) {
 
 }  // namespace
 
-std::optional<WeightSource> check_source(const ast::Member& member,
-                                         const ExprView& value,
-                                         Scope& scope) {
+std::optional<WeightSource> check_source(const ast::Member& member, const ExprView& value, Scope& scope) {
   WeightSource source;
   source.span = member.source->span;
   source.path = check_as(*member.source, Type::of(Kind::Str), scope, "the file");
   if (source.path.type.is_error() || value.type.is_error()) return std::nullopt;
   if (!is_block_or_list(value.type)) {
-    scope.cx.report(diag::wrong_type(
-        source.span, "weights are loaded into a block, not into " + scope.cx.text(value.type)));
+    scope.cx.report(
+        diag::wrong_type(source.span, "weights are loaded into a block, not into " + scope.cx.text(value.type)));
     return std::nullopt;
   }
   for (const ast::LoadRule& rule : member.rules) {
-    const auto stars = [](const std::string& text) {
-      return std::count(text.begin(), text.end(), '*');
-    };
+    const auto stars = [](const std::string& text) { return std::count(text.begin(), text.end(), '*'); };
     const bool is_rename = rule.kind == ast::LoadRule::Kind::Rename;
     if (rule.kind == ast::LoadRule::Kind::Error) continue;
     if (is_rename && (stars(rule.pattern) > 1 || stars(rule.pattern) != stars(rule.replacement))) {
-      scope.cx.report(
-          diag::wrong_argument(rule.span, "both sides of a `rename` have one `*`, or none"));
+      scope.cx.report(diag::wrong_argument(rule.span, "both sides of a `rename` have one `*`, or none"));
       continue;
     }
     source.rules.push_back({kind_of(rule.kind), rule.pattern, rule.replacement, rule.span});

@@ -45,7 +45,7 @@ struct LoadPlan {
   std::vector<std::string> unexpected;                     ///< the block lacks them
   std::vector<size_t> idle_rules;                          ///< their pattern matches nothing
   std::vector<std::string> frozen;                         ///< names in the block
-  std::string rename_from, rename_to;  ///< a `rename` that would make most names match, or ""
+  std::string rename_from, rename_to;                      ///< a `rename` that would make most names match, or ""
 };
 
 }  // namespace ltr::check

@@ -7,8 +7,8 @@
 #include "dsl/check/declarations/declarations.h"
 #include "dsl/check/experiment/settings.h"
 #include "dsl/check/experiment/wired.h"
-#include "dsl/check/walk.h"
 #include "dsl/check/library/library_call.h"
+#include "dsl/check/walk.h"
 #include "dsl/diagnostics/suggest.h"
 
 namespace ltr::check {
@@ -23,9 +23,7 @@ struct Merged {
   std::vector<ast::Section> sections;
 };
 
-std::optional<Merged> merge_amended(Context& cx,
-                                    uint32_t module,
-                                    const ast::Experiment& experiment,
+std::optional<Merged> merge_amended(Context& cx, uint32_t module, const ast::Experiment& experiment,
                                     std::set<Span> seen) {
   Merged result;
   if (!seen.insert(experiment.name.span).second) {
@@ -52,14 +50,13 @@ std::optional<Merged> merge_amended(Context& cx,
   }
   const auto& experiments = cx.graph.modules[module].experiments;
   const auto own = experiments.find(experiment.name.text);
-  result.is_damaged = result.is_damaged || own == experiments.end() ||
-                      own->second.decl == nullptr || own->second.decl->is_damaged;
+  result.is_damaged =
+      result.is_damaged || own == experiments.end() || own->second.decl == nullptr || own->second.decl->is_damaged;
   put(result.settings, experiment.settings);
   put(result.sets, experiment.sets);
   for (const ast::Section& section : experiment.sections) {
-    const auto same = std::find_if(
-        result.sections.begin(), result.sections.end(),
-        [&](const ast::Section& other) { return other.name.text == section.name.text; });
+    const auto same = std::find_if(result.sections.begin(), result.sections.end(),
+                                   [&](const ast::Section& other) { return other.name.text == section.name.text; });
     if (same == result.sections.end()) {
       result.sections.push_back(section);
     } else if (ast::section_info(section.name.text).amends == ast::Amends::Over) {
@@ -82,31 +79,24 @@ std::optional<Expr> filename_pattern(const ast::Expr& value, const Context& cx) 
     if (!part.value) {
       pattern += part.text;
     } else {
-      pattern += "{" + cx.source_text((*part.value)->span) +
-                 (part.format.empty() ? "" : ":" + part.format) + "}";
+      pattern += "{" + cx.source_text((*part.value)->span) + (part.format.empty() ? "" : ":" + part.format) + "}";
     }
   }
   return str_const(pattern, value.span);
 }
 
 /// `callbacks { … }` and `loggers { … }`: calls of the library or of the program's own callbacks.
-std::optional<Expr> check_listed(const ast::Expr& value,
-                                 const std::string& what,
-                                 Kind kind,
-                                 Scope& scope) {
+std::optional<Expr> check_listed(const ast::Expr& value, const std::string& what, Kind kind, Scope& scope) {
   Context& cx = scope.cx;
-  static const std::set<std::string> kLater = {"Wandb",       "Comet",
-                                               "Jsonl",       "DeviceStats", "Swa",
-                                               "Unfreeze",    "SamplePredictions",
-                                               "ImageGrid",   "Notify",      "SpikeGuard",
-                                               "StopOnSignal", "Histograms"};
+  static const std::set<std::string> kLater = {
+      "Wandb",     "Comet",  "Jsonl",      "DeviceStats",  "Swa",       "Unfreeze", "SamplePredictions",
+      "ImageGrid", "Notify", "SpikeGuard", "StopOnSignal", "Histograms"};
   const auto* call = value.get<ast::Call>();
   const std::optional<ast::Name> name = call != nullptr ? name_written(*call->callee) : std::nullopt;
   if (!name) {
     if (!value.is_error())
       cx.report(diag::wrong_type(value.span, "a " + what + " is wanted here, such as `" +
-                                                 (kind == Kind::Logger ? "Csv()" : "LrMonitor()") +
-                                                 "`"));
+                                                 (kind == Kind::Logger ? "Csv()" : "LrMonitor()") + "`"));
     return std::nullopt;
   }
   CallSite site{name->text, name->span, value.span, {}, scope};
@@ -116,8 +106,7 @@ std::optional<Expr> check_listed(const ast::Expr& value,
       site.given.back().checked = filename_pattern(*argument.value, cx);
   }
   const Symbol* symbol = cx.graph.find(scope.module, name->text);
-  if (symbol != nullptr && symbol->kind == SymbolKind::Op &&
-      fn_of(cx, *symbol).result.kind == kind) {
+  if (symbol != nullptr && symbol->kind == SymbolKind::Op && fn_of(cx, *symbol).result.kind == kind) {
     Expr result = call_op(fn_of(cx, *symbol), site);
     if (result.type.is_error()) return std::nullopt;
     return result;
@@ -131,9 +120,8 @@ std::optional<Expr> check_listed(const ast::Expr& value,
     for (size_t i = 0; i < object.params.size(); ++i) {
       const ParamInfo& param = object.params[i];
       const std::string label = "`" + param.name + "`";
-      Expr arg = (*bound)[i] != nullptr
-                     ? check_given_as(*(*bound)[i], param.type, scope, label.c_str())
-                     : check_as(*param.initial, param.type, scope, "the default");
+      Expr arg = (*bound)[i] != nullptr ? check_given_as(*(*bound)[i], param.type, scope, label.c_str())
+                                        : check_as(*param.initial, param.type, scope, "the default");
       if (arg.type.is_error()) return std::nullopt;
       call.args.push_back({param.name, cx.keep(std::move(arg))});
     }
@@ -141,24 +129,24 @@ std::optional<Expr> check_listed(const ast::Expr& value,
   }
   if (symbol != nullptr && symbol->kind == SymbolKind::Error) return std::nullopt;
   if (kLater.contains(name->text)) {
-    cx.report(
-        diag::not_in_this_version(name->span, "the " + what + " `" + name->text + "`"));
+    cx.report(diag::not_in_this_version(name->span, "the " + what + " `" + name->text + "`"));
     return std::nullopt;
   }
   std::vector<std::string> known;
   for (const std::string& candidate : resolve::LibraryIndex::get().names(what + "s/")) known.push_back(candidate);
   for (const std::string& candidate : cx.graph.visible(scope.module)) {
     const Symbol* other = cx.graph.find(scope.module, candidate);
-    if (other != nullptr && other->kind == SymbolKind::Callback && kind == Kind::CallbackValue) known.push_back(candidate);
+    if (other != nullptr && other->kind == SymbolKind::Callback && kind == Kind::CallbackValue)
+      known.push_back(candidate);
   }
-  diagnostics::Diagnostic diagnostic =
-      diag::unknown_callback(name->span, what, name->text);
+  diagnostics::Diagnostic diagnostic = diag::unknown_callback(name->span, what, name->text);
   if (!did_you_mean(diagnostic, name->text, name->span, known)) note_there_are(diagnostic, known);
   cx.report(std::move(diagnostic));
   return std::nullopt;
 }
 
-void check_all_listed(const ast::Section& section, const std::string& what, Kind kind, Scope& scope, std::vector<Expr>& into) {
+void check_all_listed(const ast::Section& section, const std::string& what, Kind kind, Scope& scope,
+                      std::vector<Expr>& into) {
   for (const ast::Expr& value : section.values) {
     Scope there = scope.in_file_of(value.span);
     if (auto listed = check_listed(value, what, kind, there)) into.push_back(std::move(*listed));
@@ -166,8 +154,7 @@ void check_all_listed(const ast::Section& section, const std::string& what, Kind
 }
 
 /// Binds a step's params to the fields of the wired data.
-void bind_step(
-    const ExprView& model, const ExprView& data, FnInfo& fn, Experiment& experiment, Scope& scope) {
+void bind_step(const ExprView& model, const ExprView& data, FnInfo& fn, Experiment& experiment, Scope& scope) {
   Context& cx = scope.cx;
   const ObjectInfo& wired = *find_object(cx, Kind::Data, data.type.decl);
   const std::vector<StreamDecl>& streams = cx.program.datas[wired.index].streams;
@@ -180,19 +167,21 @@ void bind_step(
     if (stream.role == fn.name) own.push_back(&stream);
   }
   if (fn.name == "train" && own.empty() && !streams.empty()) {
-    cx.report(diag::no_stream(data.span, wired.name, "train")
-                  .label(fn.ast->name.span, "step train needs one"));
+    cx.report(diag::no_stream(data.span, wired.name, "train").label(fn.ast->name.span, "step train needs one"));
     return;
   }
   for (const ast::Name& name : fn.decodes) {
     const auto member = wired.members.find(name.text);
-    if (member != wired.members.end() && (member->second.type.kind == Kind::Vocabulary || member->second.type.is_error())) continue;
+    if (member != wired.members.end() &&
+        (member->second.type.kind == Kind::Vocabulary || member->second.type.is_error()))
+      continue;
     std::vector<std::string> known;
     for (const auto& [candidate, info] : wired.members) {
       if (info.type.kind == Kind::Vocabulary) known.push_back(candidate);
     }
     diagnostics::Diagnostic diagnostic = diag::unknown_field(name.span, "data `" + wired.name + "`", name.text);
-    diagnostic.label(wired.span, "the experiment wires it").note("`decode` takes a `let` of the data that is a `vocab(…, of = …)`");
+    diagnostic.label(wired.span, "the experiment wires it")
+        .note("`decode` takes a `let` of the data that is a `vocab(…, of = …)`");
     did_you_mean(diagnostic, name.text, name.span, known);
     cx.report(std::move(diagnostic));
   }
@@ -201,33 +190,28 @@ void bind_step(
   std::set<AtomId> free;
   for (const auto& [name, atom] : fn.binders) free.insert(atom);
   for (const ParamInfo& param : fn.params) {
-    const auto field =
-        std::find_if(wired.batch.fields.begin(), wired.batch.fields.end(),
-                     [&](const TypeField& candidate) { return candidate.name == param.name; });
+    const auto field = std::find_if(wired.batch.fields.begin(), wired.batch.fields.end(),
+                                    [&](const TypeField& candidate) { return candidate.name == param.name; });
     const bool is_delivered =
         field != wired.batch.fields.end() && !own.empty() &&
         std::all_of(own.begin(), own.end(), [&](const StreamDecl* stream) {
-          return stream->record.is_error() ||
-                 std::any_of(stream->record.fields.begin(), stream->record.fields.end(),
-                             [&](const TypeField& one) { return one.name == param.name; });
+          return stream->record.is_error() || std::any_of(stream->record.fields.begin(), stream->record.fields.end(),
+                                                          [&](const TypeField& one) { return one.name == param.name; });
         });
     if (!is_delivered) {
       const bool from_flag = param.initial != nullptr || (fn.name == "predict" && own.empty());
       if (!from_flag && !own.empty()) {
-        diagnostics::Diagnostic diagnostic =
-            diag::step_wants_field(param.span, fn.name, param.name);
+        diagnostics::Diagnostic diagnostic = diag::step_wants_field(param.span, fn.name, param.name);
         std::vector<std::string> names;
         for (const TypeField& candidate : wired.batch.fields) names.push_back(candidate.name);
         diagnostic.label(wired.span, "data `{}` is wired to it", wired.name);
-        if (const auto near = diagnostics::suggest(param.name, names))
-          diagnostic.help("did you mean `{}`?", *near);
+        if (const auto near = diagnostics::suggest(param.name, names)) diagnostic.help("did you mean `{}`?", *near);
         cx.report(std::move(diagnostic));
       }
       binding.fields.push_back(-1);
       std::optional<Expr> initial;
       if (param.initial != nullptr) {
-        Scope constant{
-            .cx = cx, .module = fn.module, .place = Place::Const, .locals = scope.locals};
+        Scope constant{.cx = cx, .module = fn.module, .place = Place::Const, .locals = scope.locals};
         initial = check_as(*param.initial, param.type, constant, "the default");
       }
       binding.defaults.push_back(std::move(initial));
@@ -242,15 +226,11 @@ void bind_step(
   experiment.steps.push_back(std::move(binding));
 }
 
-std::optional<Expr> check_wired(const std::string& what,
-                                Kind kind,
-                                const Merged& merged,
-                                const ast::Experiment& ast,
+std::optional<Expr> check_wired(const std::string& what, Kind kind, const Merged& merged, const ast::Experiment& ast,
                                 Scope& scope) {
   Context& cx = scope.cx;
-  const auto setting =
-      std::find_if(merged.settings.begin(), merged.settings.end(),
-                   [&](const ast::Setting& candidate) { return candidate.name.text == what; });
+  const auto setting = std::find_if(merged.settings.begin(), merged.settings.end(),
+                                    [&](const ast::Setting& candidate) { return candidate.name.text == what; });
   if (setting == merged.settings.end()) {
     if (!merged.is_damaged) cx.report(diag::missing_part(ast.name.span, ast.name.text, what));
     return std::nullopt;
@@ -267,8 +247,8 @@ std::optional<Expr> check_wired(const std::string& what,
     return std::nullopt;
   }
   if (value.type.kind != kind || !value.is<node::Construct>()) {
-    cx.report(diag::wrong_type(value.span, "`" + what + "` is built here, `" + what +
-                                               " = NAME(…)`, and this is " + cx.text(value.type)));
+    cx.report(diag::wrong_type(
+        value.span, "`" + what + "` is built here, `" + what + " = NAME(…)`, and this is " + cx.text(value.type)));
     return std::nullopt;
   }
   return value;
@@ -287,9 +267,8 @@ void check_sets(Context& cx, const Experiment& experiment) {
     auto set = std::find_if(experiment.sets.begin(), experiment.sets.end(),
                             [&](const auto& one) { return one.first == hparam.name; });
     if (set == experiment.sets.end()) set = std::prev(experiment.sets.end());
-    cx.report(diag::where_not_satisfied(
-                  set->second.span, hparam.where_text,
-                  "`" + set->first + "` is set to " + cx.source_text(set->second.span))
+    cx.report(diag::where_not_satisfied(set->second.span, hparam.where_text,
+                                        "`" + set->first + "` is set to " + cx.source_text(set->second.span))
                   .label(hparam.where->span, "the rule"));
   }
 }
@@ -321,12 +300,10 @@ void check_experiment(Context& cx, uint32_t module_index, const ast::Experiment&
   }
   for (const ast::Setting& setting : ast.settings) {
     if (std::find(kFields.begin(), kFields.end(), setting.name.text) != kFields.end()) continue;
-    diagnostics::Diagnostic diagnostic =
-        diag::unknown_setting(setting.name.span, "an experiment", setting.name.text);
+    diagnostics::Diagnostic diagnostic = diag::unknown_setting(setting.name.span, "an experiment", setting.name.text);
     const auto& trainer = trainer_settings();
-    const bool is_trainers = std::any_of(trainer.begin(), trainer.end(), [&](const auto& info) {
-      return info.name == setting.name.text;
-    });
+    const bool is_trainers =
+        std::any_of(trainer.begin(), trainer.end(), [&](const auto& info) { return info.name == setting.name.text; });
     if (is_trainers) {
       diagnostic.help("it stands in the trainer: `trainer { {} }`", cx.source_text(setting.span));
     } else {
@@ -335,9 +312,8 @@ void check_experiment(Context& cx, uint32_t module_index, const ast::Experiment&
     cx.report(std::move(diagnostic));
   }
   for (const ast::Setting& set : merged->sets) {
-    const auto hparam =
-        std::find_if(cx.program.hparams.begin(), cx.program.hparams.end(),
-                     [&](const Hparam& candidate) { return candidate.name == set.name.text; });
+    const auto hparam = std::find_if(cx.program.hparams.begin(), cx.program.hparams.end(),
+                                     [&](const Hparam& candidate) { return candidate.name == set.name.text; });
     if (hparam == cx.program.hparams.end()) {
       const auto broken = module.symbols.find(set.name.text);
       if (broken != module.symbols.end() && broken->second.kind == SymbolKind::Error) continue;
@@ -365,8 +341,8 @@ void check_experiment(Context& cx, uint32_t module_index, const ast::Experiment&
     const Symbol* topology = name ? cx.graph.find(file, name->text, resolve::Space::Topologies) : nullptr;
     if (topology == nullptr) {
       const std::vector<std::string> names = cx.graph.visible(file, resolve::Space::Topologies);
-      diagnostics::Diagnostic diagnostic = diag::unknown_topology(
-          setting.value.span, "topology", cx.source_text(setting.value.span));
+      diagnostics::Diagnostic diagnostic =
+          diag::unknown_topology(setting.value.span, "topology", cx.source_text(setting.value.span));
       if (!did_you_mean(diagnostic, cx.source_text(setting.value.span), setting.value.span, names))
         note_there_are(diagnostic, names);
       cx.report(std::move(diagnostic));
@@ -393,24 +369,20 @@ void check_experiment(Context& cx, uint32_t module_index, const ast::Experiment&
         for (const ast::Setting& setting : section.settings) {
           Scope there = scope.in_file_of(setting.span);
           Expr value = check_as(setting.value, Type::of(Kind::Str), there, "a tag");
-          if (!value.type.is_error())
-            typed.tags.push_back({setting.name.text, "str", std::move(value), setting.span});
+          if (!value.type.is_error()) typed.tags.push_back({setting.name.text, "str", std::move(value), setting.span});
         }
         break;
       case ast::SectionKind::Callbacks:
         check_all_listed(section, "callback", Kind::CallbackValue, scope, typed.callbacks);
         break;
-      case ast::SectionKind::Loggers:
-        check_all_listed(section, "logger", Kind::Logger, scope, typed.loggers);
-        break;
+      case ast::SectionKind::Loggers: check_all_listed(section, "logger", Kind::Logger, scope, typed.loggers); break;
       case ast::SectionKind::Sweep: {
         Scope there = scope.in_file_of(section.span);
         typed.sweep = check_sweep(section, there);
         sweep = &section;
         break;
       }
-      case ast::SectionKind::Error:
-        break;
+      case ast::SectionKind::Error: break;
     }
   }
   for (const auto* settings : {&typed.trainer, &typed.tags}) {
@@ -420,8 +392,7 @@ void check_experiment(Context& cx, uint32_t module_index, const ast::Experiment&
     for (const Expr& call : *calls) refuse_data(call, cx);
   }
   if (!has_limit && !ast.amends && !merged->is_damaged) {
-    cx.report(diag::no_limit(ast.name.span)
-                  .help("say `trainer { epochs = 10 }`, or `steps` or `max_time`"));
+    cx.report(diag::no_limit(ast.name.span).help("say `trainer { epochs = 10 }`, or `steps` or `max_time`"));
   }
   if (data && model) {
     typed.data = data->type.decl;
@@ -443,8 +414,7 @@ void check_experiment(Context& cx, uint32_t module_index, const ast::Experiment&
     add_setting_rules(cx, typed);
   }
   for (size_t i = first_obligation; i < cx.program.obligations.size(); ++i) {
-    if (cx.program.obligations[i].fate == Fate::AtStart)
-      typed.obligations.push_back(cx.program.obligations[i]);
+    if (cx.program.obligations[i].fate == Fate::AtStart) typed.obligations.push_back(cx.program.obligations[i]);
   }
   // Without data or model there is nothing that later checks could speak of.
   if (data && model) cx.program.experiments.push_back(std::move(typed));

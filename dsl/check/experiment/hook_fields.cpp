@@ -33,9 +33,7 @@ void find_reads(const Body& body, const Program& program, std::vector<Read>& rea
 }
 
 /// `val` of `val_batch_end`.
-std::string role_of(const std::string& hook) {
-  return hook.substr(0, hook.find('_'));
-}
+std::string role_of(const std::string& hook) { return hook.substr(0, hook.find('_')); }
 
 bool delivers(const StreamDecl& stream, const std::string& field) {
   return stream.record.is_error() || std::any_of(stream.record.fields.begin(), stream.record.fields.end(),

@@ -55,10 +55,11 @@ void check_texts(const std::vector<uint32_t>& fns, Context& cx) {
     bool is_reported = false;
     each_expr(cx.program.fns[fn].body, cx.program, [&](const ExprView& expr) {
       const auto* op = expr.get<node::Op>();
-      const bool is_text = op != nullptr && (library::info(op->op).space == library::Space::Texts ||
-                                             op->op == library::Id::SliceText);
+      const bool is_text =
+          op != nullptr && (library::info(op->op).space == library::Space::Texts || op->op == library::Id::SliceText);
       if (!is_text || std::exchange(is_reported, true)) return;
-      diagnostics::Diagnostic diagnostic = diag::wrong_place(expr.span, "methods of text stand in maps, hooks, tests and settings");
+      diagnostics::Diagnostic diagnostic =
+          diag::wrong_place(expr.span, "methods of text stand in maps, hooks, tests and settings");
       if (fn != fns[0]) diagnostic.label(cx.program.fns[fns[0]].span, "this step runs it");
       cx.report(std::move(diagnostic.help("make numbers of texts in a map of the data")));
     });

@@ -21,8 +21,7 @@ std::optional<ExprView> rate_of(const Member& member, const Context& cx) {
 /// Whether the value is a default that breaks its own `where`, which has been reported.
 bool breaks_its_rule(const Wired& wired, const Program& program) {
   return std::any_of(program.hparams.begin(), program.hparams.end(), [&](const Hparam& hparam) {
-    const bool is_used =
-        std::find(wired.hparams.begin(), wired.hparams.end(), hparam.name) != wired.hparams.end();
+    const bool is_used = std::find(wired.hparams.begin(), wired.hparams.end(), hparam.name) != wired.hparams.end();
     const auto holds = is_used && hparam.where ? evaluate(*hparam.where, program) : std::nullopt;
     return holds && holds->whole == 0;
   });
@@ -35,8 +34,7 @@ void check_learning_rates(Context& cx) {
     for (const Member& member : model.members) {
       const auto rate = rate_of(member, cx);
       const auto value = rate ? evaluate(*rate, cx.program) : std::nullopt;
-      if (value && value->real <= 0)
-        cx.report(diag::bad_learning_rate(rate->span, cx.source_text(rate->span)));
+      if (value && value->real <= 0) cx.report(diag::bad_learning_rate(rate->span, cx.source_text(rate->span)));
     }
   }
   for (const Experiment& experiment : cx.program.experiments) {
@@ -48,8 +46,7 @@ void check_learning_rates(Context& cx) {
       const Wired wired = wire(*rate, model, experiment.model_arguments, experiment, cx.program);
       const auto value = evaluate(wired.expr, cx.program);
       if (!value || value->real > 0 || breaks_its_rule(wired, cx.program)) continue;
-      diagnostics::Diagnostic diagnostic =
-          diag::bad_learning_rate(wired.given, cx.source_text(wired.given));
+      diagnostics::Diagnostic diagnostic = diag::bad_learning_rate(wired.given, cx.source_text(wired.given));
       diagnostic.label(rate->span, "it is the rate of `{}`", member.name);
       cx.report(std::move(diagnostic));
     }

@@ -22,8 +22,7 @@ void report_unknown(Context& cx, const std::string& name, Span span, const Serie
 }
 
 /// The series that is watched, if it is logged and has fresh values.
-const Logged* find_series(
-    Context& cx, const std::string& name, Span span, bool per_epoch, const SeriesOf& series) {
+const Logged* find_series(Context& cx, const std::string& name, Span span, bool per_epoch, const SeriesOf& series) {
   const auto found = series.find(name);
   if (found == series.end()) {
     report_unknown(cx, name, span, series);
@@ -46,28 +45,23 @@ const Logged* find_series(
   return &one;
 }
 
-void check_mode(
-    Context& cx, const ExprView& written, const std::string& name, Span span, const Logged& one) {
+void check_mode(Context& cx, const ExprView& written, const std::string& name, Span span, const Logged& one) {
   const std::string& mode = written.get<node::Symbol>()->text;
   if (mode == "auto") {
-    if (one.better.empty())
-      cx.report(diag::mode_needed(span, name).help("add `mode = max` or `mode = min`"));
+    if (one.better.empty()) cx.report(diag::mode_needed(span, name).help("add `mode = max` or `mode = min`"));
     return;
   }
   const std::string& better = one.better.empty() ? one.named : one.better;
   if (better.empty() || better == mode) return;
-  diagnostics::Diagnostic diagnostic =
-      diag::mode_contradicts(written.span.is_empty() ? span : written.span, mode, name,
-                             better == "max" ? "larger" : "smaller");
+  diagnostics::Diagnostic diagnostic = diag::mode_contradicts(written.span.is_empty() ? span : written.span, mode, name,
+                                                              better == "max" ? "larger" : "smaller");
   diagnostic.help("`mode = {}`", better);
   if (!written.span.is_empty()) diagnostic.fix(written.span, better);
   cx.report(std::move(diagnostic));
 }
 
 /// What watches values as they come on steps, rather than one for each epoch or round.
-bool watches_steps(const std::string& call) {
-  return call == "SpikeGuard";
-}
+bool watches_steps(const std::string& call) { return call == "SpikeGuard"; }
 
 void check_watching(Context& cx, const ExprView& expr, const SeriesOf& series) {
   const auto* call = expr.get<node::Call>();
@@ -75,8 +69,7 @@ void check_watching(Context& cx, const ExprView& expr, const SeriesOf& series) {
   for (const node::NamedArg& arg : call->args) check_watching(cx, cx.at(arg.value), series);
   const auto watched = watched_series(*call, cx.program);
   if (!watched) return;
-  const Logged* one =
-      find_series(cx, watched->series, watched->span, !watches_steps(call->name), series);
+  const Logged* one = find_series(cx, watched->series, watched->span, !watches_steps(call->name), series);
   if (one == nullptr) return;
   const auto mode = mode_argument(*call, cx.program);
   if (mode) check_mode(cx, cx.at(call->args[*mode].value), watched->series, watched->span, *one);
@@ -136,8 +129,7 @@ void check_sweep_target(Context& cx, const ast::Section& sweep, const SeriesOf& 
     const std::string& better = one->better.empty() ? one->named : one->better;
     if (better.empty() || better == mode) continue;
     const std::string right = mode == "min" ? "maximize" : "minimize";
-    cx.report(diag::mode_contradicts(setting.name.span, mode, name,
-                                     better == "max" ? "larger" : "smaller")
+    cx.report(diag::mode_contradicts(setting.name.span, mode, name, better == "max" ? "larger" : "smaller")
                   .help("`{} = {}`", right, name)
                   .fix(setting.name.span, right));
   }

@@ -23,8 +23,7 @@ Training training_of(Context& cx, const Experiment& experiment) {
   const auto count = [&](const SettingValue& setting) -> std::optional<int64_t> {
     const Wired wired = wire(setting.value, none, {}, experiment, cx.program);
     const auto value = evaluate(wired.expr, cx.program);
-    return value && value->kind == HostValue::Kind::Int ? std::optional(value->whole)
-                                                        : std::nullopt;
+    return value && value->kind == HostValue::Kind::Int ? std::optional(value->whole) : std::nullopt;
   };
   for (const SettingValue& setting : experiment.trainer) {
     if (setting.path == "steps") {
@@ -75,7 +74,8 @@ struct Schedules {
     if (!rule) rule = broken_rule("schedule." + schedule.name + "." + name, value);
     if (!rule || is_reported(cx, diagnostics::Code::E0325, written.span)) return;
     diagnostics::Diagnostic diagnostic =
-        diag::out_of_range(written.span, "`" + name + "` cannot be " + cx.source_text(wired.given.is_empty() ? written.span : wired.given));
+        diag::out_of_range(written.span, "`" + name + "` cannot be " +
+                                             cx.source_text(wired.given.is_empty() ? written.span : wired.given));
     note_hparams(diagnostic.note("`{}`", *rule), wired, cx);
     cx.report(std::move(diagnostic));
   }
@@ -99,9 +99,8 @@ struct Schedules {
     const std::optional<int64_t> limit = in_epochs ? training.epochs : training.steps;
     if (!limit || (!in_epochs && value.unit != "steps") || value.value <= double(*limit)) return;
     const std::string unit = in_epochs ? " epochs" : " steps";
-    cx.report(diag::warmup_too_long(in_epochs ? training.epochs_span : training.steps_span,
-                                    optimizer, std::to_string(int64_t(value.value)) + unit,
-                                    std::to_string(*limit) + unit)
+    cx.report(diag::warmup_too_long(in_epochs ? training.epochs_span : training.steps_span, optimizer,
+                                    std::to_string(int64_t(value.value)) + unit, std::to_string(*limit) + unit)
                   .label(written.span, "the warm-up")
                   .help("shorten the warm-up, or train for longer"));
   }

@@ -7,8 +7,7 @@ namespace ltr::check {
 namespace {
 
 bool ends_with_any(const std::string& name, std::initializer_list<const char*> endings) {
-  return std::any_of(endings.begin(), endings.end(),
-                     [&](const char* ending) { return name.ends_with(ending); });
+  return std::any_of(endings.begin(), endings.end(), [&](const char* ending) { return name.ends_with(ending); });
 }
 
 Logged logged(const LogEntry& log) {
@@ -23,9 +22,7 @@ Logged logged(const LogEntry& log) {
   return result;
 }
 
-bool is_series(const LogEntry& log) {
-  return log.kind == "scalar" || log.kind == "metric" || log.kind == "error";
-}
+bool is_series(const LogEntry& log) { return log.kind == "scalar" || log.kind == "metric" || log.kind == "error"; }
 
 }  // namespace
 

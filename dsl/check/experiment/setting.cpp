@@ -47,12 +47,16 @@ std::optional<Expr> check_devices(const ast::Expr& value, Scope& scope) {
   const std::string* kind = word_of(index != nullptr ? *index->base : value);
   const std::string written = cx.source_text(value.span);
   if (kind != nullptr && *kind == "tpu") {
-    cx.report(diag::device_not_built(value.span, written).note("`ltrc export --stablehlo` will run the step on any XLA device"));
+    cx.report(diag::device_not_built(value.span, written)
+                  .note("`ltrc export --stablehlo` will run the step on any XLA device"));
     return std::nullopt;
   }
-  const bool is_counted = index != nullptr && index->items.size() == 1 && index->items[0].kind == ast::IndexItem::Kind::Expr;
-  if (kind == nullptr || std::find(kinds.begin(), kinds.end(), *kind) == kinds.end() || (index != nullptr && (!is_counted || *kind == "auto"))) {
-    cx.report(diag::wrong_argument(value.span, "`" + written + "` names no devices").help("`auto`, `cpu`, `cpu[4]`, `cuda` or `cuda[8]`"));
+  const bool is_counted =
+      index != nullptr && index->items.size() == 1 && index->items[0].kind == ast::IndexItem::Kind::Expr;
+  if (kind == nullptr || std::find(kinds.begin(), kinds.end(), *kind) == kinds.end() ||
+      (index != nullptr && (!is_counted || *kind == "auto"))) {
+    cx.report(diag::wrong_argument(value.span, "`" + written + "` names no devices")
+                  .help("`auto`, `cpu`, `cpu[4]`, `cuda` or `cuda[8]`"));
     return std::nullopt;
   }
   if (index == nullptr) return symbol(value, *kind);
@@ -66,7 +70,8 @@ std::optional<Expr> check_devices(const ast::Expr& value, Scope& scope) {
     return std::nullopt;
   }
   if (const auto rule = broken_rule("topology.devices", known->real)) {
-    cx.report(diag::out_of_range(given.span, "a node cannot have " + cx.source_text(given.span) + " devices").note("`{}`", *rule));
+    cx.report(diag::out_of_range(given.span, "a node cannot have " + cx.source_text(given.span) + " devices")
+                  .note("`{}`", *rule));
     return std::nullopt;
   }
   return symbol(value, *kind + "[" + std::to_string(known->whole) + "]");
@@ -162,19 +167,15 @@ std::vector<std::string> choices_of(const std::string& type) {
   return choices;
 }
 
-std::optional<SettingValue> check_setting(const ast::Setting& setting,
-                                          const std::vector<SettingInfo>& known,
-                                          const std::string& section,
-                                          Scope& scope) {
+std::optional<SettingValue> check_setting(const ast::Setting& setting, const std::vector<SettingInfo>& known,
+                                          const std::string& section, Scope& scope) {
   Context& cx = scope.cx;
-  const auto info = std::find_if(known.begin(), known.end(), [&](const SettingInfo& candidate) {
-    return candidate.name == setting.name.text;
-  });
+  const auto info = std::find_if(known.begin(), known.end(),
+                                 [&](const SettingInfo& candidate) { return candidate.name == setting.name.text; });
   if (info == known.end()) {
     std::vector<std::string> names;
     for (const SettingInfo& candidate : known) names.emplace_back(candidate.name);
-    diagnostics::Diagnostic diagnostic =
-        diag::unknown_setting(setting.name.span, section, setting.name.text);
+    diagnostics::Diagnostic diagnostic = diag::unknown_setting(setting.name.span, section, setting.name.text);
     note_known(diagnostic, names);
     did_you_mean(diagnostic, setting.name.text, setting.name.span, names);
     cx.report(std::move(diagnostic));
@@ -220,10 +221,12 @@ std::optional<SettingValue> check_setting(const ast::Setting& setting,
   const ExprView bounded = is_fraction ? cx.at(made->args[0].value) : ExprView(result.value);
   const auto* quantity = bounded.get<node::Quantity>();
   const auto value = quantity != nullptr ? std::optional(quantity->value) : constant(bounded, cx);
-  const auto rule = value ? broken_rule((section == "a trainer" ? "trainer." : "topology.") + result.path, *value) : std::nullopt;
+  const auto rule =
+      value ? broken_rule((section == "a trainer" ? "trainer." : "topology.") + result.path, *value) : std::nullopt;
   if (rule) {
-    cx.report(diag::out_of_range(result.value.span, "`" + result.path + "` cannot be " + cx.source_text(result.value.span))
-                  .note("`{}`", *rule));
+    cx.report(
+        diag::out_of_range(result.value.span, "`" + result.path + "` cannot be " + cx.source_text(result.value.span))
+            .note("`{}`", *rule));
     return std::nullopt;
   }
   return result;
@@ -233,8 +236,8 @@ void check_twice(Context& cx, const std::vector<ast::Setting>& settings) {
   for (size_t i = 0; i < settings.size(); ++i) {
     for (size_t j = 0; j < i; ++j) {
       if (settings[i].name.text != settings[j].name.text) continue;
-      cx.report(diag::setting_twice(settings[i].name.span, settings[i].name.text)
-                    .label(settings[j].name.span, "first here"));
+      cx.report(
+          diag::setting_twice(settings[i].name.span, settings[i].name.text).label(settings[j].name.span, "first here"));
       break;
     }
   }
@@ -242,9 +245,8 @@ void check_twice(Context& cx, const std::vector<ast::Setting>& settings) {
 
 void put(std::vector<ast::Setting>& into, const std::vector<ast::Setting>& from) {
   for (const ast::Setting& setting : from) {
-    const auto same = std::find_if(into.begin(), into.end(), [&](const ast::Setting& other) {
-      return other.name.text == setting.name.text;
-    });
+    const auto same = std::find_if(into.begin(), into.end(),
+                                   [&](const ast::Setting& other) { return other.name.text == setting.name.text; });
     if (same != into.end()) {
       *same = setting;
     } else {

@@ -32,8 +32,9 @@ std::vector<Obligation> rules_of(Context& cx, ObjectInfo& object) {
     rule.text = requirement.text;
     rule.fate = Fate::AtStart;
     rule.span = requirement.origin;
-    rule.condition = requirement.kind == Requirement::Kind::Holds ? requirement.rule
-                                                                  : condition_of(requirement, requirement.origin, params.scope);
+    rule.condition = requirement.kind == Requirement::Kind::Holds
+                         ? requirement.rule
+                         : condition_of(requirement, requirement.origin, params.scope);
     if (rule.condition) rules.push_back(std::move(rule));
   }
   return rules;
@@ -59,8 +60,8 @@ void add_field_rules(Context& cx, const FnInfo& fn, const StepBinding& step, Obj
       rule.fate = Fate::AtStart;
       rule.span = fn.params[i].span;
       rule.needs_data = true;
-      rule.condition = host_op("==", {cx.keep(std::move(*mine)), cx.keep(as_data(*theirs, cx))}, Type::of(Kind::Bool),
-                               rule.span);
+      rule.condition =
+          host_op("==", {cx.keep(std::move(*mine)), cx.keep(as_data(*theirs, cx))}, Type::of(Kind::Bool), rule.span);
       rules.push_back(std::move(rule));
     }
   }

@@ -27,10 +27,8 @@ std::vector<std::string> choices_of(const std::string& type);
 /// A call of one of the named functions that give values of settings, `fraction(0.1)`; nothing if `value` is none.
 std::optional<Expr> check_setting_call(const ast::Expr& value, const std::vector<std::string>& names, Scope& scope);
 /// A setting of a closed list, typed; nothing after a report.
-std::optional<SettingValue> check_setting(const ast::Setting& setting,
-                                          const std::vector<SettingInfo>& known,
-                                          const std::string& section,
-                                          Scope& scope);
+std::optional<SettingValue> check_setting(const ast::Setting& setting, const std::vector<SettingInfo>& known,
+                                          const std::string& section, Scope& scope);
 /// `scheduler = slurm(requeue = false, …)` as its name and what of its fields a run looks at; nothing after a report.
 std::vector<SettingValue> check_scheduler(const ast::Setting& setting, Scope& scope);
 /// E0612: a setting that stands twice in one pair of braces.

@@ -108,8 +108,8 @@ void check_global_batch(Context& cx, const Experiment& experiment, const TrainBa
   if (!total || row == 0 || total->whole % row == 0) return;
   // An experiment that amends this one has the setting from it.
   if (is_reported(cx, diagnostics::Code::E0511, global->value.span)) return;
-  diagnostics::Diagnostic diagnostic = diag::global_batch_uneven(
-      global->value.span, std::to_string(total->whole), std::to_string(row));
+  diagnostics::Diagnostic diagnostic =
+      diag::global_batch_uneven(global->value.span, std::to_string(total->whole), std::to_string(row));
   diagnostic.label(batch.size.given, "batches of {} records", std::to_string(batch.records));
   if (*ranks > 1) diagnostic.note("on {} devices at a time", std::to_string(*ranks));
   note_hparams(diagnostic, batch.size, cx);
@@ -156,11 +156,9 @@ void check_windows(Context& cx, const Experiment& experiment) {
   check_step(cx, experiment);
   check_counted(cx, experiment);
   for (const StreamDecl& stream : cx.program.datas[experiment.data].streams) {
-    if (stream.role == "train" && !stream.value.type.is_error())
-      check_endless(cx, experiment, stream);
+    if (stream.role == "train" && !stream.value.type.is_error()) check_endless(cx, experiment, stream);
   }
-  if (const auto batch = find_train_batch(cx.program, experiment))
-    check_global_batch(cx, experiment, *batch);
+  if (const auto batch = find_train_batch(cx.program, experiment)) check_global_batch(cx, experiment, *batch);
 }
 
 }  // namespace ltr::check

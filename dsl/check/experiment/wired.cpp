@@ -36,8 +36,7 @@ struct Wirer {
       return of(program.exprs[arguments[i]]);
     }
     for (const Member& member : object.members) {
-      if (member.name == name && member.kind == MemberKind::Let && !is_param)
-        return of(member.value);
+      if (member.name == name && member.kind == MemberKind::Let && !is_param) return of(member.value);
     }
     return std::nullopt;
   }
@@ -71,10 +70,7 @@ struct Wirer {
 
 }  // namespace
 
-Wired wire(const ExprView& expr,
-           const Object& object,
-           const ExprIds& arguments,
-           const Experiment& experiment,
+Wired wire(const ExprView& expr, const Object& object, const ExprIds& arguments, const Experiment& experiment,
            Program& program) {
   Wirer wirer{object, arguments, experiment, program, {}};
   wirer.result.given = expr.span;
@@ -88,8 +84,7 @@ bool is_reported(const Context& cx, diagnostics::Code code, Span span) {
                      [&](const auto& one) { return one.code == code && one.span == span; });
 }
 
-const SettingValue* find_setting(const std::vector<SettingValue>& settings,
-                                 const std::string& name) {
+const SettingValue* find_setting(const std::vector<SettingValue>& settings, const std::string& name) {
   for (const SettingValue& setting : settings) {
     if (setting.path == name) return &setting;
   }

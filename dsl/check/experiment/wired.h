@@ -15,15 +15,11 @@ struct Wired {
   Span given;                        ///< where the value comes from, if that is one place
   std::vector<std::string> hparams;  ///< whose values it rests on
 };
-Wired wire(const ExprView& expr,
-           const Object& object,
-           const ExprIds& arguments,
-           const Experiment& experiment,
+Wired wire(const ExprView& expr, const Object& object, const ExprIds& arguments, const Experiment& experiment,
            Program& program);
 
 /// The setting of this name, or null.
-const SettingValue* find_setting(const std::vector<SettingValue>& settings,
-                                 const std::string& name);
+const SettingValue* find_setting(const std::vector<SettingValue>& settings, const std::string& name);
 
 /// Whether another experiment with the same declarations had the same to report.
 bool is_reported(const Context& cx, diagnostics::Code code, Span span);

@@ -17,17 +17,14 @@ Expr call_symbol(const Symbol& symbol, CallSite& site) {
     case SymbolKind::Block:
     case SymbolKind::Model:
     case SymbolKind::Metric:
-    case SymbolKind::Data:
-      return construct(symbol, site);
-    case SymbolKind::Error:
-      return error_at(site.span);
+    case SymbolKind::Data: return construct(symbol, site);
+    case SymbolKind::Error: return error_at(site.span);
     case SymbolKind::Hparam:
     case SymbolKind::Type:
     case SymbolKind::Const:
     case SymbolKind::Callback:
     case SymbolKind::Topology:
-    case SymbolKind::Experiment:
-      break;
+    case SymbolKind::Experiment: break;
   }
   site.scope.cx.report(diag::not_callable(site.name_span, "`" + symbol.name + "`"));
   return error_at(site.span);
@@ -153,15 +150,13 @@ Expr apply(Expr callee, std::vector<Given> given, Span span, Scope& scope) {
       const auto forward = object->fns.find("forward");
       if (forward == object->fns.end()) {
         if (object->is_damaged) return ignore_arguments(site);
-        cx.report(
-            diag::not_callable(callee.span, "`" + object->name + "` has no `fn forward`, so it"));
+        cx.report(diag::not_callable(callee.span, "`" + object->name + "` has no `fn forward`, so it"));
         return error_at(span);
       }
       return call_fn(*forward->second, std::move(callee), site);
     }
     case Kind::List: {
-      if (callee.type.uniform)
-        return apply_list(std::move(callee), std::move(site.given), span, scope);
+      if (callee.type.uniform) return apply_list(std::move(callee), std::move(site.given), span, scope);
       if (site.given.size() != 1) {
         cx.report(diag::wrong_argument(span, "a chain is applied to one value"));
         return error_at(span);
@@ -173,9 +168,11 @@ Expr apply(Expr callee, std::vector<Given> given, Span span, Scope& scope) {
       for (const std::string name : {"update", "compute"}) {
         if (object->fns.contains(name)) continue;
         if (object->is_damaged) return error_at(span);
-        diagnostics::Diagnostic diagnostic = diag::not_callable(callee.span, "the metric `" + object->name + "` has no `fn " + name + "`, so it");
+        diagnostics::Diagnostic diagnostic =
+            diag::not_callable(callee.span, "the metric `" + object->name + "` has no `fn " + name + "`, so it");
         diagnostic.label(object->span, "declared here");
-        if (const auto near = diagnostics::suggest(name, object->fn_order)) diagnostic.help("is `fn {}` meant to be it?", *near);
+        if (const auto near = diagnostics::suggest(name, object->fn_order))
+          diagnostic.help("is `fn {}` meant to be it?", *near);
         cx.report(std::move(diagnostic));
         return error_at(span);
       }
@@ -196,15 +193,12 @@ Expr apply(Expr callee, std::vector<Given> given, Span span, Scope& scope) {
       const auto* function = callee.get<node::FnValue>();
       if (function != nullptr && function->is_method && scope.owner != nullptr) {
         const auto method = scope.owner->fns.find(callee.type.name);
-        if (method != scope.owner->fns.end())
-          return call_fn(*method->second, self_expr(scope, callee.span), site);
+        if (method != scope.owner->fns.end()) return call_fn(*method->second, self_expr(scope, callee.span), site);
       }
-      if (const Symbol* symbol = cx.graph.find(scope.module, callee.type.name))
-        return call_symbol(*symbol, site);
+      if (const Symbol* symbol = cx.graph.find(scope.module, callee.type.name)) return call_symbol(*symbol, site);
       break;
     }
-    default:
-      break;
+    default: break;
   }
   cx.report(diag::not_callable(callee.span, "a value of type " + cx.text(callee.type)));
   return error_at(span);

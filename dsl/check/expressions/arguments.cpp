@@ -28,12 +28,10 @@ Expr check_given(const Given& given, Scope& scope) {
 }
 
 Expr check_given_as(const Given& given, const Type& wanted, Scope& scope, const char* what) {
-  return given.checked ? convert(*given.checked, wanted, scope, what)
-                       : check_as(*given.value, wanted, scope, what);
+  return given.checked ? convert(*given.checked, wanted, scope, what) : check_as(*given.value, wanted, scope, what);
 }
 
-std::optional<std::vector<const Given*>> bind_arguments(const std::vector<ParamInfo>& params,
-                                                        const CallSite& site,
+std::optional<std::vector<const Given*>> bind_arguments(const std::vector<ParamInfo>& params, const CallSite& site,
                                                         const std::string& callee) {
   Context& cx = site.scope.cx;
   std::vector<const Given*> bound(params.size(), nullptr);
@@ -46,23 +44,21 @@ std::optional<std::vector<const Given*>> bind_arguments(const std::vector<ParamI
   for (const Given& given : site.given) {
     if (!given.name) {
       if (next >= params.size()) {
-        cx.report(diag::wrong_argument(given.span, "`" + callee + "` takes " +
-                                                       count_text(params.size(), "argument") +
-                                                       ", this is one more"));
+        cx.report(diag::wrong_argument(
+            given.span, "`" + callee + "` takes " + count_text(params.size(), "argument") + ", this is one more"));
         has_error = true;
         continue;
       }
       bound[next++] = &given;
       continue;
     }
-    const auto param = std::find_if(params.begin(), params.end(), [&](const ParamInfo& candidate) {
-      return candidate.name == given.name->text;
-    });
+    const auto param = std::find_if(params.begin(), params.end(),
+                                    [&](const ParamInfo& candidate) { return candidate.name == given.name->text; });
     if (param == params.end()) {
       std::vector<std::string> names;
       for (const ParamInfo& candidate : params) names.push_back(candidate.name);
-      diagnostics::Diagnostic diagnostic = diag::wrong_argument(
-          given.name->span, "`" + callee + "` has no parameter `" + given.name->text + "`");
+      diagnostics::Diagnostic diagnostic =
+          diag::wrong_argument(given.name->span, "`" + callee + "` has no parameter `" + given.name->text + "`");
       if (!did_you_mean(diagnostic, given.name->text, given.name->span, names)) {
         std::string list;
         for (const std::string& name : names) list += (list.empty() ? "`" : ", `") + name + "`";
@@ -94,10 +90,7 @@ std::optional<std::vector<const Given*>> bind_arguments(const std::vector<ParamI
   return bound;
 }
 
-Expr default_of(const std::vector<ParamInfo>& params,
-                size_t index,
-                const std::vector<Expr>& before,
-                uint32_t module,
+Expr default_of(const std::vector<ParamInfo>& params, size_t index, const std::vector<Expr>& before, uint32_t module,
                 Scope& scope) {
   const ParamInfo& param = params[index];
   if (const auto* name = param.initial->get<ast::NameRef>()) {
@@ -113,8 +106,7 @@ Expr default_of(const std::vector<ParamInfo>& params,
 }
 
 bool has_broken_param(const std::vector<ParamInfo>& params) {
-  return std::any_of(params.begin(), params.end(),
-                     [](const ParamInfo& param) { return param.type.is_error(); });
+  return std::any_of(params.begin(), params.end(), [](const ParamInfo& param) { return param.type.is_error(); });
 }
 
 Expr ignore_arguments(CallSite& site) {

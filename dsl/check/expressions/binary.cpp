@@ -31,9 +31,7 @@ const Operator& info(ast::BinaryOp op) {
   return kOperators.at(op);
 }
 
-bool is_comparison(ast::BinaryOp op) {
-  return op >= ast::BinaryOp::Equal && op <= ast::BinaryOp::In;
-}
+bool is_comparison(ast::BinaryOp op) { return op >= ast::BinaryOp::Equal && op <= ast::BinaryOp::In; }
 
 /// An operator where it is written.
 struct Sign {
@@ -63,12 +61,10 @@ Expr check_host_ints(const Sign& sign, Expr left, Expr right, Span span, Scope& 
       break;
     case ast::BinaryOp::Power:
       if (b && b->constant() && *b->constant() < 0) {
-        scope.cx.report(
-            diag::wrong_type(span, "an int has no negative power").help("write `1.0 * …`"));
+        scope.cx.report(diag::wrong_type(span, "an int has no negative power").help("write `1.0 * …`"));
         return error_at(span);
       }
-      if (known && b->constant() && *b->constant() <= 16)
-        type.value = atoms.power(*a, *b->constant());
+      if (known && b->constant() && *b->constant() <= 16) type.value = atoms.power(*a, *b->constant());
       break;
     case ast::BinaryOp::Divide:
       if (known) {
@@ -85,25 +81,21 @@ Expr check_host_ints(const Sign& sign, Expr left, Expr right, Span span, Scope& 
           requirement.text = scope.cx.text(*a) + " % " + scope.cx.text(*b) + " == 0";
           requirement.origin = span;
           if (decide(requirement, scope.cx) == Truth::False) {
-            scope.cx.report(
-                diag::not_divisible(span, scope.cx.source_text(span), scope.cx.text(*a),
-                                    scope.cx.text(*b))
-                    .help("`floor(a / b)` rounds, and a fraction is written `1.0 * a / b`"));
+            scope.cx.report(diag::not_divisible(span, scope.cx.source_text(span), scope.cx.text(*a), scope.cx.text(*b))
+                                .help("`floor(a / b)` rounds, and a fraction is written `1.0 * a / b`"));
             return error_at(span);
           }
           require(std::move(requirement), span, scope);
         }
       }
       break;
-    default:
-      break;
+    default: break;
   }
   if (type.value && type.value->has_overflowed()) {
     scope.cx.report(diag::dim_overflow(span, scope.cx.source_text(span)));
     return error_at(span);
   }
-  if (left.is<node::IntConst>() && right.is<node::IntConst>() && type.value &&
-      type.value->constant()) {
+  if (left.is<node::IntConst>() && right.is<node::IntConst>() && type.value && type.value->constant()) {
     return int_const(*type.value->constant(), span);
   }
   return host_op(op.sign, {scope.cx.keep(std::move(left)), scope.cx.keep(std::move(right))}, type, span);
@@ -114,9 +106,8 @@ Expr check_host(const Sign& sign, Expr left, Expr right, Span span, Scope& scope
   const bool both_bool = left.type.kind == Kind::Bool && right.type.kind == Kind::Bool;
   const bool one_bool = left.type.kind == Kind::Bool || right.type.kind == Kind::Bool;
   if (one_bool && !(both_bool && op.is_comparison)) {
-    scope.cx.report(diag::wrong_type(span, "cannot " + std::string(op.verb) + " " +
-                                               scope.cx.text(left.type) + " and " +
-                                               scope.cx.text(right.type)));
+    scope.cx.report(diag::wrong_type(
+        span, "cannot " + std::string(op.verb) + " " + scope.cx.text(left.type) + " and " + scope.cx.text(right.type)));
     return error_at(span);
   }
   if (op.is_comparison) {
@@ -141,8 +132,7 @@ void report_clash(const Sign& sign, const ExprView& left, const ExprView& right,
   const Operator& op = info(sign.op);
   const Type& a = left.type;
   const Type& b = right.type;
-  diagnostics::Diagnostic diagnostic =
-      diag::symbolic_broadcast(sign.op_span, op.verb, cx.text(a), cx.text(b));
+  diagnostics::Diagnostic diagnostic = diag::symbolic_broadcast(sign.op_span, op.verb, cx.text(a), cx.text(b));
   diagnostic.label(left.span, "{}", cx.text(a)).label(right.span, "{}", cx.text(b));
   Type widened = a.dims.size() >= b.dims.size() ? a : b;
   const Type& other = a.dims.size() >= b.dims.size() ? b : a;
@@ -150,8 +140,7 @@ void report_clash(const Sign& sign, const ExprView& left, const ExprView& right,
     Dim& dim = widened.dims[widened.dims.size() - 1 - i];
     if (dim.size.is_one()) dim = other.dims[other.dims.size() - 1 - i];
   }
-  diagnostic.note("broadcasting would silently make {} and train on the wrong loss",
-                  cx.text(widened));
+  diagnostic.note("broadcasting would silently make {} and train on the wrong loss", cx.text(widened));
   const ExprView& longer = a.dims.size() >= b.dims.size() ? left : right;
   if (longer.type.dims.size() == other.dims.size() + 1 && longer.type.dims.back().size.is_one()) {
     diagnostic.help("{}.squeeze({})", cx.source_text(longer.span), other.dims.size());
@@ -175,9 +164,8 @@ Expr check_tensors(const Sign& sign, Expr left, Expr right, Span span, Scope& sc
   std::vector<Dim> dims = tensor.dims;
   if (left.type.is_tensor() && right.type.is_tensor()) {
     if (left.type.element != right.type.element) {
-      cx.report(diag::wrong_element(sign.op_span, "cannot " + std::string(op.verb) + " " +
-                                                        cx.text(left.type) + " and " +
-                                                        cx.text(right.type))
+      cx.report(diag::wrong_element(sign.op_span, "cannot " + std::string(op.verb) + " " + cx.text(left.type) +
+                                                      " and " + cx.text(right.type))
                     .label(left.span, "{}", cx.text(left.type))
                     .label(right.span, "{}", cx.text(right.type))
                     .help("convert one of them: `.to({})`", to_text(left.type.element)));
@@ -190,13 +178,11 @@ Expr check_tensors(const Sign& sign, Expr left, Expr right, Span span, Scope& sc
     }
     bool is_equal = shape.dims.has_value();
     if (is_equal) {
-      for (const auto& [a, b] : shape.equal)
-        is_equal = is_equal && require_equal(a, b, sign.op_span, scope, true);
+      for (const auto& [a, b] : shape.equal) is_equal = is_equal && require_equal(a, b, sign.op_span, scope, true);
     }
     if (!is_equal) {
-      cx.report(diag::dims_differ(sign.op_span, "cannot " + std::string(op.verb) + " " +
-                                                      cx.text(left.type) + " and " +
-                                                      cx.text(right.type) + ": their dims differ")
+      cx.report(diag::dims_differ(sign.op_span, "cannot " + std::string(op.verb) + " " + cx.text(left.type) + " and " +
+                                                    cx.text(right.type) + ": their dims differ")
                     .label(left.span, "{}", cx.text(left.type))
                     .label(right.span, "{}", cx.text(right.type)));
       return error_at(span);
@@ -205,25 +191,20 @@ Expr check_tensors(const Sign& sign, Expr left, Expr right, Span span, Scope& sc
   } else {
     const Type& host = left.type.is_tensor() ? right.type : left.type;
     if (!host.is_host_number()) {
-      cx.report(diag::wrong_type(sign.op_span, "cannot " + std::string(op.verb) + " " +
-                                                     cx.text(left.type) + " and " +
-                                                     cx.text(right.type)));
+      cx.report(diag::wrong_type(
+          sign.op_span, "cannot " + std::string(op.verb) + " " + cx.text(left.type) + " and " + cx.text(right.type)));
       return error_at(span);
     }
-    if (host.kind == Kind::Float && !is_floating(element) && element != Element::Any)
-      element = Element::Float;
+    if (host.kind == Kind::Float && !is_floating(element) && element != Element::Any) element = Element::Float;
   }
-  if ((sign.op == ast::BinaryOp::And || sign.op == ast::BinaryOp::Or) &&
-      element != Element::Bool) {
-    cx.report(diag::wrong_element(
-        sign.op_span,
-        "`" + std::string(op.sign) + "` takes bool tensors, not " + cx.text(tensor)));
+  if ((sign.op == ast::BinaryOp::And || sign.op == ast::BinaryOp::Or) && element != Element::Bool) {
+    cx.report(
+        diag::wrong_element(sign.op_span, "`" + std::string(op.sign) + "` takes bool tensors, not " + cx.text(tensor)));
     return error_at(span);
   }
   if (!op.is_comparison && element == Element::Bool) {
-    cx.report(
-        diag::wrong_element(sign.op_span, "cannot " + std::string(op.verb) + " bool tensors")
-            .help("`.to(i64)` makes 0 and 1 of them"));
+    cx.report(diag::wrong_element(sign.op_span, "cannot " + std::string(op.verb) + " bool tensors")
+                  .help("`.to(i64)` makes 0 and 1 of them"));
     return error_at(span);
   }
   if (sign.op == ast::BinaryOp::Divide && !is_floating(element) && element != Element::Any) {
@@ -248,7 +229,8 @@ std::optional<Type> uniform_list(const Type& list, Context& cx) {
     Type one = field.type;
     one.value.reset();
     element = element ? merge(*element, one, cx) : one;
-    if (!element || holds_layers(*element) || element->kind == Kind::Block || element->kind == Kind::Function) return std::nullopt;
+    if (!element || holds_layers(*element) || element->kind == Kind::Block || element->kind == Kind::Function)
+      return std::nullopt;
   }
   Type type = list;
   type.uniform = true;
@@ -284,8 +266,7 @@ Expr apply_operator(ast::BinaryOp written, Span op_span, Expr left, Expr right, 
   if (left.type.is_error() || right.type.is_error()) return error_at(span);
   const Sign sign{written, op_span};
   Context& cx = scope.cx;
-  if (written == ast::BinaryOp::In)
-    return check_in(std::move(left), std::move(right), span, scope);
+  if (written == ast::BinaryOp::In) return check_in(std::move(left), std::move(right), span, scope);
   if (written == ast::BinaryOp::Range) {
     left = convert(std::move(left), Type::of(Kind::Int), scope, "the beginning of a range");
     right = convert(std::move(right), Type::of(Kind::Int), scope, "the end of a range");
@@ -332,8 +313,8 @@ Expr apply_operator(ast::BinaryOp written, Span op_span, Expr left, Expr right, 
     return {Type::of(Kind::Str), span,
             node::Interpolate{{{cx.keep(std::move(left)), ""}, {cx.keep(std::move(right)), ""}}}};
   }
-  cx.report(diag::wrong_type(op_span, "cannot " + std::string(op.verb) + " " +
-                                                 cx.text(left.type) + " and " + cx.text(right.type))
+  cx.report(diag::wrong_type(
+                op_span, "cannot " + std::string(op.verb) + " " + cx.text(left.type) + " and " + cx.text(right.type))
                 .label(left.span, "{}", cx.text(left.type))
                 .label(right.span, "{}", cx.text(right.type)));
   return error_at(span);
@@ -341,8 +322,7 @@ Expr apply_operator(ast::BinaryOp written, Span op_span, Expr left, Expr right, 
 
 Expr check_binary(const ast::Expr& expr, const ast::Binary& binary, Scope& scope) {
   Expr left = check_expr(*binary.left, scope);
-  const bool is_equality =
-      binary.op == ast::BinaryOp::Equal || binary.op == ast::BinaryOp::NotEqual;
+  const bool is_equality = binary.op == ast::BinaryOp::Equal || binary.op == ast::BinaryOp::NotEqual;
   // A choice is compared with its names: `average == macro`.
   Expr right = is_equality && left.type.kind == Kind::OneOf
                    ? check_as(*binary.right, left.type, scope, "the right side")
@@ -350,10 +330,8 @@ Expr check_binary(const ast::Expr& expr, const ast::Binary& binary, Scope& scope
   if (binary.op == ast::BinaryOp::Error) return error_at(expr.span);
   // A chain `a < b < c` is E0207 already.
   const auto* before = binary.left->get<ast::Binary>();
-  if (before != nullptr && is_comparison(before->op) && is_comparison(binary.op))
-    return error_at(expr.span);
-  return apply_operator(binary.op, binary.op_span, std::move(left), std::move(right), expr.span,
-                        scope);
+  if (before != nullptr && is_comparison(before->op) && is_comparison(binary.op)) return error_at(expr.span);
+  return apply_operator(binary.op, binary.op_span, std::move(left), std::move(right), expr.span, scope);
 }
 
 }  // namespace ltr::check

@@ -11,11 +11,9 @@ namespace {
 
 /// Calls what `callee` names or gives.
 Expr call_written(const ast::Expr& callee, std::vector<Given> given, Span span, Scope& scope) {
-  if (const auto* field = callee.get<ast::Field>())
-    return call_method(*field, std::move(given), span, scope);
+  if (const auto* field = callee.get<ast::Field>()) return call_method(*field, std::move(given), span, scope);
   const auto* ref = callee.get<ast::NameRef>();
-  if (ref == nullptr)
-    return apply(check_expr(callee, scope), std::move(given), span, scope);
+  if (ref == nullptr) return apply(check_expr(callee, scope), std::move(given), span, scope);
   const std::string& name = ref->name.text;
   Context& cx = scope.cx;
   // A param hides a function of its name only if it can be called itself: `dropout(x, dropout)`.
@@ -24,11 +22,9 @@ Expr call_written(const ast::Expr& callee, std::vector<Given> given, Span span, 
   };
   const bool is_own =
       scope.find_local(name) ||
-      (scope.owner != nullptr &&
-       (scope.owner->members.contains(name) || scope.owner->fns.contains(name) ||
-        std::any_of(scope.owner->params.begin(), scope.owner->params.end(), is_block_param)));
-  if (is_own)
-    return apply(check_name(callee, ref->name, scope), std::move(given), span, scope);
+      (scope.owner != nullptr && (scope.owner->members.contains(name) || scope.owner->fns.contains(name) ||
+                                  std::any_of(scope.owner->params.begin(), scope.owner->params.end(), is_block_param)));
+  if (is_own) return apply(check_name(callee, ref->name, scope), std::move(given), span, scope);
   CallSite site{name, ref->name.span, span, std::move(given), scope};
   const Symbol* symbol = cx.graph.find(scope.module, name);
   const bool is_users = symbol != nullptr && !cx.graph.modules[symbol->module].is_library;
@@ -38,8 +34,8 @@ Expr call_written(const ast::Expr& callee, std::vector<Given> given, Span span, 
     if (auto builtin = check_builtin(name, site)) return std::move(*builtin);
     if (scope.place == Place::Data && (cx.graph.stages.contains(name) || symbol == nullptr)) {
       // `split repeat sample` are stages when their first argument is a stream.
-      if (!site.given.empty() && !site.given[0].checked && !site.given[0].name &&
-          site.given[0].value != nullptr && cx.graph.stages.contains(name)) {
+      if (!site.given.empty() && !site.given[0].checked && !site.given[0].name && site.given[0].value != nullptr &&
+          cx.graph.stages.contains(name)) {
         const std::vector<ParamInfo>& params = fn_of(cx, cx.graph.stages.at(name)).params;
         const bool takes_stream = !params.empty() && params[0].type.kind == Kind::Stream;
         if (takes_stream) site.given[0].checked = check_expr(*site.given[0].value, scope);
@@ -74,22 +70,17 @@ std::vector<Given> given_of(const ast::Call& call, std::optional<Expr> piped) {
 
 }  // namespace
 
-Expr check_call(const ast::Expr& expr,
-                const ast::Call& call,
-                Scope& scope,
-                std::optional<Expr> piped) {
+Expr check_call(const ast::Expr& expr, const ast::Call& call, Scope& scope, std::optional<Expr> piped) {
   if (piped && piped->type.is_error()) return error_at(expr.span);
   return call_written(*call.callee, given_of(call, std::move(piped)), expr.span, scope);
 }
 
 Expr check_pipe(const ast::Expr& expr, const ast::Pipe& pipe, Scope& scope) {
   Expr value = check_expr(*pipe.value, scope);
-  if (const auto* call = pipe.target->get<ast::Call>())
-    return check_call(expr, *call, scope, std::move(value));
+  if (const auto* call = pipe.target->get<ast::Call>()) return check_call(expr, *call, scope, std::move(value));
   if (value.type.is_error()) return error_at(expr.span);
   const Span span = value.span;
-  return call_written(*pipe.target, {{std::nullopt, nullptr, std::move(value), span}}, expr.span,
-                      scope);
+  return call_written(*pipe.target, {{std::nullopt, nullptr, std::move(value), span}}, expr.span, scope);
 }
 
 }  // namespace ltr::check

@@ -14,10 +14,7 @@ std::set<AtomId> free_atoms(const FnInfo& fn);
 /// Dims of a result that no argument told are not known.
 void forget_unbound(Type& type, const std::set<AtomId>& free, Context& cx);
 /// The default of a param; one that is just another param's name repeats that param's argument.
-Expr default_of(const std::vector<ParamInfo>& params,
-                size_t index,
-                const std::vector<Expr>& before,
-                uint32_t module,
+Expr default_of(const std::vector<ParamInfo>& params, size_t index, const std::vector<Expr>& before, uint32_t module,
                 Scope& scope);
 /// A param that could not be read: what fits it is not known.
 bool has_broken_param(const std::vector<ParamInfo>& params);

@@ -15,7 +15,8 @@ Expr value_call(const FnInfo& op, std::vector<Expr> args, Span span, Context& cx
   // A setting that is given a value here may still be given none at the start.
   CallSignature signature{op.name, {}};
   for (const ParamInfo& param : op.params) {
-    if (param.type.kind == Kind::Option) signature.params.emplace_back(param.name, to_text(param.type, cx.program.atoms));
+    if (param.type.kind == Kind::Option)
+      signature.params.emplace_back(param.name, to_text(param.type, cx.program.atoms));
   }
   const bool is_known = std::any_of(cx.program.calls.begin(), cx.program.calls.end(),
                                     [&](const CallSignature& one) { return one.name == op.name; });
@@ -45,17 +46,14 @@ std::optional<std::vector<Expr>> op_arguments(const FnInfo& op, CallSite& site, 
       }
     }
     if (args.back().type.is_error()) has_error = true;
-    if (param.atom != 0 && args.back().type.value)
-      binding.dims[param.atom] = *args.back().type.value;
+    if (param.atom != 0 && args.back().type.value) binding.dims[param.atom] = *args.back().type.value;
   }
   if (has_error) return std::nullopt;
   put_requirements(op.requirements, binding, {op.params, args}, site.span, site.scope);
   return args;
 }
 
-Expr call_op(const FnInfo& op, CallSite& site) {
-  return call_by_rule(op, site);
-}
+Expr call_op(const FnInfo& op, CallSite& site) { return call_by_rule(op, site); }
 
 Expr call_by_signature(const FnInfo& op, CallSite& site) {
   Binding binding;
@@ -67,10 +65,8 @@ Expr call_by_signature(const FnInfo& op, CallSite& site) {
     case Kind::CallbackValue:
     case Kind::Logger:
     case Kind::TrainerValue:
-    case Kind::Draw:
-      return value_call(op, std::move(*args), site.span, site.scope.cx);
-    default:
-      break;
+    case Kind::Draw: return value_call(op, std::move(*args), site.span, site.scope.cx);
+    default: break;
   }
   Type result = substitute(op.result, binding, site.scope.cx);
   forget_unbound(result, free_atoms(op), site.scope.cx);
@@ -97,22 +93,20 @@ Expr call_fn(FnInfo& fn, std::optional<Expr> receiver, CallSite& site) {
   for (size_t i = 0; i < fn.params.size(); ++i) {
     const ParamInfo& param = fn.params[i];
     const std::string what =
-        "`" + param.name + "` of `" +
-        (fn.name == "forward" && fn.owner != nullptr ? fn.owner->name : fn.name) + "`";
+        "`" + param.name + "` of `" + (fn.name == "forward" && fn.owner != nullptr ? fn.owner->name : fn.name) + "`";
     if ((*bound)[i] == nullptr) {
       args.push_back(default_of(fn.params, i, args, fn.module, site.scope));
     } else {
       const Type wanted = substitute(param.type, binding, cx);
       args.push_back(check_given_as(*(*bound)[i], wanted, site.scope, what.c_str()));
-      if (!args.back().type.is_error() && !match(param.type, args.back().type, binding, free,
-                                                 args.back().span, site.scope, what, false)) {
+      if (!args.back().type.is_error() &&
+          !match(param.type, args.back().type, binding, free, args.back().span, site.scope, what, false)) {
         has_error = true;
       }
     }
     has_error = has_error || args.back().type.is_error();
     if (param.atom != 0)
-      binding.dims[param.atom] =
-          args.back().type.value ? *args.back().type.value : cx.program.atoms.unknown();
+      binding.dims[param.atom] = args.back().type.value ? *args.back().type.value : cx.program.atoms.unknown();
   }
   if (has_error) return error_at(site.span);
   put_requirements(fn.requirements, binding, {fn.params, args, receiver ? &*receiver : nullptr}, site.span, site.scope);

@@ -10,25 +10,20 @@ namespace ltr::check {
 namespace {
 
 /// `opt.zero_grad()` and so on, in a manual step.
-std::optional<Expr> call_optimizer(const ExprView& optimizer,
-                                   const ast::Name& name,
-                                   const std::vector<Given>& given,
-                                   Span span,
-                                   Scope& scope) {
+std::optional<Expr> call_optimizer(const ExprView& optimizer, const ast::Name& name, const std::vector<Given>& given,
+                                   Span span, Scope& scope) {
   static const std::map<std::string, size_t> kMethods = {
       {"zero_grad", 0}, {"step", 0}, {"clip_norm", 1}, {"clip_value", 1}, {"set_lr", 1}};
   const auto method = kMethods.find(name.text);
   if (method == kMethods.end()) return std::nullopt;
   Context& cx = scope.cx;
   if (scope.place != Place::Step || !scope.info->is_manual) {
-    cx.report(
-        diag::wrong_place(span, "`" + name.text + "` of an optimizer is called in manual steps")
-            .help("`minimize loss` does all of it, or declare `step train(…) manual { … }`"));
+    cx.report(diag::wrong_place(span, "`" + name.text + "` of an optimizer is called in manual steps")
+                  .help("`minimize loss` does all of it, or declare `step train(…) manual { … }`"));
     return error_at(span);
   }
   if (given.size() != method->second) {
-    cx.report(diag::wrong_argument(
-        span, "`" + name.text + "` takes " + count_text(method->second, "argument")));
+    cx.report(diag::wrong_argument(span, "`" + name.text + "` takes " + count_text(method->second, "argument")));
     return error_at(span);
   }
   std::vector<Expr> args = {optimizer};
@@ -41,11 +36,8 @@ std::optional<Expr> call_optimizer(const ExprView& optimizer,
 }
 
 /// `frozen(net).encode(x)`.
-std::optional<Expr> call_frozen_method(const ExprView& base,
-                                       const ast::Field& field,
-                                       const std::vector<Given>& given,
-                                       Span span,
-                                       Scope& scope) {
+std::optional<Expr> call_frozen_method(const ExprView& base, const ast::Field& field, const std::vector<Given>& given,
+                                       Span span, Scope& scope) {
   const std::optional<Expr> block = scope.cx.closures[base.type.decl - 1].frozen;
   if (!block || block->type.kind != Kind::Block) return std::nullopt;
   const ObjectInfo* object = find_object(scope.cx, Kind::Block, block->type.decl);
@@ -62,11 +54,11 @@ std::optional<Expr> call_frozen_method(const ExprView& base,
 Expr call_method(const ast::Field& field, std::vector<Given> given, Span span, Scope& scope) {
   Context& cx = scope.cx;
   const std::string& name = field.name.text;
-  if (const auto* base = field.base->get<ast::NameRef>();
-      base != nullptr && !scope.find_local(base->name.text)) {
+  if (const auto* base = field.base->get<ast::NameRef>(); base != nullptr && !scope.find_local(base->name.text)) {
     if (cx.graph.modules[scope.module].aliases.contains(base->name.text)) {
       CallSite site{name, field.name.span, span, std::move(given), scope};
-      if (const Symbol* symbol = cx.graph.find(scope.module, base->name.text + "." + name)) return call_symbol(*symbol, site);
+      if (const Symbol* symbol = cx.graph.find(scope.module, base->name.text + "." + name))
+        return call_symbol(*symbol, site);
       report_not_in_module(field.name, base->name.text, scope);
       return ignore_arguments(site);
     }
@@ -110,8 +102,7 @@ Expr call_method(const ast::Field& field, std::vector<Given> given, Span span, S
   if (symbol != nullptr && (symbol->kind == SymbolKind::Op || symbol->kind == SymbolKind::Fn)) {
     return call_symbol(*symbol, site);
   }
-  diagnostics::Diagnostic diagnostic =
-      diag::unknown_field(field.name.span, cx.text(base.type), name);
+  diagnostics::Diagnostic diagnostic = diag::unknown_field(field.name.span, cx.text(base.type), name);
   std::vector<std::string> known = text_methods(base.type, cx);
   if (known.empty()) known = cx.graph.visible(scope.module);
   if (kind == Kind::List) known.insert(known.end(), {"weights", "length"});

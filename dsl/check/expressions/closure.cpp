@@ -107,18 +107,16 @@ Expr partial_value(const ast::Expr& expr, Scope& scope) {
 Expr frozen_value(CallSite& site) {
   Scope& scope = site.scope;
   if (site.given.size() != 1) {
-    scope.cx.report(
-        diag::wrong_argument(site.name_span, "`frozen` is written `frozen(net)(x)`")
-            .note("it takes a block, and gives one whose weights get no gradient"));
+    scope.cx.report(diag::wrong_argument(site.name_span, "`frozen` is written `frozen(net)(x)`")
+                        .note("it takes a block, and gives one whose weights get no gradient"));
     return error_at(site.span);
   }
   Expr block = check_given(site.given[0], scope);
   if (block.type.is_error()) return error_at(site.span);
-  const bool is_list = block.type.kind == Kind::List && !block.type.fields.empty() &&
-                       block.type.fields[0].type.kind == Kind::Block;
+  const bool is_list =
+      block.type.kind == Kind::List && !block.type.fields.empty() && block.type.fields[0].type.kind == Kind::Block;
   if (block.type.kind != Kind::Block && !is_list) {
-    scope.cx.report(diag::wrong_argument(
-        block.span, "`frozen` takes a block, not " + scope.cx.text(block.type)));
+    scope.cx.report(diag::wrong_argument(block.span, "`frozen` takes a block, not " + scope.cx.text(block.type)));
     return error_at(site.span);
   }
   Closure closure{.kind = Closure::Kind::Frozen, .code = nullptr, .frozen = {}, .frames = {}};
@@ -161,8 +159,7 @@ Expr apply_closure(const ExprView& callee, std::vector<Given> given, Span span, 
   }
   if (const auto object = object_of_member(callee, cx); object && !cx.at(*object).is<node::Self>())
     result = cx.at(with_self(cx.keep(std::move(result)), *object, cx));
-  if (makes_locals(callee, cx))
-    result = let_in(scope.hidden_local(callee.type), callee, std::move(result), span, cx);
+  if (makes_locals(callee, cx)) result = let_in(scope.hidden_local(callee.type), callee, std::move(result), span, cx);
   result.span = span;
   return result;
 }
@@ -173,9 +170,8 @@ Expr call_value(Expr callee, CallSite& site) {
   const std::vector<TypeField>& signature = callee.type.fields;
   const size_t count = signature.size() - 1;
   if (site.given.size() != count) {
-    cx.report(diag::wrong_argument(site.span, "`" + cx.source_text(callee.span) + "` takes " +
-                                                  std::to_string(count) + " argument" +
-                                                  (count == 1 ? "" : "s") + ", not " +
+    cx.report(diag::wrong_argument(site.span, "`" + cx.source_text(callee.span) + "` takes " + std::to_string(count) +
+                                                  " argument" + (count == 1 ? "" : "s") + ", not " +
                                                   std::to_string(site.given.size())));
     return error_at(site.span);
   }
@@ -193,8 +189,7 @@ Expr call_value(Expr callee, CallSite& site) {
   }
   if (has_error) return error_at(site.span);
   Type result = substitute(signature.back().type, binding, cx);
-  return {std::move(result), site.span,
-          node::CallValue{cx.keep(std::move(callee)), cx.keep(std::move(args))}};
+  return {std::move(result), site.span, node::CallValue{cx.keep(std::move(callee)), cx.keep(std::move(args))}};
 }
 
 Expr as_function(Expr value, const Type& wanted, Scope& scope, const char* what) {
@@ -215,8 +210,7 @@ Expr as_function(Expr value, const Type& wanted, Scope& scope, const char* what)
   body = convert(std::move(body), result, scope, what);
   Binding binding;
   const std::string label = std::string("the result of ") + what;
-  if (body.type.is_error() ||
-      !match(result, body.type, binding, {}, span, scope, label, false)) {
+  if (body.type.is_error() || !match(result, body.type, binding, {}, span, scope, label, false)) {
     return error_at(span);
   }
   function.value = scope.cx.keep(std::move(value));

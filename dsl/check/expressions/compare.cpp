@@ -8,15 +8,12 @@ namespace ltr::check {
 
 namespace {
 
-bool is_text(const Type& type) {
-  return type.kind == Kind::Str || type.kind == Kind::Path || type.kind == Kind::OneOf;
-}
+bool is_text(const Type& type) { return type.kind == Kind::Str || type.kind == Kind::Path || type.kind == Kind::OneOf; }
 
 bool is_comparable(const Type& type) {
-  const bool is_structure = type.kind == Kind::List || type.kind == Kind::Tuple ||
-                            type.kind == Kind::Record || type.kind == Kind::Option;
-  if (!is_structure)
-    return type.is_host_number() || is_text(type) || type.is_tensor() || type.kind == Kind::None;
+  const bool is_structure =
+      type.kind == Kind::List || type.kind == Kind::Tuple || type.kind == Kind::Record || type.kind == Kind::Option;
+  if (!is_structure) return type.is_host_number() || is_text(type) || type.is_tensor() || type.kind == Kind::None;
   if (type.kind == Kind::Option && type.fields[0].type.is_tensor()) return false;
   return std::all_of(type.fields.begin(), type.fields.end(),
                      [](const TypeField& field) { return is_comparable(field.type); });
@@ -58,9 +55,8 @@ std::optional<Expr> compare_wholes(Expr& left, Expr& right, Span span, Scope& sc
 Expr check_in(Expr left, Expr right, Span span, Scope& scope) {
   Context& cx = scope.cx;
   if (right.type.kind != Kind::Range && right.type.kind != Kind::List) {
-    cx.report(diag::wrong_type(
-        right.span,
-        "`in` looks into a list or a range `a .. b`, not into " + cx.text(right.type)));
+    cx.report(
+        diag::wrong_type(right.span, "`in` looks into a list or a range `a .. b`, not into " + cx.text(right.type)));
     return error_at(span);
   }
   const bool is_number = left.type.kind == Kind::Int || left.type.kind == Kind::Float;
@@ -73,8 +69,7 @@ Expr check_in(Expr left, Expr right, Span span, Scope& scope) {
     if (right.type.fields.empty() && !is_comparable(left.type)) common.reset();
   }
   if (!common) {
-    cx.report(diag::wrong_type(span, "cannot look for " + cx.text(left.type) + " in " +
-                                         cx.text(right.type))
+    cx.report(diag::wrong_type(span, "cannot look for " + cx.text(left.type) + " in " + cx.text(right.type))
                   .label(left.span, "{}", cx.text(left.type))
                   .label(right.span, "{}", cx.text(right.type)));
     return error_at(span);

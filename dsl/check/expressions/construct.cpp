@@ -8,20 +8,16 @@ namespace {
 /// Reports where code builds what must be a member.
 bool may_build(const Symbol& symbol, const CallSite& site) {
   const Place place = site.scope.place;
-  if (place == Place::Member || place == Place::Test || place == Place::Experiment ||
-      symbol.kind == SymbolKind::Data)
+  if (place == Place::Member || place == Place::Test || place == Place::Experiment || symbol.kind == SymbolKind::Data)
     return true;
   Context& cx = site.scope.cx;
   cx.report(diag::block_built_in_code(site.span, symbol.name)
-                .help("make it a member: `NAME = {}` outside of the function",
-                      cx.source_text(site.span)));
+                .help("make it a member: `NAME = {}` outside of the function", cx.source_text(site.span)));
   return false;
 }
 
 /// The arguments of a constructor in declared order, and what its sizes stand for; unset where one is wrong.
-std::optional<std::vector<Expr>> constructor_arguments(const ObjectInfo& object,
-                                                       CallSite& site,
-                                                       Binding& binding) {
+std::optional<std::vector<Expr>> constructor_arguments(const ObjectInfo& object, CallSite& site, Binding& binding) {
   Context& cx = site.scope.cx;
   const auto bound = bind_arguments(object.params, site, object.name);
   if (!bound) return std::nullopt;
@@ -44,8 +40,7 @@ std::optional<std::vector<Expr>> constructor_arguments(const ObjectInfo& object,
     }
     has_error = has_error || args.back().type.is_error();
     if (param.atom != 0)
-      binding.dims[param.atom] =
-          args.back().type.value ? *args.back().type.value : cx.program.atoms.unknown();
+      binding.dims[param.atom] = args.back().type.value ? *args.back().type.value : cx.program.atoms.unknown();
   }
   // What a block parameter must accept may hang on all other arguments.
   for (size_t i = 0; i < object.params.size() && !has_error; ++i) {
@@ -58,8 +53,7 @@ std::optional<std::vector<Expr>> constructor_arguments(const ObjectInfo& object,
   // Types that mention other params, such as a shared weight, are compared once all are known.
   for (size_t i = 0; i < object.params.size(); ++i) {
     if ((*bound)[i] == nullptr || is_function(i)) continue;
-    if (!match(object.params[i].type, args[i].type, binding, {}, args[i].span, site.scope, label(i),
-               false))
+    if (!match(object.params[i].type, args[i].type, binding, {}, args[i].span, site.scope, label(i), false))
       return std::nullopt;
   }
   return args;

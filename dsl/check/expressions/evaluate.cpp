@@ -8,15 +8,9 @@ namespace {
 
 using Value = HostValue;
 
-Value make_int(int64_t whole) {
-  return {Value::Kind::Int, whole, double(whole), ""};
-}
-Value make_float(double real) {
-  return {Value::Kind::Float, 0, real, ""};
-}
-Value make_bool(bool value) {
-  return {Value::Kind::Bool, value ? 1 : 0, value ? 1.0 : 0.0, ""};
-}
+Value make_int(int64_t whole) { return {Value::Kind::Int, whole, double(whole), ""}; }
+Value make_float(double real) { return {Value::Kind::Float, 0, real, ""}; }
+Value make_bool(bool value) { return {Value::Kind::Bool, value ? 1 : 0, value ? 1.0 : 0.0, ""}; }
 
 host::Number number_of(const Value& value) {
   if (value.kind == Value::Kind::Bool) return value.whole != 0;

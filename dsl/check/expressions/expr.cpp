@@ -7,26 +7,18 @@
 
 namespace ltr::check {
 
-Expr error_at(Span span) {
-  return {Type::error(), span, node::Error{}};
-}
+Expr error_at(Span span) { return {Type::error(), span, node::Error{}}; }
 
 Expr local_expr(LocalId local, const Scope& scope, Span span) {
   const Local& variable = scope.locals[local];
   return {variable.type, span, node::Local{local, variable.name}};
 }
 
-Expr int_const(int64_t value, Span span) {
-  return {Type::host_int(Polynomial(value)), span, node::IntConst{value}};
-}
+Expr int_const(int64_t value, Span span) { return {Type::host_int(Polynomial(value)), span, node::IntConst{value}}; }
 
-Expr none_const(Span span) {
-  return {Type::of(Kind::None), span, node::NoneConst{}};
-}
+Expr none_const(Span span) { return {Type::of(Kind::None), span, node::NoneConst{}}; }
 
-Expr str_const(std::string text, Span span) {
-  return {Type::of(Kind::Str), span, node::StrConst{std::move(text)}};
-}
+Expr str_const(std::string text, Span span) { return {Type::of(Kind::Str), span, node::StrConst{std::move(text)}}; }
 
 Expr symbol_const(std::string text, Type type, Span span) {
   return {std::move(type), span, node::Symbol{std::move(text)}};
@@ -74,9 +66,7 @@ std::optional<Expr> make_quantity(double value, const std::string& unit, Span sp
   if (found == kUnits.end()) return std::nullopt;
   const auto& [name, scale] = found->second;
   const std::string_view base = name;
-  const Kind kind = base == "seconds" ? Kind::Duration
-                    : base == "bytes" ? Kind::Bytes
-                                      : Kind::Period;
+  const Kind kind = base == "seconds" ? Kind::Duration : base == "bytes" ? Kind::Bytes : Kind::Period;
   return Expr{Type::of(kind), span, node::Quantity{value * scale, name}};
 }
 
@@ -89,23 +79,20 @@ Expr check_quantity(const ast::Expr& expr, const ast::Quantity& quantity) {
 /// A call of a function, which in a chain lacks its first argument: `leaky_relu(0.2)`, or a list of such calls.
 bool may_be_partial(const ast::Expr& element, const Scope& scope) {
   if (const auto* list = element.get<ast::List>()) {
-    return !list->elements.empty() &&
-           std::all_of(list->elements.begin(), list->elements.end(),
-                       [&](const ast::Expr& inner) { return may_be_partial(inner, scope); });
+    return !list->elements.empty() && std::all_of(list->elements.begin(), list->elements.end(),
+                                                  [&](const ast::Expr& inner) { return may_be_partial(inner, scope); });
   }
   const auto* call = element.get<ast::Call>();
   const auto* name = call != nullptr ? call->callee->get<ast::NameRef>() : nullptr;
   if (name == nullptr || scope.find_local(name->name.text)) return false;
   if (scope.owner != nullptr && scope.owner->members.contains(name->name.text)) return false;
   const Symbol* symbol = scope.cx.graph.find(scope.module, name->name.text);
-  return symbol != nullptr &&
-         (symbol->kind == SymbolKind::Fn || symbol->kind == SymbolKind::Op);
+  return symbol != nullptr && (symbol->kind == SymbolKind::Fn || symbol->kind == SymbolKind::Op);
 }
 
 bool is_chain_element(const Type& type) {
   const bool is_list = type.kind == Kind::List && !type.fields.empty();
-  return type.kind == Kind::Block || type.kind == Kind::Function ||
-         (is_list && is_chain_element(type.fields[0].type));
+  return type.kind == Kind::Block || type.kind == Kind::Function || (is_list && is_chain_element(type.fields[0].type));
 }
 
 // What else stands in a list tells whether it is a chain, so calls of functions are read last.
@@ -115,8 +102,7 @@ Expr check_list(const ast::Expr& expr, const ast::List& list, Scope& scope, bool
   for (const bool partial : {false, true}) {
     for (size_t i = 0; i < elements.size(); ++i) {
       if (may_be_partial(list.elements[i], scope) != partial) continue;
-      elements[i] = partial && is_chain ? check_function(list.elements[i], scope)
-                                        : check_expr(list.elements[i], scope);
+      elements[i] = partial && is_chain ? check_function(list.elements[i], scope) : check_expr(list.elements[i], scope);
       has_error = has_error || elements[i].type.is_error();
       is_chain = is_chain || is_chain_element(elements[i].type);
     }
@@ -133,15 +119,12 @@ Expr check_comprehension(const ast::Expr& expr, const ast::Comprehension& list, 
   if (range.type.is_error()) return error_at(expr.span);
   if (range.type.kind != Kind::Range) {
     scope.cx.report(diag::wrong_type(
-        range.span,
-        "a comprehension runs over a range `a .. b`, not over " + scope.cx.text(range.type)));
+        range.span, "a comprehension runs over a range `a .. b`, not over " + scope.cx.text(range.type)));
     return error_at(expr.span);
   }
   scope.frames.emplace_back();
-  const AtomId atom =
-      scope.cx.program.atoms.variable(list.variable.text, scope.cx.next_key++, false, false, true);
-  const LocalId variable =
-      scope.declare(list.variable.text, Type::host_int(Polynomial::atom(atom)));
+  const AtomId atom = scope.cx.program.atoms.variable(list.variable.text, scope.cx.next_key++, false, false, true);
+  const LocalId variable = scope.declare(list.variable.text, Type::host_int(Polynomial::atom(atom)));
   Expr element = check_expr(*list.element, scope);
   scope.frames.pop_back();
   if (element.type.is_error()) return error_at(expr.span);
@@ -151,8 +134,7 @@ Expr check_comprehension(const ast::Expr& expr, const ast::Comprehension& list, 
   const Type& to = scope.cx.at(bounds->to).type;
   type.value = from.value && to.value ? *to.value - *from.value : scope.cx.program.atoms.unknown();
   // What the variable is in the first element.
-  type.arguments.emplace_back(atom,
-                              from.value ? *from.value : scope.cx.program.atoms.unknown());
+  type.arguments.emplace_back(atom, from.value ? *from.value : scope.cx.program.atoms.unknown());
   return {std::move(type), expr.span,
           node::Comprehension{variable, bounds->from, bounds->to, scope.cx.keep(std::move(element))}};
 }
@@ -161,12 +143,10 @@ Expr check_if(const ast::Expr& expr, const ast::IfExpr& branch, Scope& scope) {
   Expr condition = check_as(*branch.condition, Type::of(Kind::Bool), scope, "the condition");
   Expr then_value = check_expr(*branch.then_value, scope);
   Expr else_value = check_expr(*branch.else_value, scope);
-  if (condition.type.is_error() || then_value.type.is_error() || else_value.type.is_error())
-    return error_at(expr.span);
+  if (condition.type.is_error() || then_value.type.is_error() || else_value.type.is_error()) return error_at(expr.span);
   const std::optional<Type> type = merge(then_value.type, else_value.type, scope.cx);
   if (!type) {
-    scope.cx.report(diag::branches_differ(expr.span, scope.cx.text(then_value.type),
-                                          scope.cx.text(else_value.type))
+    scope.cx.report(diag::branches_differ(expr.span, scope.cx.text(then_value.type), scope.cx.text(else_value.type))
                         .label(then_value.span, "{}", scope.cx.text(then_value.type))
                         .label(else_value.span, "{}", scope.cx.text(else_value.type)));
     return error_at(expr.span);
@@ -199,14 +179,12 @@ Expr check_as_type(const ast::Expr& expr, const ast::As& as, Scope& scope) {
   const Type type = check_type(*as.type, scope);
   if (value.type.is_error() || type.is_error()) return error_at(expr.span);
   if (!value.type.is_tensor() || !type.is_tensor() || value.type.element != type.element) {
-    scope.cx.report(diag::wrong_element(
-        expr.span, "`as` names the dims of a tensor, it does not make " + scope.cx.text(type) +
-                       " of " + scope.cx.text(value.type)));
+    scope.cx.report(diag::wrong_element(expr.span, "`as` names the dims of a tensor, it does not make " +
+                                                       scope.cx.text(type) + " of " + scope.cx.text(value.type)));
     return error_at(expr.span);
   }
   if (value.type.dims.size() != type.dims.size()) {
-    scope.cx.report(diag::wrong_rank(
-        expr.span, scope.cx.text(value.type) + " cannot be " + scope.cx.text(type)));
+    scope.cx.report(diag::wrong_rank(expr.span, scope.cx.text(value.type) + " cannot be " + scope.cx.text(type)));
     return error_at(expr.span);
   }
   Type known = type;
@@ -314,8 +292,7 @@ Expr check_expr(const ast::Expr& expr, Scope& scope) {
     bool has_error = false;
     for (const ast::RecordField& field : e->fields) {
       for (const TypeField& other : type.fields) {
-        if (other.name == field.name.text)
-          scope.cx.report(diag::duplicate_name(field.name.span, field.name.text));
+        if (other.name == field.name.text) scope.cx.report(diag::duplicate_name(field.name.span, field.name.text));
       }
       values.push_back(check_expr(*field.value, scope));
       has_error = has_error || values.back().type.is_error();
@@ -333,30 +310,25 @@ namespace {
 bool has_own_words(const Type& type) {
   if (type.kind != Kind::List && type.kind != Kind::Tuple) return false;
   return std::any_of(type.fields.begin(), type.fields.end(), [](const TypeField& field) {
-    return field.type.kind == Kind::Schedule || field.type.kind == Kind::OneOf ||
-           field.type.kind == Kind::Series || has_own_words(field.type);
+    return field.type.kind == Kind::Schedule || field.type.kind == Kind::OneOf || field.type.kind == Kind::Series ||
+           has_own_words(field.type);
   });
 }
 
 /// Elements are read as what the whole is asked for: `[(linear_warmup(…), 200 steps), …]`. Nothing
 /// if `expr` is not written as such a list or tuple.
-std::optional<Expr> check_parts(const ast::Expr& expr,
-                                const Type& wanted,
-                                Scope& scope,
-                                const char* what) {
+std::optional<Expr> check_parts(const ast::Expr& expr, const Type& wanted, Scope& scope, const char* what) {
   const auto* list = wanted.kind == Kind::List ? expr.get<ast::List>() : nullptr;
   const auto* tuple = wanted.kind == Kind::Tuple ? expr.get<ast::Tuple>() : nullptr;
   if (wanted.kind == Kind::Tuple && tuple == nullptr && expr.get<ast::Call>() != nullptr) {
-    scope.cx.report(diag::wrong_argument(
-        expr.span, std::string(what) + " must be " + scope.cx.text(wanted)));
+    scope.cx.report(diag::wrong_argument(expr.span, std::string(what) + " must be " + scope.cx.text(wanted)));
     return error_at(expr.span);
   }
   if (list == nullptr && tuple == nullptr) return std::nullopt;
   if (list != nullptr && list->elements.empty()) return std::nullopt;
   const std::vector<ast::Expr>& elements = list != nullptr ? list->elements : tuple->elements;
   if (tuple != nullptr && elements.size() != wanted.fields.size()) {
-    scope.cx.report(diag::wrong_argument(
-        expr.span, std::string(what) + " must be " + scope.cx.text(wanted)));
+    scope.cx.report(diag::wrong_argument(expr.span, std::string(what) + " must be " + scope.cx.text(wanted)));
     return error_at(expr.span);
   }
   Type type = Type::of(wanted.kind);
@@ -378,14 +350,11 @@ std::optional<Expr> check_parts(const ast::Expr& expr,
 }  // namespace
 
 Expr check_as(const ast::Expr& expr, const Type& wanted, Scope& scope, const char* what) {
-  const Type& inner =
-      wanted.kind == Kind::Option && !wanted.fields.empty() ? wanted.fields[0].type : wanted;
+  const Type& inner = wanted.kind == Kind::Option && !wanted.fields.empty() ? wanted.fields[0].type : wanted;
   // Settings of a closed kind read their own words first.
   if (inner.kind == Kind::OneOf) {
-    const bool has_none =
-        std::find(inner.choices.begin(), inner.choices.end(), "none") != inner.choices.end();
-    if (has_none && expr.get<ast::NoneLiteral>() != nullptr)
-      return symbol_const("none", inner, expr.span);
+    const bool has_none = std::find(inner.choices.begin(), inner.choices.end(), "none") != inner.choices.end();
+    if (has_none && expr.get<ast::NoneLiteral>() != nullptr) return symbol_const("none", inner, expr.span);
     if (const auto* name = expr.get<ast::NameRef>()) {
       for (const std::string& choice : inner.choices) {
         if (choice == name->name.text) {
@@ -394,11 +363,10 @@ Expr check_as(const ast::Expr& expr, const Type& wanted, Scope& scope, const cha
       }
       if (!scope.find_local(name->name.text)) {
         std::string choices;
-        for (const std::string& choice : inner.choices)
-          choices += (choices.empty() ? "`" : ", `") + choice + "`";
+        for (const std::string& choice : inner.choices) choices += (choices.empty() ? "`" : ", `") + choice + "`";
         const Symbol* symbol = scope.cx.graph.find(scope.module, name->name.text);
-        const bool is_value = symbol != nullptr && (symbol->kind == SymbolKind::Hparam ||
-                                                    symbol->kind == SymbolKind::Const);
+        const bool is_value =
+            symbol != nullptr && (symbol->kind == SymbolKind::Hparam || symbol->kind == SymbolKind::Const);
         bool is_param = scope.owner != nullptr && scope.owner->members.contains(name->name.text);
         for (size_t i = 0; scope.owner != nullptr && i < scope.owner->params.size(); ++i) {
           is_param = is_param || scope.owner->params[i].name == name->name.text;
@@ -438,8 +406,7 @@ Expr check_as(const ast::Expr& expr, const Type& wanted, Scope& scope, const cha
       const auto symbol = scope.cx.graph.schedules.find(name->name.text);
       if (symbol == scope.cx.graph.schedules.end()) {
         const std::vector<std::string> known = resolve::LibraryIndex::get().names("schedules/");
-        diagnostics::Diagnostic diagnostic =
-            diag::unknown_callback(name->name.span, "schedule", name->name.text);
+        diagnostics::Diagnostic diagnostic = diag::unknown_callback(name->name.span, "schedule", name->name.text);
         if (!did_you_mean(diagnostic, name->name.text, name->name.span, known)) note_there_are(diagnostic, known);
         scope.cx.report(std::move(diagnostic));
         return error_at(expr.span);

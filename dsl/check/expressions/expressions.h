@@ -73,10 +73,7 @@ struct CallSite {
   Scope& scope;
 };
 
-Expr check_call(const ast::Expr& expr,
-                const ast::Call& call,
-                Scope& scope,
-                std::optional<Expr> piped = std::nullopt);
+Expr check_call(const ast::Expr& expr, const ast::Call& call, Scope& scope, std::optional<Expr> piped = std::nullopt);
 Expr check_pipe(const ast::Expr& expr, const ast::Pipe& pipe, Scope& scope);
 /// Calls a value: a block, a chain, a function.
 Expr apply(Expr callee, std::vector<Given> given, Span span, Scope& scope);
@@ -100,14 +97,10 @@ Expr check_env(CallSite& site);
 Expr check_scan(const ast::Expr& expr, const ast::Scan& scan, Scope& scope);
 /// Binds what was given to params by position and name; reports what is missing, extra or given
 /// twice.
-std::optional<std::vector<const Given*>> bind_arguments(const std::vector<ParamInfo>& params,
-                                                        const CallSite& site,
+std::optional<std::vector<const Given*>> bind_arguments(const std::vector<ParamInfo>& params, const CallSite& site,
                                                         const std::string& callee);
 Expr check_given(const Given& given, Scope& scope);
-Expr check_given_as(const Given& given,
-                    const Type& wanted,
-                    Scope& scope,
-                    const char* what = "argument");
+Expr check_given_as(const Given& given, const Type& wanted, Scope& scope, const char* what = "argument");
 Expr call_fn(FnInfo& fn, std::optional<Expr> receiver, CallSite& site);
 Expr construct(const Symbol& symbol, CallSite& site);
 

@@ -8,18 +8,14 @@ namespace ltr::check {
 namespace {
 
 /// Reports an index or bound that lies outside of a size that is known.
-bool check_bounds(const std::optional<Polynomial>& index,
-                  const Polynomial& size,
-                  bool is_bound,
-                  Span span,
+bool check_bounds(const std::optional<Polynomial>& index, const Polynomial& size, bool is_bound, Span span,
                   Scope& scope) {
   if (!index || !index->constant() || !size.constant()) return true;
   const int64_t value = *index->constant(), limit = *size.constant();
   const int64_t last = is_bound ? limit : limit - 1;
   if (value >= -limit && value <= last) return true;
-  scope.cx.report(
-      diag::out_of_range(span, (is_bound ? "the bound " : "the index ") + std::to_string(value) +
-                                   " lies outside of a dim of size " + std::to_string(limit)));
+  scope.cx.report(diag::out_of_range(span, (is_bound ? "the bound " : "the index ") + std::to_string(value) +
+                                               " lies outside of a dim of size " + std::to_string(limit)));
   return false;
 }
 
@@ -39,8 +35,7 @@ struct Slicer {
   }
 
   void select(Expr index) {
-    if (!check_bounds(index.type.value, type().dims[size_t(axis)].size, false, index.span, scope))
-      has_error = true;
+    if (!check_bounds(index.type.value, type().dims[size_t(axis)].size, false, index.span, scope)) has_error = true;
     std::vector<Dim> dims = type().dims;
     dims.erase(dims.begin() + axis);
     apply(library::Id::Select, {int_const(axis, span), std::move(index)}, std::move(dims));
@@ -50,8 +45,7 @@ struct Slicer {
     std::vector<Dim> dims = type().dims;
     if (index.type.element == Element::Bool) {
       dims[size_t(axis)].size = scope.cx.program.atoms.unknown();
-      dims.erase(dims.begin() + axis + 1,
-                 dims.begin() + axis + std::max<long>(1, long(index.type.dims.size())));
+      dims.erase(dims.begin() + axis + 1, dims.begin() + axis + std::max<long>(1, long(index.type.dims.size())));
     } else {
       dims.erase(dims.begin() + axis);
       dims.insert(dims.begin() + axis, index.type.dims.begin(), index.type.dims.end());
@@ -81,23 +75,21 @@ struct Slicer {
     std::optional<Expr> second = bound(item.second);
     if (has_error) return;
     // A negative bound counts from the end.
-    const auto place = [&](const std::optional<Expr>& end,
-                           const Polynomial& otherwise) -> std::optional<Polynomial> {
+    const auto place = [&](const std::optional<Expr>& end, const Polynomial& otherwise) -> std::optional<Polynomial> {
       if (!end) return otherwise;
       if (!end->type.value) return std::nullopt;
       const Polynomial& at = *end->type.value;
       const auto& terms = at.terms();
       const bool is_negative =
-          !terms.empty() &&
-          std::all_of(terms.begin(), terms.end(), [](const auto& term) { return term.second < 0; });
+          !terms.empty() && std::all_of(terms.begin(), terms.end(), [](const auto& term) { return term.second < 0; });
       return is_negative ? size + at : at;
     };
     const auto from = place(first, 0);
     const auto to = place(second, size);
     std::vector<Dim> dims = type().dims;
     AtomTable& atoms = scope.cx.program.atoms;
-    const bool is_known = from && to && !atoms.mentions_unknown(size) &&
-                          !atoms.mentions_unknown(*from) && !atoms.mentions_unknown(*to);
+    const bool is_known =
+        from && to && !atoms.mentions_unknown(size) && !atoms.mentions_unknown(*from) && !atoms.mentions_unknown(*to);
     if (is_known) {
       require_within(*from, *to, size);
       dims[size_t(axis)].size = *to - *from;
@@ -133,8 +125,7 @@ struct Slicer {
 
 }  // namespace
 
-std::vector<std::pair<AtomId, Polynomial>> list_element_arguments(const Type& list,
-                                                                  const Polynomial& index) {
+std::vector<std::pair<AtomId, Polynomial>> list_element_arguments(const Type& list, const Polynomial& index) {
   if (list.kind != Kind::List || list.arguments.empty()) return {};
   return {{list.arguments[0].first, list.arguments[0].second + index}};
 }
@@ -150,10 +141,8 @@ Expr index_list(Expr base, const ast::Index& index, Span span, Scope& scope) {
   if (at.type.is_error()) return error_at(span);
   Type element = Type::error();
   if (base.type.uniform && !base.type.fields.empty()) {
-    const Polynomial index =
-        at.type.value ? *at.type.value : scope.cx.program.atoms.unknown();
-    element = instantiate(base.type.fields[0].type, list_element_arguments(base.type, index),
-                          scope.cx);
+    const Polynomial index = at.type.value ? *at.type.value : scope.cx.program.atoms.unknown();
+    element = instantiate(base.type.fields[0].type, list_element_arguments(base.type, index), scope.cx);
   } else {
     const auto constant = at.type.value ? at.type.value->constant() : std::nullopt;
     const int64_t size = int64_t(base.type.fields.size());
@@ -163,8 +152,7 @@ Expr index_list(Expr base, const ast::Index& index, Span span, Scope& scope) {
     }
     if (*constant < -size || *constant >= size) {
       scope.cx.report(diag::out_of_range(at.span, "the index " + std::to_string(*constant) +
-                                                      " lies outside of a list of length " +
-                                                      std::to_string(size)));
+                                                      " lies outside of a list of length " + std::to_string(size)));
       return error_at(span);
     }
     const int64_t place = *constant < 0 ? *constant + size : *constant;
@@ -186,8 +174,7 @@ Expr check_index(const ast::Expr& expr, const ast::Index& index, Scope& scope) {
   if (base.type.kind == Kind::Str || base.type.kind == Kind::Path)
     return slice_text(std::move(base), index, expr.span, scope);
   if (!base.type.is_tensor()) {
-    scope.cx.report(
-        diag::wrong_type(expr.span, scope.cx.text(base.type) + " has no elements to index"));
+    scope.cx.report(diag::wrong_type(expr.span, scope.cx.text(base.type) + " has no elements to index"));
     return error_at(expr.span);
   }
   size_t used = 0;
@@ -195,20 +182,17 @@ Expr check_index(const ast::Expr& expr, const ast::Index& index, Scope& scope) {
     if (item.kind == ast::IndexItem::Kind::Expr || item.kind == ast::IndexItem::Kind::Range) ++used;
   }
   if (used > base.type.dims.size()) {
-    scope.cx.report(diag::wrong_rank(
-        expr.span, scope.cx.text(base.type) + " has " + std::to_string(base.type.dims.size()) +
-                       " dims, but " + std::to_string(used) + " are indexed"));
+    scope.cx.report(diag::wrong_rank(expr.span, scope.cx.text(base.type) + " has " +
+                                                    std::to_string(base.type.dims.size()) + " dims, but " +
+                                                    std::to_string(used) + " are indexed"));
     return error_at(expr.span);
   }
   const size_t skipped = base.type.dims.size() - used;
   Slicer slicer{scope, expr.span, std::move(base)};
   for (const ast::IndexItem& item : index.items) {
     switch (item.kind) {
-      case ast::IndexItem::Kind::Error:
-        return error_at(expr.span);
-      case ast::IndexItem::Kind::Ellipsis:
-        slicer.axis += int(skipped);
-        break;
+      case ast::IndexItem::Kind::Error: return error_at(expr.span);
+      case ast::IndexItem::Kind::Ellipsis: slicer.axis += int(skipped); break;
       case ast::IndexItem::Kind::New: {
         std::vector<Dim> dims = slicer.type().dims;
         dims.insert(dims.begin() + slicer.axis, Dim{.size = 1, .group = 0});
@@ -216,9 +200,7 @@ Expr check_index(const ast::Expr& expr, const ast::Index& index, Scope& scope) {
         ++slicer.axis;
         break;
       }
-      case ast::IndexItem::Kind::Range:
-        slicer.range(item);
-        break;
+      case ast::IndexItem::Kind::Range: slicer.range(item); break;
       case ast::IndexItem::Kind::Expr: {
         Expr at = check_expr(**item.first, scope);
         if (at.type.is_error()) return error_at(expr.span);
@@ -228,8 +210,7 @@ Expr check_index(const ast::Expr& expr, const ast::Index& index, Scope& scope) {
           slicer.by_tensor(std::move(at));
         } else {
           scope.cx.report(diag::wrong_type(
-              at.span,
-              "an index is an int, or a tensor of i64 or bool, not " + scope.cx.text(at.type)));
+              at.span, "an index is an int, or a tensor of i64 or bool, not " + scope.cx.text(at.type)));
           return error_at(expr.span);
         }
         break;

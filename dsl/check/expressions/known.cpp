@@ -36,11 +36,16 @@ struct Fact {
 bool is_any(const Type&) { return true; }
 bool has_classes(const Type& type) { return is_text(type) || is_whole(type); }
 
-constexpr Fact kFacts[] = {{"mean", Id::FactMean, is_number},       {"std", Id::FactStd, is_number},
-                           {"min", Id::FactMin, is_number},         {"max", Id::FactMax, is_number},
-                           {"median", Id::FactMedian, is_number},   {"missing", Id::FactMissing, is_any},
-                           {"count", Id::FactCount, is_any},        {"unique", Id::FactUnique, has_classes},
-                           {"classes", Id::FactTexts, has_classes}, {"counts", Id::FactCounts, has_classes},
+constexpr Fact kFacts[] = {{"mean", Id::FactMean, is_number},
+                           {"std", Id::FactStd, is_number},
+                           {"min", Id::FactMin, is_number},
+                           {"max", Id::FactMax, is_number},
+                           {"median", Id::FactMedian, is_number},
+                           {"missing", Id::FactMissing, is_any},
+                           {"count", Id::FactCount, is_any},
+                           {"unique", Id::FactUnique, has_classes},
+                           {"classes", Id::FactTexts, has_classes},
+                           {"counts", Id::FactCounts, has_classes},
                            {"class_weights", Id::FactClassWeights, has_classes}};
 
 /// The same value as every place of the program reads it: through the wired data. Nothing for what no name leads to.
@@ -84,7 +89,8 @@ Expr as_dim(Expr value, const std::string& name, Scope& scope) {
   return value;
 }
 
-void report_unknown_fact(const ExprView& base, const ast::Name& name, const std::vector<std::string>& known, Scope& scope) {
+void report_unknown_fact(const ExprView& base, const ast::Name& name, const std::vector<std::string>& known,
+                         Scope& scope) {
   diagnostics::Diagnostic diagnostic = diag::unknown_field(name.span, scope.cx.text(base.type), name.text);
   note_known(diagnostic, known);
   did_you_mean(diagnostic, name.text, name.span, known);
@@ -113,21 +119,22 @@ Expr fact(Expr base, const ast::Name& name, Span span, Scope& scope) {
   for (const Fact& one : kFacts) {
     if (one.is_known(field)) known.emplace_back(one.name);
   }
-  const auto* found = std::find_if(std::begin(kFacts), std::end(kFacts), [&](const Fact& one) { return name.text == one.name; });
+  const auto* found =
+      std::find_if(std::begin(kFacts), std::end(kFacts), [&](const Fact& one) { return name.text == one.name; });
   if (found == std::end(kFacts) || !found->is_known(field)) {
     report_unknown_fact(base, name, known, scope);
     return error_at(span);
   }
   switch (found->op) {
     case Id::FactMissing:
-    case Id::FactCount:
-      return op_expr(found->op, Type::host_int(), span, {scope.cx.keep(std::move(base))});
+    case Id::FactCount: return op_expr(found->op, Type::host_int(), span, {scope.cx.keep(std::move(base))});
     case Id::FactUnique:
       return as_dim(op_expr(found->op, Type::host_int(), span, {scope.cx.keep(std::move(base))}), name.text, scope);
     case Id::FactTexts:
     case Id::FactCounts:
     case Id::FactClassWeights: {
-      const Expr unique = as_dim(op_expr(Id::FactUnique, Type::host_int(), span, {scope.cx.keep(base)}), "unique", scope);
+      const Expr unique =
+          as_dim(op_expr(Id::FactUnique, Type::host_int(), span, {scope.cx.keep(base)}), "unique", scope);
       Id op = found->op;
       if (op == Id::FactTexts && !is_text(field)) op = is_bool(field) ? Id::FactBools : Id::FactInts;
       const Kind element = op == Id::FactTexts          ? Kind::Str
@@ -138,8 +145,7 @@ Expr fact(Expr base, const ast::Name& name, Span span, Scope& scope) {
       list.value = unique.type.value;
       return op_expr(op, std::move(list), span, {scope.cx.keep(std::move(base))});
     }
-    default:
-      return op_expr(found->op, Type::of(Kind::Float), span, {scope.cx.keep(std::move(base))});
+    default: return op_expr(found->op, Type::of(Kind::Float), span, {scope.cx.keep(std::move(base))});
   }
 }
 
@@ -162,7 +168,8 @@ bool holds_ids(const ExprView& ids, Scope& scope) {
 Expr known_field(Expr base, const ast::Name& name, Span span, Scope& scope) {
   if (base.type.kind == Kind::Facts) return facts_of_field(std::move(base), name, span, scope);
   if (base.type.kind == Kind::FieldFacts) return fact(std::move(base), name, span, scope);
-  if (name.text == "size") return as_dim(op_expr(Id::VocabSize, Type::host_int(), span, {scope.cx.keep(std::move(base))}), "size", scope);
+  if (name.text == "size")
+    return as_dim(op_expr(Id::VocabSize, Type::host_int(), span, {scope.cx.keep(std::move(base))}), "size", scope);
   report_unknown_fact(base, name, {"size", "encode", "decode", "id"}, scope);
   return error_at(span);
 }
@@ -203,8 +210,9 @@ std::optional<Expr> decode_in_predict(const ast::Field& method, CallSite& site) 
   Scope& scope = site.scope;
   const auto* words = method.base->get<ast::Field>();
   const auto* data = words != nullptr ? words->base->get<ast::NameRef>() : nullptr;
-  const bool is_meant = data != nullptr && data->name.text == "data" && site.name == "decode" && scope.place == Place::Step &&
-                        scope.info != nullptr && scope.info->name == "predict" && !scope.find_local("data");
+  const bool is_meant = data != nullptr && data->name.text == "data" && site.name == "decode" &&
+                        scope.place == Place::Step && scope.info != nullptr && scope.info->name == "predict" &&
+                        !scope.find_local("data");
   if (!is_meant) return std::nullopt;
   std::optional<Expr> between;
   const bool has_between = site.given.size() == 2 && site.given[1].name && site.given[1].name->text == "sep";
@@ -213,7 +221,8 @@ std::optional<Expr> decode_in_predict(const ast::Field& method, CallSite& site) 
   Expr ids = check_given(site.given[0], scope);
   if (!holds_ids(ids, scope) || (between && between->type.is_error())) return error_at(site.span);
   if (ids.type.dims.empty() || ids.type.dims[0].group != 0) {
-    scope.cx.report(diag::wrong_rank(ids.span, "`decode` takes ids with the batch first, not " + scope.cx.text(ids.type)));
+    scope.cx.report(
+        diag::wrong_rank(ids.span, "`decode` takes ids with the batch first, not " + scope.cx.text(ids.type)));
     return error_at(site.span);
   }
   scope.info->decodes.push_back(words->name);
@@ -222,7 +231,8 @@ std::optional<Expr> decode_in_predict(const ast::Field& method, CallSite& site) 
   if (!between) between = str_const(" ", site.span);
   Context& cx = scope.cx;
   const ExprId name = cx.keep(str_const(words->name.text, words->name.span));
-  return op_expr(Id::DecodeRows, std::move(texts), site.span, {name, cx.keep(std::move(ids)), cx.keep(std::move(*between))});
+  return op_expr(Id::DecodeRows, std::move(texts), site.span,
+                 {name, cx.keep(std::move(ids)), cx.keep(std::move(*between))});
 }
 
 }  // namespace ltr::check

@@ -13,8 +13,7 @@ namespace {
 bool is_brought(const PlaceName& name, const Scope& scope) {
   const bool in_hook = scope.place == Place::Hook;
   switch (name.reach) {
-    case Reach::Steps:
-      return in_hook || scope.place == Place::Step;
+    case Reach::Steps: return in_hook || scope.place == Place::Step;
     case Reach::Settings:
       return in_hook || scope.place == Place::Step || scope.place == Place::Member || scope.place == Place::Experiment;
     case Reach::SomeHooks: {
@@ -54,15 +53,15 @@ Expr check_symbol(const Symbol& symbol, Span span, Scope& scope) {
                               scope.place == Place::Hparam || scope.place == Place::Test;
       if (!is_allowed) {
         cx.report(diag::unknown_name(span, symbol.name)
-                      .label(symbol.span,
-                             "an hparam, which only data, topologies, experiments and tests see")
+                      .label(symbol.span, "an hparam, which only data, topologies, experiments and tests see")
                       .help("add a parameter `{}` to this declaration, and give it the value where "
                             "it is used",
                             symbol.name));
         return error_at(span);
       }
       // Of its own file a default uses what is above it; of other files hparams come as they are needed.
-      const bool is_late = scope.place == Place::Hparam && symbol.module == scope.module && span.begin < symbol.span.begin;
+      const bool is_late =
+          scope.place == Place::Hparam && symbol.module == scope.module && span.begin < symbol.span.begin;
       if (const Hparam* hparam = is_late ? nullptr : hparam_of(cx, symbol))
         return {hparam->type, span, node::Hparam{symbol.name}};
       if (is_late) {
@@ -86,9 +85,8 @@ Expr check_symbol(const Symbol& symbol, Span span, Scope& scope) {
       }
       std::vector<Local> locals;
       Scope inner{.cx = cx, .module = symbol.module, .place = Place::Const, .locals = locals};
-      Expr value = decl->type
-                       ? check_as(decl->value, check_type(*decl->type, inner), inner, "the value")
-                       : check_expr(decl->value, inner);
+      Expr value = decl->type ? check_as(decl->value, check_type(*decl->type, inner), inner, "the value")
+                              : check_expr(decl->value, inner);
       check_draws_nothing(value, "a constant", cx);
       cx.consts[symbol.decl] = value;
       value.span = span;
@@ -111,12 +109,10 @@ Expr check_symbol(const Symbol& symbol, Span span, Scope& scope) {
     case SymbolKind::Type:
       cx.report(diag::wrong_type(span, "`" + symbol.name + "` is a type, not a value"));
       return error_at(span);
-    case SymbolKind::Error:
-      return error_at(span);
+    case SymbolKind::Error: return error_at(span);
     case SymbolKind::Callback:
     case SymbolKind::Topology:
-    case SymbolKind::Experiment:
-      break;
+    case SymbolKind::Experiment: break;
   }
   cx.report(diag::wrong_type(span, "`" + symbol.name + "` is not a value"));
   return error_at(span);
@@ -144,9 +140,7 @@ void note_there_are(diagnostics::Diagnostic& diagnostic, const std::vector<std::
   if (!list.empty()) diagnostic.note("there are {}", list);
 }
 
-bool did_you_mean(diagnostics::Diagnostic& diagnostic,
-                  const std::string& word,
-                  Span span,
+bool did_you_mean(diagnostics::Diagnostic& diagnostic, const std::string& word, Span span,
                   const std::vector<std::string>& known) {
   if (const auto near = diagnostics::suggest(word, known)) {
     diagnostic.help("did you mean `{}`?", *near).fix(span, *near);
@@ -199,8 +193,7 @@ std::optional<Span> behind_edition(const Scope& scope) {
 void report_unknown(const ast::Name& name, Scope& scope) {
   static const std::set<std::string> kHookWords = {"stop", "save", "end_epoch", "metric"};
   if (kHookWords.contains(name.text) && scope.place != Place::Hook) {
-    scope.cx.report(
-        diag::wrong_place(name.span, "`" + name.text + "` stands in the hooks of a callback"));
+    scope.cx.report(diag::wrong_place(name.span, "`" + name.text + "` stands in the hooks of a callback"));
     return;
   }
   diagnostics::Diagnostic diagnostic = diag::unknown_name(name.span, name.text);
@@ -241,8 +234,7 @@ Expr check_name(const ast::Expr& expr, const ast::Name& name, Scope& scope) {
       return member_of_self(name.text, member->second.type, name.span, scope, false);
     }
     for (const ParamInfo& param : scope.owner->params) {
-      if (param.name == name.text)
-        return member_of_self(name.text, param.type, name.span, scope, true);
+      if (param.name == name.text) return member_of_self(name.text, param.type, name.span, scope, true);
     }
     if (const auto fn = scope.owner->fns.find(name.text); fn != scope.owner->fns.end()) {
       Type type = Type::of(Kind::Function);
@@ -250,8 +242,7 @@ Expr check_name(const ast::Expr& expr, const ast::Name& name, Scope& scope) {
       return {std::move(type), name.span, node::FnValue{.fn = fn->second->index, .is_method = true}};
     }
   }
-  if (scope.place == Place::Hook && name.text == "model" && scope.owner != nullptr &&
-      scope.owner->model != nullptr) {
+  if (scope.place == Place::Hook && name.text == "model" && scope.owner != nullptr && scope.owner->model != nullptr) {
     Type type = Type::of(Kind::Model);
     type.decl = scope.owner->model->index;
     type.name = scope.owner->model->name;
@@ -288,8 +279,7 @@ Expr field_of(Expr base, const ast::Name& name, Span span, Scope& scope) {
         known.push_back(candidate.name);
       }
       if (!holds_layers(type)) break;
-      if (field == "weights")
-        return weights_of(std::move(base), span, cx);
+      if (field == "weights") return weights_of(std::move(base), span, cx);
       known.emplace_back("weights");
       break;
     case Kind::Tensor:
@@ -297,8 +287,7 @@ Expr field_of(Expr base, const ast::Name& name, Span span, Scope& scope) {
         Type list = Type::of(Kind::List);
         list.value = Polynomial(int64_t(type.dims.size()));
         for (const Dim& dim : type.dims) {
-          list.fields.push_back(
-              {"", Type::host_int(dim.group != 0 ? cx.program.atoms.unknown() : dim.size)});
+          list.fields.push_back({"", Type::host_int(dim.group != 0 ? cx.program.atoms.unknown() : dim.size)});
           if (dim.group != 0) list.value = cx.program.atoms.unknown();
         }
         if (type.dims.empty()) {
@@ -324,8 +313,7 @@ Expr field_of(Expr base, const ast::Name& name, Span span, Scope& scope) {
       for (const ParamInfo& param : object->params) {
         known.push_back(param.name);
         if (param.name != field) continue;
-        return {instantiate(param.type, type.arguments, cx), span,
-                node::Member{cx.keep(std::move(base)), field, true}};
+        return {instantiate(param.type, type.arguments, cx), span, node::Member{cx.keep(std::move(base)), field, true}};
       }
       for (const auto& [member, info] : object->members) known.push_back(member);
       for (const auto& [fn, info] : object->fns) known.push_back(fn);
@@ -351,28 +339,24 @@ Expr field_of(Expr base, const ast::Name& name, Span span, Scope& scope) {
       known = text_methods(type, cx);
       break;
     case Kind::Optimizer:
-      if (field == "weights")
-        return weights_of(std::move(base), span, cx);
+      if (field == "weights") return weights_of(std::move(base), span, cx);
       if (field == "grads")
         return op_expr(library::Id::GradsOf, Type::of(Kind::Gradients), span, {cx.keep(std::move(base))});
       if (field == "name")
         return op_expr(library::Id::OptimizerName, Type::of(Kind::Str), span, {cx.keep(std::move(base))});
       if (field == "lr")
         return op_expr(library::Id::OptimizerLr, Type::of(Kind::Float), span,
-                       {cx.keep(std::move(base)),
-                        cx.keep({Type::host_int(), span, node::Context{"global_step"}})});
+                       {cx.keep(std::move(base)), cx.keep({Type::host_int(), span, node::Context{"global_step"}})});
       known = {"weights", "grads", "name", "lr"};
       break;
     case Kind::Facts:
     case Kind::FieldFacts:
-    case Kind::Vocabulary:
-      return known_field(std::move(base), name, span, scope);
+    case Kind::Vocabulary: return known_field(std::move(base), name, span, scope);
     case Kind::Stream:
       if (field == "vocab" && type.has_vocab) {
         Type size = Type::host_int();
         if (const auto* member = base.get<node::DataMember>()) {
-          const AtomId atom =
-              cx.program.atoms.variable("data." + member->name + ".vocab", 0, false, true);
+          const AtomId atom = cx.program.atoms.variable("data." + member->name + ".vocab", 0, false, true);
           size.value = Polynomial::atom(atom);
           Expr result = op_expr(library::Id::CharacterCount, size, span, {cx.keep(std::move(base))});
           cx.atom_exprs[atom] = result;
@@ -387,8 +371,7 @@ Expr field_of(Expr base, const ast::Name& name, Span span, Scope& scope) {
       }
       if (type.has_vocab) known = {"vocab"};
       break;
-    default:
-      break;
+    default: break;
   }
   diagnostics::Diagnostic diagnostic = diag::unknown_field(name.span, cx.text(type), field);
   if (!did_you_mean(diagnostic, field, name.span, known) && !known.empty()) {
@@ -402,13 +385,11 @@ Expr field_of(Expr base, const ast::Name& name, Span span, Scope& scope) {
 
 Expr check_field(const ast::Expr& expr, const ast::Field& field, Scope& scope) {
   Context& cx = scope.cx;
-  if (const auto* base = field.base->get<ast::NameRef>();
-      base != nullptr && !scope.find_local(base->name.text)) {
+  if (const auto* base = field.base->get<ast::NameRef>(); base != nullptr && !scope.find_local(base->name.text)) {
     const std::string& name = base->name.text;
     if (name == "data" && scope.data != nullptr) {
       for (const auto& [member, info] : scope.data->members) {
-        if (member == field.name.text)
-          return {info.type, expr.span, node::DataMember{member}};
+        if (member == field.name.text) return {info.type, expr.span, node::DataMember{member}};
       }
       for (const ParamInfo& param : scope.data->params) {
         if (param.name != field.name.text) continue;
@@ -430,8 +411,7 @@ Expr check_field(const ast::Expr& expr, const ast::Field& field, Scope& scope) {
         const Type type = Type::of(field.name.text == "dir" ? Kind::Path : Kind::Str);
         return {type, expr.span, node::Context{"run." + field.name.text}};
       }
-      cx.report(diag::unknown_field(field.name.span, "`run`", field.name.text)
-                    .note("it has `dir` and `name`"));
+      cx.report(diag::unknown_field(field.name.span, "`run`", field.name.text).note("it has `dir` and `name`"));
       return error_at(expr.span);
     }
     if (cx.graph.modules[scope.module].aliases.contains(name)) {

@@ -11,16 +11,13 @@ std::optional<Type> stacked(const ExprView& value, size_t axis, const Polynomial
   if (!value.type.is_tensor()) {
     if (!value.type.is_error()) {
       scope.cx.report(diag::wrong_type(
-          value.span, "`yield` gives a tensor, or a tuple of tensors, not " +
-                          scope.cx.text(value.type)));
+          value.span, "`yield` gives a tensor, or a tuple of tensors, not " + scope.cx.text(value.type)));
     }
     return std::nullopt;
   }
   if (axis > value.type.dims.size()) {
-    scope.cx.report(
-        diag::wrong_rank(value.span, "the yields are stacked along axis " + std::to_string(axis) +
-                                         ", which " + scope.cx.text(value.type) +
-                                         " has no room for"));
+    scope.cx.report(diag::wrong_rank(value.span, "the yields are stacked along axis " + std::to_string(axis) +
+                                                     ", which " + scope.cx.text(value.type) + " has no room for"));
     return std::nullopt;
   }
   Type type = value.type;
@@ -49,8 +46,7 @@ Expr check_scan(const ast::Expr& expr, const ast::Scan& scan, Scope& scope) {
   std::vector<Expr> initials;
   for (const ast::ScanCarry& carry : scan.carried) initials.push_back(check_expr(*carry.initial, scope));
   if (!sequence.type.is_error() && !sequence.type.is_tensor()) {
-    cx.report(diag::wrong_type(sequence.span,
-                               "`scan` runs over a tensor, not " + cx.text(sequence.type))
+    cx.report(diag::wrong_type(sequence.span, "`scan` runs over a tensor, not " + cx.text(sequence.type))
                   .help("over a range of ints runs `for`"));
     sequence.type = Type::error();
   }
@@ -58,14 +54,12 @@ Expr check_scan(const ast::Expr& expr, const ast::Scan& scan, Scope& scope) {
   Type element = Type::error();
   Polynomial size;
   const auto number = dim.type.value ? dim.type.value->constant() : std::nullopt;
-  if (!dim.type.is_error() && !number)
-    cx.report(diag::not_a_constant(dim.span, "the dim of `scan`"));
+  if (!dim.type.is_error() && !number) cx.report(diag::not_a_constant(dim.span, "the dim of `scan`"));
   if (sequence.type.is_tensor() && number) {
     const int64_t rank = int64_t(sequence.type.dims.size());
     result.axis = *number < 0 ? *number + rank : *number;
     if (result.axis < 0 || result.axis >= rank) {
-      cx.report(
-          diag::unknown_axis(dim.span, std::to_string(*number), cx.text(sequence.type)));
+      cx.report(diag::unknown_axis(dim.span, std::to_string(*number), cx.text(sequence.type)));
     } else {
       element = sequence.type;
       size = element.dims[size_t(result.axis)].size;
@@ -86,9 +80,8 @@ Expr check_scan(const ast::Expr& expr, const ast::Scan& scan, Scope& scope) {
   --scope.loop_depth;
   scope.in_scan = outer;
   scope.frames.pop_back();
-  has_error = has_error || std::any_of(result.body.begin(), result.body.end(), [](const Stmt& stmt) {
-                return stmt.is<stmt::Error>();
-              });
+  has_error = has_error || std::any_of(result.body.begin(), result.body.end(),
+                                       [](const Stmt& stmt) { return stmt.is<stmt::Error>(); });
   if (has_error) return error_at(expr.span);
   const auto* yield = result.body.empty() ? nullptr : result.body.back().get<stmt::Yield>();
   if (yield == nullptr) {

@@ -6,11 +6,9 @@ namespace ltr::check {
 // it could be printed, logged or saved.
 Expr check_env(CallSite& site) {
   const Expr error = error_at(site.span);
-  const bool is_name =
-      site.given.size() == 1 && !site.given[0].name && site.given[0].value != nullptr;
+  const bool is_name = site.given.size() == 1 && !site.given[0].name && site.given[0].value != nullptr;
   if (!is_name) {
-    site.scope.cx.report(
-        diag::wrong_argument(site.span, "`env` takes the name of a variable: `env(\"API_KEY\")`"));
+    site.scope.cx.report(diag::wrong_argument(site.span, "`env` takes the name of a variable: `env(\"API_KEY\")`"));
     return error;
   }
   Expr name = check_given_as(site.given[0], Type::of(Kind::Str), site.scope, "the name");
@@ -20,9 +18,8 @@ Expr check_env(CallSite& site) {
     return error;
   }
   if (site.scope.place != Place::Experiment) {
-    site.scope.cx.report(
-        diag::secret_misplaced(site.span, "read here")
-            .help("only settings of an experiment that ask for a secret take one"));
+    site.scope.cx.report(diag::secret_misplaced(site.span, "read here")
+                             .help("only settings of an experiment that ask for a secret take one"));
     return error;
   }
   return op_expr(library::Id::Env, Type::of(Kind::Secret), site.span, {site.scope.cx.keep(std::move(name))});

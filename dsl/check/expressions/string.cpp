@@ -16,16 +16,14 @@ bool is_printable(const Type& type) {
     case Kind::OneOf:
     case Kind::Tensor:
     case Kind::Texts:
-    case Kind::Range:
-      return true;
+    case Kind::Range: return true;
     case Kind::List:
     case Kind::Tuple:
     case Kind::Record:
     case Kind::Option:
       return std::all_of(type.fields.begin(), type.fields.end(),
                          [](const TypeField& field) { return is_printable(field.type); });
-    default:
-      return false;
+    default: return false;
   }
 }
 

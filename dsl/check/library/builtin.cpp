@@ -9,19 +9,16 @@ namespace {
 
 bool takes(CallSite& site, size_t count, const char* form) {
   if (site.given.size() == count) return true;
-  site.scope.cx.report(
-      diag::wrong_argument(site.name_span, "`" + site.name + "` is written `" + form + "`"));
+  site.scope.cx.report(diag::wrong_argument(site.name_span, "`" + site.name + "` is written `" + form + "`"));
   return false;
 }
 
 /// Functions of host numbers that share their names with functions of tensors.
 std::optional<Expr> host_function(const std::string& name, CallSite& site) {
-  static const std::set<std::string> kReal = {"sqrt", "exp",  "log", "log1p", "sin",
-                                              "cos",  "tanh", "pow", "erf"};
+  static const std::set<std::string> kReal = {"sqrt", "exp", "log", "log1p", "sin", "cos", "tanh", "pow", "erf"};
   static const std::set<std::string> kRounding = {"floor", "ceil", "round"};
   static const std::set<std::string> kSame = {"abs", "min", "max"};
-  if (!kReal.contains(name) && !kRounding.contains(name) && !kSame.contains(name))
-    return std::nullopt;
+  if (!kReal.contains(name) && !kRounding.contains(name) && !kSame.contains(name)) return std::nullopt;
   Scope& scope = site.scope;
   if (site.given.empty() || site.given[0].name) return std::nullopt;
   // `floor(a / b)` of two ints rounds their quotient: it is not an exact division.
@@ -67,14 +64,12 @@ std::optional<Expr> host_function(const std::string& name, CallSite& site) {
     args.push_back(check_given(given, scope));
     if (args.back().type.is_error()) return error_at(site.span);
     if (!args.back().type.is_host_number()) {
-      scope.cx.report(diag::wrong_argument(
-          args.back().span, "`" + name + "` of host numbers takes host numbers only"));
+      scope.cx.report(diag::wrong_argument(args.back().span, "`" + name + "` of host numbers takes host numbers only"));
       return error_at(site.span);
     }
   }
   if (kReal.contains(name)) {
-    if (!takes(site, name == "pow" ? 2 : 1, name == "pow" ? "pow(x, y)" : "f(x)"))
-      return error_at(site.span);
+    if (!takes(site, name == "pow" ? 2 : 1, name == "pow" ? "pow(x, y)" : "f(x)")) return error_at(site.span);
     for (Expr& arg : args) arg = convert(std::move(arg), Type::of(Kind::Float), scope);
     return host_op(name, scope.cx.keep(std::move(args)), Type::of(Kind::Float), site.span);
   }
@@ -114,8 +109,8 @@ Expr check_to(CallSite& site) {
   const auto element = element_named(site.given[1]);
   if (value.type.is_error()) return value;
   if (!element) {
-    site.scope.cx.report(diag::wrong_argument(
-        site.given[1].span, "`to` takes an element type: float, f32, i64, u8, bool …"));
+    site.scope.cx.report(
+        diag::wrong_argument(site.given[1].span, "`to` takes an element type: float, f32, i64, u8, bool …"));
     return error_at(site.span);
   }
   if (value.type.is_host_number()) {
@@ -123,8 +118,8 @@ Expr check_to(CallSite& site) {
     return {std::move(type), site.span, node::Convert{site.scope.cx.keep(std::move(value))}};
   }
   if (!value.type.is_tensor()) {
-    site.scope.cx.report(diag::wrong_argument(
-        value.span, "`to` converts a tensor, not " + site.scope.cx.text(value.type)));
+    site.scope.cx.report(
+        diag::wrong_argument(value.span, "`to` converts a tensor, not " + site.scope.cx.text(value.type)));
     return error_at(site.span);
   }
   Type type = value.type;
@@ -137,19 +132,17 @@ Expr check_item(CallSite& site) {
   Expr value = check_given(site.given[0], site.scope);
   if (value.type.is_error()) return value;
   if (!value.type.is_tensor()) {
-    site.scope.cx.report(diag::wrong_argument(
-        value.span, "`.item()` reads a tensor, not " + site.scope.cx.text(value.type)));
+    site.scope.cx.report(
+        diag::wrong_argument(value.span, "`.item()` reads a tensor, not " + site.scope.cx.text(value.type)));
     return error_at(site.span);
   }
   if (site.scope.in_train) {
-    site.scope.cx.report(diag::item_in_train_step(site.span).help(
-        "log the tensor itself, and branch with `where(…)` on the device"));
+    site.scope.cx.report(
+        diag::item_in_train_step(site.span).help("log the tensor itself, and branch with `where(…)` on the device"));
     return error_at(site.span);
   }
   const Element element = value.type.element;
-  const Kind kind = is_floating(element)       ? Kind::Float
-                    : element == Element::Bool ? Kind::Bool
-                                               : Kind::Int;
+  const Kind kind = is_floating(element) ? Kind::Float : element == Element::Bool ? Kind::Bool : Kind::Int;
   return op_expr(library::Id::Item, Type::of(kind), site.span, {site.scope.cx.keep(std::move(value))});
 }
 
@@ -218,23 +211,20 @@ std::optional<Expr> test_word(const std::string& name, CallSite& site) {
     Expr model = check_given(site.given[0], scope);
     Expr data = check_given(site.given[1], scope);
     Expr steps = check_given_as(site.given[2], Type::of(Kind::Int), scope, "`steps`");
-    if (model.type.is_error() || data.type.is_error() || steps.type.is_error())
-      return error_at(site.span);
+    if (model.type.is_error() || data.type.is_error() || steps.type.is_error()) return error_at(site.span);
     if (model.type.kind != Kind::Model || data.type.kind != Kind::Data) {
-      cx.report(diag::wrong_argument(site.span, "`overfit` takes a model and data, not " +
-                                                    cx.text(model.type) + " and " +
-                                                    cx.text(data.type)));
+      cx.report(diag::wrong_argument(
+          site.span, "`overfit` takes a model and data, not " + cx.text(model.type) + " and " + cx.text(data.type)));
       return error_at(site.span);
     }
     Type result = Type::of(Kind::Record);
     result.fields.push_back({"loss", Type::of(Kind::Float)});
-    return op_expr(library::Id::Overfit, std::move(result), site.span, 
+    return op_expr(library::Id::Overfit, std::move(result), site.span,
                    {cx.keep(std::move(model)), cx.keep(std::move(data)), cx.keep(std::move(steps))});
   }
   if (name == "gradcheck") return check_gradcheck(site);
   if (name == "close" || name == "equal") {
-    if (!takes(site, name == "close" ? 3 : 2,
-               name == "close" ? "close(a, b, tolerance)" : "equal(a, b)"))
+    if (!takes(site, name == "close" ? 3 : 2, name == "close" ? "close(a, b, tolerance)" : "equal(a, b)"))
       return error_at(site.span);
     Expr a = check_given(site.given[0], scope);
     Expr b = check_given(site.given[1], scope);
@@ -243,8 +233,7 @@ std::optional<Expr> test_word(const std::string& name, CallSite& site) {
     if (b.type.is_tensor()) a = convert(std::move(a), b.type, scope);
     if (a.type.is_error() || b.type.is_error()) return error_at(site.span);
     std::vector<Expr> args = {std::move(a), std::move(b)};
-    if (name == "close")
-      args.push_back(check_given_as(site.given[2], Type::of(Kind::Float), scope, "the tolerance"));
+    if (name == "close") args.push_back(check_given_as(site.given[2], Type::of(Kind::Float), scope, "the tolerance"));
     if (args.back().type.is_error()) return error_at(site.span);
     return op_expr(library::find(library::Space::Values, name), Type::of(Kind::Bool), site.span,
                    cx.keep(std::move(args)));
@@ -277,8 +266,8 @@ Expr check_ema_update(CallSite& site) {
     if (value.type.kind == Kind::Block || value.type.kind == Kind::List)
       value = weights_of(std::move(value), span, scope.cx);
     if (!value.type.is_error() && value.type.kind != Kind::Weights) {
-      scope.cx.report(diag::wrong_argument(
-          span, "`ema_update` takes blocks or their weights, not " + scope.cx.text(value.type)));
+      scope.cx.report(
+          diag::wrong_argument(span, "`ema_update` takes blocks or their weights, not " + scope.cx.text(value.type)));
       return error_at(site.span);
     }
     args.push_back(std::move(value));

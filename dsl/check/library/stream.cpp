@@ -16,8 +16,7 @@ std::optional<Expr> check_stream_call(const std::string& name, CallSite& site) {
   if (stream.type.is_error()) return error_at(site.span);
   if (stream.type.kind != Kind::Stream) {
     if (cx.graph.prelude.contains(name)) return std::nullopt;
-    cx.report(diag::wrong_argument(stream.span,
-                                   "`" + name + "` takes a stream, not " + cx.text(stream.type)));
+    cx.report(diag::wrong_argument(stream.span, "`" + name + "` takes a stream, not " + cx.text(stream.type)));
     return error_at(site.span);
   }
   site.given[0].checked = std::move(stream);

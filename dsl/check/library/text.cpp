@@ -56,7 +56,7 @@ Expr slice_text(Expr text, const ast::Index& index, Span span, Scope& scope) {
   Expr first = bound(item->first);
   Expr end = bound(item->second);
   if (first.type.is_error() || end.type.is_error()) return error_at(span);
-  return op_expr(library::Id::SliceText, Type::of(Kind::Str), span, 
+  return op_expr(library::Id::SliceText, Type::of(Kind::Str), span,
                  {scope.cx.keep(std::move(text)), scope.cx.keep(std::move(first)), scope.cx.keep(std::move(end))});
 }
 

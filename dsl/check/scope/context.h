@@ -31,15 +31,14 @@ struct Context {
   std::vector<Requirement> facts;             ///< `where` clauses of hparams
   std::deque<ast::Fn> synthetic;              ///< functions made of hooks and tests
   std::deque<Closure> closures;
-  std::vector<const ast::Expr*> applied;      ///< code of closures that is being read, outermost first
-  size_t applications = 0;                    ///< closures that were read for the outermost one
-  Span applied_at;                            ///< where that one stands
-  bool is_runaway = false;                    ///< there are too many of them, which was said
+  std::vector<const ast::Expr*> applied;  ///< code of closures that is being read, outermost first
+  size_t applications = 0;                ///< closures that were read for the outermost one
+  Span applied_at;                        ///< where that one stands
+  bool is_runaway = false;                ///< there are too many of them, which was said
   uint32_t next_key = 1;
   uint32_t next_group = 1;
-  std::map<uint32_t, std::set<uint32_t>>
-      callees;                        ///< fn -> fns it calls, for recursion and randomness
-  std::map<AtomId, Expr> atom_exprs;  ///< how hparams and data sizes are read at run time
+  std::map<uint32_t, std::set<uint32_t>> callees;  ///< fn -> fns it calls, for recursion and randomness
+  std::map<AtomId, Expr> atom_exprs;               ///< how hparams and data sizes are read at run time
 
   ExprId keep(Expr expr) { return program.exprs.add(std::move(expr)); }
   ExprIds keep(std::vector<Expr> list) {

@@ -26,7 +26,7 @@ struct Requirement {
   Polynomial left;
   Polynomial right;
   std::optional<Expr> rule;  ///< Holds: over the params of the declaration that requires it
-  std::string text;  ///< as written, `D % heads == 0`
+  std::string text;          ///< as written, `D % heads == 0`
   Span origin;
   bool is_where = false;
 };

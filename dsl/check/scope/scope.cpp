@@ -2,9 +2,7 @@
 
 namespace ltr::check {
 
-std::string Context::source_text(Span span) const {
-  return std::string(sources.text(span));
-}
+std::string Context::source_text(Span span) const { return std::string(sources.text(span)); }
 
 Scope Scope::in_file_of(Span span) const {
   Scope other = *this;

@@ -7,20 +7,7 @@
 namespace ltr::check {
 
 /// Where code stands: what it may do there.
-enum class Place {
-  Hparam,
-  Const,
-  Fn,
-  Map,
-  Member,
-  Step,
-  Hook,
-  Test,
-  Data,
-  Experiment,
-  Compute,
-  Update
-};
+enum class Place { Hparam, Const, Fn, Map, Member, Step, Hook, Test, Data, Experiment, Compute, Update };
 
 /// The names that can be seen from one place in one function.
 struct Scope {
@@ -30,22 +17,21 @@ struct Scope {
   uint32_t fn = 0;  ///< typed function under construction
   FnInfo* info = nullptr;
   ObjectInfo* owner = nullptr;  ///< the declaration that the code stands in
-  std::vector<Local>& locals;  ///< of that function, or of this place alone
+  std::vector<Local>& locals;   ///< of that function, or of this place alone
   std::vector<std::map<std::string, LocalId>> frames = {{}};
   std::map<std::string, AtomId> dim_names;  ///< binders, where they are no locals
   /// While a signature is read: where a binder that is missing is noted, so that it is reported once.
   std::map<std::string, AtomId>* missing_binders = nullptr;
-  const ObjectInfo* data = nullptr;         ///< in an experiment: the wired data
-  std::string let_name;  ///< of the `let` of data whose value is read
-  std::string own_param;  ///< in a member's initialiser: the param of the same name is meant
-  uint32_t signature_group = 0;  ///< in the signature of a block parameter: what all its `...` stand for
+  const ObjectInfo* data = nullptr;  ///< in an experiment: the wired data
+  std::string let_name;              ///< of the `let` of data whose value is read
+  std::string own_param;             ///< in a member's initialiser: the param of the same name is meant
+  uint32_t signature_group = 0;      ///< in the signature of a block parameter: what all its `...` stand for
   int loop_depth = 0;
   bool in_train = false;
-  bool may_drop_values = false;  ///< in a `fails` test an expression's value may be dropped
-  std::vector<Requirement>* requirements =
-      nullptr;  ///< of the declaration: what its user must satisfy
+  bool may_drop_values = false;                      ///< in a `fails` test an expression's value may be dropped
+  std::vector<Requirement>* requirements = nullptr;  ///< of the declaration: what its user must satisfy
   Body* hoisted = nullptr;  ///< the body being checked: takes what must happen before a statement
-  bool in_scan = false;  ///< directly in the body of a `scan`, where `yield` may stand
+  bool in_scan = false;     ///< directly in the body of a `scan`, where `yield` may stand
 
   /// The same place in the file that `span` is of: what is taken from there means what it means there.
   Scope in_file_of(Span span) const;
@@ -63,9 +49,7 @@ struct Scope {
 
 /// Adds what `word` at `span` was probably meant to be: one of `known`, or the form that stands here
 /// for a word of another library. False if nothing is near.
-bool did_you_mean(diagnostics::Diagnostic& diagnostic,
-                  const std::string& word,
-                  Span span,
+bool did_you_mean(diagnostics::Diagnostic& diagnostic, const std::string& word, Span span,
                   const std::vector<std::string>& known);
 /// Adds the list of what there is.
 void note_known(diagnostics::Diagnostic& diagnostic, const std::vector<std::string>& known);

@@ -4,9 +4,7 @@ namespace ltr::check {
 
 namespace {
 
-bool is_nested(const Scope& scope) {
-  return scope.frames.size() > 2;
-}
+bool is_nested(const Scope& scope) { return scope.frames.size() > 2; }
 
 }  // namespace
 
@@ -27,21 +25,18 @@ bool rejoin(LocalId local, Expr& value, Scope& scope) {
   if (value.type.is_error()) return false;
   const auto merged = merge(declared, value.type, cx);
   if (!merged) {
-    cx.report(
-        diag::branches_differ(value.span, cx.text(declared), cx.text(value.type))
-            .note("`{}` keeps its type where branches and loops meet", scope.local(local).name));
+    cx.report(diag::branches_differ(value.span, cx.text(declared), cx.text(value.type))
+                  .note("`{}` keeps its type where branches and loops meet", scope.local(local).name));
     return false;
   }
   if (scope.loop_depth > 0 && declared.is_tensor()) {
     for (size_t i = 0; i < declared.dims.size(); ++i) {
       const Polynomial& kept = declared.dims[i].size;
-      if (declared.dims[i] == value.type.dims[i] || cx.program.atoms.mentions_unknown(kept))
-        continue;
-      cx.report(diag::wrong_type(value.span, "a loop carries `" + scope.local(local).name +
-                                                 "`: it stays " + cx.text(declared) +
-                                                 ", and cannot become " + cx.text(value.type))
-                    .help("declare the dim that grows before the loop: `{}: {}[…, ?] = …`",
-                          scope.local(local).name, to_text(declared.element)));
+      if (declared.dims[i] == value.type.dims[i] || cx.program.atoms.mentions_unknown(kept)) continue;
+      cx.report(diag::wrong_type(value.span, "a loop carries `" + scope.local(local).name + "`: it stays " +
+                                                 cx.text(declared) + ", and cannot become " + cx.text(value.type))
+                    .help("declare the dim that grows before the loop: `{}: {}[…, ?] = …`", scope.local(local).name,
+                          to_text(declared.element)));
       return false;
     }
     return true;
@@ -53,30 +48,26 @@ bool rejoin(LocalId local, Expr& value, Scope& scope) {
 Stmt assign_name(const ast::Name& name, Expr value, Span span, Scope& scope) {
   Context& cx = scope.cx;
   if (scope.owner != nullptr) {
-    if (const auto member = scope.owner->members.find(name.text);
-        member != scope.owner->members.end()) {
+    if (const auto member = scope.owner->members.find(name.text); member != scope.owner->members.end()) {
       const MemberKind kind = member->second.kind;
       // What could not be read may have been a state.
       if (member->second.type.is_error()) return {span, stmt::Error{}};
       if (kind == MemberKind::Buffer || kind == MemberKind::State) {
         value = convert(std::move(value), member->second.type, scope, "the value");
         Binding binding;
-        if (value.type.is_error() || !match(member->second.type, value.type, binding, {},
-                                            value.span, scope, "the value", false)) {
+        if (value.type.is_error() ||
+            !match(member->second.type, value.type, binding, {}, value.span, scope, "the value", false)) {
           return {span, stmt::Error{}};
         }
         return {span, stmt::SetMember{name.text, cx.keep(std::move(value))}};
       }
-      const char* what =
-          kind == MemberKind::Weight ? "a weight: optimizers change it" : "a member, built once";
-      cx.report(diag::not_assignable_member(name.span, name.text, what)
-                    .help("choose another name for the local"));
+      const char* what = kind == MemberKind::Weight ? "a weight: optimizers change it" : "a member, built once";
+      cx.report(diag::not_assignable_member(name.span, name.text, what).help("choose another name for the local"));
       return {span, stmt::Error{}};
     }
     for (const ParamInfo& param : scope.owner->params) {
       if (param.name != name.text || scope.info == nullptr || scope.find_local(name.text)) continue;
-      cx.report(diag::not_assignable_member(name.span, name.text,
-                                            "a parameter of `" + scope.owner->name + "`")
+      cx.report(diag::not_assignable_member(name.span, name.text, "a parameter of `" + scope.owner->name + "`")
                     .help("choose another name for the local"));
       return {span, stmt::Error{}};
     }
@@ -91,15 +82,13 @@ Stmt assign_name(const ast::Name& name, Expr value, Span span, Scope& scope) {
 Expr fit_part(Expr value, const Type& part, Scope& scope) {
   Context& cx = scope.cx;
   const bool is_number = value.type.is_host_number() && part.is_tensor();
-  value = convert(std::move(value), is_number ? Type::tensor(part.element, {}) : part, scope,
-                  "the value");
+  value = convert(std::move(value), is_number ? Type::tensor(part.element, {}) : part, scope, "the value");
   if (value.type.is_error()) return value;
   const Span span = value.span;
   if (!part.is_tensor()) return value;
   if (value.type.element != part.element) {
-    cx.report(diag::wrong_element(span, std::string("the value has elements of type ") +
-                                            to_text(value.type.element) + ", the part " +
-                                            to_text(part.element))
+    cx.report(diag::wrong_element(span, std::string("the value has elements of type ") + to_text(value.type.element) +
+                                            ", the part " + to_text(part.element))
                   .help("`.to({})` converts", to_text(part.element)));
     return error_at(span);
   }
@@ -107,8 +96,7 @@ Expr fit_part(Expr value, const Type& part, Scope& scope) {
   bool fits = joined.dims && joined.dims->size() == part.dims.size();
   for (size_t i = 0; fits && i < part.dims.size(); ++i)
     fits = (*joined.dims)[i] == part.dims[i] || cx.program.atoms.mentions_unknown(part.dims[i].size);
-  for (const auto& [left, right] : joined.equal)
-    fits = fits && require_equal(left, right, span, scope, true);
+  for (const auto& [left, right] : joined.equal) fits = fits && require_equal(left, right, span, scope, true);
   if (fits) return value;
   cx.report(diag::dims_differ(span, "the value does not fit: the part is " + cx.text(part))
                 .label(span, "{}", cx.text(value.type)));
@@ -156,8 +144,7 @@ Expr put_part(const ExprView& part, Expr value, Span span, Scope& scope) {
 }
 
 /// The new value of the variable whose part `target` is; `root` becomes its name.
-Expr with_part(
-    const ast::Expr& target, Expr part, Expr value, const ast::Expr*& root, Scope& scope) {
+Expr with_part(const ast::Expr& target, Expr part, Expr value, const ast::Expr*& root, Scope& scope) {
   for (;;) {
     if (const auto* index = root->get<ast::Index>()) {
       root = &*index->base;
@@ -168,8 +155,7 @@ Expr with_part(
     }
   }
   if (!is_part(part, scope.cx)) {
-    scope.cx.report(diag::wrong_place(
-        target.span, "only an index or a field of a variable can be assigned to"));
+    scope.cx.report(diag::wrong_place(target.span, "only an index or a field of a variable can be assigned to"));
     return error_at(target.span);
   }
   value = fit_part(std::move(value), part.type, scope);
@@ -184,16 +170,11 @@ namespace {
 /// `x += e` is `x = x + e`; nothing for `x = e`.
 std::optional<ast::BinaryOp> operator_of(ast::AssignOp op) {
   switch (op) {
-    case ast::AssignOp::Set:
-      break;
-    case ast::AssignOp::Add:
-      return ast::BinaryOp::Add;
-    case ast::AssignOp::Subtract:
-      return ast::BinaryOp::Subtract;
-    case ast::AssignOp::Multiply:
-      return ast::BinaryOp::Multiply;
-    case ast::AssignOp::Divide:
-      return ast::BinaryOp::Divide;
+    case ast::AssignOp::Set: break;
+    case ast::AssignOp::Add: return ast::BinaryOp::Add;
+    case ast::AssignOp::Subtract: return ast::BinaryOp::Subtract;
+    case ast::AssignOp::Multiply: return ast::BinaryOp::Multiply;
+    case ast::AssignOp::Divide: return ast::BinaryOp::Divide;
   }
   return std::nullopt;
 }
@@ -211,11 +192,9 @@ Stmt check_assign(const ast::Stmt& statement, const ast::Assign& assign, Scope& 
   Expr part;
   if (op || name == nullptr) part = check_expr(assign.target, scope);
   Expr value = check_expr(assign.value, scope);
-  if (op)
-    value = apply_operator(*op, assign.op_span, part, std::move(value), statement.span, scope);
+  if (op) value = apply_operator(*op, assign.op_span, part, std::move(value), statement.span, scope);
   if (name == nullptr) {
-    if (part.type.is_error() || value.type.is_error())
-      return {statement.span, stmt::Error{}};
+    if (part.type.is_error() || value.type.is_error()) return {statement.span, stmt::Error{}};
     const ast::Expr* root = &assign.target;
     value = with_part(assign.target, std::move(part), std::move(value), root, scope);
     if (value.type.is_error()) return {statement.span, stmt::Error{}};
@@ -231,8 +210,8 @@ Stmt check_assign(const ast::Stmt& statement, const ast::Assign& assign, Scope& 
   if (value.type.kind == Kind::None && known && scope.local(*known).type.kind == Kind::Option) {
     value = convert(std::move(value), scope.local(*known).type, scope, "the value");
   } else if (value.type.kind == Kind::None) {
-    scope.cx.report(diag::wrong_type(value.span, "`none` alone has no type: declare it, `" +
-                                                     name->name.text + ": option[…] = none`"));
+    scope.cx.report(diag::wrong_type(
+        value.span, "`none` alone has no type: declare it, `" + name->name.text + ": option[…] = none`"));
     value.type = Type::error();
   }
   return assign_name(name->name, std::move(value), statement.span, scope);
@@ -241,11 +220,9 @@ Stmt check_assign(const ast::Stmt& statement, const ast::Assign& assign, Scope& 
 Stmt check_unpack(const ast::Stmt& statement, const ast::Unpack& unpack, Scope& scope) {
   Expr value = check_expr(unpack.value, scope);
   stmt::Unpack result;
-  const bool is_sequence =
-      value.type.kind == Kind::Tuple || (value.type.kind == Kind::List && !value.type.uniform);
+  const bool is_sequence = value.type.kind == Kind::Tuple || (value.type.kind == Kind::List && !value.type.uniform);
   if (!value.type.is_error() && (!is_sequence || value.type.fields.size() != unpack.names.size())) {
-    scope.cx.report(diag::wrong_type(value.span, std::to_string(unpack.names.size()) +
-                                                     " names cannot take " +
+    scope.cx.report(diag::wrong_type(value.span, std::to_string(unpack.names.size()) + " names cannot take " +
                                                      scope.cx.text(value.type) + " apart"));
     value.type = Type::error();
   }
@@ -253,9 +230,8 @@ Stmt check_unpack(const ast::Stmt& statement, const ast::Unpack& unpack, Scope& 
     const Type type = value.type.is_error() ? Type::error() : value.type.fields[i].type;
     const std::string& name = unpack.names[i].text;
     if (scope.owner != nullptr && scope.owner->members.contains(name)) {
-      scope.cx.report(
-          diag::not_assignable_member(unpack.names[i].span, name, "a member, built once")
-              .help("choose another name for the local"));
+      scope.cx.report(diag::not_assignable_member(unpack.names[i].span, name, "a member, built once")
+                          .help("choose another name for the local"));
     }
     const auto outer = outer_local(name, scope);
     result.locals.push_back(outer ? *outer : scope.declare(name, type));

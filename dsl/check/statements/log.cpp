@@ -27,10 +27,9 @@ Stmt check_log(const ast::Stmt& statement, const ast::Log& log, Scope& scope) {
   Context& cx = scope.cx;
   const std::string role = role_of(scope);
   if ((scope.place != Place::Step && scope.place != Place::Hook) || role.empty()) {
-    cx.report(diag::log_misplaced(
-        statement.span, scope.place == Place::Step
-                            ? "`log` has no meaning in step " + scope.info->name
-                            : "`log` stands in steps and in hooks of train, val and test"));
+    cx.report(diag::log_misplaced(statement.span, scope.place == Place::Step
+                                                      ? "`log` has no meaning in step " + scope.info->name
+                                                      : "`log` stands in steps and in hooks of train, val and test"));
     return {statement.span, stmt::Error{}};
   }
   Expr value = log.value ? check_expr(*log.value, scope) : check_name({}, log.name, scope);
@@ -54,23 +53,15 @@ Stmt check_log(const ast::Stmt& statement, const ast::Log& log, Scope& scope) {
   switch (log.kind) {
     case ast::LogKind::Scalar:
       entry.kind = is_metric ? "metric" : "scalar";
-      if (!is_metric && !value.type.is_host_number() &&
-          !(value.type.is_tensor() && value.type.dims.empty())) {
-        cx.report(diag::wrong_type(
-            value.span,
-            "`log` takes a number, a 0-d tensor or a metric, not " + cx.text(value.type)));
+      if (!is_metric && !value.type.is_host_number() && !(value.type.is_tensor() && value.type.dims.empty())) {
+        cx.report(
+            diag::wrong_type(value.span, "`log` takes a number, a 0-d tensor or a metric, not " + cx.text(value.type)));
         return {statement.span, stmt::Error{}};
       }
       break;
-    case ast::LogKind::Image:
-      entry.kind = "image";
-      break;
-    case ast::LogKind::Histogram:
-      entry.kind = "histogram";
-      break;
-    case ast::LogKind::Text:
-      entry.kind = "text";
-      break;
+    case ast::LogKind::Image: entry.kind = "image"; break;
+    case ast::LogKind::Histogram: entry.kind = "histogram"; break;
+    case ast::LogKind::Text: entry.kind = "text"; break;
   }
   if ((log.kind == ast::LogKind::Image || log.kind == ast::LogKind::Histogram) && !is_metric &&
       !value.type.is_tensor()) {
@@ -85,25 +76,15 @@ Stmt check_log(const ast::Stmt& statement, const ast::Log& log, Scope& scope) {
     cx.report(diag::wrong_type(value.span, "`log text` takes a str, not " + cx.text(value.type)));
     return {statement.span, stmt::Error{}};
   }
-  const bool on_step =
-      role == "train" && scope.info->name != "train_epoch_end" && scope.info->name != "train_end";
+  const bool on_step = role == "train" && scope.info->name != "train_epoch_end" && scope.info->name != "train_end";
   switch (log.when) {
-    case ast::LogWhen::Default:
-      entry.when = on_step && !is_metric ? "step" : "epoch";
-      break;
-    case ast::LogWhen::Step:
-      entry.when = "step";
-      break;
-    case ast::LogWhen::Epoch:
-      entry.when = "epoch";
-      break;
-    case ast::LogWhen::Both:
-      entry.when = "both";
-      break;
+    case ast::LogWhen::Default: entry.when = on_step && !is_metric ? "step" : "epoch"; break;
+    case ast::LogWhen::Step: entry.when = "step"; break;
+    case ast::LogWhen::Epoch: entry.when = "epoch"; break;
+    case ast::LogWhen::Both: entry.when = "both"; break;
   }
   if (!on_step && entry.when != "epoch") {
-    cx.report(diag::log_misplaced(log.when_span,
-                                  "outside of training values are recorded on epoch only"));
+    cx.report(diag::log_misplaced(log.when_span, "outside of training values are recorded on epoch only"));
     entry.when = "epoch";
   }
   entry.reduce = "mean";
@@ -118,11 +99,9 @@ Stmt check_log(const ast::Stmt& statement, const ast::Log& log, Scope& scope) {
     }
   }
   for (const LogEntry& other : cx.program.logs) {
-    if (other.kind != "error" && other.owner == entry.owner && other.role == entry.role &&
-        other.name == entry.name &&
+    if (other.kind != "error" && other.owner == entry.owner && other.role == entry.role && other.name == entry.name &&
         (other.kind != entry.kind || other.when != entry.when || other.reduce != entry.reduce)) {
-      cx.report(diag::logged_twice(log.name.span, role + "." + entry.name)
-                    .label(other.span, "first here"));
+      cx.report(diag::logged_twice(log.name.span, role + "." + entry.name).label(other.span, "first here"));
     }
   }
   const auto slot = uint32_t(cx.program.logs.size());

@@ -13,20 +13,19 @@ Body check_nested(const ast::Body& body, Scope& scope) {
 
 Stmt check_result(const ast::Expr& result, Span span, Scope& scope) {
   const Type wanted = scope.info != nullptr ? scope.info->result : Type::of(Kind::Void);
-  Expr value =
-      check_as(result, wanted.kind == Kind::Void ? Type::error() : wanted, scope, "the result");
+  Expr value = check_as(result, wanted.kind == Kind::Void ? Type::error() : wanted, scope, "the result");
   if (wanted.kind == Kind::Void && scope.info != nullptr) {
     if (scope.place != Place::Hook && scope.place != Place::Test) scope.info->result = value.type;
     if (!value.type.is_error()) {
       const std::string text = scope.cx.text(value.type);
-      scope.cx.report(diag::result_not_declared(value.span, scope.info->name, text)
-                          .help("declare what it gives: `-> {}`", text));
+      scope.cx.report(
+          diag::result_not_declared(value.span, scope.info->name, text).help("declare what it gives: `-> {}`", text));
     }
     return {span, stmt::Error{}};
   }
   // In `compute` an integer or exact result is a number all the same.
-  const bool is_compute = scope.place == Place::Compute && value.type.is_tensor() &&
-                          wanted.is_tensor() && wanted.dims.empty();
+  const bool is_compute =
+      scope.place == Place::Compute && value.type.is_tensor() && wanted.is_tensor() && wanted.dims.empty();
   Binding binding;
   if (!is_compute && !value.type.is_error() && !wanted.is_error() &&
       !match(wanted, value.type, binding, {}, value.span, scope, "the result", false)) {
@@ -50,8 +49,7 @@ Stmt check_return(const ast::Stmt& statement, const ast::Return& result, Scope& 
 Expr check_loss(const ast::Expr& expr, const char* verb, Scope& scope) {
   Context& cx = scope.cx;
   Expr loss = check_expr(expr, scope);
-  const bool is_scalar =
-      loss.type.is_tensor() && loss.type.dims.empty() && is_floating(loss.type.element);
+  const bool is_scalar = loss.type.is_tensor() && loss.type.dims.empty() && is_floating(loss.type.element);
   if (loss.type.is_error() || is_scalar) return loss;
   diagnostics::Diagnostic diagnostic = diag::loss_not_scalar(loss.span, cx.text(loss.type));
   if (loss.type.is_tensor() && is_floating(loss.type.element))
@@ -96,8 +94,7 @@ Stmt check_minimize(const ast::Stmt& statement, const ast::Minimize& minimize, S
   if (minimize.optimizer) {
     optimizer = check_expr(*minimize.optimizer, scope);
     if (!optimizer.type.is_error() && optimizer.type.kind != Kind::Optimizer) {
-      cx.report(diag::wrong_type(optimizer.span,
-                                 "`with` names an optimizer, not " + cx.text(optimizer.type)));
+      cx.report(diag::wrong_type(optimizer.span, "`with` names an optimizer, not " + cx.text(optimizer.type)));
       optimizer.type = Type::error();
     }
   } else {
@@ -114,8 +111,7 @@ Stmt check_minimize(const ast::Stmt& statement, const ast::Minimize& minimize, S
     }
     optimizer = check_name({}, optimizers[0], scope);
   }
-  if (loss.type.is_error() || optimizer.type.is_error())
-    return {statement.span, stmt::Error{}};
+  if (loss.type.is_error() || optimizer.type.is_error()) return {statement.span, stmt::Error{}};
   return {statement.span, stmt::Minimize{.loss = cx.keep(std::move(loss)), .optimizer = cx.keep(std::move(optimizer))}};
 }
 
@@ -125,13 +121,13 @@ Stmt check_assert(const ast::Stmt& statement, const ast::Assert& assertion, Scop
                         .help("what callers must satisfy is a `where` of the function"));
   }
   Expr condition = check_expr(assertion.condition, scope);
-  const bool is_bool = condition.type.kind == Kind::Bool ||
-                       (condition.type.is_tensor() && condition.type.element == Element::Bool &&
-                        condition.type.dims.empty());
+  const bool is_bool =
+      condition.type.kind == Kind::Bool ||
+      (condition.type.is_tensor() && condition.type.element == Element::Bool && condition.type.dims.empty());
   if (!is_bool && !condition.type.is_error()) {
-    scope.cx.report(diag::wrong_type(condition.span, "`assert` takes a bool or bool[], not " +
-                                                         scope.cx.text(condition.type))
-                        .help("for an element-wise comparison write `all(…)`"));
+    scope.cx.report(
+        diag::wrong_type(condition.span, "`assert` takes a bool or bool[], not " + scope.cx.text(condition.type))
+            .help("for an element-wise comparison write `all(…)`"));
     return {statement.span, stmt::Error{}};
   }
   stmt::Assert result;
@@ -143,8 +139,7 @@ Stmt check_assert(const ast::Stmt& statement, const ast::Assert& assertion, Scop
 }
 
 bool leaves(const Body& body) {
-  return !body.empty() &&
-         (body.back().is<stmt::Return>() || body.back().is<stmt::Error>());
+  return !body.empty() && (body.back().is<stmt::Return>() || body.back().is<stmt::Error>());
 }
 
 /// Names that every path through a branch has assigned go on behind it, under one local of their
@@ -161,8 +156,7 @@ void join_branches(stmt::If& branch, Span span, const std::map<std::string, Loca
     if (!left[0] && !left[1]) ends[1] = names[1].at(name);
     const auto type = merge(scope.local(ends[0]).type, scope.local(ends[1]).type, cx);
     if (!type) {
-      cx.report(diag::branches_differ(span, cx.text(scope.local(ends[0]).type),
-                                      cx.text(scope.local(ends[1]).type))
+      cx.report(diag::branches_differ(span, cx.text(scope.local(ends[0]).type), cx.text(scope.local(ends[1]).type))
                     .note("`{}` is assigned in both", name));
       scope.declare(name, Type::error());
       continue;
@@ -196,15 +190,13 @@ Stmt check_if(const ast::If& branch, Span span, Expr condition, Scope& scope) {
 /// `for x in xs` is a loop over the places of the list.
 Stmt check_for_list(const ast::Stmt& statement, const ast::For& loop, Expr list, Scope& scope) {
   Context& cx = scope.cx;
-  std::optional<Type> element = list.type.fields.empty()
-                                    ? std::optional<Type>(Type::host_int())
-                                    : std::optional<Type>(list.type.fields[0].type);
+  std::optional<Type> element =
+      list.type.fields.empty() ? std::optional<Type>(Type::host_int()) : std::optional<Type>(list.type.fields[0].type);
   for (const TypeField& field : list.type.fields) {
     if (element) element = merge(*element, field.type, cx);
   }
   if (!element) {
-    cx.report(diag::wrong_type(list.span, "`for` runs over a list of one type, not over " +
-                                              cx.text(list.type)));
+    cx.report(diag::wrong_type(list.span, "`for` runs over a list of one type, not over " + cx.text(list.type)));
     element = Type::error();
   }
   if (!list.type.uniform && !element->is_error()) {
@@ -238,21 +230,17 @@ Stmt check_for(const ast::Stmt& statement, const ast::For& loop, Scope& scope) {
   if (range.type.kind == Kind::List) return check_for_list(statement, loop, std::move(range), scope);
   if (!range.type.is_error() && range.type.kind != Kind::Range) {
     diagnostics::Diagnostic diagnostic = diag::wrong_type(
-        range.span,
-        "`for` runs over a range `a .. b` or a list, not over " + scope.cx.text(range.type));
+        range.span, "`for` runs over a range `a .. b` or a list, not over " + scope.cx.text(range.type));
     if (range.type.kind == Kind::Int)
-      diagnostic.help("`for {} in 0 .. {} { … }`", loop.variable.text,
-                      scope.cx.source_text(range.span));
+      diagnostic.help("`for {} in 0 .. {} { … }`", loop.variable.text, scope.cx.source_text(range.span));
     if (range.type.is_tensor())
-      diagnostic.help("`scan x over {} dim 0 with … { … }` runs over a tensor",
-                      scope.cx.source_text(range.span));
+      diagnostic.help("`scan x over {} dim 0 with … { … }` runs over a tensor", scope.cx.source_text(range.span));
     scope.cx.report(std::move(diagnostic));
     range.type = Type::error();
   }
   scope.frames.emplace_back();
   ++scope.loop_depth;
-  const AtomId atom =
-      scope.cx.program.atoms.variable(loop.variable.text, scope.cx.next_key++, false, false, true);
+  const AtomId atom = scope.cx.program.atoms.variable(loop.variable.text, scope.cx.next_key++, false, false, true);
   const LocalId variable = scope.declare(loop.variable.text, Type::host_int(Polynomial::atom(atom)));
   Body body = check_body(loop.body, scope);
   --scope.loop_depth;
@@ -267,8 +255,7 @@ Stmt check_expression(const ast::Stmt& statement, const ast::ExprStmt& expressio
   if (value.type.is_error()) return {statement.span, stmt::Error{}};
   const bool has_effect = value.type.kind == Kind::Void || value.is<node::CallMetric>();
   if (!has_effect && !scope.may_drop_values) {
-    const bool is_call = expression.value.get<ast::Call>() != nullptr ||
-                         expression.value.get<ast::Pipe>() != nullptr;
+    const bool is_call = expression.value.get<ast::Call>() != nullptr || expression.value.get<ast::Pipe>() != nullptr;
     scope.cx.report(diag::unused_value(value.span, is_call ? "call" : "expression")
                         .help("give it a name, `{} = …`, or take it away", "x"));
     return {statement.span, stmt::Error{}};
@@ -283,11 +270,9 @@ Stmt check_expression(const ast::Stmt& statement, const ast::ExprStmt& expressio
 /// What `if` and `while` ask: a bool on the host.
 Expr check_condition(const ast::Expr& expr, const char* word, Scope& scope) {
   Expr condition = check_expr(expr, scope);
-  if (!condition.type.is_tensor())
-    return convert(std::move(condition), Type::of(Kind::Bool), scope, "the condition");
+  if (!condition.type.is_tensor()) return convert(std::move(condition), Type::of(Kind::Bool), scope, "the condition");
   diagnostics::Diagnostic diagnostic = diag::wrong_type(
-      condition.span, "`" + std::string(word) + "` takes a host bool, not " +
-                          scope.cx.text(condition.type));
+      condition.span, "`" + std::string(word) + "` takes a host bool, not " + scope.cx.text(condition.type));
   if (scope.in_train) {
     diagnostic.help("`where(condition, a, b)` chooses on the device");
   } else {
@@ -304,8 +289,8 @@ Stmt check_print(const ast::Print& print, Span span, Scope& scope) {
   for (const ast::Expr& value : print.values) {
     Expr checked = check_expr(value, scope);
     if (!is_printable(checked.type)) {
-      scope.cx.report(diag::wrong_type(
-          checked.span, "a value of type " + scope.cx.text(checked.type) + " cannot be printed"));
+      scope.cx.report(
+          diag::wrong_type(checked.span, "a value of type " + scope.cx.text(checked.type) + " cannot be printed"));
       checked = error_at(checked.span);
     }
     result.values.push_back(scope.cx.keep(std::move(checked)));

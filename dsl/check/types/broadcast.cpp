@@ -14,11 +14,10 @@ std::optional<Type> broadcast_all(const std::vector<Type>& types, CallSite& site
       return std::nullopt;
     }
     bool is_equal = shape.dims.has_value();
-    for (const auto& [a, b] : shape.equal)
-      is_equal = is_equal && require_equal(a, b, site.span, site.scope, true);
+    for (const auto& [a, b] : shape.equal) is_equal = is_equal && require_equal(a, b, site.span, site.scope, true);
     if (!is_equal) {
-      cx.report(diag::dims_differ(site.span, "`" + site.name + "` cannot combine " +
-                                                 cx.text(result) + " and " + cx.text(types[i])));
+      cx.report(diag::dims_differ(
+          site.span, "`" + site.name + "` cannot combine " + cx.text(result) + " and " + cx.text(types[i])));
       return std::nullopt;
     }
     result.dims = *shape.dims;
@@ -37,9 +36,9 @@ Expr rule_broadcast(const FnInfo& op, CallSite& site) {
   for (const Expr& arg : *args) {
     if (!want_tensor(arg, site)) return error_at(site.span);
     if (!types.empty() && types[0].element != arg.type.element) {
-      site.scope.cx.report(diag::wrong_element(
-          site.span, "`" + op.name + "` takes two tensors of one element type, not " +
-                         site.scope.cx.text(types[0]) + " and " + site.scope.cx.text(arg.type)));
+      site.scope.cx.report(
+          diag::wrong_element(site.span, "`" + op.name + "` takes two tensors of one element type, not " +
+                                             site.scope.cx.text(types[0]) + " and " + site.scope.cx.text(arg.type)));
       return error_at(site.span);
     }
     types.push_back(arg.type);
@@ -54,16 +53,15 @@ Expr rule_where(const FnInfo& op, CallSite& site) {
   if (!args) return error_at(site.span);
   if (!want_tensor((*args)[0], site)) return error_at(site.span);
   if ((*args)[0].type.element != Element::Bool) {
-    site.scope.cx.report(
-        diag::wrong_element((*args)[0].span, "the condition of `where` is a bool tensor"));
+    site.scope.cx.report(diag::wrong_element((*args)[0].span, "the condition of `where` is a bool tensor"));
     return error_at(site.span);
   }
   adopt_element(*args, 1, 2, site.scope.cx);
   adopt_element(*args, 2, 1, site.scope.cx);
   if ((*args)[1].type.element != (*args)[2].type.element) {
-    site.scope.cx.report(diag::wrong_element(
-        site.span, "the branches of `where` are " + site.scope.cx.text((*args)[1].type) + " and " +
-                       site.scope.cx.text((*args)[2].type)));
+    site.scope.cx.report(diag::wrong_element(site.span, "the branches of `where` are " +
+                                                            site.scope.cx.text((*args)[1].type) + " and " +
+                                                            site.scope.cx.text((*args)[2].type)));
     return error_at(site.span);
   }
   const auto type = broadcast_all({(*args)[1].type, (*args)[2].type, (*args)[0].type}, site);
@@ -80,8 +78,7 @@ Expr rule_power(const FnInfo& op, CallSite& site) {
   for (const Given* given : *bound) {
     args.push_back(tensor_given(*given, site));
     if (args.back().type.is_error()) return error_at(site.span);
-    if (!args.back().type.is_host_number() && !want_tensor(args.back(), site))
-      return error_at(site.span);
+    if (!args.back().type.is_host_number() && !want_tensor(args.back(), site)) return error_at(site.span);
   }
   if (!args[0].type.is_tensor() || !args[1].type.is_tensor()) {
     Type type = args[0].type.is_tensor() ? args[0].type : args[1].type;
@@ -91,8 +88,8 @@ Expr rule_power(const FnInfo& op, CallSite& site) {
     return typed_call(op, std::move(type), site, std::move(args));
   }
   if (args[0].type.element != args[1].type.element) {
-    cx.report(diag::wrong_element(site.span, "cannot raise " + cx.text(args[0].type) +
-                                                 " to the power " + cx.text(args[1].type)));
+    cx.report(diag::wrong_element(site.span,
+                                  "cannot raise " + cx.text(args[0].type) + " to the power " + cx.text(args[1].type)));
     return error_at(site.span);
   }
   const auto type = broadcast_all({args[0].type, args[1].type}, site);
@@ -104,20 +101,17 @@ Expr rule_power(const FnInfo& op, CallSite& site) {
 Expr rule_masked_fill(const FnInfo& op, CallSite& site) {
   Context& cx = site.scope.cx;
   auto args = plain_arguments(op, site);
-  if (!args || !want_tensor((*args)[0], site) || !want_tensor((*args)[1], site))
-    return error_at(site.span);
+  if (!args || !want_tensor((*args)[0], site) || !want_tensor((*args)[1], site)) return error_at(site.span);
   const Type type = (*args)[0].type;
   const Type& mask = (*args)[1].type;
   if (mask.element != Element::Bool) {
-    cx.report(diag::wrong_element((*args)[1].span,
-                                  "the mask of `masked_fill` is bool, not " + cx.text(mask)));
+    cx.report(diag::wrong_element((*args)[1].span, "the mask of `masked_fill` is bool, not " + cx.text(mask)));
     return error_at(site.span);
   }
   const auto shape = broadcast_all({type, mask}, site);
   if (!shape) return error_at(site.span);
   if (shape->dims.size() != type.dims.size()) {
-    cx.report(diag::wrong_rank(site.span, "a mask " + cx.text(mask) + " does not fit into " +
-                                              cx.text(type)));
+    cx.report(diag::wrong_rank(site.span, "a mask " + cx.text(mask) + " does not fit into " + cx.text(type)));
     return error_at(site.span);
   }
   return typed_call(op, *shape, site, std::move(*args));

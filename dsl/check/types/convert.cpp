@@ -13,9 +13,7 @@ bool is_host_list(const Type& type) {
 }
 
 Element element_of_host(const Type& type) {
-  return type.kind == Kind::Int    ? Element::I64
-         : type.kind == Kind::Bool ? Element::Bool
-                                   : Element::Float;
+  return type.kind == Kind::Int ? Element::I64 : type.kind == Kind::Bool ? Element::Bool : Element::Float;
 }
 
 /// Whether a host number of this type may become an element of that one without a conversion in the
@@ -35,10 +33,10 @@ Expr fail(const ExprView& expr, const Type& wanted, Scope& scope, const std::str
   }
   diagnostics::Diagnostic diagnostic =
       wanted.is_tensor() && expr.type.is_tensor()
-          ? diag::wrong_element(expr.span, what + " must be " + scope.cx.text(wanted) + ", not " +
-                                               scope.cx.text(expr.type))
-          : diag::wrong_argument(expr.span, what + " must be " + scope.cx.text(wanted) + ", not " +
-                                                scope.cx.text(expr.type));
+          ? diag::wrong_element(expr.span,
+                                what + " must be " + scope.cx.text(wanted) + ", not " + scope.cx.text(expr.type))
+          : diag::wrong_argument(expr.span,
+                                 what + " must be " + scope.cx.text(wanted) + ", not " + scope.cx.text(expr.type));
   if (expr.type.is_tensor() && wanted.is_host_number()) {
     diagnostic.help("a tensor becomes a host number only by `.item()`, which waits for the device");
   }
@@ -46,8 +44,7 @@ Expr fail(const ExprView& expr, const Type& wanted, Scope& scope, const std::str
     diagnostic.help("`floor(…)`, `ceil(…)` and `round(…)` make an int of a float");
   }
   if (wanted.kind == Kind::Period && expr.type.kind == Kind::Int) {
-    diagnostic.help("say `{} steps` or `{} epochs`", scope.cx.source_text(expr.span),
-                    scope.cx.source_text(expr.span));
+    diagnostic.help("say `{} steps` or `{} epochs`", scope.cx.source_text(expr.span), scope.cx.source_text(expr.span));
   }
   scope.cx.report(std::move(diagnostic));
   return error_at(expr.span);
@@ -58,8 +55,7 @@ Expr convert_to_tensor(Expr expr, const Type& wanted, Scope& scope, const std::s
   if (expr.type.is_host_number() && host_fits(expr.type, wanted.element)) {
     Type type = wanted;
     if (type.element == Element::Any) type.element = element_of_host(expr.type);
-    if (!std::all_of(type.dims.begin(), type.dims.end(),
-                     [](const Dim& dim) { return dim.group != 0; })) {
+    if (!std::all_of(type.dims.begin(), type.dims.end(), [](const Dim& dim) { return dim.group != 0; })) {
       return fail(expr, wanted, scope, what);
     }
     type.dims.clear();
@@ -75,11 +71,9 @@ Expr convert_to_tensor(Expr expr, const Type& wanted, Scope& scope, const std::s
         if (field.type.kind == Kind::Bool) element = Element::Bool;
       }
     }
-    for (const TypeField& field : expr.type.fields)
-      all_fit = all_fit && host_fits(field.type, element);
+    for (const TypeField& field : expr.type.fields) all_fit = all_fit && host_fits(field.type, element);
     if (all_fit) {
-      const Polynomial length =
-          expr.type.value ? *expr.type.value : scope.cx.program.atoms.unknown();
+      const Polynomial length = expr.type.value ? *expr.type.value : scope.cx.program.atoms.unknown();
       return {Type::tensor(element, {{.size = length, .group = 0}}), span,
               node::Convert{scope.cx.keep(std::move(expr))}};
     }
@@ -90,15 +84,13 @@ Expr convert_to_tensor(Expr expr, const Type& wanted, Scope& scope, const std::s
 /// What is not written part by part is converted as a whole.
 Expr convert_whole(Expr expr, const Type& wanted, Scope& scope, const std::string& what) {
   switch (fit_of(expr.type, wanted)) {
-    case Fit::Same:
-      return expr;
+    case Fit::Same: return expr;
     case Fit::Converts: {
       Type type = converted(expr.type, wanted);
       const Span span = expr.span;
       return {std::move(type), span, node::Convert{scope.cx.keep(std::move(expr))}};
     }
-    case Fit::No:
-      break;
+    case Fit::No: break;
   }
   return fail(expr, wanted, scope, what);
 }
@@ -189,17 +181,15 @@ Expr convert(Expr expr, const Type& wanted, Scope& scope, const char* what) {
         if (have.kind == Kind::Function) return expr;
         break;
       }
-      const bool can_be_applied =
-          have.kind == Kind::Block || have.kind == Kind::List || have.kind == Kind::Function;
+      const bool can_be_applied = have.kind == Kind::Block || have.kind == Kind::List || have.kind == Kind::Function;
       if (can_be_applied) return as_function(std::move(expr), wanted, scope, what);
       break;
     }
     case Kind::Record: {
       if (have.kind != Kind::Record) break;
       for (const TypeField& field : wanted.fields) {
-        const auto found =
-            std::find_if(have.fields.begin(), have.fields.end(),
-                         [&](const TypeField& other) { return other.name == field.name; });
+        const auto found = std::find_if(have.fields.begin(), have.fields.end(),
+                                        [&](const TypeField& other) { return other.name == field.name; });
         if (found == have.fields.end()) {
           scope.cx.report(diag::unknown_field(expr.span, scope.cx.text(have), field.name)
                               .note("{} is wanted", scope.cx.text(wanted)));
@@ -209,9 +199,8 @@ Expr convert(Expr expr, const Type& wanted, Scope& scope, const char* what) {
       auto* record = expr.get<node::Record>();
       if (record == nullptr) return convert_whole(std::move(expr), wanted, scope, what);
       for (size_t i = 0; i < record->values.size(); ++i) {
-        const auto field = std::find_if(
-            wanted.fields.begin(), wanted.fields.end(),
-            [&](const TypeField& other) { return other.name == expr.type.fields[i].name; });
+        const auto field = std::find_if(wanted.fields.begin(), wanted.fields.end(),
+                                        [&](const TypeField& other) { return other.name == expr.type.fields[i].name; });
         if (field == wanted.fields.end()) continue;
         const std::string label = "the field `" + field->name + "`";
         if (!convert_part(record->values[i], expr.type.fields[i].type, field->type, scope, label.c_str()))
@@ -232,8 +221,7 @@ Expr convert(Expr expr, const Type& wanted, Scope& scope, const char* what) {
       bool all_weights = true;
       for (ExprId& element : list->elements) {
         const ExprView& one = scope.cx.at(element);
-        if (one.is<node::Member>() && one.type.is_tensor())
-          element = scope.cx.keep(convert(one, wanted, scope, what));
+        if (one.is<node::Member>() && one.type.is_tensor()) element = scope.cx.keep(convert(one, wanted, scope, what));
         all_weights = all_weights && scope.cx.at(element).type.kind == Kind::Weights;
       }
       if (!all_weights) break;
@@ -243,17 +231,14 @@ Expr convert(Expr expr, const Type& wanted, Scope& scope, const char* what) {
     case Kind::OneOf:
       if (have.kind == Kind::OneOf &&
           std::all_of(have.choices.begin(), have.choices.end(), [&](const std::string& choice) {
-            return std::find(wanted.choices.begin(), wanted.choices.end(), choice) !=
-                   wanted.choices.end();
+            return std::find(wanted.choices.begin(), wanted.choices.end(), choice) != wanted.choices.end();
           })) {
         return expr;
       }
       {
         std::string choices;
-        for (const std::string& choice : wanted.choices)
-          choices += (choices.empty() ? "`" : ", `") + choice + "`";
-        scope.cx.report(
-            diag::wrong_argument(expr.span, std::string(what) + " must be one of " + choices));
+        for (const std::string& choice : wanted.choices) choices += (choices.empty() ? "`" : ", `") + choice + "`";
+        scope.cx.report(diag::wrong_argument(expr.span, std::string(what) + " must be one of " + choices));
         return error_at(expr.span);
       }
     default:

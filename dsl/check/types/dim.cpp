@@ -18,14 +18,12 @@ std::optional<Polynomial> dim_of(const ExprView& value, Span span, const Scope& 
 
 std::optional<Polynomial> dim_name(const ast::Expr& expr, const ast::NameRef& ref, Scope& scope) {
   const std::string& name = ref.name.text;
-  if (const auto dim = scope.dim_names.find(name); dim != scope.dim_names.end())
-    return Polynomial::atom(dim->second);
+  if (const auto dim = scope.dim_names.find(name); dim != scope.dim_names.end()) return Polynomial::atom(dim->second);
   const bool is_known =
       scope.find_local(name) ||
-      (scope.owner != nullptr &&
-       (scope.owner->members.contains(name) ||
-        std::any_of(scope.owner->params.begin(), scope.owner->params.end(),
-                    [&](const ParamInfo& param) { return param.name == name; }))) ||
+      (scope.owner != nullptr && (scope.owner->members.contains(name) ||
+                                  std::any_of(scope.owner->params.begin(), scope.owner->params.end(),
+                                              [&](const ParamInfo& param) { return param.name == name; }))) ||
       scope.cx.graph.find(scope.module, name) != nullptr;
   if (!is_known) {
     diagnostics::Diagnostic diagnostic = diag::unknown_dim(ref.name.span, name);
@@ -33,8 +31,7 @@ std::optional<Polynomial> dim_name(const ast::Expr& expr, const ast::NameRef& re
     for (const auto& [dim, atom] : scope.dim_names) dims.push_back(dim);
     const bool is_near = did_you_mean(diagnostic, name, ref.name.span, dims) ||
                          did_you_mean(diagnostic, name, ref.name.span, scope.names());
-    if (!is_near)
-      diagnostic.help("a size that differs between calls is a binder: `fn f[{}](…)`", name);
+    if (!is_near) diagnostic.help("a size that differs between calls is a binder: `fn f[{}](…)`", name);
     scope.cx.report(std::move(diagnostic));
     if (scope.missing_binders == nullptr || is_near) return std::nullopt;
     // What it would have been is not known, so nothing is said about its sizes.
@@ -60,8 +57,7 @@ std::optional<Polynomial> check_dim(const ast::Expr& expr, Scope& scope) {
 std::optional<Expr> expr_of(const Polynomial& value, Scope& scope, Span span) {
   const auto atom_expr = [&](AtomId id) -> std::optional<Expr> {
     const Atom atom = scope.cx.program.atoms.at(id);
-    if (const auto known = scope.cx.atom_exprs.find(id); known != scope.cx.atom_exprs.end())
-      return known->second;
+    if (const auto known = scope.cx.atom_exprs.find(id); known != scope.cx.atom_exprs.end()) return known->second;
     const auto pair = [&](const char* op) -> std::optional<Expr> {
       auto left = expr_of(atom.left, scope, span);
       auto right = expr_of(atom.right, scope, span);
@@ -70,22 +66,14 @@ std::optional<Expr> expr_of(const Polynomial& value, Scope& scope, Span span) {
                      Type::host_int(Polynomial::atom(id)), span);
     };
     switch (atom.kind) {
-      case Atom::Kind::Unknown:
-        return std::nullopt;
-      case Atom::Kind::Exact:
-        return pair("/");
-      case Atom::Kind::Floor:
-        return pair("//");
-      case Atom::Kind::Ceil:
-        return pair("ceil");
-      case Atom::Kind::Remainder:
-        return pair("%");
-      case Atom::Kind::Min:
-        return pair("min");
-      case Atom::Kind::Max:
-        return pair("max");
-      case Atom::Kind::Variable:
-        break;
+      case Atom::Kind::Unknown: return std::nullopt;
+      case Atom::Kind::Exact: return pair("/");
+      case Atom::Kind::Floor: return pair("//");
+      case Atom::Kind::Ceil: return pair("ceil");
+      case Atom::Kind::Remainder: return pair("%");
+      case Atom::Kind::Min: return pair("min");
+      case Atom::Kind::Max: return pair("max");
+      case Atom::Kind::Variable: break;
     }
     for (LocalId local = 0; local < scope.locals.size(); ++local) {
       const Type& type = scope.locals[local].type;

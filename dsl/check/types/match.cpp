@@ -20,8 +20,7 @@ bool rests_on_params(const Polynomial& value, const Context& cx) {
 
 bool all_of_one_sign(const Polynomial& value) {
   bool any_positive = false, any_negative = false;
-  for (const auto& [monomial, coefficient] : value.terms())
-    (coefficient > 0 ? any_positive : any_negative) = true;
+  for (const auto& [monomial, coefficient] : value.terms()) (coefficient > 0 ? any_positive : any_negative) = true;
   return any_positive != any_negative;
 }
 
@@ -35,8 +34,7 @@ Truth decide(const Requirement& requirement, const Context& cx) {
     case Requirement::Kind::Equal:
       if (difference == Polynomial(0)) return Truth::Proven;
       // Sizes are positive, so a sum of them alone is never zero: `D` is not `4 * D`.
-      if (difference.constant() ||
-          (all_of_one_sign(difference) && rests_on_params(difference, cx))) {
+      if (difference.constant() || (all_of_one_sign(difference) && rests_on_params(difference, cx))) {
         return Truth::False;
       }
       return Truth::Open;
@@ -55,12 +53,10 @@ Truth decide(const Requirement& requirement, const Context& cx) {
     case Requirement::Kind::Less: {
       const auto constant = difference.constant();
       if (!constant) return Truth::Open;
-      const bool holds =
-          requirement.kind == Requirement::Kind::AtMost ? *constant <= 0 : *constant < 0;
+      const bool holds = requirement.kind == Requirement::Kind::AtMost ? *constant <= 0 : *constant < 0;
       return holds ? Truth::Proven : Truth::False;
     }
-    case Requirement::Kind::Holds:
-      return Truth::Open;  // `require_value` asks.
+    case Requirement::Kind::Holds: return Truth::Open;  // `require_value` asks.
   }
   return Truth::Open;
 }
@@ -79,29 +75,22 @@ void report_false(const Requirement& requirement, Span use, Context& cx) {
     cx.report(std::move(diagnostic));
   };
   if (requirement.kind == Requirement::Kind::Divisible) {
-    with_origin(diag::not_divisible(use,
-                                    cx.text(requirement.left) + " / " + cx.text(requirement.right),
+    with_origin(diag::not_divisible(use, cx.text(requirement.left) + " / " + cx.text(requirement.right),
                                     cx.text(requirement.left), cx.text(requirement.right)));
   } else if (requirement.kind == Requirement::Kind::Equal && !requirement.is_where) {
     with_origin(diag::dims_differ(use, "the dims " + values_text(requirement, cx) + " differ"));
   } else {
-    with_origin(diag::where_not_satisfied(use, requirement.text,
-                                          "the values are " + values_text(requirement, cx)));
+    with_origin(diag::where_not_satisfied(use, requirement.text, "the values are " + values_text(requirement, cx)));
   }
 }
 
 const char* sign_of(Requirement::Kind kind) {
   switch (kind) {
-    case Requirement::Kind::Equal:
-      return "==";
-    case Requirement::Kind::Divisible:
-      return "==";
-    case Requirement::Kind::AtMost:
-      return "<=";
-    case Requirement::Kind::Less:
-      return "<";
-    case Requirement::Kind::Holds:
-      break;
+    case Requirement::Kind::Equal: return "==";
+    case Requirement::Kind::Divisible: return "==";
+    case Requirement::Kind::AtMost: return "<=";
+    case Requirement::Kind::Less: return "<";
+    case Requirement::Kind::Holds: break;
   }
   return "==";
 }
@@ -110,8 +99,7 @@ const char* sign_of(Requirement::Kind kind) {
 bool ask_same(const Requirement& one, const Requirement& other) {
   constexpr auto kEqual = Requirement::Kind::Equal;
   if (one.kind != kEqual || other.kind != kEqual || one.origin != other.origin) return false;
-  return (one.left == other.left && one.right == other.right) ||
-         (one.left == other.right && one.right == other.left);
+  return (one.left == other.left && one.right == other.right) || (one.left == other.right && one.right == other.left);
 }
 
 }  // namespace
@@ -135,17 +123,14 @@ void require(Requirement requirement, Span use, Scope& scope) {
   obligation.text = requirement.text;
   obligation.span = requirement.origin.is_empty() ? use : requirement.origin;
   switch (decide(requirement, cx)) {
-    case Truth::False:
-      report_false(requirement, use, cx);
-      return;
+    case Truth::False: report_false(requirement, use, cx); return;
     case Truth::Proven:
       if (cx.graph.modules[scope.module].is_library) return;
       obligation.fate = Fate::Proven;
       obligation.why = "follows from the dims";
       cx.program.obligations.push_back(std::move(obligation));
       return;
-    case Truth::Open:
-      break;
+    case Truth::Open: break;
   }
   bool at_start = true;
   bool needs_data = false;
@@ -178,12 +163,10 @@ void require(Requirement requirement, Span use, Scope& scope) {
   cx.program.obligations.push_back(std::move(obligation));
 }
 
-bool require_equal(
-    const Polynomial& left, const Polynomial& right, Span span, Scope& scope, bool allow_unknown) {
+bool require_equal(const Polynomial& left, const Polynomial& right, Span span, Scope& scope, bool allow_unknown) {
   Context& cx = scope.cx;
   if (left == right) return true;
-  if (cx.program.atoms.mentions_unknown(left) || cx.program.atoms.mentions_unknown(right))
-    return allow_unknown;
+  if (cx.program.atoms.mentions_unknown(left) || cx.program.atoms.mentions_unknown(right)) return allow_unknown;
   Requirement requirement;
   requirement.left = left;
   requirement.right = right;
@@ -265,14 +248,11 @@ Type substitute(const Type& type, const Binding& binding, Context& cx) {
   }
   if (result.value) result.value = cx.program.atoms.substitute(*result.value, binding.dims);
   for (TypeField& field : result.fields) field.type = substitute(field.type, binding, cx);
-  for (auto& [atom, value] : result.arguments)
-    value = cx.program.atoms.substitute(value, binding.dims);
+  for (auto& [atom, value] : result.arguments) value = cx.program.atoms.substitute(value, binding.dims);
   return result;
 }
 
-Type instantiate(const Type& type,
-                 const std::vector<std::pair<AtomId, Polynomial>>& arguments,
-                 Context& cx) {
+Type instantiate(const Type& type, const std::vector<std::pair<AtomId, Polynomial>>& arguments, Context& cx) {
   if (arguments.empty()) return type;
   Binding binding;
   for (const auto& [atom, value] : arguments) binding.dims[atom] = value;
@@ -299,13 +279,9 @@ struct Matcher {
     return false;
   }
 
-  bool match_dim(const Dim& param,
-                 const Dim& argument,
-                 const Type& param_type,
-                 const Type& argument_type) {
+  bool match_dim(const Dim& param, const Dim& argument, const Type& param_type, const Type& argument_type) {
     if (argument.group != 0) {
-      return fail_dims(param_type, argument_type,
-                       "`...` stands where `" + cx().text(param.size) + "` is wanted");
+      return fail_dims(param_type, argument_type, "`...` stands where `" + cx().text(param.size) + "` is wanted");
     }
     const auto atom = param.size.single_atom();
     if (atom && free.contains(*atom) && !binding.dims.contains(*atom)) {
@@ -317,35 +293,30 @@ struct Matcher {
     if (wanted == argument.size) return true;
     if (cx().program.atoms.mentions_unknown(argument.size)) {
       if (is_op || cx().program.atoms.mentions_unknown(wanted)) return true;
-      cx().report(diag::unknown_size(span, "this dim of " + cx().text(argument_type),
-                                     "`" + cx().text(wanted) + "`")
-                      .help("say it with `as`: `value as {}`",
-                            cx().text(substitute(param_type, binding, cx()))));
+      cx().report(diag::unknown_size(span, "this dim of " + cx().text(argument_type), "`" + cx().text(wanted) + "`")
+                      .help("say it with `as`: `value as {}`", cx().text(substitute(param_type, binding, cx()))));
       return false;
     }
     if (cx().program.atoms.mentions_unknown(wanted)) return true;
     if (require_equal(wanted, argument.size, span, scope, true)) return true;
-    return fail_dims(
-        param_type, argument_type,
-        "`" + cx().text(wanted) + "` is wanted, not `" + cx().text(argument.size) + "`");
+    return fail_dims(param_type, argument_type,
+                     "`" + cx().text(wanted) + "` is wanted, not `" + cx().text(argument.size) + "`");
   }
 
   bool match_tensor(const Type& param, const Type& argument) {
     if (param.element == Element::Any) {
       if (!binding.any) binding.any = argument.element;
       if (*binding.any != argument.element) {
-        cx().report(diag::wrong_element(span, what + " has elements of type " +
-                                                  to_text(argument.element) + ", the others " +
-                                                  to_text(*binding.any))
+        cx().report(diag::wrong_element(span, what + " has elements of type " + to_text(argument.element) +
+                                                  ", the others " + to_text(*binding.any))
                         .help("convert one: `.to({})`", to_text(*binding.any)));
         return false;
       }
     } else if (is_op && param.element == Element::Float && is_floating(argument.element)) {
       if (!binding.floating) binding.floating = argument.element;
       if (*binding.floating != argument.element) {
-        cx().report(diag::wrong_element(span, what + " has elements of type " +
-                                                  to_text(argument.element) + ", the others " +
-                                                  to_text(*binding.floating))
+        cx().report(diag::wrong_element(span, what + " has elements of type " + to_text(argument.element) +
+                                                  ", the others " + to_text(*binding.floating))
                         .help("convert one: `.to({})`", to_text(*binding.floating)));
         return false;
       }
@@ -373,8 +344,7 @@ struct Matcher {
     for (size_t i = 0; i < before; ++i) {
       if (!match_dim(param.dims[i], argument.dims[i], param, argument)) return false;
     }
-    const std::vector<Dim> middle(argument.dims.begin() + long(before),
-                                  argument.dims.end() - long(after));
+    const std::vector<Dim> middle(argument.dims.begin() + long(before), argument.dims.end() - long(after));
     const uint32_t group = param.dims[group_at].group;
     if (const auto bound = binding.groups.find(group); bound != binding.groups.end()) {
       if (!match_group(bound->second, middle, argument)) return false;
@@ -382,25 +352,21 @@ struct Matcher {
       binding.groups[group] = middle;
     }
     for (size_t i = 0; i < after; ++i) {
-      if (!match_dim(param.dims[group_at + 1 + i], argument.dims[argument.dims.size() - after + i],
-                     param, argument)) {
+      if (!match_dim(param.dims[group_at + 1 + i], argument.dims[argument.dims.size() - after + i], param, argument)) {
         return false;
       }
     }
     return true;
   }
 
-  bool match_group(const std::vector<Dim>& bound,
-                   const std::vector<Dim>& here,
-                   const Type& argument) {
+  bool match_group(const std::vector<Dim>& bound, const std::vector<Dim>& here, const Type& argument) {
     if (bound == here) return true;
     Type first = argument;
     first.dims = bound;
     bool is_equal = bound.size() == here.size();
     for (size_t i = 0; is_equal && i < here.size(); ++i) {
-      is_equal =
-          bound[i].group == here[i].group &&
-          (bound[i].group != 0 || require_equal(bound[i].size, here[i].size, span, scope, true));
+      is_equal = bound[i].group == here[i].group &&
+                 (bound[i].group != 0 || require_equal(bound[i].size, here[i].size, span, scope, true));
     }
     if (is_equal) return true;
     // Shapes that PyTorch would stretch against each other deserve the warning that this is what
@@ -412,11 +378,10 @@ struct Matcher {
       diagnostic.label(span, "{}", cx().text(argument));
       diagnostic.note("broadcasting would silently pair every element with every other");
       if (bound.size() == here.size() + 1) {
-        diagnostic.help("write `.squeeze({})` on the first, or `.unsqueeze({})` on this one",
-                        here.size(), here.size());
+        diagnostic.help("write `.squeeze({})` on the first, or `.unsqueeze({})` on this one", here.size(), here.size());
       } else if (here.size() == bound.size() + 1) {
-        diagnostic.help("write `.squeeze({})` on this one, or `.unsqueeze({})` on the first",
-                        bound.size(), bound.size());
+        diagnostic.help("write `.squeeze({})` on this one, or `.unsqueeze({})` on the first", bound.size(),
+                        bound.size());
       }
       cx().report(std::move(diagnostic));
       return false;
@@ -429,8 +394,7 @@ struct Matcher {
 
   bool fail_rank(const Type& param, const Type& argument) {
     const Type wanted = substitute(param, binding, cx());
-    cx().report(diag::wrong_rank(
-                    span, what + " must be " + cx().text(wanted) + ", not " + cx().text(argument))
+    cx().report(diag::wrong_rank(span, what + " must be " + cx().text(wanted) + ", not " + cx().text(argument))
                     .label(span, "this has {} dims", argument.dims.size()));
     return false;
   }
@@ -438,14 +402,8 @@ struct Matcher {
 
 }  // namespace
 
-bool match(const Type& param,
-           const Type& argument,
-           Binding& binding,
-           const std::set<AtomId>& free,
-           Span span,
-           Scope& scope,
-           const std::string& what,
-           bool is_op) {
+bool match(const Type& param, const Type& argument, Binding& binding, const std::set<AtomId>& free, Span span,
+           Scope& scope, const std::string& what, bool is_op) {
   if (param.is_error() || argument.is_error()) return true;
   Matcher matcher{binding, free, span, scope, what, is_op};
   if (param.kind == argument.kind && (param.kind == Kind::Tensor || param.kind == Kind::Texts))
@@ -457,32 +415,26 @@ bool match(const Type& param,
   }
   if (param.kind == Kind::Record && argument.kind == Kind::Record) {
     for (const TypeField& field : param.fields) {
-      const auto found =
-          std::find_if(argument.fields.begin(), argument.fields.end(),
-                       [&](const TypeField& other) { return other.name == field.name; });
+      const auto found = std::find_if(argument.fields.begin(), argument.fields.end(),
+                                      [&](const TypeField& other) { return other.name == field.name; });
       if (found == argument.fields.end()) {
         scope.cx.report(diag::unknown_field(span, scope.cx.text(argument), field.name));
         return false;
       }
-      if (!match(field.type, found->type, binding, free, span, scope,
-                 "the field `" + field.name + "`", is_op))
+      if (!match(field.type, found->type, binding, free, span, scope, "the field `" + field.name + "`", is_op))
         return false;
     }
     return true;
   }
   if (param.kind == Kind::List && argument.kind == Kind::List && !param.fields.empty()) {
     for (const TypeField& element : argument.fields) {
-      if (!match(param.fields[0].type, element.type, binding, free, span, scope, what, is_op))
-        return false;
+      if (!match(param.fields[0].type, element.type, binding, free, span, scope, what, is_op)) return false;
     }
     return true;
   }
-  if (param.kind == Kind::Tuple && argument.kind == Kind::Tuple &&
-      param.fields.size() == argument.fields.size()) {
+  if (param.kind == Kind::Tuple && argument.kind == Kind::Tuple && param.fields.size() == argument.fields.size()) {
     for (size_t i = 0; i < param.fields.size(); ++i) {
-      if (!match(param.fields[i].type, argument.fields[i].type, binding, free, span, scope, what,
-                 is_op))
-        return false;
+      if (!match(param.fields[i].type, argument.fields[i].type, binding, free, span, scope, what, is_op)) return false;
     }
     return true;
   }

@@ -61,24 +61,20 @@ std::optional<Type> merge(const Type& left, const Type& right, Context& cx) {
     if (const auto inner = merge(inner_left, inner_right, cx)) return optional_of(*inner);
     return std::nullopt;
   }
-  if (left.kind == Kind::Int && right.kind == Kind::Int)
-    return Type::host_int(cx.program.atoms.unknown());
-  if (left.is_host_number() && right.is_host_number() && left.kind != Kind::Bool &&
-      right.kind != Kind::Bool) {
+  if (left.kind == Kind::Int && right.kind == Kind::Int) return Type::host_int(cx.program.atoms.unknown());
+  if (left.is_host_number() && right.is_host_number() && left.kind != Kind::Bool && right.kind != Kind::Bool) {
     return Type::of(Kind::Float);
   }
   if (left.kind != right.kind) return std::nullopt;
   if (left.is_tensor()) return merge_tensors(left, right, cx);
-  const bool each_by_each = !left.uniform && !right.uniform &&
-                            left.fields.size() == right.fields.size();
+  const bool each_by_each = !left.uniform && !right.uniform && left.fields.size() == right.fields.size();
   const bool is_one_empty = left.fields.empty() || right.fields.empty();
   if (left.kind == Kind::List && !each_by_each && (left.uniform != right.uniform || is_one_empty))
     return merge_lists(left, right, cx);
   if (left.fields.size() != right.fields.size() || left.decl != right.decl) return std::nullopt;
   Type type = left;
   for (size_t i = 0; i < left.fields.size(); ++i) {
-    const TypeField* other = left.kind == Kind::Record ? find_field(right, left.fields[i].name)
-                                                       : &right.fields[i];
+    const TypeField* other = left.kind == Kind::Record ? find_field(right, left.fields[i].name) : &right.fields[i];
     const auto field = other != nullptr ? merge(left.fields[i].type, other->type, cx) : std::nullopt;
     if (!field) return std::nullopt;
     type.fields[i].type = *field;
@@ -107,8 +103,7 @@ Fit fit_of(const Type& have, const Type& wanted) {
   switch (wanted.kind) {
     case Kind::Tuple:
       if (have.fields.size() != wanted.fields.size()) return Fit::No;
-      for (size_t i = 0; i < have.fields.size(); ++i)
-        pairs.emplace_back(&have.fields[i].type, &wanted.fields[i].type);
+      for (size_t i = 0; i < have.fields.size(); ++i) pairs.emplace_back(&have.fields[i].type, &wanted.fields[i].type);
       return worst_of(pairs);
     case Kind::Record:
       for (const TypeField& field : wanted.fields) {
@@ -116,23 +111,19 @@ Fit fit_of(const Type& have, const Type& wanted) {
         if (found == nullptr) return Fit::No;
         pairs.emplace_back(&found->type, &field.type);
       }
-      return std::max(have.fields.size() == wanted.fields.size() ? Fit::Same : Fit::Converts,
-                      worst_of(pairs));
+      return std::max(have.fields.size() == wanted.fields.size() ? Fit::Same : Fit::Converts, worst_of(pairs));
     case Kind::List:
       if (wanted.fields.empty()) return Fit::Same;
       if (have.fields.empty()) return Fit::Converts;
-      for (const TypeField& field : have.fields)
-        pairs.emplace_back(&field.type, &wanted.fields[0].type);
+      for (const TypeField& field : have.fields) pairs.emplace_back(&field.type, &wanted.fields[0].type);
       return worst_of(pairs);
-    default:
-      return Fit::Same;
+    default: return Fit::Same;
   }
 }
 
 Type converted(const Type& have, const Type& wanted) {
   // Sizes are what they were.
-  if (have.is_tensor() || have.is_error() || (have.kind == Kind::Int && wanted.kind == Kind::Int))
-    return have;
+  if (have.is_tensor() || have.is_error() || (have.kind == Kind::Int && wanted.kind == Kind::Int)) return have;
   Type type = wanted;
   if (wanted.kind == Kind::List) {
     type.uniform = true;
@@ -143,9 +134,9 @@ Type converted(const Type& have, const Type& wanted) {
   }
   for (size_t i = 0; i < type.fields.size(); ++i) {
     const bool is_inner = wanted.kind == Kind::Option && have.kind != Kind::Option;
-    const TypeField* field = wanted.kind == Kind::Record ? find_field(have, type.fields[i].name)
+    const TypeField* field = wanted.kind == Kind::Record           ? find_field(have, type.fields[i].name)
                              : is_inner || i >= have.fields.size() ? nullptr
-                                                                    : &have.fields[i];
+                                                                   : &have.fields[i];
     if (is_inner && have.kind != Kind::None) {
       type.fields[i].type = converted(have, wanted.fields[i].type);
     } else if (field != nullptr) {

@@ -77,7 +77,12 @@ std::optional<Requirement> value_requirement(const ast::Expr& clause, Scope& sco
   names(clause);
   if (!names.found) return std::nullopt;
   std::vector<Local> locals;
-  Scope inner{.cx = scope.cx, .module = scope.module, .place = Place::Fn, .info = scope.info, .owner = scope.owner, .locals = locals};
+  Scope inner{.cx = scope.cx,
+              .module = scope.module,
+              .place = Place::Fn,
+              .info = scope.info,
+              .owner = scope.owner,
+              .locals = locals};
   inner.dim_names = scope.dim_names;
   for (const ParamInfo& param : scope.info->params) inner.declare(param.name, param.type);
   Requirement requirement;
@@ -125,11 +130,8 @@ void require_value(Requirement requirement, Span use, Scope& scope) {
   if (!cx.graph.modules[scope.module].is_library) cx.program.obligations.push_back(std::move(obligation));
 }
 
-void put_requirements(const std::vector<Requirement>& requirements,
-                      const Binding& binding,
-                      const Arguments& given,
-                      Span use,
-                      Scope& scope) {
+void put_requirements(const std::vector<Requirement>& requirements, const Binding& binding, const Arguments& given,
+                      Span use, Scope& scope) {
   for (Requirement requirement : requirements) {
     requirement.left = scope.cx.program.atoms.substitute(requirement.left, binding.dims);
     requirement.right = scope.cx.program.atoms.substitute(requirement.right, binding.dims);

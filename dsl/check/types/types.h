@@ -26,8 +26,7 @@ Expr convert(Expr expr, const Type& wanted, Scope& scope, const char* what = "va
 /// The dim that an expression stands for, in a type.
 std::optional<Polynomial> check_dim(const ast::Expr& expr, Scope& scope);
 /// What the variable of the comprehension that made a list stands for at `index`.
-std::vector<std::pair<AtomId, Polynomial>> list_element_arguments(const Type& list,
-                                                                  const Polynomial& index);
+std::vector<std::pair<AtomId, Polynomial>> list_element_arguments(const Type& list, const Polynomial& index);
 /// Values that hold at run time for a dim: hparams, locals, sizes.
 std::optional<Expr> expr_of(const Polynomial& value, Scope& scope, Span span);
 
@@ -41,18 +40,10 @@ struct Binding {
 
 /// Matches an argument's type with a param's; reports a mismatch at `span`. Equalities that rest on
 /// params of the enclosing declaration become its requirements.
-bool match(const Type& param,
-           const Type& argument,
-           Binding& binding,
-           const std::set<AtomId>& free,
-           Span span,
-           Scope& scope,
-           const std::string& what,
-           bool is_op);
+bool match(const Type& param, const Type& argument, Binding& binding, const std::set<AtomId>& free, Span span,
+           Scope& scope, const std::string& what, bool is_op);
 Type substitute(const Type& type, const Binding& binding, Context& cx);
-Type instantiate(const Type& type,
-                 const std::vector<std::pair<AtomId, Polynomial>>& arguments,
-                 Context& cx);
+Type instantiate(const Type& type, const std::vector<std::pair<AtomId, Polynomial>>& arguments, Context& cx);
 enum class Truth { Proven, False, Open };
 Truth decide(const Requirement& requirement, const Context& cx);
 /// Puts a requirement where it belongs: proven, reported as false, passed on to the declaration's
@@ -73,15 +64,11 @@ struct Arguments {
 /// A requirement of sizes as a host expression over what `scope` knows at start.
 std::optional<Expr> condition_of(const Requirement& requirement, Span span, Scope& scope);
 /// Requires of what was given what the declaration requires of its params.
-void put_requirements(const std::vector<Requirement>& requirements,
-                      const Binding& binding,
-                      const Arguments& given,
-                      Span use,
-                      Scope& scope);
+void put_requirements(const std::vector<Requirement>& requirements, const Binding& binding, const Arguments& given,
+                      Span use, Scope& scope);
 /// Reports unless the dims are equal, or can be made so by the declaration's user. False if they
 /// differ.
-bool require_equal(
-    const Polynomial& left, const Polynomial& right, Span span, Scope& scope, bool allow_unknown);
+bool require_equal(const Polynomial& left, const Polynomial& right, Span span, Scope& scope, bool allow_unknown);
 
 struct Broadcast {
   std::optional<std::vector<Dim>> dims;

@@ -6,10 +6,9 @@ namespace ltr::check {
 
 std::optional<Element> element_of(const std::string& name) {
   static const std::map<std::string, Element> kElements = {
-      {"float", Element::Float}, {"f16", Element::F16},   {"bf16", Element::BF16},
-      {"f32", Element::F32},     {"f64", Element::F64},   {"i8", Element::I8},
-      {"i16", Element::I16},     {"i32", Element::I32},   {"i64", Element::I64},
-      {"u8", Element::U8},       {"bool", Element::Bool}, {"any", Element::Any}};
+      {"float", Element::Float}, {"f16", Element::F16}, {"bf16", Element::BF16}, {"f32", Element::F32},
+      {"f64", Element::F64},     {"i8", Element::I8},   {"i16", Element::I16},   {"i32", Element::I32},
+      {"i64", Element::I64},     {"u8", Element::U8},   {"bool", Element::Bool}, {"any", Element::Any}};
   const auto found = kElements.find(name);
   if (found == kElements.end()) return std::nullopt;
   return found->second;
@@ -49,10 +48,9 @@ std::optional<Kind> host_kind(const std::string& name) {
 
 /// The policy types and sizes that programs may write; for did-you-mean.
 std::vector<std::string> type_names(const Scope& scope) {
-  std::vector<std::string> names = {"int",    "float",  "bool",   "str",    "path", "duration",
-                                    "period", "bytes",  "f16",    "bf16",   "f32",  "f64",
-                                    "i8",     "i16",    "i32",    "i64",    "u8",   "list",
-                                    "option", "one_of", "series", "weights"};
+  std::vector<std::string> names = {"int", "float", "bool",   "str",    "path",   "duration", "period", "bytes",
+                                    "f16", "bf16",  "f32",    "f64",    "i8",     "i16",      "i32",    "i64",
+                                    "u8",  "list",  "option", "one_of", "series", "weights"};
   for (const std::string& name : scope.cx.graph.visible(scope.module)) names.push_back(name);
   return names;
 }
@@ -61,13 +59,12 @@ Type check_dims(const ast::NamedType& named, Element element, Scope& scope) {
   std::vector<Dim> dims;
   for (const ast::Dim& dim : named.dims) {
     switch (dim.kind) {
-      case ast::Dim::Kind::Error:
-        return Type::error();
-      case ast::Dim::Kind::Unknown:
-        dims.push_back({.size = scope.cx.program.atoms.unknown(), .group = 0});
-        break;
+      case ast::Dim::Kind::Error: return Type::error();
+      case ast::Dim::Kind::Unknown: dims.push_back({.size = scope.cx.program.atoms.unknown(), .group = 0}); break;
       case ast::Dim::Kind::Ellipsis: {
-        uint32_t group = scope.signature_group != 0 ? scope.signature_group : scope.info != nullptr ? scope.info->group : 0;
+        uint32_t group = scope.signature_group != 0 ? scope.signature_group
+                         : scope.info != nullptr    ? scope.info->group
+                                                    : 0;
         if (group == 0) {
           group = scope.cx.next_group++;
           if (scope.info != nullptr) scope.info->group = group;
@@ -79,8 +76,7 @@ Type check_dims(const ast::NamedType& named, Element element, Scope& scope) {
         const std::optional<Polynomial> size = check_dim(**dim.value, scope);
         if (!size) return Type::error();
         if (const auto constant = size->constant(); constant && *constant < 0) {
-          scope.cx.report(diag::negative_dim(dim.span, scope.cx.source_text(dim.span),
-                                             std::to_string(*constant)));
+          scope.cx.report(diag::negative_dim(dim.span, scope.cx.source_text(dim.span), std::to_string(*constant)));
           return Type::error();
         }
         dims.push_back({.size = *size, .group = 0});
@@ -153,9 +149,8 @@ Type check_named(const ast::TypeExpr& type, const ast::NamedType& named, Scope& 
                         .label(symbol->span, "`{}` stands for a whole type and takes no dims", symbol->name));
     return Type::error();
   }
-  if (symbol != nullptr &&
-      (symbol->kind == SymbolKind::Block || symbol->kind == SymbolKind::Model ||
-       symbol->kind == SymbolKind::Data || symbol->kind == SymbolKind::Metric)) {
+  if (symbol != nullptr && (symbol->kind == SymbolKind::Block || symbol->kind == SymbolKind::Model ||
+                            symbol->kind == SymbolKind::Data || symbol->kind == SymbolKind::Metric)) {
     const ObjectInfo& object = object_of(scope.cx, *symbol);
     Type result = Type::of(object.kind);
     result.decl = object.index;
@@ -183,8 +178,7 @@ Type check_type(const ast::TypeExpr& type, Scope& scope) {
     Type result = Type::of(Kind::Record);
     for (const ast::FieldType& field : record->fields) {
       for (const TypeField& other : result.fields) {
-        if (other.name == field.name.text)
-          scope.cx.report(diag::duplicate_name(field.name.span, field.name.text));
+        if (other.name == field.name.text) scope.cx.report(diag::duplicate_name(field.name.span, field.name.text));
       }
       result.fields.push_back({field.name.text, check_type(*field.type, scope)});
     }
@@ -192,8 +186,7 @@ Type check_type(const ast::TypeExpr& type, Scope& scope) {
   }
   if (const auto* tuple = type.get<ast::TupleType>()) {
     Type result = Type::of(Kind::Tuple);
-    for (const ast::TypeExpr& element : tuple->elements)
-      result.fields.push_back({"", check_type(element, scope)});
+    for (const ast::TypeExpr& element : tuple->elements) result.fields.push_back({"", check_type(element, scope)});
     return result;
   }
   if (const auto* block = type.get<ast::BlockType>()) {
@@ -202,13 +195,11 @@ Type check_type(const ast::TypeExpr& type, Scope& scope) {
     Scope inner = scope;
     inner.signature_group = scope.cx.next_group++;
     for (const ast::Name& binder : block->binders) {
-      const AtomId atom = scope.cx.program.atoms.variable(binder.text, scope.cx.next_key++, false,
-                                                          false, true);
+      const AtomId atom = scope.cx.program.atoms.variable(binder.text, scope.cx.next_key++, false, false, true);
       inner.dim_names[binder.text] = atom;
       result.arguments.emplace_back(atom, Polynomial::atom(atom));
     }
-    for (const ast::TypeExpr& param : block->params)
-      result.fields.push_back({"", check_type(param, inner)});
+    for (const ast::TypeExpr& param : block->params) result.fields.push_back({"", check_type(param, inner)});
     result.fields.push_back({"->", check_type(*block->result, inner)});
     for (const TypeField& field : result.fields) {
       if (field.type.is_error()) return Type::error();
@@ -221,18 +212,14 @@ Type check_type(const ast::TypeExpr& type, Scope& scope) {
 std::string setting_type(const Type& type) {
   static const AtomTable kNoAtoms;
   switch (type.kind) {
-    case Kind::Option:
-      return "option[" + (type.fields.empty() ? "" : setting_type(type.fields[0].type)) + "]";
-    case Kind::List:
-      return "list[" + (type.fields.empty() ? "" : setting_type(type.fields[0].type)) + "]";
+    case Kind::Option: return "option[" + (type.fields.empty() ? "" : setting_type(type.fields[0].type)) + "]";
+    case Kind::List: return "list[" + (type.fields.empty() ? "" : setting_type(type.fields[0].type)) + "]";
     case Kind::Tuple: {
       std::string text;
-      for (const TypeField& field : type.fields)
-        text += (text.empty() ? "" : ", ") + setting_type(field.type);
+      for (const TypeField& field : type.fields) text += (text.empty() ? "" : ", ") + setting_type(field.type);
       return "(" + text + ")";
     }
-    default:
-      return to_text(type, kNoAtoms);
+    default: return to_text(type, kNoAtoms);
   }
 }
 

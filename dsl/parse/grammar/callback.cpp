@@ -14,7 +14,6 @@ const Rule<HookId, ast::Hook> hook = "hook";
 struct CallbackItemId : Documented {};
 const Rule<CallbackItemId, ast::Item> callback_item = "member";
 
-
 const auto hook_def = x3::omit[keyword(K::On) > name[set<&ast::Hook::name>] > body[set<&ast::Hook::body>]];
 const auto state_member_def = x3::omit[keyword(K::State) > name[set<&ast::State::name>] > skip(K::Colon) >
                                        type[set<&ast::State::type>] > skip(K::Assign) > value[set<&ast::State::value>]];

@@ -17,9 +17,7 @@ struct Schema {
   ast::RecordType fields;
   Span span;
 };
-void mark_error(Schema& schema, Span span) {
-  schema.span = span;
-}
+void mark_error(Schema& schema, Span span) { schema.span = span; }
 
 struct SchemaId : Spanned {};
 const Rule<SchemaId, Schema> schema = "batch";

@@ -72,9 +72,10 @@ const auto experiment_entry =
     labelled(Expected::Section, sets[push_sets] | settings_section[push<&ast::Experiment::sections>] |
                                     values_section[push<&ast::Experiment::sections>] | misplaced("an experiment") |
                                     UnknownSection() | setting[push<&ast::Experiment::settings>]);
-const auto experiment_def = x3::omit[keyword(K::Experiment) > name[set<&ast::Experiment::name>] >
-                                     -(skip_quietly(K::Amends) > qualified[set<&ast::Experiment::amends>]) >
-                                     braced_entries(recovering(Level::Entry, x3::eps > experiment_entry > end_of_entry))];
+const auto experiment_def =
+    x3::omit[keyword(K::Experiment) > name[set<&ast::Experiment::name>] >
+             -(skip_quietly(K::Amends) > qualified[set<&ast::Experiment::amends>]) >
+             braced_entries(recovering(Level::Entry, x3::eps > experiment_entry > end_of_entry))];
 
 BOOST_SPIRIT_DEFINE(draw, sets, settings_section, values_section)
 

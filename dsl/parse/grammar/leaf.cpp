@@ -57,9 +57,7 @@ bool parse_leaf(State& state, Iter& first, ast::Expr& out) {
   const lex::Token& token = *first;
   switch (token.kind) {
     case TokenKind::Int:
-    case TokenKind::Float:
-      out = number(state, first);
-      return true;
+    case TokenKind::Float: out = number(state, first); return true;
     case TokenKind::Str: {
       ast::StrLiteral literal;
       const std::string& text = state.buffer().strings[token.value];
@@ -67,18 +65,10 @@ bool parse_leaf(State& state, Iter& first, ast::Expr& out) {
       out = ast::Expr{token.span, 0, std::move(literal)};
       break;
     }
-    case TokenKind::True:
-      out = ast::Expr{token.span, 0, ast::BoolLiteral{true}};
-      break;
-    case TokenKind::False:
-      out = ast::Expr{token.span, 0, ast::BoolLiteral{false}};
-      break;
-    case TokenKind::None:
-      out = ast::Expr{token.span, 0, ast::NoneLiteral{}};
-      break;
-    case TokenKind::Error:
-      out = ast::Expr{token.span, 0, ast::ErrorExpr{}};
-      break;
+    case TokenKind::True: out = ast::Expr{token.span, 0, ast::BoolLiteral{true}}; break;
+    case TokenKind::False: out = ast::Expr{token.span, 0, ast::BoolLiteral{false}}; break;
+    case TokenKind::None: out = ast::Expr{token.span, 0, ast::NoneLiteral{}}; break;
+    case TokenKind::Error: out = ast::Expr{token.span, 0, ast::ErrorExpr{}}; break;
     default:
       if (!kNames.has(token.kind)) return false;
       if (token.kind == TokenKind::Name && parse_python_word(state, first, out)) return true;

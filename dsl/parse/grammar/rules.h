@@ -7,7 +7,8 @@
 namespace ltr::parse::grammar {
 
 /// How values of several steps become one: of a log, of a metric\'s state.
-inline constexpr KindSet kReductions = {TokenKind::Sum, TokenKind::Mean, TokenKind::Min, TokenKind::Max, TokenKind::Cat};
+inline constexpr KindSet kReductions = {TokenKind::Sum, TokenKind::Mean, TokenKind::Min, TokenKind::Max,
+                                        TokenKind::Cat};
 
 /// `true`: without it X3 calls no `on_success` for a rule whose body has actions. Such a body is in `omit`.
 template <class Id, class Node>
@@ -117,21 +118,19 @@ inline const Rule<TestId, ast::Test> test = "test";
 struct DeclId : Documented {};
 inline const Rule<DeclId, ast::Decl> declaration = "declaration";
 
-BOOST_SPIRIT_DECLARE(decltype(expr), decltype(qualified), decltype(type), decltype(signature), decltype(record_type), decltype(body),
-                     decltype(binders), decltype(params), decltype(fn), decltype(fn_tail), decltype(hparam),
-                     decltype(type_name), decltype(constant), decltype(let), decltype(extern_fns), decltype(import), decltype(data),
-                     decltype(metric), decltype(block), decltype(member), decltype(parameter), decltype(model),
-                     decltype(callback), decltype(state_member), decltype(topology), decltype(setting),
-                     decltype(experiment), decltype(test), decltype(declaration))
+BOOST_SPIRIT_DECLARE(decltype(expr), decltype(qualified), decltype(type), decltype(signature), decltype(record_type),
+                     decltype(body), decltype(binders), decltype(params), decltype(fn), decltype(fn_tail),
+                     decltype(hparam), decltype(type_name), decltype(constant), decltype(let), decltype(extern_fns),
+                     decltype(import), decltype(data), decltype(metric), decltype(block), decltype(member),
+                     decltype(parameter), decltype(model), decltype(callback), decltype(state_member),
+                     decltype(topology), decltype(setting), decltype(experiment), decltype(test), decltype(declaration))
 
 /// A word is a name, and does not begin what it begins elsewhere, where one of these follows.
 inline constexpr KindSet kAfterName = {TokenKind::Assign,     TokenKind::PlusAssign,  TokenKind::MinusAssign,
                                        TokenKind::StarAssign, TokenKind::SlashAssign, TokenKind::Colon,
                                        TokenKind::Dot,        TokenKind::Comma,       TokenKind::Pipe};
 /// The word that begins a statement, a member or a declaration. What follows it is then no choice any more.
-inline auto keyword(TokenKind kind) {
-  return ahead(kind) >> !ahead(kind, kAfterName) >> skip_quietly(kind);
-}
+inline auto keyword(TokenKind kind) { return ahead(kind) >> !ahead(kind, kAfterName) >> skip_quietly(kind); }
 
 /// The right side of `=`: a mistake in it costs the value and no more.
 inline const auto value = recovering(Level::Value, expr);
@@ -150,9 +149,7 @@ struct Misplaced : x3::parser<Misplaced> {
   }
   static bool report_misplaced(State& state, Iter at, const char* place);
 };
-inline Misplaced misplaced(const char* place) {
-  return Misplaced{place};
-}
+inline Misplaced misplaced(const char* place) { return Misplaced{place}; }
 
 }  // namespace ltr::parse::grammar
 

@@ -38,11 +38,12 @@ const auto test_def =
     x3::omit[keyword(K::Test) > string("the title of a test")[set_string<&ast::Test::title, &ast::Test::title_span>] >
              -(skip_quietly(K::Fails) > name[set<&ast::Test::fails>]) > body[set<&ast::Test::body>]];
 
-const auto declaration_def = x3::omit[labelled(
-    Expected::Declaration, import[take_node] | hparam[take_node] | type_name[take_node] | constant[take_node] | fn[take_node] |
-                               extern_fns[take_node] | metric[take_node] | data[take_node] | block[take_node] |
-                               model[take_node] | callback[take_node] | topology[take_node] | experiment[take_node] |
-                               test[take_node] | LooseStatement() | misplaced("the top of a file"))];
+const auto declaration_def =
+    x3::omit[labelled(Expected::Declaration,
+                      import[take_node] | hparam[take_node] | type_name[take_node] | constant[take_node] |
+                          fn[take_node] | extern_fns[take_node] | metric[take_node] | data[take_node] |
+                          block[take_node] | model[take_node] | callback[take_node] | topology[take_node] |
+                          experiment[take_node] | test[take_node] | LooseStatement() | misplaced("the top of a file"))];
 
 }  // namespace
 

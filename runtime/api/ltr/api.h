@@ -44,17 +44,12 @@ struct LTR_EXPORT Value {
   std::vector<Argument> items;  ///< List, Tuple (names empty), Call (names always given)
 
   Value() = default;
-  Value(bool value) : kind(Kind::Bool), whole(value) {}  // NOLINT(google-explicit-constructor)
-  Value(int value)
-      : kind(Kind::Int), whole(value), real(value) {}  // NOLINT(google-explicit-constructor)
-  Value(int64_t value)
-      : kind(Kind::Int),
-        whole(value),
-        real(double(value)) {}                                // NOLINT(google-explicit-constructor)
-  Value(double value) : kind(Kind::Float), real(value) {}     // NOLINT(google-explicit-constructor)
-  Value(const char* value) : kind(Kind::Str), text(value) {}  // NOLINT(google-explicit-constructor)
-  Value(Str value)
-      : kind(Kind::Str), text(std::move(value)) {}  // NOLINT(google-explicit-constructor)
+  Value(bool value) : kind(Kind::Bool), whole(value) {}                         // NOLINT(google-explicit-constructor)
+  Value(int value) : kind(Kind::Int), whole(value), real(value) {}              // NOLINT(google-explicit-constructor)
+  Value(int64_t value) : kind(Kind::Int), whole(value), real(double(value)) {}  // NOLINT(google-explicit-constructor)
+  Value(double value) : kind(Kind::Float), real(value) {}                       // NOLINT(google-explicit-constructor)
+  Value(const char* value) : kind(Kind::Str), text(value) {}                    // NOLINT(google-explicit-constructor)
+  Value(Str value) : kind(Kind::Str), text(std::move(value)) {}                 // NOLINT(google-explicit-constructor)
 
   static Value symbol(Str name);
   static Value series(Str name);
@@ -174,16 +169,10 @@ class LTR_EXPORT Scope {
   /// The optimizer `name` over `weights`. `rule` is the call `AdamW(lr = …)`; `settings` are
   /// `schedule`, `clip_norm`, `clip_value`. Settings of the run (`--set model.opt.lr=…`) replace
   /// what is given here.
-  Optimizer* optimizer(const char* name,
-                       Value rule,
-                       const Weights& weights,
-                       std::vector<Argument> settings,
-                       std::vector<Group> groups,
-                       Location location) const;
+  Optimizer* optimizer(const char* name, Value rule, const Weights& weights, std::vector<Argument> settings,
+                       std::vector<Group> groups, Location location) const;
   /// `init "body.*.weight" = normal(std = 0.02)`: `value` makes a tensor of the shape it is given.
-  void init(const char* pattern,
-            Tensor (*value)(const void* self, const Ints& shape),
-            const void* self,
+  void init(const char* pattern, Tensor (*value)(const void* self, const Ints& shape), const void* self,
             Location location) const;
 
   ScopeState* state() const { return state_; }
@@ -200,7 +189,8 @@ class LTR_EXPORT Recomputed {
  public:
   template <class Again>
   Recomputed(const Scope& place, Again again)
-      : Recomputed(place, std::make_shared<Again>(std::move(again)), [](void* self) { (*static_cast<Again*>(self))(); }) {}
+      : Recomputed(place, std::make_shared<Again>(std::move(again)),
+                   [](void* self) { (*static_cast<Again*>(self))(); }) {}
   ~Recomputed();
   Recomputed(const Recomputed&) = delete;
   Recomputed& operator=(const Recomputed&) = delete;
@@ -233,8 +223,7 @@ class Callable {
   Callable() = default;
   template <class Function>
   explicit Callable(Function function)
-      : state_(new Function(std::move(function))),
-        call_([](const void* state, const Params&... params) -> Result {
+      : state_(new Function(std::move(function))), call_([](const void* state, const Params&... params) -> Result {
           return (*static_cast<const Function*>(state))(params...);
         }) {}
   Result operator()(const Params&... params) const { return call_(state_, params...); }
@@ -271,9 +260,7 @@ class LTR_EXPORT NoGrad {
 
 /// `x as i64[B, S + n]`: the tensor itself if its dims are `dims` (-1: any), else R1006 with the
 /// `.ltr` text.
-LTR_EXPORT const Tensor& check_shape(const Tensor& tensor,
-                                     std::initializer_list<int64_t> dims,
-                                     const char* type,
+LTR_EXPORT const Tensor& check_shape(const Tensor& tensor, std::initializer_list<int64_t> dims, const char* type,
                                      const Location& location);
 /// R1006 unless `holds`: a shape obligation that rests on run-time values. `rule` is its text.
 LTR_EXPORT void check_holds(bool holds, const char* rule, const Location& location);
@@ -344,7 +331,7 @@ class LTR_EXPORT Context {
   int64_t rank = 0;
   int64_t world = 1;
   const Data* data = nullptr;  ///< the wired data
-  int64_t stream = 0;  ///< index of the running stream in `Data::streams`; picks the metric's state
+  int64_t stream = 0;          ///< index of the running stream in `Data::streams`; picks the metric's state
   Str run_dir;
   Str run_name;
   // What single hooks see.
@@ -361,10 +348,7 @@ class LTR_EXPORT Context {
 
   /// One update of `optimizer`: runtime.md 2.4. `last` tells that no later `minimize` needs the
   /// graph.
-  virtual void minimize(const Tensor& loss,
-                        Optimizer& optimizer,
-                        bool last,
-                        const Location& location) = 0;
+  virtual void minimize(const Tensor& loss, Optimizer& optimizer, bool last, const Location& location) = 0;
   /// `backward loss` in a manual step.
   virtual void backward(const Tensor& loss, const Location& location) = 0;
   /// `log`: `slot` indexes the program's `LogInfo` table.

@@ -17,7 +17,9 @@ class LTR_EXPORT Arguments {
   Arguments& operator=(const Arguments&) = delete;
 
   Arguments& add(const char* name, const char* type, const Location& at, int64_t value);
-  Arguments& add(const char* name, const char* type, const Location& at, int value) { return add(name, type, at, int64_t(value)); }
+  Arguments& add(const char* name, const char* type, const Location& at, int value) {
+    return add(name, type, at, int64_t(value));
+  }
   Arguments& add(const char* name, const char* type, const Location& at, double value);
   Arguments& add(const char* name, const char* type, const Location& at, bool value);
   Arguments& add(const char* name, const char* type, const Location& at, const char* value);
@@ -87,7 +89,8 @@ class LTR_EXPORT Fields {
   ~Fields();
   Fields(const Fields&) = delete;
   Fields& operator=(const Fields&) = delete;
-  Fields& add(const char* name, DType dtype, const char* host, std::initializer_list<int64_t> dims, FieldForm form = FieldForm::Plain);
+  Fields& add(const char* name, DType dtype, const char* host, std::initializer_list<int64_t> dims,
+              FieldForm form = FieldForm::Plain);
   Schema take();
 
  private:
@@ -95,10 +98,10 @@ class LTR_EXPORT Fields {
 };
 
 using MapFunction = void (*)(const Data& self, const Record& in, Record& out);
-LTR_EXPORT Stream map(const Stream& stream, const Data* self, MapFunction run, Fields& out, bool random, const char* name,
-                      const Option<int64_t>& skip_bad, const Location& at);
-LTR_EXPORT Stream filter(const Stream& stream, const Data* self, bool (*keeps)(const Data& self, const Record& in), const char* name,
-                         const Location& at);
+LTR_EXPORT Stream map(const Stream& stream, const Data* self, MapFunction run, Fields& out, bool random,
+                      const char* name, const Option<int64_t>& skip_bad, const Location& at);
+LTR_EXPORT Stream filter(const Stream& stream, const Data* self, bool (*keeps)(const Data& self, const Record& in),
+                         const char* name, const Location& at);
 LTR_EXPORT Stream csv(const Str& file, const Str& sep, Fields& fields);
 LTR_EXPORT Stream idx(const Str& path, Fields& fields);
 LTR_EXPORT void set_batch(Data& data, Fields& fields);
@@ -110,21 +113,24 @@ LTR_EXPORT void add_metric(Model& model, const char* name, Metric& (*of)(Model& 
 /// The program of this process.
 LTR_EXPORT Program& program(const char* name, int edition, const char* source_hash, const char* compiler);
 LTR_EXPORT void add_source(Program& program, const char* path, const char* text);
-LTR_EXPORT void add_log(Program& program, const char* name, Role role, LogKind kind, LogWhen when, Reduce reduce, bool bar,
-                        const Location& at, bool is_whole);
+LTR_EXPORT void add_log(Program& program, const char* name, Role role, LogKind kind, LogWhen when, Reduce reduce,
+                        bool bar, const Location& at, bool is_whole);
 LTR_EXPORT void add_callback(Program& program, const char* name, std::initializer_list<const char*> hooks,
-                             std::initializer_list<int> logs, Callback* (*make)(const Value&, Model&), const Location& at);
+                             std::initializer_list<int> logs, Callback* (*make)(const Value&, Model&),
+                             const Location& at);
 LTR_EXPORT void add_topology(Program& program, const char* name, void (*resolve)(Settings&), const Location& at);
 LTR_EXPORT void add_block(Program& program, const char* name, bool is_recomputed);
-LTR_EXPORT void add_experiment(Program& program, const char* name, const char* data, const char* model, const char* topology,
-                               void (*resolve)(Settings&), Data* (*make_data)(Settings&),
-                               Model* (*make_model)(Settings&, Data&, Scope), void (*list_callbacks)(Settings&), const Location& at);
+LTR_EXPORT void add_experiment(Program& program, const char* name, const char* data, const char* model,
+                               const char* topology, void (*resolve)(Settings&), Data* (*make_data)(Settings&),
+                               Model* (*make_model)(Settings&, Data&, Scope), void (*list_callbacks)(Settings&),
+                               const Location& at);
 using StepFunction = void (*)(Model& model, Context& cx, const Batch& batch, const std::vector<Value>& params);
 /// A step of the experiment that was added last; `add_param` a param of the step that was added last.
-LTR_EXPORT void add_step(Program& program, const char* name, Role role, StepFunction run, std::initializer_list<int> fields,
-                         std::initializer_list<int> logs, bool random, bool minimizes, bool is_manual, const Location& at,
-                         bool updates_always);
-LTR_EXPORT void add_param(Program& program, const char* name, const char* type, const char* initial, const Location& at);
+LTR_EXPORT void add_step(Program& program, const char* name, Role role, StepFunction run,
+                         std::initializer_list<int> fields, std::initializer_list<int> logs, bool random,
+                         bool minimizes, bool is_manual, const Location& at, bool updates_always);
+LTR_EXPORT void add_param(Program& program, const char* name, const char* type, const char* initial,
+                          const Location& at);
 LTR_EXPORT void add_test(Program& program, const char* title, void (*run)(Context&), const Location& at);
 LTR_EXPORT void add_obligation(Program& program, const char* text, const char* fate, const Location& at);
 

@@ -10,16 +10,10 @@
 
 namespace ltr {
 
-#define LTR_OPERATOR(symbol, name)                                         \
-  inline Tensor operator symbol(const Tensor& left, const Tensor& right) { \
-    return name(left, right);                                              \
-  }                                                                        \
-  inline Tensor operator symbol(const Tensor& left, Scalar right) {        \
-    return name(left, right);                                              \
-  }                                                                        \
-  inline Tensor operator symbol(Scalar left, const Tensor& right) {        \
-    return name(left, right);                                              \
-  }
+#define LTR_OPERATOR(symbol, name)                                                                     \
+  inline Tensor operator symbol(const Tensor& left, const Tensor& right) { return name(left, right); } \
+  inline Tensor operator symbol(const Tensor& left, Scalar right) { return name(left, right); }        \
+  inline Tensor operator symbol(Scalar left, const Tensor& right) { return name(left, right); }
 
 LTR_OPERATOR(+, add)
 LTR_OPERATOR(-, sub)
@@ -30,9 +24,7 @@ LTR_OPERATOR(<=, le)
 LTR_OPERATOR(>, gt)
 LTR_OPERATOR(>=, ge)
 #undef LTR_OPERATOR
-inline Tensor operator-(const Tensor& x) {
-  return neg(x);
-}
+inline Tensor operator-(const Tensor& x) { return neg(x); }
 
 // ---- elements
 // ------------------------------------------------------------------------------------------------

@@ -37,10 +37,12 @@ LTR_EXPORT Floats fact_class_weights(const FieldFacts* field);
 /// The words of a text field, cut at white space, or those that `words` delivers for each record. `special` come first, then
 /// words by falling count, equal counts by code point; those seen less than `min_count` times are left out, and those
 /// behind `max` in all. `unknown`: "skip" leaves words that are not there out, else they are `<unk>`.
-LTR_EXPORT const Vocabulary* vocab(Data& data, const Stream& stream, const Str& of, const Option<int64_t>& max, int64_t min_count,
-                                   const std::vector<Str>& special, const Str& unknown, const Str& name);
+LTR_EXPORT const Vocabulary* vocab(Data& data, const Stream& stream, const Str& of, const Option<int64_t>& max,
+                                   int64_t min_count, const std::vector<Str>& special, const Str& unknown,
+                                   const Str& name);
 LTR_EXPORT const Vocabulary* vocab(Data& data, const Stream& stream, const Stream& words, const Option<int64_t>& max,
-                                   int64_t min_count, const std::vector<Str>& special, const Str& unknown, const Str& name);
+                                   int64_t min_count, const std::vector<Str>& special, const Str& unknown,
+                                   const Str& name);
 LTR_EXPORT int64_t vocab_size(const Vocabulary* words);
 /// `i64[?]`.
 LTR_EXPORT Tensor encode_words(const Vocabulary* words, const std::vector<Str>& text);

@@ -20,20 +20,14 @@ namespace ltr::foreign {
 /// `result` if it is of type `dtype` and its last axes have the sizes `dims` (-1: any); the leading
 /// axes are those of `like`, but for its last `like_last`. Else R1006 with `text`, whose `{}` is
 /// what the result is.
-LTR_EXPORT const Tensor& check_result(const Tensor& result,
-                                      DType dtype,
-                                      std::initializer_list<int64_t> dims,
-                                      const char* text,
-                                      const Tensor& like = {},
-                                      int64_t like_last = 0);
+LTR_EXPORT const Tensor& check_result(const Tensor& result, DType dtype, std::initializer_list<int64_t> dims,
+                                      const char* text, const Tensor& like = {}, int64_t like_last = 0);
 
 template <class T>
 using Plain = std::remove_cv_t<std::remove_reference_t<T>>;
 
 template <class Result, class... Params>
-Result call(const char* name,
-            Result (*function)(Params...),
-            const std::type_identity_t<Plain<Params>>&... args) {
+Result call(const char* name, Result (*function)(Params...), const std::type_identity_t<Plain<Params>>&... args) {
   try {
     return function(args...);
   } catch (...) {
@@ -41,9 +35,7 @@ Result call(const char* name,
   }
 }
 
-inline const Tensor* first_tensor() {
-  return nullptr;
-}
+inline const Tensor* first_tensor() { return nullptr; }
 template <class Arg, class... Args>
 const Tensor* first_tensor(const Arg& arg, const Args&... args) {
   if constexpr (std::is_same_v<Arg, Tensor>)
@@ -54,8 +46,7 @@ const Tensor* first_tensor(const Arg& arg, const Args&... args) {
 
 /// The form of a function for the device of its first tensor. Either may be absent: it is weak.
 template <class Function, class... Args>
-Function* on_device(
-    const char* name, const char* file, Function* on_cpu, Function* on_cuda, const Args&... args) {
+Function* on_device(const char* name, const char* file, Function* on_cpu, Function* on_cuda, const Args&... args) {
   const Tensor* tensor = first_tensor(args...);
   const bool cuda = tensor != nullptr && is_cuda(*tensor);
   Function* chosen = cuda ? on_cuda : on_cpu;
@@ -71,15 +62,12 @@ struct Pair {
   const char* backward_name;
   std::function<Tensors(const Tensors& inputs)> forward;
   /// The gradients of the floating inputs, in order.
-  std::function<Tensors(const Tensors& inputs, const Tensors& outputs, const Tensors& gradients)>
-      backward;
+  std::function<Tensors(const Tensors& inputs, const Tensors& outputs, const Tensors& gradients)> backward;
 };
 /// Runs the pair's forward unseen by autograd, which calls its backward.
 LTR_EXPORT Tensors differentiable(const Tensors& inputs, Pair pair);
 
-inline Tensors pack(const Tensor& value) {
-  return {value};
-}
+inline Tensors pack(const Tensor& value) { return {value}; }
 template <class... Values>
 Tensors pack(const std::tuple<Values...>& values) {
   return std::apply([](const Values&... each) { return Tensors{each...}; }, values);
@@ -109,19 +97,13 @@ Result unpack(const Tensors& values, std::index_sequence<I...>) {
 }
 
 template <class Gradients, class... Given, class... Args, size_t... I>
-Tensors call_backward(Gradients (*backward)(Given...),
-                      const Tensors& outputs,
-                      const Tensors& gradients,
-                      std::index_sequence<I...>,
-                      const Args&... args) {
+Tensors call_backward(Gradients (*backward)(Given...), const Tensors& outputs, const Tensors& gradients,
+                      std::index_sequence<I...>, const Args&... args) {
   return pack(backward(args..., outputs[I]..., gradients[I]...));
 }
 
 template <class Result, class... Params, class Gradients, class... Given>
-Result call(const char* name,
-            const char* backward_name,
-            Result (*function)(Params...),
-            Gradients (*backward)(Given...),
+Result call(const char* name, const char* backward_name, Result (*function)(Params...), Gradients (*backward)(Given...),
             const std::type_identity_t<Plain<Params>>&... args) {
   constexpr auto kOutputs = std::make_index_sequence<Count<Result>::value>();
   Tensors inputs;
@@ -138,10 +120,7 @@ Result call(const char* name,
     size_t next = 0;
     const std::tuple<const Plain<Params>&...> all{pick(args, given, next)...};
     return std::apply(
-        [&](const auto&... each) {
-          return call_backward(backward, outputs, gradients, kOutputs, each...);
-        },
-        all);
+        [&](const auto&... each) { return call_backward(backward, outputs, gradients, kOutputs, each...); }, all);
   };
   return unpack<Result>(differentiable(inputs, std::move(pair)), kOutputs);
 }

@@ -7,15 +7,15 @@
 
 namespace ltr {
 
-#define LTR_BINARY(name)                                            \
-  LTR_EXPORT Tensor name(const Tensor& left, const Tensor& right);  \
-  LTR_EXPORT Tensor name(const Tensor& left, Scalar right);         \
+#define LTR_BINARY(name)                                           \
+  LTR_EXPORT Tensor name(const Tensor& left, const Tensor& right); \
+  LTR_EXPORT Tensor name(const Tensor& left, Scalar right);        \
   LTR_EXPORT Tensor name(Scalar left, const Tensor& right);
 
 LTR_BINARY(add)
 LTR_BINARY(sub)
 LTR_BINARY(mul)
-LTR_BINARY(div)        ///< true division; of two integer tensors it is of the policy type
+LTR_BINARY(div)  ///< true division; of two integer tensors it is of the policy type
 LTR_BINARY(pow)
 LTR_BINARY(remainder)  ///< has the sign of the divisor
 LTR_BINARY(eq)
@@ -45,7 +45,8 @@ LTR_EXPORT Tensor index_tensor(const Tensor& x, int64_t dim, const Tensor& index
 /// `x` with `value` as element `index` of `dim`: `x[i] = v`.
 LTR_EXPORT Tensor put_select(const Tensor& x, int64_t dim, int64_t index, const Tensor& value);
 /// `x` with `value` at `start .. end` of `dim`: `x[a .. b] = v`.
-LTR_EXPORT Tensor put_slice(const Tensor& x, int64_t dim, Option<int64_t> start, Option<int64_t> end, const Tensor& value);
+LTR_EXPORT Tensor put_slice(const Tensor& x, int64_t dim, Option<int64_t> start, Option<int64_t> end,
+                            const Tensor& value);
 /// `x` with `value` where `index`, i64 or bool, points along `dim`: `x[mask] = v`.
 LTR_EXPORT Tensor put_tensor(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& value);
 

@@ -35,21 +35,14 @@ class LTR_EXPORT Settings {
   /// The setting `path`, which the program fills with `hparam`, keeps to its rule, too, if it is given itself.
   virtual void check_setting(const char* path, const char* hparam, bool holds) = 0;
   /// The final value of the setting `path` (`trainer.epochs`, `data.root`, `model.width`).
-  virtual Value get(const char* path,
-                    const char* type,
-                    const Value& given,
-                    const Location& location) = 0;
+  virtual Value get(const char* path, const char* type, const Value& given, const Location& location) = 0;
   /// A rule of a declaration that could not be decided at compile time: R2007 unless it holds, with the values of the
   /// hparams that it rests on.
-  virtual void oblige(bool holds,
-                      const char* rule,
-                      const std::vector<const char*>& hparams,
+  virtual void oblige(bool holds, const char* rule, const std::vector<const char*>& hparams,
                       const Location& location) = 0;
   /// A rule over the settings `paths` that holds with what the program says for them: R2007 unless it holds, if one of
   /// them is given by itself.
-  virtual void oblige_settings(bool holds,
-                               const char* rule,
-                               const std::vector<const char*>& paths,
+  virtual void oblige_settings(bool holds, const char* rule, const std::vector<const char*>& paths,
                                const Location& location) = 0;
   /// Settings of a section that are calls: `callbacks`, `loggers`. Arguments may be replaced, `off`
   /// removes one.
@@ -156,8 +149,7 @@ struct TrainPair {
 };
 /// Trains `model` on the first batch of the data's train stream, `steps` times; gives the last
 /// loss.
-LTR_EXPORT double overfit(
-    Context& cx, Model& model, Data& data, const TrainPair& pair, int64_t steps);
+LTR_EXPORT double overfit(Context& cx, Model& model, Data& data, const TrainPair& pair, int64_t steps);
 /// Whether the gradient of `f` at `x` is that of central differences, within 1e-5 of its size or of 1: a program's own
 /// computations, its weights included, are in f64 meanwhile. A result of several numbers is looked at along one fixed
 /// random direction.

@@ -46,7 +46,8 @@ struct FilterInfo {
 };
 
 /// `skip_bad`: how many records may be left out when `info.run` fails; without it the first ends the run.
-LTR_EXPORT Stream map(const Stream& stream, const Data* self, const MapInfo& info, const Option<int64_t>& skip_bad = {});
+LTR_EXPORT Stream map(const Stream& stream, const Data* self, const MapInfo& info,
+                      const Option<int64_t>& skip_bad = {});
 /// Evaluated once, here, as an index.
 LTR_EXPORT Stream filter(const Stream& stream, const Data* self, const FilterInfo& info);
 LTR_EXPORT Stream select(const Stream& stream, const std::vector<Str>& names);

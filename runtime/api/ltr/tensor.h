@@ -39,13 +39,10 @@ struct Scalar {
   double real = 0;
   int64_t whole = 0;
   bool is_int = false;
-  Scalar(int value)
-      : real(value), whole(value), is_int(true) {}  // NOLINT(google-explicit-constructor)
-  Scalar(int64_t value)
-      : real(double(value)), whole(value), is_int(true) {}  // NOLINT(google-explicit-constructor)
-  Scalar(double value) : real(value) {}                     // NOLINT(google-explicit-constructor)
-  Scalar(bool value)
-      : real(value), whole(value), is_int(true) {}  // NOLINT(google-explicit-constructor)
+  Scalar(int value) : real(value), whole(value), is_int(true) {}              // NOLINT(google-explicit-constructor)
+  Scalar(int64_t value) : real(double(value)), whole(value), is_int(true) {}  // NOLINT(google-explicit-constructor)
+  Scalar(double value) : real(value) {}                                       // NOLINT(google-explicit-constructor)
+  Scalar(bool value) : real(value), whole(value), is_int(true) {}             // NOLINT(google-explicit-constructor)
 };
 
 /// A tensor of any type, shape and device: one counted pointer. A default one is undefined, which

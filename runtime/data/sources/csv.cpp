@@ -85,18 +85,13 @@ class Csv : public Source {
       cell.is_missing = column.missing[row];
       switch (cell_kind(schema_[i])) {
         case CellKind::Int:
-        case CellKind::Bool:
-          cell.whole = column.whole[row];
-          break;
-        case CellKind::Real:
-          cell.real = column.real[row];
-          break;
-        case CellKind::Text:
-          cell.text = column.text[row];
-          break;
+        case CellKind::Bool: cell.whole = column.whole[row]; break;
+        case CellKind::Real: cell.real = column.real[row]; break;
+        case CellKind::Text: cell.text = column.text[row]; break;
       }
       if (schema_[i].host[0] == '\0') {
-        const at::Scalar value = cell_kind(schema_[i]) == CellKind::Real ? at::Scalar(cell.real) : at::Scalar(cell.whole);
+        const at::Scalar value =
+            cell_kind(schema_[i]) == CellKind::Real ? at::Scalar(cell.real) : at::Scalar(cell.whole);
         cell.tensor = give(at::scalar_tensor(value, at::TensorOptions().dtype(scalar_type(schema_[i].dtype))));
       }
     }
@@ -137,7 +132,9 @@ class Csv : public Source {
  private:
   void note_numbers(const std::vector<Str>& cells) {
     for (size_t i = 0; i < columns_.size(); ++i) {
-      if (cell_kind(schema_[i]) != CellKind::Real || columns_[i].missing.back() || std::isfinite(columns_[i].real.back())) continue;
+      if (cell_kind(schema_[i]) != CellKind::Real || columns_[i].missing.back() ||
+          std::isfinite(columns_[i].real.back()))
+        continue;
       const Str& cell = cells[columns_[i].position];
       if (not_finite_count_++ == 0)
         not_finite_ = fmt::format("{}:{}: the field {} is {}", path_, lines_.back(), schema_[i].name,
@@ -146,13 +143,16 @@ class Csv : public Source {
   }
 
   static Str fault_of(const FieldInfo& field, const Str& cell) {
-    if (!cell.empty()) return fmt::format("the field {} is \"{}\", but {} is wanted", field.name, cell, type_text(field));
-    return fmt::format("the field {} is empty; {} has no value for that, option[{}] has none", field.name, type_text(field), type_text(field));
+    if (!cell.empty())
+      return fmt::format("the field {} is \"{}\", but {} is wanted", field.name, cell, type_text(field));
+    return fmt::format("the field {} is empty; {} has no value for that, option[{}] has none", field.name,
+                       type_text(field), type_text(field));
   }
 
   [[noreturn]] void refuse(const std::pair<const int64_t, Str>& bad) const {
-    throw with_help(error_at(location(), err::bad_record, fmt::format("{}:{}", path_, lines_[size_t(bad.first)]), bad.second),
-                    "mend it, or leave such records out: map(…, on_bad = skip(10))");
+    throw with_help(
+        error_at(location(), err::bad_record, fmt::format("{}:{}", path_, lines_[size_t(bad.first)]), bad.second),
+        "mend it, or leave such records out: map(…, on_bad = skip(10))");
   }
 
   void find_columns(const std::vector<Str>& header) {

@@ -112,13 +112,9 @@ Stream digits(const Str& root, bool train, const char* name) {
 
 }  // namespace
 
-Stream mnist(const Str& root, bool train) {
-  return digits(root, train, "mnist");
-}
+Stream mnist(const Str& root, bool train) { return digits(root, train, "mnist"); }
 
-Stream fashion_mnist(const Str& root, bool train) {
-  return digits(root, train, "fashion-mnist");
-}
+Stream fashion_mnist(const Str& root, bool train) { return digits(root, train, "fashion-mnist"); }
 
 Stream cifar10(const Str& root, bool train) {
   constexpr size_t kRecord = 1 + 3 * 32 * 32;

@@ -57,9 +57,8 @@ class TokenShards : public Source {
 
   /// The shard of a window, and its first token there.
   std::pair<const Shard*, int64_t> find(int64_t index) const {
-    const auto shard =
-        std::upper_bound(shards_.begin(), shards_.end(), index,
-                         [](int64_t i, const Shard& candidate) { return i < candidate.end; });
+    const auto shard = std::upper_bound(shards_.begin(), shards_.end(), index,
+                                        [](int64_t i, const Shard& candidate) { return i < candidate.end; });
     const int64_t before = shard == shards_.begin() ? 0 : std::prev(shard)->end;
     return {&*shard, (index - before) * stride_};
   }
@@ -78,10 +77,8 @@ class TokenShards : public Source {
 }  // namespace
 
 Stream token_shards(const Str& glob, int64_t window, int64_t stride) {
-  if (window < 1)
-    throw error_here(err::out_of_range, "token_shards: window", window, "window >= 1");
-  if (stride < 1)
-    throw error_here(err::out_of_range, "token_shards: stride", stride, "stride >= 1");
+  if (window < 1) throw error_here(err::out_of_range, "token_shards: window", window, "window >= 1");
+  if (stride < 1) throw error_here(err::out_of_range, "token_shards: stride", stride, "stride >= 1");
   if (is_mock_data()) return mock_source({{"tokens", DType::I32, {window}, ""}});
   return Stream(new TokenShards(find_files(glob), window, stride));
 }

@@ -23,17 +23,10 @@ Schema stacked(const Schema& schema, int64_t first, const char* stage, bool is_b
   Schema out = schema;
   for (FieldInfo& field : out) {
     switch (field.host[0]) {
-      case '\0':
-        break;
-      case 'i':
-        field.dtype = DType::I64;
-        break;
-      case 'f':
-        field.dtype = DType::Float;
-        break;
-      case 'b':
-        field.dtype = DType::Bool;
-        break;
+      case '\0': break;
+      case 'i': field.dtype = DType::I64; break;
+      case 'f': field.dtype = DType::Float; break;
+      case 'b': field.dtype = DType::Bool; break;
       default:
         if (!is_batch) {
           throw with_help(error_here(err::schema_differs, stage,
@@ -145,7 +138,10 @@ class Collate : public Stage {
  public:
   /// `padding` outlives the stream, which takes the names of its fields from there.
   Collate(const Stream& inner, int64_t size, bool drop_last, std::shared_ptr<const Padding> padding)
-      : Stage(batched(inner.state()->schema(), *padding), inner), batch_(size), drop_last_(drop_last), padding_(std::move(padding)) {
+      : Stage(batched(inner.state()->schema(), *padding), inner),
+        batch_(size),
+        drop_last_(drop_last),
+        padding_(std::move(padding)) {
     for (const FieldInfo& field : this->inner().schema()) {
       bytes_.push_back(row_bytes(field));
       has_rows_ = has_rows_ && bytes_.back() >= 0;
@@ -247,25 +243,29 @@ class Collate : public Stage {
       const bool is_texts = schema_[field].form == FieldForm::Texts;
       out[field].tensor = give(is_texts ? pack_texts(texts[field]) : joined(columns[field]));
     }
-    for (size_t i = 0; i < measured_.size(); ++i) out[fields.size() + i].tensor = give(lengths_of(columns[measured_[i]]));
+    for (size_t i = 0; i < measured_.size(); ++i)
+      out[fields.size() + i].tensor = give(lengths_of(columns[measured_[i]]));
     return true;
   }
 
   /// Records of one batch differ in their last size alone, and only where they are filled up.
   void check_sizes(size_t field, const at::Tensor& tensor, const at::Tensor& first, const ReadAt& at) const {
-    const bool is_open = padding_->fill && tensor.dim() > 0 && tensor.dim() == first.dim() && inner().schema()[field].dims.back() < 0;
-    const bool fits = is_open ? tensor.sizes().slice(0, size_t(tensor.dim()) - 1) == first.sizes().slice(0, size_t(tensor.dim()) - 1)
-                              : tensor.sizes() == first.sizes();
+    const bool is_open =
+        padding_->fill && tensor.dim() > 0 && tensor.dim() == first.dim() && inner().schema()[field].dims.back() < 0;
+    const bool fits =
+        is_open ? tensor.sizes().slice(0, size_t(tensor.dim()) - 1) == first.sizes().slice(0, size_t(tensor.dim()) - 1)
+                : tensor.sizes() == first.sizes();
     if (fits) return;
     throw with_help(error_at(location(), err::bad_record, inner().name_of(at),
-                             fmt::format("the field {} is {}, others of its batch are {}", schema_[field].name, sizes_text(tensor),
-                                         sizes_text(first))),
+                             fmt::format("the field {} is {}, others of its batch are {}", schema_[field].name,
+                                         sizes_text(tensor), sizes_text(first))),
                     "bring them to one size in a map, or fill them up: collate(…, pad = 0)");
   }
 
   /// One tensor of all, the shorter ones filled up at their end.
   at::Tensor joined(const std::vector<at::Tensor>& column) const {
-    const bool is_even = std::all_of(column.begin(), column.end(), [&](const at::Tensor& one) { return one.sizes() == column[0].sizes(); });
+    const bool is_even = std::all_of(column.begin(), column.end(),
+                                     [&](const at::Tensor& one) { return one.sizes() == column[0].sizes(); });
     if (is_even) return at::stack(column);
     std::vector<int64_t> sizes = column[0].sizes().vec();
     for (const at::Tensor& one : column) sizes.back() = std::max(sizes.back(), one.size(-1));

@@ -186,7 +186,8 @@ Stream zip(const Stream& left, const Stream& right, const Str& length) {
         error_here(err::stream_too_short, fmt::format("zip: the streams have {} and {} records", text(a), text(b))),
         "length = min or cycle takes streams of different lengths");
   }
-  if (length == "cycle" && (a == 0 || b == 0) && !is_absent) throw error_here(err::stream_too_short, "zip: a stream is empty");
+  if (length == "cycle" && (a == 0 || b == 0) && !is_absent)
+    throw error_here(err::stream_too_short, "zip: a stream is empty");
   Schema fields = left.state()->schema();
   fields.insert(fields.end(), right.state()->schema().begin(), right.state()->schema().end());
   return Stream(new Zip(left, right, std::move(fields), length == "cycle" ? std::max(a, b) : std::min(a, b)));

@@ -25,7 +25,8 @@ class Map : public Stage {
   /// Rows from outside stand one by one: what is wrong with one is its own matter.
   Stream rebuilt(const Stream& source) const override {
     const bool is_lenient = source.state()->leaves_out_refused() && batch_size() == 0;
-    return Stream(new Map(inner().rebuilt(source), self_, info_, is_lenient ? Option<int64_t>(kEndless) : std::nullopt));
+    return Stream(
+        new Map(inner().rebuilt(source), self_, info_, is_lenient ? Option<int64_t>(kEndless) : std::nullopt));
   }
   bool is_fixed() const override { return !info_.random && inner().is_fixed(); }
   bool is_pure() const override { return !info_.random && inner().is_pure(); }
@@ -104,7 +105,8 @@ class Map : public Stage {
       return refuse(at, out, error.what(), "R3003", info_.location);
     }
     for (size_t i = 0; i < schema_.size(); ++i) {
-      if (is_too_large(schema_[i], out[i])) return refuse(at, out, too_large_text(schema_[i], out[i]), "R3003", info_.location);
+      if (is_too_large(schema_[i], out[i]))
+        return refuse(at, out, too_large_text(schema_[i], out[i]), "R3003", info_.location);
     }
     pool.push_back(std::move(in));
     return true;
@@ -194,8 +196,6 @@ Stream cache(const Stream& stream, const Str& where, int64_t limit_bytes) {
   return Stream(new Cache(stream, limit_bytes));
 }
 
-Stream synthetic(int64_t n, const Data* self, const MapInfo& info) {
-  return map(range(n), self, info);
-}
+Stream synthetic(int64_t n, const Data* self, const MapInfo& info) { return map(range(n), self, info); }
 
 }  // namespace ltr

@@ -130,13 +130,12 @@ Stream shard(const Stream& stream, int64_t index, int64_t count) {
 Stream repeat(const Stream& stream, const Option<int64_t>& n) {
   if (n.has_value() && *n < 1) refuse("repeat", "n", *n, "n >= 1");
   need_end(stream, "repeat");
-  if (stream.state()->size() == 0 && !stream.state()->is_absent()) throw error_here(err::stream_too_short, "repeat of an empty stream");
+  if (stream.state()->size() == 0 && !stream.state()->is_absent())
+    throw error_here(err::stream_too_short, "repeat of an empty stream");
   return Stream(new Repeat(stream, n.value_or(0)));
 }
 
-Stream first_batches(const Stream& stream, int64_t n) {
-  return Stream(new FirstBatches(stream, n));
-}
+Stream first_batches(const Stream& stream, int64_t n) { return Stream(new FirstBatches(stream, n)); }
 
 Stream prefetch(const Stream& stream, int64_t n) {
   if (n < 0) refuse("prefetch", "n", n, "n >= 0");

@@ -14,8 +14,8 @@ namespace ltr {
 namespace {
 
 /// The definition, written out. Only for dropout, which must draw from our generator.
-at::Tensor attention_with_dropout(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                                  const at::Tensor& mask, bool causal, double p, double scale) {
+at::Tensor attention_with_dropout(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const at::Tensor& mask,
+                                  bool causal, double p, double scale) {
   at::Tensor scores = wide(at::matmul(q, k.transpose(-2, -1))) * scale;
   if (causal) {
     const at::Tensor sees = at::ones({q.size(-2), k.size(-2)}, q.options().dtype(at::kBool)).tril();
@@ -44,7 +44,8 @@ Tensor attention(const Tensor& q_, const Tensor& k_, const Tensor& v_, const Ten
         k = k.repeat_interleave(q.size(1) / k.size(1), 1);
         v = v.repeat_interleave(q.size(1) / v.size(1), 1);
       }
-      return give(attention_with_dropout(q, k, v, aten(mask), causal, p, scale.value_or(1 / std::sqrt(double(q.size(-1))))));
+      return give(
+          attention_with_dropout(q, k, v, aten(mask), causal, p, scale.value_or(1 / std::sqrt(double(q.size(-1))))));
     }
     if (causal && mask.defined()) {
       const at::Tensor sees = at::ones({q.size(-2), k.size(-2)}, q.options().dtype(at::kBool)).tril();

@@ -58,7 +58,8 @@ Tensor eye(int64_t n) {
 
 Tensor one_hot(const Tensor& label, int64_t classes) {
   return guarded([&] {
-    return in_range(In(label), classes, std::nullopt, "class", false, [&] { return give(at::one_hot(In(label), classes)); });
+    return in_range(In(label), classes, std::nullopt, "class", false,
+                    [&] { return give(at::one_hot(In(label), classes)); });
   });
 }
 
@@ -86,16 +87,19 @@ Tensor tensor_of(const Ints& values, DType dtype) {
   return guarded([&] { return drawn(at::tensor(at::ArrayRef<int64_t>(values), at::kLong).to(aten(dtype))); });
 }
 
-int64_t class_of(const Option<Str>& text, const std::vector<Str>& classes, Option<int64_t> missing, Option<int64_t> other) {
+int64_t class_of(const Option<Str>& text, const std::vector<Str>& classes, Option<int64_t> missing,
+                 Option<int64_t> other) {
   if (!text) {
     if (missing) return *missing;
-    throw with_help(error_here(err::bad_record, "class_of", "the text is missing"), "`missing = k` is the class of what is missing");
+    throw with_help(error_here(err::bad_record, "class_of", "the text is missing"),
+                    "`missing = k` is the class of what is missing");
   }
   const auto place = std::find(classes.begin(), classes.end(), *text);
   if (place != classes.end()) return place - classes.begin();
   if (other) return *other;
-  throw with_help(error_here(err::value_out_of_range, fmt::format("\"{}\" is none of {}", *text, fmt::join(classes, ", "))),
-                  "`other = k` is the class of all other texts");
+  throw with_help(
+      error_here(err::value_out_of_range, fmt::format("\"{}\" is none of {}", *text, fmt::join(classes, ", "))),
+      "`other = k` is the class of all other texts");
 }
 
 // ---- random --------------------------------------------------------------------------------------------------
@@ -165,7 +169,8 @@ Tensor orthogonal(const Ints& dims, double gain) {
     int64_t columns = 1;
     for (size_t i = 1; i < dims.size(); i++) columns *= dims[i];
     const int64_t rows = dims[0];
-    const at::Tensor square = fill_normal(at::empty({std::max(rows, columns), std::min(rows, columns)}, at::kDouble), 0, 1);
+    const at::Tensor square =
+        fill_normal(at::empty({std::max(rows, columns), std::min(rows, columns)}, at::kDouble), 0, 1);
     const auto [q, r] = at::linalg_qr(square);
     // With the signs of the diagonal of r the result is uniform over all such matrices.
     at::Tensor turned = q * at::sign(at::diagonal(r));

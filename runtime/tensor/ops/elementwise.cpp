@@ -72,10 +72,10 @@ Tensor isnan_(const Tensor& x) {
   Tensor name(const Tensor& left, Scalar right) {                                               \
     return guarded([&] { return give(at::function(promoted(In(left), right), aten(right))); }); \
   }
-#define LTR_REVERSED(name, function, mirrored)                                                    \
-  LTR_BINARY(name, function)                                                                      \
-  Tensor name(Scalar left, const Tensor& right) {                                                 \
-    return guarded([&] { return give(at::mirrored(promoted(In(right), left), aten(left))); });    \
+#define LTR_REVERSED(name, function, mirrored)                                                 \
+  LTR_BINARY(name, function)                                                                   \
+  Tensor name(Scalar left, const Tensor& right) {                                              \
+    return guarded([&] { return give(at::mirrored(promoted(In(right), left), aten(left))); }); \
   }
 
 LTR_REVERSED(add, add, add)
@@ -128,14 +128,14 @@ Tensor pow(Scalar left, const Tensor& right) {
   return guarded([&] { return give(at::pow(aten(left), promoted(wide(In(right)), left))); });
 }
 
-#define LTR_WRAPPED(name, function)                                              \
-  Tensor name(const Tensor& left, const Tensor& right) {                         \
-    return guarded([&] { return give(at::function(In(left), In(right))); });     \
-  }                                                                              \
-  Tensor name(const Tensor& left, Scalar right) {                                \
+#define LTR_WRAPPED(name, function)                                               \
+  Tensor name(const Tensor& left, const Tensor& right) {                          \
+    return guarded([&] { return give(at::function(In(left), In(right))); });      \
+  }                                                                               \
+  Tensor name(const Tensor& left, Scalar right) {                                 \
     return guarded([&] { return give(at::function(In(left), wrapped(right))); }); \
-  }                                                                              \
-  Tensor name(Scalar left, const Tensor& right) {                                \
+  }                                                                               \
+  Tensor name(Scalar left, const Tensor& right) {                                 \
     return guarded([&] { return give(at::function(wrapped(left), In(right))); }); \
   }
 
@@ -239,9 +239,7 @@ bool close(const Tensor& a, const Tensor& b, double tolerance) {
   return guarded([&] { return at::allclose(In(a), In(b), tolerance, tolerance, true); });
 }
 
-bool close(double a, double b, double tolerance) {
-  return std::abs(a - b) <= tolerance + tolerance * std::abs(b);
-}
+bool close(double a, double b, double tolerance) { return std::abs(a - b) <= tolerance + tolerance * std::abs(b); }
 
 bool equal(const Tensor& a, const Tensor& b) {
   return guarded([&] {

@@ -39,8 +39,9 @@ Tensor classed(const Tensor& target, const at::Tensor& scores, Option<int64_t> i
 /// A mean over broadcast shapes would be the wrong loss in silence.
 void check_same(const at::Tensor& a, const at::Tensor& b) {
   if (a.sizes() != b.sizes()) {
-    throw error_here(err::shape_check_failed, fmt::format("the loss compares [{}] with [{}]", fmt::join(a.sizes().vec(), ", "),
-                                                          fmt::join(b.sizes().vec(), ", ")));
+    throw error_here(err::shape_check_failed,
+                     fmt::format("the loss compares [{}] with [{}]", fmt::join(a.sizes().vec(), ", "),
+                                 fmt::join(b.sizes().vec(), ", ")));
   }
 }
 
@@ -55,14 +56,13 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& target, const Tensor& w
     constexpr int64_t kSmall = 1 << 16;
     const bool is_plain = !weight.defined() && label_smoothing == 0 && scores->dim() == 2 && In(target)->dim() == 1;
     if (is_plain && !precision().narrows && scores->numel() <= kSmall) {
-      return classed(target, scores, ignore_index, [&] {
-        return give(cross_entropy_node(scores, In(target), reduction_of(reduction), ignored));
-      });
+      return classed(target, scores, ignore_index,
+                     [&] { return give(cross_entropy_node(scores, In(target), reduction_of(reduction), ignored)); });
     }
     return classed(target, scores, ignore_index, [&] {
       const Rows rows = rows_of(wide_aten(logits), In(target));
-      return give(at::cross_entropy_loss(rows.scores, rows.target, optional_aten(weight), reduction_of(reduction), ignored,
-                                         label_smoothing));
+      return give(at::cross_entropy_loss(rows.scores, rows.target, optional_aten(weight), reduction_of(reduction),
+                                         ignored, label_smoothing));
     });
   });
 }
@@ -97,8 +97,8 @@ Tensor bce(const Tensor& probs, const Tensor& target, const Str& reduction) {
 Tensor bce_with_logits(const Tensor& logits, const Tensor& target, const Tensor& pos_weight, const Str& reduction) {
   return guarded([&] {
     check_same(In(logits), In(target));
-    return give(at::binary_cross_entropy_with_logits(wide_aten(logits), wide_aten(target), {}, optional_aten(pos_weight),
-                                                     reduction_of(reduction)));
+    return give(at::binary_cross_entropy_with_logits(wide_aten(logits), wide_aten(target), {},
+                                                     optional_aten(pos_weight), reduction_of(reduction)));
   });
 }
 
@@ -139,7 +139,9 @@ Tensor ctc(const Tensor& log_probs, const Tensor& targets, const Tensor& input_l
 
 Tensor contrastive(const Tensor& a, const Tensor& b, double temperature) {
   return guarded([&] {
-    const auto unit = [](const at::Tensor& x) { return x / at::clamp_min(at::linalg_vector_norm(x, 2, 1, true), 1e-12); };
+    const auto unit = [](const at::Tensor& x) {
+      return x / at::clamp_min(at::linalg_vector_norm(x, 2, 1, true), 1e-12);
+    };
     const at::Tensor scores = at::matmul(unit(wide_aten(a)), unit(wide_aten(b)).t()) / temperature;
     return give(at::cross_entropy_loss(scores, at::arange(scores.size(0), scores.options().dtype(at::kLong))));
   });
@@ -187,7 +189,8 @@ Tensor kl_div(const Tensor& log_probs, const Tensor& probs, const Str& reduction
 Tensor poisson_nll(const Tensor& log_rate, const Tensor& target, const Str& reduction) {
   return guarded([&] {
     check_same(In(log_rate), In(target));
-    return give(at::poisson_nll_loss(wide_aten(log_rate), wide_aten(target), true, false, 1e-8, reduction_of(reduction)));
+    return give(
+        at::poisson_nll_loss(wide_aten(log_rate), wide_aten(target), true, false, 1e-8, reduction_of(reduction)));
   });
 }
 

@@ -28,14 +28,14 @@ Tensor rms_norm(const Tensor& x, const Tensor& weight, Option<double> eps) {
 }
 
 Tensor group_norm(const Tensor& x, int64_t groups, const Tensor& weight, const Tensor& bias, double eps) {
-  return guarded([&] {
-    return give(at::group_norm(wide(In(x)), groups, optional_aten(weight), optional_aten(bias), eps));
-  });
+  return guarded(
+      [&] { return give(at::group_norm(wide(In(x)), groups, optional_aten(weight), optional_aten(bias), eps)); });
 }
 
 Tensor instance_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps) {
   return guarded([&] {
-    return give(at::instance_norm(wide(In(x)), optional_aten(weight), optional_aten(bias), {}, {}, true, 0.0, eps, false));
+    return give(
+        at::instance_norm(wide(In(x)), optional_aten(weight), optional_aten(bias), {}, {}, true, 0.0, eps, false));
   });
 }
 
@@ -66,8 +66,8 @@ Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, con
       In(tensor)->unsafeGetTensorImpl()->bump_version();
       return In(tensor)->variable_data();
     };
-    return give(at::batch_norm(In(x), optional_aten(weight), optional_aten(bias), running(mean), running(var), is_training(),
-                               momentum, eps, false));
+    return give(at::batch_norm(In(x), optional_aten(weight), optional_aten(bias), running(mean), running(var),
+                               is_training(), momentum, eps, false));
   });
 }
 

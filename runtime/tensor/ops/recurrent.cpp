@@ -11,7 +11,8 @@ namespace ltr {
 namespace {
 
 /// The weights of one layer, without the biases that are `none`.
-std::vector<at::Tensor> layer_weights(const Tensor& ih, const Tensor& hh, const Tensor& bias_ih, const Tensor& bias_hh) {
+std::vector<at::Tensor> layer_weights(const Tensor& ih, const Tensor& hh, const Tensor& bias_ih,
+                                      const Tensor& bias_hh) {
   std::vector<at::Tensor> list{*Narrow(ih), *Narrow(hh)};
   if (bias_ih.defined()) list.push_back(*Narrow(bias_ih));
   if (bias_hh.defined()) list.push_back(*Narrow(bias_hh));
@@ -32,15 +33,20 @@ std::tuple<Tensor, Tensor, Tensor> lstm(const Tensor& x, const Tensor& h, const 
                                         const Tensor& weight_hh, const Tensor& bias_ih, const Tensor& bias_hh,
                                         bool reverse) {
   return guarded([&] {
-    if (auto found = lstm_node({.x = Narrow(x), .h = Narrow(h), .c = Narrow(c), .weight_ih = Narrow(weight_ih),
-                                .weight_hh = Narrow(weight_hh), .bias_ih = Narrow(bias_ih), .bias_hh = Narrow(bias_hh),
+    if (auto found = lstm_node({.x = Narrow(x),
+                                .h = Narrow(h),
+                                .c = Narrow(c),
+                                .weight_ih = Narrow(weight_ih),
+                                .weight_hh = Narrow(weight_hh),
+                                .bias_ih = Narrow(bias_ih),
+                                .bias_hh = Narrow(bias_hh),
                                 .is_reversed = reverse})) {
       auto& [y, last_h, last_c] = *found;
       return std::tuple(give(std::move(y)), give(std::move(last_h)), give(std::move(last_c)));
     }
-    auto [y, last_h, last_c] =
-        at::lstm(turned(Narrow(x), reverse), {state_of(h), state_of(c)},
-                 layer_weights(weight_ih, weight_hh, bias_ih, bias_hh), bias_ih.defined(), 1, 0.0, is_trained(x), false, true);
+    auto [y, last_h, last_c] = at::lstm(turned(Narrow(x), reverse), {state_of(h), state_of(c)},
+                                        layer_weights(weight_ih, weight_hh, bias_ih, bias_hh), bias_ih.defined(), 1,
+                                        0.0, is_trained(x), false, true);
     return std::tuple(give(turned(y, reverse)), give(last_h.squeeze(0)), give(last_c.squeeze(0)));
   });
 }
@@ -48,9 +54,9 @@ std::tuple<Tensor, Tensor, Tensor> lstm(const Tensor& x, const Tensor& h, const 
 std::tuple<Tensor, Tensor> gru(const Tensor& x, const Tensor& h, const Tensor& weight_ih, const Tensor& weight_hh,
                                const Tensor& bias_ih, const Tensor& bias_hh, bool reverse) {
   return guarded([&] {
-    auto [y, last] = at::gru(turned(Narrow(x), reverse), state_of(h),
-                             layer_weights(weight_ih, weight_hh, bias_ih, bias_hh), bias_ih.defined(), 1, 0.0, is_trained(x),
-                             false, true);
+    auto [y, last] =
+        at::gru(turned(Narrow(x), reverse), state_of(h), layer_weights(weight_ih, weight_hh, bias_ih, bias_hh),
+                bias_ih.defined(), 1, 0.0, is_trained(x), false, true);
     return std::tuple(give(turned(y, reverse)), give(last.squeeze(0)));
   });
 }

@@ -31,31 +31,36 @@ Tensor sum(const Tensor& x_, Option<int64_t> dim, bool keepdim) {
 
 Tensor mean(const Tensor& x_, Option<int64_t> dim, bool keepdim) {
   const In x(x_);
-  return reduced(dim, [&] { return kept(at::mean(x), x, keepdim); }, [&](int64_t d) { return at::mean(x, d, keepdim); });
+  return reduced(
+      dim, [&] { return kept(at::mean(x), x, keepdim); }, [&](int64_t d) { return at::mean(x, d, keepdim); });
 }
 
 Tensor var(const Tensor& x_, Option<int64_t> dim, bool keepdim, bool unbiased) {
   const In x(x_);
-  return reduced(dim, [&] { return kept(at::var(x, unbiased), x, keepdim); },
-                 [&](int64_t d) { return at::var(x, at::IntArrayRef(d), unbiased, keepdim); });
+  return reduced(
+      dim, [&] { return kept(at::var(x, unbiased), x, keepdim); },
+      [&](int64_t d) { return at::var(x, at::IntArrayRef(d), unbiased, keepdim); });
 }
 
 Tensor std_(const Tensor& x_, Option<int64_t> dim, bool keepdim, bool unbiased) {
   const In x(x_);
-  return reduced(dim, [&] { return kept(at::std(x, unbiased), x, keepdim); },
-                 [&](int64_t d) { return at::std(x, at::IntArrayRef(d), unbiased, keepdim); });
+  return reduced(
+      dim, [&] { return kept(at::std(x, unbiased), x, keepdim); },
+      [&](int64_t d) { return at::std(x, at::IntArrayRef(d), unbiased, keepdim); });
 }
 
 Tensor min(const Tensor& x_, Option<int64_t> dim, bool keepdim) {
   const In x(x_);
-  return reduced(dim, [&] { return kept(at::min(x), x, keepdim); },
-                 [&](int64_t d) { return std::get<0>(at::min(x, d, keepdim)); });
+  return reduced(
+      dim, [&] { return kept(at::min(x), x, keepdim); },
+      [&](int64_t d) { return std::get<0>(at::min(x, d, keepdim)); });
 }
 
 Tensor max(const Tensor& x_, Option<int64_t> dim, bool keepdim) {
   const In x(x_);
-  return reduced(dim, [&] { return kept(at::max(x), x, keepdim); },
-                 [&](int64_t d) { return std::get<0>(at::max(x, d, keepdim)); });
+  return reduced(
+      dim, [&] { return kept(at::max(x), x, keepdim); },
+      [&](int64_t d) { return std::get<0>(at::max(x, d, keepdim)); });
 }
 
 Tensor argmin(const Tensor& x, Option<int64_t> dim, bool keepdim) {
@@ -68,14 +73,14 @@ Tensor argmax(const Tensor& x, Option<int64_t> dim, bool keepdim) {
 
 Tensor any(const Tensor& x_, Option<int64_t> dim, bool keepdim) {
   const In x(x_);
-  return reduced(dim, [&] { return kept(at::any(*x != 0), x, keepdim); },
-                 [&](int64_t d) { return at::any(*x != 0, d, keepdim); });
+  return reduced(
+      dim, [&] { return kept(at::any(*x != 0), x, keepdim); }, [&](int64_t d) { return at::any(*x != 0, d, keepdim); });
 }
 
 Tensor all(const Tensor& x_, Option<int64_t> dim, bool keepdim) {
   const In x(x_);
-  return reduced(dim, [&] { return kept(at::all(*x != 0), x, keepdim); },
-                 [&](int64_t d) { return at::all(*x != 0, d, keepdim); });
+  return reduced(
+      dim, [&] { return kept(at::all(*x != 0), x, keepdim); }, [&](int64_t d) { return at::all(*x != 0, d, keepdim); });
 }
 
 Tensor prod(const Tensor& x_, Option<int64_t> dim, bool keepdim) {
@@ -138,7 +143,8 @@ Tensor counted(const Tensor& label, Option<int64_t> ignore, int64_t classes) {
     if (ids->is_cpu()) {
       need_in_range(ids, classes, ignore, "label", true);
     } else {
-      at::_assert_async((counts.logical_not() | (ids->ge(0) & ids->lt(classes))).all(), "a label is none of the classes");
+      at::_assert_async((counts.logical_not() | (ids->ge(0) & ids->lt(classes))).all(),
+                        "a label is none of the classes");
     }
     return give(counts);
   });

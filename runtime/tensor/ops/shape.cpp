@@ -35,9 +35,9 @@ void need_same_count(const at::Tensor& x, const Ints& dims) {
   }
   const bool fits = is_open ? known == 0 || x.numel() % known == 0 : known == x.numel();
   if (fits) return;
-  throw error_here(err::shape_check_failed, fmt::format("a tensor [{}] of {} elements does not fit into [{}]",
-                                                        fmt::join(x.sizes().vec(), ", "), x.numel(),
-                                                        fmt::join(dims, ", ")));
+  throw error_here(err::shape_check_failed,
+                   fmt::format("a tensor [{}] of {} elements does not fit into [{}]", fmt::join(x.sizes().vec(), ", "),
+                               x.numel(), fmt::join(dims, ", ")));
 }
 
 }  // namespace
@@ -183,7 +183,8 @@ Tensor index_tensor(const Tensor& x, int64_t dim, const Tensor& index) {
 // A tensor is a value: what is written to is a copy, and gradients flow through both.
 
 Tensor put_select(const Tensor& x, int64_t dim, int64_t index, const Tensor& value) {
-  return guarded([&] { return give(at::select_scatter(In(x), In(value)->expand_as(at::select(In(x), dim, index)), dim, index)); });
+  return guarded(
+      [&] { return give(at::select_scatter(In(x), In(value)->expand_as(at::select(In(x), dim, index)), dim, index)); });
 }
 
 Tensor put_slice(const Tensor& x, int64_t dim, Option<int64_t> start, Option<int64_t> end, const Tensor& value) {

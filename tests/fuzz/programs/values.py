@@ -276,7 +276,8 @@ class Expressions:
             return Expr(f"({a.text} * {b.text})", lambda env: number(a.value(env) * b.value(env)))
         if pick < 0.72:
             a = self.make(FLOAT, depth - 1)
-            return Expr(f"({a.text} / 4)", lambda env: number(a.value(env) / 4))
+            # Not by a whole number: where an int may stand for a float, a division of two of them has to be exact.
+            return Expr(f"({a.text} / 4.0)", lambda env: number(a.value(env) / 4))
         if pick < 0.82 and self.uses_item:
             t = self.make(("tensor", "float", ()), depth - 1)
             return Expr(f"{t.text}.item()", lambda env: t.value(env).flat[0])

@@ -31,12 +31,8 @@ std::vector<std::string> header_of(const std::string& line, char separator) {
   return fields;
 }
 
-void check_table(Context& cx,
-                 const ExprView& table,
-                 const node::Op& call,
-                 const DataObject& data,
-                 const ExprIds& arguments,
-                 const Experiment& experiment) {
+void check_table(Context& cx, const ExprView& table, const node::Op& call, const DataObject& data,
+                 const ExprIds& arguments, const Experiment& experiment) {
   const auto text = [&](size_t i) -> std::string {
     if (i >= call.args.size()) return "";
     const Wired wired = wire(cx.at(call.args[i]), data.object, arguments, experiment, cx.program);
@@ -76,10 +72,7 @@ void check_table(Context& cx,
   }
 }
 
-void find_tables(Context& cx,
-                 const ExprView& expr,
-                 const DataObject& data,
-                 const ExprIds& arguments,
+void find_tables(Context& cx, const ExprView& expr, const DataObject& data, const ExprIds& arguments,
                  const Experiment& experiment) {
   const auto* call = expr.get<node::Op>();
   if (call != nullptr && call->op == library::Id::CsvFile && !expr.type.is_error())
@@ -89,15 +82,10 @@ void find_tables(Context& cx,
 
 }  // namespace
 
-void check_columns(Context& cx,
-                   const DataObject& data,
-                   const ExprIds& arguments,
-                   const Experiment& experiment) {
+void check_columns(Context& cx, const DataObject& data, const ExprIds& arguments, const Experiment& experiment) {
   if (cx.files == nullptr) return;
-  for (const Member& member : data.object.members)
-    find_tables(cx, member.value, data, arguments, experiment);
-  for (const StreamDecl& stream : data.streams)
-    find_tables(cx, stream.value, data, arguments, experiment);
+  for (const Member& member : data.object.members) find_tables(cx, member.value, data, arguments, experiment);
+  for (const StreamDecl& stream : data.streams) find_tables(cx, stream.value, data, arguments, experiment);
 }
 
 }  // namespace ltr::check

@@ -47,8 +47,7 @@ bool is_read(const Context& cx, DeclIndex data, const std::string& field, bool& 
       for (uint32_t i = 0; i < fn.param_count; ++i) {
         // A param that no field delivers may well be this one, misspelt.
         const std::string& param = fn.locals[i].name;
-        if (param == field || (takes_batches && !has_field(cx.program.datas[data], param)))
-          return true;
+        if (param == field || (takes_batches && !has_field(cx.program.datas[data], param))) return true;
       }
     }
   }
@@ -60,8 +59,7 @@ bool is_read(const Context& cx, DeclIndex data, const std::string& field, bool& 
 void check_fields(Context& cx) {
   for (const auto& [place, object] : cx.objects_of_kind) {
     const auto* data = object->decl->get<ast::Data>();
-    if (data == nullptr || object->is_damaged || cx.graph.modules[object->module].is_library)
-      continue;
+    if (data == nullptr || object->is_damaged || cx.graph.modules[object->module].is_library) continue;
     for (const ast::FieldType& field : data->batch_fields) {
       bool is_wired = false;
       if (is_read(cx, object->index, field.name.text, is_wired) || !is_wired) continue;

@@ -41,8 +41,7 @@ bool chooses(library::Id stage) {
     case Records::Rest:
     case Records::Part:
     case Records::Chosen:
-    case Records::Joined:
-      return true;
+    case Records::Joined: return true;
     case Records::None:
     case Records::Filed:
     case Records::Counted:
@@ -50,8 +49,7 @@ bool chooses(library::Id stage) {
     case Records::Mixed:
     case Records::Again:
     case Records::Windows:
-    case Records::Batches:
-      return false;
+    case Records::Batches: return false;
   }
   return false;
 }
@@ -84,8 +82,7 @@ struct Counter {
   std::optional<int64_t> number(const ExprView& expr) {
     note(expr);
     const auto value = evaluate(behind_lets(expr, data, cx.program), cx.program);
-    return value && value->kind == HostValue::Kind::Int ? std::optional(value->whole)
-                                                        : std::nullopt;
+    return value && value->kind == HostValue::Kind::Int ? std::optional(value->whole) : std::nullopt;
   }
 
   void note(const ExprView& expr) {
@@ -102,8 +99,7 @@ struct Counter {
     const Records records = library::info(stage->op).records;
     if (records == Records::Counted) return number(arg(0));
     if (records == Records::Same || records == Records::Mixed) return of(arg(0));
-    if (records != Records::First && records != Records::Rest && records != Records::Windows)
-      return std::nullopt;
+    if (records != Records::First && records != Records::Rest && records != Records::Windows) return std::nullopt;
     const auto all = of(arg(0));
     const auto count = stage->args.size() > 1 ? number(arg(1)) : std::nullopt;
     if (!all || !count) return std::nullopt;
@@ -151,8 +147,8 @@ void find_splits(Context& cx, const ExprView& expr, const DataObject& data) {
 }  // namespace
 
 void check_same_records(Context& cx, const DataObject& data) {
-  const auto train = std::find_if(data.streams.begin(), data.streams.end(),
-                                  [](const StreamDecl& one) { return one.role == "train"; });
+  const auto train =
+      std::find_if(data.streams.begin(), data.streams.end(), [](const StreamDecl& one) { return one.role == "train"; });
   if (train == data.streams.end() || train->value.type.is_error()) return;
   const std::vector<ExprView> trained = origins(train->value, data, cx.program);
   if (trained.empty()) return;
@@ -205,8 +201,8 @@ void add_read_by_maps(const ExprView& expr, const DataObject& data, const Progra
 }  // namespace
 
 void check_known_records(Context& cx, const DataObject& data) {
-  const auto train = std::find_if(data.streams.begin(), data.streams.end(),
-                                  [](const StreamDecl& one) { return one.role == "train"; });
+  const auto train =
+      std::find_if(data.streams.begin(), data.streams.end(), [](const StreamDecl& one) { return one.role == "train"; });
   if (train == data.streams.end() || train->value.type.is_error()) return;
   std::set<std::string> used;
   std::set<FnId> seen;
@@ -219,11 +215,13 @@ void check_known_records(Context& cx, const DataObject& data) {
     for (const StreamDecl& stream : data.streams) {
       if ((stream.role != "val" && stream.role != "test") || stream.value.type.is_error() || known.empty()) continue;
       const std::vector<ExprView> measured = origins(stream.value, data, cx.program);
-      if (measured.empty() || (!holds(measured, known.front(), data, cx) && !holds(known, measured.front(), data, cx))) continue;
+      if (measured.empty() || (!holds(measured, known.front(), data, cx) && !holds(known, measured.front(), data, cx)))
+        continue;
       const std::string name = stream.role + (stream.name.empty() ? "" : "." + stream.name);
-      cx.report(diag::known_too_much(member.value.span, member.name, name)
-                    .label(stream.value.span, "measured on these records")
-                    .help("take it of the part that is trained on: `{}(parts[0])`", std::string(library::info(op->op).name)));
+      cx.report(
+          diag::known_too_much(member.value.span, member.name, name)
+              .label(stream.value.span, "measured on these records")
+              .help("take it of the part that is trained on: `{}(parts[0])`", std::string(library::info(op->op).name)));
       break;
     }
   }

@@ -40,8 +40,7 @@ bool may_be_mixed(const ExprView& expr, const DataObject& data, const Program& p
 std::optional<Span> pipe_of(const Context& cx, const ExprView& stage) {
   const auto id = input_of(stage, cx.program);
   const Span input = id ? cx.at(*id).span : Span{};
-  if (!id || input.source != stage.span.source ||
-      input.begin != stage.span.begin || input.end >= stage.span.end)
+  if (!id || input.source != stage.span.source || input.begin != stage.span.begin || input.end >= stage.span.end)
     return std::nullopt;
   const Span span{stage.span.source, input.end, stage.span.end};
   return cx.source_text(span).find("|>") != std::string::npos ? std::optional(span) : std::nullopt;
@@ -50,17 +49,16 @@ std::optional<Span> pipe_of(const Context& cx, const ExprView& stage) {
 }  // namespace
 
 void check_shuffling(Context& cx, const DataObject& data) {
-  const auto first_train = std::find_if(data.streams.begin(), data.streams.end(),
-                                        [](const StreamDecl& one) { return one.role == "train"; });
+  const auto first_train =
+      std::find_if(data.streams.begin(), data.streams.end(), [](const StreamDecl& one) { return one.role == "train"; });
   for (const StreamDecl& stream : data.streams) {
     if (stream.value.type.is_error()) continue;
     if (stream.role != "train") {
       const auto shuffle = own_shuffle(stream.value, cx.program);
       if (!shuffle) continue;
       const auto pipe = pipe_of(cx, *shuffle);
-      diagnostics::Diagnostic diagnostic =
-          diag::evaluation_shuffled(pipe ? *pipe : shuffle->span,
-                                    stream.role + (stream.name.empty() ? "" : "." + stream.name));
+      diagnostics::Diagnostic diagnostic = diag::evaluation_shuffled(
+          pipe ? *pipe : shuffle->span, stream.role + (stream.name.empty() ? "" : "." + stream.name));
       diagnostic.help("take `shuffle` away: what is measured does not hang on the order");
       if (pipe) diagnostic.fix(*pipe, "");
       cx.report(std::move(diagnostic));

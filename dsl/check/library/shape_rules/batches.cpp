@@ -12,38 +12,24 @@ namespace ltr::check {
 namespace {
 
 /// A field in a window or batch: one more axis in front. Host fields become tensors; texts stay texts, in batches alone.
-std::optional<Type> widened(const TypeField& field,
-                            const Polynomial& size,
-                            bool is_batch,
-                            Span span,
-                            Scope& scope) {
+std::optional<Type> widened(const TypeField& field, const Polynomial& size, bool is_batch, Span span, Scope& scope) {
   Type type = field.type;
   switch (type.kind) {
-    case Kind::Int:
-      type = Type::tensor(Element::I64, {});
-      break;
-    case Kind::Float:
-      type = Type::tensor(Element::Float, {});
-      break;
-    case Kind::Bool:
-      type = Type::tensor(Element::Bool, {});
-      break;
-    case Kind::Tensor:
-      break;
+    case Kind::Int: type = Type::tensor(Element::I64, {}); break;
+    case Kind::Float: type = Type::tensor(Element::Float, {}); break;
+    case Kind::Bool: type = Type::tensor(Element::Bool, {}); break;
+    case Kind::Tensor: break;
     case Kind::Option:
-      scope.cx.report(
-          diag::cannot_collate(span, field.name, scope.cx.text(type))
-              .help("say in a map what stands for a missing value: `or_else(row.{}, …)`", field.name));
+      scope.cx.report(diag::cannot_collate(span, field.name, scope.cx.text(type))
+                          .help("say in a map what stands for a missing value: `or_else(row.{}, …)`", field.name));
       return std::nullopt;
     case Kind::Str:
     case Kind::Path:
       if (is_batch) return Type{.kind = Kind::Texts, .dims = {Dim{.size = size, .group = 0}}};
       [[fallthrough]];
     default:
-      scope.cx.report(
-          diag::cannot_collate(span, field.name, scope.cx.text(type))
-              .help("encode it in a map: `class_of(row.{}, [\"…\", \"…\"])` is its number",
-                    field.name));
+      scope.cx.report(diag::cannot_collate(span, field.name, scope.cx.text(type))
+                          .help("encode it in a map: `class_of(row.{}, [\"…\", \"…\"])` is its number", field.name));
       return std::nullopt;
   }
   type.dims.insert(type.dims.begin(), Dim{.size = size, .group = 0});
@@ -62,9 +48,8 @@ bool check_group(const FnInfo& op, const Expr& group, CallSite& site) {
     return false;
   }
   if (!group.type.uniform) return true;
-  cx.report(diag::wrong_place(
-      site.name_span,
-      "`" + op.name + "` stands behind `collate`, where there are batches already"));
+  cx.report(
+      diag::wrong_place(site.name_span, "`" + op.name + "` stands behind `collate`, where there are batches already"));
   return false;
 }
 
@@ -96,7 +81,8 @@ std::vector<std::string> padded_fields(const std::vector<TypeField>& record, con
   std::vector<std::string> names;
   const auto add = [&](const std::string& name) {
     for (const TypeField& field : record) {
-      if (field.name == name && has_open_end(field.type, scope.cx) && std::find(names.begin(), names.end(), name) == names.end())
+      if (field.name == name && has_open_end(field.type, scope.cx) &&
+          std::find(names.begin(), names.end(), name) == names.end())
         names.push_back(name);
     }
   };
@@ -141,7 +127,8 @@ bool add_lengths(const ExprIds& lengths, const std::vector<std::string>& padded,
     }
     const std::string &of = first->text, &name = second->text;
     if (std::find(padded.begin(), padded.end(), of) == padded.end()) {
-      diagnostics::Diagnostic diagnostic = diag::wrong_argument(cx.at(pair->elements[0]).span, "`" + of + "` is no field that is filled up");
+      diagnostics::Diagnostic diagnostic =
+          diag::wrong_argument(cx.at(pair->elements[0]).span, "`" + of + "` is no field that is filled up");
       note_known(diagnostic, padded);
       cx.report(std::move(diagnostic));
       return false;
@@ -184,11 +171,13 @@ Expr rule_collate(const FnInfo& op, CallSite& site) {
   const auto* pairs = lengths.get<node::List>();
   const ExprIds asked = pairs != nullptr ? pairs->elements : ExprIds{};
   if (!is_padded && !asked.empty()) {
-    cx.report(diag::wrong_argument(lengths.span, "`lengths` goes with `pad`").help("`pad = 0` fills the shorter records up with 0"));
+    cx.report(diag::wrong_argument(lengths.span, "`lengths` goes with `pad`")
+                  .help("`pad = 0` fills the shorter records up with 0"));
     return error_at(site.span);
   }
   if (is_padded && padded.empty()) {
-    cx.report(diag::wrong_argument(argument(*group, kPad, cx).span, "no field of the record has a size that differs, so nothing is filled up"));
+    cx.report(diag::wrong_argument(argument(*group, kPad, cx).span,
+                                   "no field of the record has a size that differs, so nothing is filled up"));
     return error_at(site.span);
   }
   Type& type = group->type;
@@ -213,7 +202,8 @@ Expr rule_bucket(const FnInfo& op, CallSite& site) {
   const auto bound = bind_arguments(op.params, site, op.name);
   if (!bound) return error_at(site.span);
   const Given& by = *(*bound)[1];
-  Expr width = (*bound)[2] != nullptr ? check_given_as(*(*bound)[2], Type::of(Kind::Int), site.scope, "`width`") : int_const(8, site.span);
+  Expr width = (*bound)[2] != nullptr ? check_given_as(*(*bound)[2], Type::of(Kind::Int), site.scope, "`width`")
+                                      : int_const(8, site.span);
   const auto* name = by.value != nullptr ? by.value->get<ast::StrLiteral>() : nullptr;
   Expr sizes;
   if (name != nullptr) {
@@ -221,11 +211,13 @@ Expr rule_bucket(const FnInfo& op, CallSite& site) {
     const std::string word = text_of(field);
     const auto found = std::find_if(stream.type.fields.begin(), stream.type.fields.end(),
                                     [&](const TypeField& one) { return one.name == word; });
-    const bool has_length = found != stream.type.fields.end() && (found->type.kind == Kind::Str || (found->type.is_tensor() && !found->type.dims.empty()));
+    const bool has_length = found != stream.type.fields.end() &&
+                            (found->type.kind == Kind::Str || (found->type.is_tensor() && !found->type.dims.empty()));
     if (!has_length) {
       std::vector<std::string> known;
       for (const TypeField& one : stream.type.fields) known.push_back(one.name);
-      diagnostics::Diagnostic diagnostic = diag::unknown_field(field.span, "the stream", word + "` of some length, and no `" + word);
+      diagnostics::Diagnostic diagnostic =
+          diag::unknown_field(field.span, "the stream", word + "` of some length, and no `" + word);
       if (found == stream.type.fields.end()) diagnostic = diag::unknown_field(field.span, "the stream", word);
       did_you_mean(diagnostic, word, field.span, known);
       cx.report(std::move(diagnostic));

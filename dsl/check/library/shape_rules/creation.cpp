@@ -7,8 +7,7 @@ namespace {
 // `full(B, 1, value)` has its value behind the dims, the others name what follows.
 Expr create(const FnInfo& op, bool has_value, CallSite& site) {
   bool value_is_named = false;
-  for (const Given& given : site.given)
-    value_is_named = value_is_named || (given.name && given.name->text == "value");
+  for (const Given& given : site.given) value_is_named = value_is_named || (given.name && given.name->text == "value");
   std::optional<Expr> dims = take_dims(site, 0, has_value && !value_is_named ? 1 : 0);
   if (!dims) return error_at(site.span);
   auto sizes = dims_of(*dims, site);
@@ -21,15 +20,15 @@ Expr create(const FnInfo& op, bool has_value, CallSite& site) {
   std::vector<Expr> args;
   if (has_value) {
     if (site.given.size() != 1) {
-      site.scope.cx.report(diag::wrong_argument(
-          site.name_span, "`full` needs a value behind the dims: `full(B, 1, 0.5)`"));
+      site.scope.cx.report(
+          diag::wrong_argument(site.name_span, "`full` needs a value behind the dims: `full(B, 1, 0.5)`"));
       return error_at(site.span);
     }
     Expr value = check_given(site.given[0], site.scope);
     if (value.type.is_error()) return error_at(site.span);
     if (!value.type.is_host_number()) {
-      site.scope.cx.report(diag::wrong_argument(
-          value.span, "`full` takes a host number, not " + site.scope.cx.text(value.type)));
+      site.scope.cx.report(
+          diag::wrong_argument(value.span, "`full` takes a host number, not " + site.scope.cx.text(value.type)));
       return error_at(site.span);
     }
     element = value.type.kind == Kind::Int    ? Element::I64

@@ -7,21 +7,17 @@ namespace ltr::check {
 namespace {
 
 /// How many elements the diagonal `offset` of a `rows` × `columns` matrix has; it must have some.
-std::optional<Polynomial> length_of(const Polynomial& rows,
-                                    const Polynomial& columns,
-                                    const ExprView& offset,
+std::optional<Polynomial> length_of(const Polynomial& rows, const Polynomial& columns, const ExprView& offset,
                                     CallSite& site) {
   AtomTable& atoms = site.scope.cx.program.atoms;
   const auto shift = offset.type.value ? offset.type.value->constant() : std::nullopt;
-  if (!shift || atoms.mentions_unknown(rows) || atoms.mentions_unknown(columns))
-    return atoms.unknown();
-  const Polynomial length = *shift >= 0 ? atoms.minimum(rows, columns - *shift)
-                                        : atoms.minimum(rows + *shift, columns);
+  if (!shift || atoms.mentions_unknown(rows) || atoms.mentions_unknown(columns)) return atoms.unknown();
+  const Polynomial length = *shift >= 0 ? atoms.minimum(rows, columns - *shift) : atoms.minimum(rows + *shift, columns);
   if (length.constant() && *length.constant() < 1) {
-    site.scope.cx.report(diag::out_of_range(
-        offset.span.is_empty() ? site.span : offset.span,
-        "there is no diagonal " + std::to_string(*shift) + " in " + site.scope.cx.text(rows) +
-            " rows and " + site.scope.cx.text(columns) + " columns"));
+    site.scope.cx.report(diag::out_of_range(offset.span.is_empty() ? site.span : offset.span,
+                                            "there is no diagonal " + std::to_string(*shift) + " in " +
+                                                site.scope.cx.text(rows) + " rows and " + site.scope.cx.text(columns) +
+                                                " columns"));
     return std::nullopt;
   }
   return length;
@@ -55,9 +51,8 @@ Expr rule_triangle(const FnInfo& op, CallSite& site) {
   size_t named = 0;
   for (const Dim& dim : type.dims) named += dim.group == 0 ? 1 : 0;
   if (named < 2 || type.dims.back().group != 0) {
-    site.scope.cx.report(diag::wrong_rank(site.span, "`" + op.name +
-                                                         "` works on the last two axes, not on " +
-                                                         site.scope.cx.text(type)));
+    site.scope.cx.report(diag::wrong_rank(
+        site.span, "`" + op.name + "` works on the last two axes, not on " + site.scope.cx.text(type)));
     return error_at(site.span);
   }
   return typed_call(op, type, site, std::move(*args));

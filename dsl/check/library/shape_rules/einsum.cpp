@@ -87,11 +87,9 @@ struct Sizes {
     const auto [place, is_new] = letters.try_emplace(letter, dim);
     if (is_new || place->second == dim) return true;
     const bool has_group = dim.group != 0 || place->second.group != 0;
-    if (!has_group && require_equal(place->second.size, dim.size, span, site.scope, true))
-      return true;
-    return fail("`" + std::string(1, letter) + "` of the pattern is `" +
-                cx().text(place->second.size) + "` before and `" + cx().text(dim.size) + "` in " +
-                cx().text(type));
+    if (!has_group && require_equal(place->second.size, dim.size, span, site.scope, true)) return true;
+    return fail("`" + std::string(1, letter) + "` of the pattern is `" + cx().text(place->second.size) +
+                "` before and `" + cx().text(dim.size) + "` in " + cx().text(type));
   }
 
   bool take_dots(const std::vector<Dim>& dims, const Type& type) {
@@ -101,8 +99,7 @@ struct Sizes {
     }
     Broadcast shape = broadcast(*dots, dims, cx());
     bool is_equal = shape.dims.has_value();
-    for (const auto& [a, b] : shape.equal)
-      is_equal = is_equal && require_equal(a, b, span, site.scope, true);
+    for (const auto& [a, b] : shape.equal) is_equal = is_equal && require_equal(a, b, span, site.scope, true);
     if (!is_equal) return fail("the axes under `...` differ in " + cx().text(type));
     dots = *shape.dims;
     return true;
@@ -111,8 +108,7 @@ struct Sizes {
   bool take(const Term& term, const Type& type) {
     const size_t rank = type.dims.size(), count = term.letters.size();
     if (term.dots ? rank < count : rank != count) {
-      cx().report(diag::wrong_rank(span, "the pattern names " + std::to_string(count) +
-                                             " axes of " + cx().text(type)));
+      cx().report(diag::wrong_rank(span, "the pattern names " + std::to_string(count) + " axes of " + cx().text(type)));
       return false;
     }
     const size_t hidden = rank - count, at = term.dots.value_or(count);
@@ -140,21 +136,19 @@ Expr rule_einsum(const FnInfo& op, CallSite& site) {
   const auto pattern = read_pattern(text->text);
   const std::vector<TypeField>& operands = (*args)[1].type.fields;
   if (!pattern || pattern->inputs.size() != operands.size()) {
-    cx.report(diag::wrong_argument(
-        (*args)[0].span, pattern ? "the pattern speaks of " + std::to_string(pattern->inputs.size()) +
-                                 " tensors, and the list has " + std::to_string(operands.size())
-                           : "a pattern of `einsum` is letters, `,`, `...` and `->`: "
-                             "\"bij,bjk->bik\""));
+    cx.report(diag::wrong_argument((*args)[0].span,
+                                   pattern ? "the pattern speaks of " + std::to_string(pattern->inputs.size()) +
+                                                 " tensors, and the list has " + std::to_string(operands.size())
+                                           : "a pattern of `einsum` is letters, `,`, `...` and `->`: "
+                                             "\"bij,bjk->bik\""));
     return error_at(site.span);
   }
   Sizes sizes{site, site.span, {}, std::nullopt};
   for (size_t i = 0; i < operands.size(); ++i) {
     const Type& type = operands[i].type;
-    if (!type.is_tensor() || !is_floating(type.element) ||
-        type.element != operands[0].type.element) {
-      cx.report(diag::wrong_element(
-          (*args)[1].span, "`einsum` multiplies tensors of one floating type, not " +
-                               cx.text(operands[0].type) + " and " + cx.text(type)));
+    if (!type.is_tensor() || !is_floating(type.element) || type.element != operands[0].type.element) {
+      cx.report(diag::wrong_element((*args)[1].span, "`einsum` multiplies tensors of one floating type, not " +
+                                                         cx.text(operands[0].type) + " and " + cx.text(type)));
       return error_at(site.span);
     }
     if (!sizes.take(pattern->inputs[i], type)) return error_at(site.span);
@@ -170,9 +164,9 @@ Expr rule_einsum(const FnInfo& op, CallSite& site) {
     const auto size = sizes.letters.find(letter);
     if (size == sizes.letters.end() || !kept.insert(letter).second) {
       cx.report(diag::wrong_argument(
-          (*args)[0].span, "`" + std::string(1, letter) +
-                         (size == sizes.letters.end() ? "` of the result is in no operand"
-                                                      : "` stands twice in the result")));
+          (*args)[0].span,
+          "`" + std::string(1, letter) +
+              (size == sizes.letters.end() ? "` of the result is in no operand" : "` stands twice in the result")));
       return error_at(site.span);
     }
     dims.push_back(size->second);

@@ -19,8 +19,7 @@ bool want_places(const ExprView& index, CallSite& site) {
   if (!want_tensor(index, site)) return false;
   if (index.type.element == Element::I64) return true;
   site.scope.cx.report(
-      diag::wrong_element(index.span, "the index of `" + site.name + "` is i64, not " +
-                                          site.scope.cx.text(index.type))
+      diag::wrong_element(index.span, "the index of `" + site.name + "` is i64, not " + site.scope.cx.text(index.type))
           .help("`.to(i64)` converts"));
   return false;
 }
@@ -28,8 +27,8 @@ bool want_places(const ExprView& index, CallSite& site) {
 bool want_rank_of(const ExprView& index, const Type& tensor, CallSite& site) {
   if (index.type.dims.size() == tensor.dims.size()) return true;
   site.scope.cx.report(diag::wrong_rank(
-      site.span, "`" + site.name + "` needs an index with as many dims as its tensor: " +
-                     site.scope.cx.text(tensor) + " and " + site.scope.cx.text(index.type)));
+      site.span, "`" + site.name + "` needs an index with as many dims as its tensor: " + site.scope.cx.text(tensor) +
+                     " and " + site.scope.cx.text(index.type)));
   return false;
 }
 
@@ -67,14 +66,12 @@ Expr rule_sort(const FnInfo& op, CallSite& site) {
 
 Expr rule_index_select(const FnInfo& op, CallSite& site) {
   auto args = plain_arguments(op, site);
-  if (!args || !want_tensor((*args)[0], site) || !want_places((*args)[2], site))
-    return error_at(site.span);
+  if (!args || !want_tensor((*args)[0], site) || !want_places((*args)[2], site)) return error_at(site.span);
   Type type = (*args)[0].type;
   const auto axis = axis_of((*args)[1], type, site);
   if (!axis) return error_at(site.span);
   if ((*args)[2].type.dims.size() != 1) {
-    site.scope.cx.report(
-        diag::wrong_rank((*args)[2].span, "the index of `index_select` has one dim"));
+    site.scope.cx.report(diag::wrong_rank((*args)[2].span, "the index of `index_select` has one dim"));
     return error_at(site.span);
   }
   type.dims[*axis] = (*args)[2].type.dims[0];
@@ -91,9 +88,9 @@ Expr rule_select(const FnInfo& op, CallSite& site) {
   const auto at = place ? place->constant() : std::nullopt;
   const auto size = type.dims[*axis].size.constant();
   if (at && size && (*at >= *size || *at < -*size)) {
-    site.scope.cx.report(diag::out_of_range((*args)[2].span, "the index " + std::to_string(*at) +
-                                                                 " lies outside of a dim of size " +
-                                                                 std::to_string(*size)));
+    site.scope.cx.report(diag::out_of_range(
+        (*args)[2].span,
+        "the index " + std::to_string(*at) + " lies outside of a dim of size " + std::to_string(*size)));
     return error_at(site.span);
   }
   type.dims.erase(type.dims.begin() + long(*axis));
@@ -102,11 +99,9 @@ Expr rule_select(const FnInfo& op, CallSite& site) {
 
 Expr rule_gather(const FnInfo& op, CallSite& site) {
   auto args = plain_arguments(op, site);
-  if (!args || !want_tensor((*args)[0], site) || !want_places((*args)[2], site))
-    return error_at(site.span);
+  if (!args || !want_tensor((*args)[0], site) || !want_places((*args)[2], site)) return error_at(site.span);
   Type type = (*args)[0].type;
-  if (!axis_of((*args)[1], type, site) || !want_rank_of((*args)[2], type, site))
-    return error_at(site.span);
+  if (!axis_of((*args)[1], type, site) || !want_rank_of((*args)[2], type, site)) return error_at(site.span);
   type.dims = (*args)[2].type.dims;
   return typed_call(op, std::move(type), site, std::move(*args));
 }
@@ -115,16 +110,14 @@ Expr rule_gather(const FnInfo& op, CallSite& site) {
 Expr rule_scatter(const FnInfo& op, CallSite& site) {
   Context& cx = site.scope.cx;
   auto args = plain_arguments(op, site);
-  if (!args || !want_tensor((*args)[0], site) || !want_places((*args)[2], site))
-    return error_at(site.span);
+  if (!args || !want_tensor((*args)[0], site) || !want_places((*args)[2], site)) return error_at(site.span);
   adopt_element(*args, 0, 3, site.scope.cx);
   const Type type = (*args)[0].type;
   const Type& source = (*args)[3].type;
-  if (!axis_of((*args)[1], type, site) || !want_rank_of((*args)[2], type, site))
-    return error_at(site.span);
+  if (!axis_of((*args)[1], type, site) || !want_rank_of((*args)[2], type, site)) return error_at(site.span);
   if (source.element != type.element) {
-    cx.report(diag::wrong_element(site.span, "`" + op.name + "` cannot write " + cx.text(source) +
-                                                 " into " + cx.text(type)));
+    cx.report(
+        diag::wrong_element(site.span, "`" + op.name + "` cannot write " + cx.text(source) + " into " + cx.text(type)));
     return error_at(site.span);
   }
   const std::vector<Dim>& places = (*args)[2].type.dims;
@@ -136,8 +129,7 @@ Expr rule_scatter(const FnInfo& op, CallSite& site) {
   }
   if (!is_equal) {
     cx.report(diag::dims_differ(site.span, "the source and the index of `" + op.name +
-                                               "` have one shape, and these are " +
-                                               cx.text(source) + " and " +
+                                               "` have one shape, and these are " + cx.text(source) + " and " +
                                                cx.text((*args)[2].type)));
     return error_at(site.span);
   }
@@ -150,8 +142,7 @@ Expr rule_axis_checked(const FnInfo& op, CallSite& site) {
   if (!args) return error_at(site.span);
   const Type type = (*args)[0].type;
   for (size_t i = 1; i < op.params.size(); ++i) {
-    if (op.params[i].name == "dim" && !axis_of((*args)[i], type, site))
-      return error_at(site.span);
+    if (op.params[i].name == "dim" && !axis_of((*args)[i], type, site)) return error_at(site.span);
   }
   return typed_call(op, type, site, std::move(*args));
 }
@@ -164,8 +155,7 @@ Expr rule_flip(const FnInfo& op, CallSite& site) {
   }
   Expr tensor = tensor_given(site.given[0], site);
   if (!want_tensor(tensor, site)) return error_at(site.span);
-  if (site.given.size() == 2 && site.given[1].name && site.given[1].name->text == "axes")
-    site.given[1].name.reset();
+  if (site.given.size() == 2 && site.given[1].name && site.given[1].name->text == "axes") site.given[1].name.reset();
   auto axes = take_dims(site, 1, 0);
   if (!axes) return error_at(site.span);
   const auto* list = axes->get<node::List>();

@@ -10,21 +10,20 @@ namespace {
 std::optional<std::vector<Type>> tensors_of(const ExprView& list, CallSite& site) {
   Context& cx = site.scope.cx;
   if (list.type.kind != Kind::List || list.type.fields.empty()) {
-    cx.report(diag::wrong_argument(
-        list.span, "`" + site.name + "` takes a list of tensors, not " + cx.text(list.type)));
+    cx.report(
+        diag::wrong_argument(list.span, "`" + site.name + "` takes a list of tensors, not " + cx.text(list.type)));
     return std::nullopt;
   }
   std::vector<Type> types;
   for (const TypeField& field : list.type.fields) {
     if (!field.type.is_tensor()) {
-      cx.report(diag::wrong_argument(
-          list.span, "`" + site.name + "` takes a list of tensors, not " + cx.text(list.type)));
+      cx.report(
+          diag::wrong_argument(list.span, "`" + site.name + "` takes a list of tensors, not " + cx.text(list.type)));
       return std::nullopt;
     }
     if (!types.empty() && types[0].element != field.type.element) {
-      cx.report(diag::wrong_element(list.span, "`" + site.name + "` joins " + cx.text(types[0]) +
-                                                   " and " + cx.text(field.type) +
-                                                   ", whose elements differ"));
+      cx.report(diag::wrong_element(list.span, "`" + site.name + "` joins " + cx.text(types[0]) + " and " +
+                                                   cx.text(field.type) + ", whose elements differ"));
       return std::nullopt;
     }
     types.push_back(field.type);
@@ -38,12 +37,10 @@ bool equal_but(const Type& a, const Type& b, std::optional<size_t> axis, CallSit
   for (size_t i = 0; is_equal && i < a.dims.size(); ++i) {
     if (axis == i) continue;
     is_equal = a.dims[i].group == b.dims[i].group &&
-               (a.dims[i].group != 0 ||
-                require_equal(a.dims[i].size, b.dims[i].size, site.span, site.scope, true));
+               (a.dims[i].group != 0 || require_equal(a.dims[i].size, b.dims[i].size, site.span, site.scope, true));
   }
   if (!is_equal) {
-    cx.report(diag::dims_differ(
-        site.span, "`" + site.name + "` cannot join " + cx.text(a) + " and " + cx.text(b)));
+    cx.report(diag::dims_differ(site.span, "`" + site.name + "` cannot join " + cx.text(a) + " and " + cx.text(b)));
   }
   return is_equal;
 }
@@ -75,8 +72,8 @@ Expr rule_stack(const FnInfo& op, CallSite& site) {
   if (!site.given.empty() && !site.given[0].checked && site.given[0].value != nullptr) {
     Expr list = check_expr(*site.given[0].value, site.scope);
     if (list.type.is_error()) return error_at(site.span);
-    const bool is_host = list.type.kind == Kind::List && !list.type.fields.empty() &&
-                         list.type.fields[0].type.is_host_number();
+    const bool is_host =
+        list.type.kind == Kind::List && !list.type.fields.empty() && list.type.fields[0].type.is_host_number();
     if (is_host && site.given.size() == 1) {
       Type any = Type::tensor(Element::Any, {});
       Expr result = convert(std::move(list), any, site.scope, "the list");
@@ -95,8 +92,7 @@ Expr rule_stack(const FnInfo& op, CallSite& site) {
   }
   const auto axis = axis_of((*args)[1], result, site, true);
   if (!axis) return error_at(site.span);
-  const Polynomial length =
-      (*args)[0].type.value ? *(*args)[0].type.value : cx.program.atoms.unknown();
+  const Polynomial length = (*args)[0].type.value ? *(*args)[0].type.value : cx.program.atoms.unknown();
   result.dims.insert(result.dims.begin() + long(*axis), Dim{.size = length, .group = 0});
   return typed_call(op, std::move(result), site, std::move(*args));
 }
@@ -115,8 +111,8 @@ Expr rule_chunk(const FnInfo& op, CallSite& site) {
   if (!axis) return error_at(site.span);
   const Polynomial size = part.dims[*axis].size;
   if (size.constant() && *size.constant() % *count != 0) {
-    cx.report(diag::not_divisible(site.span, cx.text(size) + " / " + std::to_string(*count),
-                                  cx.text(size), std::to_string(*count)));
+    cx.report(diag::not_divisible(site.span, cx.text(size) + " / " + std::to_string(*count), cx.text(size),
+                                  std::to_string(*count)));
     return error_at(site.span);
   }
   if (!AtomTable::divide(size, *count)) {
@@ -151,8 +147,8 @@ Expr rule_split(const FnInfo& op, CallSite& site) {
     list.fields.push_back({"", part});
   }
   if (!require_equal(total, whole.dims[*axis].size, site.span, site.scope, true)) {
-    cx.report(diag::dims_differ(site.span, "the parts hold " + cx.text(total) + ", the axis " +
-                                               cx.text(whole.dims[*axis].size)));
+    cx.report(diag::dims_differ(site.span,
+                                "the parts hold " + cx.text(total) + ", the axis " + cx.text(whole.dims[*axis].size)));
     return error_at(site.span);
   }
   list.value = Polynomial(int64_t(list.fields.size()));
@@ -162,20 +158,17 @@ Expr rule_split(const FnInfo& op, CallSite& site) {
 Expr rule_matmul(const FnInfo& op, CallSite& site) {
   Context& cx = site.scope.cx;
   auto args = plain_arguments(op, site);
-  if (!args || !want_tensor((*args)[0], site) || !want_tensor((*args)[1], site))
-    return error_at(site.span);
+  if (!args || !want_tensor((*args)[0], site) || !want_tensor((*args)[1], site)) return error_at(site.span);
   const Type& a = (*args)[0].type;
   const Type& b = (*args)[1].type;
   const auto fail = [&](const std::string& reason) {
-    cx.report(diag::dims_differ(
-                  site.span, "cannot multiply " + cx.text(a) + " and " + cx.text(b) + ": " + reason)
+    cx.report(diag::dims_differ(site.span, "cannot multiply " + cx.text(a) + " and " + cx.text(b) + ": " + reason)
                   .label((*args)[0].span, "{}", cx.text(a))
                   .label((*args)[1].span, "{}", cx.text(b)));
     return error_at(site.span);
   };
   if (a.element != b.element || !is_floating(a.element)) {
-    cx.report(diag::wrong_element(site.span, "cannot multiply " + cx.text(a) + " and " +
-                                                 cx.text(b) +
+    cx.report(diag::wrong_element(site.span, "cannot multiply " + cx.text(a) + " and " + cx.text(b) +
                                                  ": matrices have floating elements of one type"));
     return error_at(site.span);
   }
@@ -194,8 +187,7 @@ Expr rule_matmul(const FnInfo& op, CallSite& site) {
   Broadcast batch = broadcast(rest_a, rest_b, cx);
   if (!batch.dims) return fail("their leading dims differ");
   for (const auto& [left, right] : batch.equal) {
-    if (!require_equal(left, right, site.span, site.scope, true))
-      return fail("their leading dims differ");
+    if (!require_equal(left, right, site.span, site.scope, true)) return fail("their leading dims differ");
   }
   std::vector<Dim> dims = *batch.dims;
   if (a.dims.size() > 1) dims.push_back(a.dims[a.dims.size() - 2]);

@@ -22,9 +22,7 @@ bool check_known(const FnInfo& op, const ExprView& stream, CallSite& site) {
   return false;
 }
 
-Expr name_of_let(CallSite& site) {
-  return str_const(site.scope.let_name, site.span);
-}
+Expr name_of_let(CallSite& site) { return str_const(site.scope.let_name, site.span); }
 
 /// `of = text` and `of = "text"` name a field of the stream, unless there is a function `text`.
 std::optional<Expr> field_named(const Given& of, const ExprView& stream, Scope& scope) {

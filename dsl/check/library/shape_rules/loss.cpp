@@ -15,8 +15,7 @@ bool has_rank_of_labels(const Type& logits, const Given& target, CallSite& site)
   wanted.dims.erase(wanted.dims.begin() + 1);
   Context& cx = site.scope.cx;
   diagnostics::Diagnostic diagnostic = diag::wrong_rank(
-      target.span, "`target` of `cross_entropy` must be " + cx.text(wanted) + ", not " +
-                       cx.text(labels));
+      target.span, "`target` of `cross_entropy` must be " + cx.text(wanted) + ", not " + cx.text(labels));
   if (labels.dims.size() == logits.dims.size() && labels.dims[1].size.is_one()) {
     diagnostic.help("`.squeeze(1)` takes the dim of size 1 away");
   }

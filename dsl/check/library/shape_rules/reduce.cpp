@@ -6,9 +6,7 @@ namespace ltr::check {
 namespace {
 
 /// A sum or product of integers may be larger than each of them.
-Element total_of(Element element) {
-  return is_floating(element) || element == Element::Any ? element : Element::I64;
-}
+Element total_of(Element element) { return is_floating(element) || element == Element::Any ? element : Element::I64; }
 
 /// The axes of `x.mean([2, 3])`, as written.
 const ast::List* listed_axes(const CallSite& site) {
@@ -21,9 +19,8 @@ const ast::List* listed_axes(const CallSite& site) {
 }
 
 Expr one_axis_only(const FnInfo& op, CallSite& site) {
-  site.scope.cx.report(
-      diag::wrong_argument(site.span, "`" + op.name + "` reduces one axis or all")
-          .help("`.flatten(a, b)` makes one axis of several"));
+  site.scope.cx.report(diag::wrong_argument(site.span, "`" + op.name + "` reduces one axis or all")
+                           .help("`.flatten(a, b)` makes one axis of several"));
   return error_at(site.span);
 }
 
@@ -67,8 +64,7 @@ Expr reduce(const FnInfo& op, bool is_total, CallSite& site) {
   const Type before = (*args)[0].type;
   const bool needs_float = op.params[0].type.element == Element::Float;
   if (needs_float && !is_floating(before.element)) {
-    cx.report(diag::wrong_element(
-                  site.span, "`" + op.name + "` needs floating elements, not " + cx.text(before))
+    cx.report(diag::wrong_element(site.span, "`" + op.name + "` needs floating elements, not " + cx.text(before))
                   .label((*args)[0].span, "{}", cx.text(before))
                   .help("`.to(float)` converts"));
     return error_at(site.span);

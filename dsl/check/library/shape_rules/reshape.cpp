@@ -13,8 +13,7 @@ Polynomial product(const std::vector<Dim>& dims, size_t first, size_t last, Cont
 }
 
 bool has_group(const Type& type) {
-  return std::any_of(type.dims.begin(), type.dims.end(),
-                     [](const Dim& dim) { return dim.group != 0; });
+  return std::any_of(type.dims.begin(), type.dims.end(), [](const Dim& dim) { return dim.group != 0; });
 }
 
 /// The first given as a tensor, and the ints behind it.
@@ -24,8 +23,7 @@ struct TensorAndList {
 };
 std::optional<TensorAndList> take(CallSite& site) {
   if (site.given.empty() || site.given[0].name) {
-    site.scope.cx.report(
-        diag::wrong_argument(site.name_span, "`" + site.name + "` needs a tensor"));
+    site.scope.cx.report(diag::wrong_argument(site.name_span, "`" + site.name + "` needs a tensor"));
     return std::nullopt;
   }
   Expr tensor = tensor_given(site.given[0], site);
@@ -34,8 +32,7 @@ std::optional<TensorAndList> take(CallSite& site) {
   auto list = take_dims(site, 0, 0);
   if (!list) return std::nullopt;
   if (!site.given.empty()) {
-    site.scope.cx.report(
-        diag::wrong_argument(site.given[0].span, "`" + site.name + "` takes dims only"));
+    site.scope.cx.report(diag::wrong_argument(site.given[0].span, "`" + site.name + "` takes dims only"));
     return std::nullopt;
   }
   return TensorAndList{std::move(tensor), std::move(*list)};
@@ -65,8 +62,7 @@ Expr rule_reshape(const FnInfo& op, CallSite& site) {
   AtomTable& atoms = cx.program.atoms;
   const Type type_before = tensor.type;
   const bool is_open =
-      has_group(tensor.type) ||
-      atoms.mentions_unknown(product(tensor.type.dims, 0, tensor.type.dims.size(), cx));
+      has_group(tensor.type) || atoms.mentions_unknown(product(tensor.type.dims, 0, tensor.type.dims.size(), cx));
   const Polynomial before = product(tensor.type.dims, 0, tensor.type.dims.size(), cx);
   std::optional<size_t> inferred;
   Polynomial after = 1;
@@ -79,11 +75,9 @@ Expr rule_reshape(const FnInfo& op, CallSite& site) {
   }
   if (inferred) {
     dims[*inferred].size = is_open ? atoms.unknown() : atoms.exact(before, after);
-  } else if (!is_open && !atoms.mentions_unknown(after) &&
-             !require_equal(before, after, site.span, site.scope, true)) {
+  } else if (!is_open && !atoms.mentions_unknown(after) && !require_equal(before, after, site.span, site.scope, true)) {
     Type wanted = Type::tensor(tensor.type.element, dims);
-    cx.report(diag::reshape_count(site.span, cx.text(before), cx.text(type_before), cx.text(after),
-                                  cx.text(wanted)));
+    cx.report(diag::reshape_count(site.span, cx.text(before), cx.text(type_before), cx.text(after), cx.text(wanted)));
     return error_at(site.span);
   }
   return typed_call(op, Type::tensor(type_before.element, std::move(dims)), site, {std::move(tensor), std::move(list)});
@@ -95,8 +89,7 @@ Expr rule_expand(const FnInfo& op, CallSite& site) {
   if (!taken) return error_at(site.span);
   auto& [tensor, list, dims] = *taken;
   if (dims.size() < tensor.type.dims.size()) {
-    cx.report(
-        diag::wrong_rank(site.span, "`expand` cannot take dims away from " + cx.text(tensor.type)));
+    cx.report(diag::wrong_rank(site.span, "`expand` cannot take dims away from " + cx.text(tensor.type)));
     return error_at(site.span);
   }
   for (size_t i = 0; i < tensor.type.dims.size(); ++i) {
@@ -104,9 +97,8 @@ Expr rule_expand(const FnInfo& op, CallSite& site) {
     Dim& wanted = dims[dims.size() - 1 - i];
     if (wanted.size.constant() == -1) wanted = old;
     if (!old.size.is_one() && !require_equal(old.size, wanted.size, site.span, site.scope, true)) {
-      cx.report(diag::dims_differ(site.span, "`expand` stretches dims of size 1 only, not " +
-                                                 cx.text(old.size) + " to " +
-                                                 cx.text(wanted.size)));
+      cx.report(diag::dims_differ(site.span, "`expand` stretches dims of size 1 only, not " + cx.text(old.size) +
+                                                 " to " + cx.text(wanted.size)));
       return error_at(site.span);
     }
   }
@@ -120,14 +112,12 @@ Expr rule_repeat(const FnInfo& op, CallSite& site) {
   if (!taken) return error_at(site.span);
   auto& [tensor, list, counts] = *taken;
   if (counts.size() < tensor.type.dims.size()) {
-    cx.report(diag::wrong_rank(site.span,
-                               "`repeat` needs a count for every dim of " + cx.text(tensor.type)));
+    cx.report(diag::wrong_rank(site.span, "`repeat` needs a count for every dim of " + cx.text(tensor.type)));
     return error_at(site.span);
   }
   for (size_t i = 0; i < tensor.type.dims.size(); ++i) {
     Dim& count = counts[counts.size() - 1 - i];
-    count.size = cx.program.atoms.multiply(count.size,
-                                           tensor.type.dims[tensor.type.dims.size() - 1 - i].size);
+    count.size = cx.program.atoms.multiply(count.size, tensor.type.dims[tensor.type.dims.size() - 1 - i].size);
   }
   const Element element = tensor.type.element;
   return typed_call(op, Type::tensor(element, std::move(counts)), site, {std::move(tensor), std::move(list)});
@@ -176,8 +166,7 @@ Expr rule_permute(const FnInfo& op, CallSite& site) {
     dims.push_back(before.dims[*axis]);
   }
   if (used.size() != before.dims.size() || dims.size() != before.dims.size()) {
-    cx.report(diag::wrong_argument(site.span,
-                                   "`permute` names every axis of " + cx.text(before) + " once"));
+    cx.report(diag::wrong_argument(site.span, "`permute` names every axis of " + cx.text(before) + " once"));
     return error_at(site.span);
   }
   return typed_call(op, Type::tensor(before.element, std::move(dims)), site, {std::move(tensor), std::move(list)});
@@ -205,10 +194,9 @@ Expr rule_squeeze(const FnInfo& op, CallSite& site) {
   const auto axis = axis_of((*args)[1], type, site);
   if (!axis) return error_at(site.span);
   if (!type.dims[*axis].size.is_one()) {
-    site.scope.cx.report(
-        diag::dims_differ(site.span, "`squeeze` takes away a dim of size 1, and axis " +
-                                         std::to_string(*axis) + " of " + site.scope.cx.text(type) +
-                                         " is " + site.scope.cx.text(type.dims[*axis].size)));
+    site.scope.cx.report(diag::dims_differ(site.span, "`squeeze` takes away a dim of size 1, and axis " +
+                                                          std::to_string(*axis) + " of " + site.scope.cx.text(type) +
+                                                          " is " + site.scope.cx.text(type.dims[*axis].size)));
     return error_at(site.span);
   }
   type.dims.erase(type.dims.begin() + long(*axis));

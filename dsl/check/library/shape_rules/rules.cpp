@@ -18,8 +18,7 @@ std::optional<std::vector<Expr>> plain_arguments(const FnInfo& op, CallSite& sit
       if ((*bound)[i]->checked) args.back().span = (*bound)[i]->span;
     } else {
       std::vector<Local> locals;
-      Scope inner{
-          .cx = site.scope.cx, .module = op.module, .place = Place::Const, .locals = locals};
+      Scope inner{.cx = site.scope.cx, .module = op.module, .place = Place::Const, .locals = locals};
       args.push_back(check_as(*param.initial, param.type, inner, "the default"));
       args.back().span = {};
     }
@@ -41,15 +40,13 @@ std::optional<size_t> axis_of(const ExprView& arg, const Type& tensor, CallSite&
     // Behind a `...` only the axes counted from the end are known; a new one may stand before it.
     if (axis >= 0 && size_t(axis) < i + (extra ? 1 : 0)) return size_t(axis);
     if (axis < 0 && -axis <= rank - int64_t(i) - 1) return size_t(rank + axis);
-    site.scope.cx.report(diag::wrong_rank(
-        arg.span, "axis " + std::to_string(axis) + " lies in what `...` stands for"));
+    site.scope.cx.report(diag::wrong_rank(arg.span, "axis " + std::to_string(axis) + " lies in what `...` stands for"));
     return std::nullopt;
   }
   if (axis < 0) axis += rank;
   if (axis < 0 || axis >= rank) {
     site.scope.cx.report(diag::unknown_axis(arg.span.is_empty() ? site.span : arg.span,
-                                            std::to_string(*arg.type.value->constant()),
-                                            site.scope.cx.text(tensor)));
+                                            std::to_string(*arg.type.value->constant()), site.scope.cx.text(tensor)));
     return std::nullopt;
   }
   return size_t(axis);
@@ -85,7 +82,8 @@ std::optional<Expr> take_dims(CallSite& site, size_t first, size_t keep) {
   }
   type.value = Polynomial(int64_t(dims.elements.size()));
   site.given.erase(site.given.begin() + long(first), site.given.begin() + long(last));
-  return convert({std::move(type), site.span, std::move(dims)}, Type::list_of(Type::of(Kind::Int)), site.scope, "a dim");
+  return convert({std::move(type), site.span, std::move(dims)}, Type::list_of(Type::of(Kind::Int)), site.scope,
+                 "a dim");
 }
 
 std::optional<std::vector<Dim>> dims_of(const ExprView& list, CallSite& site) {
@@ -98,10 +96,9 @@ std::optional<std::vector<Dim>> dims_of(const ExprView& list, CallSite& site) {
   }
   const auto count = list.type.value ? list.type.value->constant() : std::nullopt;
   if (!count) {
-    site.scope.cx.report(
-        diag::wrong_argument(list.span.is_empty() ? site.span : list.span,
-                             "how many dims a list of any length gives is not known here")
-            .help("write them one by one: `{}(sizes[0], sizes[1])`", site.name));
+    site.scope.cx.report(diag::wrong_argument(list.span.is_empty() ? site.span : list.span,
+                                              "how many dims a list of any length gives is not known here")
+                             .help("write them one by one: `{}(sizes[0], sizes[1])`", site.name));
     return std::nullopt;
   }
   for (int64_t i = 0; i < *count; ++i) dims.push_back({.size = atoms.unknown(), .group = 0});
@@ -118,8 +115,8 @@ Expr tensor_given(const Given& given, CallSite& site) {
 bool want_tensor(const ExprView& expr, CallSite& site) {
   if (expr.type.is_tensor()) return true;
   if (!expr.type.is_error()) {
-    site.scope.cx.report(diag::wrong_argument(
-        expr.span, "`" + site.name + "` takes a tensor, not " + site.scope.cx.text(expr.type)));
+    site.scope.cx.report(
+        diag::wrong_argument(expr.span, "`" + site.name + "` takes a tensor, not " + site.scope.cx.text(expr.type)));
   }
   return false;
 }
@@ -131,8 +128,7 @@ void adopt_element(std::vector<Expr>& args, size_t of, size_t at, const Context&
   const Element element = args[of].type.element;
   const Kind host = cx.at(number->value).type.kind;
   const bool fits = host == Kind::Bool ? element == Element::Bool
-                                       : is_floating(element) || (host == Kind::Int &&
-                                                                  element != Element::Bool);
+                                       : is_floating(element) || (host == Kind::Int && element != Element::Bool);
   if (fits) args[at].type.element = element;
 }
 

@@ -19,10 +19,7 @@ Expr typed_call(const FnInfo& op, Type type, CallSite& site, std::vector<Expr> a
 std::optional<std::vector<Expr>> plain_arguments(const FnInfo& op, CallSite& site);
 /// The axis that `arg` names, from 0, in a tensor of `rank` dims (`extra`: one past the end is
 /// allowed).
-std::optional<size_t> axis_of(const ExprView& arg,
-                              const Type& tensor,
-                              CallSite& site,
-                              bool extra = false);
+std::optional<size_t> axis_of(const ExprView& arg, const Type& tensor, CallSite& site, bool extra = false);
 /// Leading ints of a call, or one list: the dims. `keep` positional arguments at the end are not
 /// dims.
 std::optional<Expr> take_dims(CallSite& site, size_t first, size_t keep);

@@ -45,16 +45,14 @@ bool check_record(const std::vector<TypeField>& fields, Span span, Context& cx) 
       case Kind::Float:
       case Kind::Bool:
       case Kind::Str:
-      case Kind::Path:
-        continue;
+      case Kind::Path: continue;
       case Kind::Option: {
         const Type& inner = field.type.fields[0].type;
         if (inner.is_host_number() || inner.kind == Kind::Str || inner.kind == Kind::Path) continue;
         [[fallthrough]];
       }
       default:
-        cx.report(diag::wrong_type(span, "the field `" + field.name + "` of a record cannot be " +
-                                             cx.text(field.type))
+        cx.report(diag::wrong_type(span, "the field `" + field.name + "` of a record cannot be " + cx.text(field.type))
                       .note("fields are tensors, int, float, bool, str, path, or options of these host values"));
         return false;
     }
@@ -65,15 +63,15 @@ bool check_record(const std::vector<TypeField>& fields, Span span, Context& cx) 
 Expr rule_digits(const FnInfo& op, CallSite& site) {
   auto args = arguments(op, site);
   if (!args) return error_at(site.span);
-  return source(op, {{"image", tensor(Element::U8, {28, 28})}, {"label", tensor(Element::U8, {})}},
-                std::move(*args), site);
+  return source(op, {{"image", tensor(Element::U8, {28, 28})}, {"label", tensor(Element::U8, {})}}, std::move(*args),
+                site);
 }
 
 Expr rule_cifar10(const FnInfo& op, CallSite& site) {
   auto args = arguments(op, site);
   if (!args) return error_at(site.span);
-  return source(op, {{"image", tensor(Element::U8, {3, 32, 32})}, {"label", tensor(Element::U8, {})}},
-                std::move(*args), site);
+  return source(op, {{"image", tensor(Element::U8, {3, 32, 32})}, {"label", tensor(Element::U8, {})}}, std::move(*args),
+                site);
 }
 
 Expr rule_text_chars(const FnInfo& op, CallSite& site) {
@@ -129,8 +127,7 @@ Expr rule_table(const FnInfo& op, CallSite& site) {
     return error_at(site.span);
   }
   if (schema->kind != Kind::Record) {
-    cx.report(
-        diag::wrong_type(site.span, "the columns of a file are written `as {name: float, …}`"));
+    cx.report(diag::wrong_type(site.span, "the columns of a file are written `as {name: float, …}`"));
     return error_at(site.span);
   }
   if (!check_record(schema->fields, site.span, cx)) return error_at(site.span);
@@ -141,8 +138,7 @@ Expr rule_table(const FnInfo& op, CallSite& site) {
 Expr rule_synthetic(const FnInfo&, CallSite& site) {
   Scope& scope = site.scope;
   if (site.given.size() != 2) {
-    scope.cx.report(
-        diag::wrong_argument(site.name_span, "`synthetic` is written `synthetic(1000, make)`"));
+    scope.cx.report(diag::wrong_argument(site.name_span, "`synthetic` is written `synthetic(1000, make)`"));
     return error_at(site.span);
   }
   Expr count = check_given_as(site.given[0], Type::of(Kind::Int), scope, "the number of records");

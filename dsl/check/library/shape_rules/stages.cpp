@@ -79,15 +79,12 @@ FnInfo* map_function(const Given& given, const Type& stream, bool is_numbered, C
     }
   }
   if (fn == nullptr) {
-    cx.report(
-        diag::wrong_argument(given.span, "`" + site.name + "` takes a function of this program"));
+    cx.report(diag::wrong_argument(given.span, "`" + site.name + "` takes a function of this program"));
     return nullptr;
   }
   if (fn->is_op) {
-    cx.report(
-        diag::wrong_argument(
-            given.span, "`" + site.name + "` takes a function of this program that maps records")
-            .help("write a `fn` that takes the record and calls `{}`", fn->name));
+    cx.report(diag::wrong_argument(given.span, "`" + site.name + "` takes a function of this program that maps records")
+                  .help("write a `fn` that takes the record and calls `{}`", fn->name));
     return nullptr;
   }
   check_body_of(cx, *fn);
@@ -95,31 +92,25 @@ FnInfo* map_function(const Given& given, const Type& stream, bool is_numbered, C
   record.fields = stream.fields;
   const bool takes_number = is_numbered && fn->params.size() == 1 && fn->params[0].type.kind == Kind::Int;
   if (takes_number) return fn;
-  if (fn->params.size() != 1 ||
-      (fn->params[0].type.kind != Kind::Record && !fn->params[0].type.is_error())) {
-    cx.report(
-        diag::map_type(given.span, fn->name, "other parameters than one record", cx.text(record)));
+  if (fn->params.size() != 1 || (fn->params[0].type.kind != Kind::Record && !fn->params[0].type.is_error())) {
+    cx.report(diag::map_type(given.span, fn->name, "other parameters than one record", cx.text(record)));
     return nullptr;
   }
   for (const TypeField& wanted : fn->params[0].type.fields) {
-    const auto have =
-        std::find_if(record.fields.begin(), record.fields.end(),
-                     [&](const TypeField& field) { return field.name == wanted.name; });
+    const auto have = std::find_if(record.fields.begin(), record.fields.end(),
+                                   [&](const TypeField& field) { return field.name == wanted.name; });
     const bool fits = have != record.fields.end() && have->type.kind == wanted.type.kind &&
-                      have->type.element == wanted.type.element &&
-                      have->type.dims.size() == wanted.type.dims.size();
+                      have->type.element == wanted.type.element && have->type.dims.size() == wanted.type.dims.size();
     if (!fits) {
       cx.report(diag::map_type(given.span, fn->name, cx.text(fn->params[0].type), cx.text(record))
-                    .label(fn->params[0].span, "`{}` is declared {} here", wanted.name,
-                           cx.text(wanted.type)));
+                    .label(fn->params[0].span, "`{}` is declared {} here", wanted.name, cx.text(wanted.type)));
       return nullptr;
     }
   }
   Binding binding;
   std::set<AtomId> free;
   for (const auto& [name, atom] : fn->binders) free.insert(atom);
-  if (!match(fn->params[0].type, record, binding, free, given.span, scope, "the record", false))
-    return nullptr;
+  if (!match(fn->params[0].type, record, binding, free, given.span, scope, "the record", false)) return nullptr;
   return fn;
 }
 
@@ -146,13 +137,10 @@ Expr map_stream(Expr stream, bool is_numbered, CallSite& site) {
     const auto* call = given.value != nullptr ? given.value->get<ast::Call>() : nullptr;
     const auto* word = call != nullptr ? call->callee->get<ast::NameRef>() : nullptr;
     const auto* plain = given.value != nullptr ? given.value->get<ast::NameRef>() : nullptr;
-    if (given.name && given.name->text == "on_bad" && plain != nullptr &&
-        plain->name.text == "fail")
-      continue;
-    if (given.name && given.name->text == "on_bad" && word != nullptr &&
-        word->name.text == "skip" && call->arguments.size() == 1) {
-      skip_bad = check_as(*call->arguments[0].value, Type::of(Kind::Int), scope,
-                          "the number of bad records");
+    if (given.name && given.name->text == "on_bad" && plain != nullptr && plain->name.text == "fail") continue;
+    if (given.name && given.name->text == "on_bad" && word != nullptr && word->name.text == "skip" &&
+        call->arguments.size() == 1) {
+      skip_bad = check_as(*call->arguments[0].value, Type::of(Kind::Int), scope, "the number of bad records");
       if (skip_bad->type.is_error()) continue;
       const auto count = evaluate(*skip_bad, cx.program);
       if (!count || count->real >= 0) continue;
@@ -160,8 +148,7 @@ Expr map_stream(Expr stream, bool is_numbered, CallSite& site) {
                     .help("`on_bad = fail` ends at the first bad record"));
       return error_at(site.span);
     }
-    cx.report(diag::wrong_argument(
-        given.span, "`map` takes a function and `on_bad = fail` or `on_bad = skip(10)`"));
+    cx.report(diag::wrong_argument(given.span, "`map` takes a function and `on_bad = fail` or `on_bad = skip(10)`"));
     return error_at(site.span);
   }
   FnInfo* fn = map_function(site.given[1], stream.type, is_numbered, site);
@@ -179,8 +166,7 @@ Expr map_stream(Expr stream, bool is_numbered, CallSite& site) {
   std::set<AtomId> free;
   for (const auto& [name, atom] : fn->binders) free.insert(atom);
   if (fn->params[0].type.kind == Kind::Record) {
-    match(fn->params[0].type, record, binding, free, site.given[1].span, scope, "the record",
-          false);
+    match(fn->params[0].type, record, binding, free, site.given[1].span, scope, "the record", false);
   } else {
     binding.dims[fn->params[0].atom] = cx.program.atoms.unknown();
   }
@@ -198,9 +184,11 @@ Expr mapped_value(const ExprView& stream, const Given& given, const Type& wanted
   Context& cx = site.scope.cx;
   FnInfo* fn = map_function(given, stream.type, false, site);
   if (fn == nullptr || fn->result.is_error()) return error_at(site.span);
-  const bool fits = fn->result.kind == wanted.kind && (wanted.kind != Kind::List || (fn->result.fields[0].type.kind == Kind::Str));
+  const bool fits =
+      fn->result.kind == wanted.kind && (wanted.kind != Kind::List || (fn->result.fields[0].type.kind == Kind::Str));
   if (!fits) {
-    cx.report(diag::wrong_type(given.span, "`" + fn->name + "` gives " + cx.text(fn->result) + ", and `" + site.name + "` wants " + cx.text(wanted)));
+    cx.report(diag::wrong_type(given.span, "`" + fn->name + "` gives " + cx.text(fn->result) + ", and `" + site.name +
+                                               "` wants " + cx.text(wanted)));
     return error_at(site.span);
   }
   Type value = fn->result;
@@ -226,8 +214,8 @@ Expr rule_filter(const FnInfo&, CallSite& site) {
   const FnInfo* fn = map_function(site.given[1], stream.type, false, site);
   if (fn == nullptr || fn->result.is_error()) return error_at(site.span);
   const Type& result = fn->result;
-  const bool tells = result.kind == Kind::Bool ||
-                     (result.is_tensor() && result.element == Element::Bool && result.dims.empty());
+  const bool tells =
+      result.kind == Kind::Bool || (result.is_tensor() && result.element == Element::Bool && result.dims.empty());
   if (!tells) {
     diagnostics::Diagnostic diagnostic = diag::wrong_type(
         site.given[1].span, "`filter` keeps the records for which a bool is true, not " + cx.text(result));
@@ -252,8 +240,8 @@ Expr rule_concat(const FnInfo& op, CallSite& site) {
   if (!both) return error_at(site.span);
   const Type& second = cx.at(both->get<node::Op>()->args[1]).type;
   if (!equal_records(second, both->type)) {
-    cx.report(diag::wrong_argument(site.span, "`concat` joins streams of equal records, not " +
-                                                  cx.text(both->type) + " and " + cx.text(second)));
+    cx.report(diag::wrong_argument(
+        site.span, "`concat` joins streams of equal records, not " + cx.text(both->type) + " and " + cx.text(second)));
     return error_at(site.span);
   }
   both->type.has_vocab = false;  // Each part has numbered its characters for itself.
@@ -271,15 +259,13 @@ Expr rule_select_fields(const FnInfo& op, CallSite& site) {
     if (name.type.is_error()) return error_at(site.span);
     const auto* written = name.get<node::StrConst>();
     const std::string word = written != nullptr ? written->text : "";
-    const auto field =
-        std::find_if(stream.type.fields.begin(), stream.type.fields.end(),
-                     [&](const TypeField& candidate) { return candidate.name == word; });
+    const auto field = std::find_if(stream.type.fields.begin(), stream.type.fields.end(),
+                                    [&](const TypeField& candidate) { return candidate.name == word; });
     if (written == nullptr || field == stream.type.fields.end()) {
       std::vector<std::string> known;
       for (const TypeField& candidate : stream.type.fields) known.push_back(candidate.name);
       diagnostics::Diagnostic diagnostic = diag::unknown_field(name.span, "the stream", word);
-      if (const auto near = diagnostics::suggest(word, known))
-        diagnostic.help("did you mean \"{}\"?", *near);
+      if (const auto near = diagnostics::suggest(word, known)) diagnostic.help("did you mean \"{}\"?", *near);
       cx.report(std::move(diagnostic));
       return error_at(site.span);
     }
@@ -307,8 +293,7 @@ Expr rule_split_stream(const FnInfo& op, CallSite& site) {
   if (parts.type.is_error()) return error_at(site.span);
   const auto* written = parts.get<node::List>();
   if (written == nullptr || written->elements.empty()) {
-    cx.report(diag::wrong_argument(
-        parts.span, "`split` takes a list of counts or shares: `split([0.9, 0.1])`"));
+    cx.report(diag::wrong_argument(parts.span, "`split` takes a list of counts or shares: `split([0.9, 0.1])`"));
     return error_at(site.span);
   }
   const bool is_counts = std::all_of(written->elements.begin(), written->elements.end(),
@@ -348,8 +333,7 @@ Expr rule_split_stream(const FnInfo& op, CallSite& site) {
   }
   for (size_t i = 2; i < op.params.size(); ++i) {
     if ((*bound)[i] != nullptr) {
-      args.push_back(
-          check_given_as(*(*bound)[i], op.params[i].type, site.scope, op.params[i].name.c_str()));
+      args.push_back(check_given_as(*(*bound)[i], op.params[i].type, site.scope, op.params[i].name.c_str()));
     } else {
       args.push_back({op.params[i].type, site.span, node::NoneConst{}});
     }
@@ -377,8 +361,7 @@ Expr rule_zip(const FnInfo& op, CallSite& site) {
   for (const TypeField& field : right.fields) {
     for (const TypeField& other : left.fields) {
       if (field.name != other.name) continue;
-      cx.report(diag::wrong_argument(site.span, "both streams of `zip` have a field `" +
-                                                    field.name + "`")
+      cx.report(diag::wrong_argument(site.span, "both streams of `zip` have a field `" + field.name + "`")
                     .help("leave one out with `select`, or name it anew in a map"));
       return error_at(site.span);
     }

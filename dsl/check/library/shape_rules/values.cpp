@@ -14,7 +14,8 @@ Expr rule_or_else(const FnInfo& op, CallSite& site) {
   const Type inner = option.kind == Kind::Option ? option.fields[0].type : option;
   if (inner.is_tensor() || option.kind == Kind::None) return call_by_signature(op, site);
   if (option.kind != Kind::Option) {
-    scope.cx.report(diag::wrong_argument(site.given[0].span, "`or_else` takes an option, and " + scope.cx.text(option) + " is never none"));
+    scope.cx.report(diag::wrong_argument(site.given[0].span,
+                                         "`or_else` takes an option, and " + scope.cx.text(option) + " is never none"));
     return error_at(site.span);
   }
   Expr other = check_given_as(site.given[1], inner, scope, "the other value");
@@ -32,8 +33,9 @@ Expr rule_class_of(const FnInfo& op, CallSite& site) {
     const Kind kind = site.given[0].checked->type.kind;
     for (const Given& given : site.given) {
       if (!given.name || given.name->text != "missing" || (kind != Kind::Str && kind != Kind::Path)) continue;
-      scope.cx.report(diag::wrong_argument(given.name->span, "`missing` is for an option[str], and a str is never missing")
-                          .help("`other = k` is the class of texts that are not among the classes"));
+      scope.cx.report(
+          diag::wrong_argument(given.name->span, "`missing` is for an option[str], and a str is never missing")
+              .help("`other = k` is the class of texts that are not among the classes"));
       return error_at(site.span);
     }
   }

@@ -39,8 +39,7 @@ std::optional<Monomial> quotient(const Monomial& a, const Monomial& b) {
 }
 
 /// What `op` gives of two constants; nothing if one is none, or it gives nothing.
-std::optional<int64_t> of_constants(std::optional<int64_t> (*op)(int64_t, int64_t),
-                                    const Polynomial& a,
+std::optional<int64_t> of_constants(std::optional<int64_t> (*op)(int64_t, int64_t), const Polynomial& a,
                                     const Polynomial& b) {
   const auto left = a.constant(), right = b.constant();
   return left && right ? op(*left, *right) : std::nullopt;
@@ -48,9 +47,7 @@ std::optional<int64_t> of_constants(std::optional<int64_t> (*op)(int64_t, int64_
 
 }  // namespace
 
-Polynomial::Polynomial(int64_t constant) {
-  add_term(terms_, {}, constant);
-}
+Polynomial::Polynomial(int64_t constant) { add_term(terms_, {}, constant); }
 
 Polynomial Polynomial::atom(AtomId id) {
   Polynomial result;
@@ -94,9 +91,7 @@ Polynomial operator+(const Polynomial& a, const Polynomial& b) {
   return result;
 }
 
-Polynomial operator-(const Polynomial& a, const Polynomial& b) {
-  return a + Polynomial(-1) * b;
-}
+Polynomial operator-(const Polynomial& a, const Polynomial& b) { return a + Polynomial(-1) * b; }
 
 Polynomial operator*(const Polynomial& a, const Polynomial& b) {
   Polynomial result;
@@ -112,8 +107,7 @@ Polynomial operator*(const Polynomial& a, const Polynomial& b) {
   return result;
 }
 
-AtomId AtomTable::variable(
-    const std::string& name, uint32_t key, bool is_hparam, bool is_data, bool is_binder) {
+AtomId AtomTable::variable(const std::string& name, uint32_t key, bool is_hparam, bool is_data, bool is_binder) {
   Atom atom;
   atom.name = name;
   atom.key = key;
@@ -133,8 +127,8 @@ Polynomial AtomTable::unknown() {
 Polynomial AtomTable::intern(Atom atom) {
   for (AtomId id = 1; id < atoms_.size(); ++id) {
     const Atom& known = atoms_[id];
-    if (known.kind == atom.kind && known.name == atom.name && known.key == atom.key &&
-        known.left == atom.left && known.right == atom.right) {
+    if (known.kind == atom.kind && known.name == atom.name && known.key == atom.key && known.left == atom.left &&
+        known.right == atom.right) {
       return Polynomial::atom(id);
     }
   }
@@ -174,9 +168,7 @@ Polynomial AtomTable::cancel(const Polynomial& value) {
   return value;
 }
 
-Polynomial AtomTable::multiply(const Polynomial& a, const Polynomial& b) {
-  return cancel(a * b);
-}
+Polynomial AtomTable::multiply(const Polynomial& a, const Polynomial& b) { return cancel(a * b); }
 
 Polynomial AtomTable::exact(const Polynomial& a, const Polynomial& b) {
   if (const auto divided = divide(a, b)) return *divided;
@@ -231,26 +223,13 @@ Polynomial AtomTable::substitute(const Polynomial& value, const Substitution& re
         const Polynomial right = substitute(atom.right, replacements);
         switch (atom.kind) {
           case Atom::Kind::Variable:
-          case Atom::Kind::Unknown:
-            break;
-          case Atom::Kind::Exact:
-            factor = exact(left, right);
-            break;
-          case Atom::Kind::Floor:
-            factor = floor(left, right);
-            break;
-          case Atom::Kind::Ceil:
-            factor = ceil(left, right);
-            break;
-          case Atom::Kind::Remainder:
-            factor = remainder(left, right);
-            break;
-          case Atom::Kind::Min:
-            factor = minimum(left, right);
-            break;
-          case Atom::Kind::Max:
-            factor = maximum(left, right);
-            break;
+          case Atom::Kind::Unknown: break;
+          case Atom::Kind::Exact: factor = exact(left, right); break;
+          case Atom::Kind::Floor: factor = floor(left, right); break;
+          case Atom::Kind::Ceil: factor = ceil(left, right); break;
+          case Atom::Kind::Remainder: factor = remainder(left, right); break;
+          case Atom::Kind::Min: factor = minimum(left, right); break;
+          case Atom::Kind::Max: factor = maximum(left, right); break;
         }
       }
       term = multiply(term, this->power(factor, power));
@@ -289,22 +268,14 @@ std::string AtomTable::to_text(const Polynomial& value) const {
     const std::string wrapped_left = atom.left.terms().size() > 1 ? "(" + left + ")" : left;
     const std::string wrapped_right = atom.right.terms().size() > 1 ? "(" + right + ")" : right;
     switch (atom.kind) {
-      case Atom::Kind::Variable:
-        return atom.name;
-      case Atom::Kind::Unknown:
-        return "?";
-      case Atom::Kind::Exact:
-        return "(" + wrapped_left + " / " + wrapped_right + ")";
-      case Atom::Kind::Floor:
-        return "floor(" + wrapped_left + " / " + wrapped_right + ")";
-      case Atom::Kind::Ceil:
-        return "ceil(" + wrapped_left + " / " + wrapped_right + ")";
-      case Atom::Kind::Remainder:
-        return "(" + wrapped_left + " % " + wrapped_right + ")";
-      case Atom::Kind::Min:
-        return "min(" + left + ", " + right + ")";
-      case Atom::Kind::Max:
-        return "max(" + left + ", " + right + ")";
+      case Atom::Kind::Variable: return atom.name;
+      case Atom::Kind::Unknown: return "?";
+      case Atom::Kind::Exact: return "(" + wrapped_left + " / " + wrapped_right + ")";
+      case Atom::Kind::Floor: return "floor(" + wrapped_left + " / " + wrapped_right + ")";
+      case Atom::Kind::Ceil: return "ceil(" + wrapped_left + " / " + wrapped_right + ")";
+      case Atom::Kind::Remainder: return "(" + wrapped_left + " % " + wrapped_right + ")";
+      case Atom::Kind::Min: return "min(" + left + ", " + right + ")";
+      case Atom::Kind::Max: return "max(" + left + ", " + right + ")";
     }
     return "";
   };

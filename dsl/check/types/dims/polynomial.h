@@ -64,10 +64,7 @@ class AtomTable {
  public:
   const Atom& at(AtomId id) const { return atoms_[id]; }
 
-  AtomId variable(const std::string& name,
-                  uint32_t key,
-                  bool is_hparam = false,
-                  bool is_data = false,
+  AtomId variable(const std::string& name, uint32_t key, bool is_hparam = false, bool is_data = false,
                   bool is_binder = false);
   /// A new `?`, equal to itself alone.
   Polynomial unknown();

@@ -8,7 +8,7 @@ static ltr::Tensor hidden(const ltr::Tensor& x) { return x; }
 
 namespace kernels {
 ltr::Tensor nested(const ltr::Tensor& x) { return hidden(x); }
-}
+}  // namespace kernels
 
 double total(const ltr::Tensor& x) { return ltr::sum(x, {}, false).item(); }
 
