@@ -132,9 +132,10 @@ class Expressions {
   }
 
   std::string host(const Op& op) {
-    if (op.operands.size() == 2 && !std::isalpha(static_cast<unsigned char>(op.name[0])))
-      return fmt::format("({} {} {})", text(op.operands[0]), op.name, text(op.operands[1]));
-    return op.name + "(" + list(op.operands, 0) + ")";
+    const std::string_view name = host::info(op.host).name;
+    if (op.operands.size() == 2 && !std::isalpha(static_cast<unsigned char>(name[0])))
+      return fmt::format("({} {} {})", text(op.operands[0]), name, text(op.operands[1]));
+    return fmt::format("{}({})", name, list(op.operands, 0));
   }
 
   const ir::Function& function_;

@@ -1,6 +1,4 @@
 #include <algorithm>
-#include <array>
-#include <string_view>
 
 #include "codegen/emit/function_emitter.h"
 
@@ -9,73 +7,67 @@ namespace ltr::emit {
 using ir::TypeKind;
 using ir::ValueId;
 
-namespace {
-
-struct Row {
-  std::string_view name;
-  std::string_view spelling;
-};
-
-// Operators that C++ has with the same meaning.
-constexpr std::array kOperators = {Row{"+", "+"},   Row{"-", "-"},    Row{"*", "*"},   Row{"<", "<"},
-                                   Row{"<=", "<="}, Row{">", ">"},    Row{">=", ">="}, Row{"==", "=="},
-                                   Row{"!=", "!="}, Row{"and", "&&"}, Row{"or", "||"}};
-
-// Functions of doubles, by the compiler's own names: no header is needed.
-constexpr std::array kReal = {
-    Row{"sqrt", "__builtin_sqrt"},   Row{"exp", "__builtin_exp"}, Row{"log", "__builtin_log"},
-    Row{"log1p", "__builtin_log1p"}, Row{"sin", "__builtin_sin"}, Row{"cos", "__builtin_cos"},
-    Row{"tanh", "__builtin_tanh"},   Row{"erf", "__builtin_erf"}, Row{"pow", "__builtin_pow"}};
-
-template <size_t N>
-std::string find(const std::array<Row, N>& rows, const std::string& name) {
-  for (const Row& row : rows) {
-    if (row.name == name) return std::string(row.spelling);
-  }
-  return "";
-}
-
-}  // namespace
-
 cpp::Expr FunctionEmitter::host(const ir::Op& op) {
+  using host::Op;
   const auto arg = [&](size_t i) { return use(op.operands[i]); };
-  const bool is_int = type(op.operands[0]).is(TypeKind::Int);
-  const std::string& name = op.name;
-  if (const std::string spelling = find(kOperators, name); !spelling.empty() && op.operands.size() == 2) {
+  // Operators that C++ has with the same meaning.
+  const auto binary = [&](const char* spelling) {
     cpp::Expr left = arg(0);
     // Two literals would be compared by their addresses.
     if (left.kind == cpp::ExprKind::Str) left = cpp::construct(cpp::plain("ltr::Str"), {std::move(left)});
     return cpp::binary(spelling, std::move(left), arg(1));
+  };
+  const auto called = [&](const char* function) { return cpp::call(function, uses(op)); };
+  const auto rounded = [&](const char* function) { return cpp::call("ltr::whole", {called(function)}); };
+  const bool is_int = type(op.operands[0]).is(TypeKind::Int);
+  switch (op.host) {
+    case Op::Add: return binary("+");
+    case Op::Sub: return binary("-");
+    case Op::Mul: return binary("*");
+    case Op::Div: return is_int ? cpp::call("ltr::exact_div", {arg(0), arg(1), cx_.location(op.loc)}) : binary("/");
+    case Op::FloorDiv: return called("ltr::floor_div");
+    case Op::CeilDiv: return called("ltr::ceil_div");
+    case Op::Mod: return called(is_int ? "ltr::mod" : "ltr::real_mod");
+    case Op::Power: return called(type(op.results[0]).is(TypeKind::Int) ? "ltr::int_pow" : "ltr::real_pow");
+    case Op::Neg: return cpp::unary("-", arg(0));
+    case Op::Equal: return binary("==");
+    case Op::NotEqual: return binary("!=");
+    case Op::Less: return binary("<");
+    case Op::LessEqual: return binary("<=");
+    case Op::Greater: return binary(">");
+    case Op::GreaterEqual: return binary(">=");
+    case Op::And: return binary("&&");
+    case Op::Or: return binary("||");
+    case Op::Not: return cpp::unary("!", arg(0));
+    case Op::Defined: return defined(op.operands[0]);
+    case Op::Min: return called(is_int ? "std::min<int64_t>" : "std::min<double>");
+    case Op::Max: return called(is_int ? "std::max<int64_t>" : "std::max<double>");
+    case Op::Abs:
+      return is_int ? cpp::cast(cpp::plain("int64_t"), called("__builtin_llabs")) : called("__builtin_fabs");
+    case Op::Floor: return rounded("__builtin_floor");
+    case Op::Ceil: return rounded("__builtin_ceil");
+    case Op::Round:
+      return rounded("__builtin_nearbyint");  // Halves go to the even number, as in PyTorch.
+    // Functions of doubles, by the compiler's own names: no header is needed.
+    case Op::Sqrt: return called("__builtin_sqrt");
+    case Op::Exp: return called("__builtin_exp");
+    case Op::Log: return called("__builtin_log");
+    case Op::Log1p: return called("__builtin_log1p");
+    case Op::Sin: return called("__builtin_sin");
+    case Op::Cos: return called("__builtin_cos");
+    case Op::Tanh: return called("__builtin_tanh");
+    case Op::Erf: return called("__builtin_erf");
+    case Op::Pow: return called("__builtin_pow");
   }
-  if (const std::string spelling = find(kReal, name); !spelling.empty()) return cpp::call(spelling, uses(op));
-  if (name == "/" && !is_int) return cpp::binary("/", arg(0), arg(1));
-  if (name == "/") return cpp::call("ltr::exact_div", {arg(0), arg(1), cx_.location(op.loc)});
-  if (name == "//") return cpp::call("ltr::floor_div", uses(op));
-  if (name == "ceil" && op.operands.size() == 2) return cpp::call("ltr::ceil_div", uses(op));
-  if (name == "%") return cpp::call(is_int ? "ltr::mod" : "ltr::real_mod", uses(op));
-  if (name == "**")
-    return cpp::call(type(op.results[0]).is(TypeKind::Int) ? "ltr::int_pow" : "ltr::real_pow", uses(op));
-  if (name == "min" || name == "max")
-    return cpp::call("std::" + name + "<" + (is_int ? "int64_t" : "double") + ">", uses(op));
-  if (name == "neg") return cpp::unary("-", arg(0));
-  if (name == "not") return cpp::unary("!", arg(0));
-  if (name == "abs") {
-    return is_int ? cpp::cast(cpp::plain("int64_t"), cpp::call("__builtin_llabs", uses(op)))
-                  : cpp::call("__builtin_fabs", uses(op));
-  }
-  if (name == "floor" || name == "ceil" || name == "round") {
-    // Halves go to the even number, as in PyTorch.
-    const std::string real = name == "round" ? "__builtin_nearbyint" : "__builtin_" + name;
-    return cpp::call("ltr::whole", {cpp::call(real, uses(op))});
-  }
-  if (name == "defined") {
-    const ir::Type& operand = type(op.operands[0]);
-    const bool is_tensor = operand.is_tensor() || (operand.is(TypeKind::Option) && operand.fields[0].type.is_tensor());
-    if (is_none(op.operands[0])) return cpp::boolean(false);
-    if (!is_tensor && !operand.is(TypeKind::Option)) return cpp::boolean(true);
-    return cpp::call(cpp::dot(arg(0), is_tensor ? "defined" : "has_value"), {});
-  }
-  throw ir::InternalError("no C++ for host op " + name, op.loc);
+  throw ir::InternalError("no C++ for host op " + std::string(host::info(op.host).name), op.loc);
+}
+
+cpp::Expr FunctionEmitter::defined(ValueId id) {
+  const ir::Type& operand = type(id);
+  const bool is_tensor = operand.is_tensor() || (operand.is(TypeKind::Option) && operand.fields[0].type.is_tensor());
+  if (is_none(id)) return cpp::boolean(false);
+  if (!is_tensor && !operand.is(TypeKind::Option)) return cpp::boolean(true);
+  return cpp::call(cpp::dot(use(id), is_tensor ? "defined" : "has_value"), {});
 }
 
 cpp::Expr FunctionEmitter::convert(const ir::Op& op) {

@@ -56,6 +56,7 @@ class FunctionEmitter {
   cpp::Expr call_extern(const ir::Op& op);
   cpp::Expr check_result(const ir::Op& op);
   cpp::Expr host(const ir::Op& op);
+  cpp::Expr defined(ir::ValueId id);
   cpp::Expr convert(const ir::Op& op);
   cpp::Expr equal(const ir::Type& type, const cpp::Expr& left, const cpp::Expr& right);
   cpp::Expr in_list(const ir::Op& op);

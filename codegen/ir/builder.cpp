@@ -46,6 +46,12 @@ ValueId Builder::call(library::Id function, Type type, std::vector<ValueId> oper
   return result;
 }
 
+ValueId Builder::host(host::Op host, Type type, std::vector<ValueId> operands) {
+  const ValueId result = op(OpKind::HostOp, std::move(type), std::move(operands));
+  open_.back()->ops.back().host = host;
+  return result;
+}
+
 void Builder::written(std::vector<source::Span> spans) {
   Op& op = open_.back()->ops.back();
   spans.insert(spans.begin(), op.operands.size() - std::min(op.operands.size(), spans.size()), source::Span{});

@@ -29,6 +29,7 @@ class Builder {
   }
   /// A call of a function of the library.
   ValueId call(library::Id function, Type type, std::vector<ValueId> operands);
+  ValueId host(host::Op op, Type type, std::vector<ValueId> operands);
   /// Says where the operands of the newest op stand, the last of them if it has more operands than that.
   void written(std::vector<source::Span> spans);
   /// An op with regions, appended as it is.

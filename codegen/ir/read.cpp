@@ -252,6 +252,7 @@ class Reader {
       expect('>');
     }
     if (known != nullptr && op.kind == OpKind::CallOp) find_function(op);
+    if (op.kind == OpKind::HostOp) find_host(op);
     while (take('{')) {
       Region region;
       if (take('|')) {
@@ -281,6 +282,13 @@ class Reader {
     // What the language makes of a stream or of weights is no function of them.
     if (op.function == library::Id::None) op.function = library::find(Space::Values, op.name);
     if (op.function == library::Id::None) fail("the library has no function `" + op.name + "`");
+    op.name.clear();
+  }
+
+  static void find_host(Op& op) {
+    const std::optional<host::Op> known = host::find(op.name);
+    if (!known) fail("there is no host op `" + op.name + "`");
+    op.host = *known;
     op.name.clear();
   }
 

@@ -12,6 +12,7 @@
 
 #include "codegen/ir/op.h"
 #include "codegen/ir/type.h"
+#include "dsl/host/op.h"
 #include "dsl/source/span.h"
 
 namespace ltr::ir {
@@ -57,6 +58,7 @@ struct Region {
 struct Op {
   OpKind kind = OpKind::CallOp;
   library::Id function = library::Id::None;  ///< CallOp: which one
+  host::Op host = host::Op::Add;             ///< HostOp: which one
   std::string name;                          ///< printed as `@name`: a path, a function
   std::vector<ValueId> operands;
   std::vector<ValueId> results;
@@ -66,7 +68,8 @@ struct Op {
   Loc loc;
 
   const OpInfo& info() const { return kind == OpKind::CallOp ? call_info(function) : ir::info(kind); }
-  /// What stands behind `@`: `name`, or the function of a `call.op`.
+  bool is_host(host::Op op) const { return kind == OpKind::HostOp && host == op; }
+  /// What stands behind `@`: `name`, the function of a `call.op`, or the op of a `host`.
   std::string_view target() const;
   Effect effect() const { return info().effect; }
   const Attr* find(const std::string& key) const;

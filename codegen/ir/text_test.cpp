@@ -67,6 +67,8 @@ TEST_CASE("a mistake in the text is named with its line") {
   CHECK(error.message == "unknown op `hist`");
   CHECK_FALSE(read("fn f(%0 : int) -> int free {\n  return (%7)\n}\n", error).has_value());
   CHECK(error.message == "%7 is not known here");
+  CHECK_FALSE(read("fn f(%0 : int) -> int free {\n  %1 : int = host @cube (%0)\n}\n", error).has_value());
+  CHECK(error.message == "there is no host op `cube`");
   CHECK_FALSE(read("fn f(%0 : int", error).has_value());
   CHECK_FALSE(read("fn f(%0 : int, %0 : int) -> int free {\n  return (%0)\n}\n", error).has_value());
 }

@@ -137,9 +137,6 @@ class BodyLowerer {
   ir::ValueId list_text(ir::ValueId list, const check::Type& element);
   std::vector<ir::ValueId> exprs(const check::ExprIds& list);
   check::ExprView at(check::ExprId id) const { return shared_.program.exprs[id]; }
-  ir::ValueId host(const std::string& name, const ir::Type& type, std::vector<ir::ValueId> operands) {
-    return b.op(ir::OpKind::HostOp, type, std::move(operands), name);
-  }
 
   // Statements, likewise.
   void lower(const check::stmt::Error& stmt);

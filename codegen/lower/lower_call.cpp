@@ -29,7 +29,7 @@ ValueId BodyLowerer::lower(const node::Op& node, const ExprView& expr) {
   if (function.wants_schema) return typed_source(node, expr);
   if (node.op == library::Id::OrElse) {
     const ValueId value = this->expr(node.args[0]);
-    const ValueId defined = host("defined", Type::of(TypeKind::Bool), {value});
+    const ValueId defined = b.host(host::Op::Defined, Type::of(TypeKind::Bool), {value});
     return either(
         defined, type, [&] { return b.op(OpKind::Convert, type, {value}); }, [&] { return this->expr(node.args[1]); });
   }

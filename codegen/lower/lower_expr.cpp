@@ -1,4 +1,5 @@
 #include "codegen/lower/body.h"
+#include "dsl/host/op.h"
 
 namespace ltr::lower {
 
@@ -145,10 +146,10 @@ ValueId BodyLowerer::lower(const node::If& node, const ExprView& expr) {
 ValueId BodyLowerer::lower(const node::And& node, const ExprView&) { return lazy(true, node.left, node.right); }
 ValueId BodyLowerer::lower(const node::Or& node, const ExprView&) { return lazy(false, node.left, node.right); }
 ValueId BodyLowerer::lower(const node::Not& node, const ExprView&) {
-  return host("not", Type::of(TypeKind::Bool), {this->expr(node.value)});
+  return b.host(host::Op::Not, Type::of(TypeKind::Bool), {this->expr(node.value)});
 }
 ValueId BodyLowerer::lower(const node::Host& node, const ExprView& expr) {
-  return host(node.op, shared_.type(expr.type), exprs(node.args));
+  return b.host(node.op, shared_.type(expr.type), exprs(node.args));
 }
 ValueId BodyLowerer::lower(const node::Equal& node, const ExprView&) {
   const ValueId left = this->expr(node.left);
@@ -258,7 +259,7 @@ ValueId BodyLowerer::lower(const node::Comprehension& node, const ExprView& expr
   if (outer && takes_place(at(node.element))) {
     const auto& start = b.value(from).constant;
     const bool from_zero = start && *start == ir::Constant(int64_t(0));
-    const ValueId number = from_zero ? index : host("-", Type::of(TypeKind::Int), {index, from});
+    const ValueId number = from_zero ? index : b.host(host::Op::Sub, Type::of(TypeKind::Int), {index, from});
     place = b.op(OpKind::PlaceElement, Type::of(TypeKind::Scope), {*outer, number});
   }
   b.effect(OpKind::Yield, {this->expr(node.element)});
@@ -384,7 +385,7 @@ bool is_harmless(const ir::Region& region) {
     if (!op.regions.empty()) return false;
     switch (op.kind) {
       case OpKind::HostOp:
-        if (op.name == "/" || op.name == "//" || op.name == "%" || op.name == "ceil" || op.name == "**") return false;
+        if (host::info(op.host).may_fail) return false;
         break;
       case OpKind::Choose:
       case OpKind::Member:
@@ -448,7 +449,7 @@ ValueId BodyLowerer::lazy(bool is_and, ExprId first, ExprId second) {
   b.close();
   if (is_harmless(trial)) {
     for (ir::Op& op : trial.ops) b.append(std::move(op));
-    return host(is_and ? "and" : "or", type, {left, value});
+    return b.host(is_and ? host::Op::And : host::Op::Or, type, {left, value});
   }
   const auto known = [&] { return b.bool_const(!is_and); };
   return is_and ? either(left, type, right, known) : either(left, type, known, right);
@@ -458,8 +459,8 @@ ValueId BodyLowerer::lower(const node::In& node, const ExprView&) {
   const Type type = Type::of(TypeKind::Bool);
   const ValueId value = expr(node.value);
   if (const auto* range = at(node.set).get<node::Range>()) {
-    const ValueId low = host(">=", type, {value, expr(range->from)});
-    return host("and", type, {low, host("<", type, {value, expr(range->to)})});
+    const ValueId low = b.host(host::Op::GreaterEqual, type, {value, expr(range->from)});
+    return b.host(host::Op::And, type, {low, b.host(host::Op::Less, type, {value, expr(range->to)})});
   }
   const auto* list = at(node.set).get<node::List>();
   if (list == nullptr) return b.op(OpKind::InList, type, {value, expr(node.set)});
@@ -469,8 +470,9 @@ ValueId BodyLowerer::lower(const node::In& node, const ExprView&) {
     const ValueId item = expr(list->elements[i]);
     // Folding knows numbers and texts; parts of records and tuples are compared one by one.
     const bool is_plain = b.type(item).fields.empty() && !b.type(item).is_tensor();
-    const ValueId same = is_plain ? host("==", type, {value, item}) : b.op(OpKind::Equal, type, {value, item});
-    any = i == 0 ? same : host("or", type, {any, same});
+    const ValueId same =
+        is_plain ? b.host(host::Op::Equal, type, {value, item}) : b.op(OpKind::Equal, type, {value, item});
+    any = i == 0 ? same : b.host(host::Op::Or, type, {any, same});
   }
   return any;
 }

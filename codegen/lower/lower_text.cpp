@@ -32,7 +32,7 @@ ValueId BodyLowerer::list_text(ValueId list, const check::Type& element) {
   b.open(region);
   const ValueId index = b.region_param(int_type);
   const ValueId before = b.region_param(str);
-  const ValueId is_later = host(">", Type::of(TypeKind::Bool), {index, b.int_const(0)});
+  const ValueId is_later = b.host(host::Op::Greater, Type::of(TypeKind::Bool), {index, b.int_const(0)});
   const ValueId comma = b.op(OpKind::Choose, str, {is_later, b.str_const(", "), b.str_const("")});
   const ValueId one = b.op(OpKind::ListGet, b.type(list).fields[0].type, {list, index});
   b.effect(OpKind::Yield, {joined({before, comma, element_text(one, element)})});
@@ -60,7 +60,7 @@ ValueId BodyLowerer::text(ValueId value, const check::Type& type) {
     case Kind::Option: {
       const check::Type& inner = type.fields[0].type;
       if (inner.is_tensor()) return value;
-      const ValueId is_there = host("defined", Type::of(TypeKind::Bool), {value});
+      const ValueId is_there = b.host(host::Op::Defined, Type::of(TypeKind::Bool), {value});
       return either(
           is_there, Type::of(TypeKind::Str),
           [&] { return joined({element_text(b.op(OpKind::Convert, shared_.type(inner), {value}), inner)}); },

@@ -1,10 +1,9 @@
 #include "codegen/passes/fold_constants.h"
 
 #include <algorithm>
-#include <set>
 
 #include "codegen/passes/rewrite.h"
-#include "dsl/check/host_math.h"
+#include "dsl/host/math.h"
 
 namespace ltr::passes {
 namespace {
@@ -22,12 +21,6 @@ std::optional<host::Number> number_of(const Constant& constant) {
 Result constant_of(const std::optional<host::Number>& number) {
   if (!number) return {};
   return std::visit([](const auto& value) { return Constant(value); }, *number);
-}
-
-/// Functions whose last bit hangs on the machine are left to the run; `sqrt` is exact on every one.
-bool is_exact(const std::string& name, bool has_float) {
-  static const std::set<std::string> kInexact = {"exp", "log", "log1p", "sin", "cos", "tanh", "erf", "pow"};
-  return kInexact.count(name) == 0 && !(has_float && name == "**");
 }
 
 class FoldingPass {
@@ -63,9 +56,10 @@ class FoldingPass {
     }
     const bool has_float =
         std::any_of(numbers.begin(), numbers.end(), [](const host::Number& one) { return one.index() == 2; });
-    if (!is_exact(op.name, has_float)) return {};
-    return constant_of(numbers.size() == 1 ? host::fold(op.name, numbers[0])
-                                           : host::fold(op.name, numbers[0], numbers[1]));
+    const bool gives_float = has_float || type.is(ir::TypeKind::Float);
+    if (gives_float && host::info(op.host).is_rounded) return {};
+    return constant_of(numbers.size() == 1 ? host::fold(op.host, numbers[0])
+                                           : host::fold(op.host, numbers[0], numbers[1]));
   }
 
   /// The region that an `if` with a known condition takes; null if it is not known, or leaves the function.

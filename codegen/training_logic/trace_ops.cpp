@@ -202,12 +202,12 @@ Value Trace::element(const ir::Op& op, Frame& frame) {
 
 Value Trace::host(const ir::Op& op, Frame& frame) {
   const Value first = use(op.operands[0], frame);
-  if (op.name == "defined") {
+  if (op.host == host::Op::Defined) {
     if (first.is_none) return Value::of(false);
     if (!first.weights.empty() || first.varies) return Value::of(true);
     return Value::varying();
   }
-  if (op.name == "not" && first.constant) {
+  if (op.host == host::Op::Not && first.constant) {
     if (const bool* known = std::get_if<bool>(&*first.constant)) return Value::of(!*known);
   }
   Value value = severed(joined_operands(op, frame), {user_span(op, frame), "`item`", false});

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "dsl/check/type_store.h"
+#include "dsl/host/op.h"
 #include "dsl/library/library.h"
 #include "dsl/source/span.h"
 
@@ -229,10 +230,9 @@ struct Or {
 struct Not {
   ExprId value;
 };
-/// Arithmetic or comparison: + - * / // ceil % ** == != < <= > >= min max neg floor round abs sqrt exp log …; the
-/// type tells int or float.
+/// Arithmetic or comparison; the type tells int or float.
 struct Host {
-  std::string op;
+  host::Op op = host::Op::Add;
   ExprIds args;
 };
 /// Whether `value` is in `set`, a list of host values or a range.

@@ -78,16 +78,16 @@ TEST_CASE("both bodies of a branch are visited, the condition as an operand") {
 }
 
 TEST_CASE("expressions are alike if nothing but their operands differs") {
-  const Expr sum{{}, {}, node::Host{"+", {{1}, {2}}}};
-  CHECK(is_like(sum, {{}, {}, node::Host{"+", {{3}, {4}}}}));
-  CHECK_FALSE(is_like(sum, {{}, {}, node::Host{"-", {{1}, {2}}}}));
-  CHECK_FALSE(is_like(sum, {{}, {}, node::Host{"+", {{1}}}}));
+  const Expr sum{{}, {}, node::Host{host::Op::Add, {{1}, {2}}}};
+  CHECK(is_like(sum, {{}, {}, node::Host{host::Op::Add, {{3}, {4}}}}));
+  CHECK_FALSE(is_like(sum, {{}, {}, node::Host{host::Op::Sub, {{1}, {2}}}}));
+  CHECK_FALSE(is_like(sum, {{}, {}, node::Host{host::Op::Add, {{1}}}}));
   CHECK_FALSE(is_like(sum, number(1)));
   CHECK_FALSE(is_like(number(1), number(2)));
 }
 
 TEST_CASE("operands are replaced, the rest stays") {
-  const Expr sum{{}, {}, node::Host{"+", {{1}, {2}}}};
+  const Expr sum{{}, {}, node::Host{host::Op::Add, {{1}, {2}}}};
   const Expr moved = with_children(sum, [](ExprId id) { return ExprId{id.index + 10}; });
   CHECK(children_of(moved) == std::vector<uint32_t>{11, 12});
   CHECK(is_like(sum, moved));

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "dsl/check/host_math.h"
 #include "dsl/elaborate/machine.h"
+#include "dsl/host/math.h"
 
 /// Expressions.
 namespace ltr::elaborate {
@@ -244,9 +244,9 @@ struct Machine::ExprRunner {
   }
   Value operator()(const node::Host& host) const {
     const std::vector<Value> args = eval(host.args);
-    if (args.size() == 2 && (host.op == "==" || host.op == "!=")) {
+    if (args.size() == 2 && (host.op == host::Op::Equal || host.op == host::Op::NotEqual)) {
       auto same = equal(args[0], args[1]);
-      if (same && host.op == "!=") same = !*same;
+      if (same && host.op == host::Op::NotEqual) same = !*same;
       return of_flag(same);
     }
     std::vector<host::Number> numbers;

@@ -1,5 +1,5 @@
-#include "dsl/check/host_math.h"
 #include "dsl/elaborate/machine.h"
+#include "dsl/host/math.h"
 
 /// Types and dims in numbers.
 namespace ltr::elaborate {

@@ -84,10 +84,10 @@ void check_hparam(Context& cx, const ast::Hparam& hparam, const ast::Decl& decl,
       learn(cx.at(both->right));
     }
     const auto* comparison = rule.get<node::Host>();
-    if (comparison == nullptr || comparison->op != "==") return;
+    if (comparison == nullptr || comparison->op != host::Op::Equal) return;
     const auto* rest = cx.at(comparison->args[0]).get<node::Host>();
     const auto* zero = cx.at(comparison->args[1]).get<node::IntConst>();
-    if (rest == nullptr || rest->op != "%" || zero == nullptr || zero->value != 0) return;
+    if (rest == nullptr || rest->op != host::Op::Mod || zero == nullptr || zero->value != 0) return;
     const auto& left = cx.at(rest->args[0]).type.value;
     const auto& right = cx.at(rest->args[1]).type.value;
     if (!left || !right) return;

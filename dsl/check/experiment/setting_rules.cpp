@@ -60,8 +60,8 @@ void add_field_rules(Context& cx, const FnInfo& fn, const StepBinding& step, Obj
       rule.fate = Fate::AtStart;
       rule.span = fn.params[i].span;
       rule.needs_data = true;
-      rule.condition =
-          host_op("==", {cx.keep(std::move(*mine)), cx.keep(as_data(*theirs, cx))}, Type::of(Kind::Bool), rule.span);
+      rule.condition = host_op(host::Op::Equal, {cx.keep(std::move(*mine)), cx.keep(as_data(*theirs, cx))},
+                               Type::of(Kind::Bool), rule.span);
       rules.push_back(std::move(rule));
     }
   }

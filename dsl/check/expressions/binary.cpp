@@ -6,7 +6,7 @@ namespace ltr::check {
 namespace {
 
 struct Operator {
-  const char* sign;  ///< as written
+  host::Op host;     ///< of host values
   library::Id op;    ///< of tensors
   const char* verb;  ///< for messages: cannot add …
   bool is_comparison;
@@ -14,20 +14,20 @@ struct Operator {
 
 const Operator& info(ast::BinaryOp op) {
   static const std::map<ast::BinaryOp, Operator> kOperators = {
-      {ast::BinaryOp::Equal, {"==", library::Id::Eq, "compare", true}},
-      {ast::BinaryOp::NotEqual, {"!=", library::Id::Ne, "compare", true}},
-      {ast::BinaryOp::Less, {"<", library::Id::Lt, "compare", true}},
-      {ast::BinaryOp::LessEqual, {"<=", library::Id::Le, "compare", true}},
-      {ast::BinaryOp::Greater, {">", library::Id::Gt, "compare", true}},
-      {ast::BinaryOp::GreaterEqual, {">=", library::Id::Ge, "compare", true}},
-      {ast::BinaryOp::Add, {"+", library::Id::Add, "add", false}},
-      {ast::BinaryOp::Subtract, {"-", library::Id::Sub, "subtract", false}},
-      {ast::BinaryOp::Multiply, {"*", library::Id::Mul, "multiply", false}},
-      {ast::BinaryOp::Divide, {"/", library::Id::Div, "divide", false}},
-      {ast::BinaryOp::Remainder, {"%", library::Id::Remainder, "take the remainder of", false}},
-      {ast::BinaryOp::Power, {"**", library::Id::Pow, "raise", false}},
-      {ast::BinaryOp::And, {"and", library::Id::LogicalAnd, "combine", true}},
-      {ast::BinaryOp::Or, {"or", library::Id::LogicalOr, "combine", true}}};
+      {ast::BinaryOp::Equal, {host::Op::Equal, library::Id::Eq, "compare", true}},
+      {ast::BinaryOp::NotEqual, {host::Op::NotEqual, library::Id::Ne, "compare", true}},
+      {ast::BinaryOp::Less, {host::Op::Less, library::Id::Lt, "compare", true}},
+      {ast::BinaryOp::LessEqual, {host::Op::LessEqual, library::Id::Le, "compare", true}},
+      {ast::BinaryOp::Greater, {host::Op::Greater, library::Id::Gt, "compare", true}},
+      {ast::BinaryOp::GreaterEqual, {host::Op::GreaterEqual, library::Id::Ge, "compare", true}},
+      {ast::BinaryOp::Add, {host::Op::Add, library::Id::Add, "add", false}},
+      {ast::BinaryOp::Subtract, {host::Op::Sub, library::Id::Sub, "subtract", false}},
+      {ast::BinaryOp::Multiply, {host::Op::Mul, library::Id::Mul, "multiply", false}},
+      {ast::BinaryOp::Divide, {host::Op::Div, library::Id::Div, "divide", false}},
+      {ast::BinaryOp::Remainder, {host::Op::Mod, library::Id::Remainder, "take the remainder of", false}},
+      {ast::BinaryOp::Power, {host::Op::Power, library::Id::Pow, "raise", false}},
+      {ast::BinaryOp::And, {host::Op::And, library::Id::LogicalAnd, "combine", true}},
+      {ast::BinaryOp::Or, {host::Op::Or, library::Id::LogicalOr, "combine", true}}};
   return kOperators.at(op);
 }
 
@@ -98,7 +98,7 @@ Expr check_host_ints(const Sign& sign, Expr left, Expr right, Span span, Scope& 
   if (left.is<node::IntConst>() && right.is<node::IntConst>() && type.value && type.value->constant()) {
     return int_const(*type.value->constant(), span);
   }
-  return host_op(op.sign, {scope.cx.keep(std::move(left)), scope.cx.keep(std::move(right))}, type, span);
+  return host_op(op.host, {scope.cx.keep(std::move(left)), scope.cx.keep(std::move(right))}, type, span);
 }
 
 Expr check_host(const Sign& sign, Expr left, Expr right, Span span, Scope& scope) {
@@ -115,7 +115,7 @@ Expr check_host(const Sign& sign, Expr left, Expr right, Span span, Scope& scope
       left = convert(std::move(left), Type::of(Kind::Float), scope);
       right = convert(std::move(right), Type::of(Kind::Float), scope);
     }
-    return host_op(op.sign, {scope.cx.keep(std::move(left)), scope.cx.keep(std::move(right))}, Type::of(Kind::Bool),
+    return host_op(op.host, {scope.cx.keep(std::move(left)), scope.cx.keep(std::move(right))}, Type::of(Kind::Bool),
                    span);
   }
   if (left.type.kind == Kind::Int && right.type.kind == Kind::Int) {
@@ -123,7 +123,7 @@ Expr check_host(const Sign& sign, Expr left, Expr right, Span span, Scope& scope
   }
   left = convert(std::move(left), Type::of(Kind::Float), scope);
   right = convert(std::move(right), Type::of(Kind::Float), scope);
-  return host_op(op.sign, {scope.cx.keep(std::move(left)), scope.cx.keep(std::move(right))}, Type::of(Kind::Float),
+  return host_op(op.host, {scope.cx.keep(std::move(left)), scope.cx.keep(std::move(right))}, Type::of(Kind::Float),
                  span);
 }
 
@@ -198,8 +198,8 @@ Expr check_tensors(const Sign& sign, Expr left, Expr right, Span span, Scope& sc
     if (host.kind == Kind::Float && !is_floating(element) && element != Element::Any) element = Element::Float;
   }
   if ((sign.op == ast::BinaryOp::And || sign.op == ast::BinaryOp::Or) && element != Element::Bool) {
-    cx.report(
-        diag::wrong_element(sign.op_span, "`" + std::string(op.sign) + "` takes bool tensors, not " + cx.text(tensor)));
+    cx.report(diag::wrong_element(
+        sign.op_span, "`" + std::string(host::info(op.host).name) + "` takes bool tensors, not " + cx.text(tensor)));
     return error_at(span);
   }
   if (!op.is_comparison && element == Element::Bool) {

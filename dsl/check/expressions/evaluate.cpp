@@ -1,6 +1,6 @@
 #include "dsl/check/expressions/evaluate.h"
 
-#include "dsl/check/host_math.h"
+#include "dsl/host/math.h"
 
 namespace ltr::check {
 
@@ -25,14 +25,14 @@ std::optional<Value> value_of(const std::optional<host::Number>& number) {
   return make_float(std::get<double>(*number));
 }
 
-std::optional<Value> binary(const std::string& op, const Value& a, const Value& b) {
+std::optional<Value> binary(host::Op op, const Value& a, const Value& b) {
   if (a.kind != Value::Kind::Str && b.kind != Value::Kind::Str)
     return value_of(host::fold(op, number_of(a), number_of(b)));
-  if (a.kind != b.kind || (op != "==" && op != "!=")) return std::nullopt;
-  return make_bool((a.text == b.text) == (op == "=="));
+  if (a.kind != b.kind || (op != host::Op::Equal && op != host::Op::NotEqual)) return std::nullopt;
+  return make_bool((a.text == b.text) == (op == host::Op::Equal));
 }
 
-std::optional<Value> unary(const std::string& op, const Value& a) {
+std::optional<Value> unary(host::Op op, const Value& a) {
   return a.kind == Value::Kind::Str ? std::nullopt : value_of(host::fold(op, number_of(a)));
 }
 
@@ -75,7 +75,7 @@ struct Evaluator {
   }
   std::optional<Value> value(const node::Equal& equal) const {
     const auto a = of(equal.left), b = of(equal.right);
-    return a && b ? binary("==", *a, *b) : std::nullopt;
+    return a && b ? binary(host::Op::Equal, *a, *b) : std::nullopt;
   }
   std::optional<Value> value(const node::In& in) const {
     const auto a = of(in.value);
@@ -91,7 +91,7 @@ struct Evaluator {
     for (const ExprId element : list->elements) {
       const auto value = of(element);
       if (!value) return std::nullopt;
-      const auto same = binary("==", *a, *value);
+      const auto same = binary(host::Op::Equal, *a, *value);
       if (!same) return std::nullopt;
       if (same->whole != 0) return make_bool(true);
     }

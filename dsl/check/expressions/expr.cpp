@@ -35,8 +35,8 @@ Expr op_expr(library::Id op, Type type, Span span, ExprIds args) {
   return {std::move(type), span, node::Op{op, std::move(args)}};
 }
 
-Expr host_op(std::string op, ExprIds args, Type type, Span span) {
-  return {std::move(type), span, node::Host{std::move(op), std::move(args)}};
+Expr host_op(host::Op op, ExprIds args, Type type, Span span) {
+  return {std::move(type), span, node::Host{op, std::move(args)}};
 }
 
 Expr weights_of(Expr value, Span span, Context& cx) {
@@ -234,10 +234,10 @@ Expr check_unary(const ast::Expr& expr, const ast::Unary& unary, Scope& scope) {
   if (operand.type.kind == Kind::Int) {
     Type type = Type::host_int();
     if (operand.type.value) type.value = Polynomial(0) - *operand.type.value;
-    return host_op("neg", {cx.keep(std::move(operand))}, type, expr.span);
+    return host_op(host::Op::Neg, {cx.keep(std::move(operand))}, type, expr.span);
   }
   if (operand.type.kind == Kind::Float)
-    return host_op("neg", {cx.keep(std::move(operand))}, Type::of(Kind::Float), expr.span);
+    return host_op(host::Op::Neg, {cx.keep(std::move(operand))}, Type::of(Kind::Float), expr.span);
   if (operand.type.is_tensor() && operand.type.element != Element::Bool) {
     const Type type = operand.type;
     return op_expr(library::Id::Neg, type, expr.span, {cx.keep(std::move(operand))});

@@ -51,7 +51,7 @@ Expr symbol_const(std::string text, Type type, Span span);
 /// The object whose code this is.
 Expr self_expr(const Scope& scope, Span span);
 Expr op_expr(library::Id op, Type type, Span span, ExprIds args);
-Expr host_op(std::string op, ExprIds args, Type type, Span span);
+Expr host_op(host::Op op, ExprIds args, Type type, Span span);
 /// The trained tensors of a block, list or optimizer.
 Expr weights_of(Expr value, Span span, Context& cx);
 /// The text of a constant str or a choice; "" for other expressions.

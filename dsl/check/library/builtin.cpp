@@ -15,14 +15,14 @@ bool takes(CallSite& site, size_t count, const char* form) {
 
 /// Functions of host numbers that share their names with functions of tensors.
 std::optional<Expr> host_function(const std::string& name, CallSite& site) {
-  static const std::set<std::string> kReal = {"sqrt", "exp", "log", "log1p", "sin", "cos", "tanh", "pow", "erf"};
-  static const std::set<std::string> kRounding = {"floor", "ceil", "round"};
-  static const std::set<std::string> kSame = {"abs", "min", "max"};
-  if (!kReal.contains(name) && !kRounding.contains(name) && !kSame.contains(name)) return std::nullopt;
+  const std::optional<host::Op> op = host::find(name);
+  if (!op || host::info(*op).form == host::Form::Sign) return std::nullopt;
+  const bool is_real = host::info(*op).form == host::Form::Real;
+  const bool is_rounding = host::info(*op).form == host::Form::Rounding;
   Scope& scope = site.scope;
   if (site.given.empty() || site.given[0].name) return std::nullopt;
   // `floor(a / b)` of two ints rounds their quotient: it is not an exact division.
-  if (kRounding.contains(name) && site.given.size() == 1 && site.given[0].value != nullptr) {
+  if (is_rounding && site.given.size() == 1 && site.given[0].value != nullptr) {
     const ast::Expr* inner = site.given[0].value;
     while (const auto* paren = inner->get<ast::Paren>()) inner = &*paren->inner;
     const auto* quotient = inner->get<ast::Binary>();
@@ -34,18 +34,18 @@ std::optional<Expr> host_function(const std::string& name, CallSite& site) {
         Context& cx = scope.cx;
         Type type = Type::host_int();
         AtomTable& atoms = cx.program.atoms;
-        if (left.type.value && right.type.value && name != "round") {
-          type.value = name == "floor" ? atoms.floor(*left.type.value, *right.type.value)
-                                       : atoms.ceil(*left.type.value, *right.type.value);
+        if (left.type.value && right.type.value && *op != host::Op::Round) {
+          type.value = *op == host::Op::Floor ? atoms.floor(*left.type.value, *right.type.value)
+                                              : atoms.ceil(*left.type.value, *right.type.value);
         }
-        if (name != "round")
-          return host_op(name == "floor" ? "//" : "ceil", {cx.keep(std::move(left)), cx.keep(std::move(right))}, type,
-                         site.span);
-        Expr real = host_op("/",
+        if (*op != host::Op::Round)
+          return host_op(*op == host::Op::Floor ? host::Op::FloorDiv : host::Op::CeilDiv,
+                         {cx.keep(std::move(left)), cx.keep(std::move(right))}, type, site.span);
+        Expr real = host_op(host::Op::Div,
                             {cx.keep(convert(std::move(left), Type::of(Kind::Float), scope)),
                              cx.keep(convert(std::move(right), Type::of(Kind::Float), scope))},
                             Type::of(Kind::Float), site.span);
-        return host_op("round", {cx.keep(std::move(real))}, Type::host_int(), site.span);
+        return host_op(host::Op::Round, {cx.keep(std::move(real))}, Type::host_int(), site.span);
       }
     }
   }
@@ -54,7 +54,7 @@ std::optional<Expr> host_function(const std::string& name, CallSite& site) {
   if (first.is_error()) return error_at(site.span);
   if (!first.is_host_number()) return std::nullopt;
   // `pow(2.0, x)` of a tensor is the tensor's function.
-  if (name == "pow" && site.given.size() == 2 && !site.given[1].name) {
+  if (*op == host::Op::Pow && site.given.size() == 2 && !site.given[1].name) {
     if (!site.given[1].checked) site.given[1].checked = check_given(site.given[1], scope);
     const Type& second = site.given[1].checked->type;
     if (second.is_tensor() || second.kind == Kind::List) return std::nullopt;
@@ -68,33 +68,34 @@ std::optional<Expr> host_function(const std::string& name, CallSite& site) {
       return error_at(site.span);
     }
   }
-  if (kReal.contains(name)) {
-    if (!takes(site, name == "pow" ? 2 : 1, name == "pow" ? "pow(x, y)" : "f(x)")) return error_at(site.span);
+  if (is_real) {
+    if (!takes(site, *op == host::Op::Pow ? 2 : 1, *op == host::Op::Pow ? "pow(x, y)" : "f(x)"))
+      return error_at(site.span);
     for (Expr& arg : args) arg = convert(std::move(arg), Type::of(Kind::Float), scope);
-    return host_op(name, scope.cx.keep(std::move(args)), Type::of(Kind::Float), site.span);
+    return host_op(*op, scope.cx.keep(std::move(args)), Type::of(Kind::Float), site.span);
   }
-  if (kRounding.contains(name)) {
+  if (is_rounding) {
     if (!takes(site, 1, "f(x)")) return error_at(site.span);
     if (args[0].type.kind == Kind::Int) return args[0];
-    return host_op(name, scope.cx.keep(std::move(args)), Type::host_int(), site.span);
+    return host_op(*op, scope.cx.keep(std::move(args)), Type::host_int(), site.span);
   }
-  if (name == "abs") {
+  if (*op == host::Op::Abs) {
     if (!takes(site, 1, "abs(x)")) return error_at(site.span);
     const Type type = Type::of(args[0].type.kind);
-    return host_op(name, scope.cx.keep(std::move(args)), type, site.span);
+    return host_op(*op, scope.cx.keep(std::move(args)), type, site.span);
   }
-  if (!takes(site, 2, name == "min" ? "min(a, b)" : "max(a, b)")) return error_at(site.span);
+  if (!takes(site, 2, *op == host::Op::Min ? "min(a, b)" : "max(a, b)")) return error_at(site.span);
   if (args[0].type.kind == Kind::Int && args[1].type.kind == Kind::Int) {
     Type type = Type::host_int();
     AtomTable& atoms = scope.cx.program.atoms;
     if (args[0].type.value && args[1].type.value) {
-      type.value = name == "min" ? atoms.minimum(*args[0].type.value, *args[1].type.value)
-                                 : atoms.maximum(*args[0].type.value, *args[1].type.value);
+      type.value = *op == host::Op::Min ? atoms.minimum(*args[0].type.value, *args[1].type.value)
+                                        : atoms.maximum(*args[0].type.value, *args[1].type.value);
     }
-    return host_op(name, scope.cx.keep(std::move(args)), type, site.span);
+    return host_op(*op, scope.cx.keep(std::move(args)), type, site.span);
   }
   for (Expr& arg : args) arg = convert(std::move(arg), Type::of(Kind::Float), scope);
-  return host_op(name, scope.cx.keep(std::move(args)), Type::of(Kind::Float), site.span);
+  return host_op(*op, scope.cx.keep(std::move(args)), Type::of(Kind::Float), site.span);
 }
 
 std::optional<Element> element_named(const Given& given) {

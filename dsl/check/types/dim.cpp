@@ -58,7 +58,7 @@ std::optional<Expr> expr_of(const Polynomial& value, Scope& scope, Span span) {
   const auto atom_expr = [&](AtomId id) -> std::optional<Expr> {
     const Atom atom = scope.cx.program.atoms.at(id);
     if (const auto known = scope.cx.atom_exprs.find(id); known != scope.cx.atom_exprs.end()) return known->second;
-    const auto pair = [&](const char* op) -> std::optional<Expr> {
+    const auto pair = [&](host::Op op) -> std::optional<Expr> {
       auto left = expr_of(atom.left, scope, span);
       auto right = expr_of(atom.right, scope, span);
       if (!left || !right) return std::nullopt;
@@ -67,12 +67,12 @@ std::optional<Expr> expr_of(const Polynomial& value, Scope& scope, Span span) {
     };
     switch (atom.kind) {
       case Atom::Kind::Unknown: return std::nullopt;
-      case Atom::Kind::Exact: return pair("/");
-      case Atom::Kind::Floor: return pair("//");
-      case Atom::Kind::Ceil: return pair("ceil");
-      case Atom::Kind::Remainder: return pair("%");
-      case Atom::Kind::Min: return pair("min");
-      case Atom::Kind::Max: return pair("max");
+      case Atom::Kind::Exact: return pair(host::Op::Div);
+      case Atom::Kind::Floor: return pair(host::Op::FloorDiv);
+      case Atom::Kind::Ceil: return pair(host::Op::CeilDiv);
+      case Atom::Kind::Remainder: return pair(host::Op::Mod);
+      case Atom::Kind::Min: return pair(host::Op::Min);
+      case Atom::Kind::Max: return pair(host::Op::Max);
       case Atom::Kind::Variable: break;
     }
     for (LocalId local = 0; local < scope.locals.size(); ++local) {
@@ -90,7 +90,7 @@ std::optional<Expr> expr_of(const Polynomial& value, Scope& scope, Span span) {
   };
   Context& cx = scope.cx;
   const auto product = [&](Expr left, Expr right) {
-    return host_op("*", {cx.keep(std::move(left)), cx.keep(std::move(right))}, Type::host_int(), span);
+    return host_op(host::Op::Mul, {cx.keep(std::move(left)), cx.keep(std::move(right))}, Type::host_int(), span);
   };
   std::optional<Expr> sum;
   for (const auto& [monomial, coefficient] : value.terms()) {
@@ -103,7 +103,8 @@ std::optional<Expr> expr_of(const Polynomial& value, Scope& scope, Span span) {
         term = term ? product(std::move(*term), *atom) : *atom;
       }
     }
-    sum = sum ? host_op("+", {cx.keep(std::move(*sum)), cx.keep(std::move(*term))}, Type::host_int(), span) : *term;
+    sum = sum ? host_op(host::Op::Add, {cx.keep(std::move(*sum)), cx.keep(std::move(*term))}, Type::host_int(), span)
+              : *term;
   }
   if (!sum) sum = int_const(0, span);
   return sum;

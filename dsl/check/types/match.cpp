@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "dsl/check/expressions/expressions.h"
-#include "dsl/check/host_math.h"
+#include "dsl/host/math.h"
 
 namespace ltr::check {
 
@@ -84,15 +84,15 @@ void report_false(const Requirement& requirement, Span use, Context& cx) {
   }
 }
 
-const char* sign_of(Requirement::Kind kind) {
+host::Op comparison_of(Requirement::Kind kind) {
   switch (kind) {
-    case Requirement::Kind::Equal: return "==";
-    case Requirement::Kind::Divisible: return "==";
-    case Requirement::Kind::AtMost: return "<=";
-    case Requirement::Kind::Less: return "<";
+    case Requirement::Kind::Equal: return host::Op::Equal;
+    case Requirement::Kind::Divisible: return host::Op::Equal;
+    case Requirement::Kind::AtMost: return host::Op::LessEqual;
+    case Requirement::Kind::Less: return host::Op::Less;
     case Requirement::Kind::Holds: break;
   }
-  return "==";
+  return host::Op::Equal;
 }
 
 /// Whether two equalities of one place ask for the same, whichever side is left.
@@ -110,10 +110,10 @@ std::optional<Expr> condition_of(const Requirement& requirement, Span span, Scop
   if (!left || !right) return std::nullopt;
   ExprIds sides = {scope.cx.keep(std::move(*left)), scope.cx.keep(std::move(*right))};
   if (requirement.kind == Requirement::Kind::Divisible) {
-    const ExprId rest = scope.cx.keep(host_op("%", sides, Type::host_int(), span));
-    return host_op("==", {rest, scope.cx.keep(int_const(0, span))}, Type::of(Kind::Bool), span);
+    const ExprId rest = scope.cx.keep(host_op(host::Op::Mod, sides, Type::host_int(), span));
+    return host_op(host::Op::Equal, {rest, scope.cx.keep(int_const(0, span))}, Type::of(Kind::Bool), span);
   }
-  return host_op(sign_of(requirement.kind), std::move(sides), Type::of(Kind::Bool), span);
+  return host_op(comparison_of(requirement.kind), std::move(sides), Type::of(Kind::Bool), span);
 }
 
 void require(Requirement requirement, Span use, Scope& scope) {

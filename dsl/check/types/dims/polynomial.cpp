@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <set>
 
-#include "dsl/check/host_math.h"
 #include "dsl/check/types/types.h"
+#include "dsl/host/math.h"
 
 namespace ltr::check {
 

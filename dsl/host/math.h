@@ -6,8 +6,9 @@
 
 #include <cstdint>
 #include <optional>
-#include <string_view>
 #include <variant>
+
+#include "dsl/host/op.h"
 
 namespace ltr::host {
 
@@ -25,9 +26,9 @@ double mod(double a, double b);
 /// A number without a fraction as an int; nothing for nan and what 64 bits do not hold.
 std::optional<int64_t> whole(double value);
 
-/// The value of operator or function `name`; nothing if it is none of ours, or the run would stop. An int and a float
-/// meet as floats.
-std::optional<Number> fold(std::string_view name, const Number& a);
-std::optional<Number> fold(std::string_view name, const Number& a, const Number& b);
+/// The value of an op of one or two numbers; nothing if it takes no such operands, or the run would stop. An int and a
+/// float meet as floats.
+std::optional<Number> fold(Op op, const Number& a);
+std::optional<Number> fold(Op op, const Number& a, const Number& b);
 
 }  // namespace ltr::host

@@ -1,4 +1,4 @@
-#include "dsl/check/host_math.h"
+#include "dsl/host/math.h"
 
 #include <doctest/doctest.h>
 
@@ -23,29 +23,38 @@ TEST_CASE("host math: quotients and remainders of whole numbers") {
 }
 
 TEST_CASE("host math: what the run would stop at has no value") {
-  for (const char* name : {"/", "//", "%", "ceil"}) CHECK_FALSE(fold(name, int64_t(7), int64_t(0)));
-  CHECK_FALSE(fold("/", int64_t(7), int64_t(2)));
+  for (const Op op : {Op::Div, Op::FloorDiv, Op::CeilDiv, Op::Mod}) CHECK_FALSE(fold(op, int64_t(7), int64_t(0)));
+  CHECK_FALSE(fold(Op::Div, int64_t(7), int64_t(2)));
   CHECK_FALSE(floor_div(INT64_MIN, -1));
   CHECK(mod(INT64_MIN, -1) == 0);
   CHECK_FALSE(check::AtomTable::divide(INT64_MIN, -1));
-  CHECK_FALSE(fold("+", INT64_MAX, int64_t(1)));
-  CHECK_FALSE(fold("neg", INT64_MIN));
+  CHECK_FALSE(fold(Op::Add, INT64_MAX, int64_t(1)));
+  CHECK_FALSE(fold(Op::Neg, INT64_MIN));
   CHECK_FALSE(power(2, 63));
   CHECK_FALSE(power(2, -1));
   CHECK(power(-1, INT64_MAX) == -1);
-  CHECK_FALSE(fold("floor", INFINITY));
-  CHECK_FALSE(fold("round", double(NAN)));
-  CHECK_FALSE(fold("ceil", 1e300));
+  CHECK_FALSE(fold(Op::Floor, INFINITY));
+  CHECK_FALSE(fold(Op::Round, double(NAN)));
+  CHECK_FALSE(fold(Op::Ceil, 1e300));
+}
+
+TEST_CASE("every host op is found by its name") {
+  for (const Op op : {
+#define LTR_HOST_OP(op, name, ...) Op::op,
+#include "dsl/host/ops.def"
+       })
+    CHECK(find(info(op).name) == op);
+  CHECK_FALSE(find("no such op"));
 }
 
 TEST_CASE("host math: floats") {
   CHECK(mod(7.5, -2.0) == 1.5);
   CHECK(mod(-7.5, 2.0) == 0.5);
   CHECK(std::isnan(mod(1.0, 0.0)));
-  CHECK(std::get<double>(*fold("%", -7.5, int64_t(2))) == 0.5);
-  CHECK(std::get<int64_t>(*fold("round", 2.5)) == 2);
-  CHECK(std::get<bool>(*fold("<", int64_t(1) << 53, (int64_t(1) << 53) + 1)));
-  CHECK(std::get<double>(*fold("/", int64_t(1), 4.0)) == 0.25);
+  CHECK(std::get<double>(*fold(Op::Mod, -7.5, int64_t(2))) == 0.5);
+  CHECK(std::get<int64_t>(*fold(Op::Round, 2.5)) == 2);
+  CHECK(std::get<bool>(*fold(Op::Less, int64_t(1) << 53, (int64_t(1) << 53) + 1)));
+  CHECK(std::get<double>(*fold(Op::Div, int64_t(1), 4.0)) == 0.25);
 }
 
 }  // namespace ltr::host
