@@ -79,8 +79,8 @@ class Expressions {
         return fmt::format("map({}, {}, {})", text(op.operands[1]), code_.label_of(op.name), list(op.operands, 2));
       case OpKind::TypedSource: {
         std::string columns;
-        const ir::Texts &names = op.texts("names"), &types = op.texts("types");
-        for (size_t i = 0; i < names.size(); ++i) columns += (i == 0 ? "" : ", ") + names[i] + ": " + types[i];
+        for (const ir::Field& field : function_.values[op.results[0]].type.fields)
+          columns += (columns.empty() ? "" : ", ") + field.name + ": " + type_text(field.type, code_);
         return fmt::format("{}({}) as {{{}}}", op.name, list(op.operands, 0), columns);
       }
       case OpKind::Interpolate: {

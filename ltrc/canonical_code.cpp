@@ -51,7 +51,8 @@ std::string type_text(const Type& type, CanonicalCode& code) {
     case TypeKind::Metric:
     case TypeKind::Callback:
     case TypeKind::MetricValue: return code.label_of_object(type.name);
-    default: return ir::to_text(type);
+    case TypeKind::Handle: return "handle " + type.name;
+    default: return std::string(ir::to_text(type.kind));
   }
 }
 

@@ -226,7 +226,8 @@ bool check_toolkit(const ExternFile& file, const Forms& forms, Compilation& comp
 
 std::vector<std::string> extern_headers(const Compilation& compilation) {
   std::vector<std::string> headers;
-  for (const ir::ExternFile& file : lower::lower_externs(*compilation.program, compilation.sources)) {
+  const ir::Module module = lower::lower_externs(*compilation.program, compilation.sources);
+  for (const ir::ExternFile& file : module.tables->externs) {
     headers.push_back(emit::emit_extern_header(file));
   }
   return headers;

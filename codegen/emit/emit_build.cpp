@@ -78,7 +78,7 @@ cpp::Expr FunctionEmitter::setting(const ir::Op& op, const ir::Type& wanted) {
     args.push_back(cpp::index(cpp::name("program::ltr_hparams"), cpp::integer(int64_t(index))));
   }
   std::string method = is_hparam ? "hparam" : wanted.is(TypeKind::Void) ? "declare" : "get";
-  if (wanted.is_host_number() || wanted.is(TypeKind::Str)) method += "_" + ir::to_text(wanted);
+  if (wanted.is_host_number() || wanted.is(TypeKind::Str)) method += "_" + std::string(ir::to_text(wanted.kind));
   return cpp::call(cpp::dot(std::move(rows), method), std::move(args));
 }
 
@@ -144,29 +144,22 @@ void FunctionEmitter::construct(const ir::Op& op, const ir::Op* next) {
   values_[op.results[0]] = cpp::unary("&", cpp::name(name));
 }
 
-namespace {
-
-std::vector<cpp::Expr> dims_of(const std::string& text) {
-  std::vector<cpp::Expr> dims;
-  for (size_t begin = 0; begin < text.size();) {
-    const size_t end = std::min(text.find(' ', begin), text.size());
-    dims.push_back(cpp::integer(std::stoll(text.substr(begin, end - begin))));
-    begin = end + 1;
+cpp::Expr FunctionEmitter::fields(const std::vector<ir::Field>& fields) {
+  std::vector<std::vector<cpp::Expr>> sizes(fields.size());
+  for (size_t i = 0; i < fields.size(); ++i) {
+    for (const ir::DimId dim : fields[i].type.dims)
+      sizes[i].push_back(cpp::integer(cx_.module.dims.constant(dim).value_or(-1)));
   }
-  return dims;
+  return this->fields(fields, std::move(sizes));
 }
 
-}  // namespace
-
-cpp::Expr FunctionEmitter::fields(const std::vector<ir::Field>& fields,
-                                  const std::vector<std::vector<cpp::Expr>>& dims) {
+cpp::Expr FunctionEmitter::fields(const std::vector<ir::Field>& fields, std::vector<std::vector<cpp::Expr>> sizes) {
   cpp::Expr out = cpp::construct(cpp::plain("ltr::build::Fields"), {});
   for (size_t i = 0; i < fields.size(); ++i) {
     const bool is_option = fields[i].type.is(TypeKind::Option);
     const ir::Type& field = is_option ? fields[i].type.fields[0].type : fields[i].type;
     const bool is_texts = field.is_tensor() && field.name == "str";
-    std::vector<cpp::Expr> sizes = dims[i];
-    if (is_texts) sizes.push_back(cpp::integer(-1));
+    if (is_texts) sizes[i].push_back(cpp::integer(-1));
     const char* host = field.is(TypeKind::Int)                               ? "int"
                        : field.is(TypeKind::Float)                           ? "float"
                        : field.is(TypeKind::Bool)                            ? "bool"
@@ -176,7 +169,7 @@ cpp::Expr FunctionEmitter::fields(const std::vector<ir::Field>& fields,
                         : field.is_tensor() ? Context::dtype(field.name)
                                             : cpp::name("ltr::DType::Float");
     std::vector<cpp::Expr> args = {cpp::string(fields[i].name), std::move(element), cpp::string(host),
-                                   cpp::braces(std::move(sizes))};
+                                   cpp::braces(std::move(sizes[i]))};
     if (is_option || is_texts)
       args.push_back(cpp::name(is_option ? "ltr::FieldForm::Option" : "ltr::FieldForm::Texts"));
     out = cpp::call(cpp::dot(std::move(out), "add"), std::move(args));
@@ -186,23 +179,17 @@ cpp::Expr FunctionEmitter::fields(const std::vector<ir::Field>& fields,
 
 cpp::Expr FunctionEmitter::typed_source(const ir::Op& op) {
   std::vector<cpp::Expr> args = uses(op);
-  std::vector<std::vector<cpp::Expr>> dims;
-  for (const std::string& text : op.texts("dims")) dims.push_back(dims_of(text));
-  args.push_back(fields(type(op.results[0]).fields, dims));
+  args.push_back(fields(type(op.results[0]).fields));
   return cpp::call("ltr::build::" + op.name, std::move(args));
 }
 
 cpp::Expr FunctionEmitter::map_stream(const ir::Op& op) {
   const auto number = size_t(op.number("map"));
   const ir::MapInfo& map = cx_.tables.maps[number];
-  std::vector<std::vector<cpp::Expr>> dims(map.dims.size());
-  for (size_t i = 0; i < dims.size(); ++i) {
-    for (const int64_t dim : map.dims[i]) dims[i].push_back(cpp::integer(dim));
-  }
   const cpp::Expr skip_bad = op.operands.size() > 2 ? use(op.operands[2]) : cpp::name("std::nullopt");
   return cpp::call("ltr::build::map",
                    {use(op.operands[1]), use(op.operands[0]),
-                    cpp::unary("&", cpp::name("program::ltr_map_" + std::to_string(number))), fields(map.output, dims),
+                    cpp::unary("&", cpp::name("program::ltr_map_" + std::to_string(number))), fields(map.output),
                     cpp::boolean(map.random), cpp::string(map.name), skip_bad, cx_.location(op.loc)});
 }
 
@@ -217,16 +204,16 @@ void FunctionEmitter::set_batch(const ir::Op& op) {
   for (const ir::DataInfo& data : cx_.tables.datas) {
     if (data.object != function_.owner) continue;
     std::vector<ir::Field> schema;
-    std::vector<std::vector<cpp::Expr>> dims;
+    std::vector<std::vector<cpp::Expr>> sizes;
     for (size_t i = 0; i < data.batch.size(); ++i) {
       schema.push_back({data.batch[i].name, data.batch[i].type});
       const ir::Op* list = definition(op.operands[i + 1]);
       LTR_INVARIANT(list != nullptr && list->kind == OpKind::ListOf, "the dims of a batch field are no list", op.loc);
-      dims.push_back(uses(*list));
+      sizes.push_back(uses(*list));
     }
-    push(
-        cpp::expression(cpp::call("ltr::build::set_batch", {cpp::unary("*", cpp::name("this")), fields(schema, dims)})),
-        op.loc);
+    push(cpp::expression(cpp::call("ltr::build::set_batch",
+                                   {cpp::unary("*", cpp::name("this")), fields(schema, std::move(sizes))})),
+         op.loc);
   }
 }
 

@@ -76,7 +76,9 @@ class FunctionEmitter {
   cpp::Expr map_stream(const ir::Op& op);
   cpp::Expr filter_stream(const ir::Op& op);
   cpp::Expr typed_source(const ir::Op& op);
-  cpp::Expr fields(const std::vector<ir::Field>& fields, const std::vector<std::vector<cpp::Expr>>& dims);
+  /// A schema; `sizes` are those of each field's axes, else they are those of its type, -1 for any.
+  cpp::Expr fields(const std::vector<ir::Field>& fields);
+  cpp::Expr fields(const std::vector<ir::Field>& fields, std::vector<std::vector<cpp::Expr>> sizes);
   cpp::Expr slot(const ir::Op& op);
   void construct(const ir::Op& op, const ir::Op* next);
   void statement(const ir::Op& op);

@@ -45,14 +45,14 @@ std::string constant_text(const Constant& constant) {
 
 class Printer {
  public:
-  explicit Printer(const Function& function) : function_(function) {}
+  Printer(const Function& function, const DimStore& dims) : function_(function), dims_(dims) {}
 
   std::string function_text() {
     out_ = "fn " + function_.name + "(";
     for (size_t i = 0; i < function_.body.params.size(); ++i) {
       out_ += (i == 0 ? "" : ", ") + declare(function_.body.params[i]);
     }
-    out_ += ") -> " + to_text(function_.result) + " " + to_text(function_.role);
+    out_ += ") -> " + to_text(function_.result, dims_) + " " + to_text(function_.role);
     if (!function_.owner.empty()) out_ += " of " + function_.owner;
     if (function_.is_library) out_ += " library";
     if (function_.draws_random) out_ += " random";
@@ -73,7 +73,7 @@ class Printer {
 
   std::string declare(ValueId id) {
     numbers_.emplace(id, numbers_.size());
-    return use(id) + " : " + to_text(function_.values[id].type);
+    return use(id) + " : " + to_text(function_.values[id].type, dims_);
   }
 
   void print_attrs(const Op& op) {
@@ -137,20 +137,21 @@ class Printer {
   }
 
   const Function& function_;
+  const DimStore& dims_;
   std::unordered_map<ValueId, size_t> numbers_;
   std::string out_;
 };
 
 }  // namespace
 
-std::string print(const Function& function) { return Printer(function).function_text(); }
+std::string print(const Function& function, const DimStore& dims) { return Printer(function, dims).function_text(); }
 
 std::string print(const Module& module) {
   std::string out = "module " + quoted(module.name) + "\n";
   for (size_t i = 0; i < module.files.size(); ++i) {
     out += "file " + std::to_string(i) + " " + quoted(module.files[i]) + "\n";
   }
-  for (const Function& function : module.functions) out += "\n" + print(function);
+  for (const Function& function : module.functions) out += "\n" + print(function, module.dims);
   return out;
 }
 

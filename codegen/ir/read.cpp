@@ -18,21 +18,20 @@ class Reader {
   explicit Reader(std::string_view text) : text_(text) {}
 
   Module module() {
-    Module module;
     while (skip(), position_ < text_.size()) {
       const std::string head = word();
       if (head == "module") {
-        module.name = string();
+        module_.name = string();
       } else if (head == "file") {
         number();
-        module.files.push_back(string());
+        module_.files.push_back(string());
       } else if (head == "fn") {
-        module.functions.push_back(function());
+        module_.functions.push_back(function());
       } else {
         fail("expected `module`, `file` or `fn`");
       }
     }
-    return module;
+    return std::move(module_);
   }
 
   int line() const {
@@ -111,7 +110,7 @@ class Reader {
 
   Type type() {
     skip();
-    Type type = read_type(text_, position_);
+    Type type = read_type(text_, position_, module_.dims);
     if (type.is(TypeKind::Error)) fail("expected a type");
     return type;
   }
@@ -309,6 +308,7 @@ class Reader {
 
   std::string_view text_;
   size_t position_ = 0;
+  Module module_;
   Function function_;
   std::unordered_map<int64_t, ValueId> ids_;
 };

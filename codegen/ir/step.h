@@ -120,6 +120,7 @@ struct Tables;
 struct Module {
   std::string name;
   std::vector<std::string> files;
+  DimStore dims;  ///< of all types of the module, its tables' too
   std::vector<Function> functions;
   std::shared_ptr<const Tables> tables;  ///< what is not code; absent in tests of passes
 

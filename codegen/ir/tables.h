@@ -48,7 +48,6 @@ struct MapInfo {
   std::string data;          ///< the object, "" for a free function
   std::vector<Field> input;  ///< the stream's record, in order
   std::vector<Field> output;
-  std::vector<std::vector<int64_t>> dims;  ///< of the outputs; -1 where it is not a constant
   std::string name;
   bool random = false;
   bool is_filter = false;  ///< gives a bool, and no output

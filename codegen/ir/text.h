@@ -15,7 +15,7 @@ namespace ltr::ir {
 ///   }
 /// Values are numbered in order of appearance, so equal functions have equal text.
 std::string print(const Module& module);
-std::string print(const Function& function);
+std::string print(const Function& function, const DimStore& dims);
 
 struct ReadError {
   int line = 0;

@@ -24,16 +24,19 @@ std::string mistake_of(const std::string& body) {
 }  // namespace
 
 TEST_CASE("types read back from their text") {
-  for (const char* text : {"int", "float[B, 10]", "float[]", "list[int]", "option[float[2 * D, floor(S / c[0, 1])]]",
-                           "{image: u8[28, 28], label: u8[]}", "stream{x: float[4]}", "(float[], int)", "block Linear",
-                           "metric_value Accuracy", "list[(int, str)]", "{}", "()"}) {
+  for (const char* text :
+       {"int", "float[B, 10]", "float[]", "list[int]", "option[float[2 * D, floor((S - 1) / (2 * k))]]",
+        "{image: u8[28, 28], label: u8[]}", "stream{x: float[4]}", "(float[], int)", "block Linear",
+        "metric_value Accuracy", "list[(int, str)]", "{}", "()"}) {
     size_t position = 0;
-    const Type type = read_type(text, position);
-    CHECK(to_text(type) == text);
+    DimStore dims;
+    const Type type = read_type(text, position, dims);
+    CHECK(to_text(type, dims) == text);
     CHECK(position == std::string(text).size());
   }
   size_t position = 0;
-  CHECK(read_type("no such type", position).is(TypeKind::Error));
+  DimStore dims;
+  CHECK(read_type("no such type", position, dims).is(TypeKind::Error));
 }
 
 TEST_CASE("a function built by hand prints and reads back") {
@@ -48,9 +51,10 @@ TEST_CASE("a function built by hand prints and reads back") {
   Builder b(function);
   b.loc = {0, 12, 8};
   const ValueId self = b.param(Type::object(TypeKind::Model, "M"), "self");
-  const ValueId x = b.param(Type::tensor("float", {"B", "4"}), "x");
-  const ValueId w = b.op(OpKind::ReadParam, Type::tensor("float", {"10", "4"}), {self}, "fc.weight");
-  const ValueId y = b.call(library::Id::Linear, Type::tensor("float", {"B", "10"}), {x, w, b.none()});
+  const DimId batch = module.dims.name("B"), four = module.dims.number(4), ten = module.dims.number(10);
+  const ValueId x = b.param(Type::tensor("float", {batch, four}), "x");
+  const ValueId w = b.op(OpKind::ReadParam, Type::tensor("float", {ten, four}), {self}, "fc.weight");
+  const ValueId y = b.call(library::Id::Linear, Type::tensor("float", {batch, ten}), {x, w, b.none()});
   b.effect(OpKind::LogValue, {y}, "y", {{"slot", int64_t(0)}, {"kind", std::string("scalar")}});
   b.effect(OpKind::Return, {});
   module.functions.push_back(function);

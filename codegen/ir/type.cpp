@@ -38,70 +38,119 @@ constexpr std::array kNamed = {
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
-void skip_spaces(std::string_view text, size_t& position) {
-  while (position < text.size() && text[position] == ' ') ++position;
-}
-
-std::string_view read_word(std::string_view text, size_t& position) {
-  skip_spaces(text, position);
-  const size_t begin = position;
-  while (position < text.size() && is_word(text[position])) ++position;
-  return text.substr(begin, position - begin);
-}
-
-bool take(std::string_view text, size_t& position, char wanted) {
-  skip_spaces(text, position);
-  if (position >= text.size() || text[position] != wanted) return false;
-  ++position;
-  return true;
-}
-
-std::string joined_fields(const Type& type, bool named) {
+std::string joined_fields(const Type& type, bool named, const DimStore& dims) {
   std::string text;
   for (const Field& field : type.fields) {
     if (!text.empty()) text += ", ";
     if (named) text += field.name + ": ";
-    text += to_text(field.type);
+    text += to_text(field.type, dims);
   }
   return text;
 }
 
-/// Fields up to `close`, which is consumed.
-bool read_fields(std::string_view text, size_t& position, char close, bool named, std::vector<Field>& fields) {
-  if (take(text, position, close)) return true;
-  do {
-    Field field;
-    if (named) {
-      field.name = std::string(read_word(text, position));
-      if (!take(text, position, ':')) return false;
-    }
-    field.type = read_type(text, position);
-    if (field.type.is(TypeKind::Error)) return false;
-    fields.push_back(std::move(field));
-  } while (take(text, position, ','));
-  return take(text, position, close);
-}
+/// Reads by descent; a type of kind Error is a mistake.
+class TypeReader {
+ public:
+  TypeReader(std::string_view text, size_t& position, DimStore& dims) : text_(text), position_(position), dims_(dims) {}
 
-/// Dims are kept as text; a comma inside of brackets belongs to the dim.
-bool read_dims(std::string_view text, size_t& position, std::vector<std::string>& dims) {
-  if (take(text, position, ']')) return true;
-  std::string dim;
-  for (int depth = 0; position < text.size(); ++position) {
-    const char c = text[position];
-    if (c == '(' || c == '[') ++depth;
-    if (depth == 0 && (c == ',' || c == ']')) {
-      dims.push_back(dim);
-      dim.clear();
-      if (c == ']') return ++position, true;
-      skip_spaces(text, ++position);
-      --position;
-      continue;
-    }
-    if (c == ')' || c == ']') --depth;
-    dim += c;
+  Type type() {
+    if (depth_ == kMaxDepth) return {};
+    ++depth_;
+    Type type = form();
+    --depth_;
+    return type;
   }
-  return false;
-}
+
+ private:
+  Type form() {
+    Type type;
+    if (take('{')) {
+      type.kind = TypeKind::Record;
+      return fields('}', true, type.fields) ? type : Type{};
+    }
+    if (take('(')) {
+      type.kind = TypeKind::Tuple;
+      return fields(')', false, type.fields) ? type : Type{};
+    }
+    const std::string_view word = this->word();
+    if (word.empty()) return {};
+    if (word == "stream" && is_next('{')) {
+      ++position_;
+      type.kind = TypeKind::Stream;
+      return fields('}', true, type.fields) ? type : Type{};
+    }
+    if (is_next('[')) {
+      ++position_;
+      if (word == "list" || word == "option") {
+        type.kind = word == "list" ? TypeKind::List : TypeKind::Option;
+        return fields(']', false, type.fields) ? type : Type{};
+      }
+      type.kind = TypeKind::Tensor;
+      type.name = std::string(word);
+      return axes(type.dims) ? type : Type{};
+    }
+    for (const PlainName& plain : kPlain) {
+      if (plain.name == word) return Type::of(plain.kind);
+    }
+    for (const PlainName& named : kNamed) {
+      if (named.name == word) return Type::object(named.kind, std::string(this->word()));
+    }
+    return {};
+  }
+
+  void skip_spaces() {
+    while (is_next(' ')) ++position_;
+  }
+
+  bool is_next(char c) const { return position_ < text_.size() && text_[position_] == c; }
+
+  bool take(char wanted) {
+    skip_spaces();
+    if (!is_next(wanted)) return false;
+    ++position_;
+    return true;
+  }
+
+  std::string_view word() {
+    skip_spaces();
+    const size_t begin = position_;
+    while (position_ < text_.size() && is_word(text_[position_])) ++position_;
+    return text_.substr(begin, position_ - begin);
+  }
+
+  /// Fields up to `close`, which is consumed.
+  bool fields(char close, bool named, std::vector<Field>& fields) {
+    if (take(close)) return true;
+    do {
+      Field field;
+      if (named) {
+        field.name = std::string(word());
+        if (!take(':')) return false;
+      }
+      field.type = type();
+      if (field.type.is(TypeKind::Error)) return false;
+      fields.push_back(std::move(field));
+    } while (take(','));
+    return take(close);
+  }
+
+  bool axes(std::vector<DimId>& dims) {
+    if (take(']')) return true;
+    do {
+      const std::optional<DimId> dim = read_dim(text_, position_, dims_);
+      if (!dim) return false;
+      dims.push_back(*dim);
+    } while (take(','));
+    return take(']');
+  }
+
+  static constexpr int kMaxDepth = 256;  ///< that of a program, which the parser caps
+
+  std::string_view text_;
+  size_t& position_;
+  DimStore& dims_;
+  int depth_ = 0;
+};
 
 }  // namespace
 
@@ -117,59 +166,32 @@ bool Type::operator==(const Type& other) const {
   return kind == other.kind && name == other.name && dims == other.dims && fields == other.fields;
 }
 
-std::string to_text(const Type& type) {
+std::string_view to_text(TypeKind kind) {
   for (const PlainName& plain : kPlain) {
-    if (plain.kind == type.kind) return std::string(plain.name);
+    if (plain.kind == kind) return plain.name;
   }
+  return "";
+}
+
+std::string to_text(const Type& type, const DimStore& dims) {
+  if (const std::string_view plain = to_text(type.kind); !plain.empty()) return std::string(plain);
   for (const PlainName& named : kNamed) {
     if (named.kind == type.kind) return std::string(named.name) + " " + type.name;
   }
   if (type.is_tensor()) {
     std::string text = type.name + "[";
-    for (size_t i = 0; i < type.dims.size(); ++i) text += (i == 0 ? "" : ", ") + type.dims[i];
+    for (size_t i = 0; i < type.dims.size(); ++i) text += (i == 0 ? "" : ", ") + to_text(type.dims[i], dims);
     return text + "]";
   }
-  if (type.is(TypeKind::Record)) return "{" + joined_fields(type, true) + "}";
-  if (type.is(TypeKind::Stream)) return "stream{" + joined_fields(type, true) + "}";
-  if (type.is(TypeKind::Tuple)) return "(" + joined_fields(type, false) + ")";
-  if (type.is(TypeKind::Option)) return "option[" + joined_fields(type, false) + "]";
-  return "list[" + joined_fields(type, false) + "]";
+  if (type.is(TypeKind::Record)) return "{" + joined_fields(type, true, dims) + "}";
+  if (type.is(TypeKind::Stream)) return "stream{" + joined_fields(type, true, dims) + "}";
+  if (type.is(TypeKind::Tuple)) return "(" + joined_fields(type, false, dims) + ")";
+  if (type.is(TypeKind::Option)) return "option[" + joined_fields(type, false, dims) + "]";
+  return "list[" + joined_fields(type, false, dims) + "]";
 }
 
-Type read_type(std::string_view text, size_t& position) {
-  Type type;
-  if (take(text, position, '{')) {
-    type.kind = TypeKind::Record;
-    return read_fields(text, position, '}', true, type.fields) ? type : Type{};
-  }
-  if (take(text, position, '(')) {
-    type.kind = TypeKind::Tuple;
-    return read_fields(text, position, ')', false, type.fields) ? type : Type{};
-  }
-  const std::string_view word = read_word(text, position);
-  if (word.empty()) return {};
-  if (position < text.size() && text[position] == '{' && word == "stream") {
-    ++position;
-    type.kind = TypeKind::Stream;
-    return read_fields(text, position, '}', true, type.fields) ? type : Type{};
-  }
-  if (position < text.size() && text[position] == '[') {
-    ++position;
-    if (word == "list" || word == "option") {
-      type.kind = word == "list" ? TypeKind::List : TypeKind::Option;
-      return read_fields(text, position, ']', false, type.fields) ? type : Type{};
-    }
-    type.kind = TypeKind::Tensor;
-    type.name = std::string(word);
-    return read_dims(text, position, type.dims) ? type : Type{};
-  }
-  for (const PlainName& plain : kPlain) {
-    if (plain.name == word) return Type::of(plain.kind);
-  }
-  for (const PlainName& named : kNamed) {
-    if (named.name == word) return Type::object(named.kind, std::string(read_word(text, position)));
-  }
-  return {};
+Type read_type(std::string_view text, size_t& position, DimStore& dims) {
+  return TypeReader(text, position, dims).type();
 }
 
 }  // namespace ltr::ir

@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "codegen/ir/dim.h"
+
 namespace ltr::ir {
 
 enum class TypeKind {
@@ -16,7 +18,7 @@ enum class TypeKind {
   Bool,
   Str,
   Value,   ///< a host value of a setting: `200 steps`, `max`, `AdamW(lr = …)`
-  Tensor,  ///< `name` is the element type, `dims` the axes as text
+  Tensor,  ///< `name` is the element type, `dims` the axes
   Record,
   Tuple,
   List,
@@ -42,12 +44,12 @@ struct Field;
 struct Type {
   TypeKind kind = TypeKind::Error;
   std::string name;
-  std::vector<std::string> dims;
+  std::vector<DimId> dims;
   std::vector<Field> fields;  ///< Record: named; Tuple: elements; List and Option: one; Stream: its record
 
   static Type of(TypeKind kind) { return Type{kind, {}, {}, {}}; }
   static Type object(TypeKind kind, std::string name) { return Type{kind, std::move(name), {}, {}}; }
-  static Type tensor(std::string element, std::vector<std::string> dims) {
+  static Type tensor(std::string element, std::vector<DimId> dims) {
     return Type{TypeKind::Tensor, std::move(element), std::move(dims), {}};
   }
   static Type list(Type element);
@@ -67,9 +69,11 @@ struct Field {
 };
 
 /// `float[B, 10]`, `list[int]`, `block Linear`, `{x: f32[4], label: i64[]}`; reads back with `read_type`.
-std::string to_text(const Type& type);
+std::string to_text(const Type& type, const DimStore& dims);
+/// A type that is one word.
+std::string_view to_text(TypeKind kind);
 
 /// Reads a type at `position` and moves behind it; `TypeKind::Error` if there is none.
-Type read_type(std::string_view text, size_t& position);
+Type read_type(std::string_view text, size_t& position, DimStore& dims);
 
 }  // namespace ltr::ir

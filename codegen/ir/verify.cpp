@@ -102,7 +102,7 @@ class Verifier {
       const Value& value = function_.values[id];
       if (!(optional && value.type.is(TypeKind::None)) && !fits(wanted[i], value)) {
         report(op.loc, "operand " + std::to_string(operand) + " of " + std::string(op.info().name) + " is " +
-                           to_text(value.type));
+                           to_text(value.type, module_.dims));
       }
       if (optional) ++i;
     }

@@ -27,7 +27,7 @@ ir::Module lower_for_analysis(const check::Program& program, const source::Sourc
 /// Leaves to passes: inlining, folding, removal of what is not used.
 ir::Module lower(const check::Program& program, const source::SourceManager& sources, const Options& options);
 
-/// The C++ functions that the program declares, by file.
-std::vector<ir::ExternFile> lower_externs(const check::Program& program, const source::SourceManager& sources);
+/// A module of nothing but the C++ functions that the program declares.
+ir::Module lower_externs(const check::Program& program, const source::SourceManager& sources);
 
 }  // namespace ltr::lower

@@ -168,13 +168,7 @@ ValueId BodyLowerer::lower(const node::MapStage& node, const ExprView& expr) {
   std::vector<ValueId> operands = {*self, stream};
   if (node.skip_bad) operands.push_back(this->expr(*node.skip_bad));
   ir::MapInfo map;
-  for (const check::TypeField& field : expr.type.fields) {
-    map.output.push_back({field.name, shared_.type(field.type)});
-    std::vector<int64_t> dims;
-    for (const check::Dim& dim : field.type.dims)
-      dims.push_back(dim.group == 0 ? dim.size.constant().value_or(-1) : -1);
-    map.dims.push_back(std::move(dims));
-  }
+  for (const check::TypeField& field : expr.type.fields) map.output.push_back({field.name, shared_.type(field.type)});
   const int64_t row = map_row(std::move(map), node.fn, at(node.stream).type);
   return b.op(OpKind::MapStream, shared_.type(expr.type), std::move(operands), shared_.fn_names[node.fn],
               {{"map", row}});
@@ -190,18 +184,7 @@ ValueId BodyLowerer::lower(const node::FilterStage& node, const ExprView& expr) 
 }
 
 ValueId BodyLowerer::typed_source(const node::Op& op, const ExprView& expr) {
-  ir::Texts names, types, dims;
-  for (const check::TypeField& field : expr.type.fields) {
-    names.push_back(field.name);
-    types.push_back(field.type.is_tensor() ? check::to_text(field.type.element) : "host " + setting_text(field.type));
-    std::string sizes;
-    for (const check::Dim& dim : field.type.dims) {
-      sizes += (sizes.empty() ? "" : " ") + std::to_string(dim.group == 0 ? dim.size.constant().value_or(-1) : -1);
-    }
-    dims.push_back(sizes);
-  }
-  return b.op(OpKind::TypedSource, shared_.type(expr.type), exprs(op.args), std::string(library::info(op.op).name),
-              {{"names", names}, {"types", types}, {"dims", dims}});
+  return b.op(OpKind::TypedSource, shared_.type(expr.type), exprs(op.args), std::string(library::info(op.op).name));
 }
 
 ValueId BodyLowerer::overfit(const node::Op& op, const ExprView& expr) {

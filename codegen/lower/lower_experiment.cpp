@@ -266,7 +266,7 @@ class ExperimentLowerer {
     lowerer.finish();
     // An amended experiment mostly lists what the other one does.
     function.name.clear();
-    const std::string text = ir::print(function);
+    const std::string text = ir::print(function, shared_.module.dims);
     const auto [known, is_new] = shared_.lists.emplace(text, info_.list_callbacks);
     info_.list_callbacks = known->second;
     function.name = known->second;
@@ -300,7 +300,8 @@ class ExperimentLowerer {
       const check::Local& param = fn.locals[i];
       const Type type = shared_.type(param.type);
       const bool has_default = i < binding.defaults.size() && binding.defaults[i].has_value();
-      step.params.push_back({param.name, type.is_tensor() ? ir::to_text(type) : setting_text(param.type),
+      step.params.push_back({param.name,
+                             type.is_tensor() ? ir::to_text(type, shared_.module.dims) : setting_text(param.type),
                              has_default ? constant_text(*binding.defaults[i]) : "", type,
                              has_default ? shared_.loc(binding.defaults[i]->span) : step.loc});
     }

@@ -24,13 +24,14 @@ void lower_externs(Shared& shared) {
   }
 }
 
-std::vector<ir::ExternFile> lower_externs(const check::Program& program, const source::SourceManager& sources) {
+ir::Module lower_externs(const check::Program& program, const source::SourceManager& sources) {
   ir::Module module;
   ir::Tables tables;
   const Options options;
   Shared shared{program, sources, options, module, tables, {}, {}, {}, {}, {}, {}};
   lower_externs(shared);
-  return std::move(tables.externs);
+  module.tables = std::make_shared<const ir::Tables>(std::move(tables));
+  return module;
 }
 
 }  // namespace ltr::lower

@@ -205,7 +205,7 @@ class ObjectLowerer {
     init.name = ref_.name + ".$init_" + std::to_string(index);
     init.owner = ref_.name;
     init.role = ir::Role::InitRule;
-    init.result = Type::tensor("float", {"..."});
+    init.result = Type::tensor("float", {shared_.module.dims.leading()});
     init.loc = shared_.loc(rule.span);
     BodyLowerer inner(shared_, init);
     inner.owner = &ref_;

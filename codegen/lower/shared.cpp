@@ -103,7 +103,7 @@ ir::Type Shared::type(const check::Type& type) const {
       // Texts are a tensor of bytes, a row for each.
       out.name = type.kind == Kind::Texts ? "str" : check::to_text(type.element);
       for (const check::Dim& dim : type.dims) {
-        out.dims.push_back(dim.group != 0 ? "..." : program.atoms.to_text(dim.size));
+        out.dims.push_back(dim.group != 0 ? module.dims.leading() : this->dim(dim.size));
       }
       return out;
     case TypeKind::Block:

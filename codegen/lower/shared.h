@@ -42,6 +42,7 @@ struct Shared {
   ir::Loc loc(check::Span span) const;
   bool is_library(check::Span span) const { return options.library_sources.count(span.source.index) != 0; }
   ir::Type type(const check::Type& type) const;
+  ir::DimId dim(const check::Polynomial& size) const;
   const ObjectRef& object(const check::Type& type) const;
   const ObjectRef& object_named(const std::string& name) const;
   /// The C++ function `name`.

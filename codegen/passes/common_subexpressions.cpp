@@ -27,7 +27,7 @@ std::string constant_key(const ir::Constant& constant) {
 
 class SubexpressionPass {
  public:
-  explicit SubexpressionPass(ir::Function& function) : function_(function) {}
+  SubexpressionPass(ir::Function& function, const ir::DimStore& dims) : function_(function), dims_(dims) {}
   void run() {
     region(function_.body);
     apply(replacements_, function_.body);
@@ -49,7 +49,7 @@ class SubexpressionPass {
         for (const std::string& one : *words) text += "\"" + one + "\",";
       }
     }
-    for (const ir::ValueId result : op.results) text += ":" + to_text(function_.values[result].type);
+    for (const ir::ValueId result : op.results) text += ":" + to_text(function_.values[result].type, dims_);
     return text;
   }
 
@@ -77,6 +77,7 @@ class SubexpressionPass {
   }
 
   ir::Function& function_;
+  const ir::DimStore& dims_;
   Replacements replacements_;
   std::map<std::string, std::vector<ir::ValueId>> known_;
 };
@@ -84,7 +85,7 @@ class SubexpressionPass {
 }  // namespace
 
 void common_subexpressions(ir::Module& module) {
-  for (ir::Function& function : module.functions) SubexpressionPass(function).run();
+  for (ir::Function& function : module.functions) SubexpressionPass(function, module.dims).run();
 }
 
 }  // namespace ltr::passes

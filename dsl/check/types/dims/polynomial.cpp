@@ -74,6 +74,13 @@ std::optional<AtomId> Polynomial::single_atom() const {
   return monomial[0].first;
 }
 
+std::vector<std::pair<Monomial, int64_t>> Polynomial::written_terms() const {
+  std::vector<std::pair<Monomial, int64_t>> terms(terms_.begin(), terms_.end());
+  std::stable_sort(terms.begin(), terms.end(),
+                   [](const auto& a, const auto& b) { return a.first.size() > b.first.size(); });
+  return terms;
+}
+
 std::vector<AtomId> Polynomial::atoms() const {
   std::set<AtomId> found;
   for (const auto& [monomial, coefficient] : terms_) {
@@ -266,7 +273,8 @@ std::string AtomTable::to_text(const Polynomial& value) const {
     const Atom& atom = atoms_[id];
     const std::string left = to_text(atom.left), right = to_text(atom.right);
     const std::string wrapped_left = atom.left.terms().size() > 1 ? "(" + left + ")" : left;
-    const std::string wrapped_right = atom.right.terms().size() > 1 ? "(" + right + ")" : right;
+    const bool is_one = atom.right.constant() || atom.right.single_atom();
+    const std::string wrapped_right = is_one ? right : "(" + right + ")";
     switch (atom.kind) {
       case Atom::Kind::Variable: return atom.name;
       case Atom::Kind::Unknown: return "?";
@@ -279,12 +287,8 @@ std::string AtomTable::to_text(const Polynomial& value) const {
     }
     return "";
   };
-  // Terms of the highest degree first, the constant last, as people write them.
-  std::vector<std::pair<Monomial, int64_t>> terms(value.terms().begin(), value.terms().end());
-  std::stable_sort(terms.begin(), terms.end(),
-                   [](const auto& a, const auto& b) { return a.first.size() > b.first.size(); });
   std::string text;
-  for (const auto& [monomial, coefficient] : terms) {
+  for (const auto& [monomial, coefficient] : value.written_terms()) {
     std::string term;
     if (monomial.empty() || (coefficient != 1 && coefficient != -1)) {
       term = std::to_string(coefficient < 0 ? -coefficient : coefficient);

@@ -29,6 +29,8 @@ class Polynomial {
   std::optional<AtomId> single_atom() const;
   bool is_one() const { return constant() == 1; }
   const std::map<Monomial, int64_t>& terms() const { return terms_; }
+  /// As people write them: the highest degree first, the constant last.
+  std::vector<std::pair<Monomial, int64_t>> written_terms() const;
   std::vector<AtomId> atoms() const;
   /// Whether a coefficient left 64 bits on the way here: the terms mean nothing then.
   bool has_overflowed() const { return has_overflowed_; }
