@@ -3,6 +3,7 @@
 #   # RUN: %fails %s           must be refused with exactly the diagnostics of its CHECK lines
 #   # RUN: %check %s           must be accepted, with exactly the warnings of its CHECK lines
 #   # RUN: %dump ast %s        the text of a phase, line by line
+#   # RUN: %lower %s           the functions of the program as they are lowered, line by line
 #   # RUN: %fmt %s             formats to the text in Expected/
 #
 # Paths come from `-D ltrc=…`, `-D filecheck=…`, or the variables LTRC and FILECHECK.
@@ -46,6 +47,7 @@ config.substitutions += [
     (r"%fails %s", config.program_test.replace("COMMAND", f"not %ltrc check {short}")),
     (r"%check %s", config.program_test.replace("COMMAND", f"%ltrc check {short}")),
     (r"%dump (\w+) %s", f"cd %S && %ltrc dump \\1 %basename_t | {config.filecheck} --strict-whitespace %s"),
+    (r"%lower %s", f"cd %S && %ltrc dump ir --dump-after=lower %basename_t | {config.filecheck} --strict-whitespace %s"),
     (r"%fmt %s", "cd %S && %ltrc fmt --stdout %basename_t | diff %S/Expected/%basename_t -"),
     (r"%filecheck", f"{config.filecheck} {config.strict}"),
     (r"%ltrc", ltrc),

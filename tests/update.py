@@ -5,6 +5,7 @@
 
 `# RUN: %fails %s` and `%check %s`: a CHECK line behind each line that a diagnostic points at.
 `# RUN: %dump WHAT %s`: the whole dump at the end of the file.
+`# RUN: %lower %s`: what lowering makes of the functions of the program, those of the library left out, likewise.
 `# RUN: %fmt %s`: the formatted text in Expected/.
 Other tests are left alone. Exit status 1 if a program is not refused, or not accepted, as its RUN line says.
 """
@@ -15,7 +16,7 @@ import subprocess
 import sys
 
 CHECK = re.compile(r"^\s*# CHECK(-NEXT|-EMPTY)?:")
-RUN = re.compile(r"^# RUN: (%fails|%check|%dump (\w+)) %s\s*$")
+RUN = re.compile(r"^# RUN: (%fails|%check|%lower|%dump (\w+)) %s\s*$")
 PLACE = re.compile(r"^(?P<file>[^:]+):(?P<line>\d+):(?P<rest>\d+: (error|warning)\[.*)$")
 
 
@@ -35,6 +36,20 @@ def expectations_of_dump(lines, ltrc, path, what):
     while lines and not lines[-1].strip():
         lines.pop()
     return lines + [""] + out, result.returncode == 0
+
+
+def expectations_of_lowering(lines, ltrc, path):
+    result = run_compiler([ltrc, "dump", "ir", "--dump-after=lower"], path)
+    while lines and not lines[-1].strip():
+        lines.pop()
+    for function in result.stdout.split("\n\n")[1:]:
+        head, *rest = function.rstrip("\n").split("\n")
+        if re.search(r" library\b[a-z ]*{$", head):
+            continue
+        # Where a default stands in the library is not what the test is about.
+        texts = [re.sub(r"loc\(\d+:\d+:\d+\)", "loc({{[0-9:]+}})", escape(line)) for line in (head, *rest)]
+        lines += ["", f"# CHECK:{texts[0]}"] + [f"# CHECK-NEXT:{text}" for text in texts[1:]]
+    return lines, result.returncode == 0
 
 
 def expectations_of_diagnostics(lines, ltrc, path, command, phase):
@@ -76,7 +91,9 @@ def update(path, ltrc):
     lines = [line for line in old.rstrip("\n").split("\n") if not CHECK.match(line)]
     with open(path, "w", encoding="utf-8", newline="") as file:  # Line numbers are those without CHECK lines.
         file.write("\n".join(lines) + "\n")
-    if run[2]:
+    if run[1] == "%lower":
+        lines, is_right = expectations_of_lowering(lines, ltrc, path)
+    elif run[2]:
         lines, is_right = expectations_of_dump(lines, ltrc, path, run[2])
     else:
         is_early = re.search(r"(^|/)tests/(lex|parse)/", os.path.abspath(path))
