@@ -74,28 +74,6 @@ void propose_rename(const std::vector<Wanted>& wanted, const std::vector<std::st
 
 }  // namespace
 
-std::string weight_name(const std::string& path) {
-  if (path[0] != '_' && path.find("._") == std::string::npos) return path;
-  std::string shown, ending;
-  for (size_t begin = 0; begin < path.size();) {
-    const size_t end = std::min(path.find('.', begin), path.size());
-    std::string segment = path.substr(begin, end - begin);
-    begin = end + 1;
-    if (segment[0] != '_' || end == path.size()) {
-      shown += (shown.empty() ? "" : ".") + segment;
-      continue;
-    }
-    const size_t number_end = std::min(path.find('.', begin), path.size());
-    const bool is_list = begin < path.size() && path[begin] >= '0' && path[begin] <= '9';
-    if (is_list) {
-      segment.insert(std::min(segment.find('_', 1), segment.size()), path.substr(begin, number_end - begin));
-      begin = number_end + 1;
-    }
-    ending += segment;
-  }
-  return shown + ending;
-}
-
 bool fits_pattern(const std::string& pattern, const std::string& name) {
   size_t p = 0, n = 0, star = std::string::npos, retry = 0;
   while (n < name.size()) {

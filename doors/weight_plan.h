@@ -8,12 +8,6 @@
 
 namespace ltr::doors {
 
-/// What a weight at the place `path` is called, in files and to people. A private member leaves no
-/// segment: it stands behind the name of the weight, the number of a list behind its first word. So
-/// `rnn._l.0.weight_ih` is `rnn.weight_ih_l0`, and `_l_reverse` gives `weight_ih_l0_reverse`, as
-/// PyTorch calls them.
-std::string weight_name(const std::string& path);
-
 /// Patterns take `*` for any text, dots included.
 struct LoadRule {
   enum class Kind {

@@ -66,14 +66,6 @@ std::vector<Wanted> wanted(const std::vector<std::string>& names) {
 
 }  // namespace
 
-TEST_CASE("weights: private members leave no segment in a name") {
-  CHECK(weight_name("body.3.norm.weight") == "body.3.norm.weight");
-  CHECK(weight_name("rnn._l.0.weight_ih") == "rnn.weight_ih_l0");
-  CHECK(weight_name("_l.1.bias_hh") == "bias_hh_l1");
-  CHECK(weight_name("a.rnn._l_reverse.1.weight_hh") == "a.rnn.weight_hh_l1_reverse");
-  CHECK(weight_name("_scale") == "_scale");
-}
-
 TEST_CASE("a state_dict of torch.save: every type, views, empty and 0-d tensors") {
   WeightsFile file = WeightsFile::open(kInputs + "plain.pt");
   CHECK(file.tensors().size() == 7);

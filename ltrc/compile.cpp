@@ -13,7 +13,6 @@
 #include "codegen/lower/lower.h"
 #include "codegen/passes/pipeline.h"
 #include "codegen/training_logic/training_logic.h"
-#include "doors/weight_plan.h"
 #include "dsl/check/check.h"
 #include "dsl/diagnostics/load_source.h"
 #include "dsl/diagnostics/render.h"
@@ -70,8 +69,6 @@ class DataFilesHere : public check::DataFiles {
   check::WeightsFile weights(const std::string& path, const std::string& from) const override {
     return read_weights(path, from);
   }
-
-  std::string weight_name(const std::string& path) const override { return doors::weight_name(path); }
 
   check::LoadPlan plan(const std::vector<check::WantedTensor>& wanted, const std::vector<std::string>& stored,
                        const std::vector<check::WeightRule>& rules) const override {

@@ -137,11 +137,12 @@ std::vector<Row> rows_of(const Plan& plan) {
     if (object.kind != check::Kind::Block || object.path.empty()) continue;
     Row row{object.path, object.type, object.is_called ? shape_text(object.output) : "", 0, 0};
     for (const elaborate::Weight& weight : plan.tree.weights) {
-      if (!weight.is_buffer && is_below(weight.path, object.path))
+      if (!weight.is_buffer && elaborate::is_below(weight.path, object.path))
         row.weights += elaborate::count_elements(weight.dims).value_or(0);
     }
     for (const elaborate::Operation& operation : plan.tape) {
-      if (is_below(plan.tree.objects[operation.object].path, object.path)) row.flops += operation.flops.value_or(0);
+      if (elaborate::is_below(plan.tree.objects[operation.object].path, object.path))
+        row.flops += operation.flops.value_or(0);
     }
     rows.push_back(std::move(row));
   }
@@ -269,7 +270,7 @@ void print_json(const std::string& experiment, const Plan& plan, const Machinery
     for (const Size& dim : weight.dims) {
       shape.push_back(dim ? nlohmann::ordered_json(*dim) : nlohmann::ordered_json());
     }
-    json["parameters"].push_back({{"name", weight.path}, {"shape", shape}, {"is_buffer", weight.is_buffer}});
+    json["parameters"].push_back({{"name", weight.name()}, {"shape", shape}, {"is_buffer", weight.is_buffer}});
   }
   json["unknown"] = unknown_of(plan, memory, compilation.sources);
   fmt::print("{}\n", json.dump(2));

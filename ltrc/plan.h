@@ -70,8 +70,6 @@ double bytes_of(check::Element element, const std::string& precision);
 double result_bytes(const std::string& precision);
 /// Tensors of a weight's size that an optimizer's rule keeps; nothing if the rule is not known.
 std::optional<int> states_of(const elaborate::Value& rule);
-/// Whether `path` is `block` or stands below it.
-bool is_below(const std::string& path, const std::string& block);
 
 /// One update of the plan on one device.
 elaborate::Work make_work(const elaborate::Plan& plan, const Machinery& machinery, const elaborate::Device& device);

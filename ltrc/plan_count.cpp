@@ -63,17 +63,13 @@ std::optional<int> states_of(const Value& rule) {
   return std::nullopt;
 }
 
-bool is_below(const std::string& path, const std::string& block) {
-  return path.starts_with(block) && (path.size() == block.size() || path[block.size()] == '.');
-}
-
 std::string recomputed_block(const Plan& plan, const Machinery& machinery, elaborate::ObjectId object) {
   const std::string& path = plan.tree.objects[object].path;
   std::string outermost;
   for (const elaborate::Object& one : plan.tree.objects) {
     const bool is_named =
         std::find(machinery.recompute.begin(), machinery.recompute.end(), one.type) != machinery.recompute.end();
-    if (is_named && one.kind == check::Kind::Block && is_below(path, one.path) &&
+    if (is_named && one.kind == check::Kind::Block && elaborate::is_below(path, one.path) &&
         (outermost.empty() || one.path.size() < outermost.size()))
       outermost = one.path;
   }
@@ -113,7 +109,7 @@ Memory count_memory(const Plan& plan, const Machinery& machinery, const Layout& 
   std::set<elaborate::WeightId> trained;
   for (const elaborate::Weight& weight : plan.tree.weights) {
     const Size count = elaborate::count_elements(weight.dims);
-    if (!count) memory.unknown.push_back("the size of " + weight.path);
+    if (!count) memory.unknown.push_back("the size of " + weight.name());
     bytes.push_back(double(count.value_or(0)) * bytes_of(weight.element, machinery.precision));
     (weight.is_buffer ? memory.buffers : memory.weights) += bytes.back();
   }

@@ -53,15 +53,15 @@ class WorkMaker {
     std::sort(blocks.begin(), blocks.end(), [](const auto& a, const auto& b) { return a.size() < b.size(); });
     for (const Operation& operation : plan_.tape) {
       const std::string& path = plan_.tree.objects[operation.object].path;
-      const auto block =
-          std::find_if(blocks.begin(), blocks.end(), [&](const std::string& one) { return is_below(path, one); });
+      const auto block = std::find_if(blocks.begin(), blocks.end(),
+                                      [&](const std::string& one) { return elaborate::is_below(path, one); });
       if (block != blocks.end() && units_.emplace(*block, work_.units.size()).second) work_.units.emplace_back();
     }
   }
 
   Unit& unit_at(const std::string& path) {
     for (const auto& [block, index] : units_) {
-      if (is_below(path, block)) return work_.units[index];
+      if (elaborate::is_below(path, block)) return work_.units[index];
     }
     return work_.rest;
   }

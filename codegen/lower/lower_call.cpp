@@ -136,9 +136,7 @@ ValueId BodyLowerer::lower(const node::Construct& node, const ExprView& expr) {
   const std::optional<ValueId> here = place;
   for (size_t i = 0; i < node.args.size(); ++i) {
     place = here;
-    const auto* function = at(node.args[i]).get<node::Function>();
-    const Kind kind = at(function != nullptr ? function->value : node.args[i]).type.kind;
-    if (has_place && (kind == Kind::Block || (function != nullptr && kind == Kind::List))) {
+    if (has_place && check::builds_blocks(at(node.args[i]), shared_.program)) {
       place = b.op(OpKind::Place, Type::of(TypeKind::Scope), {*here}, ref.object->params[i].name);
     }
     args.push_back(this->expr(node.args[i]));

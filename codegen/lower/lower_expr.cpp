@@ -198,22 +198,12 @@ ValueId BodyLowerer::get_element(ValueId base, ValueId index, const Type& type) 
   return b.op(OpKind::TupleGet, type, {base}, "", {{"index", at}});
 }
 
-namespace {
-
-/// Expressions that build blocks, themselves or in their elements: each gets a place of its own.
-bool takes_place(const ExprView& expr) {
-  return expr.is<node::Construct>() || expr.is<node::List>() || expr.is<node::Tuple>() || expr.is<node::Record>() ||
-         expr.is<node::Comprehension>();
-}
-
-}  // namespace
-
 std::vector<ValueId> BodyLowerer::placed(const ExprIds& elements, const check::Type& type) {
   const std::optional<ValueId> outer = place;
   const Type scope = Type::of(TypeKind::Scope);
   std::vector<ValueId> values;
   for (size_t i = 0; i < elements.size(); ++i) {
-    if (outer && takes_place(at(elements[i]))) {
+    if (outer && check::builds_blocks(at(elements[i]), shared_.program)) {
       place = type.kind == Kind::Record ? b.op(OpKind::Place, scope, {*outer}, type.fields[i].name)
                                         : b.op(OpKind::PlaceElement, scope, {*outer, b.int_const(int64_t(i))});
     }
@@ -256,7 +246,7 @@ ValueId BodyLowerer::lower(const node::Comprehension& node, const ExprView& expr
   const ValueId index = b.region_param(Type::of(TypeKind::Int));
   env[node.variable] = index;
   const std::optional<ValueId> outer = place;
-  if (outer && takes_place(at(node.element))) {
+  if (outer && check::builds_blocks(at(node.element), shared_.program)) {
     const auto& start = b.value(from).constant;
     const bool from_zero = start && *start == ir::Constant(int64_t(0));
     const ValueId number = from_zero ? index : b.host(host::Op::Sub, Type::of(TypeKind::Int), {index, from});

@@ -52,8 +52,7 @@ struct Pattern {
   Span span;
   std::string text;
   std::string of;  ///< what the weights belong to, for messages
-  Scope scope;
-  std::vector<WeightId> weights;
+  std::vector<WeightUse> weights;
 };
 
 /// What a trace met; the rules make diagnostics of it.

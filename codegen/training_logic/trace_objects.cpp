@@ -139,9 +139,7 @@ void Trace::made_metric(const ir::Op& op, Frame& frame) {
 Value Trace::chosen_by_pattern(const ir::Op& op, Frame& frame) {
   const Value scope = use(op.operands[0], frame);
   if (!scope.scope) return {};
-  Pattern pattern{op.loc.span, op.text("pattern"), root_->owner, *scope.scope, {}};
-  for (const WeightUse& one : heap_.weights_at(*scope.scope, {})) pattern.weights.push_back(one.weight);
-  findings.patterns.push_back(std::move(pattern));
+  findings.patterns.push_back({op.loc.span, op.text("pattern"), root_->owner, heap_.weights_at(*scope.scope, {})});
   return {};
 }
 
@@ -153,7 +151,7 @@ std::vector<library::Id> Trace::rules_of(const ir::Op& op, const Value& weights)
   const ir::Texts &patterns = op.texts("patterns"), &own = op.texts("group_rules");
   for (size_t i = 0; i < rules.size(); ++i) {
     const auto first = std::find_if(patterns.begin(), patterns.end(), [&](const std::string& pattern) {
-      return takes(pattern, weights.weights[0].scope, weights.weights[i].weight, heap_);
+      return takes(pattern, weights.weights[i], heap_);
     });
     if (first == patterns.end()) continue;
     const std::string& rule = own[size_t(first - patterns.begin())];
@@ -169,9 +167,7 @@ void Trace::note_groups(const ir::Op& op, const Value& weights) {
     // `@bias` and the like are kinds of weights, not paths.
     const size_t at = op.written.size() - patterns.size() + i;
     if (patterns[i].starts_with('@') || at >= op.written.size()) continue;
-    Pattern pattern{op.written[at], patterns[i], op.name, weights.weights[0].scope, {}};
-    for (const WeightUse& one : weights.weights) pattern.weights.push_back(one.weight);
-    findings.patterns.push_back(std::move(pattern));
+    findings.patterns.push_back({op.written[at], patterns[i], op.name, weights.weights});
   }
 }
 
@@ -199,7 +195,7 @@ void Trace::freeze(const ir::Op& op, Frame& frame) {
   for (Weight& weight : heap_.weights) {
     for (const Scope& at : weight.places) {
       if (!place->holds(at) || at.path.size() <= place->path.size()) continue;
-      const std::string_view path = std::string_view(at.path).substr(place->path.empty() ? 0 : place->path.size() + 1);
+      const std::string path = place->name_of(at);
       for (size_t i = 0; i < rules.size(); ++i) {
         if (rules[i] == "Freeze" && matches(patterns[i], path)) weight.is_frozen = true;
       }

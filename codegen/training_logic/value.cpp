@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "runtime/tables/weight_name.h"
+
 namespace ltr::training_logic {
 
 namespace {
@@ -25,6 +27,10 @@ bool Scope::holds(const Scope& other) const {
   if (root != other.root) return false;
   return path.empty() || other.path == path ||
          (other.path.size() > path.size() && other.path.starts_with(path) && other.path[path.size()] == '.');
+}
+
+std::string Scope::name_of(const Scope& other) const {
+  return weight_name(path.empty() ? other.path : other.path.substr(path.size() + 1));
 }
 
 bool Value::holds_input() const {

@@ -58,6 +58,8 @@ struct Scope {
   Scope below(const std::string& name) const { return {root, path.empty() ? name : path + "." + name}; }
   /// Whether `other` is this place or lies below it.
   bool holds(const Scope& other) const;
+  /// What people and patterns call the weight at `other`, from this place on.
+  std::string name_of(const Scope& other) const;
 };
 
 /// One of the tensors that a `weights` stands for, and where it was asked for.

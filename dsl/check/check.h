@@ -14,8 +14,6 @@ struct DataFiles {
   virtual std::optional<std::string> first_line(const std::string& path, const std::string& from) const = 0;
   /// The header of a file of weights, a `#PART` of PyTorch files included.
   virtual WeightsFile weights(const std::string& path, const std::string& from) const = 0;
-  /// What a weight at the place `path` of a block is called in files.
-  virtual std::string weight_name(const std::string& path) const = 0;
   /// Which of the tensors `stored` becomes which of `wanted`.
   virtual LoadPlan plan(const std::vector<WantedTensor>& wanted, const std::vector<std::string>& stored,
                         const std::vector<WeightRule>& rules) const = 0;

@@ -102,6 +102,17 @@ Expr with_children(Expr expr, const std::function<ExprId(ExprId)>& map) {
   return expr;
 }
 
+bool builds_blocks(const ExprView& expr, const Program& program) {
+  if (expr.is<node::Construct>()) return expr.type.kind == Kind::Block;
+  const auto builds = [&](ExprId part) { return builds_blocks(program.exprs[part], program); };
+  if (const auto* choice = expr.get<node::If>()) return builds(choice->then_value) || builds(choice->else_value);
+  if (const auto* list = expr.get<node::Comprehension>()) return builds(list->element);
+  if (const auto* function = expr.get<node::Function>()) return builds(function->value);
+  const bool has_parts =
+      expr.is<node::List>() || expr.is<node::Tuple>() || expr.is<node::Record>() || expr.is<node::Convert>();
+  return has_parts && any_child(expr, builds);
+}
+
 bool is_like(const ExprView& left, const ExprView& right) {
   if (left.node.index() != right.node.index()) return false;
   return std::visit(

@@ -22,6 +22,9 @@ bool any_child(const ExprView& expr, const std::function<bool(ExprId)>& test);
 Expr with_children(Expr expr, const std::function<ExprId(ExprId)>& map);
 /// Whether an expression reads something of the experiment's data.
 bool needs_data(const ExprView& expr, const Program& program);
+/// Whether `expr` builds blocks, itself or in its parts. Then what it builds lies at a place of its own below that of the
+/// list (its number), the record (its field) or the block (the param) that it is handed to.
+bool builds_blocks(const ExprView& expr, const Program& program);
 /// Whether two expressions are alike but for their types, places and operands, of which there are equally many.
 bool is_like(const ExprView& left, const ExprView& right);
 

@@ -110,16 +110,15 @@ Plan elaborate(const check::Program& program, const check::Experiment& experimen
   if (!plan.broken.empty()) return plan;
   Frame top;
   const auto construct = [&](Kind kind, check::DeclIndex decl, const check::ExprIds& arguments) {
-    std::vector<Value> args;
-    for (const check::ExprId argument : arguments) args.push_back(machine.eval(argument, top));
+    const auto given = [&](size_t i, const std::string&) { return machine.eval(arguments[i], top); };
     check::Type type = check::Type::of(kind);
     type.decl = decl;
-    return ObjectId(machine.construct(type, std::move(args)).whole);
+    const auto place = kind == Kind::Model ? std::optional<std::string>("") : std::nullopt;
+    return ObjectId(machine.construct(type, {arguments.size(), given}, place).whole);
   };
   plan.tree.data = construct(Kind::Data, experiment.data, experiment.data_arguments);
   machine.data = plan.tree.data;
   plan.tree.model = construct(Kind::Model, experiment.model, experiment.model_arguments);
-  machine.name_weights(plan.tree.model, "");
 
   const check::DataObject& data = program.datas[experiment.data];
   Frame frame = params_frame(plan.tree.objects[plan.tree.data], data.object, plan.tree.data);

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "dsl/check/walk.h"
 #include "dsl/elaborate/machine.h"
 #include "dsl/host/math.h"
 
@@ -127,7 +128,16 @@ struct Machine::ExprRunner {
   Value operator()(const node::ModelOf&) const { return {}; }
   Value operator()(const node::MetricSeries&) const { return {}; }
   Value operator()(const node::FnValue& function) const { return function_value(function.fn); }
-  Value operator()(const node::Function&) const { return function_value(0); }
+  Value operator()(const node::Function& function) const {
+    Value closure;
+    closure.kind = Value::Kind::Closure;
+    closure.items.push_back(eval(function.value));
+    closure.whole = int64_t(machine.closures_.size());
+    machine.assign(function.local, closure.items[0], frame);
+    machine.closures_.push_back({&function, frame});
+    machine.closures_.back().frame.place.reset();
+    return closure;
+  }
 
   Value operator()(const node::Op& op) const {
     const std::vector<Value> args = eval(op.args);
@@ -149,12 +159,18 @@ struct Machine::ExprRunner {
     eval(update.args);
     return {};
   }
-  Value operator()(const node::CallValue& function) const {
-    eval(function.args);
+  Value operator()(const node::CallValue& call) const {
+    const Value function = eval(call.callee);
+    std::vector<Value> args = eval(call.args);
+    if (function.kind == Value::Kind::Closure) return machine.apply(function, std::move(args));
     machine.unknown("what the function value computes, which is not counted", expr.span);
     return typed();
   }
-  Value operator()(const node::Construct& built) const { return machine.construct(expr.type, eval(built.args)); }
+  Value operator()(const node::Construct& built) const {
+    const auto given = [&](size_t i, const std::string& param) { return placed(built.args[i], param); };
+    return machine.construct(expr.type, {built.args.size(), given},
+                             expr.type.kind == Kind::Block ? frame.place : std::nullopt);
+  }
   Value operator()(const node::Call& call) const {
     Value result;
     result.kind = Value::Kind::Call;
@@ -173,8 +189,8 @@ struct Machine::ExprRunner {
   Value operator()(const node::Record& record) const {
     Value result;
     result.kind = Value::Kind::Record;
-    result.items = eval(record.values);
     for (const check::TypeField& field : expr.type.fields) result.names.push_back(field.name);
+    for (size_t i = 0; i < record.values.size(); ++i) result.items.push_back(placed(record.values[i], result.names[i]));
     return result;
   }
   Value operator()(const node::RecordField& field) const {
@@ -203,7 +219,7 @@ struct Machine::ExprRunner {
     result.kind = Value::Kind::List;
     for (int64_t i = from.whole; i < to.whole; ++i) {
       machine.assign_anew(list.variable, Value::of_int(i), frame);
-      result.items.push_back(eval(list.element));
+      result.items.push_back(placed(list.element, std::to_string(i - from.whole)));
     }
     return result;
   }
@@ -343,13 +359,23 @@ struct Machine::ExprRunner {
   Value sequence(const ExprIds& elements) const {
     Value list;
     list.kind = Value::Kind::List;
-    list.items = eval(elements);
+    for (size_t i = 0; i < elements.size(); ++i) list.items.push_back(placed(elements[i], std::to_string(i)));
     if (expr.type.kind == Kind::Weights) {
       list.weights = machine.weights_of(list);
       list.kind = Value::Kind::Weights;
       list.items.clear();
     }
     return list;
+  }
+
+  /// The value of a part, which lies at a place of its own if it builds blocks.
+  Value placed(ExprId part, const std::string& name) const {
+    if (!frame.place || !check::builds_blocks(machine.program_.exprs[part], machine.program_)) return eval(part);
+    const std::string outer = *frame.place;
+    frame.place = below(outer, name);
+    Value value = eval(part);
+    frame.place = outer;
+    return value;
   }
 
   /// `decides` is the value of the left side that makes the right one needless.

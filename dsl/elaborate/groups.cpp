@@ -5,13 +5,13 @@
 
 namespace ltr::elaborate {
 
-namespace {
-
 bool matches(std::string_view pattern, std::string_view path) {
   if (pattern.empty()) return path.empty();
   if (pattern[0] == '*') return matches(pattern.substr(1), path) || (!path.empty() && matches(pattern, path.substr(1)));
   return !path.empty() && (pattern[0] == '?' || pattern[0] == path[0]) && matches(pattern.substr(1), path.substr(1));
 }
+
+namespace {
 
 /// The declaration of the block that the weight is a member of.
 std::string kind_of(const std::string& path, const Tree& tree) {
@@ -25,12 +25,12 @@ std::string kind_of(const std::string& path, const Tree& tree) {
 
 /// A path is meant whole, or from what was given to the optimizer on: any begin of it may be left out.
 bool takes(const std::string& pattern, const Weight& weight, const Tree& tree) {
-  const std::string& path = weight.path;
+  const std::string path = weight.name();
   const std::string name = path.substr(path.rfind('.') + 1);
   if (pattern == "@1d") return weight.dims.size() < 2;
   if (pattern == "@bias") return name == "bias" || name.starts_with("bias_");
-  if (pattern == "@norm") return kind_of(path, tree).find("Norm") != std::string::npos;
-  if (pattern == "@embedding") return kind_of(path, tree) == "Embedding";
+  if (pattern == "@norm") return kind_of(weight.path, tree).find("Norm") != std::string::npos;
+  if (pattern == "@embedding") return kind_of(weight.path, tree) == "Embedding";
   if (matches(pattern, path)) return true;
   for (size_t dot = path.find('.'); dot != std::string::npos; dot = path.find('.', dot + 1)) {
     if (matches(pattern, std::string_view(path).substr(dot + 1))) return true;

@@ -1,5 +1,7 @@
 #include "dsl/elaborate/instance.h"
 
+#include <algorithm>
+
 namespace ltr::elaborate {
 
 Value Value::of_int(int64_t whole) {
@@ -44,6 +46,25 @@ const Value* Object::find(const std::string& name) const {
     if (member == name) return &value;
   }
   return nullptr;
+}
+
+std::string below(const std::string& place, const std::string& name) {
+  return place.empty() ? name : place + "." + name;
+}
+
+bool is_below(const std::string& path, const std::string& above) {
+  return above.empty() || path == above || (path.starts_with(above) && path[above.size()] == '.');
+}
+
+std::vector<WeightId> Tree::weights_at(const std::string& path) const {
+  std::vector<WeightId> found;
+  for (size_t i = 0; i < weights.size(); ++i) {
+    const Weight& weight = weights[i];
+    const auto lies_there = [&](const std::string& place) { return is_below(place, path); };
+    const bool is_there = lies_there(weight.path) || std::any_of(weight.ties.begin(), weight.ties.end(), lies_there);
+    if (is_there && !weight.is_buffer && !weight.is_frozen) found.push_back(WeightId(i));
+  }
+  return found;
 }
 
 Size count_elements(const std::vector<Size>& dims) {

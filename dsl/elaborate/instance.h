@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "dsl/check/typed.h"
+#include "runtime/tables/weight_name.h"
 
 /// What an experiment builds, with the numbers filled in: model, blocks, weights.
 namespace ltr::elaborate {
@@ -35,10 +36,11 @@ struct Value {
     Object,
     Weights,
     Function,
-    Call,  ///< an optimizer, schedule, callback: `text` with named `items`
+    Closure,  ///< a function with what it was made of, its one item, whose locals are a frame of the machine
+    Call,     ///< an optimizer, schedule, callback: `text` with named `items`
   };
   Kind kind = Kind::Unknown;
-  int64_t whole = 0;  ///< Bool, Int; Object: its id; Function: index of the function
+  int64_t whole = 0;  ///< Bool, Int; Object: its id; Function: index of the function; Closure: of the frame
   double real = 0;    ///< Float
   std::string text;   ///< Str, Call
   check::Element element = check::Element::Error;
@@ -62,12 +64,23 @@ struct Value {
 /// The product of the sizes, if all are known.
 Size count_elements(const std::vector<Size>& dims);
 
+/// A path is of a place: where a member, an element, a field or an argument that is built lies below the model.
 struct Weight {
-  std::string path;  ///< `net.fc1.weight`
+  std::string path;               ///< `net.fc1.weight`
+  std::vector<std::string> ties;  ///< the other places that it was given to
   check::Element element = check::Element::Error;
   std::vector<Size> dims;
   bool is_buffer = false;
+  bool is_frozen = false;  ///< by the `freeze` of a `from`: no optimizer moves it
+
+  /// What people, files and patterns call it.
+  std::string name() const { return weight_name(path); }
 };
+
+/// The place of `name` below `place`, "" for the model.
+std::string below(const std::string& place, const std::string& name);
+/// Whether `path` is the place `above`, or lies below it.
+bool is_below(const std::string& path, const std::string& above);
 
 /// What sizes mean inside one declaration or call.
 struct Sizes {
@@ -95,6 +108,9 @@ struct Tree {
   std::vector<Weight> weights;
   ObjectId model = 0;
   ObjectId data = 0;
+
+  /// Those that may be trained and have a place at or below `path`.
+  std::vector<WeightId> weights_at(const std::string& path) const;
 };
 
 }  // namespace ltr::elaborate

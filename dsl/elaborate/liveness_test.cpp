@@ -18,7 +18,7 @@ Operation operation(std::vector<int32_t> inputs, int64_t elements) {
 /// A chain of three functions a, b and c of 100 numbers and a loss of one, all of which the loss goes back through.
 Plan chain() {
   Plan plan;
-  plan.tree.weights.push_back({"w", check::Element::Float, {50}, false});
+  plan.tree.weights.push_back({.path = "w", .element = check::Element::Float, .dims = {50}});
   plan.tape = {operation({}, 100), operation({0}, 100), operation({1}, 100), operation({2}, 1)};
   plan.tape[0].weights = {0};
   plan.backwards.push_back(count_backward(plan.tape, 3, {0}));

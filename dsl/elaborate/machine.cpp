@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "dsl/check/walk.h"
+#include "dsl/elaborate/groups.h"
 
 /// Objects, calls and statements.
 namespace ltr::elaborate {
@@ -44,11 +45,16 @@ void Machine::assign_anew(check::LocalId local, Value value, Frame& frame) const
   assign(local, std::move(value), frame);
 }
 
-Value Machine::add_weight(const check::Member& member, Value value, const Frame& frame) {
+// A weight whose first value is another weight is that weight.
+Value Machine::add_weight(const check::Member& member, const std::string& path, Value value, const Frame& frame) {
   if (value.kind == Value::Kind::None) return value;
-  if (value.weight) return value;  // Tied: the value is a weight that exists.
+  if (value.weight) {
+    plan_.tree.weights[*value.weight].ties.push_back(path);
+    return value;
+  }
   const check::Type& type = member.type.kind == Kind::Option ? member.type.fields[0].type : member.type;
   Weight weight;
+  weight.path = path;
   weight.element = type.element;
   weight.dims = dims_of(type, frame);
   weight.is_buffer = member.kind == MemberKind::Buffer;
@@ -61,32 +67,59 @@ Value Machine::add_weight(const check::Member& member, Value value, const Frame&
   return result;
 }
 
-Value Machine::construct(const check::Type& type, std::vector<Value> args) {
+void Machine::freeze(const check::WeightSource& source, const std::string& place) {
+  for (Weight& weight : plan_.tree.weights) {
+    if (!is_below(weight.path, place) || weight.path == place) continue;
+    const std::string name = weight_name(weight.path.substr(place.size() + 1));
+    for (const check::WeightRule& rule : source.rules) {
+      if (rule.kind == check::WeightRule::Kind::Freeze && matches(rule.pattern, name)) weight.is_frozen = true;
+    }
+  }
+}
+
+Value Machine::member_of(const check::Member& member, const std::optional<std::string>& place, Frame& frame) {
+  const std::string path = place ? below(*place, member.name) : "";
+  switch (member.kind) {
+    case MemberKind::Block: {
+      frame.place = path;
+      Value value = eval(member.value, frame);
+      frame.place.reset();
+      if (member.source) freeze(*member.source, path);
+      return value;
+    }
+    case MemberKind::Weight:
+    case MemberKind::Buffer: return add_weight(member, path, eval(member.value, frame), frame);
+    case MemberKind::Let:
+    case MemberKind::Metric:
+    case MemberKind::Optimizer:
+    case MemberKind::State: break;
+  }
+  return eval(member.value, frame);
+}
+
+// An object stands before those that are built for its params.
+Value Machine::construct(const check::Type& type, const Arguments& args, const std::optional<std::string>& place) {
   const ObjectId id = ObjectId(plan_.tree.objects.size());
   plan_.tree.objects.emplace_back();
   plan_.tree.objects[id].kind = type.kind;
   plan_.tree.objects[id].decl = type.decl;
+  plan_.tree.objects[id].path = place.value_or("");
   const check::Object& decl = decl_of(plan_.tree.objects[id]);
   plan_.tree.objects[id].type = decl.name;
+  const bool was_tracing = is_tracing;
+  is_tracing = false;
   Frame frame;
   frame.locals = &decl.locals;
   frame.self = id;
-  for (size_t i = 0; i < decl.params.size() && i < args.size(); ++i) {
-    assign(check::LocalId(i), args[i], frame);
-    plan_.tree.objects[id].params[decl.params[i].name] = args[i];
+  for (size_t i = 0; i < decl.params.size() && i < args.count; ++i) {
+    Value value = args.evaluate(i, decl.params[i].name);
+    plan_.tree.objects[id].params[decl.params[i].name] = value;
+    assign(check::LocalId(i), std::move(value), frame);
   }
   plan_.tree.objects[id].sizes = frame.sizes;
-  const bool was_tracing = is_tracing;
-  is_tracing = false;
   for (const check::Member& member : decl.members) {
-    Value value;
-    if (type.kind == Kind::Data) {
-      // Streams are no sizes; what is asked of them is asked where it is used.
-    } else {
-      value = eval(member.value, frame);
-      if (member.kind == MemberKind::Weight || member.kind == MemberKind::Buffer)
-        value = add_weight(member, std::move(value), frame);
-    }
+    // Streams are no sizes; what is asked of them is asked where it is used.
+    Value value = type.kind == Kind::Data ? Value{} : member_of(member, place, frame);
     bind(member.type, value, plan_.tree.objects[id].sizes);
     plan_.tree.objects[id].members.emplace_back(member.name, std::move(value));
   }
@@ -97,54 +130,29 @@ Value Machine::construct(const check::Type& type, std::vector<Value> args) {
   return result;
 }
 
-void Machine::name_weights(ObjectId object, const std::string& path) {
-  const auto visit = [&](const auto& self, const Value& value, const std::string& at) -> void {
-    if (value.kind == Value::Kind::Object) {
-      Object& inner = plan_.tree.objects[size_t(value.whole)];
-      if (inner.kind != Kind::Block || !inner.path.empty()) return;  // One place names it.
-      name_weights(ObjectId(value.whole), at);
-    } else if (value.weight) {
-      Weight& weight = plan_.tree.weights[*value.weight];
-      if (weight.path.empty()) weight.path = at;
-    } else if (value.kind == Value::Kind::List || value.kind == Value::Kind::Record) {
-      const bool is_record = value.kind == Value::Kind::Record;
-      for (size_t i = 0; i < value.items.size(); ++i)
-        self(self, value.items[i], at + "." + (is_record ? value.names[i] : std::to_string(i)));
-    }
-  };
-  plan_.tree.objects[object].path = path;
-  // A block given as a parameter is a member.
-  for (const auto& [name, value] : plan_.tree.objects[object].members)
-    visit(visit, value, path.empty() ? name : path + "." + name);
-  for (const auto& [name, value] : plan_.tree.objects[object].params) {
-    if (value.kind == Value::Kind::Object) visit(visit, value, path.empty() ? name : path + "." + name);
-  }
-}
-
 std::vector<WeightId> Machine::weights_of(const Value& value) const {
+  const Tree& tree = plan_.tree;
+  if (value.kind == Value::Kind::Weights) return value.weights;
+  if (value.kind == Value::Kind::Object) return tree.weights_at(tree.objects[size_t(value.whole)].path);
+  if (value.weight) {
+    const Weight& weight = tree.weights[*value.weight];
+    return weight.is_buffer || weight.is_frozen ? std::vector<WeightId>{} : std::vector{*value.weight};
+  }
   std::vector<WeightId> result;
-  const auto add = [&](const std::vector<WeightId>& ids) {
-    for (const WeightId id : ids) {
+  for (const Value& item : value.items) {
+    for (const WeightId id : weights_of(item)) {
       if (std::find(result.begin(), result.end(), id) == result.end()) result.push_back(id);
-    }
-  };
-  if (value.kind == Value::Kind::Weights) add(value.weights);
-  if (value.weight && !plan_.tree.weights[*value.weight].is_buffer) add({*value.weight});
-  for (const Value& item : value.items) add(weights_of(item));
-  if (value.kind == Value::Kind::Object) {
-    const Object& object = plan_.tree.objects[size_t(value.whole)];
-    for (const auto& [name, member] : object.members) {
-      if (member.kind == Value::Kind::Call) {
-        if (object.kind != Kind::Model) add(weights_of(member));
-      } else {
-        add(weights_of(member));
-      }
-    }
-    for (const auto& [name, param] : object.params) {
-      if (param.kind == Value::Kind::Object) add(weights_of(param));
     }
   }
   return result;
+}
+
+Value Machine::apply(const Value& closure, std::vector<Value> args) {
+  const Closure& made = closures_[size_t(closure.whole)];
+  Frame frame = made.frame;
+  for (size_t i = 0; i < args.size() && i < made.function->params.size(); ++i)
+    assign(made.function->params[i], std::move(args[i]), frame);
+  return eval(made.function->result, frame);
 }
 
 Value Machine::call(uint32_t fn, std::optional<ObjectId> self, std::vector<Value> args) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <deque>
 #include <set>
 
 #include "dsl/elaborate/elaborate.h"
@@ -9,12 +10,14 @@ namespace ltr::elaborate {
 /// Loops run as written up to here; nobody reads a plan of more.
 inline constexpr int64_t kMaxRounds = 65'536;
 
-/// Where code runs: its locals, the meaning of its sizes, the object whose code it is.
+/// Where code runs: its locals, the meaning of its sizes, the object whose code it is; while a member is built, the place
+/// of what the expression at hand builds.
 struct Frame {
   const std::vector<check::Local>* locals = nullptr;
   std::map<check::LocalId, Value> values;
   Sizes sizes;
   std::optional<ObjectId> self;
+  std::optional<std::string> place;
 };
 
 /// Runs typed code on sizes instead of tensors. What it cannot know is `Unknown` and goes on so.
@@ -26,9 +29,13 @@ class Machine {
   Value eval(const check::ExprView& expr, Frame& frame);
   Value eval(check::ExprId id, Frame& frame) { return eval(program_.exprs[id], frame); }
   Value call(uint32_t fn, std::optional<ObjectId> self, std::vector<Value> args);
-  Value construct(const check::Type& type, std::vector<Value> args);
-  /// Gives every weight its path, from the members of the model down.
-  void name_weights(ObjectId object, const std::string& path);
+  /// What is given for the params of an object.
+  struct Arguments {
+    size_t count = 0;
+    std::function<Value(size_t index, const std::string& param)> evaluate;
+  };
+  /// Builds an object, and what it is made of, at `place`; data and metrics have none.
+  Value construct(const check::Type& type, const Arguments& args, const std::optional<std::string>& place);
   void bind(const check::Type& type, const Value& value, Sizes& sizes) const;
   Value value_of(const check::Type& type, const Frame& frame) const;
   std::vector<Size> dims_of(const check::Type& type, const Frame& frame) const;
@@ -47,7 +54,10 @@ class Machine {
   std::optional<Value> run(const check::Body& body, Frame& frame);
   struct ExprRunner;
   struct StmtRunner;
-  Value add_weight(const check::Member& member, Value value, const Frame& frame);
+  Value member_of(const check::Member& member, const std::optional<std::string>& place, Frame& frame);
+  Value add_weight(const check::Member& member, const std::string& path, Value value, const Frame& frame);
+  void freeze(const check::WeightSource& source, const std::string& place);
+  Value apply(const Value& closure, std::vector<Value> args);
   void unknown(const std::string& what, check::Span span);
   std::vector<WeightId> weights_of(const Value& value) const;
 
@@ -56,6 +66,11 @@ class Machine {
   Plan& plan_;
   std::set<std::pair<std::string, check::Span>> reported_;
   Value yielded_;  ///< by the last round of a scan
+  struct Closure {
+    const check::node::Function* function;
+    Frame frame;  ///< as it was where the function was made
+  };
+  std::deque<Closure> closures_;
   int depth_ = 0;
 };
 

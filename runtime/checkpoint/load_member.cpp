@@ -9,6 +9,7 @@
 #include "ltr/load.h"
 #include "runtime/checkpoint/weights_file.h"
 #include "runtime/data/paths.h"
+#include "runtime/tables/weight_name.h"
 #include "runtime/tensor/handle.h"
 #include "runtime/tensor/mode.h"
 #include "runtime/train/root_state.h"
@@ -27,8 +28,8 @@ void collect(const ScopeState& scope, const ScopeState& from, const Str& prefix,
   const Str base = from.path.empty() ? "" : from.path + ".";
   for (const ScopeState::Local& local : scope.locals) {
     const Str& own = scope.root->entries[local.entry].path;
-    const Str name = doors::weight_name(prefix + local.name);
-    const bool is_shared = own != doors::weight_name(base + prefix + local.name);
+    const Str name = weight_name(prefix + local.name);
+    const bool is_shared = own != weight_name(base + prefix + local.name);
     slots.push_back({{name, is_shared && own.rfind(base, 0) == 0 ? own.substr(base.size()) : ""}, local.entry});
   }
   for (const ScopeState* child : scope.children) collect(*child, from, prefix + child->name + ".", slots);

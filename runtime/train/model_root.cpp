@@ -1,6 +1,6 @@
 #include "runtime/train/model_root.h"
 
-#include "doors/weight_plan.h"
+#include "runtime/tables/weight_name.h"
 #include "runtime/tensor/handle.h"
 #include "runtime/tensor/mode.h"
 #include "runtime/tensor/random.h"
@@ -19,7 +19,7 @@ bool is_private(const ScopeState& scope) {
 template <class Visit>
 void walk(const ScopeState& scope, const Str& prefix, const Visit& visit) {
   for (const ScopeState::Local& local : scope.locals) {
-    visit(doors::weight_name(prefix + local.name), scope.root->entries[local.entry]);
+    visit(weight_name(prefix + local.name), scope.root->entries[local.entry]);
   }
   for (const ScopeState* child : scope.children) walk(*child, prefix + child->name + ".", visit);
 }
@@ -39,7 +39,7 @@ ScopeState* place(ScopeState& parent, Str name) {
 }
 
 Str entry_path(const ScopeState& scope, const char* name) {
-  return doors::weight_name(scope.path.empty() ? Str(name) : scope.path + "." + name);
+  return weight_name(scope.path.empty() ? Str(name) : scope.path + "." + name);
 }
 
 Tensor register_tensor(ScopeState& scope, const char* name, const Tensor& initial, bool trained, Location location) {

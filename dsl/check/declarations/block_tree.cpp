@@ -1,6 +1,7 @@
 #include "dsl/check/declarations/block_tree.h"
 
 #include "dsl/check/expressions/evaluate.h"
+#include "runtime/tables/weight_name.h"
 
 namespace ltr::check {
 
@@ -202,8 +203,8 @@ BlockTree tree_of(const Member& member, const Object& owner, const std::vector<s
   const Frame frame{owner, dims, nullptr, nullptr, "", {}};
   walker.add(member.value, frame, "");
   for (TreeTensor& tensor : walker.tree.tensors) {
-    tensor.name = cx.files->weight_name(tensor.name);
-    if (!tensor.shared_with.empty()) tensor.shared_with = cx.files->weight_name(tensor.shared_with);
+    tensor.name = weight_name(tensor.name);
+    if (!tensor.shared_with.empty()) tensor.shared_with = weight_name(tensor.shared_with);
   }
   return std::move(walker.tree);
 }

@@ -1,0 +1,98 @@
+#!/usr/bin/env python3
+"""Where weights lie: the program that runs, `ltrc plan` and the rules of groups have the same names, shapes and ties of them.
+
+Python's standard library alone; LTRC and LTR_SOURCE say which compiler and sources, if not these.
+"""
+import json
+import math
+import pathlib
+import struct
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
+from harness import LTRC, build, check, finish, fit, newest, run, scratch
+
+PROGRAM = """ltr 1
+
+block Scale(size: int, with_bias: bool = true) {
+  weight gain: float[size] = ones(size)
+  weight bias: option[float[size]] = if with_bias then zeros(size) else none
+  buffer seen: i64 = 0
+  fn forward[B](x: float[B, size]) -> float[B, size] = x * gain
+}
+
+block Wrap(inner: block [B](float[B, 4]) -> float[B, 4], size: int) {
+  own = Scale(size)
+  held = inner
+  fn forward[B](x: float[B, 4]) -> float[B, 4] = x |> own |> held
+}
+
+model Forms(deep: bool = true, bias: bool = false) {
+  first = [if deep then Scale(4, with_bias = bias) else Scale(4), Scale(4)]
+  picked = if deep then Linear(4, 4) else Linear(4, 4, bias = false)
+  rec = (left = Scale(4), right = [Scale(4), relu])
+  given = Wrap([Linear(4, 6), relu, Linear(6, 4)], 4)
+  shared = Wrap(picked, 4)
+  many = [Scale(4) for i in 2 .. 4]
+  choice = [if i == 2 then Scale(4) else Scale(4, with_bias = false) for i in 2 .. 4]
+  rnn = LSTM(4, 4, layers = 2)
+  tied = Linear(4, 4, weight = picked.weight)
+  weight free: float[4, 4] = zeros(4, 4)
+  optimizer opt = SGD([first.weights, picked.weights, rec.weights, given.weights, shared.weights, many.weights,
+                       choice.weights, rnn.weights, tied.weights, free], lr = 0.1) {
+    group "rnn.weight_hh_l1" { lr = 0.2 }
+    group "inner.2.*" { lr = 0.3 }
+  }
+  step train[B](x: float[B, 4], label: i64[B]) {
+    y = x |> first[0] |> first[1] |> picked |> rec.left |> rec.right |> given |> shared |> tied
+    for i in 0 .. 2 { y = y |> many[i] |> choice[i] }
+    out, state = rnn(y.unsqueeze(1))
+    loss = cross_entropy(linear(out.select(1, 0), free), label)
+    minimize loss with opt
+    log loss
+  }
+}
+
+data Numbers() {
+  batch[B] { x: float[B, 4], label: i64[B] }
+  fn one(s: {i: int}) -> {x: float[4], label: i64} = (x = ones(4), label = s.i)
+  train = range(3) |> shuffle(1) |> map(one) |> collate(3)
+}
+
+experiment forms { data = Numbers(), model = Forms(), trainer { epochs = 1 } }
+"""
+
+
+def saved(path):
+    """{name: shape} of the tensors of a safetensors file."""
+    bytes_ = path.read_bytes()
+    header = json.loads(bytes_[8:8 + struct.unpack("<Q", bytes_[:8])[0]])
+    return {name: entry["shape"] for name, entry in header.items() if name != "__metadata__"}
+
+
+def main(folder):
+    source = folder / "forms.ltr"
+    source.write_text(PROGRAM)
+    program = build(source, folder)
+    result = fit(program, folder / "runs")
+    check("a program with every form of members trains", result.returncode == 0, result.text)
+    weights = saved(next(newest(folder / "runs").glob("checkpoints/*/weights.safetensors")))
+    plan = json.loads(run(LTRC, "plan", source, "--json").stdout)
+    planned = {one["name"]: one["shape"] for one in plan["parameters"]}
+    check("the plan names what a checkpoint holds", planned == weights,
+          f"planned alone {sorted(set(planned) - set(weights))}, "
+          f"saved alone {sorted(set(weights) - set(planned))}")
+    for name in ("first.0.gain", "choice.1.gain", "given.inner.2.weight", "shared.own.bias", "rnn.weight_hh_l1", "rec.right.0.gain"):
+        check(f"there is {name}", name in weights)
+    for name in ("first.0.bias", "choice.1.bias", "shared.inner.weight", "tied.weight"):
+        check(f"there is no {name}", name not in weights)
+    said = run(program, "describe").stdout
+    count = sum(math.prod(shape) for name, shape in weights.items() if not name.endswith("seen"))
+    check("as many numbers as the plan trains", plan["weights"]["trained"] == count, plan["weights"])
+    check("as many as the program says", f"{count} trainable" in said, said)
+    check("no part of the step is left out of the plan", plan["unknown"] == [], plan["unknown"])
+
+
+with scratch() as place:
+    main(pathlib.Path(place))
+finish()
