@@ -78,9 +78,7 @@ class DataFilesHere : public check::DataFiles {
 
 lower::Options lower_options(const Compilation& compilation) {
   lower::Options options;
-  for (const resolve::Module& module : compilation.graph->modules) {
-    if (module.is_library) options.library_sources.insert(module.ast.source.index);
-  }
+  options.library_sources = library_sources(compilation);
   return options;
 }
 
@@ -111,6 +109,14 @@ void analyze_source(source::SourceId id, Compilation& compilation) {
 }
 
 }  // namespace
+
+std::set<uint32_t> library_sources(const Compilation& compilation) {
+  std::set<uint32_t> sources;
+  for (const resolve::Module& module : compilation.graph->modules) {
+    if (module.is_library) sources.insert(module.ast.source.index);
+  }
+  return sources;
+}
 
 void analyze(const std::string& file, const Common& common, Compilation& compilation) {
   compilation.sink = std::make_unique<diagnostics::Sink>(common.max_errors);

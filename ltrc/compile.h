@@ -35,6 +35,8 @@ struct Compilation {
   bool has_errors() const { return sink->has_errors(); }
 };
 
+/// Ids of the files of the standard library.
+std::set<uint32_t> library_sources(const Compilation& compilation);
 /// Source to typed program. What is wrong lies in the sink.
 void analyze(const std::string& file, const Common& common, Compilation& compilation);
 /// The same for a text that is in no file yet, or in another state there: `path` is where it

@@ -34,7 +34,7 @@ int run_dump(const std::string& what, const std::string& file, const std::string
   const int status = report(compilation, common);
   if (status != kOk || !compilation.program) return status;
   if (what == "typed") {
-    fmt::print("{}", check::dump_typed(*compilation.program, compilation.sources));
+    fmt::print("{}", check::dump_typed(*compilation.program, compilation.sources, library_sources(compilation)));
     return kOk;
   }
   if (what == "header") {

@@ -30,6 +30,7 @@ Truth decide(const Requirement& requirement, const Context& cx) {
   const Polynomial& left = requirement.left;
   const Polynomial& right = requirement.right;
   const Polynomial difference = left - right;
+  if (difference.has_overflowed()) return Truth::Open;
   switch (requirement.kind) {
     case Requirement::Kind::Equal:
       if (difference == Polynomial(0)) return Truth::Proven;

@@ -62,6 +62,7 @@ Polynomial Polynomial::of(std::map<Monomial, int64_t> terms) {
 }
 
 std::optional<int64_t> Polynomial::constant() const {
+  if (has_overflowed_) return std::nullopt;
   if (terms_.empty()) return 0;
   if (terms_.size() == 1 && terms_.begin()->first.empty()) return terms_.begin()->second;
   return std::nullopt;
@@ -201,11 +202,13 @@ Polynomial AtomTable::remainder(const Polynomial& a, const Polynomial& b) {
 }
 
 Polynomial AtomTable::minimum(const Polynomial& a, const Polynomial& b) {
+  if (a.constant() && b.constant()) return std::min(*a.constant(), *b.constant());
   if (const auto difference = (a - b).constant()) return *difference <= 0 ? a : b;
   return intern({.kind = Atom::Kind::Min, .left = std::min(a, b), .right = std::max(a, b)});
 }
 
 Polynomial AtomTable::maximum(const Polynomial& a, const Polynomial& b) {
+  if (a.constant() && b.constant()) return std::max(*a.constant(), *b.constant());
   if (const auto difference = (a - b).constant()) return *difference >= 0 ? a : b;
   return intern({.kind = Atom::Kind::Max, .left = std::min(a, b), .right = std::max(a, b)});
 }

@@ -23,7 +23,7 @@ class Polynomial {
   static Polynomial atom(AtomId id);
   static Polynomial of(std::map<Monomial, int64_t> terms);
 
-  /// The value, if no atom occurs.
+  /// The value, if no atom occurs and it is one of 64 bits.
   std::optional<int64_t> constant() const;
   /// The atom, if this is one atom alone.
   std::optional<AtomId> single_atom() const;
