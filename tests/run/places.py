@@ -1,18 +1,20 @@
 #!/usr/bin/env python3
-"""Where weights lie: the program that runs, `ltrc plan` and the rules of groups have the same names, shapes and ties of them.
+"""Where weights lie: the program that runs, `ltrc plan`, the rules of groups and the comparison with files have the same names,
+shapes and ties of them.
 
 Python's standard library alone; LTRC and LTR_SOURCE say which compiler and sources, if not these.
 """
 import json
 import math
 import pathlib
+import shutil
 import struct
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
 from harness import LTRC, build, check, finish, fit, newest, run, scratch
 
-PROGRAM = """ltr 1
+BLOCKS = """ltr 1
 
 block Scale(size: int, with_bias: bool = true) {
   weight gain: float[size] = ones(size)
@@ -26,9 +28,9 @@ block Wrap(inner: block [B](float[B, 4]) -> float[B, 4], size: int) {
   held = inner
   fn forward[B](x: float[B, 4]) -> float[B, 4] = x |> own |> held
 }
+"""
 
-model Forms(deep: bool = true, bias: bool = false) {
-  first = [if deep then Scale(4, with_bias = bias) else Scale(4), Scale(4)]
+MEMBERS = """  first = [if deep then Scale(4, with_bias = bias) else Scale(4), Scale(4)]
   picked = if deep then Linear(4, 4) else Linear(4, 4, bias = false)
   rec = (left = Scale(4), right = [Scale(4), relu])
   given = Wrap([Linear(4, 6), relu, Linear(6, 4)], 4)
@@ -38,21 +40,14 @@ model Forms(deep: bool = true, bias: bool = false) {
   rnn = LSTM(4, 4, layers = 2)
   tied = Linear(4, 4, weight = picked.weight)
   weight free: float[4, 4] = zeros(4, 4)
-  optimizer opt = SGD([first.weights, picked.weights, rec.weights, given.weights, shared.weights, many.weights,
-                       choice.weights, rnn.weights, tied.weights, free], lr = 0.1) {
-    group "rnn.weight_hh_l1" { lr = 0.2 }
-    group "inner.2.*" { lr = 0.3 }
-  }
-  step train[B](x: float[B, 4], label: i64[B]) {
-    y = x |> first[0] |> first[1] |> picked |> rec.left |> rec.right |> given |> shared |> tied
+"""
+
+FORWARD = """    y = x |> first[0] |> first[1] |> picked |> rec.left |> rec.right |> given |> shared |> tied
     for i in 0 .. 2 { y = y |> many[i] |> choice[i] }
     out, state = rnn(y.unsqueeze(1))
-    loss = cross_entropy(linear(out.select(1, 0), free), label)
-    minimize loss with opt
-    log loss
-  }
-}
+"""
 
+REST = """
 data Numbers() {
   batch[B] { x: float[B, 4], label: i64[B] }
   fn one(s: {i: int}) -> {x: float[4], label: i64} = (x = ones(4), label = s.i)
@@ -61,6 +56,40 @@ data Numbers() {
 
 experiment forms { data = Numbers(), model = Forms(), trainer { epochs = 1 } }
 """
+
+PROGRAM = BLOCKS + "model Forms(deep: bool = true, bias: bool = false) {\n" + MEMBERS + """
+  optimizer opt = SGD([first.weights, picked.weights, rec.weights, given.weights, shared.weights, many.weights,
+                       choice.weights, rnn.weights, tied.weights, free], lr = 0.1) {
+    group "rnn.weight_hh_l1" { lr = 0.2 }
+    group "inner.2.*" { lr = 0.3 }
+  }
+  step train[B](x: float[B, 4], label: i64[B]) {
+""" + FORWARD + """
+    loss = cross_entropy(linear(out.select(1, 0), free), label)
+    minimize loss with opt
+    log loss
+  }
+}
+""" + REST
+
+# All of it as one block, whose weights the program before has saved.
+LOADED = BLOCKS + "block All(deep: bool = true, bias: bool = false) {\n" + MEMBERS + """
+  fn forward[B](x: float[B, 4]) -> float[B, 4] {
+""" + FORWARD + """
+    return linear(out.select(1, 0), free)
+  }
+}
+
+model Forms() {
+  net = All() from "weights.safetensors" { freeze "rnn.weight_hh_l0" }
+  optimizer opt = SGD(net.weights, lr = 0.1)
+  step train[B](x: float[B, 4], label: i64[B]) {
+    loss = cross_entropy(net(x), label)
+    minimize loss with opt
+    log loss
+  }
+}
+""" + REST
 
 
 def saved(path):
@@ -76,7 +105,8 @@ def main(folder):
     program = build(source, folder)
     result = fit(program, folder / "runs")
     check("a program with every form of members trains", result.returncode == 0, result.text)
-    weights = saved(next(newest(folder / "runs").glob("checkpoints/*/weights.safetensors")))
+    file = next(newest(folder / "runs").glob("checkpoints/*/weights.safetensors"))
+    weights = saved(file)
     plan = json.loads(run(LTRC, "plan", source, "--json").stdout)
     planned = {one["name"]: one["shape"] for one in plan["parameters"]}
     check("the plan names what a checkpoint holds", planned == weights,
@@ -91,6 +121,23 @@ def main(folder):
     check("as many numbers as the plan trains", plan["weights"]["trained"] == count, plan["weights"])
     check("as many as the program says", f"{count} trainable" in said, said)
     check("no part of the step is left out of the plan", plan["unknown"] == [], plan["unknown"])
+    loads(folder, file, count)
+
+
+def loads(folder, file, count):
+    shutil.copy(file, folder)
+    source = folder / "loaded.ltr"
+    source.write_text(LOADED)
+    result = run(LTRC, "check", source)
+    check("a block of all forms has the names of the file", result.returncode == 0 and not result.text, result.text)
+    frozen = 4 * 4 * 4
+    weights = json.loads(run(LTRC, "plan", source, "--json").stdout)["weights"]
+    check("the plan knows what is frozen", weights == {"trained": count - frozen, "not_trained": frozen}, weights)
+    said = run(build(source, folder), "describe", cwd=folder).stdout
+    check("so does the program", f"{count - frozen} trainable, {frozen} frozen" in said, said)
+    source.write_text(LOADED.replace("many = [Scale(4) for i in 2 .. 4]", "many = [Scale(4) for i in 2 .. 5]"))
+    result = run(LTRC, "check", source)
+    check("one more block is missed in the file", "E0802" in result.text and "many.2.gain" in result.text, result.text)
 
 
 with scratch() as place:
