@@ -43,6 +43,8 @@ class Expressions {
     return result;
   }
 
+  const Op& definition(ValueId id) const { return *made_by_.at(id); }
+
   std::string text(const Op& op) {
     switch (op.kind) {
       case OpKind::MakeValue: return made_value(op);
@@ -285,14 +287,12 @@ class Build {
     size_t at = 3;
     for (const std::string& name : op.texts("names"))
       result_.optimizers.emplace_back(op.name + "." + name, expr.text(op.operands[at++]));
-    const ir::Texts &patterns = op.texts("patterns"), &sizes = op.texts("group_sizes"),
-                    &names = op.texts("group_names");
-    size_t setting = 0;
-    for (size_t i = 0; i < patterns.size(); ++i) {
-      for (int64_t count = std::stoll(sizes[i]); count > 0; --count) {
-        result_.optimizers.emplace_back(fmt::format("{}.group \"{}\" {}", op.name, patterns[i], names[setting]),
-                                        expr.text(op.operands[at++]));
-        ++setting;
+    for (; at < op.operands.size(); ++at) {
+      const Op& group = expr.definition(op.operands[at]);
+      const ir::Texts& names = group.texts("names");
+      for (size_t i = 0; i < names.size(); ++i) {
+        result_.optimizers.emplace_back(fmt::format("{}.group \"{}\" {}", op.name, group.text("pattern"), names[i]),
+                                        expr.text(group.operands[i]));
       }
     }
     for (const auto& [name, value] : result_.optimizers) note_words(value);

@@ -27,7 +27,7 @@ std::string constant_text(const ir::Constant& constant) {
 
 std::string type_text(const Type& type, CanonicalCode& code) {
   switch (type.kind) {
-    case TypeKind::Tensor: return fmt::format("{}[{}]", type.name, type.dims.size());
+    case TypeKind::Tensor: return fmt::format("{}[{}]", ir::to_text(type.element), type.dims.size());
     case TypeKind::Record:
     case TypeKind::Stream: {
       std::string out = "{";
@@ -180,8 +180,7 @@ class CanonicalCode::Body {
 
   void attrs(const Op& op) {
     // Places, texts for messages, and numbers of tables that `name` has written out.
-    static const std::set<std::string> kSilent = {"text",         "slot",  "map",  "experiment",
-                                                  "group_places", "types", "kind", "group_types"};
+    static const std::set<std::string> kSilent = {"text", "slot", "map", "experiment", "types", "kind"};
     for (const ir::Attr& attr : op.attrs) {
       if (kSilent.contains(attr.key) && !(attr.key == "kind" && op.kind == OpKind::MakeValue)) continue;
       out_ += fmt::format(" {}=", attr.key);

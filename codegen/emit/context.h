@@ -44,7 +44,7 @@ struct Context {
   cpp::Expr none_of(const ir::Type& type);
   /// A `Value` read as `type`, whatever its setting was declared to be.
   cpp::Expr read_value(cpp::Expr value, const ir::Type& type);
-  static cpp::Expr dtype(const std::string& element);
+  static cpp::Expr dtype(ir::Element element);
 
   // ---- places
   /// `ltr_at[i]`, or `ltr::Location{}` for nowhere and for library code.

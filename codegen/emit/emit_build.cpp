@@ -51,18 +51,15 @@ cpp::Expr FunctionEmitter::row(cpp::Expr rows, const std::string& name, const st
   return cpp::call(cpp::dot(std::move(rows), method), std::move(args));
 }
 
-cpp::Expr FunctionEmitter::arguments(cpp::Expr rows, const ir::Op& op, const ir::Texts& names, const ir::Texts& types,
-                                     size_t& operand, size_t from, size_t count) {
-  for (size_t i = from; i < from + count; ++i)
-    rows = row(std::move(rows), names[i], types[i], op.loc, op.operands[operand++]);
+cpp::Expr FunctionEmitter::arguments(cpp::Expr rows, const ir::Op& op, size_t first) {
+  const ir::Texts &names = op.texts("names"), &types = op.texts("types");
+  for (size_t i = 0; i < names.size(); ++i)
+    rows = row(std::move(rows), names[i], types[i], op.loc, op.operands[first + i]);
   return rows;
 }
 
 cpp::Expr FunctionEmitter::call_rows(const ir::Op& call) {
-  size_t operand = 0;
-  const ir::Texts& names = call.texts("names");
-  return arguments(cpp::construct(cpp::plain("ltr::build::Arguments"), {}), call, names, call.texts("types"), operand,
-                   0, names.size());
+  return arguments(cpp::construct(cpp::plain("ltr::build::Arguments"), {}), call, 0);
 }
 
 /// The declaration of a setting or hparam, read as `wanted`; void: not read.
@@ -88,28 +85,18 @@ cpp::Expr FunctionEmitter::make_optimizer(const ir::Op& op) {
   const std::string name = "build_" + Context::identifier(op.name);
   const cpp::Expr builder = cpp::name(name);
   push(cpp::object(cpp::plain("ltr::build::OptimizerBuilder"), name, {}), op.loc);
-  const auto add = [&](const char* field, const ir::Op& from, const ir::Texts& names, const ir::Texts& types,
-                       size_t operand) {
-    if (names.empty()) return;
-    push(cpp::expression(arguments(cpp::dot(builder, field), from, names, types, operand, 0, names.size())), op.loc);
+  const auto add = [&](const char* field, const ir::Op& from, size_t first) {
+    if (from.texts("names").empty()) return;
+    push(cpp::expression(arguments(cpp::dot(builder, field), from, first)), op.loc);
   };
-  const ir::Texts& names = op.texts("names");
-  add("rule", *rule, rule->texts("names"), rule->texts("types"), 0);
-  add("settings", op, names, op.texts("types"), 3);
-  size_t operand = 3 + names.size();
-  size_t first = 0;
-  for (size_t i = 0; i < op.texts("patterns").size(); ++i) {
-    const size_t count = size_t(std::stoul(op.texts("group_sizes")[i]));
-    cpp::Expr rows = arguments(cpp::construct(cpp::plain("ltr::build::Arguments"), {}), op, op.texts("group_names"),
-                               op.texts("group_types"), operand, first, count);
-    first += count;
-    ir::Loc loc = op.loc;
-    const std::string& place = op.texts("group_places")[i];
-    loc.line = std::stoi(place);
-    loc.column = std::stoi(place.substr(place.find(':') + 1));
+  add("rule", *rule, 0);
+  add("settings", op, 3);
+  for (size_t i = 3 + op.texts("names").size(); i < op.operands.size(); ++i) {
+    const ir::Op* group = definition(op.operands[i]);
+    LTR_INVARIANT(group != nullptr && group->kind == OpKind::MakeGroup, "an optimizer's group is none", op.loc);
     push(cpp::expression(cpp::call(cpp::dot(builder, "group"),
-                                   {cpp::string(op.texts("patterns")[i]),
-                                    cpp::call(cpp::dot(std::move(rows), "rows"), {}), cx_.location(loc)})),
+                                   {cpp::string(group->text("pattern")),
+                                    cpp::call(cpp::dot(call_rows(*group), "rows"), {}), cx_.location(group->loc)})),
          op.loc);
   }
   return cpp::call(cpp::dot(builder, "make"), {use(op.operands[0]), cpp::string(op.name), cpp::string(rule->name),
@@ -158,16 +145,14 @@ cpp::Expr FunctionEmitter::fields(const std::vector<ir::Field>& fields, std::vec
   for (size_t i = 0; i < fields.size(); ++i) {
     const bool is_option = fields[i].type.is(TypeKind::Option);
     const ir::Type& field = is_option ? fields[i].type.fields[0].type : fields[i].type;
-    const bool is_texts = field.is_tensor() && field.name == "str";
+    const bool is_texts = field.is_tensor() && field.element == ir::Element::Str;
     if (is_texts) sizes[i].push_back(cpp::integer(-1));
     const char* host = field.is(TypeKind::Int)                               ? "int"
                        : field.is(TypeKind::Float)                           ? "float"
                        : field.is(TypeKind::Bool)                            ? "bool"
                        : field.is(TypeKind::Str) || field.is(TypeKind::List) ? "str"
                                                                              : "";
-    cpp::Expr element = is_texts            ? cpp::name("ltr::DType::U8")
-                        : field.is_tensor() ? Context::dtype(field.name)
-                                            : cpp::name("ltr::DType::Float");
+    cpp::Expr element = Context::dtype(field.is_tensor() ? field.element : ir::Element::Float);
     std::vector<cpp::Expr> args = {cpp::string(fields[i].name), std::move(element), cpp::string(host),
                                    cpp::braces(std::move(sizes[i]))};
     if (is_option || is_texts)

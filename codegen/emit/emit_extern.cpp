@@ -19,7 +19,7 @@ bool is_cuda_file(const std::string& file) { return file.ends_with(".cu"); }
 
 bool is_floating(const ir::Type& type) {
   if (type.is(TypeKind::Option)) return is_floating(type.fields[0].type);
-  return type.is_tensor() && (type.name == "float" || type.name.starts_with("f") || type.name == "bf16");
+  return type.is_tensor() && ir::is_floating(type.element);
 }
 
 cpp::Function prototype(const ir::ExternFn& fn, Context& cx) {
@@ -113,7 +113,7 @@ cpp::Expr FunctionEmitter::check_result(const ir::Op& op) {
   const size_t count = size_t(op.number("dims"));
   std::vector<cpp::Expr> dims;
   for (size_t i = 0; i < count; ++i) dims.push_back(use(op.operands[i + 1]));
-  std::vector<cpp::Expr> args = {use(op.operands[0]), Context::dtype(type(op.results[0]).name),
+  std::vector<cpp::Expr> args = {use(op.operands[0]), Context::dtype(type(op.results[0]).element),
                                  cpp::braces(std::move(dims)), cpp::string(op.text("text"))};
   for (size_t i = count + 1; i < op.operands.size(); ++i) args.push_back(use(op.operands[i]));
   return cpp::call("ltr::foreign::check_result", std::move(args));

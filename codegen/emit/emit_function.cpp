@@ -263,6 +263,7 @@ void FunctionEmitter::op(const ir::Op& op, const ir::Op* next) {
     case OpKind::Yield: return yield(op);
     case OpKind::Return: return leave(op);
     case OpKind::Construct: return construct(op, next);
+    case OpKind::MakeGroup: return;  // Written where its optimizer is made.
     case OpKind::Setting:
     case OpKind::DeclareHparam:
       // `Convert` asks for the value in its own type.

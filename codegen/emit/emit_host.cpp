@@ -89,7 +89,7 @@ cpp::Expr FunctionEmitter::convert(const ir::Op& op) {
   if (to.is(TypeKind::Float) && from.is(TypeKind::Int)) return cpp::cast(cpp::plain("double"), std::move(value));
   if (to.is_tensor() && (from.is_host_number() || from.is(TypeKind::List))) {
     if (function_.values[id].constant) value = cpp::construct(cx_.type(from), {std::move(value)});
-    return cpp::call("ltr::tensor_of", {std::move(value), Context::dtype(to.name)});
+    return cpp::call("ltr::tensor_of", {std::move(value), Context::dtype(to.element)});
   }
   if (to.is(TypeKind::List) && from.is(TypeKind::List) && cpp::print(cx_.type(to)) != cpp::print(cx_.type(from))) {
     return cpp::construct(cx_.type(to),

@@ -14,7 +14,7 @@ cpp::Expr FunctionEmitter::library_call(const ir::Op& op) {
   if (op.function == library::Id::Facts || op.function == library::Id::Vocab)
     args.insert(args.begin(), cpp::unary("*", cpp::name("this")));
   if (op.function == library::Id::DecodeRows) args.insert(args.begin(), cpp::name("cx"));
-  if (op.function == library::Id::To) args.push_back(Context::dtype(type(op.results[0]).name));
+  if (op.function == library::Id::To) args.push_back(Context::dtype(type(op.results[0]).element));
   return cpp::call(Context::facade_name(std::string(library::info(op.function).name)), std::move(args));
 }
 
@@ -241,7 +241,7 @@ void FunctionEmitter::statement(const ir::Op& op) {
       return cx_call("minimize", {arg(0), cpp::unary("*", arg(1)), cpp::boolean(op.number("last") != 0), place()});
     case OpKind::Backward: return cx_call("backward", {arg(0), place()});
     case OpKind::LogValue: return log_value(op);
-    case OpKind::Trainer: return cx_call(op.name, uses(op));
+    case OpKind::Trainer: return cx_call(std::string(op.target()), uses(op));
     case OpKind::CheckHparam: {
       cpp::Expr fits = cpp::name("nullptr");
       for (const ir::HparamInfo& hparam : cx_.tables.hparams) {

@@ -102,7 +102,7 @@ cpp::Expr outputs_of(const ir::Type& type) {
   std::vector<cpp::Expr> outputs;
   const auto add = [&](const std::string& name, const ir::Type& of, cpp::Expr value) {
     std::vector<cpp::Expr> parts = {cpp::string(name), std::move(value)};
-    if (of.name == "str") parts.push_back(cpp::boolean(true));
+    if (of.element == ir::Element::Str) parts.push_back(cpp::boolean(true));
     outputs.push_back(cpp::braces(std::move(parts)));
   };
   if (type.is_tensor()) add("prediction", type, result);

@@ -63,9 +63,8 @@ class FunctionEmitter {
   cpp::Expr interpolate(const ir::Op& op);
   cpp::Expr text_of(ir::ValueId id, const std::string& format);
   cpp::Expr make_value(const ir::Op& op);
-  /// `ltr::build::Arguments().add(…)…` of operands from `operand` on, which moves behind them.
-  cpp::Expr arguments(cpp::Expr rows, const ir::Op& op, const ir::Texts& names, const ir::Texts& types, size_t& operand,
-                      size_t from, size_t count);
+  /// `ltr::build::Arguments().add(…)…` of the operands from `first` on, one for each of the op's `names`.
+  cpp::Expr arguments(cpp::Expr rows, const ir::Op& op, size_t first);
   cpp::Expr row(cpp::Expr rows, const std::string& name, const std::string& type_text, const ir::Loc& loc,
                 ir::ValueId id);
   cpp::Expr call_rows(const ir::Op& call);

@@ -121,18 +121,25 @@ cpp::Expr Context::read_value(cpp::Expr value, const ir::Type& type) {
                                             : cpp::call(cpp::templated("ltr::value_as", wanted), {std::move(value)});
 }
 
-cpp::Expr Context::dtype(const std::string& element) {
-  struct Row {
-    const char* element;
-    const char* name;
+cpp::Expr Context::dtype(ir::Element element) {
+  const auto name = [&]() -> const char* {
+    switch (element) {
+      case ir::Element::Float: return "Float";
+      case ir::Element::F16: return "F16";
+      case ir::Element::BF16: return "BF16";
+      case ir::Element::F32: return "F32";
+      case ir::Element::F64: return "F64";
+      case ir::Element::I8: return "I8";
+      case ir::Element::I16: return "I16";
+      case ir::Element::I32: return "I32";
+      case ir::Element::I64: return "I64";
+      case ir::Element::U8:
+      case ir::Element::Str: return "U8";  // A text is a row of bytes.
+      case ir::Element::Bool: return "Bool";
+    }
+    return "Float";
   };
-  static constexpr Row kRows[] = {{"float", "Float"}, {"f16", "F16"}, {"bf16", "BF16"}, {"f32", "F32"},
-                                  {"f64", "F64"},     {"i8", "I8"},   {"i16", "I16"},   {"i32", "I32"},
-                                  {"i64", "I64"},     {"u8", "U8"},   {"bool", "Bool"}};
-  for (const Row& row : kRows) {
-    if (element == row.element) return cpp::name(std::string("ltr::DType::") + row.name);
-  }
-  throw ir::InternalError("no element type " + element, {});
+  return cpp::name(std::string("ltr::DType::") + name());
 }
 
 bool Context::is_users(const ir::Loc& loc) const {

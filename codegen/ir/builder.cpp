@@ -40,8 +40,8 @@ ValueId Builder::op(OpKind kind, Type type, std::vector<ValueId> operands, std::
   return result;
 }
 
-ValueId Builder::call(library::Id function, Type type, std::vector<ValueId> operands) {
-  const ValueId result = op(OpKind::CallOp, std::move(type), std::move(operands));
+ValueId Builder::call(library::Id function, Type type, std::vector<ValueId> operands, OpKind kind) {
+  const ValueId result = op(kind, std::move(type), std::move(operands));
   open_.back()->ops.back().function = function;
   return result;
 }

@@ -28,7 +28,7 @@ class Builder {
     op(kind, Type::of(TypeKind::Void), std::move(operands), std::move(name), std::move(attrs));
   }
   /// A call of a function of the library.
-  ValueId call(library::Id function, Type type, std::vector<ValueId> operands);
+  ValueId call(library::Id function, Type type, std::vector<ValueId> operands, OpKind kind = OpKind::CallOp);
   ValueId host(host::Op op, Type type, std::vector<ValueId> operands);
   /// Says where the operands of the newest op stand, the last of them if it has more operands than that.
   void written(std::vector<source::Span> spans);

@@ -215,7 +215,9 @@ class Reader {
   }
 
   void ops(Region& region) {
+    if (++depth_ > kMaxDepth) fail("regions nest deeper than in any program");
     while (!take('}')) region.ops.push_back(op());
+    --depth_;
   }
 
   Op op() {
@@ -252,6 +254,7 @@ class Reader {
     }
     if (known != nullptr && op.kind == OpKind::CallOp) find_function(op);
     if (op.kind == OpKind::HostOp) find_host(op);
+    if (op.kind == OpKind::Trainer) find_trainer(op);
     while (take('{')) {
       Region region;
       if (take('|')) {
@@ -284,6 +287,12 @@ class Reader {
     op.name.clear();
   }
 
+  static void find_trainer(Op& op) {
+    op.function = library::find(library::Space::Values, op.name);
+    if (!library::info(op.function).asks_trainer) fail("`" + op.name + "` asks nothing of the trainer");
+    op.name.clear();
+  }
+
   static void find_host(Op& op) {
     const std::optional<host::Op> known = host::find(op.name);
     if (!known) fail("there is no host op `" + op.name + "`");
@@ -306,8 +315,11 @@ class Reader {
     expect(')');
   }
 
+  static constexpr int kMaxDepth = 256;  ///< that of a program, which the parser caps
+
   std::string_view text_;
   size_t position_ = 0;
+  int depth_ = 0;
   Module module_;
   Function function_;
   std::unordered_map<int64_t, ValueId> ids_;

@@ -43,6 +43,7 @@ const Attr* Op::find(const std::string& key) const {
 
 std::string_view Op::target() const {
   if (kind == OpKind::HostOp) return host::info(host).name;
+  if (kind == OpKind::Trainer) return library::info(function).name;
   if (kind != OpKind::CallOp) return name;
   const library::Function& callee = library::info(function);
   return callee.operands.empty() ? callee.name : std::string_view();

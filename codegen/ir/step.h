@@ -57,7 +57,7 @@ struct Region {
 
 struct Op {
   OpKind kind = OpKind::CallOp;
-  library::Id function = library::Id::None;  ///< CallOp: which one
+  library::Id function = library::Id::None;  ///< CallOp, Trainer: which one
   host::Op host = host::Op::Add;             ///< HostOp: which one
   std::string name;                          ///< printed as `@name`: a path, a function
   std::vector<ValueId> operands;
@@ -69,7 +69,7 @@ struct Op {
 
   const OpInfo& info() const { return kind == OpKind::CallOp ? call_info(function) : ir::info(kind); }
   bool is_host(host::Op op) const { return kind == OpKind::HostOp && host == op; }
-  /// What stands behind `@`: `name`, the function of a `call.op`, or the op of a `host`.
+  /// What stands behind `@`: `name`, or what a `call.op`, a `trainer` or a `host` is.
   std::string_view target() const;
   Effect effect() const { return info().effect; }
   const Attr* find(const std::string& key) const;

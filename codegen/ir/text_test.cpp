@@ -37,6 +37,8 @@ TEST_CASE("types read back from their text") {
   size_t position = 0;
   DimStore dims;
   CHECK(read_type("no such type", position, dims).is(TypeKind::Error));
+  position = 0;
+  CHECK(read_type("f17[2]", position, dims).is(TypeKind::Error));
 }
 
 TEST_CASE("a function built by hand prints and reads back") {
@@ -52,9 +54,9 @@ TEST_CASE("a function built by hand prints and reads back") {
   b.loc = {0, 12, 8};
   const ValueId self = b.param(Type::object(TypeKind::Model, "M"), "self");
   const DimId batch = module.dims.name("B"), four = module.dims.number(4), ten = module.dims.number(10);
-  const ValueId x = b.param(Type::tensor("float", {batch, four}), "x");
-  const ValueId w = b.op(OpKind::ReadParam, Type::tensor("float", {ten, four}), {self}, "fc.weight");
-  const ValueId y = b.call(library::Id::Linear, Type::tensor("float", {batch, ten}), {x, w, b.none()});
+  const ValueId x = b.param(Type::tensor(Element::Float, {batch, four}), "x");
+  const ValueId w = b.op(OpKind::ReadParam, Type::tensor(Element::Float, {ten, four}), {self}, "fc.weight");
+  const ValueId y = b.call(library::Id::Linear, Type::tensor(Element::Float, {batch, ten}), {x, w, b.none()});
   b.effect(OpKind::LogValue, {y}, "y", {{"slot", int64_t(0)}, {"kind", std::string("scalar")}});
   b.effect(OpKind::Return, {});
   module.functions.push_back(function);
@@ -73,6 +75,8 @@ TEST_CASE("a mistake in the text is named with its line") {
   CHECK(error.message == "%7 is not known here");
   CHECK_FALSE(read("fn f(%0 : int) -> int free {\n  %1 : int = host @cube (%0)\n}\n", error).has_value());
   CHECK(error.message == "there is no host op `cube`");
+  CHECK_FALSE(read("fn f(%0 : int) -> int free {\n  trainer @relu ()\n}\n", error).has_value());
+  CHECK(error.message == "`relu` asks nothing of the trainer");
   CHECK_FALSE(read("fn f(%0 : int", error).has_value());
   CHECK_FALSE(read("fn f(%0 : int, %0 : int) -> int free {\n  return (%0)\n}\n", error).has_value());
 }
@@ -87,6 +91,18 @@ TEST_CASE("every prefix of a text is refused without a crash") {
     ReadError error;
     read(text.substr(0, length), error);
   }
+}
+
+TEST_CASE("a text that nests without end is refused") {
+  std::string text = "fn f(%0 : bool) -> int free {\n";
+  for (int i = 0; i < 100'000; ++i) text += "if (%0) {";
+  ReadError error;
+  CHECK_FALSE(read(text, error).has_value());
+  CHECK(error.message == "regions nest deeper than in any program");
+  std::string type = "fn f(%0 : ";
+  for (int i = 0; i < 100'000; ++i) type += "list[";
+  CHECK_FALSE(read(type, error).has_value());
+  CHECK(error.message == "expected a type");
 }
 
 TEST_CASE("the verifier names what is wrong") {

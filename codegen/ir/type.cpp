@@ -11,7 +11,7 @@ struct PlainName {
   std::string_view name;
 };
 
-// Types that are one word. The tensor element types are any other word with brackets behind it.
+// Types that are one word. Those of tensors have brackets behind it.
 constexpr std::array kPlain = {
     PlainName{TypeKind::Void, "void"},
     PlainName{TypeKind::None, "none"},
@@ -85,8 +85,10 @@ class TypeReader {
         type.kind = word == "list" ? TypeKind::List : TypeKind::Option;
         return fields(']', false, type.fields) ? type : Type{};
       }
+      const std::optional<Element> element = find_element(word);
+      if (!element) return {};
       type.kind = TypeKind::Tensor;
-      type.name = std::string(word);
+      type.element = *element;
       return axes(type.dims) ? type : Type{};
     }
     for (const PlainName& plain : kPlain) {
@@ -154,8 +156,8 @@ class TypeReader {
 
 }  // namespace
 
-Type Type::list(Type element) { return Type{TypeKind::List, {}, {}, {Field{"", std::move(element)}}}; }
-Type Type::option(Type element) { return Type{TypeKind::Option, {}, {}, {Field{"", std::move(element)}}}; }
+Type Type::list(Type element) { return Type{.kind = TypeKind::List, .fields = {Field{"", std::move(element)}}}; }
+Type Type::option(Type element) { return Type{.kind = TypeKind::Option, .fields = {Field{"", std::move(element)}}}; }
 
 bool Type::is_object() const {
   return kind == TypeKind::Block || kind == TypeKind::Model || kind == TypeKind::Data || kind == TypeKind::Metric ||
@@ -163,7 +165,8 @@ bool Type::is_object() const {
 }
 
 bool Type::operator==(const Type& other) const {
-  return kind == other.kind && name == other.name && dims == other.dims && fields == other.fields;
+  return kind == other.kind && element == other.element && name == other.name && dims == other.dims &&
+         fields == other.fields;
 }
 
 std::string_view to_text(TypeKind kind) {
@@ -179,7 +182,7 @@ std::string to_text(const Type& type, const DimStore& dims) {
     if (named.kind == type.kind) return std::string(named.name) + " " + type.name;
   }
   if (type.is_tensor()) {
-    std::string text = type.name + "[";
+    std::string text = std::string(to_text(type.element)) + "[";
     for (size_t i = 0; i < type.dims.size(); ++i) text += (i == 0 ? "" : ", ") + to_text(type.dims[i], dims);
     return text + "]";
   }

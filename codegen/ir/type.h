@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "codegen/ir/dim.h"
+#include "codegen/ir/element.h"
 
 namespace ltr::ir {
 
@@ -18,7 +19,7 @@ enum class TypeKind {
   Bool,
   Str,
   Value,   ///< a host value of a setting: `200 steps`, `max`, `AdamW(lr = …)`
-  Tensor,  ///< `name` is the element type, `dims` the axes
+  Tensor,  ///< of `element`, with `dims` as axes
   Record,
   Tuple,
   List,
@@ -43,14 +44,15 @@ struct Field;
 /// The type of a value. Lists hold one element type; a list of mixed blocks is a tuple.
 struct Type {
   TypeKind kind = TypeKind::Error;
-  std::string name;
+  Element element = Element::Float;  ///< Tensor
+  std::string name;                  ///< of what was declared
   std::vector<DimId> dims;
   std::vector<Field> fields;  ///< Record: named; Tuple: elements; List and Option: one; Stream: its record
 
-  static Type of(TypeKind kind) { return Type{kind, {}, {}, {}}; }
-  static Type object(TypeKind kind, std::string name) { return Type{kind, std::move(name), {}, {}}; }
-  static Type tensor(std::string element, std::vector<DimId> dims) {
-    return Type{TypeKind::Tensor, std::move(element), std::move(dims), {}};
+  static Type of(TypeKind kind) { return Type{.kind = kind}; }
+  static Type object(TypeKind kind, std::string name) { return Type{.kind = kind, .name = std::move(name)}; }
+  static Type tensor(Element element, std::vector<DimId> dims) {
+    return Type{.kind = TypeKind::Tensor, .element = element, .dims = std::move(dims)};
   }
   static Type list(Type element);
   static Type option(Type element);

@@ -47,7 +47,7 @@ ValueId BodyLowerer::lower(const node::Op& node, const ExprView& expr) {
   }
   if (node.op == library::Id::Facts) args.push_back(fact_fields(expr.type));
   if (node.op == library::Id::Item) return b.op(OpKind::Item, type, std::move(args));
-  if (function.asks_trainer) return b.op(OpKind::Trainer, type, std::move(args), std::string(function.name));
+  if (function.asks_trainer) return b.call(node.op, type, std::move(args), OpKind::Trainer);
   const ValueId result = b.call(node.op, type, std::move(args));
   note_written(node.args);
   return result;

@@ -152,51 +152,57 @@ class ObjectLowerer {
     shared_.module.functions.push_back(std::move(maker));
   }
 
+  /// Settings of an optimizer or of one of its groups, as operands with their names and types.
+  struct Settings {
+    ir::Texts names, types;
+    std::vector<ValueId> values;
+  };
+
+  /// `rule` is what they are settings of.
+  Settings settings(const std::string& rule, const std::vector<std::pair<std::string, check::Expr>>& list) {
+    Settings settings;
+    for (const auto& [name, value] : list) {
+      const std::string declared = shared_.argument_type(rule, name);
+      settings.names.push_back(name);
+      settings.types.push_back(!declared.empty()    ? declared
+                               : name == "schedule" ? "schedule"
+                                                    : setting_text(value.type));
+      settings.values.push_back(lowerer_.setting(value));
+    }
+    return settings;
+  }
+
+  ValueId add_group(const check::GroupSettings& group, const std::string& rule) {
+    const auto* own_rule = group.rule ? group.rule->get<check::node::Call>() : nullptr;
+    Settings settings = this->settings(own_rule != nullptr ? own_rule->name : rule, group.settings);
+    if (group.rule) {
+      settings.names.emplace_back("rule");
+      settings.types.emplace_back("optimizer");
+      settings.values.push_back(lowerer_.setting(*group.rule));
+    }
+    const ir::Loc outer = lowerer_.b.loc;
+    lowerer_.b.loc = shared_.loc(group.span);
+    const ValueId made = lowerer_.b.op(OpKind::MakeGroup, Type::of(TypeKind::Value), std::move(settings.values), "",
+                                       {{"pattern", group.pattern},
+                                        {"rule", own_rule != nullptr ? own_rule->name : ""},
+                                        {"names", std::move(settings.names)},
+                                        {"types", std::move(settings.types)}});
+    lowerer_.b.loc = outer;
+    return made;
+  }
+
   void add_optimizer(const Member& member) {
     const auto* call = member.value.get<check::node::Call>();
     LTR_INVARIANT(call != nullptr && !call->args.empty(), "an optimizer without weights", lowerer_.b.loc);
     const ValueId rule = lowerer_.setting(member.value);
     const ValueId weights = lowerer_.expr(call->args[0].value);
+    Settings settings = this->settings(call->name, member.settings);
     std::vector<ValueId> operands = {scope_, rule, weights};
-    ir::Texts names, types, patterns, group_names, group_types, group_sizes, group_lines, group_rules;
-    const auto add = [&](const std::string& rule_name, const std::pair<std::string, check::Expr>& one,
-                         ir::Texts& to_names, ir::Texts& to_types) {
-      to_names.push_back(one.first);
-      const std::string declared = shared_.argument_type(rule_name, one.first);
-      to_types.push_back(!declared.empty()         ? declared
-                         : one.first == "schedule" ? "schedule"
-                                                   : setting_text(one.second.type));
-      operands.push_back(lowerer_.setting(one.second));
-    };
-    for (const auto& one : member.settings) add(call->name, one, names, types);
-    for (const check::GroupSettings& group : member.groups) {
-      patterns.push_back(group.pattern);
-      group_sizes.push_back(std::to_string(group.settings.size() + (group.rule ? 1 : 0)));
-      const auto* own_rule = group.rule ? group.rule->get<check::node::Call>() : nullptr;
-      group_rules.push_back(own_rule != nullptr ? own_rule->name : "");
-      const ir::Loc loc = shared_.loc(group.span);
-      group_lines.push_back(std::to_string(loc.line) + ":" + std::to_string(loc.column));
-      const std::string& moved_by = own_rule != nullptr ? own_rule->name : call->name;
-      for (const auto& one : group.settings) add(moved_by, one, group_names, group_types);
-      if (!group.rule) continue;
-      group_names.emplace_back("rule");
-      group_types.emplace_back("optimizer");
-      operands.push_back(lowerer_.setting(*group.rule));
-    }
-    const ValueId optimizer =
-        lowerer_.b.op(OpKind::MakeOptimizer, Type::of(TypeKind::Optimizer), std::move(operands), member.name,
-                      {{"rule", call->name},
-                       {"names", names},
-                       {"types", types},
-                       {"patterns", patterns},
-                       {"group_sizes", group_sizes},
-                       {"group_rules", group_rules},
-                       {"group_names", group_names},
-                       {"group_types", group_types},
-                       {"group_places", group_lines}});
-    std::vector<source::Span> written;
-    for (const check::GroupSettings& group : member.groups) written.push_back(group.span);
-    lowerer_.b.written(std::move(written));
+    operands.insert(operands.end(), settings.values.begin(), settings.values.end());
+    for (const check::GroupSettings& group : member.groups) operands.push_back(add_group(group, call->name));
+    const ValueId optimizer = lowerer_.b.op(
+        OpKind::MakeOptimizer, Type::of(TypeKind::Optimizer), std::move(operands), member.name,
+        {{"rule", call->name}, {"names", std::move(settings.names)}, {"types", std::move(settings.types)}});
     set(member, ir::ObjectMember::Kind::Optimizer, Type::of(TypeKind::Optimizer), optimizer);
   }
 
@@ -205,7 +211,7 @@ class ObjectLowerer {
     init.name = ref_.name + ".$init_" + std::to_string(index);
     init.owner = ref_.name;
     init.role = ir::Role::InitRule;
-    init.result = Type::tensor("float", {shared_.module.dims.leading()});
+    init.result = Type::tensor(ir::Element::Float, {shared_.module.dims.leading()});
     init.loc = shared_.loc(rule.span);
     BodyLowerer inner(shared_, init);
     inner.owner = &ref_;

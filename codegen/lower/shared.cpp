@@ -42,6 +42,25 @@ bool same_storage(const ir::Type& left, const ir::Type& right) {
 
 namespace {
 
+ir::Element element_of(check::Element element) {
+  switch (element) {
+    case check::Element::Float: return ir::Element::Float;
+    case check::Element::F16: return ir::Element::F16;
+    case check::Element::BF16: return ir::Element::BF16;
+    case check::Element::F32: return ir::Element::F32;
+    case check::Element::F64: return ir::Element::F64;
+    case check::Element::I8: return ir::Element::I8;
+    case check::Element::I16: return ir::Element::I16;
+    case check::Element::I32: return ir::Element::I32;
+    case check::Element::I64: return ir::Element::I64;
+    case check::Element::U8: return ir::Element::U8;
+    case check::Element::Bool: return ir::Element::Bool;
+    case check::Element::Any:  // Of declarations of the library, which have no code.
+    case check::Element::Error: break;
+  }
+  return ir::Element::Float;
+}
+
 TypeKind plain_kind(Kind kind) {
   switch (kind) {
     case Kind::Void: return TypeKind::Void;
@@ -101,7 +120,7 @@ ir::Type Shared::type(const check::Type& type) const {
       return out;
     case TypeKind::Tensor:
       // Texts are a tensor of bytes, a row for each.
-      out.name = type.kind == Kind::Texts ? "str" : check::to_text(type.element);
+      out.element = type.kind == Kind::Texts ? ir::Element::Str : element_of(type.element);
       for (const check::Dim& dim : type.dims) {
         out.dims.push_back(dim.group != 0 ? module.dims.leading() : this->dim(dim.size));
       }

@@ -49,6 +49,10 @@ class SubexpressionPass {
         for (const std::string& one : *words) text += "\"" + one + "\",";
       }
     }
+    if (op.info().has(ir::Placed)) {
+      for (const int64_t part : {int64_t(op.loc.file), int64_t(op.loc.line), int64_t(op.loc.column)})
+        text += "#" + std::to_string(part);
+    }
     for (const ir::ValueId result : op.results) text += ":" + to_text(function_.values[result].type, dims_);
     return text;
   }

@@ -9,7 +9,7 @@ namespace {
 bool updates(const ir::Region& region, const ir::Module& module, std::set<std::string>& seen) {
   for (const ir::Op& op : region.ops) {
     if (op.kind == ir::OpKind::Minimize || op.kind == ir::OpKind::Backward) return true;
-    if (op.kind == ir::OpKind::Trainer && op.name == "step") return true;
+    if (op.kind == ir::OpKind::Trainer && op.function == library::Id::OptimizerStep) return true;
     if ((op.kind == ir::OpKind::CallFn || op.kind == ir::OpKind::CallMethod) && seen.insert(op.name).second) {
       const ir::Function* callee = module.find(op.name);
       if (callee != nullptr &&

@@ -57,8 +57,10 @@ class Trace {
   void made_metric(const ir::Op& op, Frame& frame);
   void called_metric(const ir::Op& op, Frame& frame);
   Value chosen_by_pattern(const ir::Op& op, Frame& frame);
-  std::vector<library::Id> rules_of(const ir::Op& op, const Value& weights) const;
-  void note_groups(const ir::Op& op, const Value& weights);
+  using Groups = std::vector<const ir::Op*>;
+  Groups groups_of(const ir::Op& op, const Frame& frame) const;
+  std::vector<library::Id> rules_of(const ir::Op& op, const Groups& groups, const Value& weights) const;
+  void note_groups(const ir::Op& op, const Groups& groups, const Value& weights);
   Value member(const ir::Op& op, Frame& frame);
   /// Marks the weights that a `freeze` of the op matches.
   void freeze(const ir::Op& op, Frame& frame);

@@ -102,7 +102,8 @@ Value Trace::made_optimizer(const ir::Op& op, Frame& frame) {
   owner.span = op.loc.span;
   owner.weights = weights.weights;
   owner.is_unknown = weights.is_unknown;
-  owner.rules = rules_of(op, weights);
+  const Groups groups = groups_of(op, frame);
+  owner.rules = rules_of(op, groups, weights);
   heap_.owners.push_back(owner);
   for (const WeightUse& one : owner.weights) {
     Weight& weight = heap_.weights[one.weight];
@@ -120,7 +121,7 @@ Value Trace::made_optimizer(const ir::Op& op, Frame& frame) {
       break;
     }
   }
-  note_groups(op, weights);
+  note_groups(op, groups, weights);
   Value value;
   value.optimizer = id;
   value.weights = owner.weights;
@@ -143,31 +144,36 @@ Value Trace::chosen_by_pattern(const ir::Op& op, Frame& frame) {
   return {};
 }
 
+Trace::Groups Trace::groups_of(const ir::Op& op, const Frame& frame) const {
+  Groups groups;
+  for (const ir::ValueId operand : op.operands) {
+    if (const ir::Op* group = use(operand, frame).group) groups.push_back(group);
+  }
+  return groups;
+}
+
 /// What moves each of `weights`: the rule of the first group that takes it, or the optimizer's.
-std::vector<library::Id> Trace::rules_of(const ir::Op& op, const Value& weights) const {
+std::vector<library::Id> Trace::rules_of(const ir::Op& op, const Groups& groups, const Value& weights) const {
   const auto named = [](const std::string& name) { return library::find(library::Space::Settings, name); };
   std::vector<library::Id> rules(weights.weights.size(), named(op.text("rule")));
-  if (op.find("patterns") == nullptr) return rules;
-  const ir::Texts &patterns = op.texts("patterns"), &own = op.texts("group_rules");
   for (size_t i = 0; i < rules.size(); ++i) {
-    const auto first = std::find_if(patterns.begin(), patterns.end(), [&](const std::string& pattern) {
-      return takes(pattern, weights.weights[i], heap_);
+    const auto first = std::find_if(groups.begin(), groups.end(), [&](const ir::Op* group) {
+      return takes(group->text("pattern"), weights.weights[i], heap_);
     });
-    if (first == patterns.end()) continue;
-    const std::string& rule = own[size_t(first - patterns.begin())];
+    if (first == groups.end()) continue;
+    const std::string& rule = (*first)->text("rule");
     if (!rule.empty()) rules[i] = named(rule);
   }
   return rules;
 }
 
-void Trace::note_groups(const ir::Op& op, const Value& weights) {
-  if (weights.is_unknown || weights.weights.empty() || op.find("patterns") == nullptr) return;
-  const ir::Texts& patterns = op.texts("patterns");
-  for (size_t i = 0; i < patterns.size(); ++i) {
+void Trace::note_groups(const ir::Op& op, const Groups& groups, const Value& weights) {
+  if (weights.is_unknown || weights.weights.empty()) return;
+  for (const ir::Op* group : groups) {
+    const std::string& text = group->text("pattern");
     // `@bias` and the like are kinds of weights, not paths.
-    const size_t at = op.written.size() - patterns.size() + i;
-    if (patterns[i].starts_with('@') || at >= op.written.size()) continue;
-    findings.patterns.push_back({op.written[at], patterns[i], op.name, weights.weights});
+    if (text.starts_with('@')) continue;
+    findings.patterns.push_back({group->loc.span, text, op.name, weights.weights});
   }
 }
 

@@ -13,9 +13,7 @@ using library::Id;
 
 namespace {
 
-bool is_floating(const ir::Type& type) {
-  return type.is_tensor() && type.name != "bool" && !type.name.starts_with("i") && !type.name.starts_with("u");
-}
+bool is_floating(const ir::Type& type) { return type.is_tensor() && ir::is_floating(type.element); }
 
 /// As it is written in the program.
 std::string shown(const ir::Op& op) {
@@ -88,6 +86,11 @@ Value Trace::value_of(const ir::Op& op, Frame& frame) {
     case OpKind::MakeWeight:
     case OpKind::MakeBuffer: return made_weight(op, frame);
     case OpKind::MakeOptimizer: return made_optimizer(op, frame);
+    case OpKind::MakeGroup: {
+      Value value;
+      value.group = &op;
+      return value;
+    }
     case OpKind::MakeInit: return chosen_by_pattern(op, frame);
     case OpKind::WeightsAt: {
       const Value place = operand(0);
@@ -391,7 +394,8 @@ void Trace::trainer(const ir::Op& op, Frame& frame) {
     const Value operand = use(id, frame);
     if (!operand.optimizer) continue;
     heap_.owners[*operand.optimizer].is_used = true;
-    if (op.name == "step") versions_[*operand.optimizer] = version_at(op, *operand.optimizer, op.loc.span);
+    if (op.function == Id::OptimizerStep)
+      versions_[*operand.optimizer] = version_at(op, *operand.optimizer, op.loc.span);
   }
   for (const ir::ValueId result : op.results) frame.values[result] = Value::varying();
 }

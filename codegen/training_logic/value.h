@@ -86,6 +86,7 @@ struct Value {
   std::vector<uint32_t> closures;  ///< the function it may be: indices into `Trace::closures`
   std::vector<ObjectId> objects;   ///< the block, model … it may be
   std::optional<OwnerId> optimizer;
+  const ir::Op* group = nullptr;  ///< of an optimizer: where it is made
   std::optional<Scope> scope;
   std::vector<Value> parts;  ///< of a tuple, record or list
   bool is_uniform = false;   ///< a list whose elements are all like parts[0]

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace ltr::ir {
+
+/// What the elements of a tensor are; `Float` is the type that the precision of a run says.
+enum class Element : uint8_t { Float, F16, BF16, F32, F64, I8, I16, I32, I64, U8, Bool, Str };
+
+bool is_floating(Element element);
+std::string_view to_text(Element element);
+std::optional<Element> find_element(std::string_view name);
+
+}  // namespace ltr::ir
