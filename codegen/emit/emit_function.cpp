@@ -172,10 +172,9 @@ void FunctionEmitter::push(cpp::Stmt stmt, const ir::Loc& loc) {
 // One store per line of the program; the runtime names it in the message of whatever goes wrong.
 void FunctionEmitter::at(const ir::Op& op) {
   if (!cx_.is_users(op.loc) || function_.is_library) return;
-  const bool is_host = op.info().has(ir::Host) && !op.is_host(host::Op::Div);
   const bool may_fail = op.kind == OpKind::CallOp || (op.effect() != Effect::None && op.effect() != Effect::ReadParam &&
                                                       op.effect() != Effect::Region && op.effect() != Effect::Exit);
-  if (is_host || !may_fail || (op.loc.file == last_at_.file && op.loc.line == last_at_.line)) return;
+  if (!may_fail || (op.loc.file == last_at_.file && op.loc.line == last_at_.line)) return;
   last_at_ = op.loc;
   cpp::Stmt stmt = cpp::expression(cpp::call("ltr::at", {cx_.location(op.loc)}));
   stmt.origin.line = -1;

@@ -10,7 +10,7 @@ namespace ltr::ir {
 /// What an op does besides giving results; each is explained in `ops.def`.
 enum class Effect { None, ReadParam, ReadBuffer, WriteBuffer, Rng, Minimize, Log, HostSync, Io, Region, Exit };
 
-enum Trait : uint32_t { Host = 1, Cheap = 2, Placed = 4 };
+enum Trait : uint32_t { Cheap = 1, Placed = 2 };
 
 enum class OpKind : uint16_t {
 #define LTR_OP(Kind, name, operands, effect, traits) Kind,

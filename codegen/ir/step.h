@@ -68,7 +68,6 @@ struct Op {
   Loc loc;
 
   const OpInfo& info() const { return kind == OpKind::CallOp ? call_info(function) : ir::info(kind); }
-  bool is_host(host::Op op) const { return kind == OpKind::HostOp && host == op; }
   /// What stands behind `@`: `name`, or what a `call.op`, a `trainer` or a `host` is.
   std::string_view target() const;
   Effect effect() const { return info().effect; }

@@ -273,18 +273,6 @@ class ExperimentLowerer {
     if (is_new) shared_.module.functions.push_back(std::move(function));
   }
 
-  void scan(const ir::Region& region, ir::StepInfo& step, std::set<int>& logs, std::set<std::string>& seen) const {
-    for (const ir::Op& op : region.ops) {
-      if (op.kind == OpKind::LogValue) logs.insert(int(op.number("slot")));
-      if (op.effect() == ir::Effect::Minimize) step.minimizes = true;
-      if (op.effect() == ir::Effect::Rng) step.random = true;
-      if ((op.kind == OpKind::CallFn || op.kind == OpKind::CallMethod) && seen.insert(op.name).second) {
-        if (const ir::Function* callee = shared_.module.find(op.name)) scan(callee->body, step, logs, seen);
-      }
-      for (const ir::Region& inner : op.regions) scan(inner, step, logs, seen);
-    }
-  }
-
   void add_step(const check::StepBinding& binding) {
     const check::Fn& fn = shared_.program.fns[binding.fn];
     ir::StepInfo step;
@@ -305,13 +293,14 @@ class ExperimentLowerer {
                              has_default ? constant_text(*binding.defaults[i]) : "", type,
                              has_default ? shared_.loc(binding.defaults[i]->span) : step.loc});
     }
-    std::set<int> logs;
-    std::set<std::string> seen;
     if (const ir::Function* lowered = shared_.module.find(step.fn)) {
-      scan(lowered->body, step, logs, seen);
+      Effects effects;
+      add_effects(*lowered, shared_.module, effects);
+      step.logs.assign(effects.logs.begin(), effects.logs.end());
+      step.minimizes = effects.minimizes;
+      step.random = step.random || effects.draws_random;
       note_updates(*lowered, step);
     }
-    step.logs.assign(logs.begin(), logs.end());
     info_.steps.push_back(std::move(step));
   }
 

@@ -252,20 +252,6 @@ class ObjectLowerer {
   ValueId scope_ = 0;
 };
 
-void add_logs(const ir::Region& region, const Shared& shared, std::set<int>& logs, std::set<std::string>& seen) {
-  for (const ir::Op& op : region.ops) {
-    if (op.kind == OpKind::LogValue) logs.insert(int(op.number("slot")));
-    if ((op.kind == OpKind::CallFn || op.kind == OpKind::CallMethod) && seen.insert(op.name).second) {
-      if (const ir::Function* callee = shared.module.find(op.name)) add_logs(callee->body, shared, logs, seen);
-    }
-    for (const ir::Region& inner : op.regions) add_logs(inner, shared, logs, seen);
-  }
-}
-
-}  // namespace
-
-namespace {
-
 /// The constructors that analysis follows; one that cannot be lowered has no ops.
 void lower_intact_objects(Shared& shared) {
   for (const auto& [key, ref] : shared.objects) {
@@ -301,12 +287,11 @@ void lower_objects(Shared& shared) {
   for (const auto& [key, ref] : shared.objects) ObjectLowerer(shared, ref).run();
   for (const ObjectRef& ref : shared.callbacks) {
     ObjectLowerer(shared, ref).run();
-    std::set<int> logs;
-    std::set<std::string> seen;
+    Effects effects;
     for (const ir::Hook& hook : shared.tables.objects.back().hooks) {
-      if (const ir::Function* fn = shared.module.find(hook.fn)) add_logs(fn->body, shared, logs, seen);
+      if (const ir::Function* fn = shared.module.find(hook.fn)) add_effects(*fn, shared.module, effects);
     }
-    shared.tables.callbacks.push_back({ref.name, {logs.begin(), logs.end()}});
+    shared.tables.callbacks.push_back({ref.name, {effects.logs.begin(), effects.logs.end()}});
   }
 }
 

@@ -3,6 +3,7 @@
 // What the files of `lower` share: names of objects and functions, types, places.
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -58,6 +59,14 @@ bool same_storage(const ir::Type& left, const ir::Type& right);
 
 /// Type text of a setting or flag: `int`, `option[float]`, `one_of[a, b]`.
 std::string setting_text(const check::Type& type);
+
+/// What the ops of functions do, and those of all that they call.
+struct Effects {
+  std::set<int> logs;  ///< slots of the log
+  bool minimizes = false;
+  bool draws_random = false;
+};
+void add_effects(const ir::Function& function, const ir::Module& module, Effects& effects);
 
 /// Fills `updates_always` of a step from its body.
 void note_updates(const ir::Function& body, ir::StepInfo& step);
