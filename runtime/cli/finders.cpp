@@ -1,6 +1,7 @@
 #include "runtime/cli/finders.h"
 
 #include <cmath>
+#include <cstring>
 #include <filesystem>
 
 #include "doors/file.h"
@@ -65,12 +66,12 @@ Optimizer& chosen_optimizer(const Start& start) {
 
 Str why_ended(LrCurve::End end) {
   switch (end) {
-    case LrCurve::End::Diverged: return "then the loss was above 4 times its best";
-    case LrCurve::End::NotFinite: return "then the loss was not finite";
+    case LrCurve::End::Diverged: return ", then the loss was above 4 times its best";
+    case LrCurve::End::NotFinite: return ", then the loss was not finite";
     case LrCurve::End::AllTried:
     case LrCurve::End::Stopped: break;
   }
-  return "up to 1";
+  return "";
 }
 
 Str lr_table(const LrCurve& curve) {
@@ -119,13 +120,20 @@ Finders::Finders(Start& start) : start_(start), goes_on_(start.line.has("then-fi
   }
 }
 
+int Finders::given_up(int signal) const {
+  const char* name = sigabbrev_np(signal);
+  if (name != nullptr)
+    print_err(fmt::format("stopped by SIG{}: the search is given up, and nothing of it is kept\n", name));
+  return SignalWatch::exit_code(signal);
+}
+
 Option<int> Finders::run() {
   {
     const Searching searching;
     for (const Str& finder : asked_) {
       if (const Option<int> code = finder == kFindBatch ? run_batch() : run_lr()) return code;
     }
-    if (const int signal = signal_of_all(start_.ranks); signal != 0) return SignalWatch::exit_code(signal);
+    if (const int signal = signal_of_all(start_.ranks); signal != 0) return given_up(signal);
   }
   return goes_on_ ? Option<int>() : Option<int>(0);
 }
@@ -139,7 +147,7 @@ Option<int> Finders::run_batch() {
     progress->search(kFindBatch, int64_t(so_far.trials.size()), -1, values);
   });
   progress->end();
-  if (found.signal != 0) return SignalWatch::exit_code(found.signal);
+  if (found.signal != 0) return given_up(found.signal);
   keep("find_batch.csv", batch_table(found), &*found.option);
   tell(found);
   take(*found.option);
@@ -161,7 +169,7 @@ Option<int> Finders::run_lr() {
     progress->search(kFindLr, int64_t(so_far.points().size()), kRates, values);
   });
   progress->end();
-  if (curve.end() == LrCurve::End::Stopped) return SignalWatch::exit_code(signal_of_all(start_.ranks));
+  if (curve.end() == LrCurve::End::Stopped) return given_up(signal_of_all(start_.ranks));
   start_.let_go();
   const Option<size_t> best = curve.steepest();
   const Option<GivenOption> given =
@@ -171,8 +179,8 @@ Option<int> Finders::run_lr() {
   if (!best) {
     const double last = curve.points().empty() ? rate_of_search(0) : curve.points().back().lr;
     throw with_help(error_at({}, err::nothing_found, "--find-lr",
-                             fmt::format("the loss of {} fell nowhere between 1e-08 and {}; {}", name,
-                                         short_number(last), why_ended(curve.end()))),
+                             fmt::format("the loss of {} fell nowhere between 1e-08 and {}{}", name, short_number(last),
+                                         why_ended(curve.end()))),
                     "the losses are in " + path_of("find_lr.csv"));
   }
   take(*given);
@@ -216,7 +224,7 @@ void Finders::tell(const LrCurve& curve, const Str& optimizer, Option<size_t> be
       const LrCurve::Point& point = curve.points()[i];
       plot.points.push_back({std::log(point.lr), point.smoothed, best && i == *best});
     }
-    print_out(fmt::format("find-lr: the loss of {}, smoothed, over {} rates, {}\n{}", optimizer, curve.points().size(),
+    print_out(fmt::format("find-lr: the loss of {}, smoothed, over {} rates{}\n{}", optimizer, curve.points().size(),
                           why_ended(curve.end()), draw(plot, window_width())));
   }
   if (best)

@@ -31,6 +31,8 @@ class Finders {
  private:
   Option<int> run_batch();
   Option<int> run_lr();
+  /// Tells people that a signal ended the search; what the program exits with.
+  int given_up(int signal) const;
   void tell(const BatchSearch& found);
   void tell(const LrCurve& curve, const Str& optimizer, Option<size_t> best);
   /// The option holds from here on.

@@ -69,6 +69,11 @@ class Parser {
     if (equals != Str::npos) {
       given.value = words[i].substr(equals + 1);
       if (is_flag) faults_.push_back(error_at({}, err::wrong_type, given.shown, "given a value", "none"));
+      if (is_optional && given.value.empty()) {
+        const Str argument = info->argument;
+        faults_.push_back(error_at({}, err::wrong_type, given.shown + "=", "given without a value",
+                                   argument.substr(1, argument.size() - 2) + ", or no `=`"));
+      }
     } else if (is_optional) {
       // Only a number is taken as the next word: `--fast-dev-run mnist` names an experiment.
       const bool is_number = has_next && std::isdigit(static_cast<unsigned char>(words[i + 1][0])) != 0;

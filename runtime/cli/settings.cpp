@@ -280,6 +280,11 @@ void RunSettings::check_unused(bool with_model) {
     if (names.empty() && (section == "callbacks" || section == "loggers")) {
       std::vector<Str> listed;
       for (const Value& one : section == "callbacks" ? callbacks_ : loggers_) listed.push_back(one.text);
+      // Of `callbacks.EarlyStp.patience` the name of the call.
+      const Str rest = path.size() > section.size() ? path.substr(section.size() + 1) : "";
+      const Str name = rest.substr(0, rest.find('.'));
+      if (const Str meant = nearest(name, listed); near.empty() && !meant.empty())
+        message += fmt::format("; did you mean {}.{}{}?", section, meant, rest.substr(name.size()));
       message += listed.empty() ? fmt::format(" (no {} are listed)", section)
                                 : fmt::format(" ({} lists: {})", section, fmt::join(listed, ", "));
     }

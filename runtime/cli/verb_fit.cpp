@@ -356,6 +356,7 @@ class FitVerb {
     } catch (const Error& second) {
       progress_->warning(second.message);  // what went wrong first is what is reported
     }
+    if (error.exit_code() == 1 && distributed::begins_again()) return;
     tell_how_to_go_on(start_.terminal, folder_->path(), resume_command(start_, folder_->path()));
   }
 

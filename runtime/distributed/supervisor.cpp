@@ -34,6 +34,7 @@ constexpr int kSilentGraceTicks = 3;
 constexpr auto kSameSignal = 300ms;  // one Ctrl-C that came twice
 constexpr double kAnswer_s = 3;      // of a meeting point that is open
 constexpr const char* kRunVariable = "LTR_RESUME_RUN";
+constexpr const char* kAgainVariable = "LTR_BEGINS_AGAIN";
 
 constexpr int kStopped = 75;
 constexpr int kInterrupted = 130;
@@ -121,6 +122,7 @@ class Attempt {
                      .has_input = place.rank == 0,
                      .mask = &signals_.before()};
       if (!run.empty()) rank.variables.emplace_back(kRunVariable, run);
+      if (number_ < team_.restarts) rank.variables.emplace_back(kAgainVariable, "1");
       members_.push_back({place.rank, start_rank(rank)});
     }
     // Whoever keeps the meeting point sees all ranks come there.
@@ -336,8 +338,9 @@ int supervise(Team team, const TeamReport& report) {
     attempt.run(run.folder);
     if (!attempt.told() && !attempt.may_go_better()) return attempt.exit_code();
     if (const RunWords told = run_of(team.first, number); !told.folder.empty()) run = told;
-    if (attempt.told() && !run.folder.empty()) report.ended(*attempt.told(), run, attempt.is_first_mute());
-    if (!attempt.may_go_better() || number == team.restarts) return attempt.exit_code();
+    const bool is_last = !attempt.may_go_better() || number == team.restarts;
+    if (attempt.told() && !run.folder.empty()) report.ended(*attempt.told(), run, attempt.is_first_mute() && is_last);
+    if (is_last) return attempt.exit_code();
     const int64_t before = team.first.world;
     if (attempt.told()) team.first = without_lost(team.first, team.least);
     report.note(fmt::format("restart {} of {}: {} again{}", number + 1, team.restarts,
@@ -360,6 +363,8 @@ Str run_to_go_on_with() {
   const char* run = std::getenv(kRunVariable);
   return run == nullptr ? "" : run;
 }
+
+bool begins_again() { return std::getenv(kAgainVariable) != nullptr; }
 
 Option<Failure> tell_failure(const Place& place, int exit_code) {
   return failed_before(place, {place.rank, exit_code});

@@ -30,7 +30,7 @@ struct RunWords {
 struct TeamReport {
   std::function<void(const Error& error)> failed;  ///< of a rank that could not say it itself
   /// The same, when all are gone that could write into their run. `is_mute`: nobody has
-  /// said how to go on, for it was the first rank.
+  /// said how to go on, for it was the first rank, and nobody begins again by himself.
   std::function<void(const Error& error, const RunWords& run, bool is_mute)> ended;
   std::function<void(const Str& text)> note;
 };
@@ -46,6 +46,8 @@ void end_with_supervisor();
 Option<Failure> tell_failure(const Place& place, int exit_code);
 /// The run that ranks started again are to go on with, "" if they begin.
 Str run_to_go_on_with();
+/// Whether all ranks are started again after an error of the run (exit code 1): nobody else has to go on with it then.
+bool begins_again();
 /// Tells the supervisor which run its ranks write, so that they, or somebody else, can go on with it.
 void tell_run(const Place& place, const RunWords& run);
 

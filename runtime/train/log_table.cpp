@@ -172,7 +172,7 @@ void LogTable::set_aside() {
   rejoin();
   for (const Cell& cell : cells_) {
     const bool is_of_window = info(cell).role == Role::Train && info(cell).when != LogWhen::Epoch;
-    if (!is_of_window || !cell.metric_has_data || !is_merged(*cell.metric)) continue;
+    if (!is_of_window || !cell.metric_has_data || !gathers_apart(*cell.metric)) continue;
     const bool is_aside =
         std::any_of(aside_.begin(), aside_.end(), [&](const Aside& one) { return one.metric == cell.metric; });
     if (is_aside) continue;

@@ -42,6 +42,15 @@ bool is_merged(Metric& metric) {
                      [](const Metric::State& state) { return state.reduce == Reduce::Merge; });
 }
 
+bool gathers_apart(Metric& metric) {
+  if (is_merged(metric)) return true;
+  const std::vector<Metric::State> states = metric.states();
+  const auto has = [&](Reduce rule) {
+    return std::any_of(states.begin(), states.end(), [&](const Metric::State& state) { return state.reduce == rule; });
+  };
+  return (has(Reduce::Min) || has(Reduce::Max)) && !has(Reduce::Mean);
+}
+
 MetricStates joined(Metric& metric, const std::vector<MetricStates>& parts) {
   const MetricStates own = states_of(metric);
   if (is_merged(metric)) {

@@ -19,6 +19,10 @@ void set_states(Metric& metric, const MetricStates& states);
 /// Whether a function of the metric joins its states (`reduce merge`).
 bool is_merged(Metric& metric);
 
+/// Whether what a window adds cannot be told from the states of the epoch, so that it gathers by itself and is joined afterwards:
+/// of sums it is a difference, of a least or largest value it is not. A mean of what ranks have is no mean of windows.
+bool gathers_apart(Metric& metric);
+
 /// The states of all `parts` together, in their order, on the device of the metric: by each state's own rule, where
 /// lengths of `cat` may differ, or by the metric's function. No part is empty.
 MetricStates joined(Metric& metric, const std::vector<MetricStates>& parts);

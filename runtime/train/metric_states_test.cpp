@@ -32,7 +32,7 @@ class Sums : public Metric {
     sum = give(at::zeros({}));
     seen = give(at::zeros({0}));
   }
-  std::vector<State> states() final { return {{"sum", &sum, Reduce::Sum}, {"seen", &seen, Reduce::Cat}}; }
+  std::vector<State> states() override { return {{"sum", &sum, Reduce::Sum}, {"seen", &seen, Reduce::Cat}}; }
   Tensor compute() final { return sum; }
   Tensor sum, seen;
 };
@@ -54,10 +54,26 @@ TEST_CASE("a function merges the states of parts in their order") {
 TEST_CASE("without one each state has its own rule") {
   Sums sums;
   CHECK_FALSE(is_merged(sums));
+  CHECK_FALSE(gathers_apart(sums));
   set_states(sums, joined(sums, {{at::ones({}), at::ones({2})}, {at::ones({}), at::zeros({1})}}));
   const MetricStates all = states_of(sums);
   CHECK(all[0].item<float>() == 2);
   CHECK(all[1].equal(at::tensor({1.0f, 1.0f, 0.0f})));
+}
+
+TEST_CASE("a least value of a window is none of the epoch, and a mean of ranks none of windows") {
+  class Least : public Sums {
+   public:
+    explicit Least(Reduce other) : other_(other) {}
+    std::vector<State> states() final { return {{"sum", &sum, Reduce::Min}, {"seen", &seen, other_}}; }
+
+   private:
+    Reduce other_;
+  };
+  Least with_sum(Reduce::Sum);
+  Least with_mean(Reduce::Mean);
+  CHECK(gathers_apart(with_sum));
+  CHECK_FALSE(gathers_apart(with_mean));
 }
 
 }  // namespace ltr

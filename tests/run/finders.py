@@ -313,7 +313,8 @@ def signals(program, wide, folder):
             process.stdout.readline()  # the first of what it tried
             process.send_signal(number)
             said = process.stdout.read()
-            check(f"{title} ends by {number.name}", process.wait(20 * PATIENCE) == code, said)
+            check(f"{title} ends by {number.name}, and says so", process.wait(20 * PATIENCE) == code
+                  and f"stopped by {number.name}: the search is given up" in said, said)
             check("and leaves no process", not processes_of(at))
     check("nor a file", not (folder / "stop").exists(), list(folder.glob("stop/*/*")))
 
