@@ -70,6 +70,8 @@ void limit_memory(int64_t more) {
   ::setrlimit(RLIMIT_DATA, &now);
 }
 
+int64_t resident_memory() { return number_behind("VmRSS:", "/proc/self/status") * kKiB; }
+
 int64_t peak_memory() { return number_behind("VmHWM:", "/proc/self/status") * kKiB; }
 
 }  // namespace ltr::doors

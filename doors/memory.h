@@ -13,7 +13,9 @@ int64_t free_memory();
 /// From here on this process gets so many bytes of memory more and is refused what is beyond, as if the machine had no more. A lower
 /// limit that it has stays.
 void limit_memory(int64_t more);
-/// Most that the process ever held at once.
+/// What the process holds now.
+int64_t resident_memory();
+/// Most that it ever held at once.
 int64_t peak_memory();
 
 }  // namespace ltr::doors

@@ -40,8 +40,9 @@ std::string value_of(const std::string& header, const std::string& key) {
 
 }  // namespace
 
-NpyArray read_npy(const std::string& path) {
-  std::string bytes = read_file(path);
+NpyArray read_npy(const std::string& path) { return parse_npy(read_file(path), path); }
+
+NpyArray parse_npy(std::string bytes, const std::string& path) {
   if (bytes.size() < 10 || bytes.compare(0, 6, "\x93NUMPY") != 0) throw FormatError(path, 0, "not an npy file");
   const bool is_short = bytes[6] == 1;
   if (!is_short && bytes.size() < 12) throw FormatError(path, bytes.size(), "the header ends early");

@@ -17,6 +17,8 @@ struct NpyArray {
 
 /// FormatError for damaged files, Fortran order, byte-swapped or object arrays (those are pickles).
 NpyArray read_npy(const std::string& path);
+/// The same of the bytes of a file; `name` is for messages.
+NpyArray parse_npy(std::string bytes, const std::string& name);
 /// The bytes of a file.
 std::string encode_npy(const NpyArray& array);
 /// An array of texts, which are UTF-8, as NumPy's `U`.

@@ -1,11 +1,13 @@
 #include "doors/zip.h"
 
 #include <algorithm>
+#include <new>
 
 #include <zlib.h>
 
 #include "doors/bytes.h"
 #include "doors/file.h"
+#include "doors/limits.h"
 
 namespace ltr::doors {
 
@@ -74,9 +76,9 @@ class Reader {
     entry.size = sizes[0];
     const uint64_t local = sizes[2];
     if (at<uint32_t>(local) != kLocalEntry) fail(local, "no entry where the directory says");
+    entry.stored = sizes[1];
     entry.offset = local + 30 + at<uint16_t>(local + 26) + at<uint16_t>(local + 28);
-    const uint64_t bytes = sizes[1];
-    if (entry.offset > file_.size() || file_.size() - entry.offset < bytes)
+    if (entry.offset > file_.size() || file_.size() - entry.offset < entry.stored)
       fail(start, entry.name + " goes beyond the file");
     if (!entry.is_compressed && sizes[0] != sizes[1]) fail(start, entry.name + " has two sizes");
     return entry;
@@ -108,6 +110,45 @@ class Reader {
 }  // namespace
 
 std::vector<ZipEntry> read_zip(const std::string& path, const Mapping& file) { return Reader(path, file).run(); }
+
+std::string unpacked(const std::string& path, const Mapping& file, const ZipEntry& entry) {
+  const auto refuse = [&](const std::string& reason) -> void {
+    throw FormatError(path, entry.offset, entry.name + ": " + reason);
+  };
+  const uint64_t limit =
+      std::min(limits::kFileBytes, std::max(limits::kInflateBytes, limits::kInflateRatio * entry.stored));
+  if (entry.size > limit) refuse("unpacked it has more than " + std::to_string(limit) + " bytes");
+  std::string out;
+  if (!entry.is_compressed) {
+    out.assign(file.data() + entry.offset, entry.size);
+  } else {
+    out.resize(entry.size);
+    z_stream stream{};
+    if (inflateInit2(&stream, -MAX_WBITS) != Z_OK) throw std::bad_alloc();
+    // zlib counts in 32 bits: both sides are handed over in pieces.
+    constexpr uint64_t kPiece = uint64_t(1) << 30;
+    uint64_t taken = 0;
+    uint64_t given = 0;
+    int code = Z_OK;
+    while (code == Z_OK) {
+      const uint64_t in = std::min(kPiece, entry.stored - taken);
+      const uint64_t room = std::min(kPiece, entry.size - given);
+      // zlib's own types: it reads the input, and never writes it.
+      stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(file.data() + entry.offset + taken));
+      stream.avail_in = uInt(in);
+      stream.next_out = reinterpret_cast<Bytef*>(out.data() + given);
+      stream.avail_out = uInt(room);
+      code = inflate(&stream, Z_NO_FLUSH);
+      taken += in - stream.avail_in;
+      given += room - stream.avail_out;
+    }
+    inflateEnd(&stream);
+    if (code != Z_STREAM_END || given != entry.size) refuse("its compressed bytes are damaged");
+  }
+  if (entry.crc != 0 && crc32_z(0, reinterpret_cast<const Bytef*>(out.data()), out.size()) != entry.crc)
+    refuse("its bytes are not those that were written");
+  return out;
+}
 
 bool has_its_crc(const Mapping& file, const ZipEntry& entry) {
   const auto* bytes = reinterpret_cast<const Bytef*>(file.data() + entry.offset);

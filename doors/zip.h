@@ -1,7 +1,8 @@
 #pragma once
 
-// Zip archives as PyTorch writes them: entries stored, never compressed; zip64 is read.
+// Zip archives: PyTorch's, whose entries are stored, and NumPy's, which may be compressed; zip64 is read.
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,13 +15,18 @@ struct ZipEntry {
   std::string name;
   uint64_t offset = 0;  ///< of its bytes in the file
   uint64_t size = 0;
-  uint32_t crc = 0;  ///< CRC-32 of its bytes; 0 where the writer computed none
+  uint64_t stored = 0;  ///< bytes in the file: `size`, unless it is compressed
+  uint32_t crc = 0;     ///< CRC-32 of its bytes; 0 where the writer computed none
   bool is_compressed = false;
 };
 
 /// The entries of an archive in the order of its directory. FormatError if it has no directory, or
 /// one that names places beyond the file.
 std::vector<ZipEntry> read_zip(const std::string& path, const Mapping& file);
+
+/// The bytes of `entry`, unpacked. FormatError for what is no deflate, for more of them than limits.h allows, and for bytes
+/// that are not those that were written.
+std::string unpacked(const std::string& path, const Mapping& file, const ZipEntry& entry);
 
 /// Whether the bytes of a stored entry are those that were written. Of one without a CRC nothing is known: true.
 bool has_its_crc(const Mapping& file, const ZipEntry& entry);

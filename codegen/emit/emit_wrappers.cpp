@@ -96,8 +96,8 @@ void emit_map(const ir::MapInfo& map, size_t number, Context& cx) {
   cx.file.functions.push_back(std::move(out));
 }
 
-/// `{{"name", value}, …}` of a variable `result`: a tensor, or a record or tuple of tensors.
-cpp::Expr outputs_of(const ir::Type& type) {
+/// `{{"name", value}, …}` of a variable `result`: a tensor, or a record or tuple of tensors. `order` names the fields of a record.
+cpp::Expr outputs_of(const ir::Type& type, const std::vector<std::string>& order) {
   const cpp::Expr result = cpp::name("result");
   std::vector<cpp::Expr> outputs;
   const auto add = [&](const std::string& name, const ir::Type& of, cpp::Expr value) {
@@ -106,11 +106,14 @@ cpp::Expr outputs_of(const ir::Type& type) {
     outputs.push_back(cpp::braces(std::move(parts)));
   };
   if (type.is_tensor()) add("prediction", type, result);
-  for (size_t i = 0; i < type.fields.size(); ++i) {
-    const std::string& name = type.fields[i].name;
-    if (type.is(ir::TypeKind::Record))
-      add(name, type.fields[i].type, cpp::dot(result, Context::identifier(name)));
-    else
+  if (type.is(ir::TypeKind::Record)) {
+    for (const std::string& name : order) {
+      for (const ir::Field& field : type.fields) {
+        if (field.name == name) add(name, field.type, cpp::dot(result, Context::identifier(name)));
+      }
+    }
+  } else {
+    for (size_t i = 0; i < type.fields.size(); ++i)
       add("output_" + std::to_string(i), type.fields[i].type,
           cpp::call("std::get<" + std::to_string(i) + ">", {result}));
   }
@@ -119,7 +122,8 @@ cpp::Expr outputs_of(const ir::Type& type) {
 
 /// `void name(Model&, Context&, const Batch&, const std::vector<Value>&)`, which picks the step's fields.
 void emit_step(const std::string& name, const std::string& model, const std::string& data, const std::string& fn_name,
-               const std::vector<int>& fields, const std::vector<ir::StepParam>& params, Context& cx) {
+               const std::vector<int>& fields, const std::vector<ir::StepParam>& params,
+               const std::vector<std::string>& outputs, Context& cx) {
   const ir::Function* fn = cx.module.find(fn_name);
   LTR_INVARIANT(fn != nullptr, "no function " + fn_name, ir::Loc{});
   cpp::Function out;
@@ -152,7 +156,8 @@ void emit_step(const std::string& name, const std::string& model, const std::str
     out.body.push_back(cpp::expression(std::move(call)));
   } else {
     out.body.push_back(cpp::variable(cpp::constant(cx.type(fn->result)), "result", std::move(call)));
-    out.body.push_back(cpp::expression(cpp::call(cpp::dot(cpp::name("cx"), "output"), {outputs_of(fn->result)})));
+    out.body.push_back(
+        cpp::expression(cpp::call(cpp::dot(cpp::name("cx"), "output"), {outputs_of(fn->result, outputs)})));
   }
   cx.file.functions.push_back(std::move(out));
 }
@@ -173,6 +178,26 @@ void emit_callback(const ir::CallbackInfo& callback, Context& cx) {
   cx.file.functions.push_back(std::move(out));
 }
 
+/// `double name(int64_t step, int64_t total, const Value& call)`, which reads what its call says beside.
+void emit_schedule(const ir::ScheduleInfo& schedule, Context& cx) {
+  const ir::Function* fn = cx.module.find(schedule.fn);
+  LTR_INVARIANT(fn != nullptr, "no function " + schedule.fn, ir::Loc{});
+  cpp::Function out;
+  out.result = cpp::plain("double");
+  out.name = "ltr_schedule_" + Context::identifier(schedule.fn);
+  out.params = {{cpp::plain("int64_t"), "step"},
+                {cpp::plain("int64_t"), "total"},
+                {cpp::const_reference(cpp::plain("ltr::Value")), "call"}};
+  std::vector<cpp::Expr> args = {cpp::name("step"), cpp::name("total")};
+  for (size_t i = 2; i < fn->body.params.size(); ++i) {
+    const ir::Value& param = fn->values[fn->body.params[i]];
+    const cpp::Expr found = cpp::call(cpp::dot(cpp::name("call"), "find"), {cpp::string(param.name)});
+    args.push_back(cx.read_value(cpp::unary("*", found), param.type));
+  }
+  out.body.push_back(cpp::give_back(cpp::call(cx.fn_name(*fn), std::move(args))));
+  cx.file.functions.push_back(std::move(out));
+}
+
 }  // namespace
 
 void emit_wrappers(Context& cx) {
@@ -180,17 +205,18 @@ void emit_wrappers(Context& cx) {
     if (fn.owner.empty()) cx.file.functions.push_back(emit_function(fn, cx));
   }
   for (size_t i = 0; i < cx.tables.maps.size(); ++i) emit_map(cx.tables.maps[i], i, cx);
+  for (const ir::ScheduleInfo& schedule : cx.tables.schedules) emit_schedule(schedule, cx);
   std::set<std::string> made;
   for (const ir::ExperimentInfo& experiment : cx.tables.experiments) {
     for (const ir::StepInfo& step : experiment.steps) {
       const std::string name = cx.wrapper_name(experiment, step);
       if (made.insert(name).second)
-        emit_step(name, experiment.model, experiment.data, step.fn, step.fields, step.params, cx);
+        emit_step(name, experiment.model, experiment.data, step.fn, step.fields, step.params, step.outputs, cx);
     }
   }
   for (size_t i = 0; i < cx.tables.pairs.size(); ++i) {
     const ir::TrainPair& pair = cx.tables.pairs[i];
-    emit_step("ltr_pair_" + std::to_string(i), pair.model, pair.data, pair.fn, pair.fields, {}, cx);
+    emit_step("ltr_pair_" + std::to_string(i), pair.model, pair.data, pair.fn, pair.fields, {}, {}, cx);
   }
   for (const ir::CallbackInfo& callback : cx.tables.callbacks) {
     if (cx.module.find(cx.object(callback.object).constructor) != nullptr) emit_callback(callback, cx);

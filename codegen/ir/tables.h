@@ -84,12 +84,18 @@ struct StepInfo {
   std::string fn;
   std::vector<int> fields;  ///< for each param of the step: a batch field, or -1: the next of `params`
   std::vector<StepParam> params;
+  std::vector<std::string> outputs;  ///< fields of the record that it returns, in the order in which they are written
   std::vector<int> logs;
   bool random = false;
   bool minimizes = false;
   bool is_manual = false;
   bool updates_always = false;  ///< every run makes the same updates, each once, in the same order
   Loc loc;
+};
+
+/// A schedule of the program: a function of the update, of how many are planned, and of what its call says beside.
+struct ScheduleInfo {
+  std::string fn;
 };
 
 struct SlotInfo {
@@ -170,6 +176,7 @@ struct Tables {
   std::vector<ExternFile> externs;
   std::vector<DataInfo> datas;
   std::vector<MapInfo> maps;
+  std::vector<ScheduleInfo> schedules;
   std::vector<HparamInfo> hparams;
   std::string defaults;  ///< the function that gives hparams their defaults, "" without hparams
   std::vector<LogInfo> logs;

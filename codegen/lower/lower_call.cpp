@@ -219,6 +219,12 @@ ValueId BodyLowerer::overfit(const node::Op& op, const ExprView& expr) {
 // Settings.
 
 ValueId BodyLowerer::kept_call(const node::Call& call) {
+  if (call.fn != 0) {
+    std::vector<ir::ScheduleInfo>& known = shared_.tables.schedules;
+    const std::string& fn = shared_.fn_names[call.fn];
+    if (std::none_of(known.begin(), known.end(), [&](const ir::ScheduleInfo& one) { return one.fn == fn; }))
+      known.push_back({fn});
+  }
   std::vector<ValueId> args;
   ir::Texts names, types;
   for (const node::NamedArg& arg : call.args) {
@@ -226,12 +232,12 @@ ValueId BodyLowerer::kept_call(const node::Call& call) {
     const ExprView& value = at(arg.value);
     if (value.type.kind == Kind::Weights || value.is<node::Weights>()) continue;
     names.push_back(arg.name);
-    const std::string declared = shared_.argument_type(call.name, arg.name);
+    const std::string declared = call.fn == 0 ? shared_.argument_type(call.name, arg.name) : "";
     types.push_back(declared.empty() ? setting_text(value.type) : declared);
     args.push_back(setting(value));
   }
-  return b.op(OpKind::MakeCall, Type::of(TypeKind::Value), std::move(args), call.name,
-              {{"names", names}, {"types", types}});
+  return b.op(OpKind::MakeCall, Type::of(TypeKind::Value), std::move(args),
+              call.fn == 0 ? call.name : shared_.fn_names[call.fn], {{"names", names}, {"types", types}});
 }
 
 ValueId BodyLowerer::setting(const ExprView& expr) {

@@ -283,6 +283,9 @@ class ExperimentLowerer {
     step.random = fn.draws_random;
     step.is_manual = fn.is_manual;
     step.loc = shared_.loc(fn.span);
+    if (fn.result.kind == check::Kind::Record) {
+      for (const check::TypeField& field : fn.result.fields) step.outputs.push_back(field.name);
+    }
     for (size_t i = 0; i < binding.fields.size(); ++i) {
       if (binding.fields[i] >= 0) continue;
       const check::Local& param = fn.locals[i];

@@ -62,6 +62,7 @@ class RemovalPass {
     for (const ir::TestInfo& test : tables.tests) add(test.fn);
     for (const ir::TrainPair& pair : tables.pairs) add(pair.fn);
     for (const ir::MapInfo& map : tables.maps) add(map.fn);
+    for (const ir::ScheduleInfo& schedule : tables.schedules) add(schedule.fn);
   }
 
   void add_region(const ir::Region& region) {

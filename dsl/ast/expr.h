@@ -110,6 +110,7 @@ struct Call {
 /// One item between `[` and `]`: an expression, `a .. b` with either end absent (`:` has neither),
 /// `...` or `new`.
 struct IndexItem {
+  /// Error: a slice in another language's form, `1:3`, with what it names in `first` and `second`.
   enum class Kind { Error, Expr, Range, Ellipsis, New } kind = Kind::Error;
   std::optional<Box<Expr>> first;   ///< the expression, or the beginning of the range
   std::optional<Box<Expr>> second;  ///< the end of the range

@@ -150,6 +150,7 @@ struct Call {
   std::string name;
   library::Id op = library::Id::None;
   std::vector<NamedArg> args;
+  FnId fn = 0;  ///< of a schedule of the program: its function, whose first two parameters the trainer fills
 };
 /// The records of a stream, each handed to the function `fn`; so many bad ones are left out.
 struct MapStage {
@@ -297,7 +298,6 @@ struct Frozen {
 };
 
 // What has locals of its own.
-
 /// `result`, in which `local` is `value`.
 struct LetIn {
   LocalId local = 0;

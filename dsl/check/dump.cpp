@@ -216,6 +216,9 @@ class CodeDump {
   std::string words(const node::CallFn& call) const { return fn(call.fn); }
   std::string words(const node::CallMethod& call) const { return fn(call.fn); }
   std::string words(const node::CallMetric& call) const { return fn(call.fn); }
+  std::string words(const node::Call& call) const {
+    return word(call.name) + " " + (call.fn != 0 ? "schedule " + fn(call.fn) : word(call.op));
+  }
   std::string words(const node::MapStage& stage) const { return fn(stage.fn) + " " + word(stage.written); }
   std::string words(const node::FilterStage& stage) const { return fn(stage.fn) + " " + word(stage.written); }
   std::string words(const node::Comprehension& list) const { return typed_local(list.variable); }

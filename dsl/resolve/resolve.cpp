@@ -202,10 +202,35 @@ struct Resolver {
     }
     const ast::Name& last = import.path.back();
     if (found.symbols.empty()) {
-      sink.report(diag::file_not_found(last.span, "of a module `std." + folder + "`"));
+      report_no_module(folder, import.path.size() > 1 ? source::join(import.path[1].span, last.span) : last.span);
       return take_poison(index, import);
     }
     take_names(index, import, found, "module `std." + folder + "`");
+  }
+
+  void report_no_module(const std::string& folder, source::Span span) {
+    std::set<std::string> modules;
+    for (const source::EmbeddedFile& file : library_texts) {
+      const std::string name(file.name.substr(0, file.name.rfind('.')));
+      modules.insert(name.substr(0, name.rfind('/')));
+      modules.insert(name);
+    }
+    const std::vector<std::string> known(modules.begin(), modules.end());
+    const auto dotted = [](std::string name) {
+      std::replace(name.begin(), name.end(), '/', '.');
+      return name;
+    };
+    diagnostics::Diagnostic diagnostic = diag::file_not_found(span, "of a module `std." + dotted(folder) + "`");
+    if (const auto near = diagnostics::suggest(folder, known)) {
+      diagnostic.help("did you mean `std.{}`?", dotted(*near)).fix(span, dotted(*near));
+    } else {
+      std::string list;
+      for (const std::string& name : known) {
+        if (name.find('/') == std::string::npos) list += (list.empty() ? "std." : ", std.") + name;
+      }
+      diagnostic.note("there are {}", list);
+    }
+    sink.report(std::move(diagnostic));
   }
 
   /// `import "file" as name`, `import a.b` and `import a.b.{c}`.
@@ -238,6 +263,23 @@ struct Resolver {
     return places;
   }
 
+  /// `file` as it would be written if the nearest file beside one of its places were meant.
+  static std::optional<std::string> near_file(const std::string& file, const std::vector<std::string>& places) {
+    namespace fs = std::filesystem;
+    std::vector<std::string> known;
+    for (const std::string& place : places) {
+      std::error_code ignored;
+      const fs::path folder = fs::path(place).has_parent_path() ? fs::path(place).parent_path() : fs::path(".");
+      for (const fs::directory_entry& entry : fs::directory_iterator(folder, ignored)) {
+        if (entry.path().extension() == ".ltr") known.push_back(entry.path().stem().string());
+      }
+    }
+    std::sort(known.begin(), known.end());
+    const auto near = diagnostics::suggest(fs::path(file).stem().string(), known);
+    if (!near) return std::nullopt;
+    return (fs::path(file).parent_path() / (*near + ".ltr")).string();
+  }
+
   std::optional<uint32_t> load_file(uint32_t index, const std::string& file, source::Span span) {
     namespace fs = std::filesystem;
     const std::vector<std::string> places = places_of(index, file);
@@ -248,6 +290,7 @@ struct Resolver {
     if (found == places.end()) {
       diagnostics::Diagnostic diagnostic = diag::file_not_found(span, file);
       for (const std::string& place : places) diagnostic.note("looked for {}", place);
+      if (const auto near = near_file(file, places)) diagnostic.help("did you mean \"{}\"?", *near);
       sink.report(std::move(diagnostic));
       return std::nullopt;
     }

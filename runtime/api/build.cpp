@@ -131,6 +131,9 @@ Stream filter(const Stream& stream, const Data* self, bool (*keeps)(const Data& 
 }
 
 Stream csv(const Str& file, const Str& sep, Fields& fields) { return ltr::csv(file, sep, fields.take()); }
+Stream jsonl(const Str& glob, Fields& fields) { return ltr::jsonl(glob, fields.take()); }
+Stream npz(const Str& file, Fields& fields) { return ltr::npz(file, fields.take()); }
+Stream npy(const Str& file, Fields& fields) { return ltr::npy(file, fields.take()); }
 Stream idx(const Str& path, Fields& fields) { return ltr::idx(path, fields.take()); }
 void set_batch(Data& data, Fields& fields) { data.batch = fields.take(); }
 
@@ -161,6 +164,11 @@ void add_log(Program& program, const char* name, Role role, LogKind kind, LogWhe
 void add_callback(Program& program, const char* name, std::initializer_list<const char*> hooks,
                   std::initializer_list<int> logs, Callback* (*make)(const Value&, Model&), const Location& at) {
   program.callbacks.push_back({name, hooks, logs, make, at});
+}
+
+void add_schedule(Program& program, const char* name, std::initializer_list<const char*> params,
+                  double (*factor)(int64_t, int64_t, const Value&)) {
+  program.schedules.push_back({name, params, factor});
 }
 
 void add_topology(Program& program, const char* name, void (*resolve)(Settings&), const Location& at) {

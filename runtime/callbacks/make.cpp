@@ -21,9 +21,11 @@ struct Row {
 
 constexpr Row kRows[] = {
     {"Checkpoint", Turn::Checkpoint, make_checkpoint},
+    {"DeviceStats", Turn::Listed, make_device_stats},
     {"EarlyStop", Turn::EarlyStop, make_early_stop},
     {"Ema", Turn::Weights, make_ema},
     {"GradNorm", Turn::Listed, make_grad_norm},
+    {"Histograms", Turn::Listed, make_histograms},
     {"LrMonitor", Turn::Listed, make_lr_monitor},
     {"Throughput", Turn::Listed, make_throughput},
     {"Timer", Turn::Listed, make_timer},

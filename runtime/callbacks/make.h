@@ -34,9 +34,11 @@ void make_listeners(const FitView& view, Listeners& listeners);
 
 using ListenerPtr = std::unique_ptr<Listener>;
 ListenerPtr make_checkpoint(const Value& call, const FitView& view);
+ListenerPtr make_device_stats(const Value& call, const FitView& view);
 ListenerPtr make_early_stop(const Value& call, const FitView& view);
 ListenerPtr make_ema(const Value& call, const FitView& view);
 ListenerPtr make_grad_norm(const Value& call, const FitView& view);
+ListenerPtr make_histograms(const Value& call, const FitView& view);
 ListenerPtr make_lr_monitor(const Value& call, const FitView& view);
 ListenerPtr make_throughput(const Value& call, const FitView& view);
 ListenerPtr make_timer(const Value& call, const FitView& view);

@@ -16,6 +16,7 @@
 #include <fmt/format.h>
 
 #include "doors/file.h"
+#include "doors/memory.h"
 #include "doors/number.h"
 #include "runtime/api/error.h"
 #include "runtime/tensor/device.h"
@@ -141,17 +142,9 @@ Str seconds_text(double seconds) {
   return seconds >= 1 ? fmt::format("{:.1f} s", seconds) : fmt::format("{:.2f} s", seconds);
 }
 
-double resident_bytes() {
-  FILE* file = std::fopen("/proc/self/statm", "r");
-  if (file == nullptr) return 0;
-  long total = 0;
-  long resident = 0;
-  const int read = std::fscanf(file, "%ld %ld", &total, &resident);
-  std::fclose(file);
-  return read == 2 ? double(resident) * double(::sysconf(_SC_PAGESIZE)) : 0;
+double held_bytes() {
+  return accelerator() != nullptr ? double(compute_device_tensor_bytes()) : double(doors::resident_memory());
 }
-
-double held_bytes() { return accelerator() != nullptr ? double(compute_device_tensor_bytes()) : resident_bytes(); }
 
 Str bytes_text(double bytes) {
   if (bytes >= 1073741824.0) return fmt::format("{:.1f} GiB", bytes / 1073741824.0);

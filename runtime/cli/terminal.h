@@ -59,8 +59,6 @@ Str short_number(double value);    ///< three or four significant digits: 0.0412
 Str clock_text(double seconds);    ///< 0:08, 1:02:03
 Str seconds_text(double seconds);  ///< 14.2 s
 Str bytes_text(double bytes);      ///< 1.6 MiB
-/// Memory that the process holds now; 0 if it is not known.
-double resident_bytes();
 /// Of tensors on the device that the process computes on, else of this process.
 double held_bytes();
 

@@ -8,7 +8,7 @@
 #include "doors/csv.h"
 #include "doors/json.h"
 #include "runtime/api/suggest.h"
-#include "runtime/data/foreign_tensor.h"
+#include "runtime/data/json_cells.h"
 #include "runtime/data/row_records.h"
 #include "runtime/data/rows.h"
 #include "runtime/data/sources/source.h"
@@ -21,47 +21,6 @@ namespace {
 using Json = nlohmann::json;
 
 bool is_text(const FieldInfo& field) { return field.host[0] == 's' || field.host[0] == 'p'; }
-
-bool sizes_fit(const FieldInfo& field, at::IntArrayRef sizes) {
-  if (sizes.size() != field.dims.size()) return false;
-  for (size_t i = 0; i < sizes.size(); ++i) {
-    if (field.dims[i] >= 0 && field.dims[i] != sizes[i]) return false;
-  }
-  return true;
-}
-
-/// `json` as a value of `field`; Misfit if it is none.
-Cell cell_of(const Json& json, const FieldInfo& field) {
-  Cell cell;
-  cell.is_missing = field.form == FieldForm::Option && json.is_null();
-  if (cell.is_missing) return cell;
-  switch (field.host[0]) {
-    case 'i':
-    case 'b': {
-      if (field.host[0] == 'b' && !json.is_boolean()) break;
-      cell.whole = aten(give(tensor_of_json(json, field.host[0] == 'b' ? at::kBool : at::kLong))).item().toLong();
-      return cell;
-    }
-    case 'f':
-      if (!json.is_number()) break;
-      cell.real = json.get<double>();
-      return cell;
-    case 's':
-    case 'p':
-      if (!json.is_string()) break;
-      cell.text = json.get<Str>();
-      return cell;
-    default: {
-      const at::Tensor tensor = tensor_of_json(json, scalar_type(field.dtype));
-      if (!sizes_fit(field, tensor.sizes())) {
-        throw Misfit{fmt::format("is [{}]", fmt::join(tensor.sizes().begin(), tensor.sizes().end(), ", "))};
-      }
-      cell.tensor = give(tensor);
-      return cell;
-    }
-  }
-  throw Misfit{"is " + json.dump()};
-}
 
 /// Gathers records under the names that the rows give.
 class RowReader {
@@ -159,10 +118,6 @@ class RowReader {
   std::vector<Record> records_;
 };
 
-[[noreturn]] void refuse_field(const FieldInfo& field, const Str& why) {
-  throw Misfit{fmt::format("the field {} {}, but {} is wanted", field.name, why, type_text(field))};
-}
-
 void read_json_lines(std::istream& in, const Str& file, const Schema& schema, RowReader& reader) {
   Str line;
   for (int64_t number = 1; std::getline(in, line); ++number) {
@@ -194,7 +149,7 @@ void read_json_lines(std::istream& in, const Str& file, const Schema& schema, Ro
         try {
           record[i] = cell_of(*found, schema[i]);
         } catch (const Misfit& misfit) {
-          refuse_field(schema[i], misfit.text);
+          refuse_field(schema[i], misfit);
         }
       }
     });
@@ -246,7 +201,7 @@ void read_csv(const Str& file, const Schema& schema, RowReader& rows) {
         try {
           record[i] = cell_of(cells[column[i]], schema[i]);
         } catch (const Misfit& misfit) {
-          refuse_field(schema[i], misfit.text);
+          refuse_field(schema[i], misfit);
         }
       }
     });

@@ -151,9 +151,13 @@ void Optimizer::make_groups() {
 
 void Optimizer::schedule(const optim::Length& length) {
   prepare();
-  if (schedule_call_.kind == Value::Kind::Call) schedule_ = optim::make_schedule(schedule_call_, length);
+  // A word is a call without arguments: `--set model.opt.schedule=warm`.
+  const auto is_given = [](const Value& call) {
+    return call.kind == Value::Kind::Call || call.kind == Value::Kind::Symbol;
+  };
+  if (is_given(schedule_call_)) schedule_ = optim::make_schedule(schedule_call_, length);
   for (GroupState& group : groups_) {
-    if (group.schedule_call.kind == Value::Kind::Call) {
+    if (is_given(group.schedule_call)) {
       group.own_schedule = optim::make_schedule(group.schedule_call, length);
     }
   }

@@ -298,6 +298,40 @@ std::unique_ptr<Schedule> make_linear(const Call& call, double from, double to, 
                                   [=](double t) { return to + (from - to) * std::pow(1 - part(t, total), power); });
 }
 
+/// A function of the program, as PyTorch's LambdaLR.
+class OwnSchedule : public Schedule {
+ public:
+  OwnSchedule(const ScheduleInfo& info, const Value& call, int64_t total) : info_(info), call_(call), total_(total) {
+    if (total < 0) {
+      throw with_help(error_at(call.location, err::length_unknown, info.name),
+                      "say in `trainer` how many `epochs` or `steps` there are");
+    }
+    for (const Argument& argument : call_.items) {
+      const bool is_known = std::any_of(info.params.begin(), info.params.end(),
+                                        [&](const char* param) { return Str(param) == argument.name; });
+      if (is_known) continue;
+      throw with_help(error_at(call_.location, err::unknown_setting, fmt::format("{}.{}", info.name, argument.name)),
+                      fmt::format("{} takes {}", info.name, fmt::join(info.params, ", ")));
+    }
+    for (const char* param : info.params) {
+      if (call_.find(param) != nullptr) continue;
+      throw error_at(call_.location, err::wrong_type, fmt::format("{}.{}", info.name, param), "missing", "a value");
+    }
+  }
+
+  double rate(int64_t t, double base) const override {
+    const double factor = info_.factor(t, total_, call_);
+    if (std::isfinite(factor) && factor >= 0) return base * factor;
+    throw error_at(call_.location, err::out_of_range, fmt::format("{} at update {} of {}", info_.name, t, total_),
+                   factor, "a finite number of at least 0");
+  }
+
+ private:
+  ScheduleInfo info_;
+  Value call_;
+  int64_t total_;
+};
+
 using ScheduleMaker = std::unique_ptr<Schedule> (*)(const Call&);
 struct Row {
   const char* name;
@@ -376,6 +410,9 @@ double updates_in(const Value& period, const Length& length, const Str& name) {
 }
 
 std::unique_ptr<Schedule> make_schedule(const Value& call, const Length& length) {
+  for (const ScheduleInfo& own : length.own) {
+    if (call.text == own.name) return std::make_unique<OwnSchedule>(own, call, length.total);
+  }
   for (const Argument& argument : call.items) {
     Option<Str> rule = broken_range(Str("schedule.") + argument.name, argument.value);
     if (!rule) rule = broken_range(fmt::format("schedule.{}.{}", call.text, argument.name), argument.value);
@@ -388,6 +425,7 @@ std::unique_ptr<Schedule> make_schedule(const Value& call, const Length& length)
     if (call.text == row.name) return row.make(Call(call, length));
   }
   Str known;
+  for (const ScheduleInfo& own : length.own) known += fmt::format("{}{}", known.empty() ? "" : ", ", own.name);
   for (const Row& row : kSchedules) known += fmt::format("{}{}", known.empty() ? "" : ", ", row.name);
   throw with_help(error_at(call.location, err::unknown_setting, fmt::format("schedule {} in this version", call.text)),
                   "there are " + known);

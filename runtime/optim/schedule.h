@@ -4,7 +4,9 @@
 
 #include <functional>
 #include <memory>
+#include <span>
 
+#include "ltr/program.h"
 #include "runtime/checkpoint/archive.h"
 
 namespace ltr::optim {
@@ -13,6 +15,7 @@ namespace ltr::optim {
 struct Length {
   int64_t total = -1;                              ///< planned updates, -1 if not known
   std::function<double(double epochs)> of_epochs;  ///< updates in so many epochs from the start
+  std::span<const ScheduleInfo> own = {};          ///< the schedules of the program itself
 };
 
 class Plateau;

@@ -67,7 +67,8 @@ Fit::Fit(RunRequest& request)
   if (train_step_->is_manual && !(windows_->is_constant() && windows_->rows(0, 0) == 1)) {
     throw error_at(train_step_->location, err::settings_contradict, "a manual step needs accumulate = 1");
   }
-  const optim::Length length{windows_->planned(), [this](double epochs) { return windows_->updates(epochs); }};
+  const optim::Length length{windows_->planned(), [this](double epochs) { return windows_->updates(epochs); },
+                             request_.program.schedules};
   for (const auto& optimizer : request_.root.state().optimizers) optimizer->schedule(length);
   at_.batch_size = feed_->batch_size();
   make_listeners(

@@ -5,8 +5,7 @@
 A guilty line ends in `# ! E0304`, the code, or in `# ! E04 schedule`, a range and a word of the
 message, its labels, notes or help. `E02|E0301` leaves the choice, `@24` fixes the column, `fix` asks
 for a fix; any fix that is offered must cure. Lines with `# !~ …` are places of one mistake: a single
-diagnostic on any of them is right. Whatever is not announced fails, warnings too. `known.txt` lists
-what is expected to fail, with the reason; an entry that passes is an error.
+diagnostic on any of them is right. Whatever is not announced fails, warnings too. There are no exceptions.
 """
 import argparse
 import concurrent.futures
@@ -147,42 +146,25 @@ def main():
     arguments = parser.parse_args()
     ltrc = os.path.abspath(arguments.ltrc)
 
-    known = {}
-    if os.path.exists(os.path.join(HERE, "known.txt")):
-        with open(os.path.join(HERE, "known.txt"), encoding="utf-8") as file:
-            for line in file:
-                if line.strip() and not line.startswith("#"):
-                    name, _, reason = line.strip().partition(" ")
-                    known[name] = reason
-
     names = []
     for folder in ("mistakes", "several", "accepted"):
         for file in sorted(os.listdir(os.path.join(HERE, folder))):
             if file.endswith(".ltr") and not file.startswith("."):
                 names.append(f"{folder}/{file[:-4]}")
-    bad = any(name not in names for name in known)
-    for name in sorted(known):
-        if name not in names:
-            print(f"known.txt: there is no {name}")
+    bad = False
     names = [n for n in names if fnmatch.fnmatch(n, arguments.only)]
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         results = list(pool.map(lambda n: judge(ltrc, os.path.join(HERE, n + ".ltr")), names))
     table = {}
     for name, failures in zip(names, results):
-        row = table.setdefault(name.split("/")[0], [0, 0, 0])
+        row = table.setdefault(name.split("/")[0], [0, 0])
         row[0] += not failures
         row[1] += 1
-        if name in known:
-            row[2] += bool(failures)
-            if not failures:
-                bad = True
-                print(f"{name}: passes, take it out of known.txt")
-            continue
         for failure in failures:
             bad = True
             print(f"{name}: {failure}")
-    for folder, (passed, total, expected) in table.items():
-        print(f"{folder:<10} {passed} of {total}" + (f", {expected} known" if expected else ""))
+    for folder, (passed, total) in table.items():
+        print(f"{folder:<10} {passed} of {total}")
     return 1 if bad or not names else 0
 
 

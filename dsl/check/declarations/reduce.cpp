@@ -108,7 +108,14 @@ class MergeChecker {
   }
 
   std::string declaration(const std::string& name) const {
-    const std::string whole = cx_.text(whole_);
+    std::string whole;
+    for (const TypeField& field : whole_.fields) {
+      // One number is written without brackets where no host type has its name.
+      const Element element = field.type.element;
+      const bool is_plain = field.type.dims.empty() && element != Element::Float && element != Element::Bool;
+      whole += (whole.empty() ? "{" : ", ") + field.name + ": " + (is_plain ? to_text(element) : cx_.text(field.type));
+    }
+    whole += "}";
     return "`fn " + name + "(a: " + whole + ", b: " + whole + ") -> " + whole + "`";
   }
 

@@ -57,7 +57,7 @@ struct Schedules {
 
   void check_argument(const node::Call& schedule, const std::string& name, const ExprView& written) {
     const Wired wired = wire(written, model, experiment.model_arguments, experiment, cx.program);
-    check_range(schedule, name, written, wired);
+    if (schedule.fn == 0) check_range(schedule, name, written, wired);
     if (const auto* period = wired.expr.get<node::Quantity>()) {
       check_unit(written, *period);
       if (!name.empty() && name == library::info(schedule.op).warmup) check_warmup(written, *period);

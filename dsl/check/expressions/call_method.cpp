@@ -77,9 +77,14 @@ Expr call_method(const ast::Field& field, std::vector<Given> given, Span span, S
   }
   // A test looks into a metric: what it updates, and what comes of it.
   const bool is_tested = kind == Kind::Metric && scope.place == Place::Test;
-  if (kind == Kind::Block || kind == Kind::Model || is_tested) {
+  if (kind == Kind::Block || kind == Kind::Model || kind == Kind::Metric) {
     ObjectInfo* object = find_object(cx, kind, base.type.decl);
     if (const auto method = object->fns.find(name); method != object->fns.end()) {
+      if (kind == Kind::Metric && !is_tested) {
+        cx.report(diag::wrong_place(span, "`" + name + "` of a metric is called in tests")
+                      .help("steps call the metric itself: `log NAME = {}(…)`", cx.source_text(field.base->span)));
+        return error_at(span);
+      }
       CallSite site{name, field.name.span, span, std::move(given), scope};
       return call_fn(*method->second, std::move(base), site);
     }

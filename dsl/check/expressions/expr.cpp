@@ -128,6 +128,15 @@ Expr check_comprehension(const ast::Expr& expr, const ast::Comprehension& list, 
   Expr element = check_expr(*list.element, scope);
   scope.frames.pop_back();
   if (element.type.is_error()) return error_at(expr.span);
+  if (element.is<node::FnValue>() && element.type.decl != 0) {
+    scope.cx.report(diag::wrong_type(element.span,
+                                     "a comprehension makes values, and a function without a name is none: it is read "
+                                     "anew where it is applied, and there is no `" +
+                                         list.variable.text + "` then")
+                        .help("write them one by one, or a `block` with a parameter: `[Scale({}) for {} in …]`",
+                              list.variable.text, list.variable.text));
+    return error_at(expr.span);
+  }
   Type type = Type::list_of(element.type);
   const auto* bounds = range.get<node::Range>();
   const Type& from = scope.cx.at(bounds->from).type;
@@ -400,9 +409,11 @@ Expr check_as(const ast::Expr& expr, const Type& wanted, Scope& scope, const cha
     }
   }
   if (inner.kind == Kind::Schedule) {
+    if (auto own = check_own_schedule(expr, scope)) return std::move(*own);
     const auto* call = expr.get<ast::Call>();
-    const auto* name = call != nullptr ? call->callee->get<ast::NameRef>() : nullptr;
-    if (name != nullptr) {
+    const auto* name = call != nullptr ? call->callee->get<ast::NameRef>() : expr.get<ast::NameRef>();
+    // A word alone is a call that takes the defaults.
+    if (name != nullptr && (call != nullptr || scope.cx.graph.schedules.contains(name->name.text))) {
       const auto symbol = scope.cx.graph.schedules.find(name->name.text);
       if (symbol == scope.cx.graph.schedules.end()) {
         const std::vector<std::string> known = resolve::LibraryIndex::get().names("schedules/");
@@ -412,8 +423,9 @@ Expr check_as(const ast::Expr& expr, const Type& wanted, Scope& scope, const cha
         return error_at(expr.span);
       }
       CallSite site{name->name.text, name->name.span, expr.span, {}, scope};
-      for (const ast::Argument& argument : call->arguments) {
-        site.given.push_back({argument.name, &*argument.value, std::nullopt, argument.value->span});
+      if (call != nullptr) {
+        for (const ast::Argument& argument : call->arguments)
+          site.given.push_back({argument.name, &*argument.value, std::nullopt, argument.value->span});
       }
       return call_op(fn_of(scope.cx, symbol->second), site);
     }

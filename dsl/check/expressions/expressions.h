@@ -48,6 +48,9 @@ Expr int_const(int64_t value, Span span);
 Expr none_const(Span span);
 Expr str_const(std::string text, Span span);
 Expr symbol_const(std::string text, Type type, Span span);
+/// `expr` as a schedule of the program: a function, or a call of one that gives what stands behind `step` and `total`.
+/// Nothing if it names none.
+std::optional<Expr> check_own_schedule(const ast::Expr& expr, Scope& scope);
 /// The object whose code this is.
 Expr self_expr(const Scope& scope, Span span);
 Expr op_expr(library::Id op, Type type, Span span, ExprIds args);

@@ -191,7 +191,11 @@ Expr check_index(const ast::Expr& expr, const ast::Index& index, Scope& scope) {
   Slicer slicer{scope, expr.span, std::move(base)};
   for (const ast::IndexItem& item : index.items) {
     switch (item.kind) {
-      case ast::IndexItem::Kind::Error: return error_at(expr.span);
+      case ast::IndexItem::Kind::Error:
+        // What it was meant to be is not known, so nothing follows from it; the names in it are looked up all the same.
+        if (item.first) check_expr(**item.first, scope);
+        if (item.second) check_expr(**item.second, scope);
+        return error_at(expr.span);
       case ast::IndexItem::Kind::Ellipsis: slicer.axis += int(skipped); break;
       case ast::IndexItem::Kind::New: {
         std::vector<Dim> dims = slicer.type().dims;

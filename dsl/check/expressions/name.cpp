@@ -320,6 +320,9 @@ Expr field_of(Expr base, const ast::Name& name, Span span, Scope& scope) {
       known.emplace_back("weights");
       break;
     }
+    case Kind::Metric:
+      for (const auto& [fn, info] : find_object(cx, type.kind, type.decl)->fns) known.push_back(fn);
+      break;
     case Kind::List:
     case Kind::Tuple:
       if (field == "length" && type.kind == Kind::List) {

@@ -80,8 +80,10 @@ Expr check_scan(const ast::Expr& expr, const ast::Scan& scan, Scope& scope) {
   --scope.loop_depth;
   scope.in_scan = outer;
   scope.frames.pop_back();
-  has_error = has_error || std::any_of(result.body.begin(), result.body.end(),
-                                       [](const Stmt& stmt) { return stmt.is<stmt::Error>(); });
+  has_error = has_error || std::any_of(result.body.begin(), result.body.end(), [&](const Stmt& stmt) {
+                const auto* let = stmt.get<stmt::Let>();
+                return stmt.is<stmt::Error>() || (let != nullptr && cx.at(let->value).type.is_error());
+              });
   if (has_error) return error_at(expr.span);
   const auto* yield = result.body.empty() ? nullptr : result.body.back().get<stmt::Yield>();
   if (yield == nullptr) {

@@ -205,11 +205,11 @@ const auto index_item_def = x3::omit[labelled(
          skip_quietly(K::New)[kind_is(ast::IndexItem::Kind::New)]) |
         (ahead(K::Colon, KindSet{K::Comma, K::CloseBracket}) >>
          skip_quietly(K::Colon)[kind_is(ast::IndexItem::Kind::Range)]) |
-        (quiet(K::Colon)[report_slice][kind_is(ast::IndexItem::Kind::Range)] >> expr[to_range_end]) |
+        (quiet(K::Colon)[report_slice][kind_is(ast::IndexItem::Kind::Error)] >> expr[to_range_end]) |
         (skip_quietly(K::Range)[kind_is(ast::IndexItem::Kind::Range)] >> -expr[to_range_end]) |
         (expr[to_index_expr] >>
          -((skip_quietly(K::Range)[kind_is(ast::IndexItem::Kind::Range)]) |
-           (quiet(K::Colon)[report_slice][kind_is(ast::IndexItem::Kind::Range)] >> -expr[to_range_end]))))];
+           (quiet(K::Colon)[report_slice][kind_is(ast::IndexItem::Kind::Error)] >> -expr[to_range_end]))))];
 const auto index_items_def =
     x3::omit[skip_quietly(K::OpenBracket) > separated(index_item[push<&IndexItems::list>]) > skip(K::CloseBracket)];
 

@@ -27,21 +27,22 @@ syntax keyword ltrFunction edit_distances einsum elu embedding end_epoch ends_wi
 syntax keyword ltrFunction exponential eye fashion_mnist filter find flatten flip floor focal fraction full
 syntax keyword ltrFunction gather gaussian_blur gaussian_nll gelu glu grad gradcheck grayscale group_norm gru
 syntax keyword ltrFunction hardswish hinge huber idx image_folder image_grid index_select instance_norm
-syntax keyword ltrFunction int_uniform interpolate inverse_sqrt isfinite isnan join kaiming_normal
+syntax keyword ltrFunction int_uniform interpolate inverse_sqrt isfinite isnan join jsonl kaiming_normal
 syntax keyword ltrFunction kaiming_uniform kl_div l1 layer_norm leaky_relu length linear linear_warmup linspace
 syntax keyword ltrFunction log1p log_softmax log_uniform logcumsumexp logsigmoid logsumexp lower lstm map
-syntax keyword ltrFunction masked_fill matmul max_pool1d max_pool2d maximum minimum mish mnist mse multistep
-syntax keyword ltrFunction nll noam norm normal normalize numel one_cycle one_hot ones or_else orthogonal
-syntax keyword ltrFunction overfit pad pad_image permute pixel_shuffle plateau poisson_nll polynomial posterize
-syntax keyword ltrFunction pow prefetch prelu prod ramp rand randint randn random_affine random_crop
-syntax keyword ltrFunction random_erasing random_flip random_resized_crop random_rotation random_vflip randperm
-syntax keyword ltrFunction range ranks relu relu6 repeat replace reshape resize rms_norm rnn roll rope round
-syntax keyword ltrFunction rsqrt sample save save_png scatter scatter_add score_curve select selu sequential
-syntax keyword ltrFunction shuffle sigmoid sign silu sin smooth_l1 soft_cross_entropy softmax softplus solarize
-syntax keyword ltrFunction sort split sqrt square squeeze stack starts_with std stop stop_grad strip swiglu
-syntax keyword ltrFunction synthetic take tanh text_chars text_lines to_float token_shards topk tracked
-syntax keyword ltrFunction transpose tril triplet_margin triu trunc_normal uniform unique unsqueeze upper var
-syntax keyword ltrFunction vocab window wsd xavier_normal xavier_uniform zeros zip
+syntax keyword ltrFunction masked_fill matmul max_pool1d max_pool2d maximum minimum mish mix mnist mse
+syntax keyword ltrFunction multistep nll noam norm normal normalize npy npz numel one_cycle one_hot ones
+syntax keyword ltrFunction or_else orthogonal overfit pad pad_image permute pixel_shuffle plateau poisson_nll
+syntax keyword ltrFunction polynomial posterize pow prefetch prelu prod ramp rand randint randn random_affine
+syntax keyword ltrFunction random_crop random_erasing random_flip random_resized_crop random_rotation
+syntax keyword ltrFunction random_vflip randperm range ranks relu relu6 repeat replace reshape resize rms_norm
+syntax keyword ltrFunction rnn roll rope round rsqrt sample save save_png scatter scatter_add score_curve
+syntax keyword ltrFunction select selu sequential shuffle sigmoid sign silu sin smooth_l1 soft_cross_entropy
+syntax keyword ltrFunction softmax softplus solarize sort split sqrt square squeeze stack starts_with std stop
+syntax keyword ltrFunction stop_grad strip swiglu synthetic take tanh text_chars text_lines to_float
+syntax keyword ltrFunction token_shards topk tracked transpose tril triplet_margin triu trunc_normal uniform
+syntax keyword ltrFunction unique unsqueeze upper var vocab wav window wsd xavier_normal xavier_uniform zeros
+syntax keyword ltrFunction zip
 syntax keyword ltrBlock AUROC Accuracy Adadelta Adafactor Adagrad Adam AdamW Adamax AdaptiveAvgPool1d
 syntax keyword ltrBlock AdaptiveAvgPool2d AveragePrecision AvgPool1d AvgPool2d BatchNorm1d BatchNorm2d Bilinear
 syntax keyword ltrBlock BinaryAUROC BinaryAccuracy BinaryAveragePrecision BinaryCalibrationError
@@ -49,23 +50,23 @@ syntax keyword ltrBlock BinaryCohenKappa BinaryConfusionMatrix BinaryF1Score Bin
 syntax keyword ltrBlock BinaryHammingDistance BinaryJaccardIndex BinaryMatthewsCorrCoef BinaryPrecision
 syntax keyword ltrBlock BinaryRecall BinarySpecificity CalibrationError CharErrorRate Checkpoint CohenKappa
 syntax keyword ltrBlock ConfusionMatrix Conv1d Conv2d Conv3d ConvTranspose1d ConvTranspose2d ConvTranspose3d
-syntax keyword ltrBlock CosineSimilarity Csv Dropout Dropout2d EarlyStop EditDistance Ema Embedding ExactMatch
-syntax keyword ltrBlock ExplainedVariance F1Score FBetaScore Flatten FreezeUntil GRU GRUCell GradNorm GroupNorm
-syntax keyword ltrBlock HammingDistance Identity InstanceNorm JaccardIndex KLDivergence LSTM LSTMCell Lamb Lars
-syntax keyword ltrBlock LayerNorm Linear Lion LrMonitor MatthewsCorrCoef MaxMetric MaxPool1d MaxPool2d
-syntax keyword ltrBlock MeanAbsoluteError MeanAbsolutePercentageError MeanMetric MeanSquaredError
-syntax keyword ltrBlock MeanSquaredLogError MinMetric Mlflow MultiheadAttention MultilabelAUROC
-syntax keyword ltrBlock MultilabelAccuracy MultilabelAveragePrecision MultilabelExactMatch MultilabelF1Score
-syntax keyword ltrBlock MultilabelFBetaScore MultilabelHammingDistance MultilabelPrecision MultilabelRecall
-syntax keyword ltrBlock MultilabelSpecificity Muon NAdam PReLU PeakSignalNoiseRatio PearsonCorrCoef Perplexity
-syntax keyword ltrBlock PixelShuffle Precision ProgressBar R2Score RAdam RMSNorm RMSprop RNN RNNCell Recall
-syntax keyword ltrBlock RetrievalMAP RetrievalMRR RetrievalNormalizedDCG RootMeanSquaredError Rprop RunningMean
-syntax keyword ltrBlock SGD ScaleInvariantSignalDistortionRatio SpearmanCorrCoef Specificity StatScores
-syntax keyword ltrBlock StructuralSimilarityIndexMeasure SumMetric Summary SymmetricMeanAbsolutePercentageError
-syntax keyword ltrBlock SyncBatchNorm TensorBoard Throughput Timer TransformerEncoderLayer Upsample
-syntax keyword ltrBlock WordErrorRate bert forecaster gpt2 image_classifier lenet lstm_forecaster mlp
-syntax keyword ltrBlock mobilenet_v2 resnet18 resnet34 resnet50 segmenter tabular_classifier tabular_regressor
-syntax keyword ltrBlock text_classifier unet vit_b16
+syntax keyword ltrBlock CosineSimilarity Csv DeviceStats Dropout Dropout2d EarlyStop EditDistance Ema Embedding
+syntax keyword ltrBlock ExactMatch ExplainedVariance F1Score FBetaScore Flatten FreezeUntil GRU GRUCell
+syntax keyword ltrBlock GradNorm GroupNorm HammingDistance Histograms Identity InstanceNorm JaccardIndex
+syntax keyword ltrBlock KLDivergence LSTM LSTMCell Lamb Lars LayerNorm Linear Lion LrMonitor MatthewsCorrCoef
+syntax keyword ltrBlock MaxMetric MaxPool1d MaxPool2d MeanAbsoluteError MeanAbsolutePercentageError MeanMetric
+syntax keyword ltrBlock MeanSquaredError MeanSquaredLogError MinMetric Mlflow MultiheadAttention
+syntax keyword ltrBlock MultilabelAUROC MultilabelAccuracy MultilabelAveragePrecision MultilabelExactMatch
+syntax keyword ltrBlock MultilabelF1Score MultilabelFBetaScore MultilabelHammingDistance MultilabelPrecision
+syntax keyword ltrBlock MultilabelRecall MultilabelSpecificity Muon NAdam PReLU PeakSignalNoiseRatio
+syntax keyword ltrBlock PearsonCorrCoef Perplexity PixelShuffle Precision ProgressBar R2Score RAdam RMSNorm
+syntax keyword ltrBlock RMSprop RNN RNNCell Recall RetrievalMAP RetrievalMRR RetrievalNormalizedDCG
+syntax keyword ltrBlock RootMeanSquaredError Rprop RunningMean SGD ScaleInvariantSignalDistortionRatio
+syntax keyword ltrBlock SpearmanCorrCoef Specificity StatScores StructuralSimilarityIndexMeasure SumMetric
+syntax keyword ltrBlock Summary SymmetricMeanAbsolutePercentageError SyncBatchNorm TensorBoard Throughput Timer
+syntax keyword ltrBlock TransformerEncoderLayer Upsample WordErrorRate bert forecaster gpt2 image_classifier
+syntax keyword ltrBlock lenet lstm_forecaster mlp mobilenet_v2 resnet18 resnet34 resnet50 segmenter
+syntax keyword ltrBlock tabular_classifier tabular_regressor text_classifier unet vit_b16
 syntax keyword ltrHook run_start run_end fit_start fit_end sanity_start sanity_end train_start train_end
 syntax keyword ltrHook train_epoch_start train_epoch_end train_batch_start train_batch_end before_backward
 syntax keyword ltrHook after_backward before_step after_step val_epoch_start val_epoch_end val_batch_start

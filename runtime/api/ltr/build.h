@@ -103,6 +103,9 @@ LTR_EXPORT Stream map(const Stream& stream, const Data* self, MapFunction run, F
 LTR_EXPORT Stream filter(const Stream& stream, const Data* self, bool (*keeps)(const Data& self, const Record& in),
                          const char* name, const Location& at);
 LTR_EXPORT Stream csv(const Str& file, const Str& sep, Fields& fields);
+LTR_EXPORT Stream jsonl(const Str& glob, Fields& fields);
+LTR_EXPORT Stream npz(const Str& file, Fields& fields);
+LTR_EXPORT Stream npy(const Str& file, Fields& fields);
 LTR_EXPORT Stream idx(const Str& path, Fields& fields);
 LTR_EXPORT void set_batch(Data& data, Fields& fields);
 LTR_EXPORT void add_stream(Data& data, Role role, const char* name, const Stream& stream, const Location& at);
@@ -118,6 +121,8 @@ LTR_EXPORT void add_log(Program& program, const char* name, Role role, LogKind k
 LTR_EXPORT void add_callback(Program& program, const char* name, std::initializer_list<const char*> hooks,
                              std::initializer_list<int> logs, Callback* (*make)(const Value&, Model&),
                              const Location& at);
+LTR_EXPORT void add_schedule(Program& program, const char* name, std::initializer_list<const char*> params,
+                             double (*factor)(int64_t, int64_t, const Value&));
 LTR_EXPORT void add_topology(Program& program, const char* name, void (*resolve)(Settings&), const Location& at);
 LTR_EXPORT void add_block(Program& program, const char* name, bool is_recomputed);
 LTR_EXPORT void add_experiment(Program& program, const char* name, const char* data, const char* model,

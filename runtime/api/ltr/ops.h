@@ -184,7 +184,7 @@ LTR_EXPORT int64_t class_of(const Option<Str>& text, const std::vector<Str>& cla
 LTR_EXPORT Tensor matmul(const Tensor& a, const Tensor& b);
 /// The matrix product batch by batch.
 LTR_EXPORT Tensor bmm(const Tensor& a, const Tensor& b);
-/// Einstein's sum: `einsum("bij,bjk->bik", [a, b])`.
+/// Einstein's sum: `einsum("bij,bjk->bik", a, b)`, or with the tensors in a list.
 LTR_EXPORT Tensor einsum(const Str& pattern, const Tensors& tensors);
 /// x Wᵀ + b.
 LTR_EXPORT Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias);

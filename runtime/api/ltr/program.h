@@ -115,6 +115,14 @@ struct CallbackInfo {
   Location location;
 };
 
+/// A schedule of the program itself.
+struct ScheduleInfo {
+  const char* name;
+  std::vector<const char*> params;  ///< what its call must give
+  /// What the rate is multiplied by at update `step`, from 0, of `total` planned ones.
+  double (*factor)(int64_t step, int64_t total, const Value& call);
+};
+
 struct TopologyInfo {
   const char* name;
   /// Declares its settings under `topology.`.
@@ -184,6 +192,7 @@ struct Program {
   std::vector<SourceFile> sources;
   std::vector<LogInfo> logs;
   std::vector<CallbackInfo> callbacks;
+  std::vector<ScheduleInfo> schedules;
   std::vector<TopologyInfo> topologies;
   std::vector<BlockInfo> blocks;
   std::vector<ExperimentInfo> experiments;

@@ -21,6 +21,13 @@ LTR_EXPORT Stream cifar10(const Str& root, bool train);
 LTR_EXPORT Stream idx(const Str& path, const Schema& schema);
 /// The columns of `schema`, found by their names in the header.
 LTR_EXPORT Stream csv(const Str& file, const Str& sep, const Schema& schema);
+/// The fields of `schema` of the JSON objects on the lines of the files that `glob` names.
+LTR_EXPORT Stream jsonl(const Str& glob, const Schema& schema);
+/// A record for each leading index of the arrays that `schema` names, or of the one array.
+LTR_EXPORT Stream npz(const Str& file, const Schema& schema);
+LTR_EXPORT Stream npy(const Str& file, const Schema& schema);
+/// `{audio: float[C, ?], rate: int, path: str}`, one record per file, in the order of their names.
+LTR_EXPORT Stream wav(const Str& glob);
 /// `{ids: i64}`, one record per character. Ids number the characters that occur, in order of code point.
 LTR_EXPORT Stream text_chars(const Str& file);
 /// Number of different characters, or 64 with `--mock-data`.
@@ -51,8 +58,8 @@ LTR_EXPORT Stream map(const Stream& stream, const Data* self, const MapInfo& inf
 /// Evaluated once, here, as an index.
 LTR_EXPORT Stream filter(const Stream& stream, const Data* self, const FilterInfo& info);
 LTR_EXPORT Stream select(const Stream& stream, const std::vector<Str>& names);
-/// The whole permutation; another order each epoch or pass.
-LTR_EXPORT Stream shuffle(const Stream& stream, int64_t seed);
+/// The whole permutation, or one of blocks of `buffer` neighbours; another order each epoch or pass.
+LTR_EXPORT Stream shuffle(const Stream& stream, int64_t seed, const Option<int64_t>& buffer = {});
 /// Parts of the given sizes, or shares (rounded by largest remainder). In file order without `seed`; `by` names
 /// an `int`, `str` or integer field whose values are spread evenly.
 LTR_EXPORT std::vector<Stream> split(const Stream& stream, const Ints& counts, const Option<int64_t>& seed,
@@ -69,6 +76,8 @@ LTR_EXPORT Stream repeat(const Stream& stream, const Option<int64_t>& n);
 /// The fields of both. `length`: "equal", "min" or "cycle".
 LTR_EXPORT Stream zip(const Stream& left, const Stream& right, const Str& length);
 LTR_EXPORT Stream concat(const Stream& first, const Stream& second);
+/// Streams in turns, by their shares, until the first of them has no more; equal ones without `weights`.
+LTR_EXPORT Stream mix(const std::vector<Stream>& streams, const std::vector<double>& weights);
 /// Keeps records in memory as far as `limit_bytes` reach. `where` is "memory".
 LTR_EXPORT Stream cache(const Stream& stream, const Str& where, int64_t limit_bytes);
 /// Batches that may be ready ahead of the trainer.

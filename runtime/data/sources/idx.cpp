@@ -1,66 +1,13 @@
 // `idx`, `mnist`, `fashion_mnist`, `cifar10`: rows of fixed size that lie in memory.
 
-#include <cstring>
-
 #include "doors/idx.h"
 #include "ltr/streams.h"
 #include "runtime/data/paths.h"
-#include "runtime/data/rows.h"
-#include "runtime/data/sources/source.h"
+#include "runtime/data/sources/dense.h"
 
 namespace ltr {
 
 namespace {
-
-/// One field of all records: record i has `stride` bytes from `offset + i * stride` on.
-struct DenseColumn {
-  std::shared_ptr<const Str> bytes;
-  size_t offset = 0;
-  size_t stride = 0;
-  size_t width = 0;
-};
-
-class DenseSource : public Source {
- public:
-  DenseSource(Schema fields, std::vector<DenseColumn> columns, int64_t size, Str name)
-      : Source(std::move(fields)), columns_(std::move(columns)), size_(size), name_(std::move(name)) {}
-
-  int64_t size() const override { return size_; }
-  Str name_of(const ReadAt& at) const override { return fmt::format("{} record {}", name_, at.index); }
-
-  bool read(const ReadAt& at, Record& out) const override {
-    out.resize(columns_.size());
-    for (size_t i = 0; i < columns_.size(); ++i) read_cell(schema_[i], row(i, at.index), out[i]);
-    return true;
-  }
-
-  bool fill(const ReadAt& at, std::byte* const* rows) const override {
-    for (size_t i = 0; i < columns_.size(); ++i) {
-      std::memcpy(rows[i], row(i, at.index), columns_[i].width);
-    }
-    return true;
-  }
-
- private:
-  const std::byte* row(size_t column, int64_t index) const {
-    const DenseColumn& c = columns_[column];
-    const void* place = c.bytes->data() + c.offset + size_t(index) * c.stride;
-    return static_cast<const std::byte*>(place);
-  }
-
-  std::vector<DenseColumn> columns_;
-  int64_t size_;
-  Str name_;
-};
-
-DType element_type(const Str& dtype) {
-  if (dtype == "U8") return DType::U8;
-  if (dtype == "I8") return DType::I8;
-  if (dtype == "I16") return DType::I16;
-  if (dtype == "I32") return DType::I32;
-  if (dtype == "F64") return DType::F64;
-  return DType::F32;
-}
 
 doors::IdxFile open_idx(const Str& path) {
   note_opened(path);
@@ -146,7 +93,7 @@ Stream idx(const Str& path, const Schema& schema) {
   if (is_mock_data() && !schema.empty()) return mock_source(schema);
   const Str found = find_path(path);
   doors::IdxFile file = open_idx(found);
-  FieldInfo field{"value", element_type(file.dtype), {file.shape.begin() + 1, file.shape.end()}, ""};
+  FieldInfo field{"value", file_type(file.dtype), {file.shape.begin() + 1, file.shape.end()}, ""};
   if (!schema.empty()) {
     const FieldInfo& wanted = schema[0];
     if (schema.size() != 1 || wanted.dtype != field.dtype || wanted.dims != field.dims) {

@@ -15,20 +15,38 @@ namespace {
 
 class Shuffle : public IndexStage {
  public:
-  Shuffle(const Stream& inner, int64_t seed) : IndexStage(inner), seed_(uint64_t(seed)) {}
+  /// `block` neighbours stay together; 0: none do.
+  Shuffle(const Stream& inner, int64_t seed, int64_t block)
+      : IndexStage(inner), seed_(uint64_t(seed)), block_(block > 0 ? std::min(block, this->inner().size()) : 0) {}
 
   bool is_fixed() const override { return false; }
 
   ReadAt move(const ReadAt& at) const override {
     if (at.ordered) return at;
-    const Permutation permutation(size(), random_key(seed_, "shuffle", {uint64_t(depth()), uint64_t(at.epoch)}));
+    const uint64_t key = random_key(seed_, "shuffle", {uint64_t(depth()), uint64_t(at.epoch)});
     ReadAt out = at;
-    out.index = permutation(at.index);
+    out.index = block_ == 0 ? Permutation(size(), key)(at.index) : in_blocks(at.index, key);
     return out;
   }
 
  private:
+  /// Whole blocks in another order, the short one at the end of the stream somewhere between them, and the records of each
+  /// in an order of its own.
+  int64_t in_blocks(int64_t index, uint64_t key) const {
+    const int64_t whole = size() / block_;
+    const int64_t rest = size() % block_;
+    const int64_t before = int64_t(mix(key) % uint64_t(whole + 1)) * block_;  // Records in front of the short block.
+    int64_t place = index;
+    if (rest > 0 && index >= before) {
+      if (index < before + rest) return whole * block_ + Permutation(rest, key)(index - before);
+      place -= rest;
+    }
+    const int64_t block = Permutation(whole, key)(place / block_);
+    return block * block_ + Permutation(block_, mix(key + uint64_t(block) + 1))(place % block_);
+  }
+
   uint64_t seed_;
+  int64_t block_;
 };
 
 /// Every `step`-th record from `first` on, `count` of them.
@@ -103,9 +121,10 @@ class FirstBatches : public IndexStage {
 
 Subset::Subset(const Stream& inner, std::vector<int64_t> indices) : IndexStage(inner), indices_(std::move(indices)) {}
 
-Stream shuffle(const Stream& stream, int64_t seed) {
+Stream shuffle(const Stream& stream, int64_t seed, const Option<int64_t>& buffer) {
   need_end(stream, "shuffle");
-  return Stream(new Shuffle(stream, seed));
+  if (buffer && *buffer < 1) refuse("shuffle", "buffer", *buffer, "buffer >= 1");
+  return Stream(new Shuffle(stream, seed, buffer.value_or(0)));
 }
 
 Stream take(const Stream& stream, int64_t n) {

@@ -62,7 +62,7 @@ bool check_batched(const TypeField& field, const Type& wide, bool is_padded, Cal
     if (is_padded && is_last) continue;
     diagnostics::Diagnostic diagnostic = diag::cannot_collate(site.name_span, field.name, cx.text(field.type));
     diagnostic.note("its size differs from record to record");
-    if (is_last && wide.dims.size() == 2)
+    if (is_last)
       diagnostic.help("`collate(…, pad = 0)` fills the shorter ones up");
     else
       diagnostic.help("bring all records to one size in a map, such as `resize(64, 64)`");

@@ -122,10 +122,35 @@ struct Sizes {
   }
 };
 
+/// `einsum("ij,jk->ik", a, b)` is the list of its tensors, as in PyTorch.
+void gather_tensors(CallSite& site) {
+  const bool is_plain =
+      std::none_of(site.given.begin(), site.given.end(), [](const Given& given) { return given.name.has_value(); });
+  if (site.given.size() < 2 || !is_plain) return;
+  for (size_t i = 1; i < site.given.size(); ++i) {
+    if (!site.given[i].checked) site.given[i].checked = check_given(site.given[i], site.scope);
+  }
+  if (site.given.size() == 2 && site.given[1].checked->type.kind == Kind::List) return;
+  Type type = Type::of(Kind::List);
+  node::List list;
+  Span span = site.given[1].span;
+  for (size_t i = 1; i < site.given.size(); ++i) {
+    type.fields.push_back({"", site.given[i].checked->type});
+    if (site.given[i].checked->type.is_error()) type = Type::error();
+    span = source::join(span, site.given[i].span);
+    list.elements.push_back(site.scope.cx.keep(*site.given[i].checked));
+    if (type.is_error()) break;
+  }
+  if (!type.is_error()) type.value = Polynomial(int64_t(list.elements.size()));
+  site.given.resize(1);
+  site.given.push_back({std::nullopt, nullptr, Expr{std::move(type), span, std::move(list)}, span});
+}
+
 }  // namespace
 
 Expr rule_einsum(const FnInfo& op, CallSite& site) {
   Context& cx = site.scope.cx;
+  gather_tensors(site);
   auto args = plain_arguments(op, site);
   if (!args) return error_at(site.span);
   const auto* text = (*args)[0].get<node::StrConst>();

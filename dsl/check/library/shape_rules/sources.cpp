@@ -105,6 +105,18 @@ Expr rule_image_folder(const FnInfo& op, CallSite& site) {
                 std::move(*args), site);
 }
 
+Expr rule_wav(const FnInfo& op, CallSite& site) {
+  auto args = arguments(op, site);
+  if (!args) return error_at(site.span);
+  AtomTable& atoms = site.scope.cx.program.atoms;
+  const Polynomial channels = atoms.unknown(), samples = atoms.unknown();
+  return source(op,
+                {{"audio", tensor(Element::Float, {channels, samples})},
+                 {"rate", Type::host_int(atoms.unknown())},
+                 {"path", Type::of(Kind::Str)}},
+                std::move(*args), site);
+}
+
 Expr rule_range(const FnInfo& op, CallSite& site) {
   auto args = arguments(op, site);
   if (!args) return error_at(site.span);

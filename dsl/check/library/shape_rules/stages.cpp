@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "dsl/check/declarations/declarations.h"
+#include "dsl/check/expressions/call.h"
 #include "dsl/check/library/library_call.h"
 #include "dsl/check/library/shape_rules/streams.h"
 #include "dsl/diagnostics/suggest.h"
@@ -160,6 +161,11 @@ Expr map_stream(Expr stream, bool is_numbered, CallSite& site) {
     return error_at(site.span);
   }
   if (!check_record(fn->result.fields, site.given[1].span, cx)) return error_at(site.span);
+  // A size that the function names and nobody declares is a mistake there; what it would be in a batch is not known.
+  const bool has_unknown_binder = std::any_of(fn->binders.begin(), fn->binders.end(), [&](const auto& binder) {
+    return cx.program.atoms.at(binder.second).kind == Atom::Kind::Unknown;
+  });
+  if (has_unknown_binder) return error_at(site.span);
   Binding binding;
   Type record = Type::of(Kind::Record);
   record.fields = stream.type.fields;
@@ -246,6 +252,43 @@ Expr rule_concat(const FnInfo& op, CallSite& site) {
   }
   both->type.has_vocab = false;  // Each part has numbered its characters for itself.
   return std::move(*both);
+}
+
+/// The parts keep their own types: `list[stream]` says nothing of what they deliver.
+Expr rule_mix(const FnInfo& op, CallSite& site) {
+  Context& cx = site.scope.cx;
+  const auto bound = bind_arguments(op.params, site, op.name);
+  if (!bound) return error_at(site.span);
+  Expr streams = check_given(*(*bound)[0], site.scope);
+  if (streams.type.is_error()) return error_at(site.span);
+  const std::vector<TypeField> parts = streams.type.fields;
+  const bool are_streams =
+      streams.type.kind == Kind::List && !parts.empty() &&
+      std::all_of(parts.begin(), parts.end(), [](const TypeField& part) { return part.type.kind == Kind::Stream; });
+  if (!are_streams) {
+    cx.report(diag::wrong_argument(streams.span, "`mix` takes a list of streams, not " + cx.text(streams.type))
+                  .help("`mix([a, b], [0.7, 0.3])`"));
+    return error_at(site.span);
+  }
+  for (const TypeField& part : parts) {
+    if (equal_records(part.type, parts[0].type)) continue;
+    cx.report(diag::wrong_argument(site.span, "`mix` joins streams of equal records, not " + cx.text(parts[0].type) +
+                                                  " and " + cx.text(part.type)));
+    return error_at(site.span);
+  }
+  const Given* given = (*bound)[1];
+  Expr weights = given != nullptr ? check_given_as(*given, op.params[1].type, site.scope, "`weights` of `mix`")
+                                  : default_of(op.params, 1, {}, op.module, site.scope);
+  if (weights.type.is_error()) return error_at(site.span);
+  const size_t count = weights.type.fields.size();
+  if (given != nullptr && !weights.type.uniform && count != parts.size()) {
+    cx.report(diag::wrong_argument(weights.span, "`mix` has " + std::to_string(parts.size()) + " streams and " +
+                                                     std::to_string(count) + " weights")
+                  .help("each stream has one: `mix([a, b], [0.7, 0.3])`"));
+    return error_at(site.span);
+  }
+  Type type = stream_of(parts[0].type.fields, parts[0].type.uniform);
+  return typed_call(op, std::move(type), site, {std::move(streams), std::move(weights)});
 }
 
 Expr rule_select_fields(const FnInfo& op, CallSite& site) {

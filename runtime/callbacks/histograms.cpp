@@ -1,0 +1,71 @@
+// `Histograms` of runtime.md 3.3: how weights and gradients are distributed.
+
+#include <ATen/ATen.h>
+
+#include "runtime/callbacks/arguments.h"
+#include "runtime/callbacks/make.h"
+#include "runtime/tensor/handle.h"
+#include "runtime/tensor/host_read.h"
+#include "runtime/train/gathered.h"
+#include "runtime/train/root_state.h"
+
+namespace ltr {
+
+namespace {
+
+class Histograms : public Listener {
+ public:
+  Histograms(const Value& call, const FitView& view)
+      : view_(view), what_(text_argument(call, "what", "*")), has_gradients_(bool_argument(call, "grads", true)) {
+    const Value* every = argument(call, "every");
+    in_steps_ = every != nullptr && every->kind == Value::Kind::Steps;
+    if (every == nullptr) return;
+    if (!in_steps_ && every->kind != Value::Kind::Epochs)
+      throw error_at(call.location, err::wrong_type, "callbacks.Histograms.every", every->to_text(), "steps or epochs");
+    every_ = std::max<int64_t>(int64_t(every->real), 1);
+  }
+
+  uint32_t interests() const override { return kBeforeClip; }
+  bool has_state() const override { return true; }
+  void visit(Archive& archive) override { archive.value("turn", turn_); }
+
+  // Weights and gradients of one moment: those of the window, before it moves them.
+  void before_clip(const Optimizer& optimizer, Named&) override {
+    const int64_t turn = (in_steps_ ? view_.at.global_step : view_.cx.epoch) / every_;
+    if (turn == turn_ && view_.at.global_step != step_) return;
+    turn_ = turn;
+    step_ = view_.at.global_step;
+    const std::vector<Weight>& weights = optimizer.weights();
+    const std::vector<at::Tensor> gradients =
+        has_gradients_ ? optimizer.whole_gradients() : std::vector<at::Tensor>(weights.size());
+    for (size_t i = 0; i < weights.size(); i++) {
+      const Str path = optimizer.path_of(weights[i]);
+      // Ranks that hold parts give the whole together, so each asks for the same ones.
+      if (!glob_matches(what_.c_str(), path.c_str())) continue;
+      record("weights/" + path, whole_value(aten(weights[i].tensor)));
+      if (gradients[i].defined()) record("gradients/" + path, gradients[i]);
+    }
+  }
+
+ private:
+  void record(const Str& tag, const at::Tensor& values) const {
+    if (view_.request.recorder == nullptr) return;
+    const at::Tensor flat = on_host(values.detach()).to(at::kDouble).flatten().contiguous();
+    const double* data = flat.const_data_ptr<double>();
+    view_.request.recorder->histogram(step_ + 1, tag, std::vector<double>(data, data + flat.numel()));
+  }
+
+  FitView view_;
+  Str what_;
+  bool has_gradients_;
+  bool in_steps_ = false;
+  int64_t every_ = 1;
+  int64_t turn_ = -1;  ///< the newest that was recorded
+  int64_t step_ = -1;  ///< when that was: several optimizers of a step belong to one
+};
+
+}  // namespace
+
+ListenerPtr make_histograms(const Value& call, const FitView& view) { return std::make_unique<Histograms>(call, view); }
+
+}  // namespace ltr

@@ -1,0 +1,67 @@
+#pragma once
+
+// Records of fixed size that lie in memory, each field beside the others.
+
+#include <cstring>
+#include <memory>
+
+#include "runtime/data/rows.h"
+#include "runtime/data/sources/source.h"
+
+namespace ltr {
+
+/// One field of all records: record i has `stride` bytes from `offset + i * stride` on.
+struct DenseColumn {
+  std::shared_ptr<const Str> bytes;
+  size_t offset = 0;
+  size_t stride = 0;
+  size_t width = 0;
+};
+
+class DenseSource : public Source {
+ public:
+  DenseSource(Schema fields, std::vector<DenseColumn> columns, int64_t size, Str name)
+      : Source(std::move(fields)), columns_(std::move(columns)), size_(size), name_(std::move(name)) {}
+
+  int64_t size() const override { return size_; }
+  Str name_of(const ReadAt& at) const override { return fmt::format("{} record {}", name_, at.index); }
+
+  bool read(const ReadAt& at, Record& out) const override {
+    out.resize(columns_.size());
+    for (size_t i = 0; i < columns_.size(); ++i) read_cell(schema_[i], row(i, at.index), out[i]);
+    return true;
+  }
+
+  bool fill(const ReadAt& at, std::byte* const* rows) const override {
+    for (size_t i = 0; i < columns_.size(); ++i) {
+      std::memcpy(rows[i], row(i, at.index), columns_[i].width);
+    }
+    return true;
+  }
+
+ private:
+  const std::byte* row(size_t column, int64_t index) const {
+    const DenseColumn& c = columns_[column];
+    const void* place = c.bytes->data() + c.offset + size_t(index) * c.stride;
+    return static_cast<const std::byte*>(place);
+  }
+
+  std::vector<DenseColumn> columns_;
+  int64_t size_;
+  Str name_;
+};
+
+/// The element type that a file names as safetensors does.
+inline DType file_type(const Str& dtype) {
+  if (dtype == "U8") return DType::U8;
+  if (dtype == "I8") return DType::I8;
+  if (dtype == "I16") return DType::I16;
+  if (dtype == "I32") return DType::I32;
+  if (dtype == "I64") return DType::I64;
+  if (dtype == "BOOL") return DType::Bool;
+  if (dtype == "F16") return DType::F16;
+  if (dtype == "F64") return DType::F64;
+  return DType::F32;
+}
+
+}  // namespace ltr

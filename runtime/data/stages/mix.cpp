@@ -1,0 +1,155 @@
+// `mix`: streams in one, by their shares.
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "ltr/streams.h"
+#include "runtime/api/error.h"
+#include "runtime/data/stream.h"
+
+namespace ltr {
+
+namespace {
+
+/// The rhythm in which streams take turns: `pattern[k % length]` is the stream of record k. Of any n records in a row each stream has
+/// its share of n, but for one.
+struct Rhythm {
+  std::vector<uint32_t> pattern;
+  std::vector<int64_t> ranks;   ///< of each place: how many of its stream stand before it
+  std::vector<int64_t> counts;  ///< of each stream: its places
+
+  int64_t length() const { return int64_t(pattern.size()); }
+};
+
+/// How many of `length` places each share gets, rounded by largest remainder.
+std::vector<int64_t> places_of(const std::vector<double>& shares, int64_t length) {
+  std::vector<int64_t> counts;
+  std::vector<double> rests;
+  for (const double share : shares) {
+    counts.push_back(int64_t(std::floor(share * double(length) + 1e-9)));
+    rests.push_back(share * double(length) - double(counts.back()));
+  }
+  std::vector<size_t> order(shares.size());
+  std::iota(order.begin(), order.end(), size_t(0));
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return rests[a] > rests[b]; });
+  const int64_t left = length - std::accumulate(counts.begin(), counts.end(), int64_t(0));
+  for (int64_t i = 0; i < left; ++i) ++counts[order[size_t(i)]];
+  return counts;
+}
+
+/// The shortest rhythm in which the shares are whole numbers; one of a million places where there is none.
+Rhythm rhythm_of(const std::vector<double>& shares) {
+  constexpr int64_t kShort = 10'000;
+  constexpr int64_t kLong = 1'000'000;
+  int64_t length = 1;
+  const auto is_whole = [&](double share) {
+    const double places = share * double(length);
+    return std::abs(places - std::round(places)) < 1e-9 && std::round(places) >= 1;
+  };
+  while (length <= kShort && !std::all_of(shares.begin(), shares.end(), is_whole)) ++length;
+  if (length > kShort) length = kLong;
+  Rhythm rhythm;
+  rhythm.counts = places_of(shares, length);
+  std::vector<int64_t> taken(shares.size(), 0);
+  // Next is whoever is furthest behind: whose next place would stand first if its places were spread evenly.
+  const auto due = [&](size_t i) {
+    return rhythm.counts[i] == taken[i] ? INFINITY : (double(taken[i]) + 0.5) / double(rhythm.counts[i]);
+  };
+  for (int64_t place = 0; place < length; ++place) {
+    size_t next = 0;
+    for (size_t i = 1; i < shares.size(); ++i) {
+      if (due(i) < due(next)) next = i;
+    }
+    rhythm.pattern.push_back(uint32_t(next));
+    rhythm.ranks.push_back(taken[next]++);
+  }
+  return rhythm;
+}
+
+class Mix : public StreamState {
+ public:
+  Mix(const std::vector<Stream>& parts, Rhythm rhythm)
+      : StreamState(parts[0].state()->schema()), parts_(parts), rhythm_(std::move(rhythm)), size_(shortest()) {}
+
+  int64_t size() const override { return size_; }
+  bool is_fixed() const override {
+    return std::all_of(parts_.begin(), parts_.end(), [](const Stream& part) { return part.state()->is_fixed(); });
+  }
+  bool is_absent() const override {
+    return std::any_of(parts_.begin(), parts_.end(), [](const Stream& part) { return part.state()->is_absent(); });
+  }
+  Str name_of(const ReadAt& at) const override { return part(at).name_of(inside(at)); }
+  bool is_left_out(const ReadAt& at) const override { return part(at).is_left_out(inside(at)); }
+  void check() const override {
+    for (const Stream& part : parts_) part.state()->check();
+  }
+  int depth() const override {
+    int deepest = 0;
+    for (const Stream& part : parts_) deepest = std::max(deepest, part.state()->depth());
+    return deepest + 1;
+  }
+  void plan() const override {
+    for (const Stream& part : parts_) part.state()->plan();
+  }
+  bool read(const ReadAt& at, Record& out) const override { return part(at).read(inside(at), out); }
+  bool fill(const ReadAt& at, std::byte* const* rows) const override { return part(at).fill(inside(at), rows); }
+
+ private:
+  size_t place_of(const ReadAt& at) const { return size_t(at.index % rhythm_.length()); }
+  const StreamState& part(const ReadAt& at) const { return *parts_[rhythm_.pattern[place_of(at)]].state(); }
+  ReadAt inside(const ReadAt& at) const {
+    const size_t place = place_of(at);
+    ReadAt out = at;
+    out.index = at.index / rhythm_.length() * rhythm_.counts[rhythm_.pattern[place]] + rhythm_.ranks[place];
+    return out;
+  }
+  /// Records up to the first that a part has no more.
+  int64_t shortest() const {
+    int64_t size = kEndless;
+    for (size_t place = 0; place < rhythm_.pattern.size(); ++place) {
+      const uint32_t stream = rhythm_.pattern[place];
+      const int64_t records = parts_[stream].state()->size();
+      if (records == kEndless) continue;
+      // The round in which this place is the first that lacks its record.
+      const int64_t round =
+          std::max<int64_t>(0, records - rhythm_.ranks[place] + rhythm_.counts[stream] - 1) / rhythm_.counts[stream];
+      size = std::min(size, round * rhythm_.length() + int64_t(place));
+    }
+    return size;
+  }
+
+  std::vector<Stream> parts_;
+  Rhythm rhythm_;
+  int64_t size_;
+};
+
+}  // namespace
+
+Stream mix(const std::vector<Stream>& streams, const std::vector<double>& weights) {
+  if (!weights.empty() && weights.size() != streams.size()) {
+    throw error_here(err::out_of_range, "mix: weights", weights.size(),
+                     fmt::format("as many as streams, which are {}", streams.size()));
+  }
+  std::vector<double> shares = weights.empty() ? std::vector<double>(streams.size(), 1) : weights;
+  for (const double share : shares) {
+    if (!std::isfinite(share) || share <= 0) throw error_here(err::out_of_range, "mix: weights", share, "above 0");
+  }
+  const double whole = std::accumulate(shares.begin(), shares.end(), 0.0);
+  for (double& share : shares) {
+    share /= whole;
+    if (share < 1e-6) throw error_here(err::out_of_range, "mix: weights", share, "a millionth of the whole at least");
+  }
+  const Schema& first = streams[0].state()->schema();
+  for (const Stream& stream : streams) {
+    const Schema& other = stream.state()->schema();
+    const bool is_equal =
+        std::equal(first.begin(), first.end(), other.begin(), other.end(), [](const FieldInfo& a, const FieldInfo& b) {
+          return Str(a.name) == b.name && a.dtype == b.dtype && a.dims == b.dims && Str(a.host) == b.host;
+        });
+    if (!is_equal) throw error_here(err::schema_differs, "mix", "the records of the streams differ");
+  }
+  return Stream(new Mix(streams, rhythm_of(shares)));
+}
+
+}  // namespace ltr
