@@ -39,10 +39,10 @@ FORMS = {
 }
 WANTED = {
     "one": [{"prediction": [1, 1]}, {"prediction": [1.5, 1.5]}, {"prediction": [2, 2]}],
-    "named": [{"is_far": 0.5 * i * 2 > 1.5, "place": 7, "twice": [i, i]} for i in range(3)],
+    "named": [{"twice": [i, i], "place": 7, "is_far": 0.5 * i * 2 > 1.5} for i in range(3)],
     "pair": [{"output_0": [0.5 * i, 0.5 * i], "output_1": 3} for i in range(3)],
 }
-HEADERS = {"one": "prediction_0,prediction_1", "named": "is_far,place,twice_0,twice_1", "pair": "output_0_0,output_0_1,output_1"}
+HEADERS = {"one": "prediction_0,prediction_1", "named": "twice_0,twice_1,place,is_far", "pair": "output_0_0,output_0_1,output_1"}
 
 with scratch() as place:
     folder = pathlib.Path(place)
@@ -54,7 +54,8 @@ with scratch() as place:
         start = ("predict", name, "--weights", "new", "--write")
         result = run(program, *start, "-")
         rows = [json.loads(line) for line in result.stdout.splitlines()]
-        check(f"{name}: JSON lines", rows == wanted, result.text)
+        check(f"{name}: JSON lines, in the order in which they are named", rows == wanted
+              and [list(row) for row in rows] == [list(row) for row in wanted], result.text)
         result = run(program, *start, folder / f"{name}.csv")
         table = (folder / f"{name}.csv").read_text().splitlines() if result.returncode == 0 else [result.text]
         check(f"{name}: a table", table[0] == HEADERS[name] and len(table) == 4, table)
