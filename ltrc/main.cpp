@@ -1,4 +1,5 @@
 #include <fmt/core.h>
+#include <pthread.h>
 #include <CLI/CLI.hpp>
 
 #include <set>
@@ -181,10 +182,30 @@ void add_common(CLI::App& app, Common& common) {
   app.add_flag("--time", common.time, "print how long each phase took");
 }
 
+/// `guarded_main` on a stack for programs of all depths that the checks let pass: what walks over code is recursive.
+int main_on_deep_stack(const std::vector<std::string>& words) {
+  constexpr size_t kStack = size_t(256) << 20U;
+  std::pair<const std::vector<std::string>&, int> job(words, 0);
+  const auto run = [](void* given) -> void* {
+    auto& [of, code] = *static_cast<decltype(job)*>(given);
+    code = guarded_main(of);
+    return nullptr;
+  };
+  pthread_attr_t attributes;
+  pthread_t thread = 0;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, kStack);
+  const bool is_started = pthread_create(&thread, &attributes, run, &job) == 0;
+  pthread_attr_destroy(&attributes);
+  if (!is_started) return guarded_main(words);
+  pthread_join(thread, nullptr);
+  return job.second;
+}
+
 }  // namespace ltr::driver
 
 int main(int argc, char** argv) {
   using namespace ltr::driver;
   watch_output();
-  return end_output(guarded_main({argv + 1, argv + argc}));
+  return end_output(main_on_deep_stack({argv + 1, argv + argc}));
 }

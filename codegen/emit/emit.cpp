@@ -22,18 +22,6 @@ cpp::Global places(const Context& cx) {
   return table;
 }
 
-bool has_op(const ir::Region& region, ir::OpKind kind) {
-  return std::any_of(region.ops.begin(), region.ops.end(), [&](const ir::Op& op) {
-    return op.kind == kind || std::any_of(op.regions.begin(), op.regions.end(),
-                                          [&](const ir::Region& inner) { return has_op(inner, kind); });
-  });
-}
-
-bool has_op(const ir::Module& module, ir::OpKind kind) {
-  return std::any_of(module.functions.begin(), module.functions.end(),
-                     [&](const ir::Function& fn) { return has_op(fn.body, kind); });
-}
-
 cpp::Function main_function(const Context& cx) {
   cpp::Function main;
   main.result = cpp::plain("int");
@@ -56,8 +44,7 @@ std::string emit(const ir::Module& module, const std::string& path) {
   Context cx(module);
   cx.file.comment =
       "Made by ltrc from " + (module.files.empty() ? module.name : module.files[0]) + ". Read the source instead.";
-  cx.file.includes = {"ltr/build.h", "ltr/ops.h", "ltr/streams.h"};
-  if (has_op(module, ir::OpKind::LoadWeights)) cx.file.includes.push_back("ltr/load.h");
+  cx.file.includes = {"ltr/all.h"};
   cx.file.name_space = "program";
   emit_externs(cx);
   emit_objects(cx);

@@ -36,7 +36,7 @@ ir::Function new_function(const std::string& name, ir::Role role, Type result, i
 void set_hparam(Shared& shared, BodyLowerer& lowerer, const check::Hparam& hparam, const Expr* set) {
   lowerer.b.loc = shared.loc(hparam.span);
   const Type type = shared.type(hparam.type);
-  std::vector<ValueId> operands = {lowerer.setting(hparam.initial)};
+  std::vector<ValueId> operands = {lowerer.setting(shared.program.exprs[hparam.initial])};
   operands.push_back(set != nullptr ? lowerer.setting(*set) : lowerer.b.none());
   const ValueId value =
       lowerer.b.op(OpKind::DeclareHparam, Type::of(TypeKind::Value), std::move(operands), hparam.name);
@@ -181,10 +181,11 @@ class ExperimentLowerer {
   void add_obligations(BodyLowerer& lowerer, const std::vector<check::Obligation>& list, bool with_data) {
     for (const check::Obligation& obligation : list) {
       if (!obligation.condition || obligation.fate != check::Fate::AtStart) continue;
-      if ((obligation.needs_data || needs_data(*obligation.condition)) != with_data) continue;
+      if ((obligation.needs_data || needs_data(at(*obligation.condition))) != with_data) continue;
       lowerer.b.loc = shared_.loc(obligation.span);
-      lowerer.b.effect(OpKind::Oblige, {lowerer.expr(*obligation.condition)}, "",
-                       {{"text", obligation.text}, {"hparams", hparams_of(*obligation.condition, shared_.program)}});
+      lowerer.b.effect(
+          OpKind::Oblige, {lowerer.expr(*obligation.condition)}, "",
+          {{"text", obligation.text}, {"hparams", hparams_of(at(*obligation.condition), shared_.program)}});
     }
   }
 
@@ -198,9 +199,9 @@ class ExperimentLowerer {
                  const ObjectRef& ref, bool with_data) {
     lowerer.own_params.clear();
     for (const check::Obligation& rule : rules) {
-      if ((rule.needs_data || needs_data(*rule.condition)) != with_data) continue;
+      if ((rule.needs_data || needs_data(at(*rule.condition))) != with_data) continue;
       std::set<std::string> paths;
-      add_paths(*rule.condition, side, paths);
+      add_paths(at(*rule.condition), side, paths);
       lowerer.b.loc = shared_.loc(rule.span);
       for (const check::Local& param : ref.object->params) {
         if (paths.contains(side + "." + param.name)) lowerer.own_params[param.name] = read_slot(lowerer, side, param);

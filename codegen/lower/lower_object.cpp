@@ -46,6 +46,7 @@ class ObjectLowerer {
   bool has_scope() const { return ref_.kind == TypeKind::Block || ref_.kind == TypeKind::Model; }
 
   std::string model_name() const {
+    if (ref_.object->model.empty()) return "";
     for (const auto& [key, ref] : shared_.objects) {
       if (ref.kind == TypeKind::Model && ref.object->name == ref_.object->model) return ref.name;
     }

@@ -46,6 +46,8 @@ std::vector<std::string> compile_command(const Installation& installation, const
   } else {
     words.push_back("-O" + std::to_string(options.optimization));
   }
+  // First where `ltr/all.h` is compiled ahead: the compiler passes it over where its flags are others.
+  words.push_back("-I" + (installation.library / "precompiled").string());
   words.push_back("-I" + installation.include.string());
   // A program of a sanitized runtime needs its sanitizer first of all.
   constexpr std::string_view kSanitizers = LTR_SANITIZE;

@@ -35,6 +35,7 @@ struct Owner {
 struct Heap {
   std::vector<Object> objects;
   std::vector<Weight> weights;
+  std::map<std::pair<uint32_t, std::string>, WeightId> weight_at;  ///< by root and path of its first place
   std::vector<Owner> owners = {Owner{}};
   uint32_t roots = 0;
 

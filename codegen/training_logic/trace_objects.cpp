@@ -80,12 +80,9 @@ Value Trace::made_weight(const ir::Op& op, Frame& frame) {
     return initial;
   }
   Value made;
-  for (WeightId id = 0; id < heap_.weights.size(); ++id) {
-    const Scope& known = heap_.weights[id].places[0];
-    if (known.root == place.root && known.path == place.path) made.weights = {{id, place, op.loc.span}};
-  }
-  if (made.weights.empty()) {
-    made.weights = {{WeightId(heap_.weights.size()), place, op.loc.span}};
+  const auto [known, is_new] = heap_.weight_at.try_emplace({place.root, place.path}, WeightId(heap_.weights.size()));
+  made.weights = {{known->second, place, op.loc.span}};
+  if (is_new) {
     heap_.weights.push_back({{place}});
     const ir::Type& type = frame.function->values[op.results[0]].type;
     heap_.weights.back().rank = (type.is(TypeKind::Option) ? type.fields[0].type : type).dims.size();

@@ -119,17 +119,18 @@ class Checker {
 
   // What no step and no test calls is looked at by itself; its arguments may be anything.
   void check_rest() {
-    std::map<std::string, ObjectId> built;
+    const ir::ObjectInfo* built = nullptr;
+    std::optional<ObjectId> self;
     trace_.findings = {};
     for (const ir::Function& function : module_.functions) {
       const bool is_code = function.role == ir::Role::Free || function.role == ir::Role::Method;
       if (!is_code || function.is_library || trace_.has_followed(function.name)) continue;
       const ir::ObjectInfo* owner = function.owner.empty() ? nullptr : module_.tables->find_object(function.owner);
-      std::optional<ObjectId> self;
-      if (owner != nullptr) {
-        const auto known = built.find(owner->name);
-        self = known != built.end() ? known->second : trace_.build(*owner);
-        built.emplace(owner->name, *self);
+      // One object at a time: thousands that each hold the one before would fill the memory.
+      if (owner != built) {
+        heap_ = {};
+        self = owner != nullptr ? std::optional(trace_.build(*owner)) : std::nullopt;
+        built = owner;
       }
       trace_.run(function, self);
     }

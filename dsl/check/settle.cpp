@@ -47,10 +47,8 @@ Program settle(Program checked) {
       }
     }
   }
-  for (Fn& fn : checked.fns) {
-    std::set<FnId> seen;
-    fn.draws_random = draws_random(checked, fn.body, seen);
-  }
+  KnownDraws known;
+  for (FnId fn = 0; fn < checked.fns.size(); ++fn) checked.fns[fn].draws_random = draws_random(checked, fn, known);
   return checked;
 }
 

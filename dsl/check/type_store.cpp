@@ -12,7 +12,7 @@ class Hasher {
   void add(size_t value) { hash_ = (hash_ ^ value) * 0x100000001b3; }  // FNV-1a, a word at a time.
   void add(const std::string& text) { add(std::hash<std::string>()(text)); }
   void add(const Polynomial& value) {
-    add(value.has_overflowed());
+    add(size_t(value.loss()));
     for (const auto& [monomial, coefficient] : value.terms()) {
       add(size_t(coefficient));
       for (const auto& [atom, power] : monomial) add(size_t(atom) << 8 ^ size_t(power));

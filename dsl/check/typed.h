@@ -134,8 +134,8 @@ struct Hparam {
   std::string name;
   Type type;
   std::string doc;
-  Expr initial;
-  std::optional<Expr> where;
+  ExprId initial;
+  std::optional<ExprId> where;
   std::string where_text;
   Span span;
 };
@@ -165,7 +165,7 @@ struct Obligation {
   std::string text;
   Fate fate = Fate::Proven;
   std::string why;
-  std::optional<Expr> condition;  ///< AtStart: over hparams and data, a host bool
+  std::optional<ExprId> condition;  ///< AtStart: over hparams and data, a host bool
   bool needs_data = false;
   Span span;
 };

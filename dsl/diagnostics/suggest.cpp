@@ -20,6 +20,8 @@ struct Row {
   std::string_view text;
 };
 
+constexpr size_t kLongest = 100;
+
 constexpr Row kRenamed[] = {
 #define LTR_RENAMED(theirs, ours) {theirs, ours},
 #include "dsl/diagnostics/foreign.def"
@@ -31,12 +33,13 @@ constexpr Row kForeign[] = {
 
 }  // namespace
 
-size_t edit_distance(std::string_view a, std::string_view b) {
+size_t edit_distance(std::string_view a, std::string_view b, size_t limit) {
   // Three rows suffice: a swap looks two back.
   std::array<std::vector<size_t>, 3> rows;
   for (auto& row : rows) row.resize(b.size() + 1);
   for (size_t j = 0; j <= b.size(); ++j) rows[0][j] = j;
   for (size_t i = 1; i <= a.size(); ++i) {
+    size_t least = SIZE_MAX;
     const auto& before = rows[(i - 1) % 3];
     auto& row = rows[i % 3];
     row[0] = i;
@@ -46,9 +49,12 @@ size_t edit_distance(std::string_view a, std::string_view b) {
       if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
         row[j] = std::min(row[j], rows[(i - 2) % 3][j - 2] + 1);
       }
+      least = std::min(least, row[j]);
     }
+    // A swap looks two rows back, at one edit.
+    if (least > limit + 1) return limit + 1;
   }
-  return rows[a.size() % 3][b.size()];
+  return std::min(rows[a.size() % 3][b.size()], limit + 1);
 }
 
 std::optional<std::string_view> foreign_advice(std::string_view word) {
@@ -63,7 +69,7 @@ std::optional<std::string> suggest(std::string_view word, std::span<const std::s
     if (row.theirs != word) continue;
     if (std::find(candidates.begin(), candidates.end(), row.text) != candidates.end()) return std::string(row.text);
   }
-  if (foreign_advice(word)) return std::nullopt;
+  if (foreign_advice(word) || word.size() > kLongest) return std::nullopt;
   const size_t limit = std::max<size_t>(1, word.size() / 3);
   std::optional<std::string_view> best;
   size_t best_distance = limit + 1;
@@ -72,8 +78,8 @@ std::optional<std::string> suggest(std::string_view word, std::span<const std::s
     const size_t longer = std::max(candidate.size(), word.size());
     const size_t shorter = std::min(candidate.size(), word.size());
     if (longer - shorter > limit) continue;
-    const bool same_letters = lower(candidate) == lower(word);
-    const size_t distance = same_letters ? 0 : edit_distance(word, candidate);
+    const bool same_letters = longer == shorter && lower(candidate) == lower(word);
+    const size_t distance = same_letters ? 0 : edit_distance(word, candidate, best_distance);
     // A word of one or two letters is one edit from too many others.
     if (!same_letters && distance >= shorter) continue;
     if (distance < best_distance || (distance == best_distance && best && candidate < *best)) {

@@ -10,6 +10,10 @@ TEST_CASE("edits are insertions, deletions, substitutions and swaps") {
   CHECK(edit_distance("kitten", "sitting") == 3);
   CHECK(edit_distance("widht", "width") == 1);
   CHECK(edit_distance("ca", "abc") == 3);
+  CHECK(edit_distance("kitten", "sitting", 3) == 3);
+  CHECK(edit_distance("kitten", "sitting", 2) == 3);
+  CHECK(edit_distance("abcdefgh", "zzzzzzzz", 2) == 3);
+  CHECK(edit_distance("badcfe", "abcdef", 3) == 3);  // three swaps
 }
 
 TEST_CASE("the nearest candidate is suggested") {
@@ -32,6 +36,11 @@ TEST_CASE("a difference of case is always found") {
 
 TEST_CASE("a letter is not one edit from every other letter") {
   CHECK_FALSE(suggest("x", std::vector<std::string>{"y"}).has_value());
+}
+
+TEST_CASE("what is too long to be typed is near to nothing") {
+  const std::string name(1000, 'n');
+  CHECK_FALSE(suggest(name + "x", std::vector<std::string>{name}).has_value());
 }
 
 }  // namespace ltr::diagnostics

@@ -1,5 +1,7 @@
 #include "dsl/elaborate/elaborate.h"
 
+#include <algorithm>
+
 #include "dsl/elaborate/groups.h"
 #include "dsl/elaborate/machine.h"
 
@@ -63,13 +65,13 @@ std::vector<Value> step_arguments(const check::DataObject& data, const check::St
 void read_hparams(const check::Program& program, const check::Experiment& experiment, const Options& options,
                   Machine& machine, Plan& plan) {
   for (const check::Hparam& hparam : program.hparams) {
-    const check::Expr* source = &hparam.initial;
-    for (const auto& [name, value] : experiment.sets) {
-      if (name == hparam.name) source = &value;
-    }
+    const auto set = std::find_if(experiment.sets.begin(), experiment.sets.end(),
+                                  [&](const auto& one) { return one.first == hparam.name; });
+    const check::ExprView source =
+        set != experiment.sets.end() ? check::ExprView(set->second) : program.exprs[hparam.initial];
     const auto given = options.hparams.find(hparam.name);
     Frame frame;
-    Value value = given != options.hparams.end() ? given->second : machine.eval(*source, frame);
+    Value value = given != options.hparams.end() ? given->second : machine.eval(source, frame);
     if (hparam.type.kind == Kind::Float && value.kind == Value::Kind::Int) value = Value::of_float(double(value.whole));
     plan.hparams.emplace_back(hparam.name, std::move(value));
   }
@@ -78,7 +80,7 @@ void read_hparams(const check::Program& program, const check::Experiment& experi
 /// What would be refused at start is refused here.
 void check_rules(const check::Program& program, const check::Experiment& experiment, Machine& machine, Plan& plan) {
   Frame frame;
-  const auto is_broken = [&](const std::optional<check::Expr>& condition) {
+  const auto is_broken = [&](std::optional<check::ExprId> condition) {
     if (!condition) return false;
     const Value holds = machine.eval(*condition, frame);
     return holds.kind == Value::Kind::Bool && holds.whole == 0;

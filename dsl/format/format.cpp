@@ -44,16 +44,15 @@ class Print {
       if (piece.breaks) {
         begin_line(i);
       } else if (!piece.is_comment) {
-        if (needs_space(pieces_[i - 1], piece)) code() += ' ';
-        code().append(piece.pad, ' ');
+        write(std::string(piece.pad + (needs_space(pieces_[i - 1], piece) ? 1 : 0), ' '));
       }
       if (piece.is_comment && !piece.breaks) {
         end_comment(piece);
         continue;
       }
       if (piece.kind == K::If && frames_.back().if_column == 0 && !begins_entry(pieces_, i))
-        frames_.back().if_column = width(code());
-      code() += piece.text;
+        frames_.back().if_column = column_;
+      write(piece.text);
       if (piece.is_opener()) push_frame(i);
       if (piece.is_closer() && frames_.size() > 1) frames_.pop_back();
     }
@@ -61,7 +60,10 @@ class Print {
   }
 
  private:
-  std::string& code() { return lines_.back().code; }
+  void write(std::string_view text) {
+    lines_.back().code += text;
+    column_ = width(text) + (text.find('\n') == std::string_view::npos ? column_ : 0);
+  }
 
   void begin_line(size_t at) {
     const Piece& piece = pieces_[at];
@@ -71,8 +73,9 @@ class Print {
     indent_ = indent_of(at);
     source_indent_ = source_column(piece);
     is_shifted_ = piece.newlines == 0 && at > 0;
-    line.code.assign(indent_, ' ');
     lines_.push_back(std::move(line));
+    column_ = 0;
+    write(std::string(indent_, ' '));
   }
 
   /// The column of the line that begins with piece `at`. A comment has that of what follows it.
@@ -106,7 +109,7 @@ class Print {
       frame.close = frame.is_body && around.is_body ? around.entry : indent_;
       frame.content = frame.close + kIndent;
     } else {
-      frame.close = frame.content = width(code());
+      frame.close = frame.content = column_;
     }
     frame.entry = frame.content;
     frames_.push_back(frame);
@@ -156,6 +159,7 @@ class Print {
   std::string_view text_;
   std::vector<Frame> frames_ = {Frame{}};
   std::vector<Line> lines_;
+  uint32_t column_ = 0;         ///< behind what the line in hand has
   uint32_t indent_ = 0;         ///< of the line in hand
   uint32_t source_indent_ = 0;  ///< where its first piece stood
   bool is_shifted_ = false;     ///< it began in the middle of a line

@@ -369,7 +369,9 @@ const Symbol* ModuleGraph::find(uint32_t module, const std::string& name, Space 
   return space == Space::Symbols ? look(prelude, name) : nullptr;
 }
 
-std::vector<std::string> ModuleGraph::visible(uint32_t module, Space space) const {
+const std::vector<std::string>& ModuleGraph::visible(uint32_t module, Space space) const {
+  const auto [place, is_new] = visible_.try_emplace({module, space});
+  if (!is_new) return place->second;
   std::set<std::string> names;
   for (const auto& [name, symbol] : names_of(modules[module], space)) names.insert(name);
   for (const auto& [name, symbol] : names_of(modules[module].imported, space)) names.insert(name);
@@ -382,7 +384,8 @@ std::vector<std::string> ModuleGraph::visible(uint32_t module, Space space) cons
   if (space == Space::Symbols) {
     for (std::string& name : LibraryIndex::get().names()) names.insert(std::move(name));
   }
-  return {names.begin(), names.end()};
+  place->second.assign(names.begin(), names.end());
+  return place->second;
 }
 
 uint32_t ModuleGraph::module_of(source::SourceId source) const {

@@ -72,10 +72,13 @@ struct ModuleGraph {
   /// The meaning of `name` in `module`: its own names, its imports, the prelude; or nothing. `b.name` is what the file
   /// imported as `b` declares.
   const Symbol* find(uint32_t module, const std::string& name, Space space = Space::Symbols) const;
-  /// All names visible in `module`, for did-you-mean.
-  std::vector<std::string> visible(uint32_t module, Space space = Space::Symbols) const;
+  /// All names visible in `module`, for did-you-mean. Gathered once, when somebody asks.
+  const std::vector<std::string>& visible(uint32_t module, Space space = Space::Symbols) const;
   /// The module that is read from `source`.
   uint32_t module_of(source::SourceId source) const;
+
+ private:
+  mutable std::map<std::pair<uint32_t, Space>, std::vector<std::string>> visible_;
 };
 
 /// How much of the library is read: what the program may mention, or all, for who shows what there is.

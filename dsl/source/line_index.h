@@ -28,7 +28,10 @@ class LineIndex {
   Position position(std::string_view text, uint32_t offset) const;
 
  private:
+  uint32_t characters_before(std::string_view text, uint32_t offset) const;
+
   std::vector<uint32_t> starts_;
+  std::vector<uint32_t> characters_;  ///< that begin before each block of the text
 };
 
 /// Number of code points in `text`; a stray byte counts as one.

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <string>
+
 namespace ltr::source {
 
 namespace {
@@ -27,6 +29,19 @@ TEST_CASE("columns are characters and not bytes") {
   CHECK(at(text, 8).column == 7);
   CHECK(count_characters("größe") == 5);
   CHECK(count_characters("\u2265\U0001F600") == 2);
+}
+
+TEST_CASE("columns of a long line") {
+  std::string text = "\xef\xbb\xbf";
+  for (int i = 0; i < 3000; ++i) text += "größe ";
+  text += "\n" + text;
+  const LineIndex lines(text);
+  for (const uint32_t offset : {3U, 1023U, 1024U, 1025U, 9000U, 20999U, uint32_t(text.size())}) {
+    const Position found = lines.position(text, offset);
+    const uint32_t begin = lines.begin_of(found.line);
+    const uint32_t mark = found.line == 1 ? 1 : 0;
+    CHECK(found.column == count_characters(std::string_view(text).substr(begin, offset - begin)) - mark + 1);
+  }
 }
 
 TEST_CASE("a line has no line end and no byte-order mark") {

@@ -70,8 +70,8 @@ TypedPlaces typed_places(const check::Program& program) {
     for (const check::StreamDecl& stream : data.streams) collector.expr(stream.value, nullptr);
   }
   for (const check::Hparam& hparam : program.hparams) {
-    collector.expr(hparam.initial, nullptr);
-    if (hparam.where) collector.expr(*hparam.where, nullptr);
+    collector.expr(program.exprs[hparam.initial], nullptr);
+    if (hparam.where) collector.expr(program.exprs[*hparam.where], nullptr);
   }
   for (const check::Topology& topology : program.topologies) collector.settings(topology.settings);
   for (const check::Experiment& experiment : program.experiments) collector.experiment(experiment);

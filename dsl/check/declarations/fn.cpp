@@ -322,6 +322,7 @@ void check_body_of(Context& cx, FnInfo& fn) {
   read_late(cx, fn);
   if (cx.callees.contains(fn.index)) return;  // Its body has been read.
   fn.is_checking = true;
+  ++cx.open_bodies;
   cx.callees[fn.index];
   std::vector<Local> locals;
   Scope scope{.cx = cx,
@@ -394,6 +395,7 @@ void check_body_of(Context& cx, FnInfo& fn) {
   typed.locals = std::move(locals);
   cx.program.fns[fn.index] = std::move(typed);
   fn.is_checking = false;
+  --cx.open_bodies;
 }
 
 }  // namespace ltr::check

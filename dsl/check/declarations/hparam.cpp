@@ -57,21 +57,23 @@ void check_hparam(Context& cx, const ast::Hparam& hparam, const ast::Decl& decl,
     cx.report(diag::hparam_not_allowed(hparam.type.span, typed.name, cx.text(typed.type)));
     typed.type = Type::error();
   }
-  typed.initial = check_as(hparam.value, typed.type, scope, "the default");
-  check_draws_nothing(typed.initial, "a default", cx);
-  if (typed.initial.type.is_error()) typed.type = Type::error();
+  Expr initial = check_as(hparam.value, typed.type, scope, "the default");
+  check_draws_nothing(initial, "a default", cx);
+  if (initial.type.is_error()) typed.type = Type::error();
+  typed.initial = cx.keep(std::move(initial));
   if (typed.type.kind == Kind::Int) {
     const AtomId atom = cx.program.atoms.variable(typed.name, 0, true);
     typed.type.value = Polynomial::atom(atom);
     cx.atom_exprs[atom] = Expr{typed.type, typed.span, node::Hparam{typed.name}};
   }
+  cx.hparams.emplace(typed.name, cx.program.hparams.size());
   cx.program.hparams.push_back(typed);
   if (!hparam.where) return;
   Expr where = check_as(*hparam.where, Type::of(Kind::Bool), scope, "the rule");
   if (where.type.is_error() || typed.type.is_error()) return;
   Hparam& kept = cx.program.hparams.back();
   kept.where_text = cx.source_text(hparam.where->span);
-  kept.where = where;
+  kept.where = cx.keep(where);
   if (const auto holds = evaluate(where, cx.program); holds && holds->whole == 0) {
     cx.report(diag::where_not_satisfied(hparam.value.span, kept.where_text,
                                         "the default is " + cx.source_text(hparam.value.span))
@@ -105,14 +107,9 @@ void check_hparam(Context& cx, const ast::Hparam& hparam, const ast::Decl& decl,
 }  // namespace
 
 const Hparam* hparam_of(Context& cx, const Symbol& symbol) {
-  const auto find = [&]() -> const Hparam* {
-    for (const Hparam& hparam : cx.program.hparams) {
-      if (hparam.name == symbol.name) return &hparam;
-    }
-    return nullptr;
-  };
-  if (find() == nullptr) check_hparam(cx, *symbol.decl->get<ast::Hparam>(), *symbol.decl, symbol.module);
-  const Hparam* known = find();
+  if (!cx.hparams.contains(symbol.name))
+    check_hparam(cx, *symbol.decl->get<ast::Hparam>(), *symbol.decl, symbol.module);
+  const Hparam* known = &cx.program.hparams[cx.hparams.at(symbol.name)];
   if (known->span == symbol.span) return known;
   // What the program itself declares is what its author will change.
   const bool is_own = cx.graph.module_of(known->span.source) == 0;

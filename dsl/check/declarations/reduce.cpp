@@ -224,8 +224,8 @@ class MergeChecker {
   /// Every rank merges for itself, and all must come to the same.
   bool is_pure() {
     const Body& body = cx_.program.fns[fn_->index].body;
-    std::set<uint32_t> seen;
-    if (draws_random(cx_.program, body, seen)) {
+    KnownDraws known;
+    if (draws_random(cx_.program, fn_->index, known)) {
       cx_.report(refusal(fn_->ast->name.span, "it draws random numbers"));
       return false;
     }

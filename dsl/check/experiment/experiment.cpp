@@ -259,9 +259,9 @@ void check_sets(Context& cx, const Experiment& experiment) {
   const Object none;
   for (const Hparam& hparam : cx.program.hparams) {
     if (!hparam.where || experiment.sets.empty()) continue;
-    const Wired rule = wire(*hparam.where, none, {}, experiment, cx.program);
+    const Wired rule = wire(cx.at(*hparam.where), none, {}, experiment, cx.program);
     const auto holds = evaluate(rule.expr, cx.program);
-    const auto by_default = evaluate(*hparam.where, cx.program);
+    const auto by_default = evaluate(cx.at(*hparam.where), cx.program);
     // A default that breaks its rule has been reported.
     if (!holds || holds->whole != 0 || (by_default && by_default->whole == 0)) continue;
     auto set = std::find_if(experiment.sets.begin(), experiment.sets.end(),
@@ -269,7 +269,7 @@ void check_sets(Context& cx, const Experiment& experiment) {
     if (set == experiment.sets.end()) set = std::prev(experiment.sets.end());
     cx.report(diag::where_not_satisfied(set->second.span, hparam.where_text,
                                         "`" + set->first + "` is set to " + cx.source_text(set->second.span))
-                  .label(hparam.where->span, "the rule"));
+                  .label(cx.at(*hparam.where).span, "the rule"));
   }
 }
 

@@ -22,7 +22,7 @@ std::optional<ExprView> rate_of(const Member& member, const Context& cx) {
 bool breaks_its_rule(const Wired& wired, const Program& program) {
   return std::any_of(program.hparams.begin(), program.hparams.end(), [&](const Hparam& hparam) {
     const bool is_used = std::find(wired.hparams.begin(), wired.hparams.end(), hparam.name) != wired.hparams.end();
-    const auto holds = is_used && hparam.where ? evaluate(*hparam.where, program) : std::nullopt;
+    const auto holds = is_used && hparam.where ? evaluate(program.exprs[*hparam.where], program) : std::nullopt;
     return holds && holds->whole == 0;
   });
 }

@@ -32,10 +32,12 @@ std::vector<Obligation> rules_of(Context& cx, ObjectInfo& object) {
     rule.text = requirement.text;
     rule.fate = Fate::AtStart;
     rule.span = requirement.origin;
-    rule.condition = requirement.kind == Requirement::Kind::Holds
+    auto condition = requirement.kind == Requirement::Kind::Holds
                          ? requirement.rule
                          : condition_of(requirement, requirement.origin, params.scope);
-    if (rule.condition) rules.push_back(std::move(rule));
+    if (!condition) continue;
+    rule.condition = cx.keep(std::move(*condition));
+    rules.push_back(std::move(rule));
   }
   return rules;
 }
@@ -60,8 +62,8 @@ void add_field_rules(Context& cx, const FnInfo& fn, const StepBinding& step, Obj
       rule.fate = Fate::AtStart;
       rule.span = fn.params[i].span;
       rule.needs_data = true;
-      rule.condition = host_op(host::Op::Equal, {cx.keep(std::move(*mine)), cx.keep(as_data(*theirs, cx))},
-                               Type::of(Kind::Bool), rule.span);
+      rule.condition = cx.keep(host_op(host::Op::Equal, {cx.keep(std::move(*mine)), cx.keep(as_data(*theirs, cx))},
+                                       Type::of(Kind::Bool), rule.span));
       rules.push_back(std::move(rule));
     }
   }

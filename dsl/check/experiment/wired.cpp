@@ -20,7 +20,7 @@ struct Wirer {
       if (candidate.name != name) continue;
       const auto set = std::find_if(experiment.sets.begin(), experiment.sets.end(),
                                     [&](const auto& one) { return one.first == name; });
-      const ExprView& value = set != experiment.sets.end() ? set->second : candidate.initial;
+      const ExprView value = set != experiment.sets.end() ? ExprView(set->second) : program.exprs[candidate.initial];
       result.given = value.span;
       if (set == experiment.sets.end()) result.hparams.push_back(name);
       return of(value);
@@ -95,7 +95,7 @@ void note_hparams(diagnostics::Diagnostic& diagnostic, const Wired& wired, const
   for (const std::string& name : wired.hparams) {
     for (const Hparam& hparam : cx.program.hparams) {
       if (hparam.name == name)
-        diagnostic.note("`{}` is {} unless it is set", name, cx.source_text(hparam.initial.span));
+        diagnostic.note("`{}` is {} unless it is set", name, cx.source_text(cx.at(hparam.initial).span));
     }
   }
 }

@@ -1,5 +1,6 @@
 #include "dsl/check/declarations/declarations.h"
 #include "dsl/check/library/library_call.h"
+#include "dsl/host/math.h"
 
 namespace ltr::check {
 
@@ -57,6 +58,10 @@ Expr check_host_ints(const Sign& sign, Expr left, Expr right, Span span, Scope& 
       if (known) type.value = atoms.multiply(*a, *b);
       break;
     case ast::BinaryOp::Remainder:
+      if (b && b->constant() == 0) {
+        scope.cx.report(diag::out_of_range(span, "division by zero"));
+        return error_at(span);
+      }
       if (known) type.value = atoms.remainder(*a, *b);
       break;
     case ast::BinaryOp::Power:
@@ -91,12 +96,12 @@ Expr check_host_ints(const Sign& sign, Expr left, Expr right, Span span, Scope& 
       break;
     default: break;
   }
-  if (type.value && type.value->has_overflowed()) {
-    scope.cx.report(diag::dim_overflow(span, scope.cx.source_text(span)));
-    return error_at(span);
-  }
-  if (left.is<node::IntConst>() && right.is<node::IntConst>() && type.value && type.value->constant()) {
-    return int_const(*type.value->constant(), span);
+  const auto* first = left.get<node::IntConst>();
+  const auto* second = right.get<node::IntConst>();
+  if (first != nullptr && second != nullptr) {
+    const auto folded = host::fold(op.host, host::Number(first->value), host::Number(second->value));
+    if (folded) return int_const(std::get<int64_t>(*folded), span);
+    type.value = Polynomial::overflow();
   }
   return host_op(op.host, {scope.cx.keep(std::move(left)), scope.cx.keep(std::move(right))}, type, span);
 }

@@ -73,13 +73,23 @@ Expr call_by_signature(const FnInfo& op, CallSite& site) {
   return op_expr(op.id, std::move(result), site.span, site.scope.cx.keep(std::move(*args)));
 }
 
+constexpr uint32_t kDeepestCalls = 256;
+
 Expr call_fn(FnInfo& fn, std::optional<Expr> receiver, CallSite& site) {
   Context& cx = site.scope.cx;
   if (fn.is_checking) {
     cx.report(diag::recursion(site.name_span, fn.name).note("recursion is not part of edition 1"));
     return error_at(site.span);
   }
-  check_body_of(cx, fn);
+  // The walks over code follow calls, and have no stack without end.
+  const bool is_unread = !cx.callees.contains(fn.index);
+  if (!is_unread || cx.open_bodies < kDeepestCalls) check_body_of(cx, fn);
+  if (fn.calls_deep >= kDeepestCalls || (is_unread && cx.open_bodies >= kDeepestCalls)) {
+    cx.report(diag::nesting_too_deep(site.span, std::to_string(kDeepestCalls)).note("of calls of functions"));
+    return error_at(site.span);
+  }
+  if (site.scope.info != nullptr)
+    site.scope.info->calls_deep = std::max(site.scope.info->calls_deep, fn.calls_deep + 1);
   if (has_broken_param(fn.params)) return ignore_arguments(site);
   const auto bound = bind_arguments(fn.params, site, fn.name);
   if (!bound) return error_at(site.span);

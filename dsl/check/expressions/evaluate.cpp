@@ -52,7 +52,7 @@ struct Evaluator {
   }
   std::optional<Value> value(const node::Hparam& use) const {
     for (const Hparam& hparam : program.hparams) {
-      if (hparam.name == use.name) return evaluate(hparam.initial, program);
+      if (hparam.name == use.name) return evaluate(program.exprs[hparam.initial], program);
     }
     return std::nullopt;
   }

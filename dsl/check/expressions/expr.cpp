@@ -234,7 +234,6 @@ Expr check_unary(const ast::Expr& expr, const ast::Unary& unary, Scope& scope) {
     cx.report(diag::wrong_type(expr.span, "`not` takes a bool, not " + cx.text(operand.type)));
     return error_at(expr.span);
   }
-  if (const auto* number = operand.get<node::IntConst>()) return int_const(-number->value, expr.span);
   if (auto* number = operand.get<node::FloatConst>()) {
     number->value = -number->value;
     operand.span = expr.span;
@@ -243,6 +242,7 @@ Expr check_unary(const ast::Expr& expr, const ast::Unary& unary, Scope& scope) {
   if (operand.type.kind == Kind::Int) {
     Type type = Type::host_int();
     if (operand.type.value) type.value = Polynomial(0) - *operand.type.value;
+    if (operand.is<node::IntConst>() && type.value->constant()) return int_const(*type.value->constant(), expr.span);
     return host_op(host::Op::Neg, {cx.keep(std::move(operand))}, type, expr.span);
   }
   if (operand.type.kind == Kind::Float)
@@ -255,6 +255,20 @@ Expr check_unary(const ast::Expr& expr, const ast::Unary& unary, Scope& scope) {
   return error_at(expr.span);
 }
 
+Expr check_form(const ast::Expr& expr, Scope& scope);
+
+/// What a size of `type` suffers from.
+Polynomial::Loss loss_of(const Type& type) {
+  if (type.value && type.value->loss() != Polynomial::Loss::None) return type.value->loss();
+  for (const Dim& dim : type.dims) {
+    if (dim.size.loss() != Polynomial::Loss::None) return dim.size.loss();
+  }
+  for (const TypeField& field : type.fields) {
+    if (const auto loss = loss_of(field.type); loss != Polynomial::Loss::None) return loss;
+  }
+  return Polynomial::Loss::None;
+}
+
 }  // namespace
 
 Expr check_function(const ast::Expr& expr, Scope& scope) {
@@ -263,6 +277,19 @@ Expr check_function(const ast::Expr& expr, Scope& scope) {
 }
 
 Expr check_expr(const ast::Expr& expr, Scope& scope) {
+  Expr value = check_form(expr, scope);
+  const Polynomial::Loss loss = loss_of(value.type);
+  if (loss == Polynomial::Loss::None) return value;
+  const std::string reason = loss == Polynomial::Loss::Overflow
+                                 ? "does not fit into 64 bits"
+                                 : "has more than " + std::to_string(Polynomial::kMostTerms) + " terms";
+  scope.cx.report(diag::dim_overflow(expr.span, scope.cx.source_text(expr.span), reason));
+  return error_at(expr.span);
+}
+
+namespace {
+
+Expr check_form(const ast::Expr& expr, Scope& scope) {
   const Span span = expr.span;
   if (expr.is_error()) return error_at(span);
   if (const auto* e = expr.get<ast::IntLiteral>()) return int_const(e->value, span);
@@ -312,8 +339,6 @@ Expr check_expr(const ast::Expr& expr, Scope& scope) {
   }
   return error_at(span);
 }
-
-namespace {
 
 /// Lists and tuples of closed kinds, at any depth.
 bool has_own_words(const Type& type) {

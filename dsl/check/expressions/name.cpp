@@ -191,6 +191,7 @@ std::optional<Span> behind_edition(const Scope& scope) {
 }  // namespace
 
 void report_unknown(const ast::Name& name, Scope& scope) {
+  if (scope.cx.sink->is_full()) return;  // Looking for what is near takes its time.
   static const std::set<std::string> kHookWords = {"stop", "save", "end_epoch", "metric"};
   if (kHookWords.contains(name.text) && scope.place != Place::Hook) {
     scope.cx.report(diag::wrong_place(name.span, "`" + name.text + "` stands in the hooks of a callback"));

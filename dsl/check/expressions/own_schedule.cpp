@@ -47,8 +47,8 @@ bool check_form(const FnInfo& fn, Span span, Context& cx) {
                       .label(span, "wanted here")
                       .help("`/` of two ints is exact; a fraction is `1.0 * step / total`"));
   }
-  std::set<uint32_t> seen;
-  if (!draws_random(cx.program, cx.program.fns[fn.index].body, seen)) return true;
+  KnownDraws known;
+  if (!draws_random(cx.program, fn.index, known)) return true;
   return report(refusal(fn.ast->name.span, fn, "it draws random numbers, and a resumed run must see the same rates")
                     .label(span, "wanted here"));
 }

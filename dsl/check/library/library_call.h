@@ -26,6 +26,9 @@ Expr slice_text(Expr text, const ast::Index& index, Span span, Scope& scope);
 Expr call_by_rule(const FnInfo& op, CallSite& site);
 /// Reports E0322 if a value that is fixed before the run draws random numbers.
 void check_draws_nothing(const ExprView& expr, const char* what, Context& cx);
-bool draws_random(const Program& program, const Body& body, std::set<uint32_t>& seen);
+/// What is known of functions already, so that each is looked into once.
+using KnownDraws = std::map<FnId, bool>;
+/// Whether `fn` draws random numbers, itself or by what it calls.
+bool draws_random(const Program& program, FnId fn, KnownDraws& known);
 
 }  // namespace ltr::check

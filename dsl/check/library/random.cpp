@@ -5,6 +5,8 @@ namespace ltr::check {
 
 namespace {
 
+bool body_draws(const Program& program, const Body& body, KnownDraws& known);
+
 bool is_random_op(const node::Op& op, const Program& program) {
   const library::Function& function = library::info(op.op);
   if (function.draws == library::Draws::Never) return false;
@@ -14,35 +16,40 @@ bool is_random_op(const node::Op& op, const Program& program) {
   return rate == nullptr || rate->value != 0;
 }
 
-bool expr_draws(const Program& program, const ExprView& expr, std::set<FnId>& seen) {
-  const auto fn_draws = [&](FnId fn) {
-    return fn != 0 && seen.insert(fn).second && draws_random(program, program.fns[fn].body, seen);
-  };
+bool expr_draws(const Program& program, const ExprView& expr, KnownDraws& known) {
+  const auto fn_draws = [&](FnId fn) { return fn != 0 && draws_random(program, fn, known); };
   if (const auto* op = expr.get<node::Op>(); op != nullptr && is_random_op(*op, program)) return true;
   // What a block parameter holds is not known here.
   if (expr.is<node::CallValue>()) return true;
   if (const auto* call = expr.get<node::CallFn>(); call != nullptr && fn_draws(call->fn)) return true;
   if (const auto* call = expr.get<node::CallMethod>(); call != nullptr && fn_draws(call->fn)) return true;
-  bool result = any_child(expr, [&](ExprId child) { return expr_draws(program, program.exprs[child], seen); });
-  for_each_body(expr, [&](const Body& body) { result = result || draws_random(program, body, seen); });
+  bool result = any_child(expr, [&](ExprId child) { return expr_draws(program, program.exprs[child], known); });
+  for_each_body(expr, [&](const Body& body) { result = result || body_draws(program, body, known); });
+  return result;
+}
+
+bool body_draws(const Program& program, const Body& body, KnownDraws& known) {
+  bool result = false;
+  for (const Stmt& stmt : body) {
+    for_each_child(stmt, [&](ExprId child) { result = result || expr_draws(program, program.exprs[child], known); });
+    for_each_body(stmt, [&](const Body& inner) { result = result || body_draws(program, inner, known); });
+  }
   return result;
 }
 
 }  // namespace
 
 void check_draws_nothing(const ExprView& expr, const char* what, Context& cx) {
-  std::set<FnId> seen;
-  if (expr_draws(cx.program, expr, seen))
+  KnownDraws known;
+  if (expr_draws(cx.program, expr, known))
     cx.report(diag::wrong_place(expr.span, std::string(what) + " draws no random numbers"));
 }
 
-bool draws_random(const Program& program, const Body& body, std::set<FnId>& seen) {
-  bool result = false;
-  for (const Stmt& stmt : body) {
-    for_each_child(stmt, [&](ExprId child) { result = result || expr_draws(program, program.exprs[child], seen); });
-    for_each_body(stmt, [&](const Body& inner) { result = result || draws_random(program, inner, seen); });
-  }
-  return result;
+bool draws_random(const Program& program, FnId fn, KnownDraws& known) {
+  // Nothing calls itself; where that was an error, the first round says no.
+  const auto [place, is_new] = known.try_emplace(fn, false);
+  if (!is_new) return place->second;
+  return known[fn] = body_draws(program, program.fns[fn].body, known);
 }
 
 }  // namespace ltr::check

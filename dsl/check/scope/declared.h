@@ -59,6 +59,7 @@ struct FnInfo {
   library::Id id = library::Id::None;  ///< of an op
   std::string extern_file;
   bool is_checking = false;
+  uint32_t calls_deep = 0;  ///< levels of calls below it
   bool is_manual = false;
   bool infers_result = false;  ///< a lambda of a stage: it gives what its code gives
   std::set<std::string> logs;

@@ -30,7 +30,7 @@ Truth decide(const Requirement& requirement, const Context& cx) {
   const Polynomial& left = requirement.left;
   const Polynomial& right = requirement.right;
   const Polynomial difference = left - right;
-  if (difference.has_overflowed()) return Truth::Open;
+  if (difference.is_lost()) return Truth::Open;
   switch (requirement.kind) {
     case Requirement::Kind::Equal:
       if (difference == Polynomial(0)) return Truth::Proven;
@@ -148,7 +148,7 @@ void require(Requirement requirement, Span use, Scope& scope) {
     obligation.fate = Fate::AtStart;
     obligation.why = needs_data ? "rests on the data" : "rests on hparams";
     obligation.needs_data = needs_data;
-    obligation.condition = condition_of(requirement, use, scope);
+    if (auto condition = condition_of(requirement, use, scope)) obligation.condition = cx.keep(std::move(*condition));
     cx.program.obligations.push_back(std::move(obligation));
     return;
   }

@@ -119,7 +119,7 @@ void require_value(Requirement requirement, Span use, Scope& scope) {
       obligation.fate = Fate::AtStart;
       obligation.needs_data = needs_data(rule, cx.program);
       obligation.why = obligation.needs_data ? "rests on the data" : "rests on hparams";
-      obligation.condition = rule;
+      obligation.condition = cx.keep(rule);
       cx.program.obligations.push_back(std::move(obligation));
       return;
     case Rests::Run:

@@ -7,8 +7,8 @@ namespace ltr::check {
 namespace {
 
 bool draws(const Context& cx, FnId fn) {
-  std::set<FnId> seen = {fn};
-  return draws_random(cx.program, cx.program.fns[fn].body, seen);
+  KnownDraws known;
+  return draws_random(cx.program, fn, known);
 }
 
 /// Where the map in front of a stage is that draws random numbers, if there is one.

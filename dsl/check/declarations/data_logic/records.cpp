@@ -132,7 +132,7 @@ void check_split(Context& cx, const node::Op& split, const DataObject& data) {
   for (const std::string& name : counter.hparams) {
     for (const Hparam& hparam : cx.program.hparams) {
       if (hparam.name == name)
-        diagnostic.note("`{}` is {} unless it is set", name, cx.source_text(hparam.initial.span));
+        diagnostic.note("`{}` is {} unless it is set", name, cx.source_text(cx.at(hparam.initial).span));
     }
   }
   cx.report(std::move(diagnostic));

@@ -10,16 +10,6 @@ namespace ltr::check {
 
 namespace {
 
-/// False if the sum of the coefficients does not fit.
-bool add_term(std::map<Monomial, int64_t>& terms, const Monomial& monomial, int64_t coefficient) {
-  if (coefficient == 0) return true;
-  const auto [place, is_new] = terms.try_emplace(monomial, coefficient);
-  if (is_new) return true;
-  const bool fits = !__builtin_add_overflow(place->second, coefficient, &place->second);
-  if (place->second == 0) terms.erase(place);
-  return fits;
-}
-
 Monomial product(const Monomial& a, const Monomial& b) {
   std::map<AtomId, int> powers(a.begin(), a.end());
   for (const auto& [atom, power] : b) powers[atom] += power;
@@ -45,9 +35,33 @@ std::optional<int64_t> of_constants(std::optional<int64_t> (*op)(int64_t, int64_
   return left && right ? op(*left, *right) : std::nullopt;
 }
 
+size_t hash_of(const Atom& atom) {
+  size_t hash = std::hash<std::string>()(atom.name);
+  const auto mix = [&](size_t value) { hash = (hash ^ value) * 0x100000001b3; };  // FNV-1a, a word at a time.
+  mix(size_t(atom.kind));
+  mix(atom.key);
+  for (const Polynomial* side : {&atom.left, &atom.right}) {
+    for (const auto& [monomial, coefficient] : side->terms()) {
+      mix(size_t(coefficient));
+      for (const auto& [id, power] : monomial) mix(size_t(id) << 8U ^ size_t(power));
+    }
+  }
+  return hash;
+}
+
 }  // namespace
 
-Polynomial::Polynomial(int64_t constant) { add_term(terms_, {}, constant); }
+void Polynomial::add(const Monomial& monomial, int64_t coefficient) {
+  if (coefficient == 0 || is_lost()) return;
+  const auto [place, is_new] = terms_.try_emplace(monomial, coefficient);
+  if (!is_new) {
+    if (__builtin_add_overflow(place->second, coefficient, &place->second)) loss_ = Loss::Overflow;
+    if (place->second == 0) terms_.erase(place);
+  }
+  if (terms_.size() > kMostTerms) loss_ = Loss::TooManyTerms;
+}
+
+Polynomial::Polynomial(int64_t constant) { add({}, constant); }
 
 Polynomial Polynomial::atom(AtomId id) {
   Polynomial result;
@@ -57,12 +71,18 @@ Polynomial Polynomial::atom(AtomId id) {
 
 Polynomial Polynomial::of(std::map<Monomial, int64_t> terms) {
   Polynomial result;
-  for (const auto& [monomial, coefficient] : terms) add_term(result.terms_, monomial, coefficient);
+  for (const auto& [monomial, coefficient] : terms) result.add(monomial, coefficient);
+  return result;
+}
+
+Polynomial Polynomial::overflow() {
+  Polynomial result;
+  result.loss_ = Loss::Overflow;
   return result;
 }
 
 std::optional<int64_t> Polynomial::constant() const {
-  if (has_overflowed_) return std::nullopt;
+  if (is_lost()) return std::nullopt;
   if (terms_.empty()) return 0;
   if (terms_.size() == 1 && terms_.begin()->first.empty()) return terms_.begin()->second;
   return std::nullopt;
@@ -92,10 +112,8 @@ std::vector<AtomId> Polynomial::atoms() const {
 
 Polynomial operator+(const Polynomial& a, const Polynomial& b) {
   Polynomial result = a;
-  result.has_overflowed_ = a.has_overflowed_ || b.has_overflowed_;
-  for (const auto& [monomial, coefficient] : b.terms_) {
-    if (!add_term(result.terms_, monomial, coefficient)) result.has_overflowed_ = true;
-  }
+  if (!result.is_lost()) result.loss_ = b.loss_;
+  for (const auto& [monomial, coefficient] : b.terms_) result.add(monomial, coefficient);
   return result;
 }
 
@@ -103,13 +121,16 @@ Polynomial operator-(const Polynomial& a, const Polynomial& b) { return a + Poly
 
 Polynomial operator*(const Polynomial& a, const Polynomial& b) {
   Polynomial result;
-  result.has_overflowed_ = a.has_overflowed_ || b.has_overflowed_;
+  result.loss_ = a.is_lost() ? a.loss_ : b.loss_;
   for (const auto& [left, left_coefficient] : a.terms_) {
     for (const auto& [right, right_coefficient] : b.terms_) {
       int64_t coefficient = 0;
-      const bool fits = !__builtin_mul_overflow(left_coefficient, right_coefficient, &coefficient) &&
-                        add_term(result.terms_, product(left, right), coefficient);
-      if (!fits) result.has_overflowed_ = true;
+      if (result.is_lost()) return result;
+      if (__builtin_mul_overflow(left_coefficient, right_coefficient, &coefficient)) {
+        result.loss_ = Polynomial::Loss::Overflow;
+      } else {
+        result.add(product(left, right), coefficient);
+      }
     }
   }
   return result;
@@ -133,14 +154,20 @@ Polynomial AtomTable::unknown() {
 }
 
 Polynomial AtomTable::intern(Atom atom) {
-  for (AtomId id = 1; id < atoms_.size(); ++id) {
-    const Atom& known = atoms_[id];
+  for (const Polynomial* side : {&atom.left, &atom.right}) {
+    if (side->is_lost()) return *side;
+  }
+  const size_t hash = hash_of(atom);
+  const auto [begin, end] = by_hash_.equal_range(hash);
+  for (auto at = begin; at != end; ++at) {
+    const Atom& known = atoms_[at->second];
     if (known.kind == atom.kind && known.name == atom.name && known.key == atom.key && known.left == atom.left &&
         known.right == atom.right) {
-      return Polynomial::atom(id);
+      return Polynomial::atom(at->second);
     }
   }
   atoms_.push_back(std::move(atom));
+  by_hash_.emplace(hash, AtomId(atoms_.size() - 1));
   return Polynomial::atom(AtomId(atoms_.size() - 1));
 }
 
@@ -215,11 +242,12 @@ Polynomial AtomTable::maximum(const Polynomial& a, const Polynomial& b) {
 
 Polynomial AtomTable::power(const Polynomial& base, int64_t exponent) {
   Polynomial result = 1;
-  for (int64_t i = 0; i < exponent; ++i) result = multiply(result, base);
+  for (int64_t i = 0; i < exponent && !result.is_lost(); ++i) result = multiply(result, base);
   return result;
 }
 
 Polynomial AtomTable::substitute(const Polynomial& value, const Substitution& replacements) {
+  if (value.is_lost()) return value;
   Polynomial result;
   for (const auto& [monomial, coefficient] : value.terms()) {
     Polynomial term = coefficient;

@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace ltr::check {
@@ -32,8 +33,17 @@ class Polynomial {
   /// As people write them: the highest degree first, the constant last.
   std::vector<std::pair<Monomial, int64_t>> written_terms() const;
   std::vector<AtomId> atoms() const;
-  /// Whether a coefficient left 64 bits on the way here: the terms mean nothing then.
-  bool has_overflowed() const { return has_overflowed_; }
+  /// What went wrong on the way here: the terms mean nothing then.
+  enum class Loss : uint8_t {
+    None,
+    Overflow,      ///< a coefficient left 64 bits
+    TooManyTerms,  ///< more than `kMostTerms`
+  };
+  static constexpr size_t kMostTerms = 1000;
+  Loss loss() const { return loss_; }
+  bool is_lost() const { return loss_ != Loss::None; }
+  /// A number that does not fit.
+  static Polynomial overflow();
 
   friend Polynomial operator+(const Polynomial& a, const Polynomial& b);
   friend Polynomial operator-(const Polynomial& a, const Polynomial& b);
@@ -43,8 +53,10 @@ class Polynomial {
   bool operator<(const Polynomial& other) const { return terms_ < other.terms_; }
 
  private:
+  void add(const Monomial& monomial, int64_t coefficient);
+
   std::map<Monomial, int64_t> terms_;
-  bool has_overflowed_ = false;
+  Loss loss_ = Loss::None;
 };
 
 /// What an atom is. `Variable` is a name of the program, `Unknown` a `?`; the others are functions
@@ -94,6 +106,7 @@ class AtomTable {
   Polynomial intern(Atom atom);
   Polynomial cancel(const Polynomial& value);
   std::vector<Atom> atoms_ = {Atom{}};
+  std::unordered_multimap<size_t, AtomId> by_hash_;
   uint32_t unknowns_ = 0;
 };
 
