@@ -114,7 +114,7 @@ def main():
               and rows[1]["text"] == "bread größe" and rows[0]["known"] == "ball_goal_<unk>", rows)
         check("what was learnt holds", [row["class"] for row in rows] == [1, 0], rows)
         header = (folder / "out.csv").read_text().splitlines()[0]
-        check("a table has a column for each", header == "class,id,known,probs_0,probs_1,text", header)
+        check("a table has a column for each", header == "id,text,known,class,probs_0,probs_1", header)
         check("an array for each output", (folder / "out.known.npy").exists() and b"<U" in (folder / "out.text.npy").read_bytes(), "")
         result = run(program, "predict", "--read", "new.csv", "--write", "-", "--set", "data.size=1", cwd=folder)
         alone = [json.loads(line) for line in result.stdout.splitlines() if line.startswith("{")]
