@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 
 #include "dsl/check/declarations/declarations.h"
@@ -114,6 +115,17 @@ Expr check_list(const ast::Expr& expr, const ast::List& list, Scope& scope, bool
   return {std::move(type), expr.span, node::List{scope.cx.keep(std::move(elements))}};
 }
 
+/// Whether code has `name` in it. A parameter of that name counts, too: who reads it takes it for the other.
+bool has_word(std::string_view code, std::string_view name) {
+  const auto is_part = [&](size_t at) {
+    return at < code.size() && (std::isalnum(uint8_t(code[at])) || code[at] == '_');
+  };
+  for (size_t at = code.find(name); at != std::string_view::npos; at = code.find(name, at + 1)) {
+    if (!(at > 0 && is_part(at - 1)) && !is_part(at + name.size())) return true;
+  }
+  return false;
+}
+
 Expr check_comprehension(const ast::Expr& expr, const ast::Comprehension& list, Scope& scope) {
   Expr range = check_expr(*list.range, scope);
   if (range.type.is_error()) return error_at(expr.span);
@@ -128,7 +140,8 @@ Expr check_comprehension(const ast::Expr& expr, const ast::Comprehension& list, 
   Expr element = check_expr(*list.element, scope);
   scope.frames.pop_back();
   if (element.type.is_error()) return error_at(expr.span);
-  if (element.is<node::FnValue>() && element.type.decl != 0) {
+  if (element.is<node::FnValue>() && element.type.decl != 0 &&
+      has_word(scope.cx.source_text(element.span), list.variable.text)) {
     scope.cx.report(diag::wrong_type(element.span,
                                      "a comprehension makes values, and a function without a name is none: it is read "
                                      "anew where it is applied, and there is no `" +
