@@ -110,8 +110,8 @@ int main_of(const std::vector<std::string>& words) {
   build_command->add_option("FILE", build.file, "the program")->required();
   build_command->add_option("-o,--output", build.output, "where to write it (default: its name, here)");
   build_command->add_flag("-g", build.compile.debug, "for a debugger");
-  build_command->add_option("-O", build.compile.optimization, "optimization of the C++ compiler, 0 to 3")
-      ->check(CLI::Range(0, 3));
+  build_command->add_option("-O", build.compile.optimization, "optimization of the C++ compiler: g, or 0 to 3")
+      ->check(CLI::IsMember({"g", "0", "1", "2", "3"}));
   app.add_subcommand("run", "build into the cache and run: ltrc run x.ltr fit --lr 3e-4");
   CLI::App* test_command = app.add_subcommand("test", "run the tests of programs");
   test_command->add_option("FILE", test.files, "programs")->required();
