@@ -40,8 +40,7 @@ std::string cpp_compiler() {
 }
 
 std::vector<std::string> compile_command(const Installation& installation, const CompileOptions& options) {
-  // The assembler runs beside the compiler, and the linker looks for no code that is still to be compiled: a tenth of a small build.
-  std::vector<std::string> words = {cpp_compiler(), "-std=c++20", "-pipe", "-fno-use-linker-plugin"};
+  std::vector<std::string> words = {cpp_compiler(), "-std=c++20"};
   if (options.debug) {
     words.insert(words.end(), {"-g", "-O0"});
   } else {
@@ -105,7 +104,9 @@ Built build(const std::string& cpp, const std::string& key, const std::string& n
   }
   const std::string compiler = cpp_compiler();
   std::vector<std::string> words = compile_command(installation, options);
-  words.push_back("-w");
+  // The assembler runs beside the compiler, and the linker looks for no code that is still to be compiled: a tenth of a
+  // small build.
+  words.insert(words.end(), {"-w", "-pipe", "-fno-use-linker-plugin"});
   const std::string library = installation.library.string();
   words.insert(words.end(), {source.string(), "-o", program.string()});
   bool has_cuda = false;
