@@ -8,21 +8,12 @@ namespace ltr::driver {
 
 namespace {
 
-const char* to_text(check::Fate fate) {
-  switch (fate) {
-    case check::Fate::Proven: return "proven";
-    case check::Fate::AtStart: return "at start";
-    case check::Fate::FirstBatch: return "first batch";
-  }
-  return "";
-}
-
 void list_obligations(const Compilation& compilation) {
   size_t counts[3] = {0, 0, 0};
   for (const check::Obligation& obligation : compilation.program->obligations) {
     const auto place = compilation.sources.position(obligation.span).begin;
     fmt::print("{}:{}:{}: {:<11}  {}  ({})\n", compilation.sources.path(obligation.span.source), place.line,
-               place.column, to_text(obligation.fate), obligation.text, obligation.why);
+               place.column, check::word_of(obligation.fate), obligation.text, obligation.why);
     ++counts[size_t(obligation.fate)];
   }
   fmt::print("{} proven, {} at start, {} on the first batch\n", counts[0], counts[1], counts[2]);

@@ -1,7 +1,5 @@
 #include "codegen/emit/emit.h"
 
-#include <algorithm>
-
 #include "codegen/emit/context.h"
 
 namespace ltr::emit {

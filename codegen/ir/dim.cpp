@@ -202,7 +202,7 @@ DimId DimStore::add(Dim dim) {
 
 DimId DimStore::negative(DimId of) {
   const std::optional<int64_t> known = constant(of);
-  return known ? number(-*known) : add({.kind = Dim::Kind::Negative, .left = of});
+  return known && *known != INT64_MIN ? number(-*known) : add({.kind = Dim::Kind::Negative, .left = of});
 }
 
 std::optional<int64_t> DimStore::constant(DimId id) const {

@@ -57,7 +57,7 @@ std::string build_key(const std::string& sources_hash, const Installation& insta
   add_identity(installation.library / "libltr_runtime.so");
   const char* compiler = std::getenv("CXX");
   text += "|" + std::string(compiler != nullptr ? compiler : "c++");
-  text += options.debug ? "|g" : "|O" + options.optimization;
+  text += options.debug ? "|g" : "|O" + options.optimization.value_or("");
   return digest(text).substr(0, 24);
 }
 

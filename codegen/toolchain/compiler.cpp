@@ -39,12 +39,13 @@ std::string cpp_compiler() {
   return given != nullptr && *given != '\0' ? given : "c++";
 }
 
-std::vector<std::string> compile_command(const Installation& installation, const CompileOptions& options) {
+std::vector<std::string> compile_command(const Installation& installation, const CompileOptions& options,
+                                         const char* optimization) {
   std::vector<std::string> words = {cpp_compiler(), "-std=c++20"};
   if (options.debug) {
     words.insert(words.end(), {"-g", "-O0"});
   } else {
-    words.push_back("-O" + options.optimization);
+    words.push_back("-O" + options.optimization.value_or(optimization));
   }
   // First where `ltr/all.h` is compiled ahead: the compiler passes it over where its flags are others.
   words.push_back("-I" + (installation.library / "precompiled").string());
@@ -103,7 +104,9 @@ Built build(const std::string& cpp, const std::string& key, const std::string& n
     if (!file.flush()) return fail("cannot write " + source.string(), "is the disk full?");
   }
   const std::string compiler = cpp_compiler();
-  std::vector<std::string> words = compile_command(installation, options);
+  // Generated code calls the library, where the time goes: a step of a tiny network takes as long with `-Og` as with `-O1`,
+  // which compiles a quarter slower.
+  std::vector<std::string> words = compile_command(installation, options, "g");
   // The assembler runs beside the compiler, and the linker looks for no code that is still to be compiled: a tenth of a
   // small build.
   words.insert(words.end(), {"-w", "-pipe", "-fno-use-linker-plugin"});

@@ -228,9 +228,7 @@ std::optional<std::vector<Finding>> check_extern(const ExternSource& source, con
 CompiledExtern compile_extern(const ExternSource& source, const Installation& installation,
                               const CompileOptions& options) {
   CompiledExtern compiled;
-  CompileOptions own = options;
-  if (own.optimization == CompileOptions().optimization) own.optimization = "2";  // Here is where the time goes.
-  std::vector<std::string> words = compile_command(installation, own);
+  std::vector<std::string> words = compile_command(installation, options, "2");
   std::string key = cpp_compiler();
   if (source.is_cuda()) {
     // nvcc asks more of incomplete types in C++20 than other compilers do.

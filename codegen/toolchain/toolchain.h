@@ -20,10 +20,8 @@ struct Installation {
 Installation find_installation();
 
 struct CompileOptions {
-  bool debug = false;  ///< -g -O0
-  /// 0 to 3, or `g`: generated code calls the library, where the time goes, so that a step of a tiny network takes as long
-  /// with `g` as with 1, and compiles a quarter faster.
-  std::string optimization = "g";
+  bool debug = false;                       ///< -g -O0
+  std::optional<std::string> optimization;  ///< `g`, or 0 to 3; what each kind of code is built with if not
 };
 
 /// Why something could not be built, for people. `is_internal`: the C++ compiler refused what we
@@ -67,7 +65,8 @@ struct ExternObject {
 /// `CXX`, else `c++`.
 std::string cpp_compiler();
 /// The compiler and the flags that all C++ of a program shares.
-std::vector<std::string> compile_command(const Installation& installation, const CompileOptions& options);
+std::vector<std::string> compile_command(const Installation& installation, const CompileOptions& options,
+                                         const char* optimization);
 
 /// Compiles and links `cpp` with the user's C++ compiler (`CXX`, else `c++`) into the cache. Two
 /// builds of one key at the same time give the same file: each links its own and renames it into

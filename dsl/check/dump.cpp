@@ -56,24 +56,6 @@ const char* word_of(MemberKind kind) {
   return "";
 }
 
-const char* word_of(WeightRule::Kind kind) {
-  switch (kind) {
-    case WeightRule::Kind::Rename: return "rename";
-    case WeightRule::Kind::Skip: return "skip";
-    case WeightRule::Kind::Freeze: return "freeze";
-  }
-  return "";
-}
-
-const char* word_of(Fate fate) {
-  switch (fate) {
-    case Fate::Proven: return "proven";
-    case Fate::AtStart: return "at start";
-    case Fate::FirstBatch: return "first batch";
-  }
-  return "";
-}
-
 const char* word_of(FnRole role) {
   switch (role) {
     case FnRole::Free:

@@ -1,23 +1,14 @@
 #include "dsl/check/type_store.h"
 
-#include <functional>
+#include "dsl/check/types/dims/hasher.h"
 
 namespace ltr::check {
 
 namespace {
 
-/// Mixes what a type consists of into one number.
-class Hasher {
+class TypeHasher : public Hasher {
  public:
-  void add(size_t value) { hash_ = (hash_ ^ value) * 0x100000001b3; }  // FNV-1a, a word at a time.
-  void add(const std::string& text) { add(std::hash<std::string>()(text)); }
-  void add(const Polynomial& value) {
-    add(size_t(value.loss()));
-    for (const auto& [monomial, coefficient] : value.terms()) {
-      add(size_t(coefficient));
-      for (const auto& [atom, power] : monomial) add(size_t(atom) << 8 ^ size_t(power));
-    }
-  }
+  using Hasher::add;
   void add(const Type& type) {
     add(size_t(type.kind) << 16 | size_t(type.element) << 8 | size_t(type.uniform) << 1 | size_t(type.has_vocab));
     add(type.decl);
@@ -37,10 +28,6 @@ class Hasher {
       add(value);
     }
   }
-  size_t hash() const { return hash_; }
-
- private:
-  size_t hash_ = 0xcbf29ce484222325;
 };
 
 /// `==` leaves out what only messages read.
@@ -55,7 +42,7 @@ bool is_same(const Type& left, const Type& right) {
 }  // namespace
 
 TypeId TypeStore::add(Type type) {
-  Hasher hasher;
+  TypeHasher hasher;
   hasher.add(type);
   const auto [begin, end] = known_.equal_range(hasher.hash());
   for (auto known = begin; known != end; ++known) {

@@ -69,6 +69,14 @@ struct WeightRule {
   std::string replacement;  ///< Rename
   Span span;
 };
+inline const char* word_of(WeightRule::Kind kind) {
+  switch (kind) {
+    case WeightRule::Kind::Rename: return "rename";
+    case WeightRule::Kind::Skip: return "skip";
+    case WeightRule::Kind::Freeze: return "freeze";
+  }
+  return "";
+}
 
 /// Where the weights of a member come from: `from "resnet.safetensors" { skip "fc.*" }`.
 struct WeightSource {
@@ -161,6 +169,14 @@ struct SettingValue {
 };
 
 enum class Fate { Proven, AtStart, FirstBatch };
+inline const char* word_of(Fate fate) {
+  switch (fate) {
+    case Fate::Proven: return "proven";
+    case Fate::AtStart: return "at start";
+    case Fate::FirstBatch: return "first batch";
+  }
+  return "";
+}
 struct Obligation {
   std::string text;
   Fate fate = Fate::Proven;

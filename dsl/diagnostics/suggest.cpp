@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <tuple>
 
 namespace ltr::diagnostics {
 
@@ -73,6 +74,7 @@ std::optional<std::string> suggest(std::string_view word, std::span<const std::s
   const size_t limit = std::max<size_t>(1, word.size() / 3);
   std::optional<std::string_view> best;
   size_t best_distance = limit + 1;
+  bool best_is_swapped = false;
   for (const std::string_view candidate : candidates) {
     if (candidate == word || candidate.empty()) continue;
     const size_t longer = std::max(candidate.size(), word.size());
@@ -82,9 +84,12 @@ std::optional<std::string> suggest(std::string_view word, std::span<const std::s
     const size_t distance = same_letters ? 0 : edit_distance(word, candidate, best_distance);
     // A word of one or two letters is one edit from too many others.
     if (!same_letters && distance >= shorter) continue;
-    if (distance < best_distance || (distance == best_distance && best && candidate < *best)) {
+    if (distance > best_distance || distance > limit) continue;
+    const bool is_swapped = longer == shorter && std::is_permutation(word.begin(), word.end(), candidate.begin());
+    if (!best || std::tuple(distance, !is_swapped, candidate) < std::tuple(best_distance, !best_is_swapped, *best)) {
       best = candidate;
       best_distance = distance;
+      best_is_swapped = is_swapped;
     }
   }
   if (!best) return std::nullopt;

@@ -16,9 +16,10 @@ size_t edit_distance(std::string_view a, std::string_view b, size_t limit = SIZE
 /// What is written here in place of a word of PyTorch, Lightning, Keras or NumPy that has no twin.
 std::optional<std::string_view> foreign_advice(std::string_view word);
 
-/// The candidate that `word` was probably meant to be: what another library calls so, or else at most a third of its length away, and at least one
-/// edit is allowed. A difference of case only always counts. Of equally near ones the alphabetically first. Words of more than 100 letters are nobody's typing
-/// and near to nothing.
+/// The candidate that `word` was probably meant to be: what another library calls so, or else at most a third of its length
+/// away, and at least one edit is allowed. A difference of case only always counts. Of equally near ones that of the same
+/// letters, `csv` for `cvs`, then the alphabetically first. Words of more than 100 letters are nobody's typing and near to
+/// nothing.
 std::optional<std::string> suggest(std::string_view word, std::span<const std::string_view> candidates);
 std::optional<std::string> suggest(std::string_view word, const std::vector<std::string>& candidates);
 

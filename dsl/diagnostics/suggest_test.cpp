@@ -27,6 +27,7 @@ TEST_CASE("the nearest candidate is suggested") {
 
 TEST_CASE("ties go to the alphabetically first") {
   CHECK(suggest("cat", std::vector<std::string>{"rat", "bat", "hat"}) == "bat");
+  CHECK(suggest("cvs", std::vector<std::string>{"cos", "csv"}) == "csv");
 }
 
 TEST_CASE("a difference of case is always found") {

@@ -78,17 +78,17 @@ void Machine::freeze(const check::WeightSource& source, const std::string& place
 }
 
 Value Machine::member_of(const check::Member& member, const std::optional<std::string>& place, Frame& frame) {
-  const std::string path = place ? below(*place, member.name) : "";
+  const std::optional<std::string> path = place ? std::optional(below(*place, member.name)) : std::nullopt;
   switch (member.kind) {
     case MemberKind::Block: {
       frame.place = path;
       Value value = eval(member.value, frame);
       frame.place.reset();
-      if (member.source) freeze(*member.source, path);
+      if (member.source && path) freeze(*member.source, *path);
       return value;
     }
     case MemberKind::Weight:
-    case MemberKind::Buffer: return add_weight(member, path, eval(member.value, frame), frame);
+    case MemberKind::Buffer: return add_weight(member, path.value_or(""), eval(member.value, frame), frame);
     case MemberKind::Let:
     case MemberKind::Metric:
     case MemberKind::Optimizer:

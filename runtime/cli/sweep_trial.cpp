@@ -73,16 +73,18 @@ void SweepTrial::read_line(const Str& line, const SweepPlan& plan,
   const nlohmann::json event = doors::try_json(line);
   if (!event.is_object()) return;
   const Str kind = event.value("event", "");
+  if (kind == "end") record.seconds += event.value("seconds", 0.0);
+  // How far it comes before the signal reaches it hangs on the clock; its row says what it was judged by.
+  if (is_pruned_) return;
   record.steps = std::max(record.steps, event.value("step", int64_t(0)));
   if (kind == "error") record.reason = fmt::format("{} {}", event.value("code", ""), event.value("message", ""));
-  if (kind == "end") record.seconds += event.value("seconds", 0.0);
   if (kind != "round") return;
   record.epochs = std::max(record.epochs, double(event.value("epoch", int64_t(0)) + 1));
   const nlohmann::json values = event.value("values", nlohmann::json::object());
   if (!values.contains(plan.target) || !values[plan.target].is_number()) return;
   const double value = values[plan.target];
   if (!record.best || plan.is_better(value, *record.best)) record.best = value;
-  if (is_pruned_ || reached(record, value)) return;
+  if (reached(record, value)) return;
   is_pruned_ = true;
   stop();
 }
@@ -93,12 +95,11 @@ void SweepTrial::end() {
   }
   process_ = -1;
   const int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  // One that ended by itself before the signal reached it is finished.
-  if (code == 0) {
+  if (is_pruned_ && (code == 75 || code == 0)) {  // 0: it ended by itself before the signal reached it
+    record.state = "pruned";
+  } else if (code == 0) {
     record.state = record.best ? "finished" : "failed";
     if (!record.best) record.reason = "it has no value of what the sweep looks for";
-  } else if (is_pruned_ && code == 75) {
-    record.state = "pruned";
   } else if (code == 75 || code == 130) {
     record.state = "running";  // a signal: it goes on with the sweep
   } else {

@@ -27,22 +27,7 @@ Str dims_text(at::IntArrayRef dims) {
 
 at::ScalarType data_float() { return precision().policy == at::kDouble ? at::kDouble : at::kFloat; }
 
-at::ScalarType scalar_type(DType dtype) {
-  switch (dtype) {
-    case DType::Float: return data_float();
-    case DType::F16: return at::kHalf;
-    case DType::BF16: return at::kBFloat16;
-    case DType::F32: return at::kFloat;
-    case DType::F64: return at::kDouble;
-    case DType::I8: return at::kChar;
-    case DType::I16: return at::kShort;
-    case DType::I32: return at::kInt;
-    case DType::I64: return at::kLong;
-    case DType::U8: return at::kByte;
-    case DType::Bool: return at::kBool;
-  }
-  return at::kFloat;
-}
+at::ScalarType scalar_type(DType dtype) { return dtype == DType::Float ? data_float() : aten(dtype); }
 
 CellKind cell_kind(const FieldInfo& field) {
   if (field.host[0] == 's' || field.host[0] == 'p') return CellKind::Text;

@@ -7,7 +7,6 @@ Lightning's: where numpy's gradient of the smoothed losses, without the first te
 Needs torch and safetensors (exit 77 without); LTRC and LTR_SOURCE say which compiler and sources.
 """
 import csv
-import os
 import pathlib
 import subprocess
 import sys
@@ -21,9 +20,9 @@ except ImportError as missing:
     print(f"skipped: {missing}")
     sys.exit(77)
 
-SOURCE = pathlib.Path(os.environ.get("LTR_SOURCE", pathlib.Path(__file__).resolve().parents[2]))
-LTRC = os.environ.get("LTRC", str(SOURCE / "build/release/bin/ltrc"))
-os.environ.setdefault("LTR_CACHE_DIR", str(SOURCE / "build/release/cache"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "run/support"))
+from harness import LTRC  # noqa: E402
+
 TOLERANCE = 1e-9
 COUNT, SIZE, ROWS = 107, 10, 3
 

@@ -7,7 +7,6 @@ Needs torch (exit 77 without); LTRC and LTR_SOURCE say which compiler and source
 """
 import csv
 import math
-import os
 import pathlib
 import subprocess
 import sys
@@ -19,9 +18,9 @@ except ImportError as missing:
     print(f"skipped: {missing}")
     sys.exit(77)
 
-SOURCE = pathlib.Path(os.environ.get("LTR_SOURCE", pathlib.Path(__file__).resolve().parents[2]))
-LTRC = os.environ.get("LTRC", str(SOURCE / "build/release/bin/ltrc"))
-os.environ.setdefault("LTR_CACHE_DIR", str(SOURCE / "build/release/cache"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "run/support"))
+from harness import LTRC  # noqa: E402
+
 UPDATES = 60
 
 PROGRAM = f"""ltr 1

@@ -45,10 +45,9 @@ if DEVICE == "cuda":
     os.environ["CUBLAS_WORKSPACE_CONFIG"] = ":4096:8"
     torch.use_deterministic_algorithms(True)
 
-SOURCE = pathlib.Path(os.environ.get("LTR_SOURCE", pathlib.Path(__file__).resolve().parents[2]))
-LTRC = os.environ.get("LTRC", str(SOURCE / "build/release/bin/ltrc"))
-os.environ.setdefault("LTR_CACHE_DIR", str(SOURCE / "build/release/cache"))
-EXAMPLES = SOURCE / "examples"
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "run/support"))
+from harness import EXAMPLES, LTRC  # noqa: E402
+
 STEPS = 20  # of the program that is compared
 # On a GPU both take the same kernels, and more steps show more. Twenty of the CNN with Adadelta multiply a rounding by thousands.
 MORE_STEPS = {"iris": 100, "mnist": 100, "forecast": 100, "char_gpt": 100} if DEVICE == "cuda" else {}

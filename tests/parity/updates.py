@@ -6,7 +6,6 @@ within 1e-9. The same losses after a stop in the midst, to the last bit.
 Needs torch and safetensors (exit 77 without); LTRC and LTR_SOURCE say which compiler and sources.
 """
 import csv
-import os
 import pathlib
 import signal
 import subprocess
@@ -20,9 +19,9 @@ except ImportError as missing:
     print(f"skipped: {missing}")
     sys.exit(77)
 
-SOURCE = pathlib.Path(os.environ.get("LTR_SOURCE", pathlib.Path(__file__).resolve().parents[2]))
-LTRC = os.environ.get("LTRC", str(SOURCE / "build/release/bin/ltrc"))
-os.environ.setdefault("LTR_CACHE_DIR", str(SOURCE / "build/release/cache"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "run/support"))
+from harness import LTRC  # noqa: E402
+
 COUNT, SIZE, UPDATES, WARMUP, FALL = 96, 8, 60, 15, 45
 
 PROGRAM = f"""ltr 1

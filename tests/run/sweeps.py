@@ -120,6 +120,8 @@ with scratch() as place:
     check("trials that are worse end early", result.returncode == 0 and "pruned" in states and "finished" in states, table)
     check("none goes beyond the most", max(float(row["epochs"]) for row in table) == 9 and
           all(float(row["epochs"]) < 9 for row in table if row["state"] == "pruned"), table)
+    check("what is pruned has the figures of where it was judged, whenever it ended", all(
+        float(row["epochs"]) in (1, 3) and int(row["steps"]) == 2 * float(row["epochs"]) for row in table if row["state"] == "pruned"), table)
     check("the first one meets nobody", states[0] == "finished", states)
 
     result = sweep("grid", "g", "--jobs", 2)

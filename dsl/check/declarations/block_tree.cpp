@@ -1,6 +1,7 @@
 #include "dsl/check/declarations/block_tree.h"
 
 #include "dsl/check/expressions/evaluate.h"
+#include "dsl/check/walk.h"
 #include "runtime/tables/weight_name.h"
 
 namespace ltr::check {
@@ -71,8 +72,7 @@ class Walker {
     Frame inner{object, instantiate(value.type, frame.dims, cx_).arguments, &built.args, &frame, prefix, {}};
     for (size_t i = 0; i < object.params.size() && i < built.args.size(); ++i) {
       // A block that is built as an argument is a member under the param's name.
-      const Type& type = object.params[i].type;
-      if (type.kind == Kind::Function || type.kind == Kind::Block) {
+      if (object.params[i].type.kind == Kind::Function || builds_blocks(cx_.at(built.args[i]), cx_.program)) {
         add(cx_.at(built.args[i]), frame, prefix + object.params[i].name + ".");
       }
     }

@@ -31,15 +31,6 @@ WeightRule::Kind kind_of(ast::LoadRule::Kind kind) {
   return WeightRule::Kind::Freeze;
 }
 
-const char* word_of(WeightRule::Kind kind) {
-  switch (kind) {
-    case WeightRule::Kind::Rename: return "rename";
-    case WeightRule::Kind::Skip: return "skip";
-    case WeightRule::Kind::Freeze: return "freeze";
-  }
-  return "";
-}
-
 /// The element type that a stored one is.
 std::optional<Element> element_of_dtype(const std::string& dtype) {
   static const std::map<std::string, Element> kElements = {

@@ -100,10 +100,9 @@ std::optional<Expr> check_listed(const ast::Expr& value, const std::string& what
     return std::nullopt;
   }
   CallSite site{name->text, name->span, value.span, {}, scope};
-  for (const ast::Argument& argument : call->arguments) {
-    site.given.push_back({argument.name, &*argument.value, std::nullopt, argument.value->span});
-    if (argument.name && argument.name->text == "filename")
-      site.given.back().checked = filename_pattern(*argument.value, cx);
+  site.given = given_of(*call);
+  for (Given& given : site.given) {
+    if (given.name && given.name->text == "filename") given.checked = filename_pattern(*given.value, cx);
   }
   const Symbol* symbol = cx.graph.find(scope.module, name->text);
   if (symbol != nullptr && symbol->kind == SymbolKind::Op && fn_of(cx, *symbol).result.kind == kind) {

@@ -147,9 +147,7 @@ std::optional<Expr> check_setting_call(const ast::Expr& value, const std::vector
   const auto* callee = call != nullptr ? call->callee->get<ast::NameRef>() : nullptr;
   if (callee == nullptr || std::find(names.begin(), names.end(), callee->name.text) == names.end()) return std::nullopt;
   CallSite site{callee->name.text, callee->name.span, value.span, {}, scope};
-  for (const ast::Argument& argument : call->arguments) {
-    site.given.push_back({argument.name, &*argument.value, std::nullopt, argument.value->span});
-  }
+  site.given = given_of(*call);
   return call_op(fn_of(scope.cx, scope.cx.graph.setting_values.at(callee->name.text)), site);
 }
 

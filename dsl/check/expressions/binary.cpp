@@ -4,6 +4,12 @@
 
 namespace ltr::check {
 
+bool divides_by_zero(const Expr& right, Span span, Scope& scope) {
+  if (!right.type.value || right.type.value->constant() != 0) return false;
+  scope.cx.report(diag::out_of_range(span, "division by zero"));
+  return true;
+}
+
 namespace {
 
 struct Operator {
@@ -58,10 +64,7 @@ Expr check_host_ints(const Sign& sign, Expr left, Expr right, Span span, Scope& 
       if (known) type.value = atoms.multiply(*a, *b);
       break;
     case ast::BinaryOp::Remainder:
-      if (b && b->constant() == 0) {
-        scope.cx.report(diag::out_of_range(span, "division by zero"));
-        return error_at(span);
-      }
+      if (divides_by_zero(right, span, scope)) return error_at(span);
       if (known) type.value = atoms.remainder(*a, *b);
       break;
     case ast::BinaryOp::Power:
@@ -72,11 +75,8 @@ Expr check_host_ints(const Sign& sign, Expr left, Expr right, Span span, Scope& 
       if (known && b->constant() && *b->constant() <= 16) type.value = atoms.power(*a, *b->constant());
       break;
     case ast::BinaryOp::Divide:
+      if (divides_by_zero(right, span, scope)) return error_at(span);
       if (known) {
-        if (b->constant() == 0) {
-          scope.cx.report(diag::out_of_range(span, "division by zero"));
-          return error_at(span);
-        }
         type.value = atoms.exact(*a, *b);
         if (!AtomTable::divide(*a, *b)) {
           Requirement requirement;

@@ -55,7 +55,8 @@ Expr call_written(const ast::Expr& callee, std::vector<Given> given, Span span, 
   return error_at(span);
 }
 
-/// Arguments as they are written, behind the value that was piped in.
+}  // namespace
+
 std::vector<Given> given_of(const ast::Call& call, std::optional<Expr> piped) {
   std::vector<Given> given;
   if (piped) {
@@ -67,8 +68,6 @@ std::vector<Given> given_of(const ast::Call& call, std::optional<Expr> piped) {
   }
   return given;
 }
-
-}  // namespace
 
 Expr check_call(const ast::Expr& expr, const ast::Call& call, Scope& scope, std::optional<Expr> piped) {
   if (piped && piped->type.is_error()) return error_at(expr.span);

@@ -82,9 +82,9 @@ Expr call_fn(FnInfo& fn, std::optional<Expr> receiver, CallSite& site) {
     return error_at(site.span);
   }
   // The walks over code follow calls, and have no stack without end.
-  const bool is_unread = !cx.callees.contains(fn.index);
-  if (!is_unread || cx.open_bodies < kDeepestCalls) check_body_of(cx, fn);
-  if (fn.calls_deep >= kDeepestCalls || (is_unread && cx.open_bodies >= kDeepestCalls)) {
+  const bool is_too_deep = cx.open_bodies > kDeepestCalls && !cx.callees.contains(fn.index);
+  if (!is_too_deep) check_body_of(cx, fn);
+  if (is_too_deep || fn.calls_deep >= kDeepestCalls) {
     cx.report(diag::nesting_too_deep(site.span, std::to_string(kDeepestCalls)).note("of calls of functions"));
     return error_at(site.span);
   }

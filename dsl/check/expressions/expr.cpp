@@ -1,7 +1,7 @@
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 
+#include "dsl/ast/walk.h"
 #include "dsl/check/declarations/declarations.h"
 #include "dsl/check/library/library_call.h"
 #include "dsl/resolve/library.h"
@@ -115,15 +115,28 @@ Expr check_list(const ast::Expr& expr, const ast::List& list, Scope& scope, bool
   return {std::move(type), expr.span, node::List{scope.cx.keep(std::move(elements))}};
 }
 
-/// Whether code has `name` in it. A parameter of that name counts, too: who reads it takes it for the other.
-bool has_word(std::string_view code, std::string_view name) {
-  const auto is_part = [&](size_t at) {
-    return at < code.size() && (std::isalnum(uint8_t(code[at])) || code[at] == '_');
-  };
-  for (size_t at = code.find(name); at != std::string_view::npos; at = code.find(name, at + 1)) {
-    if (!(at > 0 && is_part(at - 1)) && !is_part(at + name.size())) return true;
+/// Looks for a lambda that reads the variable `name` from around it.
+struct LambdaThatReads {
+  const std::string& name;
+  bool is_in_lambda = false;
+  const ast::Expr* found = nullptr;
+
+  void operator()(const auto& node) { ast::for_each_child(node, *this); }
+  void operator()(const ast::Expr& expr) {
+    const auto* lambda = expr.get<ast::Lambda>();
+    if (lambda != nullptr && lambda->param.text == name) return;
+    const auto* ref = expr.get<ast::NameRef>();
+    if (is_in_lambda && found == nullptr && ref != nullptr && ref->name.text == name) found = &expr;
+    const bool was_in_lambda = is_in_lambda;
+    is_in_lambda = is_in_lambda || lambda != nullptr;
+    ast::for_each_child(expr, *this);
+    is_in_lambda = was_in_lambda;
   }
-  return false;
+};
+
+bool holds_function(const Type& type) {
+  return type.kind == Kind::Function || std::any_of(type.fields.begin(), type.fields.end(),
+                                                    [](const TypeField& field) { return holds_function(field.type); });
 }
 
 Expr check_comprehension(const ast::Expr& expr, const ast::Comprehension& list, Scope& scope) {
@@ -140,8 +153,9 @@ Expr check_comprehension(const ast::Expr& expr, const ast::Comprehension& list, 
   Expr element = check_expr(*list.element, scope);
   scope.frames.pop_back();
   if (element.type.is_error()) return error_at(expr.span);
-  if (element.is<node::FnValue>() && element.type.decl != 0 &&
-      has_word(scope.cx.source_text(element.span), list.variable.text)) {
+  LambdaThatReads lambda{list.variable.text};
+  if (holds_function(element.type)) lambda(*list.element);
+  if (lambda.found != nullptr) {
     scope.cx.report(diag::wrong_type(element.span,
                                      "a comprehension makes values, and a function without a name is none: it is read "
                                      "anew where it is applied, and there is no `" +
@@ -187,9 +201,7 @@ Expr check_as_type(const ast::Expr& expr, const ast::As& as, Scope& scope) {
     const auto source = library::find(library::Space::Streams, name != nullptr ? name->name.text : "");
     if (library::info(source).wants_schema) {
       CallSite site{name->name.text, name->name.span, expr.span, {}, scope};
-      for (const ast::Argument& argument : call->arguments) {
-        site.given.push_back({argument.name, &*argument.value, std::nullopt, argument.value->span});
-      }
+      site.given = given_of(*call);
       Given schema;
       schema.name = ast::Name{"as", as.type->span};
       schema.checked = Expr{check_type(*as.type, scope), as.type->span, node::NoneConst{}};
@@ -461,10 +473,7 @@ Expr check_as(const ast::Expr& expr, const Type& wanted, Scope& scope, const cha
         return error_at(expr.span);
       }
       CallSite site{name->name.text, name->name.span, expr.span, {}, scope};
-      if (call != nullptr) {
-        for (const ast::Argument& argument : call->arguments)
-          site.given.push_back({argument.name, &*argument.value, std::nullopt, argument.value->span});
-      }
+      if (call != nullptr) site.given = given_of(*call);
       return call_op(fn_of(scope.cx, symbol->second), site);
     }
   }

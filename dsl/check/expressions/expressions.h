@@ -76,8 +76,12 @@ struct CallSite {
   Scope& scope;
 };
 
+/// Arguments as they are written, behind the value that was piped in.
+std::vector<Given> given_of(const ast::Call& call, std::optional<Expr> piped = std::nullopt);
 Expr check_call(const ast::Expr& expr, const ast::Call& call, Scope& scope, std::optional<Expr> piped = std::nullopt);
 Expr check_pipe(const ast::Expr& expr, const ast::Pipe& pipe, Scope& scope);
+/// Reports a division of ints by `right` that is 0.
+bool divides_by_zero(const Expr& right, Span span, Scope& scope);
 /// Calls a value: a block, a chain, a function.
 Expr apply(Expr callee, std::vector<Given> given, Span span, Scope& scope);
 /// A string, its parts in braces as values with their texts.

@@ -192,7 +192,7 @@ Expr check_index(const ast::Expr& expr, const ast::Index& index, Scope& scope) {
   for (const ast::IndexItem& item : index.items) {
     switch (item.kind) {
       case ast::IndexItem::Kind::Error:
-        // What it was meant to be is not known, so nothing follows from it; the names in it are looked up all the same.
+        // What it was meant to be is not known, so nothing follows from it; the names in it are looked up.
         if (item.first) check_expr(**item.first, scope);
         if (item.second) check_expr(**item.second, scope);
         return error_at(expr.span);

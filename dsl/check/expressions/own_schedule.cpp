@@ -82,17 +82,14 @@ std::optional<Expr> check_own_schedule(const ast::Expr& expr, Scope& scope) {
   Context& cx = scope.cx;
   const auto* call = expr.get<ast::Call>();
   const auto* ref = call != nullptr ? call->callee->get<ast::NameRef>() : expr.get<ast::NameRef>();
-  if (ref == nullptr || cx.graph.schedules.contains(ref->name.text)) return std::nullopt;
+  if (ref == nullptr) return std::nullopt;
   const Symbol* symbol = cx.graph.find(scope.module, ref->name.text);
   if (symbol == nullptr || symbol->fn == nullptr || cx.graph.modules[symbol->module].is_library) return std::nullopt;
   FnInfo& fn = fn_of(cx, *symbol);
   check_body_of(cx, fn);
   CallSite site{fn.name, ref->name.span, expr.span, {}, scope};
-  if (call != nullptr) {
-    for (const ast::Argument& argument : call->arguments)
-      site.given.push_back({argument.name, &*argument.value, std::nullopt, argument.value->span});
-  }
-  if (fn.is_op || !check_form(fn, ref->name.span, cx)) return ignore_arguments(site);
+  if (call != nullptr) site.given = given_of(*call);
+  if (!check_form(fn, ref->name.span, cx)) return ignore_arguments(site);
   auto args = own_arguments(fn, site);
   if (!args) return error_at(expr.span);
   node::Call made{.name = fn.name, .op = library::Id::None, .args = std::move(*args), .fn = fn.index};

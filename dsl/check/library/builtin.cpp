@@ -31,6 +31,7 @@ std::optional<Expr> host_function(const std::string& name, CallSite& site) {
       Expr right = check_expr(*quotient->right, scope);
       if (left.type.is_error() || right.type.is_error()) return error_at(site.span);
       if (left.type.kind == Kind::Int && right.type.kind == Kind::Int) {
+        if (divides_by_zero(right, inner->span, scope)) return error_at(site.span);
         Context& cx = scope.cx;
         Type type = Type::host_int();
         AtomTable& atoms = cx.program.atoms;

@@ -176,9 +176,9 @@ const auto log_kind_word = (ahead(KindSet{K::Image, K::Histogram, K::TextWord}, 
 const auto log_stmt_def =
     x3::omit[(ahead(K::Log, kNames | KindSet{K::Str, K::StrBegin}) >> skip_quietly(K::Log)) > -log_kind_word >
              name[set<&ast::Log::name>] > -(skip_quietly(K::Assign) > expr[set<&ast::Log::value>]) >
-             *((skip_quietly(K::On) > token(KindSet{K::Step, K::Epoch, K::Both}, Expected::LogWhen)[log_when]) |
-               skip_quietly(K::Bar)[raise<&ast::Log::bar>] |
-               (skip_quietly(K::Reduce) >
+             *((skip(K::On) > token(KindSet{K::Step, K::Epoch, K::Both}, Expected::LogWhen)[log_when]) |
+               skip(K::Bar)[raise<&ast::Log::bar>] |
+               (skip(K::Reduce) >
                 ((NameParser(K::Merge, Expected::Reduction)[set<&ast::Log::reduce>] > name[set<&ast::Log::merge>]) |
                  NameParser(kReductions, Expected::Reduction)[set<&ast::Log::reduce>])))];
 

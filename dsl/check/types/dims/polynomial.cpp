@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "dsl/check/types/dims/hasher.h"
 #include "dsl/check/types/types.h"
 #include "dsl/host/math.h"
 
@@ -36,17 +37,13 @@ std::optional<int64_t> of_constants(std::optional<int64_t> (*op)(int64_t, int64_
 }
 
 size_t hash_of(const Atom& atom) {
-  size_t hash = std::hash<std::string>()(atom.name);
-  const auto mix = [&](size_t value) { hash = (hash ^ value) * 0x100000001b3; };  // FNV-1a, a word at a time.
-  mix(size_t(atom.kind));
-  mix(atom.key);
-  for (const Polynomial* side : {&atom.left, &atom.right}) {
-    for (const auto& [monomial, coefficient] : side->terms()) {
-      mix(size_t(coefficient));
-      for (const auto& [id, power] : monomial) mix(size_t(id) << 8U ^ size_t(power));
-    }
-  }
-  return hash;
+  Hasher hasher;
+  hasher.add(size_t(atom.kind));
+  hasher.add(atom.name);
+  hasher.add(atom.key);
+  hasher.add(atom.left);
+  hasher.add(atom.right);
+  return hasher.hash();
 }
 
 }  // namespace
@@ -57,6 +54,12 @@ void Polynomial::add(const Monomial& monomial, int64_t coefficient) {
   if (!is_new) {
     if (__builtin_add_overflow(place->second, coefficient, &place->second)) loss_ = Loss::Overflow;
     if (place->second == 0) terms_.erase(place);
+  }
+  // The least number has no opposite, and texts and IR turn the signs of terms. Alone it is a number.
+  const bool is_number = terms_.size() == 1 && terms_.begin()->first.empty();
+  for (const Monomial& place : {monomial, Monomial()}) {
+    const auto term = terms_.find(place);
+    if (!is_number && term != terms_.end() && term->second == INT64_MIN) loss_ = Loss::Overflow;
   }
   if (terms_.size() > kMostTerms) loss_ = Loss::TooManyTerms;
 }
