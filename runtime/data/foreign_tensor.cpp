@@ -18,13 +18,6 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// As a message shows it: the start of a long one.
-Str shown(const Json& json) {
-  constexpr size_t kShown = 40;
-  const Str text = json.dump();
-  return text.size() > kShown ? text.substr(0, kShown) + "…" : text;
-}
-
 /// Collects the numbers of nested lists. Whole ones are kept exactly: a double ends at 2^53.
 class Flattener {
  public:
@@ -106,6 +99,16 @@ class Flattener {
 };
 
 }  // namespace
+
+Str shown(const Json& json) {
+  constexpr size_t kShown = 40;
+  // A file of another encoding is no reason to fail over the message.
+  const Str text = json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  if (text.size() <= kShown) return text;
+  size_t end = kShown;
+  while ((uint8_t(text[end]) & 0xC0) == 0x80) --end;  // Not within a character.
+  return text.substr(0, end) + "…";
+}
 
 at::Tensor tensor_of_json(const Json& json, at::ScalarType type) { return Flattener(type).run(json); }
 

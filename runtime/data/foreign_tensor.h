@@ -14,6 +14,9 @@ struct Misfit {
   Str text;
 };
 
+/// A value as a message shows it: the start of a long one.
+Str shown(const nlohmann::json& json);
+
 /// The numbers of nested lists of equal lengths, in their order, as `type`. Misfit for what is ragged, no number, or
 /// no value of `type`: nothing is rounded or wrapped. Booleans count as 0 and 1.
 at::Tensor tensor_of_json(const nlohmann::json& json, at::ScalarType type);

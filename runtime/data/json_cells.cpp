@@ -1,14 +1,12 @@
 #include "runtime/data/json_cells.h"
 
-#include <nlohmann/json.hpp>
-
+#include "doors/file.h"
+#include "doors/json.h"
 #include "runtime/data/rows.h"
 #include "runtime/tensor/dtype.h"
 #include "runtime/tensor/handle.h"
 
 namespace ltr {
-
-namespace {
 
 bool sizes_fit(const FieldInfo& field, at::IntArrayRef sizes) {
   if (sizes.size() != field.dims.size()) return false;
@@ -18,16 +16,17 @@ bool sizes_fit(const FieldInfo& field, at::IntArrayRef sizes) {
   return true;
 }
 
-}  // namespace
+namespace {
 
-Cell cell_of(const nlohmann::json& json, const FieldInfo& field) {
+/// Misfit: what is wrong with the value.
+Cell value_of(const nlohmann::json& json, const FieldInfo& field) {
   Cell cell;
   cell.is_missing = field.form == FieldForm::Option && json.is_null();
   if (cell.is_missing) return cell;
   switch (field.host[0]) {
     case 'i':
     case 'b': {
-      if (field.host[0] == 'b' && !json.is_boolean()) break;
+      if (field.host[0] == 'b' ? !json.is_boolean() : json.is_structured()) break;
       cell.whole = aten(give(tensor_of_json(json, field.host[0] == 'b' ? at::kBool : at::kLong))).item().toLong();
       return cell;
     }
@@ -49,11 +48,31 @@ Cell cell_of(const nlohmann::json& json, const FieldInfo& field) {
       return cell;
     }
   }
-  throw Misfit{"is " + json.dump()};
+  throw Misfit{"is " + shown(json)};
 }
 
-void refuse_field(const FieldInfo& field, const Misfit& misfit) {
-  throw Misfit{fmt::format("the field {} {}, but {} is wanted", field.name, misfit.text, type_text(field))};
+}  // namespace
+
+Cell cell_of(const nlohmann::json& json, const FieldInfo& field) {
+  try {
+    return value_of(json, field);
+  } catch (const Misfit& misfit) {
+    refuse_field(field, misfit.text);
+  }
+}
+
+nlohmann::json row_of(std::string_view line, const Str& place) {
+  try {
+    nlohmann::json row = doors::parse_json(line, place);
+    if (!row.is_object()) throw Misfit{"no JSON object"};
+    return row;
+  } catch (const doors::FormatError& error) {
+    throw Misfit{error.reason};
+  }
+}
+
+void refuse_field(const FieldInfo& field, const Str& what) {
+  throw Misfit{fmt::format("the field {} {}, but {} is wanted", field.name, what, type_text(field))};
 }
 
 }  // namespace ltr

@@ -126,10 +126,9 @@ void read_json_lines(std::istream& in, const Str& file, const Schema& schema, Ro
     Json row;
     Str reason;
     try {
-      row = doors::parse_json(line, place);
-      if (!row.is_object()) reason = "no JSON object";
-    } catch (const doors::FormatError& error) {
-      reason = error.reason;
+      row = row_of(line, place);
+    } catch (const Misfit& misfit) {
+      reason = misfit.text;
     }
     if (reason.empty()) {
       std::vector<Str> names;
@@ -146,11 +145,7 @@ void read_json_lines(std::istream& in, const Str& file, const Schema& schema, Ro
         if (found == row.end() && reader.has(i)) throw Misfit{fmt::format("the field {} is missing", schema[i].name)};
         if (found == row.end()) continue;
         if (!reader.has(i)) throw Misfit{fmt::format("the first row has no field {}", schema[i].name)};
-        try {
-          record[i] = cell_of(*found, schema[i]);
-        } catch (const Misfit& misfit) {
-          refuse_field(schema[i], misfit);
-        }
+        record[i] = cell_of(*found, schema[i]);
       }
     });
   }
@@ -164,11 +159,11 @@ Cell cell_of(const Str& text, const FieldInfo& field) {
   if (is_text(field) || cell.is_missing) return cell;
   if (field.host[0] == 'f') {
     if (doors::parse_float(text, cell.real)) return cell;
-    throw Misfit{"is \"" + text + "\""};
+    refuse_field(field, "is " + shown(text));
   }
   const Json json =
       field.host[0] == 'b' && (text == "True" || text == "False") ? Json(text == "True") : doors::try_json(text);
-  if (json.is_discarded()) throw Misfit{"is \"" + text + "\""};
+  if (json.is_discarded()) refuse_field(field, "is " + shown(text));
   return cell_of(json, field);
 }
 
@@ -198,11 +193,7 @@ void read_csv(const Str& file, const Schema& schema, RowReader& rows) {
       }
       for (size_t i = 0; i < schema.size(); ++i) {
         if (!rows.has(i)) continue;
-        try {
-          record[i] = cell_of(cells[column[i]], schema[i]);
-        } catch (const Misfit& misfit) {
-          refuse_field(schema[i], misfit);
-        }
+        record[i] = cell_of(cells[column[i]], schema[i]);
       }
     });
   }

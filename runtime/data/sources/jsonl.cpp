@@ -69,14 +69,7 @@ class JsonLines : public Source {
   Str place_of(const Line& line) const { return fmt::format("{}:{}", files_[line.file].path, line.number); }
 
   nlohmann::json parsed(const Line& line) const {
-    const std::string_view text = std::string_view(files_[line.file].text).substr(line.begin, line.end - line.begin);
-    try {
-      nlohmann::json row = doors::parse_json(text, place_of(line));
-      if (!row.is_object()) throw Misfit{"no JSON object"};
-      return row;
-    } catch (const doors::FormatError& error) {
-      throw Misfit{error.reason};
-    }
+    return row_of(std::string_view(files_[line.file].text).substr(line.begin, line.end - line.begin), place_of(line));
   }
 
   static void read_field(const nlohmann::json& row, const FieldInfo& field, Cell& out) {
@@ -87,11 +80,7 @@ class JsonLines : public Source {
       out.is_missing = true;
       return;
     }
-    try {
-      out = cell_of(*found, field);
-    } catch (const Misfit& misfit) {
-      refuse_field(field, misfit);
-    }
+    out = cell_of(*found, field);
   }
 
   /// R3002 if the first row lacks a field that every row must have: a name is misspelt sooner than a record is bad.
