@@ -1,5 +1,7 @@
 #include "runtime/data/stream.h"
 
+#include <algorithm>
+
 #include "runtime/api/error.h"
 #include "runtime/data/rows.h"
 
@@ -51,6 +53,23 @@ Early read_early(const StreamState& stream, int64_t index, Record& out) {
     if (!is_of_record(error)) throw;
     return Early::Bad;
   }
+}
+
+bool same_records(const Schema& a, const Schema& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const FieldInfo& left, const FieldInfo& right) {
+    return Str(left.name) == right.name && left.dtype == right.dtype && left.dims == right.dims &&
+           Str(left.host) == right.host && left.form == right.form;
+  });
+}
+
+bool goes_on(const Stream& part, int64_t records) { return part.state()->size() == kEndless && records != kEndless; }
+
+ReadAt gone_on(const ReadAt& at, const Stream& part, int64_t records) {
+  if (!goes_on(part, records)) return at;
+  ReadAt out = at;
+  out.index += at.epoch * records;
+  out.epoch = 0;
+  return out;
 }
 
 void need_end(const Stream& stream, const char* stage) {

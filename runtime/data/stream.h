@@ -158,6 +158,16 @@ Early read_early(const StreamState& stream, int64_t index, Record& out);
 /// Whether `error` blames the record that was read.
 bool is_of_record(const Error& error);
 
+/// Whether two streams give the same records: names, types and forms of all fields.
+bool same_records(const Schema& a, const Schema& b);
+
+/// Whether `part` goes on over epochs where one pass of several streams takes `records` of it: then the epoch counts, even
+/// if each record of the part is fixed.
+bool goes_on(const Stream& part, int64_t records);
+/// Where `part` is read for a pass of several streams that takes `records` of it. One without end goes on where the epoch
+/// before left it; any other begins again, as the epoch of the pass.
+ReadAt gone_on(const ReadAt& at, const Stream& part, int64_t records);
+
 /// Refuses a stream that never ends, for stages that need the whole of it.
 void need_end(const Stream& stream, const char* stage);
 

@@ -411,6 +411,42 @@ TEST_CASE("named data: a missing file names all places and what belongs there") 
   }
 }
 
+TEST_CASE("of the first records of a mix each stream has its share but for less than one") {
+  const std::vector<std::vector<double>> all = {std::vector<double>{10, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1},
+                                                {1, 1, 1},
+                                                {0.7, 0.3},
+                                                {1, 2, 4, 8, 16, 32, 64},
+                                                {3, 3, 3, 1, 1, 17, 29}};
+  for (const std::vector<double>& weights : all) {
+    constexpr int64_t kEach = 400;  // Records of a stream, whose numbers say which one it is.
+    std::vector<Stream> streams;
+    double whole = 0;
+    for (size_t i = 0; i < weights.size(); ++i) {
+      streams.push_back(take(skip(range(100'000), int64_t(i) * kEach), kEach));
+      whole += weights[i];
+    }
+    std::vector<int64_t> taken(weights.size(), 0);
+    double worst = 0;
+    int64_t place = 0;
+    for (const int64_t number : numbers(mix(streams, weights))) {
+      ++taken[size_t(number / kEach)];
+      ++place;
+      for (size_t i = 0; i < weights.size(); ++i)
+        worst = std::max(worst, std::abs(double(taken[i]) - weights[i] / whole * double(place)));
+    }
+    CHECK(place >= kEach);
+    CHECK(worst < 1);
+  }
+}
+
+TEST_CASE("streams are one only if the forms of their fields are") {
+  const Schema must = {{"s", DType::U8, {}, "str"}};
+  Schema may = must;
+  may[0].form = FieldForm::Option;
+  CHECK(same_records(must, must));
+  CHECK_FALSE(same_records(must, may));
+}
+
 TEST_CASE("rows from outside pass through the maps of a stream") {
   const Stream stream = collate(map(shuffle(range(10), 1), &kData, {square, kSquare, false, "", {}}), 4, true);
   const Scratch rows("{\"i\": 3}\n\n{\"i\": 5}\n", ".jsonl");

@@ -69,7 +69,9 @@ class Zip : public StreamState {
       : StreamState(std::move(fields)), left_(left), right_(right), size_(size) {}
 
   int64_t size() const override { return size_; }
-  bool is_fixed() const override { return left_.state()->is_fixed() && right_.state()->is_fixed(); }
+  bool is_fixed() const override {
+    return left_.state()->is_fixed() && right_.state()->is_fixed() && !goes_on(left_, size_) && !goes_on(right_, size_);
+  }
   Str name_of(const ReadAt& at) const override {
     return left_.state()->name_of(wrapped(at, left_)) + " with " + right_.state()->name_of(wrapped(at, right_));
   }
@@ -103,8 +105,9 @@ class Zip : public StreamState {
   /// The shorter side of `cycle` begins again, as another epoch.
   ReadAt wrapped(const ReadAt& at, const Stream& side) const {
     const int64_t length = side.state()->size();
+    if (length == kEndless) return gone_on(at, side, size_);
     ReadAt out = at;
-    if (length == kEndless || length == size_) return out;
+    if (length == size_) return out;
     if (size_ != kEndless) {
       const int64_t passes = (size_ + length - 1) / length;
       out.epoch = at.epoch * passes + at.index / length;
@@ -197,12 +200,7 @@ Stream concat(const Stream& first, const Stream& second) {
   need_end(first, "concat");
   const Schema& a = first.state()->schema();
   const Schema& b = second.state()->schema();
-  const bool are_equal =
-      std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const FieldInfo& left, const FieldInfo& right) {
-        return Str(left.name) == right.name && left.dtype == right.dtype && left.dims == right.dims &&
-               Str(left.host) == right.host;
-      });
-  if (!are_equal) {
+  if (!same_records(a, b)) {
     throw error_here(err::schema_differs, "concat",
                      fmt::format("the records differ: {} and {}", fields_text(a), fields_text(b)));
   }

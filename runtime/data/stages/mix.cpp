@@ -12,8 +12,8 @@ namespace ltr {
 
 namespace {
 
-/// The rhythm in which streams take turns: `pattern[k % length]` is the stream of record k. Of any n records in a row each stream has
-/// its share of n, but for one.
+/// The rhythm in which streams take turns: `pattern[k % length]` is the stream of record k. Of the first n records each stream
+/// has its share of n but for less than one, so of any n records in a row but for less than two.
 struct Rhythm {
   std::vector<uint32_t> pattern;
   std::vector<int64_t> ranks;   ///< of each place: how many of its stream stand before it
@@ -52,14 +52,15 @@ Rhythm rhythm_of(const std::vector<double>& shares) {
   Rhythm rhythm;
   rhythm.counts = places_of(shares, length);
   std::vector<int64_t> taken(shares.size(), 0);
-  // Next is whoever is furthest behind: whose next place would stand first if its places were spread evenly.
-  const auto due = [&](size_t i) {
-    return rhythm.counts[i] == taken[i] ? INFINITY : (double(taken[i]) + 0.5) / double(rhythm.counts[i]);
-  };
+  // Place j of a stream with c of them may stand from j * length / c on, and must stand before (j + 1) * length / c: then it is
+  // never a whole record ahead or behind. There is an order that keeps to this, since the shares fill the length, and taking
+  // whoever must come first finds it, as earliest deadline first does for jobs of one length (Liu and Layland 1973).
+  const auto may = [&](size_t i, int64_t place) { return taken[i] * length < rhythm.counts[i] * (place + 1); };
+  const auto end = [&](size_t i) { return ((taken[i] + 1) * length + rhythm.counts[i] - 1) / rhythm.counts[i]; };
   for (int64_t place = 0; place < length; ++place) {
-    size_t next = 0;
-    for (size_t i = 1; i < shares.size(); ++i) {
-      if (due(i) < due(next)) next = i;
+    size_t next = shares.size();
+    for (size_t i = 0; i < shares.size(); ++i) {
+      if (may(i, place) && (next == shares.size() || end(i) < end(next))) next = i;
     }
     rhythm.pattern.push_back(uint32_t(next));
     rhythm.ranks.push_back(taken[next]++);
@@ -70,11 +71,14 @@ Rhythm rhythm_of(const std::vector<double>& shares) {
 class Mix : public StreamState {
  public:
   Mix(const std::vector<Stream>& parts, Rhythm rhythm)
-      : StreamState(parts[0].state()->schema()), parts_(parts), rhythm_(std::move(rhythm)), size_(shortest()) {}
+      : StreamState(parts[0].state()->schema()), parts_(parts), rhythm_(std::move(rhythm)), size_(shortest()) {
+    for (uint32_t stream = 0; stream < parts_.size(); ++stream) taken_.push_back(taken_of(stream));
+  }
 
   int64_t size() const override { return size_; }
   bool is_fixed() const override {
-    return std::all_of(parts_.begin(), parts_.end(), [](const Stream& part) { return part.state()->is_fixed(); });
+    return std::all_of(parts_.begin(), parts_.end(),
+                       [&](const Stream& part) { return part.state()->is_fixed() && !goes_on(part, size_); });
   }
   bool is_absent() const override {
     return std::any_of(parts_.begin(), parts_.end(), [](const Stream& part) { return part.state()->is_absent(); });
@@ -100,9 +104,10 @@ class Mix : public StreamState {
   const StreamState& part(const ReadAt& at) const { return *parts_[rhythm_.pattern[place_of(at)]].state(); }
   ReadAt inside(const ReadAt& at) const {
     const size_t place = place_of(at);
+    const uint32_t stream = rhythm_.pattern[place];
     ReadAt out = at;
-    out.index = at.index / rhythm_.length() * rhythm_.counts[rhythm_.pattern[place]] + rhythm_.ranks[place];
-    return out;
+    out.index = at.index / rhythm_.length() * rhythm_.counts[stream] + rhythm_.ranks[place];
+    return gone_on(out, parts_[stream], taken_[stream]);
   }
   /// Records up to the first that a part has no more.
   int64_t shortest() const {
@@ -119,9 +124,17 @@ class Mix : public StreamState {
     return size;
   }
 
+  /// How many records of `stream` one pass takes.
+  int64_t taken_of(uint32_t stream) const {
+    if (size_ == kEndless) return kEndless;
+    const auto rest = rhythm_.pattern.begin() + size_ % rhythm_.length();
+    return size_ / rhythm_.length() * rhythm_.counts[stream] + std::count(rhythm_.pattern.begin(), rest, stream);
+  }
+
   std::vector<Stream> parts_;
   Rhythm rhythm_;
   int64_t size_;
+  std::vector<int64_t> taken_;  ///< of each stream, in one pass
 };
 
 }  // namespace
@@ -140,14 +153,9 @@ Stream mix(const std::vector<Stream>& streams, const std::vector<double>& weight
     share /= whole;
     if (share < 1e-6) throw error_here(err::out_of_range, "mix: weights", share, "a millionth of the whole at least");
   }
-  const Schema& first = streams[0].state()->schema();
   for (const Stream& stream : streams) {
-    const Schema& other = stream.state()->schema();
-    const bool is_equal =
-        std::equal(first.begin(), first.end(), other.begin(), other.end(), [](const FieldInfo& a, const FieldInfo& b) {
-          return Str(a.name) == b.name && a.dtype == b.dtype && a.dims == b.dims && Str(a.host) == b.host;
-        });
-    if (!is_equal) throw error_here(err::schema_differs, "mix", "the records of the streams differ");
+    if (!same_records(streams[0].state()->schema(), stream.state()->schema()))
+      throw error_here(err::schema_differs, "mix", "the records of the streams differ");
   }
   return Stream(new Mix(streams, rhythm_of(shares)));
 }
