@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/optim/optimizer.h"
+#include "runtime/optim/schedule_call.h"
 #include "runtime/tables/rule_states.h"
 #include "runtime/tensor/handle.h"
 #include "runtime/train/root_state.h"
@@ -188,7 +189,8 @@ TEST_CASE("every schedule gives PyTorch's rates") {
                                                  {"patience", 2, "", {}},
                                                  {"cooldown", 1, "", {}},
                                                  {"min_lr", 0.005, "", {}}});
-      optim::Plateau plateau(call);
+      const optim::Length none;
+      optim::Plateau plateau(optim::ScheduleCall(call, none));
       for (size_t i = 0; i < row["series"].size(); i++) {
         plateau.take(row["series"][i]);
         CHECK(plateau.rate(0, 0.1) == doctest::Approx(row["rates"][i].get<double>()).epsilon(1e-9));
@@ -219,6 +221,27 @@ TEST_CASE("warm-ups rise, then the rest takes what remains") {
   CHECK(rise->rate(0, 1) == doctest::Approx(0.625));
   CHECK(rise->rate(3, 1) == doctest::Approx(1.0));
   CHECK_THROWS_AS(optim::make_schedule(Value::call("cosine", {}), {}), Error);
+}
+
+TEST_CASE("a schedule takes no argument that it does not know") {
+  const auto said = [](const Value& call) -> Str {
+    try {
+      optim::make_schedule(call, {.total = 100});
+    } catch (const Error& error) {
+      return fmt::format("{} {} {}", error.code, error.message, error.help);
+    }
+    return "";
+  };
+  const Str misspelt = said(Value::call("cosine", {steps("warmpu", 20)}));
+  CAPTURE(misspelt);
+  CHECK(misspelt.find("R2002 no setting cosine.warmpu") == 0);
+  CHECK(misspelt.find("did you mean warmup?") != Str::npos);
+  CHECK(said(Value::call("cosine", {{"", 0.1, "", {}}})).find("R2002") == 0);
+  CHECK(said(Value::call("plateau", {{"patiense", 1, "", {}}})).find("did you mean patience?") != Str::npos);
+  const Value part = Value::call("constant", {});
+  CHECK(said(Value::call("chain", {{"a", part, "", {}}, {"b", part, "", {}}})).empty());
+  CHECK(said(Value::call("chain", {{"", part, "", {}}, {"", part, "", {}}})).empty());
+  CHECK(said(Value::call("chain", {{"a", part, "", {}}, {"c", part, "", {}}})).find("R2002") == 0);
 }
 
 TEST_CASE("schedules by hand") {

@@ -6,56 +6,14 @@
 
 #include "runtime/api/error.h"
 #include "runtime/api/value_range.h"
+#include "runtime/optim/schedule_call.h"
 
 namespace ltr::optim {
 
 namespace {
 
 constexpr double kPi = std::numbers::pi;
-
-/// Reads arguments of a schedule's call, with their defaults.
-class Call {
- public:
-  Call(const Value& call, const Length& length) : call_(call), length_(length) {}
-
-  const Value* find(const char* name) const {
-    const Value* value = call_.find(name);
-    return value != nullptr && !value->is_none() ? value : nullptr;
-  }
-  double number(const char* name, double initial) const {
-    const Value* value = find(name);
-    return value != nullptr ? value->as_float() : initial;
-  }
-  Str symbol(const char* name, const char* initial) const {
-    const Value* value = find(name);
-    return value != nullptr ? value->as_str() : initial;
-  }
-  double period(const char* name, double initial) const {
-    const Value* value = find(name);
-    return value != nullptr ? updates_in(*value, length_, call_.text) : initial;
-  }
-  double needed(const char* name) const {
-    const Value* value = find(name);
-    if (value == nullptr) {
-      throw error_at(call_.location, err::wrong_type, fmt::format("{}.{}", call_.text, name), "missing", "a value");
-    }
-    return updates_in(*value, length_, call_.text);
-  }
-  double total() const {
-    const Value* value = find("total");
-    if (value != nullptr) return updates_in(*value, length_, call_.text);
-    if (length_.total < 0) {
-      throw with_help(error_at(call_.location, err::length_unknown, call_.text), "give it `total = …`");
-    }
-    return double(length_.total);
-  }
-  const Value& value() const { return call_; }
-  const Length& length() const { return length_; }
-
- private:
-  const Value& call_;
-  const Length& length_;
-};
+using Call = ScheduleCall;
 
 /// A factor on the base rate, behind a linear warm-up.
 class Factor : public Schedule {
@@ -116,10 +74,9 @@ class OneCycle : public Schedule {
         pct_(call.number("pct", 0.3)),
         div_(call.number("div", 25)),
         final_div_(call.number("final_div", 1e4)),
-        is_cosine_(call.symbol("anneal", "cos") == "cos"),
-        three_phase_(call.number("three_phase", 0) != 0) {
+        is_cosine_(call.symbol("anneal", "cos") == "cos") {
     if (const Value* peak = call.find("peak")) peak_ = peak->as_float();
-    const Value* momentum = call.value().find("momentum");
+    const Value* momentum = call.find_any("momentum");
     if (momentum == nullptr) {
       cycles_momentum_ = true;
     } else if (!momentum->is_none() && momentum->items.size() == 2) {
@@ -166,7 +123,7 @@ class OneCycle : public Schedule {
   double div_;
   double final_div_;
   bool is_cosine_;
-  bool three_phase_;
+  bool three_phase_ = false;
   bool cycles_momentum_ = false;
   double low_ = 0.85;
   double high_ = 0.95;
@@ -254,7 +211,7 @@ class Sequential : public Schedule {
 class Chain : public Schedule {
  public:
   explicit Chain(const Call& call) {
-    for (const Argument& item : call.value().items) parts_.push_back(make_schedule(item.value, call.length()));
+    for (const Argument& item : call.ordered({"a", "b"})) parts_.push_back(make_schedule(item.value, call.length()));
   }
 
   double rate(int64_t t, double base) const override {
@@ -391,7 +348,7 @@ constexpr Row kSchedules[] = {
        return std::make_unique<Factor>(warmup, [=](double t) { return std::sqrt(warmup / (t + warmup + 1)); });
      }},
     {"wsd", make_wsd},
-    {"plateau", [](const Call& call) -> std::unique_ptr<Schedule> { return std::make_unique<Plateau>(call.value()); }},
+    {"plateau", [](const Call& call) -> std::unique_ptr<Schedule> { return std::make_unique<Plateau>(call); }},
     {"sequential", [](const Call& call) -> std::unique_ptr<Schedule> { return std::make_unique<Sequential>(call); }},
     {"chain", [](const Call& call) -> std::unique_ptr<Schedule> { return std::make_unique<Chain>(call); }},
 };
@@ -422,75 +379,17 @@ std::unique_ptr<Schedule> make_schedule(const Value& call, const Length& length)
     }
   }
   for (const Row& row : kSchedules) {
-    if (call.text == row.name) return row.make(Call(call, length));
+    if (call.text != row.name) continue;
+    const Call arguments(call, length);
+    std::unique_ptr<Schedule> schedule = row.make(arguments);
+    arguments.check_all_used();
+    return schedule;
   }
   Str known;
   for (const ScheduleInfo& own : length.own) known += fmt::format("{}{}", known.empty() ? "" : ", ", own.name);
   for (const Row& row : kSchedules) known += fmt::format("{}{}", known.empty() ? "" : ", ", row.name);
   throw with_help(error_at(call.location, err::unknown_setting, fmt::format("schedule {} in this version", call.text)),
                   "there are " + known);
-}
-
-// ---- plateau -------------------------------------------------------------------------------------------------
-
-Plateau::Plateau(const Value& call) {
-  const Length none;
-  const Call arguments(call, none);
-  location_ = call.location;
-  monitor_ = arguments.symbol("monitor", "");
-  const Str mode = arguments.symbol("mode", "auto");
-  is_max_ = mode == "max";
-  wants_direction_ = mode == "auto";
-  is_relative_ = arguments.symbol("threshold_mode", "rel") == "rel";
-  factor_ = arguments.number("factor", 0.1);
-  patience_ = int64_t(arguments.number("patience", 10));
-  threshold_ = arguments.number("threshold", 1e-4);
-  cooldown_ = int64_t(arguments.number("cooldown", 0));
-  min_lr_ = arguments.number("min_lr", 0);
-  eps_ = arguments.number("eps", 1e-8);
-}
-
-double Plateau::rate(int64_t, double base) const {
-  const double scaled = std::max(base * scale_, min_lr_);
-  return std::min(scaled, std::max(base, min_lr_));
-}
-
-bool Plateau::is_better(double value) const {
-  if (std::isnan(value)) return false;
-  if (!has_best_) return true;
-  if (is_relative_) {
-    return is_max_ ? value > best_ * (1 + threshold_) : value < best_ * (1 - threshold_);
-  }
-  return is_max_ ? value > best_ + threshold_ : value < best_ - threshold_;
-}
-
-bool Plateau::take(double value) {
-  if (is_better(value)) {
-    best_ = value;
-    has_best_ = true;
-    bad_ = 0;
-  } else {
-    bad_++;
-  }
-  if (cooling_ > 0) {
-    cooling_--;
-    bad_ = 0;
-  }
-  if (bad_ <= patience_) return false;
-  cooling_ = cooldown_;
-  bad_ = 0;
-  // A fall of less than `eps` is none.
-  if (scale_ - scale_ * factor_ <= eps_ * scale_) return false;
-  scale_ *= factor_;
-  return true;
-}
-
-void Plateau::visit(Archive& archive) {
-  archive.value("scale", scale_);
-  archive.value("best", best_);
-  archive.value("has_best", has_best_);
-  archive.value("bad", bad_);
-  archive.value("cooling", cooling_);
 }
 
 }  // namespace ltr::optim

@@ -19,6 +19,7 @@ struct Length {
 };
 
 class Plateau;
+class ScheduleCall;
 
 class Schedule {
  public:
@@ -38,7 +39,7 @@ class Schedule {
 /// The series that a `plateau` watches, and what it does with a fresh value.
 class Plateau : public Schedule {
  public:
-  explicit Plateau(const Value& call);
+  explicit Plateau(const ScheduleCall& call);
   double rate(int64_t t, double base) const override;
   void collect(std::vector<Plateau*>& list) override { list.push_back(this); }
   const Location& location() const { return location_; }

@@ -140,8 +140,11 @@ with tempfile.TemporaryDirectory(prefix="ltr-") as folder:
     config = folder / "whole/rates/0001/config.json"
     ltr(folder, "--out", "again", "--config", config)
     compare("of a run's settings", rates(folder, "again"), WANTED)
-    # Resumed at update 30, with the rates of 60.
-    ltr(folder, "--out", "resumed", "--resume", folder / "whole/rates/0001/checkpoints/step0000030")
+    # Resumed at update 30, with the rates of 60, in the folder of the run: the rows behind it are made anew.
+    table = folder / "whole/rates/0001/metrics.csv"
+    lines = table.read_text().splitlines(keepends=True)
+    table.write_text("".join(lines[:1 + UPDATES // 2]))
+    ltr(folder, "--resume", folder / "whole/rates/0001/checkpoints/step0000030")
     compare("resumed", rates(folder, "whole"), WANTED)
     ltr(folder, "--out", "set", "--set", "model.alone.schedule=wave(kind = \"sin\")", "--set", "model.parts.schedule=fall")
     compare("set", rates(folder, "set"), {"alone": lambdas(0.1, one(wave(UPDATES, math.sin))),
@@ -152,6 +155,9 @@ with tempfile.TemporaryDirectory(prefix="ltr-") as folder:
     said = ltr(folder, "--out", "bad", "--set", "model.alone.schedule=wave(kin = 1)", wants=2)
     if "R2002" not in said or "kind" not in said:
         failures.append("a misspelt parameter: " + said)
+    said = ltr(folder, "--out", "bad", "--set", "model.alone.schedule=cosine(warmpu = 20 steps)", wants=2)
+    if "R2002" not in said or "did you mean warmup?" not in said:
+        failures.append("a misspelt argument of a schedule of the library: " + said)
     (folder / "rates.ltr").write_text(PROGRAM.replace("schedule = fall\n", "schedule = wrong\n"))
     said = ltr(folder, "--out", "bad", wants=2)
     if "R2004" not in said or "wrong at update 11 of 60" not in said or "rates.ltr:" not in said:
