@@ -18,6 +18,9 @@ inline constexpr uint64_t kFileBytes = uint64_t(16) << 30;
 inline constexpr uint64_t kInflateBytes = uint64_t(64) << 20;
 inline constexpr uint64_t kInflateRatio = 100;
 
+/// A sound file: its samples take up to four times as much.
+inline constexpr uint64_t kSoundBytes = uint64_t(1) << 30;
+
 /// Pixels of one image: 8 bits and three channels make 384 MiB of them.
 inline constexpr int64_t kImagePixels = int64_t(1) << 27;
 /// Bytes of one image file.

@@ -6,6 +6,7 @@
 
 #include "doors/bytes.h"
 #include "doors/file.h"
+#include "doors/limits.h"
 
 namespace ltr::doors {
 
@@ -46,7 +47,7 @@ float sample_at(const char* at, const Form& form) {
 }  // namespace
 
 Wav read_wav(const std::string& path) {
-  const std::string bytes = read_file(path);
+  const std::string bytes = read_plain_file(path, limits::kSoundBytes);
   const std::string_view text = bytes;
   if (text.size() < 12 || text.substr(0, 4) != "RIFF" || text.substr(8, 4) != "WAVE")
     throw FormatError(path, 0, "not a WAVE file");

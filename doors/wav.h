@@ -14,7 +14,7 @@ struct Wav {
   std::vector<float> samples;  ///< one channel behind the other; integers as parts of their range, from -1 to 1
 };
 
-/// FormatError for damaged files, and for sound that is compressed.
+/// FormatError for damaged files, those larger than limits::kSoundBytes, and for sound that is compressed.
 Wav read_wav(const std::string& path);
 
 }  // namespace ltr::doors

@@ -70,25 +70,50 @@ Str fingerprint_of_file(const Str& path, int64_t bytes) {
   return hash.hex();
 }
 
-/// Names and sizes alone: a folder may hold a million images.
-void take_folder(OpenedFile& folder) {
-  std::vector<std::pair<Str, int64_t>> entries;
-  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder.path)) {
-    if (entry.is_regular_file())
-      entries.emplace_back(entry.path().lexically_relative(folder.path).string(), int64_t(entry.file_size()));
-  }
+using NamesAndSizes = std::vector<std::pair<Str, int64_t>>;
+
+/// Names and sizes alone: there may be a million images or sounds.
+void take_entries(OpenedFile& whole, NamesAndSizes entries) {
   std::sort(entries.begin(), entries.end());
   doors::Sha256 hash;
   for (const auto& [name, bytes] : entries) {
     hash.update(name.c_str(), name.size() + 1);
     hash.update(&bytes, sizeof bytes);
-    folder.bytes += bytes;
+    whole.bytes += bytes;
   }
-  folder.fingerprint = hash.hex();
+  whole.fingerprint = hash.hex();
+}
+
+void take_folder(OpenedFile& folder) {
+  NamesAndSizes entries;
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder.path)) {
+    if (entry.is_regular_file())
+      entries.emplace_back(entry.path().lexically_relative(folder.path).string(), int64_t(entry.file_size()));
+  }
+  take_entries(folder, std::move(entries));
+}
+
+/// False if a file of it is gone. Names are below the folder that all have in common, that of the first and last.
+bool take_pattern(OpenedFile& pattern) {
+  const fs::path first = fs::path(pattern.files.front()).parent_path();
+  const fs::path last = fs::path(pattern.files.back()).parent_path();
+  fs::path common;
+  const auto ends = std::mismatch(first.begin(), first.end(), last.begin(), last.end());
+  for (auto part = first.begin(); part != ends.first; ++part) common /= *part;
+  NamesAndSizes entries;
+  for (const Str& file : pattern.files) {
+    std::error_code failed;
+    const auto bytes = int64_t(fs::file_size(file, failed));
+    if (failed) return false;
+    entries.emplace_back(fs::path(file).lexically_relative(common).string(), bytes);
+  }
+  take_entries(pattern, std::move(entries));
+  return true;
 }
 
 /// False if it is gone.
 bool take_facts(OpenedFile& file) {
+  if (!file.files.empty()) return take_pattern(file);
   std::error_code failed;
   if (fs::is_directory(file.path, failed)) {
     take_folder(file);
@@ -130,7 +155,7 @@ std::vector<Str> places_beside(const Str& path) {
   return places;
 }
 
-std::vector<Str> find_files(const Str& pattern) {
+std::vector<Str> find_files(const Str& pattern, Str* found_as) {
   const std::vector<Str> places = places_of(pattern, "");
   for (const Str& place : places) {
     glob_t found{};
@@ -138,16 +163,20 @@ std::vector<Str> find_files(const Str& pattern) {
     std::vector<Str> files(found.gl_pathv, found.gl_pathv + found.gl_pathc);
     ::globfree(&found);
     std::sort(files.begin(), files.end());
-    if (status == 0 && !files.empty()) return files;
+    if (status != 0 || files.empty()) continue;
+    if (found_as != nullptr) *found_as = place;
+    return files;
   }
   missing(pattern, places, "");
 }
 
-void note_opened(const Str& path) {
+void note_opened(const Str& path) { note_opened(path, {}); }
+
+void note_opened(const Str& path, const std::vector<Str>& files) {
   const std::lock_guard lock(opened_mutex);
   const bool is_known =
       std::any_of(opened.begin(), opened.end(), [&](const OpenedFile& file) { return file.path == path; });
-  if (!is_known) opened.push_back({.path = path});
+  if (!is_known) opened.push_back({.path = path, .files = files});
 }
 
 void note_records(const Str& path, int64_t records) {

@@ -20,23 +20,27 @@ Str find_in_root(const Str& root, const std::vector<Str>& alternatives, const ch
 /// The places of a file that stands beside the program's sources: their folders first, then as given.
 std::vector<Str> places_beside(const Str& path);
 
-/// Files that a pattern with `*`, `?`, `[…]` names, sorted; R3001 if there are none.
-std::vector<Str> find_files(const Str& pattern);
+/// Files that a pattern with `*`, `?`, `[…]` names, sorted; R3001 if there are none. `found_as` becomes the pattern at the place
+/// where they are.
+std::vector<Str> find_files(const Str& pattern, Str* found_as = nullptr);
 
 /// What is known of a file that was opened: of data for `run.json` and checkpoints, whose resume compares (R3006).
 struct OpenedFile {
   Str path;
   int64_t bytes = 0;
   /// SHA-256 of the size and of the bytes: all of them up to kWholeBytes, else three samples of 1 MiB (start, middle,
-  /// end). Of a folder: of the names and sizes below it. It hangs on neither path nor time.
+  /// end). Of a folder or pattern: of the names and sizes of its files. It hangs on neither path nor time.
   Str fingerprint;
-  Str doubt;             ///< what people are told of it, once; "" if nothing
-  int64_t records = -1;  ///< of the data in it; -1 for what is no data, such as weights
+  Str doubt;                    ///< what people are told of it, once; "" if nothing
+  int64_t records = -1;         ///< of the data in it; -1 for what is no data, such as weights
+  std::vector<Str> files = {};  ///< those of a pattern
 };
 inline constexpr int64_t kWholeBytes = int64_t(64) << 20;
 
 /// A file, or a folder that is read as a whole.
 void note_opened(const Str& path);
+/// The sorted files of a pattern, which are read as a whole.
+void note_opened(const Str& pattern, const std::vector<Str>& files);
 /// How many records `path` gave, which was opened; those of several streams over one file are the same.
 void note_records(const Str& path, int64_t records);
 /// What looks wrong in `path`, which was opened.

@@ -198,6 +198,34 @@ TEST_CASE("a file's fingerprint hangs on its bytes alone, and every one of them 
   CHECK(facts(first).fingerprint != facts(edited).fingerprint);
 }
 
+TEST_CASE("the sounds of a pattern are one entry, whose fingerprint hangs on names and sizes") {
+  const Folder one, two;
+  for (const Folder* folder : {&one, &two}) {
+    folder->write("a/1.wav", "not read yet");
+    folder->write("b/2.wav", folder == &one ? "read later" : "read never");
+  }
+  const auto facts = [](const Folder& folder) {
+    Option<OpenedFile> found;
+    for (const OpenedFile& file : opened_files()) {
+      CHECK_FALSE(file.path.ends_with("/1.wav"));
+      if (file.path == folder.path + "/*/*.wav") found = file;
+    }
+    REQUIRE(found.has_value());
+    return *found;
+  };
+  for (const Folder* folder : {&one, &two}) wav(folder->path + "/*/*.wav");
+  CHECK(facts(one).records == 2);
+  CHECK(facts(one).bytes == 22);
+  CHECK(facts(one).fingerprint.size() == 64);
+  CHECK(facts(one).fingerprint == facts(two).fingerprint);
+  two.write("b/3.wav", "another");
+  const Str before = facts(two).fingerprint;
+  wav(two.path + "/b/*.wav");
+  for (const OpenedFile& file : opened_files()) {
+    if (file.path == two.path + "/b/*.wav") CHECK(file.fingerprint != before);
+  }
+}
+
 TEST_CASE("a folder's fingerprint hangs on names and sizes below it") {
   const Folder one, two;
   for (const Folder* folder : {&one, &two}) folder->write("cat/a.jpg", doors::read_file(kPhoto));

@@ -90,6 +90,16 @@ def json_lines(folder):
                                ("a text for a number", '{"ids": [1], "stars": "many"}', ("a.jsonl:2", "stars", "many"))):
         good.write("a.jsonl", '{"ids": [1]}\n' + line + "\n").refuses(f"{title} is named by file and line", "R3003", *words)
     good.write("a.jsonl", '{"idz": [1]}\n').refuses("a misspelt field is the header's", "R3002", "a.jsonl:1", "did you mean idz?")
+    plain = """  train = jsonl("*.jsonl") as {n: int} |> map(s => (x = stack([1.0 * s.n, 0.0])){skip}) |> collate(2)"""
+    whole = Case(folder, "whole", plain.replace("{skip}", ""))
+    for title, value, shown in (("a list", "[5]", "[5]"), ("two numbers", "[1,2]", "[1,2]"), ("an empty list", "[]", "[]"),
+                                ("a long list", str(list(range(10**4))), "[0,1,2,3,4,5")):
+        whole.write("a.jsonl", '{"n": 1}\n{"n": %s}\n' % value)
+        whole.refuses(f"{title} for a whole number", "R3003", "a.jsonl:2", f"the field n is {shown}", "but int is wanted")
+        check("and shown in part", len(whole.run().text) < 2000, whole.run().text)
+    skipping = Case(folder, "lists", plain.replace("{skip}", ", on_bad = skip(4)"))
+    skipping.write("a.jsonl", "".join('{"n": %s}\n' % value for value in ("7", "[5]", "[1, 2]", "[]", "8")))
+    check("lists for whole numbers are left out", skipping.rows() == [(7, 0), (8, 0)], skipping.rows())
     skipping = Case(folder, "skipping", source.format(skip=", on_bad = skip(1)").replace("{{", "{").replace("}}", "}"))
     skipping.write("a.jsonl", '{"ids": [1]}\n{"ids": 1.5}\n{"ids": [2]}\n')
     check("a bad line is left out", skipping.rows() == [(1, -1), (2, -1)], skipping.rows())
@@ -135,6 +145,10 @@ def sound(folder):
     whole = (case.folder / "a.wav").read_bytes()
     case.write("a.wav", whole[:-2]).refuses("a sound that is cut off", "R3003", "a.wav")
     case.write("a.wav", whole.replace(b"fmt \x10\0\0\0\x01\0", b"fmt \x10\0\0\0\x02\0")).refuses("a compressed sound", "R3003", "a.wav")
+    with open(case.folder / "a.wav", "wb") as file:
+        file.write(whole[:44])
+        file.truncate(2**30 + 1)  # a hole: it takes no room
+    case.refuses("a sound beyond the bound", "R3003", "a.wav", "larger than")
 
 
 def streams(folder):
@@ -146,6 +160,18 @@ def streams(folder):
     check("each has its own order, every record of the first comes once", sorted(i for which, i in rows if which == 1) == list(range(70))
           and [i for which, i in rows if which == 2][:10] == [0, 1, 2, 3, 4] * 2, rows)
     check("another order in the next epoch", case.rows(1) != rows and sorted(i for which, i in case.rows(1) if which == 1) == list(range(70)))
+    turns = [i for epoch in (0, 1) for which, i in case.rows(epoch) if which == 2]
+    check("a stream without end goes on in the next epoch", turns == [at % 5 for at in range(60)], turns)
+    case = Case(folder, "fixed", """  fn one(s: {i: int}) -> {x: float[2]} = (x = stack([1.0, 1.0 * s.i]))
+  fn two(s: {i: int}) -> {x: float[2]} = (x = stack([2.0, 1.0 * s.i]))
+  train = mix([range(3) |> map(one), range(5) |> map(two) |> repeat()]) |> collate(6)""", 2)
+    turns = [i for epoch in (0, 1) for which, i in case.rows(epoch) if which == 2]
+    check("and where nothing is shuffled", turns == [at % 5 for at in range(6)], turns)
+    case = Case(folder, "zip", """  fn first(s: {i: int}) -> {a: int} = (a = s.i)
+  fn both(s: {a: int, i: int}) -> {x: float[2]} = (x = stack([1.0 * s.a, 1.0 * s.i]))
+  train = zip(range(4) |> map(first), range(7) |> repeat(), length = min) |> map(both) |> collate(4)""", 2)
+    check("beside one that ends, too", [case.rows(epoch) for epoch in (0, 1)]
+          == [[(0, 0), (1, 1), (2, 2), (3, 3)], [(0, 4), (1, 5), (2, 6), (3, 0)]], case.run().text)
     case = Case(folder, "buffer", """  train = range(43) |> map(s => (x = stack([1.0 * s.i, 0.0]))) |> shuffle(3, buffer = 10) |> collate(43)""", 2)
     places = [i for i, _ in case.rows()]
     blocks = [int(i) // 10 for i in places]

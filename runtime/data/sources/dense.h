@@ -51,17 +51,4 @@ class DenseSource : public Source {
   Str name_;
 };
 
-/// The element type that a file names as safetensors does.
-inline DType file_type(const Str& dtype) {
-  if (dtype == "U8") return DType::U8;
-  if (dtype == "I8") return DType::I8;
-  if (dtype == "I16") return DType::I16;
-  if (dtype == "I32") return DType::I32;
-  if (dtype == "I64") return DType::I64;
-  if (dtype == "BOOL") return DType::Bool;
-  if (dtype == "F16") return DType::F16;
-  if (dtype == "F64") return DType::F64;
-  return DType::F32;
-}
-
 }  // namespace ltr

@@ -4,6 +4,8 @@
 #include "ltr/streams.h"
 #include "runtime/data/paths.h"
 #include "runtime/data/sources/dense.h"
+#include "runtime/tensor/dtype.h"
+#include "runtime/tensor/handle.h"
 
 namespace ltr {
 
@@ -93,7 +95,7 @@ Stream idx(const Str& path, const Schema& schema) {
   if (is_mock_data() && !schema.empty()) return mock_source(schema);
   const Str found = find_path(path);
   doors::IdxFile file = open_idx(found);
-  FieldInfo field{"value", file_type(file.dtype), {file.shape.begin() + 1, file.shape.end()}, ""};
+  FieldInfo field{"value", dtype_of(stored_type(file.dtype).value()), {file.shape.begin() + 1, file.shape.end()}, ""};
   if (!schema.empty()) {
     const FieldInfo& wanted = schema[0];
     if (schema.size() != 1 || wanted.dtype != field.dtype || wanted.dims != field.dims) {

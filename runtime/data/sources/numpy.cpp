@@ -12,33 +12,33 @@
 #include "runtime/data/paths.h"
 #include "runtime/data/sources/dense.h"
 #include "runtime/tensor/dtype.h"
+#include "runtime/tensor/handle.h"
 
 namespace ltr {
 
 namespace {
 
-bool is_floating(DType type) { return at::isFloatingType(scalar_type(type)); }
-
-/// The numbers of a floating array as `float` is here.
-Str as_policy_type(doors::NpyArray& array) {
-  const at::TensorOptions stored = at::TensorOptions().dtype(scalar_type(file_type(array.dtype)));
-  const at::Tensor numbers = at::from_blob(array.data.data(), array.shape, stored).to(scalar_type(DType::Float));
-  return {static_cast<const char*>(numbers.const_data_ptr()), size_t(numbers.nbytes())};
+/// Its numbers, which are `stored`, as `type`.
+void convert(doors::NpyArray& array, at::ScalarType stored, at::ScalarType type) {
+  if (stored == type) return;
+  const at::Tensor numbers = at::from_blob(array.data.data(), array.shape, at::TensorOptions().dtype(stored)).to(type);
+  array.data.assign(static_cast<const char*>(numbers.const_data_ptr()), size_t(numbers.nbytes()));
 }
 
 /// `array` as the field `wanted` of all records; R3002 where it is something else.
 DenseColumn array_column(doors::NpyArray array, const FieldInfo& wanted, const Str& place) {
   if (array.shape.empty())
     throw error_here(err::schema_differs, place, fmt::format("{} is one number, not one for each record", wanted.name));
-  const FieldInfo found{wanted.name, file_type(array.dtype), {array.shape.begin() + 1, array.shape.end()}, ""};
-  if (wanted.dtype == DType::Float && is_floating(found.dtype)) array.data = as_policy_type(array);
-  const bool is_type = wanted.dtype == found.dtype || (wanted.dtype == DType::Float && is_floating(found.dtype));
+  const at::ScalarType stored = stored_type(array.dtype).value();
+  const FieldInfo found{wanted.name, dtype_of(stored), {array.shape.begin() + 1, array.shape.end()}, ""};
+  const bool is_type = wanted.dtype == found.dtype || (wanted.dtype == DType::Float && at::isFloatingType(stored));
   if (wanted.host[0] != '\0' || !is_type || wanted.dims != found.dims) {
     throw with_help(
         error_here(err::schema_differs, place,
                    fmt::format("{} holds {}, the program says {}", wanted.name, type_text(found), type_text(wanted))),
         "write what it holds; a map converts: `x.to(float)`");
   }
+  convert(array, stored, scalar_type(wanted.dtype));
   const auto width = size_t(row_bytes(wanted));
   return {std::make_shared<const Str>(std::move(array.data)), 0, width, width};
 }

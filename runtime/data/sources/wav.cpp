@@ -2,7 +2,9 @@
 
 #include "doors/wav.h"
 
-#include <algorithm>
+#include <memory>
+
+#include <ATen/ops/from_blob.h>
 
 #include "ltr/streams.h"
 #include "runtime/data/known.h"
@@ -21,11 +23,9 @@ Schema sound_schema() {
 
 class Sounds : public Source {
  public:
-  explicit Sounds(std::vector<Str> files) : Source(sound_schema()), files_(std::move(files)) {
-    for (const Str& file : files_) {
-      note_opened(file);
-      note_records(file, 1);
-    }
+  Sounds(const Str& pattern, std::vector<Str> files) : Source(sound_schema()), files_(std::move(files)) {
+    note_opened(pattern, files_);
+    note_records(pattern, size());
   }
 
   int64_t size() const override { return int64_t(files_.size()); }
@@ -33,12 +33,14 @@ class Sounds : public Source {
 
   bool read(const ReadAt& at, Record& out) const override {
     const Str& path = files_[size_t(at.index)];
-    const doors::Wav wav = reading(path, [&] { return doors::read_wav(path); });
-    at::Tensor audio = at::empty({wav.channels, int64_t(wav.samples.size()) / wav.channels}, at::kFloat);
-    std::copy(wav.samples.begin(), wav.samples.end(), audio.mutable_data_ptr<float>());
+    // The tensor keeps the samples as they were read.
+    const auto wav = std::make_shared<doors::Wav>(reading(path, [&] { return doors::read_wav(path); }));
+    const at::Tensor audio = at::from_blob(
+        wav->samples.data(), {wav->channels, int64_t(wav->samples.size()) / wav->channels}, [wav](void*) {},
+        at::TensorOptions().dtype(at::kFloat));
     out.resize(3);
     out[0].tensor = give(audio.to(scalar_type(DType::Float)));
-    out[1].whole = wav.rate;
+    out[1].whole = wav->rate;
     out[2].text = path;
     return true;
   }
@@ -51,7 +53,11 @@ class Sounds : public Source {
 
 Stream wav(const Str& glob) {
   if (is_mock_data()) return mock_source(sound_schema());
-  return open_or_absent(sound_schema(), [&] { return Stream(new Sounds(find_files(glob))); });
+  return open_or_absent(sound_schema(), [&] {
+    Str pattern;
+    std::vector<Str> files = find_files(glob, &pattern);
+    return Stream(new Sounds(pattern, std::move(files)));
+  });
 }
 
 }  // namespace ltr
