@@ -77,7 +77,7 @@ std::string hparams_record(double time, const std::string& tag, int field, const
 
 }  // namespace
 
-Histogram make_histogram(const std::vector<double>& values, size_t bins) {
+Histogram make_histogram(std::span<const double> values, size_t bins) {
   Histogram out;
   double low = INFINITY;
   double high = -INFINITY;

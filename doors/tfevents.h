@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <map>
+#include <span>
 #include <string>
 #include <utility>
 #include <variant>
@@ -24,7 +25,7 @@ struct Histogram {
 
 /// `bins` equal bins from the least to the greatest finite value. No values give no bins; equal ones
 /// share one bin of width 1 around them.
-Histogram make_histogram(const std::vector<double>& values, size_t bins);
+Histogram make_histogram(std::span<const double> values, size_t bins);
 
 using HparamValue = std::variant<double, bool, std::string>;
 

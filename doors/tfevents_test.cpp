@@ -41,12 +41,12 @@ TEST_CASE("an event file begins with its version and a session start, and frames
 }
 
 TEST_CASE("histograms cover all finite values") {
-  const Histogram histogram = make_histogram({0, 0.5, 1, 1, NAN}, 4);
+  const Histogram histogram = make_histogram(std::vector<double>{0, 0.5, 1, 1, NAN}, 4);
   CHECK(histogram.counts == std::vector<double>{1, 0, 1, 2});
   CHECK(histogram.left.front() == 0);
   CHECK(histogram.right.back() == 1);
-  CHECK(make_histogram({}, 4).counts.empty());
-  CHECK(make_histogram({2, 2}, 4).counts == std::vector<double>{2});
+  CHECK(make_histogram(std::vector<double>{}, 4).counts.empty());
+  CHECK(make_histogram(std::vector<double>{2, 2}, 4).counts == std::vector<double>{2});
 }
 
 }  // namespace ltr::doors

@@ -1,12 +1,14 @@
 // `Histograms` of runtime.md 3.3: how weights and gradients are distributed.
 
+#include <map>
+
 #include <ATen/ATen.h>
 
 #include "runtime/callbacks/arguments.h"
 #include "runtime/callbacks/make.h"
 #include "runtime/tensor/handle.h"
-#include "runtime/tensor/host_read.h"
 #include "runtime/train/gathered.h"
+#include "runtime/train/image.h"
 #include "runtime/train/root_state.h"
 
 namespace ltr {
@@ -17,6 +19,7 @@ class Histograms : public Listener {
  public:
   Histograms(const Value& call, const FitView& view)
       : view_(view), what_(text_argument(call, "what", "*")), has_gradients_(bool_argument(call, "grads", true)) {
+    for (const auto& optimizer : view_.request.root.state().optimizers) turns_[optimizer->name()] = -1;
     const Value* every = argument(call, "every");
     in_steps_ = every != nullptr && every->kind == Value::Kind::Steps;
     if (every == nullptr) return;
@@ -27,14 +30,17 @@ class Histograms : public Listener {
 
   uint32_t interests() const override { return kBeforeClip; }
   bool has_state() const override { return true; }
-  void visit(Archive& archive) override { archive.value("turn", turn_); }
+  void visit(Archive& archive) override {
+    for (auto& [optimizer, turn] : turns_) archive.value("turn." + optimizer, turn);
+  }
 
   // Weights and gradients of one moment: those of the window, before it moves them.
   void before_clip(const Optimizer& optimizer, Named&) override {
     const int64_t turn = (in_steps_ ? view_.at.global_step : view_.cx.epoch) / every_;
-    if (turn == turn_ && view_.at.global_step != step_) return;
-    turn_ = turn;
-    step_ = view_.at.global_step;
+    int64_t& newest = turns_[optimizer.name()];
+    if (turn == newest) return;
+    newest = turn;
+    if (!is_read()) return;
     const std::vector<Weight>& weights = optimizer.weights();
     const std::vector<at::Tensor> gradients =
         has_gradients_ ? optimizer.whole_gradients() : std::vector<at::Tensor>(weights.size());
@@ -48,11 +54,16 @@ class Histograms : public Listener {
   }
 
  private:
+  /// Whether some logger takes histograms. The first rank has the loggers, and all gather together or none does.
+  bool is_read() {
+    const loggers::Recorder* recorder = view_.request.recorder;
+    if (!is_read_)
+      is_read_ = view_.request.ranks.of_first(recorder != nullptr && recorder->takes_images() ? "yes" : "no") == "yes";
+    return *is_read_;
+  }
   void record(const Str& tag, const at::Tensor& values) const {
     if (view_.request.recorder == nullptr) return;
-    const at::Tensor flat = on_host(values.detach()).to(at::kDouble).flatten().contiguous();
-    const double* data = flat.const_data_ptr<double>();
-    view_.request.recorder->histogram(step_ + 1, tag, std::vector<double>(data, data + flat.numel()));
+    view_.request.recorder->histogram(view_.at.global_step + 1, tag, histogram_of(values));
   }
 
   FitView view_;
@@ -60,8 +71,8 @@ class Histograms : public Listener {
   bool has_gradients_;
   bool in_steps_ = false;
   int64_t every_ = 1;
-  int64_t turn_ = -1;  ///< the newest that was recorded
-  int64_t step_ = -1;  ///< when that was: several optimizers of a step belong to one
+  std::map<Str, int64_t> turns_;  ///< of each optimizer, the newest that was recorded
+  Option<bool> is_read_;
 };
 
 }  // namespace

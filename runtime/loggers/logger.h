@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "doors/png.h"
+#include "doors/tfevents.h"
 #include "ltr/api.h"
 
 namespace ltr::loggers {
@@ -36,7 +37,7 @@ class Logger {
   virtual void system(int64_t step, double time, const NamedValues& values);
   virtual void event(int64_t step, double time, const Str& name, const Str& json);
   virtual void image(int64_t step, double time, const Str& tag, const doors::Image& image);
-  virtual void histogram(int64_t step, double time, const Str& tag, const std::vector<double>& values);
+  virtual void histogram(int64_t step, double time, const Str& tag, const doors::Histogram& histogram);
   virtual void text(int64_t step, double time, const Str& tag, const Str& text);
   virtual void flush();
   virtual void close();
@@ -63,8 +64,7 @@ class Recorder {
   /// members of the record as the inside of an object: `"path":"checkpoints/x"`, or "".
   void event(int64_t step, Str name, Str json = {});
   void image(int64_t step, Str tag, doors::Image image);
-  /// Bucketed into 30 bins on the logging thread.
-  void histogram(int64_t step, Str tag, std::vector<double> values);
+  void histogram(int64_t step, Str tag, doors::Histogram histogram);
   void text(int64_t step, Str tag, Str text);
   void flush();
   void close();

@@ -20,7 +20,7 @@ void Logger::scalars(int64_t, int64_t, double, const NamedValues&) {}
 void Logger::system(int64_t, double, const NamedValues&) {}
 void Logger::event(int64_t, double, const Str&, const Str&) {}
 void Logger::image(int64_t, double, const Str&, const doors::Image&) {}
-void Logger::histogram(int64_t, double, const Str&, const std::vector<double>&) {}
+void Logger::histogram(int64_t, double, const Str&, const doors::Histogram&) {}
 void Logger::text(int64_t, double, const Str&, const Str&) {}
 void Logger::flush() {}
 void Logger::close() {}
@@ -184,10 +184,10 @@ void Recorder::image(int64_t step, Str tag, doors::Image image) {
               bytes, true);
 }
 
-void Recorder::histogram(int64_t step, Str tag, std::vector<double> values) {
-  const size_t bytes = values.size() * sizeof(double);
+void Recorder::histogram(int64_t step, Str tag, doors::Histogram histogram) {
+  const size_t bytes = 3 * histogram.counts.size() * sizeof(double);
   impl_->push([step, time = now(), tag = std::move(tag),
-               values = std::move(values)](Logger& logger) { logger.histogram(step, time, tag, values); },
+               histogram = std::move(histogram)](Logger& logger) { logger.histogram(step, time, tag, histogram); },
               bytes, true);
 }
 

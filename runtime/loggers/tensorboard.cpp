@@ -28,10 +28,8 @@ class TensorBoard : public Logger {
   void image(int64_t step, double time, const Str& tag, const doors::Image& image) override {
     write(step, time, [&](doors::EventFile& file) { file.image(step, time, tag, image); });
   }
-  void histogram(int64_t step, double time, const Str& tag, const std::vector<double>& values) override {
-    constexpr size_t kBins = 30;
-    write(step, time,
-          [&](doors::EventFile& file) { file.histogram(step, time, tag, doors::make_histogram(values, kBins)); });
+  void histogram(int64_t step, double time, const Str& tag, const doors::Histogram& histogram) override {
+    write(step, time, [&](doors::EventFile& file) { file.histogram(step, time, tag, histogram); });
   }
   void text(int64_t step, double time, const Str& tag, const Str& text) override {
     write(step, time, [&](doors::EventFile& file) { file.text(step, time, tag, text); });

@@ -33,4 +33,10 @@ doors::Image heat_map(const at::Tensor& matrix) {
   return image_of(at::stack({1 - share, 1 - 0.7 * share, 1 - 0.35 * share}));
 }
 
+doors::Histogram histogram_of(const at::Tensor& values) {
+  constexpr size_t kBins = 30;
+  const at::Tensor flat = on_host(values.detach()).to(at::kDouble).flatten().contiguous();
+  return doors::make_histogram({flat.const_data_ptr<double>(), size_t(flat.numel())}, kBins);
+}
+
 }  // namespace ltr

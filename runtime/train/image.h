@@ -1,10 +1,11 @@
 #pragma once
 
-// Tensors as pictures, for loggers.
+// Tensors as pictures and histograms, for loggers.
 
 #include <ATen/core/Tensor.h>
 
 #include "doors/png.h"
+#include "doors/tfevents.h"
 
 namespace ltr {
 
@@ -13,5 +14,8 @@ doors::Image image_of(const at::Tensor& image);
 
 /// A matrix as squares of 8 pixels, each row by its sum: white is nothing, dark blue is all.
 doors::Image heat_map(const at::Tensor& matrix);
+
+/// The values of a tensor in 30 bins.
+doors::Histogram histogram_of(const at::Tensor& values);
 
 }  // namespace ltr

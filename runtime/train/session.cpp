@@ -344,11 +344,7 @@ void Session::log_image(int slot, const Tensor& image) {
 
 void Session::log_histogram(int slot, const Tensor& values) {
   if (!shows(slot)) return;
-  guarded([&] {
-    const at::Tensor flat = on_host(In(values)).to(at::kDouble).flatten().contiguous();
-    const double* data = flat.const_data_ptr<double>();
-    request.recorder->histogram(global_step, tag_of(slot), std::vector<double>(data, data + flat.numel()));
-  });
+  guarded([&] { request.recorder->histogram(global_step, tag_of(slot), histogram_of(In(values))); });
 }
 
 void Session::log_text(int slot, const Str& text) {
