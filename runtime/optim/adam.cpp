@@ -34,10 +34,7 @@ class Adam : public Rule {
   }
   Blocking blocking() const override { return Blocking::Kernel; }
 
-  bool set_momentum(double value) override {
-    betas_.first = value;
-    return true;
-  }
+  double* momentum() override { return &betas_.first; }
 
  private:
   void update_elements(const Update& up) const {
@@ -93,10 +90,7 @@ class AdamLike : public Rule {
     }
   }
 
-  bool set_momentum(double value) override {
-    betas_.first = value;
-    return true;
-  }
+  double* momentum() override { return &betas_.first; }
 
  protected:
   /// Whether a kernel moved the weight already.

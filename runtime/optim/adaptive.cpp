@@ -50,11 +50,7 @@ class RmsProp : public Rule {
     }
   }
 
-  bool set_momentum(double value) override {
-    if (momentum_ == 0) return false;
-    momentum_ = value;
-    return true;
-  }
+  double* momentum() override { return momentum_ != 0 ? &momentum_ : nullptr; }
 
  private:
   double alpha_;

@@ -33,10 +33,7 @@ class Lion : public Rule {
     }
   }
 
-  bool set_momentum(double value) override {
-    betas_.first = value;
-    return true;
-  }
+  double* momentum() override { return &betas_.first; }
 
  private:
   std::pair<double, double> betas_;
@@ -97,10 +94,7 @@ class Lars : public Rule {
     }
   }
 
-  bool set_momentum(double value) override {
-    momentum_ = value;
-    return true;
-  }
+  double* momentum() override { return &momentum_; }
 
  private:
   double momentum_;

@@ -59,10 +59,7 @@ class Muon : public Rule {
     }
   }
 
-  bool set_momentum(double value) override {
-    momentum_ = value;
-    return true;
-  }
+  double* momentum() override { return &momentum_; }
 
  private:
   double momentum_;

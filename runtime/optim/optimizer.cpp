@@ -227,10 +227,13 @@ void Optimizer::set_base_rate(double rate) {
   }
 }
 
-std::vector<std::pair<Str, double>> Optimizer::group_rates(int64_t t) const {
-  std::vector<std::pair<Str, double>> list;
+std::vector<Optimizer::GroupNumbers> Optimizer::group_numbers(int64_t t) const {
+  std::vector<GroupNumbers> list;
   for (const GroupState& group : groups_) {
-    if (!group.weights.empty()) list.emplace_back(group.pattern.empty() ? "rest" : group.pattern, rate_of(group, t));
+    if (group.weights.empty()) continue;
+    const double* momentum = group.rule->momentum();
+    list.push_back({group.pattern.empty() ? "rest" : group.pattern, rate_of(group, t), group.rule->weight_decay,
+                    momentum != nullptr ? Option<double>(*momentum) : Option<double>()});
   }
   return list;
 }
@@ -276,7 +279,8 @@ void Optimizer::step(int64_t t, const at::Tensor& blocked_later) {
     if (group.steps.empty()) make_state(group);
     const optim::Schedule* schedule = group.own_schedule ? group.own_schedule.get() : schedule_.get();
     if (schedule != nullptr) {
-      if (const Option<double> momentum = schedule->momentum(t)) group.rule->set_momentum(*momentum);
+      const Option<double> moved = schedule->momentum(t);
+      if (double* momentum = group.rule->momentum(); moved && momentum != nullptr) *momentum = *moved;
     }
     const double lr = rate_of(group, t);
 

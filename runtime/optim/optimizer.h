@@ -62,9 +62,15 @@ class Optimizer {
   optim::TensorVec grads() const;
   void scale_grads(double factor);
   void zero_grad();
-  /// Rate of the first group, and of each group with its pattern, at update `t`.
+  /// Rate of the first group, and what moves each group that has weights, at update `t`.
   double rate(int64_t t) const;
-  std::vector<std::pair<Str, double>> group_rates(int64_t t) const;
+  struct GroupNumbers {
+    Str pattern;  ///< `rest` of the weights that no pattern names
+    double rate;
+    double weight_decay;
+    Option<double> momentum;  ///< or β1, of the newest update
+  };
+  std::vector<GroupNumbers> group_numbers(int64_t t) const;
   /// From now on its own rate is `rate`, and those of its groups keep their ratio to it.
   void set_base_rate(double rate);
   /// From now on this rate, whatever the schedule says.

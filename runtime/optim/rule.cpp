@@ -67,8 +67,6 @@ void Arguments::check_all_used() {
 
 at::Tensor Rule::initial_state(const char*, const at::Tensor& weight) const { return at::zeros_like(weight); }
 
-bool Rule::set_momentum(double) { return false; }
-
 namespace {
 
 struct Maker {

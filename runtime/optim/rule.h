@@ -69,8 +69,8 @@ class Rule {
   virtual at::Tensor initial_state(const char* name, const at::Tensor& weight) const;
   virtual void update(const Update& update) = 0;
   virtual Blocking blocking() const { return Blocking::PutBack; }
-  /// Sets momentum or β1, for `one_cycle`. False if the rule has none.
-  virtual bool set_momentum(double value);
+  /// Momentum or β1, which `one_cycle` moves; null if the rule has none.
+  virtual double* momentum() { return nullptr; }
   /// The number that the schedules move.
   double lr = 1e-3;
   double weight_decay = 0;

@@ -45,11 +45,7 @@ class Sgd : public Rule {
     }
   }
 
-  bool set_momentum(double value) override {
-    if (momentum_ == 0) return false;
-    momentum_ = value;
-    return true;
-  }
+  double* momentum() override { return momentum_ != 0 ? &momentum_ : nullptr; }
 
  private:
   void update_unless_blocked(const Update& up) const {

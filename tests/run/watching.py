@@ -24,9 +24,14 @@ model Net() {
   least = MinMetric()
   most = MaxMetric()
   running = RunningMean(window = 3)
-  optimizer opt = SGD(net.weights, lr = 0.01)
+  optimizer opt = SGD(net.weights, lr = 0.01, momentum = 0.5, weight_decay = 0.25) {
+    group "*.bias" { weight_decay = 0 }
+  }
+  other = Linear(2, 1)
+  optimizer seldom = SGD(other.weights, lr = 0.01)
   step train[B](x: float[B, 2]) {
-    minimize mean(net(x * 0.01) ** 2)
+    if global_step % 2 == 1 { minimize mean(other(x * 0.01) ** 2) with seldom }
+    minimize mean(net(x * 0.01) ** 2) with opt
     log least = least(mean(x)) on both
     log most = most(mean(x)) on step
     log running = running(mean(x)) on both
@@ -35,10 +40,13 @@ model Net() {
 
 experiment e {
   data = Points(), model = Net(), trainer { epochs = 4, log_every = 1 }
-  callbacks { DeviceStats(every = 1 ms), Histograms(what = "*.weight", every = 2 epochs), Checkpoint(every = 1 epoch, keep = 9) }
+  callbacks { LrMonitor(momentum = true, weight_decay = true), DeviceStats(every = 1 ms), Histograms(what = "*.weight", every = 2 epochs), Checkpoint(every = 1 epoch, keep = 9) }
   loggers { Csv(), TensorBoard() }
 }
 """
+
+
+WANTED = {"weights/net.0.weight": 2, "gradients/net.2.weight": 2, "weights/net.0.bias": 0, "gradients/other.weight": 2}
 
 
 def journal(run):
@@ -48,7 +56,7 @@ def journal(run):
 def tags(run):
     """How often each tag stands in the event files: names are written as they are."""
     text = b"".join(path.read_bytes() for path in sorted(run.glob("**/events.out.tfevents.*")))
-    return {name: text.count(name.encode()) for name in ("weights/net.0.weight", "gradients/net.2.weight", "weights/net.0.bias")}
+    return {name: text.count(name.encode()) for name in WANTED}
 
 
 with scratch() as name:
@@ -62,9 +70,13 @@ with scratch() as name:
     for column in ("host/memory_bytes", "host/free_bytes", "host/cores_used", "disk/free_bytes"):
         check(f"{column} is in the journal", column in text)
     check("histograms of every second epoch, of what matches alone",
-          tags(run) == {"weights/net.0.weight": 2, "gradients/net.2.weight": 2, "weights/net.0.bias": 0}, tags(run))
+          tags(run) == WANTED, tags(run))
     with open(run / "metrics.csv") as file:
         rows = list(csv.DictReader(file))
+    numbers = {"momentum/opt/*.bias": 0.5, "momentum/opt/rest": 0.5, "weight_decay/opt/*.bias": 0, "weight_decay/opt/rest": 0.25}
+    check("momentum and weight decay of each group stand beside its rate", all(
+        [float(row[name]) for row in rows if row.get("lr/opt/rest") and row[name]] == [value] * 40 for name, value in numbers.items()
+        if name in rows[0]) and numbers.keys() <= rows[0].keys(), rows[:2])
     means = [4 * batch + 1.5 for batch in range(10)]
     steps = [row for row in rows if row["train/most"]]
     check("the least and the largest value of a step are those of its window",
@@ -77,5 +89,5 @@ with scratch() as name:
     more = fit(program, folder / "half", "--resume", "last", "--epochs", 4)
     run = newest(folder / "half")
     check("a resume records no turn again", half.returncode == 0 and more.returncode == 0
-          and tags(run) == {"weights/net.0.weight": 2, "gradients/net.2.weight": 2, "weights/net.0.bias": 0}, (tags(run), more.text))
+          and tags(run) == WANTED, (tags(run), more.text))
 finish()
