@@ -148,7 +148,7 @@ def sound(folder):
     with open(case.folder / "a.wav", "wb") as file:
         file.write(whole[:44])
         file.truncate(2**30 + 1)  # a hole: it takes no room
-    case.refuses("a sound beyond the bound", "R3003", "a.wav", "larger than")
+    case.refuses("a sound beyond the bound", "R3003", "a.wav", "more than 1073741824 bytes")
 
 
 def streams(folder):

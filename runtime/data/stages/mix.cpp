@@ -13,7 +13,7 @@ namespace ltr {
 namespace {
 
 /// The rhythm in which streams take turns: `pattern[k % length]` is the stream of record k. Of the first n records each stream
-/// has its share of n but for less than one, so of any n records in a row but for less than two.
+/// has its share of n, `counts / length`, but for less than one, so of any n records in a row but for less than two.
 struct Rhythm {
   std::vector<uint32_t> pattern;
   std::vector<int64_t> ranks;   ///< of each place: how many of its stream stand before it
