@@ -24,7 +24,7 @@ int check_with_reader() {
     EventFile first(folder + "/" + event_file_name(100, "h", 1, 0), 0, 100);
     first.hparams_start(100, {{"lr", 0.5}, {"bias", true}, {"act", std::string("relu")}});
     for (int step = 1; step <= 4; ++step) first.scalar(step, 100 + step, "train/loss", 1.0 / step);
-    first.histogram(2, 102, "w", make_histogram({0, 1, 2, 3}, 30));
+    first.histogram(2, 102, "w", make_histogram(std::vector<double>{0, 1, 2, 3}, 30));
     first.image(2, 102, "picture", Image{2, 1, 3, {255, 0, 0, 0, 255, 0}});
     first.text(2, 102, "words", "**hello**");
   }

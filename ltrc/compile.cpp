@@ -82,13 +82,14 @@ lower::Options lower_options(const Compilation& compilation) {
   return options;
 }
 
-void analyze_source(source::SourceId id, Compilation& compilation) {
+/// Source to typed program, before what only its whole code tells. False if the file cannot be understood.
+bool check_source(source::SourceId id, Compilation& compilation) {
   diagnostics::Sink& sink = *compilation.sink;
   ast::NodeId next_node = 1;
   ast::Module main =
       timed(compilation, "parse", [&] { return parse::parse(id, compilation.sources, next_node, sink); });
   // The rest of a file of another edition cannot be understood.
-  if (sink.has_errors() && main.decls.empty()) return;
+  if (sink.has_errors() && main.decls.empty()) return false;
   compilation.graph = timed(compilation, "resolve", [&] {
     const std::vector<std::string> folders =
         project_folders(std::string(compilation.sources.path(id)), compilation.sources, sink);
@@ -98,11 +99,17 @@ void analyze_source(source::SourceId id, Compilation& compilation) {
     const DataFilesHere files;
     return check::check(*compilation.graph, compilation.sources, sink, &files);
   });
+  compilation.check_errors = sink.error_count();
+  return true;
+}
+
+void analyze_source(source::SourceId id, Compilation& compilation) {
+  if (!check_source(id, compilation)) return;
   timed(compilation, "logic", [&] {
     lower::Options options = lower_options(compilation);
-    options.has_errors = sink.has_errors();
+    options.has_errors = compilation.sink->has_errors();
     const ir::Module module = lower::lower_for_analysis(*compilation.program, compilation.sources, options);
-    training_logic::check_training(module, *compilation.program, sink);
+    training_logic::check_training(module, *compilation.program, *compilation.sink);
     return true;
   });
   check_externs(compilation);
@@ -127,6 +134,11 @@ void analyze(const std::string& file, const Common& common, Compilation& compila
 void analyze_text(const std::string& path, std::string text, const Common& common, Compilation& compilation) {
   compilation.sink = std::make_unique<diagnostics::Sink>(common.max_errors);
   analyze_source(compilation.sources.add(path, std::move(text)), compilation);
+}
+
+void check_text(const std::string& path, std::string text, Compilation& compilation) {
+  compilation.sink = std::make_unique<diagnostics::Sink>();
+  check_source(compilation.sources.add(path, std::move(text)), compilation);
 }
 
 ir::Module to_ir(Compilation& compilation, const std::string& dump_after, std::string* dump) {

@@ -30,6 +30,7 @@ struct Compilation {
   resolve::Reach reach = resolve::Reach::Mentioned;  ///< of the library
   std::optional<resolve::ModuleGraph> graph;
   std::optional<check::Program> program;
+  size_t check_errors = 0;  ///< of names, types and sizes
   std::vector<std::pair<std::string, double>> times_ms;
 
   bool has_errors() const { return sink->has_errors(); }
@@ -42,6 +43,8 @@ void analyze(const std::string& file, const Common& common, Compilation& compila
 /// The same for a text that is in no file yet, or in another state there: `path` is where it
 /// belongs.
 void analyze_text(const std::string& path, std::string text, const Common& common, Compilation& compilation);
+/// Names, types and sizes of a text alone, which is what a change of names can break.
+void check_text(const std::string& path, std::string text, Compilation& compilation);
 
 /// Typed program to Step IR, through the passes. `dump_after` names a pass whose text is wanted in
 /// `dump`.

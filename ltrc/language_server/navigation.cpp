@@ -82,6 +82,20 @@ bool is_name(const std::string& word) {
          buffer.tokens[0].span.end == word.size();
 }
 
+/// A new name may hide another or be hidden; whatever goes wrong, it shows as a mistake that was not there.
+void refuse_clash(const Snapshot& snapshot, const std::map<Span, std::string>& edits, const std::string& name) {
+  std::string renamed(snapshot.text());
+  for (auto edit = edits.rbegin(); edit != edits.rend(); ++edit)
+    renamed.replace(edit->first.begin, edit->first.end - edit->first.begin, edit->second);
+  driver::Compilation after;
+  driver::check_text(snapshot.path, std::move(renamed), after);
+  if (after.check_errors <= snapshot.compilation.check_errors) return;
+  for (const diagnostics::Diagnostic& diagnostic : after.sink->sorted()) {
+    if (diagnostic.severity == diagnostics::Severity::Error)
+      throw std::runtime_error(fmt::format("as `{}` it would be wrong: {}", name, diagnostic.message));
+  }
+}
+
 }  // namespace
 
 Json definition(const Snapshot& snapshot, uint32_t offset) {
@@ -122,37 +136,18 @@ Json prepare_rename(const Snapshot& snapshot, uint32_t offset) {
 Json rename(const Snapshot& snapshot, uint32_t offset, const std::string& name, const Others& others) {
   const Entity& entity = snapshot.index->entity(renamable(snapshot, offset).entity);
   if (!is_name(name)) throw std::runtime_error(fmt::format("`{}` is not a name", name));
-  std::map<std::string, std::map<Span, std::string>> by_uri;
-  std::string renamed(snapshot.text());
-  for (const Found& found : find_all(snapshot, offset, others)) {
-    const Json location = found.snapshot->location(found.use->span);
-    // `log loss` keeps the name of the series.
-    const std::string text = found.use->is_shorthand ? entity.name + " = " + name : name;
-    by_uri[location["uri"].get<std::string>()][found.use->span] = text;
-  }
   Json changes = Json::object();
-  for (const auto& [uri, edits] : by_uri) {
-    Json list = Json::array();
-    for (auto edit = edits.rbegin(); edit != edits.rend(); ++edit) {
-      const auto& [span, text] = *edit;
-      if (uri == uri_of(snapshot.path)) renamed.replace(span.begin, span.end - span.begin, text);
-    }
-    changes[uri] = std::move(list);
-  }
+  std::map<Span, std::string> here;
   for (const Found& found : find_all(snapshot, offset, others)) {
     Json location = found.snapshot->location(found.use->span);
     const std::string uri = location["uri"].get<std::string>();
-    changes[uri].push_back({{"range", location["range"]}, {"newText", by_uri[uri][found.use->span]}});
+    // `log loss` keeps the name of the series.
+    const std::string text = found.use->is_shorthand ? entity.name + " = " + name : name;
+    changes[uri].push_back({{"range", location["range"]}, {"newText", text}});
+    if (uri == uri_of(snapshot.path)) here[found.use->span] = text;
   }
-  // A new name may hide another or be hidden; whatever goes wrong, it shows as a mistake.
-  const auto before = snapshot.compilation.sink->error_count();
-  const auto after = take_snapshot(snapshot.path, renamed);
-  if (by_uri.size() == 1 && after->compilation.sink->error_count() > before) {
-    for (const diagnostics::Diagnostic& diagnostic : after->compilation.sink->sorted()) {
-      if (diagnostic.severity == diagnostics::Severity::Error)
-        throw std::runtime_error(fmt::format("as `{}` it would be wrong: {}", name, diagnostic.message));
-    }
-  }
+  // Where other files change as well, this one alone would not fit to them.
+  if (changes.size() == 1) refuse_clash(snapshot, here, name);
   return {{"changes", std::move(changes)}};
 }
 
