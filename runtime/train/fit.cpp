@@ -37,6 +37,8 @@ FitReport Fit::run() {
       divide_among_ranks(request_);
       cx_.run_hook(Hook::fit_start);
       if (request_.resume.empty()) {
+        // The round is due as any other: one that a signal cuts off is the first thing that the resumed run does.
+        at_.round_is_due = settings_.val_at_start;
         sanity_round();
       } else {
         resume();

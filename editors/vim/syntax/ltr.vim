@@ -75,7 +75,7 @@ syntax keyword ltrHook predict_epoch_start predict_epoch_end predict_batch_start
 syntax keyword ltrHook checkpoint_save checkpoint_load failure
 syntax match ltrKeyword '\v<(cat|log|max|mean|metric|min|shard|skip|step|sum|where)>(\s*\()@!'
 syntax match ltrFunction '\v<(cat|log|max|mean|metric|min|shard|skip|step|sum|where)>(\s*\()@='
-syntax match ltrSetting '\v<(epochs|steps|max_time|min_epochs|min_steps|steps_per_epoch|val_every|sanity_val|limit_train|limit_val|limit_test|limit_predict|overfit|accumulate|global_batch|weigh|log_every|nan|nan_limit|check_grads|seed|deterministic|benchmark|host_ahead|anomaly|checkpoint|devices|precision|strategy|nodes|mesh|backend|sync_batchnorm|bucket|timeout|restarts|scheduler|workers|threads|prefetch)>(\s*\=[^=])@='
+syntax match ltrSetting '\v<(epochs|steps|max_time|min_epochs|min_steps|steps_per_epoch|val_every|sanity_val|val_at_start|limit_train|limit_val|limit_test|limit_predict|overfit|accumulate|global_batch|weigh|log_every|nan|nan_limit|check_grads|seed|deterministic|benchmark|host_ahead|anomaly|checkpoint|devices|precision|strategy|nodes|mesh|backend|sync_batchnorm|bucket|timeout|restarts|scheduler|workers|threads|prefetch)>(\s*\=[^=])@='
 syntax match ltrUnit '\v(\d\s+)@<=(epoch|epochs|step|steps|ms|s|min|h|KiB|MiB|GiB)>'
 " generated: end
 
