@@ -108,7 +108,13 @@ LoadPlan plan_load(const std::vector<Wanted>& wanted, const std::vector<std::str
     if (!is_skipped && !by_name.emplace(here, name).second) doubled.push_back(name);
   }
   std::set<std::string> names;
-  for (const Wanted& one : wanted) names.insert(one.name);
+  std::set<std::string> there;  // Names of stored tensors, and of those that they are shared with.
+  for (const Wanted& one : wanted) {
+    names.insert(one.name);
+    if (by_name.count(one.name) == 0) continue;
+    there.insert(one.name);
+    if (!one.shared_with.empty()) there.insert(one.shared_with);
+  }
   for (const Wanted& one : wanted) {
     if (any_fits(LoadRule::Kind::Freeze, one.name, rules, used)) plan.frozen.push_back(one.name);
     if (any_fits(LoadRule::Kind::Skip, one.name, rules, used)) continue;
@@ -118,12 +124,9 @@ LoadPlan plan_load(const std::vector<Wanted>& wanted, const std::vector<std::str
       continue;
     }
     // The other name of the same tensor does as well.
-    const auto is_other = [&](const Wanted& other) {
-      const bool is_pair = other.name == one.shared_with || other.shared_with == one.name ||
-                           (!one.shared_with.empty() && other.shared_with == one.shared_with);
-      return is_pair && other.name != one.name && by_name.count(other.name) != 0;
-    };
-    if (std::none_of(wanted.begin(), wanted.end(), is_other)) plan.missing.push_back(one.name);
+    const bool has_other =
+        there.count(one.name) != 0 || (!one.shared_with.empty() && there.count(one.shared_with) != 0);
+    if (!has_other) plan.missing.push_back(one.name);
   }
   for (const auto& [here, name] : by_name) {
     if (names.count(here) == 0) plan.unexpected.push_back(name);
