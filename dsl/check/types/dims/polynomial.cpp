@@ -325,7 +325,7 @@ std::string AtomTable::to_text(const Polynomial& value) const {
   for (const auto& [monomial, coefficient] : value.written_terms()) {
     std::string term;
     if (monomial.empty() || (coefficient != 1 && coefficient != -1)) {
-      term = std::to_string(coefficient < 0 ? -coefficient : coefficient);
+      term = std::to_string(coefficient < 0 ? 0 - uint64_t(coefficient) : uint64_t(coefficient));
     }
     for (const auto& [id, power] : monomial) {
       if (!term.empty()) term += " * ";
