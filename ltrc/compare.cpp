@@ -46,7 +46,7 @@ std::map<std::string, BlockRow> blocks_of(const Plan& plan) {
   std::map<std::string, BlockRow> rows;
   std::map<std::string, std::string> types;
   for (const elaborate::Object& object : plan.tree.objects) {
-    if (object.kind == check::Kind::Block) types[object.path] = object.type;
+    if (object.kind == check::Kind::Block && object.path) types[*object.path] = object.type;
   }
   for (const elaborate::Weight& weight : plan.tree.weights) {
     const size_t dot = weight.path.rfind('.');

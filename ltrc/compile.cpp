@@ -17,6 +17,7 @@
 #include "dsl/diagnostics/load_source.h"
 #include "dsl/diagnostics/render.h"
 #include "dsl/parse/parse.h"
+#include "dsl/weights/weights.h"
 #include "ltrc/exit_code.h"
 #include "ltrc/externs.h"
 #include "ltrc/project.h"
@@ -65,15 +66,6 @@ class DataFilesHere : public check::DataFiles {
     }
     return std::nullopt;
   }
-
-  check::WeightsFile weights(const std::string& path, const std::string& from) const override {
-    return read_weights(path, from);
-  }
-
-  check::LoadPlan plan(const std::vector<check::WantedTensor>& wanted, const std::vector<std::string>& stored,
-                       const std::vector<check::WeightRule>& rules) const override {
-    return plan_weights(wanted, stored, rules);
-  }
 };
 
 lower::Options lower_options(const Compilation& compilation) {
@@ -98,6 +90,10 @@ bool check_source(source::SourceId id, Compilation& compilation) {
   compilation.program = timed(compilation, "check", [&] {
     const DataFilesHere files;
     return check::check(*compilation.graph, compilation.sources, sink, &files);
+  });
+  compilation.program = timed(compilation, "weights", [&] {
+    return weights::check_weights(std::move(*compilation.program), *compilation.graph, compilation.sources, sink,
+                                  WeightFilesHere());
   });
   compilation.check_errors = sink.error_count();
   return true;

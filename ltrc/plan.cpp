@@ -134,15 +134,14 @@ struct Row {
 std::vector<Row> rows_of(const Plan& plan) {
   std::vector<Row> rows;
   for (const Object& object : plan.tree.objects) {
-    if (object.kind != check::Kind::Block || object.path.empty()) continue;
-    Row row{object.path, object.type, object.is_called ? shape_text(object.output) : "", 0, 0};
+    if (object.kind != check::Kind::Block || !object.path) continue;
+    Row row{*object.path, object.type, object.is_called ? shape_text(object.output) : "", 0, 0};
     for (const elaborate::Weight& weight : plan.tree.weights) {
-      if (!weight.is_buffer && elaborate::is_below(weight.path, object.path))
+      if (!weight.is_buffer && elaborate::is_below(weight.path, *object.path))
         row.weights += elaborate::count_elements(weight.dims).value_or(0);
     }
     for (const elaborate::Operation& operation : plan.tape) {
-      if (elaborate::is_below(plan.tree.objects[operation.object].path, object.path))
-        row.flops += operation.flops.value_or(0);
+      if (plan.tree.objects[operation.object].lies_below(*object.path)) row.flops += operation.flops.value_or(0);
     }
     rows.push_back(std::move(row));
   }

@@ -64,14 +64,13 @@ std::optional<int> states_of(const Value& rule) {
 }
 
 std::string recomputed_block(const Plan& plan, const Machinery& machinery, elaborate::ObjectId object) {
-  const std::string& path = plan.tree.objects[object].path;
   std::string outermost;
   for (const elaborate::Object& one : plan.tree.objects) {
     const bool is_named =
         std::find(machinery.recompute.begin(), machinery.recompute.end(), one.type) != machinery.recompute.end();
-    if (is_named && one.kind == check::Kind::Block && elaborate::is_below(path, one.path) &&
-        (outermost.empty() || one.path.size() < outermost.size()))
-      outermost = one.path;
+    if (is_named && one.kind == check::Kind::Block && one.path && plan.tree.objects[object].lies_below(*one.path) &&
+        (outermost.empty() || one.path->size() < outermost.size()))
+      outermost = *one.path;
   }
   return outermost;
 }

@@ -47,14 +47,14 @@ class WorkMaker {
   void find_units() {
     std::vector<std::string> blocks;
     for (const Object& object : plan_.tree.objects) {
-      if (object.kind == check::Kind::Block && object.type == machinery_.block && !object.path.empty())
-        blocks.push_back(object.path);
+      if (object.kind == check::Kind::Block && object.type == machinery_.block && object.path)
+        blocks.push_back(*object.path);
     }
     std::sort(blocks.begin(), blocks.end(), [](const auto& a, const auto& b) { return a.size() < b.size(); });
     for (const Operation& operation : plan_.tape) {
-      const std::string& path = plan_.tree.objects[operation.object].path;
-      const auto block = std::find_if(blocks.begin(), blocks.end(),
-                                      [&](const std::string& one) { return elaborate::is_below(path, one); });
+      const Object& object = plan_.tree.objects[operation.object];
+      const auto block =
+          std::find_if(blocks.begin(), blocks.end(), [&](const std::string& one) { return object.lies_below(one); });
       if (block != blocks.end() && units_.emplace(*block, work_.units.size()).second) work_.units.emplace_back();
     }
   }
@@ -65,7 +65,7 @@ class WorkMaker {
     }
     return work_.rest;
   }
-  Unit& unit_of(const Operation& operation) { return unit_at(plan_.tree.objects[operation.object].path); }
+  Unit& unit_of(const Operation& operation) { return unit_at(plan_.tree.objects[operation.object].path.value_or("")); }
 
   void add_weights() {
     for (const elaborate::Weight& weight : plan_.tree.weights)

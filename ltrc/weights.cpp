@@ -10,7 +10,7 @@ namespace ltr::driver {
 
 namespace {
 
-using check::WeightsFile;
+using weights::WeightsFile;
 
 WeightsFile::Problem problem_of(doors::WeightsError::Kind kind) {
   switch (kind) {
@@ -32,7 +32,7 @@ doors::LoadRule::Kind kind_of(check::WeightRule::Kind kind) {
 
 }  // namespace
 
-WeightsFile read_weights(const std::string& path, const std::string& from) {
+WeightsFile WeightFilesHere::open(const std::string& path, const std::string& from) const {
   namespace fs = std::filesystem;
   WeightsFile file;
   std::string found = (fs::path(from).parent_path() / path).string();
@@ -58,10 +58,11 @@ WeightsFile read_weights(const std::string& path, const std::string& from) {
   return file;
 }
 
-check::LoadPlan plan_weights(const std::vector<check::WantedTensor>& wanted, const std::vector<std::string>& stored,
-                             const std::vector<check::WeightRule>& rules) {
+weights::LoadPlan WeightFilesHere::plan(const std::vector<weights::WantedTensor>& wanted,
+                                        const std::vector<std::string>& stored,
+                                        const std::vector<check::WeightRule>& rules) const {
   std::vector<doors::Wanted> tensors;
-  for (const check::WantedTensor& tensor : wanted) tensors.push_back({tensor.name, tensor.shared_with});
+  for (const weights::WantedTensor& tensor : wanted) tensors.push_back({tensor.name, tensor.shared_with});
   std::vector<doors::LoadRule> all;
   for (const check::WeightRule& rule : rules) all.push_back({kind_of(rule.kind), rule.pattern, rule.replacement});
   doors::LoadPlan made = doors::plan_load(tensors, stored, all);

@@ -1,13 +1,15 @@
 #pragma once
 
-#include "dsl/check/check.h"
+#include "dsl/weights/files.h"
 
 namespace ltr::driver {
 
-/// The header of a file of weights beside the source at `from`, else as given.
-check::WeightsFile read_weights(const std::string& path, const std::string& from);
-
-check::LoadPlan plan_weights(const std::vector<check::WantedTensor>& wanted, const std::vector<std::string>& stored,
-                             const std::vector<check::WeightRule>& rules);
+/// Files of weights beside the source that names them, else as given.
+class WeightFilesHere : public weights::Files {
+ public:
+  weights::WeightsFile open(const std::string& path, const std::string& from) const override;
+  weights::LoadPlan plan(const std::vector<weights::WantedTensor>& wanted, const std::vector<std::string>& stored,
+                         const std::vector<check::WeightRule>& rules) const override;
+};
 
 }  // namespace ltr::driver

@@ -80,12 +80,20 @@ Program check(const resolve::ModuleGraph& graph, const source::SourceManager& so
   check_logged_names(cx);
   check_learning_rates(cx);
   check_fields(cx);
-  check_weights(cx);
   for (const ast::Decl& decl : main.ast.decls) {
     if (const auto* test = decl.get<ast::Test>()) check_test(cx, *test, decl, 0);
   }
   check_uncalled_steps(cx);
   return settle(std::move(cx.program));
+}
+
+Program oblige(Program checked, const std::vector<Requirement>& requirements, const resolve::ModuleGraph& graph,
+               const source::SourceManager& sources, diagnostics::Sink& sink) {
+  Context cx{.sources = sources, .sink = &sink, .graph = graph, .program = std::move(checked)};
+  std::vector<Local> locals;
+  Scope scope{.cx = cx, .module = 0, .place = Place::Experiment, .locals = locals};
+  for (const Requirement& requirement : requirements) require(requirement, requirement.origin, scope);
+  return std::move(cx.program);
 }
 
 }  // namespace ltr::check

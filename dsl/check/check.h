@@ -1,7 +1,6 @@
 #pragma once
 
-#include "dsl/check/declarations/weights_file.h"
-#include "dsl/check/typed.h"
+#include "dsl/check/types/requirement.h"
 #include "dsl/resolve/resolve.h"
 
 namespace ltr::check {
@@ -12,11 +11,6 @@ struct DataFiles {
   /// The first line of a text file named in the source at `from`, without its line end; nothing if
   /// it is not there or cannot be read.
   virtual std::optional<std::string> first_line(const std::string& path, const std::string& from) const = 0;
-  /// The header of a file of weights, a `#PART` of PyTorch files included.
-  virtual WeightsFile weights(const std::string& path, const std::string& from) const = 0;
-  /// Which of the tensors `stored` becomes which of `wanted`.
-  virtual LoadPlan plan(const std::vector<WantedTensor>& wanted, const std::vector<std::string>& stored,
-                        const std::vector<WeightRule>& rules) const = 0;
 };
 
 /// Types, shapes, data streams and training logic of a program whose names are resolved. Everything
@@ -25,5 +19,10 @@ struct DataFiles {
 /// to run time, or reported. With `files`, headers of data files that are there are read.
 Program check(const resolve::ModuleGraph& graph, const source::SourceManager& sources, diagnostics::Sink& sink,
               const DataFiles* files = nullptr);
+
+/// The checked program with what a later phase requires of its sizes: what does not follow from the program, nor is
+/// reported, becomes an obligation.
+Program oblige(Program checked, const std::vector<Requirement>& requirements, const resolve::ModuleGraph& graph,
+               const source::SourceManager& sources, diagnostics::Sink& sink);
 
 }  // namespace ltr::check

@@ -276,6 +276,7 @@ struct Program {
   std::map<std::string, std::set<std::string>>
       fact_fields;  ///< by the name of a `let` that holds facts: the fields that are asked for
   AtomTable atoms;
+  std::map<AtomId, Expr> sizes_at_start;  ///< how those of hparams and data are read when a run starts
 };
 
 }  // namespace ltr::check

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "dsl/check/walk.h"
 #include "dsl/elaborate/groups.h"
 #include "dsl/elaborate/machine.h"
 
@@ -102,6 +103,23 @@ Value evaluate_setting(const check::ExprView& expr, const check::Program& progra
   read_hparams(program, experiment, options, machine, plan);
   Frame top;
   return machine.eval(expr, top);
+}
+
+Tree build(const check::Program& program, const check::Type& type, const check::ExprIds& arguments,
+           check::AtomTable& atoms) {
+  Options options;
+  options.atoms = &atoms;
+  Plan plan;
+  Machine machine(program, options, plan);
+  Frame top;
+  const auto given = [&](size_t i, const std::string& param) {
+    if (i >= arguments.size()) return Value{};
+    const check::ExprView argument = program.exprs[arguments[i]];
+    return check::builds_blocks(argument, program) ? machine.eval_at(param, argument, top)
+                                                   : machine.eval(argument, top);
+  };
+  plan.tree.model = ObjectId(machine.construct(type, {SIZE_MAX, given}, "").whole);
+  return std::move(plan.tree);
 }
 
 Plan elaborate(const check::Program& program, const check::Experiment& experiment, const Options& options) {

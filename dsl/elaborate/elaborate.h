@@ -17,6 +17,9 @@ struct Options {
   int64_t world = 1;
   /// Number of different characters of a text file, if it can be read.
   std::function<Size(const std::string& path)> count_characters;
+  /// Those of the program: weights get their dims in terms of them, and nothing is guessed. What hangs on a condition that is
+  /// not known is not known itself, where a plan counts the first branch.
+  check::AtomTable* atoms = nullptr;
 };
 
 /// Something that only the run can tell, and where.
@@ -42,6 +45,12 @@ struct Plan {
   std::vector<Unknown> unknown;
   std::vector<std::string> broken;  ///< rules of hparams and shapes that these numbers break
 };
+
+/// What the block or model `type` builds with `arguments`, all or none of its params, in the terms that the program alone
+/// knows: hparams, data, what `type` says of its int params, else the params themselves. `atoms` are those of the program, which
+/// may have errors. Optimizers and metrics are left out.
+Tree build(const check::Program& program, const check::Type& type, const check::ExprIds& arguments,
+           check::AtomTable& atoms);
 
 /// The value of a setting, which rests on hparams alone, under `options` and what the experiment sets.
 Value evaluate_setting(const check::ExprView& expr, const check::Program& program, const check::Experiment& experiment,

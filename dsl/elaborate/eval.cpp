@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "dsl/check/walk.h"
+#include "dsl/elaborate/host_value.h"
 #include "dsl/elaborate/machine.h"
 #include "dsl/host/math.h"
 
@@ -34,35 +35,12 @@ void set_node(Value& value, int32_t node) {
   for (Value& item : value.items) set_node(item, node);
 }
 
-std::optional<host::Number> number_of(const Value& value) {
-  if (value.kind == Value::Kind::Bool) return value.whole != 0;
-  if (value.kind == Value::Kind::Int) return value.whole;
-  if (value.kind == Value::Kind::Float) return value.real;
-  return std::nullopt;
-}
-
-Value value_of(const host::Number& number) {
-  if (const bool* flag = std::get_if<bool>(&number)) return Value::of_bool(*flag);
-  if (const int64_t* whole = std::get_if<int64_t>(&number)) return Value::of_int(*whole);
-  return Value::of_float(std::get<double>(number));
-}
-
-std::optional<bool> equal(const Value& a, const Value& b) {
-  if (a.kind == Value::Kind::Str && b.kind == Value::Kind::Str) return a.text == b.text;
-  if (a.is_number() && b.is_number()) return a.number() == b.number();
-  if (a.kind == Value::Kind::Bool && b.kind == Value::Kind::Bool) return a.whole == b.whole;
-  if (a.kind == Value::Kind::List && b.kind == Value::Kind::List) {
-    if (a.items.size() != b.items.size()) return false;
-    for (size_t i = 0; i < a.items.size(); ++i) {
-      const auto same = equal(a.items[i], b.items[i]);
-      if (!same || !*same) return same;
-    }
-    return true;
-  }
-  return std::nullopt;
-}
-
 Value of_flag(std::optional<bool> flag) { return flag ? Value::of_bool(*flag) : Value{}; }
+
+bool is_object(const check::Type& type) {
+  return type.kind == Kind::Block || type.kind == Kind::Model || type.kind == Kind::Data || type.kind == Kind::Metric ||
+         type.kind == Kind::CallbackValue;
+}
 
 }  // namespace
 
@@ -80,6 +58,8 @@ struct Machine::ExprRunner {
   }
   /// What the type tells of a value.
   Value typed() const { return machine.value_of(expr.type, frame); }
+  /// Likewise where its code does not.
+  Value or_typed(Value value) const { return value.kind == Value::Kind::Unknown ? typed() : value; }
 
   Value operator()(const node::Error&) const { return {}; }
   Value operator()(const node::IntConst& constant) const { return Value::of_int(constant.value); }
@@ -123,7 +103,7 @@ struct Machine::ExprRunner {
   }
   Value operator()(const node::DataMember& member) const { return machine.data ? data_member(member) : Value{}; }
   Value operator()(const node::Context& context) const {
-    return context.name == "world" ? Value::of_int(machine.options_.world) : typed();
+    return context.name == "world" && !machine.is_exact() ? Value::of_int(machine.options_.world) : typed();
   }
   Value operator()(const node::ModelOf&) const { return {}; }
   Value operator()(const node::MetricSeries&) const { return {}; }
@@ -131,7 +111,8 @@ struct Machine::ExprRunner {
   Value operator()(const node::Function& function) const {
     Value closure;
     closure.kind = Value::Kind::Closure;
-    closure.items.push_back(eval(function.value));
+    closure.items.push_back(frame.place ? machine.eval_at(*frame.place, machine.program_.exprs[function.value], frame)
+                                        : eval(function.value));
     closure.whole = int64_t(machine.closures_.size());
     machine.assign(function.local, closure.items[0], frame);
     machine.closures_.push_back({&function, frame});
@@ -148,12 +129,12 @@ struct Machine::ExprRunner {
     return call(library::Id::None, eval(extern_call.args));
   }
   Value operator()(const node::CallFn& function) const {
-    return machine.call(function.fn, frame.self, eval(function.args));
+    return or_typed(machine.call(function.fn, frame.self, eval(function.args)));
   }
   Value operator()(const node::CallMethod& method) const {
     const Value object = eval(method.object);
     if (object.kind != Value::Kind::Object) return typed();
-    return machine.call(method.fn, ObjectId(object.whole), eval(method.args));
+    return or_typed(machine.call(method.fn, ObjectId(object.whole), eval(method.args)));
   }
   Value operator()(const node::CallMetric& update) const {
     eval(update.args);
@@ -162,14 +143,16 @@ struct Machine::ExprRunner {
   Value operator()(const node::CallValue& call) const {
     const Value function = eval(call.callee);
     std::vector<Value> args = eval(call.args);
-    if (function.kind == Value::Kind::Closure) return machine.apply(function, std::move(args));
+    if (function.kind == Value::Kind::Closure) return or_typed(machine.apply(function, std::move(args)));
     machine.unknown("what the function value computes, which is not counted", expr.span);
     return typed();
   }
   Value operator()(const node::Construct& built) const {
+    if (!is_object(expr.type)) return {};
     const auto given = [&](size_t i, const std::string& param) { return placed(built.args[i], param); };
-    return machine.construct(expr.type, {built.args.size(), given},
-                             expr.type.kind == Kind::Block ? frame.place : std::nullopt);
+    const Machine::Arguments args{built.args.size(), given};
+    if (expr.type.kind != Kind::Block) return machine.construct(expr.type, args, std::nullopt);
+    return machine.construct(machine.is_exact() ? machine.in_terms(expr.type, frame) : expr.type, args, frame.place);
   }
   Value operator()(const node::Call& call) const {
     Value result;
@@ -190,7 +173,8 @@ struct Machine::ExprRunner {
     Value result;
     result.kind = Value::Kind::Record;
     for (const check::TypeField& field : expr.type.fields) result.names.push_back(field.name);
-    for (size_t i = 0; i < record.values.size(); ++i) result.items.push_back(placed(record.values[i], result.names[i]));
+    for (size_t i = 0; i < record.values.size() && i < result.names.size(); ++i)
+      result.items.push_back(placed(record.values[i], result.names[i]));
     return result;
   }
   Value operator()(const node::RecordField& field) const {
@@ -212,7 +196,7 @@ struct Machine::ExprRunner {
   Value operator()(const node::Comprehension& list) const {
     const Value from = eval(list.from), to = eval(list.to);
     Value result;
-    if (from.kind != Value::Kind::Int || to.kind != Value::Kind::Int) {
+    if (count_between(from, to).value_or(kMaxLength + 1) > kMaxLength) {
       machine.unknown("how long the list is", expr.span);
       return result;
     }
@@ -249,6 +233,7 @@ struct Machine::ExprRunner {
   Value operator()(const node::If& choice) const {
     const Value condition = eval(choice.condition);
     const bool is_known = condition.kind == Value::Kind::Bool;
+    if (!is_known && machine.is_exact()) return expr.type.kind == Kind::Int ? typed() : Value{};
     if (!is_known) machine.unknown("which branch is taken; the first is counted", expr.span);
     return eval(!is_known || condition.whole != 0 ? choice.then_value : choice.else_value);
   }
@@ -272,7 +257,7 @@ struct Machine::ExprRunner {
     std::optional<host::Number> result;
     if (numbers.size() == args.size() && args.size() == 1) result = host::fold(host.op, numbers[0]);
     if (numbers.size() == args.size() && args.size() == 2) result = host::fold(host.op, numbers[0], numbers[1]);
-    return result ? elaborate::value_of(*result) : typed();
+    return result ? of_number(*result) : typed();
   }
   Value operator()(const node::In& in) const {
     const Value value = eval(in.value);
@@ -371,11 +356,7 @@ struct Machine::ExprRunner {
   /// The value of a part, which lies at a place of its own if it builds blocks.
   Value placed(ExprId part, const std::string& name) const {
     if (!frame.place || !check::builds_blocks(machine.program_.exprs[part], machine.program_)) return eval(part);
-    const std::string outer = *frame.place;
-    frame.place = below(outer, name);
-    Value value = eval(part);
-    frame.place = outer;
-    return value;
+    return machine.eval_at(below(*frame.place, name), machine.program_.exprs[part], frame);
   }
 
   /// `decides` is the value of the left side that makes the right one needless.
@@ -464,6 +445,7 @@ struct Machine::ExprRunner {
       return source;
     }
     Value result = typed();
+    if (result.kind == Value::Kind::Tensor) take_dims(result, args);
     const bool has_tensor = result.kind == Value::Kind::Tensor || result.kind == Value::Kind::List;
     if (!machine.is_tracing || !has_tensor) return result;
     Operation operation = this->operation(function);
@@ -491,7 +473,24 @@ struct Machine::ExprRunner {
 };
 
 Value Machine::eval(const ExprView& expr, Frame& frame) {
-  return std::visit(ExprRunner{*this, expr, frame}, expr.node);
+  if (!may_go_on(expr.span)) return {};
+  if (depth_ == kMaxDepth) {
+    unknown("what is nested in more than " + std::to_string(kMaxDepth) + " levels", expr.span);
+    return {};
+  }
+  ++depth_;
+  Value value = std::visit(ExprRunner{*this, expr, frame}, expr.node);
+  --depth_;
+  return value;
+}
+
+Value Machine::eval_at(const std::string& place, const ExprView& expr, Frame& frame) {
+  const std::optional<std::string> outer = frame.place;
+  frame.place = place;
+  Value value = eval(expr, frame);
+  if (value.kind == Value::Kind::Unknown) plan_.tree.open.push_back(place);
+  frame.place = outer;
+  return value;
 }
 
 }  // namespace ltr::elaborate

@@ -56,14 +56,16 @@ bool is_below(const std::string& path, const std::string& above) {
   return above.empty() || path == above || (path.starts_with(above) && path[above.size()] == '.');
 }
 
+bool Object::lies_below(const std::string& above) const { return path && is_below(*path, above); }
+
 std::vector<WeightId> Tree::weights_at(const std::string& path) const {
   std::vector<WeightId> found;
-  for (size_t i = 0; i < weights.size(); ++i) {
-    const Weight& weight = weights[i];
-    const auto lies_there = [&](const std::string& place) { return is_below(place, path); };
-    const bool is_there = lies_there(weight.path) || std::any_of(weight.ties.begin(), weight.ties.end(), lies_there);
-    if (is_there && !weight.is_buffer && !weight.is_frozen) found.push_back(WeightId(i));
+  for (const auto& [place, id] : places) {
+    if (is_below(place, path) && !weights[id].is_buffer && !weights[id].is_frozen) found.push_back(id);
   }
+  // A tied one is met at each of its places.
+  std::sort(found.begin(), found.end());
+  found.erase(std::unique(found.begin(), found.end()), found.end());
   return found;
 }
 

@@ -64,12 +64,13 @@ struct Value {
 /// The product of the sizes, if all are known.
 Size count_elements(const std::vector<Size>& dims);
 
-/// A path is of a place: where a member, an element, a field or an argument that is built lies below the model.
+/// A path is of a place: where a member, an element, a field or an argument that is built lies below the root of the tree,
+/// which is the model.
 struct Weight {
-  std::string path;               ///< `net.fc1.weight`
-  std::vector<std::string> ties;  ///< the other places that it was given to
+  std::string path;  ///< `net.fc1.weight`
   check::Element element = check::Element::Error;
   std::vector<Size> dims;
+  std::vector<check::Dim> terms;  ///< dims in terms of what the tree was built from, where that is asked for
   bool is_buffer = false;
   bool is_frozen = false;  ///< by the `freeze` of a `from`: no optimizer moves it
 
@@ -84,15 +85,15 @@ bool is_below(const std::string& path, const std::string& above);
 
 /// What sizes mean inside one declaration or call.
 struct Sizes {
-  std::map<check::AtomId, int64_t> atoms;
+  check::AtomTable::Substitution atoms;          ///< numbers, or terms of what the tree was built from
   std::map<uint32_t, std::vector<Size>> groups;  ///< what `...` stands for
 };
 
 struct Object {
   check::Kind kind = check::Kind::Block;
   check::DeclIndex decl = 0;
-  std::string type;  ///< name of the declaration
-  std::string path;  ///< `net.fc1`; empty for the model
+  std::string type;                 ///< name of the declaration
+  std::optional<std::string> path;  ///< `net.fc1`, empty for the model; data, metrics and callbacks lie at no place
   std::map<std::string, Value> params;
   std::vector<std::pair<std::string, Value>> members;
   Sizes sizes;
@@ -101,11 +102,15 @@ struct Object {
   bool is_called = false;
 
   const Value* find(const std::string& name) const;
+  /// Whether it lies at the place `above`, or below it.
+  bool lies_below(const std::string& above) const;
 };
 
 struct Tree {
   std::vector<Object> objects;
   std::vector<Weight> weights;
+  std::vector<std::pair<std::string, WeightId>> places;  ///< of weights, as declared; one that is tied has several
+  std::vector<std::string> open;  ///< places at which there may be more, since nobody knows what is built there
   ObjectId model = 0;
   ObjectId data = 0;
 

@@ -27,10 +27,12 @@ TEST_CASE("weights: below a place") {
 
 TEST_CASE("weights: a tied one lies at all of its places, a frozen one and a buffer at none") {
   Tree tree;
-  tree.weights.push_back({.path = "tok.weight", .ties = {"head.weight"}});
+  tree.weights.push_back({.path = "tok.weight"});
   tree.weights.push_back({.path = "head.bias"});
   tree.weights.push_back({.path = "head.count", .is_buffer = true});
   tree.weights.push_back({.path = "head.scale", .is_frozen = true});
+  for (WeightId id = 0; id < tree.weights.size(); ++id) tree.places.emplace_back(tree.weights[id].path, id);
+  tree.places.emplace_back("head.weight", 0);
   CHECK(tree.weights_at("head") == std::vector<WeightId>{0, 1});
   CHECK(tree.weights_at("tok") == std::vector<WeightId>{0});
   CHECK(tree.weights_at("") == std::vector<WeightId>{0, 1});

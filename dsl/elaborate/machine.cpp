@@ -4,6 +4,7 @@
 
 #include "dsl/check/walk.h"
 #include "dsl/elaborate/groups.h"
+#include "dsl/elaborate/host_value.h"
 
 /// Objects, calls and statements.
 namespace ltr::elaborate {
@@ -11,12 +12,6 @@ namespace ltr::elaborate {
 using check::Kind;
 using check::MemberKind;
 namespace stmt = check::stmt;
-
-namespace {
-
-constexpr int kMaxDepth = 200;
-
-}  // namespace
 
 const check::Object& Machine::decl_of(const Object& object) const {
   switch (object.kind) {
@@ -30,6 +25,15 @@ const check::Object& Machine::decl_of(const Object& object) const {
 
 void Machine::unknown(const std::string& what, check::Span span) {
   if (reported_.emplace(what, span).second) plan_.unknown.push_back({what, span});
+}
+
+bool Machine::may_go_on(check::Span span) {
+  if (is_tracing || (steps_ < kMaxSteps && plan_.tree.objects.size() < kMaxObjects)) {
+    ++steps_;
+    return true;
+  }
+  unknown("what is built from here on: the model has more parts than are counted", span);
+  return false;
 }
 
 void Machine::assign(check::LocalId local, Value value, Frame& frame) const {
@@ -48,8 +52,12 @@ void Machine::assign_anew(check::LocalId local, Value value, Frame& frame) const
 // A weight whose first value is another weight is that weight.
 Value Machine::add_weight(const check::Member& member, const std::string& path, Value value, const Frame& frame) {
   if (value.kind == Value::Kind::None) return value;
+  if (is_exact() && value.kind == Value::Kind::Unknown) {
+    plan_.tree.open.push_back(path);
+    return value;
+  }
   if (value.weight) {
-    plan_.tree.weights[*value.weight].ties.push_back(path);
+    plan_.tree.places.emplace_back(path, *value.weight);
     return value;
   }
   const check::Type& type = member.type.kind == Kind::Option ? member.type.fields[0].type : member.type;
@@ -57,12 +65,19 @@ Value Machine::add_weight(const check::Member& member, const std::string& path, 
   weight.path = path;
   weight.element = type.element;
   weight.dims = dims_of(type, frame);
+  // A dim that its type cannot name is that of its first value.
+  for (size_t i = 0; i < weight.dims.size() && i < value.dims.size(); ++i) {
+    if (!weight.dims[i]) weight.dims[i] = value.dims[i];
+  }
+  for (size_t i = 0; is_exact() && i < type.dims.size() && i < weight.dims.size(); ++i)
+    weight.terms.push_back({.size = weight.dims[i] ? *weight.dims[i] : in_terms(type.dims[i].size, frame)});
   weight.is_buffer = member.kind == MemberKind::Buffer;
   Value result;
   result.kind = Value::Kind::Tensor;
   result.element = weight.element;
   result.dims = weight.dims;
   result.weight = WeightId(plan_.tree.weights.size());
+  plan_.tree.places.emplace_back(path, *result.weight);
   plan_.tree.weights.push_back(std::move(weight));
   return result;
 }
@@ -81,18 +96,22 @@ Value Machine::member_of(const check::Member& member, const std::optional<std::s
   const std::optional<std::string> path = place ? std::optional(below(*place, member.name)) : std::nullopt;
   switch (member.kind) {
     case MemberKind::Block: {
-      frame.place = path;
-      Value value = eval(member.value, frame);
-      frame.place.reset();
-      if (member.source && path) freeze(*member.source, *path);
+      if (!path) break;
+      Value value = eval_at(*path, member.value, frame);
+      if (member.source) freeze(*member.source, *path);
       return value;
     }
     case MemberKind::Weight:
-    case MemberKind::Buffer: return add_weight(member, path.value_or(""), eval(member.value, frame), frame);
-    case MemberKind::Let:
+    case MemberKind::Buffer: {
+      Value value = eval(member.value, frame);
+      return path ? add_weight(member, *path, std::move(value), frame) : value;
+    }
+    case MemberKind::Let: break;
     case MemberKind::Metric:
     case MemberKind::Optimizer:
-    case MemberKind::State: break;
+    case MemberKind::State:
+      if (is_exact()) return {};
+      break;
   }
   return eval(member.value, frame);
 }
@@ -103,16 +122,20 @@ Value Machine::construct(const check::Type& type, const Arguments& args, const s
   plan_.tree.objects.emplace_back();
   plan_.tree.objects[id].kind = type.kind;
   plan_.tree.objects[id].decl = type.decl;
-  plan_.tree.objects[id].path = place.value_or("");
+  plan_.tree.objects[id].path = place;
   const check::Object& decl = decl_of(plan_.tree.objects[id]);
   plan_.tree.objects[id].type = decl.name;
+  if (decl.is_damaged && place) plan_.tree.open.push_back(*place);
   const bool was_tracing = is_tracing;
   is_tracing = false;
   Frame frame;
   frame.locals = &decl.locals;
   frame.self = id;
+  if (is_exact()) frame.sizes.atoms.insert(type.arguments.begin(), type.arguments.end());
   for (size_t i = 0; i < decl.params.size() && i < args.count; ++i) {
     Value value = args.evaluate(i, decl.params[i].name);
+    if (is_exact() && value.kind == Value::Kind::Unknown && decl.params[i].type.kind == Kind::Int)
+      value = value_of(decl.params[i].type, frame);
     plan_.tree.objects[id].params[decl.params[i].name] = value;
     assign(check::LocalId(i), std::move(value), frame);
   }
@@ -133,7 +156,10 @@ Value Machine::construct(const check::Type& type, const Arguments& args, const s
 std::vector<WeightId> Machine::weights_of(const Value& value) const {
   const Tree& tree = plan_.tree;
   if (value.kind == Value::Kind::Weights) return value.weights;
-  if (value.kind == Value::Kind::Object) return tree.weights_at(tree.objects[size_t(value.whole)].path);
+  if (value.kind == Value::Kind::Object) {
+    const Object& object = tree.objects[size_t(value.whole)];
+    return object.path ? tree.weights_at(*object.path) : std::vector<WeightId>{};
+  }
   if (value.weight) {
     const Weight& weight = tree.weights[*value.weight];
     return weight.is_buffer || weight.is_frozen ? std::vector<WeightId>{} : std::vector{*value.weight};
@@ -160,10 +186,6 @@ Value Machine::call(uint32_t fn, std::optional<ObjectId> self, std::vector<Value
   Frame frame;
   frame.locals = &code.locals;
   frame.self = self;
-  if (++depth_ > kMaxDepth) {
-    --depth_;
-    return {};
-  }
   for (size_t i = 0; i < args.size() && i < code.param_count; ++i) assign(check::LocalId(i), std::move(args[i]), frame);
   for (const check::Binder& binder : code.binders) {
     const check::Type& type = code.locals[binder.local].type;
@@ -172,7 +194,6 @@ Value Machine::call(uint32_t fn, std::optional<ObjectId> self, std::vector<Value
     }
   }
   std::optional<Value> result = run(code.body, frame);
-  --depth_;
   if (self && is_tracing && code.name == "forward" && !plan_.tree.objects[*self].is_called) {
     Object& object = plan_.tree.objects[*self];
     object.is_called = true;
@@ -220,25 +241,33 @@ struct Machine::StmtRunner {
   Result operator()(const stmt::If& branch) const {
     const Value condition = machine.eval(branch.condition, frame);
     const bool is_known = condition.kind == Value::Kind::Bool;
+    if (!is_known && machine.is_exact()) return Value{};
     if (!is_known) machine.unknown("which branch is taken; the first is counted", statement.span);
     return machine.run(!is_known || condition.whole != 0 ? branch.then_body : branch.else_body, frame);
   }
   Result operator()(const stmt::For& loop) const {
     const Value from = machine.eval(loop.from, frame), to = machine.eval(loop.to, frame);
-    const bool is_known =
-        from.kind == Value::Kind::Int && to.kind == Value::Kind::Int && to.whole - from.whole <= kMaxRounds;
+    const bool is_known = count_between(from, to).value_or(kMaxRounds + 1) <= kMaxRounds;
+    if (!is_known && machine.is_exact()) return Value{};
     if (!is_known) {
       machine.unknown("how often the loop runs; one round is counted", statement.span);
       machine.assign(loop.variable, Value{}, frame);
       return machine.run(loop.body, frame);
     }
-    for (int64_t i = from.whole; i < to.whole; ++i) {
+    for (int64_t i = from.whole; i < to.whole && machine.may_go_on(statement.span); ++i) {
       machine.assign_anew(loop.variable, Value::of_int(i), frame);
       if (auto result = machine.run(loop.body, frame)) return result;
     }
     return std::nullopt;
   }
   Result operator()(const stmt::While& loop) const {
+    for (int64_t round = 0; round < kMaxRounds && machine.may_go_on(statement.span); ++round) {
+      const Value condition = machine.eval(loop.condition, frame);
+      if (condition.kind != Value::Kind::Bool) break;
+      if (condition.whole == 0) return std::nullopt;
+      if (auto result = machine.run(loop.body, frame)) return result;
+    }
+    if (machine.is_exact()) return Value{};
     machine.unknown("how often the loop runs; one round is counted", statement.span);
     return machine.run(loop.body, frame);
   }

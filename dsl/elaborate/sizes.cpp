@@ -9,14 +9,34 @@ using check::Kind;
 using check::Polynomial;
 using check::Type;
 
+/// What an atom is said to be where the code of `frame` runs; null where nothing is said.
+const Polynomial* Machine::meaning_of(check::AtomId id, const Frame& frame) const {
+  if (const auto found = frame.sizes.atoms.find(id); found != frame.sizes.atoms.end()) return &found->second;
+  if (!frame.self) return nullptr;
+  const Sizes& sizes = plan_.tree.objects[*frame.self].sizes;
+  const auto found = sizes.atoms.find(id);
+  return found == sizes.atoms.end() ? nullptr : &found->second;
+}
+
+/// A size of the code of `frame` in terms of the root of the tree.
+Polynomial Machine::in_terms(const Polynomial& value, const Frame& frame) const {
+  if (const Size known = size_of(value, frame)) return *known;
+  check::AtomTable::Substitution known;
+  for (const check::AtomId id : program_.atoms.deep_atoms(value)) {
+    if (const Polynomial* meaning = meaning_of(id, frame)) known.emplace(id, *meaning);
+  }
+  return options_.atoms->substitute(value, known);
+}
+
+/// Likewise the sizes of what is built there.
+Type Machine::in_terms(Type built, const Frame& frame) const {
+  for (auto& [atom, size] : built.arguments) size = in_terms(size, frame);
+  return built;
+}
+
 Size Machine::atom(check::AtomId id, const Frame& frame) const {
-  const auto find = [&](const Sizes& sizes) -> Size {
-    const auto found = sizes.atoms.find(id);
-    return found == sizes.atoms.end() ? std::nullopt : Size(found->second);
-  };
-  if (const Size known = find(frame.sizes)) return known;
-  if (frame.self) {
-    if (const Size known = find(plan_.tree.objects[*frame.self].sizes)) return known;
+  if (const Polynomial* meaning = meaning_of(id, frame)) {
+    if (const Size known = meaning->constant()) return known;
   }
   const Atom& atom = program_.atoms.at(id);
   if (atom.kind == Atom::Kind::Variable) {
@@ -85,7 +105,7 @@ Value Machine::value_of(const Type& type, const Frame& frame) const {
       value.element = type.element;
       value.dims = dims_of(type, frame);
       break;
-    case Kind::Option: return value_of(type.fields[0].type, frame);
+    case Kind::Option: return is_exact() ? Value{} : value_of(type.fields[0].type, frame);
     case Kind::Int:
       if (type.value) {
         if (const Size known = size_of(*type.value, frame)) return Value::of_int(*known);
@@ -106,7 +126,7 @@ Value Machine::value_of(const Type& type, const Frame& frame) const {
         break;
       }
       const Size length = type.value ? size_of(*type.value, frame) : std::nullopt;
-      if (!length || *length < 0 || *length > 65'536 || type.fields.empty()) return Value{};
+      if (!length || *length < 0 || *length > kMaxLength || type.fields.empty()) return Value{};
       value.items.assign(size_t(*length), value_of(type.fields[0].type, frame));
       break;
     }

@@ -6,6 +6,7 @@ Python's standard library alone; LTRC and LTR_SOURCE say which compiler and sour
 """
 import pathlib
 import resource
+import struct
 import subprocess
 import sys
 
@@ -54,6 +55,9 @@ def nested(forward, levels):
 
 ONE_INSIDE = "  l = B#()\n  fn forward[B](x: float[B, 4]) -> float[B, 4] = l(x)\n"
 TWO_INSIDE = "  a = B#()\n  b = B#()\n  fn forward[B](x: float[B, 4]) -> float[B, 4] = b(a(x))\n"
+# The file has one tensor, which none of these blocks has.
+LOADS = "block Loads() {\n  net = BLOCK from \"weights.safetensors\"\n}\n"
+ROUNDS = "  for i in 0 .. 60000 {\n    for j in 0 .. 60000 {\n      for k in 0 .. 60000 { n = n + k }\n    }\n  }\n"
 NAME = "n" * LONG
 
 # {what: (program, code that `check` gives, or nothing)}
@@ -74,6 +78,11 @@ PROGRAMS = {
     "a long text": (HEAD + 'const S = "' + "a" * 10_000_000 + '"\n', ""),
     "blocks in blocks": (nested(ONE_INSIDE, DEEP), "E0008"),
     "twice as many blocks at each level": (nested(TWO_INSIDE, 40), ""),
+    "many layers that load": (HEAD + "block L() {\n  l = [Linear(4, 4) for i in 0 .. 100_000]\n}\n" + LOADS.replace("BLOCK", "L()"), "E0802"),
+    "more layers than can be": (HEAD + "block L() {\n  l = [Linear(4, 4) for i in 0 .. 1_000_000_000]\n}\n" + LOADS.replace("BLOCK", "L()"), ""),
+    "twice as many that load": (nested(TWO_INSIDE, 40) + LOADS.replace("BLOCK", "B39()"), "E0802"),
+    "levels that load": (nested(ONE_INSIDE, 200) + LOADS.replace("BLOCK", "B199()"), "E0802"),
+    "rounds of a size": (HEAD + "fn f(n: int) -> int {\n" + ROUNDS + "  return n\n}\n" + LOADS.replace("BLOCK", "Linear(4, f(4))"), ""),
     "brackets": (HEAD + "const A = " + "(" * MANY + "1" + ")" * MANY + "\n", "E0008"),
     "a sum": (HEAD + "const A = 1" + " + 1" * MANY + "\n", "E0008"),
     "powers": (HEAD + "const A = 2" + " ** 2" * MANY + "\n", "E0008"),
@@ -99,6 +108,8 @@ def limited():
 
 def main():
     with scratch() as folder:
+        header = b'{"other":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}'
+        (pathlib.Path(folder) / "weights.safetensors").write_bytes(struct.pack("<Q", len(header)) + header + bytes(4))
         for what, (program, code) in PROGRAMS.items():
             source = pathlib.Path(folder) / "hostile.ltr"
             source.write_text(program)

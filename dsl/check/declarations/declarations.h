@@ -32,8 +32,6 @@ void check_uncalled_steps(Context& cx);
 void check_items_of_steps(Context& cx);
 /// The `from` of a member, or nothing if it has a mistake.
 std::optional<WeightSource> check_source(const ast::Member& member, const ExprView& value, Scope& scope);
-/// Compares the weights that members load with the files that are there.
-void check_weights(Context& cx);
 /// The files of all `extern` blocks, one entry for each; types that C++ cannot be handed are reported.
 void check_externs(Context& cx);
 /// What the declaration of a C++ function does: calls it, and checks what it gives.

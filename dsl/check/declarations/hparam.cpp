@@ -64,7 +64,7 @@ void check_hparam(Context& cx, const ast::Hparam& hparam, const ast::Decl& decl,
   if (typed.type.kind == Kind::Int) {
     const AtomId atom = cx.program.atoms.variable(typed.name, 0, true);
     typed.type.value = Polynomial::atom(atom);
-    cx.atom_exprs[atom] = Expr{typed.type, typed.span, node::Hparam{typed.name}};
+    cx.program.sizes_at_start[atom] = Expr{typed.type, typed.span, node::Hparam{typed.name}};
   }
   cx.hparams.emplace(typed.name, cx.program.hparams.size());
   cx.program.hparams.push_back(typed);

@@ -3,7 +3,6 @@
 #include "dsl/check/declarations/declarations.h"
 #include "dsl/check/declarations/devices.h"
 #include "dsl/check/experiment/settings.h"
-#include "dsl/check/expressions/evaluate.h"
 #include "dsl/check/expressions/expressions.h"
 #include "dsl/check/library/library_call.h"
 #include "dsl/check/walk.h"

@@ -1,5 +1,4 @@
-#include "dsl/check/expressions/evaluate.h"
-
+#include "dsl/check/expressions/expressions.h"
 #include "dsl/host/math.h"
 
 namespace ltr::check {
@@ -40,9 +39,8 @@ std::optional<Value> unary(host::Op op, const Value& a) {
 struct Evaluator {
   const ExprView& expr;
   const Program& program;
-  const Lookup& lookup;
 
-  std::optional<Value> of(ExprId id) const { return evaluate(program.exprs[id], program, lookup); }
+  std::optional<Value> of(ExprId id) const { return evaluate(program.exprs[id], program); }
 
   std::optional<Value> value(const node::IntConst& constant) const { return make_int(constant.value); }
   std::optional<Value> value(const node::FloatConst& constant) const { return make_float(constant.value); }
@@ -104,18 +102,14 @@ struct Evaluator {
     const auto b = of(host.args[1]);
     return b ? binary(host.op, *a, *b) : std::nullopt;
   }
-  /// All else has a value only where its place knows one.
-  std::optional<Value> value(const auto&) const { return lookup(expr); }
+  /// All else has a value only where it stands.
+  std::optional<Value> value(const auto&) const { return std::nullopt; }
 };
 
 }  // namespace
 
 std::optional<HostValue> evaluate(const ExprView& expr, const Program& program) {
-  return evaluate(expr, program, [](const ExprView&) { return std::nullopt; });
-}
-
-std::optional<HostValue> evaluate(const ExprView& expr, const Program& program, const Lookup& lookup) {
-  return std::visit([&](const auto& node) { return Evaluator{expr, program, lookup}.value(node); }, expr.node);
+  return std::visit([&](const auto& node) { return Evaluator{expr, program}.value(node); }, expr.node);
 }
 
 }  // namespace ltr::check

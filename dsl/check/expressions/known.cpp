@@ -85,7 +85,7 @@ Expr as_dim(Expr value, const std::string& name, Scope& scope) {
   value.type.value = Polynomial::atom(atom);
   Expr known = *same;
   known.type = value.type;
-  cx.atom_exprs[atom] = std::move(known);
+  cx.program.sizes_at_start[atom] = std::move(known);
   return value;
 }
 

@@ -363,7 +363,7 @@ Expr field_of(Expr base, const ast::Name& name, Span span, Scope& scope) {
           const AtomId atom = cx.program.atoms.variable("data." + member->name + ".vocab", 0, false, true);
           size.value = Polynomial::atom(atom);
           Expr result = op_expr(library::Id::CharacterCount, size, span, {cx.keep(std::move(base))});
-          cx.atom_exprs[atom] = result;
+          cx.program.sizes_at_start[atom] = result;
           return result;
         }
         return op_expr(library::Id::CharacterCount, size, span, {cx.keep(std::move(base))});

@@ -41,7 +41,6 @@ struct Context {
   uint32_t next_key = 1;
   uint32_t next_group = 1;
   std::map<uint32_t, std::set<uint32_t>> callees;  ///< fn -> fns it calls, for recursion and randomness
-  std::map<AtomId, Expr> atom_exprs;               ///< how hparams and data sizes are read at run time
 
   ExprId keep(Expr expr) { return program.exprs.add(std::move(expr)); }
   ExprIds keep(std::vector<Expr> list) {

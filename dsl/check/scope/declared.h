@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "dsl/ast/decl.h"
-#include "dsl/check/typed.h"
+#include "dsl/check/types/requirement.h"
 #include "dsl/library/library.h"
 #include "dsl/resolve/resolve.h"
 
@@ -18,18 +18,6 @@ namespace ltr::check {
 
 using resolve::Symbol;
 using resolve::SymbolKind;
-
-/// A shape fact that the user of a declaration must satisfy.
-struct Requirement {
-  enum class Kind { Equal, Divisible, AtMost, Less, Holds };
-  Kind kind = Kind::Equal;
-  Polynomial left;
-  Polynomial right;
-  std::optional<Expr> rule;  ///< Holds: over the params of the declaration that requires it
-  std::string text;          ///< as written, `D % heads == 0`
-  Span origin;
-  bool is_where = false;
-};
 
 struct ParamInfo {
   std::string name;

@@ -57,7 +57,8 @@ std::optional<Polynomial> check_dim(const ast::Expr& expr, Scope& scope) {
 std::optional<Expr> expr_of(const Polynomial& value, Scope& scope, Span span) {
   const auto atom_expr = [&](AtomId id) -> std::optional<Expr> {
     const Atom atom = scope.cx.program.atoms.at(id);
-    if (const auto known = scope.cx.atom_exprs.find(id); known != scope.cx.atom_exprs.end()) return known->second;
+    const auto& at_start = scope.cx.program.sizes_at_start;
+    if (const auto known = at_start.find(id); known != at_start.end()) return known->second;
     const auto pair = [&](host::Op op) -> std::optional<Expr> {
       auto left = expr_of(atom.left, scope, span);
       auto right = expr_of(atom.right, scope, span);

@@ -1,13 +1,14 @@
 #pragma once
 
-// What the checker must know of files of weights.
-
 #include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
 
-namespace ltr::check {
+#include "dsl/check/typed.h"
+
+/// What must be known of files of weights.
+namespace ltr::weights {
 
 struct StoredTensor {
   std::string name;
@@ -48,4 +49,14 @@ struct LoadPlan {
   std::string rename_from, rename_to;                      ///< a `rename` that would make most names match, or ""
 };
 
-}  // namespace ltr::check
+/// How files are looked into; nothing else opens them.
+struct Files {
+  virtual ~Files() = default;
+  /// The header of a file, a `#PART` of PyTorch files included, as the source at `from` names it.
+  virtual WeightsFile open(const std::string& path, const std::string& from) const = 0;
+  /// Which of the tensors `stored` becomes which of `wanted`.
+  virtual LoadPlan plan(const std::vector<WantedTensor>& wanted, const std::vector<std::string>& stored,
+                        const std::vector<check::WeightRule>& rules) const = 0;
+};
+
+}  // namespace ltr::weights

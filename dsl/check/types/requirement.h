@@ -1,0 +1,19 @@
+#pragma once
+
+#include "dsl/check/typed.h"
+
+namespace ltr::check {
+
+/// A shape fact that the user of a declaration must satisfy.
+struct Requirement {
+  enum class Kind { Equal, Divisible, AtMost, Less, Holds };
+  Kind kind = Kind::Equal;
+  Polynomial left;
+  Polynomial right;
+  std::optional<Expr> rule;  ///< Holds: over the params of the declaration that requires it
+  std::string text;          ///< as written, `D % heads == 0`
+  Span origin;
+  bool is_where = false;
+};
+
+}  // namespace ltr::check
