@@ -111,6 +111,7 @@ class BodyLowerer {
   ir::ValueId weights(const check::ExprView& of);
   /// The place of a list, tuple or record that is, or is in, a member; nothing where that is not known by its name.
   std::optional<ir::ValueId> place_below(const check::ExprView& expr);
+  bool takes_blocks(const check::node::Member& member) const;
   /// The weights of all blocks in a value, of each element of a list.
   ir::ValueId weights_in(ir::ValueId value, const check::Type& type);
   ir::ValueId weights_of_each(ir::ValueId list, const check::Type& element);

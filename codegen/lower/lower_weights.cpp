@@ -1,6 +1,7 @@
 // What `.weights` means: those of an object, those below the place of a list, tuple or record that is a member, and for a
-// value that has no place those of its parts.
+// value that has no place, or holds what was built elsewhere, those of its parts.
 #include "codegen/lower/body.h"
+#include "dsl/check/walk.h"
 
 namespace ltr::lower {
 
@@ -50,7 +51,7 @@ ValueId BodyLowerer::weights(const ExprView& base) {
 std::optional<ValueId> BodyLowerer::place_below(const ExprView& expr) {
   const Type scope = Type::of(TypeKind::Scope);
   if (const auto* member = expr.get<node::Member>()) {
-    if (member->is_param) return std::nullopt;
+    if (member->is_param || takes_blocks(*member)) return std::nullopt;
     const ValueId owner = b.op(OpKind::ScopeOf, scope, {this->expr(member->object)});
     return b.op(OpKind::Place, scope, {owner}, member->name);
   }
@@ -69,6 +70,14 @@ std::optional<ValueId> BodyLowerer::place_below(const ExprView& expr) {
   const auto* index = at(part->index).get<node::IntConst>();
   if (index == nullptr || index->value < 0) return std::nullopt;
   return b.op(OpKind::PlaceElement, scope, {*whole, this->expr(part->index)});
+}
+
+// What a member took from elsewhere does not lie below its place.
+bool BodyLowerer::takes_blocks(const node::Member& member) const {
+  const ExprView base = at(member.object);
+  const ObjectRef& ref = base.is<node::Self>() ? *owner : shared_.object(base.type);
+  const check::Member* declared = ref.find_member(member.name);
+  return declared != nullptr && check::takes_blocks(declared->value, shared_.program);
 }
 
 ValueId BodyLowerer::weights_in(ValueId value, const check::Type& type) {

@@ -113,6 +113,16 @@ bool builds_blocks(const ExprView& expr, const Program& program) {
   return has_parts && any_child(expr, builds);
 }
 
+bool takes_blocks(const ExprView& expr, const Program& program) {
+  const auto takes = [&](ExprId part) { return takes_blocks(program.exprs[part], program); };
+  if (expr.is<node::Construct>()) return false;
+  if (const auto* choice = expr.get<node::If>()) return takes(choice->then_value) || takes(choice->else_value);
+  if (const auto* list = expr.get<node::Comprehension>()) return takes(list->element);
+  if (expr.is<node::List>() || expr.is<node::Tuple>() || expr.is<node::Record>() || expr.is<node::Convert>())
+    return any_child(expr, takes);
+  return expr.type.kind == Kind::Block || holds_layers(expr.type);
+}
+
 bool is_like(const ExprView& left, const ExprView& right) {
   if (left.node.index() != right.node.index()) return false;
   return std::visit(

@@ -25,6 +25,8 @@ bool needs_data(const ExprView& expr, const Program& program);
 /// Whether `expr` builds blocks, itself or in its parts. Then what it builds lies at a place of its own below that of the
 /// list (its number), the record (its field) or the block (the param) that it is handed to.
 bool builds_blocks(const ExprView& expr, const Program& program);
+/// Whether `expr`, or a part of it, is a block that was built elsewhere.
+bool takes_blocks(const ExprView& expr, const Program& program);
 /// Whether two expressions are alike but for their types, places and operands, of which there are equally many.
 bool is_like(const ExprView& left, const ExprView& right);
 

@@ -39,6 +39,7 @@ MEMBERS = """  first = [if deep then Scale(4, with_bias = bias) else Scale(4), S
   choice = [if i == 2 then Scale(4) else Scale(4, with_bias = false) for i in 2 .. 4]
   rnn = LSTM(4, 4, layers = 2)
   tied = Linear(4, 4, weight = picked.weight)
+  taken = [picked, given]
   weight free: float[4, 4] = zeros(4, 4)
 """
 
@@ -58,7 +59,7 @@ experiment forms { data = Numbers(), model = Forms(), trainer { epochs = 1 } }
 """
 
 PROGRAM = BLOCKS + "model Forms(deep: bool = true, bias: bool = false) {\n" + MEMBERS + """
-  optimizer opt = SGD([first.weights, picked.weights, rec.weights, given.weights, shared.weights, many.weights,
+  optimizer opt = SGD([first.weights, taken.weights, rec.weights, shared.weights, many.weights,
                        choice.weights, rnn.weights, tied.weights, free], lr = 0.1) {
     group "rnn.weight_hh_l1" { lr = 0.2 }
     group "inner.2.*" { lr = 0.3 }
