@@ -65,6 +65,7 @@ Size Machine::atom(check::AtomId id, const Frame& frame) const {
 }
 
 Size Machine::size_of(const Polynomial& value, const Frame& frame) const {
+  if (value.is_lost()) return std::nullopt;
   int64_t sum = 0;
   bool overflows = false;
   for (const auto& [monomial, factor] : value.terms()) {
