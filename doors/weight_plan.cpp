@@ -4,6 +4,8 @@
 #include <map>
 #include <set>
 
+#include "runtime/tables/weight_pattern.h"
+
 namespace ltr::doors {
 
 namespace {
@@ -12,7 +14,7 @@ namespace {
 std::string renamed(const std::string& name, const std::vector<LoadRule>& rules, std::vector<bool>& used) {
   for (size_t i = 0; i < rules.size(); ++i) {
     const LoadRule& rule = rules[i];
-    if (rule.kind != LoadRule::Kind::Rename || !fits_pattern(rule.pattern, name)) continue;
+    if (rule.kind != LoadRule::Kind::Rename || !matches(rule.pattern, name)) continue;
     used[i] = true;
     const size_t star = rule.pattern.find('*'), target = rule.replacement.find('*');
     if (star == std::string::npos || target == std::string::npos) return rule.replacement;
@@ -27,7 +29,7 @@ bool any_fits(LoadRule::Kind kind, const std::string& name, const std::vector<Lo
               std::vector<bool>& used) {
   bool any = false;
   for (size_t i = 0; i < rules.size(); ++i) {
-    if (rules[i].kind != kind || !fits_pattern(rules[i].pattern, name)) continue;
+    if (rules[i].kind != kind || !matches(rules[i].pattern, name)) continue;
     used[i] = true;
     any = true;
   }
@@ -73,27 +75,6 @@ void propose_rename(const std::vector<Wanted>& wanted, const std::vector<std::st
 }
 
 }  // namespace
-
-bool fits_pattern(const std::string& pattern, const std::string& name) {
-  size_t p = 0, n = 0, star = std::string::npos, retry = 0;
-  while (n < name.size()) {
-    if (p < pattern.size() && pattern[p] == '*') {
-      star = p++;
-      retry = n;
-    } else if (p < pattern.size() && pattern[p] == name[n]) {
-      ++p;
-      ++n;
-    } else if (star != std::string::npos) {
-      // On a mismatch the star takes one character more.
-      p = star + 1;
-      n = ++retry;
-    } else {
-      return false;
-    }
-  }
-  while (p < pattern.size() && pattern[p] == '*') ++p;
-  return p == pattern.size();
-}
 
 LoadPlan plan_load(const std::vector<Wanted>& wanted, const std::vector<std::string>& stored,
                    const std::vector<LoadRule>& rules) {

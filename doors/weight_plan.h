@@ -39,6 +39,4 @@ struct LoadPlan {
 LoadPlan plan_load(const std::vector<Wanted>& wanted, const std::vector<std::string>& stored,
                    const std::vector<LoadRule>& rules);
 
-bool fits_pattern(const std::string& pattern, const std::string& name);
-
 }  // namespace ltr::doors

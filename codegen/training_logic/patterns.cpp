@@ -2,24 +2,9 @@
 
 #include "codegen/training_logic/rules.h"
 #include "runtime/tables/weight_name.h"
+#include "runtime/tables/weight_pattern.h"
 
 namespace ltr::training_logic {
-
-bool matches(std::string_view pattern, std::string_view path) {
-  if (pattern.empty()) return path.empty();
-  if (pattern[0] == '*') {
-    for (size_t taken = 0; taken <= path.size(); ++taken) {
-      if (matches(pattern.substr(1), path.substr(taken))) return true;
-    }
-    return false;
-  }
-  if (path.empty()) return false;
-  if (path[0] == '*') {
-    const size_t digits = std::min(pattern.find_first_not_of("0123456789"), pattern.size());
-    if (digits > 0 && matches(pattern.substr(digits), path.substr(1))) return true;
-  }
-  return (pattern[0] == '?' || pattern[0] == path[0]) && matches(pattern.substr(1), path.substr(1));
-}
 
 namespace {
 

@@ -10,10 +10,6 @@ namespace ltr::training_logic {
 
 using diagnostics::Sink;
 
-/// `*` in a pattern stands for any characters. A `*` in a name is the index of a list whose length
-/// is not known, which fits any number of the pattern.
-bool matches(std::string_view pattern, std::string_view path);
-
 /// Whether a group of an optimizer takes a weight, by its name, whole or from where it was asked for, or its kind: `@1d`.
 bool takes(const std::string& pattern, const WeightUse& use, const Heap& heap);
 

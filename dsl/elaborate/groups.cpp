@@ -5,12 +5,6 @@
 
 namespace ltr::elaborate {
 
-bool matches(std::string_view pattern, std::string_view path) {
-  if (pattern.empty()) return path.empty();
-  if (pattern[0] == '*') return matches(pattern.substr(1), path) || (!path.empty() && matches(pattern, path.substr(1)));
-  return !path.empty() && (pattern[0] == '?' || pattern[0] == path[0]) && matches(pattern.substr(1), path.substr(1));
-}
-
 namespace {
 
 /// The declaration of the block that the weight is a member of.

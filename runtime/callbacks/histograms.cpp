@@ -6,6 +6,7 @@
 
 #include "runtime/callbacks/arguments.h"
 #include "runtime/callbacks/make.h"
+#include "runtime/tables/weight_pattern.h"
 #include "runtime/tensor/handle.h"
 #include "runtime/train/gathered.h"
 #include "runtime/train/image.h"
@@ -47,7 +48,7 @@ class Histograms : public Listener {
     for (size_t i = 0; i < weights.size(); i++) {
       const Str path = optimizer.path_of(weights[i]);
       // Ranks that hold parts give the whole together, so each asks for the same ones.
-      if (!glob_matches(what_.c_str(), path.c_str())) continue;
+      if (!matches(what_, path)) continue;
       record("weights/" + path, whole_value(aten(weights[i].tensor)));
       if (gradients[i].defined()) record("gradients/" + path, gradients[i]);
     }

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "runtime/api/value_range.h"
+#include "runtime/tables/weight_pattern.h"
 #include "runtime/tensor/device.h"
 #include "runtime/tensor/handle.h"
 #include "runtime/tensor/host_read.h"
@@ -100,7 +101,7 @@ bool Optimizer::takes(const Group& group, const Weight& weight, const Str& whole
     throw with_help(error_at(group.location, err::settings_contradict, fmt::format("no group {}", pattern)),
                     "there are @bias, @norm, @embedding, @1d");
   }
-  return glob_matches(group.pattern, weight.path.c_str()) || glob_matches(group.pattern, whole_path.c_str());
+  return matches(pattern, weight.path) || matches(pattern, whole_path);
 }
 
 Str Optimizer::path_of(const Weight& weight) const {

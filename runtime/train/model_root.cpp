@@ -1,6 +1,7 @@
 #include "runtime/train/model_root.h"
 
 #include "runtime/tables/weight_name.h"
+#include "runtime/tables/weight_pattern.h"
 #include "runtime/tensor/handle.h"
 #include "runtime/tensor/mode.h"
 #include "runtime/tensor/random.h"
@@ -93,35 +94,13 @@ const Str* RootState::path_of(const Tensor& tensor) const {
   return found == by_tensor.end() ? nullptr : &entries[found->second].path;
 }
 
-bool glob_matches(const char* pattern, const char* text) {
-  // The last star and the text behind what it took so far: on a mismatch the star takes one more.
-  const char* star = nullptr;
-  const char* retry = nullptr;
-  while (*text != '\0') {
-    if (*pattern == '*') {
-      star = pattern++;
-      retry = text;
-    } else if (*pattern == '?' || *pattern == *text) {
-      pattern++;
-      text++;
-    } else if (star != nullptr) {
-      pattern = star + 1;
-      text = ++retry;
-    } else {
-      return false;
-    }
-  }
-  while (*pattern == '*') pattern++;
-  return *pattern == '\0';
-}
-
 void apply_inits(ScopeState& scope) {
   const ModeScope mode(false, false);
   for (const InitRule& rule : scope.inits) {
     bool found = false;
     std::vector<size_t> done;
     walk(scope, "", [&](const Str& path, const Entry& entry) {
-      if (!entry.trained || !glob_matches(rule.pattern, path.c_str())) return;
+      if (!entry.trained || !matches(rule.pattern, path)) return;
       found = true;
       if (scope.root->loaded.count(size_t(&entry - scope.root->entries.data())) != 0) return;
       seed_random(random_key(scope.root->seed, "init", entry.path));

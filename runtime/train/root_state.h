@@ -75,9 +75,6 @@ struct RootState {
   Str kind_of(const Str& path) const;
 };
 
-/// Whether `text` fits the glob: `*` is any text, dots included; `?` one character.
-bool glob_matches(const char* pattern, const char* text);
-
 /// Applies the `init` rules of `scope` to the weights at and below it, in order.
 void apply_inits(ScopeState& scope);
 
