@@ -54,6 +54,21 @@ std::optional<Polynomial> check_dim(const ast::Expr& expr, Scope& scope) {
   return dim_of(check_expr(expr, scope), expr.span, scope);
 }
 
+Polynomial count_of(const std::vector<Dim>& dims, Context& cx) {
+  AtomTable& atoms = cx.program.atoms;
+  Polynomial count = 1;
+  for (const Dim& dim : dims) {
+    if (dim.group == 0) {
+      count = atoms.multiply(count, dim.size);
+      continue;
+    }
+    const auto [place, is_new] = cx.group_counts.try_emplace(dim.group);
+    if (is_new) place->second = atoms.variable("...", cx.next_key++, false, false, true);
+    count = atoms.multiply(count, Polynomial::atom(place->second));
+  }
+  return count;
+}
+
 std::optional<Expr> expr_of(const Polynomial& value, Scope& scope, Span span) {
   const auto atom_expr = [&](AtomId id) -> std::optional<Expr> {
     const Atom atom = scope.cx.program.atoms.at(id);

@@ -96,6 +96,24 @@ host::Op comparison_of(Requirement::Kind kind) {
   return host::Op::Equal;
 }
 
+/// Without the factors that both sides of an equality have and that only run time knows: `B * n == B * 2` asks for `n == 2`,
+/// of any batch that is not empty.
+void cancel_sizes(Requirement& requirement, const Context& cx) {
+  if (requirement.kind != Requirement::Kind::Equal) return;
+  for (const AtomId id : requirement.left.atoms()) {
+    const Atom& atom = cx.program.atoms.at(id);
+    if (!atom.is_binder && atom.kind != Atom::Kind::Unknown) continue;
+    const Polynomial factor = Polynomial::atom(id);
+    while (true) {
+      const auto left = AtomTable::divide(requirement.left, factor),
+                 right = AtomTable::divide(requirement.right, factor);
+      if (!left || !right || *left == requirement.left) break;
+      requirement.left = *left;
+      requirement.right = *right;
+    }
+  }
+}
+
 /// Whether two equalities of one place ask for the same, whichever side is left.
 bool ask_same(const Requirement& one, const Requirement& other) {
   constexpr auto kEqual = Requirement::Kind::Equal;
@@ -120,11 +138,13 @@ std::optional<Expr> condition_of(const Requirement& requirement, Span span, Scop
 void require(Requirement requirement, Span use, Scope& scope) {
   if (requirement.kind == Requirement::Kind::Holds) return require_value(std::move(requirement), use, scope);
   Context& cx = scope.cx;
+  const Requirement written = requirement;
+  if (requirement.is_where) cancel_sizes(requirement, cx);
   Obligation obligation;
   obligation.text = requirement.text;
   obligation.span = requirement.origin.is_empty() ? use : requirement.origin;
   switch (decide(requirement, cx)) {
-    case Truth::False: report_false(requirement, use, cx); return;
+    case Truth::False: report_false(written, use, cx); return;
     case Truth::Proven:
       if (cx.graph.modules[scope.module].is_library) return;
       obligation.fate = Fate::Proven;
@@ -351,6 +371,8 @@ struct Matcher {
       if (!match_group(bound->second, middle, argument)) return false;
     } else {
       binding.groups[group] = middle;
+      if (const auto count = cx().group_counts.find(group); count != cx().group_counts.end())
+        binding.dims[count->second] = count_of(middle, cx());
     }
     for (size_t i = 0; i < after; ++i) {
       if (!match_dim(param.dims[group_at + 1 + i], argument.dims[argument.dims.size() - after + i], param, argument)) {

@@ -65,6 +65,28 @@ Expr with_arguments(const ExprView& rule, const Arguments& given, Span& place, C
   return with_children(rule, [&](ExprId part) { return cx.keep(with_arguments(cx.at(part), given, place, cx)); });
 }
 
+/// Makes a rule that compares sizes of tensors, `numel(x) == B * n`, one of sizes.
+void compare_sizes(Requirement& requirement, const Context& cx) {
+  const auto* compared = requirement.rule->get<node::Host>();
+  if (compared == nullptr || compared->args.size() != 2) return;
+  const Type& left = cx.at(compared->args[0]).type;
+  const Type& right = cx.at(compared->args[1]).type;
+  const auto is_size = [&](const Type& side) {
+    return side.kind == Kind::Int && side.value && !side.value->is_lost() &&
+           !cx.program.atoms.mentions_unknown(*side.value);
+  };
+  if (!is_size(left) || !is_size(right)) return;
+  switch (compared->op) {
+    case host::Op::Equal: requirement.kind = Requirement::Kind::Equal; break;
+    case host::Op::LessEqual: requirement.kind = Requirement::Kind::AtMost; break;
+    case host::Op::Less: requirement.kind = Requirement::Kind::Less; break;
+    default: return;
+  }
+  requirement.left = *left.value;
+  requirement.right = *right.value;
+  requirement.rule.reset();
+}
+
 }  // namespace
 
 bool needs_data(const ExprView& rule, const Program& program) {
@@ -91,6 +113,7 @@ std::optional<Requirement> value_requirement(const ast::Expr& clause, Scope& sco
   requirement.text = scope.cx.source_text(clause.span);
   requirement.origin = clause.span;
   requirement.is_where = true;
+  compare_sizes(requirement, scope.cx);
   return requirement;
 }
 

@@ -11,8 +11,6 @@ void read_where(const ast::Expr& where, Scope& scope, std::vector<Requirement>& 
 /// The type that is written; unknown names and dims are reported.
 Type check_type(const ast::TypeExpr& type, Scope& scope);
 std::optional<Element> element_of(const std::string& name);
-/// Type text of a setting, `option[float]`.
-std::string setting_type(const Type& type);
 /// The type that both branches have; where tensors differ in a dim, the dim is `?`.
 std::optional<Type> merge(const Type& left, const Type& right, Context& cx);
 /// How a host value of one type gets to a place of another without a word in the program; sizes and
@@ -37,6 +35,9 @@ struct Binding {
   std::optional<Element> any;       ///< what `any` stands for
   std::optional<Element> floating;  ///< of an op: what `float` stands for
 };
+
+/// How many numbers a tensor of `dims` holds; what a `...` among them stands for counts as a size of its own.
+Polynomial count_of(const std::vector<Dim>& dims, Context& cx);
 
 /// Matches an argument's type with a param's; reports a mismatch at `span`. Equalities that rest on
 /// params of the enclosing declaration become its requirements.

@@ -209,18 +209,4 @@ Type check_type(const ast::TypeExpr& type, Scope& scope) {
   return Type::error();
 }
 
-std::string setting_type(const Type& type) {
-  static const AtomTable kNoAtoms;
-  switch (type.kind) {
-    case Kind::Option: return "option[" + (type.fields.empty() ? "" : setting_type(type.fields[0].type)) + "]";
-    case Kind::List: return "list[" + (type.fields.empty() ? "" : setting_type(type.fields[0].type)) + "]";
-    case Kind::Tuple: {
-      std::string text;
-      for (const TypeField& field : type.fields) text += (text.empty() ? "" : ", ") + setting_type(field.type);
-      return "(" + text + ")";
-    }
-    default: return to_text(type, kNoAtoms);
-  }
-}
-
 }  // namespace ltr::check

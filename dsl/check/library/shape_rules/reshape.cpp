@@ -7,9 +7,7 @@ namespace ltr::check {
 namespace {
 
 Polynomial product(const std::vector<Dim>& dims, size_t first, size_t last, Context& cx) {
-  Polynomial result = 1;
-  for (size_t i = first; i < last; ++i) result = cx.program.atoms.multiply(result, dims[i].size);
-  return result;
+  return count_of(std::vector<Dim>(dims.begin() + long(first), dims.begin() + long(last)), cx);
 }
 
 bool has_group(const Type& type) {
@@ -53,6 +51,13 @@ std::optional<TensorAndDims> take_sizes(CallSite& site) {
 }
 
 }  // namespace
+
+Expr rule_numel(const FnInfo& op, CallSite& site) {
+  Expr call = call_by_signature(op, site);
+  const auto* numel = call.get<node::Op>();
+  if (numel != nullptr) call.type = Type::host_int(count_of(site.scope.cx.at(numel->args[0]).type.dims, site.scope.cx));
+  return call;
+}
 
 Expr rule_reshape(const FnInfo& op, CallSite& site) {
   Context& cx = site.scope.cx;
@@ -138,8 +143,8 @@ Expr rule_flatten(const FnInfo& op, CallSite& site) {
     return typed_call(op, Type::tensor(before.element, {{.size = count, .group = 0}}), site, std::move(*args));
   }
   const auto start = axis_of((*args)[1], before, site);
-  const auto end = axis_of((*args)[2], before, site);
-  if (!start || !end) return error_at(site.span);
+  const auto end = start ? axis_of((*args)[2], before, site) : std::nullopt;
+  if (!end) return error_at(site.span);
   if (*start > *end) {
     site.scope.cx.report(diag::wrong_argument(site.span, "`flatten` starts behind its end"));
     return error_at(site.span);

@@ -30,8 +30,9 @@ std::optional<std::vector<Expr>> plain_arguments(const FnInfo& op, CallSite& sit
 
 std::optional<size_t> axis_of(const ExprView& arg, const Type& tensor, CallSite& site, bool extra) {
   const int64_t rank = int64_t(tensor.dims.size()) + (extra ? 1 : 0);
+  const Span place = arg.span.is_empty() ? site.span : arg.span;  // A default stands nowhere in the program.
   if (!arg.type.value || !arg.type.value->constant()) {
-    site.scope.cx.report(diag::not_a_constant(arg.span, "an axis"));
+    site.scope.cx.report(diag::not_a_constant(place, "an axis"));
     return std::nullopt;
   }
   int64_t axis = *arg.type.value->constant();
@@ -40,13 +41,13 @@ std::optional<size_t> axis_of(const ExprView& arg, const Type& tensor, CallSite&
     // Behind a `...` only the axes counted from the end are known; a new one may stand before it.
     if (axis >= 0 && size_t(axis) < i + (extra ? 1 : 0)) return size_t(axis);
     if (axis < 0 && -axis <= rank - int64_t(i) - 1) return size_t(rank + axis);
-    site.scope.cx.report(diag::wrong_rank(arg.span, "axis " + std::to_string(axis) + " lies in what `...` stands for"));
+    site.scope.cx.report(diag::wrong_rank(place, "axis " + std::to_string(axis) + " lies in what `...` stands for"));
     return std::nullopt;
   }
   if (axis < 0) axis += rank;
   if (axis < 0 || axis >= rank) {
-    site.scope.cx.report(diag::unknown_axis(arg.span.is_empty() ? site.span : arg.span,
-                                            std::to_string(*arg.type.value->constant()), site.scope.cx.text(tensor)));
+    site.scope.cx.report(
+        diag::unknown_axis(place, std::to_string(*arg.type.value->constant()), site.scope.cx.text(tensor)));
     return std::nullopt;
   }
   return size_t(axis);
