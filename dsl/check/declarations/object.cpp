@@ -114,7 +114,7 @@ struct ObjectChecker {
     add(parameter.name, type, parameter.is_buffer ? MemberKind::Buffer : MemberKind::Weight, std::move(value));
   }
 
-  void check_let(const ast::Let& let) {
+  void check_let(const ast::Let& let, Span span) {
     Scope inner = scope();
     if (object.kind == Kind::Metric && let.name.text == "better") {
       Type direction = Type::of(Kind::OneOf);
@@ -130,6 +130,12 @@ struct ObjectChecker {
       if (!type.is_error() && type.kind != Kind::Int) value.type = type;
     } else {
       value = check_expr(let.value, inner);
+    }
+    if (value.type.kind == Kind::Block || value.type.kind == Kind::Metric || holds_layers(value.type)) {
+      cx.report(diag::wrong_type(span, "a `let` is a value, and " + cx.text(value.type) + " is built: it is a member")
+                    .help("`{} = …`", let.name.text)
+                    .fix(Span{span.source, span.begin, let.name.span.begin}, ""));
+      value.type = Type::error();
     }
     const Type type = value.type;
     add(let.name, type, MemberKind::Let, std::move(value));
@@ -355,7 +361,7 @@ struct ObjectChecker {
         object.members[broken->name.text] = {Type::error(), MemberKind::Let, broken->name.span};
       if (const auto* m = item.get<ast::Member>()) check_member(*m);
       if (const auto* m = item.get<ast::Parameter>()) check_parameter(*m);
-      if (const auto* m = item.get<ast::Let>()) check_let(*m);
+      if (const auto* m = item.get<ast::Let>()) check_let(*m, item.span);
       if (const auto* m = item.get<ast::State>()) check_state(*m);
       if (const auto* m = item.get<ast::Optimizer>()) check_optimizer(*m);
       if (const auto* m = item.get<ast::Init>()) check_init(*m);

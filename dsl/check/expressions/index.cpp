@@ -132,6 +132,52 @@ std::vector<std::pair<AtomId, Polynomial>> list_element_arguments(const Type& li
 
 namespace {
 
+/// Whether values of this type can be chosen among at run time: what is built once or is no value has one place.
+bool is_chosen(const Type& type) {
+  switch (type.kind) {
+    case Kind::Int:
+    case Kind::Float:
+    case Kind::Bool:
+    case Kind::Str:
+    case Kind::Path:
+    case Kind::OneOf:
+    case Kind::Tensor: return true;
+    case Kind::Option:
+    case Kind::Record:
+    case Kind::Tuple:
+    case Kind::List:
+      return std::all_of(type.fields.begin(), type.fields.end(),
+                         [](const TypeField& field) { return is_chosen(field.type); });
+    default: return false;
+  }
+}
+
+/// A list that is written element by element as one of elements of the type that they have in common.
+std::optional<Expr> with_one_type(const Expr& list, Context& cx) {
+  if (list.type.kind != Kind::List || list.type.fields.empty() || !is_chosen(list.type)) return std::nullopt;
+  std::optional<Type> common = list.type.fields[0].type;
+  for (const TypeField& field : list.type.fields) {
+    if (common) common = merge(*common, field.type, cx);
+  }
+  if (!common) return std::nullopt;
+  Type type = Type::of(Kind::List);
+  type.uniform = true;
+  type.value = list.type.value;
+  type.fields.push_back({"", *common});
+  return Expr{std::move(type), list.span, node::Convert{cx.keep(list)}};
+}
+
+diagnostics::Diagnostic no_choice(Span index, const Type& list, const Context& cx) {
+  const bool is_tuple = list.kind == Kind::Tuple;
+  diagnostics::Diagnostic diagnostic =
+      diag::not_a_constant(index, is_tuple ? "the index of a tuple" : "the index of a list whose elements differ");
+  diagnostic.note("the {} is {}", is_tuple ? "tuple" : "list", cx.text(list));
+  if (!is_tuple && std::any_of(list.fields.begin(), list.fields.end(),
+                               [](const TypeField& field) { return field.type.kind == Kind::Block; }))
+    diagnostic.help("blocks of one type are made by a comprehension: `[Linear(4, 4) for i in 0 .. 3]`");
+  return diagnostic;
+}
+
 Expr index_list(Expr base, const ast::Index& index, Span span, Scope& scope) {
   if (index.items.size() != 1 || index.items[0].kind != ast::IndexItem::Kind::Expr) {
     scope.cx.report(diag::wrong_type(span, "a list takes one index"));
@@ -139,6 +185,10 @@ Expr index_list(Expr base, const ast::Index& index, Span span, Scope& scope) {
   }
   Expr at = check_as(**index.items[0].first, Type::of(Kind::Int), scope, "an index");
   if (at.type.is_error()) return error_at(span);
+  const bool is_constant = at.type.value && at.type.value->constant();
+  if (!is_constant && !base.type.uniform) {
+    if (auto same = with_one_type(base, scope.cx)) base = std::move(*same);
+  }
   Type element = Type::error();
   if (base.type.uniform && !base.type.fields.empty()) {
     const Polynomial index = at.type.value ? *at.type.value : scope.cx.program.atoms.unknown();
@@ -147,7 +197,7 @@ Expr index_list(Expr base, const ast::Index& index, Span span, Scope& scope) {
     const auto constant = at.type.value ? at.type.value->constant() : std::nullopt;
     const int64_t size = int64_t(base.type.fields.size());
     if (!constant) {
-      scope.cx.report(diag::not_a_constant(at.span, "the index of a list whose elements differ"));
+      scope.cx.report(no_choice(at.span, base.type, scope.cx));
       return error_at(span);
     }
     if (*constant < -size || *constant >= size) {
@@ -189,13 +239,17 @@ Expr check_index(const ast::Expr& expr, const ast::Index& index, Scope& scope) {
   }
   const size_t skipped = base.type.dims.size() - used;
   Slicer slicer{scope, expr.span, std::move(base)};
+  bool is_lost = false;
   for (const ast::IndexItem& item : index.items) {
+    // Behind a mistake the axes are not known, but names are.
+    if (is_lost || item.kind == ast::IndexItem::Kind::Error) {
+      is_lost = true;
+      if (item.first) check_expr(**item.first, scope);
+      if (item.second) check_expr(**item.second, scope);
+      continue;
+    }
     switch (item.kind) {
-      case ast::IndexItem::Kind::Error:
-        // What it was meant to be is not known, so nothing follows from it; the names in it are looked up.
-        if (item.first) check_expr(**item.first, scope);
-        if (item.second) check_expr(**item.second, scope);
-        return error_at(expr.span);
+      case ast::IndexItem::Kind::Error: break;
       case ast::IndexItem::Kind::Ellipsis: slicer.axis += int(skipped); break;
       case ast::IndexItem::Kind::New: {
         std::vector<Dim> dims = slicer.type().dims;
@@ -207,21 +261,23 @@ Expr check_index(const ast::Expr& expr, const ast::Index& index, Scope& scope) {
       case ast::IndexItem::Kind::Range: slicer.range(item); break;
       case ast::IndexItem::Kind::Expr: {
         Expr at = check_expr(**item.first, scope);
-        if (at.type.is_error()) return error_at(expr.span);
-        if (at.type.kind == Kind::Int) {
+        if (at.type.is_error()) {
+          is_lost = true;
+        } else if (at.type.kind == Kind::Int) {
           slicer.select(std::move(at));
         } else if (at.type.is_tensor() && !is_floating(at.type.element)) {
           slicer.by_tensor(std::move(at));
         } else {
           scope.cx.report(diag::wrong_type(
               at.span, "an index is an int, or a tensor of i64 or bool, not " + scope.cx.text(at.type)));
-          return error_at(expr.span);
+          is_lost = true;
         }
         break;
       }
     }
-    if (slicer.has_error) return error_at(expr.span);
+    is_lost = is_lost || slicer.has_error;
   }
+  if (is_lost) return error_at(expr.span);
   return std::move(slicer.value);
 }
 

@@ -76,6 +76,17 @@ std::optional<std::vector<node::NamedArg>> own_arguments(const FnInfo& fn, CallS
   return named;
 }
 
+/// The function of the model that is read, or null.
+const ast::Fn* fn_of_model(const std::string& name, const Scope& scope) {
+  const auto* model = scope.owner != nullptr ? scope.owner->decl->get<ast::Model>() : nullptr;
+  if (model == nullptr) return nullptr;
+  for (const ast::Item& item : model->items) {
+    const auto* fn = item.get<ast::Fn>();
+    if (fn != nullptr && fn->name.text == name) return fn;
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 std::optional<Expr> check_own_schedule(const ast::Expr& expr, Scope& scope) {
@@ -84,6 +95,19 @@ std::optional<Expr> check_own_schedule(const ast::Expr& expr, Scope& scope) {
   const auto* ref = call != nullptr ? call->callee->get<ast::NameRef>() : expr.get<ast::NameRef>();
   if (ref == nullptr) return std::nullopt;
   const Symbol* symbol = cx.graph.find(scope.module, ref->name.text);
+  const ast::Fn* of_model = symbol == nullptr ? fn_of_model(ref->name.text, scope) : nullptr;
+  if (of_model != nullptr && !cx.graph.schedules.contains(ref->name.text)) {
+    CallSite site{ref->name.text, ref->name.span, expr.span, {}, scope};
+    if (call != nullptr) site.given = given_of(*call);
+    cx.report(
+        diag::wrong_schedule(ref->name.span, ref->name.text, "it is a function of `" + scope.owner->name + "`")
+            .label(of_model->name.span, "declared here")
+            .note("a rate follows from the update alone, whatever the model holds")
+            .help("move `fn {}` out of the model, to the top of the file; what it needs of the model's parameters "
+                  "are parameters of its own, behind the two ints",
+                  ref->name.text));
+    return ignore_arguments(site);
+  }
   if (symbol == nullptr || symbol->fn == nullptr || cx.graph.modules[symbol->module].is_library) return std::nullopt;
   FnInfo& fn = fn_of(cx, *symbol);
   check_body_of(cx, fn);

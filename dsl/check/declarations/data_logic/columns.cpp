@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cctype>
 
 #include "dsl/check/declarations/data_logic/data_logic.h"
 #include "dsl/check/experiment/wired.h"
@@ -31,61 +32,98 @@ std::vector<std::string> header_of(const std::string& line, char separator) {
   return fields;
 }
 
-void check_table(Context& cx, const ExprView& table, const node::Op& call, const DataObject& data,
-                 const ExprIds& arguments, const Experiment& experiment) {
+/// What a file says of its records.
+struct Stored {
+  std::string place;  ///< as messages name it
+  std::vector<std::string> names;
+};
+
+std::optional<Stored> stored_columns(const std::string& path, const std::string& separator, const std::string& from,
+                                     const DataFiles& files) {
+  if (separator.size() != 1) return std::nullopt;
+  const auto line = files.first_line(path, from);
+  if (!line) return std::nullopt;
+  return Stored{"\"" + path + "\"", header_of(*line, separator[0])};
+}
+
+std::optional<Stored> stored_fields(const std::string& pattern, const std::string& from, const DataFiles& files) {
+  auto row = files.first_row(pattern, from);
+  if (!row) return std::nullopt;
+  return Stored{std::move(row->place), std::move(row->fields)};
+}
+
+/// Where `name` stands within `as {…}`, which the typed program no longer has a place for.
+Span written_place(const std::string& name, Span whole, const std::string& source) {
+  const auto is_word = [&](size_t at) {
+    return at < source.size() && (std::isalnum(static_cast<unsigned char>(source[at])) != 0 || source[at] == '_');
+  };
+  for (size_t at = source.rfind('{'); at != std::string::npos; ++at) {
+    at = source.find(name, at);
+    if (at == std::string::npos) break;
+    if (is_word(at + name.size()) || is_word(at - 1)) continue;
+    whole.end = whole.begin + uint32_t(at + name.size());
+    whole.begin += uint32_t(at);
+    break;
+  }
+  return whole;
+}
+
+void check_file(Context& cx, const ExprView& read, const node::Op& call, const DataObject& data,
+                const ExprIds& arguments, const Experiment& experiment) {
   const auto text = [&](size_t i) -> std::string {
     if (i >= call.args.size()) return "";
     const Wired wired = wire(cx.at(call.args[i]), data.object, arguments, experiment, cx.program);
     const auto* constant = wired.expr.get<node::StrConst>();
     return constant != nullptr ? constant->text : "";
   };
-  const std::string path = text(0), separator = text(1);
-  if (path.empty() || separator.size() != 1) return;
-  const auto line = cx.files->first_line(path, std::string(cx.sources.path(table.span.source)));
-  if (!line) return;
-  const std::vector<std::string> columns = header_of(*line, separator[0]);
+  const std::string path = text(0);
+  if (path.empty()) return;
+  const bool is_table = call.op == library::Id::CsvFile;
+  const std::string from(cx.sources.path(read.span.source));
+  const auto stored = is_table ? stored_columns(path, text(1), from, *cx.files) : stored_fields(path, from, *cx.files);
+  if (!stored) return;
   std::string list;
-  for (const std::string& column : columns) list += (list.empty() ? "" : ", ") + column;
-  const std::string source = cx.source_text(table.span);
-  for (const TypeField& field : table.type.fields) {
-    if (std::find(columns.begin(), columns.end(), field.name) != columns.end()) continue;
-    // The name within `as {…}`, which the typed program no longer has a place for.
-    Span span = table.span;
-    const size_t schema = source.rfind('{');
-    const size_t at = schema == std::string::npos ? schema : source.find(field.name, schema);
-    if (at != std::string::npos) {
-      span.begin = table.span.begin + uint32_t(at);
-      span.end = span.begin + uint32_t(field.name.size());
-    }
-    diagnostics::Diagnostic diagnostic = diag::unknown_column(span, "\"" + path + "\"", field.name);
-    diagnostic.note("its columns are {}", list);
-    const size_t other = columns.size() == 1 ? columns[0].find_first_of(";\t|") : std::string::npos;
+  for (const std::string& name : stored->names) list += (list.empty() ? "" : ", ") + name;
+  const std::string source = cx.source_text(read.span);
+  for (const TypeField& field : read.type.fields) {
+    if (std::find(stored->names.begin(), stored->names.end(), field.name) != stored->names.end()) continue;
+    // A row need not have what is an option.
+    if (!is_table && field.type.kind == Kind::Option) continue;
+    const Span span = written_place(field.name, read.span, source);
+    diagnostics::Diagnostic diagnostic =
+        diag::unknown_column(span, stored->place, is_table ? "column" : "field", field.name);
+    diagnostic.note("its {} are {}", is_table ? "columns" : "fields", list);
+    const size_t other =
+        is_table && stored->names.size() == 1 ? stored->names[0].find_first_of(";\t|") : std::string::npos;
     if (other != std::string::npos) {
-      const std::string shown = columns[0][other] == '\t' ? "\\t" : std::string(1, columns[0][other]);
+      const char found = stored->names[0][other];
+      const std::string shown = found == '\t' ? "\\t" : std::string(1, found);
       diagnostic.help("they seem to be separated by `{}`: `csv(…, sep = \"{}\")`", shown, shown);
       cx.report(std::move(diagnostic));
       return;
     }
-    if (const auto near = diagnostics::suggest(field.name, columns))
-      diagnostic.help("did you mean `{}`?", *near).fix(span, *near);
+    if (const auto near = diagnostics::suggest(field.name, stored->names)) {
+      diagnostic.help("did you mean `{}`?", *near);
+      if (span != read.span) diagnostic.fix(span, *near);
+    }
     cx.report(std::move(diagnostic));
   }
 }
 
-void find_tables(Context& cx, const ExprView& expr, const DataObject& data, const ExprIds& arguments,
-                 const Experiment& experiment) {
+void find_files(Context& cx, const ExprView& expr, const DataObject& data, const ExprIds& arguments,
+                const Experiment& experiment) {
   const auto* call = expr.get<node::Op>();
-  if (call != nullptr && call->op == library::Id::CsvFile && !expr.type.is_error())
-    check_table(cx, expr, *call, data, arguments, experiment);
-  for_each_child(expr, [&](ExprId child) { find_tables(cx, cx.at(child), data, arguments, experiment); });
+  const bool is_read = call != nullptr && (call->op == library::Id::CsvFile || call->op == library::Id::JsonLines);
+  if (is_read && !expr.type.is_error()) check_file(cx, expr, *call, data, arguments, experiment);
+  for_each_child(expr, [&](ExprId child) { find_files(cx, cx.at(child), data, arguments, experiment); });
 }
 
 }  // namespace
 
 void check_columns(Context& cx, const DataObject& data, const ExprIds& arguments, const Experiment& experiment) {
   if (cx.files == nullptr) return;
-  for (const Member& member : data.object.members) find_tables(cx, member.value, data, arguments, experiment);
-  for (const StreamDecl& stream : data.streams) find_tables(cx, stream.value, data, arguments, experiment);
+  for (const Member& member : data.object.members) find_files(cx, member.value, data, arguments, experiment);
+  for (const StreamDecl& stream : data.streams) find_files(cx, stream.value, data, arguments, experiment);
 }
 
 }  // namespace ltr::check
