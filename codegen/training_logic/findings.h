@@ -1,5 +1,7 @@
 #pragma once
 
+#include <set>
+
 #include "codegen/training_logic/heap.h"
 
 namespace ltr::training_logic {
@@ -64,6 +66,7 @@ struct Findings {
   std::vector<SecondOwner> second_owners;
   std::vector<Span> statistics;  ///< BatchNorm in a train step
   std::vector<Pattern> patterns;
+  std::set<Span> cut;      ///< the functions that were not followed to their end
   bool has_error = false;  ///< some code met could not be checked
 };
 

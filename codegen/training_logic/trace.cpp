@@ -9,8 +9,7 @@ using ir::TypeKind;
 
 namespace {
 
-/// Enough for models of thousands of layers; beyond it a step is not followed to its end, and no
-/// rule speaks about it.
+/// Enough for models of thousands of layers; what is beyond is W0403, and no rule speaks about it.
 constexpr size_t kMaxOps = 1'000'000;
 /// A loop over what is known about values is stable after as many rounds as it carries values; in
 /// practice after two.
@@ -144,6 +143,7 @@ bool Trace::region(const ir::Region& region, Frame& frame, std::vector<Value>& y
   for (const ir::Op& one : region.ops) {
     if (budget_ == 0) {
       findings.has_error = true;
+      findings.cut.insert(root_->loc.span);
       return false;
     }
     --budget_;

@@ -3,11 +3,15 @@
 
 #include "codegen/training_logic/rules.h"
 #include "codegen/training_logic/trace.h"
+#include "runtime/tables/weight_pattern.h"
 
 namespace ltr::training_logic {
 
 using ir::OpKind;
 using ir::TypeKind;
+
+/// What a constructor may do: each object that it makes stays in memory.
+constexpr size_t kMaxBuilt = 100'000;
 
 ObjectId Trace::build(const ir::ObjectInfo& info) {
   const auto id = ObjectId(heap_.objects.size());
@@ -19,7 +23,7 @@ ObjectId Trace::build(const ir::ObjectInfo& info) {
     return id;
   }
   root_ = constructor;
-  budget_ = 100'000;
+  budget_ = kMaxBuilt;
   active_.clear();
   std::vector<Value> arguments;
   for (const ir::ValueId param : constructor->body.params) {

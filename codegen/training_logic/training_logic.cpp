@@ -50,6 +50,7 @@ class Checker {
     follow_hooks(info, model.object);
     if (!is_damaged) check_train_step(module_, model, sink_);
     check_findings(trace_.findings, heap_, sink_);
+    say_cut();
     check_ownership(model, heap_, sink_);
     check_matrices(model, heap_, sink_);
     check_batches(info);
@@ -100,6 +101,7 @@ class Checker {
         check_findings(trace_.findings, heap_, own);
         decide(*declared, own);
       }
+      say_cut();
     }
   }
 
@@ -135,6 +137,16 @@ class Checker {
       trace_.run(function, self);
     }
     check_activations(trace_.findings, sink_);
+    say_cut();
+  }
+
+  // W0403, once: what calls a function that does too much does too much.
+  void say_cut() {
+    if (is_cut_said_ || trace_.findings.cut.empty()) return;
+    is_cut_said_ = true;
+    sink_.report(diag::not_followed(*trace_.findings.cut.begin())
+                     .note("what it does with weights, updates and metrics beyond is not checked")
+                     .help("a loop says in one line what a thousand lines say"));
   }
 
   const ir::Module& module_;
@@ -142,6 +154,7 @@ class Checker {
   Sink& sink_;
   Heap heap_;
   Trace trace_;
+  bool is_cut_said_ = false;
 };
 
 }  // namespace
