@@ -66,13 +66,8 @@ void emit_rows(cpp::Body& body, Context& cx) {
          cx.location(object.loc)});
   }
   for (const ir::ScheduleInfo& schedule : cx.tables.schedules) {
-    const ir::Function* fn = cx.module.find(schedule.fn);
-    LTR_INVARIANT(fn != nullptr, "no function " + schedule.fn, ir::Loc{});
-    // Behind the two that the trainer fills.
-    std::vector<std::string> params;
-    for (size_t i = 2; i < fn->body.params.size(); ++i) params.push_back(fn->values[fn->body.params[i]].name);
     add(body, "add_schedule",
-        {cpp::string(schedule.fn), strings(params),
+        {cpp::string(schedule.fn), strings(schedule.params),
          cpp::unary("&", cpp::name("program::ltr_schedule_" + Context::identifier(schedule.fn)))});
   }
   for (const ir::TopologyInfo& topology : cx.tables.topologies) {

@@ -189,7 +189,7 @@ void emit_schedule(const ir::ScheduleInfo& schedule, Context& cx) {
                 {cpp::plain("int64_t"), "total"},
                 {cpp::const_reference(cpp::plain("ltr::Value")), "call"}};
   std::vector<cpp::Expr> args = {cpp::name("step"), cpp::name("total")};
-  for (size_t i = 2; i < fn->body.params.size(); ++i) {
+  for (size_t i = args.size(); i < fn->body.params.size(); ++i) {
     const ir::Value& param = fn->values[fn->body.params[i]];
     const cpp::Expr found = cpp::call(cpp::dot(cpp::name("call"), "find"), {cpp::string(param.name)});
     args.push_back(cx.read_value(cpp::unary("*", found), param.type));

@@ -96,6 +96,7 @@ struct StepInfo {
 /// A schedule of the program: a function of the update, of how many are planned, and of what its call says beside.
 struct ScheduleInfo {
   std::string fn;
+  std::vector<std::string> params;  ///< what its call says, the last of the function's
 };
 
 struct SlotInfo {

@@ -219,12 +219,6 @@ ValueId BodyLowerer::overfit(const node::Op& op, const ExprView& expr) {
 // Settings.
 
 ValueId BodyLowerer::kept_call(const node::Call& call) {
-  if (call.fn != 0) {
-    std::vector<ir::ScheduleInfo>& known = shared_.tables.schedules;
-    const std::string& fn = shared_.fn_names[call.fn];
-    if (std::none_of(known.begin(), known.end(), [&](const ir::ScheduleInfo& one) { return one.fn == fn; }))
-      known.push_back({fn});
-  }
   std::vector<ValueId> args;
   ir::Texts names, types;
   for (const node::NamedArg& arg : call.args) {
@@ -235,6 +229,12 @@ ValueId BodyLowerer::kept_call(const node::Call& call) {
     const std::string declared = call.fn == 0 ? shared_.argument_type(call.name, arg.name) : "";
     types.push_back(declared.empty() ? setting_text(value.type) : declared);
     args.push_back(setting(value));
+  }
+  if (call.fn != 0) {
+    std::vector<ir::ScheduleInfo>& known = shared_.tables.schedules;
+    const std::string& fn = shared_.fn_names[call.fn];
+    if (std::none_of(known.begin(), known.end(), [&](const ir::ScheduleInfo& one) { return one.fn == fn; }))
+      known.push_back({fn, names});
   }
   return b.op(OpKind::MakeCall, Type::of(TypeKind::Value), std::move(args),
               call.fn == 0 ? call.name : shared_.fn_names[call.fn], {{"names", names}, {"types", types}});

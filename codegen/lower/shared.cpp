@@ -214,33 +214,44 @@ void Shared::name_everything() {
   }
 }
 
-std::string setting_text(const check::Type& type) {
+namespace {
+
+/// Whether a value of this type can be written on the command line.
+bool is_setting(const check::Type& type) {
   switch (type.kind) {
-    case Kind::Int: return "int";
-    case Kind::Float: return "float";
-    case Kind::Bool: return "bool";
-    case Kind::Str: return "str";
-    case Kind::Path: return "path";
-    case Kind::Duration: return "duration";
-    case Kind::Period: return "period";
-    case Kind::Bytes: return "bytes";
-    case Kind::Series: return "series";
-    case Kind::Secret: return "secret";
-    case Kind::Schedule: return "schedule";
-    case Kind::Option: return "option[" + setting_text(type.fields[0].type) + "]";
-    case Kind::List: return "list[" + (type.fields.empty() ? "" : setting_text(type.fields[0].type)) + "]";
-    case Kind::Tuple: {
-      std::string text;
-      for (const check::TypeField& field : type.fields) text += (text.empty() ? "" : ", ") + setting_text(field.type);
-      return "(" + text + ")";
-    }
-    case Kind::OneOf: {
-      std::string text;
-      for (const std::string& choice : type.choices) text += (text.empty() ? "" : ", ") + choice;
-      return "one_of[" + text + "]";
-    }
-    default: return "";
+    case Kind::Int:
+    case Kind::Float:
+    case Kind::Bool:
+    case Kind::Str:
+    case Kind::Path:
+    case Kind::Duration:
+    case Kind::Period:
+    case Kind::Bytes:
+    case Kind::Series:
+    case Kind::Secret:
+    case Kind::Schedule:
+    case Kind::OneOf: return true;
+    case Kind::Option:
+    case Kind::List:
+    case Kind::Tuple:
+      return std::all_of(type.fields.begin(), type.fields.end(),
+                         [](const check::TypeField& field) { return is_setting(field.type); });
+    default: return false;
   }
+}
+
+/// A list whose elements are said one by one is one of the first's type.
+check::Type as_setting(check::Type type) {
+  for (check::TypeField& field : type.fields) field.type = as_setting(std::move(field.type));
+  if (type.kind == Kind::List && type.fields.size() > 1) type.fields.resize(1);
+  type.uniform = type.kind == Kind::List;
+  return type;
+}
+
+}  // namespace
+
+std::string setting_text(const check::Type& type) {
+  return is_setting(type) ? check::to_text(as_setting(type), check::AtomTable()) : "";
 }
 
 }  // namespace ltr::lower
