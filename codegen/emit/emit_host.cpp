@@ -18,17 +18,19 @@ cpp::Expr FunctionEmitter::host(const ir::Op& op) {
     return cpp::binary(spelling, std::move(left), arg(1));
   };
   const auto called = [&](const char* function) { return cpp::call(function, uses(op)); };
-  const auto rounded = [&](const char* function) { return cpp::call("ltr::whole", {called(function)}); };
+  // What may fail is computed where its value is read, which may be lines below.
+  const auto placed = [&](const char* function) { return cpp::call(function, {arg(0), arg(1), place_of(op)}); };
+  const auto rounded = [&](const char* function) { return cpp::call("ltr::whole", {called(function), place_of(op)}); };
   const bool is_int = type(op.operands[0]).is(TypeKind::Int);
   switch (op.host) {
     case Op::Add: return binary("+");
     case Op::Sub: return binary("-");
     case Op::Mul: return binary("*");
-    case Op::Div: return is_int ? cpp::call("ltr::exact_div", {arg(0), arg(1), cx_.location(op.loc)}) : binary("/");
-    case Op::FloorDiv: return called("ltr::floor_div");
-    case Op::CeilDiv: return called("ltr::ceil_div");
-    case Op::Mod: return called(is_int ? "ltr::mod" : "ltr::real_mod");
-    case Op::Power: return called(type(op.results[0]).is(TypeKind::Int) ? "ltr::int_pow" : "ltr::real_pow");
+    case Op::Div: return is_int ? placed("ltr::exact_div") : binary("/");
+    case Op::FloorDiv: return placed("ltr::floor_div");
+    case Op::CeilDiv: return placed("ltr::ceil_div");
+    case Op::Mod: return is_int ? placed("ltr::mod") : called("ltr::real_mod");
+    case Op::Power: return type(op.results[0]).is(TypeKind::Int) ? placed("ltr::int_pow") : called("ltr::real_pow");
     case Op::Neg: return cpp::unary("-", arg(0));
     case Op::Equal: return binary("==");
     case Op::NotEqual: return binary("!=");
@@ -60,6 +62,11 @@ cpp::Expr FunctionEmitter::host(const ir::Op& op) {
     case Op::Pow: return called("__builtin_pow");
   }
   throw ir::InternalError("no C++ for host op " + std::string(host::info(op.host).name), op.loc);
+}
+
+cpp::Expr FunctionEmitter::place_of(const ir::Op& op) {
+  const bool is_said = cx_.is_users(op.loc) && !function_.is_library;
+  return is_said ? cx_.location(op.loc) : cpp::call("ltr::current_location", {});
 }
 
 cpp::Expr FunctionEmitter::defined(ValueId id) {

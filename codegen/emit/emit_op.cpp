@@ -130,15 +130,7 @@ cpp::Expr FunctionEmitter::value(const ir::Op& op) {
         items.push_back(use_as(op.operands[i], type(op.results[0]).fields[i].type));
       return cpp::braces(cx_.type(type(op.results[0])), std::move(items));
     }
-    case OpKind::ListGet: {
-      const auto& constant = function_.values[op.operands[1]].constant;
-      const auto* at = constant ? std::get_if<int64_t>(&*constant) : nullptr;
-      if (at != nullptr && *at < 0) {
-        cpp::Expr size = cpp::call(cpp::dot(arg(0), "size"), {});
-        return cpp::index(arg(0), cpp::binary("-", std::move(size), cpp::integer(-*at)));
-      }
-      return cpp::index(arg(0), at != nullptr ? cpp::integer(*at) : cpp::cast(cpp::plain("size_t"), arg(1)));
-    }
+    case OpKind::ListGet: return cpp::call("ltr::element", {arg(0), arg(1), place_of(op)});
     case OpKind::TupleGet: return cpp::call("std::get<" + std::to_string(op.number("index")) + ">", {arg(0)});
     case OpKind::RecordGet: return cpp::dot(arg(0), Context::identifier(op.name));
     case OpKind::ListLength: return cpp::cast(cpp::plain("int64_t"), cpp::call(cpp::dot(arg(0), "size"), {}));

@@ -56,6 +56,8 @@ class FunctionEmitter {
   cpp::Expr call_extern(const ir::Op& op);
   cpp::Expr check_result(const ir::Op& op);
   cpp::Expr host(const ir::Op& op);
+  /// The line of the program that an error of `op` names; in the library that of its caller.
+  cpp::Expr place_of(const ir::Op& op);
   cpp::Expr defined(ir::ValueId id);
   cpp::Expr convert(const ir::Op& op);
   cpp::Expr equal(const ir::Type& type, const cpp::Expr& left, const cpp::Expr& right);

@@ -23,9 +23,6 @@ namespace err {
 #undef LTR_ERROR
 }  // namespace err
 
-/// The statement named last by `at`, in this thread.
-const Location& current_location();
-
 /// What goes wrong at run time. `location` is the `.ltr` line, `help` the cure; both may be empty.
 struct LTR_EXPORT Error : std::exception {
   Error(Str code, Str message, Location location = current_location(), Str help = "");

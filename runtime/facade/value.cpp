@@ -210,46 +210,46 @@ Tensor output_field(const Context& cx, const char* name) {
 namespace {
 
 /// The quotient of the least int and -1 is no int.
-void check_quotient(int64_t a, int64_t b) {
-  if (b == 0) throw error_here(err::does_not_divide, b, a);
-  if (a == INT64_MIN && b == -1) throw error_here(err::shape_check_failed, fmt::format("{} / {} is too large", a, b));
+void check_quotient(int64_t a, int64_t b, const Location& location) {
+  if (b == 0) throw error_at(location, err::does_not_divide, b, a);
+  if (a == INT64_MIN && b == -1)
+    throw error_at(location, err::shape_check_failed, fmt::format("{} / {} is too large", a, b));
 }
 
 }  // namespace
 
 int64_t exact_div(int64_t a, int64_t b, const Location& location) {
-  if (b == 0) throw error_at(location, err::does_not_divide, b, a);
-  check_quotient(a, b);
+  check_quotient(a, b, location);
   if (a % b != 0) throw error_at(location, err::does_not_divide, b, a);
   return a / b;
 }
 
-int64_t floor_div(int64_t a, int64_t b) {
-  check_quotient(a, b);
+int64_t floor_div(int64_t a, int64_t b, const Location& location) {
+  check_quotient(a, b, location);
   return a / b - ((a % b != 0 && (a < 0) != (b < 0)) ? 1 : 0);
 }
 
-int64_t ceil_div(int64_t a, int64_t b) {
-  check_quotient(a, b);
+int64_t ceil_div(int64_t a, int64_t b, const Location& location) {
+  check_quotient(a, b, location);
   return a / b + ((a % b != 0 && (a < 0) == (b < 0)) ? 1 : 0);
 }
 
-int64_t mod(int64_t a, int64_t b) {
-  if (b == 0) throw error_here(err::does_not_divide, b, a);
+int64_t mod(int64_t a, int64_t b, const Location& location) {
+  if (b == 0) throw error_at(location, err::does_not_divide, b, a);
   if (b == -1) return 0;
   const int64_t rest = a % b;
   if (rest >= 0) return rest;
   return b < 0 ? rest - b : rest + b;
 }
 
-int64_t int_pow(int64_t base, int64_t exponent) {
-  if (exponent < 0) throw error_here(err::shape_check_failed, "a whole number to a negative power");
+int64_t int_pow(int64_t base, int64_t exponent, const Location& location) {
+  if (exponent < 0) throw error_at(location, err::shape_check_failed, "a whole number to a negative power");
   if (base == 0 || base == 1) return exponent == 0 ? 1 : base;
   if (base == -1) return exponent % 2 == 0 ? 1 : -1;
   int64_t result = 1;
   for (int64_t i = 0; i < exponent; i++) {
     if (__builtin_mul_overflow(result, base, &result)) {
-      throw error_here(err::shape_check_failed, fmt::format("{} ** {} is too large", base, exponent));
+      throw error_at(location, err::shape_check_failed, fmt::format("{} ** {} is too large", base, exponent));
     }
   }
   return result;
@@ -260,12 +260,18 @@ double real_mod(double a, double b) {
   return rest < 0 ? rest + std::fabs(b) : rest;
 }
 
-int64_t whole(double value) {
+int64_t whole(double value, const Location& location) {
   constexpr double kEnd = 9223372036854775808.0;
-  if (!(value >= -kEnd && value < kEnd)) throw error_here(err::shape_check_failed, fmt::format("{} is no int", value));
+  if (!(value >= -kEnd && value < kEnd))
+    throw error_at(location, err::shape_check_failed, fmt::format("{} is no int", value));
   return int64_t(value);
 }
 
 double real_pow(double base, double exponent) { return std::pow(base, exponent); }
+
+void fail_index(int64_t index, int64_t size, const Location& location) {
+  throw error_at(location, err::shape_check_failed,
+                 fmt::format("the index {} lies outside of a list of length {}", index, size));
+}
 
 }  // namespace ltr

@@ -75,11 +75,29 @@ with scratch() as place:
 
     # What the run stops at is nothing that could be computed before it.
     for title, expression in (("zero divisor", "7 % zero"), ("inexact", "7 / two"), ("nan", "floor(0.0 / nought)"),
-                              ("least int", "floor(least / minus)")):
+                              ("least int", "floor(least / minus)"), ("rounded up", "ceil(least / zero)"),
+                              ("power", "two ** minus"), ("behind the list", "[1, 2][two]"),
+                              ("before the list", "[1, 2][minus - two]")):
         (folder / "stop.ltr").write_text(
             "ltr 1\n\nhparam zero: int = 0\nhparam two: int = 2\nhparam nought: float = 0\n"
             "hparam minus: int = -1\nhparam least: int = -9_223_372_036_854_775_807 - 1\n"
             f'test "stops" {{\n  x = {expression}\n  print x\n}}\n')
         result = run(LTRC, "test", folder / "stop.ltr")
         check(f"{title} ends the test with an error", result.returncode == 1 and "FAIL stops" in result.text, result.text)
+        check(f"{title}: the error names the line of the arithmetic, not of what reads it", "stop.ltr:9:" in result.text, result.text)
+
+    # What lies beyond a list is never read, however the index came about; elements of one type are chosen at run time.
+    (folder / "chosen.ltr").write_text(
+        "ltr 1\n\nhparam n: int = 1\n"
+        "fn pick(xs: list[int], at: int) -> int = xs[at]\n"
+        "fn guarded(xs: list[int], at: int) -> int = if at < xs.length then xs[at] else 0\n"
+        'test "chosen" {\n'
+        '  assert [1, 2.5, 3][n] == 2.5 and ["a", "b"][n - 2] == "b" and [zeros(2), ones(2)][n].sum().item() == 2\n'
+        "  assert pick([4, 5], n) == 5 and pick([4, 5], n - 3) == 4 and guarded([4, 5], n + 8) == 0\n}\n"
+        'test "beyond" { print pick([4, 5], n + 1) }\n'
+        'test "far" { print zeros(2, 3).shape[n + 6] }\n')
+    result = run(LTRC, "test", folder / "chosen.ltr")
+    check("elements are chosen at run time", "PASS chosen" in result.text, result.text)
+    check("what is beyond the list is R1006", "R1006" in result.text and "the index 2 lies outside of a list of length 2" in result.text
+          and "the index 7 lies outside of a list of length 2" in result.text, result.text)
 finish()

@@ -43,13 +43,14 @@ struct LTR_EXPORT Value {
   Str text;                     ///< Str, Symbol, Series (`val.loss`), and the name of a Call
   std::vector<Argument> items;  ///< List, Tuple (names empty), Call (names always given)
 
-  Value() = default;
-  Value(bool value) : kind(Kind::Bool), whole(value) {}                         // NOLINT(google-explicit-constructor)
-  Value(int value) : kind(Kind::Int), whole(value), real(value) {}              // NOLINT(google-explicit-constructor)
-  Value(int64_t value) : kind(Kind::Int), whole(value), real(double(value)) {}  // NOLINT(google-explicit-constructor)
-  Value(double value) : kind(Kind::Float), real(value) {}                       // NOLINT(google-explicit-constructor)
-  Value(const char* value) : kind(Kind::Str), text(value) {}                    // NOLINT(google-explicit-constructor)
-  Value(Str value) : kind(Kind::Str), text(std::move(value)) {}                 // NOLINT(google-explicit-constructor)
+  // Constructors stand behind `Argument`, without which no list of them can be taken down.
+  Value();
+  Value(bool value);         // NOLINT(google-explicit-constructor)
+  Value(int value);          // NOLINT(google-explicit-constructor)
+  Value(int64_t value);      // NOLINT(google-explicit-constructor)
+  Value(double value);       // NOLINT(google-explicit-constructor)
+  Value(const char* value);  // NOLINT(google-explicit-constructor)
+  Value(Str value);          // NOLINT(google-explicit-constructor)
 
   static Value symbol(Str name);
   static Value series(Str name);
@@ -83,6 +84,14 @@ struct Argument {
   const char* type = "";
   Location location;
 };
+
+inline Value::Value() = default;
+inline Value::Value(bool value) : kind(Kind::Bool), whole(value) {}
+inline Value::Value(int value) : kind(Kind::Int), whole(value), real(value) {}
+inline Value::Value(int64_t value) : kind(Kind::Int), whole(value), real(double(value)) {}
+inline Value::Value(double value) : kind(Kind::Float), real(value) {}
+inline Value::Value(const char* value) : kind(Kind::Str), text(value) {}
+inline Value::Value(Str value) : kind(Kind::Str), text(std::move(value)) {}
 
 /// Text of a host value for interpolation; `format` is what stands behind the `:`, as in
 /// `std::format`.
@@ -270,14 +279,25 @@ LTR_EXPORT void check_holds(bool holds, const char* rule, const Location& locati
 /// Host arithmetic as the language defines it: exact (checked), rounding down and up, non-negative
 /// remainder.
 LTR_EXPORT int64_t exact_div(int64_t a, int64_t b, const Location& location);
-LTR_EXPORT int64_t floor_div(int64_t a, int64_t b);
-LTR_EXPORT int64_t ceil_div(int64_t a, int64_t b);
-LTR_EXPORT int64_t mod(int64_t a, int64_t b);
-LTR_EXPORT int64_t int_pow(int64_t base, int64_t exponent);
+LTR_EXPORT int64_t floor_div(int64_t a, int64_t b, const Location& location);
+LTR_EXPORT int64_t ceil_div(int64_t a, int64_t b, const Location& location);
+LTR_EXPORT int64_t mod(int64_t a, int64_t b, const Location& location);
+LTR_EXPORT int64_t int_pow(int64_t base, int64_t exponent, const Location& location);
 LTR_EXPORT double real_mod(double a, double b);
 LTR_EXPORT double real_pow(double base, double exponent);
 /// A number without a fraction as an int; R1006 for nan and what 64 bits do not hold.
-LTR_EXPORT int64_t whole(double value);
+LTR_EXPORT int64_t whole(double value, const Location& location);
+
+/// R1006: a list of `size` elements has none at `index`.
+[[noreturn]] LTR_EXPORT void fail_index(int64_t index, int64_t size, const Location& location);
+/// The element at `index`, from the end where that is negative.
+template <class T>
+typename std::vector<T>::const_reference element(const std::vector<T>& list, int64_t index, const Location& location) {
+  const auto size = int64_t(list.size());
+  const int64_t place = index < 0 ? index + size : index;
+  if (place < 0 || place >= size) fail_index(index, size, location);
+  return list[size_t(place)];
+}
 
 // ---- metrics
 // -------------------------------------------------------------------------------------------------

@@ -30,6 +30,8 @@ struct Location {
 /// Names the statement that runs now, for the message of whatever goes wrong in it. One store per
 /// statement.
 LTR_EXPORT void at(const Location& location);
+/// What was named last, in this thread.
+LTR_EXPORT const Location& current_location();
 
 /// `Float` is the policy type: what the topology's precision says, f32 by default.
 enum class DType : uint8_t { Float, F16, BF16, F32, F64, I8, I16, I32, I64, U8, Bool };
