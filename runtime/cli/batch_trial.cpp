@@ -12,6 +12,8 @@
 #include "doors/file.h"
 #include "doors/json.h"
 #include "doors/memory.h"
+#include "runtime/cli/last_words.h"
+#include "runtime/cli/report.h"
 #include "runtime/distributed/meeting_point.h"
 #include "runtime/distributed/rank_process.h"
 #include "runtime/distributed/supervisor.h"
@@ -145,6 +147,14 @@ nlohmann::json as_json(const Error& error) {
           {"line", error.location.line}, {"column", error.location.column}, {"help", error.help}};
 }
 
+/// What a fit holds beside its windows: the copy that a checkpoint is written from, stacks and heaps of the threads that write
+/// it and the logs.
+at::Tensor held_beside(const Start& start) {
+  constexpr int64_t kThreads = int64_t(32) << 20;
+  const Division::Held held = held_of(*start.root);
+  return at::zeros({int64_t(held.weights + held.states) + kThreads}, at::kByte);
+}
+
 nlohmann::json windows_of(Start& start) {
   start.resolve();
   // All trials of this machine begin at once, and share what is free.
@@ -153,6 +163,7 @@ nlohmann::json windows_of(Start& start) {
   start.build();
   Unheard nobody;
   const RunRequest request = start.request(nobody);
+  const at::Tensor beside = held_beside(start);
   Rehearsal rehearsal(request);
   double window_s = 0;
   for (int i = 0; i < kTrialWindows; i++) {
@@ -176,6 +187,7 @@ TrialResult try_batch(const Start& start, const GivenOption& size) {
 bool is_trial() { return std::getenv(kTrialVariable) != nullptr; }
 
 int run_trial(Start& start) {
+  crash_silently();  // libraries that get no memory may crash, and that is an answer
   nlohmann::json said;
   try {
     guarded([&] { said = windows_of(start); });

@@ -212,6 +212,10 @@ void prepare_process() {
   for (const Crash& crash : kCrashes) ::sigaction(crash.signal, &action, nullptr);
 }
 
+void crash_silently() {
+  for (const Crash& crash : kCrashes) ::signal(crash.signal, SIG_DFL);
+}
+
 void set_last_words(const LastWords* words) {
   if (words == nullptr) {
     current = nullptr;

@@ -28,4 +28,7 @@ struct LastWords {
 /// Until the next call; null: there is none any more.
 void set_last_words(const LastWords* words);
 
+/// From now on nothing is said of a crash: who waits for this process learns of it by its end.
+void crash_silently();
+
 }  // namespace ltr::cli
