@@ -70,6 +70,13 @@ void limit_memory(int64_t more) {
   ::setrlimit(RLIMIT_DATA, &now);
 }
 
+void lower_memory_limit(int64_t bytes) {
+  rlimit now{};
+  if (::getrlimit(RLIMIT_DATA, &now) != 0 || now.rlim_cur == RLIM_INFINITY) return;
+  now.rlim_cur -= std::min(now.rlim_cur, rlim_t(bytes));
+  ::setrlimit(RLIMIT_DATA, &now);
+}
+
 int64_t resident_memory() { return number_behind("VmRSS:", "/proc/self/status") * kKiB; }
 
 int64_t peak_memory() { return number_behind("VmHWM:", "/proc/self/status") * kKiB; }

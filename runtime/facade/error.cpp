@@ -1,6 +1,7 @@
 #include "runtime/api/error.h"
 
 #include <c10/util/Exception.h>
+#include <algorithm>
 
 #include <cstdlib>
 #include <new>
@@ -124,8 +125,11 @@ void rethrow_translated() {
       throw error_here(err::out_of_memory, "no thread could be started");
     throw error_here(err::shape_check_failed, shortened(error.what()));
   } catch (const std::exception& error) {
-    // oneDNN's, of a product that was found possible when it was made: there is no room for what it needs meanwhile.
-    if (std::string_view(error.what()) == "could not execute a primitive")
+    // oneDNN's, of a product that was found possible when it was described: there is no room for its code, or for what it needs
+    // meanwhile.
+    constexpr std::string_view kNoRoom[] = {"could not create a primitive", "could not create a memory",
+                                            "could not execute a primitive"};
+    if (std::ranges::find(kNoRoom, std::string_view(error.what())) != std::end(kNoRoom))
       throw error_here(err::out_of_memory, "a product has no room to work in");
     throw error_here(err::shape_check_failed, shortened(error.what()));
   }

@@ -1,11 +1,11 @@
 #pragma once
 
-// Memory in large pieces, cut from segments of the operating system that are never given back while they may be needed
-// again: best fit, neighbours that are free become one.
+// Memory in large pieces, cut from segments of the operating system that are kept, as they may be needed again, until there is no
+// memory any more: best fit, neighbours that are free become one.
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <set>
 #include <vector>
 
 namespace ltr {
@@ -22,6 +22,8 @@ class LargeBlocks {
   /// theirs, so that arrays of a round size do not begin in the same lines of a cache.
   void* take(size_t bytes);
   void give(void* memory);
+  /// Gives the system what is free at the ends of segments; how many bytes. Where memory ends it may be what others need.
+  size_t give_back();
   /// What `take` gave, in bytes.
   static size_t size_of(const void* memory);
 
@@ -29,19 +31,22 @@ class LargeBlocks {
 
  private:
   struct Block;
-  struct BySize {
-    bool operator()(const Block* a, const Block* b) const;
-  };
   struct Segment {
     void* begin;
     size_t size;
   };
 
+  /// The smallest that is free and holds `size`, the lowest of those that are equal; null if there is none.
+  Block* fitting(size_t size) const;
+  void put(Block* block);
+  void remove(Block* block);
   Block* grow(size_t bytes);
   void cut(Block* block, size_t size);
   static Block* after(Block* block);
 
-  std::set<Block*, BySize> free_;
+  /// Free blocks by the bits of their size, each list from the smallest on. They are linked in their heads: where memory ends,
+  /// giving some back must not need any.
+  std::array<Block*, 64> free_{};
   std::vector<Segment> segments_;
   size_t mapped_ = 0;
 };

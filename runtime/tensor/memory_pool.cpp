@@ -7,6 +7,7 @@
 #include <bit>
 #include <cstdlib>
 #include <mutex>
+#include <new>
 
 #include <c10/core/CPUAllocator.h>
 
@@ -68,6 +69,20 @@ using Shelves = std::array<Shelf, kClasses>;
 /// So many blocks of a class go between a thread and all at once.
 size_t load_of(size_t index) { return std::clamp<size_t>((size_t(256) << 10) / class_size(index), 2, 32); }
 
+/// Whether this thread holds the lock of the pool, whose own lists take memory, too.
+thread_local bool holds_lock = false;
+
+class Locked {
+ public:
+  explicit Locked(std::mutex& mutex) : lock_(mutex) { holds_lock = true; }
+  ~Locked() { holds_lock = false; }
+  Locked(const Locked&) = delete;
+  Locked& operator=(const Locked&) = delete;
+
+ private:
+  std::lock_guard<std::mutex> lock_;
+};
+
 /// Each thread takes and gives from shelves of its own, so that threads which read data and the step do not wait for
 /// each other; by the load they exchange with the shelves of all.
 class MemoryPool final : public c10::Allocator {
@@ -83,9 +98,12 @@ class MemoryPool final : public c10::Allocator {
 
   void copy_data(void* to, const void* from, std::size_t count) const override { default_copy_data(to, from, count); }
 
+  /// Gives the system what it does not use; false if that is nothing.
+  bool give_back();
+
   /// All of a thread that ends.
   void take_back(Shelves& shelves) {
-    const std::lock_guard lock(mutex_);
+    const Locked lock(mutex_);
     for (size_t i = 0; i < kClasses; i++) shelves[i].move_to(shelves_[i], shelves[i].count);
   }
 
@@ -129,7 +147,7 @@ Head* MemoryPool::take(size_t bytes) {
   if (bytes <= kSmall) {
     head = take_small(class_of(bytes));
   } else {
-    const std::lock_guard lock(mutex_);
+    const Locked lock(mutex_);
     void* const memory = large_.take(bytes);
     if (memory != nullptr) head = new (memory) Head;
   }
@@ -141,7 +159,7 @@ Head* MemoryPool::take(size_t bytes) {
 Head* MemoryPool::take_small(size_t index) {
   Shelves* const here = shelves_here();
   if (here == nullptr || (*here)[index].first == nullptr) {
-    const std::lock_guard lock(mutex_);
+    const Locked lock(mutex_);
     if (here != nullptr) {
       shelves_[index].move_to((*here)[index], load_of(index));
     } else if (shelves_[index].first != nullptr) {
@@ -150,7 +168,15 @@ Head* MemoryPool::take_small(size_t index) {
   }
   if (here != nullptr && (*here)[index].first != nullptr) return (*here)[index].take();
   void* memory = nullptr;
-  return ::posix_memalign(&memory, kAlign, class_size(index)) == 0 ? new (memory) Head{index, nullptr} : nullptr;
+  const bool is_there = ::posix_memalign(&memory, kAlign, class_size(index)) == 0 ||
+                        (give_back() && ::posix_memalign(&memory, kAlign, class_size(index)) == 0);
+  return is_there ? new (memory) Head{index, nullptr} : nullptr;
+}
+
+bool MemoryPool::give_back() {
+  if (holds_lock) return false;
+  const Locked lock(mutex_);
+  return large_.give_back() > 0;
 }
 
 void MemoryPool::give(Head* head) {
@@ -160,11 +186,11 @@ void MemoryPool::give(Head* head) {
     const size_t load = load_of(head->index);
     shelf.put(head);
     if (shelf.count <= 2 * load) return;
-    const std::lock_guard lock(mutex_);
+    const Locked lock(mutex_);
     shelf.move_to(shelves_[head->index], load);
     return;
   }
-  const std::lock_guard lock(mutex_);
+  const Locked lock(mutex_);
   if (head->index == 0) {
     large_.give(head);
   } else {
@@ -181,6 +207,9 @@ void MemoryPool::release(void* data) {
 void use_memory_pool() {
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
   c10::SetCPUAllocator(&pool(), 1);
+  std::set_new_handler([] {
+    if (!pool().give_back()) throw std::bad_alloc();
+  });
   // What libraries take beside tensors, such as oneDNN's scratch memory, is kept in the same way.
   ::mallopt(M_MMAP_THRESHOLD, 32 << 20);
   ::mallopt(M_TRIM_THRESHOLD, 512 << 20);

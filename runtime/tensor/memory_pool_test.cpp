@@ -53,7 +53,16 @@ TEST_CASE("large blocks keep their bytes, lie at cache lines and are used again"
   // All of it is one piece again: the largest block fits without the system.
   void* const whole = blocks.take((size_t(32) << 20) - 4096);
   CHECK(blocks.mapped() == mapped);
+  // Where memory ends the system gets what is not used: all behind the last block that is, of each segment.
+  CHECK(blocks.give_back() >= mapped - (size_t(34) << 20));
+  std::memset(whole, 1, LargeBlocks::size_of(whole));
   blocks.give(whole);
+  CHECK(blocks.give_back() > 0);
+  CHECK(blocks.mapped() == 0);
+  CHECK(blocks.give_back() == 0);
+  void* const again = blocks.take(1000);
+  std::memset(again, 1, 1000);
+  blocks.give(again);
 }
 
 TEST_CASE("the same step again asks the system for nothing") {

@@ -99,6 +99,12 @@ Option<double> Rehearsal::run_window(const Optimizer* optimizer) {
   return mean;
 }
 
+int64_t Rehearsal::batch_bytes() const {
+  int64_t bytes = 0;
+  for (const Tensor& field : window_->batch().fields) bytes += int64_t(In(field)->nbytes());
+  return bytes;
+}
+
 int Rehearsal::signal() const { return cx_->agreement.signal(); }
 
 }  // namespace ltr

@@ -23,6 +23,8 @@ class Rehearsal {
   Option<double> run_window(const Optimizer* optimizer = nullptr);
   /// Waits until as many batches lie ready as ever do in a run.
   void fill() { feed_->fill(); }
+  /// What the newest batch takes, in bytes.
+  int64_t batch_bytes() const;
   /// The signal that ends it, the same on all ranks; 0 if there is none.
   int signal() const;
   const StepInfo& step() const { return step_; }
