@@ -120,6 +120,7 @@ class ExperimentLowerer {
       fill_slot(lowerer, "data", data_, i, at(experiment_.data_arguments[i]));
     for (size_t i = 0; i < experiment_.model_arguments.size(); ++i) {
       const ExprView& given = at(experiment_.model_arguments[i]);
+      if (is_built(given)) continue;
       if (needs_data(given)) {
         info_.slots.push_back(
             {slot("model", model_.object->params[i].name), shared_.type(model_.object->params[i].type)});
@@ -189,6 +190,9 @@ class ExperimentLowerer {
     }
   }
 
+  /// A block that a model is given is no setting: it is made with the model, as a member under the param's name.
+  bool is_built(const ExprView& given) const { return check::builds_blocks(given, shared_.program); }
+
   bool model_needs_data() const {
     return std::any_of(experiment_.model_arguments.begin(), experiment_.model_arguments.end(),
                        [&](ExprId given) { return needs_data(at(given)); });
@@ -243,6 +247,12 @@ class ExperimentLowerer {
     for (size_t i = 0; i < model_.object->params.size(); ++i) {
       const check::Local& param = model_.object->params[i];
       const ExprView& given = at(experiment_.model_arguments[i]);
+      if (is_built(given)) {
+        lowerer.place = lowerer.b.op(OpKind::Place, Type::of(TypeKind::Scope), {root}, param.name);
+        args.push_back(lowerer.expr(given));
+        lowerer.place.reset();
+        continue;
+      }
       if (needs_data(given)) put_slot(lowerer, "model", param, shared_.type(param.type), given);
       args.push_back(read_slot(lowerer, "model", param));
     }

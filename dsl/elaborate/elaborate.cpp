@@ -130,7 +130,13 @@ Plan elaborate(const check::Program& program, const check::Experiment& experimen
   if (!plan.broken.empty()) return plan;
   Frame top;
   const auto construct = [&](Kind kind, check::DeclIndex decl, const check::ExprIds& arguments) {
-    const auto given = [&](size_t i, const std::string&) { return machine.eval(arguments[i], top); };
+    const auto given = [&](size_t i, const std::string& param) {
+      const bool is_built = kind == Kind::Model && check::builds_blocks(program.exprs[arguments[i]], program);
+      top.place = is_built ? std::optional(param) : std::nullopt;
+      Value value = machine.eval(arguments[i], top);
+      top.place.reset();
+      return value;
+    };
     check::Type type = check::Type::of(kind);
     type.decl = decl;
     const auto place = kind == Kind::Model ? std::optional<std::string>("") : std::nullopt;

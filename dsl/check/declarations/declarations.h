@@ -42,6 +42,6 @@ const Hparam* hparam_of(Context& cx, const Symbol& symbol);
 void take_hparams(Context& cx, uint32_t module);
 /// Makes sure that a declaration's members and bodies have been checked.
 void complete(Context& cx, ObjectInfo& object);
-ObjectInfo* find_object(const Context& cx, Kind kind, DeclIndex index);
+ObjectInfo* find_object(Context& cx, Kind kind, DeclIndex index);
 
 }  // namespace ltr::check

@@ -371,9 +371,12 @@ struct ObjectChecker {
 
 }  // namespace
 
-ObjectInfo* find_object(const Context& cx, Kind kind, DeclIndex index) {
+ObjectInfo* find_object(Context& cx, Kind kind, DeclIndex index) {
   const auto found = cx.objects_of_kind.find({kind, index});
-  return found == cx.objects_of_kind.end() ? nullptr : found->second;
+  if (found == cx.objects_of_kind.end()) return nullptr;
+  // A type may name what nothing has built yet.
+  complete(cx, *found->second);
+  return found->second;
 }
 
 ObjectInfo& object_of(Context& cx, const Symbol& symbol) {

@@ -16,14 +16,17 @@ Expr call_written(const ast::Expr& callee, std::vector<Given> given, Span span, 
   if (ref == nullptr) return apply(check_expr(callee, scope), std::move(given), span, scope);
   const std::string& name = ref->name.text;
   Context& cx = scope.cx;
-  // A param hides a function of its name only if it can be called itself: `dropout(x, dropout)`.
-  const auto is_block_param = [&](const ParamInfo& param) {
-    return param.name == name && param.type.kind == Kind::Function;
+  // A param hides a function of its name only if it can be called itself: `dropout(x, dropout)`. What one of a wrong type can,
+  // nobody knows.
+  const auto can_be_called = [&](const ParamInfo& param) {
+    const Kind kind = param.type.kind;
+    return param.name == name &&
+           (kind == Kind::Function || kind == Kind::Block || kind == Kind::List || param.type.is_error());
   };
   const bool is_own =
       scope.find_local(name) ||
       (scope.owner != nullptr && (scope.owner->members.contains(name) || scope.owner->fns.contains(name) ||
-                                  std::any_of(scope.owner->params.begin(), scope.owner->params.end(), is_block_param)));
+                                  std::any_of(scope.owner->params.begin(), scope.owner->params.end(), can_be_called)));
   if (is_own) return apply(check_name(callee, ref->name, scope), std::move(given), span, scope);
   CallSite site{name, ref->name.span, span, std::move(given), scope};
   const Symbol* symbol = cx.graph.find(scope.module, name);
