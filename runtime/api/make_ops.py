@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Writes runtime/api/ltr/ops.h from the `extern "runtime"` declarations of the standard library.
+"""Writes runtime/api/ltr/ops.h and runtime/tensor/facade.def from the `extern "runtime"` declarations of the standard
+library: what generated code calls, and those of it that compute tensors of tensors as one list.
 
-    make_ops.py            writes the header
-    make_ops.py --check    exits 1 if it is not what the library says
+    make_ops.py            writes them
+    make_ops.py --check    exits 1 if they are not what the library says
 
 The mapping is positional and all arguments are always passed; see stdlib/README.md.
 """
@@ -12,6 +13,9 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 HEADER = ROOT / "runtime/api/ltr/ops.h"
+FACADE = ROOT / "runtime/tensor/facade.def"
+# Whose functions are ops of a step. Those of the others make weights, images or texts.
+STEP_FOLDERS = ["tensor", "losses"]
 FOLDERS = ["tensor", "losses", "init", "vision", "str"]
 HOST = {"int": "int64_t", "float": "double", "bool": "bool", "str": "const Str&", "path": "const Str&",
         "number": "Scalar", "weights": "const Weights&", "list[int]": "const Ints&", "list[float]": "const Floats&",
@@ -83,27 +87,50 @@ def declarations(text):
         yield doc, match.group(2), [(n.strip(), k.strip()) for n, k in params], result
 
 
+def functions(folders):
+    """(source, [(doc, C++ name, [(C++ type, name)], C++ result)]) of every file."""
+    for folder in folders:
+        for path in sorted((ROOT / "stdlib" / folder).glob("*.ltr")):
+            text = path.read_text()
+            if 'extern "runtime" {' not in text:
+                continue
+            yield path.relative_to(ROOT), [
+                (doc, name + "_" * (name in RESERVED), [(param_type(k), n) for n, k in params], result_type(result))
+                for doc, name, params, result in declarations(text)]
+
+
 def header():
     out = ["#pragma once", "",
            "// Written by runtime/api/make_ops.py from stdlib/*/*.ltr: the tensor functions that generated code calls.",
            "// Every argument is always passed, in order; an undefined tensor is `none`.", "",
            '#include "ltr/api.h"', '#include "ltr/operators.h"', "", "namespace ltr {"]
-    for folder in FOLDERS:
-        for path in sorted((ROOT / "stdlib" / folder).glob("*.ltr")):
-            text = path.read_text()
-            if 'extern "runtime" {' not in text:
-                continue
-            out += ["", f"// ---- {path.relative_to(ROOT)}", ""]
-            for doc, name, params, result in declarations(text):
-                out += [f"///{line}" for line in doc]
-                args = ", ".join(f"{param_type(k)} {n}" for n, k in params)
-                out += [f"LTR_EXPORT {result_type(result)} {name}{'_' if name in RESERVED else ''}({args});"]
+    for path, found in functions(FOLDERS):
+        out += ["", f"// ---- {path}", ""]
+        of_steps = path.parts[1] in STEP_FOLDERS
+        for is_op in (True, False):
+            chosen = [one for one in found if (of_steps and "Tensor" in one[3]) == is_op]
+            lines = []
+            for doc, name, params, result in chosen:
+                lines += [f"///{line}" for line in doc]
+                lines += [f"LTR_EXPORT {result} {name}({', '.join(f'{kind} {n}' for kind, n in params)});"]
+            out += ["LTR_STEP_BEGIN", *lines, "LTR_STEP_END"] if is_op and lines else lines
     return "\n".join(out + ["", "}  // namespace ltr", ""])
 
 
+def facade():
+    out = ["// Written by runtime/api/make_ops.py from stdlib/*/*.ltr: the functions of steps that give tensors; operators.def goes on",
+           "// with those that no declaration names, and says what the columns are.", ""]
+    for _, found in functions(STEP_FOLDERS):
+        for _, name, params, result in found:
+            if "Tensor" in result:
+                both = ", ".join(f"{kind} {n}" for kind, n in params)
+                out += [f"LTR_FACADE({name}, {name}, ({', '.join(n for _, n in params)}), ({both}), {result})"]
+    return "\n".join(out + [""])
+
+
 if __name__ == "__main__":
-    if sys.argv[1:] == ["--check"]:
-        if HEADER.read_text() != header():
-            sys.exit("ops.h is older than the standard library: run runtime/api/make_ops.py")
-    else:
-        HEADER.write_text(header())
+    for path, text in ((HEADER, header()), (FACADE, facade())):
+        if sys.argv[1:] != ["--check"]:
+            path.write_text(text)
+        elif not path.exists() or path.read_text() != text:
+            sys.exit(f"{path.name} is older than the standard library: run runtime/api/make_ops.py")

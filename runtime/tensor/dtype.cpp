@@ -31,6 +31,13 @@ const char* to_text(DType dtype) {
   return "";
 }
 
+std::optional<DType> dtype_named(std::string_view name) {
+  for (int i = 0; i <= int(DType::Bool); ++i) {
+    if (to_text(DType(i)) == name) return DType(i);
+  }
+  return std::nullopt;
+}
+
 std::optional<at::ScalarType> stored_type(std::string_view name) {
   for (const StoredType& row : kStoredTypes) {
     if (row.name == name) return row.type;

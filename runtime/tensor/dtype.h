@@ -11,6 +11,8 @@ namespace ltr {
 
 /// As in `.ltr`: `float`, `i64`.
 const char* to_text(DType dtype);
+/// The type that `to_text` names so.
+std::optional<DType> dtype_named(std::string_view name);
 
 /// As files of tensors name it (`F32`, `I64`); nothing for a name that is none of them.
 std::optional<at::ScalarType> stored_type(std::string_view name);

@@ -7,6 +7,7 @@
 
 namespace ltr {
 
+LTR_STEP_BEGIN
 #define LTR_BINARY(name)                                           \
   LTR_EXPORT Tensor name(const Tensor& left, const Tensor& right); \
   LTR_EXPORT Tensor name(const Tensor& left, Scalar right);        \
@@ -52,6 +53,7 @@ LTR_EXPORT Tensor put_tensor(const Tensor& x, int64_t dim, const Tensor& index, 
 
 /// `x.to(i64)`. `DType::Float` is the policy type.
 LTR_EXPORT Tensor to(const Tensor& x, DType dtype);
+LTR_STEP_END
 
 /// A host value where a tensor is asked for: `float[]`, `i64[]`, `bool[]`, or one dim of them, on the given type.
 LTR_EXPORT Tensor tensor_of(double value, DType dtype = DType::Float);

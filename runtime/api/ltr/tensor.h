@@ -12,6 +12,15 @@
 
 #define LTR_EXPORT [[gnu::visibility("default")]]
 
+// Ops of steps. Programs call them where a recorder may listen, the runtime as they are (runtime/plan/README.md).
+#ifdef LTR_RUNTIME
+#define LTR_STEP_BEGIN
+#define LTR_STEP_END
+#else
+#define LTR_STEP_BEGIN inline namespace step {
+#define LTR_STEP_END }
+#endif
+
 namespace ltr {
 
 using Str = std::string;

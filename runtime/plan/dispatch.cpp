@@ -1,0 +1,72 @@
+// The functions that programs call: those of the runtime, with whoever records listening.
+
+#include "ltr/operators.h"
+#include "ltr/ops.h"
+#include "runtime/plan/recorder.h"
+#include "runtime/tensor/draw.h"
+#include "runtime/tensor/dtype.h"
+
+namespace ltr {
+
+namespace plan {
+
+namespace {
+
+Argument noted(Recorder& recorder, const Tensor& tensor) { return ValueRef{recorder.id_of(tensor)}; }
+Argument noted(Recorder& recorder, const Tensors& tensors) {
+  std::vector<ValueRef> values;
+  for (const Tensor& tensor : tensors) values.push_back({recorder.id_of(tensor)});
+  return values;
+}
+Argument noted(Recorder&, Scalar number) { return number.is_int ? Argument(number.whole) : Argument(number.real); }
+Argument noted(Recorder&, DType dtype) { return Str(to_text(dtype)); }
+Argument noted(Recorder&, const Option<int64_t>& number) { return number ? Argument(*number) : std::monostate(); }
+Argument noted(Recorder&, const Option<double>& number) { return number ? Argument(*number) : std::monostate(); }
+template <class Host>
+Argument noted(Recorder&, const Host& value) {
+  return value;
+}
+
+std::vector<const Tensor*> listed(const Tensor& result) { return {&result}; }
+std::vector<const Tensor*> listed(const Tensors& results) {
+  std::vector<const Tensor*> list;
+  for (const Tensor& result : results) list.push_back(&result);
+  return list;
+}
+template <class... Parts>
+std::vector<const Tensor*> listed(const std::tuple<Parts...>& results) {
+  return std::apply([](const auto&... parts) { return std::vector<const Tensor*>{&parts...}; }, results);
+}
+
+template <class Result, class... Params, class... Args>
+Result dispatched(Op op, Result (*function)(Params...), const Args&... args) {
+  Recorder* recorder = Recorder::here();
+  if (recorder == nullptr) [[likely]]
+    return function(args...);
+  const uint64_t site = DrawScope::here().site;
+  // Arguments first: what they are is said before what comes of them.
+  std::vector<Argument> arguments;
+  (arguments.push_back(noted(*recorder, args)), ...);
+  Result result = function(args...);
+  const bool draws = DrawScope::here().site != site;
+  recorder->note(op, std::move(arguments), listed(result), draws ? Option<uint64_t>(site) : std::nullopt);
+  return result;
+}
+
+}  // namespace
+
+}  // namespace plan
+
+namespace step {
+
+#define LTR_UNPACK(...) __VA_ARGS__
+#define LTR_FACADE(op, name, args, params, ...)                                                             \
+  LTR_EXPORT __VA_ARGS__ name params {                                                                      \
+    return plan::dispatched(plan::Op::op, static_cast<__VA_ARGS__(*) params>(&ltr::name), LTR_UNPACK args); \
+  }
+#include "runtime/tensor/facade.def"
+#include "runtime/tensor/operators.def"
+
+}  // namespace step
+
+}  // namespace ltr

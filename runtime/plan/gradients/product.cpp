@@ -1,0 +1,132 @@
+// Gradients of products: matrices, layers, convolutions, attention.
+
+#include "runtime/plan/rule.h"
+
+namespace ltr::plan {
+
+namespace {
+
+Term transposed(const Term& x) { return x.call(Op::transpose, -2, -1); }
+
+/// Vectors are matrices of one row, or column, of which the result has no axis.
+void matmul(Step& s) {
+  Term a = s.in(0), b = s.in(1), gradient = s.gradient();
+  const bool is_row = a.dim() == 1, is_column = b.dim() == 1;
+  Ints out = s.out().sizes();
+  if (is_column) out.push_back(1);
+  if (is_row) out.insert(out.end() - 1, 1);
+  if (is_row || is_column) gradient = gradient.call(Op::reshape, out);
+  const Term left = is_row ? a.call(Op::reshape, Ints{1, a.size(0)}) : a;
+  const Term right = is_column ? b.call(Op::reshape, Ints{b.size(0), 1}) : b;
+  const auto back = [](const Term& found, const Term& of, const Ints& sizes) {
+    return found.call(Op::sum_to, sizes).call(Op::reshape, of.sizes());
+  };
+  const Ints left_sizes = is_row ? Ints{1, a.size(0)} : a.sizes();
+  const Ints right_sizes = is_column ? Ints{b.size(0), 1} : b.sizes();
+  if (s.wants(0)) s.give(0, back(gradient.call(Op::matmul, transposed(right)), a, left_sizes));
+  if (s.wants(1)) s.give(1, back(transposed(left).call(Op::matmul, gradient), b, right_sizes));
+}
+void bmm(Step& s) {
+  if (s.wants(0)) s.give(0, s.gradient().call(Op::bmm, transposed(s.in(1))));
+  if (s.wants(1)) s.give(1, transposed(s.in(0)).call(Op::bmm, s.gradient()));
+}
+
+/// Rows of any number of axes.
+Term rows(const Term& x, const Ints& sizes) {
+  int64_t count = 1;
+  for (size_t i = 0; i + 1 < sizes.size(); ++i) count *= sizes[i];
+  return x.call(Op::reshape, Ints{count, sizes.back()});
+}
+void linear(Step& s) {
+  const Term x = s.in(0), weight = s.in(1), gradient = rows(s.gradient(), s.out().sizes());
+  if (s.wants(0)) s.give(0, gradient.call(Op::matmul, weight).call(Op::reshape, x.sizes()));
+  if (s.wants(1)) s.give(1, transposed(gradient).call(Op::matmul, rows(x, x.sizes())));
+  if (s.wants(2)) s.give(2, gradient.call(Op::sum, int64_t(0), false));
+}
+void embedding(Step& s) { s.give(1, s.gradient().call(Op::embedding_backward, s.in(0), s.in(1).size(0))); }
+
+/// Channels are axis 1; a bias is added in all places.
+void bias(Step& s) {
+  if (!s.wants(2)) return;
+  Ints sizes(s.out().sizes().size(), 1);
+  sizes[1] = s.out().size(1);
+  s.give(2, s.gradient().call(Op::sum_to, sizes).call(Op::reshape, s.in(2).sizes()));
+}
+void convolved(Step& s, bool is_transposed, int64_t stride, int64_t padding, int64_t dilation, int64_t output_padding,
+               int64_t groups) {
+  bias(s);
+  if (!s.wants(0) && !s.wants(1)) return;
+  const std::vector<ValueId> found =
+      s.builder().call(Op::conv_backward, s.gradient().dtype(), 2,
+                       {ValueRef{s.gradient().id()}, ValueRef{s.in(0).id()}, ValueRef{s.in(1).id()}, stride, padding,
+                        dilation, is_transposed, output_padding, groups});
+  if (s.wants(0)) s.give(0, {s.builder(), found[0]});
+  if (s.wants(1)) s.give(1, {s.builder(), found[1]});
+}
+void conv(Step& s) {
+  convolved(s, false, s.host<int64_t>(3), s.host<int64_t>(4), s.host<int64_t>(5), 0, s.host<int64_t>(6));
+}
+void conv_transpose(Step& s) {
+  convolved(s, true, s.host<int64_t>(3), s.host<int64_t>(4), s.host<int64_t>(7), s.host<int64_t>(5),
+            s.host<int64_t>(6));
+}
+
+void pooled(Step& s, Op backward) {
+  s.give(0, s.gradient().call(backward, s.in(0), s.host<int64_t>(1), s.host<int64_t>(2), s.host<int64_t>(3)));
+}
+void adaptive_avg_pool(Step& s) { s.give(0, s.gradient().call(Op::adaptive_avg_pool_backward, s.in(0))); }
+
+void attention(Step& s) {
+  const Node& node = s.node();
+  const ValueId first = s.redrawn(Op::attention_backward, 3,
+                                  {ValueRef{s.gradient().id()}, node.arguments[0], node.arguments[1], node.arguments[2],
+                                   node.arguments[3], node.arguments[4], node.arguments[5], node.arguments[6]});
+  for (size_t i = 0; i < 3; ++i) {
+    if (s.wants(i)) s.give(i, {s.builder(), ValueId(first + i)});
+  }
+}
+/// A rotation the other way.
+void rope(Step& s) {
+  const Term x = s.in(0);
+  const int64_t size = x.size(-1), half = size / 2;
+  const Term ones = x * 0.0 + 1.0;
+  // What it makes of (1, 0) is (cos, sin).
+  const Term unit = choose(
+      {s.builder(),
+       s.builder().call(Op::lt_number, DType::Bool,
+                        {ValueRef{Term(s.builder(), s.builder().call(Op::arange, DType::I64, {size})).id()}, half})},
+      ones, 0.0);
+  const Term turned = unit.call(Op::rope, s.host<double>(1), s.host<int64_t>(2));
+  const auto part = [&](const Term& of, int64_t begin) { return of.call(Op::slice, -1, begin, begin + half); };
+  const Term cos = part(turned, 0), sin = part(turned, half);
+  const Term a = part(s.gradient(), 0), b = part(s.gradient(), half);
+  const std::vector<ValueRef> both{{(a * cos + b * sin).id()}, {(b * cos - a * sin).id()}};
+  s.give(0, {s.builder(), s.builder().call(Op::cat, x.dtype(), {both, int64_t(-1)})});
+}
+
+constexpr RuleRow kProductRules[] = {
+    {Op::matmul, matmul},
+    {Op::bmm, bmm},
+    {Op::linear, linear},
+    {Op::embedding, embedding},
+    {Op::conv1d, conv},
+    {Op::conv2d, conv},
+    {Op::conv3d, conv},
+    {Op::conv_transpose1d, conv_transpose},
+    {Op::conv_transpose2d, conv_transpose},
+    {Op::conv_transpose3d, conv_transpose},
+    {Op::max_pool1d, [](Step& s) { pooled(s, Op::max_pool_backward); }},
+    {Op::max_pool2d, [](Step& s) { pooled(s, Op::max_pool_backward); }},
+    {Op::avg_pool1d, [](Step& s) { pooled(s, Op::avg_pool_backward); }},
+    {Op::avg_pool2d, [](Step& s) { pooled(s, Op::avg_pool_backward); }},
+    {Op::adaptive_avg_pool1d, adaptive_avg_pool},
+    {Op::adaptive_avg_pool2d, adaptive_avg_pool},
+    {Op::attention, attention},
+    {Op::rope, rope},
+};
+
+}  // namespace
+
+std::span<const RuleRow> product_rules() { return kProductRules; }
+
+}  // namespace ltr::plan

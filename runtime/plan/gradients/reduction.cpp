@@ -1,0 +1,88 @@
+// Gradients of functions that make one of many, along an axis or of all.
+
+#include "runtime/plan/rule.h"
+
+namespace ltr::plan {
+
+namespace {
+
+/// The sizes of the argument with 1 where was reduced: argument 1 is the axis, or none.
+Ints kept_sizes(const Step& s, const Ints& sizes) {
+  const Option<int64_t> dim = s.optional<int64_t>(1);
+  if (!dim) return Ints(sizes.size(), 1);
+  Ints kept = sizes;
+  if (!kept.empty()) kept[size_t(*dim < 0 ? *dim + int64_t(sizes.size()) : *dim)] = 1;
+  return kept;
+}
+/// `value`, one for each that was reduced, as it broadcasts to the argument.
+Term spread(Step& s, const Term& value) { return value.call(Op::reshape, kept_sizes(s, s.in(0).sizes())); }
+/// How many became one.
+int64_t width(Step& s) {
+  const Option<int64_t> dim = s.optional<int64_t>(1);
+  return !dim ? s.in(0).count() : s.in(0).dim() == 0 ? 1 : s.in(0).size(*dim);
+}
+
+void sum(Step& s) { s.give(0, spread(s, s.gradient()).call(Op::expand, s.in(0).sizes())); }
+void mean(Step& s) { s.give(0, (spread(s, s.gradient()) / double(width(s))).call(Op::expand, s.in(0).sizes())); }
+
+/// The slope of the variance: 2 (x - mean) / (n - 1), or n.
+Term of_variance(Step& s) {
+  const Term x = s.in(0);
+  const double count = double(width(s)) - (s.host<bool>(3) ? 1 : 0);
+  return (x - spread(s, x.call(Op::mean, s.node().arguments[1], true))) * (2 / count);
+}
+void var(Step& s) { s.give(0, spread(s, s.gradient()) * of_variance(s)); }
+void deviation(Step& s) {
+  const Term scaled = s.gradient() / (s.out() * 2.0);
+  const Term is_zero = s.out().call_as(Op::eq_number, DType::Bool, 0.0);
+  s.give(0, spread(s, choose(is_zero, 0.0, scaled)) * of_variance(s));
+}
+
+/// Of everything equal ones share it; along an axis it goes to the one that was found first.
+void extreme_of(Step& s, Op place) {
+  const Term x = s.in(0);
+  if (const Option<int64_t> dim = s.optional<int64_t>(1); dim && x.dim() > 0) {
+    const Term index = x.call_as(place, DType::I64, *dim, true);
+    const Term none{s.builder(), s.builder().call(Op::blank, x.dtype(), {x.sizes(), Str(to_text(x.dtype()))})};
+    return s.give(0, none.call(Op::scatter_add, *dim, index, spread(s, s.gradient())));
+  }
+  const Term is_it = x.call_as(Op::eq, DType::Bool, s.out().call(Op::reshape, Ints{}));
+  const Term mask = is_it.call_as(Op::to, x.dtype(), Str(to_text(x.dtype())));
+  const Term share = s.gradient().call(Op::reshape, Ints{}) / mask.call(Op::sum, std::monostate(), false);
+  s.give(0, mask * share);
+}
+void max(Step& s) { extreme_of(s, Op::argmax); }
+void min(Step& s) { extreme_of(s, Op::argmin); }
+
+void logsumexp(Step& s) { s.give(0, spread(s, s.gradient()) * (s.in(0) - spread(s, s.out())).call(Op::exp)); }
+
+void cumsum(Step& s) {
+  const int64_t dim = s.host<int64_t>(1);
+  s.give(0, s.gradient().call(Op::flip, Ints{dim}).call(Op::cumsum, dim).call(Op::flip, Ints{dim}));
+}
+
+/// Of `topk` and `sort`: back to where they came from.
+void ordered(Step& s, size_t dim_at) {
+  const Term x = s.in(0);
+  const Term none{s.builder(), s.builder().call(Op::blank, x.dtype(), {x.sizes(), Str(to_text(x.dtype()))})};
+  s.give(0, none.call(Op::scatter_add, s.host<int64_t>(dim_at), s.out(1), s.gradient()));
+}
+
+constexpr RuleRow kReductionRules[] = {
+    {Op::sum, sum},
+    {Op::mean, mean},
+    {Op::var, var},
+    {Op::std_, deviation},
+    {Op::max, max},
+    {Op::min, min},
+    {Op::logsumexp, logsumexp},
+    {Op::cumsum, cumsum},
+    {Op::topk, [](Step& s) { ordered(s, 2); }},
+    {Op::sort, [](Step& s) { ordered(s, 1); }},
+};
+
+}  // namespace
+
+std::span<const RuleRow> reduction_rules() { return kReductionRules; }
+
+}  // namespace ltr::plan

@@ -1,0 +1,156 @@
+// Ops of graphs: gradients of convolutions, pools, norms and attention. What a function did not keep is computed again here.
+
+#include <ATen/ATen.h>
+
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "runtime/plan/ops.h"
+#include "runtime/tensor/handle.h"
+#include "runtime/tensor/mode.h"
+
+namespace ltr::plan {
+
+namespace {
+
+using Three = std::tuple<Tensor, Tensor, Tensor>;
+
+template <class Parts>
+Three given(Parts parts) {
+  return {give(std::move(std::get<0>(parts))), give(std::move(std::get<1>(parts))),
+          give(std::move(std::get<2>(parts)))};
+}
+
+}  // namespace
+
+std::tuple<Tensor, Tensor> conv_backward(const Tensor& gradient, const Tensor& x, const Tensor& weight, int64_t stride,
+                                         int64_t padding, int64_t dilation, bool is_transposed, int64_t output_padding,
+                                         int64_t groups) {
+  return guarded([&] {
+    const Ints each(size_t(In(x)->dim() - 2), 1);
+    const auto all = [&](int64_t value) { return Ints(each.size(), value); };
+    auto [by_x, by_weight, by_bias] = at::convolution_backward(
+        In(gradient), In(x), In(weight), std::nullopt, all(stride), all(padding), all(dilation), is_transposed,
+        all(output_padding), groups, std::array<bool, 3>{true, true, false});
+    return std::tuple(give(by_x), give(by_weight));
+  });
+}
+
+Tensor max_pool_backward(const Tensor& gradient, const Tensor& x, int64_t kernel, int64_t stride, int64_t padding) {
+  return guarded([&] {
+    const at::Tensor g = aten(gradient), of = aten(x);
+    const bool is_line = of.dim() == 3;
+    const at::Tensor image = is_line ? of.unsqueeze(2) : of, back = is_line ? g.unsqueeze(2) : g;
+    const Ints size = is_line ? Ints{1, kernel} : Ints{kernel, kernel};
+    const Ints steps = is_line ? Ints{1, stride} : Ints{stride, stride};
+    const Ints border = is_line ? Ints{0, padding} : Ints{padding, padding};
+    const auto [out, index] = at::max_pool2d_with_indices(image, size, steps, border);
+    const at::Tensor found =
+        at::max_pool2d_with_indices_backward(back, image, size, steps, border, {1, 1}, false, index);
+    return give(is_line ? found.squeeze(2) : found);
+  });
+}
+
+Tensor avg_pool_backward(const Tensor& gradient, const Tensor& x, int64_t kernel, int64_t stride, int64_t padding) {
+  return guarded([&] {
+    const at::Tensor g = aten(gradient), of = aten(x);
+    const bool is_line = of.dim() == 3;
+    const at::Tensor found = at::avg_pool2d_backward(
+        is_line ? g.unsqueeze(2) : g, is_line ? of.unsqueeze(2) : of, is_line ? Ints{1, kernel} : Ints{kernel, kernel},
+        is_line ? Ints{1, stride} : Ints{stride, stride}, is_line ? Ints{0, padding} : Ints{padding, padding}, false,
+        true, std::nullopt);
+    return give(is_line ? found.squeeze(2) : found);
+  });
+}
+
+Tensor adaptive_avg_pool_backward(const Tensor& gradient, const Tensor& x) {
+  return guarded([&] {
+    const at::Tensor g = aten(gradient), of = aten(x);
+    const bool is_line = of.dim() == 3;
+    const at::Tensor found =
+        at::_adaptive_avg_pool2d_backward(is_line ? g.unsqueeze(2) : g, is_line ? of.unsqueeze(2) : of);
+    return give(is_line ? found.squeeze(2) : found);
+  });
+}
+
+Three layer_norm_backward(const Tensor& gradient, const Tensor& x, const Tensor& weight, double eps) {
+  return guarded([&] {
+    const In input(x);
+    const Ints last{input->size(-1)};
+    const auto [out, mean, rstd] = at::native_layer_norm(input, last, optional_aten(weight), {}, eps);
+    return given(at::native_layer_norm_backward(In(gradient), input, last, mean, rstd, optional_aten(weight),
+                                                at::zeros(last, input->options()), {true, weight.defined(), true}));
+  });
+}
+
+Three group_norm_backward(const Tensor& gradient, const Tensor& x_, int64_t groups, const Tensor& weight, double eps) {
+  return guarded([&] {
+    const at::Tensor x = aten(x_).contiguous();
+    const int64_t records = x.size(0), channels = x.size(1),
+                  places = x.numel() / std::max<int64_t>(records * channels, 1);
+    const auto [out, mean, rstd] =
+        at::native_group_norm(x, optional_aten(weight), {}, records, channels, places, groups, eps);
+    return given(at::native_group_norm_backward(aten(gradient).contiguous(), x, mean, rstd, optional_aten(weight),
+                                                records, channels, places, groups,
+                                                {true, weight.defined(), weight.defined()}));
+  });
+}
+
+Three batch_norm_backward(const Tensor& gradient, const Tensor& x, const Tensor& weight, const Tensor& mean,
+                          const Tensor& var, double eps) {
+  return guarded([&] {
+    const at::Tensor input = aten(x);
+    at::Tensor saved_mean, saved_rstd;
+    if (is_training()) {
+      std::tie(std::ignore, saved_mean, saved_rstd) =
+          at::native_batch_norm(input, optional_aten(weight), {}, {}, {}, true, 0, eps);
+    }
+    return given(at::native_batch_norm_backward(aten(gradient), input, optional_aten(weight), optional_aten(mean),
+                                                optional_aten(var), saved_mean, saved_rstd, is_training(), eps,
+                                                {true, weight.defined(), weight.defined()}));
+  });
+}
+
+// p = softmax(q kᵀ scale + mask), y = d(p) v with d dropout: d(p)ᵀ g for v; with h = d(g vᵀ) the scores' is p (h - Σ p h).
+Three attention_backward(const Tensor& gradient, const Tensor& q_, const Tensor& k_, const Tensor& v_,
+                         const Tensor& mask_, bool causal, double dropped, Option<double> given_scale) {
+  return guarded([&] {
+    const at::Tensor q = aten(q_), g = aten(gradient), mask = aten(mask_);
+    at::Tensor k = aten(k_), v = aten(v_);
+    const int64_t shared = q.size(1) / k.size(1);
+    if (shared > 1) {
+      k = k.repeat_interleave(shared, 1);
+      v = v.repeat_interleave(shared, 1);
+    }
+    const double scale = given_scale.value_or(1 / std::sqrt(double(q.size(-1))));
+    constexpr double kNever = -std::numeric_limits<double>::infinity();
+    at::Tensor scores = at::matmul(q, k.transpose(-2, -1)) * scale;
+    if (causal) {
+      const at::Tensor sees = at::ones({q.size(-2), k.size(-2)}, q.options().dtype(at::kBool)).tril();
+      scores = scores.masked_fill(at::logical_not(sees), kNever);
+    }
+    if (mask.defined())
+      scores = mask.scalar_type() == at::kBool ? scores.masked_fill(at::logical_not(mask), kNever) : scores + mask;
+    // A row that sees nothing gives 0, and nothing flows through it.
+    const at::Tensor probs = at::softmax(scores, -1).nan_to_num(0);
+    at::Tensor kept;
+    if (is_training() && dropped > 0) kept = aten(dropout(give(at::ones_like(probs)), dropped));
+    const auto masked = [&](const at::Tensor& x) { return kept.defined() ? x * kept : x; };
+    at::Tensor by_v = at::matmul(masked(probs).transpose(-2, -1), g);
+    const at::Tensor flow = masked(at::matmul(g, v.transpose(-2, -1)));
+    const at::Tensor by_scores = probs * (flow - (probs * flow).sum(-1, true)) * scale;
+    const at::Tensor by_q = at::matmul(by_scores, k);
+    at::Tensor by_k = at::matmul(by_scores.transpose(-2, -1), q);
+    if (shared > 1) {
+      const auto joined = [&](const at::Tensor& x) {
+        return x.reshape({x.size(0), x.size(1) / shared, shared, x.size(2), x.size(3)}).sum(2);
+      };
+      by_k = joined(by_k);
+      by_v = joined(by_v);
+    }
+    return given(std::tuple(by_q, by_k, by_v));
+  });
+}
+
+}  // namespace ltr::plan

@@ -1,0 +1,29 @@
+#pragma once
+
+// Runs any graph, node by node, with the functions that the step itself would call, below autograd and on any device: what
+// every other way to run a graph is compared with.
+
+#include <unordered_map>
+
+#include "runtime/plan/graph.h"
+
+namespace ltr::plan {
+
+/// The values of a graph while it runs.
+class Reference {
+ public:
+  Reference(const Graph& graph, const std::unordered_map<ValueId, Tensor>& constants);
+
+  /// What an input or weight is from now on.
+  void set(ValueId id, const Tensor& value) { values_[id] = value; }
+  const Tensor& value(ValueId id) const { return values_[id]; }
+  /// Runs nodes `begin` to `end`; draws come from the key of this thread, each at its own site. Errors are those of the functions,
+  /// at the `.ltr` line of the node.
+  void run(size_t begin, size_t end);
+
+ private:
+  const Graph& graph_;
+  std::vector<Tensor> values_;
+};
+
+}  // namespace ltr::plan
