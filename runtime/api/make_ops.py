@@ -99,30 +99,37 @@ def functions(folders):
                 for doc, name, params, result in declarations(text)]
 
 
-def header():
-    out = ["#pragma once", "",
-           "// Written by runtime/api/make_ops.py from stdlib/*/*.ltr: the tensor functions that generated code calls.",
-           "// Every argument is always passed, in order; an undefined tensor is `none`.", "",
-           '#include "ltr/api.h"', '#include "ltr/operators.h"', "", "namespace ltr {"]
+def is_op(path, result):
+    """Whether a step may be recorded with it."""
+    return path.parts[1] in STEP_FOLDERS and "Tensor" in result
+
+
+def declared(of_steps):
+    """The declarations of those that are ops of steps, or of the others, file by file."""
+    out = []
     for path, found in functions(FOLDERS):
-        out += ["", f"// ---- {path}", ""]
-        of_steps = path.parts[1] in STEP_FOLDERS
-        for is_op in (True, False):
-            chosen = [one for one in found if (of_steps and "Tensor" in one[3]) == is_op]
-            lines = []
-            for doc, name, params, result in chosen:
-                lines += [f"///{line}" for line in doc]
-                lines += [f"LTR_EXPORT {result} {name}({', '.join(f'{kind} {n}' for kind, n in params)});"]
-            out += ["LTR_STEP_BEGIN", *lines, "LTR_STEP_END"] if is_op and lines else lines
-    return "\n".join(out + ["", "}  // namespace ltr", ""])
+        chosen = [one for one in found if is_op(path, one[3]) == of_steps]
+        out += ["", f"// ---- {path}", ""] if chosen else []
+        for doc, name, params, result in chosen:
+            out += [f"///{line}" for line in doc]
+            out += [f"LTR_EXPORT {result} {name}({', '.join(f'{kind} {n}' for kind, n in params)});"]
+    return out
+
+
+def header():
+    return "\n".join(["#pragma once", "",
+                      "// Written by runtime/api/make_ops.py from stdlib/*/*.ltr: the tensor functions that generated code calls.",
+                      "// Every argument is always passed, in order; an undefined tensor is `none`.", "",
+                      '#include "ltr/api.h"', '#include "ltr/operators.h"', "", "namespace ltr {",
+                      "LTR_STEP_BEGIN", *declared(True), "LTR_STEP_END", *declared(False), "", "}  // namespace ltr", ""])
 
 
 def facade():
     out = ["// Written by runtime/api/make_ops.py from stdlib/*/*.ltr: the functions of steps that give tensors; operators.def goes on",
            "// with those that no declaration names, and says what the columns are.", ""]
-    for _, found in functions(STEP_FOLDERS):
+    for path, found in functions(STEP_FOLDERS):
         for _, name, params, result in found:
-            if "Tensor" in result:
+            if is_op(path, result):
                 both = ", ".join(f"{kind} {n}" for kind, n in params)
                 out += [f"LTR_FACADE({name}, {name}, ({', '.join(n for _, n in params)}), ({both}), {result})"]
     return "\n".join(out + [""])

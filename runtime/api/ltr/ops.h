@@ -7,10 +7,10 @@
 #include "ltr/operators.h"
 
 namespace ltr {
+LTR_STEP_BEGIN
 
 // ---- stdlib/tensor/activation.ltr
 
-LTR_STEP_BEGIN
 /// max(x, 0).
 LTR_EXPORT Tensor relu(const Tensor& x);
 /// min(max(x, 0), 6). Howard et al. 2017.
@@ -47,11 +47,9 @@ LTR_EXPORT Tensor dropout(const Tensor& x, double p);
 LTR_EXPORT Tensor logsigmoid(const Tensor& x);
 /// As `dropout`, whole channels at a time. Tompson et al. 2015.
 LTR_EXPORT Tensor dropout2d(const Tensor& x, double p);
-LTR_STEP_END
 
 // ---- stdlib/tensor/arithmetic.ltr
 
-LTR_STEP_BEGIN
 /// |x|.
 LTR_EXPORT Tensor abs(const Tensor& x);
 /// e to the power of x.
@@ -111,13 +109,9 @@ LTR_EXPORT Tensor tracked(const Tensor& x);
 LTR_EXPORT Tensor grad(const Tensor& y, const Tensor& x);
 /// `value`, or `other` where it is `none`: of tensors, and of host values.
 LTR_EXPORT Tensor or_else(const Tensor& value, const Tensor& other);
-LTR_STEP_END
-/// The number of elements.
-LTR_EXPORT int64_t numel(const Tensor& x);
 
 // ---- stdlib/tensor/attention.ltr
 
-LTR_STEP_BEGIN
 /// softmax(q kᵀ · scale + mask) v per head; `scale` is 1 / sqrt(K) if it is `none`. `mask` is `bool` (true: looks) or
 /// added, and broadcasts to [B, H, S, L]. `causal`: place i sees the places up to i. Several heads of `q` share one of
 /// `k` and `v` if G < H. `dropout` acts on the probabilities, in training. Vaswani et al. 2017.
@@ -127,11 +121,9 @@ LTR_EXPORT Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, c
 LTR_EXPORT Tensor rope(const Tensor& x, double base, int64_t offset);
 /// Linear biases to add to attention scores: -slope · distance, slopes 2^(-8h/heads). Press et al. 2022.
 LTR_EXPORT Tensor alibi(int64_t heads, int64_t size);
-LTR_STEP_END
 
 // ---- stdlib/tensor/convolution.ltr
 
-LTR_STEP_BEGIN
 /// One-dimensional; `bias` is added to each output channel.
 LTR_EXPORT Tensor conv1d(const Tensor& x, const Tensor& weight, const Tensor& bias, int64_t stride, int64_t padding, int64_t dilation, int64_t groups);
 /// Two-dimensional.
@@ -147,11 +139,9 @@ LTR_EXPORT Tensor conv_transpose2d(const Tensor& x, const Tensor& weight, const 
 LTR_EXPORT Tensor conv_transpose3d(const Tensor& x, const Tensor& weight, const Tensor& bias, int64_t stride, int64_t padding, int64_t output_padding, int64_t groups, int64_t dilation);
 /// Channels `C · factor²` become space: `[B, C, H · factor, W · factor]`. Shi et al. 2016.
 LTR_EXPORT Tensor pixel_shuffle(const Tensor& x, int64_t factor);
-LTR_STEP_END
 
 // ---- stdlib/tensor/creation.ltr
 
-LTR_STEP_BEGIN
 /// Zeros of the policy type.
 LTR_EXPORT Tensor zeros(const Ints& dims);
 /// Ones of the policy type.
@@ -182,14 +172,9 @@ LTR_EXPORT Tensor randperm(int64_t n);
 LTR_EXPORT Tensor bernoulli(const Tensor& p);
 /// Draws one class per row: `probs` are non-negative and need not sum to 1.
 LTR_EXPORT Tensor sample(const Tensor& probs);
-LTR_STEP_END
-/// The place of `text` in `classes`. A text that is none of them is of class `other`, R3007 without it; one that is missing
-/// is of class `missing`, R3003 without it.
-LTR_EXPORT int64_t class_of(const Option<Str>& text, const std::vector<Str>& classes, Option<int64_t> missing, Option<int64_t> other);
 
 // ---- stdlib/tensor/matmul.ltr
 
-LTR_STEP_BEGIN
 /// The matrix product of the last two axes, `a @ b`; leading axes broadcast. A vector is a row on the left, a column
 /// on the right.
 LTR_EXPORT Tensor matmul(const Tensor& a, const Tensor& b);
@@ -203,11 +188,9 @@ LTR_EXPORT Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bi
 LTR_EXPORT Tensor bilinear(const Tensor& left, const Tensor& right, const Tensor& weight, const Tensor& bias);
 /// The rows `index` of `weight`. An index outside [0, V) is R3007.
 LTR_EXPORT Tensor embedding(const Tensor& index, const Tensor& weight);
-LTR_STEP_END
 
 // ---- stdlib/tensor/normalization.ltr
 
-LTR_STEP_BEGIN
 /// (x - mean) / sqrt(var + eps) over the last axis, times `weight`, plus `bias`. Ba et al. 2016.
 LTR_EXPORT Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps);
 /// x / sqrt(mean(x²) + eps) over the last axis, times `weight`. Zhang and Sennrich 2019.
@@ -219,11 +202,9 @@ LTR_EXPORT Tensor instance_norm(const Tensor& x, const Tensor& weight, const Ten
 /// Per channel, over the batch and all places. In training from the batch, which also moves `mean` and `var` by
 /// `momentum` and counts in `seen` (in place); in evaluation from `mean` and `var`. Ioffe and Szegedy 2015.
 LTR_EXPORT Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tensor& mean, const Tensor& var, const Tensor& seen, double momentum, double eps);
-LTR_STEP_END
 
 // ---- stdlib/tensor/pooling.ltr
 
-LTR_STEP_BEGIN
 /// The largest of each window of `kernel` elements.
 LTR_EXPORT Tensor max_pool1d(const Tensor& x, int64_t kernel, int64_t stride, int64_t padding);
 /// The largest of each `kernel` × `kernel` window.
@@ -236,11 +217,9 @@ LTR_EXPORT Tensor avg_pool2d(const Tensor& x, int64_t kernel, int64_t stride, in
 LTR_EXPORT Tensor adaptive_avg_pool1d(const Tensor& x, int64_t size);
 /// Means over windows chosen so that `size` × `size` remain.
 LTR_EXPORT Tensor adaptive_avg_pool2d(const Tensor& x, int64_t size);
-LTR_STEP_END
 
 // ---- stdlib/tensor/recurrent.ltr
 
-LTR_STEP_BEGIN
 /// Long short-term memory; gates input, forget, cell, output. Gives all outputs, the last output and the last cell.
 /// Hochreiter and Schmidhuber 1997, with forget gates.
 LTR_EXPORT std::tuple<Tensor, Tensor, Tensor> lstm(const Tensor& x, const Tensor& h, const Tensor& c, const Tensor& weight_ih, const Tensor& weight_hh, const Tensor& bias_ih, const Tensor& bias_hh, bool reverse);
@@ -248,11 +227,9 @@ LTR_EXPORT std::tuple<Tensor, Tensor, Tensor> lstm(const Tensor& x, const Tensor
 LTR_EXPORT std::tuple<Tensor, Tensor> gru(const Tensor& x, const Tensor& h, const Tensor& weight_ih, const Tensor& weight_hh, const Tensor& bias_ih, const Tensor& bias_hh, bool reverse);
 /// h = tanh(W x + U h + b), or relu. Gives all outputs and the last one. Elman 1990.
 LTR_EXPORT std::tuple<Tensor, Tensor> rnn(const Tensor& x, const Tensor& h, const Tensor& weight_ih, const Tensor& weight_hh, const Tensor& bias_ih, const Tensor& bias_hh, const Str& nonlinearity, bool reverse);
-LTR_STEP_END
 
 // ---- stdlib/tensor/reduction.ltr
 
-LTR_STEP_BEGIN
 /// The sum; of `bool` and integers it is `i64`.
 LTR_EXPORT Tensor sum(const Tensor& x, Option<int64_t> dim, bool keepdim);
 /// The arithmetic mean; nan of nothing.
@@ -305,11 +282,9 @@ LTR_EXPORT Tensor class_counts(const Tensor& label, const Tensor& counted, int64
 /// How often each pair occurs where `counted` holds: row `label`, column `predicted`, both in [0, classes); any other
 /// value there is R3007.
 LTR_EXPORT Tensor confusion_counts(const Tensor& predicted, const Tensor& label, const Tensor& counted, int64_t classes);
-LTR_STEP_END
 
 // ---- stdlib/tensor/shape.ltr
 
-LTR_STEP_BEGIN
 /// The same elements in order, in dims with the same product. One may be -1: what remains.
 LTR_EXPORT Tensor reshape(const Tensor& x, const Ints& dims);
 /// The axes from `start` to `end`, both included, as one.
@@ -360,11 +335,9 @@ LTR_EXPORT Tensor scatter_add(const Tensor& x, int64_t dim, const Tensor& index,
 LTR_EXPORT Tensor index_select(const Tensor& x, int64_t dim, const Tensor& index);
 /// Element `index` of `dim`, which goes: `x[2]` is `select(x, 0, 2)`.
 LTR_EXPORT Tensor select(const Tensor& x, int64_t dim, int64_t index);
-LTR_STEP_END
 
 // ---- stdlib/losses/classification.ltr
 
-LTR_STEP_BEGIN
 /// -log softmax(logits)[target], averaged over the samples that are not ignored.
 ///   logits   float[N, C, ...]  raw scores, not probabilities
 ///   target   i64[N, ...]       classes in [0, C), or `ignore_index` where it is given; any other value is R3007
@@ -391,11 +364,9 @@ LTR_EXPORT Tensor hinge(const Tensor& x, const Tensor& target, double margin, co
 LTR_EXPORT Tensor ctc(const Tensor& log_probs, const Tensor& targets, const Tensor& input_lengths, const Tensor& target_lengths, int64_t blank, bool zero_infinity);
 /// InfoNCE: row i of `a` shall find row i of `b` among all rows, by cosine similarity over `temperature`.
 LTR_EXPORT Tensor contrastive(const Tensor& a, const Tensor& b, double temperature);
-LTR_STEP_END
 
 // ---- stdlib/losses/regression.ltr
 
-LTR_STEP_BEGIN
 /// (x - y)².
 LTR_EXPORT Tensor mse(const Tensor& x, const Tensor& target, const Str& reduction);
 /// |x - y|.
@@ -415,6 +386,17 @@ LTR_EXPORT Tensor cosine_embedding(const Tensor& a, const Tensor& b, const Tenso
 /// max(0, |a - p| - |a - n| + margin), Euclidean.
 LTR_EXPORT Tensor triplet_margin(const Tensor& anchor, const Tensor& positive, const Tensor& negative, double margin, const Str& reduction);
 LTR_STEP_END
+
+// ---- stdlib/tensor/arithmetic.ltr
+
+/// The number of elements.
+LTR_EXPORT int64_t numel(const Tensor& x);
+
+// ---- stdlib/tensor/creation.ltr
+
+/// The place of `text` in `classes`. A text that is none of them is of class `other`, R3007 without it; one that is missing
+/// is of class `missing`, R3003 without it.
+LTR_EXPORT int64_t class_of(const Option<Str>& text, const std::vector<Str>& classes, Option<int64_t> missing, Option<int64_t> other);
 
 // ---- stdlib/init/scaled.ltr
 
