@@ -274,8 +274,15 @@ void FunctionEmitter::op(const ir::Op& op, const ir::Op* next) {
   }
   const bool is_statement =
       op.results.empty() && op.kind != OpKind::CallOp && op.kind != OpKind::CallFn && op.kind != OpKind::CallMethod;
-  if (is_statement || op.kind == OpKind::CallMetric) return statement(op);
-  give(op, value(op), next);
+  if (is_statement || op.kind == OpKind::CallMetric) {
+    statement(op);
+  } else {
+    give(op, value(op), next);
+  }
+  // What was called named lines of its own.
+  if (op.kind == OpKind::CallFn || op.kind == OpKind::CallMethod || op.kind == OpKind::CallMetric ||
+      op.kind == OpKind::CallValue || op.kind == OpKind::CallExtern)
+    last_at_ = {};
 }
 
 }  // namespace ltr::emit

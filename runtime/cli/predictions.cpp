@@ -177,7 +177,15 @@ void Predictions::put_row(const std::vector<at::Tensor>& outputs, int64_t row) {
     }
   }
   if (is_csv_ && !has_header_) put_header(is_text ? names_ : columns(names_, are_texts_, outputs, row));
+  if (!has_header_) columns_ = cells.size();
   has_header_ = true;
+  if (is_csv_ && cells.size() != columns_) {
+    throw with_help(
+        error_at({}, err::settings_contradict,
+                 fmt::format("--write {}: record {} has {} columns and the first {}, which a table cannot hold", path_,
+                             row_ + 1, cells.size(), columns_)),
+        "--write x.jsonl takes rows of any size");
+  }
   const Str line = fmt::format("{}", fmt::join(cells, ","));
   put_line(is_csv_ ? line + "\n" : "{" + line + "}\n");
 }

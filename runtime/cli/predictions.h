@@ -65,6 +65,7 @@ class Predictions {
   bool is_csv_ = false;
   bool is_npy_ = false;
   bool has_header_ = false;
+  size_t columns_ = 0;  ///< of the header
   std::ofstream file_;
   std::vector<Str> names_;                      ///< of the outputs
   std::vector<bool> are_texts_;                 ///< likewise

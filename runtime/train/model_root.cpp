@@ -1,5 +1,7 @@
 #include "runtime/train/model_root.h"
 
+#include <map>
+
 #include "runtime/tables/weight_name.h"
 #include "runtime/tables/weight_pattern.h"
 #include "runtime/tensor/handle.h"
@@ -94,24 +96,40 @@ const Str* RootState::path_of(const Tensor& tensor) const {
   return found == by_tensor.end() ? nullptr : &entries[found->second].path;
 }
 
+namespace {
+
+/// What `rule` gives `entry`; its errors name the weight.
+void apply_init(const InitRule& rule, const Entry& entry, uint64_t seed) {
+  seed_random(random_key(seed, "init", entry.path));
+  at(rule.location);
+  try {
+    const Tensor value = rule.value(rule.self, entry.tensor.shape());
+    guarded([&] { In(entry.tensor)->copy_(In(value)); });
+  } catch (const Error& error) {
+    throw Error(error.code, fmt::format("{}: {}", entry.path, error.message), error.location, error.help);
+  }
+}
+
+}  // namespace
+
+// Of the rules that match a weight the last one counts, and no other is asked.
 void apply_inits(ScopeState& scope) {
   const ModeScope mode(false, false);
+  std::map<size_t, const InitRule*> last;
   for (const InitRule& rule : scope.inits) {
     bool found = false;
-    std::vector<size_t> done;
     walk(scope, "", [&](const Str& path, const Entry& entry) {
       if (!entry.trained || !matches(rule.pattern, path)) return;
       found = true;
-      if (scope.root->loaded.count(size_t(&entry - scope.root->entries.data())) != 0) return;
-      seed_random(random_key(scope.root->seed, "init", entry.path));
-      at(rule.location);
-      const Tensor value = rule.value(rule.self, entry.tensor.shape());
-      guarded([&] { In(entry.tensor)->copy_(In(value)); });
+      last[size_t(&entry - scope.root->entries.data())] = &rule;
     });
     if (!found) {
       throw error_at(rule.location, err::settings_contradict,
                      fmt::format("init \"{}\" matches no weight", rule.pattern));
     }
+  }
+  for (const auto& [index, rule] : last) {
+    if (scope.root->loaded.count(index) == 0) apply_init(*rule, scope.root->entries[index], scope.root->seed);
   }
   scope.inits.clear();
 }

@@ -125,6 +125,28 @@ def main(folder):
     loads(folder, file, count)
 
 
+# What an experiment gives its model is made with it, under the names of its params.
+GIVEN = BLOCKS + """
+hparam width: int = 6
+model Given(body: Linear, rest: block [B](float[B, 4]) -> float[B, 4], act: block (float[...]) -> float[...]) {
+  optimizer opt = SGD(body.weights, lr = 0.1)
+  step train[B](x: float[B, 4], label: i64[B]) { minimize cross_entropy(act(rest(body(x))), label) with opt }
+}
+""" + REST.replace("Forms()", "Given(Linear(4, 4), [Linear(4, width), relu, Linear(width, 4)], relu)")
+
+
+def given(folder):
+    source = folder / "given.ltr"
+    source.write_text(GIVEN)
+    result = fit(build(source, folder), folder / "given-runs", "--width", 8)
+    check("a model that is given blocks trains", result.returncode == 0, result.text)
+    weights = saved(next(newest(folder / "given-runs").glob("checkpoints/*/weights.safetensors")))
+    planned = {one["name"]: one["shape"] for one in json.loads(run(LTRC, "plan", source, "--json", "--set", "width=8").stdout)["parameters"]}
+    check("its weights have the names of its params", weights == planned == {
+        "body.weight": [4, 4], "body.bias": [4], "rest.0.weight": [8, 4], "rest.0.bias": [8], "rest.2.weight": [4, 8],
+        "rest.2.bias": [4]}, (weights, planned))
+
+
 def loads(folder, file, count):
     shutil.copy(file, folder)
     source = folder / "loaded.ltr"
@@ -143,4 +165,5 @@ def loads(folder, file, count):
 
 with scratch() as place:
     main(pathlib.Path(place))
+    given(pathlib.Path(place))
 finish()

@@ -35,6 +35,7 @@ FORMS = {
     "Pair": ("(float[B, 2], i64[B])", "(x, full(x.shape[0], 3))"),
     "Fewer": ("float[1, 2]", "x.mean([0], keepdim = true)"),
     "Alike": ("{a: float[B, 2], a_1: i64[B]}", "(a = x, a_1 = full(x.shape[0], 3))"),
+    "Ragged": ("float[B, B]", "zeros(x.shape[0], x.shape[0])"),
     "Uneven": ("{a: float[B, 2], b: i64[3]}", "(a = x, b = arange(3))"),
 }
 WANTED = {
@@ -66,6 +67,11 @@ with scratch() as place:
         check(f"{name}: npy", result.returncode == 0 and {path.name for path in folder.glob(f"{name}*.npy")} == files, result.text)
     result = run(program, "predict", "alike", "--weights", "new", "--write", folder / "alike.csv")
     check("two columns of one name are refused", result.returncode == 2 and "two columns would be named a_1" in result.text, result.text)
+    result = run(program, "predict", "ragged", "--weights", "new", "--write", folder / "ragged.csv")
+    check("rows of unequal length are no table", result.returncode == 2 and not (folder / "ragged.csv").exists()
+          and "record 3 has 1 columns and the first 2, which a table cannot hold" in result.text, result.text)
+    result = run(program, "predict", "ragged", "--weights", "new", "--write", "-")
+    check("but lines of JSON", result.returncode == 0 and len(result.stdout.splitlines()) == 3, result.text)
     result = run(program, "predict", "uneven", "--weights", "new", "--write", "-")
     check("outputs of unequal length are refused", result.returncode == 2 and "2 rows of a, but 3 of b" in result.text, result.text)
     result = run(program, "predict", "fewer", "--weights", "new", "--write", "-")

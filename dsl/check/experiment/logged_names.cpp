@@ -5,8 +5,33 @@ namespace ltr::check {
 
 namespace {
 
+/// The metric member that a logged value is of; "" if it is none.
+std::string metric_of(const ExprView& value, const Context& cx) {
+  const auto* call = value.get<node::CallMetric>();
+  const auto* member = call != nullptr ? cx.at(call->metric).get<node::Member>() : nullptr;
+  return member != nullptr ? member->name : "";
+}
+
+/// One metric under two names is updated by both calls, and shows the two together.
+void check_body_metrics(Context& cx, const Body& body) {
+  std::map<std::string, const stmt::Log*> first;
+  for (const Stmt& stmt : body) {
+    const auto* log = stmt.get<stmt::Log>();
+    const std::string metric = log != nullptr ? metric_of(cx.at(log->value), cx) : "";
+    if (metric.empty()) continue;
+    const auto [place, is_new] = first.try_emplace(metric, log);
+    const LogEntry& entry = cx.program.logs[log->slot];
+    const LogEntry& before = cx.program.logs[place->second->slot];
+    if (is_new || entry.name == before.name) continue;
+    cx.report(diag::metric_updated_twice(cx.at(log->value).span, metric, before.name, entry.name)
+                  .label(cx.at(place->second->value).span, "first here")
+                  .help("declare a second one, `{}_{} = …`", metric, entry.name));
+  }
+}
+
 /// Two logs of one name that both run, one after the other, record the mean of two values.
 void check_body_logs(Context& cx, const Body& body) {
+  check_body_metrics(cx, body);
   std::map<std::string, const stmt::Log*> first;
   for (const Stmt& stmt : body) {
     for_each_body(stmt, [&](const Body& inner) { check_body_logs(cx, inner); });

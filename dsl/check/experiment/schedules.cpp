@@ -86,6 +86,11 @@ struct Schedules {
   source::SourceId model_source() const { return model.span.source; }
 
   void check_unit(const ExprView& written, const node::Quantity& value) {
+    if (value.unit == "seconds" && is_written(written)) {
+      cx.report(diag::wrong_argument(written.span, "schedules count steps or epochs, and this is a time")
+                    .help("write it as `1000 steps` or `2 epochs`"));
+      return;
+    }
     if (value.unit != "epochs" || is_said || training.has_epochs || !training.has_steps) return;
     if (!is_written(written)) return;
     is_said = true;

@@ -178,6 +178,13 @@ diagnostics::Diagnostic no_choice(Span index, const Type& list, const Context& c
   return diagnostic;
 }
 
+bool lies_in_list(int64_t index, int64_t length, Span span, Scope& scope) {
+  if (index >= -length && index < length) return true;
+  scope.cx.report(diag::out_of_range(
+      span, "the index " + std::to_string(index) + " lies outside of a list of length " + std::to_string(length)));
+  return false;
+}
+
 Expr index_list(Expr base, const ast::Index& index, Span span, Scope& scope) {
   if (index.items.size() != 1 || index.items[0].kind != ast::IndexItem::Kind::Expr) {
     scope.cx.report(diag::wrong_type(span, "a list takes one index"));
@@ -191,6 +198,9 @@ Expr index_list(Expr base, const ast::Index& index, Span span, Scope& scope) {
   }
   Type element = Type::error();
   if (base.type.uniform && !base.type.fields.empty()) {
+    const auto length = base.type.value ? base.type.value->constant() : std::nullopt;
+    if (is_constant && length && !lies_in_list(*at.type.value->constant(), *length, at.span, scope))
+      return error_at(span);
     const Polynomial index = at.type.value ? *at.type.value : scope.cx.program.atoms.unknown();
     element = instantiate(base.type.fields[0].type, list_element_arguments(base.type, index), scope.cx);
   } else {
@@ -200,11 +210,7 @@ Expr index_list(Expr base, const ast::Index& index, Span span, Scope& scope) {
       scope.cx.report(no_choice(at.span, base.type, scope.cx));
       return error_at(span);
     }
-    if (*constant < -size || *constant >= size) {
-      scope.cx.report(diag::out_of_range(at.span, "the index " + std::to_string(*constant) +
-                                                      " lies outside of a list of length " + std::to_string(size)));
-      return error_at(span);
-    }
+    if (!lies_in_list(*constant, size, at.span, scope)) return error_at(span);
     const int64_t place = *constant < 0 ? *constant + size : *constant;
     element = base.type.fields[size_t(place)].type;
     if (base.type.kind == Kind::Tuple)
