@@ -78,6 +78,13 @@ void read_hparams(const check::Program& program, const check::Experiment& experi
   }
 }
 
+/// What is given for the param of a root: a block that is built for it lies under its name.
+Value argument_of(check::ExprId given, const std::string& param, const check::Program& program, Machine& machine,
+                  Frame& top) {
+  const check::ExprView argument = program.exprs[given];
+  return check::builds_blocks(argument, program) ? machine.eval_at(param, argument, top) : machine.eval(argument, top);
+}
+
 /// What would be refused at start is refused here.
 void check_rules(const check::Program& program, const check::Experiment& experiment, Machine& machine, Plan& plan) {
   Frame frame;
@@ -113,10 +120,7 @@ Tree build(const check::Program& program, const check::Type& type, const check::
   Machine machine(program, options, plan);
   Frame top;
   const auto given = [&](size_t i, const std::string& param) {
-    if (i >= arguments.size()) return Value{};
-    const check::ExprView argument = program.exprs[arguments[i]];
-    return check::builds_blocks(argument, program) ? machine.eval_at(param, argument, top)
-                                                   : machine.eval(argument, top);
+    return i < arguments.size() ? argument_of(arguments[i], param, program, machine, top) : Value{};
   };
   plan.tree.model = ObjectId(machine.construct(type, {SIZE_MAX, given}, "").whole);
   return std::move(plan.tree);
@@ -131,11 +135,7 @@ Plan elaborate(const check::Program& program, const check::Experiment& experimen
   Frame top;
   const auto construct = [&](Kind kind, check::DeclIndex decl, const check::ExprIds& arguments) {
     const auto given = [&](size_t i, const std::string& param) {
-      const bool is_built = kind == Kind::Model && check::builds_blocks(program.exprs[arguments[i]], program);
-      top.place = is_built ? std::optional(param) : std::nullopt;
-      Value value = machine.eval(arguments[i], top);
-      top.place.reset();
-      return value;
+      return argument_of(arguments[i], param, program, machine, top);
     };
     check::Type type = check::Type::of(kind);
     type.decl = decl;

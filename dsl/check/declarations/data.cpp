@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <set>
 
 #include "dsl/check/declarations/data_logic/data_logic.h"
 #include "dsl/check/declarations/declarations.h"
@@ -10,12 +11,15 @@ namespace ltr::check {
 
 namespace {
 
-/// Whether what a stream delivers is the batch: its fields are among the batch's, with equal types.
-bool check_stream(Context& cx, const ObjectInfo& object, const StreamDecl& stream, Scope& scope) {
+/// Whether what a stream delivers is the batch: its fields are among the batch's, with equal types. Reasons that were `told` of another
+/// stream are no mistakes of their own.
+bool check_stream(Context& cx, const ObjectInfo& object, const StreamDecl& stream, std::set<std::string>& told,
+                  Scope& scope) {
   Type record = Type::of(Kind::Record);
   record.fields = stream.value.type.fields;
   const std::string name = stream.role + (stream.name.empty() ? "" : "." + stream.name);
   const auto fail = [&](const std::string& why, const std::string& cure = "") {
+    if (!told.insert(why).second) return false;
     diagnostics::Diagnostic diagnostic =
         diag::stream_differs(stream.value.span, name, cx.text(record), cx.text(object.batch));
     diagnostic.note("{}", why);
@@ -115,6 +119,7 @@ void check_data_items(Context& cx, ObjectInfo& object, const ast::Data& data) {
       typed.object.members.push_back(std::move(member));
     }
   }
+  std::set<std::string> told;
   // The batch: binders, then fields.
   Scope batch_scope = scope;
   for (const ast::Name& binder : data.batch_binders) {
@@ -171,10 +176,11 @@ void check_data_items(Context& cx, ObjectInfo& object, const ast::Data& data) {
         typed.streams.push_back(std::move(declared));
         continue;
       }
-      // Of a stream with a mistake nothing is known, so that no step misses a field of it.
-      if (check_stream(cx, object, declared, scope)) {
+      if (check_stream(cx, object, declared, told, scope)) {
         declared.record = Type::of(Kind::Record);
         declared.record.fields = declared.value.type.fields;
+      } else {
+        object.is_damaged = true;  // What steps and hooks miss of it, or find otherwise, follows from this.
       }
       typed.streams.push_back(std::move(declared));
     }

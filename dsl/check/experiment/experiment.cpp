@@ -282,6 +282,16 @@ void refuse_data(const ExprView& setting, Context& cx) {
   for_each_child(setting, [&](ExprId child) { refuse_data(cx.at(child), cx); });
 }
 
+/// Reports blocks that are built where no model keeps their weights.
+void refuse_blocks(const ExprView& given, Context& cx) {
+  if (given.is<node::Construct>() && given.type.kind == Kind::Block) {
+    cx.report(
+        diag::wrong_place(given.span, "a block is built in a model, or given to one: nobody else keeps its weights"));
+    return;
+  }
+  for_each_child(given, [&](ExprId child) { refuse_blocks(cx.at(child), cx); });
+}
+
 void check_experiment(Context& cx, uint32_t module_index, const ast::Experiment& ast) {
   const resolve::Module& module = cx.graph.modules[module_index];
   const auto merged = merge_amended(cx, module_index, ast, {});
@@ -331,6 +341,7 @@ void check_experiment(Context& cx, uint32_t module_index, const ast::Experiment&
   check_sets(cx, typed);
   const auto data = check_wired("data", Kind::Data, *merged, ast, scope);
   if (data) scope.data = find_object(cx, Kind::Data, data->type.decl);
+  if (data) refuse_blocks(*data, cx);
   const auto model = check_wired("model", Kind::Model, *merged, ast, scope);
   for (const ast::Setting& setting : merged->settings) {
     if (setting.name.text != "topology") continue;
@@ -388,7 +399,10 @@ void check_experiment(Context& cx, uint32_t module_index, const ast::Experiment&
     for (const SettingValue& setting : *settings) refuse_data(setting.value, cx);
   }
   for (const auto* calls : {&typed.callbacks, &typed.loggers}) {
-    for (const Expr& call : *calls) refuse_data(call, cx);
+    for (const Expr& call : *calls) {
+      refuse_data(call, cx);
+      refuse_blocks(call, cx);
+    }
   }
   if (!has_limit && !ast.amends && !merged->is_damaged) {
     cx.report(diag::no_limit(ast.name.span).help("say `trainer { epochs = 10 }`, or `steps` or `max_time`"));

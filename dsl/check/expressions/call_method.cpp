@@ -1,4 +1,5 @@
 #include <map>
+#include <utility>
 
 #include "dsl/check/declarations/declarations.h"
 #include "dsl/check/expressions/call.h"
@@ -18,6 +19,8 @@ std::optional<Expr> call_optimizer(const ExprView& optimizer, const ast::Name& n
   if (method == kMethods.end()) return std::nullopt;
   Context& cx = scope.cx;
   if (scope.place != Place::Step || !scope.info->is_manual) {
+    // The first of several says it for the step.
+    if (scope.place == Place::Step && std::exchange(scope.info->is_told_manual, true)) return error_at(span);
     cx.report(diag::wrong_place(span, "`" + name.text + "` of an optimizer is called in manual steps")
                   .help("`minimize loss` does all of it, or declare `step train(…) manual { … }`"));
     return error_at(span);

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 
 #include "dsl/check/statements/statements.h"
 
@@ -63,6 +64,7 @@ Stmt check_backward(const ast::Backward& backward, Span span, Scope& scope) {
   const bool is_manual = scope.place == Place::Step && scope.info->is_manual;
   Expr loss = check_loss(backward.loss, "backward", scope);
   if (!is_manual) {
+    if (scope.place == Place::Step && std::exchange(scope.info->is_told_manual, true)) return {span, stmt::Error{}};
     scope.cx.report(diag::wrong_place(span, "`backward` stands in manual steps")
                         .help("`minimize {}` differentiates and updates, or declare `step "
                               "train(…) manual { … }`",
