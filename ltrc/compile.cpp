@@ -1,25 +1,23 @@
 #include "ltrc/compile.h"
 
 #include <fmt/core.h>
-#include <glob.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 
 #include "codegen/emit/emit.h"
 #include "codegen/lower/lower.h"
 #include "codegen/passes/pipeline.h"
 #include "codegen/training_logic/training_logic.h"
-#include "doors/json.h"
 #include "dsl/check/check.h"
 #include "dsl/diagnostics/load_source.h"
 #include "dsl/diagnostics/render.h"
 #include "dsl/parse/parse.h"
 #include "dsl/weights/weights.h"
+#include "ltrc/data_files.h"
 #include "ltrc/exit_code.h"
 #include "ltrc/externs.h"
 #include "ltrc/project.h"
@@ -51,75 +49,6 @@ std::string hash_of(const Compilation& compilation) {
   }
   return toolchain::digest(all);
 }
-
-/// The files that a pattern names, in the order in which they are read.
-std::vector<std::string> named_by(const std::filesystem::path& pattern) {
-  glob_t found{};
-  ::glob(pattern.c_str(), GLOB_NOSORT, nullptr, &found);
-  std::vector<std::string> files(found.gl_pathv, found.gl_pathv + found.gl_pathc);
-  ::globfree(&found);
-  std::sort(files.begin(), files.end());
-  return files;
-}
-
-/// The first line of a file that is not blank; nothing if it is no JSON object.
-std::optional<check::FirstRow> first_row_of(const std::string& path, bool& is_empty) {
-  constexpr size_t kLongest = size_t(16) << 20;  // A row that is longer is seen when it is read.
-  std::error_code failed;
-  if (!std::filesystem::is_regular_file(path, failed)) return std::nullopt;
-  std::ifstream file(path, std::ios::binary);
-  std::string line;
-  int64_t number = 1;
-  bool is_blank = true;
-  for (int c = file.get(); c != EOF && (c != '\n' || is_blank); c = file.get()) {
-    if (c == '\n') {
-      line.clear();
-      ++number;
-      continue;
-    }
-    if (line.size() == kLongest) return std::nullopt;
-    line += char(c);
-    is_blank = is_blank && (c == ' ' || c == '\t' || c == '\r');
-  }
-  is_empty = is_blank && file.eof();
-  const nlohmann::json row = is_blank ? nlohmann::json() : doors::try_json(line);
-  if (!row.is_object()) return std::nullopt;
-  check::FirstRow result{path + ":" + std::to_string(number), {}};
-  for (const auto& [name, value] : row.items()) result.fields.push_back(name);
-  return result;
-}
-
-/// Files are meant from the working directory, else from the folder of the source that names them.
-class DataFilesHere : public check::DataFiles {
- public:
-  std::optional<std::string> first_line(const std::string& path, const std::string& from) const override {
-    const std::filesystem::path beside = std::filesystem::path(from).parent_path() / path;
-    for (const std::filesystem::path& place : {std::filesystem::path(path), beside}) {
-      std::error_code failed;
-      if (!std::filesystem::is_regular_file(place, failed) || place.extension() == ".gz") continue;
-      std::ifstream file(place);
-      std::string line;
-      if (!std::getline(file, line)) return std::nullopt;
-      if (line.ends_with('\r')) line.pop_back();
-      return line;
-    }
-    return std::nullopt;
-  }
-
-  std::optional<check::FirstRow> first_row(const std::string& pattern, const std::string& from) const override {
-    const std::filesystem::path beside = std::filesystem::path(from).parent_path() / pattern;
-    for (const std::filesystem::path& place : {std::filesystem::path(pattern), beside}) {
-      const std::vector<std::string> files = named_by(place);
-      for (const std::string& file : files) {
-        bool is_empty = false;
-        auto row = first_row_of(file, is_empty);
-        if (!is_empty) return row;
-      }
-      if (!files.empty()) break;
-    }
-    return std::nullopt;
-  }
-};
 
 lower::Options lower_options(const Compilation& compilation) {
   lower::Options options;

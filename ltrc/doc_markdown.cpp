@@ -9,7 +9,7 @@ namespace ltr::driver {
 namespace {
 
 /// Text outside of backticks, so that Markdown reads it as it stands.
-std::string escape(std::string_view text) {
+std::string markdown_escaped(std::string_view text) {
   std::string out;
   bool is_code = false;
   for (const char c : text) {
@@ -21,7 +21,7 @@ std::string escape(std::string_view text) {
 }
 
 /// Indented lines of a doc comment are tables of arguments, which keep their columns.
-std::string prose(const std::string& doc) {
+std::string markdown_prose(const std::string& doc) {
   std::string out;
   bool in_table = false;
   for (size_t begin = 0; begin < doc.size();) {
@@ -30,14 +30,14 @@ std::string prose(const std::string& doc) {
     const bool is_table = line.starts_with("  ");
     if (is_table != in_table) out += is_table ? "\n```text\n" : "```\n\n";
     in_table = is_table;
-    out += is_table ? std::string(line.substr(2)) : escape(line);
+    out += is_table ? std::string(line.substr(2)) : markdown_escaped(line);
     out += '\n';
     begin = end + 1;
   }
   return in_table ? out + "```\n" : out;
 }
 
-std::string file_of(const DocModule& module) {
+std::string folder_page(const DocModule& module) {
   std::string name = module.folder();
   for (char& c : name) c = c == '/' ? '_' : c;
   return name + ".md";
@@ -62,18 +62,19 @@ std::vector<std::pair<std::string, std::string>> markdown_pages(const std::vecto
   std::string folder;
   for (const DocModule& module : modules) {
     if (module.entries.empty()) continue;
-    std::string& page = pages[file_of(module)];
+    std::string& page = pages[folder_page(module)];
     if (page.empty()) page = fmt::format("# {}\n", module.folder());
     if (module.folder() != folder) {
       folder = module.folder();
-      index += fmt::format("\n## [{}]({})\n\n", folder, file_of(module));
+      index += fmt::format("\n## [{}]({})\n\n", folder, folder_page(module));
     }
     page += fmt::format("\n## {}\n", module.title);
     index += fmt::format("- {}:", module.title);
     for (const DocEntry& entry : module.entries) {
-      index += fmt::format("{}[{}]({}#{})", &entry == module.entries.data() ? " " : ", ", escape(entry.name),
-                           file_of(module), anchor(entry.name));
-      page += fmt::format("\n### {}\n\n```text\n{}\n```\n\n{}", escape(entry.name), entry.signature, prose(entry.doc));
+      index += fmt::format("{}[{}]({}#{})", &entry == module.entries.data() ? " " : ", ", markdown_escaped(entry.name),
+                           folder_page(module), anchor(entry.name));
+      page += fmt::format("\n### {}\n\n```text\n{}\n```\n\n{}", markdown_escaped(entry.name), entry.signature,
+                          markdown_prose(entry.doc));
       if (entry.parts.empty()) continue;
       page += "\n```text\n";
       for (const std::string& part : entry.parts) page += part + "\n";

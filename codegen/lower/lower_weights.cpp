@@ -83,7 +83,8 @@ bool BodyLowerer::takes_blocks(const node::Member& member) const {
 ValueId BodyLowerer::weights_in(ValueId value, const check::Type& type) {
   const Type weights = Type::of(TypeKind::Weights);
   if (type.kind == Kind::Block) {
-    return b.op(OpKind::WeightsAt, weights, {b.op(OpKind::ScopeOf, Type::of(TypeKind::Scope), {value})});
+    return b.op(OpKind::WeightsAt, weights, {b.op(OpKind::ScopeOf, Type::of(TypeKind::Scope), {value})}, "",
+                {{"part", int64_t(1)}});
   }
   if (type.kind == Kind::List && type.uniform) return weights_of_each(value, type.fields[0].type);
   std::vector<ValueId> parts;

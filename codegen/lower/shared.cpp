@@ -218,26 +218,9 @@ namespace {
 
 /// Whether a value of this type can be written on the command line.
 bool is_setting(const check::Type& type) {
-  switch (type.kind) {
-    case Kind::Int:
-    case Kind::Float:
-    case Kind::Bool:
-    case Kind::Str:
-    case Kind::Path:
-    case Kind::Duration:
-    case Kind::Period:
-    case Kind::Bytes:
-    case Kind::Series:
-    case Kind::Secret:
-    case Kind::Schedule:
-    case Kind::OneOf: return true;
-    case Kind::Option:
-    case Kind::List:
-    case Kind::Tuple:
-      return std::all_of(type.fields.begin(), type.fields.end(),
-                         [](const check::TypeField& field) { return is_setting(field.type); });
-    default: return false;
-  }
+  return check::is_made_of(
+      type, {Kind::Int, Kind::Float, Kind::Bool, Kind::Str, Kind::Path, Kind::Duration, Kind::Period, Kind::Bytes,
+             Kind::Series, Kind::Secret, Kind::Schedule, Kind::OneOf, Kind::Option, Kind::List, Kind::Tuple});
 }
 
 /// A list whose elements are said one by one is one of the first's type.

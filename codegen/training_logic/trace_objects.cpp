@@ -1,7 +1,5 @@
 // Constructors: what objects, weights and optimizers there are.
 #include <algorithm>
-#include <map>
-#include <set>
 
 #include "codegen/training_logic/rules.h"
 #include "codegen/training_logic/trace.h"
@@ -108,9 +106,6 @@ Value Trace::made_optimizer(const ir::Op& op, Frame& frame) {
   const Groups groups = groups_of(op, frame);
   owner.rules = rules_of(op, groups, weights);
   heap_.owners.push_back(owner);
-  // `.weights` of what holds blocks from elsewhere is of several places.
-  std::map<Span, std::set<std::string>> places;
-  for (const WeightUse& one : owner.weights) places[one.span].insert(one.scope.path);
   for (const WeightUse& one : owner.weights) {
     Weight& weight = heap_.weights[one.weight];
     if (weight.owner == 0) {
@@ -120,8 +115,8 @@ Value Trace::made_optimizer(const ir::Op& op, Frame& frame) {
     for (const WeightUse& first : heap_.owners[weight.owner].weights) {
       if (first.weight != one.weight) continue;
       // In one list a tied weight may well stand under both of its names, and a shared block beside what holds it.
-      const bool is_said_twice = (first.scope.holds(one.scope) || one.scope.holds(first.scope)) &&
-                                 places[first.span].size() == 1 && places[one.span].size() == 1;
+      const bool is_said_twice =
+          !first.is_part && !one.is_part && (first.scope.holds(one.scope) || one.scope.holds(first.scope));
       if (weight.owner != id) heap_.owners[id].is_contested = true;
       if (weight.owner != id || (first.span != one.span && is_said_twice))
         findings.second_owners.push_back({one, first, id});

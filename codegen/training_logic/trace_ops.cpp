@@ -97,6 +97,7 @@ Value Trace::value_of(const ir::Op& op, Frame& frame) {
       if (!place.scope) return Value::unknown();
       Value value;
       value.weights = heap_.weights_at(*place.scope, user_span(op, frame));
+      for (WeightUse& use : value.weights) use.is_part = op.find("part") != nullptr;
       return value;
     }
     case OpKind::WeightsOfOptimizer: {

@@ -67,6 +67,7 @@ struct WeightUse {
   WeightId weight = 0;
   Scope scope;
   Span span;
+  bool is_part = false;  ///< of a block that the list, tuple or record holds of which it was asked
 };
 
 struct Value {

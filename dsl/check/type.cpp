@@ -30,6 +30,12 @@ bool holds_layers(const Type& type) {
   });
 }
 
+bool is_made_of(const Type& type, std::initializer_list<Kind> kinds) {
+  return std::find(kinds.begin(), kinds.end(), type.kind) != kinds.end() &&
+         std::all_of(type.fields.begin(), type.fields.end(),
+                     [&](const TypeField& field) { return is_made_of(field.type, kinds); });
+}
+
 bool is_floating(Element element) {
   switch (element) {
     case Element::Float:

@@ -130,6 +130,8 @@ const char* to_text(Element element);
 /// A list, tuple or record with blocks or functions in it, at any depth.
 bool holds_layers(const Type& type);
 bool is_floating(Element element);
+/// Whether a type is of one of `kinds`, and so is all that it is made of: elements, fields, what an option may hold.
+bool is_made_of(const Type& type, std::initializer_list<Kind> kinds);
 /// `float[B, 10]`, `{image: u8[28, 28]}`, `Linear`.
 std::string to_text(const Type& type, const AtomTable& atoms);
 

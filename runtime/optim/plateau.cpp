@@ -8,7 +8,7 @@
 namespace ltr::optim {
 
 Plateau::Plateau(const ScheduleCall& arguments) {
-  location_ = arguments.value().location;
+  location_ = arguments.location();
   monitor_ = arguments.symbol("monitor", "");
   const Str mode = arguments.symbol("mode", "auto");
   is_max_ = mode == "max";

@@ -11,13 +11,12 @@
 namespace ltr::optim {
 
 const Value* Arguments::take(const char* name) {
-  used_.emplace_back(name);
-  const Value* value = call_.find(name);
-  if (value == nullptr || value->is_none()) return nullptr;
-  if (const Option<Str> rule = broken_range(Str("optimizer.") + name, *value)) {
-    throw error_at(location_, err::out_of_range, fmt::format("{}.{}", call_.text, name), value->to_text(), *rule);
+  const Value* given = find(name);
+  if (given == nullptr) return nullptr;
+  if (const Option<Str> rule = broken_range(Str("optimizer.") + name, *given)) {
+    throw error_at(location(), err::out_of_range, fmt::format("{}.{}", value().text, name), given->to_text(), *rule);
   }
-  return value;
+  return given;
 }
 
 double Arguments::number(const char* name, double initial) {
@@ -40,7 +39,7 @@ std::pair<std::optional<double>, double> Arguments::option_pair(const char* name
   const Value* value = take(name);
   if (value == nullptr) return {first, second};
   if (value->items.size() != 2) {
-    throw error_at(location_, err::wrong_type, name, value->to_text(), "a pair of numbers, the first may be none");
+    throw error_at(location(), err::wrong_type, name, value->to_text(), "a pair of numbers, the first may be none");
   }
   const Value& given = value->items[0].value;
   return {given.is_none() ? std::nullopt : std::optional<double>(given.as_float()), value->items[1].value.as_float()};
@@ -50,19 +49,9 @@ std::pair<double, double> Arguments::pair(const char* name, double first, double
   const Value* value = take(name);
   if (value == nullptr) return {first, second};
   if (value->items.size() != 2) {
-    throw error_at(location_, err::wrong_type, name, value->to_text(), "a pair of numbers");
+    throw error_at(location(), err::wrong_type, name, value->to_text(), "a pair of numbers");
   }
   return {value->items[0].value.as_float(), value->items[1].value.as_float()};
-}
-
-void Arguments::check_all_used() {
-  for (const Argument& item : call_.items) {
-    if (std::strcmp(item.name, "weights") == 0) continue;
-    if (std::find(used_.begin(), used_.end(), item.name) == used_.end()) {
-      throw with_help(error_at(location_, err::unknown_setting, fmt::format("{}.{}", call_.text, item.name)),
-                      fmt::format("{} has: {}", call_.text, fmt::join(used_, ", ")));
-    }
-  }
 }
 
 at::Tensor Rule::initial_state(const char*, const at::Tensor& weight) const { return at::zeros_like(weight); }

@@ -10,29 +10,26 @@
 
 #include "ltr/api.h"
 #include "runtime/optim/element_kernels.h"
+#include "runtime/optim/taken_arguments.h"
 
 namespace ltr::optim {
 
 using TensorVec = std::vector<at::Tensor>;
 
 /// The arguments of a rule's call: what is given, else the default.
-class Arguments {
+class Arguments : public TakenArguments {
  public:
-  Arguments(const Value& call, Location location) : call_(call), location_(location) {}
+  /// `weights` is read elsewhere.
+  Arguments(const Value& call, const Location& location) : TakenArguments(call, location) { find_any("weights"); }
   double number(const char* name, double initial);
   bool flag(const char* name, bool initial);
   Str word(const char* name, const char* initial);
   std::pair<double, double> pair(const char* name, double first, double second);
   /// A pair whose first number may be `none`.
   std::pair<std::optional<double>, double> option_pair(const char* name, std::optional<double> first, double second);
-  /// Arguments that the rule did not ask for: R2002.
-  void check_all_used();
 
  private:
   const Value* take(const char* name);
-  const Value& call_;
-  Location location_;
-  std::vector<Str> used_;
 };
 
 /// What a rule looks at to move an element of a weight: its own gradient and state, or those of the whole weight.

@@ -2,52 +2,41 @@
 
 // The call of a schedule, as schedules read it.
 
-#include <algorithm>
-
 #include "runtime/api/error.h"
-#include "runtime/api/suggest.h"
 #include "runtime/optim/schedule.h"
+#include "runtime/optim/taken_arguments.h"
 
 namespace ltr::optim {
 
 /// Reads arguments of a schedule's call, with their defaults.
-class ScheduleCall {
+class ScheduleCall : public TakenArguments {
  public:
-  ScheduleCall(const Value& call, const Length& length) : call_(call), length_(length) {}
+  ScheduleCall(const Value& call, const Length& length) : TakenArguments(call, call.location), length_(length) {}
 
-  /// Whatever its value, `none` too.
-  const Value* find_any(const char* name) const {
-    if (std::find(used_.begin(), used_.end(), name) == used_.end()) used_.emplace_back(name);
-    return call_.find(name);
-  }
-  const Value* find(const char* name) const {
-    const Value* value = find_any(name);
-    return value != nullptr && !value->is_none() ? value : nullptr;
-  }
   double number(const char* name, double initial) const {
-    const Value* value = find(name);
-    return value != nullptr ? value->as_float() : initial;
+    const Value* given = find(name);
+    return given != nullptr ? given->as_float() : initial;
   }
   Str symbol(const char* name, const char* initial) const {
-    const Value* value = find(name);
-    return value != nullptr ? value->as_str() : initial;
+    const Value* given = find(name);
+    return given != nullptr ? given->as_str() : initial;
   }
   double period(const char* name, double initial) const {
-    const Value* value = find(name);
-    return value != nullptr ? updates_in(*value, length_, call_.text) : initial;
+    const Value* given = find(name);
+    return given != nullptr ? updates_in(*given, length_, value().text) : initial;
   }
   double needed(const char* name) const {
-    const Value* value = find(name);
-    if (value == nullptr) {
-      throw error_at(call_.location, err::wrong_type, fmt::format("{}.{}", call_.text, name), "missing", "a value");
+    const Value* given = find(name);
+    if (given == nullptr) {
+      throw error_at(location(), err::wrong_type, fmt::format("{}.{}", value().text, name), "missing", "a value");
     }
-    return updates_in(*value, length_, call_.text);
+    return updates_in(*given, length_, value().text);
   }
   double total() const {
-    const Value* value = find("total");
-    if (value != nullptr) return updates_in(*value, length_, call_.text);
+    const Value* given = find("total");
+    if (given != nullptr) return updates_in(*given, length_, value().text);
     if (length_.total < 0) {
-      throw with_help(error_at(call_.location, err::length_unknown, call_.text), "give it `total = …`");
+      throw with_help(error_at(location(), err::length_unknown, value().text), "give it `total = …`");
     }
     return double(length_.total);
   }
@@ -55,27 +44,13 @@ class ScheduleCall {
   const std::vector<Argument>& ordered(std::initializer_list<const char*> names) const {
     for (const char* name : names) find_any(name);
     takes_unnamed_ = true;
-    return call_.items;
+    return value().items;
   }
-  /// R2002 for an argument that nobody asked for: on a command line there is no compiler that refuses it.
-  void check_all_used() const {
-    for (const Argument& argument : call_.items) {
-      const bool is_unnamed = argument.name[0] == '\0';
-      if (is_unnamed ? takes_unnamed_ : std::find(used_.begin(), used_.end(), argument.name) != used_.end()) continue;
-      const Str what = is_unnamed ? argument.value.to_text() + " without a name" : Str(argument.name);
-      const Str near = nearest(argument.name, used_);
-      throw with_help(error_at(call_.location, err::unknown_setting, fmt::format("{}.{}", call_.text, what)),
-                      fmt::format("{}{} takes {}", near.empty() ? "" : fmt::format("did you mean {}? ", near),
-                                  call_.text, fmt::join(used_, ", ")));
-    }
-  }
-  const Value& value() const { return call_; }
+  void check_all_used() const { TakenArguments::check_all_used(takes_unnamed_); }
   const Length& length() const { return length_; }
 
  private:
-  const Value& call_;
   const Length& length_;
-  mutable std::vector<Str> used_;  ///< names that were asked for
   mutable bool takes_unnamed_ = false;
 };
 

@@ -72,7 +72,6 @@ void compare(const Case& one) {
     const at::Tensor weight = at::linspace(0.5, 1.5, In(result)->numel(), at::kDouble).reshape(In(result)->sizes());
     const Tensor loss = sum(mul(result, give(weight)), {}, false);
     recorder.output(loss);
-    CHECK_FALSE(recorder.refusal());
     const std::vector<at::Tensor> wanted = torch::autograd::grad({aten(loss)}, aten(inputs), {}, true, false, true);
 
     Graph graph = recorder.graph();

@@ -131,8 +131,9 @@ TEST_CASE("an op without a gradient refuses by its name and line") {
 }
 
 TEST_CASE("lines that are no graph are refused") {
-  for (const char* line : {"%0", "%0 : f33[2] = input x", "%0 : f32[2] = reluu(%0)", "%0 : f32[2] = relu(%0",
-                           "%0 : f32[2] = gelu(%0, \"tanh)", "%0 : f32[a] = input x", "return 0"}) {
+  for (const char* line :
+       {"%0", "%0 : f33[2] = input x", "%0 : f32[2] = reluu(%0)", "%0 : f32[2] = relu(%0",
+        "%0 : f32[2] = gelu(%0, \"tanh)", "%0 : f32[a] = input x", "return 0", "%0 : f32[2] = elu(%1, 1.5x)"}) {
     CAPTURE(line);
     CHECK_THROWS_AS(graph_of(line), Error);
   }

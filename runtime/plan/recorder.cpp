@@ -16,10 +16,6 @@ Recorder::Recorder() : before_(std::exchange(current, this)) {}
 Recorder::~Recorder() { current = before_; }
 Recorder* Recorder::here() { return current; }
 
-void Recorder::refuse(const Str& reason) {
-  if (!refusal_) refusal_ = NotRecordable{reason, current_location()};
-}
-
 ValueId Recorder::add(const Tensor& tensor, Value::Kind kind, const Str& name) {
   const In source(tensor);
   Value value;

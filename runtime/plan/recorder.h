@@ -8,12 +8,6 @@
 
 namespace ltr::plan {
 
-/// Why a step cannot be recorded.
-struct NotRecordable {
-  Str reason;
-  Location location;
-};
-
 /// While it lives, this thread's calls are noted. Gradients need to be on where the step has them: which values hang on a weight is
 /// what LibTorch says of them.
 class Recorder {
@@ -33,14 +27,10 @@ class Recorder {
 
   /// `results` came of `op`.
   void note(Op op, std::vector<Argument> arguments, const std::vector<const Tensor*>& results, Option<uint64_t> site);
-  /// The step does what no graph can do again.
-  void refuse(const Str& reason);
-
   ValueId id_of(const Tensor& tensor);
 
   const Graph& graph() const { return graph_; }
   const std::unordered_map<ValueId, Tensor>& constants() const { return constants_; }
-  const Option<NotRecordable>& refusal() const { return refusal_; }
 
  private:
   ValueId given(const Tensor& tensor, Value::Kind kind, const Str& name);
@@ -50,7 +40,6 @@ class Recorder {
   std::unordered_map<const void*, ValueId> ids_;
   std::vector<Tensor> held_;  ///< all that were met: their addresses stand for them
   std::unordered_map<ValueId, Tensor> constants_;
-  Option<NotRecordable> refusal_;
   Recorder* before_;
 };
 

@@ -88,6 +88,12 @@ inline Term choose(const Term& condition, double a, const Term& b) {
   return condition.call_as(Op::number_where, b.dtype(), a, b);
 }
 
+/// Zeros of `sizes`, of the element type of `like`.
+inline Term zeros_as(const Term& like, const Ints& sizes) {
+  Builder& builder = like.builder();
+  return {builder, builder.call(Op::blank, like.dtype(), {sizes, Str(to_text(like.dtype()))})};
+}
+
 /// What a rule is given.
 class Step {
  public:

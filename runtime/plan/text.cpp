@@ -124,7 +124,12 @@ class Line {
     need(std::from_chars(text.data(), text.data() + text.size(), number).ptr == text.data() + text.size());
     return number;
   }
-  double real_number() { return std::strtod(Str(word()).c_str(), nullptr); }
+  double real_number() {
+    const std::string_view text = word();
+    double number = 0;
+    need(std::from_chars(text.data(), text.data() + text.size(), number).ptr == text.data() + text.size());
+    return number;
+  }
   ValueRef value() {
     if (take("undefined")) return {};
     need(rest_.starts_with("%"));

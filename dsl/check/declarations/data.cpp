@@ -180,7 +180,8 @@ void check_data_items(Context& cx, ObjectInfo& object, const ast::Data& data) {
         declared.record = Type::of(Kind::Record);
         declared.record.fields = declared.value.type.fields;
       } else {
-        object.is_damaged = true;  // What steps and hooks miss of it, or find otherwise, follows from this.
+        // What steps and hooks miss of it, or find otherwise, follows from this.
+        object.is_damaged = typed.object.is_damaged = true;
       }
       typed.streams.push_back(std::move(declared));
     }

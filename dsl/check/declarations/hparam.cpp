@@ -24,24 +24,8 @@ const std::set<std::string>& reserved_options() {
 
 /// Types whose values can stand on a command line.
 bool is_setting_type(const Type& type) {
-  switch (type.kind) {
-    case Kind::Error:
-    case Kind::Int:
-    case Kind::Float:
-    case Kind::Bool:
-    case Kind::Str:
-    case Kind::Path:
-    case Kind::Duration:
-    case Kind::Period:
-    case Kind::Bytes:
-    case Kind::OneOf: return true;
-    case Kind::List:
-    case Kind::Tuple:
-    case Kind::Option:
-      return std::all_of(type.fields.begin(), type.fields.end(),
-                         [](const TypeField& field) { return is_setting_type(field.type); });
-    default: return false;
-  }
+  return is_made_of(type, {Kind::Error, Kind::Int, Kind::Float, Kind::Bool, Kind::Str, Kind::Path, Kind::Duration,
+                           Kind::Period, Kind::Bytes, Kind::OneOf, Kind::List, Kind::Tuple, Kind::Option});
 }
 
 void check_hparam(Context& cx, const ast::Hparam& hparam, const ast::Decl& decl, uint32_t module) {

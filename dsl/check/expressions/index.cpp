@@ -134,22 +134,8 @@ namespace {
 
 /// Whether values of this type can be chosen among at run time: what is built once or is no value has one place.
 bool is_chosen(const Type& type) {
-  switch (type.kind) {
-    case Kind::Int:
-    case Kind::Float:
-    case Kind::Bool:
-    case Kind::Str:
-    case Kind::Path:
-    case Kind::OneOf:
-    case Kind::Tensor: return true;
-    case Kind::Option:
-    case Kind::Record:
-    case Kind::Tuple:
-    case Kind::List:
-      return std::all_of(type.fields.begin(), type.fields.end(),
-                         [](const TypeField& field) { return is_chosen(field.type); });
-    default: return false;
-  }
+  return is_made_of(type, {Kind::Int, Kind::Float, Kind::Bool, Kind::Str, Kind::Path, Kind::OneOf, Kind::Tensor,
+                           Kind::Option, Kind::Record, Kind::Tuple, Kind::List});
 }
 
 /// A list that is written element by element as one of elements of the type that they have in common.

@@ -5,26 +5,9 @@
 namespace ltr::check {
 
 bool is_printable(const Type& type) {
-  switch (type.kind) {
-    case Kind::Error:
-    case Kind::None:
-    case Kind::Int:
-    case Kind::Float:
-    case Kind::Bool:
-    case Kind::Str:
-    case Kind::Path:
-    case Kind::OneOf:
-    case Kind::Tensor:
-    case Kind::Texts:
-    case Kind::Range: return true;
-    case Kind::List:
-    case Kind::Tuple:
-    case Kind::Record:
-    case Kind::Option:
-      return std::all_of(type.fields.begin(), type.fields.end(),
-                         [](const TypeField& field) { return is_printable(field.type); });
-    default: return false;
-  }
+  return is_made_of(type,
+                    {Kind::Error, Kind::None, Kind::Int, Kind::Float, Kind::Bool, Kind::Str, Kind::Path, Kind::OneOf,
+                     Kind::Tensor, Kind::Texts, Kind::Range, Kind::List, Kind::Tuple, Kind::Record, Kind::Option});
 }
 
 Expr check_string(const ast::Expr& expr, const ast::StrLiteral& literal, Scope& scope) {

@@ -278,8 +278,9 @@ Expr check_condition(const ast::Expr& expr, const char* word, Scope& scope) {
   if (scope.in_train) {
     diagnostic.help("`where(condition, a, b)` chooses on the device");
   } else {
+    const std::string text = scope.cx.source_text(condition.span);
     diagnostic.help("`{}.item()` reads it; `where(condition, a, b)` chooses on the device",
-                    scope.cx.source_text(condition.span));
+                    expr.get<ast::Binary>() != nullptr ? "(" + text + ")" : text);
   }
   scope.cx.report(std::move(diagnostic));
   condition.type = Type::error();

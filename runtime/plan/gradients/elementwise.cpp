@@ -20,7 +20,7 @@ Term compared(Op op, const Term& a, const Term& b) { return a.call_as(op, DType:
 void same(Step& s) { s.give(0, s.gradient()); }
 void same_behind(Step& s) { s.give(1, s.gradient()); }
 /// 0 everywhere, but there.
-void flat(Step& s) { s.give(0, s.gradient() * 0.0); }
+void flat(Step& s) { s.give(0, zeros_as(s.in(0), s.in(0).sizes())); }
 
 // ---- arithmetic
 
@@ -143,7 +143,8 @@ void mish(Step& s) {
 /// scale x above 0, else scale alpha (exp(x) - 1).
 void elu_of(Step& s, double scale, double alpha) {
   const Term below = s.out() + scale * alpha;
-  s.give(0, s.gradient() * choose(compared(Op::gt_number, s.in(0), 0), below * 0.0 + scale, below));
+  s.give(0,
+         s.gradient() * choose(compared(Op::gt_number, s.in(0), 0), zeros_as(s.in(0), s.in(0).sizes()) + scale, below));
 }
 void elu(Step& s) { elu_of(s, 1, number(s, 1)); }
 // Klambauer et al. 2017.

@@ -86,10 +86,7 @@ void poisson_nll(Step& s) {
 /// The floor of the variance lets the gradient pass.
 void gaussian_nll(Step& s) {
   const Term x = s.in(0), y = s.in(1), variance = s.in(2).call(Op::clamp, s.host<double>(3), std::monostate());
-  const Ints sizes = x.sizes();
-  int64_t count = 1;
-  for (size_t i = 0; i < sizes.size(); ++i) count *= sizes[i];
-  const Term share = s.host<Str>(4) == "sum" ? s.gradient() : s.gradient() / double(count);
+  const Term share = each(s, 4, x);
   const Term difference = x - y, slope = difference / variance * share;
   if (s.wants(0)) s.give(0, slope);
   if (s.wants(1)) s.give(1, -slope);

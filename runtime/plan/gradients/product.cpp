@@ -89,13 +89,9 @@ void attention(Step& s) {
 void rope(Step& s) {
   const Term x = s.in(0);
   const int64_t size = x.size(-1), half = size / 2;
-  const Term ones = x * 0.0 + 1.0;
   // What it makes of (1, 0) is (cos, sin).
-  const Term unit = choose(
-      {s.builder(),
-       s.builder().call(Op::lt_number, DType::Bool,
-                        {ValueRef{Term(s.builder(), s.builder().call(Op::arange, DType::I64, {size})).id()}, half})},
-      ones, 0.0);
+  const Term place{s.builder(), s.builder().call(Op::arange, DType::I64, {size})};
+  const Term unit = choose(place.call_as(Op::lt_number, DType::Bool, half), zeros_as(x, x.sizes()) + 1.0, 0.0);
   const Term turned = unit.call(Op::rope, s.host<double>(1), s.host<int64_t>(2));
   const auto part = [&](const Term& of, int64_t begin) { return of.call(Op::slice, -1, begin, begin + half); };
   const Term cos = part(turned, 0), sin = part(turned, half);

@@ -43,8 +43,7 @@ void extreme_of(Step& s, Op place) {
   const Term x = s.in(0);
   if (const Option<int64_t> dim = s.optional<int64_t>(1); dim && x.dim() > 0) {
     const Term index = x.call_as(place, DType::I64, *dim, true);
-    const Term none{s.builder(), s.builder().call(Op::blank, x.dtype(), {x.sizes(), Str(to_text(x.dtype()))})};
-    return s.give(0, none.call(Op::scatter_add, *dim, index, spread(s, s.gradient())));
+    return s.give(0, zeros_as(x, x.sizes()).call(Op::scatter_add, *dim, index, spread(s, s.gradient())));
   }
   const Term is_it = x.call_as(Op::eq, DType::Bool, s.out().call(Op::reshape, Ints{}));
   const Term mask = is_it.call_as(Op::to, x.dtype(), Str(to_text(x.dtype())));
@@ -64,8 +63,7 @@ void cumsum(Step& s) {
 /// Of `topk` and `sort`: back to where they came from.
 void ordered(Step& s, size_t dim_at) {
   const Term x = s.in(0);
-  const Term none{s.builder(), s.builder().call(Op::blank, x.dtype(), {x.sizes(), Str(to_text(x.dtype()))})};
-  s.give(0, none.call(Op::scatter_add, s.host<int64_t>(dim_at), s.out(1), s.gradient()));
+  s.give(0, zeros_as(x, x.sizes()).call(Op::scatter_add, s.host<int64_t>(dim_at), s.out(1), s.gradient()));
 }
 
 constexpr RuleRow kReductionRules[] = {

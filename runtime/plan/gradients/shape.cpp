@@ -9,10 +9,7 @@ namespace ltr::plan {
 
 namespace {
 
-Term zeros(Step& s, const Ints& sizes) {
-  const DType element = s.in(0).dtype();
-  return {s.builder(), s.builder().call(Op::blank, element, {sizes, Str(to_text(element))})};
-}
+Term zeros(Step& s, const Ints& sizes) { return zeros_as(s.in(0), sizes); }
 
 void reshaped(Step& s) { s.give(0, s.gradient().call(Op::reshape, s.in(0).sizes())); }
 

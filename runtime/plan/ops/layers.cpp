@@ -4,9 +4,9 @@
 
 #include <array>
 #include <cmath>
-#include <limits>
 
 #include "runtime/plan/ops.h"
+#include "runtime/tensor/attention.h"
 #include "runtime/tensor/handle.h"
 #include "runtime/tensor/mode.h"
 
@@ -124,14 +124,7 @@ Three attention_backward(const Tensor& gradient, const Tensor& q_, const Tensor&
       v = v.repeat_interleave(shared, 1);
     }
     const double scale = given_scale.value_or(1 / std::sqrt(double(q.size(-1))));
-    constexpr double kNever = -std::numeric_limits<double>::infinity();
-    at::Tensor scores = at::matmul(q, k.transpose(-2, -1)) * scale;
-    if (causal) {
-      const at::Tensor sees = at::ones({q.size(-2), k.size(-2)}, q.options().dtype(at::kBool)).tril();
-      scores = scores.masked_fill(at::logical_not(sees), kNever);
-    }
-    if (mask.defined())
-      scores = mask.scalar_type() == at::kBool ? scores.masked_fill(at::logical_not(mask), kNever) : scores + mask;
+    const at::Tensor scores = attention_scores(q, k, mask, causal, scale);
     // A row that sees nothing gives 0, and nothing flows through it.
     const at::Tensor probs = at::softmax(scores, -1).nan_to_num(0);
     at::Tensor kept;

@@ -4,15 +4,11 @@
 
 #include "runtime/plan/ops.h"
 #include "runtime/tensor/handle.h"
+#include "runtime/tensor/loss_terms.h"
 
 namespace ltr::plan {
 
 namespace {
-
-int64_t reduction_of(const Str& name) { return name == "sum" ? at::Reduction::Sum : at::Reduction::Mean; }
-
-/// No class has this number, so a loss that ignores it ignores nothing.
-constexpr int64_t kNothing = INT64_MIN;
 
 /// Scores and targets with one row for each place.
 struct Rows {
@@ -45,7 +41,7 @@ Tensor cross_entropy_backward(const Tensor& gradient_, const Tensor& logits_, co
                               const Str& reduction_name) {
   return guarded([&] {
     const at::Tensor gradient = aten(gradient_), logits = aten(logits_), weight = aten(weight_);
-    const int64_t reduction = reduction_of(reduction_name), ignored = ignore_index.value_or(kNothing);
+    const int64_t reduction = reduction_of(reduction_name), ignored = ignore_index.value_or(kNoClass);
     const Rows rows = rows_of(logits, aten(target_));
     const at::Tensor log_probs = at::log_softmax(rows.scores, 1);
     at::Tensor by_logs =
@@ -75,7 +71,7 @@ Tensor nll_backward(const Tensor& gradient, const Tensor& log_probs, const Tenso
     const Rows rows = rows_of(aten(log_probs), aten(target));
     const Rows contiguous{rows.scores.contiguous(), rows.target.contiguous()};
     return give(from_rows(of_log_probs(aten(gradient), contiguous, optional_aten(weight), reduction_of(reduction),
-                                       ignore_index.value_or(kNothing)),
+                                       ignore_index.value_or(kNoClass)),
                           aten(log_probs)));
   });
 }

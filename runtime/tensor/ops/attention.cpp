@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "ltr/ops.h"
+#include "runtime/tensor/attention.h"
 #include "runtime/tensor/device.h"
 #include "runtime/tensor/handle.h"
 #include "runtime/tensor/mode.h"
@@ -11,21 +12,24 @@
 
 namespace ltr {
 
+at::Tensor attention_scores(const at::Tensor& q, const at::Tensor& k, const at::Tensor& mask, bool causal,
+                            double scale) {
+  constexpr double kNever = -std::numeric_limits<double>::infinity();
+  at::Tensor scores = wide(at::matmul(q, k.transpose(-2, -1))) * scale;
+  if (causal) {
+    const at::Tensor sees = at::ones({q.size(-2), k.size(-2)}, q.options().dtype(at::kBool)).tril();
+    scores = scores.masked_fill(at::logical_not(sees), kNever);
+  }
+  if (!mask.defined()) return scores;
+  return mask.scalar_type() == at::kBool ? scores.masked_fill(at::logical_not(mask), kNever) : scores + mask;
+}
+
 namespace {
 
 /// The definition, written out. Only for dropout, which must draw from our generator.
 at::Tensor attention_with_dropout(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const at::Tensor& mask,
                                   bool causal, double p, double scale) {
-  at::Tensor scores = wide(at::matmul(q, k.transpose(-2, -1))) * scale;
-  if (causal) {
-    const at::Tensor sees = at::ones({q.size(-2), k.size(-2)}, q.options().dtype(at::kBool)).tril();
-    scores = scores.masked_fill(at::logical_not(sees), -std::numeric_limits<double>::infinity());
-  }
-  if (mask.defined()) {
-    scores = mask.scalar_type() == at::kBool
-                 ? scores.masked_fill(at::logical_not(mask), -std::numeric_limits<double>::infinity())
-                 : scores + mask;
-  }
+  const at::Tensor scores = attention_scores(q, k, mask, causal, scale);
   const Tensor probs = dropout(give(at::softmax(scores, -1)), p);
   return at::matmul(In(probs)->to(v.scalar_type()), v);
 }

@@ -3,6 +3,7 @@
 #include "ltr/ops.h"
 #include "runtime/tensor/fused.h"
 #include "runtime/tensor/handle.h"
+#include "runtime/tensor/loss_terms.h"
 #include "runtime/tensor/precision.h"
 #include "runtime/tensor/range.h"
 
@@ -10,14 +11,9 @@ namespace ltr {
 
 namespace {
 
-int64_t reduction_of(const Str& name) { return name == "sum" ? at::Reduction::Sum : at::Reduction::Mean; }
-
 at::Tensor reduced(const at::Tensor& each, const Str& name) { return name == "sum" ? at::sum(each) : at::mean(each); }
 
 at::Tensor wide_aten(const Tensor& tensor) { return wide(In(tensor)); }
-
-/// No class has this number, so a loss that ignores it ignores nothing.
-constexpr int64_t kNothing = INT64_MIN;
 
 struct Rows {
   at::Tensor scores;  ///< [rows, classes]
@@ -51,7 +47,7 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& target, const Tensor& w
                      double label_smoothing, const Str& reduction) {
   return guarded([&] {
     const In scores(logits);
-    const int64_t ignored = ignore_index.value_or(kNothing);
+    const int64_t ignored = ignore_index.value_or(kNoClass);
     // Saving the logits too costs memory that only small losses do not notice.
     constexpr int64_t kSmall = 1 << 16;
     const bool is_plain = !weight.defined() && label_smoothing == 0 && scores->dim() == 2 && In(target)->dim() == 1;
@@ -72,7 +68,7 @@ Tensor soft_cross_entropy(const Tensor& logits, const Tensor& probs, const Tenso
   return guarded([&] {
     check_same(In(logits), In(probs));
     return give(at::cross_entropy_loss(wide_aten(logits), wide_aten(probs), optional_aten(weight),
-                                       reduction_of(reduction), kNothing, label_smoothing));
+                                       reduction_of(reduction), kNoClass, label_smoothing));
   });
 }
 
@@ -82,7 +78,7 @@ Tensor nll(const Tensor& log_probs, const Tensor& target, const Tensor& weight, 
     return classed(target, In(log_probs), ignore_index, [&] {
       const Rows rows = rows_of(wide_aten(log_probs), In(target));
       return give(at::nll_loss_nd(rows.scores, rows.target, optional_aten(weight), reduction_of(reduction),
-                                  ignore_index.value_or(kNothing)));
+                                  ignore_index.value_or(kNoClass)));
     });
   });
 }
