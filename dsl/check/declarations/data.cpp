@@ -68,15 +68,9 @@ void check_known_inside(const ExprView& expr, Context& cx) {
   for_each_child(expr, [&](ExprId child) { check_known_inside(cx.at(child), cx); });
 }
 
-}  // namespace
-
-void check_data_items(Context& cx, ObjectInfo& object, const ast::Data& data) {
-  DataObject typed;
-  typed.object = cx.program.datas[object.index].object;
-  Scope scope{.cx = cx, .module = object.module, .place = Place::Data, .owner = &object, .locals = typed.object.locals};
-  scope.requirements = &object.requirements;
-  // Functions are read when a stage uses them, or at the end: their signatures, and the dims of the batch, may mention what
-  // lets hold.
+/// The signatures of functions are read when a stage uses them, or at the end: they may mention what lets hold, and the dims of the
+/// batch.
+void declare_functions(Context& cx, ObjectInfo& object, const ast::Data& data) {
   for (const ast::Item& item : data.items) {
     const auto* fn = item.get<ast::Fn>();
     if (fn == nullptr) continue;
@@ -97,40 +91,38 @@ void check_data_items(Context& cx, ObjectInfo& object, const ast::Data& data) {
     info->is_unread = true;
     object.fns[info->name] = std::move(info);
   }
-  for (const ast::Item& item : data.items) {
-    if (const auto* broken = item.get<ast::ErrorItem>(); broken && !broken->name.text.empty())
-      object.members[broken->name.text] = {Type::error(), MemberKind::Let, broken->name.span};
-    if (const auto* let = item.get<ast::Let>()) {
-      scope.let_name = let->name.text;
-      Expr value =
-          let->type ? check_as(let->value, check_type(*let->type, scope), scope) : check_expr(let->value, scope);
-      scope.let_name.clear();
-      for_each_child(value, [&](ExprId child) { check_known_inside(cx.at(child), cx); });
-      if (object.members.contains(let->name.text)) {
-        cx.report(diag::duplicate_name(let->name.span, let->name.text));
-        continue;
-      }
-      object.members[let->name.text] = MemberInfo{value.type, MemberKind::Let, let->name.span};
-      Member member;
-      member.name = let->name.text;
-      member.type = value.type;
-      member.value = std::move(value);
-      member.span = let->name.span;
-      typed.object.members.push_back(std::move(member));
-    }
+}
+
+void check_let(const ast::Let& let, ObjectInfo& object, DataObject& typed, Scope& scope) {
+  Context& cx = scope.cx;
+  scope.let_name = let.name.text;
+  Expr value = let.type ? check_as(let.value, check_type(*let.type, scope), scope) : check_expr(let.value, scope);
+  scope.let_name.clear();
+  for_each_child(value, [&](ExprId child) { check_known_inside(cx.at(child), cx); });
+  if (object.members.contains(let.name.text)) {
+    cx.report(diag::duplicate_name(let.name.span, let.name.text));
+    return;
   }
-  std::set<std::string> told;
-  // The batch: binders, then fields.
-  Scope batch_scope = scope;
+  object.members[let.name.text] = MemberInfo{value.type, MemberKind::Let, let.name.span};
+  Member member;
+  member.name = let.name.text;
+  member.type = value.type;
+  member.value = std::move(value);
+  member.span = let.name.span;
+  typed.object.members.push_back(std::move(member));
+}
+
+/// The batch: binders, then fields.
+void check_batch(Context& cx, ObjectInfo& object, const ast::Data& data, Scope scope) {
   for (const ast::Name& binder : data.batch_binders) {
     const AtomId atom = cx.program.atoms.variable(binder.text, cx.next_key++, false, false, true);
     object.batch_binders[binder.text] = atom;
-    batch_scope.dim_names[binder.text] = atom;
+    scope.dim_names[binder.text] = atom;
   }
-  batch_scope.missing_binders = &object.batch_binders;
+  scope.missing_binders = &object.batch_binders;
   object.batch = Type::of(Kind::Record);
   for (const ast::FieldType& field : data.batch_fields) {
-    Type type = check_type(*field.type, batch_scope);
+    Type type = check_type(*field.type, scope);
     if (!type.is_error() && !type.is_tensor() && type.kind != Kind::Texts) {
       diagnostics::Diagnostic diagnostic =
           diag::wrong_type(field.type->span, "a batch holds tensors and texts, not " + cx.text(type));
@@ -144,65 +136,87 @@ void check_data_items(Context& cx, ObjectInfo& object, const ast::Data& data) {
   }
   // A batch whose dims are not all known says nothing about the steps that take it.
   object.is_damaged = object.is_damaged || object.batch_binders.size() > data.batch_binders.size();
+}
+
+/// Whether a value is a stream of batches; its type is an error after a report.
+bool is_stream(Expr& value, const std::string& role, Context& cx) {
+  if (value.type.is_error()) return false;
+  if (value.type.kind == Kind::Stream && value.type.uniform) return true;
+  cx.report(value.type.kind == Kind::Stream
+                ? diag::not_collated(value.span, role).help("end it with `|> collate(SIZE)`")
+                : diag::wrong_type(value.span, "a stream is wanted here, not " + cx.text(value.type)));
+  value.type = Type::error();
+  return false;
+}
+
+StreamDecl check_stream_item(const ast::Stream& stream, ObjectInfo& object, DataObject& typed,
+                             std::set<std::string>& told, Scope& scope) {
+  Context& cx = scope.cx;
+  StreamDecl declared;
+  declared.role = stream.role.text;
+  declared.name = stream.name ? stream.name->text : "";
+  declared.span = stream.role.span;
+  for (const StreamDecl& other : typed.streams) {
+    if (other.role != declared.role) continue;
+    if (declared.role == "train")
+      cx.report(diag::second_train_stream(declared.span, declared.role + "." + declared.name));
+    if (other.name == declared.name) cx.report(diag::duplicate_name(declared.span, declared.role));
+  }
+  declared.value = check_expr(stream.value, scope);
+  if (!is_stream(declared.value, declared.role, cx)) return declared;
+  if (check_stream(cx, object, declared, told, scope)) {
+    declared.record = Type::of(Kind::Record);
+    declared.record.fields = declared.value.type.fields;
+  } else {
+    // What steps and hooks miss of it, or find otherwise, follows from this.
+    object.is_damaged = typed.object.is_damaged = true;
+  }
+  return declared;
+}
+
+/// The schema as run-time sizes: binders and what only run time knows are -1.
+std::vector<std::vector<Expr>> sizes_of_batch(const ObjectInfo& object, Scope& scope) {
+  const AtomTable& atoms = scope.cx.program.atoms;
+  std::vector<std::vector<Expr>> sizes;
+  for (const TypeField& field : object.batch.fields) {
+    std::vector<Expr> dims;
+    for (const Dim& dim : field.type.dims) {
+      bool is_open = atoms.mentions_unknown(dim.size);
+      for (const AtomId atom : atoms.deep_atoms(dim.size)) is_open = is_open || atoms.at(atom).is_binder;
+      std::optional<Expr> size = is_open ? std::nullopt : expr_of(dim.size, scope, object.span);
+      dims.push_back(size ? std::move(*size) : int_const(-1, object.span));
+    }
+    sizes.push_back(std::move(dims));
+  }
+  return sizes;
+}
+
+}  // namespace
+
+void check_data_items(Context& cx, ObjectInfo& object, const ast::Data& data) {
+  DataObject typed;
+  typed.object = cx.program.datas[object.index].object;
+  Scope scope{.cx = cx, .module = object.module, .place = Place::Data, .owner = &object, .locals = typed.object.locals};
+  scope.requirements = &object.requirements;
+  declare_functions(cx, object, data);
+  for (const ast::Item& item : data.items) {
+    if (const auto* broken = item.get<ast::ErrorItem>(); broken && !broken->name.text.empty())
+      object.members[broken->name.text] = {Type::error(), MemberKind::Let, broken->name.span};
+    if (const auto* let = item.get<ast::Let>()) check_let(*let, object, typed, scope);
+  }
+  check_batch(cx, object, data, scope);
   typed.batch = object.batch;
   for (const std::string& name : object.fn_order) read_late(cx, *object.fns[name]);
+  std::set<std::string> told;
   for (const ast::Item& item : data.items) {
-    if (const auto* stream = item.get<ast::Stream>()) {
-      const std::string& role = stream->role.text;
-      StreamDecl declared;
-      declared.role = role;
-      declared.name = stream->name ? stream->name->text : "";
-      declared.span = stream->role.span;
-      for (const StreamDecl& other : typed.streams) {
-        if (other.role != role) continue;
-        if (role == "train") cx.report(diag::second_train_stream(stream->role.span, role + "." + declared.name));
-        if (other.name == declared.name) cx.report(diag::duplicate_name(stream->role.span, role));
-      }
-      declared.value = check_expr(stream->value, scope);
-      if (declared.value.type.is_error()) {
-        typed.streams.push_back(std::move(declared));
-        continue;
-      }
-      if (declared.value.type.kind != Kind::Stream) {
-        cx.report(
-            diag::wrong_type(declared.value.span, "a stream is wanted here, not " + cx.text(declared.value.type)));
-        declared.value.type = Type::error();
-        typed.streams.push_back(std::move(declared));
-        continue;
-      }
-      if (!declared.value.type.uniform) {
-        cx.report(diag::not_collated(declared.value.span, role).help("end it with `|> collate(SIZE)`"));
-        declared.value.type = Type::error();
-        typed.streams.push_back(std::move(declared));
-        continue;
-      }
-      if (check_stream(cx, object, declared, told, scope)) {
-        declared.record = Type::of(Kind::Record);
-        declared.record.fields = declared.value.type.fields;
-      } else {
-        // What steps and hooks miss of it, or find otherwise, follows from this.
-        object.is_damaged = typed.object.is_damaged = true;
-      }
-      typed.streams.push_back(std::move(declared));
-    }
+    const auto* stream = item.get<ast::Stream>();
+    if (stream != nullptr) typed.streams.push_back(check_stream_item(*stream, object, typed, told, scope));
   }
   for (const std::string& name : object.fn_order) {
     check_body_of(cx, *object.fns[name]);
     typed.object.fns.push_back(object.fns[name]->index);
   }
-  // The schema as run-time sizes: binders and what only run time knows are -1.
-  for (const TypeField& field : object.batch.fields) {
-    std::vector<Expr> dims;
-    for (const Dim& dim : field.type.dims) {
-      bool is_open = cx.program.atoms.mentions_unknown(dim.size);
-      for (const AtomId atom : cx.program.atoms.deep_atoms(dim.size)) {
-        is_open = is_open || cx.program.atoms.at(atom).is_binder;
-      }
-      std::optional<Expr> size = is_open ? std::nullopt : expr_of(dim.size, scope, object.span);
-      dims.push_back(size ? std::move(*size) : int_const(-1, object.span));
-    }
-    typed.batch_dims.push_back(std::move(dims));
-  }
+  typed.batch_dims = sizes_of_batch(object, scope);
   if (!cx.graph.modules[object.module].is_library && !object.is_damaged) {
     check_shuffling(cx, typed);
     check_same_records(cx, typed);

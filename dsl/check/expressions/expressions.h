@@ -22,6 +22,8 @@ Expr check_function(const ast::Expr& expr, Scope& scope);
 /// conversions are made.
 Expr check_as(const ast::Expr& expr, const Type& wanted, Scope& scope, const char* what = "value");
 Expr check_name(const ast::Expr& expr, const ast::Name& name, Scope& scope);
+/// What a name of this file, or of one that it imports, stands for.
+Expr check_symbol(const Symbol& symbol, Span span, Scope& scope);
 Expr check_field(const ast::Expr& expr, const ast::Field& field, Scope& scope);
 /// Field `name` of a value that is there already.
 Expr field_of(Expr base, const ast::Name& name, Span span, Scope& scope);

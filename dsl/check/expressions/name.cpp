@@ -45,6 +45,8 @@ Expr member_of_self(const std::string& name, Type type, Span span, Scope& scope,
   return {std::move(type), span, node::Member{scope.cx.keep(self_expr(scope, span)), name, is_param}};
 }
 
+}  // namespace
+
 Expr check_symbol(const Symbol& symbol, Span span, Scope& scope) {
   Context& cx = scope.cx;
   switch (symbol.kind) {
@@ -117,8 +119,6 @@ Expr check_symbol(const Symbol& symbol, Span span, Scope& scope) {
   cx.report(diag::wrong_type(span, "`" + symbol.name + "` is not a value"));
   return error_at(span);
 }
-
-}  // namespace
 
 std::vector<std::string> Scope::brought_names() const {
   std::vector<std::string> names;
@@ -263,169 +263,6 @@ Expr check_name(const ast::Expr& expr, const ast::Name& name, Scope& scope) {
   }
   report_unknown(name, scope);
   return error_at(name.span);
-}
-
-Expr field_of(Expr base, const ast::Name& name, Span span, Scope& scope) {
-  Context& cx = scope.cx;
-  const Type type = base.type;
-  if (type.is_error()) return error_at(span);
-  std::vector<std::string> known;
-  const std::string& field = name.text;
-  switch (type.kind) {
-    case Kind::Record:
-      for (const TypeField& candidate : type.fields) {
-        if (candidate.name == field) {
-          return {candidate.type, span, node::RecordField{cx.keep(std::move(base)), field}};
-        }
-        known.push_back(candidate.name);
-      }
-      if (!holds_layers(type)) break;
-      if (field == "weights") return weights_of(std::move(base), span, cx);
-      known.emplace_back("weights");
-      break;
-    case Kind::Tensor:
-      if (field == "shape") {
-        Type list = Type::of(Kind::List);
-        list.value = Polynomial(int64_t(type.dims.size()));
-        for (const Dim& dim : type.dims) {
-          list.fields.push_back({"", Type::host_int(dim.group != 0 ? cx.program.atoms.unknown() : dim.size)});
-          if (dim.group != 0) list.value = cx.program.atoms.unknown();
-        }
-        if (type.dims.empty()) {
-          list.uniform = true;
-          list.fields.push_back({"", Type::host_int()});
-        }
-        return {std::move(list), span, node::Shape{cx.keep(std::move(base))}};
-      }
-      known = {"shape"};
-      break;
-    case Kind::Block:
-    case Kind::Model:
-    case Kind::Data: {
-      if (field == "weights" && type.kind != Kind::Data) {
-        return weights_of(std::move(base), span, cx);
-      }
-      const ObjectInfo* object = find_object(cx, type.kind, type.decl);
-      if (object == nullptr) return error_at(span);
-      if (const auto member = object->members.find(field); member != object->members.end()) {
-        return {instantiate(member->second.type, type.arguments, cx), span,
-                node::Member{cx.keep(std::move(base)), field}};
-      }
-      for (const ParamInfo& param : object->params) {
-        known.push_back(param.name);
-        if (param.name != field) continue;
-        return {instantiate(param.type, type.arguments, cx), span, node::Member{cx.keep(std::move(base)), field, true}};
-      }
-      for (const auto& [member, info] : object->members) known.push_back(member);
-      for (const auto& [fn, info] : object->fns) known.push_back(fn);
-      known.emplace_back("weights");
-      break;
-    }
-    case Kind::Metric:
-      for (const auto& [fn, info] : find_object(cx, type.kind, type.decl)->fns) known.push_back(fn);
-      break;
-    case Kind::List:
-    case Kind::Tuple:
-      if (field == "length" && type.kind == Kind::List) {
-        // The elements of a mixed list are counted as they are written.
-        if (!type.uniform) return int_const(int64_t(type.fields.size()), span);
-        return {Type::host_int(type.value), span, node::ListLength{cx.keep(std::move(base))}};
-      }
-      if (type.kind == Kind::List) known = {"length"};
-      if (!holds_layers(type) && !type.fields.empty()) break;
-      if (field == "weights") return weights_of(std::move(base), span, cx);
-      known.emplace_back("weights");
-      break;
-    case Kind::Str:
-    case Kind::Path:
-      if (field == "length")
-        return op_expr(library::Id::TextLength, Type::host_int(), span, {cx.keep(std::move(base))});
-      known = text_methods(type, cx);
-      break;
-    case Kind::Optimizer:
-      if (field == "weights") return weights_of(std::move(base), span, cx);
-      if (field == "grads")
-        return op_expr(library::Id::GradsOf, Type::of(Kind::Gradients), span, {cx.keep(std::move(base))});
-      if (field == "name")
-        return op_expr(library::Id::OptimizerName, Type::of(Kind::Str), span, {cx.keep(std::move(base))});
-      if (field == "lr")
-        return op_expr(library::Id::OptimizerLr, Type::of(Kind::Float), span,
-                       {cx.keep(std::move(base)), cx.keep({Type::host_int(), span, node::Context{"global_step"}})});
-      known = {"weights", "grads", "name", "lr"};
-      break;
-    case Kind::Facts:
-    case Kind::FieldFacts:
-    case Kind::Vocabulary: return known_field(std::move(base), name, span, scope);
-    case Kind::Stream:
-      if (field == "vocab" && type.has_vocab) {
-        Type size = Type::host_int();
-        if (const auto* member = base.get<node::DataMember>()) {
-          const AtomId atom = cx.program.atoms.variable("data." + member->name + ".vocab", 0, false, true);
-          size.value = Polynomial::atom(atom);
-          Expr result = op_expr(library::Id::CharacterCount, size, span, {cx.keep(std::move(base))});
-          cx.program.sizes_at_start[atom] = result;
-          return result;
-        }
-        return op_expr(library::Id::CharacterCount, size, span, {cx.keep(std::move(base))});
-      }
-      if (field == "vocab") {
-        cx.report(diag::unknown_field(name.span, cx.text(type), field)
-                      .note("only a stream of characters, which begins with `text_chars`, has a vocabulary"));
-        return error_at(span);
-      }
-      if (type.has_vocab) known = {"vocab"};
-      break;
-    default: break;
-  }
-  diagnostics::Diagnostic diagnostic = diag::unknown_field(name.span, cx.text(type), field);
-  if (!did_you_mean(diagnostic, field, name.span, known) && !known.empty()) {
-    std::string list;
-    for (const std::string& one : known) list += (list.empty() ? "`" : ", `") + one + "`";
-    diagnostic.note("it has {}", list);
-  }
-  cx.report(std::move(diagnostic));
-  return error_at(span);
-}
-
-Expr check_field(const ast::Expr& expr, const ast::Field& field, Scope& scope) {
-  Context& cx = scope.cx;
-  if (const auto* base = field.base->get<ast::NameRef>(); base != nullptr && !scope.find_local(base->name.text)) {
-    const std::string& name = base->name.text;
-    if (name == "data" && scope.data != nullptr) {
-      for (const auto& [member, info] : scope.data->members) {
-        if (member == field.name.text) return {info.type, expr.span, node::DataMember{member}};
-      }
-      for (const ParamInfo& param : scope.data->params) {
-        if (param.name != field.name.text) continue;
-        return {param.type, expr.span, node::DataMember{param.name, true}};
-      }
-      if (scope.data->is_damaged) return error_at(expr.span);
-      std::vector<std::string> known;
-      for (const auto& [member, info] : scope.data->members) known.push_back(member);
-      for (const ParamInfo& param : scope.data->params) known.push_back(param.name);
-      diagnostics::Diagnostic diagnostic =
-          diag::unknown_field(field.name.span, "data `" + scope.data->name + "`", field.name.text);
-      did_you_mean(diagnostic, field.name.text, field.name.span, known);
-      cx.report(std::move(diagnostic));
-      return error_at(expr.span);
-    }
-    if (name == "batch" && hook_brings("batch", scope)) return hook_batch_field(field.name, expr.span, scope);
-    if (name == "run" && (scope.place == Place::Hook || scope.place == Place::Experiment)) {
-      if (field.name.text == "dir" || field.name.text == "name") {
-        const Type type = Type::of(field.name.text == "dir" ? Kind::Path : Kind::Str);
-        return {type, expr.span, node::Context{"run." + field.name.text}};
-      }
-      cx.report(diag::unknown_field(field.name.span, "`run`", field.name.text).note("it has `dir` and `name`"));
-      return error_at(expr.span);
-    }
-    if (cx.graph.modules[scope.module].aliases.contains(name)) {
-      if (const Symbol* symbol = cx.graph.find(scope.module, name + "." + field.name.text))
-        return check_symbol(*symbol, expr.span, scope);
-      report_not_in_module(field.name, name, scope);
-      return error_at(expr.span);
-    }
-  }
-  return field_of(check_expr(*field.base, scope), field.name, expr.span, scope);
 }
 
 }  // namespace ltr::check

@@ -103,149 +103,146 @@ bool convert_part(ExprId& part, Type& type, const Type& wanted, Scope& scope, co
   return !type.is_error();
 }
 
+Expr convert_list(Expr expr, const Type& wanted, Scope& scope, const char* what) {
+  if (wanted.fields.empty()) return expr;
+  auto* list = expr.get<node::List>();
+  if (list == nullptr) return convert_whole(std::move(expr), wanted, scope, what);
+  if (list->elements.empty()) {
+    // Of what it holds nothing, only the place that takes it knows.
+    expr.type = wanted;
+    expr.type.value = Polynomial(0);
+    return expr;
+  }
+  for (size_t i = 0; i < list->elements.size(); ++i) {
+    if (!convert_part(list->elements[i], expr.type.fields[i].type, wanted.fields[0].type, scope, what))
+      return error_at(expr.span);
+  }
+  return expr;
+}
+
+Expr convert_tuple(Expr expr, const Type& wanted, Scope& scope, const char* what) {
+  auto* tuple = expr.get<node::Tuple>();
+  if (tuple == nullptr) return convert_whole(std::move(expr), wanted, scope, what);
+  for (size_t i = 0; i < tuple->elements.size(); ++i) {
+    if (!convert_part(tuple->elements[i], expr.type.fields[i].type, wanted.fields[i].type, scope, what))
+      return error_at(expr.span);
+  }
+  return expr;
+}
+
+const TypeField* field_named(const Type& record, const std::string& name) {
+  const auto found = std::find_if(record.fields.begin(), record.fields.end(),
+                                  [&](const TypeField& field) { return field.name == name; });
+  return found == record.fields.end() ? nullptr : &*found;
+}
+
+/// A record that has more fields than are wanted will do.
+Expr convert_record(Expr expr, const Type& wanted, Scope& scope, const char* what) {
+  for (const TypeField& field : wanted.fields) {
+    if (field_named(expr.type, field.name) != nullptr) continue;
+    scope.cx.report(diag::unknown_field(expr.span, scope.cx.text(expr.type), field.name)
+                        .note("{} is wanted", scope.cx.text(wanted)));
+    return error_at(expr.span);
+  }
+  auto* record = expr.get<node::Record>();
+  if (record == nullptr) return convert_whole(std::move(expr), wanted, scope, what);
+  for (size_t i = 0; i < record->values.size(); ++i) {
+    const TypeField* field = field_named(wanted, expr.type.fields[i].name);
+    if (field == nullptr) continue;
+    const std::string label = "the field `" + field->name + "`";
+    if (!convert_part(record->values[i], expr.type.fields[i].type, field->type, scope, label.c_str()))
+      return error_at(expr.span);
+  }
+  return expr;
+}
+
+Expr convert_to_weights(Expr expr, const Type& wanted, Scope& scope, const char* what) {
+  if (expr.type.kind == Kind::Weights) return expr;
+  // A `weight` of the model itself: the optimizer takes it by name.
+  const auto* member = expr.get<node::Member>();
+  if (member != nullptr && expr.type.is_tensor() && scope.cx.at(member->object).is<node::Self>()) {
+    const Span span = expr.span;
+    return weights_of(std::move(expr), span, scope.cx);
+  }
+  auto* list = expr.get<node::List>();
+  bool all_weights = list != nullptr && !list->elements.empty();
+  for (size_t i = 0; list != nullptr && i < list->elements.size(); ++i) {
+    ExprId& element = list->elements[i];
+    const ExprView& one = scope.cx.at(element);
+    if (one.is<node::Member>() && one.type.is_tensor()) element = scope.cx.keep(convert(one, wanted, scope, what));
+    all_weights = all_weights && scope.cx.at(element).type.kind == Kind::Weights;
+  }
+  if (!all_weights) return fail(expr, wanted, scope, what);
+  expr.type = wanted;
+  return expr;
+}
+
+Expr convert_choice(Expr expr, const Type& wanted, Scope& scope, const char* what) {
+  const std::vector<std::string>& known = wanted.choices;
+  const bool is_one = expr.type.kind == Kind::OneOf &&
+                      std::all_of(expr.type.choices.begin(), expr.type.choices.end(), [&](const std::string& choice) {
+                        return std::find(known.begin(), known.end(), choice) != known.end();
+                      });
+  if (is_one) return expr;
+  std::string choices;
+  for (const std::string& choice : known) choices += (choices.empty() ? "`" : ", `") + choice + "`";
+  scope.cx.report(diag::wrong_argument(expr.span, std::string(what) + " must be one of " + choices));
+  return error_at(expr.span);
+}
+
+/// An int where a float is wanted.
+Expr widened(Expr expr, const Type& wanted, Scope& scope) {
+  const Span span = expr.span;
+  if (const auto* number = expr.get<node::IntConst>()) return {wanted, span, node::FloatConst{double(number->value)}};
+  return {wanted, span, node::Convert{scope.cx.keep(std::move(expr))}};
+}
+
 }  // namespace
 
 Expr convert(Expr expr, const Type& wanted, Scope& scope, const char* what) {
   if (expr.type.is_error() || wanted.is_error()) return expr;
   const Type& have = expr.type;
   switch (wanted.kind) {
-    case Kind::Option: {
+    case Kind::Option:
       if (have.kind == Kind::None) {
         expr.type = wanted;
         return expr;
       }
       if (have.kind == Kind::Option) return convert_whole(std::move(expr), wanted, scope, what);
       return convert(std::move(expr), wanted.fields[0].type, scope, what);
-    }
-    case Kind::Int:
-      if (have.kind == Kind::Int) return expr;
-      break;
     case Kind::Float:
-      if (have.kind == Kind::Float) return expr;
-      if (have.kind == Kind::Int) {
-        const Span span = expr.span;
-        if (const auto* number = expr.get<node::IntConst>())
-          return {wanted, span, node::FloatConst{double(number->value)}};
-        return {wanted, span, node::Convert{scope.cx.keep(std::move(expr))}};
-      }
-      break;
-    case Kind::Bool:
-      if (have.kind == Kind::Bool) return expr;
-      break;
-    case Kind::Str:
-      if (have.kind == Kind::Str) return expr;
+      if (have.kind == Kind::Int) return widened(std::move(expr), wanted, scope);
       break;
     case Kind::Path:
-      if (have.kind == Kind::Path) return expr;
-      if (have.kind == Kind::Str) {
-        expr.type = wanted;
-        return expr;
-      }
-      break;
+      if (have.kind != Kind::Str) break;
+      expr.type = wanted;
+      return expr;
     case Kind::Period:
-      if (have.kind == Kind::Period || have.kind == Kind::Duration) return expr;
+      if (have.kind == Kind::Duration) return expr;
       break;
     case Kind::Tensor:
       if (have.is_tensor()) return expr;
       return convert_to_tensor(std::move(expr), wanted, scope, what);
-    case Kind::List: {
-      if (have.kind != Kind::List) break;
-      if (wanted.fields.empty()) return expr;
-      const Type& element = wanted.fields[0].type;
-      auto* list = expr.get<node::List>();
-      if (list == nullptr) return convert_whole(std::move(expr), wanted, scope, what);
-      if (list->elements.empty()) {
-        // Of what it holds nothing, only the place that takes it knows.
-        expr.type = wanted;
-        expr.type.value = Polynomial(0);
-        return expr;
-      }
-      for (size_t i = 0; i < list->elements.size(); ++i) {
-        if (!convert_part(list->elements[i], expr.type.fields[i].type, element, scope, what))
-          return error_at(expr.span);
-      }
-      return expr;
-    }
-    case Kind::Tuple: {
-      if (have.kind != Kind::Tuple || have.fields.size() != wanted.fields.size()) break;
-      auto* tuple = expr.get<node::Tuple>();
-      if (tuple == nullptr) return convert_whole(std::move(expr), wanted, scope, what);
-      for (size_t i = 0; i < tuple->elements.size(); ++i) {
-        if (!convert_part(tuple->elements[i], expr.type.fields[i].type, wanted.fields[i].type, scope, what))
-          return error_at(expr.span);
-      }
-      return expr;
-    }
-    case Kind::Function: {
-      if (wanted.fields.empty()) {
-        if (have.kind == Kind::Function) return expr;
-        break;
-      }
-      const bool can_be_applied = have.kind == Kind::Block || have.kind == Kind::List || have.kind == Kind::Function;
-      if (can_be_applied) return as_function(std::move(expr), wanted, scope, what);
+    case Kind::List:
+      if (have.kind == Kind::List) return convert_list(std::move(expr), wanted, scope, what);
       break;
-    }
-    case Kind::Record: {
-      if (have.kind != Kind::Record) break;
-      for (const TypeField& field : wanted.fields) {
-        const auto found = std::find_if(have.fields.begin(), have.fields.end(),
-                                        [&](const TypeField& other) { return other.name == field.name; });
-        if (found == have.fields.end()) {
-          scope.cx.report(diag::unknown_field(expr.span, scope.cx.text(have), field.name)
-                              .note("{} is wanted", scope.cx.text(wanted)));
-          return error_at(expr.span);
-        }
-      }
-      auto* record = expr.get<node::Record>();
-      if (record == nullptr) return convert_whole(std::move(expr), wanted, scope, what);
-      for (size_t i = 0; i < record->values.size(); ++i) {
-        const auto field = std::find_if(wanted.fields.begin(), wanted.fields.end(),
-                                        [&](const TypeField& other) { return other.name == expr.type.fields[i].name; });
-        if (field == wanted.fields.end()) continue;
-        const std::string label = "the field `" + field->name + "`";
-        if (!convert_part(record->values[i], expr.type.fields[i].type, field->type, scope, label.c_str()))
-          return error_at(expr.span);
-      }
-      return expr;
-    }
-    case Kind::Weights: {
-      if (have.kind == Kind::Weights) return expr;
-      // A `weight` of the model itself: the optimizer takes it by name.
-      const auto* member = expr.get<node::Member>();
-      if (member != nullptr && have.is_tensor() && scope.cx.at(member->object).is<node::Self>()) {
-        const Span span = expr.span;
-        return weights_of(std::move(expr), span, scope.cx);
-      }
-      auto* list = expr.get<node::List>();
-      if (list == nullptr || list->elements.empty()) break;
-      bool all_weights = true;
-      for (ExprId& element : list->elements) {
-        const ExprView& one = scope.cx.at(element);
-        if (one.is<node::Member>() && one.type.is_tensor()) element = scope.cx.keep(convert(one, wanted, scope, what));
-        all_weights = all_weights && scope.cx.at(element).type.kind == Kind::Weights;
-      }
-      if (!all_weights) break;
-      expr.type = wanted;
-      return expr;
-    }
-    case Kind::OneOf:
-      if (have.kind == Kind::OneOf &&
-          std::all_of(have.choices.begin(), have.choices.end(), [&](const std::string& choice) {
-            return std::find(wanted.choices.begin(), wanted.choices.end(), choice) != wanted.choices.end();
-          })) {
-        return expr;
-      }
-      {
-        std::string choices;
-        for (const std::string& choice : wanted.choices) choices += (choices.empty() ? "`" : ", `") + choice + "`";
-        scope.cx.report(diag::wrong_argument(expr.span, std::string(what) + " must be one of " + choices));
-        return error_at(expr.span);
-      }
-    default:
-      if (have.kind == wanted.kind) return expr;
+    case Kind::Tuple:
+      if (have.kind != Kind::Tuple || have.fields.size() != wanted.fields.size())
+        return fail(expr, wanted, scope, what);
+      return convert_tuple(std::move(expr), wanted, scope, what);
+    case Kind::Function:
+      if (wanted.fields.empty()) break;
+      if (have.kind == Kind::Block || have.kind == Kind::List || have.kind == Kind::Function)
+        return as_function(std::move(expr), wanted, scope, what);
+      return fail(expr, wanted, scope, what);
+    case Kind::Record:
+      if (have.kind == Kind::Record) return convert_record(std::move(expr), wanted, scope, what);
       break;
+    case Kind::Weights: return convert_to_weights(std::move(expr), wanted, scope, what);
+    case Kind::OneOf: return convert_choice(std::move(expr), wanted, scope, what);
+    default: break;
   }
-  return fail(expr, wanted, scope, what);
+  return have.kind == wanted.kind ? expr : fail(expr, wanted, scope, what);
 }
 
 }  // namespace ltr::check

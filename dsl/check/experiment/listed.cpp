@@ -1,0 +1,99 @@
+// `callbacks { … }` and `loggers { … }`.
+
+#include "dsl/check/experiment/experiment.h"
+
+#include <algorithm>
+
+#include "dsl/check/declarations/declarations.h"
+#include "dsl/check/library/library_call.h"
+#include "dsl/resolve/library.h"
+
+namespace ltr::check {
+
+namespace {
+
+/// "{epoch:03}-{val.acc:.3}" is filled in by the callback, with values of its time.
+std::optional<Expr> filename_pattern(const ast::Expr& value, const Context& cx) {
+  const auto* text = value.get<ast::StrLiteral>();
+  if (text == nullptr) return std::nullopt;
+  std::string pattern;
+  for (const ast::StrPart& part : text->parts) {
+    if (!part.value) {
+      pattern += part.text;
+    } else {
+      pattern += "{" + cx.source_text((*part.value)->span) + (part.format.empty() ? "" : ":" + part.format) + "}";
+    }
+  }
+  return str_const(pattern, value.span);
+}
+
+/// `callbacks { … }` and `loggers { … }`: calls of the library or of the program's own callbacks.
+std::optional<Expr> check_listed(const ast::Expr& value, const std::string& what, Kind kind, Scope& scope) {
+  Context& cx = scope.cx;
+  static const std::set<std::string> kLater = {
+      "Wandb",     "Comet",  "Jsonl",      "Swa",         "Unfreeze", "SamplePredictions",
+      "ImageGrid", "Notify", "SpikeGuard", "StopOnSignal"};
+  const auto* call = value.get<ast::Call>();
+  const std::optional<ast::Name> name = call != nullptr ? name_written(*call->callee) : std::nullopt;
+  if (!name) {
+    if (!value.is_error())
+      cx.report(diag::wrong_type(value.span, "a " + what + " is wanted here, such as `" +
+                                                 (kind == Kind::Logger ? "Csv()" : "LrMonitor()") + "`"));
+    return std::nullopt;
+  }
+  CallSite site{name->text, name->span, value.span, {}, scope};
+  site.given = given_of(*call);
+  for (Given& given : site.given) {
+    if (given.name && given.name->text == "filename") given.checked = filename_pattern(*given.value, cx);
+  }
+  const Symbol* symbol = cx.graph.find(scope.module, name->text);
+  if (symbol != nullptr && symbol->kind == SymbolKind::Op && fn_of(cx, *symbol).result.kind == kind) {
+    Expr result = call_op(fn_of(cx, *symbol), site);
+    if (result.type.is_error()) return std::nullopt;
+    return result;
+  }
+  if (symbol != nullptr && symbol->kind == SymbolKind::Callback && kind == Kind::CallbackValue) {
+    ObjectInfo& object = object_of(cx, *symbol);
+    complete(cx, object);
+    const auto bound = bind_arguments(object.params, site, object.name);
+    if (!bound) return std::nullopt;
+    node::Call call{.name = object.name, .op = library::Id::None, .args = {}};
+    for (size_t i = 0; i < object.params.size(); ++i) {
+      const ParamInfo& param = object.params[i];
+      const std::string label = "`" + param.name + "`";
+      Expr arg = (*bound)[i] != nullptr ? check_given_as(*(*bound)[i], param.type, scope, label.c_str())
+                                        : check_as(*param.initial, param.type, scope, "the default");
+      if (arg.type.is_error()) return std::nullopt;
+      call.args.push_back({param.name, cx.keep(std::move(arg))});
+    }
+    return Expr{Type::of(Kind::CallbackValue), value.span, std::move(call)};
+  }
+  if (symbol != nullptr && symbol->kind == SymbolKind::Error) return std::nullopt;
+  if (kLater.contains(name->text)) {
+    cx.report(diag::not_in_this_version(name->span, "the " + what + " `" + name->text + "`"));
+    return std::nullopt;
+  }
+  std::vector<std::string> known;
+  for (const std::string& candidate : resolve::LibraryIndex::get().names(what + "s/")) known.push_back(candidate);
+  for (const std::string& candidate : cx.graph.visible(scope.module)) {
+    const Symbol* other = cx.graph.find(scope.module, candidate);
+    if (other != nullptr && other->kind == SymbolKind::Callback && kind == Kind::CallbackValue)
+      known.push_back(candidate);
+  }
+  diagnostics::Diagnostic diagnostic = diag::unknown_callback(name->span, what, name->text);
+  if (!did_you_mean(diagnostic, name->text, name->span, known)) note_there_are(diagnostic, known);
+  cx.report(std::move(diagnostic));
+  return std::nullopt;
+}
+
+}  // namespace
+
+void check_all_listed(const ast::Section& section, const std::string& what, Kind kind, Scope& scope,
+                      std::vector<Expr>& into) {
+  for (const ast::Expr& value : section.values) {
+    Scope there = scope.in_file_of(value.span);
+    if (auto listed = check_listed(value, what, kind, there)) into.push_back(std::move(*listed));
+  }
+}
+
+}  // namespace ltr::check

@@ -1,0 +1,199 @@
+// `base.name`.
+
+#include "dsl/check/declarations/declarations.h"
+#include "dsl/check/expressions/known.h"
+#include "dsl/check/library/library_call.h"
+#include "dsl/diagnostics/suggest.h"
+
+namespace ltr::check {
+
+namespace {
+
+// What is behind a `.`, by the kind of what stands before it. Nothing if there is no such field, and in `known` what there is.
+
+using Known = std::vector<std::string>;
+
+std::optional<Expr> of_record(Expr& base, const std::string& field, Span span, Context& cx, Known& known) {
+  const Type type = base.type;
+  for (const TypeField& candidate : type.fields) {
+    if (candidate.name == field) return Expr{candidate.type, span, node::RecordField{cx.keep(std::move(base)), field}};
+    known.push_back(candidate.name);
+  }
+  if (!holds_layers(type)) return std::nullopt;
+  if (field == "weights") return weights_of(std::move(base), span, cx);
+  known.emplace_back("weights");
+  return std::nullopt;
+}
+
+std::optional<Expr> of_tensor(Expr& base, const std::string& field, Span span, Context& cx, Known& known) {
+  known = {"shape"};
+  if (field != "shape") return std::nullopt;
+  const std::vector<Dim>& dims = base.type.dims;
+  Type list = Type::of(Kind::List);
+  list.value = Polynomial(int64_t(dims.size()));
+  for (const Dim& dim : dims) {
+    list.fields.push_back({"", Type::host_int(dim.group != 0 ? cx.program.atoms.unknown() : dim.size)});
+    if (dim.group != 0) list.value = cx.program.atoms.unknown();
+  }
+  if (dims.empty()) {
+    list.uniform = true;
+    list.fields.push_back({"", Type::host_int()});
+  }
+  return Expr{std::move(list), span, node::Shape{cx.keep(std::move(base))}};
+}
+
+std::optional<Expr> of_object(Expr& base, const std::string& field, Span span, Context& cx, Known& known) {
+  const Type type = base.type;
+  if (field == "weights" && type.kind != Kind::Data) return weights_of(std::move(base), span, cx);
+  const ObjectInfo* object = find_object(cx, type.kind, type.decl);
+  if (object == nullptr) return error_at(span);
+  if (const auto member = object->members.find(field); member != object->members.end()) {
+    return Expr{instantiate(member->second.type, type.arguments, cx), span,
+                node::Member{cx.keep(std::move(base)), field}};
+  }
+  for (const ParamInfo& param : object->params) {
+    known.push_back(param.name);
+    if (param.name != field) continue;
+    return Expr{instantiate(param.type, type.arguments, cx), span, node::Member{cx.keep(std::move(base)), field, true}};
+  }
+  for (const auto& [member, info] : object->members) known.push_back(member);
+  for (const auto& [fn, info] : object->fns) known.push_back(fn);
+  known.emplace_back("weights");
+  return std::nullopt;
+}
+
+std::optional<Expr> of_sequence(Expr& base, const std::string& field, Span span, Context& cx, Known& known) {
+  const Type& type = base.type;
+  if (type.kind == Kind::List) {
+    known = {"length"};
+    if (field == "length") {
+      // The elements of a mixed list are counted as they are written.
+      if (!type.uniform) return int_const(int64_t(type.fields.size()), span);
+      return Expr{Type::host_int(type.value), span, node::ListLength{cx.keep(std::move(base))}};
+    }
+  }
+  if (!holds_layers(type) && !type.fields.empty()) return std::nullopt;
+  if (field == "weights") return weights_of(std::move(base), span, cx);
+  known.emplace_back("weights");
+  return std::nullopt;
+}
+
+std::optional<Expr> of_optimizer(Expr& base, const std::string& field, Span span, Context& cx, Known& known) {
+  using library::Id;
+  if (field == "weights") return weights_of(std::move(base), span, cx);
+  if (field == "grads") return op_expr(Id::GradsOf, Type::of(Kind::Gradients), span, {cx.keep(std::move(base))});
+  if (field == "name") return op_expr(Id::OptimizerName, Type::of(Kind::Str), span, {cx.keep(std::move(base))});
+  if (field == "lr") {
+    const ExprId step = cx.keep({Type::host_int(), span, node::Context{"global_step"}});
+    return op_expr(Id::OptimizerLr, Type::of(Kind::Float), span, {cx.keep(std::move(base)), step});
+  }
+  known = {"weights", "grads", "name", "lr"};
+  return std::nullopt;
+}
+
+std::optional<Expr> of_stream(Expr& base, const std::string& field, Span span, Context& cx, Known& known) {
+  if (!base.type.has_vocab) return std::nullopt;
+  known = {"vocab"};
+  if (field != "vocab") return std::nullopt;
+  Type size = Type::host_int();
+  const auto* member = base.get<node::DataMember>();
+  if (member == nullptr) return op_expr(library::Id::CharacterCount, size, span, {cx.keep(std::move(base))});
+  const AtomId atom = cx.program.atoms.variable("data." + member->name + ".vocab", 0, false, true);
+  size.value = Polynomial::atom(atom);
+  Expr result = op_expr(library::Id::CharacterCount, size, span, {cx.keep(std::move(base))});
+  cx.program.sizes_at_start[atom] = result;
+  return result;
+}
+
+std::optional<Expr> known_part(Expr& base, const std::string& field, Span span, Context& cx, Known& known) {
+  switch (base.type.kind) {
+    case Kind::Record: return of_record(base, field, span, cx, known);
+    case Kind::Tensor: return of_tensor(base, field, span, cx, known);
+    case Kind::Block:
+    case Kind::Model:
+    case Kind::Data: return of_object(base, field, span, cx, known);
+    case Kind::Metric:
+      for (const auto& [fn, info] : find_object(cx, Kind::Metric, base.type.decl)->fns) known.push_back(fn);
+      return std::nullopt;
+    case Kind::List:
+    case Kind::Tuple: return of_sequence(base, field, span, cx, known);
+    case Kind::Str:
+    case Kind::Path:
+      if (field == "length")
+        return op_expr(library::Id::TextLength, Type::host_int(), span, {cx.keep(std::move(base))});
+      known = text_methods(base.type, cx);
+      return std::nullopt;
+    case Kind::Optimizer: return of_optimizer(base, field, span, cx, known);
+    case Kind::Stream: return of_stream(base, field, span, cx, known);
+    default: return std::nullopt;
+  }
+}
+
+}  // namespace
+
+Expr field_of(Expr base, const ast::Name& name, Span span, Scope& scope) {
+  Context& cx = scope.cx;
+  const Type type = base.type;
+  switch (type.kind) {
+    case Kind::Error: return error_at(span);
+    case Kind::Facts:
+    case Kind::FieldFacts:
+    case Kind::Vocabulary: return known_field(std::move(base), name, span, scope);
+    default: break;
+  }
+  Known known;
+  if (std::optional<Expr> part = known_part(base, name.text, span, cx, known)) return *part;
+  diagnostics::Diagnostic diagnostic = diag::unknown_field(name.span, cx.text(type), name.text);
+  if (type.kind == Kind::Stream && name.text == "vocab") {
+    diagnostic.note("only a stream of characters, which begins with `text_chars`, has a vocabulary");
+  } else if (!did_you_mean(diagnostic, name.text, name.span, known) && !known.empty()) {
+    std::string list;
+    for (const std::string& one : known) list += (list.empty() ? "`" : ", `") + one + "`";
+    diagnostic.note("it has {}", list);
+  }
+  cx.report(std::move(diagnostic));
+  return error_at(span);
+}
+
+Expr check_field(const ast::Expr& expr, const ast::Field& field, Scope& scope) {
+  Context& cx = scope.cx;
+  if (const auto* base = field.base->get<ast::NameRef>(); base != nullptr && !scope.find_local(base->name.text)) {
+    const std::string& name = base->name.text;
+    if (name == "data" && scope.data != nullptr) {
+      for (const auto& [member, info] : scope.data->members) {
+        if (member == field.name.text) return {info.type, expr.span, node::DataMember{member}};
+      }
+      for (const ParamInfo& param : scope.data->params) {
+        if (param.name != field.name.text) continue;
+        return {param.type, expr.span, node::DataMember{param.name, true}};
+      }
+      if (scope.data->is_damaged) return error_at(expr.span);
+      std::vector<std::string> known;
+      for (const auto& [member, info] : scope.data->members) known.push_back(member);
+      for (const ParamInfo& param : scope.data->params) known.push_back(param.name);
+      diagnostics::Diagnostic diagnostic =
+          diag::unknown_field(field.name.span, "data `" + scope.data->name + "`", field.name.text);
+      did_you_mean(diagnostic, field.name.text, field.name.span, known);
+      cx.report(std::move(diagnostic));
+      return error_at(expr.span);
+    }
+    if (name == "batch" && hook_brings("batch", scope)) return hook_batch_field(field.name, expr.span, scope);
+    if (name == "run" && (scope.place == Place::Hook || scope.place == Place::Experiment)) {
+      if (field.name.text == "dir" || field.name.text == "name") {
+        const Type type = Type::of(field.name.text == "dir" ? Kind::Path : Kind::Str);
+        return {type, expr.span, node::Context{"run." + field.name.text}};
+      }
+      cx.report(diag::unknown_field(field.name.span, "`run`", field.name.text).note("it has `dir` and `name`"));
+      return error_at(expr.span);
+    }
+    if (cx.graph.modules[scope.module].aliases.contains(name)) {
+      if (const Symbol* symbol = cx.graph.find(scope.module, name + "." + field.name.text))
+        return check_symbol(*symbol, expr.span, scope);
+      report_not_in_module(field.name, name, scope);
+      return error_at(expr.span);
+    }
+  }
+  return field_of(check_expr(*field.base, scope), field.name, expr.span, scope);
+}
+
+}  // namespace ltr::check
