@@ -154,6 +154,7 @@ ir::Module lower_for_analysis(const check::Program& program, const source::Sourc
     if (has_code(program.fns[i])) lower_intact(shared, i);
   }
   lower_objects(shared);
+  lower_given_blocks(shared);
   module.tables = std::make_shared<const ir::Tables>(std::move(tables));
   return module;
 }

@@ -16,8 +16,8 @@ struct Options {
   bool has_errors = false;             ///< `check` reported some: analysis gives up what cannot be lowered
 };
 
-/// Makes the functions of a typed program that may have errors, for analysis: constructors of blocks and models, and one
-/// function per `check::Fn`, `fails` tests too. An expression with an error is an op `unknown`; its function, or one
+/// Makes the functions of a typed program that may have errors, for analysis: constructors of blocks and models, the
+/// makers of models that experiments give blocks, and one function per `check::Fn`, `fails` tests too. An expression with an error is an op `unknown`; its function, or one
 /// that cannot be lowered at all because of errors and has no ops, says `has_error`. Places have spans alone, no lines.
 ir::Module lower_for_analysis(const check::Program& program, const source::SourceManager& sources,
                               const Options& options);

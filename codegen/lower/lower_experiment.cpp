@@ -70,7 +70,7 @@ void declare_all(Shared& shared, BodyLowerer& lowerer, const std::string& sectio
 /// Lowers one experiment: four functions, and the table that names them.
 class ExperimentLowerer {
  public:
-  ExperimentLowerer(Shared& shared, const check::Experiment& experiment, const std::string& suffix)
+  ExperimentLowerer(Shared& shared, const check::Experiment& experiment)
       : shared_(shared),
         experiment_(experiment),
         data_(shared.objects.at({check::Kind::Data, experiment.data})),
@@ -82,10 +82,10 @@ class ExperimentLowerer {
     info_.model_shown = model_.object->name;
     info_.topology = experiment.topology;
     info_.loc = shared.loc(experiment.span);
-    info_.resolve = "$resolve_" + suffix;
-    info_.make_data = "$make_data_" + suffix;
-    info_.make_model = "$make_model_" + suffix;
-    info_.list_callbacks = "$list_callbacks_" + suffix;
+    info_.resolve = "$resolve_" + experiment.name;
+    info_.make_data = "$make_data_" + experiment.name;
+    info_.make_model = "$make_model_" + experiment.name;
+    info_.list_callbacks = "$list_callbacks_" + experiment.name;
   }
 
   void run() {
@@ -95,6 +95,12 @@ class ExperimentLowerer {
     list_callbacks();
     for (const check::StepBinding& step : experiment_.steps) add_step(step);
     shared_.tables.experiments.push_back(std::move(info_));
+  }
+
+  /// For analysis: how the model is made, if it is given blocks.
+  void run_given() {
+    const check::ExprIds& given = experiment_.model_arguments;
+    if (std::any_of(given.begin(), given.end(), [&](ExprId one) { return is_built(at(one)); })) make_model();
   }
 
  private:
@@ -377,9 +383,20 @@ void lower_topologies(Shared& shared) {
   }
 }
 
+void lower_given_blocks(Shared& shared) {
+  for (const check::Experiment& experiment : shared.program.experiments) {
+    try {
+      ExperimentLowerer(shared, experiment).run_given();
+    } catch (const ir::InternalError&) {
+      // What stands between errors may be of any form.
+      if (!shared.options.has_errors) throw;
+    }
+  }
+}
+
 void lower_experiments(Shared& shared) {
   for (const check::Experiment& experiment : shared.program.experiments) {
-    ExperimentLowerer(shared, experiment, experiment.name).run();
+    ExperimentLowerer(shared, experiment).run();
   }
 }
 

@@ -31,7 +31,7 @@ ValueId BodyLowerer::weights(const ExprView& base) {
   if (const auto* list = base.get<node::List>()) {
     std::vector<ValueId> parts;
     for (const ExprId part : list->elements) {
-      if (at(part).type.kind != Kind::Function) parts.push_back(weights(at(part)));
+      if (at(part).type.kind != Kind::Function || check::is_block_param(at(part))) parts.push_back(weights(at(part)));
     }
     return b.op(OpKind::JoinWeights, type, std::move(parts));
   }
@@ -39,7 +39,13 @@ ValueId BodyLowerer::weights(const ExprView& base) {
     const auto below = place_below(base);
     return below ? b.op(OpKind::WeightsAt, type, {*below}) : weights_in(expr(base), base.type);
   }
-  const ValueId place = b.op(OpKind::ScopeOf, Type::of(TypeKind::Scope), {expr(base)});
+  const Type scope = Type::of(TypeKind::Scope);
+  if (base.type.kind == Kind::Function) {
+    const auto* param = base.get<node::Member>();
+    const ValueId owner = b.op(OpKind::ScopeOf, scope, {expr(param->object)});
+    return b.op(OpKind::WeightsAt, type, {b.op(OpKind::Place, scope, {owner}, param->name)});
+  }
+  const ValueId place = b.op(OpKind::ScopeOf, scope, {expr(base)});
   if (!base.type.is_tensor()) return b.op(OpKind::WeightsAt, type, {place});
   // One weight, under its path from the model.
   const auto* member = base.get<node::Member>();

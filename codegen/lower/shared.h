@@ -76,6 +76,8 @@ void lower_functions(Shared& shared);
 void lower_objects(Shared& shared);
 void lower_hparams(Shared& shared);
 void lower_experiments(Shared& shared);
+/// Of experiments, for analysis: the makers of those models that are given blocks.
+void lower_given_blocks(Shared& shared);
 void lower_topologies(Shared& shared);
 void lower_tests(Shared& shared);
 

@@ -19,6 +19,7 @@ struct Object {
   Scope scope;
   std::map<std::string, Value> members;  ///< params are `$name`
   std::map<std::string, Span> spans;     ///< of members
+  Span span;                             ///< where it is built
 };
 
 struct Owner {

@@ -30,10 +30,37 @@ void find_unowned(const Part& part, const std::string& path, std::vector<std::st
   for (const auto& [name, inner] : part.parts) find_unowned(inner, path.empty() ? name : path + "." + name, found);
 }
 
+const Part& part_at(const Part& whole, const std::string& path) {
+  const size_t dot = path.find('.');
+  const Part& part = whole.parts.at(path.substr(0, dot));
+  return dot == std::string::npos ? part : part_at(part, path.substr(dot + 1));
+}
+
 /// `net.body` of `net.body.*.weight`: an element that stands for all is not named.
 std::string shown_path(std::string path) {
   const size_t star = path.find(".*");
   return star == std::string::npos ? path : path.substr(0, star);
+}
+
+/// `net.body[0]` of `net.body.0`, as a program says it.
+std::string code_of(const std::string& path) {
+  std::string code;
+  for (size_t at = 0; at < path.size();) {
+    const size_t end = std::min(path.find('.', at), path.size());
+    const std::string part = path.substr(at, end - at);
+    const bool is_index = part.find_first_not_of("0123456789") == std::string::npos;
+    code += is_index ? "[" + part + "]" : (at == 0 ? "" : ".") + part;
+    at = end + 1;
+  }
+  return code;
+}
+
+/// Where an experiment builds what it gives a model, at `path`.
+Span given_at(const Object& model, const std::string& path, const Heap& heap) {
+  const Scope place{model.scope.root, path};
+  const auto given =
+      std::find_if(heap.objects.begin(), heap.objects.end(), [&](const Object& one) { return place.holds(one.scope); });
+  return given == heap.objects.end() ? model.span : given->span;
 }
 
 bool needs_none(const Weight& weight, bool train_has_error) {
@@ -106,10 +133,10 @@ void check_ownership(const ModelTrace& model, const Heap& heap, Sink& sink) {
   for (const std::string& path : unowned) {
     const std::string member = path.substr(0, path.find('.'));
     const auto span = object.spans.find(member);
-    const bool is_weight = all.parts.at(member).parts.empty();
+    const bool is_weight = part_at(all, path).parts.empty();
     const std::string named = shown_path(path);
-    diagnostics::Diagnostic diagnostic =
-        diag::weight_without_optimizer(span == object.spans.end() ? model.info.loc.span : span->second, named);
+    diagnostics::Diagnostic diagnostic = diag::weight_without_optimizer(
+        span == object.spans.end() ? given_at(object, named, heap) : span->second, named);
     for (const OwnerId owner : owners) {
       const std::vector<WeightUse>& uses = heap.owners[owner].weights;
       const auto near = std::find_if(uses.begin(), uses.end(),
@@ -117,8 +144,9 @@ void check_ownership(const ModelTrace& model, const Heap& heap, Sink& sink) {
       if (near != uses.end())
         diagnostic.label(near->span, "`{}` owns `{}` alone", heap.owners[owner].name, shown_path(near->scope.path));
     }
+    const std::string code = code_of(named);
     diagnostic.help("add `{}` to an optimizer; what only serves others is used as `frozen({})(x)`",
-                    is_weight ? named : named + ".weights", named);
+                    is_weight ? code : code + ".weights", code);
     sink.report(std::move(diagnostic));
   }
 }

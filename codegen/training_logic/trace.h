@@ -17,6 +17,8 @@ class Trace {
 
   /// Builds an object below a new root, from arguments of which nothing is known.
   ObjectId build(const ir::ObjectInfo& object);
+  /// The model that an experiment wires, with the blocks that it is given; nothing if it cannot be followed.
+  std::optional<ObjectId> build_wired(const ir::Function& make_model);
   /// A callback `for` a model.
   ObjectId build_callback(const std::string& name, ObjectId model);
   /// Runs a step of `self`, a test, or any function, from the start: all weights are as built.

@@ -40,6 +40,21 @@ ObjectId Trace::build(const ir::ObjectInfo& info) {
   return id;
 }
 
+std::optional<ObjectId> Trace::build_wired(const ir::Function& make_model) {
+  root_ = &make_model;
+  budget_ = kMaxBuilt;
+  active_.clear();
+  std::vector<Value> arguments;
+  for (const ir::ValueId param : make_model.body.params) {
+    const ir::Type& type = make_model.values[param].type;
+    arguments.push_back(parameter(type));
+    if (type.is(TypeKind::Scope)) arguments.back().scope = Scope{++heap_.roots, ""};
+  }
+  const Value made = call(make_model, std::move(arguments), nullptr, nullptr);
+  if (made.objects.size() != 1) return std::nullopt;
+  return *made.objects.begin();
+}
+
 ObjectId Trace::build_callback(const std::string& name, ObjectId model) {
   const auto id = ObjectId(heap_.objects.size());
   heap_.objects.push_back({name, {++heap_.roots, ""}, {}, {}});
@@ -59,6 +74,7 @@ Value Trace::construct(const ir::Op& op, Frame& frame) {
   std::vector<Value> arguments = {made};
   for (const ir::ValueId operand : op.operands) arguments.push_back(use(operand, frame));
   const bool has_scope = arguments.size() > 1 && arguments[1].scope;
+  heap_.objects[id].span = user_span(op, frame);
   heap_.objects[id].scope = has_scope ? *arguments[1].scope : Scope{++heap_.roots, ""};
   for (size_t i = 1; i < arguments.size() && i < constructor->body.params.size(); ++i) {
     const ir::Value& param = constructor->values[constructor->body.params[i]];

@@ -33,12 +33,26 @@ class Checker {
   }
 
  private:
+  // With arguments of which nothing is known, and as each experiment builds it that gives it blocks.
   void check_model(const ir::ObjectInfo& info) {
+    trace_.findings = {};
+    check_built(info, trace_.build(info));
+    check_batches(info, nullptr);
+    for (const ir::Function& make : module_.functions) {
+      if (make.role != ir::Role::MakeModel) continue;
+      trace_.findings = {};
+      const std::optional<ObjectId> model = trace_.build_wired(make);
+      if (!model || heap_.objects[*model].name != info.name) continue;
+      check_built(info, *model);
+      check_batches(info, &make);
+    }
+  }
+
+  void check_built(const ir::ObjectInfo& info, ObjectId object) {
     const auto declared = std::find_if(program_.models.begin(), program_.models.end(),
                                        [&](const check::Object& one) { return one.name == info.shown; });
     const bool is_damaged = declared != program_.models.end() && declared->is_damaged;
-    trace_.findings = {};
-    ModelTrace model{info, trace_.build(info), {}};
+    ModelTrace model{info, object, {}};
     model.has_error = trace_.findings.has_error || is_damaged;
     for (const ir::Function& function : module_.functions) {
       if (function.role != ir::Role::Step || function.owner != info.name) continue;
@@ -53,7 +67,6 @@ class Checker {
     say_cut();
     check_ownership(model, heap_, sink_);
     check_matrices(model, heap_, sink_);
-    check_batches(info);
   }
 
   // Hooks may write weights with `ema_update`; nothing else in them is for these rules.
@@ -69,11 +82,12 @@ class Checker {
     trace_.findings = kept;
   }
 
-  // What is averaged over a batch needs more than one record, in every experiment with the model.
-  void check_batches(const ir::ObjectInfo& info) {
+  // What is averaged over a batch needs more than one record, in every experiment with the model; or in that of `make` alone.
+  void check_batches(const ir::ObjectInfo& info, const ir::Function* make) {
     if (trace_.findings.statistics.empty()) return;
     for (const check::Experiment& experiment : program_.experiments) {
       if (experiment.train_batch != 1 || program_.models[experiment.model].name != info.shown) continue;
+      if (make != nullptr && make->loc.span != experiment.span) continue;
       diagnostics::Diagnostic diagnostic = diag::batch_of_one(experiment.train_batch_span);
       diagnostic.label(trace_.findings.statistics[0], "BatchNorm in step train")
           .help("take larger batches, or GroupNorm or LayerNorm, which look at one record at a time");

@@ -206,6 +206,7 @@ struct Experiment {
   uint32_t model = 0;      ///< index into Program::models
   ExprIds data_arguments;  ///< for each param, given or default
   ExprIds model_arguments;
+  std::vector<Local> locals;  ///< of functions among all that is given
   std::string topology;
   std::vector<std::pair<std::string, Expr>> sets;  ///< hparam, value
   std::vector<SettingValue> trainer;

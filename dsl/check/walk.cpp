@@ -130,4 +130,9 @@ bool is_like(const ExprView& left, const ExprView& right) {
       left.node);
 }
 
+bool is_block_param(const ExprView& expr) {
+  const auto* member = expr.get<node::Member>();
+  return expr.type.kind == Kind::Function && member != nullptr && member->is_param;
+}
+
 }  // namespace ltr::check

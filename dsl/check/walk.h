@@ -27,6 +27,8 @@ bool needs_data(const ExprView& expr, const Program& program);
 bool builds_blocks(const ExprView& expr, const Program& program);
 /// Whether `expr`, or a part of it, is a block that was built elsewhere.
 bool takes_blocks(const ExprView& expr, const Program& program);
+/// A param of a block or model that takes a block by its signature: what is built for it stands under its name.
+bool is_block_param(const ExprView& expr);
 /// Whether two expressions are alike but for their types, places and operands, of which there are equally many.
 bool is_like(const ExprView& left, const ExprView& right);
 

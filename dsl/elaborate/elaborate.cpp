@@ -133,6 +133,7 @@ Plan elaborate(const check::Program& program, const check::Experiment& experimen
   check_rules(program, experiment, machine, plan);
   if (!plan.broken.empty()) return plan;
   Frame top;
+  top.locals = &experiment.locals;
   const auto construct = [&](Kind kind, check::DeclIndex decl, const check::ExprIds& arguments) {
     const auto given = [&](size_t i, const std::string& param) {
       return argument_of(arguments[i], param, program, machine, top);

@@ -129,7 +129,7 @@ def main(folder):
 GIVEN = BLOCKS + """
 hparam width: int = 6
 model Given(body: Linear, rest: block [B](float[B, 4]) -> float[B, 4], act: block (float[...]) -> float[...]) {
-  optimizer opt = SGD(body.weights, lr = 0.1)
+  optimizer opt = SGD([body.weights, rest.weights], lr = 0.1)
   step train[B](x: float[B, 4], label: i64[B]) { minimize cross_entropy(act(rest(body(x))), label) with opt }
 }
 """ + REST.replace("Forms()", "Given(Linear(4, 4), [Linear(4, width), relu, Linear(width, 4)], relu)")
@@ -145,6 +145,9 @@ def given(folder):
     check("its weights have the names of its params", weights == planned == {
         "body.weight": [4, 4], "body.bias": [4], "rest.0.weight": [8, 4], "rest.0.bias": [8], "rest.2.weight": [4, 8],
         "rest.2.bias": [4]}, (weights, planned))
+    source.write_text(GIVEN.replace("[body.weights, rest.weights]", "body.weights").replace("act(rest(", "act(frozen(rest)("))
+    said = run(build(source, folder), "describe", cwd=folder).stdout
+    check("what is given and frozen is not trained", "all others      2 weights" in said, said)
 
 
 def loads(folder, file, count):

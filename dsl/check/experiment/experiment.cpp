@@ -224,9 +224,8 @@ void check_together(const Expr& data, const Expr& model, const ast::Section* swe
 void check_experiment(Context& cx, uint32_t module, const ast::Experiment& ast) {
   const auto merged = merge_amended(cx, module, ast);
   if (!merged) return;
-  std::vector<Local> locals;
-  Scope scope{.cx = cx, .module = module, .place = Place::Experiment, .locals = locals};
   Experiment typed;
+  Scope scope{.cx = cx, .module = module, .place = Place::Experiment, .locals = typed.locals};
   typed.name = ast.name.text;
   typed.span = ast.name.span;
   const size_t first_obligation = cx.program.obligations.size();

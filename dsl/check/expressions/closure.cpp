@@ -115,7 +115,7 @@ Expr frozen_value(CallSite& site) {
   if (block.type.is_error()) return error_at(site.span);
   const bool is_list =
       block.type.kind == Kind::List && !block.type.fields.empty() && block.type.fields[0].type.kind == Kind::Block;
-  if (block.type.kind != Kind::Block && !is_list) {
+  if (block.type.kind != Kind::Block && !is_list && !is_block_param(block)) {
     scope.cx.report(diag::wrong_argument(block.span, "`frozen` takes a block, not " + scope.cx.text(block.type)));
     return error_at(site.span);
   }
@@ -204,7 +204,9 @@ Expr as_function(Expr value, const Type& wanted, Scope& scope, const char* what)
     function.params.push_back(param);
     given.push_back({std::nullopt, nullptr, local_expr(param, scope, span), span});
   }
-  Expr body = apply(std::move(callee), std::move(given), span, scope);
+  Scope inner = scope;
+  inner.in_function_value = true;
+  Expr body = apply(std::move(callee), std::move(given), span, inner);
   if (body.type.is_error()) return error_at(span);
   const Type& result = wanted.fields.back().type;
   body = convert(std::move(body), result, scope, what);

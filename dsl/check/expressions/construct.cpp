@@ -8,8 +8,8 @@ namespace {
 /// Reports where code builds what must be a member.
 bool may_build(const Symbol& symbol, const CallSite& site) {
   const Place place = site.scope.place;
-  if (place == Place::Member || place == Place::Test || place == Place::Experiment || symbol.kind == SymbolKind::Data)
-    return true;
+  const bool builds_once = place == Place::Member || place == Place::Test || place == Place::Experiment;
+  if ((builds_once && !site.scope.in_function_value) || symbol.kind == SymbolKind::Data) return true;
   Context& cx = site.scope.cx;
   cx.report(diag::block_built_in_code(site.span, symbol.name)
                 .help("make it a member: `NAME = {}` outside of the function", cx.source_text(site.span)));

@@ -3,6 +3,7 @@
 #include "dsl/check/declarations/declarations.h"
 #include "dsl/check/expressions/known.h"
 #include "dsl/check/library/library_call.h"
+#include "dsl/check/walk.h"
 #include "dsl/diagnostics/suggest.h"
 
 namespace ltr::check {
@@ -123,6 +124,11 @@ std::optional<Expr> known_part(Expr& base, const std::string& field, Span span, 
         return op_expr(library::Id::TextLength, Type::host_int(), span, {cx.keep(std::move(base))});
       known = text_methods(base.type, cx);
       return std::nullopt;
+    case Kind::Function:
+      if (!is_block_param(base)) return std::nullopt;
+      known = {"weights"};
+      if (field != "weights") return std::nullopt;
+      return weights_of(std::move(base), span, cx);
     case Kind::Optimizer: return of_optimizer(base, field, span, cx, known);
     case Kind::Stream: return of_stream(base, field, span, cx, known);
     default: return std::nullopt;

@@ -30,8 +30,9 @@ struct Scope {
   bool in_train = false;
   bool may_drop_values = false;                      ///< in a `fails` test an expression's value may be dropped
   std::vector<Requirement>* requirements = nullptr;  ///< of the declaration: what its user must satisfy
-  Body* hoisted = nullptr;  ///< the body being checked: takes what must happen before a statement
-  bool in_scan = false;     ///< directly in the body of a `scan`, where `yield` may stand
+  Body* hoisted = nullptr;         ///< the body being checked: takes what must happen before a statement
+  bool in_function_value = false;  ///< in what a function as a value does at each call, wherever it stands
+  bool in_scan = false;            ///< directly in the body of a `scan`, where `yield` may stand
 
   /// The same place in the file that `span` is of: what is taken from there means what it means there.
   Scope in_file_of(Span span) const;
