@@ -7,7 +7,7 @@
 
 namespace ltr::weights {
 
-/// The weights and buffers below one member of the root of a tree, by the names that files give them, from the member on:
+/// The weights and buffers below one member, at its path in a tree, by the names that files give them, from the member on:
 /// `body.3.norm.weight`.
 class MemberTensors {
  public:

@@ -1,6 +1,7 @@
 #include "dsl/weights/weights.h"
 
 #include <deque>
+#include <map>
 
 #include "dsl/check/check.h"
 #include "dsl/elaborate/elaborate.h"
@@ -50,29 +51,19 @@ check::Type type_in(const check::Experiment& experiment, const check::Program& p
   return type;
 }
 
-/// Compares the members of one block or model that load weights.
-void compare_members(const check::Object& owner, const check::Type& type, check::Program& program, const Files& files,
-                     Findings& found) {
-  std::deque<Comparison> comparisons;
-  for (const check::Member& member : owner.members) {
-    const auto* path = member.source ? member.source->path.get<check::node::StrConst>() : nullptr;
-    if (path == nullptr) continue;
-    WeightsFile file = files.open(path->text, owner.module);
-    if (is_usable(file, member.source->span, path->text, found.sink))
-      comparisons.emplace_back(member, std::move(file), files, found);
-  }
-  if (comparisons.empty()) return;
-  const auto build = [&](const check::Type& built, const check::ExprIds& arguments) {
-    return elaborate::build(program, built, arguments, program.atoms);
-  };
-  {
-    const elaborate::Tree alone = build(type, {});
-    for (Comparison& one : comparisons) one.compare_alone({alone, one.member()});
-  }
-  for (const check::Experiment& experiment : program.experiments) {
-    if (type.kind != Kind::Model || experiment.model != type.decl) continue;
-    const elaborate::Tree wired = build(type_in(experiment, program), experiment.model_arguments);
-    for (Comparison& one : comparisons) one.compare_in_experiment({wired, one.member()});
+/// Members that load weights, by the kind and declaration that they stand in.
+using Loading = std::map<std::pair<Kind, check::DeclIndex>, std::deque<Comparison>>;
+
+void add_loading(const std::vector<check::Object>& owners, Kind kind, const Files& files, Findings& found,
+                 Loading& loading) {
+  for (check::DeclIndex i = 0; i < owners.size(); ++i) {
+    for (const check::Member& member : owners[i].members) {
+      const auto* path = member.source ? member.source->path.get<check::node::StrConst>() : nullptr;
+      if (path == nullptr) continue;
+      WeightsFile file = files.open(path->text, owners[i].module);
+      if (is_usable(file, member.source->span, path->text, found.sink))
+        loading[{kind, i}].emplace_back(member, std::move(file), files, found);
+    }
   }
 }
 
@@ -81,15 +72,26 @@ void compare_members(const check::Object& owner, const check::Type& type, check:
 check::Program check_weights(check::Program checked, const resolve::ModuleGraph& graph,
                              const source::SourceManager& sources, diagnostics::Sink& sink, const Files& files) {
   Findings found{.atoms = checked.atoms, .sink = sink, .requirements = {}};
-  const auto each = [&](Kind kind, const std::vector<check::Object>& objects) {
-    for (check::DeclIndex i = 0; i < objects.size(); ++i) {
-      check::Type type = check::Type::of(kind);
-      type.decl = i;
-      compare_members(objects[i], type, checked, files, found);
+  Loading loading;
+  add_loading(checked.models, Kind::Model, files, found, loading);
+  add_loading(checked.blocks, Kind::Block, files, found, loading);
+  if (loading.empty()) return checked;
+  for (auto& [owner, members] : loading) {
+    check::Type type = check::Type::of(owner.first);
+    type.decl = owner.second;
+    const elaborate::Tree alone = elaborate::build(checked, type, {}, checked.atoms);
+    for (Comparison& one : members) one.compare_alone({alone, one.member()});
+  }
+  for (const check::Experiment& experiment : checked.experiments) {
+    const elaborate::Tree wired =
+        elaborate::build(checked, type_in(experiment, checked), experiment.model_arguments, checked.atoms);
+    for (const elaborate::Object& object : wired.objects) {
+      const auto members = loading.find({object.kind, object.decl});
+      if (members == loading.end() || !object.path) continue;
+      for (Comparison& one : members->second)
+        one.compare_in_experiment({wired, elaborate::below(*object.path, one.member())});
     }
-  };
-  each(Kind::Model, checked.models);
-  each(Kind::Block, checked.blocks);
+  }
   if (found.requirements.empty()) return checked;
   return check::oblige(std::move(checked), found.requirements, graph, sources, sink);
 }
