@@ -15,6 +15,7 @@ cpp::Expr FunctionEmitter::library_call(const ir::Op& op) {
     args.insert(args.begin(), cpp::unary("*", cpp::name("this")));
   if (op.function == library::Id::DecodeRows) args.insert(args.begin(), cpp::name("cx"));
   if (op.function == library::Id::To) args.push_back(Context::dtype(type(op.results[0]).element));
+  if (op.function == library::Id::SliceList) args.push_back(place_of(op));
   return cpp::call(Context::facade_name(std::string(library::info(op.function).name)), std::move(args));
 }
 

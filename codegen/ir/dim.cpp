@@ -40,7 +40,8 @@ Level level_of(const Dim& dim) {
     case Dim::Kind::Ceil:
     case Dim::Kind::Remainder:
     case Dim::Kind::Min:
-    case Dim::Kind::Max: return Level::Part;
+    case Dim::Kind::Max:
+    case Dim::Kind::Element: return Level::Part;
   }
   return Level::Part;
 }
@@ -66,6 +67,7 @@ class DimPrinter {
       case Dim::Kind::Difference: return text(dim.left, Level::Sum) + " - " + text(dim.right, Level::Product);
       case Dim::Kind::Product: return text(dim.left, Level::Product) + " * " + text(dim.right, Level::Power);
       case Dim::Kind::Power: return text(dim.left, Level::Part) + "**" + std::to_string(dim.number);
+      case Dim::Kind::Element: return text(dim.left, Level::Part) + "[" + text(dim.right, Level::Sum) + "]";
       case Dim::Kind::Exact:
       case Dim::Kind::Floor:
       case Dim::Kind::Ceil:
@@ -143,7 +145,14 @@ class DimReader {
     const size_t begin = position_;
     while (position_ < text_.size() && is_of_name(text_[position_])) ++position_;
     if (position_ == begin) return {};
-    return dims_.name(std::string(text_.substr(begin, position_ - begin)));
+    return element(dims_.name(std::string(text_.substr(begin, position_ - begin))));
+  }
+
+  /// `list`, or one of its elements.
+  Result element(DimId list) {
+    if (!take("[")) return list;
+    const Result index = sum();
+    return index && take("]") ? Result(dims_.binary(Dim::Kind::Element, list, *index)) : Result();
   }
 
   Result operands(const Bracketed& form) {

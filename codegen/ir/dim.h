@@ -33,6 +33,7 @@ struct Dim {
     Remainder,
     Min,
     Max,
+    Element,  ///< of the list that `left` names, at `right`
   };
   Kind kind = Kind::Unknown;
   int64_t number = 0;

@@ -45,13 +45,15 @@ class DimLowerer {
     const auto pair = [&](Dim::Kind kind) { return dims_.binary(kind, size(atom.left), size(atom.right)); };
     switch (atom.kind) {
       case Atom::Kind::Variable: return dims_.name(atom.name);
-      case Atom::Kind::Unknown: break;
+      case Atom::Kind::Unknown:
+      case Atom::Kind::List: break;  // No name leads to it.
       case Atom::Kind::Exact: return pair(Dim::Kind::Exact);
       case Atom::Kind::Floor: return pair(Dim::Kind::Floor);
       case Atom::Kind::Ceil: return pair(Dim::Kind::Ceil);
       case Atom::Kind::Remainder: return pair(Dim::Kind::Remainder);
       case Atom::Kind::Min: return pair(Dim::Kind::Min);
       case Atom::Kind::Max: return pair(Dim::Kind::Max);
+      case Atom::Kind::Element: return pair(Dim::Kind::Element);
     }
     return DimId{};
   }

@@ -64,7 +64,7 @@ std::vector<Value> step_arguments(const check::DataObject& data, const check::St
 }
 
 void read_hparams(const check::Program& program, const check::Experiment& experiment, const Options& options,
-                  Machine& machine, Plan& plan) {
+                  Machine& machine) {
   for (const check::Hparam& hparam : program.hparams) {
     const auto set = std::find_if(experiment.sets.begin(), experiment.sets.end(),
                                   [&](const auto& one) { return one.first == hparam.name; });
@@ -74,7 +74,7 @@ void read_hparams(const check::Program& program, const check::Experiment& experi
     Frame frame;
     Value value = given != options.hparams.end() ? given->second : machine.eval(source, frame);
     if (hparam.type.kind == Kind::Float && value.kind == Value::Kind::Int) value = Value::of_float(double(value.whole));
-    plan.hparams.emplace_back(hparam.name, std::move(value));
+    machine.set_hparam(hparam, std::move(value));
   }
 }
 
@@ -107,7 +107,7 @@ Value evaluate_setting(const check::ExprView& expr, const check::Program& progra
                        const Options& options) {
   Plan plan;
   Machine machine(program, options, plan);
-  read_hparams(program, experiment, options, machine, plan);
+  read_hparams(program, experiment, options, machine);
   Frame top;
   return machine.eval(expr, top);
 }
@@ -129,7 +129,7 @@ Tree build(const check::Program& program, const check::Type& type, const check::
 Plan elaborate(const check::Program& program, const check::Experiment& experiment, const Options& options) {
   Plan plan;
   Machine machine(program, options, plan);
-  read_hparams(program, experiment, options, machine, plan);
+  read_hparams(program, experiment, options, machine);
   check_rules(program, experiment, machine, plan);
   if (!plan.broken.empty()) return plan;
   Frame top;

@@ -85,8 +85,9 @@ bool is_below(const std::string& path, const std::string& above);
 
 /// What sizes mean inside one declaration or call.
 struct Sizes {
-  check::AtomTable::Substitution atoms;          ///< numbers, or terms of what the tree was built from
-  std::map<uint32_t, std::vector<Size>> groups;  ///< what `...` stands for
+  check::AtomTable::Substitution atoms;              ///< numbers, or terms of what the tree was built from
+  std::map<uint32_t, std::vector<Size>> groups;      ///< what `...` stands for
+  std::map<check::AtomId, std::vector<Size>> lists;  ///< what ints lists and tuples hold
 };
 
 struct Object {

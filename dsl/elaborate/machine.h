@@ -50,6 +50,8 @@ class Machine {
   Value value_of(const check::Type& type, const Frame& frame) const;
   std::vector<Size> dims_of(const check::Type& type, const Frame& frame) const;
 
+  void set_hparam(const check::Hparam& hparam, Value value);
+
   const check::Object& decl_of(const Object& object) const;
 
   bool is_tracing = false;       ///< ops go to the tape
@@ -58,7 +60,9 @@ class Machine {
  private:
   Size size_of(const check::Polynomial& value, const Frame& frame) const;
   Size atom(check::AtomId id, const Frame& frame) const;
+  Size element(const check::Polynomial& list, int64_t index, const Frame& frame) const;
   const check::Polynomial* meaning_of(check::AtomId id, const Frame& frame) const;
+  const std::vector<Size>* ints_of(check::AtomId list, const Frame& frame) const;
   check::Polynomial in_terms(const check::Polynomial& value, const Frame& frame) const;
   check::Type in_terms(check::Type built, const Frame& frame) const;
   void assign(check::LocalId local, Value value, Frame& frame) const;
@@ -81,6 +85,7 @@ class Machine {
   const check::Program& program_;
   const Options& options_;
   Plan& plan_;
+  Sizes hparams_;
   std::set<std::pair<std::string, check::Span>> reported_;
   Value yielded_;  ///< by the last round of a scan
   struct Closure {

@@ -18,6 +18,38 @@ const Polynomial* Machine::meaning_of(check::AtomId id, const Frame& frame) cons
   return found == sizes.atoms.end() ? nullptr : &found->second;
 }
 
+/// What a list of ints holds where the code of `frame` runs; null where nobody knows.
+const std::vector<Size>* Machine::ints_of(check::AtomId list, const Frame& frame) const {
+  const Sizes* self = frame.self ? &plan_.tree.objects[*frame.self].sizes : nullptr;
+  for (const Sizes* sizes : {&frame.sizes, self, &hparams_}) {
+    if (sizes == nullptr) continue;
+    if (const auto found = sizes->lists.find(list); found != sizes->lists.end()) return &found->second;
+  }
+  return nullptr;
+}
+
+Size Machine::element(const Polynomial& list, int64_t index, const Frame& frame) const {
+  const auto id = list.single_atom();
+  if (!id) return std::nullopt;
+  const auto at = [&](const auto& elements) {
+    const int64_t length = int64_t(elements.size()), place = index < 0 ? index + length : index;
+    return place >= 0 && place < length ? &elements[size_t(place)] : nullptr;
+  };
+  if (const std::vector<Size>* ints = ints_of(*id, frame)) {
+    const Size* found = at(*ints);
+    return found == nullptr ? std::nullopt : *found;
+  }
+  const Polynomial* found = at(program_.atoms.at(*id).elements);
+  if (found != nullptr) return size_of(*found, frame);
+  const Polynomial* meaning = meaning_of(*id, frame);
+  return meaning == nullptr || *meaning == list ? std::nullopt : element(*meaning, index, frame);
+}
+
+void Machine::set_hparam(const check::Hparam& hparam, Value value) {
+  bind(hparam.type, value, hparams_);
+  plan_.hparams.emplace_back(hparam.name, std::move(value));
+}
+
 /// A size of the code of `frame` in terms of the root of the tree.
 Polynomial Machine::in_terms(const Polynomial& value, const Frame& frame) const {
   if (const Size known = size_of(value, frame)) return *known;
@@ -40,15 +72,15 @@ Size Machine::atom(check::AtomId id, const Frame& frame) const {
   }
   const Atom& atom = program_.atoms.at(id);
   if (atom.kind == Atom::Kind::Variable) {
-    if (atom.is_hparam) {
-      for (const auto& [name, value] : plan_.hparams) {
-        if (name == atom.name && value.kind == Value::Kind::Int) return value.whole;
-      }
-    }
+    if (const auto hparam = hparams_.atoms.find(id); hparam != hparams_.atoms.end()) return hparam->second.constant();
     const auto given = options_.data.find(atom.name);
     return given == options_.data.end() ? std::nullopt : Size(given->second);
   }
   if (atom.kind == Atom::Kind::Unknown) return std::nullopt;
+  if (atom.kind == Atom::Kind::Element) {
+    const Size index = size_of(atom.right, frame);
+    return index ? element(atom.left, *index, frame) : std::nullopt;
+  }
   const Size left = size_of(atom.left, frame), right = size_of(atom.right, frame);
   if (!left || !right) return std::nullopt;
   switch (atom.kind) {
@@ -59,7 +91,9 @@ Size Machine::atom(check::AtomId id, const Frame& frame) const {
     case Atom::Kind::Min: return std::min(*left, *right);
     case Atom::Kind::Max: return std::max(*left, *right);
     case Atom::Kind::Variable:
-    case Atom::Kind::Unknown: break;
+    case Atom::Kind::Unknown:
+    case Atom::Kind::List:
+    case Atom::Kind::Element: break;
   }
   return std::nullopt;
 }
@@ -137,6 +171,11 @@ Value Machine::value_of(const Type& type, const Frame& frame) const {
 }
 
 void Machine::bind(const Type& type, const Value& value, Sizes& sizes) const {
+  if (const auto list = check::list_variable(type, program_.atoms); list && value.kind == Value::Kind::List) {
+    std::vector<Size>& ints = sizes.lists[*list];
+    ints.clear();
+    for (const Value& item : value.items) ints.push_back(item.kind == Value::Kind::Int ? Size(item.whole) : Size());
+  }
   switch (type.kind) {
     case Kind::Int:
       if (type.value && type.value->single_atom() && value.kind == Value::Kind::Int)

@@ -269,6 +269,11 @@ int64_t whole(double value, const Location& location) {
 
 double real_pow(double base, double exponent) { return std::pow(base, exponent); }
 
+void fail_slice(int64_t first, int64_t end, int64_t size, const Location& location) {
+  throw error_at(location, err::shape_check_failed,
+                 fmt::format("the range {} .. {} lies outside of a list of length {}", first, end, size));
+}
+
 void fail_index(int64_t index, int64_t size, const Location& location) {
   throw error_at(location, err::shape_check_failed,
                  fmt::format("the index {} lies outside of a list of length {}", index, size));

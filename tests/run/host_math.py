@@ -95,9 +95,13 @@ with scratch() as place:
         '  assert [1, 2.5, 3][n] == 2.5 and ["a", "b"][n - 2] == "b" and [zeros(2), ones(2)][n].sum().item() == 2\n'
         "  assert pick([4, 5], n) == 5 and pick([4, 5], n - 3) == 4 and guarded([4, 5], n + 8) == 0\n}\n"
         'test "beyond" { print pick([4, 5], n + 1) }\n'
-        'test "far" { print zeros(2, 3).shape[n + 6] }\n')
+        'test "far" { print zeros(2, 3).shape[n + 6] }\n'
+        'test "part" { print [4, 5, 6][n .. n + 3] }\n'
+        'test "reversed" { print [4, 5, 6][n .. n - 1] }\n')
     result = run(LTRC, "test", folder / "chosen.ltr")
     check("elements are chosen at run time", "PASS chosen" in result.text, result.text)
     check("what is beyond the list is R1006", "R1006" in result.text and "the index 2 lies outside of a list of length 2" in result.text
           and "the index 7 lies outside of a list of length 2" in result.text, result.text)
+    check("and so is a range", all(f"the range {part} lies outside of a list of length 3" in result.text for part in ("1 .. 4", "1 .. 0"))
+          and "chosen.ltr:12:" in result.text, result.text)
 finish()

@@ -11,7 +11,7 @@ FnInfo& fn_of(Context& cx, const Symbol& symbol);
 FnInfo& fn_of(Context& cx, library::Id id);
 ObjectInfo& object_of(Context& cx, const Symbol& symbol);
 void check_body_of(Context& cx, FnInfo& fn);
-std::vector<ParamInfo> check_params(Context& cx, const std::vector<ast::Param>& params, Scope& scope, bool int_atoms);
+std::vector<ParamInfo> check_params(Context& cx, const std::vector<ast::Param>& params, Scope& scope);
 void read_signature(Context& cx, FnInfo& fn, Scope& scope);
 /// The signature of a function of data, which may mention what a `let` above its first use holds.
 void read_late(Context& cx, FnInfo& fn);

@@ -6,7 +6,7 @@
 
 namespace ltr::check {
 
-std::vector<ParamInfo> check_params(Context& cx, const std::vector<ast::Param>& params, Scope& scope, bool int_atoms) {
+std::vector<ParamInfo> check_params(Context& cx, const std::vector<ast::Param>& params, Scope& scope) {
   std::vector<ParamInfo> result;
   for (const ast::Param& param : params) {
     // A `self` was reported as the habit it is.
@@ -19,11 +19,8 @@ std::vector<ParamInfo> check_params(Context& cx, const std::vector<ast::Param>& 
     info.span = param.span;
     info.type = check_type(param.type, scope);
     info.initial = param.initial ? &*param.initial : nullptr;
-    if (int_atoms && info.type.kind == Kind::Int) {
-      info.atom = cx.program.atoms.variable(info.name, cx.next_key++);
-      info.type.value = Polynomial::atom(info.atom);
-      scope.dim_names[info.name] = info.atom;
-    }
+    info.sizes = name_sizes(info.type, info.name, false, cx);
+    if (info.type.kind == Kind::Int) scope.dim_names[info.name] = info.sizes[0];
     result.push_back(std::move(info));
   }
   return result;
@@ -118,7 +115,7 @@ void read_signature(Context& cx, FnInfo& fn, Scope& scope) {
     scope.dim_names[binder.text] = atom;
   }
   scope.missing_binders = &fn.binders;
-  fn.params = check_params(cx, fn.ast->params, scope, true);
+  fn.params = check_params(cx, fn.ast->params, scope);
   fn.result = fn.ast->result ? check_type(*fn.ast->result, scope) : Type::of(Kind::Void);
   scope.missing_binders = nullptr;
   if (fn.ast->where) read_where(*fn.ast->where, scope, fn.requirements);

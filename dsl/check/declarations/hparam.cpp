@@ -45,10 +45,9 @@ void check_hparam(Context& cx, const ast::Hparam& hparam, const ast::Decl& decl,
   check_draws_nothing(initial, "a default", cx);
   if (initial.type.is_error()) typed.type = Type::error();
   typed.initial = cx.keep(std::move(initial));
-  if (typed.type.kind == Kind::Int) {
-    const AtomId atom = cx.program.atoms.variable(typed.name, 0, true);
-    typed.type.value = Polynomial::atom(atom);
-    cx.program.sizes_at_start[atom] = Expr{typed.type, typed.span, node::Hparam{typed.name}};
+  for (const AtomId size : name_sizes(typed.type, typed.name, true, cx)) {
+    Expr whole{typed.type, typed.span, node::Hparam{typed.name}};
+    cx.program.sizes_at_start[size] = *part_that_is(size, std::move(whole), typed.span, cx);
   }
   cx.hparams.emplace(typed.name, cx.program.hparams.size());
   cx.program.hparams.push_back(typed);

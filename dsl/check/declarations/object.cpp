@@ -401,7 +401,7 @@ ObjectInfo& object_of(Context& cx, const Symbol& symbol) {
   cx.objects_of_kind[{object.kind, object.index}] = &object;
   std::vector<Local> locals;
   Scope scope{.cx = cx, .module = symbol.module, .place = Place::Member, .locals = locals};
-  object.params = check_params(cx, params_of(*symbol.decl), scope, true);
+  object.params = check_params(cx, params_of(*symbol.decl), scope);
   return object;
 }
 

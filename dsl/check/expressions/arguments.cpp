@@ -18,7 +18,7 @@ std::set<AtomId> free_atoms(const FnInfo& fn) {
   std::set<AtomId> free;
   for (const auto& [name, atom] : fn.binders) free.insert(atom);
   for (const ParamInfo& param : fn.params) {
-    if (param.atom != 0) free.insert(param.atom);
+    free.insert(param.sizes.begin(), param.sizes.end());
   }
   return free;
 }

@@ -46,7 +46,7 @@ std::optional<std::vector<Expr>> op_arguments(const FnInfo& op, CallSite& site, 
       }
     }
     if (args.back().type.is_error()) has_error = true;
-    if (param.atom != 0 && args.back().type.value) binding.dims[param.atom] = *args.back().type.value;
+    if (!args.back().is<node::NoneConst>()) bind_sizes(param.type, args.back().type, binding, site.scope.cx);
   }
   if (has_error) return std::nullopt;
   put_requirements(op.requirements, binding, {op.params, args}, site.span, site.scope);
@@ -115,8 +115,7 @@ Expr call_fn(FnInfo& fn, std::optional<Expr> receiver, CallSite& site) {
       }
     }
     has_error = has_error || args.back().type.is_error();
-    if (param.atom != 0)
-      binding.dims[param.atom] = args.back().type.value ? *args.back().type.value : cx.program.atoms.unknown();
+    bind_sizes(param.type, args.back().type, binding, cx);
   }
   if (has_error) return error_at(site.span);
   put_requirements(fn.requirements, binding, {fn.params, args, receiver ? &*receiver : nullptr}, site.span, site.scope);

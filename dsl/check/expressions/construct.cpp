@@ -39,8 +39,7 @@ std::optional<std::vector<Expr>> constructor_arguments(const ObjectInfo& object,
       args.push_back(check_given_as(*(*bound)[i], wanted, site.scope, label(i).c_str()));
     }
     has_error = has_error || args.back().type.is_error();
-    if (param.atom != 0)
-      binding.dims[param.atom] = args.back().type.value ? *args.back().type.value : cx.program.atoms.unknown();
+    bind_sizes(param.type, args.back().type, binding, cx);
   }
   // What a block parameter must accept may hang on all other arguments.
   for (size_t i = 0; i < object.params.size() && !has_error; ++i) {
@@ -79,7 +78,7 @@ Expr construct(const Symbol& symbol, CallSite& site) {
   type.decl = object.index;
   type.name = object.name;
   for (const ParamInfo& param : object.params) {
-    if (param.atom != 0) type.arguments.emplace_back(param.atom, binding.dims[param.atom]);
+    for (const AtomId size : param.sizes) type.arguments.emplace_back(size, binding.dims[size]);
   }
   return {std::move(type), site.span, node::Construct{cx.keep(std::move(*args))}};
 }

@@ -1,23 +1,12 @@
+#include "dsl/check/expressions/index.h"
+
 #include <algorithm>
 
-#include "dsl/check/expressions/expressions.h"
 #include "dsl/check/library/library_call.h"
 
 namespace ltr::check {
 
 namespace {
-
-/// Reports an index or bound that lies outside of a size that is known.
-bool check_bounds(const std::optional<Polynomial>& index, const Polynomial& size, bool is_bound, Span span,
-                  Scope& scope) {
-  if (!index || !index->constant() || !size.constant()) return true;
-  const int64_t value = *index->constant(), limit = *size.constant();
-  const int64_t last = is_bound ? limit : limit - 1;
-  if (value >= -limit && value <= last) return true;
-  scope.cx.report(diag::out_of_range(span, (is_bound ? "the bound " : "the index ") + std::to_string(value) +
-                                               " lies outside of a dim of size " + std::to_string(limit)));
-  return false;
-}
 
 struct Slicer {
   Scope& scope;
@@ -35,7 +24,8 @@ struct Slicer {
   }
 
   void select(Expr index) {
-    if (!check_bounds(index.type.value, type().dims[size_t(axis)].size, false, index.span, scope)) has_error = true;
+    if (!lies_within(index.type.value, type().dims[size_t(axis)].size, false, "a dim of size ", index.span, scope))
+      has_error = true;
     std::vector<Dim> dims = type().dims;
     dims.erase(dims.begin() + axis);
     apply(library::Id::Select, {int_const(axis, span), std::move(index)}, std::move(dims));
@@ -61,152 +51,84 @@ struct Slicer {
       return;
     }
     const Polynomial size = type().dims[size_t(axis)].size;
-    const auto bound = [&](const std::optional<ast::Box<ast::Expr>>& end) -> std::optional<Expr> {
-      if (!end) return std::nullopt;
-      Expr checked = check_as(**end, Type::of(Kind::Int), scope, "a bound");
-      if (checked.type.is_error()) {
-        has_error = true;
-      } else if (!check_bounds(checked.type.value, size, true, checked.span, scope)) {
-        has_error = true;
-      }
-      return checked;
-    };
-    std::optional<Expr> first = bound(item.first);
-    std::optional<Expr> second = bound(item.second);
-    if (has_error) return;
-    // A negative bound counts from the end.
-    const auto place = [&](const std::optional<Expr>& end, const Polynomial& otherwise) -> std::optional<Polynomial> {
-      if (!end) return otherwise;
-      if (!end->type.value) return std::nullopt;
-      const Polynomial& at = *end->type.value;
-      const auto& terms = at.terms();
-      const bool is_negative =
-          !terms.empty() && std::all_of(terms.begin(), terms.end(), [](const auto& term) { return term.second < 0; });
-      return is_negative ? size + at : at;
-    };
-    const auto from = place(first, 0);
-    const auto to = place(second, size);
+    const Bounds bounds = read_bounds(item, size, "a dim of size ", scope);
+    if (bounds.has_error) {
+      has_error = true;
+      return;
+    }
     std::vector<Dim> dims = type().dims;
     AtomTable& atoms = scope.cx.program.atoms;
-    const bool is_known =
-        from && to && !atoms.mentions_unknown(size) && !atoms.mentions_unknown(*from) && !atoms.mentions_unknown(*to);
-    if (is_known) {
-      require_within(*from, *to, size);
-      dims[size_t(axis)].size = *to - *from;
+    if (bounds.are_known && !atoms.mentions_unknown(size)) {
+      require_within(bounds, size, span, scope);
+      dims[size_t(axis)].size = *bounds.to - *bounds.from;
     } else {
       dims[size_t(axis)].size = atoms.unknown();
     }
-    Expr start = first ? *first : none_const(span);
-    Expr end = second ? *second : none_const(span);
-    apply(library::Id::Slice, {int_const(axis, span), std::move(start), std::move(end)}, std::move(dims));
+    apply(library::Id::Slice, {int_const(axis, span), bounds.first, bounds.end}, std::move(dims));
     ++axis;
-  }
-
-  /// 0 <= from <= to <= size.
-  void require_within(const Polynomial& from, const Polynomial& to, const Polynomial& size) {
-    const auto at_most = [&](const Polynomial& left, const Polynomial& right) {
-      Requirement requirement;
-      requirement.kind = Requirement::Kind::AtMost;
-      requirement.left = left;
-      requirement.right = right;
-      requirement.text = scope.cx.text(left) + " <= " + scope.cx.text(right);
-      requirement.origin = span;
-      requirement.is_where = true;
-      const Polynomial difference = right - left;
-      const bool is_sum_of_sizes = std::all_of(difference.terms().begin(), difference.terms().end(),
-                                               [](const auto& term) { return term.second >= 0; });
-      if (is_sum_of_sizes) return;  // Sizes are not negative.
-      require(std::move(requirement), span, scope);
-    };
-    at_most(from, to);
-    at_most(to, size);
   }
 };
 
 }  // namespace
 
-std::vector<std::pair<AtomId, Polynomial>> list_element_arguments(const Type& list, const Polynomial& index) {
-  if (list.kind != Kind::List || list.arguments.empty()) return {};
-  return {{list.arguments[0].first, list.arguments[0].second + index}};
-}
-
-namespace {
-
-/// Whether values of this type can be chosen among at run time: what is built once or is no value has one place.
-bool is_chosen(const Type& type) {
-  return is_made_of(type, {Kind::Int, Kind::Float, Kind::Bool, Kind::Str, Kind::Path, Kind::OneOf, Kind::Tensor,
-                           Kind::Option, Kind::Record, Kind::Tuple, Kind::List});
-}
-
-/// A list that is written element by element as one of elements of the type that they have in common.
-std::optional<Expr> with_one_type(const Expr& list, Context& cx) {
-  if (list.type.kind != Kind::List || list.type.fields.empty() || !is_chosen(list.type)) return std::nullopt;
-  std::optional<Type> common = list.type.fields[0].type;
-  for (const TypeField& field : list.type.fields) {
-    if (common) common = merge(*common, field.type, cx);
-  }
-  if (!common) return std::nullopt;
-  Type type = Type::of(Kind::List);
-  type.uniform = true;
-  type.value = list.type.value;
-  type.fields.push_back({"", *common});
-  return Expr{std::move(type), list.span, node::Convert{cx.keep(list)}};
-}
-
-diagnostics::Diagnostic no_choice(Span index, const Type& list, const Context& cx) {
-  const bool is_tuple = list.kind == Kind::Tuple;
-  diagnostics::Diagnostic diagnostic =
-      diag::not_a_constant(index, is_tuple ? "the index of a tuple" : "the index of a list whose elements differ");
-  diagnostic.note("the {} is {}", is_tuple ? "tuple" : "list", cx.text(list));
-  if (!is_tuple && std::any_of(list.fields.begin(), list.fields.end(),
-                               [](const TypeField& field) { return field.type.kind == Kind::Block; }))
-    diagnostic.help("blocks of one type are made by a comprehension: `[Linear(4, 4) for i in 0 .. 3]`");
-  return diagnostic;
-}
-
-bool lies_in_list(int64_t index, int64_t length, Span span, Scope& scope) {
-  if (index >= -length && index < length) return true;
-  scope.cx.report(diag::out_of_range(
-      span, "the index " + std::to_string(index) + " lies outside of a list of length " + std::to_string(length)));
+bool lies_within(const std::optional<Polynomial>& index, const Polynomial& size, bool is_bound, const char* of,
+                 Span span, Scope& scope) {
+  if (!index || !index->constant() || !size.constant()) return true;
+  const int64_t value = *index->constant(), limit = *size.constant();
+  const int64_t last = is_bound ? limit : limit - 1;
+  if (value >= -limit && value <= last) return true;
+  scope.cx.report(diag::out_of_range(span, (is_bound ? "the bound " : "the index ") + std::to_string(value) +
+                                               " lies outside of " + of + std::to_string(limit)));
   return false;
 }
 
-Expr index_list(Expr base, const ast::Index& index, Span span, Scope& scope) {
-  if (index.items.size() != 1 || index.items[0].kind != ast::IndexItem::Kind::Expr) {
-    scope.cx.report(diag::wrong_type(span, "a list takes one index"));
-    return error_at(span);
-  }
-  Expr at = check_as(**index.items[0].first, Type::of(Kind::Int), scope, "an index");
-  if (at.type.is_error()) return error_at(span);
-  const bool is_constant = at.type.value && at.type.value->constant();
-  if (!is_constant && !base.type.uniform) {
-    if (auto same = with_one_type(base, scope.cx)) base = std::move(*same);
-  }
-  Type element = Type::error();
-  if (base.type.uniform && !base.type.fields.empty()) {
-    const auto length = base.type.value ? base.type.value->constant() : std::nullopt;
-    if (is_constant && length && !lies_in_list(*at.type.value->constant(), *length, at.span, scope))
-      return error_at(span);
-    const Polynomial index = at.type.value ? *at.type.value : scope.cx.program.atoms.unknown();
-    element = instantiate(base.type.fields[0].type, list_element_arguments(base.type, index), scope.cx);
-  } else {
-    const auto constant = at.type.value ? at.type.value->constant() : std::nullopt;
-    const int64_t size = int64_t(base.type.fields.size());
-    if (!constant) {
-      scope.cx.report(no_choice(at.span, base.type, scope.cx));
-      return error_at(span);
-    }
-    if (!lies_in_list(*constant, size, at.span, scope)) return error_at(span);
-    const int64_t place = *constant < 0 ? *constant + size : *constant;
-    element = base.type.fields[size_t(place)].type;
-    if (base.type.kind == Kind::Tuple)
-      return {element, span, node::TupleElement{scope.cx.keep(std::move(base)), place}};
-    at = int_const(place, at.span);
-  }
-  return {element, span, node::ListElement{scope.cx.keep(std::move(base)), scope.cx.keep(std::move(at))}};
+Bounds read_bounds(const ast::IndexItem& item, const Polynomial& size, const char* of, Scope& scope) {
+  Bounds bounds;
+  const auto bound = [&](const std::optional<ast::Box<ast::Expr>>& end) {
+    if (!end) return none_const(item.span);
+    Expr checked = check_as(**end, Type::of(Kind::Int), scope, "a bound");
+    bounds.has_error = bounds.has_error || checked.type.is_error() ||
+                       !lies_within(checked.type.value, size, true, of, checked.span, scope);
+    return checked;
+  };
+  bounds.first = bound(item.first);
+  bounds.end = bound(item.second);
+  if (bounds.has_error) return bounds;
+  // A negative bound counts from the end.
+  const auto place = [&](const Expr& end, const Polynomial& otherwise) -> std::optional<Polynomial> {
+    if (end.is<node::NoneConst>()) return otherwise;
+    if (!end.type.value) return std::nullopt;
+    const auto& terms = end.type.value->terms();
+    const bool is_negative =
+        !terms.empty() && std::all_of(terms.begin(), terms.end(), [](const auto& term) { return term.second < 0; });
+    return is_negative ? size + *end.type.value : *end.type.value;
+  };
+  const AtomTable& atoms = scope.cx.program.atoms;
+  bounds.from = place(bounds.first, 0);
+  bounds.to = place(bounds.end, size);
+  bounds.are_known =
+      bounds.from && bounds.to && !atoms.mentions_unknown(*bounds.from) && !atoms.mentions_unknown(*bounds.to);
+  return bounds;
 }
 
-}  // namespace
+void require_within(const Bounds& bounds, const Polynomial& size, Span span, Scope& scope) {
+  const auto at_most = [&](const Polynomial& left, const Polynomial& right) {
+    Requirement requirement;
+    requirement.kind = Requirement::Kind::AtMost;
+    requirement.left = left;
+    requirement.right = right;
+    requirement.text = scope.cx.text(left) + " <= " + scope.cx.text(right);
+    requirement.origin = span;
+    requirement.is_where = true;
+    const Polynomial difference = right - left;
+    const bool is_sum_of_sizes = std::all_of(difference.terms().begin(), difference.terms().end(),
+                                             [](const auto& term) { return term.second >= 0; });
+    if (is_sum_of_sizes) return;  // Sizes are not negative.
+    require(std::move(requirement), span, scope);
+  };
+  at_most(*bounds.from, *bounds.to);
+  at_most(*bounds.to, size);
+}
 
 Expr check_index(const ast::Expr& expr, const ast::Index& index, Scope& scope) {
   Expr base = check_expr(*index.base, scope);

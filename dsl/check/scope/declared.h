@@ -24,7 +24,7 @@ struct ParamInfo {
   Type type;
   const ast::Expr* initial = nullptr;
   Span span;
-  AtomId atom = 0;  ///< of an int param
+  std::vector<AtomId> sizes;  ///< what stands for the ints in it (`name_sizes`)
   bool is_block = false;
 };
 

@@ -89,17 +89,34 @@ std::optional<Expr> expr_of(const Polynomial& value, Scope& scope, Span span) {
       case Atom::Kind::Remainder: return pair(host::Op::Mod);
       case Atom::Kind::Min: return pair(host::Op::Min);
       case Atom::Kind::Max: return pair(host::Op::Max);
+      case Atom::Kind::List: {
+        Expr list{Type::list_of(Type::host_int()), span, node::List{}};
+        for (const Polynomial& element : atom.elements) {
+          auto one = expr_of(element, scope, span);
+          if (!one) return std::nullopt;
+          list.get<node::List>()->elements.push_back(scope.cx.keep(std::move(*one)));
+        }
+        list.type.value = Polynomial(int64_t(atom.elements.size()));
+        return list;
+      }
+      case Atom::Kind::Element: {
+        auto list = expr_of(atom.left, scope, span);
+        auto index = expr_of(atom.right, scope, span);
+        if (!list || !index) return std::nullopt;
+        const Type type = Type::host_int(Polynomial::atom(id));
+        if (list->type.kind == Kind::Tuple)
+          return Expr{type, span, node::TupleElement{scope.cx.keep(std::move(*list)), *atom.right.constant()}};
+        return Expr{type, span, node::ListElement{scope.cx.keep(std::move(*list)), scope.cx.keep(std::move(*index))}};
+      }
       case Atom::Kind::Variable: break;
     }
     for (LocalId local = 0; local < scope.locals.size(); ++local) {
-      const Type& type = scope.locals[local].type;
-      if (type.kind == Kind::Int && type.value && type.value->single_atom() == id)
-        return local_expr(local, scope, span);
+      if (auto part = part_that_is(id, local_expr(local, scope, span), span, scope.cx)) return part;
     }
     if (scope.owner != nullptr) {
       for (const ParamInfo& param : scope.owner->params) {
-        if (param.atom != id) continue;
-        return Expr{param.type, span, node::Member{scope.cx.keep(self_expr(scope, span)), param.name, true}};
+        Expr whole{param.type, span, node::Member{scope.cx.keep(self_expr(scope, span)), param.name, true}};
+        if (auto part = part_that_is(id, std::move(whole), span, scope.cx)) return part;
       }
     }
     return std::nullopt;

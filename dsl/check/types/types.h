@@ -36,6 +36,16 @@ struct Binding {
   std::optional<Element> floating;  ///< of an op: what `float` stands for
 };
 
+/// Makes dims of the ints in a param or hparam of this name, also of those in its records, tuples and lists; what stands for
+/// them in its type, and in types that mention it.
+std::vector<AtomId> name_sizes(Type& type, const std::string& name, bool is_hparam, Context& cx);
+/// What those of a param are in what is given for it.
+void bind_sizes(const Type& param, const Type& given, Binding& binding, Context& cx);
+/// Says in the type of a list of ints which those of `whole` they are.
+void name_elements(Type& list, const Type& whole, Context& cx);
+/// The part of `whole` that `atom` stands for.
+std::optional<Expr> part_that_is(AtomId atom, Expr whole, Span span, Context& cx);
+
 /// How many numbers a tensor of `dims` holds; what a `...` among them stands for counts as a size of its own.
 Polynomial count_of(const std::vector<Dim>& dims, Context& cx);
 

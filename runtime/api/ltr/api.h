@@ -299,6 +299,20 @@ typename std::vector<T>::const_reference element(const std::vector<T>& list, int
   return list[size_t(place)];
 }
 
+/// R1006: a list of `size` elements has none from `first` up to `end`.
+[[noreturn]] LTR_EXPORT void fail_slice(int64_t first, int64_t end, int64_t size, const Location& location);
+/// The elements from `first` up to `end`, both from the end where they are negative, or the front and the end where they
+/// are not given.
+template <class T>
+std::vector<T> slice_list(const std::vector<T>& list, Option<int64_t> first, Option<int64_t> end,
+                          const Location& location) {
+  const auto size = int64_t(list.size());
+  const auto place = [&](int64_t at) { return at < 0 ? at + size : at; };
+  const int64_t from = place(first.value_or(0)), to = place(end.value_or(size));
+  if (from < 0 || to < from || to > size) fail_slice(first.value_or(0), end.value_or(size), size, location);
+  return {list.begin() + from, list.begin() + to};
+}
+
 // ---- metrics
 // -------------------------------------------------------------------------------------------------
 

@@ -174,7 +174,7 @@ Expr map_stream(Expr stream, bool is_numbered, CallSite& site) {
   if (fn->params[0].type.kind == Kind::Record) {
     match(fn->params[0].type, record, binding, free, site.given[1].span, scope, "the record", false);
   } else {
-    binding.dims[fn->params[0].atom] = cx.program.atoms.unknown();
+    bind_sizes(fn->params[0].type, Type::error(), binding, cx);
   }
   const Type result = substitute(fn->result, binding, cx);
   Type type = stream_behind(stream.type, result.fields);

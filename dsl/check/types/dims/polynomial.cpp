@@ -43,6 +43,7 @@ size_t hash_of(const Atom& atom) {
   hasher.add(atom.key);
   hasher.add(atom.left);
   hasher.add(atom.right);
+  for (const Polynomial& element : atom.elements) hasher.add(element);
   return hasher.hash();
 }
 
@@ -160,12 +161,15 @@ Polynomial AtomTable::intern(Atom atom) {
   for (const Polynomial* side : {&atom.left, &atom.right}) {
     if (side->is_lost()) return *side;
   }
+  for (const Polynomial& element : atom.elements) {
+    if (element.is_lost()) return element;
+  }
   const size_t hash = hash_of(atom);
   const auto [begin, end] = by_hash_.equal_range(hash);
   for (auto at = begin; at != end; ++at) {
     const Atom& known = atoms_[at->second];
     if (known.kind == atom.kind && known.name == atom.name && known.key == atom.key && known.left == atom.left &&
-        known.right == atom.right) {
+        known.right == atom.right && known.elements == atom.elements) {
       return Polynomial::atom(at->second);
     }
   }
@@ -249,6 +253,24 @@ Polynomial AtomTable::power(const Polynomial& base, int64_t exponent) {
   return result;
 }
 
+Polynomial AtomTable::list(std::vector<Polynomial> elements) {
+  Atom atom;
+  atom.kind = Atom::Kind::List;
+  atom.elements = std::move(elements);
+  return intern(std::move(atom));
+}
+
+Polynomial AtomTable::element(const Polynomial& list, const Polynomial& index) {
+  const auto id = list.single_atom();
+  const auto place = index.constant();
+  if (id && place && atoms_[*id].kind == Atom::Kind::List) {
+    const std::vector<Polynomial>& elements = atoms_[*id].elements;
+    const int64_t length = int64_t(elements.size());
+    if (*place >= -length && *place < length) return elements[size_t(*place < 0 ? *place + length : *place)];
+  }
+  return intern({.kind = Atom::Kind::Element, .left = list, .right = index});
+}
+
 Polynomial AtomTable::substitute(const Polynomial& value, const Substitution& replacements) {
   if (value.is_lost()) return value;
   Polynomial result;
@@ -271,6 +293,13 @@ Polynomial AtomTable::substitute(const Polynomial& value, const Substitution& re
           case Atom::Kind::Remainder: factor = remainder(left, right); break;
           case Atom::Kind::Min: factor = minimum(left, right); break;
           case Atom::Kind::Max: factor = maximum(left, right); break;
+          case Atom::Kind::Element: factor = element(left, right); break;
+          case Atom::Kind::List: {
+            std::vector<Polynomial> elements;
+            for (const Polynomial& one : atom.elements) elements.push_back(substitute(one, replacements));
+            factor = list(std::move(elements));
+            break;
+          }
         }
       }
       term = multiply(term, this->power(factor, power));
@@ -287,9 +316,12 @@ std::vector<AtomId> AtomTable::deep_atoms(const Polynomial& value) const {
     const AtomId id = to_visit.back();
     to_visit.pop_back();
     if (!found.insert(id).second) continue;
-    for (const Polynomial* part : {&atoms_[id].left, &atoms_[id].right}) {
-      for (const AtomId inner : part->atoms()) to_visit.push_back(inner);
-    }
+    const auto visit = [&](const Polynomial& part) {
+      for (const AtomId inner : part.atoms()) to_visit.push_back(inner);
+    };
+    visit(atoms_[id].left);
+    visit(atoms_[id].right);
+    for (const Polynomial& element : atoms_[id].elements) visit(element);
   }
   return {found.begin(), found.end()};
 }
@@ -318,6 +350,12 @@ std::string AtomTable::to_text(const Polynomial& value) const {
       case Atom::Kind::Remainder: return "(" + wrapped_left + " % " + wrapped_right + ")";
       case Atom::Kind::Min: return "min(" + left + ", " + right + ")";
       case Atom::Kind::Max: return "max(" + left + ", " + right + ")";
+      case Atom::Kind::Element: return left == "?" ? "?" : left + "[" + right + "]";
+      case Atom::Kind::List: {
+        std::string elements;
+        for (const Polynomial& element : atom.elements) elements += (elements.empty() ? "" : ", ") + to_text(element);
+        return "[" + elements + "]";
+      }
     }
     return "";
   };

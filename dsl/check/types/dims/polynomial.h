@@ -59,18 +59,19 @@ class Polynomial {
   Loss loss_ = Loss::None;
 };
 
-/// What an atom is. `Variable` is a name of the program, `Unknown` a `?`; the others are functions
-/// of polynomials.
+/// What an atom is. `Variable` is a name of the program, `Unknown` a `?`, `List` a list of ints that an `Element` is taken
+/// of, as it may be of a variable; the others are functions of polynomials.
 struct Atom {
-  enum class Kind { Variable, Unknown, Exact, Floor, Ceil, Remainder, Min, Max };
+  enum class Kind { Variable, Unknown, Exact, Floor, Ceil, Remainder, Min, Max, List, Element };
   Kind kind = Kind::Variable;
-  std::string name;        ///< Variable: as shown, `B`, `width`, `data.chars.vocab`
-  uint32_t key = 0;        ///< Variable: which one of that name; Unknown: its number
-  bool is_hparam = false;  ///< Variable: known at start
-  bool is_data = false;    ///< Variable: known when the data is open
-  bool is_binder = false;  ///< Variable: stands for any size, a binder of a function
-  Polynomial left;         ///< a of a / b and so on
-  Polynomial right;
+  std::string name;                  ///< Variable: as shown, `B`, `width`, `data.chars.vocab`
+  uint32_t key = 0;                  ///< Variable: which one of that name; Unknown: its number
+  bool is_hparam = false;            ///< Variable: known at start
+  bool is_data = false;              ///< Variable: known when the data is open
+  bool is_binder = false;            ///< Variable: stands for any size, a binder of a function
+  Polynomial left;                   ///< a of a / b and so on; Element: the list
+  Polynomial right;                  ///< Element: the index
+  std::vector<Polynomial> elements;  ///< List
 };
 
 /// Owns the atoms of one compilation, and the arithmetic that must look into them.
@@ -92,6 +93,10 @@ class AtomTable {
   Polynomial minimum(const Polynomial& a, const Polynomial& b);
   Polynomial maximum(const Polynomial& a, const Polynomial& b);
   Polynomial power(const Polynomial& base, int64_t exponent);
+  /// A list of ints, which is no size itself.
+  Polynomial list(std::vector<Polynomial> elements);
+  /// One of a list, which is a `list` or a variable that stands for one; from the end where `index` is negative.
+  Polynomial element(const Polynomial& list, const Polynomial& index);
   /// a / b if every term divides, else nothing.
   static std::optional<Polynomial> divide(const Polynomial& a, const Polynomial& b);
 
