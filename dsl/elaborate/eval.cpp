@@ -341,20 +341,6 @@ struct Machine::ExprRunner {
     return at < 0 || at >= int64_t(list.items.size()) ? typed() : list.items[size_t(at)];
   }
 
-  /// Of a list those from `first` up to `end`, which may be none.
-  Value sliced(Value list, const Value& first, const Value& end) const {
-    const auto length = int64_t(list.items.size());
-    const auto place = [&](const Value& at, int64_t otherwise) -> Size {
-      if (at.kind == Value::Kind::None) return otherwise;
-      if (at.kind != Value::Kind::Int) return std::nullopt;
-      return at.whole < 0 ? at.whole + length : at.whole;
-    };
-    const Size from = place(first, 0), to = place(end, length);
-    if (list.kind != Value::Kind::List || !from || !to || *from < 0 || *to < *from || *to > length) return typed();
-    list.items = {list.items.begin() + *from, list.items.begin() + *to};
-    return list;
-  }
-
   Value sequence(const ExprIds& elements) const {
     Value list;
     list.kind = Value::Kind::List;
@@ -447,7 +433,7 @@ struct Machine::ExprRunner {
   Value call(library::Id function, const std::vector<Value>& args) const {
     if (function == library::Id::OrElse && args.size() == 2)
       return args[0].kind == Value::Kind::None ? args[1] : args[0];
-    if (function == library::Id::SliceList) return sliced(args[0], args[1], args[2]);
+    if (function == library::Id::SliceList) return part_of(args[0], args[1], args[2]).value_or(typed());
     if (expr.type.kind == Kind::Stream) {
       // Kept so that what is asked of a source can be answered.
       Value source;

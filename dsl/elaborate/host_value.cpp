@@ -41,6 +41,19 @@ Size count_between(const Value& from, const Value& to) {
   return std::max<int64_t>(count, 0);
 }
 
+std::optional<Value> part_of(Value list, const Value& first, const Value& end) {
+  const auto length = int64_t(list.items.size());
+  const auto place = [&](const Value& at, int64_t otherwise) -> Size {
+    if (at.kind == Value::Kind::None) return otherwise;
+    if (at.kind != Value::Kind::Int) return std::nullopt;
+    return at.whole < 0 ? at.whole + length : at.whole;
+  };
+  const Size from = place(first, 0), to = place(end, length);
+  if (list.kind != Value::Kind::List || !from || !to || *from < 0 || *to < *from || *to > length) return std::nullopt;
+  list.items = {list.items.begin() + *from, list.items.begin() + *to};
+  return list;
+}
+
 void take_dims(Value& tensor, const std::vector<Value>& args) {
   const Value* dims = nullptr;
   for (const Value& arg : args) {

@@ -12,6 +12,8 @@ Value of_number(const host::Number& number);
 std::optional<bool> equal(const Value& a, const Value& b);
 /// How many numbers there are from `from` up to `to`, if both are known and so many can be counted.
 Size count_between(const Value& from, const Value& to);
+/// Of a list the elements from `first` up to `end`, which may be none; nothing if that is not known.
+std::optional<Value> part_of(Value list, const Value& first, const Value& end);
 /// The dims that a tensor is given which is made of no other, `zeros(n, 3)`, where its type does not know them.
 void take_dims(Value& tensor, const std::vector<Value>& args);
 

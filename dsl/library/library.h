@@ -108,6 +108,7 @@ struct Function {
   std::string_view warmup;
   bool moves_matrices = false;
   bool reads_batches = false;
+  bool watches_steps = false;
   Id calls = Id::None;
 
   /// Whether it draws whenever it is called.

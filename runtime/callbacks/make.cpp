@@ -27,6 +27,7 @@ constexpr Row kRows[] = {
     {"GradNorm", Turn::Listed, make_grad_norm},
     {"Histograms", Turn::Listed, make_histograms},
     {"LrMonitor", Turn::Listed, make_lr_monitor},
+    {"SpikeGuard", Turn::Listed, make_spike_guard},
     {"Throughput", Turn::Listed, make_throughput},
     {"Timer", Turn::Listed, make_timer},
     {"ProgressBar", Turn::Listed, nullptr},

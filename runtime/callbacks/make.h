@@ -40,6 +40,7 @@ ListenerPtr make_ema(const Value& call, const FitView& view);
 ListenerPtr make_grad_norm(const Value& call, const FitView& view);
 ListenerPtr make_histograms(const Value& call, const FitView& view);
 ListenerPtr make_lr_monitor(const Value& call, const FitView& view);
+ListenerPtr make_spike_guard(const Value& call, const FitView& view);
 ListenerPtr make_throughput(const Value& call, const FitView& view);
 ListenerPtr make_timer(const Value& call, const FitView& view);
 ListenerPtr make_plateau(const Optimizer& optimizer, optim::Plateau& plateau, const FitView& view);

@@ -18,7 +18,7 @@ bool ends_with_any(const Str& text, std::initializer_list<const char*> endings) 
 void check_series(LogTable& logs, const Str& series, const Str& who, const Location& location) {
   if (logs.has(series)) return;
   Str known;
-  for (const auto& [name, value] : logs.all_newest()) known += fmt::format("{}{}", known.empty() ? "" : ", ", name);
+  for (const Str& name : logs.series()) known += fmt::format("{}{}", known.empty() ? "" : ", ", name);
   throw with_help(error_at(location, err::unknown_setting, fmt::format("{}: monitor = {}", who, series)),
                   fmt::format("logged are: {}", known));
 }
@@ -36,6 +36,9 @@ bool is_max(const Program& program, const Str& series, const Str& mode, const Lo
       "write mode = max or mode = min");
 }
 
-bool is_of(const Str& series, Role role) { return series.starts_with(Str(role_name(role)) + "."); }
+// A learning rate moves with training.
+bool is_of(const Str& series, Role role) {
+  return series.starts_with(Str(role_name(role)) + ".") || (role == Role::Train && series.starts_with("lr."));
+}
 
 }  // namespace ltr

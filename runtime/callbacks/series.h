@@ -10,7 +10,7 @@ namespace ltr {
 void check_series(LogTable& logs, const Str& series, const Str& who, const Location& location);
 /// Whether larger is better: as `mode` says, and for `auto` what the name means. R2006 if it says nothing.
 bool is_max(const Program& program, const Str& series, const Str& mode, const Location& location);
-/// Whether `series` belongs to `role`.
+/// Whether `series` has a fresh value when an epoch of `role` is over.
 bool is_of(const Str& series, Role role);
 
 }  // namespace ltr

@@ -437,4 +437,13 @@ Str find_weights(const Start& start, const Str& which, Str& run) {
   return path;
 }
 
+Trained trained_of(const Str& weights) {
+  std::error_code failed;
+  if (weights.empty() || !fs::exists(weights + "/checkpoint.json", failed)) return {};
+  const nlohmann::json manifest = read_manifest(weights);
+  const auto epoch = manifest.value("epoch", int64_t(0));
+  const bool is_between = manifest.value("batch", int64_t(0)) == 0 && manifest.value("begun", int64_t(0)) == 0;
+  return {manifest.value("step", int64_t(0)), is_between ? std::max<int64_t>(epoch - 1, 0) : epoch};
+}
+
 }  // namespace ltr::cli

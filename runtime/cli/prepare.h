@@ -113,6 +113,8 @@ StreamSize train_size(const Start& start);
 /// The weights that `--weights` means, as a path for load_weights; "" for new ones. `run` is the folder they came from.
 /// R2010 if there are none.
 Str find_weights(const Start& start, const Str& which, Str& run);
+/// How far what `find_weights` gave was trained, if it is a checkpoint.
+Trained trained_of(const Str& weights);
 /// What `--weights` of a run that begins says: the model has them afterwards.
 void take_given_weights(Start& start);
 

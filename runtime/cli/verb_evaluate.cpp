@@ -83,6 +83,7 @@ int run_evaluate(Start& start, Role role) {
   const std::unique_ptr<Progress> progress = make_progress(start.terminal);
   RunRequest request = start.request(*progress);
   request.run_dir = run;
+  request.trained = trained_of(weights);
   SignalWatch::enter(SignalPhase::Work);
   const EvalReport report = evaluate(request, role);
   SignalWatch::enter(SignalPhase::End);

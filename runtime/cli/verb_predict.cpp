@@ -229,6 +229,7 @@ int run_predict(Start& start) {
   const std::unique_ptr<Progress> progress = make_progress(start.terminal);
   RunRequest request = start.request(*progress);
   request.run_dir = run;
+  request.trained = trained_of(weights);
   Input input;
   input.left_out.take(take_left_out());  // those that were met when the data was opened
   read_params(start, *step, input);

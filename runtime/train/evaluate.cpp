@@ -96,7 +96,7 @@ EvalReport evaluate(RunRequest& request, Role role) {
   Named values;
   cx.finish_epoch(role, hooks_of(role).epoch_end, values);
   cx.record_images();
-  request.progress.round_end(role, 0, 0, values);
+  request.progress.round_end(role, cx.epoch, cx.global_step, values);
   // Doubles are exact for what can be counted.
   std::vector<double> all_samples(samples.begin(), samples.end());
   request.ranks.sum(all_samples);

@@ -148,7 +148,7 @@ void Fit::record_window() {
   cx_.logs.end_window(is_due, row);
   if (is_due) {
     for (const auto& optimizer : request_.root.state().optimizers) {
-      row.emplace_back("lr/" + optimizer->name(), optimizer->rate(std::max<int64_t>(step - 1, 0)));
+      row.emplace_back("lr/" + optimizer->name(), last_rate(*optimizer));
     }
     cx_.norms.read_into(row);
     cx_.listeners.each(kRecorded, [&](Listener& one) { one.recorded(row); });

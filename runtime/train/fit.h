@@ -43,6 +43,10 @@ class Fit {
   bool is_last_epoch(int64_t epoch) const { return settings_.epochs >= 0 && epoch >= settings_.epochs; }
   bool round_is_due_in_epoch(int64_t batches_of_epoch) const;
   bool round_is_due_by_epoch(int64_t epochs_done) const;
+  /// The rate of the last update; before the first, that of the first.
+  double last_rate(const Optimizer& optimizer) const {
+    return optimizer.rate(std::max<int64_t>(at_.global_step - 1, 0));
+  }
   bool is_recorded(int64_t step) const { return is_regular(step) || step == windows_->planned(); }
   bool is_regular(int64_t step) const { return step == 1 || step % std::max<int64_t>(settings_.log_every, 1) == 0; }
   void try_other_steps();

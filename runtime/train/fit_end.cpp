@@ -75,7 +75,8 @@ void Fit::fill(FitReport& report) {
   report.checkpoint_s = times_.checkpoint_s;
   report.exchanged = cx_.exchange_times();
   report.data_wait_s = feed_->waited_s();
-  report.train_s = std::max(at_.train_s - times_.before_s - times_.val_s - times_.checkpoint_s, 0.0);
+  report.train_s =
+      std::max(at_.train_s - times_.before_s - times_.val_s - times_.checkpoint_s - report.data_wait_s, 0.0);
   for (const CheckpointKeeper* keeper : saver_.keepers()) {
     const CheckpointKeeper::Kept* best = keeper->best();
     if (best != nullptr)

@@ -60,6 +60,8 @@ Fit::Fit(RunRequest& request)
       window_(request_, cx_, *train_step_, train_stream_, *feed_, at_),
       saver_(request_, cx_, state_, times_) {
   check_settings();
+  for (const auto& optimizer : request.root.state().optimizers)
+    cx_.logs.add_unasked("lr." + optimizer->name(), [this, &one = *optimizer] { return last_rate(one); });
   const bool skips_val = settings_.limit_val.batches == 0 || settings_.limit_val.fraction == 0;
   if (val_step_ != nullptr && !skips_val) val_streams_ = streams_of(request_.data, Role::Val);
   windows_ = std::make_unique<Windows>(settings_, feed_->batch_size() * request.ranks.world(),

@@ -276,9 +276,17 @@ void LogTable::drop(Role role) {
 }
 
 double LogTable::newest(const Str& series) {
+  if (const auto unasked = unasked_.find(series); unasked != unasked_.end()) return unasked->second();
   settle();
   const auto found = newest_.find(series);
   return found == newest_.end() ? std::numeric_limits<double>::quiet_NaN() : found->second;
+}
+
+std::vector<Str> LogTable::series() const {
+  std::vector<Str> names;
+  for (const auto& [name, value] : newest_) names.push_back(name);
+  for (const auto& [name, value] : unasked_) names.push_back(name);
+  return names;
 }
 
 const std::map<Str, double>& LogTable::all_newest() {

@@ -4,6 +4,7 @@
 // stays where it was computed until somebody asks: the end of a recorded window, of an epoch, the bar, a hook.
 
 #include <cmath>
+#include <functional>
 #include <map>
 #include <vector>
 
@@ -43,9 +44,13 @@ class LogTable {
   void drop(Role role);
 
   /// Whether `series` (`val.acc`) can come, and its newest value, nan before its first.
-  bool has(const Str& series) const { return newest_.contains(series); }
+  bool has(const Str& series) const { return newest_.contains(series) || unasked_.contains(series); }
   double newest(const Str& series);
   const std::map<Str, double>& all_newest();
+  /// A series that is recorded without a `log`; `value` gives its newest.
+  void add_unasked(const Str& series, std::function<double()> value) { unasked_[series] = std::move(value); }
+  /// All that can come.
+  std::vector<Str> series() const;
   /// Series that were logged with `bar`.
   void bar_values(Named& values);
 
@@ -130,6 +135,7 @@ class LogTable {
   std::vector<Cell> cells_;
   std::vector<std::vector<Cell*>> cells_of_slot_;
   std::map<Str, double> newest_;
+  std::map<Str, std::function<double()>> unasked_;
   std::vector<std::pair<Str, Tensor>> images_;
   std::vector<Aside> aside_;
   std::vector<Waiting> waiting_;

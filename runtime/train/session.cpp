@@ -62,6 +62,8 @@ Session::Session(RunRequest& run_request, std::vector<Role> roles)
       buffers_(run_request.root.state(), run_request.ranks, run_request.sync_batchnorm),
       runner_(make_torch_runner(*this)) {
   data = &request.data;
+  global_step = request.trained.steps;
+  epoch = request.trained.epoch;
   run_dir = request.run_dir;
   run_name = request.run_name;
   rank = request.ranks.rank();

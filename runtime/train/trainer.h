@@ -40,6 +40,12 @@ struct DataFile {
 };
 
 /// Everything that a verb needs.
+/// How far weights that are not trained any further were trained.
+struct Trained {
+  int64_t steps = 0;
+  int64_t epoch = 0;  ///< the last that they have seen, from 0
+};
+
 struct RunRequest {
   const Program& program;
   const ExperimentInfo& experiment;
@@ -52,7 +58,8 @@ struct RunRequest {
   Progress& progress;
   Str run_dir;  ///< checkpoints go to `run_dir/checkpoints`
   Str run_name;
-  Str resume;  ///< checkpoint folder to go on from, "" for a new run
+  Str resume;       ///< checkpoint folder to go on from, "" for a new run
+  Trained trained;  ///< the weights of what only evaluates
   RunFlags flags;
   const Ranks& ranks = one_rank();
   GradientTravel travel;             ///< between them
@@ -91,6 +98,7 @@ struct FitReport {
   int64_t left_out = 0;  ///< bad records, of all streams and resumes
   Str left_out_text;     ///< the same in words, "" if there are none
   double total_s = 0;
+  // Of `total_s`, each second in one of them at most.
   double train_s = 0;
   double val_s = 0;
   double data_wait_s = 0;

@@ -96,8 +96,9 @@ with scratch() as place:
         "  assert pick([4, 5], n) == 5 and pick([4, 5], n - 3) == 4 and guarded([4, 5], n + 8) == 0\n}\n"
         'test "beyond" { print pick([4, 5], n + 1) }\n'
         'test "far" { print zeros(2, 3).shape[n + 6] }\n'
-        'test "part" { print [4, 5, 6][n .. n + 3] }\n'
-        'test "reversed" { print [4, 5, 6][n .. n - 1] }\n')
+        "fn part(xs: list[int], from: int, to: int) -> list[int] = xs[from .. to]\n"
+        'test "part" { print part([4, 5, 6], n, n + 3) }\n'
+        'test "reversed" { print part([4, 5, 6], n, n - 1) }\n')
     result = run(LTRC, "test", folder / "chosen.ltr")
     check("elements are chosen at run time", "PASS chosen" in result.text, result.text)
     check("what is beyond the list is R1006", "R1006" in result.text and "the index 2 lies outside of a list of length 2" in result.text

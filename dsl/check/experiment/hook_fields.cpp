@@ -8,24 +8,21 @@ namespace ltr::check {
 
 namespace {
 
-/// A field of the batch that a hook reads.
-struct Read {
-  std::string field;
-  Span span;
-};
+using Reads = std::vector<FieldRead>;
 
-void find_reads(const Body& body, const Program& program, std::vector<Read>& reads);
+void find_reads(const Body& body, const Program& program, Reads& reads);
 
-void find_reads(const ExprView& expr, const Program& program, std::vector<Read>& reads) {
+void find_reads(const ExprView& expr, const Program& program, Reads& reads) {
   constexpr std::string_view kBatch = "batch.";
   const auto* brought = expr.get<node::Context>();
   if (brought != nullptr && brought->name.starts_with(kBatch))
     reads.push_back({brought->name.substr(kBatch.size()), expr.span});
+  if (expr.is<node::Error>()) reads.push_back({"", expr.span});
   for_each_child(expr, [&](ExprId child) { find_reads(program.exprs[child], program, reads); });
   for_each_body(expr, [&](const Body& body) { find_reads(body, program, reads); });
 }
 
-void find_reads(const Body& body, const Program& program, std::vector<Read>& reads) {
+void find_reads(const Body& body, const Program& program, Reads& reads) {
   for (const Stmt& stmt : body) {
     for_each_child(stmt, [&](ExprId child) { find_reads(program.exprs[child], program, reads); });
     for_each_body(stmt, [&](const Body& inner) { find_reads(inner, program, reads); });
@@ -42,6 +39,12 @@ bool delivers(const StreamDecl& stream, const std::string& field) {
 
 }  // namespace
 
+std::vector<FieldRead> fields_read_by(const Fn& hook, const Program& program) {
+  Reads reads;
+  if (hook.role == FnRole::Hook) find_reads(hook.body, program, reads);
+  return reads;
+}
+
 void check_hook_fields(Context& cx, const Experiment& experiment) {
   const DataObject& data = cx.program.datas[experiment.data];
   if (data.object.is_damaged) return;
@@ -51,12 +54,9 @@ void check_hook_fields(Context& cx, const Experiment& experiment) {
     if (!is_listed) continue;
     for (const uint32_t index : callback.fns) {
       const Fn& fn = cx.program.fns[index];
-      if (fn.role != FnRole::Hook) continue;
-      std::vector<Read> reads;
-      find_reads(fn.body, cx.program, reads);
-      for (const Read& read : reads) {
+      for (const FieldRead& read : fields_read_by(fn, cx.program)) {
         for (const StreamDecl& stream : data.streams) {
-          if (stream.role != role_of(fn.name) || delivers(stream, read.field) ||
+          if (read.field.empty() || stream.role != role_of(fn.name) || delivers(stream, read.field) ||
               is_reported(cx, diagnostics::Code::E0515, read.span))
             continue;
           cx.report(diag::hook_wants_field(read.span, fn.name, read.field, data.object.name)

@@ -31,8 +31,7 @@ std::optional<Expr> filename_pattern(const ast::Expr& value, const Context& cx) 
 std::optional<Expr> check_listed(const ast::Expr& value, const std::string& what, Kind kind, Scope& scope) {
   Context& cx = scope.cx;
   static const std::set<std::string> kLater = {
-      "Wandb",     "Comet",  "Jsonl",      "Swa",         "Unfreeze", "SamplePredictions",
-      "ImageGrid", "Notify", "SpikeGuard", "StopOnSignal"};
+      "Wandb", "Comet", "Jsonl", "Swa", "Unfreeze", "SamplePredictions", "ImageGrid", "Notify", "StopOnSignal"};
   const auto* call = value.get<ast::Call>();
   const std::optional<ast::Name> name = call != nullptr ? name_written(*call->callee) : std::nullopt;
   if (!name) {

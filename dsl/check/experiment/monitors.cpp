@@ -60,16 +60,13 @@ void check_mode(Context& cx, const ExprView& written, const std::string& name, S
   cx.report(std::move(diagnostic));
 }
 
-/// What watches values as they come on steps, rather than one for each epoch or round.
-bool watches_steps(const std::string& call) { return call == "SpikeGuard"; }
-
 void check_watching(Context& cx, const ExprView& expr, const SeriesOf& series) {
   const auto* call = expr.get<node::Call>();
   if (call == nullptr) return;
   for (const node::NamedArg& arg : call->args) check_watching(cx, cx.at(arg.value), series);
   const auto watched = watched_series(*call, cx.program);
   if (!watched) return;
-  const Logged* one = find_series(cx, watched->series, watched->span, !watches_steps(call->name), series);
+  const Logged* one = find_series(cx, watched->series, watched->span, !library::info(call->op).watches_steps, series);
   if (one == nullptr) return;
   const auto mode = mode_argument(*call, cx.program);
   if (mode) check_mode(cx, cx.at(call->args[*mode].value), watched->series, watched->span, *one);
@@ -125,6 +122,11 @@ void check_sweep_target(Context& cx, const ast::Section& sweep, const SeriesOf& 
     const std::string name = cx.source_text(setting.value.span);
     const Logged* one = find_series(cx, name, setting.value.span, true, series);
     if (one == nullptr) continue;
+    if (is_rate(name)) {
+      cx.report(
+          diag::monitor_without_value(setting.value.span, name, "a rate is set by a trial, and not what comes of it"));
+      continue;
+    }
     const std::string mode = setting.name.text == "minimize" ? "min" : "max";
     const std::string& better = one->better.empty() ? one->named : one->better;
     if (better.empty() || better == mode) continue;

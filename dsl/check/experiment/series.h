@@ -21,6 +21,9 @@ using SeriesOf = std::map<std::string, Logged>;
 /// All series of an experiment: what its model and callbacks log, and what is recorded unasked.
 SeriesOf logged_series(const Program& program, const Experiment& experiment);
 
+/// Whether `name` is a learning rate, which is recorded unasked.
+inline bool is_rate(const std::string& name) { return name.starts_with("lr."); }
+
 /// Whether the callback of this name stands in the experiment.
 bool is_listed(const std::string& callback, const Experiment& experiment);
 

@@ -36,6 +36,12 @@ void check_logged_names(Context& cx);
 void check_learning_rates(Context& cx);
 /// `sweep { … }` as a call, its axes and settings by name; nothing after a report.
 std::optional<Expr> check_sweep(const ast::Section& section, Scope& scope);
+/// A field of the batch that a hook reads, `batch.x`.
+struct FieldRead {
+  std::string field;  ///< "" where a mistake may have been meant for one
+  Span span;
+};
+std::vector<FieldRead> fields_read_by(const Fn& hook, const Program& program);
 /// E0515: `batch.x` in the hooks of a listed callback is what the streams of their role deliver.
 void check_hook_fields(Context& cx, const Experiment& experiment);
 /// E0427, E0428: schedules fit the length of training.

@@ -62,11 +62,11 @@ syntax keyword ltrBlock MultilabelRecall MultilabelSpecificity Muon NAdam PReLU 
 syntax keyword ltrBlock PearsonCorrCoef Perplexity PixelShuffle Precision ProgressBar R2Score RAdam RMSNorm
 syntax keyword ltrBlock RMSprop RNN RNNCell Recall RetrievalMAP RetrievalMRR RetrievalNormalizedDCG
 syntax keyword ltrBlock RootMeanSquaredError Rprop RunningMean SGD ScaleInvariantSignalDistortionRatio
-syntax keyword ltrBlock SpearmanCorrCoef Specificity StatScores StructuralSimilarityIndexMeasure SumMetric
-syntax keyword ltrBlock Summary SymmetricMeanAbsolutePercentageError SyncBatchNorm TensorBoard Throughput Timer
-syntax keyword ltrBlock TransformerEncoderLayer Upsample WordErrorRate bert forecaster gpt2 image_classifier
-syntax keyword ltrBlock lenet lstm_forecaster mlp mobilenet_v2 resnet18 resnet34 resnet50 segmenter
-syntax keyword ltrBlock tabular_classifier tabular_regressor text_classifier unet vit_b16
+syntax keyword ltrBlock SpearmanCorrCoef Specificity SpikeGuard StatScores StructuralSimilarityIndexMeasure
+syntax keyword ltrBlock SumMetric Summary SymmetricMeanAbsolutePercentageError SyncBatchNorm TensorBoard
+syntax keyword ltrBlock Throughput Timer TransformerEncoderLayer Upsample WordErrorRate bert forecaster gpt2
+syntax keyword ltrBlock image_classifier lenet lstm_forecaster mlp mobilenet_v2 resnet18 resnet34 resnet50
+syntax keyword ltrBlock segmenter tabular_classifier tabular_regressor text_classifier unet vit_b16
 syntax keyword ltrHook run_start run_end fit_start fit_end sanity_start sanity_end train_start train_end
 syntax keyword ltrHook train_epoch_start train_epoch_end train_batch_start train_batch_end before_backward
 syntax keyword ltrHook after_backward before_step after_step val_epoch_start val_epoch_end val_batch_start

@@ -344,7 +344,8 @@ LTR_EXPORT Tensor select(const Tensor& x, int64_t dim, int64_t index);
 ///            float[N, C, ...]  probabilities instead: `soft_cross_entropy`
 ///   weight   float[C]          of each class; the mean is weighted too
 ///   returns  nats per sample; nan if every sample is ignored
-/// As PyTorch's CrossEntropyLoss, but that nothing is ignored unless it is said (there -100 is); label smoothing as in Szegedy et al. 2016, section 7.
+/// As PyTorch's CrossEntropyLoss, but that `ignore_index` has no default: where -100 shall be passed over, as there, say
+/// `ignore_index = -100`. Label smoothing as in Szegedy et al. 2016, section 7.
 LTR_EXPORT Tensor cross_entropy(const Tensor& logits, const Tensor& target, const Tensor& weight, Option<int64_t> ignore_index, double label_smoothing, const Str& reduction);
 /// The same against probabilities, such as those of `mixup`: -sum(probs · log softmax(logits)), a mean over samples.
 LTR_EXPORT Tensor soft_cross_entropy(const Tensor& logits, const Tensor& probs, const Tensor& weight, double label_smoothing, const Str& reduction);

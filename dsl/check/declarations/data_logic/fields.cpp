@@ -7,22 +7,22 @@ namespace ltr::check {
 
 namespace {
 
-bool mentions_batch(const Context& cx, const Object& callback) {
-  for (const uint32_t fn : callback.fns) {
-    const std::string& name = cx.program.fns[fn].name;
-    if (name.find("_batch_") != std::string::npos) return true;
-  }
-  return false;
+bool reads_field(const Context& cx, const Object& callback, const std::string& field) {
+  return std::any_of(callback.fns.begin(), callback.fns.end(), [&](uint32_t fn) {
+    const std::vector<FieldRead> reads = fields_read_by(cx.program.fns[fn], cx.program);
+    return std::any_of(reads.begin(), reads.end(),
+                       [&](const FieldRead& read) { return read.field == field || read.field.empty(); });
+  });
 }
 
-/// Whether something beside steps reads batches in this experiment: hooks around batches, callbacks
-/// that take tokens or a field, a trainer that counts one.
-bool has_other_readers(const Context& cx, const Experiment& experiment) {
+/// Whether something beside steps reads the field in this experiment: hooks around batches, callbacks that take tokens or a
+/// field, a trainer that counts one.
+bool has_other_readers(const Context& cx, const Experiment& experiment, const std::string& field) {
   for (const Expr& callback : experiment.callbacks) {
     const auto& call = *callback.get<node::Call>();
     if (library::info(call.op).reads_batches) return true;
     for (const Object& own : cx.program.callbacks) {
-      if (own.name == call.name && mentions_batch(cx, own)) return true;
+      if (own.name == call.name && (own.is_damaged || reads_field(cx, own, field))) return true;
     }
   }
   const SettingValue* weigh = find_setting(experiment.trainer, "weigh");
@@ -39,7 +39,7 @@ bool is_read(const Context& cx, DeclIndex data, const std::string& field, bool& 
     if (experiment.data != data) continue;
     is_wired = true;
     if (cx.program.models[experiment.model].is_damaged) return true;
-    if (has_other_readers(cx, experiment)) return true;
+    if (has_other_readers(cx, experiment, field)) return true;
     for (const uint32_t index : cx.program.models[experiment.model].fns) {
       const Fn& fn = cx.program.fns[index];
       if (fn.role != FnRole::Step) continue;

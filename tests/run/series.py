@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+"""What callbacks watch: every series that `check` names can be watched by a run, learning rates too; `SpikeGuard` warns, and
+stops. What a run says of itself: shares of one whole, and the step of the weights that `validate` looks at.
+
+Python's standard library alone; LTRC and LTR_SOURCE say which compiler and sources, if not these.
+"""
+import json
+import pathlib
+import re
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
+from harness import LTRC, build, check, finish, fit, newest, run, scratch
+
+PROGRAM = """ltr 1
+
+data Points() {
+  batch[B] { x: float[B, 2] }
+  fn far(s: {i: int}) -> {x: float[2]} = (x = full(2, if s.i == 29 then 1e3 else 1.0) + sum(randn(300, 300) @ randn(300, 300)) * 0)
+  train = range(40) |> map(far) |> collate(4)
+  val = range(8) |> map(far) |> collate(4)
+}
+
+model Net() {
+  net = Linear(2, 1)
+  optimizer opt = SGD(net.weights, lr = 0.1) { schedule = exponential(gamma = 0.5) }
+  step train[B](x: float[B, 2]) {
+    loss = mean(x ** 2) + 0.0 * mean(net(x))
+    minimize loss
+    log loss on both
+    log size = mean(x) on step
+  }
+  step val[B](x: float[B, 2]) { log loss = mean(net(x) ** 2) }
+}
+
+callback Tell {
+  on train_epoch_end { print "rate {metric(lr.opt):.4f}" }
+  on val_batch_end { print "step {global_step} epoch {epoch}" }
+}
+
+experiment e {
+  data = Points(), model = Net(), trainer { epochs = 3, log_every = 1, sanity_val = 0 }, loggers { Csv() }
+  callbacks { CALLBACKS }
+}
+"""
+
+
+def prints(result):
+    events = [json.loads(line) for line in result.stdout.splitlines() if line.startswith("{")]
+    return [event["text"] for event in events if event["event"] == "print"]
+
+
+with scratch() as place:
+    folder = pathlib.Path(place)
+
+    def fitted(name, callbacks, *options):
+        (folder / f"{name}.ltr").write_text(PROGRAM.replace("CALLBACKS", callbacks))
+        return fit(build(folder / f"{name}.ltr", folder), folder / f"{name}-runs", *options)
+
+    (folder / "unknown.ltr").write_text(PROGRAM.replace("CALLBACKS", "EarlyStop(monitor = val.nothing)"))
+    told = run(LTRC, "check", folder / "unknown.ltr").text
+    named = re.search(r"logged are: (.*)", told)
+    names = named.group(1).split(", ") if named else []
+    check("check names all series", names == ["lr.opt", "train.loss", "train.size", "val.loss"], told)
+    watched = ", ".join(f"EarlyStop(monitor = {name}, mode = min, patience = 99)" for name in names if name != "train.size")
+    result = fitted("all", watched + ", SpikeGuard(of = train.size), Checkpoint(filename = \"at-{lr.opt:.4f}\", every = 1 epoch, keep = 9), Tell()", "--json")
+    check("and a run takes each of them", result.returncode == 0, result.text)
+    rates = [text for text in prints(result) if text.startswith("rate")]
+    check("a hook reads the rate of the last update", rates == ["rate 0.1000", "rate 0.0500", "rate 0.0250"], rates)
+    kept = sorted(path.name for path in (newest(folder / "all-runs") / "checkpoints").glob("at-*"))
+    check("a checkpoint is named by it", kept == ["at-0.0250", "at-0.0500", "at-0.1000"], kept)
+
+    result = fitted("rate", "EarlyStop(monitor = lr.opt, mode = min, threshold = 0.06)")
+    check("training ends by a rate", "early stop: 20 steps, 2 epochs" in result.text and "lr.opt = 0.05 passed" in result.text, result.text)
+
+    shares = re.search(r"train (\d+) %, val (\d+) %, data wait (\d+) %, checkpoints (\d+) %", result.text)
+    parts = [int(part) for part in shares.groups()] if shares else []
+    check("its time is told in shares of one whole", parts and sum(parts) <= 102 and parts[2] > 0, result.text)
+
+    result = fitted("warns", "SpikeGuard(), Tell()")
+    check("a spike is told of, once in each epoch", result.returncode == 0 and
+          result.stderr.count("train.loss jumped to") == 3 and "step 8: train.loss jumped to 250001 from a mean of 1 over" in result.stderr, result.text)
+    result = run(folder / "warns", "validate", "--out", folder / "warns-runs", "--json")
+    check("validate is at the step of its weights", result.returncode == 0 and "step 30 epoch 2" in result.text, result.text)
+    rounds = [json.loads(line) for line in result.stdout.splitlines() if '"event":"round"' in line]
+    check("and says so in its events", [one["step"] for one in rounds] == [30], result.text)
+
+    result = fitted("stops", "SpikeGuard(action = stop, window = 3, rtol = 100)")
+    check("a spike ends training", "spike: 8 steps" in result.text and "step 8: train.loss jumped" in result.text, result.text)
+    about = newest(folder / "stops-runs") / "faults/step0000008.json"
+    check("its batch is kept", about.exists() and about.with_suffix(".safetensors").exists(), result.text)
+    records = json.loads(about.read_text())["records"] if about.exists() else []
+    check("with the records of two windows", len(records) == 8, records)
+finish()
