@@ -26,7 +26,8 @@ Str SpikeGuard::take(double value) {
       values_.empty() ? 0 : std::accumulate(values_.begin(), values_.end(), 0.0) / double(values_.size());
   const double rise = value - mean;
   if (is_warm && rise > rtol_ * std::abs(mean) && rise > atol_.value_or(0))
-    return fmt::format("{} jumped to {:.6g} from a mean of {:.6g} over {} values", series_, value, mean, values_.size());
+    return fmt::format("{} jumped to {:.6g} from a mean of {:.6g} over {} values", series_, value, mean,
+                       values_.size());
   seen_ = std::min(seen_ + 1, warmup_);
   values_.push_back(value);
   if (int64_t(values_.size()) > window_) values_.pop_front();

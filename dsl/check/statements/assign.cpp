@@ -126,13 +126,18 @@ Expr put_part(const ExprView& part, Expr value, Span span, Scope& scope) {
   if (const auto* written = part.get<node::RecordField>()) {
     const ExprView& record = cx.at(written->record);
     node::Record whole;
-    const ExprId put = cx.keep(std::move(value));
-    for (const TypeField& field : record.type.fields) {
-      whole.values.push_back(field.name == written->name
-                                 ? put
-                                 : cx.keep({field.type, span, node::RecordField{written->record, field.name}}));
+    Type type = record.type;
+    for (TypeField& field : type.fields) {
+      if (field.name != written->name) {
+        whole.values.push_back(cx.keep({field.type, span, node::RecordField{written->record, field.name}}));
+        continue;
+      }
+      // An int is another size now, alone or in what stands around it.
+      const bool holds_sizes = field.type.kind == Kind::Int || field.type.kind == Kind::Record;
+      if (holds_sizes && value.type.kind == field.type.kind) field.type = value.type;
+      whole.values.push_back(cx.keep(std::move(value)));
     }
-    return put_part(record, {record.type, span, std::move(whole)}, span, scope);
+    return put_part(record, {std::move(type), span, std::move(whole)}, span, scope);
   }
   if (const auto* index = part.get<node::Op>()) {
     ExprIds args = index->args;
