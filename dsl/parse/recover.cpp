@@ -71,6 +71,8 @@ void add_help(const State& state, Level level, Iter start, Iter at, diagnostics:
     diagnostic.help("documentation is written with `##` above the declaration");
   } else if (start->kind == K::Import && expects(state, K::As)) {
     diagnostic.help("`import \"file.ltr\" as name`, or `import std.vision.{resize}`");
+  } else if (start->kind == K::Batch && expects(state, K::OpenBrace)) {
+    diagnostic.help("the batch is written `batch[B] { image: float[B, 28, 28], label: i64[B] }`");
   } else if (expects(state, K::OpenBrace) && expects(state, K::Assign)) {
     diagnostic.help("a body is `{ … }`, or `= value` if it is one value");
   } else if (kNames.has(at->kind)) {

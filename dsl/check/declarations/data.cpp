@@ -164,6 +164,8 @@ StreamDecl check_stream_item(const ast::Stream& stream, ObjectInfo& object, Data
   }
   declared.value = check_expr(stream.value, scope);
   if (!is_stream(declared.value, declared.role, cx)) return declared;
+  // A batch that could not be read says nothing about what is delivered.
+  if (object.is_damaged && object.batch.fields.empty()) return declared;
   if (check_stream(cx, object, declared, told, scope)) {
     declared.record = Type::of(Kind::Record);
     declared.record.fields = declared.value.type.fields;

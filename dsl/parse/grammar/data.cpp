@@ -11,13 +11,17 @@ using K = TokenKind;
 
 constexpr KindSet kRoles = {K::Train, K::Val, K::Test, K::Predict};
 
+/// What makes `batch` the schema, also one that is written wrong.
+constexpr KindSet kBehindBatch = {K::OpenBracket, K::OpenBrace, K::OpenParen, K::Name, K::Colon};
+
 /// The `batch { … }` of a data declaration.
 struct Schema {
   std::vector<ast::Name> binders;
   ast::RecordType fields;
   Span span;
 };
-void mark_error(Schema& schema, Span span) { schema.span = span; }
+/// One that could not be read is one all the same.
+void mark_error(const State&, Schema& schema, Iter first, Iter) { schema.span = first->span; }
 
 struct SchemaId : Spanned {};
 const Rule<SchemaId, Schema> schema = "batch";
@@ -66,7 +70,7 @@ struct LooseValue : x3::parser<LooseValue> {
   }
 };
 
-const auto schema_def = x3::omit[(ahead(K::Batch, KindSet{K::OpenBracket, K::OpenBrace}) >> skip_quietly(K::Batch)) >
+const auto schema_def = x3::omit[(ahead(K::Batch, kBehindBatch) >> skip_quietly(K::Batch)) >
                                  -binders[set<&Schema::binders>] > record_type[set<&Schema::fields>]];
 const auto stream_def =
     x3::omit[(ahead(kRoles, KindSet{K::Assign, K::Dot}) >> NameParser(kRoles)[set<&ast::Stream::role>]) >
@@ -78,7 +82,7 @@ const auto data_item_def = x3::omit[labelled(
 const auto data_entry = recovering(Level::Statement, x3::eps > data_item > end_of_entry)[push<&ast::Data::items>];
 const auto data_def =
     x3::omit[keyword(K::Data) > name[set<&ast::Data::name>] > -params[params_of] >
-             braced_entries((ahead(K::Batch, KindSet{K::OpenBracket, K::OpenBrace}) >>
+             braced_entries((ahead(K::Batch, kBehindBatch) >>
                              recovering(Level::Statement, x3::eps > schema > end_of_entry)[set_schema]) |
                             data_entry) > x3::eps[check_schema]];
 
