@@ -58,8 +58,7 @@ struct RunRequest {
   Progress& progress;
   Str run_dir;  ///< checkpoints go to `run_dir/checkpoints`
   Str run_name;
-  Str resume;       ///< checkpoint folder to go on from, "" for a new run
-  Trained trained;  ///< the weights of what only evaluates
+  Str resume;  ///< checkpoint folder to go on from, "" for a new run
   RunFlags flags;
   const Ranks& ranks = one_rank();
   GradientTravel travel;             ///< between them
@@ -71,6 +70,7 @@ struct RunRequest {
   Str precision = "f32";                        ///< f64 f32 bf16 bf16_pure
   std::vector<std::pair<Str, Value>> settings;  ///< resolved, for the checkpoint's manifest
   std::vector<Value> predict_params;            ///< values of `StepInfo::params` of the step that runs
+  Trained trained;                              ///< the weights of what only evaluates
   /// Reads stream `stream` of the data; empty: through data::Loader. Tests give their own.
   std::function<std::unique_ptr<Feed>(size_t stream)> make_feed;
   /// Whether this process is the one that writes into `run_dir`.
