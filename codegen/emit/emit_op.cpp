@@ -7,8 +7,23 @@ using ir::Role;
 using ir::TypeKind;
 using ir::ValueId;
 
+namespace {
+
+/// A tuple of ints, or of such tuples.
+bool is_of_ints(const ir::Type& type) {
+  return type.is(TypeKind::Tuple) && std::all_of(type.fields.begin(), type.fields.end(), [](const ir::Field& part) {
+           return part.type.is(TypeKind::Int) || is_of_ints(part.type);
+         });
+}
+
+}  // namespace
+
 cpp::Expr FunctionEmitter::library_call(const ir::Op& op) {
   std::vector<cpp::Expr> args = uses(op);
+  // Sizes of several axes are one list there.
+  for (size_t i = 0; i < args.size(); ++i) {
+    if (is_of_ints(type(op.operands[i]))) args[i] = cpp::call("ltr::ints", {std::move(args[i])});
+  }
   if (op.function == library::Id::Gradcheck) args.insert(args.begin(), cpp::name("cx"));
   // What is known of a stream belongs to the data that is built; what is decoded is so by the wired data.
   if (op.function == library::Id::Facts || op.function == library::Id::Vocab)

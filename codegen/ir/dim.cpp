@@ -148,11 +148,14 @@ class DimReader {
     return element(dims_.name(std::string(text_.substr(begin, position_ - begin))));
   }
 
-  /// `list`, or one of its elements.
+  /// `list`, or one of its elements, or of theirs.
   Result element(DimId list) {
-    if (!take("[")) return list;
-    const Result index = sum();
-    return index && take("]") ? Result(dims_.binary(Dim::Kind::Element, list, *index)) : Result();
+    while (take("[")) {
+      const Result index = sum();
+      if (!index || !take("]")) return {};
+      list = dims_.binary(Dim::Kind::Element, list, *index);
+    }
+    return list;
   }
 
   Result operands(const Bracketed& form) {

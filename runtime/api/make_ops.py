@@ -44,6 +44,8 @@ def param_type(kind):
         return HOST[kind]
     if kind.startswith("one_of["):
         return "const Str&"
+    if re.fullmatch(r"\([(), int]+\)", kind):  # of several axes, in a row
+        return "const Ints&"
     if kind.startswith("list[") and TENSOR.match(kind[5:]):
         return "const Tensors&"
     if TENSOR.match(kind) or (kind.startswith("option[") and TENSOR.match(kind[7:])):

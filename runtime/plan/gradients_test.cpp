@@ -245,30 +245,41 @@ TEST_CASE("gradients of products are autograd's") {
   compare(
       {"embedding", {{{5, 3}}}, [](const Tensors& x) { return square(embedding(whole({1, 4, 1, 0}, {2, 2}), x[0])); }});
   compare({"conv1d", {{{2, 4, 9}}, {{6, 2, 3}}, {{6}}}, [](const Tensors& x) {
-             return conv1d(x[0], x[1], x[2], 2, 1, 2, 2);
+             return conv1d(x[0], x[1], x[2], 2, {1, 1}, 2, 2);
            }});
   compare({"conv2d", {{{2, 3, 6, 7}}, {{4, 3, 3, 3}}, {{4}}}, [](const Tensors& x) {
-             return conv2d(x[0], x[1], x[2], 1, 1, 1, 1);
+             return conv2d(x[0], x[1], x[2], {1, 1}, {1, 1, 1, 1}, {1, 1}, 1);
+           }});
+  compare({"conv2d of unequal ends", {{{2, 3, 6, 7}}, {{4, 3, 2, 4}}, {{4}}}, [](const Tensors& x) {
+             return conv2d(x[0], x[1], x[2], {1, 2}, {0, 1, 2, 1}, {2, 1}, 1);
+           }});
+  compare({"conv1d of unequal ends", {{{2, 4, 9}}, {{6, 4, 4}}, {{6}}}, [](const Tensors& x) {
+             return conv1d(x[0], x[1], x[2], 1, {3, 0}, 1, 1);
            }});
   compare({"conv2d without bias", {{{2, 4, 6, 7}}, {{4, 1, 3, 3}}}, [](const Tensors& x) {
-             return conv2d(x[0], x[1], {}, 2, 0, 1, 4);
+             return conv2d(x[0], x[1], {}, {2, 2}, {0, 0, 0, 0}, {1, 1}, 4);
            }});
   compare({"conv3d", {{{1, 2, 4, 5, 4}}, {{3, 2, 2, 2, 2}}, {{3}}}, [](const Tensors& x) {
-             return conv3d(x[0], x[1], x[2], 1, 0, 1, 1);
+             return conv3d(x[0], x[1], x[2], {1, 1, 1}, {0, 0, 0, 0, 0, 0}, {1, 1, 1}, 1);
            }});
   compare({"conv_transpose1d", {{{2, 4, 5}}, {{4, 3, 3}}, {{3}}}, [](const Tensors& x) {
              return conv_transpose1d(x[0], x[1], x[2], 2, 1, 1, 1, 1);
            }});
   compare({"conv_transpose2d", {{{2, 4, 3, 4}}, {{4, 2, 3, 3}}, {{4}}}, [](const Tensors& x) {
-             return conv_transpose2d(x[0], x[1], x[2], 2, 1, 1, 2, 1);
+             return conv_transpose2d(x[0], x[1], x[2], {2, 2}, {1, 1}, {1, 1}, 2, {1, 1});
            }});
   compare({"max_pool", {{{2, 3, 7}}}, [](const Tensors& x) { return square(max_pool1d(x[0], 3, 2, 1)); }});
-  compare({"max_pool2d", {{{2, 3, 7, 6}}}, [](const Tensors& x) { return square(max_pool2d(x[0], 2, 2, 0)); }});
+  compare({"max_pool2d", {{{2, 3, 7, 6}}}, [](const Tensors& x) {
+             return square(max_pool2d(x[0], {2, 3}, {2, 1}, {0, 1}));
+           }});
   compare({"avg_pool", {{{2, 3, 7}}}, [](const Tensors& x) { return square(avg_pool1d(x[0], 3, 2, 1)); }});
-  compare({"avg_pool2d", {{{2, 3, 7, 6}}}, [](const Tensors& x) { return square(avg_pool2d(x[0], 2, 2, 1)); }});
+  compare({"avg_pool2d", {{{2, 3, 7, 6}}}, [](const Tensors& x) {
+             return square(avg_pool2d(x[0], {2, 3}, {2, 1}, {1, 0}));
+           }});
   compare({"adaptive_avg_pool", {{{2, 3, 7}}}, [](const Tensors& x) { return square(adaptive_avg_pool1d(x[0], 3)); }});
-  compare(
-      {"adaptive_avg_pool2d", {{{2, 3, 7, 6}}}, [](const Tensors& x) { return square(adaptive_avg_pool2d(x[0], 3)); }});
+  compare({"adaptive_avg_pool2d", {{{2, 3, 7, 6}}}, [](const Tensors& x) {
+             return square(adaptive_avg_pool2d(x[0], {3, 2}));
+           }});
 }
 
 TEST_CASE("gradients of attention are autograd's") {

@@ -125,7 +125,8 @@ std::map<Str, std::function<Tensor(const Tensor&)>> functions() {
        }},
       {"conv_transpose2d",
        [](const Tensor& x) {
-         return squared(conv_transpose2d(reshape(x, {1, 2, 3, 5}), wave({2, 2, 3, 3}, 1), wave({4}, 2), 2, 1, 1, 2, 1));
+         return squared(conv_transpose2d(reshape(x, {1, 2, 3, 5}), wave({2, 2, 3, 3}, 1), wave({4}, 2), {2, 2}, {1, 1},
+                                         {1, 1}, 2, {1, 1}));
        }},
       {"interpolate",
        [](const Tensor& x) { return squared(interpolate(reshape(x, {1, 1, 6, 5}), 9, 8, "bicubic", false)); }},

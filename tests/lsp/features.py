@@ -82,7 +82,7 @@ def test_hover(client, mnist, gpt, **_):
     expect("Peak learning rate." in hover(client, mnist, "hparam lr", shift=7))
     text = hover(client, mnist, "cross_entropy")
     expect("fn cross_entropy[N, C]" in text and "gives `float[]`" in text and "label_smoothing" in text, text)
-    expect("kernel: int" in hover(client, mnist, "kernel = 3"), hover(client, mnist, "kernel = 3"))
+    expect("kernel: (int, int)" in hover(client, mnist, "kernel = 3"), hover(client, mnist, "kernel = 3"))
     expect("model Classifier(width: int" in hover(client, mnist, "Classifier(width, lr)"))
     expect(hover(client, mnist, "# float[B, width", shift=3) == "")
     expect("Zeroes gradients" in hover(client, mnist, "minimize loss", shift=2), hover(client, mnist, "minimize loss", shift=2))
@@ -176,13 +176,13 @@ def test_signature_help(client, mnist, **_):
     found = client.request("textDocument/signatureHelp", **client.at(mnist, "padding = 1", shift=4))
     [signature] = found["signatures"]
     begin, end = signature["parameters"][found["activeParameter"]]["label"]
-    expect(signature["label"][begin:end] == "padding: int = 0", signature)
+    expect(signature["label"][begin:end] == "padding: ((int, int), (int, int)) = 0", signature)
     found = client.request("textDocument/signatureHelp", **client.at(mnist, "cross_entropy(net(image), label", shift=27))
     expect(found["activeParameter"] == 1 and found["signatures"][0]["label"].startswith("cross_entropy("), found)
     found = client.request("textDocument/signatureHelp", **client.at(mnist, "max_pool2d(2)", shift=11))
     [signature] = found["signatures"]
     begin, end = signature["parameters"][found["activeParameter"]]["label"]
-    expect(signature["label"][begin:end] == "kernel: int", "a pipe gives the first argument")
+    expect(signature["label"][begin:end] == "kernel: (int, int)", "a pipe gives the first argument")
     found = client.request("textDocument/signatureHelp", **client.at(mnist, "net(image)", shift=4))
     expect("float[B, 1, 28, 28]" in found["signatures"][0]["label"], found)
     expect(client.request("textDocument/signatureHelp", **client.at(mnist, "hparam lr")) is None)

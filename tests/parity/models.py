@@ -68,6 +68,23 @@ STACK = """block Stack() {{
 }}"""
 
 
+AXES = """[Conv2d(3, 4, kernel = (3, 5), stride = (1, 2), padding = (1, 2), dilation = (2, 1)), relu,
+    MaxPool2d((2, 3), stride = (1, 2), padding = (1, 0)),
+    Conv2d(4, 6, kernel = (4, 3), padding = "same", dilation = (1, 2)), tanh,
+    ConvTranspose2d(6, 5, kernel = (2, 3), stride = (1, 2), padding = (0, 1), output_padding = (0, 1)),
+    AvgPool2d((2, 3), padding = (1, 0)), AdaptiveAvgPool2d((2, 3)), flatten(1), Linear(30, 4)]"""
+
+
+def axes():
+    nn = torch.nn
+    return nn.Sequential(
+        nn.Conv2d(3, 4, (3, 5), stride=(1, 2), padding=(1, 2), dilation=(2, 1)), nn.ReLU(),
+        nn.MaxPool2d((2, 3), stride=(1, 2), padding=(1, 0)),
+        nn.Conv2d(4, 6, (4, 3), padding="same", dilation=(1, 2)), nn.Tanh(),
+        nn.ConvTranspose2d(6, 5, (2, 3), stride=(1, 2), padding=(0, 1), output_padding=(0, 1)),
+        nn.AvgPool2d((2, 3), padding=(1, 0)), nn.AdaptiveAvgPool2d((2, 3)), nn.Flatten(1), nn.Linear(30, 4))
+
+
 class Stack(torch.nn.Module):
     def __init__(self, kind):
         super().__init__()
@@ -85,6 +102,7 @@ ROWS = [
      lambda: torchvision.models.resnet50(num_classes=4)),
     ("mobilenet_v2", {**IMAGE, "imports": "import std.models.{mobilenet_v2}", "net": "mobilenet_v2(4)"},
      lambda: torchvision.models.mobilenet_v2(num_classes=4)),
+    ("sizes of each axis", {**IMAGE, "imports": "", "net": AXES}, axes),
     *((name, {**SERIES, "net": "Stack()", "blocks": STACK.format(f"{name}(3, 4, layers = 2, directions = 2)")},
        lambda name=name: Stack(getattr(torch.nn, name))) for name in ("LSTM", "GRU", "RNN")),
 ]

@@ -20,7 +20,13 @@ std::vector<ParamInfo> check_params(Context& cx, const std::vector<ast::Param>& 
     info.type = check_type(param.type, scope);
     info.initial = param.initial ? &*param.initial : nullptr;
     info.sizes = name_sizes(info.type, info.name, false, cx);
-    if (info.type.kind == Kind::Int) scope.dim_names[info.name] = info.sizes[0];
+    if (info.type.kind == Kind::Int) {
+      scope.dim_names[info.name] = info.sizes[0];
+    } else if (!info.sizes.empty()) {
+      // Types of the params behind it, and of the result, may read the ints in it.
+      if (scope.frames.empty()) scope.frames.emplace_back();
+      scope.declare(info.name, info.type);
+    }
     result.push_back(std::move(info));
   }
   return result;

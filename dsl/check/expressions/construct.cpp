@@ -27,6 +27,7 @@ std::optional<std::vector<Expr>> constructor_arguments(const ObjectInfo& object,
     return object.params[i].type.kind == Kind::Function && (*bound)[i] != nullptr;
   };
   bool has_error = false;
+  std::vector<size_t> words;  // which stand for what the other arguments say
   for (size_t i = 0; i < object.params.size(); ++i) {
     const ParamInfo& param = object.params[i];
     if (is_function(i)) {
@@ -34,12 +35,21 @@ std::optional<std::vector<Expr>> constructor_arguments(const ObjectInfo& object,
       args.push_back(given.checked ? *given.checked : check_function(*given.value, site.scope));
     } else if ((*bound)[i] == nullptr) {
       args.push_back(default_of(object.params, i, args, object.module, site.scope));
+    } else if (is_padding_word(object, param, *(*bound)[i])) {
+      words.push_back(i);
+      args.push_back({param.type, (*bound)[i]->value->span, node::NoneConst{}});
     } else {
       const Type wanted = substitute(param.type, binding, cx);
       args.push_back(check_given_as(*(*bound)[i], wanted, site.scope, label(i).c_str()));
     }
     has_error = has_error || args.back().type.is_error();
     bind_sizes(param.type, args.back().type, binding, cx);
+  }
+  for (size_t i = 0; i < words.size() && !has_error; ++i) {
+    Expr& word = args[words[i]];
+    word = padding_of_word(object, args, word.span, site.scope);
+    has_error = word.type.is_error();
+    bind_sizes(object.params[words[i]].type, word.type, binding, cx);
   }
   // What a block parameter must accept may hang on all other arguments.
   for (size_t i = 0; i < object.params.size() && !has_error; ++i) {

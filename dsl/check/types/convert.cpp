@@ -120,7 +120,37 @@ Expr convert_list(Expr expr, const Type& wanted, Scope& scope, const char* what)
   return expr;
 }
 
+bool is_of_ints(const Type& type) {
+  if (type.kind != Kind::Tuple) return type.kind == Kind::Int;
+  return std::all_of(type.fields.begin(), type.fields.end(),
+                     [](const TypeField& field) { return is_of_ints(field.type); });
+}
+
+/// An int for each part of a tuple of ints, and for each part of those.
+Expr spread(const Expr& one, const Type& wanted, Context& cx) {
+  if (wanted.kind == Kind::Int) return one;
+  Type type = Type::of(Kind::Tuple);
+  std::vector<Expr> parts;
+  for (const TypeField& field : wanted.fields) {
+    parts.push_back(spread(one, field.type, cx));
+    type.fields.push_back({"", parts.back().type});
+  }
+  return {std::move(type), one.span, node::Tuple{cx.keep(std::move(parts))}};
+}
+
+/// A tuple that has a name, part by part.
+Expr taken_apart(const Expr& tuple, Context& cx) {
+  const ExprId whole = cx.keep(tuple);
+  std::vector<Expr> parts;
+  for (size_t i = 0; i < tuple.type.fields.size(); ++i)
+    parts.push_back({tuple.type.fields[i].type, tuple.span, node::TupleElement{whole, int64_t(i)}});
+  return {tuple.type, tuple.span, node::Tuple{cx.keep(std::move(parts))}};
+}
+
 Expr convert_tuple(Expr expr, const Type& wanted, Scope& scope, const char* what) {
+  // Ints may have to become pairs.
+  const bool has_a_name = expr.is<node::Local>() || expr.is<node::Member>() || expr.is<node::Hparam>();
+  if (has_a_name && is_of_ints(wanted) && fit_of(expr.type, wanted) == Fit::No) expr = taken_apart(expr, scope.cx);
   auto* tuple = expr.get<node::Tuple>();
   if (tuple == nullptr) return convert_whole(std::move(expr), wanted, scope, what);
   for (size_t i = 0; i < tuple->elements.size(); ++i) {
@@ -227,6 +257,7 @@ Expr convert(Expr expr, const Type& wanted, Scope& scope, const char* what) {
       if (have.kind == Kind::List) return convert_list(std::move(expr), wanted, scope, what);
       break;
     case Kind::Tuple:
+      if (have.kind == Kind::Int && is_of_ints(wanted)) return spread(expr, wanted, scope.cx);
       if (have.kind != Kind::Tuple || have.fields.size() != wanted.fields.size())
         return fail(expr, wanted, scope, what);
       return convert_tuple(std::move(expr), wanted, scope, what);

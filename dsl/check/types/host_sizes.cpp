@@ -95,7 +95,8 @@ std::vector<AtomId> name_sizes(Type& type, const std::string& name, bool is_hpar
       part.value = atoms.element(Polynomial::atom(named[0]), int64_t(i));
       continue;
     }
-    const std::string part_name = name + "." + (type.kind == Kind::Record ? type.fields[i].name : std::to_string(i));
+    const std::string part_name =
+        type.kind == Kind::Record ? name + "." + type.fields[i].name : name + "[" + std::to_string(i) + "]";
     const std::vector<AtomId> inner = name_sizes(part, part_name, is_hparam, cx);
     named.insert(named.end(), inner.begin(), inner.end());
   }

@@ -88,6 +88,22 @@ LTR_EXPORT bool equal(const Tensor& a, const Tensor& b);
 /// Code points `first` to `end` of `text`, as a slice of a tensor: negative ones count from the end, others are clamped.
 LTR_EXPORT Str slice_text(const Str& text, Option<int64_t> first, Option<int64_t> end);
 
+/// The ints of a tuple, and of the tuples in it, in a row.
+template <class... Parts>
+Ints ints(const std::tuple<Parts...>& parts) {
+  Ints all;
+  const auto add = [&](const auto& part) {
+    if constexpr (std::is_same_v<std::decay_t<decltype(part)>, int64_t>) {
+      all.push_back(part);
+    } else {
+      const Ints inner = ints(part);
+      all.insert(all.end(), inner.begin(), inner.end());
+    }
+  };
+  std::apply([&](const Parts&... part) { (add(part), ...); }, parts);
+  return all;
+}
+
 template <class T>
 std::vector<T> join_lists(std::vector<T> first, const std::vector<T>& second) {
   first.insert(first.end(), second.begin(), second.end());

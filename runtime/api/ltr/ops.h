@@ -124,19 +124,19 @@ LTR_EXPORT Tensor alibi(int64_t heads, int64_t size);
 
 // ---- stdlib/tensor/convolution.ltr
 
-/// One-dimensional; `bias` is added to each output channel.
-LTR_EXPORT Tensor conv1d(const Tensor& x, const Tensor& weight, const Tensor& bias, int64_t stride, int64_t padding, int64_t dilation, int64_t groups);
-/// Two-dimensional.
-LTR_EXPORT Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias, int64_t stride, int64_t padding, int64_t dilation, int64_t groups);
-/// Three-dimensional.
-LTR_EXPORT Tensor conv3d(const Tensor& x, const Tensor& weight, const Tensor& bias, int64_t stride, int64_t padding, int64_t dilation, int64_t groups);
+/// One-dimensional; `bias` is added to each output channel. `padding` zeros stand at each end, or so many in front and behind.
+LTR_EXPORT Tensor conv1d(const Tensor& x, const Tensor& weight, const Tensor& bias, int64_t stride, const Ints& padding, int64_t dilation, int64_t groups);
+/// Two-dimensional. `stride` and `dilation` are one int or one for each axis, `padding` may be a pair for each: in front, behind.
+LTR_EXPORT Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias, const Ints& stride, const Ints& padding, const Ints& dilation, int64_t groups);
+/// Three-dimensional. `stride` and `dilation` are one int or one for each axis, `padding` may be a pair for each: in front, behind.
+LTR_EXPORT Tensor conv3d(const Tensor& x, const Tensor& weight, const Tensor& bias, const Ints& stride, const Ints& padding, const Ints& dilation, int64_t groups);
 /// The gradient of conv1d by its input, as a layer; `weight` holds input channels, output channels per group, kernel.
 /// `output_padding` chooses among the sizes that the convolution maps to one.
 LTR_EXPORT Tensor conv_transpose1d(const Tensor& x, const Tensor& weight, const Tensor& bias, int64_t stride, int64_t padding, int64_t output_padding, int64_t groups, int64_t dilation);
 /// The gradient of conv2d by its input, as a layer.
-LTR_EXPORT Tensor conv_transpose2d(const Tensor& x, const Tensor& weight, const Tensor& bias, int64_t stride, int64_t padding, int64_t output_padding, int64_t groups, int64_t dilation);
+LTR_EXPORT Tensor conv_transpose2d(const Tensor& x, const Tensor& weight, const Tensor& bias, const Ints& stride, const Ints& padding, const Ints& output_padding, int64_t groups, const Ints& dilation);
 /// The gradient of conv3d by its input, as a layer.
-LTR_EXPORT Tensor conv_transpose3d(const Tensor& x, const Tensor& weight, const Tensor& bias, int64_t stride, int64_t padding, int64_t output_padding, int64_t groups, int64_t dilation);
+LTR_EXPORT Tensor conv_transpose3d(const Tensor& x, const Tensor& weight, const Tensor& bias, const Ints& stride, const Ints& padding, const Ints& output_padding, int64_t groups, const Ints& dilation);
 /// Channels `C · factor²` become space: `[B, C, H · factor, W · factor]`. Shi et al. 2016.
 LTR_EXPORT Tensor pixel_shuffle(const Tensor& x, int64_t factor);
 
@@ -207,16 +207,16 @@ LTR_EXPORT Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor
 
 /// The largest of each window of `kernel` elements.
 LTR_EXPORT Tensor max_pool1d(const Tensor& x, int64_t kernel, int64_t stride, int64_t padding);
-/// The largest of each `kernel` × `kernel` window.
-LTR_EXPORT Tensor max_pool2d(const Tensor& x, int64_t kernel, int64_t stride, int64_t padding);
+/// The largest of each window, `kernel` high and wide; the sizes are one int, or height and width.
+LTR_EXPORT Tensor max_pool2d(const Tensor& x, const Ints& kernel, const Ints& stride, const Ints& padding);
 /// The mean of each window; padding counts as zeros.
 LTR_EXPORT Tensor avg_pool1d(const Tensor& x, int64_t kernel, int64_t stride, int64_t padding);
-/// The mean of each `kernel` × `kernel` window; padding counts as zeros.
-LTR_EXPORT Tensor avg_pool2d(const Tensor& x, int64_t kernel, int64_t stride, int64_t padding);
+/// The mean of each window, likewise; padding counts as zeros.
+LTR_EXPORT Tensor avg_pool2d(const Tensor& x, const Ints& kernel, const Ints& stride, const Ints& padding);
 /// Means over windows chosen so that `size` remain.
 LTR_EXPORT Tensor adaptive_avg_pool1d(const Tensor& x, int64_t size);
-/// Means over windows chosen so that `size` × `size` remain.
-LTR_EXPORT Tensor adaptive_avg_pool2d(const Tensor& x, int64_t size);
+/// Means over windows chosen so that `size` rows and columns remain.
+LTR_EXPORT Tensor adaptive_avg_pool2d(const Tensor& x, const Ints& size);
 
 // ---- stdlib/tensor/recurrent.ltr
 

@@ -52,8 +52,11 @@ void bias(Step& s) {
   sizes[1] = s.out().size(1);
   s.give(2, s.gradient().call(Op::sum_to, sizes).call(Op::reshape, s.in(2).sizes()));
 }
-void convolved(Step& s, bool is_transposed, int64_t stride, int64_t padding, int64_t dilation, int64_t output_padding,
-               int64_t groups) {
+/// Sizes of one axis of space, or of several.
+Ints sizes_of(const Step& s, size_t at, bool is_line) { return is_line ? Ints{s.host<int64_t>(at)} : s.host<Ints>(at); }
+
+void convolved(Step& s, bool is_transposed, const Ints& stride, const Ints& padding, const Ints& dilation,
+               const Ints& output_padding, int64_t groups) {
   bias(s);
   if (!s.wants(0) && !s.wants(1)) return;
   const std::vector<ValueId> found =
@@ -64,15 +67,22 @@ void convolved(Step& s, bool is_transposed, int64_t stride, int64_t padding, int
   if (s.wants(1)) s.give(1, {s.builder(), found[1]});
 }
 void conv(Step& s) {
-  convolved(s, false, s.host<int64_t>(3), s.host<int64_t>(4), s.host<int64_t>(5), 0, s.host<int64_t>(6));
+  const bool is_line = s.in(0).sizes().size() == 3;
+  const Ints stride = sizes_of(s, 3, is_line);
+  convolved(s, false, stride, s.host<Ints>(4), sizes_of(s, 5, is_line), Ints(stride.size(), 0), s.host<int64_t>(6));
 }
 void conv_transpose(Step& s) {
-  convolved(s, true, s.host<int64_t>(3), s.host<int64_t>(4), s.host<int64_t>(7), s.host<int64_t>(5),
+  const bool is_line = s.in(0).sizes().size() == 3;
+  Ints ends;
+  for (const int64_t both : sizes_of(s, 4, is_line)) ends.insert(ends.end(), 2, both);
+  convolved(s, true, sizes_of(s, 3, is_line), ends, sizes_of(s, 7, is_line), sizes_of(s, 5, is_line),
             s.host<int64_t>(6));
 }
 
 void pooled(Step& s, Op backward) {
-  s.give(0, s.gradient().call(backward, s.in(0), s.host<int64_t>(1), s.host<int64_t>(2), s.host<int64_t>(3)));
+  const bool is_line = s.in(0).sizes().size() == 3;
+  s.give(0, s.gradient().call(backward, s.in(0), sizes_of(s, 1, is_line), sizes_of(s, 2, is_line),
+                              sizes_of(s, 3, is_line)));
 }
 void adaptive_avg_pool(Step& s) { s.give(0, s.gradient().call(Op::adaptive_avg_pool_backward, s.in(0))); }
 

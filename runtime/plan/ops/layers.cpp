@@ -9,6 +9,7 @@
 #include "runtime/tensor/attention.h"
 #include "runtime/tensor/handle.h"
 #include "runtime/tensor/mode.h"
+#include "runtime/tensor/padding.h"
 
 namespace ltr::plan {
 
@@ -24,27 +25,32 @@ Three given(Parts parts) {
 
 }  // namespace
 
-std::tuple<Tensor, Tensor> conv_backward(const Tensor& gradient, const Tensor& x, const Tensor& weight, int64_t stride,
-                                         int64_t padding, int64_t dilation, bool is_transposed, int64_t output_padding,
-                                         int64_t groups) {
+std::tuple<Tensor, Tensor> conv_backward(const Tensor& gradient, const Tensor& x, const Tensor& weight,
+                                         const Ints& stride, const Ints& padding, const Ints& dilation,
+                                         bool is_transposed, const Ints& output_padding, int64_t groups) {
   return guarded([&] {
-    const Ints each(size_t(In(x)->dim() - 2), 1);
-    const auto all = [&](int64_t value) { return Ints(each.size(), value); };
+    const Padding around = padding_of(padding);
     auto [by_x, by_weight, by_bias] = at::convolution_backward(
-        In(gradient), In(x), In(weight), std::nullopt, all(stride), all(padding), all(dilation), is_transposed,
-        all(output_padding), groups, std::array<bool, 3>{true, true, false});
-    return std::tuple(give(by_x), give(by_weight));
+        In(gradient), padded(In(x), around), In(weight), std::nullopt, stride, around.both, dilation, is_transposed,
+        output_padding, groups, std::array<bool, 3>{true, true, false});
+    return std::tuple(give(cropped(by_x, around)), give(by_weight));
   });
 }
 
-Tensor max_pool_backward(const Tensor& gradient, const Tensor& x, int64_t kernel, int64_t stride, int64_t padding) {
+namespace {
+
+/// Sizes of an image: a line is one with an axis of 1 in front.
+Ints of_image(const Ints& sizes, int64_t front) { return sizes.size() == 1 ? Ints{front, sizes[0]} : sizes; }
+
+}  // namespace
+
+Tensor max_pool_backward(const Tensor& gradient, const Tensor& x, const Ints& kernel, const Ints& stride,
+                         const Ints& padding) {
   return guarded([&] {
     const at::Tensor g = aten(gradient), of = aten(x);
     const bool is_line = of.dim() == 3;
     const at::Tensor image = is_line ? of.unsqueeze(2) : of, back = is_line ? g.unsqueeze(2) : g;
-    const Ints size = is_line ? Ints{1, kernel} : Ints{kernel, kernel};
-    const Ints steps = is_line ? Ints{1, stride} : Ints{stride, stride};
-    const Ints border = is_line ? Ints{0, padding} : Ints{padding, padding};
+    const Ints size = of_image(kernel, 1), steps = of_image(stride, 1), border = of_image(padding, 0);
     const auto [out, index] = at::max_pool2d_with_indices(image, size, steps, border);
     const at::Tensor found =
         at::max_pool2d_with_indices_backward(back, image, size, steps, border, {1, 1}, false, index);
@@ -52,14 +58,14 @@ Tensor max_pool_backward(const Tensor& gradient, const Tensor& x, int64_t kernel
   });
 }
 
-Tensor avg_pool_backward(const Tensor& gradient, const Tensor& x, int64_t kernel, int64_t stride, int64_t padding) {
+Tensor avg_pool_backward(const Tensor& gradient, const Tensor& x, const Ints& kernel, const Ints& stride,
+                         const Ints& padding) {
   return guarded([&] {
     const at::Tensor g = aten(gradient), of = aten(x);
     const bool is_line = of.dim() == 3;
-    const at::Tensor found = at::avg_pool2d_backward(
-        is_line ? g.unsqueeze(2) : g, is_line ? of.unsqueeze(2) : of, is_line ? Ints{1, kernel} : Ints{kernel, kernel},
-        is_line ? Ints{1, stride} : Ints{stride, stride}, is_line ? Ints{0, padding} : Ints{padding, padding}, false,
-        true, std::nullopt);
+    const at::Tensor found =
+        at::avg_pool2d_backward(is_line ? g.unsqueeze(2) : g, is_line ? of.unsqueeze(2) : of, of_image(kernel, 1),
+                                of_image(stride, 1), of_image(padding, 0), false, true, std::nullopt);
     return give(is_line ? found.squeeze(2) : found);
   });
 }

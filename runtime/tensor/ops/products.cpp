@@ -4,6 +4,7 @@
 #include "runtime/tensor/fused.h"
 #include "runtime/tensor/handle.h"
 #include "runtime/tensor/narrow.h"
+#include "runtime/tensor/padding.h"
 #include "runtime/tensor/range.h"
 
 namespace ltr {
@@ -39,24 +40,30 @@ Tensor embedding(const Tensor& index, const Tensor& weight) {
   });
 }
 
-Tensor conv1d(const Tensor& x, const Tensor& weight, const Tensor& bias, int64_t stride, int64_t padding,
+Tensor conv1d(const Tensor& x, const Tensor& weight, const Tensor& bias, int64_t stride, const Ints& padding,
               int64_t dilation, int64_t groups) {
   return guarded([&] {
-    return give(at::conv1d(Narrow(x), Narrow(weight), Narrow(bias).optional(), stride, padding, dilation, groups));
+    const Padding around = padding_of(padding);
+    return give(at::conv1d(padded(Narrow(x), around), Narrow(weight), Narrow(bias).optional(), stride, around.both,
+                           dilation, groups));
   });
 }
 
-Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias, int64_t stride, int64_t padding,
-              int64_t dilation, int64_t groups) {
+Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias, const Ints& stride, const Ints& padding,
+              const Ints& dilation, int64_t groups) {
   return guarded([&] {
-    return give(at::conv2d(Narrow(x), Narrow(weight), Narrow(bias).optional(), stride, padding, dilation, groups));
+    const Padding around = padding_of(padding);
+    return give(at::conv2d(padded(Narrow(x), around), Narrow(weight), Narrow(bias).optional(), stride, around.both,
+                           dilation, groups));
   });
 }
 
-Tensor conv3d(const Tensor& x, const Tensor& weight, const Tensor& bias, int64_t stride, int64_t padding,
-              int64_t dilation, int64_t groups) {
+Tensor conv3d(const Tensor& x, const Tensor& weight, const Tensor& bias, const Ints& stride, const Ints& padding,
+              const Ints& dilation, int64_t groups) {
   return guarded([&] {
-    return give(at::conv3d(Narrow(x), Narrow(weight), Narrow(bias).optional(), stride, padding, dilation, groups));
+    const Padding around = padding_of(padding);
+    return give(at::conv3d(padded(Narrow(x), around), Narrow(weight), Narrow(bias).optional(), stride, around.both,
+                           dilation, groups));
   });
 }
 
@@ -68,16 +75,16 @@ Tensor conv_transpose1d(const Tensor& x, const Tensor& weight, const Tensor& bia
   });
 }
 
-Tensor conv_transpose2d(const Tensor& x, const Tensor& weight, const Tensor& bias, int64_t stride, int64_t padding,
-                        int64_t output_padding, int64_t groups, int64_t dilation) {
+Tensor conv_transpose2d(const Tensor& x, const Tensor& weight, const Tensor& bias, const Ints& stride,
+                        const Ints& padding, const Ints& output_padding, int64_t groups, const Ints& dilation) {
   return guarded([&] {
     return give(at::conv_transpose2d(Narrow(x), Narrow(weight), Narrow(bias).optional(), stride, padding,
                                      output_padding, groups, dilation));
   });
 }
 
-Tensor conv_transpose3d(const Tensor& x, const Tensor& weight, const Tensor& bias, int64_t stride, int64_t padding,
-                        int64_t output_padding, int64_t groups, int64_t dilation) {
+Tensor conv_transpose3d(const Tensor& x, const Tensor& weight, const Tensor& bias, const Ints& stride,
+                        const Ints& padding, const Ints& output_padding, int64_t groups, const Ints& dilation) {
   return guarded([&] {
     return give(at::conv_transpose3d(Narrow(x), Narrow(weight), Narrow(bias).optional(), stride, padding,
                                      output_padding, groups, dilation));
