@@ -140,7 +140,12 @@ std::string to_cpp(Compilation& compilation, ir::Module& module) {
 }
 
 int report(const Compilation& compilation, const Common& common) {
-  for (const diagnostics::Diagnostic& diagnostic : compilation.sink->sorted()) {
+  size_t errors = 0, warnings = 0;
+  // One line says one place.
+  const std::vector<diagnostics::Diagnostic> sorted = compilation.sink->sorted();
+  const auto told = common.message_format == "short" ? sorted : diagnostics::joined(sorted);
+  for (const diagnostics::Diagnostic& diagnostic : told) {
+    (diagnostic.severity == diagnostics::Severity::Error ? errors : warnings) += 1;
     if (common.message_format == "json") {
       fmt::print(stdout, "{}", diagnostics::render_json(diagnostic, compilation.sources));
     } else if (common.message_format == "short") {
@@ -150,7 +155,6 @@ int report(const Compilation& compilation, const Common& common) {
                  diagnostics::render_human(diagnostic, compilation.sources, {.color = use_color(common)}));
     }
   }
-  const size_t errors = compilation.sink->error_count(), warnings = compilation.sink->warning_count();
   const auto denies = [&](const char* what) {
     return std::find(common.deny.begin(), common.deny.end(), what) != common.deny.end();
   };

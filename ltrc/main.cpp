@@ -29,17 +29,22 @@ int report_usage(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App* at = &app;
   while (!at->get_subcommands().empty()) at = at->get_subcommands().front();
   const std::vector<std::string> extra = at->remaining(true);
+  // An unknown option is the mistake, whatever else is missing beside it.
   const auto* extras = dynamic_cast<const CLI::ExtrasError*>(&error);
-  if (extras != nullptr && !extra.empty()) {
+  const auto unknown = std::find_if(extra.begin(), extra.end(), [](const auto& word) { return word.starts_with("-"); });
+  if (unknown != extra.end() || (extras != nullptr && !extra.empty())) {
     std::vector<std::string> known;
     for (const CLI::Option* option : at->get_options()) {
       if (!option->get_lnames().empty()) known.push_back("--" + option->get_lnames()[0]);
     }
-    const std::string word = extra[0].substr(0, extra[0].find('='));
+    const std::string& first = unknown != extra.end() ? *unknown : extra[0];
+    const std::string word = first.substr(0, first.find('='));
     fmt::print(stderr, "error: ltrc {} has no {} `{}`\n", at->get_name(),
                word.starts_with("-") ? "option" : "further argument", word);
     if (const auto near = diagnostics::suggest(word, known))
       fmt::print(stderr, "  = help: did you mean `{}`?\n", *near);
+    else
+      fmt::print(stderr, "  = help: ltrc {} --help\n", at->get_name());
     return kUsage;
   }
   fmt::print(stderr, "error: {}\n  = help: ltrc {} --help\n", error.what(), at->get_name());

@@ -1,6 +1,7 @@
 # Golden tests: a program, how it is run, and what must come of it. See tests/update.py for writing the expectations.
 #
 #   # RUN: %fails %s           must be refused with exactly the diagnostics of its CHECK lines
+#   # RUN: %cures %s           as %fails, with the help of each
 #   # RUN: %check %s           must be accepted, with exactly the warnings of its CHECK lines
 #   # RUN: %dump ast %s        the text of a phase, line by line
 #   # RUN: %lower %s           the functions of the program as they are lowered, line by line
@@ -45,6 +46,7 @@ config.program_test = f"cd %S && COMMAND %basename_t 2>&1 | {config.filecheck} {
 short = "--message-format=short"
 config.substitutions += [
     (r"%fails %s", config.program_test.replace("COMMAND", f"not %ltrc check {short}")),
+    (r"%cures %s", config.program_test.replace("COMMAND", "not %ltrc check")),
     (r"%check %s", config.program_test.replace("COMMAND", f"%ltrc check {short}")),
     (r"%dump (\w+) %s", f"cd %S && %ltrc dump \\1 %basename_t | {config.filecheck} --strict-whitespace %s"),
     (r"%lower %s", f"cd %S && %ltrc dump ir --dump-after=lower %basename_t | {config.filecheck} --strict-whitespace %s"),

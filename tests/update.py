@@ -3,20 +3,21 @@
 
     tests/update.py [--ltrc PATH] PATH…
 
-`# RUN: %fails %s` and `%check %s`: a CHECK line behind each line that a diagnostic points at.
+`# RUN: %fails %s` and `%check %s`: a CHECK line behind each line that a diagnostic points at. `%cures %s`: the help, too.
 `# RUN: %dump WHAT %s`: the whole dump at the end of the file.
 `# RUN: %lower %s`: what lowering makes of the functions of the program, those of the library left out, likewise.
 `# RUN: %fmt %s`: the formatted text in Expected/.
 Other tests are left alone. Exit status 1 if a program is not refused, or not accepted, as its RUN line says.
 """
 import argparse
+import json
 import os
 import re
 import subprocess
 import sys
 
 CHECK = re.compile(r"^\s*# CHECK(-NEXT|-EMPTY)?:")
-RUN = re.compile(r"^# RUN: (%fails|%check|%lower|%dump (\w+)) %s\s*$")
+RUN = re.compile(r"^# RUN: (%fails|%cures|%check|%lower|%dump (\w+)) %s\s*$")
 PLACE = re.compile(r"^(?P<file>[^:]+):(?P<line>\d+):(?P<rest>\d+: (error|warning)\[.*)$")
 
 
@@ -68,6 +69,26 @@ def expectations_of_diagnostics(lines, ltrc, path, command, phase):
     return out, (result.returncode != 0) == (command == "%fails")
 
 
+def expectations_of_cures(lines, ltrc, path):
+    result = run_compiler([ltrc, "check", "--message-format=json"], path)
+    behind = {}
+    for text in result.stdout.splitlines():
+        found = json.loads(text)
+        behind.setdefault(found["line"], []).append(found)
+    out = []
+    for number, line in enumerate(lines, 1):
+        out.append(line)
+        indent = re.match(r"\s*", line).group()
+        back = 1
+        for found in behind.get(number, []):
+            out.append(f"{indent}# CHECK: {found['severity']}[{found['code']}]: {escape(found['message'])}")
+            out.append(f"{indent}# CHECK-NEXT: --> {os.path.basename(path)}:[[#@LINE-{back + 1}]]:{found['column']}")
+            helps = (found["help"] or "").splitlines()
+            out += [f"{indent}# CHECK: = help: {escape(text)}" for text in helps]
+            back += 2 + len(helps)
+    return out, result.returncode != 0
+
+
 def update_format(path, ltrc):
     result = run_compiler([ltrc, "fmt", "--stdout"], path)
     expected = os.path.join(os.path.dirname(path), "Expected", os.path.basename(path))
@@ -93,6 +114,8 @@ def update(path, ltrc):
         file.write("\n".join(lines) + "\n")
     if run[1] == "%lower":
         lines, is_right = expectations_of_lowering(lines, ltrc, path)
+    elif run[1] == "%cures":
+        lines, is_right = expectations_of_cures(lines, ltrc, path)
     elif run[2]:
         lines, is_right = expectations_of_dump(lines, ltrc, path, run[2])
     else:

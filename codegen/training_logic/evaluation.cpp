@@ -25,6 +25,17 @@ void check_activations(const Findings& findings, Sink& sink) {
         .help("give it the values before `{}`{}", name, other);
     sink.report(std::move(diagnostic));
   }
+  for (const NoLogarithm& one : findings.no_logarithms) {
+    const std::string taker(library::info(one.taker).name), given(library::info(one.given.function).name);
+    const std::string text = library::info(one.given.function).gives_probs ? "`log_softmax` in the place of `softmax`"
+                                                                           : "`log_softmax` between them";
+    diagnostics::Diagnostic diagnostic = diag::no_logarithm(one.span, taker, given);
+    diagnostic.label(one.given.span, "`{}` here", given);
+    diagnostic.help("{}{}",
+                    one.given.function == library::Id::Sigmoid ? "`logsigmoid` in the place of `sigmoid`" : text,
+                    one.taker == library::Id::Nll ? ", or `cross_entropy` of the scores themselves" : "");
+    sink.report(std::move(diagnostic));
+  }
 }
 
 void check_evaluation(const Findings& findings, Sink& sink) {

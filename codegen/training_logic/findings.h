@@ -29,6 +29,13 @@ struct Doubled {
   bool takes_both = false;  ///< the metric has a setting that says which
 };
 
+/// What a loss of logarithms takes, and is none: probabilities, or scores.
+struct NoLogarithm {
+  Span span;
+  library::Id taker = library::Id::None;
+  Activation given;
+};
+
 /// Random numbers drawn in evaluation.
 struct Draw {
   Span span;
@@ -61,6 +68,7 @@ struct Pattern {
 struct Findings {
   std::vector<Update> updates;
   std::vector<Doubled> doubled;
+  std::vector<NoLogarithm> no_logarithms;
   std::vector<Draw> draws;
   std::vector<MetricUse> metrics;
   std::vector<SecondOwner> second_owners;

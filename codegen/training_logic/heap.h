@@ -28,7 +28,9 @@ struct Owner {
   std::vector<WeightUse> weights;
   std::vector<library::Id> rules;  ///< what moves each of them: `Muon`
   bool is_unknown = false;         ///< what it owns could not be found out
-  bool is_used = false;            ///< a step minimizes with it
+  bool is_used = false;            ///< a step minimizes with it, or calls its `step`
+  std::optional<Span> stepped;     ///< where a manual step does the latter
+  std::optional<Span> prepared;    ///< where one clears or clips its gradients
   bool is_contested = false;       ///< another one owns some of its weights too, which is said
 };
 

@@ -103,24 +103,57 @@ void check_matrices(const ModelTrace& model, const Heap& heap, Sink& sink) {
   }
 }
 
-void check_ownership(const ModelTrace& model, const Heap& heap, Sink& sink) {
+namespace {
+
+/// E0407: an optimizer that no step moves, or one that moves without a gradient.
+void check_use(const Owner& owner, OwnerId id, const Findings& findings, Sink& sink) {
+  if (!owner.is_used) {
+    diagnostics::Diagnostic diagnostic = diag::optimizer_unused(owner.span, owner.name);
+    const bool is_manual = std::any_of(findings.updates.begin(), findings.updates.end(),
+                                       [](const Update& update) { return update.owner == 0; });
+    if (owner.prepared) diagnostic.label(*owner.prepared, "its gradients are looked at here");
+    if (is_manual) {
+      diagnostic.help("`{}.step()` behind `backward` moves its weights", owner.name);
+    } else {
+      diagnostic.help("`minimize LOSS with {}`, or take it away", owner.name);
+    }
+    sink.report(std::move(diagnostic));
+    return;
+  }
+  // A loss that reaches nothing at all is E0403 by itself.
+  const bool has_gradient = std::any_of(findings.updates.begin(), findings.updates.end(), [&](const Update& update) {
+    return update.owner == id || update.loss.is_unknown || update.loss.paths.empty() ||
+           std::any_of(update.loss.paths.begin(), update.loss.paths.end(),
+                       [&](const auto& one) { return one.first.to.owner == id; });
+  });
+  if (has_gradient || owner.is_contested || owner.weights.empty()) return;
+  diagnostics::Diagnostic diagnostic = diag::optimizer_unused(owner.span, owner.name);
+  diagnostic.label(*owner.stepped, "it moves here, without a gradient")
+      .help("`backward LOSS` in front of it, of a loss that reaches its weights");
+  sink.report(std::move(diagnostic));
+}
+
+}  // namespace
+
+void check_ownership(const ModelTrace& model, const Findings& findings, const Heap& heap, Sink& sink) {
   const Object& object = heap.objects[model.object];
   const bool trains = std::any_of(model.steps.begin(), model.steps.end(),
                                   [](const ir::Function* step) { return step->name.ends_with(".train"); });
   if (!trains || model.has_error) return;
-  bool any_used = false;
+  bool any_update = !findings.updates.empty();
   std::vector<OwnerId> owners;
   for (const auto& [name, value] : object.members) {
     if (!value.optimizer) continue;
     if (heap.owners[*value.optimizer].is_unknown) return;
     owners.push_back(*value.optimizer);
-    any_used = any_used || heap.owners[*value.optimizer].is_used;
+    any_update = any_update || heap.owners[*value.optimizer].is_used;
   }
   // Where no update is found at all, that is the mistake.
   for (const OwnerId owner : owners) {
-    if (!any_used || model.train_has_error || heap.owners[owner].is_used) continue;
-    sink.report(diag::optimizer_unused(heap.owners[owner].span, heap.owners[owner].name));
+    if (any_update && !model.train_has_error) check_use(heap.owners[owner], owner, findings, sink);
   }
+  // Who names weights of another optimizer may well mean these.
+  if (!findings.second_owners.empty()) return;
   Part all;
   for (const Weight& weight : heap.weights) {
     for (const Scope& place : weight.places) {

@@ -33,10 +33,10 @@ void check_second_owners(const Findings& findings, const Heap& heap, Sink& sink)
 /// E0309: Muon owns matrices alone.
 void check_matrices(const ModelTrace& model, const Heap& heap, Sink& sink);
 /// E0404, E0407: every weight of a model that trains has an optimizer, and every optimizer is used.
-void check_ownership(const ModelTrace& model, const Heap& heap, Sink& sink);
+void check_ownership(const ModelTrace& model, const Findings& findings, const Heap& heap, Sink& sink);
 /// E0433: patterns of `init` and of groups match some weight.
 void check_patterns(const Findings& findings, const Heap& heap, Sink& sink);
-/// E0410: no activation before what applies one itself.
+/// E0410, W0404: no activation before what applies one itself, and logarithms before what takes them.
 void check_activations(const Findings& findings, Sink& sink);
 /// E0425: evaluation draws no random numbers.
 void check_evaluation(const Findings& findings, Sink& sink);

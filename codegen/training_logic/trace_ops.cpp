@@ -257,7 +257,7 @@ Value Trace::library(const ir::Op& op, Frame& frame) {
   const bool is_scaled = (op.function == Id::Mul || op.function == Id::Div) && operands.size() == 2 &&
                          !frame.function->values[op.operands[1]].type.is_tensor();
   if (is_scaled && operands[0].activation.function == Id::Softmax) value.activation = operands[0].activation;
-  if (function.gives_probs) value.activation = {op.function, span};
+  if (function.gives_probs || function.gives_scores) value.activation = {op.function, span};
   if (op.function == Id::Log && operands[0].activation.function == Id::Softmax)
     value.activation = {Id::LogSoftmax, span};
   const bool is_sum = op.function == Id::Add || op.function == Id::Sub;
@@ -299,6 +299,10 @@ void Trace::look_at_activation(const ir::Op& op, Frame& frame) {
   if (op.operands.empty()) return;
   const Activation before = use(op.operands[0], frame).activation;
   const library::Function& function = library::info(op.function);
+  const bool is_no_logarithm =
+      before.function == Id::Softmax || before.function == Id::Sigmoid || library::info(before.function).gives_scores;
+  if (function.takes_logs && is_no_logarithm && !frame.function->is_library)
+    findings.no_logarithms.push_back({written_span(op, 0, frame), op.function, before});
   if (!function.refuses_behind(before.function)) return;
   // Within a metric the mistake is what it was given.
   const Frame* metric = &frame;
@@ -394,9 +398,14 @@ void Trace::trainer(const ir::Op& op, Frame& frame) {
   for (const ir::ValueId id : op.operands) {
     const Value operand = use(id, frame);
     if (!operand.optimizer) continue;
-    heap_.owners[*operand.optimizer].is_used = true;
-    if (op.function == Id::OptimizerStep)
+    Owner& owner = heap_.owners[*operand.optimizer];
+    if (op.function == Id::OptimizerStep) {
+      owner.is_used = true;
+      owner.stepped = op.loc.span;
       versions_[*operand.optimizer] = version_at(op, *operand.optimizer, op.loc.span);
+    } else {
+      owner.prepared = op.loc.span;
+    }
   }
   for (const ir::ValueId result : op.results) frame.values[result] = Value::varying();
 }

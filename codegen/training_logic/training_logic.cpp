@@ -9,20 +9,24 @@ namespace ltr::training_logic {
 
 namespace {
 
-void check_findings(const Findings& findings, const Heap& heap, Sink& sink) {
+void check_findings(const Findings& findings, const Heap& heap, bool is_damaged, Sink& sink) {
   check_second_owners(findings, heap, sink);
   check_reach(findings, heap, sink);
   check_stale_values(findings, heap, sink);
   check_activations(findings, sink);
   check_evaluation(findings, sink);
   check_metrics(findings, sink);
-  check_patterns(findings, heap, sink);
+  if (!is_damaged) check_patterns(findings, heap, sink);  // A weight that could not be read may be meant.
 }
 
 class Checker {
  public:
   Checker(const ir::Module& module, const check::Program& program, Sink& sink)
-      : module_(module), program_(program), sink_(sink), trace_(module, heap_) {}
+      : module_(module), program_(program), sink_(sink), trace_(module, heap_) {
+    for (const auto* objects : {&program.blocks, &program.models}) {
+      for (const check::Object& object : *objects) has_damage_ = has_damage_ || object.is_damaged;
+    }
+  }
 
   void run() {
     for (const ir::ObjectInfo& object : module_.tables->objects) {
@@ -63,9 +67,9 @@ class Checker {
     }
     follow_hooks(info, model.object);
     if (!is_damaged) check_train_step(module_, model, sink_);
-    check_findings(trace_.findings, heap_, sink_);
+    check_findings(trace_.findings, heap_, has_damage_, sink_);
     say_cut();
-    check_ownership(model, heap_, sink_);
+    check_ownership(model, trace_.findings, heap_, sink_);
     check_matrices(model, heap_, sink_);
   }
 
@@ -109,10 +113,10 @@ class Checker {
         return program_.fns[one.fn].span == test->loc.span;
       });
       if (declared == program_.tests.end() || declared->fails.empty()) {
-        check_findings(trace_.findings, heap_, sink_);
+        check_findings(trace_.findings, heap_, has_damage_, sink_);
       } else {
         Sink own;
-        check_findings(trace_.findings, heap_, own);
+        check_findings(trace_.findings, heap_, has_damage_, own);
         decide(*declared, own);
       }
       say_cut();
@@ -169,6 +173,7 @@ class Checker {
   Heap heap_;
   Trace trace_;
   bool is_cut_said_ = false;
+  bool has_damage_ = false;  ///< some block or model could not be read whole
 };
 
 }  // namespace

@@ -82,7 +82,7 @@ struct Value {
   std::map<OwnerId, Cut> cuts;     ///< owners on whose weights it hangs, but no gradient reaches them
   std::set<Snapshot> leaves;       ///< it is a weight, or a view of one
   std::optional<Cut> lost_term;    ///< a term of this sum has no gradient
-  Activation activation;           ///< what was applied last
+  Activation activation;           ///< what was applied last: an activation, or a layer that gives scores
   std::vector<WeightUse> weights;  ///< of type weights; or the one weight it is
   std::vector<uint32_t> closures;  ///< the function it may be: indices into `Trace::closures`
   std::vector<ObjectId> objects;   ///< the block, model … it may be

@@ -29,4 +29,31 @@ std::vector<Diagnostic> Sink::sorted() const {
   return out;
 }
 
+namespace {
+
+/// Whether a code speaks of something that is named and not there.
+bool is_of_names(Code code) {
+  return code == Code::E0301 || code == Code::E0302 || code == Code::E0308 || code == Code::E0311 ||
+         code == Code::E0312 || code == Code::E0415;
+}
+
+}  // namespace
+
+std::vector<Diagnostic> joined(std::vector<Diagnostic> diagnostics) {
+  std::vector<Diagnostic> out;
+  for (Diagnostic& one : diagnostics) {
+    const auto first = std::find_if(out.begin(), out.end(), [&](const Diagnostic& other) {
+      return is_of_names(one.code) && other.code == one.code && other.message == one.message &&
+             other.helps == one.helps && other.span.source == one.span.source;
+    });
+    if (first == out.end()) {
+      out.push_back(std::move(one));
+      continue;
+    }
+    first->label(one.span, "here, too");
+    first->fixes.insert(first->fixes.end(), one.fixes.begin(), one.fixes.end());
+  }
+  return out;
+}
+
 }  // namespace ltr::diagnostics

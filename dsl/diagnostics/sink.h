@@ -39,4 +39,8 @@ class Sink {
   std::set<std::tuple<Code, Span, std::string>> seen_;
 };
 
+/// Diagnostics as people read them: what is said of a name in the same words at several places is one mistake, at the first of
+/// them, with the others as labels. Its fixes are those of all places.
+std::vector<Diagnostic> joined(std::vector<Diagnostic> diagnostics);
+
 }  // namespace ltr::diagnostics

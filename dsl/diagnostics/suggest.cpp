@@ -86,6 +86,7 @@ std::optional<std::string> suggest(std::string_view word, std::span<const std::s
     if (!same_letters && distance >= shorter) continue;
     if (distance > best_distance || distance > limit) continue;
     const bool is_swapped = longer == shorter && std::is_permutation(word.begin(), word.end(), candidate.begin());
+    if (word.size() <= 2 && !same_letters && !is_swapped) continue;
     if (!best || std::tuple(distance, !is_swapped, candidate) < std::tuple(best_distance, !best_is_swapped, *best)) {
       best = candidate;
       best_distance = distance;

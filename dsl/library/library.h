@@ -96,6 +96,8 @@ struct Function {
   Gradient gradient = Gradient::Flows;
   bool rearranges = false;
   bool gives_probs = false;
+  bool gives_scores = false;
+  bool takes_logs = false;
   std::array<Id, 3> refuses = {};
   bool is_of_batch = false;
   std::string_view sign;

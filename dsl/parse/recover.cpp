@@ -61,6 +61,11 @@ void add_help(const State& state, Level level, Iter start, Iter at, diagnostics:
     diagnostic.help("a parameter has a type: `{}: float[B, 3]`", state.text(*start));
   } else if (start->kind == K::Hparam && expects(state, K::Colon)) {
     diagnostic.help("a setting has a type: `hparam lr: float = 1e-3`");
+  } else if ((start->kind == K::Weight || start->kind == K::Buffer || start->kind == K::State) &&
+             expects(state, K::Colon)) {
+    const std::string name = std::next(start) != at ? std::string(state.text(*std::next(start))) : "NAME";
+    diagnostic.help("what is kept has a type: `{} {}: {} = …`", state.text(*start), name,
+                    start->kind == K::Weight ? "float[SIZE]" : "float");
   } else if (at->kind == K::Not && expects(state, Expected::Expression)) {
     diagnostic.help("in brackets: `(not x)`");
   } else if (at->kind == K::Plus && expects(state, Expected::Expression)) {

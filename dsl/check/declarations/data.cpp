@@ -15,6 +15,7 @@ namespace {
 /// stream are no mistakes of their own.
 bool check_stream(Context& cx, const ObjectInfo& object, const StreamDecl& stream, std::set<std::string>& told,
                   Scope& scope) {
+  if (object.decl->get<ast::Data>()->batch_span.is_empty()) return false;  // Which was said.
   Type record = Type::of(Kind::Record);
   record.fields = stream.value.type.fields;
   const std::string name = stream.role + (stream.name.empty() ? "" : "." + stream.name);
@@ -134,8 +135,9 @@ void check_batch(Context& cx, ObjectInfo& object, const ast::Data& data, Scope s
     }
     object.batch.fields.push_back({field.name.text, type});
   }
-  // A batch whose dims are not all known says nothing about the steps that take it.
-  object.is_damaged = object.is_damaged || object.batch_binders.size() > data.batch_binders.size();
+  // A batch that is missing, or whose dims are not all known, says nothing about streams and the steps that take it.
+  object.is_damaged =
+      object.is_damaged || data.batch_span.is_empty() || object.batch_binders.size() > data.batch_binders.size();
 }
 
 /// Whether a value is a stream of batches; its type is an error after a report.

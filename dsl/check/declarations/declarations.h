@@ -17,7 +17,7 @@ void read_signature(Context& cx, FnInfo& fn, Scope& scope);
 void read_late(Context& cx, FnInfo& fn);
 void check_block_like(Context& cx, ObjectInfo& object, const ast::Decl& decl);
 /// Whether a state of a metric is what can be joined over batches and ranks, by a rule that there is.
-void check_reduce(const ast::State& state, const Type& type, Context& cx);
+bool check_reduce(const ast::State& state, const Type& type, Context& cx);
 /// The function of `reduce merge`, which joins all states of `metric`; adds the call of it to the functions of `typed`.
 void check_merge(Context& cx, ObjectInfo& metric, Object& typed, const std::vector<ast::Item>& items);
 void check_data_items(Context& cx, ObjectInfo& object, const ast::Data& data);

@@ -96,15 +96,22 @@ struct ObjectChecker {
   void check_parameter(const ast::Parameter& parameter) {
     Scope inner = scope();
     inner.own_param = parameter.name.text;
-    const Type type = check_type(parameter.type, inner);
+    Type type = check_type(parameter.type, inner);
+    const Type tensor = type.kind == Kind::Option ? type.fields[0].type : type;
+    if (!tensor.is_tensor() && !tensor.is_error()) {
+      diagnostics::Diagnostic diagnostic =
+          diag::wrong_type(parameter.type.span, "a weight or buffer is a tensor, not " + cx.text(type));
+      if (tensor.is_host_number())
+        diagnostic.help("one number is `{}`, several are `{}`",
+                        tensor.kind == Kind::Int ? "i64[]" : cx.text(tensor) + "[]",
+                        (tensor.kind == Kind::Int ? "i64" : cx.text(tensor)) + "[SIZE]");
+      cx.report(std::move(diagnostic));
+      type = Type::error();
+    }
     Expr value = check_as(parameter.value, type, inner, "the initial value");
     Binding binding;
     if (!type.is_error() && !value.type.is_error()) {
       match(type, value.type, binding, {}, value.span, inner, "the initial value", false);
-    }
-    const Type& tensor = type.kind == Kind::Option ? type.fields[0].type : type;
-    if (!tensor.is_tensor() && !tensor.is_error()) {
-      cx.report(diag::wrong_type(parameter.type.span, "a weight or buffer is a tensor, not " + cx.text(type)));
     }
     if (!parameter.is_buffer && tensor.is_tensor() && !is_floating(tensor.element)) {
       cx.report(diag::wrong_element(parameter.type.span,
@@ -121,6 +128,7 @@ struct ObjectChecker {
       direction.choices = {"max", "min"};
       const Expr value = check_as(let.value, direction, inner, "the better direction");
       typed.better = text_of(value);
+      typed.is_damaged = typed.is_damaged || value.type.is_error();
       return;
     }
     Expr value;
@@ -143,12 +151,13 @@ struct ObjectChecker {
 
   void check_state(const ast::State& state) {
     Scope inner = scope();
-    const Type type = check_type(state.type, inner);
-    Expr value = check_as(state.value, type, inner, "the initial value");
+    Type type = check_type(state.type, inner);
     if (object.kind == Kind::CallbackValue && !type.is_error() && !type.is_host_number() && type.kind != Kind::Str) {
       cx.report(diag::wrong_type(state.type.span, "the state of a callback is an int, float, bool or str"));
+      type = Type::error();
     }
-    if (object.kind == Kind::Metric) check_reduce(state, type, cx);
+    if (object.kind == Kind::Metric && !check_reduce(state, type, cx)) type = Type::error();
+    Expr value = check_as(state.value, type, inner, "the initial value");
     add(state.name, type, MemberKind::State, std::move(value));
     if (state.reduce && !typed.members.empty()) typed.members.back().reduce = state.reduce->text;
   }
@@ -329,6 +338,11 @@ struct ObjectChecker {
     for (const ast::Item& item : items_of(decl)) {
       if (const auto* fn = item.get<ast::Fn>()) {
         FnRole role = FnRole::Method;
+        if (object.kind == Kind::CallbackValue && fn->params.empty() && find_hook(fn->name.text) != nullptr) {
+          cx.report(diag::wrong_place(fn->name.span, "`" + fn->name.text + "` is a hook, and no function")
+                        .help("`on {} { … }`", fn->name.text));
+          continue;
+        }
         if (object.kind == Kind::Metric && fn->name.text == "update") role = FnRole::MetricUpdate;
         if (object.kind == Kind::Metric && fn->name.text == "compute") role = FnRole::MetricCompute;
         declare_fn(fn->name.text, *fn, role, false, fn->name.span);

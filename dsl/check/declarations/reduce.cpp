@@ -269,11 +269,11 @@ bool are_all_merged(const std::vector<const ast::State*>& states, const ast::Sta
 
 }  // namespace
 
-void check_reduce(const ast::State& state, const Type& type, Context& cx) {
+bool check_reduce(const ast::State& state, const Type& type, Context& cx) {
   if (!type.is_tensor() && !type.is_error()) {
     cx.report(diag::wrong_type(state.type.span, "the state of a metric is a tensor, not " + cx.text(type))
                   .help("one number is `f64` or `i64`"));
-    return;
+    return false;
   }
   const std::string rule = state.reduce ? state.reduce->text : "";
   const bool grows = type.is_tensor() && !type.dims.empty() && type.dims[0].group == 0 &&
@@ -287,6 +287,7 @@ void check_reduce(const ast::State& state, const Type& type, Context& cx) {
                                    "a state says how ranks are joined: `reduce sum`, `mean`, `min`, `max`, `cat` or "
                                    "`merge` with a function"));
   }
+  return true;
 }
 
 void check_merge(Context& cx, ObjectInfo& metric, Object& typed, const std::vector<ast::Item>& items) {

@@ -22,7 +22,11 @@ std::optional<Expr> check_wired(const std::string& what, Kind kind, const Merged
   const auto setting = std::find_if(merged.settings.begin(), merged.settings.end(),
                                     [&](const ast::Setting& candidate) { return candidate.name.text == what; });
   if (setting == merged.settings.end()) {
-    if (!merged.is_damaged) cx.report(diag::missing_part(ast.name.span, ast.name.text, what));
+    if (!merged.is_damaged && !merged.told_missing.contains(what)) {
+      const std::string example = what == "data" ? "Digits()" : "Net()";
+      cx.report(diag::missing_part(ast.name.span, ast.name.text, what)
+                    .help("`{} = {}` in its braces, with the name of a declaration", what, example));
+    }
     return std::nullopt;
   }
   Scope there = scope.in_file_of(setting->span);
@@ -83,8 +87,8 @@ void refuse_blocks(const ExprView& given, Context& cx) {
   for_each_child(given, [&](ExprId child) { refuse_blocks(cx.at(child), cx); });
 }
 
-/// Settings that stand in the experiment itself.
-void check_unknown_settings(Context& cx, const ast::Experiment& ast) {
+/// Settings that stand in the experiment itself. A part that one was meant to be is noted in `merged`.
+void check_unknown_settings(Context& cx, const ast::Experiment& ast, Merged& merged) {
   static const std::vector<std::string> kFields(ast::kExperimentParts.begin(), ast::kExperimentParts.end());
   check_twice(cx, ast.settings);
   for (const ast::Section& section : ast.sections) check_twice(cx, section.settings);
@@ -96,8 +100,12 @@ void check_unknown_settings(Context& cx, const ast::Experiment& ast) {
         std::any_of(trainer.begin(), trainer.end(), [&](const auto& info) { return info.name == setting.name.text; });
     if (is_trainers) {
       diagnostic.help("it stands in the trainer: `trainer { {} }`", cx.source_text(setting.span));
+    } else if (ast::section_info(setting.name.text).kind != ast::SectionKind::Error) {
+      diagnostic.help("it is a section: `{} { … }`", setting.name.text);
+    } else if (did_you_mean(diagnostic, setting.name.text, setting.name.span, kFields) && !diagnostic.fixes.empty()) {
+      merged.told_missing.insert(diagnostic.fixes[0].replacement);
     } else {
-      did_you_mean(diagnostic, setting.name.text, setting.name.span, kFields);
+      note_known(diagnostic, kFields);
     }
     cx.report(std::move(diagnostic));
   }
@@ -181,6 +189,7 @@ const ast::Section* check_sections(const Merged& merged, Experiment& typed, Scop
       case ast::SectionKind::Sweep: {
         Scope there = scope.in_file_of(section.span);
         typed.sweep = check_sweep(section, there);
+        check_sweep_rules(scope.cx, typed);
         sweep = &section;
         break;
       }
@@ -222,14 +231,14 @@ void check_together(const Expr& data, const Expr& model, const ast::Section* swe
 }
 
 void check_experiment(Context& cx, uint32_t module, const ast::Experiment& ast) {
-  const auto merged = merge_amended(cx, module, ast);
+  auto merged = merge_amended(cx, module, ast);
   if (!merged) return;
   Experiment typed;
   Scope scope{.cx = cx, .module = module, .place = Place::Experiment, .locals = typed.locals};
   typed.name = ast.name.text;
   typed.span = ast.name.span;
   const size_t first_obligation = cx.program.obligations.size();
-  check_unknown_settings(cx, ast);
+  check_unknown_settings(cx, ast, *merged);
   check_sets(*merged, typed, scope);
   const auto data = check_wired("data", Kind::Data, *merged, ast, scope);
   if (data) scope.data = find_object(cx, Kind::Data, data->type.decl);

@@ -27,6 +27,46 @@ std::optional<Expr> filename_pattern(const ast::Expr& value, const Context& cx) 
   return str_const(pattern, value.span);
 }
 
+void report_unknown_listed(const ast::Name& name, const std::string& what, Kind kind, Scope& scope) {
+  Context& cx = scope.cx;
+  std::vector<std::string> known;
+  for (const std::string& candidate : resolve::LibraryIndex::get().names(what + "s/")) known.push_back(candidate);
+  for (const std::string& candidate : cx.graph.visible(scope.module)) {
+    const Symbol* other = cx.graph.find(scope.module, candidate);
+    if (other != nullptr && other->kind == SymbolKind::Callback && kind == Kind::CallbackValue)
+      known.push_back(candidate);
+  }
+  diagnostics::Diagnostic diagnostic = diag::unknown_callback(name.span, what, name.text);
+  if (!did_you_mean(diagnostic, name.text, name.span, known)) note_there_are(diagnostic, known);
+  cx.report(std::move(diagnostic));
+}
+
+/// Reports a callback or logger that is named, and not called.
+std::nullopt_t report_listed_name(const ast::Name& name, Span span, const std::string& what, Kind kind, Scope& scope) {
+  Context& cx = scope.cx;
+  const Symbol* symbol = cx.graph.find(scope.module, name.text);
+  if (symbol != nullptr && symbol->kind == SymbolKind::Error) return std::nullopt;
+  const std::vector<ParamInfo>* params = nullptr;
+  if (symbol != nullptr && symbol->kind == SymbolKind::Op && fn_of(cx, *symbol).result.kind == kind)
+    params = &fn_of(cx, *symbol).params;
+  if (symbol != nullptr && symbol->kind == SymbolKind::Callback && kind == Kind::CallbackValue)
+    params = &object_of(cx, *symbol).params;
+  if (params == nullptr) {
+    report_unknown_listed(name, what, kind, scope);
+    return std::nullopt;
+  }
+  std::string needed;
+  for (const ParamInfo& param : *params) {
+    if (param.initial == nullptr) needed += (needed.empty() ? "" : ", ") + param.name + " = …";
+  }
+  diagnostics::Diagnostic diagnostic =
+      diag::wrong_type(span, "a " + what + " is called: `" + name.text + "` alone is its name");
+  diagnostic.help("`{}({})`", name.text, needed);
+  if (needed.empty()) diagnostic.fix({span.source, span.end, span.end}, "()");
+  cx.report(std::move(diagnostic));
+  return std::nullopt;
+}
+
 /// `callbacks { … }` and `loggers { … }`: calls of the library or of the program's own callbacks.
 std::optional<Expr> check_listed(const ast::Expr& value, const std::string& what, Kind kind, Scope& scope) {
   Context& cx = scope.cx;
@@ -34,6 +74,7 @@ std::optional<Expr> check_listed(const ast::Expr& value, const std::string& what
       "Wandb", "Comet", "Jsonl", "Swa", "Unfreeze", "SamplePredictions", "ImageGrid", "Notify", "StopOnSignal"};
   const auto* call = value.get<ast::Call>();
   const std::optional<ast::Name> name = call != nullptr ? name_written(*call->callee) : std::nullopt;
+  if (!name && name_written(value)) return report_listed_name(*name_written(value), value.span, what, kind, scope);
   if (!name) {
     if (!value.is_error())
       cx.report(diag::wrong_type(value.span, "a " + what + " is wanted here, such as `" +
@@ -72,16 +113,7 @@ std::optional<Expr> check_listed(const ast::Expr& value, const std::string& what
     cx.report(diag::not_in_this_version(name->span, "the " + what + " `" + name->text + "`"));
     return std::nullopt;
   }
-  std::vector<std::string> known;
-  for (const std::string& candidate : resolve::LibraryIndex::get().names(what + "s/")) known.push_back(candidate);
-  for (const std::string& candidate : cx.graph.visible(scope.module)) {
-    const Symbol* other = cx.graph.find(scope.module, candidate);
-    if (other != nullptr && other->kind == SymbolKind::Callback && kind == Kind::CallbackValue)
-      known.push_back(candidate);
-  }
-  diagnostics::Diagnostic diagnostic = diag::unknown_callback(name->span, what, name->text);
-  if (!did_you_mean(diagnostic, name->text, name->span, known)) note_there_are(diagnostic, known);
-  cx.report(std::move(diagnostic));
+  report_unknown_listed(*name, what, kind, scope);
   return std::nullopt;
 }
 

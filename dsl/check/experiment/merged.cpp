@@ -33,6 +33,12 @@ std::optional<Merged> merged_of(Context& cx, uint32_t module, const ast::Experim
     auto merged = merged_of(cx, base->module, *base->decl->get<ast::Experiment>(), seen);
     if (!merged) return std::nullopt;
     result = std::move(*merged);
+    // An experiment of the program that lacks a part says so itself.
+    for (const std::string_view part : {"data", "model"}) {
+      const bool has_part = std::any_of(result.settings.begin(), result.settings.end(),
+                                        [&](const ast::Setting& one) { return one.name.text == part; });
+      if (!has_part && base->module == 0) result.told_missing.emplace(part);
+    }
   }
   const auto& experiments = cx.graph.modules[module].experiments;
   const auto own = experiments.find(experiment.name.text);

@@ -6,7 +6,8 @@ namespace ltr::check {
 
 /// The experiment with what it amends written into it.
 struct Merged {
-  bool is_damaged = false;  ///< what is missing may stand where it could not be read
+  bool is_damaged = false;             ///< what is missing may stand where it could not be read
+  std::set<std::string> told_missing;  ///< parts that it lacks, which was said
   std::vector<ast::Setting> settings;
   std::vector<ast::Setting> sets;
   std::vector<ast::Section> sections;

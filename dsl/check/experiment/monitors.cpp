@@ -119,6 +119,7 @@ void check_filename(Context& cx, const node::Call& call, const SeriesOf& series)
 void check_sweep_target(Context& cx, const ast::Section& sweep, const SeriesOf& series) {
   for (const ast::Setting& setting : sweep.settings) {
     if (setting.name.text != "minimize" && setting.name.text != "maximize") continue;
+    if (setting.value.get<ast::Field>() == nullptr) continue;  // No series, which was said.
     const std::string name = cx.source_text(setting.value.span);
     const Logged* one = find_series(cx, name, setting.value.span, true, series);
     if (one == nullptr) continue;

@@ -95,6 +95,21 @@ Asked asked_for(const std::string& text) {
   return asked;
 }
 
+/// The setting that was meant, where its value says so: of `limit_train = 0.5` a share, of `epochs = 200 steps` the steps. Empty
+/// if it may well be this one.
+std::string meant_by(const ast::Setting& setting, const Asked& asked, const Context& cx) {
+  const bool takes_share = std::find(asked.calls.begin(), asked.calls.end(), "fraction") != asked.calls.end();
+  const auto* share = setting.value.get<ast::FloatLiteral>();
+  if (takes_share && share != nullptr && share->value <= 1)
+    return setting.name.text + " = fraction(" + cx.source_text(setting.value.span) + ")";
+  const auto* quantity = setting.value.get<ast::Quantity>();
+  const bool is_length = setting.name.text == "epochs" || setting.name.text == "steps";
+  if (!is_length || quantity == nullptr || !quantity->is_int) return "";
+  const std::string unit = quantity->unit.starts_with("epoch") ? "epochs" : "steps";
+  const bool is_other = quantity->unit.starts_with("epoch") || quantity->unit.starts_with("step");
+  return is_other && unit != setting.name.text ? unit + " = " + std::to_string(int64_t(quantity->value)) : "";
+}
+
 /// Whether it calls a function of another setting's values.
 bool names_setting_value(const ast::Expr& value, const Scope& scope) {
   const auto* call = value.get<ast::Call>();
@@ -205,6 +220,12 @@ std::optional<SettingValue> check_setting(const ast::Setting& setting, const std
     const auto* made = call->get<node::Call>();
     if (made == nullptr || !check_pairs(*made, cx)) return std::nullopt;
     result.value = std::move(*call);
+  } else if (const std::string meant = meant_by(setting, asked, cx); !meant.empty()) {
+    const Expr value = check_expr(setting.value, scope);
+    cx.report(diag::wrong_argument(setting.value.span,
+                                   "`" + setting.name.text + "` must be " + asked.type + ", not " + cx.text(value.type))
+                  .help("`{}`", meant));
+    return std::nullopt;
   } else if (names_setting_value(setting.value, scope)) {
     cx.report(diag::wrong_argument(setting.value.span, "`" + setting.name.text + "` takes " + result.type + ", not " +
                                                            cx.source_text(setting.value.span)));

@@ -75,6 +75,8 @@ const Hparam* find_hparam(const ast::Setting& setting, Scope& scope) {
     if (hparam.name == setting.name.text) return &hparam;
     known.push_back(hparam.name);
   }
+  const Symbol* symbol = scope.cx.graph.find(scope.module, setting.name.text);
+  if (symbol != nullptr && symbol->kind == SymbolKind::Error) return nullptr;
   known.insert(known.end(), std::begin(kWords), std::end(kWords));
   diagnostics::Diagnostic diagnostic = diag::unknown_setting(setting.name.span, "a sweep", setting.name.text);
   note_known(diagnostic, known);

@@ -127,10 +127,17 @@ void check_counted(Context& cx, const Experiment& experiment) {
   const DataObject& data = cx.program.datas[experiment.data];
   if (name == nullptr || data.object.is_damaged) return;
   std::vector<std::string> known;
-  for (const TypeField& one : data.batch.fields) known.push_back(one.name);
-  if (std::find(known.begin(), known.end(), name->text) != known.end() ||
-      is_reported(cx, diagnostics::Code::E0308, field.span))
+  for (const TypeField& one : data.batch.fields) {
+    known.push_back(one.name);
+    if (one.name != name->text) continue;
+    const bool has_ints = one.type.is_tensor() && !is_floating(one.type.element) && one.type.element != Element::Bool;
+    if (has_ints || one.type.is_error() || is_reported(cx, diagnostics::Code::E0313, field.span)) return;
+    cx.report(
+        diag::wrong_type(field.span, "`count` counts the elements of an integer field that are not `ignore`, and `" +
+                                         name->text + "` is " + cx.text(one.type)));
     return;
+  }
+  if (is_reported(cx, diagnostics::Code::E0308, field.span)) return;
   diagnostics::Diagnostic diagnostic = diag::unknown_field(field.span, "the batch", name->text);
   if (!did_you_mean(diagnostic, name->text, field.span, known)) note_known(diagnostic, known);
   cx.report(std::move(diagnostic));

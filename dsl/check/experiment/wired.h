@@ -36,6 +36,8 @@ void check_logged_names(Context& cx);
 void check_learning_rates(Context& cx);
 /// `sweep { … }` as a call, its axes and settings by name; nothing after a report.
 std::optional<Expr> check_sweep(const ast::Section& section, Scope& scope);
+/// E0319: what a sweep gives its trials keeps the rules of the hparams.
+void check_sweep_rules(Context& cx, const Experiment& experiment);
 /// A field of the batch that a hook reads, `batch.x`.
 struct FieldRead {
   std::string field;  ///< "" where a mistake may have been meant for one

@@ -150,7 +150,12 @@ Expr apply(Expr callee, std::vector<Given> given, Span span, Scope& scope) {
       const auto forward = object->fns.find("forward");
       if (forward == object->fns.end()) {
         if (object->is_damaged) return ignore_arguments(site);
-        cx.report(diag::not_callable(callee.span, "`" + object->name + "` has no `fn forward`, so it"));
+        diagnostics::Diagnostic diagnostic =
+            diag::not_callable(callee.span, "`" + object->name + "` has no `fn forward`, so it");
+        diagnostic.label(object->span, "declared here");
+        if (const auto near = diagnostics::suggest("forward", object->fn_order))
+          diagnostic.help("is `fn {}` meant to be it?", *near);
+        cx.report(std::move(diagnostic));
         return error_at(span);
       }
       return call_fn(*forward->second, std::move(callee), site);
@@ -200,7 +205,10 @@ Expr apply(Expr callee, std::vector<Given> given, Span span, Scope& scope) {
     }
     default: break;
   }
-  cx.report(diag::not_callable(callee.span, "a value of type " + cx.text(callee.type)));
+  diagnostics::Diagnostic diagnostic = diag::not_callable(callee.span, "a value of type " + cx.text(callee.type));
+  if (callee.type.kind == Kind::Model)
+    diagnostic.help("its members and functions can, such as `{}.net(x)`", cx.source_text(callee.span));
+  cx.report(std::move(diagnostic));
   return error_at(span);
 }
 

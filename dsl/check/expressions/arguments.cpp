@@ -44,8 +44,10 @@ std::optional<std::vector<const Given*>> bind_arguments(const std::vector<ParamI
   for (const Given& given : site.given) {
     if (!given.name) {
       if (next >= params.size()) {
-        cx.report(diag::wrong_argument(
-            given.span, "`" + callee + "` takes " + count_text(params.size(), "argument") + ", this is one more"));
+        diagnostics::Diagnostic diagnostic = diag::wrong_argument(
+            given.span, "`" + callee + "` takes " + count_text(params.size(), "argument") + ", this is one more");
+        if (callee == "log") diagnostic.note("a value is recorded by the statement `log NAME`, or `log NAME = …`");
+        cx.report(std::move(diagnostic));
         has_error = true;
         continue;
       }
@@ -83,7 +85,10 @@ std::optional<std::vector<const Given*>> bind_arguments(const std::vector<ParamI
     missing += (missing.empty() ? "`" : ", `") + params[i].name + "`";
   }
   if (!missing.empty() && !has_error) {
-    cx.report(diag::wrong_argument(site.name_span, "`" + callee + "` needs " + missing));
+    std::string all;
+    for (const ParamInfo& param : params)
+      all += (all.empty() ? "" : ", ") + param.name + (param.initial != nullptr ? " = …" : "");
+    cx.report(diag::wrong_argument(site.name_span, "`" + callee + "` needs " + missing).note("it takes `{}`", all));
     has_error = true;
   }
   if (has_error) return std::nullopt;

@@ -265,6 +265,28 @@ std::optional<Expr> join_lists(Expr& left, Expr& right, Span span, Scope& scope)
   return op_expr(library::Id::JoinLists, std::move(type), span, {cx.keep(std::move(left)), cx.keep(std::move(right))});
 }
 
+/// Adds how one side becomes what an operator takes.
+void cure_operand(diagnostics::Diagnostic& diagnostic, const ExprView& left, const ExprView& right, const Context& cx) {
+  if (left.type.kind == Kind::Weights && right.type.kind == Kind::Weights) {
+    diagnostic.help("several are a list: `[{}, {}]`", cx.source_text(left.span), cx.source_text(right.span));
+    return;
+  }
+  for (const bool is_left : {true, false}) {
+    const ExprView& side = is_left ? left : right;
+    const ExprView& other = is_left ? right : left;
+    const Type& held = side.type.kind == Kind::Option ? side.type.fields[0].type : side.type;
+    if (side.type.kind == Kind::Option && (held.is_host_number() || held.kind == Kind::Str))
+      return add_cure(diagnostic, side, held, cx);
+    if (side.type.kind == Kind::List && other.type.is_host_number())
+      return add_cure(diagnostic, side, Type::tensor(Element::Float, {}), cx);
+    if (side.type.kind == Kind::Tuple && other.type.is_tensor()) return add_cure(diagnostic, side, other.type, cx);
+    if (side.type.kind == Kind::Str && other.type.is_host_number()) {
+      diagnostic.help("a number stands in a text in braces: `\"{{}}\"`", cx.source_text(other.span));
+      return;
+    }
+  }
+}
+
 }  // namespace
 
 Expr apply_operator(ast::BinaryOp written, Span op_span, Expr left, Expr right, Span span, Scope& scope) {
@@ -318,10 +340,11 @@ Expr apply_operator(ast::BinaryOp written, Span op_span, Expr left, Expr right, 
     return {Type::of(Kind::Str), span,
             node::Interpolate{{{cx.keep(std::move(left)), ""}, {cx.keep(std::move(right)), ""}}}};
   }
-  cx.report(diag::wrong_type(
-                op_span, "cannot " + std::string(op.verb) + " " + cx.text(left.type) + " and " + cx.text(right.type))
-                .label(left.span, "{}", cx.text(left.type))
-                .label(right.span, "{}", cx.text(right.type)));
+  diagnostics::Diagnostic diagnostic = diag::wrong_type(
+      op_span, "cannot " + std::string(op.verb) + " " + cx.text(left.type) + " and " + cx.text(right.type));
+  diagnostic.label(left.span, "{}", cx.text(left.type)).label(right.span, "{}", cx.text(right.type));
+  cure_operand(diagnostic, left, right, cx);
+  cx.report(std::move(diagnostic));
   return error_at(span);
 }
 

@@ -9,6 +9,28 @@ namespace ltr::check {
 
 namespace {
 
+bool is_type_name(const std::string& name) { return name == "int" || name == "str" || element_of(name).has_value(); }
+
+/// Reports `float(x)`, with how a value of that type is made here.
+Expr report_type_called(const ast::Name& name, CallSite& site) {
+  Scope& scope = site.scope;
+  diagnostics::Diagnostic diagnostic = diag::not_callable(name.span, "the type `" + name.text + "`");
+  const Expr value = site.given.size() == 1 ? check_given(site.given[0], scope) : error_at(site.span);
+  const std::string text = scope.cx.source_text(value.span);
+  const bool is_element = name.text != "int" && name.text != "str";
+  if (value.type.is_tensor() && is_element) {
+    diagnostic.help("`{}.to({})` converts a tensor", text, name.text);
+  } else if (value.type.kind == Kind::Int && name.text == "float") {
+    diagnostic.help("an int is a float where one is wanted: `{}`", text);
+  } else if (name.text == "str" && is_printable(value.type)) {
+    diagnostic.help("a value stands in a text in braces: `\"{{}}\"`", text);
+  } else if (name.text == "int" || name.text == "float") {
+    add_cure(diagnostic, value, name.text == "int" ? Type::host_int() : Type::of(Kind::Float), scope.cx);
+  }
+  if (!value.type.is_error() || site.given.size() != 1) scope.cx.report(std::move(diagnostic));
+  return error_at(site.span);
+}
+
 /// Calls what `callee` names or gives.
 Expr call_written(const ast::Expr& callee, std::vector<Given> given, Span span, Scope& scope) {
   if (const auto* field = callee.get<ast::Field>()) return call_method(*field, std::move(given), span, scope);
@@ -23,8 +45,9 @@ Expr call_written(const ast::Expr& callee, std::vector<Given> given, Span span, 
     return param.name == name &&
            (kind == Kind::Function || kind == Kind::Block || kind == Kind::List || param.type.is_error());
   };
+  const bool is_model = name == "model" && scope.place == Place::Hook && scope.owner != nullptr && scope.owner->model;
   const bool is_own =
-      scope.find_local(name) ||
+      is_model || scope.find_local(name) ||
       (scope.owner != nullptr && (scope.owner->members.contains(name) || scope.owner->fns.contains(name) ||
                                   std::any_of(scope.owner->params.begin(), scope.owner->params.end(), can_be_called)));
   if (is_own) return apply(check_name(callee, ref->name, scope), std::move(given), span, scope);
@@ -50,6 +73,7 @@ Expr call_written(const ast::Expr& callee, std::vector<Given> given, Span span, 
   if (scope.place == Place::Experiment && cx.graph.schedules.contains(name)) {
     return call_op(fn_of(cx, cx.graph.schedules.at(name)), site);
   }
+  if (is_type_name(name)) return report_type_called(ref->name, site);
   // The arguments are looked at all the same: their mistakes are independent ones.
   report_unknown(ref->name, scope);
   for (const Given& argument : site.given) {

@@ -3,6 +3,8 @@
 // What the files about calls share: `arguments.cpp` binds what was given, `call_function.cpp`, `construct.cpp`,
 // `apply.cpp` and `call_method.cpp` call what is meant, `check_call.cpp` finds out what that is.
 
+#include <functional>
+
 #include "dsl/check/expressions/expressions.h"
 
 namespace ltr::check {
@@ -13,6 +15,11 @@ std::string count_text(size_t count, const char* noun);
 std::set<AtomId> free_atoms(const FnInfo& fn);
 /// Dims of a result that no argument told are not known.
 void forget_unbound(Type& type, const std::set<AtomId>& free, Context& cx);
+/// Reads the arguments of a call, and says whether they fit.
+using ReadArguments = std::function<bool(CallSite& site)>;
+/// `read`; if what was given does not fit its params, but would with two arguments in each other's place, that is what is
+/// said, once.
+bool read_or_blame_order(CallSite& site, const std::vector<ParamInfo>& params, const ReadArguments& read);
 /// The default of a param; one that is just another param's name repeats that param's argument.
 Expr default_of(const std::vector<ParamInfo>& params, size_t index, const std::vector<Expr>& before, uint32_t module,
                 Scope& scope);

@@ -26,7 +26,9 @@ Expr value_call(const FnInfo& op, std::vector<Expr> args, Span span, Context& cx
 
 }  // namespace
 
-std::optional<std::vector<Expr>> op_arguments(const FnInfo& op, CallSite& site, Binding& binding) {
+namespace {
+
+std::optional<std::vector<Expr>> read_op_arguments(const FnInfo& op, CallSite& site, Binding& binding) {
   const auto bound = bind_arguments(op.params, site, op.name);
   if (!bound) return std::nullopt;
   const std::set<AtomId> free = free_atoms(op);
@@ -50,6 +52,19 @@ std::optional<std::vector<Expr>> op_arguments(const FnInfo& op, CallSite& site, 
   }
   if (has_error) return std::nullopt;
   put_requirements(op.requirements, binding, {op.params, args}, site.span, site.scope);
+  return args;
+}
+
+}  // namespace
+
+std::optional<std::vector<Expr>> op_arguments(const FnInfo& op, CallSite& site, Binding& binding) {
+  std::optional<std::vector<Expr>> args;
+  const Binding before = binding;
+  read_or_blame_order(site, op.params, [&](CallSite& given) {
+    binding = before;
+    args = read_op_arguments(op, given, binding);
+    return args.has_value();
+  });
   return args;
 }
 
@@ -91,33 +106,39 @@ Expr call_fn(FnInfo& fn, std::optional<Expr> receiver, CallSite& site) {
   if (site.scope.info != nullptr)
     site.scope.info->calls_deep = std::max(site.scope.info->calls_deep, fn.calls_deep + 1);
   if (has_broken_param(fn.params)) return ignore_arguments(site);
-  const auto bound = bind_arguments(fn.params, site, fn.name);
-  if (!bound) return error_at(site.span);
   Binding binding;
-  if (receiver) {
-    for (const auto& [atom, value] : receiver->type.arguments) binding.dims[atom] = value;
-  }
-  const std::set<AtomId> free = free_atoms(fn);
   std::vector<Expr> args;
-  bool has_error = false;
-  for (size_t i = 0; i < fn.params.size(); ++i) {
-    const ParamInfo& param = fn.params[i];
-    const std::string what =
-        "`" + param.name + "` of `" + (fn.name == "forward" && fn.owner != nullptr ? fn.owner->name : fn.name) + "`";
-    if ((*bound)[i] == nullptr) {
-      args.push_back(default_of(fn.params, i, args, fn.module, site.scope));
-    } else {
-      const Type wanted = substitute(param.type, binding, cx);
-      args.push_back(check_given_as(*(*bound)[i], wanted, site.scope, what.c_str()));
-      if (!args.back().type.is_error() &&
-          !match(param.type, args.back().type, binding, free, args.back().span, site.scope, what, false)) {
-        has_error = true;
-      }
+  const std::set<AtomId> free = free_atoms(fn);
+  const bool is_named_by_owner = fn.owner != nullptr && (fn.name == "forward" || fn.role == FnRole::MetricUpdate);
+  const std::string& callee = is_named_by_owner ? fn.owner->name : fn.name;
+  const auto read = [&](CallSite& given) {
+    binding = {};
+    args.clear();
+    const auto bound = bind_arguments(fn.params, given, callee);
+    if (!bound) return false;
+    if (receiver) {
+      for (const auto& [atom, value] : receiver->type.arguments) binding.dims[atom] = value;
     }
-    has_error = has_error || args.back().type.is_error();
-    bind_sizes(param.type, args.back().type, binding, cx);
-  }
-  if (has_error) return error_at(site.span);
+    bool fits = true;
+    for (size_t i = 0; i < fn.params.size(); ++i) {
+      const ParamInfo& param = fn.params[i];
+      const std::string what = "`" + param.name + "` of `" + callee + "`";
+      if ((*bound)[i] == nullptr) {
+        args.push_back(default_of(fn.params, i, args, fn.module, given.scope));
+      } else {
+        const Type wanted = substitute(param.type, binding, cx);
+        args.push_back(check_given_as(*(*bound)[i], wanted, given.scope, what.c_str()));
+        if (!args.back().type.is_error() &&
+            !match(param.type, args.back().type, binding, free, args.back().span, given.scope, what, false)) {
+          fits = false;
+        }
+      }
+      fits = fits && !args.back().type.is_error();
+      bind_sizes(param.type, args.back().type, binding, cx);
+    }
+    return fits;
+  };
+  if (!read_or_blame_order(site, fn.params, read)) return error_at(site.span);
   put_requirements(fn.requirements, binding, {fn.params, args, receiver ? &*receiver : nullptr}, site.span, site.scope);
   Type result = substitute(fn.result, binding, cx);
   forget_unbound(result, free, cx);

@@ -68,7 +68,7 @@ Expr call_method(const ast::Field& field, std::vector<Given> given, Span span, S
   }
   CallSite decode{name, field.name.span, span, given, scope};
   if (auto call = decode_in_predict(field, decode)) return std::move(*call);
-  Expr base = check_expr(*field.base, scope);
+  Expr base = check_base(*field.base, scope);
   if (base.type.is_error()) return error_at(span);
   if (base.type.kind == Kind::Vocabulary) {
     if (auto call = vocabulary_call(base, decode)) return std::move(*call);

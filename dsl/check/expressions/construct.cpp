@@ -81,7 +81,12 @@ Expr construct(const Symbol& symbol, CallSite& site) {
   if (!may_build(symbol, site)) return error_at(site.span);
   if (has_broken_param(object.params)) return ignore_arguments(site);
   Binding binding;
-  auto args = constructor_arguments(object, site, binding);
+  std::optional<std::vector<Expr>> args;
+  read_or_blame_order(site, object.params, [&](CallSite& given) {
+    binding = {};
+    args = constructor_arguments(object, given, binding);
+    return args.has_value();
+  });
   if (!args) return error_at(site.span);
   put_requirements(object.requirements, binding, {object.params, *args}, site.span, site.scope);
   Type type = Type::of(object.kind);

@@ -213,8 +213,15 @@ Expr check_as_type(const ast::Expr& expr, const ast::As& as, Scope& scope) {
   const Type type = check_type(*as.type, scope);
   if (value.type.is_error() || type.is_error()) return error_at(expr.span);
   if (!value.type.is_tensor() || !type.is_tensor() || value.type.element != type.element) {
-    scope.cx.report(diag::wrong_element(expr.span, "`as` names the dims of a tensor, it does not make " +
-                                                       scope.cx.text(type) + " of " + scope.cx.text(value.type)));
+    diagnostics::Diagnostic diagnostic =
+        diag::wrong_element(expr.span, "`as` names the dims of a tensor, it does not make " + scope.cx.text(type) +
+                                           " of " + scope.cx.text(value.type));
+    if (type.is_tensor() && value.type.kind == Kind::List)
+      diagnostic.help("a list becomes a tensor by `stack`: `stack({}) as {}`", scope.cx.source_text(value.span),
+                      scope.cx.source_text(as.type->span));
+    if (type.is_tensor() && value.type.is_tensor())
+      diagnostic.help("`{}.to({})` converts", scope.cx.source_text(value.span), to_text(type.element));
+    scope.cx.report(std::move(diagnostic));
     return error_at(expr.span);
   }
   if (value.type.dims.size() != type.dims.size()) {
@@ -443,21 +450,7 @@ Expr check_as(const ast::Expr& expr, const Type& wanted, Scope& scope, const cha
   if (has_own_words(inner)) {
     if (auto parts = check_parts(expr, inner, scope, what)) return std::move(*parts);
   }
-  if (inner.kind == Kind::Series) {
-    std::string series;
-    const ast::Expr* at = &expr;
-    while (const auto* field = at->get<ast::Field>()) {
-      series = field->name.text + (series.empty() ? "" : "." + series);
-      at = &*field->base;
-    }
-    if (const auto* name = at->get<ast::NameRef>(); name != nullptr && !series.empty()) {
-      return {inner, expr.span, node::Series{name->name.text + "." + series}};
-    }
-    if (expr.get<ast::NoneLiteral>() == nullptr) {
-      scope.cx.report(diag::wrong_type(expr.span, "a series such as `val.loss` is wanted"));
-      return error_at(expr.span);
-    }
-  }
+  if (inner.kind == Kind::Series && expr.get<ast::NoneLiteral>() == nullptr) return check_series(expr, inner, scope);
   if (inner.kind == Kind::Schedule) {
     if (auto own = check_own_schedule(expr, scope)) return std::move(*own);
     const auto* call = expr.get<ast::Call>();

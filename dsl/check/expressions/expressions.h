@@ -21,7 +21,13 @@ Expr check_function(const ast::Expr& expr, Scope& scope);
 /// As `check_expr`, where `wanted` is asked for: names of closed kinds are read, implicit
 /// conversions are made.
 Expr check_as(const ast::Expr& expr, const Type& wanted, Scope& scope, const char* what = "value");
-Expr check_name(const ast::Expr& expr, const ast::Name& name, Scope& scope);
+/// A name such as `val.loss`, where a series is `wanted`.
+Expr check_series(const ast::Expr& expr, const Type& wanted, const Scope& scope);
+/// Reports what stands at `span` in place of a series, with the one that it spells.
+void report_no_series(Span span, Context& cx);
+Expr check_name(const ast::Expr& expr, const ast::Name& name, Scope& scope, NameUse use = NameUse::Any);
+/// What stands before a `.`.
+Expr check_base(const ast::Expr& expr, Scope& scope);
 /// What a name of this file, or of one that it imports, stands for.
 Expr check_symbol(const Symbol& symbol, Span span, Scope& scope);
 Expr check_field(const ast::Expr& expr, const ast::Field& field, Scope& scope);

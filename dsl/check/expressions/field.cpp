@@ -149,6 +149,7 @@ Expr field_of(Expr base, const ast::Name& name, Span span, Scope& scope) {
   }
   Known known;
   if (std::optional<Expr> part = known_part(base, name.text, span, cx, known)) return *part;
+  if (type.kind == Kind::Record && is_told_missing(type, name.text, cx)) return error_at(span);
   diagnostics::Diagnostic diagnostic = diag::unknown_field(name.span, cx.text(type), name.text);
   if (type.kind == Kind::Stream && name.text == "vocab") {
     diagnostic.note("only a stream of characters, which begins with `text_chars`, has a vocabulary");
@@ -199,7 +200,7 @@ Expr check_field(const ast::Expr& expr, const ast::Field& field, Scope& scope) {
       return error_at(expr.span);
     }
   }
-  return field_of(check_expr(*field.base, scope), field.name, expr.span, scope);
+  return field_of(check_base(*field.base, scope), field.name, expr.span, scope);
 }
 
 }  // namespace ltr::check

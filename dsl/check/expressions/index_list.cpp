@@ -118,8 +118,12 @@ Expr index_list(Expr base, const ast::Index& index, Span span, Scope& scope) {
   if (kind == ast::IndexItem::Kind::Range && base.type.kind == Kind::List)
     return slice_list(std::move(base), index.items[0], span, scope);
   if (kind != ast::IndexItem::Kind::Expr) {
-    scope.cx.report(diag::wrong_type(
-        span, base.type.kind == Kind::List ? "a list takes one index, or one range" : "a tuple takes one index"));
+    const bool is_list = base.type.kind == Kind::List;
+    diagnostics::Diagnostic diagnostic =
+        diag::wrong_type(span, is_list ? "a list takes one index, or one range" : "a tuple takes one index");
+    if (!is_list)
+      diagnostic.label(base.span, "{}", scope.cx.text(base.type)).help("take it apart where it comes from: `a, b = …`");
+    scope.cx.report(std::move(diagnostic));
     return error_at(span);
   }
   Expr at = check_as(**index.items[0].first, Type::of(Kind::Int), scope, "an index");

@@ -91,6 +91,7 @@ Expr as_dim(Expr value, const std::string& name, Scope& scope) {
 
 void report_unknown_fact(const ExprView& base, const ast::Name& name, const std::vector<std::string>& known,
                          Scope& scope) {
+  if (base.type.kind == Kind::Facts && is_told_missing(base.type, name.text, scope.cx)) return;
   diagnostics::Diagnostic diagnostic = diag::unknown_field(name.span, scope.cx.text(base.type), name.text);
   note_known(diagnostic, known);
   did_you_mean(diagnostic, name.text, name.span, known);

@@ -140,6 +140,12 @@ void note_there_are(diagnostics::Diagnostic& diagnostic, const std::vector<std::
   if (!list.empty()) diagnostic.note("there are {}", list);
 }
 
+bool is_told_missing(const Type& record, const std::string& field, Context& cx) {
+  Type fields = Type::of(Kind::Record);
+  fields.fields = record.fields;
+  return cx.missing_fields.try_emplace({cx.text(fields), field}, record.kind).first->second != record.kind;
+}
+
 bool did_you_mean(diagnostics::Diagnostic& diagnostic, const std::string& word, Span span,
                   const std::vector<std::string>& known) {
   if (const auto near = diagnostics::suggest(word, known)) {
@@ -188,9 +194,53 @@ std::optional<Span> behind_edition(const Scope& scope) {
   return std::nullopt;
 }
 
+/// Those of `names` that may stand before a `.`: no functions.
+std::vector<std::string> values_among(std::vector<std::string> names, const Scope& scope) {
+  std::erase_if(names, [&](const std::string& name) {
+    if (scope.find_local(name)) return false;
+    if (scope.owner != nullptr && scope.owner->fns.contains(name)) return true;
+    const Symbol* symbol = scope.cx.graph.find(scope.module, name);
+    return symbol != nullptr && (symbol->kind == SymbolKind::Fn || symbol->kind == SymbolKind::Op);
+  });
+  return names;
+}
+
+/// What a hook reads otherwise than by its name alone: the model, what is in it, series. False if `name` is none of these.
+bool help_in_hook(diagnostics::Diagnostic& diagnostic, const ast::Name& name, const Scope& scope) {
+  if (scope.place != Place::Hook || scope.owner == nullptr) return false;
+  const ObjectInfo* model = scope.owner->model;
+  if (name.text == "model" && model == nullptr) {
+    diagnostic.help("`callback {} for MODEL` says which model it is", scope.owner->name);
+  } else if (name.text == "train" || name.text == "val" || name.text == "test") {
+    diagnostic.help("the newest value of a series is `metric({}.NAME)`", name.text);
+  } else if (model != nullptr && (model->members.contains(name.text) || model->fns.contains(name.text))) {
+    diagnostic.help("it is the model's: `model.{}`", name.text);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+/// `text` where a variable has such a field: `row.text`. False if none has.
+bool help_of_field(diagnostics::Diagnostic& diagnostic, const ast::Name& name, const Scope& scope) {
+  for (const auto& frame : scope.frames) {
+    for (const auto& [variable, local] : frame) {
+      const Type& type = scope.locals[local].type;
+      const bool has_field =
+          type.kind == Kind::Record &&
+          std::any_of(type.fields.begin(), type.fields.end(), [&](const auto& one) { return one.name == name.text; });
+      if (!has_field) continue;
+      const std::string field = variable + "." + name.text;
+      diagnostic.help("it is a field: `{}`", field).fix(name.span, field);
+      return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
-void report_unknown(const ast::Name& name, Scope& scope) {
+void report_unknown(const ast::Name& name, Scope& scope, NameUse use) {
   if (scope.cx.sink->is_full()) return;  // Looking for what is near takes its time.
   static const std::set<std::string> kHookWords = {"stop", "save", "end_epoch", "metric"};
   if (kHookWords.contains(name.text) && scope.place != Place::Hook) {
@@ -212,13 +262,22 @@ void report_unknown(const ast::Name& name, Scope& scope) {
     scope.cx.report(std::move(diagnostic));
     return;
   }
+  if (help_in_hook(diagnostic, name, scope) || help_of_field(diagnostic, name, scope))
+    return scope.cx.report(std::move(diagnostic));
   // What is declared near by is meant more often than what the library holds.
-  did_you_mean(diagnostic, name.text, name.span, scope.near_names()) ||
-      did_you_mean(diagnostic, name.text, name.span, scope.names());
+  did_you_mean(diagnostic, name.text, name.span,
+               use == NameUse::Base ? values_among(scope.near_names(), scope) : scope.near_names()) ||
+      did_you_mean(diagnostic, name.text, name.span,
+                   use == NameUse::Base ? values_among(scope.names(), scope) : scope.names());
   scope.cx.report(std::move(diagnostic));
 }
 
-Expr check_name(const ast::Expr& expr, const ast::Name& name, Scope& scope) {
+Expr check_base(const ast::Expr& expr, Scope& scope) {
+  const auto* name = expr.get<ast::NameRef>();
+  return name != nullptr ? check_name(expr, name->name, scope, NameUse::Base) : check_expr(expr, scope);
+}
+
+Expr check_name(const ast::Expr& expr, const ast::Name& name, Scope& scope, NameUse use) {
   (void)expr;
   Context& cx = scope.cx;
   if (name.text.empty()) return error_at(name.span);
@@ -261,7 +320,7 @@ Expr check_name(const ast::Expr& expr, const ast::Name& name, Scope& scope) {
     if (symbol->kind == SymbolKind::Error) return error_at(name.span);
     return check_symbol(*symbol, name.span, scope);
   }
-  report_unknown(name, scope);
+  report_unknown(name, scope, use);
   return error_at(name.span);
 }
 

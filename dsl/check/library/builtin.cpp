@@ -156,7 +156,7 @@ std::optional<Expr> hook_word(const std::string& name, CallSite& site) {
     if (series.type.is_error()) return error_at(site.span);
     const auto* written = series.get<node::Series>();
     if (written != nullptr) return Expr{Type::of(Kind::Float), site.span, node::MetricSeries{written->name}};
-    scope.cx.report(diag::wrong_type(series.span, "a series such as `val.loss` is wanted"));
+    report_no_series(series.span, scope.cx);
     return error_at(site.span);
   }
   if ((name == "stop" || name == "save" || name == "end_epoch") && scope.place == Place::Hook) {

@@ -16,7 +16,12 @@ std::optional<Expr> check_stream_call(const std::string& name, CallSite& site) {
   if (stream.type.is_error()) return error_at(site.span);
   if (stream.type.kind != Kind::Stream) {
     if (cx.graph.prelude.contains(name)) return std::nullopt;
-    cx.report(diag::wrong_argument(stream.span, "`" + name + "` takes a stream, not " + cx.text(stream.type)));
+    const bool is_list = stream.type.kind == Kind::List && !stream.type.fields.empty() &&
+                         stream.type.fields[0].type.kind == Kind::Stream;
+    diagnostics::Diagnostic diagnostic = diag::wrong_argument(
+        stream.span, "`" + name + "` takes a stream, not " + (is_list ? "a list of streams" : cx.text(stream.type)));
+    if (is_list) diagnostic.help("`{}[0]` is the first of them", cx.source_text(stream.span));
+    cx.report(std::move(diagnostic));
     return error_at(site.span);
   }
   site.given[0].checked = std::move(stream);

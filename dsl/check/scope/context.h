@@ -3,6 +3,7 @@
 // What all of `check` reads and writes for one program.
 
 #include <deque>
+#include <tuple>
 #include <unordered_map>
 
 #include "dsl/check/check.h"
@@ -27,16 +28,19 @@ struct Context {
   std::map<const ast::Fn*, std::unique_ptr<FnInfo>> fns;
   std::map<const ast::Decl*, TypeNameState> type_names;
   std::map<const ast::Decl*, Expr> consts;
-  std::set<const ast::Decl*> consts_in_work;        ///< to stop a constant that mentions itself
-  std::map<std::string, uint32_t> calls;            ///< index into Program::calls
-  std::unordered_map<std::string, size_t> hparams;  ///< index into Program::hparams
-  std::vector<Requirement> facts;                   ///< `where` clauses of hparams
-  std::deque<ast::Fn> synthetic;                    ///< functions made of hooks and tests
+  std::set<const ast::Decl*> consts_in_work;                           ///< to stop a constant that mentions itself
+  std::map<std::string, uint32_t> calls;                               ///< index into Program::calls
+  std::unordered_map<std::string, size_t> hparams;                     ///< index into Program::hparams
+  std::vector<Requirement> facts;                                      ///< `where` clauses of hparams
+  std::map<std::pair<std::string, std::string>, Kind> missing_fields;  ///< of which kind of value it was said first
+  std::set<std::tuple<Span, std::string, std::string>> told_dims;      ///< places where two sizes differ
+  std::deque<ast::Fn> synthetic;                                       ///< functions made of hooks and tests
   std::deque<Closure> closures;
   std::vector<const ast::Expr*> applied;  ///< code of closures that is being read, outermost first
   size_t applications = 0;                ///< closures that were read for the outermost one
   Span applied_at;                        ///< where that one stands
   bool is_runaway = false;                ///< there are too many of them, which was said
+  bool is_trying = false;                 ///< a call is read as it is not written, to find out what is wrong with it
   uint32_t open_bodies = 0;               ///< functions whose bodies are being read, each for a call in the one before
   uint32_t next_key = 1;
   uint32_t next_group = 1;

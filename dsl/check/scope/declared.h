@@ -50,6 +50,7 @@ struct FnInfo {
   uint32_t calls_deep = 0;  ///< levels of calls below it
   bool is_manual = false;
   bool is_told_manual = false;  ///< that it is not, where it does what only manual steps do
+  bool is_told_log = false;     ///< that it does not log, where it does
   bool infers_result = false;   ///< a lambda of a stage: it gives what its code gives
   std::set<std::string> logs;
   std::vector<ast::Name> decodes;  ///< of `step predict`: the vocabularies that the wired data must have

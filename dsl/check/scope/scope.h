@@ -58,8 +58,12 @@ void note_known(diagnostics::Diagnostic& diagnostic, const std::vector<std::stri
 void note_there_are(diagnostics::Diagnostic& diagnostic, const std::vector<std::string>& known);
 /// Reports E0308 for a name that the imported file `module` does not declare, or not for others.
 void report_not_in_module(const ast::Name& name, const std::string& module, Scope& scope);
+/// What a name that is not there stands for: anything, or the value before a `.`, which no function is.
+enum class NameUse { Any, Base };
+/// Whether it was said of other values of these fields that they have no `field`. Then it is one mistake, of their type.
+bool is_told_missing(const Type& record, const std::string& field, Context& cx);
 /// Reports E0301 with the nearest name.
-void report_unknown(const ast::Name& name, Scope& scope);
+void report_unknown(const ast::Name& name, Scope& scope, NameUse use = NameUse::Any);
 /// Where an existing local lives, if it is not of the innermost body.
 std::optional<LocalId> outer_local(const std::string& name, const Scope& scope);
 

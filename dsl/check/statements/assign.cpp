@@ -206,9 +206,14 @@ Stmt check_assign(const ast::Stmt& statement, const ast::Assign& assign, Scope& 
     name = root->get<ast::NameRef>();
   }
   if (value.type.kind == Kind::Void || value.type.kind == Kind::MetricValue) {
-    scope.cx.report(diag::wrong_type(value.span, value.type.kind == Kind::Void
-                                                     ? "this gives no value"
-                                                     : "the value of a metric can only be logged"));
+    const auto* update = value.get<node::CallMetric>();
+    diagnostics::Diagnostic diagnostic = diag::wrong_type(
+        value.span, update == nullptr ? "this gives no value" : "the value of a metric can only be logged");
+    if (update != nullptr) {
+      diagnostic.help("`log {} = {}`", name->name.text, scope.cx.source_text(value.span));
+      note_lost_log(*update, scope);
+    }
+    scope.cx.report(std::move(diagnostic));
     value.type = Type::error();
   }
   const auto known = scope.find_local(name->name.text);

@@ -1,3 +1,5 @@
+#include <utility>
+
 #include "dsl/check/declarations/hook.h"
 #include "dsl/check/statements/statements.h"
 
@@ -23,13 +25,30 @@ bool is_of_epoch(const Scope& scope) {
 
 }  // namespace
 
+void note_lost_log(const node::CallMetric& call, Scope& scope) {
+  const auto* member = scope.cx.at(call.metric).get<node::Member>();
+  if (member == nullptr) return;
+  LogEntry entry;
+  entry.name = member->name;
+  entry.role = role_of(scope);
+  entry.kind = "error";
+  entry.owner = scope.owner != nullptr ? scope.owner->name : "";
+  scope.cx.program.logs.push_back(std::move(entry));
+}
+
 Stmt check_log(const ast::Stmt& statement, const ast::Log& log, Scope& scope) {
   Context& cx = scope.cx;
   const std::string role = role_of(scope);
   if ((scope.place != Place::Step && scope.place != Place::Hook) || role.empty()) {
-    cx.report(diag::log_misplaced(statement.span, scope.place == Place::Step
-                                                      ? "`log` has no meaning in step " + scope.info->name
-                                                      : "`log` stands in steps and in hooks of train, val and test"));
+    // The first of several says it for the step.
+    if (scope.place == Place::Step && std::exchange(scope.info->is_told_log, true))
+      return {statement.span, stmt::Error{}};
+    diagnostics::Diagnostic diagnostic = diag::log_misplaced(
+        statement.span, scope.place == Place::Step ? "`log` has no meaning in step " + scope.info->name
+                                                   : "`log` stands in steps and in hooks of train, val and test");
+    if (scope.place == Place::Step)
+      did_you_mean(diagnostic, scope.info->name, scope.info->ast->name.span, {"train", "val", "test"});
+    cx.report(std::move(diagnostic));
     return {statement.span, stmt::Error{}};
   }
   Expr value = log.value ? check_expr(*log.value, scope) : check_name({}, log.name, scope);
@@ -97,6 +116,10 @@ Stmt check_log(const ast::Stmt& statement, const ast::Log& log, Scope& scope) {
     } else {
       entry.reduce = log.reduce->text;
     }
+  }
+  if (const auto* update = value.get<node::CallMetric>()) {
+    // Which direction is better nobody knows of a metric that says it wrongly.
+    if (cx.program.metrics[cx.at(update->metric).type.decl].is_damaged) entry.kind = "error";
   }
   for (const LogEntry& other : cx.program.logs) {
     if (other.kind != "error" && other.owner == entry.owner && other.role == entry.role && other.name == entry.name &&

@@ -255,7 +255,14 @@ Stmt check_for(const ast::Stmt& statement, const ast::For& loop, Scope& scope) {
 Stmt check_expression(const ast::Stmt& statement, const ast::ExprStmt& expression, Scope& scope) {
   Expr value = check_expr(expression.value, scope);
   if (value.type.is_error()) return {statement.span, stmt::Error{}};
-  const bool has_effect = value.type.kind == Kind::Void || value.is<node::CallMetric>();
+  const auto* update = value.get<node::CallMetric>();
+  if (update != nullptr && !scope.may_drop_values) {
+    const std::string text = scope.cx.source_text(value.span);
+    scope.cx.report(diag::unused_value(value.span, "metric").help("log it, or nobody sees it: `log NAME = {}`", text));
+    note_lost_log(*update, scope);
+    return {statement.span, stmt::Error{}};
+  }
+  const bool has_effect = value.type.kind == Kind::Void;
   if (!has_effect && !scope.may_drop_values) {
     const bool is_call = expression.value.get<ast::Call>() != nullptr || expression.value.get<ast::Pipe>() != nullptr;
     scope.cx.report(diag::unused_value(value.span, is_call ? "call" : "expression")

@@ -14,6 +14,8 @@ Stmt check_result(const ast::Expr& result, Span span, Scope& scope);
 Stmt check_assign(const ast::Stmt& statement, const ast::Assign& assign, Scope& scope);
 Stmt check_unpack(const ast::Stmt& statement, const ast::Unpack& unpack, Scope& scope);
 Stmt check_declare(const ast::Stmt& statement, const ast::Declare& declare, Scope& scope);
+/// Takes a metric that is called, and not logged, for logged under its own name, so that a monitor of it is no second mistake.
+void note_lost_log(const node::CallMetric& call, Scope& scope);
 Stmt check_log(const ast::Stmt& statement, const ast::Log& log, Scope& scope);
 
 }  // namespace ltr::check

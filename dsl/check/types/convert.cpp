@@ -37,17 +37,19 @@ Expr fail(const ExprView& expr, const Type& wanted, Scope& scope, const std::str
                                 what + " must be " + scope.cx.text(wanted) + ", not " + scope.cx.text(expr.type))
           : diag::wrong_argument(expr.span,
                                  what + " must be " + scope.cx.text(wanted) + ", not " + scope.cx.text(expr.type));
-  if (expr.type.is_tensor() && wanted.is_host_number()) {
-    diagnostic.help("a tensor becomes a host number only by `.item()`, which waits for the device");
-  }
-  if (wanted.kind == Kind::Int && expr.type.kind == Kind::Float) {
-    diagnostic.help("`floor(…)`, `ceil(…)` and `round(…)` make an int of a float");
-  }
-  if (wanted.kind == Kind::Period && expr.type.kind == Kind::Int) {
-    diagnostic.help("say `{} steps` or `{} epochs`", scope.cx.source_text(expr.span), scope.cx.source_text(expr.span));
-  }
+  add_cure(diagnostic, expr, wanted, scope.cx);
   scope.cx.report(std::move(diagnostic));
   return error_at(expr.span);
+}
+
+/// Whether a tensor of a size is wanted that a list whose length only the run knows may not have.
+bool asks_for_length(const ExprView& list, const Type& wanted, const Context& cx) {
+  const AtomTable& atoms = cx.program.atoms;
+  if (list.type.value && !atoms.mentions_unknown(*list.type.value)) return false;
+  if (wanted.dims.size() != 1 || wanted.dims[0].group != 0) return false;
+  const std::vector<AtomId> parts = atoms.deep_atoms(wanted.dims[0].size);
+  return std::none_of(parts.begin(), parts.end(),
+                      [&](AtomId id) { return atoms.at(id).kind == Atom::Kind::Unknown || atoms.at(id).is_binder; });
 }
 
 Expr convert_to_tensor(Expr expr, const Type& wanted, Scope& scope, const std::string& what) {
@@ -72,6 +74,12 @@ Expr convert_to_tensor(Expr expr, const Type& wanted, Scope& scope, const std::s
       }
     }
     for (const TypeField& field : expr.type.fields) all_fit = all_fit && host_fits(field.type, element);
+    if (all_fit && asks_for_length(expr, wanted, scope.cx)) {
+      const std::string text = scope.cx.text(wanted), list = scope.cx.source_text(span);
+      scope.cx.report(diag::unknown_size(span, "the length of " + scope.cx.text(expr.type), "`" + text + "`")
+                          .help("`stack({}) as {}` checks it once", list, text));
+      return error_at(span);
+    }
     if (all_fit) {
       const Polynomial length = expr.type.value ? *expr.type.value : scope.cx.program.atoms.unknown();
       return {Type::tensor(element, {{.size = length, .group = 0}}), span,
@@ -216,7 +224,10 @@ Expr convert_choice(Expr expr, const Type& wanted, Scope& scope, const char* wha
   if (is_one) return expr;
   std::string choices;
   for (const std::string& choice : known) choices += (choices.empty() ? "`" : ", `") + choice + "`";
-  scope.cx.report(diag::wrong_argument(expr.span, std::string(what) + " must be one of " + choices));
+  diagnostics::Diagnostic diagnostic =
+      diag::wrong_argument(expr.span, std::string(what) + " must be one of " + choices);
+  add_cure(diagnostic, expr, wanted, scope.cx);
+  scope.cx.report(std::move(diagnostic));
   return error_at(expr.span);
 }
 

@@ -21,6 +21,8 @@ Fit fit_of(const Type& have, const Type& wanted);
 Type converted(const Type& have, const Type& wanted);
 /// `expr` as `wanted`; reports E0303, E0306, E0307 or E0309 if it does not fit.
 Expr convert(Expr expr, const Type& wanted, Scope& scope, const char* what = "value");
+/// Adds to what refuses `given` where a `wanted` is asked for how it becomes one.
+void add_cure(diagnostics::Diagnostic& diagnostic, const ExprView& given, const Type& wanted, const Context& cx);
 /// The dim that an expression stands for, in a type.
 std::optional<Polynomial> check_dim(const ast::Expr& expr, Scope& scope);
 /// What the variable of the comprehension that made a list stands for at `index`.

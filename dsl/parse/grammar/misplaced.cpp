@@ -68,6 +68,8 @@ bool Misplaced::report_misplaced(State& state, Iter at, const char* place) {
         diag::misplaced_member(at->span, state.text(*at), (place == kTop ? "at " : "in ") + std::string(place));
     if (home.kind == K::Let && place == kTop) {
       diagnostic.help("a value for the whole file is a `const`").fix(at->span, "const");
+    } else if (home.kind == K::Let && place == std::string_view("a callback")) {
+      diagnostic.help("what a callback keeps is a `state`, with its type: `state seen: int = 0`");
     } else if (home.kind == K::Const || home.kind == K::Hparam) {
       diagnostic.help("it belongs at {}; inside, a value is a `let` or a parameter", home.places);
     } else {

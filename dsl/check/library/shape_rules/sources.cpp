@@ -153,7 +153,16 @@ Expr rule_synthetic(const FnInfo&, CallSite& site) {
     scope.cx.report(diag::wrong_argument(site.name_span, "`synthetic` is written `synthetic(1000, make)`"));
     return error_at(site.span);
   }
-  Expr count = check_given_as(site.given[0], Type::of(Kind::Int), scope, "the number of records");
+  Expr count = check_given(site.given[0], scope);
+  if (count.type.kind == Kind::Function) {
+    const std::string make = scope.cx.source_text(site.given[0].span), n = scope.cx.source_text(site.given[1].span);
+    scope.cx.report(diag::wrong_argument(count.span, "the number of records comes first, and this is a function")
+                        .help("`synthetic({}, {})`", n, make)
+                        .fix(site.given[0].span, n)
+                        .fix(site.given[1].span, make));
+    return error_at(site.span);
+  }
+  count = convert(std::move(count), Type::of(Kind::Int), scope, "the number of records");
   if (count.type.is_error()) return error_at(site.span);
   const FnInfo& range = fn_of(scope.cx, library::Id::Range);
   CallSite numbers{range.name, site.name_span, site.span, {}, scope};

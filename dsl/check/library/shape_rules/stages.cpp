@@ -308,7 +308,11 @@ Expr rule_select_fields(const FnInfo& op, CallSite& site) {
       std::vector<std::string> known;
       for (const TypeField& candidate : stream.type.fields) known.push_back(candidate.name);
       diagnostics::Diagnostic diagnostic = diag::unknown_field(name.span, "the stream", word);
-      if (const auto near = diagnostics::suggest(word, known)) diagnostic.help("did you mean \"{}\"?", *near);
+      if (const auto near = diagnostics::suggest(word, known)) {
+        diagnostic.help("did you mean \"{}\"?", *near).fix(name.span, "\"" + *near + "\"");
+      } else {
+        note_known(diagnostic, known);
+      }
       cx.report(std::move(diagnostic));
       return error_at(site.span);
     }
@@ -370,7 +374,8 @@ Expr rule_split_stream(const FnInfo& op, CallSite& site) {
       diagnostics::Diagnostic diagnostic = diag::unknown_field(field.span, "the stream", word->text);
       if (const auto near = diagnostics::suggest(word->text, known))
         diagnostic.help("did you mean \"{}\"?", *near).fix(field.span, "\"" + *near + "\"");
-      cx.report(std::move(diagnostic));
+      if (diagnostic.helps.empty()) note_known(diagnostic, known);
+      if (!is_told_missing(stream.type, word->text, cx)) cx.report(std::move(diagnostic));
       return error_at(site.span);
     }
   }

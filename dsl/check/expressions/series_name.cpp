@@ -1,0 +1,61 @@
+#include <algorithm>
+
+#include "dsl/check/expressions/expressions.h"
+
+namespace ltr::check {
+
+namespace {
+
+/// What is logged, as a series names it, where a stream of several does not matter.
+std::vector<std::string> logged_names(const Context& cx) {
+  std::vector<std::string> names;
+  for (const LogEntry& log : cx.program.logs) {
+    if (log.kind == "scalar" || log.kind == "metric") names.push_back(log.role + "." + log.name);
+  }
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return names;
+}
+
+}  // namespace
+
+void report_no_series(Span span, Context& cx) {
+  diagnostics::Diagnostic diagnostic = diag::wrong_type(span, "a series such as `val.loss` is wanted");
+  // `"val/loss"`, `val/loss` and `val_loss` are how others write it.
+  std::string text = cx.source_text(span);
+  std::erase(text, '"');
+  std::replace(text.begin(), text.end(), '/', '.');
+  std::vector<std::string> meant;
+  for (const std::string& name : logged_names(cx)) {
+    std::string joined = name;
+    std::replace(joined.begin(), joined.end(), '.', '_');
+    if (name == text || joined == text || name.ends_with("." + text)) meant.push_back(name);
+  }
+  const auto of_val =
+      std::find_if(meant.begin(), meant.end(), [](const auto& name) { return name.starts_with("val."); });
+  if (!meant.empty()) {
+    const std::string& name = of_val != meant.end() ? *of_val : meant.front();
+    diagnostic.help("`{}`", name);
+    if (meant.size() == 1) diagnostic.fix(span, name);
+  } else if (!logged_names(cx).empty()) {
+    std::string list;
+    for (const std::string& name : logged_names(cx)) list += (list.empty() ? "" : ", ") + name;
+    diagnostic.note("logged are: {}", list);
+  }
+  cx.report(std::move(diagnostic));
+}
+
+Expr check_series(const ast::Expr& expr, const Type& wanted, const Scope& scope) {
+  std::string series;
+  const ast::Expr* at = &expr;
+  while (const auto* field = at->get<ast::Field>()) {
+    series = field->name.text + (series.empty() ? "" : "." + series);
+    at = &*field->base;
+  }
+  if (const auto* name = at->get<ast::NameRef>(); name != nullptr && !series.empty())
+    return {wanted, expr.span, node::Series{name->name.text + "." + series}};
+  report_no_series(expr.span, scope.cx);
+  return error_at(expr.span);
+}
+
+}  // namespace ltr::check

@@ -1,0 +1,104 @@
+#include <algorithm>
+
+#include "dsl/check/expressions/call.h"
+
+namespace ltr::check {
+
+namespace {
+
+/// Takes what is reported while it lives, and what the declaration comes to require with it.
+class Aside {
+ public:
+  Aside(Scope& scope, diagnostics::Sink& into) : cx_(scope.cx), outer_(scope.cx.sink) { cx_.sink = &into; }
+  ~Aside() { cx_.sink = outer_; }
+  Aside(const Aside&) = delete;
+  Aside& operator=(const Aside&) = delete;
+
+ private:
+  Context& cx_;
+  diagnostics::Sink* outer_;
+};
+
+bool is_about(const diagnostics::Diagnostic& found, const Given& given) { return found.span == given.span; }
+
+/// Whether what is said of an argument may come from its place: its type is another.
+bool may_be_order(const diagnostics::Diagnostic& found) {
+  return found.code == diagnostics::Code::E0307 || found.code == diagnostics::Code::E0309;
+}
+
+/// Reads the call with two arguments in each other's place, and leaves no trace of it. Whether they fit so.
+bool fits_swapped(const CallSite& site, size_t first, size_t second, const ReadArguments& read) {
+  Context& cx = site.scope.cx;
+  std::vector<Requirement>* requirements = site.scope.requirements;
+  const size_t required = requirements != nullptr ? requirements->size() : 0;
+  const size_t obliged = cx.program.obligations.size();
+  diagnostics::Sink unheard;
+  CallSite other = site;
+  std::swap(other.given[first], other.given[second]);
+  cx.is_trying = true;
+  bool fits = false;
+  {
+    const Aside aside(site.scope, unheard);
+    fits = read(other) && !unheard.has_errors();
+  }
+  cx.is_trying = false;
+  if (requirements != nullptr) requirements->erase(requirements->begin() + long(required), requirements->end());
+  cx.program.obligations.erase(cx.program.obligations.begin() + long(obliged), cx.program.obligations.end());
+  return fits;
+}
+
+/// The two arguments that are in each other's place, if that is all that is wrong.
+std::optional<std::pair<size_t, size_t>> find_swapped(const CallSite& site, const diagnostics::Sink& found,
+                                                      const ReadArguments& read) {
+  constexpr size_t kMost = 4;
+  std::vector<size_t> written;
+  bool is_blamed = false;
+  for (size_t i = 0; i < site.given.size() && i < kMost; ++i) {
+    const Given& given = site.given[i];
+    if (given.name || given.value == nullptr) continue;
+    written.push_back(i);
+    for (const diagnostics::Diagnostic& one : found.reported())
+      is_blamed = is_blamed || (may_be_order(one) && is_about(one, given));
+  }
+  if (!is_blamed) return std::nullopt;
+  for (size_t a = 0; a < written.size(); ++a) {
+    for (size_t b = a + 1; b < written.size(); ++b) {
+      if (fits_swapped(site, written[a], written[b], read)) return std::pair(written[a], written[b]);
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+bool read_or_blame_order(CallSite& site, const std::vector<ParamInfo>& params, const ReadArguments& read) {
+  Context& cx = site.scope.cx;
+  diagnostics::Sink found;
+  bool fits = false;
+  {
+    const Aside aside(site.scope, found);
+    fits = read(site);
+  }
+  if (found.reported().empty()) return fits;
+  const auto swapped = fits || cx.is_trying ? std::nullopt : find_swapped(site, found, read);
+  bool is_told = false;
+  for (diagnostics::Diagnostic one : found.reported()) {
+    const bool is_of_these =
+        swapped && (is_about(one, site.given[swapped->first]) || is_about(one, site.given[swapped->second]));
+    if (is_of_these && is_told) continue;
+    if (is_of_these) {
+      const Given &first = site.given[swapped->first], &second = site.given[swapped->second];
+      const std::string left = cx.source_text(first.span), right = cx.source_text(second.span);
+      one.helps.clear();
+      one.fixes.clear();
+      one.help("`{}` and `{}` are swapped: `{}, {}`", params[swapped->first].name, params[swapped->second].name, right,
+               left);
+      one.fix(first.span, right).fix(second.span, left);
+      is_told = true;
+    }
+    cx.report(std::move(one));
+  }
+  return fits;
+}
+
+}  // namespace ltr::check

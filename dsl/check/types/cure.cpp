@@ -1,0 +1,137 @@
+#include <algorithm>
+#include <cstdlib>
+
+#include "dsl/check/types/types.h"
+
+namespace ltr::check {
+
+namespace {
+
+/// Whether a text is a number, all of it.
+bool is_number(const std::string& text) {
+  char* end = nullptr;
+  std::strtod(text.c_str(), &end);
+  return !text.empty() && *end == '\0';
+}
+
+/// A number with its unit, as a text may hold it: `50 steps`.
+bool is_quantity(const std::string& text) {
+  const size_t blank = text.find(' ');
+  return blank != std::string::npos && is_number(text.substr(0, blank)) &&
+         text.find_first_not_of("abcdefghijklmnopqrstuvwxyz", blank + 1) == std::string::npos;
+}
+
+/// A value to stand for one that is missing.
+std::string stand_in(const Type& type) {
+  switch (type.kind) {
+    case Kind::Int: return "0";
+    case Kind::Float: return "0.0";
+    case Kind::Bool: return "false";
+    case Kind::Str: return "\"\"";
+    default: return "VALUE";
+  }
+}
+
+Span behind(Span span) { return {span.source, span.end, span.end}; }
+
+/// `net` where weights are wanted: `net.weights`, each by itself of a list that is written.
+void cure_weights(diagnostics::Diagnostic& diagnostic, const ExprView& given, const Context& cx) {
+  const auto has_weights = [](const Type& type) { return type.kind == Kind::Block || holds_layers(type); };
+  const auto* list = given.get<node::List>();
+  const bool is_of_blocks = list != nullptr && !list->elements.empty() &&
+                            std::all_of(list->elements.begin(), list->elements.end(), [&](ExprId element) {
+                              return has_weights(cx.at(element).type) || cx.at(element).type.kind == Kind::Weights;
+                            });
+  if (list != nullptr && list->elements.empty()) {
+    diagnostic.help("name what it moves: `net.weights`, or of several members `[a.weights, b.weights]`");
+  } else if (is_of_blocks) {
+    std::string text;
+    for (const ExprId id : list->elements) {
+      const ExprView& element = cx.at(id);
+      const bool is_block = element.type.kind != Kind::Weights;
+      text += (text.empty() ? "" : ", ") + cx.source_text(element.span) + (is_block ? ".weights" : "");
+      if (is_block) diagnostic.fix(behind(element.span), ".weights");
+    }
+    diagnostic.help("`[{}]`", text);
+  } else if (has_weights(given.type)) {
+    diagnostic.help("`{}.weights`", cx.source_text(given.span)).fix(behind(given.span), ".weights");
+  }
+}
+
+/// A text where something else is wanted that it spells.
+void cure_text(diagnostics::Diagnostic& diagnostic, const ExprView& given, const Type& wanted, const Context& cx) {
+  const auto* constant = given.get<node::StrConst>();
+  const std::string text = constant != nullptr ? constant->text : "";
+  const bool is_choice = std::find(wanted.choices.begin(), wanted.choices.end(), text) != wanted.choices.end();
+  const bool is_period = wanted.kind == Kind::Period || wanted.kind == Kind::Duration;
+  if (is_choice || (wanted.is_host_number() && is_number(text)) || (is_period && is_quantity(text))) {
+    diagnostic.help("without quotes: `{}`", text);
+    if (is_choice) diagnostic.fix(given.span, text);
+  } else if (wanted.kind == Kind::List && !wanted.fields.empty() && wanted.fields[0].type.kind == Kind::Str) {
+    diagnostic.help("`{}.split()` cuts it into words, `[{}]` is a list of it alone", cx.source_text(given.span),
+                    cx.source_text(given.span));
+  }
+}
+
+/// A number without the unit that is wanted, or one with a unit where a count is wanted.
+void cure_unit(diagnostics::Diagnostic& diagnostic, const ExprView& given, const Type& wanted, const Context& cx) {
+  const std::string number = cx.source_text(given.span);
+  const bool is_written = given.is<node::IntConst>() || given.is<node::FloatConst>();
+  const bool is_one = number == "1";
+  if (const auto* quantity = given.get<node::Quantity>(); quantity != nullptr && wanted.is_host_number()) {
+    const std::string count = number.substr(0, number.find_first_not_of("0123456789_.e+-"));
+    if (given.type.kind == Kind::Period) diagnostic.help("a count has no unit: `{}`", count);
+  } else if (wanted.kind == Kind::Duration && given.type.kind == Kind::Period) {
+    diagnostic.help("a time has the unit `s`, `min` or `h`, such as `30 min`");
+  } else if (wanted.kind == Kind::Duration && is_written) {
+    diagnostic.help("say `{} s`, `{} min` or `{} h`", number, number, number);
+  } else if (wanted.kind == Kind::Bytes && is_written) {
+    diagnostic.help("say `{} KiB`, `{} MiB` or `{} GiB`", number, number, number);
+  } else if (wanted.kind == Kind::Period && given.is<node::IntConst>()) {
+    diagnostic.help("say `{} {}` or `{} {}`", number, is_one ? "step" : "steps", number, is_one ? "epoch" : "epochs");
+  } else if (wanted.kind == Kind::Period && given.type.is_host_number()) {
+    diagnostic.help("a period is a whole number with its unit, such as `100 steps` or `1 epoch`");
+  }
+}
+
+}  // namespace
+
+void add_cure(diagnostics::Diagnostic& diagnostic, const ExprView& given, const Type& wanted, const Context& cx) {
+  const Type& have = given.type;
+  const std::string text = cx.source_text(given.span);
+  const bool has_numbers = is_made_of(have, {Kind::Int, Kind::Float, Kind::Bool, Kind::List});
+  if (wanted.kind == Kind::Weights) return cure_weights(diagnostic, given, cx);
+  if (wanted.kind == Kind::Duration || wanted.kind == Kind::Period || wanted.kind == Kind::Bytes ||
+      have.kind == Kind::Period)
+    cure_unit(diagnostic, given, wanted, cx);
+  if (have.kind == Kind::Str) cure_text(diagnostic, given, wanted, cx);
+  if (have.kind == Kind::Option && !have.fields.empty() && have.fields[0].type.kind == wanted.kind) {
+    diagnostic.help("`or_else({}, {})` says what stands for a missing one", text, stand_in(wanted));
+  } else if (have.is_tensor() && wanted.is_host_number()) {
+    diagnostic.help("a tensor becomes a host number only by `.item()`, which waits for the device");
+  } else if (wanted.kind == Kind::Int && given.is<node::FloatConst>() && text.ends_with(".0")) {
+    diagnostic.help("an int is written without a point: `{}`", text.substr(0, text.size() - 2));
+  } else if (wanted.kind == Kind::Int && have.kind == Kind::Float) {
+    diagnostic.help("`floor(…)`, `ceil(…)` and `round(…)` make an int of a float");
+  } else if (have.kind == Kind::Bool && (wanted.kind == Kind::Float || wanted.kind == Kind::Int)) {
+    const bool is_int = wanted.kind == Kind::Int;
+    diagnostic.help("`if {} then {} else {}`", text, is_int ? "1" : "1.0", is_int ? "0" : "0.0");
+  } else if (wanted.kind == Kind::List && have.kind == Kind::Range) {
+    diagnostic.help("`[i for i in {}]` is a list", text);
+  } else if (wanted.kind == Kind::Tuple && have.kind == Kind::List && given.is<node::List>() &&
+             have.fields.size() == wanted.fields.size()) {
+    diagnostic.help("a tuple has round brackets: `({})`", text.substr(1, text.size() - 2));
+  } else if (wanted.is_tensor() && have.kind == Kind::List && has_numbers) {
+    diagnostic.help("a list becomes a tensor by `stack`: `stack({})`", text);
+  } else if (wanted.is_tensor() && have.is_host_number() && wanted.dims.size() == 1) {
+    diagnostic.help("`[{}]` has one element", text);
+  } else if (wanted.is_tensor() && have.kind == Kind::Tuple) {
+    diagnostic.help("it is a tuple: take it apart, `a, b = {}`", text);
+  } else if (have.kind == Kind::Function && wanted.kind != Kind::Function && !have.name.empty()) {
+    diagnostic.help("`{}` is a function: call it, `{}(…)`", text, text);
+  } else if (have.kind == Kind::Block && wanted.is_tensor()) {
+    diagnostic.help("`{}` is a block: apply it, `{}(…)`", text, text);
+  }
+}
+
+}  // namespace ltr::check
