@@ -40,6 +40,7 @@ class RemovalPass {
     add(object->constructor);
     for (const ir::ObjectMember& member : object->members) add(member.maker);
     for (const ir::Hook& hook : object->hooks) add(hook.fn);
+    if (!object->model.empty()) add_object(object->model);  // A callback holds one, also where nothing builds it.
     // The runtime calls these through the base class.
     for (const ir::Function& function : module_.functions) {
       const bool is_called = function.role == ir::Role::MetricUpdate || function.role == ir::Role::MetricCompute ||
@@ -61,14 +62,15 @@ class RemovalPass {
     for (const ir::HparamInfo& hparam : tables.hparams) add(hparam.fits);
     for (const ir::TestInfo& test : tables.tests) add(test.fn);
     for (const ir::TrainPair& pair : tables.pairs) add(pair.fn);
-    for (const ir::MapInfo& map : tables.maps) add(map.fn);
     for (const ir::ScheduleInfo& schedule : tables.schedules) add(schedule.fn);
   }
 
   void add_region(const ir::Region& region) {
     for (const ir::Op& op : region.ops) {
-      if (op.kind == ir::OpKind::CallFn || op.kind == ir::OpKind::CallMethod || op.kind == ir::OpKind::FnValue)
-        add(op.name);
+      const bool calls = op.kind == ir::OpKind::CallFn || op.kind == ir::OpKind::CallMethod ||
+                         op.kind == ir::OpKind::FnValue || op.kind == ir::OpKind::MapStream ||
+                         op.kind == ir::OpKind::FilterStream;
+      if (calls) add(op.name);
       if (op.kind == ir::OpKind::Construct) add_object(op.name);
       for (const char* key : {"fn", "make"}) {
         const ir::Attr* attr = op.find(key);
