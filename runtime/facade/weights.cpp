@@ -71,6 +71,12 @@ Tensor norm(const Tensors& tensors) {
   });
 }
 
+Tensor norm(const Weights& weights) {
+  Tensors tensors;
+  for (const Weight& weight : weights) tensors.push_back(gathered(weight.tensor));
+  return norm(tensors);
+}
+
 Tensors grads_of(const Optimizer& optimizer) {
   return guarded([&] {
     const std::vector<at::Tensor> gradients = optimizer.whole_gradients();

@@ -147,6 +147,12 @@ Expr field_of(Expr base, const ast::Name& name, Span span, Scope& scope) {
     case Kind::Vocabulary: return known_field(std::move(base), name, span, scope);
     default: break;
   }
+  // There, they are made and used up within `minimize`.
+  if (type.kind == Kind::Optimizer && name.text == "grads" && scope.place == Place::Step && !scope.info->is_manual) {
+    cx.report(diag::wrong_place(span, "gradients are there in manual steps and in hooks such as `before_step`")
+                  .help("the callback `GradNorm()` records their norm; a hook reads `optimizer.grads`"));
+    return error_at(span);
+  }
   Known known;
   if (std::optional<Expr> part = known_part(base, name.text, span, cx, known)) return *part;
   if (type.kind == Kind::Record && is_told_missing(type, name.text, cx)) return error_at(span);

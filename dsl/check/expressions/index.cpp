@@ -14,6 +14,7 @@ struct Slicer {
   Expr value;
   int axis = 0;
   bool has_error = false;
+  std::optional<Span> chosen_at;  ///< the index that is a tensor
 
   Type& type() { return value.type; }
 
@@ -32,6 +33,15 @@ struct Slicer {
   }
 
   void by_tensor(Expr index) {
+    if (chosen_at) {
+      scope.cx.report(diag::wrong_type(index.span, "one index of a tensor may be a tensor, and this is a second one")
+                          .label(*chosen_at, "the first")
+                          .help("`x.gather(1, i.unsqueeze(1)).squeeze(1)` takes one element of each row; "
+                                "`x[i][.., j]` takes all rows `i` of all columns `j`"));
+      has_error = true;
+      return;
+    }
+    chosen_at = index.span;
     std::vector<Dim> dims = type().dims;
     if (index.type.element == Element::Bool) {
       dims[size_t(axis)].size = scope.cx.program.atoms.unknown();

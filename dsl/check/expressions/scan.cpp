@@ -71,7 +71,9 @@ Expr check_scan(const ast::Expr& expr, const ast::Scan& scan, Scope& scope) {
   bool has_error = element.is_error();
   for (size_t i = 0; i < scan.carried.size(); ++i) {
     has_error = has_error || initials[i].type.is_error();
-    const LocalId local = scope.declare(scan.carried[i].name.text, initials[i].type);
+    Type type = initials[i].type;
+    forget_sizes(type, cx);
+    const LocalId local = scope.declare(scan.carried[i].name.text, std::move(type));
     result.carried.push_back({local, cx.keep(std::move(initials[i]))});
   }
   const bool outer = std::exchange(scope.in_scan, true);

@@ -12,23 +12,46 @@ Body check_nested(const ast::Body& body, Scope& scope) {
   return typed;
 }
 
+Expr check_condition(const ast::Expr& expr, const char* word, Scope& scope) {
+  Expr condition = check_expr(expr, scope);
+  if (!condition.type.is_tensor()) return convert(std::move(condition), Type::of(Kind::Bool), scope, "the condition");
+  diagnostics::Diagnostic diagnostic = diag::wrong_type(
+      condition.span, "`" + std::string(word) + "` takes a host bool, not " + scope.cx.text(condition.type));
+  if (scope.in_train) {
+    diagnostic.help("`where(condition, a, b)` chooses on the device");
+  } else {
+    const std::string text = scope.cx.source_text(condition.span);
+    diagnostic.help("`{}.item()` reads it; `where(condition, a, b)` chooses on the device",
+                    expr.get<ast::Binary>() != nullptr ? "(" + text + ")" : text);
+  }
+  scope.cx.report(std::move(diagnostic));
+  condition.type = Type::error();
+  return condition;
+}
+
 Stmt check_result(const ast::Expr& result, Span span, Scope& scope) {
   const Type wanted = scope.info != nullptr ? scope.info->result : Type::of(Kind::Void);
   Expr value = check_as(result, wanted.kind == Kind::Void ? Type::error() : wanted, scope, "the result");
   if (wanted.kind == Kind::Void && scope.info != nullptr) {
-    if (scope.place != Place::Hook && scope.place != Place::Test) scope.info->result = value.type;
+    // Code cannot give away a function; of other values a second `return` says nothing new.
+    const bool is_code = value.type.kind == Kind::Function || holds_layers(value.type);
+    if (scope.place != Place::Hook && scope.place != Place::Test)
+      scope.info->result = is_code ? Type::error() : value.type;
     if (!value.type.is_error()) {
       const std::string text = scope.cx.text(value.type);
-      scope.cx.report(
-          diag::result_not_declared(value.span, scope.info->name, text).help("declare what it gives: `-> {}`", text));
+      diagnostics::Diagnostic diagnostic = diag::result_not_declared(value.span, scope.info->name, text);
+      diagnostic.help("{}", is_code ? "what a function gives is a value: call it here"
+                                    : "declare what it gives: `-> " + text + "`");
+      scope.cx.report(std::move(diagnostic));
     }
     return {span, stmt::Error{}};
   }
+  if (wanted.is_error()) return {span, stmt::Error{}};
   // In `compute` an integer or exact result is a number all the same.
   const bool is_compute =
       scope.place == Place::Compute && value.type.is_tensor() && wanted.is_tensor() && wanted.dims.empty();
   Binding binding;
-  if (!is_compute && !value.type.is_error() && !wanted.is_error() &&
+  if (!is_compute && !value.type.is_error() &&
       !match(wanted, value.type, binding, {}, value.span, scope, "the result", false)) {
     return {span, stmt::Error{}};
   }
@@ -189,69 +212,6 @@ Stmt check_if(const ast::If& branch, Span span, Expr condition, Scope& scope) {
   return {span, std::move(result)};
 }
 
-/// `for x in xs` is a loop over the places of the list.
-Stmt check_for_list(const ast::Stmt& statement, const ast::For& loop, Expr list, Scope& scope) {
-  Context& cx = scope.cx;
-  std::optional<Type> element =
-      list.type.fields.empty() ? std::optional<Type>(Type::host_int()) : std::optional<Type>(list.type.fields[0].type);
-  for (const TypeField& field : list.type.fields) {
-    if (element) element = merge(*element, field.type, cx);
-  }
-  if (!element) {
-    cx.report(diag::wrong_type(list.span, "`for` runs over a list of one type, not over " + cx.text(list.type)));
-    element = Type::error();
-  }
-  if (!list.type.uniform && !element->is_error()) {
-    list = convert(std::move(list), Type::list_of(*element), scope, "the list");
-  }
-  const Type list_type = list.type;
-  const LocalId kept = scope.hidden_local(list_type);
-  scope.hoisted->push_back({statement.span, stmt::Let{kept, cx.keep(std::move(list))}});
-  const ExprId all = cx.keep(local_expr(kept, scope, loop.range.span));
-  stmt::For result;
-  const AtomId atom = cx.program.atoms.variable(loop.variable.text, cx.next_key++, false, false, true);
-  result.variable = scope.hidden_local(Type::host_int(Polynomial::atom(atom)));
-  result.from = cx.keep(int_const(0, statement.span));
-  result.to = cx.keep({Type::host_int(list_type.value), statement.span, node::ListLength{all}});
-  scope.frames.emplace_back();
-  ++scope.loop_depth;
-  Type type = instantiate(*element, list_element_arguments(list_type, Polynomial::atom(atom)), cx);
-  const ExprId at = cx.keep(local_expr(result.variable, scope, statement.span));
-  const ExprId taken = cx.keep({type, loop.range.span, node::ListElement{all, at}});
-  const LocalId variable = scope.declare(loop.variable.text, type);
-  result.body = check_body(loop.body, scope);
-  result.body.insert(result.body.begin(), {statement.span, stmt::Let{variable, taken}});
-  --scope.loop_depth;
-  scope.frames.pop_back();
-  if (element->is_error()) return {statement.span, stmt::Error{}};
-  return {statement.span, std::move(result)};
-}
-
-Stmt check_for(const ast::Stmt& statement, const ast::For& loop, Scope& scope) {
-  Expr range = check_expr(loop.range, scope);
-  if (range.type.kind == Kind::List) return check_for_list(statement, loop, std::move(range), scope);
-  if (!range.type.is_error() && range.type.kind != Kind::Range) {
-    diagnostics::Diagnostic diagnostic = diag::wrong_type(
-        range.span, "`for` runs over a range `a .. b` or a list, not over " + scope.cx.text(range.type));
-    if (range.type.kind == Kind::Int)
-      diagnostic.help("`for {} in 0 .. {} { … }`", loop.variable.text, scope.cx.source_text(range.span));
-    if (range.type.is_tensor())
-      diagnostic.help("`scan x over {} dim 0 with … { … }` runs over a tensor", scope.cx.source_text(range.span));
-    scope.cx.report(std::move(diagnostic));
-    range.type = Type::error();
-  }
-  scope.frames.emplace_back();
-  ++scope.loop_depth;
-  const AtomId atom = scope.cx.program.atoms.variable(loop.variable.text, scope.cx.next_key++, false, false, true);
-  const LocalId variable = scope.declare(loop.variable.text, Type::host_int(Polynomial::atom(atom)));
-  Body body = check_body(loop.body, scope);
-  --scope.loop_depth;
-  scope.frames.pop_back();
-  if (range.type.is_error()) return {statement.span, stmt::Error{}};
-  const auto* bounds = range.get<node::Range>();
-  return {statement.span, stmt::For{variable, bounds->from, bounds->to, std::move(body)}};
-}
-
 Stmt check_expression(const ast::Stmt& statement, const ast::ExprStmt& expression, Scope& scope) {
   Expr value = check_expr(expression.value, scope);
   if (value.type.is_error()) return {statement.span, stmt::Error{}};
@@ -274,24 +234,6 @@ Stmt check_expression(const ast::Stmt& statement, const ast::ExprStmt& expressio
   const ExprId kept = scope.cx.keep(std::move(value));
   if (is_hook) return {statement.span, stmt::HookCall{kept}};
   return {statement.span, stmt::Eval{kept}};
-}
-
-/// What `if` and `while` ask: a bool on the host.
-Expr check_condition(const ast::Expr& expr, const char* word, Scope& scope) {
-  Expr condition = check_expr(expr, scope);
-  if (!condition.type.is_tensor()) return convert(std::move(condition), Type::of(Kind::Bool), scope, "the condition");
-  diagnostics::Diagnostic diagnostic = diag::wrong_type(
-      condition.span, "`" + std::string(word) + "` takes a host bool, not " + scope.cx.text(condition.type));
-  if (scope.in_train) {
-    diagnostic.help("`where(condition, a, b)` chooses on the device");
-  } else {
-    const std::string text = scope.cx.source_text(condition.span);
-    diagnostic.help("`{}.item()` reads it; `where(condition, a, b)` chooses on the device",
-                    expr.get<ast::Binary>() != nullptr ? "(" + text + ")" : text);
-  }
-  scope.cx.report(std::move(diagnostic));
-  condition.type = Type::error();
-  return condition;
 }
 
 Stmt check_print(const ast::Print& print, Span span, Scope& scope) {
@@ -326,13 +268,7 @@ Stmt check_stmt(const ast::Stmt& statement, Scope& scope) {
     Expr condition = check_condition(s->condition, "if", scope);
     return check_if(*s, span, std::move(condition), scope);
   }
-  if (const auto* s = statement.get<ast::While>()) {
-    const ExprId condition = scope.cx.keep(check_condition(s->condition, "while", scope));
-    ++scope.loop_depth;
-    Body body = check_nested(s->body, scope);
-    --scope.loop_depth;
-    return {span, stmt::While{condition, std::move(body)}};
-  }
+  if (const auto* s = statement.get<ast::While>()) return check_while(*s, span, scope);
   if (const auto* s = statement.get<ast::Every>()) {
     if (scope.place != Place::Step && scope.place != Place::Hook) {
       scope.cx.report(diag::wrong_place(span, "`every` stands in steps and hooks"));

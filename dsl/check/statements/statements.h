@@ -11,6 +11,12 @@ Body check_body(const ast::Body& body, Scope& scope);
 Body check_nested(const ast::Body& body, Scope& scope);
 /// What the function of this scope returns.
 Stmt check_result(const ast::Expr& result, Span span, Scope& scope);
+/// What `if` and `while` ask: a bool on the host.
+Expr check_condition(const ast::Expr& expr, const char* word, Scope& scope);
+Stmt check_for(const ast::Stmt& statement, const ast::For& loop, Scope& scope);
+Stmt check_while(const ast::While& loop, Span span, Scope& scope);
+/// Ints of a value that is another one in each round of a loop are no sizes that are known; nor is the length of a list.
+void forget_sizes(Type& type, Context& cx);
 Stmt check_assign(const ast::Stmt& statement, const ast::Assign& assign, Scope& scope);
 Stmt check_unpack(const ast::Stmt& statement, const ast::Unpack& unpack, Scope& scope);
 Stmt check_declare(const ast::Stmt& statement, const ast::Declare& declare, Scope& scope);

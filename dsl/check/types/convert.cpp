@@ -80,6 +80,15 @@ Expr convert_to_tensor(Expr expr, const Type& wanted, Scope& scope, const std::s
                           .help("`stack({}) as {}` checks it once", list, text));
       return error_at(span);
     }
+    // Numbers of different types become those of the tensor one by one.
+    const bool is_mixed = std::any_of(expr.type.fields.begin(), expr.type.fields.end(), [&](const TypeField& field) {
+      return field.type.kind != expr.type.fields[0].type.kind;
+    });
+    if (all_fit && is_mixed) {
+      expr = convert(std::move(expr), Type::list_of(Type::of(is_floating(element) ? Kind::Float : Kind::Int)), scope,
+                     what.c_str());
+      if (expr.type.is_error()) return expr;
+    }
     if (all_fit) {
       const Polynomial length = expr.type.value ? *expr.type.value : scope.cx.program.atoms.unknown();
       return {Type::tensor(element, {{.size = length, .group = 0}}), span,

@@ -219,6 +219,7 @@ LTR_EXPORT int64_t count(const Weights& weights);
 /// counts or shapes are R1006.
 LTR_EXPORT void ema_update(const Weights& target, const Weights& source, double decay);
 LTR_EXPORT Tensor norm(const Tensors& tensors);
+LTR_EXPORT Tensor norm(const Weights& weights);
 LTR_EXPORT Tensors grads_of(const Optimizer& optimizer);
 LTR_EXPORT Weights weights_of(const Optimizer& optimizer);
 LTR_EXPORT Str optimizer_name(const Optimizer& optimizer);
