@@ -42,10 +42,14 @@ std::vector<Drawn> drawn_from(const ExprView& axis, const Context& cx) {
   const auto high = evaluate(argument(*draw, "high", cx), cx.program);
   if (!low || !high) return values;
   if (draw->op == library::Id::DrawIntUniform) {
-    constexpr int64_t kMost = 1'000;
-    const bool is_short = high->whole - low->whole < kMost;
-    for (int64_t i = low->whole; i <= high->whole; i += is_short ? 1 : std::max<int64_t>(1, high->whole - low->whole))
-      values.push_back({int_const(i, axis.span), std::to_string(i)});
+    constexpr uint64_t kMost = 1'000;
+    std::vector<int64_t> ints = {low->whole, high->whole};
+    if (low->whole <= high->whole && uint64_t(high->whole) - uint64_t(low->whole) < kMost) {
+      ints.clear();
+      for (int64_t i = low->whole; i < high->whole; ++i) ints.push_back(i);
+      ints.push_back(high->whole);
+    }
+    for (const int64_t one : ints) values.push_back({int_const(one, axis.span), std::to_string(one)});
     return values;
   }
   const double inside = (high->real - low->real) * 1e-6;
