@@ -149,7 +149,10 @@ bool is_told_missing(const Type& record, const std::string& field, Context& cx) 
 bool did_you_mean(diagnostics::Diagnostic& diagnostic, const std::string& word, Span span,
                   const std::vector<std::string>& known) {
   if (const auto near = diagnostics::suggest(word, known)) {
-    diagnostic.help("did you mean `{}`?", *near).fix(span, *near);
+    // A word in quotes keeps them.
+    const bool is_quoted = span.end - span.begin == word.size() + 2;
+    const Span place = is_quoted ? Span{span.source, span.begin + 1, span.end - 1} : span;
+    diagnostic.help("did you mean `{}`?", *near).fix(place, *near);
     return true;
   }
   if (const auto advice = diagnostics::foreign_advice(word)) {
