@@ -66,6 +66,25 @@ std::string shape_text(const std::vector<Size>& dims) {
   return text + "]";
 }
 
+/// What stands between the commas of `[7, [8, 9]]`; nothing without the brackets around it.
+std::optional<std::vector<std::string>> parts_of(const std::string& text) {
+  const bool is_list =
+      text.size() >= 2 && ((text.front() == '[' && text.back() == ']') || (text.front() == '(' && text.back() == ')'));
+  if (!is_list) return std::nullopt;
+  std::vector<std::string> parts(1);
+  int depth = 0;
+  for (size_t i = 1; i + 1 < text.size(); ++i) {
+    const char c = text[i];
+    depth += c == '[' || c == '(' ? 1 : c == ']' || c == ')' ? -1 : 0;
+    if (c == ',' && depth == 0)
+      parts.emplace_back();
+    else if (c != ' ' || !parts.back().empty())
+      parts.back() += c;
+  }
+  if (parts.size() == 1 && parts[0].empty()) parts.clear();
+  return parts;
+}
+
 /// `text` as a value of an hparam's type; nothing if it is none.
 std::optional<Value> read_value(const check::Type& type, const std::string& text) {
   const char* end = text.data() + text.size();
@@ -84,6 +103,21 @@ std::optional<Value> read_value(const check::Type& type, const std::string& text
     case check::Kind::Bool:
       if (text == "true" || text == "false") return Value::of_bool(text == "true");
       return std::nullopt;
+    case check::Kind::Option: return text == "none" ? Value::none() : read_value(type.fields[0].type, text);
+    case check::Kind::List:
+    case check::Kind::Tuple: {
+      const auto parts = parts_of(text);
+      const bool is_tuple = type.kind == check::Kind::Tuple;
+      if (!parts || (is_tuple && parts->size() != type.fields.size())) return std::nullopt;
+      Value list;
+      list.kind = Value::Kind::List;
+      for (size_t i = 0; i < parts->size(); ++i) {
+        const auto item = read_value(type.fields[is_tuple ? i : 0].type, (*parts)[i]);
+        if (!item) return std::nullopt;
+        list.items.push_back(*item);
+      }
+      return list;
+    }
     default: return Value::of_str(text);
   }
 }
@@ -177,6 +211,21 @@ std::pair<int64_t, int64_t> count_weights(const Plan& plan) {
   return counts;
 }
 
+/// An hparam's value as a command line says it.
+std::string setting_text(const Value& value) {
+  std::string list;
+  switch (value.kind) {
+    case Value::Kind::None: return "none";
+    case Value::Kind::Bool: return value.whole != 0 ? "true" : "false";
+    case Value::Kind::Int: return std::to_string(value.whole);
+    case Value::Kind::Float: return fmt::format("{}", value.real);
+    case Value::Kind::List:
+      for (const Value& item : value.items) list += (list.empty() ? "" : ", ") + setting_text(item);
+      return "[" + list + "]";
+    default: return value.text;
+  }
+}
+
 std::vector<std::string> unknown_of(const Plan& plan, const Memory& memory, const source::SourceManager& sources) {
   std::vector<std::string> lines;
   for (const elaborate::Unknown& one : plan.unknown) {
@@ -203,10 +252,7 @@ void print_plan(const std::string& experiment, const Plan& plan, const Machinery
   std::string hparams;
   for (const auto& [name, value] : plan.hparams) {
     hparams += (hparams.empty() ? "" : ", ") + name + " = ";
-    hparams += value.kind == Value::Kind::Int     ? std::to_string(value.whole)
-               : value.kind == Value::Kind::Float ? fmt::format("{}", value.real)
-               : value.kind == Value::Kind::Bool  ? (value.whole != 0 ? "true" : "false")
-                                                  : value.text;
+    hparams += setting_text(value);
   }
   if (!hparams.empty()) fmt::print("  {}\n", hparams);
   fmt::print("\n");
