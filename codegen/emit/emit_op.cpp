@@ -65,6 +65,7 @@ cpp::Expr FunctionEmitter::context(const ir::Op& op) {
     if (field.starts_with(from + "."))
       return cpp::call("ltr::" + from + "_field", {cpp::name("cx"), cpp::string(field.substr(from.size() + 1))});
   }
+  if (field == "optimizer") return cpp::call("ltr::optimizer_of", {cpp::name("cx"), cx_.location(op.loc)});
   if (field == "run.dir") field = "run_dir";
   if (field == "run.name") field = "run_name";
   if (field == "stream") field = "stream_name";

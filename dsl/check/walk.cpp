@@ -123,6 +123,23 @@ bool takes_blocks(const ExprView& expr, const Program& program) {
   return expr.type.kind == Kind::Block || holds_layers(expr.type);
 }
 
+namespace {
+
+void visit_expr(const ExprView& expr, const Program& program, const std::function<void(const ExprView&)>& visit) {
+  visit(expr);
+  for_each_child(expr, [&](ExprId child) { visit_expr(program.exprs[child], program, visit); });
+  for_each_body(expr, [&](const Body& body) { for_each_expr(body, program, visit); });
+}
+
+}  // namespace
+
+void for_each_expr(const Body& body, const Program& program, const std::function<void(const ExprView&)>& visit) {
+  for (const Stmt& stmt : body) {
+    for_each_child(stmt, [&](ExprId child) { visit_expr(program.exprs[child], program, visit); });
+    for_each_body(stmt, [&](const Body& inner) { for_each_expr(inner, program, visit); });
+  }
+}
+
 bool is_like(const ExprView& left, const ExprView& right) {
   if (left.node.index() != right.node.index()) return false;
   return std::visit(

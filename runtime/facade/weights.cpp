@@ -94,6 +94,12 @@ Str optimizer_name(const Optimizer& optimizer) { return optimizer.name(); }
 
 double optimizer_lr(const Optimizer& optimizer, int64_t step) { return optimizer.rate(step); }
 
+Optimizer* optimizer_of(const Context& cx, const Location& location) {
+  if (cx.optimizer != nullptr) return cx.optimizer;
+  throw error_at(location, err::shape_check_failed,
+                 "there is no `optimizer` here: a manual `backward` belongs to none");
+}
+
 Frozen::Frozen(const Weights& weights) : was_training_(set_training(false)) {
   for (const Weight& weight : weights) {
     if (!In(weight.tensor)->requires_grad()) continue;

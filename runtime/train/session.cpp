@@ -248,6 +248,7 @@ void Session::backward(const Tensor& loss, const Location& location) {
     const In value(loss);
     if (is_repeating_) return gradients_.repeat(value, nullptr, true);
     this->loss = loss;
+    this->optimizer = nullptr;  // which of them will use the gradients is not known here
     run_hook(Hook::before_backward);
     // What unscaled gradients there are, others with the scale cannot be added to.
     if (!overflows_.empty()) {

@@ -224,6 +224,7 @@ void check_together(const Expr& data, const Expr& model, const ast::Section* swe
   }
   check_monitors(cx, typed, sweep);
   check_hook_fields(cx, typed);
+  check_hook_optimizers(cx, typed);
   check_schedules(cx, typed);
   check_windows(cx, typed);
   check_columns(cx, cx.program.datas[typed.data], typed.data_arguments, typed);

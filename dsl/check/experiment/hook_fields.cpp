@@ -8,27 +8,6 @@ namespace ltr::check {
 
 namespace {
 
-using Reads = std::vector<FieldRead>;
-
-void find_reads(const Body& body, const Program& program, Reads& reads);
-
-void find_reads(const ExprView& expr, const Program& program, Reads& reads) {
-  constexpr std::string_view kBatch = "batch.";
-  const auto* brought = expr.get<node::Context>();
-  if (brought != nullptr && brought->name.starts_with(kBatch))
-    reads.push_back({brought->name.substr(kBatch.size()), expr.span});
-  if (expr.is<node::Error>()) reads.push_back({"", expr.span});
-  for_each_child(expr, [&](ExprId child) { find_reads(program.exprs[child], program, reads); });
-  for_each_body(expr, [&](const Body& body) { find_reads(body, program, reads); });
-}
-
-void find_reads(const Body& body, const Program& program, Reads& reads) {
-  for (const Stmt& stmt : body) {
-    for_each_child(stmt, [&](ExprId child) { find_reads(program.exprs[child], program, reads); });
-    for_each_body(stmt, [&](const Body& inner) { find_reads(inner, program, reads); });
-  }
-}
-
 /// `val` of `val_batch_end`.
 std::string role_of(const std::string& hook) { return hook.substr(0, hook.find('_')); }
 
@@ -37,11 +16,23 @@ bool delivers(const StreamDecl& stream, const std::string& field) {
                                                  [&](const TypeField& one) { return one.name == field; });
 }
 
+bool is_listed(const Object& callback, const Experiment& experiment) {
+  return std::any_of(experiment.callbacks.begin(), experiment.callbacks.end(),
+                     [&](const Expr& one) { return one.get<node::Call>()->name == callback.name; });
+}
+
 }  // namespace
 
 std::vector<FieldRead> fields_read_by(const Fn& hook, const Program& program) {
-  Reads reads;
-  if (hook.role == FnRole::Hook) find_reads(hook.body, program, reads);
+  constexpr std::string_view kBatch = "batch.";
+  std::vector<FieldRead> reads;
+  if (hook.role != FnRole::Hook) return reads;
+  for_each_expr(hook.body, program, [&](const ExprView& expr) {
+    const auto* brought = expr.get<node::Context>();
+    if (brought != nullptr && brought->name.starts_with(kBatch))
+      reads.push_back({brought->name.substr(kBatch.size()), expr.span});
+    if (expr.is<node::Error>()) reads.push_back({"", expr.span});
+  });
   return reads;
 }
 
@@ -49,9 +40,7 @@ void check_hook_fields(Context& cx, const Experiment& experiment) {
   const DataObject& data = cx.program.datas[experiment.data];
   if (data.object.is_damaged) return;
   for (const Object& callback : cx.program.callbacks) {
-    const bool is_listed = std::any_of(experiment.callbacks.begin(), experiment.callbacks.end(),
-                                       [&](const Expr& one) { return one.get<node::Call>()->name == callback.name; });
-    if (!is_listed) continue;
+    if (!is_listed(callback, experiment)) continue;
     for (const uint32_t index : callback.fns) {
       const Fn& fn = cx.program.fns[index];
       for (const FieldRead& read : fields_read_by(fn, cx.program)) {
@@ -63,6 +52,28 @@ void check_hook_fields(Context& cx, const Experiment& experiment) {
                         .label(stream.span, "this stream lacks it"));
         }
       }
+    }
+  }
+}
+
+void check_hook_optimizers(Context& cx, const Experiment& experiment) {
+  const auto train = std::find_if(experiment.steps.begin(), experiment.steps.end(),
+                                  [](const StepBinding& step) { return step.role == "train"; });
+  if (train == experiment.steps.end() || !cx.program.fns[train->fn].is_manual) return;
+  for (const Object& callback : cx.program.callbacks) {
+    if (!is_listed(callback, experiment)) continue;
+    for (const uint32_t index : callback.fns) {
+      const Fn& fn = cx.program.fns[index];
+      if (fn.role != FnRole::Hook || (fn.name != "before_backward" && fn.name != "after_backward")) continue;
+      std::optional<Span> read;  // One says it for all of this hook.
+      for_each_expr(fn.body, cx.program, [&](const ExprView& expr) {
+        const auto* brought = expr.get<node::Context>();
+        if (brought != nullptr && brought->name == "optimizer" && !read) read = expr.span;
+      });
+      if (!read || is_reported(cx, diagnostics::Code::E0436, *read)) continue;
+      cx.report(diag::optimizer_of_manual(*read, fn.name)
+                    .label(cx.program.fns[train->fn].span, "this step is `manual`")
+                    .help("`on before_step` has it: the hook runs where `opt.step()` does"));
     }
   }
 }

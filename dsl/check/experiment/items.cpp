@@ -1,4 +1,3 @@
-#include <functional>
 #include <utility>
 
 #include "dsl/check/declarations/declarations.h"
@@ -7,23 +6,6 @@
 namespace ltr::check {
 
 namespace {
-
-using Visit = std::function<void(const ExprView& expr)>;
-
-void each_expr(const Body& body, const Program& program, const Visit& visit);
-
-void each_expr(const ExprView& expr, const Program& program, const Visit& visit) {
-  visit(expr);
-  for_each_child(expr, [&](ExprId child) { each_expr(program.exprs[child], program, visit); });
-  for_each_body(expr, [&](const Body& body) { each_expr(body, program, visit); });
-}
-
-void each_expr(const Body& body, const Program& program, const Visit& visit) {
-  for (const Stmt& stmt : body) {
-    for_each_child(stmt, [&](ExprId child) { each_expr(program.exprs[child], program, visit); });
-    for_each_body(stmt, [&](const Body& inner) { each_expr(inner, program, visit); });
-  }
-}
 
 /// A step and the functions that it calls, and those that they call; the step first.
 std::vector<uint32_t> run_by(uint32_t step, Context& cx) {
@@ -40,7 +22,7 @@ std::vector<uint32_t> run_by(uint32_t step, Context& cx) {
 /// The step itself was looked at as it was read; here are the functions that it calls.
 void check_items(const std::vector<uint32_t>& fns, Context& cx) {
   for (size_t i = 1; i < fns.size(); ++i) {
-    each_expr(cx.program.fns[fns[i]].body, cx.program, [&](const ExprView& expr) {
+    for_each_expr(cx.program.fns[fns[i]].body, cx.program, [&](const ExprView& expr) {
       const auto* op = expr.get<node::Op>();
       if (op == nullptr || op->op != library::Id::Item) return;
       cx.report(diag::item_in_train_step(expr.span)
@@ -53,7 +35,7 @@ void check_items(const std::vector<uint32_t>& fns, Context& cx) {
 void check_texts(const std::vector<uint32_t>& fns, Context& cx) {
   for (const uint32_t fn : fns) {
     bool is_reported = false;
-    each_expr(cx.program.fns[fn].body, cx.program, [&](const ExprView& expr) {
+    for_each_expr(cx.program.fns[fn].body, cx.program, [&](const ExprView& expr) {
       const auto* op = expr.get<node::Op>();
       const bool is_text =
           op != nullptr && (library::info(op->op).space == library::Space::Texts || op->op == library::Id::SliceText);

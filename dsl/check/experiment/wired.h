@@ -46,6 +46,8 @@ struct FieldRead {
 std::vector<FieldRead> fields_read_by(const Fn& hook, const Program& program);
 /// E0515: `batch.x` in the hooks of a listed callback is what the streams of their role deliver.
 void check_hook_fields(Context& cx, const Experiment& experiment);
+/// E0436: `optimizer` in the hooks around a backward pass of a listed callback, where a manual step runs it.
+void check_hook_optimizers(Context& cx, const Experiment& experiment);
 /// E0427, E0428: schedules fit the length of training.
 void check_schedules(Context& cx, const Experiment& experiment);
 /// E0431, E0432, E0511, E0513: windows of batches fit the step and the data.

@@ -225,6 +225,9 @@ LTR_EXPORT Weights weights_of(const Optimizer& optimizer);
 LTR_EXPORT Str optimizer_name(const Optimizer& optimizer);
 /// The learning rate of its first group, at the update to come.
 LTR_EXPORT double optimizer_lr(const Optimizer& optimizer, int64_t step);
+struct Context;
+/// The optimizer that a hook is about. R1006 around a `backward` of a manual step, which belongs to none.
+LTR_EXPORT Optimizer* optimizer_of(const Context& cx, const Location& location);
 /// What a block parameter holds: a function that keeps what it reads. Blocks are built once, so what
 /// is kept lives as long as the program.
 template <class Result, class... Params>
