@@ -21,6 +21,20 @@ bool rejoin(LocalId local, Expr& value, Scope& scope) {
   Context& cx = scope.cx;
   const Type declared = scope.local(local).type;
   if (declared.is_error() || value.type.is_error() || declared == value.type) return true;
+  if (declared.is_host_number() && value.type.is_tensor()) {
+    const std::string& name = scope.local(local).name;
+    diagnostics::Diagnostic diagnostic =
+        diag::wrong_argument(value.span, "the value must be " + cx.text(declared) + ", not " + cx.text(value.type));
+    // A step keeps its numbers on the device; `.item()` is refused in training.
+    if (scope.place == Place::Step && value.type.dims.empty() && is_floating(value.type.element)) {
+      diagnostic.help("`{}` begins as a tensor: `{} = zeros()`", name, name);
+    } else {
+      add_cure(diagnostic, value, declared, cx);
+    }
+    cx.report(std::move(diagnostic));
+    scope.local(local).type = Type::error();  // What the variable is meant to be is not known any more.
+    return false;
+  }
   value = convert(std::move(value), declared, scope, "the value");
   if (value.type.is_error()) return false;
   const auto merged = merge(declared, value.type, cx);
