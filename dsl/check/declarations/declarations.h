@@ -28,7 +28,8 @@ void take_topology(Context& cx, const Symbol& symbol, Span use);
 void check_test(Context& cx, const ast::Test& test, const ast::Decl& decl, uint32_t module);
 /// W0402: steps of wired models that neither the trainer nor anything of the program calls.
 void check_uncalled_steps(Context& cx);
-/// What steps and all that they call must not do: `.item()` in a train step (E0317), methods of text (E0322).
+/// What steps and all that they call must not do: `.item()` in a train step (E0317), methods of text, and
+/// gradients in steps that evaluate (E0322).
 void check_items_of_steps(Context& cx);
 /// The `from` of a member, or nothing if it has a mistake.
 std::optional<WeightSource> check_source(const ast::Member& member, const ExprView& value, Scope& scope);

@@ -48,6 +48,21 @@ void check_texts(const std::vector<uint32_t>& fns, Context& cx) {
   }
 }
 
+/// Steps that evaluate record nothing that could be differentiated.
+void check_grads(const std::vector<uint32_t>& fns, Context& cx) {
+  for (const uint32_t fn : fns) {
+    for_each_expr(cx.program.fns[fn].body, cx.program, [&](const ExprView& expr) {
+      const auto* op = expr.get<node::Op>();
+      if (op == nullptr || op->op != library::Id::Grad) return;
+      const Fn& step = cx.program.fns[fns[0]];
+      diagnostics::Diagnostic diagnostic =
+          diag::wrong_place(expr.span, "`step " + step.name + "` runs without gradients, and `grad` asks for one");
+      if (fn != fns[0]) diagnostic.label(step.span, "this step runs it");
+      cx.report(std::move(diagnostic.help("take it in `step train`, or in a `test`")));
+    });
+  }
+}
+
 }  // namespace
 
 void check_items_of_steps(Context& cx) {
@@ -56,6 +71,7 @@ void check_items_of_steps(Context& cx) {
       if (cx.program.fns[step].role != FnRole::Step) continue;
       const std::vector<uint32_t> fns = run_by(step, cx);
       if (cx.program.fns[step].name == "train") check_items(fns, cx);
+      if (cx.program.fns[step].name != "train") check_grads(fns, cx);
       check_texts(fns, cx);
     }
   }
