@@ -80,7 +80,7 @@ void read_rows(const Start& start, const RunRequest& request, const StepInfo& st
   if (own == nullptr)
     throw error_at(source.location, err::settings_contradict, "--read needs a predict stream with one source");
   const Schema& schema = own->schema();
-  Rows rows =
+  ForeignRows rows =
       ltr::read_rows(file, schema, {.refuses_names = !start.line.has("ignore-columns"), .refuses_rows = needs_all});
 
   std::vector<Str> used;

@@ -122,7 +122,7 @@ TEST_CASE("rows from outside: unknown fields are not read, and refused when stri
 
 TEST_CASE("rows from outside: what is ignored, not finite, twice there or cut off is said with its place") {
   const Scratch more(".csv", "width,colour,height,kind\n1,red,inf,0\n2,blue,,0\n");
-  const Rows rows = read_rows(more.path, kPoint, {});
+  const ForeignRows rows = read_rows(more.path, kPoint, {});
   CHECK(rows.ignored == std::vector<Str>{"colour"});
   CHECK(rows.not_finite.ends_with(".csv:2: the field height is inf; 2 numbers of this file are not finite"));
   const Scratch wide(".jsonl", "{\"width\": 1e400, \"height\": 1, \"kind\": 0}\n");
@@ -153,7 +153,7 @@ TEST_CASE("rows from outside: a row that a map refuses has a fault of its own, b
   const Scratch file(".csv", "width,height,kind\n1,2,9\n-1,2,0\n5,6,1\n");
   Record batch;
   take_left_out();
-  const Rows labelled = read_rows(file.path, kPoint, {});
+  const ForeignRows labelled = read_rows(file.path, kPoint, {});
   CHECK(fields_missed(like, labelled, {"x"}).empty());
   const Stream stream = like.state()->rebuilt(labelled.stream);
   CHECK(stream.state()->read({0, 0}, batch));
@@ -163,17 +163,17 @@ TEST_CASE("rows from outside: a row that a map refuses has a fault of its own, b
   CHECK(refused[0].place == file.path + ":3");
   CHECK(refused[0].reason == "a negative width");
 
-  const Rows needed = read_rows(file.path, kPoint, {});
+  const ForeignRows needed = read_rows(file.path, kPoint, {});
   fields_missed(like, needed, {"x", "y"});
   like.state()->rebuilt(needed.stream).state()->read({0, 0}, batch);
   CHECK(take_left_out().size() == 2);
-  const Rows strict = read_rows(file.path, kPoint, {true, true});
+  const ForeignRows strict = read_rows(file.path, kPoint, {true, true});
   CHECK(error_of([&] { like.state()->rebuilt(strict.stream).state()->read({0, 0}, batch); }).code == "R3007");
 }
 
 TEST_CASE("rows from outside: a field may be missing only where the prediction does not hang on it") {
   const Scratch file(".csv", "height\n2\n3\n");
-  const Rows rows = read_rows(file.path, kPoint, {});
+  const ForeignRows rows = read_rows(file.path, kPoint, {});
   CHECK(rows.absent == std::vector<size_t>{0, 2});
   CHECK(fields_missed(points(), rows, {"x"}) == std::vector<size_t>{0});
   CHECK(fields_missed(points(), rows, {"x", "y"}) == std::vector<size_t>{0, 2});
@@ -184,7 +184,7 @@ TEST_CASE("rows from outside: a field may be missing only where the prediction d
 
 TEST_CASE("rows from outside: a row that does not fit is a fault in its place, or an error when strict") {
   const Scratch file(".csv", "width,height,kind\n1,2,3\n1,wide,3\n1,2\n4,5,6.5\n7,8,9\n");
-  const Rows rows = read_rows(file.path, kPoint, {});
+  const ForeignRows rows = read_rows(file.path, kPoint, {});
   REQUIRE(rows.faults.size() == 5);
   CHECK(rows.faults[0].empty());
   CHECK(rows.faults[1].ends_with(".csv:3: the field height is \"wide\", but float is wanted"));
@@ -200,7 +200,7 @@ TEST_CASE("rows from outside: a row that does not fit is a fault in its place, o
   CHECK(error.message.find(".csv:3: the field height is") != Str::npos);
   const Scratch lines(".jsonl", "{\"width\": 1, \"height\": 2, \"kind\": 3}\n[1]\n{\"width\": 1, \"kind\": 3}\n" +
                                     Str(100, '[') + "\n");
-  const Rows more = read_rows(lines.path, kPoint, {});
+  const ForeignRows more = read_rows(lines.path, kPoint, {});
   CHECK(more.faults[1].ends_with(":2: no JSON object"));
   CHECK(more.faults[2].ends_with(":3: the field height is missing"));
   CHECK(more.faults[3].ends_with(":4: JSON nested deeper than 64"));

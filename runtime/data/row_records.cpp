@@ -45,7 +45,7 @@ void RowSource::fill_in(size_t field, const Cell& cell) {
   }
 }
 
-void Rows::need_all() const { source->set_leaves_out(false); }
+void ForeignRows::need_all() const { source->set_leaves_out(false); }
 
 namespace {
 
@@ -77,7 +77,7 @@ bool are_equal(const Option<std::vector<at::Tensor>>& left, const Option<std::ve
 /// Finds out on which fields of a row the batch hangs.
 class Probe {
  public:
-  Probe(const Stream& like, const Rows& rows, const std::vector<Str>& used)
+  Probe(const Stream& like, const ForeignRows& rows, const std::vector<Str>& used)
       : like_(like), schema_(rows.stream.state()->schema()), used_(used) {
     for (const int64_t at : {int64_t(0), own().size() / 2, own().size() - 1}) take_own(at);
     find_row(rows);
@@ -131,7 +131,7 @@ class Probe {
   }
 
   /// The first row that the maps take, of the first hundred.
-  void find_row(const Rows& rows) {
+  void find_row(const ForeignRows& rows) {
     constexpr int64_t kTried = 100;
     const int64_t count = std::min(rows.stream.state()->size(), kTried);
     for (int64_t i = 0; i < count && !plain_; ++i) {
@@ -152,7 +152,7 @@ class Probe {
 
 }  // namespace
 
-std::vector<size_t> fields_missed(const Stream& like, const Rows& rows, const std::vector<Str>& used) {
+std::vector<size_t> fields_missed(const Stream& like, const ForeignRows& rows, const std::vector<Str>& used) {
   const Probe probe(like, rows, used);
   std::vector<size_t> missed;
   for (size_t field = 0; field < rows.stream.state()->schema().size(); ++field) {

@@ -81,9 +81,9 @@ class RowReader {
     records_.push_back(std::move(record));
   }
 
-  Rows done() {
+  ForeignRows done() {
     if (records_.empty()) throw error_at({}, err::stream_too_short, fmt::format("{} has no rows", file_));
-    Rows rows;
+    ForeignRows rows;
     for (size_t i = 0; i < schema_.size(); ++i) {
       if (!is_there_[i]) rows.absent.push_back(i);
     }
@@ -221,7 +221,7 @@ void read_array(const Str& file, const Schema& schema, RowReader& rows) {
 
 }  // namespace
 
-Rows read_rows(const Str& file, const Schema& schema, RowRules rules) {
+ForeignRows read_rows(const Str& file, const Schema& schema, RowRules rules) {
   at({});  // Rows stand in no line of the program.
   return reading(file, [&] {
     RowReader reader(file == "-" ? "stdin" : file, schema, rules);

@@ -9,7 +9,7 @@ namespace ltr {
 class RowSource;
 
 /// What a file of rows gave.
-struct Rows {
+struct ForeignRows {
   Stream stream;                ///< its records; a row with a fault is left out where it stands
   std::vector<Str> faults;      ///< of each row, "" for a good one
   std::vector<Str> places;      ///< of each row: file and line
@@ -28,11 +28,11 @@ struct RowRules {
 };
 /// Reads all rows of `file` (`.jsonl`, `.csv`, `.npy`; `-` is JSON lines on stdin) as records of `schema`. R3001 and R3003
 /// for the file.
-Rows read_rows(const Str& file, const Schema& schema, RowRules rules);
+ForeignRows read_rows(const Str& file, const Schema& schema, RowRules rules);
 
 /// Those of `rows.absent` on which the batch fields `used` of `like` hang, once the rows stand for its source: whoever
 /// reads them would read inventions. Found by reading a row with other values in their place. What of the others `used` does
 /// not hang on, such as a label, need not be as the maps want it from now on.
-std::vector<size_t> fields_missed(const Stream& like, const Rows& rows, const std::vector<Str>& used);
+std::vector<size_t> fields_missed(const Stream& like, const ForeignRows& rows, const std::vector<Str>& used);
 
 }  // namespace ltr
