@@ -73,7 +73,7 @@ Program check(const resolve::ModuleGraph& graph, const source::SourceManager& so
       if (symbol(d->name) != nullptr) check_name(use, d->name, scope);
     }
   }
-  check_items_of_steps(cx);
+  check_code_of_steps(cx);
   check_externs(cx);
   check_topologies(cx);
   check_experiments(cx);

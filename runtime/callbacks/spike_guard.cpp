@@ -46,14 +46,15 @@ namespace {
 
 class SpikeGuardListener : public Listener {
  public:
-  SpikeGuardListener(SpikeGuard guard, const FitView& view) : guard_(std::move(guard)), view_(view) {}
+  SpikeGuardListener(SpikeGuard guard, const FitView& view)
+      : guard_(std::move(guard)), view_(view), column_(guard_.series()) {
+    std::replace(column_.begin(), column_.end(), '.', '/');
+  }
   uint32_t interests() const override { return kRecorded | kFresh; }
 
   void recorded(Named& row) override {
-    Str name = guard_.series();
-    std::replace(name.begin(), name.end(), '.', '/');
     for (const auto& [recorded, value] : row) {
-      if (recorded != name && recorded != name + "_step") continue;
+      if (recorded != column_ && recorded != column_ + "_step") continue;
       comes_on_steps_ = true;
       look_at(value);
       return;
@@ -64,7 +65,10 @@ class SpikeGuardListener : public Listener {
     if (!comes_on_steps_ && is_of(guard_.series(), role)) look_at(view_.logs.newest(guard_.series()));
   }
 
-  void visit(Archive& archive) override { guard_.visit(archive); }
+  void visit(Archive& archive) override {
+    guard_.visit(archive);
+    archive.value("comes_on_steps", comes_on_steps_);
+  }
   bool has_state() const override { return true; }
 
  private:
@@ -96,6 +100,7 @@ class SpikeGuardListener : public Listener {
 
   SpikeGuard guard_;
   FitView view_;
+  Str column_;                   ///< what loggers call the series
   bool comes_on_steps_ = false;  ///< so that the mean of an epoch is not compared with values of steps
 };
 

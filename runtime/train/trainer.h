@@ -39,13 +39,13 @@ struct DataFile {
   Str fingerprint;
 };
 
-/// Everything that a verb needs.
 /// How far weights that are not trained any further were trained.
 struct Trained {
   int64_t steps = 0;
   int64_t epoch = 0;  ///< the last that they have seen, from 0
 };
 
+/// Everything that a verb needs.
 struct RunRequest {
   const Program& program;
   const ExperimentInfo& experiment;

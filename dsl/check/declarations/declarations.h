@@ -30,7 +30,7 @@ void check_test(Context& cx, const ast::Test& test, const ast::Decl& decl, uint3
 void check_uncalled_steps(Context& cx);
 /// What steps and all that they call must not do: `.item()` in a train step (E0317), methods of text, and
 /// gradients in steps that evaluate (E0322).
-void check_items_of_steps(Context& cx);
+void check_code_of_steps(Context& cx);
 /// The `from` of a member, or nothing if it has a mistake.
 std::optional<WeightSource> check_source(const ast::Member& member, const ExprView& value, Scope& scope);
 /// The files of all `extern` blocks, one entry for each; types that C++ cannot be handed are reported.

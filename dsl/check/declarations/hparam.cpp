@@ -138,15 +138,16 @@ void check_test(Context& cx, const ast::Test& test, const ast::Decl& decl, uint3
   const auto expected = diagnostics::find_code(test.fails->text);
   if (!expected) cx.report(diag::unknown_code(test.fails->span, test.fails->text));
   diagnostics::Sink own;
-  diagnostics::Sink* outer = cx.sink;
   const size_t obligations = cx.program.obligations.size();
-  cx.sink = &own;
   std::vector<Local> locals;
   Scope scope{.cx = cx, .module = module, .place = Place::Test, .fn = info.index, .info = &info, .locals = locals};
   scope.may_drop_values = true;
   scope.frames.emplace_back();
-  Body body = check_body(test.body, scope);
-  cx.sink = outer;
+  Body body;
+  {
+    const Aside aside(cx, own);
+    body = check_body(test.body, scope);
+  }
   cx.program.obligations.resize(obligations);
   if (expected) {
     std::string others;

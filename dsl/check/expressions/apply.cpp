@@ -63,13 +63,12 @@ std::optional<Span> element_place(const ExprView& chain, size_t i, const Context
 /// While it lives, what is said of a call is said of an element of the chain that is called, with the call as a label.
 class BlameElement {
  public:
-  BlameElement(std::optional<Span> element, Span call, Context& cx)
-      : element_(element), call_(call), cx_(cx), outer_(cx.sink) {
-    if (element_) cx_.sink = &found_;
+  BlameElement(std::optional<Span> element, Span call, Context& cx) : element_(element), call_(call), cx_(cx) {
+    if (element_) aside_.emplace(cx_, found_);
   }
   ~BlameElement() {
     if (!element_) return;
-    cx_.sink = outer_;
+    aside_.reset();
     for (diagnostics::Diagnostic diagnostic : found_.reported()) {
       if (diagnostic.span == call_) {
         const bool is_labelled = std::any_of(diagnostic.labels.begin(), diagnostic.labels.end(),
@@ -87,8 +86,8 @@ class BlameElement {
   std::optional<Span> element_;
   Span call_;
   Context& cx_;
-  diagnostics::Sink* outer_;
   diagnostics::Sink found_;
+  std::optional<Aside> aside_;
 };
 
 Expr apply_chain(const ExprView& chain, Expr value, Span span, Scope& scope) {

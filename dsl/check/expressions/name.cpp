@@ -141,6 +141,7 @@ void note_there_are(diagnostics::Diagnostic& diagnostic, const std::vector<std::
 }
 
 bool is_told_missing(const Type& record, const std::string& field, Context& cx) {
+  if (cx.is_trying) return false;
   Type fields = Type::of(Kind::Record);
   fields.fields = record.fields;
   return cx.missing_fields.try_emplace({cx.text(fields), field}, record.kind).first->second != record.kind;

@@ -6,19 +6,6 @@ namespace ltr::check {
 
 namespace {
 
-/// Takes what is reported while it lives, and what the declaration comes to require with it.
-class Aside {
- public:
-  Aside(Scope& scope, diagnostics::Sink& into) : cx_(scope.cx), outer_(scope.cx.sink) { cx_.sink = &into; }
-  ~Aside() { cx_.sink = outer_; }
-  Aside(const Aside&) = delete;
-  Aside& operator=(const Aside&) = delete;
-
- private:
-  Context& cx_;
-  diagnostics::Sink* outer_;
-};
-
 bool is_about(const diagnostics::Diagnostic& found, const Given& given) { return found.span == given.span; }
 
 /// Whether what is said of an argument may come from its place: its type is another.
@@ -38,7 +25,7 @@ bool fits_swapped(const CallSite& site, size_t first, size_t second, const ReadA
   cx.is_trying = true;
   bool fits = false;
   {
-    const Aside aside(site.scope, unheard);
+    const Aside aside(cx, unheard);
     fits = read(other) && !unheard.has_errors();
   }
   cx.is_trying = false;
@@ -76,7 +63,7 @@ bool read_or_blame_order(CallSite& site, const std::vector<ParamInfo>& params, c
   diagnostics::Sink found;
   bool fits = false;
   {
-    const Aside aside(site.scope, found);
+    const Aside aside(cx, found);
     fits = read(site);
   }
   if (found.reported().empty()) return fits;

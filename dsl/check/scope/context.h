@@ -19,7 +19,7 @@ enum class TypeNameState { New, InWork, Good, Bad };
 
 struct Context {
   const source::SourceManager& sources;
-  diagnostics::Sink* sink;  ///< not a reference: the body of a `fails` test has one of its own
+  diagnostics::Sink* sink;  ///< not a reference: for a while it may be another (`Aside`)
   const resolve::ModuleGraph& graph;
   const DataFiles* files = nullptr;
   Program program;
@@ -58,6 +58,19 @@ struct Context {
   std::string text(const Type& type) const { return to_text(type, program.atoms); }
   std::string text(const Polynomial& value) const { return program.atoms.to_text(value); }
   std::string source_text(Span span) const;
+};
+
+/// Takes what is reported while it lives.
+class Aside {
+ public:
+  Aside(Context& cx, diagnostics::Sink& into) : cx_(cx), outer_(cx.sink) { cx_.sink = &into; }
+  ~Aside() { cx_.sink = outer_; }
+  Aside(const Aside&) = delete;
+  Aside& operator=(const Aside&) = delete;
+
+ private:
+  Context& cx_;
+  diagnostics::Sink* outer_;
 };
 
 }  // namespace ltr::check

@@ -81,7 +81,7 @@ void report_false(const Requirement& requirement, Span use, Context& cx) {
   } else if (requirement.kind == Requirement::Kind::Equal && !requirement.is_where) {
     // Two layers in each other's place differ twice in the same two sizes.
     const std::string left = cx.text(requirement.left), right = cx.text(requirement.right);
-    if (!cx.told_dims.emplace(use, std::min(left, right), std::max(left, right)).second) return;
+    if (!cx.is_trying && !cx.told_dims.emplace(use, std::min(left, right), std::max(left, right)).second) return;
     with_origin(diag::dims_differ(use, "the dims " + values_text(requirement, cx) + " differ"));
   } else {
     with_origin(diag::where_not_satisfied(use, requirement.text, "the values are " + values_text(requirement, cx)));
