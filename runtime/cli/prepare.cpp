@@ -67,7 +67,10 @@ void Start::check() const {
 void Start::choose_experiment() {
   std::vector<Str> names;
   for (const ExperimentInfo& one : program.experiments) names.emplace_back(one.name);
-  if (names.empty()) throw Faults{{error_at({}, err::which_experiment, "none")}};
+  if (names.empty()) {
+    throw Faults{{with_help(error_at({}, err::which_experiment, "none"),
+                            "`experiment NAME { data = …, model = … }` in the program says what is trained")}};
+  }
   if (line.words.size() > 1) {
     throw Faults{{error_at({}, err::unknown_option,
                            fmt::format("for the word {}; the experiment is {}", line.words[1], line.words[0]))}};
@@ -79,7 +82,8 @@ void Start::choose_experiment() {
     if (wanted == one.name) experiment = &one;
   }
   if (experiment != nullptr) return;
-  Error fault = error_at({}, err::which_experiment, fmt::format("{}", fmt::join(names, ", ")));
+  Error fault = with_help(error_at({}, err::which_experiment, fmt::format("{}", fmt::join(names, ", "))),
+                          fmt::format("name one of them: `{} {}`", line.verb, names[0]));
   const Str near = nearest(wanted, names);
   if (!wanted.empty())
     fault.message =

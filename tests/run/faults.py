@@ -29,7 +29,7 @@ def bad_usage(iris, folder):
     options("hparam out of range", "--lr", -1, texts=["error[R2004]", "lr > 0", "iris.ltr:4:"])
     options("two hparams out of range at once", "--lr", -1, "--hidden", 5000,
             texts=["`lr > 0`", "`hidden in 1 .. 1024`", "iris.ltr:5:"])
-    options("unknown experiment", "irs", texts=["error[R2005]", "did you mean iris?"])
+    options("unknown experiment", "irs", texts=["error[R2005]", "did you mean iris?", "name one of them: `fit iris`"])
     options("unknown topology", "--topology", "lapto", texts=["error[R2008]", "did you mean laptop?"])
     options("devices of no kind", "--devices", "gpu", texts=["error[R2003]", "auto, cpu, cpu[4], cuda or cuda[8]"])
     options("devices of another build", "--devices", "cuda[8]", texts=["error[R2008]", "--devices cuda[8], but"])
