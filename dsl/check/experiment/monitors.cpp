@@ -66,10 +66,12 @@ void check_watching(Context& cx, const ExprView& expr, const SeriesOf& series) {
   for (const node::NamedArg& arg : call->args) check_watching(cx, cx.at(arg.value), series);
   const auto watched = watched_series(*call, cx.program);
   if (!watched) return;
-  const Logged* one = find_series(cx, watched->series, watched->span, !library::info(call->op).watches_steps, series);
+  // What a default watches is asked for by the call.
+  const Span place = watched->span.is_empty() ? expr.span : watched->span;
+  const Logged* one = find_series(cx, watched->series, place, !library::info(call->op).watches_steps, series);
   if (one == nullptr) return;
   const auto mode = mode_argument(*call, cx.program);
-  if (mode) check_mode(cx, cx.at(call->args[*mode].value), watched->series, watched->span, *one);
+  if (mode) check_mode(cx, cx.at(call->args[*mode].value), watched->series, place, *one);
 }
 
 void check_body_of_hook(Context& cx, const Body& body, const SeriesOf& series);

@@ -51,10 +51,15 @@ bool check_record(const std::vector<TypeField>& fields, Span span, Context& cx) 
         if (inner.is_host_number() || inner.kind == Kind::Str || inner.kind == Kind::Path) continue;
         [[fallthrough]];
       }
-      default:
-        cx.report(diag::wrong_type(span, "the field `" + field.name + "` of a record cannot be " + cx.text(field.type))
-                      .note("fields are tensors, int, float, bool, str, path, or options of these host values"));
+      default: {
+        diagnostics::Diagnostic diagnostic =
+            diag::wrong_type(span, "the field `" + field.name + "` of a record cannot be " + cx.text(field.type));
+        diagnostic.note("fields are tensors, int, float, bool, str, path, or options of these host values");
+        if (is_made_of(field.type, {Kind::List, Kind::Int, Kind::Float, Kind::Bool, Kind::Tensor}))
+          diagnostic.help("a list becomes a tensor by `stack`: `{} = stack([…])`", field.name);
+        cx.report(std::move(diagnostic));
         return false;
+      }
     }
   }
   return true;

@@ -125,6 +125,16 @@ std::optional<Expr> stage(const FnInfo& op, CallSite& site) {
   return typed_call(op, std::move(type), site, std::move(*args));
 }
 
+/// Where a lambda that gives a record writes the field; elsewhere the function itself.
+Span place_of_field(const Given& function, const std::string& field) {
+  const auto* lambda = function.value != nullptr ? function.value->get<ast::Lambda>() : nullptr;
+  const auto* record = lambda != nullptr ? lambda->value->get<ast::Record>() : nullptr;
+  for (const ast::RecordField& one : record != nullptr ? record->fields : std::vector<ast::RecordField>()) {
+    if (one.name.text == field) return one.value->span;
+  }
+  return function.span;
+}
+
 Expr map_stream(Expr stream, bool is_numbered, CallSite& site) {
   Scope& scope = site.scope;
   Context& cx = scope.cx;
@@ -160,7 +170,9 @@ Expr map_stream(Expr stream, bool is_numbered, CallSite& site) {
                              "records, and maps must give records"));
     return error_at(site.span);
   }
-  if (!check_record(fn->result.fields, site.given[1].span, cx)) return error_at(site.span);
+  for (const TypeField& field : fn->result.fields) {
+    if (!check_record({field}, place_of_field(site.given[1], field.name), cx)) return error_at(site.span);
+  }
   // A size that the function names and nobody declares is a mistake there; what it would be in a batch is not known.
   const bool has_unknown_binder = std::any_of(fn->binders.begin(), fn->binders.end(), [&](const auto& binder) {
     return cx.program.atoms.at(binder.second).kind == Atom::Kind::Unknown;
