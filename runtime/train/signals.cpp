@@ -16,9 +16,22 @@ constexpr int kSignals[] = {SIGINT, SIGTERM, SIGUSR1, SIGHUP};
 constexpr const char* kEndsWork = "\nfinishing this step, then saving; again to stop without saving\n";
 constexpr const char* kEndsSearch = "\nending the search, which leaves nothing to save\n";
 
+// Launchers deliver one Ctrl-C twice, to the process and to its group: only a later one is a second one.
+constexpr int64_t kSameMs = 300;
+
+/// When which signal came, in one word: two threads may be in the handler at once.
+struct Received {
+  int signal : 8 = 0;
+  int64_t ms : 56 = 0;
+
+  bool is_same(const Received& later) const {
+    return signal == SIGINT && later.signal == SIGINT && later.ms - ms < kSameMs;
+  }
+};
+
 // Lock-free, so that the handler may use them.
-std::atomic<int> received_signal{0};
-std::atomic<int64_t> received_ms{0};
+std::atomic<Received> received_signal{};
+static_assert(std::atomic<Received>::is_always_lock_free);
 std::atomic<SignalPhase> current_phase{SignalPhase::Work};
 std::atomic<void (*)()> last_act{nullptr};
 std::atomic<bool> is_watched{false};
@@ -36,12 +49,16 @@ void say(const char* text) {
 
 int code_of(int signal) { return signal == 0 ? 0 : signal == SIGINT ? 130 : 75; }
 
+/// A second Ctrl-C: nothing is saved.
+void leave(SignalPhase phase) {
+  if (phase == SignalPhase::Search) _exit(code_of(SIGINT));
+  if (void (*act)() = last_act.load(); act != nullptr && !is_signal_silent) act();
+  _exit(1);
+}
+
 void on_signal(int signal) {
-  // Launchers deliver one Ctrl-C twice, to the process and to its group: only a later one is a second one.
-  constexpr int64_t kSameMs = 300;
-  const int64_t now = now_ms();
-  const int before = received_signal;
-  if (signal == SIGINT && before == SIGINT && now - received_ms < kSameMs) return;
+  const Received now{signal, now_ms()};
+  Received before = received_signal;
   const SignalPhase phase = current_phase;
   switch (phase) {
     case SignalPhase::Start:
@@ -50,17 +67,14 @@ void on_signal(int signal) {
     case SignalPhase::Gather:
     case SignalPhase::Search:
     case SignalPhase::Work:
-      if (signal == SIGINT && before == SIGINT) {
-        if (phase == SignalPhase::Search) _exit(code_of(signal));
-        if (void (*act)() = last_act.load(); act != nullptr && !is_signal_silent) act();
-        _exit(1);
-      }
-      if (signal == SIGINT) say(phase == SignalPhase::Search ? kEndsSearch : kEndsWork);
-      received_ms = now;
-      received_signal = signal;
-      return;
+      do {
+        if (before.is_same(now)) return;
+      } while (!received_signal.compare_exchange_weak(before, now));
+      if (signal != SIGINT) return;
+      if (before.signal == SIGINT) leave(phase);
+      return say(phase == SignalPhase::Search ? kEndsSearch : kEndsWork);
     case SignalPhase::End:
-      if (signal == SIGINT) say("\neverything is saved; the last reports are being written\n");
+      if (signal == SIGINT && !before.is_same(now)) say("\neverything is saved; the last reports are being written\n");
       return;
     case SignalPhase::Over: return;
   }
@@ -70,7 +84,7 @@ void on_signal(int signal) {
 
 SignalWatch::SignalWatch(SignalPhase phase) : is_outermost_(!is_watched.exchange(true)) {
   if (!is_outermost_) return;
-  received_signal = 0;
+  received_signal = Received{};
   current_phase = phase;
   struct sigaction action = {};
   action.sa_handler = on_signal;
@@ -89,7 +103,7 @@ SignalWatch::~SignalWatch() {
   is_watched = false;
 }
 
-int SignalWatch::received() { return received_signal; }
+int SignalWatch::received() { return received_signal.load().signal; }
 
 int SignalWatch::exit_code(int signal) { return code_of(signal); }
 
