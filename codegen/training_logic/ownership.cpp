@@ -148,6 +148,7 @@ void check_ownership(const ModelTrace& model, const Findings& findings, const He
     owners.push_back(*value.optimizer);
     any_update = any_update || heap.owners[*value.optimizer].is_used;
   }
+  if (owners.empty() && model.train_has_error) return;  // E0409 asks for one
   // Where no update is found at all, that is the mistake.
   for (const OwnerId owner : owners) {
     if (any_update && !model.train_has_error) check_use(heap.owners[owner], owner, findings, sink);

@@ -20,6 +20,11 @@ void Sink::report(Diagnostic diagnostic) {
   diagnostics_.push_back(std::move(diagnostic));
 }
 
+void Sink::withdraw(const std::function<bool(const Diagnostic&)>& is_consequence) {
+  error_count_ -= std::erase_if(
+      diagnostics_, [&](const Diagnostic& one) { return one.severity == Severity::Error && is_consequence(one); });
+}
+
 std::vector<Diagnostic> Sink::sorted() const {
   std::vector<Diagnostic> out = diagnostics_;
   std::stable_sort(out.begin(), out.end(), [](const Diagnostic& a, const Diagnostic& b) {

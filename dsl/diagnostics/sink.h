@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <set>
 #include <string>
 #include <tuple>
@@ -18,6 +19,8 @@ class Sink {
   explicit Sink(size_t max_errors = kMaxErrors) : max_errors_(max_errors) {}
 
   void report(Diagnostic diagnostic);
+  /// Takes back the errors that `is_consequence` of a mistake that is known by now.
+  void withdraw(const std::function<bool(const Diagnostic&)>& is_consequence);
 
   bool has_errors() const { return error_count_ > 0; }
   size_t error_count() const { return error_count_; }

@@ -44,4 +44,10 @@ inline constexpr KindSet kWords = kNames | KindSet{
 #include "dsl/lex/token_kind.def"
                                            };
 
+/// First words of statements.
+inline constexpr KindSet kStatementWords = {
+    TokenKind::Log, TokenKind::Minimize, TokenKind::Return, TokenKind::Assert, TokenKind::Print, TokenKind::Backward,
+    TokenKind::For, TokenKind::While,    TokenKind::Every,  TokenKind::Yield,  TokenKind::If,
+};
+
 }  // namespace ltr::parse

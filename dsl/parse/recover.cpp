@@ -55,8 +55,19 @@ std::vector<std::string> expected_words(const State& state) {
   return words;
 }
 
+/// The word of a statement that `word` was probably meant to be: `minimize` of `minimise`.
+std::optional<std::string> near_statement(std::string_view word) {
+  std::vector<std::string> words;
+  for (size_t kind = 0; kind < lex::kTokenKinds; ++kind) {
+    if (kStatementWords.has(static_cast<K>(kind))) words.emplace_back(lex::spelling(static_cast<K>(kind)));
+  }
+  return diagnostics::suggest(word, words);
+}
+
 /// What the message alone does not say.
 void add_help(const State& state, Level level, Iter start, Iter at, diagnostics::Diagnostic& diagnostic) {
+  const bool is_first_word =
+      level == Level::Statement && start->kind == K::Name && at == std::next(start) && !at->starts_line;
   if (level == Level::Parameter && expects(state, K::Colon)) {
     diagnostic.help("a parameter has a type: `{}: float[B, 3]`", state.text(*start));
   } else if (start->kind == K::Hparam && expects(state, K::Colon)) {
@@ -66,6 +77,12 @@ void add_help(const State& state, Level level, Iter start, Iter at, diagnostics:
     const std::string name = std::next(start) != at ? std::string(state.text(*std::next(start))) : "NAME";
     diagnostic.help("what is kept has a type: `{} {}: {} = …`", state.text(*start), name,
                     start->kind == K::Weight ? "float[SIZE]" : "float");
+  } else if (start->kind == K::Return && at->kind == K::Comma) {
+    diagnostic.help("several values are a tuple, in brackets: `return (a, b)`, or a record: `return (a = …, b = …)`");
+  } else if (level == Level::Statement && at->kind == K::Comma && !find_assigned(state, start, state.limit_).empty()) {
+    diagnostic.help("one level at a time: `a, rest = …`, then `b, c = rest`");
+  } else if (const auto meant = is_first_word ? near_statement(state.text(*start)) : std::nullopt) {
+    diagnostic.help("did you mean `{}`?", *meant).fix(start->span, *meant);
   } else if (at->kind == K::Not && expects(state, Expected::Expression)) {
     diagnostic.help("in brackets: `(not x)`");
   } else if (at->kind == K::Plus && expects(state, Expected::Expression)) {
@@ -94,9 +111,12 @@ std::vector<ast::Name> find_assigned(const State& state, Iter first, Iter last) 
   std::vector<ast::Name> names;
   // `let x = …` is a habit; it would have assigned x.
   if (first < last && std::next(first) < last && kNames.has(std::next(first)->kind)) ++first;
-  for (Iter at = first; at < last && kNames.has(at->kind); ++at) {
+  for (Iter at = first; at < last; ++at) {
+    while (at < last && at->kind == K::OpenParen) ++at;
+    if (at >= last || !kNames.has(at->kind)) break;
     names.push_back(state.name(*at));
-    if (++at >= last || at->kind != K::Comma) {
+    for (++at; at < last && at->kind == K::CloseParen;) ++at;
+    if (at >= last || at->kind != K::Comma) {
       const bool assigns = at < last && (at->kind == K::Assign || at->kind == K::Colon);
       return assigns ? names : std::vector<ast::Name>();
     }

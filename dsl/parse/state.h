@@ -107,7 +107,7 @@ class State {
   std::vector<uint32_t> reported_openers_;
 };
 
-/// The names that a broken statement would have assigned, `a` and `b` of `a, b = …`.
+/// The names that a broken statement would have assigned, `a`, `b` and `c` of `a, (b, c) = …`.
 std::vector<ast::Name> find_assigned(const State& state, Iter first, Iter last);
 /// The name that a broken declaration or member would have declared; without text if it has none.
 ast::Name find_declared(const State& state, Iter first, Iter last);

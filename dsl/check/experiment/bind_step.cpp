@@ -36,13 +36,37 @@ bool has_field(const Type& record, const std::string& name) {
                                           [&](const TypeField& field) { return field.name == name; });
 }
 
+/// What the body says of `names` comes of a param that is declared wrongly: that is the one mistake.
+void withdraw_uses(const FnInfo& fn, const std::vector<std::string>& names, Context& cx) {
+  if (fn.ast->body.empty()) return;
+  const Span body = source::join(fn.ast->body.front().span, fn.ast->body.back().span);
+  cx.sink->withdraw([&](const diagnostics::Diagnostic& one) {
+    const bool is_within = one.span.source == body.source && body.begin <= one.span.begin && one.span.end <= body.end;
+    return is_within && std::find(names.begin(), names.end(), cx.source_text(one.span)) != names.end();
+  });
+}
+
+/// The fields of the data that no param of the step takes.
+std::vector<std::string> fields_left(const FnInfo& fn, const ObjectInfo& wired) {
+  std::vector<std::string> names;
+  for (const TypeField& field : wired.batch.fields) {
+    if (std::none_of(fn.params.begin(), fn.params.end(),
+                     [&](const ParamInfo& param) { return param.name == field.name; }))
+      names.push_back(field.name);
+  }
+  return names;
+}
+
 void report_missing(const ParamInfo& param, const FnInfo& fn, const ObjectInfo& wired, Context& cx) {
   diagnostics::Diagnostic diagnostic = diag::step_wants_field(param.span, fn.name, param.name);
-  std::vector<std::string> names;
-  for (const TypeField& candidate : wired.batch.fields) names.push_back(candidate.name);
   diagnostic.label(wired.span, "data `{}` is wired to it", wired.name);
-  if (const auto near = diagnostics::suggest(param.name, names)) diagnostic.help("did you mean `{}`?", *near);
+  const std::vector<std::string> left = fields_left(fn, wired);
+  std::vector<std::string> names;
+  for (const TypeField& field : wired.batch.fields) names.push_back("`" + field.name + "`");
+  if (!names.empty()) diagnostic.note("it delivers {}", diagnostics::listed(names));
+  if (const auto near = diagnostics::suggest(param.name, left)) diagnostic.help("did you mean `{}`?", *near);
   cx.report(std::move(diagnostic));
+  withdraw_uses(fn, left, cx);
 }
 
 }  // namespace
@@ -90,8 +114,17 @@ void bind_step(const ExprView& model, const ExprView& data, FnInfo& fn, Experime
     binding.fields.push_back(int(field - wired.batch.fields.begin()));
     binding.defaults.emplace_back();
     Type delivered = instantiate(field->type, data.type.arguments, cx);
-    match(param.type, delivered, types, free, param.span, scope,
-          "`" + param.name + "`, which data `" + wired.name + "` delivers,", false);
+    diagnostics::Sink found;
+    {
+      const Aside aside(cx, found);
+      match(param.type, delivered, types, free, param.span, scope,
+            "`" + param.name + "`, which data `" + wired.name + "` delivers,", false);
+    }
+    for (diagnostics::Diagnostic one : found.reported()) {
+      one.helps.clear();
+      cx.report(std::move(one.help("as it is delivered: `{}: {}`", param.name, cx.text(delivered))));
+    }
+    if (found.has_errors()) withdraw_uses(fn, {param.name}, cx);
   }
   experiment.steps.push_back(std::move(binding));
 }

@@ -132,6 +132,31 @@ Expr check_host(const Sign& sign, Expr left, Expr right, Span span, Scope& scope
                  span);
 }
 
+/// Without the dim of one element, or with one more, where the two sides then agree; else how each meets each on purpose.
+void add_shape_cure(diagnostics::Diagnostic& diagnostic, const ExprView& longer, const ExprView& shorter, Context& cx) {
+  const std::vector<Dim>&many = longer.type.dims, &few = shorter.type.dims;
+  const auto agree = [&](const std::vector<Dim>& one, const std::vector<Dim>& other) {
+    const Broadcast shape = broadcast(one, other, cx);
+    return shape.dims && shape.equal.empty() && !shape.is_symbolic_clash;
+  };
+  for (size_t i = many.size(); i-- > 0;) {
+    std::vector<Dim> squeezed = many;
+    squeezed.erase(squeezed.begin() + long(i));
+    if (!many[i].size.is_one() || !agree(squeezed, few)) continue;
+    diagnostic.help("`{}.squeeze({})`", cx.source_text(longer.span), i);
+    return;
+  }
+  std::vector<Dim> paired = few;
+  while (paired.size() < many.size()) paired.insert(paired.begin(), Dim{Polynomial(1)});
+  if (agree(many, paired)) {
+    std::string code = cx.source_text(shorter.span);
+    for (size_t i = few.size(); i < many.size(); ++i) code += ".unsqueeze(0)";
+    diagnostic.help("if each is meant to meet each: `{}`", code);
+  } else {
+    diagnostic.help("write `.squeeze(…)` or `.unsqueeze(…)` on one side");
+  }
+}
+
 void report_clash(const Sign& sign, const ExprView& left, const ExprView& right, Scope& scope) {
   Context& cx = scope.cx;
   const Operator& op = info(sign.op);
@@ -146,12 +171,8 @@ void report_clash(const Sign& sign, const ExprView& left, const ExprView& right,
     if (dim.size.is_one()) dim = other.dims[other.dims.size() - 1 - i];
   }
   diagnostic.note("broadcasting would silently make {} and train on the wrong loss", cx.text(widened));
-  const ExprView& longer = a.dims.size() >= b.dims.size() ? left : right;
-  if (longer.type.dims.size() == other.dims.size() + 1 && longer.type.dims.back().size.is_one()) {
-    diagnostic.help("{}.squeeze({})", cx.source_text(longer.span), other.dims.size());
-  } else {
-    diagnostic.help("write `.squeeze(…)` or `.unsqueeze(…)` on one side");
-  }
+  const bool is_left_longer = a.dims.size() >= b.dims.size();
+  add_shape_cure(diagnostic, is_left_longer ? left : right, is_left_longer ? right : left, cx);
   cx.report(std::move(diagnostic));
 }
 
@@ -186,10 +207,17 @@ Expr check_tensors(const Sign& sign, Expr left, Expr right, Span span, Scope& sc
       for (const auto& [a, b] : shape.equal) is_equal = is_equal && require_equal(a, b, sign.op_span, scope, true);
     }
     if (!is_equal) {
-      cx.report(diag::dims_differ(sign.op_span, "cannot " + std::string(op.verb) + " " + cx.text(left.type) + " and " +
-                                                    cx.text(right.type) + ": their dims differ")
-                    .label(left.span, "{}", cx.text(left.type))
-                    .label(right.span, "{}", cx.text(right.type)));
+      diagnostics::Diagnostic diagnostic =
+          diag::dims_differ(sign.op_span, "cannot " + std::string(op.verb) + " " + cx.text(left.type) + " and " +
+                                              cx.text(right.type) + ": their dims differ");
+      diagnostic.label(left.span, "{}", cx.text(left.type)).label(right.span, "{}", cx.text(right.type));
+      // Whether sizes that hang on run time are the same, such as `2 * floor(H / 2)` and `H`, only run time knows.
+      const bool may_agree = std::all_of(shape.equal.begin(), shape.equal.end(), [&](const auto& pair) {
+        return decide({.left = pair.first, .right = pair.second}, cx) != Truth::False;
+      });
+      if (shape.dims && may_agree)
+        diagnostic.help("if they are the same, say it: `{} as {}`", cx.source_text(left.span), cx.text(right.type));
+      cx.report(std::move(diagnostic));
       return error_at(span);
     }
     dims = *shape.dims;

@@ -9,16 +9,14 @@
 
 namespace ltr::check {
 
-/// "1 argument", "2 arguments".
-std::string count_text(size_t count, const char* noun);
 /// The binders and params of a signature that a call gives values for.
 std::set<AtomId> free_atoms(const FnInfo& fn);
 /// Dims of a result that no argument told are not known.
 void forget_unbound(Type& type, const std::set<AtomId>& free, Context& cx);
 /// Reads the arguments of a call, and says whether they fit.
 using ReadArguments = std::function<bool(CallSite& site)>;
-/// `read`; if what was given does not fit its params, but would with two arguments in each other's place, that is what is
-/// said, once.
+/// `read`; if what was given does not fit its params, but would with two arguments in each other's place, or a layer of that
+/// name is what can be built here, that is what is said, once.
 bool read_or_blame_order(CallSite& site, const std::vector<ParamInfo>& params, const ReadArguments& read);
 /// The default of a param; one that is just another param's name repeats that param's argument.
 Expr default_of(const std::vector<ParamInfo>& params, size_t index, const std::vector<Expr>& before, uint32_t module,

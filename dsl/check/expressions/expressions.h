@@ -84,6 +84,8 @@ struct CallSite {
   Scope& scope;
 };
 
+/// "1 argument", "2 arguments".
+std::string count_text(size_t count, const char* noun);
 /// Arguments as they are written, behind the value that was piped in.
 std::vector<Given> given_of(const ast::Call& call, std::optional<Expr> piped = std::nullopt);
 Expr check_call(const ast::Expr& expr, const ast::Call& call, Scope& scope, std::optional<Expr> piped = std::nullopt);

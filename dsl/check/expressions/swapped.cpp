@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cctype>
 
 #include "dsl/check/expressions/call.h"
 
@@ -10,7 +11,8 @@ bool is_about(const diagnostics::Diagnostic& found, const Given& given) { return
 
 /// Whether what is said of an argument may come from its place: its type is another.
 bool may_be_order(const diagnostics::Diagnostic& found) {
-  return found.code == diagnostics::Code::E0307 || found.code == diagnostics::Code::E0309;
+  return found.code == diagnostics::Code::E0306 || found.code == diagnostics::Code::E0307 ||
+         found.code == diagnostics::Code::E0309;
 }
 
 /// Reads the call with two arguments in each other's place, and leaves no trace of it. Whether they fit so.
@@ -56,6 +58,19 @@ std::optional<std::pair<size_t, size_t>> find_swapped(const CallSite& site, cons
   return std::nullopt;
 }
 
+/// `Linear` of `linear` in a member, or as an element of a chain that is applied.
+std::optional<std::string> layer_of(const CallSite& site) {
+  if (site.scope.place != Place::Member && site.scope.cx.applied.empty()) return std::nullopt;
+  std::string layer;
+  for (size_t i = 0; i < site.name.size(); ++i) {
+    const bool begins_word = i == 0 || site.name[i - 1] == '_';
+    if (site.name[i] != '_') layer += begins_word ? char(std::toupper(site.name[i])) : site.name[i];
+  }
+  const std::vector<std::string>& known = site.scope.cx.graph.visible(site.scope.module);
+  const bool is_other = layer != site.name && std::find(known.begin(), known.end(), layer) != known.end();
+  return is_other ? std::optional(layer) : std::nullopt;
+}
+
 }  // namespace
 
 bool read_or_blame_order(CallSite& site, const std::vector<ParamInfo>& params, const ReadArguments& read) {
@@ -67,6 +82,12 @@ bool read_or_blame_order(CallSite& site, const std::vector<ParamInfo>& params, c
     fits = read(site);
   }
   if (found.reported().empty()) return fits;
+  if (const auto layer = fits ? std::nullopt : layer_of(site)) {
+    cx.report(diag::wrong_argument(site.name_span, "`" + site.name + "` computes, and here a layer is built")
+                  .help("did you mean `{}`?", *layer)
+                  .fix(site.name_span, *layer));
+    return false;
+  }
   const auto swapped = fits || cx.is_trying ? std::nullopt : find_swapped(site, found, read);
   bool is_told = false;
   for (diagnostics::Diagnostic one : found.reported()) {

@@ -129,8 +129,13 @@ Stmt check_minimize(const ast::Stmt& statement, const ast::Minimize& minimize, S
         if (member.kind == MemberKind::Optimizer) optimizers.push_back({name, statement.span});
       }
     }
+    if (optimizers.empty()) {
+      cx.report(diag::which_optimizer(statement.span, "no optimizer")
+                    .help("one of its own: `optimizer opt = Adam(net.weights, lr = 1e-3)`"));
+      return {statement.span, stmt::Error{}};
+    }
     if (optimizers.size() != 1) {
-      cx.report(diag::which_optimizer(statement.span, std::to_string(optimizers.size()))
+      cx.report(diag::which_optimizer(statement.span, std::to_string(optimizers.size()) + " optimizers: say which one")
                     .help("`minimize {} with OPTIMIZER`", cx.source_text(minimize.loss.span)));
       return {statement.span, stmt::Error{}};
     }

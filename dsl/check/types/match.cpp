@@ -327,6 +327,16 @@ struct Matcher {
                      "`" + cx().text(wanted) + "` is wanted, not `" + cx().text(argument.size) + "`");
   }
 
+  /// Whether no sizes of its dims make one the other.
+  static bool has_other_rank(const Type& param, const Type& argument) {
+    const auto is_fixed = [](const Dim& dim) { return dim.group == 0; };
+    const auto fixed = [&](const Type& type) { return std::count_if(type.dims.begin(), type.dims.end(), is_fixed); };
+    const long wanted = fixed(param), given = fixed(argument);
+    const bool is_wanted_open = size_t(wanted) < param.dims.size(),
+               is_given_open = size_t(given) < argument.dims.size();
+    return (given < wanted && !is_given_open) || (wanted < given && !is_wanted_open);
+  }
+
   bool match_tensor(const Type& param, const Type& argument) {
     if (param.element == Element::Any) {
       if (!binding.any) binding.any = argument.element;
@@ -345,6 +355,7 @@ struct Matcher {
         return false;
       }
     } else if (param.element != argument.element) {
+      if (has_other_rank(param, argument)) return fail_rank(param, argument);
       cx().report(diag::wrong_element(span, what + " must have elements of type " +
                                                 std::string(to_text(param.element)) + ", not " +
                                                 to_text(argument.element))
@@ -421,7 +432,7 @@ struct Matcher {
   bool fail_rank(const Type& param, const Type& argument) {
     const Type wanted = substitute(param, binding, cx());
     cx().report(diag::wrong_rank(span, what + " must be " + cx().text(wanted) + ", not " + cx().text(argument))
-                    .label(span, "this has {} dims", argument.dims.size()));
+                    .label(span, "this has {}", count_text(argument.dims.size(), "dim")));
     return false;
   }
 };

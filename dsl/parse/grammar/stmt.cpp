@@ -74,6 +74,19 @@ bool is_assignable(const ast::Expr& target) {
   }
 }
 
+/// `a` and `b` of `(a, b)`; empty if it is anything else.
+std::vector<ast::Name> names_of(const ast::Expr& target) {
+  std::vector<ast::Name> names;
+  const auto* tuple = target.get<ast::Tuple>();
+  if (tuple == nullptr) return names;
+  for (const ast::Expr& element : tuple->elements) {
+    const auto* ref = element.get<ast::NameRef>();
+    if (ref == nullptr) return {};
+    names.push_back(ref->name);
+  }
+  return names;
+}
+
 std::string_view describe_target(const ast::Expr& target) {
   if (target.get<ast::Call>() != nullptr) return "the result of a call";
   if (target.get<ast::Tuple>() != nullptr || target.get<ast::List>() != nullptr) return "a tuple";
@@ -96,11 +109,22 @@ const auto to_assign = [](auto& c) {
     diagnostics::Diagnostic diagnostic = diag::not_assignable(target.span, describe_target(target));
     if (target.template get<ast::Tuple>() != nullptr) diagnostic.help("without brackets: `a, b = …`");
     state_of(c).report_at(x3::_where(c).begin(), std::move(diagnostic));
+    if (std::vector<ast::Name> names = names_of(target); !names.empty()) {
+      x3::_val(c).node = ast::Unpack{std::move(names), {}};
+      return;
+    }
     target = ast::Expr{target.span, 0, ast::ErrorExpr{}};
   }
   x3::_val(c).node = ast::Assign{std::move(target), assign_op(op.kind), op.span, {}};
 };
-const auto to_assigned = [](auto& c) { std::get<ast::Assign>(x3::_val(c).node).value = std::move(x3::_attr(c)); };
+const auto to_assigned = [](auto& c) {
+  ast::Expr& value = x3::_attr(c);
+  if (auto* unpack = std::get_if<ast::Unpack>(&x3::_val(c).node)) {
+    unpack->value = std::move(value);
+  } else {
+    std::get<ast::Assign>(x3::_val(c).node).value = std::move(value);
+  }
+};
 const auto no_grad_body = [](auto& c) { x3::_val(c).body = std::move(x3::_attr(c)); };
 const auto push_else = [](auto& c) { x3::_val(c).else_body.push_back(std::move(x3::_attr(c))); };
 
