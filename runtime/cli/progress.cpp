@@ -39,6 +39,16 @@ Str values_text(Scalars values) {
   return out;
 }
 
+/// Without what rounds measured: an epoch that had none of its own would show those of an earlier one.
+std::vector<std::pair<Str, double>> without_rounds(Scalars values) {
+  std::vector<std::pair<Str, double>> rest;
+  for (const auto& one : values) {
+    const Str role = one.first.substr(0, one.first.find('/'));
+    if (role != role_text(Role::Val) && role != role_text(Role::Test)) rest.push_back(one);
+  }
+  return rest;
+}
+
 /// What all of them do alike: `print` to stdout, warnings and notices to stderr.
 class Common : public Unheard {
  public:
@@ -115,7 +125,8 @@ class Lines : public Common {
   void epoch_end(int64_t, int64_t step, Scalars values) override {
     if (had_round_ && values.empty()) return;
     // An epoch that logged nothing of its own shows what its steps said last.
-    const Scalars shown = values.empty() ? Scalars(newest_) : values;
+    const auto last = without_rounds(newest_);
+    const Scalars shown = values.empty() ? Scalars(last) : values;
     print_err(fmt::format("epoch {}  step {}{}\n", epoch_text(), step, values_text(shown)));
   }
 
@@ -245,7 +256,8 @@ class Bar : public Common {
     Str line;
     {
       const std::lock_guard lock(mutex_);
-      const Scalars shown = values.empty() ? Scalars(values_) : values;
+      const auto last = without_rounds(values_);
+      const Scalars shown = values.empty() ? Scalars(last) : values;
       if (!had_round_ || !values.empty())
         line = fmt::format("epoch {}  step {}{}", epoch_text(), step, values_text(shown));
       had_round_ = false;

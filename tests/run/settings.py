@@ -7,7 +7,7 @@ import re
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
-from harness import build, check, finish, fit, newest, run, scratch
+from harness import EXAMPLES, build, check, finish, fit, newest, run, scratch
 
 PROGRAM = """ltr 1
 hparam rate: float = 0.1 where rate > 0
@@ -106,4 +106,8 @@ with scratch() as name:
     result = fit(program, folder / "runs", "ways", "--steps", 1, "--set", "topology.bucket=1.5 MiB")
     again = run(program, "config", "ways", "--config", newest(folder / "runs") / "config.json")
     check("a size is written as it is read", again.returncode == 0 and re.search(r"topology.bucket.* 1536 KiB", again.stdout), again.text)
+    program = build(EXAMPLES / "iris.ltr", folder)
+    result = run(program, "fit", "--no-bar", "--epochs", 4, "--set", "trainer.val_every=2 epochs", "--out", folder / "runs")
+    lines = {number: line for number, line in re.findall(r"^epoch (\d)/4  (step .*)$", result.text, re.MULTILINE)}
+    check("an epoch without a round shows none of an earlier one", "train/" in lines["3"] and "val/" not in lines["3"], result.text)
 finish()
