@@ -62,6 +62,8 @@ struct Pattern {
   std::string text;
   std::string of;  ///< what the weights belong to, for messages
   std::vector<WeightUse> weights;
+  bool is_init = false;
+  std::string begins_matrices;  ///< of an `init`: what it calls that gives no value of one dim
 };
 
 /// What a trace met; the rules make diagnostics of it.

@@ -24,6 +24,30 @@ std::string kind_of(const Scope& place, const Heap& heap) {
   return "";
 }
 
+bool chooses(const Pattern& pattern, const WeightUse& use, const Heap& heap) {
+  const std::vector<Scope>& places = heap.weights[use.weight].places;
+  return std::any_of(places.begin(), places.end(),
+                     [&](const Scope& place) { return chooses(pattern.text, use.scope, place); });
+}
+
+/// E0309: an `init` of matrices begins no weight of one dim; of rules that choose a weight the last counts.
+void check_begun(const Findings& findings, const Pattern& pattern, const Heap& heap, Sink& sink) {
+  if (pattern.begins_matrices.empty()) return;
+  const auto flat = std::find_if(pattern.weights.begin(), pattern.weights.end(), [&](const WeightUse& one) {
+    const auto last = std::find_if(findings.patterns.rbegin(), findings.patterns.rend(), [&](const Pattern& other) {
+      return other.is_init && other.of == pattern.of && chooses(other, one, heap);
+    });
+    return heap.weights[one.weight].rank < 2 && last != findings.patterns.rend() && &*last == &pattern;
+  });
+  if (flat == pattern.weights.end()) return;
+  const Weight& weight = heap.weights[flat->weight];
+  sink.report(diag::wrong_argument(pattern.span, "`" + pattern.begins_matrices + "` begins matrices, and `" +
+                                                     weight_name(weight.places[0].path) + "` has " +
+                                                     (weight.rank == 1 ? "1 dim" : "0 dims"))
+                  .help("a pattern that leaves it out; later rules win: `init \"{}\" = ones()`",
+                        weight_name(weight.places[0].path)));
+}
+
 }  // namespace
 
 bool takes(const std::string& pattern, const WeightUse& use, const Heap& heap) {
@@ -40,12 +64,11 @@ bool takes(const std::string& pattern, const WeightUse& use, const Heap& heap) {
 
 void check_patterns(const Findings& findings, const Heap& heap, Sink& sink) {
   for (const Pattern& pattern : findings.patterns) {
-    const bool is_used = std::any_of(pattern.weights.begin(), pattern.weights.end(), [&](const WeightUse& one) {
-      const std::vector<Scope>& places = heap.weights[one.weight].places;
-      return std::any_of(places.begin(), places.end(),
-                         [&](const Scope& place) { return chooses(pattern.text, one.scope, place); });
-    });
-    if (is_used) continue;
+    if (std::any_of(pattern.weights.begin(), pattern.weights.end(),
+                    [&](const WeightUse& one) { return chooses(pattern, one, heap); })) {
+      check_begun(findings, pattern, heap, sink);
+      continue;
+    }
     diagnostics::Diagnostic diagnostic = diag::pattern_matches_nothing(pattern.span, pattern.of, pattern.text);
     if (!pattern.weights.empty()) {
       std::string list;

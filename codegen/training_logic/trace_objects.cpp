@@ -158,7 +158,13 @@ void Trace::made_metric(const ir::Op& op, Frame& frame) {
 Value Trace::chosen_by_pattern(const ir::Op& op, Frame& frame) {
   const Value scope = use(op.operands[0], frame);
   if (!scope.scope) return {};
-  findings.patterns.push_back({op.loc.span, op.text("pattern"), root_->owner, heap_.weights_at(*scope.scope, {})});
+  Pattern found{op.loc.span, op.text("pattern"), root_->owner, heap_.weights_at(*scope.scope, {}), true, ""};
+  if (const ir::Function* init = find(op.text("fn"))) {
+    for (const ir::Op& made : init->body.ops) {
+      if (library::info(made.function).begins_matrices) found.begins_matrices = library::info(made.function).name;
+    }
+  }
+  findings.patterns.push_back(std::move(found));
   return {};
 }
 
@@ -191,7 +197,7 @@ void Trace::note_groups(const ir::Op& op, const Groups& groups, const Value& wei
     const std::string& text = group->text("pattern");
     // `@bias` and the like are kinds of weights, not paths.
     if (text.starts_with('@')) continue;
-    findings.patterns.push_back({group->loc.span, text, op.name, weights.weights});
+    findings.patterns.push_back({group->loc.span, text, op.name, weights.weights, false, ""});
   }
 }
 

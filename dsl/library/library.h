@@ -109,6 +109,7 @@ struct Function {
   bool asks_trainer = false;
   std::string_view warmup;
   bool moves_matrices = false;
+  bool begins_matrices = false;
   bool reads_batches = false;
   bool watches_steps = false;
   Id calls = Id::None;

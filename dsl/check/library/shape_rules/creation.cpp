@@ -12,6 +12,12 @@ Expr create(const FnInfo& op, bool has_value, CallSite& site) {
   if (!dims) return error_at(site.span);
   auto sizes = dims_of(*dims, site);
   if (!sizes) return error_at(site.span);
+  if (sizes->size() == 1 && sizes->front().group == 0 && library::info(op.id).begins_matrices) {
+    site.scope.cx.report(
+        diag::wrong_argument(site.span, "`" + op.name + "` begins matrices: it needs two dims at least")
+            .help("one dim begins with `zeros`, `ones`, `normal` or `uniform`"));
+    return error_at(site.span);
+  }
   FnInfo rest;
   rest.name = op.name;
   rest.module = op.module;
