@@ -29,6 +29,13 @@ namespace ltr::cli {
 
 namespace {
 
+Backend backend_of(const Str& name, std::vector<Error>& faults) {
+  if (name == "native") return Backend::Native;
+  if (name == "torch") return Backend::Torch;
+  if (name != "auto") faults.push_back(error_at({}, err::wrong_type, "--backend", name, "auto, native or torch"));
+  return Backend::Auto;
+}
+
 namespace fs = std::filesystem;
 
 /// The topologies of the program that need no GPU.
@@ -166,6 +173,7 @@ void Start::give_settings() {
   flags.strict_resume = line.has("strict-resume");
   flags.accept_data = line.has("accept-data");
   flags.mock_data = line.has("mock-data");
+  flags.backend = backend_of(line.get("backend", "auto"), settings.faults);
 }
 
 void Start::read_trainer() {

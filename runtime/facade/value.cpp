@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "ltr/api.h"
+#include "runtime/plan/recorder.h"
 #include "runtime/tensor/handle.h"
 
 namespace ltr {
@@ -184,6 +185,7 @@ Str nested_text(const at::Tensor& tensor, const char* format, bool is_long) {
 }  // namespace
 
 Str text_of(const Tensor& value, const char* format) {
+  plan::refuse_plan(plan::kHostRead);
   const In tensor(value);
   if (!tensor->defined()) return "none";
   return nested_text(tensor->detach().cpu(), format, tensor->numel() > kShownWhole);

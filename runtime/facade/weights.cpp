@@ -2,6 +2,7 @@
 
 #include "ltr/api.h"
 #include "runtime/optim/optimizer.h"
+#include "runtime/plan/recorder.h"
 #include "runtime/tensor/handle.h"
 #include "runtime/tensor/mode.h"
 #include "runtime/train/gathered.h"
@@ -78,6 +79,7 @@ Tensor norm(const Weights& weights) {
 }
 
 Tensors grads_of(const Optimizer& optimizer) {
+  plan::refuse_plan("reads gradients");
   return guarded([&] {
     const std::vector<at::Tensor> gradients = optimizer.whole_gradients();
     Tensors list;
@@ -92,7 +94,10 @@ Weights weights_of(const Optimizer& optimizer) { return optimizer.weights(); }
 
 Str optimizer_name(const Optimizer& optimizer) { return optimizer.name(); }
 
-double optimizer_lr(const Optimizer& optimizer, int64_t step) { return optimizer.rate(step); }
+double optimizer_lr(const Optimizer& optimizer, int64_t step) {
+  plan::refuse_plan("reads a learning rate");
+  return optimizer.rate(step);
+}
 
 Optimizer* optimizer_of(const Context& cx, const Location& location) {
   if (cx.optimizer != nullptr) return cx.optimizer;

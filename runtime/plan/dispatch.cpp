@@ -1,5 +1,6 @@
 // The functions that programs call: those of the runtime, with whoever records listening.
 
+#include "ltr/api.h"
 #include "ltr/operators.h"
 #include "ltr/ops.h"
 #include "runtime/plan/recorder.h"
@@ -67,6 +68,39 @@ namespace step {
 #include "runtime/tensor/facade.def"
 #include "runtime/tensor/operators.def"
 
+LTR_EXPORT void assign(const Tensor& buffer, const Tensor& value) {
+  const plan::NotedEffect noted(
+      [&](plan::Recorder& recorder) { return plan::BufferAssigned{recorder.id_of(buffer), recorder.id_of(value)}; });
+  ltr::assign(buffer, value);
+}
+
+LTR_EXPORT void assign(const Tensor& buffer, Scalar value) {
+  const plan::NotedEffect noted([&](plan::Recorder& recorder) {
+    return plan::BufferFilled{recorder.id_of(buffer), value.real, value.whole, value.is_int};
+  });
+  ltr::assign(buffer, value);
+}
+
+LTR_EXPORT void ema_update(const Weights& target, const Weights& source, double decay) {
+  const plan::NotedEffect noted([&](plan::Recorder& recorder) {
+    return plan::AveragesMoved{recorder.ids_of(target), recorder.ids_of(source), decay};
+  });
+  ltr::ema_update(target, source, decay);
+}
+
+LTR_EXPORT bool due(const Context& cx, const Value& period, bool is_end) {
+  const bool is_due = ltr::due(cx, period, is_end);
+  if (plan::Recorder* recorder = plan::Recorder::here(); recorder != nullptr)
+    recorder->note(plan::Guard(plan::PeriodRead{period, is_end, is_due}));
+  return is_due;
+}
+
 }  // namespace step
+
+int64_t read_count(const Context& cx, int64_t Context::* field) {
+  if (plan::Recorder* recorder = plan::Recorder::here(); recorder != nullptr)
+    recorder->note(plan::Guard(plan::CountRead{field, cx.*field}));
+  return cx.*field;
+}
 
 }  // namespace ltr

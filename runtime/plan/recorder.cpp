@@ -15,6 +15,8 @@ thread_local Recorder* current = nullptr;
 Recorder::Recorder() : before_(std::exchange(current, this)) {}
 Recorder::~Recorder() { current = before_; }
 Recorder* Recorder::here() { return current; }
+Recorder::Pause::Pause() : before_(std::exchange(current, nullptr)) {}
+Recorder::Pause::~Pause() { current = before_; }
 
 ValueId Recorder::add(const Tensor& tensor, Value::Kind kind, const Str& name) {
   const In source(tensor);
@@ -25,24 +27,43 @@ ValueId Recorder::add(const Tensor& tensor, Value::Kind kind, const Str& name) {
   value.is_sized = true;
   value.needs_grad = source->requires_grad();
   value.name = name;
-  const ValueId id = graph_.add(std::move(value));
-  ids_[tensor.impl()] = id;
   held_.push_back(tensor);
-  return id;
+  return recorded_.graph.add(std::move(value));
 }
 
 ValueId Recorder::given(const Tensor& tensor, Value::Kind kind, const Str& name) {
+  if (!tensor.defined()) return kNone;
   const auto known = ids_.find(tensor.impl());
-  return known != ids_.end() ? known->second : add(tensor, kind, name);
+  return known != ids_.end() ? known->second : (ids_[tensor.impl()] = add(tensor, kind, name));
+}
+
+ValueId Recorder::weight(const Tensor& tensor, const Str& path) {
+  const ValueId id = given(tensor, Value::Kind::Weight, path);
+  recorded_.kept.emplace(id, tensor);
+  return id;
+}
+
+ValueId Recorder::constant(const Tensor& tensor) {
+  const ValueId id = add(tensor, Value::Kind::Constant, fmt::format("c{}", constants_.size()));
+  constants_.emplace(id, tensor);
+  return id;
 }
 
 ValueId Recorder::id_of(const Tensor& tensor) {
   if (!tensor.defined()) return kNone;
   const auto known = ids_.find(tensor.impl());
-  if (known != ids_.end()) return known->second;
-  const ValueId id = add(tensor, Value::Kind::Constant, fmt::format("c{}", constants_.size()));
-  constants_.emplace(id, tensor);
-  return id;
+  if (known == ids_.end()) return ids_[tensor.impl()] = constant(tensor);
+  // Of a weight that is frozen here, other reads may be trained.
+  const bool is_frozen = recorded_.graph.values[known->second].needs_grad && !In(tensor)->requires_grad();
+  if (!is_frozen) return known->second;
+  const auto frozen = frozen_.find(tensor.impl());
+  return frozen != frozen_.end() ? frozen->second : (frozen_[tensor.impl()] = constant(tensor));
+}
+
+std::vector<ValueId> Recorder::ids_of(const Weights& weights) {
+  std::vector<ValueId> ids;
+  for (const Weight& weight : weights) ids.push_back(id_of(weight.tensor));
+  return ids;
 }
 
 void Recorder::note(Op op, std::vector<Argument> arguments, const std::vector<const Tensor*>& results,
@@ -56,8 +77,18 @@ void Recorder::note(Op op, std::vector<Argument> arguments, const std::vector<co
   node.is_training = is_training();
   node.location = current_location();
   for (const Tensor* result : results)
-    node.results.push_back(result->defined() ? add(*result, Value::Kind::Result, "") : kNone);
-  graph_.nodes.push_back(std::move(node));
+    node.results.push_back(result->defined() ? given(*result, Value::Kind::Result, "") : kNone);
+  recorded_.graph.nodes.push_back(std::move(node));
+}
+
+void Recorder::refuse(const char* reason) {
+  if (!recorded_.refusal) recorded_.refusal = Refusal{reason, current_location()};
+}
+
+Recording Recorder::take() {
+  for (GivenState& state : recorded_.states) state.after = id_of(*state.state);
+  recorded_.kept.insert(constants_.begin(), constants_.end());
+  return std::move(recorded_);
 }
 
 }  // namespace ltr::plan

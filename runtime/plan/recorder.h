@@ -1,10 +1,9 @@
 #pragma once
 
-// Notes what a step computes while it runs as always: every function of the facade that a program calls, with its arguments.
+// Notes what a step computes while it runs as always: every function of the facade that a program calls, with its arguments, what
+// it asks the host, and what it does beside.
 
-#include <unordered_map>
-
-#include "runtime/plan/graph.h"
+#include "runtime/plan/recording.h"
 
 namespace ltr::plan {
 
@@ -19,28 +18,79 @@ class Recorder {
   /// Of this thread; null if nothing is recorded.
   static Recorder* here();
 
+  /// Nobody listens to this thread while it lives: what the trainer and its hooks compute is no part of the step.
+  class Pause {
+   public:
+    Pause();
+    ~Pause();
+    Pause(const Pause&) = delete;
+    Pause& operator=(const Pause&) = delete;
+
+   private:
+    Recorder* before_;
+  };
+
   /// What a graph reads. Other tensors that it meets are constants.
   ValueId input(const Tensor& tensor, const Str& name) { return given(tensor, Value::Kind::Input, name); }
-  ValueId weight(const Tensor& tensor, const Str& path) { return given(tensor, Value::Kind::Weight, path); }
+  ValueId weight(const Tensor& tensor, const Str& path);
+  /// Field `at` of the batch.
+  void field(const Tensor& tensor, size_t at, const Str& name) {
+    recorded_.fields.push_back({input(tensor, name), at});
+  }
+  /// What stands at `state` is read now, and kept for the next batch once the step is over.
+  void state(Tensor& state, const Str& name) { recorded_.states.push_back({&state, input(state, name), kNone}); }
   /// What the graph gives: a loss, or what is logged.
-  void output(const Tensor& tensor) { graph_.outputs.push_back(id_of(tensor)); }
+  void output(const Tensor& tensor) { recorded_.graph.outputs.push_back(id_of(tensor)); }
 
   /// `results` came of `op`.
   void note(Op op, std::vector<Argument> arguments, const std::vector<const Tensor*>& results, Option<uint64_t> site);
+  void note(Effect effect) {
+    recorded_.marks.push_back({recorded_.graph.nodes.size(), std::move(effect), current_location()});
+  }
+  void note(Guard guard) { recorded_.guards.push_back(std::move(guard)); }
+  /// The step cannot be planned; the first reason is kept, with the statement that runs now.
+  void refuse(const char* reason);
   ValueId id_of(const Tensor& tensor);
+  std::vector<ValueId> ids_of(const Weights& weights);
 
-  const Graph& graph() const { return graph_; }
+  const Graph& graph() const { return recorded_.graph; }
   const std::unordered_map<ValueId, Tensor>& constants() const { return constants_; }
+  /// All of it, once the step is over.
+  Recording take();
 
  private:
   ValueId given(const Tensor& tensor, Value::Kind kind, const Str& name);
   ValueId add(const Tensor& tensor, Value::Kind kind, const Str& name);
+  ValueId constant(const Tensor& tensor);
 
-  Graph graph_;
+  Recording recorded_;
   std::unordered_map<const void*, ValueId> ids_;
-  std::vector<Tensor> held_;  ///< all that were met: their addresses stand for them
+  std::unordered_map<const void*, ValueId> frozen_;  ///< weights as they are read where nothing of them is trained
+  std::vector<Tensor> held_;                         ///< all that were met: their addresses stand for them
   std::unordered_map<ValueId, Tensor> constants_;
   Recorder* before_;
 };
+
+/// Notes an effect, which `make` says of the recorder, if one listens; what happens while it lives is no part of the step.
+class NotedEffect {
+ public:
+  template <class Make>
+  explicit NotedEffect(const Make& make) {
+    if (Recorder* recorder = Recorder::here(); recorder != nullptr) [[unlikely]] {
+      recorder->note(Effect(make(*recorder)));
+      pause_.emplace();
+    }
+  }
+
+ private:
+  Option<Recorder::Pause> pause_;
+};
+
+inline constexpr const char* kHostRead = "reads a tensor's value on the host";
+/// A step does what no plan can, for `reason`.
+inline void refuse_plan(const char* reason) {
+  if (Recorder* recorder = Recorder::here(); recorder != nullptr) [[unlikely]]
+    recorder->refuse(reason);
+}
 
 }  // namespace ltr::plan

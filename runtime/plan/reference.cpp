@@ -107,8 +107,12 @@ constexpr Call kCalls[] = {
 
 }  // namespace
 
-Reference::Reference(const Graph& graph, const std::unordered_map<ValueId, Tensor>& constants)
-    : graph_(graph), values_(graph.values.size()) {
+Reference::Reference(const Graph& graph, const std::unordered_map<ValueId, Tensor>& constants) : graph_(graph) {
+  clear(constants);
+}
+
+void Reference::clear(const std::unordered_map<ValueId, Tensor>& constants) {
+  values_.assign(graph_.values.size(), {});
   for (const auto& [id, tensor] : constants) values_[id] = tensor;
 }
 
@@ -122,6 +126,8 @@ void Reference::run(size_t begin, size_t end) {
     const ModeScope mode(node.is_training, false);
     const DrawScope draws({key, node.site.value_or(0)});
     kCalls[size_t(node.op)](node, values_);
+    if (forgotten_.empty()) continue;
+    for (const ValueId id : forgotten_[i]) values_[id] = Tensor();
   }
 }
 

@@ -17,6 +17,10 @@ class Reference {
   /// What an input or weight is from now on.
   void set(ValueId id, const Tensor& value) { values_[id] = value; }
   const Tensor& value(ValueId id) const { return values_[id]; }
+  /// What each node needs last goes behind it, so that memory is used again.
+  void forget_behind(std::vector<std::vector<ValueId>> values) { forgotten_ = std::move(values); }
+  /// Nothing is there but `constants`.
+  void clear(const std::unordered_map<ValueId, Tensor>& constants);
   /// Runs nodes `begin` to `end`; draws come from the key of this thread, each at its own site. Errors are those of the functions,
   /// at the `.ltr` line of the node.
   void run(size_t begin, size_t end);
@@ -24,6 +28,7 @@ class Reference {
  private:
   const Graph& graph_;
   std::vector<Tensor> values_;
+  std::vector<std::vector<ValueId>> forgotten_;
 };
 
 }  // namespace ltr::plan

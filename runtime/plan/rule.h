@@ -151,6 +151,7 @@ std::span<const RuleRow> reduction_rules();
 std::span<const RuleRow> product_rules();
 std::span<const RuleRow> normalization_rules();
 std::span<const RuleRow> loss_rules();
+std::span<const RuleRow> recurrent_rules();
 /// Of `op`; null if it has none: no gradient flows through what gives whole numbers, and none is known of the others.
 Rule rule_of(Op op);
 

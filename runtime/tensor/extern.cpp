@@ -4,6 +4,7 @@
 #include <torch/csrc/autograd/custom_function.h>
 
 #include "ltr/foreign.h"
+#include "runtime/plan/recorder.h"
 #include "runtime/tensor/device.h"
 #include "runtime/tensor/dtype.h"
 #include "runtime/tensor/handle.h"
@@ -24,6 +25,7 @@ Tensor contiguous(const Tensor& x) {
 }
 
 void* elements(const Tensor& x, DType dtype) {
+  plan::refuse_plan("calls a C++ function that works on elements");
   const In tensor(x);
   const at::ScalarType wanted = aten(dtype);
   if (!x.defined() || tensor->scalar_type() != wanted || !tensor->is_contiguous()) {

@@ -11,13 +11,15 @@
 #include "doors/number.h"
 #include "ltr/operators.h"
 #include "runtime/callbacks/program_callback.h"
+#include "runtime/plan/recorder.h"
 #include "runtime/tensor/handle.h"
 #include "runtime/tensor/host_read.h"
 #include "runtime/tensor/precision.h"
-#include "runtime/train/image.h"
 #include "runtime/train/inspector.h"
 
 namespace ltr {
+
+using plan::NotedEffect, plan::Recorder;
 
 namespace {
 
@@ -33,6 +35,12 @@ std::vector<int> slots_of(const RunRequest& request, const std::vector<Role>& ro
     if (info != nullptr) slots.insert(slots.end(), info->logs.begin(), info->logs.end());
   }
   return slots;
+}
+
+Weights all_weights(const RunRequest& request) {
+  Weights weights;
+  for (const Entry& entry : request.root.state().weights) weights.push_back({entry.path, entry.tensor});
+  return weights;
 }
 
 int64_t elements_of(const std::vector<Entry>& entries) {
@@ -60,7 +68,7 @@ Session::Session(RunRequest& run_request, std::vector<Role> roles)
       agreement(run_request.ranks, {outcome, ends_epoch, saves}),
       gradients_(run_request.root, run_request.ranks, run_request.travel, scale, late, run_request.progress),
       buffers_(run_request.root.state(), run_request.ranks, run_request.sync_batchnorm),
-      runner_(make_torch_runner(*this)) {
+      runner_(run_request.flags.backend == Backend::Native ? make_plan_runner(*this) : make_torch_runner(*this)) {
   data = &request.data;
   global_step = request.trained.steps;
   epoch = request.trained.epoch;
@@ -150,6 +158,9 @@ void Session::begin_window(const StepInfo& info, bool is_recorded) {
 }
 
 void Session::minimize(const Tensor& loss, Optimizer& optimizer, bool last, const Location& location) {
+  const NotedEffect noted([&](Recorder& recorder) {
+    return plan::Minimized{recorder.id_of(loss), &optimizer, last, recorder.ids_of(optimizer.weights())};
+  });
   guarded([&] {
     const In value(loss);
     if (is_repeating_) return gradients_.repeat(value, &optimizer, !last);
@@ -244,6 +255,9 @@ void Session::finish_window() {
 }
 
 void Session::backward(const Tensor& loss, const Location& location) {
+  const NotedEffect noted([&](Recorder& recorder) {
+    return plan::BackwardOf{recorder.id_of(loss), recorder.ids_of(all_weights(request))};
+  });
   guarded([&] {
     const In value(loss);
     if (is_repeating_) return gradients_.repeat(value, nullptr, true);
@@ -267,6 +281,7 @@ void Session::backward(const Tensor& loss, const Location& location) {
 }
 
 void Session::zero_grad(Optimizer& optimizer) {
+  const NotedEffect noted([&](Recorder&) { return plan::GradientsZeroed{&optimizer}; });
   not_finite_.erase(&optimizer);
   overflows_.erase(&optimizer);
   norms_later_.erase(&optimizer);
@@ -275,6 +290,7 @@ void Session::zero_grad(Optimizer& optimizer) {
 }
 
 void Session::step(Optimizer& optimizer) {
+  const NotedEffect noted([&](Recorder&) { return plan::OptimizerStepped{&optimizer}; });
   if (is_repeating_) return;
   guarded([&] {
     const NoGrad no_grad;
@@ -286,6 +302,7 @@ void Session::step(Optimizer& optimizer) {
 }
 
 void Session::clip_norm(Optimizer& optimizer, double limit) {
+  const NotedEffect noted([&](Recorder&) { return plan::NormClipped{&optimizer, limit}; });
   guarded([&] {
     const NoGrad no_grad;
     if (gradients_.gather(optimizer).bad > 0) return;  // the step refuses it
@@ -300,6 +317,7 @@ void Session::clip_norm(Optimizer& optimizer, double limit) {
 }
 
 void Session::clip_value(Optimizer& optimizer, double limit) {
+  const NotedEffect noted([&](Recorder&) { return plan::ValueClipped{&optimizer, limit}; });
   guarded([&] {
     const NoGrad no_grad;
     if (gradients_.gather(optimizer).bad > 0) return;
@@ -308,51 +326,12 @@ void Session::clip_value(Optimizer& optimizer, double limit) {
   });
 }
 
-void Session::set_lr(Optimizer& optimizer, double rate) { optimizer.set_rate(rate); }
-
-// ---- log -----------------------------------------------------------------------------------------------------
-
-void Session::log(int slot, const Tensor& value) {
-  if (keeps_logs()) logs.add(slot, size_t(stream), In(value), weight_);
+void Session::set_lr(Optimizer& optimizer, double rate) {
+  const NotedEffect noted([&](Recorder&) { return plan::RateSet{&optimizer, rate}; });
+  optimizer.set_rate(rate);
 }
 
-void Session::log(int slot, double value) {
-  if (keeps_logs()) logs.add(slot, size_t(stream), value, weight_);
-}
-
-void Session::log(int slot, Metric& metric) {
-  if (!is_repeating_ && !is_stand_in) logs.add(slot, size_t(stream), metric);
-}
-
-void Session::log_image(int slot, Metric& metric) { log(slot, metric); }
-
-Str Session::tag_of(int slot) const {
-  const LogInfo& info = request.program.logs[size_t(slot)];
-  return fmt::format("{}/{}", role_name(info.role), info.name);
-}
-
-bool Session::shows(int slot) {
-  if (request.recorder == nullptr || request.flags.bare || is_silent || is_stand_in) return false;
-  // A round logs it for every batch, but a step has one: the first.
-  const auto [place, is_first] = shown_.try_emplace(slot, global_step);
-  if (!is_first && place->second == global_step) return false;
-  place->second = global_step;
-  return true;
-}
-
-void Session::log_image(int slot, const Tensor& image) {
-  if (!shows(slot)) return;
-  guarded([&] { request.recorder->image(global_step, tag_of(slot), image_of(In(image))); });
-}
-
-void Session::log_histogram(int slot, const Tensor& values) {
-  if (!shows(slot)) return;
-  guarded([&] { request.recorder->histogram(global_step, tag_of(slot), histogram_of(In(values))); });
-}
-
-void Session::log_text(int slot, const Str& text) {
-  if (shows(slot)) request.recorder->text(global_step, tag_of(slot), text);
-}
+// ---- records that were left out ------------------------------------------------------------------------------
 
 void Session::take_left_out(std::vector<LeftOut> found) {
   if (found.empty()) return;
@@ -405,14 +384,8 @@ void Session::finish_epoch(Role role, Hook hook, Named& values) {
   logs.end_epoch(role, values);
 }
 
-void Session::record_images() {
-  for (auto& [tag, value] : logs.take_images()) {
-    if (request.recorder == nullptr || request.flags.bare) continue;
-    guarded([&] { request.recorder->image(global_step, tag, heat_map(In(value))); });
-  }
-}
-
 const Tensor& Session::into_metric(const char* name, const Tensor& input) {
+  const NotedEffect noted([&](Recorder& recorder) { return plan::MetricFed{name, recorder.id_of(input)}; });
   const bool is_looked_at = input.defined() && keeps_logs();
   if (is_looked_at) guarded([&] { metric_inputs.look(name, stream, batch_index, In(input)); });
   return input;
@@ -422,7 +395,10 @@ void Session::tell_metric_inputs(Role role) {
   for (const Str& sentence : metric_inputs.tell(role)) request.progress.warning(sentence);
 }
 
-double Session::metric(const char* series) { return logs.newest(series); }
+double Session::metric(const char* series) {
+  plan::refuse_plan("reads a series");
+  return logs.newest(series);
+}
 
 bool due(const Context& cx, const Value& period, bool is_end) {
   const auto count = int64_t(period.kind == Value::Kind::Int ? double(period.whole) : period.real);
@@ -437,15 +413,32 @@ bool due(const Context& cx, const Value& period, bool is_end) {
 // ---- the rest ------------------------------------------------------------------------------------------------
 
 void Session::print(const Str& text) {
+  const NotedEffect noted([&](Recorder&) { return plan::Printed{text}; });
   if (!is_stand_in) request.progress.print(text);
 }
 
-void Session::stop(const Str& reason) { outcome.stop("stopped", reason); }
+void Session::stop(const Str& reason) {
+  const NotedEffect noted([&](Recorder&) { return plan::Stopped{reason}; });
+  outcome.stop("stopped", reason);
+}
 
-void Session::end_epoch(const Str&) { ends_epoch = true; }
+void Session::end_epoch(const Str& reason) {
+  const NotedEffect noted([&](Recorder&) { return plan::EpochEnded{reason}; });
+  ends_epoch = true;
+}
 
-void Session::save(const Str& name) { saves.push_back(name); }
+void Session::save(const Str& name) {
+  const NotedEffect noted([&](Recorder&) { return plan::Saved{name}; });
+  saves.push_back(name);
+}
 
-void Session::output(Outputs values) { predicted = std::move(values); }
+void Session::output(Outputs values) {
+  const NotedEffect noted([&](Recorder& recorder) {
+    plan::OutputGiven given;
+    for (const Output& one : values) given.values.push_back({one.name, recorder.id_of(one.value), one.is_texts});
+    return given;
+  });
+  predicted = std::move(values);
+}
 
 }  // namespace ltr

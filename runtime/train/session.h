@@ -89,6 +89,8 @@ class Session : public Context {
     is_last_row_ = is_last;
     weight_ = weight;
   }
+  /// Whether the batch runs again, to be looked at.
+  bool is_repeating() const { return is_repeating_; }
   /// The part of the batch that runs now.
   double share() const { return share_; }
   /// Whether weights moved since the window began.

@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "runtime/train/step_threads.h"
 #include "runtime/train/trainer.h"
 
 namespace ltr {
@@ -25,7 +26,18 @@ class StepRunner {
 /// The batch where the step computes.
 Batch on_device(const Batch& batch);
 
+/// Of a step on the `number`-th batch of `stream`: where it draws from, and its threads.
+class StepScope {
+ public:
+  StepScope(Session& session, const StepInfo& step, const Batch& batch, size_t stream, uint64_t number);
+
+ private:
+  StepThreads::Scope threads_;
+};
+
 /// The generated function, op by op, with LibTorch's autograd: any device, any control flow.
 std::unique_ptr<StepRunner> make_torch_runner(Session& session);
+/// The function of the first batches, recorded; then what was recorded (runtime/plan). R2015 for a run or a step that cannot be.
+std::unique_ptr<StepRunner> make_plan_runner(Session& session);
 
 }  // namespace ltr

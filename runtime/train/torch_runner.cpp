@@ -15,6 +15,15 @@ Batch on_device(const Batch& batch) {
   return there;
 }
 
+StepScope::StepScope(Session& session, const StepInfo& step, const Batch& batch, size_t stream, uint64_t number)
+    : threads_(session.threads, step.role, batch.size) {
+  const RunRequest& request = session.request;
+  // Only a key is set here: nothing is computed before something draws.
+  seed_random(random_key(uint64_t(request.trainer.seed), "step",
+                         {uint64_t(step.role), stream, number, uint64_t(request.ranks.rank())}));
+  forget_casts();
+}
+
 namespace {
 
 class TorchRunner : public StepRunner {
@@ -22,13 +31,8 @@ class TorchRunner : public StepRunner {
   explicit TorchRunner(Session& session) : session_(session) {}
 
   void run(const StepInfo& step, const Batch& batch, size_t stream, uint64_t number) override {
-    RunRequest& request = session_.request;
-    // Only a key is set here: nothing is computed before something draws.
-    seed_random(random_key(uint64_t(request.trainer.seed), "step",
-                           {uint64_t(step.role), stream, number, uint64_t(request.ranks.rank())}));
-    forget_casts();
-    const StepThreads::Scope threads(session_.threads, step.role, batch.size);
-    step.run(request.model, session_, on_device(batch), request.predict_params);
+    const StepScope scope(session_, step, batch, stream, number);
+    step.run(session_.request.model, session_, on_device(batch), session_.request.predict_params);
   }
 
  private:

@@ -23,6 +23,13 @@ namespace loggers {
 class Recorder;
 }
 
+/// What computes a step.
+enum class Backend : uint8_t {
+  Auto,    ///< the faster one
+  Native,  ///< plans; a step that has none is an error
+  Torch,   ///< op by op
+};
+
 /// What flags ask of the loop.
 struct RunFlags {
   bool bare = false;         ///< only the loop: no logs, rounds before training, checkpoints, non-finite test
@@ -30,6 +37,7 @@ struct RunFlags {
   bool strict_resume = false;
   bool accept_data = false;  ///< go on although the data changed since the checkpoint
   bool mock_data = false;    ///< batches from the schema, no file is opened
+  Backend backend = Backend::Auto;
 };
 
 /// A file that the data opened, and what tells it from another: its path, size and digest.

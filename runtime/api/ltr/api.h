@@ -217,7 +217,9 @@ LTR_EXPORT Weights clone(const Weights& weights);
 LTR_EXPORT int64_t count(const Weights& weights);
 /// target = decay * target + (1 - decay) * source, weight by weight in order, without gradient. Other
 /// counts or shapes are R1006.
+LTR_STEP_BEGIN
 LTR_EXPORT void ema_update(const Weights& target, const Weights& source, double decay);
+LTR_STEP_END
 LTR_EXPORT Tensor norm(const Tensors& tensors);
 LTR_EXPORT Tensor norm(const Weights& weights);
 LTR_EXPORT Tensors grads_of(const Optimizer& optimizer);
@@ -417,6 +419,8 @@ class LTR_EXPORT Context {
   virtual const Outputs& outputs() const = 0;
 };
 
+/// A count of the run, as `epoch` in a step reads it.
+LTR_EXPORT int64_t read_count(const Context& cx, int64_t Context::* field);
 /// `batch.NAME` and `output.NAME` in the hooks of a batch; R1006 where this batch has none.
 LTR_EXPORT Tensor batch_field(const Context& cx, const char* name);
 LTR_EXPORT Tensor output_field(const Context& cx, const char* name);

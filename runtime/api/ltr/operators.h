@@ -53,7 +53,6 @@ LTR_EXPORT Tensor put_tensor(const Tensor& x, int64_t dim, const Tensor& index, 
 
 /// `x.to(i64)`. `DType::Float` is the policy type.
 LTR_EXPORT Tensor to(const Tensor& x, DType dtype);
-LTR_STEP_END
 
 /// A host value where a tensor is asked for: `float[]`, `i64[]`, `bool[]`, or one dim of them, on the given type.
 LTR_EXPORT Tensor tensor_of(double value, DType dtype = DType::Float);
@@ -62,7 +61,9 @@ inline Tensor tensor_of(int value, DType dtype = DType::I64) { return tensor_of(
 LTR_EXPORT Tensor tensor_of(bool value, DType dtype = DType::Bool);
 LTR_EXPORT Tensor tensor_of(const Floats& values, DType dtype = DType::Float);
 LTR_EXPORT Tensor tensor_of(const Ints& values, DType dtype = DType::I64);
-LTR_EXPORT Tensor tensor_of(const std::vector<bool>& values, DType dtype = DType::Bool);
+inline Tensor tensor_of(const std::vector<bool>& values, DType dtype = DType::Bool) {
+  return tensor_of(Ints(values.begin(), values.end()), dtype);
+}
 
 /// `buffer = value` in a block: writes the values into the registered tensor, without gradient. R1006 if the shapes
 /// differ.
@@ -76,6 +77,7 @@ LTR_EXPORT Tensor append(const Tensor& kept, const Tensor& more);
 /// Whether `every period { … }` runs now: steps by `global_step`, epochs by `epoch`; in an `…_end` hook both count what
 /// is completed. Durations are R2003.
 LTR_EXPORT bool due(const Context& cx, const Value& period, bool is_end);
+LTR_STEP_END
 
 /// Whether blocks are in training mode now, in this thread.
 LTR_EXPORT bool is_training();

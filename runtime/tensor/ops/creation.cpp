@@ -79,10 +79,6 @@ Tensor tensor_of(const Floats& values, DType dtype) {
   return guarded([&] { return drawn(at::tensor(at::ArrayRef<double>(values), aten(dtype))); });
 }
 
-Tensor tensor_of(const std::vector<bool>& values, DType dtype) {
-  return tensor_of(Ints(values.begin(), values.end()), dtype);
-}
-
 Tensor tensor_of(const Ints& values, DType dtype) {
   return guarded([&] { return drawn(at::tensor(at::ArrayRef<int64_t>(values), at::kLong).to(aten(dtype))); });
 }
