@@ -1,0 +1,169 @@
+#!/usr/bin/env python3
+"""`--backend native` runs planned steps: it learns what `--backend torch` learns, goes on where the other stopped, and says at
+which line a step has no plan."""
+import csv
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
+from harness import EXAMPLES, build, check, finish, fit, newest, run, scratch
+
+# Relative, of each value of a short run in f32: sums may have another order.
+TOLERANCE = 1e-4
+LIMITS = ("--steps", 12, "--limit-val", 3, "--set", "trainer.log_every=1")
+EXAMPLE_RUNS = {
+    "iris": ("--epochs", 6), "mnist": LIMITS, "keras_cnn": LIMITS, "forecast": ("--epochs", 4), "gan": LIMITS,
+    "char_gpt": (*LIMITS, "--dropout", 0.2)}
+
+PROGRAM = """ltr 1
+data Points() {
+  batch[B] { x: float[B, 4], y: i64[B] }
+  fn point(s: {i: int}) -> {x: float[4], y: i64} = (x = stack([sin(0.3 * s.i), cos(0.7 * s.i), sin(1.1 * s.i), 0.5]), y = s.i % 3)
+  train = synthetic(160, point) |> shuffle(1) |> collate(8)
+  val = synthetic(30, point) |> collate(8)
+}
+block Body() {
+  fc1 = Linear(4, 16)
+  norm = BatchNorm1d(16)
+  drop = Dropout(0.3)
+  fc2 = Linear(16, 3)
+  buffer seen: float[] = zeros()
+  fn forward[B](x: float[B, 4]) -> float[B, 3] {
+    seen = seen + 1
+    return x |> fc1 |> norm |> relu |> drop |> fc2
+  }
+}
+"""
+MODEL = """
+model Net() {
+  net = Body()
+  accuracy = Accuracy(3)
+  optimizer opt = Adam(net.weights, lr = 0.01) { clip_norm = 0.5 }
+  step train[B](x: float[B, 4], y: i64[B]) {
+    logits = net(x)
+    loss = cross_entropy(logits, y) * (1 + 0.1 * epoch)
+    minimize loss
+    log loss
+    log acc = accuracy(logits, y) on epoch
+    every 4 steps { log often = mean(logits) }
+  }
+  step val[B](x: float[B, 4], y: i64[B]) {
+    log loss = cross_entropy(net(x), y)
+  }
+}
+experiment net { data = Points()
+  model = Net()
+  trainer { epochs = 4, seed = 3, log_every = 1 }
+  callbacks { Checkpoint(every = 1 epochs), Ema(decay = 0.9) }
+  loggers { Csv() } }
+"""
+MANUAL = """
+model Net() {
+  net = Body()
+  optimizer opt = SGD(net.weights, lr = 0.05)
+  step train[B](x: float[B, 4], y: i64[B]) manual {
+    opt.zero_grad()
+    loss = cross_entropy(net(x), y)
+    backward loss
+    opt.clip_norm(0.5)
+    opt.step()
+    log loss
+  }
+}
+experiment net { data = Points()
+  model = Net()
+  trainer { epochs = 3, seed = 3, log_every = 1 }
+  loggers { Csv() } }
+"""
+# What stands at the end of which step, and what is said of it.
+REFUSED = {
+    "item": ("val", "if mean(x).item() > 0 { log positive = mean(x) }", "it reads a tensor's value on the host"),
+    "print": ("train", 'print "{loss}"', "it reads a tensor's value on the host"),
+    "count": ("train", "log scaled = loss * global_step", "it comes in more than 8 forms"),
+    "rate": ("train", "log now = opt.lr", "it reads a learning rate"),
+    "rule": ("train", "minimize mean(cumprod(net(x), 1))", "`cumprod` has no gradient here"),
+}
+
+
+def rows(folder):
+    """The metrics of the newest run below `folder`."""
+    with open(newest(folder) / "metrics.csv") as file:
+        return [{name: float(value) for name, value in row.items() if value and "/" in name} for row in csv.DictReader(file)]
+
+
+def farthest(ours, theirs):
+    """The largest relative difference of two runs that logged the same; infinite if they did not."""
+    if [row.keys() for row in ours] != [row.keys() for row in theirs]:
+        return float("inf")
+    return max(abs(a[name] - b[name]) / max(abs(b[name]), 1e-3) for a, b in zip(ours, theirs) for name in a
+               if "samples_per" not in name and "tokens_per" not in name)
+
+
+def compare(title, program, folder, *options, losses_only=False):
+    """Both back ends on the same program; values are equal within TOLERANCE."""
+    found = {}
+    for backend in ("native", "torch"):
+        out = folder / f"{title}-{backend}"
+        result = run(program, "fit", "--no-bar", "--threads", 1, "--out", out, "--backend", backend, *options, cwd=EXAMPLES)
+        if not check(f"{title}: {backend} runs", result.returncode == 0, result.text):
+            return
+        found[backend] = rows(out)
+        if losses_only:  # Which class is the likeliest one may hang on a last bit.
+            found[backend] = [{name: row[name] for name in row if "loss" in name} for row in found[backend]]
+    worst = farthest(found["native"], found["torch"])
+    check(f"{title}: {len(found['torch'])} rows are equal within {TOLERANCE}", found["torch"] and worst <= TOLERANCE, worst)
+
+
+def goes_on(program, folder):
+    """A run that one back end stopped ends with the other as if it had been alone."""
+    whole = folder / "whole"
+    fit(program, whole, "--backend", "torch")
+    for first, second in (("native", "torch"), ("torch", "native")):
+        out = folder / f"{first}-{second}"
+        begun = fit(program, out, "--backend", first, "--epochs", 2)
+        result = fit(program, out, "--backend", second, "--resume", newest(out))
+        check(f"{second} goes on where {first} stopped", begun.returncode == result.returncode == 0, result.text)
+        worst = farthest(rows(out), rows(whole))
+        check(f"and logs what one run logs, {first} then {second}", worst <= TOLERANCE, worst)
+
+
+def refusals(folder):
+    ends = {"train": "    log loss\n", "val": "    log loss = cross_entropy(net(x), y)\n"}
+    for name, (step, statement, reason) in REFUSED.items():
+        text = PROGRAM + MODEL.replace(ends[step], f"{ends[step]}    {statement}\n")
+        source = folder / f"{name}.ltr"
+        source.write_text(text)
+        line = text[:text.index(statement)].count("\n") + 1
+        program = build(source, folder)
+        result = fit(program, folder / f"{name}-native", "--backend", "native")
+        place = f"{name}.ltr:{line}" if name != "count" else f"{name}.ltr"
+        check(f"{name}: R2015 at its line", result.returncode == 2 and f"error[R2015]: step {step} has no plan" in result.text and
+              reason in result.text and place in result.text, result.text)
+        result = fit(program, folder / f"{name}-torch", "--backend", "torch")
+        check(f"{name}: torch runs it", result.returncode == 0, result.text)
+
+
+def main():
+    with scratch() as path:
+        folder = pathlib.Path(path)
+        for name, options in EXAMPLE_RUNS.items():
+            compare(name, build(EXAMPLES / f"{name}.ltr", folder), folder, *options, losses_only=True)
+        source = folder / "net.ltr"
+        source.write_text(PROGRAM + MODEL)
+        program = build(source, folder)
+        compare("net", program, folder)
+        compare("net in f64", program, folder, "--precision", "f64")
+        compare("net with windows of two batches", program, folder, "--set", "trainer.accumulate=2")
+        goes_on(program, folder)
+        result = fit(program, folder / "bf16", "--backend", "native", "--precision", "bf16")
+        check("bf16 has no plan", result.returncode == 2 and "R2015" in result.text, result.text)
+        result = fit(program, folder / "other", "--backend", "xla")
+        check("another back end is R2003", result.returncode == 2 and "auto, native or torch" in result.text, result.text)
+        manual = folder / "manual.ltr"
+        manual.write_text(PROGRAM + MANUAL)
+        compare("manual", build(manual, folder), folder)
+        refusals(folder)
+    finish()
+
+
+main()
