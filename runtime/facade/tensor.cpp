@@ -1,10 +1,10 @@
 #include <ATen/ATen.h>
 
 #include "ltr/operators.h"
-#include "runtime/plan/recorder.h"
 #include "runtime/tensor/handle.h"
 #include "runtime/tensor/host_read.h"
 #include "runtime/tensor/precision.h"
+#include "runtime/tensor/step_watch.h"
 
 namespace ltr {
 
@@ -37,12 +37,12 @@ Ints Tensor::shape() const { return In(*this)->sizes().vec(); }
 DType Tensor::dtype() const { return dtype_of(In(*this)->scalar_type()); }
 
 double Tensor::item() const {
-  plan::refuse_plan(plan::kHostRead);
+  refuse_plan(kHostRead);
   return guarded([&] { return read_number(In(*this)); });
 }
 
 int64_t Tensor::item_int() const {
-  plan::refuse_plan(plan::kHostRead);
+  refuse_plan(kHostRead);
   return guarded([&] { return read_whole_number(In(*this)); });
 }
 

@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 
 #include "ltr/api.h"
-#include "runtime/plan/recorder.h"
 #include "runtime/tensor/handle.h"
+#include "runtime/tensor/step_watch.h"
 
 namespace ltr {
 
@@ -185,7 +185,7 @@ Str nested_text(const at::Tensor& tensor, const char* format, bool is_long) {
 }  // namespace
 
 Str text_of(const Tensor& value, const char* format) {
-  plan::refuse_plan(plan::kHostRead);
+  refuse_plan(kHostRead);
   const In tensor(value);
   if (!tensor->defined()) return "none";
   return nested_text(tensor->detach().cpu(), format, tensor->numel() > kShownWhole);

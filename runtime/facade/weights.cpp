@@ -2,9 +2,9 @@
 
 #include "ltr/api.h"
 #include "runtime/optim/optimizer.h"
-#include "runtime/plan/recorder.h"
 #include "runtime/tensor/handle.h"
 #include "runtime/tensor/mode.h"
+#include "runtime/tensor/step_watch.h"
 #include "runtime/train/gathered.h"
 
 namespace ltr {
@@ -79,7 +79,7 @@ Tensor norm(const Weights& weights) {
 }
 
 Tensors grads_of(const Optimizer& optimizer) {
-  plan::refuse_plan("reads gradients");
+  refuse_plan("reads gradients");
   return guarded([&] {
     const std::vector<at::Tensor> gradients = optimizer.whole_gradients();
     Tensors list;
@@ -95,7 +95,7 @@ Weights weights_of(const Optimizer& optimizer) { return optimizer.weights(); }
 Str optimizer_name(const Optimizer& optimizer) { return optimizer.name(); }
 
 double optimizer_lr(const Optimizer& optimizer, int64_t step) {
-  plan::refuse_plan("reads a learning rate");
+  refuse_plan("reads a learning rate");
   return optimizer.rate(step);
 }
 

@@ -68,10 +68,37 @@ class Backward {
   std::map<ValueId, ValueId> gradients_;
 };
 
+/// Of the nodes from `begin` on only those stay that lead to one of `values`: not the gradients of weights that others train.
+void keep_needed(Graph& graph, size_t begin, const std::vector<ValueId>& values) {
+  std::vector<bool> is_needed(graph.values.size());
+  const auto need = [&](ValueId id) {
+    if (id != kNone) is_needed[id] = true;
+  };
+  for (const ValueId id : values) need(id);
+  std::vector<Node> kept;
+  for (size_t at = graph.nodes.size(); at-- > begin;) {
+    Node& node = graph.nodes[at];
+    const auto leads = [&](ValueId id) { return id != kNone && is_needed[id]; };
+    if (std::none_of(node.results.begin(), node.results.end(), leads)) continue;
+    for (const Argument& argument : node.arguments) {
+      if (const auto* one = std::get_if<ValueRef>(&argument)) need(one->id);
+      if (const auto* list = std::get_if<std::vector<ValueRef>>(&argument)) {
+        for (const ValueRef value : *list) need(value.id);
+      }
+    }
+    kept.push_back(std::move(node));
+  }
+  graph.nodes.resize(begin);
+  std::move(kept.rbegin(), kept.rend(), std::back_inserter(graph.nodes));
+}
+
 }  // namespace
 
 Differentiated differentiate(Graph& graph, size_t end, ValueId loss, ValueId seed, const std::vector<ValueId>& by) {
-  return Backward(graph).run(end, loss, seed, by);
+  const size_t begin = graph.nodes.size();
+  Differentiated result = Backward(graph).run(end, loss, seed, by);
+  keep_needed(graph, begin, result.gradients);
+  return result;
 }
 
 ValueId Builder::call(Op op, DType element, std::vector<Argument> arguments) {

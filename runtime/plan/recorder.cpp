@@ -6,17 +6,12 @@
 
 namespace ltr::plan {
 
-namespace {
-
-thread_local Recorder* current = nullptr;
-
-}  // namespace
-
-Recorder::Recorder() : before_(std::exchange(current, this)) {}
-Recorder::~Recorder() { current = before_; }
-Recorder* Recorder::here() { return current; }
-Recorder::Pause::Pause() : before_(std::exchange(current, nullptr)) {}
-Recorder::Pause::~Pause() { current = before_; }
+// Nobody else listens to steps.
+Recorder::Recorder() : before_(std::exchange(StepWatch::here(), this)) {}
+Recorder::~Recorder() { StepWatch::here() = before_; }
+Recorder* Recorder::here() { return static_cast<Recorder*>(StepWatch::here()); }
+Recorder::Pause::Pause() : before_(std::exchange(StepWatch::here(), nullptr)) {}
+Recorder::Pause::~Pause() { StepWatch::here() = before_; }
 
 ValueId Recorder::add(const Tensor& tensor, Value::Kind kind, const Str& name) {
   const In source(tensor);

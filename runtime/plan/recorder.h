@@ -4,17 +4,16 @@
 // it asks the host, and what it does beside.
 
 #include "runtime/plan/recording.h"
+#include "runtime/tensor/step_watch.h"
 
 namespace ltr::plan {
 
 /// While it lives, this thread's calls are noted. Gradients need to be on where the step has them: which values hang on a weight is
 /// what LibTorch says of them.
-class Recorder {
+class Recorder : public StepWatch {
  public:
   Recorder();
-  ~Recorder();
-  Recorder(const Recorder&) = delete;
-  Recorder& operator=(const Recorder&) = delete;
+  ~Recorder() override;
   /// Of this thread; null if nothing is recorded.
   static Recorder* here();
 
@@ -27,7 +26,7 @@ class Recorder {
     Pause& operator=(const Pause&) = delete;
 
    private:
-    Recorder* before_;
+    StepWatch* before_;
   };
 
   /// What a graph reads. Other tensors that it meets are constants.
@@ -49,7 +48,7 @@ class Recorder {
   }
   void note(Guard guard) { recorded_.guards.push_back(std::move(guard)); }
   /// The step cannot be planned; the first reason is kept, with the statement that runs now.
-  void refuse(const char* reason);
+  void refuse(const char* reason) override;
   ValueId id_of(const Tensor& tensor);
   std::vector<ValueId> ids_of(const Weights& weights);
 
@@ -68,7 +67,7 @@ class Recorder {
   std::unordered_map<const void*, ValueId> frozen_;  ///< weights as they are read where nothing of them is trained
   std::vector<Tensor> held_;                         ///< all that were met: their addresses stand for them
   std::unordered_map<ValueId, Tensor> constants_;
-  Recorder* before_;
+  StepWatch* before_;
 };
 
 /// Notes an effect, which `make` says of the recorder, if one listens; what happens while it lives is no part of the step.
@@ -85,12 +84,5 @@ class NotedEffect {
  private:
   Option<Recorder::Pause> pause_;
 };
-
-inline constexpr const char* kHostRead = "reads a tensor's value on the host";
-/// A step does what no plan can, for `reason`.
-inline void refuse_plan(const char* reason) {
-  if (Recorder* recorder = Recorder::here(); recorder != nullptr) [[unlikely]]
-    recorder->refuse(reason);
-}
 
 }  // namespace ltr::plan

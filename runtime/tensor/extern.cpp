@@ -4,11 +4,11 @@
 #include <torch/csrc/autograd/custom_function.h>
 
 #include "ltr/foreign.h"
-#include "runtime/plan/recorder.h"
 #include "runtime/tensor/device.h"
 #include "runtime/tensor/dtype.h"
 #include "runtime/tensor/handle.h"
 #include "runtime/tensor/precision.h"
+#include "runtime/tensor/step_watch.h"
 
 namespace ltr {
 
@@ -25,7 +25,7 @@ Tensor contiguous(const Tensor& x) {
 }
 
 void* elements(const Tensor& x, DType dtype) {
-  plan::refuse_plan("calls a C++ function that works on elements");
+  refuse_plan("calls a C++ function that works on elements");
   const In tensor(x);
   const at::ScalarType wanted = aten(dtype);
   if (!x.defined() || tensor->scalar_type() != wanted || !tensor->is_contiguous()) {

@@ -396,7 +396,7 @@ void Session::tell_metric_inputs(Role role) {
 }
 
 double Session::metric(const char* series) {
-  plan::refuse_plan("reads a series");
+  refuse_plan("reads a series");
   return logs.newest(series);
 }
 

@@ -3,9 +3,9 @@
 #include <torch/csrc/autograd/autograd.h>
 
 #include "ltr/ops.h"
-#include "runtime/plan/recorder.h"
 #include "runtime/tensor/handle.h"
 #include "runtime/tensor/precision.h"
+#include "runtime/tensor/step_watch.h"
 
 namespace ltr {
 
@@ -237,14 +237,14 @@ void assign(const Tensor& buffer, Scalar value) {
 }
 
 bool close(const Tensor& a, const Tensor& b, double tolerance) {
-  plan::refuse_plan(plan::kHostRead);
+  refuse_plan(kHostRead);
   return guarded([&] { return at::allclose(In(a), In(b), tolerance, tolerance, true); });
 }
 
 bool close(double a, double b, double tolerance) { return std::abs(a - b) <= tolerance + tolerance * std::abs(b); }
 
 bool equal(const Tensor& a, const Tensor& b) {
-  plan::refuse_plan(plan::kHostRead);
+  refuse_plan(kHostRead);
   return guarded([&] {
     const In x(a), y(b);
     return x->scalar_type() == y->scalar_type() && x->sizes() == y->sizes() && at::equal(x, y);

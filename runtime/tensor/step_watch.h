@@ -1,0 +1,29 @@
+#pragma once
+
+// Who listens while a step runs (runtime/plan/recorder.h), as ops and reads see it.
+
+namespace ltr {
+
+class StepWatch {
+ public:
+  StepWatch(const StepWatch&) = delete;
+  StepWatch& operator=(const StepWatch&) = delete;
+  virtual ~StepWatch() = default;
+
+  /// The step does what no recording can repeat, for `reason`.
+  virtual void refuse(const char* reason) = 0;
+  /// Of this thread; null if nobody does.
+  static StepWatch*& here();
+
+ protected:
+  StepWatch() = default;
+};
+
+inline constexpr const char* kHostRead = "reads a tensor's value on the host";
+/// Tells whoever listens.
+inline void refuse_plan(const char* reason) {
+  if (StepWatch* watch = StepWatch::here(); watch != nullptr) [[unlikely]]
+    watch->refuse(reason);
+}
+
+}  // namespace ltr
