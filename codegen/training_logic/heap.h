@@ -31,7 +31,6 @@ struct Owner {
   bool is_used = false;            ///< a step minimizes with it, or calls its `step`
   std::optional<Span> stepped;     ///< where a manual step does the latter
   std::optional<Span> prepared;    ///< where one clears or clips its gradients
-  bool is_cleared = false;         ///< one clears its gradients
   bool is_contested = false;       ///< another one owns some of its weights too, which is said
 };
 

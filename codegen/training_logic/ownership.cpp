@@ -105,7 +105,7 @@ void check_matrices(const ModelTrace& model, const Heap& heap, Sink& sink) {
 
 namespace {
 
-/// E0407: an optimizer that no step moves, or one that moves without a gradient. W0405: one whose gradients nothing clears.
+/// E0407: an optimizer that no step moves, or one that moves without a gradient.
 void check_use(const Owner& owner, OwnerId id, const Findings& findings, Sink& sink) {
   if (!owner.is_used) {
     diagnostics::Diagnostic diagnostic = diag::optimizer_unused(owner.span, owner.name);
@@ -126,9 +126,6 @@ void check_use(const Owner& owner, OwnerId id, const Findings& findings, Sink& s
            std::any_of(update.loss.paths.begin(), update.loss.paths.end(),
                        [&](const auto& one) { return one.first.to.owner == id; });
   });
-  if (has_gradient && owner.stepped && !owner.is_cleared)
-    sink.report(diag::gradients_pile_up(*owner.stepped, owner.name)
-                    .help("`{}.zero_grad()` in front of `backward`, or behind this", owner.name));
   if (has_gradient || owner.is_contested || owner.weights.empty()) return;
   diagnostics::Diagnostic diagnostic = diag::optimizer_unused(owner.span, owner.name);
   diagnostic.label(*owner.stepped, "it moves here, without a gradient")

@@ -32,7 +32,7 @@ void check_stale_values(const Findings& findings, const Heap& heap, Sink& sink);
 void check_second_owners(const Findings& findings, const Heap& heap, Sink& sink);
 /// E0309: Muon owns matrices alone.
 void check_matrices(const ModelTrace& model, const Heap& heap, Sink& sink);
-/// E0404, E0407, W0405: every weight of a model that trains has an optimizer, and every optimizer is used, by fresh gradients.
+/// E0404, E0407: every weight of a model that trains has an optimizer, and every optimizer is used.
 void check_ownership(const ModelTrace& model, const Findings& findings, const Heap& heap, Sink& sink);
 /// E0433: patterns of `init` and of groups match some weight.
 void check_patterns(const Findings& findings, const Heap& heap, Sink& sink);

@@ -405,7 +405,6 @@ void Trace::trainer(const ir::Op& op, Frame& frame) {
       versions_[*operand.optimizer] = version_at(op, *operand.optimizer, op.loc.span);
     } else {
       owner.prepared = op.loc.span;
-      owner.is_cleared = owner.is_cleared || op.function == Id::ZeroGrad;
     }
   }
   for (const ir::ValueId result : op.results) frame.values[result] = Value::varying();

@@ -8,7 +8,7 @@ import pathlib
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
-from harness import build, check, finish, fit, scratch
+from harness import LTRC, build, check, finish, fit, run, scratch
 
 PROGRAM = """ltr 1
 
@@ -53,7 +53,7 @@ with scratch() as name:
     check("a rule that a later one replaces is not asked; the label is refused at its loss",
           "R3007" in result.text and "e.ltr:24:" in result.text, result.text)
     (folder / "e.ltr").write_text(PROGRAM.replace("INIT", "kaiming_normal()").replace('"norm.weight"', '"head.bias"'))
-    result = fit(build(folder / "e.ltr", folder), folder / "runs")
-    check("an initial value that a weight cannot have names it", "R1006" in result.text and "norm.weight" in result.text
+    result = run(LTRC, "check", folder / "e.ltr")
+    check("an initial value that a weight cannot have names it", "E0309" in result.text and "norm.weight" in result.text
           and "e.ltr:14:" in result.text, result.text)
 finish()

@@ -41,7 +41,9 @@ void check_hparam(Context& cx, const ast::Hparam& hparam, const ast::Decl& decl,
     cx.report(diag::hparam_not_allowed(hparam.type.span, typed.name, cx.text(typed.type)));
     typed.type = Type::error();
   }
+  cx.defaults_in_work.insert(&decl);
   Expr initial = check_as(hparam.value, typed.type, scope, "the default");
+  cx.defaults_in_work.erase(&decl);
   check_draws_nothing(initial, "a default", cx);
   if (initial.type.is_error()) typed.type = Type::error();
   typed.initial = cx.keep(std::move(initial));

@@ -62,8 +62,8 @@ Expr check_symbol(const Symbol& symbol, Span span, Scope& scope) {
         return error_at(span);
       }
       // Of its own file a default uses what is above it; of other files hparams come as they are needed.
-      const bool is_late =
-          scope.place == Place::Hparam && symbol.module == scope.module && span.begin < symbol.span.begin;
+      const bool is_below = symbol.module == scope.module && span.begin < symbol.span.begin;
+      const bool is_late = scope.place == Place::Hparam && (is_below || cx.defaults_in_work.contains(symbol.decl));
       if (const Hparam* hparam = is_late ? nullptr : hparam_of(cx, symbol))
         return {hparam->type, span, node::Hparam{symbol.name}};
       if (is_late) {
