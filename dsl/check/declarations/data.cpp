@@ -113,8 +113,23 @@ void check_let(const ast::Let& let, ObjectInfo& object, DataObject& typed, Scope
   typed.object.members.push_back(std::move(member));
 }
 
+/// E0310 where `names` has one that was there before.
+void check_names(Context& cx, const std::vector<const ast::Name*>& names) {
+  for (auto name = names.begin(); name != names.end(); ++name) {
+    const auto first =
+        std::find_if(names.begin(), name, [&](const ast::Name* other) { return other->text == (*name)->text; });
+    if (first != name)
+      cx.report(diag::duplicate_name((*name)->span, (*name)->text).label((*first)->span, "first here"));
+  }
+}
+
 /// The batch: binders, then fields.
 void check_batch(Context& cx, ObjectInfo& object, const ast::Data& data, Scope scope) {
+  std::vector<const ast::Name*> binders, fields;
+  for (const ast::Name& binder : data.batch_binders) binders.push_back(&binder);
+  for (const ast::FieldType& field : data.batch_fields) fields.push_back(&field.name);
+  check_names(cx, binders);
+  check_names(cx, fields);
   for (const ast::Name& binder : data.batch_binders) {
     const AtomId atom = cx.program.atoms.variable(binder.text, cx.next_key++, false, false, true);
     object.batch_binders[binder.text] = atom;

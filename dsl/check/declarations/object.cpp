@@ -269,6 +269,7 @@ struct ObjectChecker {
     const Expr weights = has_weights ? Expr(cx.at(made->args[0].value)) : error_at(value.span);
     const Type type = value.type.is_error() ? Type::error() : Type::of(Kind::Optimizer);
     add(optimizer.name, type, MemberKind::Optimizer, value);
+    check_twice(cx, optimizer.settings);
     std::vector<std::pair<std::string, Expr>> settings = check_settings(optimizer.settings, nullptr, inner);
     std::vector<GroupSettings> groups;
     for (const ast::Group& group : optimizer.groups) {

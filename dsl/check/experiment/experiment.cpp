@@ -91,7 +91,14 @@ void refuse_blocks(const ExprView& given, Context& cx) {
 void check_unknown_settings(Context& cx, const ast::Experiment& ast, Merged& merged) {
   static const std::vector<std::string> kFields(ast::kExperimentParts.begin(), ast::kExperimentParts.end());
   check_twice(cx, ast.settings);
-  for (const ast::Section& section : ast.sections) check_twice(cx, section.settings);
+  check_twice(cx, ast.sets);
+  for (auto section = ast.sections.begin(); section != ast.sections.end(); ++section) {
+    check_twice(cx, section->settings);
+    const auto same = std::find_if(ast.sections.begin(), section,
+                                   [&](const ast::Section& other) { return other.name.text == section->name.text; });
+    if (same == section || section->adds) continue;
+    cx.report(diag::setting_twice(section->name.span, section->name.text).label(same->name.span, "first here"));
+  }
   for (const ast::Setting& setting : ast.settings) {
     if (std::find(kFields.begin(), kFields.end(), setting.name.text) != kFields.end()) continue;
     diagnostics::Diagnostic diagnostic = diag::unknown_setting(setting.name.span, "an experiment", setting.name.text);

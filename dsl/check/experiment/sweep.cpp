@@ -92,13 +92,22 @@ std::optional<Expr> check_sweep(const ast::Section& section, Scope& scope) {
   node::Call sweep{.name = "sweep", .op = library::Id::None, .args = {}};
   const ast::Setting* draw = nullptr;
   const ast::Setting* grid = nullptr;
-  bool has_axis = false, has_target = false, has_trials = false, has_error = false;
+  const ast::Setting* target = nullptr;
+  bool has_axis = false, has_trials = false, has_error = false;
   for (const ast::Setting& setting : section.settings) {
     const std::string& name = setting.name.text;
     Expr value;
     if (is_word(name)) {
       value = check_word(setting, scope);
-      has_target = has_target || name == "minimize" || name == "maximize";
+      if (name == "minimize" || name == "maximize") {
+        // One name twice is E0612.
+        if (target != nullptr && target->name.text != name) {
+          cx.report(diag::wrong_argument(setting.name.span, "a sweep looks for one thing that is best")
+                        .label(target->name.span, "first here"));
+          has_error = true;
+        }
+        target = &setting;
+      }
       has_trials = has_trials || name == "trials";
       if (name == "method" && text_of(value) == "grid") grid = &setting;
     } else {
@@ -118,7 +127,7 @@ std::optional<Expr> check_sweep(const ast::Section& section, Scope& scope) {
   if (!has_axis)
     return refuse(section.name.span, "this sweep changes nothing",
                   "`lr = log_uniform(1e-4, 1e-2)` or `width in [16, 32]`");
-  if (!has_target) return refuse(section.name.span, "a sweep says which trial is best", "`minimize = val.loss`");
+  if (target == nullptr) return refuse(section.name.span, "a sweep says which trial is best", "`minimize = val.loss`");
   if (grid != nullptr && draw != nullptr)
     return refuse(draw->value.span, "`method = grid` goes through lists, and this is drawn",
                   "`" + draw->name.text + " in [a, b]`");
