@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "dsl/check/declarations/declarations.h"
+#include "dsl/check/expressions/call.h"
 #include "dsl/check/statements/statements.h"
 #include "dsl/check/walk.h"
 
@@ -343,6 +344,7 @@ void check_body_of(Context& cx, FnInfo& fn) {
   typed.role = fn.role;
   typed.span = fn.ast->name.span;
   typed.is_manual = fn.is_manual;
+  if (fn.role == FnRole::Free || fn.role == FnRole::Method) check_defaults(fn.params, fn.module, scope);
   for (const ParamInfo& param : fn.params) scope.declare(param.name, param.type);
   typed.param_count = uint32_t(fn.params.size());
   for (const ast::Name& name : fn.ast->binders) {

@@ -3,6 +3,7 @@
 #include "dsl/check/declarations/declarations.h"
 #include "dsl/check/declarations/hook.h"
 #include "dsl/check/experiment/settings.h"
+#include "dsl/check/expressions/call.h"
 #include "dsl/diagnostics/suggest.h"
 #include "dsl/resolve/library.h"
 
@@ -439,6 +440,8 @@ void check_block_like(Context& cx, ObjectInfo& object, const ast::Decl& decl) {
     typed.locals.push_back({param.name, param.type});
     typed.defaults.emplace_back();
   }
+  Scope defaults = checker.scope();
+  check_defaults(object.params, object.module, defaults);
   if (const auto* callback = decl.get<ast::Callback>(); callback != nullptr && callback->model) {
     const Symbol* model = cx.graph.find(object.module, callback->model->text);
     if (model == nullptr || model->kind != SymbolKind::Model) {

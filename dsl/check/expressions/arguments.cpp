@@ -97,17 +97,44 @@ std::optional<std::vector<const Given*>> bind_arguments(const std::vector<ParamI
 
 Expr default_of(const std::vector<ParamInfo>& params, size_t index, const std::vector<Expr>& before, uint32_t module,
                 Scope& scope) {
+  Context& cx = scope.cx;
   const ParamInfo& param = params[index];
-  if (const auto* name = param.initial->get<ast::NameRef>()) {
-    for (size_t i = 0; i < index; ++i) {
-      if (params[i].name == name->name.text) return before[i];
-    }
-  }
+  if (cx.broken_defaults.contains(param.initial)) return error_at(param.initial->span);
   std::vector<Local> locals;
-  Scope inner{.cx = scope.cx, .module = module, .place = Place::Const, .locals = locals};
-  Expr value = check_as(*param.initial, param.type, inner, "the default");
-  value.span = scope.cx.graph.modules[module].is_library ? Span{} : value.span;
+  Scope inner{.cx = cx, .module = module, .place = Place::Const, .locals = locals};
+  Expr value;
+  const auto* name = param.initial->get<ast::NameRef>();
+  const auto named = std::find_if(params.begin(), params.end(), [&](const ParamInfo& candidate) {
+    return name != nullptr && candidate.name == name->name.text;
+  });
+  const auto place = size_t(named - params.begin());
+  const bool is_before = place < before.size();
+  if (is_before) {
+    value = before[place];
+    if (value.type.kind != param.type.kind) {
+      value.span = param.initial->span;
+      value = convert(std::move(value), param.type, inner, "the default");
+    }
+  } else if (named != params.end()) {
+    cx.report(diag::unknown_name(name->name.span, name->name.text)
+                  .note("a default may be a parameter that stands before it"));
+    value = error_at(param.initial->span);
+  } else {
+    value = check_as(*param.initial, param.type, inner, "the default");
+    value.span = cx.graph.modules[module].is_library ? Span{} : value.span;
+  }
+  if (value.type.is_error() && !(is_before && before[place].type.is_error())) cx.broken_defaults.insert(param.initial);
   return value;
+}
+
+void check_defaults(const std::vector<ParamInfo>& params, uint32_t module, Scope& scope) {
+  if (scope.cx.graph.modules[module].is_library) return;
+  std::vector<Expr> before;
+  for (size_t i = 0; i < params.size(); ++i) {
+    if (params[i].initial != nullptr && !params[i].type.is_error()) default_of(params, i, before, module, scope);
+    Expr& stand_in = before.emplace_back(error_at(params[i].span));
+    stand_in.type = params[i].type;
+  }
 }
 
 bool has_broken_param(const std::vector<ParamInfo>& params) {

@@ -21,6 +21,8 @@ bool read_or_blame_order(CallSite& site, const std::vector<ParamInfo>& params, c
 /// The default of a param; one that is just another param's name repeats that param's argument.
 Expr default_of(const std::vector<ParamInfo>& params, size_t index, const std::vector<Expr>& before, uint32_t module,
                 Scope& scope);
+/// Reports what is wrong with defaults, which calls that give all arguments do not read.
+void check_defaults(const std::vector<ParamInfo>& params, uint32_t module, Scope& scope);
 /// A param that could not be read: what fits it is not known.
 bool has_broken_param(const std::vector<ParamInfo>& params);
 /// Looks at the arguments for mistakes of their own.

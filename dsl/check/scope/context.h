@@ -31,6 +31,7 @@ struct Context {
   std::set<const ast::Decl*> consts_in_work;                           ///< to stop a constant that mentions itself
   std::map<std::string, uint32_t> calls;                               ///< index into Program::calls
   std::unordered_map<std::string, size_t> hparams;                     ///< index into Program::hparams
+  std::set<const ast::Expr*> broken_defaults;                          ///< of parameters, whose mistake was reported
   std::set<const ast::Decl*> defaults_in_work;                         ///< to stop an hparam whose default mentions it
   std::vector<Requirement> facts;                                      ///< `where` clauses of hparams
   std::map<std::pair<std::string, std::string>, Kind> missing_fields;  ///< of which kind of value it was said first
