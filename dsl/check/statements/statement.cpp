@@ -281,7 +281,8 @@ Stmt check_stmt(const ast::Stmt& statement, Scope& scope) {
     const ExprId period = scope.cx.keep(check_as(s->period, Type::of(Kind::Period), scope, "the period"));
     return {span, stmt::Every{period, check_nested(s->body, scope)}};
   }
-  if (const auto* s = statement.get<ast::NoGrad>()) return {span, stmt::NoGrad{check_nested(s->body, scope)}};
+  // No branch: what is assigned in it is known behind it.
+  if (const auto* s = statement.get<ast::NoGrad>()) return {span, stmt::NoGrad{check_body(s->body, scope)}};
   if (const auto* s = statement.get<ast::ErrorStmt>()) {
     for (const ast::Name& name : s->names) {
       if (!outer_local(name.text, scope)) scope.declare(name.text, Type::error());
