@@ -382,7 +382,7 @@ struct Matcher {
     const std::vector<Dim> middle(argument.dims.begin() + long(before), argument.dims.end() - long(after));
     const uint32_t group = param.dims[group_at].group;
     if (const auto bound = binding.groups.find(group); bound != binding.groups.end()) {
-      if (!match_group(bound->second, middle, argument)) return false;
+      if (!match_group(bound->second, middle, before, argument)) return false;
     } else {
       binding.groups[group] = middle;
       if (const auto count = cx().group_counts.find(group); count != cx().group_counts.end())
@@ -396,10 +396,12 @@ struct Matcher {
     return true;
   }
 
-  bool match_group(const std::vector<Dim>& bound, const std::vector<Dim>& here, const Type& argument) {
+  /// The group of `argument` is `here`, with `before` dims in front of it, and that of an earlier one `bound`.
+  bool match_group(const std::vector<Dim>& bound, const std::vector<Dim>& here, size_t before, const Type& argument) {
     if (bound == here) return true;
     Type first = argument;
-    first.dims = bound;
+    const auto group = first.dims.begin() + long(before);
+    first.dims.insert(first.dims.erase(group, group + long(here.size())), bound.begin(), bound.end());
     bool is_equal = bound.size() == here.size();
     for (size_t i = 0; is_equal && i < here.size(); ++i) {
       is_equal = bound[i].group == here[i].group &&
@@ -414,11 +416,13 @@ struct Matcher {
           diag::symbolic_broadcast(span, "compare", cx().text(first), cx().text(argument));
       diagnostic.label(span, "{}", cx().text(argument));
       diagnostic.note("broadcasting would silently pair every element with every other");
-      if (bound.size() == here.size() + 1) {
-        diagnostic.help("write `.squeeze({})` on the first, or `.unsqueeze({})` on this one", here.size(), here.size());
-      } else if (here.size() == bound.size() + 1) {
-        diagnostic.help("write `.squeeze({})` on this one, or `.unsqueeze({})` on the first", bound.size(),
-                        bound.size());
+      const bool is_first = bound.size() > here.size();
+      const std::vector<Dim>& longer = is_first ? bound : here;
+      const size_t shared = std::min(bound.size(), here.size());
+      if (longer.size() == shared + 1 && longer.back().group == 0 && longer.back().size.constant() == 1) {
+        const size_t axis = before + shared;
+        diagnostic.help("write `.squeeze({})` on {}, or `.unsqueeze({})` on {}", axis,
+                        is_first ? "the first" : "this one", axis, is_first ? "this one" : "the first");
       }
       cx().report(std::move(diagnostic));
       return false;
