@@ -4,6 +4,7 @@
 #include "dsl/check/declarations/data_logic/data_logic.h"
 #include "dsl/check/declarations/declarations.h"
 #include "dsl/check/expressions/expressions.h"
+#include "dsl/check/scope/twice.h"
 #include "dsl/check/types/types.h"
 #include "dsl/check/walk.h"
 
@@ -75,12 +76,13 @@ void declare_functions(Context& cx, ObjectInfo& object, const ast::Data& data) {
   for (const ast::Item& item : data.items) {
     const auto* fn = item.get<ast::Fn>();
     if (fn == nullptr) continue;
-    if (object.fns.contains(fn->name.text)) {
-      cx.report(diag::duplicate_name(fn->name.span, fn->name.text));
+    if (const auto same = object.fns.find(fn->name.text); same != object.fns.end()) {
+      report_second(cx, fn->name, same->second->span);
       continue;
     }
     auto info = std::make_unique<FnInfo>();
     info->name = fn->name.text;
+    info->span = fn->name.span;
     info->ast = fn;
     info->module = object.module;
     info->owner = &object;
@@ -100,8 +102,8 @@ void check_let(const ast::Let& let, ObjectInfo& object, DataObject& typed, Scope
   Expr value = let.type ? check_as(let.value, check_type(*let.type, scope), scope) : check_expr(let.value, scope);
   scope.let_name.clear();
   for_each_child(value, [&](ExprId child) { check_known_inside(cx.at(child), cx); });
-  if (object.members.contains(let.name.text)) {
-    cx.report(diag::duplicate_name(let.name.span, let.name.text));
+  if (const auto same = object.members.find(let.name.text); same != object.members.end()) {
+    report_second(cx, let.name, same->second.span);
     return;
   }
   object.members[let.name.text] = MemberInfo{value.type, MemberKind::Let, let.name.span};
@@ -113,23 +115,10 @@ void check_let(const ast::Let& let, ObjectInfo& object, DataObject& typed, Scope
   typed.object.members.push_back(std::move(member));
 }
 
-/// E0310 where `names` has one that was there before.
-void check_names(Context& cx, const std::vector<const ast::Name*>& names) {
-  for (auto name = names.begin(); name != names.end(); ++name) {
-    const auto first =
-        std::find_if(names.begin(), name, [&](const ast::Name* other) { return other->text == (*name)->text; });
-    if (first != name)
-      cx.report(diag::duplicate_name((*name)->span, (*name)->text).label((*first)->span, "first here"));
-  }
-}
-
 /// The batch: binders, then fields.
 void check_batch(Context& cx, ObjectInfo& object, const ast::Data& data, Scope scope) {
-  std::vector<const ast::Name*> binders, fields;
-  for (const ast::Name& binder : data.batch_binders) binders.push_back(&binder);
-  for (const ast::FieldType& field : data.batch_fields) fields.push_back(&field.name);
-  check_names(cx, binders);
-  check_names(cx, fields);
+  check_names(cx, data.batch_binders);
+  check_names(cx, data.batch_fields);
   for (const ast::Name& binder : data.batch_binders) {
     const AtomId atom = cx.program.atoms.variable(binder.text, cx.next_key++, false, false, true);
     object.batch_binders[binder.text] = atom;
@@ -177,7 +166,7 @@ StreamDecl check_stream_item(const ast::Stream& stream, ObjectInfo& object, Data
     if (other.role != declared.role) continue;
     if (declared.role == "train")
       cx.report(diag::second_train_stream(declared.span, declared.role + "." + declared.name));
-    if (other.name == declared.name) cx.report(diag::duplicate_name(declared.span, declared.role));
+    if (other.name == declared.name) report_second(cx, {declared.role, declared.span}, other.span);
   }
   declared.value = check_expr(stream.value, scope);
   if (!is_stream(declared.value, declared.role, cx)) return declared;

@@ -2,6 +2,7 @@
 
 #include "dsl/check/declarations/declarations.h"
 #include "dsl/check/expressions/call.h"
+#include "dsl/check/scope/twice.h"
 #include "dsl/check/statements/statements.h"
 #include "dsl/check/walk.h"
 
@@ -9,12 +10,10 @@ namespace ltr::check {
 
 std::vector<ParamInfo> check_params(Context& cx, const std::vector<ast::Param>& params, Scope& scope) {
   std::vector<ParamInfo> result;
+  check_names(cx, params);
   for (const ast::Param& param : params) {
     // A `self` was reported as the habit it is.
     if (param.type.get<ast::ErrorType>() != nullptr && param.name.text == "self") continue;
-    for (const ParamInfo& other : result) {
-      if (other.name == param.name.text) cx.report(diag::duplicate_name(param.name.span, param.name.text));
-    }
     ParamInfo info;
     info.name = param.name.text;
     info.span = param.span;
@@ -115,8 +114,8 @@ std::optional<Binder> binder_place(const FnInfo& fn, AtomId atom) {
 
 void read_signature(Context& cx, FnInfo& fn, Scope& scope) {
   scope.info = &fn;
+  check_names(cx, fn.ast->binders);
   for (const ast::Name& binder : fn.ast->binders) {
-    if (fn.binders.contains(binder.text)) cx.report(diag::duplicate_name(binder.span, binder.text));
     const AtomId atom = cx.program.atoms.variable(binder.text, cx.next_key++, false, false, true);
     fn.binders[binder.text] = atom;
     scope.dim_names[binder.text] = atom;

@@ -4,6 +4,7 @@
 #include "dsl/check/declarations/hook.h"
 #include "dsl/check/experiment/settings.h"
 #include "dsl/check/expressions/call.h"
+#include "dsl/check/scope/twice.h"
 #include "dsl/diagnostics/suggest.h"
 #include "dsl/resolve/library.h"
 
@@ -62,8 +63,8 @@ struct ObjectChecker {
   }
 
   void add(const ast::Name& name, Type type, MemberKind kind, Expr value) {
-    if (object.members.contains(name.text)) {
-      cx.report(diag::duplicate_name(name.span, name.text).label(object.members.at(name.text).span, "first here"));
+    if (const auto same = object.members.find(name.text); same != object.members.end()) {
+      report_second(cx, name, same->second.span);
       return;
     }
     object.members[name.text] = MemberInfo{type, kind, name.span};
@@ -297,12 +298,15 @@ struct ObjectChecker {
   }
 
   void declare_fn(const std::string& name, const ast::Fn& fn, FnRole role, bool is_manual, Span span) {
-    if (object.fns.contains(name) || object.members.contains(name)) {
-      cx.report(diag::duplicate_name(span, name));
+    const auto same = object.fns.find(name);
+    const auto member = object.members.find(name);
+    if (same != object.fns.end() || member != object.members.end()) {
+      report_second(cx, {name, span}, same != object.fns.end() ? same->second->span : member->second.span);
       return;
     }
     auto info = std::make_unique<FnInfo>();
     info->name = name;
+    info->span = span;
     info->ast = &fn;
     info->module = object.module;
     info->owner = &object;

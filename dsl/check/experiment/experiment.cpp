@@ -9,6 +9,7 @@
 #include "dsl/check/experiment/settings.h"
 #include "dsl/check/experiment/wired.h"
 #include "dsl/check/library/library_call.h"
+#include "dsl/check/scope/twice.h"
 #include "dsl/check/walk.h"
 #include "dsl/diagnostics/suggest.h"
 
@@ -92,13 +93,10 @@ void check_unknown_settings(Context& cx, const ast::Experiment& ast, Merged& mer
   static const std::vector<std::string> kFields(ast::kExperimentParts.begin(), ast::kExperimentParts.end());
   check_twice(cx, ast.settings);
   check_twice(cx, ast.sets);
-  for (auto section = ast.sections.begin(); section != ast.sections.end(); ++section) {
-    check_twice(cx, section->settings);
-    const auto same = std::find_if(ast.sections.begin(), section,
-                                   [&](const ast::Section& other) { return other.name.text == section->name.text; });
-    if (same == section || section->adds) continue;
-    cx.report(diag::setting_twice(section->name.span, section->name.text).label(same->name.span, "first here"));
-  }
+  for (const ast::Section& section : ast.sections) check_twice(cx, section.settings);
+  for_each_twice(ast.sections, [&](const ast::Section& one, const ast::Section& first) {
+    if (!one.adds) cx.report(diag::setting_twice(one.name.span, one.name.text).label(first.name.span, "first here"));
+  });
   for (const ast::Setting& setting : ast.settings) {
     if (std::find(kFields.begin(), kFields.end(), setting.name.text) != kFields.end()) continue;
     diagnostics::Diagnostic diagnostic = diag::unknown_setting(setting.name.span, "an experiment", setting.name.text);

@@ -5,6 +5,7 @@
 #include "dsl/check/experiment/settings.h"
 #include "dsl/check/expressions/expressions.h"
 #include "dsl/check/library/library_call.h"
+#include "dsl/check/scope/twice.h"
 #include "dsl/check/walk.h"
 #include "dsl/diagnostics/suggest.h"
 #include "runtime/tables/ranges.h"
@@ -251,14 +252,9 @@ std::optional<SettingValue> check_setting(const ast::Setting& setting, const std
 }
 
 void check_twice(Context& cx, const std::vector<ast::Setting>& settings) {
-  for (size_t i = 0; i < settings.size(); ++i) {
-    for (size_t j = 0; j < i; ++j) {
-      if (settings[i].name.text != settings[j].name.text) continue;
-      cx.report(
-          diag::setting_twice(settings[i].name.span, settings[i].name.text).label(settings[j].name.span, "first here"));
-      break;
-    }
-  }
+  for_each_twice(settings, [&](const ast::Setting& one, const ast::Setting& first) {
+    cx.report(diag::setting_twice(one.name.span, one.name.text).label(first.name.span, "first here"));
+  });
 }
 
 void put(std::vector<ast::Setting>& into, const std::vector<ast::Setting>& from) {

@@ -4,6 +4,7 @@
 #include "dsl/ast/walk.h"
 #include "dsl/check/declarations/declarations.h"
 #include "dsl/check/library/library_call.h"
+#include "dsl/check/scope/twice.h"
 #include "dsl/resolve/library.h"
 
 namespace ltr::check {
@@ -358,10 +359,8 @@ Expr check_form(const ast::Expr& expr, Scope& scope) {
     Type type = Type::of(Kind::Record);
     std::vector<Expr> values;
     bool has_error = false;
+    check_names(scope.cx, e->fields);
     for (const ast::RecordField& field : e->fields) {
-      for (const TypeField& other : type.fields) {
-        if (other.name == field.name.text) scope.cx.report(diag::duplicate_name(field.name.span, field.name.text));
-      }
       values.push_back(check_expr(*field.value, scope));
       has_error = has_error || values.back().type.is_error();
       type.fields.push_back({field.name.text, values.back().type});

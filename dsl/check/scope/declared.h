@@ -33,6 +33,7 @@ struct ObjectInfo;
 /// The signature of a function, and its body's place in `Program::fns` when it has one.
 struct FnInfo {
   std::string name;
+  Span span;  ///< of its name, where an object declares it
   const ast::Fn* ast = nullptr;
   uint32_t module = 0;
   ObjectInfo* owner = nullptr;

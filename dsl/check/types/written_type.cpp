@@ -1,6 +1,7 @@
 #include <array>
 
 #include "dsl/check/declarations/declarations.h"
+#include "dsl/check/scope/twice.h"
 
 namespace ltr::check {
 
@@ -176,10 +177,8 @@ Type check_type(const ast::TypeExpr& type, Scope& scope) {
   }
   if (const auto* record = type.get<ast::RecordType>()) {
     Type result = Type::of(Kind::Record);
+    check_names(scope.cx, record->fields);
     for (const ast::FieldType& field : record->fields) {
-      for (const TypeField& other : result.fields) {
-        if (other.name == field.name.text) scope.cx.report(diag::duplicate_name(field.name.span, field.name.text));
-      }
       result.fields.push_back({field.name.text, check_type(*field.type, scope)});
     }
     return result;
