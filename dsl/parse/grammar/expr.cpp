@@ -149,16 +149,24 @@ const auto str_text = [](auto& c) {
   x3::_val(c).parts.push_back({state_of(c).buffer().strings[token.value], {}, {}, token.span});
 };
 const auto format_text = [](auto& c) { x3::_val(c).format = state_of(c).buffer().strings[x3::_attr(c).value]; };
-/// `lambda x: …`
-struct PythonLambda : x3::parser<PythonLambda> {
+/// `lambda x: …`, or `x -> …`
+struct ForeignLambda : x3::parser<ForeignLambda> {
   using attribute_type = ast::Name;
   static const bool has_attribute = true;
   template <class C, class RContext>
   bool parse(Iter& first, const Iter&, const C& context, RContext&&, ast::Name& parameter) const {
     State& state = state_of(context);
+    if (!kNames.has(first->kind)) return false;
+    const Iter second = std::next(first);
+    if (second->kind == K::Arrow) {
+      parameter = state.name(*first);
+      state.report_at(second, diag::foreign_operator(second->span, "->", "=>").fix(second->span, "=>"));
+      first += 2;
+      return true;
+    }
     if (first->kind != K::Name || state.text(*first) != "lambda") return false;
-    if (!kNames.has(std::next(first)->kind) || (first + 2)->kind != K::Colon) return false;
-    parameter = state.name(*std::next(first));
+    if (!kNames.has(second->kind) || std::next(second)->kind != K::Colon) return false;
+    parameter = state.name(*second);
     const Span span = state.span(first, first + 3);
     state.report_at(first, diag::python_form(span, "lambda " + parameter.text + ":", "`" + parameter.text + " =>`")
                                .fix(span, parameter.text + " =>"));
@@ -229,7 +237,7 @@ const auto pipe_def =
 
 const auto lambda_def = x3::omit[(ahead(kNames, K::FatArrow) >> name[set<&ast::Lambda::param>] > skip(K::FatArrow) >
                                   expr[set<&ast::Lambda::value>]) |
-                                 (PythonLambda()[set<&ast::Lambda::param>] > expr[set<&ast::Lambda::value>])];
+                                 (ForeignLambda()[set<&ast::Lambda::param>] > expr[set<&ast::Lambda::value>])];
 const auto if_expr_def =
     x3::omit[skip_quietly(K::If) > expr[set<&ast::IfExpr::condition>] > skip(K::Then) >
              expr[set<&ast::IfExpr::then_value>] > skip(K::Else) > expr[set<&ast::IfExpr::else_value>]];
