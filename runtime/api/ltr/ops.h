@@ -347,7 +347,7 @@ LTR_EXPORT Tensor select(const Tensor& x, int64_t dim, int64_t index);
 /// As PyTorch's CrossEntropyLoss, but that `ignore_index` has no default: where -100 shall be passed over, as there, say
 /// `ignore_index = -100`. Label smoothing as in Szegedy et al. 2016, section 7.
 LTR_EXPORT Tensor cross_entropy(const Tensor& logits, const Tensor& target, const Tensor& weight, Option<int64_t> ignore_index, double label_smoothing, const Str& reduction);
-/// The same against probabilities, such as those of `mixup`: -sum(probs · log softmax(logits)), a mean over samples.
+/// The same against probabilities, such as smoothed or mixed labels: -sum(probs · log softmax(logits)), a mean over samples.
 LTR_EXPORT Tensor soft_cross_entropy(const Tensor& logits, const Tensor& probs, const Tensor& weight, double label_smoothing, const Str& reduction);
 /// -log_probs[target]: cross entropy behind `log_softmax`.
 LTR_EXPORT Tensor nll(const Tensor& log_probs, const Tensor& target, const Tensor& weight, Option<int64_t> ignore_index, const Str& reduction);
