@@ -57,6 +57,20 @@ struct Node {
   }
 };
 
+/// `each(id)` for every value that `node` takes.
+template <class Each>
+void each_read(const Node& node, const Each& each) {
+  const auto one = [&](ValueRef value) {
+    if (value.id != kNone) each(value.id);
+  };
+  for (const Argument& argument : node.arguments) {
+    if (const auto* value = std::get_if<ValueRef>(&argument)) one(*value);
+    if (const auto* list = std::get_if<std::vector<ValueRef>>(&argument)) {
+      for (const ValueRef value : *list) one(value);
+    }
+  }
+}
+
 struct Value {
   enum class Kind : uint8_t { Result, Input, Weight, Constant };
   Kind kind = Kind::Result;

@@ -4,7 +4,11 @@
 #include <torch/csrc/autograd/functions/utils.h>
 #include <torch/csrc/autograd/variable.h>
 
+#include <algorithm>
+
+#include "runtime/api/error.h"
 #include "runtime/plan/differentiate.h"
+#include "runtime/tensor/device.h"
 #include "runtime/tensor/draw.h"
 #include "runtime/tensor/handle.h"
 
@@ -26,16 +30,6 @@ struct GradientOfPlan : public torch::autograd::Node {
   size_t part = 0;
   uint64_t key = 0;
 };
-
-template <class Each>
-void each_read(const Node& node, const Each& each) {
-  for (const Argument& argument : node.arguments) {
-    if (const auto* one = std::get_if<ValueRef>(&argument)) each(one->id);
-    if (const auto* list = std::get_if<std::vector<ValueRef>>(&argument)) {
-      for (const ValueRef value : *list) each(value.id);
-    }
-  }
-}
 
 }  // namespace
 
@@ -127,31 +121,99 @@ PlannedStep::Deaths PlannedStep::deaths() const {
   return deaths;
 }
 
-void PlannedStep::run(Context& cx, const Batch& batch) {
-  reference_->clear(recording_.kept);
-  for (const GivenField& field : recording_.fields) {
-    if (field.value != kNone) reference_->set(field.value, batch.fields[field.field]);
-  }
-  for (const GivenState& state : recording_.states) {
-    if (state.before != kNone) reference_->set(state.before, *state.state);
-  }
+std::vector<Stretch> PlannedStep::stretches() const {
+  std::vector<Stretch> list;
   size_t done = 0;
   for (size_t at = 0; at < recording_.marks.size(); ++at) {
     const Mark& mark = recording_.marks[at];
-    reference_->run(done, mark.end);
+    list.push_back({done, mark.end, read_by(mark.effect)});
+    done = mark.end;
+    if (const Option<size_t>& part = part_of_[at]) {
+      const Part& one = parts_[*part];
+      list.push_back({one.begin, one.end, one.gradients});
+    }
+  }
+  list.push_back({done, forward_end_, {}});
+  for (const GivenState& state : recording_.states) list.back().results.push_back(state.after);
+  for (Stretch& stretch : list) std::erase(stretch.results, kNone);
+  return list;
+}
+
+void PlannedStep::make_cpu_plan(int64_t samples) {
+  if (accelerator() != nullptr || !fits_cpu_plan(recording_.graph)) return;
+  cpu_ = std::make_unique<CpuPlan>(recording_.graph, recording_.kept, stretches(), samples);
+  reference_.reset();
+}
+
+void PlannedStep::give_inputs(const Batch& batch) {
+  const auto set = [&](ValueId id, const Tensor& tensor) {
+    if (id == kNone) return;
+    if (cpu_) cpu_->set(id, tensor);
+    else reference_->set(id, tensor);
+  };
+  for (const GivenField& field : recording_.fields) set(field.value, batch.fields[field.field]);
+  for (const GivenState& state : recording_.states) set(state.before, *state.state);
+}
+
+void PlannedStep::compute(size_t begin, size_t end) {
+  if (!cpu_) return reference_->run(begin, end);
+  if (!cpu_->run(stretch_++)) explain();
+}
+
+/// Some kernel met a value that it has no answer for; the functions of the step say what and where.
+void PlannedStep::explain() const {
+  Reference reference(recording_.graph, recording_.kept);
+  for (const GivenField& field : recording_.fields) {
+    if (field.value != kNone) reference.set(field.value, batch_->fields[field.field]);
+  }
+  for (const GivenState& state : recording_.states) {
+    if (state.before != kNone) reference.set(state.before, *state.state);
+  }
+  reference.run(0, forward_end_);
+  throw error_here(err::value_out_of_range, "a value is out of range in a planned step");
+}
+
+Tensor PlannedStep::taken(ValueId id) const {
+  return cpu_ ? give(cpu_->view(id).clone()) : reference_->value(id);
+}
+
+void PlannedStep::run(Context& cx, const Batch& batch, bool is_alone) {
+  batch_ = &batch;
+  is_alone_ = is_alone;
+  stretch_ = 0;
+  ran_.assign(parts_.size(), false);
+  if (cpu_) {
+    cpu_->begin(DrawScope::here().key);
+  } else {
+    reference_->clear(recording_.kept);
+    reference_->note_sizes(&recording_.graph);
+  }
+  give_inputs(batch);
+  size_t done = 0;
+  for (size_t at = 0; at < recording_.marks.size(); ++at) {
+    const Mark& mark = recording_.marks[at];
+    compute(done, mark.end);
     done = mark.end;
     const Option<size_t>& part = part_of_[at];
     apply(mark, cx, [&](ValueId id) {
       if (id == kNone) return Tensor();
-      return part && parts_[*part].loss == id ? with_gradient(*part) : reference_->value(id);
+      if (part && parts_[*part].loss == id) return with_gradient(*part);
+      // What is kept is itself, and not what it is now.
+      const auto kept = recording_.kept.find(id);
+      return kept != recording_.kept.end() ? kept->second : taken(id);
     });
+    // A loss that was refused has no gradient.
+    if (part && !ran_[*part]) ++stretch_;
+    if (cpu_) continue;
     for (const ValueId id : deaths_.behind_mark[at]) reference_->set(id, {});
   }
-  reference_->run(done, forward_end_);
+  compute(done, forward_end_);
   for (const GivenState& state : recording_.states) {
-    if (state.after != state.before) *state.state = reference_->value(state.after);
+    if (state.after != state.before) *state.state = taken(state.after);
   }
+  if (cpu_) return cpu_->end();
   reference_->clear(recording_.kept);
+  if (std::ranges::all_of(ran_, [](bool ran) { return ran; })) make_cpu_plan(batch.size);
 }
 
 Tensor PlannedStep::with_gradient(size_t part) {
@@ -162,17 +224,28 @@ Tensor PlannedStep::with_gradient(size_t part) {
   node->step = this;
   node->part = part;
   node->key = DrawScope::here().key;
-  at::Tensor loss = In(reference_->value(parts_[part].loss))->variable_data();
+  at::Tensor loss = In(taken(parts_[part].loss))->variable_data();
   torch::autograd::create_gradient_edge(loss, node);
   return give(std::move(loss));
 }
 
-Tensors PlannedStep::gradients(size_t part, const Tensor& seed) {
-  reference_->set(parts_[part].seed, seed);
-  reference_->run(parts_[part].begin, parts_[part].end);
+Tensors PlannedStep::gradients(size_t at, const Tensor& seed) {
+  const Part& part = parts_[at];
+  ran_[at] = true;
   Tensors found;
-  for (const ValueId id : parts_[part].gradients) found.push_back(reference_->value(id));
-  for (const ValueId id : deaths_.behind_part[part]) reference_->set(id, {});
+  if (cpu_) {
+    cpu_->set(part.seed, seed);
+    compute(part.begin, part.end);
+    for (const ValueId id : part.gradients) {
+      at::Tensor gradient = cpu_->view(id);
+      found.push_back(give(is_alone_ ? std::move(gradient) : gradient.clone()));
+    }
+    return found;
+  }
+  reference_->set(part.seed, seed);
+  compute(part.begin, part.end);
+  for (const ValueId id : part.gradients) found.push_back(reference_->value(id));
+  for (const ValueId id : deaths_.behind_part[at]) reference_->set(id, {});
   return found;
 }
 

@@ -2,8 +2,8 @@
 
 // A step that was recorded, differentiated where it minimizes, and run again on other batches.
 
+#include "runtime/plan/cpu/cpu_plan.h"
 #include "runtime/plan/recording.h"
-#include "runtime/plan/reference.h"
 
 namespace ltr::plan {
 
@@ -18,9 +18,12 @@ class PlannedStep {
   const Recording& recording() const { return recording_; }
   /// Does with `batch` what the step would: computes, and calls `cx` in the same order. Losses that are minimized have their
   /// gradient, and draws come from the key of this thread. Errors are those of the step, at its lines.
-  void run(Context& cx, const Batch& batch);
+  /// `is_alone`: gradients are used up before the next batch, and may lie in the memory of the plan.
+  void run(Context& cx, const Batch& batch, bool is_alone);
   /// The gradients of the loss of `part`, times `seed`, by the weights that it trains.
   Tensors gradients(size_t part, const Tensor& seed);
+  /// How it runs on this machine; null before its first run has told the sizes, and where the reference runs it.
+  const CpuPlan* cpu_plan() const { return cpu_.get(); }
 
  private:
   /// The nodes behind the forward ones that differentiate one loss.
@@ -37,7 +40,16 @@ class PlannedStep {
 
   void differentiate_marks();
   Deaths deaths() const;
+  /// In the order in which they run: in front of each mark the nodes up to it, then its part if it has one; then the rest.
+  std::vector<Stretch> stretches() const;
+  void make_cpu_plan(int64_t samples);
+  void give_inputs(const Batch& batch);
+  /// Computes the next stretch.
+  void compute(size_t begin, size_t end);
+  /// What is not overwritten by the next run.
+  Tensor taken(ValueId id) const;
   Tensor with_gradient(size_t part);
+  [[noreturn]] void explain() const;
 
   Recording recording_;
   size_t forward_end_;
@@ -45,6 +57,13 @@ class PlannedStep {
   std::vector<Option<size_t>> part_of_;  ///< of each mark
   Deaths deaths_;
   Option<Reference> reference_;
+  std::unique_ptr<CpuPlan> cpu_;
+  bool is_whole_ = false;  ///< all parts ran, so that all sizes are known
+  // Of the run that goes on.
+  const Batch* batch_ = nullptr;
+  size_t stretch_ = 0;
+  std::vector<bool> ran_;  ///< parts
+  bool is_alone_ = false;
 };
 
 }  // namespace ltr::plan

@@ -126,8 +126,18 @@ void Reference::run(size_t begin, size_t end) {
     const ModeScope mode(node.is_training, false);
     const DrawScope draws({key, node.site.value_or(0)});
     kCalls[size_t(node.op)](node, values_);
+    if (noted_ != nullptr) note(node);
     if (forgotten_.empty()) continue;
     for (const ValueId id : forgotten_[i]) values_[id] = Tensor();
+  }
+}
+
+void Reference::note(const Node& node) {
+  for (const ValueId id : node.results) {
+    if (id == kNone || !values_[id].defined()) continue;
+    noted_->values[id].sizes = In(values_[id])->sizes().vec();
+    noted_->values[id].dtype = dtype_of(In(values_[id])->scalar_type());
+    noted_->values[id].is_sized = true;
   }
 }
 

@@ -19,6 +19,8 @@ class Reference {
   const Tensor& value(ValueId id) const { return values_[id]; }
   /// What each node needs last goes behind it, so that memory is used again.
   void forget_behind(std::vector<std::vector<ValueId>> values) { forgotten_ = std::move(values); }
+  /// Sizes of what runs from now on are noted in `graph`, which is the one that it runs; null: no more.
+  void note_sizes(Graph* graph) { noted_ = graph; }
   /// Nothing is there but `constants`.
   void clear(const std::unordered_map<ValueId, Tensor>& constants);
   /// Runs nodes `begin` to `end`; draws come from the key of this thread, each at its own site. Errors are those of the functions,
@@ -26,7 +28,10 @@ class Reference {
   void run(size_t begin, size_t end);
 
  private:
+  void note(const Node& node);
+
   const Graph& graph_;
+  Graph* noted_ = nullptr;
   std::vector<Tensor> values_;
   std::vector<std::vector<ValueId>> forgotten_;
 };

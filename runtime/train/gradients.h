@@ -40,6 +40,8 @@ class Gradients {
     share_ = share;
     is_last_row_ = is_last;
   }
+  /// Whether the row that runs now is the whole window.
+  bool is_alone() const { return share_ == 1 && is_last_row_; }
   /// One `minimize`: adds the row's gradient. In the last row the ranks' are summed.
   void add(const at::Tensor& loss, const Optimizer& optimizer, bool keep_graph, bool is_finite);
   /// The same without a sum over ranks, for a step that is only looked at.

@@ -53,7 +53,7 @@ class PlanRunner : public StepRunner {
     for (const auto& planned : known.plans) {
       if (!holds(planned->recording().guards, session_)) continue;
       const StepScope scope(session_, step, here, stream, number);
-      return planned->run(session_, here);
+      return planned->run(session_, here, session_.is_alone() && !step.is_manual);
     }
     Recording recording = record(step, here, stream, number);
     if (recording.refusal) refuse(step, *recording.refusal);

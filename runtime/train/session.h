@@ -90,6 +90,8 @@ class Session : public Context {
     weight_ = weight;
   }
   /// Whether the batch runs again, to be looked at.
+  /// Whether the row that runs now is the whole window.
+  bool is_alone() const { return gradients_.is_alone(); }
   bool is_repeating() const { return is_repeating_; }
   /// The part of the batch that runs now.
   double share() const { return share_; }

@@ -1,0 +1,38 @@
+#pragma once
+
+// Products of matrices: rows of the left one, as they lie, with panels of the right one, whose columns were packed side by side.
+
+#include <cstdint>
+
+namespace ltr::kernels {
+
+/// A matrix as it lies: element (i, j) is at[i · row + j · column].
+struct Matrix {
+  const float* at = nullptr;
+  int64_t row = 0, column = 0;
+};
+
+/// out[r][c] = Σ over k < depth of left(r, k) · panel[k][c], for the columns of one panel.
+struct PanelProduct {
+  Matrix left;
+  int64_t rows = 0, depth = 0;
+  const float* panel = nullptr;  ///< [depth][panel width], zeros behind the last column
+  int64_t columns = 0;           ///< that there are, at most the width
+  float* out = nullptr;
+  int64_t out_row = 0;          ///< from one row of `out` to the next
+  const float* bias = nullptr;  ///< [columns], added to each row; or null
+  bool adds = false;            ///< to what is in `out`, instead of to nothing
+  float scale = 1;              ///< of the sums
+};
+
+/// The functions for one instruction set. What a row gets does not hang on the rows beside it.
+struct ProductKernel {
+  int64_t width = 0;  ///< columns of a panel
+  /// Rows [0, depth) of `columns` columns of `from` become a panel.
+  void (*pack)(const Matrix& from, int64_t depth, int64_t columns, float* panel);
+  void (*multiply)(const PanelProduct& product);
+};
+
+const ProductKernel& product_kernel();
+
+}  // namespace ltr::kernels

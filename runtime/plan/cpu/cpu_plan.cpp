@@ -1,0 +1,238 @@
+#include "runtime/plan/cpu/cpu_plan.h"
+
+#include <ATen/Parallel.h>
+
+#include <algorithm>
+
+#include "runtime/plan/cpu/place.h"
+#include "runtime/tensor/draw.h"
+#include "runtime/tensor/parallel.h"
+
+namespace ltr::plan {
+
+namespace {
+
+int64_t bytes_of(DType dtype) { return int64_t(c10::elementSize(aten(dtype))); }
+
+std::map<ValueId, Ints> strides_of(const std::unordered_map<ValueId, Tensor>& kept) {
+  std::map<ValueId, Ints> strides;
+  for (const auto& [id, tensor] : kept) strides[id] = In(tensor)->strides().vec();
+  return strides;
+}
+
+}  // namespace
+
+bool fits_cpu_plan(const Graph& graph) {
+  return std::none_of(graph.nodes.begin(), graph.nodes.end(), [&](const Node& node) {
+    return node.op == Op::unique || node.op == Op::index_tensor || node.op == Op::put_tensor || node.op == Op::append;
+  });
+}
+
+CpuPlan::CpuPlan(const Graph& graph, const std::unordered_map<ValueId, Tensor>& kept,
+                 const std::vector<Stretch>& stretches, int64_t samples)
+    : graph_(graph),
+      kept_(kept),
+      lowering_(graph, strides_of(kept), samples),
+      reference_(graph, kept),
+      threads_(at::get_num_threads()) {
+  std::vector<std::vector<Item>> items;
+  for (const Stretch& stretch : stretches) {
+    items.push_back(lowering_.lower(stretch.begin, stretch.end));
+    fuse(items.back());
+  }
+  keep_what_is_read(items, stretches);
+  size_t phases = 0;
+  for (std::vector<Item>& list : items) {
+    for (Item& item : list) {
+      if (item.point) item.call = make_point_call(*item.point, lowering_.elements(), lowering_.samples(), item.location);
+      if (!item.node) scratch_bytes_ = std::max(scratch_bytes_, item.call.kernel->scratch_bytes());
+    }
+    stretches_.push_back({schedule(std::move(list)), phases});
+    phases += stretches_.back().phases.size();
+  }
+  dies_behind_.resize(phases + 1);
+  place_values(stretches);
+  for (const auto& [id, tensor] : kept) given_.emplace_back(id, &tensor);
+}
+
+/// Functions of elements store only what others read.
+void CpuPlan::keep_what_is_read(std::vector<std::vector<Item>>& items, const std::vector<Stretch>& stretches) {
+  std::vector<bool> is_read(lowering_.layouts().size());
+  for (const std::vector<Item>& list : items) {
+    for (const Item& item : list) {
+      if (item.point) {
+        for (const auto& load : item.point->loads) is_read[load.layout.root] = true;
+      } else if (item.node) {
+        each_read(graph_.nodes[*item.node], [&](ValueId id) { is_read[lowering_.layout(id).root] = true; });
+      } else {
+        for (const Touched& read : item.call.reads) is_read[read.root] = true;
+      }
+    }
+  }
+  for (const Stretch& stretch : stretches) {
+    for (const ValueId id : stretch.results) is_read[lowering_.layout(id).root] = true;
+  }
+  for (std::vector<Item>& list : items) {
+    for (Item& item : list) {
+      if (item.point) item.point->keep_stores(is_read);
+    }
+    std::erase_if(list, [](const Item& item) { return item.point && item.point->stores.empty(); });
+  }
+}
+
+/// Each root lives from the phase that writes it to the last that reads it; what reads behind a stretch reads at its end.
+void CpuPlan::place_values(const std::vector<Stretch>& stretches) {
+  constexpr size_t kNever = ~size_t(0);
+  const size_t roots = lowering_.layouts().size();
+  std::vector<size_t> first(roots, kNever), last(roots, 0);
+  std::vector<bool> is_of_node(roots);
+  const auto reads = [&](ValueId root, size_t phase) { last[root] = std::max(last[root], phase); };
+  for (size_t s = 0; s < stretches_.size(); ++s) {
+    size_t phase = stretches_[s].first;
+    for (const Phase& one : stretches_[s].phases) {
+      for (const Call& call : one.calls) {
+        for (const Touched& read : call.reads) reads(read.root, phase);
+        for (const Touched& written : call.writes) {
+          first[written.root] = std::min(first[written.root], phase);
+          reads(written.root, phase);
+        }
+      }
+      if (one.node) {
+        const Node& node = graph_.nodes[*one.node];
+        each_read(node, [&](ValueId id) { reads(lowering_.layout(id).root, phase); });
+        for (const ValueId id : node.results) {
+          if (id == kNone) continue;
+          is_of_node[id] = true;
+          reads(id, phase);
+        }
+      }
+      ++phase;
+    }
+    // Stretches without phases end with the one before.
+    for (const ValueId id : stretches[s].results) reads(lowering_.layout(id).root, phase);
+  }
+  std::vector<Lifetime> lifetimes;
+  std::vector<ValueId> placed;
+  for (ValueId root = 0; root < roots; ++root) {
+    if (is_of_node[root]) dies_behind_[std::min(last[root], dies_behind_.size() - 1)].push_back(root);
+    if (first[root] == kNever) continue;
+    placed.push_back(root);
+    lifetimes.push_back({lowering_.elements()[root] * bytes_of(lowering_.dtype(root)), first[root], last[root]});
+  }
+  const Placement placement = place(lifetimes);
+  memory_bytes_ = placement.bytes;
+  arena_ = at::empty({placement.bytes + 64}, at::kByte);
+  scratch_bytes_ = (scratch_bytes_ + 127) / 64 * 64;
+  scratch_ = at::empty({scratch_bytes_ * threads_ + 64}, at::kByte);
+  memory_.resize(roots, nullptr);
+  for (size_t i = 0; i < placed.size(); ++i)
+    memory_[placed[i]] = static_cast<char*>(arena_.data_ptr()) + placement.offsets[i];
+}
+
+void CpuPlan::begin(uint64_t key) {
+  key_ = key;
+  for (const auto& [id, tensor] : given_) memory_[id] = static_cast<char*>(In(*tensor)->data_ptr());
+}
+
+void CpuPlan::set(ValueId id, const Tensor& value) {
+  at::Tensor tensor = In(value)->contiguous();
+  memory_[id] = static_cast<char*>(tensor.data_ptr());
+  held_[id] = std::move(tensor);
+}
+
+void CpuPlan::end() { held_.clear(); }
+
+at::Tensor CpuPlan::view(ValueId id) const {
+  const Layout& layout = lowering_.layout(id);
+  if (const auto kept = kept_.find(id); kept != kept_.end()) return aten(kept->second);
+  const at::ScalarType type = aten(lowering_.dtype(id));
+  char* const begin = memory_[layout.root] + layout.offset * int64_t(c10::elementSize(type));
+  return at::from_blob(begin, layout.sizes, layout.strides, at::TensorOptions().dtype(type));
+}
+
+bool CpuPlan::run(size_t stretch) {
+  const Planned& planned = stretches_[stretch];
+  const Phase* const end = planned.phases.data() + planned.phases.size();
+  size_t number = planned.first;
+  for (const Phase* phase = planned.phases.data(); phase != end;) {
+    const Phase* behind = phase;
+    if (phase->node) {
+      run_node(*phase->node);
+      ++behind;
+    } else {
+      while (behind != end && !behind->node) ++behind;
+      if (!run_calls(phase, behind)) return false;
+    }
+    for (; phase != behind; ++phase, ++number) {
+      for (const ValueId id : dies_behind_[number]) held_.erase(id);
+    }
+  }
+  return true;
+}
+
+bool CpuPlan::run_calls(const Phase* begin, const Phase* end) {
+  std::atomic<bool> has_failed = false;
+  const auto work = [&](int index, int threads, Meeting& meeting) {
+    Part part;
+    part.index = index;
+    part.threads = threads;
+    part.samples = lowering_.samples();
+    std::tie(part.begin, part.end) = part.share(part.samples);
+    part.scratch = static_cast<char*>(scratch_.data_ptr()) + scratch_bytes_ * index;
+    part.key = key_;
+    part.has_failed = &has_failed;
+    for (const Phase* phase = begin; phase != end; ++phase) {
+      if (phase != begin) meeting.wait();
+      // What would read a value that is not there is left out.
+      if (has_failed.load(std::memory_order_relaxed)) continue;
+      for (const Call& call : phase->calls) {
+        if (call.split != Split::Alone || index == 0) call.kernel->run(memory_, part);
+      }
+    }
+  };
+  run_team(threads_, work);
+  return !has_failed;
+}
+
+void CpuPlan::run_node(size_t at) {
+  const Node& node = graph_.nodes[at];
+  each_read(node, [&](ValueId id) { reference_.set(id, give(view(id))); });
+  {
+    const DrawScope draws({key_, 0});
+    reference_.run(at, at + 1);
+  }
+  each_read(node, [&](ValueId id) {
+    if (!kept_.contains(id)) reference_.set(id, {});
+  });
+  for (const ValueId id : node.results) {
+    if (id == kNone) continue;
+    at::Tensor result = In(reference_.value(id))->contiguous();
+    reference_.set(id, {});
+    // What it shows of the plan's memory may be written again before it is read.
+    const auto* const begin = static_cast<const char*>(arena_.data_ptr());
+    const auto* const data = static_cast<const char*>(result.data_ptr());
+    if (data >= begin && data < begin + memory_bytes_) result = result.clone();
+    memory_[id] = static_cast<char*>(result.data_ptr());
+    held_[id] = std::move(result);
+  }
+}
+
+Str CpuPlan::text() const {
+  Str lines;
+  for (size_t s = 0; s < stretches_.size(); ++s) {
+    lines += fmt::format("stretch {}\n", s);
+    for (const Phase& phase : stretches_[s].phases) {
+      lines += "  phase\n";
+      if (phase.node) {
+        lines += fmt::format("    torch    {}\n", name_of(graph_.nodes[*phase.node].op));
+      }
+      static constexpr const char* kSplits[] = {"samples", "shares", "alone"};
+      for (const Call& call : phase.calls)
+        lines += fmt::format("    {:8} {}\n", kSplits[size_t(call.split)], call.kernel->text());
+    }
+  }
+  return lines + fmt::format("{} B of values, {} B of scratch for each of {} threads\n", memory_bytes_, scratch_bytes_,
+                             threads_);
+}
+
+}  // namespace ltr::plan

@@ -1,0 +1,66 @@
+#pragma once
+
+// A graph as calls of kernels on fixed memory, which the threads of a team run together.
+
+#include <unordered_map>
+
+#include "runtime/plan/cpu/schedule.h"
+#include "runtime/plan/reference.h"
+#include "runtime/tensor/handle.h"
+
+namespace ltr::plan {
+
+class CpuPlan {
+ public:
+  /// All values of `graph`, which outlives it, have sizes; `stretches` in the order in which they run. `kept`: weights and
+  /// constants, the same tensors in each run.
+  CpuPlan(const Graph& graph, const std::unordered_map<ValueId, Tensor>& kept, const std::vector<Stretch>& stretches,
+          int64_t samples);
+  CpuPlan(const CpuPlan&) = delete;
+  CpuPlan& operator=(const CpuPlan&) = delete;
+
+  /// A run begins, with draws from `key`.
+  void begin(uint64_t key);
+  /// What an input is in this run.
+  void set(ValueId id, const Tensor& value);
+  /// False if a value is out of range: what the stretch gives is not there.
+  bool run(size_t stretch);
+  /// Shares the memory of the plan until its stretch runs again.
+  at::Tensor view(ValueId id) const;
+  /// What is there of it once the run is over.
+  void end();
+
+  int64_t bytes() const { return memory_bytes_; }
+  /// One line for each phase and call.
+  Str text() const;
+
+ private:
+  struct Planned {
+    std::vector<Phase> phases;
+    size_t first = 0;  ///< of its phases, counted over all stretches
+  };
+
+  void keep_what_is_read(std::vector<std::vector<Item>>& items, const std::vector<Stretch>& stretches);
+  void place_values(const std::vector<Stretch>& stretches);
+  bool run_calls(const Phase* begin, const Phase* end);
+  void run_node(size_t node);
+
+  const Graph& graph_;
+  const std::unordered_map<ValueId, Tensor>& kept_;
+  Lowering lowering_;
+  Reference reference_;
+  std::vector<Planned> stretches_;
+  int threads_;
+  at::Tensor arena_, scratch_;
+  int64_t memory_bytes_ = 0, scratch_bytes_ = 0;
+  std::vector<char*> memory_;
+  std::vector<std::pair<ValueId, const Tensor*>> given_;
+  std::unordered_map<ValueId, at::Tensor> held_;  ///< inputs, and what nodes gave
+  std::vector<std::vector<ValueId>> dies_behind_;  ///< of these, by phase
+  uint64_t key_ = 0;
+};
+
+/// Whether a plan for CPUs can be made of it: its sizes do not hang on values.
+bool fits_cpu_plan(const Graph& graph);
+
+}  // namespace ltr::plan

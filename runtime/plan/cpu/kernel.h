@@ -1,0 +1,74 @@
+#pragma once
+
+// What a plan for a CPU is made of: calls of kernels on fixed memory, each of which threads do together.
+
+#include <atomic>
+#include <memory>
+#include <span>
+
+#include "runtime/api/error.h"
+#include "runtime/plan/cpu/layout.h"
+
+namespace ltr::plan {
+
+/// Where the memory of each root begins, in this run.
+using Memory = std::span<char* const>;
+
+/// What one of several threads does of a call.
+struct Part {
+  int index = 0, threads = 1;
+  int64_t begin = 0, end = 0;  ///< samples of the batch, of calls that are split by them
+  int64_t samples = 1;
+  char* scratch = nullptr;  ///< memory of its own
+  uint64_t key = 0;         ///< of the step's draws
+  std::atomic<bool>* has_failed = nullptr;
+
+  /// A value is out of range: the reference says which, and where.
+  void fails() const { has_failed->store(true, std::memory_order_relaxed); }
+
+  /// Of `count` things that are there for each sample, those of this part.
+  std::pair<int64_t, int64_t> of(int64_t count) const { return {begin * (count / samples), end * (count / samples)}; }
+  /// Of `count` things, a share.
+  std::pair<int64_t, int64_t> share(int64_t count) const {
+    return {count * index / threads, count * (index + 1) / threads};
+  }
+};
+
+class Kernel {
+ public:
+  Kernel() = default;
+  Kernel(const Kernel&) = delete;
+  Kernel& operator=(const Kernel&) = delete;
+  virtual ~Kernel() = default;
+
+  virtual void run(Memory memory, const Part& part) const = 0;
+  virtual int64_t scratch_bytes() const { return 0; }
+  /// For people: what it computes.
+  virtual Str text() const = 0;
+};
+
+/// Who does what of a call.
+enum class Split : uint8_t {
+  Samples,  ///< each thread its own samples
+  Shares,   ///< each thread a part, which it cuts itself
+  Alone,    ///< one thread
+};
+
+/// A root that a call reads or writes.
+struct Touched {
+  ValueId root = kNone;
+  bool is_own = false;  ///< each thread its own samples of it alone, and not all of it
+  bool operator==(const Touched&) const = default;
+};
+
+struct Call {
+  std::unique_ptr<Kernel> kernel;
+  Split split = Split::Alone;
+  std::vector<Touched> reads, writes;
+  Location location;
+};
+
+/// Whether the samples of `layout`, of a root of `elements`, lie apart: sample s within its share of the memory.
+bool has_samples_apart(const Layout& layout, int64_t elements, int64_t samples);
+
+}  // namespace ltr::plan

@@ -1,0 +1,281 @@
+// Products of matrices.
+
+#include <algorithm>
+
+#include "runtime/kernels/product.h"
+#include "runtime/plan/cpu/lowering.h"
+
+namespace ltr::plan {
+
+namespace {
+
+using kernels::Matrix;
+using kernels::PanelProduct;
+using kernels::product_kernel;
+
+int64_t panels_of(int64_t columns) { return (columns + product_kernel().width - 1) / product_kernel().width; }
+
+/// The last two axes of `layout` in memory.
+Matrix matrix(Memory memory, const Layout& layout, int64_t offset = 0) {
+  const size_t axes = layout.sizes.size();
+  return {reinterpret_cast<const float*>(memory[layout.root]) + layout.offset + offset, layout.strides[axes - 2],
+          layout.strides[axes - 1]};
+}
+float* floats(Memory memory, ValueId root) { return reinterpret_cast<float*>(memory[root]); }
+
+/// Packs panel `at` of `matrix` [depth, columns].
+void pack_panel(const Matrix& matrix, int64_t depth, int64_t columns, int64_t at, float* panel) {
+  const int64_t width = product_kernel().width, first = at * width;
+  product_kernel().pack({matrix.at + first * matrix.column, matrix.row, matrix.column}, depth,
+                        std::min(width, columns - first), panel);
+}
+
+class PackCall : public Kernel {
+ public:
+  PackCall(Layout from, ValueId to) : from_(std::move(from)), to_(to) {}
+
+  void run(Memory memory, const Part& part) const override {
+    const int64_t depth = from_.sizes[0], columns = from_.sizes[1];
+    const auto [begin, end] = part.share(panels_of(columns));
+    for (int64_t at = begin; at < end; ++at)
+      pack_panel(matrix(memory, from_), depth, columns, at,
+                 floats(memory, to_) + at * depth * product_kernel().width);
+  }
+  Str text() const override { return fmt::format("[{}] pack", fmt::join(from_.sizes, ", ")); }
+
+ private:
+  Layout from_;
+  ValueId to_;
+};
+
+/// What a product is of: left [m, k] · right [k, n] + bias, side by side in `out`.
+struct Product {
+  Layout left, right;
+  Layout bias;  ///< [n]; no root: none
+  ValueId out = kNone;
+  int64_t rows() const { return left.sizes[0]; }
+  int64_t depth() const { return left.sizes[1]; }
+  int64_t columns() const { return right.sizes[1]; }
+
+  /// Rows [begin, end) by panel `at`.
+  void multiply(Memory memory, int64_t begin, int64_t end, int64_t at, const float* panel) const {
+    const int64_t first = at * product_kernel().width;
+    PanelProduct product;
+    product.left = matrix(memory, left, begin * left.strides[0]);
+    product.rows = end - begin;
+    product.depth = depth();
+    product.panel = panel;
+    product.columns = std::min(product_kernel().width, columns() - first);
+    product.out = floats(memory, out) + begin * columns() + first;
+    product.out_row = columns();
+    if (bias.root != kNone) product.bias = floats(memory, bias.root) + bias.offset + first;
+    product_kernel().multiply(product);
+  }
+  Str text() const { return fmt::format("[{}, {}] x [{}, {}] product", rows(), depth(), depth(), columns()); }
+};
+
+/// Each thread its own rows, by panels that were packed before.
+class RowsProduct : public Kernel {
+ public:
+  RowsProduct(Product product, ValueId panels) : product_(std::move(product)), panels_(panels) {}
+
+  void run(Memory memory, const Part& part) const override {
+    const auto [begin, end] = part.of(product_.rows());
+    if (begin == end) return;
+    const int64_t size = product_.depth() * product_kernel().width;
+    // Rows that stay in the nearest caches while all panels pass.
+    const int64_t block = std::max<int64_t>(12, (1 << 16) / std::max<int64_t>(product_.depth(), 1));
+    for (int64_t row = begin; row < end; row += block) {
+      for (int64_t at = 0; at < panels_of(product_.columns()); ++at)
+        product_.multiply(memory, row, std::min(end, row + block), at, floats(memory, panels_) + at * size);
+    }
+  }
+  Str text() const override { return product_.text(); }
+
+ private:
+  Product product_;
+  ValueId panels_;
+};
+
+/// Each thread its own panels, which it packs itself; or its own rows, where there are few panels.
+class PanelsProduct : public Kernel {
+ public:
+  PanelsProduct(Product product, bool is_alone) : product_(std::move(product)), is_alone_(is_alone) {}
+
+  void run(Memory memory, const Part& part) const override {
+    const int64_t panels = panels_of(product_.columns()), rows = product_.rows();
+    const bool by_rows = panels < 2 * part.threads && rows > panels * product_kernel().width;
+    const auto share = [&](int64_t count) { return is_alone_ ? std::pair<int64_t, int64_t>(0, count) : part.share(count); };
+    const auto [first, last] = by_rows ? std::pair<int64_t, int64_t>(0, panels) : share(panels);
+    const auto [begin, end] = by_rows ? share(rows) : std::pair<int64_t, int64_t>(0, rows);
+    if (begin == end) return;
+    auto* const panel = reinterpret_cast<float*>(part.scratch);
+    for (int64_t at = first; at < last; ++at) {
+      pack_panel(matrix(memory, product_.right), product_.depth(), product_.columns(), at, panel);
+      product_.multiply(memory, begin, end, at, panel);
+    }
+  }
+  int64_t scratch_bytes() const override { return product_.depth() * product_kernel().width * 4; }
+  Str text() const override { return product_.text(); }
+
+ private:
+  Product product_;
+  bool is_alone_;
+};
+
+/// Many products side by side: each thread takes its share of them.
+class BatchProduct : public Kernel {
+ public:
+  /// The first axis counts the products; `out` is dense.
+  BatchProduct(Layout left, Layout right, ValueId out, bool splits_samples)
+      : left_(std::move(left)), right_(std::move(right)), out_(out), splits_samples_(splits_samples) {}
+
+  void run(Memory memory, const Part& part) const override {
+    int64_t count = 1;
+    const size_t axes = left_.sizes.size();
+    for (size_t axis = 0; axis + 2 < axes; ++axis) count *= left_.sizes[axis];
+    const auto [begin, end] = splits_samples_ ? part.of(count) : part.share(count);
+    auto* const panel = reinterpret_cast<float*>(part.scratch);
+    const int64_t rows = left_.sizes[axes - 2], depth = left_.sizes[axes - 1], columns = right_.sizes[axes - 1];
+    for (int64_t i = begin; i < end; ++i) {
+      int64_t of_left = 0, of_right = 0, rest = i;
+      for (size_t axis = axes - 2; axis-- > 0;) {
+        const int64_t index = rest % left_.sizes[axis];
+        rest /= left_.sizes[axis];
+        of_left += index * left_.strides[axis];
+        of_right += index * right_.strides[axis];
+      }
+      PanelProduct product;
+      product.left = matrix(memory, left_, of_left);
+      product.rows = rows;
+      product.depth = depth;
+      product.panel = panel;
+      product.out_row = columns;
+      for (int64_t at = 0; at < panels_of(columns); ++at) {
+        pack_panel(matrix(memory, right_, of_right), depth, columns, at, panel);
+        product.columns = std::min(product_kernel().width, columns - at * product_kernel().width);
+        product.out = floats(memory, out_) + i * rows * columns + at * product_kernel().width;
+        product_kernel().multiply(product);
+      }
+    }
+  }
+  int64_t scratch_bytes() const override { return left_.sizes.back() * product_kernel().width * 4; }
+  Str text() const override {
+    return fmt::format("[{}] x [{}] products", fmt::join(left_.sizes, ", "), fmt::join(right_.sizes, ", "));
+  }
+
+ private:
+  Layout left_, right_;
+  ValueId out_;
+  bool splits_samples_;
+};
+
+void multiply(Lowering& to, Product product) {
+  Call call;
+  const Layout out = dense(product.out, {product.rows(), product.columns()});
+  call.writes.push_back(to.touched(out, true));
+  const bool by_samples = to.is_apart(product.left) && to.is_apart(out);
+  if (product.bias.root != kNone) call.reads.push_back({product.bias.root, false});
+  call.reads.push_back(to.touched(product.left, by_samples));
+  // Where the right side is what other samples gave, it is a sum over them: threads share its columns.
+  if (by_samples) {
+    const ValueId panels = to.panels(product.right);
+    call.reads.push_back({panels, false});
+    call.split = Split::Samples;
+    call.kernel = std::make_unique<RowsProduct>(std::move(product), panels);
+  } else {
+    constexpr int64_t kWorthSharing = 1 << 16;  // products; some microseconds
+    const bool is_alone = product.rows() * product.depth() * product.columns() < kWorthSharing;
+    call.reads.push_back({product.right.root, false});
+    call.writes.back().is_own = false;
+    call.split = is_alone ? Split::Alone : Split::Shares;
+    call.kernel = std::make_unique<PanelsProduct>(std::move(product), is_alone);
+  }
+  to.add(std::move(call));
+}
+
+/// Rows of any number of axes in front of the last one.
+Layout as_rows(Lowering& to, const Layout& x) {
+  const Ints sizes{x.sizes.back() == 0 ? 0 : x.count() / x.sizes.back(), x.sizes.back()};
+  const Option<Layout> found = reshaped(x, sizes);
+  return found ? *found : *reshaped(to.side_by_side(x, DType::F32), sizes);
+}
+
+Layout transposed(Layout of) {
+  std::swap(of.sizes[of.sizes.size() - 2], of.sizes.back());
+  std::swap(of.strides[of.strides.size() - 2], of.strides.back());
+  return of;
+}
+
+bool linear(Lowering& to) {
+  const ValueId x = to.node().value(0).id, weight = to.node().value(1).id, bias = to.node().value(2).id;
+  if (!to.is_f32({x, weight, bias})) return false;
+  Product product;
+  product.left = as_rows(to, to.layout(x));
+  product.right = transposed(to.layout(weight));
+  if (bias != kNone) product.bias = to.side_by_side(to.layout(bias), DType::F32);
+  product.out = to.result();
+  multiply(to, std::move(product));
+  return true;
+}
+
+bool batch_product(Lowering& to) {
+  const ValueId a = to.node().value(0).id, b = to.node().value(1).id;
+  const Layout out = to.layout(to.result());
+  const size_t axes = out.sizes.size();
+  Ints left_sizes = out.sizes, right_sizes = out.sizes;
+  left_sizes[axes - 1] = to.layout(a).sizes.back();
+  right_sizes[axes - 2] = left_sizes[axes - 1];
+  const Layout left = expanded(to.layout(a), left_sizes), right = expanded(to.layout(b), right_sizes);
+  Call call;
+  const bool by_samples = to.is_apart(out) && to.is_apart(left) && to.is_apart(right);
+  call.split = by_samples ? Split::Samples : Split::Shares;
+  call.reads = {to.touched(left, by_samples), to.touched(right, by_samples)};
+  call.writes = {to.touched(out, by_samples)};
+  call.kernel = std::make_unique<BatchProduct>(left, right, to.result(), by_samples);
+  to.add(std::move(call));
+  return true;
+}
+
+bool matmul(Lowering& to) {
+  const ValueId a = to.node().value(0).id, b = to.node().value(1).id;
+  if (!to.is_f32({a, b})) return false;
+  const size_t left = to.layout(a).sizes.size(), right = to.layout(b).sizes.size();
+  if (left < 2 || right < 2) return false;
+  if (right > 2) return batch_product(to);
+  Product product;
+  product.left = left == 2 ? to.layout(a) : as_rows(to, to.layout(a));
+  product.right = to.layout(b);
+  product.out = to.result();
+  multiply(to, std::move(product));
+  return true;
+}
+
+}  // namespace
+
+ValueId Lowering::panels(const Layout& right) {
+  for (const auto& [layout, panels] : panels_) {
+    if (layout == right) return panels;
+  }
+  const int64_t count = panels_of(right.sizes[1]);
+  const ValueId packed = temporary(DType::F32, count * right.sizes[0] * product_kernel().width);
+  Call call;
+  call.kernel = std::make_unique<PackCall>(right, packed);
+  call.split = Split::Shares;
+  call.reads = {{right.root, false}};
+  call.writes = {{packed, false}};
+  add(std::move(call));
+  panels_.emplace_back(right, packed);
+  return packed;
+}
+
+bool lower_product(Lowering& to) {
+  switch (to.node().op) {
+    case Op::linear: return linear(to);
+    case Op::matmul:
+    case Op::bmm: return matmul(to);
+    default: return false;
+  }
+}
+
+}  // namespace ltr::plan

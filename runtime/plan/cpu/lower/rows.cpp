@@ -1,0 +1,376 @@
+// Functions of rows and sums: soft-max, losses, layer norm, reductions, embeddings.
+
+#include <atomic>
+#include <cstring>
+
+#include "runtime/kernels/rows.h"
+#include "runtime/plan/cpu/lowering.h"
+
+namespace ltr::plan {
+
+namespace {
+
+using kernels::row_kernel;
+
+float* floats(Memory memory, const Layout& layout) {
+  return reinterpret_cast<float*>(memory[layout.root]) + layout.offset;
+}
+const int64_t* longs(Memory memory, const Layout& layout) {
+  return reinterpret_cast<const int64_t*>(memory[layout.root]) + layout.offset;
+}
+
+/// A kernel that is one function of its part.
+template <class Body>
+class Function : public Kernel {
+ public:
+  Function(Str text, Body body, int64_t scratch = 0) : text_(std::move(text)), body_(std::move(body)), scratch_(scratch) {}
+  void run(Memory memory, const Part& part) const override { body_(memory, part); }
+  int64_t scratch_bytes() const override { return scratch_; }
+  Str text() const override { return text_; }
+
+ private:
+  Str text_;
+  Body body_;
+  int64_t scratch_;
+};
+
+template <class Body>
+void call(Lowering& to, Split split, std::vector<Touched> reads, std::vector<Touched> writes, Str text, Body body,
+          int64_t scratch = 0) {
+  Call one;
+  one.split = split;
+  one.reads = std::move(reads);
+  one.writes = std::move(writes);
+  one.kernel = std::make_unique<Function<Body>>(std::move(text), std::move(body), scratch);
+  to.add(std::move(one));
+}
+
+/// Rows of `width` elements, side by side: of each thread the samples where these lie apart, else a share.
+struct Rows {
+  int64_t count, width;
+  bool by_samples;
+  std::pair<int64_t, int64_t> of(const Part& part) const { return by_samples ? part.of(count) : part.share(count); }
+  Split split() const { return by_samples ? Split::Samples : Split::Shares; }
+};
+Rows rows_of(const Lowering& to, const Layout& x) {
+  const int64_t width = x.sizes.empty() ? 1 : x.sizes.back();
+  return {width == 0 ? 0 : x.count() / width, width, to.is_apart(x)};
+}
+
+bool is_last(int64_t dim, const Layout& x) { return dim == -1 || dim + 1 == int64_t(x.sizes.size()); }
+
+// ---- soft-max
+
+bool softmax(Lowering& to) {
+  const ValueId x = to.argument(0);
+  if (!to.is_f32({x}) || to.layout(x).sizes.empty() || !is_last(to.node().host<int64_t>(1), to.layout(x))) return false;
+  const Layout in = to.side_by_side(to.layout(x), DType::F32), out = to.layout(to.result());
+  const Rows rows = rows_of(to, out);
+  const auto function = to.node().op == Op::softmax ? row_kernel().softmax : row_kernel().log_softmax;
+  call(to, rows.split(), {to.touched(in, rows.by_samples)}, {to.touched(out, rows.by_samples)},
+       fmt::format("[{}] {}", fmt::join(out.sizes, ", "), name_of(to.node().op)),
+       [=](Memory memory, const Part& part) {
+         const auto [begin, end] = rows.of(part);
+         const int64_t at = begin * rows.width;
+         function(floats(memory, in) + at, end - begin, rows.width, floats(memory, out) + at);
+       });
+  return true;
+}
+
+// ---- cross entropy
+
+/// Its simple form: class ids, no weights, nothing ignored or smoothed; logits [N, C].
+bool is_plain_cross_entropy(const Lowering& to, size_t first) {
+  const Node& node = to.node();
+  const ValueId logits = node.value(first).id, target = node.value(first + 1).id;
+  const Str& reduction = node.host<Str>(first + 5);
+  return to.is_f32({logits}) && to.dtype(target) == DType::I64 && to.layout(logits).sizes.size() == 2 &&
+         to.layout(target).sizes.size() == 1 && node.value(first + 2).id == kNone &&
+         std::holds_alternative<std::monostate>(node.arguments[first + 3]) && node.host<double>(first + 4) == 0 &&
+         (reduction == "mean" || reduction == "sum");
+}
+
+/// out[] = Σ x · scale: each sample by itself, then these in their order, so that it does not hang on threads.
+void sum_all(Lowering& to, const Layout& x, double scale, const Layout& out) {
+  const int64_t samples = to.samples();
+  const bool by_samples = to.is_apart(x) || (to.elements()[x.root] == x.count() && x.count() % samples == 0);
+  if (!by_samples) {
+    call(to, Split::Alone, {{x.root, false}}, {{out.root, false}}, fmt::format("[{}] sum", fmt::join(x.sizes, ", ")),
+         [=, count = x.count()](Memory memory, const Part&) {
+           *floats(memory, out) = float(double(row_kernel().sum(floats(memory, x), count)) * scale);
+         });
+    return;
+  }
+  const Layout parts = dense(to.temporary(DType::F32, samples), {samples});
+  const int64_t each = x.count() / samples;
+  call(to, Split::Samples, {{x.root, true}}, {{parts.root, true}}, fmt::format("[{}] sums", fmt::join(x.sizes, ", ")),
+       [=](Memory memory, const Part& part) {
+         for (int64_t s = part.begin; s < part.end; ++s)
+           floats(memory, parts)[s] = each == 1 ? floats(memory, x)[s] : row_kernel().sum(floats(memory, x) + s * each, each);
+       });
+  call(to, Split::Alone, {{parts.root, false}}, {{out.root, false}}, fmt::format("[{}] sum", samples),
+       [=](Memory memory, const Part&) {
+         double sum = 0;
+         for (int64_t s = 0; s < samples; ++s) sum += double(floats(memory, parts)[s]);
+         *floats(memory, out) = float(sum * scale);
+       });
+}
+
+bool cross_entropy(Lowering& to) {
+  if (!is_plain_cross_entropy(to, 0)) return false;
+  const Layout logits = to.side_by_side(to.layout(to.argument(0)), DType::F32);
+  const Layout target = to.side_by_side(to.layout(to.argument(1)), DType::I64);
+  if (!to.layout(to.argument(1)).is_dense()) return false;
+  const Rows rows = rows_of(to, logits);
+  const Layout each = dense(to.temporary(DType::F32, rows.count), {rows.count});
+  const bool by_samples = rows.by_samples && to.is_apart(target) && to.is_apart(each);
+  const Rows split{rows.count, rows.width, by_samples};
+  call(to, split.split(), {to.touched(logits, by_samples), to.touched(target, by_samples)},
+       {to.touched(each, by_samples)}, fmt::format("[{}] cross_entropy", fmt::join(logits.sizes, ", ")),
+       [=](Memory memory, const Part& part) {
+         const auto [begin, end] = split.of(part);
+         if (!row_kernel().cross_entropy(floats(memory, logits) + begin * split.width, longs(memory, target) + begin,
+                                         end - begin, split.width, floats(memory, each) + begin))
+           part.fails();
+       });
+  const bool is_mean = to.node().host<Str>(5) == "mean";
+  sum_all(to, each, is_mean ? 1 / double(rows.count) : 1, to.layout(to.result()));
+  return true;
+}
+
+bool cross_entropy_backward(Lowering& to) {
+  if (!is_plain_cross_entropy(to, 1)) return false;
+  const Layout gradient = to.layout(to.argument(0));
+  const Layout logits = to.side_by_side(to.layout(to.argument(1)), DType::F32), target = to.layout(to.argument(2));
+  if (!target.is_dense() || gradient.count() != 1) return false;
+  const Layout out = to.layout(to.result());
+  const Rows rows = rows_of(to, logits);
+  const bool by_samples = rows.by_samples && to.is_apart(target) && to.is_apart(out);
+  const Rows split{rows.count, rows.width, by_samples};
+  const double share = to.node().host<Str>(6) == "mean" ? 1 / double(rows.count) : 1;
+  call(to, split.split(),
+       {{gradient.root, false}, to.touched(logits, by_samples), to.touched(target, by_samples)},
+       {to.touched(out, by_samples)}, fmt::format("[{}] cross_entropy_backward", fmt::join(logits.sizes, ", ")),
+       [=](Memory memory, const Part& part) {
+         const auto [begin, end] = split.of(part);
+         const int64_t at = begin * split.width;
+         row_kernel().cross_entropy_slope(floats(memory, logits) + at, longs(memory, target) + begin, end - begin,
+                                          split.width, float(double(*floats(memory, gradient)) * share),
+                                          floats(memory, out) + at);
+       });
+  return true;
+}
+
+// ---- layer norm
+
+bool layer_norm(Lowering& to) {
+  const ValueId x = to.argument(0), weight = to.argument(1), bias = to.argument(2);
+  if (!to.is_f32({x, weight, bias})) return false;
+  const Layout in = to.side_by_side(to.layout(x), DType::F32), out = to.layout(to.result());
+  const Rows rows = rows_of(to, out);
+  const double eps = to.node().host<double>(3);
+  std::vector<Touched> reads{to.touched(in, rows.by_samples)};
+  const Layout w = weight == kNone ? Layout() : to.side_by_side(to.layout(weight), DType::F32);
+  const Layout b = bias == kNone ? Layout() : to.side_by_side(to.layout(bias), DType::F32);
+  for (const Layout* one : {&w, &b}) {
+    if (one->root != kNone) reads.push_back({one->root, false});
+  }
+  call(to, rows.split(), std::move(reads), {to.touched(out, rows.by_samples)},
+       fmt::format("[{}] layer_norm", fmt::join(out.sizes, ", ")), [=](Memory memory, const Part& part) {
+         const auto [begin, end] = rows.of(part);
+         const int64_t at = begin * rows.width;
+         row_kernel().layer_norm(floats(memory, in) + at, w.root == kNone ? nullptr : floats(memory, w),
+                                 b.root == kNone ? nullptr : floats(memory, b), eps, end - begin, rows.width,
+                                 floats(memory, out) + at);
+       });
+  return true;
+}
+
+/// The gradients of weight and bias are sums over all rows: of each part here, then of the parts in their order.
+bool layer_norm_backward(Lowering& to) {
+  const Node& node = to.node();
+  const ValueId weight = to.argument(2);
+  if (!to.is_f32({to.argument(0), to.argument(1), weight})) return false;
+  const Layout by_y = to.side_by_side(to.layout(to.argument(0)), DType::F32);
+  const Layout x = to.side_by_side(to.layout(to.argument(1)), DType::F32);
+  const Layout w = weight == kNone ? Layout() : to.side_by_side(to.layout(weight), DType::F32);
+  const Layout by_x = to.layout(node.results[0]);
+  const double eps = node.host<double>(3);
+  const Rows rows = rows_of(to, by_x);
+  const int64_t width = rows.width;
+  if (!rows.by_samples || !to.is_apart(by_y) || !to.is_apart(x)) return false;
+  const Layout parts = dense(to.temporary(DType::F32, to.samples() * 2 * width), {to.samples(), 2, width});
+  std::vector<Touched> reads{to.touched(by_y, true), to.touched(x, true)};
+  if (w.root != kNone) reads.push_back({w.root, false});
+  call(to, Split::Samples, std::move(reads), {to.touched(by_x, true), to.touched(parts, true)},
+       fmt::format("[{}] layer_norm_backward", fmt::join(x.sizes, ", ")), [=](Memory memory, const Part& part) {
+         const int64_t each = rows.count / part.samples;
+         for (int64_t s = part.begin; s < part.end; ++s) {
+           float* const sums = floats(memory, parts) + s * 2 * width;
+           std::memset(sums, 0, size_t(2 * width) * sizeof(float));
+           const int64_t at = s * each * width;
+           row_kernel().layer_norm_slope(floats(memory, x) + at, w.root == kNone ? nullptr : floats(memory, w),
+                                         floats(memory, by_y) + at, eps, each, width, floats(memory, by_x) + at, sums,
+                                         sums + width);
+         }
+       });
+  for (size_t at = 1; at < 3; ++at) {
+    if (node.results[at] == kNone) continue;
+    const Layout out = to.layout(node.results[at]);
+    call(to, Split::Alone, {{parts.root, false}}, {{out.root, false}}, fmt::format("[{}] sums", width),
+         [=, samples = to.samples(), offset = (int64_t(at) - 1) * width](Memory memory, const Part&) {
+           row_kernel().sum_columns(floats(memory, parts) + offset, 2 * width, samples, width, floats(memory, out));
+         });
+  }
+  return true;
+}
+
+// ---- reductions
+
+/// Sums over all axes in front of some, which stay: [rows, columns] becomes [columns].
+void sum_front(Lowering& to, const Layout& x, int64_t columns, double scale, const Layout& out) {
+  const int64_t rows = x.count() / columns;
+  call(to, columns >= 64 ? Split::Shares : Split::Alone, {{x.root, false}}, {{out.root, false}},
+       fmt::format("[{}, {}] sum", rows, columns),
+       [=, is_alone = columns < 64](Memory memory, const Part& part) {
+         const auto [begin, end] = is_alone ? std::pair<int64_t, int64_t>(0, columns) : part.share(columns);
+         row_kernel().sum_columns(floats(memory, x) + begin, columns, rows, end - begin, floats(memory, out) + begin);
+         if (scale == 1) return;
+         for (int64_t c = begin; c < end; ++c) floats(memory, out)[c] *= float(scale);
+       });
+}
+
+/// Sums over axes behind some, which stay.
+void sum_rows(Lowering& to, const Layout& x, int64_t width, double scale, const Layout& out) {
+  const int64_t count = x.count() / width;
+  const bool by_samples = to.is_apart(x) && to.is_apart(out);
+  const Rows rows{count, width, by_samples};
+  call(to, rows.split(), {to.touched(x, by_samples)}, {to.touched(out, by_samples)},
+       fmt::format("[{}, {}] sums", count, width), [=](Memory memory, const Part& part) {
+         const auto [begin, end] = rows.of(part);
+         for (int64_t r = begin; r < end; ++r)
+           floats(memory, out)[r] = row_kernel().sum(floats(memory, x) + r * width, width) * float(scale);
+       });
+}
+
+bool reduce(Lowering& to, bool is_mean) {
+  const ValueId id = to.argument(0);
+  if (!to.is_f32({id, to.result()})) return false;
+  const Layout x = to.side_by_side(to.layout(id), DType::F32), out = to.layout(to.result());
+  const auto* dim = std::get_if<int64_t>(&to.node().arguments[1]);
+  const double scale = is_mean ? double(out.count()) / double(x.count()) : 1;
+  if (dim == nullptr || x.sizes.size() <= 1) {
+    sum_all(to, x, scale, out);
+    return true;
+  }
+  if (is_last(*dim, x)) {
+    sum_rows(to, x, x.sizes.back(), scale, out);
+    return true;
+  }
+  if (*dim == 0 || *dim == -int64_t(x.sizes.size())) {
+    sum_front(to, x, x.count() / x.sizes[0], scale, out);
+    return true;
+  }
+  return false;
+}
+
+/// Over the axes that were stretched: those in front, or those behind.
+bool sum_to(Lowering& to) {
+  const ValueId id = to.argument(0);
+  if (!to.is_f32({id})) return false;
+  const Layout out = to.layout(to.result());
+  const Layout given = to.layout(id);
+  const size_t front = given.sizes.size() - out.sizes.size();
+  size_t first = given.sizes.size(), last = 0;  // axes that stay, of more than one element
+  for (size_t axis = 0; axis < out.sizes.size(); ++axis) {
+    if (out.sizes[axis] == 1) continue;
+    if (out.sizes[axis] != given.sizes[front + axis]) return false;
+    first = std::min(first, front + axis);
+    last = front + axis + 1;
+  }
+  if (first >= last) {
+    sum_all(to, to.side_by_side(given, DType::F32), 1, out);
+    return true;
+  }
+  for (size_t axis = first; axis < last; ++axis) {
+    if (given.sizes[axis] != 1 && out.sizes[axis - front] == 1) return false;
+  }
+  int64_t before = 1, behind = 1;
+  for (size_t axis = 0; axis < first; ++axis) before *= given.sizes[axis];
+  for (size_t axis = last; axis < given.sizes.size(); ++axis) behind *= given.sizes[axis];
+  if (before > 1 && behind > 1) return false;
+  const Layout x = to.side_by_side(given, DType::F32);
+  if (behind > 1) {
+    sum_rows(to, x, behind, 1, out);
+  } else {
+    sum_front(to, x, out.count(), 1, out);
+  }
+  return true;
+}
+
+// ---- embeddings
+
+bool embedding(Lowering& to) {
+  const ValueId index = to.argument(0), weight = to.argument(1);
+  if (!to.is_f32({weight}) || to.dtype(index) != DType::I64) return false;
+  const Layout rows = to.layout(index), table = to.side_by_side(to.layout(weight), DType::F32), out = to.layout(to.result());
+  if (!rows.is_dense()) return false;
+  const int64_t width = table.sizes[1], count = table.sizes[0];
+  const bool by_samples = to.is_apart(rows) && to.is_apart(out);
+  const Rows split{rows.count(), width, by_samples};
+  call(to, split.split(), {to.touched(rows, by_samples), {table.root, false}}, {to.touched(out, by_samples)},
+       fmt::format("[{}] embedding", fmt::join(out.sizes, ", ")), [=](Memory memory, const Part& part) {
+         const auto [begin, end] = split.of(part);
+         for (int64_t r = begin; r < end; ++r) {
+           const int64_t at = longs(memory, rows)[r];
+           if (at < 0 || at >= count) return part.fails();
+           std::memcpy(floats(memory, out) + r * width, floats(memory, table) + at * width, size_t(width) * 4);
+         }
+       });
+  return true;
+}
+
+/// Each thread has columns of its own, so that rows that come twice are added in their order.
+bool embedding_backward(Lowering& to) {
+  const ValueId gradient = to.argument(0), index = to.argument(1);
+  if (!to.is_f32({gradient}) || to.dtype(index) != DType::I64) return false;
+  const Layout by_rows = to.side_by_side(to.layout(gradient), DType::F32), rows = to.layout(index),
+               out = to.layout(to.result());
+  if (!rows.is_dense()) return false;
+  const int64_t width = out.sizes[1];
+  call(to, Split::Shares, {{by_rows.root, false}, {rows.root, false}}, {{out.root, false}},
+       fmt::format("[{}] embedding_backward", fmt::join(out.sizes, ", ")),
+       [=, count = rows.count()](Memory memory, const Part& part) {
+         const auto [begin, end] = part.share(width);
+         const auto columns = size_t(end - begin) * sizeof(float);
+         float* const sums = floats(memory, out);
+         for (int64_t r = 0; r < out.sizes[0]; ++r) std::memset(sums + r * width + begin, 0, columns);
+         for (int64_t r = 0; r < count; ++r) {
+           float* const into = sums + longs(memory, rows)[r] * width;
+           const float* const from = floats(memory, by_rows) + r * width;
+           for (int64_t c = begin; c < end; ++c) into[c] += from[c];
+         }
+       });
+  return true;
+}
+
+}  // namespace
+
+bool lower_rows(Lowering& to) {
+  switch (to.node().op) {
+    case Op::softmax:
+    case Op::log_softmax: return softmax(to);
+    case Op::cross_entropy: return cross_entropy(to);
+    case Op::cross_entropy_backward: return cross_entropy_backward(to);
+    case Op::layer_norm: return layer_norm(to);
+    case Op::layer_norm_backward: return layer_norm_backward(to);
+    case Op::sum: return reduce(to, false);
+    case Op::mean: return reduce(to, true);
+    case Op::sum_to: return sum_to(to);
+    case Op::embedding: return embedding(to);
+    case Op::embedding_backward: return embedding_backward(to);
+    default: return false;
+  }
+}
+
+}  // namespace ltr::plan

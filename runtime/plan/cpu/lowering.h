@@ -1,0 +1,78 @@
+#pragma once
+
+// From nodes of a graph to calls of kernels: what a node is made of, one file for each room of the library below lower/. What no room
+// takes is computed by the reference, as a node.
+
+#include <map>
+
+#include "runtime/plan/cpu/point_program.h"
+
+namespace ltr::plan {
+
+/// A piece of a plan: functions of elements, which others may join, a call, or a node that the reference runs.
+struct Item {
+  Option<PointProgram> point;
+  Call call;
+  Option<size_t> node;
+  Location location;
+};
+
+class Lowering {
+ public:
+  /// All values of `graph` have sizes. `memory`: how weights, constants and inputs lie, by value. `samples` of the batch.
+  Lowering(const Graph& graph, const std::map<ValueId, Ints>& strides, int64_t samples);
+
+  /// The nodes [begin, end), behind those that were lowered before.
+  std::vector<Item> lower(size_t begin, size_t end);
+
+  const Graph& graph() const { return graph_; }
+  int64_t samples() const { return samples_; }
+  const Layout& layout(ValueId id) const { return layouts_[id]; }
+  DType dtype(ValueId id) const { return types_[id]; }
+  /// Elements and types by root; those behind the values of the graph are of calls among themselves.
+  const std::vector<int64_t>& elements() const { return elements_; }
+  const std::vector<Layout>& layouts() const { return layouts_; }
+  bool is_given(ValueId root) const { return root < graph_.values.size() && graph_.values[root].kind != Value::Kind::Result; }
+
+  // What rooms call. `node` is the one that is lowered.
+  const Node& node() const { return *node_; }
+  ValueId argument(size_t at) const { return node_->value(at).id; }
+  /// Whether all of these are floats of 32 bits.
+  bool is_f32(std::initializer_list<ValueId> ids) const;
+  /// Memory for `elements` of `dtype`, of no value.
+  ValueId temporary(DType dtype, int64_t elements);
+  /// The result `at`, side by side in memory of its own.
+  ValueId result(size_t at = 0) const { return node_->results[at]; }
+  /// An empty program over `sizes`, whose items follow with `add`.
+  static PointProgram program(Ints sizes) { return {.sizes = std::move(sizes)}; }
+  PointProgram::Ref load(PointProgram& program, ValueId id) { return program.load(layouts_[id], types_[id]); }
+  void add(PointProgram program);
+  void add(Call call);
+  /// `layout` with its elements side by side, copied where they are not.
+  Layout side_by_side(const Layout& layout, DType dtype);
+  Touched touched(const Layout& layout, bool is_own) const;
+  bool is_apart(const Layout& layout) const { return has_samples_apart(layout, elements_[layout.root], samples_); }
+  /// The panels of a right side, made once for all products of these nodes that read it.
+  ValueId panels(const Layout& matrix);
+
+ private:
+  const Graph& graph_;
+  int64_t samples_;
+  const Node* node_ = nullptr;
+  std::vector<Layout> layouts_;
+  std::vector<DType> types_;
+  std::vector<int64_t> elements_;
+  std::vector<Item> items_;
+  std::vector<std::pair<Layout, ValueId>> panels_;
+};
+
+/// True if it gave the node's results; false, with nothing added, if the reference has to.
+using Room = bool (*)(Lowering& to);
+bool lower_elements(Lowering& to);
+bool lower_product(Lowering& to);
+bool lower_rows(Lowering& to);
+
+/// Joins functions of elements with those whose results they read.
+void fuse(std::vector<Item>& items);
+
+}  // namespace ltr::plan
