@@ -69,22 +69,26 @@ namespace step {
 #include "runtime/tensor/operators.def"
 
 LTR_EXPORT void assign(const Tensor& buffer, const Tensor& value) {
-  const plan::NotedEffect noted(
-      [&](plan::Recorder& recorder) { return plan::BufferAssigned{recorder.id_of(buffer), recorder.id_of(value)}; });
+  if (plan::is_rehearsed([&](plan::Recorder& recorder) {
+        return plan::BufferAssigned{recorder.id_of(buffer), recorder.id_of(value)};
+      }))
+    return;
   ltr::assign(buffer, value);
 }
 
 LTR_EXPORT void assign(const Tensor& buffer, Scalar value) {
-  const plan::NotedEffect noted([&](plan::Recorder& recorder) {
-    return plan::BufferFilled{recorder.id_of(buffer), value.real, value.whole, value.is_int};
-  });
+  if (plan::is_rehearsed([&](plan::Recorder& recorder) {
+        return plan::BufferFilled{recorder.id_of(buffer), value.real, value.whole, value.is_int};
+      }))
+    return;
   ltr::assign(buffer, value);
 }
 
 LTR_EXPORT void ema_update(const Weights& target, const Weights& source, double decay) {
-  const plan::NotedEffect noted([&](plan::Recorder& recorder) {
-    return plan::AveragesMoved{recorder.ids_of(target), recorder.ids_of(source), decay};
-  });
+  if (plan::is_rehearsed([&](plan::Recorder& recorder) {
+        return plan::AveragesMoved{recorder.ids_of(target), recorder.ids_of(source), decay};
+      }))
+    return;
   ltr::ema_update(target, source, decay);
 }
 

@@ -1,5 +1,5 @@
 // Every gradient rule against LibTorch's autograd, in f64: an expression is recorded, differentiated and run on the reference
-// executor, and so are its values.
+// executor, and so are its values. Then the same graph in f32 as a plan for CPUs, against the reference.
 
 #undef LTR_RUNTIME  // Functions as programs call them.
 
@@ -10,6 +10,7 @@
 
 #include "ltr/operators.h"
 #include "ltr/ops.h"
+#include "runtime/plan/cpu/cpu_plan.h"
 #include "runtime/plan/differentiate.h"
 #include "runtime/plan/recorder.h"
 #include "runtime/plan/reference.h"
@@ -40,13 +41,13 @@ struct Case {
   double tolerance = 0;  ///< of the values; that of gradients is 1e-9
 };
 
-Tensors drawn(const std::vector<Given>& given, uint64_t seed) {
+Tensors drawn(const std::vector<Given>& given, uint64_t seed, at::ScalarType type) {
   at::Generator generator = at::globalContext().defaultGenerator(at::kCPU).clone();
   generator.set_current_seed(seed);
   Tensors inputs;
   for (const Given& one : given) {
     const at::Tensor tensor = at::rand(one.sizes, generator, at::TensorOptions().dtype(at::kDouble));
-    inputs.push_back(give((tensor * (one.high - one.low) + one.low).set_requires_grad(true)));
+    inputs.push_back(give((tensor * (one.high - one.low) + one.low).to(type).set_requires_grad(true)));
   }
   return inputs;
 }
@@ -57,47 +58,104 @@ double difference(const at::Tensor& a, const at::Tensor& b) {
   return ((a - b).abs() / (1 + b.abs())).max().item<double>();
 }
 
+/// The graph of an expression and of its gradients.
+struct Recorded {
+  Tensors inputs;
+  std::vector<ValueId> ids;
+  std::vector<at::Tensor> wanted;  ///< what autograd says
+  at::Tensor loss;
+  ValueId loss_id, seed_id;
+  Graph graph;
+  std::unordered_map<ValueId, Tensor> constants;
+  std::vector<ValueId> gradients;
+};
+
+Recorded recorded(const Case& one, uint64_t seed, at::ScalarType type) {
+  Recorded of;
+  of.inputs = drawn(one.given, seed, type);
+  Recorder recorder;
+  for (const Tensor& input : of.inputs) of.ids.push_back(recorder.input(input, "x"));
+  // A fixed weight for each element, so that no two gradients are equal by chance.
+  const Tensor result = one.expression(of.inputs);
+  const at::Tensor weight = at::linspace(0.5, 1.5, In(result)->numel(), type).reshape(In(result)->sizes());
+  const Tensor loss = sum(mul(result, give(weight)), {}, false);
+  recorder.output(loss);
+  of.wanted = torch::autograd::grad({aten(loss)}, aten(of.inputs), {}, true, false, true);
+  of.loss = aten(loss).detach();
+  of.loss_id = recorder.id_of(loss);
+  of.graph = recorder.graph();
+  const size_t end = of.graph.nodes.size();
+  of.seed_id = of.graph.add({.kind = Value::Kind::Input, .dtype = dtype_of(type), .is_sized = true, .name = "seed"});
+  const Differentiated found = differentiate(of.graph, end, of.loss_id, of.seed_id, of.ids);
+  if (found.refusal) FAIL(found.refusal->first);
+  of.gradients = found.gradients;
+  of.constants = recorder.constants();
+  return of;
+}
+
+/// Runs all of it on the reference, which notes sizes.
+Reference referred(Recorded& of, at::ScalarType type, uint64_t key) {
+  Reference reference(of.graph, of.constants);
+  reference.note_sizes(&of.graph);
+  for (size_t i = 0; i < of.ids.size(); ++i) reference.set(of.ids[i], of.inputs[i]);
+  reference.set(of.seed_id, give(at::ones({}, type)));
+  seed_random(key);
+  reference.run(0, of.graph.nodes.size());
+  return reference;
+}
+
+/// The plan for CPUs gives what the reference gives, however many samples threads share.
+void compare_plans(const Case& one, uint64_t seed, uint64_t key) {
+  const PolicyScope floats(at::kFloat);
+  seed_random(key);
+  Recorded of = recorded(one, seed, at::kFloat);
+  const Reference reference = referred(of, at::kFloat, key);
+  if (!fits_cpu_plan(of.graph)) return;
+  std::vector<ValueId> results{of.loss_id};
+  for (const ValueId id : of.gradients) {
+    if (id != kNone) results.push_back(id);
+  }
+  const int64_t first = one.given[0].sizes.empty() ? 1 : one.given[0].sizes[0];
+  for (const auto& [samples, threads] : {std::pair<int64_t, int>(1, 1), {first, 1}, {first, 2}, {first, 3}}) {
+    CpuPlan plan(of.graph, of.constants, {{0, of.graph.nodes.size(), results}}, samples, threads);
+    CAPTURE(plan.text());
+    for (int round = 0; round < 2; ++round) {
+      plan.begin(key);
+      for (size_t i = 0; i < of.ids.size(); ++i) plan.set(of.ids[i], of.inputs[i]);
+      plan.set(of.seed_id, give(at::ones({}, at::kFloat)));
+      REQUIRE(plan.run(0));
+      for (const ValueId id : results) CHECK(difference(plan.view(id), aten(reference.value(id)).detach()) <= 1e-5);
+      plan.end();
+    }
+  }
+}
+
 void compare(const Case& one) {
   CAPTURE(one.title);
   for (uint64_t seed = 1; seed <= 3; ++seed) {
     const PolicyScope doubles(at::kDouble);
     const ModeScope mode(one.trains, true);
-    const Tensors inputs = drawn(one.given, seed);
     const uint64_t key = random_key(seed, "gradient", {});
     seed_random(key);
-    Recorder recorder;
-    std::vector<ValueId> ids;
-    for (const Tensor& input : inputs) ids.push_back(recorder.input(input, "x"));
-    // A fixed weight for each element, so that no two gradients are equal by chance.
-    const Tensor result = one.expression(inputs);
-    const at::Tensor weight = at::linspace(0.5, 1.5, In(result)->numel(), at::kDouble).reshape(In(result)->sizes());
-    const Tensor loss = sum(mul(result, give(weight)), {}, false);
-    recorder.output(loss);
-    const std::vector<at::Tensor> wanted = torch::autograd::grad({aten(loss)}, aten(inputs), {}, true, false, true);
-
-    Graph graph = recorder.graph();
-    const size_t end = graph.nodes.size();
-    const ValueId seed_id = graph.add({.kind = Value::Kind::Input, .dtype = DType::F64, .name = "seed"});
-    const Differentiated found = differentiate(graph, end, recorder.id_of(loss), seed_id, ids);
-    if (found.refusal) FAIL(found.refusal->first);
-    CHECK(to_text(graph_of(to_text(graph))) == to_text(graph));
-    Reference reference(graph, recorder.constants());
-    for (size_t i = 0; i < ids.size(); ++i) reference.set(ids[i], inputs[i]);
-    reference.set(seed_id, give(at::ones({}, at::kDouble)));
-    seed_random(key);
-    reference.run(0, graph.nodes.size());
-    CHECK(difference(aten(reference.value(recorder.id_of(loss))), aten(loss).detach()) <= one.tolerance);
-    for (size_t i = 0; i < ids.size(); ++i) {
+    Recorded of = recorded(one, seed, at::kDouble);
+    CHECK(to_text(graph_of(to_text(of.graph))) == to_text(of.graph));
+    const Reference reference = referred(of, at::kDouble, key);
+    CHECK(difference(aten(reference.value(of.loss_id)), of.loss) <= one.tolerance);
+    for (size_t i = 0; i < of.ids.size(); ++i) {
       CAPTURE(i);
-      CAPTURE(to_text(graph));
-      REQUIRE(wanted[i].defined() == (found.gradients[i] != kNone));
-      if (wanted[i].defined()) CHECK(difference(aten(reference.value(found.gradients[i])), wanted[i]) <= 1e-9);
+      CAPTURE(to_text(of.graph));
+      REQUIRE(of.wanted[i].defined() == (of.gradients[i] != kNone));
+      if (of.wanted[i].defined()) CHECK(difference(aten(reference.value(of.gradients[i])), of.wanted[i]) <= 1e-9);
     }
+    compare_plans(one, seed, key);
   }
 }
 
 const std::vector<Given> kOne = {{{3, 4}}}, kPair = {{{3, 4}}, {{3, 4}}}, kWide = {{{3, 1, 4}}, {{2, 1}}},
                          kAbove = {{{3, 4}, 0.2, 2}}, kFar = {{{5, 6}, -5, 8}};
+
+/// Of the type that floats have where it is called.
+Tensor floats(const at::Tensor& numbers) { return give(numbers.to(aten(DType::Float))); }
 
 Tensor whole(std::initializer_list<int64_t> numbers, const Ints& sizes) {
   return give(at::tensor(std::vector<int64_t>(numbers), at::kLong).reshape(sizes));
@@ -286,15 +344,17 @@ TEST_CASE("gradients of products are autograd's") {
 TEST_CASE("gradients of attention are autograd's") {
   const std::vector<Given> heads = {{{2, 4, 5, 6}}, {{2, 4, 5, 6}}, {{2, 4, 5, 6}}},
                            shared = {{{2, 4, 5, 6}}, {{2, 2, 5, 6}}, {{2, 2, 5, 6}}};
-  const Tensor sees = give(at::ones({5, 5}, at::kBool).tril(1)),
-               added = give(at::linspace(-1, 1, 25, at::kDouble).reshape({5, 5}));
+  const Tensor sees = give(at::ones({5, 5}, at::kBool).tril(1));
   for (const auto& given : {heads, shared}) {
     compare({"attention", given, [](const Tensors& x) { return attention(x[0], x[1], x[2], {}, false, 0, {}); }});
     compare({"causal", given, [](const Tensors& x) { return attention(x[0], x[1], x[2], {}, true, 0, 0.3); }});
     compare({"dropped", given, [](const Tensors& x) { return attention(x[0], x[1], x[2], {}, true, 0.3, {}); }});
   }
   compare({"masked", heads, [sees](const Tensors& x) { return attention(x[0], x[1], x[2], sees, false, 0, {}); }});
-  compare({"biased", heads, [added](const Tensors& x) { return attention(x[0], x[1], x[2], added, true, 0, {}); }});
+  compare({"biased", heads, [](const Tensors& x) {
+             const Tensor added = floats(at::linspace(-1, 1, 25).reshape({5, 5}));
+             return attention(x[0], x[1], x[2], added, true, 0, {});
+           }});
   compare({"rope", {{{2, 3, 5, 6}}}, [](const Tensors& x) { return square(rope(x[0], 100, 2)); }});
 }
 
@@ -315,7 +375,7 @@ TEST_CASE("gradients of norms are autograd's") {
   for (const bool trains : {true, false}) {
     compare({"batch_norm", images,
              [](const Tensors& x) {
-               const auto buffer = [](double value) { return give(at::full({4}, value, at::kDouble)); };
+               const auto buffer = [](double value) { return floats(at::full({4}, value, at::kDouble)); };
                return square(
                    batch_norm(x[0], x[1], x[2], buffer(0.1), buffer(0.9), give(at::zeros({}, at::kLong)), 0.1, 1e-5));
              },
@@ -325,7 +385,7 @@ TEST_CASE("gradients of norms are autograd's") {
 
 TEST_CASE("gradients of losses are autograd's") {
   const Tensor classes = whole({0, 2, 1, 2, 3}, {5}), places = whole({0, 2, 1, 2, 3, 0}, {2, 3});
-  const Tensor weight = give(at::linspace(0.5, 2, 4, at::kDouble));
+  const auto weight = [] { return floats(at::linspace(0.5, 2, 4, at::kDouble)); };
   const std::vector<Given> scores = {{{5, 4}, -3, 3}}, maps = {{{2, 4, 3}, -3, 3}},
                            shares = {{{5, 4}, 0.1, 0.9}, {{5, 4}, 0.1, 0.9}}, two = {{{5, 4}, -3, 3}, {{5, 4}, -3, 3}};
   for (const char* by : {"mean", "sum"}) {
@@ -333,11 +393,11 @@ TEST_CASE("gradients of losses are autograd's") {
       compare({"cross_entropy", scores,
                [=](const Tensors& x) { return cross_entropy(x[0], classes, {}, {}, smoothing, by); }});
       compare({"cross_entropy of some", scores,
-               [=](const Tensors& x) { return cross_entropy(x[0], classes, weight, 2, smoothing, by); }});
+               [=](const Tensors& x) { return cross_entropy(x[0], classes, weight(), 2, smoothing, by); }});
       compare({"cross_entropy of places", maps,
                [=](const Tensors& x) { return cross_entropy(x[0], places, {}, 2, smoothing, by); }});
     }
-    compare({"nll", scores, [=](const Tensors& x) { return nll(log_softmax(x[0], 1), classes, weight, 2, by); }});
+    compare({"nll", scores, [=](const Tensors& x) { return nll(log_softmax(x[0], 1), classes, weight(), 2, by); }});
     compare({"mse", two, [=](const Tensors& x) { return mse(x[0], x[1], by); }});
     compare({"l1", two, [=](const Tensors& x) { return l1(x[0], x[1], by); }});
     compare({"smooth_l1", two, [=](const Tensors& x) { return smooth_l1(x[0], x[1], 0.7, by); }});
@@ -347,7 +407,7 @@ TEST_CASE("gradients of losses are autograd's") {
                return bce_with_logits(x[0], x[1], {}, by);
              }});
     compare({"weighted", {{{5, 4}, -3, 3}, {{5, 4}, 0.1, 0.9}}, [=](const Tensors& x) {
-               return bce_with_logits(x[0], x[1], weight, by);
+               return bce_with_logits(x[0], x[1], weight(), by);
              }});
     compare({"poisson_nll", two, [=](const Tensors& x) { return poisson_nll(x[0], x[1], by); }});
     compare({"gaussian_nll", {{{5, 4}}, {{5, 4}}, {{5, 1}, 0.1, 2}}, [=](const Tensors& x) {

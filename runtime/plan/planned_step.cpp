@@ -1,5 +1,6 @@
 #include "runtime/plan/planned_step.h"
 
+#include <ATen/Parallel.h>
 #include <torch/csrc/autograd/function.h>
 #include <torch/csrc/autograd/functions/utils.h>
 #include <torch/csrc/autograd/variable.h>
@@ -139,20 +140,33 @@ std::vector<Stretch> PlannedStep::stretches() const {
   return list;
 }
 
-void PlannedStep::make_cpu_plan(int64_t samples) {
-  if (accelerator() != nullptr || !fits_cpu_plan(recording_.graph)) return;
-  cpu_ = std::make_unique<CpuPlan>(recording_.graph, recording_.kept, stretches(), samples);
-  reference_.reset();
+template <class Set>
+void PlannedStep::each_input(const Batch& batch, const Set& set) const {
+  for (const GivenField& field : recording_.fields) {
+    if (field.value != kNone) set(field.value, batch.fields[field.field]);
+  }
+  for (const GivenState& state : recording_.states) {
+    if (state.before != kNone) set(state.before, *state.state);
+  }
 }
 
-void PlannedStep::give_inputs(const Batch& batch) {
-  const auto set = [&](ValueId id, const Tensor& tensor) {
-    if (id == kNone) return;
-    if (cpu_) cpu_->set(id, tensor);
-    else reference_->set(id, tensor);
+void PlannedStep::prepare(const Batch& batch) {
+  const auto grows = [&](const GivenState& state) {
+    return state.before != kNone && state.after != kNone &&
+           recording_.graph.values[state.before].sizes != recording_.graph.values[state.after].sizes;
   };
-  for (const GivenField& field : recording_.fields) set(field.value, batch.fields[field.field]);
-  for (const GivenState& state : recording_.states) set(state.before, *state.state);
+  if (accelerator() != nullptr || !fits_cpu_plan(recording_.graph) || std::ranges::any_of(recording_.states, grows))
+    return;
+  reference_->note_sizes(&recording_.graph);
+  reference_->forget_behind({});
+  each_input(batch, [&](ValueId id, const Tensor& value) { reference_->set(id, value); });
+  for (const Part& part : parts_) {
+    const at::ScalarType type = aten(recording_.graph.values[part.loss].dtype);
+    reference_->set(part.seed, give(at::ones(recording_.graph.values[part.loss].sizes, type)));
+  }
+  reference_->run(0, recording_.graph.nodes.size());
+  cpu_ = std::make_unique<CpuPlan>(recording_.graph, recording_.kept, stretches(), batch.size, at::get_num_threads());
+  reference_.reset();
 }
 
 void PlannedStep::compute(size_t begin, size_t end) {
@@ -163,19 +177,12 @@ void PlannedStep::compute(size_t begin, size_t end) {
 /// Some kernel met a value that it has no answer for; the functions of the step say what and where.
 void PlannedStep::explain() const {
   Reference reference(recording_.graph, recording_.kept);
-  for (const GivenField& field : recording_.fields) {
-    if (field.value != kNone) reference.set(field.value, batch_->fields[field.field]);
-  }
-  for (const GivenState& state : recording_.states) {
-    if (state.before != kNone) reference.set(state.before, *state.state);
-  }
+  each_input(*batch_, [&](ValueId id, const Tensor& value) { reference.set(id, value); });
   reference.run(0, forward_end_);
   throw error_here(err::value_out_of_range, "a value is out of range in a planned step");
 }
 
-Tensor PlannedStep::taken(ValueId id) const {
-  return cpu_ ? give(cpu_->view(id).clone()) : reference_->value(id);
-}
+Tensor PlannedStep::taken(ValueId id) const { return cpu_ ? give(cpu_->view(id).clone()) : reference_->value(id); }
 
 void PlannedStep::run(Context& cx, const Batch& batch, bool is_alone) {
   batch_ = &batch;
@@ -186,9 +193,8 @@ void PlannedStep::run(Context& cx, const Batch& batch, bool is_alone) {
     cpu_->begin(DrawScope::here().key);
   } else {
     reference_->clear(recording_.kept);
-    reference_->note_sizes(&recording_.graph);
   }
-  give_inputs(batch);
+  each_input(batch, [&](ValueId id, const Tensor& value) { cpu_ ? cpu_->set(id, value) : reference_->set(id, value); });
   size_t done = 0;
   for (size_t at = 0; at < recording_.marks.size(); ++at) {
     const Mark& mark = recording_.marks[at];
@@ -213,7 +219,6 @@ void PlannedStep::run(Context& cx, const Batch& batch, bool is_alone) {
   }
   if (cpu_) return cpu_->end();
   reference_->clear(recording_.kept);
-  if (std::ranges::all_of(ran_, [](bool ran) { return ran; })) make_cpu_plan(batch.size);
 }
 
 Tensor PlannedStep::with_gradient(size_t part) {

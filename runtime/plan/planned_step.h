@@ -15,6 +15,8 @@ class PlannedStep {
 
   /// Why it cannot run.
   const Option<Refusal>& refusal() const { return recording_.refusal; }
+  /// Learns from `batch` what it has to know of sizes, and makes a plan for this machine. Buffers take the batch in.
+  void prepare(const Batch& batch);
   const Recording& recording() const { return recording_; }
   /// Does with `batch` what the step would: computes, and calls `cx` in the same order. Losses that are minimized have their
   /// gradient, and draws come from the key of this thread. Errors are those of the step, at its lines.
@@ -22,7 +24,7 @@ class PlannedStep {
   void run(Context& cx, const Batch& batch, bool is_alone);
   /// The gradients of the loss of `part`, times `seed`, by the weights that it trains.
   Tensors gradients(size_t part, const Tensor& seed);
-  /// How it runs on this machine; null before its first run has told the sizes, and where the reference runs it.
+  /// How it runs on this machine; null where the reference runs it.
   const CpuPlan* cpu_plan() const { return cpu_.get(); }
 
  private:
@@ -42,8 +44,8 @@ class PlannedStep {
   Deaths deaths() const;
   /// In the order in which they run: in front of each mark the nodes up to it, then its part if it has one; then the rest.
   std::vector<Stretch> stretches() const;
-  void make_cpu_plan(int64_t samples);
-  void give_inputs(const Batch& batch);
+  template <class Set>
+  void each_input(const Batch& batch, const Set& set) const;
   /// Computes the next stretch.
   void compute(size_t begin, size_t end);
   /// What is not overwritten by the next run.
@@ -58,7 +60,6 @@ class PlannedStep {
   Deaths deaths_;
   Option<Reference> reference_;
   std::unique_ptr<CpuPlan> cpu_;
-  bool is_whole_ = false;  ///< all parts ran, so that all sizes are known
   // Of the run that goes on.
   const Batch* batch_ = nullptr;
   size_t stretch_ = 0;

@@ -10,8 +10,6 @@ namespace ltr::plan {
 Recorder::Recorder() : before_(std::exchange(StepWatch::here(), this)) {}
 Recorder::~Recorder() { StepWatch::here() = before_; }
 Recorder* Recorder::here() { return static_cast<Recorder*>(StepWatch::here()); }
-Recorder::Pause::Pause() : before_(std::exchange(StepWatch::here(), nullptr)) {}
-Recorder::Pause::~Pause() { StepWatch::here() = before_; }
 
 ValueId Recorder::add(const Tensor& tensor, Value::Kind kind, const Str& name) {
   const In source(tensor);

@@ -1,7 +1,7 @@
 #pragma once
 
-// Notes what a step computes while it runs as always: every function of the facade that a program calls, with its arguments, what
-// it asks the host, and what it does beside.
+// Notes what a step computes while it runs once: every function of the facade that a program calls, with its arguments, what it
+// asks the host, and what it would do beside.
 
 #include "runtime/plan/recording.h"
 #include "runtime/tensor/step_watch.h"
@@ -16,18 +16,6 @@ class Recorder : public StepWatch {
   ~Recorder() override;
   /// Of this thread; null if nothing is recorded.
   static Recorder* here();
-
-  /// Nobody listens to this thread while it lives: what the trainer and its hooks compute is no part of the step.
-  class Pause {
-   public:
-    Pause();
-    ~Pause();
-    Pause(const Pause&) = delete;
-    Pause& operator=(const Pause&) = delete;
-
-   private:
-    StepWatch* before_;
-  };
 
   /// What a graph reads. Other tensors that it meets are constants.
   ValueId input(const Tensor& tensor, const Str& name) { return given(tensor, Value::Kind::Input, name); }
@@ -70,19 +58,15 @@ class Recorder : public StepWatch {
   StepWatch* before_;
 };
 
-/// Notes an effect, which `make` says of the recorder, if one listens; what happens while it lives is no part of the step.
-class NotedEffect {
- public:
-  template <class Make>
-  explicit NotedEffect(const Make& make) {
-    if (Recorder* recorder = Recorder::here(); recorder != nullptr) [[unlikely]] {
-      recorder->note(Effect(make(*recorder)));
-      pause_.emplace();
-    }
-  }
-
- private:
-  Option<Recorder::Pause> pause_;
-};
+/// Notes an effect, which `make` says of the recorder, if one listens. A step that is recorded only rehearses: the effect itself
+/// is left out.
+template <class Make>
+bool is_rehearsed(const Make& make) {
+  Recorder* const recorder = Recorder::here();
+  if (recorder == nullptr) [[likely]]
+    return false;
+  recorder->note(Effect(make(*recorder)));
+  return true;
+}
 
 }  // namespace ltr::plan

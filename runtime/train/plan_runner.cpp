@@ -42,47 +42,78 @@ bool holds(const std::vector<plan::Guard>& guards, const Context& cx) {
   return std::ranges::all_of(guards, [&](const plan::Guard& guard) { return plan::holds(guard, cx); });
 }
 
+/// Nothing that a step does while it lives stays: neither in buffers nor in metrics.
+class WithoutTrace {
+ public:
+  WithoutTrace(const Session& session, const std::vector<std::pair<Str, Metric::State>>& states) {
+    for (const Entry& entry : session.request.root.state().buffers) {
+      const In buffer(entry.tensor);
+      buffers_.emplace_back(*buffer, buffer->clone());
+    }
+    for (const auto& [name, state] : states) states_.emplace_back(state.tensor, *state.tensor);
+  }
+  ~WithoutTrace() { restore(); }
+  WithoutTrace(const WithoutTrace&) = delete;
+  WithoutTrace& operator=(const WithoutTrace&) = delete;
+
+  void restore() const {
+    const NoGrad no_grad;
+    for (const auto& [buffer, before] : buffers_) buffer.copy_(before);
+    for (const auto& [state, before] : states_) *state = before;
+  }
+
+ private:
+  std::vector<std::pair<at::Tensor, at::Tensor>> buffers_;
+  std::vector<std::pair<Tensor*, Tensor>> states_;
+};
+
 class PlanRunner : public StepRunner {
  public:
-  explicit PlanRunner(Session& session) : session_(session), torch_(make_torch_runner(session)) { check_run(); }
+  explicit PlanRunner(Session& session) : session_(session), torch_(make_torch_runner(session)) {
+    const RunRequest& request = session.request;
+    if (const Option<Str> reason = reason_of_run())
+      throw error_at(request.experiment.location, err::not_planned, request.experiment.name, *reason);
+  }
 
   void run(const StepInfo& step, const Batch& batch, size_t stream, uint64_t number) override {
     if (session_.is_repeating()) return torch_->run(step, batch, stream, number);
     const Batch here = on_device(batch);
-    OfKey& known = of_[&step].keys[key_of(step, session_.request, here, stream)];
-    for (const auto& planned : known.plans) {
-      if (!holds(planned->recording().guards, session_)) continue;
-      const StepScope scope(session_, step, here, stream, number);
-      return planned->run(session_, here, session_.is_alone() && !step.is_manual);
+    std::vector<Planned>& plans = of_[&step].plans[key_of(step, session_.request, here, stream)];
+    const auto known = std::ranges::find_if(
+        plans, [&](const Planned& planned) { return holds(planned.step->recording().guards, session_); });
+    if (known == plans.end()) {
+      plans.push_back(plan(step, here, stream, number));
+    } else if (known->first) {
+      // A second recording tells whether the step does the same in each run.
+      const Option<Refusal> refusal = difference(*known->first, record(step, here, stream, number, {}));
+      known->first.reset();
+      if (refusal) refuse(step, *refusal);
     }
-    Recording recording = record(step, here, stream, number);
-    if (recording.refusal) refuse(step, *recording.refusal);
-    take(step, known, std::move(recording));
+    PlannedStep& planned = known == plans.end() ? *plans.back().step : *known->step;
+    const StepScope scope(session_, step, here, stream, number);
+    planned.run(session_, here, session_.is_alone() && !step.is_manual);
   }
 
  private:
-  /// What is known of the batches of one form.
-  struct OfKey {
-    std::vector<Recording> met;  ///< once
-    std::vector<std::unique_ptr<PlannedStep>> plans;
+  struct Planned {
+    std::unique_ptr<PlannedStep> step;
+    Option<Recording> first;  ///< until a second one was the same
   };
   struct OfStep {
-    std::map<Str, OfKey> keys;
+    std::map<Str, std::vector<Planned>> plans;  ///< of the batches of one form, by what the host said
     size_t forms = 0;
   };
 
-  void check_run() const {
+  Option<Str> reason_of_run() const {
     const RunRequest& request = session_.request;
-    const auto fail = [&](const char* reason) {
-      throw error_at(request.experiment.location, err::not_planned, request.experiment.name, reason);
-    };
-    if (request.ranks.world() > 1) fail("runs on several processes");
+    if (request.ranks.world() > 1) return "runs on several processes";
     if (precision().narrows || (precision().policy != at::kFloat && precision().policy != at::kDouble))
-      fail("computes in a precision other than f32 and f64");
-    if (request.trainer.anomaly) fail("looks at every op (trainer.anomaly)");
+      return "computes in a precision other than f32 and f64";
+    if (request.trainer.anomaly) return "looks at every op (trainer.anomaly)";
     for (const ScopeState& scope : request.root.state().scopes) {
-      if (scope.recomputed != nullptr) fail("computes blocks again (recompute)");
+      if (scope.recomputed != nullptr) return "computes blocks again (recompute)";
     }
+    return std::nullopt;
   }
 
   [[noreturn]] void refuse(const StepInfo& step, const Refusal& refusal) const {
@@ -90,41 +121,47 @@ class PlanRunner : public StepRunner {
                    fmt::format("step {}", step.name), refusal.reason);
   }
 
-  /// Runs the step as ever, and listens.
-  Recording record(const StepInfo& step, const Batch& batch, size_t stream, uint64_t number) {
+  /// Runs the step on `batch` and listens, then calls `then` with what was recorded; nothing of it stays.
+  Recording record(const StepInfo& step, const Batch& batch, size_t stream, uint64_t number,
+                   const std::function<void(const Recording&)>& then) {
     std::vector<std::pair<Str, Metric::State>> states;  // A metric that is made now is no part of the step.
     for (const Model::MetricMember& member : session_.request.model.metrics) {
       for (const Metric::State& state : member.of(session_.request.model, int64_t(stream)).states())
         states.emplace_back(fmt::format("{}.{}", member.name, state.name), state);
     }
-    plan::Recorder recorder;
-    for (const int field : step.fields) {
-      const auto at = size_t(field);
-      if (at < batch.fields.size()) recorder.field(batch.fields[at], at, session_.request.data.batch[at].name);
+    const WithoutTrace without_trace(session_, states);
+    Recording recording;
+    {
+      plan::Recorder recorder;
+      for (const int field : step.fields) {
+        const auto at = size_t(field);
+        if (at < batch.fields.size()) recorder.field(batch.fields[at], at, session_.request.data.batch[at].name);
+      }
+      for (const Entry& entry : session_.request.root.state().weights) recorder.weight(entry.tensor, entry.path);
+      for (const auto& [name, state] : states) recorder.state(*state.tensor, name);
+      torch_->run(step, batch, stream, number);
+      recording = recorder.take();
     }
-    for (const Entry& entry : session_.request.root.state().weights) recorder.weight(entry.tensor, entry.path);
-    for (const auto& [name, state] : states) recorder.state(*state.tensor, name);
-    torch_->run(step, batch, stream, number);
-    return recorder.take();
+    if (then) {
+      without_trace.restore();
+      const StepScope scope(session_, step, batch, stream, number);
+      then(recording);
+    }
+    return recording;
   }
 
-  /// The second recording of a form tells what of it is the same in each run.
-  void take(const StepInfo& step, OfKey& known, Recording recording) {
-    const auto first =
-        std::ranges::find_if(known.met, [&](const Recording& other) { return other.guards == recording.guards; });
-    if (first == known.met.end()) {
-      if (++of_[&step].forms > kMostPlans)
-        refuse(
-            step,
-            {fmt::format("comes in more than {} forms: sizes of batches, and counts that it reads", kMostPlans), {}});
-      known.met.push_back(std::move(recording));
-      return;
-    }
-    if (const Option<Refusal> refusal = difference(*first, recording)) refuse(step, *refusal);
-    known.met.erase(first);
-    auto planned = std::make_unique<PlannedStep>(std::move(recording));
-    if (planned->refusal()) refuse(step, *planned->refusal());
-    known.plans.push_back(std::move(planned));
+  Planned plan(const StepInfo& step, const Batch& batch, size_t stream, uint64_t number) {
+    if (++of_[&step].forms > kMostPlans)
+      refuse(step,
+             {fmt::format("comes in more than {} forms: sizes of batches, and counts that it reads", kMostPlans), {}});
+    std::unique_ptr<PlannedStep> planned;
+    Recording recording = record(step, batch, stream, number, [&](const Recording& found) {
+      if (found.refusal) refuse(step, *found.refusal);
+      planned = std::make_unique<PlannedStep>(found);
+      if (planned->refusal()) refuse(step, *planned->refusal());
+      planned->prepare(batch);
+    });
+    return {std::move(planned), std::move(recording)};
   }
 
   Session& session_;

@@ -19,7 +19,7 @@
 
 namespace ltr {
 
-using plan::NotedEffect, plan::Recorder;
+using plan::is_rehearsed, plan::Recorder;
 
 namespace {
 
@@ -158,9 +158,10 @@ void Session::begin_window(const StepInfo& info, bool is_recorded) {
 }
 
 void Session::minimize(const Tensor& loss, Optimizer& optimizer, bool last, const Location& location) {
-  const NotedEffect noted([&](Recorder& recorder) {
-    return plan::Minimized{recorder.id_of(loss), &optimizer, last, recorder.ids_of(optimizer.weights())};
-  });
+  if (is_rehearsed([&](Recorder& recorder) {
+        return plan::Minimized{recorder.id_of(loss), &optimizer, last, recorder.ids_of(optimizer.weights())};
+      }))
+    return;
   guarded([&] {
     const In value(loss);
     if (is_repeating_) return gradients_.repeat(value, &optimizer, !last);
@@ -255,9 +256,10 @@ void Session::finish_window() {
 }
 
 void Session::backward(const Tensor& loss, const Location& location) {
-  const NotedEffect noted([&](Recorder& recorder) {
-    return plan::BackwardOf{recorder.id_of(loss), recorder.ids_of(all_weights(request))};
-  });
+  if (is_rehearsed([&](Recorder& recorder) {
+        return plan::BackwardOf{recorder.id_of(loss), recorder.ids_of(all_weights(request))};
+      }))
+    return;
   guarded([&] {
     const In value(loss);
     if (is_repeating_) return gradients_.repeat(value, nullptr, true);
@@ -281,7 +283,7 @@ void Session::backward(const Tensor& loss, const Location& location) {
 }
 
 void Session::zero_grad(Optimizer& optimizer) {
-  const NotedEffect noted([&](Recorder&) { return plan::GradientsZeroed{&optimizer}; });
+  if (is_rehearsed([&](Recorder&) { return plan::GradientsZeroed{&optimizer}; })) return;
   not_finite_.erase(&optimizer);
   overflows_.erase(&optimizer);
   norms_later_.erase(&optimizer);
@@ -290,7 +292,7 @@ void Session::zero_grad(Optimizer& optimizer) {
 }
 
 void Session::step(Optimizer& optimizer) {
-  const NotedEffect noted([&](Recorder&) { return plan::OptimizerStepped{&optimizer}; });
+  if (is_rehearsed([&](Recorder&) { return plan::OptimizerStepped{&optimizer}; })) return;
   if (is_repeating_) return;
   guarded([&] {
     const NoGrad no_grad;
@@ -302,7 +304,7 @@ void Session::step(Optimizer& optimizer) {
 }
 
 void Session::clip_norm(Optimizer& optimizer, double limit) {
-  const NotedEffect noted([&](Recorder&) { return plan::NormClipped{&optimizer, limit}; });
+  if (is_rehearsed([&](Recorder&) { return plan::NormClipped{&optimizer, limit}; })) return;
   guarded([&] {
     const NoGrad no_grad;
     if (gradients_.gather(optimizer).bad > 0) return;  // the step refuses it
@@ -317,7 +319,7 @@ void Session::clip_norm(Optimizer& optimizer, double limit) {
 }
 
 void Session::clip_value(Optimizer& optimizer, double limit) {
-  const NotedEffect noted([&](Recorder&) { return plan::ValueClipped{&optimizer, limit}; });
+  if (is_rehearsed([&](Recorder&) { return plan::ValueClipped{&optimizer, limit}; })) return;
   guarded([&] {
     const NoGrad no_grad;
     if (gradients_.gather(optimizer).bad > 0) return;
@@ -327,7 +329,7 @@ void Session::clip_value(Optimizer& optimizer, double limit) {
 }
 
 void Session::set_lr(Optimizer& optimizer, double rate) {
-  const NotedEffect noted([&](Recorder&) { return plan::RateSet{&optimizer, rate}; });
+  if (is_rehearsed([&](Recorder&) { return plan::RateSet{&optimizer, rate}; })) return;
   optimizer.set_rate(rate);
 }
 
@@ -385,7 +387,7 @@ void Session::finish_epoch(Role role, Hook hook, Named& values) {
 }
 
 const Tensor& Session::into_metric(const char* name, const Tensor& input) {
-  const NotedEffect noted([&](Recorder& recorder) { return plan::MetricFed{name, recorder.id_of(input)}; });
+  if (is_rehearsed([&](Recorder& recorder) { return plan::MetricFed{name, recorder.id_of(input)}; })) return input;
   const bool is_looked_at = input.defined() && keeps_logs();
   if (is_looked_at) guarded([&] { metric_inputs.look(name, stream, batch_index, In(input)); });
   return input;
@@ -413,31 +415,32 @@ bool due(const Context& cx, const Value& period, bool is_end) {
 // ---- the rest ------------------------------------------------------------------------------------------------
 
 void Session::print(const Str& text) {
-  const NotedEffect noted([&](Recorder&) { return plan::Printed{text}; });
+  if (is_rehearsed([&](Recorder&) { return plan::Printed{text}; })) return;
   if (!is_stand_in) request.progress.print(text);
 }
 
 void Session::stop(const Str& reason) {
-  const NotedEffect noted([&](Recorder&) { return plan::Stopped{reason}; });
+  if (is_rehearsed([&](Recorder&) { return plan::Stopped{reason}; })) return;
   outcome.stop("stopped", reason);
 }
 
 void Session::end_epoch(const Str& reason) {
-  const NotedEffect noted([&](Recorder&) { return plan::EpochEnded{reason}; });
+  if (is_rehearsed([&](Recorder&) { return plan::EpochEnded{reason}; })) return;
   ends_epoch = true;
 }
 
 void Session::save(const Str& name) {
-  const NotedEffect noted([&](Recorder&) { return plan::Saved{name}; });
+  if (is_rehearsed([&](Recorder&) { return plan::Saved{name}; })) return;
   saves.push_back(name);
 }
 
 void Session::output(Outputs values) {
-  const NotedEffect noted([&](Recorder& recorder) {
-    plan::OutputGiven given;
-    for (const Output& one : values) given.values.push_back({one.name, recorder.id_of(one.value), one.is_texts});
-    return given;
-  });
+  if (is_rehearsed([&](Recorder& recorder) {
+        plan::OutputGiven given;
+        for (const Output& one : values) given.values.push_back({one.name, recorder.id_of(one.value), one.is_texts});
+        return given;
+      }))
+    return;
   predicted = std::move(values);
 }
 

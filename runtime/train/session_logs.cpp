@@ -9,7 +9,7 @@
 
 namespace ltr {
 
-using plan::NotedEffect, plan::Recorder;
+using plan::is_rehearsed, plan::Recorder;
 
 namespace {
 
@@ -22,24 +22,26 @@ std::vector<plan::StateValue> states_of(Recorder& recorder, Metric& metric) {
 }  // namespace
 
 void Session::log(int slot, const Tensor& value) {
-  const NotedEffect noted([&](Recorder& recorder) { return plan::TensorLogged{slot, recorder.id_of(value)}; });
+  if (is_rehearsed([&](Recorder& recorder) { return plan::TensorLogged{slot, recorder.id_of(value)}; })) return;
   if (keeps_logs()) logs.add(slot, size_t(stream), In(value), weight_);
 }
 
 void Session::log(int slot, double value) {
-  const NotedEffect noted([&](Recorder&) { return plan::NumberLogged{slot, value}; });
+  if (is_rehearsed([&](Recorder&) { return plan::NumberLogged{slot, value}; })) return;
   if (keeps_logs()) logs.add(slot, size_t(stream), value, weight_);
 }
 
 void Session::log(int slot, Metric& metric) {
-  const NotedEffect noted(
-      [&](Recorder& recorder) { return plan::MetricLogged{slot, &metric, false, states_of(recorder, metric)}; });
+  if (is_rehearsed(
+          [&](Recorder& recorder) { return plan::MetricLogged{slot, &metric, false, states_of(recorder, metric)}; }))
+    return;
   if (!is_repeating_ && !is_stand_in) logs.add(slot, size_t(stream), metric);
 }
 
 void Session::log_image(int slot, Metric& metric) {
-  const NotedEffect noted(
-      [&](Recorder& recorder) { return plan::MetricLogged{slot, &metric, true, states_of(recorder, metric)}; });
+  if (is_rehearsed(
+          [&](Recorder& recorder) { return plan::MetricLogged{slot, &metric, true, states_of(recorder, metric)}; }))
+    return;
   log(slot, metric);
 }
 
@@ -58,19 +60,19 @@ bool Session::shows(int slot) {
 }
 
 void Session::log_image(int slot, const Tensor& image) {
-  const NotedEffect noted([&](Recorder& recorder) { return plan::ImageLogged{slot, recorder.id_of(image)}; });
+  if (is_rehearsed([&](Recorder& recorder) { return plan::ImageLogged{slot, recorder.id_of(image)}; })) return;
   if (!shows(slot)) return;
   guarded([&] { request.recorder->image(global_step, tag_of(slot), image_of(In(image))); });
 }
 
 void Session::log_histogram(int slot, const Tensor& values) {
-  const NotedEffect noted([&](Recorder& recorder) { return plan::HistogramLogged{slot, recorder.id_of(values)}; });
+  if (is_rehearsed([&](Recorder& recorder) { return plan::HistogramLogged{slot, recorder.id_of(values)}; })) return;
   if (!shows(slot)) return;
   guarded([&] { request.recorder->histogram(global_step, tag_of(slot), histogram_of(In(values))); });
 }
 
 void Session::log_text(int slot, const Str& text) {
-  const NotedEffect noted([&](Recorder&) { return plan::TextLogged{slot, text}; });
+  if (is_rehearsed([&](Recorder&) { return plan::TextLogged{slot, text}; })) return;
   if (shows(slot)) request.recorder->text(global_step, tag_of(slot), text);
 }
 

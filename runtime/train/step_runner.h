@@ -37,7 +37,7 @@ class StepScope {
 
 /// The generated function, op by op, with LibTorch's autograd: any device, any control flow.
 std::unique_ptr<StepRunner> make_torch_runner(Session& session);
-/// The function of the first batches, recorded; then what was recorded (runtime/plan). R2015 for a run or a step that cannot be.
+/// The function as it was recorded, planned for this machine (runtime/plan). R2015 for a run or a step that has no plan.
 std::unique_ptr<StepRunner> make_plan_runner(Session& session);
 
 }  // namespace ltr

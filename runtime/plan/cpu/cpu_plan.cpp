@@ -1,7 +1,5 @@
 #include "runtime/plan/cpu/cpu_plan.h"
 
-#include <ATen/Parallel.h>
-
 #include <algorithm>
 
 #include "runtime/plan/cpu/place.h"
@@ -29,12 +27,12 @@ bool fits_cpu_plan(const Graph& graph) {
 }
 
 CpuPlan::CpuPlan(const Graph& graph, const std::unordered_map<ValueId, Tensor>& kept,
-                 const std::vector<Stretch>& stretches, int64_t samples)
+                 const std::vector<Stretch>& stretches, int64_t samples, int threads)
     : graph_(graph),
       kept_(kept),
       lowering_(graph, strides_of(kept), samples),
       reference_(graph, kept),
-      threads_(at::get_num_threads()) {
+      threads_(threads) {
   std::vector<std::vector<Item>> items;
   for (const Stretch& stretch : stretches) {
     items.push_back(lowering_.lower(stretch.begin, stretch.end));
@@ -44,7 +42,8 @@ CpuPlan::CpuPlan(const Graph& graph, const std::unordered_map<ValueId, Tensor>& 
   size_t phases = 0;
   for (std::vector<Item>& list : items) {
     for (Item& item : list) {
-      if (item.point) item.call = make_point_call(*item.point, lowering_.elements(), lowering_.samples(), item.location);
+      if (item.point)
+        item.call = make_point_call(*item.point, lowering_.elements(), lowering_.samples(), item.location);
       if (!item.node) scratch_bytes_ = std::max(scratch_bytes_, item.call.kernel->scratch_bytes());
     }
     stretches_.push_back({schedule(std::move(list)), phases});
@@ -205,7 +204,7 @@ void CpuPlan::run_node(size_t at) {
     if (!kept_.contains(id)) reference_.set(id, {});
   });
   for (const ValueId id : node.results) {
-    if (id == kNone) continue;
+    if (id == kNone || !reference_.value(id).defined()) continue;
     at::Tensor result = In(reference_.value(id))->contiguous();
     reference_.set(id, {});
     // What it shows of the plan's memory may be written again before it is read.

@@ -15,7 +15,7 @@ class CpuPlan {
   /// All values of `graph`, which outlives it, have sizes; `stretches` in the order in which they run. `kept`: weights and
   /// constants, the same tensors in each run.
   CpuPlan(const Graph& graph, const std::unordered_map<ValueId, Tensor>& kept, const std::vector<Stretch>& stretches,
-          int64_t samples);
+          int64_t samples, int threads);
   CpuPlan(const CpuPlan&) = delete;
   CpuPlan& operator=(const CpuPlan&) = delete;
 
@@ -55,7 +55,7 @@ class CpuPlan {
   int64_t memory_bytes_ = 0, scratch_bytes_ = 0;
   std::vector<char*> memory_;
   std::vector<std::pair<ValueId, const Tensor*>> given_;
-  std::unordered_map<ValueId, at::Tensor> held_;  ///< inputs, and what nodes gave
+  std::unordered_map<ValueId, at::Tensor> held_;   ///< inputs, and what nodes gave
   std::vector<std::vector<ValueId>> dies_behind_;  ///< of these, by phase
   uint64_t key_ = 0;
 };

@@ -67,9 +67,7 @@ Layout expanded(const Layout& of, const Ints& sizes) {
 
 namespace {
 
-size_t axis_of(int64_t axis, const Layout& of) {
-  return size_t(axis < 0 ? axis + int64_t(of.sizes.size()) : axis);
-}
+size_t axis_of(int64_t axis, const Layout& of) { return size_t(axis < 0 ? axis + int64_t(of.sizes.size()) : axis); }
 
 /// `size` of axis `axis` from `begin` on.
 Layout part(const Layout& of, size_t axis, int64_t begin, int64_t size) {

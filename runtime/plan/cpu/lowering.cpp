@@ -37,7 +37,8 @@ std::vector<Item> Lowering::lower(size_t begin, size_t end) {
     const bool is_empty = std::any_of(node_->results.begin(), node_->results.end(),
                                       [&](ValueId id) { return id != kNone && layouts_[id].count() == 0; });
     bool is_done = false;
-    for (const Room room : {lower_elements, lower_product, lower_rows}) is_done = is_done || (!is_empty && room(*this));
+    for (const Room room : {lower_elements, lower_product, lower_rows, lower_attention, lower_shape})
+      is_done = is_done || (!is_empty && room(*this));
     if (!is_done) items_.push_back({.node = at});
     for (size_t i = before; i < items_.size(); ++i) items_[i].location = node_->location;
   }
@@ -77,7 +78,8 @@ bool joins(const Item& before, const PointProgram& next) {
   if (!before.point || before.point->sizes != next.sizes) return false;
   const PointProgram& own = *before.point;
   if (own.loads.size() + own.numbers.size() + own.steps.size() + next.loads.size() + next.numbers.size() +
-          next.steps.size() + own.stores.size() + next.stores.size() > kMostPointOperands)
+          next.steps.size() + own.stores.size() + next.stores.size() >
+      kMostPointOperands)
     return false;
   // What it reads of this one, it reads element by element.
   return std::all_of(next.loads.begin(), next.loads.end(), [&](const PointProgram::Load& load) {
@@ -92,7 +94,7 @@ bool joins(const Item& before, const PointProgram& next) {
 void fuse(std::vector<Item>& items) {
   std::vector<Item> joined;
   std::map<ValueId, size_t> maker;  // where in `joined` a root is written
-  size_t behind_node = 0;           // first place behind the last node of the reference, which may change what was given
+  size_t behind_node = 0;  // first place behind the last node of the reference, which may change what was given
   for (Item& item : items) {
     if (item.point) {
       size_t place = behind_node;

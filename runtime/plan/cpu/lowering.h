@@ -32,7 +32,9 @@ class Lowering {
   /// Elements and types by root; those behind the values of the graph are of calls among themselves.
   const std::vector<int64_t>& elements() const { return elements_; }
   const std::vector<Layout>& layouts() const { return layouts_; }
-  bool is_given(ValueId root) const { return root < graph_.values.size() && graph_.values[root].kind != Value::Kind::Result; }
+  bool is_given(ValueId root) const {
+    return root < graph_.values.size() && graph_.values[root].kind != Value::Kind::Result;
+  }
 
   // What rooms call. `node` is the one that is lowered.
   const Node& node() const { return *node_; }
@@ -48,6 +50,8 @@ class Lowering {
   PointProgram::Ref load(PointProgram& program, ValueId id) { return program.load(layouts_[id], types_[id]); }
   void add(PointProgram program);
   void add(Call call);
+  /// The result `at` lies so, in its own memory.
+  void lay_out(size_t at, Layout layout) { layouts_[node_->results[at]] = std::move(layout); }
   /// `layout` with its elements side by side, copied where they are not.
   Layout side_by_side(const Layout& layout, DType dtype);
   Touched touched(const Layout& layout, bool is_own) const;
@@ -71,6 +75,8 @@ using Room = bool (*)(Lowering& to);
 bool lower_elements(Lowering& to);
 bool lower_product(Lowering& to);
 bool lower_rows(Lowering& to);
+bool lower_attention(Lowering& to);
+bool lower_shape(Lowering& to);
 
 /// Joins functions of elements with those whose results they read.
 void fuse(std::vector<Item>& items);

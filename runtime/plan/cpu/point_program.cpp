@@ -1,11 +1,8 @@
 #include "runtime/plan/cpu/point_program.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <cmath>
 
-#include "runtime/tensor/philox.h"
+#include "runtime/plan/cpu/draws.h"
 
 namespace ltr::plan {
 
@@ -48,9 +45,12 @@ void PointProgram::append(const PointProgram& next) {
   numbers.insert(numbers.end(), next.numbers.begin(), next.numbers.end());
   for (Step one : next.steps) {
     for (Ref& operand : one.operands) {
-      if (operand.source == Source::Load) operand = of_loads[operand.at];
-      else if (operand.source == Source::Step) operand.at += base;
-      else if (operand.source == Source::Number) operand.at += first_number;
+      if (operand.source == Source::Load)
+        operand = of_loads[operand.at];
+      else if (operand.source == Source::Step)
+        operand.at += base;
+      else if (operand.source == Source::Number)
+        operand.at += first_number;
     }
     steps.push_back(one);
   }
@@ -133,8 +133,9 @@ class PointCall : public Kernel {
   }
 
   void run(Memory memory, const Part& part) const override {
-    const auto [begin, end] = splits_samples ? part.of(sizes_[0]) : alone ? std::pair<int64_t, int64_t>(0, sizes_[0])
-                                                                          : part.share(sizes_[0]);
+    const auto [begin, end] = splits_samples ? part.of(sizes_[0])
+                              : alone        ? std::pair<int64_t, int64_t>(0, sizes_[0])
+                                             : part.share(sizes_[0]);
     if (begin == end || count_ == 0) return;
     Run run(*this, memory, part);
     if (sizes_.size() == 1) {
@@ -158,7 +159,7 @@ class PointCall : public Kernel {
     }
   }
 
-  int64_t scratch_bytes() const override { return (registers_ * kRun + 3 * int64_t(kPhiloxGroup) + kRun) * 4; }
+  int64_t scratch_bytes() const override { return (registers_ * kRun + kRun + 128) * 4; }
 
   Str text() const override {
     Str names;
@@ -197,9 +198,8 @@ class PointCall : public Kernel {
       for (size_t before = 0; before < at; ++before) {
         if (last[before] + 1 == at && place[before] >= 0) free.push_back(place[before]);
       }
-      const auto store = std::find_if(program_.stores.begin(), program_.stores.end(), [&](const auto& one) {
-        return one.step == at && one.dtype == DType::F32;
-      });
+      const auto store = std::find_if(program_.stores.begin(), program_.stores.end(),
+                                      [&](const auto& one) { return one.step == at && one.dtype == DType::F32; });
       if (store != program_.stores.end()) {
         place[at] = -1 - (store - program_.stores.begin());
         continue;
@@ -208,8 +208,8 @@ class PointCall : public Kernel {
       place[at] = free.back();
       free.pop_back();
       // What is stored as bytes is read once more behind the steps.
-      const bool is_stored = std::any_of(program_.stores.begin(), program_.stores.end(),
-                                         [&](const auto& one) { return one.step == at; });
+      const bool is_stored =
+          std::any_of(program_.stores.begin(), program_.stores.end(), [&](const auto& one) { return one.step == at; });
       if (is_stored || last[at] == 0) last[at] = steps;
     }
     first_number_ = registers_;
@@ -219,8 +219,7 @@ class PointCall : public Kernel {
     for (const int64_t size : sizes_) count_ *= size;
     const auto operand_of = [&](const Ref& ref) -> uint16_t {
       switch (ref.source) {
-        case Source::Load:
-          return uint16_t(load_register_[ref.at] >= 0 ? load_register_[ref.at] : first_load_ + ref.at);
+        case Source::Load: return uint16_t(load_register_[ref.at] >= 0 ? load_register_[ref.at] : first_load_ + ref.at);
         case Source::Number: return uint16_t(first_number_ + ref.at);
         case Source::Step: return uint16_t(place[ref.at] >= 0 ? place[ref.at] : first_store_ - 1 - place[ref.at]);
         default: return 0;
@@ -329,21 +328,9 @@ class PointCall : public Kernel {
       }
     }
 
-    /// As fill_kept of runtime/tensor/draw.h draws.
     void keep(const kernels::PointStep& step, const PointProgram::Draw& draw, int64_t n, int64_t element) {
-      constexpr auto kGroup = int64_t(kPhiloxGroup);
-      const auto limit = uint64_t(std::llround(draw.keep * 0x1.0p32));
-      const auto scale = float(1 / draw.keep);
-      const float* const x = operands_[step.a];
-      float* const to = operands_[step.out];
-      if (limit > UINT32_MAX) {
-        for (int64_t i = 0; i < n; ++i) to[i] = x[i] * scale;
-        return;
-      }
       auto* const words = reinterpret_cast<uint32_t*>(registers_ + call_.registers_ * kRun);
-      const int64_t first = element / kGroup, last = (element + n - 1) / kGroup;
-      philox_words(part_.key, draw.site, uint64_t(first), size_t(last - first + 1), words);
-      kernels::point_kernel().keep(x, words + element % kGroup, uint32_t(limit), scale, to, n);
+      keep_some(operands_[step.a], part_.key, draw.site, draw.keep, element, n, words, operands_[step.out]);
     }
 
     const PointCall& call_;

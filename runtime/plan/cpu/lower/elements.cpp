@@ -64,7 +64,8 @@ bool clamp(Lowering& to) {
 
 bool convert(Lowering& to) {
   const DType from = to.dtype(to.argument(0)), into = to.dtype(to.result());
-  const bool fits = into == DType::F32 && (from == DType::F32 || from == DType::Bool || from == DType::I64 || from == DType::U8);
+  const bool fits =
+      into == DType::F32 && (from == DType::F32 || from == DType::Bool || from == DType::I64 || from == DType::U8);
   if (!fits && !(from == DType::F32 && into == DType::Bool)) return false;
   return compute(to, [&](PointProgram& p) { return to.load(p, to.argument(0)); });
 }
@@ -119,9 +120,9 @@ bool lower_elements(Lowering& to) {
     LTR_LOWER(where_number, choose, 3)
     LTR_LOWER(number_where, choose, 3)
     LTR_LOWER(where_numbers, choose, 3)
-#define LTR_LOWER_BINARY(name)          \
-  LTR_LOWER(name, name, 2)              \
-  LTR_LOWER(name##_number, name, 2)     \
+#define LTR_LOWER_BINARY(name)      \
+  LTR_LOWER(name, name, 2)          \
+  LTR_LOWER(name##_number, name, 2) \
   LTR_LOWER(number_##name, name, 2)
     LTR_LOWER_BINARY(add)
     LTR_LOWER_BINARY(sub)
@@ -154,18 +155,19 @@ bool lower_elements(Lowering& to) {
                const double beta = number_at(to, 1);
                const Ref x = to.load(p, to.argument(0));
                if (beta == 1) return p.step(Point::softplus, x);
-               return p.step(Point::div, p.step(Point::softplus, p.step(Point::mul, x, p.number(beta))), p.number(beta));
+               return p.step(Point::div, p.step(Point::softplus, p.step(Point::mul, x, p.number(beta))),
+                             p.number(beta));
              });
     case Op::logsigmoid:
       return first() && compute(to, [&](PointProgram& p) {
                return p.step(Point::neg, p.step(Point::softplus, p.step(Point::neg, to.load(p, to.argument(0)))));
              });
-    case Op::gelu:
-      return apply(to, node.host<Str>(1) == "tanh" ? Point::gelu_tanh : Point::gelu, 1);
+    case Op::gelu: return apply(to, node.host<Str>(1) == "tanh" ? Point::gelu_tanh : Point::gelu, 1);
     case Op::gelu_backward:
       return first() && compute(to, [&](PointProgram& p) {
                const bool is_tanh = node.host<Str>(2) == "tanh";
-               const Ref slope = p.step(is_tanh ? Point::gelu_tanh_slope : Point::gelu_slope, to.load(p, to.argument(1)));
+               const Ref slope =
+                   p.step(is_tanh ? Point::gelu_tanh_slope : Point::gelu_slope, to.load(p, to.argument(1)));
                return p.step(Point::mul, to.load(p, to.argument(0)), slope);
              });
     case Op::masked_fill:

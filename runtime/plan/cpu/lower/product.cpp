@@ -38,8 +38,7 @@ class PackCall : public Kernel {
     const int64_t depth = from_.sizes[0], columns = from_.sizes[1];
     const auto [begin, end] = part.share(panels_of(columns));
     for (int64_t at = begin; at < end; ++at)
-      pack_panel(matrix(memory, from_), depth, columns, at,
-                 floats(memory, to_) + at * depth * product_kernel().width);
+      pack_panel(matrix(memory, from_), depth, columns, at, floats(memory, to_) + at * depth * product_kernel().width);
   }
   Str text() const override { return fmt::format("[{}] pack", fmt::join(from_.sizes, ", ")); }
 
@@ -105,7 +104,9 @@ class PanelsProduct : public Kernel {
   void run(Memory memory, const Part& part) const override {
     const int64_t panels = panels_of(product_.columns()), rows = product_.rows();
     const bool by_rows = panels < 2 * part.threads && rows > panels * product_kernel().width;
-    const auto share = [&](int64_t count) { return is_alone_ ? std::pair<int64_t, int64_t>(0, count) : part.share(count); };
+    const auto share = [&](int64_t count) {
+      return is_alone_ ? std::pair<int64_t, int64_t>(0, count) : part.share(count);
+    };
     const auto [first, last] = by_rows ? std::pair<int64_t, int64_t>(0, panels) : share(panels);
     const auto [begin, end] = by_rows ? share(rows) : std::pair<int64_t, int64_t>(0, rows);
     if (begin == end) return;

@@ -23,7 +23,8 @@ const int64_t* longs(Memory memory, const Layout& layout) {
 template <class Body>
 class Function : public Kernel {
  public:
-  Function(Str text, Body body, int64_t scratch = 0) : text_(std::move(text)), body_(std::move(body)), scratch_(scratch) {}
+  Function(Str text, Body body, int64_t scratch = 0)
+      : text_(std::move(text)), body_(std::move(body)), scratch_(scratch) {}
   void run(Memory memory, const Part& part) const override { body_(memory, part); }
   int64_t scratch_bytes() const override { return scratch_; }
   Str text() const override { return text_; }
@@ -68,8 +69,7 @@ bool softmax(Lowering& to) {
   const Rows rows = rows_of(to, out);
   const auto function = to.node().op == Op::softmax ? row_kernel().softmax : row_kernel().log_softmax;
   call(to, rows.split(), {to.touched(in, rows.by_samples)}, {to.touched(out, rows.by_samples)},
-       fmt::format("[{}] {}", fmt::join(out.sizes, ", "), name_of(to.node().op)),
-       [=](Memory memory, const Part& part) {
+       fmt::format("[{}] {}", fmt::join(out.sizes, ", "), name_of(to.node().op)), [=](Memory memory, const Part& part) {
          const auto [begin, end] = rows.of(part);
          const int64_t at = begin * rows.width;
          function(floats(memory, in) + at, end - begin, rows.width, floats(memory, out) + at);
@@ -106,7 +106,8 @@ void sum_all(Lowering& to, const Layout& x, double scale, const Layout& out) {
   call(to, Split::Samples, {{x.root, true}}, {{parts.root, true}}, fmt::format("[{}] sums", fmt::join(x.sizes, ", ")),
        [=](Memory memory, const Part& part) {
          for (int64_t s = part.begin; s < part.end; ++s)
-           floats(memory, parts)[s] = each == 1 ? floats(memory, x)[s] : row_kernel().sum(floats(memory, x) + s * each, each);
+           floats(memory, parts)[s] =
+               each == 1 ? floats(memory, x)[s] : row_kernel().sum(floats(memory, x) + s * each, each);
        });
   call(to, Split::Alone, {{parts.root, false}}, {{out.root, false}}, fmt::format("[{}] sum", samples),
        [=](Memory memory, const Part&) {
@@ -148,8 +149,7 @@ bool cross_entropy_backward(Lowering& to) {
   const bool by_samples = rows.by_samples && to.is_apart(target) && to.is_apart(out);
   const Rows split{rows.count, rows.width, by_samples};
   const double share = to.node().host<Str>(6) == "mean" ? 1 / double(rows.count) : 1;
-  call(to, split.split(),
-       {{gradient.root, false}, to.touched(logits, by_samples), to.touched(target, by_samples)},
+  call(to, split.split(), {{gradient.root, false}, to.touched(logits, by_samples), to.touched(target, by_samples)},
        {to.touched(out, by_samples)}, fmt::format("[{}] cross_entropy_backward", fmt::join(logits.sizes, ", ")),
        [=](Memory memory, const Part& part) {
          const auto [begin, end] = split.of(part);
@@ -231,8 +231,7 @@ bool layer_norm_backward(Lowering& to) {
 void sum_front(Lowering& to, const Layout& x, int64_t columns, double scale, const Layout& out) {
   const int64_t rows = x.count() / columns;
   call(to, columns >= 64 ? Split::Shares : Split::Alone, {{x.root, false}}, {{out.root, false}},
-       fmt::format("[{}, {}] sum", rows, columns),
-       [=, is_alone = columns < 64](Memory memory, const Part& part) {
+       fmt::format("[{}, {}] sum", rows, columns), [=, is_alone = columns < 64](Memory memory, const Part& part) {
          const auto [begin, end] = is_alone ? std::pair<int64_t, int64_t>(0, columns) : part.share(columns);
          row_kernel().sum_columns(floats(memory, x) + begin, columns, rows, end - begin, floats(memory, out) + begin);
          if (scale == 1) return;
@@ -313,7 +312,8 @@ bool sum_to(Lowering& to) {
 bool embedding(Lowering& to) {
   const ValueId index = to.argument(0), weight = to.argument(1);
   if (!to.is_f32({weight}) || to.dtype(index) != DType::I64) return false;
-  const Layout rows = to.layout(index), table = to.side_by_side(to.layout(weight), DType::F32), out = to.layout(to.result());
+  const Layout rows = to.layout(index), table = to.side_by_side(to.layout(weight), DType::F32),
+               out = to.layout(to.result());
   if (!rows.is_dense()) return false;
   const int64_t width = table.sizes[1], count = table.sizes[0];
   const bool by_samples = to.is_apart(rows) && to.is_apart(out);
