@@ -151,8 +151,8 @@ TEST_CASE("the kernels move f32 as ATen's ops do, on parts of any length") {
       theirs->step(t);
     }
     CHECK_FALSE(at::equal(In(w), start));
-    // To the last digit; Adafactor has no kernel, and its means hang on the layout.
-    if (row["name"] != "Adafactor") CHECK(at::equal(In(w), In(v)));
+    // To the last digit; Adafactor and Muon have no kernel, and their means and products hang on the layout.
+    if (row["name"] != "Adafactor" && row["name"] != "Muon") CHECK(at::equal(In(w), In(v)));
   }
 }
 
