@@ -31,6 +31,29 @@ constexpr Row kForeign[] = {
 #define LTR_FOREIGN(theirs, advice) {theirs, advice},
 #include "dsl/diagnostics/foreign.def"
 };
+constexpr Row kAttributes[] = {
+#define LTR_ATTRIBUTE(theirs, advice) {theirs, advice},
+#include "dsl/diagnostics/foreign.def"
+};
+constexpr Row kPackages[] = {
+#define LTR_PACKAGE(theirs, advice) {theirs, advice},
+#include "dsl/diagnostics/foreign.def"
+};
+
+std::optional<std::string_view> find_text(std::span<const Row> rows, std::string_view word) {
+  const auto row = std::find_if(rows.begin(), rows.end(), [&](const Row& one) { return one.theirs == word; });
+  return row != rows.end() ? std::optional(row->text) : std::nullopt;
+}
+
+/// The first of our names for `word` that is among `candidates`.
+template <class Text>
+std::optional<std::string> our_name(std::string_view word, std::span<const Text> candidates) {
+  for (const Row& row : kRenamed) {
+    if (row.theirs == word && std::find(candidates.begin(), candidates.end(), row.text) != candidates.end())
+      return std::string(row.text);
+  }
+  return std::nullopt;
+}
 
 }  // namespace
 
@@ -58,18 +81,22 @@ size_t edit_distance(std::string_view a, std::string_view b, size_t limit) {
   return std::min(rows[a.size() % 3][b.size()], limit + 1);
 }
 
-std::optional<std::string_view> foreign_advice(std::string_view word) {
-  for (const Row& row : kForeign) {
-    if (row.theirs == word) return row.text;
-  }
-  return std::nullopt;
+std::optional<std::string_view> foreign_advice(std::string_view word, WordUse use) {
+  if (const auto advice = use == WordUse::Attribute ? find_text(kAttributes, word) : std::nullopt) return advice;
+  if (const auto advice = find_text(kForeign, word)) return advice;
+  return find_text(kPackages, word);
+}
+
+std::optional<std::string_view> renamed(std::string_view word) { return find_text(kRenamed, word); }
+
+bool is_foreign_package(std::string_view word) { return find_text(kPackages, word).has_value(); }
+
+std::optional<std::string> renamed(std::string_view word, std::span<const std::string> candidates) {
+  return our_name(word, candidates);
 }
 
 std::optional<std::string> suggest(std::string_view word, std::span<const std::string_view> candidates) {
-  for (const Row& row : kRenamed) {
-    if (row.theirs != word) continue;
-    if (std::find(candidates.begin(), candidates.end(), row.text) != candidates.end()) return std::string(row.text);
-  }
+  if (auto ours = our_name(word, candidates)) return ours;
   if (foreign_advice(word) || word.size() > kLongest) return std::nullopt;
   const size_t limit = std::max<size_t>(1, word.size() / 3);
   std::optional<std::string_view> best;

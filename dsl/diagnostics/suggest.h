@@ -13,8 +13,20 @@ namespace ltr::diagnostics {
 /// (Damerau-Levenshtein, optimal string alignment); `limit + 1` where it takes more than `limit`.
 size_t edit_distance(std::string_view a, std::string_view b, size_t limit = SIZE_MAX - 1);
 
+/// Where a word stands: `Attribute` behind a `.`.
+enum class WordUse : uint8_t { Name, Attribute };
+
 /// What is written here in place of a word of PyTorch, Lightning, Keras or NumPy that has no twin.
-std::optional<std::string_view> foreign_advice(std::string_view word);
+std::optional<std::string_view> foreign_advice(std::string_view word, WordUse use = WordUse::Name);
+
+/// Whether `word` is what another library calls one of its modules: `nn` of `nn.Linear`.
+bool is_foreign_package(std::string_view word);
+
+/// What `word` is called here first.
+std::optional<std::string_view> renamed(std::string_view word);
+
+/// What `word`, which another library has, is called here: the first of its names that `candidates` holds.
+std::optional<std::string> renamed(std::string_view word, std::span<const std::string> candidates);
 
 /// The candidate that `word` was probably meant to be: what another library calls so, or else at most a third of its length
 /// away, and at least one edit is allowed. A difference of case only always counts. Of equally near ones that of the same

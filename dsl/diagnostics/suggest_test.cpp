@@ -30,6 +30,18 @@ TEST_CASE("ties go to the alphabetically first") {
   CHECK(suggest("cvs", std::vector<std::string>{"cos", "csv"}) == "csv");
 }
 
+TEST_CASE("a word of another library is the first of our names that is known there") {
+  CHECK(suggest("size", std::vector<std::string>{"gamma", "every"}) == "every");
+  CHECK(renamed("MultiStepLR", std::vector<std::string>{"step", "multistep"}) == "multistep");
+  CHECK_FALSE(renamed("MultiStepLR", std::vector<std::string>{"step"}).has_value());
+}
+
+TEST_CASE("a method of another library is no advice for a name") {
+  CHECK_FALSE(foreign_advice("t").has_value());
+  CHECK(foreign_advice("t", WordUse::Attribute) == "write `.transpose(0, 1)`");
+  CHECK(is_foreign_package("nn"));
+}
+
 TEST_CASE("a difference of case is always found") {
   CHECK(suggest("linear", std::vector<std::string>{"Linear", "lines"}) == "Linear");
   CHECK(suggest("d", std::vector<std::string>{"D"}) == "D");

@@ -1,6 +1,7 @@
 #include <array>
 #include <utility>
 
+#include "dsl/diagnostics/suggest.h"
 #include "dsl/parse/state.h"
 
 // People come from Python. Where a program stops parsing because of a habit, the habit is named.
@@ -52,6 +53,34 @@ bool begins_something(Iter start) {
   return lex::is_word(next->kind) && !next->starts_line;
 }
 
+/// `def training_step(self, batch):` and its like, which are no functions here.
+std::optional<diagnostics::Diagnostic> find_python_method(const State& state, Iter start, const Habit& habit) {
+  const Iter name = std::next(start);
+  if (habit.word != "def" || !kNames.has(name->kind)) return std::nullopt;
+  const std::string_view word = state.text(*name);
+  const std::string shown = "def " + std::string(word);
+  const Span span = state.span(start, std::next(name));
+  if (const auto advice = diagnostics::foreign_advice(word))
+    return diag::python_form(span, shown, "written otherwise").help("{}", std::string(*advice));
+  const auto hook = diagnostics::renamed(word);
+  if (!hook || !word.starts_with("on_")) return std::nullopt;
+  return diag::python_form(span, shown, "`on " + std::string(*hook) + " { … }`");
+}
+
+/// Whether `at` stands in `[… for x in …`.
+bool is_in_comprehension(Iter start, Iter at) {
+  int depth = 0;
+  bool has_for = false;
+  while (at != start) {
+    --at;
+    if (at->kind == K::CloseParen || at->kind == K::CloseBracket) ++depth;
+    if (at->kind == K::OpenParen || at->kind == K::OpenBracket) --depth;
+    if (depth < 0) return has_for && at->kind == K::OpenBracket;
+    has_for = has_for || (depth == 0 && at->kind == K::For);
+  }
+  return false;
+}
+
 }  // namespace
 
 std::optional<diagnostics::Diagnostic> find_python_word(const ast::Name& statement) {
@@ -97,6 +126,7 @@ std::optional<diagnostics::Diagnostic> find_python_form(const State& state, Iter
   }
   if (begins_something(start) && (start->kind == K::Name || start->kind == K::From || start->kind == K::With)) {
     if (const Habit* habit = find_first_word(state.text(*start))) {
+      if (auto method = find_python_method(state, start, *habit)) return method;
       diagnostics::Diagnostic diagnostic = diag::python_form(start->span, habit->shown, habit->ours);
       const auto import = habit->word == "from" ? read_python_import(state, start) : std::nullopt;
       if (import && import->is_plain && import->path.starts_with("std."))
@@ -117,6 +147,15 @@ std::optional<diagnostics::Diagnostic> find_python_form(const State& state, Iter
   }
   const auto expects = [&](Expected what) { return state.expected_.test(static_cast<size_t>(what)); };
   const bool follows_value = !expects(Expected::Name) && !expects(Expected::Expression);
+  if (at->kind == K::If && is_in_comprehension(start, at)) {
+    return diag::python_form(at->span, "[f(x) for x in xs if c]", "`[if c then f(x) else g(x) for x in xs]`")
+        .note("the length of a list is known before the program runs, so none of its elements is left out")
+        .help("of a range say its ends, `for i in 2 .. n`; records of a stream are left out by `filter`");
+  }
+  if (at->kind == K::For && !at->starts_line && at != start && follows_value &&
+      state.expected_.test(static_cast<size_t>(K::CloseParen))) {
+    return diag::python_form(at->span, "f(x for x in xs)", "a list, in brackets: `f([x for x in xs])`");
+  }
   if (at->kind == K::If && !at->starts_line && at != start && follows_value) {
     return diag::python_form(at->span, "a if c else b", "`if c then a else b`");
   }

@@ -64,6 +64,65 @@ std::optional<std::string> near_statement(std::string_view word) {
   return diagnostics::suggest(word, words);
 }
 
+/// `name` in front of a `:` that says of an argument or a setting what `=` says here.
+void help_colon(const State& state, Iter colon, diagnostics::Diagnostic& diagnostic) {
+  const bool is_spaced = std::prev(colon)->span.end < colon->span.begin;
+  diagnostic.help("a value is given with `=`: `{} = …`", state.text(*std::prev(colon)))
+      .fix(colon->span, is_spaced ? "=" : " =");
+}
+
+/// Whether a text could be a name.
+bool is_plain_name(std::string_view text) {
+  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
+  return !text.empty() && is_letter(text[0]) && lex::find_word(text) == K::Name &&
+         std::all_of(text.begin(), text.end(), [&](char c) { return is_letter(c) || (c >= '0' && c <= '9'); });
+}
+
+/// `"loss"` where a `log` names what it records: `log loss`, or `log loss = …`.
+void help_logged_text(const State& state, Iter text, diagnostics::Diagnostic& diagnostic) {
+  const std::string& name = state.buffer().strings[text->value];
+  if (!is_plain_name(name)) return;
+  const Iter next = std::next(text);
+  const bool is_valued = next->kind == K::Assign || next->kind == K::Comma;
+  Span span = text->span;
+  if (next->kind == K::Comma) span.end = next->span.end;
+  diagnostic.help("what is recorded has a name, not a text: `log {}{}`", name, is_valued ? " = …" : "")
+      .fix(span, next->kind == K::Comma ? name + " =" : name);
+}
+
+/// `*.bias` without its quotes.
+void help_pattern(const State& state, Iter at, diagnostics::Diagnostic& diagnostic) {
+  Iter last = at;
+  while (!last->starts_line && last->kind != K::OpenBrace && last->kind != K::Assign && last->kind != K::Newline &&
+         last->kind != K::End)
+    ++last;
+  if (last == at) return;
+  const Span span = state.span(at, last);
+  const std::string pattern = "\"" + std::string(state.text().substr(span.begin, span.end - span.begin)) + "\"";
+  diagnostic.help("a pattern of names is a string: `{}`", pattern).fix(span, pattern);
+}
+
+/// The word that was probably meant, of those that may stand here.
+bool help_near_word(const State& state, Iter at, diagnostics::Diagnostic& diagnostic) {
+  const auto near = diagnostics::suggest(state.text(*at), expected_words(state));
+  if (near) diagnostic.help("did you mean `{}`?", *near).fix(at->span, *near);
+  return near.has_value();
+}
+
+/// What the state of a metric still needs.
+void help_state(const State& state, Iter at, diagnostics::Diagnostic& diagnostic) {
+  if (kNames.has(at->kind) && help_near_word(state, at, diagnostic)) return;
+  if (expects(state, Expected::Reduction)) {
+    diagnostic.help("`reduce merge FUNCTION` makes one of the states of two ranks by a function of the metric");
+  } else if (expects(state, K::Reduce)) {
+    diagnostic.help(
+        "how the states of two parts of the data become one: `reduce sum`, `mean`, `min`, `max`, `cat` or `merge "
+        "FUNCTION`");
+  } else if (std::prev(at)->kind == K::Merge) {
+    diagnostic.help("`reduce merge FUNCTION`: of the metric or of the file, it makes one record of states of two");
+  }
+}
+
 /// What the message alone does not say.
 void add_help(const State& state, Level level, Iter start, Iter at, diagnostics::Diagnostic& diagnostic) {
   const bool is_first_word =
@@ -77,6 +136,18 @@ void add_help(const State& state, Level level, Iter start, Iter at, diagnostics:
     const std::string name = std::next(start) != at ? std::string(state.text(*std::next(start))) : "NAME";
     diagnostic.help("what is kept has a type: `{} {}: {} = …`", state.text(*start), name,
                     start->kind == K::Weight ? "float[SIZE]" : "float");
+  } else if (start->kind == K::State && at != start) {
+    help_state(state, at, diagnostic);
+  } else if (at->kind == K::Colon && at != start && lex::is_word(std::prev(at)->kind) &&
+             (expects(state, K::Assign) || expects(state, K::Comma))) {
+    help_colon(state, at, diagnostic);
+  } else if (start->kind == K::Log && at->kind == K::Str) {
+    help_logged_text(state, at, diagnostic);
+  } else if ((start->kind == K::Group || start->kind == K::Init) && at == std::next(start)) {
+    help_pattern(state, at, diagnostic);
+  } else if (expects(state, K::Comma) && expects(state, K::CloseParen) && kNames.has(at->kind)) {
+    const Span behind = {at->span.source, std::prev(at)->span.end, std::prev(at)->span.end};
+    diagnostic.help("a `,` between the two").fix(behind, ",");
   } else if (start->kind == K::Return && at->kind == K::Comma) {
     diagnostic.help("several values are a tuple, in brackets: `return (a, b)`, or a record: `return (a = …, b = …)`");
   } else if (level == Level::Statement && at->kind == K::Comma && !find_assigned(state, start, state.limit_).empty()) {
@@ -98,14 +169,31 @@ void add_help(const State& state, Level level, Iter start, Iter at, diagnostics:
   } else if (expects(state, K::OpenBrace) && expects(state, K::Assign)) {
     diagnostic.help("a body is `{ … }`, or `= value` if it is one value");
   } else if (kNames.has(at->kind)) {
-    if (const auto near = diagnostics::suggest(state.text(*at), expected_words(state)))
-      diagnostic.help("did you mean `{}`?", *near).fix(at->span, *near);
-    else if (expects(state, Expected::Reduction))
-      diagnostic.help("`reduce merge FUNCTION` makes one of the states of two ranks by a function of the metric");
+    help_near_word(state, at, diagnostic);
   }
 }
 
 }  // namespace
+
+bool report_missing_separator(State& state, Iter at) {
+  if (at < state.furthest_ || at == state.begin() || !lex::is_word(at->kind) || at->kind == K::If) return false;
+  const Iter before = std::prev(at);
+  // A word alone is no entry that is complete: it is one that is misspelt, or of another language.
+  constexpr KindSet kBeforeEntry = {K::OpenBrace, K::Semicolon, K::Comma, K::Newline};
+  const bool begins_entry = before == state.begin() || before->starts_line || kBeforeEntry.has(std::prev(before)->kind);
+  const TokenKind next = std::next(at)->kind;
+  const bool is_entry = next == K::Assign || (next == K::Colon && state.takes_comma_) ||
+                        (next == K::OpenParen && is_closer(before->kind)) ||
+                        (next == K::OpenBrace && at->kind != K::Name) ||
+                        (kStatementWords.has(at->kind) && lex::is_word(next));
+  if (!is_entry || (begins_entry && lex::is_word(before->kind))) return false;
+  const std::string separator = state.takes_comma_ ? "," : ";";
+  const Span behind = {at->span.source, before->span.end, before->span.end};
+  state.report_at(at, diag::unexpected_token(at->span, describe(state.expected_), describe_found(state, at))
+                          .help("two on one line have a `{}` between them", separator)
+                          .fix(behind, separator));
+  return true;
+}
 
 std::vector<ast::Name> find_assigned(const State& state, Iter first, Iter last) {
   std::vector<ast::Name> names;

@@ -137,6 +137,10 @@ auto ahead(const Sets&... sets) {
   return Ahead<sizeof...(Sets)>{std::array<KindSet, sizeof...(Sets)>{KindSet(sets)...}};
 }
 
+/// Whether the next entry begins at `at`, on the line of one that is complete; then the separator between them was said to be
+/// missing.
+bool report_missing_separator(State& state, Iter at);
+
 /// The end of a statement or entry: a separator, or the end of the braces around it. Takes nothing. An entry whose
 /// own braces were never closed has taken the end of its line already.
 struct EndOfEntry : x3::parser<EndOfEntry> {
@@ -153,7 +157,7 @@ struct EndOfEntry : x3::parser<EndOfEntry> {
       return true;
     }
     state.refuse(first, Expected::Separator);
-    return false;
+    return report_missing_separator(state, first);
   }
 };
 inline const EndOfEntry end_of_entry{};

@@ -128,6 +128,7 @@ void RunSettings::check_hparam(const char* name, bool holds, bool (*fits)(int64_
       std::find_if(resolved_.begin(), resolved_.end(), [&](const Resolved& one) { return one.path == name; });
   if (info == hparams_.end() || setting == resolved_.end()) return;
   const Given* own = given(name);
+  faulty_.insert(name);
   Error fault = error_at(info->location, err::out_of_range, own == nullptr ? Str(name) + " =" : own->shown,
                          show(setting->value), info->where);
   if (fits != nullptr && setting->value.kind == Value::Kind::Int) {
@@ -160,7 +161,10 @@ Value RunSettings::get(const char* path, const char* type, const Value& given, c
 
 void RunSettings::oblige(bool holds, const char* rule, const std::vector<const char*>& hparams,
                          const Location& location) {
-  if (holds) return;
+  // What rests on a value that is a fault already is no second one.
+  const bool is_told =
+      std::any_of(hparams.begin(), hparams.end(), [&](const char* name) { return faulty_.count(name) != 0; });
+  if (holds || is_told) return;
   Str values;
   for (const Resolved& setting : resolved_) {
     const bool is_read =
@@ -173,9 +177,7 @@ void RunSettings::oblige(bool holds, const char* rule, const std::vector<const c
 void RunSettings::oblige_settings(bool holds, const char* rule, const std::vector<const char*>& paths,
                                   const Location& location) {
   const bool is_own = std::any_of(paths.begin(), paths.end(), [&](const char* path) { return given(path) != nullptr; });
-  const bool is_faulty =
-      std::any_of(paths.begin(), paths.end(), [&](const char* path) { return faulty_.count(path) != 0; });
-  if (is_own && !is_faulty) oblige(holds, rule, paths, location);
+  if (is_own) oblige(holds, rule, paths, location);
 }
 
 void RunSettings::add_defaults() {

@@ -164,9 +164,11 @@ StreamDecl check_stream_item(const ast::Stream& stream, ObjectInfo& object, Data
   declared.span = stream.role.span;
   for (const StreamDecl& other : typed.streams) {
     if (other.role != declared.role) continue;
-    if (declared.role == "train")
+    if (other.name == declared.name) {
+      report_second(cx, {declared.role, declared.span}, other.span);
+    } else if (declared.role == "train") {
       cx.report(diag::second_train_stream(declared.span, declared.role + "." + declared.name));
-    if (other.name == declared.name) report_second(cx, {declared.role, declared.span}, other.span);
+    }
   }
   declared.value = check_expr(stream.value, scope);
   if (!is_stream(declared.value, declared.role, cx)) return declared;

@@ -18,8 +18,10 @@ void read_late(Context& cx, FnInfo& fn);
 void check_block_like(Context& cx, ObjectInfo& object, const ast::Decl& decl);
 /// Whether a state of a metric is what can be joined over batches and ranks, by a rule that there is.
 bool check_reduce(const ast::State& state, const Type& type, Context& cx);
-/// The function of `reduce merge`, which joins all states of `metric`; adds the call of it to the functions of `typed`.
-void check_merge(Context& cx, ObjectInfo& metric, Object& typed, const std::vector<ast::Item>& items);
+/// The name in `reduce merge NAME` of the function that joins all states of `metric`, if what is declared of it fits them.
+const ast::Name* check_merge_form(Context& cx, ObjectInfo& metric, Object& typed, const std::vector<ast::Item>& items);
+/// Adds the call of that function to the functions of `typed`.
+void check_merge(Context& cx, ObjectInfo& metric, Object& typed, const ast::Name& merge);
 void check_data_items(Context& cx, ObjectInfo& object, const ast::Data& data);
 /// Those of the program's file, and those that it imports.
 void check_topologies(Context& cx);

@@ -336,6 +336,11 @@ void check_body_of(Context& cx, FnInfo& fn) {
               .owner = fn.owner,
               .locals = locals};
   scope.in_train = fn.role == FnRole::Step && fn.name == "train";
+  // What callers promise holds in the body.
+  const auto facts_before = long(cx.facts.size());
+  std::copy_if(fn.requirements.begin(), fn.requirements.end(), std::back_inserter(cx.facts),
+               [](const Requirement& promised) { return promised.kind == Requirement::Kind::Divisible; });
+  const auto facts_behind = long(cx.facts.size());
   scope.requirements = fn.owner != nullptr && fn.role != FnRole::Test ? &fn.owner->requirements : &fn.requirements;
   Fn typed;
   typed.name = fn.name;
@@ -363,7 +368,8 @@ void check_body_of(Context& cx, FnInfo& fn) {
   }
   scope.frames.emplace_back();
   typed.result = fn.result;
-  if (fn.role == FnRole::Step && fn.name == "predict") check_outputs(fn, cx);
+  const bool is_predict = fn.role == FnRole::Step && fn.name == "predict";
+  if (is_predict && fn.ast->result) check_outputs(fn, cx);
   // In `compute` a float is a 0-d tensor in full precision.
   const bool is_compute = fn.role == FnRole::MetricCompute;
   if (is_compute && fn.result.kind == Kind::Float) typed.result = Type::tensor(Element::F64, {});
@@ -394,10 +400,14 @@ void check_body_of(Context& cx, FnInfo& fn) {
       cx.report(diag::missing_return(fn.ast->name.span, fn.name, cx.text(fn.result)));
     }
   }
+  // One that gives what it does not declare was told so.
+  if (is_predict && !fn.ast->result && fn.result.kind == Kind::Void) check_outputs(fn, cx);
   typed.body.insert(typed.body.begin(), entry.begin(), entry.end());
   track_differentiated(typed, scope);
   typed.locals = std::move(locals);
   cx.program.fns[fn.index] = std::move(typed);
+  // Hparams that were read meanwhile have left theirs behind these.
+  cx.facts.erase(cx.facts.begin() + facts_before, cx.facts.begin() + facts_behind);
   fn.is_checking = false;
   --cx.open_bodies;
 }

@@ -488,8 +488,9 @@ void check_block_like(Context& cx, ObjectInfo& object, const ast::Decl& decl) {
   // Bodies may use other objects of this kind, so what is known is put in place before they are
   // read.
   (*objects_of(cx.program, object.kind))[object.index] = typed;
+  const ast::Name* merge = object.kind == Kind::Metric ? check_merge_form(cx, object, typed, items_of(decl)) : nullptr;
   for (const std::string& name : object.fn_order) check_body_of(cx, *object.fns[name]);
-  if (object.kind == Kind::Metric) check_merge(cx, object, typed, items_of(decl));
+  if (merge != nullptr) check_merge(cx, object, typed, *merge);
   (*objects_of(cx.program, object.kind))[object.index] = std::move(typed);
   object.is_checking = false;
   object.is_done = true;

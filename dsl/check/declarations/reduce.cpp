@@ -76,11 +76,16 @@ class MergeChecker {
     }
   }
 
-  void run() {
+  /// Whether what is declared of the function fits the states.
+  bool check_form() {
     const bool is_known = std::none_of(whole_.fields.begin(), whole_.fields.end(),
                                        [](const TypeField& state) { return !state.type.is_tensor(); });
     fn_ = find();
-    if (fn_ == nullptr || !is_known || !takes_two() || !gives_one()) return;
+    return fn_ != nullptr && is_known && takes_two() && gives_one();
+  }
+
+  void run() {
+    fn_ = find();
     add_call();
   }
 
@@ -177,7 +182,10 @@ class MergeChecker {
     for (const TypeField& wanted : whole_.fields) {
       const bool has = std::any_of(fn_->result.fields.begin(), fn_->result.fields.end(),
                                    [&](const TypeField& field) { return field.name == wanted.name; });
-      if (!has) return refuse(span, "its result lacks the state `" + wanted.name + "`");
+      if (has) continue;
+      // Whoever asks its result for the state asks for what was said to be missing.
+      cx_.missing_fields.try_emplace({cx_.text(fn_->result), wanted.name}, Kind::Metric);
+      return refuse(span, "its result lacks the state `" + wanted.name + "`");
     }
     return true;
   }
@@ -250,6 +258,21 @@ class MergeChecker {
   std::vector<Local> locals_;
 };
 
+/// The first state of those that most are merged with: a name that stands once among others is the one that is misspelt.
+const ast::State* find_merged(const std::vector<const ast::State*>& states) {
+  const ast::State* found = nullptr;
+  long most = 0;
+  for (const ast::State* state : states) {
+    if (!state->merge) continue;
+    const long count = std::count_if(states.begin(), states.end(), [&](const ast::State* other) {
+      return other->merge && other->merge->text == state->merge->text;
+    });
+    if (count > most) found = state;
+    most = std::max(most, count);
+  }
+  return found;
+}
+
 /// E0342 for each state that is joined otherwise than `first`, which is merged.
 bool are_all_merged(const std::vector<const ast::State*>& states, const ast::State& first, Context& cx) {
   bool all = true;
@@ -290,14 +313,20 @@ bool check_reduce(const ast::State& state, const Type& type, Context& cx) {
   return true;
 }
 
-void check_merge(Context& cx, ObjectInfo& metric, Object& typed, const std::vector<ast::Item>& items) {
+const ast::Name* check_merge_form(Context& cx, ObjectInfo& metric, Object& typed, const std::vector<ast::Item>& items) {
   std::vector<const ast::State*> states;
   for (const ast::Item& item : items) {
+    // A state that could not be read may be one that the function merges.
+    if (item.get<ast::ErrorItem>() != nullptr) return nullptr;
     if (const auto* state = item.get<ast::State>()) states.push_back(state);
   }
-  const auto first = std::find_if(states.begin(), states.end(), [](const ast::State* state) { return state->merge; });
-  if (first == states.end() || !are_all_merged(states, **first, cx)) return;
-  MergeChecker(cx, metric, typed, *(*first)->merge).run();
+  const ast::State* first = find_merged(states);
+  if (first == nullptr || !are_all_merged(states, *first, cx)) return nullptr;
+  return MergeChecker(cx, metric, typed, *first->merge).check_form() ? &*first->merge : nullptr;
+}
+
+void check_merge(Context& cx, ObjectInfo& metric, Object& typed, const ast::Name& merge) {
+  MergeChecker(cx, metric, typed, merge).run();
 }
 
 }  // namespace ltr::check

@@ -105,6 +105,9 @@ void check_unknown_settings(Context& cx, const ast::Experiment& ast, Merged& mer
         std::any_of(trainer.begin(), trainer.end(), [&](const auto& info) { return info.name == setting.name.text; });
     if (is_trainers) {
       diagnostic.help("it stands in the trainer: `trainer { {} }`", cx.source_text(setting.span));
+    } else if (cx.hparams.contains(setting.name.text)) {
+      const Span before = {setting.name.span.source, setting.name.span.begin, setting.name.span.begin};
+      diagnostic.help("an hparam is set: `set {}`", cx.source_text(setting.span)).fix(before, "set ");
     } else if (ast::section_info(setting.name.text).kind != ast::SectionKind::Error) {
       diagnostic.help("it is a section: `{} { … }`", setting.name.text);
     } else if (did_you_mean(diagnostic, setting.name.text, setting.name.span, kFields) && !diagnostic.fixes.empty()) {

@@ -152,8 +152,9 @@ Expr apply(Expr callee, std::vector<Given> given, Span span, Scope& scope) {
         diagnostics::Diagnostic diagnostic =
             diag::not_callable(callee.span, "`" + object->name + "` has no `fn forward`, so it");
         diagnostic.label(object->span, "declared here");
-        if (const auto near = diagnostics::suggest("forward", object->fn_order))
-          diagnostic.help("is `fn {}` meant to be it?", *near);
+        const auto near = object->fn_order.size() == 1 ? std::optional(object->fn_order[0])
+                                                       : diagnostics::suggest("forward", object->fn_order);
+        if (near) diagnostic.help("is `fn {}` meant to be it?", *near);
         cx.report(std::move(diagnostic));
         return error_at(span);
       }
@@ -205,6 +206,11 @@ Expr apply(Expr callee, std::vector<Given> given, Span span, Scope& scope) {
     default: break;
   }
   diagnostics::Diagnostic diagnostic = diag::not_callable(callee.span, "a value of type " + cx.text(callee.type));
+  const std::string written = cx.source_text(span);
+  if (callee.type.kind == Kind::Weights && written.ends_with("()")) {
+    diagnostic.help("it is no function: `{}`", written.substr(0, written.size() - 2))
+        .fix({span.source, span.end - 2, span.end}, "");
+  }
   if (callee.type.kind == Kind::Model)
     diagnostic.help("its members and functions can, such as `{}.net(x)`", cx.source_text(callee.span));
   cx.report(std::move(diagnostic));

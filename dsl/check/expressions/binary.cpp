@@ -157,6 +157,17 @@ void add_shape_cure(diagnostics::Diagnostic& diagnostic, const ExprView& longer,
   }
 }
 
+/// Where the dims of the shorter are the first of the longer, not the last: `[B, D]` and `[B]`. False if they are not.
+bool add_unsqueeze_cure(diagnostics::Diagnostic& diagnostic, const ExprView& longer, const ExprView& shorter,
+                        Context& cx) {
+  const std::vector<Dim>&many = longer.type.dims, &few = shorter.type.dims;
+  if (few.empty() || few.size() >= many.size() || !std::equal(few.begin(), few.end(), many.begin())) return false;
+  std::string code = cx.source_text(shorter.span);
+  for (size_t i = few.size(); i < many.size(); ++i) code += ".unsqueeze(" + std::to_string(i) + ")";
+  diagnostic.help("dims are aligned at the right; if these are the first: `{}`", code);
+  return true;
+}
+
 void report_clash(const Sign& sign, const ExprView& left, const ExprView& right, Scope& scope) {
   Context& cx = scope.cx;
   const Operator& op = info(sign.op);
@@ -215,7 +226,10 @@ Expr check_tensors(const Sign& sign, Expr left, Expr right, Span span, Scope& sc
       const bool may_agree = std::all_of(shape.equal.begin(), shape.equal.end(), [&](const auto& pair) {
         return decide({.left = pair.first, .right = pair.second}, cx) != Truth::False;
       });
-      if (shape.dims && may_agree)
+      const bool is_left_longer = left.type.dims.size() >= right.type.dims.size();
+      const bool is_cured =
+          add_unsqueeze_cure(diagnostic, is_left_longer ? left : right, is_left_longer ? right : left, cx);
+      if (!is_cured && shape.dims && may_agree)
         diagnostic.help("if they are the same, say it: `{} as {}`", cx.source_text(left.span), cx.text(right.type));
       cx.report(std::move(diagnostic));
       return error_at(span);
@@ -371,7 +385,14 @@ Expr apply_operator(ast::BinaryOp written, Span op_span, Expr left, Expr right, 
   diagnostics::Diagnostic diagnostic = diag::wrong_type(
       op_span, "cannot " + std::string(op.verb) + " " + cx.text(left.type) + " and " + cx.text(right.type));
   diagnostic.label(left.span, "{}", cx.text(left.type)).label(right.span, "{}", cx.text(right.type));
-  cure_operand(diagnostic, left, right, cx);
+  const bool is_left_metric = left.type.kind == Kind::MetricValue;
+  if (is_left_metric || right.type.kind == Kind::MetricValue) {
+    diagnostic.note("a metric is computed over the whole epoch, and its value can only be logged")
+        .help("`log NAME = {}`; what is computed of it is its own `fn compute`",
+              cx.source_text(is_left_metric ? left.span : right.span));
+  } else {
+    cure_operand(diagnostic, left, right, cx);
+  }
   cx.report(std::move(diagnostic));
   return error_at(span);
 }

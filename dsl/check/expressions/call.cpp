@@ -18,7 +18,11 @@ Expr report_type_called(const ast::Name& name, CallSite& site) {
   const Expr value = site.given.size() == 1 ? check_given(site.given[0], scope) : error_at(site.span);
   const std::string text = scope.cx.source_text(value.span);
   const bool is_element = name.text != "int" && name.text != "str";
-  if (value.type.is_tensor() && is_element) {
+  if (value.type.is_tensor() && value.type.dims.empty() && !scope.in_train &&
+      (name.text == "float" || name.text == "int")) {
+    diagnostic.help("`{}.item()` is its number, and `{}.to({})` a tensor of another type", text, text,
+                    name.text == "int" ? "i64" : "float");
+  } else if (value.type.is_tensor() && is_element) {
     diagnostic.help("`{}.to({})` converts a tensor", text, name.text);
   } else if (value.type.kind == Kind::Int && name.text == "float") {
     diagnostic.help("an int is a float where one is wanted: `{}`", text);
@@ -31,8 +35,32 @@ Expr report_type_called(const ast::Name& name, CallSite& site) {
   return error_at(site.span);
 }
 
+/// `CrossEntropyLoss(reduction = sum)(x, y)`: what another library builds first and calls then is one call of a function here.
+bool report_built_function(const ast::Expr& callee, const std::vector<Given>& given, Span span, Scope& scope) {
+  const auto* built = callee.get<ast::Call>();
+  const auto* name = built != nullptr ? built->callee->get<ast::NameRef>() : nullptr;
+  if (name == nullptr || is_in_scope(name->name.text, scope)) return false;
+  const auto ours = diagnostics::renamed(name->name.text, scope.names());
+  if (!ours || given.empty()) return false;
+  Context& cx = scope.cx;
+  const auto begin_of = [](const ast::Argument& one) { return one.name ? one.name->span : one.value->span; };
+  std::string text = *ours + "(";
+  for (const Given& one : given) {
+    if (one.value == nullptr) return false;
+    text += (text.ends_with("(") ? "" : ", ") + (one.name ? one.name->text + " = " : "") + cx.source_text(one.span);
+  }
+  for (const ast::Argument& one : built->arguments)
+    text += ", " + cx.source_text(source::join(begin_of(one), one.value->span));
+  text += ")";
+  cx.report(diag::unknown_name(name->name.span, name->name.text)
+                .help("it is a function, called once: `{}`", text)
+                .fix(span, text));
+  return true;
+}
+
 /// Calls what `callee` names or gives.
 Expr call_written(const ast::Expr& callee, std::vector<Given> given, Span span, Scope& scope) {
+  if (report_built_function(callee, given, span, scope)) return error_at(span);
   if (const auto* field = callee.get<ast::Field>()) return call_method(*field, std::move(given), span, scope);
   const auto* ref = callee.get<ast::NameRef>();
   if (ref == nullptr) return apply(check_expr(callee, scope), std::move(given), span, scope);
@@ -75,7 +103,7 @@ Expr call_written(const ast::Expr& callee, std::vector<Given> given, Span span, 
   }
   if (is_type_name(name)) return report_type_called(ref->name, site);
   // The arguments are looked at all the same: their mistakes are independent ones.
-  report_unknown(ref->name, scope);
+  report_unknown(ref->name, scope, {.empty_call = site.given.empty() ? span : Span{}});
   for (const Given& argument : site.given) {
     if (argument.value != nullptr) check_expr(*argument.value, scope);
   }
@@ -101,11 +129,26 @@ Expr check_call(const ast::Expr& expr, const ast::Call& call, Scope& scope, std:
   return call_written(*call.callee, given_of(call, std::move(piped)), expr.span, scope);
 }
 
+namespace {
+
+/// Where what is wrong with a value that is piped shows: in a long chain at the link that takes it.
+Span place_of_piped(const ast::Pipe& pipe, const ExprView& value) {
+  return pipe.value->get<ast::Pipe>() != nullptr ? pipe.target->span : value.span;
+}
+
+}  // namespace
+
 Expr check_pipe(const ast::Expr& expr, const ast::Pipe& pipe, Scope& scope) {
   Expr value = check_expr(*pipe.value, scope);
-  if (const auto* call = pipe.target->get<ast::Call>()) return check_call(expr, *call, scope, std::move(value));
+  if (const auto* call = pipe.target->get<ast::Call>()) {
+    if (value.type.is_error()) return error_at(expr.span);
+    const Span span = place_of_piped(pipe, value);
+    std::vector<Given> given = given_of(*call);
+    given.insert(given.begin(), {std::nullopt, nullptr, std::move(value), span});
+    return call_written(*call->callee, std::move(given), expr.span, scope);
+  }
   if (value.type.is_error()) return error_at(expr.span);
-  const Span span = value.span;
+  const Span span = place_of_piped(pipe, value);
   return call_written(*pipe.target, {{std::nullopt, nullptr, std::move(value), span}}, expr.span, scope);
 }
 

@@ -128,8 +128,9 @@ Expr call_fn(FnInfo& fn, std::optional<Expr> receiver, CallSite& site) {
       } else {
         const Type wanted = substitute(param.type, binding, cx);
         args.push_back(check_given_as(*(*bound)[i], wanted, given.scope, what.c_str()));
+        const Span span = (*bound)[i]->checked ? (*bound)[i]->span : args.back().span;
         if (!args.back().type.is_error() &&
-            !match(param.type, args.back().type, binding, free, args.back().span, given.scope, what, false)) {
+            !match(param.type, args.back().type, binding, free, span, given.scope, what, false)) {
           fits = false;
         }
       }

@@ -68,7 +68,7 @@ Expr call_method(const ast::Field& field, std::vector<Given> given, Span span, S
   }
   CallSite decode{name, field.name.span, span, given, scope};
   if (auto call = decode_in_predict(field, decode)) return std::move(*call);
-  Expr base = check_base(*field.base, scope);
+  Expr base = check_base(field, scope, given.empty() ? span : Span{});
   if (base.type.is_error()) return error_at(span);
   if (base.type.kind == Kind::Vocabulary) {
     if (auto call = vocabulary_call(base, decode)) return std::move(*call);
@@ -99,6 +99,7 @@ Expr call_method(const ast::Field& field, std::vector<Given> given, Span span, S
     }
     return apply(field_of(std::move(base), field.name, span, scope), std::move(given), span, scope);
   }
+  const Span joined = given.size() == 1 ? given[0].span : Span{};
   given.insert(given.begin(), Given{std::nullopt, nullptr, base, base.span});
   CallSite site{name, field.name.span, span, std::move(given), scope};
   if (kind == Kind::Stream) {
@@ -111,10 +112,16 @@ Expr call_method(const ast::Field& field, std::vector<Given> given, Span span, S
     return call_symbol(*symbol, site);
   }
   diagnostics::Diagnostic diagnostic = diag::unknown_field(field.name.span, cx.text(base.type), name);
-  std::vector<std::string> known = text_methods(base.type, cx);
+  std::vector<std::string> known = text_methods(base.type);
   if (known.empty()) known = cx.graph.visible(scope.module);
   if (kind == Kind::List) known.insert(known.end(), {"weights", "length"});
-  did_you_mean(diagnostic, name, field.name.span, known);
+  if (kind == Kind::Str && name == "join" && !joined.is_empty()) {
+    const std::string list = cx.source_text(joined) + ".join(" + cx.source_text(field.base->span) + ")";
+    diagnostic.help("a list is joined, and told what stands between: `{}`", list).fix(span, list);
+  } else {
+    const bool is_near = did_you_mean(diagnostic, name, field.name.span, known, diagnostics::WordUse::Attribute);
+    if (!is_near && (kind == Kind::Str || kind == Kind::Path)) note_known(diagnostic, known);
+  }
   cx.report(std::move(diagnostic));
   return error_at(span);
 }

@@ -5,14 +5,37 @@ namespace ltr::check {
 
 namespace {
 
+/// The one member that is such a block or metric, where the call gives what it is applied to; empty if it does not.
+std::string member_of_kind(const ObjectInfo& object, CallSite& site) {
+  if (site.scope.owner == nullptr || site.given.empty()) return "";
+  std::string found;
+  for (const auto& [name, member] : site.scope.owner->members) {
+    if (member.type.kind != object.kind || member.type.decl != object.index) continue;
+    if (!found.empty()) return "";
+    found = name;
+  }
+  const auto called = object.fns.find(object.kind == Kind::Metric ? "update" : "forward");
+  if (found.empty() || called == object.fns.end() || called->second->params.size() != site.given.size()) return "";
+  return check_given(site.given[0], site.scope).type.is_tensor() ? found : "";
+}
+
 /// Reports where code builds what must be a member.
-bool may_build(const Symbol& symbol, const CallSite& site) {
+bool may_build(const Symbol& symbol, const ObjectInfo& object, CallSite& site) {
   const Place place = site.scope.place;
   const bool builds_once = place == Place::Member || place == Place::Test || place == Place::Experiment;
   if ((builds_once && !site.scope.in_function_value) || symbol.kind == SymbolKind::Data) return true;
   Context& cx = site.scope.cx;
-  cx.report(diag::block_built_in_code(site.span, symbol.name)
-                .help("make it a member: `NAME = {}` outside of the function", cx.source_text(site.span)));
+  const Span built = {site.span.source, site.name_span.begin, site.span.end};
+  diagnostics::Diagnostic diagnostic =
+      diag::block_built_in_code(built, symbol.name, object.kind == Kind::Metric ? "states" : "weights");
+  const bool is_piped = !site.given.empty() && site.given[0].value == nullptr;
+  if (const std::string member = member_of_kind(object, site); !member.empty()) {
+    diagnostic.help("`{}` is one: call it", member).fix(site.name_span, member);
+  } else {
+    diagnostic.help("make it a member: `NAME = {}` outside of the function{}", cx.source_text(built),
+                    is_piped ? ", and pipe into `NAME`" : "");
+  }
+  cx.report(std::move(diagnostic));
   return false;
 }
 
@@ -78,7 +101,7 @@ Expr construct(const Symbol& symbol, CallSite& site) {
     return error_at(site.span);
   }
   complete(cx, object);
-  if (!may_build(symbol, site)) return error_at(site.span);
+  if (!may_build(symbol, object, site)) return error_at(site.span);
   if (has_broken_param(object.params)) return ignore_arguments(site);
   Binding binding;
   std::optional<std::vector<Expr>> args;

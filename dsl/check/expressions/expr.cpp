@@ -455,7 +455,8 @@ Expr check_as(const ast::Expr& expr, const Type& wanted, Scope& scope, const cha
     const auto* call = expr.get<ast::Call>();
     const auto* name = call != nullptr ? call->callee->get<ast::NameRef>() : expr.get<ast::NameRef>();
     // A word alone is a call that takes the defaults.
-    if (name != nullptr && (call != nullptr || scope.cx.graph.schedules.contains(name->name.text))) {
+    if (name != nullptr && (call != nullptr || scope.cx.graph.schedules.contains(name->name.text) ||
+                            !is_in_scope(name->name.text, scope))) {
       const auto symbol = scope.cx.graph.schedules.find(name->name.text);
       if (symbol == scope.cx.graph.schedules.end()) {
         const std::vector<std::string> known = resolve::LibraryIndex::get().names("schedules/");

@@ -25,9 +25,9 @@ Expr check_as(const ast::Expr& expr, const Type& wanted, Scope& scope, const cha
 Expr check_series(const ast::Expr& expr, const Type& wanted, const Scope& scope);
 /// Reports what stands at `span` in place of a series, with the one that it spells.
 void report_no_series(Span span, Context& cx);
-Expr check_name(const ast::Expr& expr, const ast::Name& name, Scope& scope, NameUse use = NameUse::Any);
-/// What stands before a `.`.
-Expr check_base(const ast::Expr& expr, Scope& scope);
+Expr check_name(const ast::Expr& expr, const ast::Name& name, Scope& scope, const NameUse& use = {});
+/// What stands before the `.` of a field; `empty_call` is the whole of `base.field()`.
+Expr check_base(const ast::Field& field, Scope& scope, Span empty_call = {});
 /// What a name of this file, or of one that it imports, stands for.
 Expr check_symbol(const Symbol& symbol, Span span, Scope& scope);
 Expr check_field(const ast::Expr& expr, const ast::Field& field, Scope& scope);

@@ -122,7 +122,7 @@ std::optional<Expr> known_part(Expr& base, const std::string& field, Span span, 
     case Kind::Path:
       if (field == "length")
         return op_expr(library::Id::TextLength, Type::host_int(), span, {cx.keep(std::move(base))});
-      known = text_methods(base.type, cx);
+      known = text_methods(base.type);
       return std::nullopt;
     case Kind::Function:
       if (!is_block_param(base)) return std::nullopt;
@@ -159,7 +159,12 @@ Expr field_of(Expr base, const ast::Name& name, Span span, Scope& scope) {
   diagnostics::Diagnostic diagnostic = diag::unknown_field(name.span, cx.text(type), name.text);
   if (type.kind == Kind::Stream && name.text == "vocab") {
     diagnostic.note("only a stream of characters, which begins with `text_chars`, has a vocabulary");
-  } else if (!did_you_mean(diagnostic, name.text, name.span, known) && !known.empty()) {
+  } else if (did_you_mean(diagnostic, name.text, name.span, known, diagnostics::WordUse::Attribute)) {
+    // `net.parameters()` calls what is no function here.
+    const bool is_empty_call = cx.source_text({span.source, name.span.end, span.end}) == "()";
+    if (is_empty_call && diagnostic.fixes.size() == 1 && diagnostic.fixes[0].replacement == "weights")
+      diagnostic.fixes[0].span.end = span.end;
+  } else if (!known.empty()) {
     std::string list;
     for (const std::string& one : known) list += (list.empty() ? "`" : ", `") + one + "`";
     diagnostic.note("it has {}", list);
@@ -167,6 +172,21 @@ Expr field_of(Expr base, const ast::Name& name, Span span, Scope& scope) {
   cx.report(std::move(diagnostic));
   return error_at(span);
 }
+
+namespace {
+
+/// `data.vocab_size` of data that counts words under another name.
+bool help_of_vocabulary(diagnostics::Diagnostic& diagnostic, const ast::Name& field, const ObjectInfo& data) {
+  if (!field.text.starts_with("vocab")) return false;
+  for (const auto& [member, info] : data.members) {
+    if (info.type.kind != Kind::Vocabulary) continue;
+    diagnostic.help("`data.{}` is the vocabulary, and `data.{}.size` how many words it has", member, member);
+    return true;
+  }
+  return false;
+}
+
+}  // namespace
 
 Expr check_field(const ast::Expr& expr, const ast::Field& field, Scope& scope) {
   Context& cx = scope.cx;
@@ -186,7 +206,9 @@ Expr check_field(const ast::Expr& expr, const ast::Field& field, Scope& scope) {
       for (const ParamInfo& param : scope.data->params) known.push_back(param.name);
       diagnostics::Diagnostic diagnostic =
           diag::unknown_field(field.name.span, "data `" + scope.data->name + "`", field.name.text);
-      did_you_mean(diagnostic, field.name.text, field.name.span, known);
+      if (!help_of_vocabulary(diagnostic, field.name, *scope.data) &&
+          !did_you_mean(diagnostic, field.name.text, field.name.span, known) && !known.empty())
+        note_known(diagnostic, known);
       cx.report(std::move(diagnostic));
       return error_at(expr.span);
     }
@@ -206,7 +228,7 @@ Expr check_field(const ast::Expr& expr, const ast::Field& field, Scope& scope) {
       return error_at(expr.span);
     }
   }
-  return field_of(check_base(*field.base, scope), field.name, expr.span, scope);
+  return field_of(check_base(field, scope), field.name, expr.span, scope);
 }
 
 }  // namespace ltr::check

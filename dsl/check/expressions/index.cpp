@@ -148,7 +148,18 @@ Expr check_index(const ast::Expr& expr, const ast::Index& index, Scope& scope) {
   if (base.type.kind == Kind::Str || base.type.kind == Kind::Path)
     return slice_text(std::move(base), index, expr.span, scope);
   if (!base.type.is_tensor()) {
-    scope.cx.report(diag::wrong_type(expr.span, scope.cx.text(base.type) + " has no elements to index"));
+    diagnostics::Diagnostic diagnostic =
+        diag::wrong_type(expr.span, scope.cx.text(base.type) + " has no elements to index");
+    const std::string text = scope.cx.source_text(base.span);
+    if (base.type.kind == Kind::Vocabulary) {
+      diagnostic.help("`{}.encode(list)` are the numbers of a list of words, `{}.id(\"<unk>\")` is that of one", text,
+                      text);
+    } else if (base.type.kind == Kind::Record) {
+      diagnostic.help("a field is read by its name: `{}.NAME`", text);
+    } else if (base.type.kind == Kind::Function || base.type.kind == Kind::Block) {
+      diagnostic.help("it is called with round brackets: `{}(…)`", text);
+    }
+    scope.cx.report(std::move(diagnostic));
     return error_at(expr.span);
   }
   size_t used = 0;

@@ -104,10 +104,17 @@ Expr check_symbol(const Symbol& symbol, Span span, Scope& scope) {
     case SymbolKind::Block:
     case SymbolKind::Model:
     case SymbolKind::Metric:
-    case SymbolKind::Data:
-      cx.report(diag::wrong_type(span, "`" + symbol.name + "` is a declaration, not a value")
-                    .help("build one: `{}(…)`", symbol.name));
+    case SymbolKind::Data: {
+      diagnostics::Diagnostic diagnostic =
+          diag::wrong_type(span, "`" + symbol.name + "` is a declaration, not a value");
+      if (symbol.kind == SymbolKind::Data && scope.data != nullptr) {
+        diagnostic.help("the data of the experiment is `data`").fix(span, "data");
+      } else {
+        diagnostic.help("build one: `{}(…)`", symbol.name);
+      }
+      cx.report(std::move(diagnostic));
       return error_at(span);
+    }
     case SymbolKind::Type:
       cx.report(diag::wrong_type(span, "`" + symbol.name + "` is a type, not a value"));
       return error_at(span);
@@ -148,7 +155,7 @@ bool is_told_missing(const Type& record, const std::string& field, Context& cx) 
 }
 
 bool did_you_mean(diagnostics::Diagnostic& diagnostic, const std::string& word, Span span,
-                  const std::vector<std::string>& known) {
+                  const std::vector<std::string>& known, diagnostics::WordUse use) {
   if (const auto near = diagnostics::suggest(word, known)) {
     // A word in quotes keeps them.
     const bool is_quoted = span.end - span.begin == word.size() + 2;
@@ -156,7 +163,7 @@ bool did_you_mean(diagnostics::Diagnostic& diagnostic, const std::string& word, 
     diagnostic.help("did you mean `{}`?", *near).fix(place, *near);
     return true;
   }
-  if (const auto advice = diagnostics::foreign_advice(word)) {
+  if (const auto advice = diagnostics::foreign_advice(word, use)) {
     diagnostic.help("{}", std::string(*advice));
     return true;
   }
@@ -215,6 +222,10 @@ bool help_in_hook(diagnostics::Diagnostic& diagnostic, const ast::Name& name, co
   const ObjectInfo* model = scope.owner->model;
   if (name.text == "model" && model == nullptr) {
     diagnostic.help("`callback {} for MODEL` says which model it is", scope.owner->name);
+  } else if (name.text == "trainer") {
+    diagnostic.help("`metric(val.loss)` is the newest value of a series, and `stop(\"why\")` ends the run");
+  } else if (name.text == "pl_module") {
+    diagnostic.help("the model is `model`, under `callback {} for MODEL`", scope.owner->name);
   } else if (name.text == "train" || name.text == "val" || name.text == "test") {
     diagnostic.help("the newest value of a series is `metric({}.NAME)`", name.text);
   } else if (model != nullptr && (model->members.contains(name.text) || model->fns.contains(name.text))) {
@@ -242,9 +253,54 @@ bool help_of_field(diagnostics::Diagnostic& diagnostic, const ast::Name& name, c
   return false;
 }
 
+/// `nn.Linear`: what another library has in a module is in scope by itself, perhaps under another name.
+bool help_of_package(diagnostics::Diagnostic& diagnostic, const ast::Name& name, const NameUse& use,
+                     const Scope& scope) {
+  if (use.field == nullptr || !diagnostics::is_foreign_package(name.text)) return false;
+  const std::string& word = use.field->text;
+  const std::vector<std::string> known = scope.names();
+  const Span whole = source::join(name.span, use.field->span);
+  if (std::find(known.begin(), known.end(), word) != known.end()) {
+    diagnostic.help("`{}` is in scope without a module", word).fix(whole, word);
+    return true;
+  }
+  return did_you_mean(diagnostic, word, whole, known, diagnostics::WordUse::Attribute);
+}
+
+/// `model.net` in the code of the model itself.
+bool help_in_model(diagnostics::Diagnostic& diagnostic, const ast::Name& name, const NameUse& use, const Scope& scope) {
+  if (name.text != "model" || scope.owner == nullptr || scope.owner->kind != Kind::Model) return false;
+  diagnostic.help("members are named by themselves{}", use.field != nullptr ? ": `" + use.field->text + "`" : "");
+  if (use.field != nullptr) diagnostic.fix({name.span.source, name.span.begin, use.field->span.begin}, "");
+  return true;
+}
+
+/// `words` in an experiment, of the data that it wires.
+bool help_of_data(diagnostics::Diagnostic& diagnostic, const ast::Name& name, const Scope& scope) {
+  if (scope.place != Place::Experiment || scope.data == nullptr || !scope.data->members.contains(name.text))
+    return false;
+  diagnostic.help("it is of the data: `data.{}`", name.text).fix(name.span, "data." + name.text);
+  return true;
+}
+
+/// What another library builds and then calls, `ReLU()`, is the function itself: the fix takes the brackets, too.
+void take_empty_call(diagnostics::Diagnostic& diagnostic, const NameUse& use, const Scope& scope) {
+  if (use.empty_call.is_empty() || diagnostic.fixes.size() != 1) return;
+  diagnostics::Fix& fix = diagnostic.fixes[0];
+  const Symbol* ours = scope.cx.graph.find(scope.module, fix.replacement);
+  if (ours == nullptr || ours->kind != SymbolKind::Op || fn_of(scope.cx, *ours).params.empty()) return;
+  fix.span.end = use.empty_call.end;
+  diagnostic.note("`{}` is a function, and stands without brackets where it is not called", fix.replacement);
+}
+
 }  // namespace
 
-void report_unknown(const ast::Name& name, Scope& scope, NameUse use) {
+bool is_in_scope(const std::string& name, const Scope& scope) {
+  const std::vector<std::string> names = scope.names();
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+void report_unknown(const ast::Name& name, Scope& scope, const NameUse& use) {
   if (scope.cx.sink->is_full()) return;  // Looking for what is near takes its time.
   static const std::set<std::string> kHookWords = {"stop", "save", "end_epoch", "metric"};
   if (kHookWords.contains(name.text) && scope.place != Place::Hook) {
@@ -266,22 +322,27 @@ void report_unknown(const ast::Name& name, Scope& scope, NameUse use) {
     scope.cx.report(std::move(diagnostic));
     return;
   }
-  if (help_in_hook(diagnostic, name, scope) || help_of_field(diagnostic, name, scope))
+  if (help_in_hook(diagnostic, name, scope) || help_in_model(diagnostic, name, use, scope) ||
+      help_of_data(diagnostic, name, scope) || help_of_field(diagnostic, name, scope) ||
+      help_of_package(diagnostic, name, use, scope)) {
+    take_empty_call(diagnostic, use, scope);
     return scope.cx.report(std::move(diagnostic));
+  }
   // What is declared near by is meant more often than what the library holds.
   did_you_mean(diagnostic, name.text, name.span,
-               use == NameUse::Base ? values_among(scope.near_names(), scope) : scope.near_names()) ||
-      did_you_mean(diagnostic, name.text, name.span,
-                   use == NameUse::Base ? values_among(scope.names(), scope) : scope.names());
+               use.is_base ? values_among(scope.near_names(), scope) : scope.near_names()) ||
+      did_you_mean(diagnostic, name.text, name.span, use.is_base ? values_among(scope.names(), scope) : scope.names());
+  take_empty_call(diagnostic, use, scope);
   scope.cx.report(std::move(diagnostic));
 }
 
-Expr check_base(const ast::Expr& expr, Scope& scope) {
-  const auto* name = expr.get<ast::NameRef>();
-  return name != nullptr ? check_name(expr, name->name, scope, NameUse::Base) : check_expr(expr, scope);
+Expr check_base(const ast::Field& field, Scope& scope, Span empty_call) {
+  const auto* name = field.base->get<ast::NameRef>();
+  if (name == nullptr) return check_expr(*field.base, scope);
+  return check_name(*field.base, name->name, scope, {.is_base = true, .field = &field.name, .empty_call = empty_call});
 }
 
-Expr check_name(const ast::Expr& expr, const ast::Name& name, Scope& scope, NameUse use) {
+Expr check_name(const ast::Expr& expr, const ast::Name& name, Scope& scope, const NameUse& use) {
   (void)expr;
   Context& cx = scope.cx;
   if (name.text.empty()) return error_at(name.span);

@@ -19,6 +19,8 @@ diagnostics::Diagnostic refusal(Span span, const FnInfo& fn, const std::string& 
 /// Whether the runtime can call `fn` before an update. What cannot be read is not judged.
 bool check_form(const FnInfo& fn, Span span, Context& cx) {
   if (has_broken_param(fn.params) || fn.result.is_error()) return false;
+  // That it declares no result was said where it gives one.
+  if (!fn.ast->result && fn.result.kind != Kind::Void) return false;
   const auto report = [&](diagnostics::Diagnostic diagnostic) {
     cx.report(std::move(diagnostic));
     return false;

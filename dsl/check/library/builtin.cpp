@@ -249,6 +249,7 @@ std::optional<Expr> weights_word(const std::string& name, CallSite& site) {
   if (site.given.empty() || site.given[0].name) return std::nullopt;
   if (!site.given[0].checked) site.given[0].checked = check_expr(*site.given[0].value, site.scope);
   const Kind kind = site.given[0].checked->type.kind;
+  if (kind == Kind::Error) return error_at(site.span);
   if (kind != Kind::Weights && kind != Kind::Gradients) return std::nullopt;
   if (!takes(site, 1, "f(net.weights)")) return error_at(site.span);
   const Type type = function == library::Id::CountWeights   ? Type::host_int()

@@ -19,7 +19,7 @@ std::optional<Expr> check_stream_call(const std::string& name, CallSite& site);
 /// A method of text, or of a list of texts; nothing if `name` is none.
 std::optional<Expr> check_text_call(const std::string& name, CallSite& site);
 /// Names of the methods that a value of this type has as a text.
-std::vector<std::string> text_methods(const Type& type, const Context& cx);
+std::vector<std::string> text_methods(const Type& type);
 /// `s[a .. b]`.
 Expr slice_text(Expr text, const ast::Index& index, Span span, Scope& scope);
 /// A call by the rule that its row of the library's table names.

@@ -1,5 +1,6 @@
 #include "dsl/check/declarations/declarations.h"
 #include "dsl/check/library/library_call.h"
+#include "dsl/resolve/library.h"
 
 namespace ltr::check {
 
@@ -33,10 +34,11 @@ std::optional<Expr> check_text_call(const std::string& name, CallSite& site) {
   return call_by_rule(op, site);
 }
 
-std::vector<std::string> text_methods(const Type& type, const Context& cx) {
+// Of all that there are: those that the program does not use are not read.
+std::vector<std::string> text_methods(const Type& type) {
   std::vector<std::string> names;
   if (type.kind != Kind::List && !is_text(type)) return names;
-  for (const auto& [name, symbol] : cx.graph.texts) {
+  for (const std::string& name : resolve::LibraryIndex::get().names("str/")) {
     const bool is_of_list = name == library::info(library::Id::Join).name;
     if (is_of_list == (type.kind == Kind::List)) names.push_back(name);
   }

@@ -3,6 +3,7 @@
 // The names that code can see, and what it may do where it stands.
 
 #include "dsl/check/scope/context.h"
+#include "dsl/diagnostics/suggest.h"
 
 namespace ltr::check {
 
@@ -51,19 +52,25 @@ struct Scope {
 /// Adds what `word` at `span` was probably meant to be: one of `known`, or the form that stands here
 /// for a word of another library. False if nothing is near.
 bool did_you_mean(diagnostics::Diagnostic& diagnostic, const std::string& word, Span span,
-                  const std::vector<std::string>& known);
+                  const std::vector<std::string>& known, diagnostics::WordUse use = diagnostics::WordUse::Name);
 /// Adds the list of what there is.
 void note_known(diagnostics::Diagnostic& diagnostic, const std::vector<std::string>& known);
 /// The same of names that are there: `there are adam, sgd`.
 void note_there_are(diagnostics::Diagnostic& diagnostic, const std::vector<std::string>& known);
 /// Reports E0308 for a name that the imported file `module` does not declare, or not for others.
 void report_not_in_module(const ast::Name& name, const std::string& module, Scope& scope);
-/// What a name that is not there stands for: anything, or the value before a `.`, which no function is.
-enum class NameUse { Any, Base };
+/// What stands around a name that may not be there.
+struct NameUse {
+  bool is_base = false;              ///< it is the value before a `.`, which no function is
+  const ast::Name* field = nullptr;  ///< what is behind that `.`
+  Span empty_call;                   ///< the whole of `name()` or `base.name()`, if that is what it is
+};
 /// Whether it was said of other values of these fields that they have no `field`. Then it is one mistake, of their type.
 bool is_told_missing(const Type& record, const std::string& field, Context& cx);
+/// Whether `name` means something where the scope is.
+bool is_in_scope(const std::string& name, const Scope& scope);
 /// Reports E0301 with the nearest name.
-void report_unknown(const ast::Name& name, Scope& scope, NameUse use = NameUse::Any);
+void report_unknown(const ast::Name& name, Scope& scope, const NameUse& use = {});
 /// Where an existing local lives, if it is not of the innermost body.
 std::optional<LocalId> outer_local(const std::string& name, const Scope& scope);
 

@@ -73,8 +73,13 @@ Stmt check_log(const ast::Stmt& statement, const ast::Log& log, Scope& scope) {
     case ast::LogKind::Scalar:
       entry.kind = is_metric ? "metric" : "scalar";
       if (!is_metric && !value.type.is_host_number() && !(value.type.is_tensor() && value.type.dims.empty())) {
-        cx.report(
-            diag::wrong_type(value.span, "`log` takes a number, a 0-d tensor or a metric, not " + cx.text(value.type)));
+        diagnostics::Diagnostic diagnostic =
+            diag::wrong_type(value.span, "`log` takes a number, a 0-d tensor or a metric, not " + cx.text(value.type));
+        if (value.type.kind == Kind::Metric)
+          diagnostic.help("call it, with what it compares: `log {} = {}(…)`", entry.name, cx.source_text(value.span));
+        cx.report(std::move(diagnostic));
+        entry.kind = "error";
+        cx.program.logs.push_back(std::move(entry));
         return {statement.span, stmt::Error{}};
       }
       break;

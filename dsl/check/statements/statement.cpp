@@ -29,6 +29,26 @@ Expr check_condition(const ast::Expr& expr, const char* word, Scope& scope) {
   return condition;
 }
 
+namespace {
+
+/// Whether a value fits the declared result; of a record that is written, each field where it stands.
+bool fits_result(const Type& wanted, const ExprView& value, Scope& scope) {
+  Binding binding;
+  const auto* record = value.get<node::Record>();
+  for (size_t i = 0; record != nullptr && i < record->values.size() && i < value.type.fields.size(); ++i) {
+    const TypeField& field = value.type.fields[i];
+    const auto same = std::find_if(wanted.fields.begin(), wanted.fields.end(),
+                                   [&](const TypeField& other) { return other.name == field.name; });
+    const Span place = scope.cx.at(record->values[i]).span;
+    if (same != wanted.fields.end() &&
+        !match(same->type, field.type, binding, {}, place, scope, "the field `" + field.name + "`", false))
+      return false;
+  }
+  return match(wanted, value.type, binding, {}, value.span, scope, "the result", false);
+}
+
+}  // namespace
+
 Stmt check_result(const ast::Expr& result, Span span, Scope& scope) {
   const Type wanted = scope.info != nullptr ? scope.info->result : Type::of(Kind::Void);
   Expr value = check_as(result, wanted.kind == Kind::Void ? Type::error() : wanted, scope, "the result");
@@ -50,9 +70,9 @@ Stmt check_result(const ast::Expr& result, Span span, Scope& scope) {
   // In `compute` an integer or exact result is a number all the same.
   const bool is_compute =
       scope.place == Place::Compute && value.type.is_tensor() && wanted.is_tensor() && wanted.dims.empty();
-  Binding binding;
-  if (!is_compute && !value.type.is_error() &&
-      !match(wanted, value.type, binding, {}, value.span, scope, "the result", false)) {
+  if (!is_compute && !value.type.is_error() && !fits_result(wanted, value, scope)) {
+    // Whether the declared type is meant, or that of the value, nobody knows: callers are not judged by either.
+    if (scope.info != nullptr) scope.info->result = Type::error();
     return {span, stmt::Error{}};
   }
   return {span, stmt::Return{scope.cx.keep(std::move(value))}};

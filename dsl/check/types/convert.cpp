@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "dsl/check/expressions/expressions.h"
+#include "dsl/diagnostics/suggest.h"
 
 namespace ltr::check {
 
@@ -235,7 +236,13 @@ Expr convert_choice(Expr expr, const Type& wanted, Scope& scope, const char* wha
   for (const std::string& choice : known) choices += (choices.empty() ? "`" : ", `") + choice + "`";
   diagnostics::Diagnostic diagnostic =
       diag::wrong_argument(expr.span, std::string(what) + " must be one of " + choices);
-  add_cure(diagnostic, expr, wanted, scope.cx);
+  const auto* word = expr.get<node::StrConst>();
+  const std::string written = word != nullptr ? word->text : scope.cx.source_text(expr.span);
+  if (const auto ours = diagnostics::renamed(written, known)) {
+    diagnostic.help("did you mean `{}`?", *ours).fix(expr.span, *ours);
+  } else {
+    add_cure(diagnostic, expr, wanted, scope.cx);
+  }
   scope.cx.report(std::move(diagnostic));
   return error_at(expr.span);
 }

@@ -101,6 +101,13 @@ void add_cure(diagnostics::Diagnostic& diagnostic, const ExprView& given, const 
   const std::string text = cx.source_text(given.span);
   const bool has_numbers = is_made_of(have, {Kind::Int, Kind::Float, Kind::Bool, Kind::List});
   if (wanted.kind == Kind::Weights) return cure_weights(diagnostic, given, cx);
+  if (wanted.kind == Kind::Schedule && have.kind == Kind::Function) {
+    diagnostic.help(
+        "a schedule of your own is a function with a name: `fn rate(step: int, total: int) -> float = …` at the top of "
+        "the "
+        "file, and `schedule = rate`");
+    return;
+  }
   if (wanted.kind == Kind::Duration || wanted.kind == Kind::Period || wanted.kind == Kind::Bytes ||
       have.kind == Kind::Period)
     cure_unit(diagnostic, given, wanted, cx);
@@ -116,6 +123,14 @@ void add_cure(diagnostics::Diagnostic& diagnostic, const ExprView& given, const 
   } else if (have.kind == Kind::Bool && (wanted.kind == Kind::Float || wanted.kind == Kind::Int)) {
     const bool is_int = wanted.kind == Kind::Int;
     diagnostic.help("`if {} then {} else {}`", text, is_int ? "1" : "1.0", is_int ? "0" : "0.0");
+  } else if (wanted.kind == Kind::Int && have.kind == Kind::Vocabulary) {
+    diagnostic.help("how many words it has is `{}.size`", text).fix(behind(given.span), ".size");
+  } else if (wanted.kind == Kind::Int && have.kind == Kind::List) {
+    diagnostic.help("how many elements it has is `{}.length`", text).fix(behind(given.span), ".length");
+  } else if (wanted.kind == Kind::List && have.kind == Kind::Tuple && given.is<node::Tuple>() && text.size() > 2) {
+    diagnostic.help("a list has square brackets: `[{}]`", text.substr(1, text.size() - 2))
+        .fix({given.span.source, given.span.begin, given.span.begin + 1}, "[")
+        .fix({given.span.source, given.span.end - 1, given.span.end}, "]");
   } else if (wanted.kind == Kind::List && have.kind == Kind::Range) {
     diagnostic.help("`[i for i in {}]` is a list", text);
   } else if (wanted.kind == Kind::Tuple && have.kind == Kind::List && given.is<node::List>() &&

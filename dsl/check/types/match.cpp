@@ -7,63 +7,6 @@ namespace ltr::check {
 
 namespace {
 
-/// Whether a symbolic dim is made of names that its declaration's user chooses: params, hparams,
-/// data.
-bool rests_on_params(const Polynomial& value, const Context& cx) {
-  for (const AtomId id : cx.program.atoms.deep_atoms(value)) {
-    const Atom& atom = cx.program.atoms.at(id);
-    if (atom.kind == Atom::Kind::Unknown) return false;
-    if (atom.kind == Atom::Kind::Variable && atom.is_binder) return false;
-  }
-  return true;
-}
-
-bool all_of_one_sign(const Polynomial& value) {
-  bool any_positive = false, any_negative = false;
-  for (const auto& [monomial, coefficient] : value.terms()) (coefficient > 0 ? any_positive : any_negative) = true;
-  return any_positive != any_negative;
-}
-
-}  // namespace
-
-Truth decide(const Requirement& requirement, const Context& cx) {
-  const Polynomial& left = requirement.left;
-  const Polynomial& right = requirement.right;
-  const Polynomial difference = left - right;
-  if (difference.is_lost()) return Truth::Open;
-  switch (requirement.kind) {
-    case Requirement::Kind::Equal:
-      if (difference == Polynomial(0)) return Truth::Proven;
-      // Sizes are positive, so a sum of them alone is never zero: `D` is not `4 * D`.
-      if (difference.constant() || (all_of_one_sign(difference) && rests_on_params(difference, cx))) {
-        return Truth::False;
-      }
-      return Truth::Open;
-    case Requirement::Kind::Divisible: {
-      if (AtomTable::divide(left, right)) return Truth::Proven;
-      if (left.constant() && right.constant()) {
-        return host::mod(*left.constant(), *right.constant()) == 0 ? Truth::Proven : Truth::False;
-      }
-      for (const Requirement& fact : cx.facts) {
-        if (fact.kind != Requirement::Kind::Divisible || !(fact.right == right)) continue;
-        if (fact.left == left || AtomTable::divide(left, fact.left)) return Truth::Proven;
-      }
-      return Truth::Open;
-    }
-    case Requirement::Kind::AtMost:
-    case Requirement::Kind::Less: {
-      const auto constant = difference.constant();
-      if (!constant) return Truth::Open;
-      const bool holds = requirement.kind == Requirement::Kind::AtMost ? *constant <= 0 : *constant < 0;
-      return holds ? Truth::Proven : Truth::False;
-    }
-    case Requirement::Kind::Holds: return Truth::Open;  // `require_value` asks.
-  }
-  return Truth::Open;
-}
-
-namespace {
-
 std::string values_text(const Requirement& requirement, const Context& cx) {
   return cx.text(requirement.left) + " and " + cx.text(requirement.right);
 }
@@ -192,8 +135,9 @@ bool require_equal(const Polynomial& left, const Polynomial& right, Span span, S
   if (left == right) return true;
   if (cx.program.atoms.mentions_unknown(left) || cx.program.atoms.mentions_unknown(right)) return allow_unknown;
   Requirement requirement;
-  requirement.left = left;
-  requirement.right = right;
+  requirement.left = with_facts(left, cx);
+  requirement.right = with_facts(right, cx);
+  if (requirement.left == requirement.right) return true;
   requirement.text = cx.text(left) + " == " + cx.text(right);
   requirement.origin = span;
   if (decide(requirement, cx) == Truth::False) return false;
@@ -433,10 +377,27 @@ struct Matcher {
     return false;
   }
 
+  /// The axis of size 1 without which `longer` is `shorter`.
+  static std::optional<size_t> dim_of_one(const std::vector<Dim>& longer, const std::vector<Dim>& shorter) {
+    for (size_t i = 0; i < longer.size(); ++i) {
+      std::vector<Dim> rest = longer;
+      rest.erase(rest.begin() + long(i));
+      if (longer[i].group == 0 && longer[i].size.is_one() && rest == shorter) return i;
+    }
+    return std::nullopt;
+  }
+
   bool fail_rank(const Type& param, const Type& argument) {
     const Type wanted = substitute(param, binding, cx());
-    cx().report(diag::wrong_rank(span, what + " must be " + cx().text(wanted) + ", not " + cx().text(argument))
-                    .label(span, "this has {}", count_text(argument.dims.size(), "dim")));
+    diagnostics::Diagnostic diagnostic =
+        diag::wrong_rank(span, what + " must be " + cx().text(wanted) + ", not " + cx().text(argument));
+    diagnostic.label(span, "this has {}", count_text(argument.dims.size(), "dim"));
+    if (const auto axis = dim_of_one(argument.dims, wanted.dims)) {
+      diagnostic.help("`.squeeze({})` takes the dim of size 1 away", *axis);
+    } else if (const auto missing = dim_of_one(wanted.dims, argument.dims)) {
+      diagnostic.help("`.unsqueeze({})` adds the dim of size 1", *missing);
+    }
+    cx().report(std::move(diagnostic));
     return false;
   }
 };

@@ -59,6 +59,10 @@ Type substitute(const Type& type, const Binding& binding, Context& cx);
 Type instantiate(const Type& type, const std::vector<std::pair<AtomId, Polynomial>>& arguments, Context& cx);
 enum class Truth { Proven, False, Open };
 Truth decide(const Requirement& requirement, const Context& cx);
+/// Whether a symbolic dim is made of names that its declaration's user chooses: params, hparams, data.
+bool rests_on_params(const Polynomial& value, const Context& cx);
+/// `value` with `floor(H / 2)` as `H / 2` where a fact says that this is exact.
+Polynomial with_facts(const Polynomial& value, Context& cx);
 /// Puts a requirement where it belongs: proven, reported as false, passed on to the declaration's
 /// user, or an obligation of the program.
 void require(Requirement requirement, Span use, Scope& scope);

@@ -1,6 +1,9 @@
 #include "dsl/parse/grammar/leaf.h"
 
+#include <algorithm>
 #include <utility>
+
+#include "dsl/diagnostics/suggest.h"
 
 namespace ltr::parse::grammar {
 
@@ -23,6 +26,45 @@ ast::Expr number(const State& state, Iter& first) {
   return {span, 0, ast::Quantity{value, is_int, unit}};
 }
 
+/// What stands from `first` to `last` and in the brackets behind it, given up.
+ast::Expr skip_call(const State& state, Iter& first, Iter last) {
+  const lex::BracketPair* pair =
+      last->kind == TokenKind::OpenParen ? state.buffer().find_bracket(state.index(last)) : nullptr;
+  const Iter end = pair != nullptr && pair->is_closed ? std::next(state.begin() + pair->closer) : last;
+  const Span span = state.span(std::exchange(first, end), end);
+  return {span, 0, ast::ErrorExpr{}};
+}
+
+/// `log("loss", loss)`, a statement that looks like a call; `first` is its first token, which may be a `self`.
+bool parse_log_call(State& state, Iter& first, Iter log, ast::Expr& out) {
+  const Iter open = std::next(log), text = std::next(open);
+  if (open->kind != TokenKind::OpenParen || text->kind != TokenKind::Str) return false;
+  const lex::BracketPair* pair = state.buffer().find_bracket(state.index(open));
+  if (pair == nullptr || !pair->is_closed || std::next(text)->kind != TokenKind::Comma) return false;
+  const Iter value = std::next(text, 2), close = state.begin() + pair->closer;
+  std::string name = state.buffer().strings[text->value];
+  std::replace_if(name.begin(), name.end(), [](char c) { return c == '/' || c == '.' || c == '-' || c == ' '; }, '_');
+  // The role is said by the step that logs.
+  for (const std::string_view role : {"train_", "val_", "test_"}) {
+    if (name.starts_with(role) && name.size() > role.size()) name.erase(0, role.size());
+  }
+  const Iter end = std::find_if(value, close, [](const lex::Token& token) { return token.kind == TokenKind::Comma; });
+  const Span written = state.span(value, end);
+  const std::string ours =
+      "log " + name + " = " + std::string(state.text().substr(written.begin, written.end - written.begin));
+  const Span span = state.span(first, std::next(close));
+  diagnostics::Diagnostic diagnostic =
+      diag::python_form(span, std::string(state.text(*first)) + (first == log ? "" : ".log") + "(…)", "`" + ours + "`");
+  // What is behind a second comma, such as `prog_bar=True`, has a form of its own.
+  if (end == close && value != close)
+    diagnostic.fix(span, ours);
+  else
+    diagnostic.help("`bar` behind it shows it in the progress bar, `on epoch` records its mean over the epoch");
+  state.report_at(first, std::move(diagnostic));
+  out = skip_call(state, first, open);
+  return true;
+}
+
 /// `True`, `False`, `None`, and the `self.` in front of a member.
 bool parse_python_word(State& state, Iter& first, ast::Expr& out) {
   const std::string_view word = state.text(*first);
@@ -41,6 +83,14 @@ bool parse_python_word(State& state, Iter& first, ast::Expr& out) {
   if (word == "self" && dot->kind == TokenKind::Dot && kWords.has(std::next(dot)->kind)) {
     const Iter member = std::next(dot);
     const ast::Name name = state.name(*member);
+    if (const auto advice = diagnostics::foreign_advice(name.text)) {
+      state.report_at(first,
+                      diag::python_form(state.span(first, std::next(member)), "self." + name.text, "written otherwise")
+                          .help("{}", std::string(*advice)));
+      out = skip_call(state, first, std::next(member));
+      return true;
+    }
+    if (member->kind == TokenKind::Log && parse_log_call(state, first, member, out)) return true;
     state.report_at(
         first, diag::python_form(source::join(span, dot->span), "self.", "nothing: `" + name.text + "` is in scope")
                    .fix(source::join(span, dot->span), ""));
@@ -72,6 +122,7 @@ bool parse_leaf(State& state, Iter& first, ast::Expr& out) {
     default:
       if (!kNames.has(token.kind)) return false;
       if (token.kind == TokenKind::Name && parse_python_word(state, first, out)) return true;
+      if (token.kind == TokenKind::Log && parse_log_call(state, first, first, out)) return true;
       out = ast::Expr{token.span, 0, ast::NameRef{state.name(token)}};
   }
   ++first;

@@ -54,6 +54,26 @@ bool is_read(const Context& cx, DeclIndex data, const std::string& field, bool& 
   return false;
 }
 
+/// Whether the field holds the lengths that a `collate` within `expr` was asked for.
+bool counts_lengths(const ExprView& expr, const std::string& field, const Program& program) {
+  const auto* op = expr.get<node::Op>();
+  if (op != nullptr && op->op == library::Id::Collate) {
+    const ExprView lengths = program.exprs[op->args.back()];
+    const auto* pairs = lengths.get<node::List>();
+    for (const ExprId id : pairs != nullptr ? pairs->elements : ExprIds{}) {
+      const auto* pair = program.exprs[id].get<node::Tuple>();
+      const auto* name = pair != nullptr ? program.exprs[pair->elements[1]].get<node::StrConst>() : nullptr;
+      if (name != nullptr && name->text == field) return true;
+    }
+  }
+  return any_child(expr, [&](ExprId child) { return counts_lengths(program.exprs[child], field, program); });
+}
+
+bool counts_lengths(const DataObject& data, const std::string& field, const Program& program) {
+  return std::any_of(data.streams.begin(), data.streams.end(),
+                     [&](const StreamDecl& stream) { return counts_lengths(stream.value, field, program); });
+}
+
 }  // namespace
 
 void check_fields(Context& cx) {
@@ -63,8 +83,11 @@ void check_fields(Context& cx) {
     for (const ast::FieldType& field : data->batch_fields) {
       bool is_wired = false;
       if (is_read(cx, object->index, field.name.text, is_wired) || !is_wired) continue;
-      cx.report(diag::field_never_read(field.name.span, field.name.text)
-                    .help("take it out of the batch, and out of what the maps give"));
+      const std::string& name = field.name.text;
+      const bool is_counted = counts_lengths(cx.program.datas[object->index], name, cx.program);
+      cx.report(diag::field_never_read(field.name.span, name)
+                    .help("take it out of the batch, and {}",
+                          is_counted ? "`lengths` out of `collate`" : "out of what the maps give"));
     }
   }
 }

@@ -191,6 +191,24 @@ Expr rule_collate(const FnInfo& op, CallSite& site) {
   return std::move(*group);
 }
 
+namespace {
+
+/// `by = ids`: a field that is named as a function would be.
+bool report_unquoted(const Given& by, const Type& stream, Scope& scope) {
+  const auto* name = by.value != nullptr ? by.value->get<ast::NameRef>() : nullptr;
+  if (name == nullptr || is_in_scope(name->name.text, scope)) return false;
+  const bool is_field = std::any_of(stream.fields.begin(), stream.fields.end(),
+                                    [&](const TypeField& field) { return field.name == name->name.text; });
+  if (!is_field) return false;
+  const std::string quoted = "\"" + name->name.text + "\"";
+  scope.cx.report(diag::unknown_name(name->name.span, name->name.text)
+                      .help("a field is named by a text: `{}`", quoted)
+                      .fix(name->name.span, quoted));
+  return true;
+}
+
+}  // namespace
+
 /// The numbers that `by` gives are a stream of their own beside that of the records.
 Expr rule_bucket(const FnInfo& op, CallSite& site) {
   Context& cx = site.scope.cx;
@@ -219,11 +237,13 @@ Expr rule_bucket(const FnInfo& op, CallSite& site) {
       diagnostics::Diagnostic diagnostic =
           diag::unknown_field(field.span, "the stream", word + "` of some length, and no `" + word);
       if (found == stream.type.fields.end()) diagnostic = diag::unknown_field(field.span, "the stream", word);
-      did_you_mean(diagnostic, word, field.span, known);
+      if (!did_you_mean(diagnostic, word, field.span, known)) note_known(diagnostic, known);
       cx.report(std::move(diagnostic));
       return error_at(site.span);
     }
     sizes = field;
+  } else if (report_unquoted(by, stream.type, site.scope)) {
+    return error_at(site.span);
   } else {
     sizes = mapped_value(stream, by, Type::of(Kind::Int), site);
   }

@@ -33,8 +33,11 @@ Expr create(const FnInfo& op, bool has_value, CallSite& site) {
     Expr value = check_given(site.given[0], site.scope);
     if (value.type.is_error()) return error_at(site.span);
     if (!value.type.is_host_number()) {
-      site.scope.cx.report(
-          diag::wrong_argument(value.span, "`full` takes a host number, not " + site.scope.cx.text(value.type)));
+      diagnostics::Diagnostic diagnostic =
+          diag::wrong_argument(value.span, "`full` takes a host number, not " + site.scope.cx.text(value.type));
+      if (value.type.is_tensor() && value.type.dims.empty() && site.given.size() == 1 && site.span != value.span)
+        diagnostic.help("it is a tensor without dims already: `{}`", site.scope.cx.source_text(value.span));
+      site.scope.cx.report(std::move(diagnostic));
       return error_at(site.span);
     }
     element = value.type.kind == Kind::Int    ? Element::I64

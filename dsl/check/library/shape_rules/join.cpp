@@ -31,7 +31,59 @@ std::optional<std::vector<Type>> tensors_of(const ExprView& list, CallSite& site
   return types;
 }
 
-bool equal_but(const Type& a, const Type& b, std::optional<size_t> axis, CallSite& site) {
+/// The one axis in which two tensors of a rank differ; nothing if there is no such one.
+std::optional<size_t> differing_axis(const Type& a, const Type& b) {
+  std::optional<size_t> found;
+  if (a.dims.size() != b.dims.size()) return std::nullopt;
+  for (size_t i = 0; i < a.dims.size(); ++i) {
+    if (a.dims[i] == b.dims[i]) continue;
+    if (found) return std::nullopt;
+    found = i;
+  }
+  return found;
+}
+
+/// Says along which axis the two could be joined.
+void add_axis_cure(diagnostics::Diagnostic& diagnostic, const Type& a, const Type& b, const ExprView& dim,
+                   CallSite& site) {
+  const auto meant = differing_axis(a, b);
+  const std::string written = site.scope.cx.source_text(site.span);
+  if (!meant) return;
+  const std::string axis = std::to_string(*meant);
+  if (site.name == "stack") {
+    diagnostic.note("`stack` makes a new axis of tensors of one shape")
+        .help("along the axis that they have, it is `cat(…, {})`", axis);
+  } else if (!dim.span.is_empty()) {
+    diagnostic.help("they differ in axis {} alone: join them along it", axis).fix(dim.span, axis);
+    diagnostic.span = dim.span;
+  } else if (written.ends_with(")")) {
+    const Span end = {site.span.source, site.span.end - 1, site.span.end - 1};
+    diagnostic
+        .help("they differ in axis {} alone, and without a second argument it is axis 0: `cat(…, {})`", axis, axis)
+        .fix(end, ", " + axis);
+  }
+}
+
+/// `cat(a, b, 1)`: reports tensors that stand in no list.
+bool report_unlisted(CallSite& site) {
+  size_t count = 0;
+  for (Given& given : site.given) {
+    if (given.name || given.value == nullptr || given.value->get<ast::List>() != nullptr) break;
+    if (!given.checked) given.checked = check_expr(*given.value, site.scope);
+    if (!given.checked->type.is_tensor()) break;
+    ++count;
+  }
+  if (count < 2) return false;
+  const Span first = site.given[0].span, last = site.given[count - 1].span;
+  Context& cx = site.scope.cx;
+  cx.report(diag::wrong_argument(source::join(first, last), "`" + site.name + "` takes its tensors as one list")
+                .help("`[{}]`", cx.source_text(source::join(first, last)))
+                .fix({first.source, first.begin, first.begin}, "[")
+                .fix({last.source, last.end, last.end}, "]"));
+  return true;
+}
+
+bool equal_but(const Type& a, const Type& b, std::optional<size_t> axis, const ExprView& dim, CallSite& site) {
   Context& cx = site.scope.cx;
   bool is_equal = a.dims.size() == b.dims.size();
   for (size_t i = 0; is_equal && i < a.dims.size(); ++i) {
@@ -40,7 +92,10 @@ bool equal_but(const Type& a, const Type& b, std::optional<size_t> axis, CallSit
                (a.dims[i].group != 0 || require_equal(a.dims[i].size, b.dims[i].size, site.span, site.scope, true));
   }
   if (!is_equal) {
-    cx.report(diag::dims_differ(site.span, "`" + site.name + "` cannot join " + cx.text(a) + " and " + cx.text(b)));
+    diagnostics::Diagnostic diagnostic =
+        diag::dims_differ(site.span, "`" + site.name + "` cannot join " + cx.text(a) + " and " + cx.text(b));
+    add_axis_cure(diagnostic, a, b, dim, site);
+    cx.report(std::move(diagnostic));
   }
   return is_equal;
 }
@@ -48,6 +103,7 @@ bool equal_but(const Type& a, const Type& b, std::optional<size_t> axis, CallSit
 }  // namespace
 
 Expr rule_cat(const FnInfo& op, CallSite& site) {
+  if (report_unlisted(site)) return error_at(site.span);
   auto args = plain_arguments(op, site);
   if (!args) return error_at(site.span);
   const auto types = tensors_of((*args)[0], site);
@@ -56,7 +112,7 @@ Expr rule_cat(const FnInfo& op, CallSite& site) {
   const auto axis = axis_of((*args)[1], result, site);
   if (!axis) return error_at(site.span);
   for (size_t i = 1; i < types->size(); ++i) {
-    if (!equal_but(result, (*types)[i], axis, site)) return error_at(site.span);
+    if (!equal_but(result, (*types)[i], axis, (*args)[1], site)) return error_at(site.span);
     result.dims[*axis].size = result.dims[*axis].size + (*types)[i].dims[*axis].size;
   }
   // A sum with a `?` in it is no more known than the `?` itself.
@@ -68,6 +124,7 @@ Expr rule_cat(const FnInfo& op, CallSite& site) {
 
 Expr rule_stack(const FnInfo& op, CallSite& site) {
   Context& cx = site.scope.cx;
+  if (report_unlisted(site)) return error_at(site.span);
   // Host numbers become 0-d tensors: `stack([row.a, row.b])` is float[2].
   if (!site.given.empty() && !site.given[0].checked && site.given[0].value != nullptr) {
     Expr list = check_expr(*site.given[0].value, site.scope);
@@ -88,7 +145,7 @@ Expr rule_stack(const FnInfo& op, CallSite& site) {
   if (!types) return error_at(site.span);
   Type result = (*types)[0];
   for (size_t i = 1; i < types->size(); ++i) {
-    if (!equal_but(result, (*types)[i], std::nullopt, site)) return error_at(site.span);
+    if (!equal_but(result, (*types)[i], std::nullopt, (*args)[1], site)) return error_at(site.span);
   }
   const auto axis = axis_of((*args)[1], result, site, true);
   if (!axis) return error_at(site.span);
@@ -131,8 +188,44 @@ Expr rule_chunk(const FnInfo& op, CallSite& site) {
   return typed_call(op, std::move(list), site, std::move(*args));
 }
 
+namespace {
+
+/// `x.split(2)`, one size for all parts: reports it with the list, or the call, that says the same.
+bool report_one_size(CallSite& site) {
+  if (site.given.size() < 2 || (site.given[1].name && site.given[1].name->text != "sizes")) return false;
+  Context& cx = site.scope.cx;
+  for (Given& given : site.given) {
+    if (!given.checked) given.checked = check_given(given, site.scope);
+    if (given.checked->type.is_error()) return false;
+  }
+  const Expr &tensor = *site.given[0].checked, &size = *site.given[1].checked;
+  if (!tensor.type.is_tensor() || size.type.kind != Kind::Int) return false;
+  const auto dim = site.given.size() > 2 ? site.given[2].checked->type.value : std::optional(Polynomial(0));
+  const auto axis = dim ? dim->constant() : std::nullopt;
+  const auto rank = int64_t(tensor.type.dims.size());
+  const int64_t place = axis && *axis < 0 ? *axis + rank : axis.value_or(-1);
+  diagnostics::Diagnostic diagnostic =
+      diag::wrong_argument(site.given[1].span, "`split` takes a list with the size of each part, not one size");
+  const auto whole = place >= 0 && place < rank ? tensor.type.dims[size_t(place)].size.constant() : std::nullopt;
+  const auto part = size.type.value ? size.type.value->constant() : std::nullopt;
+  constexpr int64_t kMostShown = 8;
+  if (whole && part && *part > 0 && *whole / *part < kMostShown) {
+    std::string list;
+    for (int64_t rest = *whole; rest > 0; rest -= *part)
+      list += (list.empty() ? "" : ", ") + std::to_string(std::min(rest, *part));
+    diagnostic.help("`[{}]`", list).fix(site.given[1].span, "[" + list + "]");
+  } else {
+    diagnostic.help("`chunk(n, dim)` cuts into `n` equal parts; `split([a, b], dim)` says the size of each");
+  }
+  cx.report(std::move(diagnostic));
+  return true;
+}
+
+}  // namespace
+
 Expr rule_split(const FnInfo& op, CallSite& site) {
   Context& cx = site.scope.cx;
+  if (report_one_size(site)) return error_at(site.span);
   auto args = plain_arguments(op, site);
   if (!args || !want_tensor((*args)[0], site)) return error_at(site.span);
   const Type whole = (*args)[0].type;

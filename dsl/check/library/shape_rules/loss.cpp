@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "dsl/check/declarations/declarations.h"
 #include "dsl/check/library/library_call.h"
 #include "dsl/check/library/shape_rules/rules.h"
@@ -5,6 +7,17 @@
 namespace ltr::check {
 
 namespace {
+
+/// Whether a method can be called of an expression as it is written: no operator stands outside of brackets.
+bool is_postfix(const std::string& text) {
+  int depth = 0;
+  for (const char c : text) {
+    if (c == '(' || c == '[') ++depth;
+    if (c == ')' || c == ']') --depth;
+    if (depth == 0 && std::string_view(" +-*/@|").find(c) != std::string_view::npos) return false;
+  }
+  return true;
+}
 
 /// Labels have the dims of the logits without the classes; reports where they have others.
 bool has_rank_of_labels(const Type& logits, const Given& target, CallSite& site) {
@@ -21,6 +34,45 @@ bool has_rank_of_labels(const Type& logits, const Given& target, CallSite& site)
   }
   cx.report(std::move(diagnostic));
   return false;
+}
+
+/// Whether `labels` has the dims of `logits` without its last one: the classes are where Keras has them.
+bool has_classes_last(const Type& logits, const Type& labels) {
+  if (!logits.is_tensor() || !labels.is_tensor() || logits.dims.size() < 3) return false;
+  return std::equal(logits.dims.begin(), logits.dims.end() - 1, labels.dims.begin(), labels.dims.end());
+}
+
+/// A call of which all that is wrong is that the classes come last: E0303 with how they become axis 1.
+Expr call_with_classes_last(const FnInfo& op, const Given& logits, const Given& target, CallSite& site) {
+  Context& cx = site.scope.cx;
+  const Type written = logits.checked->type, labels = target.checked->type;
+  const Span place = logits.span, target_place = target.span;
+  diagnostics::Sink found;
+  Expr call;
+  {
+    const Aside aside(cx, found);
+    call = call_by_signature(op, site);
+  }
+  const size_t rank = written.dims.size();
+  std::string order = "0, " + std::to_string(rank - 1);
+  Type wanted = Type::tensor(written.element, {written.dims[0], written.dims[rank - 1]});
+  for (size_t i = 1; i + 1 < rank; ++i) {
+    order += ", " + std::to_string(i);
+    wanted.dims.push_back(written.dims[i]);
+  }
+  for (diagnostics::Diagnostic diagnostic : found.reported()) {
+    if (diagnostic.code == diagnostics::Code::E0303 && diagnostic.span == target_place) {
+      const std::string cure = rank == 3 ? ".transpose(1, 2)" : ".permute(" + order + ")";
+      diagnostic = diag::dims_differ(place, "`cross_entropy` has the classes in axis 1 of the logits, not in the last")
+                       .label(place, "{}", cx.text(written))
+                       .label(target_place, "{}", cx.text(labels));
+      const std::string code = cx.source_text(place);
+      const std::string cured = (is_postfix(code) ? code : "(" + code + ")") + cure;
+      diagnostic.note("{} is wanted", cx.text(wanted)).help("`{}`", cured).fix(place, cured);
+    }
+    cx.report(std::move(diagnostic));
+  }
+  return call;
 }
 
 }  // namespace
@@ -48,6 +100,7 @@ Expr rule_cross_entropy(const FnInfo& op, CallSite& site) {
       return call_by_signature(fn_of(site.scope.cx, library::Id::SoftCrossEntropy), site);
     }
     if (!has_rank_of_labels(logits->checked->type, *target, site)) return error_at(site.span);
+    if (has_classes_last(logits->checked->type, probs)) return call_with_classes_last(op, *logits, *target, site);
   }
   return call_by_signature(op, site);
 }

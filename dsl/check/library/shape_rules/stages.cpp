@@ -103,8 +103,14 @@ FnInfo* map_function(const Given& given, const Type& stream, bool is_numbered, C
     const bool fits = have != record.fields.end() && have->type.kind == wanted.type.kind &&
                       have->type.element == wanted.type.element && have->type.dims.size() == wanted.type.dims.size();
     if (!fits) {
-      cx.report(diag::map_type(given.span, fn->name, cx.text(fn->params[0].type), cx.text(record))
-                    .label(fn->params[0].span, "`{}` is declared {} here", wanted.name, cx.text(wanted.type)));
+      diagnostics::Diagnostic diagnostic =
+          diag::map_type(given.span, fn->name, cx.text(fn->params[0].type), cx.text(record))
+              .label(fn->params[0].span, "`{}` is declared {} here", wanted.name, cx.text(wanted.type));
+      std::vector<std::string> others;
+      for (const TypeField& field : record.fields) others.push_back(field.name);
+      const auto near = have == record.fields.end() ? diagnostics::suggest(wanted.name, others) : std::nullopt;
+      if (near) diagnostic.help("it takes `{}`: did you mean `{}`?", wanted.name, *near);
+      cx.report(std::move(diagnostic));
       return nullptr;
     }
   }
@@ -205,8 +211,13 @@ Expr mapped_value(const ExprView& stream, const Given& given, const Type& wanted
   const bool fits =
       fn->result.kind == wanted.kind && (wanted.kind != Kind::List || (fn->result.fields[0].type.kind == Kind::Str));
   if (!fits) {
-    cx.report(diag::wrong_type(given.span, "`" + fn->name + "` gives " + cx.text(fn->result) + ", and `" + site.name +
-                                               "` wants " + cx.text(wanted)));
+    diagnostics::Diagnostic diagnostic =
+        diag::wrong_type(given.span, "`" + fn->name + "` gives " + cx.text(fn->result) + ", and `" + site.name +
+                                         "` wants " + cx.text(wanted));
+    if (fn->ast != nullptr && fn->ast->result) diagnostic.label(fn->ast->result->span, "declared here");
+    if (wanted.kind == Kind::Int && fn->result.kind == Kind::Float)
+      diagnostic.help("`floor(…)`, `ceil(…)` and `round(…)` make an int of a float: `-> int`");
+    cx.report(std::move(diagnostic));
     return error_at(site.span);
   }
   Type value = fn->result;
