@@ -70,7 +70,7 @@ struct Machine::ExprRunner {
   Value operator()(const node::Symbol& symbol) const { return Value::of_str(symbol.text); }
   Value operator()(const node::Quantity& quantity) const {
     Value value = Value::of_float(quantity.value);
-    value.text = quantity.unit;
+    value.text = host::to_text(quantity.measure);
     return value;
   }
   Value operator()(const node::Series&) const { return {}; }
