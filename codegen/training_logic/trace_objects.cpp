@@ -220,14 +220,13 @@ Value Trace::member(const ir::Op& op, Frame& frame) {
 void Trace::freeze(const ir::Op& op, Frame& frame) {
   const std::optional<Scope> place = use(op.operands[0], frame).scope;
   if (!place) return;
-  const ir::Texts& rules = op.texts("rules");
-  const ir::Texts& patterns = op.texts("patterns");
+  const ir::NameRules rules = op.name_rules("rules");
   for (Weight& weight : heap_.weights) {
     for (const Scope& at : weight.places) {
       if (!place->holds(at) || at.path.size() <= place->path.size()) continue;
       const std::string path = place->name_of(at);
-      for (size_t i = 0; i < rules.size(); ++i) {
-        if (rules[i] == "Freeze" && matches(patterns[i], path)) weight.is_frozen = true;
+      for (const NameRule& rule : rules) {
+        if (rule.kind == NameRule::Kind::Freeze && matches(rule.pattern, path)) weight.is_frozen = true;
       }
     }
   }
