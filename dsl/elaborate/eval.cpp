@@ -175,6 +175,7 @@ struct Machine::ExprRunner {
     for (const check::TypeField& field : expr.type.fields) result.names.push_back(field.name);
     for (size_t i = 0; i < record.values.size() && i < result.names.size(); ++i)
       result.items.push_back(placed(record.values[i], result.names[i]));
+    result.place = place_of_parts();
     return result;
   }
   Value operator()(const node::RecordField& field) const {
@@ -205,6 +206,7 @@ struct Machine::ExprRunner {
       machine.assign_anew(list.variable, Value::of_int(i), frame);
       result.items.push_back(placed(list.element, std::to_string(i - from.whole)));
     }
+    result.place = place_of_parts();
     return result;
   }
   Value operator()(const node::ApplyList& chain) const {
@@ -349,8 +351,16 @@ struct Machine::ExprRunner {
       list.weights = machine.weights_of(list);
       list.kind = Value::Kind::Weights;
       list.items.clear();
+    } else {
+      list.place = place_of_parts();
     }
     return list;
+  }
+
+  /// Where the blocks lie that this list or record holds, if it builds them all itself.
+  std::optional<std::string> place_of_parts() const {
+    const bool builds_all = frame.place && check::builds_blocks(expr, machine.program_);
+    return builds_all && !check::takes_blocks(expr, machine.program_) ? frame.place : std::nullopt;
   }
 
   /// The value of a part, which lies at a place of its own if it builds blocks.
