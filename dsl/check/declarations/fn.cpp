@@ -8,6 +8,35 @@
 
 namespace ltr::check {
 
+namespace {
+
+/// What `padding[kernel, stride, dilation]` of the library names; nothing of any other type.
+std::optional<PaddingOf> padding_of(const ast::Param& param, const std::vector<ast::Param>& params, Scope& scope) {
+  const auto* named = param.type.get<ast::NamedType>();
+  if (named == nullptr || named->name.text != "padding" || named->dims.size() != 3 ||
+      !scope.cx.graph.modules[scope.module].is_library)
+    return std::nullopt;
+  const auto index_of = [&](const ast::Dim& dim) {
+    const std::string& name = (*dim.value)->get<ast::NameRef>()->name.text;
+    return size_t(
+        std::find_if(params.begin(), params.end(), [&](const ast::Param& other) { return other.name.text == name; }) -
+        params.begin());
+  };
+  return PaddingOf{index_of(named->dims[0]), index_of(named->dims[1]), index_of(named->dims[2])};
+}
+
+/// A pair of ints for each axis that sizes of this type are for.
+Type padding_type(const Type& kernel) {
+  Type pair = Type::of(Kind::Tuple);
+  pair.fields = {{"", Type::host_int()}, {"", Type::host_int()}};
+  if (kernel.kind != Kind::Tuple) return pair;
+  Type pairs = Type::of(Kind::Tuple);
+  for (size_t i = 0; i < kernel.fields.size(); ++i) pairs.fields.push_back({"", pair});
+  return pairs;
+}
+
+}  // namespace
+
 std::vector<ParamInfo> check_params(Context& cx, const std::vector<ast::Param>& params, Scope& scope) {
   std::vector<ParamInfo> result;
   check_names(cx, params);
@@ -17,7 +46,8 @@ std::vector<ParamInfo> check_params(Context& cx, const std::vector<ast::Param>& 
     ParamInfo info;
     info.name = param.name.text;
     info.span = param.span;
-    info.type = check_type(param.type, scope);
+    info.padding = padding_of(param, params, scope);
+    info.type = info.padding ? padding_type(result[info.padding->kernel].type) : check_type(param.type, scope);
     info.initial = param.initial ? &*param.initial : nullptr;
     info.sizes = name_sizes(info.type, info.name, false, cx);
     if (info.type.kind == Kind::Int) {
