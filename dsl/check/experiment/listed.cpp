@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "dsl/check/declarations/declarations.h"
+#include "dsl/check/experiment/wired.h"
 #include "dsl/check/library/library_call.h"
 #include "dsl/resolve/library.h"
 
@@ -125,6 +126,33 @@ void check_all_listed(const ast::Section& section, const std::string& what, Kind
     Scope there = scope.in_file_of(value.span);
     if (auto listed = check_listed(value, what, kind, there)) into.push_back(std::move(*listed));
   }
+}
+
+void check_listed_twice(Context& cx, const Experiment& experiment) {
+  const auto check = [&](const std::vector<Expr>& listed) {
+    std::vector<std::pair<std::string, Span>> before;
+    for (const Expr& one : listed) {
+      const auto* call = one.get<node::Call>();
+      if (call == nullptr) continue;
+      std::string what = call->name;
+      if (call->op == library::Id::CsvLogger) {
+        const auto* file = cx.at(call->args[0].value).get<node::StrConst>();
+        if (file == nullptr) continue;
+        what += "(file = \"" + file->text + "\")";
+      } else if (call->op != library::Id::Ema && call->op != library::Id::TensorBoardLogger) {
+        continue;
+      }
+      const auto first =
+          std::find_if(before.begin(), before.end(), [&](const auto& other) { return other.first == what; });
+      if (first == before.end()) {
+        before.emplace_back(what, one.span);
+      } else if (!is_reported(cx, diagnostics::Code::E0612, one.span)) {
+        cx.report(diag::setting_twice(one.span, what).label(first->second, "first here"));
+      }
+    }
+  };
+  check(experiment.callbacks);
+  check(experiment.loggers);
 }
 
 }  // namespace ltr::check
