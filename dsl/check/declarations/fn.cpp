@@ -350,6 +350,41 @@ void read_late(Context& cx, FnInfo& fn) {
   read_signature(cx, fn, scope);
 }
 
+namespace {
+
+/// Its params and binders become names of the scope.
+void declare_params(const FnInfo& fn, Fn& typed, Scope& scope) {
+  for (const ParamInfo& param : fn.params) scope.declare(param.name, param.type);
+  typed.param_count = uint32_t(fn.params.size());
+  for (const ast::Name& name : fn.ast->binders) {
+    const AtomId atom = fn.binders.at(name.text);
+    const auto place = binder_place(fn, atom);
+    if (!place) {
+      scope.dim_names[name.text] = atom;  // Reported with the signature; its uses are no mistakes of their own.
+      continue;
+    }
+    Binder binder = *place;
+    binder.local = scope.declare(name.text, Type::host_int(Polynomial::atom(atom)));
+    typed.binders.push_back(binder);
+  }
+  for (const auto& [name, atom] : fn.binders) {
+    // One that is missing was reported with the signature.
+    if (!scope.find_local(name) && !scope.dim_names.contains(name)) scope.dim_names[name] = atom;
+  }
+}
+
+/// Its rule: callers prove it where they can; what only run time knows is seen at its begin.
+Body rule_at_entry(const FnInfo& fn, Scope& scope) {
+  Context& cx = scope.cx;
+  if (!fn.ast->where || cx.graph.modules[fn.module].is_library) return {};
+  Expr holds = check_as(*fn.ast->where, Type::of(Kind::Bool), scope, "the rule");
+  if (holds.type.is_error()) return {};
+  const Span span = fn.ast->where->span;
+  return {{span, stmt::Assert{cx.keep(std::move(holds)), {}, cx.source_text(span)}}};
+}
+
+}  // namespace
+
 void check_body_of(Context& cx, FnInfo& fn) {
   if (fn.is_op || fn.index == 0 || fn.is_checking) return;
   read_late(cx, fn);
@@ -374,23 +409,7 @@ void check_body_of(Context& cx, FnInfo& fn) {
   typed.span = fn.ast->name.span;
   typed.is_manual = fn.is_manual;
   if (fn.role == FnRole::Free || fn.role == FnRole::Method) check_defaults(fn.params, fn.module, scope);
-  for (const ParamInfo& param : fn.params) scope.declare(param.name, param.type);
-  typed.param_count = uint32_t(fn.params.size());
-  for (const ast::Name& name : fn.ast->binders) {
-    const AtomId atom = fn.binders.at(name.text);
-    const auto place = binder_place(fn, atom);
-    if (!place) {
-      scope.dim_names[name.text] = atom;  // Reported with the signature; its uses are no mistakes of their own.
-      continue;
-    }
-    Binder binder = *place;
-    binder.local = scope.declare(name.text, Type::host_int(Polynomial::atom(atom)));
-    typed.binders.push_back(binder);
-  }
-  for (const auto& [name, atom] : fn.binders) {
-    // One that is missing was reported with the signature.
-    if (!scope.find_local(name) && !scope.dim_names.contains(name)) scope.dim_names[name] = atom;
-  }
+  declare_params(fn, typed, scope);
   scope.frames.emplace_back();
   typed.result = fn.result;
   if (fn.role == FnRole::Step && fn.name == "predict") check_outputs(fn, cx);
@@ -398,15 +417,7 @@ void check_body_of(Context& cx, FnInfo& fn) {
   const bool is_compute = fn.role == FnRole::MetricCompute;
   if (is_compute && fn.result.kind == Kind::Float) typed.result = Type::tensor(Element::F64, {});
   if (is_compute) fn.result = typed.result;
-  Body entry;
-  if (fn.ast->where && !cx.graph.modules[fn.module].is_library) {
-    // Callers prove it where they can; what only run time knows is seen here.
-    Expr holds = check_as(*fn.ast->where, Type::of(Kind::Bool), scope, "the rule");
-    if (!holds.type.is_error()) {
-      const Span span = fn.ast->where->span;
-      entry.push_back({span, stmt::Assert{cx.keep(std::move(holds)), {}, cx.source_text(span)}});
-    }
-  }
+  const Body entry = rule_at_entry(fn, scope);
   if (!fn.extern_file.empty()) {
     typed.body = extern_body(fn, scope);
     typed.span = {};  // What goes wrong in C++ is shown at the call.
