@@ -55,9 +55,8 @@ struct StrConst {
   std::string text;
 };
 struct NoneConst {};
-/// A host value with a unit.
 struct Quantity {
-  double value = 0;  ///< in that measure
+  double value = 0;  ///< what a number with a unit is in its measure
   host::Measure measure = host::Measure::Steps;
 };
 /// A choice of a one_of.

@@ -495,13 +495,4 @@ Value Machine::eval(const ExprView& expr, Frame& frame) {
   return value;
 }
 
-Value Machine::eval_at(const std::string& place, const ExprView& expr, Frame& frame) {
-  const std::optional<std::string> outer = frame.place;
-  frame.place = place;
-  Value value = eval(expr, frame);
-  if (value.kind == Value::Kind::Unknown) plan_.tree.open.push_back(place);
-  frame.place = outer;
-  return value;
-}
-
 }  // namespace ltr::elaborate

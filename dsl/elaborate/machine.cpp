@@ -182,6 +182,15 @@ std::vector<GivenWeight> Machine::weights_of(const Value& value) const {
   return result;
 }
 
+Value Machine::eval_at(const std::string& place, const check::ExprView& expr, Frame& frame) {
+  const std::optional<std::string> outer = frame.place;
+  frame.place = place;
+  Value value = eval(expr, frame);
+  if (value.kind == Value::Kind::Unknown) plan_.tree.open.push_back(place);
+  frame.place = outer;
+  return value;
+}
+
 Value Machine::apply(const Value& closure, std::vector<Value> args) {
   const Closure& made = closures_[size_t(closure.whole)];
   Frame frame = made.frame;
