@@ -6,19 +6,12 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/tables/name_rule.h"
+
 namespace ltr::doors {
 
 /// Patterns take `*` for any text, dots included.
-struct LoadRule {
-  enum class Kind {
-    Rename,  ///< names of the file that fit `pattern` are read as `replacement`; its `*` is what
-             ///< the pattern's took
-    Skip,    ///< names that fit are not loaded, and not missed, on either side
-    Freeze,  ///< weights that fit are not trained
-  } kind = Kind::Rename;
-  std::string pattern;
-  std::string replacement;
-};
+using LoadRule = NameRule;
 
 /// A weight of the program. One that shares another's tensor may be stored under either name, or
 /// both.

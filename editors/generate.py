@@ -41,7 +41,7 @@ def words_of(source):
         "keywords": keywords,
         "reserved": [word for word in reserved if word not in constants],
         "constants": constants,
-        "units": re.findall(r'^LTR_UNIT\("(\w+)"', (source / "dsl/lex/unit.def").read_text(), re.M),
+        "units": re.findall(r'^LTR_UNIT\("(\w+)"', (source / "dsl/host/unit.def").read_text(), re.M),
         "hooks": re.findall(r"^LTR_HOOK\((\w+),", (source / "runtime/tables/hooks.def").read_text(), re.M),
         "settings": re.findall(r"^LTR_(?:TRAINER|TOPOLOGY|FORM)\((\w+),", (source / "runtime/tables/settings.def").read_text(), re.M),
         "types": sorted(word for word in types - set(keywords) if not word.endswith("_fn")),

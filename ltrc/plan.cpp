@@ -10,6 +10,7 @@
 #include <set>
 
 #include "dsl/diagnostics/suggest.h"
+#include "dsl/elaborate/read_value.h"
 #include "ltrc/commands.h"
 #include "ltrc/exit_code.h"
 
@@ -44,7 +45,7 @@ Size count_characters(const std::string& path, const std::string& program) {
 /// `1,234,567`
 std::string grouped(int64_t number) {
   std::string text = std::to_string(number);
-  for (int at = int(text.size()) - 3; at > 0; at -= 3) text.insert(size_t(at), ",");
+  for (int at = int(text.size()) - 3; at > 0; at -= 3) text.insert(size_t(at), 1, ',');
   return text;
 }
 
@@ -66,62 +67,6 @@ std::string shape_text(const std::vector<Size>& dims) {
   return text + "]";
 }
 
-/// What stands between the commas of `[7, [8, 9]]`; nothing without the brackets around it.
-std::optional<std::vector<std::string>> parts_of(const std::string& text) {
-  const bool is_list =
-      text.size() >= 2 && ((text.front() == '[' && text.back() == ']') || (text.front() == '(' && text.back() == ')'));
-  if (!is_list) return std::nullopt;
-  std::vector<std::string> parts(1);
-  int depth = 0;
-  for (size_t i = 1; i + 1 < text.size(); ++i) {
-    const char c = text[i];
-    depth += c == '[' || c == '(' ? 1 : c == ']' || c == ')' ? -1 : 0;
-    if (c == ',' && depth == 0)
-      parts.emplace_back();
-    else if (c != ' ' || !parts.back().empty())
-      parts.back() += c;
-  }
-  if (parts.size() == 1 && parts[0].empty()) parts.clear();
-  return parts;
-}
-
-/// `text` as a value of an hparam's type; nothing if it is none.
-std::optional<Value> read_value(const check::Type& type, const std::string& text) {
-  const char* end = text.data() + text.size();
-  char* stop = nullptr;
-  switch (type.kind) {
-    case check::Kind::Int: {
-      const int64_t whole = std::strtoll(text.c_str(), &stop, 10);
-      if (stop == end && !text.empty()) return Value::of_int(whole);
-      return std::nullopt;
-    }
-    case check::Kind::Float: {
-      const double real = std::strtod(text.c_str(), &stop);
-      if (stop == end && !text.empty()) return Value::of_float(real);
-      return std::nullopt;
-    }
-    case check::Kind::Bool:
-      if (text == "true" || text == "false") return Value::of_bool(text == "true");
-      return std::nullopt;
-    case check::Kind::Option: return text == "none" ? Value::none() : read_value(type.fields[0].type, text);
-    case check::Kind::List:
-    case check::Kind::Tuple: {
-      const auto parts = parts_of(text);
-      const bool is_tuple = type.kind == check::Kind::Tuple;
-      if (!parts || (is_tuple && parts->size() != type.fields.size())) return std::nullopt;
-      Value list;
-      list.kind = Value::Kind::List;
-      for (size_t i = 0; i < parts->size(); ++i) {
-        const auto item = read_value(type.fields[is_tuple ? i : 0].type, (*parts)[i]);
-        if (!item) return std::nullopt;
-        list.items.push_back(*item);
-      }
-      return list;
-    }
-    default: return Value::of_str(text);
-  }
-}
-
 /// `--set NAME=VALUE`; false after a message.
 bool read_set(const std::string& given, const check::Program& program, elaborate::Options& options,
               TopologySets& topology) {
@@ -137,7 +82,7 @@ bool read_set(const std::string& given, const check::Program& program, elaborate
     return true;
   }
   if (name.starts_with("data.")) {
-    const auto value = read_value(check::Type::of(check::Kind::Int), text);
+    const auto value = elaborate::read_value(check::Type::of(check::Kind::Int), text);
     if (value) options.data[name] = value->whole;
     if (!value) fmt::print(stderr, "error: `{}` is a size, not `{}`\n", name, text);
     return value.has_value();
@@ -146,7 +91,7 @@ bool read_set(const std::string& given, const check::Program& program, elaborate
   for (const check::Hparam& hparam : program.hparams) {
     known.push_back(hparam.name);
     if (hparam.name != name) continue;
-    const auto value = read_value(hparam.type, text);
+    const auto value = elaborate::read_value(hparam.type, text);
     if (value) options.hparams[name] = *value;
     if (!value)
       fmt::print(stderr, "error: hparam `{}` has type {}, and `{}` is none\n", name,
@@ -218,7 +163,7 @@ std::string setting_text(const Value& value) {
     case Value::Kind::None: return "none";
     case Value::Kind::Bool: return value.whole != 0 ? "true" : "false";
     case Value::Kind::Int: return std::to_string(value.whole);
-    case Value::Kind::Float: return fmt::format("{}", value.real);
+    case Value::Kind::Float: return fmt::format("{}", value.real) + (value.text.empty() ? "" : " " + value.text);
     case Value::Kind::List:
       for (const Value& item : value.items) list += (list.empty() ? "" : ", ") + setting_text(item);
       return "[" + list + "]";

@@ -21,15 +21,6 @@ WeightsFile::Problem problem_of(doors::WeightsError::Kind kind) {
   return WeightsFile::Problem::Damaged;
 }
 
-doors::LoadRule::Kind kind_of(check::WeightRule::Kind kind) {
-  switch (kind) {
-    case check::WeightRule::Kind::Rename: return doors::LoadRule::Kind::Rename;
-    case check::WeightRule::Kind::Skip: return doors::LoadRule::Kind::Skip;
-    case check::WeightRule::Kind::Freeze: break;
-  }
-  return doors::LoadRule::Kind::Freeze;
-}
-
 }  // namespace
 
 WeightsFile WeightFilesHere::open(const std::string& path, const std::string& from) const {
@@ -63,9 +54,7 @@ weights::LoadPlan WeightFilesHere::plan(const std::vector<weights::WantedTensor>
                                         const std::vector<check::WeightRule>& rules) const {
   std::vector<doors::Wanted> tensors;
   for (const weights::WantedTensor& tensor : wanted) tensors.push_back({tensor.name, tensor.shared_with});
-  std::vector<doors::LoadRule> all;
-  for (const check::WeightRule& rule : rules) all.push_back({kind_of(rule.kind), rule.pattern, rule.replacement});
-  doors::LoadPlan made = doors::plan_load(tensors, stored, all);
+  doors::LoadPlan made = doors::plan_load(tensors, stored, {rules.begin(), rules.end()});
   return {std::move(made.loads),  std::move(made.missing),     std::move(made.unexpected), std::move(made.idle_rules),
           std::move(made.frozen), std::move(made.rename_from), std::move(made.rename_to)};
 }

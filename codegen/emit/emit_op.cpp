@@ -16,6 +16,16 @@ bool is_of_ints(const ir::Type& type) {
          });
 }
 
+/// Of the kind in `ltr::LoadRule`.
+std::string cpp_name(NameRule::Kind kind) {
+  switch (kind) {
+    case NameRule::Kind::Rename: return "Rename";
+    case NameRule::Kind::Skip: return "Skip";
+    case NameRule::Kind::Freeze: return "Freeze";
+  }
+  return "";
+}
+
 }  // namespace
 
 cpp::Expr FunctionEmitter::library_call(const ir::Op& op) {
@@ -224,9 +234,9 @@ void FunctionEmitter::statement(const ir::Op& op) {
     }
     case OpKind::LoadWeights: {
       std::vector<cpp::Expr> rules;
-      for (size_t i = 0; i < op.texts("rules").size(); ++i) {
-        rules.push_back(cpp::braces({cpp::name("ltr::LoadRule::" + op.texts("rules")[i]),
-                                     cpp::string(op.texts("patterns")[i]), cpp::string(op.texts("replacements")[i])}));
+      for (const NameRule& rule : op.name_rules("rules")) {
+        rules.push_back(cpp::braces({cpp::name("ltr::LoadRule::" + cpp_name(rule.kind)), cpp::string(rule.pattern),
+                                     cpp::string(rule.replacement)}));
       }
       return push(
           cpp::expression(cpp::call("ltr::load_weights", {arg(0), arg(1), cpp::braces(std::move(rules)), place()})),

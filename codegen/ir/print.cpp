@@ -86,10 +86,17 @@ class Printer {
         out_ += std::to_string(*number);
       } else if (const auto* text = std::get_if<std::string>(&value)) {
         out_ += quoted(*text);
+      } else if (const auto* texts = std::get_if<Texts>(&value)) {
+        out_ += "[";
+        for (size_t k = 0; k < texts->size(); ++k) out_ += (k == 0 ? "" : ", ") + quoted((*texts)[k]);
+        out_ += "]";
       } else {
         out_ += "[";
-        const Texts& texts = std::get<Texts>(value);
-        for (size_t k = 0; k < texts.size(); ++k) out_ += (k == 0 ? "" : ", ") + quoted(texts[k]);
+        const NameRules& rules = std::get<NameRules>(value);
+        for (size_t k = 0; k < rules.size(); ++k) {
+          out_ += (k == 0 ? "" : ", ") + std::string(word_of(rules[k].kind)) + " " + quoted(rules[k].pattern);
+          if (rules[k].kind == NameRule::Kind::Rename) out_ += " => " + quoted(rules[k].replacement);
+        }
         out_ += "]";
       }
     }

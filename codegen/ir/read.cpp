@@ -208,10 +208,27 @@ class Reader {
     if (!take('[')) return number();
     Texts texts;
     if (take(']')) return texts;
+    if (peek() != '"') return name_rules();
     do texts.push_back(string());
     while (take(','));
     expect(']');
     return texts;
+  }
+
+  /// What stands behind the `[`, which is not empty.
+  NameRules name_rules() {
+    NameRules rules;
+    do {
+      const auto kind = name_rule_kind(word());
+      if (!kind) fail("expected rename, skip or freeze");
+      rules.push_back({*kind, string(), ""});
+      if (*kind != NameRule::Kind::Rename) continue;
+      expect('=');
+      expect('>');
+      rules.back().replacement = string();
+    } while (take(','));
+    expect(']');
+    return rules;
   }
 
   void ops(Region& region) {

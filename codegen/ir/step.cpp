@@ -67,6 +67,13 @@ const Texts& Op::texts(const std::string& key) const {
   return std::get<Texts>(attr->value);
 }
 
+NameRules Op::name_rules(const std::string& key) const {
+  const Attr* attr = find(key);
+  if (attr == nullptr) return {};
+  LTR_INVARIANT(std::holds_alternative<NameRules>(attr->value), "op lacks rules of names " + key, loc);
+  return std::get<NameRules>(attr->value);
+}
+
 const Function* Module::find(const std::string& function) const {
   for (const Function& candidate : functions) {
     if (candidate.name == function) return &candidate;

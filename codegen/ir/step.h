@@ -14,6 +14,7 @@
 #include "codegen/ir/type.h"
 #include "dsl/host/op.h"
 #include "dsl/source/span.h"
+#include "runtime/tables/name_rule.h"
 
 namespace ltr::ir {
 
@@ -41,7 +42,9 @@ struct Value {
 };
 
 using Texts = std::vector<std::string>;
-using AttrValue = std::variant<int64_t, std::string, Texts>;
+/// What a `from` says of names.
+using NameRules = std::vector<NameRule>;
+using AttrValue = std::variant<int64_t, std::string, Texts, NameRules>;
 struct Attr {
   std::string key;
   AttrValue value;
@@ -76,6 +79,8 @@ struct Op {
   int64_t number(const std::string& key) const;
   const std::string& text(const std::string& key) const;
   const Texts& texts(const std::string& key) const;
+  /// Likewise, none if it is not there.
+  NameRules name_rules(const std::string& key) const;
 };
 
 /// What a function is for; tells which parameters C++ adds to it, and how it is reached.

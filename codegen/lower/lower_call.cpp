@@ -37,9 +37,9 @@ ValueId BodyLowerer::lower(const node::Op& node, const ExprView& expr) {
   for (const ExprId arg : node.args) {
     // Sizes and times are numbers to the runtime.
     const auto* quantity = at(arg).get<node::Quantity>();
-    if (quantity != nullptr && quantity->unit == "bytes") {
+    if (quantity != nullptr && quantity->measure == host::Measure::Bytes) {
       args.push_back(b.int_const(int64_t(quantity->value)));
-    } else if (quantity != nullptr && quantity->unit == "seconds") {
+    } else if (quantity != nullptr && quantity->measure == host::Measure::Seconds) {
       args.push_back(b.float_const(quantity->value));
     } else {
       args.push_back(this->expr(arg));
@@ -261,8 +261,9 @@ ValueId BodyLowerer::setting(const ExprView& expr) {
   if (expr.is<node::NoneConst>()) return make("none", {});
   if (const auto* call = expr.get<node::Call>()) return kept_call(*call);
   if (const auto* quantity = expr.get<node::Quantity>()) {
-    const bool is_size = quantity->unit == "bytes";
-    return make(quantity->unit, {is_size ? b.int_const(int64_t(quantity->value)) : b.float_const(quantity->value)});
+    const bool is_size = quantity->measure == host::Measure::Bytes;
+    return make(std::string(host::to_text(quantity->measure)),
+                {is_size ? b.int_const(int64_t(quantity->value)) : b.float_const(quantity->value)});
   }
   if (const auto* list = expr.get<node::List>()) return make("list", items(list->elements));
   if (const auto* tuple = expr.get<node::Tuple>()) return make("tuple", items(tuple->elements));

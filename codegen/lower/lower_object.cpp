@@ -112,18 +112,11 @@ class ObjectLowerer {
   }
 
   void load(ValueId place, const check::WeightSource& source) {
-    ir::Texts kinds, patterns, replacements;
-    for (const check::WeightRule& rule : source.rules) {
-      kinds.push_back(rule.kind == check::WeightRule::Kind::Rename ? "Rename"
-                      : rule.kind == check::WeightRule::Kind::Skip ? "Skip"
-                                                                   : "Freeze");
-      patterns.push_back(rule.pattern);
-      replacements.push_back(rule.replacement);
-    }
+    std::vector<ir::Attr> attrs;
+    if (!source.rules.empty()) attrs.push_back({"rules", ir::NameRules(source.rules.begin(), source.rules.end())});
     const ir::Loc outer = lowerer_.b.loc;
     lowerer_.b.loc = shared_.loc(source.span);
-    lowerer_.b.effect(OpKind::LoadWeights, {place, lowerer_.expr(source.path)}, "",
-                      {{"rules", kinds}, {"patterns", patterns}, {"replacements", replacements}});
+    lowerer_.b.effect(OpKind::LoadWeights, {place, lowerer_.expr(source.path)}, "", std::move(attrs));
     lowerer_.b.loc = outer;
   }
 

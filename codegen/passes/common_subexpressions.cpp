@@ -48,6 +48,10 @@ class SubexpressionPass {
       if (const auto* words = std::get_if<ir::Texts>(&attr.value)) {
         for (const std::string& one : *words) text += "\"" + one + "\",";
       }
+      if (const auto* rules = std::get_if<ir::NameRules>(&attr.value)) {
+        for (const NameRule& rule : *rules)
+          text += std::string(word_of(rule.kind)) + "\"" + rule.pattern + "\"" + rule.replacement + "\",";
+      }
     }
     if (op.info().has(ir::Placed)) {
       for (const int64_t part : {int64_t(op.loc.file), int64_t(op.loc.line), int64_t(op.loc.column)})

@@ -1,18 +1,12 @@
 #include <algorithm>
 
 #include "codegen/training_logic/rules.h"
+#include "runtime/tables/weight_group.h"
 #include "runtime/tables/weight_name.h"
-#include "runtime/tables/weight_pattern.h"
 
 namespace ltr::training_logic {
 
 namespace {
-
-/// A path is meant whole, or from the block that was given to the optimizer.
-bool chooses(const std::string& pattern, const Scope& scope, const Scope& place) {
-  if (matches(pattern, weight_name(place.path))) return true;
-  return scope.holds(place) && place.path.size() > scope.path.size() && matches(pattern, scope.name_of(place));
-}
 
 /// The declaration of the block that a weight is a member of.
 std::string kind_of(const Scope& place, const Heap& heap) {
@@ -25,9 +19,17 @@ std::string kind_of(const Scope& place, const Heap& heap) {
 }
 
 bool chooses(const Pattern& pattern, const WeightUse& use, const Heap& heap) {
+  if (!pattern.is_init) return takes(pattern.text, use, heap);
   const std::vector<Scope>& places = heap.weights[use.weight].places;
   return std::any_of(places.begin(), places.end(),
-                     [&](const Scope& place) { return chooses(pattern.text, use.scope, place); });
+                     [&](const Scope& place) { return matches(pattern.text, weight_name(place.path)); });
+}
+
+/// Whether a group in front takes the weight.
+const std::string* taken_before(const Pattern& pattern, const WeightUse& use, const Heap& heap) {
+  const auto first = std::find_if(pattern.before.begin(), pattern.before.end(),
+                                  [&](const std::string& other) { return takes(other, use, heap); });
+  return first == pattern.before.end() ? nullptr : &*first;
 }
 
 /// E0309: an `init` of matrices begins no weight of one dim; of rules that choose a weight the last counts.
@@ -48,35 +50,49 @@ void check_begun(const Findings& findings, const Pattern& pattern, const Heap& h
                         weight_name(weight.places[0].path)));
 }
 
+/// E0433: a pattern that takes nothing; `before` is a group in front that takes what it matches.
+void report_unmatched(const Pattern& pattern, const std::string* before, const Heap& heap, Sink& sink) {
+  diagnostics::Diagnostic diagnostic = diag::pattern_matches_nothing(pattern.span, pattern.of, pattern.text);
+  if (before != nullptr) {
+    diagnostic.note("what it matches belongs to \"{}\" in front of it: the first group counts", *before);
+  } else if (pattern.text.starts_with('@') && !pattern.is_init && find_group_word(pattern.text) == nullptr) {
+    diagnostic.note("there are {}", group_words());
+  } else if (!pattern.weights.empty()) {
+    std::string list;
+    for (size_t i = 0; i < std::min<size_t>(pattern.weights.size(), 6); ++i)
+      list += (i == 0 ? "" : ", ") + weight_name(heap.weights[pattern.weights[i].weight].places[0].path);
+    diagnostic.note("its weights are {}{}", list, pattern.weights.size() > 6 ? ", …" : "");
+  }
+  sink.report(std::move(diagnostic));
+}
+
 }  // namespace
 
 bool takes(const std::string& pattern, const WeightUse& use, const Heap& heap) {
   const Weight& weight = heap.weights[use.weight];
-  if (pattern == "@1d") return weight.rank < 2;
-  return std::any_of(weight.places.begin(), weight.places.end(), [&](const Scope& place) {
-    const std::string name = place.path.substr(place.path.rfind('.') + 1);
-    if (pattern == "@bias") return name == "bias" || name.starts_with("bias_");
-    if (pattern == "@norm") return kind_of(place, heap).find("Norm") != std::string::npos;
-    if (pattern == "@embedding") return kind_of(place, heap) == "Embedding";
-    return chooses(pattern, use.scope, place);
-  });
+  std::vector<WeightPlace> places;
+  for (const Scope& place : weight.places) {
+    const bool lies_within = use.scope.holds(place) && place.path.size() > use.scope.path.size();
+    places.push_back({weight_name(place.path), lies_within ? use.scope.name_of(place) : "", kind_of(place, heap)});
+  }
+  return group_takes(pattern, weight.rank, places);
 }
 
 void check_patterns(const Findings& findings, const Heap& heap, Sink& sink) {
   for (const Pattern& pattern : findings.patterns) {
-    if (std::any_of(pattern.weights.begin(), pattern.weights.end(),
-                    [&](const WeightUse& one) { return chooses(pattern, one, heap); })) {
+    const std::string* before = nullptr;
+    bool is_free = false;
+    for (const WeightUse& weight : pattern.weights) {
+      if (!chooses(pattern, weight, heap)) continue;
+      const std::string* taken = taken_before(pattern, weight, heap);
+      is_free = is_free || taken == nullptr;
+      before = taken != nullptr ? taken : before;
+    }
+    if (is_free) {
       check_begun(findings, pattern, heap, sink);
-      continue;
+    } else {
+      report_unmatched(pattern, before, heap, sink);
     }
-    diagnostics::Diagnostic diagnostic = diag::pattern_matches_nothing(pattern.span, pattern.of, pattern.text);
-    if (!pattern.weights.empty()) {
-      std::string list;
-      for (size_t i = 0; i < std::min<size_t>(pattern.weights.size(), 6); ++i)
-        list += (i == 0 ? "" : ", ") + weight_name(heap.weights[pattern.weights[i].weight].places[0].path);
-      diagnostic.note("its weights are {}{}", list, pattern.weights.size() > 6 ? ", …" : "");
-    }
-    sink.report(std::move(diagnostic));
   }
 }
 

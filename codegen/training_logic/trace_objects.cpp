@@ -158,7 +158,7 @@ void Trace::made_metric(const ir::Op& op, Frame& frame) {
 Value Trace::chosen_by_pattern(const ir::Op& op, Frame& frame) {
   const Value scope = use(op.operands[0], frame);
   if (!scope.scope) return {};
-  Pattern found{op.loc.span, op.text("pattern"), root_->owner, heap_.weights_at(*scope.scope, {}), true, ""};
+  Pattern found{op.loc.span, op.text("pattern"), root_->owner, heap_.weights_at(*scope.scope, {}), true, "", {}};
   if (const ir::Function* init = find(op.text("fn"))) {
     for (const ir::Op& made : init->body.ops) {
       if (library::info(made.function).begins_matrices) found.begins_matrices = library::info(made.function).name;
@@ -193,11 +193,11 @@ std::vector<library::Id> Trace::rules_of(const ir::Op& op, const Groups& groups,
 
 void Trace::note_groups(const ir::Op& op, const Groups& groups, const Value& weights) {
   if (weights.is_unknown || weights.weights.empty()) return;
+  std::vector<std::string> before;
   for (const ir::Op* group : groups) {
     const std::string& text = group->text("pattern");
-    // `@bias` and the like are kinds of weights, not paths.
-    if (text.starts_with('@')) continue;
-    findings.patterns.push_back({group->loc.span, text, op.name, weights.weights, false, ""});
+    findings.patterns.push_back({group->loc.span, text, op.name, weights.weights, false, "", before});
+    before.push_back(text);
   }
 }
 
@@ -220,14 +220,13 @@ Value Trace::member(const ir::Op& op, Frame& frame) {
 void Trace::freeze(const ir::Op& op, Frame& frame) {
   const std::optional<Scope> place = use(op.operands[0], frame).scope;
   if (!place) return;
-  const ir::Texts& rules = op.texts("rules");
-  const ir::Texts& patterns = op.texts("patterns");
+  const ir::NameRules rules = op.name_rules("rules");
   for (Weight& weight : heap_.weights) {
     for (const Scope& at : weight.places) {
       if (!place->holds(at) || at.path.size() <= place->path.size()) continue;
       const std::string path = place->name_of(at);
-      for (size_t i = 0; i < rules.size(); ++i) {
-        if (rules[i] == "Freeze" && matches(patterns[i], path)) weight.is_frozen = true;
+      for (const NameRule& rule : rules) {
+        if (rule.kind == NameRule::Kind::Freeze && matches(rule.pattern, path)) weight.is_frozen = true;
       }
     }
   }

@@ -12,6 +12,7 @@
 
 #include "dsl/check/type_store.h"
 #include "dsl/host/op.h"
+#include "dsl/host/unit.h"
 #include "dsl/library/library.h"
 #include "dsl/source/span.h"
 
@@ -54,10 +55,9 @@ struct StrConst {
   std::string text;
 };
 struct NoneConst {};
-/// A host value with a unit: "steps" "epochs" "seconds" "bytes".
 struct Quantity {
-  double value = 0;
-  std::string unit;
+  double value = 0;  ///< what a number with a unit is in its measure
+  host::Measure measure = host::Measure::Steps;
 };
 /// A choice of a one_of.
 struct Symbol {

@@ -186,6 +186,7 @@ class CodeDump {
   static std::string word(library::Id id) {
     return id == library::Id::None ? "own" : std::string(library::info(id).name);
   }
+  static std::string word(host::Measure measure) { return std::string(host::to_text(measure)); }
   template <class T>
   static std::string word(const T&) = delete;
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "dsl/check/code.h"
+#include "runtime/tables/name_rule.h"
 
 namespace ltr::check {
 
@@ -63,20 +64,9 @@ struct GroupSettings {
   std::optional<Expr> rule;  ///< Call: moves these weights in place of the optimizer's
 };
 
-struct WeightRule {
-  enum class Kind { Rename, Skip, Freeze } kind = Kind::Rename;
-  std::string pattern;
-  std::string replacement;  ///< Rename
+struct WeightRule : NameRule {
   Span span;
 };
-inline const char* word_of(WeightRule::Kind kind) {
-  switch (kind) {
-    case WeightRule::Kind::Rename: return "rename";
-    case WeightRule::Kind::Skip: return "skip";
-    case WeightRule::Kind::Freeze: return "freeze";
-  }
-  return "";
-}
 
 /// Where the weights of a member come from: `from "resnet.safetensors" { skip "fc.*" }`.
 struct WeightSource {

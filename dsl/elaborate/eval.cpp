@@ -70,7 +70,7 @@ struct Machine::ExprRunner {
   Value operator()(const node::Symbol& symbol) const { return Value::of_str(symbol.text); }
   Value operator()(const node::Quantity& quantity) const {
     Value value = Value::of_float(quantity.value);
-    value.text = quantity.unit;
+    value.text = host::to_text(quantity.measure);
     return value;
   }
   Value operator()(const node::Series&) const { return {}; }
@@ -175,6 +175,7 @@ struct Machine::ExprRunner {
     for (const check::TypeField& field : expr.type.fields) result.names.push_back(field.name);
     for (size_t i = 0; i < record.values.size() && i < result.names.size(); ++i)
       result.items.push_back(placed(record.values[i], result.names[i]));
+    result.place = place_of_parts();
     return result;
   }
   Value operator()(const node::RecordField& field) const {
@@ -205,6 +206,7 @@ struct Machine::ExprRunner {
       machine.assign_anew(list.variable, Value::of_int(i), frame);
       result.items.push_back(placed(list.element, std::to_string(i - from.whole)));
     }
+    result.place = place_of_parts();
     return result;
   }
   Value operator()(const node::ApplyList& chain) const {
@@ -349,8 +351,16 @@ struct Machine::ExprRunner {
       list.weights = machine.weights_of(list);
       list.kind = Value::Kind::Weights;
       list.items.clear();
+    } else {
+      list.place = place_of_parts();
     }
     return list;
+  }
+
+  /// Where the blocks lie that this list or record holds, if it builds them all itself.
+  std::optional<std::string> place_of_parts() const {
+    const bool builds_all = frame.place && check::builds_blocks(expr, machine.program_);
+    return builds_all && !check::takes_blocks(expr, machine.program_) ? frame.place : std::nullopt;
   }
 
   /// The value of a part, which lies at a place of its own if it builds blocks.
@@ -482,15 +492,6 @@ Value Machine::eval(const ExprView& expr, Frame& frame) {
   ++depth_;
   Value value = std::visit(ExprRunner{*this, expr, frame}, expr.node);
   --depth_;
-  return value;
-}
-
-Value Machine::eval_at(const std::string& place, const ExprView& expr, Frame& frame) {
-  const std::optional<std::string> outer = frame.place;
-  frame.place = place;
-  Value value = eval(expr, frame);
-  if (value.kind == Value::Kind::Unknown) plan_.tree.open.push_back(place);
-  frame.place = outer;
   return value;
 }
 

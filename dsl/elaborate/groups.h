@@ -1,7 +1,7 @@
 #pragma once
 
 #include "dsl/elaborate/machine.h"
-#include "runtime/tables/weight_pattern.h"
+#include "runtime/tables/weight_group.h"
 
 namespace ltr::elaborate {
 

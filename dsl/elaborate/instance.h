@@ -20,6 +20,12 @@ using Size = std::optional<int64_t>;
 using WeightId = uint32_t;
 using ObjectId = uint32_t;
 
+/// One of what a `weights` stands for, and the place that it was asked of, "" for the model.
+struct GivenWeight {
+  WeightId id = 0;
+  std::string of;
+};
+
 /// What an expression stands for before the program runs: host values as far as they are known,
 /// tensors as their sizes, objects as their instances.
 struct Value {
@@ -45,11 +51,12 @@ struct Value {
   std::string text;   ///< Str, Call
   check::Element element = check::Element::Error;
   std::vector<Size> dims;
-  int32_t node = -1;               ///< Tensor: the entry of the tape that made it
-  std::optional<WeightId> weight;  ///< Tensor: the weight that it is
-  std::vector<Value> items;        ///< List, Record, Call
-  std::vector<std::string> names;  ///< Record, Call: of the items
-  std::vector<WeightId> weights;   ///< Weights
+  int32_t node = -1;                 ///< Tensor: the entry of the tape that made it
+  std::optional<WeightId> weight;    ///< Tensor: the weight that it is
+  std::vector<Value> items;          ///< List, Record, Call
+  std::vector<std::string> names;    ///< Record, Call: of the items
+  std::vector<GivenWeight> weights;  ///< Weights
+  std::optional<std::string> place;  ///< List, Record: where all blocks in it lie, if they lie at one place
 
   static Value of_int(int64_t whole);
   static Value of_float(double real);

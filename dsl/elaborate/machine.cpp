@@ -153,24 +153,42 @@ Value Machine::construct(const check::Type& type, const Arguments& args, const s
   return result;
 }
 
-std::vector<WeightId> Machine::weights_of(const Value& value) const {
-  const Tree& tree = plan_.tree;
+std::vector<GivenWeight> Machine::weights_at(const std::string& place) const {
+  std::vector<GivenWeight> found;
+  for (const WeightId id : plan_.tree.weights_at(place)) found.push_back({id, place});
+  return found;
+}
+
+std::vector<GivenWeight> Machine::weights_of(const Value& value) const {
   if (value.kind == Value::Kind::Weights) return value.weights;
+  if (value.place) return weights_at(*value.place);
   if (value.kind == Value::Kind::Object) {
-    const Object& object = tree.objects[size_t(value.whole)];
-    return object.path ? tree.weights_at(*object.path) : std::vector<WeightId>{};
+    const Object& object = plan_.tree.objects[size_t(value.whole)];
+    return object.path ? weights_at(*object.path) : std::vector<GivenWeight>{};
   }
   if (value.weight) {
-    const Weight& weight = tree.weights[*value.weight];
-    return weight.is_buffer || weight.is_frozen ? std::vector<WeightId>{} : std::vector{*value.weight};
+    const Weight& weight = plan_.tree.weights[*value.weight];
+    if (weight.is_buffer || weight.is_frozen) return {};
+    return {{*value.weight, ""}};
   }
-  std::vector<WeightId> result;
+  std::vector<GivenWeight> result;
   for (const Value& item : value.items) {
-    for (const WeightId id : weights_of(item)) {
-      if (std::find(result.begin(), result.end(), id) == result.end()) result.push_back(id);
+    for (GivenWeight& weight : weights_of(item)) {
+      const bool is_known =
+          std::any_of(result.begin(), result.end(), [&](const GivenWeight& known) { return known.id == weight.id; });
+      if (!is_known) result.push_back(std::move(weight));
     }
   }
   return result;
+}
+
+Value Machine::eval_at(const std::string& place, const check::ExprView& expr, Frame& frame) {
+  const std::optional<std::string> outer = frame.place;
+  frame.place = place;
+  Value value = eval(expr, frame);
+  if (value.kind == Value::Kind::Unknown) plan_.tree.open.push_back(place);
+  frame.place = outer;
+  return value;
 }
 
 Value Machine::apply(const Value& closure, std::vector<Value> args) {
@@ -234,7 +252,9 @@ struct Machine::StmtRunner {
   }
   Result operator()(const stmt::Minimize& minimize) const {
     const Value loss = machine.eval(minimize.loss, frame);
-    const std::vector<WeightId> weights = machine.weights_of(machine.eval(minimize.optimizer, frame));
+    std::vector<WeightId> weights;
+    for (const GivenWeight& weight : machine.weights_of(machine.eval(minimize.optimizer, frame)))
+      weights.push_back(weight.id);
     machine.plan_.backwards.push_back(count_backward(machine.plan_.tape, loss.node, weights));
     return std::nullopt;
   }

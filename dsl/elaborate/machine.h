@@ -80,7 +80,8 @@ class Machine {
   void freeze(const check::WeightSource& source, const std::string& place);
   Value apply(const Value& closure, std::vector<Value> args);
   void unknown(const std::string& what, check::Span span);
-  std::vector<WeightId> weights_of(const Value& value) const;
+  std::vector<GivenWeight> weights_of(const Value& value) const;
+  std::vector<GivenWeight> weights_at(const std::string& place) const;
 
   const check::Program& program_;
   const Options& options_;

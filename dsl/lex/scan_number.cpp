@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "dsl/diagnostics/suggest.h"
+#include "dsl/host/unit.h"
 #include "dsl/lex/scanner.h"
 
 namespace ltr::lex {
@@ -126,7 +127,8 @@ void Scanner::scan_unit(size_t number_begin) {
   if (end == begin || is_digit(text_[begin])) return;
   const std::string_view word = text_.substr(begin, end - begin);
   const bool is_glued = begin == at_;
-  const bool is_known = is_unit(word);
+  const host::Unit* known = host::find_unit(word);
+  const bool is_known = known != nullptr;
   // `"` glued to a word is a string with a prefix; a word that may follow an expression is no unit.
   if (!is_known && !is_glued && (find_word(word) != TokenKind::Name || (end < text_.size() && text_[end] == '"')))
     return;
@@ -141,11 +143,11 @@ void Scanner::scan_unit(size_t number_begin) {
 
   std::string unit;
   if (is_known) {
-#define LTR_UNIT(written, read) \
-  if (word == written) unit = read;
-#include "dsl/lex/unit.def"
+    unit = known->read;
   } else {
-    auto near = diagnostics::suggest(word, all_units());
+    std::vector<std::string_view> words;
+    for (const host::Unit& one : host::units()) words.push_back(one.written);
+    auto near = diagnostics::suggest(word, words);
     // `5 epochs`, `1 epoch`.
     if (near && (*near == "epoch" || *near == "step") && text_.substr(number_begin, at_ - number_begin) != "1")
       *near += 's';

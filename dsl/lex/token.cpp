@@ -64,18 +64,6 @@ const std::vector<std::string_view>& all_words() {
   return kWords;
 }
 
-const std::vector<std::string_view>& all_units() {
-  static const std::vector<std::string_view> kUnits = {
-#define LTR_UNIT(written, read) written,
-#include "dsl/lex/unit.def"
-  };
-  return kUnits;
-}
-
-bool is_unit(std::string_view word) {
-  return std::find(all_units().begin(), all_units().end(), word) != all_units().end();
-}
-
 const std::string* TokenBuffer::find_doc(uint32_t owner_begin) const {
   const auto found = std::lower_bound(docs.begin(), docs.end(), owner_begin,
                                       [](const Doc& doc, uint32_t begin) { return doc.owner_begin < begin; });

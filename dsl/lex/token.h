@@ -42,10 +42,8 @@ inline bool is_name(TokenKind kind) { return kind == TokenKind::Name || is_keywo
 inline bool is_word(TokenKind kind) { return is_name(kind) || is_reserved(kind); }
 /// `Name` if `word` is no word of the language.
 TokenKind find_word(std::string_view word);
-bool is_unit(std::string_view word);
-/// All words and all units, for did-you-mean.
+/// All words, for did-you-mean.
 const std::vector<std::string_view>& all_words();
-const std::vector<std::string_view>& all_units();
 
 struct Token {
   TokenKind kind = TokenKind::Error;

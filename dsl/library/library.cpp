@@ -11,6 +11,7 @@ using enum Gradient;
 using enum Cost::Kind;
 using enum Keeps::What;
 using enum Records;
+using enum Periods;
 
 // A row says what differs from the rest, by the names of the columns.
 constexpr Function kFunctions[] = {

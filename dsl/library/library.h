@@ -86,6 +86,14 @@ enum class Records : uint8_t {
   Joined,   ///< those of several streams
 };
 
+/// What the periods of a callback may count.
+enum class Periods : uint8_t {
+  AnyPeriod,  ///< steps, epochs or time
+  NoTime,     ///< steps or epochs
+  InSteps,
+  InEpochs,
+};
+
 /// A row of `functions.def`, which explains the columns.
 struct Function {
   std::string_view name;
@@ -112,6 +120,7 @@ struct Function {
   bool begins_matrices = false;
   bool reads_batches = false;
   bool watches_steps = false;
+  Periods periods = Periods::AnyPeriod;
   Id calls = Id::None;
 
   /// Whether it draws whenever it is called.

@@ -12,6 +12,8 @@ class Throughput : public Listener {
   Throughput(const Value& call, const FitView& view)
       : view_(view), counts_tokens_(text_argument(call, "unit", "samples") == "tokens") {
     const Value* window = argument(call, "window");
+    if (window != nullptr && window->kind != Value::Kind::Steps && window->kind != Value::Kind::Int)
+      throw error_at(call.location, err::wrong_type, "callbacks.Throughput.window", window->to_text(), "steps");
     if (window != nullptr) window_ = int64_t(window->kind == Value::Kind::Int ? double(window->whole) : window->real);
   }
   uint32_t interests() const override { return kRecorded; }

@@ -7,7 +7,6 @@
 #include <cstring>
 
 #include "runtime/api/value_range.h"
-#include "runtime/tables/weight_pattern.h"
 #include "runtime/tensor/device.h"
 #include "runtime/tensor/handle.h"
 #include "runtime/tensor/host_read.h"
@@ -31,8 +30,6 @@ Value merged(const Value& call, const std::vector<Argument>& over) {
   }
   return result;
 }
-
-bool is_norm_kind(const Str& kind) { return kind.find("Norm") != Str::npos; }
 
 at::Tensor norm_later(const optim::TensorVec& list) {
   return at::linalg_vector_norm(at::stack(at::_foreach_norm(list, 2)));
@@ -90,18 +87,15 @@ void Optimizer::prepare() {
   make_groups();
 }
 
-bool Optimizer::takes(const Group& group, const Weight& weight, const Str& whole_path) const {
-  const Str pattern = group.pattern;
-  if (pattern == "@1d") return In(weight.tensor)->dim() < 2;
-  if (pattern == "@bias")
-    return whole_path == "bias" || whole_path.ends_with(".bias") || whole_path.find(".bias_") != Str::npos;
-  if (pattern == "@norm") return is_norm_kind(root_.kind_of(whole_path));
-  if (pattern == "@embedding") return root_.kind_of(whole_path) == "Embedding";
-  if (pattern.starts_with("@")) {
-    throw with_help(error_at(group.location, err::settings_contradict, fmt::format("no group {}", pattern)),
-                    "there are @bias, @norm, @embedding, @1d");
-  }
-  return matches(pattern, weight.path) || matches(pattern, whole_path);
+size_t Optimizer::group_of(const Weight& weight) const {
+  if (given_groups_.empty()) return 0;
+  std::vector<WeightPlace> places = root_.places_of(weight.tensor);
+  if (places.empty()) places.push_back({weight.path, "", ""});
+  places[0].within = weight.path;
+  const auto first = std::find_if(given_groups_.begin(), given_groups_.end(), [&](const Group& group) {
+    return group_takes(group.pattern, size_t(In(weight.tensor)->dim()), places);
+  });
+  return size_t(first - given_groups_.begin());
 }
 
 Str Optimizer::path_of(const Weight& weight) const {
@@ -113,12 +107,9 @@ void Optimizer::make_groups() {
   groups_.resize(given_groups_.size() + 1);
   for (const Weight& weight : weights_) {
     const Str whole = path_of(weight);
-    size_t place = given_groups_.size();
-    for (size_t i = 0; i < given_groups_.size() && place == given_groups_.size(); i++) {
-      if (takes(given_groups_[i], weight, whole)) place = i;
-    }
-    groups_[place].paths.push_back(whole);
-    groups_[place].weights.push_back(aten(weight.tensor));
+    GroupState& group = groups_[group_of(weight)];
+    group.paths.push_back(whole);
+    group.weights.push_back(aten(weight.tensor));
   }
   for (size_t i = 0; i < groups_.size(); i++) {
     GroupState& group = groups_[i];

@@ -122,7 +122,8 @@ class Optimizer {
   Str without_place(const Archive& archive) const;
   /// R2010: `what` is how the optimizer differs from that of the checkpoint.
   Error misfit(const Str& what) const;
-  bool takes(const Group& group, const Weight& weight, const Str& whole_path) const;
+  /// The first of its groups that takes the weight, their number if none does.
+  size_t group_of(const Weight& weight) const;
 
   Str name_;
   Value rule_;

@@ -82,13 +82,19 @@ void RootState::visit_own(Archive& archive, const Str& name, const at::Tensor& w
   archive.slice(name, own, division->slice_of(weight, like));
 }
 
-Str RootState::kind_of(const Str& path) const {
-  const size_t dot = path.rfind('.');
-  const Str owner = dot == Str::npos ? "" : path.substr(0, dot);
+std::vector<WeightPlace> RootState::places_of(const Tensor& tensor) const {
+  const auto found = by_tensor.find(tensor.impl());
+  std::vector<WeightPlace> places;
+  if (found == by_tensor.end()) return places;
   for (const ScopeState& scope : scopes) {
-    if (scope.path == owner) return scope.kind;
+    for (const ScopeState::Local& local : scope.locals) {
+      if (local.entry != found->second) continue;
+      WeightPlace place{entry_path(scope, local.name), "", scope.kind};
+      const bool is_first = place.name == entries[local.entry].path;
+      places.insert(is_first ? places.begin() : places.end(), std::move(place));
+    }
   }
-  return "";
+  return places;
 }
 
 const Str* RootState::path_of(const Tensor& tensor) const {

@@ -9,9 +9,13 @@ namespace ltr {
 
 RankBuffers::RankBuffers(const RootState& root, const Ranks& ranks, bool joint_norms) : ranks_(ranks) {
   if (ranks.world() == 1) return;
+  const auto is_of_batch_norm = [&](const Entry& entry) {
+    const std::vector<WeightPlace> places = root.places_of(entry.tensor);
+    return !places.empty() && places[0].kind.starts_with("BatchNorm");
+  };
   for (const Entry& entry : root.buffers) {
     // What batch norms keep over all ranks is the same on each; a weight that is not trained is written by nobody.
-    const bool is_same = entry.is_weight || (joint_norms && root.kind_of(entry.path).starts_with("BatchNorm"));
+    const bool is_same = entry.is_weight || (joint_norms && is_of_batch_norm(entry));
     if (!is_same) buffers_.push_back({aten(entry.tensor), In(entry.tensor)->_version()});
   }
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "runtime/optim/optimizer.h"
+#include "runtime/tables/weight_group.h"
 #include "runtime/train/division.h"
 #include "runtime/train/model_root.h"
 
@@ -71,8 +72,8 @@ struct RootState {
   /// Likewise of what goes with a weight and is like `like` as a whole, in a checkpoint.
   void visit_own(Archive& archive, const Str& name, const at::Tensor& weight, at::Tensor& own,
                  const at::Tensor& like) const;
-  /// The kind of the block that registered the weight or buffer with this whole path.
-  Str kind_of(const Str& path) const;
+  /// Where a registered tensor lies, the place that registered it first.
+  std::vector<WeightPlace> places_of(const Tensor& tensor) const;
 };
 
 /// Applies the `init` rules of `scope` to the weights at and below it, in order.

@@ -1,4 +1,6 @@
-// Every text is checked to the end, whatever is wrong with it.
+// Every text is checked to the end, whatever is wrong with it: types, weights, sizes, and what steps do with weights.
+#include "codegen/lower/lower.h"
+#include "codegen/training_logic/training_logic.h"
 #include "dsl/check/check.h"
 #include "dsl/diagnostics/render.h"
 #include "dsl/elaborate/elaborate.h"
@@ -55,6 +57,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const resolve::ModuleGraph graph = resolve::resolve(std::move(module), sources, next_node, sink);
   check::Program program = weights::check_weights(check::check(graph, sources, sink), graph, sources, sink, AnyFile());
   build_all(program);
+  lower::Options options;
+  options.has_errors = sink.has_errors();
+  training_logic::check_training(lower::lower_for_analysis(program, sources, options), program, sink);
   for (const diagnostics::Diagnostic& diagnostic : sink.sorted()) diagnostics::render_human(diagnostic, sources, {});
   return 0;
 }

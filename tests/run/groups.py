@@ -22,14 +22,20 @@ data Points() {{
   train = range(64) |> map(point) |> shuffle(1) |> collate(8)
 }}
 
+block Cell() {{
+  _norm = LayerNorm(4)
+  fc = Linear(4, 4)
+  fn forward[B](x: float[B, 4]) -> float[B, 4] = fc(_norm(x))
+}}
+
 model Net() {{
-  net = [Linear(4, 8), LayerNorm(8), tanh, Linear(8, 2)]
+  net = {net}
   optimizer opt = Muon(net.weights, lr = 0.02) {{
     schedule = linear(total = 40 steps)
     {groups}
   }}
   step train[B](x: float[B, 4], y: float[B, 2]) {{
-    loss = mse(net(x), y)
+    loss = mean(({out} - y.mean()) ** 2)
     minimize loss
     log loss
   }}
@@ -39,6 +45,9 @@ experiment e {{ data = Points(), model = Net(), trainer {{ epochs = 4, log_every
 """
 
 ADAM = 'group "@norm" { rule = SGD(lr = 0.01) }\n    group "@1d" { rule = AdamW(lr = 1e-3), weight_decay = 0 }'
+NAMES = """group "a.fc.*" { rule = Adam(lr = 1e-3) }
+    group "@norm" { rule = SGD(lr = 0.01) }
+    group "*.fc.bias" { rule = SGD(lr = 0.01) }"""
 LION = ADAM.replace("AdamW(lr = 1e-3)", "Adam(lr = 1e-3)")
 
 
@@ -57,8 +66,8 @@ def states(run_folder):
 with scratch() as place:
     folder = pathlib.Path(place)
 
-    def built(name, groups):
-        (folder / f"{name}.ltr").write_text(PROGRAM.format(groups=groups))
+    def built(name, groups, net="[Linear(4, 8), LayerNorm(8), tanh, Linear(8, 2)]", out="net(x)"):
+        (folder / f"{name}.ltr").write_text(PROGRAM.format(groups=groups, net=net, out=out))
         return build(folder / f"{name}.ltr", folder)
 
     program = built("adam", ADAM)
@@ -81,6 +90,17 @@ with scratch() as place:
     line = re.search(r"optimizer +(\S+ \S+)  (.*)", plan.text)
     # Muon one state of 48 numbers, AdamW two of 10, SGD none; 4 bytes each.
     check("plan counts each rule's states", line and line[1] == "272 B" and set(line[2].split(", ")) == {"Muon", "AdamW", "SGD"}, plan.text)
+    # The program says of each weight which group took it, the plan what all of them keep: 4 bytes for each number of a state.
+    program = built("names", NAMES, "(a = Cell(), b = Cell())", "net.b(net.a(x))")
+    result = fit(program, folder / "names")
+    kept = states(newest(folder / "names"))
+    names = {path: "Adam" if "exp_avg_sq" in of else "Muon" if "momentum_buffer" in of else "SGD" for path, of in kept.items()}
+    check("the program chooses by whole names, by those below what the optimizer has, and by kinds of private members", names == {
+        "net.a.weight_norm": "SGD", "net.a.bias_norm": "SGD", "net.b.weight_norm": "SGD", "net.b.bias_norm": "SGD",
+        "net.a.fc.weight": "Adam", "net.a.fc.bias": "Adam", "net.b.fc.weight": "Muon", "net.b.fc.bias": "SGD"}, result.text + str(names))
+    plan = run(LTRC, "plan", folder / "names.ltr")
+    line = re.search(r"optimizer +(\S+ \S+)  (.*)", plan.text)
+    check("plan chooses as the program does", line and line[1] == f"{4 * (2 * 20 + 16)} B", plan.text)
     shown = run(program, "describe")
     check("describe shows the rules", "AdamW" in shown.text and "SGD" in shown.text, shown.text)
 finish()

@@ -8,6 +8,35 @@
 
 namespace ltr::check {
 
+namespace {
+
+/// What `padding[kernel, stride, dilation]` of the library names; nothing of any other type.
+std::optional<PaddingOf> padding_of(const ast::Param& param, const std::vector<ast::Param>& params, Scope& scope) {
+  const auto* named = param.type.get<ast::NamedType>();
+  if (named == nullptr || named->name.text != "padding" || named->dims.size() != 3 ||
+      !scope.cx.graph.modules[scope.module].is_library)
+    return std::nullopt;
+  const auto index_of = [&](const ast::Dim& dim) {
+    const std::string& name = (*dim.value)->get<ast::NameRef>()->name.text;
+    return size_t(
+        std::find_if(params.begin(), params.end(), [&](const ast::Param& other) { return other.name.text == name; }) -
+        params.begin());
+  };
+  return PaddingOf{index_of(named->dims[0]), index_of(named->dims[1]), index_of(named->dims[2])};
+}
+
+/// A pair of ints for each axis that sizes of this type are for.
+Type padding_type(const Type& kernel) {
+  Type pair = Type::of(Kind::Tuple);
+  pair.fields = {{"", Type::host_int()}, {"", Type::host_int()}};
+  if (kernel.kind != Kind::Tuple) return pair;
+  Type pairs = Type::of(Kind::Tuple);
+  for (size_t i = 0; i < kernel.fields.size(); ++i) pairs.fields.push_back({"", pair});
+  return pairs;
+}
+
+}  // namespace
+
 std::vector<ParamInfo> check_params(Context& cx, const std::vector<ast::Param>& params, Scope& scope) {
   std::vector<ParamInfo> result;
   check_names(cx, params);
@@ -17,7 +46,8 @@ std::vector<ParamInfo> check_params(Context& cx, const std::vector<ast::Param>& 
     ParamInfo info;
     info.name = param.name.text;
     info.span = param.span;
-    info.type = check_type(param.type, scope);
+    info.padding = padding_of(param, params, scope);
+    info.type = info.padding ? padding_type(result[info.padding->kernel].type) : check_type(param.type, scope);
     info.initial = param.initial ? &*param.initial : nullptr;
     info.sizes = name_sizes(info.type, info.name, false, cx);
     if (info.type.kind == Kind::Int) {
@@ -320,6 +350,41 @@ void read_late(Context& cx, FnInfo& fn) {
   read_signature(cx, fn, scope);
 }
 
+namespace {
+
+/// Its params and binders become names of the scope.
+void declare_params(const FnInfo& fn, Fn& typed, Scope& scope) {
+  for (const ParamInfo& param : fn.params) scope.declare(param.name, param.type);
+  typed.param_count = uint32_t(fn.params.size());
+  for (const ast::Name& name : fn.ast->binders) {
+    const AtomId atom = fn.binders.at(name.text);
+    const auto place = binder_place(fn, atom);
+    if (!place) {
+      scope.dim_names[name.text] = atom;  // Reported with the signature; its uses are no mistakes of their own.
+      continue;
+    }
+    Binder binder = *place;
+    binder.local = scope.declare(name.text, Type::host_int(Polynomial::atom(atom)));
+    typed.binders.push_back(binder);
+  }
+  for (const auto& [name, atom] : fn.binders) {
+    // One that is missing was reported with the signature.
+    if (!scope.find_local(name) && !scope.dim_names.contains(name)) scope.dim_names[name] = atom;
+  }
+}
+
+/// Its rule: callers prove it where they can; what only run time knows is seen at its begin.
+Body rule_at_entry(const FnInfo& fn, Scope& scope) {
+  Context& cx = scope.cx;
+  if (!fn.ast->where || cx.graph.modules[fn.module].is_library) return {};
+  Expr holds = check_as(*fn.ast->where, Type::of(Kind::Bool), scope, "the rule");
+  if (holds.type.is_error()) return {};
+  const Span span = fn.ast->where->span;
+  return {{span, stmt::Assert{cx.keep(std::move(holds)), {}, cx.source_text(span)}}};
+}
+
+}  // namespace
+
 void check_body_of(Context& cx, FnInfo& fn) {
   if (fn.is_op || fn.index == 0 || fn.is_checking) return;
   read_late(cx, fn);
@@ -349,23 +414,7 @@ void check_body_of(Context& cx, FnInfo& fn) {
   typed.span = fn.ast->name.span;
   typed.is_manual = fn.is_manual;
   if (fn.role == FnRole::Free || fn.role == FnRole::Method) check_defaults(fn.params, fn.module, scope);
-  for (const ParamInfo& param : fn.params) scope.declare(param.name, param.type);
-  typed.param_count = uint32_t(fn.params.size());
-  for (const ast::Name& name : fn.ast->binders) {
-    const AtomId atom = fn.binders.at(name.text);
-    const auto place = binder_place(fn, atom);
-    if (!place) {
-      scope.dim_names[name.text] = atom;  // Reported with the signature; its uses are no mistakes of their own.
-      continue;
-    }
-    Binder binder = *place;
-    binder.local = scope.declare(name.text, Type::host_int(Polynomial::atom(atom)));
-    typed.binders.push_back(binder);
-  }
-  for (const auto& [name, atom] : fn.binders) {
-    // One that is missing was reported with the signature.
-    if (!scope.find_local(name) && !scope.dim_names.contains(name)) scope.dim_names[name] = atom;
-  }
+  declare_params(fn, typed, scope);
   scope.frames.emplace_back();
   typed.result = fn.result;
   const bool is_predict = fn.role == FnRole::Step && fn.name == "predict";
@@ -374,15 +423,7 @@ void check_body_of(Context& cx, FnInfo& fn) {
   const bool is_compute = fn.role == FnRole::MetricCompute;
   if (is_compute && fn.result.kind == Kind::Float) typed.result = Type::tensor(Element::F64, {});
   if (is_compute) fn.result = typed.result;
-  Body entry;
-  if (fn.ast->where && !cx.graph.modules[fn.module].is_library) {
-    // Callers prove it where they can; what only run time knows is seen here.
-    Expr holds = check_as(*fn.ast->where, Type::of(Kind::Bool), scope, "the rule");
-    if (!holds.type.is_error()) {
-      const Span span = fn.ast->where->span;
-      entry.push_back({span, stmt::Assert{cx.keep(std::move(holds)), {}, cx.source_text(span)}});
-    }
-  }
+  const Body entry = rule_at_entry(fn, scope);
   if (!fn.extern_file.empty()) {
     typed.body = extern_body(fn, scope);
     typed.span = {};  // What goes wrong in C++ is shown at the call.

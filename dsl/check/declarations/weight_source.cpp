@@ -45,7 +45,7 @@ std::optional<WeightSource> check_source(const ast::Member& member, const ExprVi
       scope.cx.report(diag::wrong_argument(rule.span, "both sides of a `rename` have one `*`, or none"));
       continue;
     }
-    source.rules.push_back({kind_of(rule.kind), rule.pattern, rule.replacement, rule.span});
+    source.rules.push_back({{kind_of(rule.kind), rule.pattern, rule.replacement}, rule.span});
   }
   return source;
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "dsl/check/declarations/declarations.h"
+#include "dsl/check/experiment/wired.h"
 #include "dsl/check/library/library_call.h"
 #include "dsl/resolve/library.h"
 
@@ -67,6 +68,27 @@ std::nullopt_t report_listed_name(const ast::Name& name, Span span, const std::s
   return std::nullopt;
 }
 
+/// The periods of a callback count what it can.
+bool check_periods(const node::Call& call, Context& cx) {
+  const library::Periods periods = library::info(call.op).periods;
+  for (const node::NamedArg& arg : call.args) {
+    const ExprView value = cx.at(arg.value);
+    const auto* period = value.get<node::Quantity>();
+    if (period == nullptr || value.type.kind == Kind::Bytes || periods == library::Periods::AnyPeriod) continue;
+    const bool in_steps = period->measure == host::Measure::Steps, in_epochs = period->measure == host::Measure::Epochs;
+    const bool fits = periods == library::Periods::InSteps    ? in_steps
+                      : periods == library::Periods::InEpochs ? in_epochs
+                                                              : in_steps || in_epochs;
+    if (fits) continue;
+    const char* what = periods == library::Periods::InSteps    ? "steps"
+                       : periods == library::Periods::InEpochs ? "epochs"
+                                                               : "steps or epochs";
+    cx.report(diag::wrong_type(value.span, "`" + arg.name + "` of `" + call.name + "` counts " + what));
+    return false;
+  }
+  return true;
+}
+
 /// `callbacks { … }` and `loggers { … }`: calls of the library or of the program's own callbacks.
 std::optional<Expr> check_listed(const ast::Expr& value, const std::string& what, Kind kind, Scope& scope) {
   Context& cx = scope.cx;
@@ -89,7 +111,8 @@ std::optional<Expr> check_listed(const ast::Expr& value, const std::string& what
   const Symbol* symbol = cx.graph.find(scope.module, name->text);
   if (symbol != nullptr && symbol->kind == SymbolKind::Op && fn_of(cx, *symbol).result.kind == kind) {
     Expr result = call_op(fn_of(cx, *symbol), site);
-    if (result.type.is_error()) return std::nullopt;
+    const auto* made = result.get<node::Call>();
+    if (result.type.is_error() || (made != nullptr && !check_periods(*made, cx))) return std::nullopt;
     return result;
   }
   if (symbol != nullptr && symbol->kind == SymbolKind::Callback && kind == Kind::CallbackValue) {
@@ -125,6 +148,33 @@ void check_all_listed(const ast::Section& section, const std::string& what, Kind
     Scope there = scope.in_file_of(value.span);
     if (auto listed = check_listed(value, what, kind, there)) into.push_back(std::move(*listed));
   }
+}
+
+void check_listed_twice(Context& cx, const Experiment& experiment) {
+  const auto check = [&](const std::vector<Expr>& listed) {
+    std::vector<std::pair<std::string, Span>> before;
+    for (const Expr& one : listed) {
+      const auto* call = one.get<node::Call>();
+      if (call == nullptr) continue;
+      std::string what = call->name;
+      if (call->op == library::Id::CsvLogger) {
+        const auto* file = cx.at(call->args[0].value).get<node::StrConst>();
+        if (file == nullptr) continue;
+        what += "(file = \"" + file->text + "\")";
+      } else if (call->op != library::Id::Ema && call->op != library::Id::TensorBoardLogger) {
+        continue;
+      }
+      const auto first =
+          std::find_if(before.begin(), before.end(), [&](const auto& other) { return other.first == what; });
+      if (first == before.end()) {
+        before.emplace_back(what, one.span);
+      } else if (!is_reported(cx, diagnostics::Code::E0612, one.span)) {
+        cx.report(diag::setting_twice(one.span, what).label(first->second, "first here"));
+      }
+    }
+  };
+  check(experiment.callbacks);
+  check(experiment.loggers);
 }
 
 }  // namespace ltr::check

@@ -86,12 +86,12 @@ struct Schedules {
   source::SourceId model_source() const { return model.span.source; }
 
   void check_unit(const ExprView& written, const node::Quantity& value) {
-    if (value.unit == "seconds" && is_written(written)) {
+    if (value.measure == host::Measure::Seconds && is_written(written)) {
       cx.report(diag::wrong_argument(written.span, "schedules count steps or epochs, and this is a time")
                     .help("write it as `1000 steps` or `2 epochs`"));
       return;
     }
-    if (value.unit != "epochs" || is_said || training.has_epochs || !training.has_steps) return;
+    if (value.measure != host::Measure::Epochs || is_said || training.has_epochs || !training.has_steps) return;
     if (!is_written(written)) return;
     is_said = true;
     cx.report(diag::schedule_in_epochs(training.steps_span, optimizer)
@@ -100,9 +100,9 @@ struct Schedules {
   }
 
   void check_warmup(const ExprView& written, const node::Quantity& value) {
-    const bool in_epochs = value.unit == "epochs";
+    const bool in_epochs = value.measure == host::Measure::Epochs;
     const std::optional<int64_t> limit = in_epochs ? training.epochs : training.steps;
-    if (!limit || (!in_epochs && value.unit != "steps") || value.value <= double(*limit)) return;
+    if (!limit || (!in_epochs && value.measure != host::Measure::Steps) || value.value <= double(*limit)) return;
     const std::string unit = in_epochs ? " epochs" : " steps";
     cx.report(diag::warmup_too_long(in_epochs ? training.epochs_span : training.steps_span, optimizer,
                                     std::to_string(int64_t(value.value)) + unit, std::to_string(*limit) + unit)

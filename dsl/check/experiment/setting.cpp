@@ -106,9 +106,12 @@ std::string meant_by(const ast::Setting& setting, const Asked& asked, const Cont
   const auto* quantity = setting.value.get<ast::Quantity>();
   const bool is_length = setting.name.text == "epochs" || setting.name.text == "steps";
   if (!is_length || quantity == nullptr || !quantity->is_int) return "";
-  const std::string unit = quantity->unit.starts_with("epoch") ? "epochs" : "steps";
-  const bool is_other = quantity->unit.starts_with("epoch") || quantity->unit.starts_with("step");
-  return is_other && unit != setting.name.text ? unit + " = " + std::to_string(int64_t(quantity->value)) : "";
+  const host::Unit* unit = host::find_unit(quantity->unit);
+  const bool is_length_too =
+      unit != nullptr && (unit->measure == host::Measure::Epochs || unit->measure == host::Measure::Steps);
+  return is_length_too && unit->read != setting.name.text
+             ? std::string(unit->read) + " = " + std::to_string(int64_t(quantity->value))
+             : "";
 }
 
 /// Whether it calls a function of another setting's values.
@@ -124,7 +127,7 @@ bool check_pairs(const node::Call& call, Context& cx) {
   if (call.op == library::Id::Ramp) {
     const ExprView over = cx.at(call.args[2].value);
     const auto* period = over.get<node::Quantity>();
-    if (period == nullptr || period->unit != "seconds") return true;
+    if (period == nullptr || period->measure != host::Measure::Seconds) return true;
     cx.report(diag::wrong_type(over.span, "`ramp` goes over steps or epochs, not over a time"));
     return false;
   }

@@ -117,6 +117,18 @@ void check_global_batch(Context& cx, const Experiment& experiment, const TrainBa
   cx.report(std::move(diagnostic));
 }
 
+/// An epoch of so many updates has as many batches, where each update has as many.
+void check_epoch_length(Context& cx, const Experiment& experiment) {
+  const SettingValue* length = find_setting(experiment.trainer, "steps_per_epoch");
+  const SettingValue* accumulate = find_setting(experiment.trainer, "accumulate");
+  if (length == nullptr || accumulate == nullptr || !accumulate->value.is<node::Call>()) return;
+  if (is_reported(cx, diagnostics::Code::E0309, accumulate->value.span)) return;
+  cx.report(diag::wrong_argument(accumulate->value.span,
+                                 "`steps_per_epoch` counts updates, and their batches change from epoch to epoch here")
+                .label(length->span, "the length of an epoch")
+                .help("take `steps_per_epoch` away, or say one number for `accumulate`"));
+}
+
 /// `weigh = count("tokens")`: a field of the batch.
 void check_counted(Context& cx, const Experiment& experiment) {
   const SettingValue* weigh = find_setting(experiment.trainer, "weigh");
@@ -162,6 +174,7 @@ std::optional<TrainBatch> find_train_batch(Program& program, const Experiment& e
 void check_windows(Context& cx, const Experiment& experiment) {
   check_step(cx, experiment);
   check_counted(cx, experiment);
+  check_epoch_length(cx, experiment);
   for (const StreamDecl& stream : cx.program.datas[experiment.data].streams) {
     if (stream.role == "train" && !stream.value.type.is_error()) check_endless(cx, experiment, stream);
   }

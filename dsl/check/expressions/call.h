@@ -33,9 +33,9 @@ Expr call_symbol(const Symbol& symbol, CallSite& site);
 /// `base.name(…)`.
 Expr call_method(const ast::Field& field, std::vector<Given> given, Span span, Scope& scope);
 
-/// Whether what is given for the padding of a convolution is the word "same".
-bool is_padding_word(const ObjectInfo& object, const ParamInfo& param, const Given& given);
-/// The padding that it stands for, by the `kernel` and `dilation` among the args of the block; E0319 unless `stride` is 1.
-Expr padding_of_word(const ObjectInfo& object, const std::vector<Expr>& args, Span span, Scope& scope);
+/// Whether a padding is given as the word "same".
+bool is_padding_word(const ParamInfo& param, const Given& given);
+/// The padding that it stands for, by the kernel and dilation among all args; E0319 unless the stride is 1.
+Expr padding_of_word(const PaddingOf& padding, const std::vector<Expr>& args, Span span, Scope& scope);
 
 }  // namespace ltr::check

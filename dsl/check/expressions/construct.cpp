@@ -58,7 +58,7 @@ std::optional<std::vector<Expr>> constructor_arguments(const ObjectInfo& object,
       args.push_back(given.checked ? *given.checked : check_function(*given.value, site.scope));
     } else if ((*bound)[i] == nullptr) {
       args.push_back(default_of(object.params, i, args, object.module, site.scope));
-    } else if (is_padding_word(object, param, *(*bound)[i])) {
+    } else if (is_padding_word(param, *(*bound)[i])) {
       words.push_back(i);
       args.push_back({param.type, (*bound)[i]->value->span, node::NoneConst{}});
     } else {
@@ -70,7 +70,7 @@ std::optional<std::vector<Expr>> constructor_arguments(const ObjectInfo& object,
   }
   for (size_t i = 0; i < words.size() && !has_error; ++i) {
     Expr& word = args[words[i]];
-    word = padding_of_word(object, args, word.span, site.scope);
+    word = padding_of_word(*object.params[words[i]].padding, args, word.span, site.scope);
     has_error = word.type.is_error();
     bind_sizes(object.params[words[i]].type, word.type, binding, cx);
   }

@@ -52,24 +52,12 @@ std::string text_of(const ExprView& expr) {
 }
 
 std::optional<Expr> make_quantity(double value, const std::string& unit, Span span) {
-  static const std::map<std::string, std::pair<const char*, double>> kUnits = {
-      {"steps", {"steps", 1}},
-      {"step", {"steps", 1}},
-      {"epochs", {"epochs", 1}},
-      {"epoch", {"epochs", 1}},
-      {"ms", {"seconds", 1e-3}},
-      {"s", {"seconds", 1}},
-      {"min", {"seconds", 60}},
-      {"h", {"seconds", 3600}},
-      {"KiB", {"bytes", 1024}},
-      {"MiB", {"bytes", 1024.0 * 1024}},
-      {"GiB", {"bytes", 1024.0 * 1024 * 1024}}};
-  const auto found = kUnits.find(unit);
-  if (found == kUnits.end()) return std::nullopt;
-  const auto& [name, scale] = found->second;
-  const std::string_view base = name;
-  const Kind kind = base == "seconds" ? Kind::Duration : base == "bytes" ? Kind::Bytes : Kind::Period;
-  return Expr{Type::of(kind), span, node::Quantity{value * scale, name}};
+  const host::Unit* known = host::find_unit(unit);
+  if (known == nullptr) return std::nullopt;
+  Kind kind = Kind::Period;
+  if (known->measure == host::Measure::Seconds) kind = Kind::Duration;
+  if (known->measure == host::Measure::Bytes) kind = Kind::Bytes;
+  return Expr{Type::of(kind), span, node::Quantity{value * known->factor, known->measure}};
 }
 
 namespace {

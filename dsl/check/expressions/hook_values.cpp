@@ -43,6 +43,16 @@ std::vector<const ObjectInfo*> declared_data(Context& cx) {
   return list;
 }
 
+/// Whether the data has what the steps of the model want: one that has not is wired to another one, or is E0502 there.
+bool may_feed(const ObjectInfo& data, const ObjectInfo& model) {
+  const auto step = model.fns.find("train");
+  if (step == model.fns.end() || step->second->role != FnRole::Step) return true;
+  return std::all_of(step->second->params.begin(), step->second->params.end(), [&](const ParamInfo& param) {
+    return param.initial != nullptr || std::any_of(data.batch.fields.begin(), data.batch.fields.end(),
+                                                   [&](const TypeField& field) { return field.name == param.name; });
+  });
+}
+
 }  // namespace
 
 bool hook_brings(std::string_view name, const Scope& scope) {
@@ -55,7 +65,9 @@ Expr hook_batch_field(const ast::Name& field, Span span, Scope& scope) {
   std::optional<Type> type;
   std::vector<std::string> known;
   bool is_damaged = false;
+  const ObjectInfo* model = scope.owner->model;
   for (const ObjectInfo* data : declared_data(cx)) {
+    if (model != nullptr && !data->is_damaged && !may_feed(*data, *model)) continue;
     is_damaged = is_damaged || data->is_damaged;
     for (const TypeField& one : data->batch.fields) {
       if (std::find(known.begin(), known.end(), one.name) == known.end()) known.push_back(one.name);

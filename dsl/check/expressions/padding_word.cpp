@@ -1,25 +1,10 @@
 // `padding = "same"` of a convolution.
 
-#include <algorithm>
-
 #include "dsl/check/expressions/call.h"
 
 namespace ltr::check {
 
 namespace {
-
-const Expr* argument_of(const ObjectInfo& object, const std::vector<Expr>& args, const std::string& name) {
-  for (size_t i = 0; i < object.params.size() && i < args.size(); ++i) {
-    if (object.params[i].name == name) return &args[i];
-  }
-  return nullptr;
-}
-
-const Type* type_of(const ObjectInfo& object, const std::string& name) {
-  const auto found = std::find_if(object.params.begin(), object.params.end(),
-                                  [&](const ParamInfo& param) { return param.name == name; });
-  return found == object.params.end() ? nullptr : &found->type;
-}
 
 /// How many axes sizes of this type are for.
 size_t axes_of(const Type& sizes) { return sizes.kind == Kind::Tuple ? sizes.fields.size() : 1; }
@@ -52,22 +37,14 @@ Expr around_axis(const Expr& kernel, const Expr& dilation, Span span, Scope& sco
 
 }  // namespace
 
-bool is_padding_word(const ObjectInfo& object, const ParamInfo& param, const Given& given) {
+bool is_padding_word(const ParamInfo& param, const Given& given) {
   const auto* text = given.value != nullptr ? given.value->get<ast::StrLiteral>() : nullptr;
-  const Type* kernel = type_of(object, "kernel");
-  if (param.name != "padding" || text == nullptr || text->parts.size() != 1 || text->parts[0].text != "same" ||
-      kernel == nullptr || type_of(object, "stride") == nullptr || type_of(object, "dilation") == nullptr)
-    return false;
-  // A pair of ints for each axis.
-  const size_t axes = axes_of(*kernel);
-  const Type& first = axes == 1 ? param.type : param.type.fields[0].type;
-  return (axes == 1 || axes_of(param.type) == axes) && first.kind == Kind::Tuple && first.fields.size() == 2;
+  return param.padding && text != nullptr && text->parts.size() == 1 && text->parts[0].text == "same";
 }
 
-Expr padding_of_word(const ObjectInfo& object, const std::vector<Expr>& args, Span span, Scope& scope) {
+Expr padding_of_word(const PaddingOf& padding, const std::vector<Expr>& args, Span span, Scope& scope) {
   Context& cx = scope.cx;
-  const Expr &kernel = *argument_of(object, args, "kernel"), &stride = *argument_of(object, args, "stride"),
-             &dilation = *argument_of(object, args, "dilation");
+  const Expr &kernel = args[padding.kernel], &stride = args[padding.stride], &dilation = args[padding.dilation];
   const size_t errors = cx.sink->error_count();
   std::vector<Expr> pairs;
   for (size_t axis = 0; axis < axes_of(kernel.type); ++axis) {

@@ -13,6 +13,38 @@ bool takes(CallSite& site, size_t count, const char* form) {
   return false;
 }
 
+/// `floor(a / b)` of two ints rounds their quotient: it is not an exact division. Nothing of any other argument.
+std::optional<Expr> rounded_quotient(host::Op op, CallSite& site) {
+  if (site.given.size() != 1 || site.given[0].value == nullptr) return std::nullopt;
+  const ast::Expr* inner = site.given[0].value;
+  while (const auto* paren = inner->get<ast::Paren>()) inner = &*paren->inner;
+  const auto* quotient = inner->get<ast::Binary>();
+  if (quotient == nullptr || quotient->op != ast::BinaryOp::Divide) return std::nullopt;
+  Scope& scope = site.scope;
+  Context& cx = scope.cx;
+  Expr left = check_expr(*quotient->left, scope);
+  Expr right = check_expr(*quotient->right, scope);
+  if (left.type.is_error() || right.type.is_error()) return error_at(site.span);
+  if (left.type.kind != Kind::Int || right.type.kind != Kind::Int) return std::nullopt;
+  if (divides_by_zero(right, inner->span, scope)) return error_at(site.span);
+  if (op == host::Op::Round) {
+    Expr real = host_op(host::Op::Div,
+                        {cx.keep(convert(std::move(left), Type::of(Kind::Float), scope)),
+                         cx.keep(convert(std::move(right), Type::of(Kind::Float), scope))},
+                        Type::of(Kind::Float), site.span);
+    return host_op(host::Op::Round, {cx.keep(std::move(real))}, Type::host_int(), site.span);
+  }
+  const bool is_floor = op == host::Op::Floor;
+  Type type = Type::host_int();
+  AtomTable& atoms = cx.program.atoms;
+  if (left.type.value && right.type.value) {
+    type.value =
+        is_floor ? atoms.floor(*left.type.value, *right.type.value) : atoms.ceil(*left.type.value, *right.type.value);
+  }
+  return host_op(is_floor ? host::Op::FloorDiv : host::Op::CeilDiv,
+                 {cx.keep(std::move(left)), cx.keep(std::move(right))}, type, site.span);
+}
+
 /// Functions of host numbers that share their names with functions of tensors.
 std::optional<Expr> host_function(const std::string& name, CallSite& site) {
   const std::optional<host::Op> op = host::find(name);
@@ -21,34 +53,8 @@ std::optional<Expr> host_function(const std::string& name, CallSite& site) {
   const bool is_rounding = host::info(*op).form == host::Form::Rounding;
   Scope& scope = site.scope;
   if (site.given.empty() || site.given[0].name) return std::nullopt;
-  // `floor(a / b)` of two ints rounds their quotient: it is not an exact division.
-  if (is_rounding && site.given.size() == 1 && site.given[0].value != nullptr) {
-    const ast::Expr* inner = site.given[0].value;
-    while (const auto* paren = inner->get<ast::Paren>()) inner = &*paren->inner;
-    const auto* quotient = inner->get<ast::Binary>();
-    if (quotient != nullptr && quotient->op == ast::BinaryOp::Divide) {
-      Expr left = check_expr(*quotient->left, scope);
-      Expr right = check_expr(*quotient->right, scope);
-      if (left.type.is_error() || right.type.is_error()) return error_at(site.span);
-      if (left.type.kind == Kind::Int && right.type.kind == Kind::Int) {
-        if (divides_by_zero(right, inner->span, scope)) return error_at(site.span);
-        Context& cx = scope.cx;
-        Type type = Type::host_int();
-        AtomTable& atoms = cx.program.atoms;
-        if (left.type.value && right.type.value && *op != host::Op::Round) {
-          type.value = *op == host::Op::Floor ? atoms.floor(*left.type.value, *right.type.value)
-                                              : atoms.ceil(*left.type.value, *right.type.value);
-        }
-        if (*op != host::Op::Round)
-          return host_op(*op == host::Op::Floor ? host::Op::FloorDiv : host::Op::CeilDiv,
-                         {cx.keep(std::move(left)), cx.keep(std::move(right))}, type, site.span);
-        Expr real = host_op(host::Op::Div,
-                            {cx.keep(convert(std::move(left), Type::of(Kind::Float), scope)),
-                             cx.keep(convert(std::move(right), Type::of(Kind::Float), scope))},
-                            Type::of(Kind::Float), site.span);
-        return host_op(host::Op::Round, {cx.keep(std::move(real))}, Type::host_int(), site.span);
-      }
-    }
+  if (is_rounding) {
+    if (auto rounded = rounded_quotient(*op, site)) return rounded;
   }
   if (!site.given[0].checked) site.given[0].checked = check_expr(*site.given[0].value, scope);
   const Type first = site.given[0].checked->type;

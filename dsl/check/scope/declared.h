@@ -19,6 +19,12 @@ namespace ltr::check {
 using resolve::Symbol;
 using resolve::SymbolKind;
 
+/// Of a param that is declared `padding[kernel, stride, dilation]`: the params that it names. A pair of ints for each axis of
+/// the kernel, or the word "same", which stands for the pairs that keep all sizes.
+struct PaddingOf {
+  size_t kernel = 0, stride = 0, dilation = 0;
+};
+
 struct ParamInfo {
   std::string name;
   Type type;
@@ -26,6 +32,7 @@ struct ParamInfo {
   Span span;
   std::vector<AtomId> sizes;  ///< what stands for the ints in it (`name_sizes`)
   bool is_block = false;
+  std::optional<PaddingOf> padding;
 };
 
 struct ObjectInfo;

@@ -173,6 +173,15 @@ Expr with_part(const ast::Expr& target, Expr part, Expr value, const ast::Expr*&
       break;
     }
   }
+  const bool is_of_list = part.is<node::ListElement>() || part.is<node::TupleElement>();
+  if (is_of_list) {
+    const bool is_tuple = part.is<node::TupleElement>();
+    scope.cx.report(
+        diag::wrong_place(target.span,
+                          std::string("an element of a ") + (is_tuple ? "tuple" : "list") + " stays what it is")
+            .help("make it anew: `{}`", is_tuple ? "t = (t[0], NEW)" : "l = l[.. i] + [NEW] + l[i + 1 ..]"));
+    return error_at(target.span);
+  }
   if (!is_part(part, scope.cx)) {
     scope.cx.report(diag::wrong_place(target.span, "only an index or a field of a variable can be assigned to"));
     return error_at(target.span);

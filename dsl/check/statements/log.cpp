@@ -23,6 +23,81 @@ bool is_of_epoch(const Scope& scope) {
   return hook != nullptr && hook->is_of_epoch;
 }
 
+/// E0423; the first of several says it for the step.
+void report_misplaced(const ast::Stmt& statement, Scope& scope) {
+  const bool in_step = scope.place == Place::Step;
+  if (in_step && std::exchange(scope.info->is_told_log, true)) return;
+  diagnostics::Diagnostic diagnostic =
+      diag::log_misplaced(statement.span, in_step ? "`log` has no meaning in step " + scope.info->name
+                                                  : "`log` stands in steps and in hooks of train, val and test");
+  if (in_step) did_you_mean(diagnostic, scope.info->name, scope.info->ast->name.span, {"train", "val", "test"});
+  scope.cx.report(std::move(diagnostic));
+}
+
+const char* kind_of(ast::LogKind kind, bool is_metric) {
+  switch (kind) {
+    case ast::LogKind::Scalar: return is_metric ? "metric" : "scalar";
+    case ast::LogKind::Image: return "image";
+    case ast::LogKind::Histogram: return "histogram";
+    case ast::LogKind::Text: return "text";
+  }
+  return "";
+}
+
+/// The value as loggers take it, an error after a report.
+Expr as_logged(Expr value, const ast::Log& log, Context& cx) {
+  const Type& type = value.type;
+  const auto wrong = [&](const std::string& what) {
+    diagnostics::Diagnostic diagnostic = diag::wrong_type(value.span, what + ", not " + cx.text(type));
+    if (type.kind == Kind::Metric)
+      diagnostic.help("call it, with what it compares: `log {} = {}(…)`", log.name.text, cx.source_text(value.span));
+    cx.report(std::move(diagnostic));
+    return error_at(value.span);
+  };
+  const bool is_metric = type.kind == Kind::MetricValue;
+  switch (log.kind) {
+    case ast::LogKind::Scalar:
+      if (!is_metric && !type.is_host_number() && !(type.is_tensor() && type.dims.empty()))
+        return wrong("`log` takes a number, a 0-d tensor or a metric");
+      return value;
+    case ast::LogKind::Image:
+    case ast::LogKind::Histogram:
+      if (!is_metric && !type.is_tensor()) return wrong("a tensor is wanted here");
+      return value;
+    case ast::LogKind::Text: break;
+  }
+  if (type.kind == Kind::Texts) {
+    const Span span = value.span;
+    return op_expr(library::Id::ShowTexts, Type::of(Kind::Str), span, {cx.keep(std::move(value))});
+  }
+  if (type.kind != Kind::Str) return wrong("`log text` takes a str");
+  return value;
+}
+
+const char* when_of(const ast::Log& log, bool is_metric, const Scope& scope) {
+  const std::string& place = scope.info->name;
+  const bool on_step = role_of(scope) == "train" && place != "train_epoch_end" && place != "train_end";
+  const bool may_step = log.when == ast::LogWhen::Step || log.when == ast::LogWhen::Both;
+  if (!on_step && may_step)
+    scope.cx.report(diag::log_misplaced(log.when_span, "outside of training values are recorded on epoch only"));
+  if (!on_step || log.when == ast::LogWhen::Epoch) return "epoch";
+  if (log.when == ast::LogWhen::Default) return is_metric ? "epoch" : "step";
+  return log.when == ast::LogWhen::Both ? "both" : "step";
+}
+
+std::string reduction_of(const ast::Log& log, bool is_metric, Context& cx) {
+  static const std::set<std::string> kReduces = {"sum", "mean", "min", "max"};
+  if (!log.reduce) return "mean";
+  if (!kReduces.contains(log.reduce->text)) {
+    cx.report(diag::log_misplaced(log.reduce->span, "`log` reduces by sum, mean, min or max"));
+  } else if (is_metric) {
+    cx.report(diag::log_misplaced(log.reduce->span, "a metric brings its own reduction"));
+  } else {
+    return log.reduce->text;
+  }
+  return "mean";
+}
+
 }  // namespace
 
 void note_lost_log(const node::CallMetric& call, Scope& scope) {
@@ -40,91 +115,33 @@ Stmt check_log(const ast::Stmt& statement, const ast::Log& log, Scope& scope) {
   Context& cx = scope.cx;
   const std::string role = role_of(scope);
   if ((scope.place != Place::Step && scope.place != Place::Hook) || role.empty()) {
-    // The first of several says it for the step.
-    if (scope.place == Place::Step && std::exchange(scope.info->is_told_log, true))
-      return {statement.span, stmt::Error{}};
-    diagnostics::Diagnostic diagnostic = diag::log_misplaced(
-        statement.span, scope.place == Place::Step ? "`log` has no meaning in step " + scope.info->name
-                                                   : "`log` stands in steps and in hooks of train, val and test");
-    if (scope.place == Place::Step)
-      did_you_mean(diagnostic, scope.info->name, scope.info->ast->name.span, {"train", "val", "test"});
-    cx.report(std::move(diagnostic));
+    report_misplaced(statement, scope);
     return {statement.span, stmt::Error{}};
   }
-  Expr value = log.value ? check_expr(*log.value, scope) : check_name({}, log.name, scope);
   LogEntry entry;
   entry.name = log.name.text;
   entry.role = role;
+  entry.owner = scope.owner != nullptr ? scope.owner->name : "";
+  Expr value = log.value ? check_expr(*log.value, scope) : check_name({}, log.name, scope);
+  if (!value.type.is_error()) value = as_logged(std::move(value), log, cx);
   if (value.type.is_error()) {
     // Still logged, so that a monitor of it is no second mistake.
     entry.kind = "error";
-    entry.owner = scope.owner != nullptr ? scope.owner->name : "";
     cx.program.logs.push_back(std::move(entry));
     return {statement.span, stmt::Error{}};
   }
+  const bool is_metric = value.type.kind == Kind::MetricValue;
+  entry.kind = kind_of(log.kind, is_metric);
   entry.bar = log.bar;
-  entry.owner = scope.owner != nullptr ? scope.owner->name : "";
   entry.span = log.name.span;
   entry.is_whole = is_of_epoch(scope);
-  const bool is_metric = value.type.kind == Kind::MetricValue;
-  if (const auto* update = value.get<node::CallMetric>())
-    entry.better = cx.program.metrics[cx.at(update->metric).type.decl].better;
-  switch (log.kind) {
-    case ast::LogKind::Scalar:
-      entry.kind = is_metric ? "metric" : "scalar";
-      if (!is_metric && !value.type.is_host_number() && !(value.type.is_tensor() && value.type.dims.empty())) {
-        diagnostics::Diagnostic diagnostic =
-            diag::wrong_type(value.span, "`log` takes a number, a 0-d tensor or a metric, not " + cx.text(value.type));
-        if (value.type.kind == Kind::Metric)
-          diagnostic.help("call it, with what it compares: `log {} = {}(…)`", entry.name, cx.source_text(value.span));
-        cx.report(std::move(diagnostic));
-        entry.kind = "error";
-        cx.program.logs.push_back(std::move(entry));
-        return {statement.span, stmt::Error{}};
-      }
-      break;
-    case ast::LogKind::Image: entry.kind = "image"; break;
-    case ast::LogKind::Histogram: entry.kind = "histogram"; break;
-    case ast::LogKind::Text: entry.kind = "text"; break;
-  }
-  if ((log.kind == ast::LogKind::Image || log.kind == ast::LogKind::Histogram) && !is_metric &&
-      !value.type.is_tensor()) {
-    cx.report(diag::wrong_type(value.span, "a tensor is wanted here, not " + cx.text(value.type)));
-    return {statement.span, stmt::Error{}};
-  }
-  if (log.kind == ast::LogKind::Text && value.type.kind == Kind::Texts) {
-    const Span span = value.span;
-    value = op_expr(library::Id::ShowTexts, Type::of(Kind::Str), span, {cx.keep(std::move(value))});
-  }
-  if (log.kind == ast::LogKind::Text && value.type.kind != Kind::Str) {
-    cx.report(diag::wrong_type(value.span, "`log text` takes a str, not " + cx.text(value.type)));
-    return {statement.span, stmt::Error{}};
-  }
-  const bool on_step = role == "train" && scope.info->name != "train_epoch_end" && scope.info->name != "train_end";
-  switch (log.when) {
-    case ast::LogWhen::Default: entry.when = on_step && !is_metric ? "step" : "epoch"; break;
-    case ast::LogWhen::Step: entry.when = "step"; break;
-    case ast::LogWhen::Epoch: entry.when = "epoch"; break;
-    case ast::LogWhen::Both: entry.when = "both"; break;
-  }
-  if (!on_step && entry.when != "epoch") {
-    cx.report(diag::log_misplaced(log.when_span, "outside of training values are recorded on epoch only"));
-    entry.when = "epoch";
-  }
-  entry.reduce = "mean";
-  if (log.reduce) {
-    static const std::set<std::string> kReduces = {"sum", "mean", "min", "max"};
-    if (!kReduces.contains(log.reduce->text)) {
-      cx.report(diag::log_misplaced(log.reduce->span, "`log` reduces by sum, mean, min or max"));
-    } else if (is_metric) {
-      cx.report(diag::log_misplaced(log.reduce->span, "a metric brings its own reduction"));
-    } else {
-      entry.reduce = log.reduce->text;
-    }
-  }
+  entry.when = when_of(log, is_metric, scope);
+  entry.reduce = reduction_of(log, is_metric, cx);
   if (const auto* update = value.get<node::CallMetric>()) {
+    const Object& metric = cx.program.metrics[cx.at(update->metric).type.decl];
+    entry.better = metric.better;
     // Which direction is better nobody knows of a metric that says it wrongly.
-    if (cx.program.metrics[cx.at(update->metric).type.decl].is_damaged) entry.kind = "error";
+    if (metric.is_damaged) entry.kind = "error";
   }
   for (const LogEntry& other : cx.program.logs) {
     if (other.kind != "error" && other.owner == entry.owner && other.role == entry.role && other.name == entry.name &&

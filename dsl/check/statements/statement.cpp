@@ -298,8 +298,14 @@ Stmt check_stmt(const ast::Stmt& statement, Scope& scope) {
     if (scope.place != Place::Step && scope.place != Place::Hook) {
       scope.cx.report(diag::wrong_place(span, "`every` stands in steps and hooks"));
     }
-    const ExprId period = scope.cx.keep(check_as(s->period, Type::of(Kind::Period), scope, "the period"));
-    return {span, stmt::Every{period, check_nested(s->body, scope)}};
+    Expr period = check_as(s->period, Type::of(Kind::Period), scope, "the period");
+    const auto* written = period.get<node::Quantity>();
+    // After a time every rank, and every run, would be at another step.
+    if (written != nullptr && written->measure == host::Measure::Seconds) {
+      scope.cx.report(diag::wrong_type(period.span, "`every` counts steps or epochs, and this is a time")
+                          .help("write it as `100 steps` or `2 epochs`"));
+    }
+    return {span, stmt::Every{scope.cx.keep(std::move(period)), check_nested(s->body, scope)}};
   }
   // No branch: what is assigned in it is known behind it.
   if (const auto* s = statement.get<ast::NoGrad>()) return {span, stmt::NoGrad{check_body(s->body, scope)}};

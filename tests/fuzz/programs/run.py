@@ -5,10 +5,11 @@ a step and predict. Fixed seeds; more by hand:
     tests/fuzz/programs/run.py --checks 100000 --count 500      # so many are checked, so many of them compiled and run
     tests/fuzz/programs/run.py --minutes 10 --checks 20000      # as long as that, each compiled
     tests/fuzz/programs/run.py --seed 17 --keep FOLDER          # one again, and its smallest form that fails
+    tests/fuzz/programs/run.py --coverage 36                    # what so many programs are made of, and what none has
 
 Python's standard library alone; LTRC and LTR_SOURCE say which compiler and sources, if not these. What the generator knows
 of a program: program.py and values.py make what has a value, which tests hold; network.py, block.py and layers.py what has
-a shape.
+a shape; variety.py and calls.py declarations, settings and calls of every kind.
 """
 import argparse
 import collections
@@ -19,17 +20,20 @@ import sys
 import time
 
 sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[2] / "run/support"), str(pathlib.Path(__file__).parent)]
+from coverage import Coverage  # noqa: E402
 from harness import LTRC, check, finish, run, scratch  # noqa: E402
 from network import Network  # noqa: E402
 from program import Program  # noqa: E402
 from shrink import shrunk  # noqa: E402
+from variety import Variety  # noqa: E402
 
 BATCH = 100
+KINDS = (lambda seed: {f"p{seed}.ltr": Program(seed).text()}, lambda seed: Network(seed).files(), lambda seed: Variety(seed, seed // 3).files())
 
 
 def program_of(seed):
-    """{file: text}, the program first: of layers where the seed is odd, of values where it is even."""
-    return Network(seed).files() if seed % 2 else {f"p{seed}.ltr": Program(seed).text()}
+    """{file: text}, the program first: of values, of layers and of all forms in turns."""
+    return KINDS[seed % len(KINDS)](seed)
 
 
 def written(files, folder):
@@ -59,7 +63,8 @@ def failure(source, program):
     result = run(program, "fit", "e", "--no-bar", "--threads", 1, "--out", out)
     if result.returncode != 0:
         return f"fit ends with {result.returncode}", result.text
-    if "step predict" in source.read_text():
+    text = source.read_text()
+    if "step predict" in text and "checkpoint = false" not in text:
         result = run(program, "predict", "e", "--weights", "last", "--no-bar", "--threads", 1, "--out", out, "--write", program.parent / "out.jsonl")
         if result.returncode != 0:
             return f"predict ends with {result.returncode}", result.text
@@ -96,12 +101,26 @@ def refused(seeds, folder):
     return {seed: fault for seed, fault in faults.items() if fault[0]}
 
 
+def cover(seeds, folder):
+    """Every production, setting, hook, unit and function of the library stands in some of the programs."""
+    coverage = Coverage()
+    for seed in seeds:
+        files = program_of(seed)
+        written(files, folder)
+        for name in files:
+            if name.endswith(".ltr"):
+                coverage.add(folder / name)
+    for kind, names in coverage.missing().items():
+        check(f"{len(seeds)} programs have all {kind}", not names, "\n".join(names))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seed", type=int, help="this one alone")
     parser.add_argument("--first", type=int, default=1)
     parser.add_argument("--checks", type=int, default=0, help="so many are checked, those that are compiled apart")
     parser.add_argument("--count", type=int, default=4, help="so many are compiled and run")
+    parser.add_argument("--coverage", type=int, default=0, help="so many are read for what they are made of")
     parser.add_argument("--minutes", type=float, help="compiled from --first on, as long as that")
     parser.add_argument("--keep", type=pathlib.Path, help="where the programs stay")
     options = parser.parse_args()
@@ -110,6 +129,9 @@ def main():
         folder = options.keep or pathlib.Path(place)
         folder.mkdir(exist_ok=True)
         os.environ["LTR_CACHE_DIR"] = str(pathlib.Path(place) / "cache")
+        if options.coverage:
+            cover(range(options.first, options.first + options.coverage), folder)
+            return finish()
         for first in range(options.first, options.first + options.checks, BATCH):
             seeds = range(first, min(first + BATCH, options.first + options.checks))
             for seed, fault in refused(seeds, folder).items():

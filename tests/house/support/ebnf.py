@@ -119,6 +119,38 @@ def choices(rules):
             yield from ((name, number, way) for way in ways)
 
 
+def begins_with_word(part):
+    kind = part[0]
+    if kind == "word":
+        return not part[1].isupper()
+    if kind == "seq":
+        return bool(part[1]) and begins_with_word(part[1][0])
+    return kind == "choice" and all(map(begins_with_word, part[1]))
+
+
+def text_of(part):
+    """A part as the page writes it."""
+    kind = part[0]
+    if kind == "word":
+        return part[1] if part[1].isupper() else f'"{part[1]}"'
+    if kind == "rule":
+        return part[1] + (f"({', '.join(part[2])})" if part[2] else "")
+    if kind == "seq":
+        return " ".join(map(text_of, part[1]))
+    if kind == "choice":
+        return "( " + " | ".join(map(text_of, part[1])) + " )"
+    return ("[ {} ]" if kind == "option" else "{{ {} }}").format(text_of(part[1]))
+
+
+def described(rules, choice):
+    """One of `choices`, for people."""
+    name, number, way = choice
+    part = list(_walk(rules[name].body))[number]
+    if part[0] == "choice":
+        return f"{name}: {text_of(part[1][way])}"
+    return f"{name}: {text_of(part)} {'is there' if way else 'is absent'}"
+
+
 def _bound(part, bindings):
     """A use of a parameter as what its user filled in."""
     if part[0] == "rule" and part[1] in bindings:
@@ -214,7 +246,7 @@ class Recognizer:
 
     def __init__(self, rules, table):
         sys.setrecursionlimit(100_000)
-        self.rules, self.table = rules, table
+        self.rules, self.table, self.numbers = rules, table, {}
 
     def problem(self, tokens):
         """What is wrong first; nothing if they are a sentence."""
@@ -255,3 +287,60 @@ class Recognizer:
         if key not in self.known:
             self.known[key] = self.ends(self.rules[part[1]].body, at, filled)
         return self.known[key]
+
+    # ---- which choices a sentence took
+
+    def choices_of(self, tokens):
+        """Of the sentence that the tokens are: `(production, part, way)` as `choices` gives them, by one of its readings."""
+        problem = self.problem(tokens)
+        assert problem is None, problem
+        self.taken = set()
+        self.follow(("rule", "program", ()), 0, len(tokens), {}, "")
+        return self.taken
+
+    def take(self, rule, part, way):
+        if rule not in self.numbers:
+            self.numbers[rule] = {id(inner): number for number, inner in enumerate(_walk(self.rules[rule].body))}
+        # What the user of a production filled in was counted where it stands.
+        number = self.numbers[rule].get(id(part))
+        if number is not None:
+            self.taken.add((rule, number, way))
+
+    def follow(self, part, at, end, bindings, rule):
+        kind = part[0]
+        if kind == "rule":
+            target = _bound(part, bindings)
+            if target is not part:
+                self.follow(target, at, end, {}, rule)
+            else:
+                self.follow(self.rules[part[1]].body, at, end, _filled(part, self.rules, bindings), part[1])
+        elif kind == "choice":
+            # A word that may also be a name is meant as the word.
+            ways = sorted(range(len(part[1])), key=lambda way: not begins_with_word(part[1][way]))
+            way = next(way for way in ways if end in self.ends(part[1][way], at, bindings))
+            self.take(rule, part, way)
+            self.follow(part[1][way], at, end, bindings, rule)
+        elif kind == "seq":
+            self.follow_all(part[1], at, end, bindings, rule)
+        elif kind in ("option", "many"):
+            self.take(rule, part, int(end > at))
+            if end > at:
+                self.follow_all([part[1]] * self.rounds(part[1], at, end, bindings), at, end, bindings, rule)
+
+    def follow_all(self, parts, at, end, bindings, rule):
+        """Parts one after another: from the front all places that may be reached, from the back one way to them."""
+        reached = [{at}]
+        for part in parts:
+            reached.append(set().union(*(self.ends(part, begin, bindings) for begin in reached[-1])))
+        for i in reversed(range(len(parts))):
+            begin = next(begin for begin in sorted(reached[i]) if end in self.ends(parts[i], begin, bindings))
+            self.follow(parts[i], begin, end, bindings, rule)
+            end = begin
+
+    def rounds(self, part, at, end, bindings):
+        """How often the part stands between two places."""
+        reached, count = {at}, 0
+        while end not in reached or count == 0:
+            reached = set().union(*(self.ends(part, begin, bindings) for begin in reached))
+            count += 1
+        return count

@@ -40,11 +40,27 @@ void find_filters(Context& cx, const ExprView& expr, const DataObject& data) {
   }
 }
 
+/// `cache` keeps records, and those behind a random map are others in each epoch.
+void find_caches(Context& cx, const ExprView& expr, const DataObject& data) {
+  for_each_child(expr, [&](ExprId child) { find_caches(cx, cx.at(child), data); });
+  const auto* stage = expr.get<node::Op>();
+  if (stage == nullptr || stage->op != library::Id::Cache || stage->args.empty()) return;
+  if (const auto map = random_map(cx.at(stage->args[0]), cx, data)) {
+    cx.report(diag::wrong_argument(expr.span, "`cache` keeps records that are others in each epoch")
+                  .label(*map, "this map draws random numbers")
+                  .help("put `cache` in front of `map`"));
+  }
+}
+
 }  // namespace
 
 void check_filters(Context& cx, const DataObject& data) {
-  for (const Member& member : data.object.members) find_filters(cx, member.value, data);
-  for (const StreamDecl& stream : data.streams) find_filters(cx, stream.value, data);
+  const auto find = [&](const Expr& value) {
+    find_filters(cx, value, data);
+    find_caches(cx, value, data);
+  };
+  for (const Member& member : data.object.members) find(member.value);
+  for (const StreamDecl& stream : data.streams) find(stream.value);
 }
 
 }  // namespace ltr::check

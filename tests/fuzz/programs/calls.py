@@ -1,0 +1,166 @@
+"""Random calls of the library's functions, layers, models, metrics, sources and stages, with sizes by chance: tests that print or update, and
+data. What they are worth is for the tests of `stdlib/`; here they meet one another and the compiler."""
+
+# In braces sizes by chance: b and c from 2 to 4, h and w from 4 to 6, n is twice another one.
+VALUES = """
+relu6(randn({b})); gelu(randn({b}), form = tanh); silu(randn({b}, {c})); mish(randn({b})); elu(randn({b}), alpha = 0.5); selu(randn({b})); softplus(randn({b}))
+prelu(randn({b}, {c}), full({c}, 0.1)); hardswish(randn({b})); glu(randn({b}, {n})); swiglu(randn({b}, {n})); softmax(randn({b}, {c}), dim = 1)
+log_softmax(randn({b}, {c}), 1); dropout(ones({b}), 0.5); logsigmoid(randn({b})); dropout2d(ones({b}, {c}, 2, 2)); exp(randn({b})); log(rand({b}) + 1.0)
+log1p(rand({b})); sqrt(rand({b})); rsqrt(rand({b}) + 0.5); sin(randn({b})); cos(randn({b})); tanh(randn({b})); sigmoid(randn({b})); erf(randn({b}))
+round(randn({b})); floor(randn({b})); ceil(randn({b})); sign(randn({b})); pow(rand({b}), full({b}, 2.0)); square(randn({b}))
+minimum(randn({b}), zeros({b})); maximum(randn({b}, {c}), zeros({c})); clamp(randn({b}), min = 0.0); masked_fill(randn({b}), zeros({b}) < 1.0, 2.0)
+isnan(randn({b})); isfinite(randn({b})); clone(randn({b})); stop_grad(randn({b})); numel(randn({b}, {c})); or_else(none, 3)
+attention(randn({b}, 2, {h}, 4), randn({b}, 2, {h}, 4), randn({b}, 2, {h}, 4), causal = true); rope(randn({b}, 2, {h}, 4)); alibi({b}, {h})
+conv1d(randn({b}, {c}, {h}), randn(2, {c}, 3)); conv2d(randn({b}, {c}, {h}, {w}), randn(2, {c}, 3, 2)); conv3d(randn(1, {c}, {h}, {h}, {w}), randn(2, {c}, 2, 2, 2))
+conv_transpose1d(randn({b}, {c}, {h}), randn({c}, 2, 3)); conv_transpose2d(randn({b}, {c}, {h}, {w}), randn({c}, 2, 3, 2))
+conv_transpose3d(randn(1, {c}, 2, 2, 2), randn({c}, 2, 2, 2, 2)); pixel_shuffle(randn({b}, 4 * {c}, {h}, {w}), 2); linspace(0.0, 1.0, {h}); eye({h})
+one_hot(randint(0, {c}, [{b}]), {c}); randperm({h}); bernoulli(rand({b})); sample(softmax(randn({b}, {c}), 1)); rand({b}, {c}); normal({b}, {c}, std = 0.5)
+uniform({b}, low = -1.0, high = 1.0); class_of("b", ["a", "b"]); class_of(none, ["a"], missing = {c}); matmul(randn({b}, {c}), randn({c}, {h}))
+bmm(randn({b}, {c}, 2), randn({b}, 2, {h})); einsum("bi,ij->bj", [randn({b}, {c}), randn({c}, {h})]); bilinear(randn({b}, {c}), randn({b}, {h}), randn(2, {c}, {h}))
+embedding(randint(0, {c}, [{b}, {h}]), randn({c}, 3)); layer_norm(randn({b}, {c})); rms_norm(randn({b}, {c})); group_norm(randn({b}, {n}, {h}), 2)
+instance_norm(randn({b}, {c}, {h})); batch_norm(randn({b}, {c}, 3), none, none, zeros({c}), ones({c}), full(0)); max_pool1d(randn({b}, {c}, {h}), 2); max_pool2d(randn({b}, {c}, {h}, {w}), (2, 1)); avg_pool1d(randn({b}, {c}, {h}), 2, stride = 1)
+avg_pool2d(randn({b}, {c}, {h}, {w}), 2); adaptive_avg_pool1d(randn({b}, {c}, {h}), 2); adaptive_avg_pool2d(randn({b}, {c}, {h}, {w}), (2, 1))
+gru(randn({b}, {h}, {c}), zeros({b}, 2), randn(6, {c}), randn(6, 2)); rnn(randn({b}, {h}, {c}), zeros({b}, 2), randn(2, {c}), randn(2, 2))
+lstm(randn({b}, {h}, {c}), zeros({b}, 2), zeros({b}, 2), randn(8, {c}), randn(8, 2)); var(randn({b}, {c}), 1); std(randn({b}, {c})); argmin(randn({b}, {c}), 1)
+any(randn({b}) > 0.0); all(randn({b}) < 9.0); prod(randn({b}, {c}), 0); logsumexp(randn({b}, {c}), 1, keepdim = true); norm(randn({b}, {c}), dim = 1)
+cumsum(randn({b}, {c}), 1); cumprod(randn({b}, {c}), 0); logcumsumexp(randn({b}, {c}), 1); topk(randn({b}, {h}), 2); sort(randn({b}, {c}), descending = true)
+unique(randint(0, {c}, [{h}])); ranks(randn({h})); score_curve(randn({h}), randint(0, 2, [{h}])); edit_distances(randint(1, 3, [{b}, 4]), randint(1, 3, [{b}, 3]), 0)
+counted(randint(0, {c}, [{b}]), none, {c}); class_counts(randint(0, {c}, [{b}]), zeros({b}) < 1.0, {c})
+confusion_counts(randint(0, {c}, [{b}]), randint(0, {c}, [{b}]), zeros({b}) < 1.0, {c}); permute(randn({b}, {c}, 2), [2, 0, 1]); squeeze(randn({b}, 1), 1)
+unsqueeze(randn({b}), 0); expand(randn({b}, 1), [{b}, {c}]); cat([randn({b}, {c}), randn(1, {c})]); chunk(randn({n}, {c}), 2); split(randn({h}, {c}), [1, {h} - 1])
+flip(randn({b}, {c}), [1]); roll(randn({b}, {c}), 1, 0); repeat(randn({b}), [{c}]); tril(randn({b}, {c})); triu(randn({b}, {c}), 1); diagonal(randn({b}, {c}))
+pad(randn({b}, {c}), [1, 0]); interpolate(randn({b}, {c}, {h}, {w}), {n}, 3); gather(randn({b}, {c}), 1, randint(0, {c}, [{b}, 2]))
+scatter(zeros({b}, {c}), 1, randint(0, {c}, [{b}, 1]), ones({b}, 1)); scatter_add(zeros({b}, {c}), 1, randint(0, {c}, [{b}, 2]), ones({b}, 2))
+index_select(randn({h}, {c}), 0, randint(0, {h}, [{b}])); select(randn({b}, {c}), 1, 0); random_affine(rand(3, {h}, {w}), 10.0); image_grid(rand({b}, 3, {h}, {w}))
+resize(rand({c}, {h}, {w}), {n}, 3); center_crop(rand({c}, {h}, {w}), 2, 3); random_crop(rand({c}, {h}, {w}), 3, 3, padding = 1)
+random_resized_crop(rand({c}, {h}, {w}), 3, 2); random_flip(rand({c}, {h}, {w})); random_vflip(rand({c}, {h}, {w})); random_rotation(rand({c}, {h}, {w}), 5.0)
+pad_image(rand({c}, {h}, {w}), 2); to_float(randint(0, 255, [{h}]).to(u8)); normalize(rand(3, {h}, {w}), [0.5, 0.5, 0.5], [0.2, 0.2, 0.2])
+grayscale(rand(3, {h}, {w})); color_jitter(rand(3, {h}, {w}), brightness = 0.2); gaussian_blur(rand({c}, {h}, {w}), 3, 1.0); auto_contrast(rand({c}, {h}, {w}))
+posterize(randint(0, 255, [{h}]).to(u8), 4); solarize(rand({c}, {h}), 0.5); random_erasing(rand(3, {h}, {w}))
+soft_cross_entropy(randn({b}, {c}), softmax(randn({b}, {c}), 1)); nll(log_softmax(randn({b}, {c}), 1), randint(0, {c}, [{b}])); bce(rand({b}), rand({b}))
+bce_with_logits(randn({b}), rand({b})); focal(randn({b}, {c}), randint(0, {c}, [{b}])); dice(rand({b}, {c}), rand({b}, {c})); hinge(randn({b}), ones({b}))
+ctc(log_softmax(randn({n}, {b}, {c}), 2), randint(1, {c}, [{b}, 2]), full({b}, {n}), full({b}, 2)); contrastive(randn({b}, {c}), randn({b}, {c}))
+mse(randn({b}), randn({b})); l1(randn({b}), randn({b})); smooth_l1(randn({b}), randn({b}), beta = 0.5); huber(randn({b}), randn({b}), reduction = sum)
+kl_div(log_softmax(randn({b}, {c}), 1), softmax(randn({b}, {c}), 1)); poisson_nll(randn({b}), rand({b})); gaussian_nll(randn({b}), randn({b}), rand({b}) + 0.1)
+cosine_embedding(randn({b}, {c}), randn({b}, {c}), ones({b})); triplet_margin(randn({b}, {c}), randn({b}, {c}), randn({b}, {c}))
+"Ab c".length; "abc".find("c"); "Ab".lower(); "Ab".upper(); " a ".strip(); "aba".replace("a", "c"); "ab".starts_with("a"); "ab".ends_with("b"); "ab".contains("b")
+"ab".chars(); "ab".bytes(); "a b".split(); ["a", "b"].join("-"); xavier_uniform({b}, {c}); xavier_normal({b}, {c}); kaiming_uniform({b}, {c})
+kaiming_normal({b}, {c}); orthogonal({b}, {c}); trunc_normal({b}, std = 0.1)
+"""
+
+LAYERS = """
+AdaptiveAvgPool1d(2) < randn({b}, {c}, {h}); AvgPool1d(2) < randn({b}, {c}, {h}); AvgPool2d((2, 1)) < randn({b}, {c}, {h}, {w}); MaxPool1d(2) < randn({b}, {c}, {h})
+BatchNorm1d({c}) < randn({b}, {c}); BatchNorm2d({c}) < randn({b}, {c}, 2, 2); SyncBatchNorm({c}) < randn({b}, {c}, 2, 2); InstanceNorm({c}) < randn({b}, {c}, 3)
+GroupNorm(2, {n}) < randn({b}, {n}, 3); Conv1d({c}, 2, 3, padding = "same") < randn({b}, {c}, {h}); Conv2d({c}, 2, (3, 2), padding = (1, 0)) < randn({b}, {c}, {h}, {w})
+Conv3d({c}, 2, 2) < randn({b}, {c}, {h}, {h}, {w}); ConvTranspose1d({c}, 2, 3) < randn({b}, {c}, {h}); ConvTranspose3d({c}, 2, 2) < randn({b}, {c}, 2, 2, 2)
+PixelShuffle(2) < randn({b}, 4 * {c}, {h}, {w}); Upsample(2) < randn({b}, {c}, {h}, {w}); Dropout2d(0.5) < randn({b}, {c}, 2, 2); Flatten() < randn({b}, {c}, 2, 2)
+MultiheadAttention(4, 2) < randn({b}, {h}, 4); TransformerEncoderLayer(4, 2, inner = 8) < randn({b}, {h}, 4); LSTM({c}, 3) < randn({b}, {h}, {c})
+GRU({c}, 3, directions = 2) < randn({b}, {h}, {c}); RNN({c}, 3) < randn({b}, {h}, {c}); PReLU({c}) < randn({b}, {c}); Embedding({c}, 3) < randint(0, {c}, [{b}])
+Bilinear({c}, {h}, 2) < randn({b}, {c}), randn({b}, {h}); LSTMCell({c}, 3) < randn({b}, {c}), zeros({b}, 3), zeros({b}, 3); GRUCell({c}, 3) < randn({b}, {c}), zeros({b}, 3)
+RNNCell({c}, 3) < randn({b}, {c}), zeros({b}, 3); lenet({c}) < randn({b}, 1, 28, 28); mlp({c}, 2, hidden = 4) < randn({b}, {c}); lstm_forecaster({c}, 2, hidden = 4) < randn({b}, {h}, {c})
+LayerNorm({c}) < randn({b}, {c}); RMSNorm({c}) < randn({b}, {c}); Identity() < randn({b}); Dropout(0.2) < randn({b}); Linear({c}, 2) < randn({b}, {c})
+ConvTranspose2d({c}, 2, (3, 2)) < randn({b}, {c}, {h}, {w}); MaxPool2d(2) < randn({b}, {c}, {h}, {w}); AdaptiveAvgPool2d((1, 2)) < randn({b}, {c}, {h}, {w})
+unet(2, 32, 32, channels = 1, size = 4) < randn(1, 1, 32, 32); mobilenet_v2({c}) < randn(1, 3, 32, 32); resnet18({c}) < randn(1, 3, 32, 32)
+resnet34({c}) < randn(1, 3, 32, 32); resnet50({c}) < randn(1, 3, 32, 32); gpt2(vocab = {h}, positions = 8, size = 4, layers = 1, heads = 2) < randint(0, {h}, [{b}, 4])
+bert(vocab = {h}, positions = 8, size = 4, layers = 1, heads = 2, inner = 8) < randint(0, {h}, [{b}, 4]), zeros({b}, 4) < 1.0, zeros({b}, 4).to(i64); vit_b16({c}) < randn(1, 3, 224, 224)
+"""
+
+# Of two classes, of several, of labels, of numbers, of texts.
+KINDS = {"binary": "randn({h}), randint(0, 2, [{h}])", "classes": "randn({h}, {c}), randint(0, {c}, [{h}])",
+         "labels": "randn({h}, {c}), randint(0, 2, [{h}, {c}])", "numbers": "rand({h}), rand({h})", "one": "full(0.5)", "rows": "rand({b}, {c}), rand({b}, {c})",
+         "probs": "softmax(randn({b}, {c}), 1), softmax(randn({b}, {c}), 1)", "images": "rand({b}, 1, 16, 16), rand({b}, 1, 16, 16)",
+         "texts": "randint(1, 4, [{b}, 4]), randint(1, 4, [{b}, 3])", "sequences": "randn({b}, {c}, {h}), randint(0, {c}, [{b}, {h}])", "tokens": "randn({b}, {h}, {c}), randint(0, {c}, [{b}, {h}])",
+         "ranked": "randn({h}), randint(0, 2, [{h}]), randint(0, 2, [{h}])"}
+METRICS = """
+binary: BinaryAccuracy() BinaryHammingDistance() BinaryPrecision() BinaryRecall() BinarySpecificity() BinaryF1Score() BinaryFBetaScore(2.0) BinaryCalibrationError()
+binary: BinaryConfusionMatrix() BinaryMatthewsCorrCoef() BinaryJaccardIndex() BinaryCohenKappa() BinaryAUROC() BinaryAveragePrecision()
+classes: CalibrationError({c}) ConfusionMatrix({c}) CohenKappa({c}) MatthewsCorrCoef({c}) JaccardIndex({c}) ExactMatch({c}) AUROC({c}) AveragePrecision({c}) Accuracy({c})
+classes: HammingDistance({c}) Precision({c}) Recall({c},average=micro) Specificity({c}) F1Score({c}) FBetaScore({c},beta=0.5) StatScores({c})
+labels: MultilabelExactMatch({c}) MultilabelAccuracy({c}) MultilabelHammingDistance({c}) MultilabelPrecision({c}) MultilabelRecall({c}) MultilabelSpecificity({c})
+labels: MultilabelF1Score({c}) MultilabelFBetaScore({c},beta=2.0) MultilabelAUROC({c}) MultilabelAveragePrecision({c})
+numbers: SpearmanCorrCoef() MeanAbsoluteError() MeanSquaredError() RootMeanSquaredError() MeanSquaredLogError() MeanAbsolutePercentageError() R2Score()
+numbers: SymmetricMeanAbsolutePercentageError() ExplainedVariance() PearsonCorrCoef()
+one: MeanMetric() SumMetric() MinMetric() MaxMetric() RunningMean(3)
+rows: CosineSimilarity() ScaleInvariantSignalDistortionRatio()
+probs: KLDivergence()
+images: PeakSignalNoiseRatio(1.0) StructuralSimilarityIndexMeasure(1.0)
+texts: WordErrorRate() CharErrorRate() EditDistance()
+tokens: Perplexity()
+ranked: RetrievalMRR() RetrievalMAP() RetrievalNormalizedDCG()
+"""
+
+STAGES = ("shuffle({b})", "shuffle(1, buffer = 4)", "map(same)", "map(same, on_bad = skip(3))", "take({n})", "skip(1)", "shard(0, 2)", "repeat(2)", "cache()",
+          "cache(limit = 2 MiB)", "prefetch({b})", 'select("u", "n")', "concat(base)", "bucket(by = s => s.n, width = 2)")
+SOURCES = ('mnist()', 'fashion_mnist("none")', 'cifar10()', 'idx("none.idx") as {{image: u8[2, 2]}}', 'npz("none.npz") as {{x: float[{b}]}}', 'npy("none.npy") as {{x: float[{b}]}}',
+           'csv("none.csv", sep = ";") as {{x: float, y: option[str]}}', 'jsonl("none/*.jsonl") as {{x: float}}', 'wav("none/*.wav")', 'text_lines("none/*.txt")',
+           'text_chars("none.txt")', 'token_shards("none/*.bin", window = {h})', 'image_folder("none")')
+RULES = ("SGD({}, momentum = 0.5)", "Adam({})", "AdamW({})", "NAdam({})", "RAdam({})", "Adamax({})", "RMSprop({})", "Adadelta({})", "Adagrad({})", "Rprop({})",
+         "Adafactor({})", "Muon({})", "Lion({})", "Lamb({})", "Lars({})")
+SCHEDULES = ("cyclic(0.5, 1.0, up = 2 steps)", "noam(16, warmup = 2 steps)", "inverse_sqrt(warmup = 2 steps)", "wsd(warmup = 1 steps, decay = 1 steps)", "multistep([1 steps])",
+             "exponential(0.9, every = 2 steps)", "polynomial(2.0)", "step(2 steps)", "one_cycle()", "linear(to = 0.1)", "cosine(final = 0.1)", "linear_warmup(2 steps)")
+
+
+def entries(text):
+    return [one.strip() for line in text.strip().splitlines() for one in line.split(";")]
+
+
+def metrics():
+    for line in METRICS.strip().splitlines():
+        kind, _, names = line.partition(": ")
+        yield from ((name, KINDS[kind]) for name in names.split())
+
+
+def dealt(rng, items, turn, hands):
+    """A share of the items in some order: so many programs one after another have all of them."""
+    share = list(items)[turn % hands::hands]
+    return rng.sample(share, len(share))
+
+
+class Calls:
+    """`turn` counts the programs of this kind."""
+
+    def __init__(self, rng, turn):
+        self.rng, self.turn = rng, turn
+
+    def dealt(self, items, hands=10):
+        return dealt(self.rng, items, self.turn, hands)
+
+    def sized(self, text):
+        small, large = self.rng.choice((2, 3, 4)), self.rng.choice((4, 5, 6))
+        sizes = {"b": self.rng.choice((2, 3, 4)), "c": small, "h": large, "w": self.rng.choice((4, 5, 6)), "n": 2 * self.rng.choice((2, 3, 4))}
+        return text.format(**sizes)
+
+    def test(self):
+        """A test of some of them."""
+        lines = []
+        for one in self.dealt(entries(VALUES)):
+            lines.append(f"print {self.sized(one)}")
+        for i, one in enumerate(self.dealt(entries(LAYERS))):
+            layer, given = self.sized(one).split(" < ", 1)
+            lines += [f"l{i} = {layer}", f"y{i} = l{i}({given})"]
+        for i, (name, given) in enumerate(self.dealt(metrics())):
+            made, _, values = self.sized(f"{name} < {given}").partition(" < ")
+            lines += [f"m{i} = {made}", f"m{i}.update({values})", f"print m{i}.compute()"]
+        return ["", 'test "calls" {', *(f"  {line}" for line in lines), "}"]
+
+    def data(self):
+        """Streams through some stages, and sources whose files are not there."""
+        rng = self.rng
+        stages = " |> ".join(self.sized(one) for one in self.dealt(STAGES, 4))
+        sources = [f"  let s{i} = {self.sized(one)}" for i, one in enumerate(self.dealt(SOURCES, 5))]
+        other = rng.choice(("base |> zip(other)", "mix([base, base |> take(4)], weights = [0.5, 0.5])", "base"))
+        return ["", "data Streams() {", "  batch[B] { u: float[B, 2], n: i64[B], more: float[B] }", *sources,
+                "  fn row(s: {i: int}) -> {u: float[2], n: int} = (u = ones(2) * s.i, n = s.i)", "  fn same(s: {u: float[2], n: int}) -> {u: float[2], n: int} = s",
+                "  fn even(s: {u: float[2], n: int}) -> bool = s.n % 2 == 0", "  fn added(s: {i: int}) -> {more: float} = (more = 1.0 * s.i)",
+                "  let base = range(16) |> filter(low) |> map(row)", "  fn low(s: {i: int}) -> bool = s.i < 14", "  let other = range(16) |> map(added)", "  let seen = facts(base)",
+                '  let words = vocab(range(4) |> map(s => (t = "a b")), of = "t", max = 10)',
+                f"  train = base |> {stages} |> collate(2, drop_last = true)", f"  val = {other} |> collate(4)",
+                "  test = base |> window(2) |> select(\"n\") |> take(2) |> map(s => (n = s.n[0])) |> collate(2)", "}"]
+
+    def model(self):
+        """Optimizers and schedules."""
+        rules = self.dealt(RULES, 4)
+        schedules = self.dealt(SCHEDULES, 4)
+        return ["", "model Many() {", *(f"  m{i} = Linear(2, 2, bias = false)" for i in range(len(rules))),
+                *(f"  optimizer o{i} = {rule.format(f'm{i}.weights')} {{ schedule = {schedules[i % len(schedules)]} }}" for i, rule in enumerate(rules)),
+                "  step train[B](x: float[B, 2]) {", *(f"    minimize mean(m{i}(x) ** 2) with o{i}" for i in range(len(rules))), "  }", "}"]
