@@ -8,10 +8,18 @@ namespace ltr::training_logic {
 
 namespace {
 
-/// A path is meant whole, or from the block that was given to the optimizer.
-bool chooses(const std::string& pattern, const Scope& scope, const Scope& place) {
-  if (matches(pattern, weight_name(place.path))) return true;
-  return scope.holds(place) && place.path.size() > scope.path.size() && matches(pattern, scope.name_of(place));
+/// A name that stands for the weights of all elements of a list, as one that no pattern fits which chooses among them.
+std::string of_any_number(const std::string& name) {
+  std::string other;
+  for (const char c : name) other += c == '*' ? std::string(2, '\0') : std::string(1, c);
+  return other;
+}
+
+/// A path is meant whole, or from the block that was given to the optimizer. `surely`: of a list of unknown length, all elements.
+bool chooses(const std::string& pattern, const Scope& scope, const Scope& place, bool surely = false) {
+  const auto fits = [&](const std::string& name) { return matches(pattern, surely ? of_any_number(name) : name); };
+  if (fits(weight_name(place.path))) return true;
+  return scope.holds(place) && place.path.size() > scope.path.size() && fits(scope.name_of(place));
 }
 
 /// The declaration of the block that a weight is a member of.
@@ -50,7 +58,7 @@ void check_begun(const Findings& findings, const Pattern& pattern, const Heap& h
 
 }  // namespace
 
-bool takes(const std::string& pattern, const WeightUse& use, const Heap& heap) {
+bool takes(const std::string& pattern, const WeightUse& use, const Heap& heap, bool surely) {
   const Weight& weight = heap.weights[use.weight];
   if (pattern == "@1d") return weight.rank < 2;
   return std::any_of(weight.places.begin(), weight.places.end(), [&](const Scope& place) {
@@ -58,15 +66,38 @@ bool takes(const std::string& pattern, const WeightUse& use, const Heap& heap) {
     if (pattern == "@bias") return name == "bias" || name.starts_with("bias_");
     if (pattern == "@norm") return kind_of(place, heap).find("Norm") != std::string::npos;
     if (pattern == "@embedding") return kind_of(place, heap) == "Embedding";
-    return chooses(pattern, use.scope, place);
+    return chooses(pattern, use.scope, place, surely);
   });
 }
 
+namespace {
+
+/// E0437: a group of which the groups before it leave nothing, as the first that fits takes a weight.
+void check_left(const Pattern& group, const std::vector<const WeightUse*>& matched, const Heap& heap, Sink& sink) {
+  std::optional<std::pair<std::string, Span>> taker;
+  for (const WeightUse* use : matched) {
+    const auto first = std::find_if(group.before.begin(), group.before.end(),
+                                    [&](const auto& one) { return takes(one.first, *use, heap, true); });
+    if (first == group.before.end()) return;
+    if (!taker) taker = *first;
+  }
+  diagnostics::Diagnostic diagnostic = diag::group_takes_nothing(group.span, group.text);
+  diagnostic.label(taker->second, "\"{}\" takes them first", taker->first)
+      .help("write the narrower pattern first: a weight is in the first group that it matches");
+  sink.report(std::move(diagnostic));
+}
+
+}  // namespace
+
 void check_patterns(const Findings& findings, const Heap& heap, Sink& sink) {
   for (const Pattern& pattern : findings.patterns) {
-    if (std::any_of(pattern.weights.begin(), pattern.weights.end(),
-                    [&](const WeightUse& one) { return chooses(pattern, one, heap); })) {
+    std::vector<const WeightUse*> matched;
+    for (const WeightUse& one : pattern.weights) {
+      if (pattern.is_init ? chooses(pattern, one, heap) : takes(pattern.text, one, heap)) matched.push_back(&one);
+    }
+    if (!matched.empty()) {
       check_begun(findings, pattern, heap, sink);
+      if (!pattern.before.empty()) check_left(pattern, matched, heap, sink);
       continue;
     }
     diagnostics::Diagnostic diagnostic = diag::pattern_matches_nothing(pattern.span, pattern.of, pattern.text);

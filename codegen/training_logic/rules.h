@@ -10,8 +10,9 @@ namespace ltr::training_logic {
 
 using diagnostics::Sink;
 
-/// Whether a group of an optimizer takes a weight, by its name, whole or from where it was asked for, or its kind: `@1d`.
-bool takes(const std::string& pattern, const WeightUse& use, const Heap& heap);
+/// Whether a group of an optimizer takes a weight, by its name, whole or from where it was asked for, or its kind: `@1d`. Of a
+/// weight that stands for those of a list of unknown length: whether it may take some, or `surely` all.
+bool takes(const std::string& pattern, const WeightUse& use, const Heap& heap, bool surely = false);
 
 /// A model of the program, built, with its steps followed.
 struct ModelTrace {
@@ -34,10 +35,12 @@ void check_second_owners(const Findings& findings, const Heap& heap, Sink& sink)
 void check_matrices(const ModelTrace& model, const Heap& heap, Sink& sink);
 /// E0404, E0407: every weight of a model that trains has an optimizer, and every optimizer is used.
 void check_ownership(const ModelTrace& model, const Findings& findings, const Heap& heap, Sink& sink);
-/// E0433: patterns of `init` and of groups match some weight.
+/// E0433, E0437: patterns of `init` and of groups match some weight, of which groups before leave some.
 void check_patterns(const Findings& findings, const Heap& heap, Sink& sink);
-/// E0410, W0404: no activation before what applies one itself, and logarithms before what takes them.
+/// E0410, W0404, W0406: no activation before what applies one itself, logarithms and probabilities before what takes them.
 void check_activations(const Findings& findings, Sink& sink);
+/// E0438: weights follow, by `ema_update`, weights of the same shapes.
+void check_averages(const Findings& findings, Sink& sink);
 /// E0425: evaluation draws no random numbers.
 void check_evaluation(const Findings& findings, Sink& sink);
 /// E0421: each role has metric objects of its own.

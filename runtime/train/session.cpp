@@ -12,6 +12,7 @@
 #include "ltr/operators.h"
 #include "runtime/callbacks/program_callback.h"
 #include "runtime/plan/recorder.h"
+#include "runtime/tables/run_names.h"
 #include "runtime/tensor/handle.h"
 #include "runtime/tensor/host_read.h"
 #include "runtime/tensor/precision.h"
@@ -429,6 +430,8 @@ void Session::end_epoch(const Str& reason) {
 
 void Session::save(const Str& name) {
   const NotedEffect noted([&](Recorder&) { return plan::Saved{name}; });
+  if (const Option<Str> wrong = wrong_checkpoint_name(name))
+    throw error_here(err::settings_contradict, fmt::format("save(\"{}\"): {}", name, *wrong));
   saves.push_back(name);
 }
 

@@ -1,5 +1,6 @@
 #include <utility>
 
+#include "dsl/check/declarations/declarations.h"
 #include "dsl/check/declarations/hook.h"
 #include "dsl/check/statements/statements.h"
 
@@ -46,8 +47,9 @@ Stmt check_log(const ast::Stmt& statement, const ast::Log& log, Scope& scope) {
     diagnostics::Diagnostic diagnostic = diag::log_misplaced(
         statement.span, scope.place == Place::Step ? "`log` has no meaning in step " + scope.info->name
                                                    : "`log` stands in steps and in hooks of train, val and test");
-    if (scope.place == Place::Step)
-      did_you_mean(diagnostic, scope.info->name, scope.info->ast->name.span, {"train", "val", "test"});
+    if (const auto near = scope.place == Place::Step ? step_meant_by(scope.info->name) : std::nullopt;
+        near && *near != "predict")
+      diagnostic.help("did you mean `{}`?", *near).fix(scope.info->ast->name.span, *near);
     cx.report(std::move(diagnostic));
     return {statement.span, stmt::Error{}};
   }
