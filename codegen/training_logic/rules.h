@@ -36,8 +36,10 @@ void check_matrices(const ModelTrace& model, const Heap& heap, Sink& sink);
 void check_ownership(const ModelTrace& model, const Findings& findings, const Heap& heap, Sink& sink);
 /// E0433: patterns of `init` and of groups match some weight.
 void check_patterns(const Findings& findings, const Heap& heap, Sink& sink);
-/// E0410, W0404: no activation before what applies one itself, and logarithms before what takes them.
+/// E0410, W0404, W0406: no activation before what applies one itself, logarithms and probabilities before what takes them.
 void check_activations(const Findings& findings, Sink& sink);
+/// E0438: weights follow, by `ema_update`, weights of the same shapes.
+void check_averages(const Findings& findings, Sink& sink);
 /// E0425: evaluation draws no random numbers.
 void check_evaluation(const Findings& findings, Sink& sink);
 /// E0421: each role has metric objects of its own.

@@ -22,7 +22,8 @@ bool same(const std::vector<Value>& left, const std::vector<Value>& right) {
 
 size_t count(const Findings& findings) {
   return findings.updates.size() + findings.doubled.size() + findings.draws.size() + findings.metrics.size() +
-         findings.second_owners.size() + findings.statistics.size() + findings.patterns.size();
+         findings.second_owners.size() + findings.statistics.size() + findings.patterns.size() +
+         findings.misfits.size() + findings.averages.size();
 }
 
 }  // namespace

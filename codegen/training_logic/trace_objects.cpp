@@ -87,6 +87,28 @@ Value Trace::construct(const ir::Op& op, Frame& frame) {
   return made;
 }
 
+std::optional<int64_t> Trace::size_of(ir::DimId id, const Scope& object) const {
+  const ir::Dim& dim = module_.dims[id];
+  if (dim.kind == ir::Dim::Kind::Number) return dim.number;
+  if (dim.kind == ir::Dim::Kind::Name) {
+    for (const Object& one : heap_.objects) {
+      if (one.scope.root != object.root || one.scope.path != object.path) continue;
+      const auto given = one.members.find("$" + dim.name);
+      if (given == one.members.end() || !given->second.constant) return std::nullopt;
+      const int64_t* number = std::get_if<int64_t>(&*given->second.constant);
+      return number != nullptr ? std::optional(*number) : std::nullopt;
+    }
+    return std::nullopt;
+  }
+  if (dim.kind != ir::Dim::Kind::Product && dim.kind != ir::Dim::Kind::Sum && dim.kind != ir::Dim::Kind::Exact)
+    return std::nullopt;
+  const auto left = size_of(dim.left, object), right = size_of(dim.right, object);
+  if (!left || !right) return std::nullopt;
+  if (dim.kind == ir::Dim::Kind::Sum) return *left + *right;
+  if (dim.kind == ir::Dim::Kind::Product) return *left * *right;
+  return *right != 0 && *left % *right == 0 ? std::optional(*left / *right) : std::nullopt;
+}
+
 Value Trace::made_weight(const ir::Op& op, Frame& frame) {
   const Value scope = use(op.operands[0], frame);
   const Value initial = use(op.operands[1], frame);
@@ -105,7 +127,9 @@ Value Trace::made_weight(const ir::Op& op, Frame& frame) {
   if (is_new) {
     heap_.weights.push_back({{place}});
     const ir::Type& type = frame.function->values[op.results[0]].type;
-    heap_.weights.back().rank = (type.is(TypeKind::Option) ? type.fields[0].type : type).dims.size();
+    const std::vector<ir::DimId>& dims = (type.is(TypeKind::Option) ? type.fields[0].type : type).dims;
+    heap_.weights.back().rank = dims.size();
+    for (const ir::DimId dim : dims) heap_.weights.back().sizes.push_back(size_of(dim, *scope.scope));
   }
   made.varies = true;
   return made;

@@ -14,6 +14,7 @@ void check_findings(const Findings& findings, const Heap& heap, bool is_damaged,
   check_reach(findings, heap, sink);
   check_stale_values(findings, heap, sink);
   check_activations(findings, sink);
+  check_averages(findings, sink);
   check_evaluation(findings, sink);
   check_metrics(findings, sink);
   if (!is_damaged) check_patterns(findings, heap, sink);  // A weight that could not be read may be meant.
@@ -83,7 +84,9 @@ class Checker {
         if (function.role == ir::Role::Hook && function.owner == callback.name) trace_.run(function, self);
       }
     }
+    const std::vector<UnlikeAverage> averages = std::move(trace_.findings.averages);
     trace_.findings = kept;
+    trace_.findings.averages = averages;
   }
 
   // What is averaged over a batch needs more than one record, in every experiment with the model; or in that of `make` alone.

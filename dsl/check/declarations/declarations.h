@@ -28,6 +28,8 @@ void check_topologies(Context& cx);
 /// The topology that an experiment names, made one of the program.
 void take_topology(Context& cx, const Symbol& symbol, Span use);
 void check_test(Context& cx, const ast::Test& test, const ast::Decl& decl, uint32_t module);
+/// The step of a trainer that a name like `training` or `vall` means.
+std::optional<std::string> step_meant_by(const std::string& name);
 /// W0402: steps of wired models that neither the trainer nor anything of the program calls.
 void check_uncalled_steps(Context& cx);
 /// What steps and all that they call must not do: `.item()` in a train step (E0317), methods of text, and

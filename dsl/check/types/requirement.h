@@ -14,6 +14,8 @@ struct Requirement {
   std::string text;          ///< as written, `D % heads == 0`
   Span origin;
   bool is_where = false;
+  bool bounds_left = false;   ///< `left <= 4`: the rule itself says what is on the right
+  bool bounds_right = false;  ///< `1 <= right`
 };
 
 }  // namespace ltr::check
