@@ -13,7 +13,8 @@ std::string values_text(const Requirement& requirement, const Context& cx) {
 
 /// What was given, against a rule of sizes.
 std::string given_text(const Requirement& requirement, const Context& cx) {
-  if (requirement.bounds_left != requirement.bounds_right)
+  const bool is_bound = requirement.kind == Requirement::Kind::AtMost || requirement.kind == Requirement::Kind::Less;
+  if (is_bound && requirement.bounds_left != requirement.bounds_right)
     return "it is given " + cx.text(requirement.bounds_left ? requirement.left : requirement.right);
   return "the values are " + values_text(requirement, cx);
 }
