@@ -11,7 +11,8 @@ namespace ltr::training_logic {
 using diagnostics::Sink;
 
 /// Whether a group of an optimizer takes a weight, by its name, whole or from where it was asked for, or its kind: `@1d`.
-bool takes(const std::string& pattern, const WeightUse& use, const Heap& heap);
+/// Of one that stands for those of a list of unknown length: whether it may take some, or `surely` all.
+bool takes(const std::string& pattern, const WeightUse& use, const Heap& heap, bool surely = false);
 
 /// A model of the program, built, with its steps followed.
 struct ModelTrace {
