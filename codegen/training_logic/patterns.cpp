@@ -25,10 +25,11 @@ bool chooses(const Pattern& pattern, const WeightUse& use, const Heap& heap) {
                      [&](const Scope& place) { return matches(pattern.text, weight_name(place.path)); });
 }
 
-/// The name of a weight of each element of a list, as one that no pattern fits which chooses among them.
-std::string of_all_elements(const std::string& name) {
+/// The name of a weight of each element of a list, as one that fits a pattern only if all of them do: in place of the number
+/// stands what is none, and too long for `?`.
+std::string of_all_elements(const std::string& name, const std::string& pattern) {
   std::string other;
-  for (const char c : name) other += c == '*' ? std::string(2, '\0') : std::string(1, c);
+  for (const char c : name) other += c == '*' ? std::string(pattern.size() + 1, '#') : std::string(1, c);
   return other;
 }
 
@@ -76,7 +77,7 @@ void report_unmatched(const Pattern& pattern, const std::string* before, const H
 }  // namespace
 
 bool takes(const std::string& pattern, const WeightUse& use, const Heap& heap, bool surely) {
-  const auto named = [&](const std::string& name) { return surely ? of_all_elements(name) : name; };
+  const auto named = [&](const std::string& name) { return surely ? of_all_elements(name, pattern) : name; };
   const Weight& weight = heap.weights[use.weight];
   std::vector<WeightPlace> places;
   for (const Scope& place : weight.places) {

@@ -54,8 +54,8 @@ class Trace {
   Value value_of(const ir::Op& op, Frame& frame);
   Value call_op(const ir::Op& op, Frame& frame);
   Value construct(const ir::Op& op, Frame& frame);
-  /// A size in the constructor of the object at this place, where its arguments tell.
-  std::optional<int64_t> size_of(ir::DimId id, const Scope& object) const;
+  /// A size in a constructor, where its arguments tell.
+  std::optional<int64_t> size_of(ir::DimId id, const Frame& constructor) const;
   Value made_weight(const ir::Op& op, Frame& frame);
   Value made_optimizer(const ir::Op& op, Frame& frame);
   void made_metric(const ir::Op& op, Frame& frame);
@@ -107,6 +107,7 @@ class Trace {
   /// Functions as values, with what was known where they were made.
   std::vector<std::pair<const ir::Op*, Frame>> closures_;
   size_t budget_ = 0;  ///< ops that this run may still follow
+  size_t unsure_ = 0;  ///< conditions around the op at hand that only a run knows
 };
 
 }  // namespace ltr::training_logic

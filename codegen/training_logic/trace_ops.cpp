@@ -297,15 +297,16 @@ void Trace::called_metric(const ir::Op& op, Frame& frame) {
   }
 }
 
-// Weights follow each other in their order. A list counts as one element, so of one of unknown length nobody can tell.
+// Weights follow each other in their order. A list of unknown length counts as one element.
 void Trace::look_at_average(const ir::Op& op, const Value& target, const Value& source, const Frame& frame) {
   if (target.is_unknown || source.is_unknown) return;
   const std::vector<WeightUse> to = weights_in(target, op.loc.span), from = weights_in(source, op.loc.span);
-  const auto is_of_any_length = [&](const WeightUse& use) {
-    return heap_.weights[use.weight].places[0].path.find('*') != std::string::npos;
+  const auto is_one = [&](const WeightUse& use) {
+    const Weight& weight = heap_.weights[use.weight];
+    return weight.is_sure && weight.places[0].path.find('*') == std::string::npos;
   };
-  if (to.empty() || from.empty() || std::any_of(to.begin(), to.end(), is_of_any_length) ||
-      std::any_of(from.begin(), from.end(), is_of_any_length))
+  if (to.empty() || from.empty() || !std::all_of(to.begin(), to.end(), is_one) ||
+      !std::all_of(from.begin(), from.end(), is_one))
     return;
   const Span span = user_span(op, frame);
   if (to.size() != from.size()) {
