@@ -129,26 +129,16 @@ Expr check_call(const ast::Expr& expr, const ast::Call& call, Scope& scope, std:
   return call_written(*call.callee, given_of(call, std::move(piped)), expr.span, scope);
 }
 
-namespace {
-
-/// Where what is wrong with a value that is piped shows: in a long chain at the link that takes it.
-Span place_of_piped(const ast::Pipe& pipe, const ExprView& value) {
-  return pipe.value->get<ast::Pipe>() != nullptr ? pipe.target->span : value.span;
-}
-
-}  // namespace
-
 Expr check_pipe(const ast::Expr& expr, const ast::Pipe& pipe, Scope& scope) {
   Expr value = check_expr(*pipe.value, scope);
+  const Span span = pipe.target->span;  // What is wrong with the value shows at the link that takes it.
   if (const auto* call = pipe.target->get<ast::Call>()) {
     if (value.type.is_error()) return error_at(expr.span);
-    const Span span = place_of_piped(pipe, value);
     std::vector<Given> given = given_of(*call);
     given.insert(given.begin(), {std::nullopt, nullptr, std::move(value), span});
     return call_written(*call->callee, std::move(given), expr.span, scope);
   }
   if (value.type.is_error()) return error_at(expr.span);
-  const Span span = place_of_piped(pipe, value);
   return call_written(*pipe.target, {{std::nullopt, nullptr, std::move(value), span}}, expr.span, scope);
 }
 
