@@ -89,9 +89,7 @@ std::optional<diagnostics::Diagnostic> find_python_word(const ast::Name& stateme
   return diag::python_form(statement.span, habit->shown, habit->ours);
 }
 
-diagnostics::Diagnostic python_colon(Span colon) {
-  return diag::python_form(colon, ":", "`{ … }` around the body");
-}
+diagnostics::Diagnostic python_colon(Span colon) { return diag::python_form(colon, ":", "`{ … }` around the body"); }
 
 bool is_python_header(const State& state, Iter start, Iter at) {
   if (start->kind == K::End) return false;

@@ -27,6 +27,8 @@ void check_data_items(Context& cx, ObjectInfo& object, const ast::Data& data);
 void check_topologies(Context& cx);
 /// The topology that an experiment names, made one of the program.
 void take_topology(Context& cx, const Symbol& symbol, Span use);
+/// The params of a block, model, metric, data or callback as they are written.
+const std::vector<ast::Param>& written_params(const ast::Decl& decl);
 void check_test(Context& cx, const ast::Test& test, const ast::Decl& decl, uint32_t module);
 /// The step of a trainer that a name like `training` or `vall` means.
 std::optional<std::string> step_meant_by(const std::string& name);

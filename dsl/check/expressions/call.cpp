@@ -103,7 +103,7 @@ Expr call_written(const ast::Expr& callee, std::vector<Given> given, Span span, 
   }
   if (is_type_name(name)) return report_type_called(ref->name, site);
   // The arguments are looked at all the same: their mistakes are independent ones.
-  report_unknown(ref->name, scope, {.empty_call = site.given.empty() ? span : Span{}});
+  report_unknown(ref->name, scope, {.given = &site.given, .empty_call = site.given.empty() ? span : Span{}});
   for (const Given& argument : site.given) {
     if (argument.value != nullptr) check_expr(*argument.value, scope);
   }

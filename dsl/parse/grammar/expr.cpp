@@ -253,13 +253,12 @@ const auto cast_def = x3::omit[postfix[take] >> *((skip_quietly(K::As) > type)[t
 const auto unary_def =
     x3::omit[labelled(Expected::Expression, nested((skip_quietly(K::Minus) > unary[to_negative]) |
                                                    (cast[take] >> -((quiet(K::Power) > unary)[to_power]))))];
-const auto assigned_link_def = x3::omit[(ahead(K::Pipe, kNames, K::Assign) >> skip_quietly(K::Pipe)) >
-                                        name[set<&AssignedLink::name>] > quiet(K::Assign)[sign_of_link] >
-                                        operators(unary)[set<&AssignedLink::value>]];
+const auto assigned_link_def =
+    x3::omit[(ahead(K::Pipe, kNames, K::Assign) >> skip_quietly(K::Pipe)) > name[set<&AssignedLink::name>] >
+             quiet(K::Assign)[sign_of_link] > operators(unary)[set<&AssignedLink::value>]];
 const auto pipe_def =
-    x3::omit[operators(unary)[take] >>
-             *(assigned_link[to_error_link] |
-               (skip_quietly(K::Pipe) > labelled(Expected::Expression, postfix))[to_pipe])];
+    x3::omit[operators(unary)[take] >> *(assigned_link[to_error_link] |
+                                         (skip_quietly(K::Pipe) > labelled(Expected::Expression, postfix))[to_pipe])];
 
 // ---- expressions ------------------------------------------------------------------------------------------------
 
