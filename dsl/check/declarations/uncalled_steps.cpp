@@ -14,12 +14,15 @@ constexpr std::array<std::string_view, 4> kTrainersSteps = {"train", "val", "tes
 
 }  // namespace
 
-std::optional<std::string> step_meant_by(const std::string& name) {
-  // `training`, `validation_step` and `test_step` are what others call them.
-  for (const std::string_view step : kTrainersSteps) {
-    if (name.starts_with(step)) return std::string(step);
+std::optional<std::string> step_meant_by(const FnInfo& step) {
+  std::vector<std::string> missing;
+  for (const std::string_view name : kTrainersSteps) {
+    if (!step.owner->fns.contains(std::string(name))) missing.emplace_back(name);
   }
-  return diagnostics::suggest(name, kTrainersSteps);
+  // `training`, `validation_step` and `test_step` are what others call them.
+  const auto meant = std::find_if(missing.begin(), missing.end(),
+                                  [&](const std::string& name) { return step.name.starts_with(name); });
+  return meant != missing.end() ? *meant : diagnostics::suggest(step.name, missing);
 }
 
 namespace {
@@ -47,7 +50,7 @@ void check_uncalled_steps(Context& cx) {
       if (fn->role != FnRole::Step || is_trainers || called.contains(fn->index)) continue;
       if (fn->is_told_log) continue;  // E0423 asks for the name that is meant.
       diagnostics::Diagnostic diagnostic = diag::uncalled_step(fn->ast->name.span, name);
-      if (const auto near = step_meant_by(name))
+      if (const auto near = step_meant_by(*fn))
         diagnostic.help("did you mean `{}`?", *near).fix(fn->ast->name.span, *near);
       else
         diagnostic.help(

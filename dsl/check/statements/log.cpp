@@ -31,7 +31,7 @@ void report_misplaced(const ast::Stmt& statement, Scope& scope) {
   diagnostics::Diagnostic diagnostic =
       diag::log_misplaced(statement.span, in_step ? "`log` has no meaning in step " + scope.info->name
                                                   : "`log` stands in steps and in hooks of train, val and test");
-  if (const auto near = in_step ? step_meant_by(scope.info->name) : std::nullopt; near && *near != "predict")
+  if (const auto near = in_step ? step_meant_by(*scope.info) : std::nullopt; near && *near != "predict")
     diagnostic.help("did you mean `{}`?", *near).fix(scope.info->ast->name.span, *near);
   scope.cx.report(std::move(diagnostic));
 }
