@@ -15,6 +15,7 @@ struct Matrix {
 /// out[r][c] = Σ over k < depth of left(r, k) · panel[k][c], for the columns of one panel.
 struct PanelProduct {
   Matrix left;
+  int64_t left_step = 0;  ///< from the first row of a tile to that of the next, for each row of it
   int64_t rows = 0, depth = 0;
   const float* panel = nullptr;  ///< [depth][panel width], zeros behind the last column
   int64_t columns = 0;           ///< that there are, at most the width
@@ -28,8 +29,11 @@ struct PanelProduct {
 /// The functions for one instruction set. What a row gets does not hang on the rows beside it.
 struct ProductKernel {
   int64_t width = 0;  ///< columns of a panel
+  int64_t rows = 0;   ///< of a tile
   /// Rows [0, depth) of `columns` columns of `from` become a panel.
   void (*pack)(const Matrix& from, int64_t depth, int64_t columns, float* panel);
+  /// Rows of a left side become tiles [rows][depth], each with its rows side by side: those of a tile are 1 apart, its columns `rows`.
+  void (*pack_rows)(const Matrix& from, int64_t rows, int64_t depth, float* tiles);
   void (*multiply)(const PanelProduct& product);
 };
 

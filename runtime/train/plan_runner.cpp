@@ -81,15 +81,14 @@ class PlanRunner : public StepRunner {
     std::vector<Planned>& plans = of_[&step].plans[key_of(step, session_.request, here, stream)];
     const auto known = std::ranges::find_if(
         plans, [&](const Planned& planned) { return holds(planned.step->recording().guards, session_); });
-    if (known == plans.end()) {
-      plans.push_back(plan(step, here, stream, number));
-    } else if (known->first) {
+    if (known != plans.end() && known->first) {
       // A second recording tells whether the step does the same in each run.
       const Option<Refusal> refusal = difference(*known->first, record(step, here, stream, number, {}));
       known->first.reset();
       if (refusal) refuse(step, *refusal);
     }
-    PlannedStep& planned = known == plans.end() ? *plans.back().step : *known->step;
+    PlannedStep& planned =
+        known != plans.end() ? *known->step : *plans.emplace_back(plan(step, here, stream, number)).step;
     const StepScope scope(session_, step, here, stream, number);
     planned.run(session_, here, session_.is_alone() && !step.is_manual);
   }

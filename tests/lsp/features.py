@@ -176,7 +176,7 @@ def test_signature_help(client, mnist, **_):
     found = client.request("textDocument/signatureHelp", **client.at(mnist, "padding = 1", shift=4))
     [signature] = found["signatures"]
     begin, end = signature["parameters"][found["activeParameter"]]["label"]
-    expect(signature["label"][begin:end] == "padding: ((int, int), (int, int)) = 0", signature)
+    expect(signature["label"][begin:end] == "padding: padding[kernel, stride, dilation] = 0", signature)
     found = client.request("textDocument/signatureHelp", **client.at(mnist, "cross_entropy(net(image), label", shift=27))
     expect(found["activeParameter"] == 1 and found["signatures"][0]["label"].startswith("cross_entropy("), found)
     found = client.request("textDocument/signatureHelp", **client.at(mnist, "max_pool2d(2)", shift=11))

@@ -91,9 +91,9 @@ with scratch() as place:
     # Muon one state of 48 numbers, AdamW two of 10, SGD none; 4 bytes each.
     check("plan counts each rule's states", line and line[1] == "272 B" and set(line[2].split(", ")) == {"Muon", "AdamW", "SGD"}, plan.text)
     # The program says of each weight which group took it, the plan what all of them keep: 4 bytes for each number of a state.
-    program = built("names", NAMES, "(a = Cell(), b = Cell())", "net.b(net.a(x))")
-    result = fit(program, folder / "names")
-    kept = states(newest(folder / "names"))
+    named = built("names", NAMES, "(a = Cell(), b = Cell())", "net.b(net.a(x))")
+    result = fit(named, folder / "chosen")
+    kept = states(newest(folder / "chosen"))
     names = {path: "Adam" if "exp_avg_sq" in of else "Muon" if "momentum_buffer" in of else "SGD" for path, of in kept.items()}
     check("the program chooses by whole names, by those below what the optimizer has, and by kinds of private members", names == {
         "net.a.weight_norm": "SGD", "net.a.bias_norm": "SGD", "net.b.weight_norm": "SGD", "net.b.bias_norm": "SGD",

@@ -66,6 +66,7 @@ void multiply(const Matrix& left, int64_t rows, int64_t depth, int64_t columns, 
     for (int64_t c = 0; c < columns; c += width) {
       PanelProduct p;
       p.left = {left.at + r * left.row + from * left.column, left.row, left.column};
+      p.left_step = left.row;
       p.rows = last - r;
       p.depth = to - from;
       p.panel = panels + c * depth + from * width;
@@ -86,6 +87,7 @@ void score(const Heads& heads, const Matrix& left, int64_t depth, const float* p
     if (first == heads.rows) continue;
     PanelProduct p;
     p.left = {left.at + first * left.row, left.row, left.column};
+    p.left_step = left.row;
     p.rows = heads.rows - first;
     p.depth = depth;
     p.panel = panels + c * depth;

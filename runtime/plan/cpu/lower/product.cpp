@@ -47,6 +47,14 @@ class PackCall : public Kernel {
   ValueId to_;
 };
 
+// A block of a product stays in caches: a panel of it in the nearest, its rows of the left side in the next.
+constexpr int64_t kDepth = 256, kRows = 120, kPanels = 16;
+
+/// Part of a product: rows [begin, end), and `depth` of the sums from `from` on.
+struct Block {
+  int64_t begin = 0, end = 0, from = 0, depth = 0;
+};
+
 /// What a product is of: left [m, k] · right [k, n] + bias, side by side in `out`.
 struct Product {
   Layout left, right;
@@ -56,18 +64,22 @@ struct Product {
   int64_t depth() const { return left.sizes[1]; }
   int64_t columns() const { return right.sizes[1]; }
 
-  /// Rows [begin, end) by panel `at`.
-  void multiply(Memory memory, int64_t begin, int64_t end, int64_t at, const float* panel) const {
+  /// A block by panel `at`; `tiles`: its rows of the left side, packed, or null.
+  void multiply(Memory memory, const Block& block, int64_t at, const float* panel, const float* tiles = nullptr) const {
     const int64_t first = at * product_kernel().width;
     PanelProduct product;
-    product.left = matrix(memory, left, begin * left.strides[0]);
-    product.rows = end - begin;
-    product.depth = depth();
+    product.left = tiles != nullptr
+                       ? Matrix{tiles, 1, product_kernel().rows}
+                       : matrix(memory, left, block.begin * left.strides[0] + block.from * left.strides[1]);
+    product.left_step = tiles != nullptr ? block.depth : left.strides[0];
+    product.rows = block.end - block.begin;
+    product.depth = block.depth;
     product.panel = panel;
     product.columns = std::min(product_kernel().width, columns() - first);
-    product.out = floats(memory, out) + begin * columns() + first;
+    product.out = floats(memory, out) + block.begin * columns() + first;
     product.out_row = columns();
-    if (bias.root != kNone) product.bias = floats(memory, bias.root) + bias.offset + first;
+    product.adds = block.from > 0;
+    if (bias.root != kNone && block.from == 0) product.bias = floats(memory, bias.root) + bias.offset + first;
     product_kernel().multiply(product);
   }
   Str text() const { return fmt::format("[{}, {}] x [{}, {}] product", rows(), depth(), depth(), columns()); }
@@ -80,13 +92,13 @@ class RowsProduct : public Kernel {
 
   void run(Memory memory, const Part& part) const override {
     const auto [begin, end] = part.of(product_.rows());
-    if (begin == end) return;
-    const int64_t size = product_.depth() * product_kernel().width;
-    // Rows that stay in the nearest caches while all panels pass.
-    const int64_t block = std::max<int64_t>(12, (1 << 16) / std::max<int64_t>(product_.depth(), 1));
-    for (int64_t row = begin; row < end; row += block) {
-      for (int64_t at = 0; at < panels_of(product_.columns()); ++at)
-        product_.multiply(memory, row, std::min(end, row + block), at, floats(memory, panels_) + at * size);
+    const int64_t depth = product_.depth(), width = product_kernel().width;
+    for (int64_t row = begin; row < end; row += kRows) {
+      for (int64_t from = 0; from < depth; from += kDepth) {
+        const Block block{row, std::min(end, row + kRows), from, std::min(kDepth, depth - from)};
+        for (int64_t at = 0; at < panels_of(product_.columns()); ++at)
+          product_.multiply(memory, block, at, floats(memory, panels_) + (at * depth + from) * width);
+      }
     }
   }
   Str text() const override { return product_.text(); }
@@ -109,17 +121,38 @@ class PanelsProduct : public Kernel {
     };
     const auto [first, last] = by_rows ? std::pair<int64_t, int64_t>(0, panels) : share(panels);
     const auto [begin, end] = by_rows ? share(rows) : std::pair<int64_t, int64_t>(0, rows);
-    if (begin == end) return;
-    auto* const panel = reinterpret_cast<float*>(part.scratch);
-    for (int64_t at = first; at < last; ++at) {
-      pack_panel(matrix(memory, product_.right), product_.depth(), product_.columns(), at, panel);
-      product_.multiply(memory, begin, end, at, panel);
+    for (int64_t at = first; at < last; at += kPanels) {
+      for (int64_t from = 0; from < product_.depth(); from += kDepth) {
+        const int64_t depth = std::min(kDepth, product_.depth() - from);
+        multiply(memory, part, {begin, end, from, depth}, at, std::min(last, at + kPanels));
+      }
     }
   }
-  int64_t scratch_bytes() const override { return product_.depth() * product_kernel().width * 4; }
+  int64_t scratch_bytes() const override { return (kPanels * product_kernel().width + kRows + 16) * kDepth * 4; }
   Str text() const override { return product_.text(); }
 
  private:
+  /// `whole` by the panels [first, last).
+  void multiply(Memory memory, const Part& part, const Block& whole, int64_t first, int64_t last) const {
+    const int64_t width = product_kernel().width;
+    auto* const panels = reinterpret_cast<float*>(part.scratch);
+    float* const tiles = panels + kPanels * width * kDepth;
+    Matrix right = matrix(memory, product_.right);
+    right.at += whole.from * right.row;
+    for (int64_t at = first; at < last; ++at)
+      pack_panel(right, whole.depth, product_.columns(), at, panels + (at - first) * width * whole.depth);
+    for (int64_t row = whole.begin; row < whole.end; row += kRows) {
+      const Block block{row, std::min(whole.end, row + kRows), whole.from, whole.depth};
+      Matrix left = matrix(memory, product_.left);
+      left.at += row * left.row + whole.from * left.column;
+      // Rows that lie across memory are packed: what stays in caches is then read once and in a line.
+      const bool packs = left.column != 1 && product_.columns() > width;
+      if (packs) product_kernel().pack_rows(left, block.end - row, whole.depth, tiles);
+      for (int64_t at = first; at < last; ++at)
+        product_.multiply(memory, block, at, panels + (at - first) * width * whole.depth, packs ? tiles : nullptr);
+    }
+  }
+
   Product product_;
   bool is_alone_;
 };
@@ -148,6 +181,7 @@ class BatchProduct : public Kernel {
       }
       PanelProduct product;
       product.left = matrix(memory, left_, of_left);
+      product.left_step = product.left.row;
       product.rows = rows;
       product.depth = depth;
       product.panel = panel;
