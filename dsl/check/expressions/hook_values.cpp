@@ -95,7 +95,8 @@ Expr hook_batch_field(const ast::Name& field, Span span, Scope& scope) {
   std::vector<std::string> known;
   bool is_damaged = false;
   const ObjectInfo* model = scope.owner->model;
-  const std::set<const ObjectInfo*> wired = model != nullptr ? wired_data(*model, scope) : std::set<const ObjectInfo*>();
+  const std::set<const ObjectInfo*> wired =
+      model != nullptr ? wired_data(*model, scope) : std::set<const ObjectInfo*>();
   for (const ObjectInfo* data : declared_data(cx)) {
     if (!wired.empty() && !wired.contains(data)) continue;
     if (model != nullptr && !data->is_damaged && !may_feed(*data, *model)) continue;
