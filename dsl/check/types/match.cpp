@@ -97,6 +97,7 @@ bool require(Requirement requirement, Span use, Scope& scope) {
   Obligation obligation;
   obligation.text = requirement.text;
   obligation.span = requirement.origin.is_empty() ? use : requirement.origin;
+  obligation.use = requirement.use;
   switch (decide(requirement, cx)) {
     case Truth::False: report_false(written, use, cx); return false;
     case Truth::Proven:

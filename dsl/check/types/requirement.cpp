@@ -158,6 +158,7 @@ bool require_value(Requirement requirement, Span use, Scope& scope) {
   Obligation obligation;
   obligation.text = requirement.text;
   obligation.span = requirement.origin;
+  obligation.use = requirement.use;
   switch (rests_on(rule, cx)) {
     case Rests::Constants: {
       const auto holds = evaluate(rule, cx.program);
@@ -191,15 +192,20 @@ bool require_value(Requirement requirement, Span use, Scope& scope) {
 
 bool put_requirements(const std::vector<Requirement>& requirements, const Binding& binding, const Arguments& given,
                       Span use, Scope& scope) {
+  Context& cx = scope.cx;
+  const auto is_of_library = [&](Span span) {
+    return !span.is_empty() && cx.graph.modules[cx.graph.module_of(span.source)].is_library;
+  };
   bool holds = true;
   std::set<Span> told;  // One argument is one mistake, also where it is the default of another.
   for (Requirement requirement : requirements) {
     Span place = use;
-    if (requirement.rule && !has_all(*requirement.rule, given, scope.cx)) continue;
+    if (requirement.rule && !has_all(*requirement.rule, given, cx)) continue;
     if (requirement.is_where) note_bounds(requirement, given, place);
-    requirement.left = scope.cx.program.atoms.substitute(requirement.left, binding.dims);
-    requirement.right = scope.cx.program.atoms.substitute(requirement.right, binding.dims);
-    if (requirement.rule) requirement.rule = with_arguments(*requirement.rule, given, place, scope.cx);
+    requirement.left = cx.program.atoms.substitute(requirement.left, binding.dims);
+    requirement.right = cx.program.atoms.substitute(requirement.right, binding.dims);
+    if (requirement.rule) requirement.rule = with_arguments(*requirement.rule, given, place, cx);
+    if (is_of_library(requirement.origin) && !is_of_library(place)) requirement.use = place;
     if (told.contains(place) || require(std::move(requirement), place, scope)) continue;
     holds = false;
     told.insert(place);
