@@ -12,9 +12,6 @@ namespace {
 
 using kernels::row_kernel;
 
-float* floats(Memory memory, const Layout& layout) {
-  return reinterpret_cast<float*>(memory[layout.root]) + layout.offset;
-}
 const int64_t* longs(Memory memory, const Layout& layout) {
   return reinterpret_cast<const int64_t*>(memory[layout.root]) + layout.offset;
 }
