@@ -12,6 +12,7 @@
 #include "ltr/operators.h"
 #include "runtime/callbacks/program_callback.h"
 #include "runtime/plan/recorder.h"
+#include "runtime/tables/run_names.h"
 #include "runtime/tensor/handle.h"
 #include "runtime/tensor/host_read.h"
 #include "runtime/tensor/precision.h"
@@ -431,6 +432,8 @@ void Session::end_epoch(const Str& reason) {
 
 void Session::save(const Str& name) {
   if (is_rehearsed([&](Recorder&) { return plan::Saved{name}; })) return;
+  if (const Option<Str> wrong = wrong_checkpoint_name(name))
+    throw error_here(err::settings_contradict, fmt::format("save(\"{}\"): {}", name, *wrong));
   saves.push_back(name);
 }
 
