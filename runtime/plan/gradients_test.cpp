@@ -331,11 +331,34 @@ TEST_CASE("gradients of products are autograd's") {
   compare({"max_pool2d", {{{2, 3, 7, 6}}}, [](const Tensors& x) {
              return square(max_pool2d(x[0], {2, 3}, {2, 1}, {0, 1}));
            }});
+  compare({"max_pool2d of equal ones", {{{2, 3, 7, 6}, -2, 2}}, [](const Tensors& x) {
+             return add(square(max_pool2d(round(x[0]), {2, 2}, {2, 2}, {0, 0})),
+                        max_pool2d(x[0], {2, 2}, {2, 2}, {0, 0}));
+           }});
+  for (const int64_t width : {2, 4, 9, 11, 26, 35, 70}) {
+    compare({"max_pool2d of squares", {{{2, 2, 5, width}, -2, 2}}, [](const Tensors& x) {
+               const Tensor ties = mul(x[0], gt(x[0], Scalar(0.0)));  // half of it is equal
+               return square(max_pool2d(ties, {2, 2}, {2, 2}, {0, 0}));
+             }});
+  }
+  compare({"max_pool2d with borders", {{{2, 3, 7, 6}}}, [](const Tensors& x) {
+             return square(max_pool2d(x[0], {3, 3}, {2, 2}, {1, 1}));
+           }});
+  compare({"max_pool1d of pairs", {{{3, 2, 9}}}, [](const Tensors& x) { return square(max_pool1d(x[0], 2, 2, 0)); }});
   compare({"avg_pool", {{{2, 3, 7}}}, [](const Tensors& x) { return square(avg_pool1d(x[0], 3, 2, 1)); }});
   compare({"avg_pool2d", {{{2, 3, 7, 6}}}, [](const Tensors& x) {
              return square(avg_pool2d(x[0], {2, 3}, {2, 1}, {1, 0}));
            }});
   compare({"adaptive_avg_pool", {{{2, 3, 7}}}, [](const Tensors& x) { return square(adaptive_avg_pool1d(x[0], 3)); }});
+  compare({"avg_pool2d of squares", {{{2, 3, 8, 40}}}, [](const Tensors& x) {
+             return square(avg_pool2d(x[0], {2, 2}, {2, 2}, {0, 0}));
+           }});
+  compare({"adaptive_avg_pool2d of all", {{{2, 3, 7, 37}}}, [](const Tensors& x) {
+             return square(adaptive_avg_pool2d(x[0], {1, 1}));
+           }});
+  compare({"adaptive_avg_pool2d of more", {{{2, 3, 3, 4}}}, [](const Tensors& x) {
+             return square(adaptive_avg_pool2d(x[0], {5, 4}));
+           }});
   compare({"adaptive_avg_pool2d", {{{2, 3, 7, 6}}}, [](const Tensors& x) {
              return square(adaptive_avg_pool2d(x[0], {3, 2}));
            }});
@@ -372,6 +395,32 @@ TEST_CASE("gradients of norms are autograd's") {
   compare({"rms_norm alone", {{{2, 3, 6}}}, [](const Tensors& x) { return square(rms_norm(x[0], {}, {})); }});
   compare({"group_norm", images, [](const Tensors& x) { return square(group_norm(x[0], 2, x[1], x[2], 1e-5)); }});
   compare({"instance_norm", images, [](const Tensors& x) { return square(instance_norm(x[0], x[1], x[2], 1e-5)); }});
+  compare({"group_norm of rows", {{{5, 12}}, {{12}}, {{12}}}, [](const Tensors& x) {
+             return square(group_norm(x[0], 3, x[1], x[2], 1e-5));
+           }});
+  compare({"group_norm of planes far from 0", {{{2, 4, 20, 33}, 3, 5}, {{4}}, {{4}}}, [](const Tensors& x) {
+             return mul(group_norm(x[0], 2, x[1], x[2], 1e-5), Scalar(0.001));
+           }});
+  compare({"instance_norm alone", {{{3, 4, 5}}}, [](const Tensors& x) {
+             return square(instance_norm(x[0], {}, {}, 1e-5));
+           }});
+  for (const auto& sizes : std::vector<Ints>{{7, 70}, {5, 3, 17}, {3, 2, 3, 20}}) {
+    for (const bool trains : {true, false}) {
+      compare({"batch_norm",
+               {{sizes, -1, 3}, {{sizes[1]}}, {{sizes[1]}}},
+               [](const Tensors& x) {
+                 const auto buffer = [&](double value) {
+                   return floats(at::full({In(x[0])->size(1)}, value, at::kDouble));
+                 };
+                 const auto normed = [&](const Tensor& y, const Tensor& weight, const Tensor& bias) {
+                   return batch_norm(y, weight, bias, buffer(0.1), buffer(0.9), give(at::zeros({}, at::kLong)), 0.1,
+                                     1e-5);
+                 };
+                 return add(relu(normed(x[0], x[1], x[2])), normed(square(x[0]), {}, {}));
+               },
+               trains});
+    }
+  }
   for (const bool trains : {true, false}) {
     compare({"batch_norm", images,
              [](const Tensors& x) {

@@ -92,6 +92,10 @@ void CpuPlan::place_values(const std::vector<Stretch>& stretches) {
       for (const Call& call : one.calls) {
         for (const Touched& read : call.reads) reads(read.root, phase);
         for (const Touched& written : call.writes) {
+          if (lowering_.is_given(written.root)) {
+            changed_.insert(written.root);
+            continue;
+          }
           first[written.root] = std::min(first[written.root], phase);
           reads(written.root, phase);
         }
@@ -139,7 +143,13 @@ void CpuPlan::set(ValueId id, const Tensor& value) {
   held_[id] = std::move(tensor);
 }
 
-void CpuPlan::end() { held_.clear(); }
+void CpuPlan::end() {
+  held_.clear();
+  // Others ask by its count whether a buffer was written.
+  for (const ValueId id : changed_) {
+    if (const auto kept = kept_.find(id); kept != kept_.end()) In(kept->second)->unsafeGetTensorImpl()->bump_version();
+  }
+}
 
 at::Tensor CpuPlan::view(ValueId id) const {
   const Layout& layout = lowering_.layout(id);

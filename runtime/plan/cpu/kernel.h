@@ -14,6 +14,10 @@ namespace ltr::plan {
 /// Where the memory of each root begins, in this run.
 using Memory = std::span<char* const>;
 
+inline float* floats(Memory memory, const Layout& layout) {
+  return reinterpret_cast<float*>(memory[layout.root]) + layout.offset;
+}
+
 /// What one of several threads does of a call.
 struct Part {
   int index = 0, threads = 1;

@@ -4,59 +4,13 @@
 #include <cstring>
 
 #include "runtime/kernels/rows.h"
-#include "runtime/plan/cpu/lowering.h"
+#include "runtime/plan/cpu/lower/function.h"
 
 namespace ltr::plan {
 
 namespace {
 
 using kernels::row_kernel;
-
-float* floats(Memory memory, const Layout& layout) {
-  return reinterpret_cast<float*>(memory[layout.root]) + layout.offset;
-}
-const int64_t* longs(Memory memory, const Layout& layout) {
-  return reinterpret_cast<const int64_t*>(memory[layout.root]) + layout.offset;
-}
-
-/// A kernel that is one function of its part.
-template <class Body>
-class Function : public Kernel {
- public:
-  Function(Str text, Body body, int64_t scratch = 0)
-      : text_(std::move(text)), body_(std::move(body)), scratch_(scratch) {}
-  void run(Memory memory, const Part& part) const override { body_(memory, part); }
-  int64_t scratch_bytes() const override { return scratch_; }
-  Str text() const override { return text_; }
-
- private:
-  Str text_;
-  Body body_;
-  int64_t scratch_;
-};
-
-template <class Body>
-void call(Lowering& to, Split split, std::vector<Touched> reads, std::vector<Touched> writes, Str text, Body body,
-          int64_t scratch = 0) {
-  Call one;
-  one.split = split;
-  one.reads = std::move(reads);
-  one.writes = std::move(writes);
-  one.kernel = std::make_unique<Function<Body>>(std::move(text), std::move(body), scratch);
-  to.add(std::move(one));
-}
-
-/// Rows of `width` elements, side by side: of each thread the samples where these lie apart, else a share.
-struct Rows {
-  int64_t count, width;
-  bool by_samples;
-  std::pair<int64_t, int64_t> of(const Part& part) const { return by_samples ? part.of(count) : part.share(count); }
-  Split split() const { return by_samples ? Split::Samples : Split::Shares; }
-};
-Rows rows_of(const Lowering& to, const Layout& x) {
-  const int64_t width = x.sizes.empty() ? 1 : x.sizes.back();
-  return {width == 0 ? 0 : x.count() / width, width, to.is_apart(x)};
-}
 
 bool is_last(int64_t dim, const Layout& x) { return dim == -1 || dim + 1 == int64_t(x.sizes.size()); }
 
