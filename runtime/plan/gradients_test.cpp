@@ -479,6 +479,23 @@ TEST_CASE("gradients of recurrent layers are autograd's") {
                return cat({flatten(y, 0, -1), flatten(mul(h, c), 0, -1)}, 0);
              },
              true, kLastBits});
+    compare({"lstm of many units",
+             {{{5, 3, 9}}, {{5, 21}}, {{5, 21}}, {{84, 9}, -0.3, 0.3}, {{84, 21}, -0.3, 0.3}, {{84}}, {{84}}},
+             [=](const Tensors& x) {
+               const auto [y, h, c] = lstm(x[0], x[1], x[2], x[3], x[4], x[5], x[6], reverse);
+               const auto [z, last, cell] = lstm(y, h, c, slice(x[4], 1, {}, 21), x[4], {}, {}, !reverse);
+               return add(mul(c, last), mul(h, select(z, 1, 1)));
+             },
+             true,
+             kLastBits});
+    compare({"gru of many units",
+             {{{5, 3, 9}}, {{5, 21}}, {{63, 9}, -0.3, 0.3}, {{63, 21}, -0.3, 0.3}},
+             [=](const Tensors& x) {
+               const auto [y, h] = gru(x[0], x[1], x[2], x[3], {}, {}, reverse);
+               return mul(std::get<1>(gru(y, h, x[3], x[3], {}, {}, !reverse)), select(y, 1, 1));
+             },
+             true,
+             kLastBits});
     compare({"lstm without biases",
              {lstm_given.begin(), lstm_given.begin() + 5},
              [=](const Tensors& x) { return std::get<0>(lstm(x[0], x[1], x[2], x[3], x[4], {}, {}, reverse)); },

@@ -215,6 +215,21 @@ TEST_CASE("norms of channels are the reference's, and what batch norm keeps from
   }
 }
 
+TEST_CASE("recurrent layers are the reference's") {
+  for (const int64_t hidden : {1, 8, 37, 70}) {
+    const std::vector<Ints> sizes{{14, 5, 9},           {14, hidden}, {14, hidden}, {4 * hidden, 9},
+                                  {4 * hidden, hidden}, {4 * hidden}, {4 * hidden}, {3 * hidden, 9},
+                                  {3 * hidden, hidden}, {3 * hidden}, {3 * hidden}};
+    for (const bool reverse : {false, true}) {
+      compare(fmt::format("{} units", hidden), sizes, [=](const Tensors& x) {
+        const auto [y, h, c] = lstm(x[0], x[1], x[2], x[3], x[4], x[5], x[6], reverse);
+        const auto [z, last] = gru(x[0], x[1], x[7], x[8], x[9], x[10], reverse);
+        return Tensors{y, h, c, z, last, std::get<0>(gru(z, last, x[8], x[8], {}, {}, reverse))};
+      });
+    }
+  }
+}
+
 TEST_CASE("a target that is no class is told") {
   const Tensor target = give(at::tensor(std::vector<int64_t>{0, 5, 1}, at::kLong));
   const Tensor logits = drawn({3, 4}, 1), right = give(at::tensor(std::vector<int64_t>{0, 3, 1}, at::kLong));

@@ -38,7 +38,7 @@ std::vector<Item> Lowering::lower(size_t begin, size_t end) {
                                       [&](ValueId id) { return id != kNone && layouts_[id].count() == 0; });
     bool is_done = false;
     for (const Room room :
-         {lower_elements, lower_product, lower_rows, lower_attention, lower_shape, lower_pool, lower_norm})
+         {lower_elements, lower_product, lower_rows, lower_attention, lower_shape, lower_pool, lower_norm, lower_recurrent})
       is_done = is_done || (!is_empty && room(*this));
     if (!is_done) items_.push_back({.node = at});
     for (size_t i = before; i < items_.size(); ++i) items_[i].location = node_->location;

@@ -60,6 +60,8 @@ class Lowering {
   void leave(std::vector<Argument> key, std::vector<ValueId> roots);
   /// Null where nothing was left.
   const std::vector<ValueId>* left(const std::vector<Argument>& key) const;
+  /// left [m, k] · right [k, n] + bias [n], which may have no root, side by side in `out`.
+  void product(const Layout& left, const Layout& right, const Layout& bias, ValueId out);
   /// The panels of a right side, made once for all products of these nodes that read it.
   ValueId panels(const Layout& matrix);
 
@@ -84,6 +86,7 @@ bool lower_attention(Lowering& to);
 bool lower_shape(Lowering& to);
 bool lower_pool(Lowering& to);
 bool lower_norm(Lowering& to);
+bool lower_recurrent(Lowering& to);
 
 /// Joins functions of elements with those whose results they read.
 void fuse(std::vector<Item>& items);
