@@ -274,7 +274,7 @@ TEST_CASE("gradients of what moves elements are autograd's") {
 TEST_CASE("gradients of what makes one of many are autograd's") {
   using Dim = Option<int64_t>;
   const std::vector<Given> cube = {{{2, 3, 4}}};
-  for (const Dim dim : {Dim(), Dim(0), Dim(-1)}) {
+  for (const Dim dim : {Dim(), Dim(0), Dim(1), Dim(-1)}) {
     for (const bool kept : {false, true}) {
       compare({"sum", cube, [=](const Tensors& x) { return square(sum(x[0], dim, kept)); }});
       compare({"mean", cube, [=](const Tensors& x) { return square(mean(x[0], dim, kept)); }});

@@ -205,7 +205,11 @@ bool CpuPlan::run_calls(const Phase* begin, const Phase* end) {
 
 void CpuPlan::run_node(size_t at) {
   const Node& node = graph_.nodes[at];
-  each_read(node, [&](ValueId id) { reference_.set(id, give(view(id))); });
+  std::vector<at::Tensor> views;
+  each_read(node, [&](ValueId id) {
+    views.push_back(view(id));
+    reference_.set(id, give(views.back()));
+  });
   {
     const DrawScope draws({key_, 0});
     reference_.run(at, at + 1);
@@ -217,10 +221,9 @@ void CpuPlan::run_node(size_t at) {
     if (id == kNone || !reference_.value(id).defined()) continue;
     at::Tensor result = In(reference_.value(id))->contiguous();
     reference_.set(id, {});
-    // What it shows of the plan's memory may be written again before it is read.
-    const auto* const begin = static_cast<const char*>(arena_.data_ptr());
-    const auto* const data = static_cast<const char*>(result.data_ptr());
-    if (data >= begin && data < begin + memory_bytes_) result = result.clone();
+    // What it shows of other memory may be written again, or be gone, before it is read.
+    if (std::ranges::any_of(views, [&](const at::Tensor& one) { return result.is_alias_of(one); }))
+      result = result.clone();
     memory_[id] = static_cast<char*>(result.data_ptr());
     held_[id] = std::move(result);
   }

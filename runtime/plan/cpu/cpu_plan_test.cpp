@@ -230,6 +230,74 @@ TEST_CASE("recurrent layers are the reference's") {
   }
 }
 
+TEST_CASE("reductions along any axes are the reference's") {
+  using Dim = Option<int64_t>;
+  for (const Ints& sizes : {Ints{6, 5, 37}, Ints{6, 70, 3}, Ints{6, 1, 200}}) {
+    compare(fmt::format("along axes of {}", fmt::join(sizes, " x ")), {sizes}, [](const Tensors& x) {
+      const Tensor ties = mul(x[0], gt(x[0], Scalar(0.2)));
+      Tensors found{cumsum(x[0], 0), cumsum(x[0], 1), cumsum(x[0], -1)};
+      for (const Dim dim : {Dim(), Dim(0), Dim(1), Dim(-1)}) {
+        for (const Tensor& one :
+             {sum(x[0], dim, true), mean(x[0], dim, false), max(ties, dim, false), min(x[0], dim, true),
+              var(x[0], dim, false, false), std_(add(x[0], Scalar(5.0)), dim, true, false)})
+          found.push_back(one);
+        found.push_back(to(argmax(ties, dim, false), DType::F32));
+        found.push_back(to(argmin(ties, dim, true), DType::F32));
+      }
+      return found;
+    });
+  }
+  compare("what is no number", {{6, 50}}, [](const Tensors& x) {
+    const Tensor holes = div(x[0], gt(x[0], Scalar(-0.9)));  // infinities
+    const Tensor none = where(gt(x[0], Scalar(0.9)), sub(div(x[0], sub(x[0], x[0])), div(x[0], sub(x[0], x[0]))), x[0]);
+    Tensors found;
+    for (const Dim dim : {Dim(), Dim(0), Dim(1)}) {
+      const Tensor most = max(none, dim, false);
+      found.push_back(where(ne(most, most), Scalar(3.0), most));
+      found.push_back(to(argmax(none, dim, false), DType::F32));
+      found.push_back(to(argmin(none, dim, false), DType::F32));
+      found.push_back(to(argmin(holes, dim, false), DType::F32));
+    }
+    return found;
+  });
+}
+
+TEST_CASE("what goes by an index is the reference's") {
+  const auto whole = [](const at::Tensor& numbers) { return give(numbers.to(at::kLong)); };
+  const Tensor columns = whole(at::arange(6 * 5 * 7).remainder(4).reshape({6, 5, 7})),
+               rows = whole(at::arange(3 * 4 * 7).remainder(6).reshape({3, 4, 7})),
+               few = whole(at::tensor({3, 0, 3, 2}));
+  compare("by places", {{6, 4, 7}, {6, 5, 7}, {3, 4, 7}, {4, 7}, {2, 7}}, [=](const Tensors& x) {
+    return Tensors{gather(x[0], 1, columns),
+                   gather(x[0], 0, rows),
+                   scatter_add(x[0], 1, columns, x[1]),
+                   scatter_add(x[0], 0, rows, x[2]),
+                   index_select(x[0], 0, few),
+                   index_select(x[0], 1, few),
+                   index_select(x[0], -1, few),
+                   to(one_hot(few, 5), DType::F32),
+                   put_select(x[0], 0, -2, x[3]),
+                   put_select(x[0], 1, 2, select(x[1], 1, 3)),
+                   put_slice(x[0], 1, 1, -1, x[4]),
+                   put_slice(x[0], 0, {}, 3, x[3]),
+                   add(x[3], add(to(arange(7), DType::F32), add(zeros({4, 7}), full({7}, Scalar(0.5)))))};
+  });
+}
+
+TEST_CASE("losses of elements are the reference's") {
+  compare("losses", {{6, 31}, {6, 31}, {31}}, [](const Tensors& x) {
+    const Tensor shares = abs(x[1]), probs = softmax(x[1], 1);
+    Tensors found{kl_div(log_softmax(x[0], 1), mul(probs, gt(x[1], Scalar(0.1))), "batchmean")};
+    for (const char* by : {"mean", "sum"}) {
+      for (const Tensor& one :
+           {mse(x[0], x[1], by), l1(x[0], x[1], by), smooth_l1(x[0], x[1], 0.3, by), huber(x[0], x[1], 0.3, by),
+            bce_with_logits(mul(x[0], Scalar(30)), shares, {}, by), bce_with_logits(x[0], shares, abs(x[2]), by)})
+        found.push_back(div(one, Scalar(10.0)));
+    }
+    return found;
+  });
+}
+
 TEST_CASE("a target that is no class is told") {
   const Tensor target = give(at::tensor(std::vector<int64_t>{0, 5, 1}, at::kLong));
   const Tensor logits = drawn({3, 4}, 1), right = give(at::tensor(std::vector<int64_t>{0, 3, 1}, at::kLong));

@@ -37,8 +37,8 @@ std::vector<Item> Lowering::lower(size_t begin, size_t end) {
     const bool is_empty = std::any_of(node_->results.begin(), node_->results.end(),
                                       [&](ValueId id) { return id != kNone && layouts_[id].count() == 0; });
     bool is_done = false;
-    for (const Room room :
-         {lower_elements, lower_product, lower_rows, lower_attention, lower_shape, lower_pool, lower_norm, lower_recurrent})
+    for (const Room room : {lower_elements, lower_product, lower_rows, lower_attention, lower_shape, lower_pool,
+                            lower_norm, lower_recurrent, lower_reduction, lower_loss, lower_index})
       is_done = is_done || (!is_empty && room(*this));
     if (!is_done) items_.push_back({.node = at});
     for (size_t i = before; i < items_.size(); ++i) items_[i].location = node_->location;

@@ -87,6 +87,9 @@ bool lower_shape(Lowering& to);
 bool lower_pool(Lowering& to);
 bool lower_norm(Lowering& to);
 bool lower_recurrent(Lowering& to);
+bool lower_reduction(Lowering& to);
+bool lower_loss(Lowering& to);
+bool lower_index(Lowering& to);
 
 /// Joins functions of elements with those whose results they read.
 void fuse(std::vector<Item>& items);

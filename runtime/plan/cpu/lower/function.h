@@ -59,4 +59,7 @@ inline Layout given_or_none(Lowering& to, ValueId id) {
   return id == kNone ? Layout() : to.side_by_side(to.layout(id), DType::F32);
 }
 
+/// out[] = Σ x · scale: each sample by itself, then these in their order, so that it does not hang on threads.
+void sum_all(Lowering& to, const Layout& x, double scale, const Layout& out);
+
 }  // namespace ltr::plan

@@ -31,6 +31,17 @@ struct Layer {
   int64_t last() const { return is_reversed ? 0 : moments - 1; }
 };
 
+/// The state that a layer begins with, so that each thread has its samples of it: those of some layers may lie in turn.
+Layout state_of(Lowering& to, ValueId id) {
+  const Layout given = to.side_by_side(to.layout(id), DType::F32);
+  if (to.is_apart(given)) return given;
+  const Layout copy = dense(to.temporary(DType::F32, given.count()), given.sizes);
+  PointProgram program = Lowering::program(given.sizes);
+  program.store(copy.root, DType::F32, program.load(given, DType::F32));
+  to.add(std::move(program));
+  return copy;
+}
+
 bool is_lstm(const Lowering& to) { return to.node().op == Op::lstm || to.node().op == Op::lstm_backward; }
 
 /// From argument `first` on; nothing where there is no kernel for it.
@@ -49,8 +60,8 @@ Option<Layer> layer_of(Lowering& to, size_t first) {
   if (sizes.size() != 3 || to.layout(ids[0]).count() == 0) return std::nullopt;
   Layer layer;
   layer.x = to.side_by_side(to.layout(ids[0]), DType::F32);
-  layer.h = to.side_by_side(to.layout(ids[1]), DType::F32);
-  if (states == 2) layer.c = to.side_by_side(to.layout(ids[2]), DType::F32);
+  layer.h = state_of(to, ids[1]);
+  if (states == 2) layer.c = state_of(to, ids[2]);
   layer.weight_ih = to.layout(ids[states + 1]);
   layer.weight_hh = to.side_by_side(to.layout(ids[states + 2]), DType::F32);
   layer.bias_ih = given_or_none(to, ids[states + 3]);
