@@ -247,6 +247,8 @@ TEST_CASE("gradients of what moves elements are autograd's") {
   compare({"repeat", {{{2, 3}}}, [](const Tensors& x) { return square(repeat(x[0], {2, 1, 3})); }});
   compare({"tril", {{{4, 5}}}, [](const Tensors& x) { return add(tril(x[0], 1), triu(x[0], -1)); }});
   compare({"diagonal", {{{4, 5}}}, [](const Tensors& x) { return square(diagonal(x[0], 1, 0, 1)); }});
+  compare(
+      {"flip alone", {{{3, 5}}}, [](const Tensors& x) { return square(add(flip(x[0], {1, 0}), roll(x[0], -7, 0))); }});
   for (const char* mode : {"constant", "reflect", "replicate"}) {
     compare({mode, {{{2, 3, 5}}}, [mode](const Tensors& x) { return square(pad(x[0], {1, 2}, mode, 0)); }});
     compare({mode, {{{2, 3, 5, 4}}}, [mode](const Tensors& x) { return square(pad(x[0], {1, 2, 0, 1}, mode, 0)); }});
@@ -282,10 +284,15 @@ TEST_CASE("gradients of what makes one of many are autograd's") {
                [=](const Tensors& x) { return add(var(x[0], dim, kept, true), std_(x[0], dim, kept, false)); }});
       compare({"max", cube, [=](const Tensors& x) { return square(max(x[0], dim, kept)); }});
       compare({"min", cube, [=](const Tensors& x) { return square(min(x[0], dim, kept)); }});
+      for (const double p : {1.0, 2.0, 3.5, std::numeric_limits<double>::infinity()})
+        compare({"norm", cube, [=](const Tensors& x) { return square(norm(x[0], p, dim, kept)); }});
       compare({"logsumexp", cube, [=](const Tensors& x) { return square(logsumexp(x[0], dim, kept)); }});
     }
   }
   compare({"shared max", cube, [](const Tensors& x) { return max(sign(mul(x[0], x[0])), {}, false); }});
+  compare({"norm of nothing", {{{3, 4}}}, [](const Tensors& x) {
+             return add(norm(sub(x[0], x[0]), 2, 1, false), norm(sub(x[0], x[0]), 1, 1, false));
+           }});
   compare({"cumsum", cube, [](const Tensors& x) { return square(cumsum(x[0], 1)); }});
   compare({"topk", cube, [](const Tensors& x) { return square(std::get<0>(topk(x[0], 2, -1))); }});
   compare({"sort", cube, [](const Tensors& x) { return square(std::get<0>(sort(x[0], 1, true))); }});
