@@ -36,6 +36,8 @@ std::vector<Item> Lowering::lower(size_t begin, size_t end) {
     }
     const bool is_empty = std::any_of(node_->results.begin(), node_->results.end(),
                                       [&](ValueId id) { return id != kNone && layouts_[id].count() == 0; });
+    // What holds nothing is there.
+    if (is_empty && (node_->op == Op::zeros || node_->op == Op::ones)) continue;
     bool is_done = false;
     for (const Room room : {lower_elements, lower_product, lower_rows, lower_attention, lower_shape, lower_pool,
                             lower_norm, lower_recurrent, lower_reduction, lower_loss, lower_index})

@@ -163,6 +163,57 @@ bool arange(Lowering& to) {
   return true;
 }
 
+// ---- other orders
+
+/// Each place of an axis takes what stands at `places` of it.
+Layout moved(Lowering& to, const Layout& x, size_t axis, std::vector<int64_t> places, ValueId into) {
+  const Layout out = dense(into, x.sizes);
+  const Around of = around(x, axis);
+  const int64_t size = x.sizes[axis];
+  const bool by_samples = go_by_samples(to, of.outer, {&x, &out});
+  const Rows rows{of.outer, size * of.inner, by_samples};
+  const auto own = [&](const Layout& one) { return Touched{one.root, by_samples}; };
+  call(to, rows.split(), {own(x)}, {own(out)}, named(to, x),
+       [=, places = std::move(places)](Memory memory, const Part& part) {
+         const auto [begin, end] = rows.of(part);
+         for (int64_t o = begin; o < end; ++o) {
+           const float* const from = floats(memory, x) + o * rows.width;
+           float* const put = floats(memory, out) + o * rows.width;
+           for (int64_t i = 0; i < size; ++i) {
+             const float* const run = from + places[size_t(i)] * of.inner;
+             std::copy_n(run, of.inner, put + i * of.inner);
+           }
+         }
+       });
+  return out;
+}
+
+bool flip(Lowering& to) {
+  if (!to.is_f32({to.argument(0)})) return false;
+  Layout x = to.side_by_side(to.layout(to.argument(0)), DType::F32);
+  const Ints& axes = to.node().host<Ints>(1);
+  if (axes.empty()) return false;
+  for (size_t i = 0; i < axes.size(); ++i) {
+    const size_t axis = axis_of(axes[i], x);
+    std::vector<int64_t> places(size_t(x.sizes[axis]));
+    for (size_t at = 0; at < places.size(); ++at) places[at] = int64_t(places.size() - 1 - at);
+    const ValueId into = i + 1 == axes.size() ? to.result() : to.temporary(DType::F32, x.count());
+    x = moved(to, x, axis, std::move(places), into);
+  }
+  return true;
+}
+
+bool roll(Lowering& to) {
+  if (!to.is_f32({to.argument(0)}) || to.layout(to.argument(0)).sizes.empty()) return false;
+  const Layout x = to.side_by_side(to.layout(to.argument(0)), DType::F32);
+  const size_t axis = axis_of(to.node().host<int64_t>(2), x);
+  const int64_t size = x.sizes[axis], shift = to.node().host<int64_t>(1) % size;
+  std::vector<int64_t> places(static_cast<size_t>(size));
+  for (int64_t at = 0; at < size; ++at) places[size_t(at)] = (at - shift + size) % size;
+  moved(to, x, axis, std::move(places), to.result());
+  return true;
+}
+
 // ---- parts
 
 /// x with `value`, which is broadcast, instead of the places [begin, begin + size) of an axis.
@@ -231,6 +282,8 @@ bool lower_index(Lowering& to) {
     case Op::index_select: return index_select(to);
     case Op::one_hot: return one_hot(to);
     case Op::arange: return arange(to);
+    case Op::flip: return flip(to);
+    case Op::roll: return roll(to);
     case Op::put_select: return put_select(to);
     case Op::put_slice: return put_slice(to);
     default: return false;
