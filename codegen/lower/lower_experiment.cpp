@@ -185,11 +185,15 @@ class ExperimentLowerer {
                         {{"experiment", info_.resolve}});
   }
 
+  ir::Loc loc_of(const check::Obligation& rule) const {
+    return shared_.loc(rule.use.is_empty() ? rule.span : rule.use);
+  }
+
   void add_obligations(BodyLowerer& lowerer, const std::vector<check::Obligation>& list, bool with_data) {
     for (const check::Obligation& obligation : list) {
       if (!obligation.condition || obligation.fate != check::Fate::AtStart) continue;
       if ((obligation.needs_data || needs_data(at(*obligation.condition))) != with_data) continue;
-      lowerer.b.loc = shared_.loc(obligation.span);
+      lowerer.b.loc = loc_of(obligation);
       lowerer.b.effect(
           OpKind::Oblige, {lowerer.expr(*obligation.condition)}, "",
           {{"text", obligation.text}, {"hparams", hparams_of(at(*obligation.condition), shared_.program)}});
@@ -212,7 +216,7 @@ class ExperimentLowerer {
       if ((rule.needs_data || needs_data(at(*rule.condition))) != with_data) continue;
       std::set<std::string> paths;
       add_paths(at(*rule.condition), side, paths);
-      lowerer.b.loc = shared_.loc(rule.span);
+      lowerer.b.loc = loc_of(rule);
       for (const check::Local& param : ref.object->params) {
         if (paths.contains(side + "." + param.name)) lowerer.own_params[param.name] = read_slot(lowerer, side, param);
       }

@@ -12,6 +12,27 @@ bool is_copy(const ir::Function& left, const ir::Function& right) {
   return left.body.ops[0].loc.span == right.body.ops[0].loc.span;
 }
 
+void report_misfit(const Misfit& misfit, Sink& sink) {
+  const library::Function &taker = library::info(misfit.taker), &given = library::info(misfit.given.function);
+  const std::string taken(taker.name), name(given.name);
+  diagnostics::Diagnostic diagnostic =
+      taker.takes_logs ? diag::no_logarithm(misfit.span, taken, name) : diag::no_probability(misfit.span, taken, name);
+  diagnostic.label(misfit.given.span, "`{}` here", name);
+  if (misfit.given.function == library::Id::LogSoftmax) {
+    diagnostic.help("`softmax` in the place of `log_softmax`");
+  } else if (taker.takes_probs) {
+    diagnostic.help("`sigmoid` between them{}",
+                    misfit.taker == library::Id::Bce ? ", or `bce_with_logits` of the scores themselves" : "");
+  } else if (misfit.given.function == library::Id::Sigmoid) {
+    diagnostic.help("`logsigmoid` in the place of `sigmoid`{}",
+                    misfit.taker == library::Id::Nll ? ", or `cross_entropy` of the scores themselves" : "");
+  } else {
+    diagnostic.help("`log_softmax` {}{}", given.gives_probs ? "in the place of `softmax`" : "between them",
+                    misfit.taker == library::Id::Nll ? ", or `cross_entropy` of the scores themselves" : "");
+  }
+  sink.report(std::move(diagnostic));
+}
+
 }  // namespace
 
 void check_activations(const Findings& findings, Sink& sink) {
@@ -25,16 +46,15 @@ void check_activations(const Findings& findings, Sink& sink) {
         .help("give it the values before `{}`{}", name, other);
     sink.report(std::move(diagnostic));
   }
-  for (const NoLogarithm& one : findings.no_logarithms) {
-    const std::string taker(library::info(one.taker).name), given(library::info(one.given.function).name);
-    const std::string text = library::info(one.given.function).gives_probs ? "`log_softmax` in the place of `softmax`"
-                                                                           : "`log_softmax` between them";
-    diagnostics::Diagnostic diagnostic = diag::no_logarithm(one.span, taker, given);
-    diagnostic.label(one.given.span, "`{}` here", given);
-    diagnostic.help("{}{}",
-                    one.given.function == library::Id::Sigmoid ? "`logsigmoid` in the place of `sigmoid`" : text,
-                    one.taker == library::Id::Nll ? ", or `cross_entropy` of the scores themselves" : "");
-    sink.report(std::move(diagnostic));
+  for (const Misfit& one : findings.misfits) report_misfit(one, sink);
+}
+
+void check_averages(const Findings& findings, Sink& sink) {
+  std::set<Span> seen;
+  for (const UnlikeAverage& one : findings.averages) {
+    if (!seen.insert(one.span).second) continue;
+    sink.report(diag::averages_differ(one.span, one.why)
+                    .help("the one that follows is built like the other: `target = Net(8)` beside `net = Net(8)`"));
   }
 }
 

@@ -29,11 +29,17 @@ struct Doubled {
   bool takes_both = false;  ///< the metric has a setting that says which
 };
 
-/// What a loss of logarithms takes, and is none: probabilities, or scores.
-struct NoLogarithm {
+/// What a loss of probabilities, or of their logarithms, takes, and is none: the other one, or scores.
+struct Misfit {
   Span span;
   library::Id taker = library::Id::None;
   Activation given;
+};
+
+/// `ema_update` of weights of which some are not like those that they follow.
+struct UnlikeAverage {
+  Span span;
+  std::string why;
 };
 
 /// Random numbers drawn in evaluation.
@@ -71,7 +77,8 @@ struct Pattern {
 struct Findings {
   std::vector<Update> updates;
   std::vector<Doubled> doubled;
-  std::vector<NoLogarithm> no_logarithms;
+  std::vector<Misfit> misfits;
+  std::vector<UnlikeAverage> averages;
   std::vector<Draw> draws;
   std::vector<MetricUse> metrics;
   std::vector<SecondOwner> second_owners;

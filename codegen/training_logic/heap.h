@@ -7,6 +7,8 @@ namespace ltr::training_logic {
 struct Weight {
   std::vector<Scope> places;  ///< several where it is tied
   size_t rank = 0;
+  std::vector<std::optional<int64_t>> sizes;  ///< as many; nothing for one that the constructor's arguments do not tell
+  bool is_sure = true;                        ///< that it is made does not hang on what only a run knows
   OwnerId owner = 0;
   bool is_read = false;         ///< in a train step, where gradients could reach it
   bool is_read_frozen = false;  ///< in a train step, within `frozen`

@@ -25,10 +25,18 @@ bool chooses(const Pattern& pattern, const WeightUse& use, const Heap& heap) {
                      [&](const Scope& place) { return matches(pattern.text, weight_name(place.path)); });
 }
 
-/// Whether a group in front takes the weight.
+/// The name of a weight of each element of a list, as one that fits a pattern only if all of them do: in place of the number
+/// stands what is none, and too long for `?`.
+std::string of_all_elements(const std::string& name, const std::string& pattern) {
+  std::string other;
+  for (const char c : name) other += c == '*' ? std::string(pattern.size() + 1, '#') : std::string(1, c);
+  return other;
+}
+
+/// Whether a group in front takes the weight; of a list of unknown length, that of all elements.
 const std::string* taken_before(const Pattern& pattern, const WeightUse& use, const Heap& heap) {
   const auto first = std::find_if(pattern.before.begin(), pattern.before.end(),
-                                  [&](const std::string& other) { return takes(other, use, heap); });
+                                  [&](const std::string& other) { return takes(other, use, heap, true); });
   return first == pattern.before.end() ? nullptr : &*first;
 }
 
@@ -68,12 +76,14 @@ void report_unmatched(const Pattern& pattern, const std::string* before, const H
 
 }  // namespace
 
-bool takes(const std::string& pattern, const WeightUse& use, const Heap& heap) {
+bool takes(const std::string& pattern, const WeightUse& use, const Heap& heap, bool surely) {
+  const auto named = [&](const std::string& name) { return surely ? of_all_elements(name, pattern) : name; };
   const Weight& weight = heap.weights[use.weight];
   std::vector<WeightPlace> places;
   for (const Scope& place : weight.places) {
     const bool lies_within = use.scope.holds(place) && place.path.size() > use.scope.path.size();
-    places.push_back({weight_name(place.path), lies_within ? use.scope.name_of(place) : "", kind_of(place, heap)});
+    const std::string below = lies_within ? use.scope.name_of(place) : "";
+    places.push_back({named(weight_name(place.path)), named(below), kind_of(place, heap)});
   }
   return group_takes(pattern, weight.rank, places);
 }

@@ -25,6 +25,7 @@ TEST_CASE("a pattern chooses names") {
 TEST_CASE("the number of a list that is not counted fits any number") {
   CHECK(matches("body.3.*", "body.*.weight"));
   CHECK(matches("body.12.weight", "body.*.weight"));
+  CHECK(matches("body.??.weight", "body.*.weight"));
   CHECK(matches("body.*.weight", "body.*.weight"));
   CHECK(matches("rnn.weight_ih_l12", "rnn.weight_ih_l*"));
   CHECK(!matches("body.x.weight", "body.*.weight"));

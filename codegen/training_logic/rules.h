@@ -11,7 +11,8 @@ namespace ltr::training_logic {
 using diagnostics::Sink;
 
 /// Whether a group of an optimizer takes a weight, by its name, whole or from where it was asked for, or its kind: `@1d`.
-bool takes(const std::string& pattern, const WeightUse& use, const Heap& heap);
+/// Of one that stands for those of a list of unknown length: whether it may take some, or `surely` all.
+bool takes(const std::string& pattern, const WeightUse& use, const Heap& heap, bool surely = false);
 
 /// A model of the program, built, with its steps followed.
 struct ModelTrace {
@@ -36,8 +37,10 @@ void check_matrices(const ModelTrace& model, const Heap& heap, Sink& sink);
 void check_ownership(const ModelTrace& model, const Findings& findings, const Heap& heap, Sink& sink);
 /// E0433: patterns of `init` and of groups match some weight.
 void check_patterns(const Findings& findings, const Heap& heap, Sink& sink);
-/// E0410, W0404: no activation before what applies one itself, and logarithms before what takes them.
+/// E0410, W0404, W0406: no activation before what applies one itself, logarithms and probabilities before what takes them.
 void check_activations(const Findings& findings, Sink& sink);
+/// E0438: weights follow, by `ema_update`, weights of the same shapes.
+void check_averages(const Findings& findings, Sink& sink);
 /// E0425: evaluation draws no random numbers.
 void check_evaluation(const Findings& findings, Sink& sink);
 /// E0421: each role has metric objects of its own.

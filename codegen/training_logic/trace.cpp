@@ -22,7 +22,8 @@ bool same(const std::vector<Value>& left, const std::vector<Value>& right) {
 
 size_t count(const Findings& findings) {
   return findings.updates.size() + findings.doubled.size() + findings.draws.size() + findings.metrics.size() +
-         findings.second_owners.size() + findings.statistics.size() + findings.patterns.size();
+         findings.second_owners.size() + findings.statistics.size() + findings.patterns.size() +
+         findings.misfits.size() + findings.averages.size();
 }
 
 }  // namespace
@@ -90,6 +91,7 @@ Value Trace::parameter(const ir::Type& type) const {
   if (type.is_object() || type.is(TypeKind::Optimizer) || type.is(TypeKind::Weights) || type.is(TypeKind::Function))
     return Value::unknown();
   value.is_uniform = type.is(TypeKind::List);
+  value.may_be_none = type.is(TypeKind::Option);
   if (type.is(TypeKind::Record) || type.is(TypeKind::Tuple) || type.is(TypeKind::List)) {
     for (const ir::Field& field : type.fields) value.parts.push_back(parameter(field.type));
   }
@@ -179,7 +181,9 @@ bool Trace::branch(const ir::Op& op, Frame& frame) {
   for (size_t side = 0; side < 2 && side < op.regions.size(); ++side) {
     if (known != nullptr && *known != (side == 0)) continue;
     versions_ = before;
+    unsure_ += known == nullptr ? 1 : 0;
     goes_on[side] = region(op.regions[side], frame, yields[side]);
+    unsure_ -= known == nullptr ? 1 : 0;
     ends[side] = versions_;
   }
   if (!goes_on[0] && !goes_on[1]) return false;

@@ -54,6 +54,8 @@ class Trace {
   Value value_of(const ir::Op& op, Frame& frame);
   Value call_op(const ir::Op& op, Frame& frame);
   Value construct(const ir::Op& op, Frame& frame);
+  /// A size in a constructor, where its arguments tell.
+  std::optional<int64_t> size_of(ir::DimId id, const Frame& constructor) const;
   Value made_weight(const ir::Op& op, Frame& frame);
   Value made_optimizer(const ir::Op& op, Frame& frame);
   void made_metric(const ir::Op& op, Frame& frame);
@@ -70,6 +72,7 @@ class Trace {
   Value element(const ir::Op& op, Frame& frame);
   Value host(const ir::Op& op, Frame& frame);
   Value library(const ir::Op& op, Frame& frame);
+  void look_at_average(const ir::Op& op, const Value& target, const Value& source, const Frame& frame);
   void look_at_activation(const ir::Op& op, Frame& frame);
   void look_at_randomness(const ir::Op& op, const std::vector<Value>& operands, Value& value, const Frame& frame);
   Value read_on_host(const ir::Op& op, const Frame& frame) const;
@@ -104,6 +107,7 @@ class Trace {
   /// Functions as values, with what was known where they were made.
   std::vector<std::pair<const ir::Op*, Frame>> closures_;
   size_t budget_ = 0;  ///< ops that this run may still follow
+  size_t unsure_ = 0;  ///< conditions around the op at hand that only a run knows
 };
 
 }  // namespace ltr::training_logic

@@ -87,6 +87,27 @@ Value Trace::construct(const ir::Op& op, Frame& frame) {
   return made;
 }
 
+std::optional<int64_t> Trace::size_of(ir::DimId id, const Frame& constructor) const {
+  using Kind = ir::Dim::Kind;
+  const ir::Dim& dim = module_.dims[id];
+  if (dim.kind == Kind::Number) return dim.number;
+  if (dim.kind == Kind::Name) {
+    for (const ir::ValueId param : constructor.function->body.params) {
+      if (constructor.function->values[param].name != dim.name) continue;
+      const std::optional<ir::Constant> given = use(param, constructor).constant;
+      const int64_t* number = given ? std::get_if<int64_t>(&*given) : nullptr;
+      return number != nullptr ? std::optional(*number) : std::nullopt;
+    }
+    return std::nullopt;
+  }
+  if (dim.kind != Kind::Product && dim.kind != Kind::Sum && dim.kind != Kind::Exact) return std::nullopt;
+  const auto left = size_of(dim.left, constructor), right = size_of(dim.right, constructor);
+  if (!left || !right) return std::nullopt;
+  if (dim.kind == Kind::Sum) return *left + *right;
+  if (dim.kind == Kind::Product) return *left * *right;
+  return *right != 0 && *left % *right == 0 ? std::optional(*left / *right) : std::nullopt;
+}
+
 Value Trace::made_weight(const ir::Op& op, Frame& frame) {
   const Value scope = use(op.operands[0], frame);
   const Value initial = use(op.operands[1], frame);
@@ -105,7 +126,10 @@ Value Trace::made_weight(const ir::Op& op, Frame& frame) {
   if (is_new) {
     heap_.weights.push_back({{place}});
     const ir::Type& type = frame.function->values[op.results[0]].type;
-    heap_.weights.back().rank = (type.is(TypeKind::Option) ? type.fields[0].type : type).dims.size();
+    const std::vector<ir::DimId>& dims = (type.is(TypeKind::Option) ? type.fields[0].type : type).dims;
+    heap_.weights.back().rank = dims.size();
+    heap_.weights.back().is_sure = unsure_ == 0 && !initial.may_be_none;
+    for (const ir::DimId dim : dims) heap_.weights.back().sizes.push_back(size_of(dim, frame));
   }
   made.varies = true;
   return made;

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "codegen/training_logic/trace.h"
+#include "runtime/tables/weight_name.h"
 
 namespace ltr::training_logic {
 
@@ -227,6 +228,7 @@ Value Trace::library(const ir::Op& op, Frame& frame) {
   for (const ir::ValueId id : op.operands) operands.push_back(use(id, frame));
   if (op.function == Id::EmaUpdate && !operands.empty()) {
     for (const WeightUse& one : weights_in(operands[0], op.loc.span)) heap_.weights[one.weight].is_averaged = true;
+    if (operands.size() > 1) look_at_average(op, operands[0], operands[1], frame);
     return {};
   }
   look_at_activation(op, frame);
@@ -295,14 +297,44 @@ void Trace::called_metric(const ir::Op& op, Frame& frame) {
   }
 }
 
+// Weights follow each other in their order. A list of unknown length counts as one element.
+void Trace::look_at_average(const ir::Op& op, const Value& target, const Value& source, const Frame& frame) {
+  if (target.is_unknown || source.is_unknown) return;
+  const std::vector<WeightUse> to = weights_in(target, op.loc.span), from = weights_in(source, op.loc.span);
+  const auto is_one = [&](const WeightUse& use) {
+    const Weight& weight = heap_.weights[use.weight];
+    return weight.is_sure && weight.places[0].path.find('*') == std::string::npos;
+  };
+  if (to.empty() || from.empty() || !std::all_of(to.begin(), to.end(), is_one) ||
+      !std::all_of(from.begin(), from.end(), is_one))
+    return;
+  const Span span = user_span(op, frame);
+  if (to.size() != from.size()) {
+    findings.averages.push_back({span, std::to_string(to.size()) + " cannot follow " + std::to_string(from.size())});
+    return;
+  }
+  for (size_t i = 0; i < to.size(); ++i) {
+    const Weight &left = heap_.weights[to[i].weight], &right = heap_.weights[from[i].weight];
+    bool are_alike = left.sizes.size() == right.sizes.size();
+    for (size_t axis = 0; are_alike && axis < left.sizes.size(); ++axis)
+      are_alike = !left.sizes[axis] || !right.sizes[axis] || *left.sizes[axis] == *right.sizes[axis];
+    if (are_alike) continue;
+    const std::string first = weight_name(left.places[0].path), second = weight_name(right.places[0].path);
+    findings.averages.push_back({span, "`" + first + "` and `" + second + "` have different shapes"});
+    return;
+  }
+}
+
 void Trace::look_at_activation(const ir::Op& op, Frame& frame) {
   if (op.operands.empty()) return;
   const Activation before = use(op.operands[0], frame).activation;
   const library::Function& function = library::info(op.function);
-  const bool is_no_logarithm =
-      before.function == Id::Softmax || before.function == Id::Sigmoid || library::info(before.function).gives_scores;
-  if (function.takes_logs && is_no_logarithm && !frame.function->is_library)
-    findings.no_logarithms.push_back({written_span(op, 0, frame), op.function, before});
+  const bool is_score = library::info(before.function).gives_scores;
+  const bool is_no_logarithm = is_score || before.function == Id::Softmax || before.function == Id::Sigmoid;
+  const bool is_no_probability = is_score || before.function == Id::LogSoftmax;
+  const bool is_misfit = (function.takes_logs && is_no_logarithm) || (function.takes_probs && is_no_probability);
+  if (is_misfit && !frame.function->is_library)
+    findings.misfits.push_back({written_span(op, 0, frame), op.function, before});
   if (!function.refuses_behind(before.function)) return;
   // Within a metric the mistake is what it was given.
   const Frame* metric = &frame;

@@ -14,9 +14,17 @@ void check_findings(const Findings& findings, const Heap& heap, bool is_damaged,
   check_reach(findings, heap, sink);
   check_stale_values(findings, heap, sink);
   check_activations(findings, sink);
+  check_averages(findings, sink);
   check_evaluation(findings, sink);
   check_metrics(findings, sink);
   if (!is_damaged) check_patterns(findings, heap, sink);  // A weight that could not be read may be meant.
+}
+
+void add_called(const ir::Region& region, std::set<std::string>& called) {
+  for (const ir::Op& op : region.ops) {
+    if (op.kind == ir::OpKind::CallFn || op.kind == ir::OpKind::CallMethod) called.insert(op.name);
+    for (const ir::Region& inner : op.regions) add_called(inner, called);
+  }
 }
 
 class Checker {
@@ -83,7 +91,9 @@ class Checker {
         if (function.role == ir::Role::Hook && function.owner == callback.name) trace_.run(function, self);
       }
     }
+    const std::vector<UnlikeAverage> averages = std::move(trace_.findings.averages);
     trace_.findings = kept;
+    trace_.findings.averages = averages;
   }
 
   // What is averaged over a batch needs more than one record, in every experiment with the model; or in that of `make` alone.
@@ -137,22 +147,29 @@ class Checker {
                                        others.empty() ? "nothing is wrong with it" : "finds " + others));
   }
 
-  // What no step and no test calls is looked at by itself; its arguments may be anything.
+  // What no step and no test calls is looked at by itself; its arguments may be anything. First what nothing calls at all: the
+  // rest is followed with it, not once for each that calls it.
   void check_rest() {
-    const ir::ObjectInfo* built = nullptr;
-    std::optional<ObjectId> self;
+    std::set<std::string> called;
+    for (const ir::Function& function : module_.functions) add_called(function.body, called);
     trace_.findings = {};
-    for (const ir::Function& function : module_.functions) {
-      const bool is_code = function.role == ir::Role::Free || function.role == ir::Role::Method;
-      if (!is_code || function.is_library || trace_.has_followed(function.name)) continue;
-      const ir::ObjectInfo* owner = function.owner.empty() ? nullptr : module_.tables->find_object(function.owner);
-      // One object at a time: thousands that each hold the one before would fill the memory.
-      if (owner != built) {
-        heap_ = {};
-        self = owner != nullptr ? std::optional(trace_.build(*owner)) : std::nullopt;
-        built = owner;
+    for (const bool is_called : {false, true}) {
+      const ir::ObjectInfo* built = nullptr;
+      std::optional<ObjectId> self;
+      for (const ir::Function& function : module_.functions) {
+        const bool is_code = function.role == ir::Role::Free || function.role == ir::Role::Method;
+        if (!is_code || function.is_library || called.contains(function.name) != is_called ||
+            trace_.has_followed(function.name))
+          continue;
+        const ir::ObjectInfo* owner = function.owner.empty() ? nullptr : module_.tables->find_object(function.owner);
+        // One object at a time: thousands that each hold the one before would fill the memory.
+        if (owner != built) {
+          heap_ = {};
+          self = owner != nullptr ? std::optional(trace_.build(*owner)) : std::nullopt;
+          built = owner;
+        }
+        trace_.run(function, self);
       }
-      trace_.run(function, self);
     }
     check_activations(trace_.findings, sink_);
     say_cut();

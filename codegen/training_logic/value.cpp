@@ -72,6 +72,7 @@ Value join(const Value& left, const Value& right) {
   value.is_of_input = left.is_of_input || right.is_of_input;
   value.noise = left.noise ? left.noise : right.noise;
   value.is_none = left.is_none && right.is_none;
+  value.may_be_none = left.is_none != right.is_none || left.may_be_none || right.may_be_none;
   value.is_uniform_draw = left.is_uniform_draw || right.is_uniform_draw;
   if (left.constant == right.constant) value.constant = left.constant;
   value.paths = left.paths;

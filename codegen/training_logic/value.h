@@ -74,6 +74,7 @@ struct Value {
   bool is_unknown = false;  ///< hangs on code that could not be checked: anything may be true of it
   bool varies = false;      ///< hangs on data, buffers, weights or random numbers
   bool is_none = false;
+  bool may_be_none = false;      ///< hangs on what only a run knows
   bool is_of_input = false;      ///< hangs on what the step was given
   std::optional<Span> noise;     ///< drawn here by the step itself; neither a weight nor an input has met it yet
   bool is_uniform_draw = false;  ///< uniform random numbers, what a mask is made of

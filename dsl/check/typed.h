@@ -174,6 +174,7 @@ struct Obligation {
   std::optional<ExprId> condition;  ///< AtStart: over hparams and data, a host bool
   bool needs_data = false;
   Span span;
+  Span use;  ///< where a run says that it does not hold, if not there
 };
 
 struct StepBinding {

@@ -106,6 +106,7 @@ struct Function {
   bool gives_probs = false;
   bool gives_scores = false;
   bool takes_logs = false;
+  bool takes_probs = false;
   std::array<Id, 3> refuses = {};
   bool is_of_batch = false;
   std::string_view sign;

@@ -89,6 +89,8 @@ std::optional<diagnostics::Diagnostic> find_python_word(const ast::Name& stateme
   return diag::python_form(statement.span, habit->shown, habit->ours);
 }
 
+diagnostics::Diagnostic python_colon(Span colon) { return diag::python_form(colon, ":", "`{ … }` around the body"); }
+
 bool is_python_header(const State& state, Iter start, Iter at) {
   if (start->kind == K::End) return false;
   if (start->kind == K::Name && begins_something(start) && find_first_word(state.text(*start)) != nullptr) {
@@ -135,9 +137,7 @@ std::optional<diagnostics::Diagnostic> find_python_form(const State& state, Iter
       return diagnostic;
     }
   }
-  if (at->kind == K::Colon && std::next(at)->kind == K::Newline) {
-    return diag::python_form(at->span, ":", "`{ … }` around the body");
-  }
+  if (at->kind == K::Colon && std::next(at)->kind == K::Newline) return python_colon(at->span);
   if (at != start && std::prev(at)->kind == K::Name && state.text(*std::prev(at)) == "self" &&
       (at->kind == K::Comma || at->kind == K::CloseParen)) {
     const Iter self = std::prev(at);

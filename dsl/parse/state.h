@@ -140,6 +140,8 @@ std::optional<PythonImport> read_python_import(const State& state, Iter start);
 std::optional<diagnostics::Diagnostic> find_python_form(const State& state, Iter start, Iter at);
 /// `pass`, `break`, `continue` as a statement.
 std::optional<diagnostics::Diagnostic> find_python_word(const ast::Name& statement);
+/// The `:` in front of a body.
+diagnostics::Diagnostic python_colon(Span colon);
 /// `if c:` and its like: a header whose body is indented.
 bool is_python_header(const State& state, Iter start, Iter at);
 

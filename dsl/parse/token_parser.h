@@ -296,16 +296,21 @@ auto recovering(Level level, const Subject& subject) {
 }
 
 /// `{ entry … }`: any number of entries with separators between them. A forgotten `}` is reported here, so that
-/// what was read inside is kept.
+/// what was read inside is kept; so is the colon that Python has in front of a body.
 template <class Subject>
 struct Braced : x3::unary_parser<Subject, Braced<Subject>> {
   static const bool is_pass_through_unary = true;
   bool takes_comma;
-  Braced(const Subject& inner, bool with_comma)
-      : x3::unary_parser<Subject, Braced<Subject>>(inner), takes_comma(with_comma) {}
+  bool is_body;
+  Braced(const Subject& inner, bool with_comma, bool of_body)
+      : x3::unary_parser<Subject, Braced<Subject>>(inner), takes_comma(with_comma), is_body(of_body) {}
   template <class Context, class RContext, class Attribute>
   bool parse(Iter& first, const Iter& last, const Context& context, RContext& rcontext, Attribute& attribute) const {
     State& state = state_of(context);
+    if (is_body && first->kind == TokenKind::Colon && std::next(first)->kind == TokenKind::OpenBrace) {
+      state.report_at(first, python_colon(first->span).fix(first->span, ""));
+      ++first;
+    }
     if (first->kind != TokenKind::OpenBrace) {
       state.refuse(first, TokenKind::OpenBrace);
       return false;
@@ -337,12 +342,17 @@ struct Braced : x3::unary_parser<Subject, Braced<Subject>> {
 template <class Subject>
 auto braced_statements(const Subject& subject) {
   using Parser = typename x3::extension::as_parser<Subject>::value_type;
-  return Braced<Parser>{x3::as_parser(subject), false};
+  return Braced<Parser>{x3::as_parser(subject), false, true};
 }
 template <class Subject>
 auto braced_entries(const Subject& subject) {
   using Parser = typename x3::extension::as_parser<Subject>::value_type;
-  return Braced<Parser>{x3::as_parser(subject), true};
+  return Braced<Parser>{x3::as_parser(subject), true, true};
+}
+template <class Subject>
+auto braced_fields(const Subject& subject) {
+  using Parser = typename x3::extension::as_parser<Subject>::value_type;
+  return Braced<Parser>{x3::as_parser(subject), true, false};
 }
 
 /// `element { "," element } [ "," ]`; the actions are in `element`.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "dsl/diagnostics/suggest.h"
 #include "dsl/library/library.h"
 
 namespace ltr::resolve {
@@ -121,7 +122,10 @@ std::map<size_t, std::string> LibraryIndex::needed_by(const std::vector<std::str
     const std::string_view text = left.back();
     left.pop_back();
     for_each_word(text, [&](std::string_view word) {
-      const auto found = by_name_.find(word);
+      auto found = by_name_.find(word);
+      // What another library calls so is meant.
+      const auto ours = found == by_name_.end() ? diagnostics::renamed(word) : std::nullopt;
+      if (ours) found = by_name_.find(*ours);
       if (found == by_name_.end()) return;
       for (const size_t i : found->second) {
         if (is_needed[i]) continue;

@@ -25,8 +25,8 @@ class LibraryIndex {
   static const LibraryIndex& get();
 
   /// By index into `library_texts` the text of each file that declares what `texts` may mention, and what those declarations may
-  /// mention. All other declarations are blank in it, so that places in it are those of the file. Every word of a text counts,
-  /// whatever it stands for there.
+  /// mention, by our name or by that of another library. All other declarations are blank in it, so that places in it are those
+  /// of the file. Every word of a text counts, whatever it stands for there.
   std::map<size_t, std::string> needed_by(const std::vector<std::string_view>& texts) const;
   /// The module that `name` is to be imported from, `std.models`; "" if there is none.
   static std::string module_of(std::string_view name);

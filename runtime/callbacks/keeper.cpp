@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "runtime/callbacks/arguments.h"
+#include "runtime/tables/run_names.h"
 
 namespace ltr {
 
@@ -17,6 +18,9 @@ CheckpointKeeper::CheckpointKeeper(const Value& call, bool is_max)
       on_failure_(bool_argument(call, "on_failure", true)),
       async_(bool_argument(call, "async", false)),
       filename_(text_argument(call, "filename", "auto")) {
+  if (const Option<Str> wrong = wrong_checkpoint_name(filename_))
+    throw error_at(call.location, err::settings_contradict,
+                   fmt::format("Checkpoint(filename = \"{}\"): {}", filename_, *wrong));
   const Value* keep = argument(call, "keep");
   if (keep != nullptr && keep->kind == Value::Kind::Symbol) keep_ = std::numeric_limits<int64_t>::max();
   const Value* every = argument(call, "every");
@@ -57,7 +61,7 @@ Str CheckpointKeeper::name(int64_t step, int64_t epoch, const std::function<doub
   for (size_t i = 0; i < filename_.size(); i++) {
     const size_t end = filename_[i] == '{' ? filename_.find('}', i) : Str::npos;
     if (end == Str::npos) {
-      name += filename_[i] == '/' ? '_' : filename_[i];
+      name += filename_[i];
       continue;
     }
     const Str inside = filename_.substr(i + 1, end - i - 1);

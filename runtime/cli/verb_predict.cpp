@@ -28,6 +28,7 @@ struct Input {
   bool is_text = false;
   LeftOutRecords left_out;
   std::vector<std::unique_ptr<data::Loader>> loaders;  ///< one after the other; none: one batch of `tensors`
+  std::vector<size_t> streams;                         ///< which each of them reads, by its number in the data
   std::vector<Str> faults;                             ///< of the rows of `--read`
   std::map<Str, size_t> row_at;                        ///< the row of each place
   std::vector<Str> notes;                              ///< what people are told of them
@@ -60,10 +61,10 @@ void read_params(const Start& start, const StepInfo& step, Input& input) {
   if (!faults.empty()) throw Faults{faults};
 }
 
-std::unique_ptr<data::Loader> make_loader(const RunRequest& request, const Data::RoleStream& source,
-                                          const Stream& stream) {
+void add_loader(const RunRequest& request, const Data::RoleStream& source, const Stream& stream, Input& input) {
   const auto number = size_t(&source - request.data.streams.data());
-  return std::make_unique<data::Loader>(stream, loader_options(request, number));
+  input.loaders.push_back(std::make_unique<data::Loader>(stream, loader_options(request, number)));
+  input.streams.push_back(number);
 }
 
 /// Records behind the maps of `stream`.
@@ -109,7 +110,7 @@ void read_rows(const Start& start, const RunRequest& request, const StepInfo& st
   if (fault != rows.faults.end() && records_of(*stream.state()) != int64_t(rows.faults.size())) {
     throw error_at({}, err::bad_record, file, *fault + " (the predict stream joins rows, so none can be left out)");
   }
-  input.loaders.push_back(make_loader(request, source, stream));
+  add_loader(request, source, stream, input);
   double batches = double(input.loaders[0]->batches(0));
   start.ranks.sum({&batches, 1});
   input.rows = std::min(rows.faults.size(), size_t(batches) * size_t(input.loaders[0]->batch_size()));
@@ -140,7 +141,7 @@ void open_streams(const Start& start, const RunRequest& request, const StepInfo&
     }
     return read_rows(start, request, step, *sources[0], needs_all, input);
   }
-  for (const Data::RoleStream* source : sources) input.loaders.push_back(make_loader(request, *source, source->stream));
+  for (const Data::RoleStream* source : sources) add_loader(request, *source, source->stream, input);
 }
 
 /// Whether any rank has a batch at this turn, and none is stopped. What they left out on the way is known to all.
@@ -159,10 +160,12 @@ bool is_turn(const Ranks& ranks, bool is_here, std::vector<LeftOut> found, Input
   return has > 0;
 }
 
-/// What gives the batches of `input` in turn. A stream begins on all ranks at once, so that the order is the records'.
-std::function<bool(Batch&)> batches_of(const Ranks& ranks, Input& input, size_t field_count, Predictions& predictions) {
+/// What gives the batches of `input` in turn, and the stream of each. A stream begins on all ranks at once, so that the order is the records'.
+std::function<bool(Batch&, size_t&)> batches_of(const Ranks& ranks, Input& input, size_t field_count,
+                                                Predictions& predictions) {
   if (!input.loaders.empty()) input.loaders[0]->start(0);
-  return [&ranks, &input, &predictions, field_count, place = size_t(0), is_done = false](Batch& batch) mutable {
+  return [&ranks, &input, &predictions, field_count, place = size_t(0), is_done = false](Batch& batch,
+                                                                                         size_t& stream) mutable {
     if (input.loaders.empty()) {
       if (is_done) return false;
       is_done = true;
@@ -179,6 +182,7 @@ std::function<bool(Batch&)> batches_of(const Ranks& ranks, Input& input, size_t 
         input.loaders[place]->start(0);
       }
       if (input.is_stopped) return false;
+      stream = input.streams[place];
     }
     batch.fields.resize(field_count);
     batch.fields.insert(batch.fields.end(), input.tensors.begin(), input.tensors.end());
@@ -251,9 +255,9 @@ int run_predict(Start& start) {
     for (int64_t i = 0; i < rows.size(0); ++i) print_out(decode(rows[i], *characters) + "\n");
   };
   const auto read = batches_of(start.ranks, input, start.data->batch.size(), predictions);
-  const auto next = [&](Batch& batch) {
+  const auto next = [&](Batch& batch, size_t& stream) {
     check_output();
-    return !(is_output_closed() && start.ranks.world() == 1) && read(batch);
+    return !(is_output_closed() && start.ranks.world() == 1) && read(batch, stream);
   };
   SignalWatch::enter(SignalPhase::Work);
   const PredictReport report = predict(request, next, write);

@@ -22,6 +22,7 @@ struct PanelProduct {
   float* out = nullptr;
   int64_t out_row = 0;          ///< from one row of `out` to the next
   const float* bias = nullptr;  ///< [columns], added to each row; or null
+  const float* row_bias = nullptr;  ///< [rows], added to all columns; or null
   bool adds = false;            ///< to what is in `out`, instead of to nothing
   float scale = 1;              ///< of the sums
 };
@@ -30,6 +31,7 @@ struct PanelProduct {
 struct ProductKernel {
   int64_t width = 0;  ///< columns of a panel
   int64_t rows = 0;   ///< of a tile
+  int64_t panels(int64_t columns) const { return (columns + width - 1) / width; }
   /// Rows [0, depth) of `columns` columns of `from` become a panel.
   void (*pack)(const Matrix& from, int64_t depth, int64_t columns, float* panel);
   /// Rows of a left side become tiles [rows][depth], each with its rows side by side: those of a tile are 1 apart, its columns `rows`.

@@ -1,23 +1,20 @@
 #include "runtime/loggers/make.h"
 
-#include <filesystem>
 #include <set>
 
 #include "runtime/api/error.h"
+#include "runtime/tables/run_names.h"
 
 namespace ltr::loggers {
 
 namespace {
 
-/// The name of a table inside the run folder: what lies elsewhere, or is another file of the run, is not ours to write.
+/// What lies elsewhere, or is another file of the run, is not ours to write.
 Str file_of(const Str& given, const Location& location) {
-  const std::filesystem::path path = std::filesystem::path(given).lexically_normal();
-  if (path.is_absolute() || *path.begin() == ".." || path.extension() != ".csv") {
-    throw with_help(error_at(location, err::settings_contradict,
-                             fmt::format("Csv(file = \"{}\") is no .csv file of the run folder", given)),
-                    "give it a name such as \"metrics.csv\" or \"tables/losses.csv\"");
-  }
-  return path.string();
+  if (const Option<Str> file = table_of_run(given)) return *file;
+  throw with_help(error_at(location, err::settings_contradict,
+                           fmt::format("Csv(file = \"{}\") is no .csv file of the run folder", given)),
+                  "give it a name such as \"metrics.csv\" or \"tables/losses.csv\"");
 }
 
 }  // namespace

@@ -371,6 +371,27 @@ TEST_CASE("gradients of products are autograd's") {
            }});
 }
 
+TEST_CASE("gradients of convolutions of any form are autograd's") {
+  const auto images = [](const Str& title, const Ints& x, const Ints& weight, const Ints& stride, const Ints& padding,
+                         const Ints& dilation, int64_t groups) {
+    compare({title, {{x}, {weight}, {{weight[0]}}}, [&](const Tensors& in) {
+               return conv2d(in[0], in[1], in[2], stride, padding, dilation, groups);
+             }});
+  };
+  images("square", {2, 3, 9, 20}, {50, 3, 3, 3}, {1, 1}, {0, 0, 0, 0}, {1, 1}, 1);
+  images("deep", {4, 20, 9, 13}, {7, 20, 3, 3}, {1, 1}, {1, 1, 1, 1}, {1, 1}, 1);
+  images("one place", {4, 5, 3, 4}, {9, 5, 3, 4}, {1, 1}, {0, 0, 0, 0}, {1, 1}, 1);
+  images("steps", {4, 4, 15, 12}, {6, 4, 3, 2}, {2, 3}, {1, 0, 2, 1}, {1, 1}, 1);
+  images("wide", {4, 4, 15, 19}, {6, 4, 3, 3}, {1, 1}, {2, 2, 3, 1}, {2, 3}, 1);
+  images("much border", {4, 2, 5, 5}, {3, 2, 2, 2}, {1, 1}, {3, 3, 3, 3}, {1, 1}, 1);
+  images("groups", {4, 12, 8, 8}, {18, 4, 3, 3}, {1, 1}, {1, 1, 1, 1}, {1, 1}, 3);
+  images("each channel", {4, 17, 8, 8}, {17, 1, 3, 3}, {2, 2}, {1, 1, 1, 1}, {1, 1}, 17);
+  images("points", {4, 20, 7, 7}, {10, 20, 1, 1}, {2, 2}, {0, 0, 0, 0}, {1, 1}, 1);
+  compare({"long line", {{{3, 3, 700}}, {{4, 3, 5}}, {{4}}}, [](const Tensors& x) {
+             return conv1d(x[0], x[1], x[2], 1, {2, 2}, 1, 1);
+           }});
+}
+
 TEST_CASE("gradients of attention are autograd's") {
   const std::vector<Given> heads = {{{2, 4, 5, 6}}, {{2, 4, 5, 6}}, {{2, 4, 5, 6}}},
                            shared = {{{2, 4, 5, 6}}, {{2, 2, 5, 6}}, {{2, 2, 5, 6}}};

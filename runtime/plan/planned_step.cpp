@@ -158,14 +158,14 @@ void PlannedStep::prepare(const Batch& batch) {
   if (accelerator() != nullptr || !fits_cpu_plan(recording_.graph) || std::ranges::any_of(recording_.states, grows))
     return;
   reference_->note_sizes(&recording_.graph);
-  reference_->forget_behind({});
   each_input(batch, [&](ValueId id, const Tensor& value) { reference_->set(id, value); });
   for (const Part& part : parts_) {
     const at::ScalarType type = aten(recording_.graph.values[part.loss].dtype);
     reference_->set(part.seed, give(at::ones(recording_.graph.values[part.loss].sizes, type)));
   }
-  reference_->run(0, recording_.graph.nodes.size());
-  cpu_ = std::make_unique<CpuPlan>(recording_.graph, recording_.kept, stretches(), batch.size, at::get_num_threads());
+  const std::vector<Stretch> order = stretches();
+  for (const Stretch& stretch : order) reference_->run(stretch.begin, stretch.end);
+  cpu_ = std::make_unique<CpuPlan>(recording_.graph, recording_.kept, order, batch.size, at::get_num_threads());
   reference_.reset();
 }
 

@@ -20,7 +20,7 @@ ValueId Recorder::add(const Tensor& tensor, Value::Kind kind, const Str& name) {
   value.is_sized = true;
   value.needs_grad = source->requires_grad();
   value.name = name;
-  held_.push_back(tensor);
+  held_.emplace_back(source->getIntrusivePtr());
   return recorded_.graph.add(std::move(value));
 }
 

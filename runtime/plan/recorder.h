@@ -3,6 +3,8 @@
 // Notes what a step computes while it runs once: every function of the facade that a program calls, with its arguments, what it
 // asks the host, and what it would do beside.
 
+#include <c10/core/TensorImpl.h>
+
 #include "runtime/plan/recording.h"
 #include "runtime/tensor/step_watch.h"
 
@@ -53,7 +55,8 @@ class Recorder : public StepWatch {
   Recording recorded_;
   std::unordered_map<const void*, ValueId> ids_;
   std::unordered_map<const void*, ValueId> frozen_;  ///< weights as they are read where nothing of them is trained
-  std::vector<Tensor> held_;                         ///< all that were met: their addresses stand for them
+  /// All that were met: their addresses stand for them, and go to no other one; their memory does.
+  std::vector<c10::weak_intrusive_ptr<c10::TensorImpl>> held_;
   std::unordered_map<ValueId, Tensor> constants_;
   StepWatch* before_;
 };

@@ -25,7 +25,9 @@ inline bool matches(std::string_view pattern, std::string_view name) {
       if (!fits[i]) continue;
       if (pattern[i] == '*') enter(next, i);
       if (pattern[i] == '?' || pattern[i] == c) enter(next, i + 1);
-      const auto is_digit = [&](size_t at) { return at < pattern.size() && pattern[at] >= '0' && pattern[at] <= '9'; };
+      const auto is_digit = [&](size_t at) {
+        return at < pattern.size() && (pattern[at] == '?' || (pattern[at] >= '0' && pattern[at] <= '9'));
+      };
       for (size_t end = i; c == '*' && is_digit(end); ++end) enter(next, end + 1);
     }
     fits.swap(next);

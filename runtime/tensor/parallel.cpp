@@ -1,7 +1,6 @@
 #include "runtime/tensor/parallel.h"
 
 #include <ATen/Parallel.h>
-#include <sched.h>
 
 #if defined(_OPENMP)
 #include <omp.h>
@@ -20,13 +19,14 @@ void Meeting::wait() {
   if (waiting_.fetch_add(1, std::memory_order_acq_rel) + 1 == threads_) {
     waiting_.store(0, std::memory_order_relaxed);
     round_.store(round + 1, std::memory_order_release);
+    round_.notify_all();
     return;
   }
-  // Who waits longer than a time slice is worth waits for a thread that has no core: that gets this one's.
+  // Who waits for long waits for a thread that has no core: it sleeps, and that gets this one's.
   constexpr int kSpins = 1 << 14;
   for (int spin = 0; round_.load(std::memory_order_acquire) == round; ++spin) {
     if (spin > kSpins) {
-      sched_yield();
+      round_.wait(round, std::memory_order_acquire);
       continue;
     }
 #if defined(__x86_64__)

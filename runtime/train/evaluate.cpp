@@ -46,8 +46,7 @@ void pass(Session& cx, const StepInfo& step, const std::vector<size_t>& streams,
       if (batches >= 0 && number >= batches) break;
       cx.batch_index = number;
       cx.stream = int64_t(stream);
-      const Data::RoleStream& running = cx.request.data.streams[stream];
-      cx.stream_name = Str(role_name(running.role)) + (*running.name != 0 ? "." : "") + running.name;
+      cx.stream_name = stream_name(cx.request.data, stream);
       if (batch.is_stand_in) {
         cx.stand_in(step, batch, stream, uint64_t(number));
       } else {
@@ -123,10 +122,9 @@ EvalReport evaluate(RunRequest& request, Role role) {
   return report;
 }
 
-PredictReport predict(RunRequest& request, const std::function<bool(Batch&)>& next,
+PredictReport predict(RunRequest& request, const std::function<bool(Batch&, size_t& stream)>& next,
                       const std::function<void(const Outputs& outputs)>& sink) {
   const Times::Clock::time_point begin = Times::Clock::now();
-  const std::vector<size_t> streams = streams_of(request.data, Role::Predict);
   check_alike(request);
   share_weights(request);
   Predictor predictor(request);
@@ -135,9 +133,10 @@ PredictReport predict(RunRequest& request, const std::function<bool(Batch&)>& ne
   request.progress.round_begin(Role::Predict, -1);
   predictor.begin();
   Batch batch;
-  while (next(batch)) {
+  size_t stream = 0;
+  while (next(batch, stream)) {
     const bool is_here = batch.size != kNoBatch;
-    const Outputs own = is_here ? predictor.predict(batch, streams.empty() ? 0 : streams.front()) : Outputs();
+    const Outputs own = is_here ? predictor.predict(batch, stream) : Outputs();
     for (const Outputs& outputs : request.ranks.gather(own)) sink(outputs);
     if (!is_here) continue;
     report.batches++;

@@ -48,6 +48,7 @@ Fit::Fit(RunRequest& request)
       feed_(make_feed(request_, train_stream_)),
       state_{.outcome = cx_.outcome,
              .threads = cx_.threads,
+             .planned_forms = cx_.planned_forms,
              .logs = cx_.logs,
              .gate = cx_.gate,
              .scale = cx_.scale,

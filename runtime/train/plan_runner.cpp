@@ -3,9 +3,11 @@
 
 #include "runtime/plan/planned_step.h"
 #include "runtime/plan/recorder.h"
+#include "runtime/tensor/device.h"
 #include "runtime/tensor/handle.h"
 #include "runtime/tensor/mode.h"
 #include "runtime/tensor/precision.h"
+#include "runtime/train/planned_forms.h"
 #include "runtime/train/root_state.h"
 #include "runtime/train/session.h"
 #include "runtime/train/step_runner.h"
@@ -17,9 +19,6 @@ namespace {
 using plan::PlannedStep;
 using plan::Recording;
 using plan::Refusal;
-
-/// Plans of one step: more are not made, since what comes in ever new forms is slower to plan than to run.
-constexpr size_t kMostPlans = 8;
 
 /// What of a batch and of the weights decides the graph, as a row of numbers and texts.
 Str key_of(const StepInfo& step, const RunRequest& request, const Batch& batch, size_t stream) {
@@ -69,28 +68,27 @@ class WithoutTrace {
 
 class PlanRunner : public StepRunner {
  public:
-  explicit PlanRunner(Session& session) : session_(session), torch_(make_torch_runner(session)) {
-    const RunRequest& request = session.request;
-    if (const Option<Str> reason = reason_of_run())
-      throw error_at(request.experiment.location, err::not_planned, request.experiment.name, *reason);
+  explicit PlanRunner(Session& session)
+      : session_(session),
+        torch_(make_torch_runner(session)),
+        is_required_(session.request.flags.backend == Backend::Native),
+        reason_of_run_(reason_without_plans(session.request)) {
+    const ExperimentInfo& experiment = session.request.experiment;
+    if (is_required_ && reason_of_run_)
+      throw error_at(experiment.location, err::not_planned, experiment.name, *reason_of_run_);
   }
 
   void run(const StepInfo& step, const Batch& batch, size_t stream, uint64_t number) override {
     if (session_.is_repeating()) return torch_->run(step, batch, stream, number);
-    const Batch here = on_device(batch);
-    std::vector<Planned>& plans = of_[&step].plans[key_of(step, session_.request, here, stream)];
-    const auto known = std::ranges::find_if(
-        plans, [&](const Planned& planned) { return holds(planned.step->recording().guards, session_); });
-    if (known != plans.end() && known->first) {
-      // A second recording tells whether the step does the same in each run.
-      const Option<Refusal> refusal = difference(*known->first, record(step, here, stream, number, {}));
-      known->first.reset();
-      if (refusal) refuse(step, *refusal);
+    if (reason_of_run_) {
+      if (!std::exchange(is_told_, true)) tell(session_.request.experiment.name, {*reason_of_run_, {}});
+      return torch_->run(step, batch, stream, number);
     }
-    PlannedStep& planned =
-        known != plans.end() ? *known->step : *plans.emplace_back(plan(step, here, stream, number)).step;
+    const Batch here = on_device(batch);
+    PlannedStep* const planned = plan_for(step, here, stream, number);
+    if (planned == nullptr) return torch_->run(step, here, stream, number);
     const StepScope scope(session_, step, here, stream, number);
-    planned.run(session_, here, session_.is_alone() && !step.is_manual);
+    planned->run(session_, here, session_.is_alone() && !step.is_manual);
   }
 
  private:
@@ -98,26 +96,64 @@ class PlanRunner : public StepRunner {
     std::unique_ptr<PlannedStep> step;
     Option<Recording> first;  ///< until a second one was the same
   };
-  struct OfStep {
-    std::map<Str, std::vector<Planned>> plans;  ///< of the batches of one form, by what the host said
-    size_t forms = 0;
-  };
+  using Plans = std::map<Str, std::vector<Planned>>;  ///< of the batches of one form, by what the host said
 
-  Option<Str> reason_of_run() const {
-    const RunRequest& request = session_.request;
-    if (request.ranks.world() > 1) return "runs on several processes";
-    if (precision().narrows || (precision().policy != at::kFloat && precision().policy != at::kDouble))
-      return "computes in a precision other than f32 and f64";
-    if (request.trainer.anomaly) return "looks at every op (trainer.anomaly)";
-    for (const ScopeState& scope : request.root.state().scopes) {
-      if (scope.recomputed != nullptr) return "computes blocks again (recompute)";
+  /// Null where `step` runs op by op.
+  PlannedStep* plan_for(const StepInfo& step, const Batch& batch, size_t stream, uint64_t number) {
+    if (session_.planned_forms.runs_op_by_op(step.name)) return nullptr;
+    const Str key = key_of(step, session_.request, batch, stream);
+    std::vector<Planned>& plans = plans_of_[&step][key];
+    const auto known = std::ranges::find_if(
+        plans, [&](const Planned& planned) { return holds(planned.step->recording().guards, session_); });
+    if (known == plans.end()) return plan(step, batch, stream, number, key, plans);
+    if (known->first) {
+      // A second recording tells whether the step does the same in each run.
+      const Option<Refusal> refusal = difference(*known->first, record(step, batch, stream, number, {}));
+      known->first.reset();
+      if (refusal) return give_up(step, *refusal);
     }
-    return std::nullopt;
+    return known->step.get();
   }
 
-  [[noreturn]] void refuse(const StepInfo& step, const Refusal& refusal) const {
-    throw error_at(refusal.location.line > 0 ? refusal.location : step.location, err::not_planned,
-                   fmt::format("step {}", step.name), refusal.reason);
+  PlannedStep* plan(const StepInfo& step, const Batch& batch, size_t stream, uint64_t number, const Str& key,
+                    std::vector<Planned>& plans) {
+    std::unique_ptr<PlannedStep> planned;
+    Option<Refusal> refusal;
+    bool is_admitted = true;
+    Recording recording = record(step, batch, stream, number, [&](const Recording& found) {
+      refusal = found.refusal;
+      if (refusal) return;
+      is_admitted = session_.planned_forms.admits(step.name, form_of(key, found.guards));
+      if (!is_admitted) return;
+      planned = std::make_unique<PlannedStep>(found);
+      refusal = planned->refusal();
+      if (!refusal) planned->prepare(batch);
+    });
+    if (!is_admitted) {
+      refusal = Refusal{
+          fmt::format("comes in more than {} forms: sizes of batches, and counts that it reads", PlannedForms::kMost),
+          {}};
+    }
+    if (refusal) return give_up(step, *refusal);
+    plans.push_back({std::move(planned), std::move(recording)});
+    return plans.back().step.get();
+  }
+
+  /// R2015 where plans were asked for.
+  PlannedStep* give_up(const StepInfo& step, const Refusal& refusal) {
+    const Location& location = refusal.location.line > 0 ? refusal.location : step.location;
+    const Str name = fmt::format("step {}", step.name);
+    if (is_required_) throw error_at(location, err::not_planned, name, refusal.reason);
+    session_.planned_forms.give_up(step.name);
+    plans_of_.erase(&step);
+    tell(name, {refusal.reason, location});
+    return nullptr;
+  }
+
+  void tell(const Str& what, const Refusal& refusal) const {
+    const Str place =
+        refusal.location.line > 0 ? fmt::format(" ({}:{})", refusal.location.file, refusal.location.line) : "";
+    session_.request.progress.notice(fmt::format("{} runs op by op: it {}{}", what, refusal.reason, place));
   }
 
   /// Runs the step on `batch` and listens, then calls `then` with what was recorded; nothing of it stays.
@@ -149,27 +185,34 @@ class PlanRunner : public StepRunner {
     return recording;
   }
 
-  Planned plan(const StepInfo& step, const Batch& batch, size_t stream, uint64_t number) {
-    if (++of_[&step].forms > kMostPlans)
-      refuse(step,
-             {fmt::format("comes in more than {} forms: sizes of batches, and counts that it reads", kMostPlans), {}});
-    std::unique_ptr<PlannedStep> planned;
-    Recording recording = record(step, batch, stream, number, [&](const Recording& found) {
-      if (found.refusal) refuse(step, *found.refusal);
-      planned = std::make_unique<PlannedStep>(found);
-      if (planned->refusal()) refuse(step, *planned->refusal());
-      planned->prepare(batch);
-    });
-    return {std::move(planned), std::move(recording)};
-  }
-
   Session& session_;
   std::unique_ptr<StepRunner> torch_;
-  std::map<const StepInfo*, OfStep> of_;
+  bool is_required_;
+  Option<Str> reason_of_run_;
+  bool is_told_ = false;
+  std::map<const StepInfo*, Plans> plans_of_;
 };
 
 }  // namespace
 
-std::unique_ptr<StepRunner> make_plan_runner(Session& session) { return std::make_unique<PlanRunner>(session); }
+Option<Str> reason_without_plans(const RunRequest& request) {
+  if (request.ranks.world() > 1) return "runs on several processes";
+  if (precision().narrows || (precision().policy != at::kFloat && precision().policy != at::kDouble))
+    return "computes in a precision other than f32 and f64";
+  if (request.trainer.anomaly) return "looks at every op (trainer.anomaly)";
+  for (const ScopeState& scope : request.root.state().scopes) {
+    if (scope.recomputed != nullptr) return "computes blocks again (recompute)";
+  }
+  if (request.flags.backend == Backend::Native) return std::nullopt;
+  // There a plan runs its ops one by one, as it would without one.
+  if (accelerator() != nullptr) return "computes on a GPU";
+  if (precision().policy == at::kDouble) return "computes in f64";
+  return std::nullopt;
+}
+
+std::unique_ptr<StepRunner> make_runner(Session& session) {
+  if (session.request.flags.backend == Backend::Torch) return make_torch_runner(session);
+  return std::make_unique<PlanRunner>(session);
+}
 
 }  // namespace ltr

@@ -1,6 +1,7 @@
 #include "runtime/train/predictor.h"
 
 #include "runtime/tensor/mode.h"
+#include "runtime/train/feed.h"
 
 namespace ltr {
 
@@ -38,6 +39,11 @@ void Predictor::end() {
 const Outputs& Predictor::predict(const Batch& batch, size_t stream) {
   const ModeScope evaluation(false, false);
   cx_.batch_index = batches_;
+  cx_.batch_size = batch.size;
+  const auto& streams = request_.data.streams;
+  // What flags give belongs to no stream.
+  const bool is_of_stream = stream < streams.size() && streams[stream].role == Role::Predict;
+  cx_.stream_name = is_of_stream ? stream_name(request_.data, stream) : role_name(Role::Predict);
   cx_.predicted.clear();
   const Session::BatchScope hooked(cx_, batch);
   cx_.run_hook(Hook::predict_batch_start);

@@ -30,6 +30,7 @@ void RunState::visit(Archive& archive) {
   at.visit(archive);
   outcome.visit(archive);
   threads.visit(archive);
+  planned_forms.visit(archive);
   rows.visit(archive);
   gate.visit(archive);
   scale.visit(archive);

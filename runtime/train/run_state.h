@@ -7,6 +7,7 @@
 #include "runtime/callbacks/listener.h"
 #include "runtime/train/log_table.h"
 #include "runtime/train/outcome.h"
+#include "runtime/train/planned_forms.h"
 #include "runtime/train/root_state.h"
 #include "runtime/train/rows.h"
 #include "runtime/train/step_threads.h"
@@ -74,6 +75,7 @@ struct RunState {
   Position at;
   Outcome& outcome;
   StepThreads& threads;
+  PlannedForms& planned_forms;
   Rows rows;
   LogTable& logs;
   FiniteGate& gate;

@@ -12,6 +12,7 @@
 #include "ltr/operators.h"
 #include "runtime/callbacks/program_callback.h"
 #include "runtime/plan/recorder.h"
+#include "runtime/tables/run_names.h"
 #include "runtime/tensor/handle.h"
 #include "runtime/tensor/host_read.h"
 #include "runtime/tensor/precision.h"
@@ -68,7 +69,7 @@ Session::Session(RunRequest& run_request, std::vector<Role> roles)
       agreement(run_request.ranks, {outcome, ends_epoch, saves}),
       gradients_(run_request.root, run_request.ranks, run_request.travel, scale, late, run_request.progress),
       buffers_(run_request.root.state(), run_request.ranks, run_request.sync_batchnorm),
-      runner_(run_request.flags.backend == Backend::Native ? make_plan_runner(*this) : make_torch_runner(*this)) {
+      runner_(make_runner(*this)) {
   data = &request.data;
   global_step = request.trained.steps;
   epoch = request.trained.epoch;
@@ -431,6 +432,8 @@ void Session::end_epoch(const Str& reason) {
 
 void Session::save(const Str& name) {
   if (is_rehearsed([&](Recorder&) { return plan::Saved{name}; })) return;
+  if (const Option<Str> wrong = wrong_checkpoint_name(name))
+    throw error_here(err::settings_contradict, fmt::format("save(\"{}\"): {}", name, *wrong));
   saves.push_back(name);
 }
 

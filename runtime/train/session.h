@@ -19,6 +19,7 @@
 #include "runtime/train/log_table.h"
 #include "runtime/train/metric_inputs.h"
 #include "runtime/train/outcome.h"
+#include "runtime/train/planned_forms.h"
 #include "runtime/train/rank_buffers.h"
 #include "runtime/train/step_runner.h"
 #include "runtime/train/step_threads.h"
@@ -89,9 +90,9 @@ class Session : public Context {
     is_last_row_ = is_last;
     weight_ = weight;
   }
-  /// Whether the batch runs again, to be looked at.
   /// Whether the row that runs now is the whole window.
   bool is_alone() const { return gradients_.is_alone(); }
+  /// Whether the batch runs again, to be looked at.
   bool is_repeating() const { return is_repeating_; }
   /// The part of the batch that runs now.
   double share() const { return share_; }
@@ -128,6 +129,7 @@ class Session : public Context {
   MetricInputs metric_inputs;
   Outcome outcome;
   StepThreads threads;
+  PlannedForms planned_forms;
   bool ends_epoch = false;
   bool is_silent = false;  ///< no hook runs: the sanity round's results are thrown away
   std::vector<Str> saves;  ///< names that `save` was called with

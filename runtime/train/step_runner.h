@@ -37,7 +37,10 @@ class StepScope {
 
 /// The generated function, op by op, with LibTorch's autograd: any device, any control flow.
 std::unique_ptr<StepRunner> make_torch_runner(Session& session);
-/// The function as it was recorded, planned for this machine (runtime/plan). R2015 for a run or a step that has no plan.
-std::unique_ptr<StepRunner> make_plan_runner(Session& session);
+/// What the run asks for: planned for this machine as it was recorded (runtime/plan), with the function itself where there is no plan;
+/// R2015 there if plans are a must.
+std::unique_ptr<StepRunner> make_runner(Session& session);
+/// Why no step of the run is planned; nothing if some may be. "it …"
+Option<Str> reason_without_plans(const RunRequest& request);
 
 }  // namespace ltr

@@ -142,9 +142,9 @@ FitReport fit(RunRequest& request, const std::function<void()>& begins = [] {});
 EvalReport evaluate(RunRequest& request, Role role);
 /// The size of a batch that is none: other ranks have one at this turn.
 constexpr int64_t kNoBatch = -1;
-/// Runs `step predict` over the batches that `next` gives, which takes as many turns on every rank; `sink` gets the
-/// results of all on the first one, in the order of turns and ranks.
-PredictReport predict(RunRequest& request, const std::function<bool(Batch&)>& next,
+/// Runs `step predict` over the batches that `next` gives, with their stream by its number in the data, 0 where there is
+/// none; it takes as many turns on every rank. `sink` gets the results of all on the first one, in the order of turns and ranks.
+PredictReport predict(RunRequest& request, const std::function<bool(Batch&, size_t& stream)>& next,
                       const std::function<void(const Outputs& outputs)>& sink);
 
 /// Total updates that `fit` would make, -1 if not known: for `describe`.

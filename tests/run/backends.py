@@ -6,7 +6,7 @@ import pathlib
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
-from harness import EXAMPLES, build, check, finish, fit, newest, run, scratch
+from harness import EXAMPLES, build, check, finish, fit, newest, result_of, run, scratch
 
 # Relative, of each value of a short run in f32: sums may have another order.
 TOLERANCE = 1e-4
@@ -142,6 +142,15 @@ def refusals(folder):
               reason in result.text and place in result.text, result.text)
         result = fit(program, folder / f"{name}-torch", "--backend", "torch")
         check(f"{name}: torch runs it", result.returncode == 0, result.text)
+        whole, out = folder / f"{name}-whole", folder / f"{name}-stopped"
+        result = fit(program, whole)
+        said = [line for line in result.text.splitlines() if f"step {step} runs op by op: it " in line]
+        check(f"{name}: auto runs it, and says so once", result.returncode == 0 and len(said) == 1 and reason in said[0] and place in said[0],
+              result.text)
+        fit(program, out, "--epochs", 1)
+        result = fit(program, out, "--resume", newest(out))
+        check(f"{name}: stopped and gone on with it is the same bits", result.returncode == 0 and
+              result_of(newest(out)) == result_of(newest(whole)), result.text)
 
 
 def main():

@@ -17,7 +17,8 @@ data Numbers() {
   fn row(s: {i: int}) -> {x: float[2], y: i64} = (x = ones(2) * s.i, y = arange(10)[s.i % 10])
   train = range(8) |> map(row) |> collate(4)
   val = range(6) |> map(row) |> collate(4)
-  predict = range(3) |> map(row) |> select("x") |> collate(2)
+  predict.low = range(3) |> map(row) |> select("x") |> collate(2)
+  predict.high = range(5) |> skip(4) |> map(row) |> select("x") |> collate(2)
 }
 
 model Line() {
@@ -32,8 +33,8 @@ callback Seen for Line {
   on train_batch_start { print "train {batch.y} {batch.x.shape}" }
   on train_batch_end { log most = max(batch.x) on epoch }
   on val_batch_end { print "val {batch.y} {batch_size}" }
-  on predict_batch_start { print "given {batch.x:.0f}" }
-  on predict_batch_end { print "predicted {output.twice:.0f} {output.first:.0f} {output}" }
+  on predict_batch_start { print "{stream} gives {batch_size}: {batch.x:.0f}" }
+  on predict_batch_end { print "{stream} predicted {output.twice:.0f} {output.first:.0f} {output}" }
 }
 
 experiment e { data = Numbers(), model = Line(), trainer { epochs = 1, sanity_val = 0 }, loggers { Csv() }, callbacks { Seen() } }
@@ -58,6 +59,9 @@ with scratch() as place:
     check("and logged", [row.split(",")[column] for row in table[1:] if row.split(",")[column]] == ["5"], table)
     result = run(program, "predict", "--json", "--out", folder / "runs", "--write", folder / "out.jsonl")
     check("what predict returned is seen", prints(result) ==
-          ["given [[0, 0], [1, 1]]", "predicted [[0, 0], [2, 2]] [0, 1] (twice = [[0, 0], [2, 2]], first = [0, 1])",
-           "given [[2, 2]]", "predicted [[4, 4]] [2] (twice = [[4, 4]], first = [2])"], result.text)
+          ["predict.low gives 2: [[0, 0], [1, 1]]",
+           "predict.low predicted [[0, 0], [2, 2]] [0, 1] (twice = [[0, 0], [2, 2]], first = [0, 1])",
+           "predict.low gives 1: [[2, 2]]", "predict.low predicted [[4, 4]] [2] (twice = [[4, 4]], first = [2])",
+           "predict.high gives 1: [[4, 4]]", "predict.high predicted [[8, 8]] [4] (twice = [[8, 8]], first = [4])"],
+          result.text)
 finish()

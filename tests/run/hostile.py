@@ -119,7 +119,8 @@ def main():
                 errors = [line for line in said.stdout.split("\n") + said.stderr.split("\n") if "error[" in line]
                 if said.returncode not in (0, 1):
                     faults.append(f"{words[0]} ends with {said.returncode}: {said.stderr[-300:]}")
-                elif words[0] == "check" and (bool(errors) != bool(code) or (code and f"error[{code}" not in errors[0])):
+                elif words[0] == "check" and (bool(errors) != bool(code) or (code and f"error[{code}" not in errors[0]) or
+                                              (code == "E0008" and len(errors) != 1)):
                     faults.append(f"check says {errors[:2] or 'nothing'}")
             check(what, not faults, "\n".join(faults)[:1500])
     finish()

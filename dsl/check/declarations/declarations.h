@@ -27,7 +27,11 @@ void check_data_items(Context& cx, ObjectInfo& object, const ast::Data& data);
 void check_topologies(Context& cx);
 /// The topology that an experiment names, made one of the program.
 void take_topology(Context& cx, const Symbol& symbol, Span use);
+/// The params of a block, model, metric, data or callback as they are written.
+const std::vector<ast::Param>& written_params(const ast::Decl& decl);
 void check_test(Context& cx, const ast::Test& test, const ast::Decl& decl, uint32_t module);
+/// The step of a trainer that the name of one like `training` or `vall` means, if the model has none of that name.
+std::optional<std::string> step_meant_by(const FnInfo& step);
 /// W0402: steps of wired models that neither the trainer nor anything of the program calls.
 void check_uncalled_steps(Context& cx);
 /// What steps and all that they call must not do: `.item()` in a train step (E0317), methods of text, and

@@ -10,6 +10,14 @@
 
 namespace ltr::check {
 
+const std::vector<ast::Param>& written_params(const ast::Decl& decl) {
+  if (const auto* block = decl.get<ast::Block>()) return block->params;
+  if (const auto* model = decl.get<ast::Model>()) return model->params;
+  if (const auto* metric = decl.get<ast::Metric>()) return metric->params;
+  if (const auto* data = decl.get<ast::Data>()) return data->params;
+  return decl.get<ast::Callback>()->params;
+}
+
 namespace {
 
 std::vector<Object>* objects_of(Program& program, Kind kind) {
@@ -20,14 +28,6 @@ std::vector<Object>* objects_of(Program& program, Kind kind) {
     case Kind::CallbackValue: return &program.callbacks;
     default: return nullptr;
   }
-}
-
-const std::vector<ast::Param>& params_of(const ast::Decl& decl) {
-  if (const auto* block = decl.get<ast::Block>()) return block->params;
-  if (const auto* model = decl.get<ast::Model>()) return model->params;
-  if (const auto* metric = decl.get<ast::Metric>()) return metric->params;
-  if (const auto* data = decl.get<ast::Data>()) return data->params;
-  return decl.get<ast::Callback>()->params;
 }
 
 const std::vector<ast::Item>& items_of(const ast::Decl& decl) {
@@ -421,7 +421,7 @@ ObjectInfo& object_of(Context& cx, const Symbol& symbol) {
   cx.objects_of_kind[{object.kind, object.index}] = &object;
   std::vector<Local> locals;
   Scope scope{.cx = cx, .module = symbol.module, .place = Place::Member, .locals = locals};
-  object.params = check_params(cx, params_of(*symbol.decl), scope);
+  object.params = check_params(cx, written_params(*symbol.decl), scope);
   return object;
 }
 

@@ -12,6 +12,21 @@ namespace {
 /// The steps that a trainer calls by itself.
 constexpr std::array<std::string_view, 4> kTrainersSteps = {"train", "val", "test", "predict"};
 
+}  // namespace
+
+std::optional<std::string> step_meant_by(const FnInfo& step) {
+  std::vector<std::string> missing;
+  for (const std::string_view name : kTrainersSteps) {
+    if (!step.owner->fns.contains(std::string(name))) missing.emplace_back(name);
+  }
+  // `training`, `validation_step` and `test_step` are what others call them.
+  const auto meant = std::find_if(missing.begin(), missing.end(),
+                                  [&](const std::string& name) { return step.name.starts_with(name); });
+  return meant != missing.end() ? *meant : diagnostics::suggest(step.name, missing);
+}
+
+namespace {
+
 std::set<FnId> called_methods(const Program& program) {
   std::set<FnId> called;
   for (ExprId id; id.index < program.exprs.size(); ++id.index) {
@@ -33,8 +48,9 @@ void check_uncalled_steps(Context& cx) {
     for (const auto& [name, fn] : object->fns) {
       const bool is_trainers = std::find(kTrainersSteps.begin(), kTrainersSteps.end(), name) != kTrainersSteps.end();
       if (fn->role != FnRole::Step || is_trainers || called.contains(fn->index)) continue;
+      if (fn->is_told_log) continue;  // E0423 asks for the name that is meant.
       diagnostics::Diagnostic diagnostic = diag::uncalled_step(fn->ast->name.span, name);
-      if (const auto near = diagnostics::suggest(name, kTrainersSteps))
+      if (const auto near = step_meant_by(*fn))
         diagnostic.help("did you mean `{}`?", *near).fix(fn->ast->name.span, *near);
       else
         diagnostic.help(

@@ -28,7 +28,8 @@ std::optional<Expr> filename_pattern(const ast::Expr& value, const Context& cx) 
   return str_const(pattern, value.span);
 }
 
-void report_unknown_listed(const ast::Name& name, const std::string& what, Kind kind, Scope& scope) {
+void report_unknown_listed(const ast::Name& name, const std::vector<Given>& given, const std::string& what, Kind kind,
+                           Scope& scope) {
   Context& cx = scope.cx;
   std::vector<std::string> known;
   for (const std::string& candidate : resolve::LibraryIndex::get().names(what + "s/")) known.push_back(candidate);
@@ -39,6 +40,7 @@ void report_unknown_listed(const ast::Name& name, const std::string& what, Kind 
   }
   diagnostics::Diagnostic diagnostic = diag::unknown_callback(name.span, what, name.text);
   if (!did_you_mean(diagnostic, name.text, name.span, known)) note_there_are(diagnostic, known);
+  rename_arguments(diagnostic, given, scope);
   cx.report(std::move(diagnostic));
 }
 
@@ -53,7 +55,7 @@ std::nullopt_t report_listed_name(const ast::Name& name, Span span, const std::s
   if (symbol != nullptr && symbol->kind == SymbolKind::Callback && kind == Kind::CallbackValue)
     params = &object_of(cx, *symbol).params;
   if (params == nullptr) {
-    report_unknown_listed(name, what, kind, scope);
+    report_unknown_listed(name, {}, what, kind, scope);
     return std::nullopt;
   }
   std::string needed;
@@ -136,7 +138,7 @@ std::optional<Expr> check_listed(const ast::Expr& value, const std::string& what
     cx.report(diag::not_in_this_version(name->span, "the " + what + " `" + name->text + "`"));
     return std::nullopt;
   }
-  report_unknown_listed(*name, what, kind, scope);
+  report_unknown_listed(*name, site.given, what, kind, scope);
   return std::nullopt;
 }
 

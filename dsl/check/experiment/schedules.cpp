@@ -2,7 +2,6 @@
 #include "dsl/check/experiment/wired.h"
 #include "dsl/check/expressions/expressions.h"
 #include "dsl/check/walk.h"
-#include "runtime/tables/ranges.h"
 
 namespace ltr::check {
 
@@ -57,27 +56,11 @@ struct Schedules {
 
   void check_argument(const node::Call& schedule, const std::string& name, const ExprView& written) {
     const Wired wired = wire(written, model, experiment.model_arguments, experiment, cx.program);
-    if (schedule.fn == 0) check_range(schedule, name, written, wired);
     if (const auto* period = wired.expr.get<node::Quantity>()) {
       check_unit(written, *period);
       if (!name.empty() && name == library::info(schedule.op).warmup) check_warmup(written, *period);
     }
     check(written);
-  }
-
-  void check_range(const node::Call& schedule, const std::string& name, const ExprView& written, const Wired& wired) {
-    const auto known = wired.expr.type.is_host_number() ? evaluate(wired.expr, cx.program) : std::nullopt;
-    const auto* period = wired.expr.get<node::Quantity>();
-    if ((!known && period == nullptr) || !is_written(written)) return;
-    const double value = period != nullptr ? period->value : known->real;
-    auto rule = broken_rule("schedule." + name, value);
-    if (!rule) rule = broken_rule("schedule." + schedule.name + "." + name, value);
-    if (!rule || is_reported(cx, diagnostics::Code::E0325, written.span)) return;
-    diagnostics::Diagnostic diagnostic =
-        diag::out_of_range(written.span, "`" + name + "` cannot be " +
-                                             cx.source_text(wired.given.is_empty() ? written.span : wired.given));
-    note_hparams(diagnostic.note("`{}`", *rule), wired, cx);
-    cx.report(std::move(diagnostic));
   }
 
   bool is_written(const ExprView& expr) const {

@@ -32,6 +32,7 @@ std::vector<Obligation> rules_of(Context& cx, ObjectInfo& object) {
     rule.text = requirement.text;
     rule.fate = Fate::AtStart;
     rule.span = requirement.origin;
+    rule.use = requirement.use;
     auto condition = requirement.kind == Requirement::Kind::Holds
                          ? requirement.rule
                          : condition_of(requirement, requirement.origin, params.scope);

@@ -34,6 +34,9 @@ void check_monitors(Context& cx, const Experiment& experiment, const ast::Sectio
 void check_logged_names(Context& cx);
 /// E0418: learning rates are above 0, as written and as experiments give them.
 void check_learning_rates(Context& cx);
+/// E0325, E0309: what optimizers, schedules, callbacks and loggers are given keeps to `runtime/tables`, as written and as
+/// experiments give it.
+void check_argument_ranges(Context& cx);
 /// `sweep { … }` as a call, its axes and settings by name; nothing after a report.
 std::optional<Expr> check_sweep(const ast::Section& section, Scope& scope);
 /// E0319: what a sweep gives its trials keeps the rules of the hparams.

@@ -1,6 +1,8 @@
 #include <algorithm>
 
+#include "dsl/check/declarations/declarations.h"
 #include "dsl/check/expressions/call.h"
+#include "dsl/diagnostics/suggest.h"
 
 namespace ltr::check {
 
@@ -21,6 +23,24 @@ std::set<AtomId> free_atoms(const FnInfo& fn) {
     free.insert(param.sizes.begin(), param.sizes.end());
   }
   return free;
+}
+
+void rename_arguments(diagnostics::Diagnostic& diagnostic, const std::vector<Given>& given, const Scope& scope) {
+  if (diagnostic.fixes.size() != 1) return;
+  const Context& cx = scope.cx;
+  const std::string name = diagnostic.fixes[0].replacement;
+  const auto schedule = cx.graph.schedules.find(name);
+  const Symbol* symbol = schedule != cx.graph.schedules.end() ? &schedule->second : cx.graph.find(scope.module, name);
+  const bool is_object = symbol != nullptr && cx.objects.contains(symbol->decl);
+  if (symbol == nullptr || (symbol->fn == nullptr && !is_object)) return;
+  std::vector<std::string> known;
+  for (const ast::Param& param : symbol->fn != nullptr ? symbol->fn->params : written_params(*symbol->decl))
+    known.push_back(param.name.text);
+  for (const Given& one : given) {
+    if (!one.name || std::find(known.begin(), known.end(), one.name->text) != known.end()) continue;
+    if (const auto ours = diagnostics::suggest(one.name->text, known))
+      diagnostic.help("`{}` is `{}` there", one.name->text, *ours).fix(one.name->span, *ours);
+  }
 }
 
 Expr check_given(const Given& given, Scope& scope) {

@@ -103,7 +103,7 @@ Expr call_written(const ast::Expr& callee, std::vector<Given> given, Span span, 
   }
   if (is_type_name(name)) return report_type_called(ref->name, site);
   // The arguments are looked at all the same: their mistakes are independent ones.
-  report_unknown(ref->name, scope, {.empty_call = site.given.empty() ? span : Span{}});
+  report_unknown(ref->name, scope, {.given = &site.given, .empty_call = site.given.empty() ? span : Span{}});
   for (const Given& argument : site.given) {
     if (argument.value != nullptr) check_expr(*argument.value, scope);
   }
@@ -129,26 +129,16 @@ Expr check_call(const ast::Expr& expr, const ast::Call& call, Scope& scope, std:
   return call_written(*call.callee, given_of(call, std::move(piped)), expr.span, scope);
 }
 
-namespace {
-
-/// Where what is wrong with a value that is piped shows: in a long chain at the link that takes it.
-Span place_of_piped(const ast::Pipe& pipe, const ExprView& value) {
-  return pipe.value->get<ast::Pipe>() != nullptr ? pipe.target->span : value.span;
-}
-
-}  // namespace
-
 Expr check_pipe(const ast::Expr& expr, const ast::Pipe& pipe, Scope& scope) {
   Expr value = check_expr(*pipe.value, scope);
+  const Span span = pipe.target->span;  // What is wrong with the value shows at the link that takes it.
   if (const auto* call = pipe.target->get<ast::Call>()) {
     if (value.type.is_error()) return error_at(expr.span);
-    const Span span = place_of_piped(pipe, value);
     std::vector<Given> given = given_of(*call);
     given.insert(given.begin(), {std::nullopt, nullptr, std::move(value), span});
     return call_written(*call->callee, std::move(given), expr.span, scope);
   }
   if (value.type.is_error()) return error_at(expr.span);
-  const Span span = place_of_piped(pipe, value);
   return call_written(*pipe.target, {{std::nullopt, nullptr, std::move(value), span}}, expr.span, scope);
 }
 

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 
 #include "dsl/check/declarations/declarations.h"
 #include "dsl/check/expressions/call.h"
@@ -51,7 +52,9 @@ std::optional<std::vector<Expr>> read_op_arguments(const FnInfo& op, CallSite& s
     if (!args.back().is<node::NoneConst>()) bind_sizes(param.type, args.back().type, binding, site.scope.cx);
   }
   if (has_error) return std::nullopt;
-  put_requirements(op.requirements, binding, {op.params, args}, site.span, site.scope);
+  const bool holds = put_requirements(op.requirements, binding, {op.params, args}, site.span, site.scope);
+  // Windows and batches of no records have no type; a value out of its range has the type of any other.
+  if (!holds && op.result.kind == Kind::Stream) return std::nullopt;
   return args;
 }
 
@@ -100,7 +103,8 @@ Expr call_fn(FnInfo& fn, std::optional<Expr> receiver, CallSite& site) {
   const bool is_too_deep = cx.open_bodies > kDeepestCalls && !cx.callees.contains(fn.index);
   if (!is_too_deep) check_body_of(cx, fn);
   if (is_too_deep || fn.calls_deep >= kDeepestCalls) {
-    cx.report(diag::nesting_too_deep(site.span, std::to_string(kDeepestCalls)).note("of calls of functions"));
+    if (!cx.is_trying && !std::exchange(cx.is_depth_told, true))
+      cx.report(diag::nesting_too_deep(site.span, std::to_string(kDeepestCalls)).note("of calls of functions"));
     return error_at(site.span);
   }
   if (site.scope.info != nullptr)

@@ -450,6 +450,7 @@ Expr check_as(const ast::Expr& expr, const Type& wanted, Scope& scope, const cha
         const std::vector<std::string> known = resolve::LibraryIndex::get().names("schedules/");
         diagnostics::Diagnostic diagnostic = diag::unknown_callback(name->name.span, "schedule", name->name.text);
         if (!did_you_mean(diagnostic, name->name.text, name->name.span, known)) note_there_are(diagnostic, known);
+        if (call != nullptr) rename_arguments(diagnostic, given_of(*call), scope);
         scope.cx.report(std::move(diagnostic));
         return error_at(expr.span);
       }

@@ -84,6 +84,9 @@ struct CallSite {
   Scope& scope;
 };
 
+/// Where the fix calls it by another name, what is given has the names that are meant there, too: `MultiStepLR(milestones = …)` is
+/// `multistep(at = …)`.
+void rename_arguments(diagnostics::Diagnostic& diagnostic, const std::vector<Given>& given, const Scope& scope);
 /// "1 argument", "2 arguments".
 std::string count_text(size_t count, const char* noun);
 /// Arguments as they are written, behind the value that was piped in.

@@ -1,7 +1,9 @@
 #include <algorithm>
+#include <set>
 
 #include "dsl/check/declarations/declarations.h"
 #include "dsl/check/declarations/hook.h"
+#include "dsl/check/experiment/merged.h"
 #include "dsl/check/expressions/expressions.h"
 
 namespace ltr::check {
@@ -43,6 +45,33 @@ std::vector<const ObjectInfo*> declared_data(Context& cx) {
   return list;
 }
 
+/// What experiments wire to the model; empty if none does, as in a file that others import.
+std::set<const ObjectInfo*> wired_data(const ObjectInfo& model, Scope& scope) {
+  Context& cx = scope.cx;
+  diagnostics::Sink unheard;  // Experiments say themselves what is wrong with them.
+  const Aside aside(cx, unheard);
+  std::set<const ObjectInfo*> wired;
+  for (uint32_t module = 0; module < cx.graph.modules.size(); ++module) {
+    for (const ast::Decl& decl : cx.graph.modules[module].ast.decls) {
+      const auto* experiment = decl.get<ast::Experiment>();
+      const auto merged = experiment != nullptr ? merge_amended(cx, module, *experiment) : std::nullopt;
+      if (!merged) continue;
+      const ObjectInfo* built = nullptr;
+      const ObjectInfo* data = nullptr;
+      for (const ast::Setting& setting : merged->settings) {
+        const auto* call = setting.value.get<ast::Call>();
+        const auto name = call != nullptr ? name_written(*call->callee) : std::nullopt;
+        const Symbol* symbol = name ? cx.graph.find(scope.in_file_of(setting.span).module, name->text) : nullptr;
+        if (symbol == nullptr) continue;
+        if (symbol->kind == SymbolKind::Model) built = &object_of(cx, *symbol);
+        if (symbol->kind == SymbolKind::Data) data = &object_of(cx, *symbol);
+      }
+      if (built == &model && data != nullptr) wired.insert(data);
+    }
+  }
+  return wired;
+}
+
 /// Whether the data has what the steps of the model want: one that has not is wired to another one, or is E0502 there.
 bool may_feed(const ObjectInfo& data, const ObjectInfo& model) {
   const auto step = model.fns.find("train");
@@ -66,7 +95,10 @@ Expr hook_batch_field(const ast::Name& field, Span span, Scope& scope) {
   std::vector<std::string> known;
   bool is_damaged = false;
   const ObjectInfo* model = scope.owner->model;
+  const std::set<const ObjectInfo*> wired =
+      model != nullptr ? wired_data(*model, scope) : std::set<const ObjectInfo*>();
   for (const ObjectInfo* data : declared_data(cx)) {
+    if (!wired.empty() && !wired.contains(data)) continue;
     if (model != nullptr && !data->is_damaged && !may_feed(*data, *model)) continue;
     is_damaged = is_damaged || data->is_damaged;
     for (const TypeField& one : data->batch.fields) {

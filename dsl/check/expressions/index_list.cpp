@@ -32,6 +32,15 @@ std::optional<Expr> with_one_type(const Expr& list, Context& cx) {
   return Expr{std::move(type), list.span, node::Convert{cx.keep(list)}};
 }
 
+/// The stream that each of a list is, if they deliver the same: such as the parts of a `split`, of which a run chooses one.
+std::optional<Type> one_stream(const Type& list) {
+  if (list.kind != Kind::List || list.fields.empty() || list.fields[0].type.kind != Kind::Stream) return std::nullopt;
+  const Type& first = list.fields[0].type;
+  const bool are_alike =
+      std::all_of(list.fields.begin(), list.fields.end(), [&](const TypeField& one) { return one.type == first; });
+  return are_alike ? std::optional(first) : std::nullopt;
+}
+
 diagnostics::Diagnostic no_choice(Span index, const Type& list, const Context& cx) {
   const bool is_tuple = list.kind == Kind::Tuple;
   diagnostics::Diagnostic diagnostic =
@@ -138,6 +147,10 @@ Expr index_list(Expr base, const ast::Index& index, Span span, Scope& scope) {
       return error_at(span);
     const Polynomial index = at.type.value ? *at.type.value : scope.cx.program.atoms.unknown();
     element = instantiate(base.type.fields[0].type, list_element_arguments(base.type, index), scope.cx);
+  } else if (const auto stream = is_constant ? std::nullopt : one_stream(base.type)) {
+    if (!lies_within(at.type.value, int64_t(base.type.fields.size()), false, kList, at.span, scope))
+      return error_at(span);
+    element = *stream;
   } else {
     const auto constant = at.type.value ? at.type.value->constant() : std::nullopt;
     const int64_t size = int64_t(base.type.fields.size());

@@ -333,6 +333,7 @@ void report_unknown(const ast::Name& name, Scope& scope, const NameUse& use) {
                use.is_base ? values_among(scope.near_names(), scope) : scope.near_names()) ||
       did_you_mean(diagnostic, name.text, name.span, use.is_base ? values_among(scope.names(), scope) : scope.names());
   take_empty_call(diagnostic, use, scope);
+  if (use.given != nullptr) rename_arguments(diagnostic, *use.given, scope);
   scope.cx.report(std::move(diagnostic));
 }
 

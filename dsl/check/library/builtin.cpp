@@ -2,6 +2,7 @@
 
 #include "dsl/check/library/library_call.h"
 #include "dsl/check/library/shape_rules/rules.h"
+#include "runtime/tables/run_names.h"
 
 namespace ltr::check {
 
@@ -154,6 +155,19 @@ Expr check_item(CallSite& site) {
   return op_expr(library::Id::Item, Type::of(kind), site.span, {site.scope.cx.keep(std::move(value))});
 }
 
+/// A text as it is written, with `{}` for what is filled in; nothing for one that comes from elsewhere.
+std::optional<std::string> pattern_of(const ExprView& text, const Context& cx) {
+  if (const auto* constant = text.get<node::StrConst>()) return constant->text;
+  const auto* joined = text.get<node::Interpolate>();
+  if (joined == nullptr) return std::nullopt;
+  std::string pattern;
+  for (const node::TextPart& part : joined->parts) {
+    const auto* constant = cx.at(part.value).get<node::StrConst>();
+    pattern += constant != nullptr ? constant->text : "{}";
+  }
+  return pattern;
+}
+
 std::optional<Expr> hook_word(const std::string& name, CallSite& site) {
   Scope& scope = site.scope;
   if (name == "metric" && scope.place == Place::Hook) {
@@ -169,6 +183,11 @@ std::optional<Expr> hook_word(const std::string& name, CallSite& site) {
     if (!takes(site, 1, "stop(\"why\")")) return error_at(site.span);
     Expr text = check_given_as(site.given[0], Type::of(Kind::Str), scope);
     if (text.type.is_error()) return error_at(site.span);
+    const auto pattern = name == "save" ? pattern_of(text, scope.cx) : std::nullopt;
+    if (const auto wrong = pattern ? wrong_checkpoint_name(*pattern) : std::nullopt) {
+      scope.cx.report(diag::wrong_argument(text.span, *wrong).help("a name such as `save(\"epoch-{epoch}\")`"));
+      return error_at(site.span);
+    }
     return op_expr(library::find(library::Space::Values, name), Type::of(Kind::Void), site.span,
                    {scope.cx.keep(std::move(text))});
   }
@@ -284,6 +303,10 @@ Expr check_ema_update(CallSite& site) {
   args.push_back(check_given_as(site.given[2], Type::of(Kind::Float), scope, "the decay"));
   for (const Expr& arg : args) {
     if (arg.type.is_error()) return error_at(site.span);
+  }
+  if (const auto decay = evaluate(args[2], scope.cx.program); decay && !(decay->real >= 0 && decay->real <= 1)) {
+    scope.cx.report(diag::out_of_range(args[2].span, "the decay of an average lies between 0 and 1"));
+    return error_at(site.span);
   }
   if (scope.place != Place::Step && scope.place != Place::Hook && scope.place != Place::Test) {
     scope.cx.report(diag::wrong_place(site.span, "`ema_update` stands in steps and hooks"));

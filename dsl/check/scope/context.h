@@ -43,6 +43,7 @@ struct Context {
   Span applied_at;                        ///< where that one stands
   bool is_runaway = false;                ///< there are too many of them, which was said
   bool is_trying = false;                 ///< a call is read as it is not written, to find out what is wrong with it
+  bool is_depth_told = false;             ///< functions call each other too deep: what is so further on waits for that
   uint32_t open_bodies = 0;               ///< functions whose bodies are being read, each for a call in the one before
   uint32_t next_key = 1;
   uint32_t next_group = 1;

@@ -59,11 +59,13 @@ void note_known(diagnostics::Diagnostic& diagnostic, const std::vector<std::stri
 void note_there_are(diagnostics::Diagnostic& diagnostic, const std::vector<std::string>& known);
 /// Reports E0308 for a name that the imported file `module` does not declare, or not for others.
 void report_not_in_module(const ast::Name& name, const std::string& module, Scope& scope);
+struct Given;
 /// What stands around a name that may not be there.
 struct NameUse {
-  bool is_base = false;              ///< it is the value before a `.`, which no function is
-  const ast::Name* field = nullptr;  ///< what is behind that `.`
-  Span empty_call;                   ///< the whole of `name()` or `base.name()`, if that is what it is
+  bool is_base = false;                       ///< it is the value before a `.`, which no function is
+  const ast::Name* field = nullptr;           ///< what is behind that `.`
+  const std::vector<Given>* given = nullptr;  ///< what it is called with
+  Span empty_call;                            ///< the whole of `name()` or `base.name()`, if that is what it is
 };
 /// Whether it was said of other values of these fields that they have no `field`. Then it is one mistake, of their type.
 bool is_told_missing(const Type& record, const std::string& field, Context& cx);

@@ -1,5 +1,6 @@
 #include <utility>
 
+#include "dsl/check/declarations/declarations.h"
 #include "dsl/check/declarations/hook.h"
 #include "dsl/check/statements/statements.h"
 
@@ -30,7 +31,8 @@ void report_misplaced(const ast::Stmt& statement, Scope& scope) {
   diagnostics::Diagnostic diagnostic =
       diag::log_misplaced(statement.span, in_step ? "`log` has no meaning in step " + scope.info->name
                                                   : "`log` stands in steps and in hooks of train, val and test");
-  if (in_step) did_you_mean(diagnostic, scope.info->name, scope.info->ast->name.span, {"train", "val", "test"});
+  if (const auto near = in_step ? step_meant_by(*scope.info) : std::nullopt; near && *near != "predict")
+    diagnostic.help("did you mean `{}`?", *near).fix(scope.info->ast->name.span, *near);
   scope.cx.report(std::move(diagnostic));
 }
 

@@ -247,10 +247,26 @@ Expr convert_choice(Expr expr, const Type& wanted, Scope& scope, const char* wha
   return error_at(expr.span);
 }
 
+/// W0301: a quotient of ints of which only a run knows whether it is whole, where a fraction would do.
+void warn_of_quotient(const ExprView& value, Scope& scope) {
+  const auto* quotient = value.get<node::Host>();
+  if (quotient == nullptr || quotient->op != host::Op::Div || value.type.value) return;
+  const Span divisor = scope.cx.at(quotient->args[1]).span;
+  const std::string text = scope.cx.source_text(value.span), below = scope.cx.source_text(divisor);
+  diagnostics::Diagnostic diagnostic = diag::exact_quotient(value.span, text);
+  if (scope.cx.at(quotient->args[1]).is<node::IntConst>())
+    diagnostic.help("a fraction is `/ {}.0`, and `floor({})` rounds", below, text)
+        .fix({divisor.source, divisor.end, divisor.end}, ".0");
+  else
+    diagnostic.help("a fraction is `/ (1.0 * {})`, and `floor({})` rounds", below, text);
+  scope.cx.report(std::move(diagnostic));
+}
+
 /// An int where a float is wanted.
 Expr widened(Expr expr, const Type& wanted, Scope& scope) {
   const Span span = expr.span;
   if (const auto* number = expr.get<node::IntConst>()) return {wanted, span, node::FloatConst{double(number->value)}};
+  warn_of_quotient(expr, scope);
   return {wanted, span, node::Convert{scope.cx.keep(std::move(expr))}};
 }
 

@@ -11,6 +11,14 @@ std::string values_text(const Requirement& requirement, const Context& cx) {
   return cx.text(requirement.left) + " and " + cx.text(requirement.right);
 }
 
+/// What was given, against a rule of sizes.
+std::string given_text(const Requirement& requirement, const Context& cx) {
+  const bool is_bound = requirement.kind == Requirement::Kind::AtMost || requirement.kind == Requirement::Kind::Less;
+  if (is_bound && requirement.bounds_left != requirement.bounds_right)
+    return "it is given " + cx.text(requirement.bounds_left ? requirement.left : requirement.right);
+  return "the values are " + values_text(requirement, cx);
+}
+
 void report_false(const Requirement& requirement, Span use, Context& cx) {
   const auto with_origin = [&](diagnostics::Diagnostic diagnostic) {
     if (requirement.origin != use && !requirement.origin.is_empty()) {
@@ -27,7 +35,7 @@ void report_false(const Requirement& requirement, Span use, Context& cx) {
     if (!cx.is_trying && !cx.told_dims.emplace(use, std::min(left, right), std::max(left, right)).second) return;
     with_origin(diag::dims_differ(use, "the dims " + values_text(requirement, cx) + " differ"));
   } else {
-    with_origin(diag::where_not_satisfied(use, requirement.text, "the values are " + values_text(requirement, cx)));
+    with_origin(diag::where_not_satisfied(use, requirement.text, given_text(requirement, cx)));
   }
 }
 
@@ -81,7 +89,7 @@ std::optional<Expr> condition_of(const Requirement& requirement, Span span, Scop
   return host_op(comparison_of(requirement.kind), std::move(sides), Type::of(Kind::Bool), span);
 }
 
-void require(Requirement requirement, Span use, Scope& scope) {
+bool require(Requirement requirement, Span use, Scope& scope) {
   if (requirement.kind == Requirement::Kind::Holds) return require_value(std::move(requirement), use, scope);
   Context& cx = scope.cx;
   const Requirement written = requirement;
@@ -89,14 +97,15 @@ void require(Requirement requirement, Span use, Scope& scope) {
   Obligation obligation;
   obligation.text = requirement.text;
   obligation.span = requirement.origin.is_empty() ? use : requirement.origin;
+  obligation.use = requirement.use;
   switch (decide(requirement, cx)) {
-    case Truth::False: report_false(written, use, cx); return;
+    case Truth::False: report_false(written, use, cx); return false;
     case Truth::Proven:
-      if (cx.graph.modules[scope.module].is_library) return;
+      if (cx.graph.modules[scope.module].is_library) return true;
       obligation.fate = Fate::Proven;
       obligation.why = "follows from the dims";
       cx.program.obligations.push_back(std::move(obligation));
-      return;
+      return true;
     case Truth::Open: break;
   }
   bool at_start = true;
@@ -116,18 +125,19 @@ void require(Requirement requirement, Span use, Scope& scope) {
     obligation.needs_data = needs_data;
     if (auto condition = condition_of(requirement, use, scope)) obligation.condition = cx.keep(std::move(*condition));
     cx.program.obligations.push_back(std::move(obligation));
-    return;
+    return true;
   }
   if (scope.requirements != nullptr && rests_on_params(requirement.left, cx) &&
       rests_on_params(requirement.right, cx)) {
     const bool is_there = std::any_of(scope.requirements->begin(), scope.requirements->end(),
                                       [&](const Requirement& one) { return ask_same(one, requirement); });
     if (!is_there) scope.requirements->push_back(std::move(requirement));
-    return;
+    return true;
   }
   obligation.fate = Fate::FirstBatch;
   obligation.why = "rests on a dim that only run time knows";
   cx.program.obligations.push_back(std::move(obligation));
+  return true;
 }
 
 bool require_equal(const Polynomial& left, const Polynomial& right, Span span, Scope& scope, bool allow_unknown) {

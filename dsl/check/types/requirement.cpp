@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <set>
 
 #include "dsl/ast/walk.h"
 #include "dsl/check/expressions/expressions.h"
@@ -8,16 +9,18 @@ namespace ltr::check {
 
 namespace {
 
-/// Whether an expression names a param that is no size.
+/// Whether an expression names a param that is no size, or any param.
 struct ValueParams {
   const std::vector<ParamInfo>& params;
+  bool is_of_any = false;
   bool found = false;
 
   void operator()(const auto& node) { ast::for_each_child(node, *this); }
   void operator()(const ast::Expr& expr) {
     if (const auto* ref = expr.get<ast::NameRef>()) {
       found = found || std::any_of(params.begin(), params.end(), [&](const ParamInfo& param) {
-                return param.name == ref->name.text && param.type.kind != Kind::Int && !param.type.is_error();
+                return param.name == ref->name.text && (is_of_any || param.type.kind != Kind::Int) &&
+                       !param.type.is_error();
               });
     }
     ast::for_each_child(expr, *this);
@@ -65,6 +68,31 @@ Expr with_arguments(const ExprView& rule, const Arguments& given, Span& place, C
   return with_children(rule, [&](ExprId part) { return cx.keep(with_arguments(cx.at(part), given, place, cx)); });
 }
 
+/// Whether each option that a rule names is given a value: one that is `none` breaks no rule, and what only the run knows is
+/// seen there.
+bool has_all(const ExprView& rule, const Arguments& given, const Context& cx) {
+  if (const auto* local = rule.get<node::Local>()) {
+    for (size_t i = 0; i < given.params.size(); ++i) {
+      if (given.params[i].name != local->name || given.params[i].type.kind != Kind::Option) continue;
+      if (given.values[i].is<node::NoneConst>() || given.values[i].type.kind == Kind::Option) return false;
+    }
+  }
+  return !any_child(rule, [&](ExprId part) { return !has_all(cx.at(part), given, cx); });
+}
+
+/// Before its params have values: which side a rule of sizes bounds, and in `place` the last argument that it names.
+void note_bounds(Requirement& requirement, const Arguments& given, Span& place) {
+  requirement.bounds_left = requirement.right.constant().has_value();
+  requirement.bounds_right = requirement.left.constant().has_value();
+  for (size_t i = 0; i < given.params.size(); ++i) {
+    const auto& size = given.params[i].type.value;
+    if (!size || given.values[i].span.is_empty()) continue;
+    for (const Polynomial* side : {&requirement.left, &requirement.right}) {
+      if (*side == *size) place = given.values[i].span;
+    }
+  }
+}
+
 /// Makes a rule that compares sizes of tensors, `numel(x) == B * n`, one of sizes.
 void compare_sizes(Requirement& requirement, const Context& cx) {
   const auto* compared = requirement.rule->get<node::Host>();
@@ -95,7 +123,9 @@ bool needs_data(const ExprView& rule, const Program& program) {
 }
 
 std::optional<Requirement> value_requirement(const ast::Expr& clause, Scope& scope) {
-  ValueParams names{scope.info->params};
+  const auto* binary = clause.get<ast::Binary>();
+  const bool is_choice = binary != nullptr && (binary->op == ast::BinaryOp::Or || binary->op == ast::BinaryOp::In);
+  ValueParams names{scope.info->params, is_choice};
   names(clause);
   if (!names.found) return std::nullopt;
   std::vector<Local> locals;
@@ -106,7 +136,12 @@ std::optional<Requirement> value_requirement(const ast::Expr& clause, Scope& sco
               .owner = scope.owner,
               .locals = locals};
   inner.dim_names = scope.dim_names;
-  for (const ParamInfo& param : scope.info->params) inner.declare(param.name, param.type);
+  // In the library a rule of an option is one of the value in it, if there is one.
+  const bool is_library = scope.cx.graph.modules[scope.module].is_library;
+  for (const ParamInfo& param : scope.info->params) {
+    const bool is_unwrapped = is_library && param.type.kind == Kind::Option;
+    inner.declare(param.name, is_unwrapped ? param.type.fields[0].type : param.type);
+  }
   Requirement requirement;
   requirement.kind = Requirement::Kind::Holds;
   requirement.rule = check_as(clause, Type::of(Kind::Bool), inner, "the rule");
@@ -117,19 +152,20 @@ std::optional<Requirement> value_requirement(const ast::Expr& clause, Scope& sco
   return requirement;
 }
 
-void require_value(Requirement requirement, Span use, Scope& scope) {
+bool require_value(Requirement requirement, Span use, Scope& scope) {
   Context& cx = scope.cx;
   const ExprView& rule = *requirement.rule;
   Obligation obligation;
   obligation.text = requirement.text;
   obligation.span = requirement.origin;
+  obligation.use = requirement.use;
   switch (rests_on(rule, cx)) {
     case Rests::Constants: {
       const auto holds = evaluate(rule, cx.program);
       if (holds && holds->whole == 0) {
         cx.report(diag::where_not_satisfied(use, requirement.text, "it is given " + cx.source_text(use))
                       .label(requirement.origin, "required here"));
-        return;
+        return false;
       }
       obligation.fate = Fate::Proven;
       obligation.why = "follows from the values";
@@ -137,31 +173,44 @@ void require_value(Requirement requirement, Span use, Scope& scope) {
     }
     case Rests::Params:
       if (scope.requirements != nullptr) scope.requirements->push_back(std::move(requirement));
-      return;
+      return true;
     case Rests::Start:
       obligation.fate = Fate::AtStart;
       obligation.needs_data = needs_data(rule, cx.program);
       obligation.why = obligation.needs_data ? "rests on the data" : "rests on hparams";
       obligation.condition = cx.keep(rule);
       cx.program.obligations.push_back(std::move(obligation));
-      return;
+      return true;
     case Rests::Run:
       obligation.fate = Fate::FirstBatch;
       obligation.why = "rests on a value that only run time knows";
       break;
   }
   if (!cx.graph.modules[scope.module].is_library) cx.program.obligations.push_back(std::move(obligation));
+  return true;
 }
 
-void put_requirements(const std::vector<Requirement>& requirements, const Binding& binding, const Arguments& given,
+bool put_requirements(const std::vector<Requirement>& requirements, const Binding& binding, const Arguments& given,
                       Span use, Scope& scope) {
+  Context& cx = scope.cx;
+  const auto is_of_library = [&](Span span) {
+    return !span.is_empty() && cx.graph.modules[cx.graph.module_of(span.source)].is_library;
+  };
+  bool holds = true;
+  std::set<Span> told;  // One argument is one mistake, also where it is the default of another.
   for (Requirement requirement : requirements) {
-    requirement.left = scope.cx.program.atoms.substitute(requirement.left, binding.dims);
-    requirement.right = scope.cx.program.atoms.substitute(requirement.right, binding.dims);
     Span place = use;
-    if (requirement.rule) requirement.rule = with_arguments(*requirement.rule, given, place, scope.cx);
-    require(std::move(requirement), place, scope);
+    if (requirement.rule && !has_all(*requirement.rule, given, cx)) continue;
+    if (requirement.is_where) note_bounds(requirement, given, place);
+    requirement.left = cx.program.atoms.substitute(requirement.left, binding.dims);
+    requirement.right = cx.program.atoms.substitute(requirement.right, binding.dims);
+    if (requirement.rule) requirement.rule = with_arguments(*requirement.rule, given, place, cx);
+    if (is_of_library(requirement.origin) && !is_of_library(place)) requirement.use = place;
+    if (told.contains(place) || require(std::move(requirement), place, scope)) continue;
+    holds = false;
+    told.insert(place);
   }
+  return holds;
 }
 
 }  // namespace ltr::check

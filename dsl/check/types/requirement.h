@@ -13,7 +13,10 @@ struct Requirement {
   std::optional<Expr> rule;  ///< Holds: over the params of the declaration that requires it
   std::string text;          ///< as written, `D % heads == 0`
   Span origin;
+  Span use;  ///< of a rule of the library: what the program gives, or calls, that has to keep it
   bool is_where = false;
+  bool bounds_left = false;   ///< `left <= 4`: the rule itself says what is on the right
+  bool bounds_right = false;  ///< `1 <= right`
 };
 
 }  // namespace ltr::check

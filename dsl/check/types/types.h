@@ -65,11 +65,11 @@ bool rests_on_params(const Polynomial& value, const Context& cx);
 Polynomial with_facts(const Polynomial& value, Context& cx);
 /// Puts a requirement where it belongs: proven, reported as false, passed on to the declaration's
 /// user, or an obligation of the program.
-void require(Requirement requirement, Span use, Scope& scope);
+bool require(Requirement requirement, Span use, Scope& scope);
 /// A clause of the `where` of `scope.info` that speaks of what its params are worth; nothing if it compares sizes.
 std::optional<Requirement> value_requirement(const ast::Expr& clause, Scope& scope);
 /// As `require`, of a rule whose params have been replaced by what is given for them.
-void require_value(Requirement requirement, Span use, Scope& scope);
+bool require_value(Requirement requirement, Span use, Scope& scope);
 
 /// What was given for the params of a declaration; `receiver` is the object whose method is called.
 struct Arguments {
@@ -81,7 +81,7 @@ struct Arguments {
 /// A requirement of sizes as a host expression over what `scope` knows at start.
 std::optional<Expr> condition_of(const Requirement& requirement, Span span, Scope& scope);
 /// Requires of what was given what the declaration requires of its params.
-void put_requirements(const std::vector<Requirement>& requirements, const Binding& binding, const Arguments& given,
+bool put_requirements(const std::vector<Requirement>& requirements, const Binding& binding, const Arguments& given,
                       Span use, Scope& scope);
 /// Reports unless the dims are equal, or can be made so by the declaration's user. False if they
 /// differ.

@@ -22,6 +22,12 @@ struct Arguments {
   std::vector<ast::Argument> list;
   Span span;
 };
+/// `|> shuffle = true`
+struct AssignedLink {
+  ast::Name name;
+  Span sign;
+  ast::Expr value;
+};
 struct IndexItems {
   std::vector<ast::IndexItem> list;
   Span span;
@@ -32,6 +38,8 @@ using Rule = grammar::Rule<Id, Node>;
 
 struct PipeId : Spanned {};
 const Rule<PipeId, ast::Expr> pipe = "pipe";
+struct AssignedLinkId {};
+const Rule<AssignedLinkId, AssignedLink> assigned_link = "assigned link";
 struct UnaryId : Spanned {};
 const Rule<UnaryId, ast::Expr> unary = "operand";
 struct CastId : Spanned {};
@@ -88,6 +96,21 @@ const auto to_pipe = [](auto& c) {
   grow(state_of(c), x3::_where(c).begin());
   const Span span = source::join(x3::_val(c).span, x3::_attr(c).span);
   x3::_val(c) = ast::Expr{span, 0, ast::Pipe{std::move(x3::_val(c)), std::move(x3::_attr(c))}};
+};
+const auto sign_of_link = [](auto& c) { x3::_val(c).sign = x3::_attr(c).span; };
+const auto to_error_link = [](auto& c) {
+  State& state = state_of(c);
+  const AssignedLink& link = x3::_attr(c);
+  const Span span = source::join(link.name.span, link.value.span);
+  const auto written = state.text().substr(link.value.span.begin, link.value.span.end - link.value.span.begin);
+  const bool is_flag = written == "true" || written == "false";
+  const std::string call = link.name.text + "(" + (is_flag ? "…" : std::string(written)) + ")";
+  diagnostics::Diagnostic diagnostic = diag::unexpected_token(link.sign, lex::describe(K::OpenParen), "`=`");
+  diagnostic.help("what `{}` is given stands in brackets: `{}`", link.name.text, call);
+  if (!is_flag) diagnostic.fix(span, call);
+  state.report_at(x3::_where(c).begin(), std::move(diagnostic));
+  const Span whole = source::join(x3::_val(c).span, span);
+  x3::_val(c) = ast::Expr{whole, 0, ast::Pipe{std::move(x3::_val(c)), ast::Expr{span, 0, ast::ErrorExpr{}}}};
 };
 const auto to_call = [](auto& c) {
   grow(state_of(c), x3::_where(c).begin());
@@ -230,8 +253,12 @@ const auto cast_def = x3::omit[postfix[take] >> *((skip_quietly(K::As) > type)[t
 const auto unary_def =
     x3::omit[labelled(Expected::Expression, nested((skip_quietly(K::Minus) > unary[to_negative]) |
                                                    (cast[take] >> -((quiet(K::Power) > unary)[to_power]))))];
+const auto assigned_link_def =
+    x3::omit[(ahead(K::Pipe, kNames, K::Assign) >> skip_quietly(K::Pipe)) > name[set<&AssignedLink::name>] >
+             quiet(K::Assign)[sign_of_link] > operators(unary)[set<&AssignedLink::value>]];
 const auto pipe_def =
-    x3::omit[operators(unary)[take] >> *((skip_quietly(K::Pipe) > labelled(Expected::Expression, postfix))[to_pipe])];
+    x3::omit[operators(unary)[take] >> *(assigned_link[to_error_link] |
+                                         (skip_quietly(K::Pipe) > labelled(Expected::Expression, postfix))[to_pipe])];
 
 // ---- expressions ------------------------------------------------------------------------------------------------
 
@@ -252,7 +279,7 @@ const auto scan_def =
 const auto expr_def = x3::omit[nested(lambda[take_node] | if_expr[take_node] | scan[take_node] | pipe[take])];
 
 BOOST_SPIRIT_DEFINE(interpolation, interpolated, record_field, record, paren_elements, list_elements, primary)
-BOOST_SPIRIT_DEFINE(argument, arguments, index_item, index_items, postfix, cast, unary, pipe)
+BOOST_SPIRIT_DEFINE(argument, arguments, index_item, index_items, postfix, cast, unary, assigned_link, pipe)
 BOOST_SPIRIT_DEFINE(lambda, if_expr, scan_carry, scan)
 
 }  // namespace

@@ -169,6 +169,24 @@ struct Elif : x3::parser<Elif> {
   }
 };
 
+/// `no_grad` in front of its body; also with the colon of Python, unless a local of that name has a record type.
+struct NoGradWord : x3::parser<NoGradWord> {
+  using attribute_type = x3::unused_type;
+  static const bool has_attribute = false;
+  template <class C, class RContext, class Attribute>
+  bool parse(Iter& first, const Iter&, const C& context, RContext&&, Attribute&&) const {
+    const State& state = state_of(context);
+    if (first->kind != K::NoGrad) return false;
+    const bool has_colon = std::next(first)->kind == K::Colon;
+    const Iter brace = has_colon ? first + 2 : std::next(first);
+    if (brace->kind != K::OpenBrace) return false;
+    const Iter closer = state.begin() + state.buffer().find_bracket(state.index(brace))->closer;
+    if (has_colon && closer->kind != K::End && std::next(closer)->kind == K::Assign) return false;
+    ++first;
+    return true;
+  }
+};
+
 // ---- statements -------------------------------------------------------------------------------------------------
 
 const auto condition_def = x3::omit[expr[take] >> -(quiet(K::Assign)[report_assignment] > expr[compare_with])];
@@ -218,13 +236,13 @@ const auto while_stmt_def =
     x3::omit[keyword(K::While) > header[set<&ast::While::condition>] > body[set<&ast::While::body>]];
 const auto every_stmt_def =
     x3::omit[keyword(K::Every) > header[set<&ast::Every::period>] > body[set<&ast::Every::body>]];
-const auto no_grad_stmt_def = x3::omit[ahead(K::NoGrad, K::OpenBrace) >> skip_quietly(K::NoGrad) > body[no_grad_body]];
+const auto no_grad_stmt_def = x3::omit[NoGradWord() > body[no_grad_body]];
 
 const auto stmt_def = x3::omit[nested(labelled(
-    Expected::Statement, unpack[take_node] | declare[take_node] | return_stmt[take_node] | log_stmt[take_node] |
-                             ((ahead(K::If) >> skip_quietly(K::If)) > if_tail[take_node]) | for_stmt[take_node] |
-                             minimize_stmt[take_node] | assert_stmt[take_node] | print_stmt[take_node] |
-                             while_stmt[take_node] | every_stmt[take_node] | no_grad_stmt[take_node] |
+    Expected::Statement, no_grad_stmt[take_node] | unpack[take_node] | declare[take_node] | return_stmt[take_node] |
+                             log_stmt[take_node] | ((ahead(K::If) >> skip_quietly(K::If)) > if_tail[take_node]) |
+                             for_stmt[take_node] | minimize_stmt[take_node] | assert_stmt[take_node] |
+                             print_stmt[take_node] | while_stmt[take_node] | every_stmt[take_node] |
                              yield_stmt[take_node] | backward_stmt[take_node] | simple[take]))];
 
 const auto body_def =

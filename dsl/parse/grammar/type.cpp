@@ -60,7 +60,7 @@ const auto qualified_def =
 const auto field_type_def =
     x3::omit[x3::eps > name[set<&ast::FieldType::name>] > skip(K::Colon) > type[set<&ast::FieldType::type>]];
 const auto record_type_def =
-    x3::omit[braced_entries(recovering(Level::Entry, (field_type > end_of_entry))[push<&ast::RecordType::fields>])];
+    x3::omit[braced_fields(recovering(Level::Entry, (field_type > end_of_entry))[push<&ast::RecordType::fields>])];
 
 const auto tuple_type_def =
     x3::omit[skip_quietly(K::OpenParen) > separated(type[push<&ast::TupleType::elements>]) > skip(K::CloseParen)];

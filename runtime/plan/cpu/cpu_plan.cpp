@@ -54,28 +54,33 @@ CpuPlan::CpuPlan(const Graph& graph, const std::unordered_map<ValueId, Tensor>& 
   for (const auto& [id, tensor] : kept) given_.emplace_back(id, &tensor);
 }
 
-/// Functions of elements store only what others read.
+/// Functions of elements store only what others read, and calls that give nothing to anyone are left out: asked from the end.
 void CpuPlan::keep_what_is_read(std::vector<std::vector<Item>>& items, const std::vector<Stretch>& stretches) {
   std::vector<bool> is_read(lowering_.layouts().size());
-  for (const std::vector<Item>& list : items) {
-    for (const Item& item : list) {
-      if (item.point) {
-        for (const auto& load : item.point->loads) is_read[load.layout.root] = true;
-      } else if (item.node) {
-        each_read(graph_.nodes[*item.node], [&](ValueId id) { is_read[lowering_.layout(id).root] = true; });
-      } else {
-        for (const Touched& read : item.call.reads) is_read[read.root] = true;
-      }
+  const auto reads = [&](Item& item) {
+    if (item.node) {
+      each_read(graph_.nodes[*item.node], [&](ValueId id) { is_read[lowering_.layout(id).root] = true; });
+      return true;
     }
-  }
-  for (const Stretch& stretch : stretches) {
-    for (const ValueId id : stretch.results) is_read[lowering_.layout(id).root] = true;
-  }
-  for (std::vector<Item>& list : items) {
-    for (Item& item : list) {
-      if (item.point) item.point->keep_stores(is_read);
+    if (item.point) {
+      item.point->keep_stores(is_read);
+      for (const auto& load : item.point->loads) is_read[load.layout.root] = true;
+      return !item.point->stores.empty();
     }
-    std::erase_if(list, [](const Item& item) { return item.point && item.point->stores.empty(); });
+    const bool gives = std::ranges::any_of(
+        item.call.writes, [&](const Touched& to) { return is_read[to.root] || lowering_.is_given(to.root); });
+    if (!gives) return false;
+    for (const Touched& read : item.call.reads) is_read[read.root] = true;
+    return true;
+  };
+  for (size_t s = items.size(); s-- > 0;) {
+    for (const ValueId id : stretches[s].results) is_read[lowering_.layout(id).root] = true;
+    std::vector<Item> kept;
+    for (size_t at = items[s].size(); at-- > 0;) {
+      if (reads(items[s][at])) kept.push_back(std::move(items[s][at]));
+    }
+    std::ranges::reverse(kept);
+    items[s] = std::move(kept);
   }
 }
 

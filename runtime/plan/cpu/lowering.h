@@ -81,6 +81,7 @@ class Lowering {
 using Room = bool (*)(Lowering& to);
 bool lower_elements(Lowering& to);
 bool lower_product(Lowering& to);
+bool lower_convolution(Lowering& to);
 bool lower_rows(Lowering& to);
 bool lower_attention(Lowering& to);
 bool lower_shape(Lowering& to);

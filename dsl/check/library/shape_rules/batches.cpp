@@ -39,14 +39,9 @@ std::optional<Type> widened(const TypeField& field, const Polynomial& size, bool
 /// An argument of a stage.
 ExprView argument(const Expr& stage, size_t i, const Context& cx) { return cx.at(stage.get<node::Op>()->args[i]); }
 
-/// Whether `window` or `collate` can stand here: E0325 and E0322.
+/// Whether `window` or `collate` can stand here: E0322.
 bool check_group(const FnInfo& op, const Expr& group, CallSite& site) {
   Context& cx = site.scope.cx;
-  const ExprView count = argument(group, 1, cx);
-  if (const auto* number = count.get<node::IntConst>(); number != nullptr && number->value < 1) {
-    cx.report(diag::out_of_range(count.span, "`" + op.name + "` needs a size of at least 1"));
-    return false;
-  }
   if (!group.type.uniform) return true;
   cx.report(
       diag::wrong_place(site.name_span, "`" + op.name + "` stands behind `collate`, where there are batches already"));

@@ -171,8 +171,11 @@ Expr rule_synthetic(const FnInfo&, CallSite& site) {
   if (count.type.is_error()) return error_at(site.span);
   const FnInfo& range = fn_of(scope.cx, library::Id::Range);
   CallSite numbers{range.name, site.name_span, site.span, {}, scope};
-  numbers.given.push_back({std::nullopt, nullptr, std::move(count), site.span});
-  return map_stream(call_by_rule(range, numbers), true, site);
+  const Span place = count.span;
+  numbers.given.push_back({std::nullopt, nullptr, std::move(count), place});
+  Expr records = call_by_rule(range, numbers);
+  if (records.type.is_error()) return error_at(site.span);
+  return map_stream(std::move(records), true, site);
 }
 
 }  // namespace ltr::check

@@ -13,8 +13,6 @@ using kernels::Matrix;
 using kernels::PanelProduct;
 using kernels::product_kernel;
 
-int64_t panels_of(int64_t columns) { return (columns + product_kernel().width - 1) / product_kernel().width; }
-
 /// The last two axes of `layout` in memory.
 Matrix matrix(Memory memory, const Layout& layout, int64_t offset = 0) {
   const size_t axes = layout.sizes.size();
@@ -36,7 +34,7 @@ class PackCall : public Kernel {
 
   void run(Memory memory, const Part& part) const override {
     const int64_t depth = from_.sizes[0], columns = from_.sizes[1];
-    const auto [begin, end] = part.share(panels_of(columns));
+    const auto [begin, end] = part.share(product_kernel().panels(columns));
     for (int64_t at = begin; at < end; ++at)
       pack_panel(matrix(memory, from_), depth, columns, at, floats(memory, to_) + at * depth * product_kernel().width);
   }
@@ -96,7 +94,7 @@ class RowsProduct : public Kernel {
     for (int64_t row = begin; row < end; row += kRows) {
       for (int64_t from = 0; from < depth; from += kDepth) {
         const Block block{row, std::min(end, row + kRows), from, std::min(kDepth, depth - from)};
-        for (int64_t at = 0; at < panels_of(product_.columns()); ++at)
+        for (int64_t at = 0; at < product_kernel().panels(product_.columns()); ++at)
           product_.multiply(memory, block, at, floats(memory, panels_) + (at * depth + from) * width);
       }
     }
@@ -114,7 +112,7 @@ class PanelsProduct : public Kernel {
   PanelsProduct(Product product, bool is_alone) : product_(std::move(product)), is_alone_(is_alone) {}
 
   void run(Memory memory, const Part& part) const override {
-    const int64_t panels = panels_of(product_.columns()), rows = product_.rows();
+    const int64_t panels = product_kernel().panels(product_.columns()), rows = product_.rows();
     const bool by_rows = panels < 2 * part.threads && rows > panels * product_kernel().width;
     const auto share = [&](int64_t count) {
       return is_alone_ ? std::pair<int64_t, int64_t>(0, count) : part.share(count);
@@ -186,7 +184,7 @@ class BatchProduct : public Kernel {
       product.depth = depth;
       product.panel = panel;
       product.out_row = columns;
-      for (int64_t at = 0; at < panels_of(columns); ++at) {
+      for (int64_t at = 0; at < product_kernel().panels(columns); ++at) {
         pack_panel(matrix(memory, right_, of_right), depth, columns, at, panel);
         product.columns = std::min(product_kernel().width, columns - at * product_kernel().width);
         product.out = floats(memory, out_) + i * rows * columns + at * product_kernel().width;
@@ -292,7 +290,7 @@ ValueId Lowering::panels(const Layout& right) {
   for (const auto& [layout, panels] : panels_) {
     if (layout == right) return panels;
   }
-  const int64_t count = panels_of(right.sizes[1]);
+  const int64_t count = product_kernel().panels(right.sizes[1]);
   const ValueId packed = temporary(DType::F32, count * right.sizes[0] * product_kernel().width);
   Call call;
   call.kernel = std::make_unique<PackCall>(right, packed);

@@ -1,0 +1,128 @@
+// What is given to optimizers, schedules, callbacks and loggers, against `runtime/tables/ranges.def`.
+
+#include <functional>
+
+#include "dsl/check/experiment/wired.h"
+#include "dsl/check/expressions/expressions.h"
+#include "dsl/check/walk.h"
+#include "runtime/tables/ranges.h"
+#include "runtime/tables/run_names.h"
+
+namespace ltr::check {
+
+namespace {
+
+/// Under which paths the table has the range of an argument of a call: of all of its kind, or of it alone.
+std::vector<std::string> paths_of(const node::Call& call, Kind made, const std::string& argument) {
+  if (call.op == library::Id::None) return {};  // one of the program
+  switch (made) {
+    case Kind::Optimizer: return {"optimizer." + argument};
+    case Kind::Schedule: return {"schedule." + argument, "schedule." + call.name + "." + argument};
+    case Kind::CallbackValue: return {"callbacks." + call.name + "." + argument};
+    case Kind::Logger: return {"loggers." + call.name + "." + argument};
+    default: return {};
+  }
+}
+
+/// The rule that a number breaks, or one of a tuple or list of them.
+std::optional<std::string> broken_by(const ExprView& value, const std::vector<std::string>& paths,
+                                     const Program& program) {
+  const auto broken = [&](double number) -> std::optional<std::string> {
+    for (const std::string& path : paths) {
+      if (auto rule = broken_rule(path, number)) return rule;
+    }
+    return std::nullopt;
+  };
+  if (const auto* quantity = value.get<node::Quantity>()) return broken(quantity->value);
+  if (value.is<node::Tuple>() || value.is<node::List>()) {
+    std::optional<std::string> rule;
+    for_each_child(value, [&](ExprId part) {
+      if (!rule) rule = broken_by(program.exprs[part], paths, program);
+    });
+    return rule;
+  }
+  const auto number = value.type.is_host_number() ? evaluate(value, program) : std::nullopt;
+  return number ? broken(number->real) : std::nullopt;
+}
+
+/// The calls and settings of one object, or of an experiment, with what the experiment gives it.
+struct Ranges {
+  Context& cx;
+  const std::function<Wired(const ExprView&)> wired;
+
+  void check(const ExprView& expr) {
+    const auto* call = expr.get<node::Call>();
+    for (const node::NamedArg& arg : call != nullptr ? call->args : std::vector<node::NamedArg>()) {
+      // What is said of learning rates is E0418.
+      if (expr.type.kind == Kind::Optimizer && arg.name == "lr") continue;
+      check_value(arg.name, cx.at(arg.value), paths_of(*call, expr.type.kind, arg.name));
+      check_text(*call, arg.name, cx.at(arg.value));
+    }
+    for_each_child(expr, [&](ExprId child) { check(cx.at(child)); });
+  }
+
+  void check_settings(const std::vector<std::pair<std::string, Expr>>& settings) {
+    for (const auto& [name, value] : settings) {
+      check_value(name, value, {"optimizer." + name});
+      check(value);
+    }
+  }
+
+  /// What names files of the run.
+  void check_text(const node::Call& call, const std::string& name, const ExprView& written) {
+    const auto* text = written.get<node::StrConst>();
+    if (text == nullptr || written.span.is_empty()) return;
+    std::optional<std::string> wrong;
+    if (call.op == library::Id::Checkpoint && name == "filename") wrong = wrong_checkpoint_name(text->text);
+    if (call.op == library::Id::CsvLogger && name == "file" && !table_of_run(text->text))
+      wrong = "`file` is a .csv file of the run folder, such as \"tables/losses.csv\"";
+    if (wrong && !is_reported(cx, diagnostics::Code::E0309, written.span))
+      cx.report(diag::wrong_argument(written.span, *wrong));
+  }
+
+  void check_value(const std::string& name, const ExprView& written, const std::vector<std::string>& paths) {
+    if (written.span.is_empty()) return;  // a default of the library
+    const bool is_of_numbers = is_made_of(written.type, {Kind::Int, Kind::Float, Kind::Period, Kind::Duration,
+                                                         Kind::Bytes, Kind::Option, Kind::Tuple, Kind::List});
+    if (!is_of_numbers) return;
+    const Wired value = wired(written);
+    const auto rule = broken_by(value.expr, paths, cx.program);
+    const Span place = value.given.is_empty() ? written.span : value.given;
+    if (!rule || is_reported(cx, diagnostics::Code::E0325, place)) return;
+    diagnostics::Diagnostic diagnostic =
+        diag::out_of_range(place, "`" + name + "` cannot be " + cx.source_text(place)).note("`{}`", *rule);
+    if (place != written.span) diagnostic.label(written.span, "it is this `{}`", name);
+    note_hparams(diagnostic, value, cx);
+    cx.report(std::move(diagnostic));
+  }
+};
+
+void check_optimizers(Ranges& ranges, const Object& model) {
+  for (const Member& member : model.members) {
+    if (member.kind != MemberKind::Optimizer || member.value.type.is_error()) continue;
+    ranges.check(member.value);
+    ranges.check_settings(member.settings);
+    for (const GroupSettings& group : member.groups) ranges.check_settings(group.settings);
+  }
+}
+
+}  // namespace
+
+void check_argument_ranges(Context& cx) {
+  Ranges written{cx, [](const ExprView& expr) { return Wired{expr, expr.span, {}}; }};
+  for (const Object& model : cx.program.models) check_optimizers(written, model);
+  for (const Experiment& experiment : cx.program.experiments) {
+    const Object none;
+    Ranges listed{cx, [&](const ExprView& expr) { return wire(expr, none, {}, experiment, cx.program); }};
+    for (const Expr& callback : experiment.callbacks) listed.check(callback);
+    for (const Expr& logger : experiment.loggers) listed.check(logger);
+    if (experiment.model >= cx.program.models.size()) continue;
+    const Object& model = cx.program.models[experiment.model];
+    Ranges given{cx, [&](const ExprView& expr) {
+                   return wire(expr, model, experiment.model_arguments, experiment, cx.program);
+                 }};
+    check_optimizers(given, model);
+  }
+}
+
+}  // namespace ltr::check

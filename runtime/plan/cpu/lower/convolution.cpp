@@ -1,0 +1,399 @@
+// Convolutions of lines and images, as products of the weight with patches that are packed panel by panel.
+
+#include <algorithm>
+#include <cstring>
+
+#include "runtime/kernels/patches.h"
+#include "runtime/kernels/product.h"
+#include "runtime/plan/cpu/lowering.h"
+
+namespace ltr::plan {
+
+namespace {
+
+using kernels::Matrix;
+using kernels::PanelProduct;
+using kernels::patch_kernel;
+using kernels::Patches;
+using kernels::product_kernel;
+
+/// Floats that may be touched behind an image or a panel.
+constexpr int64_t kSlack = 32;
+/// Sums of a panel, so that it stays in the nearest cache; places and panels of a block, which stays in the next.
+constexpr int64_t kPatchDepth = 320, kPatchPanels = 8, kPatchRows = 48;
+
+struct Axis {
+  int64_t in = 1, out = 1, kernel = 1, stride = 1, dilation = 1, front = 0, behind = 0;
+  int64_t padded() const { return in + front + behind; }
+};
+
+/// Sizes of a convolution of [samples, groups · inputs, y, x].
+struct Geometry {
+  int64_t samples = 0, groups = 1;
+  int64_t inputs = 0, outputs = 0;  ///< channels of a group
+  Axis y, x;
+
+  int64_t depth() const { return inputs * y.kernel * x.kernel; }
+  int64_t places() const { return y.out * x.out; }
+  int64_t image() const { return y.in * x.in; }
+  int64_t padded() const { return y.padded() * x.padded(); }
+
+  Patches patches(const float* image) const {
+    return {image, padded(), x.padded(), y.kernel, x.kernel, y.dilation, x.dilation, y.stride, x.stride, x.out};
+  }
+  /// `channels` of them, with their borders.
+  void pad(const float* from, int64_t channels, float* to) const {
+    const int64_t width = x.padded();
+    for (int64_t c = 0; c < channels; ++c) {
+      for (int64_t line = 0; line < y.padded(); ++line, to += width) {
+        const int64_t at = line - y.front;
+        if (at < 0 || at >= y.in) {
+          std::memset(to, 0, size_t(width) * sizeof(float));
+          continue;
+        }
+        std::fill_n(to, x.front, 0.0F);
+        std::memcpy(to + x.front, from + (c * y.in + at) * x.in, size_t(x.in) * sizeof(float));
+        std::fill_n(to + x.front + x.in, x.behind, 0.0F);
+      }
+    }
+  }
+  /// Without their borders.
+  void crop(const float* from, int64_t channels, float* to) const {
+    for (int64_t c = 0; c < channels; ++c) {
+      for (int64_t line = 0; line < y.in; ++line)
+        std::memcpy(to + (c * y.in + line) * x.in, from + (c * y.padded() + line + y.front) * x.padded() + x.front,
+                    size_t(x.in) * sizeof(float));
+    }
+  }
+  Str text() const {
+    return fmt::format("[{}, {}, {}, {}] {} outputs of {} x {}", samples, groups * inputs, y.in, x.in, groups * outputs,
+                       y.kernel, x.kernel);
+  }
+};
+
+/// Blocks of at most `most` of `count`, about as large.
+int64_t block_of(int64_t count, int64_t most) {
+  const int64_t blocks = (count + most - 1) / most;
+  return (count + blocks - 1) / blocks;
+}
+
+/// out = bias + weight · patches of x, each thread its own samples.
+class Convolution : public Kernel {
+ public:
+  Convolution(const Geometry& geometry, Layout x, Layout weight, Layout bias, Layout out, const char* name)
+      : of_(geometry),
+        x_(std::move(x)),
+        weight_(std::move(weight)),
+        bias_(std::move(bias)),
+        out_(std::move(out)),
+        name_(name) {}
+
+  void run(Memory memory, const Part& part) const override {
+    const auto [begin, end] = part.of(of_.samples);
+    auto* const image = reinterpret_cast<float*>(part.scratch);
+    for (int64_t sample = begin; sample < end; ++sample) {
+      for (int64_t group = 0; group < of_.groups; ++group) {
+        of_.pad(floats(memory, x_) + (sample * of_.groups + group) * of_.inputs * of_.image(), of_.inputs, image);
+        convolve(memory, image, image + of_.inputs * of_.padded() + kSlack, sample, group);
+      }
+    }
+  }
+  int64_t scratch_bytes() const override {
+    return (of_.inputs * of_.padded() + kPatchPanels * product_kernel().width * kPatchDepth + 2 * kSlack) *
+           int64_t(sizeof(float));
+  }
+  Str text() const override { return fmt::format("{} {}", of_.text(), name_); }
+
+ private:
+  void convolve(Memory memory, const float* image, float* panels, int64_t sample, int64_t group) const {
+    const int64_t width = product_kernel().width, places = of_.places(), depth = of_.depth();
+    const int64_t block = block_of(depth, kPatchDepth);
+    const Patches patches = of_.patches(image);
+    PanelProduct product;
+    product.out_row = places;
+    product.left_step = depth;
+    for (int64_t first = 0; first < places; first += kPatchPanels * width) {
+      const int64_t last = std::min(places, first + kPatchPanels * width);
+      for (int64_t from = 0; from < depth; from += block) {
+        product.depth = std::min(block, depth - from);
+        product.adds = from > 0;
+        for (int64_t p = first; p < last; p += width)
+          patch_kernel().by_places(patches, from, product.depth, p, std::min(width, last - p),
+                                   panels + (p - first) * product.depth);
+        for (int64_t row = 0; row < of_.outputs; row += kPatchRows) {
+          const int64_t channel = group * of_.outputs + row;
+          product.rows = std::min(kPatchRows, of_.outputs - row);
+          product.left = {floats(memory, weight_) + channel * depth + from, depth, 1};
+          if (bias_.root != kNone) product.row_bias = from == 0 ? floats(memory, bias_) + channel : nullptr;
+          for (int64_t p = first; p < last; p += width) {
+            product.panel = panels + (p - first) * product.depth;
+            product.columns = std::min(width, last - p);
+            product.out = floats(memory, out_) + (sample * of_.groups * of_.outputs + channel) * places + p;
+            product_kernel().multiply(product);
+          }
+        }
+      }
+    }
+  }
+
+  Geometry of_;
+  Layout x_, weight_, bias_, out_;
+  const char* name_;
+};
+
+/// by_x of strides: what each place gives to its patch is added there, each thread its own samples.
+class SpreadPatches : public Kernel {
+ public:
+  /// `weight` [groups, depth, outputs].
+  SpreadPatches(const Geometry& geometry, Layout gradient, Layout weight, Layout out)
+      : of_(geometry), gradient_(std::move(gradient)), weight_(std::move(weight)), out_(std::move(out)) {}
+
+  void run(Memory memory, const Part& part) const override {
+    const auto [begin, end] = part.of(of_.samples);
+    auto* const image = reinterpret_cast<float*>(part.scratch);
+    const int64_t elements = of_.inputs * of_.padded();
+    for (int64_t sample = begin; sample < end; ++sample) {
+      for (int64_t group = 0; group < of_.groups; ++group) {
+        std::memset(image, 0, size_t(elements) * sizeof(float));
+        spread(memory, image, image + elements + kSlack, sample * of_.groups + group, group);
+        of_.crop(image, of_.inputs, floats(memory, out_) + (sample * of_.groups + group) * of_.inputs * of_.image());
+      }
+    }
+  }
+  int64_t scratch_bytes() const override {
+    const int64_t width = product_kernel().width;
+    return (of_.inputs * of_.padded() + (of_.outputs + of_.depth()) * width + 2 * kSlack) * int64_t(sizeof(float));
+  }
+  Str text() const override { return fmt::format("{} convolution spread back", of_.text()); }
+
+ private:
+  void spread(Memory memory, float* image, float* panel, int64_t of_gradient, int64_t group) const {
+    const int64_t width = product_kernel().width, places = of_.places(), depth = of_.depth();
+    float* const values = panel + of_.outputs * width;
+    const Patches patches = of_.patches(image);
+    const float* const gradient = floats(memory, gradient_) + of_gradient * of_.outputs * places;
+    for (int64_t p = 0; p < places; p += width) {
+      PanelProduct product;
+      product.columns = std::min(width, places - p);
+      product_kernel().pack({gradient + p, places, 1}, of_.outputs, product.columns, panel);
+      product.left = {floats(memory, weight_) + group * depth * of_.outputs, of_.outputs, 1};
+      product.left_step = of_.outputs;
+      product.rows = depth;
+      product.depth = of_.outputs;
+      product.panel = panel;
+      product.out = values;
+      product.out_row = width;
+      product_kernel().multiply(product);
+      for (int64_t k = 0; k < depth; ++k) patch_kernel().add(patches, k, p, product.columns, values + k * width, image);
+    }
+  }
+
+  Geometry of_;
+  Layout gradient_, weight_, out_;
+};
+
+/// by_weight = Σ over samples of gradient · patchesᵀ: each thread its own elements of the kernel, or outputs where these are few,
+/// with samples in their order.
+class WeightGradient : public Kernel {
+ public:
+  WeightGradient(const Geometry& geometry, Layout gradient, Layout x, Layout out)
+      : of_(geometry), gradient_(std::move(gradient)), x_(std::move(x)), out_(std::move(out)) {}
+
+  void run(Memory memory, const Part& part) const override {
+    const int64_t panels = product_kernel().panels(of_.depth());
+    const bool by_outputs = panels * of_.groups < 2 * part.threads && of_.outputs >= part.threads;
+    const auto [first, last] =
+        by_outputs ? std::pair<int64_t, int64_t>(0, panels * of_.groups) : part.share(panels * of_.groups);
+    const auto [row, end] = by_outputs ? part.share(of_.outputs) : std::pair<int64_t, int64_t>(0, of_.outputs);
+    if (row == end) return;
+    for (int64_t at = first; at < last;) {
+      const int64_t group = at / panels, in_group = at % panels;
+      const int64_t count = std::min({last - at, panels - in_group, kPatchPanels});
+      sum(memory, part, group, in_group, count, row, end);
+      at += count;
+    }
+  }
+  int64_t scratch_bytes() const override {
+    return (of_.inputs * of_.padded() + product_kernel().width * block() + 2 * kSlack) * int64_t(sizeof(float));
+  }
+  Str text() const override { return fmt::format("{} convolution, by weight", of_.text()); }
+
+ private:
+  /// Places at a time: whole lines of the output, unless they are long.
+  int64_t block() const { return of_.x.out >= kPatchDepth ? kPatchDepth : kPatchDepth / of_.x.out * of_.x.out; }
+
+  /// `count` panels of elements from `first` on, outputs [row, end) of a group.
+  void sum(Memory memory, const Part& part, int64_t group, int64_t first, int64_t count, int64_t row,
+           int64_t end) const {
+    const int64_t width = product_kernel().width, places = of_.places(), depth = of_.depth();
+    const int64_t from = first * width, elements = std::min(depth - from, count * width);
+    const int64_t of_channel = of_.y.kernel * of_.x.kernel;
+    const int64_t channel = from / of_channel, channels = (from + elements - 1) / of_channel + 1 - channel;
+    auto* const image = reinterpret_cast<float*>(part.scratch);
+    float* const panel = image + channels * of_.padded() + kSlack;
+    const Patches patches = of_.patches(image);
+    PanelProduct product;
+    product.rows = end - row;
+    product.left_step = places;
+    product.out_row = depth;
+    for (int64_t sample = 0; sample < of_.samples; ++sample) {
+      const int64_t in = (sample * of_.groups + group) * of_.inputs + channel;
+      const int64_t out = (sample * of_.groups + group) * of_.outputs + row;
+      of_.pad(floats(memory, x_) + in * of_.image(), channels, image);
+      for (int64_t p = 0; p < places; p += block()) {
+        product.adds = sample > 0 || p > 0;
+        product.depth = std::min(block(), places - p);
+        product.left = {floats(memory, gradient_) + out * places + p, places, 1};
+        product.panel = panel;
+        for (int64_t k = 0; k < elements; k += width) {
+          product.columns = std::min(width, elements - k);
+          patch_kernel().by_elements(patches, from + k - channel * of_channel, product.columns, p, product.depth,
+                                     panel);
+          product.out = floats(memory, out_) + (group * of_.outputs + row) * depth + from + k;
+          product_kernel().multiply(product);
+        }
+      }
+    }
+  }
+
+  Geometry of_;
+  Layout gradient_, x_, out_;
+};
+
+/// The weight [groups · outputs, inputs, ky, kx] as gradients by x see it: turned around, [groups · inputs, outputs, ky, kx]; or, for
+/// places that spread, [groups, inputs · ky · kx, outputs].
+class TurnedWeight : public Kernel {
+ public:
+  TurnedWeight(const Geometry& geometry, Layout weight, Layout out, bool spreads)
+      : of_(geometry), weight_(std::move(weight)), out_(std::move(out)), spreads_(spreads) {}
+
+  void run(Memory memory, const Part& part) const override {
+    const int64_t kernel = of_.y.kernel * of_.x.kernel;
+    const auto [begin, end] = part.share(of_.groups * of_.inputs);
+    for (int64_t at = begin; at < end; ++at) {
+      const int64_t group = at / of_.inputs, c = at % of_.inputs;
+      for (int64_t o = 0; o < of_.outputs; ++o) {
+        const float* const from = floats(memory, weight_) + ((group * of_.outputs + o) * of_.inputs + c) * kernel;
+        float* const to = floats(memory, out_) + at * kernel * of_.outputs + (spreads_ ? o : o * kernel);
+        for (int64_t k = 0; k < kernel; ++k) to[spreads_ ? k * of_.outputs : k] = from[spreads_ ? k : kernel - 1 - k];
+      }
+    }
+  }
+  Str text() const override { return "weight of a convolution turned around"; }
+
+ private:
+  Geometry of_;
+  Layout weight_, out_;
+  bool spreads_;
+};
+
+/// Sizes from those of x, weight and result; the stride is the fourth argument of the function and of its gradient.
+Option<Geometry> geometry_of(const Node& node, int64_t groups, const Layout& x, const Layout& weight,
+                             const Layout& out) {
+  const size_t axes = x.sizes.size() - 2;
+  if (axes < 1 || axes > 2) return std::nullopt;
+  const auto sizes = [&](size_t argument) {
+    const auto* const one = std::get_if<int64_t>(&node.arguments[argument]);
+    return one != nullptr ? Ints{*one} : node.host<Ints>(argument);
+  };
+  const Ints stride = sizes(3), padding = sizes(4), dilation = sizes(5);
+  if (padding.size() != 2 * axes) return std::nullopt;
+  Geometry of;
+  of.samples = x.sizes[0];
+  of.groups = groups;
+  of.inputs = weight.sizes[1];
+  of.outputs = weight.sizes[0] / of.groups;
+  Axis* const axis[] = {axes == 2 ? &of.y : &of.x, &of.x};
+  for (size_t i = 0; i < axes; ++i)
+    *axis[i] = {x.sizes[i + 2], out.sizes[i + 2], weight.sizes[i + 2], stride[i],
+                dilation[i],    padding[2 * i],   padding[2 * i + 1]};
+  return of;
+}
+
+/// What a gradient by x convolves: the gradient with borders, of which one place is one step.
+Option<Geometry> turned(const Geometry& of) {
+  Geometry back = of;
+  std::swap(back.inputs, back.outputs);
+  for (auto [to, from] : {std::pair(&back.y, &of.y), std::pair(&back.x, &of.x)}) {
+    const int64_t reach = from->dilation * (from->kernel - 1);
+    if (from->stride != 1 || from->front > reach || from->behind > reach) return std::nullopt;
+    *to = {from->out, from->in, from->kernel, 1, from->dilation, reach - from->front, reach - from->behind};
+  }
+  return back;
+}
+
+bool convolution(Lowering& to) {
+  const ValueId x = to.argument(0), weight = to.argument(1), bias = to.argument(2);
+  if (!to.is_f32({x, weight, bias})) return false;
+  const Layout out = to.layout(to.result());
+  const Option<Geometry> geometry =
+      geometry_of(to.node(), to.node().host<int64_t>(6), to.layout(x), to.layout(weight), out);
+  if (!geometry || !to.is_apart(out) || !to.is_apart(to.layout(x))) return false;
+  const Layout in = to.side_by_side(to.layout(x), DType::F32), w = to.side_by_side(to.layout(weight), DType::F32);
+  const Layout b = bias == kNone ? Layout() : to.side_by_side(to.layout(bias), DType::F32);
+  Call call;
+  call.split = Split::Samples;
+  call.reads = {to.touched(in, true), {w.root, false}};
+  if (bias != kNone) call.reads.push_back({b.root, false});
+  call.writes = {to.touched(out, true)};
+  call.kernel = std::make_unique<Convolution>(*geometry, in, w, b, out, "convolution");
+  to.add(std::move(call));
+  return true;
+}
+
+void by_x(Lowering& to, const Geometry& of, const Layout& gradient, const Layout& weight, const Layout& out) {
+  const Option<Geometry> back = turned(of);
+  const int64_t elements = weight.count();
+  const Layout around = dense(to.temporary(DType::F32, elements), {elements});
+  Call turn;
+  turn.split = Split::Shares;
+  turn.reads = {{weight.root, false}};
+  turn.writes = {{around.root, false}};
+  turn.kernel = std::make_unique<TurnedWeight>(of, weight, around, !back);
+  to.add(std::move(turn));
+  Call call;
+  call.split = Split::Samples;
+  call.reads = {to.touched(gradient, true), {around.root, false}};
+  call.writes = {to.touched(out, true)};
+  if (back)
+    call.kernel = std::make_unique<Convolution>(*back, gradient, around, Layout(), out, "convolution, by input");
+  else
+    call.kernel = std::make_unique<SpreadPatches>(of, gradient, around, out);
+  to.add(std::move(call));
+}
+
+bool backward(Lowering& to) {
+  const Node& node = to.node();
+  if (!to.is_f32({to.argument(0), to.argument(1), to.argument(2)}) || node.host<bool>(6)) return false;
+  const Layout &dy = to.layout(to.argument(0)), &x = to.layout(to.argument(1));
+  const Option<Geometry> geometry = geometry_of(node, node.host<int64_t>(8), x, to.layout(to.argument(2)), dy);
+  if (!geometry || !to.is_apart(dy) || !to.is_apart(x)) return false;
+  const Layout gradient = to.side_by_side(dy, DType::F32), in = to.side_by_side(x, DType::F32);
+  if (node.results[0] != kNone) {
+    const Layout weight = to.side_by_side(to.layout(to.argument(2)), DType::F32);
+    by_x(to, *geometry, gradient, weight, to.layout(node.results[0]));
+  }
+  if (node.results[1] != kNone) {
+    const Layout out = to.layout(node.results[1]);
+    Call call;
+    call.split = Split::Shares;
+    call.reads = {{gradient.root, false}, {in.root, false}};
+    call.writes = {{out.root, false}};
+    call.kernel = std::make_unique<WeightGradient>(*geometry, gradient, in, out);
+    to.add(std::move(call));
+  }
+  return true;
+}
+
+}  // namespace
+
+bool lower_convolution(Lowering& to) {
+  switch (to.node().op) {
+    case Op::conv1d:
+    case Op::conv2d: return convolution(to);
+    case Op::conv_backward: return backward(to);
+    default: return false;
+  }
+}
+
+}  // namespace ltr::plan

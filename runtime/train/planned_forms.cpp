@@ -1,0 +1,50 @@
+#include "runtime/train/planned_forms.h"
+
+#include <algorithm>
+
+namespace ltr {
+
+namespace {
+
+void visit_texts(Archive& archive, const Str& name, std::set<Str>& texts) {
+  std::vector<Str> list(texts.begin(), texts.end());
+  archive.list(name, list, [&](Str& text) { archive.value("text", text); });
+  texts = {list.begin(), list.end()};
+}
+
+}  // namespace
+
+bool PlannedForms::admits(const Str& step, const Str& form) {
+  std::set<Str>& known = forms_[step];
+  if (known.contains(form)) return true;
+  if (known.size() >= kMost) return false;
+  known.insert(form);
+  return true;
+}
+
+void PlannedForms::visit(Archive& archive) {
+  if (!archive.has("plans")) return;
+  const Archive::Part part(archive, "plans");
+  visit_texts(archive, "op_by_op", op_by_op_);
+  std::vector<Str> steps;
+  for (const auto& [step, forms] : forms_) steps.push_back(step);
+  archive.list("steps", steps, [&](Str& step) {
+    archive.value("step", step);
+    visit_texts(archive, "forms", forms_[step]);
+  });
+}
+
+Str form_of(const Str& key, const std::vector<plan::Guard>& guards) {
+  Str form = key;
+  for (const plan::Guard& guard : guards) {
+    if (const auto* count = std::get_if<plan::CountRead>(&guard)) {
+      form += fmt::format(" {}", count->value);
+    } else {
+      const auto& period = std::get<plan::PeriodRead>(guard);
+      form += fmt::format(" {}{}={}", period.is_end ? "end " : "", period.period.to_text(), period.is_due);
+    }
+  }
+  return form;
+}
+
+}  // namespace ltr

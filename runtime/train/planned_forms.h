@@ -1,0 +1,35 @@
+#pragma once
+
+// Which forms of steps are planned.
+
+#include <map>
+#include <set>
+
+#include "runtime/checkpoint/archive.h"
+#include "runtime/plan/recording.h"
+
+namespace ltr {
+
+/// What was decided of each step: how often it is planned, and whether it runs op by op, since no plan could be made. Both hang on
+/// what came first, so checkpoints keep them: a run that goes on computes as one that was not stopped.
+class PlannedForms {
+ public:
+  /// Whether `form` of `step` may have a plan; it counts as planned from now on. More than a few are not worth it: what comes in
+  /// ever new forms is slower to plan than to run.
+  bool admits(const Str& step, const Str& form);
+  bool runs_op_by_op(const Str& step) const { return op_by_op_.contains(step); }
+  void give_up(const Str& step) { op_by_op_.insert(step); }
+
+  void visit(Archive& archive);
+
+  static constexpr size_t kMost = 8;
+
+ private:
+  std::map<Str, std::set<Str>> forms_;
+  std::set<Str> op_by_op_;
+};
+
+/// What of a batch, the weights and the host decides the graph, as a text. `guards`: what the host was asked, and said.
+Str form_of(const Str& key, const std::vector<plan::Guard>& guards);
+
+}  // namespace ltr
