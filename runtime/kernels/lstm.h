@@ -26,6 +26,8 @@ struct LstmGradients {
   float* gates = nullptr;          ///< out: by the gates before their activation
   float* output = nullptr;         ///< [batch, hidden], in: by the last output, out: by the first
   float* cell = nullptr;           ///< [batch, hidden], in: by the last cell, out: by the first
+  float* bias = nullptr;           ///< out: [batch, 4 hidden], by the gates, summed over moments; or null
+  float* before = nullptr;         ///< out: [batch, moments, hidden], the output that each moment began with; or null
 };
 
 /// The functions for one instruction set. What a row gets does not hang on the rows beside it.

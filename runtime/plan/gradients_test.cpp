@@ -247,6 +247,8 @@ TEST_CASE("gradients of what moves elements are autograd's") {
   compare({"repeat", {{{2, 3}}}, [](const Tensors& x) { return square(repeat(x[0], {2, 1, 3})); }});
   compare({"tril", {{{4, 5}}}, [](const Tensors& x) { return add(tril(x[0], 1), triu(x[0], -1)); }});
   compare({"diagonal", {{{4, 5}}}, [](const Tensors& x) { return square(diagonal(x[0], 1, 0, 1)); }});
+  compare(
+      {"flip alone", {{{3, 5}}}, [](const Tensors& x) { return square(add(flip(x[0], {1, 0}), roll(x[0], -7, 0))); }});
   for (const char* mode : {"constant", "reflect", "replicate"}) {
     compare({mode, {{{2, 3, 5}}}, [mode](const Tensors& x) { return square(pad(x[0], {1, 2}, mode, 0)); }});
     compare({mode, {{{2, 3, 5, 4}}}, [mode](const Tensors& x) { return square(pad(x[0], {1, 2, 0, 1}, mode, 0)); }});
@@ -274,7 +276,7 @@ TEST_CASE("gradients of what moves elements are autograd's") {
 TEST_CASE("gradients of what makes one of many are autograd's") {
   using Dim = Option<int64_t>;
   const std::vector<Given> cube = {{{2, 3, 4}}};
-  for (const Dim dim : {Dim(), Dim(0), Dim(-1)}) {
+  for (const Dim dim : {Dim(), Dim(0), Dim(1), Dim(-1)}) {
     for (const bool kept : {false, true}) {
       compare({"sum", cube, [=](const Tensors& x) { return square(sum(x[0], dim, kept)); }});
       compare({"mean", cube, [=](const Tensors& x) { return square(mean(x[0], dim, kept)); }});
@@ -282,10 +284,15 @@ TEST_CASE("gradients of what makes one of many are autograd's") {
                [=](const Tensors& x) { return add(var(x[0], dim, kept, true), std_(x[0], dim, kept, false)); }});
       compare({"max", cube, [=](const Tensors& x) { return square(max(x[0], dim, kept)); }});
       compare({"min", cube, [=](const Tensors& x) { return square(min(x[0], dim, kept)); }});
+      for (const double p : {1.0, 2.0, 3.5, std::numeric_limits<double>::infinity()})
+        compare({"norm", cube, [=](const Tensors& x) { return square(norm(x[0], p, dim, kept)); }});
       compare({"logsumexp", cube, [=](const Tensors& x) { return square(logsumexp(x[0], dim, kept)); }});
     }
   }
   compare({"shared max", cube, [](const Tensors& x) { return max(sign(mul(x[0], x[0])), {}, false); }});
+  compare({"norm of nothing", {{{3, 4}}}, [](const Tensors& x) {
+             return add(norm(sub(x[0], x[0]), 2, 1, false), norm(sub(x[0], x[0]), 1, 1, false));
+           }});
   compare({"cumsum", cube, [](const Tensors& x) { return square(cumsum(x[0], 1)); }});
   compare({"topk", cube, [](const Tensors& x) { return square(std::get<0>(topk(x[0], 2, -1))); }});
   compare({"sort", cube, [](const Tensors& x) { return square(std::get<0>(sort(x[0], 1, true))); }});
@@ -331,11 +338,34 @@ TEST_CASE("gradients of products are autograd's") {
   compare({"max_pool2d", {{{2, 3, 7, 6}}}, [](const Tensors& x) {
              return square(max_pool2d(x[0], {2, 3}, {2, 1}, {0, 1}));
            }});
+  compare({"max_pool2d of equal ones", {{{2, 3, 7, 6}, -2, 2}}, [](const Tensors& x) {
+             return add(square(max_pool2d(round(x[0]), {2, 2}, {2, 2}, {0, 0})),
+                        max_pool2d(x[0], {2, 2}, {2, 2}, {0, 0}));
+           }});
+  for (const int64_t width : {2, 4, 9, 11, 26, 35, 70}) {
+    compare({"max_pool2d of squares", {{{2, 2, 5, width}, -2, 2}}, [](const Tensors& x) {
+               const Tensor ties = mul(x[0], gt(x[0], Scalar(0.0)));  // half of it is equal
+               return square(max_pool2d(ties, {2, 2}, {2, 2}, {0, 0}));
+             }});
+  }
+  compare({"max_pool2d with borders", {{{2, 3, 7, 6}}}, [](const Tensors& x) {
+             return square(max_pool2d(x[0], {3, 3}, {2, 2}, {1, 1}));
+           }});
+  compare({"max_pool1d of pairs", {{{3, 2, 9}}}, [](const Tensors& x) { return square(max_pool1d(x[0], 2, 2, 0)); }});
   compare({"avg_pool", {{{2, 3, 7}}}, [](const Tensors& x) { return square(avg_pool1d(x[0], 3, 2, 1)); }});
   compare({"avg_pool2d", {{{2, 3, 7, 6}}}, [](const Tensors& x) {
              return square(avg_pool2d(x[0], {2, 3}, {2, 1}, {1, 0}));
            }});
   compare({"adaptive_avg_pool", {{{2, 3, 7}}}, [](const Tensors& x) { return square(adaptive_avg_pool1d(x[0], 3)); }});
+  compare({"avg_pool2d of squares", {{{2, 3, 8, 40}}}, [](const Tensors& x) {
+             return square(avg_pool2d(x[0], {2, 2}, {2, 2}, {0, 0}));
+           }});
+  compare({"adaptive_avg_pool2d of all", {{{2, 3, 7, 37}}}, [](const Tensors& x) {
+             return square(adaptive_avg_pool2d(x[0], {1, 1}));
+           }});
+  compare({"adaptive_avg_pool2d of more", {{{2, 3, 3, 4}}}, [](const Tensors& x) {
+             return square(adaptive_avg_pool2d(x[0], {5, 4}));
+           }});
   compare({"adaptive_avg_pool2d", {{{2, 3, 7, 6}}}, [](const Tensors& x) {
              return square(adaptive_avg_pool2d(x[0], {3, 2}));
            }});
@@ -393,6 +423,32 @@ TEST_CASE("gradients of norms are autograd's") {
   compare({"rms_norm alone", {{{2, 3, 6}}}, [](const Tensors& x) { return square(rms_norm(x[0], {}, {})); }});
   compare({"group_norm", images, [](const Tensors& x) { return square(group_norm(x[0], 2, x[1], x[2], 1e-5)); }});
   compare({"instance_norm", images, [](const Tensors& x) { return square(instance_norm(x[0], x[1], x[2], 1e-5)); }});
+  compare({"group_norm of rows", {{{5, 12}}, {{12}}, {{12}}}, [](const Tensors& x) {
+             return square(group_norm(x[0], 3, x[1], x[2], 1e-5));
+           }});
+  compare({"group_norm of planes far from 0", {{{2, 4, 20, 33}, 3, 5}, {{4}}, {{4}}}, [](const Tensors& x) {
+             return mul(group_norm(x[0], 2, x[1], x[2], 1e-5), Scalar(0.001));
+           }});
+  compare({"instance_norm alone", {{{3, 4, 5}}}, [](const Tensors& x) {
+             return square(instance_norm(x[0], {}, {}, 1e-5));
+           }});
+  for (const auto& sizes : std::vector<Ints>{{7, 70}, {5, 3, 17}, {3, 2, 3, 20}}) {
+    for (const bool trains : {true, false}) {
+      compare({"batch_norm",
+               {{sizes, -1, 3}, {{sizes[1]}}, {{sizes[1]}}},
+               [](const Tensors& x) {
+                 const auto buffer = [&](double value) {
+                   return floats(at::full({In(x[0])->size(1)}, value, at::kDouble));
+                 };
+                 const auto normed = [&](const Tensor& y, const Tensor& weight, const Tensor& bias) {
+                   return batch_norm(y, weight, bias, buffer(0.1), buffer(0.9), give(at::zeros({}, at::kLong)), 0.1,
+                                     1e-5);
+                 };
+                 return add(relu(normed(x[0], x[1], x[2])), normed(square(x[0]), {}, {}));
+               },
+               trains});
+    }
+  }
   for (const bool trains : {true, false}) {
     compare({"batch_norm", images,
              [](const Tensors& x) {
@@ -451,6 +507,23 @@ TEST_CASE("gradients of recurrent layers are autograd's") {
                return cat({flatten(y, 0, -1), flatten(mul(h, c), 0, -1)}, 0);
              },
              true, kLastBits});
+    compare({"lstm of many units",
+             {{{5, 3, 9}}, {{5, 21}}, {{5, 21}}, {{84, 9}, -0.3, 0.3}, {{84, 21}, -0.3, 0.3}, {{84}}, {{84}}},
+             [=](const Tensors& x) {
+               const auto [y, h, c] = lstm(x[0], x[1], x[2], x[3], x[4], x[5], x[6], reverse);
+               const auto [z, last, cell] = lstm(y, h, c, slice(x[4], 1, {}, 21), x[4], {}, {}, !reverse);
+               return add(mul(c, last), mul(h, select(z, 1, 1)));
+             },
+             true,
+             kLastBits});
+    compare({"gru of many units",
+             {{{5, 3, 9}}, {{5, 21}}, {{63, 9}, -0.3, 0.3}, {{63, 21}, -0.3, 0.3}},
+             [=](const Tensors& x) {
+               const auto [y, h] = gru(x[0], x[1], x[2], x[3], {}, {}, reverse);
+               return mul(std::get<1>(gru(y, h, x[3], x[3], {}, {}, !reverse)), select(y, 1, 1));
+             },
+             true,
+             kLastBits});
     compare({"lstm without biases",
              {lstm_given.begin(), lstm_given.begin() + 5},
              [=](const Tensors& x) { return std::get<0>(lstm(x[0], x[1], x[2], x[3], x[4], {}, {}, reverse)); },

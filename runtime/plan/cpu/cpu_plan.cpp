@@ -67,7 +67,8 @@ void CpuPlan::keep_what_is_read(std::vector<std::vector<Item>>& items, const std
       for (const auto& load : item.point->loads) is_read[load.layout.root] = true;
       return !item.point->stores.empty();
     }
-    const bool gives = std::ranges::any_of(item.call.writes, [&](const Touched& to) { return is_read[to.root]; });
+    const bool gives = std::ranges::any_of(
+        item.call.writes, [&](const Touched& to) { return is_read[to.root] || lowering_.is_given(to.root); });
     if (!gives) return false;
     for (const Touched& read : item.call.reads) is_read[read.root] = true;
     return true;
@@ -96,6 +97,10 @@ void CpuPlan::place_values(const std::vector<Stretch>& stretches) {
       for (const Call& call : one.calls) {
         for (const Touched& read : call.reads) reads(read.root, phase);
         for (const Touched& written : call.writes) {
+          if (lowering_.is_given(written.root)) {
+            changed_.insert(written.root);
+            continue;
+          }
           first[written.root] = std::min(first[written.root], phase);
           reads(written.root, phase);
         }
@@ -143,7 +148,13 @@ void CpuPlan::set(ValueId id, const Tensor& value) {
   held_[id] = std::move(tensor);
 }
 
-void CpuPlan::end() { held_.clear(); }
+void CpuPlan::end() {
+  held_.clear();
+  // Others ask by its count whether a buffer was written.
+  for (const ValueId id : changed_) {
+    if (const auto kept = kept_.find(id); kept != kept_.end()) In(kept->second)->unsafeGetTensorImpl()->bump_version();
+  }
+}
 
 at::Tensor CpuPlan::view(ValueId id) const {
   const Layout& layout = lowering_.layout(id);
@@ -199,7 +210,11 @@ bool CpuPlan::run_calls(const Phase* begin, const Phase* end) {
 
 void CpuPlan::run_node(size_t at) {
   const Node& node = graph_.nodes[at];
-  each_read(node, [&](ValueId id) { reference_.set(id, give(view(id))); });
+  std::vector<at::Tensor> views;
+  each_read(node, [&](ValueId id) {
+    views.push_back(view(id));
+    reference_.set(id, give(views.back()));
+  });
   {
     const DrawScope draws({key_, 0});
     reference_.run(at, at + 1);
@@ -211,10 +226,9 @@ void CpuPlan::run_node(size_t at) {
     if (id == kNone || !reference_.value(id).defined()) continue;
     at::Tensor result = In(reference_.value(id))->contiguous();
     reference_.set(id, {});
-    // What it shows of the plan's memory may be written again before it is read.
-    const auto* const begin = static_cast<const char*>(arena_.data_ptr());
-    const auto* const data = static_cast<const char*>(result.data_ptr());
-    if (data >= begin && data < begin + memory_bytes_) result = result.clone();
+    // What it shows of other memory may be written again, or be gone, before it is read.
+    if (std::ranges::any_of(views, [&](const at::Tensor& one) { return result.is_alias_of(one); }))
+      result = result.clone();
     memory_[id] = static_cast<char*>(result.data_ptr());
     held_[id] = std::move(result);
   }

@@ -2,6 +2,7 @@
 
 // A graph as calls of kernels on fixed memory, which the threads of a team run together.
 
+#include <set>
 #include <unordered_map>
 
 #include "runtime/plan/cpu/schedule.h"
@@ -57,6 +58,7 @@ class CpuPlan {
   std::vector<std::pair<ValueId, const Tensor*>> given_;
   std::unordered_map<ValueId, at::Tensor> held_;   ///< inputs, and what nodes gave
   std::vector<std::vector<ValueId>> dies_behind_;  ///< of these, by phase
+  std::set<ValueId> changed_;                      ///< of what is given: calls write it
   uint64_t key_ = 0;
 };
 

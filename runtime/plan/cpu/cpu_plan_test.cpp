@@ -131,6 +131,173 @@ TEST_CASE("sums, rows and attention are the reference's") {
   });
 }
 
+TEST_CASE("pools are the reference's, with borders, equal ones and what is no number") {
+  const auto spoiled = [](const Tensor& x) {
+    const Tensor bad = div(sub(x, x), sub(x, x));  // not a number here and there
+    return where(gt(x, Scalar(0.9)), bad, mul(x, gt(x, Scalar(0.3))));
+  };
+  for (const int64_t width : {3, 12, 26, 67}) {
+    compare(fmt::format("planes {} wide", width), {{6, 3, 13, width}}, [&](const Tensors& x) {
+      return Tensors{max_pool2d(x[0], {2, 2}, {2, 2}, {0, 0}), max_pool2d(x[0], {3, 3}, {1, 2}, {1, 1}),
+                     avg_pool2d(x[0], {3, 2}, {2, 1}, {1, 1}), adaptive_avg_pool2d(x[0], {4, 2}),
+                     max_pool2d(mul(x[0], gt(x[0], Scalar(0.3))), {2, 2}, {2, 2}, {0, 0})};
+    });
+    const ModeScope mode(true, false);
+    const uint64_t key = random_key(7, "plan", {});
+    Recorded of = recorded(
+        {{6, 3, 13, width}},
+        [&](const Tensors& x) {
+          const Tensor holes = spoiled(x[0]);
+          const auto counted = [](const Tensor& y) { return where(ne(y, y), Scalar(3.0), y); };
+          return Tensors{counted(max_pool2d(holes, {2, 2}, {2, 2}, {0, 0})),
+                         counted(max_pool2d(holes, {3, 2}, {2, 2}, {1, 0})),
+                         counted(max_pool1d(select(holes, 1, 1), 3, 2, 1))};
+        },
+        key);
+    CHECK(of.wanted[1].max().item<double>() == 3);
+    CHECK(difference(of, 6, 2, key) == 0);
+  }
+  compare("lines", {{6, 5, 31}}, [](const Tensors& x) {
+    return Tensors{max_pool1d(x[0], 2, 2, 0), max_pool1d(x[0], 5, 2, 2), avg_pool1d(x[0], 4, 1, 2),
+                   adaptive_avg_pool1d(x[0], 1), adaptive_avg_pool1d(x[0], 7)};
+  });
+}
+
+TEST_CASE("norms of channels are the reference's, and what batch norm keeps from batch to batch") {
+  for (const Ints& sizes : {Ints{6, 40}, Ints{6, 5, 31}, Ints{6, 4, 13, 20}, Ints{3, 4, 70, 65}}) {
+    const Ints channels{sizes[1]};
+    compare("groups", {sizes, channels, channels}, [&](const Tensors& x) {
+      return Tensors{group_norm(x[0], sizes[1], x[1], x[2], 1e-5), group_norm(x[0], 1, x[1], x[2], 1e-5),
+                     group_norm(x[0], 1, {}, {}, 1e-5), rms_norm(x[0], {}, {}),
+                     rms_norm(transpose(x[0], 0, 1), {}, 1e-3)};
+    });
+    for (const bool trains : {true, false}) {
+      const ModeScope mode(trains, false);
+      const Tensor x = drawn(sizes, 1), weight = drawn(channels, 2), bias = drawn(channels, 3);
+      const Tensor mean = drawn(channels, 4), var = give(aten(drawn(channels, 5)).square()),
+                   seen = give(at::zeros({}, at::kLong));
+      const at::Tensor first_mean = aten(mean).clone(), first_var = aten(var).clone();
+      const auto reset = [&] {
+        In(mean)->copy_(first_mean);
+        In(var)->copy_(first_var);
+        In(seen)->zero_();
+      };
+      Recorder recorder;
+      const ValueId of_x = recorder.input(x, "x");
+      for (const Tensor& kept : {weight, bias, mean, var, seen}) recorder.weight(kept, "kept");
+      // The second one reads what the first one leaves, and the sum what was there before and is there behind.
+      const Tensor before = add(mean, Scalar(1.0));
+      const Tensor y = batch_norm(x, weight, bias, mean, var, seen, 0.3, 1e-5);
+      const Tensor z = batch_norm(add(y, Scalar(1.0)), weight, bias, mean, var, seen, 0.3, 1e-5);
+      const Tensor behind = mul(mean, before);
+      const Tensors results{y, z, behind};
+      std::vector<at::Tensor> wanted;
+      for (const Tensor& result : results) wanted.push_back(aten(result).clone());
+      const at::Tensor last_mean = aten(mean).clone(), last_var = aten(var).clone(), last_seen = aten(seen).clone();
+      std::vector<ValueId> ids;
+      for (const Tensor& result : results) ids.push_back(recorder.id_of(result));
+      const Recording taken = recorder.take();
+      for (const int threads : {1, 2, 3}) {
+        reset();
+        CpuPlan plan(taken.graph, taken.kept, {{0, taken.graph.nodes.size(), ids}}, sizes[0], threads);
+        CAPTURE(plan.text());
+        CHECK(plan.text().find("torch") == Str::npos);
+        plan.begin(0);
+        plan.set(of_x, x);
+        REQUIRE(plan.run(0));
+        for (size_t i = 0; i < ids.size(); ++i) CHECK(at::allclose(plan.view(ids[i]), wanted[i], 1e-5, 1e-5));
+        CHECK(at::allclose(aten(mean), last_mean, 1e-5, 1e-6));
+        CHECK(at::allclose(aten(var), last_var, 1e-5, 1e-6));
+        CHECK(at::equal(aten(seen), last_seen));
+        plan.end();
+      }
+    }
+  }
+}
+
+TEST_CASE("recurrent layers are the reference's") {
+  for (const int64_t hidden : {1, 8, 37, 70}) {
+    const std::vector<Ints> sizes{{14, 5, 9},           {14, hidden}, {14, hidden}, {4 * hidden, 9},
+                                  {4 * hidden, hidden}, {4 * hidden}, {4 * hidden}, {3 * hidden, 9},
+                                  {3 * hidden, hidden}, {3 * hidden}, {3 * hidden}};
+    for (const bool reverse : {false, true}) {
+      compare(fmt::format("{} units", hidden), sizes, [=](const Tensors& x) {
+        const auto [y, h, c] = lstm(x[0], x[1], x[2], x[3], x[4], x[5], x[6], reverse);
+        const auto [z, last] = gru(x[0], x[1], x[7], x[8], x[9], x[10], reverse);
+        return Tensors{y, h, c, z, last, std::get<0>(gru(z, last, x[8], x[8], {}, {}, reverse))};
+      });
+    }
+  }
+}
+
+TEST_CASE("reductions along any axes are the reference's") {
+  using Dim = Option<int64_t>;
+  for (const Ints& sizes : {Ints{6, 5, 37}, Ints{6, 70, 3}, Ints{6, 1, 200}}) {
+    compare(fmt::format("along axes of {}", fmt::join(sizes, " x ")), {sizes}, [](const Tensors& x) {
+      const Tensor ties = mul(x[0], gt(x[0], Scalar(0.2)));
+      Tensors found{cumsum(x[0], 0), cumsum(x[0], 1), cumsum(x[0], -1)};
+      for (const Dim dim : {Dim(), Dim(0), Dim(1), Dim(-1)}) {
+        for (const Tensor& one :
+             {sum(x[0], dim, true), mean(x[0], dim, false), max(ties, dim, false), min(x[0], dim, true),
+              var(x[0], dim, false, false), std_(add(x[0], Scalar(5.0)), dim, true, false)})
+          found.push_back(one);
+        found.push_back(to(argmax(ties, dim, false), DType::F32));
+        found.push_back(to(argmin(ties, dim, true), DType::F32));
+      }
+      return found;
+    });
+  }
+  compare("what is no number", {{6, 50}}, [](const Tensors& x) {
+    const Tensor holes = div(x[0], gt(x[0], Scalar(-0.9)));  // infinities
+    const Tensor none = where(gt(x[0], Scalar(0.9)), sub(div(x[0], sub(x[0], x[0])), div(x[0], sub(x[0], x[0]))), x[0]);
+    Tensors found;
+    for (const Dim dim : {Dim(), Dim(0), Dim(1)}) {
+      const Tensor most = max(none, dim, false);
+      found.push_back(where(ne(most, most), Scalar(3.0), most));
+      found.push_back(to(argmax(none, dim, false), DType::F32));
+      found.push_back(to(argmin(none, dim, false), DType::F32));
+      found.push_back(to(argmin(holes, dim, false), DType::F32));
+    }
+    return found;
+  });
+}
+
+TEST_CASE("what goes by an index is the reference's") {
+  const auto whole = [](const at::Tensor& numbers) { return give(numbers.to(at::kLong)); };
+  const Tensor columns = whole(at::arange(6 * 5 * 7).remainder(4).reshape({6, 5, 7})),
+               rows = whole(at::arange(3 * 4 * 7).remainder(6).reshape({3, 4, 7})),
+               few = whole(at::tensor({3, 0, 3, 2}));
+  compare("by places", {{6, 4, 7}, {6, 5, 7}, {3, 4, 7}, {4, 7}, {2, 7}}, [=](const Tensors& x) {
+    return Tensors{gather(x[0], 1, columns),
+                   gather(x[0], 0, rows),
+                   scatter_add(x[0], 1, columns, x[1]),
+                   scatter_add(x[0], 0, rows, x[2]),
+                   index_select(x[0], 0, few),
+                   index_select(x[0], 1, few),
+                   index_select(x[0], -1, few),
+                   to(one_hot(few, 5), DType::F32),
+                   put_select(x[0], 0, -2, x[3]),
+                   put_select(x[0], 1, 2, select(x[1], 1, 3)),
+                   put_slice(x[0], 1, 1, -1, x[4]),
+                   put_slice(x[0], 0, {}, 3, x[3]),
+                   add(x[3], add(to(arange(7), DType::F32), add(zeros({4, 7}), full({7}, Scalar(0.5)))))};
+  });
+}
+
+TEST_CASE("losses of elements are the reference's") {
+  compare("losses", {{6, 31}, {6, 31}, {31}}, [](const Tensors& x) {
+    const Tensor shares = abs(x[1]), probs = softmax(x[1], 1);
+    Tensors found{kl_div(log_softmax(x[0], 1), mul(probs, gt(x[1], Scalar(0.1))), "batchmean")};
+    for (const char* by : {"mean", "sum"}) {
+      for (const Tensor& one :
+           {mse(x[0], x[1], by), l1(x[0], x[1], by), smooth_l1(x[0], x[1], 0.3, by), huber(x[0], x[1], 0.3, by),
+            bce_with_logits(mul(x[0], Scalar(30)), shares, {}, by), bce_with_logits(x[0], shares, abs(x[2]), by)})
+        found.push_back(div(one, Scalar(10.0)));
+    }
+    return found;
+  });
+}
+
 TEST_CASE("a target that is no class is told") {
   const Tensor target = give(at::tensor(std::vector<int64_t>{0, 5, 1}, at::kLong));
   const Tensor logits = drawn({3, 4}, 1), right = give(at::tensor(std::vector<int64_t>{0, 3, 1}, at::kLong));

@@ -36,8 +36,11 @@ std::vector<Item> Lowering::lower(size_t begin, size_t end) {
     }
     const bool is_empty = std::any_of(node_->results.begin(), node_->results.end(),
                                       [&](ValueId id) { return id != kNone && layouts_[id].count() == 0; });
+    // What holds nothing is there.
+    if (is_empty && (node_->op == Op::zeros || node_->op == Op::ones)) continue;
     bool is_done = false;
-    for (const Room room : {lower_elements, lower_product, lower_convolution, lower_rows, lower_attention, lower_shape})
+    for (const Room room : {lower_elements, lower_product, lower_convolution, lower_rows, lower_attention, lower_shape,
+                            lower_pool, lower_norm, lower_recurrent, lower_reduction, lower_loss, lower_index})
       is_done = is_done || (!is_empty && room(*this));
     if (!is_done) items_.push_back({.node = at});
     for (size_t i = before; i < items_.size(); ++i) items_[i].location = node_->location;
@@ -67,6 +70,15 @@ Layout Lowering::side_by_side(const Layout& layout, DType dtype) {
   program.store(copy, dtype, program.load(layout, dtype));
   add(std::move(program));
   return dense(copy, layout.sizes);
+}
+
+void Lowering::leave(std::vector<Argument> key, std::vector<ValueId> roots) {
+  left_.emplace_back(std::move(key), std::move(roots));
+}
+
+const std::vector<ValueId>* Lowering::left(const std::vector<Argument>& key) const {
+  const auto found = std::find_if(left_.rbegin(), left_.rend(), [&](const auto& one) { return one.first == key; });
+  return found == left_.rend() ? nullptr : &found->second;
 }
 
 Touched Lowering::touched(const Layout& layout, bool is_own) const { return {layout.root, is_own && is_apart(layout)}; }

@@ -56,6 +56,12 @@ class Lowering {
   Layout side_by_side(const Layout& layout, DType dtype);
   Touched touched(const Layout& layout, bool is_own) const;
   bool is_apart(const Layout& layout) const { return has_samples_apart(layout, elements_[layout.root], samples_); }
+  /// What a call leaves for another one: roots, under a name that both know.
+  void leave(std::vector<Argument> key, std::vector<ValueId> roots);
+  /// Null where nothing was left.
+  const std::vector<ValueId>* left(const std::vector<Argument>& key) const;
+  /// left [m, k] · right [k, n] + bias [n], which may have no root, side by side in `out`.
+  void product(const Layout& left, const Layout& right, const Layout& bias, ValueId out);
   /// The panels of a right side, made once for all products of these nodes that read it.
   ValueId panels(const Layout& matrix);
 
@@ -68,6 +74,7 @@ class Lowering {
   std::vector<int64_t> elements_;
   std::vector<Item> items_;
   std::vector<std::pair<Layout, ValueId>> panels_;
+  std::vector<std::pair<std::vector<Argument>, std::vector<ValueId>>> left_;
 };
 
 /// True if it gave the node's results; false, with nothing added, if the reference has to.
@@ -78,6 +85,12 @@ bool lower_convolution(Lowering& to);
 bool lower_rows(Lowering& to);
 bool lower_attention(Lowering& to);
 bool lower_shape(Lowering& to);
+bool lower_pool(Lowering& to);
+bool lower_norm(Lowering& to);
+bool lower_recurrent(Lowering& to);
+bool lower_reduction(Lowering& to);
+bool lower_loss(Lowering& to);
+bool lower_index(Lowering& to);
 
 /// Joins functions of elements with those whose results they read.
 void fuse(std::vector<Item>& items);

@@ -7,33 +7,62 @@ namespace ltr::plan {
 
 namespace {
 
+/// What a call waits for.
+struct Need {
+  size_t call;
+  Touched read;         ///< of what that one wrote
+  bool is_flow = true;  ///< else both write the same memory, or this one writes what that one read
+};
+
+/// By call. Most memory is written once; running values that are kept from batch to batch are read, then written.
+std::vector<std::vector<Need>> needs_of(const std::vector<Call>& calls) {
+  struct Users {
+    Option<size_t> writer;
+    std::vector<size_t> readers;  ///< since then
+  };
+  std::unordered_map<ValueId, Users> users;
+  std::vector<std::vector<Need>> needs(calls.size());
+  for (size_t at = 0; at < calls.size(); ++at) {
+    for (const Touched& read : calls[at].reads) {
+      Users& of = users[read.root];
+      if (of.writer) needs[at].push_back({*of.writer, read});
+      of.readers.push_back(at);
+    }
+    for (const Touched& written : calls[at].writes) {
+      Users& of = users[written.root];
+      if (of.writer) needs[at].push_back({*of.writer, written, false});
+      for (const size_t reader : of.readers) {
+        if (reader != at) needs[at].push_back({reader, written, false});
+      }
+      of = {at, {}};
+    }
+  }
+  return needs;
+}
+
 /// Phases of calls alone.
 void schedule_calls(std::vector<Call> calls, std::vector<Phase>& phases) {
-  std::unordered_map<ValueId, size_t> maker;
-  for (size_t i = 0; i < calls.size(); ++i) {
-    for (const Touched& written : calls[i].writes) maker[written.root] = i;
-  }
   constexpr size_t kNever = ~size_t(0);
+  const std::vector<std::vector<Need>> needs = needs_of(calls);
   std::vector<size_t> phase_of(calls.size(), kNever);
   std::vector<size_t> waiting;
   for (size_t i = 0; i < calls.size(); ++i) waiting.push_back(i);
   for (size_t phase = 0; !waiting.empty(); ++phase) {
-    const auto may_run = [&](size_t at, const Touched& read) {
-      const auto made = maker.find(read.root);
-      if (made == maker.end() || made->second >= at) return true;
-      const Call& writer = calls[made->second];
-      if (phase_of[made->second] != phase) return phase_of[made->second] != kNever;
+    const auto may_run = [&](size_t at, const Need& need) {
+      const Call& other = calls[need.call];
+      if (phase_of[need.call] != phase) return phase_of[need.call] != kNever;
       // In the same phase a thread has its own samples, and what it did alone.
-      if (writer.split == Split::Alone) return calls[at].split == Split::Alone;
-      if (writer.split != Split::Samples || calls[at].split != Split::Samples || !read.is_own) return false;
-      return std::all_of(writer.writes.begin(), writer.writes.end(),
-                         [&](const Touched& written) { return written.root != read.root || written.is_own; });
+      if (other.split == Split::Alone) return calls[at].split == Split::Alone;
+      if (!need.is_flow || other.split != Split::Samples || calls[at].split != Split::Samples || !need.read.is_own)
+        return false;
+      return std::all_of(other.writes.begin(), other.writes.end(),
+                         [&](const Touched& written) { return written.root != need.read.root || written.is_own; });
     };
     Phase next;
     std::vector<size_t> left, taken;
     for (const size_t at : waiting) {
-      const auto& reads = calls[at].reads;
-      const bool runs = std::all_of(reads.begin(), reads.end(), [&](const Touched& read) { return may_run(at, read); });
+      const bool runs =
+          std::all_of(needs[at].begin(), needs[at].end(), [&](const Need& need) { return may_run(at, need); });
       if (runs) phase_of[at] = phase;
       (runs ? taken : left).push_back(at);
     }

@@ -1,5 +1,7 @@
 // Gradients of functions that make one of many, along an axis or of all.
 
+#include <cmath>
+
 #include "runtime/plan/rule.h"
 
 namespace ltr::plan {
@@ -55,6 +57,32 @@ void min(Step& s) { extreme_of(s, Op::argmin); }
 
 void logsumexp(Step& s) { s.give(0, spread(s, s.gradient()) * (s.in(0) - spread(s, s.out())).call(Op::exp)); }
 
+/// Of the p-norm: sign(x) (|x| / norm)^(p - 1), and 0 where the norm is; of the largest |x| equal ones share it.
+void norm(Step& s) {
+  const Term x = s.in(0);
+  const double p = s.host<double>(1);
+  const bool has_dim = s.optional<int64_t>(2).has_value() && x.dim() > 0;
+  Ints kept(x.sizes().size(), 1);
+  if (has_dim) {
+    const int64_t dim = *s.optional<int64_t>(2);
+    kept = x.sizes();
+    kept[size_t(dim < 0 ? dim + x.dim() : dim)] = 1;
+  }
+  const Term all = s.out().call(Op::reshape, kept), gradient = s.gradient().call(Op::reshape, kept);
+  if (p == 0) return s.give(0, zeros_as(x, x.sizes()));
+  if (p == 1) return s.give(0, gradient * x.call(Op::sign));
+  if (std::isinf(p)) {
+    const Term is_it =
+        x.call(Op::abs).call_as(Op::eq, DType::Bool, all).call_as(Op::to, x.dtype(), Str(to_text(x.dtype())));
+    return s.give(0, gradient / is_it.call(Op::sum_to, kept) * (x.call(Op::sign) * is_it));
+  }
+  const Term is_zero = all.call_as(Op::eq_number, DType::Bool, 0.0);
+  if (p == 2) return s.give(0, x * choose(is_zero, 0.0, gradient / all));
+  const Term share = (x.call(Op::abs) / choose(is_zero, 1.0, all)).call(Op::pow_number, p - 1);
+  const Term flow = x.call(Op::sign) * share;
+  s.give(0, gradient * choose(x.call_as(Op::eq_number, DType::Bool, 0.0), 0.0, flow));
+}
+
 void cumsum(Step& s) {
   const int64_t dim = s.host<int64_t>(1);
   s.give(0, s.gradient().call(Op::flip, Ints{dim}).call(Op::cumsum, dim).call(Op::flip, Ints{dim}));
@@ -74,6 +102,7 @@ constexpr RuleRow kReductionRules[] = {
     {Op::max, max},
     {Op::min, min},
     {Op::logsumexp, logsumexp},
+    {Op::norm, norm},
     {Op::cumsum, cumsum},
     {Op::topk, [](Step& s) { ordered(s, 2); }},
     {Op::sort, [](Step& s) { ordered(s, 1); }},

@@ -176,6 +176,9 @@ bool lower_elements(Lowering& to) {
                return p.step(Point::choose, to.load(p, to.argument(1)), other, to.load(p, to.argument(0)));
              });
     case Op::blank: return compute(to, [&](PointProgram& p) { return p.number(0); });
+    case Op::zeros: return compute(to, [&](PointProgram& p) { return p.number(0); });
+    case Op::ones: return compute(to, [&](PointProgram& p) { return p.number(1); });
+    case Op::full: return compute(to, [&](PointProgram& p) { return operand(to, p, node.arguments[1]); });
     case Op::clamp: return first() && clamp(to);
     case Op::to: return convert(to);
     case Op::dropout:

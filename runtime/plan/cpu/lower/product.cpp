@@ -302,6 +302,10 @@ ValueId Lowering::panels(const Layout& right) {
   return packed;
 }
 
+void Lowering::product(const Layout& left, const Layout& right, const Layout& bias, ValueId out) {
+  multiply(*this, {.left = left, .right = right, .bias = bias, .out = out});
+}
+
 bool lower_product(Lowering& to) {
   switch (to.node().op) {
     case Op::linear: return linear(to);

@@ -1,59 +1,16 @@
-// Functions of rows and sums: soft-max, losses, layer norm, reductions, embeddings.
+// Functions of rows: soft-max, cross entropy, layer norm, embeddings.
 
 #include <atomic>
 #include <cstring>
 
 #include "runtime/kernels/rows.h"
-#include "runtime/plan/cpu/lowering.h"
+#include "runtime/plan/cpu/lower/function.h"
 
 namespace ltr::plan {
 
 namespace {
 
 using kernels::row_kernel;
-
-const int64_t* longs(Memory memory, const Layout& layout) {
-  return reinterpret_cast<const int64_t*>(memory[layout.root]) + layout.offset;
-}
-
-/// A kernel that is one function of its part.
-template <class Body>
-class Function : public Kernel {
- public:
-  Function(Str text, Body body, int64_t scratch = 0)
-      : text_(std::move(text)), body_(std::move(body)), scratch_(scratch) {}
-  void run(Memory memory, const Part& part) const override { body_(memory, part); }
-  int64_t scratch_bytes() const override { return scratch_; }
-  Str text() const override { return text_; }
-
- private:
-  Str text_;
-  Body body_;
-  int64_t scratch_;
-};
-
-template <class Body>
-void call(Lowering& to, Split split, std::vector<Touched> reads, std::vector<Touched> writes, Str text, Body body,
-          int64_t scratch = 0) {
-  Call one;
-  one.split = split;
-  one.reads = std::move(reads);
-  one.writes = std::move(writes);
-  one.kernel = std::make_unique<Function<Body>>(std::move(text), std::move(body), scratch);
-  to.add(std::move(one));
-}
-
-/// Rows of `width` elements, side by side: of each thread the samples where these lie apart, else a share.
-struct Rows {
-  int64_t count, width;
-  bool by_samples;
-  std::pair<int64_t, int64_t> of(const Part& part) const { return by_samples ? part.of(count) : part.share(count); }
-  Split split() const { return by_samples ? Split::Samples : Split::Shares; }
-};
-Rows rows_of(const Lowering& to, const Layout& x) {
-  const int64_t width = x.sizes.empty() ? 1 : x.sizes.back();
-  return {width == 0 ? 0 : x.count() / width, width, to.is_apart(x)};
-}
 
 bool is_last(int64_t dim, const Layout& x) { return dim == -1 || dim + 1 == int64_t(x.sizes.size()); }
 
@@ -85,33 +42,6 @@ bool is_plain_cross_entropy(const Lowering& to, size_t first) {
          to.layout(target).sizes.size() == 1 && node.value(first + 2).id == kNone &&
          std::holds_alternative<std::monostate>(node.arguments[first + 3]) && node.host<double>(first + 4) == 0 &&
          (reduction == "mean" || reduction == "sum");
-}
-
-/// out[] = Σ x · scale: each sample by itself, then these in their order, so that it does not hang on threads.
-void sum_all(Lowering& to, const Layout& x, double scale, const Layout& out) {
-  const int64_t samples = to.samples();
-  const bool by_samples = to.is_apart(x) || (to.elements()[x.root] == x.count() && x.count() % samples == 0);
-  if (!by_samples) {
-    call(to, Split::Alone, {{x.root, false}}, {{out.root, false}}, fmt::format("[{}] sum", fmt::join(x.sizes, ", ")),
-         [=, count = x.count()](Memory memory, const Part&) {
-           *floats(memory, out) = float(double(row_kernel().sum(floats(memory, x), count)) * scale);
-         });
-    return;
-  }
-  const Layout parts = dense(to.temporary(DType::F32, samples), {samples});
-  const int64_t each = x.count() / samples;
-  call(to, Split::Samples, {{x.root, true}}, {{parts.root, true}}, fmt::format("[{}] sums", fmt::join(x.sizes, ", ")),
-       [=](Memory memory, const Part& part) {
-         for (int64_t s = part.begin; s < part.end; ++s)
-           floats(memory, parts)[s] =
-               each == 1 ? floats(memory, x)[s] : row_kernel().sum(floats(memory, x) + s * each, each);
-       });
-  call(to, Split::Alone, {{parts.root, false}}, {{out.root, false}}, fmt::format("[{}] sum", samples),
-       [=](Memory memory, const Part&) {
-         double sum = 0;
-         for (int64_t s = 0; s < samples; ++s) sum += double(floats(memory, parts)[s]);
-         *floats(memory, out) = float(sum * scale);
-       });
 }
 
 bool cross_entropy(Lowering& to) {
@@ -222,88 +152,6 @@ bool layer_norm_backward(Lowering& to) {
   return true;
 }
 
-// ---- reductions
-
-/// Sums over all axes in front of some, which stay: [rows, columns] becomes [columns].
-void sum_front(Lowering& to, const Layout& x, int64_t columns, double scale, const Layout& out) {
-  const int64_t rows = x.count() / columns;
-  call(to, columns >= 64 ? Split::Shares : Split::Alone, {{x.root, false}}, {{out.root, false}},
-       fmt::format("[{}, {}] sum", rows, columns), [=, is_alone = columns < 64](Memory memory, const Part& part) {
-         const auto [begin, end] = is_alone ? std::pair<int64_t, int64_t>(0, columns) : part.share(columns);
-         row_kernel().sum_columns(floats(memory, x) + begin, columns, rows, end - begin, floats(memory, out) + begin);
-         if (scale == 1) return;
-         for (int64_t c = begin; c < end; ++c) floats(memory, out)[c] *= float(scale);
-       });
-}
-
-/// Sums over axes behind some, which stay.
-void sum_rows(Lowering& to, const Layout& x, int64_t width, double scale, const Layout& out) {
-  const int64_t count = x.count() / width;
-  const bool by_samples = to.is_apart(x) && to.is_apart(out);
-  const Rows rows{count, width, by_samples};
-  call(to, rows.split(), {to.touched(x, by_samples)}, {to.touched(out, by_samples)},
-       fmt::format("[{}, {}] sums", count, width), [=](Memory memory, const Part& part) {
-         const auto [begin, end] = rows.of(part);
-         for (int64_t r = begin; r < end; ++r)
-           floats(memory, out)[r] = row_kernel().sum(floats(memory, x) + r * width, width) * float(scale);
-       });
-}
-
-bool reduce(Lowering& to, bool is_mean) {
-  const ValueId id = to.argument(0);
-  if (!to.is_f32({id, to.result()})) return false;
-  const Layout x = to.side_by_side(to.layout(id), DType::F32), out = to.layout(to.result());
-  const auto* dim = std::get_if<int64_t>(&to.node().arguments[1]);
-  const double scale = is_mean ? double(out.count()) / double(x.count()) : 1;
-  if (dim == nullptr || x.sizes.size() <= 1) {
-    sum_all(to, x, scale, out);
-    return true;
-  }
-  if (is_last(*dim, x)) {
-    sum_rows(to, x, x.sizes.back(), scale, out);
-    return true;
-  }
-  if (*dim == 0 || *dim == -int64_t(x.sizes.size())) {
-    sum_front(to, x, x.count() / x.sizes[0], scale, out);
-    return true;
-  }
-  return false;
-}
-
-/// Over the axes that were stretched: those in front, or those behind.
-bool sum_to(Lowering& to) {
-  const ValueId id = to.argument(0);
-  if (!to.is_f32({id})) return false;
-  const Layout out = to.layout(to.result());
-  const Layout given = to.layout(id);
-  const size_t front = given.sizes.size() - out.sizes.size();
-  size_t first = given.sizes.size(), last = 0;  // axes that stay, of more than one element
-  for (size_t axis = 0; axis < out.sizes.size(); ++axis) {
-    if (out.sizes[axis] == 1) continue;
-    if (out.sizes[axis] != given.sizes[front + axis]) return false;
-    first = std::min(first, front + axis);
-    last = front + axis + 1;
-  }
-  if (first >= last) {
-    sum_all(to, to.side_by_side(given, DType::F32), 1, out);
-    return true;
-  }
-  for (size_t axis = first; axis < last; ++axis) {
-    if (given.sizes[axis] != 1 && out.sizes[axis - front] == 1) return false;
-  }
-  int64_t before = 1, behind = 1;
-  for (size_t axis = 0; axis < first; ++axis) before *= given.sizes[axis];
-  for (size_t axis = last; axis < given.sizes.size(); ++axis) behind *= given.sizes[axis];
-  if (before > 1 && behind > 1) return false;
-  const Layout x = to.side_by_side(given, DType::F32);
-  if (behind > 1) {
-    sum_rows(to, x, behind, 1, out);
-  } else {
-    sum_front(to, x, out.count(), 1, out);
-  }
-  return true;
-}
-
 // ---- embeddings
 
 bool embedding(Lowering& to) {
@@ -361,9 +209,6 @@ bool lower_rows(Lowering& to) {
     case Op::cross_entropy_backward: return cross_entropy_backward(to);
     case Op::layer_norm: return layer_norm(to);
     case Op::layer_norm_backward: return layer_norm_backward(to);
-    case Op::sum: return reduce(to, false);
-    case Op::mean: return reduce(to, true);
-    case Op::sum_to: return sum_to(to);
     case Op::embedding: return embedding(to);
     case Op::embedding_backward: return embedding_backward(to);
     default: return false;

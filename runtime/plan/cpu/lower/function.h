@@ -1,0 +1,65 @@
+#pragma once
+
+// Calls that are one function of a part, for the rooms below.
+
+#include "runtime/plan/cpu/lowering.h"
+
+namespace ltr::plan {
+
+/// Null where there is none.
+inline float* floats_or_null(Memory memory, const Layout& layout) {
+  return layout.root == kNone ? nullptr : floats(memory, layout);
+}
+inline int64_t* longs(Memory memory, const Layout& layout) {
+  return reinterpret_cast<int64_t*>(memory[layout.root]) + layout.offset;
+}
+
+/// A kernel that is one function of its part.
+template <class Body>
+class Function : public Kernel {
+ public:
+  Function(Str text, Body body, int64_t scratch = 0)
+      : text_(std::move(text)), body_(std::move(body)), scratch_(scratch) {}
+  void run(Memory memory, const Part& part) const override { body_(memory, part); }
+  int64_t scratch_bytes() const override { return scratch_; }
+  Str text() const override { return text_; }
+
+ private:
+  Str text_;
+  Body body_;
+  int64_t scratch_;
+};
+
+template <class Body>
+void call(Lowering& to, Split split, std::vector<Touched> reads, std::vector<Touched> writes, Str text, Body body,
+          int64_t scratch = 0) {
+  Call one;
+  one.split = split;
+  one.reads = std::move(reads);
+  one.writes = std::move(writes);
+  std::erase_if(one.reads, [](const Touched& read) { return read.root == kNone; });
+  one.kernel = std::make_unique<Function<Body>>(std::move(text), std::move(body), scratch);
+  to.add(std::move(one));
+}
+
+/// Rows of `width` elements, side by side: of each thread the samples where these lie apart, else a share.
+struct Rows {
+  int64_t count, width;
+  bool by_samples;
+  std::pair<int64_t, int64_t> of(const Part& part) const { return by_samples ? part.of(count) : part.share(count); }
+  Split split() const { return by_samples ? Split::Samples : Split::Shares; }
+};
+inline Rows rows_of(const Lowering& to, const Layout& x) {
+  const int64_t width = x.sizes.empty() ? 1 : x.sizes.back();
+  return {width == 0 ? 0 : x.count() / width, width, to.is_apart(x)};
+}
+
+/// An argument side by side; no root where there is none.
+inline Layout given_or_none(Lowering& to, ValueId id) {
+  return id == kNone ? Layout() : to.side_by_side(to.layout(id), DType::F32);
+}
+
+/// out[] = Σ x · scale: each sample by itself, then these in their order, so that it does not hang on threads.
+void sum_all(Lowering& to, const Layout& x, double scale, const Layout& out);
+
+}  // namespace ltr::plan
