@@ -37,7 +37,7 @@ struct RunFlags {
   bool strict_resume = false;
   bool accept_data = false;  ///< go on although the data changed since the checkpoint
   bool mock_data = false;    ///< batches from the schema, no file is opened
-  Backend backend = Backend::Auto;
+  Backend backend = Backend::Torch;
 };
 
 /// A file that the data opened, and what tells it from another: its path, size and digest.

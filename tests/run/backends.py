@@ -143,12 +143,12 @@ def refusals(folder):
         result = fit(program, folder / f"{name}-torch", "--backend", "torch")
         check(f"{name}: torch runs it", result.returncode == 0, result.text)
         whole, out = folder / f"{name}-whole", folder / f"{name}-stopped"
-        result = fit(program, whole)
+        result = fit(program, whole, "--backend", "auto")
         said = [line for line in result.text.splitlines() if f"step {step} runs op by op: it " in line]
         check(f"{name}: auto runs it, and says so once", result.returncode == 0 and len(said) == 1 and reason in said[0] and place in said[0],
               result.text)
-        fit(program, out, "--epochs", 1)
-        result = fit(program, out, "--resume", newest(out))
+        fit(program, out, "--backend", "auto", "--epochs", 1)
+        result = fit(program, out, "--backend", "auto", "--resume", newest(out))
         check(f"{name}: stopped and gone on with it is the same bits", result.returncode == 0 and
               result_of(newest(out)) == result_of(newest(whole)), result.text)
 

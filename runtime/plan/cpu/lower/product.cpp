@@ -83,7 +83,7 @@ struct Product {
   Str text() const { return fmt::format("[{}, {}] x [{}, {}] product", rows(), depth(), depth(), columns()); }
 };
 
-/// Each thread its own rows, by panels that were packed before.
+/// Each thread its own rows, which are few, by panels that were packed before.
 class RowsProduct : public Kernel {
  public:
   RowsProduct(Product product, ValueId panels) : product_(std::move(product)), panels_(panels) {}
@@ -106,19 +106,22 @@ class RowsProduct : public Kernel {
   ValueId panels_;
 };
 
-/// Each thread its own panels, which it packs itself; or its own rows, where there are few panels.
+/// Each thread packs panels itself: for the rows of its samples; or its share of all panels, or of rows where there are few panels.
 class PanelsProduct : public Kernel {
  public:
-  PanelsProduct(Product product, bool is_alone) : product_(std::move(product)), is_alone_(is_alone) {}
+  PanelsProduct(Product product, Split split) : product_(std::move(product)), split_(split) {}
 
   void run(Memory memory, const Part& part) const override {
     const int64_t panels = product_kernel().panels(product_.columns()), rows = product_.rows();
-    const bool by_rows = panels < 2 * part.threads && rows > panels * product_kernel().width;
+    const bool by_rows =
+        split_ == Split::Samples || (panels < 2 * part.threads && rows > panels * product_kernel().width);
     const auto share = [&](int64_t count) {
-      return is_alone_ ? std::pair<int64_t, int64_t>(0, count) : part.share(count);
+      if (split_ == Split::Samples) return part.of(count);
+      return split_ == Split::Alone ? std::pair<int64_t, int64_t>(0, count) : part.share(count);
     };
     const auto [first, last] = by_rows ? std::pair<int64_t, int64_t>(0, panels) : share(panels);
     const auto [begin, end] = by_rows ? share(rows) : std::pair<int64_t, int64_t>(0, rows);
+    if (begin == end) return;
     for (int64_t at = first; at < last; at += kPanels) {
       for (int64_t from = 0; from < product_.depth(); from += kDepth) {
         const int64_t depth = std::min(kDepth, product_.depth() - from);
@@ -152,7 +155,7 @@ class PanelsProduct : public Kernel {
   }
 
   Product product_;
-  bool is_alone_;
+  Split split_;
 };
 
 /// Many products side by side: each thread takes its share of them.
@@ -210,19 +213,21 @@ void multiply(Lowering& to, Product product) {
   const bool by_samples = to.is_apart(product.left) && to.is_apart(out);
   if (product.bias.root != kNone) call.reads.push_back({product.bias.root, false});
   call.reads.push_back(to.touched(product.left, by_samples));
-  // Where the right side is what other samples gave, it is a sum over them: threads share its columns.
-  if (by_samples) {
+  // Where the right side is what other samples gave, it is a sum over them: threads share its columns. Many rows are worth that each
+  // thread packs panels for them, and keeps none.
+  constexpr int64_t kManyRows = 256;
+  constexpr int64_t kWorthSharing = 1 << 16;  // products; some microseconds
+  if (by_samples && product.rows() < kManyRows) {
     const ValueId panels = to.panels(product.right);
     call.reads.push_back({panels, false});
     call.split = Split::Samples;
     call.kernel = std::make_unique<RowsProduct>(std::move(product), panels);
   } else {
-    constexpr int64_t kWorthSharing = 1 << 16;  // products; some microseconds
     const bool is_alone = product.rows() * product.depth() * product.columns() < kWorthSharing;
     call.reads.push_back({product.right.root, false});
-    call.writes.back().is_own = false;
-    call.split = is_alone ? Split::Alone : Split::Shares;
-    call.kernel = std::make_unique<PanelsProduct>(std::move(product), is_alone);
+    call.writes.back().is_own = by_samples && call.writes.back().is_own;
+    call.split = by_samples ? Split::Samples : is_alone ? Split::Alone : Split::Shares;
+    call.kernel = std::make_unique<PanelsProduct>(std::move(product), call.split);
   }
   to.add(std::move(call));
 }
