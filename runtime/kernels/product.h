@@ -20,11 +20,11 @@ struct PanelProduct {
   const float* panel = nullptr;  ///< [depth][panel width], zeros behind the last column
   int64_t columns = 0;           ///< that there are, at most the width
   float* out = nullptr;
-  int64_t out_row = 0;          ///< from one row of `out` to the next
-  const float* bias = nullptr;  ///< [columns], added to each row; or null
+  int64_t out_row = 0;              ///< from one row of `out` to the next
+  const float* bias = nullptr;      ///< [columns], added to each row; or null
   const float* row_bias = nullptr;  ///< [rows], added to all columns; or null
-  bool adds = false;            ///< to what is in `out`, instead of to nothing
-  float scale = 1;              ///< of the sums
+  bool adds = false;                ///< to what is in `out`, instead of to nothing
+  float scale = 1;                  ///< of the sums
 };
 
 /// The functions for one instruction set. What a row gets does not hang on the rows beside it.
