@@ -1,0 +1,191 @@
+// Every gradient rule of products, pools, attention, norms and recurrent layers.
+
+#include "runtime/plan/gradient_test.h"
+
+namespace ltr::plan::gradient_test {
+
+TEST_CASE("gradients of products are autograd's") {
+  for (const auto& given : std::vector<std::vector<Given>>{{{{3, 4}}, {{4, 5}}},
+                                                           {{{2, 1, 3, 4}}, {{5, 4, 2}}},
+                                                           {{{4}}, {{4}}},
+                                                           {{{4}}, {{2, 4, 3}}},
+                                                           {{{2, 3, 4}}, {{4}}}})
+    compare({"matmul", given, [](const Tensors& x) { return matmul(x[0], x[1]); }});
+  compare({"bmm", {{{2, 3, 4}}, {{2, 4, 5}}}, [](const Tensors& x) { return bmm(x[0], x[1]); }});
+  compare({"linear", {{{2, 3, 4}}, {{5, 4}}, {{5}}}, [](const Tensors& x) { return linear(x[0], x[1], x[2]); }});
+  compare({"linear of a row", {{{4}}, {{5, 4}}}, [](const Tensors& x) { return linear(x[0], x[1], {}); }});
+  compare(
+      {"embedding", {{{5, 3}}}, [](const Tensors& x) { return square(embedding(whole({1, 4, 1, 0}, {2, 2}), x[0])); }});
+  compare({"conv1d", {{{2, 4, 9}}, {{6, 2, 3}}, {{6}}}, [](const Tensors& x) {
+             return conv1d(x[0], x[1], x[2], 2, {1, 1}, 2, 2);
+           }});
+  compare({"conv2d", {{{2, 3, 6, 7}}, {{4, 3, 3, 3}}, {{4}}}, [](const Tensors& x) {
+             return conv2d(x[0], x[1], x[2], {1, 1}, {1, 1, 1, 1}, {1, 1}, 1);
+           }});
+  compare({"conv2d of unequal ends", {{{2, 3, 6, 7}}, {{4, 3, 2, 4}}, {{4}}}, [](const Tensors& x) {
+             return conv2d(x[0], x[1], x[2], {1, 2}, {0, 1, 2, 1}, {2, 1}, 1);
+           }});
+  compare({"conv1d of unequal ends", {{{2, 4, 9}}, {{6, 4, 4}}, {{6}}}, [](const Tensors& x) {
+             return conv1d(x[0], x[1], x[2], 1, {3, 0}, 1, 1);
+           }});
+  compare({"conv2d without bias", {{{2, 4, 6, 7}}, {{4, 1, 3, 3}}}, [](const Tensors& x) {
+             return conv2d(x[0], x[1], {}, {2, 2}, {0, 0, 0, 0}, {1, 1}, 4);
+           }});
+  compare({"conv3d", {{{1, 2, 4, 5, 4}}, {{3, 2, 2, 2, 2}}, {{3}}}, [](const Tensors& x) {
+             return conv3d(x[0], x[1], x[2], {1, 1, 1}, {0, 0, 0, 0, 0, 0}, {1, 1, 1}, 1);
+           }});
+  compare({"conv_transpose1d", {{{2, 4, 5}}, {{4, 3, 3}}, {{3}}}, [](const Tensors& x) {
+             return conv_transpose1d(x[0], x[1], x[2], 2, 1, 1, 1, 1);
+           }});
+  compare({"conv_transpose2d", {{{2, 4, 3, 4}}, {{4, 2, 3, 3}}, {{4}}}, [](const Tensors& x) {
+             return conv_transpose2d(x[0], x[1], x[2], {2, 2}, {1, 1}, {1, 1}, 2, {1, 1});
+           }});
+  compare({"max_pool", {{{2, 3, 7}}}, [](const Tensors& x) { return square(max_pool1d(x[0], 3, 2, 1)); }});
+  compare({"max_pool2d", {{{2, 3, 7, 6}}}, [](const Tensors& x) {
+             return square(max_pool2d(x[0], {2, 3}, {2, 1}, {0, 1}));
+           }});
+  compare({"max_pool2d of equal ones", {{{2, 3, 7, 6}, -2, 2}}, [](const Tensors& x) {
+             return add(square(max_pool2d(round(x[0]), {2, 2}, {2, 2}, {0, 0})),
+                        max_pool2d(x[0], {2, 2}, {2, 2}, {0, 0}));
+           }});
+  for (const int64_t width : {2, 4, 9, 11, 26, 35, 70}) {
+    compare({"max_pool2d of squares", {{{2, 2, 5, width}, -2, 2}}, [](const Tensors& x) {
+               const Tensor ties = mul(x[0], gt(x[0], Scalar(0.0)));  // half of it is equal
+               return square(max_pool2d(ties, {2, 2}, {2, 2}, {0, 0}));
+             }});
+  }
+  compare({"max_pool2d with borders", {{{2, 3, 7, 6}}}, [](const Tensors& x) {
+             return square(max_pool2d(x[0], {3, 3}, {2, 2}, {1, 1}));
+           }});
+  compare({"max_pool1d of pairs", {{{3, 2, 9}}}, [](const Tensors& x) { return square(max_pool1d(x[0], 2, 2, 0)); }});
+  compare({"avg_pool", {{{2, 3, 7}}}, [](const Tensors& x) { return square(avg_pool1d(x[0], 3, 2, 1)); }});
+  compare({"avg_pool2d", {{{2, 3, 7, 6}}}, [](const Tensors& x) {
+             return square(avg_pool2d(x[0], {2, 3}, {2, 1}, {1, 0}));
+           }});
+  compare({"adaptive_avg_pool", {{{2, 3, 7}}}, [](const Tensors& x) { return square(adaptive_avg_pool1d(x[0], 3)); }});
+  compare({"avg_pool2d of squares", {{{2, 3, 8, 40}}}, [](const Tensors& x) {
+             return square(avg_pool2d(x[0], {2, 2}, {2, 2}, {0, 0}));
+           }});
+  compare({"adaptive_avg_pool2d of all", {{{2, 3, 7, 37}}}, [](const Tensors& x) {
+             return square(adaptive_avg_pool2d(x[0], {1, 1}));
+           }});
+  compare({"adaptive_avg_pool2d of more", {{{2, 3, 3, 4}}}, [](const Tensors& x) {
+             return square(adaptive_avg_pool2d(x[0], {5, 4}));
+           }});
+  compare({"adaptive_avg_pool2d", {{{2, 3, 7, 6}}}, [](const Tensors& x) {
+             return square(adaptive_avg_pool2d(x[0], {3, 2}));
+           }});
+}
+
+TEST_CASE("gradients of attention are autograd's") {
+  const std::vector<Given> heads = {{{2, 4, 5, 6}}, {{2, 4, 5, 6}}, {{2, 4, 5, 6}}},
+                           shared = {{{2, 4, 5, 6}}, {{2, 2, 5, 6}}, {{2, 2, 5, 6}}};
+  const Tensor sees = give(at::ones({5, 5}, at::kBool).tril(1));
+  for (const auto& given : {heads, shared}) {
+    compare({"attention", given, [](const Tensors& x) { return attention(x[0], x[1], x[2], {}, false, 0, {}); }});
+    compare({"causal", given, [](const Tensors& x) { return attention(x[0], x[1], x[2], {}, true, 0, 0.3); }});
+    compare({"dropped", given, [](const Tensors& x) { return attention(x[0], x[1], x[2], {}, true, 0.3, {}); }});
+  }
+  compare({"masked", heads, [sees](const Tensors& x) { return attention(x[0], x[1], x[2], sees, false, 0, {}); }});
+  compare({"biased", heads, [](const Tensors& x) {
+             const Tensor added = floats(at::linspace(-1, 1, 25).reshape({5, 5}));
+             return attention(x[0], x[1], x[2], added, true, 0, {});
+           }});
+  compare({"rope", {{{2, 3, 5, 6}}}, [](const Tensors& x) { return square(rope(x[0], 100, 2)); }});
+}
+
+TEST_CASE("gradients of norms are autograd's") {
+  const std::vector<Given> rows = {{{2, 3, 6}}, {{6}}, {{6}}}, images = {{{3, 4, 2, 3}}, {{4}}, {{4}}};
+  compare({"layer_norm", rows, [](const Tensors& x) { return square(layer_norm(x[0], x[1], x[2], 1e-5)); }});
+  compare({"layer_norm alone", {{{2, 3, 6}}}, [](const Tensors& x) { return square(layer_norm(x[0], {}, {}, 1e-5)); }});
+  compare({"layer_norm with a bias", {{{2, 3, 6}}, {{6}}}, [](const Tensors& x) {
+             return square(layer_norm(x[0], {}, x[1], 1e-5));
+           }});
+  compare({"group_norm alone", {{{3, 4, 2, 3}}}, [](const Tensors& x) {
+             return square(group_norm(x[0], 2, {}, {}, 1e-5));
+           }});
+  compare({"rms_norm", {{{2, 3, 6}}, {{6}}}, [](const Tensors& x) { return square(rms_norm(x[0], x[1], 1e-6)); }});
+  compare({"rms_norm alone", {{{2, 3, 6}}}, [](const Tensors& x) { return square(rms_norm(x[0], {}, {})); }});
+  compare({"group_norm", images, [](const Tensors& x) { return square(group_norm(x[0], 2, x[1], x[2], 1e-5)); }});
+  compare({"instance_norm", images, [](const Tensors& x) { return square(instance_norm(x[0], x[1], x[2], 1e-5)); }});
+  compare({"group_norm of rows", {{{5, 12}}, {{12}}, {{12}}}, [](const Tensors& x) {
+             return square(group_norm(x[0], 3, x[1], x[2], 1e-5));
+           }});
+  compare({"group_norm of planes far from 0", {{{2, 4, 20, 33}, 3, 5}, {{4}}, {{4}}}, [](const Tensors& x) {
+             return mul(group_norm(x[0], 2, x[1], x[2], 1e-5), Scalar(0.001));
+           }});
+  compare({"instance_norm alone", {{{3, 4, 5}}}, [](const Tensors& x) {
+             return square(instance_norm(x[0], {}, {}, 1e-5));
+           }});
+  for (const auto& sizes : std::vector<Ints>{{7, 70}, {5, 3, 17}, {3, 2, 3, 20}}) {
+    for (const bool trains : {true, false}) {
+      compare({"batch_norm",
+               {{sizes, -1, 3}, {{sizes[1]}}, {{sizes[1]}}},
+               [](const Tensors& x) {
+                 const auto buffer = [&](double value) {
+                   return floats(at::full({In(x[0])->size(1)}, value, at::kDouble));
+                 };
+                 const auto normed = [&](const Tensor& y, const Tensor& weight, const Tensor& bias) {
+                   return batch_norm(y, weight, bias, buffer(0.1), buffer(0.9), give(at::zeros({}, at::kLong)), 0.1,
+                                     1e-5);
+                 };
+                 return add(relu(normed(x[0], x[1], x[2])), normed(square(x[0]), {}, {}));
+               },
+               trains});
+    }
+  }
+  for (const bool trains : {true, false}) {
+    compare({"batch_norm", images,
+             [](const Tensors& x) {
+               const auto buffer = [](double value) { return floats(at::full({4}, value, at::kDouble)); };
+               return square(
+                   batch_norm(x[0], x[1], x[2], buffer(0.1), buffer(0.9), give(at::zeros({}, at::kLong)), 0.1, 1e-5));
+             },
+             trains});
+  }
+}
+
+TEST_CASE("gradients of recurrent layers are autograd's") {
+  const std::vector<Given> lstm_given = {{{2, 5, 3}}, {{2, 4}}, {{2, 4}}, {{16, 3}}, {{16, 4}}, {{16}}, {{16}}};
+  const std::vector<Given> gru_given = {{{2, 5, 3}}, {{2, 4}}, {{12, 3}}, {{12, 4}}, {{12}}, {{12}}};
+  // LibTorch fuses other ops where no gradient is asked for.
+  constexpr double kLastBits = 1e-14;
+  for (const bool reverse : {false, true}) {
+    compare({"lstm", lstm_given,
+             [=](const Tensors& x) {
+               const auto [y, h, c] = lstm(x[0], x[1], x[2], x[3], x[4], x[5], x[6], reverse);
+               return cat({flatten(y, 0, -1), flatten(mul(h, c), 0, -1)}, 0);
+             },
+             true, kLastBits});
+    compare({"lstm of many units",
+             {{{5, 3, 9}}, {{5, 21}}, {{5, 21}}, {{84, 9}, -0.3, 0.3}, {{84, 21}, -0.3, 0.3}, {{84}}, {{84}}},
+             [=](const Tensors& x) {
+               const auto [y, h, c] = lstm(x[0], x[1], x[2], x[3], x[4], x[5], x[6], reverse);
+               const auto [z, last, cell] = lstm(y, h, c, slice(x[4], 1, {}, 21), x[4], {}, {}, !reverse);
+               return add(mul(c, last), mul(h, select(z, 1, 1)));
+             },
+             true,
+             kLastBits});
+    compare({"gru of many units",
+             {{{5, 3, 9}}, {{5, 21}}, {{63, 9}, -0.3, 0.3}, {{63, 21}, -0.3, 0.3}},
+             [=](const Tensors& x) {
+               const auto [y, h] = gru(x[0], x[1], x[2], x[3], {}, {}, reverse);
+               return mul(std::get<1>(gru(y, h, x[3], x[3], {}, {}, !reverse)), select(y, 1, 1));
+             },
+             true,
+             kLastBits});
+    compare({"lstm without biases",
+             {lstm_given.begin(), lstm_given.begin() + 5},
+             [=](const Tensors& x) { return std::get<0>(lstm(x[0], x[1], x[2], x[3], x[4], {}, {}, reverse)); },
+             true,
+             kLastBits});
+    compare({"gru", gru_given,
+             [=](const Tensors& x) {
+               const auto [y, h] = gru(x[0], x[1], x[2], x[3], x[4], x[5], reverse);
+               return cat({flatten(y, 0, -1), flatten(h, 0, -1)}, 0);
+             },
+             true, kLastBits});
+  }
+}
+
+}  // namespace ltr::plan::gradient_test
