@@ -12,6 +12,7 @@
 #include "runtime/tensor/device.h"
 #include "runtime/tensor/draw.h"
 #include "runtime/tensor/handle.h"
+#include "runtime/tensor/memory_pool.h"
 
 namespace ltr::plan {
 
@@ -150,7 +151,7 @@ void PlannedStep::each_input(const Batch& batch, const Set& set) const {
   }
 }
 
-void PlannedStep::prepare(const Batch& batch) {
+void PlannedStep::prepare(const Batch& batch, const std::shared_ptr<Arena>& arena) {
   const auto grows = [&](const GivenState& state) {
     return state.before != kNone && state.after != kNone &&
            recording_.graph.values[state.before].sizes != recording_.graph.values[state.after].sizes;
@@ -165,8 +166,10 @@ void PlannedStep::prepare(const Batch& batch) {
   }
   const std::vector<Stretch> order = stretches();
   for (const Stretch& stretch : order) reference_->run(stretch.begin, stretch.end);
-  cpu_ = std::make_unique<CpuPlan>(recording_.graph, recording_.kept, order, batch.size, at::get_num_threads());
+  // What one run op by op took is not what the plan will.
   reference_.reset();
+  give_back_memory();
+  cpu_ = std::make_unique<CpuPlan>(recording_.graph, recording_.kept, order, batch.size, at::get_num_threads(), arena);
 }
 
 void PlannedStep::compute(size_t begin, size_t end) {

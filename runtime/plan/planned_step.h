@@ -16,7 +16,7 @@ class PlannedStep {
   /// Why it cannot run.
   const Option<Refusal>& refusal() const { return recording_.refusal; }
   /// Learns from `batch` what it has to know of sizes, and makes a plan for this machine. Buffers take the batch in.
-  void prepare(const Batch& batch);
+  void prepare(const Batch& batch, const std::shared_ptr<Arena>& arena);
   const Recording& recording() const { return recording_; }
   /// Does with `batch` what the step would: computes, and calls `cx` in the same order. Losses that are minimized have their
   /// gradient, and draws come from the key of this thread. Errors are those of the step, at its lines.

@@ -216,6 +216,8 @@ void use_memory_pool() {
 #endif
 }
 
+void give_back_memory() { pool().give_back(); }
+
 int64_t bytes_taken_here() { return taken_here; }
 
 }  // namespace ltr

@@ -13,6 +13,9 @@ namespace ltr {
 /// Large ones lie on huge pages where the system allows. What a run needed once it keeps until it ends.
 void use_memory_pool();
 
+/// Gives the system what nothing uses now. For where much was needed once, and something else is needed next.
+void give_back_memory();
+
 /// Bytes of tensors that this thread made, in all; what they took is not what is live. 0 without the pool.
 int64_t bytes_taken_here();
 

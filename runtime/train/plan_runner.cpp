@@ -5,6 +5,7 @@
 #include "runtime/plan/recorder.h"
 #include "runtime/tensor/device.h"
 #include "runtime/tensor/handle.h"
+#include "runtime/tensor/memory_pool.h"
 #include "runtime/tensor/mode.h"
 #include "runtime/tensor/precision.h"
 #include "runtime/train/planned_forms.h"
@@ -127,7 +128,7 @@ class PlanRunner : public StepRunner {
       if (!is_admitted) return;
       planned = std::make_unique<PlannedStep>(found);
       refusal = planned->refusal();
-      if (!refusal) planned->prepare(batch);
+      if (!refusal) planned->prepare(batch, arena_);
     });
     if (!is_admitted) {
       refusal = Refusal{
@@ -159,6 +160,9 @@ class PlanRunner : public StepRunner {
   /// Runs the step on `batch` and listens, then calls `then` with what was recorded; nothing of it stays.
   Recording record(const StepInfo& step, const Batch& batch, size_t stream, uint64_t number,
                    const std::function<void(const Recording&)>& then) {
+    // The memory of plans, and that of a step op by op: never both.
+    arena_->give_back();
+    give_back_memory();
     std::vector<std::pair<Str, Metric::State>> states;  // A metric that is made now is no part of the step.
     for (const Model::MetricMember& member : session_.request.model.metrics) {
       for (const Metric::State& state : member.of(session_.request.model, int64_t(stream)).states())
@@ -177,6 +181,7 @@ class PlanRunner : public StepRunner {
       torch_->run(step, batch, stream, number);
       recording = recorder.take();
     }
+    give_back_memory();
     if (then) {
       without_trace.restore();
       const StepScope scope(session_, step, batch, stream, number);
@@ -190,6 +195,7 @@ class PlanRunner : public StepRunner {
   bool is_required_;
   Option<Str> reason_of_run_;
   bool is_told_ = false;
+  std::shared_ptr<plan::Arena> arena_ = std::make_shared<plan::Arena>();
   std::map<const StepInfo*, Plans> plans_of_;
 };
 

@@ -27,18 +27,21 @@ bool fits_cpu_plan(const Graph& graph) {
 }
 
 CpuPlan::CpuPlan(const Graph& graph, const std::unordered_map<ValueId, Tensor>& kept,
-                 const std::vector<Stretch>& stretches, int64_t samples, int threads)
+                 const std::vector<Stretch>& stretches, int64_t samples, int threads, std::shared_ptr<Arena> arena)
     : graph_(graph),
       kept_(kept),
       lowering_(graph, strides_of(kept), samples),
       reference_(graph, kept),
-      threads_(threads) {
+      threads_(threads),
+      arena_(std::move(arena)) {
   std::vector<std::vector<Item>> items;
   for (const Stretch& stretch : stretches) {
     items.push_back(lowering_.lower(stretch.begin, stretch.end));
     fuse(items.back());
   }
   keep_what_is_read(items, stretches);
+  for (ValueId root = 0; root < lowering_.layouts().size(); ++root)
+    bytes_.push_back(lowering_.elements()[root] * bytes_of(lowering_.dtype(root)));
   size_t phases = 0;
   for (std::vector<Item>& list : items) {
     for (Item& item : list) {
@@ -46,7 +49,7 @@ CpuPlan::CpuPlan(const Graph& graph, const std::unordered_map<ValueId, Tensor>& 
         item.call = make_point_call(*item.point, lowering_.elements(), lowering_.samples(), item.location);
       if (!item.node) scratch_bytes_ = std::max(scratch_bytes_, item.call.kernel->scratch_bytes());
     }
-    stretches_.push_back({schedule(std::move(list)), phases});
+    stretches_.push_back({schedule(std::move(list), bytes_), phases});
     phases += stretches_.back().phases.size();
   }
   dies_behind_.resize(phases + 1);
@@ -120,25 +123,25 @@ void CpuPlan::place_values(const std::vector<Stretch>& stretches) {
     for (const ValueId id : stretches[s].results) reads(lowering_.layout(id).root, phase);
   }
   std::vector<Lifetime> lifetimes;
-  std::vector<ValueId> placed;
   for (ValueId root = 0; root < roots; ++root) {
     if (is_of_node[root]) dies_behind_[std::min(last[root], dies_behind_.size() - 1)].push_back(root);
     if (first[root] == kNever) continue;
-    placed.push_back(root);
-    lifetimes.push_back({lowering_.elements()[root] * bytes_of(lowering_.dtype(root)), first[root], last[root]});
+    placed_.emplace_back(root, 0);
+    lifetimes.push_back({bytes_[root], first[root], last[root]});
   }
   const Placement placement = place(lifetimes);
   memory_bytes_ = placement.bytes;
-  arena_ = at::empty({placement.bytes + 64}, at::kByte);
   scratch_bytes_ = (scratch_bytes_ + 127) / 64 * 64;
-  scratch_ = at::empty({scratch_bytes_ * threads_ + 64}, at::kByte);
   memory_.resize(roots, nullptr);
-  for (size_t i = 0; i < placed.size(); ++i)
-    memory_[placed[i]] = static_cast<char*>(arena_.data_ptr()) + placement.offsets[i];
+  for (size_t i = 0; i < placed_.size(); ++i) placed_[i].second = placement.offsets[i];
 }
 
 void CpuPlan::begin(uint64_t key) {
   key_ = key;
+  char* const base = arena_->take(memory_bytes_ + scratch_bytes_ * threads_ + 64);
+  if (std::exchange(base_, base) != base) {
+    for (const auto& [root, offset] : placed_) memory_[root] = base + offset;
+  }
   for (const auto& [id, tensor] : given_) memory_[id] = static_cast<char*>(In(*tensor)->data_ptr());
 }
 
@@ -192,7 +195,7 @@ bool CpuPlan::run_calls(const Phase* begin, const Phase* end) {
     part.threads = threads;
     part.samples = lowering_.samples();
     std::tie(part.begin, part.end) = part.share(part.samples);
-    part.scratch = static_cast<char*>(scratch_.data_ptr()) + scratch_bytes_ * index;
+    part.scratch = base_ + memory_bytes_ + scratch_bytes_ * index;
     part.key = key_;
     part.has_failed = &has_failed;
     for (const Phase* phase = begin; phase != end; ++phase) {

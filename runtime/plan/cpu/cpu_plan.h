@@ -5,6 +5,7 @@
 #include <set>
 #include <unordered_map>
 
+#include "runtime/plan/cpu/arena.h"
 #include "runtime/plan/cpu/schedule.h"
 #include "runtime/plan/reference.h"
 #include "runtime/tensor/handle.h"
@@ -16,7 +17,7 @@ class CpuPlan {
   /// All values of `graph`, which outlives it, have sizes; `stretches` in the order in which they run. `kept`: weights and
   /// constants, the same tensors in each run.
   CpuPlan(const Graph& graph, const std::unordered_map<ValueId, Tensor>& kept, const std::vector<Stretch>& stretches,
-          int64_t samples, int threads);
+          int64_t samples, int threads, std::shared_ptr<Arena> arena = std::make_shared<Arena>());
   CpuPlan(const CpuPlan&) = delete;
   CpuPlan& operator=(const CpuPlan&) = delete;
 
@@ -50,9 +51,12 @@ class CpuPlan {
   const std::unordered_map<ValueId, Tensor>& kept_;
   Lowering lowering_;
   Reference reference_;
+  std::vector<int64_t> bytes_;  ///< by root
   std::vector<Planned> stretches_;
   int threads_;
-  at::Tensor arena_, scratch_;
+  std::shared_ptr<Arena> arena_;
+  char* base_ = nullptr;                             ///< of the arena in this run
+  std::vector<std::pair<ValueId, int64_t>> placed_;  ///< roots, and where they lie
   int64_t memory_bytes_ = 0, scratch_bytes_ = 0;
   std::vector<char*> memory_;
   std::vector<std::pair<ValueId, const Tensor*>> given_;

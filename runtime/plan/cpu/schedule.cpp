@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 
 namespace ltr::plan {
 
@@ -40,8 +41,11 @@ std::vector<std::vector<Need>> needs_of(const std::vector<Call>& calls) {
   return needs;
 }
 
-/// Phases of calls alone.
-void schedule_calls(std::vector<Call> calls, std::vector<Phase>& phases) {
+/// What waits for the end of a phase keeps what it reads: of more memory than this a phase ends, which costs a microsecond.
+constexpr int64_t kMostWaiting = 4 << 20;
+
+/// Phases of calls alone. `bytes` of each root.
+void schedule_calls(std::vector<Call> calls, const std::vector<int64_t>& bytes, std::vector<Phase>& phases) {
   constexpr size_t kNever = ~size_t(0);
   const std::vector<std::vector<Need>> needs = needs_of(calls);
   std::vector<size_t> phase_of(calls.size(), kNever);
@@ -60,9 +64,15 @@ void schedule_calls(std::vector<Call> calls, std::vector<Phase>& phases) {
     };
     Phase next;
     std::vector<size_t> left, taken;
+    std::unordered_set<ValueId> kept;
+    int64_t bytes_kept = 0;
     for (const size_t at : waiting) {
-      const bool runs =
-          std::all_of(needs[at].begin(), needs[at].end(), [&](const Need& need) { return may_run(at, need); });
+      const bool runs = bytes_kept <= kMostWaiting && std::all_of(needs[at].begin(), needs[at].end(),
+                                                                  [&](const Need& need) { return may_run(at, need); });
+      for (const Need& need : needs[at]) {
+        const bool waits = !runs && need.is_flow && phase_of[need.call] == phase;
+        if (waits && kept.insert(need.read.root).second) bytes_kept += bytes[need.read.root];
+      }
       if (runs) phase_of[at] = phase;
       (runs ? taken : left).push_back(at);
     }
@@ -76,7 +86,7 @@ void schedule_calls(std::vector<Call> calls, std::vector<Phase>& phases) {
 
 }  // namespace
 
-std::vector<Phase> schedule(std::vector<Item> items) {
+std::vector<Phase> schedule(std::vector<Item> items, const std::vector<int64_t>& bytes) {
   std::vector<Phase> phases;
   std::vector<Call> calls;
   for (Item& item : items) {
@@ -84,10 +94,10 @@ std::vector<Phase> schedule(std::vector<Item> items) {
       calls.push_back(std::move(item.call));
       continue;
     }
-    schedule_calls(std::exchange(calls, {}), phases);
+    schedule_calls(std::exchange(calls, {}), bytes, phases);
     phases.push_back({.node = item.node});
   }
-  schedule_calls(std::move(calls), phases);
+  schedule_calls(std::move(calls), bytes, phases);
   return phases;
 }
 

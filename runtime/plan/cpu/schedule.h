@@ -19,7 +19,7 @@ struct Stretch {
   std::vector<ValueId> results;  ///< that something else reads behind it
 };
 
-/// As few phases as dependences allow: a call runs as soon as it may, ahead of others in front of it.
-std::vector<Phase> schedule(std::vector<Item> items);
+/// As few phases as dependences and memory allow: a call runs as soon as it may, ahead of others in front of it. `bytes` of each root.
+std::vector<Phase> schedule(std::vector<Item> items, const std::vector<int64_t>& bytes);
 
 }  // namespace ltr::plan
