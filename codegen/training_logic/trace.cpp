@@ -10,7 +10,7 @@ using ir::TypeKind;
 namespace {
 
 /// Enough for models of thousands of layers; what is beyond is W0403, and no rule speaks about it.
-constexpr size_t kMaxOps = 1'000'000;
+constexpr size_t kMaxOps = 300'000;
 /// A loop over what is known about values is stable after as many rounds as it carries values; in
 /// practice after two.
 constexpr int kMaxRounds = 16;
