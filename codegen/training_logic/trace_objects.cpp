@@ -11,7 +11,7 @@ using ir::OpKind;
 using ir::TypeKind;
 
 /// What a constructor may do: each object that it makes stays in memory.
-constexpr size_t kMaxBuilt = 100'000;
+constexpr size_t kMaxBuilt = 30'000;
 
 ObjectId Trace::build(const ir::ObjectInfo& info) {
   const auto id = ObjectId(heap_.objects.size());
