@@ -65,9 +65,15 @@ Layout expanded(const Layout& of, const Ints& sizes) {
   return layout;
 }
 
-namespace {
-
 size_t axis_of(int64_t axis, const Layout& of) { return size_t(axis < 0 ? axis + int64_t(of.sizes.size()) : axis); }
+
+Layout transposed(Layout of) {
+  std::swap(of.sizes[of.sizes.size() - 2], of.sizes.back());
+  std::swap(of.strides[of.strides.size() - 2], of.strides.back());
+  return of;
+}
+
+namespace {
 
 /// `size` of axis `axis` from `begin` on.
 Layout part(const Layout& of, size_t axis, int64_t begin, int64_t size) {

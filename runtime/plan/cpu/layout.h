@@ -22,6 +22,10 @@ struct Layout {
 Layout dense(ValueId root, const Ints& sizes);
 /// The same elements with other sizes; nothing where no strides say that.
 Option<Layout> reshaped(const Layout& of, const Ints& sizes);
+/// The axis that `axis` means, which counts from the end where it is negative.
+size_t axis_of(int64_t axis, const Layout& of);
+/// With the last two axes in turn.
+Layout transposed(Layout of);
 /// Broadcast to `sizes`: what stretches has stride 0.
 Layout expanded(const Layout& of, const Ints& sizes);
 

@@ -59,6 +59,18 @@ inline Layout given_or_none(Lowering& to, ValueId id) {
   return id == kNone ? Layout() : to.side_by_side(to.layout(id), DType::F32);
 }
 
+/// An axis of something side by side, how much lies in front of it, and behind it.
+struct Middle {
+  int64_t outer = 1, width = 1, inner = 1;
+  int64_t results() const { return outer * inner; }
+};
+inline Middle middle_of(const Layout& x, int64_t dim) {
+  const size_t axis = axis_of(dim, x);
+  Middle of;
+  for (size_t i = 0; i < x.sizes.size(); ++i) (i < axis ? of.outer : i == axis ? of.width : of.inner) *= x.sizes[i];
+  return of;
+}
+
 /// out[] = Σ x · scale: each sample by itself, then these in their order, so that it does not hang on threads.
 void sum_all(Lowering& to, const Layout& x, double scale, const Layout& out);
 

@@ -9,19 +9,6 @@ namespace ltr::plan {
 
 namespace {
 
-size_t axis_of(int64_t dim, const Layout& x) { return size_t(dim < 0 ? dim + int64_t(x.sizes.size()) : dim); }
-
-/// An axis, and how many elements lie in front of it and behind it.
-struct Around {
-  int64_t outer = 1, inner = 1;
-};
-Around around(const Layout& x, size_t axis) {
-  Around of;
-  for (size_t i = 0; i < axis; ++i) of.outer *= x.sizes[i];
-  for (size_t i = axis + 1; i < x.sizes.size(); ++i) of.inner *= x.sizes[i];
-  return of;
-}
-
 /// Whether `count` things in front of an axis go by samples, in all of these; each is `count` times as much as one of them.
 bool go_by_samples(const Lowering& to, int64_t count, std::initializer_list<const Layout*> layouts) {
   return std::all_of(layouts.begin(), layouts.end(), [&](const Layout* one) {
@@ -52,7 +39,7 @@ bool gather(Lowering& to) {
   if (!to.is_f32({from}) || to.dtype(by) != DType::I64 || !to.layout(by).is_dense()) return false;
   if (!fits(to.layout(from), to.layout(by), axis)) return false;
   const Layout x = to.side_by_side(to.layout(from), DType::F32), index = to.layout(by), out = to.layout(to.result());
-  const Around of = around(x, axis);
+  const Middle of = middle_of(x, int64_t(axis));
   const int64_t size = x.sizes[axis], taken = index.sizes[axis];
   const bool by_samples = go_by_samples(to, of.outer, {&x, &index, &out});
   const Rows rows{of.outer, taken * of.inner, by_samples};
@@ -83,7 +70,7 @@ bool scatter_add(Lowering& to) {
   if (!fits(to.layout(from), to.layout(by), axis) || to.layout(given).sizes != to.layout(by).sizes) return false;
   const Layout x = to.side_by_side(to.layout(from), DType::F32), source = to.side_by_side(to.layout(given), DType::F32),
                index = to.layout(by), out = to.layout(to.result());
-  const Around of = around(x, axis);
+  const Middle of = middle_of(x, int64_t(axis));
   const int64_t size = x.sizes[axis], taken = index.sizes[axis];
   const bool by_samples = go_by_samples(to, of.outer, {&x, &index, &source, &out});
   const Rows rows{of.outer, taken * of.inner, by_samples};
@@ -114,7 +101,7 @@ bool index_select(Lowering& to) {
   if (!to.layout(by).is_dense() || to.layout(by).sizes.size() != 1) return false;
   const size_t axis = axis_of(to.node().host<int64_t>(1), to.layout(from));
   const Layout x = to.side_by_side(to.layout(from), DType::F32), index = to.layout(by), out = to.layout(to.result());
-  const Around of = around(x, axis);
+  const Middle of = middle_of(x, int64_t(axis));
   const int64_t size = x.sizes[axis], taken = index.sizes[0];
   // Rows of all of x, each by its sample's index; or the same places of each sample.
   const bool by_index = of.outer == 1 && to.is_apart(index) && to.is_apart(out);
@@ -168,7 +155,7 @@ bool arange(Lowering& to) {
 /// Each place of an axis takes what stands at `places` of it.
 Layout moved(Lowering& to, const Layout& x, size_t axis, std::vector<int64_t> places, ValueId into) {
   const Layout out = dense(into, x.sizes);
-  const Around of = around(x, axis);
+  const Middle of = middle_of(x, int64_t(axis));
   const int64_t size = x.sizes[axis];
   const bool by_samples = go_by_samples(to, of.outer, {&x, &out});
   const Rows rows{of.outer, size * of.inner, by_samples};
@@ -222,7 +209,7 @@ bool put(Lowering& to, size_t axis, int64_t begin, int64_t size, Layout value) {
   Ints sizes = x.sizes;
   sizes[axis] = size;
   value = to.side_by_side(expanded(value, sizes), DType::F32);
-  const Around of = around(x, axis);
+  const Middle of = middle_of(x, int64_t(axis));
   const bool by_samples = go_by_samples(to, of.outer, {&x, &value, &out});
   const int64_t all = x.sizes[axis] * of.inner, first = begin * of.inner, part_of_it = size * of.inner;
   const Rows rows{of.outer, all, by_samples};

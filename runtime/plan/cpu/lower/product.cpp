@@ -239,12 +239,6 @@ Layout as_rows(Lowering& to, const Layout& x) {
   return found ? *found : *reshaped(to.side_by_side(x, DType::F32), sizes);
 }
 
-Layout transposed(Layout of) {
-  std::swap(of.sizes[of.sizes.size() - 2], of.sizes.back());
-  std::swap(of.strides[of.strides.size() - 2], of.strides.back());
-  return of;
-}
-
 bool linear(Lowering& to) {
   const ValueId x = to.node().value(0).id, weight = to.node().value(1).id, bias = to.node().value(2).id;
   if (!to.is_f32({x, weight, bias})) return false;

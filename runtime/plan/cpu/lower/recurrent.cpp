@@ -79,11 +79,6 @@ Layout new_values(Lowering& to, const Ints& sizes) {
   for (const int64_t size : sizes) count *= size;
   return dense(to.temporary(DType::F32, count), sizes);
 }
-Layout transposed_pair(Layout of) {
-  std::swap(of.sizes[0], of.sizes[1]);
-  std::swap(of.strides[0], of.strides[1]);
-  return of;
-}
 /// [batch, moments, n] as [batch · moments, n].
 Layout as_places(const Layer& layer, const Layout& of) { return *reshaped(of, {layer.places(), of.sizes.back()}); }
 
@@ -110,7 +105,7 @@ Layout packed(Lowering& to, const Layer& layer, int64_t floats_of_it, void (*pac
 /// The sums that inputs alone make: x · weight_ihᵀ + bias.
 Layout input_sums(Lowering& to, const Layer& layer, const Layout& bias) {
   const Layout sums = new_values(to, {layer.places(), layer.width()});
-  to.product(as_places(layer, layer.x), transposed_pair(layer.weight_ih), bias, sums.root);
+  to.product(as_places(layer, layer.x), transposed(layer.weight_ih), bias, sums.root);
   return sums;
 }
 
@@ -349,9 +344,9 @@ void add_products(Lowering& to, const Layer& layer, const Back& back) {
   const Layout by_gates = as_places(layer, back.by_gates), by_recurrent = as_places(layer, back.by_recurrent);
   if (results[0] != kNone) to.product(by_gates, layer.weight_ih, {}, results[0]);
   if (results[states + 1] != kNone)
-    to.product(transposed_pair(by_gates), as_places(layer, layer.x), {}, results[states + 1]);
+    to.product(transposed(by_gates), as_places(layer, layer.x), {}, results[states + 1]);
   if (results[states + 2] != kNone)
-    to.product(transposed_pair(by_recurrent), as_places(layer, back.before), {}, results[states + 2]);
+    to.product(transposed(by_recurrent), as_places(layer, back.before), {}, results[states + 2]);
   if (layer.bias_ih.root == kNone) return;
   sum_biases(to, back, 0, layer.width(), states + 3);
   sum_biases(to, back, is_lstm(to) ? 0 : layer.width(), layer.width(), states + 4);

@@ -45,18 +45,6 @@ void sum_all(Lowering& to, const Layout& x, double scale, const Layout& out) {
 
 namespace {
 
-/// An axis of something side by side, what lies in front of it, and what lies behind it.
-struct Middle {
-  int64_t outer = 1, width = 1, inner = 1;
-  int64_t results() const { return outer * inner; }
-};
-Middle middle_of(const Layout& x, int64_t dim) {
-  const size_t axis = size_t(dim < 0 ? dim + int64_t(x.sizes.size()) : dim);
-  Middle of;
-  for (size_t i = 0; i < x.sizes.size(); ++i) (i < axis ? of.outer : i == axis ? of.width : of.inner) *= x.sizes[i];
-  return of;
-}
-
 /// `body(memory, o, x, out)` for what lies in front of the axis: of each thread its samples, or a share. `out`: of elements of `size`.
 template <class Body>
 void along(Lowering& to, const Layout& x, const Middle& of, const std::vector<Layout>& out, const Str& text,
